@@ -1,0 +1,63 @@
+# How every file of ours is compiled. Nothing here knows the folders of src/.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)  # clang-tidy and editors read it
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+if(NOT CMAKE_BUILD_TYPE)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release or RelWithDebInfo" FORCE)
+endif()
+# -O2, not CMake's -O3: the algebra asks for -O3 itself (IsomerTargets), the rest only grows by it.
+set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+
+set(ISOMER_SANITIZE "" CACHE STRING "Value of -fsanitize= for every target, e.g. address,undefined")
+option(ISOMER_FUZZ "Build src/**/*_fuzz.cpp as libFuzzer executables (needs clang)" OFF)
+option(ISOMER_WERROR "Warnings are errors in our own code" ON)
+
+# Where tools/setup puts what the distribution doesn't have.
+set(ISOMER_DEPS "${CMAKE_SOURCE_DIR}/.deps" CACHE PATH "Folder filled by tools/setup")
+list(PREPEND CMAKE_PREFIX_PATH "${ISOMER_DEPS}")
+
+find_program(ISOMER_CCACHE ccache)
+if(ISOMER_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER "${ISOMER_CCACHE}")
+endif()
+
+find_program(ISOMER_MOLD mold)
+if(ISOMER_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+# A product and a sum stay two roundings on every machine: results must not depend on the CPU that built them.
+add_compile_options(-ffp-contract=off)
+
+if(ISOMER_SANITIZE)
+  add_compile_options("-fsanitize=${ISOMER_SANITIZE}" -fno-omit-frame-pointer)
+  add_link_options("-fsanitize=${ISOMER_SANITIZE}")
+  if(ISOMER_SANITIZE MATCHES "undefined")
+    add_compile_options(-fno-sanitize-recover=undefined)  # a report is a failed test, not a line in a log
+  endif()
+endif()
+if(ISOMER_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+    message(FATAL_ERROR "ISOMER_FUZZ needs clang: libFuzzer is part of it")
+  endif()
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
+# Warnings for our own targets; generated and third-party code doesn't link this.
+add_library(isomer_warnings INTERFACE)
+target_compile_options(isomer_warnings INTERFACE -Wall -Wextra -Wconversion $<$<BOOL:${ISOMER_WERROR}>:-Werror>)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC 12 warns wrongly about `"text" + std::string` (GCC bug 105651).
+  target_compile_options(isomer_warnings INTERFACE -Wno-restrict)
+  if(ISOMER_SANITIZE)
+    # GCC's manual: with sanitizers on, this warning has false positives.
+    target_compile_options(isomer_warnings INTERFACE -Wno-maybe-uninitialized)
+  endif()
+elseif(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  # Clang's -Wconversion includes it, GCC's doesn't: ask the same of both.
+  target_compile_options(isomer_warnings INTERFACE -Wno-sign-conversion)
+endif()
