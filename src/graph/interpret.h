@@ -1,0 +1,36 @@
+// Runs a graph on tensors, node by node, with each operator's formula: the reference that everything is
+// compared with.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+
+#include "base/result.h"
+#include "graph/graph.h"
+
+namespace isomer {
+
+using NamedTensors = std::map<std::string, Tensor, std::less<>>;
+
+enum class Arithmetic : std::uint8_t {
+  Native,  // each type in its own arithmetic
+  Double,  // floats of every width as double
+  Field,   // floats as integers mod 2^61-1
+};
+
+// A node without a formula stops the run; that is not a fault of the model.
+struct OpaqueNode {
+  std::string node, op, reason;
+};
+
+struct RunOutcome {
+  NamedTensors outputs;
+  std::optional<OpaqueNode> opaque;  // set: no outputs
+};
+
+// Feeds by input name; initializers need none. Values are freed after their last use.
+Result<RunOutcome> interpret(const Graph& graph, const NamedTensors& feeds,
+                             Arithmetic arithmetic = Arithmetic::Native);
+
+}  // namespace isomer
