@@ -1,0 +1,46 @@
+// Command: one word after `isomer`. A command computes a Reply; only main.cpp prints it and ends the process,
+// so that every command keeps the same contract of streams, JSON and exit codes.
+//
+// Adding a command: one file that defines `void add_NAME(CLI::App&, Chosen&)`, one line here and one in
+// main.cpp.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/result.h"
+
+namespace CLI {
+class App;
+}
+
+namespace isomer::cli {
+
+using Json = nlohmann::ordered_json;
+
+// What the process ends with. A contract: scripts depend on the numbers.
+enum class Exit : int {
+  Done = 0,
+  Refuted = 1,    // the answer is no
+  BadInput = 2,   // the request or a file is at fault
+  Undecided = 3,  // no answer, for a reason that is said
+  OurBug = 70,    // an ISOMER_CHECK failed (EX_SOFTWARE of sysexits.h)
+};
+
+struct Reply {
+  Exit exit = Exit::Done;
+  std::string text;  // for people: to stdout if Done, else one line to stderr
+  Json json;         // for programs: to stdout under --json
+};
+
+// The command that the arguments chose: what to run, and whether to answer in JSON.
+struct Chosen {
+  std::function<Result<Reply>()> run;
+  bool json = false;
+};
+
+void add_inspect(CLI::App& app, Chosen& chosen);
+void add_run(CLI::App& app, Chosen& chosen);
+
+}  // namespace isomer::cli

@@ -1,0 +1,183 @@
+// isomer inspect: operators, shapes, FLOPs, bytes, which nodes are opaque and why.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <map>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/shape_option.h"
+#include "cli/summary.h"
+#include "cli/table.h"
+#include "cli/wording.h"
+
+namespace isomer::cli {
+namespace {
+
+constexpr std::size_t kMostLines = 20;   // of opaque nodes in the table; --json has all of them
+constexpr std::size_t kWidestCell = 60;  // names and expressions beyond it are cut
+
+struct InspectRequest {
+  std::filesystem::path model;
+  std::vector<std::string> shapes;
+};
+
+std::string cell(std::string_view text) { return shortened(printable(text), kWidestCell); }
+
+std::string type_text(const InterfaceValue& value) {
+  const std::string type(value.type == ElementType::Undefined ? "?" : name(value.type));
+  return type + (value.shape ? text(*value.shape) : "[?]");
+}
+
+std::string full_name(const std::string& op, const std::string& domain) {
+  return domain.empty() ? op : domain + "." + op;
+}
+
+std::string flops_text(const std::optional<Dim>& flops) {
+  if (!flops) return "more than 2^63";
+  return flops->is_concrete() ? count_text(static_cast<double>(flops->concrete())) : cell(flops->text());
+}
+
+std::string percent(const Dim& part, const std::optional<Dim>& whole) {
+  if (!whole || !whole->is_concrete() || !part.is_concrete() || whole->is(0)) return "";
+  return fmt::format("{:.1f} %",
+                     100 * static_cast<double>(part.concrete()) / static_cast<double>(whole->concrete()));
+}
+
+std::string opset_text(const Summary& summary) {
+  std::string text;
+  for (const auto& [domain, version] : summary.opsets)
+    text +=
+        fmt::format("{}{}{}", text.empty() ? "" : ", ", domain.empty() ? "" : cell(domain) + " ", version);
+  return text;
+}
+
+std::string head(const Summary& summary, const std::filesystem::path& path) {
+  auto table = Table::without_head(2);
+  table.add({"format", fmt::format("IR {}, opset {}", summary.ir, opset_text(summary))});
+  const std::uint64_t open = summary.float_nodes - summary.float_nodes_defined;
+  table.add({"nodes",
+             fmt::format("{}, {} of them on floats{}", grouped(summary.nodes), grouped(summary.float_nodes),
+                         open == 0 ? ", all defined" : fmt::format(", {} not defined", grouped(open)))});
+  table.add({"weights", bytes_text(summary.weight_bytes)});
+  table.add({"FLOPs", flops_text(summary.flops)});
+  return printable(path.string()) + '\n' + table.text();
+}
+
+std::string interface_table(const Summary& summary) {
+  auto table = Table::without_head(3);
+  const auto add = [&](std::string_view title, const std::vector<InterfaceValue>& values) {
+    for (const InterfaceValue& value : values)
+      table.add(
+          {&value == values.data() ? std::string(title) : "", cell(value.name), cell(type_text(value))});
+  };
+  add("inputs", summary.inputs);
+  add("outputs", summary.outputs);
+  return table.text();
+}
+
+std::string operator_table(const Summary& summary) {
+  using enum Table::Align;
+  Table table({{"operator", Left}, {"count", Right}, {"defined", Right}, {"FLOPs", Right}, {"share", Right}});
+  for (const OperatorCount& kind : summary.operators)
+    table.add({cell(full_name(kind.op, kind.domain)), grouped(kind.count), grouped(kind.defined),
+               kind.defined == 0 ? "?" : flops_text(kind.flops), percent(kind.flops, summary.flops)});
+  return table.text();
+}
+
+// Nodes of one operator with one reason are one line, as in "3 nodes, the first is /conv1".
+std::string opaque_table(const Summary& summary) {
+  struct Group {
+    const OpaqueEntry* first;
+    std::uint64_t count;
+  };
+  std::vector<Group> groups;
+  std::map<std::pair<std::string, std::string>, std::size_t> numbers;
+  for (const OpaqueEntry& entry : summary.opaque) {
+    const auto [at, is_new] =
+        numbers.try_emplace({full_name(entry.op, entry.domain), entry.reason}, groups.size());
+    if (is_new) groups.push_back({&entry, 0});
+    ++groups[at->second].count;
+  }
+  using enum Table::Align;
+  Table table({{"opaque", Left}, {"count", Right}, {"first node", Left}, {"reason", Left}});
+  for (std::size_t i = 0; i < std::min(groups.size(), kMostLines); ++i)
+    table.add({cell(full_name(groups[i].first->op, groups[i].first->domain)), grouped(groups[i].count),
+               cell(groups[i].first->node), printable(groups[i].first->reason)});
+  std::string result = table.text();
+  if (groups.size() > kMostLines)
+    result += fmt::format("  and {} more (--json lists all)\n", groups.size() - kMostLines);
+  return result;
+}
+
+std::string to_text(const Summary& summary, const std::filesystem::path& path) {
+  std::string result = head(summary, path) + '\n' + interface_table(summary);
+  if (!summary.operators.empty()) result += '\n' + operator_table(summary);
+  if (!summary.opaque.empty()) result += '\n' + opaque_table(summary);
+  return result;
+}
+
+Json to_json(const std::vector<InterfaceValue>& values) {
+  Json list = Json::array();
+  for (const InterfaceValue& value : values) {
+    Json shape;  // null where the rank isn't known
+    if (value.shape) {
+      shape = Json::array();
+      for (const Dim& dim : *value.shape)
+        shape.push_back(dim.is_concrete() ? Json(dim.concrete()) : Json(dim.text()));
+    }
+    list.push_back({{"name", value.name}, {"type", name(value.type)}, {"shape", shape}});
+  }
+  return list;
+}
+
+Json to_json(const Summary& summary) {
+  Json operators = Json::array(), opaque = Json::array();
+  for (const OperatorCount& kind : summary.operators)
+    operators.push_back(
+        {{"op", kind.op}, {"domain", kind.domain}, {"count", kind.count}, {"defined", kind.defined}});
+  for (const OpaqueEntry& entry : summary.opaque)
+    opaque.push_back({{"node", entry.node}, {"op", entry.op}, {"reason", entry.reason}});
+  const auto opset = summary.opsets.find("");
+  Json json{
+      {"opset", opset == summary.opsets.end() ? Json() : Json(opset->second)},
+      {"ir", summary.ir},
+      {"nodes", summary.nodes},
+      {"inputs", to_json(summary.inputs)},
+      {"outputs", to_json(summary.outputs)},
+      {"operators", operators},
+      {"float_nodes", summary.float_nodes},
+      {"float_nodes_defined", summary.float_nodes_defined},
+      {"opaque", opaque},
+      {"flops", summary.flops && summary.flops->is_concrete() ? Json(summary.flops->concrete()) : Json()},
+      {"weight_bytes", summary.weight_bytes}};
+  if (summary.flops && !summary.flops->is_concrete()) json["flops_expression"] = summary.flops->text();
+  return json;
+}
+
+Result<Reply> inspect(const InspectRequest& request) {
+  ISOMER_TRY(const Model model, read_model(request.model));
+  ISOMER_TRY(const InferOptions options, parse_shapes(request.shapes, model.graph));
+  ISOMER_TRY(const Summary summary, summarize(model, options));
+  return Reply{Exit::Done, to_text(summary, request.model), to_json(summary)};
+}
+
+}  // namespace
+
+void add_inspect(CLI::App& app, Chosen& chosen) {
+  auto request = std::make_shared<InspectRequest>();
+  CLI::App* command =
+      app.add_subcommand("inspect", "Operators, shapes, FLOPs, bytes, which nodes are opaque and why");
+  command->add_option("MODEL", request->model, "An ONNX file")->required();
+  command
+      ->add_option("--shape", request->shapes,
+                   "Extents of an input (x=1x3x224x224) or of a dimension (batch=8)")
+      ->type_name("NAME=SHAPE")
+      ->expected(1)
+      ->take_all();
+  command->add_flag("--json", chosen.json, "Answer in JSON");
+  command->callback([&chosen, request] { chosen.run = [request] { return inspect(*request); }; });
+}
+
+}  // namespace isomer::cli

@@ -1,0 +1,92 @@
+// The command line: parses arguments, runs one command, prints its reply. The one place that speaks and sets
+// exit codes.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <exception>
+#include <new>
+#include <string>
+#include <string_view>
+
+#include "base/check.h"
+#include "cli/command.h"
+#include "cli/wording.h"
+
+namespace isomer::cli {
+namespace {
+
+int code(Exit exit) { return static_cast<int>(exit); }
+
+std::string dump(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n'; }
+
+// Whether all of it arrived: a full disk under stdout must not look like success.
+bool write(std::FILE* stream, std::string_view text) {
+  return std::fwrite(text.data(), 1, text.size(), stream) == text.size() && std::fflush(stream) == 0;
+}
+
+void complain(std::string text) {
+  std::ranges::replace(text, '\n', ' ');
+  write(stderr, fmt::format("isomer: {}\n", printable(text)));
+}
+
+int refuse(const Error& error, bool json, Exit exit = Exit::BadInput) {
+  std::string line;
+  if (!error.node.empty()) line += fmt::format("node '{}': ", error.node);
+  if (!error.attribute.empty()) line += fmt::format("attribute '{}': ", error.attribute);
+  complain(line + error.message);
+  if (json) {
+    const Json body{{"message", error.message}, {"node", error.node}, {"attribute", error.attribute}};
+    write(stdout, dump({{"error", body}}));
+  }
+  return code(exit);
+}
+
+int deliver(const Reply& reply, bool json) {
+  if (reply.exit != Exit::Done) complain(reply.text);
+  const bool to_stdout = json || reply.exit == Exit::Done;
+  if (to_stdout && !write(stdout, json ? dump(reply.json) : reply.text))
+    return refuse({"can't write to stdout"}, false);
+  return code(reply.exit);
+}
+
+int run(const Chosen& chosen) {
+  try {
+    const auto reply = chosen.run();
+    return reply ? deliver(*reply, chosen.json) : refuse(reply.error(), chosen.json);
+  } catch (const std::bad_alloc&) {
+    return refuse({"not enough memory"}, chosen.json);
+  } catch (const InternalError& bug) {
+    return refuse({bug.what()}, chosen.json, Exit::OurBug);
+  } catch (const std::exception& bug) {
+    return refuse({fmt::format("internal error: {}", bug.what())}, chosen.json, Exit::OurBug);
+  }
+}
+
+int start(int argc, char** argv) {
+  CLI::App app("Isomer makes ONNX models faster and proves that they compute the same.", "isomer");
+  app.set_version_flag("--version", "isomer " ISOMER_VERSION);
+  app.require_subcommand(1);
+  app.failure_message(CLI::FailureMessage::simple);
+  app.footer(
+      "Exit: 0 done, 1 refuted, 2 bad usage or input, 3 undecided or not modelled.\n"
+      "'isomer COMMAND --help' describes a command.");
+  Chosen chosen;
+  add_inspect(app, chosen);
+  add_run(app, chosen);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help_or_version) {
+    return app.exit(help_or_version);
+  } catch (const CLI::ParseError& error) {
+    const bool json = std::any_of(argv, argv + argc, [](std::string_view word) { return word == "--json"; });
+    return refuse({fmt::format("{} (see isomer --help)", error.what())}, json);
+  }
+  return run(chosen);
+}
+
+}  // namespace
+}  // namespace isomer::cli
+
+int main(int argc, char** argv) { return isomer::cli::start(argc, argv); }

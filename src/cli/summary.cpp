@@ -1,0 +1,113 @@
+#include "cli/summary.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "algebra/analysis.h"
+
+namespace isomer::cli {
+namespace {
+
+InterfaceValue describe(const Graph& graph, const Inference& inference, Value value) {
+  const ValueInfo& info = inference.of(value);
+  return {graph.name_of(value), info.type, info.shape};
+}
+
+std::uint64_t constant_bytes(const Node& node) {
+  const auto* tensor =
+      node.op == "Constant" && node.domain.empty() ? node.attributes.find_as<Tensor>("value") : nullptr;
+  return tensor ? tensor->bytes().size : 0;
+}
+
+bool computes_floats(const Node& node, NodeId id, const Inference& inference) {
+  if (node.domain.empty() && (node.op == "Constant" || node.op == "Identity")) return false;
+  bool any_known = false, any_float = false;
+  const auto look = [&](Value value) {
+    const ElementType type = inference.of(value).type;
+    any_known |= type != ElementType::Undefined;
+    any_float |= is_float(type);
+  };
+  for (const Value input : node.inputs)
+    if (input.exists()) look(input);
+  for (std::uint32_t k = 0; k < node.outputs.size(); ++k) look({id, k});
+  return any_float || !any_known;
+}
+
+// Counts the operators of one graph, kind by kind.
+class Census {
+ public:
+  Census(const Graph& graph, const Inference& inference, Summary& summary)
+      : graph_(graph), inference_(inference), summary_(summary) {}
+
+  void count(NodeId id) {
+    const Node& node = graph_.node(id);
+    const auto [at, is_new] =
+        numbers_.try_emplace(std::pair(node.domain, node.op), summary_.operators.size());
+    if (is_new) summary_.operators.push_back({node.op, node.domain, 0, 0, 0});
+    OperatorCount& kind = summary_.operators[at->second];
+
+    const Definition definition = define_node(graph_, inference_, id);
+    const auto* formula = std::get_if<Formula>(&definition);
+    ++kind.count;
+    if (formula) {
+      ++kind.defined;
+      add_flops(kind, *formula);
+    } else {
+      summary_.opaque.push_back({label(node), node.op, node.domain, why(id, definition)});
+    }
+    if (!computes_floats(node, id, inference_)) return;
+    ++summary_.float_nodes;
+    if (formula) ++summary_.float_nodes_defined;
+  }
+
+ private:
+  void add_flops(OperatorCount& kind, const Formula& formula) {
+    if (!summary_.flops) return;
+    try {
+      const Dim flops = cost(formula).operations;
+      kind.flops = kind.flops + flops;
+      summary_.flops = *summary_.flops + flops;
+    } catch (const DimOverflow&) {
+      summary_.flops = std::nullopt;
+    }
+  }
+
+  std::string why(NodeId id, const Definition& definition) const {
+    if (const auto at = inference_.opaque.find(id); at != inference_.opaque.end()) return at->second;
+    if (const auto* opaque = std::get_if<Opaque>(&definition)) return opaque->reason;
+    return std::get<Invalid>(definition).message;
+  }
+
+  const Graph& graph_;
+  const Inference& inference_;
+  Summary& summary_;
+  std::map<std::pair<std::string, std::string>, std::size_t> numbers_;
+};
+
+}  // namespace
+
+Result<Summary> summarize(const Model& model, const InferOptions& options) {
+  const Graph& graph = model.graph;
+  ISOMER_TRY(const Inference inference, infer(graph, options));
+  Summary summary;
+  summary.ir = model.ir_version;
+  summary.opsets = graph.opsets;
+  summary.nodes = model.node_count;
+  summary.flops = Dim(0);
+  for (const Value input : graph.inputs()) summary.inputs.push_back(describe(graph, inference, input));
+  for (const Value output : graph.outputs()) summary.outputs.push_back(describe(graph, inference, output));
+
+  Census census(graph, inference, summary);
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    if (node.kind == NodeKind::Initializer) summary.weight_bytes += node.tensor.bytes().size;
+    if (node.kind != NodeKind::Operator) continue;
+    summary.weight_bytes += constant_bytes(node);
+    census.count(id);
+  }
+  std::ranges::stable_sort(summary.operators, std::ranges::greater{}, &OperatorCount::count);
+  return summary;
+}
+
+}  // namespace isomer::cli

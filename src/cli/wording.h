@@ -1,0 +1,27 @@
+// Words and numbers as people like to read them: quantities with units, and text from files made safe for a
+// terminal.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace isomer::cli {
+
+// "0 B", "97.5 MiB", "8.0 GiB"
+std::string bytes_text(std::uint64_t bytes);
+// "812", "25.6 k", "4.09 G"
+std::string count_text(double count);
+// "12,345"
+std::string grouped(std::uint64_t count);
+
+// The text on one line: control characters and bytes that aren't UTF-8 become \xNN, so that a name in a file
+// can't move the cursor or pretend to be a line of ours.
+std::string printable(std::string_view text);
+// At most `most` characters, the end replaced by "..." where there are more.
+std::string shortened(std::string_view text, std::size_t most);
+// Characters (code points), for columns.
+std::size_t width(std::string_view text);
+
+}  // namespace isomer::cli
