@@ -14,7 +14,7 @@ namespace isomer {
 
 // A tensor of rank 0 with the element's value, in the output's type.
 Result<Tensor> evaluate_element(const Formula& formula, int output, const Extents& position,
-                                const std::vector<std::optional<Tensor>>& inputs);
+                                const std::vector<std::optional<Tensor>>& inputs, std::uint64_t key = 0);
 
 // All elements of an integer or bool output as symbolic integers, from inputs whose elements are known as such; nullopt where
 // an element isn't an integer expression of them, or where there are more than `most` elements.

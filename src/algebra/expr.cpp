@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
@@ -185,6 +186,13 @@ Expr operator*(const Expr& a, double b) { return a * number(a.type(), b); }
 Expr operator/(const Expr& a, double b) { return a / number(a.type(), b); }
 Expr operator-(double a, const Expr& b) { return number(b.type(), a) - b; }
 Expr operator/(double a, const Expr& b) { return number(b.type(), a) / b; }
+
+bool mentions(const ExprNode& expr, const Axis& axis) {
+  const auto in = [&](const std::vector<Index>& list) { return std::ranges::any_of(list, [&](const Index& i) { return i.mentions(axis); }); };
+  return expr.index.mentions(axis) || in(expr.at) || in(expr.domain) ||
+         std::ranges::any_of(expr.cases, [&](const ExprNode::Case& c) { return in(c.when) || mentions(*c.value, axis); }) ||
+         std::ranges::any_of(expr.args, [&](const ExprRef& a) { return mentions(*a, axis); });
+}
 
 namespace {
 

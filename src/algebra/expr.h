@@ -111,6 +111,9 @@ Expr operator/(const Expr& a, double b);
 Expr operator-(double a, const Expr& b);
 Expr operator/(double a, const Expr& b);
 
+// Whether the value depends on the axis (as an index, in a condition, or further down).
+bool mentions(const ExprNode& expr, const Axis& axis);
+
 std::string text(const Expr& expr);  // for people and golden tests
 
 }  // namespace isomer

@@ -67,6 +67,9 @@ class Index {
   static Index floor(const Index& a, const Dim& divisor);
   static Index mod(const Index& a, const Dim& divisor);
 
+  // The same index with each q·floor(x/q) + x mod q put together again as x.
+  Index recombined() const;
+
   // Interval bounds; nullopt where symbolic extents keep them from being compared.
   std::optional<Range> range() const;
   // Whether 0 <= index < extent for all values of the axes (false: not seen to be).

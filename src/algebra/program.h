@@ -19,7 +19,8 @@ class Program {
  public:
   static Program compile(const Formula& formula);  // every extent concrete, checked
   // One tensor per output. Inputs must have the formula's types and extents; absent ones are nullopt.
-  Result<std::vector<Tensor>> run(const std::vector<std::optional<Tensor>>& inputs) const;
+  // `key` chooses the field's functions.
+  Result<std::vector<Tensor>> run(const std::vector<std::optional<Tensor>>& inputs, std::uint64_t key = 0) const;
 
  private:
   struct Compiled;

@@ -22,3 +22,6 @@ class InternalError : public std::logic_error {
   do {                                                                                           \
     if (!(condition)) ::isomer::fail_check(#condition, __FILE__, __LINE__, std::string{__VA_ARGS__}); \
   } while (false)
+
+// For a branch that no correct program takes; never returns.
+#define ISOMER_UNREACHABLE(why) ::isomer::fail_check("unreachable", __FILE__, __LINE__, why)

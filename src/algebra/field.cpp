@@ -1,0 +1,107 @@
+#include "algebra/field.h"
+
+#include <cmath>
+
+#include "base/check.h"
+#include "base/hash.h"
+
+namespace isomer {
+namespace {
+
+Zp keyed(std::uint64_t key, std::uint64_t what, std::uint64_t a, std::uint64_t b = 0) {
+  return {Zp::fold(mix(mix(mix(key ^ mix(what)) ^ a) + b))};
+}
+
+std::uint64_t code(Fn fn) { return 0x1000 + static_cast<std::uint64_t>(fn); }
+
+// sqrt of a square: the root that is itself a square, |x| for x². Elsewhere (undefined over the reals) a keyed value.
+Zp root(Zp a, std::uint64_t key) {
+  const Zp r = a.power((Zp::kP + 1) / 4);
+  return r * r == a ? r : keyed(key, code(Fn::Sqrt), a.v);
+}
+
+}  // namespace
+
+Zp Zp::of(double x) {
+  if (!std::isfinite(x)) return keyed(0, std::isnan(x) ? 1 : x > 0 ? 2 : 3, 0);
+  int exponent = 0;
+  const double fraction = std::frexp(x, &exponent);                       // x = fraction · 2^exponent
+  const auto mantissa = static_cast<std::int64_t>(std::ldexp(fraction, 53));  // exact
+  exponent -= 53;
+  const Zp two{2};
+  // 2 has order 61 mod p, so that exponents count mod 61.
+  return Zp::of(mantissa) * two.power(static_cast<std::uint64_t>(((exponent % 61) + 61) % 61));
+}
+
+Zp Zp::power(std::uint64_t exponent) const {
+  Zp result{1}, square = *this;
+  for (; exponent != 0; exponent >>= 1u) {
+    if ((exponent & 1u) != 0) result = result * square;
+    square = square * square;
+  }
+  return result;
+}
+
+bool Zp::is_positive() const { return v != 0 && power((kP - 1) / 2).v == 1; }
+
+Zp field_unary(Fn fn, Zp a, std::uint64_t key) {
+  switch (fn) {
+    case Fn::Neg: return -a;
+    case Fn::Abs: return a.is_positive() ? a : -a;
+    case Fn::Relu: return a.is_positive() ? a : Zp{0};
+    case Fn::Sign: return a.v == 0 ? a : a.is_positive() ? Zp{1} : -Zp{1};
+    case Fn::Sqrt: return root(a, key);
+    case Fn::Floor:
+    case Fn::Ceil:
+    case Fn::Round: return a.is_small_integer() ? a : keyed(key, code(fn), a.v);
+    case Fn::Exp: return a.v == 0 ? Zp{1} : keyed(key, code(fn), a.v);
+    case Fn::Cos:
+    case Fn::Cosh: return a.v == 0 ? Zp{1} : keyed(key, code(fn), a.is_positive() ? a.v : (-a).v);
+    case Fn::Log: return a.v == 1 ? Zp{0} : keyed(key, code(fn), a.v);
+    case Fn::Sin:
+    case Fn::Tan:
+    case Fn::Asin:
+    case Fn::Atan:
+    case Fn::Sinh:
+    case Fn::Tanh:
+    case Fn::Asinh:
+    case Fn::Atanh:
+    case Fn::Erf:
+      if (a.v == 0) return a;
+      return a.is_positive() ? keyed(key, code(fn), a.v) : -keyed(key, code(fn), (-a).v);
+    default: return keyed(key, code(fn), a.v);
+  }
+}
+
+Zp field_binary(Fn fn, Zp a, Zp b, std::uint64_t key) {
+  switch (fn) {
+    case Fn::Max:
+    case Fn::Min: {
+      const bool above = keyed(key, code(Fn::Max), a.v).v > keyed(key, code(Fn::Max), b.v).v;
+      return above == (fn == Fn::Max) ? a : b;
+    }
+    case Fn::Pow: {
+      const Zp half = Zp{1} / Zp{2};
+      if (b.is_small_integer() && std::abs(b.small_integer()) <= 64) {
+        const std::int64_t e = b.small_integer();
+        return e < 0 ? a.inverse().power(static_cast<std::uint64_t>(-e)) : a.power(static_cast<std::uint64_t>(e));
+      }
+      if (b == half) return root(a, key);
+      if (b == -half) return root(a, key).inverse();
+      return keyed(key, code(fn), a.v, b.v);
+    }
+    default: return keyed(key, code(fn), a.v, b.v);
+  }
+}
+
+bool field_less(Zp a, Zp b) { return (b - a).is_positive(); }
+
+std::int64_t field_to_integer(Zp a, std::uint64_t key) {
+  return a.is_small_integer() ? a.small_integer() : static_cast<std::int64_t>(keyed(key, code(Fn::Cast), a.v).v & 0xffffu);
+}
+
+Zp field_random(std::uint64_t key, std::uint64_t tensor, std::uint64_t coordinate) {
+  return keyed(key, 0x2000 + tensor, coordinate);
+}
+
+}  // namespace isomer

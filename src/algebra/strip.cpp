@@ -1,0 +1,193 @@
+#include "algebra/strip.h"
+
+#include "algebra/strip_nodes.h"
+
+namespace isomer {
+
+using namespace strip_nodes;
+
+StripCompiler::StripCompiler(std::vector<ElementType> input_types, std::vector<ElementType> stage_types)
+    : input_types_(std::move(input_types)), stage_types_(std::move(stage_types)) {}
+
+int StripCompiler::slot_of(const Axis& axis) {
+  const auto [at, inserted] = slots_.try_emplace(axis.id, static_cast<int>(slots_.size()));
+  if (inserted) lane_slots_.push_back(false);
+  return at->second;
+}
+
+bool StripCompiler::mentions_lane(const LoopIndex& index) const {
+  for (std::size_t s = 0; s < lane_slots_.size(); ++s)
+    if (lane_slots_[s] && index.mentions(static_cast<int>(s))) return true;
+  return false;
+}
+
+ElementType StripCompiler::stored_type(TensorRef tensor) const {
+  return (tensor.kind == TensorRef::Kind::Input ? input_types_ : stage_types_).at(static_cast<std::size_t>(tensor.number));
+}
+
+StripState StripCompiler::fresh_state() const {
+  StripState state;
+  state.slots.assign(slots_.size(), 0);
+  state.lanes.assign(slots_.size(), nullptr);
+  state.registers.resize(registers_ * kStripLength * sizeof(std::uint64_t));
+  return state;
+}
+
+NodePtr StripCompiler::compile_read(const ExprNode& expr) {
+  switch (stored_type(expr.tensor)) {
+    case ElementType::Bool: return std::make_unique<ReadNode<std::uint8_t, StoredBool>>(*this, expr);
+    case ElementType::Float16: return std::make_unique<ReadNode<float, StoredFloat16>>(*this, expr);
+    case ElementType::BFloat16: return std::make_unique<ReadNode<float, StoredBFloat16>>(*this, expr);
+    default:
+      return with_compute_type(expr.type, [&]<class T>(T) -> NodePtr { return std::make_unique<ReadNode<T, Plain<T>>>(*this, expr); });
+  }
+}
+
+namespace {
+
+template <class T>
+NodePtr make_unary(StripCompiler& compiler, Fn fn, NodePtr a) {
+  return with_unary(fn, [&]<Fn f>() -> NodePtr {
+    return std::make_unique<UnaryNode<T, T>>(compiler, std::move(a), [](const T* x, T* y, int n, ScalarContext& c) {
+      for (int i = 0; i < n; ++i) y[i] = scalar::unary<f>(x[i], c);
+    });
+  });
+}
+
+template <class T>
+NodePtr make_binary(StripCompiler& compiler, Fn fn, NodePtr a, NodePtr b) {
+  return with_binary(fn, [&]<Fn f>() -> NodePtr {
+    return std::make_unique<BinaryNode<T, T>>(compiler, std::move(a), std::move(b), [](const T* x, const T* y, T* z, int n, ScalarContext& c) {
+      for (int i = 0; i < n; ++i) z[i] = scalar::binary<f>(x[i], y[i], c);
+    });
+  });
+}
+
+template <class T>
+NodePtr make_comparison(StripCompiler& compiler, Fn fn, NodePtr a, NodePtr b) {
+  return with_comparison(fn, [&]<Fn f>() -> NodePtr {
+    return std::make_unique<BinaryNode<std::uint8_t, T>>(compiler, std::move(a), std::move(b),
+                                                         [](const T* x, const T* y, std::uint8_t* z, int n, ScalarContext&) {
+                                                           for (int i = 0; i < n; ++i) z[i] = scalar::compare<f>(x[i], y[i]);
+                                                         });
+  });
+}
+
+template <class T>
+NodePtr make_test(StripCompiler& compiler, Fn fn, NodePtr a) {
+  return with_test(fn, [&]<Fn f>() -> NodePtr {
+    return std::make_unique<UnaryNode<std::uint8_t, T>>(compiler, std::move(a), [](const T* x, std::uint8_t* y, int n, ScalarContext&) {
+      for (int i = 0; i < n; ++i) y[i] = scalar::test<f>(x[i]);
+    });
+  });
+}
+
+template <class To, class From>
+NodePtr make_cast(StripCompiler& compiler, ElementType to, NodePtr a) {
+  if (to == ElementType::Bool)
+    return std::make_unique<UnaryNode<To, From>>(compiler, std::move(a), [](const From* x, To* y, int n, ScalarContext& c) {
+      for (int i = 0; i < n; ++i) y[i] = scalar::cast<To>(x[i], true, c);
+    });
+  return std::make_unique<UnaryNode<To, From>>(compiler, std::move(a), [](const From* x, To* y, int n, ScalarContext& c) {
+    for (int i = 0; i < n; ++i) y[i] = scalar::cast<To>(x[i], false, c);
+  });
+}
+
+// A cast to a 16-bit float inside of an expression rounds at once.
+NodePtr make_rounding(StripCompiler& compiler, ElementType to, NodePtr a) {
+  if (to == ElementType::Float16)
+    return std::make_unique<UnaryNode<float, float>>(compiler, std::move(a), [](const float* x, float* y, int n, ScalarContext&) {
+      for (int i = 0; i < n; ++i) y[i] = float16_to_float(float_to_float16(x[i]));
+    });
+  return std::make_unique<UnaryNode<float, float>>(compiler, std::move(a), [](const float* x, float* y, int n, ScalarContext&) {
+    for (int i = 0; i < n; ++i) y[i] = bfloat16_to_float(float_to_bfloat16(x[i]));
+  });
+}
+
+// The parts of Σ_{axes} where(v = e, value, 0), where v is one of the axes and e doesn't depend on any of them.
+struct Lookup {
+  Axis axis;
+  const ExprNode* at;
+  const ExprNode* value;
+};
+
+std::optional<Lookup> as_lookup(const ExprNode& expr) {
+  if (expr.reduction != Reduction::Sum || expr.axes.size() != 1 || !expr.domain.empty()) return std::nullopt;
+  const ExprNode& where = *expr.args[0];
+  if (where.kind != ExprNode::Kind::Apply || where.fn != Fn::Where) return std::nullopt;
+  const ExprNode &condition = *where.args[0], &zero = *where.args[2];
+  if (zero.kind != ExprNode::Kind::Number || zero.number != 0 || zero.integer != 0) return std::nullopt;
+  if (condition.kind != ExprNode::Kind::Apply || condition.fn != Fn::Equal) return std::nullopt;
+  for (int side = 0; side < 2; ++side) {
+    const ExprNode &index = *condition.args[static_cast<std::size_t>(side)], &at = *condition.args[static_cast<std::size_t>(1 - side)];
+    if (index.kind != ExprNode::Kind::IndexNumber || !is_integer(at.type)) continue;
+    const auto axis = index.index.as_axis();
+    if (axis && *axis == expr.axes[0] && !mentions(at, *axis)) return Lookup{expr.axes[0], &at, where.args[1].get()};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+NodePtr StripCompiler::compile_apply(const ExprNode& expr) {
+  std::vector<NodePtr> args;
+  for (const ExprRef& a : expr.args) args.push_back(compile(*a));
+  const ElementType from = expr.args.back()->type;
+  return with_compute_type(from, [&]<class T>(T) -> NodePtr {
+    switch (class_of(expr.fn)) {
+      case FnClass::Unary: return make_unary<T>(*this, expr.fn, std::move(args[0]));
+      case FnClass::Binary: return make_binary<T>(*this, expr.fn, std::move(args[0]), std::move(args[1]));
+      case FnClass::Comparison: return make_comparison<T>(*this, expr.fn, std::move(args[0]), std::move(args[1]));
+      case FnClass::Test: return make_test<T>(*this, expr.fn, std::move(args[0]));
+      case FnClass::Where: return std::make_unique<WhereNode<T>>(*this, std::move(args[0]), std::move(args[1]), std::move(args[2]));
+      case FnClass::Cast: break;
+    }
+    NodePtr node = with_compute_type(expr.type, [&]<class To>(To) { return make_cast<To, T>(*this, expr.type, std::move(args[0])); });
+    const bool half = expr.type == ElementType::Float16 || expr.type == ElementType::BFloat16;
+    return half ? make_rounding(*this, expr.type, std::move(node)) : std::move(node);
+  });
+}
+
+NodePtr StripCompiler::compile_reduce(const ExprNode& expr) {
+  if (const auto lookup = as_lookup(expr)) {
+    NodePtr at = compile(*lookup->at);
+    const int slot = slot_of(lookup->axis);
+    set_lane(slot, true);
+    NodePtr value = compile(*lookup->value);
+    set_lane(slot, false);
+    const std::int64_t extent = lookup->axis.extent.concrete();
+    return with_compute_type(expr.type, [&]<class T>(T) {
+      return with_compute_type(lookup->at->type, [&]<class E>(E) -> NodePtr {
+        if constexpr (std::integral<E>) return std::make_unique<LookupNode<T, E>>(*this, std::move(at), slot, extent, std::move(value));
+        else ISOMER_UNREACHABLE("a look-up is at an integer");
+      });
+    });
+  }
+  ReductionLoops loops;
+  for (const Axis& a : expr.axes) loops.axes.emplace_back(slot_of(a), a.extent.concrete());
+  return with_compute_type(expr.type, [&]<class T>(T) -> NodePtr { return std::make_unique<ReduceNode<T>>(*this, expr, std::move(loops)); });
+}
+
+NodePtr StripCompiler::compile(const ExprNode& expr) {
+  ISOMER_CHECK(strip_slot_ >= 0, "the strip's axis comes first");
+  switch (expr.kind) {
+    case ExprNode::Kind::Number:
+      return with_compute_type(expr.type, [&]<class T>(T) -> NodePtr {
+        if constexpr (std::same_as<T, Zp>) return std::make_unique<NumberNode<T>>(Zp::of(expr.number));
+        else return std::make_unique<NumberNode<T>>(is_float(expr.type) ? static_cast<T>(expr.number) : static_cast<T>(expr.integer));
+      });
+    case ExprNode::Kind::IndexNumber:
+      return with_compute_type(expr.type, [&]<class T>(T) -> NodePtr {
+        if constexpr (std::integral<T>) return std::make_unique<IndexNode<T>>(*this, expr.index);
+        else ISOMER_UNREACHABLE("an index is a number of an integer type");
+      });
+    case ExprNode::Kind::Read: return compile_read(expr);
+    case ExprNode::Kind::Apply: return compile_apply(expr);
+    case ExprNode::Kind::Cases:
+      return with_compute_type(expr.type, [&]<class T>(T) -> NodePtr { return std::make_unique<CasesNode<T>>(*this, expr); });
+    case ExprNode::Kind::Reduce: return compile_reduce(expr);
+  }
+  ISOMER_UNREACHABLE("every kind of expression is compiled");
+}
+
+}  // namespace isomer
