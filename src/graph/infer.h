@@ -1,6 +1,8 @@
 // Shapes, element types and small integer values of every value of a graph, concrete or symbolic, all derived
 // from the operators' formulas: a formula's axes are the shape, and evaluating it over symbolic integers
 // follows values through Shape-Gather-Concat-Reshape chains.
+//
+// A node without a formula has outputs of which only what the file declares is known.
 #pragma once
 
 #include <map>
@@ -22,7 +24,7 @@ struct ValueInfo {
 };
 
 struct Inference {
-  // By node id of the graph's store, then output number.
+  // By node id of the graph's store, then output number. Nothing is known of an absent value.
   const ValueInfo& of(Value value) const;
   std::unordered_map<NodeId, std::vector<ValueInfo>> values;
   std::unordered_map<NodeId, std::string> opaque;  // operator nodes without a formula here, and why
@@ -30,13 +32,19 @@ struct Inference {
 
 struct InferOptions {
   std::map<std::string, std::int64_t, std::less<>> symbols;  // dim_params to bind
-  std::map<std::string, Extents, std::less<>> shapes;        // input name -> concrete shape
+  // Input name -> concrete shape; binds the dim_params in the declared shape, too.
+  std::map<std::string, Extents, std::less<>> shapes;
 };
 
-// Error: a node that no legal model has (named), with the attribute or input at fault.
+// Shape vectors, axes, permutations: integers of a tensor are followed up to so many elements.
+constexpr std::int64_t kMostIntegers = 1024;
+
+// Error: a node that no legal model has (named), with the attribute or input at fault; options that don't fit
+// the inputs.
 Result<Inference> infer(const Graph& graph, const InferOptions& options = {});
 
-// The call that a node makes, given what is known of its inputs; and its definition.
+// The definition of the call that a node makes, given what is known of its inputs. A Constant node is no call
+// (constant.h): it is answered as opaque, though inference knows its value.
 Definition define_node(const Graph& graph, const Inference& inference, NodeId node);
 
 }  // namespace isomer

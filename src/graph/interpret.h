@@ -2,8 +2,9 @@
 // compared with.
 #pragma once
 
-#include <functional>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -25,11 +26,13 @@ struct OpaqueNode {
 };
 
 struct RunOutcome {
-  NamedTensors outputs;
+  NamedTensors outputs;              // floats in the run's arithmetic
   std::optional<OpaqueNode> opaque;  // set: no outputs
 };
 
-// Feeds by input name; initializers need none. Values are freed after their last use.
+// Feeds by input name, in the model's types; initializers need none. Values are freed after their last use,
+// and nodes that no output depends on are not run. Error: feeds that don't fit the inputs; a node that no
+// legal model has, or whose evaluation fails.
 Result<RunOutcome> interpret(const Graph& graph, const NamedTensors& feeds,
                              Arithmetic arithmetic = Arithmetic::Native);
 

@@ -1,0 +1,176 @@
+#include "graph/infer.h"
+
+#include <fmt/format.h>
+
+#include "algebra/element.h"
+#include "graph/call.h"
+#include "graph/constant.h"
+#include "graph/symbols.h"
+
+namespace isomer {
+namespace {
+
+ValueInfo info_of(const Tensor& tensor) {
+  ValueInfo info{tensor.type(), to_dims(tensor.extents()), std::nullopt};
+  if (tensor.count() > kMostIntegers) return info;
+  if (const auto integers = tensor.integers()) info.integers = to_dims(*integers);
+  return info;
+}
+
+// Why no formula can be asked for, if something about an input is not known.
+std::optional<Opaque> refuse_unknown(const Graph& graph, Value input, const ValueInfo& info) {
+  if (info.type == ElementType::Undefined)
+    return Opaque{fmt::format("the type of {} is not known", graph.name_of(input))};
+  if (!info.shape) return Opaque{fmt::format("the shape of {} is not known", graph.name_of(input))};
+  return std::nullopt;
+}
+
+bool may_follow_integers(const TensorType& type) {
+  if (!is_integer(type.type) && type.type != ElementType::Bool) return false;
+  const auto extents = concrete(type.shape);
+  const auto count = extents ? element_count(*extents) : std::nullopt;
+  return count && *count <= kMostIntegers;
+}
+
+class Inferrer {
+ public:
+  Inferrer(const Graph& graph, const InferOptions& options)
+      : graph_(graph), options_(options), symbols_(graph) {}
+
+  Result<Inference> run();
+
+ private:
+  Status bind();
+  Status add_operator(NodeId id, const Node& node);
+  void add_declared(NodeId id, const Node& node, std::string reason);
+  ValueInfo declared(const std::string& value, const DeclaredType& type) const;
+  ValueInfo initializer(NodeId id, const Node& node) const;
+  void add_outputs(NodeId id, const Node& node, const Formula& formula);
+
+  const Graph& graph_;
+  const InferOptions& options_;
+  Symbols symbols_;
+  Inference inference_;
+};
+
+Status Inferrer::bind() {
+  for (const auto& [symbol, value] : options_.symbols) {
+    if (value < 0) return Error{fmt::format("dimension {} can't be {}", symbol, value)};
+    symbols_.bind(symbol, value);
+  }
+  std::map<std::string_view, const Node*> inputs;
+  for (const Value& input : graph_.inputs()) inputs.emplace(graph_.name_of(input), &graph_.node(input.node));
+  for (const auto& [name, extents] : options_.shapes) {
+    const auto at = inputs.find(name);
+    if (at == inputs.end()) return Error{fmt::format("no input is named {}", name)};
+    ISOMER_TRY_DO(symbols_.bind(name, at->second->declared, extents));
+  }
+  return Done{};
+}
+
+ValueInfo Inferrer::declared(const std::string& value, const DeclaredType& type) const {
+  if (!type.is_tensor) return {};
+  ValueInfo info{type.type, symbols_.shape(value, type), std::nullopt};
+  if (const auto at = options_.shapes.find(value); at != options_.shapes.end())
+    info.shape = to_dims(at->second);
+  return info;
+}
+
+ValueInfo Inferrer::initializer(NodeId id, const Node& node) const {
+  if (!graph_.is_overridable(id)) return info_of(node.tensor);
+  if (node.declared.type != ElementType::Undefined) return declared(node.outputs[0], node.declared);
+  return {node.tensor.type(), to_dims(node.tensor.extents()), std::nullopt};
+}
+
+void Inferrer::add_declared(NodeId id, const Node& node, std::string reason) {
+  std::vector<ValueInfo> infos;
+  for (const std::string& output : node.outputs) {
+    const auto at = graph_.declared().find(output);
+    infos.push_back(at == graph_.declared().end() ? ValueInfo{} : declared(output, at->second));
+  }
+  inference_.values.emplace(id, std::move(infos));
+  inference_.opaque.emplace(id, std::move(reason));
+}
+
+void Inferrer::add_outputs(NodeId id, const Node& node, const Formula& formula) {
+  std::vector<std::optional<Dims>> integers;
+  std::vector<ValueInfo> infos(node.outputs.size());
+  for (std::size_t k = 0; k < infos.size() && k < formula.outputs.size(); ++k) {
+    TensorType type = formula.output_type(static_cast<int>(k));
+    const bool follow = may_follow_integers(type);
+    infos[k] = {type.type, std::move(type.shape), std::nullopt};
+    if (!follow) continue;
+    if (integers.empty())
+      for (const Value& input : node.inputs) integers.push_back(inference_.of(input).integers);
+    integers.resize(formula.inputs.size());
+    try {
+      infos[k].integers = evaluate_symbolic(formula, static_cast<int>(k), integers, kMostIntegers);
+    } catch (const DimOverflow&) {
+      // The value is not followed any further; the shape is known all the same.
+    }
+  }
+  inference_.values.emplace(id, std::move(infos));
+}
+
+Status Inferrer::add_operator(NodeId id, const Node& node) {
+  if (is_constant_node(node)) {
+    auto constant = constant_of(node);
+    if (const auto* invalid = std::get_if<Invalid>(&constant)) return error_of(node, *invalid);
+    if (const auto* opaque = std::get_if<Opaque>(&constant)) add_declared(id, node, opaque->reason);
+    else inference_.values[id] = {info_of(std::get<Tensor>(constant))};
+    return Done{};
+  }
+  const Definition definition = define_node(graph_, inference_, id);
+  if (const auto* invalid = std::get_if<Invalid>(&definition)) return error_of(node, *invalid);
+  if (const auto* opaque = std::get_if<Opaque>(&definition)) add_declared(id, node, opaque->reason);
+  else add_outputs(id, node, std::get<Formula>(definition));
+  return Done{};
+}
+
+Result<Inference> Inferrer::run() {
+  ISOMER_TRY_DO(bind());
+  inference_.values.reserve(graph_.order().size());
+  for (const NodeId id : graph_.order()) {
+    const Node& node = graph_.node(id);
+    switch (node.kind) {
+      case NodeKind::Input: inference_.values[id] = {declared(node.outputs[0], node.declared)}; break;
+      case NodeKind::Initializer: inference_.values[id] = {initializer(id, node)}; break;
+      case NodeKind::Operator: ISOMER_TRY_DO(add_operator(id, node)); break;
+    }
+  }
+  return std::move(inference_);
+}
+
+}  // namespace
+
+const ValueInfo& Inference::of(Value value) const {
+  static const ValueInfo nothing;
+  if (!value.exists()) return nothing;
+  const auto at = values.find(value.node);
+  ISOMER_CHECK(at != values.end() && value.output < at->second.size(), "a value that was not inferred");
+  return at->second[value.output];
+}
+
+Result<Inference> infer(const Graph& graph, const InferOptions& options) {
+  return Inferrer(graph, options).run();
+}
+
+Definition define_node(const Graph& graph, const Inference& inference, NodeId id) {
+  const Node& node = graph.node(id);
+  if (is_constant_node(node)) return Opaque{"a constant"};
+  const auto op = operator_of(graph, node);
+  if (const auto* opaque = std::get_if<Opaque>(&op)) return *opaque;
+  Call call = call_without_inputs(graph, node);
+  for (const Value& input : node.inputs) {
+    if (!input.exists()) {
+      call.inputs.emplace_back();
+      continue;
+    }
+    const ValueInfo& info = inference.of(input);
+    if (const auto unknown = refuse_unknown(graph, input, info)) return *unknown;
+    call.inputs.push_back(Call::Input{{info.type, *info.shape}, info.integers, known_constant(graph, input)});
+  }
+  return define(*std::get<const Operator*>(op), call);
+}
+
+}  // namespace isomer
