@@ -1,0 +1,13 @@
+#include "ops/define.h"
+
+namespace isomer::ops {
+
+extern const Operator kAbs{
+    .name = "Abs",
+    .doc = "y = |x|",
+    .define = [](const Call& call) { return elementwise(call, Fn::Abs); },
+    .sample = [](Sampler& s) { sample_unary(s, kNumbers); },
+    .most_inputs = 1,
+};
+
+}  // namespace isomer::ops

@@ -1,0 +1,14 @@
+#include "ops/define.h"
+
+namespace isomer::ops {
+
+extern const Operator kAtanh{
+    .name = "Atanh",
+    .doc = "y = artanh x",
+    .define = [](const Call& call) { return elementwise(call, Fn::Atanh, is_float); },
+    .sample = [](Sampler& s) { sample_unary(s, {ElementType::Float}, Sampler::Values::Unit); },
+    .since = 9,
+    .most_inputs = 1,
+};
+
+}  // namespace isomer::ops

@@ -1,0 +1,13 @@
+#include "ops/define.h"
+
+namespace isomer::ops {
+
+extern const Operator kCeil{
+    .name = "Ceil",
+    .doc = "y = the smallest integer >= x",
+    .define = [](const Call& call) { return elementwise(call, Fn::Ceil, is_float); },
+    .sample = [](Sampler& s) { sample_unary(s, kFloats, Sampler::Values::Halves); },
+    .most_inputs = 1,
+};
+
+}  // namespace isomer::ops

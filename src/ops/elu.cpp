@@ -1,0 +1,32 @@
+#include "ops/define.h"
+
+namespace isomer::ops {
+namespace {
+
+Definition define_elu(const Call& call) {
+  const double alpha = finite_real(call, "alpha", 1.0f);
+  return elementwise(
+      call,
+      [&](const std::vector<Expr>& x) {
+        return where(apply(Fn::Less, {x[0], number(x[0].type(), 0)}), (apply(Fn::Exp, {x[0]}) - 1) * alpha,
+                     x[0]);
+      },
+      is_float);
+}
+
+void sample_elu(Sampler& s) {
+  sample_unary(s, {ElementType::Float});
+  if (s.chance(0.6)) s.attribute("alpha", s.pick({0.5f, 1.5f, 2.0f}));
+}
+
+}  // namespace
+
+extern const Operator kElu{
+    .name = "Elu",
+    .doc = "y = x, or alpha · (e^x - 1) where x < 0",
+    .define = define_elu,
+    .sample = sample_elu,
+    .most_inputs = 1,
+};
+
+}  // namespace isomer::ops

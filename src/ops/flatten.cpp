@@ -1,0 +1,39 @@
+// Flatten: all axes before `axis` become one, and all from it on another.
+#include "ops/define.h"
+#include "ops/reshape.h"
+
+namespace isomer::ops {
+namespace {
+
+Definition define_flatten(const Call& call) {
+  const int rank = call.rank(0);
+  const std::int64_t axis = call.integer("axis", 1);
+  if (axis < -rank || axis > rank) return invalid("axis is outside of the input's rank", "axis");
+  const auto split = axis < 0 ? axis + rank : axis;
+  auto f = call.formula();
+  const auto x = f.input(0);
+  const Dims& from = x.shape();
+  const Dims to{product(Dims(from.begin(), from.begin() + split)),
+                product(Dims(from.begin() + split, from.end()))};
+  const auto p = f.axes(to);
+  f.output(p, x.at(reshaped_position(from, to, p)));
+  return std::move(f).finish();
+}
+
+void sample_flatten(Sampler& s) {
+  sample_unary(s, kMovable);
+  const std::int64_t rank = s.inputs[0].value.rank();
+  if (rank == 0 || s.chance(0.8)) s.attribute("axis", s.between(s.opset() < 11 ? 0 : -rank, rank));
+}
+
+}  // namespace
+
+extern const Operator kFlatten{
+    .name = "Flatten",
+    .doc = "y = x as a matrix: the axes before `axis`, and those from it on",
+    .define = define_flatten,
+    .sample = sample_flatten,
+    .most_inputs = 1,
+};
+
+}  // namespace isomer::ops

@@ -1,0 +1,13 @@
+#include "ops/define.h"
+
+namespace isomer::ops {
+
+extern const Operator kFloor{
+    .name = "Floor",
+    .doc = "y = the largest integer <= x",
+    .define = [](const Call& call) { return elementwise(call, Fn::Floor, is_float); },
+    .sample = [](Sampler& s) { sample_unary(s, kFloats, Sampler::Values::Halves); },
+    .most_inputs = 1,
+};
+
+}  // namespace isomer::ops

@@ -1,0 +1,133 @@
+// Gather: y[a, q, b] = data[a, indices[q], b]; a negative index counts from the end.
+//
+// Indices that are known and go in equal steps make an affine index; a few other known ones a case
+// distinction. Indices that are computed are looked up as a sum over the axis of which one term is not zero:
+// Σ_v (v = index ? data[v] : 0).
+#include "ops/define.h"
+
+namespace isomer::ops {
+namespace {
+
+constexpr std::size_t kLargestTable = 16;  // larger tables of reads are slower to prove with than a look-up
+
+// The known indices, brought to 0..extent-1; nullopt where one is not known to lie on one side of zero.
+std::optional<Dims> known_indices(const Call& call, const Dim& extent) {
+  const auto& known = call.in(1).integers;
+  if (!known) return std::nullopt;
+  Dims out;
+  for (const Dim& index : *known) {
+    const auto counts_from_start = index.at_least(0);
+    if (!counts_from_start) return std::nullopt;
+    out.push_back(*counts_from_start ? index : index + extent);
+  }
+  return out;
+}
+
+// The values as base + Σ stride · q over positions q in row-major order, if they are of that form.
+std::optional<Index> as_progression(const Dims& values, const Extents& extents, const std::vector<Axis>& q) {
+  if (values.empty()) return Index(0);
+  Dims strides(extents.size(), 0);
+  std::int64_t unit = 1;
+  for (std::size_t i = extents.size(); i-- > 0;) {
+    if (extents[i] > 1) strides[i] = values[static_cast<std::size_t>(unit)] - values[0];
+    unit *= extents[i];
+  }
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    Dim expected = values[0];
+    auto rest = static_cast<std::int64_t>(k);
+    for (std::size_t i = extents.size(); i-- > 0; rest /= extents[i])
+      expected = expected + strides[i] * Dim(rest % extents[i]);
+    if (!(expected == values[k])) return std::nullopt;
+  }
+  Index out(values[0]);
+  for (std::size_t i = 0; i < q.size(); ++i) out = out + strides[i] * Index(q[i]);
+  return out;
+}
+
+Expr look_up(FormulaBuilder& f, const Expr& index, const Dim& extent, ElementType type,
+             const std::function<Expr(const Index&)>& data) {
+  const Expr i = cast(index, ElementType::Int64);
+  const Expr wrapped =
+      where(apply(Fn::Less, {i, integer(ElementType::Int64, 0)}), i + index_number(Index(extent)), i);
+  const auto v = f.axis(extent);
+  const Expr hit = apply(Fn::Equal, {index_number(v), wrapped});
+  if (type != ElementType::Bool) return sum({v}, where(hit, data(v), integer(type, 0)));
+  // Truth values are not summed, so they are looked up as numbers.
+  return cast(sum({v}, where(hit, cast(data(v), ElementType::Uint8), integer(ElementType::Uint8, 0))),
+              ElementType::Bool);
+}
+
+Definition define_gather(const Call& call) {
+  if (call.type(1) != ElementType::Int32 && call.type(1) != ElementType::Int64)
+    return invalid("indices must be int32 or int64");
+  const auto axis = normalize_axis(call.integer("axis", 0), call.rank(0));
+  if (!axis) return invalid("axis is outside of the input's rank", "axis");
+  auto f = call.formula();
+  const auto data = f.input(0), indices = f.input(1);
+  const Dim& extent = data.extent(*axis);
+  Dims shape(data.shape().begin(), data.shape().begin() + *axis);
+  shape.insert(shape.end(), indices.shape().begin(), indices.shape().end());
+  shape.insert(shape.end(), data.shape().begin() + *axis + 1, data.shape().end());
+  const auto p = f.axes(shape);
+  const std::vector<Axis> q(p.begin() + *axis, p.begin() + *axis + indices.rank());
+  const auto data_at = [&](const Index& v) {
+    std::vector<Index> at(p.begin(), p.begin() + *axis);
+    at.push_back(v);
+    at.insert(at.end(), p.begin() + *axis + indices.rank(), p.end());
+    return data.at(at);
+  };
+
+  const auto known = known_indices(call, extent);
+  const auto extents = concrete(indices.shape());
+  if (known && extents) {
+    for (const Dim& index : *known)
+      if (index.at_least(0) == false || extent.at_least(index + Dim(1)) == false)
+        return invalid("an index is outside of the axis");
+    if (const auto affine = as_progression(*known, *extents, q)) {
+      f.output(p, data_at(*affine));
+      return std::move(f).finish();
+    }
+    if (known->size() <= kLargestTable) {
+      std::vector<Expr> reads;
+      for (const Dim& index : *known) reads.push_back(data_at(Index(index)));
+      f.output(p, tabulate(linearize(to_indices(q), indices.shape()), reads));
+      return std::move(f).finish();
+    }
+  }
+  f.output(p, look_up(f, indices.at(to_indices(q)), extent, data.type(), data_at));
+  return std::move(f).finish();
+}
+
+void sample_gather(Sampler& s) {
+  const Extents shape = s.shape(1, 4);
+  s.input(s.pick(kMovable), shape);
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  const std::int64_t axis = s.between(0, rank - 1), extent = shape[static_cast<std::size_t>(axis)];
+  const Extents index_shape = s.shape(0, 2, 5);
+  std::vector<std::int64_t> indices(static_cast<std::size_t>(*element_count(index_shape)));
+  const bool in_steps = s.chance(0.4);
+  for (std::size_t k = 0; k < indices.size(); ++k)
+    indices[k] = in_steps ? static_cast<std::int64_t>(k) % extent
+                          : s.between(s.opset() < 11 ? 0 : -extent, extent - 1);
+  if (s.chance(0.3)) {
+    const std::vector<std::int32_t> narrow(indices.begin(), indices.end());
+    s.constant(Tensor::of(ElementType::Int32, index_shape, narrow));
+  } else {
+    s.constant(Tensor::of(ElementType::Int64, index_shape, indices));
+  }
+  s.inputs.back().constant = s.chance(0.5);
+  if (axis != 0 || s.chance(0.3)) s.attribute("axis", s.opset() >= 11 && s.chance(0.3) ? axis - rank : axis);
+}
+
+}  // namespace
+
+extern const Operator kGather{
+    .name = "Gather",
+    .doc = "y[a, q, b] = data[a, indices[q], b]",
+    .define = define_gather,
+    .sample = sample_gather,
+    .least_inputs = 2,
+    .most_inputs = 2,
+};
+
+}  // namespace isomer::ops

@@ -1,0 +1,37 @@
+#include "ops/define.h"
+
+namespace isomer::ops {
+namespace {
+
+Definition define_is_inf(const Call& call) {
+  const bool negative = call.integer("detect_negative", 1) != 0,
+             positive = call.integer("detect_positive", 1) != 0;
+  return elementwise(
+      call,
+      [&](const std::vector<Expr>& x) {
+        Expr y = integer(ElementType::Bool, 0);
+        if (negative) y = apply(Fn::IsNegativeInf, {x[0]});
+        if (positive && negative) return apply(Fn::Or, {y, apply(Fn::IsPositiveInf, {x[0]})});
+        return positive ? apply(Fn::IsPositiveInf, {x[0]}) : y;
+      },
+      is_float);
+}
+
+void sample_is_inf(Sampler& s) {
+  sample_unary(s, kFloats, Sampler::Values::Special);
+  if (s.chance(0.5)) s.attribute("detect_negative", s.between(0, 1));
+  if (s.chance(0.5)) s.attribute("detect_positive", s.between(0, 1));
+}
+
+}  // namespace
+
+extern const Operator kIsInf{
+    .name = "IsInf",
+    .doc = "y = whether x is infinite; detect_negative and detect_positive say which infinities count",
+    .define = define_is_inf,
+    .sample = sample_is_inf,
+    .since = 10,
+    .most_inputs = 1,
+};
+
+}  // namespace isomer::ops

@@ -1,0 +1,14 @@
+#include "ops/define.h"
+
+namespace isomer::ops {
+
+extern const Operator kIsNaN{
+    .name = "IsNaN",
+    .doc = "y = whether x is not a number",
+    .define = [](const Call& call) { return elementwise(call, Fn::IsNaN, is_float); },
+    .sample = [](Sampler& s) { sample_unary(s, kFloats, Sampler::Values::Special); },
+    .since = 9,
+    .most_inputs = 1,
+};
+
+}  // namespace isomer::ops

@@ -1,0 +1,13 @@
+#include "ops/define.h"
+
+namespace isomer::ops {
+
+extern const Operator kLog{
+    .name = "Log",
+    .doc = "y = ln x",
+    .define = [](const Call& call) { return elementwise(call, Fn::Log, is_float); },
+    .sample = [](Sampler& s) { sample_unary(s, kFloats, Sampler::Values::Positive); },
+    .most_inputs = 1,
+};
+
+}  // namespace isomer::ops

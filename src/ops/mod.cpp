@@ -1,0 +1,35 @@
+// Mod: what is left of a / b, with the sign of b, or with that of a if fmod = 1 (the only form for floats
+// before opset 28).
+#include "ops/define.h"
+
+namespace isomer::ops {
+namespace {
+
+Definition define_mod(const Call& call) {
+  const std::int64_t fmod = call.integer("fmod", 0);
+  if (fmod != 0 && fmod != 1) return invalid("fmod must be 0 or 1", "fmod");
+  if (is_float(call.type(0)) && fmod == 0) {
+    if (call.opset < 28) return invalid("Mod of floats needs fmod = 1", "fmod");
+    return opaque("Mod of floats with fmod = 0");  // no runtime yet computes it
+  }
+  return elementwise(call, fmod == 1 ? Fn::Fmod : Fn::Mod);
+}
+
+void sample_mod(Sampler& s) {
+  sample_binary(s, kNumbers, Sampler::Values::NonZero);
+  if (is_float(s.inputs[0].type) || s.chance(0.4)) s.attribute("fmod", std::int64_t{1});
+}
+
+}  // namespace
+
+extern const Operator kMod{
+    .name = "Mod",
+    .doc = "y = a - b · floor(a / b), or, if fmod = 1, rounded towards zero",
+    .define = define_mod,
+    .sample = sample_mod,
+    .since = 10,
+    .least_inputs = 2,
+    .most_inputs = 2,
+};
+
+}  // namespace isomer::ops

@@ -1,0 +1,13 @@
+#include "ops/define.h"
+
+namespace isomer::ops {
+
+extern const Operator kNot{
+    .name = "Not",
+    .doc = "y = not x",
+    .define = [](const Call& call) { return elementwise(call, Fn::Not, is_bool); },
+    .sample = [](Sampler& s) { sample_unary(s, {ElementType::Bool}); },
+    .most_inputs = 1,
+};
+
+}  // namespace isomer::ops

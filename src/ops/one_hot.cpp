@@ -1,0 +1,69 @@
+// OneHot: a new axis of extent depth that holds values[1] at the index and values[0] elsewhere. Negative
+// indices count from the end; indices outside of -depth..depth-1 are nowhere.
+#include <cmath>
+
+#include "ops/define.h"
+
+namespace isomer::ops {
+namespace {
+
+std::optional<Dim> read_depth(const Call& call) {
+  if (const auto& known = call.in(1).integers)
+    return known->size() == 1 ? std::optional(known->front()) : std::nullopt;
+  const auto& constant = call.in(1).constant;
+  if (!constant || constant->count() != 1) return std::nullopt;
+  const double depth = std::trunc(constant->doubles()->front());
+  return std::abs(depth) < 0x1p53 ? std::optional(Dim(static_cast<std::int64_t>(depth))) : std::nullopt;
+}
+
+Definition define_one_hot(const Call& call) {
+  const auto depth = read_depth(call);
+  if (!depth) return opaque("the depth is not known");
+  if (depth->at_least(1) == false) return invalid("the depth must be at least 1");
+  const auto axis = normalize_axis(call.integer("axis", -1), call.rank(0) + 1);
+  if (!axis) return invalid("axis is outside of the output's rank", "axis");
+  if (call.rank(2) != 1 || call.shape(2)[0].equals(2) == false)
+    return invalid("values must be a vector of two elements");
+  auto f = call.formula();
+  const auto indices = f.input(0), values = f.input(2);
+  Dims shape = indices.shape();
+  shape.insert(shape.begin() + *axis, *depth);
+  const auto p = f.axes(shape);
+  std::vector<Index> at = to_indices(p);
+  at.erase(at.begin() + *axis);
+  const Expr i = cast(indices.at(at), ElementType::Int64);
+  const Expr wrapped =
+      where(apply(Fn::Less, {i, integer(ElementType::Int64, 0)}), i + index_number(Index(*depth)), i);
+  const Expr hit = apply(Fn::Equal, {index_number(p[static_cast<std::size_t>(*axis)]), wrapped});
+  f.output(p, where(hit, values(1), values(0)));
+  return std::move(f).finish();
+}
+
+void sample_one_hot(Sampler& s) {
+  using enum ElementType;
+  // The runtime has these combinations of (indices, values, depth).
+  const bool floats = s.chance(0.3);
+  const Extents shape = s.shape(1, 3);
+  s.input(floats ? Float : Int64, shape, Sampler::Values::Small);
+  const std::int64_t depth = s.between(1, 6);
+  if (floats) s.constant(Tensor::of<float>(Float, {1}, {static_cast<float>(depth)}));
+  else s.constant(Tensor::of<std::int64_t>(Int64, {}, {depth}));
+  s.input(floats ? Float : s.pick({Float, Int64}), {2});
+  if (s.chance(0.6))
+    s.attribute("axis", s.between(-static_cast<std::int64_t>(shape.size()) - 1,
+                                  static_cast<std::int64_t>(shape.size())));
+}
+
+}  // namespace
+
+extern const Operator kOneHot{
+    .name = "OneHot",
+    .doc = "y[p, d] = values[1] where d = indices[p], else values[0]",
+    .define = define_one_hot,
+    .sample = sample_one_hot,
+    .since = 9,
+    .least_inputs = 3,
+    .most_inputs = 3,
+};
+
+}  // namespace isomer::ops

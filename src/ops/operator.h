@@ -1,0 +1,141 @@
+// Operator: the definition of one ONNX operator. One operator, one file: its name, versions, one line of doc, its formula,
+// and how a legal call of it is drawn at random (from which the contract suite tests it).
+//
+// A definition answers for one Call: a Formula; or Opaque with the reason, where these attributes or types are legal but
+// not modelled exactly, or something needed is not known; or Invalid, where no legal ONNX model has such a call.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "algebra/formula.h"
+#include "algebra/tensor.h"
+#include "ops/attribute.h"
+
+namespace isomer {
+
+struct Opaque {
+  std::string reason;
+};
+struct Invalid {
+  std::string message;
+  std::string attribute = {};
+};
+using Definition = std::variant<Formula, Opaque, Invalid>;
+
+// Thrown by Call's methods where the call is not one that a legal model makes (a missing input, an attribute of another kind);
+// `define` turns it into Invalid.
+class IllegalCall : public std::runtime_error {
+ public:
+  explicit IllegalCall(const std::string& message, std::string at = {}) : std::runtime_error(message), attribute(std::move(at)) {}
+  std::string attribute;
+};
+
+// Thrown by what definitions share where a call is legal but not modelled exactly; `define` turns it into Opaque.
+class OpaqueCall : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// One application of an operator: all that its definition may look at.
+class Call {
+ public:
+  struct Input {
+    TensorType type;
+    std::optional<Dims> integers = {};        // its elements, where it is a small integer or bool tensor whose values are known (maybe symbolic)
+    std::optional<Tensor> constant = {};      // its value, where that is known
+  };
+
+  int opset = 0;  // version of the operator's domain that the model imports
+  std::vector<std::optional<Input>> inputs;  // nullopt: absent (an empty name, or past the end)
+  int output_count = 1;
+  Attributes attributes;
+
+  int input_count() const { return static_cast<int>(inputs.size()); }
+  bool has(int k) const { return k < input_count() && inputs[static_cast<std::size_t>(k)].has_value(); }
+  const Input& in(int k) const;          // throws IllegalCall if it is absent
+  const Dims& shape(int k) const { return in(k).type.shape; }
+  int rank(int k) const { return static_cast<int>(shape(k).size()); }
+  ElementType type(int k) const { return in(k).type.type; }
+
+  std::int64_t integer(std::string_view name, std::int64_t otherwise) const;
+  float real(std::string_view name, float otherwise) const;
+  std::string text(std::string_view name, std::string_view otherwise) const;
+  std::optional<std::vector<std::int64_t>> integers(std::string_view name) const;
+  bool has_attribute(std::string_view name) const { return attributes.find(name) != nullptr; }
+
+  // A formula builder over this call's inputs.
+  FormulaBuilder formula() const;
+};
+
+// Draws one legal call of an operator: shapes, types, attributes and constants. Everything random comes from here.
+class Sampler {
+ public:
+  explicit Sampler(std::uint64_t seed, int opset) : state_(seed), opset_(opset) {}
+  int opset() const { return opset_; }
+  std::int64_t between(std::int64_t low, std::int64_t high);  // inclusive
+  bool chance(double probability);
+  template <class T>
+  T pick(std::initializer_list<T> choices) {
+    return choices.begin()[between(0, static_cast<std::int64_t>(choices.size()) - 1)];
+  }
+  Extents shape(int low_rank, int high_rank, std::int64_t high_extent = 5);
+  // Extents that broadcast with the given ones.
+  Extents broadcastable(const Extents& with);
+  std::vector<std::int64_t> permutation(int n);
+
+  // What values an input's elements take; unsigned types take the part of it that is not negative.
+  enum class Values : std::uint8_t {
+    Normal /* both signs */, Positive, Unit /* -1..1 */, Small /* integers -3..3 as any type */, AboveOne,
+    NonZero /* both signs */, Halves /* multiples of 1/2, -3..3 */, Wide /* integers of any bits */, Special /* NaN, infinities and -0 among others */
+  };
+  void input(ElementType type, const Extents& extents, Values values = Values::Normal);
+  void constant(Tensor value);  // an input with known value: an initializer
+  void integers(const std::vector<std::int64_t>& values);  // constant int64 vector
+  void absent();
+  void attribute(std::string name, Attribute::Value value);
+  void outputs(int count) { output_count = count; }
+
+  struct Drawn {
+    ElementType type = ElementType::Undefined;  // Undefined: absent
+    Tensor value;
+    bool constant = false;
+  };
+  std::vector<Drawn> inputs;
+  Attributes attributes;
+  int output_count = 1;
+
+ private:
+  std::uint64_t next();
+  double draw(ElementType type, Values values);
+  std::uint64_t state_;
+  int opset_;
+};
+
+struct Operator {
+  std::string_view name;
+  std::string_view doc;                     // one line: what it computes
+  Definition (*define)(const Call& call) = nullptr;
+  void (*sample)(Sampler& sampler) = nullptr;
+  int since = 1;                            // first opset in which it exists (its domain's version)
+  std::string_view domain = "";
+  int least_inputs = 1;                     // the first so many must be present
+  int most_inputs = 1 << 30;                // more than these are no legal call
+  // What the comparison with onnxruntime can't use, each with its reason (types without a kernel there, say).
+  std::string_view runtime_note = "";
+};
+
+// The explicit list of all defined operators (ops/list.cpp).
+std::span<const Operator* const> all_operators();
+const Operator* find_operator(std::string_view domain, std::string_view name);
+
+// The definition of a call, with what holds for every operator checked first (element types that formulas can't compute
+// with, extents that overflow); the only way in which others call Operator::define.
+Definition define(const Operator& op, const Call& call);
+
+}  // namespace isomer

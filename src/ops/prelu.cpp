@@ -1,0 +1,36 @@
+// PRelu: x, or slope · x where x < 0. The slope broadcasts to x, not the other way.
+#include "ops/define.h"
+
+namespace isomer::ops {
+namespace {
+
+Definition define_prelu(const Call& call) {
+  const auto shape = broadcast_shape({call.shape(0), call.shape(1)});
+  if (!shape || *shape != call.shape(0)) return opaque("the slope does not broadcast to the input's shape");
+  return elementwise(call, [](const std::vector<Expr>& x) {
+    return where(apply(Fn::Less, {x[0], integer(x[0].type(), 0)}), x[1] * x[0], x[0]);
+  });
+}
+
+void sample_prelu(Sampler& s) {
+  const Extents shape = s.shape(0, 4);
+  Extents slope(shape.begin() + s.between(0, static_cast<std::int64_t>(shape.size())), shape.end());
+  for (std::int64_t& e : slope)
+    if (s.chance(0.4)) e = 1;
+  s.input(ElementType::Float, shape);
+  s.input(ElementType::Float, slope);
+}
+
+}  // namespace
+
+extern const Operator kPRelu{
+    .name = "PRelu",
+    .doc = "y = x, or slope · x where x < 0",
+    .define = define_prelu,
+    .sample = sample_prelu,
+    .since = 7,
+    .least_inputs = 2,
+    .most_inputs = 2,
+};
+
+}  // namespace isomer::ops

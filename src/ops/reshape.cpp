@@ -1,0 +1,156 @@
+// Reshape: the same elements in row-major order under another shape. In the shape, 0 copies the input's
+// extent (unless allowzero) and -1 is what remains.
+//
+// A symbolic extent in the shape stands for itself. (Where it is 0 at run time, and allowzero is off, the
+// runtime copies; a call in which that makes a difference is an error there, or a tensor without elements.)
+#include "ops/reshape.h"
+
+#include <span>
+#include <utility>
+
+#include "ops/define.h"
+
+namespace isomer {
+
+namespace {
+
+// The shortest beginnings of both lists with equal products; all of both if none are seen.
+std::pair<std::size_t, std::size_t> aligned(std::span<const Dim> from, std::span<const Dim> to) {
+  Dim left = 1;
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    left = left * from[i];
+    Dim right = 1;
+    for (std::size_t j = 0; j < to.size(); ++j) {
+      right = right * to[j];
+      if (left == right) return {i + 1, j + 1};
+    }
+  }
+  return {from.size(), to.size()};
+}
+
+// The axes of extents other than 1: the others hold index 0 and align with nothing.
+struct LongerAxes {
+  Dims extents;
+  std::vector<std::size_t> axes;
+  explicit LongerAxes(const Dims& shape) {
+    for (std::size_t i = 0; i < shape.size(); ++i)
+      if (!shape[i].is(1)) extents.push_back(shape[i]), axes.push_back(i);
+  }
+};
+
+}  // namespace
+
+std::vector<Index> reshaped_position(const Dims& from, const Dims& to, const std::vector<Axis>& p) {
+  std::vector<Index> at(from.size());
+  if (product(from).is(0)) return at;
+  const LongerAxes inner(from), outer(to);
+  std::size_t i_end = inner.axes.size(), j_end = outer.axes.size();
+  for (; i_end > 0 && j_end > 0 && inner.extents[i_end - 1] == outer.extents[j_end - 1]; --i_end, --j_end)
+    at[inner.axes[i_end - 1]] = p[outer.axes[j_end - 1]];
+  for (std::size_t i = 0, j = 0; i < i_end;) {
+    const auto [m, n] = aligned(std::span(inner.extents).subspan(i, i_end - i),
+                                std::span(outer.extents).subspan(j, j_end - j));
+    std::vector<Index> position;
+    for (std::size_t k = j; k < j + n; ++k) position.emplace_back(p[outer.axes[k]]);
+    const auto group = [](const Dims& extents, std::size_t first, std::size_t count) {
+      return Dims(extents.begin() + static_cast<std::ptrdiff_t>(first),
+                  extents.begin() + static_cast<std::ptrdiff_t>(first + count));
+    };
+    const auto indices = m == 1 && n == 1 ? position
+                                          : delinearize(linearize(position, group(outer.extents, j, n)),
+                                                        group(inner.extents, i, m));
+    for (std::size_t k = 0; k < m; ++k) at[inner.axes[i + k]] = indices[k];
+    i += m, j += n;
+  }
+  return at;
+}
+
+namespace ops {
+namespace {
+
+std::variant<Dims, Definition> target_shape(const Call& call) {
+  const auto& requested = call.in(1).integers;
+  if (!requested) return opaque("the shape input is not known");
+  const Dims& from = call.shape(0);
+  const bool copies = call.integer("allowzero", 0) == 0;
+  Dims to;
+  std::optional<std::size_t> open;
+  Dim known = 1;
+  for (std::size_t i = 0; i < requested->size(); ++i) {
+    const Dim& extent = (*requested)[i];
+    to.push_back(extent);
+    if (extent.is(-1)) {
+      if (open) return invalid("more than one extent is -1");
+      open = i;
+      continue;
+    }
+    if (extent.at_least(0) == false) return invalid("an extent is negative");
+    if (extent.at_least(0) != true) return opaque("the sign of a requested extent is not known");
+    if (extent.is(0) && copies) {
+      if (i >= from.size()) return invalid("an extent of 0 copies an axis that the input doesn't have");
+      to.back() = from[i];
+    }
+    known = known * to.back();
+  }
+  const Dim total = product(from);
+  if (open) {
+    if (known.is(0)) return opaque("-1 beside an extent of 0");
+    const auto quotient = Dim::exact_quotient(total, known);
+    if (!quotient && total.is_concrete() && known.is_concrete())
+      return invalid("the elements do not fill the requested shape");
+    to[*open] = quotient ? *quotient : Dim::floor(total, known);
+  } else if (total.equals(known) == false) {
+    return invalid("the requested shape has another number of elements");
+  }
+  return to;
+}
+
+Definition define_reshape(const Call& call) {
+  const auto target = target_shape(call);
+  if (const auto* refused = std::get_if<Definition>(&target)) return *refused;
+  const Dims& to = std::get<Dims>(target);
+  auto f = call.formula();
+  const auto x = f.input(0);
+  const auto p = f.axes(to);
+  f.output(p, x.at(reshaped_position(x.shape(), to, p)));
+  return std::move(f).finish();
+}
+
+void sample_reshape(Sampler& s) {
+  // Small factors, multiplied together in two ways.
+  Extents from, to;
+  const std::int64_t factors = s.between(0, 5);
+  for (std::int64_t i = 0; i < factors; ++i) {
+    const std::int64_t factor = s.pick({1, 2, 3, 2});
+    for (Extents* side : {&from, &to}) {
+      if (side->empty() || s.chance(0.5)) side->push_back(factor);
+      else side->back() *= factor;
+    }
+  }
+  const bool empty = s.chance(0.05) && !to.empty();
+  if (empty) from.back() = to.back() = 0;
+  s.input(s.pick(kMovable), from);
+  const bool allowzero = s.opset() >= 14 && (empty || s.chance(0.2));
+  if (allowzero) s.attribute("allowzero", std::int64_t{1});
+  if (empty && !allowzero && to.size() > from.size()) to.resize(from.size());
+  std::vector<std::int64_t> shape = to;
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    if (!allowzero && i < from.size() && from[i] == to[i] && s.chance(0.3)) shape[i] = 0;
+  if (!shape.empty() && !empty && s.chance(0.5))
+    shape[static_cast<std::size_t>(s.between(0, static_cast<std::int64_t>(shape.size()) - 1))] = -1;
+  s.integers(shape);
+}
+
+}  // namespace
+
+extern const Operator kReshape{
+    .name = "Reshape",
+    .doc = "y has the elements of x, in the same order, under another shape",
+    .define = define_reshape,
+    .sample = sample_reshape,
+    .least_inputs = 2,
+    .most_inputs = 2,
+};
+
+}  // namespace ops
+}  // namespace isomer

@@ -1,0 +1,105 @@
+// Resize: nearest and linear interpolation, where coordinates are exact fractions (see resampling.h). Opaque:
+// cubic interpolation, antialiasing, cropping, and scales derived from aspect ratios.
+#include "ops/resampling.h"
+
+namespace isomer::ops {
+namespace {
+
+// Whether an optional input is there and not the empty tensor that stands for "absent" before opset 13.
+bool has_elements(const Call& call, int k) { return call.has(k) && !product(call.shape(k)).is(0); }
+
+std::variant<std::vector<ResampledAxis>, Definition> read_axes(const Call& call) {
+  const int rank = call.rank(0), scales_input = call.opset < 11 ? 1 : 2;
+  const bool by_scale = has_elements(call, scales_input), by_size = call.opset >= 11 && has_elements(call, 3);
+  if (by_scale == by_size) return invalid("one of scales and sizes must be given");
+  std::vector<std::int64_t> all;
+  for (int i = 0; i < rank; ++i) all.push_back(i);
+  const auto named = normalize_axes(call.opset >= 18 ? call.integers("axes").value_or(all) : all, rank);
+  if (!named) return invalid("axes are outside of the input's rank, or repeated", "axes");
+
+  std::vector<ResampledAxis> axes;
+  for (const Dim& extent : call.shape(0)) axes.push_back({.output = extent});
+  const auto& scales = by_scale ? call.in(scales_input).constant : std::nullopt;
+  if (by_scale && !scales) return opaque("the scales are not known");
+  if (by_scale && scales->type() != ElementType::Float) return invalid("the scales are not of type float");
+  if (by_size && !call.in(3).integers) return opaque("the sizes are not known");
+  const std::size_t count =
+      by_scale ? static_cast<std::size_t>(scales->count()) : call.in(3).integers->size();
+  if (count != named->size()) return invalid("there is not one scale or size per axis");
+  for (std::size_t k = 0; k < count; ++k) {
+    const auto i = static_cast<std::size_t>((*named)[k]);
+    const auto axis = by_scale ? scaled_axis(call.shape(0)[i], scales->as<float>()[k])
+                               : sized_axis(call.shape(0)[i], (*call.in(3).integers)[k]);
+    if (const auto* refused = std::get_if<Definition>(&axis)) return *refused;
+    axes[i] = std::get<ResampledAxis>(axis);
+  }
+  return axes;
+}
+
+Definition define_resize(const Call& call) {
+  const std::string mode = call.text("mode", "nearest");
+  if (mode == "cubic") return opaque("cubic interpolation");
+  if (mode != "nearest" && mode != "linear") return invalid("mode must be nearest, linear or cubic", "mode");
+  Resampling r{.is_linear = mode == "linear", .coordinates = "asymmetric", .nearest = "", .axes = {}};
+  if (call.opset >= 11) {
+    r.coordinates = call.text("coordinate_transformation_mode", "half_pixel");
+    r.nearest = call.text("nearest_mode", "round_prefer_floor");
+    if (r.coordinates == "tf_crop_and_resize") return opaque("tf_crop_and_resize");
+    if (call.integer("exclude_outside", 0) != 0) return opaque("exclude_outside");
+  }
+  if (call.integer("antialias", 0) != 0) return opaque("antialiasing");
+  if (call.text("keep_aspect_ratio_policy", "stretch") != "stretch")
+    return opaque("keep_aspect_ratio_policy");
+  const auto axes = read_axes(call);
+  if (const auto* refused = std::get_if<Definition>(&axes)) return *refused;
+  r.axes = std::get<std::vector<ResampledAxis>>(axes);
+  return resample(call, r);
+}
+
+void sample_resize(Sampler& s) {
+  using enum ElementType;
+  const bool linear = s.chance(0.5);
+  const Extents shape = linear ? s.shape(2, 5, 4) : s.shape(1, 5, 4);
+  const std::size_t rank = shape.size();
+  s.input(linear ? Float : s.pick({Float, Int32, Int8, Uint8}), shape);
+  // The runtime interpolates all of 2 or 3 axes, the last two of 4 (or the two in the middle), the last three
+  // of 5.
+  const std::size_t first = rank == 4 ? 2 : rank == 5 ? 2 : 0;
+  const bool by_size = s.opset() >= 11 && s.chance(0.5);
+  std::vector<float> scales(rank, 1.0f);
+  std::vector<std::int64_t> sizes = shape;
+  for (std::size_t i = linear ? first : 0; i < rank; ++i) {
+    sizes[i] = s.between(1, 9);
+    scales[i] = s.pick({1.0f, 2.0f, 3.0f, 2.5f, 0.5f, 0.7f});
+    if (scales[i] * static_cast<float>(shape[i]) < 1.0f) scales[i] = 2.0f;
+  }
+  s.attribute("mode", std::string(linear ? "linear" : "nearest"));
+  const auto scales_tensor = Tensor::of(Float, {static_cast<std::int64_t>(rank)}, scales);
+  if (s.opset() < 11) return s.constant(scales_tensor);
+  if (s.opset() < 13) s.constant(Tensor::of<float>(Float, {0}, {}));
+  else s.absent();
+  if (!by_size) s.constant(scales_tensor);
+  else if (s.opset() < 13) s.constant(Tensor::of<float>(Float, {0}, {}));
+  else s.absent();
+  if (by_size) s.integers(sizes);
+  std::string coordinates = s.pick({"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"});
+  if (s.opset() >= 19 && s.chance(0.3)) coordinates = "half_pixel_symmetric";
+  if (s.opset() < 13 && !linear && s.chance(0.2)) coordinates = "tf_half_pixel_for_nn";
+  if (s.chance(0.9)) s.attribute("coordinate_transformation_mode", coordinates);
+  if (!linear && s.chance(0.8))
+    s.attribute("nearest_mode",
+                std::string(s.pick({"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"})));
+}
+
+}  // namespace
+
+extern const Operator kResize{
+    .name = "Resize",
+    .doc = "y[p] = x at the coordinate that p comes from, nearest or linearly interpolated",
+    .define = define_resize,
+    .sample = sample_resize,
+    .since = 10,
+    .most_inputs = 4,
+};
+
+}  // namespace isomer::ops

@@ -1,0 +1,14 @@
+#include "ops/define.h"
+
+namespace isomer::ops {
+
+extern const Operator kSin{
+    .name = "Sin",
+    .doc = "y = sin x",
+    .define = [](const Call& call) { return elementwise(call, Fn::Sin, is_float); },
+    .sample = [](Sampler& s) { sample_unary(s, kFloats); },
+    .since = 7,
+    .most_inputs = 1,
+};
+
+}  // namespace isomer::ops

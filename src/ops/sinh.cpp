@@ -1,0 +1,14 @@
+#include "ops/define.h"
+
+namespace isomer::ops {
+
+extern const Operator kSinh{
+    .name = "Sinh",
+    .doc = "y = sinh x",
+    .define = [](const Call& call) { return elementwise(call, Fn::Sinh, is_float); },
+    .sample = [](Sampler& s) { sample_unary(s, {ElementType::Float}); },
+    .since = 9,
+    .most_inputs = 1,
+};
+
+}  // namespace isomer::ops

@@ -1,0 +1,137 @@
+// Slice: y[p] = x[start + step · p] along each sliced axis. Bounds below zero count from the end and then are
+// clamped into the axis. Starts, ends and axes are attributes before opset 10; since then they and the steps
+// are inputs.
+#include <algorithm>
+#include <limits>
+
+#include "ops/define.h"
+
+namespace isomer::ops {
+namespace {
+
+// Bounds of this size mean "to the end" and "from the beginning" whatever the extent.
+constexpr std::int64_t kFar = std::int64_t{1} << 62;
+
+struct Cut {
+  Dim start, count;
+};
+
+// From start up to end, clamped: max(start, 0) and min(end, extent); past the other clamps the count is 0
+// anyway.
+std::optional<Cut> cut_forwards(const Dim& extent, const Dim& start, const Dim& end, std::int64_t step) {
+  const auto from_end = start.at_least(0), to_end = end.at_least(0);
+  if (!from_end || !to_end) return std::nullopt;
+  const bool is_past =
+      end.is_concrete() && (end.concrete() >= kFar || end.is(std::numeric_limits<std::int32_t>::max()));
+  const Dim stop = is_past ? extent : *to_end ? Dim::min(end, extent) : extent + Dim::max(end, -kFar);
+  if (*from_end) return Cut{.start = start, .count = Dim::max(Dim::ceil(stop - start, step), 0)};
+  const Dim first = extent + Dim::max(start, -kFar);
+  // stop - max(first, 0), written so that the last k elements of an axis are min(k, extent).
+  const Dim length = Dim::min(stop - first, stop);
+  // The last element is at extent - 1, or there is none.
+  return Cut{.start = start.is(-1) ? first : Dim::max(first, 0),
+             .count = Dim::max(Dim::ceil(length, step), 0)};
+}
+
+// From start down to end, which is not included: start is clamped into 0..extent-1, end into -1..extent-1.
+std::optional<Cut> cut_backwards(const Dim& extent, const Dim& start, const Dim& end, std::int64_t step) {
+  const auto from_end = start.at_least(0), to_end = end.at_least(0);
+  if (!from_end || !to_end) return std::nullopt;
+  if (extent.is(0)) return Cut{.start = 0, .count = 0};
+  if (!*from_end && !start.is(-1) && !extent.is_concrete()) return std::nullopt;
+  const Dim first = *from_end      ? Dim::min(start, extent - Dim(1))
+                    : start.is(-1) ? extent - Dim(1)
+                                   : Dim::max(extent + Dim::max(start, -kFar), 0);
+  const Dim stop = *to_end ? end : Dim::max(extent + Dim::max(end, -kFar), -1);
+  return Cut{.start = first, .count = Dim::max(Dim::ceil(first - stop, -step), 0)};
+}
+
+Definition define_slice(const Call& call) {
+  const auto starts = integer_list(call, "starts", 1, 10), ends = integer_list(call, "ends", 2, 10);
+  const auto axes = integer_list(call, "axes", 3, 10);
+  if (!starts.given || !ends.given) return invalid("starts or ends are missing");
+  if (!starts.values || !ends.values) return opaque("starts or ends are not known");
+  if (starts.values->size() != ends.values->size()) return invalid("starts and ends differ in length");
+  std::vector<std::int64_t> named, steps(starts.values->size(), 1);
+  for (std::size_t i = 0; i < starts.values->size(); ++i) named.push_back(static_cast<std::int64_t>(i));
+  if (axes.given) {
+    if (!axes.concrete()) return opaque("the axes are not known");
+    named = *axes.concrete();
+  }
+  if (call.opset >= 10 && call.has(4)) {
+    const auto known = integer_list(call, "", 4, 10).concrete();
+    if (!known) return opaque("the steps are not known");
+    steps = *known;
+  }
+  const auto normalized = normalize_axes(named, call.rank(0));
+  if (!normalized) return invalid("axes are outside of the input's rank, or repeated", "axes");
+  if (normalized->size() != starts.values->size() || steps.size() != starts.values->size())
+    return invalid("starts, axes and steps differ in length");
+
+  auto f = call.formula();
+  const auto x = f.input(0);
+  std::vector<Dim> offsets(x.shape().size(), 0), scales(x.shape().size(), 1);
+  Dims shape = x.shape();
+  for (std::size_t i = 0; i < normalized->size(); ++i) {
+    const auto axis = static_cast<std::size_t>((*normalized)[i]);
+    const Dim &start = (*starts.values)[i], &end = (*ends.values)[i];
+    if (steps[i] == 0) return invalid("a step is 0");
+    // Taken as "to the end" by the runtime also when going backwards, where the specification has it at the
+    // last element.
+    if (steps[i] < 0 && (end.is(std::numeric_limits<std::int32_t>::max()) ||
+                         end.is(std::numeric_limits<std::int64_t>::max())))
+      return opaque("going backwards to the end");
+    const auto cut = steps[i] > 0 ? cut_forwards(shape[axis], start, end, steps[i])
+                                  : cut_backwards(shape[axis], start, end, steps[i]);
+    if (!cut) return opaque("on which side of zero a bound lies is not known");
+    offsets[axis] = cut->start, scales[axis] = steps[i], shape[axis] = cut->count;
+  }
+  const auto p = f.axes(shape);
+  std::vector<Index> at;
+  for (std::size_t i = 0; i < p.size(); ++i) at.push_back(scales[i] * Index(p[i]) + Index(offsets[i]));
+  f.output(p, x.at(at));
+  return std::move(f).finish();
+}
+
+void sample_slice(Sampler& s) {
+  const Extents shape = s.shape(1, 4, 6);
+  s.input(s.pick(kMovable), shape);
+  const auto rank = static_cast<std::int64_t>(shape.size());
+  const bool all = s.chance(0.4), steps_given = s.opset() >= 10 && s.chance(0.6);
+  std::vector<std::int64_t> axes = s.permutation(static_cast<int>(rank)), starts, ends, steps;
+  if (all) std::ranges::sort(axes);
+  axes.resize(static_cast<std::size_t>(s.between(1, rank)));
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max(),
+                         kLeast = std::numeric_limits<std::int64_t>::min();
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    steps.push_back(steps_given ? s.pick({1, 1, 2, 3, -1, -2, 100}) : 1);
+    starts.push_back(s.between(-8, 8));
+    ends.push_back(s.between(-8, 8));
+    if (s.chance(0.3))
+      ends.back() = steps.back() > 0 ? s.pick({kMost, std::int64_t{0x7fffffff}}) : kLeast + 1;
+    if (s.opset() >= 11 && !all && s.chance(0.3)) axes[i] -= rank;
+  }
+  if (s.opset() < 10) {
+    s.attribute("starts", starts);
+    s.attribute("ends", ends);
+    if (!all) s.attribute("axes", axes);
+    return;
+  }
+  s.integers(starts);
+  s.integers(ends);
+  if (!all) s.integers(axes);
+  else if (steps_given) s.absent();
+  if (steps_given) s.integers(steps);
+}
+
+}  // namespace
+
+extern const Operator kSlice{
+    .name = "Slice",
+    .doc = "y[p] = x[start + step · p]",
+    .define = define_slice,
+    .sample = sample_slice,
+    .most_inputs = 5,
+};
+
+}  // namespace isomer::ops

@@ -1,0 +1,13 @@
+#include "ops/define.h"
+
+namespace isomer::ops {
+
+extern const Operator kSoftplus{
+    .name = "Softplus",
+    .doc = "y = ln(1 + e^x)",
+    .define = [](const Call& call) { return elementwise(call, Fn::Softplus, is_float); },
+    .sample = [](Sampler& s) { sample_unary(s, {ElementType::Float}); },
+    .most_inputs = 1,
+};
+
+}  // namespace isomer::ops

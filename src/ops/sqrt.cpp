@@ -1,0 +1,13 @@
+#include "ops/define.h"
+
+namespace isomer::ops {
+
+extern const Operator kSqrt{
+    .name = "Sqrt",
+    .doc = "y = √x",
+    .define = [](const Call& call) { return elementwise(call, Fn::Sqrt, is_float); },
+    .sample = [](Sampler& s) { sample_unary(s, kFloats, Sampler::Values::Positive); },
+    .most_inputs = 1,
+};
+
+}  // namespace isomer::ops

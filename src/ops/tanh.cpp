@@ -1,0 +1,13 @@
+#include "ops/define.h"
+
+namespace isomer::ops {
+
+extern const Operator kTanh{
+    .name = "Tanh",
+    .doc = "y = tanh x",
+    .define = [](const Call& call) { return elementwise(call, Fn::Tanh, is_float); },
+    .sample = [](Sampler& s) { sample_unary(s, kFloats); },
+    .most_inputs = 1,
+};
+
+}  // namespace isomer::ops

@@ -1,0 +1,32 @@
+#include "ops/define.h"
+
+namespace isomer::ops {
+namespace {
+
+Definition define_thresholded_relu(const Call& call) {
+  const double alpha = finite_real(call, "alpha", 1.0f);
+  return elementwise(
+      call,
+      [&](const std::vector<Expr>& x) {
+        return where(apply(Fn::Less, {number(x[0].type(), alpha), x[0]}), x[0], number(x[0].type(), 0));
+      },
+      is_float);
+}
+
+void sample_thresholded_relu(Sampler& s) {
+  sample_unary(s, {ElementType::Float});
+  if (s.chance(0.6)) s.attribute("alpha", s.pick({0.0f, 0.5f, -0.5f}));
+}
+
+}  // namespace
+
+extern const Operator kThresholdedRelu{
+    .name = "ThresholdedRelu",
+    .doc = "y = x where x > alpha, else 0",
+    .define = define_thresholded_relu,
+    .sample = sample_thresholded_relu,
+    .since = 10,
+    .most_inputs = 1,
+};
+
+}  // namespace isomer::ops
