@@ -1,0 +1,44 @@
+// BatchNormalization as it infers: y[n,c,...] = (x - mean[c]) · scale[c] / sqrt(var[c] + epsilon) + bias[c].
+#include "ops/define.h"
+
+namespace isomer::ops {
+namespace {
+
+Definition define_batch_normalization(const Call& call) {
+  require_types(call, is_float);
+  if (call.output_count > 1 || call.integer("training_mode", 0) != 0) return opaque("BatchNormalization that trains");
+  if (call.opset < 9 && call.integer("spatial", 1) == 0) return opaque("statistics per element");
+  if (call.rank(0) < 2) return opaque("an input without channels");
+  auto f = call.formula();
+  const auto x = f.input(0);
+  for (int k = 1; k < 5; ++k)
+    if (call.rank(k) != 1 || call.shape(k)[0].equals(x.extent(1)) == false) return invalid("the statistics have not one value per channel");
+  const auto p = f.axes(x.shape());
+  const auto of_channel = [&](int k) { return f.input(k)(p[1]); };
+  const Expr deviation = apply(Fn::Sqrt, {of_channel(4) + finite_real(call, "epsilon", 1e-5F)});
+  f.output(p, (x.at(to_indices(p)) - of_channel(3)) * (of_channel(1) / deviation) + of_channel(2));
+  return std::move(f).finish();
+}
+
+void sample_batch_normalization(Sampler& s) {
+  const Extents shape = s.shape(2, 5, 4);
+  const auto type = s.pick(kFloats);
+  s.input(type, shape);
+  for (int k = 0; k < 3; ++k) s.input(type, {shape[1]});
+  s.input(type, {shape[1]}, Sampler::Values::Positive);
+  if (s.chance(0.5)) s.attribute("epsilon", s.pick({1e-3F, 0.1F}));
+  if (s.chance(0.2)) s.attribute("momentum", 0.5F);
+}
+
+}  // namespace
+
+extern const Operator kBatchNormalization{
+    .name = "BatchNormalization",
+    .doc = "y = (x - mean) · scale / sqrt(var + epsilon) + bias per channel",
+    .define = define_batch_normalization,
+    .sample = sample_batch_normalization,
+    .least_inputs = 5,
+    .most_inputs = 5,
+};
+
+}  // namespace isomer::ops

@@ -1,0 +1,67 @@
+// Gemm: y = alpha · a' b' + beta · c, where a' is a or its transpose, b' likewise, and c broadcasts to y.
+#include "ops/define.h"
+
+namespace isomer::ops {
+namespace {
+
+// scale · x; an integer has no fractions, so there the scale must be 1.
+Expr scaled(const Expr& x, double scale) {
+  if (scale == 1) return x;
+  if (!is_float(x.type())) throw OpaqueCall("integers scaled by a float");
+  return number(x.type(), scale) * x;
+}
+
+Definition define_gemm(const Call& call) {
+  require_types(call, is_number);
+  if (call.opset < 11 && !call.has(2)) return invalid("input 2 of Gemm is missing");
+  if (call.rank(0) != 2 || call.rank(1) != 2) return invalid("Gemm needs matrices");
+  auto f = call.formula();
+  const auto a = f.input(0), b = f.input(1);
+  const bool flip_a = call.integer("transA", 0) != 0, flip_b = call.integer("transB", 0) != 0;
+  const Dim inner = a.extent(flip_a ? 0 : 1), other = b.extent(flip_b ? 1 : 0);
+  if (inner.equals(other) == false) return invalid("the inner extents differ");
+
+  const auto p = f.axes({a.extent(flip_a ? 1 : 0), b.extent(flip_b ? 0 : 1)});
+  const Axis k = f.axis(inner.is_concrete() ? inner : other);
+  Expr y = sum({k}, (flip_a ? a(k, p[0]) : a(p[0], k)) * (flip_b ? b(p[1], k) : b(k, p[1])));
+  y = scaled(y, finite_real(call, "alpha", 1));
+  const double beta = finite_real(call, "beta", 1);
+  if (call.has(2) && beta != 0) {
+    const auto c = f.input(2);
+    if (c.rank() > 2) return invalid("c has more than two dimensions");
+    for (int i = 0; i < c.rank(); ++i) {
+      const Dim& extent = p[static_cast<std::size_t>(2 - c.rank() + i)].extent;
+      if (!c.extent(i).is(1) && c.extent(i).equals(extent) == false) return invalid("c does not broadcast to the product");
+    }
+    y = y + scaled(broadcast(c, p), beta);
+  }
+  f.output(p, y);
+  return std::move(f).finish();
+}
+
+void sample_gemm(Sampler& s) {
+  const std::int64_t m = s.between(1, 5), n = s.between(1, 5), k = s.between(1, 6);
+  const bool flip_a = s.chance(0.5), flip_b = s.chance(0.5);
+  const auto type = s.pick(kFloats);
+  s.input(type, flip_a ? Extents{k, m} : Extents{m, k});
+  s.input(type, flip_b ? Extents{n, k} : Extents{k, n});
+  if (s.opset() < 11 || s.chance(0.7)) s.input(type, s.pick<Extents>({{m, n}, {1, n}, {m, 1}, {1, 1}, {n}, {1}, {}}));
+  if (flip_a || s.chance(0.3)) s.attribute("transA", std::int64_t{flip_a});
+  if (flip_b || s.chance(0.3)) s.attribute("transB", std::int64_t{flip_b});
+  if (s.chance(0.5)) s.attribute("alpha", s.pick({0.5F, 2.0F, -1.0F, 0.1F}));
+  if (s.chance(0.5)) s.attribute("beta", s.pick({0.5F, 2.0F, 0.0F, 0.1F}));
+}
+
+}  // namespace
+
+extern const Operator kGemm{
+    .name = "Gemm",
+    .doc = "y = alpha · a b + beta · c",
+    .define = define_gemm,
+    .sample = sample_gemm,
+    .least_inputs = 2,
+    .most_inputs = 3,
+    .runtime_note = "onnxruntime has no kernel for integers",
+};
+
+}  // namespace isomer::ops

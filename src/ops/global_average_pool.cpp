@@ -1,0 +1,28 @@
+#include "ops/reduced_axes.h"
+
+namespace isomer::ops {
+namespace {
+
+Definition define_global_average_pool(const Call& call) {
+  require_types(call, is_float);
+  if (call.rank(0) < 3) return opaque("no spatial dimensions");
+  const auto over = ReducedAxes::from(call.shape(0), 2);
+  if (over.is_empty()) return opaque("a pool over an empty input");
+  auto f = call.formula();
+  const auto x = f.input(0);
+  const auto p = f.axes(over.kept()), r = f.axes(over.extents());
+  f.output(p, sum(r, x.at(over.along(to_indices(p), r))) / over.count(x.type()));
+  return std::move(f).finish();
+}
+
+}  // namespace
+
+extern const Operator kGlobalAveragePool{
+    .name = "GlobalAveragePool",
+    .doc = "y[n,c] = Σ x[n,c,...] / count over all spatial dimensions",
+    .define = define_global_average_pool,
+    .sample = [](Sampler& s) { s.input(ElementType::Float, s.shape(3, 5)); },
+    .most_inputs = 1,
+};
+
+}  // namespace isomer::ops

@@ -1,0 +1,35 @@
+#include "ops/lp_norm.h"
+#include "ops/reduced_axes.h"
+
+namespace isomer::ops {
+namespace {
+
+Definition define_global_lp_pool(const Call& call) {
+  require_types(call, is_float);
+  if (call.rank(0) < 3) return opaque("no spatial dimensions");
+  const std::int64_t norm = read_norm(call);
+  const auto over = ReducedAxes::from(call.shape(0), 2);
+  auto f = call.formula();
+  const auto x = f.input(0);
+  const auto p = f.axes(over.kept()), r = f.axes(over.extents());
+  f.output(p, norm_root(sum(r, norm_term(x.at(over.along(to_indices(p), r)), norm)), norm));
+  return std::move(f).finish();
+}
+
+void sample_global_lp_pool(Sampler& s) {
+  s.input(ElementType::Float, s.shape(3, 5));
+  if (s.chance(0.7)) s.attribute("p", s.between(1, 4));
+}
+
+}  // namespace
+
+extern const Operator kGlobalLpPool{
+    .name = "GlobalLpPool",
+    .doc = "y[n,c] = (Σ |x[n,c,...]|^p)^(1/p) over all spatial dimensions",
+    .define = define_global_lp_pool,
+    .sample = sample_global_lp_pool,
+    .most_inputs = 1,
+    .runtime_note = "onnxruntime has no kernel since opset 22",
+};
+
+}  // namespace isomer::ops

@@ -1,0 +1,66 @@
+#include "ops/reduce.h"
+
+namespace isomer {
+
+ReducedAxes read_reduced_axes(const Call& call, const Fold& fold) {
+  require_types(call, fold.accepts, 1);
+  const bool axes_input = call.opset >= fold.axes_input_since;
+  if (call.input_count() > (axes_input ? 2 : 1)) throw IllegalCall("too many inputs");
+  const IntegerList list = integer_list(call, "axes", 1, fold.axes_input_since);
+  const auto values = list.concrete();
+  if (list.given && !values) throw OpaqueCall("the axes are not known");
+  const Dims& shape = call.shape(0);
+  std::vector<bool> reduced(shape.size(), false);
+  if (!values || values->empty()) {
+    const bool keeps_all = axes_input && call.integer("noop_with_empty_axes", 0) != 0;
+    reduced.assign(shape.size(), !keeps_all);
+  } else {
+    const auto axes = normalize_axes(*values, call.rank(0));
+    if (!axes) throw IllegalCall("an axis is outside of the input's rank or there twice", "axes");
+    for (const int axis : *axes) reduced[static_cast<std::size_t>(axis)] = true;
+  }
+  ReducedAxes over(shape, std::move(reduced));
+  if (over.is_empty() && !fold.of_nothing) throw OpaqueCall("a reduction of no elements");
+  return over;
+}
+
+Reduced::Reduced(FormulaBuilder& f, const ReducedAxes& over, bool keep) : axes(f.axes(keep ? over.kept() : over.dropped())) {
+  position = keep ? to_indices(axes) : over.widen(to_indices(axes));
+}
+
+Definition define_reduce(const Call& call, const Fold& fold) {
+  const ReducedAxes over = read_reduced_axes(call, fold);
+  auto f = call.formula();
+  const auto x = f.input(0);
+  const Reduced y(f, over, call.integer("keepdims", 1) != 0);
+  const auto r = f.axes(over.extents());
+  Expr value = x.at(over.along(y.position, r));
+  // Booleans are ordered as numbers.
+  if (x.type() == ElementType::Bool) value = cast(value, ElementType::Uint8);
+  if (fold.each) value = fold.each(value);
+  if (!r.empty()) value = reduce(fold.reduction, r, value);
+  if (fold.finish) value = fold.finish(value, over.count(value.type()));
+  f.output(y.axes, cast(value, x.type()));
+  return std::move(f).finish();
+}
+
+void sample_reduce(Sampler& s, const Fold& fold, TypeList types, Sampler::Values values) {
+  Extents shape = s.shape(0, 4);
+  if (fold.of_nothing && !shape.empty() && s.chance(0.05)) shape[0] = 0;
+  const auto type = s.pick(types);
+  s.input(type, shape, is_float(type) ? values : Sampler::Values::Small);
+  const auto rank = static_cast<int>(shape.size());
+  std::vector<std::int64_t> axes = s.permutation(rank);
+  axes.resize(static_cast<std::size_t>(s.between(0, rank)));
+  for (auto& a : axes)
+    if (s.opset() >= 11 && s.chance(0.4)) a -= rank;
+  if (s.opset() < fold.axes_input_since) {
+    if (!axes.empty()) s.attribute("axes", axes);
+  } else {
+    if (!axes.empty() || s.chance(0.3)) s.integers(axes);
+    if (s.chance(0.3)) s.attribute("noop_with_empty_axes", s.between(0, 1));
+  }
+  if (s.chance(0.6)) s.attribute("keepdims", s.between(0, 1));
+}
+
+}  // namespace isomer

@@ -1,0 +1,38 @@
+// What the ten Reduce operators share: which axes they reduce, as attribute or input of their opset, and their definition.
+#pragma once
+
+#include "ops/reduced_axes.h"
+
+namespace isomer {
+
+// The reduction of each(x) over the axes, then finish(total, count).
+struct Fold {
+  Reduction reduction = Reduction::Sum;
+  Expr (*each)(const Expr& x) = nullptr;                           // nullptr: x itself
+  Expr (*finish)(const Expr& total, const Expr& count) = nullptr;  // nullptr: the total itself
+  TypeTest accepts = is_number;
+  int axes_input_since = 18;  // the opset from which the axes are an input
+  bool of_nothing = true;     // whether it has a value over an empty set of elements
+};
+Definition define_reduce(const Call& call, const Fold& fold);
+
+// The reduced axes of a call of a Reduce operator. Throws IllegalCall or OpaqueCall.
+ReducedAxes read_reduced_axes(const Call& call, const Fold& fold);
+
+// Output axes and, for them, the position in the result that keeps the rank.
+struct Reduced {
+  std::vector<Axis> axes;
+  std::vector<Index> position;
+  Reduced(FormulaBuilder& f, const ReducedAxes& over, bool keep);
+};
+
+// Types for which onnxruntime has kernels of all of them; of ReduceMax and ReduceMin; of these two since opset 20.
+inline constexpr TypeList kReducible{ElementType::Float, ElementType::Double, ElementType::Int32, ElementType::Int64};
+inline constexpr TypeList kOrdered{ElementType::Float, ElementType::Double, ElementType::Int32,
+                                   ElementType::Int64, ElementType::Int8,   ElementType::Uint8};
+inline constexpr TypeList kOrderedOrBool{ElementType::Float, ElementType::Double, ElementType::Int32, ElementType::Int64,
+                                         ElementType::Int8,  ElementType::Uint8,  ElementType::Bool};
+// Draws data of one of the types, axes and keepdims.
+void sample_reduce(Sampler& s, const Fold& fold, TypeList types, Sampler::Values values = Sampler::Values::Normal);
+
+}  // namespace isomer

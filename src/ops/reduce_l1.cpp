@@ -1,0 +1,17 @@
+#include "ops/reduce.h"
+
+namespace isomer::ops {
+namespace {
+
+constexpr Fold kFold{.each = [](const Expr& x) { return apply(Fn::Abs, {x}); }};
+
+}  // namespace
+
+extern const Operator kReduceL1{
+    .name = "ReduceL1",
+    .doc = "y = Σ |x| over the axes",
+    .define = [](const Call& call) { return define_reduce(call, kFold); },
+    .sample = [](Sampler& s) { sample_reduce(s, kFold, kReducible); },
+};
+
+}  // namespace isomer::ops

@@ -1,0 +1,17 @@
+#include "ops/reduce.h"
+
+namespace isomer::ops {
+namespace {
+
+constexpr Fold kFold{.reduction = Reduction::Max, .accepts = is_computable, .of_nothing = false};
+
+}  // namespace
+
+extern const Operator kReduceMax{
+    .name = "ReduceMax",
+    .doc = "y = max x over the axes",
+    .define = [](const Call& call) { return define_reduce(call, kFold); },
+    .sample = [](Sampler& s) { sample_reduce(s, kFold, s.opset() < 12 ? kReducible : s.opset() < 20 ? kOrdered : kOrderedOrBool); },
+};
+
+}  // namespace isomer::ops

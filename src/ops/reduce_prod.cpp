@@ -1,0 +1,17 @@
+#include "ops/reduce.h"
+
+namespace isomer::ops {
+namespace {
+
+constexpr Fold kFold{.reduction = Reduction::Product};
+
+}  // namespace
+
+extern const Operator kReduceProd{
+    .name = "ReduceProd",
+    .doc = "y = Π x over the axes",
+    .define = [](const Call& call) { return define_reduce(call, kFold); },
+    .sample = [](Sampler& s) { sample_reduce(s, kFold, kReducible); },
+};
+
+}  // namespace isomer::ops

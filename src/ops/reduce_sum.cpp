@@ -1,0 +1,17 @@
+#include "ops/reduce.h"
+
+namespace isomer::ops {
+namespace {
+
+constexpr Fold kFold{.axes_input_since = 13};
+
+}  // namespace
+
+extern const Operator kReduceSum{
+    .name = "ReduceSum",
+    .doc = "y = Σ x over the axes",
+    .define = [](const Call& call) { return define_reduce(call, kFold); },
+    .sample = [](Sampler& s) { sample_reduce(s, kFold, kReducible); },
+};
+
+}  // namespace isomer::ops

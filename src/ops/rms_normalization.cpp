@@ -1,0 +1,47 @@
+// RMSNormalization: y = x / sqrt(mean of x² + epsilon) · scale, the mean over all axes from `axis` on.
+#include "ops/reduced_axes.h"
+#include "ops/stash.h"
+
+namespace isomer::ops {
+namespace {
+
+Definition define_rms_normalization(const Call& call) {
+  require_types(call, is_float);
+  require_exact_stash(call);
+  const auto axis = normalize_axis(call.integer("axis", -1), call.rank(0));
+  if (!axis) return invalid("axis is outside of the input's rank", "axis");
+  auto f = call.formula();
+  const auto x = f.input(0);
+  const auto over = ReducedAxes::from(x.shape(), *axis);
+  if (over.is_empty()) return opaque("statistics of no elements");
+  const auto shape = broadcast_shape({x.shape(), call.shape(1)});
+  if (!shape || *shape != x.shape()) return opaque("scale does not broadcast to the input");
+  const auto size = root_mean_square_stage(f, over, [&](const std::vector<Index>& at) { return x.at(at); },
+                                           finite_real(call, "epsilon", 1e-5F));
+  const auto p = f.axes(x.shape());
+  f.output(p, x.at(to_indices(p)) / size.at(over.squash(to_indices(p))) * broadcast(f.input(1), p));
+  return std::move(f).finish();
+}
+
+void sample_rms_normalization(Sampler& s) {
+  const Extents shape = s.shape(1, 4);
+  const auto rank = static_cast<std::int64_t>(shape.size()), axis = s.between(0, rank - 1);
+  s.input(ElementType::Float, shape);
+  s.input(ElementType::Float, Extents(shape.begin() + axis, shape.end()));
+  if (axis != rank - 1 || s.chance(0.5)) s.attribute("axis", s.chance(0.5) ? axis : axis - rank);
+  if (s.chance(0.5)) s.attribute("epsilon", s.pick({1e-3F, 0.1F}));
+}
+
+}  // namespace
+
+extern const Operator kRMSNormalization{
+    .name = "RMSNormalization",
+    .doc = "y = x / sqrt(mean of x² + epsilon) · scale from an axis on",
+    .define = define_rms_normalization,
+    .sample = sample_rms_normalization,
+    .since = 23,
+    .least_inputs = 2,
+    .most_inputs = 2,
+};
+
+}  // namespace isomer::ops

@@ -1,0 +1,43 @@
+// Trilu: the upper (or lower) triangle of the last two axes, zero elsewhere; the k-th diagonal is the triangle's edge.
+#include "ops/define.h"
+
+namespace isomer::ops {
+namespace {
+
+Definition define_trilu(const Call& call) {
+  if (call.rank(0) < 2) return invalid("Trilu needs an input of rank >= 2");
+  Dim edge = 0;
+  if (call.has(1)) {
+    const auto& known = call.in(1).integers;
+    if (!known || known->size() != 1) return opaque("the diagonal is not known");
+    edge = known->front();
+  }
+  auto f = call.formula();
+  const auto x = f.input(0);
+  const auto p = f.axes(x.shape());
+  const Index above = Index(p[p.size() - 1]) - Index(p[p.size() - 2]) - Index(edge);  // how far above the edge
+  const Domain kept{call.integer("upper", 1) != 0 ? above : Dim(-1) * above};
+  f.output(p, cases({{kept, x.at(to_indices(p))}}, integer(x.type(), 0)));
+  return std::move(f).finish();
+}
+
+void sample_trilu(Sampler& s) {
+  Extents shape = s.shape(2, 4);
+  if (s.chance(0.05)) shape[0] = 0;
+  s.input(s.pick({ElementType::Float, ElementType::Double, ElementType::Int32, ElementType::Int64, ElementType::Bool}), shape);
+  if (s.chance(0.6)) s.constant(Tensor::of(ElementType::Int64, {}, std::vector{s.between(-4, 4)}));
+  if (s.chance(0.6)) s.attribute("upper", s.between(0, 1));
+}
+
+}  // namespace
+
+extern const Operator kTrilu{
+    .name = "Trilu",
+    .doc = "y = the upper or lower triangle of x, zero elsewhere",
+    .define = define_trilu,
+    .sample = sample_trilu,
+    .since = 14,
+    .most_inputs = 2,
+};
+
+}  // namespace isomer::ops
