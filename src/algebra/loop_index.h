@@ -24,6 +24,8 @@ class LoopIndex {
   bool mentions(int slot) const;
   // The change per step of a slot, where that is the same everywhere.
   std::optional<std::int64_t> slope(int slot) const;
+  // Takes out the floors and mods that depend on this slot alone and returns their sum for each of its values; empty if none.
+  std::vector<std::int64_t> take_table(int slot, std::int64_t extent);
 
  private:
   struct Linear {
@@ -31,6 +33,7 @@ class LoopIndex {
     int slot;
   };
   struct Nested;
+  bool mentions_only(int slot) const;
   std::int64_t offset_ = 0;
   std::vector<Linear> linear_;
   std::vector<Nested> nested_;

@@ -45,65 +45,6 @@ NodePtr StripCompiler::compile_read(const ExprNode& expr) {
 
 namespace {
 
-template <class T>
-NodePtr make_unary(StripCompiler& compiler, Fn fn, NodePtr a) {
-  return with_unary(fn, [&]<Fn f>() -> NodePtr {
-    return std::make_unique<UnaryNode<T, T>>(compiler, std::move(a), [](const T* x, T* y, int n, ScalarContext& c) {
-      for (int i = 0; i < n; ++i) y[i] = scalar::unary<f>(x[i], c);
-    });
-  });
-}
-
-template <class T>
-NodePtr make_binary(StripCompiler& compiler, Fn fn, NodePtr a, NodePtr b) {
-  return with_binary(fn, [&]<Fn f>() -> NodePtr {
-    return std::make_unique<BinaryNode<T, T>>(compiler, std::move(a), std::move(b), [](const T* x, const T* y, T* z, int n, ScalarContext& c) {
-      for (int i = 0; i < n; ++i) z[i] = scalar::binary<f>(x[i], y[i], c);
-    });
-  });
-}
-
-template <class T>
-NodePtr make_comparison(StripCompiler& compiler, Fn fn, NodePtr a, NodePtr b) {
-  return with_comparison(fn, [&]<Fn f>() -> NodePtr {
-    return std::make_unique<BinaryNode<std::uint8_t, T>>(compiler, std::move(a), std::move(b),
-                                                         [](const T* x, const T* y, std::uint8_t* z, int n, ScalarContext&) {
-                                                           for (int i = 0; i < n; ++i) z[i] = scalar::compare<f>(x[i], y[i]);
-                                                         });
-  });
-}
-
-template <class T>
-NodePtr make_test(StripCompiler& compiler, Fn fn, NodePtr a) {
-  return with_test(fn, [&]<Fn f>() -> NodePtr {
-    return std::make_unique<UnaryNode<std::uint8_t, T>>(compiler, std::move(a), [](const T* x, std::uint8_t* y, int n, ScalarContext&) {
-      for (int i = 0; i < n; ++i) y[i] = scalar::test<f>(x[i]);
-    });
-  });
-}
-
-template <class To, class From>
-NodePtr make_cast(StripCompiler& compiler, ElementType to, NodePtr a) {
-  if (to == ElementType::Bool)
-    return std::make_unique<UnaryNode<To, From>>(compiler, std::move(a), [](const From* x, To* y, int n, ScalarContext& c) {
-      for (int i = 0; i < n; ++i) y[i] = scalar::cast<To>(x[i], true, c);
-    });
-  return std::make_unique<UnaryNode<To, From>>(compiler, std::move(a), [](const From* x, To* y, int n, ScalarContext& c) {
-    for (int i = 0; i < n; ++i) y[i] = scalar::cast<To>(x[i], false, c);
-  });
-}
-
-// A cast to a 16-bit float inside of an expression rounds at once.
-NodePtr make_rounding(StripCompiler& compiler, ElementType to, NodePtr a) {
-  if (to == ElementType::Float16)
-    return std::make_unique<UnaryNode<float, float>>(compiler, std::move(a), [](const float* x, float* y, int n, ScalarContext&) {
-      for (int i = 0; i < n; ++i) y[i] = float16_to_float(float_to_float16(x[i]));
-    });
-  return std::make_unique<UnaryNode<float, float>>(compiler, std::move(a), [](const float* x, float* y, int n, ScalarContext&) {
-    for (int i = 0; i < n; ++i) y[i] = bfloat16_to_float(float_to_bfloat16(x[i]));
-  });
-}
-
 // The parts of Σ_{axes} where(v = e, value, 0), where v is one of the axes and e doesn't depend on any of them.
 struct Lookup {
   Axis axis;
@@ -132,20 +73,8 @@ std::optional<Lookup> as_lookup(const ExprNode& expr) {
 NodePtr StripCompiler::compile_apply(const ExprNode& expr) {
   std::vector<NodePtr> args;
   for (const ExprRef& a : expr.args) args.push_back(compile(*a));
-  const ElementType from = expr.args.back()->type;
-  return with_compute_type(from, [&]<class T>(T) -> NodePtr {
-    switch (class_of(expr.fn)) {
-      case FnClass::Unary: return make_unary<T>(*this, expr.fn, std::move(args[0]));
-      case FnClass::Binary: return make_binary<T>(*this, expr.fn, std::move(args[0]), std::move(args[1]));
-      case FnClass::Comparison: return make_comparison<T>(*this, expr.fn, std::move(args[0]), std::move(args[1]));
-      case FnClass::Test: return make_test<T>(*this, expr.fn, std::move(args[0]));
-      case FnClass::Where: return std::make_unique<WhereNode<T>>(*this, std::move(args[0]), std::move(args[1]), std::move(args[2]));
-      case FnClass::Cast: break;
-    }
-    NodePtr node = with_compute_type(expr.type, [&]<class To>(To) { return make_cast<To, T>(*this, expr.type, std::move(args[0])); });
-    const bool half = expr.type == ElementType::Float16 || expr.type == ElementType::BFloat16;
-    return half ? make_rounding(*this, expr.type, std::move(node)) : std::move(node);
-  });
+  if (expr.fn == Fn::Cast) return make_cast(*this, expr.args[0]->type, expr.type, std::move(args[0]));
+  return make_function(*this, expr, std::move(args));
 }
 
 NodePtr StripCompiler::compile_reduce(const ExprNode& expr) {

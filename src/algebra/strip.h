@@ -49,11 +49,15 @@ class StripCompiler {
  public:
   StripCompiler(std::vector<ElementType> input_types, std::vector<ElementType> stage_types);
   int slot_of(const Axis& axis);  // makes one where there is none
-  void set_strip_axis(const Axis& axis) { strip_slot_ = slot_of(axis); }
+  void set_strip_axis(const Axis& axis) {
+    strip_slot_ = slot_of(axis);
+    strip_extent_ = axis.extent.concrete();
+  }
   std::unique_ptr<StripNode> compile(const ExprNode& expr);
   // A state with room for all that was compiled.
   StripState fresh_state() const;
   int strip_slot() const { return strip_slot_; }
+  std::int64_t strip_extent() const { return strip_extent_; }
 
   // For the nodes' constructors.
   LoopIndex index(const Index& index) const { return {index, slots_}; }
@@ -72,6 +76,7 @@ class StripCompiler {
   Slots slots_;
   std::vector<bool> lane_slots_;
   int strip_slot_ = -1;
+  std::int64_t strip_extent_ = 0;
   std::size_t registers_ = 0;
 };
 

@@ -12,6 +12,10 @@ namespace isomer::strip_nodes {
 
 using NodePtr = std::unique_ptr<StripNode>;
 
+// A pointwise function over compiled arguments; casts, of which there are many pairs, are compiled apart.
+NodePtr make_function(StripCompiler& compiler, const ExprNode& expr, std::vector<NodePtr> args);
+NodePtr make_cast(StripCompiler& compiler, ElementType from, ElementType to, NodePtr arg);
+
 // A node that writes its elements into a register of the state.
 template <class T>
 class RegisterNode : public StripNode {
@@ -72,7 +76,8 @@ struct StoredBFloat16 {
   static float load(Stored x) { return bfloat16_to_float(x); }
 };
 
-// tensor[at], zero outside. Where every index changes evenly along the strip, one clipped strided copy; else one by one.
+// tensor[at], zero outside. Where every index changes evenly along the strip, one clipped strided copy; where floors and mods are
+// of the strip's axis alone, by their tables; else each element by itself.
 template <class T, class Storage>
 class ReadNode final : public RegisterNode<T> {
  public:
@@ -80,9 +85,13 @@ class ReadNode final : public RegisterNode<T> {
     std::int64_t stride = 1;
     for (std::size_t d = expr.at.size(); d-- > 0;) {
       LoopIndex index = compiler.index(expr.at[d]);
-      const auto slope = index.slope(strip_slot_);
-      straight_ = straight_ && slope.has_value() && !compiler.mentions_lane(index);
-      dims_.push_back({.index = std::move(index), .slope = slope.value_or(0), .extent = expr.extents[d].concrete(), .stride = stride});
+      LoopIndex rest = index;
+      std::vector<std::int64_t> table = rest.take_table(strip_slot_, compiler.strip_extent());
+      const auto slope = rest.slope(strip_slot_);
+      if (!slope.has_value() || compiler.mentions_lane(index)) way_ = Way::Lanes;
+      else if (!table.empty() && way_ == Way::Straight) way_ = Way::Tables;
+      dims_.push_back({.index = std::move(index), .rest = std::move(rest), .table = std::move(table), .slope = slope.value_or(0),
+                       .extent = expr.extents[d].concrete(), .stride = stride});
       stride = checked_multiply(stride, std::max<std::int64_t>(1, expr.extents[d].concrete()));
     }
   }
@@ -90,35 +99,58 @@ class ReadNode final : public RegisterNode<T> {
   const void* run(StripState& state) const override {
     const auto& source = (tensor_.kind == TensorRef::Kind::Input ? state.inputs : state.stages)[static_cast<std::size_t>(tensor_.number)];
     const auto* data = reinterpret_cast<const typename Storage::Stored*>(source.data);
-    return straight_ ? run_straight(state, data) : run_lanes(state, data);
+    return way_ == Way::Lanes ? run_lanes(state, data) : run_strip(state, data);
   }
 
  private:
+  enum class Way : std::uint8_t { Straight, Tables, Lanes };
   struct Dimension {
-    LoopIndex index;
-    std::int64_t slope, extent, stride;
+    LoopIndex index, rest;             // index = rest + table[strip]
+    std::vector<std::int64_t> table;
+    std::int64_t slope, extent, stride;  // slope: of the rest
   };
 
-  const void* run_straight(StripState& state, const typename Storage::Stored* data) const {
+  const void* run_strip(StripState& state, const typename Storage::Stored* data) const {
     int low = 0, high = state.length;
     std::int64_t base = 0, step = 0;
     for (const Dimension& d : dims_) {
-      const std::int64_t first = d.index.at(state.slots.data());
-      const std::int64_t last = first + d.slope * (state.length - 1);
-      if (first < 0 || first >= d.extent || last < 0 || last >= d.extent) clip(first, d.slope, d.extent, low, high);
+      const std::int64_t first = d.rest.at(state.slots.data()), last = first + d.slope * (state.length - 1);
       base += d.stride * first;
       step += d.stride * d.slope;
+      if (d.table.empty() && (first < 0 || first >= d.extent || last < 0 || last >= d.extent)) clip(first, d.slope, d.extent, low, high);
     }
     if constexpr (std::same_as<Storage, Plain<T>>)
-      if (step == 1 && low == 0 && high == state.length) return data + base;
+      if (way_ == Way::Straight && step == 1 && low == 0 && high == state.length) return data + base;
     T* out = this->out(state);
     std::fill(out, out + low, T{});
-    if (step == 1)
+    if (way_ == Way::Tables) copy_by_tables(state, data, base, step, low, high, out);
+    else if (step == 1)
       for (int i = low; i < high; ++i) out[i] = Storage::load(data[base + i]);
     else
       for (int i = low; i < high; ++i) out[i] = Storage::load(data[base + step * i]);
     std::fill(out + high, out + state.length, T{});
     return out;
+  }
+
+  void copy_by_tables(const StripState& state, const typename Storage::Stored* data, std::int64_t base, std::int64_t step, int low, int high, T* out) const {
+    std::array<std::int64_t, kStripLength> offsets;
+    std::array<std::uint8_t, kStripLength> inside;
+    for (int i = low; i < high; ++i) {
+      offsets[static_cast<std::size_t>(i)] = base + step * i;
+      inside[static_cast<std::size_t>(i)] = 1;
+    }
+    const std::int64_t begin = state.slots[static_cast<std::size_t>(strip_slot_)];
+    for (const Dimension& d : dims_) {
+      if (d.table.empty()) continue;
+      const std::int64_t first = d.rest.at(state.slots.data());
+      for (int i = low; i < high; ++i) {
+        const std::int64_t more = d.table[static_cast<std::size_t>(begin + i)], at = first + d.slope * i + more;
+        offsets[static_cast<std::size_t>(i)] += d.stride * more;
+        inside[static_cast<std::size_t>(i)] &= static_cast<std::uint8_t>(at >= 0 && at < d.extent);
+      }
+    }
+    for (int i = low; i < high; ++i)
+      out[i] = inside[static_cast<std::size_t>(i)] != 0 ? Storage::load(data[offsets[static_cast<std::size_t>(i)]]) : T{};
   }
 
   const void* run_lanes(StripState& state, const typename Storage::Stored* data) const {
@@ -138,7 +170,7 @@ class ReadNode final : public RegisterNode<T> {
 
   TensorRef tensor_;
   int strip_slot_;
-  bool straight_ = true;
+  Way way_ = Way::Straight;
   std::vector<Dimension> dims_;
 };
 
