@@ -27,6 +27,7 @@ std::optional<Definition> refuse_before(const Operator& op, const Call& call) {
   if (op.domain.empty() && (call.opset < kOldestOpset || call.opset > kNewestOpset))
     return Opaque{fmt::format("opset {} is outside of {} to {}", call.opset, kOldestOpset, kNewestOpset)};
   if (call.opset < op.since) return Invalid{fmt::format("{} exists since opset {}", op.name, op.since)};
+  if (call.opset > op.last) return Invalid{fmt::format("{} exists until opset {}", op.name, op.last)};
   for (int k = 0; k < op.least_inputs; ++k)
     if (!call.has(k)) return Invalid{fmt::format("input {} of {} is missing", k, op.name)};
   if (call.input_count() > op.most_inputs)

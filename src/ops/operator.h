@@ -123,6 +123,7 @@ struct Operator {
   Definition (*define)(const Call& call) = nullptr;
   void (*sample)(Sampler& sampler) = nullptr;
   int since = 1;                            // first opset in which it exists (its domain's version)
+  int last = 1 << 30;                       // last opset in which it exists
   std::string_view domain = "";
   int least_inputs = 1;                     // the first so many must be present
   int most_inputs = 1 << 30;                // more than these are no legal call

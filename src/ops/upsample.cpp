@@ -6,7 +6,6 @@ namespace isomer::ops {
 namespace {
 
 Definition define_upsample(const Call& call) {
-  if (call.opset >= 10) return invalid("Upsample does not exist since opset 10");
   const std::string mode = call.text("mode", "nearest");
   if (mode != "nearest" && mode != "linear") return invalid("mode must be nearest or linear", "mode");
   std::vector<float> scales;
@@ -49,10 +48,11 @@ void sample_upsample(Sampler& s) {
 
 extern const Operator kUpsample{
     .name = "Upsample",
-    .doc = "y[p] = x[p / scale], nearest or linearly interpolated; until opset 9",
+    .doc = "y[p] = x[p / scale], nearest or linearly interpolated",
     .define = define_upsample,
     .sample = sample_upsample,
     .since = 7,
+    .last = 9,
     .most_inputs = 2,
 };
 
