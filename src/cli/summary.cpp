@@ -47,36 +47,33 @@ class Census {
     if (is_new) summary_.operators.push_back({node.op, node.domain, 0, 0, 0});
     OperatorCount& kind = summary_.operators[at->second];
 
-    const Definition definition = define_node(graph_, inference_, id);
-    const auto* formula = std::get_if<Formula>(&definition);
+    const auto opaque = inference_.opaque.find(id);
+    const bool is_defined = opaque == inference_.opaque.end();
     ++kind.count;
-    if (formula) {
+    if (is_defined) {
       ++kind.defined;
-      add_flops(kind, *formula);
+      add_flops(kind, id);
     } else {
-      summary_.opaque.push_back({label(node), node.op, node.domain, why(id, definition)});
+      summary_.opaque.push_back({label(node), node.op, node.domain, opaque->second});
     }
     if (!computes_floats(node, id, inference_)) return;
     ++summary_.float_nodes;
-    if (formula) ++summary_.float_nodes_defined;
+    if (is_defined) ++summary_.float_nodes_defined;
   }
 
  private:
-  void add_flops(OperatorCount& kind, const Formula& formula) {
+  void add_flops(OperatorCount& kind, NodeId id) {
     if (!summary_.flops) return;
+    const Definition definition = define_node(graph_, inference_, id);
+    const auto* formula = std::get_if<Formula>(&definition);
+    if (!formula) return;  // a Constant: known, and computed by nobody
     try {
-      const Dim flops = cost(formula).operations;
+      const Dim flops = cost(*formula).operations;
       kind.flops = kind.flops + flops;
       summary_.flops = *summary_.flops + flops;
     } catch (const DimOverflow&) {
       summary_.flops = std::nullopt;
     }
-  }
-
-  std::string why(NodeId id, const Definition& definition) const {
-    if (const auto at = inference_.opaque.find(id); at != inference_.opaque.end()) return at->second;
-    if (const auto* opaque = std::get_if<Opaque>(&definition)) return opaque->reason;
-    return std::get<Invalid>(definition).message;
   }
 
   const Graph& graph_;
