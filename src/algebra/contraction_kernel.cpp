@@ -55,7 +55,7 @@ void multiply_tile(const Zp* a, const Zp* b, std::int64_t depth, Zp* tile) {
 namespace {
 
 template <class T>
-void multiply_integers(const T* a, const T* b, std::int64_t depth, T* tile) {
+void multiply_plainly(const T* a, const T* b, std::int64_t depth, T* tile) {
   constexpr int kRows = TileShape<T>::kRows, kColumns = TileShape<T>::kColumns;
   ScalarContext context;
   T sum[kRows][kColumns] = {};
@@ -69,17 +69,18 @@ void multiply_integers(const T* a, const T* b, std::int64_t depth, T* tile) {
 
 }  // namespace
 
-#define ISOMER_INTEGER_TILE(T) \
+#define ISOMER_PLAIN_TILE(T) \
   template <>                  \
-  void multiply_tile(const T* a, const T* b, std::int64_t depth, T* tile) { multiply_integers(a, b, depth, tile); }
-ISOMER_INTEGER_TILE(std::int8_t)
-ISOMER_INTEGER_TILE(std::int16_t)
-ISOMER_INTEGER_TILE(std::int32_t)
-ISOMER_INTEGER_TILE(std::int64_t)
-ISOMER_INTEGER_TILE(std::uint8_t)
-ISOMER_INTEGER_TILE(std::uint16_t)
-ISOMER_INTEGER_TILE(std::uint32_t)
-ISOMER_INTEGER_TILE(std::uint64_t)
-#undef ISOMER_INTEGER_TILE
+  void multiply_tile(const T* a, const T* b, std::int64_t depth, T* tile) { multiply_plainly(a, b, depth, tile); }
+ISOMER_PLAIN_TILE(FieldPair)
+ISOMER_PLAIN_TILE(std::int8_t)
+ISOMER_PLAIN_TILE(std::int16_t)
+ISOMER_PLAIN_TILE(std::int32_t)
+ISOMER_PLAIN_TILE(std::int64_t)
+ISOMER_PLAIN_TILE(std::uint8_t)
+ISOMER_PLAIN_TILE(std::uint16_t)
+ISOMER_PLAIN_TILE(std::uint32_t)
+ISOMER_PLAIN_TILE(std::uint64_t)
+#undef ISOMER_PLAIN_TILE
 
 }  // namespace isomer

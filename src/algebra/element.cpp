@@ -12,7 +12,7 @@ namespace {
 
 // A value of any computable type, in the type that computes it.
 struct Cell {
-  alignas(std::uint64_t) std::array<std::byte, sizeof(std::uint64_t)> bytes{};
+  std::array<std::byte, sizeof(FieldPair)> bytes{};  // the largest
   template <class T>
   static Cell of(T value) {
     Cell cell;
@@ -58,7 +58,7 @@ class Walker {
     switch (e.kind) {
       case ExprNode::Kind::Number:
         return with_compute_type(e.type, [&]<class T>(T) {
-          if constexpr (std::same_as<T, Zp>) return Cell::of(Zp::of(e.number));
+          if constexpr (scalar::Finite<T>) return Cell::of(T::of(e.number));
           else return Cell::of(is_float(e.type) ? static_cast<T>(e.number) : static_cast<T>(e.integer));
         });
       case ExprNode::Kind::IndexNumber:
@@ -131,7 +131,7 @@ class Walker {
     for (;;) {
       if (holds(e.domain)) {
         const T value = evaluate(*e.args[0]).template as<T>();
-        const bool first = !std::exchange(started, true) && std::same_as<T, Zp>;  // mod p max has no identity
+        const bool first = !std::exchange(started, true) && scalar::Finite<T>;  // mod p max has no identity
         total = first ? value : with_binary(step_of(e.reduction), [&]<Fn f>() { return scalar::binary<f>(total, value, scalar_); });
       }
       std::size_t k = e.axes.size();

@@ -20,7 +20,8 @@ constexpr std::array kRows{
     Row{Complex128, "complex128", 128}, Row{BFloat16, "bfloat16", 16}, Row{Float8E4M3FN, "float8e4m3fn", 8},
     Row{Float8E4M3FNUZ, "float8e4m3fnuz", 8}, Row{Float8E5M2, "float8e5m2", 8}, Row{Float8E5M2FNUZ, "float8e5m2fnuz", 8},
     Row{Uint4, "uint4", 4}, Row{Int4, "int4", 4}, Row{Float4E2M1, "float4e2m1", 4}, Row{Float8E8M0, "float8e8m0", 8},
-    Row{Uint2, "uint2", 2}, Row{Int2, "int2", 2}, Row{Field, "field", 64}};
+    Row{Uint2, "uint2", 2}, Row{Int2, "int2", 2}, Row{Field, "field", 64},
+    Row{FieldPair, "field_pair", 256}};
 
 const Row& row(ElementType type) {
   for (const Row& r : kRows)
@@ -41,7 +42,8 @@ std::optional<ElementType> element_type_named(std::string_view name) {
 int bits(ElementType type) { return row(type).bits; }
 
 bool is_float(ElementType type) {
-  return type == Float || type == Double || type == Float16 || type == BFloat16 || type == Field;
+  return type == Float || type == Double || type == Float16 || type == BFloat16 || type == Field ||
+         type == FieldPair;
 }
 
 bool is_signed_integer(ElementType type) { return type == Int8 || type == Int16 || type == Int32 || type == Int64; }

@@ -48,7 +48,7 @@ Buffer converted(const Tensor& tensor, bool to_bool) {
 }  // namespace
 
 Formula lift(const Formula& formula, ElementType to) {
-  ISOMER_CHECK(to == ElementType::Double || to == ElementType::Field);
+  ISOMER_CHECK(to == ElementType::Double || to == ElementType::Field || to == ElementType::FieldPair);
   Lifter lifter(to);
   Formula out = formula;
   for (auto& input : out.inputs)

@@ -11,6 +11,7 @@
 #include "algebra/element_type.h"
 #include "algebra/expr.h"
 #include "algebra/field.h"
+#include "algebra/field_pair.h"
 #include "base/check.h"
 
 namespace isomer {
@@ -36,6 +37,7 @@ decltype(auto) with_compute_type(ElementType type, F&& f) {
     case ElementType::Uint32: return f(std::uint32_t{});
     case ElementType::Uint64: return f(std::uint64_t{});
     case ElementType::Field: return f(Zp{});
+    case ElementType::FieldPair: return f(FieldPair{});
     case ElementType::Float:
     case ElementType::Float16:
     case ElementType::BFloat16: return f(float{});
@@ -49,6 +51,8 @@ template <class T>
 concept Real = std::floating_point<T>;
 template <class T>
 concept Whole = std::integral<T>;
+template <class T>
+concept Finite = std::same_as<T, Zp> || std::same_as<T, FieldPair>;
 
 // Wrapping arithmetic: through unsigned 64 bits, then cut to the type.
 template <Whole T>
@@ -101,8 +105,8 @@ inline T unary(T a, ScalarContext&) {
   else ISOMER_UNREACHABLE("not a unary function of integers");
 }
 
-template <Fn fn>
-inline Zp unary(Zp a, ScalarContext& context) { return field_unary(fn, a, context.key); }
+template <Fn fn, Finite T>
+inline T unary(T a, ScalarContext& context) { return field_unary(fn, a, context.key); }
 
 template <Fn fn, Real T>
 inline T binary(T a, T b, ScalarContext&) {
@@ -157,8 +161,8 @@ inline T binary(T a, T b, ScalarContext& context) {
   else ISOMER_UNREACHABLE("not a binary function of integers");
 }
 
-template <Fn fn>
-inline Zp binary(Zp a, Zp b, ScalarContext& context) {
+template <Fn fn, Finite T>
+inline T binary(T a, T b, ScalarContext& context) {
   if constexpr (fn == Fn::Add) return a + b;
   else if constexpr (fn == Fn::Sub) return a - b;
   else if constexpr (fn == Fn::Mul) return a * b;
@@ -168,8 +172,9 @@ inline Zp binary(Zp a, Zp b, ScalarContext& context) {
 
 template <Fn fn, class T>
 inline bool compare(T a, T b) {
-  if constexpr (fn == Fn::Equal) return a == b;
-  else if constexpr (std::same_as<T, Zp>) return (fn == Fn::LessOrEqual && a == b) || field_less(a, b);
+  if constexpr (std::same_as<T, FieldPair>) return fn != Fn::Less && isomer::compare(a, b).agree ? true : fn != Fn::Equal && field_less(a, b);
+  else if constexpr (fn == Fn::Equal) return a == b;
+  else if constexpr (Finite<T>) return (fn == Fn::LessOrEqual && a == b) || field_less(a, b);
   else if constexpr (fn == Fn::Less) return a < b;
   else return a <= b;
 }
@@ -188,16 +193,19 @@ template <class To, class From>
 inline To cast(From a, bool to_bool, ScalarContext& context) {
   if (to_bool) {
     if constexpr (std::same_as<To, std::uint8_t>) {
-      if constexpr (std::same_as<From, Zp>) return a.v != 0;
+      if constexpr (Finite<From>) return !compare<Fn::Equal>(a, From{});
       else return a != From{0};
     }
   }
   if constexpr (std::same_as<To, From>) return a;
-  else if constexpr (std::same_as<To, Zp>) {
-    if constexpr (Real<From>) return Zp::of(static_cast<double>(a));
-    else if constexpr (std::same_as<From, std::uint64_t>) return Zp{Zp::fold(a)};
-    else return Zp::of(static_cast<std::int64_t>(a));
-  } else if constexpr (std::same_as<From, Zp>) {
+  else if constexpr (Finite<To> && Finite<From>) {
+    ISOMER_UNREACHABLE("one evaluation is in one field");
+  } else if constexpr (Finite<To>) {
+    if constexpr (Real<From>) return To::of(static_cast<double>(a));
+    else if constexpr (std::same_as<From, std::uint64_t>)  // in halves: the upper 63 bits and the last one
+      return To::of(static_cast<std::int64_t>(a >> 1u)) * To::of(std::int64_t{2}) + To::of(static_cast<std::int64_t>(a & 1u));
+    else return To::of(static_cast<std::int64_t>(a));
+  } else if constexpr (Finite<From>) {
     return static_cast<To>(field_to_integer(a, context.key));
   } else if constexpr (Whole<To> && Real<From>) {
     if constexpr (std::same_as<To, std::uint64_t>) {
@@ -277,7 +285,7 @@ constexpr FnClass class_of(Fn fn) {
 // The identity of a reduction, and its step. Max of nothing is -inf (the lowest integer); mod p there is no such element.
 template <class T>
 T reduction_start(Reduction r) {
-  if constexpr (std::same_as<T, Zp>) return r == Reduction::Product ? Zp{1} : Zp{0};
+  if constexpr (scalar::Finite<T>) return T::of(std::int64_t{r == Reduction::Product ? 1 : 0});
   else {
     constexpr bool real = std::floating_point<T>;
     switch (r) {

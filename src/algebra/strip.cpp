@@ -29,7 +29,7 @@ StripState StripCompiler::fresh_state() const {
   StripState state;
   state.slots.assign(slots_.size(), 0);
   state.lanes.assign(slots_.size(), nullptr);
-  state.registers.resize(registers_ * kStripLength * sizeof(std::uint64_t));
+  state.registers.resize(register_bytes_);
   return state;
 }
 
@@ -102,7 +102,7 @@ NodePtr StripCompiler::compile(const ExprNode& expr) {
   switch (expr.kind) {
     case ExprNode::Kind::Number:
       return with_compute_type(expr.type, [&]<class T>(T) -> NodePtr {
-        if constexpr (std::same_as<T, Zp>) return std::make_unique<NumberNode<T>>(Zp::of(expr.number));
+        if constexpr (scalar::Finite<T>) return std::make_unique<NumberNode<T>>(T::of(expr.number));
         else return std::make_unique<NumberNode<T>>(is_float(expr.type) ? static_cast<T>(expr.number) : static_cast<T>(expr.integer));
       });
     case ExprNode::Kind::IndexNumber:

@@ -61,7 +61,12 @@ class StripCompiler {
 
   // For the nodes' constructors.
   LoopIndex index(const Index& index) const { return {index, slots_}; }
-  std::size_t take_register() { return registers_++; }
+  // Room for a strip of elements of this size, aligned for vectors; returns where it begins.
+  std::size_t take_register(std::size_t element_bytes) {
+    const std::size_t at = register_bytes_;
+    register_bytes_ += kStripLength * element_bytes;
+    return at;
+  }
   bool is_lane(int slot) const { return lane_slots_[static_cast<std::size_t>(slot)]; }
   bool mentions_lane(const LoopIndex& index) const;
   void set_lane(int slot, bool lane) { lane_slots_[static_cast<std::size_t>(slot)] = lane; }
@@ -77,7 +82,7 @@ class StripCompiler {
   std::vector<bool> lane_slots_;
   int strip_slot_ = -1;
   std::int64_t strip_extent_ = 0;
-  std::size_t registers_ = 0;
+  std::size_t register_bytes_ = 0;
 };
 
 }  // namespace isomer

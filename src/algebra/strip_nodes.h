@@ -20,15 +20,15 @@ NodePtr make_cast(StripCompiler& compiler, ElementType from, ElementType to, Nod
 template <class T>
 class RegisterNode : public StripNode {
  public:
-  explicit RegisterNode(StripCompiler& compiler) : register_(compiler.take_register()) {}
+  explicit RegisterNode(StripCompiler& compiler) : register_(compiler.take_register(sizeof(T))) {}
 
  protected:
   T* out(StripState& state) const {
-    return reinterpret_cast<T*>(state.registers.data() + register_ * kStripLength * sizeof(std::uint64_t));
+    return reinterpret_cast<T*>(state.registers.data() + register_);
   }
 
  private:
-  std::size_t register_;
+  std::size_t register_;  // where it begins
 };
 
 template <class T>
@@ -313,7 +313,7 @@ class ReduceNode final : public RegisterNode<T> {
 
   template <Fn step>
   void accumulate(StripState& state, T* out) const {
-    constexpr bool ordered = std::same_as<T, Zp> && (step == Fn::Max || step == Fn::Min);  // no identity mod p: the first term starts
+    constexpr bool ordered = scalar::Finite<T> && (step == Fn::Max || step == Fn::Min);  // no identity mod p: the first term starts
     constexpr bool blocked = step == Fn::Add && std::floating_point<T>;
     std::array<std::uint8_t, ordered ? kStripLength : 1> started{};
     std::array<T, blocked ? kStripLength : 1> block;

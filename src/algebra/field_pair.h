@@ -1,0 +1,60 @@
+// FieldPair: a value mod p = 2^61-1 and mod q = 52·p + 1 at once, so that exp(a + b) = exp(a)·exp(b) can hold.
+//
+// No homomorphism leads from a field's addition to its own multiplication. But q is prime and its units have a subgroup of order
+// p: exp reads the residue mod p and gives g^x mod q. The result has no residue mod p any more (a lane is lost), and sqrt, whose
+// sign only the residue mod p decides, has none mod q. Two values agree if they agree in every lane that both have; where
+// none is left, nothing was tested. Functions without laws draw both lanes anew. Idea: Mirage's pairs of fields.
+#pragma once
+
+#include <cstdint>
+
+#include "algebra/field.h"
+
+namespace isomer {
+
+// Integers mod q.
+struct Zq {
+  using Wide = unsigned __int128;
+  static constexpr Wide kQ = Wide{52} * Zp::kP + 1;
+  Wide v = 0;
+  friend bool operator==(const Zq&, const Zq&) = default;
+  static Zq of(std::int64_t x);
+  static Zq of(double x);
+  friend Zq operator+(Zq a, Zq b) { return {(a.v + b.v) % kQ}; }
+  friend Zq operator-(Zq a, Zq b) { return {(a.v + kQ - b.v) % kQ}; }
+  friend Zq operator*(Zq a, Zq b);
+  Zq power(Wide exponent) const;
+  Zq inverse() const { return power(kQ - 2); }
+};
+
+struct FieldPair {
+  Zp p;
+  bool has_p = true, has_q = true;
+  Zq q;
+  static FieldPair of(std::int64_t x) { return {.p = Zp::of(x), .q = Zq::of(x)}; }
+  static FieldPair of(double x) { return {.p = Zp::of(x), .q = Zq::of(x)}; }
+  friend FieldPair operator+(const FieldPair& a, const FieldPair& b) { return lanes(a, b, a.p + b.p, a.q + b.q); }
+  friend FieldPair operator-(const FieldPair& a, const FieldPair& b) { return lanes(a, b, a.p - b.p, a.q - b.q); }
+  friend FieldPair operator*(const FieldPair& a, const FieldPair& b) { return lanes(a, b, a.p * b.p, a.q * b.q); }
+  friend FieldPair operator/(const FieldPair& a, const FieldPair& b) { return lanes(a, b, a.p / b.p, a.q * b.q.inverse()); }
+  FieldPair operator-() const { return FieldPair{} - *this; }
+  bool is_positive() const;
+
+ private:
+  static FieldPair lanes(const FieldPair& a, const FieldPair& b, Zp p, Zq q) {
+    return {.p = p, .has_p = a.has_p && b.has_p, .has_q = a.has_q && b.has_q, .q = q};
+  }
+};
+
+// Whether two values agree in every lane that both have. `tested` tells whether there is such a lane.
+struct Agreement {
+  bool agree = false, tested = false;
+};
+Agreement compare(const FieldPair& a, const FieldPair& b);
+
+FieldPair field_unary(Fn fn, const FieldPair& a, std::uint64_t key);
+FieldPair field_binary(Fn fn, const FieldPair& a, const FieldPair& b, std::uint64_t key);
+bool field_less(const FieldPair& a, const FieldPair& b);
+std::int64_t field_to_integer(const FieldPair& a, std::uint64_t key);
+
+}  // namespace isomer

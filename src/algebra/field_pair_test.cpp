@@ -1,0 +1,71 @@
+#include "algebra/field_pair.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace isomer {
+namespace {
+
+constexpr std::uint64_t kKey = 0x5eed;
+
+FieldPair random_pair(std::mt19937_64& random) {
+  return {.p = {Zp::fold(random())}, .q = {((Zq::Wide{random()} << 64u) | random()) % Zq::kQ}};
+}
+
+FieldPair exp(const FieldPair& x) { return field_unary(Fn::Exp, x, kKey); }
+
+void expect_agree(const FieldPair& a, const FieldPair& b) {
+  const Agreement result = compare(a, b);
+  EXPECT_TRUE(result.tested);
+  EXPECT_TRUE(result.agree);
+}
+
+TEST(FieldPair, ExpTurnsSumsIntoProducts) {
+  std::mt19937_64 random(3);
+  for (int trial = 0; trial < 50; ++trial) {
+    const FieldPair a = random_pair(random), b = random_pair(random);
+    expect_agree(exp(a + b), exp(a) * exp(b));
+    expect_agree(exp(a - b), exp(a) / exp(b));
+    EXPECT_FALSE(compare(exp(a + b), exp(a) + exp(b)).agree);
+    EXPECT_FALSE(compare(exp(a), exp(b)).agree);
+  }
+  expect_agree(exp(FieldPair{}), FieldPair::of(std::int64_t{1}));
+}
+
+TEST(FieldPair, SoftmaxDoesNotDependOnTheShift) {
+  std::mt19937_64 random(4);
+  const FieldPair a = random_pair(random), b = random_pair(random), shift = random_pair(random), v = random_pair(random);
+  const auto weighted = [&](const FieldPair& x, const FieldPair& y) { return exp(x) / (exp(x) + exp(y)) * v; };
+  expect_agree(weighted(a, b), weighted(a - shift, b - shift));
+  EXPECT_FALSE(compare(weighted(a, b), weighted(a - shift, b)).agree);
+}
+
+TEST(FieldPair, ReluAndAbsKeepTheirLawsInBothLanes) {
+  std::mt19937_64 random(5);
+  for (int trial = 0; trial < 50; ++trial) {
+    const FieldPair x = random_pair(random), positive = exp(random_pair(random));
+    for (const FieldPair& y : {x, exp(x) - exp(random_pair(random))}) {
+      const FieldPair relu = field_unary(Fn::Relu, y, kKey);
+      expect_agree(relu - field_unary(Fn::Relu, -y, kKey), y);
+      expect_agree(relu + field_unary(Fn::Relu, -y, kKey), field_unary(Fn::Abs, y, kKey));
+    }
+    expect_agree(field_unary(Fn::Relu, positive, kKey), positive);
+    expect_agree(field_unary(Fn::Sqrt, x * x, kKey), field_unary(Fn::Abs, x, kKey));
+  }
+}
+
+TEST(FieldPair, WithoutACommonLaneNothingWasTested) {
+  std::mt19937_64 random(6);
+  const FieldPair x = random_pair(random);
+  EXPECT_FALSE(compare(exp(x), field_unary(Fn::Sqrt, x * x, kKey)).tested);
+  EXPECT_FALSE(compare(exp(x) * field_unary(Fn::Sqrt, x * x, kKey), x).tested);
+}
+
+TEST(FieldPair, TakesFloatsAtTheirExactValueInBothLanes) {
+  expect_agree(FieldPair::of(0.375) * FieldPair::of(8.0), FieldPair::of(std::int64_t{3}));
+  expect_agree(FieldPair::of(-1e30) * FieldPair::of(0x1p-200), FieldPair::of(-1e30 * 0x1p-200));
+}
+
+}  // namespace
+}  // namespace isomer
