@@ -49,6 +49,12 @@ struct DimAtom {
 
 namespace {
 
+// What no real model's extents come near; a chain of nodes that squares a symbol, or nests floors and maxima, would
+// otherwise fill the memory.
+constexpr std::size_t kMostFactors = 32;
+constexpr std::size_t kMostTerms = 256;
+constexpr std::size_t kLongestAtom = 4096;
+
 using AtomRef = std::shared_ptr<const DimAtom>;
 // A product of atoms, sorted; the empty product is 1.
 using Monomial = std::vector<AtomRef>;
@@ -60,6 +66,7 @@ struct MonomialLess {
 };
 
 Monomial times(const Monomial& a, const Monomial& b) {
+  if (a.size() + b.size() > kMostFactors) throw DimOverflow();
   Monomial out;
   std::ranges::merge(a, b, std::back_inserter(out), [](const AtomRef& x, const AtomRef& y) { return *x < *y; });
   return out;
@@ -80,6 +87,7 @@ std::optional<Monomial> quotient(Monomial a, const Monomial& b) {
 struct Dim::Form {
   std::map<Monomial, std::int64_t, MonomialLess> terms;  // no zero coefficients
   void add(const Monomial& monomial, std::int64_t coefficient) {
+    if (terms.size() >= kMostTerms) throw DimOverflow();
     const auto [at, inserted] = terms.try_emplace(monomial, coefficient);
     if (!inserted) at->second = checked_add(at->second, coefficient);
     if (at->second == 0) terms.erase(at);
@@ -100,6 +108,7 @@ Dim::Form Dim::as_form() const {
 }
 
 Dim Dim::atom(DimAtom atom) {
+  if (atom.kind != DimAtom::Kind::Symbol && atom.text.size() > kLongestAtom) throw DimOverflow();
   Form form;
   form.add({std::make_shared<const DimAtom>(std::move(atom))}, 1);
   return of(std::move(form));
@@ -211,21 +220,31 @@ Dim Dim::floor(const Dim& a, const Dim& b) {
 Dim Dim::ceil(const Dim& a, const Dim& b) { return Dim(0) - floor(Dim(0) - a, b); }
 Dim Dim::mod(const Dim& a, const Dim& b) { return a - b * floor(a, b); }
 
-Dim Dim::max(const Dim& a, const Dim& b) {
-  if (a == b) return a;
-  if (const auto order = a.at_least(b)) return *order ? a : b;
-  if (const auto order = b.at_least(a); order && *order) return b;
-  const auto& [x, y] = std::minmax(a, b, [](const Dim& p, const Dim& q) { return p.text() < q.text(); });
-  return atom({.kind = DimAtom::Kind::Max, .text = fmt::format("max({}, {})", x.text(), y.text()), .a = x, .b = y});
+// The atom, if the form is just that.
+const DimAtom* Dim::as_atom() const {
+  if (!form_ || form_->terms.size() != 1) return nullptr;
+  const auto& [monomial, coefficient] = *form_->terms.begin();
+  return coefficient == 1 && monomial.size() == 1 ? monomial[0].get() : nullptr;
 }
 
-Dim Dim::min(const Dim& a, const Dim& b) {
+// max and min of two forms, with absorption: max(a, min(a, b)) = a and max(a, max(a, b)) = max(a, b).
+Dim Dim::extremum(bool is_max, const Dim& a, const Dim& b) {
   if (a == b) return a;
-  if (const auto order = a.at_least(b)) return *order ? b : a;
-  if (const auto order = b.at_least(a); order && *order) return a;
+  if (const auto order = a.at_least(b)) return *order == is_max ? a : b;
+  if (const auto order = b.at_least(a)) return *order == is_max ? b : a;
+  const auto own = is_max ? DimAtom::Kind::Max : DimAtom::Kind::Min, other = is_max ? DimAtom::Kind::Min : DimAtom::Kind::Max;
+  const auto holds = [](const Dim& whole, DimAtom::Kind kind, const Dim& part) {
+    const DimAtom* atom = whole.as_atom();
+    return atom != nullptr && atom->kind == kind && (atom->a == part || atom->b == part);
+  };
+  if (holds(b, other, a) || holds(a, own, b)) return a;
+  if (holds(a, other, b) || holds(b, own, a)) return b;
   const auto& [x, y] = std::minmax(a, b, [](const Dim& p, const Dim& q) { return p.text() < q.text(); });
-  return atom({.kind = DimAtom::Kind::Min, .text = fmt::format("min({}, {})", x.text(), y.text()), .a = x, .b = y});
+  return atom({.kind = own, .text = fmt::format("{}({}, {})", is_max ? "max" : "min", x.text(), y.text()), .a = x, .b = y});
 }
+
+Dim Dim::max(const Dim& a, const Dim& b) { return extremum(true, a, b); }
+Dim Dim::min(const Dim& a, const Dim& b) { return extremum(false, a, b); }
 
 namespace {
 

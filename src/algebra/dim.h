@@ -2,7 +2,8 @@
 // and over floor, max and min of other extents, kept in one canonical form, so that equal forms are equal extents.
 //
 // Concrete extents are the ordinary case and cost no allocation. Symbols stand for integers >= 0 that the model's
-// user may choose. Arithmetic that leaves 64 bits throws DimOverflow, which ops::define turns into a refusal.
+// user may choose. Arithmetic that leaves 64 bits, or a form that outgrows every real model's, throws DimOverflow,
+// which ops::define turns into a refusal.
 #pragma once
 
 #include <cstdint>
@@ -73,6 +74,8 @@ class Dim {
   static Dim of(Form form);
   Form as_form() const;
   static Dim atom(struct DimAtom atom);
+  const struct DimAtom* as_atom() const;
+  static Dim extremum(bool is_max, const Dim& a, const Dim& b);
 
   std::int64_t value_ = 0;
   std::shared_ptr<const Form> form_;

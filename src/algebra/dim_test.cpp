@@ -57,6 +57,14 @@ TEST(Dim, EvaluatesAndSubstitutes) {
   EXPECT_EQ(d.symbols(), (std::vector<std::string>{"m", "n"}));
 }
 
+TEST(Dim, MaxAndMinAbsorbEachOther) {
+  EXPECT_EQ(Dim::max(n, Dim::min(n, 512)), n);
+  EXPECT_EQ(Dim::min(Dim::max(m, n), n), n);
+  EXPECT_EQ(Dim::max(n, Dim::max(n, m)), Dim::max(m, n));
+  EXPECT_EQ(Dim::max(n, n + Dim(2)), n + Dim(2));
+  EXPECT_FALSE(Dim::max(n, Dim::min(m, 512)) == n);
+}
+
 TEST(Dim, OverflowIsAnException) {
   const Dim big = std::int64_t{1} << 62;
   EXPECT_THROW((void)(big * Dim(4)), DimOverflow);
