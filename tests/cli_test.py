@@ -80,12 +80,19 @@ class Usage(CommandLine):
             self.assertTrue(error["message"])
 
     def test_an_error_names_the_node_and_the_attribute(self):
-        model = model_of([helper.make_node("Softmax", ["x"], ["y"], name="bad\nnode\x1b[2J", axis=7)], [value("x", [2, 3])],
+        model = model_of([helper.make_node("Softmax", ["x"], ["y"], name="bad", axis=7)], [value("x", [2, 3])],
                          [value("y", [2, 3])])
         ran = self.isomer("inspect", self.save(model), "--json", code=2)
         error = json.loads(ran.stdout)["error"]
-        self.assertEqual((error["node"], error["attribute"]), ("bad\nnode\x1b[2J", "axis"))
-        self.assertNotIn("\x1b", ran.stderr)
+        self.assertEqual((error["node"], error["attribute"]), ("bad", "axis"))
+        self.assertIn("node 'bad': attribute 'axis': ", ran.stderr)
+
+    def test_a_name_in_a_file_cannot_speak_for_us(self):
+        model = relu_model()
+        model.graph.node[0].op_type = "Re\nisomer: fine\x1b[2J"
+        ran = subprocess.run([programs.program("isomer"), "inspect", self.save(model)], capture_output=True, text=True)
+        self.assertNotIn("\x1b", ran.stdout + ran.stderr)
+        self.assertLessEqual(len(ran.stderr.splitlines()), 1)
 
     def test_a_full_disk_is_no_success(self):
         path = self.save(relu_model())

@@ -13,7 +13,7 @@ Definition define_average_pool(const Call& call) {
   const bool include_pad = call.integer("count_include_pad", 0) != 0;
   const Expr total = sum(pool.k, pool.tap);
   if (pool.inside.empty() || (include_pad && !w.overhangs)) {
-    f.output(pool.p, total / index_number(Index(product(w.kernel)), total.type()));
+    f.output(pool.p, total / integer(total.type(), product(w.kernel).concrete()));
     return std::move(f).finish();
   }
   const Dims& shape = call.shape(0);

@@ -13,10 +13,11 @@ Definition define_batch_normalization(const Call& call) {
   const auto x = f.input(0);
   for (int k = 1; k < 5; ++k)
     if (call.rank(k) != 1 || call.shape(k)[0].equals(x.extent(1)) == false) return invalid("the statistics have not one value per channel");
+  const Axis c = f.axis(x.extent(1));
+  const Expr deviation = apply(Fn::Sqrt, {f.input(4)(c) + finite_real(call, "epsilon", 1e-5F)});
+  const auto factor = f.stage({c}, f.input(1)(c) / deviation);
   const auto p = f.axes(x.shape());
-  const auto of_channel = [&](int k) { return f.input(k)(p[1]); };
-  const Expr deviation = apply(Fn::Sqrt, {of_channel(4) + finite_real(call, "epsilon", 1e-5F)});
-  f.output(p, (x.at(to_indices(p)) - of_channel(3)) * (of_channel(1) / deviation) + of_channel(2));
+  f.output(p, (x.at(to_indices(p)) - f.input(3)(p[1])) * factor(p[1]) + f.input(2)(p[1]));
   return std::move(f).finish();
 }
 

@@ -53,7 +53,7 @@ void sample_clip(Sampler& s) {
   if (s.opset() < 11) {
     sample_unary(s, {Float});
     if (s.chance(0.7)) s.attribute("min", s.pick({-1.0f, -0.5f, 0.0f, 0.5f}));
-    if (s.chance(0.7)) s.attribute("max", s.pick({1.0f, 0.5f, 0.2f, 6.0f}));
+    if (s.chance(0.7)) s.attribute("max", s.pick({1.0f, 0.5f, 6.0f}));
     return;
   }
   if (s.opset() < 12) sample_unary(s, {Float});

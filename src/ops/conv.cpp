@@ -48,7 +48,7 @@ void sample_conv(Sampler& s) {
   const std::int64_t outputs = groups * s.between(1, 3);
   Extents x{s.between(1, 2), groups * channels}, w{outputs, channels};
   for (int i = 0; i < d; ++i) w.push_back(s.between(1, 3));
-  const Extents kernel(w.begin() + 2, w.end()), spatial = sample_window(s, kernel, {});
+  const Extents kernel(w.begin() + 2, w.end()), spatial = sample_window(s, kernel, {.crops = true});
   x.insert(x.end(), spatial.begin(), spatial.end());
   s.input(ElementType::Float, x);
   s.input(ElementType::Float, w);

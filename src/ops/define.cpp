@@ -79,11 +79,7 @@ Definition broadcasting(const Call& call, const std::function<Expr(const std::ve
 
 Definition elementwise(const Call& call, const std::function<Expr(const std::vector<Expr>&)>& f,
                        TypeTest accepts) {
-  for (const auto& input : call.inputs) {
-    if (!input) continue;
-    if (input->type.type != call.type(0)) return invalid("the inputs have different types");
-    if (!accepts(input->type.type)) return invalid(fmt::format("not defined for {}", name(input->type.type)));
-  }
+  require_types(call, accepts);
   return broadcasting(call, f);
 }
 

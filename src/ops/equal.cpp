@@ -5,7 +5,7 @@ namespace {
 
 void sample_equal(Sampler& s) {
   using enum ElementType;
-  if (s.opset() < 11) return sample_binary(s, {Bool, Float, Double, Int32, Int64}, Sampler::Values::Small);
+  if (s.opset() < 11) return sample_binary(s, {Bool, Int32, Int64}, Sampler::Values::Small);
   if (s.chance(0.2)) return sample_binary(s, {Bool});
   sample_binary(s, kNumbers, Sampler::Values::Small);
 }

@@ -21,7 +21,7 @@ Definition define_flatten(const Call& call) {
 }
 
 void sample_flatten(Sampler& s) {
-  sample_unary(s, kMovable);
+  sample_unary(s, s.opset() < 9 ? kFloats : kMovable);
   const std::int64_t rank = s.inputs[0].value.rank();
   if (rank == 0 || s.chance(0.8)) s.attribute("axis", s.between(s.opset() < 11 ? 0 : -rank, rank));
 }

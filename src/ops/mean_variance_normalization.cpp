@@ -4,7 +4,7 @@
 namespace isomer::ops {
 namespace {
 
-constexpr double kEpsilon = 1e-9;  // of the standard's own definition
+constexpr double kEpsilon = 1e-9F;  // of the standard's own definition, a float
 
 Definition define_mean_variance_normalization(const Call& call) {
   require_types(call, is_float);

@@ -170,7 +170,7 @@ Definition resample(const Call& call, const Resampling& r) {
   auto x = f.input(0);
   std::vector<std::size_t> resampled;
   for (std::size_t i = 0; i < r.axes.size(); ++i) {
-    if (r.axes[i].is_kept()) continue;
+    if (r.axes[i].is_kept() || (x.shape()[i].is(1) && r.axes[i].output.is(1))) continue;
     if (auto refused = refuse_axis(r, r.axes[i], x.shape()[i])) return *refused;
     resampled.push_back(i);
   }

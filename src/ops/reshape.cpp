@@ -56,9 +56,11 @@ std::vector<Index> reshaped_position(const Dims& from, const Dims& to, const std
       return Dims(extents.begin() + static_cast<std::ptrdiff_t>(first),
                   extents.begin() + static_cast<std::ptrdiff_t>(first + count));
     };
-    const auto indices = m == 1 && n == 1 ? position
-                                          : delinearize(linearize(position, group(outer.extents, j, n)),
-                                                        group(inner.extents, i, m));
+    const Dims digits = group(inner.extents, i, m);
+    const Index linear = linearize(position, group(outer.extents, j, n));
+    std::vector<Index> indices = delinearize(linear, digits);
+    indices[0] =
+        Index::floor(linear, product(Dims(digits.begin() + 1, digits.end())));  // nothing is above it
     for (std::size_t k = 0; k < m; ++k) at[inner.axes[i + k]] = indices[k];
     i += m, j += n;
   }
@@ -132,7 +134,7 @@ void sample_reshape(Sampler& s) {
   s.input(s.pick(kMovable), from);
   const bool allowzero = s.opset() >= 14 && (empty || s.chance(0.2));
   if (allowzero) s.attribute("allowzero", std::int64_t{1});
-  if (empty && !allowzero && to.size() > from.size()) to.resize(from.size());
+  if (empty && !allowzero) to = from;  // an extent of 0 is then the copy of one
   std::vector<std::int64_t> shape = to;
   for (std::size_t i = 0; i < shape.size(); ++i)
     if (!allowzero && i < from.size() && from[i] == to[i] && s.chance(0.3)) shape[i] = 0;

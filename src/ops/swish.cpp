@@ -23,6 +23,7 @@ extern const Operator kSwish{
     .sample = sample_swish,
     .since = 24,
     .most_inputs = 1,
+    .runtime_note = "found there at opset 24 only",
 };
 
 }  // namespace isomer::ops

@@ -146,7 +146,7 @@ Extents sample_window(Sampler& s, const Extents& kernel, WindowSample options) {
   bool may_ceil = options.ceil_mode;
   Extents spatial(d);
   for (std::size_t i = 0; i < d; ++i) {
-    strides[i] = s.between(1, same ? std::min<std::int64_t>(3, kernel[i] + 1) : 3);
+    strides[i] = s.between(1, same ? std::min<std::int64_t>(3, kernel[i] + (options.crops ? 1 : 0)) : 3);
     if (dilated) dilations[i] = s.between(1, 3);
     if (padded) pads[i] = s.between(0, kernel[i] - 1), pads[d + i] = s.between(0, kernel[i] - 1);
     const std::int64_t reach = dilations[i] * (kernel[i] - 1) + 1;

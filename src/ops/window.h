@@ -29,6 +29,7 @@ Dims image_shape(const Dim& batch, const Dim& channels, const Dims& spatial);
 struct WindowSample {
   bool ceil_mode = false;
   bool dilations = true;
+  bool crops = false;  // auto_pad SAME may crop, which onnxruntime can't in pools
 };
 Extents sample_window(Sampler& s, const Extents& kernel, WindowSample options);
 

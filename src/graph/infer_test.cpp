@@ -1,0 +1,221 @@
+#include "graph/infer.h"
+
+#include "graph/testing.h"
+
+namespace isomer {
+namespace {
+
+using testing::parsed;
+using testing::value_named;
+
+Inference inferred(const Graph& graph, const InferOptions& options = {}) {
+  auto result = infer(graph, options);
+  if (!result.ok()) throw std::runtime_error(result.error().message);
+  return std::move(result).value();
+}
+
+// "float[N, 4]", or "?" where something isn't known.
+std::string type_of(const Graph& graph, const Inference& inference, std::string_view name) {
+  const ValueInfo& info = inference.of(value_named(graph, name));
+  if (info.type == ElementType::Undefined || !info.shape) return "?";
+  return text(TensorType{info.type, *info.shape});
+}
+
+std::string integers_of(const Graph& graph, const Inference& inference, std::string_view name) {
+  const ValueInfo& info = inference.of(value_named(graph, name));
+  return info.integers ? text(*info.integers) : "?";
+}
+
+std::string error_of(std::string_view text, const InferOptions& options = {}) {
+  const auto result = infer(parsed(text), options);
+  return result.ok() ? "accepted" : result.error().message;
+}
+
+TEST(Infer, TakesShapesFromFormulas) {
+  const Graph graph = parsed(R"(<opset_import: ["" : 17]> g (float[N, 3, 8, 8] x) => (z)
+    <float[4, 3, 3, 3] w = {)" +
+                             std::string("0") +
+                             [] {
+                               std::string s;
+                               for (int i = 1; i < 108; ++i) s += ",0";
+                               return s;
+                             }() +
+                             R"(}> {
+    y = Conv <strides = [2, 2], pads = [1, 1, 1, 1]> (x, w)
+    z = Relu (y)
+  })");
+  const Inference inference = inferred(graph);
+  EXPECT_EQ(type_of(graph, inference, "y"), "float[N, 4, 4, 4]");
+  EXPECT_EQ(type_of(graph, inference, "z"), "float[N, 4, 4, 4]");
+  EXPECT_TRUE(inference.opaque.empty());
+}
+
+TEST(Infer, FollowsSymbolicIntegersThroughAReshape) {
+  const Graph graph = parsed(R"(<opset_import: ["" : 17]> g (float[batch, 3, 4] x) => (y)
+    <int64 zero = {0}, int64[1] rest = {-1}, int64[1] axis = {0}> {
+    shape = Shape (x)
+    first = Gather <axis = 0> (shape, zero)
+    front = Unsqueeze (first, axis)
+    target = Concat <axis = 0> (front, rest)
+    y = Reshape (x, target)
+  })");
+  const Inference inference = inferred(graph);
+  EXPECT_EQ(integers_of(graph, inference, "shape"), "[batch, 3, 4]");
+  EXPECT_EQ(integers_of(graph, inference, "first"), "[batch]");
+  EXPECT_EQ(integers_of(graph, inference, "target"), "[batch, -1]");
+  EXPECT_EQ(type_of(graph, inference, "y"), "float[batch, 12]");
+}
+
+TEST(Infer, GivesANewSymbolToADimWithoutAName) {
+  const Graph graph =
+      parsed(R"(<opset_import: ["" : 17]> g (float[?, 4] x, float[-1] z) => (y) { y = Relu (x) })");
+  const Inference inference = inferred(graph);
+  EXPECT_EQ(type_of(graph, inference, "y"), "float[?x.0, 4]");
+  EXPECT_EQ(type_of(graph, inference, "z"), "float[?z.0]");
+}
+
+TEST(Infer, NeverTakesADeclaredNameForANewSymbol) {
+  const Graph graph = parsed(R"(<opset_import: ["" : 17]> g (float[?] x, float["?x.0"] z) => () {})");
+  const Inference inference = inferred(graph);
+  EXPECT_NE(type_of(graph, inference, "x"), type_of(graph, inference, "z"));
+}
+
+TEST(Infer, BindsSymbolsAndShapes) {
+  const Graph graph =
+      parsed(R"(<opset_import: ["" : 17]> g (float[N, M] x, float[N] z) => (y) { y = Relu (x) })");
+  EXPECT_EQ(type_of(graph, inferred(graph, {.symbols = {{"N", 2}}, .shapes = {}}), "y"), "float[2, M]");
+  const Inference bound = inferred(graph, {.symbols = {}, .shapes = {{"x", {2, 3}}}});
+  EXPECT_EQ(type_of(graph, bound, "y"), "float[2, 3]");
+  EXPECT_EQ(type_of(graph, bound, "z"), "float[2]");
+}
+
+TEST(Infer, RefusesOptionsThatDoNotFitTheInputs) {
+  constexpr std::string_view kModel = R"(<opset_import: ["" : 17]> g (float[N, 4] x, float[N] z) => () {})";
+  const auto shapes = [&](std::map<std::string, Extents, std::less<>> given) {
+    return error_of(kModel, {.symbols = {}, .shapes = std::move(given)});
+  };
+  EXPECT_EQ(shapes({{"x", {2, 4}}, {"z", {2}}}), "accepted");
+  EXPECT_EQ(shapes({{"x", {2, 5}}}), "input x: expected shape float[N, 4], got float[2, 5]");
+  EXPECT_EQ(shapes({{"x", {2}}}), "input x: expected shape float[N, 4], got float[2]");
+  EXPECT_EQ(shapes({{"x", {2, 4}}, {"z", {3}}}),
+            "input z: expected shape float[N], got float[3], where N is 2");
+  EXPECT_EQ(shapes({{"q", {2}}}), "no input is named q");
+  EXPECT_EQ(shapes({{"z", {-1}}}), "input z: expected shape float[N], got float[-1]: an extent is negative");
+}
+
+TEST(Infer, KnowsNoValueOfAnOverridableInitializer) {
+  const Graph graph = parsed(R"(<opset_import: ["" : 17]> g (float[2, 6] x, int64[2] s = {3, 4}) => (y, z)
+    <int64[2] t = {3, 4}> {
+    y = Reshape (x, s)
+    z = Reshape (x, t)
+  })");
+  const Inference inference = inferred(graph);
+  EXPECT_EQ(integers_of(graph, inference, "s"), "?");
+  EXPECT_EQ(type_of(graph, inference, "s"), "int64[2]");
+  EXPECT_EQ(type_of(graph, inference, "z"), "float[3, 4]");
+  EXPECT_NE(type_of(graph, inference, "y"), "float[3, 4]");
+}
+
+TEST(Infer, ReadsConstantNodesInAllTheirForms) {
+  const Graph graph = parsed(R"(<opset_import: ["" : 17]> g () => () {
+    a = Constant <value = int64[2] {3, 4}> ()
+    b = Constant <value_int = 5> ()
+    c = Constant <value_ints = [6, 7]> ()
+    d = Constant <value_float = 0.5> ()
+    e = Constant <value_floats = [0.5, 1.5]> ()
+    f = Constant <value_string = "s"> ()
+    g = Constant <value_strings = ["s"]> ()
+    h = Constant <sparse_value: raw = "00"> ()
+  })");
+  const Inference inference = inferred(graph);
+  EXPECT_EQ(integers_of(graph, inference, "a"), "[3, 4]");
+  EXPECT_EQ(integers_of(graph, inference, "b"), "[5]");
+  EXPECT_EQ(type_of(graph, inference, "b"), "int64[]");
+  EXPECT_EQ(integers_of(graph, inference, "c"), "[6, 7]");
+  EXPECT_EQ(type_of(graph, inference, "d"), "float[]");
+  EXPECT_EQ(type_of(graph, inference, "e"), "float[2]");
+  EXPECT_EQ(type_of(graph, inference, "f"), "string[]");
+  EXPECT_EQ(type_of(graph, inference, "g"), "string[1]");
+  EXPECT_EQ(inference.opaque.size(), 1u);
+  EXPECT_EQ(inference.opaque.at(value_named(graph, "h").node), "sparse constant");
+}
+
+TEST(Infer, SaysWhyANodeIsOpaque) {
+  Graph graph =
+      parsed(R"(<opset_import: ["" : 17, "custom" : 1, "ai.onnx.ml" : 3]> g (float[2] x, bool c) => () {
+    a = custom.Op (x)
+    b = If <then_branch: raw_graph = "00"> (c)
+    d = ai.onnx.ml.Scaler (x)
+    e = NoSuchOperator (x)
+    f = Relu (a)
+    h = local.Function (x)
+  })");
+  graph.functions.insert({"local", "Function"});
+  const Inference inference = inferred(graph);
+  const auto why = [&](std::string_view name) { return inference.opaque.at(value_named(graph, name).node); };
+  EXPECT_EQ(why("a"), "custom domain custom");
+  EXPECT_EQ(why("b"), "control flow");
+  EXPECT_EQ(why("d"), "no formula yet for ai.onnx.ml.Scaler");
+  EXPECT_EQ(why("e"), "no formula yet for NoSuchOperator");
+  EXPECT_EQ(why("f"), "the type of a is not known");
+  EXPECT_EQ(why("h"), "local function");
+  EXPECT_EQ(type_of(graph, inference, "f"), "?");
+}
+
+TEST(Infer, BelievesWhatTheFileDeclaresOfOpaqueNodes) {
+  const Graph graph =
+      parsed(R"(<opset_import: ["" : 17, "custom" : 1]> g (float[N] x) => (float[N, 3] y) <float[N, ?] a> {
+    a = custom.Op (x)
+    b = Relu (a)
+    y = custom.Op (b)
+  })");
+  const Inference inference = inferred(graph);
+  EXPECT_EQ(type_of(graph, inference, "b"), "float[N, ?a.1]");
+  EXPECT_EQ(type_of(graph, inference, "y"), "float[N, 3]");
+}
+
+TEST(Infer, NamesTheNodeThatNoLegalModelHas) {
+  const auto result = infer(parsed(
+      R"(<opset_import: ["" : 17]> g (float[1, 4, 8] x) => (y) <float[2, 3, 1] w = {1, 2, 3, 4, 5, 6}> {
+    [first] t = Relu (x)
+    [second] y = Conv <group = 0> (t, w)
+  })"));
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().node, "second");
+  EXPECT_EQ(result.error().attribute, "group");
+  EXPECT_EQ(result.error().message.substr(0, 8), "second: ");
+}
+
+TEST(Infer, RefusesAConstantWithoutExactlyOneValue) {
+  EXPECT_EQ(error_of(R"(<opset_import: ["" : 17]> g () => () { y = Constant () })"),
+            "Constant producing y: Constant needs exactly one value, here are 0");
+  EXPECT_EQ(error_of(R"(<opset_import: ["" : 17]> g () => () { y = Constant <value = 1> () })"),
+            "Constant producing y: Constant has no such value");
+}
+
+TEST(Infer, KnowsNothingOfSequences) {
+  const Graph graph = parsed(R"(<opset_import: ["" : 17]> g (seq(float[2]) x) => () { y = Relu (x) })");
+  const Inference inference = inferred(graph);
+  EXPECT_EQ(type_of(graph, inference, "x"), "?");
+  EXPECT_EQ(inference.opaque.size(), 1u);
+}
+
+TEST(Infer, StopsFollowingIntegersThatGrowWithoutBound) {
+  std::string model = R"(<opset_import: ["" : 17]> g (float[N] x) => () { v0 = Shape (x) )";
+  for (int i = 1; i < 60; ++i)
+    model +=
+        "v" + std::to_string(i) + " = Mul (v" + std::to_string(i - 1) + ", v" + std::to_string(i - 1) + ") ";
+  const Graph graph = parsed(model + "}");
+  const Inference inference = inferred(graph);
+  EXPECT_EQ(type_of(graph, inference, "v59"), "int64[1]");
+  EXPECT_EQ(integers_of(graph, inference, "v59"), "?");
+}
+
+TEST(Infer, InfersAChainOf200000Nodes) {
+  const Graph graph = testing::relu_chain(200'000);
+  const Inference inference = inferred(graph);
+  EXPECT_EQ(type_of(graph, inference, "v199999"), "float[N, 4]");
+}
+
+}  // namespace
+}  // namespace isomer

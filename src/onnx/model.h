@@ -1,0 +1,31 @@
+// Model: a graph and everything else that the file said, so that writing it back loses nothing.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+
+#include "base/result.h"
+#include "graph/graph.h"
+
+namespace isomer {
+
+// What the file holds beyond the graph's nodes and initializers (metadata, functions, value_info, training info, sparse
+// initializers, quantisation annotations, ...): kept by onnx/, interpreted by nobody.
+struct ModelShell;
+
+struct Model {
+  Graph graph;
+  std::int64_t ir_version = 0;
+  std::size_t node_count = 0;    // of the main graph, as the file has them
+  std::shared_ptr<const ModelShell> shell;
+};
+
+// Reads untrusted bytes. External data is looked for beneath the model's own directory only, and mapped, never copied.
+Result<Model> read_model(const std::filesystem::path& path);
+
+// Writes OUT (and OUT.data beside it, if any tensor is external) atomically: temporary files in the same directory, synced,
+// renamed. External data is copied by range from file to file. Refuses to overwrite the file that the model was read from.
+Status write_model(const Model& model, const std::filesystem::path& path);
+
+}  // namespace isomer

@@ -1,0 +1,126 @@
+#include "onnx/read.h"
+
+#include <fmt/format.h>
+#include <google/protobuf/io/zero_copy_stream_impl.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <new>
+
+#include "onnx/read_attribute.h"
+#include "onnx/read_functions.h"
+#include "onnx/read_graph.h"
+#include "onnx/read_scope.h"
+#include "onnx/read_text.h"
+#include "onnx/read_wire.h"
+#include "onnx/schemas.h"
+#include "onnx/shell.h"
+#include "onnx/tensor_walk.h"
+
+namespace isomer {
+namespace {
+
+using namespace wire;
+
+constexpr int kReadBytes = 1 << 18;  // per call of read(2)
+
+Status check_ir_version(const onnx::ModelProto& model) {
+  if (!model.has_ir_version() || !model.has_graph()) return Error{"is not an ONNX model: it has no IR version or no graph"};
+  if (model.ir_version() > kNewestIr) {
+    return Error{fmt::format("has IR version {}; the newest known is {}", model.ir_version(), kNewestIr)};
+  }
+  if (model.ir_version() < kOldestIr) {
+    return Error{fmt::format("has IR version {}; the oldest known is {} and the newest {}", model.ir_version(), kOldestIr,
+                             kNewestIr)};
+  }
+  return Done{};
+}
+
+// Moves the fields before the graph into a message of their own, and nodes and initializers out of the graph.
+void take_apart(onnx::ModelProto& model, ModelShell& shell) {
+  Arena* arena = shell.arena.get();
+  shell.head = Arena::CreateMessage<onnx::ModelProto>(arena);
+  shell.bulk = Arena::CreateMessage<onnx::GraphProto>(arena);
+  shell.graph = model.unsafe_arena_release_graph();
+  shell.tail = &model;
+  onnx::ModelProto& head = *shell.head;
+  if (model.has_ir_version()) head.set_ir_version(model.ir_version());
+  if (model.has_model_version()) head.set_model_version(model.model_version());
+  if (model.has_producer_name()) head.set_producer_name(std::move(*model.mutable_producer_name()));
+  if (model.has_producer_version()) head.set_producer_version(std::move(*model.mutable_producer_version()));
+  if (model.has_domain()) head.set_domain(std::move(*model.mutable_domain()));
+  if (model.has_doc_string()) head.set_doc_string(std::move(*model.mutable_doc_string()));
+  model.clear_ir_version();
+  model.clear_model_version();
+  model.clear_producer_name();
+  model.clear_producer_version();
+  model.clear_domain();
+  model.clear_doc_string();
+  if (shell.graph->has_name()) shell.bulk->set_name(shell.graph->name());
+  shell.graph->clear_name();
+  shell.bulk->mutable_node()->UnsafeArenaSwap(shell.graph->mutable_node());
+  shell.bulk->mutable_initializer()->UnsafeArenaSwap(shell.graph->mutable_initializer());
+}
+
+Result<Model> read_parsed(ParsedModel parsed, const std::filesystem::path& directory, ModelShell& shell) {
+  onnx::ModelProto& proto = *parsed.model;
+  shell.arena = parsed.arena;
+  shell.files = std::make_unique<ExternalFiles>(directory);
+  const TensorSource source{parsed.arena, shell.files.get()};
+
+  ISOMER_TRY_DO(check_ir_version(proto));
+  ISOMER_TRY(const Opsets opsets, read_opsets(proto.opset_import()));
+  ISOMER_TRY(const Functions functions, read_functions(proto));
+  ISOMER_TRY(const Captures captures, check_graph_names(proto.graph(), {opsets, functions}));
+
+  TensorWalk elsewhere;  // the main graph's tensors are read, all others only checked
+  for (const auto& function : proto.functions()) elsewhere.add(function);
+  for (const auto& training : proto.training_info()) {
+    elsewhere.add(training.initialization());
+    elsewhere.add(training.algorithm());
+  }
+  ISOMER_TRY_DO(check_tensors(elsewhere, source));
+
+  Model model;
+  model.ir_version = proto.ir_version();
+  model.node_count = static_cast<std::size_t>(proto.graph().node_size());
+  ISOMER_TRY(model.graph, build_graph(proto, opsets, functions, captures, source, shell));
+  shell.original = model.graph;
+  take_apart(proto, shell);
+  return model;
+}
+
+Result<Model> read_stream(google::protobuf::io::ZeroCopyInputStream& stream, std::uint64_t bytes,
+                          const std::filesystem::path& directory, std::vector<FileIdentity> sources) {
+  try {
+    auto shell = std::make_shared<ModelShell>();
+    shell->sources = std::move(sources);
+    ISOMER_TRY(ParsedModel parsed, parse_model(stream, message_memory_limit(bytes)));
+    ISOMER_TRY(Model model, read_parsed(std::move(parsed), directory, *shell));
+    model.shell = std::move(shell);
+    return model;
+  } catch (const std::bad_alloc&) {
+    return Error{"needs more memory than there is"};
+  }
+}
+
+}  // namespace
+
+Result<Model> read_model(const std::filesystem::path& path) {
+  const auto read = [&]() -> Result<Model> {
+    ISOMER_TRY(const ModelFile file, open_model_file(path));
+    google::protobuf::io::FileInputStream stream(file.descriptor.get(), kReadBytes);
+    return read_stream(stream, file.bytes, path.parent_path(), {file.identity});
+  };
+  auto model = read();
+  if (model.ok()) return model;
+  Error error = model.error();
+  error.message = fmt::format("{}: {}", printable(path.native()), error.message);
+  return error;
+}
+
+Result<Model> read_model_bytes(std::span<const std::byte> bytes, const std::filesystem::path& directory) {
+  google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
+  return read_stream(stream, bytes.size(), directory, {});
+}
+
+}  // namespace isomer

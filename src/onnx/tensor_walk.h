@@ -1,0 +1,30 @@
+// Every tensor inside a message, however deep in bodies, functions and training graphs: the reader checks them, the writer
+// moves their external data.
+#pragma once
+
+#include <vector>
+
+#include "onnx/onnx-ml.pb.h"
+
+namespace isomer::wire {
+
+class TensorWalk {
+ public:
+  std::vector<const onnx::TensorProto*> tensors;  // those that make up sparse tensors too
+  std::vector<const onnx::SparseTensorProto*> sparse;
+
+  void add(const onnx::TensorProto& tensor);
+  void add(const onnx::SparseTensorProto& tensor);
+  void add(const onnx::AttributeProto& attribute);
+  void add(const onnx::NodeProto& node);
+  void add(const onnx::GraphProto& graph);
+  void add(const onnx::FunctionProto& function);
+  void add(const onnx::ModelProto& model);  // the main graph, functions, training information
+
+ private:
+  void collect(const onnx::AttributeProto& attribute);
+  void drain();
+  std::vector<const onnx::GraphProto*> pending_;
+};
+
+}  // namespace isomer::wire

@@ -1,0 +1,127 @@
+#include "ops/define.h"
+
+#include "ops/test_call.h"
+
+namespace isomer {
+namespace {
+
+using testing::HasSubstr;
+
+std::string invalid_message(std::string_view op, const Call& call) {
+  const Definition definition = defined(op, call);
+  const auto* invalid = std::get_if<Invalid>(&definition);
+  return invalid ? invalid->message : "not invalid";
+}
+
+TEST(NormalizeAxis, CountsNegativeAxesFromTheEnd) {
+  EXPECT_EQ(normalize_axis(-1, 3), 2);
+  EXPECT_EQ(normalize_axis(2, 3), 2);
+  EXPECT_EQ(normalize_axis(3, 3), std::nullopt);
+  EXPECT_EQ(normalize_axis(-4, 3), std::nullopt);
+  EXPECT_EQ(normalize_axis(0, 0), std::nullopt);
+}
+
+TEST(NormalizeAxes, RefusesAnAxisThatIsThereTwice) {
+  EXPECT_EQ(normalize_axes({0, -1}, 2), (std::vector<int>{0, 1}));
+  EXPECT_EQ(normalize_axes({1, -1}, 2), std::nullopt);
+}
+
+TEST(Define, RefusesOpsetsThatNobodyHasRead) {
+  EXPECT_THAT(opaque_reason("Relu", float_call(6, {{2}})), HasSubstr("opset 6"));
+  EXPECT_THAT(opaque_reason("Relu", float_call(29, {{2}})), HasSubstr("opset 29"));
+  EXPECT_EQ(opaque_reason("Relu", float_call(28, {{2}})), "not opaque");
+}
+
+TEST(Define, RefusesAnOperatorOutsideOfItsOpsets) {
+  EXPECT_THAT(invalid_message("Gelu", float_call(19, {{2}})), HasSubstr("since opset 20"));
+  EXPECT_THAT(invalid_message("Upsample", float_call(10, {{2}})), HasSubstr("until opset 9"));
+}
+
+TEST(Define, RefusesMissingAndSurplusInputs) {
+  EXPECT_THAT(invalid_message("Add", float_call(14, {{2}})), HasSubstr("input 1"));
+  EXPECT_THAT(invalid_message("Add", float_call(14, {{2}, {2}, {2}})), HasSubstr("at most 2 inputs"));
+  Call with_hole = float_call(14, {{2}, {2}});
+  with_hole.inputs[0].reset();
+  EXPECT_THAT(invalid_message("Add", with_hole), HasSubstr("input 0"));
+}
+
+TEST(Define, RefusesMoreOutputsThanThereAre) {
+  Call call = float_call(14, {{2}});
+  call.output_count = 2;
+  EXPECT_THAT(invalid_message("Relu", call), HasSubstr("1 outputs"));
+}
+
+TEST(Define, IsOpaqueForTypesThatFormulasCannotCompute) {
+  Call call = float_call(14, {{2}});
+  for (const ElementType type :
+       {ElementType::String, ElementType::Float8E4M3FN, ElementType::Int4, ElementType::Complex64}) {
+    call.inputs[0]->type.type = type;
+    EXPECT_THAT(opaque_reason("Identity", call), HasSubstr(std::string(name(type))));
+  }
+}
+
+TEST(Define, NamesAnAttributeOfTheWrongKind) {
+  EXPECT_EQ(refused_attribute("Flatten", float_call(13, {{2, 3}}, {{"axis", std::string("1")}})), "axis");
+  EXPECT_EQ(refused_attribute("LeakyRelu", float_call(16, {{2}}, {{"alpha", std::int64_t{1}}})), "alpha");
+  EXPECT_EQ(refused_attribute("Transpose", float_call(13, {{2}}, {{"perm", std::int64_t{0}}})), "perm");
+}
+
+TEST(Define, IsOpaqueWhereExtentsOverflow) {
+  const Dim huge = std::int64_t{1} << 40;
+  EXPECT_THAT(opaque_reason("Flatten", float_call(13, {{1, huge, huge}})), HasSubstr("64 bits"));
+}
+
+TEST(Define, IsOpaqueForTooManyAxesAndInputs) {
+  EXPECT_THAT(opaque_reason("Relu", float_call(14, {Dims(65, 1)})), HasSubstr("axes"));
+  EXPECT_THAT(opaque_reason("Expand", with_integers(float_call(13, {{1}}), Dims(65, 1))), HasSubstr("axes"));
+  EXPECT_THAT(opaque_reason("Sum", float_call(13, std::vector<Dims>(2000, {2}))), HasSubstr("inputs"));
+}
+
+TEST(Elementwise, RefusesShapesThatDoNotBroadcast) {
+  EXPECT_THAT(invalid_message("Add", float_call(14, {{2, 3}, {2, 4}})), HasSubstr("broadcast"));
+}
+
+TEST(Elementwise, IsOpaqueForDifferentTypesAndTypesOfAnotherKind) {
+  Call call = float_call(14, {{2}, {2}});
+  call.inputs[1]->type.type = ElementType::Double;
+  EXPECT_THAT(opaque_reason("Add", call), HasSubstr("float and double"));
+  Call whole = float_call(14, {{2}});
+  whole.inputs[0]->type.type = ElementType::Int64;
+  EXPECT_THAT(opaque_reason("Sin", whole), HasSubstr("int64"));
+}
+
+TEST(Elementwise, BroadcastsSymbolicExtentsWithOnes) {
+  const Dim batch = Dim::symbol("batch");
+  EXPECT_EQ(shape_of("Add", float_call(14, {{batch, 1, 4}, {3, 1}})), (Dims{batch, 3, 4}));
+}
+
+TEST(Sampler, DrawsTheSameFromTheSameSeed) {
+  for (const Operator* op : all_operators()) {
+    const int opset = std::min(std::max(op->since, 13), op->last);
+    Sampler a(7, opset), b(7, opset);
+    op->sample(a);
+    op->sample(b);
+    ASSERT_EQ(a.inputs.size(), b.inputs.size()) << op->name;
+    for (std::size_t k = 0; k < a.inputs.size(); ++k) {
+      ASSERT_EQ(a.inputs[k].type, b.inputs[k].type) << op->name;
+      if (a.inputs[k].type != ElementType::Undefined) {
+        EXPECT_TRUE(a.inputs[k].value.same_bits(b.inputs[k].value)) << op->name;
+      }
+    }
+  }
+}
+
+TEST(Sampler, DrawsValuesOfTheKindThatIsAsked) {
+  Sampler s(1, 13);
+  for (const ElementType type : {ElementType::Float, ElementType::Int8, ElementType::Uint8}) {
+    s.input(type, {1000}, Sampler::Values::NonZero);
+    for (const double x : *s.inputs.back().value.doubles()) EXPECT_NE(x, 0);
+    s.input(type, {1000}, Sampler::Values::AboveOne);
+    for (const double x : *s.inputs.back().value.doubles()) EXPECT_GT(x, 1);
+    s.input(type, {1000}, Sampler::Values::Small);
+    for (const double x : *s.inputs.back().value.doubles()) EXPECT_LE(std::abs(x), 3);
+  }
+}
+
+}  // namespace
+}  // namespace isomer
