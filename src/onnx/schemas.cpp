@@ -66,11 +66,14 @@ std::optional<SchemaAttribute> Schema::attribute(std::string_view attribute_name
 }
 
 bool Schema::is_removed() const {
-  // A first version that is marked deprecated (GroupNormalization 18) is discouraged, not removed: runtimes run it.
+  // A first version that is marked deprecated (GroupNormalization 18) is discouraged, not removed: runtimes
+  // run it.
   return deprecated && versions(domain, name).front().since < since;
 }
 
-std::string_view normal_domain(std::string_view domain) { return domain == "ai.onnx" ? std::string_view{} : domain; }
+std::string_view normal_domain(std::string_view domain) {
+  return domain == "ai.onnx" ? std::string_view{} : domain;
+}
 
 int newest_version(std::string_view domain) {
   const auto found = std::ranges::equal_range(kSchemas, domain, {}, &Schema::domain);
@@ -87,6 +90,8 @@ const Schema* find_schema(std::string_view domain, std::string_view op, std::int
   return found;
 }
 
-bool is_standard_operator(std::string_view domain, std::string_view op) { return !versions(domain, op).empty(); }
+bool is_standard_operator(std::string_view domain, std::string_view op) {
+  return !versions(domain, op).empty();
+}
 
 }  // namespace isomer::wire
