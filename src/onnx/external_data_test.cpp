@@ -74,7 +74,8 @@ TEST(ExternalData, RefusesToLeaveTheDirectory) {
   for (const std::string& location :
        {std::string("../secret.bin"), std::string("sub/../../secret.bin"), (around / "secret.bin").string(),
         std::string("sub/../sub"), std::string("..")}) {
-    EXPECT_NE(refusal(add_model(external_tensor(location)), box).find("leaves the model's directory"), std::string::npos)
+    EXPECT_NE(refusal(add_model(external_tensor(location)), box).find("leaves the model's directory"),
+              std::string::npos)
         << location;
   }
 }
@@ -87,7 +88,8 @@ TEST(ExternalData, RefusesSymbolicLinksToFilesAndDirectories) {
   std::filesystem::create_symlink("../secret.bin", box / "w.bin");
   std::filesystem::create_directory_symlink("..", box / "up");
   for (const std::string location : {"w.bin", "up/secret.bin"}) {
-    EXPECT_NE(refusal(add_model(external_tensor(location)), box).find("symbolic link"), std::string::npos) << location;
+    EXPECT_NE(refusal(add_model(external_tensor(location)), box).find("symbolic link"), std::string::npos)
+        << location;
   }
 }
 
@@ -102,16 +104,20 @@ TEST(ExternalData, RefusesWhatIsNoRegularFileWithoutWaitingForIt) {
   const ScratchDirectory box;
   ASSERT_EQ(::mkfifo((box / "pipe").c_str(), 0600), 0);
   std::filesystem::create_directory(box / "folder");
-  EXPECT_NE(refusal(add_model(external_tensor("pipe")), box.path()).find("not a regular file"), std::string::npos);
-  EXPECT_NE(refusal(add_model(external_tensor("folder")), box.path()).find("not a regular file"), std::string::npos);
-  EXPECT_NE(refusal(add_model(external_tensor("missing")), box.path()).find("No such file"), std::string::npos);
+  EXPECT_NE(refusal(add_model(external_tensor("pipe")), box.path()).find("not a regular file"),
+            std::string::npos);
+  EXPECT_NE(refusal(add_model(external_tensor("folder")), box.path()).find("not a regular file"),
+            std::string::npos);
+  EXPECT_NE(refusal(add_model(external_tensor("missing")), box.path()).find("No such file"),
+            std::string::npos);
 }
 
 TEST(ExternalData, RefusesRangesThatLeaveTheFile) {
   const ScratchDirectory box;
   box.write("w.bin", kWeights);
   for (const std::string offset : {"1", "16", "1048576", "9223372036854775800", "18446744073709551600"}) {
-    EXPECT_NE(refusal(add_model(external_tensor("w.bin", offset)), box.path()).find("which end before"), std::string::npos)
+    EXPECT_NE(refusal(add_model(external_tensor("w.bin", offset)), box.path()).find("which end before"),
+              std::string::npos)
         << offset;
   }
 }
@@ -120,9 +126,11 @@ TEST(ExternalData, RefusesNumbersThatAreNone) {
   const ScratchDirectory box;
   box.write("w.bin", kWeights);
   for (const std::string text : {"-1", "+1", "0x10", "1e3", " 0", "0 ", "99999999999999999999", "zero"}) {
-    EXPECT_NE(refusal(add_model(external_tensor("w.bin", text)), box.path()).find("is not a number of bytes"), std::string::npos)
+    EXPECT_NE(refusal(add_model(external_tensor("w.bin", text)), box.path()).find("is not a number of bytes"),
+              std::string::npos)
         << text;
-    EXPECT_NE(refusal(add_model(external_tensor("w.bin", "0", text)), box.path()).find("is not a number"), std::string::npos)
+    EXPECT_NE(refusal(add_model(external_tensor("w.bin", "0", text)), box.path()).find("is not a number"),
+              std::string::npos)
         << text;
   }
 }
@@ -130,7 +138,8 @@ TEST(ExternalData, RefusesNumbersThatAreNone) {
 TEST(ExternalData, RefusesALengthThatTheDimsDoNotNeed) {
   const ScratchDirectory box;
   box.write("w.bin", kWeights);
-  EXPECT_NE(refusal(add_model(external_tensor("w.bin", "0", "8")), box.path()).find("has 8 bytes where its dims need 16"),
+  EXPECT_NE(refusal(add_model(external_tensor("w.bin", "0", "8")), box.path())
+                .find("has 8 bytes where its dims need 16"),
             std::string::npos);
 }
 
@@ -170,12 +179,14 @@ TEST(OpenBeneath, AgreesWithAndWithoutOpenat2) {
   std::filesystem::create_directory_symlink("b", box / "a/folder_link");
   const Descriptor directory(::open(box.path().c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   const std::pair<const char*, int> cases[] = {
-      {"a/b/file", 0},   {"a//b/./file", 0},       {"a/link", ELOOP}, {"a/folder_link/file", ELOOP}, {"a/none", ENOENT},
-      {"../x", EXDEV},   {"a/../a/b/file", EXDEV}, {"/etc", EXDEV},   {"", EXDEV}};
+      {"a/b/file", 0},    {"a//b/./file", 0}, {"a/link", ELOOP},        {"a/folder_link/file", ELOOP},
+      {"a/none", ENOENT}, {"../x", EXDEV},    {"a/../a/b/file", EXDEV}, {"/etc", EXDEV},
+      {"", EXDEV}};
   for (const auto& [location, expected] : cases) {
     for (const bool without_openat2 : {false, true}) {
       const int result = open_beneath(directory.get(), location, without_openat2);
-      EXPECT_EQ(std::min(result, 0), -expected) << location << (without_openat2 ? " by components" : " by openat2");
+      EXPECT_EQ(std::min(result, 0), -expected)
+          << location << (without_openat2 ? " by components" : " by openat2");
       if (result >= 0) ::close(result);
     }
   }

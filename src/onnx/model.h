@@ -10,22 +10,24 @@
 
 namespace isomer {
 
-// What the file holds beyond the graph's nodes and initializers (metadata, functions, value_info, training info, sparse
-// initializers, quantisation annotations, ...): kept by onnx/, interpreted by nobody.
+// What the file holds beyond the graph's nodes and initializers (metadata, functions, value_info, training
+// info, sparse initializers, quantisation annotations, ...): kept by onnx/, interpreted by nobody.
 struct ModelShell;
 
 struct Model {
   Graph graph;
   std::int64_t ir_version = 0;
-  std::size_t node_count = 0;    // of the main graph, as the file has them
+  std::size_t node_count = 0;  // of the main graph, as the file has them
   std::shared_ptr<const ModelShell> shell;
 };
 
-// Reads untrusted bytes. External data is looked for beneath the model's own directory only, and mapped, never copied.
+// Reads untrusted bytes. External data is looked for beneath the model's own directory only, and mapped,
+// never copied.
 Result<Model> read_model(const std::filesystem::path& path);
 
-// Writes OUT (and OUT.data beside it, if any tensor is external) atomically: temporary files in the same directory, synced,
-// renamed. External data is copied by range from file to file. Refuses to overwrite the file that the model was read from.
+// Writes OUT (and OUT.data beside it, if any tensor is external) atomically: temporary files in the same
+// directory, synced, renamed. External data is copied by range from file to file. Refuses to overwrite the
+// file that the model was read from.
 Status write_model(const Model& model, const std::filesystem::path& path);
 
 }  // namespace isomer

@@ -24,13 +24,14 @@ using namespace wire;
 constexpr int kReadBytes = 1 << 18;  // per call of read(2)
 
 Status check_ir_version(const onnx::ModelProto& model) {
-  if (!model.has_ir_version() || !model.has_graph()) return Error{"is not an ONNX model: it has no IR version or no graph"};
+  if (!model.has_ir_version() || !model.has_graph())
+    return Error{"is not an ONNX model: it has no IR version or no graph"};
   if (model.ir_version() > kNewestIr) {
     return Error{fmt::format("has IR version {}; the newest known is {}", model.ir_version(), kNewestIr)};
   }
   if (model.ir_version() < kOldestIr) {
-    return Error{fmt::format("has IR version {}; the oldest known is {} and the newest {}", model.ir_version(), kOldestIr,
-                             kNewestIr)};
+    return Error{fmt::format("has IR version {}; the oldest known is {} and the newest {}",
+                             model.ir_version(), kOldestIr, kNewestIr)};
   }
   return Done{};
 }

@@ -28,7 +28,8 @@ Result<Attribute::Value> read_value(const AttributeProto& a, const TensorSource&
     case AttributeProto::INT: return Attribute::Value(std::int64_t{a.i()});
     case AttributeProto::FLOAT: return Attribute::Value(a.f());
     case AttributeProto::STRING: return Attribute::Value(a.s());
-    case AttributeProto::INTS: return Attribute::Value(std::vector<std::int64_t>(a.ints().begin(), a.ints().end()));
+    case AttributeProto::INTS:
+      return Attribute::Value(std::vector<std::int64_t>(a.ints().begin(), a.ints().end()));
     case AttributeProto::FLOATS: return Attribute::Value(as_vector(a.floats()));
     case AttributeProto::STRINGS: return Attribute::Value(as_vector(a.strings()));
     case AttributeProto::TENSOR: {
@@ -45,14 +46,16 @@ Result<Attributes> read_attributes(const onnx::NodeProto& node, const TensorSour
   std::vector<Attribute> attributes;
   for (const AttributeProto& a : node.attribute()) {
     auto value = read_value(a, source);
-    if (!value.ok()) return fault(node, a.name(), fmt::format("holds what is no tensor: {}", value.error().message));
+    if (!value.ok())
+      return fault(node, a.name(), fmt::format("holds what is no tensor: {}", value.error().message));
     attributes.push_back({a.name(), *std::move(value)});
   }
   return Attributes(std::move(attributes));
 }
 
 Status check_tensors(const TensorWalk& found, const TensorSource& source) {
-  for (const onnx::SparseTensorProto* tensor : found.sparse) ISOMER_TRY_DO(check_sparse_tensor(*tensor, source));
+  for (const onnx::SparseTensorProto* tensor : found.sparse)
+    ISOMER_TRY_DO(check_sparse_tensor(*tensor, source));
   for (const onnx::TensorProto* tensor : found.tensors) {
     if (const auto read = read_tensor(*tensor, source); !read.ok()) return read.error();
   }

@@ -28,7 +28,8 @@ std::int64_t integer(const NodeProto& node, std::string_view name) {
 Result<Arity> expected(const NodeProto& node, const Schema& schema) {
   const Arity own{node.input_size(), node.output_size()};
   if (schema.name == "If") return Arity{0, own.outputs};
-  // Trip count and condition become the body's iteration number and condition; its first output is the next condition.
+  // Trip count and condition become the body's iteration number and condition; its first output is the next
+  // condition.
   if (schema.name == "Loop") return Arity{own.inputs, own.outputs + 1};
   if (schema.name == "SequenceMap") return own;
   const bool has_lengths = schema.since == 8;  // Scan's first version begins with optional sequence lengths
@@ -43,7 +44,8 @@ Result<Arity> expected(const NodeProto& node, const Schema& schema) {
 std::int64_t passed_inputs(const onnx::GraphProto& body) {
   std::set<std::string_view> initializers;
   for (const auto& tensor : body.initializer()) initializers.insert(tensor.name());
-  return std::ranges::count_if(body.input(), [&](const auto& input) { return !initializers.contains(input.name()); });
+  return std::ranges::count_if(body.input(),
+                               [&](const auto& input) { return !initializers.contains(input.name()); });
 }
 
 }  // namespace
@@ -58,18 +60,21 @@ std::vector<const onnx::GraphProto*> bodies_of(const NodeProto& node) {
 }
 
 Status check_bodies(const NodeProto& node, const Schema& schema) {
-  const bool is_control_flow = schema.domain.empty() && (schema.name == "If" || schema.name == "Loop" ||
-                                                         schema.name == "Scan" || schema.name == "SequenceMap");
+  const bool is_control_flow =
+      schema.domain.empty() &&
+      (schema.name == "If" || schema.name == "Loop" || schema.name == "Scan" || schema.name == "SequenceMap");
   if (!is_control_flow) return Done{};
   ISOMER_TRY(const Arity arity, expected(node, schema));
   for (const AttributeProto& a : node.attribute()) {
     if (!a.has_g()) continue;
     if (a.g().output_size() != arity.outputs) {
-      return fault(node, a.name(), fmt::format("has a body of {} outputs where the node needs {}", a.g().output_size(),
-                                               arity.outputs));
+      return fault(node, a.name(),
+                   fmt::format("has a body of {} outputs where the node needs {}", a.g().output_size(),
+                               arity.outputs));
     }
     if (const std::int64_t inputs = passed_inputs(a.g()); inputs != arity.inputs) {
-      return fault(node, a.name(), fmt::format("has a body of {} inputs where the node gives it {}", inputs, arity.inputs));
+      return fault(node, a.name(),
+                   fmt::format("has a body of {} inputs where the node gives it {}", inputs, arity.inputs));
     }
   }
   return Done{};

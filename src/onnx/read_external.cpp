@@ -18,12 +18,14 @@ namespace {
 
 constexpr int kOpenFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | O_NOFOLLOW;
 
-// Tensors at odd offsets are legal and small in practice (scales behind int8 weights); more than this is refused.
+// Tensors at odd offsets are legal and small in practice (scales behind int8 weights); more than this is
+// refused.
 constexpr std::uint64_t kMostCopied = std::uint64_t{1} << 30;
 
 // A path that starts here and never goes up, as ONNX asks; the kernel would refuse only what ends up outside.
 bool goes_down(std::string_view location) {
-  if (location.empty() || location.front() == '/' || location.find('\0') != std::string_view::npos) return false;
+  if (location.empty() || location.front() == '/' || location.find('\0') != std::string_view::npos)
+    return false;
   return std::ranges::none_of(std::views::split(location, '/'), [](const auto& part) {
     return std::string_view(part.begin(), part.end()) == "..";
   });
@@ -32,7 +34,8 @@ bool goes_down(std::string_view location) {
 int open_by_components(int directory, const std::string& location) {
   Descriptor reached;
   std::size_t begin = 0;
-  for (std::size_t slash = location.find('/'); slash != std::string::npos; slash = location.find('/', begin)) {
+  for (std::size_t slash = location.find('/'); slash != std::string::npos;
+       slash = location.find('/', begin)) {
     const std::string name = location.substr(begin, slash - begin);
     begin = slash + 1;
     if (name.empty()) continue;
@@ -49,7 +52,8 @@ int open_by_components(int directory, const std::string& location) {
 Result<Done> check_opened(int fd, struct stat& status) {
   if (::fstat(fd, &status) != 0) return Error{system_error_text(errno)};
   if (!S_ISREG(status.st_mode)) return Error{"it is not a regular file"};
-  if (status.st_nlink != 1) return Error{"it has several hard links, so it may be a file from elsewhere; copy it"};
+  if (status.st_nlink != 1)
+    return Error{"it has several hard links, so it may be a file from elsewhere; copy it"};
   return Done{};
 }
 
@@ -64,7 +68,7 @@ std::string open_failure(int number) {
 int open_beneath(int directory, const std::string& location, bool without_openat2) {
   if (!goes_down(location)) return -EXDEV;
   if (!without_openat2) {
-    struct open_how how {};
+    struct open_how how{};
     how.flags = static_cast<std::uint64_t>(kOpenFlags);
     how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
     const long fd = ::syscall(SYS_openat2, directory, location.c_str(), &how, sizeof how);
@@ -88,18 +92,22 @@ Result<Descriptor> ExternalFiles::open(const std::string& location) const {
 
 Result<const ExternalFiles::File*> ExternalFiles::file(const std::string& location) {
   if (const auto known = files_.find(location); known != files_.end()) return &known->second;
-  const auto at_file = [&](std::string_view why) { return Error{fmt::format("external data {}: {}", shown(location), why)}; };
+  const auto at_file = [&](std::string_view why) {
+    return Error{fmt::format("external data {}: {}", shown(location), why)};
+  };
   const auto descriptor = open(location);
   if (!descriptor.ok()) return at_file(descriptor.error().message);
-  struct stat status {};
-  if (const auto checked = check_opened(descriptor->get(), status); !checked.ok()) return at_file(checked.error().message);
+  struct stat status{};
+  if (const auto checked = check_opened(descriptor->get(), status); !checked.ok())
+    return at_file(checked.error().message);
 
   File file{location, identity(status), static_cast<std::uint64_t>(status.st_size), nullptr};
   if (file.bytes > 0) {
     const std::size_t size = file.bytes;
     void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor->get(), 0);
     if (data == MAP_FAILED) return at_file(fmt::format("can't be mapped: {}", system_error_text(errno)));
-    file.mapping = std::shared_ptr<const void>(data, [size](const void* at) { ::munmap(const_cast<void*>(at), size); });
+    file.mapping =
+        std::shared_ptr<const void>(data, [size](const void* at) { ::munmap(const_cast<void*>(at), size); });
   }
   return &files_.emplace(location, std::move(file)).first->second;
 }
@@ -108,23 +116,25 @@ Result<Bytes> ExternalFiles::range(const std::string& location, std::uint64_t of
                                    std::size_t alignment) {
   ISOMER_TRY(const File* source, file(location));
   if (offset > source->bytes || size > source->bytes - offset) {
-    return Error{fmt::format("external data {} has {} bytes, which end before offset {} and length {}", shown(location),
-                             source->bytes, offset, size)};
+    return Error{fmt::format("external data {} has {} bytes, which end before offset {} and length {}",
+                             shown(location), source->bytes, offset, size)};
   }
   if (size == 0) return Bytes{};
   const auto* data = static_cast<const std::byte*>(source->mapping.get()) + offset;
   if (offset % alignment == 0) return Bytes{source->mapping, data, size};
   copied_bytes_ += size;
   if (copied_bytes_ > kMostCopied) {
-    return Error{fmt::format("external data {} has over {} MiB at offsets that are no multiples of the element size; save "
-                             "the model anew with aligned offsets", shown(location), kMostCopied >> 20)};
+    return Error{fmt::format(
+        "external data {} has over {} MiB at offsets that are no multiples of the element size; save "
+        "the model anew with aligned offsets",
+        shown(location), kMostCopied >> 20)};
   }
   return Bytes::copy_of(data, size);
 }
 
 Result<Descriptor> ExternalFiles::reopen(const File& file) const {
   ISOMER_TRY(Descriptor descriptor, open(file.location));
-  struct stat status {};
+  struct stat status{};
   ISOMER_TRY_DO(check_opened(descriptor.get(), status));
   if (identity(status) != file.identity || static_cast<std::uint64_t>(status.st_size) != file.bytes) {
     return Error{fmt::format("external data {} changed since it was read", shown(file.location))};

@@ -1,7 +1,8 @@
 // External data: ranges of files beneath the model's directory, mapped and never copied.
 //
-// A location comes from the untrusted model. It is resolved by the kernel beneath the directory, without following links,
-// and what is believed is asked of the opened descriptor: a regular file, one link, the size.
+// A location comes from the untrusted model. It is resolved by the kernel beneath the directory, without
+// following links, and what is believed is asked of the opened descriptor: a regular file, one link, the
+// size.
 #pragma once
 
 #include <cstdint>
@@ -31,8 +32,10 @@ class ExternalFiles {
 
   // The file at a location, mapped on first use.
   Result<const File*> file(const std::string& location);
-  // Bytes of a file that lie at a multiple of the alignment in memory; those that don't are the one thing that is copied.
-  Result<Bytes> range(const std::string& location, std::uint64_t offset, std::uint64_t size, std::size_t alignment);
+  // Bytes of a file that lie at a multiple of the alignment in memory; those that don't are the one thing
+  // that is copied.
+  Result<Bytes> range(const std::string& location, std::uint64_t offset, std::uint64_t size,
+                      std::size_t alignment);
 
   // The same file, opened again for copying it; an error if another file took its place.
   Result<Descriptor> reopen(const File& file) const;
@@ -48,8 +51,9 @@ class ExternalFiles {
   std::uint64_t copied_bytes_ = 0;
 };
 
-// Opens a relative path beneath a directory without following any link, with openat2 or, where the kernel or a sandbox
-// doesn't have it (and if the test asks so), component by component. Negative: errno of the failure.
+// Opens a relative path beneath a directory without following any link, with openat2 or, where the kernel or
+// a sandbox doesn't have it (and if the test asks so), component by component. Negative: errno of the
+// failure.
 int open_beneath(int directory, const std::string& location, bool without_openat2 = false);
 
 }  // namespace isomer::wire

@@ -54,13 +54,15 @@ class InlinedSizes {
         continue;
       }
       std::vector<const Functions::value_type*> unknown;
-      const std::uint64_t size = count(function->node(), [&](const auto& callee) { unknown.push_back(&callee); });
+      const std::uint64_t size =
+          count(function->node(), [&](const auto& callee) { unknown.push_back(&callee); });
       if (unknown.empty()) {
         state->second = {true, size};
         stack.pop_back();
         continue;
       }
-      if (!is_new) return Error{fmt::format("function {} calls itself, directly or through others", title(name))};
+      if (!is_new)
+        return Error{fmt::format("function {} calls itself, directly or through others", title(name))};
       stack.insert(stack.end(), unknown.begin(), unknown.end());
     }
     return Done{};
@@ -74,7 +76,8 @@ class InlinedSizes {
       const auto callee = functions_.find(called_name(node));
       const auto state = callee == functions_.end() ? states_.end() : states_.find(callee->first);
       if (callee == functions_.end()) size = saturating_add(size, 1);
-      else if (state != states_.end() && state->second.is_known) size = saturating_add(size, state->second.size);
+      else if (state != states_.end() && state->second.is_known)
+        size = saturating_add(size, state->second.size);
       else unknown(*callee);
     });
     return size;
@@ -92,14 +95,18 @@ class InlinedSizes {
 Result<Functions> by_name(const onnx::ModelProto& model) {
   Functions functions;
   for (const auto& function : model.functions()) {
-    const FunctionName name{std::string(normal_domain(function.domain())), function.name(), function.overload()};
-    for (const std::string* text : {&name.domain, &name.name, &name.overload}) ISOMER_TRY_DO(check_name(*text, "function"));
+    const FunctionName name{std::string(normal_domain(function.domain())), function.name(),
+                            function.overload()};
+    for (const std::string* text : {&name.domain, &name.name, &name.overload})
+      ISOMER_TRY_DO(check_name(*text, "function"));
     if (name.name.empty()) return Error{"there is a function without a name"};
     // Runtimes disagree on which of the two such a node means.
     if (is_standard_operator(name.domain, name.name)) {
-      return Error{fmt::format("function {} has the name of a standard operator; give it a domain of its own", title(name))};
+      return Error{fmt::format("function {} has the name of a standard operator; give it a domain of its own",
+                               title(name))};
     }
-    if (!functions.emplace(name, &function).second) return Error{fmt::format("there are two functions {}", title(name))};
+    if (!functions.emplace(name, &function).second)
+      return Error{fmt::format("there are two functions {}", title(name))};
   }
   return functions;
 }
@@ -111,7 +118,8 @@ Status check_function(const onnx::FunctionProto& function, const Functions& func
     if (!attributes.insert(name).second) return Error{fmt::format("has two attributes {}", shown(name))};
   }
   for (const auto& attribute : function.attribute_proto()) {
-    if (!attributes.insert(attribute.name()).second) return Error{fmt::format("has two attributes {}", shown(attribute.name()))};
+    if (!attributes.insert(attribute.name()).second)
+      return Error{fmt::format("has two attributes {}", shown(attribute.name()))};
   }
   return check_function_names(function, {opsets, functions, true});
 }
@@ -131,7 +139,8 @@ Result<Functions> read_functions(const onnx::ModelProto& model) {
   const std::uint64_t inlined = sizes.count(model.graph().node(), [](const auto&) {});
   if (inlined > kMostInlinedNodes) {
     return Error{fmt::format("would have {} nodes once its functions are inlined, over {}",
-                             inlined == ~std::uint64_t{0} ? "2^64" : fmt::format("{}", inlined), kMostInlinedNodes)};
+                             inlined == ~std::uint64_t{0} ? "2^64" : fmt::format("{}", inlined),
+                             kMostInlinedNodes)};
   }
   return functions;
 }

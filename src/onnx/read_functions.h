@@ -1,4 +1,5 @@
-// Functions that a model defines: names that don't clash, no recursion, and a bound on the size of calls written out.
+// Functions that a model defines: names that don't clash, no recursion, and a bound on the size of calls
+// written out.
 #pragma once
 
 #include <map>
@@ -11,7 +12,8 @@ namespace isomer::wire {
 
 using Functions = std::map<FunctionName, const onnx::FunctionProto*>;
 
-// Checks every function, bodies included, and how large the main graph would become if all calls were inlined.
+// Checks every function, bodies included, and how large the main graph would become if all calls were
+// inlined.
 Result<Functions> read_functions(const onnx::ModelProto& model);
 
 }  // namespace isomer::wire

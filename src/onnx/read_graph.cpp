@@ -10,14 +10,19 @@
 namespace isomer::wire {
 namespace {
 
-// Since IR 4 an initializer that is also an input is that input's default. Before, every initializer had to be listed
-// among the inputs, and runtimes take it as a constant all the same.
+// Since IR 4 an initializer that is also an input is that input's default. Before, every initializer had to
+// be listed among the inputs, and runtimes take it as a constant all the same.
 constexpr std::int64_t kFirstOverridableIr = 4;
 
 class GraphBuilder {
  public:
-  GraphBuilder(const onnx::ModelProto& model, const Captures& captures, const TensorSource& source, ModelShell& shell)
-      : proto_(model.graph()), ir_version_(model.ir_version()), captures_(captures), source_(source), shell_(shell) {}
+  GraphBuilder(const onnx::ModelProto& model, const Captures& captures, const TensorSource& source,
+               ModelShell& shell)
+      : proto_(model.graph()),
+        ir_version_(model.ir_version()),
+        captures_(captures),
+        source_(source),
+        shell_(shell) {}
 
   Status add_inputs();
   Status add_initializers();
@@ -91,12 +96,14 @@ Status GraphBuilder::add_initializers() {
   return Done{};
 }
 
-// A sparse initializer is what a Constant node with `sparse_value` is: a dense value given by its nonzero elements.
+// A sparse initializer is what a Constant node with `sparse_value` is: a dense value given by its nonzero
+// elements.
 Status GraphBuilder::add_sparse_initializers() {
   for (const auto& proto : proto_.sparse_initializer()) {
     ISOMER_TRY_DO(check_sparse_tensor(proto, source_));
     const std::string& name = proto.values().name();
-    if (defaults_.contains(name)) return Error{fmt::format("sparse initializer {} is a graph input too", shown(name))};
+    if (defaults_.contains(name))
+      return Error{fmt::format("sparse initializer {} is a graph input too", shown(name))};
     onnx::AttributeProto attribute;
     attribute.set_name("sparse_value");
     attribute.set_type(onnx::AttributeProto::SPARSE_TENSOR);
@@ -117,8 +124,8 @@ Status GraphBuilder::add_sparse_initializers() {
 
 // What the node says beyond the fields that Node has, as a message of these alone.
 std::string extras_of(const onnx::NodeProto& proto) {
-  if (!proto.has_doc_string() && proto.metadata_props_size() == 0 && proto.device_configurations_size() == 0 &&
-      proto.unknown_fields().empty()) {
+  if (!proto.has_doc_string() && proto.metadata_props_size() == 0 &&
+      proto.device_configurations_size() == 0 && proto.unknown_fields().empty()) {
     return {};
   }
   onnx::NodeProto extras;
@@ -136,7 +143,8 @@ Result<Node> GraphBuilder::read_operator(const onnx::NodeProto& proto, int posit
   node.overload = proto.overload();
   node.name = proto.name();
   node.inputs.reserve(static_cast<std::size_t>(proto.input_size()));
-  for (const std::string& input : proto.input()) node.inputs.push_back(input.empty() ? Value::none() : value(input));
+  for (const std::string& input : proto.input())
+    node.inputs.push_back(input.empty() ? Value::none() : value(input));
   if (const auto captured = captures_.find(position); captured != captures_.end()) {
     for (const std::string_view outer : captured->second) node.captures.push_back(value(outer));
   }
@@ -152,7 +160,8 @@ Status GraphBuilder::add_operators() {
     ISOMER_TRY(Node node, read_operator(proto, position));
     const NodeId id = graph.add(std::move(node));
     for (int k = 0; k < proto.output_size(); ++k) {
-      if (!proto.output(k).empty()) values_.emplace(proto.output(k), Value{id, static_cast<std::uint32_t>(k)});
+      if (!proto.output(k).empty())
+        values_.emplace(proto.output(k), Value{id, static_cast<std::uint32_t>(k)});
     }
     shell_.nodes.emplace(id, &proto);
   }
@@ -162,7 +171,8 @@ Status GraphBuilder::add_operators() {
 Status GraphBuilder::add_outputs() {
   for (const auto& input : proto_.input()) {
     const Value named = value(input.name());
-    if (graph.node(named.node).kind == NodeKind::Input || graph.is_overridable(named.node)) graph.add_input(named);
+    if (graph.node(named.node).kind == NodeKind::Input || graph.is_overridable(named.node))
+      graph.add_input(named);
   }
   for (const auto* infos : {&proto_.value_info(), &proto_.output()}) {
     for (const auto& info : *infos) {

@@ -16,9 +16,9 @@ using onnx::AttributeProto;
 using onnx::NodeProto;
 
 std::string_view type_name(int type) {
-  constexpr std::string_view kNames[] = {"undefined", "a float", "an int", "a string", "a tensor", "a graph", "floats",
-                                         "ints", "strings", "tensors", "graphs", "a sparse tensor", "sparse tensors",
-                                         "a type", "types"};
+  constexpr std::string_view kNames[] = {
+      "undefined", "a float", "an int", "a string",        "a tensor",       "a graph", "floats", "ints",
+      "strings",   "tensors", "graphs", "a sparse tensor", "sparse tensors", "a type",  "types"};
   return type >= 0 && type < 15 ? kNames[type] : "unknown";
 }
 
@@ -46,20 +46,25 @@ std::vector<int> filled_fields(const AttributeProto& a) {
 }
 
 Status check_value(const NodeProto& node, const AttributeProto& a, bool is_in_function) {
-  if (a.type() == AttributeProto::UNDEFINED) return fault(node, a.name(), "has no type, or one that is not known");
+  if (a.type() == AttributeProto::UNDEFINED)
+    return fault(node, a.name(), "has no type, or one that is not known");
   const std::vector<int> filled = filled_fields(a);
   if (!a.ref_attr_name().empty()) {
-    if (!is_in_function) return fault(node, a.name(), "refers to a function's attribute, but is in no function");
+    if (!is_in_function)
+      return fault(node, a.name(), "refers to a function's attribute, but is in no function");
     if (!filled.empty()) return fault(node, a.name(), "has a value and refers to a function's attribute");
     return Done{};
   }
   if (filled.size() > 1) return fault(node, a.name(), "has more than one value");
   if (!filled.empty() && filled.front() != a.type()) {
-    return fault(node, a.name(), fmt::format("says it is {} but holds {}", type_name(a.type()), type_name(filled.front())));
+    return fault(node, a.name(),
+                 fmt::format("says it is {} but holds {}", type_name(a.type()), type_name(filled.front())));
   }
   const bool needs_message = a.type() == AttributeProto::TENSOR || a.type() == AttributeProto::GRAPH ||
-                             a.type() == AttributeProto::SPARSE_TENSOR || a.type() == AttributeProto::TYPE_PROTO;
-  if (filled.empty() && needs_message) return fault(node, a.name(), fmt::format("should hold {}", type_name(a.type())));
+                             a.type() == AttributeProto::SPARSE_TENSOR ||
+                             a.type() == AttributeProto::TYPE_PROTO;
+  if (filled.empty() && needs_message)
+    return fault(node, a.name(), fmt::format("should hold {}", type_name(a.type())));
   return Done{};
 }
 
@@ -72,20 +77,25 @@ Status check_attributes(const NodeProto& node, bool is_in_function) {
     names.emplace_back(a.name());
   }
   std::ranges::sort(names);
-  if (const auto twice = std::ranges::adjacent_find(names); twice != names.end()) return fault(node, *twice, "is given twice");
+  if (const auto twice = std::ranges::adjacent_find(names); twice != names.end())
+    return fault(node, *twice, "is given twice");
   return Done{};
 }
 
 // Attributes in double underscores are a compiler's own notes, which onnx lets pass.
-bool is_internal(std::string_view name) { return name.size() >= 4 && name.starts_with("__") && name.ends_with("__"); }
+bool is_internal(std::string_view name) {
+  return name.size() >= 4 && name.starts_with("__") && name.ends_with("__");
+}
 
 Status check_schema_attributes(const NodeProto& node, const Schema& schema) {
   for (const AttributeProto& a : node.attribute()) {
     const auto known = schema.attribute(a.name());
     if (!known && is_internal(a.name())) continue;
-    if (!known) return fault(node, a.name(), fmt::format("is unknown to {} of version {}", schema.name, schema.since));
+    if (!known)
+      return fault(node, a.name(), fmt::format("is unknown to {} of version {}", schema.name, schema.since));
     if (known->type != a.type()) {
-      return fault(node, a.name(), fmt::format("must be {}, is {}", type_name(known->type), type_name(a.type())));
+      return fault(node, a.name(),
+                   fmt::format("must be {}, is {}", type_name(known->type), type_name(a.type())));
     }
   }
   const std::string_view missing = schema.missing_attribute([&](std::string_view wanted) {
@@ -103,12 +113,14 @@ std::string count_text(int least, int most) {
 
 Status check_arity(const NodeProto& node, const Schema& schema) {
   if (node.input_size() < schema.min_inputs || node.input_size() > schema.max_inputs) {
-    return fault(node, fmt::format("has {} inputs where {} of version {} takes {}", node.input_size(), schema.name,
-                                   schema.since, count_text(schema.min_inputs, schema.max_inputs)));
+    return fault(node,
+                 fmt::format("has {} inputs where {} of version {} takes {}", node.input_size(), schema.name,
+                             schema.since, count_text(schema.min_inputs, schema.max_inputs)));
   }
   if (node.output_size() < schema.min_outputs || node.output_size() > schema.max_outputs) {
-    return fault(node, fmt::format("has {} outputs where {} of version {} has {}", node.output_size(), schema.name,
-                                   schema.since, count_text(schema.min_outputs, schema.max_outputs)));
+    return fault(node,
+                 fmt::format("has {} outputs where {} of version {} has {}", node.output_size(), schema.name,
+                             schema.since, count_text(schema.min_outputs, schema.max_outputs)));
   }
   for (int k = 0; k < std::min(node.input_size(), 32); ++k) {
     if ((schema.single_inputs >> k & 1u) != 0 && node.input(k).empty()) {
@@ -120,8 +132,9 @@ Status check_arity(const NodeProto& node, const Schema& schema) {
 
 Status check_call(const NodeProto& node, const onnx::FunctionProto& function) {
   if (node.input_size() > function.input_size() || node.output_size() > function.output_size()) {
-    return fault(node, fmt::format("calls a function of {} inputs and {} outputs with {} and {}", function.input_size(),
-                                   function.output_size(), node.input_size(), node.output_size()));
+    return fault(node, fmt::format("calls a function of {} inputs and {} outputs with {} and {}",
+                                   function.input_size(), function.output_size(), node.input_size(),
+                                   node.output_size()));
   }
   return Done{};
 }
@@ -140,14 +153,17 @@ Result<Opsets> read_opsets(const google::protobuf::RepeatedPtrField<onnx::Operat
       return Error{fmt::format("imports opset {} of {}; the newest known is {}", version, shown, newest)};
     }
     if (version < (domain.empty() ? kOldestOpset : 1)) {
-      return Error{fmt::format("imports opset {} of {}; the oldest known is {} and the newest {}; convert it with "
-                               "onnx.version_converter", version, shown, domain.empty() ? kOldestOpset : 1,
-                               domain.empty() ? kNewestOpset : newest)};
+      return Error{fmt::format(
+          "imports opset {} of {}; the oldest known is {} and the newest {}; convert it with "
+          "onnx.version_converter",
+          version, shown, domain.empty() ? kOldestOpset : 1, domain.empty() ? kNewestOpset : newest)};
     }
-    if (version > std::numeric_limits<int>::max()) return Error{fmt::format("imports opset {} of {}", version, shown)};
+    if (version > std::numeric_limits<int>::max())
+      return Error{fmt::format("imports opset {} of {}", version, shown)};
     const auto [known, is_new] = opsets.emplace(domain, static_cast<int>(version));
     if (!is_new && known->second != version) {
-      return Error{fmt::format("imports opsets {} and {} of {}; one domain has one version", known->second, version, shown)};
+      return Error{fmt::format("imports opsets {} and {} of {}; one domain has one version", known->second,
+                               version, shown)};
     }
   }
   return opsets;
@@ -177,9 +193,11 @@ Status check_node(const NodeProto& node, const NodeContext& context) {
 
   const Schema* schema = find_schema(domain, node.op_type(), version->second);
   if (schema == nullptr) {
-    const std::string_view why = is_standard_operator(domain, node.op_type()) ? "came later than" : "is not in";
-    return fault(node, fmt::format("operator {} {} opset {} of {}; custom operators need a domain of their own",
-                                   shown(node.op_type()), why, version->second, domain.empty() ? "ai.onnx" : domain));
+    const std::string_view why =
+        is_standard_operator(domain, node.op_type()) ? "came later than" : "is not in";
+    return fault(
+        node, fmt::format("operator {} {} opset {} of {}; custom operators need a domain of their own",
+                          shown(node.op_type()), why, version->second, domain.empty() ? "ai.onnx" : domain));
   }
   if (schema->is_removed()) {
     return fault(node, fmt::format("operator {} was removed in opset {}", schema->name, schema->since));

@@ -1,5 +1,5 @@
-// Is this node one that its operator allows? Names, number of inputs and outputs, attributes and their types, and what
-// If, Loop, Scan and SequenceMap ask of their bodies. Types and shapes are graph/infer's business.
+// Is this node one that its operator allows? Names, number of inputs and outputs, attributes and their types,
+// and what If, Loop, Scan and SequenceMap ask of their bodies. Types and shapes are graph/infer's business.
 #pragma once
 
 #include <map>
@@ -17,7 +17,8 @@ using Opsets = std::map<std::string, int, std::less<>>;  // domain -> version; "
 // Imports of a model or of a function: known versions, none twice.
 Result<Opsets> read_opsets(const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>& imports);
 
-// Where a node stands: what its operator's name means, and whether attributes may refer to those of a function.
+// Where a node stands: what its operator's name means, and whether attributes may refer to those of a
+// function.
 struct NodeContext {
   const Opsets& opsets;
   const std::map<FunctionName, const onnx::FunctionProto*>& functions;

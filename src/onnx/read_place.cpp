@@ -28,8 +28,10 @@ Result<ExternalPlace> external_place(const onnx::TensorProto& proto) {
                  : entry.key() == "length"   ? &length
                  : entry.key() == "checksum" ? &checksum
                                              : nullptr;
-    if (slot == nullptr) return Error{fmt::format("has external data with the unknown entry {}", shown(entry.key()))};
-    if (slot->has_value()) return Error{fmt::format("has external data with two entries {}", shown(entry.key()))};
+    if (slot == nullptr)
+      return Error{fmt::format("has external data with the unknown entry {}", shown(entry.key()))};
+    if (slot->has_value())
+      return Error{fmt::format("has external data with two entries {}", shown(entry.key()))};
     *slot = entry.value();
   }
   if (!location) return Error{"is marked external but has no location"};

@@ -10,8 +10,8 @@ namespace {
 
 using Nodes = google::protobuf::RepeatedPtrField<onnx::NodeProto>;
 
-// The names visible at one point of the walk, each with the depth at which it is defined. Leaving a body forgets what it
-// defined. A sorted map: names are the attacker's, and hash tables can be made slow.
+// The names visible at one point of the walk, each with the depth at which it is defined. Leaving a body
+// forgets what it defined. A sorted map: names are the attacker's, and hash tables can be made slow.
 class Scope {
  public:
   static constexpr int kNowhere = -1;
@@ -74,7 +74,8 @@ class NameWalk {
 Status NameWalk::enter(const onnx::GraphProto& graph) {
   scope_.enter();
   for (const auto& input : graph.input()) {
-    if (input.name().empty()) return Error{fmt::format("graph {} has an input without a name", shown(graph.name()))};
+    if (input.name().empty())
+      return Error{fmt::format("graph {} has an input without a name", shown(graph.name()))};
     ISOMER_TRY_DO(check_name(input.name(), "graph input"));
     if (scope_.depth_of(input.name()) == scope_.depth()) {
       return Error{fmt::format("graph {} has two inputs {}", shown(graph.name()), shown(input.name()))};
@@ -83,9 +84,11 @@ Status NameWalk::enter(const onnx::GraphProto& graph) {
   }
   std::set<std::string_view> initializers;
   const auto define = [&](const std::string& name) -> Status {
-    if (name.empty()) return Error{fmt::format("graph {} has an initializer without a name", shown(graph.name()))};
+    if (name.empty())
+      return Error{fmt::format("graph {} has an initializer without a name", shown(graph.name()))};
     ISOMER_TRY_DO(check_name(name, "initializer"));
-    if (!initializers.insert(name).second) return Error{fmt::format("there are two initializers {}", shown(name))};
+    if (!initializers.insert(name).second)
+      return Error{fmt::format("there are two initializers {}", shown(name))};
     // One that is an input already gives that input its default.
     if (scope_.depth_of(name) != scope_.depth()) scope_.define(name);
     return Done{};
@@ -114,8 +117,10 @@ Status NameWalk::enter(const onnx::FunctionProto& function) {
 Status NameWalk::use(std::string_view name, const std::string& reader) {
   const int depth = scope_.depth_of(name);
   if (depth == Scope::kNowhere) {
-    return Error{fmt::format("{} reads {}, which nothing before it defines: a missing node, a cycle, or nodes that are not "
-                             "in topological order", reader, shown(name))};
+    return Error{fmt::format(
+        "{} reads {}, which nothing before it defines: a missing node, a cycle, or nodes that are not "
+        "in topological order",
+        reader, shown(name))};
   }
   if (depth == 0 && frames_.size() > 1) captures_[frames_.front().node].insert(name);
   return Done{};
@@ -125,7 +130,8 @@ Status NameWalk::begin(Frame& frame, const onnx::NodeProto& node) {
   ISOMER_TRY_DO(check_node(node, context_));
   for (const std::string& input : node.input()) {
     if (input.empty() || scope_.depth_of(input) == scope_.depth()) continue;  // absent; the ordinary case
-    if (const auto used = use(input, describe(node)); !used.ok()) return Error{used.error().message, printable(node.name())};
+    if (const auto used = use(input, describe(node)); !used.ok())
+      return Error{used.error().message, printable(node.name())};
   }
   frame.bodies = bodies_of(node);
   frame.body = 0;

@@ -21,12 +21,14 @@ Status check_indices(const Tensor& indices, std::int64_t values, const Extents& 
     std::int64_t position = 0;
     if (is_linear) {
       position = flat[static_cast<std::size_t>(v)];
-      if (position < 0 || position >= elements) return Error{fmt::format("has index {} out of range", position)};
+      if (position < 0 || position >= elements)
+        return Error{fmt::format("has index {} out of range", position)};
     } else {
       for (std::int64_t axis = 0; axis < rank; ++axis) {
         const std::int64_t extent = dims[static_cast<std::size_t>(axis)];
         const std::int64_t index = flat[static_cast<std::size_t>(v * rank + axis)];
-        if (index < 0 || index >= extent) return Error{fmt::format("has index {} out of range in axis {}", index, axis)};
+        if (index < 0 || index >= extent)
+          return Error{fmt::format("has index {} out of range in axis {}", index, axis)};
         position = position * extent + index;
       }
     }

@@ -15,7 +15,8 @@ namespace {
 
 using onnx::TensorProto;
 
-static_assert(std::endian::native == std::endian::little, "a Tensor's bytes are ONNX's raw data, which is little-endian");
+static_assert(std::endian::native == std::endian::little,
+              "a Tensor's bytes are ONNX's raw data, which is little-endian");
 
 // The fields that may hold elements.
 enum class Payload : std::uint8_t { None, Raw, External, Float, Int32, Int64, Uint64, Double, Text };
@@ -52,7 +53,8 @@ Result<Payload> only_payload(const TensorProto& t) {
   note(t.double_data_size() > 0, Payload::Double);
   note(t.string_data_size() > 0, Payload::Text);
   if (present > 1) return Error{"holds its elements in more than one field"};
-  if (!is_external(t) && t.external_data_size() > 0) return Error{"names external data but is not marked external"};
+  if (!is_external(t) && t.external_data_size() > 0)
+    return Error{"names external data but is not marked external"};
   return payload;
 }
 
@@ -65,10 +67,12 @@ struct Header {
 
 Result<Header> read_header(const TensorProto& t) {
   if (t.data_type() <= 0 || t.data_type() > kLastOnnxType) {
-    return Error{fmt::format("has element type {}, which onnx 1.23 does not define or Isomer does not know", t.data_type())};
+    return Error{fmt::format("has element type {}, which onnx 1.23 does not define or Isomer does not know",
+                             t.data_type())};
   }
   if (t.has_segment()) return Error{"is a segment of a tensor, which no runtime reads"};
-  if (t.dims_size() > kHighestRank) return Error{fmt::format("has {} dims, over {}", t.dims_size(), kHighestRank)};
+  if (t.dims_size() > kHighestRank)
+    return Error{fmt::format("has {} dims, over {}", t.dims_size(), kHighestRank)};
   Header header;
   header.type = static_cast<ElementType>(t.data_type());
   header.extents.assign(t.dims().begin(), t.dims().end());
@@ -88,7 +92,8 @@ Error wrong_count(const Header& header, std::size_t there, std::string_view unit
 
 // Elements in a typed field with the very layout of the tensor.
 template <class T>
-Result<Tensor> aliased(Header&& header, const google::protobuf::RepeatedField<T>& field, const TensorSource& source) {
+Result<Tensor> aliased(Header&& header, const google::protobuf::RepeatedField<T>& field,
+                       const TensorSource& source) {
   const std::size_t bytes = static_cast<std::size_t>(field.size()) * sizeof(T);
   if (bytes != header.bytes) return wrong_count(header, bytes, "bytes");
   return Tensor(header.type, std::move(header.extents),
@@ -97,7 +102,8 @@ Result<Tensor> aliased(Header&& header, const google::protobuf::RepeatedField<T>
 
 // Elements of a wider typed field, each checked and stored in its own width. T is the stored element.
 template <class T, class Wide>
-Result<Tensor> narrowed(Header&& header, const google::protobuf::RepeatedField<Wide>& field, std::uint64_t highest) {
+Result<Tensor> narrowed(Header&& header, const google::protobuf::RepeatedField<Wide>& field,
+                        std::uint64_t highest) {
   const auto stored = static_cast<std::size_t>(field.size());
   if (stored * sizeof(T) != header.bytes) return wrong_count(header, stored * sizeof(T), "bytes");
   Buffer buffer(header.bytes);
@@ -122,19 +128,22 @@ Result<Tensor> from_int32(Header&& header, const TensorProto& t, const TensorSou
     case ElementType::Float16:
     case ElementType::BFloat16: return narrowed<std::uint16_t>(std::move(header), field, 0xffff);
     case ElementType::Bool: return narrowed<std::uint8_t>(std::move(header), field, 1);
-    default: return narrowed<std::uint8_t>(std::move(header), field, 0xff);  // 8 bits, or several packed into 8
+    default:
+      return narrowed<std::uint8_t>(std::move(header), field, 0xff);  // 8 bits, or several packed into 8
   }
 }
 
 Result<Tensor> from_strings(Header&& header, const TensorProto& t) {
-  if (t.string_data_size() != header.count) return wrong_count(header, static_cast<std::size_t>(t.string_data_size()), "strings");
+  if (t.string_data_size() != header.count)
+    return wrong_count(header, static_cast<std::size_t>(t.string_data_size()), "strings");
   return Tensor(std::move(header.extents), {t.string_data().begin(), t.string_data().end()});
 }
 
 Result<Tensor> from_raw(Header&& header, const TensorProto& t, const TensorSource& source) {
   const std::string& raw = t.raw_data();
   if (raw.size() != header.bytes) return wrong_count(header, raw.size(), "bytes");
-  if (header.type == ElementType::Bool && std::ranges::any_of(raw, [](char byte) { return byte != 0 && byte != 1; })) {
+  if (header.type == ElementType::Bool &&
+      std::ranges::any_of(raw, [](char byte) { return byte != 0 && byte != 1; })) {
     return Error{"has a bool that is neither 0 nor 1"};
   }
   return Tensor(header.type, std::move(header.extents),
@@ -160,7 +169,8 @@ Result<Tensor> read_unnamed(const TensorProto& t, const TensorSource& source) {
   }
   if (payload == Payload::Raw || payload == Payload::External) {
     if (header.type == ElementType::String) return Error{"holds strings elsewhere than in string_data"};
-    return payload == Payload::Raw ? from_raw(std::move(header), t, source) : from_external(std::move(header), t, source);
+    return payload == Payload::Raw ? from_raw(std::move(header), t, source)
+                                   : from_external(std::move(header), t, source);
   }
   if (payload != typed_field(header.type)) {
     return Error{fmt::format("holds its {} elements in a field for other types", name(header.type))};
@@ -172,7 +182,8 @@ Result<Tensor> read_unnamed(const TensorProto& t, const TensorSource& source) {
     case Payload::Text: return from_strings(std::move(header), t);
     case Payload::Uint64:
       if (header.type == ElementType::Uint64) return aliased(std::move(header), t.uint64_data(), source);
-      return narrowed<std::uint32_t>(std::move(header), t.uint64_data(), std::numeric_limits<std::uint32_t>::max());
+      return narrowed<std::uint32_t>(std::move(header), t.uint64_data(),
+                                     std::numeric_limits<std::uint32_t>::max());
     default: return from_int32(std::move(header), t, source);
   }
 }

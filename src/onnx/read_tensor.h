@@ -24,14 +24,17 @@ struct TensorSource {
   ExternalFiles* files = nullptr;
 };
 
-// Bytes are aliased where the message has them in the layout that Tensor wants: raw data, 32- and 64-bit numbers.
+// Bytes are aliased where the message has them in the layout that Tensor wants: raw data, 32- and 64-bit
+// numbers.
 Result<Tensor> read_tensor(const onnx::TensorProto& proto, const TensorSource& source);
 
-// Values, indices and dims agree, indices ascend and lie inside. Never made dense: a few bytes may stand for terabytes.
+// Values, indices and dims agree, indices ascend and lie inside. Never made dense: a few bytes may stand for
+// terabytes.
 Status check_sparse_tensor(const onnx::SparseTensorProto& proto, const TensorSource& source);
 
 bool is_external(const onnx::TensorProto& proto);
-// The location and offset of external data; an error if an entry is missing, unknown, given twice or not a number.
+// The location and offset of external data; an error if an entry is missing, unknown, given twice or not a
+// number.
 struct ExternalPlace {
   std::string location;
   std::uint64_t offset = 0;

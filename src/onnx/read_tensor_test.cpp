@@ -36,15 +36,19 @@ std::vector<T> elements_of(const TensorProto& tensor) {
 }
 
 TEST(ReadTensor, RefusesDimsThatNoMemoryHolds) {
-  for (const auto& dims : std::vector<std::vector<std::int64_t>>{
-           {-4}, {std::int64_t{1} << 32, std::int64_t{1} << 32}, {(std::int64_t{1} << 62) + 1, 4}, {4, -1, 0}}) {
+  for (const auto& dims :
+       std::vector<std::vector<std::int64_t>>{{-4},
+                                              {std::int64_t{1} << 32, std::int64_t{1} << 32},
+                                              {(std::int64_t{1} << 62) + 1, 4},
+                                              {4, -1, 0}}) {
     TensorProto tensor = tensor_of(TensorProto::FLOAT, dims);
     tensor.set_raw_data(std::string(16, '\0'));
     EXPECT_THAT(refusal_of(tensor), HasSubstr("negative or whose product overflows"));
   }
   TensorProto tensor = tensor_of(TensorProto::FLOAT, {std::int64_t{1} << 40});
   EXPECT_THAT(refusal_of(tensor), HasSubstr("has no elements"));
-  EXPECT_THAT(refusal_of(tensor_of(TensorProto::FLOAT, std::vector<std::int64_t>(65, 1))), HasSubstr("65 dims"));
+  EXPECT_THAT(refusal_of(tensor_of(TensorProto::FLOAT, std::vector<std::int64_t>(65, 1))),
+              HasSubstr("65 dims"));
 }
 
 TEST(ReadTensor, RefusesPayloadsOfAnotherSize) {
@@ -85,9 +89,10 @@ TEST(ReadTensor, RefusesAFieldForOtherTypes) {
 
 TEST(ReadTensor, NarrowsTypedFieldsAndRefusesWhatDoesNotFit) {
   const std::tuple<TensorProto::DataType, int, int> ranges[] = {
-      {TensorProto::INT8, -128, 127},       {TensorProto::UINT8, 0, 255},    {TensorProto::INT16, -32768, 32767},
-      {TensorProto::UINT16, 0, 65535},      {TensorProto::BOOL, 0, 1},       {TensorProto::FLOAT16, 0, 65535},
-      {TensorProto::FLOAT8E4M3FN, 0, 255},  {TensorProto::BFLOAT16, 0, 65535}};
+      {TensorProto::INT8, -128, 127},      {TensorProto::UINT8, 0, 255},
+      {TensorProto::INT16, -32768, 32767}, {TensorProto::UINT16, 0, 65535},
+      {TensorProto::BOOL, 0, 1},           {TensorProto::FLOAT16, 0, 65535},
+      {TensorProto::FLOAT8E4M3FN, 0, 255}, {TensorProto::BFLOAT16, 0, 65535}};
   for (const auto& [type, low, high] : ranges) {
     for (const int value : {low, high}) {
       TensorProto tensor = tensor_of(type, {1});
@@ -135,7 +140,8 @@ TEST(ReadTensor, AliasesWhatHasTheRightLayout) {
   typed.add_int64_data(1);
   typed.add_int64_data(2);
   ExternalFiles files("/nonexistent");
-  EXPECT_EQ(read_tensor(raw, {nullptr, &files})->bytes().data, reinterpret_cast<const std::byte*>(raw.raw_data().data()));
+  EXPECT_EQ(read_tensor(raw, {nullptr, &files})->bytes().data,
+            reinterpret_cast<const std::byte*>(raw.raw_data().data()));
   EXPECT_EQ(read_tensor(typed, {nullptr, &files})->bytes().data,
             reinterpret_cast<const std::byte*>(typed.int64_data().data()));
 }
@@ -155,11 +161,13 @@ TEST(ReadTensor, ReadsPairsForComplexNumbers) {
 
 // ---- sparse ----
 
-onnx::SparseTensorProto sparse(const std::vector<std::int64_t>& dims, const std::vector<std::int64_t>& indices,
+onnx::SparseTensorProto sparse(const std::vector<std::int64_t>& dims,
+                               const std::vector<std::int64_t>& indices,
                                const std::vector<std::int64_t>& index_dims) {
   onnx::SparseTensorProto tensor;
   for (const std::int64_t dim : dims) tensor.add_dims(dim);
-  *tensor.mutable_values() = float_tensor("w", std::vector<float>(static_cast<std::size_t>(index_dims[0]), 1.0f));
+  *tensor.mutable_values() =
+      float_tensor("w", std::vector<float>(static_cast<std::size_t>(index_dims[0]), 1.0f));
   *tensor.mutable_indices() = tensor_of(TensorProto::INT64, index_dims);
   for (const std::int64_t index : indices) tensor.mutable_indices()->add_int64_data(index);
   return tensor;
@@ -182,7 +190,8 @@ TEST(SparseTensor, HasAscendingIndicesInside) {
   EXPECT_THAT(refusal_of(sparse({2, 3}, {1, 1}, {2})), HasSubstr("do not ascend"));
   EXPECT_THAT(refusal_of(sparse({2, 3}, {1, 1, 1}, {1, 3})), HasSubstr("needs int64 indices"));
   EXPECT_THAT(refusal_of(sparse({-2, 3}, {1}, {1})), HasSubstr("negative"));
-  EXPECT_THAT(refusal_of(sparse({std::int64_t{1} << 40, std::int64_t{1} << 40}, {1}, {1})), HasSubstr("overflows"));
+  EXPECT_THAT(refusal_of(sparse({std::int64_t{1} << 40, std::int64_t{1} << 40}, {1}, {1})),
+              HasSubstr("overflows"));
 }
 
 }  // namespace

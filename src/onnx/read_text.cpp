@@ -35,7 +35,8 @@ bool is_control(char32_t c) { return c < 0x20 || (c >= 0x7f && c < 0xa0); }
 
 // What would move the cursor, end the line or turn the direction of writing.
 bool is_unprintable(char32_t c) {
-  return is_control(c) || c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+  return is_control(c) || c == 0x200e || c == 0x200f || (c >= 0x2028 && c <= 0x202e) ||
+         (c >= 0x2066 && c <= 0x2069);
 }
 
 }  // namespace
@@ -47,7 +48,8 @@ std::string printable(std::string_view text) {
     const CodePoint c = decode(text);
     const std::size_t size = std::max<std::size_t>(c.size, 1);
     if (c.size == 0 || is_unprintable(c.value)) {
-      for (std::size_t k = 0; k < size; ++k) shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[k]));
+      for (std::size_t k = 0; k < size; ++k)
+        shown += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[k]));
     } else {
       shown += text.substr(0, size);
     }
@@ -63,7 +65,8 @@ Status check_name(std::string_view name, std::string_view what) {
     const CodePoint c = decode(rest);
     if (c.size == 0) return Error{fmt::format("{} {} is not valid UTF-8", what, shown(name))};
     if (is_control(c.value)) {
-      return Error{fmt::format("{} {} has a control character; rename it in the exporter", what, shown(name))};
+      return Error{
+          fmt::format("{} {} has a control character; rename it in the exporter", what, shown(name))};
     }
     rest.remove_prefix(c.size);
   }
@@ -73,7 +76,8 @@ Status check_name(std::string_view name, std::string_view what) {
 std::string describe(const onnx::NodeProto& node) {
   if (!node.name().empty()) return fmt::format("node {} ({})", shown(node.name()), printable(node.op_type()));
   for (const std::string& output : node.output()) {
-    if (!output.empty()) return fmt::format("node {} that makes {}", printable(node.op_type()), shown(output));
+    if (!output.empty())
+      return fmt::format("node {} that makes {}", printable(node.op_type()), shown(output));
   }
   return fmt::format("a node {} without name and outputs", shown(node.op_type()));
 }
@@ -83,8 +87,8 @@ Error fault(const onnx::NodeProto& node, std::string_view message) {
 }
 
 Error fault(const onnx::NodeProto& node, std::string_view attribute, std::string_view message) {
-  return {fmt::format("{}: attribute {} {}", describe(node), shown(attribute), message), printable(node.name()),
-          printable(attribute)};
+  return {fmt::format("{}: attribute {} {}", describe(node), shown(attribute), message),
+          printable(node.name()), printable(attribute)};
 }
 
 }  // namespace isomer::wire

@@ -12,11 +12,13 @@ class NodeProto;
 
 namespace isomer::wire {
 
-// Printable, on one line, valid UTF-8 and short, whatever the bytes are: the rest is escaped (\x1b) or cut off.
+// Printable, on one line, valid UTF-8 and short, whatever the bytes are: the rest is escaped (\x1b) or cut
+// off.
 std::string printable(std::string_view text);
 std::string shown(std::string_view text);  // 'text'
 
-// Names may hold anything but control characters (which would reach terminals, and cut names in C interfaces).
+// Names may hold anything but control characters (which would reach terminals, and cut names in C
+// interfaces).
 Status check_name(std::string_view name, std::string_view what);
 
 // "node 'conv1' (Conv)", or "node Conv that makes 'y'" where it has no name.

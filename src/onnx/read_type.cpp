@@ -15,7 +15,8 @@ using onnx::TypeProto;
 template <class TensorType>
 Result<DeclaredType> read_tensor_type(const TensorType& type) {
   if (type.elem_type() < 0 || type.elem_type() > kLastOnnxType) {
-    return Error{fmt::format("has element type {}, which onnx 1.23 does not define or Isomer does not know", type.elem_type())};
+    return Error{fmt::format("has element type {}, which onnx 1.23 does not define or Isomer does not know",
+                             type.elem_type())};
   }
   DeclaredType declared;
   declared.type = static_cast<ElementType>(type.elem_type());
@@ -34,7 +35,8 @@ Result<DeclaredType> read_tensor_type(const TensorType& type) {
   return declared;
 }
 
-// Sequences, optionals and maps wrap one type each, so a type is a chain; the protobuf depth bounds its length.
+// Sequences, optionals and maps wrap one type each, so a type is a chain; the protobuf depth bounds its
+// length.
 Result<DeclaredType> read_chain(const TypeProto& outermost) {
   std::string prefix, suffix;
   for (const TypeProto* type = &outermost;; suffix += ")") {
@@ -56,7 +58,8 @@ Result<DeclaredType> read_chain(const TypeProto& outermost) {
       }
       case TypeProto::kSparseTensorType: {
         ISOMER_TRY(const DeclaredType dense, read_tensor_type(type->sparse_tensor_type()));
-        return DeclaredType{dense.type, {}, false, fmt::format("{}sparse_tensor({}){}", prefix, spelled(dense), suffix)};
+        return DeclaredType{
+            dense.type, {}, false, fmt::format("{}sparse_tensor({}){}", prefix, spelled(dense), suffix)};
       }
       case TypeProto::kTensorType: {
         ISOMER_TRY(DeclaredType tensor, read_tensor_type(type->tensor_type()));

@@ -7,7 +7,8 @@
 
 namespace isomer::wire {
 
-// Nothing is declared where the message has no type or no shape. Dims that are negative or have no name are unknown.
+// Nothing is declared where the message has no type or no shape. Dims that are negative or have no name are
+// unknown.
 Result<DeclaredType> read_type(const onnx::ValueInfoProto& value);
 
 }  // namespace isomer::wire

@@ -44,7 +44,8 @@ class MemoryLimit {
 
 std::shared_ptr<Arena> limited_arena() {
   ArenaOptions options;
-  options.max_block_size = std::size_t{1} << 20;  // a model takes megabytes: the default of 8 KiB is many calls
+  options.max_block_size = std::size_t{1}
+                           << 20;  // a model takes megabytes: the default of 8 KiB is many calls
   options.block_alloc = allocate_block;
   options.block_dealloc = free_block;
   return std::make_shared<Arena>(options);
@@ -57,7 +58,7 @@ std::string system_error_text(int number) { return std::generic_category().messa
 Result<ModelFile> open_model_file(const std::filesystem::path& path) {
   ModelFile file;
   file.descriptor = Descriptor(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  struct stat status {};
+  struct stat status{};
   if (!file.descriptor.is_open() || ::fstat(file.descriptor.get(), &status) != 0) {
     return Error{fmt::format("can't be opened: {}", system_error_text(errno))};
   }
@@ -71,7 +72,8 @@ Result<ModelFile> open_model_file(const std::filesystem::path& path) {
 }
 
 std::size_t message_memory_limit(std::uint64_t model_bytes) {
-  // A million nodes with names and attributes take about 1 GiB; typed data grows by doubling to four times its size.
+  // A million nodes with names and attributes take about 1 GiB; typed data grows by doubling to four times
+  // its size.
   return (std::size_t{1} << 30) + 4 * static_cast<std::size_t>(model_bytes);
 }
 
@@ -84,8 +86,9 @@ Result<ParsedModel> parse_model(google::protobuf::io::ZeroCopyInputStream& strea
     CodedInputStream coded(&stream);
     coded.SetRecursionLimit(kDeepestMessage);
     if (!parsed.model->ParseFromCodedStream(&coded) || !coded.ConsumedEntireMessage()) {
-      return Error{fmt::format("is not an ONNX model: it is cut off, damaged, or nested deeper than {} messages",
-                               kDeepestMessage)};
+      return Error{
+          fmt::format("is not an ONNX model: it is cut off, damaged, or nested deeper than {} messages",
+                      kDeepestMessage)};
     }
   } catch (const std::bad_alloc&) {
     return Error{"needs more memory to be parsed than there is, or than a real model of its size would"};

@@ -1,4 +1,5 @@
-// From bytes to messages: opens a model file and lets protobuf parse it, within bounds on depth, size and memory.
+// From bytes to messages: opens a model file and lets protobuf parse it, within bounds on depth, size and
+// memory.
 #pragma once
 
 #include <google/protobuf/arena.h>
@@ -36,8 +37,8 @@ std::string system_error_text(int number);  // "No such file or directory"
 // A regular file, opened without waiting for anybody (a FIFO must not hang), and small enough for protobuf.
 Result<ModelFile> open_model_file(const std::filesystem::path& path);
 
-// At most this much memory for the messages of a model of so many bytes, payloads of strings and raw data aside: real
-// models take far less, and two bytes of a file may ask for three hundred of memory.
+// At most this much memory for the messages of a model of so many bytes, payloads of strings and raw data
+// aside: real models take far less, and two bytes of a file may ask for three hundred of memory.
 std::size_t message_memory_limit(std::uint64_t model_bytes);
 
 // The whole stream as one message.

@@ -27,7 +27,8 @@ TEST(ParseModel, StopsAtTheMemoryLimitWhereverThatIs) {
     body.mutable_initializer(0)->mutable_int64_data()->Resize(100, 7);
   }
   const std::string bytes = model.SerializeAsString();
-  // Every number of blocks at which the parser can be stopped, under the sanitizer a test that nothing is lost.
+  // Every number of blocks at which the parser can be stopped, under the sanitizer a test that nothing is
+  // lost.
   std::size_t refused = 0;
   for (std::size_t limit = 0; limit < (1u << 17); limit += 128) {
     const std::string refusal = refusal_within(bytes, limit);

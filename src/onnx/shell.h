@@ -1,7 +1,8 @@
 // ModelShell: the messages that a model was parsed into, kept so that writing it back loses nothing.
 //
-// The main graph's nodes and initializers are apart from the rest, so that the rest can be written as it is while these
-// follow the Graph. Nodes and initializers that the Graph still has, unchanged, are written as the file had them.
+// The main graph's nodes and initializers are apart from the rest, so that the rest can be written as it is
+// while these follow the Graph. Nodes and initializers that the Graph still has, unchanged, are written as
+// the file had them.
 #pragma once
 
 #include <memory>
@@ -27,7 +28,8 @@ struct ModelShell {
   Graph original;
   std::unordered_map<NodeId, const onnx::NodeProto*> nodes;
   std::unordered_map<NodeId, const onnx::TensorProto*> initializers;
-  std::unordered_map<NodeId, const onnx::SparseTensorProto*> sparse_initializers;  // as Constant nodes in the Graph
+  std::unordered_map<NodeId, const onnx::SparseTensorProto*>
+      sparse_initializers;  // as Constant nodes in the Graph
 
   std::unique_ptr<wire::ExternalFiles> files;
   std::vector<wire::FileIdentity> sources;  // the model file; external files are in `files`

@@ -2,9 +2,7 @@
 
 namespace isomer::wire {
 
-void TensorWalk::add(const onnx::TensorProto& tensor) {
-  tensors.push_back(&tensor);
-}
+void TensorWalk::add(const onnx::TensorProto& tensor) { tensors.push_back(&tensor); }
 
 void TensorWalk::add(const onnx::SparseTensorProto& tensor) {
   sparse.push_back(&tensor);

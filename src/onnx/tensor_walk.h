@@ -1,5 +1,5 @@
-// Every tensor inside a message, however deep in bodies, functions and training graphs: the reader checks them, the writer
-// moves their external data.
+// Every tensor inside a message, however deep in bodies, functions and training graphs: the reader checks
+// them, the writer moves their external data.
 #pragma once
 
 #include <vector>

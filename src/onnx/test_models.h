@@ -1,4 +1,5 @@
-// What the tests of this folder share: small models made in code, and a directory that goes away with the test.
+// What the tests of this folder share: small models made in code, and a directory that goes away with the
+// test.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,7 +29,8 @@ class ScratchDirectory {
   std::filesystem::path operator/(const std::string& name) const { return path_ / name; }
   const std::filesystem::path& path() const { return path_; }
   std::filesystem::path write(const std::string& name, std::string_view bytes) const {
-    std::ofstream(path_ / name, std::ios::binary).write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    std::ofstream(path_ / name, std::ios::binary)
+        .write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
     return path_ / name;
   }
   std::filesystem::path write(const std::string& name, const onnx::ModelProto& model) const {
@@ -53,8 +55,8 @@ inline onnx::ModelProto parsed(const std::filesystem::path& path) {
   return model;
 }
 
-inline void set_type(onnx::ValueInfoProto& info, const std::string& name, const std::vector<std::int64_t>& dims,
-                     int type = onnx::TensorProto::FLOAT) {
+inline void set_type(onnx::ValueInfoProto& info, const std::string& name,
+                     const std::vector<std::int64_t>& dims, int type = onnx::TensorProto::FLOAT) {
   info.set_name(name);
   auto& tensor = *info.mutable_type()->mutable_tensor_type();
   tensor.set_elem_type(type);
@@ -62,8 +64,9 @@ inline void set_type(onnx::ValueInfoProto& info, const std::string& name, const 
   for (const std::int64_t dim : dims) tensor.mutable_shape()->add_dim()->set_dim_value(dim);
 }
 
-inline onnx::NodeProto& add_node(google::protobuf::RepeatedPtrField<onnx::NodeProto>* nodes, const std::string& op,
-                                 const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
+inline onnx::NodeProto& add_node(google::protobuf::RepeatedPtrField<onnx::NodeProto>* nodes,
+                                 const std::string& op, const std::vector<std::string>& inputs,
+                                 const std::vector<std::string>& outputs) {
   onnx::NodeProto& node = *nodes->Add();
   node.set_op_type(op);
   for (const auto& input : inputs) node.add_input(input);
@@ -71,12 +74,14 @@ inline onnx::NodeProto& add_node(google::protobuf::RepeatedPtrField<onnx::NodePr
   return node;
 }
 
-inline onnx::NodeProto& add_node(onnx::ModelProto& model, const std::string& op, const std::vector<std::string>& inputs,
+inline onnx::NodeProto& add_node(onnx::ModelProto& model, const std::string& op,
+                                 const std::vector<std::string>& inputs,
                                  const std::vector<std::string>& outputs) {
   return add_node(model.mutable_graph()->mutable_node(), op, inputs, outputs);
 }
 
-inline onnx::AttributeProto& add_attribute(onnx::NodeProto& node, const std::string& name, std::int64_t value) {
+inline onnx::AttributeProto& add_attribute(onnx::NodeProto& node, const std::string& name,
+                                           std::int64_t value) {
   onnx::AttributeProto& attribute = *node.add_attribute();
   attribute.set_name(name);
   attribute.set_type(onnx::AttributeProto::INT);
@@ -149,14 +154,17 @@ inline onnx::ModelProto add_model(const onnx::TensorProto& w) {
   return model;
 }
 
-inline Result<Model> read_bytes(std::string_view bytes, const std::filesystem::path& directory = "/nonexistent") {
+inline Result<Model> read_bytes(std::string_view bytes,
+                                const std::filesystem::path& directory = "/nonexistent") {
   return read_model_bytes(std::as_bytes(std::span(bytes)), directory);
 }
-inline Result<Model> read(const onnx::ModelProto& model, const std::filesystem::path& directory = "/nonexistent") {
+inline Result<Model> read(const onnx::ModelProto& model,
+                          const std::filesystem::path& directory = "/nonexistent") {
   return read_bytes(model.SerializeAsString(), directory);
 }
 // The message of the refusal; empty if the model is accepted.
-inline std::string refusal(const onnx::ModelProto& model, const std::filesystem::path& directory = "/nonexistent") {
+inline std::string refusal(const onnx::ModelProto& model,
+                           const std::filesystem::path& directory = "/nonexistent") {
   const auto result = read(model, directory);
   return result.ok() ? std::string() : result.error().message;
 }
