@@ -13,9 +13,12 @@ namespace isomer::wire {
 namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
-constexpr std::uint64_t kMostAtOnce = std::uint64_t{1} << 30;  // one system call; the kernel stops at 2 GiB anyway
+constexpr std::uint64_t kMostAtOnce = std::uint64_t{1}
+                                      << 30;  // one system call; the kernel stops at 2 GiB anyway
 
-Error copy_failure(int number) { return {fmt::format("external data can't be copied: {}", system_error_text(number))}; }
+Error copy_failure(int number) {
+  return {fmt::format("external data can't be copied: {}", system_error_text(number))};
+}
 
 // Whether the failure means that these two files can't be copied inside the kernel, but otherwise can.
 bool is_unsupported(int number) {
@@ -41,7 +44,8 @@ Status copy_solid(int input, std::uint64_t offset, std::uint64_t size, int outpu
     off_t from = static_cast<off_t>(offset + done), to = static_cast<off_t>(target + done);
     const ssize_t got = ::copy_file_range(input, &from, output, &to, std::min(size - done, kMostAtOnce), 0);
     if (got < 0 && errno == EINTR) continue;
-    // Zero before the end: some file systems answer so where they can't; if the file did shrink, pread will say so.
+    // Zero before the end: some file systems answer so where they can't; if the file did shrink, pread will
+    // say so.
     if (got == 0 || (got < 0 && is_unsupported(errno))) {
       return copy_by_buffer(input, offset + done, size - done, output, target + done);
     }
@@ -69,11 +73,14 @@ Status copy_range(int input, std::uint64_t offset, std::uint64_t size, int outpu
   for (std::uint64_t at = offset; at < end;) {
     const off_t data = ::lseek(input, static_cast<off_t>(at), SEEK_DATA);
     if (data < 0 && errno == ENXIO) return Done{};  // a hole to the end
-    if (data < 0) return copy_solid(input, at, end - at, output, target + (at - offset));  // holes are not told apart here
+    if (data < 0)
+      return copy_solid(input, at, end - at, output,
+                        target + (at - offset));  // holes are not told apart here
     const std::uint64_t begin = std::min(static_cast<std::uint64_t>(data), end);
     const off_t hole = ::lseek(input, static_cast<off_t>(begin), SEEK_HOLE);
     const std::uint64_t stop = hole < 0 ? end : std::min(static_cast<std::uint64_t>(hole), end);
-    if (begin < stop) ISOMER_TRY_DO(copy_solid(input, begin, stop - begin, output, target + (begin - offset)));
+    if (begin < stop)
+      ISOMER_TRY_DO(copy_solid(input, begin, stop - begin, output, target + (begin - offset)));
     at = std::max(stop, begin);
     if (begin == end) break;
   }

@@ -22,22 +22,29 @@ using namespace wire;
 using google::protobuf::MessageLite;
 using google::protobuf::io::CodedOutputStream;
 
-constexpr std::uint32_t tag(int field) { return static_cast<std::uint32_t>(field) << 3 | 2; }  // length-delimited
+constexpr std::uint32_t tag(int field) {
+  return static_cast<std::uint32_t>(field) << 3 | 2;
+}  // length-delimited
 
 std::uint64_t varint_size(std::uint64_t value) { return CodedOutputStream::VarintSize64(value); }
 
 // The size of a field that holds so many bytes.
-std::uint64_t field_size(int field, std::uint64_t bytes) { return varint_size(tag(field)) + varint_size(bytes) + bytes; }
+std::uint64_t field_size(int field, std::uint64_t bytes) {
+  return varint_size(tag(field)) + varint_size(bytes) + bytes;
+}
 
 std::uint64_t initializer_size(const InitializerOut& initializer) {
   const std::uint64_t message = initializer.proto->ByteSizeLong();
-  return message + (initializer.raw.data ? field_size(onnx::TensorProto::kRawDataFieldNumber, initializer.raw.size) : 0);
+  return message + (initializer.raw.data
+                        ? field_size(onnx::TensorProto::kRawDataFieldNumber, initializer.raw.size)
+                        : 0);
 }
 
 std::uint64_t graph_size(const ModelOut& out) {
   std::uint64_t bytes = out.rest->ByteSizeLong();
   if (out.name) bytes += field_size(onnx::GraphProto::kNameFieldNumber, out.name->size());
-  for (const auto* node : out.nodes) bytes += field_size(onnx::GraphProto::kNodeFieldNumber, node->ByteSizeLong());
+  for (const auto* node : out.nodes)
+    bytes += field_size(onnx::GraphProto::kNodeFieldNumber, node->ByteSizeLong());
   for (const auto& tensor : out.initializers) {
     bytes += field_size(onnx::GraphProto::kInitializerFieldNumber, initializer_size(tensor));
   }
@@ -45,7 +52,8 @@ std::uint64_t graph_size(const ModelOut& out) {
 }
 
 std::uint64_t model_size(const ModelOut& out) {
-  return out.head->ByteSizeLong() + out.tail->ByteSizeLong() + field_size(onnx::ModelProto::kGraphFieldNumber, graph_size(out));
+  return out.head->ByteSizeLong() + out.tail->ByteSizeLong() +
+         field_size(onnx::ModelProto::kGraphFieldNumber, graph_size(out));
 }
 
 void begin_field(CodedOutputStream& stream, int field, std::uint64_t bytes) {
@@ -86,7 +94,8 @@ Status write_to(const ModelOut& out, const std::filesystem::path& path, int desc
     is_complete = !stream.HadError();
   }
   if (!is_complete || !file.Flush()) {
-    return Error{fmt::format("{} can't be written: {}", printable(path.native()), system_error_text(file.GetErrno()))};
+    return Error{
+        fmt::format("{} can't be written: {}", printable(path.native()), system_error_text(file.GetErrno()))};
   }
   return Done{};
 }
@@ -117,8 +126,9 @@ Status write(const Model& model, const ModelShell& shell, const std::filesystem:
   DataPlan plan(*shell.files);
   ISOMER_TRY_DO(plan_data(out, plan, data_path.filename().native()));
   if (const std::uint64_t bytes = model_size(out); bytes > kLargestModelBytes) {
-    return Error{fmt::format("{} would have {} bytes, over protobuf's 2 GiB; save the input with external data first",
-                             printable(path.native()), bytes)};
+    return Error{
+        fmt::format("{} would have {} bytes, over protobuf's 2 GiB; save the input with external data first",
+                    printable(path.native()), bytes)};
   }
   std::optional<OutputFile> data;
   if (!plan.empty()) {
@@ -126,7 +136,8 @@ Status write(const Model& model, const ModelShell& shell, const std::filesystem:
     ISOMER_TRY(OutputFile created, OutputFile::create(data_path));
     data.emplace(std::move(created));
     if (::ftruncate(data->descriptor(), static_cast<off_t>(plan.bytes())) != 0) {
-      return Error{fmt::format("{} can't have {} bytes: {}", printable(data_path.native()), plan.bytes(), system_error_text(errno))};
+      return Error{fmt::format("{} can't have {} bytes: {}", printable(data_path.native()), plan.bytes(),
+                               system_error_text(errno))};
     }
     ISOMER_TRY_DO(plan.copy_to(data->descriptor()));
     ISOMER_TRY_DO(data->sync());

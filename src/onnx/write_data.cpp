@@ -10,13 +10,14 @@
 namespace isomer::wire {
 namespace {
 
-// onnx's own savers align tensors of 1 MiB and more to what mmap can map on every system (64 KiB); a cache line suits
-// the small ones.
+// onnx's own savers align tensors of 1 MiB and more to what mmap can map on every system (64 KiB); a cache
+// line suits the small ones.
 constexpr std::uint64_t kLargeTensor = std::uint64_t{1} << 20;
 constexpr std::uint64_t kLargeAlignment = std::uint64_t{1} << 16;
 constexpr std::uint64_t kSmallAlignment = 64;
 
-void set_entries(onnx::TensorProto& tensor, const std::string& location, std::uint64_t offset, std::uint64_t size) {
+void set_entries(onnx::TensorProto& tensor, const std::string& location, std::uint64_t offset,
+                 std::uint64_t size) {
   tensor.clear_external_data();
   tensor.set_data_location(onnx::TensorProto::EXTERNAL);
   const auto add = [&](const char* key, const std::string& value) {
@@ -34,7 +35,8 @@ void set_entries(onnx::TensorProto& tensor, const std::string& location, std::ui
 Status DataPlan::add(onnx::TensorProto* tensor) {
   ISOMER_TRY(const ExternalPlace place, external_place(*tensor));
   ISOMER_TRY(const ExternalFiles::File* file, files_.file(place.location));
-  const auto size = byte_size(static_cast<ElementType>(tensor->data_type()), {tensor->dims().begin(), tensor->dims().end()});
+  const auto size = byte_size(static_cast<ElementType>(tensor->data_type()),
+                              {tensor->dims().begin(), tensor->dims().end()});
   if (!size || place.offset > file->bytes || *size > file->bytes - place.offset) {
     return Error{fmt::format("external data {} changed since it was read", shown(place.location))};
   }
@@ -72,7 +74,8 @@ void DataPlan::place(const std::string& location) {
     std::uint64_t target = 0;
     if (moved.source.size > 0) {
       const auto& pieces = pieces_[moved.file];
-      const auto after = std::ranges::upper_bound(pieces, moved.source.offset, {}, [](const Piece& p) { return p.source.offset; });
+      const auto after = std::ranges::upper_bound(pieces, moved.source.offset, {},
+                                                  [](const Piece& p) { return p.source.offset; });
       const Piece& piece = *std::prev(after);
       target = piece.target + (moved.source.offset - piece.source.offset);
     }
@@ -91,7 +94,8 @@ Status DataPlan::copy_to(int output) const {
       ISOMER_TRY_DO(copy_range(input.get(), piece.source.offset, piece.source.size, output, piece.target));
     }
   }
-  for (const New& added : new_) ISOMER_TRY_DO(write_at(output, added.bytes.data, added.bytes.size, added.target));
+  for (const New& added : new_)
+    ISOMER_TRY_DO(write_at(output, added.bytes.data, added.bytes.size, added.target));
   return Done{};
 }
 

@@ -23,8 +23,8 @@ class DataPlan {
   void add(onnx::TensorProto* tensor, Bytes bytes);
 
   bool empty() const { return tensors_.empty() && new_.empty(); }
-  // Decides on offsets and writes them, with the data file's name, into the tensors' entries. No file is larger for it
-  // than what it was copied from: ranges that overlap are copied once.
+  // Decides on offsets and writes them, with the data file's name, into the tensors' entries. No file is
+  // larger for it than what it was copied from: ranges that overlap are copied once.
   void place(const std::string& location);
   std::uint64_t bytes() const { return bytes_; }
   Status copy_to(int output) const;

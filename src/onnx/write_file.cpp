@@ -31,7 +31,8 @@ Result<OutputFile> OutputFile::create(const std::filesystem::path& path) {
   file.path_ = path;
   for (int attempt = 0; attempt < kAttempts; ++attempt) {
     const auto name = directory_of(path) / fmt::format(".isomer-{:08x}{:08x}.tmp", random(), random());
-    file.descriptor_ = Descriptor(::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
+    file.descriptor_ =
+        Descriptor(::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
     if (file.descriptor_.is_open()) {
       file.temporary_ = name;
       return file;
@@ -57,16 +58,19 @@ Status OutputFile::rename() {
 }
 
 Status check_target(const std::filesystem::path& path, const std::vector<FileIdentity>& sources) {
-  if (!path.has_filename()) return Error{fmt::format("{} is not the name of a file", printable(path.native()))};
-  struct stat status {};
+  if (!path.has_filename())
+    return Error{fmt::format("{} is not the name of a file", printable(path.native()))};
+  struct stat status{};
   if (::stat(path.c_str(), &status) != 0) {
     // A link that leads nowhere is replaced like a file.
     if (errno == ENOENT) return Done{};
     return failure(path, "can't be written", errno);
   }
-  if (!S_ISREG(status.st_mode)) return Error{fmt::format("{} exists and is not a regular file", printable(path.native()))};
+  if (!S_ISREG(status.st_mode))
+    return Error{fmt::format("{} exists and is not a regular file", printable(path.native()))};
   if (std::ranges::find(sources, identity(status)) != sources.end()) {
-    return Error{fmt::format("{} is a file that the model is read from; write to another name", printable(path.native()))};
+    return Error{fmt::format("{} is a file that the model is read from; write to another name",
+                             printable(path.native()))};
   }
   return Done{};
 }
@@ -75,7 +79,8 @@ Status sync_directory(const std::filesystem::path& directory) {
   const std::filesystem::path name = directory.empty() ? std::filesystem::path(".") : directory;
   const Descriptor descriptor(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   // Some file systems can't sync a directory; the data is safe there by other means.
-  if (!descriptor.is_open() || (::fsync(descriptor.get()) != 0 && errno != EINVAL)) return failure(name, "can't be synced", errno);
+  if (!descriptor.is_open() || (::fsync(descriptor.get()) != 0 && errno != EINVAL))
+    return failure(name, "can't be synced", errno);
   return Done{};
 }
 

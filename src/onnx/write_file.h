@@ -1,7 +1,7 @@
 // OutputFile: a file that exists under its name only once it is complete.
 //
-// Written as a temporary file in the same directory, synced, renamed. Whatever goes wrong before, the temporary file is
-// gone and the name is as it was.
+// Written as a temporary file in the same directory, synced, renamed. Whatever goes wrong before, the
+// temporary file is gone and the name is as it was.
 #pragma once
 
 #include <filesystem>
@@ -17,7 +17,9 @@ class OutputFile {
  public:
   static Result<OutputFile> create(const std::filesystem::path& path);
   OutputFile(OutputFile&& other) noexcept
-      : path_(std::move(other.path_)), temporary_(std::exchange(other.temporary_, {})), descriptor_(std::move(other.descriptor_)) {}
+      : path_(std::move(other.path_)),
+        temporary_(std::exchange(other.temporary_, {})),
+        descriptor_(std::move(other.descriptor_)) {}
   OutputFile& operator=(OutputFile&&) = delete;
   ~OutputFile();
 
@@ -31,7 +33,8 @@ class OutputFile {
   Descriptor descriptor_;
 };
 
-// Whether there may be a file of ours under this name: nothing, or a regular file that is none of those being read.
+// Whether there may be a file of ours under this name: nothing, or a regular file that is none of those being
+// read.
 Status check_target(const std::filesystem::path& path, const std::vector<FileIdentity>& sources);
 
 Status sync_directory(const std::filesystem::path& directory);

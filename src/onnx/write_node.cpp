@@ -81,7 +81,8 @@ Result<onnx::NodeProto*> make_node(const Graph& graph, const Node& node, Arena& 
   for (const Attribute& attribute : node.attributes.all()) {
     AttributeProto& written = *proto->add_attribute();
     if (!std::visit(WriteValue{written}, attribute.value)) {
-      return Error{fmt::format("attribute {} of {} can't be written", attribute.name, label(node)), node.name, attribute.name};
+      return Error{fmt::format("attribute {} of {} can't be written", attribute.name, label(node)), node.name,
+                   attribute.name};
     }
     written.set_name(attribute.name);
   }

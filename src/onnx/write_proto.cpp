@@ -33,7 +33,9 @@ class Filler {
 
  private:
   // Nodes are never changed in their store: the same place is the same node.
-  bool is_original(NodeId id) const { return shell_.original.contains(id) && &shell_.original.node(id) == &graph_.node(id); }
+  bool is_original(NodeId id) const {
+    return shell_.original.contains(id) && &shell_.original.node(id) == &graph_.node(id);
+  }
   template <class Map>
   typename Map::mapped_type original(const Map& messages, NodeId id) const {
     const auto found = is_original(id) ? messages.find(id) : messages.end();
@@ -59,7 +61,8 @@ template <class Message>
 const Message* Filler::with_movable_data(const Message& message) {
   TensorWalk found;
   found.add(message);
-  if (std::ranges::none_of(found.tensors, [](const auto* tensor) { return is_external(*tensor); })) return &message;
+  if (std::ranges::none_of(found.tensors, [](const auto* tensor) { return is_external(*tensor); }))
+    return &message;
   auto* copy = Arena::CreateMessage<Message>(&out_.arena);
   *copy = message;
   TensorWalk copied;
@@ -73,7 +76,8 @@ const Message* Filler::with_movable_data(const Message& message) {
 
 Status Filler::add_nodes() {
   for (const NodeId id : graph_.order()) {
-    if (graph_.node(id).kind != NodeKind::Operator || original(shell_.sparse_initializers, id) != nullptr) continue;
+    if (graph_.node(id).kind != NodeKind::Operator || original(shell_.sparse_initializers, id) != nullptr)
+      continue;
     const onnx::NodeProto* proto = original(shell_.nodes, id);
     if (proto == nullptr) {
       ISOMER_TRY(proto, make_node(graph_, graph_.node(id), out_.arena));
@@ -119,7 +123,8 @@ std::set<std::string_view> removed_names(const Graph& before, const Graph& after
 
 template <class List, class Keep>
 void keep_only(List& list, const Keep& keep) {
-  list.erase(std::remove_if(list.begin(), list.end(), [&](const auto& element) { return !keep(element); }), list.end());
+  list.erase(std::remove_if(list.begin(), list.end(), [&](const auto& element) { return !keep(element); }),
+             list.end());
 }
 
 void Filler::add_rest() {
@@ -128,7 +133,8 @@ void Filler::add_rest() {
   *out_.rest = *shell_.graph;
   const std::set<std::string_view> removed = removed_names(shell_.original, graph_);
   if (!removed.empty()) {
-    keep_only(*out_.rest->mutable_value_info(), [&](const auto& info) { return !removed.contains(info.name()); });
+    keep_only(*out_.rest->mutable_value_info(),
+              [&](const auto& info) { return !removed.contains(info.name()); });
     keep_only(*out_.rest->mutable_quantization_annotation(),
               [&](const auto& annotation) { return !removed.contains(annotation.tensor_name()); });
     keep_only(*out_.rest->mutable_sparse_initializer(),
@@ -151,7 +157,8 @@ void Filler::add_interface() {
   });
   std::set<std::string_view> listed;
   for (const auto& input : out_.rest->input()) listed.insert(input.name());
-  for (const std::string_view input : inputs) ISOMER_CHECK(listed.contains(input), "a graph input that the file doesn't have");
+  for (const std::string_view input : inputs)
+    ISOMER_CHECK(listed.contains(input), "a graph input that the file doesn't have");
   for (const InitializerOut& initializer : out_.initializers) {
     if (!lists_initializers || listed.contains(initializer.proto->name())) continue;
     onnx::ValueInfoProto& info = *out_.rest->add_input();
@@ -159,9 +166,11 @@ void Filler::add_interface() {
     auto& type = *info.mutable_type()->mutable_tensor_type();
     type.set_elem_type(initializer.proto->data_type());
     type.mutable_shape();
-    for (const std::int64_t extent : initializer.proto->dims()) type.mutable_shape()->add_dim()->set_dim_value(extent);
+    for (const std::int64_t extent : initializer.proto->dims())
+      type.mutable_shape()->add_dim()->set_dim_value(extent);
   }
-  ISOMER_CHECK(static_cast<std::size_t>(out_.rest->output_size()) == graph_.outputs().size(), "outputs are as they were");
+  ISOMER_CHECK(static_cast<std::size_t>(out_.rest->output_size()) == graph_.outputs().size(),
+               "outputs are as they were");
   for (int k = 0; k < out_.rest->output_size(); ++k) {
     ISOMER_CHECK(out_.rest->output(k).name() == graph_.name_of(graph_.outputs()[static_cast<std::size_t>(k)]),
                  "output names are as they were");
@@ -173,7 +182,8 @@ void Filler::add_head_and_tail() {
   out_.tail = with_movable_data(*shell_.tail);
   std::set<std::string_view> imported;
   for (const auto& import : shell_.tail->opset_import()) imported.insert(normal_domain(import.domain()));
-  if (std::ranges::all_of(graph_.opsets, [&](const auto& opset) { return imported.contains(opset.first); })) return;
+  if (std::ranges::all_of(graph_.opsets, [&](const auto& opset) { return imported.contains(opset.first); }))
+    return;
   auto* tail = Arena::CreateMessage<onnx::ModelProto>(&out_.arena);
   *tail = *shell_.tail;
   for (const auto& [domain, version] : graph_.opsets) {
@@ -212,6 +222,8 @@ std::shared_ptr<const ModelShell> make_shell(const Model& model) {
   return shell;
 }
 
-Status fill(ModelOut& out, const Model& model, const ModelShell& shell) { return Filler(out, model, shell).run(); }
+Status fill(ModelOut& out, const Model& model, const ModelShell& shell) {
+  return Filler(out, model, shell).run();
+}
 
 }  // namespace isomer::wire

@@ -18,7 +18,8 @@ struct InitializerOut {
   Bytes raw = {};  // of a new tensor; null if the message is complete
 };
 
-// A model as it is written. Messages are the shell's own or live in the arena; those are the ones that may be changed.
+// A model as it is written. Messages are the shell's own or live in the arena; those are the ones that may be
+// changed.
 struct ModelOut {
   Arena arena;
   const onnx::ModelProto* head = nullptr;
@@ -27,8 +28,9 @@ struct ModelOut {
   std::optional<std::string> name;
   std::vector<const onnx::NodeProto*> nodes;
   std::vector<InitializerOut> initializers;
-  std::vector<onnx::TensorProto*> external;  // tensors whose entries still name the files that they were read from
-  std::vector<std::size_t> movable;          // new initializers (numbers) that may go to the data file instead
+  std::vector<onnx::TensorProto*>
+      external;                      // tensors whose entries still name the files that they were read from
+  std::vector<std::size_t> movable;  // new initializers (numbers) that may go to the data file instead
 };
 
 // A shell for a graph that was never in a file.

@@ -60,7 +60,10 @@ onnx::ModelProto rich_model() {
 
 TEST(Write, GivesBackTheBytesThatWereRead) {
   const ScratchDirectory box;
-  const std::string bytes = rich_model().SerializeAsString() + std::string("\xc2\x3e\x03" "abc", 6);  // field 1000
+  const std::string bytes = rich_model().SerializeAsString() + std::string(
+                                                                   "\xc2\x3e\x03"
+                                                                   "abc",
+                                                                   6);  // field 1000
   const auto in = box.write("in.onnx", bytes);
   const auto model = read_model(in);
   ASSERT_TRUE(model.ok()) << model.error().message;
@@ -160,7 +163,9 @@ TEST(Write, RefusesToOverwriteWhatItReads) {
   const auto model = read_model(in);
   ASSERT_TRUE(model.ok());
   for (const std::string name : {"in.onnx", "link.onnx", "hard.onnx"}) {
-    EXPECT_THAT(write_model(*model, box / name).error().message, HasSubstr("is a file that the model is read from")) << name;
+    EXPECT_THAT(write_model(*model, box / name).error().message,
+                HasSubstr("is a file that the model is read from"))
+        << name;
   }
   EXPECT_EQ(contents(in), relu_model().SerializeAsString());
   EXPECT_EQ(box.file_count(), 3u);
@@ -171,7 +176,8 @@ TEST(Write, RefusesToOverwriteTheDataThatItReads) {
   box.write("out.onnx.data", floats({1, 2, 3, 4}));
   const auto model = read_model(box.write("in.onnx", add_model(external_tensor("out.onnx.data"))));
   ASSERT_TRUE(model.ok()) << model.error().message;
-  EXPECT_THAT(write_model(*model, box / "out.onnx").error().message, HasSubstr("is a file that the model is read from"));
+  EXPECT_THAT(write_model(*model, box / "out.onnx").error().message,
+              HasSubstr("is a file that the model is read from"));
   EXPECT_EQ(box.file_count(), 2u);
 }
 
@@ -223,7 +229,8 @@ Model changed(Model model, std::size_t new_elements) {
   Node v;
   v.kind = NodeKind::Initializer;
   v.outputs = {"v"};
-  v.tensor = Tensor::of(ElementType::Float, {static_cast<std::int64_t>(new_elements)}, std::vector<float>(new_elements, 2.0f));
+  v.tensor = Tensor::of(ElementType::Float, {static_cast<std::int64_t>(new_elements)},
+                        std::vector<float>(new_elements, 2.0f));
   const Value new_weight{after.add(std::move(v)), 0};
   Node sub;
   sub.op = "Sub";
@@ -287,7 +294,8 @@ TEST(Write, PutsNewLargeWeightsBesideOldExternalOnes) {
   ASSERT_TRUE(written.ok()) << written.error().message;
   const onnx::TensorProto tensor = parsed(out / "out.onnx").graph().initializer(0);
   EXPECT_EQ(tensor.data_location(), onnx::TensorProto::EXTERNAL);
-  EXPECT_EQ(contents(out / "out.onnx.data").substr(std::stoul(entry(tensor, "offset")), 4000), floats(std::vector<float>(1000, 2)));
+  EXPECT_EQ(contents(out / "out.onnx.data").substr(std::stoul(entry(tensor, "offset")), 4000),
+            floats(std::vector<float>(1000, 2)));
 }
 
 TEST(Write, KeepsBodiesOfNodesThatChanged) {
@@ -354,7 +362,8 @@ TEST(Write, WritesAGraphThatWasInNoFile) {
 TEST(CopyRange, KeepsHolesAndBytes) {
   const ScratchDirectory box;
   constexpr std::uint64_t kSize = std::uint64_t{64} << 20;
-  const Descriptor input(::open((box / "in").c_str(), O_RDWR | O_CREAT, 0600)), output(::open((box / "out").c_str(), O_RDWR | O_CREAT, 0600));
+  const Descriptor input(::open((box / "in").c_str(), O_RDWR | O_CREAT, 0600)),
+      output(::open((box / "out").c_str(), O_RDWR | O_CREAT, 0600));
   ASSERT_EQ(::ftruncate(input.get(), kSize), 0);
   ASSERT_EQ(::ftruncate(output.get(), kSize + 4096), 0);
   ASSERT_TRUE(write_at(input.get(), "middle", 6, 30'000'001).ok());
@@ -365,7 +374,7 @@ TEST(CopyRange, KeepsHolesAndBytes) {
   EXPECT_EQ(text, "middle");
   ASSERT_EQ(::pread(output.get(), text.data(), 3, static_cast<off_t>(kSize) - 3 + 4096), 3);
   EXPECT_EQ(text.substr(0, 3), "end");
-  struct stat status {};
+  struct stat status{};
   ASSERT_EQ(::fstat(output.get(), &status), 0);
   EXPECT_LT(status.st_blocks * 512, 1 << 20) << "holes are not filled";
 }
