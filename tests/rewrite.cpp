@@ -1,5 +1,5 @@
-// isomer-rewrite [--infer] IN OUT: reads a model and writes it, changing nothing. What the suites judge the reader and the
-// writer by; --infer also infers shapes and hashes the graph on the way.
+// isomer-rewrite [--infer] IN OUT: reads a model and writes it, changing nothing. What the suites judge the
+// reader and the writer by; --infer also infers shapes and hashes the graph on the way.
 #include <cstdio>
 #include <exception>
 #include <string>
