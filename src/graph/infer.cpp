@@ -5,6 +5,7 @@
 #include "algebra/element.h"
 #include "graph/call.h"
 #include "graph/constant.h"
+#include "graph/opaque_outputs.h"
 #include "graph/symbols.h"
 
 namespace isomer {
@@ -43,8 +44,8 @@ class Inferrer {
   Status bind();
   Status add_operator(NodeId id, const Node& node);
   void add_declared(NodeId id, const Node& node, std::string reason);
-  ValueInfo declared(const std::string& value, const DeclaredType& type) const;
-  ValueInfo initializer(NodeId id, const Node& node) const;
+  ValueInfo declared(const std::string& value, const DeclaredType& type);
+  ValueInfo initializer(NodeId id, const Node& node);
   void add_outputs(NodeId id, const Node& node, const Formula& formula);
 
   const Graph& graph_;
@@ -68,7 +69,7 @@ Status Inferrer::bind() {
   return Done{};
 }
 
-ValueInfo Inferrer::declared(const std::string& value, const DeclaredType& type) const {
+ValueInfo Inferrer::declared(const std::string& value, const DeclaredType& type) {
   if (!type.is_tensor) return {};
   ValueInfo info{type.type, symbols_.shape(value, type), std::nullopt};
   if (const auto at = options_.shapes.find(value); at != options_.shapes.end())
@@ -76,17 +77,18 @@ ValueInfo Inferrer::declared(const std::string& value, const DeclaredType& type)
   return info;
 }
 
-ValueInfo Inferrer::initializer(NodeId id, const Node& node) const {
+ValueInfo Inferrer::initializer(NodeId id, const Node& node) {
   if (!graph_.is_overridable(id)) return info_of(node.tensor);
   if (node.declared.type != ElementType::Undefined) return declared(node.outputs[0], node.declared);
   return {node.tensor.type(), to_dims(node.tensor.extents()), std::nullopt};
 }
 
 void Inferrer::add_declared(NodeId id, const Node& node, std::string reason) {
-  std::vector<ValueInfo> infos;
-  for (const std::string& output : node.outputs) {
-    const auto at = graph_.declared().find(output);
-    infos.push_back(at == graph_.declared().end() ? ValueInfo{} : declared(output, at->second));
+  std::vector<ValueInfo> infos = opaque_outputs(graph_, inference_, symbols_, node);
+  for (std::size_t k = 0; k < infos.size(); ++k) {
+    if (infos[k].shape) continue;
+    const auto at = graph_.declared().find(node.outputs[k]);
+    if (at != graph_.declared().end()) infos[k] = declared(node.outputs[k], at->second);
   }
   inference_.values.emplace(id, std::move(infos));
   inference_.opaque.emplace(id, std::move(reason));

@@ -2,7 +2,8 @@
 // from the operators' formulas: a formula's axes are the shape, and evaluating it over symbolic integers
 // follows values through Shape-Gather-Concat-Reshape chains.
 //
-// A node without a formula has outputs of which only what the file declares is known.
+// Of the outputs of a node without a formula only what ONNX says of its operator (opaque_outputs.h) or the
+// file declares is known.
 #pragma once
 
 #include <map>

@@ -80,6 +80,15 @@ TEST(Infer, NeverTakesADeclaredNameForANewSymbol) {
   EXPECT_NE(type_of(graph, inference, "x"), type_of(graph, inference, "z"));
 }
 
+TEST(Infer, TellsNewSymbolsOfValuesWithOneNameApart) {
+  Graph graph = parsed(R"(<opset_import: ["" : 17]> g (float[2] x) => () { y = NonZero (x) })");
+  Node again = graph.node(value_named(graph, "y").node);
+  again.name = "other";
+  const NodeId id = graph.add(again);
+  const Inference inference = inferred(graph);
+  EXPECT_FALSE(inference.of({id, 0}).shape->at(1) == inference.of(value_named(graph, "y")).shape->at(1));
+}
+
 TEST(Infer, BindsSymbolsAndShapes) {
   const Graph graph =
       parsed(R"(<opset_import: ["" : 17]> g (float[N, M] x, float[N] z) => (y) { y = Relu (x) })");

@@ -11,7 +11,7 @@ Symbols::Symbols(const Graph& graph) {
     if (!type.shape) return;
     for (const auto& dim : *type.shape) {
       if (!dim || dim->is_concrete()) continue;
-      for (std::string& symbol : dim->symbols()) declared_.insert(std::move(symbol));
+      for (std::string& symbol : dim->symbols()) taken_.insert(std::move(symbol));
     }
   };
   for (const Value& input : graph.inputs()) note(graph.node(input.node).declared);
@@ -43,13 +43,13 @@ Status Symbols::bind(const std::string& input, const DeclaredType& declared, con
   return Done{};
 }
 
-Dim Symbols::fresh(const std::string& value, std::size_t axis) const {
+Dim Symbols::fresh(const std::string& value, std::size_t axis) {
   std::string name = fmt::format("?{}.{}", value, axis);
-  while (declared_.contains(name)) name += '\'';
+  while (!taken_.insert(name).second) name += '\'';
   return Dim::symbol(name);
 }
 
-std::optional<Dims> Symbols::shape(const std::string& value, const DeclaredType& declared) const {
+std::optional<Dims> Symbols::shape(const std::string& value, const DeclaredType& declared) {
   if (!declared.is_tensor || !declared.shape) return std::nullopt;
   const auto bound = [&](std::string_view symbol) {
     const auto at = values_.find(symbol);

@@ -25,12 +25,13 @@ class Symbols {
 
   // The shape that a declaration means: bound names are numbers, dims without a name are symbols
   // "?value.axis".
-  std::optional<Dims> shape(const std::string& value, const DeclaredType& declared) const;
+  std::optional<Dims> shape(const std::string& value, const DeclaredType& declared);
+
+  // A symbol for an extent that nothing names, different at every call.
+  Dim fresh(const std::string& value, std::size_t axis);
 
  private:
-  Dim fresh(const std::string& value, std::size_t axis) const;
-
-  std::set<std::string, std::less<>> declared_;
+  std::set<std::string, std::less<>> taken_;  // names that the graph declares or that were given out
   std::map<std::string, std::int64_t, std::less<>> values_;
 };
 

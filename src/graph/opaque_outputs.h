@@ -1,0 +1,18 @@
+// Types and shapes of what standard operators without a formula put out, so that the graph behind them is
+// still understood. One line of ONNX's documentation each; values are not followed.
+//
+// An operator that gets a formula loses its line here.
+#pragma once
+
+#include <vector>
+
+#include "graph/infer.h"
+#include "graph/symbols.h"
+
+namespace isomer {
+
+// One per output of the node; nothing is known of those that no line speaks of.
+std::vector<ValueInfo> opaque_outputs(const Graph& graph, const Inference& inference, Symbols& symbols,
+                                      const Node& node);
+
+}  // namespace isomer
