@@ -72,7 +72,7 @@ function(isomer_optimize folder library)
   target_compile_options(${library} PRIVATE $<$<CONFIG:Release>:-O3>)
   set(avx2 "${CMAKE_SOURCE_DIR}/src/algebra/contraction_avx2.cpp")
   if(EXISTS "${avx2}" AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-    set_source_files_properties("${avx2}" PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma")
+    set_source_files_properties("${avx2}" PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-ffp-contract=fast")
   endif()
 endfunction()
 

@@ -22,7 +22,9 @@ list(PREPEND CMAKE_PREFIX_PATH "${ISOMER_DEPS}")
 
 find_program(ISOMER_CCACHE ccache)
 if(ISOMER_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(CMAKE_CXX_COMPILER_LAUNCHER "${ISOMER_CCACHE}")
+  # Paths below the checkout are hashed relative to it: another clone of the same sources hits the same cache.
+  set(CMAKE_CXX_COMPILER_LAUNCHER
+      "${CMAKE_COMMAND}" -E env "CCACHE_BASEDIR=${CMAKE_SOURCE_DIR}" CCACHE_NOHASHDIR=1 "${ISOMER_CCACHE}")
 endif()
 
 find_program(ISOMER_MOLD mold)

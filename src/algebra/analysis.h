@@ -1,4 +1,5 @@
-// What can be read off a formula without running it: cost, axis roles, linearity, zero-preservation, needed regions.
+// What can be read off a formula without running it: cost, axis roles, linearity, zero-preservation, needed
+// regions.
 #pragma once
 
 #include <optional>
@@ -8,7 +9,8 @@
 
 namespace isomer {
 
-// Scalar operations and bytes of inputs and outputs, each read or written once. Moving data costs no operation.
+// Scalar operations and bytes of inputs and outputs, each read or written once. Moving data costs no
+// operation.
 struct Cost {
   Dim operations;
   Dim bytes;
@@ -21,12 +23,12 @@ enum class AxisRole : std::uint8_t {
   Reduced,   // runs under a reduction
   Window,    // output and reduction together (convolutions, pools), or a strided or shifted output axis
   Fixed,     // one coordinate, whatever the position
-  Mixed,     // anything else: floor and mod, several output axes, data-dependent, different in different reads
+  Mixed,  // anything else: floor and mod, several output axes, data-dependent, different in different reads
 };
 struct InputRoles {
-  std::vector<AxisRole> axes;          // per axis of the input
-  std::vector<int> output_axis;        // per axis of the input: the output's axis it follows, or -1
-  std::vector<int> broadcast;          // axes of the output that this input does not see
+  std::vector<AxisRole> axes;    // per axis of the input
+  std::vector<int> output_axis;  // per axis of the input: the output's axis it follows, or -1
+  std::vector<int> broadcast;    // axes of the output that this input does not see
 };
 // Per input, for one output.
 std::vector<InputRoles> axis_roles(const Formula& formula, int output);

@@ -9,9 +9,12 @@ constexpr auto kFloat = ElementType::Float;
 
 // y[n,o,i] = Σ_{c,k} x[n,c,i+k-1]·w[o,c,k] + b[o]
 Formula convolution(const Dim& batch) {
-  FormulaBuilder f({TensorType{kFloat, {batch, 4, 16}}, TensorType{kFloat, {8, 4, 3}}, TensorType{kFloat, {8}}});
+  FormulaBuilder f(
+      {TensorType{kFloat, {batch, 4, 16}}, TensorType{kFloat, {8, 4, 3}}, TensorType{kFloat, {8}}});
   const auto p = f.axes({batch, 8, 16}), r = f.axes({4, 3});
-  f.output(p, sum(r, f.input(0)(p[0], r[0], Index(p[2]) + Index(r[1]) - Index(1)) * f.input(1)(p[1], r[0], r[1])) + f.input(2)(p[1]));
+  f.output(
+      p, sum(r, f.input(0)(p[0], r[0], Index(p[2]) + Index(r[1]) - Index(1)) * f.input(1)(p[1], r[0], r[1])) +
+             f.input(2)(p[1]));
   return std::move(f).finish();
 }
 

@@ -43,9 +43,10 @@ struct Classes {
   AxisList batch, rows, columns, depth;
 };
 
-// The table of an index list over one class of axes: `strides` turns indices into offsets, `guards` are the tensor's axes that
-// can leave it. nullopt if a term mentions axes of this class and of another one.
-std::optional<OffsetTable> tabulate(const std::vector<Index>& at, const AxisList& axes, const std::vector<std::int64_t>& strides,
+// The table of an index list over one class of axes: `strides` turns indices into offsets, `guards` are the
+// tensor's axes that can leave it. nullopt if a term mentions axes of this class and of another one.
+std::optional<OffsetTable> tabulate(const std::vector<Index>& at, const AxisList& axes,
+                                    const std::vector<std::int64_t>& strides,
                                     const std::vector<std::size_t>& guards, bool with_constants) {
   Slots slots;
   for (const Axis& a : axes) slots.emplace(a.id, static_cast<int>(slots.size()));
@@ -91,7 +92,8 @@ std::vector<std::int64_t> row_major(const Dims& extents) {
   return strides;
 }
 
-std::optional<ContractionOperand> tabulate_operand(const Factor& factor, const AxisList& batch, const AxisList& own, const AxisList& depth) {
+std::optional<ContractionOperand> tabulate_operand(const Factor& factor, const AxisList& batch,
+                                                   const AxisList& own, const AxisList& depth) {
   ContractionOperand out;
   out.tensor = factor.read->tensor;
   std::vector<std::size_t> guards;
@@ -101,7 +103,8 @@ std::optional<ContractionOperand> tabulate_operand(const Factor& factor, const A
     out.guard_extents.push_back(factor.read->extents[d].concrete());
   }
   const auto strides = row_major(factor.read->extents);
-  auto b = tabulate(factor.at, batch, strides, guards, true), o = tabulate(factor.at, own, strides, guards, false),
+  auto b = tabulate(factor.at, batch, strides, guards, true),
+       o = tabulate(factor.at, own, strides, guards, false),
        k = tabulate(factor.at, depth, strides, guards, false);
   if (!b || !o || !k) return std::nullopt;
   out.batch = std::move(*b);
@@ -110,7 +113,8 @@ std::optional<ContractionOperand> tabulate_operand(const Factor& factor, const A
   return out;
 }
 
-// Splits an output axis that one factor sees only as floor(axis / q) into quotient and remainder, so that a group is a batch.
+// Splits an output axis that one factor sees only as floor(axis / q) into quotient and remainder, so that a
+// group is a batch.
 void split_groups(AxisList& output, std::vector<Index>& out_at, Factor& a, Factor& b, int& next_id) {
   for (std::size_t k = 0; k < output.size(); ++k) {
     const Axis axis = output[k];
@@ -118,7 +122,8 @@ void split_groups(AxisList& output, std::vector<Index>& out_at, Factor& a, Facto
     auto q = only_as_floor(a, axis);
     if (!q) q = only_as_floor(b, axis);
     if (!q || axis.extent.concrete() % *q != 0 || *q == axis.extent.concrete()) continue;
-    const Axis group{.id = next_id++, .extent = axis.extent.concrete() / *q}, member{.id = next_id++, .extent = *q};
+    const Axis group{.id = next_id++, .extent = axis.extent.concrete() / *q},
+        member{.id = next_id++, .extent = *q};
     const Index both = Dim(*q) * Index(group) + Index(member);
     a.substitute(axis, both);
     b.substitute(axis, both);
@@ -133,7 +138,8 @@ void split_groups(AxisList& output, std::vector<Index>& out_at, Factor& a, Facto
 
 std::optional<Contraction> Contraction::compile(const Stage& stage) {
   const ExprNode& sum = *stage.value;
-  if (sum.kind != ExprNode::Kind::Reduce || sum.reduction != Reduction::Sum || !sum.domain.empty()) return std::nullopt;
+  if (sum.kind != ExprNode::Kind::Reduce || sum.reduction != Reduction::Sum || !sum.domain.empty())
+    return std::nullopt;
   const ExprNode& product = *sum.args[0];
   if (product.kind != ExprNode::Kind::Apply || product.fn != Fn::Mul) return std::nullopt;
   Factor a{product.args[0].get(), product.args[0]->at}, b{product.args[1].get(), product.args[1]->at};
@@ -153,7 +159,9 @@ std::optional<Contraction> Contraction::compile(const Stage& stage) {
     (in_a && in_b ? classes.batch : in_b ? classes.columns : classes.rows).push_back(x);
   }
   const auto points = [](const AxisList& axes) {
-    return std::accumulate(axes.begin(), axes.end(), 1.0, [](double n, const Axis& x) { return n * static_cast<double>(x.extent.concrete()); });
+    return std::accumulate(axes.begin(), axes.end(), 1.0, [](double n, const Axis& x) {
+      return n * static_cast<double>(x.extent.concrete());
+    });
   };
   if (points(classes.rows) > points(classes.columns)) {  // the longer side is the vectorised one
     std::swap(a, b);
@@ -165,7 +173,8 @@ std::optional<Contraction> Contraction::compile(const Stage& stage) {
   auto left = tabulate_operand(a, classes.batch, classes.rows, classes.depth);
   auto right = tabulate_operand(b, classes.batch, classes.columns, classes.depth);
   const auto strides = row_major(stage.shape());
-  auto batch = tabulate(out_at, classes.batch, strides, {}, true), rows = tabulate(out_at, classes.rows, strides, {}, false),
+  auto batch = tabulate(out_at, classes.batch, strides, {}, true),
+       rows = tabulate(out_at, classes.rows, strides, {}, false),
        columns = tabulate(out_at, classes.columns, strides, {}, false);
   if (!left || !right || !batch || !rows || !columns) return std::nullopt;
   out.a_ = std::move(*left);
@@ -178,10 +187,11 @@ std::optional<Contraction> Contraction::compile(const Stage& stage) {
 
 namespace {
 
-// Panels of kWidth rows (or columns) of one block of the operand, packed depth-major; what lies outside is zero.
+// Panels of kWidth rows (or columns) of one block of the operand, packed depth-major; what lies outside is
+// zero.
 template <int kWidth, class T>
-void pack(const ContractionOperand& operand, const T* data, std::int64_t batch, std::int64_t first, std::int64_t count,
-          std::int64_t depth_first, std::int64_t depth, T* out) {
+void pack(const ContractionOperand& operand, const T* data, std::int64_t batch, std::int64_t first,
+          std::int64_t count, std::int64_t depth_first, std::int64_t depth, T* out) {
   const std::size_t guards = operand.guard_extents.size();
   const std::int64_t base = operand.batch.offsets[static_cast<std::size_t>(batch)];
   const std::int64_t* batch_guard = operand.batch.guarded.data() + static_cast<std::size_t>(batch) * guards;
@@ -199,12 +209,15 @@ void pack(const ContractionOperand& operand, const T* data, std::int64_t batch, 
         continue;
       }
       const std::int64_t* own_guard = operand.own.guarded.data() + own * guards;
-      const std::int64_t* depth_guard = operand.depth.guarded.data() + static_cast<std::size_t>(depth_first) * guards;
+      const std::int64_t* depth_guard =
+          operand.depth.guarded.data() + static_cast<std::size_t>(depth_first) * guards;
       for (std::int64_t k = 0; k < depth; ++k) {
         bool inside = true;
         for (std::size_t g = 0; g < guards; ++g) {
-          const std::int64_t at = batch_guard[g] + own_guard[g] + depth_guard[static_cast<std::size_t>(k) * guards + g];
-          inside = inside && static_cast<std::uint64_t>(at) < static_cast<std::uint64_t>(operand.guard_extents[g]);
+          const std::int64_t at =
+              batch_guard[g] + own_guard[g] + depth_guard[static_cast<std::size_t>(k) * guards + g];
+          inside =
+              inside && static_cast<std::uint64_t>(at) < static_cast<std::uint64_t>(operand.guard_extents[g]);
         }
         out[k * kWidth + r] = inside ? data[start + depth_offset[k]] : T{};
       }
@@ -213,9 +226,10 @@ void pack(const ContractionOperand& operand, const T* data, std::int64_t batch, 
 }
 
 template <class T>
-constexpr std::int64_t kDepthBlock = 256;   // a panel of B of 16 floats × 256 is 16 KiB: half of the first-level cache
-constexpr std::int64_t kRowBlock = 96;      // a multiple of every tile's rows
-constexpr std::int64_t kColumnBlock = 1024; // B's block of 1 MiB in floats stays in the second-level cache
+constexpr std::int64_t kDepthBlock =
+    256;  // a panel of B of 16 floats × 256 is 16 KiB: half of the first-level cache
+constexpr std::int64_t kRowBlock = 96;       // a multiple of every tile's rows
+constexpr std::int64_t kColumnBlock = 1024;  // B's block of 1 MiB in floats stays in the second-level cache
 
 }  // namespace
 
@@ -224,7 +238,8 @@ void Contraction::run_typed(const T* a, const T* b, T* out) const {
   constexpr int kRows = TileShape<T>::kRows, kColumns = TileShape<T>::kColumns;
   const std::int64_t rows = out_rows_.points, columns = out_columns_.points, depth = a_.depth.points;
   if (rows == 0 || columns == 0 || out_batch_.points == 0) return;
-  std::vector<T> packed_a(static_cast<std::size_t>((kRowBlock + kRows) * kDepthBlock<T>)), packed_b(static_cast<std::size_t>((kColumnBlock + kColumns) * kDepthBlock<T>));
+  std::vector<T> packed_a(static_cast<std::size_t>((kRowBlock + kRows) * kDepthBlock<T>)),
+      packed_b(static_cast<std::size_t>((kColumnBlock + kColumns) * kDepthBlock<T>));
   T tile[kRows * kColumns];
   ScalarContext context;
 
@@ -234,7 +249,8 @@ void Contraction::run_typed(const T* a, const T* b, T* out) const {
       const std::int64_t at = base + out_rows_.offsets[static_cast<std::size_t>(row + r)];
       for (int c = 0; c < kColumns && column + c < columns; ++c) {
         T& element = out[at + out_columns_.offsets[static_cast<std::size_t>(column + c)]];
-        element = start ? tile[r * kColumns + c] : scalar::binary<Fn::Add>(element, tile[r * kColumns + c], context);
+        element = start ? tile[r * kColumns + c]
+                        : scalar::binary<Fn::Add>(element, tile[r * kColumns + c], context);
       }
     }
   };
@@ -261,7 +277,9 @@ void Contraction::run_typed(const T* a, const T* b, T* out) const {
 }
 
 void Contraction::run(const void* a, const void* b, void* out) const {
-  with_compute_type(type_, [&]<class T>(T) { run_typed(static_cast<const T*>(a), static_cast<const T*>(b), static_cast<T*>(out)); });
+  with_compute_type(type_, [&]<class T>(T) {
+    run_typed(static_cast<const T*>(a), static_cast<const T*>(b), static_cast<T*>(out));
+  });
 }
 
 }  // namespace isomer

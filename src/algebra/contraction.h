@@ -1,9 +1,11 @@
-// Contraction: Σ_r a[f(p, r)] · b[g(p, r)] as a batch of matrix products, through one blocked, vectorised kernel.
+// Contraction: Σ_r a[f(p, r)] · b[g(p, r)] as a batch of matrix products, through one blocked, vectorised
+// kernel.
 //
-// Internal to Program. Output axes that only a sees are rows, those that only b sees are columns, those that both see are the
-// batch; summed axes are the depth. Convolutions, poolings by weights, MatMul, Gemm and Einsum are all this. Elements are gathered into
-// packed panels by tables of offsets, one table per class of axes, so that windows, strides, padding and groups cost
-// nothing in the kernel. Blocking as in Goto and van de Geijn, "Anatomy of high-performance matrix multiplication".
+// Internal to Program. Output axes that only a sees are rows, those that only b sees are columns, those that
+// both see are the batch; summed axes are the depth. Convolutions, poolings by weights, MatMul, Gemm and
+// Einsum are all this. Elements are gathered into packed panels by tables of offsets, one table per class of
+// axes, so that windows, strides, padding and groups cost nothing in the kernel. Blocking as in Goto and van
+// de Geijn, "Anatomy of high-performance matrix multiplication".
 #pragma once
 
 #include <cstddef>
@@ -15,8 +17,8 @@
 
 namespace isomer {
 
-// The partial index of every point of one class of axes: an offset into the tensor, and one coordinate per axis of the tensor
-// that can leave it.
+// The partial index of every point of one class of axes: an offset into the tensor, and one coordinate per
+// axis of the tensor that can leave it.
 struct OffsetTable {
   std::int64_t points = 0;
   std::vector<std::int64_t> offsets;
@@ -31,7 +33,8 @@ struct ContractionOperand {
 
 class Contraction {
  public:
-  // nullopt where the stage isn't a sum of products of two reads, or an index mixes classes of axes inside a floor.
+  // nullopt where the stage isn't a sum of products of two reads, or an index mixes classes of axes inside a
+  // floor.
   static std::optional<Contraction> compile(const Stage& stage);
 
   ElementType type() const { return type_; }

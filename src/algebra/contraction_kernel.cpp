@@ -8,14 +8,19 @@ namespace baseline {
 namespace {
 #include "algebra/contraction_tile.inc"
 }  // namespace
-void multiply_tile(const float* a, const float* b, std::int64_t depth, float* tile) { multiply_vector_tile<float, 4>(a, b, depth, tile); }
-void multiply_tile(const double* a, const double* b, std::int64_t depth, double* tile) { multiply_vector_tile<double, 2>(a, b, depth, tile); }
+void multiply_tile(const float* a, const float* b, std::int64_t depth, float* tile) {
+  multiply_vector_tile<float, 4>(a, b, depth, tile);
+}
+void multiply_tile(const double* a, const double* b, std::int64_t depth, double* tile) {
+  multiply_vector_tile<double, 2>(a, b, depth, tile);
+}
 }  // namespace baseline
 
 namespace {
 
 bool has_avx2() {
-  static const bool yes = avx2::is_compiled_in() && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  static const bool yes =
+      avx2::is_compiled_in() && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
   return yes;
 }
 
@@ -47,7 +52,8 @@ void multiply_tile(const Zp* a, const Zp* b, std::int64_t depth, Zp* tile) {
   for (int r = 0; r < kRows; ++r) {
     for (int c = 0; c < kColumns; ++c) {
       const unsigned __int128 s = sum[r][c];
-      tile[r * kColumns + c] = {Zp::fold(Zp::fold(static_cast<std::uint64_t>(s & Zp::kP)) + Zp::fold(static_cast<std::uint64_t>(s >> 61u)))};
+      tile[r * kColumns + c] = {Zp::fold(Zp::fold(static_cast<std::uint64_t>(s & Zp::kP)) +
+                                         Zp::fold(static_cast<std::uint64_t>(s >> 61u)))};
     }
   }
 }
@@ -69,9 +75,11 @@ void multiply_plainly(const T* a, const T* b, std::int64_t depth, T* tile) {
 
 }  // namespace
 
-#define ISOMER_PLAIN_TILE(T) \
-  template <>                  \
-  void multiply_tile(const T* a, const T* b, std::int64_t depth, T* tile) { multiply_plainly(a, b, depth, tile); }
+#define ISOMER_PLAIN_TILE(T)                                                \
+  template <>                                                               \
+  void multiply_tile(const T* a, const T* b, std::int64_t depth, T* tile) { \
+    multiply_plainly(a, b, depth, tile);                                    \
+  }
 ISOMER_PLAIN_TILE(FieldPair)
 ISOMER_PLAIN_TILE(std::int8_t)
 ISOMER_PLAIN_TILE(std::int16_t)

@@ -36,8 +36,8 @@ std::int64_t floor_mod(std::int64_t a, std::int64_t b) {
   return r != 0 && (r < 0) != (b < 0) ? r + b : r;
 }
 
-// A symbol, or floor, max or min of two forms. Its canonical text is its identity: a symbol whose name isn't a plain word
-// is quoted in it, so that no name can pass for an expression.
+// A symbol, or floor, max or min of two forms. Its canonical text is its identity: a symbol whose name isn't
+// a plain word is quoted in it, so that no name can pass for an expression.
 struct DimAtom {
   enum class Kind : std::uint8_t { Symbol, Floor, Max, Min } kind = Kind::Symbol;
   std::string text;
@@ -49,8 +49,8 @@ struct DimAtom {
 
 namespace {
 
-// What no real model's extents come near; a chain of nodes that squares a symbol, or nests floors and maxima, would
-// otherwise fill the memory.
+// What no real model's extents come near; a chain of nodes that squares a symbol, or nests floors and maxima,
+// would otherwise fill the memory.
 constexpr std::size_t kMostFactors = 32;
 constexpr std::size_t kMostTerms = 256;
 constexpr std::size_t kLongestAtom = 4096;
@@ -61,14 +61,16 @@ using Monomial = std::vector<AtomRef>;
 
 struct MonomialLess {
   bool operator()(const Monomial& a, const Monomial& b) const {
-    return std::ranges::lexicographical_compare(a, b, [](const AtomRef& x, const AtomRef& y) { return *x < *y; });
+    return std::ranges::lexicographical_compare(a, b,
+                                                [](const AtomRef& x, const AtomRef& y) { return *x < *y; });
   }
 };
 
 Monomial times(const Monomial& a, const Monomial& b) {
   if (a.size() + b.size() > kMostFactors) throw DimOverflow();
   Monomial out;
-  std::ranges::merge(a, b, std::back_inserter(out), [](const AtomRef& x, const AtomRef& y) { return *x < *y; });
+  std::ranges::merge(a, b, std::back_inserter(out),
+                     [](const AtomRef& x, const AtomRef& y) { return *x < *y; });
   return out;
 }
 
@@ -116,16 +118,19 @@ Dim Dim::atom(DimAtom atom) {
 
 Dim Dim::symbol(std::string_view name) {
   const auto is_plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == '?' || c == ':';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' ||
+           c == '.' || c == '?' || c == ':';
   };
-  const bool plain = !name.empty() && !(name[0] >= '0' && name[0] <= '9') && std::ranges::all_of(name, is_plain);
+  const bool plain =
+      !name.empty() && !(name[0] >= '0' && name[0] <= '9') && std::ranges::all_of(name, is_plain);
   std::string text(name);
   if (!plain) {
     text = "\"";
     for (const char c : name) text += c == '"' || c == '\\' ? std::string{'\\', c} : std::string{c};
     text += "\"";
   }
-  return atom({.kind = DimAtom::Kind::Symbol, .text = std::move(text), .a = {}, .b = {}, .name = std::string(name)});
+  return atom(
+      {.kind = DimAtom::Kind::Symbol, .text = std::move(text), .a = {}, .b = {}, .name = std::string(name)});
 }
 
 std::int64_t Dim::concrete() const {
@@ -211,10 +216,15 @@ Dim Dim::floor(const Dim& a, const Dim& b) {
     }
     const Dim remainder = of(std::move(rest));
     if (remainder.is_concrete()) return of(std::move(whole)) + floor_div(remainder.value_, b.value_);
-    return of(std::move(whole)) +
-           atom({.kind = DimAtom::Kind::Floor, .text = fmt::format("floor(({})/{})", remainder.text(), b.value_), .a = remainder, .b = b});
+    return of(std::move(whole)) + atom({.kind = DimAtom::Kind::Floor,
+                                        .text = fmt::format("floor(({})/{})", remainder.text(), b.value_),
+                                        .a = remainder,
+                                        .b = b});
   }
-  return atom({.kind = DimAtom::Kind::Floor, .text = fmt::format("floor(({})/({}))", a.text(), b.text()), .a = a, .b = b});
+  return atom({.kind = DimAtom::Kind::Floor,
+               .text = fmt::format("floor(({})/({}))", a.text(), b.text()),
+               .a = a,
+               .b = b});
 }
 
 Dim Dim::ceil(const Dim& a, const Dim& b) { return Dim(0) - floor(Dim(0) - a, b); }
@@ -232,7 +242,8 @@ Dim Dim::extremum(bool is_max, const Dim& a, const Dim& b) {
   if (a == b) return a;
   if (const auto order = a.at_least(b)) return *order == is_max ? a : b;
   if (const auto order = b.at_least(a)) return *order == is_max ? b : a;
-  const auto own = is_max ? DimAtom::Kind::Max : DimAtom::Kind::Min, other = is_max ? DimAtom::Kind::Min : DimAtom::Kind::Max;
+  const auto own = is_max ? DimAtom::Kind::Max : DimAtom::Kind::Min,
+             other = is_max ? DimAtom::Kind::Min : DimAtom::Kind::Max;
   const auto holds = [](const Dim& whole, DimAtom::Kind kind, const Dim& part) {
     const DimAtom* atom = whole.as_atom();
     return atom != nullptr && atom->kind == kind && (atom->a == part || atom->b == part);
@@ -240,7 +251,10 @@ Dim Dim::extremum(bool is_max, const Dim& a, const Dim& b) {
   if (holds(b, other, a) || holds(a, own, b)) return a;
   if (holds(a, other, b) || holds(b, own, a)) return b;
   const auto& [x, y] = std::minmax(a, b, [](const Dim& p, const Dim& q) { return p.text() < q.text(); });
-  return atom({.kind = own, .text = fmt::format("{}({}, {})", is_max ? "max" : "min", x.text(), y.text()), .a = x, .b = y});
+  return atom({.kind = own,
+               .text = fmt::format("{}({}, {})", is_max ? "max" : "min", x.text(), y.text()),
+               .a = x,
+               .b = y});
 }
 
 Dim Dim::max(const Dim& a, const Dim& b) { return extremum(true, a, b); }
@@ -266,7 +280,8 @@ std::optional<bool> Dim::at_least(const Dim& other) const {
   if (!form_ && !other.form_) return value_ >= other.value_;
   const Dim difference = *this - other;
   if (difference.is_concrete()) return difference.value_ >= 0;
-  bool all_up = true, all_down = true;  // coefficients of the nonconstant terms; the constant decides the rest
+  bool all_up = true,
+       all_down = true;  // coefficients of the nonconstant terms; the constant decides the rest
   std::int64_t constant = 0;
   for (const auto& [monomial, coefficient] : difference.form_->terms) {
     if (monomial.empty()) {
@@ -286,7 +301,9 @@ std::optional<bool> Dim::equals(const Dim& other) const {
   if (*this == other) return true;
   if (!form_ && !other.form_) return false;
   // Unequal if one side is bigger by at least one for all symbols.
-  if ((*this - other - Dim(1)).at_least(0).value_or(false) || (other - *this - Dim(1)).at_least(0).value_or(false)) return false;
+  if ((*this - other - Dim(1)).at_least(0).value_or(false) ||
+      (other - *this - Dim(1)).at_least(0).value_or(false))
+    return false;
   return std::nullopt;
 }
 
@@ -338,14 +355,16 @@ std::string Dim::text() const {
     std::string factors;
     for (const AtomRef& a : monomial) factors += (factors.empty() ? "" : "*") + a->text;
     const bool negative = coefficient < 0;
-    const std::string size = fmt::format("{}", negative ? 0 - static_cast<std::uint64_t>(coefficient) : static_cast<std::uint64_t>(coefficient));
+    const std::string size = fmt::format("{}", negative ? 0 - static_cast<std::uint64_t>(coefficient)
+                                                        : static_cast<std::uint64_t>(coefficient));
     out += out.empty() ? (negative ? "-" : "") : (negative ? " - " : " + ");
     if (factors.empty()) out += size;
     else out += size == "1" ? factors : size + "*" + factors;
   };
   for (const auto& [monomial, coefficient] : form_->terms)
     if (!monomial.empty()) append(monomial, coefficient);
-  if (const auto constant = form_->terms.find(Monomial{}); constant != form_->terms.end()) append({}, constant->second);
+  if (const auto constant = form_->terms.find(Monomial{}); constant != form_->terms.end())
+    append({}, constant->second);
   return out;
 }
 

@@ -1,9 +1,10 @@
-// Dim: an extent, concrete or symbolic. A polynomial with integer coefficients over symbols (batch, sequence, ...)
-// and over floor, max and min of other extents, kept in one canonical form, so that equal forms are equal extents.
+// Dim: an extent, concrete or symbolic. A polynomial with integer coefficients over symbols (batch, sequence,
+// ...) and over floor, max and min of other extents, kept in one canonical form, so that equal forms are
+// equal extents.
 //
-// Concrete extents are the ordinary case and cost no allocation. Symbols stand for integers >= 0 that the model's
-// user may choose. Arithmetic that leaves 64 bits, or a form that outgrows every real model's, throws DimOverflow,
-// which ops::define turns into a refusal.
+// Concrete extents are the ordinary case and cost no allocation. Symbols stand for integers >= 0 that the
+// model's user may choose. Arithmetic that leaves 64 bits, or a form that outgrows every real model's, throws
+// DimOverflow, which ops::define turns into a refusal.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +44,8 @@ class Dim {
   friend Dim operator*(const Dim& a, const Dim& b);
   friend bool operator==(const Dim& a, const Dim& b);
 
-  // floor(a / b). b must not be zero where it is concrete; exact division is found where b divides every coefficient.
+  // floor(a / b). b must not be zero where it is concrete; exact division is found where b divides every
+  // coefficient.
   static Dim floor(const Dim& a, const Dim& b);
   static Dim ceil(const Dim& a, const Dim& b);
   static Dim mod(const Dim& a, const Dim& b);

@@ -51,9 +51,12 @@ TEST(Dim, ANameCannotPassForAnExpression) {
 
 TEST(Dim, EvaluatesAndSubstitutes) {
   const Dim d = Dim::floor(n + Dim(3), 2) * m + Dim::max(n, m);
-  const auto value = d.evaluate([](std::string_view s) { return std::optional<std::int64_t>(s == "n" ? 4 : 10); });
+  const auto value =
+      d.evaluate([](std::string_view s) { return std::optional<std::int64_t>(s == "n" ? 4 : 10); });
   EXPECT_EQ(value, 3 * 10 + 10);
-  EXPECT_EQ(d.evaluate([](std::string_view s) { return s == "n" ? std::optional<std::int64_t>(4) : std::nullopt; }), std::nullopt);
+  EXPECT_EQ(
+      d.evaluate([](std::string_view s) { return s == "n" ? std::optional<std::int64_t>(4) : std::nullopt; }),
+      std::nullopt);
   EXPECT_EQ(d.symbols(), (std::vector<std::string>{"m", "n"}));
 }
 

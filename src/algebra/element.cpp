@@ -29,7 +29,8 @@ struct Cell {
 
 class Walker {
  public:
-  Walker(const Formula& formula, const std::vector<std::optional<Tensor>>& inputs, std::uint64_t key) : formula_(formula), inputs_(inputs) {
+  Walker(const Formula& formula, const std::vector<std::optional<Tensor>>& inputs, std::uint64_t key)
+      : formula_(formula), inputs_(inputs) {
     scalar_.key = key;
   }
 
@@ -84,7 +85,8 @@ class Walker {
     Extents position;
     for (std::size_t d = 0; d < e.at.size(); ++d) {
       position.push_back(at(e.at[d]));
-      if (position.back() < 0 || position.back() >= e.extents[d].concrete()) return with_compute_type(e.type, [](auto zero) { return Cell::of(zero); });
+      if (position.back() < 0 || position.back() >= e.extents[d].concrete())
+        return with_compute_type(e.type, [](auto zero) { return Cell::of(zero); });
     }
     if (e.tensor.kind == TensorRef::Kind::Stage) return stage(e.tensor.number, position);
     const Tensor& tensor = *inputs_[static_cast<std::size_t>(e.tensor.number)];
@@ -95,7 +97,8 @@ class Walker {
       case ElementType::Float16: return Cell::of(float16_to_float(tensor.as<std::uint16_t>()[at]));
       case ElementType::BFloat16: return Cell::of(bfloat16_to_float(tensor.as<std::uint16_t>()[at]));
       case ElementType::Bool: return Cell::of(static_cast<std::uint8_t>(tensor.as<std::uint8_t>()[at] != 0));
-      default: return with_compute_type(tensor.type(), [&]<class T>(T) { return Cell::of(tensor.as<T>()[at]); });
+      default:
+        return with_compute_type(tensor.type(), [&]<class T>(T) { return Cell::of(tensor.as<T>()[at]); });
     }
   }
 
@@ -105,16 +108,23 @@ class Walker {
     return with_compute_type(e.args[0]->type, [&]<class T>(T) -> Cell {
       const T x = a.as<T>(), y = b.as<T>();
       switch (class_of(e.fn)) {
-        case FnClass::Unary: return with_unary(e.fn, [&]<Fn f>() { return Cell::of(scalar::unary<f>(x, scalar_)); });
-        case FnClass::Binary: return with_binary(e.fn, [&]<Fn f>() { return Cell::of(scalar::binary<f>(x, y, scalar_)); });
-        case FnClass::Comparison: return with_comparison(e.fn, [&]<Fn f>() { return Cell::of(static_cast<std::uint8_t>(scalar::compare<f>(x, y))); });
-        case FnClass::Test: return with_test(e.fn, [&]<Fn f>() { return Cell::of(static_cast<std::uint8_t>(scalar::test<f>(x))); });
+        case FnClass::Unary:
+          return with_unary(e.fn, [&]<Fn f>() { return Cell::of(scalar::unary<f>(x, scalar_)); });
+        case FnClass::Binary:
+          return with_binary(e.fn, [&]<Fn f>() { return Cell::of(scalar::binary<f>(x, y, scalar_)); });
+        case FnClass::Comparison:
+          return with_comparison(
+              e.fn, [&]<Fn f>() { return Cell::of(static_cast<std::uint8_t>(scalar::compare<f>(x, y))); });
+        case FnClass::Test:
+          return with_test(e.fn,
+                           [&]<Fn f>() { return Cell::of(static_cast<std::uint8_t>(scalar::test<f>(x))); });
         case FnClass::Where:
         case FnClass::Cast: break;
       }
       if (e.type == ElementType::Float16 || e.type == ElementType::BFloat16) {
         const float wide = scalar::cast<float>(x, false, scalar_);
-        return Cell::of(e.type == ElementType::Float16 ? float16_to_float(float_to_float16(wide)) : bfloat16_to_float(float_to_bfloat16(wide)));
+        return Cell::of(e.type == ElementType::Float16 ? float16_to_float(float_to_float16(wide))
+                                                       : bfloat16_to_float(float_to_bfloat16(wide)));
       }
       return with_compute_type(e.type, [&]<class To>(To) { return convert_cell<To>(x, e.type); });
     });
@@ -132,7 +142,9 @@ class Walker {
       if (holds(e.domain)) {
         const T value = evaluate(*e.args[0]).template as<T>();
         const bool first = !std::exchange(started, true) && scalar::Finite<T>;  // mod p max has no identity
-        total = first ? value : with_binary(step_of(e.reduction), [&]<Fn f>() { return scalar::binary<f>(total, value, scalar_); });
+        total = first ? value : with_binary(step_of(e.reduction), [&]<Fn f>() {
+          return scalar::binary<f>(total, value, scalar_);
+        });
       }
       std::size_t k = e.axes.size();
       while (k > 0 && ++axes_[e.axes[k - 1].id] >= e.axes[k - 1].extent.concrete()) axes_[e.axes[--k].id] = 0;
@@ -149,8 +161,8 @@ class Walker {
 
 }  // namespace
 
-Result<Tensor> evaluate_element(const Formula& formula, int output, const Extents& position, const std::vector<std::optional<Tensor>>& inputs,
-                                std::uint64_t key) {
+Result<Tensor> evaluate_element(const Formula& formula, int output, const Extents& position,
+                                const std::vector<std::optional<Tensor>>& inputs, std::uint64_t key) {
   Walker walker(formula, inputs, key);
   const ElementType type = formula.output(output).type;
   const Cell cell = walker.stage(formula.outputs[static_cast<std::size_t>(output)], position);

@@ -1,4 +1,5 @@
-// One element of a formula's output, evaluated alone, at any size; and its value as an integer expression over symbols.
+// One element of a formula's output, evaluated alone, at any size; and its value as an integer expression
+// over symbols.
 //
 // A tree walk that shares no code with Program beyond the scalar functions: each checks the other.
 #pragma once
@@ -16,9 +17,11 @@ namespace isomer {
 Result<Tensor> evaluate_element(const Formula& formula, int output, const Extents& position,
                                 const std::vector<std::optional<Tensor>>& inputs, std::uint64_t key = 0);
 
-// All elements of an integer or bool output as symbolic integers, from inputs whose elements are known as such; nullopt where
-// an element isn't an integer expression of them, or where there are more than `most` elements.
-std::optional<Dims> evaluate_symbolic(const Formula& formula, int output, const std::vector<std::optional<Dims>>& inputs,
+// All elements of an integer or bool output as symbolic integers, from inputs whose elements are known as
+// such; nullopt where an element isn't an integer expression of them, or where there are more than `most`
+// elements.
+std::optional<Dims> evaluate_symbolic(const Formula& formula, int output,
+                                      const std::vector<std::optional<Dims>>& inputs,
                                       std::int64_t most = 4096);
 
 }  // namespace isomer

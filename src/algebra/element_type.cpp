@@ -12,16 +12,35 @@ struct Row {
 };
 
 using enum ElementType;
-constexpr std::array kRows{
-    Row{Undefined, "undefined", 0}, Row{Float, "float", 32}, Row{Uint8, "uint8", 8}, Row{Int8, "int8", 8},
-    Row{Uint16, "uint16", 16}, Row{Int16, "int16", 16}, Row{Int32, "int32", 32}, Row{Int64, "int64", 64},
-    Row{String, "string", 0}, Row{Bool, "bool", 8}, Row{Float16, "float16", 16}, Row{Double, "double", 64},
-    Row{Uint32, "uint32", 32}, Row{Uint64, "uint64", 64}, Row{Complex64, "complex64", 64},
-    Row{Complex128, "complex128", 128}, Row{BFloat16, "bfloat16", 16}, Row{Float8E4M3FN, "float8e4m3fn", 8},
-    Row{Float8E4M3FNUZ, "float8e4m3fnuz", 8}, Row{Float8E5M2, "float8e5m2", 8}, Row{Float8E5M2FNUZ, "float8e5m2fnuz", 8},
-    Row{Uint4, "uint4", 4}, Row{Int4, "int4", 4}, Row{Float4E2M1, "float4e2m1", 4}, Row{Float8E8M0, "float8e8m0", 8},
-    Row{Uint2, "uint2", 2}, Row{Int2, "int2", 2}, Row{Field, "field", 64},
-    Row{FieldPair, "field_pair", 256}};
+constexpr std::array kRows{Row{Undefined, "undefined", 0},
+                           Row{Float, "float", 32},
+                           Row{Uint8, "uint8", 8},
+                           Row{Int8, "int8", 8},
+                           Row{Uint16, "uint16", 16},
+                           Row{Int16, "int16", 16},
+                           Row{Int32, "int32", 32},
+                           Row{Int64, "int64", 64},
+                           Row{String, "string", 0},
+                           Row{Bool, "bool", 8},
+                           Row{Float16, "float16", 16},
+                           Row{Double, "double", 64},
+                           Row{Uint32, "uint32", 32},
+                           Row{Uint64, "uint64", 64},
+                           Row{Complex64, "complex64", 64},
+                           Row{Complex128, "complex128", 128},
+                           Row{BFloat16, "bfloat16", 16},
+                           Row{Float8E4M3FN, "float8e4m3fn", 8},
+                           Row{Float8E4M3FNUZ, "float8e4m3fnuz", 8},
+                           Row{Float8E5M2, "float8e5m2", 8},
+                           Row{Float8E5M2FNUZ, "float8e5m2fnuz", 8},
+                           Row{Uint4, "uint4", 4},
+                           Row{Int4, "int4", 4},
+                           Row{Float4E2M1, "float4e2m1", 4},
+                           Row{Float8E8M0, "float8e8m0", 8},
+                           Row{Uint2, "uint2", 2},
+                           Row{Int2, "int2", 2},
+                           Row{Field, "field", 64},
+                           Row{FieldPair, "field_pair", 256}};
 
 const Row& row(ElementType type) {
   for (const Row& r : kRows)
@@ -46,7 +65,9 @@ bool is_float(ElementType type) {
          type == FieldPair;
 }
 
-bool is_signed_integer(ElementType type) { return type == Int8 || type == Int16 || type == Int32 || type == Int64; }
+bool is_signed_integer(ElementType type) {
+  return type == Int8 || type == Int16 || type == Int32 || type == Int64;
+}
 
 bool is_integer(ElementType type) {
   return is_signed_integer(type) || type == Uint8 || type == Uint16 || type == Uint32 || type == Uint64;

@@ -15,16 +15,62 @@
 
 namespace isomer {
 
-// The pointwise functions. Add, Sub, Neg, Mul (and Div by what doesn't depend on inputs) are understood as algebra;
-// the others are opaque to it but for the laws that scalar laws declare. Integers wrap; their Div truncates.
+// The pointwise functions. Add, Sub, Neg, Mul (and Div by what doesn't depend on inputs) are understood as
+// algebra; the others are opaque to it but for the laws that scalar laws declare. Integers wrap; their Div
+// truncates.
 enum class Fn : std::uint8_t {
-  Add, Sub, Mul, Div, Neg,
-  Abs, Relu, Sign, Exp, Log, Sqrt, Pow, Max, Min, Floor, Ceil, Round /* half to even */,
-  Mod /* sign of the divisor */, Fmod /* sign of the dividend */,
-  Erf, Sigmoid, Softplus, Sin, Cos, Tan, Asin, Acos, Atan, Sinh, Cosh, Tanh, Asinh, Acosh, Atanh,
-  Equal, Less, LessOrEqual, And, Or, Xor, Not, IsNaN, IsPositiveInf, IsNegativeInf,
-  BitAnd, BitOr, BitXor, BitNot, ShiftLeft, ShiftRight,
-  Where /* (Bool, T, T) */, Cast /* to the node's type */,
+  Add,
+  Sub,
+  Mul,
+  Div,
+  Neg,
+  Abs,
+  Relu,
+  Sign,
+  Exp,
+  Log,
+  Sqrt,
+  Pow,
+  Max,
+  Min,
+  Floor,
+  Ceil,
+  Round /* half to even */,
+  Mod /* sign of the divisor */,
+  Fmod /* sign of the dividend */,
+  Erf,
+  Sigmoid,
+  Softplus,
+  Sin,
+  Cos,
+  Tan,
+  Asin,
+  Acos,
+  Atan,
+  Sinh,
+  Cosh,
+  Tanh,
+  Asinh,
+  Acosh,
+  Atanh,
+  Equal,
+  Less,
+  LessOrEqual,
+  And,
+  Or,
+  Xor,
+  Not,
+  IsNaN,
+  IsPositiveInf,
+  IsNegativeInf,
+  BitAnd,
+  BitOr,
+  BitXor,
+  BitNot,
+  ShiftLeft,
+  ShiftRight,
+  Where /* (Bool, T, T) */,
+  Cast /* to the node's type */,
 };
 int arity(Fn fn);
 std::string_view name(Fn fn);
@@ -58,18 +104,18 @@ struct ExprNode {
   Kind kind = Kind::Number;
   ElementType type = ElementType::Undefined;
 
-  double number = 0;               // Number of a float type
-  std::int64_t integer = 0;        // Number of an integer type or Bool (uint64: the same bits)
-  Index index;                     // IndexNumber; its type is an integer type
-  TensorRef tensor;                // Read
-  std::vector<Index> at;           // Read
-  Dims extents;                    // Read: the tensor's extents; outside of them the value is zero
-  Fn fn = Fn::Add;                 // Apply
-  std::vector<ExprRef> args;       // Apply; Cases: {otherwise}; Reduce: {body}
-  std::vector<Case> cases;         // Cases: the first that holds counts
+  double number = 0;                     // Number of a float type
+  std::int64_t integer = 0;              // Number of an integer type or Bool (uint64: the same bits)
+  Index index;                           // IndexNumber; its type is an integer type
+  TensorRef tensor;                      // Read
+  std::vector<Index> at;                 // Read
+  Dims extents;                          // Read: the tensor's extents; outside of them the value is zero
+  Fn fn = Fn::Add;                       // Apply
+  std::vector<ExprRef> args;             // Apply; Cases: {otherwise}; Reduce: {body}
+  std::vector<Case> cases;               // Cases: the first that holds counts
   Reduction reduction = Reduction::Sum;  // Reduce
-  std::vector<Axis> axes;          // Reduce
-  Domain domain;                   // Reduce: points outside are skipped
+  std::vector<Axis> axes;                // Reduce
+  Domain domain;                         // Reduce: points outside are skipped
 };
 
 // A handle with the operators of arithmetic, so that an operator's formula reads like the paper's.
@@ -87,11 +133,11 @@ class Expr {
   ExprRef node_;
 };
 
-Expr number(ElementType type, double value);            // for float types; for integers the value must be whole
-Expr integer(ElementType type, std::int64_t value);     // for integer types, Bool, and floats
+Expr number(ElementType type, double value);         // for float types; for integers the value must be whole
+Expr integer(ElementType type, std::int64_t value);  // for integer types, Bool, and floats
 Expr index_number(const Index& index, ElementType type = ElementType::Int64);
 Expr read(TensorRef tensor, ElementType type, Dims extents, std::vector<Index> at);
-Expr apply(Fn fn, std::vector<Expr> args);              // checks types: equal types in, Bool out of comparisons
+Expr apply(Fn fn, std::vector<Expr> args);  // checks types: equal types in, Bool out of comparisons
 Expr cast(const Expr& a, ElementType to);
 Expr where(const Expr& condition, const Expr& yes, const Expr& no);
 Expr cases(std::vector<std::pair<Domain, Expr>> cases, const Expr& otherwise);

@@ -14,7 +14,8 @@ Zp keyed(std::uint64_t key, std::uint64_t what, std::uint64_t a, std::uint64_t b
 
 std::uint64_t code(Fn fn) { return 0x1000 + static_cast<std::uint64_t>(fn); }
 
-// sqrt of a square: the root that is itself a square, |x| for x². Elsewhere (undefined over the reals) a keyed value.
+// sqrt of a square: the root that is itself a square, |x| for x². Elsewhere (undefined over the reals) a
+// keyed value.
 Zp root(Zp a, std::uint64_t key) {
   const Zp r = a.power((Zp::kP + 1) / 4);
   return r * r == a ? r : keyed(key, code(Fn::Sqrt), a.v);
@@ -25,7 +26,7 @@ Zp root(Zp a, std::uint64_t key) {
 Zp Zp::of(double x) {
   if (!std::isfinite(x)) return keyed(0, std::isnan(x) ? 1 : x > 0 ? 2 : 3, 0);
   int exponent = 0;
-  const double fraction = std::frexp(x, &exponent);                       // x = fraction · 2^exponent
+  const double fraction = std::frexp(x, &exponent);                           // x = fraction · 2^exponent
   const auto mantissa = static_cast<std::int64_t>(std::ldexp(fraction, 53));  // exact
   exponent -= 53;
   const Zp two{2};
@@ -84,7 +85,8 @@ Zp field_binary(Fn fn, Zp a, Zp b, std::uint64_t key) {
       const Zp half = Zp{1} / Zp{2};
       if (b.is_small_integer() && std::abs(b.small_integer()) <= 64) {
         const std::int64_t e = b.small_integer();
-        return e < 0 ? a.inverse().power(static_cast<std::uint64_t>(-e)) : a.power(static_cast<std::uint64_t>(e));
+        return e < 0 ? a.inverse().power(static_cast<std::uint64_t>(-e))
+                     : a.power(static_cast<std::uint64_t>(e));
       }
       if (b == half) return root(a, key);
       if (b == -half) return root(a, key).inverse();
@@ -97,7 +99,8 @@ Zp field_binary(Fn fn, Zp a, Zp b, std::uint64_t key) {
 bool field_less(Zp a, Zp b) { return (b - a).is_positive(); }
 
 std::int64_t field_to_integer(Zp a, std::uint64_t key) {
-  return a.is_small_integer() ? a.small_integer() : static_cast<std::int64_t>(keyed(key, code(Fn::Cast), a.v).v & 0xffffu);
+  return a.is_small_integer() ? a.small_integer()
+                              : static_cast<std::int64_t>(keyed(key, code(Fn::Cast), a.v).v & 0xffffu);
 }
 
 Zp field_random(std::uint64_t key, std::uint64_t tensor, std::uint64_t coordinate) {

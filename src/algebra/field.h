@@ -1,9 +1,11 @@
-// Arithmetic mod p = 2^61-1, and keyed functions on it that stand for the reals' functions and obey their laws.
+// Arithmetic mod p = 2^61-1, and keyed functions on it that stand for the reals' functions and obey their
+// laws.
 //
-// "Positive" is read as "quadratic residue": since p = 3 mod 4, exactly one of x and -x is one, products of residues are
-// residues, and so relu(s·x) = s·relu(x), |x·y| = |x|·|y| and sqrt(x²) = |x| hold for positive s as they do over the reals. Max
-// and min follow a keyed random total order; every other function is a keyed random function (odd ones odd). A wrong
-// identity survives a random key with probability about degree/p. Idea: the Schwartz-Zippel test, as TASO and Mirage use it.
+// "Positive" is read as "quadratic residue": since p = 3 mod 4, exactly one of x and -x is one, products of
+// residues are residues, and so relu(s·x) = s·relu(x), |x·y| = |x|·|y| and sqrt(x²) = |x| hold for positive s
+// as they do over the reals. Max and min follow a keyed random total order; every other function is a keyed
+// random function (odd ones odd). A wrong identity survives a random key with probability about degree/p.
+// Idea: the Schwartz-Zippel test, as TASO and Mirage use it.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +42,10 @@ struct Zp {
   bool is_positive() const;                     // a nonzero quadratic residue
   // As a signed integer, where it is one of less than 2^31 in size.
   bool is_small_integer() const { return v < (1u << 31u) || v > kP - (1u << 31u); }
-  std::int64_t small_integer() const { return v < (1u << 31u) ? static_cast<std::int64_t>(v) : static_cast<std::int64_t>(v) - static_cast<std::int64_t>(kP); }
+  std::int64_t small_integer() const {
+    return v < (1u << 31u) ? static_cast<std::int64_t>(v)
+                           : static_cast<std::int64_t>(v) - static_cast<std::int64_t>(kP);
+  }
 };
 
 // The keyed stand-in of a pointwise function. Comparisons: a < b iff b - a is positive.

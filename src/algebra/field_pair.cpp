@@ -16,7 +16,8 @@ Zq generator() {
 // A word that stands for the value: of the first lane it has. Equal values in equal lanes give equal words.
 std::uint64_t word(const FieldPair& a) {
   if (a.has_p) return mix(a.p.v);
-  return a.has_q ? mix(mix(static_cast<std::uint64_t>(a.q.v)) + static_cast<std::uint64_t>(a.q.v >> 64u) + 1) : 0;
+  return a.has_q ? mix(mix(static_cast<std::uint64_t>(a.q.v)) + static_cast<std::uint64_t>(a.q.v >> 64u) + 1)
+                 : 0;
 }
 
 FieldPair keyed(std::uint64_t key, Fn fn, std::uint64_t a, std::uint64_t b = 0) {
@@ -36,7 +37,9 @@ FieldPair power(const FieldPair& a, std::int64_t exponent) {
   return out;
 }
 
-bool is_zero(const FieldPair& a) { return (a.has_p || a.has_q) && (!a.has_p || a.p.v == 0) && (!a.has_q || a.q.v == 0); }
+bool is_zero(const FieldPair& a) {
+  return (a.has_p || a.has_q) && (!a.has_p || a.p.v == 0) && (!a.has_q || a.q.v == 0);
+}
 
 }  // namespace
 
@@ -57,7 +60,8 @@ Zq Zq::of(double x) {
 Zq operator*(Zq a, Zq b) {
   // 67 bits of b in three pieces of 23: every intermediate is below 2^91.
   Zq::Wide out = 0;
-  for (int shift = 46; shift >= 0; shift -= 23) out = ((out << 23u) + a.v * ((b.v >> static_cast<unsigned>(shift)) & 0x7fffffu)) % Zq::kQ;
+  for (int shift = 46; shift >= 0; shift -= 23)
+    out = ((out << 23u) + a.v * ((b.v >> static_cast<unsigned>(shift)) & 0x7fffffu)) % Zq::kQ;
   return {out};
 }
 
@@ -70,8 +74,8 @@ Zq Zq::power(Wide exponent) const {
   return result;
 }
 
-// Mod q, where -1 is a square, the quartic character tells x from -x: it is 1 or i for one of them, -1 or -i for the other, and 1
-// for every exp.
+// Mod q, where -1 is a square, the quartic character tells x from -x: it is 1 or i for one of them, -1 or -i
+// for the other, and 1 for every exp.
 bool FieldPair::is_positive() const {
   if (has_p) return p.is_positive();
   if (!has_q || q.v == 0) return false;
@@ -107,7 +111,8 @@ FieldPair field_unary(Fn fn, const FieldPair& a, std::uint64_t key) {
       return compare(a, one).agree ? FieldPair{} : keyed(key, fn, word(a));
     }
     case Fn::Cos:
-    case Fn::Cosh: return is_zero(a) ? FieldPair::of(std::int64_t{1}) : keyed(key, fn, word(a.is_positive() ? a : -a));
+    case Fn::Cosh:
+      return is_zero(a) ? FieldPair::of(std::int64_t{1}) : keyed(key, fn, word(a.is_positive() ? a : -a));
     case Fn::Sin:
     case Fn::Tan:
     case Fn::Asin:
@@ -124,7 +129,8 @@ FieldPair field_unary(Fn fn, const FieldPair& a, std::uint64_t key) {
 }
 
 FieldPair field_binary(Fn fn, const FieldPair& a, const FieldPair& b, std::uint64_t key) {
-  if (fn == Fn::Max || fn == Fn::Min) return (mix(key ^ word(a)) > mix(key ^ word(b))) == (fn == Fn::Max) ? a : b;
+  if (fn == Fn::Max || fn == Fn::Min)
+    return (mix(key ^ word(a)) > mix(key ^ word(b))) == (fn == Fn::Max) ? a : b;
   if (fn == Fn::Pow && b.has_p) {
     if (b.p.is_small_integer() && std::abs(b.p.small_integer()) <= 64) return power(a, b.p.small_integer());
     if (b.p == Zp::of(0.5)) return root(a, key);

@@ -1,9 +1,11 @@
-// FieldPair: a value mod p = 2^61-1 and mod q = 52·p + 1 at once, so that exp(a + b) = exp(a)·exp(b) can hold.
+// FieldPair: a value mod p = 2^61-1 and mod q = 52·p + 1 at once, so that exp(a + b) = exp(a)·exp(b) can
+// hold.
 //
-// No homomorphism leads from a field's addition to its own multiplication. But q is prime and its units have a subgroup of order
-// p: exp reads the residue mod p and gives g^x mod q. The result has no residue mod p any more (a lane is lost), and sqrt, whose
-// sign only the residue mod p decides, has none mod q. Two values agree if they agree in every lane that both have; where
-// none is left, nothing was tested. Functions without laws draw both lanes anew. Idea: Mirage's pairs of fields.
+// No homomorphism leads from a field's addition to its own multiplication. But q is prime and its units have
+// a subgroup of order p: exp reads the residue mod p and gives g^x mod q. The result has no residue mod p any
+// more (a lane is lost), and sqrt, whose sign only the residue mod p decides, has none mod q. Two values
+// agree if they agree in every lane that both have; where none is left, nothing was tested. Functions without
+// laws draw both lanes anew. Idea: Mirage's pairs of fields.
 #pragma once
 
 #include <cstdint>
@@ -33,10 +35,18 @@ struct FieldPair {
   Zq q;
   static FieldPair of(std::int64_t x) { return {.p = Zp::of(x), .q = Zq::of(x)}; }
   static FieldPair of(double x) { return {.p = Zp::of(x), .q = Zq::of(x)}; }
-  friend FieldPair operator+(const FieldPair& a, const FieldPair& b) { return lanes(a, b, a.p + b.p, a.q + b.q); }
-  friend FieldPair operator-(const FieldPair& a, const FieldPair& b) { return lanes(a, b, a.p - b.p, a.q - b.q); }
-  friend FieldPair operator*(const FieldPair& a, const FieldPair& b) { return lanes(a, b, a.p * b.p, a.q * b.q); }
-  friend FieldPair operator/(const FieldPair& a, const FieldPair& b) { return lanes(a, b, a.p / b.p, a.q * b.q.inverse()); }
+  friend FieldPair operator+(const FieldPair& a, const FieldPair& b) {
+    return lanes(a, b, a.p + b.p, a.q + b.q);
+  }
+  friend FieldPair operator-(const FieldPair& a, const FieldPair& b) {
+    return lanes(a, b, a.p - b.p, a.q - b.q);
+  }
+  friend FieldPair operator*(const FieldPair& a, const FieldPair& b) {
+    return lanes(a, b, a.p * b.p, a.q * b.q);
+  }
+  friend FieldPair operator/(const FieldPair& a, const FieldPair& b) {
+    return lanes(a, b, a.p / b.p, a.q * b.q.inverse());
+  }
   FieldPair operator-() const { return FieldPair{} - *this; }
   bool is_positive() const;
 

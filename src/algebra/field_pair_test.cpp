@@ -35,8 +35,11 @@ TEST(FieldPair, ExpTurnsSumsIntoProducts) {
 
 TEST(FieldPair, SoftmaxDoesNotDependOnTheShift) {
   std::mt19937_64 random(4);
-  const FieldPair a = random_pair(random), b = random_pair(random), shift = random_pair(random), v = random_pair(random);
-  const auto weighted = [&](const FieldPair& x, const FieldPair& y) { return exp(x) / (exp(x) + exp(y)) * v; };
+  const FieldPair a = random_pair(random), b = random_pair(random), shift = random_pair(random),
+                  v = random_pair(random);
+  const auto weighted = [&](const FieldPair& x, const FieldPair& y) {
+    return exp(x) / (exp(x) + exp(y)) * v;
+  };
   expect_agree(weighted(a, b), weighted(a - shift, b - shift));
   EXPECT_FALSE(compare(weighted(a, b), weighted(a - shift, b)).agree);
 }

@@ -64,7 +64,8 @@ TEST(Field, MaxIsATotalOrderThatTheKeyChooses) {
       EXPECT_EQ(field_binary(Fn::Min, x, y, kKey) + max, x + y);
       swapped += field_binary(Fn::Max, x, y, kKey + 1) == max ? 0 : 1;
       for (const Zp z : e)
-        EXPECT_EQ(field_binary(Fn::Max, max, z, kKey), field_binary(Fn::Max, x, field_binary(Fn::Max, y, z, kKey), kKey));
+        EXPECT_EQ(field_binary(Fn::Max, max, z, kKey),
+                  field_binary(Fn::Max, x, field_binary(Fn::Max, y, z, kKey), kKey));
     }
   }
   EXPECT_GT(swapped, 100);

@@ -21,13 +21,16 @@ std::string text(const Formula& formula) {
   for (std::size_t k = 0; k < formula.stages.size(); ++k) {
     const Stage& s = formula.stages[k];
     std::string axes;
-    for (const Axis& a : s.axes) axes += fmt::format("{}a{}<{}", axes.empty() ? "" : ", ", a.id, a.extent.text());
+    for (const Axis& a : s.axes)
+      axes += fmt::format("{}a{}<{}", axes.empty() ? "" : ", ", a.id, a.extent.text());
     out += fmt::format("s{}[{}] : {} = {}\n", k, axes, name(s.type), text(s.value));
   }
   return out;
 }
 
-FormulaBuilder::FormulaBuilder(std::vector<std::optional<TensorType>> inputs) { formula_.inputs = std::move(inputs); }
+FormulaBuilder::FormulaBuilder(std::vector<std::optional<TensorType>> inputs) {
+  formula_.inputs = std::move(inputs);
+}
 
 FormulaBuilder::Tensor FormulaBuilder::input(int k) const {
   const auto& type = formula_.inputs.at(static_cast<std::size_t>(k));
@@ -66,7 +69,9 @@ Formula FormulaBuilder::finish() && {
   return std::move(formula_);
 }
 
-Expr FormulaBuilder::Tensor::at(std::vector<Index> position) const { return read(ref_, type_, shape_, std::move(position)); }
+Expr FormulaBuilder::Tensor::at(std::vector<Index> position) const {
+  return read(ref_, type_, shape_, std::move(position));
+}
 
 Expr broadcast(const FormulaBuilder::Tensor& x, const std::vector<Axis>& position) {
   ISOMER_CHECK(position.size() >= x.shape().size());
@@ -77,7 +82,9 @@ Expr broadcast(const FormulaBuilder::Tensor& x, const std::vector<Axis>& positio
     const Axis& axis = position[lead + i];
     if (extent.is(1)) at.emplace_back(0);
     else if (extent == axis.extent) at.emplace_back(axis);
-    else at.push_back(Index::mod(axis, extent));  // 1 or the full extent, not known which: either way the axis mod it
+    else
+      at.push_back(
+          Index::mod(axis, extent));  // 1 or the full extent, not known which: either way the axis mod it
   }
   return x.at(std::move(at));
 }

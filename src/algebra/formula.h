@@ -1,8 +1,8 @@
-// Formula: what an operator computes, at given input types and extents; the one text from which its shape, its
-// interpreters, its cost, its linearity and (in algebra's normal form) its proofs are derived.
+// Formula: what an operator computes, at given input types and extents; the one text from which its shape,
+// its interpreters, its cost, its linearity and (in algebra's normal form) its proofs are derived.
 //
-// A formula is a list of stages, each a tensor given element by element; a stage may read inputs and earlier stages
-// (softmax: the maximum, the exponentials, their sum, the quotient). Some stages are the outputs.
+// A formula is a list of stages, each a tensor given element by element; a stage may read inputs and earlier
+// stages (softmax: the maximum, the exponentials, their sum, the quotient). Some stages are the outputs.
 #pragma once
 
 #include <optional>
@@ -32,7 +32,9 @@ struct Formula {
   std::vector<Stage> stages;
   std::vector<int> outputs;  // numbers of stages
 
-  const Stage& output(int k) const { return stages[static_cast<std::size_t>(outputs[static_cast<std::size_t>(k)])]; }
+  const Stage& output(int k) const {
+    return stages[static_cast<std::size_t>(outputs[static_cast<std::size_t>(k)])];
+  }
   TensorType output_type(int k) const { return {output(k).type, output(k).shape()}; }
 };
 
@@ -50,7 +52,9 @@ class FormulaBuilder {
     const Dim& extent(int axis) const { return shape_[static_cast<std::size_t>(axis)]; }
     Expr at(std::vector<Index> position) const;
     template <class... I>
-    Expr operator()(const I&... i) const { return at({Index(i)...}); }
+    Expr operator()(const I&... i) const {
+      return at({Index(i)...});
+    }
 
    private:
     friend class FormulaBuilder;
@@ -75,7 +79,8 @@ class FormulaBuilder {
   int next_axis_ = 0;
 };
 
-// The element of x at an output position under numpy's broadcasting: axes aligned at the end, extents of 1 stretched.
+// The element of x at an output position under numpy's broadcasting: axes aligned at the end, extents of 1
+// stretched.
 Expr broadcast(const FormulaBuilder::Tensor& x, const std::vector<Axis>& position);
 // The common shape of broadcasting; nullopt where it doesn't exist or symbolic extents leave it open.
 std::optional<Dims> broadcast_shape(const std::vector<Dims>& shapes);

@@ -16,10 +16,12 @@ bool operator==(const Index::Atom& a, const Index::Atom& b) {
 
 bool operator==(const Index& a, const Index& b) {
   if (!(a.offset_ == b.offset_) || a.terms_.size() != b.terms_.size()) return false;
-  return std::ranges::all_of(a.terms_, [&](const Index::Term& t) { return std::ranges::find(b.terms_, t) != b.terms_.end(); });
+  return std::ranges::all_of(
+      a.terms_, [&](const Index::Term& t) { return std::ranges::find(b.terms_, t) != b.terms_.end(); });
 }
 
-Index::Index(const Axis& axis) : terms_{Term{.scale = 1, .atom = {.kind = AtomKind::Axis, .axis = axis, .inner = {}, .divisor = {}}}} {}
+Index::Index(const Axis& axis)
+    : terms_{Term{.scale = 1, .atom = {.kind = AtomKind::Axis, .axis = axis, .inner = {}, .divisor = {}}}} {}
 
 Index Index::of_term(const Term& term) {
   Index out;
@@ -38,7 +40,8 @@ void Index::add_term(const Dim& scale, const Atom& atom) {
 }
 
 std::optional<Axis> Index::as_axis() const {
-  if (!offset_.is(0) || terms_.size() != 1 || !terms_[0].scale.is(1) || terms_[0].atom.kind != AtomKind::Axis) return std::nullopt;
+  if (!offset_.is(0) || terms_.size() != 1 || !terms_[0].scale.is(1) || terms_[0].atom.kind != AtomKind::Axis)
+    return std::nullopt;
   return terms_[0].atom.axis;
 }
 
@@ -84,7 +87,8 @@ struct Split {
 Split split(const Index& a, const Dim& divisor) {
   Split out;
   for (const Index::Term& t : a.terms()) {
-    if (const auto q = Dim::exact_quotient(t.scale, divisor)) out.whole = out.whole + Index::of_term({*q, t.atom});
+    if (const auto q = Dim::exact_quotient(t.scale, divisor))
+      out.whole = out.whole + Index::of_term({*q, t.atom});
     else out.rest = out.rest + Index::of_term(t);
   }
   if (const auto q = Dim::exact_quotient(a.offset(), divisor)) {
@@ -101,43 +105,53 @@ Split split(const Index& a, const Dim& divisor) {
 }  // namespace
 
 Index Index::floor(const Index& a, const Dim& divisor) {
-  ISOMER_CHECK(!divisor.is_concrete() || divisor.concrete() > 0, "an index is divided by positive numbers only");
+  ISOMER_CHECK(!divisor.is_concrete() || divisor.concrete() > 0,
+               "an index is divided by positive numbers only");
   if (divisor.is(1)) return a;
   if (a.is_constant()) return Index(Dim::floor(a.offset_, divisor));
   const Split s = split(a, divisor);
   if (s.rest.is_constant() && s.rest.offset_.is(0)) return s.whole;
   if (s.rest.is_inside(divisor)) return s.whole;
   // The rest may lie in another single period than the first.
-  if (const auto range = s.rest.range(); range && range->low.is_concrete() && range->high.is_concrete() && divisor.is_concrete()) {
+  if (const auto range = s.rest.range();
+      range && range->low.is_concrete() && range->high.is_concrete() && divisor.is_concrete()) {
     const std::int64_t low = floor_div(range->low.concrete(), divisor.concrete());
     if (low == floor_div(range->high.concrete(), divisor.concrete())) return s.whole + Index(low);
   }
   // floor(floor(x / a) / b) = floor(x / (a·b))
-  if (s.rest.offset_.is(0) && s.rest.terms_.size() == 1 && s.rest.terms_[0].scale.is(1) && s.rest.terms_[0].atom.kind == AtomKind::Floor) {
+  if (s.rest.offset_.is(0) && s.rest.terms_.size() == 1 && s.rest.terms_[0].scale.is(1) &&
+      s.rest.terms_[0].atom.kind == AtomKind::Floor) {
     const Atom& inner = s.rest.terms_[0].atom;
     return s.whole + floor(*inner.inner, inner.divisor * divisor);
   }
   Index out = s.whole;
-  out.add_term(1, {.kind = AtomKind::Floor, .axis = {}, .inner = std::make_shared<const Index>(s.rest), .divisor = divisor});
+  out.add_term(1, {.kind = AtomKind::Floor,
+                   .axis = {},
+                   .inner = std::make_shared<const Index>(s.rest),
+                   .divisor = divisor});
   return out;
 }
 
 Index Index::mod(const Index& a, const Dim& divisor) {
-  ISOMER_CHECK(!divisor.is_concrete() || divisor.concrete() > 0, "an index is divided by positive numbers only");
+  ISOMER_CHECK(!divisor.is_concrete() || divisor.concrete() > 0,
+               "an index is divided by positive numbers only");
   if (divisor.is(1)) return 0;
   if (a.is_constant()) return Index(Dim::mod(a.offset_, divisor));
   const Index rest = split(a, divisor).rest;
   if (rest.is_inside(divisor)) return rest;
-  if (const auto range = rest.range(); range && range->low.is_concrete() && range->high.is_concrete() && divisor.is_concrete()) {
+  if (const auto range = rest.range();
+      range && range->low.is_concrete() && range->high.is_concrete() && divisor.is_concrete()) {
     const std::int64_t low = floor_div(range->low.concrete(), divisor.concrete());
     if (low == floor_div(range->high.concrete(), divisor.concrete())) return rest - Index(low * divisor);
   }
   // (x mod k·q) mod q = x mod q
-  if (rest.offset_.is(0) && rest.terms_.size() == 1 && rest.terms_[0].scale.is(1) && rest.terms_[0].atom.kind == AtomKind::Mod &&
-      Dim::exact_quotient(rest.terms_[0].atom.divisor, divisor))
+  if (rest.offset_.is(0) && rest.terms_.size() == 1 && rest.terms_[0].scale.is(1) &&
+      rest.terms_[0].atom.kind == AtomKind::Mod && Dim::exact_quotient(rest.terms_[0].atom.divisor, divisor))
     return mod(*rest.terms_[0].atom.inner, divisor);
   Index out;
-  out.add_term(1, {.kind = AtomKind::Mod, .axis = {}, .inner = std::make_shared<const Index>(rest), .divisor = divisor});
+  out.add_term(
+      1,
+      {.kind = AtomKind::Mod, .axis = {}, .inner = std::make_shared<const Index>(rest), .divisor = divisor});
   return out;
 }
 
@@ -165,7 +179,8 @@ std::optional<Index::Range> Index::range() const {
       case AtomKind::Floor: {
         const auto inner = t.atom.inner->range();
         if (!inner) return std::nullopt;
-        atom = {.low = Dim::floor(inner->low, t.atom.divisor), .high = Dim::floor(inner->high, t.atom.divisor)};
+        atom = {.low = Dim::floor(inner->low, t.atom.divisor),
+                .high = Dim::floor(inner->high, t.atom.divisor)};
         break;
       }
     }
@@ -215,18 +230,25 @@ std::string Index::text() const {
     std::string atom;
     switch (t.atom.kind) {
       case AtomKind::Axis: atom = fmt::format("a{}", t.atom.axis.id); break;
-      case AtomKind::Floor: atom = fmt::format("floor(({})/{})", t.atom.inner->text(), t.atom.divisor.text()); break;
-      case AtomKind::Mod: atom = fmt::format("({}) mod {}", t.atom.inner->text(), t.atom.divisor.text()); break;
+      case AtomKind::Floor:
+        atom = fmt::format("floor(({})/{})", t.atom.inner->text(), t.atom.divisor.text());
+        break;
+      case AtomKind::Mod:
+        atom = fmt::format("({}) mod {}", t.atom.inner->text(), t.atom.divisor.text());
+        break;
     }
     const bool minus = t.scale.is_concrete() && t.scale.concrete() < 0;
     const Dim size = minus ? Dim(-1) * t.scale : t.scale;
     out += out.empty() ? (minus ? "-" : "") : (minus ? " - " : " + ");
     if (size.is(1)) out += atom;
-    else out += size.is_concrete() ? fmt::format("{}*{}", size.text(), atom) : fmt::format("({})*{}", size.text(), atom);
+    else
+      out += size.is_concrete() ? fmt::format("{}*{}", size.text(), atom)
+                                : fmt::format("({})*{}", size.text(), atom);
   }
   if (out.empty()) return offset_.text();
   if (offset_.is(0)) return out;
-  if (offset_.is_concrete() && offset_.concrete() < 0) return fmt::format("{} - {}", out, (Dim(0) - offset_).text());
+  if (offset_.is_concrete() && offset_.concrete() < 0)
+    return fmt::format("{} - {}", out, (Dim(0) - offset_).text());
   return fmt::format("{} + {}", out, offset_.text());
 }
 

@@ -2,8 +2,8 @@
 //
 //   offset + Σ scale · atom,   atom = an axis | floor(index / divisor) | index mod divisor
 //
-// Scales and divisors are extents (concrete, or symbolic until sizes are bound). Building an index simplifies it with what
-// is known of the axes' ranges: floor((56·i + j) / 56) with 0 <= j < 56 is i.
+// Scales and divisors are extents (concrete, or symbolic until sizes are bound). Building an index simplifies
+// it with what is known of the axes' ranges: floor((56·i + j) / 56) with 0 <= j < 56 is i.
 #pragma once
 
 #include <compare>
@@ -28,9 +28,9 @@ class Index {
   enum class AtomKind : std::uint8_t { Axis, Floor, Mod };
   struct Atom {
     AtomKind kind = AtomKind::Axis;
-    isomer::Axis axis;                     // for Axis
-    std::shared_ptr<const Index> inner;    // for Floor and Mod
-    Dim divisor;                           // for Floor and Mod
+    isomer::Axis axis;                   // for Axis
+    std::shared_ptr<const Index> inner;  // for Floor and Mod
+    Dim divisor;                         // for Floor and Mod
     friend bool operator==(const Atom& a, const Atom& b);
   };
   struct Term {
@@ -44,10 +44,10 @@ class Index {
   };
 
   Index() = default;
-  Index(std::int64_t constant) : offset_(constant) {}   // NOLINT(google-explicit-constructor)
-  Index(int constant) : offset_(constant) {}            // NOLINT(google-explicit-constructor)
+  Index(std::int64_t constant) : offset_(constant) {}    // NOLINT(google-explicit-constructor)
+  Index(int constant) : offset_(constant) {}             // NOLINT(google-explicit-constructor)
   Index(Dim constant) : offset_(std::move(constant)) {}  // NOLINT(google-explicit-constructor)
-  Index(const Axis& axis);                              // NOLINT(google-explicit-constructor)
+  Index(const Axis& axis);                               // NOLINT(google-explicit-constructor)
   static Index of_term(const Term& term);
 
   const Dim& offset() const { return offset_; }
@@ -63,7 +63,8 @@ class Index {
   friend Index operator-(const Index& a, const Index& b);
   friend Index operator*(const Dim& scale, const Index& a);
   friend bool operator==(const Index& a, const Index& b);
-  // Divisors are positive; a symbolic one is taken to be (where it is zero, there is no position to evaluate at).
+  // Divisors are positive; a symbolic one is taken to be (where it is zero, there is no position to evaluate
+  // at).
   static Index floor(const Index& a, const Dim& divisor);
   static Index mod(const Index& a, const Dim& divisor);
 

@@ -48,16 +48,20 @@ TEST(Index, KnowsWhenItStaysInside) {
   EXPECT_FALSE((Index(axis(2, n)) + Index(1)).is_inside(n));
 }
 
-// Every simplification against plain arithmetic: random indices, built with and evaluated at concrete numbers.
+// Every simplification against plain arithmetic: random indices, built with and evaluated at concrete
+// numbers.
 TEST(Index, SimplifiedFormsAgreeWithPlainArithmetic) {
   std::mt19937_64 random(7);
-  const auto draw = [&](std::int64_t low, std::int64_t high) { return std::uniform_int_distribution<std::int64_t>(low, high)(random); };
+  const auto draw = [&](std::int64_t low, std::int64_t high) {
+    return std::uniform_int_distribution<std::int64_t>(low, high)(random);
+  };
   for (int trial = 0; trial < 2000; ++trial) {
     const std::vector<Axis> axes{axis(0, draw(1, 9)), axis(1, draw(1, 9)), axis(2, draw(1, 9))};
     const Slots slots{{0, 0}, {1, 1}, {2, 2}};
     const std::int64_t offset = draw(-5, 5);
     Index index = offset;
-    std::vector<std::tuple<int, std::size_t, std::int64_t>> script;  // what was done, for the plain evaluation
+    std::vector<std::tuple<int, std::size_t, std::int64_t>>
+        script;  // what was done, for the plain evaluation
     for (int step = 0; step < 6; ++step) {
       const auto what = static_cast<int>(draw(0, 2));
       const auto a = static_cast<std::size_t>(draw(0, 2));

@@ -17,7 +17,8 @@ class Lifter {
     node.type = type(node.type);
     for (ExprRef& a : node.args) a = lift(a);
     for (ExprNode::Case& c : node.cases) c.value = lift(c.value);
-    const bool is_idle_cast = node.kind == ExprNode::Kind::Apply && node.fn == Fn::Cast && node.args[0]->type == node.type;
+    const bool is_idle_cast =
+        node.kind == ExprNode::Kind::Apply && node.fn == Fn::Cast && node.args[0]->type == node.type;
     ExprRef out = is_idle_cast ? node.args[0] : std::make_shared<const ExprNode>(std::move(node));
     return done_.emplace(expr.get(), std::move(out)).first->second;
   }
@@ -33,14 +34,17 @@ Buffer converted(const Tensor& tensor, bool to_bool) {
   auto* target = reinterpret_cast<To*>(out.data());
   ScalarContext context;
   const auto fill = [&](auto&& load) {
-    for (std::int64_t i = 0; i < tensor.count(); ++i) target[i] = scalar::cast<To>(load(static_cast<std::size_t>(i)), to_bool, context);
+    for (std::int64_t i = 0; i < tensor.count(); ++i)
+      target[i] = scalar::cast<To>(load(static_cast<std::size_t>(i)), to_bool, context);
   };
   if (tensor.type() == ElementType::Float16) {
     fill([values = tensor.as<std::uint16_t>()](std::size_t i) { return float16_to_float(values[i]); });
   } else if (tensor.type() == ElementType::BFloat16) {
     fill([values = tensor.as<std::uint16_t>()](std::size_t i) { return bfloat16_to_float(values[i]); });
   } else {
-    with_compute_type(tensor.type(), [&]<class From>(From) { fill([values = tensor.as<From>()](std::size_t i) { return values[i]; }); });
+    with_compute_type(tensor.type(), [&]<class From>(From) {
+      fill([values = tensor.as<From>()](std::size_t i) { return values[i]; });
+    });
   }
   return out;
 }
@@ -67,7 +71,8 @@ Tensor convert(const Tensor& tensor, ElementType to) {
     const Tensor floats = convert(tensor, ElementType::Float);
     std::vector<std::uint16_t> halves;
     halves.reserve(static_cast<std::size_t>(floats.count()));
-    for (const float x : floats.as<float>()) halves.push_back(to == ElementType::Float16 ? float_to_float16(x) : float_to_bfloat16(x));
+    for (const float x : floats.as<float>())
+      halves.push_back(to == ElementType::Float16 ? float_to_float16(x) : float_to_bfloat16(x));
     return Tensor::of(to, tensor.extents(), halves);
   }
   return with_compute_type(to, [&]<class To>(To) {

@@ -13,8 +13,10 @@ LoopIndex::LoopIndex(const Index& index, const Slots& slots) : offset_(index.off
       ISOMER_CHECK(slot != slots.end(), "an index mentions only axes of the loops around it");
       linear_.push_back({t.scale.concrete(), slot->second});
     } else {
-      nested_.push_back({.scale = t.scale.concrete(), .divisor = t.atom.divisor.concrete(),
-                         .is_mod = t.atom.kind == Index::AtomKind::Mod, .inner = LoopIndex(*t.atom.inner, slots)});
+      nested_.push_back({.scale = t.scale.concrete(),
+                         .divisor = t.atom.divisor.concrete(),
+                         .is_mod = t.atom.kind == Index::AtomKind::Mod,
+                         .inner = LoopIndex(*t.atom.inner, slots)});
     }
   }
 }
@@ -47,7 +49,8 @@ std::vector<std::int64_t> LoopIndex::take_table(int slot, std::int64_t extent) {
 }
 
 std::optional<std::int64_t> LoopIndex::slope(int slot) const {
-  if (std::ranges::any_of(nested_, [&](const Nested& t) { return t.inner.mentions(slot); })) return std::nullopt;
+  if (std::ranges::any_of(nested_, [&](const Nested& t) { return t.inner.mentions(slot); }))
+    return std::nullopt;
   std::int64_t out = 0;
   for (const Linear& t : linear_)
     if (t.slot == slot) out += t.scale;

@@ -1,7 +1,8 @@
 // LoopIndex: an Index compiled against the slots of a loop nest, evaluated with plain integers.
 //
-// Internal to Program. A slot holds the current value of one axis; the strip slot is the axis whose consecutive values are
-// handled together, and a lane slot (of a look-up) has a value of its own for every element of the strip.
+// Internal to Program. A slot holds the current value of one axis; the strip slot is the axis whose
+// consecutive values are handled together, and a lane slot (of a look-up) has a value of its own for every
+// element of the strip.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +25,8 @@ class LoopIndex {
   bool mentions(int slot) const;
   // The change per step of a slot, where that is the same everywhere.
   std::optional<std::int64_t> slope(int slot) const;
-  // Takes out the floors and mods that depend on this slot alone and returns their sum for each of its values; empty if none.
+  // Takes out the floors and mods that depend on this slot alone and returns their sum for each of its
+  // values; empty if none.
   std::vector<std::int64_t> take_table(int slot, std::int64_t extent);
 
  private:

@@ -14,15 +14,15 @@ struct CompiledStage {
   ElementType type = ElementType::Undefined;    // of the elements
   ElementType stored = ElementType::Undefined;  // as kept in memory
   Extents extents;
-  std::optional<TensorRef> copied;              // the same elements in the same order as that tensor
+  std::optional<TensorRef> copied;  // the same elements in the same order as that tensor
   std::optional<Contraction> contraction;
-  std::optional<StripCompiler> compiler;        // knows the state that the nest needs
+  std::optional<StripCompiler> compiler;  // knows the state that the nest needs
   std::unique_ptr<StripNode> nest;
   std::size_t strip_axis = 0;
 };
 
-// Takes contractions out of an expression, each as a stage of its own with just the axes that it sees. Reductions are not looked
-// into: what stands under one depends on its axes.
+// Takes contractions out of an expression, each as a stage of its own with just the axes that it sees.
+// Reductions are not looked into: what stands under one depends on its axes.
 class Hoister {
  public:
   // `emit` appends a stage and returns its number, or nullopt if it isn't a contraction.
@@ -41,10 +41,13 @@ class Hoister {
  private:
   ExprRef hoist_reduction(const ExprRef& expr) {
     Stage stage{.type = expr->type, .axes = {}, .value = expr};
-    std::ranges::copy_if(axes_, std::back_inserter(stage.axes), [&](const Axis& a) { return mentions(*expr, a); });
+    std::ranges::copy_if(axes_, std::back_inserter(stage.axes),
+                         [&](const Axis& a) { return mentions(*expr, a); });
     const auto number = emit_(stage);
     if (!number) return expr;
-    return read({.kind = TensorRef::Kind::Stage, .number = *number}, expr->type, stage.shape(), to_indices(stage.axes)).ref();
+    return read({.kind = TensorRef::Kind::Stage, .number = *number}, expr->type, stage.shape(),
+                to_indices(stage.axes))
+        .ref();
   }
   const std::vector<Axis>& axes_;
   Emit emit_;
@@ -106,7 +109,9 @@ int Program::Compiled::add(const Stage& stage, bool is_output) {
   out.stored = kept_as(stage.type, is_output);
   out.extents = *concrete(stage.shape());
   if (const auto copied = as_copy(stage)) {
-    const ElementType source = (copied->kind == TensorRef::Kind::Input ? input_types() : stage_types())[static_cast<std::size_t>(copied->number)];
+    const ElementType source =
+        (copied->kind == TensorRef::Kind::Input ? input_types()
+                                                : stage_types())[static_cast<std::size_t>(copied->number)];
     if (source == out.stored) out.copied = copied;
   }
   if (!out.copied) out.contraction = Contraction::compile(stage);
@@ -145,7 +150,8 @@ Program Program::compile(const Formula& formula) {
       });
       stage.value = hoister.hoist(stage.value.ref());
     }
-    renumbered.push_back(compiled->add(stage, std::ranges::find(formula.outputs, static_cast<int>(k)) != formula.outputs.end()));
+    renumbered.push_back(compiled->add(
+        stage, std::ranges::find(formula.outputs, static_cast<int>(k)) != formula.outputs.end()));
   }
   for (const int o : formula.outputs) compiled->outputs.push_back(renumbered[static_cast<std::size_t>(o)]);
   Program program;
@@ -156,11 +162,14 @@ Program Program::compile(const Formula& formula) {
 namespace {
 
 template <class T>
-void store(ElementType stored, const T* values, std::byte* data, std::int64_t base, std::int64_t step, int length) {
+void store(ElementType stored, const T* values, std::byte* data, std::int64_t base, std::int64_t step,
+           int length) {
   if constexpr (std::same_as<T, float>) {
     if (stored == ElementType::Float16 || stored == ElementType::BFloat16) {
       auto* out = reinterpret_cast<std::uint16_t*>(data);
-      for (int i = 0; i < length; ++i) out[base + step * i] = stored == ElementType::Float16 ? float_to_float16(values[i]) : float_to_bfloat16(values[i]);
+      for (int i = 0; i < length; ++i)
+        out[base + step * i] =
+            stored == ElementType::Float16 ? float_to_float16(values[i]) : float_to_bfloat16(values[i]);
       return;
     }
   }
@@ -235,13 +244,16 @@ Result<Tensor> run_strips(const CompiledStage& stage, const Running& running, st
 
 }  // namespace
 
-Result<std::vector<Tensor>> Program::run(const std::vector<std::optional<Tensor>>& inputs, std::uint64_t key) const {
+Result<std::vector<Tensor>> Program::run(const std::vector<std::optional<Tensor>>& inputs,
+                                         std::uint64_t key) const {
   const Compiled& program = *compiled_;
   ISOMER_CHECK(inputs.size() == program.inputs.size(), "one tensor, or none, per input of the formula");
   Running running;
   for (std::size_t k = 0; k < inputs.size(); ++k) {
     ISOMER_CHECK(inputs[k].has_value() == program.inputs[k].has_value());
-    if (inputs[k]) ISOMER_CHECK(inputs[k]->type() == program.inputs[k]->type && to_dims(inputs[k]->extents()) == program.inputs[k]->shape);
+    if (inputs[k])
+      ISOMER_CHECK(inputs[k]->type() == program.inputs[k]->type &&
+                   to_dims(inputs[k]->extents()) == program.inputs[k]->shape);
     running.inputs.push_back(inputs[k].value_or(Tensor()));
   }
   for (const CompiledStage& stage : program.stages) {

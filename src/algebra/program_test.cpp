@@ -26,7 +26,9 @@ void expect_elements_agree(const Formula& formula, const Inputs& inputs) {
   const auto outputs = Program::compile(formula).run(inputs);
   ASSERT_TRUE(outputs.ok()) << outputs.error().message;
   Inputs in_field;
-  for (const auto& t : inputs) in_field.push_back(t ? std::optional(convert(*t, is_float(t->type()) ? ElementType::Field : t->type())) : std::nullopt);
+  for (const auto& t : inputs)
+    in_field.push_back(t ? std::optional(convert(*t, is_float(t->type()) ? ElementType::Field : t->type()))
+                         : std::nullopt);
   const Formula lifted = lift(formula, ElementType::Field);
   const auto field = Program::compile(lifted).run(in_field, 99);
   ASSERT_TRUE(field.ok());
@@ -36,10 +38,12 @@ void expect_elements_agree(const Formula& formula, const Inputs& inputs) {
     for (std::int64_t n = 0; n < whole.count(); ++n) {
       const auto one = evaluate_element(formula, static_cast<int>(o), position, inputs);
       ASSERT_TRUE(one.ok());
-      EXPECT_NEAR(one->doubles()->at(0), whole.doubles()->at(static_cast<std::size_t>(n)), 1e-4) << text(formula);
+      EXPECT_NEAR(one->doubles()->at(0), whole.doubles()->at(static_cast<std::size_t>(n)), 1e-4)
+          << text(formula);
       if ((*field)[o].type() == ElementType::Field) {
         const auto exact = evaluate_element(lifted, static_cast<int>(o), position, in_field, 99);
-        EXPECT_EQ(exact->as<std::uint64_t>()[0], (*field)[o].as<std::uint64_t>()[static_cast<std::size_t>(n)]) << text(formula);
+        EXPECT_EQ(exact->as<std::uint64_t>()[0], (*field)[o].as<std::uint64_t>()[static_cast<std::size_t>(n)])
+            << text(formula);
       }
       for (std::size_t k = position.size(); k-- > 0;) {
         if (++position[k] < whole.extents()[k]) break;
@@ -50,11 +54,14 @@ void expect_elements_agree(const Formula& formula, const Inputs& inputs) {
 }
 
 Formula grouped_convolution(std::int64_t groups, std::int64_t stride, std::int64_t pad) {
-  FormulaBuilder f({TensorType{kFloat, {2, 3 * groups, 7, 6}}, TensorType{kFloat, {2 * groups, 3, 3, 2}}, TensorType{kFloat, {2 * groups}}});
+  FormulaBuilder f({TensorType{kFloat, {2, 3 * groups, 7, 6}}, TensorType{kFloat, {2 * groups, 3, 3, 2}},
+                    TensorType{kFloat, {2 * groups}}});
   const auto x = f.input(0), w = f.input(1), b = f.input(2);
-  const auto p = f.axes({2, 2 * groups, (7 + 2 * pad - 3) / stride + 1, (6 + 2 * pad - 2) / stride + 1}), r = f.axes({3, 3, 2});
+  const auto p = f.axes({2, 2 * groups, (7 + 2 * pad - 3) / stride + 1, (6 + 2 * pad - 2) / stride + 1}),
+             r = f.axes({3, 3, 2});
   const Index channel = Dim(3) * Index::floor(p[1], 2) + Index(r[0]);
-  f.output(p, sum(r, x(p[0], channel, Dim(stride) * Index(p[2]) + Index(r[1]) - Index(pad), Dim(stride) * Index(p[3]) + Index(r[2]) - Index(pad)) *
+  f.output(p, sum(r, x(p[0], channel, Dim(stride) * Index(p[2]) + Index(r[1]) - Index(pad),
+                       Dim(stride) * Index(p[3]) + Index(r[2]) - Index(pad)) *
                          w(p[1], r[0], r[1], r[2])) +
                   b(p[1]));
   return std::move(f).finish();
@@ -65,7 +72,8 @@ TEST(Program, ConvolutionsWithGroupsStridesAndPadsAgreeElementByElement) {
     for (const std::int64_t stride : {1, 2})
       for (const std::int64_t pad : {0, 1, 2})
         expect_elements_agree(grouped_convolution(groups, stride, pad),
-                              {random_floats({2, 3 * groups, 7, 6}, 1), random_floats({2 * groups, 3, 3, 2}, 2), random_floats({2 * groups}, 3)});
+                              {random_floats({2, 3 * groups, 7, 6}, 1),
+                               random_floats({2 * groups, 3, 3, 2}, 2), random_floats({2 * groups}, 3)});
 }
 
 TEST(Program, MatrixProductsOfEveryBlockSizeAgree) {
@@ -83,7 +91,9 @@ TEST(Program, MatrixProductsOfEveryBlockSizeAgree) {
         for (std::int64_t i = 0; i < m; ++i) {
           for (std::int64_t j = 0; j < n; ++j) {
             double expected = 0;
-            for (std::int64_t l = 0; l < k; ++l) expected += static_cast<double>(a.as<float>()[static_cast<std::size_t>(i * k + l)]) * static_cast<double>(b.as<float>()[static_cast<std::size_t>(l * n + j)]);
+            for (std::int64_t l = 0; l < k; ++l)
+              expected += static_cast<double>(a.as<float>()[static_cast<std::size_t>(i * k + l)]) *
+                          static_cast<double>(b.as<float>()[static_cast<std::size_t>(l * n + j)]);
             ASSERT_NEAR((*y)[0].as<float>()[static_cast<std::size_t>(i * n + j)], expected, 1e-3);
           }
         }
@@ -105,8 +115,9 @@ TEST(Program, CasesAndFloorsAgreeAcrossStrips) {
   FormulaBuilder f({TensorType{kFloat, {150}}, TensorType{kFloat, {4, 100}}});
   const auto p = f.axes({400});
   const Index flat = p[0];
-  f.output(p, cases({{between(0, flat, 150), f.input(0)(flat)}, {between(150, flat, 160), number(kFloat, -1)}},
-                    f.input(1)(Index::floor(flat, 100), Index::mod(flat, 100)) * 2.0));
+  f.output(p,
+           cases({{between(0, flat, 150), f.input(0)(flat)}, {between(150, flat, 160), number(kFloat, -1)}},
+                 f.input(1)(Index::floor(flat, 100), Index::mod(flat, 100)) * 2.0));
   expect_elements_agree(std::move(f).finish(), {random_floats({150}, 7), random_floats({4, 100}, 8)});
 }
 
@@ -114,7 +125,8 @@ Formula gather(std::int64_t rows) {
   FormulaBuilder f({TensorType{kFloat, {rows, 3}}, TensorType{ElementType::Int64, {5}}});
   const auto p = f.axes({5, 3});
   const auto v = f.axis(rows);
-  f.output(p, sum({v}, where(apply(Fn::Equal, {index_number(v), f.input(1)(p[0])}), f.input(0)(v, p[1]), number(kFloat, 0))));
+  f.output(p, sum({v}, where(apply(Fn::Equal, {index_number(v), f.input(1)(p[0])}), f.input(0)(v, p[1]),
+                             number(kFloat, 0))));
   return std::move(f).finish();
 }
 
@@ -140,10 +152,13 @@ TEST(Program, IntegersWrapAndTruncate) {
     return Program::compile(integer_formula(ElementType::Int32, fn))
         .run({Tensor::of(ElementType::Int32, {3}, a), Tensor::of(ElementType::Int32, {3}, b)});
   };
-  constexpr std::int32_t kMin = std::numeric_limits<std::int32_t>::min(), kMax = std::numeric_limits<std::int32_t>::max();
+  constexpr std::int32_t kMin = std::numeric_limits<std::int32_t>::min(),
+                         kMax = std::numeric_limits<std::int32_t>::max();
   EXPECT_EQ(run(Fn::Add, {kMax, 1, 2}, {1, 1, 1})->at(0).integers(), (std::vector<std::int64_t>{kMin, 2, 3}));
-  EXPECT_EQ(run(Fn::Div, {-7, kMin, 7}, {2, -1, -2})->at(0).integers(), (std::vector<std::int64_t>{-3, kMin, -3}));
-  EXPECT_EQ(run(Fn::Mod, {-7, kMin, 7}, {3, -1, -3})->at(0).integers(), (std::vector<std::int64_t>{2, 0, -2}));
+  EXPECT_EQ(run(Fn::Div, {-7, kMin, 7}, {2, -1, -2})->at(0).integers(),
+            (std::vector<std::int64_t>{-3, kMin, -3}));
+  EXPECT_EQ(run(Fn::Mod, {-7, kMin, 7}, {3, -1, -3})->at(0).integers(),
+            (std::vector<std::int64_t>{2, 0, -2}));
   EXPECT_FALSE(run(Fn::Div, {1, 2, 3}, {1, 0, 1}).ok());
 }
 
@@ -152,7 +167,8 @@ TEST(Program, HalvesAreRoundedWhenStored) {
   const auto p = f.axes({1});
   const Expr x = f.input(0)(p[0]);
   f.output(p, (x + 1.0) - 1.0);  // in float: exact; in halves 1 + 2^-11 would have been 1
-  const Tensor tiny = Tensor::of(ElementType::Float16, {1}, std::vector<std::uint16_t>{float_to_float16(0x1p-11f)});
+  const Tensor tiny =
+      Tensor::of(ElementType::Float16, {1}, std::vector<std::uint16_t>{float_to_float16(0x1p-11f)});
   const auto y = Program::compile(std::move(f).finish()).run({tiny});
   EXPECT_EQ(float16_to_float((*y)[0].as<std::uint16_t>()[0]), 0x1p-11f);
 }
@@ -166,7 +182,8 @@ TEST(Program, ARowMajorRenumberingSharesTheBytes) {
   EXPECT_EQ((*y)[0].bytes().data, x.bytes().data);
 }
 
-// exp(a + b) = exp(a)·exp(b) as two programs: equal in the pair of fields, apart in one field alone, where exp has no law.
+// exp(a + b) = exp(a)·exp(b) as two programs: equal in the pair of fields, apart in one field alone, where
+// exp has no law.
 TEST(Program, ExpKeepsItsLawInThePairOfFields) {
   const auto build = [](bool split) {
     FormulaBuilder f({TensorType{kFloat, {3}}, TensorType{kFloat, {3}}});
@@ -178,7 +195,8 @@ TEST(Program, ExpKeepsItsLawInThePairOfFields) {
   const Tensor a = random_floats({3}, 11), b = random_floats({3}, 12);
   for (const ElementType type : {ElementType::Field, ElementType::FieldPair}) {
     const Inputs inputs{convert(a, type), convert(b, type)};
-    const auto x = Program::compile(lift(build(false), type)).run(inputs, 5), y = Program::compile(lift(build(true), type)).run(inputs, 5);
+    const auto x = Program::compile(lift(build(false), type)).run(inputs, 5),
+               y = Program::compile(lift(build(true), type)).run(inputs, 5);
     for (std::size_t i = 0; i < 3; ++i) {
       if (type == ElementType::Field) {
         EXPECT_NE((*x)[0].as<std::uint64_t>()[i], (*y)[0].as<std::uint64_t>()[i]);

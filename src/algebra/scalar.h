@@ -1,5 +1,5 @@
-// The scalar functions, once, over every arithmetic: float and double in their own, integers wrapping, Bool, and mod p.
-// Both evaluators (Program and evaluate_element) call these and share nothing else.
+// The scalar functions, once, over every arithmetic: float and double in their own, integers wrapping, Bool,
+// and mod p. Both evaluators (Program and evaluate_element) call these and share nothing else.
 #pragma once
 
 #include <cmath>
@@ -18,11 +18,12 @@ namespace isomer {
 
 // What a computation needs besides its operands, and what it may report.
 struct ScalarContext {
-  std::uint64_t key = 0;          // of the field's functions
-  bool divided_by_zero = false;   // integers only
+  std::uint64_t key = 0;         // of the field's functions
+  bool divided_by_zero = false;  // integers only
 };
 
-// Calls f with a value of the C++ type that computes the element type: float for the 16-bit floats, uint8_t for Bool.
+// Calls f with a value of the C++ type that computes the element type: float for the 16-bit floats, uint8_t
+// for Bool.
 template <class F>
 decltype(auto) with_compute_type(ElementType type, F&& f) {
   switch (type) {
@@ -56,9 +57,13 @@ concept Finite = std::same_as<T, Zp> || std::same_as<T, FieldPair>;
 
 // Wrapping arithmetic: through unsigned 64 bits, then cut to the type.
 template <Whole T>
-constexpr T wrap(std::uint64_t x) { return static_cast<T>(x); }
+constexpr T wrap(std::uint64_t x) {
+  return static_cast<T>(x);
+}
 template <Whole T>
-constexpr std::uint64_t widen(T x) { return static_cast<std::uint64_t>(static_cast<std::int64_t>(x)); }
+constexpr std::uint64_t widen(T x) {
+  return static_cast<std::uint64_t>(static_cast<std::int64_t>(x));
+}
 
 template <Fn fn, Real T>
 inline T unary(T a, ScalarContext&) {
@@ -78,7 +83,8 @@ inline T unary(T a, ScalarContext&) {
     if (a >= 0) return 1 / (1 + std::exp(-a));
     const T e = std::exp(a);
     return e / (1 + e);
-  } else if constexpr (fn == Fn::Softplus) return a > 0 ? a + std::log1p(std::exp(-a)) : std::log1p(std::exp(a));
+  } else if constexpr (fn == Fn::Softplus)
+    return a > 0 ? a + std::log1p(std::exp(-a)) : std::log1p(std::exp(a));
   else if constexpr (fn == Fn::Sin) return std::sin(a);
   else if constexpr (fn == Fn::Cos) return std::cos(a);
   else if constexpr (fn == Fn::Tan) return std::tan(a);
@@ -106,7 +112,9 @@ inline T unary(T a, ScalarContext&) {
 }
 
 template <Fn fn, Finite T>
-inline T unary(T a, ScalarContext& context) { return field_unary(fn, a, context.key); }
+inline T unary(T a, ScalarContext& context) {
+  return field_unary(fn, a, context.key);
+}
 
 template <Fn fn, Real T>
 inline T binary(T a, T b, ScalarContext&) {
@@ -126,7 +134,10 @@ inline T binary(T a, T b, ScalarContext&) {
 
 template <Whole T>
 constexpr T power_of_integer(T base, T exponent) {
-  if (exponent < 0) return base == 1 ? T{1} : widen(base) == ~std::uint64_t{0} ? static_cast<T>(exponent % 2 != 0 ? -1 : 1) : T{0};
+  if (exponent < 0)
+    return base == 1                          ? T{1}
+           : widen(base) == ~std::uint64_t{0} ? static_cast<T>(exponent % 2 != 0 ? -1 : 1)
+                                              : T{0};
   std::uint64_t result = 1, square = widen(base);
   for (auto e = static_cast<std::uint64_t>(exponent); e != 0; e >>= 1u, square *= square)
     if ((e & 1u) != 0) result *= square;
@@ -155,9 +166,11 @@ inline T binary(T a, T b, ScalarContext& context) {
   else if constexpr (fn == Fn::BitAnd || fn == Fn::And) return static_cast<T>(a & b);
   else if constexpr (fn == Fn::BitOr || fn == Fn::Or) return static_cast<T>(a | b);
   else if constexpr (fn == Fn::BitXor || fn == Fn::Xor) return static_cast<T>(a ^ b);
-  else if constexpr (fn == Fn::ShiftLeft) return widen(b) >= sizeof(T) * 8 ? T{0} : wrap<T>(widen(a) << widen(b));
+  else if constexpr (fn == Fn::ShiftLeft)
+    return widen(b) >= sizeof(T) * 8 ? T{0} : wrap<T>(widen(a) << widen(b));
   else if constexpr (fn == Fn::ShiftRight)
-    return widen(b) >= sizeof(T) * 8 ? T{0} : static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) >> widen(b));
+    return widen(b) >= sizeof(T) * 8 ? T{0}
+                                     : static_cast<T>(static_cast<std::make_unsigned_t<T>>(a) >> widen(b));
   else ISOMER_UNREACHABLE("not a binary function of integers");
 }
 
@@ -172,7 +185,8 @@ inline T binary(T a, T b, ScalarContext& context) {
 
 template <Fn fn, class T>
 inline bool compare(T a, T b) {
-  if constexpr (std::same_as<T, FieldPair>) return fn != Fn::Less && isomer::compare(a, b).agree ? true : fn != Fn::Equal && field_less(a, b);
+  if constexpr (std::same_as<T, FieldPair>)
+    return fn != Fn::Less && isomer::compare(a, b).agree ? true : fn != Fn::Equal && field_less(a, b);
   else if constexpr (fn == Fn::Equal) return a == b;
   else if constexpr (Finite<T>) return (fn == Fn::LessOrEqual && a == b) || field_less(a, b);
   else if constexpr (fn == Fn::Less) return a < b;
@@ -187,8 +201,9 @@ inline bool test(T a) {
   else return std::isinf(a) && a < 0;
 }
 
-// Cast as ONNX Runtime on x86 does it: floats to integers by truncation through 64 bits, out of range the smallest value
-// that the conversion gives; to Bool: nonzero. `to_bool` tells Bool from Uint8, which share a C++ type.
+// Cast as ONNX Runtime on x86 does it: floats to integers by truncation through 64 bits, out of range the
+// smallest value that the conversion gives; to Bool: nonzero. `to_bool` tells Bool from Uint8, which share a
+// C++ type.
 template <class To, class From>
 inline To cast(From a, bool to_bool, ScalarContext& context) {
   if (to_bool) {
@@ -203,20 +218,25 @@ inline To cast(From a, bool to_bool, ScalarContext& context) {
   } else if constexpr (Finite<To>) {
     if constexpr (Real<From>) return To::of(static_cast<double>(a));
     else if constexpr (std::same_as<From, std::uint64_t>)  // in halves: the upper 63 bits and the last one
-      return To::of(static_cast<std::int64_t>(a >> 1u)) * To::of(std::int64_t{2}) + To::of(static_cast<std::int64_t>(a & 1u));
+      return To::of(static_cast<std::int64_t>(a >> 1u)) * To::of(std::int64_t{2}) +
+             To::of(static_cast<std::int64_t>(a & 1u));
     else return To::of(static_cast<std::int64_t>(a));
   } else if constexpr (Finite<From>) {
     return static_cast<To>(field_to_integer(a, context.key));
   } else if constexpr (Whole<To> && Real<From>) {
     if constexpr (std::same_as<To, std::uint64_t>) {
-      if (a >= static_cast<From>(0x1p63) && a < static_cast<From>(0x1p64)) return static_cast<std::uint64_t>(a);
+      if (a >= static_cast<From>(0x1p63) && a < static_cast<From>(0x1p64))
+        return static_cast<std::uint64_t>(a);
     }
-    constexpr bool narrow = sizeof(To) < 4 || std::same_as<To, std::int32_t>;  // cvttss2si to 32 bits, then cut
+    constexpr bool narrow =
+        sizeof(To) < 4 || std::same_as<To, std::int32_t>;  // cvttss2si to 32 bits, then cut
     if constexpr (narrow) {
-      if (!(a > static_cast<From>(-0x1p31) - 1 && a < static_cast<From>(0x1p31))) return static_cast<To>(std::numeric_limits<std::int32_t>::min());
+      if (!(a > static_cast<From>(-0x1p31) - 1 && a < static_cast<From>(0x1p31)))
+        return static_cast<To>(std::numeric_limits<std::int32_t>::min());
       return static_cast<To>(static_cast<std::int32_t>(a));
     } else {
-      if (!(a >= static_cast<From>(-0x1p63) && a < static_cast<From>(0x1p63))) return static_cast<To>(std::numeric_limits<std::int64_t>::min());
+      if (!(a >= static_cast<From>(-0x1p63) && a < static_cast<From>(0x1p63)))
+        return static_cast<To>(std::numeric_limits<std::int64_t>::min());
       return static_cast<To>(static_cast<std::int64_t>(a));
     }
   } else {
@@ -233,37 +253,44 @@ inline To cast(From a, bool to_bool, ScalarContext& context) {
 template <class F>
 decltype(auto) with_unary(Fn fn, F&& f) {
   switch (fn) {
-    ISOMER_CASE(Neg) ISOMER_CASE(Abs) ISOMER_CASE(Relu) ISOMER_CASE(Sign) ISOMER_CASE(Exp) ISOMER_CASE(Log) ISOMER_CASE(Sqrt)
-    ISOMER_CASE(Floor) ISOMER_CASE(Ceil) ISOMER_CASE(Round) ISOMER_CASE(Erf) ISOMER_CASE(Sigmoid) ISOMER_CASE(Softplus)
-    ISOMER_CASE(Sin) ISOMER_CASE(Cos) ISOMER_CASE(Tan) ISOMER_CASE(Asin) ISOMER_CASE(Acos) ISOMER_CASE(Atan) ISOMER_CASE(Sinh)
-    ISOMER_CASE(Cosh) ISOMER_CASE(Tanh) ISOMER_CASE(Asinh) ISOMER_CASE(Acosh) ISOMER_CASE(Atanh) ISOMER_CASE(BitNot) ISOMER_CASE(Not)
-    default: ISOMER_UNREACHABLE("not a unary function");
+    ISOMER_CASE(Neg)
+    ISOMER_CASE(Abs)
+    ISOMER_CASE(Relu)
+    ISOMER_CASE(Sign) ISOMER_CASE(Exp) ISOMER_CASE(Log) ISOMER_CASE(Sqrt) ISOMER_CASE(Floor) ISOMER_CASE(Ceil)
+        ISOMER_CASE(Round) ISOMER_CASE(Erf) ISOMER_CASE(Sigmoid) ISOMER_CASE(Softplus) ISOMER_CASE(Sin)
+            ISOMER_CASE(Cos) ISOMER_CASE(Tan) ISOMER_CASE(Asin) ISOMER_CASE(Acos) ISOMER_CASE(Atan)
+                ISOMER_CASE(Sinh) ISOMER_CASE(Cosh) ISOMER_CASE(Tanh) ISOMER_CASE(Asinh) ISOMER_CASE(Acosh)
+                    ISOMER_CASE(Atanh) ISOMER_CASE(BitNot) ISOMER_CASE(Not) default
+        : ISOMER_UNREACHABLE("not a unary function");
   }
 }
 
 template <class F>
 decltype(auto) with_binary(Fn fn, F&& f) {
   switch (fn) {
-    ISOMER_CASE(Add) ISOMER_CASE(Sub) ISOMER_CASE(Mul) ISOMER_CASE(Div) ISOMER_CASE(Pow) ISOMER_CASE(Max) ISOMER_CASE(Min)
-    ISOMER_CASE(Mod) ISOMER_CASE(Fmod) ISOMER_CASE(BitAnd) ISOMER_CASE(BitOr) ISOMER_CASE(BitXor) ISOMER_CASE(And) ISOMER_CASE(Or)
-    ISOMER_CASE(Xor) ISOMER_CASE(ShiftLeft) ISOMER_CASE(ShiftRight)
-    default: ISOMER_UNREACHABLE("not a binary function");
+    ISOMER_CASE(Add)
+    ISOMER_CASE(Sub)
+    ISOMER_CASE(Mul)
+    ISOMER_CASE(Div) ISOMER_CASE(Pow) ISOMER_CASE(Max) ISOMER_CASE(Min) ISOMER_CASE(Mod) ISOMER_CASE(Fmod)
+        ISOMER_CASE(BitAnd) ISOMER_CASE(BitOr) ISOMER_CASE(BitXor) ISOMER_CASE(And) ISOMER_CASE(Or)
+            ISOMER_CASE(Xor) ISOMER_CASE(ShiftLeft) ISOMER_CASE(ShiftRight) default
+        : ISOMER_UNREACHABLE("not a binary function");
   }
 }
 
 template <class F>
 decltype(auto) with_comparison(Fn fn, F&& f) {
   switch (fn) {
-    ISOMER_CASE(Equal) ISOMER_CASE(Less) ISOMER_CASE(LessOrEqual)
-    default: ISOMER_UNREACHABLE("not a comparison");
+    ISOMER_CASE(Equal)
+    ISOMER_CASE(Less) ISOMER_CASE(LessOrEqual) default : ISOMER_UNREACHABLE("not a comparison");
   }
 }
 
 template <class F>
 decltype(auto) with_test(Fn fn, F&& f) {
   switch (fn) {
-    ISOMER_CASE(IsNaN) ISOMER_CASE(IsPositiveInf) ISOMER_CASE(IsNegativeInf)
-    default: ISOMER_UNREACHABLE("not a test");
+    ISOMER_CASE(IsNaN)
+    ISOMER_CASE(IsPositiveInf) ISOMER_CASE(IsNegativeInf) default : ISOMER_UNREACHABLE("not a test");
   }
 }
 #undef ISOMER_CASE
@@ -273,16 +300,35 @@ constexpr FnClass class_of(Fn fn) {
   switch (fn) {
     case Fn::Where: return FnClass::Where;
     case Fn::Cast: return FnClass::Cast;
-    case Fn::Equal: case Fn::Less: case Fn::LessOrEqual: return FnClass::Comparison;
-    case Fn::IsNaN: case Fn::IsPositiveInf: case Fn::IsNegativeInf: return FnClass::Test;
-    case Fn::Add: case Fn::Sub: case Fn::Mul: case Fn::Div: case Fn::Pow: case Fn::Max: case Fn::Min: case Fn::Mod: case Fn::Fmod:
-    case Fn::BitAnd: case Fn::BitOr: case Fn::BitXor: case Fn::And: case Fn::Or: case Fn::Xor: case Fn::ShiftLeft: case Fn::ShiftRight:
-      return FnClass::Binary;
+    case Fn::Equal:
+    case Fn::Less:
+    case Fn::LessOrEqual: return FnClass::Comparison;
+    case Fn::IsNaN:
+    case Fn::IsPositiveInf:
+    case Fn::IsNegativeInf: return FnClass::Test;
+    case Fn::Add:
+    case Fn::Sub:
+    case Fn::Mul:
+    case Fn::Div:
+    case Fn::Pow:
+    case Fn::Max:
+    case Fn::Min:
+    case Fn::Mod:
+    case Fn::Fmod:
+    case Fn::BitAnd:
+    case Fn::BitOr:
+    case Fn::BitXor:
+    case Fn::And:
+    case Fn::Or:
+    case Fn::Xor:
+    case Fn::ShiftLeft:
+    case Fn::ShiftRight: return FnClass::Binary;
     default: return FnClass::Unary;
   }
 }
 
-// The identity of a reduction, and its step. Max of nothing is -inf (the lowest integer); mod p there is no such element.
+// The identity of a reduction, and its step. Max of nothing is -inf (the lowest integer); mod p there is no
+// such element.
 template <class T>
 T reduction_start(Reduction r) {
   if constexpr (scalar::Finite<T>) return T::of(std::int64_t{r == Reduction::Product ? 1 : 0});
@@ -291,7 +337,8 @@ T reduction_start(Reduction r) {
     switch (r) {
       case Reduction::Sum: return T{0};
       case Reduction::Product: return T{1};
-      case Reduction::Max: return real ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+      case Reduction::Max:
+        return real ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
       case Reduction::Min: return real ? std::numeric_limits<T>::infinity() : std::numeric_limits<T>::max();
     }
     return T{0};

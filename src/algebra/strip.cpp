@@ -1,6 +1,8 @@
 #include "algebra/strip.h"
 
 #include "algebra/strip_nodes.h"
+#include "algebra/strip_read.h"
+#include "algebra/strip_reduce.h"
 
 namespace isomer {
 
@@ -22,7 +24,8 @@ bool StripCompiler::mentions_lane(const LoopIndex& index) const {
 }
 
 ElementType StripCompiler::stored_type(TensorRef tensor) const {
-  return (tensor.kind == TensorRef::Kind::Input ? input_types_ : stage_types_).at(static_cast<std::size_t>(tensor.number));
+  return (tensor.kind == TensorRef::Kind::Input ? input_types_ : stage_types_)
+      .at(static_cast<std::size_t>(tensor.number));
 }
 
 StripState StripCompiler::fresh_state() const {
@@ -39,13 +42,16 @@ NodePtr StripCompiler::compile_read(const ExprNode& expr) {
     case ElementType::Float16: return std::make_unique<ReadNode<float, StoredFloat16>>(*this, expr);
     case ElementType::BFloat16: return std::make_unique<ReadNode<float, StoredBFloat16>>(*this, expr);
     default:
-      return with_compute_type(expr.type, [&]<class T>(T) -> NodePtr { return std::make_unique<ReadNode<T, Plain<T>>>(*this, expr); });
+      return with_compute_type(expr.type, [&]<class T>(T) -> NodePtr {
+        return std::make_unique<ReadNode<T, Plain<T>>>(*this, expr);
+      });
   }
 }
 
 namespace {
 
-// The parts of Σ_{axes} where(v = e, value, 0), where v is one of the axes and e doesn't depend on any of them.
+// The parts of Σ_{axes} where(v = e, value, 0), where v is one of the axes and e doesn't depend on any of
+// them.
 struct Lookup {
   Axis axis;
   const ExprNode* at;
@@ -60,10 +66,12 @@ std::optional<Lookup> as_lookup(const ExprNode& expr) {
   if (zero.kind != ExprNode::Kind::Number || zero.number != 0 || zero.integer != 0) return std::nullopt;
   if (condition.kind != ExprNode::Kind::Apply || condition.fn != Fn::Equal) return std::nullopt;
   for (int side = 0; side < 2; ++side) {
-    const ExprNode &index = *condition.args[static_cast<std::size_t>(side)], &at = *condition.args[static_cast<std::size_t>(1 - side)];
+    const ExprNode &index = *condition.args[static_cast<std::size_t>(side)],
+                   &at = *condition.args[static_cast<std::size_t>(1 - side)];
     if (index.kind != ExprNode::Kind::IndexNumber || !is_integer(at.type)) continue;
     const auto axis = index.index.as_axis();
-    if (axis && *axis == expr.axes[0] && !mentions(at, *axis)) return Lookup{expr.axes[0], &at, where.args[1].get()};
+    if (axis && *axis == expr.axes[0] && !mentions(at, *axis))
+      return Lookup{expr.axes[0], &at, where.args[1].get()};
   }
   return std::nullopt;
 }
@@ -87,14 +95,17 @@ NodePtr StripCompiler::compile_reduce(const ExprNode& expr) {
     const std::int64_t extent = lookup->axis.extent.concrete();
     return with_compute_type(expr.type, [&]<class T>(T) {
       return with_compute_type(lookup->at->type, [&]<class E>(E) -> NodePtr {
-        if constexpr (std::integral<E>) return std::make_unique<LookupNode<T, E>>(*this, std::move(at), slot, extent, std::move(value));
+        if constexpr (std::integral<E>)
+          return std::make_unique<LookupNode<T, E>>(*this, std::move(at), slot, extent, std::move(value));
         else ISOMER_UNREACHABLE("a look-up is at an integer");
       });
     });
   }
   ReductionLoops loops;
   for (const Axis& a : expr.axes) loops.axes.emplace_back(slot_of(a), a.extent.concrete());
-  return with_compute_type(expr.type, [&]<class T>(T) -> NodePtr { return std::make_unique<ReduceNode<T>>(*this, expr, std::move(loops)); });
+  return with_compute_type(expr.type, [&]<class T>(T) -> NodePtr {
+    return std::make_unique<ReduceNode<T>>(*this, expr, std::move(loops));
+  });
 }
 
 NodePtr StripCompiler::compile(const ExprNode& expr) {
@@ -103,7 +114,9 @@ NodePtr StripCompiler::compile(const ExprNode& expr) {
     case ExprNode::Kind::Number:
       return with_compute_type(expr.type, [&]<class T>(T) -> NodePtr {
         if constexpr (scalar::Finite<T>) return std::make_unique<NumberNode<T>>(T::of(expr.number));
-        else return std::make_unique<NumberNode<T>>(is_float(expr.type) ? static_cast<T>(expr.number) : static_cast<T>(expr.integer));
+        else
+          return std::make_unique<NumberNode<T>>(is_float(expr.type) ? static_cast<T>(expr.number)
+                                                                     : static_cast<T>(expr.integer));
       });
     case ExprNode::Kind::IndexNumber:
       return with_compute_type(expr.type, [&]<class T>(T) -> NodePtr {
@@ -113,7 +126,8 @@ NodePtr StripCompiler::compile(const ExprNode& expr) {
     case ExprNode::Kind::Read: return compile_read(expr);
     case ExprNode::Kind::Apply: return compile_apply(expr);
     case ExprNode::Kind::Cases:
-      return with_compute_type(expr.type, [&]<class T>(T) -> NodePtr { return std::make_unique<CasesNode<T>>(*this, expr); });
+      return with_compute_type(
+          expr.type, [&]<class T>(T) -> NodePtr { return std::make_unique<CasesNode<T>>(*this, expr); });
     case ExprNode::Kind::Reduce: return compile_reduce(expr);
   }
   ISOMER_UNREACHABLE("every kind of expression is compiled");

@@ -1,7 +1,8 @@
-// Strips: an expression compiled to a tree of nodes, each of which computes up to kStripLength consecutive elements at once.
+// Strips: an expression compiled to a tree of nodes, each of which computes up to kStripLength consecutive
+// elements at once.
 //
-// Internal to Program. The interpreter's overhead is paid once per strip and node instead of once per element; loops over
-// a strip are plain loops that the compiler vectorises.
+// Internal to Program. The interpreter's overhead is paid once per strip and node instead of once per
+// element; loops over a strip are plain loops that the compiler vectorises.
 #pragma once
 
 #include <cstddef>
@@ -25,13 +26,13 @@ struct StoredTensor {
 
 // What a run changes. Programs are shared between threads, states are not.
 struct StripState {
-  std::vector<std::int64_t> slots;              // value of each axis; the strip's axis: its first value
-  std::vector<const std::int64_t*> lanes;       // per slot: a value for every element of the strip, or null
-  int length = 0;                               // elements in this strip
+  std::vector<std::int64_t> slots;         // value of each axis; the strip's axis: its first value
+  std::vector<const std::int64_t*> lanes;  // per slot: a value for every element of the strip, or null
+  int length = 0;                          // elements in this strip
   std::vector<StoredTensor> inputs, stages;
   std::vector<std::byte> registers;
   ScalarContext scalar;
-  bool looked_outside = false;                  // a look-up left its tensor
+  bool looked_outside = false;  // a look-up left its tensor
 };
 
 class StripNode {

@@ -20,14 +20,16 @@ void clip(std::int64_t first, std::int64_t slope, std::int64_t extent, int& low,
   high = static_cast<int>(std::max<std::int64_t>(to, low));
 }
 
-LoopDomain::LoopDomain(const Domain& domain, const StripCompiler& compiler) : strip_slot_(compiler.strip_slot()) {
+LoopDomain::LoopDomain(const Domain& domain, const StripCompiler& compiler)
+    : strip_slot_(compiler.strip_slot()) {
   for (const Index& i : domain) {
     const auto range = i.range();
     if (range && range->low.at_least(0).value_or(false)) continue;  // always holds
     LoopIndex index = compiler.index(i);
     const auto slope = index.slope(strip_slot_);
     const bool straight = slope.has_value() && !compiler.mentions_lane(index);
-    conditions_.push_back({.at_least_zero = std::move(index), .straight = straight, .slope = slope.value_or(0)});
+    conditions_.push_back(
+        {.at_least_zero = std::move(index), .straight = straight, .slope = slope.value_or(0)});
   }
 }
 

@@ -31,7 +31,7 @@ class LoopDomain {
  private:
   struct Condition {
     LoopIndex at_least_zero;
-    bool straight;        // changes by `slope` per element
+    bool straight;  // changes by `slope` per element
     std::int64_t slope;
   };
   std::vector<Condition> conditions_;

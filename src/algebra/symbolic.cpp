@@ -1,5 +1,6 @@
-// evaluate_symbolic: a formula's integer elements as expressions over symbolic extents. This is how values are followed through
-// Shape-Gather-Concat-Reshape chains: by the operators' own formulas, and by nothing else.
+// evaluate_symbolic: a formula's integer elements as expressions over symbolic extents. This is how values
+// are followed through Shape-Gather-Concat-Reshape chains: by the operators' own formulas, and by nothing
+// else.
 #include <map>
 
 #include "algebra/element.h"
@@ -10,7 +11,8 @@ namespace {
 
 class SymbolicWalker {
  public:
-  SymbolicWalker(const Formula& formula, const std::vector<std::optional<Dims>>& inputs) : formula_(formula), inputs_(inputs) {}
+  SymbolicWalker(const Formula& formula, const std::vector<std::optional<Dims>>& inputs)
+      : formula_(formula), inputs_(inputs) {}
 
   std::optional<Dim> stage(int number, const Extents& position) {
     const Stage& s = formula_.stages[static_cast<std::size_t>(number)];
@@ -69,7 +71,9 @@ class SymbolicWalker {
     return (*input)[static_cast<std::size_t>(offset)];
   }
 
-  static std::optional<Dim> truth(std::optional<bool> value) { return value ? std::optional(Dim(*value ? 1 : 0)) : std::nullopt; }
+  static std::optional<Dim> truth(std::optional<bool> value) {
+    return value ? std::optional(Dim(*value ? 1 : 0)) : std::nullopt;
+  }
 
   // Integer division truncates: floor where both signs are known to agree.
   static std::optional<Dim> divide(const Dim& a, const Dim& b) {
@@ -106,7 +110,9 @@ class SymbolicWalker {
       default: return std::nullopt;
     }
   }
-  static std::optional<bool> negated(std::optional<bool> value) { return value ? std::optional(!*value) : std::nullopt; }
+  static std::optional<bool> negated(std::optional<bool> value) {
+    return value ? std::optional(!*value) : std::nullopt;
+  }
 
   // An extent fits 32 bits by assumption of the model's author; a concrete value must.
   static std::optional<Dim> cast(const Dim& a, ElementType to) {
@@ -158,7 +164,8 @@ class SymbolicWalker {
 
 }  // namespace
 
-std::optional<Dims> evaluate_symbolic(const Formula& formula, int output, const std::vector<std::optional<Dims>>& inputs, std::int64_t most) {
+std::optional<Dims> evaluate_symbolic(const Formula& formula, int output,
+                                      const std::vector<std::optional<Dims>>& inputs, std::int64_t most) {
   const Stage& stage = formula.output(output);
   if (is_float(stage.type)) return std::nullopt;
   const auto extents = concrete(stage.shape());

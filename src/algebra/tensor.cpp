@@ -19,7 +19,8 @@ std::optional<std::int64_t> element_count(const Extents& extents) {
 std::optional<std::size_t> byte_size(ElementType type, const Extents& extents) {
   const auto count = element_count(extents);
   std::int64_t total_bits = 0;
-  if (!count || bits(type) == 0 || __builtin_mul_overflow(*count, static_cast<std::int64_t>(bits(type)), &total_bits))
+  if (!count || bits(type) == 0 ||
+      __builtin_mul_overflow(*count, static_cast<std::int64_t>(bits(type)), &total_bits))
     return std::nullopt;
   return static_cast<std::size_t>(total_bits / 8 + (total_bits % 8 != 0));
 }
@@ -86,7 +87,9 @@ std::optional<std::vector<Out>> widened_integers(const Tensor& tensor) {
 
 }  // namespace
 
-std::optional<std::vector<std::int64_t>> Tensor::integers() const { return widened_integers<std::int64_t>(*this); }
+std::optional<std::vector<std::int64_t>> Tensor::integers() const {
+  return widened_integers<std::int64_t>(*this);
+}
 
 std::optional<std::vector<double>> Tensor::doubles() const {
   switch (type_) {
@@ -96,7 +99,8 @@ std::optional<std::vector<double>> Tensor::doubles() const {
     case ElementType::BFloat16: {
       std::vector<double> out;
       for (const std::uint16_t half : as<std::uint16_t>())
-        out.push_back(static_cast<double>(type_ == ElementType::Float16 ? float16_to_float(half) : bfloat16_to_float(half)));
+        out.push_back(static_cast<double>(type_ == ElementType::Float16 ? float16_to_float(half)
+                                                                        : bfloat16_to_float(half)));
       return out;
     }
     default: return widened_integers<double>(*this);
@@ -111,7 +115,8 @@ bool Tensor::same_bits(const Tensor& other) const {
 }
 
 float float16_to_float(std::uint16_t half) {
-  const std::uint32_t sign = (half & 0x8000u) << 16u, exponent = (half >> 10u) & 0x1fu, fraction = half & 0x3ffu;
+  const std::uint32_t sign = (half & 0x8000u) << 16u, exponent = (half >> 10u) & 0x1fu,
+                      fraction = half & 0x3ffu;
   if (exponent == 0x1f) return std::bit_cast<float>(sign | 0x7f800000u | (fraction << 13u));
   if (exponent != 0) return std::bit_cast<float>(sign | ((exponent + 112) << 23u) | (fraction << 13u));
   const float magnitude = std::ldexp(static_cast<float>(fraction), -24);
@@ -122,7 +127,8 @@ std::uint16_t float_to_float16(float value) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value), sign = (bits >> 16u) & 0x8000u;
   const std::uint32_t magnitude = bits & 0x7fffffffu;
   if (magnitude > 0x7f800000u) return static_cast<std::uint16_t>(sign | 0x7e00u);
-  if (magnitude >= 0x477ff000u) return static_cast<std::uint16_t>(sign | 0x7c00u);  // rounds to 65536: infinity
+  if (magnitude >= 0x477ff000u)
+    return static_cast<std::uint16_t>(sign | 0x7c00u);  // rounds to 65536: infinity
   std::uint32_t result = 0;
   if (magnitude < 0x38800000u) {  // below the smallest normal number, 2^-14: the unit is 2^-24
     result = static_cast<std::uint32_t>(std::nearbyintf(std::ldexp(std::bit_cast<float>(magnitude), 24)));
@@ -133,7 +139,9 @@ std::uint16_t float_to_float16(float value) {
   return static_cast<std::uint16_t>(sign | result);
 }
 
-float bfloat16_to_float(std::uint16_t bits) { return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16u); }
+float bfloat16_to_float(std::uint16_t bits) {
+  return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16u);
+}
 
 std::uint16_t float_to_bfloat16(float value) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);

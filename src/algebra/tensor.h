@@ -1,7 +1,7 @@
 // Tensor: an element type, concrete extents and the bytes of the elements, row-major, little-endian.
 //
-// The bytes may be owned, shared or mapped from a file; a Tensor is a cheap handle and never changes after it is made.
-// Strings are kept as strings. No arithmetic here: that is formulas' work.
+// The bytes may be owned, shared or mapped from a file; a Tensor is a cheap handle and never changes after it
+// is made. Strings are kept as strings. No arithmetic here: that is formulas' work.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,8 @@
 
 namespace isomer {
 
-// The one function that computes how many bytes a tensor takes; nullopt if an extent is negative or the size overflows.
+// The one function that computes how many bytes a tensor takes; nullopt if an extent is negative or the size
+// overflows.
 std::optional<std::size_t> byte_size(ElementType type, const Extents& extents);
 std::optional<std::int64_t> element_count(const Extents& extents);
 

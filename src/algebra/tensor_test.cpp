@@ -25,7 +25,9 @@ TEST(Tensor, EveryFloat16SurvivesTheWayThroughFloat) {
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
     const auto half = static_cast<std::uint16_t>(bits);
     const float wide = float16_to_float(half);
-    EXPECT_TRUE(std::isnan(wide) ? std::isnan(float16_to_float(float_to_float16(wide))) : float_to_float16(wide) == half) << bits;
+    EXPECT_TRUE(std::isnan(wide) ? std::isnan(float16_to_float(float_to_float16(wide)))
+                                 : float_to_float16(wide) == half)
+        << bits;
     const float brain = bfloat16_to_float(half);
     EXPECT_TRUE(std::isnan(brain) || float_to_bfloat16(brain) == half) << bits;
   }

@@ -18,8 +18,8 @@ class InternalError : public std::logic_error {
 
 }  // namespace isomer
 
-#define ISOMER_CHECK(condition, ...)                                                             \
-  do {                                                                                           \
+#define ISOMER_CHECK(condition, ...)                                                                  \
+  do {                                                                                                \
     if (!(condition)) ::isomer::fail_check(#condition, __FILE__, __LINE__, std::string{__VA_ARGS__}); \
   } while (false)
 

@@ -22,25 +22,41 @@ struct Error {
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}        // NOLINT(google-explicit-constructor)
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}    // NOLINT(google-explicit-constructor)
+  Result(T value)
+      : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  Result(Error error)
+      : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
   bool ok() const { return state_.index() == 0; }
   explicit operator bool() const { return ok(); }
 
-  T& value() & { check(); return *std::get_if<0>(&state_); }
-  const T& value() const& { check(); return *std::get_if<0>(&state_); }
-  T&& value() && { check(); return std::move(*std::get_if<0>(&state_)); }
+  T& value() & {
+    check();
+    return *std::get_if<0>(&state_);
+  }
+  const T& value() const& {
+    check();
+    return *std::get_if<0>(&state_);
+  }
+  T&& value() && {
+    check();
+    return std::move(*std::get_if<0>(&state_));
+  }
   T& operator*() & { return value(); }
   const T& operator*() const& { return value(); }
   T&& operator*() && { return std::move(*this).value(); }
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 
-  const Error& error() const { ISOMER_CHECK(!ok()); return *std::get_if<1>(&state_); }
+  const Error& error() const {
+    ISOMER_CHECK(!ok());
+    return *std::get_if<1>(&state_);
+  }
 
  private:
-  void check() const { if (!ok()) fail_check("result.ok()", __FILE__, __LINE__, std::get_if<1>(&state_)->message); }
+  void check() const {
+    if (!ok()) fail_check("result.ok()", __FILE__, __LINE__, std::get_if<1>(&state_)->message);
+  }
   std::variant<T, Error> state_;
 };
 
@@ -52,12 +68,12 @@ using Status = Result<Done>;
 // Evaluates a Result; on error returns it from the enclosing function, else binds the value.
 #define ISOMER_JOIN_(a, b) a##b
 #define ISOMER_JOIN(a, b) ISOMER_JOIN_(a, b)
-#define ISOMER_TRY(declaration, expression)                              \
-  auto ISOMER_JOIN(result_, __LINE__) = (expression);                    \
+#define ISOMER_TRY(declaration, expression)                                                \
+  auto ISOMER_JOIN(result_, __LINE__) = (expression);                                      \
   if (!ISOMER_JOIN(result_, __LINE__).ok()) return ISOMER_JOIN(result_, __LINE__).error(); \
   declaration = std::move(ISOMER_JOIN(result_, __LINE__)).value()
-#define ISOMER_TRY_DO(expression)                                        \
-  do {                                                                   \
-    auto result_ = (expression);                                         \
-    if (!result_.ok()) return result_.error();                           \
+#define ISOMER_TRY_DO(expression)              \
+  do {                                         \
+    auto result_ = (expression);               \
+    if (!result_.ok()) return result_.error(); \
   } while (false)
