@@ -111,15 +111,17 @@ TEST(Sampler, DrawsTheSameFromTheSameSeed) {
   }
 }
 
+std::vector<double> last_drawn(const Sampler& s) { return *s.inputs.back().value.doubles(); }
+
 TEST(Sampler, DrawsValuesOfTheKindThatIsAsked) {
   Sampler s(1, 13);
   for (const ElementType type : {ElementType::Float, ElementType::Int8, ElementType::Uint8}) {
     s.input(type, {1000}, Sampler::Values::NonZero);
-    for (const double x : *s.inputs.back().value.doubles()) EXPECT_NE(x, 0);
+    for (const double x : last_drawn(s)) EXPECT_NE(x, 0);
     s.input(type, {1000}, Sampler::Values::AboveOne);
-    for (const double x : *s.inputs.back().value.doubles()) EXPECT_GT(x, 1);
+    for (const double x : last_drawn(s)) EXPECT_GT(x, 1);
     s.input(type, {1000}, Sampler::Values::Small);
-    for (const double x : *s.inputs.back().value.doubles()) EXPECT_LE(std::abs(x), 3);
+    for (const double x : last_drawn(s)) EXPECT_LE(std::abs(x), 3);
   }
 }
 

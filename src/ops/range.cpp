@@ -18,9 +18,9 @@ Definition define_integers(const Call& call) {
   if (!delta.is_concrete()) return opaque("delta is symbolic");
   if (delta.is(0)) return invalid("delta is zero");
   const bool rises = delta.concrete() > 0;
+  const Dim length = Dim::max(rises ? limit - start : start - limit, 0);
   auto f = call.formula();
-  const auto p =
-      f.axis(Dim::max(rises ? Dim::ceil(limit - start, delta) : Dim::ceil(start - limit, Dim(0) - delta), 0));
+  const auto p = f.axis(Dim::ceil(length, rises ? delta : Dim(0) - delta));
   f.output({p}, index_number(Index(start) + delta * Index(p), call.type(0)));
   return std::move(f).finish();
 }

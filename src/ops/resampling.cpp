@@ -31,7 +31,10 @@ std::optional<Coordinate> coordinate(const std::string& mode, const ResampledAxi
     if (!shift.is_concrete()) return std::nullopt;
     return Coordinate{.a = half_pixel.a, .b = checked_add(half_pixel.b, shift.concrete()), .c = half_pixel.c};
   }
-  if (mode == "align_corners" && extent.is_concrete() && axis.output.is_concrete()) {
+  // Where the scale alone doesn't give the output's extent, ONNX divides by scale · extent - 1 and the runtime by
+  // output - 1.
+  if (mode == "align_corners" && extent.is_concrete() && axis.output.is_concrete() &&
+      Dim(n) * extent == Dim(d) * axis.output) {
     if (axis.output.is(1)) return Coordinate{};
     return Coordinate{.a = extent.concrete() - 1, .b = 0, .c = axis.output.concrete() - 1};
   }

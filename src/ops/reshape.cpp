@@ -5,6 +5,7 @@
 // runtime copies; a call in which that makes a difference is an error there, or a tensor without elements.)
 #include "ops/reshape.h"
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -75,7 +76,7 @@ std::variant<Dims, Definition> target_shape(const Call& call) {
   if (!requested) return opaque("the shape input is not known");
   const Dims& from = call.shape(0);
   const bool copies = call.integer("allowzero", 0) == 0;
-  Dims to;
+  Dims to, left = from;  // left: what the known extents have not used up
   std::optional<std::size_t> open;
   Dim known = 1;
   for (std::size_t i = 0; i < requested->size(); ++i) {
@@ -92,16 +93,18 @@ std::variant<Dims, Definition> target_shape(const Call& call) {
       if (i >= from.size()) return invalid("an extent of 0 copies an axis that the input doesn't have");
       to.back() = from[i];
     }
-    known = known * to.back();
+    if (const auto same = std::ranges::find(left, to.back()); same != left.end()) left.erase(same);
+    else known = known * to.back();
   }
-  const Dim total = product(from);
+  const Dim rest = product(left);
   if (open) {
-    if (known.is(0)) return opaque("-1 beside an extent of 0");
-    const auto quotient = Dim::exact_quotient(total, known);
-    if (!quotient && total.is_concrete() && known.is_concrete())
+    if (std::ranges::any_of(to, [](const Dim& extent) { return extent.is(0); }))
+      return opaque("-1 beside an extent of 0");
+    const auto quotient = Dim::exact_quotient(rest, known);
+    if (!quotient && rest.is_concrete() && known.is_concrete())
       return invalid("the elements do not fill the requested shape");
-    to[*open] = quotient ? *quotient : Dim::floor(total, known);
-  } else if (total.equals(known) == false) {
+    to[*open] = quotient ? *quotient : Dim::floor(rest, known);
+  } else if (product(from).equals(product(to)) == false) {
     return invalid("the requested shape has another number of elements");
   }
   return to;

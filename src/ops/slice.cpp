@@ -9,8 +9,14 @@
 namespace isomer::ops {
 namespace {
 
-// Bounds of this size mean "to the end" and "from the beginning" whatever the extent.
+// Bounds beyond this mean "to the end" and "from the beginning" whatever the extent.
 constexpr std::int64_t kFar = std::int64_t{1} << 62;
+
+bool is_far_below(const Dim& bound) { return bound.is_concrete() && bound.concrete() <= -kFar; }
+bool is_far_above(const Dim& bound) {
+  return bound.is_concrete() &&
+         (bound.concrete() >= kFar || bound.is(std::numeric_limits<std::int32_t>::max()));
+}
 
 struct Cut {
   Dim start, count;
@@ -18,32 +24,37 @@ struct Cut {
 
 // From start up to end, clamped: max(start, 0) and min(end, extent); past the other clamps the count is 0
 // anyway.
-std::optional<Cut> cut_forwards(const Dim& extent, const Dim& start, const Dim& end, std::int64_t step) {
-  const auto from_end = start.at_least(0), to_end = end.at_least(0);
-  if (!from_end || !to_end) return std::nullopt;
-  const bool is_past =
-      end.is_concrete() && (end.concrete() >= kFar || end.is(std::numeric_limits<std::int32_t>::max()));
-  const Dim stop = is_past ? extent : *to_end ? Dim::min(end, extent) : extent + Dim::max(end, -kFar);
-  if (*from_end) return Cut{.start = start, .count = Dim::max(Dim::ceil(stop - start, step), 0)};
-  const Dim first = extent + Dim::max(start, -kFar);
+std::optional<Cut> cut_forwards(const Dim& extent, Dim start, Dim end, std::int64_t step) {
+  for (Dim* bound : {&start, &end})
+    if (is_far_below(*bound)) *bound = 0;
+  const auto from_start = start.at_least(0), end_from_start = end.at_least(0);
+  if (!from_start || !end_from_start) return std::nullopt;
+  const Dim stop = is_far_above(end) ? extent : *end_from_start ? Dim::min(end, extent) : extent + end;
+  if (*from_start) return Cut{.start = start, .count = Dim::ceil(Dim::max(stop - start, 0), step)};
+  const Dim first = extent + start;
   // stop - max(first, 0), written so that the last k elements of an axis are min(k, extent).
   const Dim length = Dim::min(stop - first, stop);
   // The last element is at extent - 1, or there is none.
   return Cut{.start = start.is(-1) ? first : Dim::max(first, 0),
-             .count = Dim::max(Dim::ceil(length, step), 0)};
+             .count = Dim::ceil(Dim::max(length, 0), step)};
 }
 
 // From start down to end, which is not included: start is clamped into 0..extent-1, end into -1..extent-1.
 std::optional<Cut> cut_backwards(const Dim& extent, const Dim& start, const Dim& end, std::int64_t step) {
-  const auto from_end = start.at_least(0), to_end = end.at_least(0);
-  if (!from_end || !to_end) return std::nullopt;
+  const auto from_start = start.at_least(0), end_from_start = end.at_least(0);
+  if (!from_start || !end_from_start) return std::nullopt;
   if (extent.is(0)) return Cut{.start = 0, .count = 0};
-  if (!*from_end && !start.is(-1) && !extent.is_concrete()) return std::nullopt;
-  const Dim first = *from_end      ? Dim::min(start, extent - Dim(1))
-                    : start.is(-1) ? extent - Dim(1)
-                                   : Dim::max(extent + Dim::max(start, -kFar), 0);
-  const Dim stop = *to_end ? end : Dim::max(extent + Dim::max(end, -kFar), -1);
-  return Cut{.start = first, .count = Dim::max(Dim::ceil(first - stop, -step), 0)};
+  const Dim last = extent - Dim(1);
+  Dim first = last;
+  if (start.is_concrete() && start.concrete() >= kFar) first = last;
+  else if (*from_start) first = Dim::min(start, last);
+  else if (is_far_below(start)) first = Dim::min(0, last);
+  else if (!start.is(-1)) {
+    if (!extent.is_concrete()) return std::nullopt;  // an axis without elements has no position to clamp to
+    first = Dim::max(extent + start, 0);
+  }
+  const Dim stop = *end_from_start ? end : is_far_below(end) ? Dim(-1) : Dim::max(extent + end, -1);
+  return Cut{.start = first, .count = Dim::ceil(Dim::max(first - stop, 0), -step)};
 }
 
 Definition define_slice(const Call& call) {
