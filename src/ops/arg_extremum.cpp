@@ -27,8 +27,8 @@ Definition define_arg_extremum(const Call& call, Reduction extremum) {
 void sample_arg_extremum(Sampler& s) {
   const Extents shape = s.shape(1, 4);
   const auto rank = static_cast<std::int64_t>(shape.size());
-  const auto type = s.pick({ElementType::Float, ElementType::Double, ElementType::Int32, ElementType::Int64, ElementType::Int8,
-                            ElementType::Uint8});
+  const auto type = s.pick({ElementType::Float, ElementType::Double, ElementType::Int32, ElementType::Int64,
+                            ElementType::Int8, ElementType::Uint8});
   // Small values, so that there are ties.
   s.input(type, shape, s.chance(0.5) || is_integer(type) ? Sampler::Values::Small : Sampler::Values::Normal);
   if (s.chance(0.8)) s.attribute("axis", s.between(s.opset() < 11 ? 0 : -rank, rank - 1));

@@ -1,4 +1,5 @@
-// What ArgMax and ArgMin share: where along an axis the largest or smallest element is; the first such place, or the last.
+// What ArgMax and ArgMin share: where along an axis the largest or smallest element is; the first such place,
+// or the last.
 #pragma once
 
 #include "ops/define.h"

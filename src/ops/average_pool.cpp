@@ -1,5 +1,6 @@
-// AveragePool: y[n,c,p] = Σ_k x[n, c, stride·p + dilation·k - pad] / count[p]. The count is of the taps inside of x; with
-// count_include_pad of those inside of the padded x, which ceil_mode's last window may leave.
+// AveragePool: y[n,c,p] = Σ_k x[n, c, stride·p + dilation·k - pad] / count[p]. The count is of the taps
+// inside of x; with count_include_pad of those inside of the padded x, which ceil_mode's last window may
+// leave.
 #include "ops/pool.h"
 
 namespace isomer::ops {
@@ -21,8 +22,9 @@ Definition define_average_pool(const Call& call) {
   Domain counted;
   for (std::size_t i = 0; i < q.size(); ++i) {
     const Index at = w.position(i, q[i], k[i]);
-    counted = both(counted, include_pad ? between(Index(Dim(0) - w.pad_begin[i]), at, Index(shape[i + 2] + w.pad_end[i]))
-                                        : between(0, at, shape[i + 2]));
+    counted = both(
+        counted, include_pad ? between(Index(Dim(0) - w.pad_begin[i]), at, Index(shape[i + 2] + w.pad_end[i]))
+                             : between(0, at, shape[i + 2]));
   }
   const auto count = f.stage(q, sum(k, number(total.type(), 1), counted));
   std::vector<Index> at(to_indices(pool.p));

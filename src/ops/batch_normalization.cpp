@@ -6,13 +6,15 @@ namespace {
 
 Definition define_batch_normalization(const Call& call) {
   require_types(call, is_float);
-  if (call.output_count > 1 || call.integer("training_mode", 0) != 0) return opaque("BatchNormalization that trains");
+  if (call.output_count > 1 || call.integer("training_mode", 0) != 0)
+    return opaque("BatchNormalization that trains");
   if (call.opset < 9 && call.integer("spatial", 1) == 0) return opaque("statistics per element");
   if (call.rank(0) < 2) return opaque("an input without channels");
   auto f = call.formula();
   const auto x = f.input(0);
   for (int k = 1; k < 5; ++k)
-    if (call.rank(k) != 1 || call.shape(k)[0].equals(x.extent(1)) == false) return invalid("the statistics have not one value per channel");
+    if (call.rank(k) != 1 || call.shape(k)[0].equals(x.extent(1)) == false)
+      return invalid("the statistics have not one value per channel");
   const Axis c = f.axis(x.extent(1));
   const Expr deviation = apply(Fn::Sqrt, {f.input(4)(c) + finite_real(call, "epsilon", 1e-5F)});
   const auto factor = f.stage({c}, f.input(1)(c) / deviation);

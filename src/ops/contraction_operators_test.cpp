@@ -45,7 +45,8 @@ TEST(Gemm, OfIntegersIsOpaqueWhereItScales) {
 TEST(Einsum, SortsTheLabelsOfAnImplicitOutput) {
   EXPECT_EQ(shape_of("Einsum", float_call(12, {{2, 3}}, equation("ba"))), (Dims{3, 2}));
   EXPECT_EQ(shape_of("Einsum", float_call(12, {{2, 3}, {3, 4}}, equation("ij,jk"))), (Dims{2, 4}));
-  EXPECT_EQ(shape_of("Einsum", float_call(12, {{5, 2, 3}, {5, 3, 4}}, equation("...ij,...jk"))), (Dims{5, 2, 4}));
+  EXPECT_EQ(shape_of("Einsum", float_call(12, {{5, 2, 3}, {5, 3, 4}}, equation("...ij,...jk"))),
+            (Dims{5, 2, 4}));
 }
 
 TEST(Einsum, RefusesEquationsThatDoNotFitTheOperands) {

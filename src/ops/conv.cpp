@@ -1,5 +1,5 @@
-// Conv in 1 to 3 dimensions:  y[n,o,p] = b[o] + Σ_{c,k} x[n, g·C + c, stride·p + dilation·k - pad] · w[o, c, k],
-// C = channels per group, g = floor(o / outputs per group); x is zero outside.
+// Conv in 1 to 3 dimensions:  y[n,o,p] = b[o] + Σ_{c,k} x[n, g·C + c, stride·p + dilation·k - pad] · w[o, c,
+// k], C = channels per group, g = floor(o / outputs per group); x is zero outside.
 #include "ops/define.h"
 #include "ops/window.h"
 
@@ -17,8 +17,10 @@ Definition define_conv(const Call& call) {
 
   const std::int64_t groups = call.integer("group", 1);
   if (groups < 1) return invalid("group must be at least 1", "group");
-  if (x.extent(1).equals(Dim(groups) * w.extent(1)) == false) return invalid("input channels are not group * weight channels", "group");
-  if (Dim::mod(w.extent(0), groups).equals(0) == false) return invalid("output channels are not a multiple of group", "group");
+  if (x.extent(1).equals(Dim(groups) * w.extent(1)) == false)
+    return invalid("input channels are not group * weight channels", "group");
+  if (Dim::mod(w.extent(0), groups).equals(0) == false)
+    return invalid("output channels are not a multiple of group", "group");
   const Dim per_group = Dim::floor(w.extent(0), groups);
   if (per_group.is(0)) return opaque("no output channels");
 
@@ -35,7 +37,8 @@ Definition define_conv(const Call& call) {
   }
   Expr y = sum(reduced, x.at(at_x) * w.at(at_w));
   if (call.has(2)) {
-    if (call.rank(2) != 1 || call.shape(2)[0].equals(w.extent(0)) == false) return invalid("the bias has not one value per output channel");
+    if (call.rank(2) != 1 || call.shape(2)[0].equals(w.extent(0)) == false)
+      return invalid("the bias has not one value per output channel");
     y = y + f.input(2)(p[1]);
   }
   f.output(p, y);

@@ -1,7 +1,7 @@
 // ConvTranspose in 1 to 3 dimensions, the transpose of Conv in x:
 //   y[n,o,p] = b[o] + Σ_{c,i,k : stride·i + dilation·k = p + pad} x[n, g·C + c, i] · w[g·C + c, o - g·O, k].
-// Only every stride-th tap meets a position: without dilation these are k = stride·j + (p + pad) mod stride, so that the
-// sum runs over j alone, with i = floor((p + pad) / stride) - j.
+// Only every stride-th tap meets a position: without dilation these are k = stride·j + (p + pad) mod stride,
+// so that the sum runs over j alone, with i = floor((p + pad) / stride) - j.
 #include "ops/define.h"
 #include "ops/window.h"
 
@@ -23,13 +23,15 @@ Tap tap(FormulaBuilder& f, const Window& w, std::size_t i, const Index& position
   }
   const Axis k = f.axis(w.kernel[i]);
   const Index scaled = padded - dilation * Index(k);
-  return {k, Index::floor(scaled, stride), k, stride.is(1) ? Domain{} : equal_to(Index::mod(scaled, stride), 0)};
+  return {k, Index::floor(scaled, stride), k,
+          stride.is(1) ? Domain{} : equal_to(Index::mod(scaled, stride), 0)};
 }
 
 Definition define_conv_transpose(const Call& call) {
   require_types(call, is_float);
   const int d = call.rank(0) - 2;
-  if (d < 1 || call.rank(1) != d + 2) return invalid("ConvTranspose needs an input and a weight of equal rank >= 3");
+  if (d < 1 || call.rank(1) != d + 2)
+    return invalid("ConvTranspose needs an input and a weight of equal rank >= 3");
   if (d > 3) return opaque("more than 3 spatial dimensions");
   auto f = call.formula();
   const auto x = f.input(0), w = f.input(1);
@@ -38,7 +40,8 @@ Definition define_conv_transpose(const Call& call) {
   const std::int64_t groups = call.integer("group", 1);
   if (groups < 1) return invalid("group must be at least 1", "group");
   if (x.extent(1).equals(w.extent(0)) == false) return invalid("input channels differ from the weight's");
-  if (Dim::mod(w.extent(0), groups).equals(0) == false) return invalid("input channels are not a multiple of group", "group");
+  if (Dim::mod(w.extent(0), groups).equals(0) == false)
+    return invalid("input channels are not a multiple of group", "group");
   const Dim per_group = Dim::floor(w.extent(0), groups), outputs = Dim(groups) * w.extent(1);
   if (outputs.is(0)) return opaque("no output channels");
 
@@ -57,7 +60,8 @@ Definition define_conv_transpose(const Call& call) {
   }
   Expr y = sum(reduced, x.at(at_x) * w.at(at_w), when);
   if (call.has(2)) {
-    if (call.rank(2) != 1 || call.shape(2)[0].equals(outputs) == false) return invalid("the bias has not one value per output channel");
+    if (call.rank(2) != 1 || call.shape(2)[0].equals(outputs) == false)
+      return invalid("the bias has not one value per output channel");
     y = y + f.input(2)(p[1]);
   }
   f.output(p, y);
@@ -66,7 +70,8 @@ Definition define_conv_transpose(const Call& call) {
 
 void sample_conv_transpose(Sampler& s) {
   const auto d = static_cast<std::size_t>(s.between(1, 3));
-  const std::int64_t groups = s.pick({1, 1, 2, 3}), outputs = s.between(1, 3), channels = groups * s.between(1, 2);
+  const std::int64_t groups = s.pick({1, 1, 2, 3}), outputs = s.between(1, 3),
+                     channels = groups * s.between(1, 2);
   Extents x{s.between(1, 2), channels}, w{channels, outputs};
   const std::int64_t mode = s.between(0, 3);  // pads, output_padding, output_shape, SAME
   std::vector<std::int64_t> strides(d), dilations(d, 1), pads(2 * d), extra(d), shape(d);
@@ -74,7 +79,8 @@ void sample_conv_transpose(Sampler& s) {
     strides[i] = s.between(1, 3);
     if (s.chance(0.3)) dilations[i] = s.between(1, 3);
     w.push_back(s.between(mode == 3 ? strides[i] : 1, 4));  // SAME needs a kernel that covers the stride
-    const std::int64_t span = dilations[i] * (w.back() - 1) + 1, most = std::min<std::int64_t>(2, (span - 1) / 2);
+    const std::int64_t span = dilations[i] * (w.back() - 1) + 1,
+                       most = std::min<std::int64_t>(2, (span - 1) / 2);
     x.push_back(s.between(1, 4));
     pads[i] = s.between(0, most), pads[d + i] = s.between(0, most);
     extra[i] = s.between(0, strides[i] - 1);
@@ -90,7 +96,8 @@ void sample_conv_transpose(Sampler& s) {
   if (mode <= 1) s.attribute("pads", pads);
   if (mode == 1) s.attribute("output_padding", extra);
   if (mode == 2) s.attribute("output_shape", shape);
-  if (mode == 3 || (mode == 2 && s.chance(0.3))) s.attribute("auto_pad", std::string(s.pick({"SAME_UPPER", "SAME_LOWER"})));
+  if (mode == 3 || (mode == 2 && s.chance(0.3)))
+    s.attribute("auto_pad", std::string(s.pick({"SAME_UPPER", "SAME_LOWER"})));
 }
 
 }  // namespace

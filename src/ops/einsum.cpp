@@ -1,6 +1,7 @@
-// Einsum: the product of all operands, each indexed by its labels, summed over the labels that the output doesn't have.
-// "bij,bjk->bik" is y[b,i,k] = Σ_j x0[b,i,j] · x1[b,j,k]; a label twice in one operand is its diagonal; "..." are axes that
-// broadcast. Without "->" the output has the ellipsis and the labels that occur once, in alphabetical order.
+// Einsum: the product of all operands, each indexed by its labels, summed over the labels that the output
+// doesn't have. "bij,bjk->bik" is y[b,i,k] = Σ_j x0[b,i,j] · x1[b,j,k]; a label twice in one operand is its
+// diagonal; "..." are axes that broadcast. Without "->" the output has the ellipsis and the labels that occur
+// once, in alphabetical order.
 #include <algorithm>
 #include <map>
 
@@ -23,7 +24,8 @@ Term read_term(std::string_view text, int rank_or_ellipsis, bool is_operand) {
   Term term;
   const auto dots = text.find("...");
   const auto letters = static_cast<int>(text.size()) - (dots == std::string_view::npos ? 0 : 3);
-  if (dots != std::string_view::npos) term.ellipsis = is_operand ? rank_or_ellipsis - letters : rank_or_ellipsis;
+  if (dots != std::string_view::npos)
+    term.ellipsis = is_operand ? rank_or_ellipsis - letters : rank_or_ellipsis;
   if (term.ellipsis.value_or(0) < 0 || (is_operand && !term.ellipsis && letters != rank_or_ellipsis))
     throw IllegalCall("the equation's labels are not the operand's axes", "equation");
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -51,7 +53,8 @@ Labels implicit_output(const std::vector<Labels>& operands, int ellipsis) {
   Labels output;
   for (int j = 0; j < ellipsis; ++j) output.push_back(kEllipsis + j);
   for (const auto& [label, count] : uses) {
-    if (label < 'a') throw OpaqueCall("an implicit output with capital letters, whose order is not agreed on");
+    if (label < 'a')
+      throw OpaqueCall("an implicit output with capital letters, whose order is not agreed on");
     if (label < kEllipsis && count == 1) output.push_back(label);
   }
   return output;
@@ -70,7 +73,8 @@ Equation read_equation(const Call& call) {
       throw IllegalCall("the equation has not one term per operand", "equation");
     const Term term = read_term(left.substr(0, comma), call.rank(k), true);
     left = comma == std::string_view::npos ? "" : left.substr(comma + 1);
-    if (ellipsis && term.ellipsis && *ellipsis != *term.ellipsis) throw OpaqueCall("an ellipsis of different lengths");
+    if (ellipsis && term.ellipsis && *ellipsis != *term.ellipsis)
+      throw OpaqueCall("an ellipsis of different lengths");
     if (term.ellipsis) ellipsis = term.ellipsis;
     equation.operands.push_back(term.labels);
   }
@@ -132,16 +136,38 @@ Definition define_einsum(const Call& call) {
 }
 
 void sample_einsum(Sampler& s) {
-  const std::string equation = s.pick({"ij,jk->ik", "bij,bjk->bik", "bhid,bhjd->bhij", "...ij,...jk->...ik", "ij,jk", "ii->i", "ii", "iij->j",
-                                       "ij->ji", "ba", "i,j->ij", "i,i", "i,i->i", "ijk->", "ijk->k", "ij,ij->i", "ij,i->j", "...i,...i->...",
-                                       "i...->...i", "ab,bc,cd->ad", "abc,bd,acd->b", "Ab,bC->AC", " b i j , b k j -> b i k ", "ij,kl->ijkl"});
+  const std::string equation = s.pick({"ij,jk->ik",
+                                       "bij,bjk->bik",
+                                       "bhid,bhjd->bhij",
+                                       "...ij,...jk->...ik",
+                                       "ij,jk",
+                                       "ii->i",
+                                       "ii",
+                                       "iij->j",
+                                       "ij->ji",
+                                       "ba",
+                                       "i,j->ij",
+                                       "i,i",
+                                       "i,i->i",
+                                       "ijk->",
+                                       "ijk->k",
+                                       "ij,ij->i",
+                                       "ij,i->j",
+                                       "...i,...i->...",
+                                       "i...->...i",
+                                       "ab,bc,cd->ad",
+                                       "abc,bd,acd->b",
+                                       "Ab,bC->AC",
+                                       " b i j , b k j -> b i k ",
+                                       "ij,kl->ijkl"});
   std::map<char, std::int64_t> extents;
   const Extents ellipsis = s.shape(0, 2, 3);
   const auto type = s.pick({ElementType::Float, ElementType::Double, ElementType::Int32, ElementType::Int64});
   Extents shape;
   for (std::size_t i = 0; i <= equation.size(); ++i) {
     const char c = i < equation.size() ? equation[i] : ',';
-    if (c == ',' || c == '-') s.input(type, shape, is_float(type) ? Sampler::Values::Normal : Sampler::Values::Small), shape.clear();
+    if (c == ',' || c == '-')
+      s.input(type, shape, is_float(type) ? Sampler::Values::Normal : Sampler::Values::Small), shape.clear();
     else if (c == '.') shape.insert(shape.end(), ellipsis.begin(), ellipsis.end()), i += 2;
     else if (is_letter(c)) shape.push_back(extents.try_emplace(c, s.between(1, 4)).first->second);
     if (c == '-') break;

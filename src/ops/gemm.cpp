@@ -31,7 +31,8 @@ Definition define_gemm(const Call& call) {
     if (c.rank() > 2) return invalid("c has more than two dimensions");
     for (int i = 0; i < c.rank(); ++i) {
       const Dim& extent = p[static_cast<std::size_t>(2 - c.rank() + i)].extent;
-      if (!c.extent(i).is(1) && c.extent(i).equals(extent) == false) return invalid("c does not broadcast to the product");
+      if (!c.extent(i).is(1) && c.extent(i).equals(extent) == false)
+        return invalid("c does not broadcast to the product");
     }
     y = y + scaled(broadcast(c, p), beta);
   }
@@ -45,7 +46,8 @@ void sample_gemm(Sampler& s) {
   const auto type = s.pick(kFloats);
   s.input(type, flip_a ? Extents{k, m} : Extents{m, k});
   s.input(type, flip_b ? Extents{n, k} : Extents{k, n});
-  if (s.opset() < 11 || s.chance(0.7)) s.input(type, s.pick<Extents>({{m, n}, {1, n}, {m, 1}, {1, 1}, {n}, {1}, {}}));
+  if (s.opset() < 11 || s.chance(0.7))
+    s.input(type, s.pick<Extents>({{m, n}, {1, n}, {m, 1}, {1, 1}, {n}, {1}, {}}));
   if (flip_a || s.chance(0.3)) s.attribute("transA", std::int64_t{flip_a});
   if (flip_b || s.chance(0.3)) s.attribute("transB", std::int64_t{flip_b});
   if (s.chance(0.5)) s.attribute("alpha", s.pick({0.5F, 2.0F, -1.0F, 0.1F}));

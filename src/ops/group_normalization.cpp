@@ -1,5 +1,6 @@
-// GroupNormalization: y[n,c,...] = (x - mean) / sqrt(variance + epsilon) · scale + bias, both over the channels of a group and all
-// spatial dimensions. Scale and bias have a value per channel; before opset 21 per group.
+// GroupNormalization: y[n,c,...] = (x - mean) / sqrt(variance + epsilon) · scale + bias, both over the
+// channels of a group and all spatial dimensions. Scale and bias have a value per channel; before opset 21
+// per group.
 #include "ops/reduced_axes.h"
 #include "ops/stash.h"
 
@@ -15,7 +16,8 @@ Definition define_group_normalization(const Call& call) {
   const auto x = f.input(0);
   const std::int64_t groups = call.integer("num_groups", 0);
   if (groups < 1) return invalid("num_groups must be at least 1", "num_groups");
-  if (Dim::mod(x.extent(1), groups).equals(0) == false) return invalid("channels are not a multiple of num_groups", "num_groups");
+  if (Dim::mod(x.extent(1), groups).equals(0) == false)
+    return invalid("channels are not a multiple of num_groups", "num_groups");
   const Dim size = Dim::floor(x.extent(1), groups);
   for (int k = 1; k < 3; ++k)
     if (call.rank(k) != 1 || call.shape(k)[0].equals(per_group ? Dim(groups) : x.extent(1)) == false)
@@ -45,7 +47,8 @@ Definition define_group_normalization(const Call& call) {
 }
 
 void sample_group_normalization(Sampler& s) {
-  const std::int64_t groups = s.between(1, 3), channels = groups * s.between(1, 3), parameters = s.opset() < 21 ? groups : channels;
+  const std::int64_t groups = s.between(1, 3), channels = groups * s.between(1, 3),
+                     parameters = s.opset() < 21 ? groups : channels;
   Extents shape{s.between(1, 2), channels};
   const Extents spatial = s.shape(1, 3, 4);
   shape.insert(shape.end(), spatial.begin(), spatial.end());

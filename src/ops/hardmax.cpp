@@ -8,9 +8,12 @@ Definition define_hardmax(const Call& call) {
   const ReducedAxes over = read_softmax_axes(call);
   auto f = call.formula();
   const auto x = f.input(0);
-  const auto largest = reduce_stage(f, over, Reduction::Max, [&](const std::vector<Index>& at) { return x.at(at); });
+  const auto largest =
+      reduce_stage(f, over, Reduction::Max, [&](const std::vector<Index>& at) { return x.at(at); });
   // Where a position lies among the elements that one maximum is taken of, in row-major order.
-  const auto place = [&](const std::vector<Index>& at) { return index_number(linearize(over.reduced_part(at), over.extents())); };
+  const auto place = [&](const std::vector<Index>& at) {
+    return index_number(linearize(over.reduced_part(at), over.extents()));
+  };
   const auto first = reduce_stage(f, over, Reduction::Min, [&](const std::vector<Index>& at) {
     const Expr is_largest = apply(Fn::Equal, {x.at(at), largest.at(over.squash(at))});
     return where(is_largest, place(at), over.count(ElementType::Int64));

@@ -1,4 +1,5 @@
-// InstanceNormalization: y[n,c,...] = (x - mean) / sqrt(variance + epsilon) · scale[c] + bias[c], both over the spatial dimensions.
+// InstanceNormalization: y[n,c,...] = (x - mean) / sqrt(variance + epsilon) · scale[c] + bias[c], both over
+// the spatial dimensions.
 #include "ops/reduced_axes.h"
 
 namespace isomer::ops {
@@ -10,7 +11,8 @@ Definition define_instance_normalization(const Call& call) {
   auto f = call.formula();
   const auto x = f.input(0);
   for (int k = 1; k < 3; ++k)
-    if (call.rank(k) != 1 || call.shape(k)[0].equals(x.extent(1)) == false) return invalid("scale or bias has not one value per channel");
+    if (call.rank(k) != 1 || call.shape(k)[0].equals(x.extent(1)) == false)
+      return invalid("scale or bias has not one value per channel");
   const auto over = ReducedAxes::from(x.shape(), 2);
   if (over.is_empty()) return opaque("statistics of no elements");
   const auto mean = mean_stage(f, over, [&](const std::vector<Index>& at) { return x.at(at); });

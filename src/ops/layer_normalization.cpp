@@ -1,5 +1,5 @@
-// LayerNormalization: y = (x - mean) / sqrt(variance + epsilon) · scale + bias, both over all axes from `axis` on. Further outputs are
-// the mean and 1 / sqrt(variance + epsilon).
+// LayerNormalization: y = (x - mean) / sqrt(variance + epsilon) · scale + bias, both over all axes from
+// `axis` on. Further outputs are the mean and 1 / sqrt(variance + epsilon).
 #include "ops/reduced_axes.h"
 #include "ops/stash.h"
 

@@ -16,7 +16,9 @@ Definition define_lrn(const Call& call) {
   auto near = to_indices(p);
   near[1] = near[1] + k - Index((size - 1) / 2);
   const Expr total = sum({k}, x.at(near) * x.at(near));
-  const auto real = [&](std::string_view name, float otherwise) { return number(x.type(), finite_real(call, name, otherwise)); };
+  const auto real = [&](std::string_view name, float otherwise) {
+    return number(x.type(), finite_real(call, name, otherwise));
+  };
   const Expr base = real("bias", 1) + real("alpha", 1e-4F) * total / integer(x.type(), size);
   f.output(p, x.at(to_indices(p)) / apply(Fn::Pow, {base, real("beta", 0.75F)}));
   return std::move(f).finish();

@@ -1,4 +1,5 @@
-// MatMul as numpy's: y[..., m, n] = Σ_k a[..., m, k] · b[..., k, n]. Axes in front broadcast; an operand of rank 1 has no m, or no n.
+// MatMul as numpy's: y[..., m, n] = Σ_k a[..., m, k] · b[..., k, n]. Axes in front broadcast; an operand of
+// rank 1 has no m, or no n.
 #include "ops/define.h"
 
 namespace isomer::ops {
@@ -12,7 +13,9 @@ std::vector<Index> batch_at(const Dims& batch, const std::vector<Axis>& p) {
   for (std::size_t i = 0; i < batch.size(); ++i) {
     const Axis& axis = p[p.size() - batch.size() + i];
     // An extent that is not known to be the axis' own is that or 1: either way the axis mod it.
-    at.push_back(batch[i].is(1) ? Index(0) : batch[i] == axis.extent ? Index(axis) : Index::mod(axis, batch[i]));
+    at.push_back(batch[i].is(1)            ? Index(0)
+                 : batch[i] == axis.extent ? Index(axis)
+                                           : Index::mod(axis, batch[i]));
   }
   return at;
 }
@@ -44,7 +47,8 @@ void sample_matmul(Sampler& s) {
   const Extents batch = s.shape(0, 2, 3);
   Extents a = batch, b = s.broadcastable(batch);
   const auto type = s.opset() < 9 ? s.pick(kFloats) : s.pick(kWideNumbers);
-  const std::int64_t inner = s.between(is_float(type) && s.chance(0.05) ? 0 : 1, 5);  // onnxruntime fails on an empty sum of integers
+  const std::int64_t inner = s.between(is_float(type) && s.chance(0.05) ? 0 : 1,
+                                       5);  // onnxruntime fails on an empty sum of integers
   if (s.chance(0.15)) a = {inner};
   else a.insert(a.end(), {s.between(1, 5), inner});
   if (s.chance(0.15)) b = {inner};

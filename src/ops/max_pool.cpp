@@ -1,4 +1,5 @@
-// MaxPool: y[n,c,p] = max_k x[n, c, stride·p + dilation·k - pad] over taps inside of x. storage_order is about Indices only.
+// MaxPool: y[n,c,p] = max_k x[n, c, stride·p + dilation·k - pad] over taps inside of x. storage_order is
+// about Indices only.
 #include "ops/pool.h"
 
 namespace isomer::ops {
@@ -17,7 +18,8 @@ void sample_max_pool(Sampler& s) {
   const WindowSample window{.ceil_mode = s.opset() >= 10, .dilations = s.opset() >= 10};
   if (s.opset() < 8) sample_pool(s, {ElementType::Float}, window);
   else if (s.opset() < 12) sample_pool(s, kFloats, window);
-  else sample_pool(s, {ElementType::Float, ElementType::Double, ElementType::Int8, ElementType::Uint8}, window);
+  else
+    sample_pool(s, {ElementType::Float, ElementType::Double, ElementType::Int8, ElementType::Uint8}, window);
   if (s.opset() >= 8 && s.chance(0.2)) s.attribute("storage_order", s.between(0, 1));
 }
 

@@ -8,7 +8,8 @@ constexpr double kEpsilon = 1e-9F;  // of the standard's own definition, a float
 
 Definition define_mean_variance_normalization(const Call& call) {
   require_types(call, is_float);
-  const auto axes = normalize_axes(call.integers("axes").value_or(std::vector<std::int64_t>{0, 2, 3}), call.rank(0));
+  const auto axes =
+      normalize_axes(call.integers("axes").value_or(std::vector<std::int64_t>{0, 2, 3}), call.rank(0));
   if (!axes) return invalid("an axis is outside of the input's rank or there twice", "axes");
   auto f = call.formula();
   const auto x = f.input(0);
@@ -28,7 +29,9 @@ void sample_mean_variance_normalization(Sampler& s) {
   Extents shape = s.shape(4, 4, 4);
   shape[2] += 2;  // one element alone has no variance
   s.input(ElementType::Float, shape);
-  if (s.chance(0.5)) s.attribute("axes", s.pick<std::vector<std::int64_t>>({{2}, {1, 2}, {2, 3}, {0, 1, 2, 3}, {3, 2, 0}, {-2, -1}}));
+  if (s.chance(0.5))
+    s.attribute("axes",
+                s.pick<std::vector<std::int64_t>>({{2}, {1, 2}, {2, 3}, {0, 1, 2, 3}, {3, 2, 0}, {-2, -1}}));
 }
 
 }  // namespace

@@ -9,7 +9,8 @@ namespace {
 void require_elements(const Window& w, std::size_t i, const Dim& extent) {
   if (extent.is(0)) throw OpaqueCall("a pool over an empty input");
   const Dim most = w.kernel[i] - 1;
-  if (most.at_least(w.pad_begin[i]) == false || most.at_least(w.pad_end[i]) == false) throw OpaqueCall("pads as large as the kernel");
+  if (most.at_least(w.pad_begin[i]) == false || most.at_least(w.pad_end[i]) == false)
+    throw OpaqueCall("pads as large as the kernel");
   // Taps are `dilation` apart: those of a window that begins in the padding may step over a smaller input.
   if (w.dilations[i] > 1 && !w.pad_begin[i].is(0) && extent.at_least(w.dilations[i]) != true)
     throw OpaqueCall("a dilated window may step over the whole input");
@@ -22,18 +23,23 @@ Pool read_pool(const Call& call, FormulaBuilder& f) {
   if (x.rank() < 3) throw IllegalCall("a pool needs an input of rank >= 3");
   const Dims spatial = spatial_extents(x.shape());
   const auto kernel = call.integers("kernel_shape");
-  if (!kernel || kernel->size() != spatial.size()) throw IllegalCall("kernel_shape has not one value per spatial dimension", "kernel_shape");
-  if (const auto pads = call.integers("pads"); pads && std::ranges::any_of(*pads, [](std::int64_t p) { return p < 0; }))
+  if (!kernel || kernel->size() != spatial.size())
+    throw IllegalCall("kernel_shape has not one value per spatial dimension", "kernel_shape");
+  if (const auto pads = call.integers("pads");
+      pads && std::ranges::any_of(*pads, [](std::int64_t p) { return p < 0; }))
     throw IllegalCall("pads must be at least 0", "pads");
-  Pool pool{.window = read_window(call, spatial, to_dims(*kernel)), .p = {}, .k = {}, .tap = {}, .inside = {}};
+  Pool pool{
+      .window = read_window(call, spatial, to_dims(*kernel)), .p = {}, .k = {}, .tap = {}, .inside = {}};
   pool.p = f.axes(image_shape(x.extent(0), x.extent(1), pool.window.output));
   pool.k = f.axes(pool.window.kernel);
   std::vector<Index> at{pool.p[0], pool.p[1]};
   for (std::size_t i = 0; i < spatial.size(); ++i) {
     require_elements(pool.window, i, spatial[i]);
     at.push_back(pool.window.position(i, pool.p[i + 2], pool.k[i]));
-    const bool leaves = pool.window.overhangs || !pool.window.pad_begin[i].is(0) || !pool.window.pad_end[i].is(0);
-    if (leaves && !at.back().is_inside(spatial[i])) pool.inside = both(pool.inside, between(0, at.back(), spatial[i]));
+    const bool leaves =
+        pool.window.overhangs || !pool.window.pad_begin[i].is(0) || !pool.window.pad_end[i].is(0);
+    if (leaves && !at.back().is_inside(spatial[i]))
+      pool.inside = both(pool.inside, between(0, at.back(), spatial[i]));
   }
   pool.tap = x.at(at);
   return pool;

@@ -24,7 +24,8 @@ ReducedAxes read_reduced_axes(const Call& call, const Fold& fold) {
   return over;
 }
 
-Reduced::Reduced(FormulaBuilder& f, const ReducedAxes& over, bool keep) : axes(f.axes(keep ? over.kept() : over.dropped())) {
+Reduced::Reduced(FormulaBuilder& f, const ReducedAxes& over, bool keep)
+    : axes(f.axes(keep ? over.kept() : over.dropped())) {
   position = keep ? to_indices(axes) : over.widen(to_indices(axes));
 }
 
@@ -45,16 +46,17 @@ Definition define_reduce(const Call& call, const Fold& fold) {
 }
 
 void sample_reduce(Sampler& s, const Fold& fold, TypeList types, Sampler::Values values) {
-  Extents shape = s.shape(0, 4);
+  const auto type = s.pick(types);
+  Extents shape = s.shape(0, 4, is_integer(type) ? 2 : 5);  // a product of more would overflow
   const bool empty = fold.of_nothing && !shape.empty() && s.chance(0.05);
   if (empty) shape[0] = 0;
-  const auto type = s.pick(types);
   s.input(type, shape, is_float(type) ? values : Sampler::Values::Small);
   const auto rank = static_cast<int>(shape.size());
   std::vector<std::int64_t> axes = s.permutation(rank);
   axes.resize(static_cast<std::size_t>(s.between(0, rank)));
   for (auto& a : axes)
-    if (s.opset() >= 11 && !empty && s.chance(0.4)) a -= rank;  // of an empty input onnxruntime misreads negative axes
+    if (s.opset() >= 11 && !empty && s.chance(0.4))
+      a -= rank;  // of an empty input onnxruntime misreads negative axes
   if (s.opset() < fold.axes_input_since) {
     if (!axes.empty()) s.attribute("axes", axes);
   } else {

@@ -1,4 +1,5 @@
-// ReduceLogSumExp: log Σ exp(x) over the axes, as m + log Σ exp(x - m) with m = max x, which doesn't overflow.
+// ReduceLogSumExp: log Σ exp(x) over the axes, as m + log Σ exp(x - m) with m = max x, which doesn't
+// overflow.
 #include "ops/reduce.h"
 
 namespace isomer::ops {
@@ -10,7 +11,8 @@ Definition define_reduce_log_sum_exp(const Call& call) {
   const ReducedAxes over = read_reduced_axes(call, kFold);
   auto f = call.formula();
   const auto x = f.input(0);
-  const auto largest = reduce_stage(f, over, Reduction::Max, [&](const std::vector<Index>& at) { return x.at(at); });
+  const auto largest =
+      reduce_stage(f, over, Reduction::Max, [&](const std::vector<Index>& at) { return x.at(at); });
   const auto total = reduce_stage(f, over, Reduction::Sum, [&](const std::vector<Index>& at) {
     return apply(Fn::Exp, {x.at(at) - largest.at(over.squash(at))});
   });

@@ -69,7 +69,8 @@ std::vector<Index> ReducedAxes::reduced_part(const std::vector<Index>& p) const 
   return out;
 }
 
-FormulaBuilder::Tensor reduce_stage(FormulaBuilder& f, const ReducedAxes& over, Reduction reduction, const Body& body) {
+FormulaBuilder::Tensor reduce_stage(FormulaBuilder& f, const ReducedAxes& over, Reduction reduction,
+                                    const Body& body) {
   const auto p = f.axes(over.kept()), r = f.axes(over.extents());
   return f.stage(p, reduce(reduction, r, body(over.along(to_indices(p), r))));
 }
@@ -80,7 +81,8 @@ FormulaBuilder::Tensor mean_stage(FormulaBuilder& f, const ReducedAxes& over, co
   return f.stage(p, total / over.count(total.type()));
 }
 
-FormulaBuilder::Tensor root_mean_square_stage(FormulaBuilder& f, const ReducedAxes& over, const Body& body, double epsilon) {
+FormulaBuilder::Tensor root_mean_square_stage(FormulaBuilder& f, const ReducedAxes& over, const Body& body,
+                                              double epsilon) {
   const auto p = f.axes(over.kept()), r = f.axes(over.extents());
   const Expr x = body(over.along(to_indices(p), r));
   const Expr total = sum(r, x * x);

@@ -1,6 +1,8 @@
-// ReducedAxes: a shape of which some axes are reduced; what the Reduce operators, the softmaxes and the normalizations share.
+// ReducedAxes: a shape of which some axes are reduced; what the Reduce operators, the softmaxes and the
+// normalizations share.
 //
-// A position has one index per axis of the shape; the result of a reduction keeps the rank, with extent 1 on reduced axes.
+// A position has one index per axis of the shape; the result of a reduction keeps the rank, with extent 1 on
+// reduced axes.
 #pragma once
 
 #include <functional>
@@ -12,7 +14,8 @@ namespace isomer {
 
 class ReducedAxes {
  public:
-  ReducedAxes(Dims shape, std::vector<bool> reduced) : shape_(std::move(shape)), reduced_(std::move(reduced)) {}
+  ReducedAxes(Dims shape, std::vector<bool> reduced)
+      : shape_(std::move(shape)), reduced_(std::move(reduced)) {}
   static ReducedAxes only(const Dims& shape, int axis);
   static ReducedAxes from(const Dims& shape, int first);  // that axis and all after it
 
@@ -38,9 +41,12 @@ class ReducedAxes {
 
 // What is reduced: an expression at a position of the shape.
 using Body = std::function<Expr(const std::vector<Index>& position)>;
-// Stages of shape kept(): the body's reduction over the reduced axes; its mean; sqrt(mean of its square + epsilon).
-FormulaBuilder::Tensor reduce_stage(FormulaBuilder& f, const ReducedAxes& over, Reduction reduction, const Body& body);
+// Stages of shape kept(): the body's reduction over the reduced axes; its mean; sqrt(mean of its square +
+// epsilon).
+FormulaBuilder::Tensor reduce_stage(FormulaBuilder& f, const ReducedAxes& over, Reduction reduction,
+                                    const Body& body);
 FormulaBuilder::Tensor mean_stage(FormulaBuilder& f, const ReducedAxes& over, const Body& body);
-FormulaBuilder::Tensor root_mean_square_stage(FormulaBuilder& f, const ReducedAxes& over, const Body& body, double epsilon);
+FormulaBuilder::Tensor root_mean_square_stage(FormulaBuilder& f, const ReducedAxes& over, const Body& body,
+                                              double epsilon);
 
 }  // namespace isomer

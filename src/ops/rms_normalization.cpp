@@ -16,8 +16,8 @@ Definition define_rms_normalization(const Call& call) {
   if (over.is_empty()) return opaque("statistics of no elements");
   const auto shape = broadcast_shape({x.shape(), call.shape(1)});
   if (!shape || *shape != x.shape()) return opaque("scale does not broadcast to the input");
-  const auto size = root_mean_square_stage(f, over, [&](const std::vector<Index>& at) { return x.at(at); },
-                                           finite_real(call, "epsilon", 1e-5F));
+  const auto size = root_mean_square_stage(
+      f, over, [&](const std::vector<Index>& at) { return x.at(at); }, finite_real(call, "epsilon", 1e-5F));
   const auto p = f.axes(x.shape());
   f.output(p, x.at(to_indices(p)) / size.at(over.squash(to_indices(p))) * broadcast(f.input(1), p));
   return std::move(f).finish();

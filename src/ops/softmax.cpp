@@ -26,10 +26,13 @@ Definition define_softmax(const Call& call) {
   const ReducedAxes over = read_softmax_axes(call);
   auto f = call.formula();
   const auto x = f.input(0);
-  const auto largest = reduce_stage(f, over, Reduction::Max, [&](const std::vector<Index>& at) { return x.at(at); });
+  const auto largest =
+      reduce_stage(f, over, Reduction::Max, [&](const std::vector<Index>& at) { return x.at(at); });
   const auto e = f.axes(x.shape());
-  const auto exps = f.stage(e, apply(Fn::Exp, {x.at(to_indices(e)) - largest.at(over.squash(to_indices(e)))}));
-  const auto total = reduce_stage(f, over, Reduction::Sum, [&](const std::vector<Index>& at) { return exps.at(at); });
+  const auto exps =
+      f.stage(e, apply(Fn::Exp, {x.at(to_indices(e)) - largest.at(over.squash(to_indices(e)))}));
+  const auto total =
+      reduce_stage(f, over, Reduction::Sum, [&](const std::vector<Index>& at) { return exps.at(at); });
   const auto p = f.axes(x.shape());
   f.output(p, exps.at(to_indices(p)) / total.at(over.squash(to_indices(p))));
   return std::move(f).finish();

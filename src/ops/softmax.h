@@ -1,5 +1,6 @@
-// What Softmax, LogSoftmax and Hardmax share: the axes along which they work. Before opset 13 the input is first flattened to
-// two dimensions at the axis (default 1), so that these are all axes from it on; since 13 it is that axis alone (default -1).
+// What Softmax, LogSoftmax and Hardmax share: the axes along which they work. Before opset 13 the input is
+// first flattened to two dimensions at the axis (default 1), so that these are all axes from it on; since 13
+// it is that axis alone (default -1).
 #pragma once
 
 #include "ops/reduced_axes.h"

@@ -18,7 +18,8 @@ using Ints = std::vector<std::int64_t>;
 inline Call float_call(int opset, std::vector<Dims> shapes, std::vector<Attribute> attributes = {}) {
   Call call;
   call.opset = opset;
-  for (Dims& shape : shapes) call.inputs.push_back(Call::Input{.type = {ElementType::Float, std::move(shape)}});
+  for (Dims& shape : shapes)
+    call.inputs.push_back(Call::Input{.type = {ElementType::Float, std::move(shape)}});
   call.attributes = Attributes(std::move(attributes));
   return call;
 }
@@ -30,7 +31,9 @@ inline Call with_integers(Call call, Dims values) {
   return call;
 }
 
-inline Definition defined(std::string_view op, const Call& call) { return define(*find_operator("", op), call); }
+inline Definition defined(std::string_view op, const Call& call) {
+  return define(*find_operator("", op), call);
+}
 
 // The shape of the first output; empty if there is no formula.
 inline Dims shape_of(std::string_view op, const Call& call) {

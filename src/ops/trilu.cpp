@@ -1,4 +1,5 @@
-// Trilu: the upper (or lower) triangle of the last two axes, zero elsewhere; the k-th diagonal is the triangle's edge.
+// Trilu: the upper (or lower) triangle of the last two axes, zero elsewhere; the k-th diagonal is the
+// triangle's edge.
 #include "ops/define.h"
 
 namespace isomer::ops {
@@ -15,7 +16,8 @@ Definition define_trilu(const Call& call) {
   auto f = call.formula();
   const auto x = f.input(0);
   const auto p = f.axes(x.shape());
-  const Index above = Index(p[p.size() - 1]) - Index(p[p.size() - 2]) - Index(edge);  // how far above the edge
+  const Index above =
+      Index(p[p.size() - 1]) - Index(p[p.size() - 2]) - Index(edge);  // how far above the edge
   const Domain kept{call.integer("upper", 1) != 0 ? above : Dim(-1) * above};
   f.output(p, cases({{kept, x.at(to_indices(p))}}, integer(x.type(), 0)));
   return std::move(f).finish();
@@ -24,7 +26,9 @@ Definition define_trilu(const Call& call) {
 void sample_trilu(Sampler& s) {
   Extents shape = s.shape(2, 4);
   if (s.chance(0.05)) shape[0] = 0;
-  s.input(s.pick({ElementType::Float, ElementType::Double, ElementType::Int32, ElementType::Int64, ElementType::Bool}), shape);
+  s.input(s.pick({ElementType::Float, ElementType::Double, ElementType::Int32, ElementType::Int64,
+                  ElementType::Bool}),
+          shape);
   if (s.chance(0.6)) s.constant(Tensor::of(ElementType::Int64, {}, std::vector{s.between(-4, 4)}));
   if (s.chance(0.6)) s.attribute("upper", s.between(0, 1));
 }

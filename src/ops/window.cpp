@@ -9,12 +9,14 @@ namespace isomer {
 namespace {
 
 // A list attribute of so many values, none below `least`; `otherwise` if it is absent.
-std::vector<std::int64_t> read_list(const Call& call, const std::string& name, std::size_t size, std::int64_t least,
-                                    std::int64_t otherwise) {
+std::vector<std::int64_t> read_list(const Call& call, const std::string& name, std::size_t size,
+                                    std::int64_t least, std::int64_t otherwise) {
   const auto list = call.integers(name);
   if (!list) return std::vector<std::int64_t>(size, otherwise);
-  if (list->size() != size) throw IllegalCall(fmt::format("{} has {} values, not {}", name, list->size(), size), name);
-  if (!list->empty() && std::ranges::min(*list) < least) throw IllegalCall(fmt::format("{} must be at least {}", name, least), name);
+  if (list->size() != size)
+    throw IllegalCall(fmt::format("{} has {} values, not {}", name, list->size(), size), name);
+  if (!list->empty() && std::ranges::min(*list) < least)
+    throw IllegalCall(fmt::format("{} must be at least {}", name, least), name);
   return *list;
 }
 
@@ -26,8 +28,10 @@ Window read_taps(const Call& call, const Dims& kernel, std::int64_t least_pad) {
   const std::size_t d = kernel.size();
   const auto given = read_list(call, "kernel_shape", d, 1, 0);
   for (std::size_t i = 0; i < d; ++i) {
-    if (kernel[i].is_concrete() && kernel[i].concrete() < 1) throw IllegalCall("the kernel must be at least 1", "kernel_shape");
-    if (given[i] != 0 && kernel[i].equals(given[i]) == false) throw IllegalCall("kernel_shape is not the weight's", "kernel_shape");
+    if (kernel[i].is_concrete() && kernel[i].concrete() < 1)
+      throw IllegalCall("the kernel must be at least 1", "kernel_shape");
+    if (given[i] != 0 && kernel[i].equals(given[i]) == false)
+      throw IllegalCall("kernel_shape is not the weight's", "kernel_shape");
   }
   const Dims pads = to_dims(read_list(call, "pads", 2 * d, least_pad, 0));
   const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(d);
@@ -52,7 +56,8 @@ AutoPad read_auto_pad(const Call& call) {
   throw IllegalCall("auto_pad must be NOTSET, VALID, SAME_UPPER or SAME_LOWER", "auto_pad");
 }
 
-// Shares out the padding of one dimension; the odd one goes to the end under SAME_UPPER, else to the beginning.
+// Shares out the padding of one dimension; the odd one goes to the end under SAME_UPPER, else to the
+// beginning.
 void share_pad(Window& w, std::size_t i, const Dim& total, AutoPad mode) {
   const Dim half = Dim::floor(total, 2);
   w.pad_begin[i] = mode == AutoPad::SameUpper ? half : total - half;
@@ -63,17 +68,21 @@ void share_pad(Window& w, std::size_t i, const Dim& total, AutoPad mode) {
 void read_same(Window& w, std::size_t i, const Dim& extent, AutoPad mode) {
   const Dim stride = w.strides[i];
   if (w.dilations[i] != 1) throw OpaqueCall("auto_pad SAME with dilations, on which runtimes differ");
-  // The standard pads by zero at least; runtimes crop such an input, from two elements on at its beginning too.
-  if ((w.kernel[i] + 1).at_least(stride) != true) throw OpaqueCall("auto_pad SAME with a stride beyond the kernel");
+  // The standard pads by zero at least; runtimes crop such an input, from two elements on at its beginning
+  // too.
+  if ((w.kernel[i] + 1).at_least(stride) != true)
+    throw OpaqueCall("auto_pad SAME with a stride beyond the kernel");
   const Dim total = w.kernel[i] - stride + Dim::mod(Dim(0) - extent, stride);
   share_pad(w, i, w.kernel[i].at_least(stride) == true ? total : Dim::max(total, 0), mode);
   w.output[i] = Dim::ceil(extent, stride);
 }
 
-// floor(((extent + pads) - span) / stride) + 1 windows; ceil with ceil_mode, but for windows that begin in the end padding.
+// floor(((extent + pads) - span) / stride) + 1 windows; ceil with ceil_mode, but for windows that begin in
+// the end padding.
 void read_explicit(const Call& call, Window& w, std::size_t i, const Dim& extent, bool ceil_mode) {
   const Dim stride = w.strides[i], slack = extent + w.pad_begin[i] + w.pad_end[i] - span(w, i);
-  if (slack.at_least(0) == false) throw IllegalCall("the kernel is larger than the padded input", "kernel_shape");
+  if (slack.at_least(0) == false)
+    throw IllegalCall("the kernel is larger than the padded input", "kernel_shape");
   w.output[i] = Dim::floor(slack, stride) + 1;
   if (!ceil_mode) return;
   w.overhangs = true;
@@ -97,7 +106,8 @@ Window read_window(const Call& call, const Dims& spatial, const Dims& kernel) {
   const AutoPad mode = read_auto_pad(call);
   const std::int64_t ceil_mode = call.integer("ceil_mode", 0);
   if (ceil_mode != 0 && ceil_mode != 1) throw IllegalCall("ceil_mode must be 0 or 1", "ceil_mode");
-  if (ceil_mode == 1 && mode == AutoPad::Valid) throw OpaqueCall("ceil_mode with auto_pad VALID, on which runtimes differ");
+  if (ceil_mode == 1 && mode == AutoPad::Valid)
+    throw OpaqueCall("ceil_mode with auto_pad VALID, on which runtimes differ");
   w.output.resize(spatial.size());
   for (std::size_t i = 0; i < spatial.size(); ++i) {
     if (mode == AutoPad::SameUpper || mode == AutoPad::SameLower) read_same(w, i, spatial[i], mode);
@@ -112,20 +122,25 @@ Window read_transposed_window(const Call& call, const Dims& spatial, const Dims&
   const AutoPad mode = read_auto_pad(call);
   const bool same = mode == AutoPad::SameUpper || mode == AutoPad::SameLower;
   const bool has_shape = call.has_attribute("output_shape");
-  const auto extra = read_list(call, "output_padding", d, 0, 0), wanted = read_list(call, "output_shape", d, 1, 0);
+  const auto extra = read_list(call, "output_padding", d, 0, 0),
+             wanted = read_list(call, "output_shape", d, 1, 0);
   w.output.resize(d);
   for (std::size_t i = 0; i < d; ++i) {
-    if (extra[i] >= std::max(w.strides[i], w.dilations[i])) throw OpaqueCall("output_padding as large as stride and dilation");
+    if (extra[i] >= std::max(w.strides[i], w.dilations[i]))
+      throw OpaqueCall("output_padding as large as stride and dilation");
     const Dim full = Dim(w.strides[i]) * (spatial[i] - 1) + span(w, i) + extra[i];
     w.output[i] = full - w.pad_begin[i] - w.pad_end[i];
     if (has_shape || same) {
-      if (!has_shape && extra[i] != 0) throw OpaqueCall("auto_pad SAME with output_padding, on which runtimes differ");
+      if (!has_shape && extra[i] != 0)
+        throw OpaqueCall("auto_pad SAME with output_padding, on which runtimes differ");
       w.output[i] = has_shape ? Dim(wanted[i]) : Dim(w.strides[i]) * spatial[i];
       const Dim total = full - w.output[i];
-      if (total.at_least(0) != true) throw OpaqueCall("an output that may be larger than all windows together");
+      if (total.at_least(0) != true)
+        throw OpaqueCall("an output that may be larger than all windows together");
       share_pad(w, i, total, mode);
     }
-    if (w.output[i].is_concrete() && w.output[i].concrete() < 1) throw IllegalCall("pads leave no output", "pads");
+    if (w.output[i].is_concrete() && w.output[i].concrete() < 1)
+      throw IllegalCall("pads leave no output", "pads");
   }
   return w;
 }
@@ -150,7 +165,8 @@ Extents sample_window(Sampler& s, const Extents& kernel, WindowSample options) {
     if (dilated) dilations[i] = s.between(1, 3);
     if (padded) pads[i] = s.between(0, kernel[i] - 1), pads[d + i] = s.between(0, kernel[i] - 1);
     const std::int64_t reach = dilations[i] * (kernel[i] - 1) + 1;
-    const std::int64_t least = same ? 1 : std::max({reach - pads[i] - pads[d + i], dilations[i], std::int64_t{1}});
+    const std::int64_t least =
+        same ? 1 : std::max({reach - pads[i] - pads[d + i], dilations[i], std::int64_t{1}});
     spatial[i] = least + s.between(0, 4);
     if (s.opset() < 22 && pads[d + i] + strides[i] > reach) may_ceil = false;
   }
@@ -159,7 +175,8 @@ Extents sample_window(Sampler& s, const Extents& kernel, WindowSample options) {
   if (dilated) s.attribute("dilations", dilations);
   if (padded) s.attribute("pads", pads);
   if (same) s.attribute("auto_pad", std::string(s.pick({"SAME_UPPER", "SAME_LOWER"})));
-  else if (!padded && !ceils && s.chance(0.3)) s.attribute("auto_pad", std::string(s.pick({"VALID", "NOTSET"})));
+  else if (!padded && !ceils && s.chance(0.3))
+    s.attribute("auto_pad", std::string(s.pick({"VALID", "NOTSET"})));
   if (ceils) s.attribute("ceil_mode", std::int64_t{1});
   return spatial;
 }

@@ -1,5 +1,5 @@
-// Sliding windows: what Conv, ConvTranspose and the pools share. Strides, dilations, pads and auto_pad are read here and
-// nowhere else.
+// Sliding windows: what Conv, ConvTranspose and the pools share. Strides, dilations, pads and auto_pad are
+// read here and nowhere else.
 #pragma once
 
 #include "ops/define.h"
@@ -15,17 +15,19 @@ struct Window {
   Index position(std::size_t i, const Index& p, const Index& k) const;
 };
 
-// The window of a call over spatial extents. `ceil_mode` and everything else is read from the call's attributes, as its
-// opset means them. Throws IllegalCall that names the attribute, or OpaqueCall.
+// The window of a call over spatial extents. `ceil_mode` and everything else is read from the call's
+// attributes, as its opset means them. Throws IllegalCall that names the attribute, or OpaqueCall.
 Window read_window(const Call& call, const Dims& spatial, const Dims& kernel);
-// The same for ConvTranspose, with output_padding and output_shape; input and output have exchanged their roles.
+// The same for ConvTranspose, with output_padding and output_shape; input and output have exchanged their
+// roles.
 Window read_transposed_window(const Call& call, const Dims& spatial, const Dims& kernel);
 
 // The spatial extents of a tensor of shape [N, C, ...], and such a shape.
 Dims spatial_extents(const Dims& shape);
 Dims image_shape(const Dim& batch, const Dim& channels, const Dims& spatial);
 
-// Draws strides, dilations, pads or auto_pad as attributes, and spatial extents of an input on which the window fits.
+// Draws strides, dilations, pads or auto_pad as attributes, and spatial extents of an input on which the
+// window fits.
 struct WindowSample {
   bool ceil_mode = false;
   bool dilations = true;
