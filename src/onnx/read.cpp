@@ -120,6 +120,7 @@ Result<Model> read_model(const std::filesystem::path& path) {
 }
 
 Result<Model> read_model_bytes(std::span<const std::byte> bytes, const std::filesystem::path& directory) {
+  if (bytes.size() > kLargestModelBytes) return Error{"a model of more than 2 GiB"};
   google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
   return read_stream(stream, bytes.size(), directory, {});
 }

@@ -49,18 +49,15 @@ int open_by_components(int directory, const std::string& location) {
   return fd < 0 ? -errno : fd;
 }
 
-Result<Done> check_opened(int fd, struct stat& status) {
-  if (::fstat(fd, &status) != 0) return Error{system_error_text(errno)};
-  if (!S_ISREG(status.st_mode)) return Error{"it is not a regular file"};
-  if (status.st_nlink != 1)
-    return Error{"it has several hard links, so it may be a file from elsewhere; copy it"};
-  return Done{};
+// What is said of a file that can't be used, to follow its name.
+std::string open_failure(int number) {
+  if (number == ELOOP) return "is, or lies behind, a symbolic link; put the file itself there";
+  if (number == EXDEV) return "leaves the model's directory";
+  return fmt::format("can't be opened: {}", system_error_text(number));
 }
 
-std::string open_failure(int number) {
-  if (number == ELOOP) return "it is, or lies behind, a symbolic link; put the file itself there";
-  if (number == EXDEV) return "it leaves the model's directory";
-  return system_error_text(number);
+Error unusable(const std::string& location, std::string_view why) {
+  return {fmt::format("is in file {}, which {}", shown(location), why)};
 }
 
 }  // namespace
@@ -83,29 +80,32 @@ ExternalFiles::ExternalFiles(std::filesystem::path directory)
     : directory_name_(directory.empty() ? "." : std::move(directory)),
       directory_(::open(directory_name_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)) {}
 
-Result<Descriptor> ExternalFiles::open(const std::string& location) const {
-  if (!directory_.is_open()) return Error{"the model's directory can't be opened"};
-  Descriptor descriptor(open_beneath(directory_.get(), location));
-  if (!descriptor.is_open()) return Error{open_failure(-descriptor.get())};
-  return descriptor;
+Result<ExternalFiles::Opened> ExternalFiles::open(const std::string& location) const {
+  if (!directory_.is_open()) return unusable(location, "is in a directory that can't be opened");
+  Opened opened;
+  const int result = open_beneath(directory_.get(), location);
+  if (result < 0) return unusable(location, open_failure(-result));
+  opened.descriptor = Descriptor(result);
+  struct stat status{};
+  if (::fstat(result, &status) != 0) return unusable(location, open_failure(errno));
+  if (!S_ISREG(status.st_mode)) return unusable(location, "is not a regular file");
+  if (status.st_nlink != 1) {
+    return unusable(location, "has several hard links, so it may be from elsewhere; put a copy there");
+  }
+  opened.identity = wire::identity(status);
+  opened.bytes = static_cast<std::uint64_t>(status.st_size);
+  return opened;
 }
 
 Result<const ExternalFiles::File*> ExternalFiles::file(const std::string& location) {
   if (const auto known = files_.find(location); known != files_.end()) return &known->second;
-  const auto at_file = [&](std::string_view why) {
-    return Error{fmt::format("external data {}: {}", shown(location), why)};
-  };
-  const auto descriptor = open(location);
-  if (!descriptor.ok()) return at_file(descriptor.error().message);
-  struct stat status{};
-  if (const auto checked = check_opened(descriptor->get(), status); !checked.ok())
-    return at_file(checked.error().message);
-
-  File file{location, identity(status), static_cast<std::uint64_t>(status.st_size), nullptr};
-  if (file.bytes > 0) {
-    const std::size_t size = file.bytes;
-    void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor->get(), 0);
-    if (data == MAP_FAILED) return at_file(fmt::format("can't be mapped: {}", system_error_text(errno)));
+  ISOMER_TRY(const Opened opened, open(location));
+  File file{location, opened.identity, opened.bytes, nullptr};
+  if (const std::size_t size = opened.bytes; size > 0) {
+    void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, opened.descriptor.get(), 0);
+    if (data == MAP_FAILED) {
+      return unusable(location, fmt::format("can't be mapped: {}", system_error_text(errno)));
+    }
     file.mapping =
         std::shared_ptr<const void>(data, [size](const void* at) { ::munmap(const_cast<void*>(at), size); });
   }
@@ -116,30 +116,27 @@ Result<Bytes> ExternalFiles::range(const std::string& location, std::uint64_t of
                                    std::size_t alignment) {
   ISOMER_TRY(const File* source, file(location));
   if (offset > source->bytes || size > source->bytes - offset) {
-    return Error{fmt::format("external data {} has {} bytes, which end before offset {} and length {}",
-                             shown(location), source->bytes, offset, size)};
+    return unusable(location, fmt::format("has {} bytes, too few for offset {} and length {}", source->bytes,
+                                          offset, size));
   }
   if (size == 0) return Bytes{};
   const auto* data = static_cast<const std::byte*>(source->mapping.get()) + offset;
   if (offset % alignment == 0) return Bytes{source->mapping, data, size};
   copied_bytes_ += size;
   if (copied_bytes_ > kMostCopied) {
-    return Error{fmt::format(
-        "external data {} has over {} MiB at offsets that are no multiples of the element size; save "
-        "the model anew with aligned offsets",
-        shown(location), kMostCopied >> 20)};
+    return unusable(location, fmt::format("has over {} MiB at offsets that are no multiples of the element "
+                                          "size; save the model anew with aligned offsets",
+                                          kMostCopied >> 20));
   }
   return Bytes::copy_of(data, size);
 }
 
 Result<Descriptor> ExternalFiles::reopen(const File& file) const {
-  ISOMER_TRY(Descriptor descriptor, open(file.location));
-  struct stat status{};
-  ISOMER_TRY_DO(check_opened(descriptor.get(), status));
-  if (identity(status) != file.identity || static_cast<std::uint64_t>(status.st_size) != file.bytes) {
+  auto opened = open(file.location);
+  if (!opened.ok() || opened->identity != file.identity || opened->bytes != file.bytes) {
     return Error{fmt::format("external data {} changed since it was read", shown(file.location))};
   }
-  return descriptor;
+  return std::move(opened->descriptor);
 }
 
 }  // namespace isomer::wire

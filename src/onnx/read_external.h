@@ -43,7 +43,13 @@ class ExternalFiles {
   const std::map<std::string, File, std::less<>>& files() const { return files_; }
 
  private:
-  Result<Descriptor> open(const std::string& location) const;
+  struct Opened {
+    Descriptor descriptor;
+    FileIdentity identity;
+    std::uint64_t bytes = 0;
+  };
+  // A regular file with one link, beneath the directory.
+  Result<Opened> open(const std::string& location) const;
 
   std::filesystem::path directory_name_;
   Descriptor directory_;

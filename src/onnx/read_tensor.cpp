@@ -118,8 +118,26 @@ Result<Tensor> narrowed(Header&& header, const google::protobuf::RepeatedField<W
   return Tensor(header.type, std::move(header.extents), std::move(buffer).freeze());
 }
 
+// Elements of 6 bits, one in each entry, as the bit stream that raw data holds: low bits first.
+Result<Tensor> packed_sixes(Header&& header, const google::protobuf::RepeatedField<std::int32_t>& field) {
+  if (field.size() != header.count)
+    return wrong_count(header, static_cast<std::size_t>(field.size()), "elements");
+  Buffer buffer(header.bytes);
+  for (std::size_t k = 0; k < static_cast<std::size_t>(field.size()); ++k) {
+    const std::int32_t value = field[static_cast<int>(k)];
+    if (value < 0 || value > 0x3f)
+      return Error{fmt::format("has element {} = {}, out of its type's range", k, value)};
+    const std::size_t bit = 6 * k;
+    const auto shifted = static_cast<unsigned>(value) << (bit % 8);
+    buffer.data()[bit / 8] |= static_cast<std::byte>(shifted & 0xffu);
+    if (bit % 8 > 2) buffer.data()[bit / 8 + 1] |= static_cast<std::byte>(shifted >> 8);
+  }
+  return Tensor(header.type, std::move(header.extents), std::move(buffer).freeze());
+}
+
 Result<Tensor> from_int32(Header&& header, const TensorProto& t, const TensorSource& source) {
   const auto& field = t.int32_data();
+  if (bits(header.type) == 6) return packed_sixes(std::move(header), field);
   switch (header.type) {
     case ElementType::Int32: return aliased(std::move(header), field, source);
     case ElementType::Int16: return narrowed<std::int16_t>(std::move(header), field, 0);
