@@ -24,7 +24,8 @@ std::variant<const Operator*, Opaque> operator_of(const Graph& graph, const Node
     return Opaque{standard ? "no formula yet for " + full_name : "custom domain " + node.domain};
   }
   const int opset = graph.opset(node.domain);
-  if (opset < op->since || opset > op->last) return Opaque{fmt::format("{} does not exist in opset {}", full_name, opset)};
+  if (opset < op->since || opset > op->last)
+    return Opaque{fmt::format("{} does not exist in opset {}", full_name, opset)};
   return op;
 }
 

@@ -1,6 +1,7 @@
 #include "graph/content.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace isomer {
 namespace {
@@ -31,7 +32,7 @@ void add_elements(Hasher& hasher, const Tensor& tensor) {
 }
 
 bool same_floats(float a, float b) {  // NaN equals itself, +0 and -0 differ
-  return std::memcmp(&a, &b, sizeof a) == 0;
+  return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
 }
 
 struct SameValue {

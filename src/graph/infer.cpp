@@ -105,11 +105,7 @@ void Inferrer::add_outputs(NodeId id, const Node& node, const Formula& formula) 
     if (integers.empty())
       for (const Value& input : node.inputs) integers.push_back(inference_.of(input).integers);
     integers.resize(formula.inputs.size());
-    try {
-      infos[k].integers = evaluate_symbolic(formula, static_cast<int>(k), integers, kMostIntegers);
-    } catch (const DimOverflow&) {
-      // The value is not followed any further; the shape is known all the same.
-    }
+    infos[k].integers = evaluate_symbolic(formula, static_cast<int>(k), integers, kMostIntegers);
   }
   inference_.values.emplace(id, std::move(infos));
 }

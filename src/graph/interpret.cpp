@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <ranges>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -18,9 +19,9 @@ namespace {
 std::unordered_set<NodeId> live_nodes(const Graph& graph) {
   std::unordered_set<NodeId> live;
   for (const Value& output : graph.outputs()) live.insert(output.node);
-  for (auto at = graph.order().rbegin(); at != graph.order().rend(); ++at) {
-    if (!live.contains(*at)) continue;
-    for (const Value& input : graph.node(*at).inputs) live.insert(input.node);
+  for (const NodeId id : std::views::reverse(graph.order())) {
+    if (!live.contains(id)) continue;
+    for (const Value& input : graph.node(id).inputs) live.insert(input.node);
   }
   return live;
 }

@@ -14,6 +14,17 @@ std::string joined(const std::vector<std::string>& parts, std::string_view separ
   return fmt::format("{}", fmt::join(parts, separator));
 }
 
+// The texts of a list's elements, separated by commas.
+template <class List, class ToText>
+std::string joined(const List& list, const ToText& to_text) {
+  std::string out;
+  for (const auto& element : list) {
+    if (!out.empty()) out += ", ";
+    out += to_text(element);
+  }
+  return out;
+}
+
 // "com.microsoft" as it is; a domain that is no list of identifiers as one string.
 std::string spelled_domain(std::string_view domain) {
   for (std::size_t begin = 0; begin <= domain.size();) {
@@ -90,9 +101,7 @@ std::string Printer::value(Value value) const {
 }
 
 std::string Printer::values(const std::vector<Value>& values) const {
-  std::vector<std::string> parts;
-  for (const Value& v : values) parts.push_back(value(v));
-  return joined(parts);
+  return joined(values, [&](const Value& v) { return value(v); });
 }
 
 std::string Printer::declaration(Value v, const DeclaredType* type) const {
@@ -111,9 +120,7 @@ struct ValueText {
   std::string operator()(const std::string& x) const { return quoted(x); }
   template <class T>
   std::string operator()(const std::vector<T>& xs) const {
-    std::vector<std::string> parts;
-    for (const T& x : xs) parts.push_back((*this)(x));
-    return "[" + joined(parts) + "]";
+    return "[" + joined(xs, *this) + "]";
   }
   std::string operator()(const RawAttribute& x) const { return quoted(hexadecimal(x.bytes)); }
   std::string operator()(const Tensor&) const { return {}; }
@@ -136,19 +143,19 @@ std::string Printer::attribute(const Attribute& attribute) const {
 }
 
 std::string Printer::attributes(const Node& node) const {
-  std::vector<std::string> parts;
-  for (const Attribute& a : node.attributes.all()) parts.push_back(attribute(a));
-  if (!node.captures.empty()) parts.push_back(fmt::format("captures: values = [{}]", values(node.captures)));
-  return parts.empty() ? "" : "<" + joined(parts) + "> ";
+  std::string out = joined(node.attributes.all(), [&](const Attribute& a) { return attribute(a); });
+  if (!node.captures.empty())
+    out += fmt::format("{}captures: values = [{}]", out.empty() ? "" : ", ", values(node.captures));
+  return out.empty() ? "" : "<" + out + "> ";
 }
 
 std::string Printer::node(NodeId id) const {
   const Node& node = graph_.node(id);
-  std::vector<std::string> outputs;
-  for (std::uint32_t k = 0; k < node.outputs.size(); ++k) outputs.push_back(value({id, k}));
+  std::vector<Value> outputs(node.outputs.size());
+  for (std::uint32_t k = 0; k < outputs.size(); ++k) outputs[k] = {id, k};
   std::string out = "  ";
   if (!node.name.empty()) out += fmt::format("[{}] ", spelled(node.name));
-  out += joined(outputs) + (outputs.empty() ? "= " : " = ");
+  out += values(outputs) + (outputs.empty() ? "= " : " = ");
   if (!node.domain.empty()) out += spelled_domain(node.domain) + ".";
   out += is_identifier(node.op) ? node.op : quoted(node.op);
   if (!node.overload.empty()) out += ":" + spelled(node.overload);
@@ -156,10 +163,10 @@ std::string Printer::node(NodeId id) const {
 }
 
 std::string Printer::header() const {
-  std::vector<std::string> imports;
-  for (const auto& [domain, version] : graph_.opsets)
-    imports.push_back(fmt::format("{} : {}", quoted(domain), version));
-  return fmt::format("<ir_version: {}, opset_import: [{}]>\n", options_.ir_version, joined(imports));
+  const std::string imports = joined(graph_.opsets, [](const auto& opset) {
+    return fmt::format("{} : {}", quoted(opset.first), opset.second);
+  });
+  return fmt::format("<ir_version: {}, opset_import: [{}]>\n", options_.ir_version, imports);
 }
 
 std::string Printer::signature() const {

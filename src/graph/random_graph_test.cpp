@@ -1,6 +1,7 @@
 // Random graphs, their mutants and their renamings: the material of the property tests.
 #include <algorithm>
 #include <functional>
+#include <ranges>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -124,10 +125,10 @@ std::vector<NodeId> live_nodes(const Graph& graph) {
   std::unordered_set<NodeId> live;
   for (const Value& v : graph.outputs()) live.insert(v.node);
   std::vector<NodeId> found;
-  for (auto at = graph.order().rbegin(); at != graph.order().rend(); ++at) {
-    if (!live.contains(*at)) continue;
-    found.push_back(*at);
-    for (const auto* values : {&graph.node(*at).inputs, &graph.node(*at).captures})
+  for (const NodeId id : std::views::reverse(graph.order())) {
+    if (!live.contains(id)) continue;
+    found.push_back(id);
+    for (const auto* values : {&graph.node(id).inputs, &graph.node(id).captures})
       for (const Value& v : *values) live.insert(v.node);
   }
   return found;

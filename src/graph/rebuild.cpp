@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
@@ -173,9 +174,9 @@ Status Rebuilder::visit(NodeId root) {
     }
     const Node& node = old_.node(id);
     for (const auto* values : {&node.captures, &node.inputs}) {
-      for (auto at = values->rbegin(); at != values->rend(); ++at) {
-        if (!at->exists()) continue;
-        const NodeId read = source(*at).node;
+      for (const Value& value : std::views::reverse(*values)) {
+        if (!value.exists()) continue;
+        const NodeId read = source(value).node;
         const auto seen = marks_.find(read);
         if (seen == marks_.end()) stack.push_back(read);
         else if (seen->second == Mark::Open)
@@ -210,16 +211,15 @@ Graph without_dead_nodes(const Graph& graph) {
   std::unordered_set<NodeId> live;
   for (const auto* values : {&graph.outputs(), &graph.inputs()})
     for (const Value& value : *values) live.insert(value.node);
-  const auto& order = graph.order();
-  for (auto at = order.rbegin(); at != order.rend(); ++at) {
-    const Node& node = graph.node(*at);
-    if (!live.contains(*at) && purity(graph, node) != Purity::Unknown) continue;
-    live.insert(*at);
+  for (const NodeId id : std::views::reverse(graph.order())) {
+    const Node& node = graph.node(id);
+    if (!live.contains(id) && purity(graph, node) != Purity::Unknown) continue;
+    live.insert(id);
     for (const auto* values : {&node.inputs, &node.captures})
       for (const Value& value : *values) live.insert(value.node);
   }
   Graph fresh = graph.without_nodes();
-  for (const NodeId id : order)
+  for (const NodeId id : graph.order())
     if (live.contains(id)) fresh.add(id);
   for (const Value& input : graph.inputs()) {
     fresh.add_input(input);

@@ -75,7 +75,8 @@ Result<std::string> Scanner::string() {
       at_ = i + 1;
       return out;
     }
-    if (text_[i] == '\\' && ++i == text_.size()) break;
+    if (text_[i] == '\\') ++i;
+    if (i == text_.size()) break;
     out += text_[i];
   }
   return error("the string has no end");
