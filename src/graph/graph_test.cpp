@@ -142,6 +142,7 @@ TEST(Graph, GrowsFromManyThreadsAtOnce) {
   const Graph base = relu_chain(10);
   std::vector<Graph> grown(4, base);
   std::vector<std::thread> threads;
+  threads.reserve(grown.size());
   for (Graph& graph : grown) {
     threads.emplace_back([&graph] {
       Value last = graph.outputs()[0];

@@ -10,10 +10,6 @@
 namespace isomer {
 namespace {
 
-std::string joined(const std::vector<std::string>& parts, std::string_view separator = ", ") {
-  return fmt::format("{}", fmt::join(parts, separator));
-}
-
 // The texts of a list's elements, separated by commas.
 template <class List, class ToText>
 std::string joined(const List& list, const ToText& to_text) {
@@ -184,7 +180,8 @@ std::string Printer::signature() const {
     const auto at = graph_.declared().find(graph_.name_of(output));
     outputs.push_back(declaration(output, at == graph_.declared().end() ? nullptr : &at->second));
   }
-  return fmt::format("{} ({}) => ({})", spelled(graph_.name), joined(inputs), joined(outputs));
+  return fmt::format("{} ({}) => ({})", spelled(graph_.name), fmt::join(inputs, ", "),
+                     fmt::join(outputs, ", "));
 }
 
 // Initializers, and the types that are declared for inner values.
@@ -200,7 +197,7 @@ std::string Printer::initializers() const {
   for (const Value& output : graph_.outputs()) inner.erase(names_.at(output));
   for (const auto& [name, type] : graph_.declared())
     if (const auto at = inner.find(name); at != inner.end()) parts.push_back(declaration(at->second, &type));
-  return parts.empty() ? "" : "\n<\n  " + joined(parts, ",\n  ") + "\n>";
+  return parts.empty() ? "" : fmt::format("\n<\n  {}\n>", fmt::join(parts, ",\n  "));
 }
 
 std::string Printer::print() const {
