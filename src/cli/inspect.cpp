@@ -39,10 +39,11 @@ std::string flops_text(const std::optional<Dim>& flops) {
   return flops->is_concrete() ? count_text(static_cast<double>(flops->concrete())) : cell(flops->text());
 }
 
+// Empty where there is nothing to say: no FLOPs, or sizes that are not known.
 std::string percent(const Dim& part, const std::optional<Dim>& whole) {
-  if (!whole || !whole->is_concrete() || !part.is_concrete() || whole->is(0)) return "";
-  return fmt::format("{:.1f} %",
-                     100 * static_cast<double>(part.concrete()) / static_cast<double>(whole->concrete()));
+  if (!whole || !whole->is_concrete() || !part.is_concrete() || part.is(0)) return "";
+  const double share = 100 * static_cast<double>(part.concrete()) / static_cast<double>(whole->concrete());
+  return share < 0.1 ? "< 0.1 %" : fmt::format("{:.1f} %", share);
 }
 
 std::string opset_text(const Summary& summary) {

@@ -1,5 +1,6 @@
-// BitShift: x shifted by y bits to the left or right, with zeros coming in. Shifts by the type's width or
-// more are undefined before opset 28; signed types exist only since.
+// BitShift: x shifted by y bits to the left or right, with zeros coming in, or, into a negative number from
+// the left, ones (signed types exist since opset 28). Shifts by the type's width or more leave nothing but
+// these; before opset 28 they are undefined.
 #include "ops/define.h"
 
 namespace isomer::ops {
@@ -9,11 +10,17 @@ Definition define_bit_shift(const Call& call) {
   const std::string direction = call.text("direction", "");
   if (direction != "LEFT" && direction != "RIGHT")
     return invalid("direction must be LEFT or RIGHT", "direction");
-  if (is_signed_integer(call.type(0))) {
-    if (call.opset < 28) return invalid("BitShift is not defined for signed integers");
-    return opaque("BitShift of signed integers");  // no runtime yet computes it
-  }
-  return elementwise(call, direction == "LEFT" ? Fn::ShiftLeft : Fn::ShiftRight, is_integer);
+  if (direction == "LEFT") return elementwise(call, Fn::ShiftLeft, is_integer);
+  return elementwise(
+      call,
+      [](const std::vector<Expr>& x) {
+        const auto shifted = [&](const Expr& a) { return apply(Fn::ShiftRight, {a, x[1]}); };
+        if (!is_signed_integer(x[0].type())) return shifted(x[0]);
+        const auto complement = [](const Expr& a) { return apply(Fn::BitNot, {a}); };
+        return where(apply(Fn::Less, {x[0], integer(x[0].type(), 0)}), complement(shifted(complement(x[0]))),
+                     shifted(x[0]));
+      },
+      is_integer);
 }
 
 void sample_bit_shift(Sampler& s) {

@@ -8,9 +8,13 @@ namespace {
 Definition define_mod(const Call& call) {
   const std::int64_t fmod = call.integer("fmod", 0);
   if (fmod != 0 && fmod != 1) return invalid("fmod must be 0 or 1", "fmod");
-  if (is_float(call.type(0)) && fmod == 0) {
+  if (fmod == 0 && is_float(call.type(0))) {
     if (call.opset < 28) return invalid("Mod of floats needs fmod = 1", "fmod");
-    return opaque("Mod of floats with fmod = 0");  // no runtime yet computes it
+    return elementwise(call, [](const std::vector<Expr>& x) {
+      const Expr zero = number(x[0].type(), 0), rest = apply(Fn::Mod, {x[0], x[1]});
+      const Expr signed_zero = where(apply(Fn::Less, {x[1], zero}), number(x[0].type(), -0.0), zero);
+      return where(apply(Fn::Equal, {rest, zero}), signed_zero, rest);
+    });
   }
   return elementwise(call, fmod == 1 ? Fn::Fmod : Fn::Mod);
 }

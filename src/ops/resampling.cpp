@@ -31,10 +31,13 @@ std::optional<Coordinate> coordinate(const std::string& mode, const ResampledAxi
     if (!shift.is_concrete()) return std::nullopt;
     return Coordinate{.a = half_pixel.a, .b = checked_add(half_pixel.b, shift.concrete()), .c = half_pixel.c};
   }
-  // Where the scale alone doesn't give the output's extent, ONNX divides by scale · extent - 1 and the runtime by
-  // output - 1.
+  // Where the scale alone doesn't give the output's extent, ONNX divides by scale · extent - 1 and the
+  // runtime by output - 1.
   if (mode == "align_corners" && extent.is_concrete() && axis.output.is_concrete() &&
       Dim(n) * extent == Dim(d) * axis.output) {
+    // Of a length that the scale makes fractional, the runtime takes the whole part, and the specification
+    // doesn't.
+    if (checked_multiply(n, extent.concrete()) % d != 0) return std::nullopt;
     if (axis.output.is(1)) return Coordinate{};
     return Coordinate{.a = extent.concrete() - 1, .b = 0, .c = axis.output.concrete() - 1};
   }
