@@ -46,8 +46,7 @@ Result<Attributes> read_attributes(const onnx::NodeProto& node, const TensorSour
   std::vector<Attribute> attributes;
   for (const AttributeProto& a : node.attribute()) {
     auto value = read_value(a, source);
-    if (!value.ok())
-      return fault(node, a.name(), fmt::format("is malformed: {}", value.error().message));
+    if (!value.ok()) return fault(node, a.name(), fmt::format("is malformed: {}", value.error().message));
     attributes.push_back({a.name(), *std::move(value)});
   }
   return Attributes(std::move(attributes));

@@ -9,7 +9,8 @@ Attributes::Attributes(std::vector<Attribute> attributes) : all_(std::move(attri
 }
 
 const Attribute::Value* Attributes::find(std::string_view name) const {
-  const auto at = std::ranges::lower_bound(all_, name, {}, [](const Attribute& a) -> std::string_view { return a.name; });
+  const auto at =
+      std::ranges::lower_bound(all_, name, {}, [](const Attribute& a) -> std::string_view { return a.name; });
   return at != all_.end() && at->name == name ? &at->value : nullptr;
 }
 

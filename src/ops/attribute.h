@@ -1,5 +1,6 @@
-// Attribute: a node's attribute value. What formulas read is parsed; what they never read (graphs, types, sparse tensors,
-// references inside functions) is carried as the bytes it had in the file, so that it survives untouched.
+// Attribute: a node's attribute value. What formulas read is parsed; what they never read (graphs, types,
+// sparse tensors, references inside functions) is carried as the bytes it had in the file, so that it
+// survives untouched.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,8 @@ struct RawAttribute {
 };
 
 struct Attribute {
-  using Value = std::variant<std::int64_t, float, std::string, Tensor, std::vector<std::int64_t>, std::vector<float>,
-                             std::vector<std::string>, RawAttribute>;
+  using Value = std::variant<std::int64_t, float, std::string, Tensor, std::vector<std::int64_t>,
+                             std::vector<float>, std::vector<std::string>, RawAttribute>;
   std::string name;
   Value value;
 };

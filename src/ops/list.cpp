@@ -1,4 +1,5 @@
-// The explicit list of operators: one line each, in alphabetical order. An operator that is not here does not exist.
+// The explicit list of operators: one line each, in alphabetical order. An operator that is not here does not
+// exist.
 #define ISOMER_OPERATORS(X)    \
   X(Abs)                       \
   X(Acos)                      \
@@ -153,7 +154,8 @@ std::span<const Operator* const> all_operators() {
 
 const Operator* find_operator(std::string_view domain, std::string_view name) {
   const auto all = all_operators();
-  const auto at = std::ranges::find_if(all, [&](const Operator* op) { return op->name == name && op->domain == domain; });
+  const auto at =
+      std::ranges::find_if(all, [&](const Operator* op) { return op->name == name && op->domain == domain; });
   return at == all.end() ? nullptr : *at;
 }
 

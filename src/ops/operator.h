@@ -1,8 +1,9 @@
-// Operator: the definition of one ONNX operator. One operator, one file: its name, versions, one line of doc, its formula,
-// and how a legal call of it is drawn at random (from which the contract suite tests it).
+// Operator: the definition of one ONNX operator. One operator, one file: its name, versions, one line of doc,
+// its formula, and how a legal call of it is drawn at random (from which the contract suite tests it).
 //
-// A definition answers for one Call: a Formula; or Opaque with the reason, where these attributes or types are legal but
-// not modelled exactly, or something needed is not known; or Invalid, where no legal ONNX model has such a call.
+// A definition answers for one Call: a Formula; or Opaque with the reason, where these attributes or types
+// are legal but not modelled exactly, or something needed is not known; or Invalid, where no legal ONNX model
+// has such a call.
 #pragma once
 
 #include <optional>
@@ -28,15 +29,17 @@ struct Invalid {
 };
 using Definition = std::variant<Formula, Opaque, Invalid>;
 
-// Thrown by Call's methods where the call is not one that a legal model makes (a missing input, an attribute of another kind);
-// `define` turns it into Invalid.
+// Thrown by Call's methods where the call is not one that a legal model makes (a missing input, an attribute
+// of another kind); `define` turns it into Invalid.
 class IllegalCall : public std::runtime_error {
  public:
-  explicit IllegalCall(const std::string& message, std::string at = {}) : std::runtime_error(message), attribute(std::move(at)) {}
+  explicit IllegalCall(const std::string& message, std::string at = {})
+      : std::runtime_error(message), attribute(std::move(at)) {}
   std::string attribute;
 };
 
-// Thrown by what definitions share where a call is legal but not modelled exactly; `define` turns it into Opaque.
+// Thrown by what definitions share where a call is legal but not modelled exactly; `define` turns it into
+// Opaque.
 class OpaqueCall : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -47,18 +50,19 @@ class Call {
  public:
   struct Input {
     TensorType type;
-    std::optional<Dims> integers = {};        // its elements, where it is a small integer or bool tensor whose values are known (maybe symbolic)
-    std::optional<Tensor> constant = {};      // its value, where that is known
+    std::optional<Dims> integers = {};    // its elements, where it is a small integer or bool tensor whose
+                                          // values are known (maybe symbolic)
+    std::optional<Tensor> constant = {};  // its value, where that is known
   };
 
-  int opset = 0;  // version of the operator's domain that the model imports
+  int opset = 0;                             // version of the operator's domain that the model imports
   std::vector<std::optional<Input>> inputs;  // nullopt: absent (an empty name, or past the end)
   int output_count = 1;
   Attributes attributes;
 
   int input_count() const { return static_cast<int>(inputs.size()); }
   bool has(int k) const { return k < input_count() && inputs[static_cast<std::size_t>(k)].has_value(); }
-  const Input& in(int k) const;          // throws IllegalCall if it is absent
+  const Input& in(int k) const;  // throws IllegalCall if it is absent
   const Dims& shape(int k) const { return in(k).type.shape; }
   int rank(int k) const { return static_cast<int>(shape(k).size()); }
   ElementType type(int k) const { return in(k).type.type; }
@@ -73,7 +77,8 @@ class Call {
   FormulaBuilder formula() const;
 };
 
-// Draws one legal call of an operator: shapes, types, attributes and constants. Everything random comes from here.
+// Draws one legal call of an operator: shapes, types, attributes and constants. Everything random comes from
+// here.
 class Sampler {
  public:
   explicit Sampler(std::uint64_t seed, int opset) : state_(seed), opset_(opset) {}
@@ -91,11 +96,18 @@ class Sampler {
 
   // What values an input's elements take; unsigned types take the part of it that is not negative.
   enum class Values : std::uint8_t {
-    Normal /* both signs */, Positive, Unit /* -1..1 */, Small /* integers -3..3 as any type */, AboveOne,
-    NonZero /* both signs */, Halves /* multiples of 1/2, -3..3 */, Wide /* integers of any bits */, Special /* NaN, infinities and -0 among others */
+    Normal /* both signs */,
+    Positive,
+    Unit /* -1..1 */,
+    Small /* integers -3..3 as any type */,
+    AboveOne,
+    NonZero /* both signs */,
+    Halves /* multiples of 1/2, -3..3 */,
+    Wide /* integers of any bits */,
+    Special /* NaN, infinities and -0 among others */
   };
   void input(ElementType type, const Extents& extents, Values values = Values::Normal);
-  void constant(Tensor value);  // an input with known value: an initializer
+  void constant(Tensor value);                             // an input with known value: an initializer
   void integers(const std::vector<std::int64_t>& values);  // constant int64 vector
   void absent();
   void attribute(std::string name, Attribute::Value value);
@@ -119,14 +131,14 @@ class Sampler {
 
 struct Operator {
   std::string_view name;
-  std::string_view doc;                     // one line: what it computes
+  std::string_view doc;  // one line: what it computes
   Definition (*define)(const Call& call) = nullptr;
   void (*sample)(Sampler& sampler) = nullptr;
-  int since = 1;                            // first opset in which it exists (its domain's version)
-  int last = 1 << 30;                       // last opset in which it exists
+  int since = 1;       // first opset in which it exists (its domain's version)
+  int last = 1 << 30;  // last opset in which it exists
   std::string_view domain = "";
-  int least_inputs = 1;                     // the first so many must be present
-  int most_inputs = 1 << 30;                // more than these are no legal call
+  int least_inputs = 1;       // the first so many must be present
+  int most_inputs = 1 << 30;  // more than these are no legal call
   // What the comparison with onnxruntime can't use, each with its reason (types without a kernel there, say).
   std::string_view runtime_note = "";
 };
@@ -135,8 +147,8 @@ struct Operator {
 std::span<const Operator* const> all_operators();
 const Operator* find_operator(std::string_view domain, std::string_view name);
 
-// The definition of a call, with what holds for every operator checked first (element types that formulas can't compute
-// with, extents that overflow); the only way in which others call Operator::define.
+// The definition of a call, with what holds for every operator checked first (element types that formulas
+// can't compute with, extents that overflow); the only way in which others call Operator::define.
 Definition define(const Operator& op, const Call& call);
 
 }  // namespace isomer

@@ -35,9 +35,6 @@ std::optional<Coordinate> coordinate(const std::string& mode, const ResampledAxi
   // runtime by output - 1.
   if (mode == "align_corners" && extent.is_concrete() && axis.output.is_concrete() &&
       Dim(n) * extent == Dim(d) * axis.output) {
-    // Of a length that the scale makes fractional, the runtime takes the whole part, and the specification
-    // doesn't.
-    if (checked_multiply(n, extent.concrete()) % d != 0) return std::nullopt;
     if (axis.output.is(1)) return Coordinate{};
     return Coordinate{.a = extent.concrete() - 1, .b = 0, .c = axis.output.concrete() - 1};
   }
