@@ -46,7 +46,7 @@ class Inferrer {
   void add_declared(NodeId id, const Node& node, std::string reason);
   ValueInfo declared(const std::string& value, const DeclaredType& type);
   ValueInfo initializer(NodeId id, const Node& node);
-  void add_outputs(NodeId id, const Node& node, const Formula& formula);
+  Status add_outputs(NodeId id, const Node& node, const Formula& formula);
 
   const Graph& graph_;
   const InferOptions& options_;
@@ -94,12 +94,20 @@ void Inferrer::add_declared(NodeId id, const Node& node, std::string reason) {
   inference_.opaque.emplace(id, std::move(reason));
 }
 
-void Inferrer::add_outputs(NodeId id, const Node& node, const Formula& formula) {
+// Error: the file declares another element type than the formula gives.
+Status Inferrer::add_outputs(NodeId id, const Node& node, const Formula& formula) {
   std::vector<std::optional<Dims>> integers;
   std::vector<ValueInfo> infos(node.outputs.size());
   for (std::size_t k = 0; k < infos.size() && k < formula.outputs.size(); ++k) {
     TensorType type = formula.output_type(static_cast<int>(k));
     const bool follow = may_follow_integers(type);
+    if (const auto at = graph_.declared().find(node.outputs[k]); at != graph_.declared().end()) {
+      const ElementType declared = at->second.type;
+      if (at->second.is_tensor && declared != ElementType::Undefined && declared != type.type)
+        return Error{fmt::format("{}: {} is declared {} but is {}", label(node), node.outputs[k],
+                                 name(declared), name(type.type)),
+                     label(node)};
+    }
     infos[k] = {type.type, std::move(type.shape), std::nullopt};
     if (!follow) continue;
     if (integers.empty())
@@ -108,6 +116,7 @@ void Inferrer::add_outputs(NodeId id, const Node& node, const Formula& formula) 
     infos[k].integers = evaluate_symbolic(formula, static_cast<int>(k), integers, kMostIntegers);
   }
   inference_.values.emplace(id, std::move(infos));
+  return Done{};
 }
 
 Status Inferrer::add_operator(NodeId id, const Node& node) {
@@ -121,7 +130,7 @@ Status Inferrer::add_operator(NodeId id, const Node& node) {
   const Definition definition = define_node(graph_, inference_, id);
   if (const auto* invalid = std::get_if<Invalid>(&definition)) return error_of(node, *invalid);
   if (const auto* opaque = std::get_if<Opaque>(&definition)) add_declared(id, node, opaque->reason);
-  else add_outputs(id, node, std::get<Formula>(definition));
+  else ISOMER_TRY_DO(add_outputs(id, node, std::get<Formula>(definition)));
   return Done{};
 }
 

@@ -87,6 +87,13 @@ FormulaBuilder Call::formula() const {
   return FormulaBuilder(std::move(types));
 }
 
+// Whether every extent and every known integer is a number.
+static bool is_concrete(const Call& call) {
+  return std::ranges::all_of(call.inputs, [](const std::optional<Call::Input>& input) {
+    return !input || (is_concrete(input->type.shape) && (!input->integers || is_concrete(*input->integers)));
+  });
+}
+
 Definition define(const Operator& op, const Call& call) {
   if (auto refused = refuse_before(op, call)) return *refused;
   try {
@@ -95,6 +102,7 @@ Definition define(const Operator& op, const Call& call) {
       if (auto refused = refuse_after(op, call, *formula)) return *refused;
     return definition;
   } catch (const DimOverflow& overflow) {
+    if (is_concrete(call)) return Invalid{overflow.what()};  // no tensor is that large
     return Opaque{overflow.what()};
   } catch (const OpaqueCall& unmodelled) {
     return Opaque{unmodelled.what()};
