@@ -66,9 +66,11 @@ TEST(Define, NamesAnAttributeOfTheWrongKind) {
   EXPECT_EQ(refused_attribute("Transpose", float_call(13, {{2}}, {{"perm", std::int64_t{0}}})), "perm");
 }
 
-TEST(Define, IsOpaqueWhereExtentsOverflow) {
+TEST(Define, IsInvalidWhereConcreteExtentsOverflowAndOpaqueWhereSymbolsAreThere) {
   const Dim huge = std::int64_t{1} << 40;
-  EXPECT_THAT(opaque_reason("Flatten", float_call(13, {{1, huge, huge}})), HasSubstr("64 bits"));
+  EXPECT_THAT(invalid_message("Flatten", float_call(13, {{1, huge, huge}})), HasSubstr("64 bits"));
+  EXPECT_THAT(opaque_reason("Flatten", float_call(13, {{Dim::symbol("n"), huge, huge}})),
+              HasSubstr("64 bits"));
 }
 
 TEST(Define, IsOpaqueForTooManyAxesAndInputs) {
