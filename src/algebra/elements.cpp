@@ -54,8 +54,7 @@ int Elements::apply(Fn fn, ElementType type, const std::vector<int>& args) {
   if (is_new) {
     int rank = 0;
     for (const int a : args) rank += (*this)[a].rank;
-    elements_.push_back(
-        {.kind = Element::Kind::Apply, .rank = rank, .fn = fn, .type = type, .args = args});
+    elements_.push_back({.kind = Element::Kind::Apply, .rank = rank, .fn = fn, .type = type, .args = args});
   }
   return at->second;
 }
@@ -77,8 +76,7 @@ std::vector<Piece> Elements::pieces(const Polynomial& value, const Points& posit
         if (!is_number && (w.weight != 1 || !w.at.is_function())) continue;
         const Points alone = (w.at.domain() & rest) - shared;
         if (alone.is_empty()) continue;
-        out.push_back(
-            {is_number ? number(w.weight) : group.elements[0], w.at.on(alone).coalesced()});
+        out.push_back({is_number ? number(w.weight) : group.elements[0], w.at.on(alone).coalesced()});
         rest = rest - alone;
       }
     }

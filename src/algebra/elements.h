@@ -67,7 +67,8 @@ class Elements {
     friend auto operator<=>(const Class&, const Class&) = default;
   };
   std::vector<Piece> match(Element::Kind kind, Reduction reduction, Polynomial body, Points rest);
-  std::vector<Piece> create(Element::Kind kind, Reduction reduction, const Polynomial& body, const Points& rest);
+  std::vector<Piece> create(Element::Kind kind, Reduction reduction, const Polynomial& body,
+                            const Points& rest);
 
   const SetSpace& space_;
   std::vector<Element> elements_;

@@ -190,7 +190,8 @@ class FormulaReader {
         for (std::int64_t v = 0; v < a.extent.concrete(); ++v) {
           Sum part;
           for (const Term& t : s)
-            if (auto put = substitute(t, [&](const Axis& x) { return x == a ? Index(v) : Index(x); }, forms_.maker_))
+            if (auto put =
+                    substitute(t, [&](const Axis& x) { return x == a ? Index(v) : Index(x); }, forms_.maker_))
               part.push_back(std::move(*put));
           next.push_back(std::move(part));
         }

@@ -24,8 +24,8 @@ bool is_partial(Fn fn);
 bool is_commutative(Fn fn);
 // f(k·x) = k·f(x) for k > 0.
 bool is_positively_homogeneous(Fn fn);
-// f of numbers, where that is a rational number (Bool: 0 or 1). Of float types only what holds over the reals;
-// of integers nothing that can overflow.
+// f of numbers, where that is a rational number (Bool: 0 or 1). Of float types only what holds over the
+// reals; of integers nothing that can overflow.
 std::optional<Rational> exact_value(Fn fn, const std::vector<Rational>& args);
 // The sign of f, given its arguments'.
 Sign sign_of(Fn fn, const std::vector<Sign>& args);

@@ -93,7 +93,8 @@ Sum NormalForms::read(const Form& form, const std::vector<Index>& at) {
     bool alive = term.has_value();
     for (std::size_t i = 0; alive && i < at.size(); ++i) {
       // Zero outside.
-      if (!at[i].is_inside(form.axes[i].extent)) alive = require(*term, between(0, at[i], form.axes[i].extent));
+      if (!at[i].is_inside(form.axes[i].extent))
+        alive = require(*term, between(0, at[i], form.axes[i].extent));
     }
     if (alive) out.push_back(std::move(*term));
   }
@@ -205,7 +206,8 @@ int NormalForms::reciprocal_of(int id) {
   if (s.element) made.element = elements_.apply(Fn::Div, ElementType::Float, {unit, *s.element});
   else
     for (const Piece& p : s.pieces)
-      made.pieces.push_back(apply_piece(Fn::Div, ElementType::Float, {unit, p.element}, {p.to.outs(0, 0), p.to}));
+      made.pieces.push_back(
+          apply_piece(Fn::Div, ElementType::Float, {unit, p.element}, {p.to.outs(0, 0), p.to}));
   const bool is_total = s.sign.nonzero;
   const int out = add_source(std::move(made));
   sources_[static_cast<std::size_t>(id)].reciprocal = out;
@@ -327,7 +329,8 @@ std::vector<Piece> NormalForms::apply_pieces(Fn fn, ElementType type,
 std::optional<Sum> NormalForms::call_on_movement(Fn fn, ElementType type, const Sum& arg) {
   if (arg.size() != 1) return std::nullopt;
   const Term& t = arg[0];
-  if (!t.bound.empty() || t.factors.size() != 1 || t.coefficient.number != 1 || !t.coefficient.symbols.empty())
+  if (!t.bound.empty() || t.factors.size() != 1 || t.coefficient.number != 1 ||
+      !t.coefficient.symbols.empty())
     return std::nullopt;
   if (!t.where.empty() && !vanishes_at_zero(fn)) return std::nullopt;
   const Source s = source(t.factors[0].source);
@@ -459,8 +462,7 @@ NormalForms::Unproved NormalForms::unproved_positions(const Form& a, const Form&
 }
 
 std::optional<std::string> NormalForms::why_not_equal(const Form& a, const Form& b) {
-  if (a.type != b.type)
-    return fmt::format("the element types {} and {} differ", name(a.type), name(b.type));
+  if (a.type != b.type) return fmt::format("the element types {} and {} differ", name(a.type), name(b.type));
   if (a.axes.size() != b.axes.size())
     return fmt::format("the ranks {} and {} differ", a.axes.size(), b.axes.size());
   const Points anything = box(space_, {});

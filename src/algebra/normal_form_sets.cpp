@@ -91,8 +91,7 @@ std::vector<NormalForms::Summand> NormalForms::expand_pieces(const Term& term, R
     for (const Summand& s : out) {
       const int before = s.at.out() - rank - rest;
       for (const Piece& p : pieces_of(f.source)) {
-        const Relation moved =
-            s.at.then(identity(space_, before).cross(p.to).cross(identity(space_, rest)));
+        const Relation moved = s.at.then(identity(space_, before).cross(p.to).cross(identity(space_, rest)));
         if (moved.is_empty()) continue;
         Summand part{s.weight, s.symbols, s.elements, moved};
         if (elements_[p.element].kind == Element::Kind::Number) part.weight *= elements_[p.element].number;

@@ -42,8 +42,9 @@ isl_space* with_symbols(const SetSpace& space, isl_space* made) {
 }
 
 isl_space* set_space(const SetSpace& space, int dims) {
-  return with_symbols(
-      space, isl_space_set_alloc(space.context(), static_cast<unsigned>(space.parameters().size()), unsigned_of(dims)));
+  return with_symbols(space,
+                      isl_space_set_alloc(space.context(), static_cast<unsigned>(space.parameters().size()),
+                                          unsigned_of(dims)));
 }
 
 isl_val* value(isl_ctx* context, std::int64_t v) {
@@ -110,14 +111,15 @@ Points Points::operator-(const Points& other) const {
 }
 Points Points::coalesced() const { return Points(isl_set_coalesce(isl_set_copy(get()))); }
 Points Points::first(int n) const {
-  return Points(isl_set_project_out(isl_set_copy(get()), isl_dim_set, unsigned_of(n), unsigned_of(rank() - n)));
+  return Points(
+      isl_set_project_out(isl_set_copy(get()), isl_dim_set, unsigned_of(n), unsigned_of(rank() - n)));
 }
 std::string Points::text() const { return taken_text(isl_set_to_str(get())); }
 
 std::optional<Points::Sample> Points::sample() const {
   if (is_empty()) return std::nullopt;
-  const std::unique_ptr<isl_point, isl_point* (*)(isl_point*)> point(isl_set_sample_point(isl_set_copy(get())),
-                                                                     isl_point_free);
+  const std::unique_ptr<isl_point, isl_point* (*)(isl_point*)> point(
+      isl_set_sample_point(isl_set_copy(get())), isl_point_free);
   if (!point) give_up();
   const auto read = [&](isl_dim_type type, int n) {
     std::vector<std::int64_t> out;
@@ -148,7 +150,9 @@ Relation::Relation(isl_map* map) : map_(map, [](isl_map* m) { isl_map_free(m); }
 int Relation::in() const { return count(isl_map_dim(get(), isl_dim_in)); }
 int Relation::out() const { return count(isl_map_dim(get(), isl_dim_out)); }
 bool Relation::is_empty() const { return answer(isl_map_is_empty(get())); }
-bool Relation::operator==(const Relation& other) const { return answer(isl_map_is_equal(get(), other.get())); }
+bool Relation::operator==(const Relation& other) const {
+  return answer(isl_map_is_equal(get(), other.get()));
+}
 bool Relation::same_form(const Relation& other) const {
   return answer(isl_map_plain_is_equal(get(), other.get()));
 }
@@ -190,7 +194,8 @@ Relation Relation::outs(int first, int n) const {
   return Relation(isl_map_project_out(map, isl_dim_out, 0, unsigned_of(first)));
 }
 Relation Relation::ins(int n) const {
-  return Relation(isl_map_project_out(isl_map_copy(get()), isl_dim_in, unsigned_of(n), unsigned_of(in() - n)));
+  return Relation(
+      isl_map_project_out(isl_map_copy(get()), isl_dim_in, unsigned_of(n), unsigned_of(in() - n)));
 }
 Relation Relation::moved_in(int n) const {
   return Relation(
@@ -304,8 +309,7 @@ void RelationBuilder::learn(const Index& index) const {
 
 RelationBuilder::Affine RelationBuilder::affine(const Dim& dim) const {
   isl_ctx* context = space_.context();
-  isl_aff* sum =
-      isl_aff_zero_on_domain(isl_local_space_from_space(set_space(space_, in_ + out_ + hidden_)));
+  isl_aff* sum = isl_aff_zero_on_domain(isl_local_space_from_space(set_space(space_, in_ + out_ + hidden_)));
   if (dim.is_concrete()) return Affine(isl_aff_add_constant_val(sum, value(context, dim.concrete())));
   for (const Dim::Summand& s : dim.summands()) {
     if (s.factors.empty()) {
@@ -397,9 +401,7 @@ Points box(const SetSpace& space, const Dims& extents) {
   return builder.finish().domain();
 }
 
-Relation identity_on(const Points& points) {
-  return Relation(isl_set_identity(isl_set_copy(points.get())));
-}
+Relation identity_on(const Points& points) { return Relation(isl_set_identity(isl_set_copy(points.get()))); }
 
 Relation identity(const SetSpace& space, int rank) {
   return Relation(isl_map_identity(isl_space_map_from_set(set_space(space, rank))));

@@ -69,7 +69,8 @@ std::optional<Term> substitute(const Term& term, const AxisMap& by, AxisMaker& m
   for (const Axis& a : term.bound) renamed.push_back(maker.axis(a.extent));
   return mapped(term, renamed, [&](const Axis& axis) {
     const auto at = std::ranges::find(term.bound, axis);
-    return at == term.bound.end() ? by(axis) : Index(renamed[static_cast<std::size_t>(at - term.bound.begin())]);
+    return at == term.bound.end() ? by(axis)
+                                  : Index(renamed[static_cast<std::size_t>(at - term.bound.begin())]);
   });
 }
 
@@ -210,7 +211,8 @@ Index with_quotient(const Index& index, const Index& x, const Dim& d, const Inde
       continue;
     }
     const Index inner = with_quotient(*t.atom.inner, x, d, q);
-    out = out + t.scale * (is_floor ? Index::floor(inner, t.atom.divisor) : Index::mod(inner, t.atom.divisor));
+    out =
+        out + t.scale * (is_floor ? Index::floor(inner, t.atom.divisor) : Index::mod(inner, t.atom.divisor));
   }
   return out;
 }

@@ -69,8 +69,8 @@ void merge_alike(Sum& sum);
 std::vector<Domain> complement(const Domain& conditions);
 // Free axes, in order of first appearance.
 std::vector<Axis> free_axes(const Sum& sum);
-// The same sum of terms without floor(x / d), x mod d of a symbolic d, where x / d takes few values: each value
-// a term.
+// The same sum of terms without floor(x / d), x mod d of a symbolic d, where x / d takes few values: each
+// value a term.
 Sum without_symbolic_floors(const Sum& sum, std::int64_t most_values);
 
 }  // namespace isomer
