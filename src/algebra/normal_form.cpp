@@ -126,7 +126,8 @@ Sum NormalForms::multiply(const Sum& a, const Sum& b) {
         if (!other) continue;
         const auto partner = std::ranges::find(factors, SourceFactor{*other, factors[i].at});
         if (partner == factors.end()) continue;
-        const auto [first, last] = std::minmax(i, static_cast<std::size_t>(partner - factors.begin()));
+        const auto j = static_cast<std::size_t>(partner - factors.begin());
+        const std::size_t first = std::min(i, j), last = std::max(i, j);
         factors.erase(factors.begin() + static_cast<std::ptrdiff_t>(last));
         factors.erase(factors.begin() + static_cast<std::ptrdiff_t>(first));
         used_laws_ = true;

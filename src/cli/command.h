@@ -41,6 +41,7 @@ struct Chosen {
 };
 
 void add_inspect(CLI::App& app, Chosen& chosen);
+void add_prove(CLI::App& app, Chosen& chosen);
 void add_run(CLI::App& app, Chosen& chosen);
 
 }  // namespace isomer::cli

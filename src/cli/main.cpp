@@ -74,6 +74,7 @@ int start(int argc, char** argv) {
       "'isomer COMMAND --help' describes a command.");
   Chosen chosen;
   add_inspect(app, chosen);
+  add_prove(app, chosen);
   add_run(app, chosen);
   try {
     app.parse(argc, argv);

@@ -44,6 +44,14 @@ TEST(Prove, ConvolutionsOfOneInputMergeAtRealSizes) {
   EXPECT_TRUE(is_proved(v)) << text(v);
 }
 
+TEST(Prove, SoftmaxIsShiftInvariant) {
+  const std::string in = "float[4,5] x, float[4,1] s", out = "float[4,5] y";
+  const Graph a = program(in, out, "y = Softmax<axis=-1>(x)");
+  const Graph b = program(in, out, "t = Add(x, s)\ny = Softmax<axis=-1>(t)");
+  const Verdict v = prove_equal(a, b);
+  EXPECT_TRUE(is_proved(v)) << text(v);
+}
+
 TEST(Prove, DefinednessMatters) {  // trap 6
   const std::string in = "float[4] x, float[4] y", out = "float[4] z";
   const Graph a = program(in, out, "z = Identity(x)");
