@@ -107,20 +107,18 @@ class FormulaReader {
           if (require(t, d)) out.push_back(std::move(t));
       }
     };
+    // A conjunction, if it can hold.
+    const auto narrow = [](const Domain& d, const Domain& more, std::vector<Domain>& to) {
+      Term probe{.where = d};
+      if (require(probe, more)) to.push_back(std::move(probe.where));
+    };
     for (const ExprNode::Case& c : e.cases) {
       const Domain when = domain(c.when);
       std::vector<Domain> here, rest;
       for (const Domain& d : open) {
-        here.push_back(both(d, when));
-        for (const Domain& other : complement(when)) rest.push_back(both(d, other));
+        narrow(d, when, here);
+        for (const Domain& other : complement(when)) narrow(d, other, rest);
       }
-      // Where it can't hold, drop it at once.
-      const auto is_void = [&](const Domain& d) {
-        Term probe;
-        return !require(probe, d);
-      };
-      std::erase_if(here, is_void);
-      std::erase_if(rest, is_void);
       if (!here.empty()) give(value(*c.value), here);
       open = std::move(rest);
       if (open.size() > 256) throw Undecided("a distinction of too many cases");

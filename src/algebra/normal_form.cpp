@@ -442,6 +442,22 @@ Sum NormalForms::fold(Reduction reduction, const std::vector<Axis>& axes, const 
                         to_indices(position)}}}};
 }
 
+Form NormalForms::sealed(const Form& form) {
+  const bool is_movement = std::ranges::all_of(form.sum, [](const Term& t) {
+    return t.bound.empty() && t.factors.size() <= 1 && t.coefficient.number == 1;
+  });
+  if (is_movement || form.sum.empty()) return form;
+  Form out{.type = form.type, .axes = form.axes, .sum = {}};
+  const int id = add_source({.extents = form.shape(),
+                             .element = {},
+                             .pieces = elements_.pieces(polynomial(form.sum, form.axes), box(space_, form.shape())),
+                             .sign = sign_of(form.sum),
+                             .finite = is_finite(form.sum),
+                             .reciprocal = {}});
+  out.sum.push_back({.factors = {{id, to_indices(form.axes)}}});
+  return out;
+}
+
 // ---- equality
 
 NormalForms::Unproved NormalForms::unproved_positions(const Form& a, const Form& b) {

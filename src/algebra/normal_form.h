@@ -40,6 +40,9 @@ class NormalForms {
   std::optional<Form> constant(const Tensor& value);
   std::vector<Form> apply(const Formula& formula, const std::vector<std::optional<Form>>& inputs);
 
+  // The same value as one family of scalars: what follows sees only that, not how it was computed.
+  Form sealed(const Form& form);
+
   // A set of positions outside of which two forms of equal type and shape are proved equal.
   struct Unproved {
     Points positions;

@@ -12,14 +12,15 @@ namespace {
 
 // One way to put the question to the set algebra, from cheap to thorough.
 struct Attempt {
-  bool cut_common, laws;
+  bool cut_common, seal, laws;
   std::int64_t small_constant;
 };
 constexpr Attempt kAttempts[] = {
-    {.cut_common = true, .laws = false, .small_constant = 1},
-    {.cut_common = false, .laws = false, .small_constant = 1},
-    {.cut_common = true, .laws = true, .small_constant = 64},
-    {.cut_common = false, .laws = true, .small_constant = 64},
+    {.cut_common = true, .seal = true, .laws = false, .small_constant = 1},
+    {.cut_common = true, .seal = false, .laws = false, .small_constant = 1},
+    {.cut_common = false, .seal = false, .laws = false, .small_constant = 1},
+    {.cut_common = true, .seal = false, .laws = true, .small_constant = 64},
+    {.cut_common = false, .seal = false, .laws = true, .small_constant = 64},
 };
 
 struct Answer {
@@ -38,7 +39,7 @@ Answer ask(const Graph& a, const Inference& a_info, const Graph& b, const Infere
     budget.small_constant = attempt.small_constant;
     NormalForms forms(symbols,
                       {.preconditions = options.preconditions, .laws = attempt.laws, .budget = budget});
-    Translator translator(forms, numbers, {.cut_common = attempt.cut_common, .use_facts = attempt.laws});
+    Translator translator(forms, numbers, {.cut_common = attempt.cut_common, .seal = attempt.seal, .use_facts = attempt.laws});
     const auto left = translator.outputs(a, a_info);
     const std::size_t mark = forms.mark();
     const auto right = translator.outputs(b, b_info);

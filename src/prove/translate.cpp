@@ -105,7 +105,8 @@ void Translator::add_node(const Graph& graph, const Inference& inference, NodeId
     inputs[k] = at->second;
   }
   const auto forms = forms_.apply(*formula, inputs);
-  for (std::uint32_t k = 0; k < forms.size(); ++k) known_.emplace(key(graph, {id, k}), forms[k]);
+  for (std::uint32_t k = 0; k < forms.size(); ++k)
+    known_.emplace(key(graph, {id, k}), options_.seal ? forms_.sealed(forms[k]) : forms[k]);
 }
 
 std::vector<Form> Translator::outputs(const Graph& graph, const Inference& inference) {

@@ -17,6 +17,7 @@ class Translator {
  public:
   struct Options {
     bool cut_common = false;  // values that both programs compute alike are symbols
+    bool seal = false;        // every node's outputs are scalars to the next: linear in the number of nodes
     bool use_facts = false;   // signs of constants, read off their bytes
   };
   Translator(NormalForms& forms, const ValueNumbers& numbers, Options options)
