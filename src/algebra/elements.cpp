@@ -111,56 +111,80 @@ std::vector<Piece> Elements::fold(Reduction reduction, const std::vector<Piece>&
   return out;
 }
 
+Relation Elements::candidate(int element, const Group& group, const Relation& here, const Points& rest) {
+  Element& known = elements_[static_cast<std::size_t>(element)];
+  Element::Anchor& anchor = known.anchors.at(group);
+  const Relation straight = here.hull().then(anchor.hull.inverse());
+  if (straight.is_function()) return straight.on(rest).into(*known.domain);
+  if (!anchor.smallest) anchor.smallest = joined(known.body.groups.at(group)).smallest();
+  const Relation m = here.smallest().then(anchor.smallest->inverse());
+  return m.is_function() ? m : m.smallest();
+}
+
 std::vector<Piece> Elements::match(Element::Kind kind, Reduction reduction, Polynomial body, Points rest) {
   std::vector<Piece> out;
   if (rest.is_empty()) return out;
   const Points nothing = none(rest);
+  std::optional<Points> shared;  // found when first needed
   for (const Group& group : by_information(body)) {
     const auto known = by_group_.find({kind, reduction, group});
     if (known == by_group_.end()) continue;
-    for (const int candidate : known->second) {
-      const auto here = body.groups.find(group);
-      if (here == body.groups.end()) break;
-      const Element& element = (*this)[candidate];
-      const Relation anchor = joined(here->second).smallest();
-      Relation m = anchor.then(element.anchors.at(group).inverse());
+    if (!shared) shared = shared_positions(body, nothing);
+    const std::vector<Weighted>& weighted = body.groups.at(group);
+    for (const int element : known->second) {
+      const Relation here = joined(weighted).on(rest);
+      if (here.is_empty()) break;
+      const Relation m = candidate(element, group, here, rest);
       if (m.is_empty()) continue;
-      if (!m.is_function()) m = m.smallest();
       const Points domain = m.domain();
-      const Points good = domain - differing(on(body, domain), at(m, element.body), nothing);
+      // Where this group is alone, the others need no look.
+      const bool alone = weighted.size() == 1 && (domain & *shared).is_empty();
+      Polynomial mine;
+      if (alone) mine.groups.emplace(group, std::vector<Weighted>{{weighted[0].weight, weighted[0].at.on(domain)}});
+      else mine = on(body, domain);
+      const Points good =
+          domain - differing(mine, at(m, (*this)[element].body), nothing);
       if (good.is_empty()) continue;
-      out.push_back({candidate, m.on(good).coalesced()});
+      out.push_back({element, m.on(good)});
       rest = (rest - good).coalesced();
       if (rest.is_empty()) return out;
-      body = on(body, rest);
     }
   }
-  for (Piece& p : create(kind, reduction, body, rest)) out.push_back(std::move(p));
+  for (Piece& p : create(kind, reduction, out.empty() ? body : on(body, rest), rest)) out.push_back(std::move(p));
   return out;
 }
 
 std::vector<Piece> Elements::create(Element::Kind kind, Reduction reduction, const Polynomial& body,
                                     const Points& rest) {
   const int id = static_cast<int>(elements_.size());
-  Element made{.kind = kind, .rank = rest.rank(), .fold = reduction, .body = body};
+  Element made{.kind = kind, .rank = rest.rank(), .fold = reduction, .body = body, .domain = rest};
   std::vector<Piece> out;
   Points own = rest;
-  for (const Group& group : by_information(body))
-    made.anchors.emplace(group, joined(body.groups.at(group)).smallest());
-  // Positions that hold the same scalar share the first one's coordinates.
-  for (const auto& [group, anchor] : made.anchors) {
-    if (anchor.is_injective()) continue;
-    const Relation first = anchor.then(anchor.inverse()).smallest();
-    const Points domain = first.domain();
-    const Points good = domain - differing(on(body, domain), at(first, body), none(rest));
-    if (good.is_empty()) continue;
-    const Relation shared = first.on(good).coalesced();
-    out.push_back({id, shared});
-    own = (own - good).coalesced();
-    const Points kept = (own | shared.range()).coalesced();
-    made.body = on(body, kept);
-    for (auto& [other, relation] : made.anchors) relation = relation.on(kept).coalesced();
-    break;
+  for (const auto& [group, weighted] : body.groups) made.anchors.emplace(group, Element::Anchor{joined(weighted).hull()});
+  // Positions that hold the same scalar share the first one's coordinates. If coordinates determine the
+  // position in one group, there are none.
+  const bool distinct = std::ranges::any_of(made.anchors, [&](const auto& a) {
+    return a.second.hull.inverse().is_function() && rest.is_subset_of(joined(body.groups.at(a.first)).domain());
+  });
+  if (!distinct) {
+    for (auto& [group, anchor] : made.anchors) {
+      anchor.smallest = joined(body.groups.at(group)).smallest();
+      if (anchor.smallest->is_injective()) continue;
+      const Relation first = anchor.smallest->then(anchor.smallest->inverse()).smallest();
+      const Points domain = first.domain();
+      const Points good = domain - differing(on(body, domain), at(first, body), none(rest));
+      if (good.is_empty()) continue;
+      const Relation shared = first.on(good).coalesced();
+      out.push_back({id, shared});
+      own = (own - good).coalesced();
+      const Points kept = (own | shared.range()).coalesced();
+      made.body = on(body, kept);
+      made.domain = kept;
+      made.anchors.clear();
+      for (const auto& [other, weighted] : made.body.groups)
+        made.anchors.emplace(other, Element::Anchor{joined(weighted).hull()});
+      break;
+    }
   }
   if (!own.is_empty()) out.push_back({id, identity_on(own)});
   for (const auto& [group, anchor] : made.anchors) by_group_[{kind, reduction, group}].push_back(id);

@@ -2,10 +2,11 @@
 // elements, a function of other elements, a polynomial under a function, a maximum or minimum over a set.
 //
 // Whatever position space a value was computed in, equal scalars get the same element and coordinates: a
-// polynomial that meets a function is matched with the ones known by anchors. Position ↦ lexicographically
-// smallest coordinates, composed with the inverse of another's, is the one candidate map between their
-// positions; equality of weighted sets then confirms where it holds. So relu(concat(a, b)) and concat(relu a,
-// relu b), shuffles, slices and reshapes under a function meet.
+// polynomial that meets a function is matched with the ones known by anchors. The equalities that tie positions
+// to coordinates, joined with those of another polynomial, give the candidate map between their positions; where
+// they don't determine one, position ↦ lexicographically smallest coordinates does, composed with the inverse of
+// the other's. Equality of weighted sets then confirms where it holds: the candidate itself needs no trust. So
+// relu(concat(a, b)) and concat(relu a, relu b), shuffles, slices and reshapes under a function meet.
 #pragma once
 
 #include <map>
@@ -18,7 +19,7 @@ namespace isomer {
 
 // What one proof may spend. Counts, never seconds: the same question has the same answer.
 struct Budget {
-  std::uint64_t set_operations = std::uint64_t{1} << 26;
+  std::uint64_t set_operations = std::uint64_t{1} << 22;
   std::size_t terms = 4096;         // of one value
   int dimensions = 64;              // of one set
   int equal_factors = 4;            // in one product
@@ -36,7 +37,12 @@ struct Element {
   std::vector<int> args = {};                 // Apply; coordinates are those of the arguments in a row
   Reduction fold = Reduction::Max;            // Fold: of the elements that `body` relates to a position
   Polynomial body = {};                       // Polynomial, Fold: over the element's own coordinates
-  std::map<Group, Relation> anchors = {};     // Polynomial, Fold
+  std::optional<Points> domain = {};          // Polynomial, Fold: the coordinates
+  struct Anchor {
+    Relation hull;
+    std::optional<Relation> smallest = {};  // once it was needed
+  };
+  std::map<Group, Anchor> anchors = {};  // Polynomial, Fold
 };
 
 // On the domain of `to`, a value is this element at these coordinates.
@@ -67,6 +73,8 @@ class Elements {
     friend auto operator<=>(const Class&, const Class&) = default;
   };
   std::vector<Piece> match(Element::Kind kind, Reduction reduction, Polynomial body, Points rest);
+  // Coordinates of a known element at which a polynomial may have the same value; a function.
+  Relation candidate(int element, const Group& group, const Relation& here, const Points& rest);
   std::vector<Piece> create(Element::Kind kind, Reduction reduction, const Polynomial& body,
                             const Points& rest);
 

@@ -26,6 +26,16 @@ void NormalForms::check_size(const Sum& sum) const {
 }
 
 int NormalForms::add_source(Source source) {
+  // One element at its own coordinates: no relation has to be carried along.
+  if (!source.element && source.pieces.size() == 1) {
+    const Piece& only = source.pieces[0];
+    if (elements_[only.element].kind != Element::Kind::Number &&
+        only.to.out() == static_cast<int>(source.extents.size()) &&
+        only.to == identity_on(box(space_, source.extents))) {
+      source.element = only.element;
+      source.pieces.clear();
+    }
+  }
   sources_.push_back(std::move(source));
   return static_cast<int>(sources_.size()) - 1;
 }
@@ -191,6 +201,19 @@ Sum without(Sum sum, const SourceFactor& factor) {
 Sum one() { return {Term{}}; }
 
 bool is_plain(const Term& t) { return t.bound.empty() && t.where.empty(); }
+
+// Whether no two terms are there at the same position, as their conditions are written.
+bool are_apart(const Sum& sum) {
+  if (sum.size() > 256) return false;
+  for (std::size_t i = 0; i < sum.size(); ++i) {
+    if (!sum[i].bound.empty()) return false;
+    for (std::size_t j = 0; j < i; ++j) {
+      Term both{.where = sum[j].where};
+      if (require(both, sum[i].where)) return false;
+    }
+  }
+  return true;
+}
 
 }  // namespace
 
@@ -364,6 +387,16 @@ Sum NormalForms::call(Fn fn, ElementType type, const std::vector<Sum>& args) {
         (args[0].size() > 1 || (args[0].size() == 1 && args[0][0].coefficient.number < 0)))
       return exponential(args[0]);
     if (auto moved = call_on_movement(fn, type, args[0])) return *moved;
+    // Of values that lie side by side, f is taken of each: none is there where another is, and f(0) = 0.
+    if (vanishes_at_zero(fn) && are_apart(args[0])) {
+      Sum out;
+      for (const Term& t : args[0]) {
+        auto moved = call_on_movement(fn, type, {t});
+        if (!moved) break;
+        out.push_back(std::move((*moved)[0]));
+      }
+      if (out.size() == args[0].size()) return out;
+    }
     if (options_.laws && is_positively_homogeneous(fn) && is_finite(args[0]) && !args[0].empty()) {
       Sum rest = args[0];
       Sum pulled = one();

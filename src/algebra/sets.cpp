@@ -166,6 +166,9 @@ Points Relation::pairs() const {
 Relation Relation::on(const Points& domain) const {
   return Relation(isl_map_intersect_domain(isl_map_copy(get()), isl_set_copy(domain.get())));
 }
+Relation Relation::into(const Points& range) const {
+  return Relation(isl_map_intersect_range(isl_map_copy(get()), isl_set_copy(range.get())));
+}
 Relation Relation::inverse() const { return Relation(isl_map_reverse(isl_map_copy(get()))); }
 Relation Relation::then(const Relation& next) const {
   return Relation(isl_map_apply_range(isl_map_copy(get()), isl_map_copy(next.get())));
@@ -177,6 +180,10 @@ Relation Relation::cross(const Relation& next) const {
   return Relation(isl_map_flat_product(isl_map_copy(get()), isl_map_copy(next.get())));
 }
 Relation Relation::smallest() const { return Relation(isl_map_lexmin(isl_map_copy(get()))); }
+
+Relation Relation::hull() const {
+  return Relation(isl_map_from_basic_map(isl_map_affine_hull(isl_map_copy(get()))));
+}
 
 Relation Relation::permuted(const std::vector<int>& order) const {
   const int n = out();

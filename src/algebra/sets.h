@@ -97,11 +97,13 @@ class Relation {
   Points range() const;
   Points pairs() const;  // as points of in() + out() dimensions
   Relation on(const Points& domain) const;
+  Relation into(const Points& range) const;
   Relation inverse() const;
   Relation then(const Relation& next) const;    // (a, c) with some b: (a, b) here and (b, c) in next
   Relation beside(const Relation& next) const;  // (a, (b, c)): (a, b) here and (a, c) in next
   Relation cross(const Relation& next) const;   // ((a, c), (b, d)): (a, b) here and (c, d) in next
   Relation smallest() const;                    // of each a, the lexicographically smallest b
+  Relation hull() const;                        // all that satisfies the same equalities
   Relation permuted(const std::vector<int>& order) const;  // new out dimension i is the old order[i]
   Relation outs(int first, int count) const;               // only these out dimensions
   Relation ins(int count) const;                           // only the first in dimensions

@@ -40,16 +40,18 @@ bool require(Term& term, const Index& at_least_zero) {
     if (range->low.at_least(0) == true) return true;
     if (range->high.at_least(0) == false && range->high.is_concrete()) return false;
   }
-  // Against what is required already: the same up to a constant, or its opposite.
+  // Against what is required already: the opposite up to a constant, or the same.
+  for (const Index& known : term.where) {
+    if (known.terms().size() != at_least_zero.terms().size()) continue;
+    const Index room = at_least_zero + known;
+    if (room.is_constant() && room.offset().is_concrete() && room.offset().concrete() < 0) return false;
+  }
   for (Index& known : term.where) {
     if (known.terms().size() != at_least_zero.terms().size()) continue;
-    if (const Index gap = at_least_zero - known; gap.is_constant() && gap.offset().is_concrete()) {
-      if (gap.offset().concrete() < 0) known = at_least_zero;  // the stronger one counts
-      return true;
-    }
-    if (const Index room = at_least_zero + known;
-        room.is_constant() && room.offset().is_concrete() && room.offset().concrete() < 0)
-      return false;
+    const Index gap = at_least_zero - known;
+    if (!gap.is_constant() || !gap.offset().is_concrete()) continue;
+    if (gap.offset().concrete() < 0) known = at_least_zero;  // the stronger one counts
+    return true;
   }
   term.where.push_back(at_least_zero);
   return true;
