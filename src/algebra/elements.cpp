@@ -140,17 +140,18 @@ std::vector<Piece> Elements::match(Element::Kind kind, Reduction reduction, Poly
       // Where this group is alone, the others need no look.
       const bool alone = weighted.size() == 1 && (domain & *shared).is_empty();
       Polynomial mine;
-      if (alone) mine.groups.emplace(group, std::vector<Weighted>{{weighted[0].weight, weighted[0].at.on(domain)}});
+      if (alone)
+        mine.groups.emplace(group, std::vector<Weighted>{{weighted[0].weight, weighted[0].at.on(domain)}});
       else mine = on(body, domain);
-      const Points good =
-          domain - differing(mine, at(m, (*this)[element].body), nothing);
+      const Points good = domain - differing(mine, at(m, (*this)[element].body), nothing);
       if (good.is_empty()) continue;
       out.push_back({element, m.on(good)});
       rest = (rest - good).coalesced();
       if (rest.is_empty()) return out;
     }
   }
-  for (Piece& p : create(kind, reduction, out.empty() ? body : on(body, rest), rest)) out.push_back(std::move(p));
+  for (Piece& p : create(kind, reduction, out.empty() ? body : on(body, rest), rest))
+    out.push_back(std::move(p));
   return out;
 }
 
@@ -160,11 +161,13 @@ std::vector<Piece> Elements::create(Element::Kind kind, Reduction reduction, con
   Element made{.kind = kind, .rank = rest.rank(), .fold = reduction, .body = body, .domain = rest};
   std::vector<Piece> out;
   Points own = rest;
-  for (const auto& [group, weighted] : body.groups) made.anchors.emplace(group, Element::Anchor{joined(weighted).hull()});
+  for (const auto& [group, weighted] : body.groups)
+    made.anchors.emplace(group, Element::Anchor{joined(weighted).hull()});
   // Positions that hold the same scalar share the first one's coordinates. If coordinates determine the
   // position in one group, there are none.
   const bool distinct = std::ranges::any_of(made.anchors, [&](const auto& a) {
-    return a.second.hull.inverse().is_function() && rest.is_subset_of(joined(body.groups.at(a.first)).domain());
+    return a.second.hull.inverse().is_function() &&
+           rest.is_subset_of(joined(body.groups.at(a.first)).domain());
   });
   if (!distinct) {
     for (auto& [group, anchor] : made.anchors) {

@@ -2,11 +2,12 @@
 // elements, a function of other elements, a polynomial under a function, a maximum or minimum over a set.
 //
 // Whatever position space a value was computed in, equal scalars get the same element and coordinates: a
-// polynomial that meets a function is matched with the ones known by anchors. The equalities that tie positions
-// to coordinates, joined with those of another polynomial, give the candidate map between their positions; where
-// they don't determine one, position ↦ lexicographically smallest coordinates does, composed with the inverse of
-// the other's. Equality of weighted sets then confirms where it holds: the candidate itself needs no trust. So
-// relu(concat(a, b)) and concat(relu a, relu b), shuffles, slices and reshapes under a function meet.
+// polynomial that meets a function is matched with the ones known by anchors. The equalities that tie
+// positions to coordinates, joined with those of another polynomial, give the candidate map between their
+// positions; where they don't determine one, position ↦ lexicographically smallest coordinates does, composed
+// with the inverse of the other's. Equality of weighted sets then confirms where it holds: the candidate
+// itself needs no trust. So relu(concat(a, b)) and concat(relu a, relu b), shuffles, slices and reshapes
+// under a function meet.
 #pragma once
 
 #include <map>

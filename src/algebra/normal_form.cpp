@@ -31,7 +31,8 @@ int NormalForms::add_source(Source source) {
     const Piece& only = source.pieces[0];
     if (elements_[only.element].kind != Element::Kind::Number &&
         only.to.out() == static_cast<int>(source.extents.size()) &&
-        only.to == identity_on(box(space_, source.extents))) {
+        only.to.hull() == identity(space_, only.to.out()) &&
+        box(space_, source.extents).is_subset_of(only.to.domain())) {
       source.element = only.element;
       source.pieces.clear();
     }
@@ -481,12 +482,13 @@ Form NormalForms::sealed(const Form& form) {
   });
   if (is_movement || form.sum.empty()) return form;
   Form out{.type = form.type, .axes = form.axes, .sum = {}};
-  const int id = add_source({.extents = form.shape(),
-                             .element = {},
-                             .pieces = elements_.pieces(polynomial(form.sum, form.axes), box(space_, form.shape())),
-                             .sign = sign_of(form.sum),
-                             .finite = is_finite(form.sum),
-                             .reciprocal = {}});
+  const int id =
+      add_source({.extents = form.shape(),
+                  .element = {},
+                  .pieces = elements_.pieces(polynomial(form.sum, form.axes), box(space_, form.shape())),
+                  .sign = sign_of(form.sum),
+                  .finite = is_finite(form.sum),
+                  .reciprocal = {}});
   out.sum.push_back({.factors = {{id, to_indices(form.axes)}}});
   return out;
 }
@@ -515,8 +517,9 @@ std::optional<std::string> NormalForms::why_not_equal(const Form& a, const Form&
   if (a.type != b.type) return fmt::format("the element types {} and {} differ", name(a.type), name(b.type));
   if (a.axes.size() != b.axes.size())
     return fmt::format("the ranks {} and {} differ", a.axes.size(), b.axes.size());
-  const Points anything = box(space_, {});
-  if (anything.is_empty()) return "no sizes satisfy the preconditions";
+  RelationBuilder sizes(space_, 0, 0, 0);
+  sizes.hold_all_preconditions();
+  if (sizes.finish().is_empty()) return "no sizes satisfy the preconditions";
   for (std::size_t i = 0; i < a.axes.size(); ++i) {
     const Dim &m = a.axes[i].extent, &n = b.axes[i].extent;
     if (m.equals(n) == true) continue;

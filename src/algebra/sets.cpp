@@ -33,18 +33,15 @@ int count(isl_size said) {
 
 unsigned unsigned_of(int n) { return static_cast<unsigned>(n); }
 
-isl_space* with_symbols(const SetSpace& space, isl_space* made) {
-  const auto& names = space.parameters();
-  for (std::size_t i = 0; i < names.size(); ++i)
+isl_space* set_space(const SetSpace& space, const std::vector<int>& parameters, int dims) {
+  isl_space* made =
+      isl_space_set_alloc(space.context(), static_cast<unsigned>(parameters.size()), unsigned_of(dims));
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const std::string& name = space.parameters()[static_cast<std::size_t>(parameters[i])];
     made = isl_space_set_dim_id(made, isl_dim_param, static_cast<unsigned>(i),
-                                isl_id_alloc(space.context(), names[i].c_str(), nullptr));
+                                isl_id_alloc(space.context(), name.c_str(), nullptr));
+  }
   return made;
-}
-
-isl_space* set_space(const SetSpace& space, int dims) {
-  return with_symbols(space,
-                      isl_space_set_alloc(space.context(), static_cast<unsigned>(space.parameters().size()),
-                                          unsigned_of(dims)));
 }
 
 isl_val* value(isl_ctx* context, std::int64_t v) {
@@ -82,6 +79,25 @@ SetSpace::SetSpace(const std::vector<std::string>& symbols, const Dims& precondi
 }
 
 SetSpace::~SetSpace() { isl_ctx_free(context_); }
+
+Dims SetSpace::preconditions_of(std::vector<int> parameters) const {
+  std::vector<bool> taken(preconditions_.size(), false);
+  Dims out;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    const std::string& name = parameters_[static_cast<std::size_t>(parameters[i])];
+    if (!name.starts_with("$")) continue;
+    for (std::size_t k = 0; k < preconditions_.size(); ++k) {
+      const auto symbols = preconditions_[k].symbols();
+      if (taken[k] || std::ranges::find(symbols, name.substr(1)) == symbols.end()) continue;
+      taken[k] = true;
+      out.push_back(preconditions_[k]);
+      for (const std::string& s : symbols)
+        if (const int more = symbol(s); std::ranges::find(parameters, more) == parameters.end())
+          parameters.push_back(more);
+    }
+  }
+  return out;
+}
 
 int SetSpace::parameter(const std::string& name) const {
   const auto at = std::ranges::find(parameters_, name);
@@ -251,13 +267,8 @@ struct RelationBuilder::Affine {
 
 RelationBuilder::RelationBuilder(const SetSpace& space, int in, int out, int hidden)
     : space_(space), in_(in), out_(out), hidden_(hidden) {
-  set_ = std::shared_ptr<isl_set>(isl_set_universe(set_space(space, in + out + hidden)),
-                                  [](isl_set* s) { isl_set_free(s); });
+  set_ = std::shared_ptr<isl_set>(isl_set_universe(dims()), [](isl_set* s) { isl_set_free(s); });
   if (!set_) give_up();
-  for (const Dim& d : space.preconditions()) {
-    learn(d);
-    constrain(affine(d), false);
-  }
 }
 
 RelationBuilder::~RelationBuilder() = default;
@@ -279,8 +290,7 @@ void RelationBuilder::constrain(Affine affine, bool equality) {
 }
 
 RelationBuilder::Affine RelationBuilder::of_dim(int dim) const {
-  return Affine(isl_aff_var_on_domain(isl_local_space_from_space(set_space(space_, in_ + out_ + hidden_)),
-                                      isl_dim_set, unsigned_of(dim)));
+  return Affine(isl_aff_var_on_domain(isl_local_space_from_space(dims()), isl_dim_set, unsigned_of(dim)));
 }
 
 int RelationBuilder::parameter_of(const Dim::Summand& summand) const {
@@ -299,16 +309,28 @@ int RelationBuilder::parameter_of(const Dim::Summand& summand) const {
   return space_.opaque(monomial);
 }
 
-void RelationBuilder::learn(const Dim& dim) const {
+isl_space* RelationBuilder::dims() const { return set_space(space_, parameters_, in_ + out_ + hidden_); }
+
+int RelationBuilder::place_of(int parameter) const {
+  const auto at = std::ranges::find(parameters_, parameter);
+  ISOMER_CHECK(at != parameters_.end());
+  return static_cast<int>(at - parameters_.begin());
+}
+
+void RelationBuilder::learn(const Dim& dim) {
   if (dim.is_concrete()) return;
   for (const Dim::Summand& s : dim.summands()) {
     if (s.factors.empty()) continue;
-    if (is_affine_floor(s)) learn(s.factors[0].a);
-    else (void)parameter_of(s);
+    if (is_affine_floor(s)) {
+      learn(s.factors[0].a);
+      continue;
+    }
+    const int parameter = parameter_of(s);
+    if (std::ranges::find(parameters_, parameter) == parameters_.end()) parameters_.push_back(parameter);
   }
 }
 
-void RelationBuilder::learn(const Index& index) const {
+void RelationBuilder::learn(const Index& index) {
   learn(index.offset());
   for (const Index::Term& t : index.terms())
     if (t.atom.kind != Index::AtomKind::Axis) learn(*t.atom.inner);
@@ -316,7 +338,7 @@ void RelationBuilder::learn(const Index& index) const {
 
 RelationBuilder::Affine RelationBuilder::affine(const Dim& dim) const {
   isl_ctx* context = space_.context();
-  isl_aff* sum = isl_aff_zero_on_domain(isl_local_space_from_space(set_space(space_, in_ + out_ + hidden_)));
+  isl_aff* sum = isl_aff_zero_on_domain(isl_local_space_from_space(dims()));
   if (dim.is_concrete()) return Affine(isl_aff_add_constant_val(sum, value(context, dim.concrete())));
   for (const Dim::Summand& s : dim.summands()) {
     if (s.factors.empty()) {
@@ -324,7 +346,8 @@ RelationBuilder::Affine RelationBuilder::affine(const Dim& dim) const {
       continue;
     }
     if (!is_affine_floor(s)) {
-      sum = isl_aff_add_coefficient_val(sum, isl_dim_param, parameter_of(s), value(context, s.coefficient));
+      sum = isl_aff_add_coefficient_val(sum, isl_dim_param, place_of(parameter_of(s)),
+                                        value(context, s.coefficient));
       continue;
     }
     const Dim::Factor& f = s.factors[0];
@@ -387,7 +410,22 @@ void RelationBuilder::hold(const Domain& conditions) {
   }
 }
 
+void RelationBuilder::hold_all_preconditions() {
+  for (const Dim& d : space_.preconditions()) {
+    learn(d);
+    constrain(affine(d), false);
+  }
+}
+
+void RelationBuilder::hold_preconditions() {
+  for (const Dim& d : space_.preconditions_of(parameters_)) {
+    learn(d);
+    constrain(affine(d), false);
+  }
+}
+
 Relation RelationBuilder::finish() {
+  hold_preconditions();
   isl_set* set = isl_set_project_out(isl_set_copy(set_.get()), isl_dim_set, unsigned_of(in_ + out_),
                                      unsigned_of(hidden_));
   isl_map* map = isl_map_from_range(set);
@@ -395,6 +433,7 @@ Relation RelationBuilder::finish() {
 }
 
 Relation RelationBuilder::finish_with_hidden_in() {
+  hold_preconditions();
   isl_map* map = isl_map_from_range(isl_set_copy(set_.get()));
   map = isl_map_move_dims(map, isl_dim_in, 0, isl_dim_out, 0, unsigned_of(in_));
   return Relation(isl_map_move_dims(map, isl_dim_in, unsigned_of(in_), isl_dim_out, unsigned_of(out_),
@@ -411,7 +450,7 @@ Points box(const SetSpace& space, const Dims& extents) {
 Relation identity_on(const Points& points) { return Relation(isl_set_identity(isl_set_copy(points.get()))); }
 
 Relation identity(const SetSpace& space, int rank) {
-  return Relation(isl_map_identity(isl_space_map_from_set(set_space(space, rank))));
+  return Relation(isl_map_identity(isl_space_map_from_set(set_space(space, {}, rank))));
 }
 
 Relation to_nothing(const Points& points) {

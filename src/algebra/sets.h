@@ -20,6 +20,7 @@
 struct isl_ctx;
 struct isl_map;
 struct isl_set;
+struct isl_space;
 
 namespace isomer {
 
@@ -44,6 +45,8 @@ class SetSpace {
   // parameter of its own, of any value; what holds for every value of it holds for the one that it has.
   int symbol(const std::string& name) const { return parameter("$" + name); }
   int opaque(const Dim& dim) const { return parameter("(" + dim.text()); }
+  // What holds of these parameters and of all that are tied to them.
+  Dims preconditions_of(std::vector<int> parameters) const;
   const Dims& preconditions() const { return preconditions_; }
 
  private:
@@ -138,6 +141,7 @@ class RelationBuilder {
   void inside(int dim, const Dim& extent);    // 0 <= dim < extent
   void equal(int dim, const Index& index);
   void hold(const Domain& conditions);
+  void hold_all_preconditions();
   Relation finish();
   Relation finish_with_hidden_in();  // (in, hidden) -> out
 
@@ -145,8 +149,12 @@ class RelationBuilder {
   struct Affine;
   int parameter_of(const Dim::Summand& summand) const;
   // Makes parameters of all that is named, so that the space stays the same while an expression is built.
-  void learn(const Dim& dim) const;
-  void learn(const Index& index) const;
+  void learn(const Dim& dim);
+  void learn(const Index& index);
+  // A set speaks only of the parameters that it depends on: those that don't matter cost dearly.
+  int place_of(int parameter) const;
+  isl_space* dims() const;
+  void hold_preconditions();
   void constrain(Affine affine, bool equality);
   Affine affine(const Dim& dim) const;
   Affine affine(const Index& index) const;
@@ -155,6 +163,7 @@ class RelationBuilder {
   const SetSpace& space_;
   int in_, out_, hidden_;
   std::map<int, int> dims_;
+  std::vector<int> parameters_;
   std::shared_ptr<isl_set> set_;
 };
 

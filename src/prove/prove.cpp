@@ -39,7 +39,8 @@ Answer ask(const Graph& a, const Inference& a_info, const Graph& b, const Infere
     budget.small_constant = attempt.small_constant;
     NormalForms forms(symbols,
                       {.preconditions = options.preconditions, .laws = attempt.laws, .budget = budget});
-    Translator translator(forms, numbers, {.cut_common = attempt.cut_common, .seal = attempt.seal, .use_facts = attempt.laws});
+    Translator translator(
+        forms, numbers, {.cut_common = attempt.cut_common, .seal = attempt.seal, .use_facts = attempt.laws});
     const auto left = translator.outputs(a, a_info);
     const std::size_t mark = forms.mark();
     const auto right = translator.outputs(b, b_info);
