@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "runtime/ort_api.h"
 
@@ -51,6 +52,18 @@ Outcome<Signature> read_signature(const Api& api, const OrtSession* session) {
   return signature;
 }
 
+Outcome<std::set<std::string>> overridable_names(const Api& api, const OrtSession* session) {
+  std::set<std::string> names;
+  std::size_t count = 0;
+  ISOMER_ORT(api, SessionGetOverridableInitializerCount(session, &count));
+  for (std::size_t i = 0; i < count; ++i) {
+    char* name = nullptr;
+    ISOMER_ORT(api, SessionGetOverridableInitializerName(session, i, api.allocator(), &name));
+    names.insert(api.take(name));
+  }
+  return names;
+}
+
 class OrtModel final : public Session {
  public:
   OrtModel(ApiPointer api, OrtSession* session, Signature signature)
@@ -79,7 +92,10 @@ class OrtModel final : public Session {
       if (!feeds.contains(port.name))
         return Failure{FailureKind::Refused, fmt::format("no feed for the input '{}'", port.name)};
     feeds_ = feeds;
+    ISOMER_TRY(std::set<std::string> wanted, overridable_names(*api_, session_));
+    for (const PortInfo& port : signature_.inputs) wanted.insert(port.name);
     for (const auto& [name, tensor] : feeds_) {
+      if (!wanted.contains(name)) continue;  // of two models with one set of feeds, one may not use all
       ISOMER_TRY(OrtValue * value, make_value(*api_, tensor));
       values_.push_back(value);
       names_.push_back(name);
