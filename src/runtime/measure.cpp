@@ -7,16 +7,18 @@ namespace isomer {
 namespace {
 
 constexpr double kExploring = 0.99, kReported = 0.95;
-constexpr std::int64_t kLegNs = 5'000'000;  // four legs are a block of 20 ms
+constexpr std::int64_t kLegNs = 5'000'000;  // eight legs are a block of 40 ms
 constexpr std::int64_t kWarmNs = 8'000'000, kWarmRuns = 3;
+constexpr std::int64_t kFewestBlocks = 3, kMostBlocks = 8;
 constexpr std::size_t kFewestRounds = 4;  // before a look: below, Student's t is too wide to decide
 constexpr std::size_t kFewestOfAll = 2;   // whatever the time: one with each order of creation
 constexpr std::size_t kMostRounds = 200;
 constexpr double kExploringShare = 0.6;  // of the time; the rest is for the fresh samples
 
-double per_run(const LegTime (&legs)[2], std::int64_t repetitions, bool cpu) {
-  const auto sum = cpu ? legs[0].cpu_ns + legs[1].cpu_ns : legs[0].wall_ns + legs[1].wall_ns;
-  return static_cast<double>(std::max<std::int64_t>(sum, 1)) / (2 * static_cast<double>(repetitions));
+double per_run(const LegTime (&legs)[4], std::int64_t repetitions, bool cpu) {
+  std::int64_t sum = 0;
+  for (const LegTime& leg : legs) sum += cpu ? leg.cpu_ns : leg.wall_ns;
+  return static_cast<double>(std::max<std::int64_t>(sum, 1)) / (4 * static_cast<double>(repetitions));
 }
 
 Groups collect(const std::vector<Round>& rounds, const std::function<double(const BlockTimes&)>& value) {
@@ -94,64 +96,11 @@ class Pairing {
   }
 
   Outcome<Done> add_round(std::vector<Round>& rounds, bool confirming) {
-    Round round;
-    round.a_made_first = rounds.size() % 2 == 0;
-    auto done = fill(round);
-    if (!done) {
-      for (const std::int64_t slot : {0, 1})
-        if (worker_.is_alive()) (void)worker_.unload(slot);
-      return done.error();
-    }
+    const RoundPlan plan{rounds.size() % 2 == 0, kWarmRuns, kWarmNs, kLegNs, kFewestBlocks, kMostBlocks};
+    ISOMER_TRY(Round round, worker_.round(*models_[0], *models_[1], options_.runtime, feeds_, plan));
     rounds.push_back(std::move(round));
     report(confirming, rounds.size(), std::nullopt);
     return Done{};
-  }
-
-  static Failure blame(Failure failure, int model) {
-    failure.model = model;
-    return failure;
-  }
-
-  Outcome<Done> fill(Round& round) {
-    std::int64_t fastest_ns[2] = {};
-    const std::int64_t begin = now_ns();
-    for (const int turn : {0, 1}) {
-      const int which = round.a_made_first ? turn : 1 - turn;
-      auto loaded = worker_.load(which, *models_[which], options_.runtime, &feeds_);
-      if (!loaded) return blame(loaded.error(), which);
-      auto warm = worker_.warm(which, kWarmRuns, kWarmNs);
-      if (!warm) return blame(warm.error(), which);
-      fastest_ns[which] = std::max<std::int64_t>(1, warm->fastest_ns);
-    }
-    const std::int64_t loading_ns = now_ns() - begin;
-    const auto repetitions = [](std::int64_t ns) {
-      return std::max<std::int64_t>(1, (kLegNs + ns - 1) / ns);
-    };
-    const std::int64_t a = repetitions(fastest_ns[0]), b = repetitions(fastest_ns[1]);
-    const std::int64_t block_ns = 2 * (a * fastest_ns[0] + b * fastest_ns[1]);
-    // A round is worth its loading: as long as that takes, between 4 short blocks and 2 long ones.
-    const std::int64_t fewest = block_ns > 400'000'000 ? 2 : 4;
-    const std::int64_t blocks = std::clamp<std::int64_t>(loading_ns / block_ns, fewest, 12);
-    for (std::int64_t i = 0; i < blocks; ++i) {
-      ISOMER_TRY(BlockTimes block, time_block(a, b, i % 2 == 0));
-      round.blocks.push_back(block);
-    }
-    for (const std::int64_t slot : {0, 1}) ISOMER_TRY_DO(worker_.unload(slot));
-    return Done{};
-  }
-
-  Outcome<BlockTimes> time_block(std::int64_t a, std::int64_t b, bool a_outside) {
-    BlockTimes block;
-    block.a_repetitions = a;
-    block.b_repetitions = b;
-    const Leg leg_a{0, a}, leg_b{1, b};
-    ISOMER_TRY(const auto times, worker_.time(a_outside ? std::vector{leg_a, leg_b, leg_b, leg_a}
-                                                        : std::vector{leg_b, leg_a, leg_a, leg_b}));
-    auto& outside = a_outside ? block.a : block.b;
-    auto& inside = a_outside ? block.b : block.a;
-    outside[0] = times[0], outside[1] = times[3];
-    inside[0] = times[1], inside[1] = times[2];
-    return block;
   }
 
   Worker& worker_;

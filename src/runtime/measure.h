@@ -1,10 +1,11 @@
 // Paired measuring: is model B faster than model A on this runtime, and by how much?
 //
 // One round: both sessions made anew in one process, in an order that alternates, warmed up, then blocks
-// A B B A and B A A B by turns, each of at least 20 ms; a block gives one ratio, in which drift cancels.
-// Rounds go on until a 99 % interval excludes 1, or is too narrow for a difference that matters, or time is
-// up. A difference that was seen so is then measured again: what is reported, and the verdict, come from
-// fresh samples only, so that stopping at a lucky moment gains nothing.
+// A B B A B A A B of at least 40 ms; a block gives one ratio, in which drift cancels, and so does what a
+// model pays for the caches that the other one filled. Rounds go on until a 99 % interval excludes 1, or is
+// too narrow for a difference that matters, or time is up. A difference that was seen so is then measured
+// again: what is reported, and the verdict, come from fresh samples only, so that stopping at a lucky moment
+// gains nothing.
 //
 // With one thread the ratio is of CPU time, which a busy machine disturbs least; else of wall time. Both are
 // reported.
@@ -29,17 +30,6 @@ struct MeasureOptions {
   double precision = 0.01;  // an interval within 1 ± this ends the search for a difference
   Clock clock = Clock::Auto;
   std::uint64_t seed = 0;
-};
-
-// One block, as measured: legs in the order A B B A (a, b, b, a: the i-th A leg is a[i]).
-struct BlockTimes {
-  std::int64_t a_repetitions = 1, b_repetitions = 1;  // of each leg
-  LegTime a[2], b[2];
-};
-
-struct Round {
-  bool a_made_first = true;
-  std::vector<BlockTimes> blocks;
 };
 
 enum class PairVerdict : std::uint8_t { Faster, Slower, NoDifference };

@@ -11,7 +11,8 @@
 // fault    kind, delay_us                         for tests: does what the kind says (fault.h)
 //
 // A model is a path, or the next file of the message and a folder; tensors are a table and the next file.
-// Every answer has runtime_ns, the time spent inside of the runtime. A failure is {failure, what}.
+// Requests may be sent before earlier ones are answered. Every answer has runtime_ns, the time spent inside
+// of the runtime. A failure is {failure, what}.
 #pragma once
 
 #include <optional>

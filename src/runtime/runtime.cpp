@@ -2,17 +2,14 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <sys/resource.h>
 
 #include <ctime>
 
 namespace isomer {
 namespace {
 
-std::int64_t read_clock(clockid_t clock) {
-  timespec time{};
-  ::clock_gettime(clock, &time);
-  return std::int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
-}
+std::int64_t to_ns(const timeval& time) { return time.tv_sec * 1'000'000'000 + time.tv_usec * 1'000; }
 
 }  // namespace
 
@@ -24,7 +21,18 @@ std::string RuntimeOptions::text() const {
   return text;
 }
 
-std::int64_t now_ns() { return read_clock(CLOCK_MONOTONIC); }
-std::int64_t cpu_ns() { return read_clock(CLOCK_PROCESS_CPUTIME_ID); }
+std::int64_t now_ns() {
+  timespec time{};
+  ::clock_gettime(CLOCK_MONOTONIC, &time);
+  return time.tv_sec * 1'000'000'000 + time.tv_nsec;
+}
+
+// Not CLOCK_PROCESS_CPUTIME_ID: while a limit of CPU time is set, Linux answers it from a sum that moves only
+// with the scheduler's ticks, 4 ms apart. This one is exact to a microsecond.
+std::int64_t cpu_ns() {
+  rusage usage{};
+  ::getrusage(RUSAGE_SELF, &usage);
+  return to_ns(usage.ru_utime) + to_ns(usage.ru_stime);
+}
 
 }  // namespace isomer

@@ -13,6 +13,7 @@
 #include "runtime/requests.h"
 #include "runtime/scratch.h"
 #include "runtime/shared_tensors.h"
+#include "runtime/worker.h"
 
 namespace isomer {
 namespace {
@@ -30,6 +31,8 @@ std::int64_t status_bytes(const std::string& key) {
 struct LoadedModel {
   Bytes bytes;  // what the session may still point to
   std::unique_ptr<Session> session;
+  std::int64_t preparing_ns = 0;  // loading and warming up
+  std::int64_t fastest_ns = 1;    // run while warming up
 };
 
 class Server {
@@ -46,6 +49,7 @@ class Server {
     if (what == "unload") return unload(message.body);
     if (what == "warm") return warm(message.body);
     if (what == "time") return time(message.body);
+    if (what == "pair") return pair(message.body);
     if (what == "run") return run(message.body);
     if (what == "profile") return profile(message);
     if (what == "memory") return Json{{"resident", status_bytes("VmRSS")}, {"peak", status_bytes("VmHWM")}};
@@ -109,7 +113,9 @@ class Server {
     LoadedModel loaded;
     ISOMER_TRY(const ModelPlace model, place(message, loaded.bytes));
     const RuntimeOptions options = options_from(message.body.value("options", Json::object()));
+    const std::int64_t start = now_ns();
     ISOMER_TRY(loaded.session, in_runtime([&] { return runtime_->load(model, options); }));
+    loaded.preparing_ns = now_ns() - start;
     if (message.body.contains("tensors")) {
       ISOMER_TRY(const NamedTensors feeds, tensors(message));
       ISOMER_TRY_DO(loaded.session->bind(feeds));
@@ -129,26 +135,37 @@ class Server {
     });
   }
 
-  Outcome<Session*> session(std::int64_t slot) {
+  Outcome<LoadedModel*> loaded(std::int64_t slot) {
     const auto found = slots_.find(slot);
     if (found == slots_.end()) return refusal(fmt::format("slot {} is empty", slot));
-    return found->second.session.get();
+    return &found->second;
   }
 
   Outcome<Json> warm(const Json& request) {
-    ISOMER_TRY(Session * model, session(integer_field(request, "slot").value_or(0)));
+    ISOMER_TRY(LoadedModel * model, loaded(integer_field(request, "slot").value_or(0)));
     const std::int64_t least_runs = integer_field(request, "least_runs").value_or(1);
     const std::int64_t least_ns = integer_field(request, "least_ns").value_or(0);
     const std::int64_t start = now_ns();
-    std::int64_t runs = 0, last_ns = 0;
+    std::int64_t runs = 0, fastest = 0;
     while (runs < least_runs || now_ns() - start < least_ns) {
       const std::int64_t begin = now_ns();
-      ISOMER_TRY_DO(model->run());
-      last_ns = runs == 0 ? now_ns() - begin : std::min(last_ns, now_ns() - begin);
+      ISOMER_TRY_DO(model->session->run());
+      fastest = runs == 0 ? now_ns() - begin : std::min(fastest, now_ns() - begin);
       ++runs;
     }
-    runtime_ns_ += now_ns() - start;
-    return Json{{"runs", runs}, {"fastest_ns", last_ns}};
+    const std::int64_t spent = now_ns() - start;
+    runtime_ns_ += spent;
+    model->preparing_ns += spent;
+    model->fastest_ns = std::max<std::int64_t>(1, fastest);
+    return Json{{"runs", runs}, {"fastest_ns", model->fastest_ns}};
+  }
+
+  Outcome<LegTime> time_leg(Session& model, std::int64_t repetitions) {
+    const std::int64_t cpu_start = cpu_ns(), start = now_ns();
+    for (std::int64_t i = 0; i < repetitions; ++i) ISOMER_TRY_DO(model.run());
+    const std::int64_t end = now_ns(), cpu_end = cpu_ns();
+    runtime_ns_ += end - start;
+    return LegTime{end - start, cpu_end - cpu_start};
   }
 
   Outcome<Json> time(const Json& request) {
@@ -156,22 +173,54 @@ class Server {
     for (const Json& leg : array_field(request, "legs")) {
       if (!leg.is_array() || leg.size() != 2 || !leg[0].is_number_integer() || !leg[1].is_number_integer())
         return refusal("a leg that is no pair");
-      ISOMER_TRY(Session * model, session(leg[0].get<std::int64_t>()));
-      const auto repetitions = leg[1].get<std::int64_t>();
-      const std::int64_t cpu_start = cpu_ns(), start = now_ns();
-      for (std::int64_t i = 0; i < repetitions; ++i) ISOMER_TRY_DO(model->run());
-      const std::int64_t end = now_ns(), cpu_end = cpu_ns();
-      wall.push_back(end - start);
-      cpu.push_back(cpu_end - cpu_start);
-      runtime_ns_ += end - start;
+      ISOMER_TRY(LoadedModel * model, loaded(leg[0].get<std::int64_t>()));
+      ISOMER_TRY(const LegTime time, time_leg(*model->session, leg[1].get<std::int64_t>()));
+      wall.push_back(time.wall_ns);
+      cpu.push_back(time.cpu_ns);
     }
     return Json{{"wall_ns", wall}, {"cpu_ns", cpu}};
   }
 
+  // One stretch without a pause. The first leg after a pause is slower than others, and so is one after a leg
+  // of the other model, whose data fill the caches: in A B B A B A A B, after a leg of B, both models have
+  // the same share of each kind. A round is worth its preparation: it lasts as long, within `fewest` and
+  // `most`.
+  Outcome<Json> pair(const Json& request) {
+    const auto slots = integers_field(request, "slots").value_or(std::vector<std::int64_t>{});
+    if (slots.size() != 2) return refusal("a pair that is none");
+    const std::int64_t leg_ns = integer_field(request, "leg_ns").value_or(1);
+    LoadedModel* models[2] = {};
+    ISOMER_TRY(models[0], loaded(slots[0]));
+    ISOMER_TRY(models[1], loaded(slots[1]));
+    const auto [fast, slow] = std::minmax(models[0]->fastest_ns, models[1]->fastest_ns);
+    std::int64_t repetitions[2] = {}, block_ns = 0;
+    for (const int i : {0, 1}) {
+      // Equal numbers, so that both pay equally for cold caches, unless one is much slower.
+      constexpr std::int64_t kMuchSlower = 4;
+      const std::int64_t run_ns = slow > kMuchSlower * fast ? models[i]->fastest_ns : fast;
+      repetitions[i] = std::max<std::int64_t>(1, (leg_ns + run_ns - 1) / run_ns);
+      block_ns += 4 * repetitions[i] * models[i]->fastest_ns;
+    }
+    const std::int64_t preparing_ns = models[0]->preparing_ns + models[1]->preparing_ns;
+    constexpr std::int64_t kLongNs = 800'000'000;  // such blocks average enough by themselves
+    const std::int64_t fewest = block_ns > kLongNs ? 1 : integer_field(request, "fewest").value_or(1);
+    const std::int64_t most = integer_field(request, "most").value_or(1);
+    const std::int64_t blocks = std::max(fewest, std::min(most, preparing_ns / block_ns));
+    Json wall = Json::array(), cpu = Json::array();
+    ISOMER_TRY_DO(time_leg(*models[1]->session, repetitions[1]));
+    for (std::int64_t block = 0; block < blocks; ++block)
+      for (const int which : kBlockOrder) {
+        ISOMER_TRY(const LegTime time, time_leg(*models[which]->session, repetitions[which]));
+        wall.push_back(time.wall_ns);
+        cpu.push_back(time.cpu_ns);
+      }
+    return Json{{"repetitions", {repetitions[0], repetitions[1]}}, {"wall_ns", wall}, {"cpu_ns", cpu}};
+  }
+
   Outcome<Json> run(const Json& request) {
-    ISOMER_TRY(Session * model, session(integer_field(request, "slot").value_or(0)));
-    ISOMER_TRY_DO(in_runtime([&] { return model->run(); }));
-    ISOMER_TRY(const NamedTensors outputs, model->outputs());
+    ISOMER_TRY(LoadedModel * model, loaded(integer_field(request, "slot").value_or(0)));
+    ISOMER_TRY_DO(in_runtime([&] { return model->session->run(); }));
+    ISOMER_TRY(const NamedTensors outputs, model->session->outputs());
     ISOMER_TRY(SharedTensors shared, share(outputs));
     files_.push_back(std::move(shared.file));
     return Json{{"tensors", std::move(shared.table)}};

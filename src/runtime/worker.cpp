@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -59,6 +60,8 @@ struct Worker::State {
   NetworkGuard guard = NetworkGuard::None;
   std::int64_t runtime_ns = 0;
 
+  Outcome<Done> send(const Json& request, const std::vector<int>& files = {});
+  Outcome<Message> receive();
   Outcome<Message> call(const Json& request, const std::vector<int>& files = {});
   Failure bury(Failure otherwise);
 };
@@ -91,11 +94,15 @@ Failure Worker::State::bury(Failure otherwise) {
   return otherwise;
 }
 
-Outcome<Message> Worker::State::call(const Json& request, const std::vector<int>& files) {
+Outcome<Done> Worker::State::send(const Json& request, const std::vector<int>& files) {
   if (!child->is_alive()) return Failure{FailureKind::Crashed, "the worker has ended"};
-  const std::int64_t deadline = now_ns() + static_cast<std::int64_t>(options.call_seconds * 1e9);
   if (!send_message(socket.get(), request, files))
     return bury({FailureKind::Crashed, "the worker closed its end"});
+  return Done{};
+}
+
+Outcome<Message> Worker::State::receive() {
+  const std::int64_t deadline = now_ns() + static_cast<std::int64_t>(options.call_seconds * 1e9);
   Message answer;
   switch (receive_message(socket.get(), answer, deadline)) {
     case Received::Closed: return bury({FailureKind::Crashed, "the worker closed its end"});
@@ -107,6 +114,11 @@ Outcome<Message> Worker::State::call(const Json& request, const std::vector<int>
   runtime_ns += integer_field(answer.body, "runtime_ns").value_or(0);
   if (auto failure = failure_from(answer.body)) return std::move(*failure);
   return answer;
+}
+
+Outcome<Message> Worker::State::call(const Json& request, const std::vector<int>& files) {
+  ISOMER_TRY_DO(send(request, files));
+  return receive();
 }
 
 namespace {
@@ -123,6 +135,34 @@ Outcome<Done> add_model(Json& request, std::vector<int>& files, const ModelSourc
   files.push_back(keep.get());
   request["folder"] = model.folder;
   return Done{};
+}
+
+Outcome<std::vector<LegTime>> times_of(const Message& answer) {
+  const auto wall = integers_field(answer.body, "wall_ns"), cpu = integers_field(answer.body, "cpu_ns");
+  if (!wall || !cpu || wall->size() != cpu->size())
+    return Failure{FailureKind::Garbled, "times that are none"};
+  std::vector<LegTime> times;
+  for (std::size_t i = 0; i < wall->size(); ++i) times.push_back({(*wall)[i], (*cpu)[i]});
+  return times;
+}
+
+Outcome<Round> round_of(const Message& answer, bool a_made_first) {
+  const auto repetitions = integers_field(answer.body, "repetitions").value_or(std::vector<std::int64_t>{});
+  ISOMER_TRY(const auto legs, times_of(answer));
+  if (repetitions.size() != 2 || std::ranges::min(repetitions) < 1 || legs.empty() ||
+      legs.size() % kBlockOrder.size() != 0)
+    return Failure{FailureKind::Garbled, "a round that is none"};
+  Round round{a_made_first, {}};
+  for (std::size_t i = 0; i < legs.size(); i += kBlockOrder.size()) {
+    BlockTimes block{repetitions[0], repetitions[1], {}, {}};
+    std::size_t next[2] = {};
+    for (std::size_t k = 0; k < kBlockOrder.size(); ++k) {
+      const int which = kBlockOrder[k];
+      (which == 0 ? block.a : block.b)[next[which]++] = legs[i + k];
+    }
+    round.blocks.push_back(block);
+  }
+  return round;
 }
 
 void add_feeds(Json& request, std::vector<int>& files, const SharedFeeds& feeds) {
@@ -200,12 +240,55 @@ Outcome<std::vector<LegTime>> Worker::time(const std::vector<Leg>& legs) {
   Json list = Json::array();
   for (const Leg& leg : legs) list.push_back({leg.slot, leg.repetitions});
   ISOMER_TRY(const Message answer, state_->call({{"request", "time"}, {"legs", list}}));
-  const auto wall = integers_field(answer.body, "wall_ns"), cpu = integers_field(answer.body, "cpu_ns");
-  if (!wall || !cpu || wall->size() != legs.size() || cpu->size() != legs.size())
+  auto times = times_of(answer);
+  if (!times || times->size() != legs.size())
     return state_->bury({FailureKind::Garbled, "times that are none"});
-  std::vector<LegTime> times;
-  for (std::size_t i = 0; i < legs.size(); ++i) times.push_back({(*wall)[i], (*cpu)[i]});
   return times;
+}
+
+Outcome<Round> Worker::round(const ModelSource& a, const ModelSource& b, const RuntimeOptions& options,
+                             const SharedFeeds& feeds, const RoundPlan& plan) {
+  const ModelSource* models[] = {&a, &b};
+  std::vector<int> subjects;  // of each request, the model that it is about
+  for (const int turn : {0, 1}) {
+    const int which = plan.a_made_first ? turn : 1 - turn;
+    Json load{{"request", "load"}, {"slot", which}, {"options", to_json(options)}};
+    std::vector<int> files;
+    Descriptor keep;
+    ISOMER_TRY_DO(add_model(load, files, *models[which], keep));
+    add_feeds(load, files, feeds);
+    ISOMER_TRY_DO(state_->send(load, files));
+    ISOMER_TRY_DO(state_->send(
+        {{"request", "warm"}, {"slot", which}, {"least_runs", plan.warm_runs}, {"least_ns", plan.warm_ns}}));
+    subjects.insert(subjects.end(), {which, which});
+  }
+  ISOMER_TRY_DO(state_->send({{"request", "pair"},
+                              {"slots", {0, 1}},
+                              {"leg_ns", plan.leg_ns},
+                              {"fewest", plan.fewest_blocks},
+                              {"most", plan.most_blocks}}));
+  subjects.push_back(-1);
+  for (const int slot : {0, 1}) ISOMER_TRY_DO(state_->send({{"request", "unload"}, {"slot", slot}}));
+  subjects.insert(subjects.end(), {0, 1});
+
+  std::optional<Failure> first_failure;
+  std::optional<Round> round;
+  for (const int subject : subjects) {
+    auto answer = state_->receive();
+    if (!answer && !first_failure) {
+      first_failure = answer.error();
+      first_failure->model = subject;
+    }
+    if (!is_alive()) break;
+    if (answer && subject == -1) {
+      auto read = round_of(*answer, plan.a_made_first);
+      if (!read) return state_->bury(read.error());
+      round = std::move(*read);
+    }
+  }
+  if (first_failure) return *first_failure;
+  if (!round) return state_->bury({FailureKind::Garbled, "answers out of order"});
+  return std::move(*round);
 }
 
 Outcome<NamedTensors> Worker::run(std::int64_t slot) {

@@ -57,6 +57,26 @@ struct LegTime {
   std::int64_t cpu_ns = 0;  // of all threads
 };
 
+// One block, as measured: A B B A and its mirror image. The i-th leg of A is a[i].
+struct BlockTimes {
+  std::int64_t a_repetitions = 1, b_repetitions = 1;  // of each leg
+  LegTime a[4], b[4];
+};
+inline constexpr std::array kBlockOrder = {0, 1, 1, 0, 1, 0, 0, 1};  // 0: a leg of A
+
+// Two sessions made anew, warmed up, and timed by turns.
+struct Round {
+  bool a_made_first = true;
+  std::vector<BlockTimes> blocks;
+};
+
+struct RoundPlan {
+  bool a_made_first = true;
+  std::int64_t warm_runs = 3, warm_ns = 0;
+  std::int64_t leg_ns = 0;
+  std::int64_t fewest_blocks = 1, most_blocks = 1;
+};
+
 struct WarmUp {
   std::int64_t runs = 0;
   std::int64_t fastest_ns = 0;
@@ -85,6 +105,9 @@ class Worker {
   Outcome<Done> unload(std::int64_t slot);
   Outcome<WarmUp> warm(std::int64_t slot, std::int64_t least_runs, std::int64_t least_ns);
   Outcome<std::vector<LegTime>> time(const std::vector<Leg>& legs);
+  // All of a round in one go: the process never waits for us in between. A failure says which model it was.
+  Outcome<Round> round(const ModelSource& a, const ModelSource& b, const RuntimeOptions& options,
+                       const SharedFeeds& feeds, const RoundPlan& plan);
   Outcome<NamedTensors> run(std::int64_t slot);
   Outcome<std::vector<KernelKind>> profile(const ModelSource& model, const RuntimeOptions& options,
                                            const SharedFeeds& feeds, std::int64_t least_ns);
