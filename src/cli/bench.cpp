@@ -11,6 +11,7 @@
 #include "cli/progress.h"
 #include "cli/runtime_option.h"
 #include "cli/shape_option.h"
+#include "graph/canonical_hash.h"
 #include "onnx/model.h"
 #include "runtime/engines.h"
 #include "runtime/feeds.h"
@@ -25,12 +26,21 @@ struct BenchRequest {
   RuntimeRequest runtime;
   double seconds = 20;
   std::string clock = "auto";
+  std::string cache;
   std::uint64_t seed = 0;
 };
 
 struct Inputs {
   NamedTensors tensors;
   std::string words;
+  std::string digest() const {
+    Hasher hasher;
+    for (const auto& [name, tensor] : tensors) {
+      hasher.add(std::string_view(name));
+      add_content(hasher, tensor, ContentDigests::Full);
+    }
+    return hasher.digest().hex();
+  }
 };
 
 Result<Inputs> make_inputs(const BenchRequest& request, const Graph& graph) {
@@ -56,7 +66,9 @@ class Bench {
  public:
   Bench(const BenchRequest& request, const Inputs& inputs, const SharedFeeds& feeds,
         const std::vector<BenchModel>& models, const MeasureOptions& options)
-      : request_(request), inputs_(inputs), feeds_(feeds), models_(models), options_(options) {}
+      : request_(request), inputs_(inputs), feeds_(feeds), models_(models), options_(options) {
+    if (!request.cache.empty()) cache_ = TimingCache::open(request.cache);
+  }
 
   Result<BenchRun> on(const std::string& runtime) {
     auto started = Judge::start(worker_options(request_.runtime, runtime));
@@ -69,6 +81,7 @@ class Bench {
             judge_->network_guard(),
             inputs_.words,
             models_,
+            {},
             {}};
     for (BenchModel& model : run_.models) look_at(model);
     for (std::size_t i = 1; i < run_.models.size(); ++i) compare(i);
@@ -79,6 +92,7 @@ class Bench {
       };
       if (!run_.models[i].failure && std::ranges::none_of(run_.pairs, is_mine)) time_alone(run_.models[i]);
     }
+    if (cache_) run_.note = cache_->trouble();
     return std::move(run_);
   }
 
@@ -104,10 +118,13 @@ class Bench {
 
   void compare(std::size_t b) {
     if (run_.models[0].failure || run_.models[b].failure) return;
-    BenchPair pair{0, b, {}, {}, false};
-    auto measured =
-        judge_->measure_pair(ModelSource::file(run_.models[0].path), ModelSource::file(run_.models[b].path),
-                             feeds_, options_, progress_of(run_.models[b].path));
+    BenchPair pair{0, b, {}, {}};
+    const BenchModel &first = run_.models[0], &second = run_.models[b];
+    const auto source_a = ModelSource::file(first.path), source_b = ModelSource::file(second.path);
+    const OnProgress progress = progress_of(second.path);
+    auto measured = cache_ ? judge_->measure_pair(*cache_, {first.digest, second.digest, inputs_.digest()},
+                                                  source_a, source_b, feeds_, options_, progress)
+                           : judge_->measure_pair(source_a, source_b, feeds_, options_, progress);
     if (!measured) {
       pair.failure = measured.error();
     } else {
@@ -130,6 +147,7 @@ class Bench {
   const SharedFeeds& feeds_;
   const std::vector<BenchModel>& models_;
   const MeasureOptions& options_;
+  std::unique_ptr<TimingCache> cache_;  // null: none is wanted
   std::unique_ptr<Judge> judge_;
   ProgressLine progress_;
   BenchRun run_;
@@ -152,7 +170,10 @@ Result<Reply> bench(const BenchRequest& request) {
   std::optional<Inputs> inputs;
   for (const std::string& path : request.models) {
     ISOMER_TRY(const Model model, read_model(path));
-    models.push_back({path, count_operators(model.graph), {}, {}, {}});
+    // Reading all of the weights is worth it only where a cache wants to know them.
+    const std::string digest =
+        request.cache.empty() ? "" : canonical_hashes(model.graph, ContentDigests::Full).graph.hex();
+    models.push_back({path, digest, count_operators(model.graph), {}, {}, {}});
     if (inputs) continue;
     ISOMER_TRY(inputs, make_inputs(request, model.graph));
   }
@@ -199,6 +220,12 @@ void add_bench(CLI::App& app, Chosen& chosen) {
                    "What the ratio is of: wall time, CPU time of all threads; auto: CPU time with one thread")
       ->check(CLI::IsMember({"auto", "wall", "cpu"}))
       ->capture_default_str();
+  command
+      ->add_option(
+          "--cache", request->cache,
+          "Where comparisons are kept; one that was made before under all the same conditions is not "
+          "made again")
+      ->type_name("FILE");
   command->add_option("--seed", request->seed, "Of made-up inputs and of the bootstrap")
       ->capture_default_str();
   command->add_flag("--json", chosen.json, "Answer in JSON");

@@ -140,6 +140,7 @@ std::string to_text(const BenchRun& run) {
                                    : fmt::format("{} thread{}", run.threads, run.threads == 1 ? "" : "s"));
   text += fmt::format("inputs: {}\n", printable(run.inputs));
   if (const std::string note = network_note(run.guard); !note.empty()) text += "note: " + note + '\n';
+  if (!run.note.empty()) text += "note: " + printable(run.note) + '\n';
   text += '\n' + model_table(run);
   const bool by_cpu = !run.pairs.empty() && run.pairs.front().measured.by_cpu_time;
   if (!run.pairs.empty())
@@ -194,7 +195,7 @@ Json to_json(const BenchPair& pair, const BenchRun& run) {
   json["rounds"] = measured.explored.size() + measured.confirmed.size();
   json["seconds"] = measured.seconds;
   json["own_seconds"] = measured.own_seconds;
-  json["from_cache"] = pair.from_cache;
+  json["from_cache"] = measured.from_cache;
   return json;
 }
 

@@ -13,6 +13,7 @@ namespace isomer::cli {
 
 struct BenchModel {
   std::string path;
+  std::string digest;                               // of what it computes, weights and all
   std::map<std::string, std::uint64_t> file_nodes;  // by operator, as the file has them
   std::optional<Failure> failure;                   // set: not measured
   ModelFacts facts;
@@ -23,7 +24,6 @@ struct BenchPair {
   std::size_t a = 0, b = 0;
   std::optional<Failure> failure;
   PairMeasurement measured;
-  bool from_cache = false;
 };
 
 struct BenchRun {
@@ -33,6 +33,7 @@ struct BenchRun {
   std::string inputs;  // where they came from, in words
   std::vector<BenchModel> models;
   std::vector<BenchPair> pairs;
+  std::string note;  // of trouble that changed no answer
 };
 
 std::string to_text(const std::vector<BenchRun>& runs);

@@ -1,9 +1,9 @@
 #include "runtime/fault.h"
 
-#include <sys/resource.h>
 #include <sys/socket.h>
 
 #include <array>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <functional>
@@ -15,7 +15,7 @@ namespace isomer {
 namespace {
 
 // Read through, so that no compiler proves what will happen.
-volatile int zero = 0;
+volatile int zero = 0, hundred = 100;
 int* volatile nowhere = nullptr;
 
 void exhaust_memory() {
@@ -33,8 +33,9 @@ void write_garbage(int socket) {
   for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
 }
 
+// All threads at once: one that merely sleeps would harm no other.
 [[noreturn]] void hang() {
-  for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+  for (;;) (void)std::raise(SIGSTOP);
 }
 
 }  // namespace
@@ -43,7 +44,7 @@ bool commit_fault(const std::string& kind, std::chrono::microseconds delay, int 
   const std::map<std::string, std::function<void()>> faults{
       {"segfault", [] { *nowhere = 1; }},
       {"abort", [] { std::abort(); }},
-      {"divide", [] { zero = 1 / zero; }},
+      {"divide", [] { zero = hundred / zero; }},
       {"memory", exhaust_memory},
       {"hang", hang},
       {"garbage", [socket] { write_garbage(socket); }},

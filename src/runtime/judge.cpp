@@ -103,4 +103,19 @@ Outcome<PairMeasurement> Judge::measure_pair(const ModelSource& a, const ModelSo
   return isomer::measure_pair(*worker, a, b, feeds, options, on_progress);
 }
 
+Outcome<PairMeasurement> Judge::measure_pair(TimingCache& cache, const PairDigests& digests,
+                                             const ModelSource& a, const ModelSource& b,
+                                             const SharedFeeds& feeds, const MeasureOptions& options,
+                                             const OnProgress& on_progress) {
+  const TimingKey key{digests.a, digests.b, digests.feeds, runtime_, version_, options.runtime};
+  if (auto known = cache.find(key)) {
+    PairMeasurement judged = judge_samples(std::move(known->explored), std::move(known->confirmed), options);
+    judged.from_cache = true;
+    return judged;
+  }
+  ISOMER_TRY(PairMeasurement measured, measure_pair(a, b, feeds, options, on_progress));
+  (void)cache.store(key, {measured.explored, measured.confirmed});
+  return measured;
+}
+
 }  // namespace isomer

@@ -9,11 +9,10 @@
 #include <string>
 
 #include "runtime/measure.h"
+#include "runtime/timing_cache.h"
 #include "runtime/worker.h"
 
 namespace isomer {
-
-class TimingCache;
 
 // What the runtime made of one model, seen in a process of its own.
 struct ModelFacts {
@@ -41,6 +40,16 @@ class Judge {
   Outcome<Latency> measure(const ModelSource& model, const SharedFeeds& feeds, const MeasureOptions& options,
                            const OnProgress& on_progress = {});
   Outcome<PairMeasurement> measure_pair(const ModelSource& a, const ModelSource& b, const SharedFeeds& feeds,
+                                        const MeasureOptions& options, const OnProgress& on_progress = {});
+
+  // From the cache, if the same was measured before under all the same conditions; else measured, and kept.
+  // a_digest and b_digest say what is compared, whatever it is called: canonical hashes with the weights in
+  // them; feeds_digest which inputs.
+  struct PairDigests {
+    std::string a, b, feeds;
+  };
+  Outcome<PairMeasurement> measure_pair(TimingCache& cache, const PairDigests& digests, const ModelSource& a,
+                                        const ModelSource& b, const SharedFeeds& feeds,
                                         const MeasureOptions& options, const OnProgress& on_progress = {});
 
   // For tests and for what is not said above. Alive, or a fresh one.

@@ -44,6 +44,7 @@ struct PairMeasurement {
   std::vector<Round> explored, confirmed;             // raw; confirmed is empty if no difference was seen
   double seconds = 0;
   double own_seconds = 0;  // of them, not spent inside of the runtime
+  bool from_cache = false;
 };
 
 struct MeasureProgress {

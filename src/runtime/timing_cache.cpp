@@ -34,6 +34,11 @@ bool means_damage(int code) {
 
 std::string digest_of(const std::string& text) { return Hasher().add(std::string_view(text)).digest().hex(); }
 
+wire::FileIdentity identity_of(const std::string& path) {
+  struct stat status{};
+  return ::stat(path.c_str(), &status) == 0 ? wire::identity(status) : wire::FileIdentity{};
+}
+
 // One process at a time decides what becomes of the file.
 class FileLock {
  public:
@@ -52,6 +57,7 @@ struct TimingCache::Database {
   sqlite3* handle = nullptr;
   sqlite3_stmt* find = nullptr;
   sqlite3_stmt* store = nullptr;
+  wire::FileIdentity file = {};
   ~Database() {
     sqlite3_finalize(find);
     sqlite3_finalize(store);
@@ -101,6 +107,7 @@ std::unique_ptr<TimingCache> TimingCache::open(const std::string& path) {
   cache->path_ = path;
   std::error_code failure;
   fs::create_directories(fs::path(path).parent_path(), failure);
+  const FileLock lock(path);
   cache->connect();
   return cache;
 }
@@ -113,11 +120,13 @@ std::string TimingCache::default_path() {
 }
 
 bool TimingCache::connect() {
-  const FileLock lock(path_);
   for (const bool is_last : {false, true}) {
     database_ = std::make_unique<Database>();
     const int code = database_->open(path_);
-    if (code == SQLITE_OK) return true;
+    if (code == SQLITE_OK) {
+      database_->file = identity_of(path_);
+      return true;
+    }
     const char* why = sqlite3_errstr(code);
     database_.reset();
     if (!means_damage(code) || is_last) {
@@ -138,10 +147,13 @@ void TimingCache::set_aside(const char* why) {
   trouble_ = fmt::format("{} was damaged or not ours ({}); it is now {}", path_, why, aside);
 }
 
-// Damage that shows only when a page is read.
+// Damage that shows only when a page is read. The file may have been set aside by another process meanwhile.
 bool TimingCache::reconnect_after(int code) {
   if (!means_damage(code)) return false;
+  const FileLock lock(path_);
+  const bool is_same = database_ && database_->file == identity_of(path_);
   database_.reset();
+  if (is_same) set_aside(sqlite3_errstr(code));
   return connect();
 }
 

@@ -47,9 +47,9 @@ class TimingCache {
  private:
   struct Database;
   TimingCache();
-  bool connect();
-  bool reconnect_after(int code);
-  void set_aside(const char* why);
+  bool connect();                   // under the lock
+  bool reconnect_after(int code);   // true: there is a fresh file to try again with
+  void set_aside(const char* why);  // under the lock
 
   std::string path_, trouble_;
   std::unique_ptr<Database> database_;  // null: nothing is kept

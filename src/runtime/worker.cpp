@@ -112,8 +112,10 @@ Outcome<Message> Worker::State::receive() {
     case Received::Whole: break;
   }
   runtime_ns += integer_field(answer.body, "runtime_ns").value_or(0);
-  if (auto failure = failure_from(answer.body)) return std::move(*failure);
-  return answer;
+  auto failure = failure_from(answer.body);
+  if (!failure) return answer;
+  // A process that ran out of memory holds on to it: what it says next would be about that.
+  return failure->kind == FailureKind::OutOfMemory ? bury(*failure) : *failure;
 }
 
 Outcome<Message> Worker::State::call(const Json& request, const std::vector<int>& files) {
