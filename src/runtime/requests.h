@@ -1,14 +1,17 @@
 // The words of the protocol between a Worker and the process that serves it, said once.
 //
-// open     runtime, library, limits, faults       first of all; answers name, version, network,
-// private_scratch load     slot, model, options, tensors          a session in a numbered slot, fed; answers
-// its signature unload   slot warm     slot, least_runs, least_ns             answers runs, wall_ns time
-// legs: [[slot, repetitions], ...]       answers wall_ns and cpu_ns of each leg run      slot one run;
-// answers the outputs profile  model, options, tensors, least_ns,     in that folder where the worker has
-// none of its own; the
-//          scratch                                kernels that the runtime really ran
-// memory                                          answers resident and peak bytes of the process
-// fault    kind, delay_us                         for tests: does what the kind says (fault.h)
+// - prepare: the first. Answers private_scratch: whether it needs no temporary folder of ours.
+// - open (runtime, library, limits, faults, scratch): the second. Answers name, version, network.
+// - load (slot, model, options, tensors): a session in a numbered slot, fed. Answers its signature.
+// - unload (slot).
+// - warm (slot, least_runs, least_ns): untimed runs. Answers runs, fastest_ns.
+// - time (legs: [[slot, repetitions], ...]): answers wall_ns and cpu_ns of each leg.
+// - pair (slots: [a, b], leg_ns, fewest, most): blocks A B B A B A A B of two warm slots. Answers the
+//   repetitions of a leg of each, and wall_ns and cpu_ns of all legs, in order.
+// - run (slot): one run. Answers the outputs.
+// - profile (model, options, tensors, least_ns): answers the kernels that the runtime really ran.
+// - memory: answers the resident and the peak bytes of the process.
+// - fault (kind, delay_us): for tests; does what the kind says (fault.h).
 //
 // A model is a path, or the next file of the message and a folder; tensors are a table and the next file.
 // Requests may be sent before earlier ones are answered. Every answer has runtime_ns, the time spent inside

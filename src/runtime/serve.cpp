@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <new>
@@ -42,6 +42,7 @@ class Server {
   Outcome<Json> answer(const Message& message) {
     next_file_ = 0;
     const std::string what = text_field(message.body, "request").value_or("");
+    if (what == "prepare") return prepare();
     if (what == "open") return open(message.body);
     if (!runtime_) return refusal("no runtime is open");
     allow_cpu(limits_.cpu_seconds_per_call);
@@ -70,21 +71,26 @@ class Server {
     return result;
   }
 
+  Outcome<Json> prepare() {
+    scratch_ = private_scratch();
+    return Json{{"private_scratch", !scratch_.empty()}};
+  }
+
   Outcome<Json> open(const Json& request) {
     const Engine* engine = engine_named(text_field(request, "runtime").value_or(""));
     if (!engine) return Failure{FailureKind::Unavailable, "no such runtime"};
     limits_ = limits_from(request.value("limits", Json::object()));
     may_fault_ = bool_field(request, "faults").value_or(false);
-    scratch_ = private_scratch();
+    if (scratch_.empty()) scratch_ = text_field(request, "scratch").value_or("");
+    // Runtimes leave files in the temporary folder, too: ONNX Runtime 1.31 a ".ses".
+    ::setenv("TMPDIR", scratch_.c_str(), 1);
     const NetworkGuard guard = restrict_process(limits_);
     allow_cpu(limits_.cpu_seconds_per_call);
     auto opened = in_runtime([&] { return engine->open(text_field(request, "library").value_or("")); });
     if (!opened) return opened.error();
     runtime_ = std::move(*opened);
-    return Json{{"name", runtime_->name()},
-                {"version", runtime_->version()},
-                {"network", static_cast<int>(guard)},
-                {"private_scratch", !scratch_.empty()}};
+    return Json{
+        {"name", runtime_->name()}, {"version", runtime_->version()}, {"network", static_cast<int>(guard)}};
   }
 
   Outcome<const Descriptor*> next_file(const Message& message) {
@@ -227,15 +233,13 @@ class Server {
   }
 
   Outcome<Json> profile(const Message& message) {
-    const std::string scratch =
-        scratch_.empty() ? text_field(message.body, "scratch").value_or("/nonexistent") : scratch_;
     Bytes keep;
     ISOMER_TRY(const ModelPlace model, place(message, keep));
     const RuntimeOptions options = options_from(message.body.value("options", Json::object()));
     ISOMER_TRY(const NamedTensors feeds, tensors(message));
     const std::int64_t least_ns = integer_field(message.body, "least_ns").value_or(0);
     ISOMER_TRY(const auto kinds,
-               in_runtime([&] { return runtime_->profile(model, options, feeds, least_ns, scratch); }));
+               in_runtime([&] { return runtime_->profile(model, options, feeds, least_ns, scratch_); }));
     return Json{{"kinds", to_json(kinds)}};
   }
 
