@@ -40,6 +40,7 @@ struct Chosen {
   bool json = false;
 };
 
+void add_bench(CLI::App& app, Chosen& chosen);
 void add_inspect(CLI::App& app, Chosen& chosen);
 void add_prove(CLI::App& app, Chosen& chosen);
 void add_run(CLI::App& app, Chosen& chosen);

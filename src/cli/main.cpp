@@ -73,6 +73,7 @@ int start(int argc, char** argv) {
       "Exit: 0 done, 1 refuted, 2 bad usage or input, 3 undecided or not modelled.\n"
       "'isomer COMMAND --help' describes a command.");
   Chosen chosen;
+  add_bench(app, chosen);
   add_inspect(app, chosen);
   add_prove(app, chosen);
   add_run(app, chosen);
