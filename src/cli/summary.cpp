@@ -49,14 +49,15 @@ class Census {
 
     const auto opaque = inference_.opaque.find(id);
     const bool is_defined = opaque == inference_.opaque.end();
+    const bool on_floats = computes_floats(node, id, inference_);
     ++kind.count;
     if (is_defined) {
       ++kind.defined;
       add_flops(kind, id);
     } else {
-      summary_.opaque.push_back({label(node), node.op, node.domain, opaque->second});
+      summary_.opaque.push_back({label(node), node.op, node.domain, opaque->second, on_floats});
     }
-    if (!computes_floats(node, id, inference_)) return;
+    if (!on_floats) return;
     ++summary_.float_nodes;
     if (is_defined) ++summary_.float_nodes_defined;
   }

@@ -1,6 +1,7 @@
 // Shapes, element types and small integer values of every value of a graph, concrete or symbolic, all derived
 // from the operators' formulas: a formula's axes are the shape, and evaluating it over symbolic integers
-// follows values through Shape-Gather-Concat-Reshape chains.
+// follows values through Shape-Gather-Concat-Reshape chains. Chains that go through floats (sizes divided and
+// rounded, say) are followed where everything in them is concrete.
 //
 // Of the outputs of a node without a formula only what ONNX says of its operator (opaque_outputs.h) or the
 // file declares is known.
@@ -22,6 +23,7 @@ struct ValueInfo {
   ElementType type = ElementType::Undefined;  // Undefined: not known
   std::optional<Dims> shape;                  // nullopt: rank not known
   std::optional<Dims> integers;               // elements of a small integer or bool tensor, where known
+  std::optional<Tensor> constant = {};        // a small tensor computed from constants and known extents
 };
 
 struct Inference {
