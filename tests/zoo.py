@@ -40,12 +40,13 @@ def load_stripped(name):
 
 
 def tensors_of(graph):
-    """Every tensor of a graph and of the bodies in it."""
-    yield from graph.initializer
+    """Every tensor of a graph and of the bodies in it, and whether it is an initializer."""
+    for tensor in graph.initializer:
+        yield tensor, True
     for node in graph.node:
         for attribute in node.attribute:
             if attribute.HasField("t"):
-                yield attribute.t
+                yield attribute.t, False
             for body in ([attribute.g] if attribute.HasField("g") else []) + list(attribute.graphs):
                 yield from tensors_of(body)
 
@@ -54,7 +55,7 @@ def hollow(name, folder):
     """Writes the model with weights of zeros; its path."""
     model = load_stripped(name)
     end = 0
-    for tensor in tensors_of(model.graph):
+    for tensor, is_initializer in tensors_of(model.graph):
         places = {e.key: e for e in tensor.external_data}
         if "location" not in places or places["location"].value != "isomer:gen":
             continue
@@ -63,6 +64,10 @@ def hollow(name, folder):
             count *= extent
         length = count * onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type).itemsize
         del tensor.external_data[:]
+        if not is_initializer:  # the runtime takes external data of initializers only
+            tensor.ClearField("data_location")
+            tensor.raw_data = bytes(length)
+            continue
         for key, value in (("location", WEIGHTS), ("offset", end), ("length", length)):
             tensor.external_data.add(key=key, value=str(value))
         end += -(-length // ALIGNMENT) * ALIGNMENT

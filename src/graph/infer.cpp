@@ -8,6 +8,7 @@
 #include "algebra/program.h"
 #include "graph/call.h"
 #include "graph/constant.h"
+#include "graph/infer_bodies.h"
 #include "graph/opaque_outputs.h"
 #include "graph/symbols.h"
 
@@ -76,6 +77,7 @@ class Inferrer {
   Status add_operator(NodeId id, const Node& node);
   void add_declared(NodeId id, const Node& node, std::string reason);
   ValueInfo declared(const std::string& value, const DeclaredType& type);
+  ValueInfo input(const Node& node);
   ValueInfo initializer(NodeId id, const Node& node);
   Status add_outputs(NodeId id, const Node& node, const Formula& formula);
 
@@ -108,6 +110,16 @@ ValueInfo Inferrer::declared(const std::string& value, const DeclaredType& type)
   return info;
 }
 
+// What is known of an input of a body comes from outside; what the body declares may say more.
+ValueInfo Inferrer::input(const Node& node) {
+  const auto known = options_.known.find(node.outputs[0]);
+  if (known != options_.known.end() && known->second.type != ElementType::Undefined && known->second.shape)
+    return known->second;
+  ValueInfo info = declared(node.outputs[0], node.declared);
+  if (known != options_.known.end() && info.type == ElementType::Undefined) info.type = known->second.type;
+  return info;
+}
+
 ValueInfo Inferrer::initializer(NodeId id, const Node& node) {
   if (!graph_.is_overridable(id)) return info_of(node.tensor);
   if (node.declared.type != ElementType::Undefined) return declared(node.outputs[0], node.declared);
@@ -116,6 +128,11 @@ ValueInfo Inferrer::initializer(NodeId id, const Node& node) {
 
 void Inferrer::add_declared(NodeId id, const Node& node, std::string reason) {
   std::vector<ValueInfo> infos = opaque_outputs(graph_, inference_, symbols_, node);
+  if (BodyInference inside = infer_bodies(graph_, inference_, symbols_, node, options_.depth);
+      !inside.bodies.empty()) {
+    infos = std::move(inside.outputs);
+    inference_.bodies.emplace(id, std::move(inside.bodies));
+  }
   for (std::size_t k = 0; k < infos.size(); ++k) {
     if (infos[k].shape) continue;
     const auto at = graph_.declared().find(node.outputs[k]);
@@ -180,7 +197,7 @@ Result<Inference> Inferrer::run() {
   for (const NodeId id : graph_.order()) {
     const Node& node = graph_.node(id);
     switch (node.kind) {
-      case NodeKind::Input: inference_.values[id] = {declared(node.outputs[0], node.declared)}; break;
+      case NodeKind::Input: inference_.values[id] = {input(node)}; break;
       case NodeKind::Initializer: inference_.values[id] = {initializer(id, node)}; break;
       case NodeKind::Operator: ISOMER_TRY_DO(add_operator(id, node)); break;
     }

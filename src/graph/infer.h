@@ -31,12 +31,16 @@ struct Inference {
   const ValueInfo& of(Value value) const;
   std::unordered_map<NodeId, std::vector<ValueInfo>> values;
   std::unordered_map<NodeId, std::string> opaque;  // operator nodes without a formula here, and why
+  std::unordered_map<NodeId, std::vector<Inference>> bodies;  // of control flow and calls, one per body
 };
 
 struct InferOptions {
   std::map<std::string, std::int64_t, std::less<>> symbols;  // dim_params to bind
   // Input name -> concrete shape; binds the dim_params in the declared shape, too.
   std::map<std::string, Extents, std::less<>> shapes;
+  // Inputs of which more is known than is declared: those of a body.
+  std::map<std::string, ValueInfo, std::less<>> known = {};
+  int depth = 0;  // of the body that is inferred, in bodies
 };
 
 // Shape vectors, axes, permutations: integers of a tensor are followed up to so many elements.
