@@ -39,6 +39,8 @@ constexpr std::array kRows{Row{Undefined, "undefined", 0},
                            Row{Float8E8M0, "float8e8m0", 8},
                            Row{Uint2, "uint2", 2},
                            Row{Int2, "int2", 2},
+                           Row{Float6E2M3, "float6e2m3", 6},
+                           Row{Float6E3M2, "float6e3m2", 6},
                            Row{Field, "field", 64},
                            Row{FieldPair, "field_pair", 256}};
 

@@ -37,16 +37,18 @@ enum class ElementType : std::uint8_t {
   Float8E8M0 = 24,
   Uint2 = 25,
   Int2 = 26,
+  Float6E2M3 = 27,
+  Float6E3M2 = 28,
   Field = 100,      // an integer mod 2^61-1: what every float becomes in the field interpreter
   FieldPair = 101,  // the same, with a second modulus in which exp has its law
 };
 
-constexpr int kLastOnnxType = 26;  // of onnx 1.23's TensorProto.DataType
+constexpr int kLastOnnxType = 28;  // of onnx 1.23's TensorProto.DataType
 
 std::string_view name(ElementType type);  // as ONNX's text syntax writes it: "float", "int64", ...
 std::optional<ElementType> element_type_named(std::string_view name);
 
-// Bits of one stored element (4 and 2 for the packed types); 0 for String and Undefined.
+// Bits of one stored element (6, 4 and 2 for the packed types); 0 for String and Undefined.
 int bits(ElementType type);
 
 bool is_float(

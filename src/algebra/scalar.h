@@ -248,57 +248,83 @@ inline To cast(From a, bool to_bool, ScalarContext& context) {
 
 // Calls f.template operator()<fn>() for a unary or binary arithmetic function, a comparison or a test.
 #define ISOMER_CASE(name) \
-  case Fn::name: return f.template operator()<Fn::name>();
+  case Fn::name: return f.template operator()<Fn::name>()
 
 template <class F>
 decltype(auto) with_unary(Fn fn, F&& f) {
   switch (fn) {
-    ISOMER_CASE(Neg)
-    ISOMER_CASE(Abs)
-    ISOMER_CASE(Relu)
-    ISOMER_CASE(Sign)
-    ISOMER_CASE(Exp)
-    ISOMER_CASE(Log)
-    ISOMER_CASE(Sqrt)
-    ISOMER_CASE(Floor)
-    ISOMER_CASE(Ceil) ISOMER_CASE(Round) ISOMER_CASE(Erf) ISOMER_CASE(Sigmoid) ISOMER_CASE(Softplus)
-        ISOMER_CASE(Sin) ISOMER_CASE(Cos) ISOMER_CASE(Tan) ISOMER_CASE(Asin) ISOMER_CASE(Acos)
-            ISOMER_CASE(Atan) ISOMER_CASE(Sinh) ISOMER_CASE(Cosh) ISOMER_CASE(Tanh) ISOMER_CASE(Asinh)
-                ISOMER_CASE(Acosh) ISOMER_CASE(Atanh) ISOMER_CASE(BitNot) ISOMER_CASE(Not) default
-        : ISOMER_UNREACHABLE("not a unary function");
+    ISOMER_CASE(Neg);
+    ISOMER_CASE(Abs);
+    ISOMER_CASE(Relu);
+    ISOMER_CASE(Sign);
+    ISOMER_CASE(Exp);
+    ISOMER_CASE(Log);
+    ISOMER_CASE(Sqrt);
+    ISOMER_CASE(Floor);
+    ISOMER_CASE(Ceil);
+    ISOMER_CASE(Round);
+    ISOMER_CASE(Erf);
+    ISOMER_CASE(Sigmoid);
+    ISOMER_CASE(Softplus);
+    ISOMER_CASE(Sin);
+    ISOMER_CASE(Cos);
+    ISOMER_CASE(Tan);
+    ISOMER_CASE(Asin);
+    ISOMER_CASE(Acos);
+    ISOMER_CASE(Atan);
+    ISOMER_CASE(Sinh);
+    ISOMER_CASE(Cosh);
+    ISOMER_CASE(Tanh);
+    ISOMER_CASE(Asinh);
+    ISOMER_CASE(Acosh);
+    ISOMER_CASE(Atanh);
+    ISOMER_CASE(BitNot);
+    ISOMER_CASE(Not);
+    default: ISOMER_UNREACHABLE("not a unary function");
   }
 }
 
 template <class F>
 decltype(auto) with_binary(Fn fn, F&& f) {
   switch (fn) {
-    ISOMER_CASE(Add)
-    ISOMER_CASE(Sub)
-    ISOMER_CASE(Mul)
-    ISOMER_CASE(Div)
-    ISOMER_CASE(Pow)
-    ISOMER_CASE(Max)
-    ISOMER_CASE(Min)
-    ISOMER_CASE(Mod)
-    ISOMER_CASE(Fmod) ISOMER_CASE(BitAnd) ISOMER_CASE(BitOr) ISOMER_CASE(BitXor) ISOMER_CASE(And)
-        ISOMER_CASE(Or) ISOMER_CASE(Xor) ISOMER_CASE(ShiftLeft) ISOMER_CASE(ShiftRight) default
-        : ISOMER_UNREACHABLE("not a binary function");
+    ISOMER_CASE(Add);
+    ISOMER_CASE(Sub);
+    ISOMER_CASE(Mul);
+    ISOMER_CASE(Div);
+    ISOMER_CASE(Pow);
+    ISOMER_CASE(Max);
+    ISOMER_CASE(Min);
+    ISOMER_CASE(Mod);
+    ISOMER_CASE(Fmod);
+    ISOMER_CASE(BitAnd);
+    ISOMER_CASE(BitOr);
+    ISOMER_CASE(BitXor);
+    ISOMER_CASE(And);
+    ISOMER_CASE(Or);
+    ISOMER_CASE(Xor);
+    ISOMER_CASE(ShiftLeft);
+    ISOMER_CASE(ShiftRight);
+    default: ISOMER_UNREACHABLE("not a binary function");
   }
 }
 
 template <class F>
 decltype(auto) with_comparison(Fn fn, F&& f) {
   switch (fn) {
-    ISOMER_CASE(Equal)
-    ISOMER_CASE(Less) ISOMER_CASE(LessOrEqual) default : ISOMER_UNREACHABLE("not a comparison");
+    ISOMER_CASE(Equal);
+    ISOMER_CASE(Less);
+    ISOMER_CASE(LessOrEqual);
+    default: ISOMER_UNREACHABLE("not a comparison");
   }
 }
 
 template <class F>
 decltype(auto) with_test(Fn fn, F&& f) {
   switch (fn) {
-    ISOMER_CASE(IsNaN)
-    ISOMER_CASE(IsPositiveInf) ISOMER_CASE(IsNegativeInf) default : ISOMER_UNREACHABLE("not a test");
+    ISOMER_CASE(IsNaN);
+    ISOMER_CASE(IsPositiveInf);
+    ISOMER_CASE(IsNegativeInf);
+    default: ISOMER_UNREACHABLE("not a test");
   }
 }
 #undef ISOMER_CASE

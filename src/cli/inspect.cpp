@@ -139,7 +139,8 @@ Json to_json(const Summary& summary) {
     operators.push_back(
         {{"op", kind.op}, {"domain", kind.domain}, {"count", kind.count}, {"defined", kind.defined}});
   for (const OpaqueEntry& entry : summary.opaque)
-    opaque.push_back({{"node", entry.node}, {"op", entry.op}, {"reason", entry.reason}});
+    opaque.push_back(
+        {{"node", entry.node}, {"op", entry.op}, {"reason", entry.reason}, {"floats", entry.on_floats}});
   const auto opset = summary.opsets.find("");
   Json json{
       {"opset", opset == summary.opsets.end() ? Json() : Json(opset->second)},

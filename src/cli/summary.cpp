@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "algebra/analysis.h"
+#include "graph/flatten.h"
 
 namespace isomer::cli {
 namespace {
@@ -34,37 +35,50 @@ bool computes_floats(const Node& node, NodeId id, const Inference& inference) {
   return any_float || !any_known;
 }
 
-// Counts the operators of one graph, kind by kind.
+// Counts the operators of a graph and of all bodies in it, kind by kind.
 class Census {
  public:
-  Census(const Graph& graph, const Inference& inference, Summary& summary)
-      : graph_(graph), inference_(inference), summary_(summary) {}
+  explicit Census(Summary& summary) : summary_(summary) {}
 
-  void count(NodeId id) {
-    const Node& node = graph_.node(id);
+  void count(const Graph& graph, const Inference& inference) {
+    for (const NodeId id : graph.order()) {
+      const Node& node = graph.node(id);
+      if (node.kind == NodeKind::Initializer) summary_.weight_bytes += node.tensor.bytes().size;
+      if (node.kind != NodeKind::Operator) continue;
+      summary_.weight_bytes += constant_bytes(node);
+      count(graph, inference, id);
+      if (const auto inside = inference.bodies.find(id); inside != inference.bodies.end())
+        for (std::size_t k = 0; k < inside->second.size(); ++k)
+          count(*node.bodies[k].graph, inside->second[k]);
+    }
+  }
+
+ private:
+  void count(const Graph& graph, const Inference& inference, NodeId id) {
+    const Node& node = graph.node(id);
     const auto [at, is_new] =
         numbers_.try_emplace(std::pair(node.domain, node.op), summary_.operators.size());
     if (is_new) summary_.operators.push_back({node.op, node.domain, 0, 0, 0});
     OperatorCount& kind = summary_.operators[at->second];
 
-    const auto opaque = inference_.opaque.find(id);
-    const bool is_defined = opaque == inference_.opaque.end();
+    const auto opaque = inference.opaque.find(id);
+    const bool is_defined = opaque == inference.opaque.end();
+    const bool on_floats = computes_floats(node, id, inference);
     ++kind.count;
     if (is_defined) {
       ++kind.defined;
-      add_flops(kind, id);
+      add_flops(kind, graph, inference, id);
     } else {
-      summary_.opaque.push_back({label(node), node.op, node.domain, opaque->second});
+      summary_.opaque.push_back({label(node), node.op, node.domain, opaque->second, on_floats});
     }
-    if (!computes_floats(node, id, inference_)) return;
+    if (!on_floats) return;
     ++summary_.float_nodes;
     if (is_defined) ++summary_.float_nodes_defined;
   }
 
- private:
-  void add_flops(OperatorCount& kind, NodeId id) {
+  void add_flops(OperatorCount& kind, const Graph& graph, const Inference& inference, NodeId id) {
     if (!summary_.flops) return;
-    const Definition definition = define_node(graph_, inference_, id);
+    const Definition definition = define_node(graph, inference, id);
     const auto* formula = std::get_if<Formula>(&definition);
     if (!formula) return;  // a Constant: known, and computed by nobody
     try {
@@ -76,8 +90,6 @@ class Census {
     }
   }
 
-  const Graph& graph_;
-  const Inference& inference_;
   Summary& summary_;
   std::map<std::pair<std::string, std::string>, std::size_t> numbers_;
 };
@@ -85,7 +97,7 @@ class Census {
 }  // namespace
 
 Result<Summary> summarize(const Model& model, const InferOptions& options) {
-  const Graph& graph = model.graph;
+  ISOMER_TRY(const Graph graph, flattened(model.graph, options));
   ISOMER_TRY(const Inference inference, infer(graph, options));
   Summary summary;
   summary.ir = model.ir_version;
@@ -95,14 +107,7 @@ Result<Summary> summarize(const Model& model, const InferOptions& options) {
   for (const Value input : graph.inputs()) summary.inputs.push_back(describe(graph, inference, input));
   for (const Value output : graph.outputs()) summary.outputs.push_back(describe(graph, inference, output));
 
-  Census census(graph, inference, summary);
-  for (const NodeId id : graph.order()) {
-    const Node& node = graph.node(id);
-    if (node.kind == NodeKind::Initializer) summary.weight_bytes += node.tensor.bytes().size;
-    if (node.kind != NodeKind::Operator) continue;
-    summary.weight_bytes += constant_bytes(node);
-    census.count(id);
-  }
+  Census(summary).count(graph, inference);
   std::ranges::stable_sort(summary.operators, std::ranges::greater{}, &OperatorCount::count);
   return summary;
 }

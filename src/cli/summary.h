@@ -28,6 +28,7 @@ struct OperatorCount {
 
 struct OpaqueEntry {
   std::string node, op, domain, reason;
+  bool on_floats = true;  // counted among float_nodes
 };
 
 struct Summary {

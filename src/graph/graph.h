@@ -51,10 +51,21 @@ struct DeclaredType {
 };
 using DeclaredTypes = std::map<std::string, DeclaredType, std::less<>>;  // by value name
 
-// A function that the model itself defines; nodes that call it have no formula.
+// A function that the model itself defines; nodes that call it have a body, and no formula.
 struct FunctionName {
   std::string domain, name, overload = {};
   friend auto operator<=>(const FunctionName&, const FunctionName&) = default;
+};
+
+class Graph;
+
+// What a node runs: a graph in one of its attributes, or the function that it calls, written out for this
+// call. Its inputs are what the node passes (a Loop: iteration number, condition, what it carries), then what
+// it captures.
+struct Body {
+  std::string attribute;  // empty: the function
+  std::shared_ptr<const Graph> graph;
+  std::vector<std::uint32_t> captured;  // per captured input, its place among the node's captures
 };
 
 struct Node {
@@ -63,6 +74,7 @@ struct Node {
   std::string name;
   std::vector<Value> inputs;    // Operator
   std::vector<Value> captures;  // outer values read by subgraphs in the attributes; their names must stay
+  std::vector<Body> bodies;     // follow from the attributes and functions, so are no content of their own
   // Names; an unused optional output has the empty one. Input and Initializer: one output.
   std::vector<std::string> outputs;
   Attributes attributes;

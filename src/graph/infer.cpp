@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "algebra/element.h"
+#include "algebra/program.h"
 #include "graph/call.h"
 #include "graph/constant.h"
+#include "graph/infer_bodies.h"
 #include "graph/opaque_outputs.h"
 #include "graph/symbols.h"
 
@@ -26,11 +30,39 @@ std::optional<Opaque> refuse_unknown(const Graph& graph, Value input, const Valu
   return std::nullopt;
 }
 
-bool may_follow_integers(const TensorType& type) {
-  if (!is_integer(type.type) && type.type != ElementType::Bool) return false;
-  const auto extents = concrete(type.shape);
+bool is_small(const Dims& shape) {
+  const auto extents = concrete(shape);
   const auto count = extents ? element_count(*extents) : std::nullopt;
   return count && *count <= kMostIntegers;
+}
+
+bool may_follow_integers(const TensorType& type) {
+  return (is_integer(type.type) || type.type == ElementType::Bool) && is_small(type.shape);
+}
+
+// A small value that is known from constants and extents.
+std::optional<Tensor> known_value(const Graph& graph, Value value, const ValueInfo& info) {
+  if (info.constant) return info.constant;
+  if (!info.shape || !is_small(*info.shape)) return std::nullopt;
+  const auto integers = info.integers ? concrete(*info.integers) : std::nullopt;
+  if (integers) return convert(Tensor::of(ElementType::Int64, *concrete(*info.shape), *integers), info.type);
+  return known_constant(graph, value);
+}
+
+// The outputs of a formula whose inputs are all known and small; none where it can't be computed. Reductions
+// of small tensors are short, so the stages' sizes bound the work.
+std::vector<Tensor> fold(const Graph& graph, const Inference& inference, const Node& node,
+                         const Formula& formula) {
+  for (const Stage& stage : formula.stages)
+    if (!is_small(stage.shape())) return {};
+  std::vector<std::optional<Tensor>> values(formula.inputs.size());
+  for (std::size_t k = 0; k < node.inputs.size() && k < values.size(); ++k) {
+    if (!node.inputs[k].exists()) continue;
+    values[k] = known_value(graph, node.inputs[k], inference.of(node.inputs[k]));
+    if (!values[k]) return {};
+  }
+  auto outputs = Program::compile(formula).run(values);
+  return outputs.ok() ? *std::move(outputs) : std::vector<Tensor>{};
 }
 
 class Inferrer {
@@ -45,6 +77,7 @@ class Inferrer {
   Status add_operator(NodeId id, const Node& node);
   void add_declared(NodeId id, const Node& node, std::string reason);
   ValueInfo declared(const std::string& value, const DeclaredType& type);
+  ValueInfo input(const Node& node);
   ValueInfo initializer(NodeId id, const Node& node);
   Status add_outputs(NodeId id, const Node& node, const Formula& formula);
 
@@ -77,6 +110,16 @@ ValueInfo Inferrer::declared(const std::string& value, const DeclaredType& type)
   return info;
 }
 
+// What is known of an input of a body comes from outside; what the body declares may say more.
+ValueInfo Inferrer::input(const Node& node) {
+  const auto known = options_.known.find(node.outputs[0]);
+  if (known != options_.known.end() && known->second.type != ElementType::Undefined && known->second.shape)
+    return known->second;
+  ValueInfo info = declared(node.outputs[0], node.declared);
+  if (known != options_.known.end() && info.type == ElementType::Undefined) info.type = known->second.type;
+  return info;
+}
+
 ValueInfo Inferrer::initializer(NodeId id, const Node& node) {
   if (!graph_.is_overridable(id)) return info_of(node.tensor);
   if (node.declared.type != ElementType::Undefined) return declared(node.outputs[0], node.declared);
@@ -85,6 +128,11 @@ ValueInfo Inferrer::initializer(NodeId id, const Node& node) {
 
 void Inferrer::add_declared(NodeId id, const Node& node, std::string reason) {
   std::vector<ValueInfo> infos = opaque_outputs(graph_, inference_, symbols_, node);
+  if (BodyInference inside = infer_bodies(graph_, inference_, symbols_, node, options_.depth);
+      !inside.bodies.empty()) {
+    infos = std::move(inside.outputs);
+    inference_.bodies.emplace(id, std::move(inside.bodies));
+  }
   for (std::size_t k = 0; k < infos.size(); ++k) {
     if (infos[k].shape) continue;
     const auto at = graph_.declared().find(node.outputs[k]);
@@ -115,6 +163,15 @@ Status Inferrer::add_outputs(NodeId id, const Node& node, const Formula& formula
     integers.resize(formula.inputs.size());
     infos[k].integers = evaluate_symbolic(formula, static_cast<int>(k), integers, kMostIntegers);
   }
+  const auto unknown = [](const ValueInfo& info) { return !info.integers; };
+  if (std::ranges::any_of(infos, unknown)) {
+    std::vector<Tensor> folded = fold(graph_, inference_, node, formula);
+    for (std::size_t k = 0; k < infos.size() && k < folded.size(); ++k) {
+      if (infos[k].integers) continue;
+      if (const auto known = folded[k].integers()) infos[k].integers = to_dims(*known);
+      infos[k].constant = std::move(folded[k]);
+    }
+  }
   inference_.values.emplace(id, std::move(infos));
   return Done{};
 }
@@ -140,7 +197,7 @@ Result<Inference> Inferrer::run() {
   for (const NodeId id : graph_.order()) {
     const Node& node = graph_.node(id);
     switch (node.kind) {
-      case NodeKind::Input: inference_.values[id] = {declared(node.outputs[0], node.declared)}; break;
+      case NodeKind::Input: inference_.values[id] = {input(node)}; break;
       case NodeKind::Initializer: inference_.values[id] = {initializer(id, node)}; break;
       case NodeKind::Operator: ISOMER_TRY_DO(add_operator(id, node)); break;
     }
@@ -177,7 +234,17 @@ Definition define_node(const Graph& graph, const Inference& inference, NodeId id
     if (const auto unknown = refuse_unknown(graph, input, info)) return *unknown;
     call.inputs.push_back(Call::Input{{info.type, *info.shape}, info.integers, known_constant(graph, input)});
   }
-  return define(*std::get<const Operator*>(op), call);
+  Definition definition = define(*std::get<const Operator*>(op), call);
+  if (!std::holds_alternative<Opaque>(definition)) return definition;
+  // Values that were computed serve only where nothing can be said without them: elsewhere they stay reads.
+  bool knows_more = false;
+  for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+    const auto& computed = inference.of(node.inputs[k]).constant;
+    if (!call.inputs[k] || call.inputs[k]->constant || !computed) continue;
+    call.inputs[k]->constant = computed;
+    knows_more = true;
+  }
+  return knows_more ? define(*std::get<const Operator*>(op), call) : definition;
 }
 
 }  // namespace isomer

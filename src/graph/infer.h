@@ -1,6 +1,7 @@
 // Shapes, element types and small integer values of every value of a graph, concrete or symbolic, all derived
 // from the operators' formulas: a formula's axes are the shape, and evaluating it over symbolic integers
-// follows values through Shape-Gather-Concat-Reshape chains.
+// follows values through Shape-Gather-Concat-Reshape chains. Chains that go through floats (sizes divided and
+// rounded, say) are followed where everything in them is concrete.
 //
 // Of the outputs of a node without a formula only what ONNX says of its operator (opaque_outputs.h) or the
 // file declares is known.
@@ -22,6 +23,7 @@ struct ValueInfo {
   ElementType type = ElementType::Undefined;  // Undefined: not known
   std::optional<Dims> shape;                  // nullopt: rank not known
   std::optional<Dims> integers;               // elements of a small integer or bool tensor, where known
+  std::optional<Tensor> constant = {};        // a small tensor computed from constants and known extents
 };
 
 struct Inference {
@@ -29,12 +31,16 @@ struct Inference {
   const ValueInfo& of(Value value) const;
   std::unordered_map<NodeId, std::vector<ValueInfo>> values;
   std::unordered_map<NodeId, std::string> opaque;  // operator nodes without a formula here, and why
+  std::unordered_map<NodeId, std::vector<Inference>> bodies;  // of control flow and calls, one per body
 };
 
 struct InferOptions {
   std::map<std::string, std::int64_t, std::less<>> symbols;  // dim_params to bind
   // Input name -> concrete shape; binds the dim_params in the declared shape, too.
   std::map<std::string, Extents, std::less<>> shapes;
+  // Inputs of which more is known than is declared: those of a body.
+  std::map<std::string, ValueInfo, std::less<>> known = {};
+  int depth = 0;  // of the body that is inferred, in bodies
 };
 
 // Shape vectors, axes, permutations: integers of a tensor are followed up to so many elements.

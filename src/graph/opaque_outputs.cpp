@@ -30,6 +30,82 @@ using Outputs = std::vector<ValueInfo>;
 
 ValueInfo info(ElementType type, Dims shape) { return {type, std::move(shape), std::nullopt}; }
 
+// A new extent on every axis, or on those that are not known to stay.
+Outputs resized(const Site& o) {
+  if (!o.has(0)) return {};
+  Dims shape;
+  for (std::size_t i = 0; i < o.rank(0); ++i) shape.push_back(o.fresh(i));
+  return {info(o.in(0).type, std::move(shape))};
+}
+
+// Sliced along the axes that its input 3 names; along all of them if it is not known which.
+Outputs slice(const Site& o) {
+  if (!o.has(0)) return {};
+  const auto& named = o.has(3) ? o.in(3).integers : std::nullopt;
+  if (!named) return resized(o);
+  Dims shape = o.shape(0);
+  for (const Dim& dim : *named) {
+    if (!dim.is_concrete()) return resized(o);
+    const std::int64_t axis =
+        dim.concrete() < 0 ? dim.concrete() + static_cast<std::int64_t>(shape.size()) : dim.concrete();
+    if (axis < 0 || axis >= static_cast<std::int64_t>(shape.size())) return {};
+    shape[static_cast<std::size_t>(axis)] = o.fresh(static_cast<std::size_t>(axis));
+  }
+  return {info(o.in(0).type, std::move(shape))};
+}
+
+constexpr std::int64_t kMostAxes = 64;  // as ops::define has it
+
+// The rank is how long the list of extents in input k is; an extent that is known to be one is itself.
+std::optional<Dims> listed_shape(const Site& o, std::size_t k, std::size_t least_rank = 0) {
+  if (!o.has(k) || o.rank(k) != 1) return std::nullopt;
+  const auto length = o.shape(k)[0].value();
+  if (!length || *length > kMostAxes) return std::nullopt;
+  Dims shape;
+  const std::size_t count = static_cast<std::size_t>(*length);
+  for (std::size_t i = 0; i < std::max(count, least_rank); ++i) shape.push_back(o.fresh(i));
+  const auto& known = o.in(k).integers;
+  if (known && least_rank == 0)
+    for (std::size_t i = 0; i < count; ++i)
+      if ((*known)[i].at_least(1) == true) shape[i] = (*known)[i];
+  return shape;
+}
+
+Outputs reshape(const Site& o) {
+  auto shape = o.has(0) ? listed_shape(o, 1) : std::nullopt;
+  return shape ? Outputs{info(o.in(0).type, std::move(*shape))} : Outputs{};
+}
+
+Outputs expand(const Site& o) {
+  auto shape = o.has(0) ? listed_shape(o, 1, std::max<std::size_t>(o.rank(0), 1)) : std::nullopt;
+  return shape ? Outputs{info(o.in(0).type, std::move(*shape))} : Outputs{};
+}
+
+Outputs constant_of_shape(const Site& o) {
+  auto shape = listed_shape(o, 0);
+  if (!shape) return {};
+  const auto* value = o.node.attributes.find_as<Tensor>("value");
+  return {info(value ? value->type() : ElementType::Float, std::move(*shape))};
+}
+
+Outputs range(const Site& o) {
+  if (!o.has(0)) return {};
+  return {info(o.in(0).type, {o.fresh(0)})};
+}
+
+// What is left along an axis, or of all elements in a row.
+Outputs compress(const Site& o) {
+  if (!o.has(0)) return {};
+  const auto* axis = o.node.attributes.find_as<std::int64_t>("axis");
+  if (!axis) return {info(o.in(0).type, {o.fresh(0)})};
+  const auto rank = static_cast<std::int64_t>(o.rank(0));
+  const std::int64_t at = *axis < 0 ? *axis + rank : *axis;
+  if (at < 0 || at >= rank) return {};
+  Dims shape = o.shape(0);
+  shape[static_cast<std::size_t>(at)] = o.fresh(static_cast<std::size_t>(at));
+  return {info(o.in(0).type, std::move(shape))};
+}
+
 Outputs like_first(const Site& o) {
   if (!o.has(0)) return {};
   const std::int64_t dtype = o.integer("dtype", static_cast<std::int64_t>(o.in(0).type));
@@ -47,8 +123,8 @@ Outputs top_k(const Site& o) {
   if (!o.has(0)) return {};
   Dim k = o.integer("k", -1);
   if (o.graph.opset("") >= 10) {
-    if (!o.has(1) || !o.in(1).integers || o.in(1).integers->size() != 1) return {};
-    k = o.in(1).integers->front();
+    const auto& known = o.has(1) ? o.in(1).integers : std::nullopt;
+    k = known && known->size() == 1 ? known->front() : o.fresh(0);
   }
   const auto rank = static_cast<std::int64_t>(o.rank(0));
   std::int64_t axis = o.integer("axis", -1);
@@ -66,18 +142,6 @@ Outputs roi_align(const Site& o) {
   if (!o.has(0) || !o.has(1) || o.rank(0) != 4 || o.rank(1) != 2) return {};
   return {info(o.in(0).type,
                {o.shape(1)[0], o.shape(0)[1], o.integer("output_height", 1), o.integer("output_width", 1)})};
-}
-
-// Slices of the data, one for each position of the indices but their last axis.
-Outputs gather_nd(const Site& o) {
-  if (!o.has(0) || !o.has(1) || o.rank(1) == 0) return {};
-  const auto depth = o.shape(1).back().value();
-  const std::int64_t batch = o.integer("batch_dims", 0);
-  const auto rank = static_cast<std::int64_t>(o.rank(0));
-  if (!depth || *depth < 0 || batch < 0 || *depth > rank || batch > rank - *depth) return {};
-  Dims shape(o.shape(1).begin(), o.shape(1).end() - 1);
-  shape.insert(shape.end(), o.shape(0).begin() + batch + *depth, o.shape(0).end());
-  return {info(o.in(0).type, shape)};
 }
 
 // X is [sequence, batch, input] (layout 1: batch first); R is [directions, gates * hidden, hidden].
@@ -98,20 +162,25 @@ struct Line {
   Outputs (*outputs)(const Site&);
 };
 constexpr std::array kLines{Line{"Bernoulli", like_first},
+                            Line{"Compress", compress},
+                            Line{"ConstantOfShape", constant_of_shape},
                             Line{"CumSum", like_first},
+                            Line{"Expand", expand},
                             Line{"GRU", recurrent},
-                            Line{"GatherND", gather_nd},
                             Line{"LSTM", recurrent},
                             Line{"NonMaxSuppression", non_max_suppression},
                             Line{"NonZero", non_zero},
+                            Line{"Pad", resized},
                             Line{"RNN", recurrent},
                             Line{"RandomNormalLike", like_first},
                             Line{"RandomUniformLike", like_first},
+                            Line{"Range", range},
+                            Line{"Reshape", reshape},
+                            Line{"Resize", resized},
                             Line{"ReverseSequence", like_first},
                             Line{"RoiAlign", roi_align},
-                            Line{"Scatter", like_first},
-                            Line{"ScatterElements", like_first},
-                            Line{"ScatterND", like_first},
+                            Line{"Slice", slice},
+                            Line{"Tile", resized},
                             Line{"TopK", top_k}};
 
 }  // namespace

@@ -1,7 +1,8 @@
-// Types and shapes of what standard operators without a formula put out, so that the graph behind them is
-// still understood. One line of ONNX's documentation each; values are not followed.
+// Types and shapes of what nodes without a formula put out, so that the graph behind them is still
+// understood. One line of ONNX's documentation each; values are not followed.
 //
-// An operator that gets a formula loses its line here.
+// For operators that no formula expresses, and for calls whose shape depends on values that are not known:
+// then each extent that the call decides is a new symbol.
 #pragma once
 
 #include <vector>

@@ -35,10 +35,10 @@ class Drawer {
   }
   Tensor tensor() {
     static const std::vector<ElementType> kTypes = {
-        ElementType::Float,     ElementType::Double,    ElementType::Int64,   ElementType::Int8,
-        ElementType::Uint64,    ElementType::Bool,      ElementType::Float16, ElementType::Int4,
-        ElementType::Complex64, ElementType::String,    ElementType::Uint16,  ElementType::Int32,
-        ElementType::Uint2,     ElementType::Float8E5M2};
+        ElementType::Float,     ElementType::Double,     ElementType::Int64,     ElementType::Int8,
+        ElementType::Uint64,    ElementType::Bool,       ElementType::Float16,   ElementType::Int4,
+        ElementType::Complex64, ElementType::String,     ElementType::Uint16,    ElementType::Int32,
+        ElementType::Uint2,     ElementType::Float8E5M2, ElementType::Float6E3M2};
     const ElementType type = pick(kTypes);
     Extents extents;
     for (std::int64_t rank = between(0, 3); rank > 0; --rank)

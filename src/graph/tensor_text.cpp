@@ -19,7 +19,7 @@ std::uint64_t element_bits(const Tensor& tensor, std::int64_t i) {
   const auto width = static_cast<std::size_t>(bits(tensor.type()));
   const auto first = static_cast<std::size_t>(i) * width;
   std::uint64_t word = 0;
-  std::memcpy(&word, tensor.bytes().data + first / 8, width < 8 ? 1 : width / 8);
+  std::memcpy(&word, tensor.bytes().data + first / 8, (first % 8 + width + 7) / 8);
   return width < 8 ? (word >> first % 8) & ((1u << width) - 1) : word;
 }
 
@@ -71,9 +71,12 @@ void append_bits(std::vector<std::byte>& bytes, std::size_t index, int width, st
     for (int k = 0; k < width; k += 8) bytes.push_back(static_cast<std::byte>(word >> k));
     return;
   }
-  const std::size_t first = index * static_cast<std::size_t>(width);
-  if (first % 8 == 0) bytes.push_back(std::byte{0});
-  bytes.back() |= static_cast<std::byte>(word << first % 8);
+  const std::size_t first = index * static_cast<std::size_t>(width),
+                    last = first + static_cast<std::size_t>(width) - 1;
+  const std::uint64_t shifted = word << first % 8;
+  bytes.resize(last / 8 + 1);
+  bytes[first / 8] |= static_cast<std::byte>(shifted);
+  if (last / 8 > first / 8) bytes[last / 8] |= static_cast<std::byte>(shifted >> 8);
 }
 
 Result<Tensor> parse_strings(Scanner& scanner, const Extents& extents, std::int64_t count) {

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "onnx/read_attribute.h"
+#include "onnx/read_body.h"
 #include "onnx/read_text.h"
 #include "onnx/read_type.h"
 #include "onnx/schemas.h"
@@ -16,12 +17,13 @@ constexpr std::int64_t kFirstOverridableIr = 4;
 
 class GraphBuilder {
  public:
-  GraphBuilder(const onnx::ModelProto& model, const Captures& captures, const TensorSource& source,
-               ModelShell& shell)
+  GraphBuilder(const onnx::ModelProto& model, const Captures& captures, const Functions& functions,
+               const TensorSource& source, ModelShell& shell)
       : proto_(model.graph()),
         ir_version_(model.ir_version()),
         captures_(captures),
         source_(source),
+        bodies_{functions, source, kMostWrittenOut},
         shell_(shell) {}
 
   Status add_inputs();
@@ -41,6 +43,7 @@ class GraphBuilder {
   std::int64_t ir_version_;
   const Captures& captures_;
   const TensorSource& source_;
+  BodyContext bodies_;
   ModelShell& shell_;
   std::map<std::string_view, Value> values_;           // views of names in the messages
   std::map<std::string_view, DeclaredType> defaults_;  // inputs that an initializer stands for
@@ -150,6 +153,7 @@ Result<Node> GraphBuilder::read_operator(const onnx::NodeProto& proto, int posit
   }
   node.outputs.assign(proto.output().begin(), proto.output().end());
   ISOMER_TRY(node.attributes, read_attributes(proto, source_));
+  read_bodies(node, proto, graph.opsets, bodies_, [&](std::string_view name) { return value(name); });
   node.extras = extras_of(proto);
   return node;
 }
@@ -190,7 +194,7 @@ Status GraphBuilder::add_outputs() {
 
 Result<Graph> build_graph(const onnx::ModelProto& model, const Opsets& opsets, const Functions& functions,
                           const Captures& captures, const TensorSource& source, ModelShell& shell) {
-  GraphBuilder builder(model, captures, source, shell);
+  GraphBuilder builder(model, captures, functions, source, shell);
   builder.graph.name = model.graph().name();
   builder.graph.opsets = opsets;
   for (const auto& [name, function] : functions) builder.graph.functions.insert(name);

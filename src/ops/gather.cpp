@@ -3,63 +3,15 @@
 // Indices that are known and go in equal steps make an affine index; a few other known ones a case
 // distinction. Indices that are computed are looked up as a sum over the axis of which one term is not zero:
 // Σ_v (v = index ? data[v] : 0).
-#include "ops/define.h"
+#include "ops/look_up.h"
 
 namespace isomer::ops {
 namespace {
 
 constexpr std::size_t kLargestTable = 16;  // larger tables of reads are slower to prove with than a look-up
 
-// The known indices, brought to 0..extent-1; nullopt where one is not known to lie on one side of zero.
-std::optional<Dims> known_indices(const Call& call, const Dim& extent) {
-  const auto& known = call.in(1).integers;
-  if (!known) return std::nullopt;
-  Dims out;
-  for (const Dim& index : *known) {
-    const auto counts_from_start = index.at_least(0);
-    if (!counts_from_start) return std::nullopt;
-    out.push_back(*counts_from_start ? index : index + extent);
-  }
-  return out;
-}
-
-// The values as base + Σ stride · q over positions q in row-major order, if they are of that form.
-std::optional<Index> as_progression(const Dims& values, const Extents& extents, const std::vector<Axis>& q) {
-  if (values.empty()) return Index(0);
-  Dims strides(extents.size(), 0);
-  std::int64_t unit = 1;
-  for (std::size_t i = extents.size(); i-- > 0;) {
-    if (extents[i] > 1) strides[i] = values[static_cast<std::size_t>(unit)] - values[0];
-    unit *= extents[i];
-  }
-  for (std::size_t k = 0; k < values.size(); ++k) {
-    Dim expected = values[0];
-    auto rest = static_cast<std::int64_t>(k);
-    for (std::size_t i = extents.size(); i-- > 0; rest /= extents[i])
-      expected = expected + strides[i] * Dim(rest % extents[i]);
-    if (!(expected == values[k])) return std::nullopt;
-  }
-  Index out(values[0]);
-  for (std::size_t i = 0; i < q.size(); ++i) out = out + strides[i] * Index(q[i]);
-  return out;
-}
-
-Expr look_up(FormulaBuilder& f, const Expr& index, const Dim& extent, ElementType type,
-             const std::function<Expr(const Index&)>& data) {
-  const Expr i = cast(index, ElementType::Int64);
-  const Expr wrapped =
-      where(apply(Fn::Less, {i, integer(ElementType::Int64, 0)}), i + index_number(Index(extent)), i);
-  const auto v = f.axis(extent);
-  const Expr hit = apply(Fn::Equal, {index_number(v), wrapped});
-  if (type != ElementType::Bool) return sum({v}, where(hit, data(v), integer(type, 0)));
-  // Truth values are not summed, so they are looked up as numbers.
-  return cast(sum({v}, where(hit, cast(data(v), ElementType::Uint8), integer(ElementType::Uint8, 0))),
-              ElementType::Bool);
-}
-
 Definition define_gather(const Call& call) {
-  if (call.type(1) != ElementType::Int32 && call.type(1) != ElementType::Int64)
-    return invalid("indices must be int32 or int64");
+  if (!is_index_type(call.type(1))) return invalid("indices must be int32 or int64");
   const auto axis = normalize_axis(call.integer("axis", 0), call.rank(0));
   if (!axis) return invalid("axis is outside of the input's rank", "axis");
   auto f = call.formula();
@@ -77,7 +29,7 @@ Definition define_gather(const Call& call) {
     return data.at(at);
   };
 
-  const auto known = known_indices(call, extent);
+  const auto known = known_indices(call.in(1).integers, extent);
   const auto extents = concrete(indices.shape());
   if (known && extents) {
     for (const Dim& index : *known)
@@ -94,7 +46,7 @@ Definition define_gather(const Call& call) {
       return std::move(f).finish();
     }
   }
-  f.output(p, look_up(f, indices.at(to_indices(q)), extent, data.type(), data_at));
+  f.output(p, look_up(f, indices.at(to_indices(q)), extent, data_at));
   return std::move(f).finish();
 }
 

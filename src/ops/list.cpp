@@ -28,13 +28,16 @@
   X(Constant)                  \
   X(ConstantOfShape)           \
   X(Conv)                      \
+  X(ConvInteger)               \
   X(ConvTranspose)             \
   X(Cos)                       \
   X(Cosh)                      \
   X(CumSum)                    \
   X(DepthToSpace)              \
+  X(DequantizeLinear)          \
   X(Div)                       \
   X(Dropout)                   \
+  X(DynamicQuantizeLinear)     \
   X(Einsum)                    \
   X(Elu)                       \
   X(Equal)                     \
@@ -45,6 +48,8 @@
   X(Flatten)                   \
   X(Floor)                     \
   X(Gather)                    \
+  X(GatherElements)            \
+  X(GatherND)                  \
   X(Gelu)                      \
   X(Gemm)                      \
   X(GlobalAveragePool)         \
@@ -70,6 +75,7 @@
   X(LpPool)                    \
   X(LRN)                       \
   X(MatMul)                    \
+  X(MatMulInteger)             \
   X(Max)                       \
   X(MaxPool)                   \
   X(Mean)                      \
@@ -85,6 +91,7 @@
   X(Pad)                       \
   X(Pow)                       \
   X(PRelu)                     \
+  X(QuantizeLinear)            \
   X(Range)                     \
   X(Reciprocal)                \
   X(ReduceL1)                  \
@@ -102,6 +109,9 @@
   X(Resize)                    \
   X(RMSNormalization)          \
   X(Round)                     \
+  X(Scatter)                   \
+  X(ScatterElements)           \
+  X(ScatterND)                 \
   X(Selu)                      \
   X(Shape)                     \
   X(Shrink)                    \

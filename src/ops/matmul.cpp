@@ -1,8 +1,8 @@
 // MatMul as numpy's: y[..., m, n] = Σ_k a[..., m, k] · b[..., k, n]. Axes in front broadcast; an operand of
 // rank 1 has no m, or no n.
-#include "ops/define.h"
+#include "ops/matmul.h"
 
-namespace isomer::ops {
+namespace isomer {
 namespace {
 
 Dims batch_of(const Dims& shape) { return shape.size() < 2 ? Dims{} : Dims(shape.begin(), shape.end() - 2); }
@@ -20,39 +20,56 @@ std::vector<Index> batch_at(const Dims& batch, const std::vector<Axis>& p) {
   return at;
 }
 
-Definition define_matmul(const Call& call) {
-  require_types(call, is_number);
-  if (call.rank(0) == 0 || call.rank(1) == 0) return invalid("MatMul needs operands of rank >= 1");
-  auto f = call.formula();
-  const auto a = f.input(0), b = f.input(1);
-  const bool has_m = a.rank() > 1, has_n = b.rank() > 1;
-  const Dim inner = a.extent(a.rank() - 1), other = b.extent(has_n ? b.rank() - 2 : 0);
-  if (inner.equals(other) == false) return invalid("the inner extents differ");
-  const Dims batch_a = batch_of(a.shape()), batch_b = batch_of(b.shape());
-  const auto batch = broadcast_shape({batch_a, batch_b});
-  if (!batch) return invalid("the operands' leading extents do not broadcast");
+}  // namespace
 
-  auto p = f.axes(*batch);
-  auto at_a = batch_at(batch_a, p), at_b = batch_at(batch_b, p);
-  const Axis k = f.axis(inner.is_concrete() ? inner : other);
-  if (has_m) at_a.emplace_back(p.emplace_back(f.axis(a.extent(a.rank() - 2))));
-  at_a.emplace_back(k);
-  at_b.emplace_back(k);
-  if (has_n) at_b.emplace_back(p.emplace_back(f.axis(b.extent(b.rank() - 1))));
-  f.output(p, sum({k}, a.at(at_a) * b.at(at_b)));
-  return std::move(f).finish();
+MatrixProduct matrix_product(FormulaBuilder& f, const Dims& a, const Dims& b) {
+  if (a.empty() || b.empty()) throw IllegalCall("a matrix product needs operands of rank >= 1");
+  const bool has_m = a.size() > 1, has_n = b.size() > 1;
+  const Dim &inner = a.back(), &other = b[has_n ? b.size() - 2 : 0];
+  if (inner.equals(other) == false) throw IllegalCall("the inner extents differ");
+  const Dims batch_a = batch_of(a), batch_b = batch_of(b);
+  const auto batch = broadcast_shape({batch_a, batch_b});
+  if (!batch) throw IllegalCall("the operands' leading extents do not broadcast");
+
+  MatrixProduct y;
+  y.p = f.axes(*batch);
+  y.at_a = batch_at(batch_a, y.p);
+  y.at_b = batch_at(batch_b, y.p);
+  y.k = f.axis(inner.is_concrete() ? inner : other);
+  if (has_m) y.at_a.emplace_back(y.p.emplace_back(f.axis(a[a.size() - 2])));
+  y.at_a.emplace_back(y.k);
+  y.at_b.emplace_back(y.k);
+  if (has_n) y.at_b.emplace_back(y.p.emplace_back(f.axis(b.back())));
+  return y;
 }
 
-void sample_matmul(Sampler& s) {
+std::pair<Extents, Extents> sample_matrices(Sampler& s, std::int64_t least_inner) {
   const Extents batch = s.shape(0, 2, 3);
   Extents a = batch, b = s.broadcastable(batch);
-  const auto type = s.opset() < 9 ? s.pick(kFloats) : s.pick(kWideNumbers);
-  const std::int64_t inner = s.between(is_float(type) && s.chance(0.05) ? 0 : 1,
-                                       5);  // onnxruntime fails on an empty sum of integers
+  const std::int64_t inner = s.between(least_inner, 5);
   if (s.chance(0.15)) a = {inner};
   else a.insert(a.end(), {s.between(1, 5), inner});
   if (s.chance(0.15)) b = {inner};
   else b.insert(b.end(), {inner, s.between(1, 5)});
+  return {a, b};
+}
+
+namespace ops {
+namespace {
+
+Definition define_matmul(const Call& call) {
+  require_types(call, is_number);
+  auto f = call.formula();
+  const auto a = f.input(0), b = f.input(1);
+  const auto y = matrix_product(f, a.shape(), b.shape());
+  f.output(y.p, sum({y.k}, a.at(y.at_a) * b.at(y.at_b)));
+  return std::move(f).finish();
+}
+
+void sample_matmul(Sampler& s) {
+  const auto type = s.opset() < 9 ? s.pick(kFloats) : s.pick(kWideNumbers);
+  // onnxruntime fails on an empty sum of integers
+  const auto [a, b] = sample_matrices(s, is_float(type) && s.chance(0.05) ? 0 : 1);
   s.input(type, a);
   s.input(type, b);
 }
@@ -68,4 +85,5 @@ extern const Operator kMatMul{
     .most_inputs = 2,
 };
 
-}  // namespace isomer::ops
+}  // namespace ops
+}  // namespace isomer

@@ -1,0 +1,177 @@
+#include "graph/infer_bodies.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace isomer {
+namespace {
+
+// Bodies of bodies are inferred down to here: each level may take several rounds. Real models have up to 4.
+constexpr int kDeepest = 5;
+
+// A node and what is known of what it reads.
+struct Site {
+  const Inference& inference;
+  Symbols& symbols;
+  const Node& node;
+  int depth;
+};
+
+std::optional<Inference> infer_body(const Site& site, const Body& body,
+                                    const std::vector<ValueInfo>& passed) {
+  InferOptions options;
+  options.depth = site.depth + 1;
+  const Graph& graph = *body.graph;
+  const std::size_t parameters = graph.inputs().size() - body.captured.size();
+  for (std::size_t k = 0; k < graph.inputs().size(); ++k) {
+    ValueInfo info;
+    if (k >= parameters) info = site.inference.of(site.node.captures[body.captured[k - parameters]]);
+    else if (k < passed.size()) info = passed[k];
+    options.known.emplace(graph.name_of(graph.inputs()[k]), std::move(info));
+  }
+  auto inferred = infer(graph, options);
+  return inferred.ok() ? std::optional(*std::move(inferred)) : std::nullopt;
+}
+
+std::vector<ValueInfo> outputs_of(const Body& body, const Inference& inference) {
+  std::vector<ValueInfo> outputs;
+  for (const Value& output : body.graph->outputs()) outputs.push_back(inference.of(output));
+  return outputs;
+}
+
+// What two values have in common; extents that differ become new symbols.
+ValueInfo common(const Site& site, const std::string& name, const ValueInfo& a, const ValueInfo& b) {
+  if (a.type != b.type) return {};
+  ValueInfo info{a.type, std::nullopt, std::nullopt};
+  if (!a.shape || !b.shape || a.shape->size() != b.shape->size()) return info;
+  info.shape = a.shape;
+  for (std::size_t i = 0; i < info.shape->size(); ++i)
+    if (!((*a.shape)[i] == (*b.shape)[i])) (*info.shape)[i] = site.symbols.fresh(name, i);
+  return info;
+}
+
+BodyInference infer_if(const Site& site) {
+  BodyInference result;
+  std::vector<std::vector<ValueInfo>> branches;
+  for (const Body& body : site.node.bodies) {
+    auto inferred = infer_body(site, body, {});
+    if (!inferred) return {};
+    branches.push_back(outputs_of(body, *inferred));
+    result.bodies.push_back(*std::move(inferred));
+  }
+  if (branches.size() != 2) return {};
+  for (std::size_t k = 0; k < site.node.outputs.size(); ++k)
+    result.outputs.push_back(common(site, site.node.outputs[k], branches[0].at(k), branches[1].at(k)));
+  return result;
+}
+
+BodyInference infer_call(const Site& site) {
+  std::vector<ValueInfo> passed;
+  for (const Value& input : site.node.inputs) passed.push_back(site.inference.of(input));
+  auto inferred = infer_body(site, site.node.bodies[0], passed);
+  if (!inferred) return {};
+  auto outputs = outputs_of(site.node.bodies[0], *inferred);
+  outputs.resize(site.node.outputs.size());
+  return {.bodies = {*std::move(inferred)}, .outputs = std::move(outputs)};
+}
+
+ValueInfo without_value(ValueInfo info) {
+  info.integers.reset();
+  info.constant.reset();
+  return info;
+}
+
+bool same_shape(const ValueInfo& a, const ValueInfo& b) {
+  return a.type == b.type && a.shape.has_value() == b.shape.has_value() && (!a.shape || *a.shape == *b.shape);
+}
+
+// A body that runs again and again: inputs from `first` on are carried to the outputs from `result` on. An
+// extent that the body changes is a new symbol, until it keeps all of them.
+std::optional<Inference> infer_repeated(const Site& site, std::vector<ValueInfo>& passed, std::size_t first,
+                                        std::size_t result, std::size_t carried) {
+  const Body& body = site.node.bodies[0];
+  constexpr int kMostRounds =
+      8;  // an extent changes once; chains of carried values change one after the other
+  for (int round = 0; round < kMostRounds; ++round) {
+    auto inferred = infer_body(site, body, passed);
+    if (!inferred) return std::nullopt;
+    const auto outputs = outputs_of(body, *inferred);
+    bool kept = true;
+    for (std::size_t k = 0; k < carried; ++k) {
+      ValueInfo& before = passed[first + k];
+      ValueInfo now = common(site, site.node.outputs[k], before, outputs.at(result + k));
+      kept = kept && same_shape(before, now);
+      before = std::move(now);
+    }
+    if (kept) return inferred;
+  }
+  return std::nullopt;
+}
+
+ValueInfo stacked(const Site& site, std::size_t output, ValueInfo info) {
+  if (info.shape) info.shape->insert(info.shape->begin(), site.symbols.fresh(site.node.outputs[output], 0));
+  return without_value(std::move(info));
+}
+
+BodyInference infer_loop(const Site& site) {
+  if (site.node.inputs.size() < 2) return {};
+  const std::size_t carried = site.node.inputs.size() - 2;
+  std::vector<ValueInfo> passed{{ElementType::Int64, Dims{}, std::nullopt},
+                                {ElementType::Bool, Dims{}, std::nullopt}};
+  for (std::size_t k = 0; k < carried; ++k)
+    passed.push_back(without_value(site.inference.of(site.node.inputs[k + 2])));
+  auto inferred = infer_repeated(site, passed, 2, 1, carried);
+  if (!inferred) return {};
+  const auto outputs = outputs_of(site.node.bodies[0], *inferred);
+  BodyInference result;
+  for (std::size_t k = 0; k < site.node.outputs.size(); ++k)
+    result.outputs.push_back(k < carried ? passed[k + 2] : stacked(site, k, outputs.at(k + 1)));
+  result.bodies.push_back(*std::move(inferred));
+  return result;
+}
+
+BodyInference infer_scan(const Site& site) {
+  const auto* scanned = site.node.attributes.find_as<std::int64_t>("num_scan_inputs");
+  const std::size_t count = site.node.inputs.size();
+  // Axes and directions other than the first, forwards, are rare; opset 8 has another signature.
+  const bool is_plain = site.node.attributes.find("scan_input_axes") == nullptr &&
+                        site.node.attributes.find("scan_output_axes") == nullptr;
+  if (!scanned || *scanned < 1 || static_cast<std::size_t>(*scanned) > count || !is_plain) return {};
+  const std::size_t carried = count - static_cast<std::size_t>(*scanned);
+  std::vector<ValueInfo> passed;
+  Dim length = 0;
+  for (std::size_t k = 0; k < count; ++k) {
+    passed.push_back(without_value(site.inference.of(site.node.inputs[k])));
+    if (k < carried || !passed[k].shape) continue;
+    if (passed[k].shape->empty()) return {};
+    length = passed[k].shape->front();
+    passed[k].shape->erase(passed[k].shape->begin());
+  }
+  auto inferred = infer_repeated(site, passed, 0, 0, carried);
+  if (!inferred) return {};
+  const auto outputs = outputs_of(site.node.bodies[0], *inferred);
+  BodyInference result;
+  for (std::size_t k = 0; k < site.node.outputs.size(); ++k) {
+    result.outputs.push_back(k < carried ? passed[k] : without_value(outputs.at(k)));
+    if (k >= carried && result.outputs[k].shape)
+      result.outputs[k].shape->insert(result.outputs[k].shape->begin(), length);
+  }
+  result.bodies.push_back(*std::move(inferred));
+  return result;
+}
+
+}  // namespace
+
+BodyInference infer_bodies(const Graph& graph, const Inference& inference, Symbols& symbols, const Node& node,
+                           int depth) {
+  if (node.bodies.empty() || depth >= kDeepest) return {};
+  const Site site{inference, symbols, node, depth};
+  if (node.bodies[0].attribute.empty()) return infer_call(site);
+  if (!node.domain.empty()) return {};
+  if (node.op == "If") return infer_if(site);
+  if (node.op == "Loop") return infer_loop(site);
+  if (node.op == "Scan" && graph.opset("") >= 9) return infer_scan(site);
+  return {};
+}
+
+}  // namespace isomer

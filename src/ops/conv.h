@@ -1,0 +1,22 @@
+// The axes of a convolution: what Conv, ConvInteger and FusedConv share.
+#pragma once
+
+#include "ops/window.h"
+
+namespace isomer {
+
+// y[p] = Σ_{reduced} x[at_x] · w[at_w], x zero outside.
+struct Convolution {
+  std::vector<Axis> p, reduced;
+  std::vector<Index> at_x, at_w;
+};
+// Throws IllegalCall that names the attribute, or OpaqueCall.
+Convolution read_convolution(const Call& call, FormulaBuilder& f, const Dims& x, const Dims& w);
+
+// Draws an input, a weight and the attributes of a convolution of them.
+struct ConvSample {
+  Extents x, w;
+};
+ConvSample sample_convolution(Sampler& s);
+
+}  // namespace isomer

@@ -1,0 +1,53 @@
+#include "ops/look_up.h"
+
+namespace isomer {
+
+bool is_index_type(ElementType type) { return type == ElementType::Int32 || type == ElementType::Int64; }
+
+Expr wrapped_index(const Expr& index, const Dim& extent) {
+  const Expr i = cast(index, ElementType::Int64);
+  return where(apply(Fn::Less, {i, integer(ElementType::Int64, 0)}), i + index_number(Index(extent)), i);
+}
+
+Expr look_up(FormulaBuilder& f, const Expr& index, const Dim& extent,
+             const std::function<Expr(const Index&)>& data) {
+  const auto v = f.axis(extent);
+  const Expr hit = apply(Fn::Equal, {index_number(v), wrapped_index(index, extent)}), value = data(v);
+  if (value.type() != ElementType::Bool) return sum({v}, where(hit, value, integer(value.type(), 0)));
+  // Truth values are not summed, so they are looked up as numbers.
+  return cast(sum({v}, where(hit, cast(value, ElementType::Uint8), integer(ElementType::Uint8, 0))),
+              ElementType::Bool);
+}
+
+std::optional<Dims> known_indices(const std::optional<Dims>& known, const Dim& extent) {
+  if (!known) return std::nullopt;
+  Dims out;
+  for (const Dim& index : *known) {
+    const auto counts_from_start = index.at_least(0);
+    if (!counts_from_start) return std::nullopt;
+    out.push_back(*counts_from_start ? index : index + extent);
+  }
+  return out;
+}
+
+std::optional<Index> as_progression(const Dims& values, const Extents& extents, const std::vector<Axis>& q) {
+  if (values.empty()) return Index(0);
+  Dims strides(extents.size(), 0);
+  std::int64_t unit = 1;
+  for (std::size_t i = extents.size(); i-- > 0;) {
+    if (extents[i] > 1) strides[i] = values[static_cast<std::size_t>(unit)] - values[0];
+    unit *= extents[i];
+  }
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    Dim expected = values[0];
+    auto rest = static_cast<std::int64_t>(k);
+    for (std::size_t i = extents.size(); i-- > 0; rest /= extents[i])
+      expected = expected + strides[i] * Dim(rest % extents[i]);
+    if (!(expected == values[k])) return std::nullopt;
+  }
+  Index out(values[0]);
+  for (std::size_t i = 0; i < q.size(); ++i) out = out + strides[i] * Index(q[i]);
+  return out;
+}
+
+}  // namespace isomer

@@ -1,0 +1,11 @@
+// ScatterElements, which opsets 9 and 10 call Scatter.
+#pragma once
+
+#include "ops/operator.h"
+
+namespace isomer::ops {
+
+Definition define_scatter_elements(const Call& call);
+void sample_scatter_elements(Sampler& s);
+
+}  // namespace isomer::ops

@@ -1,0 +1,141 @@
+// ScatterND: y = data, but y[the tuple indices[q], r] = updates[q, r], or that and the data combined. Known
+// indices that fill a box, as the assignment to a slice writes them, make a case distinction.
+#include "ops/scatter.h"
+
+namespace isomer::ops {
+namespace {
+
+// Where a position's update is, if the tuples are exactly the positions of a box: each axis of q counts along
+// one axis of the data.
+struct Box {
+  Domain inside;
+  std::vector<Index> at;  // q
+};
+
+std::optional<Box> as_box(const Call& call, const std::vector<Axis>& p, FormulaBuilder& f) {
+  const auto& known = call.in(1).integers;
+  const Dims shape(call.shape(1).begin(), call.shape(1).end() - 1);
+  const auto extents = concrete(shape);
+  if (!known || known->empty() || !extents) return std::nullopt;
+  const auto depth = static_cast<std::size_t>(call.shape(1).back().concrete());
+  const auto q = f.axes(shape);
+  Box box{.inside = {}, .at = std::vector<Index>(q.size(), Index(0))};
+  std::vector<bool> counted(q.size(), false);
+  for (std::size_t k = 0; k < depth; ++k) {
+    Dims column;
+    for (std::size_t i = k; i < known->size(); i += depth) column.push_back((*known)[i]);
+    const auto indices = known_indices(column, call.shape(0)[k]);
+    const auto affine = indices ? as_progression(*indices, *extents, q) : std::nullopt;
+    if (!affine || affine->terms().size() > 1) return std::nullopt;
+    const Index from = Index(p[k]) - Index(affine->offset());
+    if (affine->terms().empty()) {
+      box.inside = both(std::move(box.inside), equal_to(from, 0));
+      continue;
+    }
+    const Index::Term& term = affine->terms()[0];
+    const std::size_t axis = static_cast<std::size_t>(term.atom.axis.id - q[0].id);
+    if (!term.scale.is(1) || counted[axis]) return std::nullopt;
+    counted[axis] = true;
+    box.inside = both(std::move(box.inside), between(0, from, shape[axis]));
+    box.at[axis] = from;
+  }
+  for (std::size_t i = 0; i < q.size(); ++i)
+    if (!counted[i] && (*extents)[i] != 1) return std::nullopt;
+  return box;
+}
+
+Definition define_scatter_nd(const Call& call) {
+  if (call.type(1) != ElementType::Int64) return invalid("indices must be int64");
+  if (call.type(2) != call.type(0)) return invalid("updates have another type than the data");
+  if (call.rank(0) < 1 || call.rank(1) < 1) return invalid("data and indices must have an axis");
+  const auto depth = call.shape(1).back().value();
+  if (!depth) return opaque("how long the tuples of indices are is not known");
+  if (*depth < 1 || *depth > call.rank(0))
+    return invalid("the tuples of indices are longer than the data's rank");
+  if (call.rank(2) != call.rank(1) - 1 + call.rank(0) - *depth) return invalid("updates are of another rank");
+  const std::string reduction = read_scatter_reduction(call);
+  auto f = call.formula();
+  const auto data = f.input(0), indices = f.input(1), updates = f.input(2);
+  const auto p = f.axes(data.shape());
+  const Expr before = data.at(to_indices(p));
+  const auto value = [&](std::vector<Index> at) {
+    at.insert(at.end(), p.begin() + *depth, p.end());
+    return updates.at(at);
+  };
+  if (const auto box = reduction == "none" ? as_box(call, p, f) : std::nullopt) {
+    f.output(p, cases({{box->inside, value(box->at)}}, before));
+    return std::move(f).finish();
+  }
+  const auto q = f.axes({indices.shape().begin(), indices.shape().end() - 1});
+  Expr hits;
+  for (std::int64_t k = 0; k < *depth; ++k) {
+    auto at = to_indices(q);
+    at.emplace_back(k);
+    const Axis& here = p[static_cast<std::size_t>(k)];
+    const Expr hit = apply(Fn::Equal, {index_number(here), wrapped_index(indices.at(at), here.extent)});
+    hits = hits ? apply(Fn::And, {hits, hit}) : hit;
+  }
+  f.output(p, scattered(f, {.updates = q, .hits = hits, .value = value, .data = before}, reduction));
+  return std::move(f).finish();
+}
+
+// Tuples that are different from each other: positions of the data's first `depth` axes in a random order.
+std::vector<std::int64_t> different_tuples(Sampler& s, const Extents& head, std::int64_t count) {
+  const auto order = s.permutation(static_cast<int>(*element_count(head)));
+  std::vector<std::int64_t> out;
+  for (std::int64_t n = 0; n < count; ++n) {
+    std::vector<std::int64_t> tuple(head.size());
+    std::int64_t rest = order[static_cast<std::size_t>(n)];
+    for (std::size_t i = head.size(); i-- > 0; rest /= head[i]) tuple[i] = rest % head[i];
+    out.insert(out.end(), tuple.begin(), tuple.end());
+  }
+  return out;
+}
+
+void sample_scatter_nd(Sampler& s) {
+  const Extents shape = s.shape(1, 3);
+  const std::int64_t depth = s.between(1, static_cast<std::int64_t>(shape.size()));
+  const Extents head(shape.begin(), shape.begin() + depth);
+  const std::int64_t count = s.between(1, *element_count(head));
+  const bool reduces = s.opset() >= 16 && s.chance(0.5);
+  const ElementType type = reduces ? s.pick({ElementType::Float, ElementType::Int64}) : s.pick(kMovable);
+  s.input(type, shape);
+  // A box that begins at zero, or any tuples.
+  Extents index_shape{count};
+  std::vector<std::int64_t> indices = different_tuples(s, head, count);
+  if (s.chance(0.4)) {
+    index_shape = head;
+    for (std::int64_t& e : index_shape) e = s.between(1, e);
+    indices.clear();
+    for (std::int64_t n = 0; n < *element_count(index_shape); ++n) {
+      std::vector<std::int64_t> tuple(head.size());
+      std::int64_t rest = n;
+      for (std::size_t i = head.size(); i-- > 0; rest /= index_shape[i])
+        tuple[i] = head[i] - 1 - (index_shape[i] - 1) + rest % index_shape[i];
+      indices.insert(indices.end(), tuple.begin(), tuple.end());
+    }
+  }
+  Extents updates = index_shape;
+  updates.insert(updates.end(), shape.begin() + depth, shape.end());
+  index_shape.push_back(depth);
+  s.constant(Tensor::of(ElementType::Int64, index_shape, indices));
+  s.inputs.back().constant = s.chance(0.5);
+  s.input(type, updates);
+  if (reduces)
+    s.attribute("reduction", s.opset() >= 18 ? s.pick<std::string>({"add", "mul", "max", "min"})
+                                             : s.pick<std::string>({"add", "mul"}));
+}
+
+}  // namespace
+
+extern const Operator kScatterND{
+    .name = "ScatterND",
+    .doc = "y = data with updates, or their sum, product, max or min with the data, at tuples of indices",
+    .define = define_scatter_nd,
+    .sample = sample_scatter_nd,
+    .since = 11,
+    .least_inputs = 3,
+    .most_inputs = 3,
+};
+
+}  // namespace isomer::ops
