@@ -337,6 +337,12 @@ class RuleParser {
     ISOMER_TRY(out.right, parse_side(*right_, right, given));
     if (out.left.outputs().size() != out.right.outputs().size())
       return error_at(right_->line, "the two sides have not as many outputs");
+    // Tensors without elements are beside the point of a rule.
+    for (const Given& g : given)
+      for (const Dim& extent : g.shape)
+        if (extent.at_least(1) != true &&
+            std::ranges::find(out.preconditions, extent - 1) == out.preconditions.end())
+          out.preconditions.push_back(extent - 1);
     for (const std::string& symbol : symbols_of(out.left)) out.names.emplace(symbol, Dim::symbol(symbol));
     for (const auto& [name, value] : values) {
       Scanner scanner(value);
