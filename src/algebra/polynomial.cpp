@@ -1,5 +1,6 @@
 #include "algebra/polynomial.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 namespace isomer {
@@ -23,6 +24,37 @@ std::vector<Weighted> merged_alike(const std::vector<Weighted>& weighted) {
   }
   std::erase_if(out, [](const Weighted& w) { return w.weight == 0; });
   return out;
+}
+
+// Equal factors change places (NormalForms::add_symmetric): relations that overlap on diagonals, whose overlay
+// is many small pieces.
+bool has_equal_factors(const Group& group) {
+  return std::ranges::adjacent_find(group.elements) != group.elements.end();
+}
+
+bool has_one_sign(const std::vector<Weighted>& weighted) {
+  return std::ranges::all_of(weighted, [](const Weighted& w) { return w.weight > 0; }) ||
+         std::ranges::all_of(weighted, [](const Weighted& w) { return w.weight < 0; });
+}
+
+// left - right, without what is in both.
+std::vector<Weighted> difference(std::vector<Weighted> left, const std::vector<Weighted>& right) {
+  std::vector<Weighted> rest;
+  for (const Weighted& w : right) {
+    const auto same = std::ranges::find_if(
+        left, [&](const Weighted& l) { return l.weight == w.weight && l.at.same_form(w.at); });
+    if (same == left.end()) rest.push_back({-w.weight, w.at});
+    else left.erase(same);
+  }
+  std::erase_if(rest, [&](const Weighted& w) {
+    const auto same = std::ranges::find_if(
+        left, [&](const Weighted& l) { return l.weight == -w.weight && l.at == w.at; });
+    if (same == left.end()) return false;
+    left.erase(same);
+    return true;
+  });
+  left.insert(left.end(), rest.begin(), rest.end());
+  return left;
 }
 
 }  // namespace
@@ -68,7 +100,10 @@ std::vector<Weighted> overlaid(const std::vector<Weighted>& weighted) {
 Polynomial reduced(const Polynomial& polynomial) {
   Polynomial out;
   for (const auto& [group, weighted] : polynomial.groups)
-    if (auto parts = overlaid(weighted); !parts.empty()) out.groups.emplace(group, std::move(parts));
+    if (auto parts = has_equal_factors(group) ? merged_alike(weighted) : std::vector<Weighted>{};
+        !parts.empty() && has_one_sign(parts))
+      out.groups.emplace(group, std::move(parts));
+    else if (parts = overlaid(weighted); !parts.empty()) out.groups.emplace(group, std::move(parts));
   return out;
 }
 
@@ -99,12 +134,7 @@ Points support(const Polynomial& polynomial, const Points& nothing) {
 Points differing(const Polynomial& a, const Polynomial& b, const Points& nothing) {
   Points out = nothing;
   const auto differ = [&](const std::vector<Weighted>& left, const std::vector<Weighted>& right) {
-    if (left.size() == 1 && right.size() == 1 && left[0].weight == right[0].weight &&
-        left[0].at == right[0].at)
-      return;
-    std::vector<Weighted> all = left;
-    for (const Weighted& w : right) all.push_back({-w.weight, w.at});
-    for (const Weighted& w : overlaid(all)) out = out | w.at.domain();
+    for (const Weighted& w : overlaid(difference(left, right))) out = out | w.at.domain();
   };
   for (const auto& [group, weighted] : a.groups) {
     const auto other = b.groups.find(group);

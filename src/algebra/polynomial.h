@@ -34,6 +34,7 @@ struct Polynomial {
 
 // Disjoint relations, none empty, none of weight zero, one for each weight.
 std::vector<Weighted> overlaid(const std::vector<Weighted>& weighted);
+// Each group overlaid; one with equal factors may stay a sum of overlapping relations if no two can cancel.
 Polynomial reduced(const Polynomial& polynomial);
 Polynomial on(const Polynomial& polynomial, const Points& positions);
 // The value at positions m(p), for a function m.

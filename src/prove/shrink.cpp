@@ -197,11 +197,17 @@ std::vector<Sizes> small_sizes(const std::set<std::string>& symbols, const Dims&
 }
 
 Graph at_sizes(const Graph& graph, const Sizes& sizes) {
+  return with_symbols_replaced(graph, [&](std::string_view name) {
+    const auto at = sizes.find(name);
+    return at == sizes.end() ? Dim::symbol(name) : Dim(at->second);
+  });
+}
+
+Graph with_symbols_replaced(const Graph& graph, const Dim::Substitution& substitution) {
   return changed(graph, [&](Node& node) {
     if (node.kind != NodeKind::Input || !node.declared.shape) return;
     for (auto& dim : *node.declared.shape)
-      if (dim)
-        if (const auto value = dim->evaluate(lookup(sizes))) dim = Dim(*value);
+      if (dim) dim = dim->substitute(substitution);
   });
 }
 

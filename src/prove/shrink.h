@@ -31,5 +31,7 @@ std::set<std::string> symbols_of(const Graph& graph);
 std::vector<Sizes> small_sizes(const std::set<std::string>& symbols, const Dims& preconditions,
                                std::uint64_t key, std::size_t most);
 Graph at_sizes(const Graph& graph, const Sizes& sizes);
+// A program with the symbols of its inputs' extents replaced.
+Graph with_symbols_replaced(const Graph& graph, const Dim::Substitution& substitution);
 
 }  // namespace isomer
