@@ -260,11 +260,12 @@ decltype(auto) with_unary(Fn fn, F&& f) {
     ISOMER_CASE(Exp)
     ISOMER_CASE(Log)
     ISOMER_CASE(Sqrt)
-    ISOMER_CASE(Floor) ISOMER_CASE(Ceil) ISOMER_CASE(Round) ISOMER_CASE(Erf) ISOMER_CASE(Sigmoid)
-        ISOMER_CASE(Softplus) ISOMER_CASE(Sin) ISOMER_CASE(Cos) ISOMER_CASE(Tan) ISOMER_CASE(Asin)
-            ISOMER_CASE(Acos) ISOMER_CASE(Atan) ISOMER_CASE(Sinh) ISOMER_CASE(Cosh) ISOMER_CASE(Tanh)
-                ISOMER_CASE(Asinh) ISOMER_CASE(Acosh) ISOMER_CASE(Atanh) ISOMER_CASE(BitNot)
-                    ISOMER_CASE(Not) default : ISOMER_UNREACHABLE("not a unary function");
+    ISOMER_CASE(Floor)
+    ISOMER_CASE(Ceil) ISOMER_CASE(Round) ISOMER_CASE(Erf) ISOMER_CASE(Sigmoid) ISOMER_CASE(Softplus)
+        ISOMER_CASE(Sin) ISOMER_CASE(Cos) ISOMER_CASE(Tan) ISOMER_CASE(Asin) ISOMER_CASE(Acos)
+            ISOMER_CASE(Atan) ISOMER_CASE(Sinh) ISOMER_CASE(Cosh) ISOMER_CASE(Tanh) ISOMER_CASE(Asinh)
+                ISOMER_CASE(Acosh) ISOMER_CASE(Atanh) ISOMER_CASE(BitNot) ISOMER_CASE(Not) default
+        : ISOMER_UNREACHABLE("not a unary function");
   }
 }
 
@@ -278,9 +279,10 @@ decltype(auto) with_binary(Fn fn, F&& f) {
     ISOMER_CASE(Pow)
     ISOMER_CASE(Max)
     ISOMER_CASE(Min)
-    ISOMER_CASE(Mod) ISOMER_CASE(Fmod) ISOMER_CASE(BitAnd) ISOMER_CASE(BitOr) ISOMER_CASE(BitXor)
-        ISOMER_CASE(And) ISOMER_CASE(Or) ISOMER_CASE(Xor) ISOMER_CASE(ShiftLeft)
-            ISOMER_CASE(ShiftRight) default : ISOMER_UNREACHABLE("not a binary function");
+    ISOMER_CASE(Mod)
+    ISOMER_CASE(Fmod) ISOMER_CASE(BitAnd) ISOMER_CASE(BitOr) ISOMER_CASE(BitXor) ISOMER_CASE(And)
+        ISOMER_CASE(Or) ISOMER_CASE(Xor) ISOMER_CASE(ShiftLeft) ISOMER_CASE(ShiftRight) default
+        : ISOMER_UNREACHABLE("not a binary function");
   }
 }
 
