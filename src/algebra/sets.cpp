@@ -224,6 +224,10 @@ Relation Relation::moved_in(int n) const {
   return Relation(
       isl_map_move_dims(isl_map_copy(get()), isl_dim_in, unsigned_of(in()), isl_dim_out, 0, unsigned_of(n)));
 }
+Relation Relation::moved_out(int n) const {
+  return Relation(isl_map_move_dims(isl_map_copy(get()), isl_dim_out, 0, isl_dim_in, unsigned_of(in() - n),
+                                    unsigned_of(n)));
+}
 Relation Relation::fixed_in(int dim, std::int64_t v) const {
   return Relation(isl_map_fix_val(isl_map_copy(get()), isl_dim_in, unsigned_of(dim),
                                   value(isl_map_get_ctx(get()), v)))

@@ -110,7 +110,8 @@ class Relation {
   Relation permuted(const std::vector<int>& order) const;  // new out dimension i is the old order[i]
   Relation outs(int first, int count) const;               // only these out dimensions
   Relation ins(int count) const;                           // only the first in dimensions
-  Relation moved_in(int count) const;  // the first out dimensions become the last in dimensions
+  Relation moved_in(int count) const;   // the first out dimensions become the last in dimensions
+  Relation moved_out(int count) const;  // the last in dimensions become the first out dimensions
   Relation fixed_in(int dim, std::int64_t value) const;  // and the dimension gone
   Relation without_in(int dim) const;
   Relation with_in(int dim) const;  // one more, of any value
