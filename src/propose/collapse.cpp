@@ -84,13 +84,14 @@ Value run_region(ProgramBuilder& b, const Site& site, Value input) {
 
 // The shape of the region's output for another shape of its input.
 std::optional<Extents> output_sizes(const Site& site, const Extents& input) {
-  const auto program = region_of(site.graph, site.inference, {site.graph.name_of(site.region.input)},
-                                 {site.graph.name_of(site.region.output)});
+  const std::string name = site.graph.name_of(site.region.input);
+  const auto program =
+      region_of(site.graph, site.inference, {name}, {site.graph.name_of(site.region.output)});
   if (!program.ok()) return std::nullopt;
-  const auto info =
-      infer(*program, {.symbols = {}, .shapes = {{site.graph.name_of(site.region.input), input}}});
+  const Graph other = with_input_shape(*program, name, input);
+  const auto info = infer(other);
   if (!info.ok()) return std::nullopt;
-  return sizes_of(*info, program->outputs()[0]);
+  return sizes_of(*info, other.outputs()[0]);
 }
 
 std::vector<std::int64_t> concat(std::vector<std::int64_t> a, const std::vector<std::int64_t>& b) {
@@ -192,7 +193,7 @@ std::string spatial_text(const Extents& kernel) {
 
 std::optional<Proposal> as_convolution(const Site& site, const Look& look, double price) {
   const std::string y = site.graph.name_of(site.region.output);
-  ProgramBuilder b(site.graph.without_nodes(), y + ".isomer.");
+  ProgramBuilder b(site.graph.opsets, y + ".isomer.");
   const Value x = b.input(site.graph.name_of(site.region.input));
   const auto kernel = kernel_of(b, site, look);
   if (!kernel) return std::nullopt;
@@ -249,7 +250,7 @@ std::optional<Proposal> as_matrix(const Site& site, const Graph& sized, const In
   if (!out || out->back() != columns || (*out)[out->size() - 2] != rows) return std::nullopt;
 
   const std::string name = site.graph.name_of(site.region.output);
-  ProgramBuilder b(site.graph.without_nodes(), name + ".isomer.");
+  ProgramBuilder b(site.graph.opsets, name + ".isomer.");
   const Value in = b.input(site.graph.name_of(site.region.input));
   Value answer = run_region(b, site, b.op("Reshape", {eyes(b, rows, 1), b.integers(shape)}));
   std::vector<std::string> folds;

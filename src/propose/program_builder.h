@@ -11,7 +11,10 @@ namespace isomer {
 class ProgramBuilder {
  public:
   // Values get names that begin with `prefix`.
-  ProgramBuilder(Graph empty, std::string prefix) : graph_(std::move(empty)), prefix_(std::move(prefix)) {}
+  ProgramBuilder(const std::map<std::string, int, std::less<>>& opsets, std::string prefix)
+      : prefix_(std::move(prefix)) {
+    graph_.opsets = opsets;
+  }
 
   Value input(const std::string& name, const DeclaredType& type = {});  // the same name, the same value
   Value integers(const std::vector<std::int64_t>& values);

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "graph/constant.h"
-#include "graph/content.h"
 
 namespace isomer {
 namespace {
@@ -96,7 +95,7 @@ class Writer {
   }
   std::string constant_text(const Tensor& t) {
     if (!is_float(t.type()) || t.count() <= kByValue) return "constant " + spelled(t);
-    const auto at = std::ranges::find_if(symbols_, [&](const Tensor& s) { return same_content(s, t); });
+    const auto at = std::ranges::find_if(symbols_, [&](const Tensor& s) { return s.same_bits(t); });
     const auto number = at - symbols_.begin();
     if (at == symbols_.end()) symbols_.push_back(t);
     const auto values = t.doubles();

@@ -211,4 +211,11 @@ Graph with_symbols_replaced(const Graph& graph, const Dim::Substitution& substit
   });
 }
 
+Graph with_input_shape(const Graph& graph, const std::string& input, const Extents& shape) {
+  return changed(graph, [&](Node& node) {
+    if (node.kind != NodeKind::Input || node.outputs[0] != input) return;
+    node.declared.shape = std::vector<std::optional<Dim>>(shape.begin(), shape.end());
+  });
+}
+
 }  // namespace isomer

@@ -37,6 +37,16 @@ Result<std::vector<Value>> find_values(const Names& names, const std::vector<std
   return out;
 }
 
+// An empty graph of the same operators. What the file declares of values is left behind: nothing here
+// believes it.
+Graph bare(const Graph& graph) {
+  Graph out;
+  out.opsets = graph.opsets;
+  out.functions = graph.functions;
+  out.name = graph.name;
+  return out;
+}
+
 Node constant_node(const std::string& name, const Tensor& tensor) {
   Node node;
   node.kind = NodeKind::Initializer;
@@ -73,8 +83,7 @@ Result<std::vector<NodeId>> nodes_between(const Graph& graph, const std::vector<
 // The claim's program over the model's constants: an input of a constant's name is that constant.
 Result<Graph> with_constants(const Graph& after, const Graph& graph, const Names& names,
                              const std::set<std::string>& region_inputs, const Graph& before) {
-  Graph out = after.without_nodes();
-  out.opsets = graph.opsets;
+  Graph out = bare(graph);
   std::map<NodeId, NodeId> moved;
   for (const NodeId id : after.order()) {
     Node node = after.node(id);
@@ -176,7 +185,7 @@ Result<Graph> region_of(const Graph& graph, const Inference& inference,
   ISOMER_TRY(const std::vector<Value> from, find_values(names, inputs));
   ISOMER_TRY(const std::vector<Value> to, find_values(names, outputs));
   ISOMER_TRY(const std::vector<NodeId> nodes, nodes_between(graph, from, to));
-  Graph out = graph.without_nodes();
+  Graph out = bare(graph);
   std::map<Value, Value> moved;
   for (const Value& v : from) {
     if (moved.contains(v)) return Error{fmt::format("{} is named twice", graph.name_of(v))};

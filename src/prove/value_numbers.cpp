@@ -18,7 +18,7 @@ bool ValueNumbers::is_same(const Entry& a, const Entry& b) const {
   if (x.kind == NodeKind::Input || x_open)
     return x.outputs[0] == y.outputs[0] &&
            same_info(a.inference->of({a.node, 0}), b.inference->of({b.node, 0}));
-  if (x.kind == NodeKind::Initializer) return same_content(x.tensor, y.tensor);
+  if (x.kind == NodeKind::Initializer) return x.tensor.same_bits(y.tensor);
   for (std::size_t i = 0; i < x.outputs.size(); ++i)
     if (x.outputs[i].empty() != y.outputs[i].empty()) return false;
   return x.op == y.op && x.domain == y.domain && x.overload == y.overload &&
