@@ -1,5 +1,7 @@
 #include "prove/lemma.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 
@@ -10,7 +12,6 @@ namespace isomer {
 namespace {
 
 constexpr std::size_t kMostCandidates = 8;  // each costs an evaluation mod p
-constexpr const char* kCut = "isomer.cut";  // the unknown's name; no identifier of a text
 
 std::set<NodeId> live_nodes(const Graph& graph) {
   std::set<NodeId> out;
@@ -27,15 +28,15 @@ std::set<NodeId> live_nodes(const Graph& graph) {
   return out;
 }
 
-// Values between inputs and outputs, the ones that are computed last first.
+// Values between inputs and outputs, in order: what comes first is the smaller question.
 std::vector<Value> inner_values(const Graph& graph) {
   std::vector<Value> out;
   const std::set<NodeId> live = live_nodes(graph);
-  for (auto id = graph.order().rbegin(); id != graph.order().rend(); ++id) {
-    const Node& node = graph.node(*id);
-    const Value value{*id, 0};
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    const Value value{id, 0};
     if (node.kind != NodeKind::Operator || node.outputs.size() != 1 || node.inputs.empty()) continue;
-    if (live.contains(*id) && std::ranges::find(graph.outputs(), value) == graph.outputs().end())
+    if (live.contains(id) && std::ranges::find(graph.outputs(), value) == graph.outputs().end())
       out.push_back(value);
   }
   return out;
@@ -57,7 +58,7 @@ Graph up_to(const Graph& graph, Value value) {
 Graph beyond(const Graph& graph, Value value, const ValueInfo& info) {
   Node input;
   input.kind = NodeKind::Input;
-  input.outputs = {kCut};
+  input.outputs = {fmt::format("cut {}", graph.inputs().size())};  // no identifier of a text
   input.declared.type = info.type;
   input.declared.shape.emplace(info.shape->begin(), info.shape->end());
   Graph out = graph.without_nodes();
@@ -115,7 +116,7 @@ Verdict prove_with_lemma(const Graph& a, const Graph& b, const ProveOptions& opt
       if (!is_proved(prove_equal(left, right, quick))) continue;
       const Verdict lemma = prove_equal(left, right, quiet);
       if (!is_proved(lemma)) continue;
-      const Verdict rest = prove_equal(beyond(a, u, x), beyond(b, v, y), quiet);
+      const Verdict rest = prove_with_lemma(beyond(a, u, x), beyond(b, v, y), quiet);
       if (is_proved(rest)) return both(std::get<Proved>(lemma), std::get<Proved>(rest));
     }
   }

@@ -101,7 +101,7 @@ TEST(RuleText, MistakesInNamesAndExtentsAreRefused) {
   EXPECT_EQ(with_given("float[$n] x"), "line 2: no 'for' line gives $n values");
   EXPECT_EQ(with_given("floot[N] x"), "line 2, column 7: 'floot' is no element type");
   EXPECT_EQ(with_given("float[N +] x"), "line 2, column 16: expected an integer, a name or '('");
-  EXPECT_EQ(with_given("float[N] x, float[N] x"), "line 2, column 22: x is given twice");
+  EXPECT_EQ(with_given("float[N] x, float[N] x"), "line 2, column 28: x is given twice");
   EXPECT_EQ(with_given("float[N x"), "line 2, column 15: expected ']'");
   EXPECT_NE(with_given("float[" + std::string(100, '(') + "N] x"), "");
 }
