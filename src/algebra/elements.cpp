@@ -118,7 +118,11 @@ Relation Elements::candidate(int element, const Group& group, const Relation& he
   if (straight.is_function()) return straight.on(rest).into(*known.domain);
   if (!anchor.smallest) anchor.smallest = joined(known.body.groups.at(group)).smallest();
   const Relation m = here.smallest().then(anchor.smallest->inverse());
-  return m.is_function() ? m : m.smallest();
+  if (m.is_function()) return m;
+  // Windows that are cut off at a border begin alike and end apart.
+  const Relation ends = joined(known.body.groups.at(group)).largest();
+  const Relation both = m & here.largest().then(ends.inverse());
+  return both.is_function() ? both : both.smallest();
 }
 
 std::vector<Piece> Elements::match(Element::Kind kind, Reduction reduction, Polynomial body, Points rest) {

@@ -196,6 +196,7 @@ Relation Relation::cross(const Relation& next) const {
   return Relation(isl_map_flat_product(isl_map_copy(get()), isl_map_copy(next.get())));
 }
 Relation Relation::smallest() const { return Relation(isl_map_lexmin(isl_map_copy(get()))); }
+Relation Relation::largest() const { return Relation(isl_map_lexmax(isl_map_copy(get()))); }
 
 Relation Relation::hull() const {
   return Relation(isl_map_from_basic_map(isl_map_affine_hull(isl_map_copy(get()))));

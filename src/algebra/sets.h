@@ -106,6 +106,7 @@ class Relation {
   Relation beside(const Relation& next) const;  // (a, (b, c)): (a, b) here and (a, c) in next
   Relation cross(const Relation& next) const;   // ((a, c), (b, d)): (a, b) here and (c, d) in next
   Relation smallest() const;                    // of each a, the lexicographically smallest b
+  Relation largest() const;                     // and the largest
   Relation hull() const;                        // all that satisfies the same equalities
   Relation permuted(const std::vector<int>& order) const;  // new out dimension i is the old order[i]
   Relation outs(int first, int count) const;               // only these out dimensions
