@@ -103,6 +103,8 @@ double lowest(ElementType type) {
 
 void check_call(const Call& call) {
   require_types(call, is_float, 3);
+  // Its sums and exponentials are rounded to 8 bits in the middle, each runtime in its own places.
+  if (call.type(0) == ElementType::BFloat16) throw OpaqueCall("attention in bfloat16");
   if (call.rank(0) != call.rank(1) || call.rank(0) != call.rank(2))
     throw IllegalCall("queries, keys and values must be of one rank");
   if (call.has(4) != call.has(5)) throw IllegalCall("a past of keys needs one of values");

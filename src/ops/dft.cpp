@@ -13,8 +13,10 @@ FourierTables fourier_tables(FormulaBuilder& f, ElementType type, const Dim& bin
     const auto p = f.axes({bins, length});
     const Expr n = index_number(Index(length));
     const Expr steps = apply(Fn::Mod, {index_number(p[0]) * index_number(p[1]), n});
-    const Expr angle = cast(steps, type) * (2 * std::numbers::pi) / cast(n, type);
-    return f.stage(p, apply(fn, {angle}));
+    // In double, whatever the type: in float, sin π is far from 0.
+    const auto real = [](const Expr& x) { return cast(x, ElementType::Double); };
+    const Expr angle = real(steps) * (2 * std::numbers::pi) / real(n);
+    return f.stage(p, cast(apply(fn, {angle}), type));
   };
   return {.cosine = table(Fn::Cos), .sine = table(Fn::Sin)};
 }
