@@ -13,13 +13,23 @@ function(isomer_sources folder out_sources out_tests out_fuzzers)
   set(${out_fuzzers} ${fuzzers} PARENT_SCOPE)
 endfunction()
 
-# isomer_library(folder DEPENDS targets... PRIVATE_DEPENDS targets...)
+# isomer_library(folder DEPENDS targets... PRIVATE_DEPENDS targets... [PROGRAM name MAIN file])
 # The static library isomer_<folder> and, if there are tests, the executable isomer_<folder>_test with label <folder>.
 # A folder without sources becomes an empty interface library, so that later folders can name it already.
+# PROGRAM: the executable build/<preset>/<name>, out of MAIN and the library.
 function(isomer_library folder)
-  cmake_parse_arguments(arg "" "" "DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  cmake_parse_arguments(arg "" "PROGRAM;MAIN" "DEPENDS;PRIVATE_DEPENDS" ${ARGN})
   isomer_sources(${folder} sources tests fuzzers)
   set(library isomer_${folder})
+  if(arg_PROGRAM)
+    set(main "${CMAKE_SOURCE_DIR}/src/${folder}/${arg_MAIN}")
+    list(REMOVE_ITEM sources "${main}")
+    add_executable(${arg_PROGRAM} "${main}")
+    # It starts often: no library that it doesn't use.
+    target_link_options(${arg_PROGRAM} PRIVATE -Wl,--as-needed)
+    target_link_libraries(${arg_PROGRAM} PRIVATE ${library} isomer_warnings)
+    set_target_properties(${arg_PROGRAM} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}")
+  endif()
   if(sources)
     add_library(${library} STATIC ${sources})
     target_include_directories(${library} PUBLIC "${CMAKE_SOURCE_DIR}/src" "${CMAKE_SOURCE_DIR}/include")

@@ -39,7 +39,8 @@ std::int64_t floor_mod(std::int64_t a, std::int64_t b) {
 // A symbol, or floor, max or min of two forms. Its canonical text is its identity: a symbol whose name isn't
 // a plain word is quoted in it, so that no name can pass for an expression.
 struct DimAtom {
-  enum class Kind : std::uint8_t { Symbol, Floor, Max, Min } kind = Kind::Symbol;
+  using Kind = Dim::Factor::Kind;
+  Kind kind = Kind::Symbol;
   std::string text;
   Dim a, b;
   std::string name = {};  // of a symbol
@@ -345,6 +346,17 @@ std::vector<std::string> Dim::symbols() const {
     return symbol(name);
   });
   return {names.begin(), names.end()};
+}
+
+std::vector<Dim::Summand> Dim::summands() const {
+  std::vector<Summand> out;
+  for (const auto& [monomial, coefficient] : as_form().terms) {
+    Summand summand{.coefficient = coefficient, .factors = {}};
+    for (const AtomRef& atom : monomial)
+      summand.factors.push_back({.kind = atom->kind, .symbol = atom->name, .a = atom->a, .b = atom->b});
+    out.push_back(std::move(summand));
+  }
+  return out;
 }
 
 std::string Dim::text() const {

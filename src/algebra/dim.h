@@ -69,6 +69,12 @@ class Dim {
 
   std::string text() const;  // canonical: "12", "batch*64 + 1", "floor((h + 1)/2)"
 
+  // The polynomial taken apart: Σ coefficient · Π factors. For those who carry extents over into another
+  // algebra.
+  struct Factor;
+  struct Summand;
+  std::vector<Summand> summands() const;
+
   struct Form;
 
  private:
@@ -81,6 +87,16 @@ class Dim {
 
   std::int64_t value_ = 0;
   std::shared_ptr<const Form> form_;
+};
+
+struct Dim::Factor {
+  enum class Kind : std::uint8_t { Symbol, Floor, Max, Min } kind = Kind::Symbol;
+  std::string symbol;  // of a Symbol
+  Dim a, b;            // of the others: floor(a / b), max(a, b), min(a, b)
+};
+struct Dim::Summand {
+  std::int64_t coefficient = 0;
+  std::vector<Factor> factors;
 };
 
 using Dims = std::vector<Dim>;

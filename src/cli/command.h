@@ -30,8 +30,9 @@ enum class Exit : int {
 
 struct Reply {
   Exit exit = Exit::Done;
-  std::string text;  // for people: to stdout if Done, else one line to stderr
+  std::string text;  // for people: to stdout if Done or if there is a complaint, else one line to stderr
   Json json;         // for programs: to stdout under --json
+  std::string complaint = {};  // one line to stderr beside a text that answers
 };
 
 // The command that the arguments chose: what to run, and whether to answer in JSON.
@@ -40,7 +41,10 @@ struct Chosen {
   bool json = false;
 };
 
+void add_bench(CLI::App& app, Chosen& chosen);
 void add_inspect(CLI::App& app, Chosen& chosen);
+void add_prove(CLI::App& app, Chosen& chosen);
+void add_rules(CLI::App& app, Chosen& chosen);
 void add_run(CLI::App& app, Chosen& chosen);
 
 }  // namespace isomer::cli

@@ -47,8 +47,8 @@ int refuse(const Error& error, bool json, Exit exit = Exit::BadInput) {
 }
 
 int deliver(const Reply& reply, bool json) {
-  if (reply.exit != Exit::Done) complain(reply.text);
-  const bool to_stdout = json || reply.exit == Exit::Done;
+  if (reply.exit != Exit::Done) complain(reply.complaint.empty() ? reply.text : reply.complaint);
+  const bool to_stdout = json || reply.exit == Exit::Done || !reply.complaint.empty();
   if (to_stdout && !write(stdout, json ? dump(reply.json) : reply.text))
     return refuse({"can't write to stdout"}, false);
   return code(reply.exit);
@@ -76,7 +76,10 @@ int start(int argc, char** argv) {
       "Exit: 0 done, 1 refuted, 2 bad usage or input, 3 undecided or not modelled.\n"
       "'isomer COMMAND --help' describes a command.");
   Chosen chosen;
+  add_bench(app, chosen);
   add_inspect(app, chosen);
+  add_prove(app, chosen);
+  add_rules(app, chosen);
   add_run(app, chosen);
   try {
     app.parse(argc, argv);

@@ -1,0 +1,258 @@
+// How a formula's expressions become terms: the part of NormalForms that knows what each kind of expression
+// means.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "algebra/normal_form.h"
+#include "base/check.h"
+
+namespace isomer {
+
+class FormulaReader {
+ public:
+  FormulaReader(NormalForms& forms, const std::vector<std::optional<Form>>& inputs)
+      : forms_(forms), inputs_(inputs) {}
+
+  Form read(const Stage& stage) {
+    Form out{.type = stage.type, .axes = {}, .sum = {}};
+    for (const Axis& a : stage.axes) {
+      out.axes.push_back(forms_.maker_.axis(a.extent));
+      axes_.insert_or_assign(a.id, Index(out.axes.back()));
+    }
+    out.sum = value(*stage.value);
+    forms_.check_size(out.sum);
+    stages_.push_back(out);
+    return out;
+  }
+
+ private:
+  Index index(const Index& i) {
+    return i
+        .substitute([&](const Axis& axis) {
+          const auto at = axes_.find(axis.id);
+          ISOMER_CHECK(at != axes_.end(), "an axis outside of its reduction");
+          return at->second;
+        })
+        .recombined();
+  }
+  Domain domain(const Domain& conditions) {
+    Domain out;
+    for (const Index& c : conditions) out.push_back(index(c));
+    return out;
+  }
+
+  Sum value(const ExprNode& e) {
+    switch (e.kind) {
+      case ExprNode::Kind::Number:
+        return is_float(e.type) ? forms_.number(e.type, e.number)
+                                : scaled(Sum{Term{}}, Coefficient{.number = whole(e)});
+      case ExprNode::Kind::IndexNumber: return forms_.index_number(index(e.index));
+      case ExprNode::Kind::Read: {
+        std::vector<Index> at;
+        for (const Index& i : e.at) at.push_back(index(i));
+        const auto number = static_cast<std::size_t>(e.tensor.number);
+        if (e.tensor.kind == TensorRef::Kind::Stage) return forms_.read(stages_[number], at);
+        ISOMER_CHECK(inputs_[number].has_value(), "a formula reads an absent input");
+        return forms_.read(*inputs_[number], at);
+      }
+      case ExprNode::Kind::Apply: return apply(e);
+      case ExprNode::Kind::Cases: return cases(e);
+      case ExprNode::Kind::Reduce: return reduce(e);
+    }
+    ISOMER_UNREACHABLE("a kind that does not exist");
+  }
+
+  static Rational whole(const ExprNode& e) {
+    if (e.type == ElementType::Uint64) return Rational(static_cast<unsigned long>(e.integer));
+    return Rational(static_cast<long>(e.integer));
+  }
+
+  Sum apply(const ExprNode& e) {
+    const auto arg = [&](std::size_t i) { return value(*e.args[i]); };
+    const bool is_number = is_float(e.type) || is_integer(e.type);
+    if (is_number) {
+      switch (e.fn) {
+        case Fn::Add: return forms_.add(arg(0), arg(1));
+        case Fn::Sub: return forms_.add(arg(0), scaled(arg(1), Coefficient{.number = -1}));
+        case Fn::Neg: return scaled(arg(0), Coefficient{.number = -1});
+        case Fn::Mul: return forms_.multiply(arg(0), arg(1));
+        case Fn::Div:
+          // Integers truncate: no ring knows that.
+          if (is_float(e.type)) return forms_.multiply(arg(0), forms_.reciprocal(arg(1)));
+          break;
+        case Fn::Pow: return forms_.power(arg(0), arg(1), e.type);
+        default: break;
+      }
+    }
+    if (e.fn == Fn::Cast) {
+      const ExprNode& from = *e.args[0];
+      const bool is_literal = from.kind == ExprNode::Kind::Number || from.kind == ExprNode::Kind::IndexNumber;
+      if (is_exact_cast(from.type, e.type) || (is_literal && is_integer(from.type) && is_float(e.type)))
+        return arg(0);
+    }
+    std::vector<Sum> args;
+    for (std::size_t i = 0; i < e.args.size(); ++i) args.push_back(arg(i));
+    return forms_.call(e.fn, e.type, args);
+  }
+
+  // The first case that holds counts.
+  Sum cases(const ExprNode& e) {
+    Sum out;
+    std::vector<Domain> open{{}};  // disjoint: where none has held so far
+    const auto give = [&](const Sum& sum, const std::vector<Domain>& where) {
+      for (const Domain& d : where) {
+        for (Term t : sum)
+          if (require(t, d)) out.push_back(std::move(t));
+      }
+    };
+    // A conjunction, if it can hold.
+    const auto narrow = [](const Domain& d, const Domain& more, std::vector<Domain>& to) {
+      Term probe{.where = d};
+      if (require(probe, more)) to.push_back(std::move(probe.where));
+    };
+    for (const ExprNode::Case& c : e.cases) {
+      const Domain when = domain(c.when);
+      std::vector<Domain> here, rest;
+      for (const Domain& d : open) {
+        narrow(d, when, here);
+        for (const Domain& other : complement(when)) narrow(d, other, rest);
+      }
+      if (!here.empty()) give(value(*c.value), here);
+      open = std::move(rest);
+      if (open.size() > 256) throw Undecided("a distinction of too many cases");
+    }
+    if (!open.empty()) give(value(*e.args[0]), open);
+    return out;
+  }
+
+  Sum reduce(const ExprNode& e) {
+    std::vector<Axis> axes;
+    for (const Axis& a : e.axes) {
+      axes.push_back(forms_.maker_.axis(a.extent));
+      axes_.insert_or_assign(a.id, Index(axes.back()));
+    }
+    const Domain conditions = domain(e.domain);
+    const Sum body = value(*e.args[0]);
+    switch (e.reduction) {
+      case Reduction::Sum: return sum(axes, conditions, body);
+      case Reduction::Max:
+      case Reduction::Min: return forms_.fold(e.reduction, axes, conditions, body);
+      case Reduction::Product: return unrolled_product(axes, conditions, body);
+    }
+    ISOMER_UNREACHABLE("a kind that does not exist");
+  }
+
+  Sum sum(const std::vector<Axis>& axes, const Domain& conditions, const Sum& body) {
+    if (!forms_.is_finite(body)) throw Undecided("a sum over numbers that are not finite");
+    Sum out;
+    for (Term t : body) {
+      t.bound.insert(t.bound.end(), axes.begin(), axes.end());
+      if (!require(t, conditions)) continue;
+      if (auto settled = without_fixed_axes(std::move(t))) out.push_back(std::move(*settled));
+    }
+    merge_alike(out);
+    return out;
+  }
+
+  // Σ_r [r = v] f(r) is f(v).
+  static std::optional<Term> without_fixed_axes(Term term) {
+    for (std::size_t i = 0; i < term.where.size(); ++i) {
+      for (const Axis& a : term.bound) {
+        const Index rest = term.where[i] - Index(a);
+        if (rest.mentions(a)) continue;  // a - v >= 0 with v = -rest
+        const Index minus = Dim(-1) * term.where[i];
+        if (std::ranges::find(term.where, minus) == term.where.end()) continue;
+        const Index v = Dim(-1) * rest;
+        Term less = term;
+        std::erase(less.where, term.where[i]);
+        std::erase(less.where, minus);
+        if (!v.is_inside(a.extent) && !require(less, between(0, v, a.extent))) return std::nullopt;
+        auto put = at_value(less, a, v);
+        if (!put) return std::nullopt;
+        return without_fixed_axes(std::move(*put));
+      }
+    }
+    return term;
+  }
+
+  Sum unrolled_product(const std::vector<Axis>& axes, const Domain& conditions, const Sum& body) {
+    if (!conditions.empty()) throw Undecided("a product over a part of a box");
+    std::vector<Sum> open{body};
+    for (const Axis& a : axes) {
+      if (!a.extent.is_concrete() || a.extent.concrete() > 16)
+        throw Undecided(fmt::format("a product over {} elements", a.extent.text()));
+      std::vector<Sum> next;
+      for (const Sum& s : open) {
+        for (std::int64_t v = 0; v < a.extent.concrete(); ++v) {
+          Sum part;
+          for (const Term& t : s)
+            if (auto put =
+                    substitute(t, [&](const Axis& x) { return x == a ? Index(v) : Index(x); }, forms_.maker_))
+              part.push_back(std::move(*put));
+          next.push_back(std::move(part));
+        }
+      }
+      open = std::move(next);
+      if (open.size() > 16) throw Undecided("a product over too many elements");
+    }
+    Sum out{Term{}};
+    for (const Sum& s : open) out = forms_.multiply(out, s);
+    return out;
+  }
+
+  NormalForms& forms_;
+  const std::vector<std::optional<Form>>& inputs_;
+  std::vector<Form> stages_;
+  std::map<int, Index> axes_;
+};
+
+// A tensor of rank 1 whose element at i is i.
+Sum NormalForms::index_number(const Index& index) {
+  Sum out;
+  if (index.is_constant()) {
+    for (const Dim::Summand& s : index.offset().summands()) {
+      Coefficient k{.number = Rational(static_cast<long>(s.coefficient))};
+      bool plain = true;
+      for (const Dim::Factor& f : s.factors) {
+        plain = plain && f.kind == Dim::Factor::Kind::Symbol;
+        if (plain) ++k.symbols[f.symbol];
+      }
+      if (!plain) break;
+      out.push_back({.coefficient = k});
+    }
+    if (out.size() == index.offset().summands().size()) return out;
+  }
+  if (!index_numbers_) {
+    index_numbers_ = add_source(
+        {.extents = {}, .element = elements_.tensor(1), .pieces = {}, .sign = {}, .reciprocal = {}});
+  }
+  return {{.factors = {{*index_numbers_, {index}}}}};
+}
+
+Sum NormalForms::number(ElementType, double value) {
+  if (value == 0) return {};
+  if (std::isfinite(value)) return {{.coefficient = {.number = Rational(value)}}};
+  // Not a number of algebra: a name.
+  const auto [at, is_new] = strange_numbers_.try_emplace(fmt::format("{}", value), 0);
+  if (is_new)
+    at->second = add_source({.extents = {},
+                             .element = elements_.tensor(0),
+                             .pieces = {},
+                             .sign = {},
+                             .finite = false,
+                             .reciprocal = {}});
+  return {{.factors = {{at->second, {}}}}};
+}
+
+std::vector<Form> NormalForms::apply(const Formula& formula, const std::vector<std::optional<Form>>& inputs) {
+  ISOMER_CHECK(inputs.size() >= formula.inputs.size());
+  FormulaReader reader(*this, inputs);
+  std::vector<Form> stages, out;
+  for (const Stage& s : formula.stages) stages.push_back(reader.read(s));
+  for (const int o : formula.outputs) out.push_back(stages[static_cast<std::size_t>(o)]);
+  return out;
+}
+
+}  // namespace isomer

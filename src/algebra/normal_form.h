@@ -1,0 +1,124 @@
+// Normal forms: what a formula computes, as an expression of its inputs in which equal values are equal sets.
+//
+// A Form is a value as a sum of terms over its position axes (term.h). Formulas are applied to forms; two
+// forms are compared as polynomials over elements (polynomial.h, elements.h). All of it is over the reals for
+// float types and over the integers for integer types; whatever is not understood becomes an element, equal
+// only to itself. Throws Undecided where a budget ends or a shape is out of reach.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "algebra/elements.h"
+#include "algebra/formula.h"
+#include "algebra/laws.h"
+#include "algebra/tensor.h"
+#include "algebra/term.h"
+
+namespace isomer {
+
+struct Form {
+  ElementType type = ElementType::Undefined;
+  std::vector<Axis> axes;
+  Sum sum;
+  Dims shape() const;
+};
+
+class NormalForms {
+ public:
+  struct Options {
+    Dims preconditions = {};  // each >= 0; symbols are anyway
+    bool laws = false;        // exp of sums, common factors, positive scales
+    Budget budget = {};
+  };
+  NormalForms(const std::vector<std::string>& symbols, Options options);
+
+  // A tensor of unknown values: equal to nothing but itself.
+  Form tensor(ElementType type, const Dims& shape, Sign sign = {});
+  // A tensor of known values, exactly; nullopt: too large, or not all of its elements are finite numbers.
+  std::optional<Form> constant(const Tensor& value);
+  std::vector<Form> apply(const Formula& formula, const std::vector<std::optional<Form>>& inputs);
+
+  // The same value as one family of scalars: what follows sees only that, not how it was computed.
+  Form sealed(const Form& form);
+
+  // A set of positions outside of which two forms of equal type and shape are proved equal.
+  struct Unproved {
+    Points positions;
+    bool exact = false;  // the forms differ for some input at each of the positions
+  };
+  Unproved unproved_positions(const Form& a, const Form& b);
+  // Equal type, rank, extents for all values of the symbols, and no unproved position; otherwise why not.
+  std::optional<std::string> why_not_equal(const Form& a, const Form& b);
+
+  // Whether what was applied after `mark` is defined wherever the forms `original` are: nothing but partial
+  // functions of these forms' own elements, or such whose arguments' sign is known.
+  std::size_t mark() const { return partial_.size(); }
+  bool is_defined_with(std::size_t mark, const std::vector<Form>& original);
+
+  Polynomial polynomial(const Sum& sum, const std::vector<Axis>& position);
+  const SetSpace& space() const { return space_; }
+  const Elements& elements() const { return elements_; }
+  bool used_laws() const { return used_laws_; }
+
+ private:
+  friend class FormulaReader;
+  // What a factor of a term stands for: a family of scalars over a box of coordinates.
+  struct Source {
+    Dims extents;
+    std::optional<int> element;  // all of it is this element, at the same coordinates
+    std::vector<Piece> pieces;   // otherwise
+    Sign sign;
+    bool finite = true;
+    std::optional<int> reciprocal;  // the source of 1/x, once made
+  };
+  struct Summand {
+    Rational weight;
+    std::map<std::string, int> symbols;
+    std::vector<int> elements;
+    Relation at;  // (position, bound) -> coordinates
+  };
+
+  int add_source(Source source);
+  const Source& source(int id) const { return sources_[static_cast<std::size_t>(id)]; }
+  const std::vector<Piece>& pieces_of(int source);
+  Sum read(const Form& form, const std::vector<Index>& at);
+  Sum add(Sum a, const Sum& b);
+  Sum multiply(const Sum& a, const Sum& b);
+  Sum reciprocal(const Sum& a);
+  int reciprocal_of(int source);
+  Sum power(const Sum& base, const Sum& exponent, ElementType type);
+  Sum exponential(const Sum& a);
+  // A function of values, as one source over their free axes.
+  Sum call(Fn fn, ElementType type, const std::vector<Sum>& args);
+  std::optional<Sum> call_on_movement(Fn fn, ElementType type, const Sum& arg);
+  Sum fold(Reduction reduction, const std::vector<Axis>& axes, const Domain& domain, const Sum& body);
+  std::vector<Piece> apply_pieces(Fn fn, ElementType type, const std::vector<std::vector<Piece>>& args);
+  Piece apply_piece(Fn fn, ElementType type, const std::vector<int>& args, const std::vector<Relation>& at);
+  Sign sign_of(const Sum& sum) const;
+  bool is_finite(const Sum& sum) const;
+  // What all terms have in common and no bound axis touches.
+  std::vector<SourceFactor> common_factors(const Sum& sum) const;
+  Sum index_number(const Index& index);
+  Sum number(ElementType type, double value);
+  void check_size(const Sum& sum) const;
+
+  void add_term(Polynomial& out, const Term& term, const std::vector<Axis>& position);
+  std::vector<Summand> expand_pieces(const Term& term, Relation at);
+  void settle_bound(Polynomial& out, Summand summand, int position, std::vector<Dim> bound);
+  void add_symmetric(Polynomial& out, const Summand& summand);
+  std::map<int, Points> coordinates_in(const std::vector<Form>& forms);
+
+  Options options_;
+  SetSpace space_;
+  Elements elements_;
+  AxisMaker maker_;
+  std::vector<Source> sources_;
+  std::vector<int> partial_;  // sources that a partial function made, in order
+  std::optional<int> index_numbers_;
+  std::map<std::string, int> strange_numbers_;
+  bool used_laws_ = false;
+};
+
+}  // namespace isomer

@@ -1,0 +1,228 @@
+#include "cli/bench_report.h"
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <filesystem>
+
+#include "cli/runtime_option.h"
+#include "cli/table.h"
+#include "cli/wording.h"
+
+namespace isomer::cli {
+namespace {
+
+constexpr std::size_t kMostKinds = 12;  // of operators in a table; --json has all
+constexpr std::size_t kWidestCell = 48;
+
+std::string cell(std::string_view text) { return shortened(printable(text), kWidestCell); }
+
+// "812 µs", "12.3 ms"
+std::string time_text(double ns) {
+  if (ns < 1e3) return fmt::format("{:.0f} ns", ns);
+  const auto [value, unit] = ns < 1e6   ? std::pair{ns / 1e3, "µs"}
+                             : ns < 1e9 ? std::pair{ns / 1e6, "ms"}
+                                        : std::pair{ns / 1e9, "s"};
+  return fmt::format("{:.{}f} {}", value, value < 10 ? 2 : value < 100 ? 1 : 0, unit);
+}
+
+std::string latency_text(const Interval& ns) {
+  const double low = std::max(ns.low, 0.0);
+  if (!std::isfinite(ns.high)) return time_text(ns.estimate);
+  return fmt::format("{} [{}, {}]", time_text(ns.estimate), time_text(low), time_text(ns.high));
+}
+
+std::string ratio_text(const Interval& ratio) {
+  return fmt::format("{:.3f} [{:.3f}, {:.3f}]", ratio.estimate, ratio.low, ratio.high);
+}
+
+std::string plain_verdict(const BenchPair& pair) {
+  if (pair.failure) return "not compared: " + printable(to_error(*pair.failure).message);
+  const double ratio = pair.measured.ratio.estimate;
+  switch (pair.measured.verdict) {
+    case PairVerdict::Faster:
+      return ratio >= 1.995 ? fmt::format("{:.1f} times as fast", ratio)
+                            : fmt::format("faster, by {:.1f} %", 100 * (ratio - 1));
+    case PairVerdict::Slower:
+      return ratio <= 1 / 1.995 ? fmt::format("{:.1f} times as slow", 1 / ratio)
+                                : fmt::format("slower, by {:.1f} %", 100 * (1 / ratio - 1));
+    case PairVerdict::NoDifference: break;
+  }
+  return "no difference seen";
+}
+
+// The parts of paths by which they differ, which is what one wants to read.
+std::vector<std::string> short_names(const std::vector<BenchModel>& models) {
+  std::vector<std::string> names;
+  std::map<std::string, int> count;
+  const auto last = [](const std::string& path) { return std::filesystem::path(path).filename().string(); };
+  for (const BenchModel& model : models) ++count[last(model.path)];
+  for (const BenchModel& model : models)
+    names.push_back(cell(count[last(model.path)] == 1 ? last(model.path) : model.path));
+  return names;
+}
+
+std::string model_table(const BenchRun& run) {
+  using enum Table::Align;
+  const auto names = short_names(run.models);
+  Table table({{"model", Left},
+               {"latency", Right},
+               {"ratio", Right},
+               {"peak memory", Right},
+               {"load", Right},
+               {"verdict", Left}});
+  for (std::size_t i = 0; i < run.models.size(); ++i) {
+    const BenchModel& model = run.models[i];
+    if (model.failure) {
+      table.add({names[i], "-", "-", "-", "-", printable(shortened(to_error(*model.failure).message, 160))});
+      continue;
+    }
+    std::string ratio, verdict;
+    for (const BenchPair& pair : run.pairs)
+      if (pair.b == i) {
+        ratio = pair.failure ? "-" : ratio_text(pair.measured.ratio);
+        verdict = plain_verdict(pair);
+      }
+    table.add({names[i], latency_text(model.latency.wall_ns), ratio,
+               bytes_text(static_cast<std::uint64_t>(model.facts.peak_bytes)),
+               time_text(static_cast<double>(model.facts.load_ns)), verdict});
+  }
+  return table.text();
+}
+
+double total_ns(const ModelFacts& facts) {
+  double total = 0;
+  for (const KernelKind& kind : facts.kernels) total += kind.time_ns;
+  return total;
+}
+
+std::uint64_t count_nodes(const std::map<std::string, std::uint64_t>& kinds) {
+  std::uint64_t nodes = 0;
+  for (const auto& [op, count] : kinds) nodes += count;
+  return nodes;
+}
+
+std::string kernel_table(const BenchModel& model, const std::string& name) {
+  if (model.failure || model.facts.kernels.empty()) return "";
+  std::uint64_t run_nodes = 0;
+  std::string made;
+  for (const KernelKind& kind : model.facts.kernels) {
+    run_nodes += kind.nodes;
+    if (!model.file_nodes.contains(kind.op))
+      made += fmt::format("{}{} {}", made.empty() ? "" : ", ", kind.nodes, printable(kind.op));
+  }
+  std::string head = fmt::format("\n{}: {} nodes in the file, {} run", name,
+                                 grouped(count_nodes(model.file_nodes)), grouped(run_nodes));
+  if (model.facts.reorders > 0) head += fmt::format(", {} layout changes", model.facts.reorders);
+  if (!made.empty()) head += "; made by the runtime: " + shortened(made, 120);
+  using enum Table::Align;
+  Table table({{"operator", Left}, {"in the file", Right}, {"run", Right}, {"share", Right}});
+  const double total = total_ns(model.facts);
+  std::size_t rows = 0;
+  double rest = 0;
+  for (const KernelKind& kind : model.facts.kernels) {
+    if (rows++ >= kMostKinds) {
+      rest += kind.time_ns;
+      continue;
+    }
+    const auto in_file = model.file_nodes.find(kind.op);
+    table.add({cell(kind.op), in_file == model.file_nodes.end() ? "" : grouped(in_file->second),
+               grouped(kind.nodes), total > 0 ? fmt::format("{:.1f} %", 100 * kind.time_ns / total) : ""});
+  }
+  if (rest > 0) table.add({"others", "", "", fmt::format("{:.1f} %", 100 * rest / total)});
+  return head + '\n' + table.text();
+}
+
+std::string to_text(const BenchRun& run) {
+  std::string text =
+      fmt::format("{} {}, {}\n", run.title, printable(run.version),
+                  run.threads == 0 ? "its own number of threads"
+                                   : fmt::format("{} thread{}", run.threads, run.threads == 1 ? "" : "s"));
+  text += fmt::format("inputs: {}\n", printable(run.inputs));
+  if (const std::string note = network_note(run.guard); !note.empty()) text += "note: " + note + '\n';
+  if (!run.note.empty()) text += "note: " + printable(run.note) + '\n';
+  text += '\n' + model_table(run);
+  const bool by_cpu = !run.pairs.empty() && run.pairs.front().measured.by_cpu_time;
+  if (!run.pairs.empty())
+    text += fmt::format("  ratio: {} of the first model over this one's, with a 95 % interval\n",
+                        by_cpu ? "CPU time" : "latency");
+  const auto names = short_names(run.models);
+  for (std::size_t i = 0; i < run.models.size(); ++i) text += kernel_table(run.models[i], names[i]);
+  return text;
+}
+
+Json interval_json(const char* middle, const Interval& interval) {
+  return {{middle, interval.estimate}, {"low", interval.low}, {"high", interval.high}};
+}
+
+Json failure_json(const Failure& failure) { return {{"kind", name(failure.kind)}, {"what", failure.what}}; }
+
+Json to_json(const BenchModel& model) {
+  Json json{{"path", model.path}};
+  if (model.failure) {
+    json["failure"] = failure_json(*model.failure);
+    return json;
+  }
+  const double total = total_ns(model.facts);
+  Json operators = Json::array();
+  for (const KernelKind& kind : model.facts.kernels)
+    operators.push_back({{"op", kind.op},
+                         {"nodes", kind.nodes},
+                         {"time_ns", kind.time_ns},
+                         {"share", total > 0 ? kind.time_ns / total : 0}});
+  json["latency_ns"] = interval_json("median", model.latency.wall_ns);
+  json["cpu_ns"] = interval_json("median", model.latency.cpu_ns);
+  json["peak_bytes"] = model.facts.peak_bytes;
+  json["load_ns"] = model.facts.load_ns;
+  json["nodes_in_file"] = count_nodes(model.file_nodes);
+  json["reorders"] = model.facts.reorders;
+  json["operators"] = std::move(operators);
+  return json;
+}
+
+Json to_json(const BenchPair& pair, const BenchRun& run) {
+  Json json{{"a", run.models[pair.a].path}, {"b", run.models[pair.b].path}};
+  if (pair.failure) {
+    json["failure"] = failure_json(*pair.failure);
+    return json;
+  }
+  const PairMeasurement& measured = pair.measured;
+  json.update(interval_json("ratio", measured.ratio));
+  json["verdict"] = text(measured.verdict);
+  json["clock"] = measured.by_cpu_time ? "cpu" : "wall";
+  json["wall_ratio"] = interval_json("ratio", measured.wall_ratio);
+  json["cpu_ratio"] = interval_json("ratio", measured.cpu_ratio);
+  json["rounds"] = measured.explored.size() + measured.confirmed.size();
+  json["seconds"] = measured.seconds;
+  json["own_seconds"] = measured.own_seconds;
+  json["from_cache"] = measured.from_cache;
+  return json;
+}
+
+Json to_json(const BenchRun& run) {
+  Json models = Json::array(), pairs = Json::array();
+  for (const BenchModel& model : run.models) models.push_back(to_json(model));
+  for (const BenchPair& pair : run.pairs) pairs.push_back(to_json(pair, run));
+  const char* network = run.guard == NetworkGuard::Filter      ? "seccomp"
+                        : run.guard == NetworkGuard::Namespace ? "namespace"
+                                                               : "open";
+  return {{"runtime", run.runtime},   {"version", run.version}, {"threads", run.threads},
+          {"network", network},       {"inputs", run.inputs},   {"models", std::move(models)},
+          {"pairs", std::move(pairs)}};
+}
+
+}  // namespace
+
+std::string to_text(const std::vector<BenchRun>& runs) {
+  std::string text;
+  for (const BenchRun& run : runs) text += (text.empty() ? "" : "\n") + to_text(run);
+  return text;
+}
+
+Json to_json(const std::vector<BenchRun>& runs) {
+  Json json = to_json(runs.front());
+  for (std::size_t i = 1; i < runs.size(); ++i) json["others"].push_back(to_json(runs[i]));
+  return json;
+}
+
+}  // namespace isomer::cli

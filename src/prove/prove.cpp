@@ -1,0 +1,136 @@
+#include "prove/prove.h"
+
+#include <fmt/format.h>
+
+#include "prove/refute.h"
+#include "prove/shrink.h"
+#include "prove/translate.h"
+#include "prove/witness.h"
+
+namespace isomer {
+namespace {
+
+// One way to put the question to the set algebra, from cheap to thorough.
+struct Attempt {
+  bool cut_common, seal, laws;
+  std::int64_t small_constant;
+};
+constexpr Attempt kAttempts[] = {
+    {.cut_common = true, .seal = true, .laws = false, .small_constant = 1},
+    {.cut_common = true, .seal = false, .laws = false, .small_constant = 1},
+    {.cut_common = false, .seal = false, .laws = false, .small_constant = 1},
+    {.cut_common = true, .seal = false, .laws = true, .small_constant = 64},
+    {.cut_common = false, .seal = false, .laws = true, .small_constant = 64},
+};
+
+struct Answer {
+  std::optional<Proved> proved;
+  std::int64_t literal_elements = 1;
+  bool keep_signs = false;
+  std::string why;
+};
+
+Answer ask(const Graph& a, const Inference& a_info, const Graph& b, const Inference& b_info,
+           const ValueNumbers& numbers, const std::vector<std::string>& symbols, const ProveOptions& options,
+           const Attempt& attempt) {
+  Answer out;
+  try {
+    Budget budget = options.budget;
+    budget.small_constant = attempt.small_constant;
+    NormalForms forms(symbols,
+                      {.preconditions = options.preconditions, .laws = attempt.laws, .budget = budget});
+    Translator translator(
+        forms, numbers, {.cut_common = attempt.cut_common, .seal = attempt.seal, .use_facts = attempt.laws});
+    const auto left = translator.outputs(a, a_info);
+    const std::size_t mark = forms.mark();
+    const auto right = translator.outputs(b, b_info);
+    for (std::size_t k = 0; k < left.size(); ++k) {
+      if (const auto why = forms.why_not_equal(left[k], right[k])) {
+        out.why = fmt::format("output {}: {}", k, *why);
+        return out;
+      }
+    }
+    if (!forms.is_defined_with(mark, left)) {
+      out.why =
+          "equal where both are defined, but the second program may be undefined where the first is not";
+      return out;
+    }
+    out.proved = Proved{.field = {},
+                        .facts = translator.facts(),
+                        .expanded_constants = !translator.expanded().empty(),
+                        .used_laws = forms.used_laws()};
+    out.literal_elements = attempt.small_constant;
+    out.keep_signs = attempt.laws;
+  } catch (const Undecided& undecided) {
+    out.why = undecided.what();
+  } catch (const DimOverflow& overflow) {
+    out.why = overflow.what();
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string text(const Verdict& verdict) {
+  struct Speak {
+    std::string operator()(const Proved& p) const {
+      return fmt::format("proved, {} points mod p", p.field.points);
+    }
+    std::string operator()(const Refuted& r) const {
+      return fmt::format("refuted: output {} at {} is {} and {}", r.output, text_of(r.position), r.a, r.b);
+    }
+    std::string operator()(const NotDecided& n) const { return "undecided: " + n.why; }
+    std::string operator()(const WitnessesDisagree& w) const {
+      return "internal error: the two witnesses disagree: " + w.what;
+    }
+    static std::string text_of(const Extents& position) { return isomer::text(to_dims(position)); }
+  };
+  return std::visit(Speak{}, verdict);
+}
+
+Verdict prove_equal(const Graph& a, const Graph& b, const ProveOptions& options) {
+  if (a.outputs().size() != b.outputs().size()) return NotDecided{"the programs have not as many outputs"};
+  const auto a_info = infer(a), b_info = infer(b);
+  if (!a_info.ok()) return NotDecided{"the first program: " + a_info.error().message};
+  if (!b_info.ok()) return NotDecided{"the second program: " + b_info.error().message};
+
+  Answer answer;
+  if (options.sets) {
+    ValueNumbers numbers;
+    numbers.add(a, *a_info);
+    numbers.add(b, *b_info);
+    std::set<std::string> names = symbols_of(a);
+    names.merge(symbols_of(b));
+    const std::vector<std::string> symbols(names.begin(), names.end());
+    for (const Attempt& attempt : kAttempts) {
+      Answer next = ask(a, *a_info, b, *b_info, numbers, symbols, options, attempt);
+      if (answer.why.empty() || next.proved) answer = std::move(next);
+      if (answer.proved) break;
+    }
+  } else {
+    answer.proved = Proved{};
+  }
+  if (!answer.proved) {
+    if (options.refute)
+      if (auto refuted = find_counterexample(a, b, options.preconditions, options.key)) return *refuted;
+    return NotDecided{answer.why};
+  }
+  if (options.field) {
+    const WitnessReport report = field_witness(a, b,
+                                               {.key = options.key,
+                                                .preconditions = options.preconditions,
+                                                .literal_elements = answer.literal_elements,
+                                                .keep_signs = answer.keep_signs});
+    switch (report.outcome) {
+      case WitnessReport::Outcome::Agree: answer.proved->field = report.test; break;
+      case WitnessReport::Outcome::NotTested:
+        return NotDecided{"equal as sets, but the field witness could not test it: " + report.what};
+      case WitnessReport::Outcome::Differ:
+        if (!options.sets) return NotDecided{report.what};
+        return WitnessesDisagree{report.what};
+    }
+  }
+  return *answer.proved;
+}
+
+}  // namespace isomer

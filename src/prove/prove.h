@@ -1,0 +1,25 @@
+// Are two programs equal for all inputs? Two subgraphs with common inputs (matched by name) and as many
+// outputs (matched by position), at their real shapes and attributes, or symbolic ones.
+//
+// Two witnesses that share nothing but the formulas: the set algebra (algebra/normal_form.h) proves, the
+// field evaluation (witness.h) tests; `Proved` needs both. The step is a refinement: where the first program
+// is defined, the second is.
+#pragma once
+
+#include "algebra/elements.h"
+#include "prove/verdict.h"
+
+namespace isomer {
+
+struct ProveOptions {
+  Dims preconditions = {};  // of symbolic sizes, each >= 0
+  std::uint64_t key = 1;    // of the field witness
+  bool sets = true;         // for tests of one witness alone
+  bool field = true;
+  bool refute = true;  // look for a counterexample where there is no proof
+  Budget budget = {};
+};
+
+Verdict prove_equal(const Graph& a, const Graph& b, const ProveOptions& options = {});
+
+}  // namespace isomer

@@ -1,0 +1,214 @@
+#include "prove/shrink.h"
+
+#include <algorithm>
+#include <functional>
+#include <set>
+
+#include "algebra/analysis.h"
+#include "base/hash.h"
+#include "graph/constant.h"
+
+namespace isomer {
+namespace {
+
+// Extents that a rule may make smaller: n -> map(n).
+using Resize = std::function<std::int64_t(std::int64_t)>;
+
+Tensor resized(const Tensor& t, const Resize& resize, std::int64_t literal_elements) {
+  if (is_integer(t.type())) {
+    // Maybe a shape: its elements are extents.
+    if (t.type() != ElementType::Int64 || t.rank() > 1 || t.count() > 16) return t;
+    std::vector<std::int64_t> values;
+    for (const std::int64_t v : t.as<std::int64_t>()) values.push_back(v > 0 ? resize(v) : v);
+    return Tensor::of(t.type(), t.extents(), values);
+  }
+  if (!is_float(t.type()) || t.count() <= literal_elements) return t;
+  Extents extents;
+  for (const std::int64_t e : t.extents()) extents.push_back(resize(e));
+  if (extents == t.extents()) return t;
+  // A part of the old bytes: content tells constants apart, as before.
+  const auto size = byte_size(t.type(), extents);
+  if (!size || *size > t.bytes().size) return t;
+  return {t.type(), extents, Bytes::copy_of(t.bytes().data, *size)};
+}
+
+using ChangeNode = std::function<void(Node&)>;
+
+Graph changed(const Graph& graph, const ChangeNode& change) {
+  Graph out = graph.without_nodes();
+  std::map<NodeId, NodeId> moved;
+  const auto move = [&](Value v) { return v.exists() ? Value{moved.at(v.node), v.output} : v; };
+  for (const NodeId id : graph.order()) {
+    Node node = graph.node(id);
+    change(node);
+    for (Value& v : node.inputs) v = move(v);
+    for (Value& v : node.captures) v = move(v);
+    const NodeId made = out.add(std::move(node));
+    moved.emplace(id, made);
+    if (graph.is_overridable(id)) out.mark_overridable(made);
+  }
+  for (const Value& v : graph.inputs()) out.add_input(move(v));
+  for (const Value& v : graph.outputs()) out.add_output(move(v));
+  return out;
+}
+
+Graph resized(const Graph& graph, const Resize& resize, std::int64_t literal_elements) {
+  return changed(graph, [&](Node& node) {
+    if (node.kind == NodeKind::Input && node.declared.shape)
+      for (auto& dim : *node.declared.shape)
+        if (dim && dim->is_concrete()) dim = Dim(resize(dim->concrete()));
+    if (node.kind == NodeKind::Initializer) node.tensor = resized(node.tensor, resize, literal_elements);
+  });
+}
+
+std::set<std::int64_t> extents_of(const Graph& graph) {
+  std::set<std::int64_t> out;
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    if (node.kind == NodeKind::Input && node.declared.shape)
+      for (const auto& dim : *node.declared.shape)
+        if (dim && dim->is_concrete()) out.insert(dim->concrete());
+    if (node.kind == NodeKind::Initializer && is_float(node.tensor.type()))
+      out.insert(node.tensor.extents().begin(), node.tensor.extents().end());
+  }
+  return out;
+}
+
+bool same_output_shapes(const Instance& i) {
+  if (i.a.outputs().size() != i.b.outputs().size()) return false;
+  for (std::size_t k = 0; k < i.a.outputs().size(); ++k) {
+    const auto &x = i.a_info.of(i.a.outputs()[k]).shape, &y = i.b_info.of(i.b.outputs()[k]).shape;
+    if (!x || !y || !is_concrete(*x) || *x != *y) return false;
+    for (const Dim& d : *x)
+      if (d.concrete() < 1) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+std::optional<double> operations(const Graph& graph, const Inference& inference) {
+  double total = 0;
+  for (const NodeId id : graph.order()) {
+    if (graph.node(id).kind != NodeKind::Operator || known_constant(graph, {id, 0})) continue;
+    if (inference.opaque.contains(id)) continue;
+    const Definition definition = define_node(graph, inference, id);
+    const auto* formula = std::get_if<Formula>(&definition);
+    if (formula == nullptr) continue;
+    const Cost c = cost(*formula);
+    if (!c.operations.is_concrete() || !c.bytes.is_concrete()) return std::nullopt;
+    total += static_cast<double>(c.operations.concrete()) + static_cast<double>(c.bytes.concrete()) / 4;
+  }
+  return total;
+}
+
+std::optional<Instance> shrunk(const Graph& a, const Graph& b, double most, std::int64_t literal_elements) {
+  auto a_info = infer(a), b_info = infer(b);
+  if (!a_info.ok() || !b_info.ok()) return std::nullopt;
+  Instance now{a, b, std::move(*a_info), std::move(*b_info)};
+  if (!same_output_shapes(now)) return std::nullopt;
+  const auto price = [](const Instance& i) -> std::optional<double> {
+    const auto x = operations(i.a, i.a_info), y = operations(i.b, i.b_info);
+    if (!x || !y) return std::nullopt;
+    return *x + *y;
+  };
+  auto now_price = price(now);
+  if (!now_price) return std::nullopt;
+  const std::size_t opaque = now.a_info.opaque.size() + now.b_info.opaque.size();
+  const auto attempt = [&](const Resize& resize) {
+    Instance next{resized(now.a, resize, literal_elements), resized(now.b, resize, literal_elements), {}, {}};
+    auto x = infer(next.a), y = infer(next.b);
+    if (!x.ok() || !y.ok()) return false;
+    next.a_info = std::move(*x);
+    next.b_info = std::move(*y);
+    if (next.a_info.opaque.size() + next.b_info.opaque.size() != opaque || !same_output_shapes(next))
+      return false;
+    const auto next_price = price(next);
+    if (!next_price || *next_price >= 0.9 * *now_price) return false;
+    now = std::move(next);
+    now_price = next_price;
+    return true;
+  };
+  std::set<std::int64_t> extents = extents_of(a);
+  extents.merge(extents_of(b));
+  // And their large prime factors: 116 = 4 · 29 may have been cut into 2 · 58.
+  for (const std::int64_t e : std::set(extents)) {
+    std::int64_t rest = e;
+    for (std::int64_t p = 2; p * p <= rest; ++p)
+      while (rest % p == 0) {
+        if (p >= 5) extents.insert(p);
+        rest /= p;
+      }
+    if (rest >= 5) extents.insert(rest);
+  }
+  for (auto e = extents.rbegin(); e != extents.rend() && *now_price > most; ++e) {
+    const std::int64_t m = *e;
+    if (m < 5) break;
+    bool done = false;
+    for (const std::int64_t t : {3, 2, 4, 5, 6, 7, 8, 12, 16, 24}) {
+      if (done || t >= m) break;
+      done = attempt([&](std::int64_t n) { return n % m == 0 ? n / m * t : n; }) ||
+             attempt([&](std::int64_t n) { return n == m ? t : n; });
+    }
+  }
+  return now;
+}
+
+std::set<std::string> symbols_of(const Graph& graph) {
+  std::set<std::string> out;
+  for (const Value& v : graph.inputs()) {
+    const auto& shape = graph.node(v.node).declared.shape;
+    if (!shape) continue;
+    for (const auto& dim : *shape)
+      if (dim)
+        for (const std::string& s : dim->symbols()) out.insert(s);
+  }
+  return out;
+}
+
+namespace {
+
+Dim::Assignment lookup(const Sizes& sizes) {
+  return [&sizes](std::string_view name) -> std::optional<std::int64_t> {
+    const auto at = sizes.find(name);
+    return at == sizes.end() ? std::nullopt : std::optional(at->second);
+  };
+}
+
+}  // namespace
+
+std::vector<Sizes> small_sizes(const std::set<std::string>& symbols, const Dims& preconditions,
+                               std::uint64_t key, std::size_t most) {
+  std::vector<Sizes> out;
+  constexpr std::int64_t kChoices[] = {3, 5, 2, 7, 4, 6, 1};
+  for (std::uint64_t round = 0; round < 50 * most && out.size() < most; ++round) {
+    Sizes sizes;
+    std::uint64_t i = 0;
+    // Distinct primes first; then anything.
+    for (const std::string& s : symbols)
+      sizes[s] = kChoices[round == 0 ? i++ % 4 : mix(key + 131 * round + i++) % std::size(kChoices)];
+    const bool holds = std::ranges::all_of(preconditions, [&](const Dim& d) {
+      const auto value = d.evaluate(lookup(sizes));
+      return value && *value >= 0;
+    });
+    if (holds && std::ranges::find(out, sizes) == out.end()) out.push_back(std::move(sizes));
+  }
+  return out;
+}
+
+Graph at_sizes(const Graph& graph, const Sizes& sizes) {
+  return with_symbols_replaced(graph, [&](std::string_view name) {
+    const auto at = sizes.find(name);
+    return at == sizes.end() ? Dim::symbol(name) : Dim(at->second);
+  });
+}
+
+Graph with_symbols_replaced(const Graph& graph, const Dim::Substitution& substitution) {
+  return changed(graph, [&](Node& node) {
+    if (node.kind != NodeKind::Input || !node.declared.shape) return;
+    for (auto& dim : *node.declared.shape)
+      if (dim) dim = dim->substitute(substitution);
+  });
+}
+
+}  // namespace isomer

@@ -1,0 +1,37 @@
+// The same programs at smaller sizes: what the field witness evaluates in full.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "graph/infer.h"
+
+namespace isomer {
+
+// Scalar operations of everything that the outputs depend on; nullopt: not all sizes are known.
+std::optional<double> operations(const Graph& graph, const Inference& inference);
+
+// Both programs with extents of inputs, constants and shape vectors made smaller alike, as far as both still
+// have as many formulas and equal output shapes, until they cost no more than `most`. Large constants are
+// replaced by others of the new shape whose elements mean nothing.
+struct Instance {
+  Graph a, b;
+  Inference a_info, b_info;
+};
+std::optional<Instance> shrunk(const Graph& a, const Graph& b, double most, std::int64_t literal_elements);
+
+// Named dimensions of the inputs, small sizes for them that satisfy the preconditions (each >= 0), and a
+// program at such sizes.
+using Sizes = std::map<std::string, std::int64_t, std::less<>>;
+std::set<std::string> symbols_of(const Graph& graph);
+std::vector<Sizes> small_sizes(const std::set<std::string>& symbols, const Dims& preconditions,
+                               std::uint64_t key, std::size_t most);
+Graph at_sizes(const Graph& graph, const Sizes& sizes);
+// A program with the symbols of its inputs' extents replaced.
+Graph with_symbols_replaced(const Graph& graph, const Dim::Substitution& substitution);
+
+}  // namespace isomer

@@ -1,0 +1,123 @@
+#include "prove/translate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graph/constant.h"
+
+namespace isomer {
+namespace {
+
+void note_reads(const ExprNode& e, std::vector<bool>& out) {
+  if (e.kind == ExprNode::Kind::Read && e.tensor.kind == TensorRef::Kind::Input)
+    out[static_cast<std::size_t>(e.tensor.number)] = true;
+  for (const ExprRef& a : e.args) note_reads(*a, out);
+  for (const ExprNode::Case& c : e.cases) note_reads(*c.value, out);
+}
+
+bool is_positive(const Tensor& tensor) {
+  const auto values = tensor.doubles();
+  return values && std::ranges::all_of(*values, [](double v) { return v > 0; });
+}
+
+constexpr std::int64_t kMostFactElements = 1 << 20;
+
+}  // namespace
+
+std::vector<bool> read_inputs(const Formula& formula) {
+  std::vector<bool> out(formula.inputs.size(), false);
+  for (const Stage& s : formula.stages) note_reads(*s.value, out);
+  return out;
+}
+
+bool Translator::is_symbol(const Graph& graph, const Inference& inference, Value value) const {
+  const Node& node = graph.node(value.node);
+  if (node.kind != NodeKind::Operator) return true;
+  if (known_constant(graph, value)) return true;
+  if (inference.opaque.contains(value.node)) return true;
+  return options_.cut_common && numbers_.is_common(numbers_.of(graph, value.node));
+}
+
+std::vector<NodeId> Translator::needed(const Graph& graph, const Inference& inference) const {
+  std::set<NodeId> seen;
+  std::vector<NodeId> open;
+  const auto note = [&](Value v) {
+    if (v.exists() && seen.insert(v.node).second) open.push_back(v.node);
+  };
+  std::ranges::for_each(graph.outputs(), note);
+  while (!open.empty()) {
+    const NodeId id = open.back();
+    open.pop_back();
+    if (!is_symbol(graph, inference, {id, 0})) std::ranges::for_each(graph.node(id).inputs, note);
+  }
+  std::vector<NodeId> out;
+  for (const NodeId id : graph.order())
+    if (seen.contains(id)) out.push_back(id);
+  return out;
+}
+
+void Translator::add_symbol(const Graph& graph, const Inference& inference, Value value) {
+  if (known_.contains(key(graph, value))) return;
+  const ValueInfo& info = inference.of(value);
+  // What is not known of it only matters to who reads it.
+  if (info.type == ElementType::Undefined || !info.shape) return;
+  known_.emplace(key(graph, value), forms_.tensor(info.type, *info.shape));
+}
+
+void Translator::add_constant(const Graph& graph, Value value, const Tensor& tensor) {
+  if (known_.contains(key(graph, value)) || !is_computable(tensor.type())) return;
+  if (auto exact = forms_.constant(tensor)) {
+    known_.emplace(key(graph, value), std::move(*exact));
+    expanded_.insert(numbers_.of(graph, value.node));
+    return;
+  }
+  Sign sign;
+  if (options_.use_facts && is_float(tensor.type()) && tensor.count() <= kMostFactElements &&
+      is_positive(tensor)) {
+    sign = {.nonnegative = true, .nonzero = true};
+    facts_.push_back({.initializer = graph.name_of(value), .positive = true});
+  }
+  known_.emplace(key(graph, value), forms_.tensor(tensor.type(), to_dims(tensor.extents()), sign));
+}
+
+void Translator::add_node(const Graph& graph, const Inference& inference, NodeId id) {
+  const Node& node = graph.node(id);
+  if (const auto constant = known_constant(graph, {id, 0})) {
+    add_constant(graph, {id, 0}, *constant);
+    return;
+  }
+  if (is_symbol(graph, inference, {id, 0})) {
+    for (std::uint32_t k = 0; k < node.outputs.size(); ++k) add_symbol(graph, inference, {id, k});
+    return;
+  }
+  if (known_.contains(key(graph, {id, 0}))) return;
+  const Definition definition = define_node(graph, inference, id);
+  const auto* formula = std::get_if<Formula>(&definition);
+  if (formula == nullptr) throw Undecided(fmt::format("{} has no formula", label(node)));
+  const auto reads = read_inputs(*formula);
+  std::vector<std::optional<Form>> inputs(std::max(formula->inputs.size(), node.inputs.size()));
+  for (std::size_t k = 0; k < reads.size(); ++k) {
+    if (!reads[k]) continue;
+    const auto at = known_.find(key(graph, node.inputs[k]));
+    if (at == known_.end())
+      throw Undecided(fmt::format("nothing is known of {}", graph.name_of(node.inputs[k])));
+    inputs[k] = at->second;
+  }
+  const auto forms = forms_.apply(*formula, inputs);
+  for (std::uint32_t k = 0; k < forms.size(); ++k)
+    known_.emplace(key(graph, {id, k}), options_.seal ? forms_.sealed(forms[k]) : forms[k]);
+}
+
+std::vector<Form> Translator::outputs(const Graph& graph, const Inference& inference) {
+  for (const NodeId id : needed(graph, inference)) add_node(graph, inference, id);
+  std::vector<Form> out;
+  for (const Value& v : graph.outputs()) {
+    const auto at = known_.find(key(graph, v));
+    if (at == known_.end()) throw Undecided(fmt::format("nothing is known of {}", graph.name_of(v)));
+    out.push_back(at->second);
+  }
+  return out;
+}
+
+}  // namespace isomer

@@ -1,0 +1,52 @@
+// From graphs to normal forms: every value that an output depends on, each once.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+
+#include "algebra/normal_form.h"
+#include "graph/infer.h"
+#include "prove/value_numbers.h"
+#include "prove/verdict.h"
+
+namespace isomer {
+
+// What two programs share in one proof: forms by value number.
+class Translator {
+ public:
+  struct Options {
+    bool cut_common = false;  // values that both programs compute alike are symbols
+    bool seal = false;        // every node's outputs are scalars to the next: linear in the number of nodes
+    bool use_facts = false;   // signs of constants, read off their bytes
+  };
+  Translator(NormalForms& forms, const ValueNumbers& numbers, Options options)
+      : forms_(forms), numbers_(numbers), options_(options) {}
+
+  // The outputs of a program. Throws Undecided.
+  std::vector<Form> outputs(const Graph& graph, const Inference& inference);
+  const std::vector<ValueFact>& facts() const { return facts_; }
+  // Constants whose elements took part as numbers, by value number.
+  const std::set<int>& expanded() const { return expanded_; }
+
+ private:
+  using Key = std::pair<int, std::uint32_t>;
+  bool is_symbol(const Graph& graph, const Inference& inference, Value value) const;
+  std::vector<NodeId> needed(const Graph& graph, const Inference& inference) const;
+  void add_node(const Graph& graph, const Inference& inference, NodeId id);
+  void add_symbol(const Graph& graph, const Inference& inference, Value value);
+  void add_constant(const Graph& graph, Value value, const Tensor& tensor);
+  Key key(const Graph& graph, Value value) const { return {numbers_.of(graph, value.node), value.output}; }
+
+  NormalForms& forms_;
+  const ValueNumbers& numbers_;
+  Options options_;
+  std::map<Key, Form> known_;
+  std::vector<ValueFact> facts_;
+  std::set<int> expanded_;
+};
+
+// The inputs that a formula's expressions read.
+std::vector<bool> read_inputs(const Formula& formula);
+
+}  // namespace isomer

@@ -1,0 +1,266 @@
+#include "prove/witness.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "algebra/field_pair.h"
+#include "algebra/program.h"
+#include "base/hash.h"
+#include "graph/constant.h"
+#include "graph/content.h"
+#include "prove/shrink.h"
+#include "prove/value_numbers.h"
+
+namespace isomer {
+namespace {
+
+bool applies(const ExprNode& e, const std::function<bool(Fn)>& which) {
+  if (e.kind == ExprNode::Kind::Apply && which(e.fn)) return true;
+  if (e.kind == ExprNode::Kind::Reduce && e.reduction != Reduction::Sum && which(Fn::Max)) return true;
+  return std::ranges::any_of(e.args, [&](const ExprRef& a) { return applies(*a, which); }) ||
+         std::ranges::any_of(e.cases, [&](const ExprNode::Case& c) { return applies(*c.value, which); });
+}
+
+bool is_ring(Fn fn) { return fn == Fn::Add || fn == Fn::Sub || fn == Fn::Mul || fn == Fn::Neg; }
+
+// Evaluates two programs of concrete sizes; what they have in common once.
+class FieldRun {
+ public:
+  FieldRun(const Instance& instance, const WitnessOptions& options, std::uint64_t key)
+      : instance_(instance), options_(options), key_(key) {
+    numbers_.add(instance.a, instance.a_info);
+    numbers_.add(instance.b, instance.b_info);
+  }
+
+  WitnessReport run() {
+    WitnessReport report;
+    look(instance_.a, instance_.a_info);
+    look(instance_.b, instance_.b_info);
+    field_ = needs_pair_ ? ElementType::FieldPair : ElementType::Field;
+    for (std::size_t k = 0; k < instance_.a.outputs().size(); ++k) {
+      const auto x = evaluate(instance_.a, instance_.a_info, instance_.a.outputs()[k]);
+      const auto y = evaluate(instance_.b, instance_.b_info, instance_.b.outputs()[k]);
+      if (!x || !y) return {.outcome = WitnessReport::Outcome::NotTested, .test = {}, .what = problem_};
+      if (!compare_outputs(*x, *y, k, report)) return report;
+    }
+    report.outcome =
+        report.test.points > 0 ? WitnessReport::Outcome::Agree : WitnessReport::Outcome::NotTested;
+    if (report.test.points == 0) report.what = "no lane of the field was left to compare in";
+    report.test.whole = true;
+    report.test.polynomial = polynomial_;
+    return report;
+  }
+
+ private:
+  using Key = std::pair<int, std::uint32_t>;
+
+  void look(const Graph& graph, const Inference& inference) {
+    for (const NodeId id : graph.order()) {
+      if (graph.node(id).kind != NodeKind::Operator || inference.opaque.contains(id)) continue;
+      const Definition definition = define_node(graph, inference, id);
+      const auto* formula = std::get_if<Formula>(&definition);
+      if (formula == nullptr) continue;
+      for (const Stage& s : formula->stages) {
+        needs_pair_ = needs_pair_ || applies(*s.value, [](Fn fn) { return fn == Fn::Exp; });
+        polynomial_ = polynomial_ && !applies(*s.value, [](Fn fn) { return !is_ring(fn); });
+      }
+    }
+  }
+
+  // A tensor of pseudo-random elements, a function of (who, coordinate, key).
+  Tensor drawn(ElementType type, const Extents& extents, std::uint64_t who, bool positive) const {
+    const auto count = static_cast<std::size_t>(element_count(extents).value_or(0));
+    std::vector<std::int64_t> values(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::uint64_t bits = mix(mix(who ^ key_) + i);
+      if (!is_float(type)) values[i] = static_cast<std::int64_t>(bits % 2);
+      else if (positive) values[i] = static_cast<std::int64_t>((Zp::of(word(bits)) * Zp::of(word(bits))).v);
+      else values[i] = word(bits);
+    }
+    const Tensor integers = Tensor::of(ElementType::Int64, extents, values);
+    return convert(integers, is_float(type) ? field_ : type);
+  }
+  static std::int64_t word(std::uint64_t bits) { return static_cast<std::int64_t>(bits % Zp::kP); }
+
+  static std::uint64_t place(const Digest& d) { return d.high ^ mix(d.low); }
+
+  Tensor constant(const Tensor& tensor) const {
+    if (!is_float(tensor.type())) return tensor;
+    if (tensor.count() <= options_.literal_elements) return convert(tensor, field_);
+    Hasher hasher;
+    add_content(hasher, tensor, ContentDigests::Full);
+    bool positive = false;
+    if (options_.keep_signs) {
+      const auto values = tensor.doubles();
+      positive = values && std::ranges::all_of(*values, [](double v) { return v > 0; });
+    }
+    return drawn(tensor.type(), tensor.extents(), place(hasher.digest()), positive);
+  }
+
+  std::optional<Tensor> unknown(const Graph& graph, const Inference& inference, Value v, std::uint64_t who) {
+    const ValueInfo& info = inference.of(v);
+    const auto extents = info.shape ? concrete(*info.shape) : std::nullopt;
+    if (!extents || !is_computable(info.type)) {
+      problem_ = fmt::format("the shape of {} is not known", graph.name_of(v));
+      return std::nullopt;
+    }
+    return drawn(info.type, *extents, who, false);
+  }
+
+  std::optional<Tensor> evaluate(const Graph& graph, const Inference& inference, Value wanted) {
+    // Everything that the value depends on, in order.
+    std::set<NodeId> needed{wanted.node};
+    std::vector<NodeId> open{wanted.node};
+    while (!open.empty()) {
+      const NodeId id = open.back();
+      open.pop_back();
+      if (values_.contains({numbers_.of(graph, id), 0}) || known_constant(graph, {id, 0}) ||
+          inference.opaque.contains(id))
+        continue;
+      for (const Value& v : graph.node(id).inputs)
+        if (v.exists() && needed.insert(v.node).second) open.push_back(v.node);
+    }
+    for (const NodeId id : graph.order())
+      if (needed.contains(id) && !values_.contains({numbers_.of(graph, id), 0}) &&
+          !evaluate_node(graph, inference, id))
+        return std::nullopt;
+    const auto at = values_.find({numbers_.of(graph, wanted.node), wanted.output});
+    if (at == values_.end()) return std::nullopt;
+    return at->second;
+  }
+
+  bool evaluate_node(const Graph& graph, const Inference& inference, NodeId id) {
+    const Node& node = graph.node(id);
+    const int number = numbers_.of(graph, id);
+    if (const auto tensor = known_constant(graph, {id, 0})) {
+      if (is_computable(tensor->type())) values_.emplace(Key{number, 0}, constant(*tensor));
+      return true;
+    }
+    const bool is_input = node.kind != NodeKind::Operator;
+    if (is_input || inference.opaque.contains(id)) {
+      for (std::uint32_t k = 0; k < node.outputs.size(); ++k) {
+        // An input is known by its name; what an unmodelled operator computes, by its value number.
+        Hasher hasher;
+        if (is_input) hasher.add(node.outputs[0]);
+        else hasher.add(number).add(static_cast<int>(k));
+        auto tensor = unknown(graph, inference, {id, k}, place(hasher.digest()));
+        if (!tensor) return false;
+        values_.emplace(Key{number, k}, std::move(*tensor));
+      }
+      return true;
+    }
+    const Definition definition = define_node(graph, inference, id);
+    const auto* formula = std::get_if<Formula>(&definition);
+    if (formula == nullptr) {
+      problem_ = fmt::format("{} has no formula", label(node));
+      return false;
+    }
+    std::vector<std::optional<Tensor>> inputs(formula->inputs.size());
+    for (std::size_t k = 0; k < inputs.size() && k < node.inputs.size(); ++k) {
+      if (!formula->inputs[k] || !node.inputs[k].exists()) continue;
+      const Value v = node.inputs[k];
+      const auto at = values_.find({numbers_.of(graph, v.node), v.output});
+      if (at == values_.end()) {
+        problem_ = fmt::format("{} has no value in the field", graph.name_of(v));
+        return false;
+      }
+      inputs[k] = at->second;
+    }
+    auto results = Program::compile(lift(*formula, field_)).run(inputs, key_);
+    if (!results.ok()) {
+      problem_ = fmt::format("{}: {}", label(node), results.error().message);
+      return false;
+    }
+    for (std::uint32_t k = 0; k < results->size(); ++k)
+      values_.emplace(Key{number, k}, std::move((*results)[k]));
+    return true;
+  }
+
+  bool compare_outputs(const Tensor& x, const Tensor& y, std::size_t output, WitnessReport& report) {
+    const auto differ = [&](std::int64_t i) {
+      report.outcome = WitnessReport::Outcome::Differ;
+      report.what =
+          fmt::format("output {} differs mod p at element {} of {}", output, i, text(to_dims(x.extents())));
+      return false;
+    };
+    if (x.type() != y.type() || x.extents() != y.extents()) return differ(0);
+    if (x.type() == ElementType::FieldPair) {
+      const auto a = x.as<FieldPair>(), b = y.as<FieldPair>();
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        const Agreement agreement = compare(a[i], b[i]);
+        if (!agreement.agree) return differ(static_cast<std::int64_t>(i));
+        if (agreement.tested) ++report.test.points;
+      }
+      return true;
+    }
+    const auto size = x.bytes().size / static_cast<std::size_t>(std::max<std::int64_t>(x.count(), 1));
+    for (std::int64_t i = 0; i < x.count(); ++i) {
+      const auto at = static_cast<std::size_t>(i) * size;
+      if (std::memcmp(x.bytes().data + at, y.bytes().data + at, size) != 0) return differ(i);
+    }
+    report.test.points += x.count();
+    return true;
+  }
+
+  const Instance& instance_;
+  const WitnessOptions& options_;
+  std::uint64_t key_;
+  ValueNumbers numbers_;
+  ElementType field_ = ElementType::Field;
+  bool needs_pair_ = false, polynomial_ = true;
+  std::map<Key, Tensor> values_;
+  std::string problem_;
+};
+
+WitnessReport test_symbolic(const Graph& a, const Graph& b, const std::set<std::string>& symbols,
+                            const WitnessOptions& options) {
+  WitnessReport all;
+  all.what = "no small sizes make both programs well formed";
+  int instances = 0;
+  for (const Sizes& sizes : small_sizes(symbols, options.preconditions, options.key, 40)) {
+    if (instances == 3) break;
+    Instance instance{at_sizes(a, sizes), at_sizes(b, sizes), {}, {}};
+    auto a_info = infer(instance.a), b_info = infer(instance.b);
+    if (!a_info.ok() || !b_info.ok()) continue;
+    instance.a_info = std::move(*a_info);
+    instance.b_info = std::move(*b_info);
+    const auto x = operations(instance.a, instance.a_info), y = operations(instance.b, instance.b_info);
+    if (!x || !y || *x + *y > options.most_operations) continue;
+    const WitnessReport report =
+        FieldRun(instance, options, mix(options.key + static_cast<std::uint64_t>(instances))).run();
+    if (report.outcome == WitnessReport::Outcome::Differ) {
+      WitnessReport out = report;
+      for (const auto& [symbol, size] : sizes) out.what += fmt::format(", {} = {}", symbol, size);
+      return out;
+    }
+    if (report.outcome == WitnessReport::Outcome::NotTested) {
+      if (instances == 0) all.what = report.what;
+      continue;
+    }
+    ++instances;
+    all.outcome = WitnessReport::Outcome::Agree;
+    all.test.points += report.test.points;
+    all.test.whole = true;
+    all.test.polynomial = report.test.polynomial;
+  }
+  return all;
+}
+
+}  // namespace
+
+WitnessReport field_witness(const Graph& a, const Graph& b, const WitnessOptions& options) {
+  auto symbols = symbols_of(a);
+  symbols.merge(symbols_of(b));
+  if (!symbols.empty()) return test_symbolic(a, b, symbols, options);
+  const auto instance = shrunk(a, b, options.most_operations, options.literal_elements);
+  if (!instance)
+    return {.outcome = WitnessReport::Outcome::NotTested, .test = {}, .what = "the sizes are not all known"};
+  const auto x = operations(instance->a, instance->a_info), y = operations(instance->b, instance->b_info);
+  if (!x || !y || *x + *y > 100 * options.most_operations)
+    return {.outcome = WitnessReport::Outcome::NotTested, .test = {}, .what = "too large to evaluate mod p"};
+  return FieldRun(*instance, options, options.key).run();
+}
+
+}  // namespace isomer

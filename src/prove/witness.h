@@ -1,0 +1,34 @@
+// The second witness: both programs evaluated over a finite field, at inputs and sizes of its own choosing.
+//
+// Shares the formulas with the set algebra and nothing else. Inputs are pseudo-random functions of (tensor,
+// coordinate) under a key; functions obey their laws (algebra/field.h). Symbolic sizes are instantiated
+// several times with small numbers; large concrete programs are shrunk where all shapes allow it; every
+// position of such an instance is compared.
+#pragma once
+
+#include <string>
+
+#include "graph/graph.h"
+#include "prove/verdict.h"
+
+namespace isomer {
+
+struct WitnessOptions {
+  std::uint64_t key = 1;
+  Dims preconditions = {};
+  // Constants of so many elements at most keep their values, as do integers; the others are drawn, by
+  // content.
+  std::int64_t literal_elements = 1;
+  bool keep_signs = false;       // constants that are positive are drawn positive
+  double most_operations = 3e6;  // of one evaluation; a hundred times more where nothing can be shrunk
+};
+
+struct WitnessReport {
+  enum class Outcome : std::uint8_t { Agree, Differ, NotTested } outcome = Outcome::NotTested;
+  FieldTest test;
+  std::string what;  // where it differs, or why nothing was tested
+};
+
+WitnessReport field_witness(const Graph& a, const Graph& b, const WitnessOptions& options);
+
+}  // namespace isomer

@@ -1,0 +1,73 @@
+// What ONNX Runtime's profile says: a JSON array of events, in the format of Chrome's tracing. Nodes in it
+// are those of the optimized graph, so the profile is also the list of what was fused.
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "runtime/ort_api.h"
+
+namespace isomer::ort {
+namespace {
+
+using Json = nlohmann::json;
+
+struct Gathered {
+  std::set<std::string> nodes;
+  double time_us = 0;
+};
+
+std::string text_of(const Json& object, const char* key) {
+  const auto at = object.find(key);
+  return at != object.end() && at->is_string() ? at->get<std::string>() : std::string();
+}
+
+double number_of(const Json& object, const char* key) {
+  const auto at = object.find(key);
+  return at != object.end() && at->is_number() ? at->get<double>() : 0;
+}
+
+bool is_run(const Json& event) {
+  return text_of(event, "cat") == "Session" && text_of(event, "name") == "model_run";
+}
+
+std::vector<KernelKind> gather(const Json& events) {
+  std::uint64_t runs = 0;
+  double first_end = 0;
+  for (const Json& event : events)
+    if (is_run(event) && runs++ == 0) first_end = number_of(event, "ts") + number_of(event, "dur");
+  if (runs < 2) first_end = 0;
+  constexpr std::string_view kEnding = "_kernel_time";
+  std::map<std::string, Gathered> kinds;
+  for (const Json& event : events) {
+    const std::string name = text_of(event, "name");
+    const auto arguments = event.find("args");
+    if (text_of(event, "cat") != "Node" || !name.ends_with(kEnding) || arguments == event.end()) continue;
+    Gathered& kind = kinds[text_of(*arguments, "op_name")];
+    kind.nodes.insert(name.substr(0, name.size() - kEnding.size()) + '#' + text_of(*arguments, "node_index"));
+    if (number_of(event, "ts") >= first_end) kind.time_us += number_of(event, "dur");
+  }
+  const auto counted = static_cast<double>(std::max<std::uint64_t>(1, runs < 2 ? runs : runs - 1));
+  std::vector<KernelKind> result;
+  for (const auto& [op, kind] : kinds)
+    result.push_back({op, kind.nodes.size(), 1000 * kind.time_us / counted});
+  std::ranges::sort(result, std::greater{}, &KernelKind::time_ns);
+  return result;
+}
+
+}  // namespace
+
+Outcome<std::vector<KernelKind>> read_profile(const std::string& path) {
+  std::ifstream file(path);
+  const Json events = Json::parse(file, nullptr, false);
+  file.close();
+  ::unlink(path.c_str());
+  if (!events.is_array()) return Failure{FailureKind::Refused, "the runtime wrote no readable profile"};
+  return gather(events);
+}
+
+}  // namespace isomer::ort

@@ -1,0 +1,81 @@
+// Outcome<T>: what came of asking a runtime: a value, or how it failed.
+//
+// A model that crashes or hangs the runtime is an answer about the model, not a fault of the world; so a
+// Failure says which kind it is, and search may store it. `to_error` turns it into the command line's words.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "base/check.h"
+#include "base/result.h"
+
+namespace isomer {
+
+enum class FailureKind : std::uint8_t {
+  Unavailable,  // no such runtime here: the library or the worker program is missing or too old
+  Refused,      // the runtime answered with an error of its own
+  Crashed,      // the process died of a signal, or ended itself
+  OutOfMemory,  // it reached its limit of memory, or the kernel took it for want of memory
+  TimedOut,     // it reached its limit of time and was killed
+  Garbled,      // it answered what no worker of ours writes
+};
+
+std::string_view name(FailureKind kind);
+
+struct Failure {
+  FailureKind kind = FailureKind::Refused;
+  std::string what;
+  int model = -1;  // of a pair, which one it was: 0 or 1; -1: not known, or not about a model
+};
+
+// Whether the model, loaded again, would do the same to another process: what "kills the runtime" means.
+inline bool is_deadly(const Failure& failure) {
+  return failure.kind != FailureKind::Refused && failure.kind != FailureKind::Unavailable;
+}
+
+template <class T>
+class [[nodiscard]] Outcome {
+ public:
+  Outcome(T value)
+      : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  Outcome(Failure failure)
+      : state_(std::in_place_index<1>, std::move(failure)) {}  // NOLINT(google-explicit-constructor)
+
+  bool ok() const { return state_.index() == 0; }
+  explicit operator bool() const { return ok(); }
+  T& value() & {
+    check();
+    return *std::get_if<0>(&state_);
+  }
+  const T& value() const& {
+    check();
+    return *std::get_if<0>(&state_);
+  }
+  T&& value() && {
+    check();
+    return std::move(*std::get_if<0>(&state_));
+  }
+  T& operator*() & { return value(); }
+  const T& operator*() const& { return value(); }
+  T&& operator*() && { return std::move(*this).value(); }
+  T* operator->() { return &value(); }
+  const T* operator->() const { return &value(); }
+  // Named as Result's, so that ISOMER_TRY works on both.
+  const Failure& error() const {
+    ISOMER_CHECK(!ok());
+    return *std::get_if<1>(&state_);
+  }
+
+ private:
+  void check() const {
+    if (!ok()) fail_check("outcome.ok()", __FILE__, __LINE__, std::get_if<1>(&state_)->what);
+  }
+  std::variant<T, Failure> state_;
+};
+
+Error to_error(const Failure& failure);
+
+}  // namespace isomer

@@ -1,0 +1,12 @@
+// A folder for the files that a runtime insists on writing, which nothing survives in.
+#pragma once
+
+#include <string>
+
+namespace isomer {
+
+// A file system in memory that only this process can see and that ends with it; "" where the kernel has none
+// for us. To be called before the process has threads.
+std::string private_scratch();
+
+}  // namespace isomer

@@ -1,0 +1,33 @@
+// The statistics of paired timings: what can be said of a ratio after so many noisy looks at it.
+//
+// Two kinds of noise: within a round (the machine does other things) and between rounds (where memory
+// happened to lie when the sessions were made; it stays for the life of a session). So rounds are resampled,
+// then the blocks within them: a bootstrap over groups, widened as Student's t asks where the groups are few.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace isomer {
+
+struct Interval {
+  double estimate = 1;
+  double low = 0;
+  double high = 0;
+  bool is_above(double value) const { return low > value; }
+  bool is_below(double value) const { return high < value; }
+  bool is_within(double from, double to) const { return low >= from && high <= to; }
+};
+
+using Groups = std::vector<std::vector<double>>;  // positive numbers
+
+double median(std::vector<double> values);
+
+// Of the pooled median. Works on logarithms, so that the interval of 1/x is the reciprocal one. The same
+// numbers and seed give the same answer.
+Interval median_interval(const Groups& groups, double confidence, std::uint64_t seed, int resamples = 1000);
+
+// The two-sided quantile of Student's t, accurate to 1 % from 2 degrees of freedom on.
+double student_quantile(double confidence, int degrees);
+
+}  // namespace isomer

@@ -1,0 +1,87 @@
+// Samples as bytes (CBOR), and the text of a key.
+#include <fmt/format.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "runtime/machine.h"
+#include "runtime/message.h"
+#include "runtime/requests.h"
+#include "runtime/timing_cache.h"
+
+namespace isomer {
+namespace {
+
+Json to_json(const std::vector<Round>& rounds) {
+  Json list = Json::array();
+  for (const Round& round : rounds) {
+    Json blocks = Json::array();
+    for (const BlockTimes& block : round.blocks) {
+      std::vector<std::int64_t> numbers{block.a_repetitions, block.b_repetitions};
+      for (const auto* legs : {&block.a, &block.b})
+        for (const LegTime& leg : *legs) numbers.insert(numbers.end(), {leg.wall_ns, leg.cpu_ns});
+      blocks.push_back(numbers);
+    }
+    list.push_back({{"a_first", round.a_made_first}, {"blocks", std::move(blocks)}});
+  }
+  return list;
+}
+
+constexpr std::size_t kNumbers = 18;  // of a block: two counts, eight legs of two clocks
+
+std::optional<BlockTimes> block_from(const Json& json) {
+  if (!json.is_array() || json.size() != kNumbers) return std::nullopt;
+  std::vector<std::int64_t> numbers;
+  for (const Json& number : json) {
+    if (!number.is_number_integer()) return std::nullopt;
+    numbers.push_back(number.get<std::int64_t>());
+  }
+  BlockTimes block;
+  block.a_repetitions = numbers[0], block.b_repetitions = numbers[1];
+  if (block.a_repetitions < 1 || block.b_repetitions < 1) return std::nullopt;
+  std::size_t at = 2;
+  for (auto* legs : {&block.a, &block.b})
+    for (LegTime& leg : *legs) leg.wall_ns = numbers[at], leg.cpu_ns = numbers[at + 1], at += 2;
+  return block;
+}
+
+std::optional<std::vector<Round>> rounds_from(const Json& list) {
+  std::vector<Round> rounds;
+  for (const Json& entry : list) {
+    if (!entry.is_object()) return std::nullopt;
+    Round round{bool_field(entry, "a_first").value_or(true), {}};
+    for (const Json& numbers : array_field(entry, "blocks")) {
+      const auto block = block_from(numbers);
+      if (!block) return std::nullopt;
+      round.blocks.push_back(*block);
+    }
+    if (round.blocks.empty()) return std::nullopt;
+    rounds.push_back(std::move(round));
+  }
+  return rounds;
+}
+
+}  // namespace
+
+std::string to_bytes(const TimingSamples& samples) {
+  const auto bytes =
+      Json::to_cbor({{"explored", to_json(samples.explored)}, {"confirmed", to_json(samples.confirmed)}});
+  return {bytes.begin(), bytes.end()};
+}
+
+std::optional<TimingSamples> samples_from(const std::string& bytes) {
+  const Json json = Json::from_cbor(bytes, true, false);
+  if (!json.is_object()) return std::nullopt;
+  auto explored = rounds_from(array_field(json, "explored"));
+  auto confirmed = rounds_from(array_field(json, "confirmed"));
+  if (!explored || !confirmed || explored->empty()) return std::nullopt;
+  return TimingSamples{std::move(*explored), std::move(*confirmed)};
+}
+
+std::string TimingKey::text() const {
+  const Machine& machine = this_machine();
+  return fmt::format("a={}\nb={}\nfeeds={}\nruntime={} {}\noptions={}\ncpu={}\nisa={}\nprotocol={}\n", a, b,
+                     feeds, runtime, version, options.text(), machine.cpu, machine.isa, kProtocolVersion);
+}
+
+}  // namespace isomer

@@ -1,0 +1,162 @@
+#!/usr/bin/env python3
+"""What kills a worker or a process does not kill the judge or the cache.
+
+  tests/judge_robust.py faults [--count 300]    workers made to die in every way, at random moments
+  tests/judge_robust.py hostile                 the models of ../shared/hostile, straight to the runtime
+  tests/judge_robust.py cache [--seconds 60]    8 processes share a cache, one is killed every few seconds
+--check: a short form for ctest.
+"""
+import argparse
+import collections
+import json
+import os
+import pathlib
+import random
+import subprocess
+import sys
+import tempfile
+import time
+
+import onnx
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+SHARED = pathlib.Path(os.environ.get("ISOMER_SHARED", ROOT.parent / "shared"))
+BUILD = pathlib.Path(os.environ.get("ISOMER", ROOT / "build/release/isomer")).parent
+JUDGE = BUILD / "isomer-judge"
+MODEL = """<ir_version: 8, opset_import: ["" : 17]>
+  g (float[64, 4096] x) => (float[64, 4096] y) { a = Erf(x) b = Erf(a) y = Erf(b) }"""
+
+
+def workers():
+    """Worker processes of this build, by pid, with their state: Z is a zombie."""
+    found = {}
+    for entry in pathlib.Path("/proc").iterdir():
+        if not entry.name.isdigit():
+            continue
+        try:
+            state = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0]
+            name = (entry / "stat").read_text().split("(", 1)[1].rsplit(")", 1)[0]
+        except OSError:
+            continue
+        if name == "isomer-worker":
+            found[int(entry.name)] = state
+    return found
+
+
+def temporary_files():
+    return set(pathlib.Path(os.environ["TMPDIR"]).rglob("*")) | set(pathlib.Path("/dev/shm").glob("*isomer*"))
+
+
+def leftovers(before_workers, before_files):
+    deadline = time.monotonic() + 5  # the kernel needs a moment to end what it killed
+    while time.monotonic() < deadline and set(workers()) - set(before_workers):
+        time.sleep(0.1)
+    return sorted(set(workers()) - set(before_workers)), sorted(map(str, temporary_files() - before_files))
+
+
+def faults(folder, count):
+    model = f"{folder}/model.onnx"
+    onnx.save(onnx.parser.parse_model(MODEL), model)
+    before = workers(), temporary_files()
+    process = subprocess.Popen([JUDGE, "faults", str(count), model], stdout=subprocess.PIPE, text=True)
+    zombies = 0
+    while process.poll() is None:
+        time.sleep(0.5)
+        first = {pid for pid, state in workers().items() if state == "Z"} - set(before[0])
+        time.sleep(0.2)  # a zombie that is reaped at once is none
+        zombies = max(zombies, len(first & {pid for pid, state in workers().items() if state == "Z"}))
+    answer = json.loads(process.stdout.read() or "{}")
+    processes, files = leftovers(*before)
+    print(f"faults: {answer.get('survived', 0)} of {count} survived; {zombies} zombies; left: {len(processes)} processes, "
+          f"{len(files)} files {files or ''}")
+    for kind, seen in answer.get("seen", {}).items():
+        print(f"  {kind:9} {', '.join(f'{n} {what}' for what, n in seen.items())}")
+    return process.returncode == 0 and answer["survived"] == count and not zombies and not processes and not files
+
+
+def hostile(folder, few):
+    subprocess.run([sys.executable, "-B", SHARED / "hostile/make_corpus.py", folder], check=True, stdout=subprocess.DEVNULL)
+    manifest = json.loads(pathlib.Path(folder, "manifest.json").read_text())
+    paths = [path for path in sorted(pathlib.Path(folder).rglob("*.onnx")) if path.is_file()]
+    paths = paths[::8] if few else paths
+    before = workers(), temporary_files()
+    done = subprocess.run([JUDGE, "load"], input="".join(f"{path}\n" for path in paths), text=True, stdout=subprocess.PIPE)
+    rows = [json.loads(line) for line in done.stdout.splitlines()]
+    processes, files = leftovers(*before)
+    outcomes = collections.Counter(row["outcome"] for row in rows)
+    print(f"hostile: {len(rows)} of {len(paths)} models answered ({len(manifest)} cases): "
+          f"{', '.join(f'{n} {what}' for what, n in outcomes.most_common())}; left: {len(processes)} processes, {len(files)} files")
+    for row in rows:
+        if row["outcome"] not in ("fine", "refused"):
+            print(f"  {pathlib.Path(row['path']).parent.parent.name:32} {row['outcome']:13} {row['step']}: {row['what'][:110]}")
+    return done.returncode == 0 and len(rows) == len(paths) and not processes and not files
+
+
+def cache(folder, seconds):
+    path = f"{folder}/timings.sqlite"
+    end = time.monotonic() + seconds
+    chance = random.Random(1)
+    logs, running, kills, errors = [], [], 0, []
+
+    def start():
+        log = open(f"{folder}/log{len(logs)}", "w+")
+        error = open(f"{folder}/error{len(logs)}", "w+")
+        logs.append((log, error))
+        left = max(0.5, end - time.monotonic())
+        running.append((subprocess.Popen([JUDGE, "cache", path, str(left)], stdout=log, stderr=error), error))
+
+    for _ in range(8):
+        start()
+    while time.monotonic() < end - 1:
+        time.sleep(chance.uniform(0.5, 2.5))
+        victim, _ = running.pop(chance.randrange(len(running)))
+        victim.kill()
+        victim.wait()
+        kills += 1
+        start()
+    for process, error in running:
+        if process.wait(timeout=120) != 0:
+            error.seek(0)
+            errors.append(error.read())
+    for log, error in logs:
+        error.seek(0)
+        errors += [text for text in [error.read()] if text]
+        log.seek(0)
+    text = "".join(log.read() for log, _ in logs)
+    answer = json.loads(subprocess.run([JUDGE, "check-cache", path], input=text, text=True, stdout=subprocess.PIPE,
+                                       check=True).stdout)
+    print(f"cache: 8 processes for {seconds:.0f} s, {kills} killed: {answer['acknowledged']} acknowledged, {answer['lost']} lost, "
+          f"{answer['size']} in the file; {len(errors)} errors {errors[:2] or ''} {answer['trouble']}")
+    return answer["lost"] == 0 and answer["acknowledged"] > 0 and not errors and not answer["trouble"]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("figure", choices=["faults", "hostile", "cache"])
+    parser.add_argument("--count", type=int, default=300)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--check", action="store_true")
+    arguments = parser.parse_args()
+    if not JUDGE.exists():
+        print("skipped: isomer-judge is not built")
+        return 77
+    if arguments.figure == "hostile" and not (SHARED / "hostile/make_corpus.py").exists():
+        print(f"skipped: no corpus at {SHARED}")
+        return 77
+    os.environ.setdefault("VIRTUAL_ENV", str(pathlib.Path(sys.executable).parent.parent))
+    start = time.monotonic()
+    with tempfile.TemporaryDirectory(prefix="robust") as folder:
+        os.environ["TMPDIR"] = f"{folder}/tmp"  # of the processes that are started here
+        os.mkdir(os.environ["TMPDIR"])
+        if arguments.figure == "faults":
+            fine = faults(folder, 21 if arguments.check else arguments.count)
+        elif arguments.figure == "hostile":
+            fine = hostile(folder, arguments.check)
+        else:
+            fine = cache(folder, 8 if arguments.check else arguments.seconds)
+    print(f"{time.monotonic() - start:.0f} s; {'as it should be' if fine else 'NOT REACHED'}")
+    return 0 if fine else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
