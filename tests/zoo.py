@@ -4,6 +4,7 @@ A zoo model is stored without its weights. `hollow` gives it a sparse file of ze
 shapes and types matter. `fill` draws the real ones.
 """
 import json
+import os
 import pathlib
 import subprocess
 import sys
@@ -28,7 +29,8 @@ def names(limit=None, text=""):
 
 def trained(text=""):
     """Paths of the trained models; none if tools/fetch_trained has not been run."""
-    return [p for p in sorted((programs.ROOT / ".deps" / "trained").glob("*/*.onnx")) if text in f"{p.parent.name}/{p.name}"]
+    folder = pathlib.Path(os.environ.get("ISOMER_TRAINED", programs.ROOT / ".deps" / "trained"))
+    return [p for p in sorted(folder.glob("*/*.onnx")) if text in f"{p.parent.name}/{p.name}"]
 
 
 def load_stripped(name):

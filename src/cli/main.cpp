@@ -33,8 +33,11 @@ void complain(std::string text) {
 
 int refuse(const Error& error, bool json, Exit exit = Exit::BadInput) {
   std::string line;
-  if (!error.node.empty()) line += fmt::format("node '{}': ", error.node);
-  if (!error.attribute.empty()) line += fmt::format("attribute '{}': ", error.attribute);
+  // Messages of the reader name both already.
+  const auto is_told = [&](const std::string& name) { return error.message.find(name) != std::string::npos; };
+  if (!error.node.empty() && !is_told(error.node)) line += fmt::format("node '{}': ", error.node);
+  if (!error.attribute.empty() && !is_told(error.attribute))
+    line += fmt::format("attribute '{}': ", error.attribute);
   complain(line + error.message);
   if (json) {
     const Json body{{"message", error.message}, {"node", error.node}, {"attribute", error.attribute}};

@@ -29,7 +29,8 @@ Result<DeclaredType> read_tensor_type(const TensorType& type) {
     ISOMER_TRY_DO(check_name(dim.dim_param(), "dimension"));
     std::optional<Dim> extent;
     if (dim.has_dim_value() && dim.dim_value() >= 0) extent = Dim(dim.dim_value());
-    if (!dim.dim_param().empty()) extent = Dim::symbol(dim.dim_param());
+    // Paddle names every open dimension "?"; they are not one.
+    if (!dim.dim_param().empty() && dim.dim_param() != "?") extent = Dim::symbol(dim.dim_param());
     declared.shape->push_back(std::move(extent));
   }
   return declared;

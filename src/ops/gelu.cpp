@@ -1,27 +1,27 @@
+// Gelu: x/2 · (1 + erf(x/√2)), or its approximation by tanh.
+#include "ops/gelu.h"
+
 #include <numbers>
 
-#include "ops/define.h"
+namespace isomer {
 
-namespace isomer::ops {
+Expr gelu(const Expr& x) { return x * 0.5 * (apply(Fn::Erf, {x * (std::numbers::sqrt2 / 2)}) + 1); }
+
+Expr tanh_gelu(const Expr& x) {
+  const Expr inner = (x + x * x * x * 0.044715) * (std::numbers::sqrt2 * std::numbers::inv_sqrtpi);
+  return x * 0.5 * (apply(Fn::Tanh, {inner}) + 1);
+}
+
+namespace ops {
 namespace {
 
 Definition define_gelu(const Call& call) {
-  using namespace std::numbers;
   const std::string approximate = call.text("approximate", "none");
-  if (approximate == "none")
-    return elementwise(
-        call,
-        [](const std::vector<Expr>& x) { return x[0] * 0.5 * (apply(Fn::Erf, {x[0] * (sqrt2 / 2)}) + 1); },
-        is_float);
-  if (approximate == "tanh")
-    return elementwise(
-        call,
-        [](const std::vector<Expr>& x) {
-          const Expr inner = (x[0] + x[0] * x[0] * x[0] * 0.044715) * (sqrt2 * inv_sqrtpi);
-          return x[0] * 0.5 * (apply(Fn::Tanh, {inner}) + 1);
-        },
-        is_float);
-  return invalid("approximate must be none or tanh", "approximate");
+  if (approximate != "none" && approximate != "tanh")
+    return invalid("approximate must be none or tanh", "approximate");
+  return elementwise(
+      call, [&](const std::vector<Expr>& x) { return approximate == "none" ? gelu(x[0]) : tanh_gelu(x[0]); },
+      is_float);
 }
 
 void sample_gelu(Sampler& s) {
@@ -40,4 +40,5 @@ extern const Operator kGelu{
     .most_inputs = 1,
 };
 
-}  // namespace isomer::ops
+}  // namespace ops
+}  // namespace isomer

@@ -1,0 +1,202 @@
+#include "onnx/read_body.h"
+
+#include <gmock/gmock.h>
+
+#include "graph/flatten.h"
+#include "graph/interpret.h"
+#include "onnx/test_models.h"
+
+namespace isomer::wire {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+Graph graph_of(const onnx::ModelProto& model) {
+  auto read_back = read(model);
+  if (!read_back.ok()) throw std::runtime_error(read_back.error().message);
+  return read_back->graph;
+}
+
+std::vector<double> run(const Graph& graph, const NamedTensors& feeds, std::string_view output = "y") {
+  const auto done = interpret(graph, feeds);
+  if (!done.ok()) throw std::runtime_error(done.error().message);
+  if (done->opaque) throw std::runtime_error(done->opaque->reason);
+  return *done->outputs.find(output)->second.doubles();
+}
+
+Tensor floats(const std::vector<float>& values) {
+  return Tensor::of(ElementType::Float, {static_cast<std::int64_t>(values.size())}, values);
+}
+const NamedTensors kFeeds{{"x", floats({1, -2, 3, -4})}};
+
+std::vector<std::string> operators(const Graph& graph) {
+  std::vector<std::string> names;
+  for (const NodeId id : graph.order())
+    if (graph.node(id).kind == NodeKind::Operator) names.push_back(graph.node(id).op);
+  return names;
+}
+
+// y = f(x), f(a) = LeakyRelu<alpha = slope>(Neg(a))
+onnx::ModelProto calling_model(int function_opset = 17) {
+  onnx::ModelProto model = empty_model();
+  auto& import = *model.add_opset_import();
+  import.set_domain("loc");
+  import.set_version(1);
+  onnx::NodeProto& call = add_node(model, "f", {"x"}, {"y"});
+  call.set_domain("loc");
+  onnx::AttributeProto& slope = *call.add_attribute();
+  slope.set_name("slope");
+  slope.set_type(onnx::AttributeProto::FLOAT);
+  slope.set_f(0.5f);
+  add_output(model, "y");
+  onnx::FunctionProto& function = *model.add_functions();
+  function.set_domain("loc");
+  function.set_name("f");
+  function.add_input("a");
+  function.add_output("b");
+  function.add_attribute("slope");
+  function.add_opset_import()->set_version(function_opset);
+  add_node(function.mutable_node(), "Neg", {"a"}, {"m"});
+  onnx::AttributeProto& alpha =
+      *add_node(function.mutable_node(), "LeakyRelu", {"m"}, {"b"}).add_attribute();
+  alpha.set_name("alpha");
+  alpha.set_type(onnx::AttributeProto::FLOAT);
+  alpha.set_ref_attr_name("slope");
+  return model;
+}
+
+// y = c ? Relu(x) : Neg(x), both branches capture x.
+onnx::ModelProto branching_model(bool is_known) {
+  onnx::ModelProto model = empty_model();
+  if (is_known) {
+    onnx::TensorProto& c = *model.mutable_graph()->add_initializer();
+    c.set_name("c");
+    c.set_data_type(onnx::TensorProto::BOOL);
+    c.set_raw_data(std::string(1, '\0'));
+  } else {
+    set_type(*model.mutable_graph()->add_input(), "c", {}, onnx::TensorProto::BOOL);
+  }
+  onnx::NodeProto& choice = add_node(model, "If", {"c"}, {"y"});
+  for (const auto& [branch, op] : {std::pair("then_branch", "Relu"), {"else_branch", "Neg"}}) {
+    onnx::GraphProto& body = add_body(choice, branch);
+    const std::string result = std::string(op) + "_of_x";
+    add_node(body.mutable_node(), op, {"x"}, {result});
+    set_type(*body.add_output(), result, {4});
+  }
+  add_output(model, "y");
+  return model;
+}
+
+TEST(Bodies, ACallIsWrittenOutWithItsAttributes) {
+  const Graph graph = graph_of(calling_model());
+  const auto flat = flattened(graph);
+  ASSERT_TRUE(flat.ok());
+  EXPECT_THAT(operators(*flat), ElementsAre("Neg", "LeakyRelu", "Identity"));
+  EXPECT_EQ(run(*flat, kFeeds), (std::vector<double>{-0.5, 2, -1.5, 4}));
+  EXPECT_EQ(run(graph, kFeeds), run(*flat, kFeeds));
+  EXPECT_THAT(operators(graph), ElementsAre("f"));
+}
+
+TEST(Bodies, AFunctionOfAnotherOpsetStaysACallAndRuns) {
+  const Graph graph = graph_of(calling_model(16));
+  EXPECT_THAT(operators(*flattened(graph)), ElementsAre("f"));
+  EXPECT_EQ(run(graph, kFeeds), (std::vector<double>{-0.5, 2, -1.5, 4}));
+}
+
+TEST(Bodies, AnIfWhoseConditionIsKnownIsItsBranch) {
+  const auto flat = flattened(graph_of(branching_model(true)));
+  ASSERT_TRUE(flat.ok());
+  EXPECT_THAT(operators(*flat), ElementsAre("Neg", "Identity"));
+  EXPECT_EQ(run(*flat, kFeeds), (std::vector<double>{-1, 2, -3, 4}));
+}
+
+TEST(Bodies, AnIfWhoseConditionIsFedTakesOneBranch) {
+  const Graph graph = graph_of(branching_model(false));
+  EXPECT_THAT(operators(*flattened(graph)), ElementsAre("If"));
+  NamedTensors feeds = kFeeds;
+  feeds["c"] = Tensor::of(ElementType::Bool, {}, std::vector<std::uint8_t>{1});
+  EXPECT_EQ(run(graph, feeds), (std::vector<double>{1, 0, 3, 0}));
+  feeds["c"] = Tensor::of(ElementType::Bool, {}, std::vector<std::uint8_t>{0});
+  EXPECT_EQ(run(graph, feeds), (std::vector<double>{-1, 2, -3, 4}));
+}
+
+TEST(Bodies, ShapesAreInferredInsideAndBehindABranch) {
+  const Graph graph = graph_of(branching_model(false));
+  const auto inference = infer(graph);
+  ASSERT_TRUE(inference.ok());
+  ASSERT_EQ(inference->bodies.size(), 1u);
+  EXPECT_EQ(inference->of(graph.outputs()[0]).shape, (Dims{4}));
+}
+
+// n, y, all = Loop(3, true, x): the body doubles what it carries, and collects it.
+onnx::ModelProto looping_model(const std::string& op) {
+  onnx::ModelProto model = empty_model();
+  onnx::TensorProto& count = *model.mutable_graph()->add_initializer();
+  count.set_name("count");
+  count.set_data_type(onnx::TensorProto::INT64);
+  count.add_int64_data(3);
+  onnx::NodeProto& loop = add_node(model, "Loop", {"count", "", "x"}, {"y", "all"});
+  onnx::GraphProto& body = add_body(loop, "body");
+  set_type(*body.add_input(), "i", {}, onnx::TensorProto::INT64);
+  set_type(*body.add_input(), "go", {}, onnx::TensorProto::BOOL);
+  body.add_input()->set_name("carried");
+  body.mutable_input(2)->mutable_type()->mutable_tensor_type()->set_elem_type(onnx::TensorProto::FLOAT);
+  add_node(body.mutable_node(), "Identity", {"go"}, {"on"});
+  add_node(body.mutable_node(), "Add", {"carried", "carried"}, {"doubled"});
+  if (op == "Concat") {
+    add_attribute(add_node(body.mutable_node(), "Concat", {"doubled", "x"}, {"next"}), "axis", 0);
+  } else {
+    add_node(body.mutable_node(), "Identity", {"doubled"}, {"next"});
+  }
+  set_type(*body.add_output(), "on", {}, onnx::TensorProto::BOOL);
+  for (const char* name : {"next", "doubled"}) {
+    body.add_output()->set_name(name);
+    body.mutable_output(body.output_size() - 1)->mutable_type()->mutable_tensor_type()->set_elem_type(1);
+  }
+  for (const char* name : {"y", "all"}) {
+    model.mutable_graph()->add_output()->set_name(name);
+    model.mutable_graph()->mutable_output(model.graph().output_size() - 1)->mutable_type()->mutable_tensor_type()->set_elem_type(1);
+  }
+  return model;
+}
+
+TEST(Bodies, ALoopRunsAndCollects) {
+  const Graph graph = graph_of(looping_model("Identity"));
+  EXPECT_EQ(run(graph, kFeeds), (std::vector<double>{8, -16, 24, -32}));
+  EXPECT_EQ(run(graph, kFeeds, "all").size(), 12u);
+}
+
+TEST(Bodies, WhatALoopCarriesKeepsItsShapeOnlyWhereTheBodyDoes) {
+  const Graph keeps = graph_of(looping_model("Identity")), grows = graph_of(looping_model("Concat"));
+  EXPECT_EQ(infer(keeps)->of(keeps.outputs()[0]).shape, (Dims{4}));
+  const auto& shape = infer(grows)->of(grows.outputs()[0]).shape;
+  ASSERT_TRUE(shape.has_value());
+  EXPECT_FALSE(shape->front().is_concrete());
+  EXPECT_EQ(run(grows, {kFeeds.begin(), kFeeds.end()}).size(), 16u);
+}
+
+TEST(Bodies, ManyCallsInCallsAreNotWrittenOut) {
+  onnx::ModelProto model = calling_model();
+  // f0 calls f1 twice, and so on: 2^20 calls.
+  for (int k = 0; k < 20; ++k) {
+    onnx::FunctionProto& function = *model.add_functions();
+    function.set_domain("loc");
+    function.set_name("f" + std::to_string(k));
+    function.add_input("a");
+    function.add_output("b");
+    function.add_opset_import()->set_version(17);
+    auto& import = *function.add_opset_import();
+    import.set_domain("loc");
+    import.set_version(1);
+    const std::string callee = k == 19 ? "Neg" : "f" + std::to_string(k + 1);
+    for (const auto& [in, out] : {std::pair("a", "m"), {"m", "b"}})
+      add_node(function.mutable_node(), callee, {in}, {out}).set_domain(k == 19 ? "" : "loc");
+  }
+  model.mutable_graph()->mutable_node(0)->set_op_type("f0");
+  model.mutable_graph()->mutable_node(0)->clear_attribute();
+  EXPECT_TRUE(graph_of(model).node(graph_of(model).outputs()[0].node).bodies.empty());
+}
+
+}  // namespace
+}  // namespace isomer::wire

@@ -1,0 +1,57 @@
+// AffineGrid: grid[n, p] = theta[n] · (coordinates of p, last axis first, then 1); pixel centres of an axis
+// lie evenly in -1..1, or its first and last ones are -1 and 1 (align_corners).
+#include "ops/define.h"
+
+namespace isomer::ops {
+namespace {
+
+Definition define_affine_grid(const Call& call) {
+  require_types(call, is_float, 1);
+  const auto& size = call.in(1).integers;
+  if (!size) return opaque("the size is not known");
+  if (size->size() != 4 && size->size() != 5) return invalid("the size must be of 2 or 3 spatial dimensions");
+  const std::size_t d = size->size() - 2;
+  if (call.rank(0) != 3) return invalid("theta must be of rank 3");
+  auto f = call.formula();
+  const auto theta = f.input(0);
+  const bool corners = call.integer("align_corners", 0) != 0;
+  Dims shape{(*size)[0]};
+  shape.insert(shape.end(), size->begin() + 2, size->end());
+  shape.emplace_back(static_cast<std::int64_t>(d));
+  const auto p = f.axes(shape);
+  Expr y = theta(p[0], p.back(), static_cast<int>(d));
+  for (std::size_t k = 0; k < d; ++k) {
+    const Axis& axis = p[d - k];
+    const Expr i = index_number(axis, theta.type());
+    if (corners && axis.extent.at_least(2) != true)
+      return opaque("corners of an axis that may have one element");
+    const Expr x = corners ? i * 2 / index_number(Index(axis.extent - Dim(1)), theta.type()) - 1
+                           : (i * 2 + 1) / index_number(Index(axis.extent), theta.type()) - 1;
+    y = y + theta(p[0], p.back(), static_cast<int>(k)) * x;
+  }
+  f.output(p, y);
+  return std::move(f).finish();
+}
+
+void sample_affine_grid(Sampler& s) {
+  const std::int64_t d = s.between(2, 3), batch = s.between(1, 2);
+  s.input(ElementType::Float, {batch, d, d + 1});
+  std::vector<std::int64_t> size{batch, s.between(1, 3)};
+  for (std::int64_t i = 0; i < d; ++i) size.push_back(s.between(2, 5));
+  s.integers(size);
+  if (s.chance(0.5)) s.attribute("align_corners", s.between(0, 1));
+}
+
+}  // namespace
+
+extern const Operator kAffineGrid{
+    .name = "AffineGrid",
+    .doc = "grid[n, p] = theta[n] · (coordinates of p, 1)",
+    .define = define_affine_grid,
+    .sample = sample_affine_grid,
+    .since = 20,
+    .least_inputs = 2,
+    .most_inputs = 2,
+};
+
+}  // namespace isomer::ops

@@ -1,0 +1,82 @@
+// Col2Im: y[n, c, h] = Σ x[n, K·c + k, l] over taps k and blocks l with stride·l + dilation·k = h + pad,
+// where K is how many taps a block has; per spatial dimension.
+#include "ops/define.h"
+
+namespace isomer::ops {
+namespace {
+
+Definition define_col2im(const Call& call) {
+  const auto &image = call.in(1).integers, &block = call.in(2).integers;
+  if (!image || !block) return opaque("the image's or the block's shape is not known");
+  if (call.rank(0) != 3 || image->size() != block->size()) return invalid("shapes of different lengths");
+  const std::size_t d = image->size();
+  const auto list = [&](std::string_view name, std::size_t length, std::int64_t otherwise) {
+    auto given = call.integers(name).value_or(std::vector<std::int64_t>(length, otherwise));
+    if (given.size() != length) throw IllegalCall("has another length", std::string(name));
+    return given;
+  };
+  const auto strides = list("strides", d, 1), dilations = list("dilations", d, 1),
+             pads = list("pads", 2 * d, 0);
+  Dims blocks;
+  for (std::size_t i = 0; i < d; ++i) {
+    if (strides[i] < 1 || dilations[i] < 1)
+      return invalid("strides and dilations must be positive", "strides");
+    const Dim covered = Dim(dilations[i]) * ((*block)[i] - Dim(1)) + Dim(1);
+    blocks.push_back(Dim::floor((*image)[i] + Dim(pads[i]) + Dim(pads[d + i]) - covered, strides[i]) +
+                     Dim(1));
+  }
+  auto f = call.formula();
+  const auto x = f.input(0);
+  const Dim taps = product(*block);
+  if (x.extent(2).equals(product(blocks)) == false)
+    return invalid("there are other blocks than the image has");
+  Dims shape{x.extent(0), Dim::floor(x.extent(1), taps)};
+  shape.insert(shape.end(), image->begin(), image->end());
+  const auto p = f.axes(shape), k = f.axes(*block), l = f.axes(blocks);
+  Domain meets;
+  std::vector<Axis> reduced = k;
+  reduced.insert(reduced.end(), l.begin(), l.end());
+  for (std::size_t i = 0; i < d; ++i)
+    meets = both(std::move(meets), equal_to(Dim(strides[i]) * Index(l[i]) + Dim(dilations[i]) * Index(k[i]),
+                                            Index(p[i + 2]) + Index(pads[i])));
+  const Index row = taps * Index(p[1]) + linearize(to_indices(k), *block);
+  f.output(p, sum(reduced, x(p[0], row, linearize(to_indices(l), blocks)), meets));
+  return std::move(f).finish();
+}
+
+void sample_col2im(Sampler& s) {
+  const std::size_t d = static_cast<std::size_t>(s.between(1, 2));
+  std::vector<std::int64_t> image, block, strides, dilations, pads(2 * d);
+  std::int64_t taps = 1, blocks = 1;
+  for (std::size_t i = 0; i < d; ++i) {
+    block.push_back(s.between(1, 3));
+    strides.push_back(s.between(1, 2));
+    dilations.push_back(d == 1 ? 1 : s.between(1, 2));  // the runtime's are wrong in one dimension
+    pads[i] = s.between(0, 1);
+    pads[d + i] = s.between(0, 1);
+    const std::int64_t covered = dilations[i] * (block[i] - 1) + 1;
+    image.push_back(covered + s.between(0, 4));
+    taps *= block[i];
+    blocks *= (image[i] + pads[i] + pads[d + i] - covered) / strides[i] + 1;
+  }
+  s.input(ElementType::Float, {s.between(1, 2), s.between(1, 3) * taps, blocks});
+  s.integers(image);
+  s.integers(block);
+  s.attribute("strides", strides);
+  s.attribute("dilations", dilations);
+  s.attribute("pads", pads);
+}
+
+}  // namespace
+
+extern const Operator kCol2Im{
+    .name = "Col2Im",
+    .doc = "y[n, c, h] = Σ x[n, K·c + k, l] over stride·l + dilation·k = h + pad",
+    .define = define_col2im,
+    .sample = sample_col2im,
+    .since = 18,
+    .least_inputs = 3,
+    .most_inputs = 3,
+};
+
+}  // namespace isomer::ops

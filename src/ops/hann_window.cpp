@@ -1,0 +1,47 @@
+// HannWindow: sin²(πi / n), and what the window functions share.
+#include "ops/window_function.h"
+
+#include <numbers>
+
+namespace isomer {
+
+Definition define_window_function(const Call& call, double a0, double a1, double a2) {
+  const auto& known = call.in(0).integers;
+  if (!known || known->size() != 1) return opaque("the size is not known");
+  const std::int64_t dtype = call.integer("output_datatype", 1);
+  if (dtype < 1 || dtype > kLastOnnxType) return invalid("not an element type", "output_datatype");
+  const auto type = static_cast<ElementType>(dtype);
+  if (!is_float(type)) return opaque("a window of integers");
+  const Dim& size = known->front();
+  if (size.at_least(0) == false) return invalid("the size is negative");
+  auto f = call.formula();
+  const auto i = f.axis(size);
+  const Dim period = call.integer("periodic", 1) != 0 ? size : size - Dim(1);
+  if (period.is(0) && !size.is(0)) return opaque("a window of one element that is not periodic");
+  const Expr turn = index_number(i, type) * (2 * std::numbers::pi) / index_number(Index(period), type);
+  Expr y = a0 - apply(Fn::Cos, {turn}) * a1;
+  if (a2 != 0) y = y + apply(Fn::Cos, {turn * 2}) * a2;
+  f.output({i}, y);
+  return std::move(f).finish();
+}
+
+void sample_window_function(Sampler& s) {
+  // The runtime's coefficients are floats, in double too.
+  s.constant(Tensor::of(ElementType::Int64, {}, std::vector{s.between(3, 20)}));
+  if (s.chance(0.5)) s.attribute("periodic", s.between(0, 1));
+  if (s.chance(0.3)) s.attribute("output_datatype", std::int64_t{1});
+}
+
+namespace ops {
+
+extern const Operator kHannWindow{
+    .name = "HannWindow",
+    .doc = "y = 1/2 - 1/2 · cos(2πi / n)",
+    .define = [](const Call& call) { return define_window_function(call, 0.5, 0.5, 0); },
+    .sample = sample_window_function,
+    .since = 17,
+    .most_inputs = 1,
+};
+
+}  // namespace ops
+}  // namespace isomer

@@ -1,0 +1,34 @@
+// com.microsoft.BiasGelu: z/2 · (1 + erf(z/√2)), z = x + a bias along the last axis.
+#include "ops/gelu.h"
+
+namespace isomer::ops {
+namespace {
+
+Definition define_bias_gelu(const Call& call) {
+  require_types(call, is_float);
+  if (call.has(1) &&
+      (call.rank(1) != 1 || call.rank(0) < 1 || call.shape(1)[0].equals(call.shape(0).back()) == false))
+    return invalid("the bias has not one value per element of the last axis");
+  return elementwise(
+      call, [](const std::vector<Expr>& x) { return gelu(x.size() > 1 ? x[0] + x[1] : x[0]); }, is_float);
+}
+
+void sample_bias_gelu(Sampler& s) {
+  const Extents shape = s.shape(1, 4);
+  s.input(ElementType::Float, shape);
+  s.input(ElementType::Float, {shape.back()});
+}
+
+}  // namespace
+
+extern const Operator kMicrosoftBiasGelu{
+    .name = "BiasGelu",
+    .doc = "y = z/2 · (1 + erf(z/√2)), z = x + bias",
+    .define = define_bias_gelu,
+    .sample = sample_bias_gelu,
+    .domain = "com.microsoft",
+    .least_inputs = 2,
+    .most_inputs = 2,
+};
+
+}  // namespace isomer::ops

@@ -1,0 +1,36 @@
+// com.microsoft.FastGelu: z/2 · (1 + tanh(√(2/π)·(z+0.044715·z³))), z = x + a bias along the last axis, which
+// may be absent.
+#include "ops/gelu.h"
+
+namespace isomer::ops {
+namespace {
+
+Definition define_fast_gelu(const Call& call) {
+  require_types(call, is_float);
+  if (call.has(1) &&
+      (call.rank(1) != 1 || call.rank(0) < 1 || call.shape(1)[0].equals(call.shape(0).back()) == false))
+    return invalid("the bias has not one value per element of the last axis");
+  return elementwise(
+      call, [](const std::vector<Expr>& x) { return tanh_gelu(x.size() > 1 ? x[0] + x[1] : x[0]); },
+      is_float);
+}
+
+void sample_fast_gelu(Sampler& s) {
+  const Extents shape = s.shape(1, 4);
+  s.input(ElementType::Float, shape);
+  if (s.chance(0.6)) s.input(ElementType::Float, {shape.back()});
+}
+
+}  // namespace
+
+extern const Operator kMicrosoftFastGelu{
+    .name = "FastGelu",
+    .doc = "y = z/2 · (1 + tanh(√(2/π)·(z+0.044715·z³))), z = x + bias",
+    .define = define_fast_gelu,
+    .sample = sample_fast_gelu,
+    .domain = "com.microsoft",
+    .least_inputs = 1,
+    .most_inputs = 2,
+};
+
+}  // namespace isomer::ops

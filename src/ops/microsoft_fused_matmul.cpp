@@ -1,0 +1,59 @@
+// com.microsoft.FusedMatMul: alpha · a' b', where a' is a with its last two axes exchanged (transA), or its
+// first and second to last ones (transBatchA: not modelled); b' likewise.
+#include "ops/matmul.h"
+
+namespace isomer::ops {
+namespace {
+
+Dims flipped(Dims shape, bool flip) {
+  if (flip && shape.size() > 1) std::swap(shape[shape.size() - 1], shape[shape.size() - 2]);
+  return shape;
+}
+
+std::vector<Index> flipped(std::vector<Index> at, bool flip) {
+  if (flip && at.size() > 1) std::swap(at[at.size() - 1], at[at.size() - 2]);
+  return at;
+}
+
+Definition define_fused_matmul(const Call& call) {
+  require_types(call, is_float);
+  if (call.integer("transBatchA", 0) != 0 || call.integer("transBatchB", 0) != 0)
+    return opaque("a batch axis that is moved");
+  const bool flip_a = call.integer("transA", 0) != 0, flip_b = call.integer("transB", 0) != 0;
+  if ((flip_a || flip_b) && (call.rank(0) < 2 || call.rank(1) < 2)) return opaque("a transposed vector");
+  auto f = call.formula();
+  const auto a = f.input(0), b = f.input(1);
+  const auto y = matrix_product(f, flipped(a.shape(), flip_a), flipped(b.shape(), flip_b));
+  const Expr product = sum({y.k}, a.at(flipped(y.at_a, flip_a)) * b.at(flipped(y.at_b, flip_b)));
+  const double alpha = finite_real(call, "alpha", 1);
+  f.output(y.p, alpha == 1 ? product : number(a.type(), alpha) * product);
+  return std::move(f).finish();
+}
+
+void sample_fused_matmul(Sampler& s) {
+  auto [a, b] = sample_matrices(s);
+  // The runtime's meaning of a transposed matrix times a vector is its own.
+  const bool has_vector = a.size() == 1 || b.size() == 1;
+  for (auto& [shape, name] : {std::pair<Extents*, const char*>(&a, "transA"), {&b, "transB"}}) {
+    if (has_vector || !s.chance(0.5)) continue;
+    std::swap((*shape)[shape->size() - 1], (*shape)[shape->size() - 2]);
+    s.attribute(name, std::int64_t{1});
+  }
+  s.input(ElementType::Float, a, Sampler::Values::Halves);
+  s.input(ElementType::Float, b, Sampler::Values::Halves);
+  if (s.chance(0.5)) s.attribute("alpha", s.pick({0.5F, 0.125F}));
+}
+
+}  // namespace
+
+extern const Operator kMicrosoftFusedMatMul{
+    .name = "FusedMatMul",
+    .doc = "y = alpha · a b, either of them transposed",
+    .define = define_fused_matmul,
+    .sample = sample_fused_matmul,
+    .domain = "com.microsoft",
+    .least_inputs = 2,
+    .most_inputs = 2,
+};
+
+}  // namespace isomer::ops

@@ -1,0 +1,54 @@
+// ReverseSequence: the first lengths[b] elements of each batch entry b along the time axis, backwards; the
+// rest as it is: y[t, b] = x[t < lengths[b] ? lengths[b] - 1 - t : t, b].
+#include "ops/look_up.h"
+
+namespace isomer::ops {
+namespace {
+
+Definition define_reverse_sequence(const Call& call) {
+  const std::int64_t time = call.integer("time_axis", 0), batch = call.integer("batch_axis", 1);
+  if (time < 0 || batch < 0 || time > 1 || batch > 1 || time == batch || call.rank(0) < 2)
+    return invalid("time and batch must be the first two axes", "time_axis");
+  if (call.type(1) != ElementType::Int64 || call.rank(1) != 1)
+    return invalid("lengths must be an int64 vector");
+  auto f = call.formula();
+  const auto x = f.input(0), lengths = f.input(1);
+  const auto p = f.axes(x.shape());
+  const Expr t = index_number(p[static_cast<std::size_t>(time)]);
+  const Expr length = lengths(p[static_cast<std::size_t>(batch)]);
+  const Expr from = where(apply(Fn::Less, {t, length}), length - 1 - t, t);
+  f.output(p, look_up(f, from, x.extent(static_cast<int>(time)), [&](const Index& v) {
+             auto at = to_indices(p);
+             at[static_cast<std::size_t>(time)] = v;
+             return x.at(at);
+           }));
+  return std::move(f).finish();
+}
+
+void sample_reverse_sequence(Sampler& s) {
+  const Extents shape = s.shape(2, 4);
+  const std::int64_t time = s.between(0, 1);
+  s.input(s.pick({ElementType::Float, ElementType::Int64}), shape);
+  std::vector<std::int64_t> lengths(static_cast<std::size_t>(shape[static_cast<std::size_t>(1 - time)]));
+  for (std::int64_t& length : lengths) length = s.between(1, shape[static_cast<std::size_t>(time)]);
+  s.integers(lengths);
+  s.inputs.back().constant = s.chance(0.5);
+  if (time != 0 || s.chance(0.3)) {
+    s.attribute("time_axis", time);
+    s.attribute("batch_axis", 1 - time);
+  }
+}
+
+}  // namespace
+
+extern const Operator kReverseSequence{
+    .name = "ReverseSequence",
+    .doc = "y[t, b] = x[t < lengths[b] ? lengths[b] - 1 - t : t, b]",
+    .define = define_reverse_sequence,
+    .sample = sample_reverse_sequence,
+    .since = 10,
+    .least_inputs = 2,
+    .most_inputs = 2,
+};
+
+}  // namespace isomer::ops
