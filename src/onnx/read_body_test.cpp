@@ -58,8 +58,7 @@ onnx::ModelProto calling_model(int function_opset = 17) {
   function.add_attribute("slope");
   function.add_opset_import()->set_version(function_opset);
   add_node(function.mutable_node(), "Neg", {"a"}, {"m"});
-  onnx::AttributeProto& alpha =
-      *add_node(function.mutable_node(), "LeakyRelu", {"m"}, {"b"}).add_attribute();
+  onnx::AttributeProto& alpha = *add_node(function.mutable_node(), "LeakyRelu", {"m"}, {"b"}).add_attribute();
   alpha.set_name("alpha");
   alpha.set_type(onnx::AttributeProto::FLOAT);
   alpha.set_ref_attr_name("slope");
@@ -156,7 +155,11 @@ onnx::ModelProto looping_model(const std::string& op) {
   }
   for (const char* name : {"y", "all"}) {
     model.mutable_graph()->add_output()->set_name(name);
-    model.mutable_graph()->mutable_output(model.graph().output_size() - 1)->mutable_type()->mutable_tensor_type()->set_elem_type(1);
+    model.mutable_graph()
+        ->mutable_output(model.graph().output_size() - 1)
+        ->mutable_type()
+        ->mutable_tensor_type()
+        ->set_elem_type(1);
   }
   return model;
 }

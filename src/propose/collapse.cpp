@@ -118,7 +118,7 @@ std::optional<Kernel> kernel_of(ProgramBuilder& b, const Site& site, const Look&
   const std::int64_t rows = look.channels / look.groups;
   // An impulse so far from the borders that all taps see it; one for each phase of the stride.
   Extents spatial(d), phases = look.stride;
-  for (std::size_t i = 0; i < d; ++i) spatial[i] = 2 * look.kernel[i] + 2 * look.stride[i];
+  for (std::size_t i = 0; i < d; ++i) spatial[i] = 2 * look.kernel[i] - 2 + look.stride[i];
   std::int64_t count = 1;
   for (const std::int64_t p : phases) count *= p;
   const auto out = output_sizes(site, concat({count * rows, look.channels}, spatial));
