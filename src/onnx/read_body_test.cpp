@@ -173,7 +173,7 @@ TEST(Bodies, ALoopRunsAndCollects) {
 TEST(Bodies, WhatALoopCarriesKeepsItsShapeOnlyWhereTheBodyDoes) {
   const Graph keeps = graph_of(looping_model("Identity")), grows = graph_of(looping_model("Concat"));
   EXPECT_EQ(infer(keeps)->of(keeps.outputs()[0]).shape, (Dims{4}));
-  const auto& shape = infer(grows)->of(grows.outputs()[0]).shape;
+  const auto shape = infer(grows)->of(grows.outputs()[0]).shape;
   ASSERT_TRUE(shape.has_value());
   EXPECT_FALSE(shape->front().is_concrete());
   EXPECT_EQ(run(grows, {kFeeds.begin(), kFeeds.end()}).size(), 16u);
