@@ -508,7 +508,10 @@ NormalForms::Unproved NormalForms::unproved_positions(const Form& a, const Form&
     });
   };
   const Polynomial left = polynomial(a.sum, a.axes), right = polynomial(moved, a.axes);
-  out.positions = differing(left, right, positions - positions);
+  // Sizes that the preconditions exclude don't count, also where a set had no reason to speak of them.
+  RelationBuilder sizes(space_, positions.rank(), 0, 0);
+  sizes.hold_all_preconditions();
+  out.positions = differing(left, right, positions - positions) & sizes.finish().domain();
   out.exact = !used_laws_ && is_tensors_only(left) && is_tensors_only(right);
   return out;
 }
