@@ -74,6 +74,31 @@ def faults(folder, count):
     return process.returncode == 0 and answer["survived"] == count and not zombies and not processes and not files
 
 
+def orphans(folder, count):
+    """Judges killed in the middle of a measurement: their workers end with them."""
+    pair = f"{folder}/model.onnx\t{folder}/model.onnx\n"
+    left = 0
+    for _ in range(count):
+        before = workers()
+        process = subprocess.Popen([JUDGE, "pairs", "ort", "60"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+        process.stdin.write(pair * 5)
+        process.stdin.flush()
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline and not set(workers()) - set(before):
+            time.sleep(0.05)
+        time.sleep(0.3)
+        process.kill()
+        process.wait()
+        mine = set(workers()) - set(before)
+        deadline = time.monotonic() + 5
+        # Whoever adopted it may be slow to reap it; it runs no more.
+        while time.monotonic() < deadline and any(workers().get(pid, "Z") != "Z" for pid in mine):
+            time.sleep(0.05)
+        left += sum(workers().get(pid, "Z") != "Z" for pid in mine)
+    print(f"orphans: {count} judges killed, {left} workers left")
+    return left == 0
+
+
 def hostile(folder, few):
     subprocess.run([sys.executable, "-B", SHARED / "hostile/make_corpus.py", folder], check=True, stdout=subprocess.DEVNULL)
     manifest = json.loads(pathlib.Path(folder, "manifest.json").read_text())
@@ -150,6 +175,7 @@ def main():
         os.mkdir(os.environ["TMPDIR"])
         if arguments.figure == "faults":
             fine = faults(folder, 21 if arguments.check else arguments.count)
+            fine = orphans(folder, 2 if arguments.check else 10) and fine
         elif arguments.figure == "hostile":
             fine = hostile(folder, arguments.check)
         else:
