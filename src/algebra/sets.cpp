@@ -99,6 +99,10 @@ Dims SetSpace::preconditions_of(std::vector<int> parameters) const {
   return out;
 }
 
+bool SetSpace::has_opaque() const {
+  return std::ranges::any_of(parameters_, [](const std::string& name) { return name.starts_with("("); });
+}
+
 int SetSpace::parameter(const std::string& name) const {
   const auto at = std::ranges::find(parameters_, name);
   if (at != parameters_.end()) return static_cast<int>(at - parameters_.begin());

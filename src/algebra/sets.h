@@ -47,6 +47,8 @@ class SetSpace {
   int opaque(const Dim& dim) const { return parameter("(" + dim.text()); }
   // What holds of these parameters and of all that are tied to them.
   Dims preconditions_of(std::vector<int> parameters) const;
+  // Whether sets speak of opaque parameters: then more points than there are may be in them.
+  bool has_opaque() const;
   const Dims& preconditions() const { return preconditions_; }
 
  private:
