@@ -58,6 +58,14 @@ Graph resized(const Graph& graph, const Resize& resize, std::int64_t literal_ele
       for (auto& dim : *node.declared.shape)
         if (dim && dim->is_concrete()) dim = Dim(resize(dim->concrete()));
     if (node.kind == NodeKind::Initializer) node.tensor = resized(node.tensor, resize, literal_elements);
+    if (!is_constant_node(node)) return;
+    if (const auto* list = node.attributes.find_as<std::vector<std::int64_t>>("value_ints")) {
+      std::vector<std::int64_t> values;
+      for (const std::int64_t v : *list) values.push_back(v > 0 ? resize(v) : v);
+      node.attributes.set("value_ints", values);
+    } else if (const auto* tensor = node.attributes.find_as<Tensor>("value")) {
+      node.attributes.set("value", resized(*tensor, resize, literal_elements));
+    }
   });
 }
 
