@@ -225,6 +225,12 @@ double convolution_price(const Look& look, const Extents& y) {
   return 2 * macs * static_cast<double>(look.channels / look.groups);
 }
 
+// What would come out is there already.
+bool is_product_and_bias(const Graph& graph, const LinearRegion& region) {
+  return region.nodes.size() == 2 && graph.node(region.nodes[0]).op == "MatMul" &&
+         graph.node(region.nodes[1]).op == "Add";
+}
+
 // y[..., j] = Σ_k x[..., k] M[k, j]: the region applied to the unit matrix.
 std::optional<Proposal> as_matrix(const Site& site, const Graph& sized, const Inference& info,
                                   const LinearRegion& region, double price) {
@@ -243,7 +249,7 @@ std::optional<Proposal> as_matrix(const Site& site, const Graph& sized, const In
   double rest = 1;
   for (std::size_t d = 0; d + 1 < y->size(); ++d) rest *= static_cast<double>((*y)[d]);
   const double after = 2 * rest * static_cast<double>(rows) * static_cast<double>(columns);
-  if (after >= price) return std::nullopt;
+  if (after >= price || is_product_and_bias(site.graph, site.region)) return std::nullopt;
   Extents shape(x->size(), 1);
   shape[shape.size() - 2] = shape[shape.size() - 1] = rows;
   const auto out = output_sizes(site, shape);
