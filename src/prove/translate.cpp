@@ -84,15 +84,14 @@ bool Translator::is_total(const Graph& graph, const Inference& inference, NodeId
 }
 
 void Translator::add_symbol(const Graph& graph, const Inference& inference, Value value) {
-  if (const auto known = known_.find(key(graph, value)); known != known_.end()) {
-    // The second program's, too: it may use what the first one computes but does not need.
-    if (!is_total(graph, inference, value.node)) forms_.answer_for(known->second);
-    return;
+  if (!known_.contains(key(graph, value))) {
+    const ValueInfo& info = inference.of(value);
+    // What is not known of it only matters to who reads it.
+    if (info.type == ElementType::Undefined || !info.shape) return;
+    known_.emplace(key(graph, value), forms_.tensor(info.type, *info.shape));
   }
-  const ValueInfo& info = inference.of(value);
-  // What is not known of it only matters to who reads it.
-  if (info.type == ElementType::Undefined || !info.shape) return;
-  known_.emplace(key(graph, value), forms_.tensor(info.type, *info.shape));
+  // The second program may use what the first one computes but does not need.
+  if (!is_total(graph, inference, value.node)) forms_.answer_for(known_.at(key(graph, value)));
 }
 
 void Translator::add_constant(const Graph& graph, Value value, const Tensor& tensor) {

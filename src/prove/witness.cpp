@@ -30,6 +30,8 @@ bool is_selecting(Fn fn) {
     case Fn::Relu:
     case Fn::Abs:
     case Fn::Sign:
+    case Fn::Sqrt:  // of a square, the absolute value
+    case Fn::Pow:
     case Fn::Max:
     case Fn::Min:
     case Fn::Equal:
