@@ -58,8 +58,7 @@ onnx::ModelProto calling_model(int function_opset = 17) {
   function.add_attribute("slope");
   function.add_opset_import()->set_version(function_opset);
   add_node(function.mutable_node(), "Neg", {"a"}, {"m"});
-  onnx::AttributeProto& alpha =
-      *add_node(function.mutable_node(), "LeakyRelu", {"m"}, {"b"}).add_attribute();
+  onnx::AttributeProto& alpha = *add_node(function.mutable_node(), "LeakyRelu", {"m"}, {"b"}).add_attribute();
   alpha.set_name("alpha");
   alpha.set_type(onnx::AttributeProto::FLOAT);
   alpha.set_ref_attr_name("slope");
@@ -156,7 +155,11 @@ onnx::ModelProto looping_model(const std::string& op) {
   }
   for (const char* name : {"y", "all"}) {
     model.mutable_graph()->add_output()->set_name(name);
-    model.mutable_graph()->mutable_output(model.graph().output_size() - 1)->mutable_type()->mutable_tensor_type()->set_elem_type(1);
+    model.mutable_graph()
+        ->mutable_output(model.graph().output_size() - 1)
+        ->mutable_type()
+        ->mutable_tensor_type()
+        ->set_elem_type(1);
   }
   return model;
 }
@@ -169,8 +172,12 @@ TEST(Bodies, ALoopRunsAndCollects) {
 
 TEST(Bodies, WhatALoopCarriesKeepsItsShapeOnlyWhereTheBodyDoes) {
   const Graph keeps = graph_of(looping_model("Identity")), grows = graph_of(looping_model("Concat"));
-  EXPECT_EQ(infer(keeps)->of(keeps.outputs()[0]).shape, (Dims{4}));
-  const auto& shape = infer(grows)->of(grows.outputs()[0]).shape;
+  const auto kept = infer(keeps);
+  ASSERT_TRUE(kept.ok());
+  EXPECT_EQ(kept->of(keeps.outputs()[0]).shape, (Dims{4}));
+  const auto inference = infer(grows);
+  ASSERT_TRUE(inference.ok());
+  const auto shape = inference->of(grows.outputs()[0]).shape;
   ASSERT_TRUE(shape.has_value());
   EXPECT_FALSE(shape->front().is_concrete());
   EXPECT_EQ(run(grows, {kFeeds.begin(), kFeeds.end()}).size(), 16u);
@@ -195,7 +202,8 @@ TEST(Bodies, ManyCallsInCallsAreNotWrittenOut) {
   }
   model.mutable_graph()->mutable_node(0)->set_op_type("f0");
   model.mutable_graph()->mutable_node(0)->clear_attribute();
-  EXPECT_TRUE(graph_of(model).node(graph_of(model).outputs()[0].node).bodies.empty());
+  const Graph graph = graph_of(model);
+  EXPECT_TRUE(graph.node(graph.outputs()[0].node).bodies.empty());
 }
 
 }  // namespace
