@@ -80,6 +80,8 @@ def runtime_opset(op, opset):
     """The opset to run at: where the runtime is older than the case, the newest that it knows, if the operator is the same."""
     import onnx
     older = min(opset, NEWEST_OPSET)
+    if not onnx.defs.has(op, opset, ""):  # the runtime's own
+        return older
     since = onnx.defs.get_schema(op, opset, "").since_version
     return older if since <= older and onnx.defs.get_schema(op, older, "").since_version == since else opset
 

@@ -1,7 +1,7 @@
 #include "graph/infer_bodies.h"
 
 #include <algorithm>
-#include <functional>
+#include <set>
 
 namespace isomer {
 namespace {
@@ -81,8 +81,26 @@ ValueInfo without_value(ValueInfo info) {
   return info;
 }
 
-bool same_shape(const ValueInfo& a, const ValueInfo& b) {
-  return a.type == b.type && a.shape.has_value() == b.shape.has_value() && (!a.shape || *a.shape == *b.shape);
+// Makes what is carried fit what the body makes of it: an extent that changes is a new symbol, and stays one.
+// Whether nothing had to change.
+bool widen(const Site& site, std::size_t output, ValueInfo& carried, const ValueInfo& next,
+           std::set<std::size_t>& open) {
+  const bool fits =
+      carried.type == next.type && carried.shape && next.shape && carried.shape->size() == next.shape->size();
+  if (!fits) {
+    const bool was_open = !carried.shape && carried.type == next.type;
+    if (carried.type != next.type) carried.type = ElementType::Undefined;
+    carried.shape.reset();
+    return was_open;
+  }
+  bool kept = true;
+  for (std::size_t i = 0; i < carried.shape->size(); ++i) {
+    if (open.contains(i) || (*carried.shape)[i] == (*next.shape)[i]) continue;
+    (*carried.shape)[i] = site.symbols.fresh(site.node.outputs[output], i);
+    open.insert(i);
+    kept = false;
+  }
+  return kept;
 }
 
 // A body that runs again and again: inputs from `first` on are carried to the outputs from `result` on. An
@@ -90,18 +108,15 @@ bool same_shape(const ValueInfo& a, const ValueInfo& b) {
 std::optional<Inference> infer_repeated(const Site& site, std::vector<ValueInfo>& passed, std::size_t first,
                                         std::size_t result, std::size_t carried) {
   const Body& body = site.node.bodies[0];
-  constexpr int kMostRounds =
-      8;  // an extent changes once; chains of carried values change one after the other
+  std::vector<std::set<std::size_t>> open(carried);  // axes whose extent is a new symbol already
+  constexpr int kMostRounds = 4;  // an extent changes once, and may change another one with it
   for (int round = 0; round < kMostRounds; ++round) {
     auto inferred = infer_body(site, body, passed);
     if (!inferred) return std::nullopt;
     const auto outputs = outputs_of(body, *inferred);
     bool kept = true;
     for (std::size_t k = 0; k < carried; ++k) {
-      ValueInfo& before = passed[first + k];
-      ValueInfo now = common(site, site.node.outputs[k], before, outputs.at(result + k));
-      kept = kept && same_shape(before, now);
-      before = std::move(now);
+      kept = widen(site, k, passed[first + k], outputs.at(result + k), open[k]) && kept;
     }
     if (kept) return inferred;
   }

@@ -12,6 +12,8 @@ namespace {
 
 constexpr int kDeepest = 64;  // bodies in bodies, and calls in functions; real models have up to 5
 
+constexpr std::int64_t kNodesOfAGraph = 8;  // what a graph costs beside its nodes, in nodes
+
 // One graph, with what it captures as further inputs.
 class BodyBuilder {
  public:
@@ -139,6 +141,7 @@ void substitute(Nodes& nodes, const Given& given) {
 
 Result<Body> call_body(const onnx::NodeProto& call, const onnx::FunctionProto& function,
                        const BodyContext& context, int depth) {
+  if ((context.nodes_left -= kNodesOfAGraph) < 0) return Error{"too many calls of functions"};
   Given given;
   for (const auto& attribute : function.attribute_proto()) given[attribute.name()] = &attribute;
   for (const auto& attribute : call.attribute()) given[attribute.name()] = &attribute;

@@ -17,7 +17,7 @@ struct BodyContext {
   mutable std::int64_t nodes_left;  // that calls of functions may still be written out to
 };
 // A function calls functions: a file of a kilobyte can stand for more nodes than there is memory for.
-constexpr std::int64_t kMostWrittenOut = 100'000;
+constexpr std::int64_t kMostWrittenOut = 20'000;
 
 // Gives a node its bodies. `outer` answers for a name of the graph that the node is in; what bodies capture
 // is added to the node's captures.

@@ -172,8 +172,12 @@ TEST(Bodies, ALoopRunsAndCollects) {
 
 TEST(Bodies, WhatALoopCarriesKeepsItsShapeOnlyWhereTheBodyDoes) {
   const Graph keeps = graph_of(looping_model("Identity")), grows = graph_of(looping_model("Concat"));
-  EXPECT_EQ(infer(keeps)->of(keeps.outputs()[0]).shape, (Dims{4}));
-  const auto shape = infer(grows)->of(grows.outputs()[0]).shape;
+  const auto kept = infer(keeps);
+  ASSERT_TRUE(kept.ok());
+  EXPECT_EQ(kept->of(keeps.outputs()[0]).shape, (Dims{4}));
+  const auto inference = infer(grows);
+  ASSERT_TRUE(inference.ok());
+  const auto shape = inference->of(grows.outputs()[0]).shape;
   ASSERT_TRUE(shape.has_value());
   EXPECT_FALSE(shape->front().is_concrete());
   EXPECT_EQ(run(grows, {kFeeds.begin(), kFeeds.end()}).size(), 16u);
@@ -198,7 +202,8 @@ TEST(Bodies, ManyCallsInCallsAreNotWrittenOut) {
   }
   model.mutable_graph()->mutable_node(0)->set_op_type("f0");
   model.mutable_graph()->mutable_node(0)->clear_attribute();
-  EXPECT_TRUE(graph_of(model).node(graph_of(model).outputs()[0].node).bodies.empty());
+  const Graph graph = graph_of(model);
+  EXPECT_TRUE(graph.node(graph.outputs()[0].node).bodies.empty());
 }
 
 }  // namespace

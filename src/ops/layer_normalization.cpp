@@ -1,5 +1,6 @@
 // LayerNormalization: y = (x - mean) / sqrt(variance + epsilon) · scale + bias, both over all axes from
-// `axis` on. Further outputs are the mean and 1 / sqrt(variance + epsilon).
+// `axis` on. Further outputs are the mean and 1 / sqrt(variance + epsilon). ONNX has it since opset 17; ONNX
+// Runtime's optimizer writes it into models of any.
 #include "ops/reduced_axes.h"
 #include "ops/stash.h"
 
@@ -55,7 +56,6 @@ extern const Operator kLayerNormalization{
     .doc = "y = (x - mean) / sqrt(variance + epsilon) · scale + bias from an axis on",
     .define = define_layer_normalization,
     .sample = sample_layer_normalization,
-    .since = 17,
     .least_inputs = 2,
     .most_inputs = 3,
 };

@@ -90,6 +90,7 @@
   X(MaxPool)                                   \
   X(Mean)                                      \
   X(MeanVarianceNormalization)                 \
+  X(MicrosoftAttention)                        \
   X(MicrosoftBiasGelu)                         \
   X(MicrosoftFastGelu)                         \
   X(MicrosoftFusedConv)                        \
@@ -138,6 +139,7 @@
   X(Shrink)                                    \
   X(Sigmoid)                                   \
   X(Sign)                                      \
+  X(SimplifiedLayerNormalization)              \
   X(Sin)                                       \
   X(Sinh)                                      \
   X(Size)                                      \

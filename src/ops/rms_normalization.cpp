@@ -14,6 +14,7 @@ Definition define_rms_normalization(const Call& call) {
   const auto x = f.input(0);
   const auto over = ReducedAxes::from(x.shape(), *axis);
   if (over.is_empty()) return opaque("statistics of no elements");
+  if (call.output_count > 1) return opaque("the statistics are used");
   const auto shape = broadcast_shape({x.shape(), call.shape(1)});
   if (!shape || *shape != x.shape()) return opaque("scale does not broadcast to the input");
   const auto size = root_mean_square_stage(
@@ -40,6 +41,16 @@ extern const Operator kRMSNormalization{
     .define = define_rms_normalization,
     .sample = sample_rms_normalization,
     .since = 23,
+    .least_inputs = 2,
+    .most_inputs = 2,
+};
+
+// ONNX Runtime's name for it, in the standard domain.
+extern const Operator kSimplifiedLayerNormalization{
+    .name = "SimplifiedLayerNormalization",
+    .doc = "y = x / sqrt(mean of x² + epsilon) · scale from an axis on",
+    .define = define_rms_normalization,
+    .sample = sample_rms_normalization,
     .least_inputs = 2,
     .most_inputs = 2,
 };
