@@ -85,7 +85,8 @@ class Usage(CommandLine):
         ran = self.isomer("inspect", self.save(model), "--json", code=2)
         error = json.loads(ran.stdout)["error"]
         self.assertEqual((error["node"], error["attribute"]), ("bad", "axis"))
-        self.assertIn("node 'bad': attribute 'axis': ", ran.stderr)
+        self.assertIn("bad", ran.stderr)
+        self.assertIn("axis", ran.stderr)
 
     def test_a_name_in_a_file_cannot_speak_for_us(self):
         model = relu_model()
@@ -176,9 +177,13 @@ class Run(CommandLine):
                        {"x": np.zeros((1, 3))}, {"x": np.zeros((1, 3), np.float32), "more": np.zeros(1)}):
             self.run_model(relu_model(), code=2, **arrays)
 
-    def test_the_other_engine_says_that_it_is_not_there(self):
-        ran, _ = self.run_model(relu_model(), "--engine", "ort", code=2, x=np.zeros((1, 3), np.float32))
-        self.assertIn("ort", ran.stderr)
+    def test_both_engines_agree(self):
+        feeds = {"x": np.array([[-1, 0, 2]], np.float32)}
+        _, reference = self.run_model(relu_model(), x=feeds["x"])
+        _, runtime = self.run_model(relu_model(), "--engine", "ort", x=feeds["x"])
+        self.assertEqual(list(reference), list(runtime))
+        for name in reference:
+            np.testing.assert_array_equal(reference[name], runtime[name])
 
     def test_never_writes_over_its_inputs(self):
         model, feeds = self.save(relu_model()), self.feeds(x=np.zeros((1, 3), np.float32))

@@ -15,6 +15,7 @@ import random
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 import onnx
@@ -27,18 +28,18 @@ MODEL = """<ir_version: 8, opset_import: ["" : 17]>
   g (float[64, 4096] x) => (float[64, 4096] y) { a = Erf(x) b = Erf(a) y = Erf(b) }"""
 
 
-def workers():
-    """Worker processes of this build, by pid, with their state: Z is a zombie."""
+def workers(parent=None):
+    """Worker processes by pid, with their state (Z is a zombie): all, or the children of one process."""
     found = {}
     for entry in pathlib.Path("/proc").iterdir():
         if not entry.name.isdigit():
             continue
         try:
-            state = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0]
-            name = (entry / "stat").read_text().split("(", 1)[1].rsplit(")", 1)[0]
+            name, rest = (entry / "stat").read_text().split("(", 1)[1].rsplit(")", 1)
         except OSError:
             continue
-        if name == "isomer-worker":
+        state, owner = rest.split()[:2]
+        if name == "isomer-worker" and parent in (None, int(owner)):
             found[int(entry.name)] = state
     return found
 
@@ -47,31 +48,60 @@ def temporary_files():
     return set(pathlib.Path(os.environ["TMPDIR"]).rglob("*")) | set(pathlib.Path("/dev/shm").glob("*isomer*"))
 
 
-def leftovers(before_workers, before_files):
-    deadline = time.monotonic() + 5  # the kernel needs a moment to end what it killed
-    while time.monotonic() < deadline and set(workers()) - set(before_workers):
-        time.sleep(0.1)
-    return sorted(set(workers()) - set(before_workers)), sorted(map(str, temporary_files() - before_files))
+def run_watched(command, text=""):
+    """Runs it; its output, the most zombies it had, and what it left: workers that still run, and files."""
+    before = temporary_files()
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    output = []
+    reader = threading.Thread(target=lambda: output.append(process.communicate(text)[0]))
+    reader.start()
+    zombies, seen = 0, set()
+    while reader.is_alive():
+        first = workers(process.pid)
+        seen |= set(first)
+        time.sleep(0.2)  # a zombie that is reaped at once is none
+        second = workers(process.pid)
+        zombies = max(zombies, sum(first.get(pid) == "Z" == state for pid, state in second.items()))
+    reader.join()
+    time.sleep(1)  # the kernel needs a moment to end what it killed
+    running = [pid for pid, state in workers().items() if pid in seen and state != "Z"]
+    return process.returncode, output[0], zombies, running, sorted(map(str, temporary_files() - before))
 
 
 def faults(folder, count):
     model = f"{folder}/model.onnx"
     onnx.save(onnx.parser.parse_model(MODEL), model)
-    before = workers(), temporary_files()
-    process = subprocess.Popen([JUDGE, "faults", str(count), model], stdout=subprocess.PIPE, text=True)
-    zombies = 0
-    while process.poll() is None:
-        time.sleep(0.5)
-        first = {pid for pid, state in workers().items() if state == "Z"} - set(before[0])
-        time.sleep(0.2)  # a zombie that is reaped at once is none
-        zombies = max(zombies, len(first & {pid for pid, state in workers().items() if state == "Z"}))
-    answer = json.loads(process.stdout.read() or "{}")
-    processes, files = leftovers(*before)
+    code, output, zombies, processes, files = run_watched([JUDGE, "faults", str(count), model])
+    answer = json.loads(output or "{}")
     print(f"faults: {answer.get('survived', 0)} of {count} survived; {zombies} zombies; left: {len(processes)} processes, "
           f"{len(files)} files {files or ''}")
     for kind, seen in answer.get("seen", {}).items():
         print(f"  {kind:9} {', '.join(f'{n} {what}' for what, n in seen.items())}")
-    return process.returncode == 0 and answer["survived"] == count and not zombies and not processes and not files
+    return code == 0 and answer["survived"] == count and not zombies and not processes and not files
+
+
+def orphans(folder, count):
+    """Judges killed in the middle of a measurement: their workers end with them."""
+    pair = f"{folder}/model.onnx\t{folder}/model.onnx\n"
+    left = 0
+    for _ in range(count):
+        process = subprocess.Popen([JUDGE, "pairs", "ort", "60"], stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
+        process.stdin.write(pair * 5)
+        process.stdin.flush()
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline and not workers(process.pid):
+            time.sleep(0.05)
+        time.sleep(0.3)
+        mine = set(workers(process.pid))
+        process.kill()
+        process.wait()
+        deadline = time.monotonic() + 5
+        # Whoever adopted it may be slow to reap it; it runs no more.
+        while time.monotonic() < deadline and any(workers().get(pid, "Z") != "Z" for pid in mine):
+            time.sleep(0.05)
+        left += sum(workers().get(pid, "Z") != "Z" for pid in mine)
+    print(f"orphans: {count} judges killed, {left} workers left")
+    return left == 0
 
 
 def hostile(folder, few):
@@ -79,17 +109,15 @@ def hostile(folder, few):
     manifest = json.loads(pathlib.Path(folder, "manifest.json").read_text())
     paths = [path for path in sorted(pathlib.Path(folder).rglob("*.onnx")) if path.is_file()]
     paths = paths[::8] if few else paths
-    before = workers(), temporary_files()
-    done = subprocess.run([JUDGE, "load"], input="".join(f"{path}\n" for path in paths), text=True, stdout=subprocess.PIPE)
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
-    processes, files = leftovers(*before)
+    code, output, _, processes, files = run_watched([JUDGE, "load"], "".join(f"{path}\n" for path in paths))
+    rows = [json.loads(line) for line in output.splitlines()]
     outcomes = collections.Counter(row["outcome"] for row in rows)
     print(f"hostile: {len(rows)} of {len(paths)} models answered ({len(manifest)} cases): "
           f"{', '.join(f'{n} {what}' for what, n in outcomes.most_common())}; left: {len(processes)} processes, {len(files)} files")
     for row in rows:
         if row["outcome"] not in ("fine", "refused"):
             print(f"  {pathlib.Path(row['path']).parent.parent.name:32} {row['outcome']:13} {row['step']}: {row['what'][:110]}")
-    return done.returncode == 0 and len(rows) == len(paths) and not processes and not files
+    return code == 0 and len(rows) == len(paths) and not processes and not files
 
 
 def cache(folder, seconds):
@@ -150,6 +178,7 @@ def main():
         os.mkdir(os.environ["TMPDIR"])
         if arguments.figure == "faults":
             fine = faults(folder, 21 if arguments.check else arguments.count)
+            fine = orphans(folder, 2 if arguments.check else 10) and fine
         elif arguments.figure == "hostile":
             fine = hostile(folder, arguments.check)
         else:

@@ -22,4 +22,4 @@ with tempfile.TemporaryDirectory() as folder:
             command = [sys.executable, "-c", text]
         else:
             command = ["bash", "-euo", "pipefail", "-c", text.replace("build/release/isomer", '"$ISOMER"')]
-        subprocess.run(command, cwd=folder, check=True)
+        subprocess.run(command, cwd=folder, check=True, env=dict(os.environ, VIRTUAL_ENV=sys.prefix))

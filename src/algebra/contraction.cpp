@@ -1,7 +1,9 @@
 #include "algebra/contraction.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+#include <type_traits>
 
 #include "algebra/contraction_kernel.h"
 #include "algebra/loop_index.h"
@@ -226,6 +228,21 @@ void pack(const ContractionOperand& operand, const T* data, std::int64_t batch, 
 }
 
 template <class T>
+bool is_zero(const T* values, std::int64_t count) {
+  if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, Zp>)
+    return std::all_of(values, values + count, [](const T& v) { return v == T{}; });
+  else return false;
+}
+
+// Zero times what is not finite is not zero.
+template <class T>
+bool all_finite(const T* values, std::int64_t count) {
+  if constexpr (std::is_floating_point_v<T>)
+    return std::all_of(values, values + count, [](T v) { return std::isfinite(v); });
+  else return true;
+}
+
+template <class T>
 constexpr std::int64_t kDepthBlock =
     256;  // a panel of B of 16 floats × 256 is 16 KiB: half of the first-level cache
 constexpr std::int64_t kRowBlock = 96;       // a multiple of every tile's rows
@@ -240,6 +257,8 @@ void Contraction::run_typed(const T* a, const T* b, T* out) const {
   if (rows == 0 || columns == 0 || out_batch_.points == 0) return;
   std::vector<T> packed_a(static_cast<std::size_t>((kRowBlock + kRows) * kDepthBlock<T>)),
       packed_b(static_cast<std::size_t>((kColumnBlock + kColumns) * kDepthBlock<T>));
+  std::vector<bool> empty(static_cast<std::size_t>(kRowBlock)),
+      is_finite(static_cast<std::size_t>(kColumnBlock));
   T tile[kRows * kColumns];
   ScalarContext context;
 
@@ -261,12 +280,24 @@ void Contraction::run_typed(const T* a, const T* b, T* out) const {
       for (std::int64_t k = 0; k < std::max<std::int64_t>(depth, 1); k += kDepthBlock<T>) {
         const std::int64_t deep = std::min(kDepthBlock<T>, depth - k);
         pack<kColumns>(b_, b, batch, column, width, k, deep, packed_b.data());
+        for (std::int64_t j = 0; j < width; j += kColumns)
+          is_finite[static_cast<std::size_t>(j / kColumns)] =
+              all_finite(packed_b.data() + j * deep, kColumns * deep);
         for (std::int64_t row = 0; row < rows; row += kRowBlock) {
           const std::int64_t height = std::min(kRowBlock, rows - row);
           pack<kRows>(a_, a, batch, row, height, k, deep, packed_a.data());
+          // Impulses and unit matrices are nearly all zero: rows of nothing are not multiplied.
+          for (std::int64_t i = 0; i < height; i += kRows)
+            empty[static_cast<std::size_t>(i / kRows)] = is_zero(packed_a.data() + i * deep, kRows * deep);
           for (std::int64_t j = 0; j < width; j += kColumns) {
+            const bool finite = is_finite[static_cast<std::size_t>(j / kColumns)];
             for (std::int64_t i = 0; i < height; i += kRows) {
-              multiply_tile<T>(packed_a.data() + i * deep, packed_b.data() + j * deep, deep, tile);
+              if (finite && empty[static_cast<std::size_t>(i / kRows)]) {
+                if (k > 0) continue;
+                std::fill(std::begin(tile), std::end(tile), T{});
+              } else {
+                multiply_tile<T>(packed_a.data() + i * deep, packed_b.data() + j * deep, deep, tile);
+              }
               add_tile(batch, row + i, column + j, k == 0);
             }
           }

@@ -23,6 +23,19 @@ std::vector<Group> by_information(const Polynomial& polynomial) {
   return out;
 }
 
+// Whether one group alone has a term at every position, and none has one elsewhere.
+bool covers(const Polynomial& polynomial, const Points& positions) {
+  bool whole = false;
+  for (const auto& [group, weighted] : polynomial.groups) {
+    for (const Weighted& w : weighted) {
+      const Points here = w.at.domain();
+      if (!here.is_subset_of(positions)) return false;
+      whole = whole || positions.is_subset_of(here);
+    }
+  }
+  return whole;
+}
+
 // Positions at which more than one weighted relation has a point.
 Points shared_positions(const Polynomial& polynomial, const Points& nothing) {
   Points once = nothing, more = nothing;
@@ -62,9 +75,13 @@ int Elements::apply(Fn fn, ElementType type, const std::vector<int>& args) {
 std::vector<Piece> Elements::pieces(const Polynomial& value, const Points& positions) {
   std::vector<Piece> out;
   const Points nothing = none(positions);
-  if (const Points zero = positions - support(value, nothing); !zero.is_empty())
-    out.push_back({number(0), to_nothing(zero)});
-  Points rest = positions & support(value, nothing);
+  Points rest = positions;
+  bool is_whole = covers(value, positions);  // then nothing has to be cut away from it
+  if (!is_whole) {
+    const Points there = support(value, nothing);
+    if (const Points zero = positions - there; !zero.is_empty()) out.push_back({number(0), to_nothing(zero)});
+    rest = positions & there;
+  }
   const auto is_simple = [](const Group& g) { return g.elements.size() <= 1 && g.symbols.empty(); };
   if (std::ranges::any_of(value.groups, [&](const auto& g) { return is_simple(g.first); })) {
     const Points shared = shared_positions(value, nothing);
@@ -78,11 +95,13 @@ std::vector<Piece> Elements::pieces(const Polynomial& value, const Points& posit
         if (alone.is_empty()) continue;
         out.push_back({is_number ? number(w.weight) : group.elements[0], w.at.on(alone).coalesced()});
         rest = rest - alone;
+        is_whole = false;
       }
     }
     rest = rest.coalesced();
   }
-  for (Piece& p : match(Element::Kind::Polynomial, {}, on(value, rest), rest)) out.push_back(std::move(p));
+  for (Piece& p : match(Element::Kind::Polynomial, {}, is_whole ? value : on(value, rest), rest))
+    out.push_back(std::move(p));
   return out;
 }
 
@@ -114,11 +133,16 @@ std::vector<Piece> Elements::fold(Reduction reduction, const std::vector<Piece>&
 Relation Elements::candidate(int element, const Group& group, const Relation& here, const Points& rest) {
   Element& known = elements_[static_cast<std::size_t>(element)];
   Element::Anchor& anchor = known.anchors.at(group);
-  const Relation straight = here.hull().then(anchor.hull.inverse());
+  if (!anchor.hull) anchor.hull = joined(known.body.groups.at(group)).hull();
+  const Relation straight = here.hull().then(anchor.hull->inverse());
   if (straight.is_function()) return straight.on(rest).into(*known.domain);
   if (!anchor.smallest) anchor.smallest = joined(known.body.groups.at(group)).smallest();
   const Relation m = here.smallest().then(anchor.smallest->inverse());
-  return m.is_function() ? m : m.smallest();
+  if (m.is_function()) return m;
+  // Windows that are cut off at a border begin alike and end apart.
+  const Relation ends = joined(known.body.groups.at(group)).largest();
+  const Relation both = m & here.largest().then(ends.inverse());
+  return both.is_function() ? both : both.smallest();
 }
 
 std::vector<Piece> Elements::match(Element::Kind kind, Reduction reduction, Polynomial body, Points rest) {
@@ -129,7 +153,6 @@ std::vector<Piece> Elements::match(Element::Kind kind, Reduction reduction, Poly
   for (const Group& group : by_information(body)) {
     const auto known = by_group_.find({kind, reduction, group});
     if (known == by_group_.end()) continue;
-    if (!shared) shared = shared_positions(body, nothing);
     const std::vector<Weighted>& weighted = body.groups.at(group);
     for (const int element : known->second) {
       const Relation here = joined(weighted).on(rest);
@@ -138,7 +161,14 @@ std::vector<Piece> Elements::match(Element::Kind kind, Reduction reduction, Poly
       if (m.is_empty()) continue;
       const Points domain = m.domain();
       // Where this group is alone, the others need no look.
-      const bool alone = weighted.size() == 1 && (domain & *shared).is_empty();
+      bool alone = weighted.size() == 1;
+      if (alone && body.groups.size() > 1) {
+        const auto& other = body.groups.begin()->first == group ? std::next(body.groups.begin())->second
+                                                                : body.groups.begin()->second;
+        alone = (domain & other[0].at.domain()).is_empty();
+        if (alone && !shared) shared = shared_positions(body, nothing);
+        alone = alone && (domain & *shared).is_empty();
+      }
       Polynomial mine;
       if (alone)
         mine.groups.emplace(group, std::vector<Weighted>{{weighted[0].weight, weighted[0].at.on(domain)}});
@@ -161,13 +191,13 @@ std::vector<Piece> Elements::create(Element::Kind kind, Reduction reduction, con
   Element made{.kind = kind, .rank = rest.rank(), .fold = reduction, .body = body, .domain = rest};
   std::vector<Piece> out;
   Points own = rest;
-  for (const auto& [group, weighted] : body.groups)
-    made.anchors.emplace(group, Element::Anchor{joined(weighted).hull()});
+  for (const auto& [group, weighted] : body.groups) made.anchors.emplace(group, Element::Anchor{});
   // Positions that hold the same scalar share the first one's coordinates. If coordinates determine the
   // position in one group, there are none.
-  const bool distinct = std::ranges::any_of(made.anchors, [&](const auto& a) {
-    return a.second.hull.inverse().is_function() &&
-           rest.is_subset_of(joined(body.groups.at(a.first)).domain());
+  const bool distinct = std::ranges::any_of(made.anchors, [&](auto& a) {
+    const Relation here = joined(body.groups.at(a.first));
+    a.second.hull = here.hull();
+    return a.second.hull->inverse().is_function() && rest.is_subset_of(here.domain());
   });
   if (!distinct) {
     for (auto& [group, anchor] : made.anchors) {
@@ -184,8 +214,7 @@ std::vector<Piece> Elements::create(Element::Kind kind, Reduction reduction, con
       made.body = on(body, kept);
       made.domain = kept;
       made.anchors.clear();
-      for (const auto& [other, weighted] : made.body.groups)
-        made.anchors.emplace(other, Element::Anchor{joined(weighted).hull()});
+      for (const auto& [other, weighted] : made.body.groups) made.anchors.emplace(other, Element::Anchor{});
       break;
     }
   }

@@ -40,8 +40,7 @@ struct Element {
   Polynomial body = {};                       // Polynomial, Fold: over the element's own coordinates
   std::optional<Points> domain = {};          // Polynomial, Fold: the coordinates
   struct Anchor {
-    Relation hull;
-    std::optional<Relation> smallest = {};  // once it was needed
+    std::optional<Relation> hull = {}, smallest = {};  // once they were needed
   };
   std::map<Group, Anchor> anchors = {};  // Polynomial, Fold
 };

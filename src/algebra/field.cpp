@@ -78,6 +78,14 @@ Zp field_binary(Fn fn, Zp a, Zp b, std::uint64_t key) {
   switch (fn) {
     case Fn::Max:
     case Fn::Min: {
+      // Infinities stay the ends of the order.
+      static const Zp ends[] = {Zp::of(-HUGE_VAL), Zp::of(HUGE_VAL)};
+      const Zp nothing = ends[fn == Fn::Max ? 0 : 1], all = ends[fn == Fn::Max ? 1 : 0];
+      if (a == all || b == nothing) return a;
+      if (b == all || a == nothing) return b;
+      // max(a, 0) = relu(a).
+      if (a.v == 0 || b.v == 0)
+        return (a.v == 0 ? b : a).is_positive() == (fn == Fn::Max) ? (a.v == 0 ? b : a) : Zp{0};
       const bool above = keyed(key, code(Fn::Max), a.v).v > keyed(key, code(Fn::Max), b.v).v;
       return above == (fn == Fn::Max) ? a : b;
     }

@@ -37,6 +37,13 @@ FieldPair power(const FieldPair& a, std::int64_t exponent) {
   return out;
 }
 
+// Nothing is known any more of a value without a lane, and so of what is made of it.
+bool has_lane(const FieldPair& a) { return a.has_p || a.has_q; }
+
+bool is_same(const FieldPair& a, const FieldPair& b) {
+  return a.has_p == b.has_p && a.has_q == b.has_q && (!a.has_p || a.p == b.p) && (!a.has_q || a.q == b.q);
+}
+
 bool is_zero(const FieldPair& a) {
   return (a.has_p || a.has_q) && (!a.has_p || a.p.v == 0) && (!a.has_q || a.q.v == 0);
 }
@@ -94,6 +101,7 @@ Agreement compare(const FieldPair& a, const FieldPair& b) {
 }
 
 FieldPair field_unary(Fn fn, const FieldPair& a, std::uint64_t key) {
+  if (!has_lane(a)) return a;
   switch (fn) {
     case Fn::Neg: return -a;
     case Fn::Abs: return a.is_positive() ? a : -a;
@@ -129,6 +137,19 @@ FieldPair field_unary(Fn fn, const FieldPair& a, std::uint64_t key) {
 }
 
 FieldPair field_binary(Fn fn, const FieldPair& a, const FieldPair& b, std::uint64_t key) {
+  if (!has_lane(a) || !has_lane(b)) return has_lane(a) ? b : a;
+  static const FieldPair ends[] = {FieldPair::of(-HUGE_VAL), FieldPair::of(HUGE_VAL)};
+  if (fn == Fn::Max || fn == Fn::Min) {
+    // Infinities stay the ends of the order.
+    const FieldPair &nothing = ends[fn == Fn::Max ? 0 : 1], &all = ends[fn == Fn::Max ? 1 : 0];
+    if (is_same(a, all) || is_same(b, nothing)) return a;
+    if (is_same(b, all) || is_same(a, nothing)) return b;
+    // max(a, 0) = relu(a).
+    if (is_zero(a) || is_zero(b)) {
+      const FieldPair& other = is_zero(a) ? b : a;
+      return other.is_positive() == (fn == Fn::Max) ? other : FieldPair{};
+    }
+  }
   if (fn == Fn::Max || fn == Fn::Min)
     return (mix(key ^ word(a)) > mix(key ^ word(b))) == (fn == Fn::Max) ? a : b;
   if (fn == Fn::Pow && b.has_p) {

@@ -1,5 +1,7 @@
 #include "algebra/laws.h"
 
+#include <algorithm>
+
 namespace isomer {
 
 bool vanishes_at_zero(Fn fn) {
@@ -63,9 +65,15 @@ bool is_commutative(Fn fn) {
 
 bool is_positively_homogeneous(Fn fn) { return fn == Fn::Relu || fn == Fn::Abs; }
 
-std::optional<Rational> exact_value(Fn fn, const std::vector<Rational>& args) {
+std::optional<Rational> exact_value(Fn fn, ElementType type, const std::vector<Rational>& args) {
   const Rational& a = args[0];
   const Rational b = args.size() > 1 ? args[1] : Rational(0);
+  if (!is_float(type)) {
+    // Comparisons of floats, too, come here: their arguments' type is not seen.
+    const auto is_small = [](const Rational& r) { return r.get_den() == 1 && r >= 0 && r <= 127; };
+    if (!std::ranges::all_of(args, is_small) || fn == Fn::Neg) return std::nullopt;
+    if (fn == Fn::Div && (b == 0 || Rational(a / b).get_den() != 1)) return std::nullopt;
+  }
   const auto truth = [](bool t) { return Rational(t ? 1 : 0); };
   switch (fn) {
     case Fn::Neg: return -a;

@@ -24,9 +24,10 @@ bool is_partial(Fn fn);
 bool is_commutative(Fn fn);
 // f(k·x) = k·f(x) for k > 0.
 bool is_positively_homogeneous(Fn fn);
-// f of numbers, where that is a rational number (Bool: 0 or 1). Of float types only what holds over the
-// reals; of integers nothing that can overflow.
-std::optional<Rational> exact_value(Fn fn, const std::vector<Rational>& args);
+// f of numbers, where that is a rational number (Bool: 0 or 1), for a result of this type. Of float types
+// what holds over the reals. Integers wrap, and a number here has not been wrapped: only of those that every
+// type holds, and no quotient that truncates.
+std::optional<Rational> exact_value(Fn fn, ElementType type, const std::vector<Rational>& args);
 // The sign of f, given its arguments'.
 Sign sign_of(Fn fn, const std::vector<Sign>& args);
 // Whether a cast changes no value.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "base/check.h"
 
@@ -55,6 +56,7 @@ Form NormalForms::tensor(ElementType type, const Dims& shape, Sign sign) {
                                  .pieces = {},
                                  .sign = sign,
                                  .reciprocal = {}});
+  if (is_float(type)) real_.insert(*sources_.back().element);
   out.sum.push_back({.factors = {{source, to_indices(out.axes)}}});
   return out;
 }
@@ -219,7 +221,11 @@ bool are_apart(const Sum& sum) {
 }  // namespace
 
 int NormalForms::reciprocal_of(int id) {
-  if (const auto known = source(id).reciprocal) return *known;
+  if (const auto known = source(id).reciprocal) {
+    // Again, maybe where it was not before.
+    if (!source(id).sign.nonzero) partial_.push_back(*known);
+    return *known;
+  }
   const Source& s = source(id);
   Source made{.extents = s.extents,
               .element = {},
@@ -313,7 +319,7 @@ Piece NormalForms::apply_piece(Fn fn, ElementType type, const std::vector<int>& 
     sorted.push_back(args[order[i]]);
   }
   if (numbers.size() == args.size())
-    if (const auto value = exact_value(fn, numbers)) return {elements_.number(*value), all};
+    if (const auto value = exact_value(fn, type, numbers)) return {elements_.number(*value), all};
   return {elements_.apply(fn, type, sorted), all};
 }
 
@@ -368,15 +374,17 @@ std::optional<Sum> NormalForms::call_on_movement(Fn fn, ElementType type, const 
   if (s.element) made.element = elements_.apply(fn, type, {*s.element});
   else
     for (const Piece& p : s.pieces) made.pieces.push_back(apply_piece(fn, type, {p.element}, {p.to}));
+  const bool is_total =
+      !is_partial(fn) || (fn == Fn::Log && s.sign.positive()) || (fn == Fn::Sqrt && s.sign.nonnegative);
   // The same application has been made before, maybe with a reciprocal.
+  std::optional<int> id;
   if (made.element)
-    for (std::size_t i = 0; i < sources_.size(); ++i)
+    for (std::size_t i = 0; i < sources_.size() && !id; ++i)
       if (sources_[i].element == made.element && sources_[i].extents == made.extents)
-        return Sum{{.where = t.where, .factors = {{static_cast<int>(i), t.factors[0].at}}}};
-  const bool is_total = (fn == Fn::Log && s.sign.positive()) || (fn == Fn::Sqrt && s.sign.nonnegative);
-  const int id = add_source(std::move(made));
-  if (is_partial(fn) && !is_total) partial_.push_back(id);
-  return Sum{{.where = t.where, .factors = {{id, t.factors[0].at}}}};
+        id = static_cast<int>(i);
+  if (!id) id = add_source(std::move(made));
+  if (!is_total) partial_.push_back(*id);
+  return Sum{{.where = t.where, .factors = {{*id, t.factors[0].at}}}};
 }
 
 Sum NormalForms::call(Fn fn, ElementType type, const std::vector<Sum>& args) {
@@ -398,7 +406,8 @@ Sum NormalForms::call(Fn fn, ElementType type, const std::vector<Sum>& args) {
       }
       if (out.size() == args[0].size()) return out;
     }
-    if (options_.laws && is_positively_homogeneous(fn) && is_finite(args[0]) && !args[0].empty()) {
+    if (options_.laws && is_float(type) && is_positively_homogeneous(fn) && is_finite(args[0]) &&
+        !args[0].empty()) {
       Sum rest = args[0];
       Sum pulled = one();
       for (const SourceFactor& f : common_factors(rest)) {
@@ -464,14 +473,20 @@ Sum NormalForms::fold(Reduction reduction, const std::vector<Axis>& axes, const 
   }
   inside.hold(domain);
   const Points points = inside.finish().domain();
+  // Of nothing it is infinite. (An axis of symbolic extent is taken to have elements.)
+  const bool is_bounded = domain.empty() && std::ranges::all_of(axes, [](const Axis& a) {
+                            return !a.extent.is_concrete() || a.extent.concrete() > 0;
+                          });
+  const bool is_full =
+      is_bounded || box(space_, extents).is_subset_of(points.first(static_cast<int>(position.size())));
   const auto bodies = elements_.pieces(on(polynomial(body, all), points), points);
-  Sign sign = sign_of(body);
+  Sign sign = is_full ? sign_of(body) : Sign{};
   sign.nonzero = sign.positive();
   return {{.factors = {{add_source({.extents = extents,
                                     .element = {},
                                     .pieces = elements_.fold(reduction, bodies, box(space_, extents)),
                                     .sign = sign,
-                                    .finite = is_finite(body),
+                                    .finite = is_full && is_finite(body),
                                     .reciprocal = {}}),
                         to_indices(position)}}}};
 }
@@ -500,16 +515,21 @@ NormalForms::Unproved NormalForms::unproved_positions(const Form& a, const Form&
   const Sum moved = read(b, to_indices(a.axes));
   const Points positions = box(space_, a.shape());
   Unproved out{.positions = positions, .exact = false};
+  // Tensors of any real values: not of truth values, of positions, of infinities; nor of integers, which
+  // wrap.
   const auto is_tensors_only = [&](const Polynomial& p) {
     return std::ranges::all_of(p.groups, [&](const auto& g) {
-      return g.first.symbols.empty() && std::ranges::all_of(g.first.elements, [&](int e) {
-               return elements_[e].kind == Element::Kind::Tensor;
-             });
+      return g.first.symbols.empty() &&
+             std::ranges::all_of(g.first.elements, [&](int e) { return real_.contains(e); });
     });
   };
   const Polynomial left = polynomial(a.sum, a.axes), right = polynomial(moved, a.axes);
-  out.positions = differing(left, right, positions - positions);
-  out.exact = !used_laws_ && is_tensors_only(left) && is_tensors_only(right);
+  // Sizes that the preconditions exclude don't count, also where a set had no reason to speak of them.
+  RelationBuilder sizes(space_, positions.rank(), 0, 0);
+  sizes.hold_all_preconditions();
+  out.positions = differing(left, right, positions - positions) & sizes.finish().domain();
+  out.exact = !used_laws_ && !space_.has_opaque() && is_float(a.type) && is_tensors_only(left) &&
+              is_tensors_only(right);
   return out;
 }
 
@@ -567,9 +587,11 @@ std::map<int, Points> NormalForms::coordinates_in(const std::vector<Form>& forms
     if (e.kind == Element::Kind::Apply) {
       int first = 0;
       const Relation all = identity_on(points);
-      for (const int a : e.args) {
-        open.emplace_back(a, all.outs(first, elements_[a].rank).range());
-        first += elements_[a].rank;
+      for (std::size_t k = 0; k < e.args.size(); ++k) {
+        const int rank = elements_[e.args[k]].rank;
+        // What a choice does not take may be undefined.
+        if (e.fn != Fn::Where || k == 0) open.emplace_back(e.args[k], all.outs(first, rank).range());
+        first += rank;
       }
     } else if (e.kind == Element::Kind::Polynomial || e.kind == Element::Kind::Fold) {
       visit(on(e.body, points));
@@ -581,8 +603,8 @@ std::map<int, Points> NormalForms::coordinates_in(const std::vector<Form>& forms
 bool NormalForms::is_defined_with(std::size_t mark, const std::vector<Form>& original) {
   if (mark == partial_.size()) return true;
   const auto known = coordinates_in(original);
-  for (std::size_t i = mark; i < partial_.size(); ++i) {
-    for (const Piece& p : pieces_of(partial_[i])) {
+  for (const int id : std::set<int>(partial_.begin() + static_cast<std::ptrdiff_t>(mark), partial_.end())) {
+    for (const Piece& p : pieces_of(id)) {
       const Element& e = elements_[p.element];
       if (e.kind == Element::Kind::Number) continue;
       const auto at = known.find(p.element);

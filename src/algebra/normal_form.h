@@ -8,6 +8,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "algebra/elements.h"
@@ -52,9 +53,26 @@ class NormalForms {
   // Equal type, rank, extents for all values of the symbols, and no unproved position; otherwise why not.
   std::optional<std::string> why_not_equal(const Form& a, const Form& b);
 
+  // What the tensor `unknown`, which occurs linearly in b, has to be for b to equal a: a polynomial over its
+  // own coordinates, of the other tensors. One join of relations, then checked by putting it in. nullopt:
+  // none found.
+  std::optional<Polynomial> solve(const Form& a, const Form& b, const Form& unknown);
+
   // Whether what was applied after `mark` is defined wherever the forms `original` are: nothing but partial
   // functions of these forms' own elements, or such whose arguments' sign is known.
   std::size_t mark() const { return partial_.size(); }
+  // Whoever uses a value again answers for it again: for the sources that had to be defined for it, or for a
+  // tensor that may not be finite itself.
+  std::vector<int> partial_since(std::size_t mark) const {
+    return {partial_.begin() + static_cast<std::ptrdiff_t>(mark), partial_.end()};
+  }
+  void answer_for(const std::vector<int>& sources) {
+    partial_.insert(partial_.end(), sources.begin(), sources.end());
+  }
+  void answer_for(const Form& tensor) {
+    for (const Term& t : tensor.sum)
+      for (const SourceFactor& f : t.factors) partial_.push_back(f.source);
+  }
   bool is_defined_with(std::size_t mark, const std::vector<Form>& original);
 
   Polynomial polynomial(const Sum& sum, const std::vector<Axis>& position);
@@ -115,6 +133,7 @@ class NormalForms {
   Elements elements_;
   AxisMaker maker_;
   std::vector<Source> sources_;
+  std::set<int> real_;        // elements that are tensors of any real values
   std::vector<int> partial_;  // sources that a partial function made, in order
   std::optional<int> index_numbers_;
   std::map<std::string, int> strange_numbers_;

@@ -26,8 +26,8 @@ std::vector<Weighted> merged_alike(const std::vector<Weighted>& weighted) {
   return out;
 }
 
-// Equal factors change places (NormalForms::add_symmetric): relations that overlap on diagonals, whose overlay
-// is many small pieces.
+// Equal factors change places (NormalForms::add_symmetric): relations that overlap on diagonals, whose
+// overlay is many small pieces.
 bool has_equal_factors(const Group& group) {
   return std::ranges::adjacent_find(group.elements) != group.elements.end();
 }
@@ -47,8 +47,8 @@ std::vector<Weighted> difference(std::vector<Weighted> left, const std::vector<W
     else left.erase(same);
   }
   std::erase_if(rest, [&](const Weighted& w) {
-    const auto same = std::ranges::find_if(
-        left, [&](const Weighted& l) { return l.weight == -w.weight && l.at == w.at; });
+    const auto same =
+        std::ranges::find_if(left, [&](const Weighted& l) { return l.weight == -w.weight && l.at == w.at; });
     if (same == left.end()) return false;
     left.erase(same);
     return true;

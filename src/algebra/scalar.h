@@ -361,12 +361,15 @@ constexpr FnClass class_of(Fn fn) {
   }
 }
 
-// The identity of a reduction, and its step. Max of nothing is -inf (the lowest integer); mod p there is no
-// such element.
+// The identity of a reduction, and its step. Max of nothing is -inf (the lowest integer); mod p that is an
+// element which no sum is.
 template <class T>
 T reduction_start(Reduction r) {
-  if constexpr (scalar::Finite<T>) return T::of(std::int64_t{r == Reduction::Product ? 1 : 0});
-  else {
+  if constexpr (scalar::Finite<T>) {
+    if (r == Reduction::Max) return T::of(-std::numeric_limits<double>::infinity());
+    if (r == Reduction::Min) return T::of(std::numeric_limits<double>::infinity());
+    return T::of(std::int64_t{r == Reduction::Product ? 1 : 0});
+  } else {
     constexpr bool real = std::floating_point<T>;
     switch (r) {
       case Reduction::Sum: return T{0};

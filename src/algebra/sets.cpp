@@ -99,6 +99,10 @@ Dims SetSpace::preconditions_of(std::vector<int> parameters) const {
   return out;
 }
 
+bool SetSpace::has_opaque() const {
+  return std::ranges::any_of(parameters_, [](const std::string& name) { return name.starts_with("("); });
+}
+
 int SetSpace::parameter(const std::string& name) const {
   const auto at = std::ranges::find(parameters_, name);
   if (at != parameters_.end()) return static_cast<int>(at - parameters_.begin());
@@ -196,6 +200,7 @@ Relation Relation::cross(const Relation& next) const {
   return Relation(isl_map_flat_product(isl_map_copy(get()), isl_map_copy(next.get())));
 }
 Relation Relation::smallest() const { return Relation(isl_map_lexmin(isl_map_copy(get()))); }
+Relation Relation::largest() const { return Relation(isl_map_lexmax(isl_map_copy(get()))); }
 
 Relation Relation::hull() const {
   return Relation(isl_map_from_basic_map(isl_map_affine_hull(isl_map_copy(get()))));
@@ -223,6 +228,10 @@ Relation Relation::ins(int n) const {
 Relation Relation::moved_in(int n) const {
   return Relation(
       isl_map_move_dims(isl_map_copy(get()), isl_dim_in, unsigned_of(in()), isl_dim_out, 0, unsigned_of(n)));
+}
+Relation Relation::moved_out(int n) const {
+  return Relation(isl_map_move_dims(isl_map_copy(get()), isl_dim_out, 0, isl_dim_in, unsigned_of(in() - n),
+                                    unsigned_of(n)));
 }
 Relation Relation::fixed_in(int dim, std::int64_t v) const {
   return Relation(isl_map_fix_val(isl_map_copy(get()), isl_dim_in, unsigned_of(dim),

@@ -47,6 +47,8 @@ class SetSpace {
   int opaque(const Dim& dim) const { return parameter("(" + dim.text()); }
   // What holds of these parameters and of all that are tied to them.
   Dims preconditions_of(std::vector<int> parameters) const;
+  // Whether sets speak of opaque parameters: then more points than there are may be in them.
+  bool has_opaque() const;
   const Dims& preconditions() const { return preconditions_; }
 
  private:
@@ -106,11 +108,13 @@ class Relation {
   Relation beside(const Relation& next) const;  // (a, (b, c)): (a, b) here and (a, c) in next
   Relation cross(const Relation& next) const;   // ((a, c), (b, d)): (a, b) here and (c, d) in next
   Relation smallest() const;                    // of each a, the lexicographically smallest b
+  Relation largest() const;                     // and the largest
   Relation hull() const;                        // all that satisfies the same equalities
   Relation permuted(const std::vector<int>& order) const;  // new out dimension i is the old order[i]
   Relation outs(int first, int count) const;               // only these out dimensions
   Relation ins(int count) const;                           // only the first in dimensions
-  Relation moved_in(int count) const;  // the first out dimensions become the last in dimensions
+  Relation moved_in(int count) const;   // the first out dimensions become the last in dimensions
+  Relation moved_out(int count) const;  // the last in dimensions become the first out dimensions
   Relation fixed_in(int dim, std::int64_t value) const;  // and the dimension gone
   Relation without_in(int dim) const;
   Relation with_in(int dim) const;  // one more, of any value

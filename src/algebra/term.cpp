@@ -111,6 +111,19 @@ Sum scaled(Sum sum, const Coefficient& by) {
 
 namespace {
 
+// As Index::text, but no symbol, whatever its name, can be taken for an axis.
+std::string spelled(const Index& index) {
+  std::string out = index.offset().text();
+  for (const Index::Term& t : index.terms()) {
+    out += '+' + t.scale.text();
+    if (t.atom.kind == Index::AtomKind::Axis) out += '@' + std::to_string(t.atom.axis.id);
+    else
+      out += (t.atom.kind == Index::AtomKind::Floor ? '/' : '%') + t.atom.divisor.text() + '(' +
+             spelled(*t.atom.inner) + ')';
+  }
+  return out;
+}
+
 // How a term is written, its bound axes numbered by first appearance; the number of its coefficient left out.
 std::string spelling(Term& term) {
   std::ranges::stable_sort(term.factors, {}, &SourceFactor::source);
@@ -127,14 +140,15 @@ std::string spelling(Term& term) {
     return at == seen.end() ? Index(a) : Index(Axis{-1 - static_cast<int>(at - seen.begin()), a.extent});
   };
   std::string out;
-  for (const auto& [symbol, power] : term.coefficient.symbols) out += fmt::format("{}^{} ", symbol, power);
+  for (const auto& [symbol, power] : term.coefficient.symbols)
+    out += fmt::format("{}^{} ", Dim::symbol(symbol).text(), power);
   for (const SourceFactor& f : term.factors) {
     out += fmt::format("s{}[", f.source);
-    for (const Index& i : f.at) out += i.substitute(numbered).text() + ",";
+    for (const Index& i : f.at) out += spelled(i.substitute(numbered)) + ",";
     out += "]";
   }
   std::vector<std::string> conditions;
-  for (const Index& c : term.where) conditions.push_back(c.substitute(numbered).text());
+  for (const Index& c : term.where) conditions.push_back(spelled(c.substitute(numbered)));
   std::ranges::sort(conditions);
   for (const std::string& c : conditions) out += "|" + c;
   for (const Axis& a : seen) out += ";" + a.extent.text();

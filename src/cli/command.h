@@ -42,7 +42,9 @@ struct Chosen {
 };
 
 void add_bench(CLI::App& app, Chosen& chosen);
+void add_check(CLI::App& app, Chosen& chosen);
 void add_inspect(CLI::App& app, Chosen& chosen);
+void add_optimize(CLI::App& app, Chosen& chosen);
 void add_prove(CLI::App& app, Chosen& chosen);
 void add_rules(CLI::App& app, Chosen& chosen);
 void add_run(CLI::App& app, Chosen& chosen);

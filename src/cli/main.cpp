@@ -78,6 +78,8 @@ int start(int argc, char** argv) {
       "'isomer COMMAND --help' describes a command.");
   Chosen chosen;
   add_bench(app, chosen);
+  add_optimize(app, chosen);
+  add_check(app, chosen);
   add_inspect(app, chosen);
   add_prove(app, chosen);
   add_rules(app, chosen);

@@ -58,6 +58,14 @@ Graph resized(const Graph& graph, const Resize& resize, std::int64_t literal_ele
       for (auto& dim : *node.declared.shape)
         if (dim && dim->is_concrete()) dim = Dim(resize(dim->concrete()));
     if (node.kind == NodeKind::Initializer) node.tensor = resized(node.tensor, resize, literal_elements);
+    if (!is_constant_node(node)) return;
+    if (const auto* list = node.attributes.find_as<std::vector<std::int64_t>>("value_ints")) {
+      std::vector<std::int64_t> values;
+      for (const std::int64_t v : *list) values.push_back(v > 0 ? resize(v) : v);
+      node.attributes.set("value_ints", values);
+    } else if (const auto* tensor = node.attributes.find_as<Tensor>("value")) {
+      node.attributes.set("value", resized(*tensor, resize, literal_elements));
+    }
   });
 }
 
@@ -131,19 +139,23 @@ std::optional<Instance> shrunk(const Graph& a, const Graph& b, double most, std:
   };
   std::set<std::int64_t> extents = extents_of(a);
   extents.merge(extents_of(b));
-  // And their large prime factors: 116 = 4 · 29 may have been cut into 2 · 58.
-  for (const std::int64_t e : std::set(extents)) {
+  // Their large prime factors first: 116 = 4 · 29 may have been cut into 2 · 58.
+  std::set<std::int64_t> primes;
+  for (const std::int64_t e : extents) {
     std::int64_t rest = e;
     for (std::int64_t p = 2; p * p <= rest; ++p)
       while (rest % p == 0) {
-        if (p >= 5) extents.insert(p);
+        if (p >= 5) primes.insert(p);
         rest /= p;
       }
-    if (rest >= 5) extents.insert(rest);
+    if (rest >= 5) primes.insert(rest);
   }
-  for (auto e = extents.rbegin(); e != extents.rend() && *now_price > most; ++e) {
-    const std::int64_t m = *e;
-    if (m < 5) break;
+  std::vector<std::int64_t> order(primes.rbegin(), primes.rend());
+  for (auto e = extents.rbegin(); e != extents.rend(); ++e)
+    if (!primes.contains(*e)) order.push_back(*e);
+  for (const std::int64_t m : order) {
+    if (*now_price <= most) break;
+    if (m < 5) continue;
     bool done = false;
     for (const std::int64_t t : {3, 2, 4, 5, 6, 7, 8, 12, 16, 24}) {
       if (done || t >= m) break;
@@ -208,6 +220,13 @@ Graph with_symbols_replaced(const Graph& graph, const Dim::Substitution& substit
     if (node.kind != NodeKind::Input || !node.declared.shape) return;
     for (auto& dim : *node.declared.shape)
       if (dim) dim = dim->substitute(substitution);
+  });
+}
+
+Graph with_input_shape(const Graph& graph, const std::string& input, const Extents& shape) {
+  return changed(graph, [&](Node& node) {
+    if (node.kind != NodeKind::Input || node.outputs[0] != input) return;
+    node.declared.shape = std::vector<std::optional<Dim>>(shape.begin(), shape.end());
   });
 }
 

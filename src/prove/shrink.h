@@ -31,6 +31,8 @@ std::set<std::string> symbols_of(const Graph& graph);
 std::vector<Sizes> small_sizes(const std::set<std::string>& symbols, const Dims& preconditions,
                                std::uint64_t key, std::size_t most);
 Graph at_sizes(const Graph& graph, const Sizes& sizes);
+// The same program for another shape of one input.
+Graph with_input_shape(const Graph& graph, const std::string& input, const Extents& shape);
 // A program with the symbols of its inputs' extents replaced.
 Graph with_symbols_replaced(const Graph& graph, const Dim::Substitution& substitution);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "graph/constant.h"
 
@@ -19,6 +20,14 @@ void note_reads(const ExprNode& e, std::vector<bool>& out) {
 bool is_positive(const Tensor& tensor) {
   const auto values = tensor.doubles();
   return values && std::ranges::all_of(*values, [](double v) { return v > 0; });
+}
+
+bool may_be_undefined(const ExprNode& e) {
+  const bool empty = e.kind == ExprNode::Kind::Reduce && !e.domain.empty() && e.reduction != Reduction::Sum;
+  const bool infinite = e.kind == ExprNode::Kind::Number && is_float(e.type) && !std::isfinite(e.number);
+  return empty || infinite || (e.kind == ExprNode::Kind::Apply && is_partial(e.fn)) ||
+         std::ranges::any_of(e.args, [](const ExprRef& a) { return may_be_undefined(*a); }) ||
+         std::ranges::any_of(e.cases, [](const ExprNode::Case& c) { return may_be_undefined(*c.value); });
 }
 
 constexpr std::int64_t kMostFactElements = 1 << 20;
@@ -57,12 +66,32 @@ std::vector<NodeId> Translator::needed(const Graph& graph, const Inference& infe
   return out;
 }
 
+bool Translator::is_total(const Graph& graph, const Inference& inference, NodeId id) {
+  const int number = numbers_.of(graph, id);
+  if (const auto known = total_.find(number); known != total_.end()) return known->second;
+  const Node& node = graph.node(id);
+  bool total = true;
+  if (node.kind == NodeKind::Operator && !known_constant(graph, {id, 0})) {
+    total = !inference.opaque.contains(id);
+    const Definition definition = total ? define_node(graph, inference, id) : Definition{};
+    const auto* formula = std::get_if<Formula>(&definition);
+    total = total && formula != nullptr &&
+            std::ranges::none_of(formula->stages, [](const Stage& s) { return may_be_undefined(*s.value); });
+    for (const Value& v : node.inputs) total = total && (!v.exists() || is_total(graph, inference, v.node));
+  }
+  total_.emplace(number, total);
+  return total;
+}
+
 void Translator::add_symbol(const Graph& graph, const Inference& inference, Value value) {
-  if (known_.contains(key(graph, value))) return;
-  const ValueInfo& info = inference.of(value);
-  // What is not known of it only matters to who reads it.
-  if (info.type == ElementType::Undefined || !info.shape) return;
-  known_.emplace(key(graph, value), forms_.tensor(info.type, *info.shape));
+  if (!known_.contains(key(graph, value))) {
+    const ValueInfo& info = inference.of(value);
+    // What is not known of it only matters to who reads it.
+    if (info.type == ElementType::Undefined || !info.shape) return;
+    known_.emplace(key(graph, value), forms_.tensor(info.type, *info.shape));
+  }
+  // The second program may use what the first one computes but does not need.
+  if (!is_total(graph, inference, value.node)) forms_.answer_for(known_.at(key(graph, value)));
 }
 
 void Translator::add_constant(const Graph& graph, Value value, const Tensor& tensor) {
@@ -91,7 +120,11 @@ void Translator::add_node(const Graph& graph, const Inference& inference, NodeId
     for (std::uint32_t k = 0; k < node.outputs.size(); ++k) add_symbol(graph, inference, {id, k});
     return;
   }
-  if (known_.contains(key(graph, {id, 0}))) return;
+  const int number = numbers_.of(graph, id);
+  if (known_.contains(key(graph, {id, 0}))) {
+    forms_.answer_for(partial_[number]);
+    return;
+  }
   const Definition definition = define_node(graph, inference, id);
   const auto* formula = std::get_if<Formula>(&definition);
   if (formula == nullptr) throw Undecided(fmt::format("{} has no formula", label(node)));
@@ -104,7 +137,9 @@ void Translator::add_node(const Graph& graph, const Inference& inference, NodeId
       throw Undecided(fmt::format("nothing is known of {}", graph.name_of(node.inputs[k])));
     inputs[k] = at->second;
   }
+  const std::size_t mark = forms_.mark();
   const auto forms = forms_.apply(*formula, inputs);
+  partial_[number] = forms_.partial_since(mark);
   for (std::uint32_t k = 0; k < forms.size(); ++k)
     known_.emplace(key(graph, {id, k}), options_.seal ? forms_.sealed(forms[k]) : forms[k]);
 }

@@ -33,6 +33,8 @@ class Translator {
   using Key = std::pair<int, std::uint32_t>;
   bool is_symbol(const Graph& graph, const Inference& inference, Value value) const;
   std::vector<NodeId> needed(const Graph& graph, const Inference& inference) const;
+  // Whether a value is finite for all finite inputs; false: not seen to be.
+  bool is_total(const Graph& graph, const Inference& inference, NodeId id);
   void add_node(const Graph& graph, const Inference& inference, NodeId id);
   void add_symbol(const Graph& graph, const Inference& inference, Value value);
   void add_constant(const Graph& graph, Value value, const Tensor& tensor);
@@ -42,6 +44,8 @@ class Translator {
   const ValueNumbers& numbers_;
   Options options_;
   std::map<Key, Form> known_;
+  std::map<int, std::vector<int>> partial_;  // by value number: what has to be defined for it
+  std::map<int, bool> total_;                // by value number
   std::vector<ValueFact> facts_;
   std::set<int> expanded_;
 };

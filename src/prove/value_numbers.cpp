@@ -1,5 +1,7 @@
 #include "prove/value_numbers.h"
 
+#include <set>
+
 #include "graph/content.h"
 #include "graph/purity.h"
 
@@ -7,6 +9,21 @@ namespace isomer {
 namespace {
 
 bool same_info(const ValueInfo& a, const ValueInfo& b) { return a.type == b.type && a.shape == b.shape; }
+
+std::set<NodeId> needed_nodes(const Graph& graph) {
+  std::set<NodeId> out;
+  std::vector<NodeId> open;
+  for (const Value& v : graph.outputs()) open.push_back(v.node);
+  while (!open.empty()) {
+    const NodeId id = open.back();
+    open.pop_back();
+    if (!out.insert(id).second) continue;
+    for (const auto* values : {&graph.node(id).inputs, &graph.node(id).captures})
+      for (const Value& v : *values)
+        if (v.exists()) open.push_back(v.node);
+  }
+  return out;
+}
 
 }  // namespace
 
@@ -18,7 +35,7 @@ bool ValueNumbers::is_same(const Entry& a, const Entry& b) const {
   if (x.kind == NodeKind::Input || x_open)
     return x.outputs[0] == y.outputs[0] &&
            same_info(a.inference->of({a.node, 0}), b.inference->of({b.node, 0}));
-  if (x.kind == NodeKind::Initializer) return same_content(x.tensor, y.tensor);
+  if (x.kind == NodeKind::Initializer) return x.tensor.same_bits(y.tensor);
   for (std::size_t i = 0; i < x.outputs.size(); ++i)
     if (x.outputs[i].empty() != y.outputs[i].empty()) return false;
   return x.op == y.op && x.domain == y.domain && x.overload == y.overload &&
@@ -29,6 +46,7 @@ bool ValueNumbers::is_same(const Entry& a, const Entry& b) const {
 
 void ValueNumbers::add(const Graph& graph, const Inference& inference) {
   ++graphs_;
+  const std::set<NodeId> needed = needed_nodes(graph);
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
     Entry entry{.graph = &graph, .inference = &inference, .node = id, .inputs = {}, .number = -1};
@@ -49,9 +67,11 @@ void ValueNumbers::add(const Graph& graph, const Inference& inference) {
       last_seen_.push_back(0);
       bucket.push_back(entry);
     }
-    const auto at = static_cast<std::size_t>(entry.number);
-    if (last_seen_[at] != graphs_) ++seen_in_[at];
-    last_seen_[at] = graphs_;
+    if (const auto at = static_cast<std::size_t>(entry.number);
+        needed.contains(id) && last_seen_[at] != graphs_) {
+      ++seen_in_[at];
+      last_seen_[at] = graphs_;
+    }
     numbers_.emplace(std::pair(&graph, id), entry.number);
   }
 }

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "graph/text.h"
-#include "prove/prove.h"
+#include "prove/lemma.h"
 #include "prove/shrink.h"
 
 namespace isomer {
@@ -103,7 +103,8 @@ class RuleProver {
   }
 
   Verdict decide(const RuleInstance& instance) {
-    Verdict verdict = prove_equal(instance.left, instance.right, {.preconditions = instance.preconditions});
+    Verdict verdict =
+        prove_with_lemma(instance.left, instance.right, {.preconditions = instance.preconditions});
     if (const auto* bug = std::get_if<WitnessesDisagree>(&verdict))
       ISOMER_UNREACHABLE(fmt::format("rule {}: {}", rule_.name, described(instance, text(*bug))));
     return verdict;
@@ -120,21 +121,20 @@ class RuleProver {
   // Proved in all instances that the conditions leave, of which there is one.
   bool is_enough(const Conditions& conditions) {
     std::vector<RuleInstance> left;
+    std::set<std::string> seen;
     // The instance that is known to fail says no first.
     for (std::size_t k = 0; k < rule_.instances.size(); ++k) {
       const std::size_t i = k == 0 ? *failing_ : k <= *failing_ ? k - 1 : k;
       Imposed imposed = impose(conditions, rule_.instances[i]);
       if (imposed.outcome == Imposed::Outcome::NotSolved) return false;
       if (imposed.outcome == Imposed::Outcome::Excluded) continue;
-      if (differs(*imposed.instance)) return false;
-      left.push_back(std::move(*imposed.instance));
+      RuleInstance& kept = *imposed.instance;
+      if (!seen.insert(text(kept.left) + text(kept.right) + text(kept.preconditions)).second) continue;
+      if (differs(kept)) return false;
+      left.push_back(std::move(kept));
     }
-    std::set<std::string> seen;
-    for (const RuleInstance& i : left) {
-      if (!seen.insert(text(i.left) + text(i.right)).second) continue;
-      if (!std::holds_alternative<Proved>(decide(i))) return false;
-    }
-    return !left.empty();
+    const auto holds_at = [&](const RuleInstance& i) { return std::holds_alternative<Proved>(decide(i)); };
+    return !left.empty() && std::ranges::all_of(left, holds_at);
   }
 
   bool implies(const Conditions& stronger, const Conditions& weaker) const {

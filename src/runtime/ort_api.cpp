@@ -14,7 +14,9 @@ Outcome<std::shared_ptr<const Api>> Api::open(const std::string& library) {
   // Never closed: threads and static objects of the library may outlive any point we could close it at.
   void* handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!handle)
-    return Failure{FailureKind::Unavailable, fmt::format("can't load ONNX Runtime: {}", ::dlerror())};
+    return Failure{
+        FailureKind::Unavailable,
+        fmt::format("can't load ONNX Runtime: {}; --runtime-library says where it is", ::dlerror())};
   using Base = const OrtApiBase* (*)();
   const auto base = reinterpret_cast<Base>(::dlsym(handle, "OrtGetApiBase"));
   if (!base)

@@ -13,7 +13,7 @@
 #include "runtime/requests.h"
 #include "runtime/scratch.h"
 #include "runtime/shared_tensors.h"
-#include "runtime/worker.h"
+#include "runtime/time_session.h"
 
 namespace isomer {
 namespace {
@@ -30,9 +30,7 @@ std::int64_t status_bytes(const std::string& key) {
 
 struct LoadedModel {
   Bytes bytes;  // what the session may still point to
-  std::unique_ptr<Session> session;
-  std::int64_t preparing_ns = 0;  // loading and warming up
-  std::int64_t fastest_ns = 1;    // run while warming up
+  TimedSession timed;
 };
 
 class Server {
@@ -120,13 +118,13 @@ class Server {
     ISOMER_TRY(const ModelPlace model, place(message, loaded.bytes));
     const RuntimeOptions options = options_from(message.body.value("options", Json::object()));
     const std::int64_t start = now_ns();
-    ISOMER_TRY(loaded.session, in_runtime([&] { return runtime_->load(model, options); }));
-    loaded.preparing_ns = now_ns() - start;
+    ISOMER_TRY(loaded.timed.session, in_runtime([&] { return runtime_->load(model, options); }));
+    loaded.timed.preparing_ns = now_ns() - start;
     if (message.body.contains("tensors")) {
       ISOMER_TRY(const NamedTensors feeds, tensors(message));
-      ISOMER_TRY_DO(loaded.session->bind(feeds));
+      ISOMER_TRY_DO(loaded.timed.session->bind(feeds));
     }
-    Json answer{{"signature", to_json(loaded.session->signature())}};
+    Json answer{{"signature", to_json(loaded.timed.session->signature())}};
     const auto slot = integer_field(message.body, "slot").value_or(0);
     slots_.erase(slot);
     slots_.emplace(slot, std::move(loaded));
@@ -151,82 +149,49 @@ class Server {
     ISOMER_TRY(LoadedModel * model, loaded(integer_field(request, "slot").value_or(0)));
     const std::int64_t least_runs = integer_field(request, "least_runs").value_or(1);
     const std::int64_t least_ns = integer_field(request, "least_ns").value_or(0);
-    const std::int64_t start = now_ns();
-    std::int64_t runs = 0, fastest = 0;
-    while (runs < least_runs || now_ns() - start < least_ns) {
-      const std::int64_t begin = now_ns();
-      ISOMER_TRY_DO(model->session->run());
-      fastest = runs == 0 ? now_ns() - begin : std::min(fastest, now_ns() - begin);
-      ++runs;
-    }
-    const std::int64_t spent = now_ns() - start;
-    runtime_ns_ += spent;
-    model->preparing_ns += spent;
-    model->fastest_ns = std::max<std::int64_t>(1, fastest);
-    return Json{{"runs", runs}, {"fastest_ns", model->fastest_ns}};
+    ISOMER_TRY(const WarmUp warm, in_runtime([&] { return warm_up(model->timed, least_runs, least_ns); }));
+    return Json{{"runs", warm.runs}, {"fastest_ns", warm.fastest_ns}};
   }
 
-  Outcome<LegTime> time_leg(Session& model, std::int64_t repetitions) {
-    const std::int64_t cpu_start = cpu_ns(), start = now_ns();
-    for (std::int64_t i = 0; i < repetitions; ++i) ISOMER_TRY_DO(model.run());
-    const std::int64_t end = now_ns(), cpu_end = cpu_ns();
-    runtime_ns_ += end - start;
-    return LegTime{end - start, cpu_end - cpu_start};
+  static Json times_json(const std::vector<LegTime>& legs) {
+    Json wall = Json::array(), cpu = Json::array();
+    for (const LegTime& leg : legs) wall.push_back(leg.wall_ns), cpu.push_back(leg.cpu_ns);
+    return {{"wall_ns", std::move(wall)}, {"cpu_ns", std::move(cpu)}};
   }
 
   Outcome<Json> time(const Json& request) {
-    Json wall = Json::array(), cpu = Json::array();
+    std::vector<LegTime> legs;
     for (const Json& leg : array_field(request, "legs")) {
       if (!leg.is_array() || leg.size() != 2 || !leg[0].is_number_integer() || !leg[1].is_number_integer())
         return refusal("a leg that is no pair");
       ISOMER_TRY(LoadedModel * model, loaded(leg[0].get<std::int64_t>()));
-      ISOMER_TRY(const LegTime time, time_leg(*model->session, leg[1].get<std::int64_t>()));
-      wall.push_back(time.wall_ns);
-      cpu.push_back(time.cpu_ns);
+      const auto repetitions = leg[1].get<std::int64_t>();
+      ISOMER_TRY(const LegTime time,
+                 in_runtime([&] { return time_leg(*model->timed.session, repetitions); }));
+      legs.push_back(time);
     }
-    return Json{{"wall_ns", wall}, {"cpu_ns", cpu}};
+    return times_json(legs);
   }
 
-  // One stretch without a pause. The first leg after a pause is slower than others, and so is one after a leg
-  // of the other model, whose data fill the caches: in A B B A B A A B, after a leg of B, both models have
-  // the same share of each kind. A round is worth its preparation: it lasts as long, within `fewest` and
-  // `most`.
   Outcome<Json> pair(const Json& request) {
     const auto slots = integers_field(request, "slots").value_or(std::vector<std::int64_t>{});
     if (slots.size() != 2) return refusal("a pair that is none");
-    const std::int64_t leg_ns = integer_field(request, "leg_ns").value_or(1);
-    LoadedModel* models[2] = {};
-    ISOMER_TRY(models[0], loaded(slots[0]));
-    ISOMER_TRY(models[1], loaded(slots[1]));
-    const auto [fast, slow] = std::minmax(models[0]->fastest_ns, models[1]->fastest_ns);
-    std::int64_t repetitions[2] = {}, block_ns = 0;
-    for (const int i : {0, 1}) {
-      // Equal numbers, so that both pay equally for cold caches, unless one is much slower.
-      constexpr std::int64_t kMuchSlower = 4;
-      const std::int64_t run_ns = slow > kMuchSlower * fast ? models[i]->fastest_ns : fast;
-      repetitions[i] = std::max<std::int64_t>(1, (leg_ns + run_ns - 1) / run_ns);
-      block_ns += 4 * repetitions[i] * models[i]->fastest_ns;
-    }
-    const std::int64_t preparing_ns = models[0]->preparing_ns + models[1]->preparing_ns;
-    constexpr std::int64_t kLongNs = 800'000'000;  // such blocks average enough by themselves
-    const std::int64_t fewest = block_ns > kLongNs ? 1 : integer_field(request, "fewest").value_or(1);
-    const std::int64_t most = integer_field(request, "most").value_or(1);
-    const std::int64_t blocks = std::max(fewest, std::min(most, preparing_ns / block_ns));
-    Json wall = Json::array(), cpu = Json::array();
-    ISOMER_TRY_DO(time_leg(*models[1]->session, repetitions[1]));
-    for (std::int64_t block = 0; block < blocks; ++block)
-      for (const int which : kBlockOrder) {
-        ISOMER_TRY(const LegTime time, time_leg(*models[which]->session, repetitions[which]));
-        wall.push_back(time.wall_ns);
-        cpu.push_back(time.cpu_ns);
-      }
-    return Json{{"repetitions", {repetitions[0], repetitions[1]}}, {"wall_ns", wall}, {"cpu_ns", cpu}};
+    ISOMER_TRY(const LoadedModel* a, loaded(slots[0]));
+    ISOMER_TRY(const LoadedModel* b, loaded(slots[1]));
+    RoundPlan plan;
+    plan.leg_ns = integer_field(request, "leg_ns").value_or(1);
+    plan.fewest_blocks = integer_field(request, "fewest").value_or(1);
+    plan.most_blocks = integer_field(request, "most").value_or(1);
+    ISOMER_TRY(const PairTimes times, in_runtime([&] { return time_pair(a->timed, b->timed, plan); }));
+    Json answer = times_json(times.legs);
+    answer["repetitions"] = {times.repetitions[0], times.repetitions[1]};
+    return answer;
   }
 
   Outcome<Json> run(const Json& request) {
     ISOMER_TRY(LoadedModel * model, loaded(integer_field(request, "slot").value_or(0)));
-    ISOMER_TRY_DO(in_runtime([&] { return model->session->run(); }));
-    ISOMER_TRY(const NamedTensors outputs, model->session->outputs());
+    ISOMER_TRY_DO(in_runtime([&] { return model->timed.session->run(); }));
+    ISOMER_TRY(const NamedTensors outputs, model->timed.session->outputs());
     ISOMER_TRY(SharedTensors shared, share(outputs));
     files_.push_back(std::move(shared.file));
     return Json{{"tensors", std::move(shared.table)}};

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <sys/time.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 
@@ -89,6 +90,9 @@ Outcome<std::unique_ptr<Worker>> Worker::start(const WorkerOptions& options) {
     return Failure{FailureKind::Unavailable, "no sockets left for a worker"};
   auto state = std::make_unique<State>();
   state->options = options;
+  // Starting a program and loading a library is no call into a model: a busy machine may take its time.
+  constexpr double kStartSeconds = 60;
+  state->options.call_seconds = std::max(options.call_seconds, kStartSeconds);
   state->socket = Descriptor(ends[0]);
   const timeval patience{10, 0};  // for a worker that doesn't read; it does between requests
   (void)::setsockopt(ends[0], SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
@@ -110,6 +114,7 @@ Outcome<std::unique_ptr<Worker>> Worker::start(const WorkerOptions& options) {
   state->guard = guard == 0   ? NetworkGuard::Filter
                  : guard == 1 ? NetworkGuard::Namespace
                               : NetworkGuard::None;
+  state->options.call_seconds = options.call_seconds;
   return std::unique_ptr<Worker>(new Worker(std::move(state)));
 }
 

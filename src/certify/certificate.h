@@ -1,0 +1,38 @@
+// Certificate: what was done to a model, so that anyone can do it again and prove it.
+//
+// JSON lines. The first names the format; each other line is a step:
+//   {"replace": ["y"], "from": ["x"], "by": "<program in ONNX's text syntax>"}
+//   {"fold": ["k", "b"]}
+// or a record, {"note": {...}}: texts and timings, which the checker skips. There is no field in a step that
+// is not used; unknown fields are refused.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "prove/step.h"
+
+namespace isomer {
+
+struct FoldStep {
+  std::vector<std::string> values;
+};
+using CertifiedStep = std::variant<Claim, FoldStep>;
+
+struct Note {
+  std::string kind, what;
+  double ratio = 0;  // 0: not measured
+};
+
+struct Certificate {
+  std::vector<CertifiedStep> steps;
+  std::vector<Note> notes;
+};
+
+std::string to_text(const Certificate& certificate);
+Result<Certificate> parse_certificate(std::string_view text);
+
+}  // namespace isomer

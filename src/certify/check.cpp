@@ -1,0 +1,84 @@
+#include "certify/check.h"
+
+#include <fmt/format.h>
+
+#include <map>
+#include <set>
+
+#include "graph/content.h"
+
+namespace isomer {
+namespace {
+
+std::vector<std::string> names_of(const Graph& graph, const std::vector<Value>& values) {
+  std::vector<std::string> out;
+  for (const Value& v : values) out.push_back(v.exists() ? graph.name_of(v) : "");
+  return out;
+}
+
+// Nodes by their first named output; those without are known by their content only.
+std::string key_of(const Node& node) {
+  for (const std::string& o : node.outputs)
+    if (!o.empty()) return o;
+  return "(" + node.name;
+}
+
+bool same_node(const Graph& a, const Node& x, const Graph& b, const Node& y) {
+  return x.kind == y.kind && x.op == y.op && x.domain == y.domain && x.overload == y.overload &&
+         x.outputs == y.outputs && x.extras == y.extras && x.declared == y.declared &&
+         names_of(a, x.inputs) == names_of(b, y.inputs) &&
+         names_of(a, x.captures) == names_of(b, y.captures) && same_content(x.attributes, y.attributes) &&
+         (x.kind != NodeKind::Initializer || x.tensor.same_bits(y.tensor));
+}
+
+}  // namespace
+
+std::optional<std::string> first_difference(const Graph& a, const Graph& b) {
+  if (names_of(a, a.inputs()) != names_of(b, b.inputs())) return "the inputs are not the same";
+  if (names_of(a, a.outputs()) != names_of(b, b.outputs())) return "the outputs are not the same";
+  if (a.opsets != b.opsets || a.functions != b.functions) return "the operator sets are not the same";
+  std::map<std::string, NodeId> nodes;
+  for (const NodeId id : a.order())
+    if (!nodes.emplace(key_of(a.node(id)), id).second) return "two nodes make the same value";
+  std::set<std::string> seen;
+  for (const NodeId id : b.order()) {
+    const std::string key = key_of(b.node(id));
+    const auto at = nodes.find(key);
+    if (at == nodes.end()) return fmt::format("{} is not accounted for", label(b.node(id)));
+    if (!seen.insert(key).second) return "two nodes make the same value";
+    if (!same_node(a, a.node(at->second), b, b.node(id)) ||
+        a.is_overridable(at->second) != b.is_overridable(id))
+      return fmt::format("{} is not what the steps make of it", label(b.node(id)));
+  }
+  if (seen.size() != nodes.size()) {
+    for (const auto& [key, id] : nodes)
+      if (!seen.contains(key)) return fmt::format("{} is missing", label(a.node(id)));
+  }
+  return std::nullopt;
+}
+
+CheckReport check_certificate(const Graph& in, const Graph& out, const Certificate& certificate,
+                              std::uint64_t key) {
+  CheckReport report;
+  Graph now = in;
+  for (const CertifiedStep& step : certificate.steps) {
+    const int number = report.steps++;
+    if (const auto* claim = std::get_if<Claim>(&step)) {
+      const auto proved = prove_claim(now, *claim, {.key = key, .refute = false});
+      if (const auto* why = std::get_if<std::string>(&proved)) return {false, number, *why, report.steps};
+      now = std::get<ProvedStep>(proved).result();
+    } else {
+      auto folded = fold_constants(now, std::get<FoldStep>(step).values);
+      if (!folded.ok()) return {false, number, folded.error().message, report.steps};
+      now = std::move(*folded);
+    }
+  }
+  if (const auto difference = first_difference(now, out)) {
+    report.reason = *difference;
+    return report;
+  }
+  report.accepted = true;
+  return report;
+}
+
+}  // namespace isomer

@@ -1,0 +1,159 @@
+// isomer optimize: a faster model that is proved equal, or the same file back with the reason.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <atomic>
+#include <csignal>
+#include <filesystem>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/npz.h"
+#include "cli/progress.h"
+#include "cli/runtime_option.h"
+#include "cli/shape_option.h"
+#include "onnx/model.h"
+#include "pipeline/optimize.h"
+#include "runtime/feeds.h"
+
+namespace isomer::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Request {
+  fs::path in, out, certificate, feeds;
+  std::string budget = "5m", judge = "runtime";
+  std::vector<std::string> shapes;
+  std::int64_t steps = 1 << 30;
+  double max_error_growth = 2, max_size_growth = 1.1;
+  std::uint64_t seed = 1;
+  bool quiet = false;
+  RuntimeRequest runtime;
+};
+
+std::atomic<bool> interrupted{false};
+
+// The first Ctrl-C keeps the best so far; the second one ends it all.
+void on_interrupt(int signal) {
+  if (interrupted.exchange(true)) {
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+  }
+}
+
+Result<double> seconds_of(const std::string& text) {
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  const std::string unit = end;
+  const double scale = unit == "" || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
+  if (end == text.c_str() || scale == 0 || number < 0)
+    return Error{fmt::format("--budget {}: expected a time such as 30s, 5m or 1h", text)};
+  return number * scale;
+}
+
+Json to_json(const OptimizeReport& report) {
+  const auto maybe = [](const std::optional<double>& v) { return v ? Json(*v) : Json(); };
+  Json steps = Json::array();
+  for (const auto& s : report.steps)
+    steps.push_back({{"kind", s.kind}, {"count", s.count}, {"nodes", s.nodes}});
+  return {{"result", report.improved ? "improved" : "unchanged"},
+          {"reason", report.reason},
+          {"ratio", report.ratio ? Json(report.ratio->estimate) : Json()},
+          {"low", report.ratio ? Json(report.ratio->low) : Json()},
+          {"high", report.ratio ? Json(report.ratio->high) : Json()},
+          {"error_before", maybe(report.error_before)},
+          {"error_after", maybe(report.error_after)},
+          {"bytes_in", report.bytes_in},
+          {"bytes_out", report.bytes_out},
+          {"steps", steps},
+          {"stopped_by", report.stopped_by},
+          {"certificate", report.certificate.string()},
+          {"told", report.told},
+          {"refused", report.refused}};
+}
+
+std::string to_text(const OptimizeReport& report, const fs::path& out) {
+  std::string text;
+  if (report.improved) {
+    text += report.ratio
+                ? fmt::format("{}: {:.2f} times faster [{:.2f}, {:.2f}], proved equal\n", out.string(),
+                              report.ratio->estimate, report.ratio->low, report.ratio->high)
+                : fmt::format("{}: rewritten and proved equal, not measured\n", out.string());
+    for (const std::string& line : report.told) text += "  " + line + "\n";
+    if (report.error_before && report.error_after)
+      text += fmt::format("  error against float64: {:.1e} before, {:.1e} after\n", *report.error_before,
+                          *report.error_after);
+    text += fmt::format("  certificate: {}\n", report.certificate.string());
+  } else {
+    text += fmt::format("{}: the same file, because {}\n", out.string(), report.reason);
+    for (const std::string& line : report.told) text += "  tried: " + line + "\n";
+  }
+  if (report.stopped_by != "done") text += fmt::format("  stopped by {}\n", report.stopped_by);
+  return text;
+}
+
+Result<Reply> run(const Request& request) {
+  OptimizeRequest wish;
+  wish.in = request.in;
+  wish.out = request.out;
+  wish.certificate =
+      request.certificate.empty() ? fs::path(request.out.string() + ".cert") : request.certificate;
+  ISOMER_TRY(wish.seconds, seconds_of(request.budget));
+  if (request.judge != "runtime" && request.judge != "cost") return Error{"--judge is runtime or cost"};
+  wish.measure = request.judge == "runtime";
+  wish.steps = request.steps;
+  wish.max_error_growth = request.max_error_growth;
+  wish.max_size_growth = request.max_size_growth;
+  wish.seed = request.seed;
+  ISOMER_TRY(wish.runtime, runtime_options(request.runtime));
+  wish.worker = worker_options(request.runtime, request.runtime.runtimes.at(0));
+  ISOMER_TRY(const Model model, read_model(request.in));
+  if (!request.feeds.empty()) {
+    ISOMER_TRY(wish.feeds, read_npz(request.feeds));
+  } else if (wish.measure) {
+    ISOMER_TRY(const InferOptions options, parse_shapes(request.shapes, model.graph));
+    ISOMER_TRY(GeneratedFeeds feeds, generate_feeds(model.graph, options, request.seed));
+    wish.feeds = std::move(feeds.tensors);
+  }
+  interrupted = false;
+  wish.stop = &interrupted;
+  ProgressLine line;
+  if (!request.quiet) wish.progress = [&](const std::string& now) { line.show(now); };
+  const auto old = std::signal(SIGINT, on_interrupt);
+  auto report = optimize(wish);
+  std::signal(SIGINT, old);
+  if (!report.ok()) return report.error();
+  return Reply{Exit::Done, to_text(*report, request.out), to_json(*report)};
+}
+
+}  // namespace
+
+void add_optimize(CLI::App& app, Chosen& chosen) {
+  auto request = std::make_shared<Request>();
+  CLI::App* command =
+      app.add_subcommand("optimize", "Make a model faster and prove that it computes the same");
+  command->add_option("IN", request->in, "An ONNX file")->required();
+  command->add_option("-o,--output", request->out, "Where the result goes")->required();
+  command->add_option("--budget", request->budget, "Time to spend: 30s, 5m, 1h");
+  command->add_option("--steps", request->steps, "Proposals to try, for repeatable runs");
+  command->add_option("--judge", request->judge, "runtime (measure) or cost (analytic, measures nothing)");
+  command->add_option("--certificate", request->certificate, "Where the proof goes; OUT.cert by default");
+  command->add_option("--feeds", request->feeds, "Inputs for measuring, an npz file");
+  command
+      ->add_option("--shape", request->shapes,
+                   "Extents of an input (x=1x3x224x224) or of a dimension (batch=8)")
+      ->type_name("NAME=SHAPE")
+      ->expected(1)
+      ->take_all();
+  command->add_option("--max-error-growth", request->max_error_growth,
+                      "Rounding error against the original's");
+  command->add_option("--max-size-growth", request->max_size_growth, "File size against the original's");
+  command->add_option("--seed", request->seed, "Of inputs and of the field witness");
+  command->add_flag("--quiet", request->quiet, "No progress");
+  command->add_flag("--json", chosen.json, "Answer in JSON");
+  add_runtime_options(*command, request->runtime);
+  command->callback([&chosen, request] { chosen.run = [request] { return run(*request); }; });
+}
+
+}  // namespace isomer::cli

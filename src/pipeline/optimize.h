@@ -1,0 +1,52 @@
+// optimize: the whole program on one page. Read, propose, prove, fold, measure the whole model, write; or the
+// input's bytes back, with the reason.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "certify/certificate.h"
+#include "graph/interpret.h"
+#include "runtime/judge.h"
+
+namespace isomer {
+
+struct OptimizeRequest {
+  std::filesystem::path in, out, certificate;
+  double seconds = 300;          // --budget
+  std::int64_t steps = 1 << 30;  // of the search
+  bool measure = true;           // --judge runtime; otherwise the analytic cost decides
+  WorkerOptions worker = {};
+  RuntimeOptions runtime = {};
+  NamedTensors feeds = {};  // for measuring
+  double max_error_growth = 2;
+  double max_size_growth = 1.1;
+  std::uint64_t seed = 1;
+  const std::atomic<bool>* stop = nullptr;  // Ctrl-C
+  std::function<void(const std::string&)> progress = [](const std::string&) {};
+};
+
+struct OptimizeReport {
+  bool improved = false;
+  std::string reason;  // why not; or ""
+  std::optional<Interval> ratio;
+  std::optional<double> error_before, error_after;
+  std::uintmax_t bytes_in = 0, bytes_out = 0;
+  struct Kind {
+    std::string kind;
+    int count = 0, nodes = 0;
+  };
+  std::vector<Kind> steps;
+  std::vector<std::string> told,
+      refused;  // one line for each step, and for each proposal that was not proved
+  std::string stopped_by = "done";
+  std::filesystem::path certificate;
+};
+
+Result<OptimizeReport> optimize(const OptimizeRequest& request);
+
+}  // namespace isomer

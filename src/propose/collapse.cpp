@@ -1,0 +1,337 @@
+// collapse: a region that is linear in one activation is what it does to impulses.
+//
+// How far an output looks (kernel, stride, pads, groups) is read off the boxes that its formulas need. The
+// kernel itself is the region's own nodes applied to impulses, so no block has to be known by name: the new
+// program is Conv(x, K) with K computed from the old weights by the old operators. Whether that is true at
+// every position, borders included, is for the prover to say. Folding K afterwards computes it in float64 and
+// rounds once.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "propose/linear_region.h"
+#include "propose/program_builder.h"
+#include "propose/proposal.h"
+#include "prove/shrink.h"
+
+namespace isomer {
+namespace {
+
+constexpr std::int64_t kMostTaps = 15;
+
+// How y[n, o, p] looks at x: taps stride·p - pad + u, u < kernel.
+struct Look {
+  std::int64_t groups = 1, channels = 0, outputs = 0;
+  Extents kernel = {}, stride = {}, pad_begin = {}, pad_end = {};
+};
+
+struct Site {
+  const Graph& graph;          // the model's
+  const Inference& inference;  // symbolic sizes
+  const LinearRegion& region;
+};
+
+std::optional<Extents> sizes_of(const Inference& inference, Value v) {
+  const auto& shape = inference.of(v).shape;
+  return shape ? concrete(*shape) : std::nullopt;
+}
+
+std::optional<Look> look_of(const Graph& graph, const Inference& inference, const LinearRegion& region) {
+  const auto x = sizes_of(inference, region.input), y = sizes_of(inference, region.output);
+  if (!x || !y || x->size() != y->size() || x->size() < 3 || x->size() > 5 || (*x)[0] != (*y)[0])
+    return std::nullopt;
+  Look look{.channels = (*x)[1], .outputs = (*y)[1]};
+  Extents middle(y->size(), 0);
+  for (std::size_t d = 2; d < y->size(); ++d) middle[d] = (*y)[d] / 2;
+  const auto here = needed_input(graph, inference, region, middle);
+  if (!here) return std::nullopt;
+  const std::int64_t width = here->high[1] - here->low[1];
+  if (width > 0 && here->low[1] == 0 && look.channels % width == 0 &&
+      look.outputs % (look.channels / width) == 0)
+    look.groups = look.channels / width;
+  for (std::size_t d = 2; d < y->size(); ++d) {
+    Extents next = middle;
+    if (++next[d] >= (*y)[d]) return std::nullopt;
+    const auto there = needed_input(graph, inference, region, next);
+    if (!there) return std::nullopt;
+    const std::int64_t kernel = here->high[d] - here->low[d], stride = there->low[d] - here->low[d];
+    const std::int64_t begin = stride * middle[d] - here->low[d];
+    const std::int64_t end = ((*y)[d] - 1) * stride + kernel - (*x)[d] - begin;
+    if (stride < 1 || kernel < 1 || kernel > kMostTaps || begin < 0 || end < 0) return std::nullopt;
+    look.kernel.push_back(kernel);
+    look.stride.push_back(stride);
+    look.pad_begin.push_back(begin);
+    look.pad_end.push_back(end);
+  }
+  return look;
+}
+
+// The region's nodes with another input. Constants are the model's, by name.
+Value run_region(ProgramBuilder& b, const Site& site, Value input) {
+  std::map<Value, Value> made{{site.region.input, input}};
+  for (const NodeId id : site.region.nodes) {
+    const Node& node = site.graph.node(id);
+    std::vector<Value> inputs;
+    for (const Value& v : node.inputs) {
+      if (!v.exists()) inputs.push_back(v);
+      else if (const auto at = made.find(v); at != made.end()) inputs.push_back(at->second);
+      else inputs.push_back(b.input(site.graph.name_of(v)));
+    }
+    made.emplace(Value{id, 0}, b.copy(node, inputs));
+  }
+  return made.at(site.region.output);
+}
+
+// The shape of the region's output for another shape of its input.
+std::optional<Extents> output_sizes(const Site& site, const Extents& input) {
+  const std::string name = site.graph.name_of(site.region.input);
+  const auto program =
+      region_of(site.graph, site.inference, {name}, {site.graph.name_of(site.region.output)});
+  if (!program.ok()) return std::nullopt;
+  const Graph other = with_input_shape(*program, name, input);
+  const auto info = infer(other);
+  if (!info.ok()) return std::nullopt;
+  return sizes_of(*info, other.outputs()[0]);
+}
+
+std::vector<std::int64_t> concat(std::vector<std::int64_t> a, const std::vector<std::int64_t>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+Value zeros(ProgramBuilder& b, const std::vector<std::int64_t>& shape) {
+  return b.op("ConstantOfShape", {b.integers(shape)});
+}
+
+// [rows, groups·rows, ...]: ones where column mod rows = row.
+Value eyes(ProgramBuilder& b, std::int64_t rows, std::int64_t groups) {
+  const Value eye = b.op("EyeLike", {zeros(b, {rows, rows})}, with({{"dtype", std::int64_t{1}}}));
+  return groups == 1 ? eye : b.op("Tile", {eye, b.integers({1, groups})});
+}
+
+struct Kernel {
+  Value weights, bias = Value::none();
+};
+
+std::optional<Kernel> kernel_of(ProgramBuilder& b, const Site& site, const Look& look) {
+  const std::size_t d = look.kernel.size();
+  const std::int64_t rows = look.channels / look.groups;
+  // An impulse so far from the borders that all taps see it; one for each phase of the stride.
+  Extents spatial(d), phases = look.stride;
+  for (std::size_t i = 0; i < d; ++i) spatial[i] = 2 * look.kernel[i] - 2 + look.stride[i];
+  std::int64_t count = 1;
+  for (const std::int64_t p : phases) count *= p;
+  const auto out = output_sizes(site, concat({count * rows, look.channels}, spatial));
+  if (!out || out->size() != d + 2 || (*out)[0] != count * rows || (*out)[1] != look.outputs)
+    return std::nullopt;
+
+  const Value flat =
+      b.op("Reshape", {eyes(b, rows, look.groups), b.integers(concat({rows, look.channels}, Extents(d, 1)))});
+  std::vector<Value> impulses;
+  for (std::int64_t n = 0; n < count; ++n) {
+    std::vector<std::int64_t> begin(d), end(d);
+    std::int64_t rest = n;
+    for (std::size_t i = d; i-- > 0;) {
+      begin[i] = look.kernel[i] - 1 + rest % phases[i];
+      end[i] = spatial[i] - 1 - begin[i];
+      rest /= phases[i];
+    }
+    const auto pads = concat(concat({0, 0}, begin), concat({0, 0}, end));
+    impulses.push_back(b.op("Pad", {flat, b.integers(pads)}));
+  }
+  const Value all =
+      impulses.size() == 1 ? impulses[0] : b.op("Concat", impulses, with({{"axis", std::int64_t{0}}}));
+  Value answer = run_region(b, site, all);
+
+  Kernel kernel;
+  if (site.region.affine) {
+    const Value rest = run_region(b, site, zeros(b, concat({1, look.channels}, spatial)));
+    answer = b.op("Sub", {answer, rest});
+    Value middle = rest;
+    for (std::size_t i = d; i-- > 0;)
+      middle = b.op("Gather", {middle, b.integers({(*out)[i + 2] / 2})},
+                    with({{"axis", static_cast<std::int64_t>(i + 2)}}));
+    kernel.bias = b.op("Reshape", {middle, b.integers({look.outputs})});
+  }
+  if (count > 1) {
+    // [phases..., rows, outputs, sizes...] -> [rows, outputs, phase·size, ...]
+    std::vector<std::int64_t> split =
+        concat(concat(phases, {rows, look.outputs}), {out->begin() + 2, out->end()});
+    std::vector<std::int64_t> order{static_cast<std::int64_t>(d), static_cast<std::int64_t>(d + 1)};
+    std::vector<std::int64_t> joined{rows, look.outputs};
+    for (std::size_t i = 0; i < d; ++i) {
+      order.push_back(static_cast<std::int64_t>(i));
+      order.push_back(static_cast<std::int64_t>(d + 2 + i));
+      joined.push_back(phases[i] * (*out)[i + 2]);
+    }
+    answer = b.op("Reshape", {answer, b.integers(split)});
+    answer = b.op("Transpose", {answer}, with({{"perm", order}}));
+    answer = b.op("Reshape", {answer, b.integers(joined)});
+  }
+  // Tap u of the window at p sees the impulse at a: stride·p - pad + u = a + phase.
+  for (std::size_t i = 0; i < d; ++i) {
+    std::vector<std::int64_t> places;
+    for (std::int64_t u = 0; u < look.kernel[i]; ++u) {
+      const std::int64_t a = look.kernel[i] - 1 + look.pad_begin[i] - u;
+      const std::int64_t phase = floor_mod(-a, look.stride[i]), p = (a + phase) / look.stride[i];
+      if (p < 0 || p >= (*out)[i + 2]) return std::nullopt;
+      places.push_back(phase * (*out)[i + 2] + p);
+    }
+    answer = b.op("Gather", {answer, b.integers(places)}, with({{"axis", static_cast<std::int64_t>(i + 2)}}));
+  }
+  std::vector<std::int64_t> swap{1, 0};
+  for (std::size_t i = 0; i < d; ++i) swap.push_back(static_cast<std::int64_t>(i + 2));
+  kernel.weights = b.op("Transpose", {answer}, with({{"perm", swap}}));
+  return kernel;
+}
+
+std::string spatial_text(const Extents& kernel) {
+  std::string out;
+  for (const std::int64_t k : kernel) out += (out.empty() ? "" : "x") + std::to_string(k);
+  return out;
+}
+
+std::optional<Proposal> as_convolution(const Site& site, const Look& look, double price) {
+  const std::string y = site.graph.name_of(site.region.output);
+  ProgramBuilder b(site.graph.opsets, y + ".isomer.");
+  const Value x = b.input(site.graph.name_of(site.region.input));
+  const auto kernel = kernel_of(b, site, look);
+  if (!kernel) return std::nullopt;
+  std::vector<Value> inputs{x, kernel->weights};
+  std::vector<std::string> folds{b.name_of(kernel->weights)};
+  if (kernel->bias.exists()) {
+    inputs.push_back(kernel->bias);
+    folds.push_back(b.name_of(kernel->bias));
+  }
+  const Value out = b.op("Conv", inputs,
+                         with({{"kernel_shape", look.kernel},
+                               {"strides", look.stride},
+                               {"pads", concat(look.pad_begin, look.pad_end)},
+                               {"group", look.groups}}));
+  b.output(out);
+  return Proposal{
+      .kind = "collapse",
+      .what = fmt::format("{} nodes linear in {} are one {} convolution", site.region.nodes.size(),
+                          site.graph.name_of(site.region.input), spatial_text(look.kernel)),
+      .claim = {.inputs = {site.graph.name_of(site.region.input)}, .outputs = {y}, .after = b.graph()},
+      .folds = std::move(folds),
+      .gain = price};
+}
+
+double convolution_price(const Look& look, const Extents& y) {
+  double macs = 1;
+  for (const std::int64_t e : y) macs *= static_cast<double>(e);
+  for (const std::int64_t k : look.kernel) macs *= static_cast<double>(k);
+  return 2 * macs * static_cast<double>(look.channels / look.groups);
+}
+
+// What would come out is there already.
+bool is_product_and_bias(const Graph& graph, const LinearRegion& region) {
+  return region.nodes.size() == 2 && graph.node(region.nodes[0]).op == "MatMul" &&
+         graph.node(region.nodes[1]).op == "Add";
+}
+
+// y[..., j] = Σ_k x[..., k] M[k, j]: the region applied to the unit matrix.
+std::optional<Proposal> as_matrix(const Site& site, const Graph& sized, const Inference& info,
+                                  const LinearRegion& region, double price) {
+  const auto x = sizes_of(info, region.input), y = sizes_of(info, region.output);
+  if (!x || !y || x->size() != y->size() || x->size() < 2) return std::nullopt;
+  Extents position(y->size(), 0);
+  for (std::size_t d = 0; d + 1 < y->size(); ++d) {
+    if ((*x)[d] != (*y)[d]) return std::nullopt;
+    position[d] = (*y)[d] / 2;
+  }
+  const auto box = needed_input(sized, info, region, position);
+  if (!box) return std::nullopt;
+  for (std::size_t d = 0; d + 1 < y->size(); ++d)
+    if (box->low[d] != position[d] || box->high[d] != position[d] + 1) return std::nullopt;
+  const std::int64_t rows = x->back(), columns = y->back();
+  double rest = 1;
+  for (std::size_t d = 0; d + 1 < y->size(); ++d) rest *= static_cast<double>((*y)[d]);
+  const double after = 2 * rest * static_cast<double>(rows) * static_cast<double>(columns);
+  if (after >= price || is_product_and_bias(site.graph, site.region)) return std::nullopt;
+  Extents shape(x->size(), 1);
+  shape[shape.size() - 2] = shape[shape.size() - 1] = rows;
+  const auto out = output_sizes(site, shape);
+  if (!out || out->back() != columns || (*out)[out->size() - 2] != rows) return std::nullopt;
+
+  const std::string name = site.graph.name_of(site.region.output);
+  ProgramBuilder b(site.graph.opsets, name + ".isomer.");
+  const Value in = b.input(site.graph.name_of(site.region.input));
+  Value answer = run_region(b, site, b.op("Reshape", {eyes(b, rows, 1), b.integers(shape)}));
+  std::vector<std::string> folds;
+  Value bias = Value::none();
+  if (site.region.affine) {
+    Extents one = shape;
+    one[one.size() - 2] = 1;
+    const Value rest_of = run_region(b, site, zeros(b, one));
+    answer = b.op("Sub", {answer, rest_of});
+    bias = b.op("Reshape", {rest_of, b.integers({columns})});
+    folds.push_back(b.name_of(bias));
+  }
+  const Value matrix = b.op("Reshape", {answer, b.integers({rows, columns})});
+  folds.push_back(b.name_of(matrix));
+  Value result = b.op("MatMul", {in, matrix});
+  if (bias.exists()) result = b.op("Add", {result, bias});
+  b.output(result);
+  return Proposal{
+      .kind = "collapse",
+      .what = fmt::format("{} nodes linear in {} are one {}x{} matrix product", site.region.nodes.size(),
+                          site.graph.name_of(site.region.input), rows, columns),
+      .claim = {.inputs = {site.graph.name_of(site.region.input)}, .outputs = {name}, .after = b.graph()},
+      .folds = std::move(folds),
+      .gain = price - after};
+}
+
+// Some sizes, for looking: what the proof says must hold for all.
+std::optional<Inference> sized_inference(const Graph& graph, Graph& sized) {
+  Sizes sizes;
+  for (const std::string& s : symbols_of(graph)) sizes[s] = 32;
+  sized = at_sizes(graph, sizes);
+  auto info = infer(sized);
+  if (!info.ok()) return std::nullopt;
+  return std::move(*info);
+}
+
+}  // namespace
+
+std::vector<Proposal> propose_collapse(const Graph& graph, const Inference& inference) {
+  std::vector<Proposal> out;
+  if (graph.opset("") < 11) return out;
+  const auto constants = constant_values(graph);
+  const auto consumers = graph.consumers();
+  std::set<NodeId> taken;
+  for (auto at = graph.order().rbegin(); at != graph.order().rend(); ++at) {
+    if (taken.contains(*at) || constants.contains({*at, 0})) continue;
+    const auto region = linear_region(graph, inference, constants, consumers, {*at, 0});
+    if (!region || region->nodes.size() > 64) continue;
+    // The region alone, at some sizes.
+    const auto program =
+        region_of(graph, inference, {graph.name_of(region->input)}, {graph.name_of(region->output)});
+    if (!program.ok()) continue;
+    Graph sized;
+    const auto info = sized_inference(*program, sized);
+    if (!info) continue;
+    const auto price = operations(sized, *info);
+    if (!price) continue;
+    LinearRegion inner{
+        .nodes = {}, .input = sized.inputs()[0], .output = sized.outputs()[0], .affine = region->affine};
+    for (const NodeId id : sized.order())
+      if (sized.node(id).kind == NodeKind::Operator && !constant_values(sized).contains({id, 0}))
+        inner.nodes.push_back(id);
+    const Site site{graph, inference, *region};
+    std::optional<Proposal> proposal;
+    if (const auto look = look_of(sized, *info, inner)) {
+      const double after = convolution_price(*look, *sizes_of(*info, inner.output));
+      if (after < *price) proposal = as_convolution(site, *look, *price - after);
+    }
+    if (!proposal) proposal = as_matrix(site, sized, *info, inner, *price);
+    if (!proposal) continue;
+    taken.insert(region->nodes.begin(), region->nodes.end());
+    out.push_back(std::move(*proposal));
+  }
+  std::ranges::stable_sort(out, std::greater<>{}, &Proposal::gain);
+  return out;
+}
+
+}  // namespace isomer

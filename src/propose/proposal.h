@@ -1,0 +1,23 @@
+// Proposal: a rewrite that someone thinks of. Nothing here is trusted: a wrong one costs time, never
+// correctness.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "prove/step.h"
+
+namespace isomer {
+
+struct Proposal {
+  std::string kind;  // who proposes: "collapse"
+  std::string what;  // for people: "7 nodes linear in relu_3 are one 3x3 convolution"
+  Claim claim;
+  std::vector<std::string> folds;  // values of the new program that become constants
+  double gain = 0;                 // operations saved, by the analytic cost
+};
+
+// A region that is linear in one activation as one convolution or matrix product. Largest regions first.
+std::vector<Proposal> propose_collapse(const Graph& graph, const Inference& inference);
+
+}  // namespace isomer

@@ -1,0 +1,14 @@
+// Proof by a lemma: a value inside of each program, proved equal first, then one unknown in both.
+//
+// left = f(u), right = g(v). If u = v, and f(t) = g(t) for every t of that type and shape, then left = right.
+// Both parts are questions for prove_equal, each with both witnesses; nothing is decided here.
+#pragma once
+
+#include "prove/prove.h"
+
+namespace isomer {
+
+// Proved where a lemma makes it so; otherwise what prove_equal answers.
+Verdict prove_with_lemma(const Graph& a, const Graph& b, const ProveOptions& options = {});
+
+}  // namespace isomer

@@ -1,0 +1,42 @@
+#include "prove/lemma.h"
+
+#include <gtest/gtest.h>
+
+#include "graph/text.h"
+
+namespace isomer {
+namespace {
+
+Graph program(const std::string& inputs, const std::string& body) {
+  auto graph = parse_graph("<ir_version: 8, opset_import: [\"\" : 18]>\nagraph (" + inputs + ") => (y) {\n" +
+                           body + "\n}");
+  if (!graph.ok()) ADD_FAILURE() << graph.error().message << " in " << body;
+  return *graph;
+}
+
+TEST(Lemma, EqualArgumentsOfOneFunctionAreProvedFirst) {
+  const std::string in = "float[O,C,3,3] a, float[O,C,3,3] b, float[O,C,3,3] c";
+  const std::string conv = "t = Conv<pads=[1,1,1,1]>(v, v)\ny = Relu(t)";
+  const Graph left = program(in, "u = Mul(a, b)\nv = Mul(c, u)\n" + conv);
+  const Graph right = program(in, "u = Mul(a, c)\nv = Mul(b, u)\n" + conv);
+  const Verdict verdict = prove_with_lemma(left, right);
+  EXPECT_TRUE(std::holds_alternative<Proved>(verdict)) << text(verdict);
+}
+
+TEST(Lemma, IsNoReasonToProveWhatIsFalse) {
+  const std::string in = "float[N] a, float[N] b";
+  const Graph left = program(in, "u = Add(a, b)\nv = Relu(u)\ny = Mul(v, a)");
+  const Graph right = program(in, "u = Add(b, a)\nv = Relu(u)\ny = Mul(v, b)");
+  const Verdict verdict = prove_with_lemma(left, right);
+  EXPECT_TRUE(std::holds_alternative<Refuted>(verdict)) << text(verdict);
+}
+
+// What the first program doesn't compute may be undefined where it is defined.
+TEST(Lemma, IsNotTakenFromWhatTheOutputsDoNotNeed) {
+  const Graph left = program("float[N] a, float[N] b", "u = Div(a, b)\ny = Identity(a)");
+  const Graph right = program("float[N] a, float[N] b", "u = Div(a, b)\nz = Sub(u, u)\ny = Add(a, z)");
+  EXPECT_FALSE(std::holds_alternative<Proved>(prove_with_lemma(left, right)));
+}
+
+}  // namespace
+}  // namespace isomer

@@ -1,0 +1,130 @@
+#include "prove/proof_cache.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "graph/constant.h"
+
+namespace isomer {
+namespace {
+
+std::string hex(const void* data, std::size_t size) {
+  std::string out;
+  const auto* bytes = static_cast<const unsigned char*>(data);
+  for (std::size_t i = 0; i < size; ++i) out += fmt::format("{:02x}", bytes[i]);
+  return out;
+}
+
+std::string quoted(const std::string& text) { return fmt::format("{}:{}", text.size(), text); }
+
+std::string spelled(const Tensor& t) {
+  std::string out = fmt::format("{}{}", name(t.type()), text(to_dims(t.extents())));
+  if (t.type() == ElementType::String) {
+    for (const std::string& s : t.strings()) out += quoted(s);
+    return out;
+  }
+  return out + hex(t.bytes().data, t.bytes().size);
+}
+
+std::string spelled(const Attribute::Value& value) {
+  struct Speak {
+    std::string operator()(std::int64_t v) const { return fmt::format("i{}", v); }
+    std::string operator()(float v) const { return "f" + hex(&v, sizeof v); }
+    std::string operator()(const std::string& v) const { return "s" + quoted(v); }
+    std::string operator()(const Tensor& v) const { return "t" + spelled(v); }
+    std::string operator()(const std::vector<std::int64_t>& v) const {
+      std::string out = "I";
+      for (const auto i : v) out += fmt::format("{},", i);
+      return out;
+    }
+    std::string operator()(const std::vector<float>& v) const {
+      return "F" + hex(v.data(), v.size() * sizeof(float));
+    }
+    std::string operator()(const std::vector<std::string>& v) const {
+      std::string out = "S";
+      for (const auto& s : v) out += quoted(s);
+      return out;
+    }
+    std::string operator()(const RawAttribute& v) const { return "r" + quoted(v.bytes); }
+  };
+  return std::visit(Speak{}, value);
+}
+
+// As many elements as any attempt of a proof takes by value.
+constexpr std::int64_t kByValue = 64;
+
+class Writer {
+ public:
+  std::string write(const Graph& graph) {
+    std::string out;
+    std::map<NodeId, std::string> names;
+    int next = 0;
+    for (const NodeId id : graph.order()) {
+      const Node& node = graph.node(id);
+      std::string line;
+      if (const auto constant = known_constant(graph, {id, 0})) {
+        line = constant_text(*constant);
+      } else if (node.kind != NodeKind::Operator) {
+        line = fmt::format("input {} {}", input_number(node.outputs[0]), name(node.declared.type));
+        if (node.declared.shape)
+          for (const auto& d : *node.declared.shape) line += d ? "[" + d->text() + "]" : "[?]";
+        else line += "?";
+      } else {
+        line = fmt::format("{} {} {} {}", quoted(node.op), quoted(node.domain), quoted(node.overload),
+                           graph.opset(node.domain));
+        for (const Attribute& a : node.attributes.all())
+          line += fmt::format(" {}={}", quoted(a.name), spelled(a.value));
+        line += " (";
+        for (const Value& v : node.inputs)
+          line += v.exists() ? fmt::format("{}.{},", names.at(v.node), v.output) : "-,";
+        line += ")";
+        for (const std::string& o : node.outputs) line += o.empty() ? "-" : "o";
+      }
+      names.emplace(id, fmt::format("v{}", next++));
+      out += line + "\n";
+    }
+    for (const Value& v : graph.outputs()) out += fmt::format("out {}.{}\n", names.at(v.node), v.output);
+    return out;
+  }
+
+ private:
+  // Inputs are matched by name between the two programs: what matters is only which is which.
+  int input_number(const std::string& name) {
+    return inputs_.try_emplace(name, static_cast<int>(inputs_.size())).first->second;
+  }
+  std::string constant_text(const Tensor& t) {
+    if (!is_float(t.type()) || t.count() <= kByValue) return "constant " + spelled(t);
+    const auto at = std::ranges::find_if(symbols_, [&](const Tensor& s) { return s.same_bits(t); });
+    const auto number = at - symbols_.begin();
+    if (at == symbols_.end()) symbols_.push_back(t);
+    const auto values = t.doubles();
+    const bool positive = values && std::ranges::all_of(*values, [](double v) { return v > 0; });
+    return fmt::format("symbol {} {}{} {}", number, name(t.type()), text(to_dims(t.extents())),
+                       positive ? "positive" : "any");
+  }
+  std::map<std::string, int> inputs_;
+  std::vector<Tensor> symbols_;
+};
+
+}  // namespace
+
+std::string question(const Graph& a, const Graph& b, const ProveOptions& options) {
+  Writer writer;
+  std::string out = writer.write(a) + "=\n" + writer.write(b);
+  for (const Dim& d : options.preconditions) out += "require " + d.text() + "\n";
+  return out + fmt::format("{} {}", options.sets, options.field);
+}
+
+Verdict ProofCache::prove(const Graph& a, const Graph& b, const ProveOptions& options) {
+  const std::string key = question(a, b, options);
+  if (const auto known = proved_.find(key); known != proved_.end()) {
+    ++hits_;
+    return known->second;
+  }
+  const Verdict verdict = prove_equal(a, b, options);
+  if (const auto* proof = std::get_if<Proved>(&verdict)) proved_.emplace(key, *proof);
+  return verdict;
+}
+
+}  // namespace isomer

@@ -1,0 +1,29 @@
+// Proofs that were made already. Fifty equal blocks of a model cost one proof.
+//
+// The key is the whole question, written out: both programs with their names forgotten, shapes, attributes
+// and small constants in full, larger constants by where they recur (a proof takes them for symbols) and by
+// the sign facts that a proof may use. Keys are compared in full, never by digest.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "prove/prove.h"
+
+namespace isomer {
+
+class ProofCache {
+ public:
+  // As prove_equal; only what was proved is kept.
+  Verdict prove(const Graph& a, const Graph& b, const ProveOptions& options = {});
+  std::size_t hits() const { return hits_; }
+
+ private:
+  std::map<std::string, Proved> proved_;
+  std::size_t hits_ = 0;
+};
+
+// The question as a text; equal texts, equal questions.
+std::string question(const Graph& a, const Graph& b, const ProveOptions& options);
+
+}  // namespace isomer

@@ -1,0 +1,40 @@
+#include "prove/proof_cache.h"
+
+#include <gtest/gtest.h>
+
+#include "graph/text.h"
+
+namespace isomer {
+namespace {
+
+Graph program(const std::string& text) {
+  auto graph = parse_graph("<ir_version: 8, opset_import: [\"\" : 18]>\n" + text);
+  EXPECT_TRUE(graph.ok()) << graph.error().message;
+  return *graph;
+}
+
+TEST(ProofCache, KnowsTheSameQuestionUnderOtherNames) {
+  ProofCache cache;
+  const auto ask = [&](const std::string& x, const std::string& y, const std::string& size) {
+    const std::string head =
+        "agraph (float[" + size + "] " + x + ", float[" + size + "] " + y + ") => (float[" + size + "] z) {";
+    return cache.prove(program(head + "z = Add(" + x + ", " + y + ")}"),
+                       program(head + "z = Add(" + y + ", " + x + ")}"));
+  };
+  EXPECT_TRUE(std::holds_alternative<Proved>(ask("a", "b", "3")));
+  EXPECT_TRUE(std::holds_alternative<Proved>(ask("p", "q", "3")));
+  EXPECT_EQ(cache.hits(), 1u);
+  EXPECT_TRUE(std::holds_alternative<Proved>(ask("p", "q", "4")));
+  EXPECT_EQ(cache.hits(), 1u);
+}
+
+TEST(ProofCache, DoesNotMixUpInputs) {
+  const std::string head = "agraph (float[3] x, float[3] y) => (float[3] z) {";
+  ProofCache cache;
+  const Graph a = program(head + "z = Sub(x, y)}");
+  EXPECT_TRUE(std::holds_alternative<Proved>(cache.prove(a, a)));
+  EXPECT_FALSE(std::holds_alternative<Proved>(cache.prove(a, program(head + "z = Sub(y, x)}"))));
+}
+
+}  // namespace
+}  // namespace isomer

@@ -1,0 +1,260 @@
+#include "prove/step.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "algebra/program.h"
+#include "graph/constant.h"
+#include "graph/interpret.h"
+#include "graph/rebuild.h"
+#include "prove/shrink.h"
+
+namespace isomer {
+namespace {
+
+using Names = std::map<std::string, Value, std::less<>>;
+
+Names values_by_name(const Graph& graph) {
+  Names out;
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    for (std::uint32_t k = 0; k < node.outputs.size(); ++k)
+      if (!node.outputs[k].empty()) out.emplace(node.outputs[k], Value{id, k});
+  }
+  return out;
+}
+
+Result<std::vector<Value>> find_values(const Names& names, const std::vector<std::string>& wanted) {
+  std::vector<Value> out;
+  for (const std::string& name : wanted) {
+    const auto at = names.find(name);
+    if (at == names.end()) return Error{fmt::format("no value is named {}", name)};
+    out.push_back(at->second);
+  }
+  return out;
+}
+
+// An empty graph of the same operators. What the file declares of values is left behind: nothing here
+// believes it.
+Graph bare(const Graph& graph) {
+  Graph out;
+  out.opsets = graph.opsets;
+  out.functions = graph.functions;
+  out.name = graph.name;
+  return out;
+}
+
+Node constant_node(const std::string& name, const Tensor& tensor) {
+  Node node;
+  node.kind = NodeKind::Initializer;
+  node.outputs = {name};
+  node.tensor = tensor;
+  return node;
+}
+
+// Nodes between the inputs and the outputs, in order. Error: a path that leads past the inputs.
+Result<std::vector<NodeId>> nodes_between(const Graph& graph, const std::vector<Value>& inputs,
+                                          const std::vector<Value>& outputs) {
+  std::set<NodeId> seen;
+  std::vector<NodeId> open;
+  const auto is_input = [&](Value v) { return std::ranges::find(inputs, v) != inputs.end(); };
+  const auto note = [&](Value v) {
+    if (v.exists() && !is_input(v) && seen.insert(v.node).second) open.push_back(v.node);
+  };
+  std::ranges::for_each(outputs, note);
+  while (!open.empty()) {
+    const Node& node = graph.node(open.back());
+    const NodeId id = open.back();
+    open.pop_back();
+    if (node.kind == NodeKind::Input || graph.is_overridable(id))
+      return Error{fmt::format("the region also depends on {}", node.outputs[0])};
+    if (!node.captures.empty()) return Error{fmt::format("{} has a subgraph", label(node))};
+    std::ranges::for_each(node.inputs, note);
+  }
+  std::vector<NodeId> out;
+  for (const NodeId id : graph.order())
+    if (seen.contains(id)) out.push_back(id);
+  return out;
+}
+
+// The claim's program over the model's constants: an input of a constant's name is that constant.
+Result<Graph> with_constants(const Graph& after, const Graph& graph, const Names& names,
+                             const std::set<std::string>& region_inputs, const Graph& before) {
+  Graph out = bare(graph);
+  std::map<NodeId, NodeId> moved;
+  for (const NodeId id : after.order()) {
+    Node node = after.node(id);
+    if (node.kind == NodeKind::Input) {
+      const std::string& name = node.outputs[0];
+      if (region_inputs.contains(name)) {
+        for (const Value& v : before.inputs())
+          if (before.name_of(v) == name) node.declared = before.node(v.node).declared;
+      } else {
+        const auto at = names.find(name);
+        const auto constant = at == names.end() ? std::nullopt : known_constant(graph, at->second);
+        if (!constant) return Error{fmt::format("{} is neither an input of the region nor a constant", name)};
+        node = constant_node(name, *constant);
+      }
+    }
+    for (Value& v : node.inputs)
+      if (v.exists()) v = {moved.at(v.node), v.output};
+    if (!node.captures.empty()) return Error{fmt::format("{} has a subgraph", label(node))};
+    moved.emplace(id, out.add(std::move(node)));
+  }
+  for (const NodeId id : out.order())
+    if (out.node(id).kind == NodeKind::Input) out.add_input({id, 0});
+  for (const Value& v : after.outputs()) out.add_output({moved.at(v.node), v.output});
+  return out;
+}
+
+// The graph with values renamed; nothing has the new names yet.
+Graph renamed(const Graph& graph, const std::map<std::string, std::string>& names) {
+  Graph out = graph.without_nodes();
+  std::map<NodeId, NodeId> moved;
+  const auto move = [&](Value v) { return v.exists() ? Value{moved.at(v.node), v.output} : v; };
+  for (const NodeId id : graph.order()) {
+    Node node = graph.node(id);
+    for (std::string& o : node.outputs)
+      if (const auto at = names.find(o); at != names.end()) o = at->second;
+    for (Value& v : node.inputs) v = move(v);
+    for (Value& v : node.captures) v = move(v);
+    const NodeId made = out.add(std::move(node));
+    moved.emplace(id, made);
+    if (graph.is_overridable(id)) out.mark_overridable(made);
+  }
+  for (const Value& v : graph.inputs()) out.add_input(move(v));
+  for (const Value& v : graph.outputs()) out.add_output(move(v));
+  return out;
+}
+
+// What was replaced keeps its name, if that is free now: later steps know it by that.
+Graph with_old_names(const Graph& graph, const std::map<std::string, std::string>& wanted) {
+  const Names taken = values_by_name(graph);
+  std::map<std::string, std::string> names;
+  for (const auto& [from, to] : wanted)
+    if (taken.contains(from) && !taken.contains(to)) names.emplace(from, to);
+  return names.empty() ? graph : renamed(graph, names);
+}
+
+Result<Graph> applied(const Graph& graph, const Names& names, const Graph& after,
+                      const std::vector<Value>& outputs) {
+  Graph out = graph;
+  std::map<NodeId, NodeId> moved;
+  for (const NodeId id : after.order()) {
+    Node node = after.node(id);
+    if (node.kind == NodeKind::Input) {
+      moved.emplace(id, names.at(node.outputs[0]).node);
+      continue;
+    }
+    if (const auto known = names.find(node.outputs[0]); known != names.end()) {
+      if (node.kind != NodeKind::Initializer)
+        return Error{fmt::format("the name {} is taken", node.outputs[0])};
+      moved.emplace(id, known->second.node);  // a constant of the model
+      continue;
+    }
+    for (Value& v : node.inputs) {
+      if (!v.exists()) continue;
+      const Node& from = after.node(v.node);
+      v = from.kind == NodeKind::Input ? names.at(from.outputs[0]) : Value{moved.at(v.node), v.output};
+    }
+    moved.emplace(id, out.add(std::move(node)));
+  }
+  Replacements replacements;
+  std::map<std::string, std::string> old_names;
+  for (std::size_t k = 0; k < outputs.size(); ++k) {
+    const Value v = after.outputs()[k];
+    const Node& from = after.node(v.node);
+    const Value made =
+        from.kind == NodeKind::Input ? names.at(from.outputs[0]) : Value{moved.at(v.node), v.output};
+    if (made == outputs[k]) continue;
+    replacements.emplace(outputs[k], made);
+    if (from.kind == NodeKind::Operator) old_names.emplace(after.name_of(v), graph.name_of(outputs[k]));
+  }
+  ISOMER_TRY(Graph replaced, replace(out, replacements));
+  return with_old_names(without_dead_nodes(replaced), old_names);
+}
+
+}  // namespace
+
+Result<Graph> region_of(const Graph& graph, const Inference& inference,
+                        const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
+  const Names names = values_by_name(graph);
+  ISOMER_TRY(const std::vector<Value> from, find_values(names, inputs));
+  ISOMER_TRY(const std::vector<Value> to, find_values(names, outputs));
+  ISOMER_TRY(const std::vector<NodeId> nodes, nodes_between(graph, from, to));
+  Graph out = bare(graph);
+  std::map<Value, Value> moved;
+  for (const Value& v : from) {
+    if (moved.contains(v)) return Error{fmt::format("{} is named twice", graph.name_of(v))};
+    const ValueInfo& info = inference.of(v);
+    if (info.type == ElementType::Undefined || !info.shape)
+      return Error{fmt::format("the shape of {} is not known", graph.name_of(v))};
+    Node input;
+    input.kind = NodeKind::Input;
+    input.outputs = {graph.name_of(v)};
+    input.declared.type = info.type;
+    input.declared.shape = std::vector<std::optional<Dim>>(info.shape->begin(), info.shape->end());
+    const Value made{out.add(std::move(input)), 0};
+    moved.emplace(v, made);
+    out.add_input(made);
+  }
+  for (const NodeId id : nodes) {
+    Node node = graph.node(id);
+    for (Value& v : node.inputs)
+      if (v.exists()) v = moved.at(v);
+    const auto count = static_cast<std::uint32_t>(node.outputs.size());
+    const NodeId made = out.add(std::move(node));
+    for (std::uint32_t k = 0; k < count; ++k) moved.try_emplace(Value{id, k}, Value{made, k});
+  }
+  for (const Value& v : to) out.add_output(moved.at(v));
+  return out;
+}
+
+std::variant<ProvedStep, std::string> prove_claim(const Graph& graph, const Claim& claim,
+                                                  const ProveOptions& options, ProofCache* cache) {
+  const auto inference = infer(graph);
+  if (!inference.ok()) return inference.error().message;
+  const auto before = region_of(graph, *inference, claim.inputs, claim.outputs);
+  if (!before.ok()) return before.error().message;
+  const Names names = values_by_name(graph);
+  const std::set<std::string> inputs(claim.inputs.begin(), claim.inputs.end());
+  const auto after = with_constants(claim.after, graph, names, inputs, *before);
+  if (!after.ok()) return after.error().message;
+  const Verdict verdict =
+      cache ? cache->prove(*before, *after, options) : prove_equal(*before, *after, options);
+  const auto* proof = std::get_if<Proved>(&verdict);
+  if (proof == nullptr) return text(verdict);
+  const auto outputs = find_values(names, claim.outputs);
+  ISOMER_CHECK(outputs.ok());
+  auto result = applied(graph, names, *after, *outputs);
+  if (!result.ok()) return result.error().message;
+  return ProvedStep(std::move(*result), *proof);
+}
+
+Result<Graph> fold_constants(const Graph& graph, const std::vector<std::string>& values) {
+  const Names names = values_by_name(graph);
+  ISOMER_TRY(const std::vector<Value> wanted, find_values(names, values));
+  ISOMER_TRY(const Inference inference, infer(graph));
+  ISOMER_TRY(const Graph program, region_of(graph, inference, {}, values));
+  ISOMER_TRY(const RunOutcome outcome, interpret(program, {}, Arithmetic::Double));
+  if (outcome.opaque)
+    return Error{fmt::format("{} is not modelled: {}", outcome.opaque->node, outcome.opaque->reason)};
+  Graph out = graph;
+  Replacements replacements;
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    const ElementType type = inference.of(wanted[k]).type;
+    if (type == ElementType::Undefined) return Error{fmt::format("the type of {} is not known", values[k])};
+    const Tensor exact = outcome.outputs.at(values[k]);
+    Node constant = constant_node(values[k] + "_folded", exact.type() == type ? exact : convert(exact, type));
+    if (names.contains(constant.outputs[0]))
+      return Error{fmt::format("the name {} is taken", constant.outputs[0])};
+    replacements.emplace(wanted[k], Value{out.add(std::move(constant)), 0});
+  }
+  ISOMER_TRY(Graph replaced, replace(out, replacements));
+  return without_dead_nodes(replaced);
+}
+
+}  // namespace isomer
