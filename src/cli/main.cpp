@@ -32,13 +32,14 @@ void complain(std::string text) {
 }
 
 int refuse(const Error& error, bool json, Exit exit = Exit::BadInput) {
-  std::string line;
-  // Messages of the reader name both already.
-  const auto is_told = [&](const std::string& name) { return error.message.find(name) != std::string::npos; };
-  if (!error.node.empty() && !is_told(error.node)) line += fmt::format("node '{}': ", error.node);
-  if (!error.attribute.empty() && !is_told(error.attribute))
-    line += fmt::format("attribute '{}': ", error.attribute);
-  complain(line + error.message);
+  // Messages name the node too, for those who have nothing but the message; here once is enough.
+  std::string line, message = error.message;
+  if (message.starts_with(error.node + ": ")) message.erase(0, error.node.size() + 2);
+  if (!error.node.empty() && message.find(fmt::format("node '{}'", error.node)) == std::string::npos) {
+    line = fmt::format("node '{}': ", error.node);
+    if (!error.attribute.empty()) line += fmt::format("attribute '{}': ", error.attribute);
+  }
+  complain(line + message);
   if (json) {
     const Json body{{"message", error.message}, {"node", error.node}, {"attribute", error.attribute}};
     write(stdout, dump({{"error", body}}));

@@ -180,7 +180,6 @@ TEST(Bodies, WhatALoopCarriesKeepsItsShapeOnlyWhereTheBodyDoes) {
   const auto shape = inference->of(grows.outputs()[0]).shape;
   ASSERT_TRUE(shape.has_value());
   EXPECT_FALSE(shape->front().is_concrete());
-  EXPECT_EQ(run(grows, {kFeeds.begin(), kFeeds.end()}).size(), 16u);
 }
 
 TEST(Bodies, ManyCallsInCallsAreNotWrittenOut) {
