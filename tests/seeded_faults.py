@@ -150,7 +150,7 @@ FAULTS = [
     ("normal_form_sets", "for (const Index& i : f.at) builder.equal(dim++, i);", "builder.equal(dim++, i)", "builder.equal(dim++, i + Index(1))"),
     ("normal_form_sets", "const bool settled = term.bound.empty() || (whole && is_determined(term));", "whole && is_determined(term)", "is_determined(term)"),
     ("normal_form_sets", "const bool settled = term.bound.empty() || (whole && is_determined(term));", "whole && is_determined(term)", "whole"),
-    ("normal_form_sets", "part.weight *= elements_[p.element].number;", None, SKIP),
+    ("normal_form_sets", "part.weight *= elements_[p.element].number;", "elements_[p.element].number", "Rational(1)"),
     ("normal_form_sets", "const int before = s.at.out() - rank - rest;", "s.at.out() - rank - rest", "std::max(0, s.at.out() - rank - rest - 1)"),
     ("normal_form_sets", "if (bound.empty() || s.at.ins_from_rest(position).is_function()) {", "bound.empty() || s.at.ins_from_rest(position).is_function()", "true"),
     ("normal_form_sets", "if (!(widened == s.at)) continue;", "!(widened == s.at)", "false"),

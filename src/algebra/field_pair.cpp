@@ -100,13 +100,22 @@ Agreement compare(const FieldPair& a, const FieldPair& b) {
   return {.agree = (!in_p || a.p == b.p) && (!in_q || a.q == b.q), .tested = in_p || in_q};
 }
 
+namespace {
+
+FieldPair without_lanes() { return {.p = {}, .has_p = false, .has_q = false, .q = {}}; }
+
+}  // namespace
+
 FieldPair field_unary(Fn fn, const FieldPair& a, std::uint64_t key) {
   if (!has_lane(a)) return a;
   switch (fn) {
     case Fn::Neg: return -a;
-    case Fn::Abs: return a.is_positive() ? a : -a;
-    case Fn::Relu: return a.is_positive() ? a : FieldPair{};
-    case Fn::Sign: return is_zero(a) ? a : FieldPair::of(std::int64_t{a.is_positive() ? 1 : -1});
+    // Without a residue mod p nothing tells 3 exp(x) from -3 exp(x): no lane is left.
+    case Fn::Abs: return !a.has_p ? without_lanes() : a.is_positive() ? a : -a;
+    case Fn::Relu: return !a.has_p ? without_lanes() : a.is_positive() ? a : FieldPair{};
+    case Fn::Sign:
+      if (!a.has_p) return without_lanes();
+      return is_zero(a) ? a : FieldPair::of(std::int64_t{a.is_positive() ? 1 : -1});
     case Fn::Sqrt: return root(a, key);
     case Fn::Exp:
       if (!a.has_p) return keyed(key, fn, word(a));

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "algebra/field.h"
 #include "base/check.h"
 
 namespace isomer {
@@ -204,6 +205,13 @@ Sum without(Sum sum, const SourceFactor& factor) {
 Sum one() { return {Term{}}; }
 
 bool is_plain(const Term& t) { return t.bound.empty() && t.where.empty(); }
+
+// The second witness reads "positive" as "a square mod p": 3 is none. A scale that it can't follow stays
+// where it is.
+bool is_square_mod_p(const Rational& k) {
+  const auto residue = [](const mpz_class& z) { return Zp{mpz_fdiv_ui(z.get_mpz_t(), Zp::kP)}; };
+  return (residue(k.get_num()) * residue(k.get_den())).is_positive();
+}
 
 // Whether no two terms are there at the same position, as their conditions are written.
 bool are_apart(const Sum& sum) {
@@ -417,6 +425,7 @@ Sum NormalForms::call(Fn fn, ElementType type, const std::vector<Sum>& args) {
       }
       Rational largest = 0;
       for (const Term& t : rest) largest = std::max(largest, Rational(abs(t.coefficient.number)));
+      if (!is_square_mod_p(largest)) largest = 1;
       if (largest != 1 || !pulled[0].factors.empty()) {
         used_laws_ = true;
         pulled[0].coefficient.number = largest;

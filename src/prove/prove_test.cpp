@@ -52,6 +52,17 @@ TEST(Prove, SoftmaxIsShiftInvariant) {
   EXPECT_TRUE(is_proved(v)) << text(v);
 }
 
+TEST(Prove, WitnessesDoNotDisagreeAboutScales) {
+  const std::string in = "float[4] x", out = "float[4] y";
+  for (const char* k : {"2.0", "3.0", "0.1", "6.0"}) {
+    const std::string c = std::string("k = Constant<value_float=") + k + ">()\n";
+    const Verdict v = prove_equal(program(in, out, c + "t = Mul(x, k)\ny = Relu(t)"),
+                                  program(in, out, c + "t = Relu(x)\ny = Mul(t, k)"));
+    EXPECT_FALSE(std::holds_alternative<WitnessesDisagree>(v)) << k << ": " << text(v);
+    EXPECT_FALSE(is_refuted(v)) << k;
+  }
+}
+
 TEST(Prove, DefinednessMatters) {  // trap 6
   const std::string in = "float[4] x, float[4] y", out = "float[4] z";
   const Graph a = program(in, out, "z = Identity(x)");
