@@ -60,6 +60,15 @@ TEST(Step, IsRefusedWhereItIsNot) {
       prove_claim(program(kModel), merge_scalings("t = Mul(a, b)\nw = Mul(x, t)"))));
 }
 
+TEST(Step, OwnConstantsDoNotPassForTheModels) {
+  // Proved with its own a = {4, 10, 18}, it would be applied with the model's {1, 2, 3}.
+  const Claim own{.inputs = {"x"},
+                  .outputs = {"z"},
+                  .after = program("agraph (float[N,3] x) => (float[N,3] w) <float[3] a = {4, 10, 18}> {\n"
+                                   "w = Mul(x, a)}")};
+  EXPECT_TRUE(std::holds_alternative<std::string>(prove_claim(program(kModel), own)));
+}
+
 TEST(Certificate, SurvivesItsText) {
   const auto read = parse_certificate(to_text(honest()));
   ASSERT_TRUE(read.ok()) << read.error().message;

@@ -49,7 +49,9 @@ class Search {
     while (progress) {
       progress = false;
       ISOMER_TRY(const Inference inference, infer(graph));
-      for (const Proposal& p : propose_collapse(graph, inference)) {
+      const Proposals found = propose_collapse(graph, inference, request_.any_price);
+      report_.declined = found.declined;
+      for (const Proposal& p : found.list) {
         if (report_.stopped_by = clock_.stopped(tried_); !report_.stopped_by.empty()) return graph;
         const std::string key = p.kind + " " + p.claim.outputs[0] + " " + p.claim.inputs[0];
         if (!seen_.insert(key).second) continue;

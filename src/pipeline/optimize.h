@@ -20,6 +20,7 @@ struct OptimizeRequest {
   double seconds = 300;          // --budget
   std::int64_t steps = 1 << 30;  // of the search
   bool measure = true;           // --judge runtime; otherwise the analytic cost decides
+  bool any_price = false;        // not even that: every proved step is taken
   WorkerOptions worker = {};
   RuntimeOptions runtime = {};
   NamedTensors feeds = {};  // for measuring
@@ -41,8 +42,8 @@ struct OptimizeReport {
     int count = 0, nodes = 0;
   };
   std::vector<Kind> steps;
-  std::vector<std::string> told,
-      refused;  // one line for each step, and for each proposal that was not proved
+  // One line for each step, for each proposal that was not proved, and for each region with none.
+  std::vector<std::string> told, refused, declined;
   std::string stopped_by = "done";
   std::filesystem::path certificate;
 };

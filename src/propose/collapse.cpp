@@ -18,6 +18,7 @@ namespace isomer {
 namespace {
 
 constexpr std::int64_t kMostTaps = 15;
+constexpr std::size_t kMostNodes = 64;
 
 // How y[n, o, p] looks at x: taps stride·p - pad + u, u < kernel.
 struct Look {
@@ -233,7 +234,8 @@ bool is_product_and_bias(const Graph& graph, const LinearRegion& region) {
 
 // y[..., j] = Σ_k x[..., k] M[k, j]: the region applied to the unit matrix.
 std::optional<Proposal> as_matrix(const Site& site, const Graph& sized, const Inference& info,
-                                  const LinearRegion& region, double price) {
+                                  const LinearRegion& region, double price, bool any_price,
+                                  std::string& why) {
   const auto x = sizes_of(info, region.input), y = sizes_of(info, region.output);
   if (!x || !y || x->size() != y->size() || x->size() < 2) return std::nullopt;
   Extents position(y->size(), 0);
@@ -249,7 +251,14 @@ std::optional<Proposal> as_matrix(const Site& site, const Graph& sized, const In
   double rest = 1;
   for (std::size_t d = 0; d + 1 < y->size(); ++d) rest *= static_cast<double>((*y)[d]);
   const double after = 2 * rest * static_cast<double>(rows) * static_cast<double>(columns);
-  if (after >= price || is_product_and_bias(site.graph, site.region)) return std::nullopt;
+  if (is_product_and_bias(site.graph, site.region)) {
+    why = "it is one matrix product already";
+    return std::nullopt;
+  }
+  if (after >= price && !any_price) {
+    why = "one matrix product would cost more";
+    return std::nullopt;
+  }
   Extents shape(x->size(), 1);
   shape[shape.size() - 2] = shape[shape.size() - 1] = rows;
   const auto out = output_sizes(site, shape);
@@ -293,10 +302,42 @@ std::optional<Inference> sized_inference(const Graph& graph, Graph& sized) {
   return std::move(*info);
 }
 
+// The region as one operator; nullopt: `why` not.
+std::optional<Proposal> collapse_region(const Graph& graph, const Inference& inference,
+                                        const LinearRegion& region, bool any_price, std::string& why) {
+  // The region alone, at some sizes.
+  why = "its sizes are not known";
+  const auto program =
+      region_of(graph, inference, {graph.name_of(region.input)}, {graph.name_of(region.output)});
+  if (!program.ok()) return std::nullopt;
+  Graph sized;
+  const auto info = sized_inference(*program, sized);
+  if (!info) return std::nullopt;
+  const auto price = operations(sized, *info);
+  if (!price) return std::nullopt;
+  LinearRegion inner{
+      .nodes = {}, .input = sized.inputs()[0], .output = sized.outputs()[0], .affine = region.affine};
+  const auto constants = constant_values(sized);
+  for (const NodeId id : sized.order())
+    if (sized.node(id).kind == NodeKind::Operator && !constants.contains({id, 0})) inner.nodes.push_back(id);
+  const Site site{graph, inference, region};
+  why = "it is neither a convolution nor a matrix product";
+  if (const auto look = look_of(sized, *info, inner)) {
+    const double after = convolution_price(*look, *sizes_of(*info, inner.output));
+    if (any_price || after < *price) {
+      if (auto proposal = as_convolution(site, *look, *price - after)) return proposal;
+      why = "its kernel is not found at another size";
+    } else {
+      why = "one convolution would cost more";
+    }
+  }
+  return as_matrix(site, sized, *info, inner, *price, any_price, why);
+}
+
 }  // namespace
 
-std::vector<Proposal> propose_collapse(const Graph& graph, const Inference& inference) {
-  std::vector<Proposal> out;
+Proposals propose_collapse(const Graph& graph, const Inference& inference, bool any_price) {
+  Proposals out;
   if (graph.opset("") < 11) return out;
   const auto constants = constant_values(graph);
   const auto consumers = graph.consumers();
@@ -304,33 +345,18 @@ std::vector<Proposal> propose_collapse(const Graph& graph, const Inference& infe
   for (auto at = graph.order().rbegin(); at != graph.order().rend(); ++at) {
     if (taken.contains(*at) || constants.contains({*at, 0})) continue;
     const auto region = linear_region(graph, inference, constants, consumers, {*at, 0});
-    if (!region || region->nodes.size() > 64) continue;
-    // The region alone, at some sizes.
-    const auto program =
-        region_of(graph, inference, {graph.name_of(region->input)}, {graph.name_of(region->output)});
-    if (!program.ok()) continue;
-    Graph sized;
-    const auto info = sized_inference(*program, sized);
-    if (!info) continue;
-    const auto price = operations(sized, *info);
-    if (!price) continue;
-    LinearRegion inner{
-        .nodes = {}, .input = sized.inputs()[0], .output = sized.outputs()[0], .affine = region->affine};
-    for (const NodeId id : sized.order())
-      if (sized.node(id).kind == NodeKind::Operator && !constant_values(sized).contains({id, 0}))
-        inner.nodes.push_back(id);
-    const Site site{graph, inference, *region};
-    std::optional<Proposal> proposal;
-    if (const auto look = look_of(sized, *info, inner)) {
-      const double after = convolution_price(*look, *sizes_of(*info, inner.output));
-      if (after < *price) proposal = as_convolution(site, *look, *price - after);
+    if (!region || region->nodes.size() > kMostNodes) continue;
+    std::string why;
+    auto proposal = collapse_region(graph, inference, *region, any_price, why);
+    if (!proposal) {
+      out.declined.push_back(fmt::format("{} nodes from {} to {}: {}", region->nodes.size(),
+                                         graph.name_of(region->input), graph.name_of(region->output), why));
+      continue;
     }
-    if (!proposal) proposal = as_matrix(site, sized, *info, inner, *price);
-    if (!proposal) continue;
     taken.insert(region->nodes.begin(), region->nodes.end());
-    out.push_back(std::move(*proposal));
+    out.list.push_back(std::move(*proposal));
   }
-  std::ranges::stable_sort(out, std::greater<>{}, &Proposal::gain);
+  std::ranges::stable_sort(out.list, std::greater<>{}, &Proposal::gain);
   return out;
 }
 

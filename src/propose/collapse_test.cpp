@@ -26,7 +26,7 @@ std::string weight(const std::string& name, const std::string& shape, int n, int
 std::optional<Graph> collapsed(const Graph& graph, std::string* why = nullptr) {
   const auto inference = infer(graph);
   EXPECT_TRUE(inference.ok());
-  const auto proposals = propose_collapse(graph, *inference);
+  const auto proposals = propose_collapse(graph, *inference).list;
   if (proposals.empty()) return std::nullopt;
   const auto proved = prove_claim(graph, proposals[0].claim);
   if (const auto* reason = std::get_if<std::string>(&proved)) {

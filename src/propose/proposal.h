@@ -17,7 +17,13 @@ struct Proposal {
   double gain = 0;                 // operations saved, by the analytic cost
 };
 
+struct Proposals {
+  std::vector<Proposal> list;
+  std::vector<std::string> declined;  // regions that were looked at, each with why nothing is proposed
+};
+
 // A region that is linear in one activation as one convolution or matrix product. Largest regions first.
-std::vector<Proposal> propose_collapse(const Graph& graph, const Inference& inference);
+// `any_price`: also where the analytic cost says no.
+Proposals propose_collapse(const Graph& graph, const Inference& inference, bool any_price = false);
 
 }  // namespace isomer

@@ -98,6 +98,10 @@ Result<Graph> with_constants(const Graph& after, const Graph& graph, const Names
         if (!constant) return Error{fmt::format("{} is neither an input of the region nor a constant", name)};
         node = constant_node(name, *constant);
       }
+    } else {
+      // A constant of the program's own, say, must not pass for one of the model.
+      for (const std::string& name : node.outputs)
+        if (names.contains(name)) return Error{fmt::format("the name {} is taken", name)};
     }
     for (Value& v : node.inputs)
       if (v.exists()) v = {moved.at(v.node), v.output};
@@ -150,9 +154,7 @@ Result<Graph> applied(const Graph& graph, const Names& names, const Graph& after
       continue;
     }
     if (const auto known = names.find(node.outputs[0]); known != names.end()) {
-      if (node.kind != NodeKind::Initializer)
-        return Error{fmt::format("the name {} is taken", node.outputs[0])};
-      moved.emplace(id, known->second.node);  // a constant of the model
+      moved.emplace(id, known->second.node);  // a constant of the model, by with_constants
       continue;
     }
     for (Value& v : node.inputs) {
