@@ -1,6 +1,7 @@
 """The built programs and the shared material, as the scripts of this folder find and run them."""
 import os
 import pathlib
+import signal
 import subprocess
 import sys
 import time
@@ -61,7 +62,7 @@ def _wait(child, deadline):
                 if not data:
                     selector.unregister(key.fileobj)
             if time.monotonic() > deadline:
-                child.kill()
+                os.kill(child.pid, signal.SIGKILL)  # child.kill() could collect it before wait4 does
     _, status, usage = os.wait4(child.pid, 0)
     child.returncode = os.waitstatus_to_exitcode(status)
     return *(b"".join(parts[s]).decode(errors="replace") for s in (child.stdout, child.stderr)), usage
