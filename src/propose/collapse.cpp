@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "graph/constant.h"
 #include "propose/linear_region.h"
 #include "propose/program_builder.h"
 #include "propose/proposal.h"
@@ -19,6 +20,7 @@ namespace {
 
 constexpr std::int64_t kMostTaps = 15;
 constexpr std::size_t kMostNodes = 64;
+constexpr double kMostElements = 1 << 24;  // of all impulses together
 
 // How y[n, o, p] looks at x: taps stride·p - pad + u, u < kernel.
 struct Look {
@@ -30,6 +32,7 @@ struct Site {
   const Graph& graph;          // the model's
   const Inference& inference;  // symbolic sizes
   const LinearRegion& region;
+  bool any_batch = false;  // shapes of Reshape are made so that another batch fits
 };
 
 std::optional<Extents> sizes_of(const Inference& inference, Value v) {
@@ -55,16 +58,37 @@ std::optional<Look> look_of(const Graph& graph, const Inference& inference, cons
     if (++next[d] >= (*y)[d]) return std::nullopt;
     const auto there = needed_input(graph, inference, region, next);
     if (!there) return std::nullopt;
-    const std::int64_t kernel = here->high[d] - here->low[d], stride = there->low[d] - here->low[d];
-    const std::int64_t begin = stride * middle[d] - here->low[d];
-    const std::int64_t end = ((*y)[d] - 1) * stride + kernel - (*x)[d] - begin;
-    if (stride < 1 || kernel < 1 || kernel > kMostTaps || begin < 0 || end < 0) return std::nullopt;
+    std::int64_t kernel = here->high[d] - here->low[d], begin = 0;
+    const std::int64_t stride = there->low[d] - here->low[d];
+    if (stride < 1 || kernel < 1) return std::nullopt;
+    begin = stride * middle[d] - here->low[d];
+    // What is cut off in front are taps of weight zero; at the end, too, unless the stride skips it.
+    kernel += std::max<std::int64_t>(0, -begin);
+    begin = std::max<std::int64_t>(0, begin);
+    std::int64_t end = ((*y)[d] - 1) * stride + kernel - (*x)[d] - begin;
+    if (end <= -stride) kernel -= end;
+    end = std::max<std::int64_t>(0, end);
+    if (kernel > kMostTaps) return std::nullopt;
     look.kernel.push_back(kernel);
     look.stride.push_back(stride);
     look.pad_begin.push_back(begin);
     look.pad_end.push_back(end);
   }
   return look;
+}
+
+// Reshape's shape constant for any batch: its first entry, which holds the batch, left open.
+std::optional<std::vector<std::int64_t>> shape_for_any_batch(const Site& site, const Node& node) {
+  if (node.op != "Reshape" || !node.domain.empty()) return std::nullopt;
+  const auto constant = known_constant(site.graph, node.inputs[1]);
+  const auto batch = sizes_of(site.inference, site.region.input);
+  if (!constant || !batch) return std::nullopt;
+  auto shape = constant->integers();
+  if (!shape || shape->empty() || (*shape)[0] <= 0) return std::nullopt;
+  const bool is_open = std::ranges::find(*shape, -1) != shape->end();
+  if (is_open && (*shape)[0] != (*batch)[0]) return std::nullopt;
+  (*shape)[0] = is_open ? 0 : -1;
+  return shape;
 }
 
 // The region's nodes with another input. Constants are the model's, by name.
@@ -78,21 +102,49 @@ Value run_region(ProgramBuilder& b, const Site& site, Value input) {
       else if (const auto at = made.find(v); at != made.end()) inputs.push_back(at->second);
       else inputs.push_back(b.input(site.graph.name_of(v)));
     }
-    made.emplace(Value{id, 0}, b.copy(node, inputs));
+    if (site.any_batch)
+      if (const auto shape = shape_for_any_batch(site, node)) inputs[1] = b.integers(*shape);
+    const Value first = b.copy(node, inputs);
+    for (std::uint32_t k = 0; k < node.outputs.size(); ++k)
+      made.emplace(Value{id, k}, Value{first.node, k});
   }
   return made.at(site.region.output);
 }
 
 // The shape of the region's output for another shape of its input.
 std::optional<Extents> output_sizes(const Site& site, const Extents& input) {
-  const std::string name = site.graph.name_of(site.region.input);
-  const auto program =
-      region_of(site.graph, site.inference, {name}, {site.graph.name_of(site.region.output)});
-  if (!program.ok()) return std::nullopt;
-  const Graph other = with_input_shape(*program, name, input);
-  const auto info = infer(other);
-  if (!info.ok()) return std::nullopt;
-  return sizes_of(*info, other.outputs()[0]);
+  const ValueInfo& info = site.inference.of(site.region.input);
+  ProgramBuilder b(site.graph.opsets, "isomer.");
+  DeclaredType type;
+  type.type = info.type;
+  type.shape = std::vector<std::optional<Dim>>(input.begin(), input.end());
+  const Value x = b.input(site.graph.name_of(site.region.input), type);
+  const Value y = run_region(b, site, x);
+  // The constants that it reads are inputs so far.
+  Graph program = b.graph().without_nodes();
+  std::map<std::string, Value> constants;
+  for (const NodeId id : site.graph.order())
+    for (std::uint32_t k = 0; k < site.graph.node(id).outputs.size(); ++k)
+      constants.emplace(site.graph.node(id).outputs[k], Value{id, k});
+  std::map<NodeId, NodeId> moved;
+  for (const NodeId id : b.graph().order()) {
+    Node node = b.graph().node(id);
+    const bool is_constant = node.kind == NodeKind::Input && id != x.node;
+    if (is_constant) {
+      const auto tensor = known_constant(site.graph, constants.at(node.outputs[0]));
+      if (!tensor) return std::nullopt;
+      node.kind = NodeKind::Initializer;
+      node.tensor = *tensor;
+    }
+    for (Value& v : node.inputs)
+      if (v.exists()) v.node = moved.at(v.node);
+    moved.emplace(id, program.add(std::move(node)));
+  }
+  program.add_input({moved.at(x.node), 0});
+  program.add_output({moved.at(y.node), y.output});
+  const auto sizes = infer(program);
+  if (!sizes.ok()) return std::nullopt;
+  return sizes_of(*sizes, program.outputs()[0]);
 }
 
 std::vector<std::int64_t> concat(std::vector<std::int64_t> a, const std::vector<std::int64_t>& b) {
@@ -118,10 +170,23 @@ std::optional<Kernel> kernel_of(ProgramBuilder& b, const Site& site, const Look&
   const std::size_t d = look.kernel.size();
   const std::int64_t rows = look.channels / look.groups;
   // An impulse so far from the borders that all taps see it; one for each phase of the stride.
-  Extents spatial(d), phases = look.stride;
-  for (std::size_t i = 0; i < d; ++i) spatial[i] = 2 * look.kernel[i] - 2 + look.stride[i];
+  Extents spatial(d), phases = look.stride, places_of_impulse(d);
   std::int64_t count = 1;
   for (const std::int64_t p : phases) count *= p;
+  double elements = static_cast<double>(count * rows * look.channels);
+  for (std::size_t i = 0; i < d; ++i) {
+    places_of_impulse[i] = look.kernel[i] - 1;
+    spatial[i] = 2 * look.kernel[i] - 2 + look.stride[i];
+    if (!site.any_batch) continue;
+    // Only the batch may be another one.
+    const auto& shape = site.inference.of(site.region.input).shape;
+    const auto size = shape ? (*shape)[i + 2].value() : std::nullopt;
+    if (!size || *size < look.stride[i]) return std::nullopt;
+    spatial[i] = *size;
+    places_of_impulse[i] = (*size - look.stride[i]) / 2;
+    elements *= static_cast<double>(*size);
+  }
+  if (elements > kMostElements) return std::nullopt;
   const auto out = output_sizes(site, concat({count * rows, look.channels}, spatial));
   if (!out || out->size() != d + 2 || (*out)[0] != count * rows || (*out)[1] != look.outputs)
     return std::nullopt;
@@ -133,7 +198,7 @@ std::optional<Kernel> kernel_of(ProgramBuilder& b, const Site& site, const Look&
     std::vector<std::int64_t> begin(d), end(d);
     std::int64_t rest = n;
     for (std::size_t i = d; i-- > 0;) {
-      begin[i] = look.kernel[i] - 1 + rest % phases[i];
+      begin[i] = places_of_impulse[i] + rest % phases[i];
       end[i] = spatial[i] - 1 - begin[i];
       rest /= phases[i];
     }
@@ -173,7 +238,7 @@ std::optional<Kernel> kernel_of(ProgramBuilder& b, const Site& site, const Look&
   for (std::size_t i = 0; i < d; ++i) {
     std::vector<std::int64_t> places;
     for (std::int64_t u = 0; u < look.kernel[i]; ++u) {
-      const std::int64_t a = look.kernel[i] - 1 + look.pad_begin[i] - u;
+      const std::int64_t a = places_of_impulse[i] + look.pad_begin[i] - u;
       const std::int64_t phase = floor_mod(-a, look.stride[i]), p = (a + phase) / look.stride[i];
       if (p < 0 || p >= (*out)[i + 2]) return std::nullopt;
       places.push_back(phase * (*out)[i + 2] + p);
@@ -326,6 +391,8 @@ std::optional<Proposal> collapse_region(const Graph& graph, const Inference& inf
     const double after = convolution_price(*look, *sizes_of(*info, inner.output));
     if (any_price || after < *price) {
       if (auto proposal = as_convolution(site, *look, *price - after)) return proposal;
+      const Site fixed{graph, inference, region, true};
+      if (auto proposal = as_convolution(fixed, *look, *price - after)) return proposal;
       why = "its kernel is not found at another size";
     } else {
       why = "one convolution would cost more";

@@ -19,22 +19,28 @@ struct Role {
 
 Role role_of(const Graph& graph, const Inference& inference, const std::set<Value>& constants, NodeId id) {
   const Node& node = graph.node(id);
-  if (node.kind != NodeKind::Operator || node.outputs.size() != 1 || !node.captures.empty()) return {};
+  if (node.kind != NodeKind::Operator || !node.captures.empty()) return {};
   if (inference.opaque.contains(id)) return {};
   const Definition definition = define_node(graph, inference, id);
   const auto* formula = std::get_if<Formula>(&definition);
-  if (formula == nullptr || !is_float(formula->output(0).type)) return {};
+  if (formula == nullptr || node.outputs.size() != formula->outputs.size()) return {};
+  const int outputs = static_cast<int>(formula->outputs.size());
+  for (int k = 0; k < outputs; ++k)
+    if (!is_float(formula->output(k).type)) return {};
   Role role{.linear = true, .affine = false};
   int activations = 0;
   for (std::size_t k = 0; k < node.inputs.size(); ++k) {
     const Value v = node.inputs[k];
     if (!v.exists() || constants.contains(v)) continue;
     if (k >= formula->inputs.size() || !formula->inputs[k]) return {};
-    const Linearity l = linearity(*formula, 0, static_cast<int>(k));
-    if (l == Linearity::Independent) continue;
-    if (l == Linearity::Nonlinear) return {};
-    role.affine = role.affine || l == Linearity::Affine;
-    ++activations;
+    bool is_read = false;
+    for (int output = 0; output < outputs; ++output) {
+      const Linearity l = linearity(*formula, output, static_cast<int>(k));
+      if (l == Linearity::Nonlinear) return {};
+      role.affine = role.affine || l == Linearity::Affine;
+      is_read = is_read || l != Linearity::Independent;
+    }
+    if (is_read) ++activations;
   }
   if (activations == 0 || (activations > 1 && !adds(node))) return {};
   if (activations > 1) {
@@ -43,6 +49,15 @@ Role role_of(const Graph& graph, const Inference& inference, const std::set<Valu
         std::ranges::any_of(node.inputs, [&](Value v) { return v.exists() && constants.contains(v); });
   }
   return role;
+}
+
+void widen(std::map<Value, Box>& needed, Value value, const Box& box) {
+  const auto [known, is_new] = needed.try_emplace(value, box);
+  if (is_new) return;
+  for (std::size_t d = 0; d < box.low.size(); ++d) {
+    known->second.low[d] = std::min(known->second.low[d], box.low[d]);
+    known->second.high[d] = std::max(known->second.high[d], box.high[d]);
+  }
 }
 
 }  // namespace
@@ -74,17 +89,21 @@ std::optional<LinearRegion> linear_region(const Graph& graph, const Inference& i
     out.affine = out.affine || role.affine;
     return true;
   };
-  if (!try_add(output.node)) return std::nullopt;
+  if (graph.node(output.node).outputs.size() != 1 || !try_add(output.node)) return std::nullopt;
   // Against the order of the graph: all readers of a value come before it.
   for (auto at = graph.order().rbegin(); at != graph.order().rend(); ++at) {
     if (inside.contains(*at)) continue;
-    const Value v{*at, 0};
-    const auto readers = consumers.find(v);
-    if (readers == consumers.end() || readers->second.empty()) continue;
-    const bool is_inner =
-        std::ranges::all_of(readers->second, [&](NodeId r) { return inside.contains(r); }) &&
-        std::ranges::find(graph.outputs(), v) == graph.outputs().end();
-    if (is_inner && !constants.contains(v)) try_add(*at);
+    bool is_inner = true, is_read = false;
+    for (std::uint32_t k = 0; k < graph.node(*at).outputs.size(); ++k) {
+      const Value v{*at, k};
+      const auto readers = consumers.find(v);
+      if (std::ranges::find(graph.outputs(), v) != graph.outputs().end()) is_inner = false;
+      if (readers == consumers.end() || readers->second.empty()) continue;
+      is_read = true;
+      if (!std::ranges::all_of(readers->second, [&](NodeId r) { return inside.contains(r); }))
+        is_inner = false;
+    }
+    if (is_inner && is_read && !constants.contains({*at, 0})) try_add(*at);
   }
   std::set<Value> frontier;
   for (const NodeId id : graph.order()) {
@@ -105,21 +124,18 @@ std::optional<Box> needed_input(const Graph& graph, const Inference& inference, 
   for (std::int64_t& h : start.high) ++h;
   needed.emplace(region.output, start);
   for (auto at = region.nodes.rbegin(); at != region.nodes.rend(); ++at) {
-    const auto box = needed.find(Value{*at, 0});
-    if (box == needed.end()) continue;
-    const Definition definition = define_node(graph, inference, *at);
-    const auto* formula = std::get_if<Formula>(&definition);
-    if (formula == nullptr || !concrete(formula->output(0).shape())) return std::nullopt;
-    const auto boxes = needed_regions(*formula, 0, box->second);
+    std::optional<Definition> definition;
     const Node& node = graph.node(*at);
-    for (std::size_t k = 0; k < boxes.size() && k < node.inputs.size(); ++k) {
-      if (!boxes[k] || !node.inputs[k].exists()) continue;
-      const auto [known, is_new] = needed.try_emplace(node.inputs[k], *boxes[k]);
-      if (is_new) continue;
-      for (std::size_t d = 0; d < known->second.low.size(); ++d) {
-        known->second.low[d] = std::min(known->second.low[d], boxes[k]->low[d]);
-        known->second.high[d] = std::max(known->second.high[d], boxes[k]->high[d]);
-      }
+    for (std::uint32_t output = 0; output < node.outputs.size(); ++output) {
+      const auto box = needed.find(Value{*at, output});
+      if (box == needed.end()) continue;
+      if (!definition) definition = define_node(graph, inference, *at);
+      const auto* formula = std::get_if<Formula>(&*definition);
+      const int number = static_cast<int>(output);
+      if (formula == nullptr || !concrete(formula->output(number).shape())) return std::nullopt;
+      const auto boxes = needed_regions(*formula, number, box->second);
+      for (std::size_t k = 0; k < boxes.size() && k < node.inputs.size(); ++k)
+        if (boxes[k] && node.inputs[k].exists()) widen(needed, node.inputs[k], *boxes[k]);
     }
   }
   const auto found = needed.find(region.input);

@@ -40,7 +40,8 @@ Value ProgramBuilder::op(const std::string& op, const std::vector<Value>& inputs
 
 Value ProgramBuilder::copy(Node node, const std::vector<Value>& inputs) {
   node.inputs = inputs;
-  node.outputs = {fresh()};
+  if (node.outputs.empty()) node.outputs = {""};
+  for (std::string& output : node.outputs) output = fresh();
   node.name = node.outputs[0];
   node.extras.clear();
   return {graph_.add(std::move(node)), 0};

@@ -20,7 +20,7 @@ class ProgramBuilder {
   Value integers(const std::vector<std::int64_t>& values);
   Value scalar_integer(std::int64_t value);
   Value op(const std::string& op, const std::vector<Value>& inputs, const Attributes& attributes = {});
-  Value copy(Node node, const std::vector<Value>& inputs);  // one output
+  Value copy(Node node, const std::vector<Value>& inputs);  // the first of its outputs
   void output(Value value) { graph_.add_output(value); }
   const std::string& name_of(Value value) const { return graph_.name_of(value); }
   const Graph& graph() const { return graph_; }
