@@ -4,8 +4,7 @@
   tests/optimize_tricky.py [--filter TEXT] [--corpus DIR] [--judge cost|any] [--failures]
 Of each case: `isomer optimize` ends with 0 and `isomer check` accepts; names, order, types and dimensions of inputs and outputs,
 opsets, metadata, functions and texts of the model are what they were; the outputs on ONNX Runtime, in a child process, are as
-the case's `expectation` and `tol` say (equal: bit for bit if nothing was changed, within tol otherwise); optimizing the result
-again changes nothing. No case changed at all is a failure of the test.
+the case's `expectation` and `tol` say (bit for bit, or so near); optimizing the result again changes nothing. No case changed at all is a failure of the test.
 """
 import argparse
 import json
@@ -22,7 +21,6 @@ import hostile
 import programs
 
 SECONDS = 60
-TOLERANCE = 1e-5  # of a case that names none, where something was changed
 
 
 def compare(before, after, inputs, tolerance):
@@ -92,7 +90,7 @@ def judge(case, corpus, which):
         faults += [f"{what} changed" for what in old if old[what] != new[what]]
         note = ""
         if case["expectation"] == "equal" and (base / "inputs.npz").exists():
-            tolerance = max(case.get("tol") or 0, TOLERANCE) if changed else 0
+            tolerance = 0 if case["tol"] == "bit" else float(case["tol"].removeprefix("rtol="))
             if not changed:
                 note = "the input's bytes"
             else:
