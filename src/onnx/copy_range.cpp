@@ -17,7 +17,7 @@ constexpr std::uint64_t kMostAtOnce = std::uint64_t{1}
                                       << 30;  // one system call; the kernel stops at 2 GiB anyway
 
 Error copy_failure(int number) {
-  return {fmt::format("external data can't be copied: {}", system_error_text(number))};
+  return {fmt::format("the data can't be copied: {}", system_error_text(number))};
 }
 
 // Whether the failure means that these two files can't be copied inside the kernel, but otherwise can.

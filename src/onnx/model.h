@@ -30,4 +30,8 @@ Result<Model> read_model(const std::filesystem::path& path);
 // file that the model was read from.
 Status write_model(const Model& model, const std::filesystem::path& path);
 
+// The bytes of the file `from`, which the model was read from, as another file, as atomically; if it has
+// external data, which would not be found from elsewhere, the model is written anew.
+Status copy_model(const Model& model, const std::filesystem::path& from, const std::filesystem::path& path);
+
 }  // namespace isomer

@@ -3,6 +3,7 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <new>
 #include <optional>
@@ -150,7 +151,31 @@ Status write(const Model& model, const ModelShell& shell, const std::filesystem:
   return sync_directory(path.parent_path());
 }
 
+Status copy_file(const ModelShell& shell, const std::filesystem::path& from,
+                 const std::filesystem::path& path) {
+  ISOMER_TRY_DO(check_target(path, shell.sources));
+  const Descriptor input(::open(from.c_str(), O_RDONLY | O_CLOEXEC));
+  struct stat status{};
+  if (!input.is_open() || ::fstat(input.get(), &status) != 0)
+    return Error{fmt::format("{} can't be read: {}", printable(from.native()), system_error_text(errno))};
+  if (std::ranges::find(shell.sources, identity(status)) == shell.sources.end())
+    return Error{fmt::format("{} changed since it was read", printable(from.native()))};
+  ISOMER_TRY(OutputFile file, OutputFile::create(path));
+  if (const auto done =
+          copy_range(input.get(), 0, static_cast<std::uint64_t>(status.st_size), file.descriptor(), 0);
+      !done.ok())
+    return Error{fmt::format("{}: {}", printable(path.native()), done.error().message)};
+  ISOMER_TRY_DO(file.sync());
+  ISOMER_TRY_DO(file.rename());
+  return sync_directory(path.parent_path());
+}
+
 }  // namespace
+
+Status copy_model(const Model& model, const std::filesystem::path& from, const std::filesystem::path& path) {
+  const bool is_alone = model.shell && model.shell->files->files().empty();
+  return is_alone ? copy_file(*model.shell, from, path) : write_model(model, path);
+}
 
 Status write_model(const Model& model, const std::filesystem::path& path) {
   try {

@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <sys/file.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 #include <random>
 
 #include "onnx/read_text.h"
@@ -17,6 +19,24 @@ constexpr int kAttempts = 100;  // at finding a name that nobody uses
 
 Error failure(const std::filesystem::path& path, std::string_view what, int number) {
   return {fmt::format("{} {}: {}", printable(path.native()), what, system_error_text(number))};
+}
+
+// Locks the file; false: somebody else has, or has removed it.
+bool is_held(int descriptor) {
+  struct stat status{};
+  if (::flock(descriptor, LOCK_EX | LOCK_NB) != 0) return errno != EWOULDBLOCK;  // no locks here: nor sweeps
+  return ::fstat(descriptor, &status) == 0 && status.st_nlink > 0;
+}
+
+// ".isomer-0123456789abcdef" of the name of a file of ours, or "".
+std::string stem_of(const std::string& name) {
+  constexpr std::string_view kPrefix = ".isomer-";
+  constexpr std::size_t kLength = kPrefix.size() + 16;
+  if (!name.starts_with(kPrefix) || name.size() <= kLength || name[kLength] != '.') return "";
+  const bool is_number = std::ranges::all_of(name.substr(kPrefix.size(), 16), [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+  });
+  return is_number ? name.substr(0, kLength) : "";
 }
 
 std::filesystem::path directory_of(const std::filesystem::path& path) {
@@ -34,6 +54,7 @@ Result<OutputFile> OutputFile::create(const std::filesystem::path& path) {
     file.descriptor_ =
         Descriptor(::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
     if (file.descriptor_.is_open()) {
+      if (!is_held(file.descriptor_.get())) continue;  // it was swept away before it was locked
       file.temporary_ = name;
       return file;
     }
@@ -55,6 +76,37 @@ Status OutputFile::rename() {
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) return failure(path_, "can't be put in place", errno);
   temporary_.clear();
   return Done{};
+}
+
+void remove_stale_outputs(const std::filesystem::path& directory) {
+  const std::filesystem::path place = directory.empty() ? std::filesystem::path(".") : directory;
+  std::error_code error;
+  std::map<std::string, std::vector<std::filesystem::path>> found;
+  for (std::filesystem::directory_iterator at(place, error), end; !error && at != end; at.increment(error)) {
+    std::error_code no_status;
+    if (const std::string stem = stem_of(at->path().filename().native());
+        !stem.empty() && at->symlink_status(no_status).type() == std::filesystem::file_type::regular)
+      found[stem].push_back(at->path());
+  }
+  for (const auto& [stem, files] : found) {
+    const auto first = place / (stem + ".tmp");
+    const Descriptor held(::open(first.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (!held.is_open() && errno != ENOENT) continue;
+    if (held.is_open() && ::flock(held.get(), LOCK_EX | LOCK_NB) != 0) continue;
+    for (const auto& file : files) ::unlink(file.c_str());
+  }
+}
+
+Result<OutputFile> written_output(const std::filesystem::path& path, std::string_view text) {
+  ISOMER_TRY(OutputFile file, OutputFile::create(path));
+  for (std::size_t done = 0; done < text.size();) {
+    const ssize_t got = ::write(file.descriptor(), text.data() + done, text.size() - done);
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return failure(path, "can't be written", got < 0 ? errno : EIO);
+    done += static_cast<std::size_t>(got);
+  }
+  ISOMER_TRY_DO(file.sync());
+  return file;
 }
 
 Status check_target(const std::filesystem::path& path, const std::vector<FileIdentity>& sources) {

@@ -6,6 +6,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/result.h"
@@ -24,6 +25,8 @@ class OutputFile {
   ~OutputFile();
 
   int descriptor() const { return descriptor_.get(); }
+  // The name that it has until then. Files whose names begin with it live as long as this one does.
+  const std::filesystem::path& temporary() const { return temporary_; }
   Status sync();
   Status rename();  // after sync
 
@@ -32,6 +35,12 @@ class OutputFile {
   std::filesystem::path path_, temporary_;
   Descriptor descriptor_;
 };
+
+// Removes what killed processes left of their output files here. Those that are being written are locked.
+void remove_stale_outputs(const std::filesystem::path& directory);
+
+// A whole file of this text, or an error and no file.
+Result<OutputFile> written_output(const std::filesystem::path& path, std::string_view text);
 
 // Whether there may be a file of ours under this name: nothing, or a regular file that is none of those being
 // read.

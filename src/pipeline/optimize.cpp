@@ -4,10 +4,10 @@
 
 #include <chrono>
 #include <cmath>
-#include <fstream>
 #include <set>
 
 #include "onnx/model.h"
+#include "onnx/write_file.h"
 #include "propose/proposal.h"
 #include "prove/shrink.h"
 
@@ -136,7 +136,8 @@ bool affordable(const Graph& graph, const NamedTensors& feeds) {
 // Why the new model is not taken, or "".
 class Guard {
  public:
-  Guard(const OptimizeRequest& request, OptimizeReport& report) : request_(request), report_(report) {}
+  Guard(const OptimizeRequest& request, OptimizeReport& report, std::filesystem::path candidate)
+      : request_(request), report_(report), candidate_(std::move(candidate)) {}
 
   Result<std::string> objection(const Graph& original) {
     const auto allowed = std::max(
@@ -149,7 +150,7 @@ class Guard {
     auto judge = Judge::start(request_.worker);
     if (!judge.ok()) return to_error(judge.error());
     const auto before = ModelSource::file(request_.in.string()),
-               after = ModelSource::file(request_.out.string());
+               after = ModelSource::file(candidate_.string());
     const auto first = (*judge)->run(before, request_.feeds, request_.runtime);
     if (!first.ok()) return "the runtime does not run the original: " + first.error().what;
     if (const auto loads = (*judge)->check_loads(after, request_.runtime); !loads.ok())
@@ -187,26 +188,44 @@ class Guard {
  private:
   const OptimizeRequest& request_;
   OptimizeReport& report_;
+  std::filesystem::path candidate_;
 };
 
-Status give_back(const OptimizeRequest& request) {
+bool is_same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
   std::error_code error;
-  std::filesystem::copy_file(request.in, request.out, std::filesystem::copy_options::overwrite_existing,
-                             error);
-  if (error) return Error{fmt::format("{}: {}", request.out.string(), error.message())};
-  return Done{};
+  return a.lexically_normal() == b.lexically_normal() || std::filesystem::equivalent(a, b, error);
 }
 
-Status write_text(const std::filesystem::path& path, const std::string& text) {
-  const std::filesystem::path temporary = path.string() + ".tmp";
-  std::ofstream file(temporary, std::ios::binary);
-  file << text;
-  file.close();
+// The new model beside OUT, under a name that goes with this object.
+class Candidate {
+ public:
+  static Result<Candidate> write(const Model& model, const std::filesystem::path& out) {
+    ISOMER_TRY(wire::OutputFile lease, wire::OutputFile::create(out));
+    Candidate made(std::move(lease));
+    ISOMER_TRY_DO(write_model(model, made.path()));
+    return made;
+  }
+  Candidate(Candidate&&) noexcept = default;
+  Candidate& operator=(Candidate&&) = delete;
+  ~Candidate() {
+    if (lease_.temporary().empty()) return;
+    std::error_code error;
+    std::filesystem::remove(path(), error);
+    std::filesystem::remove(path().string() + ".data", error);
+  }
+  std::filesystem::path path() const {
+    return std::filesystem::path(lease_.temporary()).replace_extension(".onnx");
+  }
+
+ private:
+  explicit Candidate(wire::OutputFile lease) : lease_(std::move(lease)) {}
+  wire::OutputFile lease_;  // locked: nobody takes the file for one that was left behind
+};
+
+std::uintmax_t bytes_of(const std::filesystem::path& path) {
   std::error_code error;
-  if (!file) return Error{fmt::format("can't write {}", temporary.string())};
-  std::filesystem::rename(temporary, path, error);
-  if (error) return Error{fmt::format("{}: {}", path.string(), error.message())};
-  return Done{};
+  const auto model = std::filesystem::file_size(path, error);
+  return error ? 0 : model;
 }
 
 }  // namespace
@@ -214,34 +233,36 @@ Status write_text(const std::filesystem::path& path, const std::string& text) {
 Result<OptimizeReport> optimize(const OptimizeRequest& request) {
   OptimizeReport report;
   const Clockwork clock(request);
-  std::error_code error;
-  if (std::filesystem::equivalent(request.in, request.out, error))
-    return Error{"the output is the input's own file"};
+  if (is_same_file(request.in, request.out)) return Error{"the output is the input's own file"};
+  if (is_same_file(request.in, request.certificate) || is_same_file(request.out, request.certificate))
+    return Error{"the certificate needs a file of its own"};
   ISOMER_TRY(Model model, read_model(request.in));
-  report.bytes_in = std::filesystem::file_size(request.in, error);
+  wire::remove_stale_outputs(request.out.parent_path());
+  report.bytes_in = bytes_of(request.in);
 
   Search search(request, clock, report);
   ISOMER_TRY(Graph best, search.run(model.graph));
+  Model changed = model;
   if (search.certificate.steps.empty()) {
     report.reason = report.refused.empty() ? "nothing to collapse was found" : "no proposal was proved";
   } else {
-    Model changed = model;
     changed.graph = std::move(best);
-    ISOMER_TRY_DO(write_model(changed, request.out));
-    report.bytes_out = std::filesystem::file_size(request.out, error);
-    ISOMER_TRY(report.reason, Guard(request, report).objection(model.graph));
+    ISOMER_TRY(const Candidate candidate, Candidate::write(changed, request.out));
+    report.bytes_out = bytes_of(candidate.path());
+    ISOMER_TRY(report.reason, Guard(request, report, candidate.path()).objection(model.graph));
   }
   report.improved = report.reason.empty();
   Certificate certificate = report.improved ? search.certificate : Certificate{};
-  if (!report.improved) {
-    ISOMER_TRY_DO(give_back(request));
-    report.steps.clear();
-  }
+  if (!report.improved) report.steps.clear();
   if (report.ratio && report.improved)
     certificate.notes.push_back({"measured", "the whole model", report.ratio->estimate});
-  report.bytes_out = std::filesystem::file_size(request.out, error);
   report.certificate = request.certificate;
-  ISOMER_TRY_DO(write_text(request.certificate, to_text(certificate)));
+  // The certificate is on the disk before OUT is, so that a full one leaves neither.
+  ISOMER_TRY(wire::OutputFile proof, wire::written_output(request.certificate, to_text(certificate)));
+  ISOMER_TRY_DO(report.improved ? write_model(changed, request.out)
+                                : copy_model(model, request.in, request.out));
+  ISOMER_TRY_DO(proof.rename());
+  report.bytes_out = bytes_of(request.out);
   return report;
 }
 

@@ -105,8 +105,7 @@ Value run_region(ProgramBuilder& b, const Site& site, Value input) {
     if (site.any_batch)
       if (const auto shape = shape_for_any_batch(site, node)) inputs[1] = b.integers(*shape);
     const Value first = b.copy(node, inputs);
-    for (std::uint32_t k = 0; k < node.outputs.size(); ++k)
-      made.emplace(Value{id, k}, Value{first.node, k});
+    for (std::uint32_t k = 0; k < node.outputs.size(); ++k) made.emplace(Value{id, k}, Value{first.node, k});
   }
   return made.at(site.region.output);
 }
