@@ -287,7 +287,8 @@ double convolution_price(const Look& look, const Extents& y) {
   double macs = 1;
   for (const std::int64_t e : y) macs *= static_cast<double>(e);
   for (const std::int64_t k : look.kernel) macs *= static_cast<double>(k);
-  return 2 * macs * static_cast<double>(look.channels / look.groups);
+  const std::int64_t per_group = look.channels / look.groups;
+  return 2 * macs * static_cast<double>(per_group);
 }
 
 // What would come out is there already.

@@ -1,6 +1,7 @@
 #include "propose/linear_region.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "graph/constant.h"
 
@@ -123,13 +124,13 @@ std::optional<Box> needed_input(const Graph& graph, const Inference& inference, 
   Box start{position, position};
   for (std::int64_t& h : start.high) ++h;
   needed.emplace(region.output, start);
-  for (auto at = region.nodes.rbegin(); at != region.nodes.rend(); ++at) {
+  for (const NodeId id : std::views::reverse(region.nodes)) {
     std::optional<Definition> definition;
-    const Node& node = graph.node(*at);
+    const Node& node = graph.node(id);
     for (std::uint32_t output = 0; output < node.outputs.size(); ++output) {
-      const auto box = needed.find(Value{*at, output});
+      const auto box = needed.find(Value{id, output});
       if (box == needed.end()) continue;
-      if (!definition) definition = define_node(graph, inference, *at);
+      if (!definition) definition = define_node(graph, inference, id);
       const auto* formula = std::get_if<Formula>(&*definition);
       const int number = static_cast<int>(output);
       if (formula == nullptr || !concrete(formula->output(number).shape())) return std::nullopt;
