@@ -6,7 +6,6 @@
 #include <isl/id.h>
 #include <isl/map.h>
 #include <isl/options.h>
-#include <isl/point.h>
 #include <isl/set.h>
 #include <isl/space.h>
 #include <isl/val.h>
@@ -136,31 +135,6 @@ Points Points::first(int n) const {
 }
 std::string Points::text() const { return taken_text(isl_set_to_str(get())); }
 
-std::optional<Points::Sample> Points::sample() const {
-  if (is_empty()) return std::nullopt;
-  const std::unique_ptr<isl_point, isl_point* (*)(isl_point*)> point(
-      isl_set_sample_point(isl_set_copy(get())), isl_point_free);
-  if (!point) give_up();
-  const auto read = [&](isl_dim_type type, int n) {
-    std::vector<std::int64_t> out;
-    for (int i = 0; i < n; ++i) {
-      const std::unique_ptr<isl_val, isl_val* (*)(isl_val*)> v(
-          isl_point_get_coordinate_val(point.get(), type, i), isl_val_free);
-      if (!v || !answer(isl_val_is_int(v.get()))) give_up();
-      out.push_back(isl_val_get_num_si(v.get()));
-    }
-    return out;
-  };
-  Sample out{.symbols = {}, .point = read(isl_dim_set, rank())};
-  const int parameters = count(isl_set_dim(get(), isl_dim_param));
-  const auto values = read(isl_dim_param, parameters);
-  for (int i = 0; i < parameters; ++i) {
-    const std::string name = isl_set_get_dim_name(get(), isl_dim_param, unsigned_of(i));
-    if (name.starts_with("$")) out.symbols.emplace(name.substr(1), values[static_cast<std::size_t>(i)]);
-  }
-  return out;
-}
-
 // ---- relations
 
 Relation::Relation(isl_map* map) : map_(map, [](isl_map* m) { isl_map_free(m); }) {
@@ -179,10 +153,6 @@ bool Relation::same_form(const Relation& other) const {
 std::uint32_t Relation::hash() const { return isl_map_get_hash(get()); }
 Points Relation::domain() const { return Points(isl_map_domain(isl_map_copy(get()))); }
 Points Relation::range() const { return Points(isl_map_range(isl_map_copy(get()))); }
-Points Relation::pairs() const {
-  isl_map* flat = isl_map_move_dims(isl_map_copy(get()), isl_dim_out, 0, isl_dim_in, 0, unsigned_of(in()));
-  return Points(isl_map_range(flat));
-}
 Relation Relation::on(const Points& domain) const {
   return Relation(isl_map_intersect_domain(isl_map_copy(get()), isl_set_copy(domain.get())));
 }

@@ -74,12 +74,6 @@ class Points {
   Points coalesced() const;
   // Of pairs (a, b), the a: the last dimensions are forgotten.
   Points first(int count) const;
-  // One point and the values of the symbols it exists for; nullopt: the set is empty.
-  struct Sample {
-    std::map<std::string, std::int64_t> symbols;
-    std::vector<std::int64_t> point;
-  };
-  std::optional<Sample> sample() const;
   std::string text() const;
 
  private:
@@ -100,7 +94,6 @@ class Relation {
   std::uint32_t hash() const;                   // of the form
   Points domain() const;
   Points range() const;
-  Points pairs() const;  // as points of in() + out() dimensions
   Relation on(const Points& domain) const;
   Relation into(const Points& range) const;
   Relation inverse() const;

@@ -55,23 +55,30 @@ std::optional<Polynomial> NormalForms::solve(const Form& a, const Form& b, const
       for (const Weighted& w : weighted) target.groups[group].push_back({-w.weight, w.at});
   }
   target = reduced(target);
+  // A linear group's other elements, and (position, their coordinates) -> the unknown's coordinates.
+  struct Others {
+    std::vector<int> elements;
+    int rank = 0;
+    Relation to_unknown;
+  };
+  const auto others_of = [&](const Group& with, const Weighted& factor) {
+    std::vector<int> others = with.elements;
+    std::erase(others, *element);
+    int rank = 0;
+    for (const int e : others) rank += elements_[e].rank;
+    const auto order = brought_first(elements_, with.elements, *places_of(with.elements, others));
+    return Others{std::move(others), rank, factor.at.permuted(order).moved_in(rank)};
+  };
 
   Polynomial answer, check;
   for (const auto& [group, weighted] : target.groups) {
     if (has_twins(group.elements)) return std::nullopt;
     bool found = false;
     for (const auto& [with, factor] : linear) {
-      std::vector<int> others = with.elements;
-      std::erase(others, *element);
+      const auto [others, rank, to_unknown] = others_of(with, factor[0]);
       const auto shared = places_of(group.elements, others);
       if (!shared || with.symbols != group.symbols) continue;
-      int rank = 0;
-      for (const int e : others) rank += elements_[e].rank;
-      // (position, others) -> the unknown's coordinates; it must be one.
-      const Relation to_unknown =
-          factor[0]
-              .at.permuted(brought_first(elements_, with.elements, *places_of(with.elements, others)))
-              .moved_in(rank);
+      // The unknown's coordinates must be one.
       if (!to_unknown.is_function()) return std::nullopt;
       Group rest{.elements = {}, .symbols = {}};
       for (std::size_t i = 0; i < group.elements.size(); ++i)
@@ -91,14 +98,7 @@ std::optional<Polynomial> NormalForms::solve(const Form& a, const Form& b, const
 
   // Put in: every linear group with the unknown replaced.
   for (const auto& [with, factor] : linear) {
-    std::vector<int> others = with.elements;
-    std::erase(others, *element);
-    int rank = 0;
-    for (const int e : others) rank += elements_[e].rank;
-    const Relation to_unknown =
-        factor[0]
-            .at.permuted(brought_first(elements_, with.elements, *places_of(with.elements, others)))
-            .moved_in(rank);
+    const auto [others, rank, to_unknown] = others_of(with, factor[0]);
     for (const auto& [rest, weighted] : answer.groups) {
       for (const Weighted& w : weighted) {
         Summand put{w.weight * factor[0].weight, with.symbols, others, to_unknown.then(w.at).moved_out(rank)};

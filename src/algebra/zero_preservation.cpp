@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "algebra/laws.h"
+
 namespace isomer {
 
 namespace {
@@ -51,28 +53,10 @@ class ZeroAtZero {
       case Fn::ShiftRight: return zero(0);
       // A quotient of zero is zero where the divisor isn't: known only of numbers.
       case Fn::Div: return zero(0) && e.args[1]->kind == ExprNode::Kind::Number && !zero(1);
-      case Fn::Neg:
-      case Fn::Abs:
-      case Fn::Relu:
-      case Fn::Sign:
-      case Fn::Sqrt:
-      case Fn::Floor:
-      case Fn::Ceil:
-      case Fn::Round:
-      case Fn::Erf:
-      case Fn::Sin:
-      case Fn::Tan:
-      case Fn::Asin:
-      case Fn::Atan:
-      case Fn::Sinh:
-      case Fn::Tanh:
-      case Fn::Asinh:
-      case Fn::Atanh:
-      case Fn::Cast:
       case Fn::IsNaN:
       case Fn::IsPositiveInf:
       case Fn::IsNegativeInf: return zero(0);
-      default: return false;
+      default: return vanishes_at_zero(e.fn) && zero(0);
     }
   }
 

@@ -2,15 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "graph/text.h"
+#include "graph/testing.h"
 
 namespace isomer {
 namespace {
 
 Graph program(const std::string& text) {
-  auto graph = parse_graph("<ir_version: 8, opset_import: [\"\" : 18]>\n" + text);
-  EXPECT_TRUE(graph.ok()) << (graph.ok() ? "" : graph.error().message);
-  return *graph;
+  return testing::parsed("<ir_version: 8, opset_import: [\"\" : 18]>\n" + text);
 }
 
 // A product of two scalings, which one scaling can do.

@@ -229,4 +229,22 @@ Graph without_dead_nodes(const Graph& graph) {
   return fresh;
 }
 
+Graph with_changed_nodes(const Graph& graph, const std::function<void(Node&)>& change) {
+  Graph out = graph.without_nodes();
+  std::map<NodeId, NodeId> moved;
+  const auto move = [&](Value v) { return v.exists() ? Value{moved.at(v.node), v.output} : v; };
+  for (const NodeId id : graph.order()) {
+    Node node = graph.node(id);
+    change(node);
+    for (Value& v : node.inputs) v = move(v);
+    for (Value& v : node.captures) v = move(v);
+    const NodeId made = out.add(std::move(node));
+    moved.emplace(id, made);
+    if (graph.is_overridable(id)) out.mark_overridable(made);
+  }
+  for (const Value& v : graph.inputs()) out.add_input(move(v));
+  for (const Value& v : graph.outputs()) out.add_output(move(v));
+  return out;
+}
+
 }  // namespace isomer

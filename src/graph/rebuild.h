@@ -3,6 +3,7 @@
 // Here only structure: that a replacement computes the same is for prove/ to show.
 #pragma once
 
+#include <functional>
 #include <map>
 
 #include "base/result.h"
@@ -25,5 +26,9 @@ Result<Graph> replace(const Graph& graph, const Replacements& replacements);
 // The graph without operators and initializers that no output depends on, but for operators that may have an
 // effect.
 Graph without_dead_nodes(const Graph& graph);
+
+// The same graph with something of its nodes changed: names, declarations, tensors, attributes. What a node
+// reads stays.
+Graph with_changed_nodes(const Graph& graph, const std::function<void(Node&)>& change);
 
 }  // namespace isomer

@@ -1,44 +1,13 @@
 // CumProd: y[p] = Π_{i <= p} x[i] along an axis; i >= p with reverse, without i = p if exclusive.
-#include "ops/define.h"
+#include "ops/cumulative.h"
 
 namespace isomer::ops {
-namespace {
-
-Definition define_cum_prod(const Call& call) {
-  require_types(call, is_number, 1);
-  const auto& known = call.in(1).integers;
-  if (!known || known->size() != 1 || !known->front().is_concrete()) return opaque("the axis is not known");
-  const auto axis = normalize_axis(known->front().concrete(), call.rank(0));
-  if (!axis) return invalid("axis is outside of the input's rank");
-  auto f = call.formula();
-  const auto x = f.input(0);
-  const auto p = f.axes(x.shape());
-  const Axis i = f.axis(x.extent(*axis));
-  auto at = to_indices(p);
-  const Index here = at[static_cast<std::size_t>(*axis)];
-  at[static_cast<std::size_t>(*axis)] = i;
-  const Index distance = call.integer("reverse", 0) != 0 ? Index(i) - here : here - Index(i);
-  const Index least = call.integer("exclusive", 0) != 0 ? 1 : 0;
-  f.output(p, reduce(Reduction::Product, {i}, x.at(at), {distance - least}));
-  return std::move(f).finish();
-}
-
-void sample_cum_prod(Sampler& s) {
-  const Extents shape = s.shape(1, 3);
-  const auto rank = static_cast<std::int64_t>(shape.size());
-  s.input(s.pick({ElementType::Float, ElementType::Double, ElementType::Int32, ElementType::Int64}), shape);
-  s.constant(Tensor::of(ElementType::Int64, {}, std::vector{s.between(-rank, rank - 1)}));
-  if (s.chance(0.5)) s.attribute("exclusive", s.between(0, 1));
-  if (s.chance(0.5)) s.attribute("reverse", s.between(0, 1));
-}
-
-}  // namespace
 
 extern const Operator kCumProd{
     .name = "CumProd",
     .doc = "y[p] = Π x[i] over i <= p along an axis",
-    .define = define_cum_prod,
-    .sample = sample_cum_prod,
+    .define = [](const Call& call) { return define_cumulative(call, Reduction::Product); },
+    .sample = sample_cumulative,
     .since = 26,
     .least_inputs = 2,
     .most_inputs = 2,

@@ -13,25 +13,10 @@ namespace {
 
 constexpr std::size_t kMostCandidates = 8;  // each costs an evaluation mod p
 
-std::set<NodeId> live_nodes(const Graph& graph) {
-  std::set<NodeId> out;
-  std::vector<NodeId> open;
-  for (const Value& v : graph.outputs()) open.push_back(v.node);
-  while (!open.empty()) {
-    const NodeId id = open.back();
-    open.pop_back();
-    if (!out.insert(id).second) continue;
-    for (const auto* values : {&graph.node(id).inputs, &graph.node(id).captures})
-      for (const Value& v : *values)
-        if (v.exists()) open.push_back(v.node);
-  }
-  return out;
-}
-
 // Values between inputs and outputs, in order: what comes first is the smaller question.
 std::vector<Value> inner_values(const Graph& graph) {
   std::vector<Value> out;
-  const std::set<NodeId> live = live_nodes(graph);
+  const std::set<NodeId> live = needed_nodes(graph);
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
     const Value value{id, 0};

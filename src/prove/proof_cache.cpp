@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "graph/constant.h"
+#include "prove/facts.h"
 
 namespace isomer {
 namespace {
@@ -51,9 +52,6 @@ std::string spelled(const Attribute::Value& value) {
   return std::visit(Speak{}, value);
 }
 
-// As many elements as any attempt of a proof takes by value.
-constexpr std::int64_t kByValue = 64;
-
 class Writer {
  public:
   std::string write(const Graph& graph) {
@@ -94,12 +92,11 @@ class Writer {
     return inputs_.try_emplace(name, static_cast<int>(inputs_.size())).first->second;
   }
   std::string constant_text(const Tensor& t) {
-    if (!is_float(t.type()) || t.count() <= kByValue) return "constant " + spelled(t);
+    if (!is_float(t.type()) || t.count() <= kMostByValue) return "constant " + spelled(t);
     const auto at = std::ranges::find_if(symbols_, [&](const Tensor& s) { return s.same_bits(t); });
     const auto number = at - symbols_.begin();
     if (at == symbols_.end()) symbols_.push_back(t);
-    const auto values = t.doubles();
-    const bool positive = values && std::ranges::all_of(*values, [](double v) { return v > 0; });
+    const bool positive = all_positive(t);
     return fmt::format("symbol {} {}{} {}", number, name(t.type()), text(to_dims(t.extents())),
                        positive ? "positive" : "any");
   }

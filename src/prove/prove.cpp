@@ -19,8 +19,8 @@ constexpr Attempt kAttempts[] = {
     {.cut_common = true, .seal = true, .laws = false, .small_constant = 1},
     {.cut_common = true, .seal = false, .laws = false, .small_constant = 1},
     {.cut_common = false, .seal = false, .laws = false, .small_constant = 1},
-    {.cut_common = true, .seal = false, .laws = true, .small_constant = 64},
-    {.cut_common = false, .seal = false, .laws = true, .small_constant = 64},
+    {.cut_common = true, .seal = false, .laws = true, .small_constant = kMostByValue},
+    {.cut_common = false, .seal = false, .laws = true, .small_constant = kMostByValue},
 };
 
 // Of so few operators the expanded question is the cheaper one (TASO's rules: 12 s in all instead of 29).

@@ -11,6 +11,9 @@
 
 namespace isomer {
 
+// Constants of so many elements at most may take part by value: what they are is a part of the question.
+constexpr std::int64_t kMostByValue = 64;
+
 struct ProveOptions {
   Dims preconditions = {};  // of symbolic sizes, each >= 0
   std::uint64_t key = 1;    // of the field witness

@@ -7,6 +7,7 @@
 #include "algebra/analysis.h"
 #include "base/hash.h"
 #include "graph/constant.h"
+#include "graph/rebuild.h"
 
 namespace isomer {
 namespace {
@@ -32,28 +33,8 @@ Tensor resized(const Tensor& t, const Resize& resize, std::int64_t literal_eleme
   return {t.type(), extents, Bytes::copy_of(t.bytes().data, *size)};
 }
 
-using ChangeNode = std::function<void(Node&)>;
-
-Graph changed(const Graph& graph, const ChangeNode& change) {
-  Graph out = graph.without_nodes();
-  std::map<NodeId, NodeId> moved;
-  const auto move = [&](Value v) { return v.exists() ? Value{moved.at(v.node), v.output} : v; };
-  for (const NodeId id : graph.order()) {
-    Node node = graph.node(id);
-    change(node);
-    for (Value& v : node.inputs) v = move(v);
-    for (Value& v : node.captures) v = move(v);
-    const NodeId made = out.add(std::move(node));
-    moved.emplace(id, made);
-    if (graph.is_overridable(id)) out.mark_overridable(made);
-  }
-  for (const Value& v : graph.inputs()) out.add_input(move(v));
-  for (const Value& v : graph.outputs()) out.add_output(move(v));
-  return out;
-}
-
 Graph resized(const Graph& graph, const Resize& resize, std::int64_t literal_elements) {
-  return changed(graph, [&](Node& node) {
+  return with_changed_nodes(graph, [&](Node& node) {
     if (node.kind == NodeKind::Input && node.declared.shape)
       for (auto& dim : *node.declared.shape)
         if (dim && dim->is_concrete()) dim = Dim(resize(dim->concrete()));
@@ -216,7 +197,7 @@ Graph at_sizes(const Graph& graph, const Sizes& sizes) {
 }
 
 Graph with_symbols_replaced(const Graph& graph, const Dim::Substitution& substitution) {
-  return changed(graph, [&](Node& node) {
+  return with_changed_nodes(graph, [&](Node& node) {
     if (node.kind != NodeKind::Input || !node.declared.shape) return;
     for (auto& dim : *node.declared.shape)
       if (dim) dim = dim->substitute(substitution);
@@ -224,7 +205,7 @@ Graph with_symbols_replaced(const Graph& graph, const Dim::Substitution& substit
 }
 
 Graph with_input_shape(const Graph& graph, const std::string& input, const Extents& shape) {
-  return changed(graph, [&](Node& node) {
+  return with_changed_nodes(graph, [&](Node& node) {
     if (node.kind != NodeKind::Input || node.outputs[0] != input) return;
     node.declared.shape = std::vector<std::optional<Dim>>(shape.begin(), shape.end());
   });

@@ -116,22 +116,10 @@ Result<Graph> with_constants(const Graph& after, const Graph& graph, const Names
 
 // The graph with values renamed; nothing has the new names yet.
 Graph renamed(const Graph& graph, const std::map<std::string, std::string>& names) {
-  Graph out = graph.without_nodes();
-  std::map<NodeId, NodeId> moved;
-  const auto move = [&](Value v) { return v.exists() ? Value{moved.at(v.node), v.output} : v; };
-  for (const NodeId id : graph.order()) {
-    Node node = graph.node(id);
+  return with_changed_nodes(graph, [&](Node& node) {
     for (std::string& o : node.outputs)
       if (const auto at = names.find(o); at != names.end()) o = at->second;
-    for (Value& v : node.inputs) v = move(v);
-    for (Value& v : node.captures) v = move(v);
-    const NodeId made = out.add(std::move(node));
-    moved.emplace(id, made);
-    if (graph.is_overridable(id)) out.mark_overridable(made);
-  }
-  for (const Value& v : graph.inputs()) out.add_input(move(v));
-  for (const Value& v : graph.outputs()) out.add_output(move(v));
-  return out;
+  });
 }
 
 // What was replaced keeps its name, if that is free now: later steps know it by that.

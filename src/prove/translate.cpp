@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "graph/constant.h"
+#include "prove/facts.h"
 
 namespace isomer {
 namespace {
@@ -15,11 +16,6 @@ void note_reads(const ExprNode& e, std::vector<bool>& out) {
     out[static_cast<std::size_t>(e.tensor.number)] = true;
   for (const ExprRef& a : e.args) note_reads(*a, out);
   for (const ExprNode::Case& c : e.cases) note_reads(*c.value, out);
-}
-
-bool is_positive(const Tensor& tensor) {
-  const auto values = tensor.doubles();
-  return values && std::ranges::all_of(*values, [](double v) { return v > 0; });
 }
 
 bool may_be_undefined(const ExprNode& e) {
@@ -103,7 +99,7 @@ void Translator::add_constant(const Graph& graph, Value value, const Tensor& ten
   }
   Sign sign;
   if (options_.use_facts && is_float(tensor.type()) && tensor.count() <= kMostFactElements &&
-      is_positive(tensor)) {
+      all_positive(tensor)) {
     sign = {.nonnegative = true, .nonzero = true};
     facts_.push_back({.initializer = graph.name_of(value), .positive = true});
   }

@@ -1,7 +1,5 @@
 #include "prove/value_numbers.h"
 
-#include <set>
-
 #include "graph/content.h"
 #include "graph/purity.h"
 
@@ -9,6 +7,8 @@ namespace isomer {
 namespace {
 
 bool same_info(const ValueInfo& a, const ValueInfo& b) { return a.type == b.type && a.shape == b.shape; }
+
+}  // namespace
 
 std::set<NodeId> needed_nodes(const Graph& graph) {
   std::set<NodeId> out;
@@ -24,8 +24,6 @@ std::set<NodeId> needed_nodes(const Graph& graph) {
   }
   return out;
 }
-
-}  // namespace
 
 bool ValueNumbers::is_same(const Entry& a, const Entry& b) const {
   const Node &x = a.graph->node(a.node), &y = b.graph->node(b.node);

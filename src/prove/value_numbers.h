@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -12,6 +13,9 @@
 #include "graph/infer.h"
 
 namespace isomer {
+
+// Nodes that some output depends on.
+std::set<NodeId> needed_nodes(const Graph& graph);
 
 class ValueNumbers {
  public:

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "graph/constant.h"
 #include "graph/content.h"
+#include "prove/facts.h"
 #include "prove/shrink.h"
 #include "prove/value_numbers.h"
 
@@ -144,12 +145,8 @@ class FieldRun {
     if (tensor.count() <= options_.literal_elements) return convert(tensor, field_);
     Hasher hasher;
     add_content(hasher, tensor, ContentDigests::Full);
-    bool positive = false;
-    if (options_.keep_signs) {
-      const auto values = tensor.doubles();
-      positive = values && std::ranges::all_of(*values, [](double v) { return v > 0; });
-    }
-    return drawn(tensor.type(), tensor.extents(), place(hasher.digest()), positive);
+    return drawn(tensor.type(), tensor.extents(), place(hasher.digest()),
+                 options_.keep_signs && all_positive(tensor));
   }
 
   std::optional<Tensor> unknown(const Graph& graph, const Inference& inference, Value v, std::uint64_t who) {
@@ -184,6 +181,22 @@ class FieldRun {
     return at->second;
   }
 
+  // A node's formula in the field, compiled once for all keys; nullptr: it has none.
+  struct Compiled {
+    Program program;
+    std::vector<bool> reads;  // the inputs that are there
+  };
+  const Compiled* compile(const Graph& graph, const Inference& inference, NodeId id) {
+    const auto key = std::pair(numbers_.of(graph, id), field_);
+    if (const auto known = programs_.find(key); known != programs_.end()) return &known->second;
+    const Definition definition = define_node(graph, inference, id);
+    const auto* formula = std::get_if<Formula>(&definition);
+    if (formula == nullptr) return nullptr;
+    Compiled made{Program::compile(lift(*formula, field_)), {}};
+    for (const auto& input : formula->inputs) made.reads.push_back(input.has_value());
+    return &programs_.emplace(key, std::move(made)).first->second;
+  }
+
   bool evaluate_node(const Graph& graph, const Inference& inference, NodeId id) {
     const Node& node = graph.node(id);
     const int number = numbers_.of(graph, id);
@@ -204,15 +217,14 @@ class FieldRun {
       }
       return true;
     }
-    const Definition definition = define_node(graph, inference, id);
-    const auto* formula = std::get_if<Formula>(&definition);
-    if (formula == nullptr) {
+    const Compiled* compiled = compile(graph, inference, id);
+    if (compiled == nullptr) {
       problem_ = fmt::format("{} has no formula", label(node));
       return false;
     }
-    std::vector<std::optional<Tensor>> inputs(formula->inputs.size());
+    std::vector<std::optional<Tensor>> inputs(compiled->reads.size());
     for (std::size_t k = 0; k < inputs.size() && k < node.inputs.size(); ++k) {
-      if (!formula->inputs[k] || !node.inputs[k].exists()) continue;
+      if (!compiled->reads[k] || !node.inputs[k].exists()) continue;
       const Value v = node.inputs[k];
       const auto at = values_.find({numbers_.of(graph, v.node), v.output});
       if (at == values_.end()) {
@@ -221,7 +233,7 @@ class FieldRun {
       }
       inputs[k] = at->second;
     }
-    auto results = Program::compile(lift(*formula, field_)).run(inputs, key_);
+    auto results = compiled->program.run(inputs, key_);
     if (!results.ok()) {
       problem_ = fmt::format("{}: {}", label(node), results.error().message);
       return false;
@@ -266,6 +278,7 @@ class FieldRun {
   bool wide_integers_ = true, drew_integers_ = false;
   std::int64_t untested_ = 0;
   std::map<Key, Tensor> values_;
+  std::map<std::pair<int, ElementType>, Compiled> programs_;
   std::string problem_;
 };
 

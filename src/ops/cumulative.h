@@ -1,0 +1,11 @@
+// What CumSum and CumProd share: a fold of all elements up to each position, along an axis.
+#pragma once
+
+#include "ops/define.h"
+
+namespace isomer {
+
+Definition define_cumulative(const Call& call, Reduction reduction);
+void sample_cumulative(Sampler& s);
+
+}  // namespace isomer
