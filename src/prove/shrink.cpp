@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <ranges>
 #include <set>
 
 #include "algebra/analysis.h"
@@ -132,8 +133,8 @@ std::optional<Instance> shrunk(const Graph& a, const Graph& b, double most, std:
     if (rest >= 5) primes.insert(rest);
   }
   std::vector<std::int64_t> order(primes.rbegin(), primes.rend());
-  for (auto e = extents.rbegin(); e != extents.rend(); ++e)
-    if (!primes.contains(*e)) order.push_back(*e);
+  for (const std::int64_t e : std::views::reverse(extents))
+    if (!primes.contains(e)) order.push_back(e);
   for (const std::int64_t m : order) {
     if (*now_price <= most) break;
     if (m < 5) continue;

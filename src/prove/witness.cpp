@@ -73,7 +73,7 @@ class FieldRun {
   // has it.
   WitnessReport run_once(std::uint64_t key) {
     key_ = key;
-    const WitnessReport plain = run_in(ElementType::Field);
+    WitnessReport plain = run_in(ElementType::Field);
     if (!needs_pair_ || plain.outcome != WitnessReport::Outcome::Differ) return plain;
     return run_in(ElementType::FieldPair);
   }
@@ -82,7 +82,7 @@ class FieldRun {
   WitnessReport run_in(ElementType field) {
     field_ = field;
     wide_integers_ = true;
-    const WitnessReport wide = compare_all();
+    WitnessReport wide = compare_all();
     if (wide.outcome != WitnessReport::Outcome::NotTested || !drew_integers_) return wide;
     wide_integers_ = false;
     return compare_all();
