@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <filesystem>
@@ -14,6 +15,7 @@
 #include "cli/shape_option.h"
 #include "onnx/model.h"
 #include "pipeline/optimize.h"
+#include "propose/list.h"
 #include "runtime/feeds.h"
 
 namespace isomer::cli {
@@ -24,7 +26,7 @@ namespace fs = std::filesystem;
 struct Request {
   fs::path in, out, certificate, feeds;
   std::string budget = "5m", judge = "runtime";
-  std::vector<std::string> shapes;
+  std::vector<std::string> shapes, without;
   std::int64_t steps = 1 << 30;
   double max_error_growth = 2, max_size_growth = 1.1;
   std::uint64_t seed = 1;
@@ -107,6 +109,12 @@ Result<Reply> run(const Request& request) {
   wish.measure = request.judge == "runtime";
   wish.any_price = request.judge == "any";
   wish.steps = request.steps;
+  for (const std::string& name : request.without) {
+    const auto is_named = [&](const Proposer& p) { return p.name == name; };
+    if (std::ranges::none_of(proposers(), is_named))
+      return Error{fmt::format("--without {}: no proposer has this name", name)};
+    wish.without.insert(name);
+  }
   wish.max_error_growth = request.max_error_growth;
   wish.max_size_growth = request.max_size_growth;
   wish.seed = request.seed;
@@ -142,6 +150,9 @@ void add_optimize(CLI::App& app, Chosen& chosen) {
   command->add_option("--budget", request->budget, "Time to spend: 30s, 5m, 1h");
   command->add_option("--steps", request->steps, "Proposals to try, for repeatable runs");
   command->add_option("--judge", request->judge, "runtime (measure) or cost (analytic, measures nothing)");
+  command->add_option("--without", request->without, "Proposers that are not asked: collapse,commute")
+      ->delimiter(',')
+      ->type_name("NAME,...");
   command->add_option("--certificate", request->certificate, "Where the proof goes; OUT.cert by default");
   command->add_option("--feeds", request->feeds, "Inputs for measuring, an npz file");
   command

@@ -8,7 +8,7 @@
 
 #include "onnx/model.h"
 #include "onnx/write_file.h"
-#include "propose/proposal.h"
+#include "propose/list.h"
 #include "prove/shrink.h"
 
 namespace isomer {
@@ -49,7 +49,8 @@ class Search {
     while (progress) {
       progress = false;
       ISOMER_TRY(const Inference inference, infer(graph));
-      const Proposals found = propose_collapse(graph, inference, request_.any_price);
+      const Proposals found =
+          propose_all(graph, inference, {.any_price = request_.any_price, .without = request_.without});
       report_.declined = found.declined;
       for (const Proposal& p : found.list) {
         if (report_.stopped_by = clock_.stopped(tried_); !report_.stopped_by.empty()) return graph;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <filesystem>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,10 +18,11 @@ namespace isomer {
 
 struct OptimizeRequest {
   std::filesystem::path in, out, certificate;
-  double seconds = 300;          // --budget
-  std::int64_t steps = 1 << 30;  // of the search
-  bool measure = true;           // --judge runtime; otherwise the analytic cost decides
-  bool any_price = false;        // not even that: every proved step is taken
+  double seconds = 300;                // --budget
+  std::int64_t steps = 1 << 30;        // of the search
+  bool measure = true;                 // --judge runtime; otherwise the analytic cost decides
+  bool any_price = false;              // not even that: every proved step is taken
+  std::set<std::string> without = {};  // proposers that are not asked
   WorkerOptions worker = {};
   RuntimeOptions runtime = {};
   NamedTensors feeds = {};  // for measuring

@@ -1,0 +1,23 @@
+#include "propose/list.h"
+
+namespace isomer {
+
+const std::vector<Proposer>& proposers() {
+  static const std::vector<Proposer> list{
+      {"collapse", propose_collapse},
+  };
+  return list;
+}
+
+Proposals propose_all(const Graph& graph, const Inference& inference, const ProposeOptions& options) {
+  Proposals out;
+  for (const Proposer& proposer : proposers()) {
+    if (options.without.contains(proposer.name)) continue;
+    Proposals found = proposer.propose(graph, inference, options.any_price);
+    for (Proposal& p : found.list) out.list.push_back(std::move(p));
+    for (std::string& why : found.declined) out.declined.push_back(std::move(why));
+  }
+  return out;
+}
+
+}  // namespace isomer
