@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -23,11 +24,19 @@ std::string key_of(const Node& node) {
   return "(" + node.name;
 }
 
+// Every bit of it, however large; nodes are hash-consed by where large tensors lie.
+bool same_attribute(const Attribute& a, const Attribute& b) {
+  const auto *x = std::get_if<Tensor>(&a.value), *y = std::get_if<Tensor>(&b.value);
+  if (x && y) return a.name == b.name && x->same_bits(*y);
+  return same_content(Attributes({a}), Attributes({b}));
+}
+
 bool same_node(const Graph& a, const Node& x, const Graph& b, const Node& y) {
   return x.kind == y.kind && x.op == y.op && x.domain == y.domain && x.overload == y.overload &&
          x.outputs == y.outputs && x.extras == y.extras && x.declared == y.declared &&
          names_of(a, x.inputs) == names_of(b, y.inputs) &&
-         names_of(a, x.captures) == names_of(b, y.captures) && same_content(x.attributes, y.attributes) &&
+         names_of(a, x.captures) == names_of(b, y.captures) &&
+         std::ranges::equal(x.attributes.all(), y.attributes.all(), same_attribute) &&
          (x.kind != NodeKind::Initializer || x.tensor.same_bits(y.tensor));
 }
 
@@ -61,16 +70,35 @@ CheckReport check_certificate(const Graph& in, const Graph& out, const Certifica
                               std::uint64_t key) {
   CheckReport report;
   Graph now = in;
-  for (const CertifiedStep& step : certificate.steps) {
-    const int number = report.steps++;
-    if (const auto* claim = std::get_if<Claim>(&step)) {
-      const auto proved = prove_claim(now, *claim, {.key = key, .refute = false});
-      if (const auto* why = std::get_if<std::string>(&proved)) return {false, number, *why, report.steps};
-      now = std::get<ProvedStep>(proved).result();
-    } else {
-      auto folded = fold_constants(now, std::get<FoldStep>(step).values);
-      if (!folded.ok()) return {false, number, folded.error().message, report.steps};
+  const auto rejected = [&](int step, const std::string& why) {
+    return CheckReport{.accepted = false, .step = step, .reason = why, .steps = report.steps};
+  };
+  ProofCache proofs;
+  for (std::size_t at = 0; at < certificate.steps.size();) {
+    // Claims that follow one another are about one graph and are applied together.
+    std::vector<ProvedClaim> proved;
+    const auto piece = Workpiece::of(now);
+    if (!piece.ok()) return rejected(report.steps, piece.error().message);
+    for (; at < certificate.steps.size(); ++at) {
+      const auto* claim = std::get_if<Claim>(&certificate.steps[at]);
+      if (claim == nullptr) break;
+      auto answer = piece->prove(*claim, {.key = key, .refute = false}, &proofs);
+      if (const auto* why = std::get_if<std::string>(&answer)) return rejected(report.steps, *why);
+      proved.push_back(std::get<ProvedClaim>(std::move(answer)));
+      ++report.steps;
+    }
+    if (!proved.empty()) {
+      auto next = piece->with(proved);
+      if (!next.ok()) return rejected(report.steps - 1, next.error().message);
+      now = std::move(*next);
+    }
+    for (; at < certificate.steps.size(); ++at) {
+      const auto* fold = std::get_if<FoldStep>(&certificate.steps[at]);
+      if (fold == nullptr) break;
+      auto folded = fold_constants(now, fold->values);
+      if (!folded.ok()) return rejected(report.steps, folded.error().message);
       now = std::move(*folded);
+      ++report.steps;
     }
   }
   if (const auto difference = first_difference(now, out)) {

@@ -59,6 +59,13 @@ Json to_json(const OptimizeReport& report) {
   Json steps = Json::array();
   for (const auto& s : report.steps)
     steps.push_back({{"kind", s.kind}, {"count", s.count}, {"nodes", s.nodes}});
+  Json regions = Json::array();
+  for (const auto& r : report.regions)
+    regions.push_back({{"what", r.what},
+                       {"places", r.places},
+                       {"ratio", r.ratio.estimate},
+                       {"low", r.ratio.low},
+                       {"high", r.ratio.high}});
   return {{"result", report.improved ? "improved" : "unchanged"},
           {"reason", report.reason},
           {"ratio", report.ratio ? Json(report.ratio->estimate) : Json()},
@@ -71,6 +78,7 @@ Json to_json(const OptimizeReport& report) {
           {"steps", steps},
           {"stopped_by", report.stopped_by},
           {"certificate", report.certificate.string()},
+          {"regions", regions},
           {"told", report.told},
           {"refused", report.refused},
           {"declined", report.declined}};

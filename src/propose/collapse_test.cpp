@@ -31,7 +31,7 @@ std::optional<Graph> collapsed(const Graph& graph, std::string* why = nullptr) {
     if (why) *why = *reason;
     return std::nullopt;
   }
-  auto folded = fold_constants(std::get<ProvedStep>(proved).result(), proposals[0].folds);
+  auto folded = fold_constants(std::get<Graph>(proved), proposals[0].folds);
   EXPECT_TRUE(folded.ok());
   return *folded;
 }

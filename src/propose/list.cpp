@@ -4,6 +4,7 @@ namespace isomer {
 
 const std::vector<Proposer>& proposers() {
   static const std::vector<Proposer> list{
+      {"simplify", propose_simplify},
       {"collapse", propose_collapse},
   };
   return list;

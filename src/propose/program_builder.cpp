@@ -14,7 +14,7 @@ Value ProgramBuilder::input(const std::string& name, const DeclaredType& type) {
   return v;
 }
 
-Value ProgramBuilder::add_constant(Tensor tensor) {
+Value ProgramBuilder::constant(Tensor tensor) {
   Node node;
   node.kind = NodeKind::Initializer;
   node.outputs = {fresh()};
@@ -23,11 +23,11 @@ Value ProgramBuilder::add_constant(Tensor tensor) {
 }
 
 Value ProgramBuilder::integers(const std::vector<std::int64_t>& values) {
-  return add_constant(Tensor::of(ElementType::Int64, {static_cast<std::int64_t>(values.size())}, values));
+  return constant(Tensor::of(ElementType::Int64, {static_cast<std::int64_t>(values.size())}, values));
 }
 
 Value ProgramBuilder::scalar_integer(std::int64_t value) {
-  return add_constant(Tensor::of(ElementType::Int64, {}, std::vector<std::int64_t>{value}));
+  return constant(Tensor::of(ElementType::Int64, {}, std::vector<std::int64_t>{value}));
 }
 
 Value ProgramBuilder::op(const std::string& op, const std::vector<Value>& inputs,
@@ -45,6 +45,19 @@ Value ProgramBuilder::copy(Node node, const std::vector<Value>& inputs) {
   node.name = node.outputs[0];
   node.extras.clear();
   return {graph_.add(std::move(node)), 0};
+}
+
+std::string fresh_prefix(const Graph& graph, const std::string& name) {
+  const std::string stem = name.substr(0, name.find(".isomer"));
+  const auto begins_so = [&](const std::string& prefix) {
+    for (const NodeId id : graph.order())
+      for (const std::string& output : graph.node(id).outputs)
+        if (output.starts_with(prefix)) return true;
+    return false;
+  };
+  std::string prefix = stem + ".isomer.";
+  for (int k = 2; begins_so(prefix); ++k) prefix = stem + ".isomer" + std::to_string(k) + ".";
+  return prefix;
 }
 
 Attributes with(std::vector<std::pair<std::string, Attribute::Value>> list) {
