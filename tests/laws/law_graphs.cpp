@@ -92,18 +92,15 @@ class Side {
     return {graph.add(std::move(node)), static_cast<std::uint32_t>(output)};
   }
 
-  Value slice(Value x, int axis, std::int64_t start, std::int64_t end, std::int64_t step) {
+  Value slice(Value x, int axis, std::int64_t start, std::int64_t end, std::int64_t step = 1) {
     if (opset() >= kSliceByInputs)
       return apply("Slice", {x, integers({start}), integers({end}), integers({axis}), integers({step})});
     using Integers = std::vector<std::int64_t>;
     return apply("Slice", {x},
                  Attributes({{"starts", Integers{start}}, {"ends", Integers{end}}, {"axes", Integers{axis}}}));
   }
-  Value concat(Value x, Value y, int axis) {
-    return apply("Concat", {x, y}, Attributes({{"axis", std::int64_t{axis}}}));
-  }
-  Value gather(Value x, int axis, const std::vector<std::int64_t>& at) {
-    return apply("Gather", {x, integers(at)}, Attributes({{"axis", std::int64_t{axis}}}));
+  Value concat(std::vector<Value> parts, int axis) {
+    return apply("Concat", std::move(parts), Attributes({{"axis", std::int64_t{axis}}}));
   }
   Value swap_axes(Value x, int rank, int a, int b) {
     std::vector<std::int64_t> order(static_cast<std::size_t>(rank));
@@ -137,19 +134,22 @@ class Writer {
   Writer(const DrawnCase& drawn, const Promise& promise, Sizes sizes)
       : drawn_(drawn), promise_(promise), sizes_(sizes), shapes_(shapes()) {}
 
-  std::optional<Question> write() {
+  std::optional<Question> write() const {
     switch (promise_.kind) {
-      case Kind::Slice: return moved([](Side& s, Value v, int axis) { return s.slice(v, axis, 1, kEnd, 1); });
+      case Kind::Slice: return moved([](Side& s, Value v, int axis) { return s.slice(v, axis, 1, kEnd); });
       case Kind::Stride:
-        if (old_slice()) return std::nullopt;
+        if (side().opset() < kSliceByInputs) return std::nullopt;
         return moved([](Side& s, Value v, int axis) { return s.slice(v, axis, 0, kEnd, 2); });
-      case Kind::Reversal:
-        if (old_slice()) return std::nullopt;
-        return moved([](Side& s, Value v, int axis) { return s.slice(v, axis, -1, -kEnd, -1); });
-      case Kind::Permutation: {
-        const auto at = permutation();
-        return moved([&](Side& s, Value v, int axis) { return s.gather(v, axis, at); });
-      }
+      case Kind::Rotation:
+        return moved([](Side& s, Value v, int axis) {
+          const Value head = s.slice(v, axis, 0, 1), tail = s.slice(v, axis, 1, kEnd);
+          return s.concat({tail, head}, axis);
+        });
+      case Kind::Swap:
+        return moved([](Side& s, Value v, int axis) {
+          const Value first = s.slice(v, axis, 0, 1), second = s.slice(v, axis, 1, 2);
+          return s.concat({second, first, s.slice(v, axis, 2, kEnd)}, axis);
+        });
       case Kind::Concat: return concatenated();
       case Kind::Transpose: return transposed();
       case Kind::Linear:
@@ -161,32 +161,25 @@ class Writer {
   }
 
  private:
-  bool old_slice() const { return side().opset() < kSliceByInputs; }
   Side side() const { return {drawn_, shapes_}; }
   bool is_constant(int input) const { return drawn_.is_constant[static_cast<std::size_t>(input)]; }
 
-  // Whether the axes of the law can be of any size: a constant's is what it is, and so is a permutation's.
+  // Whether the axes of the law can be of any size: a constant's is what it is.
   bool may_be_symbolic(const Along& along) const {
-    return promise_.kind != Kind::Permutation &&
-           std::ranges::none_of(along.places, [&](const Place& p) { return is_constant(p.input); });
+    return std::ranges::none_of(along.places, [&](const Place& p) { return is_constant(p.input); });
   }
 
-  Dim symbol(const std::string& name, std::int64_t least) {
-    const Dim out = Dim::symbol(name);
-    const Dim condition = out - Dim(least);
-    if (std::ranges::find(preconditions_, condition) == preconditions_.end())
-      preconditions_.push_back(condition);
-    return out;
-  }
+  // Two or more: an extent of one would be stretched.
+  static Dim at_least_two(const std::string& name) { return Dim::symbol(name) + Dim(2); }
 
-  Shapes shapes() {
+  Shapes shapes() const {
     Shapes out(drawn_.inputs.size());
     for (std::size_t j = 0; j < out.size(); ++j) {
       if (!drawn_.inputs[j]) continue;
       out[j] = drawn_.call.inputs[j]->type.shape;
       if (drawn_.is_constant[j] || sizes_ != Sizes::AllSymbolic) continue;
       for (Dim& d : out[j])
-        if (d.concrete() >= 2) d = symbol(fmt::format("n{}", d.concrete()), 1);
+        if (d.concrete() >= 2) d = at_least_two(fmt::format("n{}", d.concrete()));
     }
     if (sizes_ == Sizes::Drawn) return out;
     // After the others: the axes of the law are told apart from those of equal extent.
@@ -194,7 +187,7 @@ class Writer {
       const bool open = may_be_symbolic(promise_.axes[k]);
       for (const Place& p : promise_.axes[k].places) {
         Dim& d = out[static_cast<std::size_t>(p.input)][static_cast<std::size_t>(p.axis)];
-        d = open ? symbol(k == 0 ? "along" : "across", 2) : Dim(extent_of(p));
+        d = open ? at_least_two(k == 0 ? "along" : "across") : Dim(extent_of(p));
       }
     }
     return out;
@@ -203,22 +196,15 @@ class Writer {
     return drawn_.inputs[static_cast<std::size_t>(p.input)]->extents()[static_cast<std::size_t>(p.axis)];
   }
 
-  Question asked(Graph before, Graph after) {
+  Question asked(Graph before, Graph after) const {
     Call call = drawn_.call;
     for (std::size_t j = 0; j < shapes_.size(); ++j)
       if (call.inputs[j]) call.inputs[j]->type.shape = shapes_[j];
-    return {std::move(call), std::move(before), std::move(after), preconditions_};
-  }
-
-  std::vector<std::int64_t> permutation() const {
-    std::vector<std::int64_t> out(static_cast<std::size_t>(extent_of(promise_.axes[0].places[0])));
-    std::iota(out.begin(), out.end(), 0);
-    Sampler sampler(static_cast<std::uint64_t>(drawn_.number), drawn_.call.opset);
-    return sampler.permutation(static_cast<int>(out.size()));
+    return {std::move(call), std::move(before), std::move(after)};
   }
 
   template <class Move>
-  Question moved(const Move& move) {
+  Question moved(const Move& move) const {
     const Along& along = promise_.axes[0];
     Side before = side(), after = side();
     const Value whole = before.call(before.all_inputs(), promise_.output);
@@ -232,22 +218,22 @@ class Writer {
   }
 
   // Inputs come in two parts; a constant is cut after its first position.
-  std::pair<Value, Value> parts(Side& s, const Place& p) {
+  std::pair<Value, Value> parts(Side& s, const Place& p) const {
     const Value whole = is_constant(p.input) ? s.input(p.input) : Value::none();
-    if (whole.exists()) return {s.slice(whole, p.axis, 0, 1, 1), s.slice(whole, p.axis, 1, kEnd, 1)};
+    if (whole.exists()) return {s.slice(whole, p.axis, 0, 1), s.slice(whole, p.axis, 1, kEnd)};
     Dims first = shapes_[static_cast<std::size_t>(p.input)], second = first;
     Dim& d = second[static_cast<std::size_t>(p.axis)];
     if (d.is_concrete()) {
       d = d - Dim(1);
       first[static_cast<std::size_t>(p.axis)] = 1;
     } else {
-      first[static_cast<std::size_t>(p.axis)] = symbol("first", 1);
+      first[static_cast<std::size_t>(p.axis)] = at_least_two("first");
     }
     return {s.input(p.input, fmt::format("u{}", p.input), first),
             s.input(p.input, fmt::format("w{}", p.input), second)};
   }
 
-  Question concatenated() {
+  Question concatenated() const {
     const Along& along = promise_.axes[0];
     Side before = side(), after = side();
     std::vector<Value> whole(before.inputs()), head(after.inputs()), tail(after.inputs());
@@ -263,17 +249,17 @@ class Writer {
         whole[j] = before.input(at->input);
       } else {
         const auto [u, w] = parts(before, *at);
-        whole[j] = before.concat(u, w, at->axis);
+        whole[j] = before.concat({u, w}, at->axis);
       }
       std::tie(head[j], tail[j]) = parts(after, *at);
     }
     const Value h = after.call(std::move(head), promise_.output);
     const Value t = after.call(std::move(tail), promise_.output);
     return asked(std::move(before).finish(before.call(std::move(whole), promise_.output)),
-                 std::move(after).finish(after.concat(h, t, along.output_axis)));
+                 std::move(after).finish(after.concat({h, t}, along.output_axis)));
   }
 
-  std::optional<Question> transposed() {
+  std::optional<Question> transposed() const {
     const Along &a = promise_.axes[0], &b = promise_.axes[1];
     Side before = side(), after = side();
     const Value whole = before.call(before.all_inputs(), promise_.output);
@@ -290,7 +276,7 @@ class Writer {
                  std::move(after).finish(after.call(std::move(inputs), promise_.output)));
   }
 
-  std::optional<Question> combined() {
+  std::optional<Question> combined() const {
     const int i = promise_.input;
     const auto at = static_cast<std::size_t>(i);
     if (is_constant(i)) return std::nullopt;
@@ -318,26 +304,27 @@ class Writer {
                  std::move(after).finish(after.call(z, promise_.output)));
   }
 
-  std::optional<Question> zero() {
+  std::optional<Question> zero() const {
     Side before = side(), after = side();
     if (before.opset() < kConstantOfShape) return std::nullopt;
     const Definition definition = define(*drawn_.op, drawn_.call);
     const auto* formula = std::get_if<Formula>(&definition);
     if (formula == nullptr) return std::nullopt;
     const auto read = read_inputs(*formula);  // what isn't (indices, axes) is a part of the call
-    std::vector<Value> zeros = before.all_inputs();
-    for (std::size_t j = 0; j < zeros.size(); ++j)
-      if (zeros[j].exists() && read[j])
-        zeros[j] = before.zeros_like(zeros[j], before.type(static_cast<int>(j)));
-    const Value made = after.call(after.all_inputs(), promise_.output);
-    return asked(std::move(before).finish(before.call(std::move(zeros), promise_.output)),
-                 std::move(after).finish(after.zeros_like(made, formula->output(promise_.output).type)));
+    const auto at_zero = [&](Side& s) {
+      std::vector<Value> zeros = s.all_inputs();
+      for (std::size_t j = 0; j < zeros.size(); ++j)
+        if (zeros[j].exists() && read[j]) zeros[j] = s.zeros_like(zeros[j], s.type(static_cast<int>(j)));
+      return s.call(std::move(zeros), promise_.output);
+    };
+    const Value value = at_zero(before), shaped = at_zero(after);
+    return asked(std::move(before).finish(value),
+                 std::move(after).finish(after.zeros_like(shaped, formula->output(promise_.output).type)));
   }
 
   const DrawnCase& drawn_;
   const Promise& promise_;
   Sizes sizes_;
-  Dims preconditions_;
   Shapes shapes_;
 };
 

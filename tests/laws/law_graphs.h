@@ -19,7 +19,6 @@ enum class Sizes : std::uint8_t {
 struct Question {
   Call call;            // what the law is about, at these sizes
   Graph before, after;  // where the first is defined, the second has to be
-  Dims preconditions;
 };
 
 // nullopt: the law can't be written for this call (an operator that its opset lacks, a law about a constant

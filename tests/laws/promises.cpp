@@ -45,7 +45,7 @@ void add_movements(const Formula& formula, int output, std::vector<Promise>& out
     if (shape[o].at_least(2).value_or(true))
       if (auto a = along(formula, roles, static_cast<int>(o))) parallel.push_back(std::move(*a));
   for (const Along& a : parallel)
-    for (const Kind kind : {Kind::Slice, Kind::Stride, Kind::Concat, Kind::Reversal, Kind::Permutation})
+    for (const Kind kind : {Kind::Slice, Kind::Stride, Kind::Concat, Kind::Rotation, Kind::Swap})
       out.push_back({.kind = kind, .output = output, .axes = {a}});
   // Neighbours suffice: they generate all permutations of axes.
   for (std::size_t i = 1; i < parallel.size(); ++i)
@@ -56,7 +56,7 @@ void add_movements(const Formula& formula, int output, std::vector<Promise>& out
 }  // namespace
 
 std::string_view name(Kind kind) {
-  constexpr std::string_view kNames[kKinds] = {"slice",     "stride", "concat", "reversal",    "permutation",
+  constexpr std::string_view kNames[kKinds] = {"slice",     "stride", "concat", "rotation",    "swap",
                                                "transpose", "linear", "affine", "independent", "zero"};
   return kNames[static_cast<std::size_t>(kind)];
 }

@@ -15,8 +15,8 @@ enum class Kind : std::uint8_t {
   Slice,        // f(x)[1:] = f(x[1:])
   Stride,       // f(x)[::2] = f(x[::2])
   Concat,       // f(u ++ v) = f(u) ++ f(v)
-  Reversal,     // f(x)[::-1] = f(x[::-1])
-  Permutation,  // f(x)[p] = f(x[p]), p a permutation of the drawn extent
+  Rotation,     // f(x)[1:] ++ f(x)[:1] = f(x[1:] ++ x[:1])
+  Swap,         // the same of the first two positions; with rotation it generates all permutations
   Transpose,    // f(x)^T = f(x^T), of two parallel axes
   Linear,       // a f(x) + b f(y) = f(a x + b y)
   Affine,       // a f(x) + (1 - a) f(y) = f(a x + (1 - a) y)
