@@ -1,4 +1,4 @@
-// isomer-laws [--cases N] [--only OP] [--verbose]: the laws that the analyses promise of every operator, proved.
+// isomer-laws [--cases N] [--sets LOG2] [--only OP] [--verbose]: the laws that the analyses promise of every operator, proved.
 //
 // For each of N drawn calls of an operator every promise of its formula becomes two small graphs for the prover,
 // with all sizes open, then with those of the law's axes, then as drawn; the first proof counts. "not said":
@@ -10,7 +10,7 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
-#include <cstring>
+#include <cstdlib>
 #include <map>
 
 #include "graph/infer.h"
@@ -19,9 +19,6 @@
 
 namespace isomer::laws {
 namespace {
-
-// Operations on sets of one attempt: about a second of them. A law is a small question.
-constexpr std::uint64_t kSetOperations = std::uint64_t{1} << 18;
 
 enum class Outcome : std::uint8_t { AllSizes, AxisSizes, DrawnSizes, Undecided, Refuted, NotSaid };
 constexpr std::size_t kOutcomes = 6;
@@ -53,7 +50,7 @@ bool is_promised(const Operator& op, const Question& q, const Promise& promise) 
   return std::ranges::find(promises, promise) != promises.end();
 }
 
-Judged judge(const contract::DrawnCase& drawn, const Promise& promise) {
+Judged judge(const contract::DrawnCase& drawn, const Promise& promise, unsigned sets_log2) {
   const auto as_drawn = question(drawn, promise, Sizes::Drawn);
   if (!as_drawn) return {Outcome::NotSaid, "no such graph"};
   if (const auto why = why_not_said(*as_drawn)) return {Outcome::NotSaid, *why};
@@ -65,7 +62,7 @@ Judged judge(const contract::DrawnCase& drawn, const Promise& promise) {
     const auto q = question(drawn, promise, sizes);
     if (sizes != Sizes::Drawn && (!is_promised(*drawn.op, *q, promise) || why_not_said(*q))) continue;
     ProveOptions options;
-    options.budget.set_operations = kSetOperations;
+    options.budget.set_operations = std::uint64_t{1} << sets_log2;
     const Verdict verdict = prove_equal(q->before, q->after, options);
     if (std::holds_alternative<Proved>(verdict)) return {proved, ""};
     out.why += fmt::format("{}{}", out.why.empty() ? "" : " / ", text(verdict));
@@ -75,7 +72,10 @@ Judged judge(const contract::DrawnCase& drawn, const Promise& promise) {
 }
 
 struct Options {
-  int cases = 8;
+  int cases = 3;
+  // Operations on sets of one attempt, as a power of two: seconds of them. Of the laws of one call each 93 %
+  // are decided with 2^18, 82 % with 2^15.
+  unsigned sets = 18;
   bool verbose = false;
   std::string only;
 };
@@ -96,7 +96,7 @@ void run_operator(const Operator& op, const Options& options, Results& results) 
     if (formula == nullptr) continue;
     for (const Promise& promise : promises_of(*formula)) {
       if (product(formula->output(promise.output).shape()).is(0)) continue;  // a law about nothing
-      const Judged judged = judge(drawn, promise);
+      const Judged judged = judge(drawn, promise, options.sets);
       const auto column = static_cast<std::size_t>(judged.outcome);
       ++tally[column];
       ++results.kinds[static_cast<std::size_t>(promise.kind)][column];
@@ -153,10 +153,12 @@ int main(int argc, char** argv) {
       options.verbose = true;
     } else if (i + 1 < arguments.size() && arguments[i] == "--cases") {
       options.cases = std::atoi(arguments[++i].c_str());
+    } else if (i + 1 < arguments.size() && arguments[i] == "--sets") {
+      options.sets = static_cast<unsigned>(std::clamp(std::atoi(arguments[++i].c_str()), 0, 22));
     } else if (i + 1 < arguments.size() && arguments[i] == "--only") {
       options.only = arguments[++i];
     } else {
-      std::fprintf(stderr, "usage: isomer-laws [--cases N] [--only OP] [--verbose]\n");
+      std::fprintf(stderr, "usage: isomer-laws [--cases N] [--sets LOG2] [--only OP] [--verbose]\n");
       return 2;
     }
   }
