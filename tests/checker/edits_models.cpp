@@ -1,6 +1,7 @@
 #include <cmath>
 #include <functional>
 #include <map>
+#include <optional>
 #include <sstream>
 
 #include "checker/edits.h"
@@ -11,8 +12,13 @@ namespace {
 // The graph once more, with nodes changed on the way: what a node reads may become any value before it.
 using Change = std::function<void(Node& node, NodeId was, const Graph& so_far)>;
 
+// In a store of its own: bodies are no content, so a node that differs in them alone would be shared.
 Graph rebuilt(const Graph& graph, const Change& change) {
-  Graph out = graph.without_nodes();
+  Graph out;
+  out.opsets = graph.opsets;
+  out.functions = graph.functions;
+  out.name = graph.name;
+  for (const auto& [name, type] : graph.declared()) out.declare(name, type);
   std::map<NodeId, NodeId> moved;
   const auto there = [&](Value v) { return v.exists() ? Value{moved.at(v.node), v.output} : v; };
   for (const NodeId id : graph.order()) {
@@ -213,20 +219,48 @@ bool opset(Random& random, const Case&, Mutant& m) {
   return true;
 }
 
-// An initializer that the caller may replace is no constant.
+// An initializer that the caller may replace is no constant. Returns its name.
+std::optional<std::string> make_overridable(Random& random, Graph& graph, bool as_input) {
+  const auto constants = nodes_where(graph, is_float_constant);
+  if (constants.empty()) return std::nullopt;
+  const std::string name = graph.node(random.one_of(constants)).outputs[0];
+  graph = rebuilt(graph, [&](Node& node, NodeId, const Graph&) {
+    if (!as_input || node.outputs[0] != name) return;
+    const Dims dims = to_dims(node.tensor.extents());
+    node.declared = {.type = node.tensor.type(), .shape = std::vector<std::optional<Dim>>(dims.begin(), dims.end())};
+  });
+  for (const NodeId id : nodes_where(graph, [&](const Node& n) { return n.outputs[0] == name; })) {
+    graph.mark_overridable(id);
+    if (as_input) graph.add_input({id, 0});
+  }
+  return name;
+}
+
 bool overridable(Random& random, const Case&, Mutant& m) {
   Graph& graph = random.chance(50) ? m.in : m.out;
-  const auto constants = nodes_where(graph, is_float_constant);
-  if (constants.empty()) return false;
-  const NodeId chosen = random.one_of(constants);
-  graph = rebuilt(graph, [&](Node& node, NodeId was, const Graph&) {
-    if (was == chosen) node.declared = {.type = node.tensor.type(), .shape = std::nullopt};
-  });
-  for (const NodeId id : graph.order()) {
-    if (graph.node(id).declared.type != ElementType::Float || !is_float_constant(graph.node(id))) continue;
-    graph.mark_overridable(id);
-    if (random.chance(50)) graph.add_input({id, 0});
-  }
+  return make_overridable(random, graph, random.chance(50)).has_value();
+}
+
+// Steps that know it as an input, and then fold it.
+bool overridable_and_folded(Random& random, const Case&, Mutant& m) {
+  const auto name = make_overridable(random, m.in, true);
+  if (!name) return false;
+  m.forge = true;
+  for (std::string& line : m.lines)
+    if (const auto at = line.find("\"from\":["); at != std::string::npos)
+      line.insert(at + 8, "\"" + *name + "\",");
+  return true;
+}
+
+// What nobody reads is there in the original; no step removes it.
+bool missing(Random& random, const Case&, Mutant& m) {
+  m.lines.resize(1);
+  m.out = m.in;
+  Node node;
+  node.op = "Neg";
+  node.inputs = {Value{random.one_of(m.in.order()), 0}};
+  node.outputs = {"more"};
+  m.in.add(std::move(node));
   return true;
 }
 
@@ -302,7 +336,9 @@ constexpr Edit kEdits[] = {
     {"OUT: outputs", true, output},
     {"OUT: inputs", true, input},
     {"OUT: operator sets", true, opset},
+    {"OUT: node missing", true, missing},
     {"overridable constant", true, overridable},
+    {"overridable, then folded", true, overridable_and_folded},
     {"OUT: function body", true, body},
     {"IN: weight element", true, weight_of_original},
     {"IN: wiring", true, wiring_of_original},

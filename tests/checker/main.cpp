@@ -1,9 +1,10 @@
-// isomer-checker-mutants [--edits N] [--seed S] [--no-runtime]: edits of certificates and of the models that they
+// isomer-checker-mutants [--edits N] [--seed S] [--no-runtime] [--list FIELD]: edits of certificates and of the models that they
 // are about, with all digests put right afterwards. The checker may accept one only if the reference interpreter
 // in float64 and ONNX Runtime agree that OUT still equals IN. Half of the edits are of what means something.
 //
 // Prints accepted and rejected by field, with the most frequent reasons. Exit code 1: something wrong was
-// accepted, or the checker threw. `--count` prints only the number accepted, for tests/checker_switches.py.
+// accepted, or the checker threw. `--list FIELD` edits that field alone and prints which edits were accepted, for
+// tests/checker_switches.py.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -35,9 +36,12 @@ NamedTensors drawn_feeds(const Graph& graph, std::uint64_t seed) {
   Random random(seed);
   for (const Value& v : graph.inputs()) {
     const Node& node = graph.node(v.node);
-    if (node.kind != NodeKind::Input || !node.declared.shape) continue;
-    Extents extents;
-    for (const auto& dim : *node.declared.shape) extents.push_back(dim ? dim->value().value_or(kBatch) : kBatch);
+    Extents extents = node.tensor.extents();  // of an initializer that the caller may replace
+    if (node.kind == NodeKind::Input) {
+      if (!node.declared.shape) continue;
+      for (const auto& dim : *node.declared.shape)
+        extents.push_back(dim ? dim->value().value_or(kBatch) : kBatch);
+    }
     std::vector<double> values(static_cast<std::size_t>(element_count(extents).value_or(0)));
     for (double& x : values) x = random.between(-400, 400) / 100.0;
     out.emplace(graph.name_of(v), convert(Tensor::of(ElementType::Double, extents, values), node.declared.type));
@@ -182,14 +186,19 @@ std::string most_frequent(const Field& field) {
 struct Options {
   int edits = 1000;
   std::uint64_t seed = 1;
-  bool runtime = true, count = false;
+  bool runtime = true;
+  std::string list;  // only this field, and only the numbers
 };
 
 class Run {
  public:
   explicit Run(const Options& options) : options_(options), arbiter_(options.runtime), cases_(all_cases()) {
     for (const auto list : {edits_of_models(), edits_of_certificates()})
-      for (const Edit& e : list) (e.semantic ? semantic_ : other_).push_back(&e);
+      for (const Edit& e : list)
+        if (options.list.empty() || options.list == e.field) (e.semantic ? semantic_ : other_).push_back(&e);
+    if (semantic_.empty()) semantic_ = other_;
+    if (other_.empty()) other_ = semantic_;
+    if (semantic_.empty()) throw std::runtime_error("no such field: " + options.list);
   }
 
   int go() {
@@ -198,7 +207,7 @@ class Run {
       if (!verdict.accepted) throw std::runtime_error(c.name + " is rejected: " + verdict.reason);
     }
     for (int number = 0; number < options_.edits; ++number) edit(number);
-    return options_.count ? tell_count() : tell();
+    return options_.list.empty() ? tell() : 0;
   }
 
  private:
@@ -230,9 +239,11 @@ class Run {
     } catch (const std::exception& error) {
       wrong = fmt::format("threw: {}", error.what());
     }
+    if (!options_.list.empty() && (verdict.accepted || !wrong.empty()))
+      fmt::print("{} {}\n", number, wrong.empty() ? "equal" : wrong);
     if (!wrong.empty()) {
       ++field.wrong;
-      if (!options_.count) fmt::print("WRONG: edit {}, {} of {}: {}\n", number, e.field, c.name, wrong);
+      if (options_.list.empty()) fmt::print("WRONG: edit {}, {} of {}: {}\n", number, e.field, c.name, wrong);
     } else if (verdict.accepted) {
       ++field.accepted;
     } else {
@@ -241,16 +252,6 @@ class Run {
     }
   }
   std::uint64_t mix_key(int number) const { return options_.seed + 77 * static_cast<std::uint64_t>(number); }
-
-  int tell_count() const {
-    int accepted = 0, wrong = 0;
-    for (const auto& [name, field] : fields_) {
-      accepted += field.accepted;
-      wrong += field.wrong;
-    }
-    fmt::print("{} {}\n", accepted, wrong);
-    return 0;
-  }
 
   int tell() const {
     int accepted = 0, rejected = 0, wrong = 0, semantic = 0;
@@ -288,12 +289,12 @@ int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i] == "--no-runtime") options.runtime = false;
-    else if (arguments[i] == "--count") options.count = true;
+    else if (arguments[i] == "--list" && i + 1 < arguments.size()) options.list = arguments[++i];
     else if (arguments[i] == "--edits" && i + 1 < arguments.size()) options.edits = std::atoi(arguments[++i].c_str());
     else if (arguments[i] == "--seed" && i + 1 < arguments.size())
       options.seed = static_cast<std::uint64_t>(std::atoll(arguments[++i].c_str()));
     else {
-      std::fprintf(stderr, "usage: isomer-checker-mutants [--edits N] [--seed S] [--no-runtime] [--count]\n");
+      std::fprintf(stderr, "usage: isomer-checker-mutants [--edits N] [--seed S] [--no-runtime] [--list FIELD]\n");
       return 2;
     }
   }
