@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "certify/digest.h"
 #include "graph/content.h"
 
 namespace isomer {
@@ -24,20 +25,28 @@ std::string key_of(const Node& node) {
   return "(" + node.name;
 }
 
-// Every bit of it, however large; nodes are hash-consed by where large tensors lie.
-bool same_attribute(const Attribute& a, const Attribute& b) {
-  const auto *x = std::get_if<Tensor>(&a.value), *y = std::get_if<Tensor>(&b.value);
-  if (x && y) return a.name == b.name && x->same_bits(*y);
-  return same_content(Attributes({a}), Attributes({b}));
+// By every element: the two may be of different files.
+bool same_attributes(const Attributes& a, const Attributes& b) {
+  return std::ranges::equal(a.all(), b.all(), [](const Attribute& x, const Attribute& y) {
+    const auto *t = std::get_if<Tensor>(&x.value), *u = std::get_if<Tensor>(&y.value);
+    if (t != nullptr && u != nullptr) return x.name == y.name && t->same_bits(*u);
+    return same_content(Attributes({x}), Attributes({y}));
+  });
+}
+
+// What runs inside: subgraphs, and functions that the model defines.
+bool same_bodies(const std::vector<Body>& a, const std::vector<Body>& b) {
+  return std::ranges::equal(a, b, [](const Body& x, const Body& y) {
+    return x.attribute == y.attribute && x.captured == y.captured && !first_difference(*x.graph, *y.graph);
+  });
 }
 
 bool same_node(const Graph& a, const Node& x, const Graph& b, const Node& y) {
   return x.kind == y.kind && x.op == y.op && x.domain == y.domain && x.overload == y.overload &&
          x.outputs == y.outputs && x.extras == y.extras && x.declared == y.declared &&
          names_of(a, x.inputs) == names_of(b, y.inputs) &&
-         names_of(a, x.captures) == names_of(b, y.captures) &&
-         std::ranges::equal(x.attributes.all(), y.attributes.all(), same_attribute) &&
-         (x.kind != NodeKind::Initializer || x.tensor.same_bits(y.tensor));
+         names_of(a, x.captures) == names_of(b, y.captures) && same_attributes(x.attributes, y.attributes) &&
+         same_bodies(x.bodies, y.bodies) && (x.kind != NodeKind::Initializer || x.tensor.same_bits(y.tensor));
 }
 
 }  // namespace
@@ -69,6 +78,14 @@ std::optional<std::string> first_difference(const Graph& a, const Graph& b) {
 CheckReport check_certificate(const Graph& in, const Graph& out, const Certificate& certificate,
                               std::uint64_t key) {
   CheckReport report;
+  if (certificate.in_digest != model_digest(in)) {
+    report.reason = "the certificate is about another original";
+    return report;
+  }
+  if (certificate.out_digest != model_digest(out)) {
+    report.reason = "the certificate is about another result";
+    return report;
+  }
   Graph now = in;
   const auto rejected = [&](int step, const std::string& why) {
     return CheckReport{.accepted = false, .step = step, .reason = why, .steps = report.steps};

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "certify/digest.h"
 #include "onnx/model.h"
 #include "onnx/write_file.h"
 #include "pipeline/steps.h"
@@ -363,6 +364,8 @@ Result<OptimizeReport> optimize(const OptimizeRequest& request) {
   if (report.ratio && report.improved)
     certificate.notes.push_back({"measured", "the whole model", report.ratio->estimate});
   report.certificate = request.certificate;
+  certificate =
+      with_digests(std::move(certificate), model.graph, report.improved ? changed.graph : model.graph);
   // The certificate is on the disk before OUT is, so that a full one leaves neither.
   ISOMER_TRY(wire::OutputFile proof, wire::written_output(request.certificate, to_text(certificate)));
   Model changed = model;
