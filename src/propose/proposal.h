@@ -26,4 +26,7 @@ struct Proposals {
 // `any_price`: also where the analytic cost says no.
 Proposals propose_collapse(const Graph& graph, const Inference& inference, bool any_price = false);
 
+// What makes tensors smaller (slices, means, pools) done earlier, what makes them larger later.
+Proposals propose_commute(const Graph& graph, const Inference& inference, bool any_price = false);
+
 }  // namespace isomer
