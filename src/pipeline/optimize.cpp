@@ -55,6 +55,7 @@ class Search {
       for (const Proposal& p : found.list) {
         if (report_.stopped_by = clock_.stopped(tried_); !report_.stopped_by.empty()) return graph;
         const std::string key = p.kind + " " + p.claim.outputs[0] + " " + p.claim.inputs[0];
+        if (!request_.measure && !request_.any_price && p.gain <= 0) continue;
         if (!seen_.insert(key).second) continue;
         ++tried_;
         request_.progress(fmt::format("proving: {}", p.what));

@@ -19,20 +19,6 @@ namespace {
 constexpr std::size_t kMostNodes = 48;  // on one way
 using Axes = std::vector<int>;
 
-// f is x at other coordinates.
-bool moves_data(const ExprNode& e) {
-  switch (e.kind) {
-    case ExprNode::Kind::Read: return e.tensor.kind == TensorRef::Kind::Input;
-    case ExprNode::Kind::Reduce:
-      return e.domain.empty() && std::ranges::all_of(e.axes, [](const Axis& a) { return a.extent.is(1); }) &&
-             moves_data(*e.args[0]);
-    case ExprNode::Kind::Cases:
-      return moves_data(*e.args[0]) &&
-             std::ranges::all_of(e.cases, [](const ExprNode::Case& c) { return moves_data(*c.value); });
-    default: return false;
-  }
-}
-
 struct Mover {
   NodeId node = 0;
   Value input, output;
@@ -69,11 +55,14 @@ std::optional<Mover> mover_at(const Site& site, NodeId id) {
   const auto from = site.sizes(out.input), to = site.sizes(out.output);
   if (!from || !to || to->size() > from->size()) return std::nullopt;
   out.drops_axes = to->size() < from->size();
+  if (elements(*to) == elements(*from)) return std::nullopt;
   out.grows = elements(*to) > elements(*from);
   int next = 0;
   for (std::size_t d = 0; d < from->size(); ++d) {
     const bool follows = roles.axes[d] == AxisRole::Parallel && roles.output_axis[d] == next;
-    if (follows) {
+    // An axis of one element has no index to follow.
+    const bool is_alone = !out.drops_axes && (*from)[d] == 1 && (*to)[d] == 1;
+    if (follows || is_alone) {
       ++next;
       continue;
     }
@@ -327,8 +316,7 @@ class Pull {
     Value result = last->second;
     if (mover_.drops_axes) {
       const std::vector<std::int64_t> axes(mover_.axes.begin(), mover_.axes.end());
-      result = site_.graph.opset("") >= 13 ? b.op("Squeeze", {result, b.integers(axes)})
-                                           : b.op("Squeeze", {result}, with({{"axes", axes}}));
+      result = b.squeeze(result, axes);
     }
     return propose(site_, "commute",
                    fmt::format("{} of {} before {} nodes, from {}", site_.node(mover_.node).op,

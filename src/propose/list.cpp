@@ -8,6 +8,7 @@ const std::vector<Proposer>& proposers() {
   static const std::vector<Proposer> list{
       {"collapse", propose_collapse},
       {"commute", propose_commute},
+      {"reassociate", propose_reassociate},
   };
   return list;
 }

@@ -29,4 +29,7 @@ Proposals propose_collapse(const Graph& graph, const Inference& inference, bool 
 // What makes tensors smaller (slices, means, pools) done earlier, what makes them larger later.
 Proposals propose_commute(const Graph& graph, const Inference& inference, bool any_price = false);
 
+// Sums and chains of products in another order, siblings as one.
+Proposals propose_reassociate(const Graph& graph, const Inference& inference, bool any_price = false);
+
 }  // namespace isomer

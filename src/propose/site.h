@@ -50,6 +50,9 @@ class Site {
   std::map<Value, std::vector<NodeId>> readers_;
 };
 
+// Whether a value is an input's at other coordinates.
+bool moves_data(const ExprNode& value);
+
 // Attributes of a node, or what ONNX says they are by default.
 std::int64_t attribute(const Node& node, std::string_view name, std::int64_t otherwise);
 std::vector<std::int64_t> attribute(const Node& node, std::string_view name,
@@ -57,7 +60,7 @@ std::vector<std::int64_t> attribute(const Node& node, std::string_view name,
 std::string attribute(const Node& node, std::string_view name, std::string otherwise);
 
 // What a claim saves: the price of what nobody needs any more, less the price of the new program, without
-// what is folded. Price is scalar operations plus something for each element written. nullopt: the new
+// what is folded. Price is scalar operations plus something for each element and node. nullopt: the new
 // program is not legal, or a size is not known.
 std::optional<double> saved(const Site& site, const Claim& claim);
 
