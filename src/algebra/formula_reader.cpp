@@ -130,7 +130,8 @@ class FormulaReader {
     }
     const Sum a = value(yes), b = value(*e.args[2]);
     const auto is_number = [](const Sum& sum) {
-      return std::ranges::all_of(sum, [](const Term& t) { return t.factors.empty(); });
+      return std::ranges::all_of(
+          sum, [](const Term& t) { return t.factors.empty() && t.where.empty() && t.bound.empty(); });
     };
     if ((is_number(a) && is_number(b)) || !is_always_defined(a) || !is_always_defined(b)) return std::nullopt;
     forms_.used_laws_ = true;

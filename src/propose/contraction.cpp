@@ -46,13 +46,23 @@ Labels right_order(const Plan& p, const Labels& own) {
   return only_of(joined({p.batch, p.summed, p.columns}), own);
 }
 
-// Elements that are transposed.
+// Multiplications, of which few rows or columns at a time are slow, and elements that are transposed.
 double price(const Plan& p, const Operand& a, const Operand& b, const Labels& out,
              const LabelSizes& extents) {
-  double sum = static_cast<double>(p.batch.size());
+  // A batch of which the right operand has nothing is more rows.
+  const bool is_flat = only_of(p.batch, b.labels).empty();
+  const auto rows = static_cast<double>(size_of(is_flat ? joined({p.batch, p.rows}) : p.rows, extents));
+  const auto columns = static_cast<double>(size_of(p.columns, extents));
+  const auto products = static_cast<double>(size_of(joined({out, p.summed}), extents));
+  double sum = products / 16 * (1 + 8 / rows + 8 / columns) + static_cast<double>(p.batch.size());
   const Labels own_a = without_missing(a.labels), own_b = without_missing(b.labels);
-  if (!a.is_constant && left_order(p, own_a) != own_a) sum += static_cast<double>(size_of(own_a, extents));
-  if (!b.is_constant && right_order(p, own_b) != own_b) sum += static_cast<double>(size_of(own_b, extents));
+  // Two axes that change places in front of a product are the product's own business.
+  const Labels other_a = only_of(joined({p.batch, p.summed, p.rows}), own_a),
+               other_b = only_of(joined({p.batch, p.columns, p.summed}), own_b);
+  if (!a.is_constant && left_order(p, own_a) != own_a && other_a != own_a)
+    sum += static_cast<double>(size_of(own_a, extents));
+  if (!b.is_constant && right_order(p, own_b) != own_b && other_b != own_b)
+    sum += static_cast<double>(size_of(own_b, extents));
   if (joined({p.batch, p.rows, p.columns}) != out) sum += static_cast<double>(size_of(out, extents));
   return sum;
 }
@@ -76,18 +86,25 @@ std::optional<Plan> plan_for(const Operand& a, const Operand& b, const Labels& o
   return p;
 }
 
-// The operand with its axes in this order, then as [batch..., first, second].
-Value arranged(ProgramBuilder& b, const Operand& operand, const Labels& order, const Labels& batch,
-               const Labels& first, const Labels& second, const LabelSizes& extents) {
+struct Arranged {
+  Value value;
+  std::vector<std::int64_t> shape;
+};
+
+// The operand as [batch..., first, second].
+Arranged arranged(ProgramBuilder& b, const Operand& operand, const Labels& batch, const Labels& first,
+                  const Labels& second, const LabelSizes& extents) {
   Value value = operand.value;
+  const Labels own = without_missing(operand.labels);
+  const Labels order = only_of(joined({batch, first, second}), own);
+  const bool is_turned = own != order && own == only_of(joined({batch, second, first}), own);
   std::vector<std::int64_t> sizes, perm;
   for (const int l : operand.labels) sizes.push_back(l == kNoLabel ? 1 : extents.at(l));
-  // Axes without a label stay where they are, at the front.
-  for (std::size_t d = 0; d < operand.labels.size(); ++d)
-    if (operand.labels[d] == kNoLabel) perm.push_back(static_cast<std::int64_t>(d));
-  for (const int l : order) perm.push_back(std::ranges::find(operand.labels, l) - operand.labels.begin());
-  const bool in_order = without_missing(operand.labels) == order;
-  if (!in_order) {
+  if (own != order && !is_turned) {
+    // Axes without a label come first.
+    for (std::size_t d = 0; d < operand.labels.size(); ++d)
+      if (operand.labels[d] == kNoLabel) perm.push_back(static_cast<std::int64_t>(d));
+    for (const int l : order) perm.push_back(std::ranges::find(operand.labels, l) - operand.labels.begin());
     value = b.transpose(value, perm);
     std::vector<std::int64_t> moved;
     for (const std::int64_t d : perm) moved.push_back(sizes[static_cast<std::size_t>(d)]);
@@ -98,15 +115,35 @@ Value arranged(ProgramBuilder& b, const Operand& operand, const Labels& order, c
   // Leading ones broadcast by themselves.
   const auto leading = std::ranges::find_if(shape, [](std::int64_t e) { return e != 1; });
   shape.erase(shape.begin(), leading);
-  shape.push_back(size_of(first, extents));
-  shape.push_back(size_of(second, extents));
-  return sizes == shape ? value : b.reshape(value, shape);
+  shape.push_back(size_of(is_turned ? second : first, extents));
+  shape.push_back(size_of(is_turned ? first : second, extents));
+  if (sizes != shape) value = b.reshape(value, shape);
+  if (is_turned) {
+    std::vector<std::int64_t> turn(shape.size());
+    for (std::size_t d = 0; d < turn.size(); ++d) turn[d] = static_cast<std::int64_t>(d);
+    std::swap(turn[turn.size() - 2], turn.back());
+    std::swap(shape[shape.size() - 2], shape.back());
+    value = b.transpose(value, turn);
+  }
+  return {value, shape};
+}
+
+std::vector<std::int64_t> product_shape(const Arranged& x, const Arranged& y) {
+  const Arranged& longer = x.shape.size() >= y.shape.size() ? x : y;
+  const Arranged& other = x.shape.size() >= y.shape.size() ? y : x;
+  std::vector<std::int64_t> out = longer.shape;
+  const std::size_t offset = longer.shape.size() - other.shape.size();
+  for (std::size_t d = 0; d + 2 < other.shape.size(); ++d)
+    out[d + offset] = std::max(out[d + offset], other.shape[d]);
+  out[out.size() - 2] = x.shape[x.shape.size() - 2];
+  out.back() = y.shape.back();
+  return out;
 }
 
 }  // namespace
 
 std::optional<Value> contract(ProgramBuilder& b, const Operand& left, const Operand& right, const Labels& out,
-                              const LabelSizes& extents) {
+                              const LabelSizes& extents, const std::vector<std::int64_t>& shape) {
   std::optional<Plan> best;
   double least = 0;
   for (const bool swapped : {false, true}) {
@@ -123,17 +160,21 @@ std::optional<Value> contract(ProgramBuilder& b, const Operand& left, const Oper
   }
   if (!best) return std::nullopt;
   const Operand &first = best->swapped ? right : left, &second = best->swapped ? left : right;
-  const Value x = arranged(b, first, left_order(*best, without_missing(first.labels)), best->batch,
-                           best->rows, best->summed, extents);
-  const Value y = arranged(b, second, right_order(*best, without_missing(second.labels)), best->batch,
-                           best->summed, best->columns, extents);
-  Value result = b.op("MatMul", {x, y});
+  const Arranged x = arranged(b, first, best->batch, best->rows, best->summed, extents);
+  const Arranged y = arranged(b, second, best->batch, best->summed, best->columns, extents);
+  Value result = b.op("MatMul", {x.value, y.value});
   const Labels order = joined({best->batch, best->rows, best->columns});
-  std::vector<std::int64_t> shape, perm;
-  for (const int l : order) shape.push_back(extents.at(l));
-  for (const int l : out) perm.push_back(std::ranges::find(order, l) - order.begin());
-  result = b.reshape(result, shape);
-  return b.transpose(result, perm);
+  std::vector<std::int64_t> now = product_shape(x, y);
+  if (order != out) {
+    std::vector<std::int64_t> split, perm;
+    for (const int l : order) split.push_back(extents.at(l));
+    for (const int l : out) perm.push_back(std::ranges::find(order, l) - order.begin());
+    if (now != split) result = b.reshape(result, split);
+    result = b.transpose(result, perm);
+    now.clear();
+    for (const int l : out) now.push_back(extents.at(l));
+  }
+  return now == shape ? result : b.reshape(result, shape);
 }
 
 }  // namespace isomer

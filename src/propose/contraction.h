@@ -19,9 +19,10 @@ struct Operand {
 };
 constexpr int kNoLabel = -1;
 
-// out[...] = Σ a[...] · b[...] over the labels that `out` has not. nullopt: no label is summed, or one that
-// only one of the two has.
+// out[...] = Σ a[...] · b[...] over the labels that `out` has not, as a tensor of this shape. nullopt: no
+// label is summed, or one that only one of the two has.
 std::optional<Value> contract(ProgramBuilder& b, const Operand& left, const Operand& right, const Labels& out,
-                              const std::map<int, std::int64_t>& extents);
+                              const std::map<int, std::int64_t>& extents,
+                              const std::vector<std::int64_t>& shape);
 
 }  // namespace isomer

@@ -96,13 +96,14 @@ void contractions(const Site& site, Proposals& out) {
     if (!c) continue;
     ProgramBuilder b(site.graph.opsets, prefix_of(site, {id, 0}));
     const Value x = site.node(id).inputs[0], y = site.node(id).inputs[1];
-    const auto result = contract(b, {b.input(site.name(x)), c->left, site.is_constant(x)},
-                                 {b.input(site.name(y)), c->right, site.is_constant(y)}, c->out, c->extents);
     const auto sizes = site.concrete_sizes({id, 0});
-    if (!result || !sizes) continue;
-    const Value shaped = c->out.size() == sizes->size() ? *result : b.reshape(*result, *sizes);
+    if (!sizes) continue;
+    const auto result =
+        contract(b, {b.input(site.name(x)), c->left, site.is_constant(x)},
+                 {b.input(site.name(y)), c->right, site.is_constant(y)}, c->out, c->extents, *sizes);
+    if (!result) continue;
     keep(out, propose(site, kKind, fmt::format("{} as a matrix product", label(site.node(id))), b, {{id, 0}},
-                      {shaped}));
+                      {*result}));
   }
 }
 
@@ -145,10 +146,10 @@ void sums_of_products(const Site& site, Proposals& out) {
       operands.push_back(std::move(o));
     }
     if (operands.size() != 2) continue;
-    const auto value = contract(b, operands[0], operands[1], result, extents);
+    const auto value = contract(b, operands[0], operands[1], result, extents, *result_sizes);
     if (!value) continue;
     keep(out, propose(site, kKind, fmt::format("sum of products {} as a matrix product", site.name({id, 0})),
-                      b, {{id, 0}}, {b.reshape(*value, *result_sizes)}));
+                      b, {{id, 0}}, {*value}));
   }
 }
 

@@ -225,7 +225,7 @@ void same_positions(const Site& site, Proposals& out) {
   struct Group {
     Value whole;
     std::int64_t axis;
-    std::map<std::vector<Value>, std::map<std::int64_t, NodeId>> by_constants;
+    std::map<std::vector<int>, std::map<std::int64_t, NodeId>> by_constants;
   };
   std::map<std::string, Group> groups;
   for (const NodeId id : site.graph.order()) {
@@ -237,9 +237,9 @@ void same_positions(const Site& site, Proposals& out) {
                            position->whole.output, position->axis, how->shapes)];
     group.whole = position->whole;
     group.axis = position->axis;
-    std::vector<Value> constants;
+    std::vector<int> constants;
     for (const Value& v : site.node(id).inputs)
-      if (site.is_constant(v)) constants.push_back(v);
+      if (site.is_constant(v)) constants.push_back(site.content(v));
     group.by_constants[constants].emplace(position->at, id);
   }
   for (const auto& [key, group] : groups) {

@@ -141,8 +141,17 @@ bool moves_data(const ExprNode& e) {
 }
 
 Site::Site(const Graph& g, const Inference& i) : graph(g), inference(i), readers_(g.consumers()) {
-  for (const NodeId id : g.order())
-    if (known_constant(g, {id, 0})) constants_.insert({id, 0});
+  std::map<std::pair<int, Extents>, std::vector<std::pair<Tensor, int>>> alike;
+  int next = 0;
+  for (const NodeId id : g.order()) {
+    const auto tensor = known_constant(g, {id, 0});
+    if (!tensor) continue;
+    constants_.insert({id, 0});
+    auto& others = alike[{static_cast<int>(tensor->type()), tensor->extents()}];
+    const auto same = std::ranges::find_if(others, [&](const auto& o) { return o.first.same_bits(*tensor); });
+    contents_.emplace(Value{id, 0}, same == others.end() ? next : same->second);
+    if (same == others.end()) others.emplace_back(*tensor, next++);
+  }
   outputs_.insert(g.outputs().begin(), g.outputs().end());
 }
 

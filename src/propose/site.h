@@ -38,6 +38,9 @@ class Site {
   // Inputs that exist and are no constants.
   std::vector<Value> activations(NodeId id) const;
 
+  // Equal for constants of the same bytes.
+  int content(Value constant) const { return contents_.at(constant); }
+
   // Extents; named ones at a size that stands for any.
   std::optional<Extents> sizes(Value v) const;
   // Extents, all of them numbers.
@@ -47,6 +50,7 @@ class Site {
 
  private:
   std::set<Value> constants_, outputs_;
+  std::map<Value, int> contents_;
   std::map<Value, std::vector<NodeId>> readers_;
 };
 
