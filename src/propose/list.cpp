@@ -9,6 +9,7 @@ const std::vector<Proposer>& proposers() {
       {"collapse", propose_collapse},
       {"commute", propose_commute},
       {"reassociate", propose_reassociate},
+      {"fastpath", propose_fastpath},
   };
   return list;
 }

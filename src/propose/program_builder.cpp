@@ -38,6 +38,16 @@ Value ProgramBuilder::op(const std::string& op, const std::vector<Value>& inputs
   return copy(std::move(node), inputs);
 }
 
+Value ProgramBuilder::eye(std::int64_t rows) {
+  return op("EyeLike", {zeros({rows, rows})}, with({{"dtype", std::int64_t{1}}}));
+}
+
+Value ProgramBuilder::pad_end(Value value, std::size_t rank, std::size_t axis, std::int64_t by) {
+  std::vector<std::int64_t> pads(2 * rank, 0);
+  pads[rank + axis] = by;
+  return op("Pad", {value, integers(pads)});
+}
+
 Value ProgramBuilder::with_axes(const std::string& name, Value value, const std::vector<std::int64_t>& axes) {
   return graph_.opset("") >= 13 ? op(name, {value, integers(axes)})
                                 : op(name, {value}, with({{"axes", axes}}));

@@ -21,6 +21,9 @@ class ProgramBuilder {
   Value constant(Tensor tensor);
   Value scalar_integer(std::int64_t value);
   Value op(const std::string& op, const std::vector<Value>& inputs, const Attributes& attributes = {});
+  Value zeros(const std::vector<std::int64_t>& shape) { return op("ConstantOfShape", {integers(shape)}); }
+  Value eye(std::int64_t rows);                                                     // the unit matrix
+  Value pad_end(Value value, std::size_t rank, std::size_t axis, std::int64_t by);  // with zeros
   // With axes as an input or an attribute, as the opset has it.
   Value squeeze(Value value, const std::vector<std::int64_t>& axes) {
     return with_axes("Squeeze", value, axes);

@@ -215,6 +215,34 @@ std::optional<Formula> Site::formula(NodeId id) const {
   return std::move(*formula);
 }
 
+bool is_pointwise(const Site& site, NodeId id) {
+  const auto formula = site.formula(id);
+  const auto y = site.sizes({id, 0});
+  if (!formula || !y || !is_float(formula->output(0).type)) return false;
+  const auto roles = axis_roles(*formula, 0);
+  const Node& node = site.node(id);
+  for (std::size_t k = 0; k < node.inputs.size() && k < roles.size(); ++k) {
+    if (!node.inputs[k].exists() || !formula->inputs[k]) continue;
+    const auto x = site.sizes(node.inputs[k]);
+    if (!is_float(formula->inputs[k]->type) || !x || x->size() > y->size()) return false;
+    const std::size_t offset = y->size() - x->size();
+    for (std::size_t d = 0; d < x->size(); ++d) {
+      const bool follows =
+          roles[k].axes[d] == AxisRole::Parallel && roles[k].output_axis[d] == static_cast<int>(d + offset);
+      if (!follows && (*x)[d] != 1) return false;
+    }
+  }
+  return true;
+}
+
+std::optional<Extents> with_axis_inserted(const Extents& constant, std::size_t rank, std::size_t axis) {
+  const std::size_t missing = rank - constant.size();
+  if (axis <= missing) return std::nullopt;  // broadcasting puts it there
+  Extents out = constant;
+  out.insert(out.begin() + static_cast<std::ptrdiff_t>(axis - missing), 1);
+  return out;
+}
+
 std::int64_t attribute(const Node& node, std::string_view name, std::int64_t otherwise) {
   const auto* found = node.attributes.find_as<std::int64_t>(name);
   return found ? *found : otherwise;

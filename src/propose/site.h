@@ -57,6 +57,12 @@ class Site {
 // Whether a value is an input's at other coordinates.
 bool moves_data(const ExprNode& value);
 
+// Whether every element of the output depends only on the elements at the same place, under broadcasting.
+bool is_pointwise(const Site& site, NodeId id);
+// The same for constants that broadcast against a value of this rank, with an axis of one element put in (or
+// taken out): the new shape of a constant, or nothing if it stays.
+std::optional<Extents> with_axis_inserted(const Extents& constant, std::size_t rank, std::size_t axis);
+
 // Attributes of a node, or what ONNX says they are by default.
 std::int64_t attribute(const Node& node, std::string_view name, std::int64_t otherwise);
 std::vector<std::int64_t> attribute(const Node& node, std::string_view name,
