@@ -168,7 +168,9 @@ Proposals propose_fastpath(const Graph& graph, const Inference& inference, bool 
   Proposals out;
   const Site site(graph, inference);
   propose_lift(site, out);
+  propose_flatten(site, out);
   propose_padded_channels(site, out);
+  propose_channels_first(site, out);
   softmax(site, out);
   slopes(site, out);
   groups(site, out);
