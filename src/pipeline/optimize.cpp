@@ -69,6 +69,9 @@ class Search {
       Proposals found = propose_all(piece.graph(), piece.inference(),
                                     {.any_price = request_.any_price, .without = without});
       report_.declined = std::move(found.declined);
+      // Without a runtime to ask, the analytic cost has the last word.
+      if (!request_.measure && !request_.any_price)
+        std::erase_if(found.list, [](const Proposal& p) { return p.gain <= 0; });
       StepMaker maker(std::move(piece), proofs_, request_.seed);
       const std::vector<StepGroup> groups = grouped(proved(maker, found.list), maker.piece());
       if (groups.empty()) break;
@@ -93,7 +96,7 @@ class Search {
   std::vector<Step> proved(const StepMaker& maker, const std::vector<Proposal>& proposals) {
     std::vector<Step> out;
     for (const Proposal& p : proposals) {
-      std::string key = p.kind;
+      std::string key = p.kind + " " + p.what;
       for (const auto* names : {&p.claim.outputs, &p.claim.inputs, &p.folds})
         for (const std::string& name : *names) key += " " + name;
       if (seen_.contains(key)) continue;
@@ -364,8 +367,7 @@ Result<OptimizeReport> optimize(const OptimizeRequest& request) {
   if (report.ratio && report.improved)
     certificate.notes.push_back({"measured", "the whole model", report.ratio->estimate});
   report.certificate = request.certificate;
-  certificate =
-      with_digests(std::move(certificate), model.graph, report.improved ? changed.graph : model.graph);
+  certificate = with_digests(std::move(certificate), model.graph, best.graph);
   // The certificate is on the disk before OUT is, so that a full one leaves neither.
   ISOMER_TRY(wire::OutputFile proof, wire::written_output(request.certificate, to_text(certificate)));
   Model changed = model;

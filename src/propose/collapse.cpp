@@ -171,13 +171,9 @@ std::vector<std::int64_t> concat(std::vector<std::int64_t> a, const std::vector<
   return a;
 }
 
-Value zeros(ProgramBuilder& b, const std::vector<std::int64_t>& shape) {
-  return b.op("ConstantOfShape", {b.integers(shape)});
-}
-
 // [rows, groups·rows, ...]: ones where column mod rows = row.
 Value eyes(ProgramBuilder& b, std::int64_t rows, std::int64_t groups) {
-  const Value eye = b.op("EyeLike", {zeros(b, {rows, rows})}, with({{"dtype", std::int64_t{1}}}));
+  const Value eye = b.eye(rows);
   return groups == 1 ? eye : b.op("Tile", {eye, b.integers({1, groups})});
 }
 
@@ -230,7 +226,7 @@ std::optional<Kernel> kernel_of(ProgramBuilder& b, const Site& site, const Look&
 
   Kernel kernel;
   if (site.region.affine) {
-    const Value rest = run_region(b, site, zeros(b, concat({1, look.channels}, spatial)));
+    const Value rest = run_region(b, site, b.zeros(concat({1, look.channels}, spatial)));
     answer = b.op("Sub", {answer, rest});
     Value middle = rest;
     for (std::size_t i = d; i-- > 0;)
@@ -364,7 +360,7 @@ std::optional<Proposal> as_matrix(Site site, const Graph& sized, const Inference
   if (site.region.affine) {
     Extents one = shape;
     one[one.size() - 2] = 1;
-    const Value rest_of = run_region(b, site, zeros(b, one));
+    const Value rest_of = run_region(b, site, b.zeros(one));
     answer = b.op("Sub", {answer, rest_of});
     bias = b.op("Reshape", {rest_of, b.integers({columns})});
     folds.push_back(b.name_of(bias));

@@ -21,7 +21,7 @@ struct Proposer {
 
 const std::vector<Proposer>& proposers();
 
-// In the order of the list, those of one proposer by gain.
+// Largest gain first. A gain of zero or less is a bet on the runtime: only measuring can like it.
 Proposals propose_all(const Graph& graph, const Inference& inference, const ProposeOptions& options = {});
 
 }  // namespace isomer

@@ -29,4 +29,13 @@ Proposals propose_simplify(const Graph& graph, const Inference& inference, bool 
 // `any_price`: also where the analytic cost says no.
 Proposals propose_collapse(const Graph& graph, const Inference& inference, bool any_price = false);
 
+// What makes tensors smaller (slices, means, pools) done earlier, what makes them larger later.
+Proposals propose_commute(const Graph& graph, const Inference& inference, bool any_price = false);
+
+// Sums and chains of products in another order, siblings as one.
+Proposals propose_reassociate(const Graph& graph, const Inference& inference, bool any_price = false);
+
+// Forms that a runtime runs faster. Bets: their gain is what the analytic cost says, mostly a loss.
+Proposals propose_fastpath(const Graph& graph, const Inference& inference, bool any_price = false);
+
 }  // namespace isomer
