@@ -14,7 +14,7 @@ Value ProgramBuilder::input(const std::string& name, const DeclaredType& type) {
   return v;
 }
 
-Value ProgramBuilder::add_constant(Tensor tensor) {
+Value ProgramBuilder::constant(Tensor tensor) {
   Node node;
   node.kind = NodeKind::Initializer;
   node.outputs = {fresh()};
@@ -23,11 +23,11 @@ Value ProgramBuilder::add_constant(Tensor tensor) {
 }
 
 Value ProgramBuilder::integers(const std::vector<std::int64_t>& values) {
-  return add_constant(Tensor::of(ElementType::Int64, {static_cast<std::int64_t>(values.size())}, values));
+  return constant(Tensor::of(ElementType::Int64, {static_cast<std::int64_t>(values.size())}, values));
 }
 
 Value ProgramBuilder::scalar_integer(std::int64_t value) {
-  return add_constant(Tensor::of(ElementType::Int64, {}, std::vector<std::int64_t>{value}));
+  return constant(Tensor::of(ElementType::Int64, {}, std::vector<std::int64_t>{value}));
 }
 
 Value ProgramBuilder::op(const std::string& op, const std::vector<Value>& inputs,

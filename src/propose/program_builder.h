@@ -17,6 +17,7 @@ class ProgramBuilder {
   }
 
   Value input(const std::string& name, const DeclaredType& type = {});  // the same name, the same value
+  Value constant(Tensor tensor);
   Value integers(const std::vector<std::int64_t>& values);
   Value scalar_integer(std::int64_t value);
   Value op(const std::string& op, const std::vector<Value>& inputs, const Attributes& attributes = {});
@@ -27,7 +28,6 @@ class ProgramBuilder {
 
  private:
   std::string fresh() { return prefix_ + std::to_string(next_++); }
-  Value add_constant(Tensor tensor);
   Graph graph_;
   std::string prefix_;
   int next_ = 0;
