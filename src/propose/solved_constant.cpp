@@ -90,6 +90,14 @@ std::vector<std::int64_t> joined(std::vector<std::int64_t> a, const std::vector<
   return a;
 }
 
+// Unit vectors: as rows of a matrix (no spatial axes), or of every group of channels, each at one place of an
+// image, once per phase of a stride.
+struct Impulses {
+  std::int64_t rows = 0, groups = 1;
+  Extents spatial = {};
+  std::vector<Extents> places = {};  // per phase
+};
+
 // Runs the first program on tensors of the solver's choice.
 class Solver {
  public:
@@ -107,7 +115,7 @@ class Solver {
     return found;
   }
 
-  Value run(Value x) {
+  Value run(Value x, const Impulses* impulses = nullptr) {
     std::map<NodeId, NodeId> moved;
     for (const NodeId id : a_.order()) {
       const Node& node = a_.node(id);
@@ -120,7 +128,9 @@ class Solver {
         std::vector<Value> inputs = node.inputs;
         for (Value& v : inputs)
           if (v.exists()) v.node = moved.at(v.node);
-        moved.emplace(id, b_.copy(node, inputs).node);
+        std::optional<Value> quick;
+        if (impulses != nullptr && inputs.size() > 1 && inputs[0] == x) quick = response(node, inputs, *impulses);
+        moved.emplace(id, quick ? quick->node : b_.copy(node, inputs).node);
       }
     }
     const Value y = a_.outputs()[0];
@@ -174,6 +184,53 @@ class Solver {
   ProgramBuilder& builder() { return b_; }
 
  private:
+  // What a convolution or a product makes of impulses is its own weights, moved.
+  std::optional<Value> response(const Node& node, const std::vector<Value>& inputs, const Impulses& impulses) {
+    const Node& weights = b_.graph().node(inputs[1].node);
+    if (weights.kind != NodeKind::Initializer) return std::nullopt;
+    const Extents k = weights.tensor.extents();
+    if (impulses.spatial.empty()) {
+      if (!is_op(node, "MatMul") || k.size() != 2 || k[0] != impulses.rows) return std::nullopt;
+      return b_.op("Identity", {inputs[1]});
+    }
+    const auto* auto_pad = node.attributes.find_as<std::string>("auto_pad");
+    const std::size_t d = impulses.spatial.size();
+    if (!is_op(node, "Conv") || (auto_pad != nullptr && *auto_pad != "NOTSET") || k.size() != d + 2 ||
+        integer(node, "group", 1) != impulses.groups || k[1] != impulses.rows)
+      return std::nullopt;
+    for (const std::int64_t dilation : ints(node, "dilations", Extents(d, 1)))
+      if (dilation != 1) return std::nullopt;
+    const auto stride = ints(node, "strides", Extents(d, 1)), pads = ints(node, "pads", Extents(2 * d, 0));
+    std::vector<std::int64_t> swap{1, 0};
+    for (std::size_t i = 0; i < d; ++i) swap.push_back(static_cast<std::int64_t>(i + 2));
+    const Value turned = b_.op("Transpose", {inputs[1]}, with({{"perm", swap}}));
+    std::vector<Value> parts;
+    for (const Extents& place : impulses.places) {
+      std::vector<std::int64_t> start(d), end(d), axes(d), step(d), before(d), after(d);
+      for (std::size_t i = 0; i < d; ++i) {
+        const std::int64_t reach = impulses.spatial[i] + pads[i] + pads[i + d] - k[i + 2];
+        const std::int64_t out = reach / stride[i] + 1, seen = place[i] + pads[i];
+        // Position p sees the impulse through tap seen - stride·p.
+        std::int64_t first = std::max<std::int64_t>(0, (seen - k[i + 2] + stride[i]) / stride[i]);
+        const std::int64_t last = std::min(out - 1, seen / stride[i]);
+        if (reach < 0 || seen < 0 || first > last) return std::nullopt;
+        axes[i] = static_cast<std::int64_t>(i + 2);
+        step[i] = -stride[i];
+        start[i] = seen - stride[i] * first;
+        end[i] = seen - stride[i] * last - 1;
+        if (end[i] < 0) end[i] = -k[i + 2] - 1;
+        before[i] = first;
+        after[i] = out - 1 - last;
+      }
+      const Value cut = b_.op("Slice", {turned, b_.integers(start), b_.integers(end), b_.integers(axes), b_.integers(step)});
+      parts.push_back(b_.op("Pad", {cut, b_.integers(joined(joined({0, 0}, before), joined({0, 0}, after)))}));
+    }
+    Value all = parts.size() == 1 ? parts[0] : b_.op("Concat", parts, with({{"axis", std::int64_t{0}}}));
+    if (inputs.size() > 2 && inputs[2].exists())
+      all = b_.op("Add", {all, b_.op("Reshape", {inputs[2], b_.integers(joined({1, k[0]}, Extents(d, 1)))})});
+    return all;
+  }
+
   Graph only_needed(Value v) const {
     std::vector<bool> needed;
     const auto& order = b_.graph().order();
@@ -216,9 +273,8 @@ Answers solve_convolution(const Graph& a, const std::string& input, const Linear
   std::int64_t count = 1;
   for (std::size_t i = 0; i < d; ++i) {
     const std::int64_t reach = dilation[i] * (k[i + 2] - 1) + 1;
-    // Room for what the first program looks at, too.
-    place[i] = reach - 1 + stride[i];
-    spatial[i] = 2 * place[i] + stride[i] + reach;
+    place[i] = reach - 1;
+    spatial[i] = 2 * reach - 2 + stride[i];
     count *= stride[i];
   }
   std::int64_t elements = count * rows * channels;
@@ -229,6 +285,7 @@ Answers solve_convolution(const Graph& a, const std::string& input, const Linear
   ProgramBuilder& b = solver.builder();
   const Value flat = b.op("Reshape", {solver.eyes(rows, groups), b.integers(joined({rows, channels}, Extents(d, 1)))});
   std::vector<Value> impulses;
+  Impulses where{.rows = rows, .groups = groups, .spatial = spatial, .places = {}};
   for (std::int64_t n = 0; n < count; ++n) {
     std::vector<std::int64_t> begin(d), end(d);
     std::int64_t rest = n;
@@ -237,12 +294,13 @@ Answers solve_convolution(const Graph& a, const std::string& input, const Linear
       end[i] = spatial[i] - 1 - begin[i];
       rest /= stride[i];
     }
+    where.places.push_back(begin);
     impulses.push_back(b.op("Pad", {flat, b.integers(joined(joined({0, 0}, begin), joined({0, 0}, end)))}));
   }
   const Value all =
       impulses.size() == 1 ? impulses[0] : b.op("Concat", impulses, with({{"axis", std::int64_t{0}}}));
   const Value zero = solver.run(solver.filled(joined({1, channels}, spatial), 0));
-  Value answer = b.op("Sub", {solver.run(all), zero});
+  Value answer = b.op("Sub", {solver.run(all, &where), zero});
   const auto out = solver.extents(answer);
   if (!out || out->size() != d + 2 || (*out)[0] != count * rows || (*out)[1] != k[0]) return {};
   Answers answers;
@@ -296,7 +354,9 @@ Answers solve_matrix(const Graph& a, const std::string& input, const Linear& lin
   shape[rank - 2] = shape[rank - 1] = one[rank - 1] = rows;
   const Value eye = solver.eyes(rows, 1);
   const Value zero = solver.run(solver.filled(one, 0));
-  Value answer = b.op("Sub", {solver.run(rank == 2 ? eye : b.op("Reshape", {eye, b.integers(shape)})), zero});
+  const Impulses where{.rows = rows};
+  const Value x = rank == 2 ? eye : b.op("Reshape", {eye, b.integers(shape)});
+  Value answer = b.op("Sub", {solver.run(x, &where), zero});
   Answers answers;
   if (linear.bias) add(answers, solver.finish(zero, *linear.bias));
   if (is_turned) {
