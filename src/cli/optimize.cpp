@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/deadline.h"
 #include "cli/npz.h"
 #include "cli/progress.h"
 #include "cli/runtime_option.h"
@@ -42,16 +43,6 @@ void on_interrupt(int signal) {
     std::signal(signal, SIG_DFL);
     std::raise(signal);
   }
-}
-
-Result<double> seconds_of(const std::string& text) {
-  char* end = nullptr;
-  const double number = std::strtod(text.c_str(), &end);
-  const std::string unit = end;
-  const double scale = unit == "" || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
-  if (end == text.c_str() || scale == 0 || number < 0)
-    return Error{fmt::format("--budget {}: expected a time such as 30s, 5m or 1h", text)};
-  return number * scale;
 }
 
 Json to_json(const OptimizeReport& report) {
