@@ -15,11 +15,12 @@ class ProgramBuilder {
       : prefix_(std::move(prefix)) {
     graph_.opsets = opsets;
   }
+  // For a program that replaces this value of the graph: its own values get names like it, that nobody has.
+  ProgramBuilder(const Graph& graph, const std::string& name);
 
   Value input(const std::string& name, const DeclaredType& type = {});  // the same name, the same value
   Value constant(Tensor tensor);
   Value integers(const std::vector<std::int64_t>& values);
-  Value constant(Tensor tensor);
   Value scalar_integer(std::int64_t value);
   Value op(const std::string& op, const std::vector<Value>& inputs, const Attributes& attributes = {});
   Value zeros(const std::vector<std::int64_t>& shape) { return op("ConstantOfShape", {integers(shape)}); }
@@ -53,9 +54,6 @@ class ProgramBuilder {
   std::string prefix_;
   int next_ = 0;
 };
-
-// "y.isomer.", or "y.isomer2." and so on: no value of the graph has a name that begins so.
-std::string fresh_prefix(const Graph& graph, const std::string& name);
 
 Attributes with(std::vector<std::pair<std::string, Attribute::Value>> list);
 

@@ -106,8 +106,6 @@ class Simplifier {
     return most;
   }
 
-  std::string prefix(Value v) const { return fresh_prefix(graph_, graph_.name_of(v)); }
-
   // Arithmetic of shapes that are known.
   bool is_known(Value v) const {
     return graph_.node(v.node).outputs.size() == 1 && known_value(inference_, v).has_value();
@@ -139,7 +137,7 @@ class Simplifier {
       if (!(e.at[k] == Index(stage.axes[k]))) return false;
     const Value from = node.inputs.at(static_cast<std::size_t>(e.tensor.number));
     if (!from.exists() || inference_.of(from).type != stage.type) return false;
-    ProgramBuilder b(graph_.opsets, prefix({id, 0}));
+    ProgramBuilder b(graph_, graph_.name_of({id, 0}));
     std::vector<std::string> inputs;
     for (const Value& v : node.inputs) {
       if (!v.exists() || (constants_.contains(v) && v != from)) continue;
@@ -170,7 +168,7 @@ class Simplifier {
 
   void merge(NodeId first, const std::vector<NodeId>& twins) {
     const Node& node = graph_.node(first);
-    ProgramBuilder b(graph_.opsets, prefix({first, 0}));
+    ProgramBuilder b(graph_, graph_.name_of({first, 0}));
     std::vector<std::string> inputs;
     std::vector<Value> read;
     for (const Value& v : node.inputs) {
