@@ -112,6 +112,17 @@ Expr between_elements(const Index& numerator, std::int64_t c, const Dim& extent,
                (1.0 - weight) * low + weight * high);
 }
 
+// Keys' spline with parameter a: four elements around, those beyond the edge taken from it.
+//   w(t) = (a + 2)|t|^3 - (a + 3)|t|^2 + 1 for |t| <= 1,  a|t|^3 - 5a|t|^2 + 8a|t| - 4a for |t| <= 2
+Expr on_spline(const Index& numerator, std::int64_t c, const Dim& extent, double a, const Along& x) {
+  const Index i = Index::floor(numerator, c);
+  const Expr t = index_number(Index::mod(numerator, c), x(0).type()) / static_cast<double>(c);
+  const auto near = [&](const Expr& d) { return (d * (a + 2) - (a + 3)) * d * d + 1; };
+  const auto far = [&](const Expr& d) { return ((d * a - 5 * a) * d + 8 * a) * d - 4 * a; };
+  const auto at = [&](int k) { return nearest_element(i + Index(k), extent, x); };
+  return far(t + 1) * at(-1) + near(t) * at(0) + near(1.0 - t) * at(1) + far(2.0 - t) * at(2);
+}
+
 std::optional<Definition> refuse_axis(const Resampling& r, const ResampledAxis& axis, const Dim& extent) {
   if (extent.is(0) || axis.output.is(0)) return opaque("an extent of 0");
   // The runtime then copies, if it is so on all axes; the coordinates say otherwise.
@@ -120,7 +131,7 @@ std::optional<Definition> refuse_axis(const Resampling& r, const ResampledAxis& 
     return opaque("a symbolic extent, and a scale that is not a power of two");
   const auto x = coordinate(r.coordinates, axis, extent);
   if (!x) return opaque("coordinate mode " + r.coordinates + " for these extents");
-  if (r.is_linear) return std::nullopt;
+  if (r.is_linear || r.cubic) return std::nullopt;
   const auto nearest = rounded(r.nearest, axis, *x);
   if (!nearest) return invalid("no such nearest_mode", "nearest_mode");
   if (!agrees_in_float(r, axis, extent, *nearest))
@@ -168,7 +179,7 @@ std::variant<ResampledAxis, Definition> sized_axis(const Dim& extent, const Dim&
 }
 
 Definition resample(const Call& call, const Resampling& r) {
-  if (r.is_linear && !is_float(call.type(0))) return opaque("linear interpolation of integers");
+  if ((r.is_linear || r.cubic) && !is_float(call.type(0))) return opaque("interpolation of integers");
   auto f = call.formula();
   auto x = f.input(0);
   std::vector<std::size_t> resampled;
@@ -190,9 +201,10 @@ Definition resample(const Call& call, const Resampling& r) {
       return x.at(at);
     };
     const auto at = *coordinate(r.coordinates, r.axes[i], extent);
-    const auto c = r.is_linear ? at : *rounded(r.nearest, r.axes[i], at);
+    const auto c = r.is_linear || r.cubic ? at : *rounded(r.nearest, r.axes[i], at);
     const Index numerator = Dim(c.a) * Index(p[i]) + Index(c.b);
     const Expr y = r.is_linear ? between_elements(numerator, c.c, extent, along)
+                   : r.cubic   ? on_spline(numerator, c.c, extent, *r.cubic, along)
                                : nearest_element(Index::floor(numerator, c.c), extent, along);
     x = i == resampled.back() ? f.output(p, y) : f.stage(p, y);
   }
