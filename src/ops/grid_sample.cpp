@@ -1,14 +1,14 @@
 // GridSample: y[n, c, q] = Σ_u x[n, c, u] · Π_k weight(grid[n, q, k], u_k): x at a point with one coordinate
-// in -1..1 per spatial axis, the last axis first. A weight is that of linear interpolation, or of the nearest
-// element (half to even). Beyond the edge: zero, the edge's element, or the image mirrored at its border.
-// Opaque: cubic interpolation.
+// in -1..1 per spatial axis, the last axis first. A weight is that of linear or cubic interpolation, or of
+// the nearest element (half to even). Beyond the edge: zero, the edge's element, or the image mirrored at its
+// border. Opaque: cubic interpolation with other than zeros beyond the edge.
 #include "ops/interpolation.h"
 
 namespace isomer::ops {
 namespace {
 
 struct Sampling {
-  bool nearest = false, corners = false;
+  bool nearest = false, cubic = false, corners = false;
   std::string padding;
 };
 
@@ -31,19 +31,23 @@ Expr weight(const Expr& g, const Axis& u, const Sampling& s) {
   if (s.padding == "reflection")
     y = s.corners ? reflected(y, first, size - 1) : reflected(y, first - 0.5, size - 0.5);
   if (s.padding != "zeros") y = clamped(y, first, size - 1);
-  return s.nearest ? exact_weight(y, u) : linear_weight(y, u);
+  return s.nearest ? exact_weight(y, u) : s.cubic ? cubic_weight(y, u) : linear_weight(y, u);
 }
 
 Definition define_grid_sample(const Call& call) {
   require_types(call, is_float, 2);
   const std::string mode = call.text("mode", call.opset < 20 ? "bilinear" : "linear");
-  if (mode == "bicubic" || mode == "cubic") return opaque("cubic interpolation");
-  if (mode != "bilinear" && mode != "linear" && mode != "nearest") return invalid("no such mode", "mode");
+  const bool cubic = mode == "bicubic" || mode == "cubic";
+  if (!cubic && mode != "bilinear" && mode != "linear" && mode != "nearest")
+    return invalid("no such mode", "mode");
   const Sampling s{.nearest = mode == "nearest",
+                   .cubic = cubic,
                    .corners = call.integer("align_corners", 0) != 0,
                    .padding = call.text("padding_mode", "zeros")};
   if (s.padding != "zeros" && s.padding != "border" && s.padding != "reflection")
     return invalid("no such padding_mode", "padding_mode");
+  // The runtime moves the point inside only where it is far outside; a spline sees the difference.
+  if (cubic && s.padding != "zeros") return opaque("cubic interpolation at a border that is not zero");
   const auto spatial = static_cast<std::size_t>(std::max(call.rank(0) - 2, 0));
   if (spatial == 0 || call.rank(1) != call.rank(0)) return invalid("the ranks don't fit");
   if (!call.shape(1).back().is(static_cast<std::int64_t>(spatial)))
@@ -88,9 +92,10 @@ void sample_grid_sample(Sampler& s) {
   grid.push_back(spatial);
   s.input(ElementType::Float, image);
   s.input(ElementType::Float, grid);
-  const bool nearest = s.chance(0.3);
-  s.attribute("mode", std::string(nearest ? "nearest" : s.opset() < 20 ? "bilinear" : "linear"));
-  s.attribute("padding_mode", std::string(s.pick({"zeros", "border", "reflection"})));
+  const bool nearest = s.chance(0.3), cubic = !nearest && spatial == 2 && s.chance(0.3);
+  const std::string two = s.opset() < 20 ? "bi" : "";
+  s.attribute("mode", nearest ? "nearest" : cubic ? two + "cubic" : two + "linear");
+  s.attribute("padding_mode", std::string(cubic ? "zeros" : s.pick({"zeros", "border", "reflection"})));
   if (s.chance(0.7)) s.attribute("align_corners", s.between(0, 1));
 }
 
@@ -98,7 +103,7 @@ void sample_grid_sample(Sampler& s) {
 
 extern const Operator kGridSample{
     .name = "GridSample",
-    .doc = "y[n, c, q] = x[n, c] at the point grid[n, q], nearest or linearly interpolated",
+    .doc = "y[n, c, q] = x[n, c] at the point grid[n, q], nearest or interpolated",
     .define = define_grid_sample,
     .sample = sample_grid_sample,
     .since = 16,

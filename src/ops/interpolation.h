@@ -8,6 +8,8 @@ namespace isomer {
 
 // How much the element at u counts for the point at y, on the lines between neighbours: max(0, 1 - |y - u|).
 Expr linear_weight(const Expr& y, const Index& u);
+// The same on Keys' spline with a = -3/4, through four neighbours.
+Expr cubic_weight(const Expr& y, const Index& u);
 // 1 for the element at y, which has no fraction; 0 for the others.
 Expr exact_weight(const Expr& y, const Index& u);
 

@@ -112,15 +112,26 @@ Expr between_elements(const Index& numerator, std::int64_t c, const Dim& extent,
                (1.0 - weight) * low + weight * high);
 }
 
-// Keys' spline with parameter a: four elements around, those beyond the edge taken from it.
+// Keys' spline with parameter a through four elements; those beyond the edge are the edge's, or don't count.
 //   w(t) = (a + 2)|t|^3 - (a + 3)|t|^2 + 1 for |t| <= 1,  a|t|^3 - 5a|t|^2 + 8a|t| - 4a for |t| <= 2
-Expr on_spline(const Index& numerator, std::int64_t c, const Dim& extent, double a, const Along& x) {
+Expr on_spline(const Index& numerator, std::int64_t c, const Dim& extent, const Resampling& r,
+               const Along& x) {
+  const double a = *r.cubic;
   const Index i = Index::floor(numerator, c);
   const Expr t = index_number(Index::mod(numerator, c), x(0).type()) / static_cast<double>(c);
   const auto near = [&](const Expr& d) { return (d * (a + 2) - (a + 3)) * d * d + 1; };
   const auto far = [&](const Expr& d) { return ((d * a - 5 * a) * d + 8 * a) * d - 4 * a; };
-  const auto at = [&](int k) { return nearest_element(i + Index(k), extent, x); };
-  return far(t + 1) * at(-1) + near(t) * at(0) + near(1.0 - t) * at(1) + far(2.0 - t) * at(2);
+  const Expr weights[] = {far(t + 1), near(t), near(1.0 - t), far(2.0 - t)};
+  Expr all, total;
+  for (int k = -1; k <= 2; ++k) {
+    const Index at = i + Index(k);
+    Expr weight = weights[k + 1];
+    if (r.inside_only) weight = cases({{between(0, at, Index(extent)), weight}}, number(weight.type(), 0));
+    const Expr value = weight * nearest_element(at, extent, x);
+    all = all ? all + value : value;
+    total = total ? total + weight : weight;
+  }
+  return r.inside_only ? all / total : all;  // else they add up to 1
 }
 
 std::optional<Definition> refuse_axis(const Resampling& r, const ResampledAxis& axis, const Dim& extent) {
@@ -204,7 +215,7 @@ Definition resample(const Call& call, const Resampling& r) {
     const auto c = r.is_linear || r.cubic ? at : *rounded(r.nearest, r.axes[i], at);
     const Index numerator = Dim(c.a) * Index(p[i]) + Index(c.b);
     const Expr y = r.is_linear ? between_elements(numerator, c.c, extent, along)
-                   : r.cubic   ? on_spline(numerator, c.c, extent, *r.cubic, along)
+                   : r.cubic   ? on_spline(numerator, c.c, extent, r, along)
                                : nearest_element(Index::floor(numerator, c.c), extent, along);
     x = i == resampled.back() ? f.output(p, y) : f.stage(p, y);
   }

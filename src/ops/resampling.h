@@ -23,8 +23,9 @@ struct ResampledAxis {
 struct Resampling {
   bool is_linear = false;
   std::optional<double> cubic = {};  // the spline's parameter, often -3/4
-  std::string coordinates;           // coordinate_transformation_mode
-  std::string nearest;  // nearest_mode; "" is the rule before opset 11: up when shrinking, else down
+  bool inside_only = false;  // of a spline: elements beyond the edge don't count, instead of the edge's
+  std::string coordinates;   // coordinate_transformation_mode
+  std::string nearest;       // nearest_mode; "" is the rule before opset 11: up when shrinking, else down
   std::vector<ResampledAxis> axes;  // per axis of the input
 };
 

@@ -1,5 +1,5 @@
 // Resize: nearest, linear and cubic interpolation, where coordinates are exact fractions (see resampling.h).
-// Opaque: antialiasing, cropping, weights without what is outside, and scales derived from aspect ratios.
+// Opaque: antialiasing, cropping, and scales derived from aspect ratios.
 #include "ops/resampling.h"
 
 namespace isomer::ops {
@@ -49,7 +49,8 @@ Definition define_resize(const Call& call) {
     r.coordinates = call.text("coordinate_transformation_mode", "half_pixel");
     r.nearest = call.text("nearest_mode", "round_prefer_floor");
     if (r.coordinates == "tf_crop_and_resize") return opaque("tf_crop_and_resize");
-    if (call.integer("exclude_outside", 0) != 0) return opaque("exclude_outside");
+    r.inside_only = call.integer("exclude_outside", 0) != 0;
+    if (r.inside_only && !r.cubic) return opaque("exclude_outside of what is not cubic");
   }
   if (call.integer("antialias", 0) != 0) return opaque("antialiasing");
   if (call.text("keep_aspect_ratio_policy", "stretch") != "stretch")
@@ -79,6 +80,7 @@ void sample_resize(Sampler& s) {
   }
   s.attribute("mode", std::string(cubic ? "cubic" : linear ? "linear" : "nearest"));
   if (cubic && s.chance(0.5)) s.attribute("cubic_coeff_a", s.pick({-0.5f, -0.75f}));
+  if (cubic && s.chance(0.4)) s.attribute("exclude_outside", std::int64_t{1});
   const auto scales_tensor = Tensor::of(Float, {static_cast<std::int64_t>(rank)}, scales);
   if (s.opset() < 11) return s.constant(scales_tensor);
   if (s.opset() < 13) s.constant(Tensor::of<float>(Float, {0}, {}));
