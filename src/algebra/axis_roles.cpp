@@ -73,8 +73,11 @@ struct Role {
   friend bool operator==(const Role&, const Role&) = default;
 };
 
-Role role_of(const Index& index, const std::set<int>& reduced, const std::vector<Axis>& output,
+Role role_of(const Index& full, const std::set<int>& reduced, const std::vector<Axis>& output,
              const Dim& extent) {
+  // A reduction over one point is none: 1x1 convolutions are parallel in space.
+  const Index index = full.substitute(
+      [&](const Axis& a) { return reduced.contains(a.id) && a.extent.is(1) ? Index(0) : Index(a); });
   const auto axes = index.axes();
   if (axes.empty()) return {AxisRole::Fixed, -1};
   const bool affine = std::ranges::all_of(

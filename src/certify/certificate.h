@@ -5,8 +5,9 @@
 // Each other line is a step:
 //   {"replace": ["y"], "from": ["x"], "by": "<program in ONNX's text syntax>"}
 //   {"fold": ["k", "b"]}
-// or a record, {"note": {...}}: texts and timings, which the checker skips. There is no field in a step that
-// is not used; unknown fields are refused.
+// or a record, {"note": {...}}: texts and timings, which the checker skips. Replacements that follow one
+// another are all about the graph before the first of them, and are applied together. There is no field in a
+// step that is not used; unknown fields are refused.
 #pragma once
 
 #include <string>

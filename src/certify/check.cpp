@@ -87,16 +87,35 @@ CheckReport check_certificate(const Graph& in, const Graph& out, const Certifica
     return report;
   }
   Graph now = in;
-  for (const CertifiedStep& step : certificate.steps) {
-    const int number = report.steps++;
-    if (const auto* claim = std::get_if<Claim>(&step)) {
-      const auto proved = prove_claim(now, *claim, {.key = key, .refute = false});
-      if (const auto* why = std::get_if<std::string>(&proved)) return {false, number, *why, report.steps};
-      now = std::get<ProvedStep>(proved).result();
-    } else {
-      auto folded = fold_constants(now, std::get<FoldStep>(step).values);
-      if (!folded.ok()) return {false, number, folded.error().message, report.steps};
+  const auto rejected = [&](int step, const std::string& why) {
+    return CheckReport{.accepted = false, .step = step, .reason = why, .steps = report.steps};
+  };
+  ProofCache proofs;
+  for (std::size_t at = 0; at < certificate.steps.size();) {
+    // Claims that follow one another are about one graph and are applied together.
+    std::vector<ProvedClaim> proved;
+    const auto piece = Workpiece::of(now);
+    if (!piece.ok()) return rejected(report.steps, piece.error().message);
+    for (; at < certificate.steps.size(); ++at) {
+      const auto* claim = std::get_if<Claim>(&certificate.steps[at]);
+      if (claim == nullptr) break;
+      auto answer = piece->prove(*claim, {.key = key, .refute = false}, &proofs);
+      if (const auto* why = std::get_if<std::string>(&answer)) return rejected(report.steps, *why);
+      proved.push_back(std::get<ProvedClaim>(std::move(answer)));
+      ++report.steps;
+    }
+    if (!proved.empty()) {
+      auto next = piece->with(proved);
+      if (!next.ok()) return rejected(report.steps - 1, next.error().message);
+      now = std::move(*next);
+    }
+    for (; at < certificate.steps.size(); ++at) {
+      const auto* fold = std::get_if<FoldStep>(&certificate.steps[at]);
+      if (fold == nullptr) break;
+      auto folded = fold_constants(now, fold->values);
+      if (!folded.ok()) return rejected(report.steps, folded.error().message);
       now = std::move(*folded);
+      ++report.steps;
     }
   }
   if (const auto difference = first_difference(now, out)) {
