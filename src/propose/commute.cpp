@@ -488,11 +488,12 @@ bool is_closed(const Site& site, const std::set<NodeId>& nodes, Value end) {
 
 namespace {
 
-// The best stop on the way.
+// The best stop on the way. What moves data costs nothing anywhere: as far as it goes.
 template <class Way>
-std::optional<Proposal> best_of(Way way) {
+std::optional<Proposal> best_of(Way way, const Mover& mover) {
   std::optional<Proposal> best;
-  for (std::size_t count = 1; count <= way.length(); ++count) {
+  const bool is_free = mover.is_data && !mover.grows && way.length() > 0;
+  for (std::size_t count = is_free ? way.length() : 1; count <= way.length(); ++count) {
     auto next = way.proposal(count);
     if (next && (!best || next->gain >= best->gain)) best = std::move(next);
   }
@@ -507,7 +508,7 @@ Proposals propose_commute(const Graph& graph, const Inference& inference, bool a
   for (const NodeId id : graph.order()) {
     const auto mover = mover_at(site, id);
     if (!mover) continue;
-    auto found = mover->grows ? best_of(Push(site, *mover)) : best_of(Pull(site, *mover));
+    auto found = mover->grows ? best_of(Push(site, *mover), *mover) : best_of(Pull(site, *mover), *mover);
     if (found && (any_price || found->gain > 0)) out.list.push_back(std::move(*found));
   }
   propose_phases(site, out);
