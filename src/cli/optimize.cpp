@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/deadline.h"
 #include "cli/npz.h"
 #include "cli/progress.h"
 #include "cli/runtime_option.h"
@@ -44,21 +45,18 @@ void on_interrupt(int signal) {
   }
 }
 
-Result<double> seconds_of(const std::string& text) {
-  char* end = nullptr;
-  const double number = std::strtod(text.c_str(), &end);
-  const std::string unit = end;
-  const double scale = unit == "" || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
-  if (end == text.c_str() || scale == 0 || number < 0)
-    return Error{fmt::format("--budget {}: expected a time such as 30s, 5m or 1h", text)};
-  return number * scale;
-}
-
 Json to_json(const OptimizeReport& report) {
   const auto maybe = [](const std::optional<double>& v) { return v ? Json(*v) : Json(); };
   Json steps = Json::array();
   for (const auto& s : report.steps)
     steps.push_back({{"kind", s.kind}, {"count", s.count}, {"nodes", s.nodes}});
+  Json regions = Json::array();
+  for (const auto& r : report.regions)
+    regions.push_back({{"what", r.what},
+                       {"places", r.places},
+                       {"ratio", r.ratio.estimate},
+                       {"low", r.ratio.low},
+                       {"high", r.ratio.high}});
   return {{"result", report.improved ? "improved" : "unchanged"},
           {"reason", report.reason},
           {"ratio", report.ratio ? Json(report.ratio->estimate) : Json()},
@@ -71,6 +69,7 @@ Json to_json(const OptimizeReport& report) {
           {"steps", steps},
           {"stopped_by", report.stopped_by},
           {"certificate", report.certificate.string()},
+          {"regions", regions},
           {"told", report.told},
           {"refused", report.refused},
           {"declined", report.declined}};

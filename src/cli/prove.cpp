@@ -2,55 +2,97 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <memory>
 
 #include "cli/command.h"
-#include "onnx/read.h"
-#include "prove/prove.h"
+#include "cli/deadline.h"
+#include "cli/progress.h"
+#include "onnx/model.h"
+#include "pipeline/prove_models.h"
 
 namespace isomer::cli {
 namespace {
 
 struct ProveRequest {
   std::filesystem::path a, b;
+  std::string budget = "5m";
 };
 
-Json output_json(const Graph& a, const Graph& b, std::size_t k, std::string_view verdict,
-                 const Refuted* refuted) {
-  Json example;
-  if (refuted != nullptr && refuted->output == static_cast<int>(k))
-    example = {{"position", refuted->position}, {"a", refuted->a}, {"b", refuted->b}};
-  return {{"a", a.name_of(a.outputs()[k])},
-          {"b", b.name_of(b.outputs()[k])},
-          {"verdict", verdict},
-          {"example", example}};
+std::string_view word(Answer answer) {
+  return answer == Answer::Proved ? "proved" : answer == Answer::Refuted ? "refuted" : "undecided";
 }
 
-Result<Reply> prove(const ProveRequest& request) {
+Json example_json(const Refuted& refuted) {
+  return {{"position", refuted.position}, {"a", refuted.a}, {"b", refuted.b}};
+}
+
+Json to_json(const ModelsVerdict& verdict, double ms) {
+  Json outputs = Json::array();
+  for (std::size_t k = 0; k < verdict.outputs.size(); ++k) {
+    const auto& output = verdict.outputs[k];
+    const bool is_it = verdict.example && verdict.example->output == static_cast<int>(k);
+    outputs.push_back({{"a", output.a},
+                       {"b", output.b},
+                       {"verdict", word(output.answer)},
+                       {"why", output.why},
+                       {"example", is_it ? example_json(*verdict.example) : Json()}});
+  }
+  const Json witnesses{{"sets", verdict.answer == Answer::Proved}, {"field_points", verdict.points}};
+  return {{"verdict", word(verdict.answer)},
+          {"outputs", outputs},
+          {"why", verdict.why},
+          {"first_difference", verdict.first_difference},
+          {"constants_rounded", verdict.constants_rounded},
+          {"constants_moved", verdict.constants_moved},
+          {"worst_ulp", verdict.worst_ulp},
+          {"pairs", verdict.proofs},
+          {"witnesses", witnesses},
+          {"ms", ms}};
+}
+
+std::string headline(const ModelsVerdict& verdict) {
+  if (verdict.answer == Answer::Refuted) return "refuted: " + verdict.why;
+  if (verdict.answer == Answer::Undecided) return "undecided: " + verdict.why;
+  if (verdict.constants_rounded == 0) return "equal";
+  return fmt::format("equal over the reals, {} constant{} rounded (worst {:.3g} ulp)", verdict.constants_rounded,
+                     verdict.constants_rounded == 1 ? "" : "s", verdict.worst_ulp);
+}
+
+std::string to_text(const ModelsVerdict& verdict) {
+  std::string text = headline(verdict) + '\n';
+  std::size_t wide = 6;
+  for (const auto& o : verdict.outputs) wide = std::max(wide, o.a.size());
+  if (!verdict.outputs.empty()) text += fmt::format("  {:{}}  {:9}  reason\n", "output", wide, "verdict");
+  for (const auto& o : verdict.outputs)
+    text += fmt::format("  {:{}}  {:9}  {}\n", o.a, wide, word(o.answer), o.why);
+  if (!verdict.first_difference.empty())
+    text += fmt::format("  the models part at {}\n", verdict.first_difference);
+  if (verdict.answer == Answer::Proved)
+    text += fmt::format("  {} pairs proved, {} points mod p\n", verdict.proofs, verdict.points);
+  return text;
+}
+
+Result<Reply> prove(const ProveRequest& request, bool json) {
   ISOMER_TRY(const Model a, read_model(request.a));
   ISOMER_TRY(const Model b, read_model(request.b));
+  ISOMER_TRY(const double seconds, seconds_of(request.budget));
   const auto start = std::chrono::steady_clock::now();
-  const Verdict verdict = prove_equal(a.graph, b.graph);
+  const Deadline deadline(seconds);
+  ProgressLine line;
+  const ModelsVerdict verdict = prove_models(
+      a.graph, b.graph,
+      {.stop = deadline.flag(), .progress = [&](const std::string& text) { line.show(text); }});
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
-  if (const auto* bug = std::get_if<WitnessesDisagree>(&verdict))
-    return Error{"internal error: the two witnesses disagree: " + bug->what};
-
-  const auto* proved = std::get_if<Proved>(&verdict);
-  const auto* refuted = std::get_if<Refuted>(&verdict);
-  const std::string_view word = proved ? "proved" : refuted ? "refuted" : "undecided";
-  Json outputs = Json::array();
-  for (std::size_t k = 0; k < std::min(a.graph.outputs().size(), b.graph.outputs().size()); ++k) {
-    const bool is_it = refuted == nullptr || refuted->output == static_cast<int>(k);
-    outputs.push_back(output_json(a.graph, b.graph, k, is_it ? word : "undecided", refuted));
-  }
-  const Json witnesses{{"sets", proved != nullptr}, {"field_points", proved ? proved->field.points : 0}};
-  const Json json{{"verdict", word},        {"outputs", outputs}, {"why", proved ? "" : text(verdict)},
-                  {"constants_rounded", 0}, {"worst_ulp", 0},     {"witnesses", witnesses},
-                  {"ms", spent.count()}};
-  const Exit exit = proved ? Exit::Done : refuted ? Exit::Refuted : Exit::Undecided;
-  return Reply{exit, text(verdict) + '\n', json};
+  if (!verdict.bug.empty()) return Error{"internal error: the two witnesses disagree: " + verdict.bug};
+  const Exit exit = verdict.answer == Answer::Proved    ? Exit::Done
+                    : verdict.answer == Answer::Refuted ? Exit::Refuted
+                                                        : Exit::Undecided;
+  (void)json;
+  return Reply{exit, to_text(verdict), to_json(verdict, spent.count()),
+               exit == Exit::Done ? "" : headline(verdict)};
 }
 
 }  // namespace
@@ -60,8 +102,9 @@ void add_prove(CLI::App& app, Chosen& chosen) {
   CLI::App* command = app.add_subcommand("prove", "Are two models equal for all inputs?");
   command->add_option("A", request->a, "An ONNX file")->required();
   command->add_option("B", request->b, "An ONNX file with the same inputs, by name")->required();
+  command->add_option("--budget", request->budget, "How long to try: 30s, 5m, 1h")->capture_default_str();
   command->add_flag("--json", chosen.json, "Answer in JSON");
-  command->callback([&chosen, request] { chosen.run = [request] { return prove(*request); }; });
+  command->callback([&chosen, request] { chosen.run = [&chosen, request] { return prove(*request, chosen.json); }; });
 }
 
 }  // namespace isomer::cli

@@ -44,6 +44,12 @@ struct OptimizeReport {
     int count = 0, nodes = 0;
   };
   std::vector<Kind> steps;
+  struct Region {
+    std::string what;
+    int places = 0;
+    Interval ratio;
+  };
+  std::vector<Region> regions;  // as measured in their context
   // One line for each step, for each proposal that was not proved, and for each region with none.
   std::vector<std::string> told, refused, declined;
   std::string stopped_by = "done";

@@ -91,6 +91,19 @@ Value ProgramBuilder::copy(Node node, const std::vector<Value>& inputs) {
   return {graph_.add(std::move(node)), 0};
 }
 
+std::string fresh_prefix(const Graph& graph, const std::string& name) {
+  const std::string stem = name.substr(0, name.find(".isomer"));
+  const auto begins_so = [&](const std::string& prefix) {
+    for (const NodeId id : graph.order())
+      for (const std::string& output : graph.node(id).outputs)
+        if (output.starts_with(prefix)) return true;
+    return false;
+  };
+  std::string prefix = stem + ".isomer.";
+  for (int k = 2; begins_so(prefix); ++k) prefix = stem + ".isomer" + std::to_string(k) + ".";
+  return prefix;
+}
+
 Attributes with(std::vector<std::pair<std::string, Attribute::Value>> list) {
   Attributes out;
   for (auto& [name, value] : list) out.set(std::move(name), std::move(value));

@@ -17,6 +17,7 @@ class ProgramBuilder {
   }
 
   Value input(const std::string& name, const DeclaredType& type = {});  // the same name, the same value
+  Value constant(Tensor tensor);
   Value integers(const std::vector<std::int64_t>& values);
   Value constant(Tensor tensor);
   Value scalar_integer(std::int64_t value);
@@ -52,6 +53,9 @@ class ProgramBuilder {
   std::string prefix_;
   int next_ = 0;
 };
+
+// "y.isomer.", or "y.isomer2." and so on: no value of the graph has a name that begins so.
+std::string fresh_prefix(const Graph& graph, const std::string& name);
 
 Attributes with(std::vector<std::pair<std::string, Attribute::Value>> list);
 

@@ -10,9 +10,9 @@
 namespace isomer {
 
 struct Proposal {
-  std::string kind;  // who proposes: "collapse"
-  std::string what;  // for people: "7 nodes linear in relu_3 are one 3x3 convolution"
-  Claim claim;
+  std::string kind;                // who proposes: "collapse"
+  std::string what;                // for people: "7 nodes linear in relu_3 are one 3x3 convolution"
+  Claim claim;                     // no outputs: nothing is replaced, only folded
   std::vector<std::string> folds;  // values of the new program that become constants
   double gain = 0;                 // operations saved, by the analytic cost
 };
@@ -21,6 +21,9 @@ struct Proposals {
   std::vector<Proposal> list;
   std::vector<std::string> declined;  // regions that were looked at, each with why nothing is proposed
 };
+
+// Constants computed, arithmetic of known shapes, nodes that change nothing, nodes that compute the same.
+Proposals propose_simplify(const Graph& graph, const Inference& inference, bool any_price = false);
 
 // A region that is linear in one activation as one convolution or matrix product. Largest regions first.
 // `any_price`: also where the analytic cost says no.

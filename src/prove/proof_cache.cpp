@@ -86,11 +86,12 @@ class Writer {
     return out;
   }
 
- private:
   // Inputs are matched by name between the two programs: what matters is only which is which.
   int input_number(const std::string& name) {
     return inputs_.try_emplace(name, static_cast<int>(inputs_.size())).first->second;
   }
+
+ private:
   std::string constant_text(const Tensor& t) {
     if (!is_float(t.type()) || t.count() <= kMostByValue) return "constant " + spelled(t);
     const auto at = std::ranges::find_if(symbols_, [&](const Tensor& s) { return s.same_bits(t); });
@@ -110,6 +111,8 @@ std::string question(const Graph& a, const Graph& b, const ProveOptions& options
   Writer writer;
   std::string out = writer.write(a) + "=\n" + writer.write(b);
   for (const Dim& d : options.preconditions) out += "require " + d.text() + "\n";
+  for (const std::string& name : options.partial_inputs)
+    out += fmt::format("partial {}\n", writer.input_number(name));
   return out + fmt::format("{} {}", options.sets, options.field);
 }
 

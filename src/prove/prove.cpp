@@ -42,8 +42,11 @@ Answer ask(const Graph& a, const Inference& a_info, const Graph& b, const Infere
     budget.small_constant = attempt.small_constant;
     NormalForms forms(symbols,
                       {.preconditions = options.preconditions, .laws = attempt.laws, .budget = budget});
-    Translator translator(
-        forms, numbers, {.cut_common = attempt.cut_common, .seal = attempt.seal, .use_facts = attempt.laws});
+    Translator translator(forms, numbers,
+                          {.cut_common = attempt.cut_common,
+                           .seal = attempt.seal,
+                           .use_facts = attempt.laws,
+                           .partial_inputs = options.partial_inputs});
     const auto left = translator.outputs(a, a_info);
     const std::size_t mark = forms.mark();
     const auto right = translator.outputs(b, b_info);
@@ -109,6 +112,7 @@ Verdict prove_equal(const Graph& a, const Graph& b, const ProveOptions& options)
     std::vector<Attempt> attempts(std::begin(kAttempts), std::end(kAttempts));
     if (a.operator_count() + b.operator_count() <= kFewOperators) std::swap(attempts[0], attempts[1]);
     for (const Attempt& attempt : attempts) {
+      if (options.stop != nullptr && *options.stop) return NotDecided{"the time is up"};
       Answer next = ask(a, *a_info, b, *b_info, numbers, symbols, options, attempt);
       if (answer.why.empty() || next.proved) answer = std::move(next);
       if (answer.proved) break;

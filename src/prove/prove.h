@@ -6,6 +6,10 @@
 // is defined, the second is.
 #pragma once
 
+#include <atomic>
+#include <set>
+#include <string>
+
 #include "algebra/elements.h"
 #include "prove/verdict.h"
 
@@ -20,7 +24,11 @@ struct ProveOptions {
   bool sets = true;         // for tests of one witness alone
   bool field = true;
   bool refute = true;  // look for a counterexample where there is no proof
+  // Inputs of the first program that may themselves be undefined: the second may use them only where the
+  // first does.
+  std::set<std::string> partial_inputs = {};
   Budget budget = {};
+  const std::atomic<bool>* stop = nullptr;  // set by somebody: no further attempt is begun
 };
 
 Verdict prove_equal(const Graph& a, const Graph& b, const ProveOptions& options = {});

@@ -34,11 +34,12 @@ Tensor resized(const Tensor& t, const Resize& resize, std::int64_t literal_eleme
   return {t.type(), extents, Bytes::copy_of(t.bytes().data, *size)};
 }
 
-Graph resized(const Graph& graph, const Resize& resize, std::int64_t literal_elements) {
+Graph resized(const Graph& graph, const Resize& resize, Resized what, std::int64_t literal_elements) {
   return with_changed_nodes(graph, [&](Node& node) {
     if (node.kind == NodeKind::Input && node.declared.shape)
       for (auto& dim : *node.declared.shape)
         if (dim && dim->is_concrete()) dim = Dim(resize(dim->concrete()));
+    if (what == Resized::Inputs) return;
     if (node.kind == NodeKind::Initializer) node.tensor = resized(node.tensor, resize, literal_elements);
     if (!is_constant_node(node)) return;
     if (const auto* list = node.attributes.find_as<std::vector<std::int64_t>>("value_ints")) {
@@ -92,7 +93,8 @@ std::optional<double> operations(const Graph& graph, const Inference& inference)
   return total;
 }
 
-std::optional<Instance> shrunk(const Graph& a, const Graph& b, double most, std::int64_t literal_elements) {
+std::optional<Instance> shrunk(const Graph& a, const Graph& b, Resized allowed, double most,
+                               std::int64_t literal_elements) {
   auto a_info = infer(a), b_info = infer(b);
   if (!a_info.ok() || !b_info.ok()) return std::nullopt;
   Instance now{a, b, std::move(*a_info), std::move(*b_info)};
@@ -105,8 +107,12 @@ std::optional<Instance> shrunk(const Graph& a, const Graph& b, double most, std:
   auto now_price = price(now);
   if (!now_price) return std::nullopt;
   const std::size_t opaque = now.a_info.opaque.size() + now.b_info.opaque.size();
-  const auto attempt = [&](const Resize& resize) {
-    Instance next{resized(now.a, resize, literal_elements), resized(now.b, resize, literal_elements), {}, {}};
+  const auto attempt = [&](const Resize& resize, Resized what) {
+    Instance next{resized(now.a, resize, what, literal_elements),
+                  resized(now.b, resize, what, literal_elements),
+                  {},
+                  {},
+                  true};
     auto x = infer(next.a), y = infer(next.b);
     if (!x.ok() || !y.ok()) return false;
     next.a_info = std::move(*x);
@@ -141,8 +147,10 @@ std::optional<Instance> shrunk(const Graph& a, const Graph& b, double most, std:
     bool done = false;
     for (const std::int64_t t : {3, 2, 4, 5, 6, 7, 8, 12, 16, 24}) {
       if (done || t >= m) break;
-      done = attempt([&](std::int64_t n) { return n % m == 0 ? n / m * t : n; }) ||
-             attempt([&](std::int64_t n) { return n == m ? t : n; });
+      const Resize same = [&](std::int64_t n) { return n == m ? t : n; };
+      const Resize alike = [&](std::int64_t n) { return n % m == 0 ? n / m * t : n; };
+      done = (allowed == Resized::All && (attempt(alike, Resized::All) || attempt(same, Resized::All))) ||
+             attempt(alike, Resized::Inputs) || attempt(same, Resized::Inputs);
     }
   }
   return now;

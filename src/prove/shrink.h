@@ -21,8 +21,13 @@ std::optional<double> operations(const Graph& graph, const Inference& inference)
 struct Instance {
   Graph a, b;
   Inference a_info, b_info;
+  bool is_smaller = false;
 };
-std::optional<Instance> shrunk(const Graph& a, const Graph& b, double most, std::int64_t literal_elements);
+// Whether constants may be resized, too: a number in a vector of integers may be an extent or something else,
+// so programs that are equal need not be equal then.
+enum class Resized : std::uint8_t { Inputs, All };
+std::optional<Instance> shrunk(const Graph& a, const Graph& b, Resized what, double most,
+                               std::int64_t literal_elements);
 
 // Named dimensions of the inputs, small sizes for them that satisfy the preconditions (each >= 0), and a
 // program at such sizes.

@@ -30,6 +30,10 @@ constexpr std::int64_t kMostFactElements = 1 << 20;
 
 }  // namespace
 
+bool may_be_undefined(const Formula& formula) {
+  return std::ranges::any_of(formula.stages, [](const Stage& s) { return may_be_undefined(*s.value); });
+}
+
 std::vector<bool> read_inputs(const Formula& formula) {
   std::vector<bool> out(formula.inputs.size(), false);
   for (const Stage& s : formula.stages) note_reads(*s.value, out);
@@ -66,13 +70,12 @@ bool Translator::is_total(const Graph& graph, const Inference& inference, NodeId
   const int number = numbers_.of(graph, id);
   if (const auto known = total_.find(number); known != total_.end()) return known->second;
   const Node& node = graph.node(id);
-  bool total = true;
+  bool total = node.kind != NodeKind::Input || !options_.partial_inputs.contains(node.outputs[0]);
   if (node.kind == NodeKind::Operator && !known_constant(graph, {id, 0})) {
     total = !inference.opaque.contains(id);
     const Definition definition = total ? define_node(graph, inference, id) : Definition{};
     const auto* formula = std::get_if<Formula>(&definition);
-    total = total && formula != nullptr &&
-            std::ranges::none_of(formula->stages, [](const Stage& s) { return may_be_undefined(*s.value); });
+    total = total && formula != nullptr && !may_be_undefined(*formula);
     for (const Value& v : node.inputs) total = total && (!v.exists() || is_total(graph, inference, v.node));
   }
   total_.emplace(number, total);

@@ -19,6 +19,7 @@ class Translator {
     bool cut_common = false;  // values that both programs compute alike are symbols
     bool seal = false;        // every node's outputs are scalars to the next: linear in the number of nodes
     bool use_facts = false;   // signs of constants, read off their bytes
+    std::set<std::string> partial_inputs = {};  // inputs that may be undefined
   };
   Translator(NormalForms& forms, const ValueNumbers& numbers, Options options)
       : forms_(forms), numbers_(numbers), options_(options) {}
@@ -49,6 +50,9 @@ class Translator {
   std::vector<ValueFact> facts_;
   std::set<int> expanded_;
 };
+
+// Whether a formula of finite inputs may be undefined or infinite.
+bool may_be_undefined(const Formula& formula);
 
 // The inputs that a formula's expressions read.
 std::vector<bool> read_inputs(const Formula& formula);

@@ -323,13 +323,23 @@ WitnessReport field_witness(const Graph& a, const Graph& b, const WitnessOptions
   auto symbols = symbols_of(a);
   symbols.merge(symbols_of(b));
   if (!symbols.empty()) return test_symbolic(a, b, symbols, options);
-  const auto instance = shrunk(a, b, options.most_operations, options.literal_elements);
-  if (!instance)
-    return {.outcome = WitnessReport::Outcome::NotTested, .test = {}, .what = "the sizes are not all known"};
-  const auto x = operations(instance->a, instance->a_info), y = operations(instance->b, instance->b_info);
-  if (!x || !y || *x + *y > 100 * options.most_operations)
-    return {.outcome = WitnessReport::Outcome::NotTested, .test = {}, .what = "too large to evaluate mod p"};
-  return FieldRun(*instance, options).run(options.key, rounds_for(*x + *y));
+  WitnessReport last{.outcome = WitnessReport::Outcome::NotTested, .test = {}, .what = "the sizes are not all known"};
+  // With the constants as they are a larger instance is affordable: it is the same question at another size.
+  for (const auto& [what, affordable] : {std::pair(Resized::Inputs, 30.0), std::pair(Resized::All, 100.0)}) {
+    const auto instance = shrunk(a, b, what, options.most_operations, options.literal_elements);
+    if (!instance) continue;
+    const auto x = operations(instance->a, instance->a_info), y = operations(instance->b, instance->b_info);
+    if (!x || !y || *x + *y > affordable * options.most_operations) {
+      last.what = "too large to evaluate mod p";
+      continue;
+    }
+    WitnessReport report = FieldRun(*instance, options).run(options.key, rounds_for(*x + *y));
+    if (report.outcome == WitnessReport::Outcome::Agree) return report;
+    if (report.outcome == WitnessReport::Outcome::Differ && !instance->is_smaller) return report;
+    // Smaller programs need not be equal because larger ones are.
+    last.what = report.outcome == WitnessReport::Outcome::Differ ? "no smaller instance is equal" : report.what;
+  }
+  return last;
 }
 
 }  // namespace isomer

@@ -1,0 +1,36 @@
+#include "cli/deadline.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdlib>
+
+namespace isomer::cli {
+
+Result<double> seconds_of(const std::string& text) {
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  const std::string unit = end;
+  const double scale = unit.empty() || unit == "s" ? 1 : unit == "m" ? 60 : unit == "h" ? 3600 : 0;
+  if (end == text.c_str() || scale == 0 || !(number >= 0))
+    return Error{fmt::format("--budget {}: expected a time such as 30s, 5m or 1h", text)};
+  return number * scale;
+}
+
+Deadline::Deadline(double seconds)
+    : watch_([this, seconds] {
+        std::unique_lock lock(mutex_);
+        const bool ended = ended_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return is_done_; });
+        if (!ended) is_over_ = true;
+      }) {}
+
+Deadline::~Deadline() {
+  {
+    const std::lock_guard lock(mutex_);
+    is_done_ = true;
+  }
+  ended_.notify_all();
+  watch_.join();
+}
+
+}  // namespace isomer::cli

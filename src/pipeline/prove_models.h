@@ -1,0 +1,44 @@
+// prove: are two whole models equal? The sweep on one page: what looks equal is found by running both
+// (propose/likeness.h), constants that somebody folded are solved for, and pair after pair is proved
+// (prove/sweep.h), in the order of the second model, up to the outputs.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "prove/verdict.h"
+
+namespace isomer {
+
+struct ProveModelsOptions {
+  const std::atomic<bool>* stop = nullptr;
+  std::function<void(const std::string&)> progress = [](const std::string&) {};
+};
+
+enum class Answer : std::uint8_t { Proved, Refuted, Undecided };
+
+struct ModelsVerdict {
+  struct Output {
+    std::string a, b;  // names
+    Answer answer = Answer::Undecided;
+    std::string why;
+  };
+  Answer answer = Answer::Undecided;
+  std::string why;  // of what is not proved
+  std::vector<Output> outputs;
+  std::optional<Refuted> example;
+  std::string first_difference;  // where the models part, by node
+  int constants_rounded = 0, constants_moved = 0;
+  double worst_ulp = 0;
+  std::int64_t points = 0;           // mod p, of all proofs together
+  int proofs = 0, questions = 0;     // of pairs; asked and not answered by an earlier proof
+  std::string bug;  // the two witnesses disagree
+};
+
+ModelsVerdict prove_models(const Graph& a, const Graph& b, const ProveModelsOptions& options = {});
+
+}  // namespace isomer

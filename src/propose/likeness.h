@@ -1,0 +1,55 @@
+// Likeness: which values of two models look equal. Both are run in float64 on the same made-up inputs, and
+// what they compute is compared at a few positions. A guess, for whoever proves it; nothing here is trusted.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/infer.h"
+#include "graph/interpret.h"
+
+namespace isomer {
+
+class Likeness {
+ public:
+  // nullopt: no sizes were found at which both models run, or they would cost too much.
+  static std::optional<Likeness> of(const Graph& a, const Graph& b, const std::atomic<bool>* stop = nullptr);
+
+  // Values of the first model that look like this one of the second, by name, at most `most`.
+  std::vector<std::string> like(const std::string& value_of_b, std::size_t most) const;
+  // The relative difference of two values at the sampled positions; nullopt: one of them was not computed, or
+  // they have different shapes.
+  std::optional<double> difference(const std::string& value_of_a, const std::string& value_of_b) const;
+
+  // The inputs, and the outputs of both models; absent where something is not modelled.
+  const NamedTensors& feeds() const { return feeds_; }
+  const Tensor* output_of_a(const std::string& name) const;
+  const Tensor* output_of_b(const std::string& name) const;
+
+ private:
+  struct Look {
+    ElementType type = ElementType::Undefined;
+    Extents extents;
+    double largest = 0;
+    std::vector<double> samples;
+    int order = 0;  // in its model
+  };
+  struct Run {
+    std::map<std::string, Look, std::less<>> looks;
+    NamedTensors outputs;
+  };
+  static Look look_at(const Tensor& tensor);
+  static double distance(const Look& a, const Look& b);
+  bool start(const Graph& a, const Graph& b, const std::atomic<bool>* stop);
+  static bool run(const Graph& graph, const Inference& info, const NamedTensors& feeds, Run& out,
+                  const std::atomic<bool>* stop);
+
+  NamedTensors feeds_;
+  Run a_, b_;
+  std::map<Extents, std::vector<std::string>> by_extents_;  // of the first model
+};
+
+}  // namespace isomer

@@ -1,0 +1,369 @@
+#include "propose/moved_constant.h"
+
+#include <algorithm>
+#include <cstring>
+#include <numeric>
+
+#include "propose/program_builder.h"
+
+namespace isomer {
+namespace {
+
+constexpr std::size_t kMostBlocks = 96;
+constexpr int kMostSingle = 4;              // blocks of one number: accidents
+constexpr std::size_t kMostPlaces = 48;     // at which one number is looked for
+constexpr std::int64_t kMostElements = 1 << 26;
+
+Extents strides_of(const Extents& extents) {
+  Extents out(extents.size(), 1);
+  for (std::size_t d = extents.size(); d-- > 1;) out[d - 1] = out[d] * extents[d];
+  return out;
+}
+
+std::int64_t count_of(const Extents& extents) {
+  return std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
+}
+
+// A tensor of 32-bit floats as bits, in some shape.
+struct Numbers {
+  std::span<const std::uint32_t> bits;
+  Extents extents, strides;
+  Numbers(std::span<const std::uint32_t> given, Extents shape)
+      : bits(given), extents(std::move(shape)), strides(strides_of(extents)) {}
+  std::size_t rank() const { return extents.size(); }
+};
+
+// wanted[low + i] = source[from + step · i], i < size; `axis[d]` is the source's axis that d runs along, or -1.
+struct Block {
+  std::size_t source = 0;
+  Extents low, size, from;         // from: per axis of the source
+  std::vector<int> axis;           // per axis of the wanted tensor
+  std::vector<std::int64_t> step;  // likewise
+  std::int64_t volume() const { return count_of(size); }
+};
+
+class Finder {
+ public:
+  Finder(const Numbers& wanted, const std::vector<Numbers>& sources) : wanted_(wanted), sources_(sources) {}
+  std::optional<std::vector<Block>> find();
+  // Whether its numbers are not the sources', in whatever shape.
+  bool is_hopeless() const { return is_hopeless_; }
+
+ private:
+  std::optional<Block> best_at(std::int64_t seed);
+  Block grown(std::int64_t seed, std::size_t source, std::int64_t place) const;
+  void choose_step(Block& block, std::int64_t seed, std::int64_t place, std::size_t d) const;
+  bool slab_is_equal(const Block& block, std::size_t d) const;
+  void cover(const Block& block);
+
+  const Numbers& wanted_;
+  const std::vector<Numbers>& sources_;
+  std::vector<bool> covered_;
+  std::size_t last_source_ = 0;
+  bool is_hopeless_ = false;
+};
+
+Extents position_of(std::int64_t linear, const Numbers& n) {
+  Extents out(n.rank());
+  for (std::size_t d = 0; d < n.rank(); ++d) {
+    out[d] = linear / n.strides[d];
+    linear %= n.strides[d];
+  }
+  return out;
+}
+
+// The axis and step along which the source continues as the wanted tensor does along axis d.
+void Finder::choose_step(Block& block, std::int64_t seed, std::int64_t place, std::size_t d) const {
+  if (block.low[d] + 1 >= wanted_.extents[d]) return;
+  const std::uint32_t next = wanted_.bits[static_cast<std::size_t>(seed + wanted_.strides[d])];
+  if (next == 0) return;
+  const Numbers& source = sources_[block.source];
+  for (std::size_t back = source.rank(); back-- > 0;) {
+    if (std::ranges::find(block.axis, static_cast<int>(back)) != block.axis.end()) continue;
+    const std::int64_t here = block.from[back], extent = source.extents[back];
+    for (std::int64_t distance = 1; distance < extent; ++distance)
+      for (const std::int64_t step : {distance, -distance}) {
+        if (here + step < 0 || here + step >= extent) continue;
+        if (source.bits[static_cast<std::size_t>(place + step * source.strides[back])] != next) continue;
+        block.axis[d] = static_cast<int>(back);
+        block.step[d] = step;
+        return;
+      }
+  }
+}
+
+// Whether the block may be one longer along axis d.
+bool Finder::slab_is_equal(const Block& block, std::size_t d) const {
+  const Numbers& source = sources_[block.source];
+  const auto a = static_cast<std::size_t>(block.axis[d]);
+  const std::int64_t end = block.low[d] + block.size[d], reach = block.from[a] + block.step[d] * block.size[d];
+  if (end >= wanted_.extents[d] || reach < 0 || reach >= source.extents[a]) return false;
+  std::int64_t w = 0, s = 0;
+  for (std::size_t k = 0; k < wanted_.rank(); ++k) w += block.low[k] * wanted_.strides[k];
+  for (std::size_t k = 0; k < source.rank(); ++k) s += block.from[k] * source.strides[k];
+  w += block.size[d] * wanted_.strides[d];
+  s += block.step[d] * block.size[d] * source.strides[a];
+  Extents at(wanted_.rank(), 0);
+  const auto source_stride = [&](std::size_t k) {
+    return block.axis[k] < 0 ? 0 : block.step[k] * source.strides[static_cast<std::size_t>(block.axis[k])];
+  };
+  while (true) {
+    if (wanted_.bits[static_cast<std::size_t>(w)] != source.bits[static_cast<std::size_t>(s)]) return false;
+    std::size_t k = wanted_.rank();
+    while (k-- > 0) {
+      if (k == d) continue;
+      w += wanted_.strides[k];
+      s += source_stride(k);
+      if (++at[k] < block.size[k]) break;
+      w -= at[k] * wanted_.strides[k];
+      s -= at[k] * source_stride(k);
+      at[k] = 0;
+    }
+    if (k == static_cast<std::size_t>(-1)) return true;
+  }
+}
+
+Block Finder::grown(std::int64_t seed, std::size_t source, std::int64_t place) const {
+  Block block{.source = source,
+              .low = position_of(seed, wanted_),
+              .size = Extents(wanted_.rank(), 1),
+              .from = position_of(place, sources_[source]),
+              .axis = std::vector<int>(wanted_.rank(), -1),
+              .step = std::vector<std::int64_t>(wanted_.rank(), 0)};
+  for (std::size_t d = wanted_.rank(); d-- > 0;) {
+    choose_step(block, seed, place, d);
+    if (block.axis[d] < 0) continue;
+    while (slab_is_equal(block, d)) ++block.size[d];
+    if (block.size[d] == 1) block.axis[d] = -1;
+  }
+  return block;
+}
+
+std::optional<Block> Finder::best_at(std::int64_t seed) {
+  const std::uint32_t number = wanted_.bits[static_cast<std::size_t>(seed)];
+  std::optional<Block> best;
+  std::size_t places = 0;
+  for (std::size_t k = 0; k < sources_.size(); ++k) {
+    const std::size_t source = (last_source_ + k) % sources_.size();
+    const auto& bits = sources_[source].bits;
+    for (auto at = std::ranges::find(bits, number); at != bits.end(); at = std::find(at + 1, bits.end(), number)) {
+      Block block = grown(seed, source, at - bits.begin());
+      if (!best || block.volume() > best->volume()) best = std::move(block);
+      if (++places >= kMostPlaces) return best;
+    }
+    // So many numbers in a row are no accident.
+    if (best && best->volume() >= 16) break;
+  }
+  return best;
+}
+
+void Finder::cover(const Block& block) {
+  Extents at(wanted_.rank(), 0);
+  std::int64_t w = 0;
+  for (std::size_t k = 0; k < wanted_.rank(); ++k) w += block.low[k] * wanted_.strides[k];
+  while (true) {
+    covered_[static_cast<std::size_t>(w)] = true;
+    std::size_t k = wanted_.rank();
+    while (k-- > 0) {
+      w += wanted_.strides[k];
+      if (++at[k] < block.size[k]) break;
+      w -= at[k] * wanted_.strides[k];
+      at[k] = 0;
+    }
+    if (k == static_cast<std::size_t>(-1)) return;
+  }
+}
+
+std::optional<std::vector<Block>> Finder::find() {
+  covered_.assign(wanted_.bits.size(), false);
+  int single = 0;
+  std::vector<Block> out;
+  for (std::size_t i = 0; i < wanted_.bits.size(); ++i) {
+    if (covered_[i] || wanted_.bits[i] == 0) continue;
+    if (out.size() == kMostBlocks) return std::nullopt;
+    auto block = best_at(static_cast<std::int64_t>(i));
+    if (!block || (block->volume() == 1 && ++single > kMostSingle)) {
+      is_hopeless_ = !block;
+      return std::nullopt;
+    }
+    last_source_ = block->source;
+    cover(*block);
+    out.push_back(std::move(*block));
+  }
+  return out;
+}
+
+// Puts blocks together: concatenations where the box can be cut between blocks, zeros around the rest.
+class Assembler {
+ public:
+  Assembler(ProgramBuilder& b, const std::vector<Block>& blocks, const std::vector<Numbers>& sources,
+            std::vector<Value> values)
+      : b_(b), blocks_(blocks), sources_(sources), values_(std::move(values)) {}
+
+  std::optional<Value> box(const Extents& low, const Extents& high, const std::vector<std::size_t>& inside) {
+    Extents size(low.size());
+    for (std::size_t d = 0; d < low.size(); ++d) size[d] = high[d] - low[d];
+    if (inside.empty()) return b_.op("ConstantOfShape", {b_.integers(size)});
+    if (inside.size() == 1) {
+      const Block& block = blocks_[inside[0]];
+      std::vector<std::int64_t> pads, after;
+      bool padded = false;
+      for (std::size_t d = 0; d < low.size(); ++d) {
+        pads.push_back(block.low[d] - low[d]);
+        after.push_back(high[d] - block.low[d] - block.size[d]);
+        padded = padded || pads[d] != 0 || after[d] != 0;
+      }
+      pads.insert(pads.end(), after.begin(), after.end());
+      const Value cut = cut_out(block);
+      return padded ? b_.op("Pad", {cut, b_.integers(pads)}) : cut;
+    }
+    for (std::size_t d = 0; d < low.size(); ++d)
+      if (auto made = along(d, low, high, inside)) return made;
+    return std::nullopt;
+  }
+
+ private:
+  std::optional<Value> along(std::size_t d, const Extents& low, const Extents& high,
+                             const std::vector<std::size_t>& inside) {
+    std::vector<std::int64_t> cuts{low[d], high[d]};
+    for (const std::size_t k : inside) cuts.push_back(blocks_[k].low[d]);
+    std::ranges::sort(cuts);
+    cuts.erase(std::ranges::unique(cuts).begin(), cuts.end());
+    std::erase_if(cuts, [&](std::int64_t c) {
+      return std::ranges::any_of(inside, [&](std::size_t k) {
+        return blocks_[k].low[d] < c && c < blocks_[k].low[d] + blocks_[k].size[d];
+      });
+    });
+    if (cuts.size() <= 2) return std::nullopt;
+    std::vector<Value> parts;
+    for (std::size_t i = 0; i + 1 < cuts.size(); ++i) {
+      Extents l = low, h = high;
+      l[d] = cuts[i];
+      h[d] = cuts[i + 1];
+      std::vector<std::size_t> mine;
+      for (const std::size_t k : inside)
+        if (l[d] <= blocks_[k].low[d] && blocks_[k].low[d] < h[d]) mine.push_back(k);
+      const auto part = box(l, h, mine);
+      if (!part) return std::nullopt;
+      parts.push_back(*part);
+    }
+    return b_.op("Concat", parts, with({{"axis", static_cast<std::int64_t>(d)}}));
+  }
+
+  Value cut_out(const Block& block) {
+    const Numbers& source = sources_[block.source];
+    const std::size_t rank = source.rank();
+    Extents low = block.from, high(rank), step(rank, 1), cut(rank, 1);
+    for (std::size_t a = 0; a < rank; ++a) high[a] = low[a] + 1;
+    std::vector<std::int64_t> order;
+    for (std::size_t d = 0; d < block.axis.size(); ++d) {
+      if (block.axis[d] < 0) continue;
+      const auto a = static_cast<std::size_t>(block.axis[d]);
+      order.push_back(block.axis[d]);
+      step[a] = block.step[d];
+      cut[a] = block.size[d];
+      high[a] = low[a] + block.step[d] * (block.size[d] - 1) + (block.step[d] > 0 ? 1 : -1);
+      if (high[a] < 0) high[a] = -source.extents[a] - 1;  // up to the beginning
+    }
+    for (std::size_t a = 0; a < rank; ++a)
+      if (std::ranges::find(order, static_cast<std::int64_t>(a)) == order.end())
+        order.push_back(static_cast<std::int64_t>(a));
+    std::vector<std::int64_t> axes(rank);
+    std::iota(axes.begin(), axes.end(), 0);
+    Value value = values_[block.source];
+    if (cut != source.extents || std::ranges::any_of(step, [](std::int64_t s) { return s != 1; }))
+      value = b_.op("Slice", {value, b_.integers(low), b_.integers(high), b_.integers(axes), b_.integers(step)});
+    Extents shape(rank);
+    for (std::size_t a = 0; a < rank; ++a) shape[a] = cut[static_cast<std::size_t>(order[a])];
+    if (order != axes) value = b_.op("Transpose", {value}, with({{"perm", order}}));
+    if (shape != block.size) value = b_.op("Reshape", {value, b_.integers(block.size)});
+    return value;
+  }
+
+  ProgramBuilder& b_;
+  const std::vector<Block>& blocks_;
+  const std::vector<Numbers>& sources_;
+  std::vector<Value> values_;
+};
+
+// Shapes of the same elements: as it is, with an axis split by a small factor, without axes of 1.
+std::vector<Extents> readings(const Extents& extents) {
+  std::vector<Extents> out{extents};
+  for (const std::int64_t factor : {2, 4, 3, 8, 16, 32})
+    for (std::size_t d = 0; d < extents.size(); ++d) {
+      if (extents[d] % factor != 0 || extents[d] <= factor) continue;
+      Extents outer = extents, inner = extents;
+      outer[d] = extents[d] / factor;
+      outer.insert(outer.begin() + static_cast<std::ptrdiff_t>(d) + 1, factor);
+      out.push_back(outer);
+      inner[d] = factor;
+      inner.insert(inner.begin() + static_cast<std::ptrdiff_t>(d) + 1, extents[d] / factor);
+      out.push_back(inner);
+    }
+  return out;
+}
+
+std::span<const std::uint32_t> bits_of(const Tensor& t) { return t.as<std::uint32_t>(); }
+
+bool has_many_values(std::span<const std::uint32_t> bits) {
+  std::uint32_t first = 0;
+  for (const std::uint32_t b : bits) {
+    if (b == 0 || b == first) continue;
+    if (first != 0) return true;
+    first = b;
+  }
+  return false;
+}
+
+std::optional<Graph> in_shape(const Tensor& wanted, const Extents& shape, const std::vector<Tensor>& tensors,
+                              const std::vector<Numbers>& sources,
+                              const std::map<std::string, int, std::less<>>& opsets, bool& is_hopeless) {
+  const Numbers numbers(bits_of(wanted), shape);
+  Finder finder(numbers, sources);
+  const auto blocks = finder.find();
+  is_hopeless = finder.is_hopeless();
+  if (!blocks) return std::nullopt;
+  ProgramBuilder b(opsets, "moved.");
+  std::vector<Value> values(sources.size());
+  for (const Block& block : *blocks)
+    if (!values[block.source].exists()) values[block.source] = b.constant(tensors[block.source]);
+  std::vector<std::size_t> all(blocks->size());
+  std::iota(all.begin(), all.end(), 0);
+  const auto made = Assembler(b, *blocks, sources, values).box(Extents(shape.size(), 0), shape, all);
+  if (!made) return std::nullopt;
+  b.output(shape == wanted.extents() ? *made : b.op("Reshape", {*made, b.integers(wanted.extents())}));
+  return b.graph();
+}
+
+}  // namespace
+
+std::optional<Graph> moved_constant(const Tensor& wanted, const std::vector<Tensor>& sources,
+                                    const std::map<std::string, int, std::less<>>& opsets) {
+  if (wanted.type() != ElementType::Float || wanted.count() > kMostElements || wanted.rank() == 0 ||
+      !has_many_values(bits_of(wanted)))
+    return std::nullopt;
+  std::vector<Tensor> tensors;
+  std::vector<Numbers> numbers;
+  for (const Tensor& t : sources) {
+    if (t.type() != ElementType::Float || t.rank() == 0 || t.count() == 0) continue;
+    tensors.push_back(t);
+    numbers.emplace_back(bits_of(t), t.extents());
+  }
+  if (tensors.empty()) return std::nullopt;
+  // The same numbers in the same order.
+  for (const Tensor& t : tensors)
+    if (t.count() == wanted.count() && t.extents() != wanted.extents() &&
+        std::memcmp(t.bytes().data, wanted.bytes().data, t.bytes().size) == 0) {
+      ProgramBuilder b(opsets, "moved.");
+      b.output(b.op("Reshape", {b.constant(t), b.integers(wanted.extents())}));
+      return b.graph();
+    }
+  bool is_hopeless = false;
+  for (const Extents& shape : readings(wanted.extents())) {
+    if (is_hopeless) break;
+    if (auto program = in_shape(wanted, shape, tensors, numbers, opsets, is_hopeless)) return program;
+  }
+  return std::nullopt;
+}
+
+}  // namespace isomer

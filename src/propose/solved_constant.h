@@ -1,0 +1,20 @@
+// Constants that somebody folded, solved for. Where one program is affine in its activation and the other is
+// one convolution, matrix product, scale or shift with constants of its own, those constants are what the
+// first program does to impulses and to zero. Proposed as programs over the first one's constants; that they
+// are right is for others to prove.
+#pragma once
+
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace isomer {
+
+struct SolvedConstant {
+  Tensor stored;  // the constant of the second program
+  Graph program;  // without inputs
+};
+
+std::vector<SolvedConstant> solved_constants(const Graph& a, const Graph& b);
+
+}  // namespace isomer

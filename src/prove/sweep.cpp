@@ -1,0 +1,286 @@
+#include "prove/sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "algebra/program.h"
+#include "graph/constant.h"
+#include "graph/content.h"
+#include "graph/purity.h"
+#include "prove/region_writer.h"
+#include "prove/translate.h"
+#include "prove/value_numbers.h"
+
+namespace isomer {
+namespace {
+
+std::string type_text(const ValueInfo& info) {
+  return fmt::format("{}{}", name(info.type), info.shape ? text(*info.shape) : "?");
+}
+
+bool only_these_symbols(const Dims& dims, const std::set<std::string>& symbols) {
+  for (const Dim& d : dims)
+    for (const std::string& s : d.symbols())
+      if (!symbols.contains(s)) return false;
+  return true;
+}
+
+// The same node of two opsets is the same if its formula is.
+bool same_formula(const Graph& a, const Inference& a_info, NodeId x, const Graph& b, const Inference& b_info,
+                  NodeId y) {
+  const Definition p = define_node(a, a_info, x), q = define_node(b, b_info, y);
+  const auto *f = std::get_if<Formula>(&p), *g = std::get_if<Formula>(&q);
+  return f != nullptr && g != nullptr && text(*f) == text(*g);
+}
+
+}  // namespace
+
+Sweep::Sweep(const Graph& a, const Inference& a_info, const Graph& b, const Inference& b_info)
+    : a_{&a, &a_info, {}, {}}, b_{&b, &b_info, {}, {}} {
+  for (const Value& v : a.inputs())
+    if (const auto& shape = a_info.of(v).shape)
+      for (const Dim& d : *shape)
+        for (const std::string& s : d.symbols()) symbols_.insert(s);
+  for (const Side side : {Side::A, Side::B})
+    for (const NodeId id : model(side).graph->order())
+      model(side).position.emplace(id, static_cast<int>(model(side).position.size()));
+  for (const NodeId id : a.order()) add(Side::A, id);
+}
+
+void Sweep::add_to_b(NodeId id) { add(Side::B, id); }
+
+int Sweep::root(int c) const {
+  while (parent_[static_cast<std::size_t>(c)] != c) c = parent_[static_cast<std::size_t>(c)];
+  return c;
+}
+
+int Sweep::class_of(Side side, Value value) const {
+  const auto at = model(side).classes.find(value.node);
+  return at == model(side).classes.end() ? -1 : root(at->second[value.output]);
+}
+
+bool Sweep::is_common(int c) const {
+  return c >= 0 && classes_[static_cast<std::size_t>(c)].first_in_a.exists() &&
+         classes_[static_cast<std::size_t>(c)].is_in_b;
+}
+
+Value Sweep::in_a(int c) const { return classes_[static_cast<std::size_t>(c)].first_in_a; }
+
+void Sweep::note(Side side, int c, Value value) {
+  Class& known = classes_[static_cast<std::size_t>(c)];
+  if (side == Side::B) known.is_in_b = true;
+  else if (!known.first_in_a.exists()) known.first_in_a = value;
+}
+
+int Sweep::fresh(Side side, Value value) {
+  const int made = static_cast<int>(parent_.size());
+  parent_.push_back(made);
+  classes_.emplace_back();
+  note(side, made, value);
+  return made;
+}
+
+std::optional<Tensor> Sweep::known(Side side, Value value) const {
+  if (auto constant = known_constant(*model(side).graph, value)) return constant;
+  if (model(side).graph->node(value.node).kind != NodeKind::Operator) return std::nullopt;
+  const ValueInfo& info = model(side).info->of(value);
+  if (info.constant) return info.constant;
+  const auto extents = info.shape ? concrete(*info.shape) : std::nullopt;
+  const auto integers = info.integers ? concrete(*info.integers) : std::nullopt;
+  if (!extents || !integers || info.type == ElementType::Undefined) return std::nullopt;
+  return convert(Tensor::of(ElementType::Int64, *extents, *integers), info.type);
+}
+
+std::optional<Dims> Sweep::extents_in(Side side, Value value) const {
+  const ValueInfo& info = model(side).info->of(value);
+  if (!info.integers || !only_these_symbols(*info.integers, symbols_)) return std::nullopt;
+  return info.integers;
+}
+
+int Sweep::constant_class(Side side, Value value, const Tensor& tensor) {
+  Hasher hasher;
+  add_content(hasher, tensor, ContentDigests::Full);
+  auto& bucket = constants_[hasher.digest()];
+  for (const auto& [other, c] : bucket)
+    if (other.same_bits(tensor)) return c;
+  const int made = fresh(side, value);
+  classes_.back().is_total = true;
+  bucket.emplace_back(tensor, made);
+  return made;
+}
+
+bool Sweep::is_same(const Entry& x, const Entry& y) const {
+  const Model &left = model(x.side), &right = model(y.side);
+  const Node &p = left.graph->node(x.node), &q = right.graph->node(y.node);
+  if (x.inputs != y.inputs || p.op != q.op || p.domain != q.domain || p.overload != q.overload ||
+      p.inputs.size() != q.inputs.size() || p.outputs.size() != q.outputs.size() ||
+      !same_content(p.attributes, q.attributes))
+    return false;
+  for (std::size_t i = 0; i < p.outputs.size(); ++i)
+    if (p.outputs[i].empty() != q.outputs[i].empty()) return false;
+  if (purity(*left.graph, p) != purity(*right.graph, q)) return false;
+  if (purity(*left.graph, p) != Purity::Function) {
+    // What may be random or keep a state has one counterpart in the other model, and none in its own. A
+    // subgraph knows what it captures by name.
+    if (x.side == y.side || x.is_taken || p.captures.size() != q.captures.size()) return false;
+    for (std::size_t i = 0; i < p.captures.size(); ++i)
+      if (left.graph->name_of(p.captures[i]) != right.graph->name_of(q.captures[i])) return false;
+  }
+  return left.graph->opset(p.domain) == right.graph->opset(q.domain) ||
+         same_formula(*left.graph, *left.info, x.node, *right.graph, *right.info, y.node);
+}
+
+std::vector<int> Sweep::operator_classes(Side side, NodeId id) {
+  const Node& node = model(side).graph->node(id);
+  Entry entry{.side = side, .node = id, .inputs = {}, .outputs = {}};
+  Hasher hasher;
+  hasher.add(node.op).add(node.domain);
+  for (const auto* values : {&node.inputs, &node.captures})
+    for (const Value& v : *values) {
+      entry.inputs.push_back(v.exists() ? class_of(side, v) : -1);
+      hasher.add(entry.inputs.back());
+    }
+  std::vector<Entry>& bucket = entries_[hasher.digest()];
+  for (Entry& known_entry : bucket) {
+    if (!is_same(known_entry, entry)) continue;
+    known_entry.is_taken = true;
+    return known_entry.outputs;
+  }
+  for (std::uint32_t k = 0; k < node.outputs.size(); ++k) {
+    entry.outputs.push_back(fresh(side, {id, k}));
+    classes_.back().is_total = side == Side::A && is_total(id);
+  }
+  bucket.push_back(entry);
+  return entry.outputs;
+}
+
+bool Sweep::is_total(NodeId id) const {
+  const Node& node = a_.graph->node(id);
+  if (a_.info->opaque.contains(id)) return false;
+  for (const Value& v : node.inputs)
+    if (v.exists() && !classes_[static_cast<std::size_t>(class_of(Side::A, v))].is_total) return false;
+  const Definition definition = define_node(*a_.graph, *a_.info, id);
+  const auto* formula = std::get_if<Formula>(&definition);
+  return formula != nullptr && !may_be_undefined(*formula);
+}
+
+void Sweep::add(Side side, NodeId id) {
+  Model& m = model(side);
+  const Node& node = m.graph->node(id);
+  const auto by_name = [&](const std::string& text) {
+    const auto [at, is_new] = named_.try_emplace(text, 0);
+    if (is_new) {
+      at->second = fresh(side, {id, 0});
+      classes_.back().is_total = true;
+    }
+    return at->second;
+  };
+  std::vector<int> out;
+  if (node.kind == NodeKind::Input || m.graph->is_overridable(id)) {
+    out = {by_name(fmt::format("input {} {}", type_text(m.info->of({id, 0})), node.outputs[0]))};
+  } else if (node.kind == NodeKind::Initializer) {
+    out = {constant_class(side, {id, 0}, node.tensor)};
+  } else {
+    std::vector<std::optional<int>> told(node.outputs.size());
+    bool all = true;
+    for (std::uint32_t k = 0; k < node.outputs.size(); ++k) {
+      const Value v{id, k};
+      if (const auto tensor = known(side, v)) told[k] = constant_class(side, v, *tensor);
+      else if (const auto dims = extents_in(side, v))
+        told[k] = by_name(fmt::format("integers {} {}", type_text(m.info->of(v)), text(*dims)));
+      all = all && told[k];
+    }
+    if (!all || purity(*m.graph, node) != Purity::Function) out = operator_classes(side, id);
+    out.resize(node.outputs.size(), -1);
+    for (std::size_t k = 0; k < told.size(); ++k)
+      if (told[k]) out[k] = *told[k];
+  }
+  for (std::uint32_t k = 0; k < out.size(); ++k) note(side, root(out[k]), {id, k});
+  m.classes.emplace(id, std::move(out));
+}
+
+Result<Sweep::Regions> Sweep::regions(Value a, Value b, const std::set<int>& open) const {
+  Regions out;
+  RegionWriter left(*this, Side::A, open), right(*this, Side::B, open);
+  ISOMER_TRY(out.a, left.write(a));
+  ISOMER_TRY(out.b, right.write(b));
+  out.a_begins = left.begins();
+  out.b_begins = right.begins();
+  for (const int c : right.constants())
+    if (!classes_[static_cast<std::size_t>(c)].first_in_a.exists()) out.constants.insert(c);
+  for (const auto* begins : {&out.a_begins, &out.b_begins})
+    for (const int c : *begins)
+      if (!classes_[static_cast<std::size_t>(c)].is_total) out.partial.insert(RegionWriter::input_name(c));
+  return out;
+}
+
+Verdict Sweep::prove(Value a, Value b, const std::set<int>& open, ProofCache& cache, ProveOptions options) {
+  const auto question = regions(a, b, open);
+  if (!question.ok()) return NotDecided{question.error().message};
+  options.partial_inputs = question->partial;
+  Verdict verdict = cache.prove(question->a, question->b, options);
+  if (!std::holds_alternative<Proved>(verdict)) return verdict;
+  settled_.insert(question->constants.begin(), question->constants.end());
+  const int from = class_of(Side::B, b), to = class_of(Side::A, a);
+  if (from != to) {
+    // B's alone, or the two classes of A would have been one.
+    if (in_a(from).exists()) return NotDecided{"another value of the first model is equal to it already"};
+    parent_[static_cast<std::size_t>(from)] = to;
+  }
+  note(Side::B, to, b);
+  return verdict;
+}
+
+Result<Rounding> Sweep::replace_constant(Value constant, const Graph& program) {
+  const auto stored = known_constant(*b_.graph, constant);
+  if (!stored) return Error{"it is no constant"};
+  const int c = class_of(Side::B, constant);
+  if (in_a(c).exists()) return Error{"it is a constant of the first model"};
+  if (programs_.contains(c) || settled_.contains(c)) return Error{"it is settled"};
+  for (const NodeId id : program.order()) {
+    const Node& node = program.node(id);
+    if (node.kind == NodeKind::Operator) {
+      if (purity(program, node) != Purity::Function || program.opset(node.domain) != b_.graph->opset(node.domain))
+        return Error{"the program does not fit into the second model"};
+      continue;
+    }
+    if (node.kind == NodeKind::Input || program.is_overridable(id)) return Error{"the program has an input"};
+    if (!is_float(node.tensor.type()) || node.tensor.count() <= kMostByValue) continue;
+    Hasher hasher;
+    add_content(hasher, node.tensor, ContentDigests::Full);
+    const auto bucket = constants_.find(hasher.digest());
+    const bool is_of_a = bucket != constants_.end() && std::ranges::any_of(bucket->second, [&](const auto& k) {
+      return k.first.same_bits(node.tensor) && in_a(root(k.second)).exists();
+    });
+    if (!is_of_a) return Error{"the program has a constant that is not the first model's"};
+  }
+  ISOMER_TRY(const Rounding rounding, compare_folded(*stored, program));
+  programs_.emplace(c, program);
+  folded_.emplace(c, Folded{b_.graph->name_of(constant), rounding});
+  return rounding;
+}
+
+std::optional<NodeId> Sweep::jump_behind_rounding() const {
+  std::set<Value> rounded;
+  const std::set<NodeId> needed = needed_nodes(*b_.graph);
+  for (const NodeId id : b_.graph->order()) {
+    if (!needed.contains(id)) continue;
+    const Node& node = b_.graph->node(id);
+    for (std::uint32_t k = 0; k < node.outputs.size(); ++k) {
+      const auto at = folded_.find(class_of(Side::B, {id, k}));
+      if (at != folded_.end() && !at->second.rounding.is_exact) rounded.insert({id, k});
+    }
+    std::vector<bool> changed;
+    for (const auto* values : {&node.inputs, &node.captures})
+      for (const Value& v : *values) changed.push_back(v.exists() && rounded.contains(v));
+    if (std::ranges::find(changed, true) == changed.end()) continue;
+    const Definition definition = define_node(*b_.graph, *b_.info, id);
+    const auto* formula = std::get_if<Formula>(&definition);
+    if (formula == nullptr || !is_continuous(*formula, node, changed)) return id;
+    for (std::uint32_t k = 0; k < node.outputs.size(); ++k) rounded.insert({id, k});
+  }
+  return std::nullopt;
+}
+
+}  // namespace isomer

@@ -1,0 +1,111 @@
+// Sweeping: two models proved equal value by value, as hardware is.
+//
+// Every value of both models has a class; values of one class are equal for all inputs of the models. Two
+// nodes that apply one operator to inputs of equal classes have outputs of equal classes; that needs no
+// formula, only that the operator is a function. Other pairs are proved: each of the two values as a small
+// program that begins where both models have values of a common class, which are inputs of that program by
+// the same name. Which pairs are worth a proof, and where to begin, is for whoever sweeps to say.
+//
+// A folded constant of B is replaced by a program over constants of A (rounding.h): what is then proved is
+// about B with the program's exact value in place of the stored one.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/hash.h"
+#include "graph/infer.h"
+#include "prove/proof_cache.h"
+#include "prove/rounding.h"
+
+namespace isomer {
+
+enum class Side : std::uint8_t { A, B };
+
+class Sweep {
+ public:
+  // Graphs without calls of local functions (flatten.h), whose inputs of one name have one type and shape.
+  // All must outlive this. Every node of A gets its classes here; B's by `add_to_b`, in their order.
+  Sweep(const Graph& a, const Inference& a_info, const Graph& b, const Inference& b_info);
+  void add_to_b(NodeId id);
+
+  int class_of(Side side, Value value) const;
+  // Whether both models have a value of this class.
+  bool is_common(int value_class) const;
+  // The first value of A that has this class; none: A has no such value.
+  Value in_a(int value_class) const;
+
+  // A value of each model as a program; classes in `open` are followed to what they are computed from.
+  struct Regions {
+    Graph a, b;
+    std::set<int> a_begins, b_begins;  // classes that are inputs
+    std::set<int> constants;           // classes of constants that only B has, and that no program replaces
+    std::set<std::string> partial;     // inputs that may be undefined
+  };
+  Result<Regions> regions(Value a, Value b, const std::set<int>& open) const;
+
+  // Proves that two values are equal, and if they are, gives b the class of a.
+  Verdict prove(Value a, Value b, const std::set<int>& open, ProofCache& cache, ProveOptions options);
+
+  // Replaces a constant of B, wherever it is read, by a program over constants of A. Error: it is another
+  // number, A has the constant itself, or a proof has taken it as it is.
+  Result<Rounding> replace_constant(Value constant_of_b, const Graph& program);
+  struct Folded {
+    std::string name;
+    Rounding rounding;
+  };
+  const std::map<int, Folded>& folded() const { return folded_; }
+
+  // A node of B on the way to its outputs where a rounded constant may make a jump; none: there is none.
+  std::optional<NodeId> jump_behind_rounding() const;
+
+ private:
+  friend class RegionWriter;
+  struct Model {
+    const Graph* graph;
+    const Inference* info;
+    std::unordered_map<NodeId, std::vector<int>> classes;
+    std::unordered_map<NodeId, int> position;
+  };
+  struct Entry {
+    Side side;
+    NodeId node;
+    std::vector<int> inputs;
+    std::vector<int> outputs;
+    bool is_taken = false;  // by its one counterpart, if it is no function
+  };
+  const Model& model(Side side) const { return side == Side::A ? a_ : b_; }
+  Model& model(Side side) { return side == Side::A ? a_ : b_; }
+  int fresh(Side side, Value value);
+  void note(Side side, int value_class, Value value);
+  int root(int value_class) const;
+  void add(Side side, NodeId id);
+  int constant_class(Side side, Value value, const Tensor& tensor);
+  bool is_same(const Entry& x, const Entry& y) const;
+  // What is known of a value before the models run: a constant, or integers that follow from extents.
+  std::optional<Tensor> known(Side side, Value value) const;
+  std::optional<Dims> extents_in(Side side, Value value) const;
+  std::vector<int> operator_classes(Side side, NodeId id);
+  bool is_total(NodeId id) const;
+
+  Model a_, b_;
+  std::set<std::string> symbols_;  // of the inputs: they mean the same in both models
+  mutable std::vector<int> parent_;
+  struct Class {
+    Value first_in_a = Value::none();
+    bool is_in_b = false, is_total = false;
+  };
+  std::vector<Class> classes_;
+  std::unordered_map<Digest, std::vector<std::pair<Tensor, int>>> constants_;
+  std::map<std::string, int> named_;  // inputs, and integers that are extents
+  std::unordered_map<Digest, std::vector<Entry>> entries_;
+  std::map<int, Graph> programs_;  // of folded constants
+  std::map<int, Folded> folded_;
+  std::set<int> settled_;  // constants that a proof has taken as they are
+};
+
+}  // namespace isomer
