@@ -57,8 +57,8 @@ std::string headline(const ModelsVerdict& verdict) {
   if (verdict.answer == Answer::Refuted) return "refuted: " + verdict.why;
   if (verdict.answer == Answer::Undecided) return "undecided: " + verdict.why;
   if (verdict.constants_rounded == 0) return "equal";
-  return fmt::format("equal over the reals, {} constant{} rounded (worst {:.3g} ulp)", verdict.constants_rounded,
-                     verdict.constants_rounded == 1 ? "" : "s", verdict.worst_ulp);
+  return fmt::format("equal over the reals, {} constant{} rounded (worst {:.3g} ulp)",
+                     verdict.constants_rounded, verdict.constants_rounded == 1 ? "" : "s", verdict.worst_ulp);
 }
 
 std::string to_text(const ModelsVerdict& verdict) {
@@ -82,9 +82,9 @@ Result<Reply> prove(const ProveRequest& request, bool json) {
   const auto start = std::chrono::steady_clock::now();
   const Deadline deadline(seconds);
   ProgressLine line;
-  const ModelsVerdict verdict = prove_models(
-      a.graph, b.graph,
-      {.stop = deadline.flag(), .progress = [&](const std::string& text) { line.show(text); }});
+  const ModelsVerdict verdict =
+      prove_models(a.graph, b.graph,
+                   {.stop = deadline.flag(), .progress = [&](const std::string& text) { line.show(text); }});
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
   if (!verdict.bug.empty()) return Error{"internal error: the two witnesses disagree: " + verdict.bug};
   const Exit exit = verdict.answer == Answer::Proved    ? Exit::Done
@@ -104,7 +104,8 @@ void add_prove(CLI::App& app, Chosen& chosen) {
   command->add_option("B", request->b, "An ONNX file with the same inputs, by name")->required();
   command->add_option("--budget", request->budget, "How long to try: 30s, 5m, 1h")->capture_default_str();
   command->add_flag("--json", chosen.json, "Answer in JSON");
-  command->callback([&chosen, request] { chosen.run = [&chosen, request] { return prove(*request, chosen.json); }; });
+  command->callback(
+      [&chosen, request] { chosen.run = [&chosen, request] { return prove(*request, chosen.json); }; });
 }
 
 }  // namespace isomer::cli

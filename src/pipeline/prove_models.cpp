@@ -69,7 +69,8 @@ Graph with_symbols_of(const Graph& a, const Graph& b) {
 std::optional<std::string> interface_difference(const Graph& a, const Inference& a_info, const Graph& b,
                                                 const Inference& b_info) {
   if (a.outputs().size() != b.outputs().size())
-    return fmt::format("the first model has {} outputs, the second {}", a.outputs().size(), b.outputs().size());
+    return fmt::format("the first model has {} outputs, the second {}", a.outputs().size(),
+                       b.outputs().size());
   const auto of_a = fed_inputs(a), of_b = fed_inputs(b);
   for (const auto& [name, node] : of_b)
     if (!of_a.contains(name)) return fmt::format("only the second model has an input named {}", name);
@@ -86,7 +87,8 @@ std::optional<std::string> interface_difference(const Graph& a, const Inference&
   for (std::size_t k = 0; k < a.outputs().size(); ++k) {
     const ValueInfo &x = a_info.of(a.outputs()[k]), &y = b_info.of(b.outputs()[k]);
     if (x.type != y.type && x.type != ElementType::Undefined && y.type != ElementType::Undefined)
-      return fmt::format("output {} is {} in the first model, {} in the second", k, name(x.type), name(y.type));
+      return fmt::format("output {} is {} in the first model, {} in the second", k, name(x.type),
+                         name(y.type));
     if (x.shape && y.shape && x.shape->size() != y.shape->size())
       return fmt::format("output {} has rank {} in the first model, {} in the second", k, x.shape->size(),
                          y.shape->size());
@@ -226,7 +228,8 @@ bool Prover::try_pair(Value a, Value b, int rounds) {
       why_ = regions.error().message;
       return false;
     }
-    const bool unsolved = std::ranges::any_of(regions->constants, [&](int c) { return unsolved_.contains(c); });
+    const bool unsolved =
+        std::ranges::any_of(regions->constants, [&](int c) { return unsolved_.contains(c); });
     if (unsolved && solve(a, b, *regions)) {
       regions = sweep_.regions(a, b, open);
       if (!regions.ok()) return false;
@@ -274,7 +277,8 @@ void Prover::settle_outputs() {
   out_.answer = Answer::Proved;
   for (std::size_t k = 0; k < a_.outputs().size(); ++k) {
     const Value x = a_.outputs()[k], y = b_.outputs()[k];
-    ModelsVerdict::Output output{.a = a_.name_of(x), .b = b_.name_of(y), .answer = Answer::Undecided, .why = {}};
+    ModelsVerdict::Output output{
+        .a = a_.name_of(x), .b = b_.name_of(y), .answer = Answer::Undecided, .why = {}};
     const bool equal = sweep_.class_of(Side::A, x) == sweep_.class_of(Side::B, y);
     if (equal || try_pair(x, y, 2 * kMostRounds)) {
       output.answer = Answer::Proved;
@@ -296,7 +300,8 @@ std::string Prover::first_parting() const {
     if (c >= 0 && sweep_.is_common(c)) continue;
     const auto at = names_of_a_.find(node.outputs[0]);
     if (at == names_of_a_.end()) return label(node);
-    return fmt::format("{} of the first model and {} of the second", label(a_.node(at->second.node)), label(node));
+    return fmt::format("{} of the first model and {} of the second", label(a_.node(at->second.node)),
+                       label(node));
   }
   return "";
 }
@@ -365,8 +370,9 @@ void Prover::run() {
     const auto jump = sweep_.jump_behind_rounding();
     if (!jump) return;
     out_.answer = Answer::Undecided;
-    out_.why = fmt::format("equal but for rounded constants, which reach {}, where a small change may be a jump",
-                           label(b_.node(*jump)));
+    out_.why =
+        fmt::format("equal but for rounded constants, which reach {}, where a small change may be a jump",
+                    label(b_.node(*jump)));
     for (auto& output : out_.outputs) output.answer = Answer::Undecided;
     return;
   }

@@ -10,8 +10,8 @@ namespace isomer {
 namespace {
 
 constexpr std::size_t kMostBlocks = 96;
-constexpr int kMostSingle = 4;              // blocks of one number: accidents
-constexpr std::size_t kMostPlaces = 48;     // at which one number is looked for
+constexpr int kMostSingle = 4;           // blocks of one number: accidents
+constexpr std::size_t kMostPlaces = 48;  // at which one number is looked for
 constexpr std::int64_t kMostElements = 1 << 26;
 
 Extents strides_of(const Extents& extents) {
@@ -33,7 +33,8 @@ struct Numbers {
   std::size_t rank() const { return extents.size(); }
 };
 
-// wanted[low + i] = source[from + step · i], i < size; `axis[d]` is the source's axis that d runs along, or -1.
+// wanted[low + i] = source[from + step · i], i < size; `axis[d]` is the source's axis that d runs along, or
+// -1.
 struct Block {
   std::size_t source = 0;
   Extents low, size, from;         // from: per axis of the source
@@ -96,7 +97,8 @@ void Finder::choose_step(Block& block, std::int64_t seed, std::int64_t place, st
 bool Finder::slab_is_equal(const Block& block, std::size_t d) const {
   const Numbers& source = sources_[block.source];
   const auto a = static_cast<std::size_t>(block.axis[d]);
-  const std::int64_t end = block.low[d] + block.size[d], reach = block.from[a] + block.step[d] * block.size[d];
+  const std::int64_t end = block.low[d] + block.size[d],
+                     reach = block.from[a] + block.step[d] * block.size[d];
   if (end >= wanted_.extents[d] || reach < 0 || reach >= source.extents[a]) return false;
   std::int64_t w = 0, s = 0;
   for (std::size_t k = 0; k < wanted_.rank(); ++k) w += block.low[k] * wanted_.strides[k];
@@ -146,7 +148,8 @@ std::optional<Block> Finder::best_at(std::int64_t seed) {
   for (std::size_t k = 0; k < sources_.size(); ++k) {
     const std::size_t source = (last_source_ + k) % sources_.size();
     const auto& bits = sources_[source].bits;
-    for (auto at = std::ranges::find(bits, number); at != bits.end(); at = std::find(at + 1, bits.end(), number)) {
+    for (auto at = std::ranges::find(bits, number); at != bits.end();
+         at = std::find(at + 1, bits.end(), number)) {
       Block block = grown(seed, source, at - bits.begin());
       if (!best || block.volume() > best->volume()) best = std::move(block);
       if (++places >= kMostPlaces) return best;
@@ -272,7 +275,8 @@ class Assembler {
     std::iota(axes.begin(), axes.end(), 0);
     Value value = values_[block.source];
     if (cut != source.extents || std::ranges::any_of(step, [](std::int64_t s) { return s != 1; }))
-      value = b_.op("Slice", {value, b_.integers(low), b_.integers(high), b_.integers(axes), b_.integers(step)});
+      value =
+          b_.op("Slice", {value, b_.integers(low), b_.integers(high), b_.integers(axes), b_.integers(step)});
     Extents shape(rank);
     for (std::size_t a = 0; a < rank; ++a) shape[a] = cut[static_cast<std::size_t>(order[a])];
     if (order != axes) value = b_.op("Transpose", {value}, with({{"perm", order}}));

@@ -130,19 +130,20 @@ std::optional<Proposal> interleaved(const Site& site, const Enlarging& e, const 
 
 void propose_phases(const Site& site, Proposals& out) {
   if (site.graph.opset("") < 11) return;
-  const auto constants = constant_values(site.graph);
-  const auto consumers = site.graph.consumers();
+  const LinearRegions regions(site.graph, site.inference);
   std::set<NodeId> taken;
   for (const NodeId id : site.graph.order()) {
     if (taken.contains(id) || site.node(id).kind != NodeKind::Operator || site.is_constant({id, 0})) continue;
     if (!site.is(id, "Conv") && !site.is(id, "ConvTranspose")) continue;
-    auto region = linear_region(site.graph, site.inference, constants, consumers, {id, 0});
-    if (!region && site.activations(id).size() == 1)
-      region = LinearRegion{.nodes = {id},
-                            .input = site.node(id).inputs[0],
-                            .output = {id, 0},
-                            .affine = site.node(id).inputs.size() > 2};
-    const auto e = region ? enlarging(site, *region) : std::nullopt;
+    std::vector<LinearRegion> found = regions.ending_in({id, 0});
+    if (site.activations(id).size() == 1)
+      found.push_back({.nodes = {id},
+                       .input = site.node(id).inputs[0],
+                       .output = {id, 0},
+                       .affine = site.node(id).inputs.size() > 2});
+    std::optional<Enlarging> e;
+    for (const LinearRegion& region : found)
+      if (!e) e = enlarging(site, region);
     if (!e) continue;
     std::vector<Graph> phases;
     for (std::int64_t n = 0; n < e->factor * e->factor; ++n)

@@ -144,13 +144,14 @@ Status Evaluation::add(const Inference& inference, NodeId id) {
   } else {
     for (const Tensor& t : results) sizes.push_back(absolute(t));
   }
-  only_moved_ = only_moved_ && std::ranges::all_of(formula->stages,
-                                                   [](const Stage& s) { return only_moves(*s.value); });
+  only_moved_ = only_moved_ &&
+                std::ranges::all_of(formula->stages, [](const Stage& s) { return only_moves(*s.value); });
   const Cost price = cost(*formula);
   for (std::uint32_t k = 0; k < results.size(); ++k) {
     const auto count = static_cast<double>(std::max<std::int64_t>(results[k].count(), 1));
     const double own = std::ceil(static_cast<double>(price.operations.concrete()) / count);
-    values_.insert_or_assign(Value{id, k}, Evaluated{std::move(results[k]), std::move(sizes[k]), before + own});
+    values_.insert_or_assign(Value{id, k},
+                             Evaluated{std::move(results[k]), std::move(sizes[k]), before + own});
   }
   return Done{};
 }
