@@ -20,7 +20,8 @@ Result<double> seconds_of(const std::string& text) {
 Deadline::Deadline(double seconds)
     : watch_([this, seconds] {
         std::unique_lock lock(mutex_);
-        const bool ended = ended_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return is_done_; });
+        const bool ended =
+            ended_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return is_done_; });
         if (!ended) is_over_ = true;
       }) {}
 

@@ -17,6 +17,7 @@ namespace isomer {
 struct ProveModelsOptions {
   const std::atomic<bool>* stop = nullptr;
   std::function<void(const std::string&)> progress = [](const std::string&) {};
+  std::function<void(const std::string&)> trace = {};  // every pair that is tried
 };
 
 enum class Answer : std::uint8_t { Proved, Refuted, Undecided };
@@ -34,9 +35,9 @@ struct ModelsVerdict {
   std::string first_difference;  // where the models part, by node
   int constants_rounded = 0, constants_moved = 0;
   double worst_ulp = 0;
-  std::int64_t points = 0;           // mod p, of all proofs together
-  int proofs = 0, questions = 0;     // of pairs; asked and not answered by an earlier proof
-  std::string bug;  // the two witnesses disagree
+  std::int64_t points = 0;        // mod p, of all proofs together
+  int proofs = 0, questions = 0;  // of pairs; asked and not answered by an earlier proof
+  std::string bug;                // the two witnesses disagree
 };
 
 ModelsVerdict prove_models(const Graph& a, const Graph& b, const ProveModelsOptions& options = {});

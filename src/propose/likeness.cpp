@@ -14,7 +14,7 @@ namespace isomer {
 namespace {
 
 constexpr int kSamples = 24;
-constexpr double kAlike = 1e-4;            // folded constants are rounded
+constexpr double kAlike = 1e-4;             // folded constants are rounded
 constexpr double kMostOperations = 1.2e11;  // of one model: half a minute
 
 std::optional<Tensor> drawn(const ValueInfo& info, std::uint64_t key) {
@@ -61,8 +61,7 @@ double Likeness::distance(const Look& a, const Look& b) {
   double worst = std::abs(a.largest - b.largest) / scale;
   for (std::size_t i = 0; i < a.samples.size(); ++i) {
     if (std::isfinite(a.samples[i]) != std::isfinite(b.samples[i])) return 1e9;
-    if (std::isfinite(a.samples[i]))
-      worst = std::max(worst, std::abs(a.samples[i] - b.samples[i]) / scale);
+    if (std::isfinite(a.samples[i])) worst = std::max(worst, std::abs(a.samples[i] - b.samples[i]) / scale);
   }
   return worst;
 }
@@ -166,7 +165,8 @@ std::vector<std::string> Likeness::like(const std::string& value, std::size_t mo
   const auto known = by_extents_.find(mine.extents);
   if (known == by_extents_.end()) return {};
   // What is the same everywhere looks like too much.
-  if (mine.samples.size() > 1 && std::ranges::all_of(mine.samples, [&](double s) { return s == mine.samples[0]; }))
+  if (mine.samples.size() > 1 &&
+      std::ranges::all_of(mine.samples, [&](double s) { return s == mine.samples[0]; }))
     return {};
   std::vector<std::pair<int, std::string>> found;
   for (const std::string& name : known->second) {
@@ -182,7 +182,8 @@ std::vector<std::string> Likeness::like(const std::string& value, std::size_t mo
 
 std::optional<double> Likeness::difference(const std::string& a, const std::string& b) const {
   const auto x = a_.looks.find(a), y = b_.looks.find(b);
-  if (x == a_.looks.end() || y == b_.looks.end() || x->second.extents != y->second.extents) return std::nullopt;
+  if (x == a_.looks.end() || y == b_.looks.end() || x->second.extents != y->second.extents)
+    return std::nullopt;
   return distance(x->second, y->second);
 }
 

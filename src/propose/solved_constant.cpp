@@ -16,7 +16,7 @@ constexpr std::int64_t kMostElements = 1 << 25;  // of all impulses together
 // The second program: an operator that is linear in its activation, and what is added to it.
 struct Linear {
   const Node* node = nullptr;
-  Value input;                          // an input of the program
+  Value input;  // an input of the program
   std::optional<Tensor> weight, bias;
 };
 
@@ -56,7 +56,8 @@ std::optional<Linear> read_linear(const Graph& b) {
   out.node = node;
   if (node->op == "Mul") {
     for (const std::size_t k : {0u, 1u})
-      if (const auto weight = float_constant(b, node->inputs[k]); weight && is_input(b, node->inputs[1 - k])) {
+      if (const auto weight = float_constant(b, node->inputs[k]);
+          weight && is_input(b, node->inputs[1 - k])) {
         out.weight = weight;
         out.input = node->inputs[1 - k];
         return out;
@@ -75,7 +76,8 @@ std::optional<Linear> read_linear(const Graph& b) {
   return out;
 }
 
-std::vector<std::int64_t> ints(const Node& node, const std::string& name, std::vector<std::int64_t> otherwise) {
+std::vector<std::int64_t> ints(const Node& node, const std::string& name,
+                               std::vector<std::int64_t> otherwise) {
   const auto* list = node.attributes.find_as<std::vector<std::int64_t>>(name);
   return list != nullptr ? *list : otherwise;
 }
@@ -115,6 +117,31 @@ class Solver {
     return found;
   }
 
+  // The program at zero, of whatever inputs, with one of its constants left out; nullopt: it has inputs that
+  // are no floats of known rank.
+  std::optional<Value> at_zero(const Graph& graph, const std::optional<Tensor>& left_out) {
+    std::map<NodeId, NodeId> moved;
+    for (const NodeId id : graph.order()) {
+      const Node& node = graph.node(id);
+      if (node.kind == NodeKind::Operator) {
+        std::vector<Value> inputs = node.inputs;
+        for (Value& v : inputs)
+          if (v.exists()) v.node = moved.at(v.node);
+        moved.emplace(id, b_.copy(node, inputs).node);
+      } else if (node.kind == NodeKind::Initializer) {
+        const bool is_it = left_out && node.tensor.same_bits(*left_out);
+        moved.emplace(id, (is_it ? filled(node.tensor.extents(), 0) : b_.constant(node.tensor)).node);
+      } else {
+        if (!node.declared.shape || node.declared.type != ElementType::Float) return std::nullopt;
+        Extents shape;
+        for (const auto& d : *node.declared.shape) shape.push_back(d && d->is_concrete() ? d->concrete() : 1);
+        moved.emplace(id, filled(shape, 0).node);
+      }
+    }
+    const Value y = graph.outputs()[0];
+    return Value{moved.at(y.node), y.output};
+  }
+
   Value run(Value x, const Impulses* impulses = nullptr) {
     std::map<NodeId, NodeId> moved;
     for (const NodeId id : a_.order()) {
@@ -129,7 +156,8 @@ class Solver {
         for (Value& v : inputs)
           if (v.exists()) v.node = moved.at(v.node);
         std::optional<Value> quick;
-        if (impulses != nullptr && inputs.size() > 1 && inputs[0] == x) quick = response(node, inputs, *impulses);
+        if (impulses != nullptr && inputs.size() > 1 && inputs[0] == x)
+          quick = response(node, inputs, *impulses);
         moved.emplace(id, quick ? quick->node : b_.copy(node, inputs).node);
       }
     }
@@ -185,7 +213,8 @@ class Solver {
 
  private:
   // What a convolution or a product makes of impulses is its own weights, moved.
-  std::optional<Value> response(const Node& node, const std::vector<Value>& inputs, const Impulses& impulses) {
+  std::optional<Value> response(const Node& node, const std::vector<Value>& inputs,
+                                const Impulses& impulses) {
     const Node& weights = b_.graph().node(inputs[1].node);
     if (weights.kind != NodeKind::Initializer) return std::nullopt;
     const Extents k = weights.tensor.extents();
@@ -222,8 +251,10 @@ class Solver {
         before[i] = first;
         after[i] = out - 1 - last;
       }
-      const Value cut = b_.op("Slice", {turned, b_.integers(start), b_.integers(end), b_.integers(axes), b_.integers(step)});
-      parts.push_back(b_.op("Pad", {cut, b_.integers(joined(joined({0, 0}, before), joined({0, 0}, after)))}));
+      const Value cut = b_.op(
+          "Slice", {turned, b_.integers(start), b_.integers(end), b_.integers(axes), b_.integers(step)});
+      parts.push_back(
+          b_.op("Pad", {cut, b_.integers(joined(joined({0, 0}, before), joined({0, 0}, after)))}));
     }
     Value all = parts.size() == 1 ? parts[0] : b_.op("Concat", parts, with({{"axis", std::int64_t{0}}}));
     if (inputs.size() > 2 && inputs[2].exists())
@@ -258,8 +289,8 @@ void add(Answers& out, std::optional<SolvedConstant> answer) {
   if (answer) out.push_back(std::move(*answer));
 }
 
-// y[n, o, p] = Σ x[n, c, stride·p - pad + dilation·u] · K[o, c, u]: an impulse so far from the borders that all
-// taps see it, one for each phase of the stride.
+// y[n, o, p] = Σ x[n, c, stride·p - pad + dilation·u] · K[o, c, u]: an impulse so far from the borders that
+// all taps see it, one for each phase of the stride.
 Answers solve_convolution(const Graph& a, const std::string& input, const Linear& linear) {
   const Extents& k = linear.weight->extents();
   const std::size_t d = k.size() - 2;
@@ -283,7 +314,8 @@ Answers solve_convolution(const Graph& a, const std::string& input, const Linear
   Solver solver(a, input);
   if (!solver.can_run()) return {};
   ProgramBuilder& b = solver.builder();
-  const Value flat = b.op("Reshape", {solver.eyes(rows, groups), b.integers(joined({rows, channels}, Extents(d, 1)))});
+  const Value flat =
+      b.op("Reshape", {solver.eyes(rows, groups), b.integers(joined({rows, channels}, Extents(d, 1)))});
   std::vector<Value> impulses;
   Impulses where{.rows = rows, .groups = groups, .spatial = spatial, .places = {}};
   for (std::int64_t n = 0; n < count; ++n) {
@@ -314,7 +346,8 @@ Answers solve_convolution(const Graph& a, const std::string& input, const Linear
   if (count > 1) {
     // [phases..., rows, outputs, sizes...] -> [rows, outputs, phase·size, ...]
     const auto split = joined(joined(stride, {rows, k[0]}), {out->begin() + 2, out->end()});
-    std::vector<std::int64_t> order{static_cast<std::int64_t>(d), static_cast<std::int64_t>(d + 1)}, shape{rows, k[0]};
+    std::vector<std::int64_t> order{static_cast<std::int64_t>(d), static_cast<std::int64_t>(d + 1)},
+        shape{rows, k[0]};
     for (std::size_t i = 0; i < d; ++i) {
       order.push_back(static_cast<std::int64_t>(i));
       order.push_back(static_cast<std::int64_t>(d + 2 + i));
@@ -378,12 +411,48 @@ Answers solve_scale(const Graph& a, const std::string& input, const Linear& line
     if (const auto v = solver.at_origin(zero, *linear.bias)) add(answers, solver.finish(*v, *linear.bias));
   if (linear.weight) {
     const Value scale = b.op("Sub", {solver.run(solver.filled(shape, 1)), zero});
-    if (const auto v = solver.at_origin(scale, *linear.weight)) add(answers, solver.finish(*v, *linear.weight));
+    if (const auto v = solver.at_origin(scale, *linear.weight))
+      add(answers, solver.finish(*v, *linear.weight));
   }
   return answers;
 }
 
 }  // namespace
+
+std::vector<SolvedConstant> solved_shift(const Graph& a, const Graph& b) {
+  const Node& last = b.node(b.outputs()[0].node);
+  if (last.kind != NodeKind::Operator || !last.domain.empty()) return {};
+  std::optional<Tensor> shift;
+  std::size_t channel = 0;  // the axis that a convolution's bias is of
+  if (last.op == "Add") {
+    for (const Value& v : last.inputs)
+      if (auto tensor = float_constant(b, v)) shift = tensor;
+  } else if ((last.op == "Conv" || last.op == "Gemm") && last.inputs.size() > 2) {
+    shift = float_constant(b, last.inputs[2]);
+    channel = last.op == "Conv" ? 1 : 0;
+  }
+  if (!shift) return {};
+  Solver solver(a, "");
+  ProgramBuilder& builder = solver.builder();
+  const auto x = solver.at_zero(a, std::nullopt), y = solver.at_zero(b, shift);
+  if (!x || !y) return {};
+  const Value difference = builder.op("Sub", {*x, *y});
+  std::optional<Value> found;
+  if (channel == 0) {
+    found = solver.at_origin(difference, *shift);
+  } else if (const auto shape = solver.extents(difference)) {
+    Extents low(shape->size(), 0), high(shape->size(), 1), axes(shape->size());
+    for (std::size_t d = 0; d < axes.size(); ++d) axes[d] = static_cast<std::int64_t>(d);
+    // Padding does not reach the middle.
+    for (std::size_t d = 2; d < axes.size(); ++d) low[d] = (*shape)[d] / 2, high[d] = low[d] + 1;
+    high[channel] = (*shape)[channel];
+    found = builder.op("Slice",
+                       {difference, builder.integers(low), builder.integers(high), builder.integers(axes)});
+  }
+  Answers answers;
+  if (found) add(answers, solver.finish(*found, *shift));
+  return answers;
+}
 
 std::vector<SolvedConstant> solved_constants(const Graph& a, const Graph& b) {
   const auto linear = read_linear(b);

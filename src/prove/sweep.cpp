@@ -241,7 +241,8 @@ Result<Rounding> Sweep::replace_constant(Value constant, const Graph& program) {
   for (const NodeId id : program.order()) {
     const Node& node = program.node(id);
     if (node.kind == NodeKind::Operator) {
-      if (purity(program, node) != Purity::Function || program.opset(node.domain) != b_.graph->opset(node.domain))
+      if (purity(program, node) != Purity::Function ||
+          program.opset(node.domain) != b_.graph->opset(node.domain))
         return Error{"the program does not fit into the second model"};
       continue;
     }
@@ -250,9 +251,10 @@ Result<Rounding> Sweep::replace_constant(Value constant, const Graph& program) {
     Hasher hasher;
     add_content(hasher, node.tensor, ContentDigests::Full);
     const auto bucket = constants_.find(hasher.digest());
-    const bool is_of_a = bucket != constants_.end() && std::ranges::any_of(bucket->second, [&](const auto& k) {
-      return k.first.same_bits(node.tensor) && in_a(root(k.second)).exists();
-    });
+    const bool is_of_a =
+        bucket != constants_.end() && std::ranges::any_of(bucket->second, [&](const auto& k) {
+          return k.first.same_bits(node.tensor) && in_a(root(k.second)).exists();
+        });
     if (!is_of_a) return Error{"the program has a constant that is not the first model's"};
   }
   ISOMER_TRY(const Rounding rounding, compare_folded(*stored, program));

@@ -323,7 +323,8 @@ WitnessReport field_witness(const Graph& a, const Graph& b, const WitnessOptions
   auto symbols = symbols_of(a);
   symbols.merge(symbols_of(b));
   if (!symbols.empty()) return test_symbolic(a, b, symbols, options);
-  WitnessReport last{.outcome = WitnessReport::Outcome::NotTested, .test = {}, .what = "the sizes are not all known"};
+  WitnessReport last{
+      .outcome = WitnessReport::Outcome::NotTested, .test = {}, .what = "the sizes are not all known"};
   // With the constants as they are a larger instance is affordable: it is the same question at another size.
   for (const auto& [what, affordable] : {std::pair(Resized::Inputs, 30.0), std::pair(Resized::All, 100.0)}) {
     const auto instance = shrunk(a, b, what, options.most_operations, options.literal_elements);
@@ -337,7 +338,8 @@ WitnessReport field_witness(const Graph& a, const Graph& b, const WitnessOptions
     if (report.outcome == WitnessReport::Outcome::Agree) return report;
     if (report.outcome == WitnessReport::Outcome::Differ && !instance->is_smaller) return report;
     // Smaller programs need not be equal because larger ones are.
-    last.what = report.outcome == WitnessReport::Outcome::Differ ? "no smaller instance is equal" : report.what;
+    last.what =
+        report.outcome == WitnessReport::Outcome::Differ ? "no smaller instance is equal" : report.what;
   }
   return last;
 }
