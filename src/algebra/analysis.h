@@ -19,11 +19,12 @@ Cost cost(const Formula& formula);
 
 // How an axis of an input takes part.
 enum class AxisRole : std::uint8_t {
-  Parallel,  // indexed by one axis of the output, one to one
+  Parallel,  // indexed by one axis of the output, one to one, whose position counts for nothing else
   Reduced,   // runs under a reduction
   Window,    // output and reduction together (convolutions, pools), or a strided or shifted output axis
   Fixed,     // one coordinate, whatever the position
-  Mixed,  // anything else: floor and mod, several output axes, data-dependent, different in different reads
+  Mixed,  // anything else: floor and mod, several output axes, data-dependent, different in different reads,
+          // an output axis whose position a condition or a number depends on
 };
 struct InputRoles {
   std::vector<AxisRole> axes;    // per axis of the input

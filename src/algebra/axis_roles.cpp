@@ -10,6 +10,19 @@ namespace isomer {
 
 namespace {
 
+// Calls f on every index below an expression that is looked at otherwise than to read: conditions, and
+// positions as numbers.
+template <class F>
+void for_each_position(const ExprNode& e, F&& f) {
+  if (e.kind == ExprNode::Kind::IndexNumber) f(e.index);
+  for (const Index& i : e.domain) f(i);
+  for (const ExprNode::Case& c : e.cases) {
+    for (const Index& i : c.when) f(i);
+    for_each_position(*c.value, f);
+  }
+  for (const ExprRef& a : e.args) for_each_position(*a, f);
+}
+
 // The whole formula as reads of inputs at indices over one output's axes and reduction axes: reads of stages
 // are followed.
 struct InputRead {
@@ -33,6 +46,9 @@ class ReadCollector {
         return Index(a);
       });
     };
+    for_each_position(*s.value, [&](const Index& i) {
+      for (const Axis& a : bind(i).axes()) positions.insert(a.id);
+    });
     std::vector<Axis> around;
     for_each_read(*s.value, around, [&](const ExprNode& read, const std::vector<Axis>& axes) {
       std::set<int> under = reduced;
@@ -45,6 +61,7 @@ class ReadCollector {
     });
   }
   std::vector<InputRead> reads;
+  std::set<int> positions;  // ids of axes on whose position the value itself depends
 
  private:
   const Formula& formula_;
@@ -56,8 +73,11 @@ struct Role {
   friend bool operator==(const Role&, const Role&) = default;
 };
 
-Role role_of(const Index& index, const std::set<int>& reduced, const std::vector<Axis>& output,
+Role role_of(const Index& full, const std::set<int>& reduced, const std::vector<Axis>& output,
              const Dim& extent) {
+  // A reduction over one point is none: 1x1 convolutions are parallel in space.
+  const Index index = full.substitute(
+      [&](const Axis& a) { return reduced.contains(a.id) && a.extent.is(1) ? Index(0) : Index(a); });
   const auto axes = index.axes();
   if (axes.empty()) return {AxisRole::Fixed, -1};
   const bool affine = std::ranges::all_of(
@@ -93,7 +113,9 @@ std::vector<InputRoles> axis_roles(const Formula& formula, int output) {
     for (const InputRead& r : collector.reads) {
       if (r.input != static_cast<int>(k)) continue;
       for (std::size_t d = 0; d < rank; ++d) {
-        const Role role = role_of(r.at[d], r.reduced, stage.axes, formula.inputs[k]->shape[d]);
+        Role role = role_of(r.at[d], r.reduced, stage.axes, formula.inputs[k]->shape[d]);
+        if (role.role == AxisRole::Parallel && collector.positions.contains(r.at[d].axes()[0].id))
+          role = {AxisRole::Mixed, -1};
         roles[d] = !roles[d] || *roles[d] == role ? role : Role{AxisRole::Mixed, -1};
         for (const Axis& a : r.at[d].axes()) seen.insert(a.id);
       }

@@ -108,12 +108,21 @@ std::vector<Piece> Elements::pieces(const Polynomial& value, const Points& posit
 std::vector<Piece> Elements::fold(Reduction reduction, const std::vector<Piece>& bodies,
                                   const Points& positions) {
   Polynomial body;
-  for (const Piece& b : bodies) {
-    const Relation here = b.to.ins(positions.rank()).on(positions);
-    if (here.is_empty()) continue;
-    auto& weighted = body.groups[{.elements = {b.element}, .symbols = {}}];
+  const auto add = [&](int element, const Relation& here) {
+    if (here.is_empty()) return;
+    auto& weighted = body.groups[{.elements = {element}, .symbols = {}}];
     if (weighted.empty()) weighted.push_back({1, here});
     else weighted[0].at = (weighted[0].at | here).coalesced();
+  };
+  for (const Piece& b : bodies) {
+    const Relation here = b.to.ins(positions.rank()).on(positions);
+    const Element& e = elements_[static_cast<std::size_t>(b.element)];
+    if (e.kind != Element::Kind::Fold || e.fold != reduction) {
+      add(b.element, here);
+      continue;
+    }
+    // The largest of largest ones is the largest of all: sets, so that what is in several counts once.
+    for (const auto& [group, weighted] : e.body.groups) add(group.elements[0], here.then(weighted[0].at));
   }
   // The maximum of one is that one.
   std::vector<Piece> out;

@@ -92,9 +92,51 @@ class FormulaReader {
       if (is_exact_cast(from.type, e.type) || (is_literal && is_integer(from.type) && is_float(e.type)))
         return arg(0);
     }
+    if (e.fn == Fn::Where && forms_.options_.laws && is_float(e.type))
+      if (auto sum = choice(e)) return *sum;
     std::vector<Sum> args;
     for (std::size_t i = 0; i < e.args.size(); ++i) args.push_back(arg(i));
     return forms_.call(e.fn, e.type, args);
+  }
+
+  // A value that is there whatever a choice takes: made of tensors that are finite everywhere. What a choice
+  // does not take may be undefined, so nothing else may leave it.
+  bool is_always_defined(const Sum& sum) const {
+    return std::ranges::all_of(sum, [&](const Term& t) {
+      return std::ranges::all_of(t.factors, [&](const SourceFactor& f) {
+        const NormalForms::Source& from = forms_.source(f.source);
+        return from.finite && from.element && forms_.elements_[*from.element].kind == Element::Kind::Tensor &&
+               std::ranges::find(forms_.partial_, f.source) == forms_.partial_.end();
+      });
+    });
+  }
+
+  // c ? a : b is [c]·a + (1 - [c])·b; and x < 0 ? s·x : x is relu(x) - s·relu(-x).
+  std::optional<Sum> choice(const ExprNode& e) {
+    const ExprNode &condition = *e.args[0], &yes = *e.args[1];
+    const auto is_zero = [](const ExprNode& n) {
+      return n.kind == ExprNode::Kind::Number && n.number == 0 && n.integer == 0;
+    };
+    const bool is_sign = condition.kind == ExprNode::Kind::Apply && condition.fn == Fn::Less &&
+                         is_zero(*condition.args[1]) && condition.args[0] == e.args[2];
+    if (is_sign && yes.kind == ExprNode::Kind::Apply && yes.fn == Fn::Mul &&
+        (yes.args[0] == e.args[2] || yes.args[1] == e.args[2])) {
+      const Sum x = value(*e.args[2]), slope = value(*yes.args[yes.args[0] == e.args[2] ? 1 : 0]);
+      if (!forms_.is_finite(x) || !is_always_defined(slope)) return std::nullopt;
+      const Coefficient minus{.number = -1};
+      forms_.used_laws_ = true;
+      const Sum below = forms_.call(Fn::Relu, e.type, {scaled(x, minus)});
+      return forms_.add(forms_.call(Fn::Relu, e.type, {x}), scaled(forms_.multiply(slope, below), minus));
+    }
+    const Sum a = value(yes), b = value(*e.args[2]);
+    const auto is_number = [](const Sum& sum) {
+      return std::ranges::all_of(
+          sum, [](const Term& t) { return t.factors.empty() && t.where.empty() && t.bound.empty(); });
+    };
+    if ((is_number(a) && is_number(b)) || !is_always_defined(a) || !is_always_defined(b)) return std::nullopt;
+    forms_.used_laws_ = true;
+    const Sum holds = forms_.call(Fn::Where, e.type, {value(condition), Sum{Term{}}, Sum{}});
+    return forms_.add(b, forms_.multiply(holds, forms_.add(a, scaled(b, Coefficient{.number = -1}))));
   }
 
   // The first case that holds counts.

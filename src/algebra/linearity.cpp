@@ -55,7 +55,9 @@ class DependenceOn {
       }
       case ExprNode::Kind::Reduce: {
         const Dependence d = of(*e.args[0]);
-        if (e.reduction == Reduction::Sum) return d;
+        const auto is_one = [](const Axis& a) { return a.extent.is(1); };
+        const bool is_body = e.domain.empty() && std::ranges::all_of(e.axes, is_one);  // of one point
+        if (e.reduction == Reduction::Sum || is_body) return d;
         return is_free(d) ? Dependence::Independent : Dependence::Nonlinear;
       }
       case ExprNode::Kind::Apply: return of_apply(e);

@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kFormat = 1;
+constexpr int kFormat = 2;
 
 Result<std::vector<std::string>> strings(const Json& json) {
   if (!json.is_array()) return Error{"a list of names is expected"};
@@ -21,6 +21,23 @@ Result<std::vector<std::string>> strings(const Json& json) {
     out.push_back(j.get<std::string>());
   }
   return out;
+}
+
+Json head(const Certificate& certificate) {
+  return {{"isomer_certificate", kFormat}, {"in", certificate.in_digest}, {"out", certificate.out_digest}};
+}
+
+// A field, or "" where it is not there or no text.
+std::string text_of(const Json& json, const char* field) {
+  const auto at = json.find(field);
+  return at != json.end() && at->is_string() ? at->get<std::string>() : "";
+}
+
+Status parse_head(const Json& json, Certificate& out) {
+  out.in_digest = text_of(json, "in");
+  out.out_digest = text_of(json, "out");
+  if (json != head(out)) return Error{"not a certificate of this format"};
+  return Done{};
 }
 
 Result<CertifiedStep> parse_step(const Json& json) {
@@ -44,7 +61,7 @@ Result<CertifiedStep> parse_step(const Json& json) {
 }  // namespace
 
 std::string to_text(const Certificate& certificate) {
-  std::string out = Json{{"isomer_certificate", kFormat}}.dump() + "\n";
+  std::string out = head(certificate).dump() + "\n";
   for (const CertifiedStep& step : certificate.steps) {
     if (const auto* claim = std::get_if<Claim>(&step))
       out += Json{{"replace", claim->outputs}, {"from", claim->inputs}, {"by", text(claim->after)}}.dump() +
@@ -68,14 +85,16 @@ Result<Certificate> parse_certificate(std::string_view text) {
     const auto fail = [&](const std::string& why) { return Error{fmt::format("line {}: {}", number, why)}; };
     if (!json.is_object()) return fail("not a JSON object");
     if (number == 1) {
-      if (json != Json{{"isomer_certificate", kFormat}}) return fail("not a certificate of this format");
+      if (const Status read = parse_head(json, out); !read.ok()) return fail(read.error().message);
       continue;
     }
     if (json.contains("note")) {
       const Json& n = json["note"];
-      if (n.is_object())
-        out.notes.push_back(
-            {.kind = n.value("kind", ""), .what = n.value("what", ""), .ratio = n.value("ratio", 0.0)});
+      if (!n.is_object()) continue;
+      const auto ratio = n.find("ratio");
+      out.notes.push_back({.kind = text_of(n, "kind"),
+                           .what = text_of(n, "what"),
+                           .ratio = ratio != n.end() && ratio->is_number() ? ratio->get<double>() : 0.0});
       continue;
     }
     auto step = parse_step(json);

@@ -1,10 +1,13 @@
 // Certificate: what was done to a model, so that anyone can do it again and prove it.
 //
-// JSON lines. The first names the format; each other line is a step:
+// JSON lines. The first names the format and the two models, by digests (certify/digest.h):
+//   {"isomer_certificate": 2, "in": "<64 digits>", "out": "<64 digits>"}
+// Each other line is a step:
 //   {"replace": ["y"], "from": ["x"], "by": "<program in ONNX's text syntax>"}
 //   {"fold": ["k", "b"]}
-// or a record, {"note": {...}}: texts and timings, which the checker skips. There is no field in a step that
-// is not used; unknown fields are refused.
+// or a record, {"note": {...}}: texts and timings, which the checker skips. Replacements that follow one
+// another are all about the graph before the first of them, and are applied together. There is no field in a
+// step that is not used; unknown fields are refused.
 #pragma once
 
 #include <string>
@@ -28,6 +31,7 @@ struct Note {
 };
 
 struct Certificate {
+  std::string in_digest = {}, out_digest = {};  // by with_digests
   std::vector<CertifiedStep> steps;
   std::vector<Note> notes;
 };

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
+#include "certify/digest.h"
 #include "graph/content.h"
 
 namespace isomer {
@@ -23,12 +25,28 @@ std::string key_of(const Node& node) {
   return "(" + node.name;
 }
 
+// By every element: the two may be of different files.
+bool same_attributes(const Attributes& a, const Attributes& b) {
+  return std::ranges::equal(a.all(), b.all(), [](const Attribute& x, const Attribute& y) {
+    const auto *t = std::get_if<Tensor>(&x.value), *u = std::get_if<Tensor>(&y.value);
+    if (t != nullptr && u != nullptr) return x.name == y.name && t->same_bits(*u);
+    return same_content(Attributes({x}), Attributes({y}));
+  });
+}
+
+// What runs inside: subgraphs, and functions that the model defines.
+bool same_bodies(const std::vector<Body>& a, const std::vector<Body>& b) {
+  return std::ranges::equal(a, b, [](const Body& x, const Body& y) {
+    return x.attribute == y.attribute && x.captured == y.captured && !first_difference(*x.graph, *y.graph);
+  });
+}
+
 bool same_node(const Graph& a, const Node& x, const Graph& b, const Node& y) {
   return x.kind == y.kind && x.op == y.op && x.domain == y.domain && x.overload == y.overload &&
          x.outputs == y.outputs && x.extras == y.extras && x.declared == y.declared &&
          names_of(a, x.inputs) == names_of(b, y.inputs) &&
-         names_of(a, x.captures) == names_of(b, y.captures) && same_content(x.attributes, y.attributes) &&
-         (x.kind != NodeKind::Initializer || x.tensor.same_bits(y.tensor));
+         names_of(a, x.captures) == names_of(b, y.captures) && same_attributes(x.attributes, y.attributes) &&
+         same_bodies(x.bodies, y.bodies) && (x.kind != NodeKind::Initializer || x.tensor.same_bits(y.tensor));
 }
 
 }  // namespace
@@ -60,17 +78,44 @@ std::optional<std::string> first_difference(const Graph& a, const Graph& b) {
 CheckReport check_certificate(const Graph& in, const Graph& out, const Certificate& certificate,
                               std::uint64_t key) {
   CheckReport report;
+  if (certificate.in_digest != model_digest(in)) {
+    report.reason = "the certificate is about another original";
+    return report;
+  }
+  if (certificate.out_digest != model_digest(out)) {
+    report.reason = "the certificate is about another result";
+    return report;
+  }
   Graph now = in;
-  for (const CertifiedStep& step : certificate.steps) {
-    const int number = report.steps++;
-    if (const auto* claim = std::get_if<Claim>(&step)) {
-      const auto proved = prove_claim(now, *claim, {.key = key, .refute = false});
-      if (const auto* why = std::get_if<std::string>(&proved)) return {false, number, *why, report.steps};
-      now = std::get<ProvedStep>(proved).result();
-    } else {
-      auto folded = fold_constants(now, std::get<FoldStep>(step).values);
-      if (!folded.ok()) return {false, number, folded.error().message, report.steps};
+  const auto rejected = [&](int step, const std::string& why) {
+    return CheckReport{.accepted = false, .step = step, .reason = why, .steps = report.steps};
+  };
+  ProofCache proofs;
+  for (std::size_t at = 0; at < certificate.steps.size();) {
+    // Claims that follow one another are about one graph and are applied together.
+    std::vector<ProvedClaim> proved;
+    const auto piece = Workpiece::of(now);
+    if (!piece.ok()) return rejected(report.steps, piece.error().message);
+    for (; at < certificate.steps.size(); ++at) {
+      const auto* claim = std::get_if<Claim>(&certificate.steps[at]);
+      if (claim == nullptr) break;
+      auto answer = piece->prove(*claim, {.key = key, .refute = false}, &proofs);
+      if (const auto* why = std::get_if<std::string>(&answer)) return rejected(report.steps, *why);
+      proved.push_back(std::get<ProvedClaim>(std::move(answer)));
+      ++report.steps;
+    }
+    if (!proved.empty()) {
+      auto next = piece->with(proved);
+      if (!next.ok()) return rejected(report.steps - 1, next.error().message);
+      now = std::move(*next);
+    }
+    for (; at < certificate.steps.size(); ++at) {
+      const auto* fold = std::get_if<FoldStep>(&certificate.steps[at]);
+      if (fold == nullptr) break;
+      auto folded = fold_constants(now, fold->values);
+      if (!folded.ok()) return rejected(report.steps, folded.error().message);
       now = std::move(*folded);
+      ++report.steps;
     }
   }
   if (const auto difference = first_difference(now, out)) {

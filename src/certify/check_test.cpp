@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "certify/digest.h"
 #include "graph/testing.h"
 
 namespace isomer {
@@ -24,13 +25,18 @@ Claim merge_scalings(const std::string& body = "k = Mul(a, b)\nw = Mul(x, k)") {
 
 Graph optimized() {
   const auto proved = prove_claim(program(kModel), merge_scalings());
-  EXPECT_TRUE(std::holds_alternative<ProvedStep>(proved)) << std::get<std::string>(proved);
-  auto folded = fold_constants(std::get<ProvedStep>(proved).result(), {"k"});
+  EXPECT_TRUE(std::holds_alternative<Graph>(proved)) << std::get<std::string>(proved);
+  auto folded = fold_constants(std::get<Graph>(proved), {"k"});
   EXPECT_TRUE(folded.ok());
   return *folded;
 }
 
 Certificate honest() { return {.steps = {merge_scalings(), FoldStep{{"k"}}}, .notes = {}}; }
+
+// With the digests of the two models, as whoever forges one would have them.
+CheckReport checked(const Graph& in, const Graph& out, const Certificate& certificate) {
+  return check_certificate(in, out, with_digests(certificate, in, out), 7);
+}
 
 TEST(Step, IsTakenWhereItIsProved) {
   const Graph result = optimized();
@@ -68,7 +74,7 @@ TEST(Step, OwnConstantsDoNotPassForTheModels) {
 }
 
 TEST(Certificate, SurvivesItsText) {
-  const auto read = parse_certificate(to_text(honest()));
+  const auto read = parse_certificate(to_text(with_digests(honest(), program(kModel), optimized())));
   ASSERT_TRUE(read.ok()) << read.error().message;
   const CheckReport report = check_certificate(program(kModel), optimized(), *read, 7);
   EXPECT_TRUE(report.accepted) << report.reason;
@@ -78,27 +84,77 @@ TEST(Certificate, SurvivesItsText) {
 TEST(Certificate, IsRejectedForAnythingElse) {
   const Graph in = program(kModel), out = optimized();
   Certificate none;
-  EXPECT_FALSE(check_certificate(in, out, none, 7).accepted);
+  EXPECT_FALSE(checked(in, out, none).accepted);
   Certificate unfolded = honest();
   unfolded.steps.pop_back();
-  EXPECT_FALSE(check_certificate(in, out, unfolded, 7).accepted);
+  EXPECT_FALSE(checked(in, out, unfolded).accepted);
   Certificate swapped = honest();
   std::swap(swapped.steps[0], swapped.steps[1]);
-  EXPECT_FALSE(check_certificate(in, out, swapped, 7).accepted);
+  EXPECT_FALSE(checked(in, out, swapped).accepted);
   // One element of one constant of IN is another one.
   std::string other = kModel;
   other.replace(other.find("4, 5, 6"), 7, "4, 5, 7");
-  EXPECT_FALSE(check_certificate(program(other), out, honest(), 7).accepted);
+  EXPECT_FALSE(checked(program(other), out, honest()).accepted);
   // OUT does a little more.
-  EXPECT_FALSE(check_certificate(in, in, honest(), 7).accepted);
-  EXPECT_TRUE(check_certificate(in, in, none, 7).accepted);
+  EXPECT_FALSE(checked(in, in, honest()).accepted);
+  EXPECT_TRUE(checked(in, in, none).accepted);
+}
+
+TEST(Certificate, IsAboutTwoModelsOnly) {
+  const Graph in = program(kModel), out = optimized();
+  Certificate other = with_digests(honest(), in, out);
+  std::swap(other.in_digest, other.out_digest);
+  EXPECT_FALSE(check_certificate(in, out, other, 7).accepted);
+  EXPECT_FALSE(check_certificate(in, out, honest(), 7).accepted);
+  other = with_digests(honest(), in, in);
+  EXPECT_EQ(check_certificate(in, out, other, 7).reason, "the certificate is about another result");
+}
+
+TEST(Certificate, LargeConstantNodesAreComparedByTheirElements) {
+  const auto model = [](float last) {
+    Graph graph = program("agraph (float[N,2000] x) => (float[N,2000] y) {y = Relu(x)}");
+    std::vector<float> values(2000, 1.0F);
+    values.back() = last;
+    Node node;
+    node.op = "Constant";
+    node.outputs = {"c"};
+    node.attributes.set("value", Tensor::of(ElementType::Float, {2000}, values));
+    const Value c{graph.add(std::move(node)), 0};
+    graph.add_output(c);
+    return graph;
+  };
+  EXPECT_TRUE(checked(model(1), model(1), {}).accepted);
+  EXPECT_FALSE(checked(model(1), model(2), {}).accepted);
+}
+
+TEST(Certificate, WhatRunsInsideOfANodeIsCompared) {
+  const auto model = [](const std::string& op) {
+    Graph graph = program("agraph (float[N] x) => () {}");
+    graph.functions = {{.domain = "own", .name = "F"}};
+    graph.opsets["own"] = 1;
+    Node node;
+    node.op = "F";
+    node.domain = "own";
+    node.inputs = {graph.inputs()[0]};
+    node.outputs = {"y"};
+    node.bodies = {
+        {.attribute = "",
+         .graph = std::make_shared<Graph>(program("agraph (float[N] a) => (float[N] b) {b = " + op + "(a)}")),
+         .captured = {}}};
+    graph.add_output({graph.add(std::move(node)), 0});
+    return graph;
+  };
+  EXPECT_TRUE(checked(model("Relu"), model("Relu"), {}).accepted);
+  EXPECT_FALSE(checked(model("Relu"), model("Neg"), {}).accepted);
 }
 
 TEST(Certificate, UnknownFieldsAreRefused) {
   EXPECT_FALSE(parse_certificate("").ok());
+  EXPECT_FALSE(parse_certificate("{\"isomer_certificate\":1}\n").ok());
   EXPECT_FALSE(parse_certificate("{\"isomer_certificate\":2}\n").ok());
-  const std::string head = "{\"isomer_certificate\":1}\n";
+  const std::string head = "{\"isomer_certificate\":2,\"in\":\"0\",\"out\":\"1\"}\n";
   EXPECT_TRUE(parse_certificate(head).ok());
+  EXPECT_TRUE(parse_certificate(head + "{\"note\":{\"kind\":3,\"ratio\":\"x\"}}\n").ok());
   EXPECT_FALSE(parse_certificate(head + "{\"fold\":[\"k\"],\"trust\":true}\n").ok());
   EXPECT_FALSE(parse_certificate(head + "{\"fold\":\"k\"}\n").ok());
   EXPECT_FALSE(parse_certificate(head + "[]\n").ok());

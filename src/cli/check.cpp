@@ -1,18 +1,14 @@
 // isomer check: does a certificate prove that OUT equals IN? isomer explain: what does it say?
-#include "certify/check.h"
-
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <filesystem>
-#include <fstream>
 #include <memory>
-#include <random>
 
+#include "certify/check_files.h"
 #include "cli/command.h"
 #include "cli/wording.h"
-#include "onnx/model.h"
 
 namespace isomer::cli {
 namespace {
@@ -23,40 +19,12 @@ struct CheckRequest {
   fs::path in, out, certificate;
 };
 
-Result<Certificate> read_certificate(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return Error{fmt::format("can't read {}", path.string())};
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  auto certificate = parse_certificate(text);
-  if (!certificate.ok()) return Error{fmt::format("{}: {}", path.string(), certificate.error().message)};
-  return certificate;
-}
-
 Result<Reply> check(const CheckRequest& request) {
-  ISOMER_TRY(const Model in, read_model(request.in));
-  ISOMER_TRY(const Model out, read_model(request.out));
-  const auto certificate = read_certificate(request.certificate);
   const auto start = std::chrono::steady_clock::now();
-  // A key that nobody could know when the certificate was made.
-  std::random_device random;
-  const std::uint64_t key = (static_cast<std::uint64_t>(random()) << 32u) | random();
-  CheckReport report;
-  if (certificate.ok()) report = check_certificate(in.graph, out.graph, *certificate, key);
-  else report.reason = certificate.error().message;
+  ISOMER_TRY(const CheckedFiles checked, check_files(request.in, request.out, request.certificate));
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
-  const Json json{{"verdict", report.accepted ? "accepted" : "rejected"},
-                  {"step", report.step ? Json(*report.step) : Json()},
-                  {"reason", report.reason},
-                  {"steps", report.steps},
-                  {"ms", spent.count()}};
-  if (report.accepted) {
-    const std::string skipped = certificate->notes.empty()
-                                    ? ""
-                                    : fmt::format("; {} notes were not checked", certificate->notes.size());
-    return Reply{Exit::Done, fmt::format("accepted: {} steps proved again{}\n", report.steps, skipped), json};
-  }
-  const std::string where = report.step ? fmt::format("step {}: ", *report.step) : "";
-  return Reply{Exit::Refuted, fmt::format("rejected: {}{}\n", where, report.reason), json};
+  return Reply{checked.report.accepted ? Exit::Done : Exit::Refuted, checked.text(),
+               Json::parse(checked.json(spent.count()))};
 }
 
 Result<Reply> explain(const fs::path& path) {

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <atomic>
 #include <csignal>
 #include <filesystem>
@@ -15,6 +16,7 @@
 #include "cli/shape_option.h"
 #include "onnx/model.h"
 #include "pipeline/optimize.h"
+#include "propose/list.h"
 #include "runtime/feeds.h"
 
 namespace isomer::cli {
@@ -25,7 +27,7 @@ namespace fs = std::filesystem;
 struct Request {
   fs::path in, out, certificate, feeds;
   std::string budget = "5m", judge = "runtime";
-  std::vector<std::string> shapes;
+  std::vector<std::string> shapes, without;
   std::int64_t steps = 1 << 30;
   double max_error_growth = 2, max_size_growth = 1.1;
   std::uint64_t seed = 1;
@@ -48,6 +50,13 @@ Json to_json(const OptimizeReport& report) {
   Json steps = Json::array();
   for (const auto& s : report.steps)
     steps.push_back({{"kind", s.kind}, {"count", s.count}, {"nodes", s.nodes}});
+  Json regions = Json::array();
+  for (const auto& r : report.regions)
+    regions.push_back({{"what", r.what},
+                       {"places", r.places},
+                       {"ratio", r.ratio.estimate},
+                       {"low", r.ratio.low},
+                       {"high", r.ratio.high}});
   return {{"result", report.improved ? "improved" : "unchanged"},
           {"reason", report.reason},
           {"ratio", report.ratio ? Json(report.ratio->estimate) : Json()},
@@ -60,6 +69,7 @@ Json to_json(const OptimizeReport& report) {
           {"steps", steps},
           {"stopped_by", report.stopped_by},
           {"certificate", report.certificate.string()},
+          {"regions", regions},
           {"told", report.told},
           {"refused", report.refused},
           {"declined", report.declined}};
@@ -98,6 +108,12 @@ Result<Reply> run(const Request& request) {
   wish.measure = request.judge == "runtime";
   wish.any_price = request.judge == "any";
   wish.steps = request.steps;
+  for (const std::string& name : request.without) {
+    const auto is_named = [&](const Proposer& p) { return p.name == name; };
+    if (std::ranges::none_of(proposers(), is_named))
+      return Error{fmt::format("--without {}: no proposer has this name", name)};
+    wish.without.insert(name);
+  }
   wish.max_error_growth = request.max_error_growth;
   wish.max_size_growth = request.max_size_growth;
   wish.seed = request.seed;
@@ -133,6 +149,9 @@ void add_optimize(CLI::App& app, Chosen& chosen) {
   command->add_option("--budget", request->budget, "Time to spend: 30s, 5m, 1h");
   command->add_option("--steps", request->steps, "Proposals to try, for repeatable runs");
   command->add_option("--judge", request->judge, "runtime (measure) or cost (analytic, measures nothing)");
+  command->add_option("--without", request->without, "Proposers that are not asked: collapse,commute")
+      ->delimiter(',')
+      ->type_name("NAME,...");
   command->add_option("--certificate", request->certificate, "Where the proof goes; OUT.cert by default");
   command->add_option("--feeds", request->feeds, "Inputs for measuring, an npz file");
   command

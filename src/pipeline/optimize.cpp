@@ -2,21 +2,28 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
-#include <cmath>
+#include <map>
 #include <set>
 
+#include "certify/digest.h"
 #include "onnx/model.h"
 #include "onnx/write_file.h"
-#include "propose/proposal.h"
-#include "prove/shrink.h"
+#include "pipeline/steps.h"
+#include "pipeline/trials.h"
+#include "propose/list.h"
 
 namespace isomer {
 namespace {
 
 constexpr double kLeastGain = 1.02;
 constexpr std::uintmax_t kFreeGrowth = 16u << 20u;
-constexpr double kMostReferenceOperations = 3e9;
+constexpr int kMostRounds = 8;
+constexpr double kShareOfSearch = 0.7;   // of the time; the rest is the guard's
+constexpr double kShareOfRegions = 0.3;  // of what is left of it, for regions by themselves
+constexpr double kRegionSeconds = 1;
+constexpr double kShareOfModel = 0.15, kShareOfGuard = 0.3, kLeastModelSeconds = 3, kMostModelSeconds = 20;
 
 class Clockwork {
  public:
@@ -24,7 +31,8 @@ class Clockwork {
   // Why to stop now, or "".
   std::string stopped(std::int64_t steps) const {
     if (request_.stop != nullptr && *request_.stop) return "interrupt";
-    if (steps >= request_.steps || spent() > request_.seconds) return "budget";
+    if (steps >= request_.steps || spent() > request_.seconds * (request_.measure ? kShareOfSearch : 1))
+      return "budget";
     return "";
   }
   double spent() const {
@@ -36,147 +44,240 @@ class Clockwork {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
 };
 
-int operator_count(const Graph& graph) { return static_cast<int>(graph.operator_count()); }
+std::uintmax_t bytes_of(const std::filesystem::path& path) {
+  std::error_code error;
+  const auto model = std::filesystem::file_size(path, error);
+  return error ? 0 : model;
+}
 
-// Proposes, proves and folds until nothing new is proved.
+// Proposes, proves, chooses until nothing new pays.
 class Search {
  public:
-  Search(const OptimizeRequest& request, const Clockwork& clock, OptimizeReport& report)
-      : request_(request), clock_(clock), report_(report) {}
+  Search(const OptimizeRequest& request, const Clockwork& clock, const Model& model, Trials* trials,
+         OptimizeReport& report)
+      : request_(request), clock_(clock), model_(model), trials_(trials), report_(report) {}
 
-  Result<Graph> run(Graph graph) {
-    bool progress = true;
-    while (progress) {
-      progress = false;
-      ISOMER_TRY(const Inference inference, infer(graph));
-      const Proposals found = propose_collapse(graph, inference, request_.any_price);
-      report_.declined = found.declined;
-      for (const Proposal& p : found.list) {
-        if (report_.stopped_by = clock_.stopped(tried_); !report_.stopped_by.empty()) return graph;
-        const std::string key = p.kind + " " + p.claim.outputs[0] + " " + p.claim.inputs[0];
-        if (!seen_.insert(key).second) continue;
-        ++tried_;
-        request_.progress(fmt::format("proving: {}", p.what));
-        if (auto next = take(graph, p)) {
-          graph = std::move(*next);
-          progress = true;
-        }
-      }
+  // What was reached, step by step; the last is the best.
+  Result<std::vector<Draft>> run() {
+    std::vector<Draft> history{{.graph = model_.graph, .steps = {}, .notes = {}}};
+    ISOMER_TRY(Draft first, simplified(history.back()));
+    if (!first.steps.empty()) history.push_back(std::move(first));
+    for (;;) {
+      ISOMER_TRY(Workpiece piece, Workpiece::of(history.back().graph));
+      std::set<std::string> without = request_.without;
+      without.insert("simplify");  // done
+      Proposals found = propose_all(piece.graph(), piece.inference(),
+                                    {.any_price = request_.any_price, .without = without});
+      report_.declined = std::move(found.declined);
+      // Without a runtime to ask, the analytic cost has the last word.
+      if (!request_.measure && !request_.any_price)
+        std::erase_if(found.list, [](const Proposal& p) { return p.gain <= 0; });
+      StepMaker maker(std::move(piece), proofs_, request_.seed);
+      const std::vector<StepGroup> groups = grouped(proved(maker, found.list), maker.piece());
+      if (groups.empty()) break;
+      Draft next =
+          trials_ ? chosen(history.back(), maker, groups) : maker.with(history.back(), all_steps(groups));
+      note_trouble(maker);
+      if (next.steps.size() == history.back().steps.size()) break;
+      ISOMER_TRY(next, simplified(next));
+      history.push_back(std::move(next));
     }
-    report_.stopped_by = "done";
-    return graph;
+    report_.stopped_by = stopped_.empty() ? "done" : stopped_;
+    return history;
   }
-  Certificate certificate;
 
  private:
-  std::optional<Graph> take(const Graph& graph, const Proposal& p) {
-    const auto proved = prove_claim(graph, p.claim, {.key = request_.seed, .refute = false}, &proofs_);
-    if (const auto* why = std::get_if<std::string>(&proved)) {
-      report_.refused.push_back(p.what + ": " + *why);
-      return std::nullopt;
+  bool is_over() {
+    if (stopped_.empty()) stopped_ = clock_.stopped(tried_);
+    return !stopped_.empty();
+  }
+
+  // Those that can be proved, while there is time.
+  std::vector<Step> proved(const StepMaker& maker, const std::vector<Proposal>& proposals) {
+    std::vector<Step> out;
+    for (const Proposal& p : proposals) {
+      std::string key = p.kind + " " + p.what;
+      for (const auto* names : {&p.claim.outputs, &p.claim.inputs, &p.folds})
+        for (const std::string& name : *names) key += " " + name;
+      if (seen_.contains(key)) continue;
+      if (is_over()) break;
+      seen_.insert(key);
+      ++tried_;
+      request_.progress(fmt::format("proving: {}", p.what));
+      auto step = maker.prove(p);
+      if (auto* why = std::get_if<std::string>(&step)) report_.refused.push_back(p.what + ": " + *why);
+      else out.push_back(std::get<Step>(std::move(step)));
     }
-    const Graph& with_program = std::get<ProvedStep>(proved).result();
-    auto folded = fold_constants(with_program, p.folds);
-    if (!folded.ok()) {
-      report_.refused.push_back(p.what + ": " + folded.error().message);
-      return std::nullopt;
+    return out;
+  }
+
+  void note_trouble(const StepMaker& maker) {
+    report_.refused.insert(report_.refused.end(), maker.trouble().begin(), maker.trouble().end());
+  }
+
+  // Nothing of this is for sale: it costs nothing and lets the proposers see more.
+  Result<Draft> simplified(Draft draft) {
+    if (request_.without.contains("simplify")) return draft;
+    for (int round = 0; round < kMostRounds; ++round) {
+      ISOMER_TRY(Workpiece piece, Workpiece::of(draft.graph));
+      const Proposals found = propose_simplify(piece.graph(), piece.inference());
+      StepMaker maker(std::move(piece), proofs_, request_.seed);
+      const std::vector<Step> steps = proved(maker, found.list);
+      if (steps.empty()) break;
+      std::vector<const Step*> all;
+      for (const Step& s : steps) all.push_back(&s);
+      draft = maker.with(draft, all);
+      note_trouble(maker);
     }
-    certificate.steps.emplace_back(p.claim);
-    certificate.steps.emplace_back(FoldStep{p.folds});
-    certificate.notes.push_back({.kind = p.kind, .what = p.what});
-    report_.told.push_back(p.what);
-    const int fewer = operator_count(graph) - operator_count(*folded);
-    for (OptimizeReport::Kind& k : report_.steps) {
-      if (k.kind != p.kind) continue;
-      ++k.count;
-      k.nodes += fewer;
-      return std::move(*folded);
+    return draft;
+  }
+
+  // The groups that pay: each alone in its context, then together in the whole model.
+  Draft chosen(const Draft& best, StepMaker& maker, const std::vector<StepGroup>& groups) {
+    std::vector<const StepGroup*> good = promising(maker, groups);
+    if (good.empty()) return best;
+    return settled(best, maker, good);
+  }
+
+  std::vector<const StepGroup*> promising(const StepMaker& maker, const std::vector<StepGroup>& groups) {
+    std::vector<const Step*> samples;
+    for (const StepGroup& g : groups) samples.push_back(&g.steps[0]);
+    request_.progress("observing what flows through the model");
+    const bool is_observed = trials_->observe(model_, maker.piece(), samples).ok();
+    const double until = clock_.spent() + (request_.seconds - clock_.spent()) * kShareOfRegions;
+    std::vector<std::pair<double, const StepGroup*>> ranked;
+    for (const StepGroup& g : groups) {
+      if (!is_observed) {
+        ranked.emplace_back(0, &g);
+        continue;
+      }
+      const double seconds = clock_.spent() < until ? kRegionSeconds : 0;
+      request_.progress(fmt::format("measuring {} regions, {}", g.steps.size(), g.what));
+      const auto trial = trials_->region(maker.piece(), g.steps[0], proofs_, seconds);
+      if (!trial.ok()) {
+        report_.refused.push_back(g.what + ": " + trial.error().what);
+        continue;
+      }
+      if (trial->errors && !trial->errors->within(request_.max_error_growth)) {
+        report_.refused.push_back(fmt::format("{}: its error would be {:.1e} instead of {:.1e}", g.what,
+                                              trial->errors->after, trial->errors->before));
+        continue;
+      }
+      if (!trial->time) {
+        ranked.emplace_back(0, &g);
+        continue;
+      }
+      const PairMeasurement& time = *trial->time;
+      report_.regions.push_back({g.what, static_cast<int>(g.steps.size()), time.ratio});
+      const double saved = time.by_cpu_time ? time.a_cpu_ns.estimate - time.b_cpu_ns.estimate
+                                            : time.a_wall_ns.estimate - time.b_wall_ns.estimate;
+      if (time.ratio.estimate > 1) ranked.emplace_back(saved * static_cast<double>(g.steps.size()), &g);
     }
-    report_.steps.push_back({.kind = p.kind, .count = 1, .nodes = fewer});
-    return std::move(*folded);
+    std::stable_sort(ranked.begin(), ranked.end(),
+                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::vector<const StepGroup*> out;
+    for (const auto& [saved, group] : ranked) out.push_back(group);
+    return out;
+  }
+
+  // All of them if the whole model gets faster; else each half by itself.
+  Draft settled(const Draft& best, StepMaker& maker, const std::vector<const StepGroup*>& groups) {
+    std::vector<const StepGroup*> taken;
+    Draft now = best;
+    std::vector<std::vector<const StepGroup*>> open{groups};
+    bool is_first = true;  // tried in any case: the guard will say
+    while (!open.empty() && (is_first || !is_over())) {
+      const std::vector<const StepGroup*> some = std::move(open.back());
+      open.pop_back();
+      std::vector<const Step*> steps;
+      for (const auto* list : {static_cast<const std::vector<const StepGroup*>*>(&taken), &some})
+        for (const StepGroup* g : *list)
+          for (const Step& s : g->steps) steps.push_back(&s);
+      Draft candidate = maker.with(best, steps);
+      const bool is_new = candidate.steps.size() > now.steps.size();
+      const bool is_unmeasured = std::exchange(is_first, false) && is_over();
+      if (is_new && (is_unmeasured || is_faster(now, candidate))) {
+        now = std::move(candidate);
+        taken.insert(taken.end(), some.begin(), some.end());
+      } else if (is_new && some.size() > 1) {
+        const auto middle = some.begin() + static_cast<std::ptrdiff_t>(some.size() / 2);
+        open.emplace_back(middle, some.end());
+        open.emplace_back(some.begin(), middle);
+      }
+    }
+    return now;
+  }
+
+  bool is_faster(const Draft& a, const Draft& b) {
+    const auto first = scratch(a), second = scratch(b);
+    if (!first.ok() || !second.ok()) return false;
+    const double seconds =
+        std::clamp(request_.seconds * kShareOfModel, kLeastModelSeconds, kMostModelSeconds);
+    const auto measured =
+        trials_->compare(first->source(), second->source(), seconds, false, [&](const MeasureProgress& now) {
+          request_.progress(fmt::format("measuring the whole model, {:.0f} %{}", 100 * now.share,
+                                        now.ratio ? fmt::format(", {:.3f}", now.ratio->estimate) : ""));
+        });
+    if (!measured.ok()) report_.refused.push_back(measured.error().what);
+    return measured.ok() && measured->verdict == PairVerdict::Faster;
+  }
+
+  Result<ScratchModel> scratch(const Draft& draft) const {
+    Model model = model_;
+    model.graph = draft.graph;
+    return ScratchModel::write(model, request_.out);
   }
 
   const OptimizeRequest& request_;
   const Clockwork& clock_;
+  const Model& model_;
+  Trials* trials_;
   OptimizeReport& report_;
   std::set<std::string> seen_;
   ProofCache proofs_;
+  std::string stopped_;
   std::int64_t tried_ = 0;
 };
-
-// max |y - y64| / max |y64|, the worst output.
-std::optional<double> error_of(const NamedTensors& outputs, const NamedTensors& exact) {
-  double worst = 0;
-  for (const auto& [name, right] : exact) {
-    const auto at = outputs.find(name);
-    if (at == outputs.end()) return std::nullopt;
-    const auto y = at->second.doubles(), z = right.doubles();
-    if (!y || !z || y->size() != z->size()) return std::nullopt;
-    double scale = 0, gap = 0;
-    for (std::size_t i = 0; i < y->size(); ++i) {
-      if (!std::isfinite((*z)[i])) continue;
-      scale = std::max(scale, std::abs((*z)[i]));
-      const double d = std::abs((*y)[i] - (*z)[i]);
-      gap = std::isfinite(d) ? std::max(gap, d) : HUGE_VAL;
-    }
-    if (scale > 0) worst = std::max(worst, gap / scale);
-  }
-  return worst;
-}
-
-bool affordable(const Graph& graph, const NamedTensors& feeds) {
-  InferOptions options;
-  for (const auto& [name, tensor] : feeds) options.shapes.emplace(name, tensor.extents());
-  const auto info = infer(graph, options);
-  if (!info.ok()) return false;
-  const auto price = operations(graph, *info);
-  return price && *price < kMostReferenceOperations;
-}
 
 // Why the new model is not taken, or "".
 class Guard {
  public:
-  Guard(const OptimizeRequest& request, OptimizeReport& report, std::filesystem::path candidate)
-      : request_(request), report_(report), candidate_(std::move(candidate)) {}
+  Guard(const OptimizeRequest& request, const Model& model, Trials* trials, OptimizeReport& report)
+      : request_(request), model_(model), trials_(trials), report_(report) {}
 
-  Result<std::string> objection(const Graph& original) {
+  Result<std::string> objection(const Draft& draft) {
+    Model changed = model_;
+    changed.graph = draft.graph;
+    ISOMER_TRY(const ScratchModel candidate, ScratchModel::write(changed, request_.out));
+    report_.bytes_out = bytes_of(candidate.path());
     const auto allowed = std::max(
         static_cast<std::uintmax_t>(static_cast<double>(report_.bytes_in) * request_.max_size_growth),
         report_.bytes_in + kFreeGrowth);
     if (report_.bytes_out > allowed)
       return fmt::format("it would grow from {} to {} bytes", report_.bytes_in, report_.bytes_out);
-    if (!request_.measure) return std::string();
-    request_.progress("starting the runtime");
-    auto judge = Judge::start(request_.worker);
-    if (!judge.ok()) return to_error(judge.error());
-    const auto before = ModelSource::file(request_.in.string()),
-               after = ModelSource::file(candidate_.string());
-    const auto first = (*judge)->run(before, request_.feeds, request_.runtime);
-    if (!first.ok()) return "the runtime does not run the original: " + first.error().what;
-    if (const auto loads = (*judge)->check_loads(after, request_.runtime); !loads.ok())
+    if (trials_ == nullptr) return std::string();
+    const auto before = ModelSource::file(request_.in.string()), after = candidate.source();
+    if (const auto loads = trials_->judge().check_loads(after, request_.runtime); !loads.ok())
       return "the runtime does not load the result: " + loads.error().what;
-    const auto second = (*judge)->run(after, request_.feeds, request_.runtime);
-    if (!second.ok()) return "the runtime does not run the result: " + second.error().what;
-    if (affordable(original, request_.feeds)) {
-      request_.progress("evaluating the original in float64");
-      const auto exact = interpret(original, request_.feeds, Arithmetic::Double);
-      if (exact.ok() && !exact->opaque) {
-        report_.error_before = error_of(*first, exact->outputs);
-        report_.error_after = error_of(*second, exact->outputs);
+    request_.progress("comparing with float64");
+    const auto errors = trials_->errors(model_.graph, before, after, request_.feeds,
+                                        1e9 * std::clamp(request_.seconds / 10, 3.0, 30.0));
+    if (!errors.ok()) return "the runtime does not run it: " + errors.error().what;
+    if (*errors) {
+      report_.error_before = (*errors)->before;
+      report_.error_after = (*errors)->after;
+      if (!(*errors)->within(request_.max_error_growth)) {
+        is_wrong = true;
+        return fmt::format("its error would be {:.1e} instead of {:.1e}", (*errors)->after,
+                           (*errors)->before);
       }
     }
-    if (report_.error_before && report_.error_after &&
-        *report_.error_after > std::max(request_.max_error_growth * *report_.error_before, 1e-6))
-      return fmt::format("its error would be {:.1e} instead of {:.1e}", *report_.error_after,
-                         *report_.error_before);
-    auto feeds = SharedFeeds::make(request_.feeds);
-    if (!feeds.ok()) return to_error(feeds.error());
-    const auto measured = (*judge)->measure_pair(
-        before, after, *feeds, {.runtime = request_.runtime, .seed = request_.seed},
-        [&](const MeasureProgress& now) {
-          request_.progress(fmt::format("measuring the whole model, {:.0f} %{}", 100 * now.share,
-                                        now.ratio ? fmt::format(", {:.3f}", now.ratio->estimate) : ""));
-        });
+    const double seconds =
+        std::clamp(request_.seconds * kShareOfGuard, kLeastModelSeconds, kMostModelSeconds);
+    const auto measured = trials_->compare(before, after, seconds, true, [&](const MeasureProgress& now) {
+      request_.progress(fmt::format("measuring the result, {:.0f} %{}", 100 * now.share,
+                                    now.ratio ? fmt::format(", {:.3f}", now.ratio->estimate) : ""));
+    });
     if (!measured.ok()) return "it could not be measured: " + measured.error().what;
     report_.ratio = measured->ratio;
     if (measured->ratio.low <= kLeastGain)
@@ -184,11 +285,13 @@ class Guard {
                          measured->ratio.low, measured->ratio.high);
     return std::string();
   }
+  bool is_wrong = false;  // it was the error
 
  private:
   const OptimizeRequest& request_;
+  const Model& model_;
+  Trials* trials_;
   OptimizeReport& report_;
-  std::filesystem::path candidate_;
 };
 
 bool is_same_file(const std::filesystem::path& a, const std::filesystem::path& b) {
@@ -196,36 +299,37 @@ bool is_same_file(const std::filesystem::path& a, const std::filesystem::path& b
   return a.lexically_normal() == b.lexically_normal() || std::filesystem::equivalent(a, b, error);
 }
 
-// The new model beside OUT, under a name that goes with this object.
-class Candidate {
- public:
-  static Result<Candidate> write(const Model& model, const std::filesystem::path& out) {
-    ISOMER_TRY(wire::OutputFile lease, wire::OutputFile::create(out));
-    Candidate made(std::move(lease));
-    ISOMER_TRY_DO(write_model(model, made.path()));
-    return made;
-  }
-  Candidate(Candidate&&) noexcept = default;
-  Candidate& operator=(Candidate&&) = delete;
-  ~Candidate() {
-    if (lease_.temporary().empty()) return;
-    std::error_code error;
-    std::filesystem::remove(path(), error);
-    std::filesystem::remove(path().string() + ".data", error);
-  }
-  std::filesystem::path path() const {
-    return std::filesystem::path(lease_.temporary()).replace_extension(".onnx");
-  }
+// The runtime, if it is to judge.
+Result<std::unique_ptr<Trials>> started(const OptimizeRequest& request) {
+  if (!request.measure) return std::unique_ptr<Trials>();
+  request.progress("starting the runtime");
+  auto judge = Judge::start(request.worker);
+  if (!judge.ok()) return to_error(judge.error());
+  return std::make_unique<Trials>(
+      std::move(*judge),
+      Trials::Options{
+          .runtime = request.runtime, .feeds = request.feeds, .out = request.out, .seed = request.seed});
+}
 
- private:
-  explicit Candidate(wire::OutputFile lease) : lease_(std::move(lease)) {}
-  wire::OutputFile lease_;  // locked: nobody takes the file for one that was left behind
-};
+// Why there is no use in going on, or "".
+std::string refusal(Trials& trials, const OptimizeRequest& request) {
+  const auto runs =
+      trials.judge().run(ModelSource::file(request.in.string()), request.feeds, request.runtime);
+  return runs.ok() ? "" : "the runtime does not run the original: " + runs.error().what;
+}
 
-std::uintmax_t bytes_of(const std::filesystem::path& path) {
-  std::error_code error;
-  const auto model = std::filesystem::file_size(path, error);
-  return error ? 0 : model;
+void tell(OptimizeReport& report, const Draft& best, const Graph& original) {
+  std::map<std::string, OptimizeReport::Kind> kinds;
+  for (const Note& n : best.notes) {
+    report.told.push_back(n.what);
+    OptimizeReport::Kind& kind = kinds[n.kind];
+    kind.kind = n.kind;
+    ++kind.count;
+  }
+  for (auto& [name, kind] : kinds) report.steps.push_back(kind);
+  if (!report.steps.empty())
+    report.steps.back().nodes =
+        static_cast<int>(original.operator_count()) - static_cast<int>(best.graph.operator_count());
 }
 
 }  // namespace
@@ -236,29 +340,38 @@ Result<OptimizeReport> optimize(const OptimizeRequest& request) {
   if (is_same_file(request.in, request.out)) return Error{"the output is the input's own file"};
   if (is_same_file(request.in, request.certificate) || is_same_file(request.out, request.certificate))
     return Error{"the certificate needs a file of its own"};
-  ISOMER_TRY(Model model, read_model(request.in));
+  ISOMER_TRY(const Model model, read_model(request.in));
   wire::remove_stale_outputs(request.out.parent_path());
   report.bytes_in = bytes_of(request.in);
 
-  Search search(request, clock, report);
-  ISOMER_TRY(Graph best, search.run(model.graph));
-  Model changed = model;
-  if (search.certificate.steps.empty()) {
-    report.reason = report.refused.empty() ? "nothing to collapse was found" : "no proposal was proved";
-  } else {
-    changed.graph = std::move(best);
-    ISOMER_TRY(const Candidate candidate, Candidate::write(changed, request.out));
-    report.bytes_out = bytes_of(candidate.path());
-    ISOMER_TRY(report.reason, Guard(request, report, candidate.path()).objection(model.graph));
+  ISOMER_TRY(std::unique_ptr<Trials> trials, started(request));
+  if (trials) report.reason = refusal(*trials, request);
+  Draft best{.graph = model.graph, .steps = {}, .notes = {}};
+  if (report.reason.empty()) {
+    Search search(request, clock, model, trials.get(), report);
+    ISOMER_TRY(std::vector<Draft> history, search.run());
+    if (history.size() == 1)
+      report.reason = report.refused.empty() ? "nothing to improve was found" : "no proposal was proved";
+    // From the best backwards, past what makes the error grow.
+    while (history.size() > 1) {
+      Guard guard(request, model, trials.get(), report);
+      ISOMER_TRY(report.reason, guard.objection(history.back()));
+      if (report.reason.empty()) best = history.back();
+      if (!guard.is_wrong) break;
+      history.pop_back();
+    }
+    report.improved = history.size() > 1 && report.reason.empty();
   }
-  report.improved = report.reason.empty();
-  Certificate certificate = report.improved ? search.certificate : Certificate{};
-  if (!report.improved) report.steps.clear();
+  Certificate certificate{.steps = best.steps, .notes = best.notes};
+  tell(report, best, model.graph);
   if (report.ratio && report.improved)
     certificate.notes.push_back({"measured", "the whole model", report.ratio->estimate});
   report.certificate = request.certificate;
+  certificate = with_digests(std::move(certificate), model.graph, best.graph);
   // The certificate is on the disk before OUT is, so that a full one leaves neither.
   ISOMER_TRY(wire::OutputFile proof, wire::written_output(request.certificate, to_text(certificate)));
+  Model changed = model;
+  changed.graph = best.graph;
   ISOMER_TRY_DO(report.improved ? write_model(changed, request.out)
                                 : copy_model(model, request.in, request.out));
   ISOMER_TRY_DO(proof.rename());

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <filesystem>
 #include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -17,10 +18,11 @@ namespace isomer {
 
 struct OptimizeRequest {
   std::filesystem::path in, out, certificate;
-  double seconds = 300;          // --budget
-  std::int64_t steps = 1 << 30;  // of the search
-  bool measure = true;           // --judge runtime; otherwise the analytic cost decides
-  bool any_price = false;        // not even that: every proved step is taken
+  double seconds = 300;                // --budget
+  std::int64_t steps = 1 << 30;        // of the search
+  bool measure = true;                 // --judge runtime; otherwise the analytic cost decides
+  bool any_price = false;              // not even that: every proved step is taken
+  std::set<std::string> without = {};  // proposers that are not asked
   WorkerOptions worker = {};
   RuntimeOptions runtime = {};
   NamedTensors feeds = {};  // for measuring
@@ -42,6 +44,12 @@ struct OptimizeReport {
     int count = 0, nodes = 0;
   };
   std::vector<Kind> steps;
+  struct Region {
+    std::string what;
+    int places = 0;
+    Interval ratio;
+  };
+  std::vector<Region> regions;  // as measured in their context
   // One line for each step, for each proposal that was not proved, and for each region with none.
   std::vector<std::string> told, refused, declined;
   std::string stopped_by = "done";

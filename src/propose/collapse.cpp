@@ -19,7 +19,6 @@ namespace isomer {
 namespace {
 
 constexpr std::int64_t kMostTaps = 15;
-constexpr std::size_t kMostNodes = 64;
 constexpr double kMostElements = 1 << 24;  // of all impulses together
 
 // How y[n, o, p] looks at x: taps stride·p - pad + u, u < kernel.
@@ -32,7 +31,8 @@ struct Site {
   const Graph& graph;          // the model's
   const Inference& inference;  // symbolic sizes
   const LinearRegion& region;
-  bool any_batch = false;  // shapes of Reshape are made so that another batch fits
+  // Shapes of Reshape are made so that another extent fits: of the first axis, or of the last but one.
+  enum class Open : std::uint8_t { None, Batch, Rows } open = Open::None;
 };
 
 std::optional<Extents> sizes_of(const Inference& inference, Value v) {
@@ -78,17 +78,38 @@ std::optional<Look> look_of(const Graph& graph, const Inference& inference, cons
 }
 
 // Reshape's shape constant for any batch: its first entry, which holds the batch, left open.
-std::optional<std::vector<std::int64_t>> shape_for_any_batch(const Site& site, const Node& node) {
-  if (node.op != "Reshape" || !node.domain.empty()) return std::nullopt;
-  const auto constant = known_constant(site.graph, node.inputs[1]);
+std::optional<std::vector<std::int64_t>> shape_for_any_batch(const Site& site, const Tensor& constant) {
   const auto batch = sizes_of(site.inference, site.region.input);
-  if (!constant || !batch) return std::nullopt;
-  auto shape = constant->integers();
-  if (!shape || shape->empty() || (*shape)[0] <= 0) return std::nullopt;
+  auto shape = constant.integers();
+  if (!batch || !shape || shape->empty() || (*shape)[0] <= 0) return std::nullopt;
   const bool is_open = std::ranges::find(*shape, -1) != shape->end();
   if (is_open && (*shape)[0] != (*batch)[0]) return std::nullopt;
   (*shape)[0] = is_open ? 0 : -1;
   return shape;
+}
+
+// The same for any number of rows: the entry that holds them, alone or with all axes before, left open.
+std::optional<std::vector<std::int64_t>> shape_for_any_rows(const Site& site, Value made) {
+  const auto x = sizes_of(site.inference, site.region.input);
+  auto shape = sizes_of(site.inference, made);
+  if (!x || !shape || x->size() < 2) return std::nullopt;
+  const std::int64_t rows = (*x)[x->size() - 2];
+  std::int64_t all = 1;
+  for (std::size_t d = 0; d + 1 < x->size(); ++d) all *= (*x)[d];
+  if (all != rows) return std::nullopt;  // other axes would have to be told apart
+  const auto at = std::find(shape->begin(), shape->end(), rows);
+  if (at == shape->end()) return std::nullopt;
+  *at = -1;
+  return shape;
+}
+
+std::optional<std::vector<std::int64_t>> open_shape(const Site& site, NodeId id) {
+  const Node& node = site.graph.node(id);
+  if (site.open == Site::Open::None || node.op != "Reshape" || !node.domain.empty()) return std::nullopt;
+  const auto constant = known_constant(site.graph, node.inputs[1]);
+  if (!constant) return std::nullopt;
+  return site.open == Site::Open::Batch ? shape_for_any_batch(site, *constant)
+                                        : shape_for_any_rows(site, {id, 0});
 }
 
 // The region's nodes with another input. Constants are the model's, by name.
@@ -102,8 +123,7 @@ Value run_region(ProgramBuilder& b, const Site& site, Value input) {
       else if (const auto at = made.find(v); at != made.end()) inputs.push_back(at->second);
       else inputs.push_back(b.input(site.graph.name_of(v)));
     }
-    if (site.any_batch)
-      if (const auto shape = shape_for_any_batch(site, node)) inputs[1] = b.integers(*shape);
+    if (const auto shape = open_shape(site, id)) inputs[1] = b.integers(*shape);
     const Value first = b.copy(node, inputs);
     for (std::uint32_t k = 0; k < node.outputs.size(); ++k) made.emplace(Value{id, k}, Value{first.node, k});
   }
@@ -151,13 +171,9 @@ std::vector<std::int64_t> concat(std::vector<std::int64_t> a, const std::vector<
   return a;
 }
 
-Value zeros(ProgramBuilder& b, const std::vector<std::int64_t>& shape) {
-  return b.op("ConstantOfShape", {b.integers(shape)});
-}
-
 // [rows, groups·rows, ...]: ones where column mod rows = row.
 Value eyes(ProgramBuilder& b, std::int64_t rows, std::int64_t groups) {
-  const Value eye = b.op("EyeLike", {zeros(b, {rows, rows})}, with({{"dtype", std::int64_t{1}}}));
+  const Value eye = b.eye(rows);
   return groups == 1 ? eye : b.op("Tile", {eye, b.integers({1, groups})});
 }
 
@@ -176,7 +192,7 @@ std::optional<Kernel> kernel_of(ProgramBuilder& b, const Site& site, const Look&
   for (std::size_t i = 0; i < d; ++i) {
     places_of_impulse[i] = look.kernel[i] - 1;
     spatial[i] = 2 * look.kernel[i] - 2 + look.stride[i];
-    if (!site.any_batch) continue;
+    if (site.open == Site::Open::None) continue;
     // Only the batch may be another one.
     const auto& shape = site.inference.of(site.region.input).shape;
     const auto size = shape ? (*shape)[i + 2].value() : std::nullopt;
@@ -210,7 +226,7 @@ std::optional<Kernel> kernel_of(ProgramBuilder& b, const Site& site, const Look&
 
   Kernel kernel;
   if (site.region.affine) {
-    const Value rest = run_region(b, site, zeros(b, concat({1, look.channels}, spatial)));
+    const Value rest = run_region(b, site, b.zeros(concat({1, look.channels}, spatial)));
     answer = b.op("Sub", {answer, rest});
     Value middle = rest;
     for (std::size_t i = d; i-- > 0;)
@@ -258,7 +274,7 @@ std::string spatial_text(const Extents& kernel) {
 
 std::optional<Proposal> as_convolution(const Site& site, const Look& look, double price) {
   const std::string y = site.graph.name_of(site.region.output);
-  ProgramBuilder b(site.graph.opsets, y + ".isomer.");
+  ProgramBuilder b(site.graph.opsets, fresh_prefix(site.graph, y));
   const Value x = b.input(site.graph.name_of(site.region.input));
   const auto kernel = kernel_of(b, site, look);
   if (!kernel) return std::nullopt;
@@ -298,7 +314,7 @@ bool is_product_and_bias(const Graph& graph, const LinearRegion& region) {
 }
 
 // y[..., j] = Σ_k x[..., k] M[k, j]: the region applied to the unit matrix.
-std::optional<Proposal> as_matrix(const Site& site, const Graph& sized, const Inference& info,
+std::optional<Proposal> as_matrix(Site site, const Graph& sized, const Inference& info,
                                   const LinearRegion& region, double price, bool any_price,
                                   std::string& why) {
   const auto x = sizes_of(info, region.input), y = sizes_of(info, region.output);
@@ -326,11 +342,17 @@ std::optional<Proposal> as_matrix(const Site& site, const Graph& sized, const In
   }
   Extents shape(x->size(), 1);
   shape[shape.size() - 2] = shape[shape.size() - 1] = rows;
-  const auto out = output_sizes(site, shape);
-  if (!out || out->back() != columns || (*out)[out->size() - 2] != rows) return std::nullopt;
+  const auto fits = [&] {
+    const auto out = output_sizes(site, shape);
+    return out && out->back() == columns && (*out)[out->size() - 2] == rows;
+  };
+  if (!fits()) {
+    site.open = Site::Open::Rows;
+    if (!fits()) return std::nullopt;
+  }
 
   const std::string name = site.graph.name_of(site.region.output);
-  ProgramBuilder b(site.graph.opsets, name + ".isomer.");
+  ProgramBuilder b(site.graph.opsets, fresh_prefix(site.graph, name));
   const Value in = b.input(site.graph.name_of(site.region.input));
   Value answer = run_region(b, site, b.op("Reshape", {eyes(b, rows, 1), b.integers(shape)}));
   std::vector<std::string> folds;
@@ -338,7 +360,7 @@ std::optional<Proposal> as_matrix(const Site& site, const Graph& sized, const In
   if (site.region.affine) {
     Extents one = shape;
     one[one.size() - 2] = 1;
-    const Value rest_of = run_region(b, site, zeros(b, one));
+    const Value rest_of = run_region(b, site, b.zeros(one));
     answer = b.op("Sub", {answer, rest_of});
     bias = b.op("Reshape", {rest_of, b.integers({columns})});
     folds.push_back(b.name_of(bias));
@@ -391,7 +413,7 @@ std::optional<Proposal> collapse_region(const Graph& graph, const Inference& inf
     const double after = convolution_price(*look, *sizes_of(*info, inner.output));
     if (any_price || after < *price) {
       if (auto proposal = as_convolution(site, *look, *price - after)) return proposal;
-      const Site fixed{graph, inference, region, true};
+      const Site fixed{graph, inference, region, Site::Open::Batch};
       if (auto proposal = as_convolution(fixed, *look, *price - after)) return proposal;
       why = "its kernel is not found at another size";
     } else {
@@ -406,22 +428,21 @@ std::optional<Proposal> collapse_region(const Graph& graph, const Inference& inf
 Proposals propose_collapse(const Graph& graph, const Inference& inference, bool any_price) {
   Proposals out;
   if (graph.opset("") < 11) return out;
-  const auto constants = constant_values(graph);
-  const auto consumers = graph.consumers();
+  const LinearRegions regions(graph, inference);
   std::set<NodeId> taken;
   for (auto at = graph.order().rbegin(); at != graph.order().rend(); ++at) {
-    if (taken.contains(*at) || constants.contains({*at, 0})) continue;
-    const auto region = linear_region(graph, inference, constants, consumers, {*at, 0});
-    if (!region || region->nodes.size() > kMostNodes) continue;
-    std::string why;
-    auto proposal = collapse_region(graph, inference, *region, any_price, why);
-    if (!proposal) {
-      out.declined.push_back(fmt::format("{} nodes from {} to {}: {}", region->nodes.size(),
-                                         graph.name_of(region->input), graph.name_of(region->output), why));
-      continue;
+    if (taken.contains(*at) || regions.constants().contains({*at, 0})) continue;
+    for (const LinearRegion& region : regions.ending_in({*at, 0})) {
+      std::string why;
+      auto proposal = collapse_region(graph, inference, region, any_price, why);
+      if (proposal) {
+        taken.insert(region.nodes.begin(), region.nodes.end());
+        out.list.push_back(std::move(*proposal));
+        break;
+      }
+      out.declined.push_back(fmt::format("{} nodes from {} to {}: {}", region.nodes.size(),
+                                         graph.name_of(region.input), graph.name_of(region.output), why));
     }
-    taken.insert(region->nodes.begin(), region->nodes.end());
-    out.list.push_back(std::move(*proposal));
   }
   std::ranges::stable_sort(out.list, std::greater<>{}, &Proposal::gain);
   return out;

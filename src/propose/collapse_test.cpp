@@ -1,39 +1,13 @@
-#include <gtest/gtest.h>
-
-#include "graph/testing.h"
-#include "propose/proposal.h"
+#include "propose/testing.h"
 
 namespace isomer {
 namespace {
 
-Graph program(const std::string& text) {
-  return testing::parsed("<ir_version: 8, opset_import: [\"\" : 18]>\n" + text);
-}
+using testing::program;
+using testing::weight;
 
-std::string numbers(int n, int seed) {
-  std::string out;
-  for (int i = 0; i < n; ++i) out += (i ? ", " : "") + std::to_string((i * 7 + seed) % 5 - 2) + ".5";
-  return out;
-}
-
-std::string weight(const std::string& name, const std::string& shape, int n, int seed) {
-  return "float[" + shape + "] " + name + " = {" + numbers(n, seed) + "}";
-}
-
-// Proposes, proves, folds; what is left of it.
 std::optional<Graph> collapsed(const Graph& graph, std::string* why = nullptr) {
-  const auto inference = infer(graph);
-  EXPECT_TRUE(inference.ok());
-  const auto proposals = propose_collapse(graph, *inference).list;
-  if (proposals.empty()) return std::nullopt;
-  const auto proved = prove_claim(graph, proposals[0].claim);
-  if (const auto* reason = std::get_if<std::string>(&proved)) {
-    if (why) *why = *reason;
-    return std::nullopt;
-  }
-  auto folded = fold_constants(std::get<ProvedStep>(proved).result(), proposals[0].folds);
-  EXPECT_TRUE(folded.ok());
-  return *folded;
+  return testing::taken(propose_collapse, graph, why);
 }
 
 TEST(Collapse, ThreeBranchesAreOneConvolution) {

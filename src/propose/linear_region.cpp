@@ -1,6 +1,7 @@
 #include "propose/linear_region.h"
 
 #include <algorithm>
+#include <functional>
 #include <ranges>
 
 #include "graph/constant.h"
@@ -8,48 +9,12 @@
 namespace isomer {
 namespace {
 
+constexpr std::size_t kMostRegionNodes = 64;
+
 // Sums of activations; with any other operator two activations are not jointly linear.
 bool adds(const Node& node) {
   return node.domain.empty() && (node.op == "Add" || node.op == "Sub" || node.op == "Sum" ||
                                  node.op == "Concat" || node.op == "Mean");
-}
-
-struct Role {
-  bool linear = false, affine = false;
-};
-
-Role role_of(const Graph& graph, const Inference& inference, const std::set<Value>& constants, NodeId id) {
-  const Node& node = graph.node(id);
-  if (node.kind != NodeKind::Operator || !node.captures.empty()) return {};
-  if (inference.opaque.contains(id)) return {};
-  const Definition definition = define_node(graph, inference, id);
-  const auto* formula = std::get_if<Formula>(&definition);
-  if (formula == nullptr || node.outputs.size() != formula->outputs.size()) return {};
-  const int outputs = static_cast<int>(formula->outputs.size());
-  for (int k = 0; k < outputs; ++k)
-    if (!is_float(formula->output(k).type)) return {};
-  Role role{.linear = true, .affine = false};
-  int activations = 0;
-  for (std::size_t k = 0; k < node.inputs.size(); ++k) {
-    const Value v = node.inputs[k];
-    if (!v.exists() || constants.contains(v)) continue;
-    if (k >= formula->inputs.size() || !formula->inputs[k]) return {};
-    bool is_read = false;
-    for (int output = 0; output < outputs; ++output) {
-      const Linearity l = linearity(*formula, output, static_cast<int>(k));
-      if (l == Linearity::Nonlinear) return {};
-      role.affine = role.affine || l == Linearity::Affine;
-      is_read = is_read || l != Linearity::Independent;
-    }
-    if (is_read) ++activations;
-  }
-  if (activations == 0 || (activations > 1 && !adds(node))) return {};
-  if (activations > 1) {
-    // Affine in each, as long as the others are there; constants come in only by constants.
-    role.affine =
-        std::ranges::any_of(node.inputs, [&](Value v) { return v.exists() && constants.contains(v); });
-  }
-  return role;
 }
 
 void widen(std::map<Value, Box>& needed, Value value, const Box& box) {
@@ -77,45 +42,90 @@ std::set<Value> constant_values(const Graph& graph) {
   return out;
 }
 
-std::optional<LinearRegion> linear_region(const Graph& graph, const Inference& inference,
-                                          const std::set<Value>& constants,
-                                          const std::map<Value, std::vector<NodeId>>& consumers,
-                                          Value output) {
-  std::set<NodeId> inside;
-  LinearRegion out{.nodes = {}, .input = Value::none(), .output = output, .affine = false};
-  const auto try_add = [&](NodeId id) {
-    const Role role = role_of(graph, inference, constants, id);
-    if (!role.linear) return false;
-    inside.insert(id);
-    out.affine = out.affine || role.affine;
-    return true;
-  };
-  if (graph.node(output.node).outputs.size() != 1 || !try_add(output.node)) return std::nullopt;
-  // Against the order of the graph: all readers of a value come before it.
-  for (auto at = graph.order().rbegin(); at != graph.order().rend(); ++at) {
-    if (inside.contains(*at)) continue;
-    bool is_inner = true, is_read = false;
-    for (std::uint32_t k = 0; k < graph.node(*at).outputs.size(); ++k) {
-      const Value v{*at, k};
-      const auto readers = consumers.find(v);
-      if (std::ranges::find(graph.outputs(), v) != graph.outputs().end()) is_inner = false;
-      if (readers == consumers.end() || readers->second.empty()) continue;
-      is_read = true;
-      if (!std::ranges::all_of(readers->second, [&](NodeId r) { return inside.contains(r); }))
-        is_inner = false;
-    }
-    if (is_inner && is_read && !constants.contains({*at, 0})) try_add(*at);
-  }
-  std::set<Value> frontier;
+LinearRegions::LinearRegions(const Graph& graph, const Inference& inference)
+    : graph_(graph), constants_(constant_values(graph)), consumers_(graph.consumers()) {
+  for (const Value& v : graph.outputs()) consumers_[v].push_back(Value::none().node);  // nobody's inner value
   for (const NodeId id : graph.order()) {
-    if (!inside.contains(id)) continue;
-    out.nodes.push_back(id);
-    for (const Value& v : graph.node(id).inputs)
-      if (v.exists() && !constants.contains(v) && !inside.contains(v.node)) frontier.insert(v);
+    places_.emplace(id, places_.size());
+    if (!constants_.contains({id, 0})) roles_.emplace(id, role_of(inference, id));
   }
-  if (frontier.size() != 1 || out.nodes.size() < 2) return std::nullopt;
-  out.input = *frontier.begin();
-  return out;
+}
+
+LinearRegions::Role LinearRegions::role_of(const Inference& inference, NodeId id) const {
+  const Node& node = graph_.node(id);
+  if (node.kind != NodeKind::Operator || !node.captures.empty()) return {};
+  if (inference.opaque.contains(id)) return {};
+  const Definition definition = define_node(graph_, inference, id);
+  const auto* formula = std::get_if<Formula>(&definition);
+  if (formula == nullptr || node.outputs.size() != formula->outputs.size()) return {};
+  const int outputs = static_cast<int>(formula->outputs.size());
+  for (int k = 0; k < outputs; ++k)
+    if (!is_float(formula->output(k).type)) return {};
+  Role role{.linear = true, .affine = false};
+  int activations = 0;
+  for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+    const Value v = node.inputs[k];
+    if (!v.exists() || constants_.contains(v)) continue;
+    if (k >= formula->inputs.size() || !formula->inputs[k]) return {};
+    bool is_read = false;
+    for (int output = 0; output < outputs; ++output) {
+      const Linearity l = linearity(*formula, output, static_cast<int>(k));
+      if (l == Linearity::Nonlinear) return {};
+      role.affine = role.affine || l == Linearity::Affine;
+      is_read = is_read || l != Linearity::Independent;
+    }
+    if (is_read) ++activations;
+  }
+  if (activations == 0 || (activations > 1 && !adds(node))) return {};
+  if (activations > 1) {
+    // Affine in each, as long as the others are there; constants come in only by constants.
+    role.affine =
+        std::ranges::any_of(node.inputs, [&](Value v) { return v.exists() && constants_.contains(v); });
+  }
+  return role;
+}
+
+// Whether all that reads this node is inside.
+bool LinearRegions::is_inner(NodeId id, const std::set<NodeId>& inside) const {
+  for (std::uint32_t k = 0; k < graph_.node(id).outputs.size(); ++k) {
+    const auto readers = consumers_.find(Value{id, k});
+    if (readers == consumers_.end()) continue;
+    if (!std::ranges::all_of(readers->second, [&](NodeId r) { return inside.contains(r); })) return false;
+  }
+  return true;
+}
+
+std::vector<LinearRegion> LinearRegions::ending_in(Value output) const {
+  std::vector<LinearRegion> found;
+  const auto last = roles_.find(output.node);
+  if (graph_.node(output.node).outputs.size() != 1 || last == roles_.end() || !last->second.linear) return {};
+  std::set<NodeId> inside;
+  std::set<Value> frontier{output};
+  std::map<std::size_t, NodeId, std::greater<>> open{{places_.at(output.node), output.node}};
+  LinearRegion region{.nodes = {}, .input = Value::none(), .output = output, .affine = false};
+  // Against the order of the graph: all readers of a value come before it.
+  while (!open.empty() && inside.size() < kMostRegionNodes) {
+    const NodeId id = open.begin()->second;
+    open.erase(open.begin());
+    const auto role = roles_.find(id);
+    if (role == roles_.end() || !role->second.linear || (id != output.node && !is_inner(id, inside)))
+      continue;
+    inside.insert(id);
+    region.nodes.push_back(id);
+    region.affine = region.affine || role->second.affine;
+    for (std::uint32_t k = 0; k < graph_.node(id).outputs.size(); ++k) frontier.erase({id, k});
+    for (const Value& v : graph_.node(id).inputs) {
+      if (!v.exists() || constants_.contains(v)) continue;
+      frontier.insert(v);
+      open.emplace(places_.at(v.node), v.node);
+    }
+    if (frontier.size() != 1 || inside.size() < 2) continue;
+    region.input = *frontier.begin();
+    found.push_back(region);
+    std::ranges::reverse(found.back().nodes);
+  }
+  std::ranges::reverse(found);
+  return found;
 }
 
 std::optional<Box> needed_input(const Graph& graph, const Inference& inference, const LinearRegion& region,

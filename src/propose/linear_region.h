@@ -4,6 +4,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <unordered_map>
 #include <vector>
 
 #include "algebra/analysis.h"
@@ -21,12 +22,29 @@ struct LinearRegion {
 // Values that depend on constants only.
 std::set<Value> constant_values(const Graph& graph);
 
-// The largest region that ends in this value, is linear in what it reads, and whose inner values nobody else
-// reads; nullopt: none of two nodes or more.
-std::optional<LinearRegion> linear_region(const Graph& graph, const Inference& inference,
-                                          const std::set<Value>& constants,
-                                          const std::map<Value, std::vector<NodeId>>& consumers,
-                                          Value output);
+// All regions of one graph, which must outlive this.
+class LinearRegions {
+ public:
+  LinearRegions(const Graph& graph, const Inference& inference);
+
+  // Regions that end in this value, are linear in the one value that they read, and whose inner values nobody
+  // else reads; of two nodes or more, the largest first, each within the one before.
+  std::vector<LinearRegion> ending_in(Value output) const;
+  const std::set<Value>& constants() const { return constants_; }
+
+ private:
+  struct Role {
+    bool linear = false, affine = false;
+  };
+  Role role_of(const Inference& inference, NodeId id) const;
+  bool is_inner(NodeId id, const std::set<NodeId>& inside) const;
+
+  const Graph& graph_;
+  std::set<Value> constants_;
+  std::map<Value, std::vector<NodeId>> consumers_;
+  std::unordered_map<NodeId, Role> roles_;
+  std::unordered_map<NodeId, std::size_t> places_;  // in the graph's order
+};
 
 // The box of the region's input that one position of its output needs. Concrete sizes.
 std::optional<Box> needed_input(const Graph& graph, const Inference& inference, const LinearRegion& region,

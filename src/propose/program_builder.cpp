@@ -38,6 +38,50 @@ Value ProgramBuilder::op(const std::string& op, const std::vector<Value>& inputs
   return copy(std::move(node), inputs);
 }
 
+Value ProgramBuilder::eye(std::int64_t rows) {
+  return op("EyeLike", {zeros({rows, rows})}, with({{"dtype", std::int64_t{1}}}));
+}
+
+Value ProgramBuilder::pad_end(Value value, std::size_t rank, std::size_t axis, std::int64_t by) {
+  std::vector<std::int64_t> pads(2 * rank, 0);
+  pads[rank + axis] = by;
+  return op("Pad", {value, integers(pads)});
+}
+
+Value ProgramBuilder::with_axes(const std::string& name, Value value, const std::vector<std::int64_t>& axes) {
+  return graph_.opset("") >= 13 ? op(name, {value, integers(axes)})
+                                : op(name, {value}, with({{"axes", axes}}));
+}
+
+Value ProgramBuilder::transpose(Value value, const std::vector<std::int64_t>& order) {
+  bool is_identity = true;
+  for (std::size_t k = 0; k < order.size(); ++k) is_identity &= order[k] == static_cast<std::int64_t>(k);
+  return is_identity ? value : op("Transpose", {value}, with({{"perm", order}}));
+}
+
+Value ProgramBuilder::concat(const std::vector<Value>& values, std::int64_t axis) {
+  return values.size() == 1 ? values[0] : op("Concat", values, with({{"axis", axis}}));
+}
+
+Value ProgramBuilder::slice(Value value, std::int64_t axis, std::int64_t begin, std::int64_t end) {
+  return op("Slice", {value, integers({begin}), integers({end}), integers({axis})});
+}
+
+std::vector<Value> ProgramBuilder::split(Value value, std::int64_t axis,
+                                         const std::vector<std::int64_t>& sizes) {
+  Node node;
+  node.op = "Split";
+  node.attributes.set("axis", axis);
+  node.outputs.resize(sizes.size());
+  std::vector<Value> inputs{value};
+  if (graph_.opset("") >= 13) inputs.push_back(integers(sizes));
+  else node.attributes.set("split", sizes);
+  const Value first = copy(std::move(node), inputs);
+  std::vector<Value> out;
+  for (std::uint32_t k = 0; k < sizes.size(); ++k) out.push_back({first.node, k});
+  return out;
+}
+
 Value ProgramBuilder::copy(Node node, const std::vector<Value>& inputs) {
   node.inputs = inputs;
   if (node.outputs.empty()) node.outputs = {""};
@@ -45,6 +89,19 @@ Value ProgramBuilder::copy(Node node, const std::vector<Value>& inputs) {
   node.name = node.outputs[0];
   node.extras.clear();
   return {graph_.add(std::move(node)), 0};
+}
+
+std::string fresh_prefix(const Graph& graph, const std::string& name) {
+  const std::string stem = name.substr(0, name.find(".isomer"));
+  const auto begins_so = [&](const std::string& prefix) {
+    for (const NodeId id : graph.order())
+      for (const std::string& output : graph.node(id).outputs)
+        if (output.starts_with(prefix)) return true;
+    return false;
+  };
+  std::string prefix = stem + ".isomer.";
+  for (int k = 2; begins_so(prefix); ++k) prefix = stem + ".isomer" + std::to_string(k) + ".";
+  return prefix;
 }
 
 Attributes with(std::vector<std::pair<std::string, Attribute::Value>> list) {

@@ -19,19 +19,43 @@ class ProgramBuilder {
   Value input(const std::string& name, const DeclaredType& type = {});  // the same name, the same value
   Value constant(Tensor tensor);
   Value integers(const std::vector<std::int64_t>& values);
+  Value constant(Tensor tensor);
   Value scalar_integer(std::int64_t value);
   Value op(const std::string& op, const std::vector<Value>& inputs, const Attributes& attributes = {});
+  Value zeros(const std::vector<std::int64_t>& shape) { return op("ConstantOfShape", {integers(shape)}); }
+  Value eye(std::int64_t rows);                                                     // the unit matrix
+  Value pad_end(Value value, std::size_t rank, std::size_t axis, std::int64_t by);  // with zeros
+  // With axes as an input or an attribute, as the opset has it.
+  Value squeeze(Value value, const std::vector<std::int64_t>& axes) {
+    return with_axes("Squeeze", value, axes);
+  }
+  Value unsqueeze(Value value, const std::vector<std::int64_t>& axes) {
+    return with_axes("Unsqueeze", value, axes);
+  }
+  Value reshape(Value value, const std::vector<std::int64_t>& shape) {
+    return op("Reshape", {value, integers(shape)});
+  }
+  // Nothing where the permutation is the identity.
+  Value transpose(Value value, const std::vector<std::int64_t>& order);
+  Value concat(const std::vector<Value>& values, std::int64_t axis);
+  Value slice(Value value, std::int64_t axis, std::int64_t begin, std::int64_t end);
+  // Parts of these sizes; one value each.
+  std::vector<Value> split(Value value, std::int64_t axis, const std::vector<std::int64_t>& sizes);
   Value copy(Node node, const std::vector<Value>& inputs);  // the first of its outputs
   void output(Value value) { graph_.add_output(value); }
   const std::string& name_of(Value value) const { return graph_.name_of(value); }
   const Graph& graph() const { return graph_; }
 
  private:
+  Value with_axes(const std::string& name, Value value, const std::vector<std::int64_t>& axes);
   std::string fresh() { return prefix_ + std::to_string(next_++); }
   Graph graph_;
   std::string prefix_;
   int next_ = 0;
 };
+
+// "y.isomer.", or "y.isomer2." and so on: no value of the graph has a name that begins so.
+std::string fresh_prefix(const Graph& graph, const std::string& name);
 
 Attributes with(std::vector<std::pair<std::string, Attribute::Value>> list);
 

@@ -131,47 +131,57 @@ Graph with_old_names(const Graph& graph, const std::map<std::string, std::string
   return names.empty() ? graph : renamed(graph, names);
 }
 
-Result<Graph> applied(const Graph& graph, const Names& names, const Graph& after,
-                      const std::vector<Value>& outputs) {
-  Graph out = graph;
-  std::map<NodeId, NodeId> moved;
-  for (const NodeId id : after.order()) {
-    Node node = after.node(id);
-    if (node.kind == NodeKind::Input) {
-      moved.emplace(id, names.at(node.outputs[0]).node);
-      continue;
-    }
-    if (const auto known = names.find(node.outputs[0]); known != names.end()) {
-      moved.emplace(id, known->second.node);  // a constant of the model, by with_constants
-      continue;
-    }
-    for (Value& v : node.inputs) {
-      if (!v.exists()) continue;
+// A graph that grows by the programs of claims, and what they replace in it.
+class Application {
+ public:
+  Application(const Graph& graph, const Names& names) : graph_(graph), names_(names), out_(graph) {}
+
+  Status add(const Graph& after, const std::vector<Value>& outputs) {
+    std::map<NodeId, NodeId> moved;
+    const auto move = [&](Value v) {
       const Node& from = after.node(v.node);
-      v = from.kind == NodeKind::Input ? names.at(from.outputs[0]) : Value{moved.at(v.node), v.output};
+      return from.kind == NodeKind::Input ? names_.at(from.outputs[0]) : Value{moved.at(v.node), v.output};
+    };
+    for (const NodeId id : after.order()) {
+      Node node = after.node(id);
+      if (node.kind == NodeKind::Input) continue;
+      if (const auto known = names_.find(node.outputs[0]); known != names_.end()) {
+        moved.emplace(id, known->second.node);  // a constant of the model, by with_constants
+        continue;
+      }
+      for (const std::string& name : node.outputs)
+        if (!name.empty() && !made_.insert(name).second)
+          return Error{fmt::format("the name {} is used twice", name)};
+      for (Value& v : node.inputs)
+        if (v.exists()) v = move(v);
+      moved.emplace(id, out_.add(std::move(node)));
     }
-    moved.emplace(id, out.add(std::move(node)));
+    for (std::size_t k = 0; k < outputs.size(); ++k) {
+      const Value v = after.outputs()[k], made = move(v);
+      if (made == outputs[k]) continue;
+      if (!replacements_.emplace(outputs[k], made).second)
+        return Error{fmt::format("{} is replaced twice", graph_.name_of(outputs[k]))};
+      if (after.node(v.node).kind == NodeKind::Operator)
+        old_names_.emplace(after.name_of(v), graph_.name_of(outputs[k]));
+    }
+    return Done{};
   }
-  Replacements replacements;
-  std::map<std::string, std::string> old_names;
-  for (std::size_t k = 0; k < outputs.size(); ++k) {
-    const Value v = after.outputs()[k];
-    const Node& from = after.node(v.node);
-    const Value made =
-        from.kind == NodeKind::Input ? names.at(from.outputs[0]) : Value{moved.at(v.node), v.output};
-    if (made == outputs[k]) continue;
-    replacements.emplace(outputs[k], made);
-    if (from.kind == NodeKind::Operator) old_names.emplace(after.name_of(v), graph.name_of(outputs[k]));
+  Result<Graph> finish() const {
+    ISOMER_TRY(const Graph replaced, replace(out_, replacements_));
+    return with_old_names(without_dead_nodes(replaced), old_names_);
   }
-  ISOMER_TRY(Graph replaced, replace(out, replacements));
-  return with_old_names(without_dead_nodes(replaced), old_names);
-}
 
-}  // namespace
+ private:
+  const Graph& graph_;
+  const Names& names_;
+  Graph out_;
+  std::set<std::string> made_;
+  Replacements replacements_;
+  std::map<std::string, std::string> old_names_;
+};
 
-Result<Graph> region_of(const Graph& graph, const Inference& inference,
+Result<Graph> region_of(const Graph& graph, const Inference& inference, const Names& names,
                         const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
-  const Names names = values_by_name(graph);
   ISOMER_TRY(const std::vector<Value> from, find_values(names, inputs));
   ISOMER_TRY(const std::vector<Value> to, find_values(names, outputs));
   ISOMER_TRY(const std::vector<NodeId> nodes, nodes_between(graph, from, to));
@@ -203,41 +213,93 @@ Result<Graph> region_of(const Graph& graph, const Inference& inference,
   return out;
 }
 
-std::variant<ProvedStep, std::string> prove_claim(const Graph& graph, const Claim& claim,
-                                                  const ProveOptions& options, ProofCache* cache) {
-  const auto inference = infer(graph);
-  if (!inference.ok()) return inference.error().message;
-  const auto before = region_of(graph, *inference, claim.inputs, claim.outputs);
+}  // namespace
+
+Result<Graph> region_of(const Graph& graph, const Inference& inference,
+                        const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
+  return region_of(graph, inference, values_by_name(graph), inputs, outputs);
+}
+
+Result<Workpiece> Workpiece::of(Graph graph) {
+  auto state = std::make_shared<State>();
+  ISOMER_TRY(state->inference, infer(graph));
+  state->names = values_by_name(graph);
+  state->graph = std::move(graph);
+  return Workpiece(std::move(state));
+}
+
+Result<Graph> Workpiece::region(const std::vector<std::string>& inputs,
+                                const std::vector<std::string>& outputs) const {
+  return region_of(graph(), inference(), state_->names, inputs, outputs);
+}
+
+std::variant<ProvedClaim, std::string> Workpiece::prove(const Claim& claim, const ProveOptions& options,
+                                                        ProofCache* cache) const {
+  const auto before = region(claim.inputs, claim.outputs);
   if (!before.ok()) return before.error().message;
-  const Names names = values_by_name(graph);
   const std::set<std::string> inputs(claim.inputs.begin(), claim.inputs.end());
-  const auto after = with_constants(claim.after, graph, names, inputs, *before);
+  auto after = with_constants(claim.after, graph(), state_->names, inputs, *before);
   if (!after.ok()) return after.error().message;
   const Verdict verdict =
       cache ? cache->prove(*before, *after, options) : prove_equal(*before, *after, options);
   const auto* proof = std::get_if<Proved>(&verdict);
   if (proof == nullptr) return text(verdict);
-  const auto outputs = find_values(names, claim.outputs);
+  auto outputs = find_values(state_->names, claim.outputs);
   ISOMER_CHECK(outputs.ok());
-  auto result = applied(graph, names, *after, *outputs);
+  return ProvedClaim(state_, std::move(*after), std::move(*outputs), *proof);
+}
+
+Result<Graph> Workpiece::with(const std::vector<ProvedClaim>& claims) const {
+  Application application(graph(), state_->names);
+  for (const ProvedClaim& c : claims) {
+    ISOMER_CHECK(c.of_ == state_, "a claim that was proved of this graph");
+    ISOMER_TRY_DO(application.add(c.after_, c.outputs_));
+  }
+  return application.finish();
+}
+
+std::variant<Graph, std::string> prove_claim(const Graph& graph, const Claim& claim,
+                                             const ProveOptions& options) {
+  const auto piece = Workpiece::of(graph);
+  if (!piece.ok()) return piece.error().message;
+  const auto proved = piece->prove(claim, options);
+  if (const auto* why = std::get_if<std::string>(&proved)) return *why;
+  auto result = piece->with({std::get<ProvedClaim>(proved)});
   if (!result.ok()) return result.error().message;
-  return ProvedStep(std::move(*result), *proof);
+  return std::move(*result);
+}
+
+std::optional<Tensor> known_value(const Inference& inference, Value value) {
+  const ValueInfo& info = inference.of(value);
+  if (info.constant) return info.constant;
+  const auto extents = info.shape ? concrete(*info.shape) : std::nullopt;
+  const auto integers = info.integers ? concrete(*info.integers) : std::nullopt;
+  if (!extents || !integers || info.type == ElementType::Undefined) return std::nullopt;
+  const Tensor wide = Tensor::of(ElementType::Int64, *extents, *integers);
+  return info.type == ElementType::Int64 ? wide : convert(wide, info.type);
 }
 
 Result<Graph> fold_constants(const Graph& graph, const std::vector<std::string>& values) {
   const Names names = values_by_name(graph);
   ISOMER_TRY(const std::vector<Value> wanted, find_values(names, values));
   ISOMER_TRY(const Inference inference, infer(graph));
-  ISOMER_TRY(const Graph program, region_of(graph, inference, {}, values));
-  ISOMER_TRY(const RunOutcome outcome, interpret(program, {}, Arithmetic::Double));
+  NamedTensors results;
+  std::vector<std::string> open;
+  for (std::size_t k = 0; k < values.size(); ++k) {
+    if (auto known = known_value(inference, wanted[k])) results.emplace(values[k], std::move(*known));
+    else open.push_back(values[k]);
+  }
+  ISOMER_TRY(const Graph program, region_of(graph, inference, names, {}, open));
+  ISOMER_TRY(RunOutcome outcome, interpret(program, {}, Arithmetic::Double));
   if (outcome.opaque)
     return Error{fmt::format("{} is not modelled: {}", outcome.opaque->node, outcome.opaque->reason)};
+  results.merge(outcome.outputs);
   Graph out = graph;
   Replacements replacements;
   for (std::size_t k = 0; k < values.size(); ++k) {
     const ElementType type = inference.of(wanted[k]).type;
     if (type == ElementType::Undefined) return Error{fmt::format("the type of {} is not known", values[k])};
-    const Tensor exact = outcome.outputs.at(values[k]);
+    const Tensor& exact = results.at(values[k]);
     Node constant = constant_node(values[k] + "_folded", exact.type() == type ? exact : convert(exact, type));
     if (names.contains(constant.outputs[0]))
       return Error{fmt::format("the name {} is taken", constant.outputs[0])};

@@ -2,6 +2,8 @@
 // proposer, a certificate); it is taken only here, after it was proved on the graph that it changes.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -27,27 +29,63 @@ struct Claim {
 Result<Graph> region_of(const Graph& graph, const Inference& inference,
                         const std::vector<std::string>& inputs, const std::vector<std::string>& outputs);
 
-// A claim that was proved of a graph. Only `prove_claim` makes one.
-class ProvedStep {
+// A claim that was proved of a graph. Only `Workpiece::prove` makes one, and only that workpiece takes it.
+class ProvedClaim {
  public:
-  // The graph with the outputs computed the new way, and what nothing reads any more gone.
-  const Graph& result() const { return result_; }
   const Proved& proof() const { return proof_; }
 
  private:
-  friend std::variant<ProvedStep, std::string> prove_claim(const Graph&, const Claim&, const ProveOptions&,
-                                                           ProofCache*);
-  ProvedStep(Graph result, Proved proof) : result_(std::move(result)), proof_(std::move(proof)) {}
-  Graph result_;
+  friend class Workpiece;
+  ProvedClaim(std::shared_ptr<const void> of, Graph after, std::vector<Value> outputs, Proved proof)
+      : of_(std::move(of)),
+        after_(std::move(after)),
+        outputs_(std::move(outputs)),
+        proof_(std::move(proof)) {}
+  std::shared_ptr<const void> of_;
+  Graph after_;
+  std::vector<Value> outputs_;
   Proved proof_;
 };
 
-// The step, or why it is not taken.
-std::variant<ProvedStep, std::string> prove_claim(const Graph& graph, const Claim& claim,
-                                                  const ProveOptions& options = {},
-                                                  ProofCache* cache = nullptr);
+// A graph under change, with what is known of its values. Claims are proved of the graph as it is, one by
+// one, and any of those that were proved are applied together: each says that a value may be computed
+// another way, so all may, unless values would then depend on themselves. Cheap to copy.
+class Workpiece {
+ public:
+  static Result<Workpiece> of(Graph graph);
+  const Graph& graph() const { return state_->graph; }
+  const Inference& inference() const { return state_->inference; }
 
-// The graph with these values, which depend on constants only, computed: floats in float64 and rounded once.
+  // As `region_of`.
+  Result<Graph> region(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) const;
+
+  // The claim, proved, or why it is not.
+  std::variant<ProvedClaim, std::string> prove(const Claim& claim, const ProveOptions& options = {},
+                                               ProofCache* cache = nullptr) const;
+  // The graph with the claims' outputs computed the new way, and what nothing reads any more gone. Error: a
+  // value that is replaced twice, or that would depend on itself; a name that is used twice.
+  Result<Graph> with(const std::vector<ProvedClaim>& claims) const;
+
+ private:
+  struct State {
+    Graph graph;
+    Inference inference;
+    std::map<std::string, Value, std::less<>> names;
+  };
+  explicit Workpiece(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  std::shared_ptr<const State> state_;
+};
+
+// One claim, proved of a graph and applied; or why not.
+std::variant<Graph, std::string> prove_claim(const Graph& graph, const Claim& claim,
+                                             const ProveOptions& options = {});
+
+// What a value is before anything runs: an integer tensor or a small one that follows from constants and
+// known extents.
+std::optional<Tensor> known_value(const Inference& inference, Value value);
+
+// The graph with these values, which are known, or depend on constants only, computed: floats in float64 and
+// rounded once.
 // The same bytes on every machine of one kind of arithmetic.
 Result<Graph> fold_constants(const Graph& graph, const std::vector<std::string>& values);
 

@@ -218,6 +218,29 @@ TEST(Traps, Trap06WhatIsDefinedInOnePlaceMayNotBeInAnother) {
                              program(in, out, choice + "t = Add(w, l)\nz = Sub(t, l)")));
 }
 
+TEST(Traps, Trap06WhatAChoiceDoesNotTakeMayBeUndefined) {
+  const std::string in = "float[8] x, float[8] w, bool[8] c", out = "float[8] y",
+                    zero = "float z = {0.0}, float o = {1.0}";
+  // Finite on both sides: the choice is a sum.
+  EXPECT_TRUE(
+      right(program(in, out, "y = Where(c, x, w)"),
+            program(in, out, "i = Where(c, o, z)\nd = Sub(x, w)\nm = Mul(i, d)\ny = Add(m, w)", zero)));
+  // log(x), 1/x or a square root that is not taken need not exist.
+  for (const std::string f : {"Log", "Reciprocal", "Sqrt"}) {
+    EXPECT_TRUE(
+        wrong_for_sets(program(in, out, "l = " + f + "(x)\ny = Where(c, l, z)", zero),
+                       program(in, out, "l = " + f + "(x)\ni = Where(c, o, z)\ny = Mul(i, l)", zero)));
+    EXPECT_TRUE(wrong_for_sets(
+        program(in, out, "l = " + f + "(w)\ny = PRelu(x, l)"),
+        program(in, out,
+                "l = " + f + "(w)\np = Relu(x)\nn = Neg(x)\nq = Relu(n)\nm = Mul(l, q)\ny = Sub(p, m)")));
+  }
+  EXPECT_TRUE(right(program(in, out, "y = PRelu(x, w)"),
+                    program(in, out, "p = Relu(x)\nn = Neg(x)\nq = Relu(n)\nm = Mul(w, q)\ny = Sub(p, m)")));
+  EXPECT_TRUE(wrong(program(in, out, "y = PRelu(x, w)"),
+                    program(in, out, "p = Relu(x)\nn = Neg(x)\nq = Relu(n)\nm = Mul(w, q)\ny = Add(p, m)")));
+}
+
 TEST(Traps, Trap06NothingHasNoMaximum) {
   // x + m - m is x only where m is finite; the largest of no elements is not.
   Forms f;

@@ -59,14 +59,15 @@ class Pairing {
     for (;;) {
       ISOMER_TRY_DO(add_round(explored, false));
       if (explored.size() < kFewestOfAll) continue;
-      const bool time_is_up = share() > kExploringShare || explored.size() >= kMostRounds;
+      const bool time_is_up =
+          share() > (options_.confirm ? kExploringShare : 1) || explored.size() >= kMostRounds;
       if ((explored.size() < kFewestRounds || !is_look(explored.size())) && !time_is_up) continue;
       const Interval now = ratio_interval(explored, cpu, kExploring, options_.seed);
       report(false, explored.size(), now);
       if (excludes_one(now) || time_is_up || now.is_within(1 - options_.precision, 1 + options_.precision))
         break;
     }
-    if (excludes_one(ratio_interval(explored, cpu, kReported, options_.seed))) {
+    if (options_.confirm && excludes_one(ratio_interval(explored, cpu, kReported, options_.seed))) {
       const std::size_t wanted = std::max(explored.size(), kFewestRounds);
       for (;;) {
         ISOMER_TRY_DO(add_round(confirmed, true));

@@ -29,6 +29,7 @@ struct MeasureOptions {
   double seconds = 20;      // for all rounds of one pair; at least two rounds are made
   double precision = 0.01;  // an interval within 1 ± this ends the search for a difference
   Clock clock = Clock::Auto;
+  bool confirm = true;  // a difference that was seen is measured again; false: for ranking only
   std::uint64_t seed = 0;
 };
 

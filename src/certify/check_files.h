@@ -1,0 +1,27 @@
+// The checker on files, as both `isomer check` and the executable `isomer-check` answer: the same words, the
+// same JSON.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "certify/check.h"
+
+namespace isomer {
+
+struct CheckedFiles {
+  CheckReport report;
+  std::size_t notes = 0;  // records of the certificate that nobody checks
+
+  std::string text() const;           // one line for people
+  std::string json(double ms) const;  // {verdict, step, reason, steps, ms}
+};
+
+Result<Certificate> read_certificate(const std::filesystem::path& path);
+
+// Proves with a key that nobody could know when the certificate was made. Error: a model that can't be read;
+// a certificate that can't be is rejected.
+Result<CheckedFiles> check_files(const std::filesystem::path& in, const std::filesystem::path& out,
+                                 const std::filesystem::path& certificate);
+
+}  // namespace isomer

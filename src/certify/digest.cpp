@@ -1,0 +1,101 @@
+#include "certify/digest.h"
+
+#include <algorithm>
+#include <type_traits>
+
+#include "base/blake2b.h"
+
+namespace isomer {
+namespace {
+
+// A stream of fields that can be read in one way only: numbers of 8 bytes, texts and lists after their
+// length.
+class Stream {
+ public:
+  template <class T>
+    requires std::is_integral_v<T> || std::is_enum_v<T>
+  Stream& add(T value) {
+    const auto word = static_cast<std::int64_t>(value);
+    hash_.add(&word, sizeof word);
+    return *this;
+  }
+  Stream& add(const std::string& text) { return add_bytes(text.data(), text.size()); }
+  Stream& add(float value) { return add_bytes(&value, sizeof value); }
+  template <class T>
+  Stream& add(const std::vector<T>& list) {
+    add(list.size());
+    for (const T& item : list) add(item);
+    return *this;
+  }
+  Stream& add(const Tensor& tensor) {
+    add(tensor.type());
+    if (tensor.type() == ElementType::Undefined) return *this;
+    add(tensor.extents());
+    if (tensor.type() == ElementType::String) return add(tensor.strings());
+    return add_bytes(tensor.bytes().data, tensor.bytes().size);
+  }
+  Stream& add(const RawAttribute& raw) { return add(raw.bytes).add(raw.is_graph); }
+  Stream& add(const Attributes& attributes) {
+    add(attributes.all().size());
+    for (const Attribute& a : attributes.all()) {
+      add(a.name).add(a.value.index());
+      std::visit([&](const auto& value) { add(value); }, a.value);
+    }
+    return *this;
+  }
+  Stream& add(const std::optional<Dim>& dim) { return add(dim.has_value()).add(dim ? dim->text() : ""); }
+  Stream& add(const DeclaredType& type) {
+    add(type.type).add(type.is_tensor).add(type.spelling).add(type.shape.has_value());
+    return type.shape ? add(*type.shape) : *this;
+  }
+  std::string hex() const { return hash_.hex(); }
+
+ private:
+  Stream& add_bytes(const void* data, std::size_t size) {
+    add(size);
+    hash_.add(data, size);
+    return *this;
+  }
+  Blake2b hash_;
+};
+
+std::vector<std::string> names_of(const Graph& graph, const std::vector<Value>& values) {
+  std::vector<std::string> out;
+  for (const Value& v : values) out.push_back(v.exists() ? graph.name_of(v) : "");
+  return out;
+}
+
+std::string node_digest(const Graph& graph, NodeId id) {
+  const Node& node = graph.node(id);
+  Stream out;
+  out.add(node.kind).add(node.op).add(node.domain).add(node.overload).add(node.outputs).add(node.extras);
+  out.add(names_of(graph, node.inputs)).add(names_of(graph, node.captures));
+  out.add(node.attributes).add(node.declared).add(node.tensor).add(graph.is_overridable(id));
+  out.add(node.bodies.size());
+  for (const Body& body : node.bodies)
+    out.add(body.attribute).add(model_digest(*body.graph)).add(body.captured);
+  return out.hex();
+}
+
+}  // namespace
+
+std::string model_digest(const Graph& graph) {
+  Stream out;
+  out.add(names_of(graph, graph.inputs())).add(names_of(graph, graph.outputs()));
+  out.add(graph.opsets.size());
+  for (const auto& [domain, version] : graph.opsets) out.add(domain).add(version);
+  out.add(graph.functions.size());
+  for (const FunctionName& f : graph.functions) out.add(f.domain).add(f.name).add(f.overload);
+  std::vector<std::string> nodes;
+  for (const NodeId id : graph.order()) nodes.push_back(node_digest(graph, id));
+  std::ranges::sort(nodes);
+  return out.add(nodes).hex();
+}
+
+Certificate with_digests(Certificate certificate, const Graph& in, const Graph& out) {
+  certificate.in_digest = model_digest(in);
+  certificate.out_digest = model_digest(out);
+  return certificate;
+}
+
+}  // namespace isomer

@@ -1,0 +1,59 @@
+// Steps that were proved of a graph, in groups of equals: what assembly chooses from.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "certify/certificate.h"
+#include "propose/proposal.h"
+
+namespace isomer {
+
+struct Step {
+  Proposal proposal;
+  std::vector<ProvedClaim> claims;  // one; none if it only folds
+  std::set<std::string> replaced;   // values that its region computes
+};
+
+// Steps that do the same to equal regions at several places: they pay alike.
+struct StepGroup {
+  std::string what;  // "collapse: Conv+Conv+Add -> Conv"
+  std::vector<Step> steps;
+  double gain = 0;  // of all, by the analytic cost
+};
+
+// A graph on its way, and how it came to be.
+struct Draft {
+  Graph graph;
+  std::vector<CertifiedStep> steps;
+  std::vector<Note> notes;
+};
+
+class StepMaker {
+ public:
+  StepMaker(Workpiece piece, ProofCache& proofs, std::uint64_t key)
+      : piece_(std::move(piece)), proofs_(proofs), key_(key) {}
+
+  const Workpiece& piece() const { return piece_; }
+  // The step, proved; or why not.
+  std::variant<Step, std::string> prove(const Proposal& proposal) const;
+  // The draft with these steps, as many as go together: a step whose region another one has taken, or that
+  // would close a circle, is left out.
+  Draft with(const Draft& draft, const std::vector<const Step*>& steps);
+  const std::vector<std::string>& trouble() const { return trouble_; }  // why steps were left out
+
+ private:
+  Result<Draft> together(const Draft& draft, const std::vector<const Step*>& steps) const;
+  Workpiece piece_;
+  ProofCache& proofs_;
+  std::uint64_t key_;
+  std::vector<std::string> trouble_;
+};
+
+// In the order of their gain.
+std::vector<StepGroup> grouped(std::vector<Step> steps, const Workpiece& piece);
+std::vector<const Step*> all_steps(const std::vector<StepGroup>& groups);
+
+}  // namespace isomer

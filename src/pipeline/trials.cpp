@@ -1,0 +1,234 @@
+#include "pipeline/trials.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "graph/constant.h"
+#include "prove/shrink.h"
+
+namespace isomer {
+namespace {
+
+constexpr double kRegionOperations = 1e9;  // in float64
+
+struct Context {
+  std::vector<std::string> inputs, outputs;
+};
+
+// The region of a step and, one node each way, who reads what it makes and who makes what it reads: a
+// runtime fuses and lays out beyond the borders of a region.
+Context context_of(const Workpiece& piece, const Step& step, bool with_neighbours) {
+  const Graph& graph = piece.graph();
+  std::set<NodeId> inside;
+  const auto consumers = graph.consumers();
+  for (const NodeId id : graph.order())
+    for (const std::string& o : graph.node(id).outputs)
+      if (!o.empty() && step.replaced.contains(o)) inside.insert(id);
+  const auto may_join = [&](NodeId id) {
+    const Node& node = graph.node(id);
+    return node.kind == NodeKind::Operator && node.captures.empty();
+  };
+  if (with_neighbours) {
+    const std::set<NodeId> core = inside;
+    for (const NodeId id : core) {
+      for (const Value& v : graph.node(id).inputs)
+        if (v.exists() && may_join(v.node)) inside.insert(v.node);
+      for (std::uint32_t k = 0; k < graph.node(id).outputs.size(); ++k)
+        if (const auto readers = consumers.find({id, k}); readers != consumers.end())
+          for (const NodeId r : readers->second)
+            if (may_join(r)) inside.insert(r);
+    }
+  }
+  // What lies between two nodes that are inside must be, too.
+  std::set<NodeId> below;  // depends on something inside
+  for (const NodeId id : graph.order()) {
+    const auto& inputs = graph.node(id).inputs;
+    if (std::ranges::any_of(inputs, [&](Value v) {
+          return v.exists() && (inside.contains(v.node) || below.contains(v.node));
+        }))
+      below.insert(id);
+  }
+  std::set<NodeId> above;
+  for (auto at = graph.order().rbegin(); at != graph.order().rend(); ++at) {
+    const bool is_in = inside.contains(*at) || (above.contains(*at) && below.contains(*at));
+    if (is_in) inside.insert(*at);
+    if (!is_in && !above.contains(*at)) continue;
+    for (const Value& v : graph.node(*at).inputs)
+      if (v.exists()) above.insert(v.node);
+  }
+  std::set<std::string> inputs, outputs;
+  const std::set<Value> finals(graph.outputs().begin(), graph.outputs().end());
+  for (const NodeId id : inside) {
+    const Node& node = graph.node(id);
+    for (const Value& v : node.inputs)
+      if (v.exists() && !inside.contains(v.node) && !known_constant(graph, v))
+        inputs.insert(graph.name_of(v));
+    for (std::uint32_t k = 0; k < node.outputs.size(); ++k) {
+      if (node.outputs[k].empty()) continue;
+      const auto readers = consumers.find({id, k});
+      const bool is_read = readers != consumers.end() && std::ranges::any_of(readers->second, [&](NodeId r) {
+                             return !inside.contains(r);
+                           });
+      if (is_read || finals.contains({id, k})) outputs.insert(node.outputs[k]);
+    }
+  }
+  return {{inputs.begin(), inputs.end()}, {outputs.begin(), outputs.end()}};
+}
+
+// The worst output; nullopt: not comparable.
+std::optional<double> error_of(const NamedTensors& outputs, const NamedTensors& exact) {
+  double worst = 0;
+  for (const auto& [name, right] : exact) {
+    const auto at = outputs.find(name);
+    if (at == outputs.end()) return std::nullopt;
+    const auto y = at->second.doubles(), z = right.doubles();
+    if (!y || !z || y->size() != z->size()) return std::nullopt;
+    double scale = 0, gap = 0;
+    for (std::size_t i = 0; i < y->size(); ++i) {
+      if (!std::isfinite((*z)[i])) continue;
+      scale = std::max(scale, std::abs((*z)[i]));
+      const double d = std::abs((*y)[i] - (*z)[i]);
+      gap = std::isfinite(d) ? std::max(gap, d) : HUGE_VAL;
+    }
+    if (scale > 0) worst = std::max(worst, gap / scale);
+  }
+  return worst;
+}
+
+bool is_affordable(const Graph& graph, const NamedTensors& feeds, double most) {
+  InferOptions options;
+  for (const auto& [name, tensor] : feeds) options.shapes.emplace(name, tensor.extents());
+  const auto info = infer(graph, options);
+  if (!info.ok()) return false;
+  const auto price = operations(graph, *info);
+  return price && *price < most;
+}
+
+Model as_model(Graph graph) {
+  Model model;
+  model.graph = std::move(graph);
+  model.ir_version = 8;
+  return model;
+}
+
+}  // namespace
+
+Result<ScratchModel> ScratchModel::write(const Model& model, const std::filesystem::path& out) {
+  ISOMER_TRY(wire::OutputFile lease, wire::OutputFile::create(out));
+  ScratchModel made(std::move(lease));
+  ISOMER_TRY_DO(write_model(model, made.path()));
+  return made;
+}
+
+ScratchModel::~ScratchModel() {
+  if (lease_.temporary().empty()) return;
+  std::error_code error;
+  std::filesystem::remove(path(), error);
+  std::filesystem::remove(path().string() + ".data", error);
+}
+
+std::filesystem::path ScratchModel::path() const {
+  return std::filesystem::path(lease_.temporary()).replace_extension(".onnx");
+}
+
+Outcome<PairMeasurement> Trials::compare(const ModelSource& a, const ModelSource& b, double seconds,
+                                         bool confirm, const OnProgress& progress) {
+  auto feeds = SharedFeeds::make(options_.feeds);
+  if (!feeds.ok()) return feeds.error();
+  return judge_->measure_pair(
+      a, b, *feeds,
+      {.runtime = options_.runtime, .seconds = seconds, .confirm = confirm, .seed = options_.seed}, progress);
+}
+
+Outcome<Done> Trials::observe(const Model& model, const Workpiece& piece,
+                              const std::vector<const Step*>& steps) {
+  std::set<std::string> wanted;
+  for (const Step* s : steps)
+    for (const bool with_neighbours : {false, true})
+      for (const std::string& name : context_of(piece, *s, with_neighbours).inputs) wanted.insert(name);
+  observed_.clear();
+  Model open = as_model(piece.graph());  // of its own: the file's has other outputs
+  open.ir_version = model.ir_version;
+  for (const Value& v : piece.graph().outputs()) wanted.erase(piece.graph().name_of(v));
+  for (const auto& [name, tensor] : options_.feeds) {
+    wanted.erase(name);
+    observed_.emplace(name, tensor);
+  }
+  for (const NodeId id : piece.graph().order()) {
+    const Node& node = piece.graph().node(id);
+    for (std::uint32_t k = 0; k < node.outputs.size(); ++k) {
+      if (!wanted.contains(node.outputs[k])) continue;
+      const ValueInfo& info = piece.inference().of({id, k});
+      DeclaredType type;
+      type.type = info.type;
+      if (info.shape) type.shape = std::vector<std::optional<Dim>>(info.shape->begin(), info.shape->end());
+      open.graph.declare(node.outputs[k], type);
+      open.graph.add_output({id, k});
+    }
+  }
+  const auto file = ScratchModel::write(open, options_.out);
+  if (!file.ok()) return Failure{FailureKind::Refused, file.error().message};
+  auto outputs = judge_->run(file->source(), options_.feeds, options_.runtime);
+  if (!outputs.ok()) return outputs.error();
+  for (auto& [name, tensor] : *outputs) observed_.emplace(name, std::move(tensor));
+  return Done{};
+}
+
+Outcome<RegionTrial> Trials::region(const Workpiece& piece, const Step& step, ProofCache& proofs,
+                                    double seconds) {
+  const Context context = context_of(piece, step, seconds > 0);
+  const auto refused = [](std::string what) { return Failure{FailureKind::Refused, std::move(what)}; };
+  NamedTensors feeds;
+  for (const std::string& name : context.inputs) {
+    const auto at = observed_.find(name);
+    if (at == observed_.end()) return refused(name + " was not observed");
+    feeds.emplace(name, at->second);
+  }
+  auto before = piece.region(context.inputs, context.outputs);
+  if (!before.ok()) return refused(before.error().message);
+  auto local = Workpiece::of(*before);
+  if (!local.ok()) return refused(local.error().message);
+  StepMaker maker(std::move(*local), proofs, options_.seed);
+  auto again = maker.prove(step.proposal);
+  if (auto* why = std::get_if<std::string>(&again)) return refused(*why);
+  const Draft after = maker.with({.graph = *before, .steps = {}, .notes = {}}, {&std::get<Step>(again)});
+  const auto a = ScratchModel::write(as_model(*before), options_.out),
+             b = ScratchModel::write(as_model(after.graph), options_.out);
+  if (!a.ok()) return refused(a.error().message);
+  if (!b.ok()) return refused(b.error().message);
+  RegionTrial trial;
+  auto errors = this->errors(*before, a->source(), b->source(), feeds, kRegionOperations);
+  if (!errors.ok()) return errors.error();
+  trial.errors = *errors;
+  if (seconds <= 0) return trial;
+  auto shared = SharedFeeds::make(feeds);
+  if (!shared.ok()) return shared.error();
+  auto time = judge_->measure_pair(a->source(), b->source(), *shared,
+                                   {.runtime = options_.runtime,
+                                    .seconds = seconds,
+                                    .precision = 0.03,
+                                    .confirm = false,
+                                    .seed = options_.seed});
+  if (!time.ok()) return time.error();
+  trial.time = std::move(*time);
+  return trial;
+}
+
+Outcome<std::optional<Errors>> Trials::errors(const Graph& exact, const ModelSource& a, const ModelSource& b,
+                                              const NamedTensors& feeds, double most) {
+  const auto first = judge_->run(a, feeds, options_.runtime);
+  if (!first.ok()) return first.error();
+  const auto second = judge_->run(b, feeds, options_.runtime);
+  if (!second.ok()) return second.error();
+  if (!is_affordable(exact, feeds, most)) return std::optional<Errors>();
+  const auto right = interpret(exact, feeds, Arithmetic::Double);
+  if (!right.ok() || right->opaque) return std::optional<Errors>();
+  const auto before = error_of(*first, right->outputs), after = error_of(*second, right->outputs);
+  if (!before || !after) return std::optional<Errors>();
+  return std::optional<Errors>(Errors{*before, *after});
+}
+
+}  // namespace isomer

@@ -1,0 +1,72 @@
+// Trials: what the runtime says of a change: the whole model, or one region of it with its neighbours, fed
+// with what really flows there.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "onnx/model.h"
+#include "onnx/write_file.h"
+#include "pipeline/steps.h"
+#include "runtime/judge.h"
+
+namespace isomer {
+
+// A model beside OUT, under a name that goes with this object.
+class ScratchModel {
+ public:
+  static Result<ScratchModel> write(const Model& model, const std::filesystem::path& out);
+  ScratchModel(ScratchModel&&) noexcept = default;
+  ScratchModel& operator=(ScratchModel&&) = delete;
+  ~ScratchModel();
+  std::filesystem::path path() const;
+  ModelSource source() const { return ModelSource::file(path().string()); }
+
+ private:
+  explicit ScratchModel(wire::OutputFile lease) : lease_(std::move(lease)) {}
+  wire::OutputFile lease_;  // locked: nobody takes the file for one that was left behind
+};
+
+// Floating-point errors of two programs against float64: max |y - y64| / max |y64|, the worst output.
+struct Errors {
+  double before = 0, after = 0;
+  bool within(double growth) const { return after <= std::max(growth * before, 1e-6); }
+};
+
+struct RegionTrial {
+  std::optional<PairMeasurement> time;  // nullopt: there was no time
+  std::optional<Errors> errors;         // nullopt: float64 would take too long
+};
+
+class Trials {
+ public:
+  struct Options {
+    RuntimeOptions runtime;
+    NamedTensors feeds;
+    std::filesystem::path out;  // scratch files are its neighbours
+    std::uint64_t seed = 1;
+  };
+  Trials(std::unique_ptr<Judge> judge, Options options)
+      : judge_(std::move(judge)), options_(std::move(options)) {}
+
+  Judge& judge() { return *judge_; }
+  // latency(a) / latency(b) of whole models. A result is confirmed, what is only ranked is not.
+  Outcome<PairMeasurement> compare(const ModelSource& a, const ModelSource& b, double seconds, bool confirm,
+                                   const OnProgress& progress = {});
+  // What flows into the regions of these steps: the model is run once.
+  Outcome<Done> observe(const Model& model, const Workpiece& piece, const std::vector<const Step*>& steps);
+  // One of them, in its context. seconds = 0: errors only.
+  Outcome<RegionTrial> region(const Workpiece& piece, const Step& step, ProofCache& proofs, double seconds);
+  // Against float64, if that takes no more than so many operations.
+  Outcome<std::optional<Errors>> errors(const Graph& exact, const ModelSource& a, const ModelSource& b,
+                                        const NamedTensors& feeds, double most);
+
+ private:
+  std::unique_ptr<Judge> judge_;
+  Options options_;
+  NamedTensors observed_;
+};
+
+}  // namespace isomer

@@ -1,0 +1,493 @@
+// commute: move what makes a tensor smaller towards the inputs, and what makes it larger towards the outputs.
+//
+// A mover is a node that is linear in one activation and touches only some of its axes: slices, gathers,
+// strides, means, pools, resizes. It passes a node in which these axes are parallel, with the axes followed
+// from output to input (or back) by the roles that the node's formula gives them. Movement of data passes
+// any such node, what adds elements up only those that are linear. The whole way is one claim: it ends where
+// somebody else needs a value whole, so that nothing is computed twice.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ranges>
+
+#include "graph/constant.h"
+#include "propose/site.h"
+
+namespace isomer {
+namespace {
+
+constexpr std::size_t kMostNodes = 48;  // on one way
+using Axes = std::vector<int>;
+
+struct Mover {
+  NodeId node = 0;
+  Value input, output;
+  Axes axes = {};        // of the input, that it touches
+  Extents extents = {};  // of its output there, axes kept
+  bool is_data = false;  // moves data only
+  bool drops_axes = false;
+  bool grows = false;
+};
+
+std::int64_t elements(const Extents& e) {
+  std::int64_t n = 1;
+  for (const std::int64_t x : e) n *= x;
+  return n;
+}
+
+// The input's axes that the output does not follow one to one, the axes in between in order.
+std::optional<Mover> mover_at(const Site& site, NodeId id) {
+  const Node& node = site.node(id);
+  if (node.kind != NodeKind::Operator || node.inputs.empty() || site.activations(id).size() != 1)
+    return std::nullopt;
+  if (site.is_constant(node.inputs[0])) return std::nullopt;
+  const auto formula = site.formula(id);
+  if (!formula || !is_float(formula->output(0).type) || linearity(*formula, 0, 0) != Linearity::Linear)
+    return std::nullopt;
+  // Constants of a floating type take part in the value: a product, not a mover.
+  for (std::size_t k = 1; k < formula->inputs.size() && k < node.inputs.size(); ++k)
+    if (formula->inputs[k] && linearity(*formula, 0, static_cast<int>(k)) != Linearity::Independent &&
+        is_float(formula->inputs[k]->type))
+      return std::nullopt;
+  const InputRoles roles = axis_roles(*formula, 0)[0];
+  Mover out{.node = id, .input = node.inputs[0], .output = {id, 0}};
+  out.is_data = moves_data(*formula->output(0).value);
+  const auto from = site.sizes(out.input), to = site.sizes(out.output);
+  if (!from || !to || to->size() > from->size()) return std::nullopt;
+  out.drops_axes = to->size() < from->size();
+  if (elements(*to) == elements(*from)) return std::nullopt;
+  out.grows = elements(*to) > elements(*from);
+  int next = 0;
+  for (std::size_t d = 0; d < from->size(); ++d) {
+    const bool follows = roles.axes[d] == AxisRole::Parallel && roles.output_axis[d] == next;
+    // An axis of one element has no index to follow.
+    const bool is_alone = !out.drops_axes && (*from)[d] == 1 && (*to)[d] == 1;
+    if (follows || is_alone) {
+      ++next;
+      continue;
+    }
+    out.axes.push_back(static_cast<int>(d));
+    const bool kept = !out.drops_axes;
+    out.extents.push_back(kept ? (*to)[d] : 1);
+    if (kept) ++next;
+  }
+  if (out.axes.empty() || (out.drops_axes && next != static_cast<int>(to->size()))) return std::nullopt;
+  return out;
+}
+
+// The mover on another value, where it touches other axes; nullopt: its operator cannot say so.
+std::optional<Value> apply_mover(ProgramBuilder& b, const Site& site, const Mover& m, Value value,
+                                 const Axes& axes, std::size_t rank) {
+  Node node = site.node(m.node);
+  const auto own_rank = static_cast<std::int64_t>(site.inference.of(m.input).shape->size());
+  std::vector<Value> inputs{value};
+  for (std::size_t k = 1; k < node.inputs.size(); ++k)
+    inputs.push_back(node.inputs[k].exists() ? b.input(site.name(node.inputs[k])) : Value::none());
+  const std::vector<std::int64_t> wide(axes.begin(), axes.end());
+  const auto in_order = [&](std::vector<std::int64_t> named) {
+    // Its own axes, as it names them, to the others.
+    for (std::int64_t& a : named) {
+      const auto at = std::ranges::find(m.axes, static_cast<int>(a < 0 ? a + own_rank : a));
+      if (at == m.axes.end()) return std::vector<std::int64_t>();
+      a = wide[static_cast<std::size_t>(at - m.axes.begin())];
+    }
+    return named;
+  };
+  if (site.is(m.node, "Gather")) {
+    node.attributes.set("axis", wide[0]);
+    if (m.drops_axes) {
+      const auto index = site.integers(node.inputs[1]);
+      if (!index || index->size() != 1) return std::nullopt;
+      inputs[1] = b.integers(*index);
+    }
+    return b.copy(std::move(node), inputs);
+  }
+  if (site.is(m.node, "Slice") && node.inputs.size() >= 3) {
+    std::vector<std::int64_t> named;
+    if (node.inputs.size() > 3 && node.inputs[3].exists()) {
+      const auto given = site.integers(node.inputs[3]);
+      if (!given) return std::nullopt;
+      named = *given;
+    } else {
+      const auto starts = site.integers(node.inputs[1]);
+      if (!starts) return std::nullopt;
+      for (std::size_t k = 0; k < starts->size(); ++k) named.push_back(static_cast<std::int64_t>(k));
+    }
+    named = in_order(named);
+    if (named.empty()) return std::nullopt;
+    if (inputs.size() < 4) inputs.push_back(Value::none());
+    inputs[3] = b.integers(named);
+    return b.copy(std::move(node), inputs);
+  }
+  if (node.op.starts_with("Reduce") && node.domain.empty()) {
+    node.attributes.set("keepdims", std::int64_t{1});
+    if (site.graph.opset("") >= (node.op == "ReduceSum" ? 13 : 18)) {
+      inputs.resize(1);
+      inputs.push_back(b.integers(wide));
+    } else {
+      node.attributes.set("axes", wide);
+    }
+    return b.copy(std::move(node), inputs);
+  }
+  // Others say nothing about axes: they must be where they were.
+  if (axes != m.axes || rank != static_cast<std::size_t>(own_rank) || m.drops_axes) return std::nullopt;
+  return b.copy(std::move(node), inputs);
+}
+
+// Where output axes come from in one input: followed one to one (`axes`), or not seen by it at all.
+struct Origin {
+  bool depends = false;
+  Axes axes;
+};
+std::optional<Origin> origin_of(const InputRoles& roles, const Axes& wanted) {
+  Origin out;
+  std::size_t unseen = 0;
+  for (const int a : wanted) {
+    std::vector<int> from;
+    for (std::size_t d = 0; d < roles.axes.size(); ++d)
+      if (roles.output_axis[d] == a) from.push_back(static_cast<int>(d));
+    if (from.size() == 1 && roles.axes[static_cast<std::size_t>(from[0])] == AxisRole::Parallel)
+      out.axes.push_back(from[0]);
+    else if (from.empty() && std::ranges::find(roles.broadcast, a) != roles.broadcast.end()) ++unseen;
+    else return std::nullopt;
+  }
+  if (unseen == wanted.size()) return out;
+  if (unseen > 0) return std::nullopt;
+  out.depends = true;
+  return out;
+}
+
+bool adds(const Node& node) {
+  return node.domain.empty() &&
+         (node.op == "Add" || node.op == "Sub" || node.op == "Sum" || node.op == "Mean");
+}
+
+// A node on the way: where its output's axes come from, per input; nullopt: the mover does not pass.
+struct Passing {
+  std::vector<Origin> inputs;
+};
+std::optional<Passing> passing(const Site& site, const Mover& m, NodeId id, const Axes& wanted) {
+  const auto formula = site.formula(id);
+  if (!formula || !is_float(formula->output(0).type)) return std::nullopt;
+  const auto roles = axis_roles(*formula, 0);
+  const Node& node = site.node(id);
+  Passing out;
+  int dependent = 0;
+  for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+    out.inputs.emplace_back();
+    if (!node.inputs[k].exists() || k >= roles.size() || !formula->inputs[k]) continue;
+    const bool is_read = linearity(*formula, 0, static_cast<int>(k)) != Linearity::Independent;
+    if (!is_float(formula->inputs[k]->type) && !is_read) continue;  // a shape, a list of axes
+    const auto origin = origin_of(roles[k], wanted);
+    if (!origin) return std::nullopt;
+    out.inputs.back() = *origin;
+    if (!origin->depends) continue;
+    ++dependent;
+    if (!m.is_data && linearity(*formula, 0, static_cast<int>(k)) == Linearity::Nonlinear)
+      return std::nullopt;
+  }
+  if (dependent == 0 || (!m.is_data && dependent > 1 && !adds(node))) return std::nullopt;
+  return out;
+}
+
+// A node of the way, on what the mover left of its inputs. Shapes that are written down follow.
+std::optional<Value> rebuilt(ProgramBuilder& b, const Site& site, NodeId id, std::vector<Value> inputs,
+                             const Axes& axes, const Extents& extents) {
+  Node node = site.node(id);
+  if (site.is(id, "Reshape") || site.is(id, "Expand")) {
+    auto shape = site.concrete_sizes({id, 0});
+    if (!shape) return std::nullopt;
+    for (std::size_t k = 0; k < axes.size(); ++k) (*shape)[static_cast<std::size_t>(axes[k])] = extents[k];
+    inputs[1] = b.integers(*shape);
+  }
+  return b.copy(std::move(node), inputs);
+}
+
+// A selection of every so many positions, as (first, step) per axis.
+struct Stride {
+  std::int64_t first, step;
+};
+std::optional<std::vector<Stride>> strides_of(const Site& site, const Mover& m) {
+  const auto formula = site.formula(m.node);
+  if (!m.is_data || m.drops_axes || !formula || !concrete(formula->output(0).shape())) return std::nullopt;
+  const auto needed = [&](std::size_t axis, std::int64_t at) -> std::optional<std::int64_t> {
+    const std::size_t rank = formula->output(0).axes.size();
+    Box box{Extents(rank, 0), Extents(rank, 1)};
+    box.low[axis] = at;
+    box.high[axis] = at + 1;
+    const auto region = needed_regions(*formula, 0, box)[0];
+    if (!region || region->high[axis] != region->low[axis] + 1) return std::nullopt;
+    return region->low[axis];
+  };
+  std::vector<Stride> out;
+  for (std::size_t k = 0; k < m.axes.size(); ++k) {
+    const auto axis = static_cast<std::size_t>(m.axes[k]);
+    const auto first = needed(axis, 0);
+    const auto second = m.extents[k] > 1 ? needed(axis, 1) : first;
+    if (!first || !second) return std::nullopt;
+    out.push_back({*first, m.extents[k] > 1 ? *second - *first : 1});
+  }
+  return out;
+}
+
+// A convolution or pool of which only these positions are wanted: its own stride is larger.
+std::optional<Node> strided(const Site& site, const Mover& m, NodeId id, const Axes& axes) {
+  const Node& node = site.node(id);
+  if (!site.is(id, "Conv") && !site.is(id, "MaxPool") && !site.is(id, "AveragePool")) return std::nullopt;
+  const auto x = site.concrete_sizes(node.inputs[0]);
+  const auto selection = strides_of(site, m);
+  if (!x || !selection || attribute(node, "auto_pad", std::string("NOTSET")) != "NOTSET" ||
+      attribute(node, "ceil_mode", std::int64_t{0}) != 0)
+    return std::nullopt;
+  const std::size_t d = x->size() - 2;
+  std::vector<std::int64_t> kernel = attribute(node, "kernel_shape", std::vector<std::int64_t>{});
+  if (kernel.empty()) {
+    const auto w = site.concrete_sizes(node.inputs[1]);
+    if (!w) return std::nullopt;
+    kernel.assign(w->begin() + 2, w->end());
+  }
+  auto stride = attribute(node, "strides", std::vector<std::int64_t>(d, 1));
+  auto pads = attribute(node, "pads", std::vector<std::int64_t>(2 * d, 0));
+  const auto dilation = attribute(node, "dilations", std::vector<std::int64_t>(d, 1));
+  bool changes = false;
+  for (std::size_t k = 0; k < axes.size(); ++k) {
+    if (axes[k] < 2) return std::nullopt;
+    const auto i = static_cast<std::size_t>(axes[k] - 2);
+    changes = changes || (*selection)[k].step != 1;
+    pads[i] -= (*selection)[k].first * stride[i];
+    stride[i] *= (*selection)[k].step;
+    if (pads[i] < 0) return std::nullopt;
+    pads[d + i] = std::max<std::int64_t>(
+        0, (m.extents[k] - 1) * stride[i] + (kernel[i] - 1) * dilation[i] + 1 - pads[i] - (*x)[i + 2]);
+  }
+  if (!changes) return std::nullopt;
+  Node out = node;
+  out.attributes.set("strides", stride);
+  out.attributes.set("pads", pads);
+  return out;
+}
+
+// The way of a mover towards the inputs.
+class Pull {
+ public:
+  Pull(const Site& site, const Mover& mover) : site_(site), mover_(mover) { find_way(); }
+
+  std::size_t length() const { return way_.size(); }
+
+  // With the first `count` nodes of the way passed.
+  std::optional<Proposal> proposal(std::size_t count) {
+    ProgramBuilder b(site_.graph.opsets, site_.name(mover_.output) + ".isomer.");
+    std::map<NodeId, const Step*> inside;
+    for (std::size_t k = 0; k < count; ++k) inside.emplace(way_[k].node, &way_[k]);
+    std::map<std::pair<Value, Axes>, Value> made;
+    // What the mover leaves of a value.
+    const auto moved = [&](Value v, const Axes& axes) -> std::optional<Value> {
+      if (const auto at = made.find({v, axes}); at != made.end()) return at->second;
+      const auto& shape = site_.inference.of(v).shape;
+      if (!shape) return std::nullopt;
+      const auto value = apply_mover(b, site_, mover_, b.input(site_.name(v)), axes, shape->size());
+      if (value) made.emplace(std::pair(v, axes), *value);
+      return value;
+    };
+    for (const NodeId id : site_.graph.order()) {
+      const auto at = inside.find(id);
+      if (at == inside.end()) continue;
+      const Step& step = *at->second;
+      std::vector<Value> inputs;
+      for (std::size_t k = 0; k < site_.node(id).inputs.size(); ++k) {
+        const Value v = site_.node(id).inputs[k];
+        if (!v.exists()) {
+          inputs.push_back(v);
+        } else if (!step.passing.inputs[k].depends) {
+          inputs.push_back(b.input(site_.name(v)));
+        } else {
+          const auto input = moved(v, step.passing.inputs[k].axes);
+          if (!input) return std::nullopt;
+          inputs.push_back(*input);
+        }
+      }
+      const auto value = step.strided ? std::optional(b.copy(*step.strided, inputs))
+                                      : rebuilt(b, site_, id, std::move(inputs), step.axes, mover_.extents);
+      if (!value) return std::nullopt;
+      made.emplace(std::pair(Value{id, 0}, step.axes), *value);
+    }
+    const auto last = made.find({mover_.input, mover_.axes});
+    if (last == made.end()) return std::nullopt;
+    Value result = last->second;
+    if (mover_.drops_axes) {
+      const std::vector<std::int64_t> axes(mover_.axes.begin(), mover_.axes.end());
+      result = b.squeeze(result, axes);
+    }
+    return propose(site_, "commute",
+                   fmt::format("{} of {} before {} nodes, from {}", site_.node(mover_.node).op,
+                               site_.name(mover_.input), count, site_.name(Value{way_[count - 1].node, 0})),
+                   b, {mover_.output}, {result});
+  }
+
+ private:
+  struct Step {
+    NodeId node;
+    Axes axes;  // of its output, that the mover touches
+    Passing passing;
+    std::optional<Node> strided = {};  // takes the mover in
+  };
+
+  void find_way() {
+    std::map<Value, std::set<Axes>> wanted{{mover_.input, {mover_.axes}}};
+    std::set<Value> whole;
+    std::set<NodeId> inside{mover_.node};
+    for (const NodeId id : site_.graph.order() | std::views::reverse) {
+      const Value v{id, 0};
+      const auto want = wanted.find(v);
+      if (way_.size() >= kMostNodes) return;
+      if (want == wanted.end() || want->second.size() != 1 || whole.contains(v) || site_.is_output(v))
+        continue;
+      if (!std::ranges::all_of(site_.readers(v), [&](NodeId r) { return inside.contains(r); })) continue;
+      const Axes axes = *want->second.begin();
+      const Node& node = site_.node(id);
+      auto pass = passing(site_, mover_, id, axes);
+      std::optional<Node> changed;
+      if (!pass) {
+        changed = strided(site_, mover_, id, axes);
+        if (!changed) continue;
+        pass.emplace().inputs.resize(node.inputs.size());
+      }
+      for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+        if (!node.inputs[k].exists()) continue;
+        if (pass->inputs[k].depends) wanted[node.inputs[k]].insert(pass->inputs[k].axes);
+        else whole.insert(node.inputs[k]);
+      }
+      inside.insert(id);
+      way_.push_back({id, axes, std::move(*pass), std::move(changed)});
+    }
+  }
+
+  const Site& site_;
+  const Mover& mover_;
+  std::vector<Step> way_;  // against the order of the graph
+};
+
+// The way of a mover towards the outputs, as far as one value is left at its end.
+class Push {
+ public:
+  Push(const Site& site, const Mover& mover) : site_(site), mover_(mover) { find_way(); }
+
+  std::size_t length() const { return way_.size(); }
+
+  std::optional<Proposal> proposal(std::size_t count) {
+    const Value end{way_[count - 1].node, 0};
+    std::set<NodeId> inside{mover_.node};
+    for (std::size_t k = 0; k < count; ++k) inside.insert(way_[k].node);
+    // Nothing but the end is read outside.
+    for (const NodeId id : inside) {
+      const Value v{id, 0};
+      if (v == end) continue;
+      if (site_.is_output(v)) return std::nullopt;
+      if (!std::ranges::all_of(site_.readers(v), [&](NodeId r) { return inside.contains(r); }))
+        return std::nullopt;
+    }
+    ProgramBuilder b(site_.graph.opsets, site_.name(end) + ".isomer.");
+    std::map<Value, Value> made{{mover_.output, b.input(site_.name(mover_.input))}};
+    const auto small = site_.sizes(mover_.input);
+    Extents extents;
+    for (const int a : mover_.axes) extents.push_back((*small)[static_cast<std::size_t>(a)]);
+    for (std::size_t k = 0; k < count; ++k) {
+      std::vector<Value> inputs;
+      for (const Value& v : site_.node(way_[k].node).inputs) {
+        const auto at = made.find(v);
+        if (!v.exists()) inputs.push_back(v);
+        else inputs.push_back(at != made.end() ? at->second : b.input(site_.name(v)));
+      }
+      const auto value = rebuilt(b, site_, way_[k].node, std::move(inputs), way_[k].axes, extents);
+      if (!value) return std::nullopt;
+      made.emplace(Value{way_[k].node, 0}, *value);
+    }
+    const auto& shape = site_.inference.of(end).shape;
+    if (!shape) return std::nullopt;
+    const auto result = apply_mover(b, site_, mover_, made.at(end), way_[count - 1].axes, shape->size());
+    if (!result) return std::nullopt;
+    return propose(site_, "commute",
+                   fmt::format("{} of {} after {} nodes, to {}", site_.node(mover_.node).op,
+                               site_.name(mover_.input), count, site_.name(end)),
+                   b, {end}, {*result});
+  }
+
+ private:
+  struct Step {
+    NodeId node;
+    Axes axes;  // of its output
+  };
+
+  void find_way() {
+    std::map<Value, Axes> moved{{mover_.output, mover_.axes}};
+    for (const NodeId id : site_.graph.order()) {
+      if (way_.size() >= kMostNodes) return;
+      const auto reads = [&](Value v) { return moved.contains(v); };
+      if (site_.node(id).kind != NodeKind::Operator || std::ranges::none_of(site_.node(id).inputs, reads))
+        continue;
+      if (const auto axes = axes_after(id, moved)) {
+        moved.emplace(Value{id, 0}, *axes);
+        way_.push_back({id, *axes});
+      }
+    }
+  }
+
+  // Where the mover's axes are in a node's output, if it passes.
+  std::optional<Axes> axes_after(NodeId id, const std::map<Value, Axes>& moved) const {
+    const auto formula = site_.formula(id);
+    if (!formula) return std::nullopt;
+    const auto roles = axis_roles(*formula, 0);
+    const Node& node = site_.node(id);
+    std::optional<Axes> out;
+    for (std::size_t k = 0; k < node.inputs.size() && k < roles.size(); ++k) {
+      const auto at = moved.find(node.inputs[k]);
+      if (at == moved.end()) continue;
+      Axes axes;
+      for (const int a : at->second) {
+        const auto d = static_cast<std::size_t>(a);
+        if (roles[k].axes[d] != AxisRole::Parallel) return std::nullopt;
+        axes.push_back(roles[k].output_axis[d]);
+      }
+      if (out && *out != axes) return std::nullopt;
+      out = axes;
+    }
+    if (!out) return std::nullopt;
+    const auto pass = passing(site_, mover_, id, *out);
+    if (!pass) return std::nullopt;
+    for (std::size_t k = 0; k < node.inputs.size(); ++k)
+      if (pass->inputs[k].depends != moved.contains(node.inputs[k])) return std::nullopt;
+    return out;
+  }
+
+  const Site& site_;
+  const Mover& mover_;
+  std::vector<Step> way_;
+};
+
+// The best stop on the way.
+template <class Way>
+std::optional<Proposal> best_of(Way way) {
+  std::optional<Proposal> best;
+  for (std::size_t count = 1; count <= way.length(); ++count) {
+    auto next = way.proposal(count);
+    if (next && (!best || next->gain >= best->gain)) best = std::move(next);
+  }
+  return best;
+}
+
+}  // namespace
+
+Proposals propose_commute(const Graph& graph, const Inference& inference, bool any_price) {
+  Proposals out;
+  const Site site(graph, inference);
+  for (const NodeId id : graph.order()) {
+    const auto mover = mover_at(site, id);
+    if (!mover) continue;
+    auto found = mover->grows ? best_of(Push(site, *mover)) : best_of(Pull(site, *mover));
+    if (found && (any_price || found->gain > 0)) out.list.push_back(std::move(*found));
+  }
+  std::ranges::stable_sort(out.list, std::greater<>{}, &Proposal::gain);
+  return out;
+}
+
+}  // namespace isomer

@@ -1,0 +1,21 @@
+// Parts of fastpath that have files of their own.
+#pragma once
+
+#include "propose/site.h"
+
+namespace isomer {
+
+// Convolutions in one dimension, and all that lies between them, in two.
+void propose_lift(const Site& site, Proposals& out);
+// Convolutions in three dimensions as ones in two.
+void propose_flatten(const Site& site, Proposals& out);
+// Channels filled up with zeros to the width of the runtime's blocked layout.
+void propose_padded_channels(const Site& site, Proposals& out);
+// Products along the last axis between two transpositions, as convolutions without them.
+void propose_channels_first(const Site& site, Proposals& out);
+
+// The blocked layout of ONNX Runtime's convolutions holds so many channels in a row (16 with AVX-512, 8 with
+// AVX2); others are computed one by one or not in it at all.
+constexpr std::int64_t kChannelBlock = 16;
+
+}  // namespace isomer

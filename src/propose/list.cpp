@@ -1,0 +1,30 @@
+#include "propose/list.h"
+
+#include <algorithm>
+
+namespace isomer {
+
+const std::vector<Proposer>& proposers() {
+  static const std::vector<Proposer> list{
+      {"simplify", propose_simplify},
+      {"collapse", propose_collapse},
+      {"commute", propose_commute},
+      {"reassociate", propose_reassociate},
+      {"fastpath", propose_fastpath},
+  };
+  return list;
+}
+
+Proposals propose_all(const Graph& graph, const Inference& inference, const ProposeOptions& options) {
+  Proposals out;
+  for (const Proposer& proposer : proposers()) {
+    if (options.without.contains(proposer.name)) continue;
+    Proposals found = proposer.propose(graph, inference, options.any_price);
+    for (Proposal& p : found.list) out.list.push_back(std::move(p));
+    for (std::string& why : found.declined) out.declined.push_back(std::move(why));
+  }
+  std::ranges::stable_sort(out.list, std::greater<>{}, &Proposal::gain);
+  return out;
+}
+
+}  // namespace isomer

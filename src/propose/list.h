@@ -1,0 +1,27 @@
+// The explicit list of proposers, and all that they propose for one graph.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "propose/proposal.h"
+
+namespace isomer {
+
+struct ProposeOptions {
+  bool any_price = false;              // also what the analytic cost says no to
+  std::set<std::string> without = {};  // names of proposers that are not asked
+};
+
+struct Proposer {
+  std::string name;
+  Proposals (*propose)(const Graph& graph, const Inference& inference, bool any_price);
+};
+
+const std::vector<Proposer>& proposers();
+
+// Largest gain first. A gain of zero or less is a bet on the runtime: only measuring can like it.
+Proposals propose_all(const Graph& graph, const Inference& inference, const ProposeOptions& options = {});
+
+}  // namespace isomer

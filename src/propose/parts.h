@@ -1,0 +1,15 @@
+// Parts of reassociate that have files of their own.
+#pragma once
+
+#include "propose/site.h"
+
+namespace isomer {
+
+// Products with what is looked up in constant tables, computed once for every row of the table.
+void propose_tables(const Site& site, Proposals& out);
+
+// Equal nodes side by side as one: n products with one activation, the same function of all parts of a split,
+// the same product at every position of an axis. Always all of them at once, never by pairs.
+void propose_siblings(const Site& site, Proposals& out);
+
+}  // namespace isomer

@@ -1,0 +1,95 @@
+#include <set>
+
+#include "propose/testing.h"
+
+namespace isomer {
+namespace {
+
+using testing::integers;
+using testing::operators;
+using testing::program;
+using testing::weight;
+
+// The operators that each proposal leads to, if it is proved.
+std::set<std::string> ways(const std::string& text) {
+  const Graph graph = program(text);
+  std::set<std::string> out;
+  for (std::size_t k = 0; k < 8; ++k) {
+    std::string why;
+    const auto result = testing::taken(propose_reassociate, graph, &why, true, k);
+    if (result) out.insert(operators(*result));
+    EXPECT_EQ(why, "");
+  }
+  return out;
+}
+
+TEST(Reassociate, LinearAttentionMultipliesTheSmallOnesFirst) {
+  const Graph graph = program(
+      "agraph (float[1,2,64,4] q, float[1,2,4,64] k, float[1,2,64,4] v) => (float[1,2,64,4] y) {\n"
+      "a = MatMul(q, k)\ny = MatMul(a, v)}");
+  const auto result = testing::taken(propose_reassociate, graph);
+  ASSERT_TRUE(result.has_value());
+  const Node& last = result->node(result->outputs()[0].node);
+  EXPECT_EQ(result->name_of(last.inputs[0]), "q");
+}
+
+TEST(Reassociate, EinsumIsAMatrixProduct) {
+  EXPECT_EQ(ways("agraph (float[2,3,4,5] q, float[2,6,4,5] k) => (float[2,4,3,6] y) {\n"
+                 "y = Einsum<equation=\"bqhd,bkhd->bhqk\">(q, k)}"),
+            (std::set<std::string>{"Transpose Transpose MatMul"}));
+  EXPECT_EQ(ways("agraph (float[1,4,6,5] x) => (float[1,3,6,5] y) <" + weight("w", "4,3", 12, 1) +
+                 "> {\ny = Einsum<equation=\"nctv,cd->ndtv\">(x, w)}"),
+            (std::set<std::string>{"Reshape MatMul Reshape"}));
+}
+
+TEST(Reassociate, SumOfABroadcastProductIsAMatrixProduct) {
+  EXPECT_EQ(ways("agraph (float[1,8,1,4] q, float[1,1,9,4] k) => (float[1,8,9] y) <" + integers("ax", {3}) +
+                 "> {\np = Mul(q, k)\ny = ReduceSum<keepdims=0>(p, ax)}"),
+            (std::set<std::string>{"Reshape Reshape Transpose MatMul Reshape"}));
+}
+
+TEST(Reassociate, RepeatedKeysAreReadOnce) {
+  const auto found =
+      ways("agraph (float[1,6,3,4] q, float[1,2,5,4] k) => (float[1,6,3,5] y) <" + integers("two", {2}) +
+           ", " + integers("wide", {1, 2, 3, 5, 4}) + ", " + integers("flat", {1, 6, 5, 4}) +
+           "> {\nu = Unsqueeze(k, two)\ne = Expand(u, wide)\nf = Reshape(e, flat)\n"
+           "t = Transpose<perm=[0,1,3,2]>(f)\ny = MatMul(q, t)}");
+  EXPECT_TRUE(found.contains("Reshape Transpose MatMul Reshape"));
+}
+
+TEST(Reassociate, ConvolutionOfAConcatenationIsASum) {
+  EXPECT_TRUE(ways("agraph (float[1,2,5,5] a, float[1,3,5,5] b) => (float[1,4,5,5] y) <" +
+                   weight("w", "4,5,3,3", 180, 1) + ", " + weight("c", "4", 4, 2) +
+                   "> {\nx = Concat<axis=1>(a, b)\ny = Conv<pads=[1,1,1,1]>(x, w, c)}")
+                  .contains("Conv Conv Add"));
+}
+
+TEST(Reassociate, ProductOfLookedUpRowsIsLookedUp) {
+  EXPECT_TRUE(ways("agraph (int64[3] i) => (float[3,2] y) <" + weight("e", "7,4", 28, 1) + ", " +
+                   weight("w", "4,2", 8, 2) + "> {\nx = Gather(e, i)\ny = MatMul(x, w)}")
+                  .contains("Gather"));
+}
+
+TEST(Reassociate, SiblingsOnOneValueAreOne) {
+  EXPECT_TRUE(ways("agraph (float[3,4] x) => (float[3,2] a, float[3,5] b) <" + weight("v", "4,2", 8, 1) +
+                   ", " + weight("w", "4,5", 20, 2) + "> {\na = MatMul(x, v)\nb = MatMul(x, w)}")
+                  .contains("MatMul Split"));
+}
+
+TEST(Reassociate, PartsOfASplitAreTreatedTogether) {
+  EXPECT_TRUE(ways("agraph (float[3,4] x) => (float[3,2] a, float[3,2] b) <" + weight("v", "2", 2, 1) + ", " +
+                   weight("w", "2", 2, 2) + ", " + integers("two", {2, 2}) +
+                   "> {\nl, r = Split<axis=1>(x, two)\na = Add(l, v)\nb = Add(r, w)}")
+                  .contains("Add Split"));
+}
+
+TEST(Reassociate, StepsOfARecurrenceShareOneProduct) {
+  EXPECT_TRUE(
+      ways("agraph (float[1,2,4] x) => (float[1,3] a, float[1,3] b) <" + weight("w", "4,3", 12, 1) +
+           ", int64 zero = {0}, int64 one = {1}> {\nf = Gather<axis=1>(x, zero)\ns = Gather<axis=1>(x, "
+           "one)\na = MatMul(f, w)\nb = MatMul(s, w)}")
+          .contains("MatMul Gather Gather"));
+}
+
+}  // namespace
+}  // namespace isomer

@@ -1,0 +1,283 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "propose/parts.h"
+
+namespace isomer {
+namespace {
+
+constexpr std::size_t kMostSiblings = 256;
+
+std::string key_of(const Node& node) {
+  std::string out = node.domain + "." + node.op;
+  const auto speak = []<class T>(const T& v) -> std::string {
+    if constexpr (std::is_same_v<T, std::string>) return v;
+    else if constexpr (std::is_arithmetic_v<T>) return fmt::format("{}", v);
+    else if constexpr (std::is_same_v<T, std::vector<std::int64_t>>)
+      return fmt::format("{}", fmt::join(v, ","));
+    else return fmt::format("{}", static_cast<const void*>(&v));  // equal to nothing else
+  };
+  for (const Attribute& a : node.attributes.all())
+    out += fmt::format(" {}={}", a.name, std::visit(speak, a.value));
+  return out;
+}
+
+// A node of one activation whose constants can be stacked along an output axis that the activation does not
+// see: rows of weights.
+struct Stackable {
+  std::size_t slot = 0;    // of the activation
+  int axis = 0;            // of the output
+  std::vector<int> along;  // per input: where its constant is stacked, -1: nowhere
+  std::string shapes;      // of the constants, but for the stacked axes
+};
+std::optional<Stackable> stackable(const Site& site, NodeId id) {
+  const Node& node = site.node(id);
+  if (node.kind != NodeKind::Operator || site.activations(id).size() != 1) return std::nullopt;
+  const auto formula = site.formula(id);
+  if (!formula || formula->inputs.size() < 2) return std::nullopt;
+  const auto roles = axis_roles(*formula, 0);
+  Stackable out;
+  while (site.is_constant(node.inputs[out.slot]) || !node.inputs[out.slot].exists()) ++out.slot;
+  if (roles[out.slot].broadcast.size() != 1) return std::nullopt;
+  out.axis = roles[out.slot].broadcast[0];
+  bool any = false;
+  for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+    out.along.push_back(-1);
+    if (k == out.slot || !node.inputs[k].exists()) continue;
+    const auto sizes = site.concrete_sizes(node.inputs[k]);
+    if (!sizes || !formula->inputs[k] || !is_float(formula->inputs[k]->type)) return std::nullopt;
+    for (std::size_t d = 0; d < sizes->size(); ++d)
+      if (roles[k].output_axis[d] == out.axis && roles[k].axes[d] == AxisRole::Parallel)
+        out.along.back() = static_cast<int>(d);
+    if (out.along.back() < 0) return std::nullopt;
+    any = true;
+    out.shapes += "|";
+    for (std::size_t d = 0; d < sizes->size(); ++d)
+      out.shapes += static_cast<int>(d) == out.along.back() ? "*," : std::to_string((*sizes)[d]) + ",";
+  }
+  if (!any) return std::nullopt;
+  return out;
+}
+
+std::vector<Value> outputs_of(const std::vector<NodeId>& nodes) {
+  std::vector<Value> out;
+  for (const NodeId id : nodes) out.push_back({id, 0});
+  return out;
+}
+
+// One node on the activation `x` with the constants of all of them in a row.
+Value stacked(ProgramBuilder& b, const Site& site, const std::vector<NodeId>& nodes, const Stackable& how,
+              Value x) {
+  const Node& first = site.node(nodes[0]);
+  std::vector<Value> inputs;
+  for (std::size_t k = 0; k < first.inputs.size(); ++k) {
+    if (k == how.slot) {
+      inputs.push_back(x);
+    } else if (!first.inputs[k].exists()) {
+      inputs.push_back(Value::none());
+    } else {
+      std::vector<Value> parts;
+      for (const NodeId id : nodes) parts.push_back(b.input(site.name(site.node(id).inputs[k])));
+      inputs.push_back(b.concat(parts, how.along[k]));
+    }
+  }
+  return b.copy(first, inputs);
+}
+
+std::optional<std::vector<std::int64_t>> sizes_along(const Site& site, const std::vector<NodeId>& nodes,
+                                                     int axis) {
+  std::vector<std::int64_t> out;
+  for (const NodeId id : nodes) {
+    const auto& shape = site.inference.of({id, 0}).shape;
+    const auto size = shape ? (*shape)[static_cast<std::size_t>(axis)].value() : std::nullopt;
+    if (!size) return std::nullopt;
+    out.push_back(*size);
+  }
+  return out;
+}
+
+void keep(Proposals& out, std::optional<Proposal> p) {
+  if (p) out.list.push_back(std::move(*p));
+}
+
+// f(x, w1), f(x, w2), ... = Split(f(x, [w1 w2 ...])).
+void same_activation(const Site& site, Proposals& out) {
+  std::map<std::string, std::vector<NodeId>> groups;
+  for (const NodeId id : site.graph.order()) {
+    const auto how = stackable(site, id);
+    if (!how) continue;
+    const Value x = site.node(id).inputs[how->slot];
+    groups[fmt::format("{} {} {}:{} {}", key_of(site.node(id)), how->slot, x.node, x.output, how->shapes)]
+        .push_back(id);
+  }
+  for (const auto& [key, nodes] : groups) {
+    if (nodes.size() < 2 || nodes.size() > kMostSiblings) continue;
+    const Stackable how = *stackable(site, nodes[0]);
+    const auto sizes = sizes_along(site, nodes, how.axis);
+    if (!sizes) continue;
+    ProgramBuilder b(site.graph.opsets, site.name({nodes[0], 0}) + ".isomer.");
+    const Value all = stacked(b, site, nodes, how, b.input(site.name(site.node(nodes[0]).inputs[how.slot])));
+    keep(out, propose(site, "reassociate",
+                      fmt::format("{} {} nodes on one value as one", nodes.size(), site.node(nodes[0]).op), b,
+                      outputs_of(nodes), b.split(all, how.axis, *sizes)));
+  }
+}
+
+// Which part of which split a value is.
+struct Part {
+  Value whole;
+  std::uint32_t number;
+  std::int64_t axis;
+  std::size_t count;
+};
+std::optional<Part> part_of(const Site& site, Value v) {
+  const auto split = site.made_by(v, "Split");
+  if (!split) return std::nullopt;
+  const auto& shape = site.inference.of(v).shape;
+  if (!shape) return std::nullopt;
+  std::int64_t axis = attribute(site.node(*split), "axis", std::int64_t{0});
+  if (axis < 0) axis += static_cast<std::int64_t>(shape->size());
+  return Part{.whole = site.node(*split).inputs[0],
+              .number = v.output,
+              .axis = axis,
+              .count = site.node(*split).outputs.size()};
+}
+
+// f(a1, b1), f(a2, b2), ... of all parts of splits = Split(f(a, b)).
+void same_parts(const Site& site, Proposals& out) {
+  std::map<std::string, std::map<std::uint32_t, NodeId>> groups;
+  for (const NodeId id : site.graph.order()) {
+    const Node& node = site.node(id);
+    if (node.kind != NodeKind::Operator || node.inputs.size() < 2 || node.outputs.size() != 1) continue;
+    std::string key = key_of(node);
+    std::optional<std::uint32_t> number;
+    bool fits = true;
+    for (std::size_t k = 0; k < node.inputs.size() && fits; ++k) {
+      if (site.is_constant(node.inputs[k])) continue;
+      const auto part = part_of(site, node.inputs[k]);
+      fits = part && (!number || *number == part->number);
+      if (!fits) break;
+      number = part->number;
+      key += fmt::format(" {}:{}:{}", k, part->whole.node, part->whole.output);
+    }
+    if (fits && number) groups[key].emplace(*number, id);
+  }
+  for (const auto& [key, members] : groups) {
+    std::vector<NodeId> nodes;
+    for (const auto& [number, id] : members) nodes.push_back(id);
+    const Node& first = site.node(nodes[0]);
+    const auto formula = site.formula(nodes[0]);
+    if (!formula) continue;
+    const auto roles = axis_roles(*formula, 0);
+    ProgramBuilder b(site.graph.opsets, site.name({nodes[0], 0}) + ".isomer.");
+    std::vector<Value> inputs;
+    std::optional<std::int64_t> axis;
+    for (std::size_t k = 0; k < first.inputs.size(); ++k) {
+      const auto part = part_of(site, first.inputs[k]);
+      if (!part) continue;
+      if (part->count == nodes.size() && (!axis || axis == part->axis)) axis = part->axis;
+      else axis = -1;
+    }
+    if (!axis || *axis < 0) continue;
+    for (std::size_t k = 0; k < first.inputs.size(); ++k) {
+      if (const auto part = part_of(site, first.inputs[k])) {
+        inputs.push_back(b.input(site.name(part->whole)));
+        continue;
+      }
+      const auto along = std::ranges::find(roles[k].output_axis, static_cast<int>(*axis));
+      if (along == roles[k].output_axis.end()) break;
+      std::vector<Value> parts;
+      for (const NodeId id : nodes) parts.push_back(b.input(site.name(site.node(id).inputs[k])));
+      inputs.push_back(b.concat(parts, along - roles[k].output_axis.begin()));
+    }
+    const auto sizes = sizes_along(site, nodes, static_cast<int>(*axis));
+    if (inputs.size() != first.inputs.size() || !sizes) continue;
+    const Value all = b.copy(first, inputs);
+    keep(out, propose(site, "reassociate",
+                      fmt::format("{} {} nodes of the parts of a split as one", nodes.size(), first.op), b,
+                      outputs_of(nodes), b.split(all, *axis, *sizes)));
+  }
+}
+
+// One position of an axis, which is gone.
+struct Position {
+  Value whole;
+  std::int64_t axis, at;
+};
+std::optional<Position> position_of(const Site& site, Value v) {
+  const auto gather = site.made_by(v, "Gather");
+  if (!gather) return std::nullopt;
+  const std::vector<Value>& in = site.node(*gather).inputs;
+  const auto index = site.integers(in[1]);
+  const auto sizes = site.concrete_sizes(in[0]), rank = site.concrete_sizes(in[1]);
+  if (!index || index->size() != 1 || !sizes || !rank || !rank->empty() || site.is_constant(in[0]))
+    return std::nullopt;
+  std::int64_t axis = attribute(site.node(*gather), "axis", std::int64_t{0});
+  if (axis < 0) axis += static_cast<std::int64_t>(sizes->size());
+  const std::int64_t extent = (*sizes)[static_cast<std::size_t>(axis)];
+  return Position{.whole = in[0], .axis = axis, .at = (*index)[0] < 0 ? (*index)[0] + extent : (*index)[0]};
+}
+
+// f(x[t], w) for every t and several w = f(x, [w1 w2 ...])[t], split.
+void same_positions(const Site& site, Proposals& out) {
+  struct Group {
+    Value whole;
+    std::int64_t axis;
+    std::map<std::vector<int>, std::map<std::int64_t, NodeId>> by_constants;
+  };
+  std::map<std::string, Group> groups;
+  for (const NodeId id : site.graph.order()) {
+    const auto how = stackable(site, id);
+    const auto position = how ? position_of(site, site.node(id).inputs[how->slot]) : std::nullopt;
+    if (!position) continue;
+    Group& group =
+        groups[fmt::format("{} {} {}:{} {} {}", key_of(site.node(id)), how->slot, position->whole.node,
+                           position->whole.output, position->axis, how->shapes)];
+    group.whole = position->whole;
+    group.axis = position->axis;
+    std::vector<int> constants;
+    for (const Value& v : site.node(id).inputs)
+      if (site.is_constant(v)) constants.push_back(site.content(v));
+    group.by_constants[constants].emplace(position->at, id);
+  }
+  for (const auto& [key, group] : groups) {
+    const auto& grid = group.by_constants;
+    const auto& times = grid.begin()->second;
+    const bool is_full = std::ranges::all_of(grid, [&](const auto& entry) {
+      return std::ranges::equal(
+          entry.second, times, {}, [](const auto& e) { return e.first; },
+          [](const auto& e) { return e.first; });
+    });
+    if (!is_full || times.size() < 2 || grid.size() * times.size() > kMostSiblings) continue;
+    std::vector<NodeId> nodes, row;
+    for (const auto& [constants, by_time] : grid) row.push_back(by_time.begin()->second);
+    const Stackable how = *stackable(site, row[0]);
+    const auto sizes = sizes_along(site, row, how.axis);
+    if (!sizes) continue;
+    ProgramBuilder b(site.graph.opsets, site.name({row[0], 0}) + ".isomer.");
+    const Value all = stacked(b, site, row, how, b.input(site.name(group.whole)));
+    std::vector<Value> results;
+    for (const auto& [at, unused] : times) {
+      const Value one = b.op("Gather", {all, b.scalar_integer(at)}, with({{"axis", group.axis}}));
+      for (const Value& v : row.size() == 1 ? std::vector<Value>{one} : b.split(one, how.axis, *sizes))
+        results.push_back(v);
+      for (const auto& [constants, by_time] : grid) nodes.push_back(by_time.at(at));
+    }
+    keep(out, propose(site, "reassociate",
+                      fmt::format("{} {} nodes at positions of {} as one", nodes.size(), site.node(row[0]).op,
+                                  site.name(group.whole)),
+                      b, outputs_of(nodes), results));
+  }
+}
+
+}  // namespace
+
+void propose_siblings(const Site& site, Proposals& out) {
+  same_positions(site, out);
+  same_activation(site, out);
+  same_parts(site, out);
+}
+
+}  // namespace isomer

@@ -1,0 +1,218 @@
+// simplify: what no exporter needed to write. Values that are known (constants, arithmetic of shapes), nodes
+// that change nothing, nodes that compute what another one does. No list of operators: what is known comes
+// from inference, what changes nothing from the formula.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <unordered_map>
+
+#include "algebra/analysis.h"
+#include "graph/constant.h"
+#include "graph/content.h"
+#include "graph/purity.h"
+#include "propose/program_builder.h"
+#include "propose/proposal.h"
+
+namespace isomer {
+namespace {
+
+constexpr double kMostFoldedOperations = 1e9;
+constexpr std::int64_t kMostFoldedBytes = 1 << 20;  // that a folded constant may add
+
+class Simplifier {
+ public:
+  Simplifier(const Graph& graph, const Inference& inference)
+      : graph_(graph), inference_(inference), consumers_(graph.consumers()) {
+    for (const Value& v : graph.outputs()) outputs_.insert(v);
+  }
+
+  Proposals run() {
+    fold_constants();
+    for (const NodeId id : graph_.order()) {
+      const Node& node = graph_.node(id);
+      if (node.kind != NodeKind::Operator || !node.captures.empty() || is_constant_node(node)) continue;
+      if (constants_.contains({id, 0}) || purity(graph_, node) != Purity::Function) continue;
+      if (!know_value(id) && !drop_identity(id)) note_twin(id);
+    }
+    for (const auto& [first, twins] : twins_) merge(first, twins);
+    // By itself: what is known shows what changes nothing, and what is merged can't be folded by its name.
+    if (!folds_.empty())
+      out_.list = {{.kind = "simplify",
+                    .what = fmt::format("{} values are known before anything runs", folds_.size()),
+                    .claim = {},
+                    .folds = folds_}};
+    return std::move(out_);
+  }
+
+ private:
+  // Constants that operators compute from constants, where someone else reads them.
+  void fold_constants() {
+    double spent = 0;
+    for (const NodeId id : graph_.order()) {
+      const Node& node = graph_.node(id);
+      if (node.kind == NodeKind::Input || !node.captures.empty()) continue;
+      if (known_constant(graph_, {id, 0})) {
+        constants_.insert({id, 0});
+        continue;
+      }
+      const auto is_constant = [&](Value v) { return !v.exists() || constants_.contains(v); };
+      if (node.kind != NodeKind::Operator || node.inputs.empty() || node.outputs.size() != 1 ||
+          !std::ranges::all_of(node.inputs, is_constant) || purity(graph_, node) != Purity::Function)
+        continue;
+      const auto price = price_of(id);
+      if (!price || spent + *price > kMostFoldedOperations || bytes_of({id, 0}) > allowed_bytes(id)) continue;
+      spent += *price;
+      constants_.insert({id, 0});
+    }
+    for (const Value& v : constants_) {
+      const Node& node = graph_.node(v.node);
+      if (node.kind == NodeKind::Operator && !is_constant_node(node) && is_read_by_others(v)) fold(v);
+    }
+  }
+
+  // An Identity that gives a constant an output's name stays.
+  void fold(Value v) {
+    if (!outputs_.contains(v) || graph_.node(v.node).op != "Identity") folds_.push_back(graph_.name_of(v));
+  }
+
+  bool is_read_by_others(Value v) const {
+    if (outputs_.contains(v)) return true;
+    const auto readers = consumers_.find(v);
+    return readers != consumers_.end() &&
+           std::ranges::any_of(readers->second, [&](NodeId r) { return !constants_.contains({r, 0}); });
+  }
+
+  std::optional<double> price_of(NodeId id) const {
+    const Definition definition = define_node(graph_, inference_, id);
+    const auto* formula = std::get_if<Formula>(&definition);
+    if (formula == nullptr) return std::nullopt;
+    const auto operations = cost(*formula).operations.value();
+    if (!operations) return std::nullopt;
+    return static_cast<double>(*operations);
+  }
+
+  std::int64_t bytes_of(Value v) const {
+    const ValueInfo& info = inference_.of(v);
+    const auto extents = info.shape ? concrete(*info.shape) : std::nullopt;
+    if (!extents || info.type == ElementType::Undefined) return std::int64_t{1} << 60;
+    const auto bytes = byte_size(info.type, *extents);
+    return bytes ? static_cast<std::int64_t>(*bytes) : std::int64_t{1} << 60;
+  }
+  std::int64_t allowed_bytes(NodeId id) const {
+    std::int64_t most = kMostFoldedBytes;
+    for (const Value& v : graph_.node(id).inputs)
+      if (v.exists()) most = std::max(most, bytes_of(v));
+    return most;
+  }
+
+  std::string prefix(Value v) const { return fresh_prefix(graph_, graph_.name_of(v)); }
+
+  // Arithmetic of shapes that are known.
+  bool is_known(Value v) const {
+    return graph_.node(v.node).outputs.size() == 1 && known_value(inference_, v).has_value();
+  }
+  bool know_value(NodeId id) {
+    const Value v{id, 0};
+    if (!is_known(v)) return false;
+    const auto readers = consumers_.find(v);
+    const bool is_last = outputs_.contains(v) ||
+                         (readers != consumers_.end() &&
+                          std::ranges::any_of(readers->second, [&](NodeId r) { return !is_known({r, 0}); }));
+    if (is_last) fold(v);
+    return true;
+  }
+
+  // A node whose every element is that of its input at the same place.
+  bool drop_identity(NodeId id) {
+    const Node& node = graph_.node(id);
+    if (node.outputs.size() != 1 || outputs_.contains({id, 0})) return false;
+    const Definition definition = define_node(graph_, inference_, id);
+    const auto* formula = std::get_if<Formula>(&definition);
+    if (formula == nullptr || formula->outputs.size() != 1) return false;
+    const Stage& stage = formula->output(0);
+    const ExprNode& e = *stage.value;
+    if (e.kind != ExprNode::Kind::Read || e.tensor.kind != TensorRef::Kind::Input ||
+        e.extents != stage.shape() || e.at.size() != stage.axes.size())
+      return false;
+    for (std::size_t k = 0; k < e.at.size(); ++k)
+      if (!(e.at[k] == Index(stage.axes[k]))) return false;
+    const Value from = node.inputs.at(static_cast<std::size_t>(e.tensor.number));
+    if (!from.exists() || inference_.of(from).type != stage.type) return false;
+    ProgramBuilder b(graph_.opsets, prefix({id, 0}));
+    std::vector<std::string> inputs;
+    for (const Value& v : node.inputs) {
+      if (!v.exists() || (constants_.contains(v) && v != from)) continue;
+      if (std::ranges::find(inputs, graph_.name_of(v)) == inputs.end()) inputs.push_back(graph_.name_of(v));
+    }
+    b.output(b.input(graph_.name_of(from)));
+    if (constants_.contains(from)) std::erase(inputs, graph_.name_of(from));
+    propose(fmt::format("{} changes nothing", label(node)),
+            {.inputs = inputs, .outputs = {graph_.name_of({id, 0})}, .after = b.graph()});
+    return true;
+  }
+
+  // Nodes that are written alike. What follows them is alike only once they are one: the next round's work.
+  void note_twin(NodeId id) {
+    const Node& node = graph_.node(id);
+    Hasher hasher;
+    hasher.add(node.op).add(node.domain).add(node.overload);
+    add_content(hasher, node.attributes);
+    for (const Value& v : node.inputs) {
+      const auto constant = v.exists() ? known_constant(graph_, v) : std::nullopt;
+      if (constant && is_small(*constant)) add_content(hasher, *constant);
+      else hasher.add(v.exists() ? graph_.name_of(v) : "");
+    }
+    for (const std::string& o : node.outputs) hasher.add(static_cast<int>(o.empty()));
+    const auto [at, is_new] = first_.try_emplace(hasher.digest(), id);
+    if (!is_new) twins_[at->second].push_back(id);
+  }
+
+  void merge(NodeId first, const std::vector<NodeId>& twins) {
+    const Node& node = graph_.node(first);
+    ProgramBuilder b(graph_.opsets, prefix({first, 0}));
+    std::vector<std::string> inputs;
+    std::vector<Value> read;
+    for (const Value& v : node.inputs) {
+      read.push_back(v.exists() ? b.input(graph_.name_of(v)) : v);
+      if (v.exists() && !constants_.contains(v) &&
+          std::ranges::find(inputs, graph_.name_of(v)) == inputs.end())
+        inputs.push_back(graph_.name_of(v));
+    }
+    const Value made = b.copy(node, read);
+    Claim claim{.inputs = inputs, .outputs = {}, .after = {}};
+    const auto add = [&](NodeId id) {
+      for (std::uint32_t k = 0; k < node.outputs.size(); ++k) {
+        if (node.outputs[k].empty()) continue;
+        claim.outputs.push_back(graph_.name_of({id, k}));
+        b.output({made.node, k});
+      }
+    };
+    add(first);
+    std::ranges::for_each(twins, add);
+    claim.after = b.graph();
+    propose(fmt::format("{} nodes compute what {} does", twins.size(), label(node)), std::move(claim));
+  }
+
+  void propose(std::string what, Claim claim) {
+    out_.list.push_back(
+        {.kind = "simplify", .what = std::move(what), .claim = std::move(claim), .folds = {}});
+  }
+
+  const Graph& graph_;
+  const Inference& inference_;
+  std::map<Value, std::vector<NodeId>> consumers_;
+  std::set<Value> outputs_, constants_;
+  std::unordered_map<Digest, NodeId> first_;
+  std::map<NodeId, std::vector<NodeId>> twins_;
+  std::vector<std::string> folds_;
+  Proposals out_;
+};
+
+}  // namespace
+
+Proposals propose_simplify(const Graph& graph, const Inference& inference, bool) {
+  return Simplifier(graph, inference).run();
+}
+
+}  // namespace isomer

@@ -1,0 +1,303 @@
+#include "propose/site.h"
+
+#include <algorithm>
+#include <ranges>
+
+#include "graph/constant.h"
+
+namespace isomer {
+namespace {
+
+constexpr std::int64_t kSomeSize = 32;  // for named extents
+// In scalar operations of a matrix product, from runs of ONNX Runtime on one thread: an element that is read
+// or written, and a node that is run at all (about a microsecond).
+constexpr double kPriceOfElement = 2;
+constexpr double kPriceOfNode = 2e4;
+
+std::optional<std::int64_t> some_value(const Dim& dim) {
+  return dim.evaluate([](std::string_view) { return std::optional(kSomeSize); });
+}
+
+// The same elements in the same order.
+bool is_view(const Node& node) {
+  static const std::set<std::string, std::less<>> views{"Reshape", "Flatten", "Squeeze", "Unsqueeze",
+                                                        "Identity"};
+  return node.domain.empty() && views.contains(node.op);
+}
+
+std::optional<double> price_of(const Graph& graph, const Inference& inference, NodeId id) {
+  const Definition definition = define_node(graph, inference, id);
+  const auto* formula = std::get_if<Formula>(&definition);
+  if (formula == nullptr) return std::nullopt;
+  const auto operations = some_value(cost(*formula).operations);
+  if (!operations) return std::nullopt;
+  double price = static_cast<double>(*operations) + kPriceOfNode;
+  if (is_view(graph.node(id))) return price;
+  if (!moves_data(*formula->output(0).value))
+    for (const auto& input : formula->inputs)
+      if (input)
+        price += kPriceOfElement * static_cast<double>(some_value(product(input->shape)).value_or(0));
+  for (int k = 0; k < static_cast<int>(formula->outputs.size()); ++k) {
+    const auto elements = some_value(product(formula->output(k).shape()));
+    if (!elements) return std::nullopt;
+    price += kPriceOfElement * static_cast<double>(*elements);
+  }
+  return price;
+}
+
+// What only the claim's outputs need.
+std::set<NodeId> dying(const Site& site, const Claim& claim) {
+  const std::set<std::string> inputs(claim.inputs.begin(), claim.inputs.end()),
+      outputs(claim.outputs.begin(), claim.outputs.end());
+  std::set<NodeId> out;
+  for (const NodeId id : site.graph.order() | std::views::reverse) {
+    const Node& node = site.node(id);
+    if (node.kind != NodeKind::Operator) continue;
+    bool dies = true;
+    for (std::uint32_t k = 0; k < node.outputs.size() && dies; ++k) {
+      const Value v{id, k};
+      if (outputs.contains(node.outputs[k])) continue;
+      dies = !site.is_output(v) && !inputs.contains(node.outputs[k]) &&
+             std::ranges::all_of(site.readers(v), [&](NodeId r) { return out.contains(r); });
+      if (site.readers(v).empty() && node.outputs.size() == 1) dies = false;
+    }
+    if (dies) out.insert(id);
+  }
+  return out;
+}
+
+// The program with the types of what it reads, and the model's constants.
+Graph typed(const Site& site, const Graph& program) {
+  std::map<std::string, Value> names;
+  for (const NodeId id : site.graph.order())
+    for (std::uint32_t k = 0; k < site.node(id).outputs.size(); ++k)
+      names.emplace(site.node(id).outputs[k], Value{id, k});
+  Graph out = program.without_nodes();
+  std::map<NodeId, NodeId> moved;
+  for (const NodeId id : program.order()) {
+    Node node = program.node(id);
+    if (node.kind == NodeKind::Input) {
+      const auto at = names.find(node.outputs[0]);
+      const auto constant = at == names.end() ? std::nullopt : known_constant(site.graph, at->second);
+      if (constant) {
+        node.kind = NodeKind::Initializer;
+        node.tensor = *constant;
+      } else if (at != names.end()) {
+        const ValueInfo& info = site.inference.of(at->second);
+        node.declared.type = info.type;
+        if (info.shape)
+          node.declared.shape = std::vector<std::optional<Dim>>(info.shape->begin(), info.shape->end());
+      }
+    }
+    for (Value& v : node.inputs)
+      if (v.exists()) v.node = moved.at(v.node);
+    moved.emplace(id, out.add(std::move(node)));
+    const NodeId made = moved.at(id);
+    if (out.node(made).kind == NodeKind::Input) out.add_input({made, 0});
+  }
+  for (const Value& v : program.outputs()) out.add_output({moved.at(v.node), v.output});
+  return out;
+}
+
+std::set<NodeId> constant_nodes(const Graph& graph) {
+  std::set<NodeId> out;
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    if (node.kind == NodeKind::Input) continue;
+    if (std::ranges::all_of(node.inputs, [&](Value v) { return !v.exists() || out.contains(v.node); }))
+      out.insert(id);
+  }
+  return out;
+}
+
+// Constants that the program computes and something that is no constant reads.
+std::vector<std::string> folds_of(const Graph& program) {
+  const std::set<NodeId> constants = constant_nodes(program);
+  std::vector<std::string> out;
+  std::set<Value> seen;
+  const auto note = [&](Value v) {
+    if (!v.exists() || !constants.contains(v.node) || !seen.insert(v).second) return;
+    if (program.node(v.node).kind == NodeKind::Operator) out.push_back(program.name_of(v));
+  };
+  for (const NodeId id : program.order())
+    if (!constants.contains(id)) std::ranges::for_each(program.node(id).inputs, note);
+  std::ranges::for_each(program.outputs(), note);
+  return out;
+}
+
+}  // namespace
+
+bool moves_data(const ExprNode& e) {
+  switch (e.kind) {
+    case ExprNode::Kind::Read: return e.tensor.kind == TensorRef::Kind::Input;
+    case ExprNode::Kind::Reduce:
+      return e.domain.empty() && std::ranges::all_of(e.axes, [](const Axis& a) { return a.extent.is(1); }) &&
+             moves_data(*e.args[0]);
+    case ExprNode::Kind::Cases:
+      return moves_data(*e.args[0]) &&
+             std::ranges::all_of(e.cases, [](const ExprNode::Case& c) { return moves_data(*c.value); });
+    default: return false;
+  }
+}
+
+Site::Site(const Graph& g, const Inference& i) : graph(g), inference(i), readers_(g.consumers()) {
+  std::map<std::pair<int, Extents>, std::vector<std::pair<Tensor, int>>> alike;
+  int next = 0;
+  for (const NodeId id : g.order()) {
+    const auto tensor = known_constant(g, {id, 0});
+    if (!tensor) continue;
+    constants_.insert({id, 0});
+    auto& others = alike[{static_cast<int>(tensor->type()), tensor->extents()}];
+    const auto same = std::ranges::find_if(others, [&](const auto& o) { return o.first.same_bits(*tensor); });
+    contents_.emplace(Value{id, 0}, same == others.end() ? next : same->second);
+    if (same == others.end()) others.emplace_back(*tensor, next++);
+  }
+  outputs_.insert(g.outputs().begin(), g.outputs().end());
+}
+
+const std::vector<NodeId>& Site::readers(Value v) const {
+  static const std::vector<NodeId> none;
+  const auto at = readers_.find(v);
+  return at == readers_.end() ? none : at->second;
+}
+
+std::optional<NodeId> Site::only_reader(Value v) const {
+  const auto& all = readers(v);
+  if (all.size() != 1 || is_output(v)) return std::nullopt;
+  return all[0];
+}
+
+bool Site::is(NodeId id, std::string_view op) const {
+  const Node& n = node(id);
+  return n.kind == NodeKind::Operator && n.op == op && n.domain.empty() && n.bodies.empty();
+}
+
+std::optional<NodeId> Site::made_by(Value v, std::string_view op) const {
+  return v.exists() && is(v.node, op) ? std::optional(v.node) : std::nullopt;
+}
+
+std::vector<Value> Site::activations(NodeId id) const {
+  std::vector<Value> out;
+  for (const Value& v : node(id).inputs)
+    if (v.exists() && !is_constant(v)) out.push_back(v);
+  return out;
+}
+
+std::optional<Extents> Site::sizes(Value v) const {
+  const auto& shape = inference.of(v).shape;
+  if (!shape) return std::nullopt;
+  Extents out;
+  for (const Dim& d : *shape) {
+    const auto size = some_value(d);
+    if (!size) return std::nullopt;
+    out.push_back(*size);
+  }
+  return out;
+}
+
+std::optional<Extents> Site::concrete_sizes(Value v) const {
+  const auto& shape = inference.of(v).shape;
+  return shape ? concrete(*shape) : std::nullopt;
+}
+
+std::optional<std::vector<std::int64_t>> Site::integers(Value v) const {
+  if (!is_constant(v)) return std::nullopt;
+  return known_constant(graph, v)->integers();
+}
+
+std::optional<Formula> Site::formula(NodeId id) const {
+  const Node& n = node(id);
+  if (n.kind != NodeKind::Operator || !n.captures.empty() || n.outputs.size() != 1) return std::nullopt;
+  if (inference.opaque.contains(id)) return std::nullopt;
+  Definition definition = define_node(graph, inference, id);
+  auto* formula = std::get_if<Formula>(&definition);
+  if (formula == nullptr) return std::nullopt;
+  return std::move(*formula);
+}
+
+bool is_pointwise(const Site& site, NodeId id) {
+  const auto formula = site.formula(id);
+  const auto y = site.sizes({id, 0});
+  if (!formula || !y || !is_float(formula->output(0).type)) return false;
+  const auto roles = axis_roles(*formula, 0);
+  const Node& node = site.node(id);
+  for (std::size_t k = 0; k < node.inputs.size() && k < roles.size(); ++k) {
+    if (!node.inputs[k].exists() || !formula->inputs[k]) continue;
+    const auto x = site.sizes(node.inputs[k]);
+    if (!is_float(formula->inputs[k]->type) || !x || x->size() > y->size()) return false;
+    const std::size_t offset = y->size() - x->size();
+    for (std::size_t d = 0; d < x->size(); ++d) {
+      const bool follows =
+          roles[k].axes[d] == AxisRole::Parallel && roles[k].output_axis[d] == static_cast<int>(d + offset);
+      if (!follows && (*x)[d] != 1) return false;
+    }
+  }
+  return true;
+}
+
+std::optional<Extents> with_axis_inserted(const Extents& constant, std::size_t rank, std::size_t axis) {
+  const std::size_t missing = rank - constant.size();
+  if (axis <= missing) return std::nullopt;  // broadcasting puts it there
+  Extents out = constant;
+  out.insert(out.begin() + static_cast<std::ptrdiff_t>(axis - missing), 1);
+  return out;
+}
+
+std::int64_t attribute(const Node& node, std::string_view name, std::int64_t otherwise) {
+  const auto* found = node.attributes.find_as<std::int64_t>(name);
+  return found ? *found : otherwise;
+}
+
+std::vector<std::int64_t> attribute(const Node& node, std::string_view name,
+                                    std::vector<std::int64_t> otherwise) {
+  const auto* found = node.attributes.find_as<std::vector<std::int64_t>>(name);
+  return found ? *found : std::move(otherwise);
+}
+
+std::string attribute(const Node& node, std::string_view name, std::string otherwise) {
+  const auto* found = node.attributes.find_as<std::string>(name);
+  return found ? *found : std::move(otherwise);
+}
+
+std::optional<double> saved(const Site& site, const Claim& claim) {
+  double before = 0, after = 0;
+  for (const NodeId id : dying(site, claim)) {
+    const auto price = price_of(site.graph, site.inference, id);
+    before += price.value_or(0);
+  }
+  const Graph program = typed(site, claim.after);
+  const auto inference = infer(program);
+  if (!inference.ok()) return std::nullopt;
+  const std::set<NodeId> constants = constant_nodes(program);
+  for (const NodeId id : program.order()) {
+    if (program.node(id).kind != NodeKind::Operator || constants.contains(id)) continue;
+    const auto price = price_of(program, *inference, id);
+    if (!price) return std::nullopt;
+    after += *price;
+  }
+  for (std::size_t k = 0; k < claim.outputs.size(); ++k)
+    if (!inference->of(program.outputs()[k]).shape) return std::nullopt;
+  return before - after;
+}
+
+std::optional<Proposal> propose(const Site& site, std::string kind, std::string what, ProgramBuilder& builder,
+                                const std::vector<Value>& replaced, const std::vector<Value>& by) {
+  for (const Value& v : by) builder.output(v);
+  Proposal out;
+  out.kind = std::move(kind);
+  out.what = std::move(what);
+  out.claim.after = builder.graph();
+  for (const Value& v : replaced) out.claim.outputs.push_back(site.name(v));
+  std::set<std::string> constants;
+  for (const NodeId id : site.graph.order())
+    if (site.is_constant({id, 0})) constants.insert(site.name({id, 0}));
+  for (const Value& v : builder.graph().inputs())
+    if (!constants.contains(builder.name_of(v))) out.claim.inputs.push_back(builder.name_of(v));
+  out.folds = folds_of(typed(site, out.claim.after));
+  const auto gain = saved(site, out.claim);
+  if (!gain) return std::nullopt;
+  out.gain = *gain;
+  return out;
+}
+
+}  // namespace isomer

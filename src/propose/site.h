@@ -1,0 +1,82 @@
+// What proposers share when they look at one graph: who reads what, what is constant, sizes to look at, and
+// what a claim would save.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "algebra/analysis.h"
+#include "graph/graph.h"
+#include "graph/infer.h"
+#include "propose/program_builder.h"
+#include "propose/proposal.h"
+
+namespace isomer {
+
+class Site {
+ public:
+  Site(const Graph& graph, const Inference& inference);
+
+  const Graph& graph;
+  const Inference& inference;
+
+  const Node& node(NodeId id) const { return graph.node(id); }
+  const std::string& name(Value v) const { return graph.name_of(v); }
+  // Initializers and Constant nodes: what a claim's program may read by name.
+  bool is_constant(Value v) const { return v.exists() && constants_.contains(v); }
+  bool is_output(Value v) const { return outputs_.contains(v); }
+  const std::vector<NodeId>& readers(Value v) const;
+  // The one node that reads this value, if nothing else does.
+  std::optional<NodeId> only_reader(Value v) const;
+  // An operator of the standard domain with this name and no bodies.
+  bool is(NodeId id, std::string_view op) const;
+  // The producer of a value, if it is such an operator.
+  std::optional<NodeId> made_by(Value v, std::string_view op) const;
+  // Inputs that exist and are no constants.
+  std::vector<Value> activations(NodeId id) const;
+
+  // Equal for constants of the same bytes.
+  int content(Value constant) const { return contents_.at(constant); }
+
+  // Extents; named ones at a size that stands for any.
+  std::optional<Extents> sizes(Value v) const;
+  // Extents, all of them numbers.
+  std::optional<Extents> concrete_sizes(Value v) const;
+  std::optional<std::vector<std::int64_t>> integers(Value v) const;  // of a constant
+  std::optional<Formula> formula(NodeId id) const;  // of a node of the standard kind, one output
+
+ private:
+  std::set<Value> constants_, outputs_;
+  std::map<Value, int> contents_;
+  std::map<Value, std::vector<NodeId>> readers_;
+};
+
+// Whether a value is an input's at other coordinates.
+bool moves_data(const ExprNode& value);
+
+// Whether every element of the output depends only on the elements at the same place, under broadcasting.
+bool is_pointwise(const Site& site, NodeId id);
+// The same for constants that broadcast against a value of this rank, with an axis of one element put in (or
+// taken out): the new shape of a constant, or nothing if it stays.
+std::optional<Extents> with_axis_inserted(const Extents& constant, std::size_t rank, std::size_t axis);
+
+// Attributes of a node, or what ONNX says they are by default.
+std::int64_t attribute(const Node& node, std::string_view name, std::int64_t otherwise);
+std::vector<std::int64_t> attribute(const Node& node, std::string_view name,
+                                    std::vector<std::int64_t> otherwise);
+std::string attribute(const Node& node, std::string_view name, std::string otherwise);
+
+// What a claim saves: the price of what nobody needs any more, less the price of the new program, without
+// what is folded. Price is scalar operations plus something for each element and node. nullopt: the new
+// program is not legal, or a size is not known.
+std::optional<double> saved(const Site& site, const Claim& claim);
+
+// A proposal that replaces one value by what the builder made of it; nullopt where `saved` knows nothing. Its
+// folds are the constants that the builder's program computes.
+std::optional<Proposal> propose(const Site& site, std::string kind, std::string what, ProgramBuilder& builder,
+                                const std::vector<Value>& replaced, const std::vector<Value>& by);
+
+}  // namespace isomer

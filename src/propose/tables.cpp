@@ -1,0 +1,92 @@
+#include <fmt/format.h>
+
+#include "propose/parts.h"
+
+namespace isomer {
+namespace {
+
+constexpr double kMostElements = 1 << 26;  // of all new tables together
+
+// Gather along the first axis of a constant matrix.
+struct Lookup {
+  Value table, indices;
+  std::int64_t rows, width;
+};
+std::optional<Lookup> lookup_of(const Site& site, Value v) {
+  const auto id = site.made_by(v, "Gather");
+  if (!id || attribute(site.node(*id), "axis", std::int64_t{0}) != 0) return std::nullopt;
+  const std::vector<Value>& in = site.node(*id).inputs;
+  const auto sizes = site.concrete_sizes(in[0]);
+  if (!site.is_constant(in[0]) || site.is_constant(in[1]) || !sizes || sizes->size() != 2)
+    return std::nullopt;
+  return Lookup{.table = in[0], .indices = in[1], .rows = (*sizes)[0], .width = (*sizes)[1]};
+}
+
+// x W with constant W[k, n], maybe plus a constant.
+struct Product {
+  Value x, weights, bias = Value::none();
+  bool transposed = false;
+  std::int64_t columns = 0;
+};
+std::optional<Product> product_of(const Site& site, NodeId id) {
+  const Node& node = site.node(id);
+  const bool is_gemm = site.is(id, "Gemm");
+  if (!is_gemm && !site.is(id, "MatMul")) return std::nullopt;
+  const auto* alpha = node.attributes.find_as<float>("alpha");
+  const auto* beta = node.attributes.find_as<float>("beta");
+  if ((alpha && *alpha != 1.0F) || (beta && *beta != 1.0F) || attribute(node, "transA", std::int64_t{0}) != 0)
+    return std::nullopt;
+  Product out{.x = node.inputs[0], .weights = node.inputs[1]};
+  if (node.inputs.size() > 2 && node.inputs[2].exists()) out.bias = node.inputs[2];
+  out.transposed = is_gemm && attribute(node, "transB", std::int64_t{0}) != 0;
+  const auto sizes = site.concrete_sizes(out.weights);
+  if (!site.is_constant(out.weights) || !sizes || sizes->size() != 2) return std::nullopt;
+  if (out.bias.exists() && !site.is_constant(out.bias)) return std::nullopt;
+  out.columns = (*sizes)[out.transposed ? 0 : 1];
+  return out;
+}
+
+std::vector<Value> parts_of(const Site& site, Value x) {
+  const auto concat = site.made_by(x, "Concat");
+  const auto sizes = site.sizes(x);
+  if (!concat || !sizes) return {x};
+  const auto rank = static_cast<std::int64_t>(sizes->size());
+  const std::int64_t axis = attribute(site.node(*concat), "axis", std::int64_t{0});
+  return axis == rank - 1 || axis == -1 ? site.node(*concat).inputs : std::vector<Value>{x};
+}
+
+}  // namespace
+
+void propose_tables(const Site& site, Proposals& out) {
+  for (const NodeId id : site.graph.order()) {
+    const auto product = product_of(site, id);
+    if (!product) continue;
+    ProgramBuilder b(site.graph.opsets, site.name({id, 0}) + ".isomer.");
+    const Value w = b.input(site.name(product->weights));
+    std::vector<Value> terms;
+    std::int64_t begin = 0;
+    double elements = 0;
+    bool all = true;
+    for (const Value& part : parts_of(site, product->x)) {
+      const auto lookup = lookup_of(site, part);
+      all = all && lookup;
+      if (!all) break;
+      const std::int64_t end = begin + lookup->width;
+      Value rows = b.slice(w, product->transposed ? 1 : 0, begin, end);
+      if (product->transposed) rows = b.transpose(rows, {1, 0});
+      const Value table = b.op("MatMul", {b.input(site.name(lookup->table)), rows});
+      terms.push_back(b.op("Gather", {table, b.input(site.name(lookup->indices))}));
+      elements += static_cast<double>(lookup->rows * product->columns);
+      begin = end;
+    }
+    if (!all || elements > kMostElements) continue;
+    if (product->bias.exists()) terms.push_back(b.input(site.name(product->bias)));
+    const Value sum = terms.size() == 1 ? terms[0] : b.op("Sum", terms);
+    auto p =
+        propose(site, "reassociate", fmt::format("{} looked up in tables of products", site.name({id, 0})), b,
+                {{id, 0}}, {sum});
+    if (p) out.list.push_back(std::move(*p));
+  }
+}
+
+}  // namespace isomer

@@ -1,0 +1,61 @@
+// For tests of proposers: small programs with made-up weights; propose, prove, fold.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <optional>
+#include <string>
+
+#include "graph/testing.h"
+#include "propose/proposal.h"
+
+namespace isomer::testing {
+
+inline Graph program(const std::string& text) {
+  return parsed("<ir_version: 8, opset_import: [\"\" : 18]>\n" + text);
+}
+
+// A float initializer with n numbers that repeat with a period of five.
+inline std::string weight(const std::string& name, const std::string& shape, int n, int seed) {
+  std::string numbers;
+  for (int i = 0; i < n; ++i) numbers += (i ? ", " : "") + std::to_string((i * 7 + seed) % 5 - 2) + ".5";
+  return "float[" + shape + "] " + name + " = {" + numbers + "}";
+}
+
+inline std::string integers(const std::string& name, const std::vector<int>& values) {
+  std::string numbers;
+  for (const int v : values) numbers += (numbers.empty() ? "" : ", ") + std::to_string(v);
+  return "int64[" + std::to_string(values.size()) + "] " + name + " = {" + numbers + "}";
+}
+
+using ProposeFunction = Proposals (*)(const Graph&, const Inference&, bool);
+
+// The graph with one proposal of this proposer proved, taken and folded; nullopt: there is none of that
+// number, or it is not proved (`why`).
+inline std::optional<Graph> taken(ProposeFunction propose, const Graph& graph, std::string* why = nullptr,
+                                  bool any_price = false, std::size_t number = 0) {
+  const auto inference = infer(graph);
+  EXPECT_TRUE(inference.ok());
+  if (!inference.ok()) return std::nullopt;
+  const auto proposals = propose(graph, *inference, any_price).list;
+  if (proposals.size() <= number) return std::nullopt;
+  const Proposal& p = proposals[number];
+  const auto proved = prove_claim(graph, p.claim);
+  if (const auto* reason = std::get_if<std::string>(&proved)) {
+    if (why) *why = *reason;
+    return std::nullopt;
+  }
+  auto folded = fold_constants(std::get<ProvedStep>(proved).result(), p.folds);
+  EXPECT_TRUE(folded.ok());
+  return folded.ok() ? std::optional(*folded) : std::nullopt;
+}
+
+// Operators in order: "Slice Conv Relu".
+inline std::string operators(const Graph& graph) {
+  std::string out;
+  for (const NodeId id : graph.order())
+    if (graph.node(id).kind == NodeKind::Operator) out += (out.empty() ? "" : " ") + graph.node(id).op;
+  return out;
+}
+
+}  // namespace isomer::testing
