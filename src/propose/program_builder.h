@@ -19,7 +19,6 @@ class ProgramBuilder {
   Value input(const std::string& name, const DeclaredType& type = {});  // the same name, the same value
   Value constant(Tensor tensor);
   Value integers(const std::vector<std::int64_t>& values);
-  Value constant(Tensor tensor);
   Value scalar_integer(std::int64_t value);
   Value op(const std::string& op, const std::vector<Value>& inputs, const Attributes& attributes = {});
   Value zeros(const std::vector<std::int64_t>& shape) { return op("ConstantOfShape", {integers(shape)}); }
