@@ -7,6 +7,8 @@
 namespace isomer {
 namespace {
 
+constexpr int kMostCandidates = 16;  // phases of images enlarged four times both ways
+
 Points none(const Points& like) { return like - like; }
 
 Relation joined(const std::vector<Weighted>& weighted) {
@@ -139,7 +141,7 @@ std::vector<Piece> Elements::fold(Reduction reduction, const std::vector<Piece>&
   return out;
 }
 
-Relation Elements::candidate(int element, const Group& group, const Relation& here, const Points& rest) {
+Relation Elements::candidates(int element, const Group& group, const Relation& here, const Points& rest) {
   Element& known = elements_[static_cast<std::size_t>(element)];
   Element::Anchor& anchor = known.anchors.at(group);
   if (!anchor.hull) anchor.hull = joined(known.body.groups.at(group)).hull();
@@ -150,8 +152,7 @@ Relation Elements::candidate(int element, const Group& group, const Relation& he
   if (m.is_function()) return m;
   // Windows that are cut off at a border begin alike and end apart.
   const Relation ends = joined(known.body.groups.at(group)).largest();
-  const Relation both = m & here.largest().then(ends.inverse());
-  return both.is_function() ? both : both.smallest();
+  return m & here.largest().then(ends.inverse());
 }
 
 std::vector<Piece> Elements::match(Element::Kind kind, Reduction reduction, Polynomial body, Points rest) {
@@ -166,27 +167,33 @@ std::vector<Piece> Elements::match(Element::Kind kind, Reduction reduction, Poly
     for (const int element : known->second) {
       const Relation here = joined(weighted).on(rest);
       if (here.is_empty()) break;
-      const Relation m = candidate(element, group, here, rest);
-      if (m.is_empty()) continue;
-      const Points domain = m.domain();
-      // Where this group is alone, the others need no look.
-      bool alone = weighted.size() == 1;
-      if (alone && body.groups.size() > 1) {
-        const auto& other = body.groups.begin()->first == group ? std::next(body.groups.begin())->second
-                                                                : body.groups.begin()->second;
-        alone = (domain & other[0].at.domain()).is_empty();
-        if (alone && !shared) shared = shared_positions(body, nothing);
-        alone = alone && (domain & *shared).is_empty();
+      // Where several coordinates are possible, one after the other: phases of an enlarged image look alike
+      // from their ends.
+      Relation possible = candidates(element, group, here, rest);
+      for (int tries = 0; tries < kMostCandidates && !possible.is_empty(); ++tries) {
+        const Relation m = possible.is_function() ? possible : possible.smallest();
+        const Points domain = m.domain();
+        // Where this group is alone, the others need no look.
+        bool alone = weighted.size() == 1;
+        if (alone && body.groups.size() > 1) {
+          const auto& other = body.groups.begin()->first == group ? std::next(body.groups.begin())->second
+                                                                  : body.groups.begin()->second;
+          alone = (domain & other[0].at.domain()).is_empty();
+          if (alone && !shared) shared = shared_positions(body, nothing);
+          alone = alone && (domain & *shared).is_empty();
+        }
+        Polynomial mine;
+        if (alone)
+          mine.groups.emplace(group, std::vector<Weighted>{{weighted[0].weight, weighted[0].at.on(domain)}});
+        else mine = on(body, domain);
+        const Points good = domain - differing(mine, at(m, (*this)[element].body), nothing);
+        possible = possible - m;
+        if (good.is_empty()) continue;
+        out.push_back({element, m.on(good)});
+        rest = (rest - good).coalesced();
+        if (rest.is_empty()) return out;
+        possible = possible.on(rest);
       }
-      Polynomial mine;
-      if (alone)
-        mine.groups.emplace(group, std::vector<Weighted>{{weighted[0].weight, weighted[0].at.on(domain)}});
-      else mine = on(body, domain);
-      const Points good = domain - differing(mine, at(m, (*this)[element].body), nothing);
-      if (good.is_empty()) continue;
-      out.push_back({element, m.on(good)});
-      rest = (rest - good).coalesced();
-      if (rest.is_empty()) return out;
     }
   }
   for (Piece& p : create(kind, reduction, out.empty() ? body : on(body, rest), rest))

@@ -73,8 +73,8 @@ class Elements {
     friend auto operator<=>(const Class&, const Class&) = default;
   };
   std::vector<Piece> match(Element::Kind kind, Reduction reduction, Polynomial body, Points rest);
-  // Coordinates of a known element at which a polynomial may have the same value; a function.
-  Relation candidate(int element, const Group& group, const Relation& here, const Points& rest);
+  // Coordinates of a known element at which a polynomial may have the same value; few for each position.
+  Relation candidates(int element, const Group& group, const Relation& here, const Points& rest);
   std::vector<Piece> create(Element::Kind kind, Reduction reduction, const Polynomial& body,
                             const Points& rest);
 

@@ -389,7 +389,8 @@ std::optional<Inference> sized_inference(const Graph& graph, Graph& sized) {
   return std::move(*info);
 }
 
-// The region as one operator; nullopt: `why` not.
+}  // namespace
+
 std::optional<Proposal> collapse_region(const Graph& graph, const Inference& inference,
                                         const LinearRegion& region, bool any_price, std::string& why) {
   // The region alone, at some sizes.
@@ -422,8 +423,6 @@ std::optional<Proposal> collapse_region(const Graph& graph, const Inference& inf
   }
   return as_matrix(site, sized, *info, inner, *price, any_price, why);
 }
-
-}  // namespace
 
 Proposals propose_collapse(const Graph& graph, const Inference& inference, bool any_price) {
   Proposals out;

@@ -11,6 +11,7 @@
 #include <ranges>
 
 #include "graph/constant.h"
+#include "propose/phases.h"
 #include "propose/site.h"
 
 namespace isomer {
@@ -367,6 +368,34 @@ class Pull {
   std::vector<Step> way_;  // against the order of the graph
 };
 
+// Where the mover's axes are in a node's output, if it passes.
+std::optional<Axes> axes_after(const Site& site, const Mover& m, NodeId id,
+                               const std::map<Value, Axes>& moved) {
+  const auto formula = site.formula(id);
+  if (!formula) return std::nullopt;
+  const auto roles = axis_roles(*formula, 0);
+  const Node& node = site.node(id);
+  std::optional<Axes> out;
+  for (std::size_t k = 0; k < node.inputs.size() && k < roles.size(); ++k) {
+    const auto at = moved.find(node.inputs[k]);
+    if (at == moved.end()) continue;
+    Axes axes;
+    for (const int a : at->second) {
+      const auto d = static_cast<std::size_t>(a);
+      if (roles[k].axes[d] != AxisRole::Parallel) return std::nullopt;
+      axes.push_back(roles[k].output_axis[d]);
+    }
+    if (out && *out != axes) return std::nullopt;
+    out = axes;
+  }
+  if (!out) return std::nullopt;
+  const auto pass = passing(site, m, id, *out);
+  if (!pass) return std::nullopt;
+  for (std::size_t k = 0; k < node.inputs.size(); ++k)
+    if (pass->inputs[k].depends != moved.contains(node.inputs[k])) return std::nullopt;
+  return out;
+}
+
 // The way of a mover towards the outputs, as far as one value is left at its end.
 class Push {
  public:
@@ -378,14 +407,7 @@ class Push {
     const Value end{way_[count - 1].node, 0};
     std::set<NodeId> inside{mover_.node};
     for (std::size_t k = 0; k < count; ++k) inside.insert(way_[k].node);
-    // Nothing but the end is read outside.
-    for (const NodeId id : inside) {
-      const Value v{id, 0};
-      if (v == end) continue;
-      if (site_.is_output(v)) return std::nullopt;
-      if (!std::ranges::all_of(site_.readers(v), [&](NodeId r) { return inside.contains(r); }))
-        return std::nullopt;
-    }
+    if (!is_closed(site_, inside, end)) return std::nullopt;
     ProgramBuilder b(site_.graph, site_.name(end));
     std::map<Value, Value> made{{mover_.output, b.input(site_.name(mover_.input))}};
     const auto small = site_.sizes(mover_.input);
@@ -425,38 +447,11 @@ class Push {
       const auto reads = [&](Value v) { return moved.contains(v); };
       if (site_.node(id).kind != NodeKind::Operator || std::ranges::none_of(site_.node(id).inputs, reads))
         continue;
-      if (const auto axes = axes_after(id, moved)) {
+      if (const auto axes = axes_after(site_, mover_, id, moved)) {
         moved.emplace(Value{id, 0}, *axes);
         way_.push_back({id, *axes});
       }
     }
-  }
-
-  // Where the mover's axes are in a node's output, if it passes.
-  std::optional<Axes> axes_after(NodeId id, const std::map<Value, Axes>& moved) const {
-    const auto formula = site_.formula(id);
-    if (!formula) return std::nullopt;
-    const auto roles = axis_roles(*formula, 0);
-    const Node& node = site_.node(id);
-    std::optional<Axes> out;
-    for (std::size_t k = 0; k < node.inputs.size() && k < roles.size(); ++k) {
-      const auto at = moved.find(node.inputs[k]);
-      if (at == moved.end()) continue;
-      Axes axes;
-      for (const int a : at->second) {
-        const auto d = static_cast<std::size_t>(a);
-        if (roles[k].axes[d] != AxisRole::Parallel) return std::nullopt;
-        axes.push_back(roles[k].output_axis[d]);
-      }
-      if (out && *out != axes) return std::nullopt;
-      out = axes;
-    }
-    if (!out) return std::nullopt;
-    const auto pass = passing(site_, mover_, id, *out);
-    if (!pass) return std::nullopt;
-    for (std::size_t k = 0; k < node.inputs.size(); ++k)
-      if (pass->inputs[k].depends != moved.contains(node.inputs[k])) return std::nullopt;
-    return out;
   }
 
   const Site& site_;
@@ -464,11 +459,41 @@ class Push {
   std::vector<Step> way_;
 };
 
-// The best stop on the way.
+}  // namespace
+
+std::vector<NodeId> parallel_after(const Site& site, Value value, const std::vector<int>& axes) {
+  std::map<Value, Axes> moved{{value, axes}};
+  std::vector<NodeId> out;
+  const Mover any_data{.node = value.node, .input = value, .output = value, .is_data = true};
+  for (const NodeId id : site.graph.order()) {
+    const auto reads = [&](Value v) { return moved.contains(v); };
+    if (out.size() >= kMostNodes) break;
+    if (site.node(id).kind != NodeKind::Operator || std::ranges::none_of(site.node(id).inputs, reads))
+      continue;
+    const auto now = axes_after(site, any_data, id, moved);
+    if (!now || *now != axes) continue;
+    moved.emplace(Value{id, 0}, *now);
+    out.push_back(id);
+  }
+  return out;
+}
+
+bool is_closed(const Site& site, const std::set<NodeId>& nodes, Value end) {
+  return std::ranges::all_of(nodes, [&](NodeId id) {
+    const Value v{id, 0};
+    return v == end || (!site.is_output(v) &&
+                        std::ranges::all_of(site.readers(v), [&](NodeId r) { return nodes.contains(r); }));
+  });
+}
+
+namespace {
+
+// The best stop on the way. What moves data costs nothing anywhere: as far as it goes.
 template <class Way>
-std::optional<Proposal> best_of(Way way) {
+std::optional<Proposal> best_of(Way way, const Mover& mover) {
   std::optional<Proposal> best;
-  for (std::size_t count = 1; count <= way.length(); ++count) {
+  const bool is_free = mover.is_data && !mover.grows && way.length() > 0;
+  for (std::size_t count = is_free ? way.length() : 1; count <= way.length(); ++count) {
     auto next = way.proposal(count);
     if (next && (!best || next->gain >= best->gain)) best = std::move(next);
   }
@@ -483,9 +508,10 @@ Proposals propose_commute(const Graph& graph, const Inference& inference, bool a
   for (const NodeId id : graph.order()) {
     const auto mover = mover_at(site, id);
     if (!mover) continue;
-    auto found = mover->grows ? best_of(Push(site, *mover)) : best_of(Pull(site, *mover));
+    auto found = mover->grows ? best_of(Push(site, *mover), *mover) : best_of(Pull(site, *mover), *mover);
     if (found && (any_price || found->gain > 0)) out.list.push_back(std::move(*found));
   }
+  propose_phases(site, out);
   std::ranges::stable_sort(out.list, std::greater<>{}, &Proposal::gain);
   return out;
 }

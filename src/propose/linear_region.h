@@ -10,6 +10,7 @@
 #include "algebra/analysis.h"
 #include "graph/graph.h"
 #include "graph/infer.h"
+#include "propose/proposal.h"
 
 namespace isomer {
 
@@ -49,5 +50,9 @@ class LinearRegions {
 // The box of the region's input that one position of its output needs. Concrete sizes.
 std::optional<Box> needed_input(const Graph& graph, const Inference& inference, const LinearRegion& region,
                                 const Extents& position);
+
+// The region as one convolution or matrix product; nullopt: `why` not.
+std::optional<Proposal> collapse_region(const Graph& graph, const Inference& inference,
+                                        const LinearRegion& region, bool any_price, std::string& why);
 
 }  // namespace isomer

@@ -45,21 +45,41 @@ std::optional<double> price_of(const Graph& graph, const Inference& inference, N
   return price;
 }
 
+// What the claim's outputs are computed from, the last ones first.
+std::vector<NodeId> nodes_of(const Site& site, const Claim& claim) {
+  std::set<Value> stops;
+  for (const std::string& name : claim.inputs)
+    if (const auto v = site.find(name)) stops.insert(*v);
+  std::set<NodeId> seen;
+  std::vector<NodeId> open;
+  const auto note = [&](Value v) {
+    if (!v.exists() || stops.contains(v) || site.node(v.node).kind != NodeKind::Operator) return;
+    if (seen.insert(v.node).second) open.push_back(v.node);
+  };
+  for (const std::string& name : claim.outputs)
+    if (const auto v = site.find(name)) note(*v);
+  while (!open.empty()) {
+    const NodeId id = open.back();
+    open.pop_back();
+    std::ranges::for_each(site.node(id).inputs, note);
+  }
+  std::vector<NodeId> out(seen.begin(), seen.end());
+  std::ranges::sort(out, std::greater<>{}, [&](NodeId id) { return site.position(id); });
+  return out;
+}
+
 // What only the claim's outputs need.
 std::set<NodeId> dying(const Site& site, const Claim& claim) {
-  const std::set<std::string> inputs(claim.inputs.begin(), claim.inputs.end()),
-      outputs(claim.outputs.begin(), claim.outputs.end());
+  const std::set<std::string> outputs(claim.outputs.begin(), claim.outputs.end());
   std::set<NodeId> out;
-  for (const NodeId id : site.graph.order() | std::views::reverse) {
+  for (const NodeId id : nodes_of(site, claim)) {
     const Node& node = site.node(id);
-    if (node.kind != NodeKind::Operator) continue;
     bool dies = true;
     for (std::uint32_t k = 0; k < node.outputs.size() && dies; ++k) {
-      const Value v{id, k};
       if (outputs.contains(node.outputs[k])) continue;
-      dies = !site.is_output(v) && !inputs.contains(node.outputs[k]) &&
+      const Value v{id, k};
+      dies = !site.is_output(v) &&
              std::ranges::all_of(site.readers(v), [&](NodeId r) { return out.contains(r); });
-      if (site.readers(v).empty() && node.outputs.size() == 1) dies = false;
     }
     if (dies) out.insert(id);
   }
@@ -68,22 +88,18 @@ std::set<NodeId> dying(const Site& site, const Claim& claim) {
 
 // The program with the types of what it reads, and the model's constants.
 Graph typed(const Site& site, const Graph& program) {
-  std::map<std::string, Value> names;
-  for (const NodeId id : site.graph.order())
-    for (std::uint32_t k = 0; k < site.node(id).outputs.size(); ++k)
-      names.emplace(site.node(id).outputs[k], Value{id, k});
   Graph out = program.without_nodes();
   std::map<NodeId, NodeId> moved;
   for (const NodeId id : program.order()) {
     Node node = program.node(id);
     if (node.kind == NodeKind::Input) {
-      const auto at = names.find(node.outputs[0]);
-      const auto constant = at == names.end() ? std::nullopt : known_constant(site.graph, at->second);
+      const auto at = site.find(node.outputs[0]);
+      const auto constant = at ? known_constant(site.graph, *at) : std::nullopt;
       if (constant) {
         node.kind = NodeKind::Initializer;
         node.tensor = *constant;
-      } else if (at != names.end()) {
-        const ValueInfo& info = site.inference.of(at->second);
+      } else if (at) {
+        const ValueInfo& info = site.inference.of(*at);
         node.declared.type = info.type;
         if (info.shape)
           node.declared.shape = std::vector<std::optional<Dim>>(info.shape->begin(), info.shape->end());
@@ -144,6 +160,9 @@ Site::Site(const Graph& g, const Inference& i) : graph(g), inference(i), readers
   std::map<std::pair<int, Extents>, std::vector<std::pair<Tensor, int>>> alike;
   int next = 0;
   for (const NodeId id : g.order()) {
+    positions_.emplace(id, positions_.size());
+    for (std::uint32_t k = 0; k < g.node(id).outputs.size(); ++k)
+      if (!g.node(id).outputs[k].empty()) names_.emplace(g.node(id).outputs[k], Value{id, k});
     const auto tensor = known_constant(g, {id, 0});
     if (!tensor) continue;
     constants_.insert({id, 0});
@@ -159,6 +178,11 @@ const std::vector<NodeId>& Site::readers(Value v) const {
   static const std::vector<NodeId> none;
   const auto at = readers_.find(v);
   return at == readers_.end() ? none : at->second;
+}
+
+std::optional<Value> Site::find(const std::string& name) const {
+  const auto at = names_.find(name);
+  return at == names_.end() ? std::nullopt : std::optional(at->second);
 }
 
 std::optional<NodeId> Site::only_reader(Value v) const {
@@ -288,11 +312,10 @@ std::optional<Proposal> propose(const Site& site, std::string kind, std::string 
   out.what = std::move(what);
   out.claim.after = builder.graph();
   for (const Value& v : replaced) out.claim.outputs.push_back(site.name(v));
-  std::set<std::string> constants;
-  for (const NodeId id : site.graph.order())
-    if (site.is_constant({id, 0})) constants.insert(site.name({id, 0}));
-  for (const Value& v : builder.graph().inputs())
-    if (!constants.contains(builder.name_of(v))) out.claim.inputs.push_back(builder.name_of(v));
+  for (const Value& v : builder.graph().inputs()) {
+    const auto from = site.find(builder.name_of(v));
+    if (from && !site.is_constant(*from)) out.claim.inputs.push_back(builder.name_of(v));
+  }
   out.folds = folds_of(typed(site, out.claim.after));
   const auto gain = saved(site, out.claim);
   if (!gain) return std::nullopt;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "algebra/analysis.h"
@@ -29,6 +30,8 @@ class Site {
   bool is_constant(Value v) const { return v.exists() && constants_.contains(v); }
   bool is_output(Value v) const { return outputs_.contains(v); }
   const std::vector<NodeId>& readers(Value v) const;
+  std::optional<Value> find(const std::string& name) const;
+  std::size_t position(NodeId id) const { return positions_.at(id); }  // in the graph's order
   // The one node that reads this value, if nothing else does.
   std::optional<NodeId> only_reader(Value v) const;
   // An operator of the standard domain with this name and no bodies.
@@ -51,6 +54,8 @@ class Site {
  private:
   std::set<Value> constants_, outputs_;
   std::map<Value, int> contents_;
+  std::unordered_map<std::string, Value> names_;
+  std::unordered_map<NodeId, std::size_t> positions_;
   std::map<Value, std::vector<NodeId>> readers_;
 };
 
