@@ -73,7 +73,7 @@ class Search {
       if (!request_.measure && !request_.any_price)
         std::erase_if(found.list, [](const Proposal& p) { return p.gain <= 0; });
       StepMaker maker(std::move(piece), proofs_, request_.seed);
-      const std::vector<StepGroup> groups = grouped(proved(maker, found.list), maker.piece());
+      std::vector<StepGroup> groups = grouped(proved(maker, found.list), maker.piece());
       if (groups.empty()) break;
       Draft next =
           trials_ ? chosen(history.back(), maker, groups) : maker.with(history.back(), all_steps(groups));
@@ -133,20 +133,20 @@ class Search {
   }
 
   // The groups that pay: each alone in its context, then together in the whole model.
-  Draft chosen(const Draft& best, StepMaker& maker, const std::vector<StepGroup>& groups) {
+  Draft chosen(const Draft& best, StepMaker& maker, std::vector<StepGroup>& groups) {
     std::vector<const StepGroup*> good = promising(maker, groups);
     if (good.empty()) return best;
     return settled(best, maker, good);
   }
 
-  std::vector<const StepGroup*> promising(const StepMaker& maker, const std::vector<StepGroup>& groups) {
+  std::vector<const StepGroup*> promising(const StepMaker& maker, std::vector<StepGroup>& groups) {
     std::vector<const Step*> samples;
     for (const StepGroup& g : groups) samples.push_back(&g.steps[0]);
     request_.progress("observing what flows through the model");
     const bool is_observed = trials_->observe(model_, maker.piece(), samples).ok();
     const double until = clock_.spent() + (request_.seconds - clock_.spent()) * kShareOfRegions;
     std::vector<std::pair<double, const StepGroup*>> ranked;
-    for (const StepGroup& g : groups) {
+    for (StepGroup& g : groups) {
       if (!is_observed) {
         ranked.emplace_back(0, &g);
         continue;
@@ -168,6 +168,7 @@ class Search {
         continue;
       }
       const PairMeasurement& time = *trial->time;
+      for (Step& s : g.steps) s.ratio = time.ratio.estimate;
       report_.regions.push_back({g.what, static_cast<int>(g.steps.size()), time.ratio});
       const double saved = time.by_cpu_time ? time.a_cpu_ns.estimate - time.b_cpu_ns.estimate
                                             : time.a_wall_ns.estimate - time.b_wall_ns.estimate;
@@ -318,18 +319,14 @@ std::string refusal(Trials& trials, const OptimizeRequest& request) {
   return runs.ok() ? "" : "the runtime does not run the original: " + runs.error().what;
 }
 
-void tell(OptimizeReport& report, const Draft& best, const Graph& original) {
-  std::map<std::string, OptimizeReport::Kind> kinds;
+void tell(OptimizeReport& report, const Draft& best) {
+  std::map<std::string, int> counts;
   for (const Note& n : best.notes) {
     report.told.push_back(n.what);
-    OptimizeReport::Kind& kind = kinds[n.kind];
-    kind.kind = n.kind;
-    ++kind.count;
+    ++counts[n.kind];
   }
-  for (auto& [name, kind] : kinds) report.steps.push_back(kind);
-  if (!report.steps.empty())
-    report.steps.back().nodes =
-        static_cast<int>(original.operator_count()) - static_cast<int>(best.graph.operator_count());
+  for (const auto& [kind, count] : counts)
+    report.steps.push_back({.kind = kind, .count = count, .nodes = best.fewer.at(kind)});
 }
 
 }  // namespace
@@ -363,7 +360,7 @@ Result<OptimizeReport> optimize(const OptimizeRequest& request) {
     report.improved = history.size() > 1 && report.reason.empty();
   }
   Certificate certificate{.steps = best.steps, .notes = best.notes};
-  tell(report, best, model.graph);
+  tell(report, best);
   if (report.ratio && report.improved)
     certificate.notes.push_back({"measured", "the whole model", report.ratio->estimate});
   report.certificate = request.certificate;

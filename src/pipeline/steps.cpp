@@ -6,12 +6,14 @@
 #include <algorithm>
 #include <map>
 
+#include "graph/content.h"
+
 namespace isomer {
 namespace {
 
-// What kind of work a program does on what it reads: its operators, each once, in order.
-std::string operators_of(const Graph& graph, const std::vector<std::string>& inputs) {
-  std::vector<std::string> out;
+// The nodes that work on what a program reads; all else is computed once and for all.
+std::vector<NodeId> working_nodes(const Graph& graph, const std::vector<std::string>& inputs) {
+  std::vector<NodeId> out;
   std::set<NodeId> active;
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
@@ -20,35 +22,42 @@ std::string operators_of(const Graph& graph, const std::vector<std::string>& inp
     const bool is_work =
         std::ranges::any_of(node.inputs, [&](Value v) { return v.exists() && active.contains(v.node); });
     if (is_read || is_work) active.insert(id);
-    if (is_work && std::ranges::find(out, node.op) == out.end()) out.push_back(node.op);
+    if (is_work) out.push_back(id);
   }
+  return out;
+}
+
+// Their operators, each once: "Conv+Add".
+std::string operators_of(const Graph& graph, const std::vector<std::string>& inputs) {
+  std::vector<std::string> out;
+  for (const NodeId id : working_nodes(graph, inputs))
+    if (const std::string& op = graph.node(id).op; std::ranges::find(out, op) == out.end()) out.push_back(op);
   return fmt::format("{}", fmt::join(out, "+"));
 }
 
-// Equal keys: the same kind of change at the same sizes.
-std::string key_of(const Step& step, const Workpiece& piece) {
+// Equal keys: the same change at the same sizes.
+std::string key_of(const Step& step, const Graph& region) {
   const Claim& claim = step.proposal.claim;
-  std::string key = step.proposal.kind;
-  const auto region = piece.region(claim.inputs, claim.outputs);
-  if (!region.ok()) return key;
-  const auto inference = infer(*region);
-  for (const NodeId id : region->order()) {
-    const Node& node = region->node(id);
+  const auto inference = infer(region);
+  Hasher hasher;
+  hasher.add(step.proposal.kind);
+  for (const NodeId id : region.order()) {
+    const Node& node = region.node(id);
     if (node.kind == NodeKind::Initializer) continue;
-    key += " " + node.op;
-    if (!inference.ok()) continue;
-    const auto& shape = inference->of({id, 0}).shape;
-    if (shape) key += text(*shape);
+    hasher.add(node.op);
+    const auto shape = inference.ok() ? inference->of({id, 0}).shape : std::nullopt;
+    if (shape) hasher.add(text(*shape));
   }
-  return key;
+  for (const NodeId id : working_nodes(claim.after, claim.inputs)) {
+    hasher.add(claim.after.node(id).op);
+    add_content(hasher, claim.after.node(id).attributes);
+  }
+  return hasher.digest().hex();
 }
 
-std::string what_of(const Step& step, const Workpiece& piece) {
+std::string label_of(const Step& step, const Graph& region) {
   const Claim& claim = step.proposal.claim;
-  if (step.proposal.kind == "simplify" || claim.outputs.empty()) return step.proposal.kind;
-  const auto region = piece.region(claim.inputs, claim.outputs);
-  return fmt::format("{}: {} -> {}", step.proposal.kind,
-                     region.ok() ? operators_of(*region, claim.inputs) : "?",
+  return fmt::format("{}: {} -> {}", step.proposal.kind, operators_of(region, claim.inputs),
                      operators_of(claim.after, claim.inputs));
 }
 
@@ -63,10 +72,14 @@ std::variant<Step, std::string> StepMaker::prove(const Proposal& proposal) const
   step.claims.push_back(std::get<ProvedClaim>(std::move(answer)));
   const auto region = piece_.region(claim.inputs, claim.outputs);
   ISOMER_CHECK(region.ok());
+  int nodes = 0;
   for (const NodeId id : region->order()) {
     const Node& node = region->node(id);
-    if (node.kind == NodeKind::Operator) step.replaced.insert(node.outputs.begin(), node.outputs.end());
+    if (node.kind != NodeKind::Operator) continue;
+    step.replaced.insert(node.outputs.begin(), node.outputs.end());
+    ++nodes;
   }
+  step.fewer = nodes - static_cast<int>(working_nodes(claim.after, claim.inputs).size());
   return step;
 }
 
@@ -78,7 +91,8 @@ Result<Draft> StepMaker::together(const Draft& draft, const std::vector<const St
     claims.insert(claims.end(), s->claims.begin(), s->claims.end());
     folds.insert(folds.end(), s->proposal.folds.begin(), s->proposal.folds.end());
     if (!s->claims.empty()) out.steps.emplace_back(s->proposal.claim);
-    out.notes.push_back({.kind = s->proposal.kind, .what = s->proposal.what});
+    out.notes.push_back({.kind = s->proposal.kind, .what = s->proposal.what, .ratio = s->ratio});
+    out.fewer[s->proposal.kind] += s->fewer;
   }
   ISOMER_TRY(const Graph changed, piece_.with(claims));
   ISOMER_TRY(out.graph, fold_constants(changed, folds));
@@ -115,8 +129,10 @@ Draft StepMaker::with(const Draft& draft, const std::vector<const Step*>& steps)
 std::vector<StepGroup> grouped(std::vector<Step> steps, const Workpiece& piece) {
   std::map<std::string, StepGroup> groups;
   for (Step& step : steps) {
-    StepGroup& group = groups[key_of(step, piece)];
-    if (group.steps.empty()) group.what = what_of(step, piece);
+    const auto region = piece.region(step.proposal.claim.inputs, step.proposal.claim.outputs);
+    if (!region.ok()) continue;
+    StepGroup& group = groups[key_of(step, *region)];
+    if (group.steps.empty()) group.what = label_of(step, *region);
     group.gain += step.proposal.gain;
     group.steps.push_back(std::move(step));
   }

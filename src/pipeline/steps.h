@@ -1,7 +1,7 @@
 // Steps that were proved of a graph, in groups of equals: what assembly chooses from.
 #pragma once
 
-#include <functional>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -15,6 +15,8 @@ struct Step {
   Proposal proposal;
   std::vector<ProvedClaim> claims;  // one; none if it only folds
   std::set<std::string> replaced;   // values that its region computes
+  int fewer = 0;                    // nodes
+  double ratio = 0;                 // what it gained in its context; 0: not measured
 };
 
 // Steps that do the same to equal regions at several places: they pay alike.
@@ -29,6 +31,7 @@ struct Draft {
   Graph graph;
   std::vector<CertifiedStep> steps;
   std::vector<Note> notes;
+  std::map<std::string, int> fewer = {};  // nodes, by kind of step
 };
 
 class StepMaker {

@@ -61,7 +61,7 @@ std::vector<NodeId> nodes_before(const Site& site, NodeId transpose) {
 }
 
 std::optional<Proposal> convolutions(const Site& site, NodeId transpose, const std::vector<NodeId>& nodes) {
-  ProgramBuilder b(site.graph.opsets, site.name({transpose, 0}) + ".isomer.");
+  ProgramBuilder b(site.graph, site.name({transpose, 0}));
   std::map<Value, Value> made;
   for (const NodeId id : nodes) {
     const Node& node = site.node(id);

@@ -133,7 +133,7 @@ Value run_region(ProgramBuilder& b, const Site& site, Value input) {
 // The shape of the region's output for another shape of its input.
 std::optional<Extents> output_sizes(const Site& site, const Extents& input) {
   const ValueInfo& info = site.inference.of(site.region.input);
-  ProgramBuilder b(site.graph.opsets, "isomer.");
+  ProgramBuilder b(site.graph, "");
   DeclaredType type;
   type.type = info.type;
   type.shape = std::vector<std::optional<Dim>>(input.begin(), input.end());
@@ -274,7 +274,7 @@ std::string spatial_text(const Extents& kernel) {
 
 std::optional<Proposal> as_convolution(const Site& site, const Look& look, double price) {
   const std::string y = site.graph.name_of(site.region.output);
-  ProgramBuilder b(site.graph.opsets, fresh_prefix(site.graph, y));
+  ProgramBuilder b(site.graph, y);
   const Value x = b.input(site.graph.name_of(site.region.input));
   const auto kernel = kernel_of(b, site, look);
   if (!kernel) return std::nullopt;
@@ -352,7 +352,7 @@ std::optional<Proposal> as_matrix(Site site, const Graph& sized, const Inference
   }
 
   const std::string name = site.graph.name_of(site.region.output);
-  ProgramBuilder b(site.graph.opsets, fresh_prefix(site.graph, name));
+  ProgramBuilder b(site.graph, name);
   const Value in = b.input(site.graph.name_of(site.region.input));
   Value answer = run_region(b, site, b.op("Reshape", {eyes(b, rows, 1), b.integers(shape)}));
   std::vector<std::string> folds;

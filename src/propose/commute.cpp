@@ -277,7 +277,7 @@ class Pull {
 
   // With the first `count` nodes of the way passed.
   std::optional<Proposal> proposal(std::size_t count) {
-    ProgramBuilder b(site_.graph.opsets, site_.name(mover_.output) + ".isomer.");
+    ProgramBuilder b(site_.graph, site_.name(mover_.output));
     std::map<NodeId, const Step*> inside;
     for (std::size_t k = 0; k < count; ++k) inside.emplace(way_[k].node, &way_[k]);
     std::map<std::pair<Value, Axes>, Value> made;
@@ -408,7 +408,7 @@ class Push {
     std::set<NodeId> inside{mover_.node};
     for (std::size_t k = 0; k < count; ++k) inside.insert(way_[k].node);
     if (!is_closed(site_, inside, end)) return std::nullopt;
-    ProgramBuilder b(site_.graph.opsets, site_.name(end) + ".isomer.");
+    ProgramBuilder b(site_.graph, site_.name(end));
     std::map<Value, Value> made{{mover_.output, b.input(site_.name(mover_.input))}};
     const auto small = site_.sizes(mover_.input);
     Extents extents;

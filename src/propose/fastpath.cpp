@@ -15,9 +15,7 @@ void keep(Proposals& out, std::optional<Proposal> p) {
   if (p) out.list.push_back(std::move(*p));
 }
 
-ProgramBuilder builder(const Site& site, NodeId id) {
-  return {site.graph.opsets, site.name({id, 0}) + ".isomer."};
-}
+ProgramBuilder builder(const Site& site, NodeId id) { return {site.graph, site.name({id, 0})}; }
 
 // Softmax along another axis than the last is transposed twice by its kernel; its parts are not.
 void softmax(const Site& site, Proposals& out) {

@@ -45,8 +45,7 @@ std::optional<Conv3> conv3_at(const Site& site, NodeId id) {
 
 class Flattening {
  public:
-  Flattening(const Site& site, const Conv3& c)
-      : site_(site), c_(c), b_(site.graph.opsets, site.name(c.end) + ".isomer.") {}
+  Flattening(const Site& site, const Conv3& c) : site_(site), c_(c), b_(site.graph, site.name(c.end)) {}
 
   // Kernels of one row and column: space as one axis.
   std::optional<Proposal> space_as_one() {

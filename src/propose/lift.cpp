@@ -74,7 +74,7 @@ std::vector<NodeId> component(const Site& site, NodeId start, std::set<NodeId>& 
 
 std::optional<Proposal> lift(const Site& site, const std::vector<NodeId>& nodes) {
   const std::set<NodeId> inside(nodes.begin(), nodes.end());
-  ProgramBuilder b(site.graph.opsets, site.name({nodes[0], 0}) + ".isomer.");
+  ProgramBuilder b(site.graph, site.name({nodes[0], 0}));
   std::map<Value, Value> made;
   const auto input = [&](NodeId id, std::size_t k) -> Value {
     const Value v = site.node(id).inputs[k];

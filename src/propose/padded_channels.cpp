@@ -94,7 +94,7 @@ class Padding {
     std::vector<NodeId> order;
     for (const NodeId id : site_.graph.order())
       if (nodes_.contains(id)) order.push_back(id);
-    ProgramBuilder b(site_.graph.opsets, site_.name({order[0], 0}) + ".isomer.");
+    ProgramBuilder b(site_.graph, site_.name({order[0], 0}));
     std::map<Value, Value> made;
     std::vector<Value> replaced, by;
     for (const NodeId id : order) {

@@ -106,7 +106,7 @@ std::optional<Proposal> interleaved(const Site& site, const Enlarging& e, const 
   for (std::size_t k = 0; k < count; ++k) inside.insert(after[k]);
   const Value end = count == 0 ? e.region.output : Value{after[count - 1], 0};
   if (!is_closed(site, inside, end)) return std::nullopt;
-  ProgramBuilder b(site.graph.opsets, site.name(end) + ".isomer.");
+  ProgramBuilder b(site.graph, site.name(end));
   std::vector<Value> parts;
   for (const Graph& phase : phases) {
     std::map<Value, Value> made{{e.region.output, appended(b, phase)}};

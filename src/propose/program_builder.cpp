@@ -1,6 +1,28 @@
 #include "propose/program_builder.h"
 
 namespace isomer {
+namespace {
+
+// "y.isomer.", or "y.isomer2." and so on: no value of the graph has a name that begins so.
+std::string fresh_prefix(const Graph& graph, const std::string& name) {
+  const std::string stem = name.substr(0, name.find(".isomer"));
+  const auto begins_so = [&](const std::string& prefix) {
+    for (const NodeId id : graph.order())
+      for (const std::string& output : graph.node(id).outputs)
+        if (output.starts_with(prefix)) return true;
+    return false;
+  };
+  std::string prefix = stem + ".isomer.";
+  for (int k = 2; begins_so(prefix); ++k) prefix = stem + ".isomer" + std::to_string(k) + ".";
+  return prefix;
+}
+
+}  // namespace
+
+ProgramBuilder::ProgramBuilder(const Graph& graph, const std::string& name)
+    : prefix_(fresh_prefix(graph, name)) {
+  graph_.opsets = graph.opsets;
+}
 
 Value ProgramBuilder::input(const std::string& name, const DeclaredType& type) {
   for (const Value& v : graph_.inputs())
@@ -89,19 +111,6 @@ Value ProgramBuilder::copy(Node node, const std::vector<Value>& inputs) {
   node.name = node.outputs[0];
   node.extras.clear();
   return {graph_.add(std::move(node)), 0};
-}
-
-std::string fresh_prefix(const Graph& graph, const std::string& name) {
-  const std::string stem = name.substr(0, name.find(".isomer"));
-  const auto begins_so = [&](const std::string& prefix) {
-    for (const NodeId id : graph.order())
-      for (const std::string& output : graph.node(id).outputs)
-        if (output.starts_with(prefix)) return true;
-    return false;
-  };
-  std::string prefix = stem + ".isomer.";
-  for (int k = 2; begins_so(prefix); ++k) prefix = stem + ".isomer" + std::to_string(k) + ".";
-  return prefix;
 }
 
 Attributes with(std::vector<std::pair<std::string, Attribute::Value>> list) {

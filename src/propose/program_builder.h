@@ -15,6 +15,8 @@ class ProgramBuilder {
       : prefix_(std::move(prefix)) {
     graph_.opsets = opsets;
   }
+  // For a program that replaces this value of the graph: its own values get names like it, that nobody has.
+  ProgramBuilder(const Graph& graph, const std::string& name);
 
   Value input(const std::string& name, const DeclaredType& type = {});  // the same name, the same value
   Value constant(Tensor tensor);
@@ -52,9 +54,6 @@ class ProgramBuilder {
   std::string prefix_;
   int next_ = 0;
 };
-
-// "y.isomer.", or "y.isomer2." and so on: no value of the graph has a name that begins so.
-std::string fresh_prefix(const Graph& graph, const std::string& name);
 
 Attributes with(std::vector<std::pair<std::string, Attribute::Value>> list);
 

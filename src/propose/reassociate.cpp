@@ -17,8 +17,6 @@ namespace {
 
 constexpr const char* kKind = "reassociate";
 
-std::string prefix_of(const Site& site, Value v) { return site.name(v) + ".isomer."; }
-
 void keep(Proposals& out, std::optional<Proposal> p) {
   if (p) out.list.push_back(std::move(*p));
 }
@@ -31,7 +29,7 @@ void chains(const Site& site, Proposals& out) {
     for (const std::size_t side : {0u, 1u}) {
       const auto inner = site.made_by(in[side], "MatMul");
       if (!inner || site.only_reader({*inner, 0}) != id) continue;
-      ProgramBuilder b(site.graph.opsets, prefix_of(site, {id, 0}));
+      ProgramBuilder b(site.graph, site.name({id, 0}));
       const auto read = [&](Value v) { return b.input(site.name(v)); };
       const std::vector<Value>& deep = site.node(*inner).inputs;
       const Value x = read(side == 0 ? deep[0] : in[0]), y = read(deep[side == 0 ? 1 : 0]),
@@ -94,7 +92,7 @@ void contractions(const Site& site, Proposals& out) {
     const auto formula = site.formula(id);
     const auto c = formula ? contraction_of(*formula) : std::nullopt;
     if (!c) continue;
-    ProgramBuilder b(site.graph.opsets, prefix_of(site, {id, 0}));
+    ProgramBuilder b(site.graph, site.name({id, 0}));
     const Value x = site.node(id).inputs[0], y = site.node(id).inputs[1];
     const auto sizes = site.concrete_sizes({id, 0});
     if (!sizes) continue;
@@ -134,7 +132,7 @@ void sums_of_products(const Site& site, Proposals& out) {
       if (std::ranges::find(*axes, static_cast<std::int64_t>(d)) == axes->end())
         result.push_back(static_cast<int>(d));
     }
-    ProgramBuilder b(site.graph.opsets, prefix_of(site, {id, 0}));
+    ProgramBuilder b(site.graph, site.name({id, 0}));
     std::vector<Operand> operands;
     for (const Value& v : site.node(*product).inputs) {
       const auto sizes = site.concrete_sizes(v);
@@ -168,7 +166,7 @@ void sums_over_parts(const Site& site, Proposals& out) {
     std::int64_t axis = attribute(site.node(*parts), "axis", std::int64_t{0});
     if (axis < 0) axis += rank;
     if (axis != (is_conv ? 1 : rank - 1)) continue;
-    ProgramBuilder b(site.graph.opsets, prefix_of(site, {id, 0}));
+    ProgramBuilder b(site.graph, site.name({id, 0}));
     const Value w = b.input(site.name(in[1]));
     Value sum = Value::none();
     std::int64_t begin = 0;
@@ -286,7 +284,7 @@ void repeated_operands(const Site& site, Proposals& out) {
     if (!repeat) continue;
     const std::size_t batch = a->size() - 3;
     if ((*a)[batch] != (*y)[batch]) continue;
-    ProgramBuilder b(site.graph.opsets, prefix_of(site, {id, 0}));
+    ProgramBuilder b(site.graph, site.name({id, 0}));
     Extents rows = *a;
     rows[batch] /= repeat->times;
     rows[batch + 1] *= repeat->times;

@@ -117,7 +117,7 @@ void same_activation(const Site& site, Proposals& out) {
     const Stackable how = *stackable(site, nodes[0]);
     const auto sizes = sizes_along(site, nodes, how.axis);
     if (!sizes) continue;
-    ProgramBuilder b(site.graph.opsets, site.name({nodes[0], 0}) + ".isomer.");
+    ProgramBuilder b(site.graph, site.name({nodes[0], 0}));
     const Value all = stacked(b, site, nodes, how, b.input(site.name(site.node(nodes[0]).inputs[how.slot])));
     keep(out, propose(site, "reassociate",
                       fmt::format("{} {} nodes on one value as one", nodes.size(), site.node(nodes[0]).op), b,
@@ -171,7 +171,7 @@ void same_parts(const Site& site, Proposals& out) {
     const auto formula = site.formula(nodes[0]);
     if (!formula) continue;
     const auto roles = axis_roles(*formula, 0);
-    ProgramBuilder b(site.graph.opsets, site.name({nodes[0], 0}) + ".isomer.");
+    ProgramBuilder b(site.graph, site.name({nodes[0], 0}));
     std::vector<Value> inputs;
     std::optional<std::int64_t> axis;
     for (std::size_t k = 0; k < first.inputs.size(); ++k) {
@@ -256,7 +256,7 @@ void same_positions(const Site& site, Proposals& out) {
     const Stackable how = *stackable(site, row[0]);
     const auto sizes = sizes_along(site, row, how.axis);
     if (!sizes) continue;
-    ProgramBuilder b(site.graph.opsets, site.name({row[0], 0}) + ".isomer.");
+    ProgramBuilder b(site.graph, site.name({row[0], 0}));
     const Value all = stacked(b, site, row, how, b.input(site.name(group.whole)));
     std::vector<Value> results;
     for (const auto& [at, unused] : times) {

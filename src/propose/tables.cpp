@@ -61,7 +61,7 @@ void propose_tables(const Site& site, Proposals& out) {
   for (const NodeId id : site.graph.order()) {
     const auto product = product_of(site, id);
     if (!product) continue;
-    ProgramBuilder b(site.graph.opsets, site.name({id, 0}) + ".isomer.");
+    ProgramBuilder b(site.graph, site.name({id, 0}));
     const Value w = b.input(site.name(product->weights));
     std::vector<Value> terms;
     std::int64_t begin = 0;
