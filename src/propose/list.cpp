@@ -6,11 +6,8 @@ namespace isomer {
 
 const std::vector<Proposer>& proposers() {
   static const std::vector<Proposer> list{
-      {"simplify", propose_simplify},
-      {"collapse", propose_collapse},
-      {"commute", propose_commute},
-      {"reassociate", propose_reassociate},
-      {"fastpath", propose_fastpath},
+      {"simplify", propose_simplify},       {"collapse", propose_collapse}, {"commute", propose_commute},
+      {"reassociate", propose_reassociate}, {"fastpath", propose_fastpath},
   };
   return list;
 }

@@ -45,7 +45,7 @@ inline std::optional<Graph> taken(ProposeFunction propose, const Graph& graph, s
     if (why) *why = *reason;
     return std::nullopt;
   }
-  auto folded = fold_constants(std::get<ProvedStep>(proved).result(), p.folds);
+  auto folded = fold_constants(std::get<Graph>(proved), p.folds);
   EXPECT_TRUE(folded.ok());
   return folded.ok() ? std::optional(*folded) : std::nullopt;
 }
