@@ -76,6 +76,15 @@ TEST(Reassociate, SiblingsOnOneValueAreOne) {
                   .contains("MatMul Split"));
 }
 
+TEST(Reassociate, SiblingsTakeAlongWhatFollowsAlike) {
+  EXPECT_TRUE(ways("agraph (float[1,4] h, float[1,4] x) => (float[1,2] a, float[1,2] b) <" +
+                   weight("v", "4,2", 8, 1) + ", " + weight("w", "4,2", 8, 2) + ", " +
+                   weight("c", "2", 2, 3) + ", " + weight("d", "2", 2, 4) + ", " + integers("two", {2, 2}) +
+                   "> {\nl, r = Split<axis=1>(x, two)\np = MatMul(h, v)\nq = MatMul(h, w)\ns = Add(l, p)\n"
+                   "t = Add(r, q)\na = Add(s, c)\nb = Add(t, d)}")
+                  .contains("MatMul Add Add Split"));
+}
+
 TEST(Reassociate, PartsOfASplitAreTreatedTogether) {
   EXPECT_TRUE(ways("agraph (float[3,4] x) => (float[3,2] a, float[3,2] b) <" + weight("v", "2", 2, 1) + ", " +
                    weight("w", "2", 2, 2) + ", " + integers("two", {2, 2}) +
