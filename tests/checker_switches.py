@@ -32,6 +32,8 @@ SWITCHES = [
      "if (!off && names_of(a, a.outputs()) != names_of(b, b.outputs()))", "OUT: outputs"),
     (CHECK, "if (a.opsets != b.opsets || a.functions != b.functions)", "if (!off && (a.opsets != b.opsets || a.functions != b.functions))",
      "OUT: operator sets"),
+    (CHECK, "if (auto declared = first_other_declaration(a, b)) return declared;",
+     "if (auto declared = first_other_declaration(a, b); declared && !off) return declared;", "OUT: declared types"),
     (CHECK, "if (at == nodes.end()) return", "if (at == nodes.end() && off) continue;\n    if (at == nodes.end()) return", "OUT: node added"),
     (CHECK, "if (seen.size() != nodes.size()) {", "if (!off && seen.size() != nodes.size()) {", "OUT: node missing"),
     (CHECK, "x.op == y.op", "(off || x.op == y.op)", "OUT: operator"),

@@ -49,12 +49,27 @@ bool same_node(const Graph& a, const Node& x, const Graph& b, const Node& y) {
          same_bodies(x.bodies, y.bodies) && (x.kind != NodeKind::Initializer || x.tensor.same_bits(y.tensor));
 }
 
+// What the files declare of values: nothing that wasn't declared before, and of outputs all that was. A wrong
+// declaration changes no value, but a runtime may refuse the model for it.
+std::optional<std::string> first_other_declaration(const Graph& a, const Graph& b) {
+  for (const auto& [name, type] : b.declared()) {
+    const auto at = a.declared().find(name);
+    if (at == a.declared().end() || at->second != type)
+      return fmt::format("{} is declared otherwise than before", name);
+  }
+  for (const Value& v : b.outputs())
+    if (a.declared().contains(b.name_of(v)) && !b.declared().contains(b.name_of(v)))
+      return fmt::format("{} is declared no more", b.name_of(v));
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::string> first_difference(const Graph& a, const Graph& b) {
   if (names_of(a, a.inputs()) != names_of(b, b.inputs())) return "the inputs are not the same";
   if (names_of(a, a.outputs()) != names_of(b, b.outputs())) return "the outputs are not the same";
   if (a.opsets != b.opsets || a.functions != b.functions) return "the operator sets are not the same";
+  if (auto declared = first_other_declaration(a, b)) return declared;
   std::map<std::string, NodeId> nodes;
   for (const NodeId id : a.order())
     if (!nodes.emplace(key_of(a.node(id)), id).second) return "two nodes make the same value";

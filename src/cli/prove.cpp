@@ -19,6 +19,7 @@ namespace {
 struct ProveRequest {
   std::filesystem::path a, b;
   std::string budget = "5m";
+  bool trace = false;
 };
 
 std::string_view word(Answer answer) {
@@ -75,22 +76,22 @@ std::string to_text(const ModelsVerdict& verdict) {
   return text;
 }
 
-Result<Reply> prove(const ProveRequest& request, bool json) {
+Result<Reply> prove(const ProveRequest& request) {
   ISOMER_TRY(const Model a, read_model(request.a));
   ISOMER_TRY(const Model b, read_model(request.b));
   ISOMER_TRY(const double seconds, seconds_of(request.budget));
   const auto start = std::chrono::steady_clock::now();
   const Deadline deadline(seconds);
   ProgressLine line;
-  const ModelsVerdict verdict =
-      prove_models(a.graph, b.graph,
-                   {.stop = deadline.flag(), .progress = [&](const std::string& text) { line.show(text); }});
+  ProveModelsOptions options{
+      .stop = deadline.flag(), .progress = [&](const std::string& text) { line.show(text); }, .trace = {}};
+  if (request.trace) options.trace = [](const std::string& text) { fmt::print(stderr, "{}\n", text); };
+  const ModelsVerdict verdict = prove_models(a.graph, b.graph, options);
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
   if (!verdict.bug.empty()) return Error{"internal error: the two witnesses disagree: " + verdict.bug};
   const Exit exit = verdict.answer == Answer::Proved    ? Exit::Done
                     : verdict.answer == Answer::Refuted ? Exit::Refuted
                                                         : Exit::Undecided;
-  (void)json;
   return Reply{exit, to_text(verdict), to_json(verdict, spent.count()),
                exit == Exit::Done ? "" : headline(verdict)};
 }
@@ -103,9 +104,9 @@ void add_prove(CLI::App& app, Chosen& chosen) {
   command->add_option("A", request->a, "An ONNX file")->required();
   command->add_option("B", request->b, "An ONNX file with the same inputs, by name")->required();
   command->add_option("--budget", request->budget, "How long to try: 30s, 5m, 1h")->capture_default_str();
+  command->add_flag("--trace", request->trace, "Say every pair that is tried");
   command->add_flag("--json", chosen.json, "Answer in JSON");
-  command->callback(
-      [&chosen, request] { chosen.run = [&chosen, request] { return prove(*request, chosen.json); }; });
+  command->callback([&chosen, request] { chosen.run = [request] { return prove(*request); }; });
 }
 
 }  // namespace isomer::cli

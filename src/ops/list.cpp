@@ -65,6 +65,7 @@
   X(GlobalMaxPool)                             \
   X(Greater)                                   \
   X(GreaterOrEqual)                            \
+  X(GridSample)                                \
   X(GroupNormalization)                        \
   X(HammingWindow)                             \
   X(HannWindow)                                \
@@ -129,6 +130,7 @@
   X(Resize)                                    \
   X(ReverseSequence)                           \
   X(RMSNormalization)                          \
+  X(RoiAlign)                                  \
   X(RotaryEmbedding)                           \
   X(Round)                                     \
   X(Scatter)                                   \

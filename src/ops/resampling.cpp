@@ -112,6 +112,28 @@ Expr between_elements(const Index& numerator, std::int64_t c, const Dim& extent,
                (1.0 - weight) * low + weight * high);
 }
 
+// Keys' spline with parameter a through four elements; those beyond the edge are the edge's, or don't count.
+//   w(t) = (a + 2)|t|^3 - (a + 3)|t|^2 + 1 for |t| <= 1,  a|t|^3 - 5a|t|^2 + 8a|t| - 4a for |t| <= 2
+Expr on_spline(const Index& numerator, std::int64_t c, const Dim& extent, const Resampling& r,
+               const Along& x) {
+  const double a = *r.cubic;
+  const Index i = Index::floor(numerator, c);
+  const Expr t = index_number(Index::mod(numerator, c), x(0).type()) / static_cast<double>(c);
+  const auto near = [&](const Expr& d) { return (d * (a + 2) - (a + 3)) * d * d + 1; };
+  const auto far = [&](const Expr& d) { return ((d * a - 5 * a) * d + 8 * a) * d - 4 * a; };
+  const Expr weights[] = {far(t + 1), near(t), near(1.0 - t), far(2.0 - t)};
+  Expr all, total;
+  for (int k = -1; k <= 2; ++k) {
+    const Index at = i + Index(k);
+    Expr weight = weights[k + 1];
+    if (r.inside_only) weight = cases({{between(0, at, Index(extent)), weight}}, number(weight.type(), 0));
+    const Expr value = weight * nearest_element(at, extent, x);
+    all = all ? all + value : value;
+    total = total ? total + weight : weight;
+  }
+  return r.inside_only ? all / total : all;  // else they add up to 1
+}
+
 std::optional<Definition> refuse_axis(const Resampling& r, const ResampledAxis& axis, const Dim& extent) {
   if (extent.is(0) || axis.output.is(0)) return opaque("an extent of 0");
   // The runtime then copies, if it is so on all axes; the coordinates say otherwise.
@@ -120,7 +142,7 @@ std::optional<Definition> refuse_axis(const Resampling& r, const ResampledAxis& 
     return opaque("a symbolic extent, and a scale that is not a power of two");
   const auto x = coordinate(r.coordinates, axis, extent);
   if (!x) return opaque("coordinate mode " + r.coordinates + " for these extents");
-  if (r.is_linear) return std::nullopt;
+  if (r.is_linear || r.cubic) return std::nullopt;
   const auto nearest = rounded(r.nearest, axis, *x);
   if (!nearest) return invalid("no such nearest_mode", "nearest_mode");
   if (!agrees_in_float(r, axis, extent, *nearest))
@@ -168,7 +190,7 @@ std::variant<ResampledAxis, Definition> sized_axis(const Dim& extent, const Dim&
 }
 
 Definition resample(const Call& call, const Resampling& r) {
-  if (r.is_linear && !is_float(call.type(0))) return opaque("linear interpolation of integers");
+  if ((r.is_linear || r.cubic) && !is_float(call.type(0))) return opaque("interpolation of integers");
   auto f = call.formula();
   auto x = f.input(0);
   std::vector<std::size_t> resampled;
@@ -190,9 +212,10 @@ Definition resample(const Call& call, const Resampling& r) {
       return x.at(at);
     };
     const auto at = *coordinate(r.coordinates, r.axes[i], extent);
-    const auto c = r.is_linear ? at : *rounded(r.nearest, r.axes[i], at);
+    const auto c = r.is_linear || r.cubic ? at : *rounded(r.nearest, r.axes[i], at);
     const Index numerator = Dim(c.a) * Index(p[i]) + Index(c.b);
     const Expr y = r.is_linear ? between_elements(numerator, c.c, extent, along)
+                   : r.cubic   ? on_spline(numerator, c.c, extent, r, along)
                                : nearest_element(Index::floor(numerator, c.c), extent, along);
     x = i == resampled.back() ? f.output(p, y) : f.stage(p, y);
   }

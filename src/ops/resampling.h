@@ -1,7 +1,8 @@
 // Resampling: what Resize and Upsample share. An output position comes from a coordinate of the input that is
 // a fraction,
 //   (a · p + b) / c   along each axis,
-// and the output is the nearest element there, or lies on the line between the two that surround it.
+// and the output is the nearest element there, or lies on the line between the two that surround it, or on
+// the cubic spline through four.
 #pragma once
 
 #include <string>
@@ -21,8 +22,10 @@ struct ResampledAxis {
 
 struct Resampling {
   bool is_linear = false;
-  std::string coordinates;  // coordinate_transformation_mode
-  std::string nearest;      // nearest_mode; "" is the rule before opset 11: up when shrinking, else down
+  std::optional<double> cubic = {};  // the spline's parameter, often -3/4
+  bool inside_only = false;  // of a spline: elements beyond the edge don't count, instead of the edge's
+  std::string coordinates;   // coordinate_transformation_mode
+  std::string nearest;       // nearest_mode; "" is the rule before opset 11: up when shrinking, else down
   std::vector<ResampledAxis> axes;  // per axis of the input
 };
 

@@ -1,5 +1,5 @@
-// Resize: nearest and linear interpolation, where coordinates are exact fractions (see resampling.h). Opaque:
-// cubic interpolation, antialiasing, cropping, and scales derived from aspect ratios.
+// Resize: nearest, linear and cubic interpolation, where coordinates are exact fractions (see resampling.h).
+// Opaque: antialiasing, cropping, and scales derived from aspect ratios.
 #include "ops/resampling.h"
 
 namespace isomer::ops {
@@ -38,14 +38,19 @@ std::variant<std::vector<ResampledAxis>, Definition> read_axes(const Call& call)
 
 Definition define_resize(const Call& call) {
   const std::string mode = call.text("mode", "nearest");
-  if (mode == "cubic") return opaque("cubic interpolation");
-  if (mode != "nearest" && mode != "linear") return invalid("mode must be nearest, linear or cubic", "mode");
+  if (mode != "nearest" && mode != "linear" && mode != "cubic")
+    return invalid("mode must be nearest, linear or cubic", "mode");
   Resampling r{.is_linear = mode == "linear", .coordinates = "asymmetric", .nearest = "", .axes = {}};
+  if (mode == "cubic") {
+    if (call.opset < 11) return invalid("mode must be nearest or linear", "mode");
+    r.cubic = finite_real(call, "cubic_coeff_a", -0.75f);
+  }
   if (call.opset >= 11) {
     r.coordinates = call.text("coordinate_transformation_mode", "half_pixel");
     r.nearest = call.text("nearest_mode", "round_prefer_floor");
     if (r.coordinates == "tf_crop_and_resize") return opaque("tf_crop_and_resize");
-    if (call.integer("exclude_outside", 0) != 0) return opaque("exclude_outside");
+    r.inside_only = call.integer("exclude_outside", 0) != 0;
+    if (r.inside_only && !r.cubic) return opaque("exclude_outside of what is not cubic");
   }
   if (call.integer("antialias", 0) != 0) return opaque("antialiasing");
   if (call.text("keep_aspect_ratio_policy", "stretch") != "stretch")
@@ -58,8 +63,8 @@ Definition define_resize(const Call& call) {
 
 void sample_resize(Sampler& s) {
   using enum ElementType;
-  const bool linear = s.chance(0.5);
-  const Extents shape = linear ? s.shape(2, 5, 4) : s.shape(1, 5, 4);
+  const bool cubic = s.opset() >= 11 && s.chance(0.3), linear = cubic || s.chance(0.5);
+  const Extents shape = cubic ? s.shape(4, 4, 4) : linear ? s.shape(2, 5, 4) : s.shape(1, 5, 4);
   const std::size_t rank = shape.size();
   s.input(linear ? Float : s.pick({Float, Int32, Int8, Uint8}), shape);
   // The runtime interpolates all of 2 or 3 axes, the last two of 4 (or the two in the middle), the last three
@@ -73,7 +78,9 @@ void sample_resize(Sampler& s) {
     scales[i] = s.pick({1.0f, 2.0f, 3.0f, 2.5f, 0.5f, 0.7f});
     if (scales[i] * static_cast<float>(shape[i]) < 1.0f) scales[i] = 2.0f;
   }
-  s.attribute("mode", std::string(linear ? "linear" : "nearest"));
+  s.attribute("mode", std::string(cubic ? "cubic" : linear ? "linear" : "nearest"));
+  if (cubic && s.chance(0.5)) s.attribute("cubic_coeff_a", s.pick({-0.5f, -0.75f}));
+  if (cubic && s.chance(0.4)) s.attribute("exclude_outside", std::int64_t{1});
   const auto scales_tensor = Tensor::of(Float, {static_cast<std::int64_t>(rank)}, scales);
   if (s.opset() < 11) return s.constant(scales_tensor);
   if (s.opset() < 13) s.constant(Tensor::of<float>(Float, {0}, {}));
@@ -95,7 +102,9 @@ void sample_resize(Sampler& s) {
 
 extern const Operator kResize{
     .name = "Resize",
-    .doc = "y[p] = x at the coordinate that p comes from, nearest or linearly interpolated",
+    .doc =
+        "y[p] = x at the coordinate that p comes from, nearest or interpolated, linearly or by a cubic "
+        "spline",
     .define = define_resize,
     .sample = sample_resize,
     .since = 10,

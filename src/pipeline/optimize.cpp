@@ -23,7 +23,9 @@ constexpr int kMostRounds = 8;
 constexpr double kShareOfSearch = 0.7;   // of the time; the rest is the guard's
 constexpr double kShareOfRegions = 0.3;  // of what is left of it, for regions by themselves
 constexpr double kRegionSeconds = 1;
-constexpr double kShareOfModel = 0.15, kShareOfGuard = 0.3, kLeastModelSeconds = 3, kMostModelSeconds = 20;
+constexpr double kWorstOfGood = 0.985;  // what was faster alone may be measured so together: that is noise
+constexpr double kShareOfModel = 0.15, kShareOfGuard = 0.3, kLeastModelSeconds = 3, kMostModelSeconds = 20,
+                 kMostGuardSeconds = 40;
 
 class Clockwork {
  public:
@@ -132,23 +134,32 @@ class Search {
     return draft;
   }
 
+  // Groups by what their regions said, alone in their context.
+  struct Ranked {
+    std::vector<const StepGroup*> faster;   // the most time saved first
+    std::vector<const StepGroup*> unknown;  // there was no time to ask
+  };
+
   // The groups that pay: each alone in its context, then together in the whole model.
   Draft chosen(const Draft& best, StepMaker& maker, std::vector<StepGroup>& groups) {
-    std::vector<const StepGroup*> good = promising(maker, groups);
-    if (good.empty()) return best;
-    return settled(best, maker, good);
+    const Ranked ranked = rank(maker, groups);
+    return settled(best, maker, ranked);
   }
 
-  std::vector<const StepGroup*> promising(const StepMaker& maker, std::vector<StepGroup>& groups) {
+  Ranked rank(const StepMaker& maker, std::vector<StepGroup>& groups) {
     std::vector<const Step*> samples;
     for (const StepGroup& g : groups) samples.push_back(&g.steps[0]);
     request_.progress("observing what flows through the model");
     const bool is_observed = trials_->observe(model_, maker.piece(), samples).ok();
     const double until = clock_.spent() + (request_.seconds - clock_.spent()) * kShareOfRegions;
-    std::vector<std::pair<double, const StepGroup*>> ranked;
+    Ranked out;
+    std::vector<std::pair<double, const StepGroup*>> faster;
+    std::map<std::string, std::pair<int, int>>
+        kin;  // of those that do the same at other sizes: faster, slower
+    one_of_each_first(groups);
     for (StepGroup& g : groups) {
       if (!is_observed) {
-        ranked.emplace_back(0, &g);
+        out.unknown.push_back(&g);
         continue;
       }
       const double seconds = clock_.spent() < until ? kRegionSeconds : 0;
@@ -164,7 +175,7 @@ class Search {
         continue;
       }
       if (!trial->time) {
-        ranked.emplace_back(0, &g);
+        out.unknown.push_back(&g);
         continue;
       }
       const PairMeasurement& time = *trial->time;
@@ -172,44 +183,67 @@ class Search {
       report_.regions.push_back({g.what, static_cast<int>(g.steps.size()), time.ratio});
       const double saved = time.by_cpu_time ? time.a_cpu_ns.estimate - time.b_cpu_ns.estimate
                                             : time.a_wall_ns.estimate - time.b_wall_ns.estimate;
-      if (time.ratio.estimate > 1) ranked.emplace_back(saved * static_cast<double>(g.steps.size()), &g);
+      const bool is_faster = time.ratio.estimate > 1;
+      if (is_faster) faster.emplace_back(saved * static_cast<double>(g.steps.size()), &g);
+      ++(is_faster ? kin[g.what].first : kin[g.what].second);
     }
-    std::stable_sort(ranked.begin(), ranked.end(),
+    // Where there was no time to ask, the others of its kind speak for it.
+    std::erase_if(out.unknown, [&](const StepGroup* g) {
+      const auto [better, worse] = kin[g->what];
+      if (better > 0 && worse == 0) faster.emplace_back(0, g);
+      return better + worse > 0 && (better == 0 || worse == 0);
+    });
+    std::stable_sort(faster.begin(), faster.end(),
                      [](const auto& a, const auto& b) { return a.first > b.first; });
-    std::vector<const StepGroup*> out;
-    for (const auto& [saved, group] : ranked) out.push_back(group);
+    for (const auto& [saved, group] : faster) out.faster.push_back(group);
     return out;
   }
 
-  // All of them if the whole model gets faster; else each half by itself.
-  Draft settled(const Draft& best, StepMaker& maker, const std::vector<const StepGroup*>& groups) {
+  // The first of each kind before the others: they speak for them.
+  static void one_of_each_first(std::vector<StepGroup>& groups) {
+    std::set<std::string> seen;
+    std::vector<StepGroup> first, rest;
+    for (StepGroup& g : groups) (seen.insert(g.what).second ? first : rest).push_back(std::move(g));
+    std::ranges::move(rest, std::back_inserter(first));
+    groups = std::move(first);
+  }
+
+  // All together if the whole model does not get slower by it; else each half by itself. Of what nobody
+  // measured alone, the whole model must get faster.
+  Draft settled(const Draft& best, StepMaker& maker, const Ranked& ranked) {
+    struct Batch {
+      std::vector<const StepGroup*> groups;
+      bool is_promising = false;
+    };
     std::vector<const StepGroup*> taken;
     Draft now = best;
-    std::vector<std::vector<const StepGroup*>> open{groups};
-    bool is_first = true;  // tried in any case: the guard will say
-    while (!open.empty() && (is_first || !is_over())) {
-      const std::vector<const StepGroup*> some = std::move(open.back());
+    std::vector<Batch> open{{ranked.unknown, false}, {ranked.faster, true}};
+    while (!open.empty()) {
+      const Batch batch = std::move(open.back());
       open.pop_back();
+      if (batch.groups.empty()) continue;
       std::vector<const Step*> steps;
-      for (const auto* list : {static_cast<const std::vector<const StepGroup*>*>(&taken), &some})
+      for (const auto* list : {static_cast<const std::vector<const StepGroup*>*>(&taken), &batch.groups})
         for (const StepGroup* g : *list)
           for (const Step& s : g->steps) steps.push_back(&s);
       Draft candidate = maker.with(best, steps);
-      const bool is_new = candidate.steps.size() > now.steps.size();
-      const bool is_unmeasured = std::exchange(is_first, false) && is_over();
-      if (is_new && (is_unmeasured || is_faster(now, candidate))) {
+      if (candidate.notes.size() <= now.notes.size()) continue;
+      // With no time left the guard will say; what is known to be good alone is worth that.
+      const bool is_good =
+          is_over() ? batch.is_promising && taken.empty() : is_better(now, candidate, batch.is_promising);
+      if (is_good) {
         now = std::move(candidate);
-        taken.insert(taken.end(), some.begin(), some.end());
-      } else if (is_new && some.size() > 1) {
-        const auto middle = some.begin() + static_cast<std::ptrdiff_t>(some.size() / 2);
-        open.emplace_back(middle, some.end());
-        open.emplace_back(some.begin(), middle);
+        taken.insert(taken.end(), batch.groups.begin(), batch.groups.end());
+      } else if (batch.groups.size() > 1) {
+        const auto middle = batch.groups.begin() + static_cast<std::ptrdiff_t>(batch.groups.size() / 2);
+        open.push_back({{middle, batch.groups.end()}, batch.is_promising});
+        open.push_back({{batch.groups.begin(), middle}, batch.is_promising});
       }
     }
     return now;
   }
 
-  bool is_faster(const Draft& a, const Draft& b) {
+  bool is_better(const Draft& a, const Draft& b, bool is_promising) {
     const auto first = scratch(a), second = scratch(b);
     if (!first.ok() || !second.ok()) return false;
     const double seconds =
@@ -219,8 +253,11 @@ class Search {
           request_.progress(fmt::format("measuring the whole model, {:.0f} %{}", 100 * now.share,
                                         now.ratio ? fmt::format(", {:.3f}", now.ratio->estimate) : ""));
         });
-    if (!measured.ok()) report_.refused.push_back(measured.error().what);
-    return measured.ok() && measured->verdict == PairVerdict::Faster;
+    if (!measured.ok()) {
+      report_.refused.push_back(measured.error().what);
+      return false;
+    }
+    return is_promising ? measured->ratio.estimate > kWorstOfGood : measured->verdict == PairVerdict::Faster;
   }
 
   Result<ScratchModel> scratch(const Draft& draft) const {
@@ -243,8 +280,9 @@ class Search {
 // Why the new model is not taken, or "".
 class Guard {
  public:
-  Guard(const OptimizeRequest& request, const Model& model, Trials* trials, OptimizeReport& report)
-      : request_(request), model_(model), trials_(trials), report_(report) {}
+  Guard(const OptimizeRequest& request, const Clockwork& clock, const Model& model, Trials* trials,
+        OptimizeReport& report)
+      : request_(request), clock_(clock), model_(model), trials_(trials), report_(report) {}
 
   Result<std::string> objection(const Draft& draft) {
     Model changed = model_;
@@ -273,8 +311,8 @@ class Guard {
                            (*errors)->before);
       }
     }
-    const double seconds =
-        std::clamp(request_.seconds * kShareOfGuard, kLeastModelSeconds, kMostModelSeconds);
+    const double left = std::max(request_.seconds - clock_.spent(), request_.seconds * kShareOfGuard);
+    const double seconds = std::clamp(left, kLeastModelSeconds, kMostGuardSeconds);
     const auto measured = trials_->compare(before, after, seconds, true, [&](const MeasureProgress& now) {
       request_.progress(fmt::format("measuring the result, {:.0f} %{}", 100 * now.share,
                                     now.ratio ? fmt::format(", {:.3f}", now.ratio->estimate) : ""));
@@ -290,6 +328,7 @@ class Guard {
 
  private:
   const OptimizeRequest& request_;
+  const Clockwork& clock_;
   const Model& model_;
   Trials* trials_;
   OptimizeReport& report_;
@@ -351,7 +390,7 @@ Result<OptimizeReport> optimize(const OptimizeRequest& request) {
       report.reason = report.refused.empty() ? "nothing to improve was found" : "no proposal was proved";
     // From the best backwards, past what makes the error grow.
     while (history.size() > 1) {
-      Guard guard(request, model, trials.get(), report);
+      Guard guard(request, clock, model, trials.get(), report);
       ISOMER_TRY(report.reason, guard.objection(history.back()));
       if (report.reason.empty()) best = history.back();
       if (!guard.is_wrong) break;

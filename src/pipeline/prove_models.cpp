@@ -13,6 +13,7 @@
 #include "graph/spelling.h"
 #include "propose/likeness.h"
 #include "propose/moved_constant.h"
+#include "propose/scaled_constant.h"
 #include "propose/solved_constant.h"
 #include "prove/refute.h"
 #include "prove/shrink.h"
@@ -133,7 +134,8 @@ class Prover {
   void solve_moved();
   bool try_node(NodeId id);
   bool try_pair(Value a, Value b, int rounds);
-  bool solve(Value a, Value b, const Sweep::Regions& regions);
+  bool solve(const Sweep::Regions& regions);
+  std::string unsolved_in(const Sweep::Regions& regions) const;
   std::set<int> widened(const Sweep::Regions& regions, const std::set<int>& open) const;
   bool is_input_class(int c) const;
   void settle_outputs();
@@ -149,7 +151,7 @@ class Prover {
   std::optional<Likeness> likeness_;
   Names names_of_a_, names_of_b_;
   std::vector<std::pair<Value, Tensor>> constants_of_b_;  // that A has not
-  std::vector<Tensor> constants_of_a_;                    // that B has not, then the others
+  std::vector<Tensor> constants_of_a_, only_of_a_;        // those that B has not first
   std::map<int, Value> unsolved_;                         // by class
   std::set<std::string> failed_;                          // questions
   std::string why_;                                       // the last pair was not proved
@@ -166,18 +168,23 @@ void Prover::find_constants() {
     if (sweep_.in_a(c).exists() || !is_float(tensor->type())) continue;
     if (unsolved_.emplace(c, Value{id, 0}).second) constants_of_b_.emplace_back(Value{id, 0}, *tensor);
   }
-  for (const bool shared : {false, true})
+  for (const bool shared : {false, true}) {
     for (const NodeId id : a_.order()) {
       const auto tensor = known_constant(a_, {id, 0});
       if (tensor && is_float(tensor->type()) && in_b.contains(sweep_.class_of(Side::A, {id, 0})) == shared)
         constants_of_a_.push_back(*tensor);
     }
+    if (!shared) only_of_a_ = constants_of_a_;
+  }
 }
 
 void Prover::solve_moved() {
+  if (constants_of_b_.empty()) return;
+  const MovedConstants moved(constants_of_a_, only_of_a_);
   for (const auto& [value, tensor] : constants_of_b_) {
     if (is_stopped()) return;
-    const auto program = moved_constant(tensor, constants_of_a_, b_.opsets);
+    auto program = moved.find(tensor, b_.opsets);
+    if (!program) program = scaled_constant(tensor, only_of_a_, b_.opsets);
     if (!program) continue;
     if (sweep_.replace_constant(value, *program).ok()) unsolved_.erase(sweep_.class_of(Side::B, value));
   }
@@ -201,11 +208,11 @@ std::set<int> Prover::widened(const Sweep::Regions& regions, const std::set<int>
   return more;
 }
 
-bool Prover::solve(Value a, Value b, const Sweep::Regions& regions) {
-  (void)a;
-  (void)b;
+bool Prover::solve(const Sweep::Regions& regions) {
   bool any = false;
-  for (const SolvedConstant& s : solved_constants(regions.a, regions.b)) {
+  auto solved = solved_constants(regions.a, regions.b);
+  if (solved.empty()) solved = solved_shift(regions.a, regions.b);
+  for (const SolvedConstant& s : solved) {
     for (const int c : regions.constants) {
       const auto at = unsolved_.find(c);
       if (at == unsolved_.end()) continue;
@@ -220,6 +227,16 @@ bool Prover::solve(Value a, Value b, const Sweep::Regions& regions) {
   return any;
 }
 
+std::string Prover::unsolved_in(const Sweep::Regions& regions) const {
+  for (const int c : regions.constants) {
+    const auto at = unsolved_.find(c);
+    if (at == unsolved_.end()) continue;
+    const auto tensor = known_constant(b_, at->second);
+    if (tensor && tensor->count() > kMostByValue) return b_.name_of(at->second);
+  }
+  return "";
+}
+
 bool Prover::try_pair(Value a, Value b, int rounds) {
   std::set<int> open;
   for (int round = 0; round < rounds && !is_stopped(); ++round) {
@@ -228,11 +245,16 @@ bool Prover::try_pair(Value a, Value b, int rounds) {
       why_ = regions.error().message;
       return false;
     }
-    const bool unsolved =
-        std::ranges::any_of(regions->constants, [&](int c) { return unsolved_.contains(c); });
-    if (unsolved && solve(a, b, *regions)) {
+    if (!unsolved_in(*regions).empty() && solve(*regions)) {
       regions = sweep_.regions(a, b, open);
       if (!regions.ok()) return false;
+    }
+    if (const std::string unknown = unsolved_in(*regions); !unknown.empty()) {
+      // A number that nobody understands is equal to nothing; elsewhere it may be solved for.
+      why_ = fmt::format("constant {} of the second model is not understood", unknown);
+      open = widened(*regions, open);
+      if (open.empty()) return false;
+      continue;
     }
     ProveOptions options;
     options.refute = false;
@@ -243,6 +265,9 @@ bool Prover::try_pair(Value a, Value b, int rounds) {
     if (!failed_.contains(text_of_question)) {
       ++out_.questions;
       const Verdict verdict = sweep_.prove(a, b, open, cache_, options);
+      if (options_.trace)
+        options_.trace(fmt::format("{} = {}, {} and {} nodes: {}", a_.name_of(a), b_.name_of(b),
+                                   regions->a.operator_count(), regions->b.operator_count(), text(verdict)));
       if (const auto* proved = std::get_if<Proved>(&verdict)) {
         ++out_.proofs;
         out_.points += proved->field.points;

@@ -17,6 +17,7 @@ namespace isomer {
 struct ProveModelsOptions {
   const std::atomic<bool>* stop = nullptr;
   std::function<void(const std::string&)> progress = [](const std::string&) {};
+  std::function<void(const std::string&)> trace = {};  // every pair that is tried
 };
 
 enum class Answer : std::uint8_t { Proved, Refuted, Undecided };

@@ -64,6 +64,8 @@ class Finder {
   bool is_hopeless_ = false;
 };
 
+bool is_zero(std::uint32_t bits) { return (bits & 0x7fffffffu) == 0; }
+
 Extents position_of(std::int64_t linear, const Numbers& n) {
   Extents out(n.rank());
   for (std::size_t d = 0; d < n.rank(); ++d) {
@@ -77,7 +79,7 @@ Extents position_of(std::int64_t linear, const Numbers& n) {
 void Finder::choose_step(Block& block, std::int64_t seed, std::int64_t place, std::size_t d) const {
   if (block.low[d] + 1 >= wanted_.extents[d]) return;
   const std::uint32_t next = wanted_.bits[static_cast<std::size_t>(seed + wanted_.strides[d])];
-  if (next == 0) return;
+  if (is_zero(next)) return;
   const Numbers& source = sources_[block.source];
   for (std::size_t back = source.rank(); back-- > 0;) {
     if (std::ranges::find(block.axis, static_cast<int>(back)) != block.axis.end()) continue;
@@ -182,7 +184,7 @@ std::optional<std::vector<Block>> Finder::find() {
   int single = 0;
   std::vector<Block> out;
   for (std::size_t i = 0; i < wanted_.bits.size(); ++i) {
-    if (covered_[i] || wanted_.bits[i] == 0) continue;
+    if (covered_[i] || is_zero(wanted_.bits[i])) continue;
     if (out.size() == kMostBlocks) return std::nullopt;
     auto block = best_at(static_cast<std::int64_t>(i));
     if (!block || (block->volume() == 1 && ++single > kMostSingle)) {
@@ -312,14 +314,21 @@ std::span<const std::uint32_t> bits_of(const Tensor& t) { return t.as<std::uint3
 bool has_many_values(std::span<const std::uint32_t> bits) {
   std::uint32_t first = 0;
   for (const std::uint32_t b : bits) {
-    if (b == 0 || b == first) continue;
+    if (is_zero(b) || b == first) continue;
     if (first != 0) return true;
     first = b;
   }
   return false;
 }
 
-std::optional<Graph> in_shape(const Tensor& wanted, const Extents& shape, const std::vector<Tensor>& tensors,
+using Source = MovedConstants::Source;
+
+Value write(ProgramBuilder& b, const Source& source) {
+  const Value v = b.constant(source.constant);
+  return source.factor ? b.op(source.divides ? "Div" : "Mul", {v, b.constant(*source.factor)}) : v;
+}
+
+std::optional<Graph> in_shape(const Tensor& wanted, const Extents& shape, const std::vector<Source>& tensors,
                               const std::vector<Numbers>& sources,
                               const std::map<std::string, int, std::less<>>& opsets, bool& is_hopeless) {
   const Numbers numbers(bits_of(wanted), shape);
@@ -330,7 +339,7 @@ std::optional<Graph> in_shape(const Tensor& wanted, const Extents& shape, const 
   ProgramBuilder b(opsets, "moved.");
   std::vector<Value> values(sources.size());
   for (const Block& block : *blocks)
-    if (!values[block.source].exists()) values[block.source] = b.constant(tensors[block.source]);
+    if (!values[block.source].exists()) values[block.source] = write(b, tensors[block.source]);
   std::vector<std::size_t> all(blocks->size());
   std::iota(all.begin(), all.end(), 0);
   const auto made = Assembler(b, *blocks, sources, values).box(Extents(shape.size(), 0), shape, all);
@@ -339,33 +348,87 @@ std::optional<Graph> in_shape(const Tensor& wanted, const Extents& shape, const 
   return b.graph();
 }
 
+// The same numbers in the same order.
+std::optional<Graph> reshaped(const Tensor& wanted, const Source& source,
+                              const std::map<std::string, int, std::less<>>& opsets) {
+  const Tensor& t = source.numbers;
+  if (t.count() != wanted.count() || std::memcmp(t.bytes().data, wanted.bytes().data, t.bytes().size) != 0)
+    return std::nullopt;
+  ProgramBuilder b(opsets, "moved.");
+  const Value v = write(b, source);
+  b.output(t.extents() == wanted.extents() ? b.op("Identity", {v})
+                                           : b.op("Reshape", {v, b.integers(wanted.extents())}));
+  return b.graph();
+}
+
+bool fits(const Tensor& t) { return t.type() == ElementType::Float && t.rank() > 0 && t.count() > 0; }
+
+std::vector<Source> plain(const std::vector<Tensor>& tensors) {
+  std::vector<Source> out;
+  for (const Tensor& t : tensors)
+    if (fits(t)) out.push_back({.numbers = t, .constant = t});
+  return out;
+}
+
+constexpr std::size_t kMostFactors = 4;
+constexpr std::int64_t kMostScaled = 1 << 25;  // elements of all products
+
+// What multiplying in float by a number of the sources makes of them.
+std::vector<Source> scaled(const std::vector<Tensor>& tensors, const std::vector<Tensor>& numbers) {
+  std::vector<Source> out;
+  std::int64_t elements = 0;
+  for (const Tensor& factor : numbers)
+    for (const Tensor& t : tensors)
+      for (const bool divides : {false, true}) {
+        if (!fits(t) || t.count() < 2 || (elements += t.count()) > kMostScaled) continue;
+        const float by = factor.as<float>()[0];
+        std::vector<float> values;
+        values.reserve(static_cast<std::size_t>(t.count()));
+        for (const float v : t.as<float>()) values.push_back(divides ? v / by : v * by);
+        out.push_back({.numbers = Tensor::of(ElementType::Float, t.extents(), values),
+                       .constant = t,
+                       .factor = factor,
+                       .divides = divides});
+      }
+  return out;
+}
+
+std::vector<Tensor> factors_of(const std::vector<Tensor>& tensors) {
+  std::vector<Tensor> out;
+  for (const Tensor& t : tensors) {
+    if (t.type() != ElementType::Float || t.count() != 1) continue;
+    const float v = t.as<float>()[0];
+    const bool is_known = std::ranges::any_of(out, [&](const Tensor& o) { return o.as<float>()[0] == v; });
+    if (v != 0 && v != 1 && v != -1 && !is_known && out.size() < kMostFactors) out.push_back(t);
+  }
+  return out;
+}
+
 }  // namespace
 
-std::optional<Graph> moved_constant(const Tensor& wanted, const std::vector<Tensor>& sources,
-                                    const std::map<std::string, int, std::less<>>& opsets) {
-  if (wanted.type() != ElementType::Float || wanted.count() > kMostElements || wanted.rank() == 0 ||
-      !has_many_values(bits_of(wanted)))
+MovedConstants::MovedConstants(const std::vector<Tensor>& sources, const std::vector<Tensor>& preferred)
+    : plain_(plain(sources)) {
+  const auto products = scaled(preferred, factors_of(sources));
+  if (products.empty()) return;
+  products_ = plain(preferred);
+  products_.insert(products_.end(), products.begin(), products.end());
+}
+
+std::optional<Graph> MovedConstants::find(const Tensor& wanted,
+                                          const std::map<std::string, int, std::less<>>& opsets) const {
+  if (!fits(wanted) || wanted.count() > kMostElements || !has_many_values(bits_of(wanted)))
     return std::nullopt;
-  std::vector<Tensor> tensors;
-  std::vector<Numbers> numbers;
-  for (const Tensor& t : sources) {
-    if (t.type() != ElementType::Float || t.rank() == 0 || t.count() == 0) continue;
-    tensors.push_back(t);
-    numbers.emplace_back(bits_of(t), t.extents());
-  }
-  if (tensors.empty()) return std::nullopt;
-  // The same numbers in the same order.
-  for (const Tensor& t : tensors)
-    if (t.count() == wanted.count() && t.extents() != wanted.extents() &&
-        std::memcmp(t.bytes().data, wanted.bytes().data, t.bytes().size) == 0) {
-      ProgramBuilder b(opsets, "moved.");
-      b.output(b.op("Reshape", {b.constant(t), b.integers(wanted.extents())}));
-      return b.graph();
+  for (const auto* list : {&plain_, &products_}) {
+    const std::vector<Source>& sources = *list;
+    for (const Source& s : sources)
+      if (auto program = reshaped(wanted, s, opsets)) return program;
+    std::vector<Numbers> numbers;
+    for (const Source& s : sources) numbers.emplace_back(bits_of(s.numbers), s.numbers.extents());
+    bool is_hopeless = sources.empty();
+    for (const Extents& shape : readings(wanted.extents())) {
+      if (is_hopeless) break;
+      if (auto program = in_shape(wanted, shape, sources, numbers, opsets, is_hopeless)) return program;
     }
-  bool is_hopeless = false;
-  for (const Extents& shape : readings(wanted.extents())) {
-    if (is_hopeless) break;
-    if (auto program = in_shape(wanted, shape, tensors, numbers, opsets, is_hopeless)) return program;
   }
   return std::nullopt;
 }

@@ -9,8 +9,24 @@
 
 namespace isomer {
 
-// A program without inputs that computes exactly `wanted` from some of the sources; nullopt: none was found.
-std::optional<Graph> moved_constant(const Tensor& wanted, const std::vector<Tensor>& sources,
-                                    const std::map<std::string, int, std::less<>>& opsets);
+class MovedConstants {
+ public:
+  // `preferred` are those of the sources of which products with numbers are looked for, too.
+  MovedConstants(const std::vector<Tensor>& sources, const std::vector<Tensor>& preferred);
+
+  // A program without inputs that computes `wanted` from some of the sources; nullopt: none was found.
+  std::optional<Graph> find(const Tensor& wanted,
+                            const std::map<std::string, int, std::less<>>& opsets) const;
+
+  // A constant, or its product with a number, or quotient by it.
+  struct Source {
+    Tensor numbers, constant;
+    std::optional<Tensor> factor = {};
+    bool divides = false;
+  };
+
+ private:
+  std::vector<Source> plain_, products_;
+};
 
 }  // namespace isomer

@@ -117,6 +117,31 @@ class Solver {
     return found;
   }
 
+  // The program at zero, of whatever inputs, with one of its constants left out; nullopt: it has inputs that
+  // are no floats of known rank.
+  std::optional<Value> at_zero(const Graph& graph, const std::optional<Tensor>& left_out) {
+    std::map<NodeId, NodeId> moved;
+    for (const NodeId id : graph.order()) {
+      const Node& node = graph.node(id);
+      if (node.kind == NodeKind::Operator) {
+        std::vector<Value> inputs = node.inputs;
+        for (Value& v : inputs)
+          if (v.exists()) v.node = moved.at(v.node);
+        moved.emplace(id, b_.copy(node, inputs).node);
+      } else if (node.kind == NodeKind::Initializer) {
+        const bool is_it = left_out && node.tensor.same_bits(*left_out);
+        moved.emplace(id, (is_it ? filled(node.tensor.extents(), 0) : b_.constant(node.tensor)).node);
+      } else {
+        if (!node.declared.shape || node.declared.type != ElementType::Float) return std::nullopt;
+        Extents shape;
+        for (const auto& d : *node.declared.shape) shape.push_back(d && d->is_concrete() ? d->concrete() : 1);
+        moved.emplace(id, filled(shape, 0).node);
+      }
+    }
+    const Value y = graph.outputs()[0];
+    return Value{moved.at(y.node), y.output};
+  }
+
   Value run(Value x, const Impulses* impulses = nullptr) {
     std::map<NodeId, NodeId> moved;
     for (const NodeId id : a_.order()) {
@@ -393,6 +418,41 @@ Answers solve_scale(const Graph& a, const std::string& input, const Linear& line
 }
 
 }  // namespace
+
+std::vector<SolvedConstant> solved_shift(const Graph& a, const Graph& b) {
+  const Node& last = b.node(b.outputs()[0].node);
+  if (last.kind != NodeKind::Operator || !last.domain.empty()) return {};
+  std::optional<Tensor> shift;
+  std::size_t channel = 0;  // the axis that a convolution's bias is of
+  if (last.op == "Add") {
+    for (const Value& v : last.inputs)
+      if (auto tensor = float_constant(b, v)) shift = tensor;
+  } else if ((last.op == "Conv" || last.op == "Gemm") && last.inputs.size() > 2) {
+    shift = float_constant(b, last.inputs[2]);
+    channel = last.op == "Conv" ? 1 : 0;
+  }
+  if (!shift) return {};
+  Solver solver(a, "");
+  ProgramBuilder& builder = solver.builder();
+  const auto x = solver.at_zero(a, std::nullopt), y = solver.at_zero(b, shift);
+  if (!x || !y) return {};
+  const Value difference = builder.op("Sub", {*x, *y});
+  std::optional<Value> found;
+  if (channel == 0) {
+    found = solver.at_origin(difference, *shift);
+  } else if (const auto shape = solver.extents(difference)) {
+    Extents low(shape->size(), 0), high(shape->size(), 1), axes(shape->size());
+    for (std::size_t d = 0; d < axes.size(); ++d) axes[d] = static_cast<std::int64_t>(d);
+    // Padding does not reach the middle.
+    for (std::size_t d = 2; d < axes.size(); ++d) low[d] = (*shape)[d] / 2, high[d] = low[d] + 1;
+    high[channel] = (*shape)[channel];
+    found = builder.op("Slice",
+                       {difference, builder.integers(low), builder.integers(high), builder.integers(axes)});
+  }
+  Answers answers;
+  if (found) add(answers, solver.finish(*found, *shift));
+  return answers;
+}
 
 std::vector<SolvedConstant> solved_constants(const Graph& a, const Graph& b) {
   const auto linear = read_linear(b);

@@ -15,6 +15,9 @@ struct SolvedConstant {
   Graph program;  // without inputs
 };
 
+// What is added at the end of the second program, all else being known: the difference of both at zero.
+std::vector<SolvedConstant> solved_shift(const Graph& a, const Graph& b);
+
 std::vector<SolvedConstant> solved_constants(const Graph& a, const Graph& b);
 
 }  // namespace isomer

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstring>
 
 namespace isomer {
 namespace {
@@ -17,6 +18,12 @@ bool is_plain(const Dim& dim) {
              return f.kind == Dim::Factor::Kind::Symbol;
            });
   });
+}
+
+bool is_uniform(const Tensor& tensor) {
+  if (tensor.count() < 2 || tensor.rank() < 1) return false;
+  const std::size_t size = tensor.bytes().size / static_cast<std::size_t>(tensor.count());
+  return std::memcmp(tensor.bytes().data, tensor.bytes().data + size, tensor.bytes().size - size) == 0;
 }
 
 }  // namespace
@@ -75,13 +82,28 @@ Status RegionWriter::begin_at(Value v) {
   return Done{};
 }
 
-void RegionWriter::add_constant(Value v, const Tensor& tensor) {
+Value RegionWriter::initializer(const Tensor& tensor) {
   Node node;
   node.kind = NodeKind::Initializer;
   node.outputs = {"c"};
   node.tensor = tensor;
+  return {add_node(std::move(node)), 0};
+}
+
+void RegionWriter::add_constant(Value v, const Tensor& tensor) {
+  if (!is_float(tensor.type()) || !is_uniform(tensor)) {
+    made_.emplace(v, initializer(tensor));
+    constants_.insert(sweep_.class_of(side_, v));
+    return;
+  }
+  // One number everywhere is a number, however large the tensor is.
+  const std::size_t size = tensor.bytes().size / static_cast<std::size_t>(tensor.count());
+  Node node;
+  node.op = "Expand";
+  node.inputs = {initializer(Tensor(tensor.type(), {1}, Bytes::copy_of(tensor.bytes().data, size))),
+                 initializer(Tensor::of(ElementType::Int64, {tensor.rank()}, tensor.extents()))};
+  node.outputs = {"u"};
   made_.emplace(v, Value{add_node(std::move(node)), 0});
-  constants_.insert(sweep_.class_of(side_, v));
 }
 
 void RegionWriter::add_extents(Value v, const Dims& extents) {

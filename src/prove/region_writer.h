@@ -29,6 +29,7 @@ class RegionWriter {
   Status walk(Value target);
   Status begin_at(Value value);
   Value input(const std::string& name, ElementType type, const Dims& shape);
+  Value initializer(const Tensor& tensor);
   void add_constant(Value value, const Tensor& tensor);
   void add_extents(Value value, const Dims& extents);
   void add_program(Value value, const Graph& program);

@@ -12,7 +12,7 @@ namespace isomer {
 
 struct Rounding {
   bool is_exact = false;  // the program only moves numbers, and these are they
-  double worst_ulp = 0;   // of the stored type
+  double worst_ulp = 0;   // in the stored type's units in the last place of Σ|terms|
 };
 
 // The program has one output, no inputs, and formulas throughout. Error: where it is another number, or why

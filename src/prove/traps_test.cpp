@@ -8,6 +8,7 @@
 #include "algebra/normal_form.h"
 #include "graph/text.h"
 #include "prove/prove.h"
+#include "prove/sweep.h"
 
 namespace isomer {
 namespace {
@@ -574,7 +575,30 @@ TEST(Traps, Trap18SetsAreBuiltNotParsed) {
 }
 
 TEST(Traps, Trap19FoldedNumbersAreSolvedFor) {
-  GTEST_SKIP() << "there is no solve yet: a folded weight is compared as a number (trap 13)";
+  const std::string in = "float[3] x", out = "float[3] y", w = "float[3] w = {0.1, 0.2, 0.3}",
+                    v = "float[3] v = {0.7, 0.7, 0.9}";
+  const Graph a = program(in, out, "t = Mul(x, w)\ny = Mul(t, v)", w + ", " + v);
+  const auto folded = [&](const std::string& k) {
+    return program(in, out, "y = Mul(x, k)", "float[3] k = {" + k + "}");
+  };
+  const auto proved = [&](const Graph& b, const Graph& solution) {
+    const auto a_info = infer(a), b_info = infer(b);
+    Sweep sweep(a, *a_info, b, *b_info);
+    for (const NodeId id : b.order()) sweep.add_to_b(id);
+    for (const NodeId id : b.order())
+      if (b.node(id).kind == NodeKind::Initializer && !sweep.replace_constant({id, 0}, solution).ok())
+        return false;
+    ProofCache cache;
+    return is_proved(sweep.prove(a.outputs()[0], b.outputs()[0], {}, cache, {.refute = false}));
+  };
+  const Graph solution = program("", "float[3] k", "k = Mul(w, v)", w + ", " + v),
+              other = program("", "float[3] k", "k = Mul(w, w)", w);
+  // As a number it is another one; as the product that it is, it is the same.
+  EXPECT_TRUE(wrong_for_sets(a, folded("0.07, 0.14, 0.27")));
+  EXPECT_TRUE(proved(folded("0.07, 0.14, 0.27"), solution));
+  // A number that is no rounding of the solution, and a solution that is another function.
+  EXPECT_FALSE(proved(folded("0.07, 0.1414, 0.27"), solution));
+  EXPECT_FALSE(proved(folded("0.01, 0.04, 0.09"), other));
 }
 
 TEST(Traps, Trap20OnlyWhatIsProvedIsMerged) {

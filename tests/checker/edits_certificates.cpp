@@ -137,6 +137,40 @@ bool own_constant(Random& random, const Case& original, Mutant& m) {
   return false;
 }
 
+// Claims that are true, each by itself, of which the first makes `of` depend on `on` (it adds on - on): applied
+// with its mirror image, or where `on` already depends on `of`, values would depend on themselves.
+std::string claim_that_adds_nothing(const Graph& graph, NodeId of, const std::string& on, const std::string& prefix) {
+  const Node& node = graph.node(of);
+  std::vector<std::string> operands, from{on}, declared{"float[] \"" + on + "\""};
+  for (const Value& v : node.inputs) {
+    const std::string& name = graph.name_of(v);
+    operands.push_back("\"" + name + "\"");
+    if (std::ranges::find(from, name) == from.end()) declared.push_back("float[] \"" + name + "\"");
+    if (graph.node(v.node).kind != NodeKind::Initializer && std::ranges::find(from, name) == from.end())
+      from.push_back(name);
+  }
+  const std::string program = fmt::format(
+      "<ir_version: 8, opset_import: [\"\" : 18]>\nagraph ({}) => (float[] {}r) {{\n{}n = Sub(\"{}\", \"{}\")\n"
+      "{}o = {}({})\n{}r = Add({}o, {}n)}}",
+      fmt::join(declared, ", "), prefix, prefix, on, on, prefix, node.op, fmt::join(operands, ", "), prefix, prefix,
+      prefix);
+  return Json{{"replace", Json::array({node.outputs[0]})}, {"from", from}, {"by", program}}.dump();
+}
+
+bool circular(Random& random, const Case& original, Mutant& m) {
+  std::vector<NodeId> plain;
+  for (const NodeId id : original.in.order()) {
+    const Node& node = original.in.node(id);
+    if (node.kind == NodeKind::Operator && node.attributes.all().empty() && node.bodies.empty()) plain.push_back(id);
+  }
+  const NodeId a = random.one_of(plain), b = random.one_of(plain);
+  const std::string &x = original.in.node(a).outputs[0], &y = original.in.node(b).outputs[0];
+  m.lines = {m.lines[0], claim_that_adds_nothing(original.in, a, y, "one_")};
+  if (random.chance(70)) m.lines.push_back(claim_that_adds_nothing(original.in, b, x, "two_"));
+  m.forge = random.chance(50);
+  return true;
+}
+
 bool fold_list(Random& random, const Case& original, Mutant& m) {
   m.forge = random.chance(50);
   return change_step(random, m, "fold", [&](Json& step) {
@@ -231,6 +265,7 @@ constexpr Edit kEdits[] = {
     {"program: operator", true, operator_of_program},
     {"program: operand", true, operand_of_program},
     {"program: own constant", true, own_constant},
+    {"circular claims", true, circular},
     {"fold list", true, fold_list},
     {"steps dropped or reordered", true, steps},
     {"another's step", true, foreign_step},

@@ -320,7 +320,9 @@ bool node_name(Random& random, const Case&, Mutant& m) {
 }
 
 bool declaration(Random& random, const Case&, Mutant& m) {
-  m.out.declare(random.one_of(names_in(m.out)), {.type = ElementType::Float, .shape = std::nullopt});
+  DeclaredType type{.type = random.chance(80) ? ElementType::Float : ElementType::Int64, .shape = std::nullopt};
+  if (random.chance(50)) type.shape = std::vector<std::optional<Dim>>{Dim(7)};
+  m.out.declare(random.one_of(names_in(m.out)), type);
   return true;
 }
 
@@ -345,7 +347,7 @@ constexpr Edit kEdits[] = {
     {"value fact", true, fact},
     {"OUT: node's other fields", false, extras},
     {"OUT: node's name", false, node_name},
-    {"OUT: declared types", false, declaration},
+    {"OUT: declared types", true, declaration},
 };
 
 }  // namespace

@@ -8,9 +8,9 @@
 
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <map>
 
 #include "graph/infer.h"
@@ -82,6 +82,7 @@ struct Options {
 
 struct Results {
   std::map<std::string, Tally> operators;
+  std::map<std::string, double> seconds;  // of processor time, by operator
   std::array<Tally, kKinds> kinds = {};
   Tally all = {};
 };
@@ -89,6 +90,7 @@ struct Results {
 void run_operator(const Operator& op, const Options& options, Results& results) {
   const std::string title = op.domain.empty() ? std::string(op.name) : fmt::format("{}:{}", op.domain, op.name);
   Tally& tally = results.operators[title];
+  const std::clock_t start = std::clock();
   for (int number = 0; number < options.cases; ++number) {
     const contract::DrawnCase drawn = contract::draw_case(op, number);
     const Definition definition = define(op, drawn.call);
@@ -110,6 +112,7 @@ void run_operator(const Operator& op, const Options& options, Results& results) 
                    judged.why);
     }
   }
+  results.seconds[title] = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
 }
 
 void print_row(const std::string& what, const Tally& tally) {
@@ -128,7 +131,6 @@ void print_table(const std::string& title, const std::vector<std::pair<std::stri
 
 int run(const Options& options) {
   Results results;
-  const auto start = std::chrono::steady_clock::now();
   for (const Operator* op : all_operators())
     if (options.only.empty() || op->name == options.only) run_operator(*op, options, results);
   print_table("operator", {results.operators.begin(), results.operators.end()});
@@ -137,8 +139,14 @@ int run(const Options& options) {
     kinds.emplace_back(std::string(name(static_cast<Kind>(k))), results.kinds[k]);
   kinds.emplace_back("all", results.all);
   print_table("law", kinds);
-  const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start;
-  fmt::print("\n{} operators, {} calls each, {:.0f} s\n", results.operators.size(), options.cases, spent.count());
+  double all = 0;
+  std::string slow;
+  for (const auto& [title, seconds] : results.seconds) {
+    all += seconds;
+    if (seconds > 5) slow += fmt::format(", {} {:.0f}", title, seconds);
+  }
+  fmt::print("\n{} operators, {} calls each, {:.0f} s of processor time{}\n", results.operators.size(),
+             options.cases, all, slow);
   return results.all[static_cast<std::size_t>(Outcome::Refuted)] == 0 ? 0 : 1;
 }
 

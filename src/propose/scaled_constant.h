@@ -1,0 +1,17 @@
+// A constant that is another one times a vector along one of its axes: a scale that was folded into weights.
+// The vector is looked for among the other constants, as it is, inverted, or as a product or quotient of two.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace isomer {
+
+// A program without inputs that computes `wanted`, but for rounding; nullopt: none was found.
+std::optional<Graph> scaled_constant(const Tensor& wanted, const std::vector<Tensor>& sources,
+                                     const std::map<std::string, int, std::less<>>& opsets);
+
+}  // namespace isomer

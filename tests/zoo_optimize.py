@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""The zoo through `isomer optimize`: faster or the same bytes, accepted by the checker, never slower.
+
+  tests/zoo_optimize.py [--models NAME,...] [--limit N] [--budget 60s] [--state FILE.json] [--filled DIR] [--tools PYTHON] [--check]
+The 77 plain models, small ones first. Each is optimized (one thread), checked, and, if it was changed, measured again by `isomer bench`,
+independently. Slower means slower beyond 1.02 in both runs. What inputs, outputs, opsets and metadata say must be as it was.
+--state keeps what is done, so that a run may be interrupted; --filled keeps the models' weights. --tools: a Python that has onnxsim,
+onnxslim and onnxoptimizer; their results are measured beside ours. The table is Markdown. Fails if anything is rejected, slower or changed
+in its interface.
+"""
+import argparse
+import json
+import math
+import pathlib
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import onnx
+
+import programs
+import zoo
+
+SLOWER = 1 / 1.02
+# What the models' authors reach by fusing in PyTorch, as the project's issue tells.
+BY_NAME = {"mobileone_s0": 3.64, "mobileone_s1": 1.14, "repvgg_a0": 1.14, "repvgg_a2": 1.13, "repvit_m1": 1.09, "bert_lora_r8": 1.25}
+TOOLS = {
+    "onnxsim": "import sys, onnx, onnxsim; m, ok = onnxsim.simplify(onnx.load(sys.argv[1])); assert ok; onnx.save(m, sys.argv[2])",
+    "onnxslim": "import sys, onnx, onnxslim; onnx.save(onnxslim.slim(sys.argv[1]), sys.argv[2])",
+    "onnxoptimizer": "import sys, onnx, onnxoptimizer; onnx.save(onnxoptimizer.optimize(onnx.load(sys.argv[1])), sys.argv[2])",
+}
+
+
+def interface(path):
+    """All that a caller sees of a model."""
+    model = onnx.load(path, load_external_data=False)
+    return ([v.SerializeToString() for v in model.graph.input], [v.SerializeToString() for v in model.graph.output],
+            sorted((o.domain, o.version) for o in model.opset_import), model.ir_version,
+            sorted((p.key, p.value) for p in model.metadata_props))
+
+
+def bench(a, b):
+    answer = programs.run([programs.program("isomer"), "bench", str(a), str(b), "--json"], timeout=900)
+    if answer.code != 0:
+        return None
+    pair = json.loads(answer.stdout)["pairs"][0]
+    return {key: pair[key] for key in ("ratio", "low", "high", "verdict")}
+
+
+def optimize(name, model, folder, budget):
+    out = folder / "out.onnx"
+    isomer = programs.program("isomer")
+    done = programs.run([isomer, "optimize", str(model), "-o", str(out), "--budget", budget, "--json", "--quiet"], timeout=1800)
+    if done.code != 0:
+        return {"result": "failed", "reason": done.stderr.decode()[-300:]}
+    row = json.loads(done.stdout)
+    row = {key: row[key] for key in ("result", "reason", "ratio", "low", "high", "error_before", "error_after", "bytes_in", "bytes_out",
+                                     "steps", "stopped_by")}
+    row["seconds"], row["peak_bytes"] = done.seconds, done.peak_bytes
+    check = programs.run([isomer, "check", str(model), str(out), f"{out}.cert", "--json"], timeout=900)
+    row["accepted"], row["check_seconds"] = check.code == 0, check.seconds
+    if check.code != 0:
+        row["rejected"] = check.stdout.decode()[-300:]
+    row["same_interface"] = interface(model) == interface(out)
+    if row["result"] == "improved":
+        row["again"] = bench(model, out)
+    return row
+
+
+def other_tools(model, folder, python):
+    found = {}
+    for tool, code in TOOLS.items():
+        out = folder / f"{tool}.onnx"
+        try:
+            subprocess.run([python, "-c", code, str(model), str(out)], check=True, capture_output=True, timeout=600)
+            found[tool] = bench(model, out)
+        except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
+            found[tool] = None
+    return found
+
+
+def is_slower(row):
+    again = row.get("again")
+    return bool(again) and again["verdict"] == "slower" and again["high"] < SLOWER and row["ratio"] < SLOWER
+
+
+def faults(rows):
+    for name, row in rows.items():
+        if row["result"] == "failed":
+            yield name, row["reason"]
+        elif not row["accepted"]:
+            yield name, "rejected: " + row["rejected"]
+        elif not row["same_interface"]:
+            yield name, "its interface was changed"
+        elif is_slower(row):
+            yield name, "it is slower"
+
+
+def ratio_text(pair):
+    return f"{pair['ratio']:.3f} [{pair['low']:.2f}, {pair['high']:.2f}]" if pair and pair["ratio"] else "-"
+
+
+def print_table(rows):
+    tools = [t for t in TOOLS if any(t in row.get("tools", {}) for row in rows.values())]
+    print("| model | result | again | steps | size | error | check s | " + "".join(f"{t} | " for t in tools) + "why not |")
+    print("|---|---|---|---|---:|---|---:|" + "---|" * (len(tools) + 1))
+    for name, row in sorted(rows.items()):
+        if row["result"] == "failed":
+            print(f"| {name} | failed | | | | | | " + "| " * len(tools) + f"{row['reason']} |")
+            continue
+        changed = row["result"] == "improved"
+        steps = ", ".join(f"{s['count']} {s['kind']}" for s in row["steps"]) if changed else ""
+        error = f"{row['error_before']:.0e} → {row['error_after']:.0e}" if changed and row["error_before"] is not None else ""
+        others = "".join(f"{ratio_text(row.get('tools', {}).get(t))} | " for t in tools)
+        print(f"| {name} | {ratio_text(row) if changed else 'the same'} | {ratio_text(row.get('again'))} | {steps} | "
+              f"{row['bytes_out'] / max(1, row['bytes_in']):.2f} | {error} | {row['check_seconds']:.1f} | {others}"
+              f"{'' if changed else row['reason']} |")
+    gains = [row["again"]["ratio"] if row["result"] == "improved" and row.get("again") else 1.0
+             for row in rows.values() if row["result"] != "failed"]
+    improved = sum(g > 1 for g in gains)
+    if gains:
+        print(f"\n{len(gains)} models: {improved} improved, geometric mean {math.exp(statistics.fmean(map(math.log, gains))):.3f}, "
+              f"median {statistics.median(gains):.3f}, best {max(gains):.2f}")
+    for tool in tools:
+        ratios = [row["tools"][tool]["ratio"] for row in rows.values() if row.get("tools", {}).get(tool)]
+        if ratios:
+            print(f"{tool}: {len(ratios)} models, geometric mean {math.exp(statistics.fmean(map(math.log, ratios))):.3f}")
+    for name, wanted in BY_NAME.items():
+        if name in rows and rows[name]["result"] != "failed":
+            reached = (rows[name].get("again") or {}).get("ratio") or 1.0
+            print(f"by name: {name} {reached:.2f}, wanted {wanted:.2f} ({reached / wanted:.2f} of it)")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", default="")
+    parser.add_argument("--limit", type=int)
+    parser.add_argument("--budget", default="60s")
+    parser.add_argument("--state", type=pathlib.Path)
+    parser.add_argument("--filled", type=pathlib.Path)
+    parser.add_argument("--tools")
+    parser.add_argument("--seconds", type=float, default=math.inf, help="start no model after so long")
+    options = parser.parse_args()
+    start = time.monotonic()
+    names = options.models.split(",") if options.models else [n for n in zoo.names() if "." not in n][:options.limit]
+    rows = json.loads(options.state.read_text()) if options.state and options.state.exists() else {}
+    for name in names:
+        if name in rows or time.monotonic() - start > options.seconds:
+            continue
+        with tempfile.TemporaryDirectory(dir=options.filled) as temporary:
+            folder = pathlib.Path(temporary)
+            kept = options.filled / f"{name}.onnx" if options.filled else None
+            model = kept if kept and kept.exists() else zoo.fill(name, folder)
+            rows[name] = optimize(name, model, folder, options.budget)
+            if options.tools:
+                rows[name]["tools"] = other_tools(model, folder, options.tools)
+        row = rows[name]
+        print(f"{name}: {row['result']} {ratio_text(row.get('again'))} {row.get('reason', '')}", file=sys.stderr, flush=True)
+        if options.state:
+            options.state.write_text(json.dumps(rows, indent=1))
+    rows = {name: rows[name] for name in names if name in rows}
+    print_table(rows)
+    wrong = list(faults(rows))
+    for name, why in wrong:
+        print(f"WRONG {name}: {why}")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
