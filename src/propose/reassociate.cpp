@@ -274,26 +274,87 @@ std::optional<Repeated> repeated(const Site& site, Value operand) {
   return out;
 }
 
+// What follows a value and treats all rows alike, each read once: functions of single elements, Softmax along
+// rows.
+std::vector<NodeId> row_functions(const Site& site, Value v) {
+  std::vector<NodeId> out;
+  while (const auto next = site.only_reader(v)) {
+    const bool is_alone = site.activations(*next).size() == 1 && site.sizes({*next, 0}) == site.sizes(v);
+    const bool is_scaled = std::ranges::all_of(site.node(*next).inputs, [&](Value x) {
+      const auto sizes = site.concrete_sizes(x);
+      return x == v || (sizes && std::ranges::all_of(*sizes, [](std::int64_t e) { return e == 1; }));
+    });
+    const std::int64_t axis = attribute(site.node(*next), "axis", std::int64_t{-1});
+    const bool is_softmax = site.is(*next, "Softmax") && site.graph.opset("") >= 13 &&
+                            (axis == -1 || axis + 1 == static_cast<std::int64_t>(site.sizes(v)->size()));
+    if (!is_alone || !is_scaled || (!is_softmax && !is_pointwise(site, *next))) break;
+    out.push_back(*next);
+    v = {*next, 0};
+  }
+  return out;
+}
+
 // A[h] B[h / times] for all h: the rows of `times` matrices of A times one of B.
+class RepeatedProducts {
+ public:
+  RepeatedProducts(const Site& site, NodeId first, const Repeated& repeat)
+      : site_(site), repeat_(repeat), b_(site.graph, site.name({first, 0})) {
+    Extents rows = *site.concrete_sizes(site.node(first).inputs[0]);
+    rows[rows.size() - 3] /= repeat.times;
+    rows[rows.size() - 2] *= repeat.times;
+    value_ = product(b_.reshape(b_.input(site.name(site.node(first).inputs[0])), rows), repeat);
+    end_ = {first, 0};
+  }
+
+  // On through functions of rows to a product with another operand that is repeated alike: attention. False:
+  // there is none.
+  bool take_next() {
+    const auto between = row_functions(site_, end_);
+    const auto next = site_.only_reader(between.empty() ? end_ : Value{between.back(), 0});
+    if (!next || !site_.is(*next, "MatMul") || between.empty()) return false;
+    const std::vector<Value>& in = site_.node(*next).inputs;
+    const auto other = in[0] == Value{between.back(), 0} ? repeated(site_, in[1]) : std::nullopt;
+    if (!other || other->times != repeat_.times) return false;
+    for (const NodeId id : between) {
+      std::vector<Value> inputs;
+      for (const Value& v : site_.node(id).inputs)
+        inputs.push_back(site_.is_constant(v) ? b_.input(site_.name(v)) : value_);
+      value_ = b_.copy(site_.node(id), inputs);
+    }
+    value_ = product(value_, *other);
+    end_ = {*next, 0};
+    return true;
+  }
+
+  std::optional<Proposal> proposal() {
+    const auto y = site_.concrete_sizes(end_);
+    return propose(site_, kKind,
+                   fmt::format("{} without repeating {} {} times", site_.name(end_),
+                               site_.name(repeat_.source), repeat_.times),
+                   b_, {end_}, {b_.reshape(value_, *y)});
+  }
+
+ private:
+  Value product(Value x, const Repeated& other) {
+    return b_.op("MatMul", {x, b_.transpose(b_.input(site_.name(other.source)), other.order)});
+  }
+
+  const Site& site_;
+  const Repeated& repeat_;
+  ProgramBuilder b_;
+  Value value_, end_;
+};
+
 void repeated_operands(const Site& site, Proposals& out) {
   for (const NodeId id : site.graph.order()) {
     if (!site.is(id, "MatMul")) continue;
     const std::vector<Value>& in = site.node(id).inputs;
     const auto a = site.concrete_sizes(in[0]), y = site.concrete_sizes({id, 0});
     const auto repeat = a && y && a->size() == y->size() ? repeated(site, in[1]) : std::nullopt;
-    if (!repeat) continue;
-    const std::size_t batch = a->size() - 3;
-    if ((*a)[batch] != (*y)[batch]) continue;
-    ProgramBuilder b(site.graph, site.name({id, 0}));
-    Extents rows = *a;
-    rows[batch] /= repeat->times;
-    rows[batch + 1] *= repeat->times;
-    const Value product = b.op("MatMul", {b.reshape(b.input(site.name(in[0])), rows),
-                                          b.transpose(b.input(site.name(repeat->source)), repeat->order)});
-    keep(out, propose(site, kKind,
-                      fmt::format("{} without repeating {} {} times", site.name({id, 0}),
-                                  site.name(repeat->source), repeat->times),
-                      b, {{id, 0}}, {b.reshape(product, *y)}));
+    if (!repeat || (*a)[a->size() - 3] != (*y)[y->size() - 3]) continue;
+    keep(out, RepeatedProducts(site, id, *repeat).proposal());
+    RepeatedProducts both(site, id, *repeat);
+    if (both.take_next()) keep(out, both.proposal());
   }
 }
 

@@ -57,6 +57,20 @@ TEST(Reassociate, RepeatedKeysAreReadOnce) {
   EXPECT_TRUE(found.contains("Reshape Transpose MatMul Reshape"));
 }
 
+TEST(Reassociate, AttentionWithRepeatedKeysAndValuesIsGroupedAsOne) {
+  const auto repeat = [](const std::string& x, const std::string& to) {
+    return to + "u = Unsqueeze(" + x + ", two)\n" + to + "e = Expand(" + to + "u, wide)\n" + to +
+           " = Reshape(" + to + "e, flat)\n";
+  };
+  EXPECT_TRUE(ways("agraph (float[1,6,3,4] q, float[1,2,5,4] k, float[1,2,5,4] v) => (float[1,6,3,4] y) <" +
+                   integers("two", {2}) + ", " + integers("wide", {1, 2, 3, 5, 4}) + ", " +
+                   integers("flat", {1, 6, 5, 4}) + ", float c = {0.5}> {\n" + repeat("k", "f") +
+                   repeat("v", "g") +
+                   "t = Transpose<perm=[0,1,3,2]>(f)\na = MatMul(q, t)\nm = Mul(a, c)\ns = Softmax(m)\n"
+                   "y = MatMul(s, g)}")
+                  .contains("Reshape Transpose MatMul Mul Softmax MatMul Reshape"));
+}
+
 TEST(Reassociate, ConvolutionOfAConcatenationIsASum) {
   EXPECT_TRUE(ways("agraph (float[1,2,5,5] a, float[1,3,5,5] b) => (float[1,4,5,5] y) <" +
                    weight("w", "4,5,3,3", 180, 1) + ", " + weight("c", "4", 4, 2) +
@@ -74,6 +88,15 @@ TEST(Reassociate, SiblingsOnOneValueAreOne) {
   EXPECT_TRUE(ways("agraph (float[3,4] x) => (float[3,2] a, float[3,5] b) <" + weight("v", "4,2", 8, 1) +
                    ", " + weight("w", "4,5", 20, 2) + "> {\na = MatMul(x, v)\nb = MatMul(x, w)}")
                   .contains("MatMul Split"));
+}
+
+TEST(Reassociate, SiblingsTakeAlongWhatFollowsAlike) {
+  EXPECT_TRUE(ways("agraph (float[1,4] h, float[1,4] x) => (float[1,2] a, float[1,2] b) <" +
+                   weight("v", "4,2", 8, 1) + ", " + weight("w", "4,2", 8, 2) + ", " +
+                   weight("c", "2", 2, 3) + ", " + weight("d", "2", 2, 4) + ", " + integers("two", {2, 2}) +
+                   "> {\nl, r = Split<axis=1>(x, two)\np = MatMul(h, v)\nq = MatMul(h, w)\ns = Add(l, p)\n"
+                   "t = Add(r, q)\na = Add(s, c)\nb = Add(t, d)}")
+                  .contains("MatMul Add Add Split"));
 }
 
 TEST(Reassociate, PartsOfASplitAreTreatedTogether) {

@@ -102,29 +102,6 @@ void keep(Proposals& out, std::optional<Proposal> p) {
   if (p) out.list.push_back(std::move(*p));
 }
 
-// f(x, w1), f(x, w2), ... = Split(f(x, [w1 w2 ...])).
-void same_activation(const Site& site, Proposals& out) {
-  std::map<std::string, std::vector<NodeId>> groups;
-  for (const NodeId id : site.graph.order()) {
-    const auto how = stackable(site, id);
-    if (!how) continue;
-    const Value x = site.node(id).inputs[how->slot];
-    groups[fmt::format("{} {} {}:{} {}", key_of(site.node(id)), how->slot, x.node, x.output, how->shapes)]
-        .push_back(id);
-  }
-  for (const auto& [key, nodes] : groups) {
-    if (nodes.size() < 2 || nodes.size() > kMostSiblings) continue;
-    const Stackable how = *stackable(site, nodes[0]);
-    const auto sizes = sizes_along(site, nodes, how.axis);
-    if (!sizes) continue;
-    ProgramBuilder b(site.graph, site.name({nodes[0], 0}));
-    const Value all = stacked(b, site, nodes, how, b.input(site.name(site.node(nodes[0]).inputs[how.slot])));
-    keep(out, propose(site, "reassociate",
-                      fmt::format("{} {} nodes on one value as one", nodes.size(), site.node(nodes[0]).op), b,
-                      outputs_of(nodes), b.split(all, how.axis, *sizes)));
-  }
-}
-
 // Which part of which split a value is.
 struct Part {
   Value whole;
@@ -143,6 +120,85 @@ std::optional<Part> part_of(const Site& site, Value v) {
               .number = v.output,
               .axis = axis,
               .count = site.node(*split).outputs.size()};
+}
+
+// The functions that follow siblings, each of one of them and of the same part of something else (or of a
+// constant): the last ones, and the value that is all of them in a row.
+struct Row {
+  std::vector<NodeId> nodes;
+  Value all;
+};
+std::optional<Row> row_after(ProgramBuilder& b, const Site& site, const Row& row, int axis) {
+  std::vector<NodeId> readers;
+  for (const NodeId id : row.nodes) {
+    const auto reader = site.only_reader({id, 0});
+    if (!reader || site.node(*reader).inputs.size() != 2 || !is_pointwise(site, *reader)) return std::nullopt;
+    if (!readers.empty() && key_of(site.node(*reader)) != key_of(site.node(readers[0]))) return std::nullopt;
+    readers.push_back(*reader);
+  }
+  const std::size_t slot = site.node(readers[0]).inputs[0] == Value{row.nodes[0], 0} ? 0 : 1;
+  std::vector<Value> others;
+  for (std::size_t k = 0; k < readers.size(); ++k) {
+    const std::vector<Value>& in = site.node(readers[k]).inputs;
+    if (in[slot] != Value{row.nodes[k], 0} || in[0] == in[1]) return std::nullopt;
+    others.push_back(in[1 - slot]);
+  }
+  Value other;
+  if (const auto first = part_of(site, others[0])) {
+    if (first->count != others.size() || first->axis != axis) return std::nullopt;
+    for (std::size_t k = 0; k < others.size(); ++k) {
+      const auto part = part_of(site, others[k]);
+      if (!part || part->whole != first->whole || part->number != k) return std::nullopt;
+    }
+    other = b.input(site.name(first->whole));
+  } else {
+    std::vector<Value> parts;
+    for (const Value& v : others) {
+      const auto sizes = site.concrete_sizes(v);
+      const auto rank = site.inference.of({row.nodes[0], 0}).shape->size();
+      // One value per position of the last axis.
+      if (!site.is_constant(v) || !sizes || sizes->size() != 1 || (*sizes)[0] == 1 ||
+          axis + 1 != static_cast<int>(rank))
+        return std::nullopt;
+      parts.push_back(b.input(site.name(v)));
+    }
+    other = b.concat(parts, 0);
+  }
+  const std::vector<Value> inputs =
+      slot == 0 ? std::vector<Value>{row.all, other} : std::vector<Value>{other, row.all};
+  return Row{.nodes = readers, .all = b.copy(site.node(readers[0]), inputs)};
+}
+
+// f(x, w1), f(x, w2), ... = Split(f(x, [w1 w2 ...])).
+void same_activation(const Site& site, Proposals& out) {
+  std::map<std::string, std::vector<NodeId>> groups;
+  for (const NodeId id : site.graph.order()) {
+    const auto how = stackable(site, id);
+    if (!how) continue;
+    const Value x = site.node(id).inputs[how->slot];
+    groups[fmt::format("{} {} {}:{} {}", key_of(site.node(id)), how->slot, x.node, x.output, how->shapes)]
+        .push_back(id);
+  }
+  for (const auto& [key, nodes] : groups) {
+    if (nodes.size() < 2 || nodes.size() > kMostSiblings) continue;
+    const Stackable how = *stackable(site, nodes[0]);
+    const auto sizes = sizes_along(site, nodes, how.axis);
+    if (!sizes) continue;
+    ProgramBuilder b(site.graph, site.name({nodes[0], 0}));
+    const Value all = stacked(b, site, nodes, how, b.input(site.name(site.node(nodes[0]).inputs[how.slot])));
+    // Together with all that follows alike, and without.
+    Row row{.nodes = nodes, .all = all};
+    ProgramBuilder longer = b;
+    while (auto next = row_after(longer, site, row, how.axis)) row = std::move(*next);
+    if (row.nodes != nodes)
+      keep(out, propose(site, "reassociate",
+                        fmt::format("{} {} nodes on one value and what follows as one", nodes.size(),
+                                    site.node(nodes[0]).op),
+                        longer, outputs_of(row.nodes), longer.split(row.all, how.axis, *sizes)));
+    keep(out, propose(site, "reassociate",
+                      fmt::format("{} {} nodes on one value as one", nodes.size(), site.node(nodes[0]).op), b,
+                      outputs_of(nodes), b.split(all, how.axis, *sizes)));
+  }
 }
 
 // f(a1, b1), f(a2, b2), ... of all parts of splits = Split(f(a, b)).

@@ -9,8 +9,8 @@ namespace isomer {
 namespace {
 
 constexpr std::int64_t kSomeSize = 32;  // for named extents
-// In scalar operations of a matrix product, from runs of ONNX Runtime on one thread: an element that is read
-// or written, and a node that is run at all (about a microsecond).
+// In scalar operations of a matrix product: an element that is read or written, and a node that is run at
+// all. Estimates, not calibrated on any machine: they order proposals, measuring decides.
 constexpr double kPriceOfElement = 2;
 constexpr double kPriceOfNode = 2e4;
 

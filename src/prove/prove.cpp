@@ -14,16 +14,16 @@ namespace {
 struct Attempt {
   bool cut_common, seal, laws;
   std::int64_t small_constant;
+  int candidates = 1;  // phases of images enlarged four times both ways: 16
 };
 constexpr Attempt kAttempts[] = {
     {.cut_common = true, .seal = true, .laws = false, .small_constant = 1},
     {.cut_common = true, .seal = false, .laws = false, .small_constant = 1},
     {.cut_common = false, .seal = false, .laws = false, .small_constant = 1},
-    {.cut_common = true, .seal = false, .laws = true, .small_constant = kMostByValue},
-    {.cut_common = false, .seal = false, .laws = true, .small_constant = kMostByValue},
+    {.cut_common = true, .seal = false, .laws = false, .small_constant = 1, .candidates = 16},
+    {.cut_common = true, .seal = false, .laws = true, .small_constant = kMostByValue, .candidates = 16},
+    {.cut_common = false, .seal = false, .laws = true, .small_constant = kMostByValue, .candidates = 16},
 };
-
-constexpr int kManyCandidates = 16;  // phases of images enlarged four times both ways
 
 // Of so few operators the expanded question is the cheaper one (TASO's rules: 12 s in all instead of 29).
 constexpr std::size_t kFewOperators = 12;
@@ -42,7 +42,7 @@ Answer ask(const Graph& a, const Inference& a_info, const Graph& b, const Infere
   try {
     Budget budget = options.budget;
     budget.small_constant = attempt.small_constant;
-    if (attempt.laws) budget.candidates = kManyCandidates;
+    budget.candidates = attempt.candidates;
     NormalForms forms(symbols,
                       {.preconditions = options.preconditions, .laws = attempt.laws, .budget = budget});
     Translator translator(forms, numbers,

@@ -241,6 +241,22 @@ TEST(Traps, Trap06WhatAChoiceDoesNotTakeMayBeUndefined) {
                     program(in, out, "p = Relu(x)\nn = Neg(x)\nq = Relu(n)\nm = Mul(w, q)\ny = Add(p, m)")));
 }
 
+TEST(Traps, Trap09MaximaOfMaximaAreMaximaOfAll) {
+  const std::string in = "float[1,2,9,9] x", out = "float[1,2,9,9] y";
+  const auto pool = [](int k, const std::string& of, const std::string& to) {
+    const std::string p = std::to_string(k / 2), n = std::to_string(k);
+    return to + " = MaxPool<kernel_shape=[" + n + "," + n + "], pads=[" + p + "," + p + "," + p + "," + p +
+           "]>(" + of + ")\n";
+  };
+  const Graph twice = program(in, out, pool(3, "x", "a") + pool(3, "a", "y"));
+  EXPECT_TRUE(right(twice, program(in, out, pool(5, "x", "y"))));
+  EXPECT_TRUE(wrong(twice, program(in, out, pool(7, "x", "y"))));
+  EXPECT_TRUE(wrong(twice, program(in, out, pool(3, "x", "y"))));
+  // Not the smallest of the largest.
+  EXPECT_TRUE(
+      wrong(twice, program(in, out, pool(3, "x", "a") + "b = Neg(a)\n" + pool(3, "b", "c") + "y = Neg(c)")));
+}
+
 TEST(Traps, Trap06NothingHasNoMaximum) {
   // x + m - m is x only where m is finite; the largest of no elements is not.
   Forms f;
