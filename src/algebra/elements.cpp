@@ -7,8 +7,6 @@
 namespace isomer {
 namespace {
 
-constexpr int kMostCandidates = 16;  // phases of images enlarged four times both ways
-
 Points none(const Points& like) { return like - like; }
 
 Relation joined(const std::vector<Weighted>& weighted) {
@@ -141,18 +139,20 @@ std::vector<Piece> Elements::fold(Reduction reduction, const std::vector<Piece>&
   return out;
 }
 
-Relation Elements::candidates(int element, const Group& group, const Relation& here, const Points& rest) {
+Elements::Candidates Elements::candidates(int element, const Group& group, const Relation& here,
+                                          const Points& rest) {
   Element& known = elements_[static_cast<std::size_t>(element)];
   Element::Anchor& anchor = known.anchors.at(group);
   if (!anchor.hull) anchor.hull = joined(known.body.groups.at(group)).hull();
   const Relation straight = here.hull().then(anchor.hull->inverse());
-  if (straight.is_function()) return straight.on(rest).into(*known.domain);
+  if (straight.is_function()) return {straight.on(rest).into(*known.domain)};
   if (!anchor.smallest) anchor.smallest = joined(known.body.groups.at(group)).smallest();
   const Relation m = here.smallest().then(anchor.smallest->inverse());
-  if (m.is_function()) return m;
+  if (m.is_function()) return {m};
   // Windows that are cut off at a border begin alike and end apart.
   const Relation ends = joined(known.body.groups.at(group)).largest();
-  return m & here.largest().then(ends.inverse());
+  const Relation both = m & here.largest().then(ends.inverse());
+  return {both, both.is_function()};
 }
 
 std::vector<Piece> Elements::match(Element::Kind kind, Reduction reduction, Polynomial body, Points rest) {
@@ -169,9 +169,9 @@ std::vector<Piece> Elements::match(Element::Kind kind, Reduction reduction, Poly
       if (here.is_empty()) break;
       // Where several coordinates are possible, one after the other: phases of an enlarged image look alike
       // from their ends.
-      Relation possible = candidates(element, group, here, rest);
-      for (int tries = 0; tries < kMostCandidates && !possible.is_empty(); ++tries) {
-        const Relation m = possible.is_function() ? possible : possible.smallest();
+      Candidates possible = candidates(element, group, here, rest);
+      for (int tries = 0; tries < most_candidates_ && !possible.at.is_empty(); ++tries) {
+        const Relation m = possible.is_function ? possible.at : possible.at.smallest();
         const Points domain = m.domain();
         // Where this group is alone, the others need no look.
         bool alone = weighted.size() == 1;
@@ -187,12 +187,13 @@ std::vector<Piece> Elements::match(Element::Kind kind, Reduction reduction, Poly
           mine.groups.emplace(group, std::vector<Weighted>{{weighted[0].weight, weighted[0].at.on(domain)}});
         else mine = on(body, domain);
         const Points good = domain - differing(mine, at(m, (*this)[element].body), nothing);
-        possible = possible - m;
-        if (good.is_empty()) continue;
-        out.push_back({element, m.on(good)});
-        rest = (rest - good).coalesced();
-        if (rest.is_empty()) return out;
-        possible = possible.on(rest);
+        if (!good.is_empty()) {
+          out.push_back({element, m.on(good)});
+          rest = (rest - good).coalesced();
+          if (rest.is_empty()) return out;
+        }
+        if (possible.is_function) break;
+        possible.at = (possible.at - m).on(rest);
       }
     }
   }

@@ -26,6 +26,7 @@ struct Budget {
   int equal_factors = 4;            // in one product
   std::int64_t unrolled = 64;       // values of one bound axis, or of one symbolic quotient
   std::int64_t small_constant = 1;  // elements of a constant that is expanded into numbers
+  int candidates = 1;               // coordinates of an element that are tried for a value
 };
 
 struct Element {
@@ -53,7 +54,8 @@ struct Piece {
 
 class Elements {
  public:
-  explicit Elements(const SetSpace& space) : space_(space) {}
+  explicit Elements(const SetSpace& space, int most_candidates = 1)
+      : space_(space), most_candidates_(most_candidates) {}
 
   const Element& operator[](int id) const { return elements_[static_cast<std::size_t>(id)]; }
   int tensor(int rank);
@@ -73,12 +75,17 @@ class Elements {
     friend auto operator<=>(const Class&, const Class&) = default;
   };
   std::vector<Piece> match(Element::Kind kind, Reduction reduction, Polynomial body, Points rest);
-  // Coordinates of a known element at which a polynomial may have the same value; few for each position.
-  Relation candidates(int element, const Group& group, const Relation& here, const Points& rest);
+  // Coordinates of a known element at which a polynomial may have the same value.
+  struct Candidates {
+    Relation at;
+    bool is_function = true;
+  };
+  Candidates candidates(int element, const Group& group, const Relation& here, const Points& rest);
   std::vector<Piece> create(Element::Kind kind, Reduction reduction, const Polynomial& body,
                             const Points& rest);
 
   const SetSpace& space_;
+  int most_candidates_;  // that are tried, one after the other
   std::vector<Element> elements_;
   std::map<Rational, int> numbers_;
   std::map<std::tuple<Fn, ElementType, std::vector<int>>, int> applications_;

@@ -20,7 +20,7 @@ Dims Form::shape() const {
 NormalForms::NormalForms(const std::vector<std::string>& symbols, Options options)
     : options_(std::move(options)),
       space_(symbols, options_.preconditions, options_.budget.set_operations),
-      elements_(space_) {}
+      elements_(space_, options_.budget.candidates) {}
 
 void NormalForms::check_size(const Sum& sum) const {
   if (sum.size() > options_.budget.terms)

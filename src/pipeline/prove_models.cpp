@@ -11,6 +11,7 @@
 #include "graph/constant.h"
 #include "graph/flatten.h"
 #include "graph/spelling.h"
+#include "propose/combined_constant.h"
 #include "propose/likeness.h"
 #include "propose/moved_constant.h"
 #include "propose/scaled_constant.h"
@@ -25,8 +26,8 @@ namespace {
 
 constexpr int kMostRounds = 5;              // of widening a region
 constexpr std::size_t kMostCandidates = 3;  // for one value
-// Of one pair. A region that needs more is cut elsewhere.
-constexpr std::uint64_t kSetOperations = std::uint64_t{1} << 21;
+// Of one pair inside of the models, and of one of outputs.
+constexpr std::uint64_t kSetOperations = std::uint64_t{1} << 20, kMostSetOperations = std::uint64_t{1} << 22;
 
 using Names = std::map<std::string, Value, std::less<>>;
 
@@ -115,7 +116,7 @@ std::optional<std::string> size_difference(const Graph& a, const Inference& a_in
 class Prover {
  public:
   Prover(const Graph& a, const Inference& a_info, const Graph& b, const Inference& b_info,
-         const ProveModelsOptions& options, ModelsVerdict& out)
+         const ProveModelsOptions& options, std::optional<Likeness> likeness, ModelsVerdict& out)
       : a_(a),
         b_(b),
         a_info_(a_info),
@@ -123,6 +124,7 @@ class Prover {
         options_(options),
         out_(out),
         sweep_(a, a_info, b, b_info),
+        likeness_(std::move(likeness)),
         names_of_a_(values_by_name(a)),
         names_of_b_(values_by_name(b)) {}
 
@@ -132,8 +134,9 @@ class Prover {
   bool is_stopped() const { return options_.stop != nullptr && *options_.stop; }
   void find_constants();
   void solve_moved();
-  bool try_node(NodeId id);
-  bool try_pair(Value a, Value b, int rounds);
+  void try_value(Value v);
+  bool depends_on_failed(Value v) const;
+  bool try_pair(Value a, Value b, int rounds, std::uint64_t set_operations);
   bool solve(const Sweep::Regions& regions);
   std::string unsolved_in(const Sweep::Regions& regions) const;
   std::set<int> widened(const Sweep::Regions& regions, const std::set<int>& open) const;
@@ -147,13 +150,14 @@ class Prover {
   const ProveModelsOptions& options_;
   ModelsVerdict& out_;
   Sweep sweep_;
-  ProofCache cache_;
   std::optional<Likeness> likeness_;
+  ProofCache cache_;
   Names names_of_a_, names_of_b_;
   std::vector<std::pair<Value, Tensor>> constants_of_b_;  // that A has not
   std::vector<Tensor> constants_of_a_, only_of_a_;        // those that B has not first
   std::map<int, Value> unsolved_;                         // by class
   std::set<std::string> failed_;                          // questions
+  std::set<NodeId> unproved_;                             // nodes of B that look like something of A
   std::string why_;                                       // the last pair was not proved
 };
 
@@ -185,6 +189,7 @@ void Prover::solve_moved() {
     if (is_stopped()) return;
     auto program = moved.find(tensor, b_.opsets);
     if (!program) program = scaled_constant(tensor, only_of_a_, b_.opsets);
+    if (!program) program = combined_constant(tensor, only_of_a_, b_.opsets);
     if (!program) continue;
     if (sweep_.replace_constant(value, *program).ok()) unsolved_.erase(sweep_.class_of(Side::B, value));
   }
@@ -211,7 +216,13 @@ std::set<int> Prover::widened(const Sweep::Regions& regions, const std::set<int>
 bool Prover::solve(const Sweep::Regions& regions) {
   bool any = false;
   auto solved = solved_constants(regions.a, regions.b);
-  if (solved.empty()) solved = solved_shift(regions.a, regions.b);
+  if (solved.empty()) {
+    std::vector<Tensor> unknown;
+    for (const int c : regions.constants)
+      if (const auto at = unsolved_.find(c); at != unsolved_.end())
+        unknown.push_back(*known_constant(b_, at->second));
+    solved = solved_shift(regions.a, regions.b, unknown);
+  }
   for (const SolvedConstant& s : solved) {
     for (const int c : regions.constants) {
       const auto at = unsolved_.find(c);
@@ -237,7 +248,7 @@ std::string Prover::unsolved_in(const Sweep::Regions& regions) const {
   return "";
 }
 
-bool Prover::try_pair(Value a, Value b, int rounds) {
+bool Prover::try_pair(Value a, Value b, int rounds, std::uint64_t set_operations) {
   std::set<int> open;
   for (int round = 0; round < rounds && !is_stopped(); ++round) {
     auto regions = sweep_.regions(a, b, open);
@@ -260,7 +271,7 @@ bool Prover::try_pair(Value a, Value b, int rounds) {
     options.refute = false;
     options.stop = options_.stop;
     options.partial_inputs = regions->partial;
-    options.budget.set_operations = kSetOperations;
+    options.budget.set_operations = set_operations;
     const std::string text_of_question = question(regions->a, regions->b, options);
     if (!failed_.contains(text_of_question)) {
       ++out_.questions;
@@ -284,18 +295,35 @@ bool Prover::try_pair(Value a, Value b, int rounds) {
   return false;
 }
 
-bool Prover::try_node(NodeId id) {
-  const Node& node = b_.node(id);
-  for (std::uint32_t k = 0; k < node.outputs.size(); ++k) {
-    const Value v{id, k};
-    const int c = sweep_.class_of(Side::B, v);
-    if (node.outputs[k].empty() || sweep_.is_common(c) || !likeness_) continue;
-    for (const std::string& name : likeness_->like(node.outputs[k], kMostCandidates)) {
-      const auto at = names_of_a_.find(name);
-      if (at != names_of_a_.end() && try_pair(at->second, v, kMostRounds)) break;
+void Prover::try_value(Value v) {
+  const std::string& name = b_.name_of(v);
+  if (name.empty() || !likeness_ || sweep_.is_common(sweep_.class_of(Side::B, v))) return;
+  const auto candidates = likeness_->like(name, kMostCandidates);
+  if (candidates.empty()) return;
+  // Behind a pair that was not proved one try is enough: a wider region has the same difficulty in it.
+  const int rounds = depends_on_failed(v) ? 1 : kMostRounds;
+  for (const std::string& candidate : candidates) {
+    const auto at = names_of_a_.find(candidate);
+    if (at != names_of_a_.end() && try_pair(at->second, v, rounds, kSetOperations)) return;
+  }
+  unproved_.insert(v.node);
+}
+
+// Whether a value that was not proved lies between this one and what is common.
+bool Prover::depends_on_failed(Value v) const {
+  std::set<NodeId> seen;
+  std::vector<NodeId> open{v.node};
+  while (!open.empty()) {
+    const NodeId id = open.back();
+    open.pop_back();
+    for (const Value& i : b_.node(id).inputs) {
+      if (!i.exists() || sweep_.is_common(sweep_.class_of(Side::B, i)) || !seen.insert(i.node).second)
+        continue;
+      if (unproved_.contains(i.node)) return true;
+      open.push_back(i.node);
     }
   }
-  return true;
+  return false;
 }
 
 void Prover::settle_outputs() {
@@ -305,7 +333,7 @@ void Prover::settle_outputs() {
     ModelsVerdict::Output output{
         .a = a_.name_of(x), .b = b_.name_of(y), .answer = Answer::Undecided, .why = {}};
     const bool equal = sweep_.class_of(Side::A, x) == sweep_.class_of(Side::B, y);
-    if (equal || try_pair(x, y, 2 * kMostRounds)) {
+    if (equal || try_pair(x, y, 2 * kMostRounds, kMostSetOperations)) {
       output.answer = Answer::Proved;
     } else {
       output.why = is_stopped() ? "the time is up" : why_;
@@ -374,8 +402,6 @@ bool Prover::refute() {
 void Prover::run() {
   find_constants();
   solve_moved();
-  options_.progress("running both models");
-  likeness_ = Likeness::of(a_, b_, options_.stop);
   const std::set<NodeId> needed = needed_nodes(b_);
   std::size_t done = 0;
   for (const NodeId id : b_.order()) {
@@ -384,7 +410,7 @@ void Prover::run() {
     sweep_.add_to_b(id);
     if (b_.node(id).kind != NodeKind::Operator || !needed.contains(id) || is_stopped()) continue;
     options_.progress(fmt::format("node {} of {}, {} pairs proved", done, b_.order().size(), out_.proofs));
-    try_node(id);
+    for (std::uint32_t k = 0; k < b_.node(id).outputs.size(); ++k) try_value({id, k});
   }
   settle_outputs();
   for (const auto& [c, folded] : sweep_.folded()) {
@@ -429,7 +455,9 @@ ModelsVerdict prove_models(const Graph& first, const Graph& second, const ProveM
     return out;
   }
   if (auto difference = size_difference(*a, *a_info, b, *b_info)) return undecided(*difference);
-  Prover(*a, *a_info, b, *b_info, options, out).run();
+  options.progress("running both models");
+  auto likeness = Likeness::of(*a, b, options.stop);
+  Prover(*a, *a_info, b, *b_info, options, std::move(likeness), out).run();
   return out;
 }
 

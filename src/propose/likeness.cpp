@@ -180,13 +180,6 @@ std::vector<std::string> Likeness::like(const std::string& value, std::size_t mo
   return out;
 }
 
-std::optional<double> Likeness::difference(const std::string& a, const std::string& b) const {
-  const auto x = a_.looks.find(a), y = b_.looks.find(b);
-  if (x == a_.looks.end() || y == b_.looks.end() || x->second.extents != y->second.extents)
-    return std::nullopt;
-  return distance(x->second, y->second);
-}
-
 const Tensor* Likeness::output_of_a(const std::string& name) const {
   const auto at = a_.outputs.find(name);
   return at == a_.outputs.end() ? nullptr : &at->second;

@@ -20,9 +20,6 @@ class Likeness {
 
   // Values of the first model that look like this one of the second, by name, at most `most`.
   std::vector<std::string> like(const std::string& value_of_b, std::size_t most) const;
-  // The relative difference of two values at the sampled positions; nullopt: one of them was not computed, or
-  // they have different shapes.
-  std::optional<double> difference(const std::string& value_of_a, const std::string& value_of_b) const;
 
   // The inputs, and the outputs of both models; absent where something is not modelled.
   const NamedTensors& feeds() const { return feeds_; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
+#include <set>
 
 #include "propose/program_builder.h"
 
@@ -10,7 +11,7 @@ namespace isomer {
 namespace {
 
 constexpr std::size_t kMostBlocks = 96;
-constexpr int kMostSingle = 4;           // blocks of one number: accidents
+constexpr int kMostSmall = 4;            // blocks of a few numbers: accidents
 constexpr std::size_t kMostPlaces = 48;  // at which one number is looked for
 constexpr std::int64_t kMostElements = 1 << 26;
 
@@ -181,14 +182,15 @@ void Finder::cover(const Block& block) {
 
 std::optional<std::vector<Block>> Finder::find() {
   covered_.assign(wanted_.bits.size(), false);
-  int single = 0;
+  int small = 0;
+  const std::int64_t few = std::min<std::int64_t>(8, static_cast<std::int64_t>(wanted_.bits.size()) / 8);
   std::vector<Block> out;
   for (std::size_t i = 0; i < wanted_.bits.size(); ++i) {
     if (covered_[i] || is_zero(wanted_.bits[i])) continue;
     if (out.size() == kMostBlocks) return std::nullopt;
     auto block = best_at(static_cast<std::int64_t>(i));
-    if (!block || (block->volume() == 1 && ++single > kMostSingle)) {
-      is_hopeless_ = !block;
+    if (!block || (block->volume() <= few && ++small > kMostSmall)) {
+      is_hopeless_ = !block || static_cast<std::size_t>(small) > out.size();
       return std::nullopt;
     }
     last_source_ = block->source;
@@ -404,6 +406,30 @@ std::vector<Tensor> factors_of(const std::vector<Tensor>& tensors) {
   return out;
 }
 
+constexpr std::int64_t kSmallConstant = 64;  // elements of a constant that proofs read by value
+constexpr std::int64_t kMostLiteral = 2048;
+constexpr std::size_t kMostDifferent = 24;
+
+// A matrix of few different numbers, in pieces so small that proofs read them: it is a transform, not
+// weights.
+std::optional<Graph> literal(const Tensor& wanted, const std::map<std::string, int, std::less<>>& opsets) {
+  if (wanted.count() <= kSmallConstant || wanted.count() > kMostLiteral) return std::nullopt;
+  const std::set<std::uint32_t> numbers(bits_of(wanted).begin(), bits_of(wanted).end());
+  if (numbers.size() > kMostDifferent) return std::nullopt;
+  ProgramBuilder b(opsets, "literal.");
+  std::vector<Value> pieces;
+  for (std::int64_t from = 0; from < wanted.count(); from += kSmallConstant) {
+    const std::int64_t count = std::min(kSmallConstant, wanted.count() - from);
+    pieces.push_back(
+        b.constant({ElementType::Float,
+                    {count},
+                    Bytes::copy_of(wanted.bytes().data + 4 * from, 4 * static_cast<std::size_t>(count))}));
+  }
+  const Value all = b.op("Concat", pieces, with({{"axis", std::int64_t{0}}}));
+  b.output(b.op("Reshape", {all, b.integers(wanted.extents())}));
+  return b.graph();
+}
+
 }  // namespace
 
 MovedConstants::MovedConstants(const std::vector<Tensor>& sources, const std::vector<Tensor>& preferred)
@@ -430,7 +456,7 @@ std::optional<Graph> MovedConstants::find(const Tensor& wanted,
       if (auto program = in_shape(wanted, shape, sources, numbers, opsets, is_hopeless)) return program;
     }
   }
-  return std::nullopt;
+  return literal(wanted, opsets);
 }
 
 }  // namespace isomer

@@ -91,5 +91,21 @@ TEST(Reassociate, StepsOfARecurrenceShareOneProduct) {
           .contains("MatMul Gather Gather"));
 }
 
+TEST(Reassociate, StepsOfARecurrenceShareOneProductWithBias) {
+  EXPECT_TRUE(
+      ways("agraph (float[1,2,4] x) => (float[1,3] a, float[1,3] b) <" + weight("w", "3,4", 12, 1) + ", " +
+           weight("c", "3", 3, 2) +
+           ", int64 zero = {0}, int64 one = {1}> {\nf = Gather<axis=1>(x, zero)\ns = Gather<axis=1>(x, "
+           "one)\na = Gemm<transB=1>(f, w, c)\nb = Gemm<transB=1>(s, w, c)}")
+          .contains("MatMul Add Gather Gather"));
+}
+
+TEST(Reassociate, SlicesOfAllOfAValueAreASplit) {
+  EXPECT_TRUE(ways("agraph (float[2,5] x) => (float[2,2] a, float[2,3] b) <" + integers("zero", {0}) + ", " +
+                   integers("two", {2}) + ", " + integers("end", {9}) + ", " + integers("ax", {1}) +
+                   "> {\na = Slice(x, zero, two, ax)\nb = Slice(x, two, end, ax)}")
+                  .contains("Split"));
+}
+
 }  // namespace
 }  // namespace isomer

@@ -73,6 +73,13 @@ std::optional<Value> explained(ProgramBuilder& b, const std::vector<double>& r,
     if (is_close(r, [&](std::size_t i) { return v[i]; })) return flat(t);
     if (is_close(r, [&](std::size_t i) { return 1 / v[i]; })) return b.op("Reciprocal", {flat(t)});
   }
+  // A small number that is nobody's constant.
+  for (const double literal : {-1.0, 2.0, -2.0, 0.5, -0.5, 4.0, 0.25})
+    if (is_close(r, [&](std::size_t) { return literal; }))
+      return b.op(
+          "Expand",
+          {b.constant(Tensor::of(ElementType::Float, {1}, std::vector<float>{static_cast<float>(literal)})),
+           b.integers({static_cast<std::int64_t>(r.size())})});
   for (const auto& [t, v] : vectors)
     for (const auto& [s, w] : vectors) {
       if (is_close(r, [&](std::size_t i) { return v[i] * w[i]; })) return b.op("Mul", {flat(t), flat(s)});

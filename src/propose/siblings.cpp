@@ -220,6 +220,69 @@ std::optional<Position> position_of(const Site& site, Value v) {
   return Position{.whole = in[0], .axis = axis, .at = (*index)[0] < 0 ? (*index)[0] + extent : (*index)[0]};
 }
 
+// The same on an activation of more axes: Gemm has only two, MatMul any number.
+std::optional<Value> stacked_on_all(ProgramBuilder& b, const Site& site, const std::vector<NodeId>& nodes,
+                                    const Stackable& how, Value x) {
+  const Node& first = site.node(nodes[0]);
+  if (!site.is(nodes[0], "Gemm")) return stacked(b, site, nodes, how, x);
+  const auto* alpha = first.attributes.find_as<float>("alpha");
+  const auto* beta = first.attributes.find_as<float>("beta");
+  if (how.slot != 0 || (alpha && *alpha != 1.0F) || (beta && *beta != 1.0F) ||
+      attribute(first, "transA", std::int64_t{0}) != 0)
+    return std::nullopt;
+  const auto in_a_row = [&](std::size_t k) {
+    std::vector<Value> parts;
+    for (const NodeId id : nodes) parts.push_back(b.input(site.name(site.node(id).inputs[k])));
+    return b.concat(parts, how.along[k]);
+  };
+  const Value w = in_a_row(1);
+  const bool is_turned = attribute(first, "transB", std::int64_t{0}) != 0;
+  const Value y = b.op("MatMul", {x, is_turned ? b.transpose(w, {1, 0}) : w});
+  return first.inputs.size() > 2 && first.inputs[2].exists() ? b.op("Add", {y, in_a_row(2)}) : y;
+}
+
+// Slices side by side that are all of a value = Split.
+void same_whole(const Site& site, Proposals& out) {
+  struct Cut {
+    std::int64_t begin, end;
+    NodeId node;
+  };
+  std::map<std::pair<Value, std::int64_t>, std::vector<Cut>> by_value;
+  for (const NodeId id : site.graph.order()) {
+    if (!site.is(id, "Slice") || site.node(id).inputs.size() < 4) continue;
+    const std::vector<Value>& in = site.node(id).inputs;
+    const auto sizes = site.concrete_sizes(in[0]);
+    const auto begin = site.integers(in[1]), end = site.integers(in[2]), axes = site.integers(in[3]);
+    if (!sizes || !begin || !end || !axes || axes->size() != 1) continue;
+    if (in.size() > 4 && in[4].exists() && site.integers(in[4]) != std::vector<std::int64_t>{1}) continue;
+    const std::int64_t axis =
+        (*axes)[0] < 0 ? (*axes)[0] + static_cast<std::int64_t>(sizes->size()) : (*axes)[0];
+    const std::int64_t extent = (*sizes)[static_cast<std::size_t>(axis)];
+    const auto inside = [&](std::int64_t at) {
+      return std::clamp<std::int64_t>(at < 0 ? at + extent : at, 0, extent);
+    };
+    by_value[{in[0], axis}].push_back({inside((*begin)[0]), inside((*end)[0]), id});
+  }
+  for (auto& [of, cuts] : by_value) {
+    std::ranges::stable_sort(cuts, {}, &Cut::begin);
+    const std::int64_t extent = (*site.concrete_sizes(of.first))[static_cast<std::size_t>(of.second)];
+    std::int64_t at = 0;
+    std::vector<std::int64_t> sizes;
+    std::vector<NodeId> nodes;
+    for (const Cut& c : cuts) {
+      if (c.begin != at || c.end <= c.begin) break;
+      sizes.push_back(c.end - c.begin);
+      nodes.push_back(c.node);
+      at = c.end;
+    }
+    if (at != extent || nodes.size() != cuts.size() || nodes.size() < 2) continue;
+    ProgramBuilder b(site.graph, site.name({nodes[0], 0}));
+    keep(out, propose(site, "reassociate",
+                      fmt::format("{} slices of {} as one split", nodes.size(), site.name(of.first)), b,
+                      outputs_of(nodes), b.split(b.input(site.name(of.first)), of.second, sizes)));
+  }
+}
+
 // f(x[t], w) for every t and several w = f(x, [w1 w2 ...])[t], split.
 void same_positions(const Site& site, Proposals& out) {
   struct Group {
@@ -257,10 +320,11 @@ void same_positions(const Site& site, Proposals& out) {
     const auto sizes = sizes_along(site, row, how.axis);
     if (!sizes) continue;
     ProgramBuilder b(site.graph, site.name({row[0], 0}));
-    const Value all = stacked(b, site, row, how, b.input(site.name(group.whole)));
+    const auto all = stacked_on_all(b, site, row, how, b.input(site.name(group.whole)));
+    if (!all) continue;
     std::vector<Value> results;
     for (const auto& [at, unused] : times) {
-      const Value one = b.op("Gather", {all, b.scalar_integer(at)}, with({{"axis", group.axis}}));
+      const Value one = b.op("Gather", {*all, b.scalar_integer(at)}, with({{"axis", group.axis}}));
       for (const Value& v : row.size() == 1 ? std::vector<Value>{one} : b.split(one, how.axis, *sizes))
         results.push_back(v);
       for (const auto& [constants, by_time] : grid) nodes.push_back(by_time.at(at));
@@ -278,6 +342,7 @@ void propose_siblings(const Site& site, Proposals& out) {
   same_positions(site, out);
   same_activation(site, out);
   same_parts(site, out);
+  same_whole(site, out);
 }
 
 }  // namespace isomer

@@ -419,17 +419,24 @@ Answers solve_scale(const Graph& a, const std::string& input, const Linear& line
 
 }  // namespace
 
-std::vector<SolvedConstant> solved_shift(const Graph& a, const Graph& b) {
-  const Node& last = b.node(b.outputs()[0].node);
-  if (last.kind != NodeKind::Operator || !last.domain.empty()) return {};
+std::vector<SolvedConstant> solved_shift(const Graph& a, const Graph& b, const std::vector<Tensor>& unknown) {
   std::optional<Tensor> shift;
   std::size_t channel = 0;  // the axis that a convolution's bias is of
-  if (last.op == "Add") {
-    for (const Value& v : last.inputs)
-      if (auto tensor = float_constant(b, v)) shift = tensor;
-  } else if ((last.op == "Conv" || last.op == "Gemm") && last.inputs.size() > 2) {
-    shift = float_constant(b, last.inputs[2]);
-    channel = last.op == "Conv" ? 1 : 0;
+  // Through sums, from the end.
+  std::vector<Value> open{b.outputs()[0]};
+  while (!open.empty() && !shift) {
+    const Node& node = b.node(open.back().node);
+    open.pop_back();
+    const bool is_sum = is_op(node, "Add");
+    const bool has_bias = (is_op(node, "Conv") || is_op(node, "Gemm")) && node.inputs.size() > 2;
+    for (std::size_t k = has_bias ? 2 : 0; (is_sum || has_bias) && k < node.inputs.size(); ++k) {
+      const auto tensor = float_constant(b, node.inputs[k]);
+      if (tensor && std::ranges::any_of(unknown, [&](const Tensor& u) { return u.same_bits(*tensor); })) {
+        shift = tensor;
+        channel = is_op(node, "Conv") ? 1 : 0;
+      }
+      if (is_sum && node.inputs[k].exists()) open.push_back(node.inputs[k]);
+    }
   }
   if (!shift) return {};
   Solver solver(a, "");

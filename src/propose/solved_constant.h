@@ -16,7 +16,8 @@ struct SolvedConstant {
 };
 
 // What is added at the end of the second program, all else being known: the difference of both at zero.
-std::vector<SolvedConstant> solved_shift(const Graph& a, const Graph& b);
+// `unknown` are constants of the second program.
+std::vector<SolvedConstant> solved_shift(const Graph& a, const Graph& b, const std::vector<Tensor>& unknown);
 
 std::vector<SolvedConstant> solved_constants(const Graph& a, const Graph& b);
 

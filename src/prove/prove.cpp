@@ -23,6 +23,8 @@ constexpr Attempt kAttempts[] = {
     {.cut_common = false, .seal = false, .laws = true, .small_constant = kMostByValue},
 };
 
+constexpr int kManyCandidates = 16;  // phases of images enlarged four times both ways
+
 // Of so few operators the expanded question is the cheaper one (TASO's rules: 12 s in all instead of 29).
 constexpr std::size_t kFewOperators = 12;
 
@@ -40,6 +42,7 @@ Answer ask(const Graph& a, const Inference& a_info, const Graph& b, const Infere
   try {
     Budget budget = options.budget;
     budget.small_constant = attempt.small_constant;
+    if (attempt.laws) budget.candidates = kManyCandidates;
     NormalForms forms(symbols,
                       {.preconditions = options.preconditions, .laws = attempt.laws, .budget = budget});
     Translator translator(forms, numbers,

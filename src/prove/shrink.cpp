@@ -34,11 +34,14 @@ Tensor resized(const Tensor& t, const Resize& resize, std::int64_t literal_eleme
   return {t.type(), extents, Bytes::copy_of(t.bytes().data, *size)};
 }
 
-Graph resized(const Graph& graph, const Resize& resize, Resized what, std::int64_t literal_elements) {
+// Axes before `first_axis` of the inputs stay as they are.
+Graph resized(const Graph& graph, const Resize& resize, Resized what, std::int64_t literal_elements,
+              std::size_t first_axis) {
   return with_changed_nodes(graph, [&](Node& node) {
     if (node.kind == NodeKind::Input && node.declared.shape)
-      for (auto& dim : *node.declared.shape)
-        if (dim && dim->is_concrete()) dim = Dim(resize(dim->concrete()));
+      for (std::size_t d = first_axis; d < node.declared.shape->size(); ++d)
+        if (auto& dim = (*node.declared.shape)[d]; dim && dim->is_concrete())
+          dim = Dim(resize(dim->concrete()));
     if (what == Resized::Inputs) return;
     if (node.kind == NodeKind::Initializer) node.tensor = resized(node.tensor, resize, literal_elements);
     if (!is_constant_node(node)) return;
@@ -107,9 +110,9 @@ std::optional<Instance> shrunk(const Graph& a, const Graph& b, Resized allowed, 
   auto now_price = price(now);
   if (!now_price) return std::nullopt;
   const std::size_t opaque = now.a_info.opaque.size() + now.b_info.opaque.size();
-  const auto attempt = [&](const Resize& resize, Resized what) {
-    Instance next{resized(now.a, resize, what, literal_elements),
-                  resized(now.b, resize, what, literal_elements),
+  const auto attempt = [&](const Resize& resize, Resized what, std::size_t first_axis = 0) {
+    Instance next{resized(now.a, resize, what, literal_elements, first_axis),
+                  resized(now.b, resize, what, literal_elements, first_axis),
                   {},
                   {},
                   true};
@@ -150,7 +153,9 @@ std::optional<Instance> shrunk(const Graph& a, const Graph& b, Resized allowed, 
       const Resize same = [&](std::int64_t n) { return n == m ? t : n; };
       const Resize alike = [&](std::int64_t n) { return n % m == 0 ? n / m * t : n; };
       done = (allowed == Resized::All && (attempt(alike, Resized::All) || attempt(same, Resized::All))) ||
-             attempt(alike, Resized::Inputs) || attempt(same, Resized::Inputs);
+             attempt(alike, Resized::Inputs) || attempt(same, Resized::Inputs) ||
+             // As many channels as pixels: an image may be smaller all the same.
+             attempt(same, Resized::Inputs, 2);
     }
   }
   return now;

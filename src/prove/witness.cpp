@@ -282,6 +282,30 @@ class FieldRun {
   std::string problem_;
 };
 
+// Programs of concrete sizes, made smaller where they are too large.
+WitnessReport test_concrete(const Graph& a, const Graph& b, std::uint64_t key,
+                            const WitnessOptions& options) {
+  WitnessReport last{
+      .outcome = WitnessReport::Outcome::NotTested, .test = {}, .what = "the sizes are not all known"};
+  // With the constants as they are a larger instance is affordable: it is the same question at another size.
+  for (const auto& [what, affordable] : {std::pair(Resized::Inputs, 30.0), std::pair(Resized::All, 100.0)}) {
+    const auto instance = shrunk(a, b, what, options.most_operations, options.literal_elements);
+    if (!instance) continue;
+    const auto x = operations(instance->a, instance->a_info), y = operations(instance->b, instance->b_info);
+    if (!x || !y || *x + *y > affordable * options.most_operations) {
+      last.what = "too large to evaluate mod p";
+      continue;
+    }
+    WitnessReport report = FieldRun(*instance, options).run(key, rounds_for(*x + *y));
+    if (report.outcome == WitnessReport::Outcome::Agree) return report;
+    if (report.outcome == WitnessReport::Outcome::Differ && !instance->is_smaller) return report;
+    // Smaller programs need not be equal because larger ones are.
+    last.what =
+        report.outcome == WitnessReport::Outcome::Differ ? "no smaller instance is equal" : report.what;
+  }
+  return last;
+}
+
 WitnessReport test_symbolic(const Graph& a, const Graph& b, const std::set<std::string>& symbols,
                             const WitnessOptions& options) {
   WitnessReport all;
@@ -289,16 +313,10 @@ WitnessReport test_symbolic(const Graph& a, const Graph& b, const std::set<std::
   int instances = 0;
   for (const Sizes& sizes : small_sizes(symbols, options.preconditions, options.key, 40)) {
     if (instances == 3) break;
-    Instance instance{at_sizes(a, sizes), at_sizes(b, sizes), {}, {}};
-    auto a_info = infer(instance.a), b_info = infer(instance.b);
-    if (!a_info.ok() || !b_info.ok()) continue;
-    instance.a_info = std::move(*a_info);
-    instance.b_info = std::move(*b_info);
-    const auto x = operations(instance.a, instance.a_info), y = operations(instance.b, instance.b_info);
-    if (!x || !y || *x + *y > options.most_operations) continue;
+    const Graph sized_a = at_sizes(a, sizes), sized_b = at_sizes(b, sizes);
+    if (!infer(sized_a).ok() || !infer(sized_b).ok()) continue;
     const WitnessReport report =
-        FieldRun(instance, options)
-            .run(mix(options.key + static_cast<std::uint64_t>(instances)), rounds_for(*x + *y));
+        test_concrete(sized_a, sized_b, mix(options.key + static_cast<std::uint64_t>(instances)), options);
     if (report.outcome == WitnessReport::Outcome::Differ) {
       WitnessReport out = report;
       for (const auto& [symbol, size] : sizes) out.what += fmt::format(", {} = {}", symbol, size);
@@ -323,25 +341,7 @@ WitnessReport field_witness(const Graph& a, const Graph& b, const WitnessOptions
   auto symbols = symbols_of(a);
   symbols.merge(symbols_of(b));
   if (!symbols.empty()) return test_symbolic(a, b, symbols, options);
-  WitnessReport last{
-      .outcome = WitnessReport::Outcome::NotTested, .test = {}, .what = "the sizes are not all known"};
-  // With the constants as they are a larger instance is affordable: it is the same question at another size.
-  for (const auto& [what, affordable] : {std::pair(Resized::Inputs, 30.0), std::pair(Resized::All, 100.0)}) {
-    const auto instance = shrunk(a, b, what, options.most_operations, options.literal_elements);
-    if (!instance) continue;
-    const auto x = operations(instance->a, instance->a_info), y = operations(instance->b, instance->b_info);
-    if (!x || !y || *x + *y > affordable * options.most_operations) {
-      last.what = "too large to evaluate mod p";
-      continue;
-    }
-    WitnessReport report = FieldRun(*instance, options).run(options.key, rounds_for(*x + *y));
-    if (report.outcome == WitnessReport::Outcome::Agree) return report;
-    if (report.outcome == WitnessReport::Outcome::Differ && !instance->is_smaller) return report;
-    // Smaller programs need not be equal because larger ones are.
-    last.what =
-        report.outcome == WitnessReport::Outcome::Differ ? "no smaller instance is equal" : report.what;
-  }
-  return last;
+  return test_concrete(a, b, options.key, options);
 }
 
 }  // namespace isomer

@@ -1,0 +1,134 @@
+#include "pipeline/prove_models.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+
+#include "graph/testing.h"
+
+namespace isomer {
+namespace {
+
+using testing::parsed;
+
+Graph model(const std::string& inputs, const std::string& outputs, const std::string& body,
+            const std::string& constants = "") {
+  return parsed("<ir_version: 8, opset_import: [\"\" : 18]>\nagraph (" + inputs + ") => (" + outputs + ") " +
+                (constants.empty() ? "" : "<" + constants + ">") + "{\n" + body + "\n}");
+}
+
+// So many numbers that nothing is equal by accident.
+std::string numbers(int count, int seed, double scale = 1) {
+  std::string out;
+  for (int i = 0; i < count; ++i) {
+    const int drawn = (i * 7919 + seed * 104729 + i * i * 31) % 2003;
+    out += (i > 0 ? ", " : "") + std::to_string((drawn - 1001) * scale / 500.0);
+  }
+  return out;
+}
+
+TEST(ProveModels, DifferentInterfacesAreRefutedByName) {
+  const Graph a = model("float[N,4] x", "float[N,4] y", "y = Relu(x)");
+  EXPECT_EQ(prove_models(a, model("float[N,4] z", "float[N,4] y", "y = Relu(z)")).answer, Answer::Refuted);
+  EXPECT_EQ(prove_models(a, model("double[N,4] x", "double[N,4] y", "y = Relu(x)")).answer, Answer::Refuted);
+  EXPECT_EQ(prove_models(a, model("float[4] x", "float[4] y", "y = Relu(x)")).answer, Answer::Refuted);
+  const auto two =
+      prove_models(a, model("float[N,4] x", "float[N,4] y, float[N,4] z", "y = Relu(x)\nz = Relu(x)"));
+  EXPECT_EQ(two.answer, Answer::Refuted);
+  EXPECT_EQ(two.why, "the first model has 1 outputs, the second 2");
+}
+
+TEST(ProveModels, NamesOfDimensionsAndOutputsDoNotMatter) {
+  const auto verdict =
+      prove_models(model("float[batch,4] x", "float[batch,4] y", "t = Exp(x)\ny = Add(t, x)"),
+                   model("float[N,4] x", "float[N,4] z", "t = Exp(x)\nz = Add(x, t)"));
+  EXPECT_EQ(verdict.answer, Answer::Proved) << verdict.why;
+  EXPECT_EQ(verdict.outputs[0].b, "z");
+}
+
+TEST(ProveModels, ADifferenceIsShownWithBothValuesAndItsPlace) {
+  const auto verdict =
+      prove_models(model("float[3,4] x", "float[3,4] y", "s = Sin(x)\nt = Relu(s)\ny = Exp(t)"),
+                   model("float[3,4] x", "float[3,4] y", "s = Sin(x)\nt = Abs(s)\ny = Exp(t)"));
+  ASSERT_EQ(verdict.answer, Answer::Refuted);
+  ASSERT_TRUE(verdict.example.has_value());
+  EXPECT_NE(verdict.example->a, verdict.example->b);
+  EXPECT_EQ(verdict.first_difference,
+            "Relu producing t of the first model and Abs producing t of the second");
+}
+
+TEST(ProveModels, MovedWeightsAreExact) {
+  const std::string v = numbers(12, 1), w = numbers(12, 2);
+  const auto verdict = prove_models(
+      model("float[2,3] x", "float[2,4] y, float[2,4] z", "y = MatMul(x, v)\nz = MatMul(x, w)",
+            "float[3,4] v = {" + v + "}, float[3,4] w = {" + w + "}"),
+      model("float[2,3] x", "float[2,4] y, float[2,4] z",
+            "t = Transpose<perm=[1,0]>(k)\nb = MatMul(x, t)\nn = Constant<value_ints=[4,4]>()\n"
+            "y, z = Split<axis=1>(b, n)",
+            // [v | w], turned
+            [] {
+              const std::string list = "float[8,3] k = {";
+              std::string out;
+              for (const int seed : {1, 2})
+                for (int j = 0; j < 4; ++j)
+                  for (int i = 0; i < 3; ++i) {
+                    const int at = i * 4 + j, drawn = (at * 7919 + seed * 104729 + at * at * 31) % 2003;
+                    out += (out.empty() ? "" : ", ") + std::to_string((drawn - 1001) / 500.0);
+                  }
+              return list + out + "}";
+            }()));
+  EXPECT_EQ(verdict.answer, Answer::Proved) << verdict.why;
+  EXPECT_EQ(verdict.constants_moved, 1);
+  EXPECT_EQ(verdict.constants_rounded, 0);
+}
+
+TEST(ProveModels, AFoldedScaleIsSolvedForAndAWrongOneIsNot) {
+  const std::string w = "float[10,10] w = {" + numbers(100, 3) + "}, float[10] s = {" + numbers(10, 4) + "}";
+  const auto folded = [](double wrong) {
+    std::string out;
+    for (int i = 0; i < 100; ++i) {
+      const auto drawn = [](int k, int seed) {
+        return static_cast<float>(
+            std::stod(std::to_string(((k * 7919 + seed * 104729 + k * k * 31) % 2003 - 1001) / 500.0)));
+      };
+      const float product = drawn(i, 3) * drawn(i % 10, 4) * static_cast<float>(i == 57 ? wrong : 1);
+      out += (i > 0 ? ", " : "") + std::to_string(static_cast<double>(product));
+    }
+    return out;
+  };
+  const Graph a = model("float[2,10] x", "float[2,10] y", "t = MatMul(x, w)\nu = Mul(t, s)\ny = Relu(u)", w);
+  const auto right = prove_models(a, model("float[2,10] x", "float[2,10] y", "t = MatMul(x, k)\ny = Relu(t)",
+                                           "float[10,10] k = {" + folded(1) + "}"));
+  EXPECT_EQ(right.answer, Answer::Proved) << right.why;
+  EXPECT_EQ(right.constants_rounded, 1);
+  const auto wrong = prove_models(a, model("float[2,10] x", "float[2,10] y", "t = MatMul(x, k)\ny = Relu(t)",
+                                           "float[10,10] k = {" + folded(1.01) + "}"));
+  EXPECT_NE(wrong.answer, Answer::Proved);
+}
+
+TEST(ProveModels, ManyEqualBlocksCostOneProof) {
+  std::string one, two, last = "x";
+  for (int i = 0; i < 40; ++i) {
+    const std::string k = std::to_string(i);
+    one += "a" + k + " = Add(" + last + ", b)\nv" + k + " = Sin(a" + k + ")\n";
+    two += "m" + k + " = Sub(" + last + ", c)\nv" + k + " = Sin(m" + k + ")\n";
+    last = "v" + k;
+  }
+  const auto verdict = prove_models(
+      model("float[3,4] x, float[4] b", "float[3,4] y", one + "y = Neg(" + last + ")"),
+      model("float[3,4] x, float[4] b", "float[3,4] y", "c = Neg(b)\n" + two + "y = Neg(" + last + ")"));
+  EXPECT_EQ(verdict.answer, Answer::Proved) << verdict.why;
+}
+
+TEST(ProveModels, ATimeThatIsUpIsUndecided) {
+  const std::atomic<bool> stop{true};
+  const auto verdict = prove_models(model("float[4] x", "float[4] y", "a = Add(x, x)\ny = Sin(a)"),
+                                    model("float[4] x", "float[4] y",
+                                          "o = Constant<value_float=2.0>()\n"
+                                          "a = Mul(x, o)\ny = Sin(a)"),
+                                    {.stop = &stop});
+  EXPECT_EQ(verdict.answer, Answer::Undecided);
+}
+
+}  // namespace
+}  // namespace isomer

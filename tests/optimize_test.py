@@ -1,0 +1,166 @@
+"""isomer optimize as its user meets it: what is found, what is promised, what is left alone."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+
+isomer = os.environ["ISOMER"]
+draw = np.random.default_rng(7)
+
+
+def weights(name, *shape):
+    return numpy_helper.from_array((draw.normal(size=shape) / np.sqrt(np.prod(shape[1:]))).astype(np.float32), name)
+
+
+def integers(name, values):
+    return numpy_helper.from_array(np.array(values, np.int64), name)
+
+
+def model(nodes, constants, inputs, outputs):
+    value = lambda v: helper.make_tensor_value_info(v[0], TensorProto.FLOAT, v[1])
+    graph = helper.make_graph(nodes, "g", [value(v) for v in inputs], [value(v) for v in outputs], constants)
+    made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+    made.metadata_props.add(key="author", value="someone")
+    onnx.checker.check_model(made)
+    return made
+
+
+def branches(batch="N"):
+    """Two branches and a skip that are one convolution, with a batch that nobody fixed."""
+    node = helper.make_node
+    return model([node("Conv", ["x", "w"], ["a"], pads=[1, 1, 1, 1]), node("Conv", ["x", "v"], ["b"]), node("Add", ["a", "b"], ["c"]),
+                  node("Add", ["c", "x"], ["d"]), node("Relu", ["d"], ["y"])],
+                 [weights("w", 32, 32, 3, 3), weights("v", 32, 32, 1, 1)], [("x", [batch, 32, 28, 28])], [("y", [batch, 32, 28, 28])])
+
+
+def clutter():
+    """Shape arithmetic around a reshape, an Identity, a computation twice over."""
+    node = helper.make_node
+    return model([node("Shape", ["x"], ["s"]), node("Gather", ["s", "zero"], ["n"], axis=0), node("Concat", ["n", "rest"], ["shape"], axis=0),
+                  node("Identity", ["x"], ["i"]), node("Reshape", ["i", "shape"], ["r"]), node("Exp", ["r"], ["e"]), node("Exp", ["r"], ["f"]),
+                  node("Mul", ["e", "f"], ["y"])],
+                 [integers("zero", [0]), integers("rest", [-1])], [("x", [2, 3, 4])], [("y", [2, 12])])
+
+
+class Optimize(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.path = pathlib.Path(self.folder.name)
+
+    def save(self, made, name="in.onnx"):
+        onnx.save(made, self.path / name)
+        return self.path / name
+
+    def optimize(self, source, *flags, code=0):
+        ran = subprocess.run([isomer, "optimize", str(source), "-o", str(self.path / "out.onnx"), "--json", "--quiet", *flags],
+                             capture_output=True, text=True, timeout=300)
+        self.assertEqual(ran.returncode, code, ran.stderr)
+        return json.loads(ran.stdout)
+
+    def outputs(self, path, feeds):
+        return onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"]).run(None, feeds)
+
+    def assert_equal_and_certified(self, source, feeds):
+        out = self.path / "out.onnx"
+        ran = subprocess.run([isomer, "check", str(source), str(out), f"{out}.cert"], capture_output=True, text=True)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        for a, b in zip(self.outputs(source, feeds), self.outputs(out, feeds)):
+            self.assertLessEqual(np.abs(a - b).max(), 1e-5 * np.abs(a).max())
+        before, after = onnx.load(source), onnx.load(out)
+        self.assertEqual(before.graph.input, after.graph.input)
+        self.assertEqual(before.graph.output, after.graph.output)
+        self.assertEqual(before.opset_import, after.opset_import)
+        self.assertEqual(before.metadata_props, after.metadata_props)
+
+    def operators(self):
+        return [n.op_type for n in onnx.load(self.path / "out.onnx").graph.node]
+
+    def test_branches_are_one_convolution(self):
+        source = self.save(branches())
+        report = self.optimize(source, "--judge", "cost")
+        self.assertEqual(report["result"], "improved")
+        self.assertEqual(self.operators(), ["Conv", "Relu"])
+        self.assert_equal_and_certified(source, {"x": draw.normal(size=(3, 32, 28, 28)).astype(np.float32)})
+
+    def test_clutter_goes(self):
+        source = self.save(clutter())
+        self.optimize(source, "--judge", "cost")
+        self.assertEqual(self.operators(), ["Reshape", "Exp", "Mul"])
+        self.assert_equal_and_certified(source, {"x": draw.normal(size=(2, 3, 4)).astype(np.float32)})
+
+    def test_its_own_result_is_left_alone(self):
+        for made in (branches(), clutter()):
+            self.optimize(self.save(made), "--judge", "cost")
+            first = (self.path / "out.onnx").read_bytes()
+            again = self.path / "again.onnx"
+            again.write_bytes(first)
+            self.assertEqual(self.optimize(again, "--judge", "cost")["result"], "unchanged")
+            self.assertEqual((self.path / "out.onnx").read_bytes(), first)
+
+    def test_measured_and_faster(self):
+        source = self.save(branches(1))
+        report = self.optimize(source, "--budget", "30s")
+        # The machine may be too busy to tell; then nothing may have changed.
+        if report["result"] == "unchanged":
+            self.assertIn("not faster", report["reason"])
+            self.assertEqual((self.path / "out.onnx").read_bytes(), source.read_bytes())
+            return
+        self.assertGreater(report["low"], 1.02)
+        self.assertIsNotNone(report["error_after"])
+        self.assertTrue(report["regions"])
+        self.assert_equal_and_certified(source, {"x": draw.normal(size=(1, 32, 28, 28)).astype(np.float32)})
+
+    def test_without_a_proposer(self):
+        report = self.optimize(self.save(branches()), "--judge", "cost", "--without", "collapse,reassociate,commute,fastpath")
+        self.assertEqual(report["result"], "unchanged")
+        ran = subprocess.run([isomer, "optimize", str(self.path / "in.onnx"), "-o", str(self.path / "o.onnx"), "--without", "wishes"],
+                             capture_output=True, text=True)
+        self.assertEqual(ran.returncode, 2)
+        self.assertIn("wishes", ran.stderr)
+
+    def test_steps_are_repeatable(self):
+        source = self.save(branches())
+        results = []
+        for _ in range(2):
+            self.optimize(source, "--judge", "cost", "--steps", "1", "--seed", "5")
+            results.append((self.path / "out.onnx").read_bytes())
+        self.assertEqual(results[0], results[1])
+
+    def test_interrupt_keeps_the_best_so_far(self):
+        source = self.save(branches(1))
+        out = self.path / "out.onnx"
+        child = subprocess.Popen([isomer, "optimize", str(source), "-o", str(out), "--budget", "60s", "--json", "--quiet"],
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(1.0)
+        child.send_signal(signal.SIGINT)
+        answer, errors = child.communicate(timeout=200)
+        self.assertEqual(child.returncode, 0, errors)
+        self.assertIn(json.loads(answer)["stopped_by"], ("interrupt", "done"))
+        self.assertTrue(out.exists())
+        self.assertEqual([p.name for p in self.path.iterdir() if "tmp" in p.name or p.name.startswith(".")], [])
+
+    def test_input_is_not_overwritten(self):
+        source = self.save(branches())
+        before = source.read_bytes()
+        ran = subprocess.run([isomer, "optimize", str(source), "-o", str(source)], capture_output=True, text=True)
+        self.assertEqual(ran.returncode, 2)
+        self.assertTrue(ran.stderr.startswith("isomer: "), ran.stderr)
+        self.assertEqual(source.read_bytes(), before)
+
+
+if __name__ == "__main__":
+    if not os.access(isomer, os.X_OK):
+        print("skipped: the command is not built")
+        sys.exit(77)
+    unittest.main()
