@@ -34,6 +34,18 @@ TEST(Analysis, ReadsAxisRolesOffTheIndices) {
   EXPECT_EQ(roles[2].broadcast, (std::vector{0, 2}));
 }
 
+TEST(Analysis, AnAxisWhosePositionCountsIsNotParallel) {
+  // The upper triangle of each matrix, and each row's number times it: slices of a triangle are none.
+  FormulaBuilder f({TensorType{kFloat, {2, 4, 5}}});
+  const auto p = f.axes({2, 4, 5}), q = f.axes({2, 4, 5});
+  f.output(p, cases({{Domain{Index(p[2]) - Index(p[1])}, f.input(0)(p[0], p[1], p[2])}}, number(kFloat, 0)));
+  f.output(q, f.input(0)(q[0], q[1], q[2]) * index_number(q[1], kFloat));
+  const Formula both = std::move(f).finish();
+  EXPECT_EQ(axis_roles(both, 0)[0].axes, (std::vector{AxisRole::Parallel, AxisRole::Mixed, AxisRole::Mixed}));
+  EXPECT_EQ(axis_roles(both, 1)[0].axes,
+            (std::vector{AxisRole::Parallel, AxisRole::Mixed, AxisRole::Parallel}));
+}
+
 TEST(Analysis, KnowsLinearAffineAndNonlinear) {
   const Formula conv = convolution(2);
   EXPECT_EQ(linearity(conv, 0, 0), Linearity::Affine);

@@ -127,6 +127,15 @@ TEST(Certificate, LargeConstantNodesAreComparedByTheirElements) {
   EXPECT_FALSE(checked(model(1), model(2), {}).accepted);
 }
 
+TEST(Certificate, WhatIsDeclaredOfValuesIsCompared) {
+  const Graph in = program(kModel);
+  Graph out = in;
+  out.declare("z", {.type = ElementType::Float, .shape = std::vector<std::optional<Dim>>{Dim(7)}});
+  EXPECT_FALSE(checked(in, out, {}).accepted);
+  EXPECT_TRUE(checked(out, out, {}).accepted);
+  EXPECT_TRUE(checked(out, in, {}).accepted) << "an inner value need not be declared";
+}
+
 TEST(Certificate, WhatRunsInsideOfANodeIsCompared) {
   const auto model = [](const std::string& op) {
     Graph graph = program("agraph (float[N] x) => () {}");
