@@ -108,7 +108,7 @@ def runtime_difference(a, b, seed):
 def run_mutant(name, original, path, number, given):
     draw = random.Random(given.seed * 1_000_003 + number)
     model = onnx.load(original)
-    change = CHANGES[number % len(CHANGES)]
+    change = CHANGES[number // given.models % len(CHANGES)]
     what = change(model, draw)
     if what is None:
         return None

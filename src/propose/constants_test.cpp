@@ -1,6 +1,7 @@
 // The ways in which a constant of one model is found in another's: moved, scaled, combined, solved for.
 #include <gtest/gtest.h>
 
+#include "base/hash.h"
 #include "graph/interpret.h"
 #include "graph/testing.h"
 #include "propose/combined_constant.h"
@@ -62,6 +63,19 @@ TEST(MovedConstant, TurnedFlippedAndStridedPartsAreFound) {
     ASSERT_TRUE(program.has_value());
     EXPECT_TRUE(value_of(*program).same_bits(wanted));
   }
+}
+
+TEST(MovedConstant, InterleavedColumnsAreFound) {
+  const Tensor v = drawn({96, 96, 1, 1}, 1), w = drawn({96, 96, 1, 1}, 2);
+  std::vector<float> values;
+  for (std::size_t i = 0; i < 96 * 96; ++i) {
+    values.push_back(v.as<float>()[i]);
+    values.push_back(w.as<float>()[i]);
+  }
+  const Tensor wanted = Tensor::of(ElementType::Float, {96, 192, 1, 1}, values);
+  const auto program = MovedConstants({v, w}, {}).find(wanted, kOpsets);
+  ASSERT_TRUE(program.has_value());
+  EXPECT_TRUE(value_of(*program).same_bits(wanted));
 }
 
 TEST(MovedConstant, OtherNumbersAreNotFound) {

@@ -14,8 +14,9 @@ namespace isomer {
 namespace {
 
 constexpr int kSamples = 24;
-constexpr double kAlike = 1e-4;             // folded constants are rounded
-constexpr double kMostOperations = 1.2e11;  // of one model: half a minute
+constexpr std::size_t kMostLookedAt = 4096;  // elements, for how large a value is
+constexpr double kAlike = 1e-4;              // folded constants are rounded
+constexpr double kMostOperations = 1.2e11;   // of one model: half a minute
 
 std::optional<Tensor> drawn(const ValueInfo& info, std::uint64_t key) {
   const auto extents = info.shape ? concrete(*info.shape) : std::nullopt;
@@ -49,8 +50,9 @@ Likeness::Look Likeness::look_at(const Tensor& tensor) {
   Look look{.type = tensor.type(), .extents = tensor.extents(), .largest = 0, .samples = {}};
   const Tensor numbers = convert(tensor, ElementType::Double);
   const auto values = numbers.as<double>();
-  for (const double v : values)
-    if (std::isfinite(v)) look.largest = std::max(look.largest, std::abs(v));
+  const std::size_t step = values.size() / kMostLookedAt + 1;
+  for (std::size_t i = 0; i < values.size(); i += step)
+    if (std::isfinite(values[i])) look.largest = std::max(look.largest, std::abs(values[i]));
   for (std::uint64_t i = 0; i < kSamples && !values.empty(); ++i)
     look.samples.push_back(values[mix(i) % values.size()]);
   return look;

@@ -46,7 +46,8 @@ struct Block {
 
 class Finder {
  public:
-  Finder(const Numbers& wanted, const std::vector<Numbers>& sources) : wanted_(wanted), sources_(sources) {}
+  Finder(const Numbers& wanted, const std::vector<Numbers>& sources, bool is_own_shape)
+      : wanted_(wanted), sources_(sources), is_own_shape_(is_own_shape) {}
   std::optional<std::vector<Block>> find();
   // Whether its numbers are not the sources', in whatever shape.
   bool is_hopeless() const { return is_hopeless_; }
@@ -61,6 +62,7 @@ class Finder {
   const Numbers& wanted_;
   const std::vector<Numbers>& sources_;
   std::vector<bool> covered_;
+  bool is_own_shape_;
   std::size_t last_source_ = 0;
   bool is_hopeless_ = false;
 };
@@ -190,7 +192,8 @@ std::optional<std::vector<Block>> Finder::find() {
     if (out.size() == kMostBlocks) return std::nullopt;
     auto block = best_at(static_cast<std::int64_t>(i));
     if (!block || (block->volume() <= few && ++small > kMostSmall)) {
-      is_hopeless_ = !block || static_cast<std::size_t>(small) > out.size();
+      // Nothing but accidents in the shape that it has: another shape does not help.
+      is_hopeless_ = !block || (is_own_shape_ && static_cast<std::size_t>(small) > out.size());
       return std::nullopt;
     }
     last_source_ = block->source;
@@ -334,7 +337,7 @@ std::optional<Graph> in_shape(const Tensor& wanted, const Extents& shape, const 
                               const std::vector<Numbers>& sources,
                               const std::map<std::string, int, std::less<>>& opsets, bool& is_hopeless) {
   const Numbers numbers(bits_of(wanted), shape);
-  Finder finder(numbers, sources);
+  Finder finder(numbers, sources, shape == wanted.extents());
   const auto blocks = finder.find();
   is_hopeless = finder.is_hopeless();
   if (!blocks) return std::nullopt;
