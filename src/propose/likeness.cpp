@@ -44,6 +44,23 @@ std::vector<Sizes> sizes_for(const std::set<std::string>& symbols) {
   return out;
 }
 
+constexpr std::int64_t kLargeImage = 128, kSmallImage = 64;
+
+// The names and smaller shapes of inputs that are large images.
+std::map<std::string, Extents> smaller_images(const Graph& graph) {
+  std::map<std::string, Extents> out;
+  for (const Value& v : graph.inputs()) {
+    const DeclaredType& declared = graph.node(v.node).declared;
+    if (!declared.shape || declared.shape->size() != 4 || !is_float(declared.type)) continue;
+    Extents shape;
+    for (const auto& d : *declared.shape) shape.push_back(d && d->is_concrete() ? d->concrete() : 0);
+    if (std::ranges::min(shape) < 1 || shape[2] < kLargeImage || shape[3] < kLargeImage) continue;
+    shape[2] = shape[3] = kSmallImage;
+    out.emplace(graph.name_of(v), shape);
+  }
+  return out;
+}
+
 }  // namespace
 
 Likeness::Look Likeness::look_at(const Tensor& tensor) {
@@ -147,7 +164,19 @@ bool Likeness::start(const Graph& a, const Graph& b, const std::atomic<bool>* st
   return true;
 }
 
-std::optional<Likeness> Likeness::of(const Graph& a, const Graph& b, const std::atomic<bool>* stop) {
+std::optional<Likeness> Likeness::of(const Graph& a, const Graph& b, bool smaller,
+                                     const std::atomic<bool>* stop) {
+  if (const auto images = smaller_images(a); smaller && !images.empty()) {
+    Graph x = a, y = b;
+    for (const auto& [name, shape] : images) {
+      x = with_input_shape(x, name, shape);
+      y = with_input_shape(y, name, shape);
+    }
+    Likeness out;
+    const bool ran = out.start(x, y, stop);
+    if (ran && out.a_.outputs.size() == a.outputs().size() && out.b_.outputs.size() == b.outputs().size())
+      return out;
+  }
   auto symbols = symbols_of(a);
   symbols.merge(symbols_of(b));
   for (const Sizes& sizes : sizes_for(symbols)) {
