@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <unordered_map>
 
 #include "algebra/program.h"
@@ -199,14 +200,17 @@ std::vector<std::string> Likeness::like(const std::string& value, std::size_t mo
   if (mine.samples.size() > 1 &&
       std::ranges::all_of(mine.samples, [&](double s) { return s == mine.samples[0]; }))
     return {};
-  std::vector<std::pair<int, std::string>> found;
+  // The most alike first; of those that are equally so, what is computed first.
+  std::vector<std::tuple<double, int, std::string>> found;
   for (const std::string& name : known->second) {
     const Look& other = a_.looks.at(name);
-    if (other.type == mine.type && distance(other, mine) <= kAlike) found.emplace_back(other.order, name);
+    if (other.type != mine.type) continue;
+    if (const double apart = distance(other, mine); apart <= kAlike)
+      found.emplace_back(apart, other.order, name);
   }
   std::ranges::sort(found);
   std::vector<std::string> out;
-  for (const auto& [order, name] : found)
+  for (const auto& [apart, order, name] : found)
     if (out.size() < most) out.push_back(name);
   return out;
 }
