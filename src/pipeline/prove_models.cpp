@@ -360,6 +360,8 @@ std::string Prover::first_parting() const {
 }
 
 bool Prover::refute() {
+  // At the sizes that the models declare.
+  if (likeness_) likeness_ = Likeness::of(a_, b_, false);
   if (!likeness_) {
     if (!constants_of_b_.empty()) return false;
     const auto refuted = find_counterexample(a_, b_, {}, 1);
@@ -456,7 +458,7 @@ ModelsVerdict prove_models(const Graph& first, const Graph& second, const ProveM
   }
   if (auto difference = size_difference(*a, *a_info, b, *b_info)) return undecided(*difference);
   options.progress("running both models");
-  auto likeness = Likeness::of(*a, b, options.stop);
+  auto likeness = Likeness::of(*a, b, true, options.stop);
   Prover(*a, *a_info, b, *b_info, options, std::move(likeness), out).run();
   return out;
 }

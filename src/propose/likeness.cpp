@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <tuple>
 #include <unordered_map>
 
 #include "algebra/program.h"
@@ -40,6 +41,23 @@ std::vector<Sizes> sizes_for(const std::set<std::string>& symbols) {
     Sizes sizes;
     for (const std::string& s : symbols) sizes[s] = size;
     out.push_back(sizes);
+  }
+  return out;
+}
+
+constexpr std::int64_t kLargeImage = 128, kSmallImage = 64;
+
+// The names and smaller shapes of inputs that are large images.
+std::map<std::string, Extents> smaller_images(const Graph& graph) {
+  std::map<std::string, Extents> out;
+  for (const Value& v : graph.inputs()) {
+    const DeclaredType& declared = graph.node(v.node).declared;
+    if (!declared.shape || declared.shape->size() != 4 || !is_float(declared.type)) continue;
+    Extents shape;
+    for (const auto& d : *declared.shape) shape.push_back(d && d->is_concrete() ? d->concrete() : 0);
+    if (std::ranges::min(shape) < 1 || shape[2] < kLargeImage || shape[3] < kLargeImage) continue;
+    shape[2] = shape[3] = kSmallImage;
+    out.emplace(graph.name_of(v), shape);
   }
   return out;
 }
@@ -147,7 +165,19 @@ bool Likeness::start(const Graph& a, const Graph& b, const std::atomic<bool>* st
   return true;
 }
 
-std::optional<Likeness> Likeness::of(const Graph& a, const Graph& b, const std::atomic<bool>* stop) {
+std::optional<Likeness> Likeness::of(const Graph& a, const Graph& b, bool smaller,
+                                     const std::atomic<bool>* stop) {
+  if (const auto images = smaller_images(a); smaller && !images.empty()) {
+    Graph x = a, y = b;
+    for (const auto& [name, shape] : images) {
+      x = with_input_shape(x, name, shape);
+      y = with_input_shape(y, name, shape);
+    }
+    Likeness out;
+    const bool ran = out.start(x, y, stop);
+    if (ran && out.a_.outputs.size() == a.outputs().size() && out.b_.outputs.size() == b.outputs().size())
+      return out;
+  }
   auto symbols = symbols_of(a);
   symbols.merge(symbols_of(b));
   for (const Sizes& sizes : sizes_for(symbols)) {
@@ -170,14 +200,17 @@ std::vector<std::string> Likeness::like(const std::string& value, std::size_t mo
   if (mine.samples.size() > 1 &&
       std::ranges::all_of(mine.samples, [&](double s) { return s == mine.samples[0]; }))
     return {};
-  std::vector<std::pair<int, std::string>> found;
+  // The most alike first; of those that are equally so, what is computed first.
+  std::vector<std::tuple<double, int, std::string>> found;
   for (const std::string& name : known->second) {
     const Look& other = a_.looks.at(name);
-    if (other.type == mine.type && distance(other, mine) <= kAlike) found.emplace_back(other.order, name);
+    if (other.type != mine.type) continue;
+    if (const double apart = distance(other, mine); apart <= kAlike)
+      found.emplace_back(apart, other.order, name);
   }
   std::ranges::sort(found);
   std::vector<std::string> out;
-  for (const auto& [order, name] : found)
+  for (const auto& [apart, order, name] : found)
     if (out.size() < most) out.push_back(name);
   return out;
 }

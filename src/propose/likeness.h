@@ -15,8 +15,10 @@ namespace isomer {
 
 class Likeness {
  public:
-  // nullopt: no sizes were found at which both models run, or they would cost too much.
-  static std::optional<Likeness> of(const Graph& a, const Graph& b, const std::atomic<bool>* stop = nullptr);
+  // nullopt: no sizes were found at which both models run, or they would cost too much. `smaller`: images may
+  // be smaller than the models declare, if both run on them; what is seen then is no counterexample.
+  static std::optional<Likeness> of(const Graph& a, const Graph& b, bool smaller,
+                                    const std::atomic<bool>* stop = nullptr);
 
   // Values of the first model that look like this one of the second, by name, at most `most`.
   std::vector<std::string> like(const std::string& value_of_b, std::size_t most) const;
