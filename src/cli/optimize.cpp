@@ -57,6 +57,9 @@ Json to_json(const OptimizeReport& report) {
                        {"ratio", r.ratio.estimate},
                        {"low", r.ratio.low},
                        {"high", r.ratio.high}});
+  Json groups = Json::array();
+  for (const auto& g : report.groups)
+    groups.push_back({{"what", g.what}, {"places", g.places}, {"ratio", g.ratio > 0 ? Json(g.ratio) : Json()}});
   return {{"result", report.improved ? "improved" : "unchanged"},
           {"reason", report.reason},
           {"ratio", report.ratio ? Json(report.ratio->estimate) : Json()},
@@ -69,6 +72,7 @@ Json to_json(const OptimizeReport& report) {
           {"steps", steps},
           {"stopped_by", report.stopped_by},
           {"certificate", report.certificate.string()},
+          {"groups", groups},
           {"regions", regions},
           {"told", report.told},
           {"refused", report.refused},
@@ -82,14 +86,18 @@ std::string to_text(const OptimizeReport& report, const fs::path& out) {
                 ? fmt::format("{}: {:.2f} times faster [{:.2f}, {:.2f}], proved equal\n", out.string(),
                               report.ratio->estimate, report.ratio->low, report.ratio->high)
                 : fmt::format("{}: rewritten and proved equal, not measured\n", out.string());
-    for (const std::string& line : report.told) text += "  " + line + "\n";
+    for (const auto& g : report.groups)
+      text += fmt::format("  {:>4} x {}{}\n", g.places, g.what,
+                          g.ratio > 0 ? fmt::format(", {:.2f} times faster in its place", g.ratio) : "");
     if (report.error_before && report.error_after)
       text += fmt::format("  error against float64: {:.1e} before, {:.1e} after\n", *report.error_before,
                           *report.error_after);
     text += fmt::format("  certificate: {}\n", report.certificate.string());
   } else {
     text += fmt::format("{}: the same file, because {}\n", out.string(), report.reason);
-    for (const std::string& line : report.told) text += "  tried: " + line + "\n";
+    for (const auto& r : report.regions)
+      text += fmt::format("  tried: {} x {}, {:.3f} [{:.3f}, {:.3f}] in its place\n", r.places, r.what,
+                          r.ratio.estimate, r.ratio.low, r.ratio.high);
   }
   if (report.stopped_by != "done") text += fmt::format("  stopped by {}\n", report.stopped_by);
   return text;

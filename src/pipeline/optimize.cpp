@@ -364,6 +364,9 @@ void tell(OptimizeReport& report, const Draft& best) {
     report.told.push_back(n.what);
     ++counts[n.kind];
   }
+  for (const auto& [what, taken] : best.taken) report.groups.push_back({what, taken.places, taken.ratio});
+  std::stable_sort(report.groups.begin(), report.groups.end(),
+                   [](const auto& a, const auto& b) { return a.places > b.places; });
   for (const auto& [kind, count] : counts)
     report.steps.push_back({.kind = kind, .count = count, .nodes = best.fewer.at(kind)});
 }

@@ -49,7 +49,13 @@ struct OptimizeReport {
     int places = 0;
     Interval ratio;
   };
-  std::vector<Region> regions;  // as measured in their context
+  std::vector<Region> regions;  // as measured in their context, those that were not taken, too
+  struct Group {
+    std::string what;
+    int places = 0;
+    double ratio = 0;  // 0: not measured
+  };
+  std::vector<Group> groups;  // what was done, the like together
   // One line for each step, for each proposal that was not proved, and for each region with none.
   std::vector<std::string> told, refused, declined;
   std::string stopped_by = "done";

@@ -64,7 +64,7 @@ std::string label_of(const Step& step, const Graph& region) {
 }  // namespace
 
 std::variant<Step, std::string> StepMaker::prove(const Proposal& proposal) const {
-  Step step{.proposal = proposal, .claims = {}, .replaced = {}};
+  Step step{.proposal = proposal, .claims = {}, .replaced = {}, .label = proposal.kind};
   const Claim& claim = proposal.claim;
   if (claim.outputs.empty()) return step;
   auto answer = piece_.prove(claim, {.key = key_, .refute = false}, &proofs_);
@@ -93,6 +93,9 @@ Result<Draft> StepMaker::together(const Draft& draft, const std::vector<const St
     if (!s->claims.empty()) out.steps.emplace_back(s->proposal.claim);
     out.notes.push_back({.kind = s->proposal.kind, .what = s->proposal.what, .ratio = s->ratio});
     out.fewer[s->proposal.kind] += s->fewer;
+    Draft::Taken& taken = out.taken[s->label];
+    ++taken.places;
+    taken.ratio = std::max(taken.ratio, s->ratio);
   }
   ISOMER_TRY(const Graph changed, piece_.with(claims));
   ISOMER_TRY(out.graph, fold_constants(changed, folds));
@@ -133,6 +136,7 @@ std::vector<StepGroup> grouped(std::vector<Step> steps, const Workpiece& piece) 
     if (!region.ok()) continue;
     StepGroup& group = groups[key_of(step, *region)];
     if (group.steps.empty()) group.what = label_of(step, *region);
+    step.label = group.what;
     group.gain += step.proposal.gain;
     group.steps.push_back(std::move(step));
   }

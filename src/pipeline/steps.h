@@ -15,6 +15,7 @@ struct Step {
   Proposal proposal;
   std::vector<ProvedClaim> claims;  // one; none if it only folds
   std::set<std::string> replaced;   // values that its region computes
+  std::string label = {};           // of its group; or its kind
   int fewer = 0;                    // nodes
   double ratio = 0;                 // what it gained in its context; 0: not measured
 };
@@ -32,6 +33,11 @@ struct Draft {
   std::vector<CertifiedStep> steps;
   std::vector<Note> notes;
   std::map<std::string, int> fewer = {};  // nodes, by kind of step
+  struct Taken {
+    int places = 0;
+    double ratio = 0;  // of the best measured; 0: none was
+  };
+  std::map<std::string, Taken> taken = {};  // by label
 };
 
 class StepMaker {
