@@ -59,7 +59,8 @@ Json to_json(const OptimizeReport& report) {
                        {"high", r.ratio.high}});
   Json groups = Json::array();
   for (const auto& g : report.groups)
-    groups.push_back({{"what", g.what}, {"places", g.places}, {"ratio", g.ratio > 0 ? Json(g.ratio) : Json()}});
+    groups.push_back(
+        {{"what", g.what}, {"places", g.places}, {"ratio", g.ratio > 0 ? Json(g.ratio) : Json()}});
   return {{"result", report.improved ? "improved" : "unchanged"},
           {"reason", report.reason},
           {"ratio", report.ratio ? Json(report.ratio->estimate) : Json()},

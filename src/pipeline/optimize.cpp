@@ -20,11 +20,11 @@ namespace {
 constexpr double kLeastGain = 1.02;
 constexpr std::uintmax_t kFreeGrowth = 16u << 20u;
 constexpr int kMostRounds = 8;
-constexpr double kShareOfSearch = 0.7;   // of the time; the rest is the guard's
+constexpr double kShareOfSearch = 0.6;   // of the time; the rest is the guard's
 constexpr double kShareOfRegions = 0.3;  // of what is left of it, for regions by themselves
 constexpr double kRegionSeconds = 1;
 constexpr double kWorstOfGood = 0.985;  // what was faster alone may be measured so together: that is noise
-constexpr double kShareOfModel = 0.15, kShareOfGuard = 0.3, kLeastModelSeconds = 3, kMostModelSeconds = 20,
+constexpr double kShareOfModel = 0.15, kShareOfGuard = 0.4, kLeastModelSeconds = 3, kMostModelSeconds = 20,
                  kMostGuardSeconds = 40;
 
 class Clockwork {
