@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <type_traits>
+#include <unordered_map>
 
 #include "base/blake2b.h"
 
@@ -77,9 +78,18 @@ std::string node_digest(const Graph& graph, NodeId id) {
   return out.hex();
 }
 
-}  // namespace
+// Of constants, which two graphs over one store share: their bytes are read once.
+using KnownDigests = std::unordered_map<const Node*, std::string>;
 
-std::string model_digest(const Graph& graph) {
+std::string node_digest(const Graph& graph, NodeId id, KnownDigests& known) {
+  const Node& node = graph.node(id);
+  if (node.kind != NodeKind::Initializer || graph.is_overridable(id)) return node_digest(graph, id);
+  auto [at, is_new] = known.try_emplace(&node);
+  if (is_new) at->second = node_digest(graph, id);
+  return at->second;
+}
+
+std::string model_digest(const Graph& graph, KnownDigests& known) {
   Stream out;
   out.add(names_of(graph, graph.inputs())).add(names_of(graph, graph.outputs()));
   out.add(graph.opsets.size());
@@ -87,14 +97,22 @@ std::string model_digest(const Graph& graph) {
   out.add(graph.functions.size());
   for (const FunctionName& f : graph.functions) out.add(f.domain).add(f.name).add(f.overload);
   std::vector<std::string> nodes;
-  for (const NodeId id : graph.order()) nodes.push_back(node_digest(graph, id));
+  for (const NodeId id : graph.order()) nodes.push_back(node_digest(graph, id, known));
   std::ranges::sort(nodes);
   return out.add(nodes).hex();
 }
 
+}  // namespace
+
+std::string model_digest(const Graph& graph) {
+  KnownDigests known;
+  return model_digest(graph, known);
+}
+
 Certificate with_digests(Certificate certificate, const Graph& in, const Graph& out) {
-  certificate.in_digest = model_digest(in);
-  certificate.out_digest = model_digest(out);
+  KnownDigests known;
+  certificate.in_digest = model_digest(in, known);
+  certificate.out_digest = model_digest(out, known);
   return certificate;
 }
 

@@ -112,11 +112,26 @@ std::optional<std::vector<std::int64_t>> open_shape(const Site& site, NodeId id)
                                         : shape_for_any_rows(site, {id, 0});
 }
 
-// The region's nodes with another input. Constants are the model's, by name.
-Value run_region(ProgramBuilder& b, const Site& site, Value input) {
+// The unit matrix times the weights of a MatMul: the weights. nullopt: the node is something else.
+std::optional<Value> unit_times(ProgramBuilder& b, const Site& site, const Node& node, const Extents& unit) {
+  if (node.op != "MatMul" || !node.domain.empty() || node.inputs[0] != site.region.input) return std::nullopt;
+  const auto weights = sizes_of(site.inference, node.inputs[1]);
+  if (!weights || weights->size() != 2) return std::nullopt;
+  Extents shape = unit;
+  shape.back() = weights->back();
+  return b.op("Reshape", {b.input(site.graph.name_of(node.inputs[1])), b.integers(shape)});
+}
+
+// The region's nodes with another input, which may be known to be a unit matrix of this shape. Constants are
+// the model's, by name.
+Value run_region(ProgramBuilder& b, const Site& site, Value input, const Extents& unit = {}) {
   std::map<Value, Value> made{{site.region.input, input}};
   for (const NodeId id : site.region.nodes) {
     const Node& node = site.graph.node(id);
+    if (const auto known = unit.empty() ? std::nullopt : unit_times(b, site, node, unit)) {
+      made.emplace(Value{id, 0}, *known);
+      continue;
+    }
     std::vector<Value> inputs;
     for (const Value& v : node.inputs) {
       if (!v.exists()) inputs.push_back(v);
@@ -354,7 +369,7 @@ std::optional<Proposal> as_matrix(Site site, const Graph& sized, const Inference
   const std::string name = site.graph.name_of(site.region.output);
   ProgramBuilder b(site.graph, name);
   const Value in = b.input(site.graph.name_of(site.region.input));
-  Value answer = run_region(b, site, b.op("Reshape", {eyes(b, rows, 1), b.integers(shape)}));
+  Value answer = run_region(b, site, b.op("Reshape", {eyes(b, rows, 1), b.integers(shape)}), shape);
   std::vector<std::string> folds;
   Value bias = Value::none();
   if (site.region.affine) {
