@@ -347,7 +347,7 @@ constexpr Edit kEdits[] = {
     {"value fact", true, fact},
     {"OUT: node's other fields", false, extras},
     {"OUT: node's name", false, node_name},
-    {"OUT: declared types", true, declaration},
+    {"OUT: declared types", false, declaration},
 };
 
 }  // namespace
