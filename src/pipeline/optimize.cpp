@@ -25,7 +25,7 @@ constexpr double kShareOfRegions = 0.3;  // of what is left of it, for regions b
 constexpr double kRegionSeconds = 1;
 constexpr double kWorstOfGood = 0.985;  // what was faster alone may be measured so together: that is noise
 constexpr double kShareOfModel = 0.15, kShareOfGuard = 0.4, kLeastModelSeconds = 3, kMostModelSeconds = 20,
-                 kMostGuardSeconds = 40;
+                 kLeastGuardSeconds = 12, kMostGuardSeconds = 40;
 
 class Clockwork {
  public:
@@ -248,8 +248,8 @@ class Search {
     if (!first.ok() || !second.ok()) return false;
     const double seconds =
         std::clamp(request_.seconds * kShareOfModel, kLeastModelSeconds, kMostModelSeconds);
-    const auto measured =
-        trials_->compare(first->source(), second->source(), seconds, false, [&](const MeasureProgress& now) {
+    const auto measured = trials_->compare(
+        first->source(), second->source(), seconds, std::nullopt, [&](const MeasureProgress& now) {
           request_.progress(fmt::format("measuring the whole model, {:.0f} %{}", 100 * now.share,
                                         now.ratio ? fmt::format(", {:.3f}", now.ratio->estimate) : ""));
         });
@@ -312,11 +312,12 @@ class Guard {
       }
     }
     const double left = std::max(request_.seconds - clock_.spent(), request_.seconds * kShareOfGuard);
-    const double seconds = std::clamp(left, kLeastModelSeconds, kMostGuardSeconds);
-    const auto measured = trials_->compare(before, after, seconds, true, [&](const MeasureProgress& now) {
-      request_.progress(fmt::format("measuring the result, {:.0f} %{}", 100 * now.share,
-                                    now.ratio ? fmt::format(", {:.3f}", now.ratio->estimate) : ""));
-    });
+    const double seconds = std::clamp(left, kLeastGuardSeconds, kMostGuardSeconds);
+    const auto measured =
+        trials_->compare(before, after, seconds, kLeastGain, [&](const MeasureProgress& now) {
+          request_.progress(fmt::format("measuring the result, {:.0f} %{}", 100 * now.share,
+                                        now.ratio ? fmt::format(", {:.3f}", now.ratio->estimate) : ""));
+        });
     if (!measured.ok()) return "it could not be measured: " + measured.error().what;
     report_.ratio = measured->ratio;
     if (measured->ratio.low <= kLeastGain)

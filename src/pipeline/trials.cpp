@@ -135,12 +135,16 @@ std::filesystem::path ScratchModel::path() const {
 }
 
 Outcome<PairMeasurement> Trials::compare(const ModelSource& a, const ModelSource& b, double seconds,
-                                         bool confirm, const OnProgress& progress) {
+                                         std::optional<double> beyond, const OnProgress& progress) {
   auto feeds = SharedFeeds::make(options_.feeds);
   if (!feeds.ok()) return feeds.error();
-  return judge_->measure_pair(
-      a, b, *feeds,
-      {.runtime = options_.runtime, .seconds = seconds, .confirm = confirm, .seed = options_.seed}, progress);
+  return judge_->measure_pair(a, b, *feeds,
+                              {.runtime = options_.runtime,
+                               .seconds = seconds,
+                               .confirm = beyond.has_value(),
+                               .beyond = beyond.value_or(1),
+                               .seed = options_.seed},
+                              progress);
 }
 
 Outcome<Done> Trials::observe(const Model& model, const Workpiece& piece,

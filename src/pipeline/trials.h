@@ -52,9 +52,10 @@ class Trials {
       : judge_(std::move(judge)), options_(std::move(options)) {}
 
   Judge& judge() { return *judge_; }
-  // latency(a) / latency(b) of whole models. A result is confirmed, what is only ranked is not.
-  Outcome<PairMeasurement> compare(const ModelSource& a, const ModelSource& b, double seconds, bool confirm,
-                                   const OnProgress& progress = {});
+  // latency(a) / latency(b) of whole models. With a ratio that it should exceed it is confirmed by fresh
+  // samples; what is only ranked is not.
+  Outcome<PairMeasurement> compare(const ModelSource& a, const ModelSource& b, double seconds,
+                                   std::optional<double> beyond, const OnProgress& progress = {});
   // What flows into the regions of these steps: the model is run once.
   Outcome<Done> observe(const Model& model, const Workpiece& piece, const std::vector<const Step*>& steps);
   // One of them, in its context. seconds = 0: errors only.

@@ -44,7 +44,9 @@ bool decides_by_cpu(const MeasureOptions& options) {
 // Looks are few: each costs a bootstrap, and each is a chance to be fooled.
 bool is_look(std::size_t rounds) { return rounds % (rounds < 12 ? 2 : rounds < 40 ? 4 : 20) == 0; }
 
-bool excludes_one(const Interval& interval) { return interval.is_above(1) || interval.is_below(1); }
+bool excludes(const Interval& interval, double ratio) {
+  return interval.is_above(ratio) || interval.is_below(ratio);
+}
 
 class Pairing {
  public:
@@ -64,10 +66,10 @@ class Pairing {
       if ((explored.size() < kFewestRounds || !is_look(explored.size())) && !time_is_up) continue;
       const Interval now = ratio_interval(explored, cpu, kExploring, options_.seed);
       report(false, explored.size(), now);
-      if (excludes_one(now) || time_is_up || now.is_within(1 - options_.precision, 1 + options_.precision))
+      if (excludes(now, 1) || time_is_up || now.is_within(1 - options_.precision, 1 + options_.precision))
         break;
     }
-    if (options_.confirm && excludes_one(ratio_interval(explored, cpu, kReported, options_.seed))) {
+    if (options_.confirm && excludes(ratio_interval(explored, cpu, kReported, options_.seed), 1)) {
       const std::size_t wanted = std::max(explored.size(), kFewestRounds);
       for (;;) {
         ISOMER_TRY_DO(add_round(confirmed, true));
@@ -76,7 +78,8 @@ class Pairing {
         if ((confirmed.size() < wanted || !is_look(confirmed.size())) && !time_is_up) continue;
         const Interval now = ratio_interval(confirmed, cpu, kReported, options_.seed);
         report(true, confirmed.size(), now);
-        if (excludes_one(now) || time_is_up || now.is_within(1 - options_.precision, 1 + options_.precision))
+        if (excludes(now, options_.beyond) || time_is_up ||
+            now.is_within(1 - options_.precision, 1 + options_.precision))
           break;
       }
     }

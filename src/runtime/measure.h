@@ -30,6 +30,7 @@ struct MeasureOptions {
   double precision = 0.01;  // an interval within 1 ± this ends the search for a difference
   Clock clock = Clock::Auto;
   bool confirm = true;  // a difference that was seen is measured again; false: for ranking only
+  double beyond = 1;    // confirming goes on, while there is time, until the interval excludes this ratio
   std::uint64_t seed = 0;
 };
 
