@@ -229,6 +229,7 @@ class Block:
                                    self.bias_before_pad, self.uncounted_pool, self.bent), (10, 4, 6, 2, 1, 1, 1, 1))
         self.kind = kind.__name__
         value = kind(("x", channels, sizes))
+        self.sizes = value[2]
         if len(self.nodes) < 2:
             value = self.scale(value)
         out = self.op("Relu", [value[0]])
@@ -247,6 +248,13 @@ def outputs_of(path, feed):
     options.intra_op_num_threads = 1
     session = onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     return session.run(None, {"x": feed})[0]
+
+
+def is_model(seed):
+    """Whether no kernel of the block is larger than what it looks at."""
+    block = Block(seed)
+    block.model()
+    return min(block.sizes) >= 1
 
 
 def judge(seed, which, folder):
@@ -287,7 +295,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="isomer_blocks_") as folder:
         folder = arguments.keep or pathlib.Path(folder)
         folder.mkdir(exist_ok=True)
-        seeds = [arguments.seed * 1000 + k for k in range(arguments.blocks)]
+        seeds = [seed for seed in range(arguments.seed * 1000, arguments.seed * 1000 + arguments.blocks) if is_model(seed)]
         with ThreadPoolExecutor(2) as pool:
             results = list(pool.map(lambda seed: judge(seed, arguments.judge, folder), seeds))
 
