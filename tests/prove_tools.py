@@ -13,7 +13,6 @@ import json
 import os
 import pathlib
 import statistics
-import subprocess
 import sys
 import tempfile
 
@@ -23,25 +22,13 @@ import programs
 import zoo
 from prove_mutants import loads, runtime_difference
 
-TOOLS = {
-    "onnxsim": "import onnx, onnxsim, sys\nm, ok = onnxsim.simplify(onnx.load(sys.argv[1]))\nonnx.save(m, sys.argv[2])",
-    "onnxslim": "import onnx, onnxslim, sys\nonnx.save(onnxslim.slim(onnx.load(sys.argv[1])), sys.argv[2])",
-}
-
-
-def rewritten(python, tool, original, path):
-    """Whether the tool wrote something."""
-    try:
-        subprocess.run([python, "-c", TOOLS[tool], str(original), str(path)], check=True, capture_output=True, timeout=600)
-    except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
-        return False
-    return path.exists()
+TOOLS = ("onnxsim", "onnxslim")
 
 
 def run_one(name, tool, original, folder, given):
     path = folder / f"{tool}.onnx"
     record = {"model": name, "tool": tool, "verdict": "tool failed", "why": "", "seconds": 0.0}
-    if not rewritten(given.python, tool, original, path):
+    if not zoo.rewritten(given.python, tool, original, path, even_if_unsure=True):
         return record
     outcome = programs.run([programs.program("isomer"), "prove", original, path, "--json", "--budget", f"{given.seconds}s"],
                            4 * given.seconds + 60)

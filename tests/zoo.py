@@ -86,3 +86,22 @@ def fill(name, folder):
     subprocess.run([sys.executable, "-B", str(shared / "fill.py"), str(shared / "models" / f"{name}.onnx.zst"), str(path)],
                    check=True, capture_output=True)
     return path
+
+
+# Other people's optimizers, each as a program of an environment that has it.
+TOOLS = {
+    "onnxsim": "import onnx, onnxsim, sys\nm, ok = onnxsim.simplify(onnx.load(sys.argv[1]))\nonnx.save(m, sys.argv[2])\nassert ok",
+    "onnxslim": "import onnx, onnxslim, sys\nonnx.save(onnxslim.slim(onnx.load(sys.argv[1])), sys.argv[2])",
+    "onnxoptimizer": "import onnx, onnxoptimizer, sys\nonnx.save(onnxoptimizer.optimize(onnx.load(sys.argv[1])), sys.argv[2])",
+}
+
+
+def rewritten(python, tool, original, path, even_if_unsure=False):
+    """Whether the tool, run by this Python, wrote something, and stands by it."""
+    try:
+        subprocess.run([python, "-c", TOOLS[tool], str(original), str(path)], check=True, capture_output=True, timeout=600)
+    except subprocess.CalledProcessError:
+        return even_if_unsure and path.exists()
+    except subprocess.TimeoutExpired:
+        return False
+    return path.exists()

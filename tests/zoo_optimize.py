@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The zoo through `isomer optimize`: faster or the same bytes, accepted by the checker, never slower.
 
-  tests/zoo_optimize.py [--models NAME,...] [--limit N] [--budget 60s] [--state FILE.json] [--filled DIR] [--tools PYTHON] [--check]
+  tests/zoo_optimize.py [--models NAME,...] [--limit N] [--budget 60s] [--state FILE.json] [--filled DIR] [--tools PYTHON]
 The 77 plain models, small ones first. Each is optimized (one thread), checked, and, if it was changed, measured again by `isomer bench`,
 independently. Slower means slower beyond 1.02 in both runs. What inputs, outputs, opsets and metadata say must be as it was.
 --state keeps what is done, so that a run may be interrupted; --filled keeps the models' weights. --tools: a Python that has onnxsim,
@@ -13,7 +13,6 @@ import json
 import math
 import pathlib
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -26,11 +25,6 @@ import zoo
 SLOWER = 1 / 1.02
 # What the models' authors reach by fusing in PyTorch, as the project's issue tells.
 BY_NAME = {"mobileone_s0": 3.64, "mobileone_s1": 1.14, "repvgg_a0": 1.14, "repvgg_a2": 1.13, "repvit_m1": 1.09, "bert_lora_r8": 1.25}
-TOOLS = {
-    "onnxsim": "import sys, onnx, onnxsim; m, ok = onnxsim.simplify(onnx.load(sys.argv[1])); assert ok; onnx.save(m, sys.argv[2])",
-    "onnxslim": "import sys, onnx, onnxslim; onnx.save(onnxslim.slim(sys.argv[1]), sys.argv[2])",
-    "onnxoptimizer": "import sys, onnx, onnxoptimizer; onnx.save(onnxoptimizer.optimize(onnx.load(sys.argv[1])), sys.argv[2])",
-}
 
 
 def interface(path):
@@ -70,15 +64,8 @@ def optimize(name, model, folder, budget):
 
 
 def other_tools(model, folder, python):
-    found = {}
-    for tool, code in TOOLS.items():
-        out = folder / f"{tool}.onnx"
-        try:
-            subprocess.run([python, "-c", code, str(model), str(out)], check=True, capture_output=True, timeout=600)
-            found[tool] = bench(model, out)
-        except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
-            found[tool] = None
-    return found
+    paths = {tool: folder / f"{tool}.onnx" for tool in zoo.TOOLS}
+    return {tool: bench(model, path) if zoo.rewritten(python, tool, model, path) else None for tool, path in paths.items()}
 
 
 def is_slower(row):
@@ -103,7 +90,7 @@ def ratio_text(pair):
 
 
 def print_table(rows):
-    tools = [t for t in TOOLS if any(t in row.get("tools", {}) for row in rows.values())]
+    tools = [t for t in zoo.TOOLS if any(t in row.get("tools", {}) for row in rows.values())]
     print("| model | result | again | steps | size | error | check s | " + "".join(f"{t} | " for t in tools) + "why not |")
     print("|---|---|---|---|---:|---|---:|" + "---|" * (len(tools) + 1))
     for name, row in sorted(rows.items()):

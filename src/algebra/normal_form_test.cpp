@@ -1,4 +1,5 @@
 #include "algebra/normal_form.h"
+#include "algebra/testing.h"
 
 #include <gtest/gtest.h>
 
@@ -17,15 +18,7 @@ class NormalFormTest : public testing::Test {
 
   template <class F>
   Form apply(const std::vector<Form>& inputs, const F& build) {
-    std::vector<std::optional<TensorType>> types;
-    std::vector<std::optional<Form>> given;
-    for (const Form& f : inputs) {
-      types.push_back(TensorType{f.type, f.shape()});
-      given.push_back(f);
-    }
-    FormulaBuilder f(types);
-    build(f);
-    return forms.apply(std::move(f).finish(), given)[0];
+    return applied(forms, inputs, build);
   }
   Form unary(Fn fn, const Form& x) {
     return apply({x}, [&](FormulaBuilder& f) {

@@ -8,15 +8,10 @@
 
 #include "certify/digest.h"
 #include "graph/content.h"
+#include "graph/names.h"
 
 namespace isomer {
 namespace {
-
-std::vector<std::string> names_of(const Graph& graph, const std::vector<Value>& values) {
-  std::vector<std::string> out;
-  for (const Value& v : values) out.push_back(v.exists() ? graph.name_of(v) : "");
-  return out;
-}
 
 // Nodes by their first named output; those without are known by their content only.
 std::string key_of(const Node& node) {

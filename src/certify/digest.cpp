@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "base/blake2b.h"
+#include "graph/names.h"
 
 namespace isomer {
 namespace {
@@ -59,12 +60,6 @@ class Stream {
   }
   Blake2b hash_;
 };
-
-std::vector<std::string> names_of(const Graph& graph, const std::vector<Value>& values) {
-  std::vector<std::string> out;
-  for (const Value& v : values) out.push_back(v.exists() ? graph.name_of(v) : "");
-  return out;
-}
 
 std::string node_digest(const Graph& graph, NodeId id) {
   const Node& node = graph.node(id);

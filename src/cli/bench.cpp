@@ -205,12 +205,7 @@ void add_bench(CLI::App& app, Chosen& chosen) {
       ->required();
   command->add_option("--feeds", request->feeds, "The inputs by name, as numpy.savez writes them")
       ->type_name("F.npz");
-  command
-      ->add_option("--shape", request->shapes,
-                   "Extents of an input (x=1x3x224x224) or of a dimension (batch=8)")
-      ->type_name("NAME=SHAPE")
-      ->expected(1)
-      ->take_all();
+  add_shape_option(*command, request->shapes);
   add_runtime_options(*command, request->runtime);
   command->add_option("--seconds", request->seconds, "The most that one comparison may take")
       ->check(CLI::PositiveNumber)

@@ -172,12 +172,7 @@ void add_inspect(CLI::App& app, Chosen& chosen) {
   CLI::App* command =
       app.add_subcommand("inspect", "Operators, shapes, FLOPs, bytes, which nodes are opaque and why");
   command->add_option("MODEL", request->model, "An ONNX file")->required();
-  command
-      ->add_option("--shape", request->shapes,
-                   "Extents of an input (x=1x3x224x224) or of a dimension (batch=8)")
-      ->type_name("NAME=SHAPE")
-      ->expected(1)
-      ->take_all();
+  add_shape_option(*command, request->shapes);
   command->add_flag("--json", chosen.json, "Answer in JSON");
   command->callback([&chosen, request] { chosen.run = [request] { return inspect(*request); }; });
 }

@@ -141,7 +141,7 @@ Result<Reply> run(const Request& request) {
   ProgressLine line;
   if (!request.quiet) wish.progress = [&](const std::string& now) { line.show(now); };
   const auto old = std::signal(SIGINT, on_interrupt);
-  auto report = optimize(wish);
+  auto report = optimize(wish, model);
   std::signal(SIGINT, old);
   if (!report.ok()) return report.error();
   return Reply{Exit::Done, to_text(*report, request.out), to_json(*report)};
@@ -163,12 +163,7 @@ void add_optimize(CLI::App& app, Chosen& chosen) {
       ->type_name("NAME,...");
   command->add_option("--certificate", request->certificate, "Where the proof goes; OUT.cert by default");
   command->add_option("--feeds", request->feeds, "Inputs for measuring, an npz file");
-  command
-      ->add_option("--shape", request->shapes,
-                   "Extents of an input (x=1x3x224x224) or of a dimension (batch=8)")
-      ->type_name("NAME=SHAPE")
-      ->expected(1)
-      ->take_all();
+  add_shape_option(*command, request->shapes);
   command->add_option("--max-error-growth", request->max_error_growth,
                       "Rounding error against the original's");
   command->add_option("--max-size-growth", request->max_size_growth, "File size against the original's");

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <optional>
@@ -39,6 +40,13 @@ bool has_symbol(const Graph& graph, std::string_view name) {
 }
 
 }  // namespace
+
+void add_shape_option(CLI::App& command, std::vector<std::string>& shapes) {
+  command.add_option("--shape", shapes, "Extents of an input (x=1x3x224x224) or of a dimension (batch=8)")
+      ->type_name("NAME=SHAPE")
+      ->expected(1)
+      ->take_all();
+}
 
 Result<InferOptions> parse_shapes(const std::vector<std::string>& arguments, const Graph& graph) {
   InferOptions options;

@@ -8,7 +8,13 @@
 #include "base/result.h"
 #include "graph/infer.h"
 
+namespace CLI {
+class App;
+}
+
 namespace isomer::cli {
+
+void add_shape_option(CLI::App& command, std::vector<std::string>& shapes);
 
 // Each argument is "x=1x3x224x224" (an input; "x=" makes it a scalar) or "batch=8" (a dimension that inputs
 // name).

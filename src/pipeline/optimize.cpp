@@ -8,7 +8,6 @@
 #include <set>
 
 #include "certify/digest.h"
-#include "onnx/model.h"
 #include "onnx/write_file.h"
 #include "pipeline/steps.h"
 #include "pipeline/trials.h"
@@ -52,6 +51,18 @@ std::uintmax_t bytes_of(const std::filesystem::path& path) {
   return error ? 0 : model;
 }
 
+Model with_graph(Model model, const Graph& graph) {
+  model.graph = graph;
+  return model;
+}
+
+OnProgress told_as(const OptimizeRequest& request, const std::string& what) {
+  return [&request, what](const MeasureProgress& now) {
+    request.progress(fmt::format("measuring {}, {:.0f} %{}", what, 100 * now.share,
+                                 now.ratio ? fmt::format(", {:.3f}", now.ratio->estimate) : ""));
+  };
+}
+
 // Proposes, proves, chooses until nothing new pays.
 class Search {
  public:
@@ -75,10 +86,10 @@ class Search {
       if (!request_.measure && !request_.any_price)
         std::erase_if(found.list, [](const Proposal& p) { return p.gain <= 0; });
       StepMaker maker(std::move(piece), proofs_, request_.seed);
-      std::vector<StepGroup> groups = grouped(proved(maker, found.list), maker.piece());
+      std::vector<StepGroup> groups = grouped(proved(maker, found.list));
       if (groups.empty()) break;
-      Draft next =
-          trials_ ? chosen(history.back(), maker, groups) : maker.with(history.back(), all_steps(groups));
+      Draft next = trials_ ? settled(history.back(), maker, rank(maker, groups))
+                           : maker.with(history.back(), all_steps(pointers_to(groups)));
       note_trouble(maker);
       if (next.steps.size() == history.back().steps.size()) break;
       ISOMER_TRY(next, simplified(next));
@@ -126,9 +137,7 @@ class Search {
       StepMaker maker(std::move(piece), proofs_, request_.seed);
       const std::vector<Step> steps = proved(maker, found.list);
       if (steps.empty()) break;
-      std::vector<const Step*> all;
-      for (const Step& s : steps) all.push_back(&s);
-      draft = maker.with(draft, all);
+      draft = maker.with(draft, pointers_to(steps));
       note_trouble(maker);
     }
     return draft;
@@ -139,12 +148,6 @@ class Search {
     std::vector<const StepGroup*> faster;   // the most time saved first
     std::vector<const StepGroup*> unknown;  // there was no time to ask
   };
-
-  // The groups that pay: each alone in its context, then together in the whole model.
-  Draft chosen(const Draft& best, StepMaker& maker, std::vector<StepGroup>& groups) {
-    const Ranked ranked = rank(maker, groups);
-    return settled(best, maker, ranked);
-  }
 
   Ranked rank(const StepMaker& maker, std::vector<StepGroup>& groups) {
     std::vector<const Step*> samples;
@@ -193,8 +196,7 @@ class Search {
       if (better > 0 && worse == 0) faster.emplace_back(0, g);
       return better + worse > 0 && (better == 0 || worse == 0);
     });
-    std::stable_sort(faster.begin(), faster.end(),
-                     [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::ranges::stable_sort(faster, std::greater<>{}, [](const auto& f) { return f.first; });
     for (const auto& [saved, group] : faster) out.faster.push_back(group);
     return out;
   }
@@ -217,23 +219,28 @@ class Search {
     };
     std::vector<const StepGroup*> taken;
     Draft now = best;
+    std::unique_ptr<ScratchModel> written;  // `now`, once someone asks
     std::vector<Batch> open{{ranked.unknown, false}, {ranked.faster, true}};
     while (!open.empty()) {
       const Batch batch = std::move(open.back());
       open.pop_back();
       if (batch.groups.empty()) continue;
-      std::vector<const Step*> steps;
-      for (const auto* list : {static_cast<const std::vector<const StepGroup*>*>(&taken), &batch.groups})
-        for (const StepGroup* g : *list)
-          for (const Step& s : g->steps) steps.push_back(&s);
-      Draft candidate = maker.with(best, steps);
+      std::vector<const StepGroup*> all = taken;
+      all.insert(all.end(), batch.groups.begin(), batch.groups.end());
+      Draft candidate = maker.with(best, all_steps(all));
       if (candidate.notes.size() <= now.notes.size()) continue;
       // With no time left the guard will say; what is known to be good alone is worth that.
-      const bool is_good =
-          is_over() ? batch.is_promising && taken.empty() : is_better(now, candidate, batch.is_promising);
+      std::unique_ptr<ScratchModel> next;
+      bool is_good = batch.is_promising && taken.empty();
+      if (!is_over()) {
+        if (!written) written = scratch(now);
+        next = scratch(candidate);
+        is_good = written && next && is_better(*written, *next, batch.is_promising);
+      }
       if (is_good) {
         now = std::move(candidate);
-        taken.insert(taken.end(), batch.groups.begin(), batch.groups.end());
+        written = std::move(next);
+        taken = std::move(all);
       } else if (batch.groups.size() > 1) {
         const auto middle = batch.groups.begin() + static_cast<std::ptrdiff_t>(batch.groups.size() / 2);
         open.push_back({{middle, batch.groups.end()}, batch.is_promising});
@@ -243,16 +250,11 @@ class Search {
     return now;
   }
 
-  bool is_better(const Draft& a, const Draft& b, bool is_promising) {
-    const auto first = scratch(a), second = scratch(b);
-    if (!first.ok() || !second.ok()) return false;
+  bool is_better(const ScratchModel& a, const ScratchModel& b, bool is_promising) {
     const double seconds =
         std::clamp(request_.seconds * kShareOfModel, kLeastModelSeconds, kMostModelSeconds);
-    const auto measured = trials_->compare(
-        first->source(), second->source(), seconds, std::nullopt, [&](const MeasureProgress& now) {
-          request_.progress(fmt::format("measuring the whole model, {:.0f} %{}", 100 * now.share,
-                                        now.ratio ? fmt::format(", {:.3f}", now.ratio->estimate) : ""));
-        });
+    const auto measured =
+        trials_->compare(a.source(), b.source(), seconds, std::nullopt, told_as(request_, "the whole model"));
     if (!measured.ok()) {
       report_.refused.push_back(measured.error().what);
       return false;
@@ -260,10 +262,9 @@ class Search {
     return is_promising ? measured->ratio.estimate > kWorstOfGood : measured->verdict == PairVerdict::Faster;
   }
 
-  Result<ScratchModel> scratch(const Draft& draft) const {
-    Model model = model_;
-    model.graph = draft.graph;
-    return ScratchModel::write(model, request_.out);
+  std::unique_ptr<ScratchModel> scratch(const Draft& draft) const {
+    auto file = ScratchModel::write(with_graph(model_, draft.graph), request_.out);
+    return file.ok() ? std::make_unique<ScratchModel>(std::move(*file)) : nullptr;
   }
 
   const OptimizeRequest& request_;
@@ -285,9 +286,8 @@ class Guard {
       : request_(request), clock_(clock), model_(model), trials_(trials), report_(report) {}
 
   Result<std::string> objection(const Draft& draft) {
-    Model changed = model_;
-    changed.graph = draft.graph;
-    ISOMER_TRY(const ScratchModel candidate, ScratchModel::write(changed, request_.out));
+    ISOMER_TRY(const ScratchModel candidate,
+               ScratchModel::write(with_graph(model_, draft.graph), request_.out));
     report_.bytes_out = bytes_of(candidate.path());
     const auto allowed = std::max(
         static_cast<std::uintmax_t>(static_cast<double>(report_.bytes_in) * request_.max_size_growth),
@@ -314,10 +314,7 @@ class Guard {
     const double left = std::max(request_.seconds - clock_.spent(), request_.seconds * kShareOfGuard);
     const double seconds = std::clamp(left, kLeastGuardSeconds, kMostGuardSeconds);
     const auto measured =
-        trials_->compare(before, after, seconds, kLeastGain, [&](const MeasureProgress& now) {
-          request_.progress(fmt::format("measuring the result, {:.0f} %{}", 100 * now.share,
-                                        now.ratio ? fmt::format(", {:.3f}", now.ratio->estimate) : ""));
-        });
+        trials_->compare(before, after, seconds, kLeastGain, told_as(request_, "the result"));
     if (!measured.ok()) return "it could not be measured: " + measured.error().what;
     report_.ratio = measured->ratio;
     if (measured->ratio.low <= kLeastGain)
@@ -366,21 +363,19 @@ void tell(OptimizeReport& report, const Draft& best) {
     ++counts[n.kind];
   }
   for (const auto& [what, taken] : best.taken) report.groups.push_back({what, taken.places, taken.ratio});
-  std::stable_sort(report.groups.begin(), report.groups.end(),
-                   [](const auto& a, const auto& b) { return a.places > b.places; });
+  std::ranges::stable_sort(report.groups, std::greater<>{}, &OptimizeReport::Group::places);
   for (const auto& [kind, count] : counts)
     report.steps.push_back({.kind = kind, .count = count, .nodes = best.fewer.at(kind)});
 }
 
 }  // namespace
 
-Result<OptimizeReport> optimize(const OptimizeRequest& request) {
+Result<OptimizeReport> optimize(const OptimizeRequest& request, const Model& model) {
   OptimizeReport report;
   const Clockwork clock(request);
   if (is_same_file(request.in, request.out)) return Error{"the output is the input's own file"};
   if (is_same_file(request.in, request.certificate) || is_same_file(request.out, request.certificate))
     return Error{"the certificate needs a file of its own"};
-  ISOMER_TRY(const Model model, read_model(request.in));
   wire::remove_stale_outputs(request.out.parent_path());
   report.bytes_in = bytes_of(request.in);
 
@@ -410,9 +405,7 @@ Result<OptimizeReport> optimize(const OptimizeRequest& request) {
   certificate = with_digests(std::move(certificate), model.graph, best.graph);
   // The certificate is on the disk before OUT is, so that a full one leaves neither.
   ISOMER_TRY(wire::OutputFile proof, wire::written_output(request.certificate, to_text(certificate)));
-  Model changed = model;
-  changed.graph = best.graph;
-  ISOMER_TRY_DO(report.improved ? write_model(changed, request.out)
+  ISOMER_TRY_DO(report.improved ? write_model(with_graph(model, best.graph), request.out)
                                 : copy_model(model, request.in, request.out));
   ISOMER_TRY_DO(proof.rename());
   report.bytes_out = bytes_of(request.out);

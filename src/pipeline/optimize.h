@@ -12,6 +12,7 @@
 #include "base/result.h"
 #include "certify/certificate.h"
 #include "graph/interpret.h"
+#include "onnx/model.h"
 #include "runtime/judge.h"
 
 namespace isomer {
@@ -62,6 +63,7 @@ struct OptimizeReport {
   std::filesystem::path certificate;
 };
 
-Result<OptimizeReport> optimize(const OptimizeRequest& request);
+// The model is the one that was read from request.in.
+Result<OptimizeReport> optimize(const OptimizeRequest& request, const Model& model);
 
 }  // namespace isomer

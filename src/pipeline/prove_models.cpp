@@ -10,6 +10,7 @@
 #include "algebra/program.h"
 #include "graph/constant.h"
 #include "graph/flatten.h"
+#include "graph/names.h"
 #include "graph/spelling.h"
 #include "propose/combined_constant.h"
 #include "propose/likeness.h"
@@ -28,16 +29,6 @@ constexpr int kMostRounds = 5;              // of widening a region
 constexpr std::size_t kMostCandidates = 3;  // for one value
 // Of one pair inside of the models, and of one of outputs.
 constexpr std::uint64_t kSetOperations = std::uint64_t{1} << 20, kMostSetOperations = std::uint64_t{1} << 22;
-
-using Names = std::map<std::string, Value, std::less<>>;
-
-Names values_by_name(const Graph& graph) {
-  Names out;
-  for (const NodeId id : graph.order())
-    for (std::uint32_t k = 0; k < graph.node(id).outputs.size(); ++k)
-      if (!graph.node(id).outputs[k].empty()) out.emplace(graph.node(id).outputs[k], Value{id, k});
-  return out;
-}
 
 std::map<std::string, const Node*> fed_inputs(const Graph& graph) {
   std::map<std::string, const Node*> out;
@@ -101,7 +92,7 @@ std::optional<std::string> interface_difference(const Graph& a, const Inference&
 // Inputs whose extents the models declare differently: what is equal at one size need not be at another.
 std::optional<std::string> size_difference(const Graph& a, const Inference& a_info, const Graph& b,
                                            const Inference& b_info) {
-  const Names names = values_by_name(b);
+  const ValuesByName names = values_by_name(b);
   for (const Value& v : a.inputs()) {
     const auto at = names.find(a.name_of(v));
     if (at == names.end()) continue;
@@ -152,7 +143,7 @@ class Prover {
   Sweep sweep_;
   std::optional<Likeness> likeness_;
   ProofCache cache_;
-  Names names_of_a_, names_of_b_;
+  ValuesByName names_of_a_, names_of_b_;
   std::vector<std::pair<Value, Tensor>> constants_of_b_;  // that A has not
   std::vector<Tensor> constants_of_a_, only_of_a_;        // those that B has not first
   std::map<int, Value> unsolved_;                         // by class

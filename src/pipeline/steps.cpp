@@ -36,8 +36,9 @@ std::string operators_of(const Graph& graph, const std::vector<std::string>& inp
 }
 
 // Equal keys: the same change at the same sizes.
-std::string key_of(const Step& step, const Graph& region) {
+std::string key_of(const Step& step) {
   const Claim& claim = step.proposal.claim;
+  const Graph& region = step.region;
   const auto inference = infer(region);
   Hasher hasher;
   hasher.add(step.proposal.kind);
@@ -55,26 +56,27 @@ std::string key_of(const Step& step, const Graph& region) {
   return hasher.digest().hex();
 }
 
-std::string label_of(const Step& step, const Graph& region) {
+std::string label_of(const Step& step) {
   const Claim& claim = step.proposal.claim;
-  return fmt::format("{}: {} -> {}", step.proposal.kind, operators_of(region, claim.inputs),
+  return fmt::format("{}: {} -> {}", step.proposal.kind, operators_of(step.region, claim.inputs),
                      operators_of(claim.after, claim.inputs));
 }
 
 }  // namespace
 
 std::variant<Step, std::string> StepMaker::prove(const Proposal& proposal) const {
-  Step step{.proposal = proposal, .claims = {}, .replaced = {}, .label = proposal.kind};
+  Step step{.proposal = proposal, .claims = {}, .region = {}, .replaced = {}, .label = proposal.kind};
   const Claim& claim = proposal.claim;
   if (claim.outputs.empty()) return step;
   auto answer = piece_.prove(claim, {.key = key_, .refute = false}, &proofs_);
   if (auto* why = std::get_if<std::string>(&answer)) return std::move(*why);
   step.claims.push_back(std::get<ProvedClaim>(std::move(answer)));
-  const auto region = piece_.region(claim.inputs, claim.outputs);
+  auto region = piece_.region(claim.inputs, claim.outputs);
   ISOMER_CHECK(region.ok());
+  step.region = std::move(*region);
   int nodes = 0;
-  for (const NodeId id : region->order()) {
-    const Node& node = region->node(id);
+  for (const NodeId id : step.region.order()) {
+    const Node& node = step.region.node(id);
     if (node.kind != NodeKind::Operator) continue;
     step.replaced.insert(node.outputs.begin(), node.outputs.end());
     ++nodes;
@@ -129,27 +131,25 @@ Draft StepMaker::with(const Draft& draft, const std::vector<const Step*>& steps)
   return draft;
 }
 
-std::vector<StepGroup> grouped(std::vector<Step> steps, const Workpiece& piece) {
+std::vector<StepGroup> grouped(std::vector<Step> steps) {
   std::map<std::string, StepGroup> groups;
   for (Step& step : steps) {
-    const auto region = piece.region(step.proposal.claim.inputs, step.proposal.claim.outputs);
-    if (!region.ok()) continue;
-    StepGroup& group = groups[key_of(step, *region)];
-    if (group.steps.empty()) group.what = label_of(step, *region);
+    StepGroup& group = groups[key_of(step)];
+    if (group.steps.empty()) group.what = label_of(step);
     step.label = group.what;
     group.gain += step.proposal.gain;
     group.steps.push_back(std::move(step));
   }
   std::vector<StepGroup> out;
   for (auto& [key, group] : groups) out.push_back(std::move(group));
-  std::stable_sort(out.begin(), out.end(), [](const auto& a, const auto& b) { return a.gain > b.gain; });
+  std::ranges::stable_sort(out, std::greater<>{}, &StepGroup::gain);
   return out;
 }
 
-std::vector<const Step*> all_steps(const std::vector<StepGroup>& groups) {
+std::vector<const Step*> all_steps(const std::vector<const StepGroup*>& groups) {
   std::vector<const Step*> out;
-  for (const StepGroup& g : groups)
-    for (const Step& s : g.steps) out.push_back(&s);
+  for (const StepGroup* g : groups)
+    for (const Step& s : g->steps) out.push_back(&s);
   return out;
 }
 

@@ -14,7 +14,8 @@ namespace isomer {
 struct Step {
   Proposal proposal;
   std::vector<ProvedClaim> claims;  // one; none if it only folds
-  std::set<std::string> replaced;   // values that its region computes
+  Graph region;                     // what it replaces
+  std::set<std::string> replaced;   // values that the region computes
   std::string label = {};           // of its group; or its kind
   int fewer = 0;                    // nodes
   double ratio = 0;                 // what it gained in its context; 0: not measured
@@ -62,7 +63,14 @@ class StepMaker {
 };
 
 // In the order of their gain.
-std::vector<StepGroup> grouped(std::vector<Step> steps, const Workpiece& piece);
-std::vector<const Step*> all_steps(const std::vector<StepGroup>& groups);
+std::vector<StepGroup> grouped(std::vector<Step> steps);
+template <class T>
+std::vector<const T*> pointers_to(const std::vector<T>& list) {
+  std::vector<const T*> out;
+  out.reserve(list.size());
+  for (const T& item : list) out.push_back(&item);
+  return out;
+}
+std::vector<const Step*> all_steps(const std::vector<const StepGroup*>& groups);
 
 }  // namespace isomer

@@ -11,11 +11,6 @@ namespace {
 // [N, H, W, C] -> [N, C, H, W].
 const std::vector<std::int64_t> kToFront{0, 3, 1, 2};
 
-std::size_t rank_of(const Site& site, Value v) {
-  const auto& shape = site.inference.of(v).shape;
-  return shape ? shape->size() : 0;
-}
-
 bool is_product(const Site& site, NodeId id) {
   if (!site.is(id, "MatMul") || site.activations(id).size() != 1) return false;
   const auto w = site.concrete_sizes(site.node(id).inputs[1]);
@@ -43,14 +38,14 @@ std::vector<NodeId> nodes_before(const Site& site, NodeId transpose) {
   bool any_product = false;
   for (const NodeId id : site.graph.order() | std::views::reverse) {
     const Value v{id, 0};
-    if (id == transpose || site.node(id).kind != NodeKind::Operator || rank_of(site, v) != 4) continue;
+    if (id == transpose || site.node(id).kind != NodeKind::Operator || site.rank(v) != 4) continue;
     const auto& readers = site.readers(v);
     if (site.is_output(v) || readers.empty() ||
         !std::ranges::all_of(readers, [&](NodeId r) { return inside.contains(r); }))
       continue;
     const auto activations = site.activations(id);
     const bool fits = is_product(site, id) || is_pointwise(site, id);
-    if (!fits || !std::ranges::all_of(activations, [&](Value x) { return rank_of(site, x) == 4; })) continue;
+    if (!fits || !std::ranges::all_of(activations, [&](Value x) { return site.rank(x) == 4; })) continue;
     any_product = any_product || is_product(site, id);
     inside.insert(id);
     out.push_back(id);

@@ -156,10 +156,7 @@ std::optional<Extents> output_sizes(const Site& site, const Extents& input) {
   const Value y = run_region(b, site, x);
   // The constants that it reads are inputs so far.
   Graph program = b.graph().without_nodes();
-  std::map<std::string, Value> constants;
-  for (const NodeId id : site.graph.order())
-    for (std::uint32_t k = 0; k < site.graph.node(id).outputs.size(); ++k)
-      constants.emplace(site.graph.node(id).outputs[k], Value{id, k});
+  const ValuesByName constants = values_by_name(site.graph);
   std::map<NodeId, NodeId> moved;
   for (const NodeId id : b.graph().order()) {
     Node node = b.graph().node(id);
@@ -179,11 +176,6 @@ std::optional<Extents> output_sizes(const Site& site, const Extents& input) {
   const auto sizes = infer(program);
   if (!sizes.ok()) return std::nullopt;
   return sizes_of(*sizes, program.outputs()[0]);
-}
-
-std::vector<std::int64_t> concat(std::vector<std::int64_t> a, const std::vector<std::int64_t>& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
 }
 
 // [rows, groups·rows, ...]: ones where column mod rows = row.
@@ -217,12 +209,12 @@ std::optional<Kernel> kernel_of(ProgramBuilder& b, const Site& site, const Look&
     elements *= static_cast<double>(*size);
   }
   if (elements > kMostElements) return std::nullopt;
-  const auto out = output_sizes(site, concat({count * rows, look.channels}, spatial));
+  const auto out = output_sizes(site, joined({count * rows, look.channels}, spatial));
   if (!out || out->size() != d + 2 || (*out)[0] != count * rows || (*out)[1] != look.outputs)
     return std::nullopt;
 
   const Value flat =
-      b.op("Reshape", {eyes(b, rows, look.groups), b.integers(concat({rows, look.channels}, Extents(d, 1)))});
+      b.op("Reshape", {eyes(b, rows, look.groups), b.integers(joined({rows, look.channels}, Extents(d, 1)))});
   std::vector<Value> impulses;
   for (std::int64_t n = 0; n < count; ++n) {
     std::vector<std::int64_t> begin(d), end(d);
@@ -232,7 +224,7 @@ std::optional<Kernel> kernel_of(ProgramBuilder& b, const Site& site, const Look&
       end[i] = spatial[i] - 1 - begin[i];
       rest /= phases[i];
     }
-    const auto pads = concat(concat({0, 0}, begin), concat({0, 0}, end));
+    const auto pads = joined(joined({0, 0}, begin), joined({0, 0}, end));
     impulses.push_back(b.op("Pad", {flat, b.integers(pads)}));
   }
   const Value all =
@@ -241,7 +233,7 @@ std::optional<Kernel> kernel_of(ProgramBuilder& b, const Site& site, const Look&
 
   Kernel kernel;
   if (site.region.affine) {
-    const Value rest = run_region(b, site, b.zeros(concat({1, look.channels}, spatial)));
+    const Value rest = run_region(b, site, b.zeros(joined({1, look.channels}, spatial)));
     answer = b.op("Sub", {answer, rest});
     Value middle = rest;
     for (std::size_t i = d; i-- > 0;)
@@ -252,7 +244,7 @@ std::optional<Kernel> kernel_of(ProgramBuilder& b, const Site& site, const Look&
   if (count > 1) {
     // [phases..., rows, outputs, sizes...] -> [rows, outputs, phase·size, ...]
     std::vector<std::int64_t> split =
-        concat(concat(phases, {rows, look.outputs}), {out->begin() + 2, out->end()});
+        joined(joined(phases, {rows, look.outputs}), {out->begin() + 2, out->end()});
     std::vector<std::int64_t> order{static_cast<std::int64_t>(d), static_cast<std::int64_t>(d + 1)};
     std::vector<std::int64_t> joined{rows, look.outputs};
     for (std::size_t i = 0; i < d; ++i) {
@@ -302,7 +294,7 @@ std::optional<Proposal> as_convolution(const Site& site, const Look& look, doubl
   const Value out = b.op("Conv", inputs,
                          with({{"kernel_shape", look.kernel},
                                {"strides", look.stride},
-                               {"pads", concat(look.pad_begin, look.pad_end)},
+                               {"pads", joined(look.pad_begin, look.pad_end)},
                                {"group", look.groups}}));
   b.output(out);
   return Proposal{

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "propose/program_builder.h"
 
@@ -20,10 +19,6 @@ struct Reading {
   Extents shape;                // of the same elements
   std::size_t output, channel;  // axes
 };
-
-std::int64_t count_of(const Extents& extents) {
-  return std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
-}
 
 std::vector<Reading> readings(const Extents& wanted, std::int64_t outputs, std::int64_t channels) {
   std::vector<Extents> shapes{wanted};
@@ -192,7 +187,7 @@ std::optional<Graph> combined_constant(const Tensor& wanted, const std::vector<T
   for (const Tensor& source : sources) {
     if (source.type() != ElementType::Float || source.rank() < 3) continue;
     const std::int64_t outputs = source.extents()[0], channels = source.extents()[1];
-    const std::int64_t taps = count_of({source.extents().begin() + 2, source.extents().end()});
+    const std::int64_t taps = element_count({source.extents().begin() + 2, source.extents().end()}).value();
     if (taps < 2 || taps > kMostTaps || outputs < 2 || channels < 2) continue;
     for (const Reading& reading : readings(wanted.extents(), outputs, channels)) {
       const Layout layout(reading);

@@ -11,6 +11,7 @@
 #include <ranges>
 
 #include "graph/constant.h"
+#include "propose/linear_region.h"
 #include "propose/phases.h"
 #include "propose/site.h"
 
@@ -29,12 +30,6 @@ struct Mover {
   bool drops_axes = false;
   bool grows = false;
 };
-
-std::int64_t elements(const Extents& e) {
-  std::int64_t n = 1;
-  for (const std::int64_t x : e) n *= x;
-  return n;
-}
 
 // The input's axes that the output does not follow one to one, the axes in between in order.
 std::optional<Mover> mover_at(const Site& site, NodeId id) {
@@ -56,8 +51,9 @@ std::optional<Mover> mover_at(const Site& site, NodeId id) {
   const auto from = site.sizes(out.input), to = site.sizes(out.output);
   if (!from || !to || to->size() > from->size()) return std::nullopt;
   out.drops_axes = to->size() < from->size();
-  if (elements(*to) == elements(*from)) return std::nullopt;
-  out.grows = elements(*to) > elements(*from);
+  const auto before = element_count(*from), after = element_count(*to);
+  if (!before || !after || *before == *after) return std::nullopt;
+  out.grows = *after > *before;
   int next = 0;
   for (std::size_t d = 0; d < from->size(); ++d) {
     const bool follows = roles.axes[d] == AxisRole::Parallel && roles.output_axis[d] == next;
@@ -156,11 +152,6 @@ std::optional<Origin> origin_of(const InputRoles& roles, const Axes& wanted) {
   if (unseen > 0) return std::nullopt;
   out.depends = true;
   return out;
-}
-
-bool adds(const Node& node) {
-  return node.domain.empty() &&
-         (node.op == "Add" || node.op == "Sub" || node.op == "Sum" || node.op == "Mean");
 }
 
 // A node on the way: where its output's axes come from, per input; nullopt: the mover does not pass.

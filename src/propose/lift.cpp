@@ -15,19 +15,14 @@ bool is_windowed(const Site& site, NodeId id) {
          site.is(id, "AveragePool");
 }
 
-std::size_t rank_of(const Site& site, Value v) {
-  const auto& shape = site.inference.of(v).shape;
-  return shape ? shape->size() : 0;
-}
-
 // A node that does the same with one axis more.
 bool is_liftable(const Site& site, NodeId id) {
   const Node& node = site.node(id);
-  if (node.kind != NodeKind::Operator || node.outputs.size() != 1 || rank_of(site, {id, 0}) != kRank)
+  if (node.kind != NodeKind::Operator || node.outputs.size() != 1 || site.rank({id, 0}) != kRank)
     return false;
   const auto activations = site.activations(id);
   if (activations.empty() ||
-      !std::ranges::all_of(activations, [&](Value v) { return rank_of(site, v) == kRank; }))
+      !std::ranges::all_of(activations, [&](Value v) { return site.rank(v) == kRank; }))
     return false;
   if (is_windowed(site, id))
     return node.attributes.find("output_shape") == nullptr && activations.size() == 1 &&

@@ -11,12 +11,6 @@ namespace {
 
 constexpr std::size_t kMostRegionNodes = 64;
 
-// Sums of activations; with any other operator two activations are not jointly linear.
-bool adds(const Node& node) {
-  return node.domain.empty() && (node.op == "Add" || node.op == "Sub" || node.op == "Sum" ||
-                                 node.op == "Concat" || node.op == "Mean");
-}
-
 void widen(std::map<Value, Box>& needed, Value value, const Box& box) {
   const auto [known, is_new] = needed.try_emplace(value, box);
   if (is_new) return;
@@ -27,6 +21,11 @@ void widen(std::map<Value, Box>& needed, Value value, const Box& box) {
 }
 
 }  // namespace
+
+bool adds(const Node& node) {
+  return node.domain.empty() &&
+         (node.op == "Add" || node.op == "Sub" || node.op == "Sum" || node.op == "Mean");
+}
 
 std::set<Value> constant_values(const Graph& graph) {
   std::set<Value> out;
@@ -76,7 +75,9 @@ LinearRegions::Role LinearRegions::role_of(const Inference& inference, NodeId id
     }
     if (is_read) ++activations;
   }
-  if (activations == 0 || (activations > 1 && !adds(node))) return {};
+  // With any other operator two activations are not jointly linear.
+  const bool is_joint = adds(node) || (node.domain.empty() && node.op == "Concat");
+  if (activations == 0 || (activations > 1 && !is_joint)) return {};
   if (activations > 1) {
     // Affine in each, as long as the others are there; constants come in only by constants.
     role.affine =

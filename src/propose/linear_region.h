@@ -20,6 +20,9 @@ struct LinearRegion {
   bool affine = false;  // constants are added somewhere
 };
 
+// Sums of what it reads.
+bool adds(const Node& node);
+
 // Values that depend on constants only.
 std::set<Value> constant_values(const Graph& graph);
 

@@ -21,10 +21,6 @@ Extents strides_of(const Extents& extents) {
   return out;
 }
 
-std::int64_t count_of(const Extents& extents) {
-  return std::accumulate(extents.begin(), extents.end(), std::int64_t{1}, std::multiplies<>());
-}
-
 // A tensor of 32-bit floats as bits, in some shape.
 struct Numbers {
   std::span<const std::uint32_t> bits;
@@ -41,7 +37,7 @@ struct Block {
   Extents low, size, from;         // from: per axis of the source
   std::vector<int> axis;           // per axis of the wanted tensor
   std::vector<std::int64_t> step;  // likewise
-  std::int64_t volume() const { return count_of(size); }
+  std::int64_t volume() const { return element_count(size).value(); }
 };
 
 class Finder {

@@ -113,6 +113,11 @@ Value ProgramBuilder::copy(Node node, const std::vector<Value>& inputs) {
   return {graph_.add(std::move(node)), 0};
 }
 
+std::vector<std::int64_t> joined(std::vector<std::int64_t> a, const std::vector<std::int64_t>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
 Attributes with(std::vector<std::pair<std::string, Attribute::Value>> list) {
   Attributes out;
   for (auto& [name, value] : list) out.set(std::move(name), std::move(value));

@@ -55,6 +55,8 @@ class ProgramBuilder {
   int next_ = 0;
 };
 
+std::vector<std::int64_t> joined(std::vector<std::int64_t> a, const std::vector<std::int64_t>& b);
+
 Attributes with(std::vector<std::pair<std::string, Attribute::Value>> list);
 
 }  // namespace isomer

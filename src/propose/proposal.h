@@ -2,7 +2,9 @@
 // correctness.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "prove/step.h"
@@ -18,6 +20,9 @@ struct Proposal {
 };
 
 struct Proposals {
+  void add(std::optional<Proposal> proposal) {
+    if (proposal) list.push_back(std::move(*proposal));
+  }
   std::vector<Proposal> list;
   std::vector<std::string> declined;  // regions that were looked at, each with why nothing is proposed
 };

@@ -17,10 +17,6 @@ namespace {
 
 constexpr const char* kKind = "reassociate";
 
-void keep(Proposals& out, std::optional<Proposal> p) {
-  if (p) out.list.push_back(std::move(*p));
-}
-
 // (A B) C = A (B C), both ways.
 void chains(const Site& site, Proposals& out) {
   for (const NodeId id : site.graph.order()) {
@@ -36,8 +32,8 @@ void chains(const Site& site, Proposals& out) {
                   z = read(side == 0 ? in[1] : deep[1]);
       const Value result = side == 0 ? b.op("MatMul", {x, b.op("MatMul", {y, z})})
                                      : b.op("MatMul", {b.op("MatMul", {x, y}), z});
-      keep(out, propose(site, kKind, fmt::format("the products of {} in another order", site.name({id, 0})),
-                        b, {{id, 0}}, {result}));
+      out.add(propose(site, kKind, fmt::format("the products of {} in another order", site.name({id, 0})), b,
+                      {{id, 0}}, {result}));
     }
   }
 }
@@ -100,8 +96,8 @@ void contractions(const Site& site, Proposals& out) {
         contract(b, {b.input(site.name(x)), c->left, site.is_constant(x)},
                  {b.input(site.name(y)), c->right, site.is_constant(y)}, c->out, c->extents, *sizes);
     if (!result) continue;
-    keep(out, propose(site, kKind, fmt::format("{} as a matrix product", label(site.node(id))), b, {{id, 0}},
-                      {*result}));
+    out.add(propose(site, kKind, fmt::format("{} as a matrix product", label(site.node(id))), b, {{id, 0}},
+                    {*result}));
   }
 }
 
@@ -146,8 +142,8 @@ void sums_of_products(const Site& site, Proposals& out) {
     if (operands.size() != 2) continue;
     const auto value = contract(b, operands[0], operands[1], result, extents, *result_sizes);
     if (!value) continue;
-    keep(out, propose(site, kKind, fmt::format("sum of products {} as a matrix product", site.name({id, 0})),
-                      b, {{id, 0}}, {*value}));
+    out.add(propose(site, kKind, fmt::format("sum of products {} as a matrix product", site.name({id, 0})), b,
+                    {{id, 0}}, {*value}));
   }
 }
 
@@ -181,9 +177,9 @@ void sums_over_parts(const Site& site, Proposals& out) {
       begin = end;
     }
     if (begin != (*full)[static_cast<std::size_t>(axis)]) continue;
-    keep(out, propose(site, kKind,
-                      fmt::format("{} as a sum over the parts of {}", site.name({id, 0}), site.name(in[0])),
-                      b, {{id, 0}}, {sum}));
+    out.add(propose(site, kKind,
+                    fmt::format("{} as a sum over the parts of {}", site.name({id, 0}), site.name(in[0])), b,
+                    {{id, 0}}, {sum}));
   }
 }
 
@@ -352,9 +348,9 @@ void repeated_operands(const Site& site, Proposals& out) {
     const auto a = site.concrete_sizes(in[0]), y = site.concrete_sizes({id, 0});
     const auto repeat = a && y && a->size() == y->size() ? repeated(site, in[1]) : std::nullopt;
     if (!repeat || (*a)[a->size() - 3] != (*y)[y->size() - 3]) continue;
-    keep(out, RepeatedProducts(site, id, *repeat).proposal());
+    out.add(RepeatedProducts(site, id, *repeat).proposal());
     RepeatedProducts both(site, id, *repeat);
-    if (both.take_next()) keep(out, both.proposal());
+    if (both.take_next()) out.add(both.proposal());
   }
 }
 

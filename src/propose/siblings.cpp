@@ -98,10 +98,6 @@ std::optional<std::vector<std::int64_t>> sizes_along(const Site& site, const std
   return out;
 }
 
-void keep(Proposals& out, std::optional<Proposal> p) {
-  if (p) out.list.push_back(std::move(*p));
-}
-
 // Which part of which split a value is.
 struct Part {
   Value whole;
@@ -191,13 +187,13 @@ void same_activation(const Site& site, Proposals& out) {
     ProgramBuilder longer = b;
     while (auto next = row_after(longer, site, row, how.axis)) row = std::move(*next);
     if (row.nodes != nodes)
-      keep(out, propose(site, "reassociate",
-                        fmt::format("{} {} nodes on one value and what follows as one", nodes.size(),
-                                    site.node(nodes[0]).op),
-                        longer, outputs_of(row.nodes), longer.split(row.all, how.axis, *sizes)));
-    keep(out, propose(site, "reassociate",
-                      fmt::format("{} {} nodes on one value as one", nodes.size(), site.node(nodes[0]).op), b,
-                      outputs_of(nodes), b.split(all, how.axis, *sizes)));
+      out.add(propose(site, "reassociate",
+                      fmt::format("{} {} nodes on one value and what follows as one", nodes.size(),
+                                  site.node(nodes[0]).op),
+                      longer, outputs_of(row.nodes), longer.split(row.all, how.axis, *sizes)));
+    out.add(propose(site, "reassociate",
+                    fmt::format("{} {} nodes on one value as one", nodes.size(), site.node(nodes[0]).op), b,
+                    outputs_of(nodes), b.split(all, how.axis, *sizes)));
   }
 }
 
@@ -251,9 +247,9 @@ void same_parts(const Site& site, Proposals& out) {
     const auto sizes = sizes_along(site, nodes, static_cast<int>(*axis));
     if (inputs.size() != first.inputs.size() || !sizes) continue;
     const Value all = b.copy(first, inputs);
-    keep(out, propose(site, "reassociate",
-                      fmt::format("{} {} nodes of the parts of a split as one", nodes.size(), first.op), b,
-                      outputs_of(nodes), b.split(all, *axis, *sizes)));
+    out.add(propose(site, "reassociate",
+                    fmt::format("{} {} nodes of the parts of a split as one", nodes.size(), first.op), b,
+                    outputs_of(nodes), b.split(all, *axis, *sizes)));
   }
 }
 
@@ -333,9 +329,9 @@ void same_whole(const Site& site, Proposals& out) {
     }
     if (at != extent || nodes.size() != cuts.size() || nodes.size() < 2) continue;
     ProgramBuilder b(site.graph, site.name({nodes[0], 0}));
-    keep(out, propose(site, "reassociate",
-                      fmt::format("{} slices of {} as one split", nodes.size(), site.name(of.first)), b,
-                      outputs_of(nodes), b.split(b.input(site.name(of.first)), of.second, sizes)));
+    out.add(propose(site, "reassociate",
+                    fmt::format("{} slices of {} as one split", nodes.size(), site.name(of.first)), b,
+                    outputs_of(nodes), b.split(b.input(site.name(of.first)), of.second, sizes)));
   }
 }
 
@@ -385,10 +381,10 @@ void same_positions(const Site& site, Proposals& out) {
         results.push_back(v);
       for (const auto& [constants, by_time] : grid) nodes.push_back(by_time.at(at));
     }
-    keep(out, propose(site, "reassociate",
-                      fmt::format("{} {} nodes at positions of {} as one", nodes.size(), site.node(row[0]).op,
-                                  site.name(group.whole)),
-                      b, outputs_of(nodes), results));
+    out.add(propose(site, "reassociate",
+                    fmt::format("{} {} nodes at positions of {} as one", nodes.size(), site.node(row[0]).op,
+                                site.name(group.whole)),
+                    b, outputs_of(nodes), results));
   }
 }
 

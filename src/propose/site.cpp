@@ -224,6 +224,11 @@ std::optional<Extents> Site::concrete_sizes(Value v) const {
   return shape ? concrete(*shape) : std::nullopt;
 }
 
+std::size_t Site::rank(Value v) const {
+  const auto& shape = inference.of(v).shape;
+  return shape ? shape->size() : 0;
+}
+
 std::optional<std::vector<std::int64_t>> Site::integers(Value v) const {
   if (!is_constant(v)) return std::nullopt;
   return known_constant(graph, v)->integers();

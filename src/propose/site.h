@@ -48,6 +48,7 @@ class Site {
   std::optional<Extents> sizes(Value v) const;
   // Extents, all of them numbers.
   std::optional<Extents> concrete_sizes(Value v) const;
+  std::size_t rank(Value v) const;                                   // 0 where it is not known
   std::optional<std::vector<std::int64_t>> integers(Value v) const;  // of a constant
   std::optional<Formula> formula(NodeId id) const;  // of a node of the standard kind, one output
 

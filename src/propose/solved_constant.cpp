@@ -6,7 +6,8 @@
 
 #include "graph/constant.h"
 #include "graph/infer.h"
-#include "propose/program_builder.h"
+#include "propose/site.h"
+#include "prove/value_numbers.h"
 
 namespace isomer {
 namespace {
@@ -80,16 +81,6 @@ std::vector<std::int64_t> ints(const Node& node, const std::string& name,
                                std::vector<std::int64_t> otherwise) {
   const auto* list = node.attributes.find_as<std::vector<std::int64_t>>(name);
   return list != nullptr ? *list : otherwise;
-}
-
-std::int64_t integer(const Node& node, const std::string& name, std::int64_t otherwise) {
-  const auto* value = node.attributes.find_as<std::int64_t>(name);
-  return value != nullptr ? *value : otherwise;
-}
-
-std::vector<std::int64_t> joined(std::vector<std::int64_t> a, const std::vector<std::int64_t>& b) {
-  a.insert(a.end(), b.begin(), b.end());
-  return a;
 }
 
 // Unit vectors: as rows of a matrix (no spatial axes), or of every group of channels, each at one place of an
@@ -225,7 +216,7 @@ class Solver {
     const auto* auto_pad = node.attributes.find_as<std::string>("auto_pad");
     const std::size_t d = impulses.spatial.size();
     if (!is_op(node, "Conv") || (auto_pad != nullptr && *auto_pad != "NOTSET") || k.size() != d + 2 ||
-        integer(node, "group", 1) != impulses.groups || k[1] != impulses.rows)
+        attribute(node, "group", std::int64_t{1}) != impulses.groups || k[1] != impulses.rows)
       return std::nullopt;
     for (const std::int64_t dilation : ints(node, "dilations", Extents(d, 1)))
       if (dilation != 1) return std::nullopt;
@@ -263,15 +254,11 @@ class Solver {
   }
 
   Graph only_needed(Value v) const {
-    std::vector<bool> needed;
-    const auto& order = b_.graph().order();
-    std::map<NodeId, bool> wanted{{v.node, true}};
-    for (auto id = order.rbegin(); id != order.rend(); ++id)
-      if (wanted.contains(*id))
-        for (const Value& i : b_.graph().node(*id).inputs)
-          if (i.exists()) wanted[i.node] = true;
-    Graph out = b_.graph().without_nodes();
-    for (const NodeId id : order)
+    Graph whole = b_.graph();
+    whole.add_output(v);
+    const std::set<NodeId> wanted = needed_nodes(whole);
+    Graph out = whole.without_nodes();
+    for (const NodeId id : whole.order())
       if (wanted.contains(id)) out.add(id);
     out.add_output(v);
     return out;
@@ -294,7 +281,8 @@ void add(Answers& out, std::optional<SolvedConstant> answer) {
 Answers solve_convolution(const Graph& a, const std::string& input, const Linear& linear) {
   const Extents& k = linear.weight->extents();
   const std::size_t d = k.size() - 2;
-  const std::int64_t groups = integer(*linear.node, "group", 1), rows = k[1], channels = rows * groups;
+  const std::int64_t groups = attribute(*linear.node, "group", std::int64_t{1}), rows = k[1],
+                     channels = rows * groups;
   const auto* auto_pad = linear.node->attributes.find_as<std::string>("auto_pad");
   if (auto_pad != nullptr && *auto_pad != "NOTSET" && *auto_pad != "VALID") return {};
   const auto stride = ints(*linear.node, "strides", Extents(d, 1));
@@ -377,7 +365,7 @@ Answers solve_convolution(const Graph& a, const std::string& input, const Linear
 // y[..., j] = Σ_k x[..., k] M[k, j]: the first program applied to the unit matrix.
 Answers solve_matrix(const Graph& a, const std::string& input, const Linear& linear, std::size_t rank) {
   if (linear.weight->rank() != 2 || rank < 2) return {};
-  const bool is_turned = linear.node->op == "Gemm" && integer(*linear.node, "transB", 0) != 0;
+  const bool is_turned = linear.node->op == "Gemm" && attribute(*linear.node, "transB", std::int64_t{0}) != 0;
   const std::int64_t rows = linear.weight->extents()[is_turned ? 1 : 0];
   if (rows * rows > kMostElements) return {};
   Solver solver(a, input);

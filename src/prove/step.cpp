@@ -15,17 +15,7 @@
 namespace isomer {
 namespace {
 
-using Names = std::map<std::string, Value, std::less<>>;
-
-Names values_by_name(const Graph& graph) {
-  Names out;
-  for (const NodeId id : graph.order()) {
-    const Node& node = graph.node(id);
-    for (std::uint32_t k = 0; k < node.outputs.size(); ++k)
-      if (!node.outputs[k].empty()) out.emplace(node.outputs[k], Value{id, k});
-  }
-  return out;
-}
+using Names = ValuesByName;
 
 Result<std::vector<Value>> find_values(const Names& names, const std::vector<std::string>& wanted) {
   std::vector<Value> out;

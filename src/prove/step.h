@@ -11,6 +11,7 @@
 #include "base/result.h"
 #include "graph/graph.h"
 #include "graph/infer.h"
+#include "graph/names.h"
 #include "prove/proof_cache.h"
 
 namespace isomer {
@@ -70,7 +71,7 @@ class Workpiece {
   struct State {
     Graph graph;
     Inference inference;
-    std::map<std::string, Value, std::less<>> names;
+    ValuesByName names;
   };
   explicit Workpiece(std::shared_ptr<const State> state) : state_(std::move(state)) {}
   std::shared_ptr<const State> state_;

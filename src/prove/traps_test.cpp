@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "algebra/normal_form.h"
+#include "algebra/testing.h"
 #include "graph/text.h"
 #include "prove/prove.h"
 #include "prove/sweep.h"
@@ -55,15 +56,7 @@ class Forms {
   NormalForms forms;
   template <class F>
   Form apply(const std::vector<Form>& inputs, const F& build) {
-    std::vector<std::optional<TensorType>> types;
-    std::vector<std::optional<Form>> given;
-    for (const Form& f : inputs) {
-      types.push_back(TensorType{f.type, f.shape()});
-      given.push_back(f);
-    }
-    FormulaBuilder f(types);
-    build(f);
-    return forms.apply(std::move(f).finish(), given)[0];
+    return applied(forms, inputs, build);
   }
   bool equal(const Form& a, const Form& b) { return !forms.why_not_equal(a, b).has_value(); }
 };

@@ -2,23 +2,14 @@
 
 #include <map>
 
+#include "graph/names.h"
 #include "graph/rebuild.h"
 
 namespace isomer::checker {
 namespace {
 
-using Names = std::map<std::string, Value>;
-
-Names values_by_name(const Graph& graph) {
-  Names out;
-  for (const NodeId id : graph.order())
-    for (std::uint32_t k = 0; k < graph.node(id).outputs.size(); ++k)
-      if (!graph.node(id).outputs[k].empty()) out.emplace(graph.node(id).outputs[k], Value{id, k});
-  return out;
-}
-
 // The program's nodes added to the graph; per node of the program, what it became.
-std::optional<std::map<NodeId, NodeId>> add_program(Graph& graph, const Names& names, const Graph& program) {
+std::optional<std::map<NodeId, NodeId>> add_program(Graph& graph, const ValuesByName& names, const Graph& program) {
   std::map<NodeId, NodeId> moved;
   for (const NodeId id : program.order()) {
     Node node = program.node(id);
@@ -38,7 +29,7 @@ std::optional<std::map<NodeId, NodeId>> add_program(Graph& graph, const Names& n
 }
 
 std::optional<Graph> applied(const Graph& graph, const Claim& claim) {
-  const Names names = values_by_name(graph);
+  const ValuesByName names = values_by_name(graph);
   Graph out = graph;
   const auto moved = add_program(out, names, claim.after);
   if (!moved || claim.after.outputs().size() != claim.outputs.size()) return std::nullopt;
@@ -58,7 +49,7 @@ std::optional<Graph> applied(const Graph& graph, const Claim& claim) {
   const auto result = replace(out, replacements);
   if (!result.ok()) return std::nullopt;
   const Graph alive = without_dead_nodes(*result);
-  const Names taken = values_by_name(alive);
+  const ValuesByName taken = values_by_name(alive);
   return with_changed_nodes(alive, [&](Node& node) {
     for (std::string& o : node.outputs)
       if (const auto at = old_names.find(o); at != old_names.end() && !taken.contains(at->second))
