@@ -8,7 +8,6 @@ original on three sets of inputs: if a difference shows, that is a false proof, 
 """
 import argparse
 import collections
-import json
 import pathlib
 import random
 import sys
@@ -19,6 +18,7 @@ import onnx
 from onnx import numpy_helper
 
 import programs
+import proving
 import zoo
 
 LARGEST_MB = 30
@@ -74,37 +74,6 @@ def change_wire(model, draw):
 CHANGES = (change_weight, change_attribute, change_wire)
 
 
-def loads(path):
-    import onnxruntime
-    onnxruntime.set_default_logger_severity(4)
-    try:
-        return onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
-    except Exception:  # whatever the runtime says of a mutant that is no model
-        return None
-
-
-def runtime_difference(a, b, seed):
-    """The largest relative difference on three sets of inputs; None: the runtime does not run them."""
-    numbers, worst = np.random.default_rng(seed), 0.0
-    for _ in range(3):
-        feeds = {}
-        for i in a.get_inputs():
-            shape = [d if isinstance(d, int) else int(numbers.integers(1, 4)) for d in i.shape]
-            kind = i.type
-            feeds[i.name] = (numbers.standard_normal(shape).astype(np.float32) if "float" in kind
-                             else numbers.integers(0, 2, shape).astype(bool if "bool" in kind else np.int32 if "int32" in kind else np.int64))
-        try:
-            x, y = a.run(None, feeds), b.run(None, feeds)
-        except Exception:  # a shape that the model does not take
-            return None
-        for u, v in zip(x, y):
-            if u.shape != v.shape:
-                return float("inf")
-            if u.size:
-                worst = max(worst, float(np.abs(u.astype(np.float64) - v).max() / max(np.abs(u).max(), 1e-30)))
-    return worst
-
-
 def run_mutant(name, original, path, number, given):
     draw = random.Random(given.seed * 1_000_003 + number)
     model = onnx.load(original)
@@ -114,20 +83,12 @@ def run_mutant(name, original, path, number, given):
         return None
     mutant = path / "mutant.onnx"
     onnx.save(model, mutant)
-    session = loads(mutant)
+    session = proving.loads(mutant)
     if session is None:
         return None  # no model any more: there is nothing to prove
-    outcome = programs.run([programs.program("isomer"), "prove", original, mutant, "--json", "--budget", f"{given.seconds}s"],
-                           4 * given.seconds + 60)
-    record = {"number": number, "model": name, "kind": change.__name__, "what": what, "seconds": round(outcome.seconds, 1)}
-    try:
-        answer = json.loads(outcome.stdout)
-    except json.JSONDecodeError:
-        return record | {"verdict": "crashed", "why": outcome.stderr[-300:]}
-    record |= {"verdict": answer.get("verdict", "error"), "why": answer.get("why") or str(answer.get("error", ""))}
+    record = {"number": number, "model": name, "kind": change.__name__, "what": what} | proving.prove(original, mutant, given.seconds)
     if record["verdict"] == "proved":
-        record["difference"] = runtime_difference(loads(original), session, number)
-        record["rounded"] = answer["constants_rounded"]
+        record["difference"] = proving.runtime_difference(proving.loads(original), session, number)
     return record
 
 
@@ -143,29 +104,21 @@ def main():
     if given.check:
         given.mutants, given.models, given.seconds = 9, 3, 5
     names = [n for n in zoo.names() if zoo.index()[n]["megabytes"] <= LARGEST_MB][:given.models]
-    known = {}
-    if given.results and given.results.exists():
-        known = {r["number"]: r for r in map(json.loads, given.results.read_text().splitlines())}
-    records = []
+    answers = proving.Records(given.results, "number")
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
         for k, name in enumerate(names):
-            mine = [n for n in range(given.mutants) if n % len(names) == k]
-            records += [known[n] for n in mine if n in known]
-            todo = [n for n in mine if n not in known]
+            todo = [n for n in range(k, given.mutants, len(names)) if (n,) not in answers]
             if not todo:
                 continue
             filled = pathlib.Path(zoo.fill(name, folder))
             original = folder / "original.onnx"  # weights inside
             onnx.save(onnx.load(filled), original)
             for number in todo:
-                record = run_mutant(name, original, folder, number, given) or {"number": number, "verdict": "no model"}
-                records.append(record)
-                if given.results:
-                    with given.results.open("a") as file:
-                        file.write(json.dumps(record) + "\n")
+                answers.add(run_mutant(name, original, folder, number, given) or {"number": number, "verdict": "no model"})
             for file in folder.iterdir():
                 file.unlink()
+    records = list(answers.all.values())
     report = collections.Counter((r.get("kind", "-"), r["verdict"]) for r in records)
     programs.print_table(("change", "verdict", "mutants"), [(k, v, c) for (k, v), c in sorted(report.items())])
     proved = [r for r in records if r["verdict"] == "proved"]

@@ -8,43 +8,18 @@ PYTHON is that of an environment which has the tools (python3 -m venv DIR; DIR/b
 fails; otherwise it is a bug of that tool, to be looked at. --results keeps what was answered; a second run goes on from there.
 """
 import argparse
-import collections
-import json
 import os
 import pathlib
-import statistics
 import sys
 import tempfile
 
 import onnx
 
 import programs
+import proving
 import zoo
-from prove_mutants import loads, runtime_difference
 
 TOOLS = ("onnxsim", "onnxslim")
-
-
-def run_one(name, tool, original, folder, given):
-    path = folder / f"{tool}.onnx"
-    record = {"model": name, "tool": tool, "verdict": "tool failed", "why": "", "seconds": 0.0}
-    if not zoo.rewritten(given.python, tool, original, path, even_if_unsure=True):
-        return record
-    outcome = programs.run([programs.program("isomer"), "prove", original, path, "--json", "--budget", f"{given.seconds}s"],
-                           4 * given.seconds + 60)
-    record |= {"seconds": round(outcome.seconds, 1), "peak_mb": outcome.peak_bytes >> 20,
-               "nodes": [len(onnx.load(p, load_external_data=False).graph.node) for p in (original, path)],
-               "mb": round((original.stat().st_size + path.stat().st_size) / 1e6, 1)}
-    try:
-        answer = json.loads(outcome.stdout)
-    except json.JSONDecodeError:
-        return record | {"verdict": "crashed", "why": outcome.stderr[-300:]}
-    record |= {"verdict": answer.get("verdict", "error"), "why": answer.get("why") or str(answer.get("error", ""))}
-    record["rounded"] = answer.get("constants_rounded", 0)
-    if record["verdict"] == "refuted":
-        a, b = loads(original), loads(path)
-        record["difference"] = runtime_difference(a, b, 1) if a and b else None
-    return record
 
 
 def main():
@@ -65,14 +40,10 @@ def main():
         given.models, given.seconds = 2, 10
     names = [n for n in zoo.names(text=given.filter) if zoo.index()[n]["megabytes"] <= given.largest]
     names = names[::max(1, len(names) // given.models)][:given.models]
-    known = {}
-    if given.results and given.results.exists():
-        known = {(r["model"], r["tool"]): r for r in map(json.loads, given.results.read_text().splitlines())}
-    records = []
+    tools = given.tool or list(TOOLS)
+    records = proving.Records(given.results, "model", "tool")
     for name in names:
-        tools = given.tool or list(TOOLS)
-        records += [known[name, t] for t in tools if (name, t) in known]
-        todo = [t for t in tools if (name, t) not in known]
+        todo = [t for t in tools if (name, t) not in records]
         if not todo:
             continue
         with tempfile.TemporaryDirectory() as scratch:
@@ -80,26 +51,16 @@ def main():
             original = folder / "original.onnx"
             onnx.save(onnx.load(zoo.fill(name, folder)), original)
             for tool in todo:
-                record = run_one(name, tool, original, folder, given)
-                records.append(record)
-                if given.results:
-                    with given.results.open("a") as file:
-                        file.write(json.dumps(record) + "\n")
-    rows = [(r["model"], r["tool"], r["verdict"], r["seconds"], r["why"][:80]) for r in records if r["verdict"] != "proved"]
-    if rows:
-        programs.print_table(("model", "tool", "verdict", "seconds", "why"), rows)
-    for tool in TOOLS:
-        mine = [r for r in records if r["tool"] == tool]
-        counts = collections.Counter(r["verdict"] for r in mine)
-        asked = len(mine) - counts["tool failed"]
-        if asked:
-            print(f"{tool}: {asked} outputs, {counts['proved']} proved ({counts['proved'] / asked:.0%}), {counts['refuted']} refuted, "
-                  f"{counts['undecided']} undecided, {counts['tool failed']} where the tool failed; "
-                  f"median {statistics.median(r['seconds'] for r in mine):.1f} s, slowest {max(r['seconds'] for r in mine):.1f} s")
-    wrong = [r for r in records if r["verdict"] == "refuted" and r.get("difference") is not None and r["difference"] < 1e-4]
-    for r in wrong:
-        print(f"WRONG: {r['model']} by {r['tool']} is refuted, and ONNX Runtime shows it equal ({r['difference']:.1e})")
-    return 1 if wrong else 0
+                path = folder / f"{tool}.onnx"
+                is_there = zoo.rewritten(given.python, tool, original, path, even_if_unsure=True)
+                answer = proving.prove_and_run(original, path, given.seconds) if is_there else {"verdict": "tool failed"}
+                records.add({"model": name, "tool": tool} | answer)
+    asked = [r for r in records.all.values() if r["verdict"] != "tool failed"]
+    proving.tell_unproved(("model", "tool"), asked)
+    for tool in tools:
+        proving.tell(tool, [r for r in asked if r["tool"] == tool])
+    print(f"{len(records.all) - len(asked)} times the tool itself failed")
+    return 1 if proving.false_refutations(asked) else 0
 
 
 if __name__ == "__main__":

@@ -47,6 +47,7 @@ Json to_json(const ModelsVerdict& verdict, double ms) {
           {"why", verdict.why},
           {"first_difference", verdict.first_difference},
           {"constants_rounded", verdict.constants_rounded},
+          {"constants_restated", verdict.constants_restated},
           {"constants_moved", verdict.constants_moved},
           {"worst_ulp", verdict.worst_ulp},
           {"pairs", verdict.proofs},
@@ -57,9 +58,16 @@ Json to_json(const ModelsVerdict& verdict, double ms) {
 std::string headline(const ModelsVerdict& verdict) {
   if (verdict.answer == Answer::Refuted) return "refuted: " + verdict.why;
   if (verdict.answer == Answer::Undecided) return "undecided: " + verdict.why;
-  if (verdict.constants_rounded == 0) return "equal";
-  return fmt::format("equal over the reals, {} constant{} rounded (worst {:.3g} ulp)",
-                     verdict.constants_rounded, verdict.constants_rounded == 1 ? "" : "s", verdict.worst_ulp);
+  std::string kinds;
+  const auto add = [&](int count, const char* what) {
+    if (count > 0)
+      kinds += fmt::format("{} {} constant{} {}", kinds.empty() ? "," : " and", count, count == 1 ? "" : "s",
+                           what);
+  };
+  add(verdict.constants_rounded, "rounded");
+  add(verdict.constants_restated, "with other last digits");
+  if (kinds.empty()) return "equal";
+  return fmt::format("equal over the reals{} (worst {:.3g} ulp)", kinds, verdict.worst_ulp);
 }
 
 std::string to_text(const ModelsVerdict& verdict) {

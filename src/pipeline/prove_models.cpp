@@ -15,6 +15,7 @@
 #include "propose/combined_constant.h"
 #include "propose/likeness.h"
 #include "propose/moved_constant.h"
+#include "propose/restated_constant.h"
 #include "propose/scaled_constant.h"
 #include "propose/solved_constant.h"
 #include "prove/refute.h"
@@ -179,6 +180,7 @@ void Prover::solve_moved() {
   for (const auto& [value, tensor] : constants_of_b_) {
     if (is_stopped()) return;
     auto program = moved.find(tensor, b_.opsets);
+    if (!program) program = restated_constant(tensor, only_of_a_, b_.opsets);
     if (!program) program = scaled_constant(tensor, only_of_a_, b_.opsets);
     if (!program) program = combined_constant(tensor, only_of_a_, b_.opsets);
     if (!program) continue;
@@ -407,7 +409,9 @@ void Prover::run() {
   }
   settle_outputs();
   for (const auto& [c, folded] : sweep_.folded()) {
-    ++(folded.rounding.is_exact ? out_.constants_moved : out_.constants_rounded);
+    ++(folded.rounding.is_exact      ? out_.constants_moved
+       : folded.rounding.is_restated ? out_.constants_restated
+                                     : out_.constants_rounded);
     out_.worst_ulp = std::max(out_.worst_ulp, folded.rounding.worst_ulp);
   }
   if (out_.answer == Answer::Proved) {

@@ -32,8 +32,8 @@ struct ModelsVerdict {
   std::string why;  // of what is not proved
   std::vector<Output> outputs;
   std::optional<Refuted> example;
-  std::string first_difference;  // where the models part, by node
-  int constants_rounded = 0, constants_moved = 0;
+  std::string first_difference;                                            // where the models part, by node
+  int constants_rounded = 0, constants_restated = 0, constants_moved = 0;  // see rounding.h
   double worst_ulp = 0;
   std::int64_t points = 0;        // mod p, of all proofs together
   int proofs = 0, questions = 0;  // of pairs; asked and not answered by an earlier proof

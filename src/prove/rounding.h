@@ -3,6 +3,9 @@
 // The program is evaluated in float64. The stored elements may be off by what evaluating it in the stored
 // type explains: n · u · Σ|terms|, n operations on the way to an element, u half a unit in the last place,
 // and the terms of each sum taken without their signs (the same formulas, evaluated without cancellation).
+//
+// Of a constant that is only moved, nothing is computed. Two models may have folded it from the same source,
+// each with roundings of its own, and lost the source: what differs in the last digits only is *restated*.
 #pragma once
 
 #include "base/result.h"
@@ -11,8 +14,9 @@
 namespace isomer {
 
 struct Rounding {
-  bool is_exact = false;  // the program only moves numbers, and these are they
-  double worst_ulp = 0;   // in the stored type's units in the last place of Σ|terms|
+  bool is_exact = false;     // the program only moves numbers, and these are they
+  bool is_restated = false;  // it only moves numbers, and these differ in their last digits
+  double worst_ulp = 0;      // in the stored type's units in the last place of Σ|terms|
 };
 
 // The program has one output, no inputs, and formulas throughout. Error: where it is another number, or why

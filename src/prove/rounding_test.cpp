@@ -24,7 +24,26 @@ TEST(Rounding, WhatIsOnlyMovedIsExact) {
   const auto exact = compare_folded(floats({0.1F, 2, 3}), moved);
   ASSERT_TRUE(exact.ok());
   EXPECT_TRUE(exact->is_exact);
-  EXPECT_FALSE(compare_folded(floats({0.10000001F, 2, 3}), moved).ok());
+  EXPECT_FALSE(exact->is_restated);
+}
+
+TEST(Rounding, LastDigitsMayBeRestatedAndNoMore) {
+  const auto matrix = [](float x) {
+    return Tensor::of(ElementType::Float, {1, 2}, std::vector<float>{x, 2});
+  };
+  const Graph same = program("k = Identity(a)", "float[1,2] a = {0.1, 2.0}");
+  const auto restated = compare_folded(matrix(0.1F + 1.5e-8F), same);
+  ASSERT_TRUE(restated.ok());
+  EXPECT_FALSE(restated->is_exact);
+  EXPECT_TRUE(restated->is_restated);
+  EXPECT_LE(restated->worst_ulp, 4);
+  EXPECT_FALSE(compare_folded(matrix(0.1F + 1e-7F), same).ok());
+  EXPECT_FALSE(compare_folded(matrix(0.101F), same).ok());
+  EXPECT_FALSE(compare_folded(matrix(-0.1F), same).ok());
+  // A bias is what is left of terms that cancelled: its elements are measured by the largest.
+  const Graph bias = program("k = Identity(a)", "float[2] a = {0.1, 2.0}");
+  EXPECT_TRUE(compare_folded(floats({0.1F + 1e-7F, 2}), bias).ok());
+  EXPECT_FALSE(compare_folded(floats({0.1F + 1e-6F, 2}), bias).ok());
 }
 
 TEST(Rounding, OneRoundingIsWithinTheBoundAndOnePercentIsNot) {

@@ -1,0 +1,16 @@
+// A constant of the other model but for its last digits: both were folded from one source, which neither has.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "graph/graph.h"
+
+namespace isomer {
+
+// A program without inputs: the nearest of the sources that look alike, reshaped; nullopt: none does.
+std::optional<Graph> restated_constant(const Tensor& wanted, const std::vector<Tensor>& sources,
+                                       const std::map<std::string, int, std::less<>>& opsets);
+
+}  // namespace isomer

@@ -1,0 +1,116 @@
+"""`isomer prove` asked many times: one answer as a record, records that outlive an interruption, and what they say together."""
+import collections
+import json
+import statistics
+
+import numpy as np
+import onnx
+
+import programs
+
+EQUAL = 1e-4  # relative difference on ONNX Runtime below which a refutation is ours to explain
+
+
+def prove(a, b, seconds):
+    """What `isomer prove` answers, as a record."""
+    outcome = programs.run([programs.program("isomer"), "prove", a, b, "--json", "--budget", f"{seconds}s"], 4 * seconds + 60)
+    record = {"verdict": "crashed", "why": outcome.stderr[-300:], "rounded": 0, "seconds": round(outcome.seconds, 1),
+              "peak_mb": outcome.peak_bytes >> 20}
+    try:
+        answer = json.loads(outcome.stdout)
+    except json.JSONDecodeError:
+        return record
+    if "verdict" not in answer:
+        return record | {"verdict": "error", "why": answer["error"]["message"]}
+    return record | {"verdict": answer["verdict"], "why": answer["why"], "rounded": answer["constants_rounded"],
+                     "ulp": answer["worst_ulp"]}
+
+
+def prove_and_run(a, b, seconds):
+    """The same; if it is refuted, with what ONNX Runtime says of it."""
+    record = prove(a, b, seconds)
+    record["nodes"] = [len(onnx.load(p, load_external_data=False).graph.node) for p in (a, b)]
+    if record["verdict"] == "refuted":
+        x, y = loads(a), loads(b)
+        record["difference"] = runtime_difference(x, y, 1) if x and y else None
+    return record
+
+
+def loads(path):
+    """A session; None: the runtime does not take the model."""
+    import onnxruntime
+    onnxruntime.set_default_logger_severity(4)
+    try:
+        return onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    except Exception:  # whatever the runtime says of a mutant that is no model
+        return None
+
+
+def runtime_difference(a, b, seed):
+    """The largest relative difference on three sets of inputs; None: the runtime does not run them."""
+    numbers, worst = np.random.default_rng(seed), 0.0
+    for _ in range(3):
+        feeds = {}
+        for i in a.get_inputs():
+            shape = [d if isinstance(d, int) else int(numbers.integers(1, 4)) for d in i.shape]
+            kind = i.type
+            feeds[i.name] = (numbers.standard_normal(shape).astype(np.float32) if "float" in kind
+                             else numbers.integers(0, 2, shape).astype(bool if "bool" in kind else np.int32 if "int32" in kind else np.int64))
+        try:
+            x, y = a.run(None, feeds), b.run(None, feeds)
+        except Exception:  # a shape that the model does not take
+            return None
+        for u, v in zip(x, y):
+            if u.shape != v.shape:
+                return float("inf")
+            if u.size:
+                worst = max(worst, float(np.abs(u.astype(np.float64) - v).max() / max(np.abs(u).max(), 1e-30)))
+    return worst
+
+
+class Records:
+    """Records by key, kept in a file of lines if there is one: a second run goes on where the first was stopped."""
+
+    def __init__(self, path, *fields):
+        self.path, self.fields, self.all = path, fields, {}
+        if path and path.exists():
+            for line in path.read_text().splitlines():
+                self._take(json.loads(line))
+
+    def _take(self, record):
+        self.all[tuple(record[f] for f in self.fields)] = record
+
+    def __contains__(self, key):
+        return key in self.all
+
+    def add(self, record):
+        self._take(record)
+        if self.path:
+            with self.path.open("a") as file:
+                file.write(json.dumps(record) + "\n")
+
+
+def tell(label, records):
+    """One line: how many were proved, and how long that took."""
+    if not records:
+        return
+    counts = collections.Counter(r["verdict"] for r in records)
+    rounded = sum(r["verdict"] == "proved" and r["rounded"] > 0 for r in records)
+    seconds = [r["seconds"] for r in records]
+    print(f"{label}: {len(records)} pairs, {counts['proved']} proved ({counts['proved'] / len(records):.1%}; {rounded} of them but for rounded "
+          f"constants), {counts['refuted']} refuted, {counts['undecided']} undecided, {counts['crashed'] + counts['error']} failed; "
+          f"median {statistics.median(seconds):.1f} s, slowest {max(seconds):.1f} s")
+
+
+def tell_unproved(fields, records):
+    rows = [(*(r[f] for f in fields), r["verdict"], r["seconds"], r["why"][:90]) for r in records if r["verdict"] != "proved"]
+    if rows:
+        programs.print_table((*fields, "verdict", "seconds", "why"), rows)
+
+
+def false_refutations(records):
+    """Those that ONNX Runtime shows equal; each is told."""
+    wrong = [r for r in records if r["verdict"] == "refuted" and r.get("difference") is not None and r["difference"] < EQUAL]
+    for r in wrong:
+        print(f"WRONG: refuted, and ONNX Runtime shows it equal ({r['difference']:.1e}): {r}")
+    return wrong
