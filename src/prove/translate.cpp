@@ -18,12 +18,48 @@ void note_reads(const ExprNode& e, std::vector<bool>& out) {
   for (const ExprNode::Case& c : e.cases) note_reads(*c.value, out);
 }
 
-bool may_be_undefined(const ExprNode& e) {
-  const bool empty = e.kind == ExprNode::Kind::Reduce && !e.domain.empty() && e.reduction != Reduction::Sum;
+constexpr std::uint64_t kEmptinessOperations = 1 << 16;
+
+// Whether some position has nothing to take the maximum of: a window that lies in the padding.
+bool may_be_empty(const ExprNode& reduce, const std::vector<Axis>& positions) {
+  std::set<std::string> names;
+  const auto note = [&](const Dim& d) {
+    for (const std::string& name : d.symbols()) names.insert(name);
+  };
+  for (const auto* axes : {&positions, &reduce.axes})
+    for (const Axis& axis : *axes) note(axis.extent);
+  try {
+    const SetSpace space({names.begin(), names.end()}, {}, kEmptinessOperations);
+    RelationBuilder points(space, static_cast<int>(positions.size()), static_cast<int>(reduce.axes.size()),
+                           0);
+    Dims extents;
+    int dim = 0;
+    for (const auto* axes : {&positions, &reduce.axes})
+      for (const Axis& axis : *axes) {
+        points.name_axis(axis, dim);
+        points.inside(dim++, axis.extent);
+      }
+    for (const Axis& axis : positions) extents.push_back(axis.extent);
+    points.hold(reduce.domain);
+    return !box(space, extents).is_subset_of(points.finish().domain());
+  } catch (const Undecided&) {
+    return true;
+  } catch (const DimOverflow&) {
+    return true;
+  }
+}
+
+// `positions`: what it is computed for.
+bool may_be_undefined(const ExprNode& e, std::vector<Axis> positions) {
+  if (e.kind == ExprNode::Kind::Reduce) {
+    if (e.reduction != Reduction::Sum && !e.domain.empty() && may_be_empty(e, positions)) return true;
+    positions.insert(positions.end(), e.axes.begin(), e.axes.end());
+  }
+  const auto asks = [&](const ExprNode& inner) { return may_be_undefined(inner, positions); };
   const bool infinite = e.kind == ExprNode::Kind::Number && is_float(e.type) && !std::isfinite(e.number);
-  return empty || infinite || (e.kind == ExprNode::Kind::Apply && is_partial(e.fn)) ||
-         std::ranges::any_of(e.args, [](const ExprRef& a) { return may_be_undefined(*a); }) ||
-         std::ranges::any_of(e.cases, [](const ExprNode::Case& c) { return may_be_undefined(*c.value); });
+  return infinite || (e.kind == ExprNode::Kind::Apply && is_partial(e.fn)) ||
+         std::ranges::any_of(e.args, [&](const ExprRef& a) { return asks(*a); }) ||
+         std::ranges::any_of(e.cases, [&](const ExprNode::Case& c) { return asks(*c.value); });
 }
 
 constexpr std::int64_t kMostFactElements = 1 << 20;
@@ -31,7 +67,8 @@ constexpr std::int64_t kMostFactElements = 1 << 20;
 }  // namespace
 
 bool may_be_undefined(const Formula& formula) {
-  return std::ranges::any_of(formula.stages, [](const Stage& s) { return may_be_undefined(*s.value); });
+  return std::ranges::any_of(formula.stages,
+                             [](const Stage& s) { return may_be_undefined(*s.value, s.axes); });
 }
 
 std::vector<bool> read_inputs(const Formula& formula) {
