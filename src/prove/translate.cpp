@@ -49,15 +49,92 @@ bool may_be_empty(const ExprNode& reduce, const std::vector<Axis>& positions) {
   }
 }
 
+// What the form of a formula says of the signs of its values, whatever its inputs are.
+class Signs {
+ public:
+  explicit Signs(const Formula& formula) : formula_(formula) {}
+
+  bool is_positive(const ExprNode& e) const {
+    switch (e.kind) {
+      case ExprNode::Kind::Number: return is_float(e.type) ? e.number > 0 : e.integer > 0;
+      case ExprNode::Kind::IndexNumber: return e.index.is_constant() && is_there(e.index.offset());
+      case ExprNode::Kind::Read: {
+        const ExprNode* stage = stage_read(e);
+        return stage != nullptr && is_inside(e) && is_positive(*stage);
+      }
+      case ExprNode::Kind::Apply: break;
+      case ExprNode::Kind::Reduce:
+        return e.domain.empty() && is_positive(*e.args[0]) &&
+               std::ranges::all_of(e.axes, [](const Axis& a) { return is_there(a.extent); });
+      case ExprNode::Kind::Cases: return false;
+    }
+    switch (e.fn) {
+      case Fn::Exp: return true;
+      case Fn::Sqrt:
+      case Fn::Cast: return is_float(e.type) && is_positive(*e.args[0]);
+      case Fn::Mul:
+      case Fn::Div: return is_positive(*e.args[0]) && is_positive(*e.args[1]);
+      case Fn::Add:
+        return (is_positive(*e.args[0]) && is_nonnegative(*e.args[1])) ||
+               (is_nonnegative(*e.args[0]) && is_positive(*e.args[1]));
+      default: return false;
+    }
+  }
+
+  bool is_nonnegative(const ExprNode& e) const {
+    if (is_positive(e)) return true;
+    if (e.kind == ExprNode::Kind::Number) return is_float(e.type) ? e.number >= 0 : e.integer >= 0;
+    if (const ExprNode* stage = stage_read(e)) return is_nonnegative(*stage);
+    if (e.kind == ExprNode::Kind::Reduce) return e.reduction == Reduction::Sum && is_nonnegative(*e.args[0]);
+    if (e.kind != ExprNode::Kind::Apply || !is_float(e.type)) return false;
+    switch (e.fn) {
+      case Fn::Abs:
+      case Fn::Relu:
+      case Fn::Sqrt: return true;
+      case Fn::Mul:
+        return e.args[0] == e.args[1] || (is_nonnegative(*e.args[0]) && is_nonnegative(*e.args[1]));
+      case Fn::Div: return is_nonnegative(*e.args[0]) && is_positive(*e.args[1]);
+      case Fn::Add: return is_nonnegative(*e.args[0]) && is_nonnegative(*e.args[1]);
+      default: return false;
+    }
+  }
+
+  // Whether a function of finite numbers may be undefined here.
+  bool may_fail(const ExprNode& e) const {
+    if (!is_partial(e.fn)) return false;
+    switch (e.fn) {
+      case Fn::Div: return !is_float(e.type) || !is_positive(*e.args[1]);
+      case Fn::Sqrt: return !is_nonnegative(*e.args[0]);
+      case Fn::Log: return !is_positive(*e.args[0]);
+      case Fn::Cast: return is_float(e.args[0]->type) && !is_float(e.type);
+      default: return true;
+    }
+  }
+
+ private:
+  static bool is_there(const Dim& extent) { return extent.at_least(1).value_or(false); }
+  // Outside of a tensor is zero.
+  static bool is_inside(const ExprNode& read) {
+    for (std::size_t k = 0; k < read.at.size(); ++k)
+      if (!read.at[k].is_inside(read.extents[k])) return false;
+    return true;
+  }
+  const ExprNode* stage_read(const ExprNode& e) const {
+    if (e.kind != ExprNode::Kind::Read || e.tensor.kind != TensorRef::Kind::Stage) return nullptr;
+    return &*formula_.stages[static_cast<std::size_t>(e.tensor.number)].value;
+  }
+  const Formula& formula_;
+};
+
 // `positions`: what it is computed for.
-bool may_be_undefined(const ExprNode& e, std::vector<Axis> positions) {
+bool may_be_undefined(const ExprNode& e, const Signs& signs, std::vector<Axis> positions) {
   if (e.kind == ExprNode::Kind::Reduce) {
     if (e.reduction != Reduction::Sum && !e.domain.empty() && may_be_empty(e, positions)) return true;
     positions.insert(positions.end(), e.axes.begin(), e.axes.end());
   }
-  const auto asks = [&](const ExprNode& inner) { return may_be_undefined(inner, positions); };
+  const auto asks = [&](const ExprNode& inner) { return may_be_undefined(inner, signs, positions); };
   const bool infinite = e.kind == ExprNode::Kind::Number && is_float(e.type) && !std::isfinite(e.number);
-  return infinite || (e.kind == ExprNode::Kind::Apply && is_partial(e.fn)) ||
+  return infinite || (e.kind == ExprNode::Kind::Apply && signs.may_fail(e)) ||
          std::ranges::any_of(e.args, [&](const ExprRef& a) { return asks(*a); }) ||
          std::ranges::any_of(e.cases, [&](const ExprNode::Case& c) { return asks(*c.value); });
 }
@@ -67,8 +144,9 @@ constexpr std::int64_t kMostFactElements = 1 << 20;
 }  // namespace
 
 bool may_be_undefined(const Formula& formula) {
+  const Signs signs(formula);
   return std::ranges::any_of(formula.stages,
-                             [](const Stage& s) { return may_be_undefined(*s.value, s.axes); });
+                             [&](const Stage& s) { return may_be_undefined(*s.value, signs, s.axes); });
 }
 
 std::vector<bool> read_inputs(const Formula& formula) {

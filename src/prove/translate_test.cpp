@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <stdexcept>
+
+#include "algebra/formula.h"
 #include "graph/testing.h"
 
 namespace isomer {
@@ -12,6 +15,7 @@ bool may_be_undefined(const std::string& input, const std::string& body) {
                                       ") => (y) {\n" + body + "\n}");
   const auto info = infer(graph);
   const Definition definition = define_node(graph, *info, graph.outputs()[0].node);
+  if (!std::holds_alternative<Formula>(definition)) throw std::logic_error(body + " has no formula");
   return may_be_undefined(std::get<Formula>(definition));
 }
 
@@ -19,14 +23,31 @@ TEST(Translate, AWindowThatMeetsTheImageHasAMaximum) {
   EXPECT_FALSE(
       may_be_undefined("float[1,1,8] x", "y = MaxPool<kernel_shape=[3], strides=[2], pads=[1,1]>(x)"));
   EXPECT_FALSE(may_be_undefined("float[1,1,N] x", "y = MaxPool<kernel_shape=[3], pads=[1,1]>(x)"));
-  // Taps at -1 and 2 of an image of two.
-  EXPECT_TRUE(
-      may_be_undefined("float[1,1,2] x", "y = MaxPool<kernel_shape=[2], dilations=[3], pads=[1,1]>(x)"));
+  // A window of two that begins two before the image.
+  for (const std::int64_t before : {1, 2}) {
+    FormulaBuilder f({TensorType{ElementType::Float, {4}}});
+    const auto x = f.input(0);
+    const auto p = f.axes({4}), k = f.axes({2});
+    const Index at = Index(p[0]) + Index(k[0]) - before;
+    f.output(p, reduce(Reduction::Max, k, x.at({at}), between(0, at, 4)));
+    EXPECT_EQ(isomer::may_be_undefined(std::move(f).finish()), before == 2);
+  }
 }
 
-TEST(Translate, QuotientsAndRootsAreDefinedInPart) {
-  EXPECT_TRUE(may_be_undefined("float[4] x, float[4] z", "y = Div(x, z)"));
-  EXPECT_FALSE(may_be_undefined("float[4] x, float[4] z", "y = Mul(x, z)"));
+TEST(Translate, WhatAQuotientIsByMayBeKnown) {
+  const std::string two = "float[4] x, float[4] z", one = "float[2,4] x";
+  for (const char* body :
+       {"y = Div(x, z)", "y = Sqrt(x)", "y = Log(x)", "y = Reciprocal(x)", "y = Cast<to=7>(x)"})
+    EXPECT_TRUE(may_be_undefined(two, body)) << body;
+  for (const char* body : {"y = Mul(x, z)", "y = Sigmoid(x)", "y = Cast<to=11>(x)"})
+    EXPECT_FALSE(may_be_undefined(two, body)) << body;
+  for (const char* body : {"y = Softmax(x)", "y = ReduceMean<keepdims=0>(x)", "y = ReduceL2(x)"})
+    EXPECT_FALSE(may_be_undefined(one, body)) << body;
+  EXPECT_TRUE(may_be_undefined(one, "y = LpNormalization(x)"));
+  EXPECT_TRUE(may_be_undefined(one, "y = ReduceLogSum(x)"));
+  const std::string scaled = "float[2,4] x, float[4] s";
+  EXPECT_FALSE(may_be_undefined(scaled, "y = LayerNormalization(x, s)"));
+  EXPECT_TRUE(may_be_undefined(scaled, "y = LayerNormalization<epsilon=0.0>(x, s)"));
 }
 
 }  // namespace
