@@ -179,8 +179,8 @@ void Prover::solve_moved() {
   const MovedConstants moved(constants_of_a_, only_of_a_);
   for (const auto& [value, tensor] : constants_of_b_) {
     if (is_stopped()) return;
-    auto program = moved.find(tensor, b_.opsets);
-    if (!program) program = restated_constant(tensor, only_of_a_, b_.opsets);
+    auto program = restated_constant(tensor, only_of_a_, b_.opsets);
+    if (!program) program = moved.find(tensor, b_.opsets);
     if (!program) program = scaled_constant(tensor, only_of_a_, b_.opsets);
     if (!program) program = combined_constant(tensor, only_of_a_, b_.opsets);
     if (!program) continue;
