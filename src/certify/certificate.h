@@ -20,11 +20,6 @@
 
 namespace isomer {
 
-struct FoldStep {
-  std::vector<std::string> values;
-};
-using CertifiedStep = std::variant<Claim, FoldStep>;
-
 struct Note {
   std::string kind, what;
   double ratio = 0;  // 0: not measured

@@ -51,7 +51,7 @@ Json to_json(const OptimizeReport& report) {
   for (const auto& s : report.steps)
     steps.push_back({{"kind", s.kind}, {"count", s.count}, {"nodes", s.nodes}});
   Json regions = Json::array();
-  for (const auto& r : report.regions)
+  for (const auto& r : report.search.regions)
     regions.push_back({{"what", r.what},
                        {"places", r.places},
                        {"ratio", r.ratio.estimate},
@@ -71,13 +71,18 @@ Json to_json(const OptimizeReport& report) {
           {"bytes_in", report.bytes_in},
           {"bytes_out", report.bytes_out},
           {"steps", steps},
-          {"stopped_by", report.stopped_by},
+          {"stopped_by", report.search.stopped_by},
+          {"search",
+           {{"regions", report.search.unique_regions},
+            {"states", report.search.states},
+            {"proofs", report.search.proofs},
+            {"cache_hits", report.search.cache_hits}}},
           {"certificate", report.certificate.string()},
           {"groups", groups},
           {"regions", regions},
           {"told", report.told},
-          {"refused", report.refused},
-          {"declined", report.declined}};
+          {"refused", report.search.refused},
+          {"declined", report.search.declined}};
 }
 
 std::string to_text(const OptimizeReport& report, const fs::path& out) {
@@ -96,11 +101,14 @@ std::string to_text(const OptimizeReport& report, const fs::path& out) {
     text += fmt::format("  certificate: {}\n", report.certificate.string());
   } else {
     text += fmt::format("{}: the same file, because {}\n", out.string(), report.reason);
-    for (const auto& r : report.regions)
+    for (const auto& r : report.search.regions)
       text += fmt::format("  tried: {} x {}, {:.3f} [{:.3f}, {:.3f}] in its place\n", r.places, r.what,
                           r.ratio.estimate, r.ratio.low, r.ratio.high);
   }
-  if (report.stopped_by != "done") text += fmt::format("  stopped by {}\n", report.stopped_by);
+  if (report.search.stopped_by != "done") text += fmt::format("  stopped by {}\n", report.search.stopped_by);
+  text += fmt::format("  {} unique regions, {} states, {} proofs and {} that were known\n",
+                      report.search.unique_regions, report.search.states, report.search.proofs,
+                      report.search.cache_hits);
   return text;
 }
 
@@ -110,22 +118,22 @@ Result<Reply> run(const Request& request) {
   wish.out = request.out;
   wish.certificate =
       request.certificate.empty() ? fs::path(request.out.string() + ".cert") : request.certificate;
-  ISOMER_TRY(wish.seconds, seconds_of(request.budget));
+  ISOMER_TRY(wish.search.seconds, seconds_of(request.budget));
   // "any", for tests of the proposers, takes what the cost does not like, too.
   if (request.judge != "runtime" && request.judge != "cost" && request.judge != "any")
     return Error{"--judge is runtime or cost"};
   wish.measure = request.judge == "runtime";
-  wish.any_price = request.judge == "any";
-  wish.steps = request.steps;
+  wish.search.any_price = request.judge == "any";
+  wish.search.steps = request.steps;
   for (const std::string& name : request.without) {
     const auto is_named = [&](const Proposer& p) { return p.name == name; };
     if (std::ranges::none_of(proposers(), is_named))
       return Error{fmt::format("--without {}: no proposer has this name", name)};
-    wish.without.insert(name);
+    wish.search.without.insert(name);
   }
-  wish.max_error_growth = request.max_error_growth;
+  wish.search.max_error_growth = request.max_error_growth;
   wish.max_size_growth = request.max_size_growth;
-  wish.seed = request.seed;
+  wish.search.seed = request.seed;
   ISOMER_TRY(wish.runtime, runtime_options(request.runtime));
   wish.worker = worker_options(request.runtime, request.runtime.runtimes.at(0));
   ISOMER_TRY(const Model model, read_model(request.in));
@@ -137,11 +145,11 @@ Result<Reply> run(const Request& request) {
     wish.feeds = std::move(feeds.tensors);
   }
   interrupted = false;
-  wish.stop = &interrupted;
+  wish.search.stop = &interrupted;
   ProgressLine line;
-  if (!request.quiet) wish.progress = [&](const std::string& now) { line.show(now); };
+  if (!request.quiet) wish.search.progress = [&](const std::string& now) { line.show(now); };
   const auto old = std::signal(SIGINT, on_interrupt);
-  auto report = optimize(wish, model);
+  auto report = optimize(std::move(wish), model);
   std::signal(SIGINT, old);
   if (!report.ok()) return report.error();
   return Reply{Exit::Done, to_text(*report, request.out), to_json(*report)};

@@ -5,45 +5,17 @@
 #include <algorithm>
 #include <chrono>
 #include <map>
-#include <set>
 
+#include "certify/certificate.h"
 #include "certify/digest.h"
 #include "onnx/write_file.h"
-#include "pipeline/steps.h"
-#include "pipeline/trials.h"
-#include "propose/list.h"
 
 namespace isomer {
 namespace {
 
 constexpr double kLeastGain = 1.02;
 constexpr std::uintmax_t kFreeGrowth = 16u << 20u;
-constexpr int kMostRounds = 8;
-constexpr double kShareOfSearch = 0.6;   // of the time; the rest is the guard's
-constexpr double kShareOfRegions = 0.3;  // of what is left of it, for regions by themselves
-constexpr double kRegionSeconds = 1;
-constexpr double kWorstOfGood = 0.985;  // what was faster alone may be measured so together: that is noise
-constexpr double kShareOfModel = 0.15, kShareOfGuard = 0.4, kLeastModelSeconds = 3, kMostModelSeconds = 20,
-                 kLeastGuardSeconds = 12, kMostGuardSeconds = 40;
-
-class Clockwork {
- public:
-  explicit Clockwork(const OptimizeRequest& request) : request_(request) {}
-  // Why to stop now, or "".
-  std::string stopped(std::int64_t steps) const {
-    if (request_.stop != nullptr && *request_.stop) return "interrupt";
-    if (steps >= request_.steps || spent() > request_.seconds * (request_.measure ? kShareOfSearch : 1))
-      return "budget";
-    return "";
-  }
-  double spent() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
- private:
-  const OptimizeRequest& request_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
+constexpr double kShareOfGuard = 0.4, kLeastGuardSeconds = 12, kMostGuardSeconds = 40;
 
 std::uintmax_t bytes_of(const std::filesystem::path& path) {
   std::error_code error;
@@ -51,239 +23,11 @@ std::uintmax_t bytes_of(const std::filesystem::path& path) {
   return error ? 0 : model;
 }
 
-Model with_graph(Model model, const Graph& graph) {
-  model.graph = graph;
-  return model;
-}
-
-OnProgress told_as(const OptimizeRequest& request, const std::string& what) {
-  return [&request, what](const MeasureProgress& now) {
-    request.progress(fmt::format("measuring {}, {:.0f} %{}", what, 100 * now.share,
-                                 now.ratio ? fmt::format(", {:.3f}", now.ratio->estimate) : ""));
-  };
-}
-
-// Proposes, proves, chooses until nothing new pays.
-class Search {
- public:
-  Search(const OptimizeRequest& request, const Clockwork& clock, const Model& model, Trials* trials,
-         OptimizeReport& report)
-      : request_(request), clock_(clock), model_(model), trials_(trials), report_(report) {}
-
-  // What was reached, step by step; the last is the best.
-  Result<std::vector<Draft>> run() {
-    std::vector<Draft> history{{.graph = model_.graph, .steps = {}, .notes = {}}};
-    ISOMER_TRY(Draft first, simplified(history.back()));
-    if (!first.steps.empty()) history.push_back(std::move(first));
-    for (;;) {
-      ISOMER_TRY(Workpiece piece, Workpiece::of(history.back().graph));
-      std::set<std::string> without = request_.without;
-      without.insert("simplify");  // done
-      Proposals found = propose_all(piece.graph(), piece.inference(),
-                                    {.any_price = request_.any_price, .without = without});
-      report_.declined = std::move(found.declined);
-      // Without a runtime to ask, the analytic cost has the last word.
-      if (!request_.measure && !request_.any_price)
-        std::erase_if(found.list, [](const Proposal& p) { return p.gain <= 0; });
-      StepMaker maker(std::move(piece), proofs_, request_.seed);
-      std::vector<StepGroup> groups = grouped(proved(maker, found.list));
-      if (groups.empty()) break;
-      Draft next = trials_ ? settled(history.back(), maker, rank(maker, groups))
-                           : maker.with(history.back(), all_steps(pointers_to(groups)));
-      note_trouble(maker);
-      if (next.steps.size() == history.back().steps.size()) break;
-      ISOMER_TRY(next, simplified(next));
-      history.push_back(std::move(next));
-    }
-    report_.stopped_by = stopped_.empty() ? "done" : stopped_;
-    return history;
-  }
-
- private:
-  bool is_over() {
-    if (stopped_.empty()) stopped_ = clock_.stopped(tried_);
-    return !stopped_.empty();
-  }
-
-  // Those that can be proved, while there is time.
-  std::vector<Step> proved(const StepMaker& maker, const std::vector<Proposal>& proposals) {
-    std::vector<Step> out;
-    for (const Proposal& p : proposals) {
-      std::string key = p.kind + " " + p.what;
-      for (const auto* names : {&p.claim.outputs, &p.claim.inputs, &p.folds})
-        for (const std::string& name : *names) key += " " + name;
-      if (seen_.contains(key)) continue;
-      if (is_over()) break;
-      seen_.insert(key);
-      ++tried_;
-      request_.progress(fmt::format("proving: {}", p.what));
-      auto step = maker.prove(p);
-      if (auto* why = std::get_if<std::string>(&step)) report_.refused.push_back(p.what + ": " + *why);
-      else out.push_back(std::get<Step>(std::move(step)));
-    }
-    return out;
-  }
-
-  void note_trouble(const StepMaker& maker) {
-    report_.refused.insert(report_.refused.end(), maker.trouble().begin(), maker.trouble().end());
-  }
-
-  // Nothing of this is for sale: it costs nothing and lets the proposers see more.
-  Result<Draft> simplified(Draft draft) {
-    if (request_.without.contains("simplify")) return draft;
-    for (int round = 0; round < kMostRounds; ++round) {
-      ISOMER_TRY(Workpiece piece, Workpiece::of(draft.graph));
-      const Proposals found = propose_simplify(piece.graph(), piece.inference());
-      StepMaker maker(std::move(piece), proofs_, request_.seed);
-      const std::vector<Step> steps = proved(maker, found.list);
-      if (steps.empty()) break;
-      draft = maker.with(draft, pointers_to(steps));
-      note_trouble(maker);
-    }
-    return draft;
-  }
-
-  // Groups by what their regions said, alone in their context.
-  struct Ranked {
-    std::vector<const StepGroup*> faster;   // the most time saved first
-    std::vector<const StepGroup*> unknown;  // there was no time to ask
-  };
-
-  Ranked rank(const StepMaker& maker, std::vector<StepGroup>& groups) {
-    std::vector<const Step*> samples;
-    for (const StepGroup& g : groups) samples.push_back(&g.steps[0]);
-    request_.progress("observing what flows through the model");
-    const bool is_observed = trials_->observe(model_, maker.piece(), samples).ok();
-    const double until = clock_.spent() + (request_.seconds - clock_.spent()) * kShareOfRegions;
-    Ranked out;
-    std::vector<std::pair<double, const StepGroup*>> faster;
-    std::map<std::string, std::pair<int, int>>
-        kin;  // of those that do the same at other sizes: faster, slower
-    one_of_each_first(groups);
-    for (StepGroup& g : groups) {
-      if (!is_observed) {
-        out.unknown.push_back(&g);
-        continue;
-      }
-      const double seconds = clock_.spent() < until ? kRegionSeconds : 0;
-      request_.progress(fmt::format("measuring {} regions, {}", g.steps.size(), g.what));
-      const auto trial = trials_->region(maker.piece(), g.steps[0], proofs_, seconds);
-      if (!trial.ok()) {
-        report_.refused.push_back(g.what + ": " + trial.error().what);
-        continue;
-      }
-      if (trial->errors && !trial->errors->within(request_.max_error_growth)) {
-        report_.refused.push_back(fmt::format("{}: its error would be {:.1e} instead of {:.1e}", g.what,
-                                              trial->errors->after, trial->errors->before));
-        continue;
-      }
-      if (!trial->time) {
-        out.unknown.push_back(&g);
-        continue;
-      }
-      const PairMeasurement& time = *trial->time;
-      for (Step& s : g.steps) s.ratio = time.ratio.estimate;
-      report_.regions.push_back({g.what, static_cast<int>(g.steps.size()), time.ratio});
-      const double saved = time.by_cpu_time ? time.a_cpu_ns.estimate - time.b_cpu_ns.estimate
-                                            : time.a_wall_ns.estimate - time.b_wall_ns.estimate;
-      const bool is_faster = time.ratio.estimate > 1;
-      if (is_faster) faster.emplace_back(saved * static_cast<double>(g.steps.size()), &g);
-      ++(is_faster ? kin[g.what].first : kin[g.what].second);
-    }
-    // Where there was no time to ask, the others of its kind speak for it.
-    std::erase_if(out.unknown, [&](const StepGroup* g) {
-      const auto [better, worse] = kin[g->what];
-      if (better > 0 && worse == 0) faster.emplace_back(0, g);
-      return better + worse > 0 && (better == 0 || worse == 0);
-    });
-    std::ranges::stable_sort(faster, std::greater<>{}, [](const auto& f) { return f.first; });
-    for (const auto& [saved, group] : faster) out.faster.push_back(group);
-    return out;
-  }
-
-  // The first of each kind before the others: they speak for them.
-  static void one_of_each_first(std::vector<StepGroup>& groups) {
-    std::set<std::string> seen;
-    std::vector<StepGroup> first, rest;
-    for (StepGroup& g : groups) (seen.insert(g.what).second ? first : rest).push_back(std::move(g));
-    std::ranges::move(rest, std::back_inserter(first));
-    groups = std::move(first);
-  }
-
-  // All together if the whole model does not get slower by it; else each half by itself. Of what nobody
-  // measured alone, the whole model must get faster.
-  Draft settled(const Draft& best, StepMaker& maker, const Ranked& ranked) {
-    struct Batch {
-      std::vector<const StepGroup*> groups;
-      bool is_promising = false;
-    };
-    std::vector<const StepGroup*> taken;
-    Draft now = best;
-    std::unique_ptr<ScratchModel> written;  // `now`, once someone asks
-    std::vector<Batch> open{{ranked.unknown, false}, {ranked.faster, true}};
-    while (!open.empty()) {
-      const Batch batch = std::move(open.back());
-      open.pop_back();
-      if (batch.groups.empty()) continue;
-      std::vector<const StepGroup*> all = taken;
-      all.insert(all.end(), batch.groups.begin(), batch.groups.end());
-      Draft candidate = maker.with(best, all_steps(all));
-      if (candidate.notes.size() <= now.notes.size()) continue;
-      // With no time left the guard will say; what is known to be good alone is worth that.
-      std::unique_ptr<ScratchModel> next;
-      bool is_good = batch.is_promising && taken.empty();
-      if (!is_over()) {
-        if (!written) written = scratch(now);
-        next = scratch(candidate);
-        is_good = written && next && is_better(*written, *next, batch.is_promising);
-      }
-      if (is_good) {
-        now = std::move(candidate);
-        written = std::move(next);
-        taken = std::move(all);
-      } else if (batch.groups.size() > 1) {
-        const auto middle = batch.groups.begin() + static_cast<std::ptrdiff_t>(batch.groups.size() / 2);
-        open.push_back({{middle, batch.groups.end()}, batch.is_promising});
-        open.push_back({{batch.groups.begin(), middle}, batch.is_promising});
-      }
-    }
-    return now;
-  }
-
-  bool is_better(const ScratchModel& a, const ScratchModel& b, bool is_promising) {
-    const double seconds =
-        std::clamp(request_.seconds * kShareOfModel, kLeastModelSeconds, kMostModelSeconds);
-    const auto measured =
-        trials_->compare(a.source(), b.source(), seconds, std::nullopt, told_as(request_, "the whole model"));
-    if (!measured.ok()) {
-      report_.refused.push_back(measured.error().what);
-      return false;
-    }
-    return is_promising ? measured->ratio.estimate > kWorstOfGood : measured->verdict == PairVerdict::Faster;
-  }
-
-  std::unique_ptr<ScratchModel> scratch(const Draft& draft) const {
-    auto file = ScratchModel::write(with_graph(model_, draft.graph), request_.out);
-    return file.ok() ? std::make_unique<ScratchModel>(std::move(*file)) : nullptr;
-  }
-
-  const OptimizeRequest& request_;
-  const Clockwork& clock_;
-  const Model& model_;
-  Trials* trials_;
-  OptimizeReport& report_;
-  std::set<std::string> seen_;
-  ProofCache proofs_;
-  std::string stopped_;
-  std::int64_t tried_ = 0;
-};
-
 // Why the new model is not taken, or "".
 class Guard {
  public:
-  Guard(const OptimizeRequest& request, const Clockwork& clock, const Model& model, Trials* trials,
-        OptimizeReport& report)
-      : request_(request), clock_(clock), model_(model), trials_(trials), report_(report) {}
+  Guard(const OptimizeRequest& request, const Model& model, Trials* trials, OptimizeReport& report)
+      : request_(request), model_(model), trials_(trials), report_(report) {}
 
   Result<std::string> objection(const Draft& draft) {
     ISOMER_TRY(const ScratchModel candidate,
@@ -298,23 +42,24 @@ class Guard {
     const auto before = ModelSource::file(request_.in.string()), after = candidate.source();
     if (const auto loads = trials_->judge().check_loads(after, request_.runtime); !loads.ok())
       return "the runtime does not load the result: " + loads.error().what;
-    request_.progress("comparing with float64");
+    request_.search.progress("comparing with float64");
     const auto errors = trials_->errors(model_.graph, before, after, request_.feeds,
-                                        1e9 * std::clamp(request_.seconds / 10, 3.0, 30.0));
+                                        1e9 * std::clamp(request_.search.seconds / 10, 3.0, 30.0));
     if (!errors.ok()) return "the runtime does not run it: " + errors.error().what;
     if (*errors) {
       report_.error_before = (*errors)->before;
       report_.error_after = (*errors)->after;
-      if (!(*errors)->within(request_.max_error_growth)) {
+      if (!(*errors)->within(request_.search.max_error_growth)) {
         is_wrong = true;
         return fmt::format("its error would be {:.1e} instead of {:.1e}", (*errors)->after,
                            (*errors)->before);
       }
     }
-    const double left = std::max(request_.seconds - clock_.spent(), request_.seconds * kShareOfGuard);
+    const double left =
+        std::max(request_.search.seconds - request_.search.spent(), request_.search.seconds * kShareOfGuard);
     const double seconds = std::clamp(left, kLeastGuardSeconds, kMostGuardSeconds);
     const auto measured =
-        trials_->compare(before, after, seconds, kLeastGain, told_as(request_, "the result"));
+        trials_->compare(before, after, seconds, kLeastGain, told_as(request_.search.progress, "the result"));
     if (!measured.ok()) return "it could not be measured: " + measured.error().what;
     report_.ratio = measured->ratio;
     if (measured->ratio.low <= kLeastGain)
@@ -326,7 +71,6 @@ class Guard {
 
  private:
   const OptimizeRequest& request_;
-  const Clockwork& clock_;
   const Model& model_;
   Trials* trials_;
   OptimizeReport& report_;
@@ -340,13 +84,13 @@ bool is_same_file(const std::filesystem::path& a, const std::filesystem::path& b
 // The runtime, if it is to judge.
 Result<std::unique_ptr<Trials>> started(const OptimizeRequest& request) {
   if (!request.measure) return std::unique_ptr<Trials>();
-  request.progress("starting the runtime");
+  request.search.progress("starting the runtime");
   auto judge = Judge::start(request.worker);
   if (!judge.ok()) return to_error(judge.error());
-  return std::make_unique<Trials>(
-      std::move(*judge),
-      Trials::Options{
-          .runtime = request.runtime, .feeds = request.feeds, .out = request.out, .seed = request.seed});
+  return std::make_unique<Trials>(std::move(*judge), Trials::Options{.runtime = request.runtime,
+                                                                     .feeds = request.feeds,
+                                                                     .out = request.out,
+                                                                     .seed = request.search.seed});
 }
 
 // Why there is no use in going on, or "".
@@ -357,22 +101,36 @@ std::string refusal(Trials& trials, const OptimizeRequest& request) {
 }
 
 void tell(OptimizeReport& report, const Draft& best) {
-  std::map<std::string, int> counts;
-  for (const Note& n : best.notes) {
-    report.told.push_back(n.what);
-    ++counts[n.kind];
+  std::map<std::string, OptimizeReport::Kind> kinds;
+  std::map<std::string, OptimizeReport::Group> groups;
+  for (const Draft::Taken& t : best.taken) {
+    report.told.push_back(t.what);
+    OptimizeReport::Kind& kind = kinds[t.kind];
+    kind = {t.kind, kind.count + 1, kind.nodes + t.fewer};
+    OptimizeReport::Group& group = groups[t.label];
+    group = {t.label, group.places + 1, std::max(group.ratio, t.ratio)};
   }
-  for (const auto& [what, taken] : best.taken) report.groups.push_back({what, taken.places, taken.ratio});
+  for (const auto& [name, kind] : kinds) report.steps.push_back(kind);
+  for (const auto& [label, group] : groups) report.groups.push_back(group);
   std::ranges::stable_sort(report.groups, std::greater<>{}, &OptimizeReport::Group::places);
-  for (const auto& [kind, count] : counts)
-    report.steps.push_back({.kind = kind, .count = count, .nodes = best.fewer.at(kind)});
+}
+
+// What was done, as a certificate tells it.
+Certificate certificate_of(const Draft& draft) {
+  Certificate out{.steps = draft.steps, .notes = {}};
+  for (const Draft::Taken& t : draft.taken) out.notes.push_back({t.kind, t.what, t.ratio});
+  return out;
 }
 
 }  // namespace
 
-Result<OptimizeReport> optimize(const OptimizeRequest& request, const Model& model) {
+Result<OptimizeReport> optimize(OptimizeRequest request, const Model& model) {
   OptimizeReport report;
-  const Clockwork clock(request);
+  const auto start = std::chrono::steady_clock::now();
+  request.search.out = request.out;
+  request.search.spent = [start] {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  };
   if (is_same_file(request.in, request.out)) return Error{"the output is the input's own file"};
   if (is_same_file(request.in, request.certificate) || is_same_file(request.out, request.certificate))
     return Error{"the certificate needs a file of its own"};
@@ -381,15 +139,15 @@ Result<OptimizeReport> optimize(const OptimizeRequest& request, const Model& mod
 
   ISOMER_TRY(std::unique_ptr<Trials> trials, started(request));
   if (trials) report.reason = refusal(*trials, request);
-  Draft best{.graph = model.graph, .steps = {}, .notes = {}};
+  Draft best{.graph = model.graph};
   if (report.reason.empty()) {
-    Search search(request, clock, model, trials.get(), report);
-    ISOMER_TRY(std::vector<Draft> history, search.run());
+    ISOMER_TRY(std::vector<Draft> history, search(request.search, model, trials.get(), report.search));
     if (history.size() == 1)
-      report.reason = report.refused.empty() ? "nothing to improve was found" : "no proposal was proved";
+      report.reason =
+          report.search.refused.empty() ? "nothing to improve was found" : "no proposal was proved";
     // From the best backwards, past what makes the error grow.
     while (history.size() > 1) {
-      Guard guard(request, clock, model, trials.get(), report);
+      Guard guard(request, model, trials.get(), report);
       ISOMER_TRY(report.reason, guard.objection(history.back()));
       if (report.reason.empty()) best = history.back();
       if (!guard.is_wrong) break;
@@ -397,7 +155,7 @@ Result<OptimizeReport> optimize(const OptimizeRequest& request, const Model& mod
     }
     report.improved = history.size() > 1 && report.reason.empty();
   }
-  Certificate certificate{.steps = best.steps, .notes = best.notes};
+  Certificate certificate = certificate_of(best);
   tell(report, best);
   if (report.ratio && report.improved)
     certificate.notes.push_back({"measured", "the whole model", report.ratio->estimate});

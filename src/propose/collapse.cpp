@@ -156,7 +156,10 @@ std::optional<Extents> output_sizes(const Site& site, const Extents& input) {
   const Value y = run_region(b, site, x);
   // The constants that it reads are inputs so far.
   Graph program = b.graph().without_nodes();
-  const ValuesByName constants = values_by_name(site.graph);
+  std::map<std::string, Value> constants;
+  for (const NodeId id : site.region.nodes)
+    for (const Value& v : site.graph.node(id).inputs)
+      if (v.exists()) constants.emplace(site.graph.name_of(v), v);
   std::map<NodeId, NodeId> moved;
   for (const NodeId id : b.graph().order()) {
     Node node = b.graph().node(id);
@@ -402,8 +405,7 @@ std::optional<Proposal> collapse_region(const Graph& graph, const Inference& inf
                                         const LinearRegion& region, bool any_price, std::string& why) {
   // The region alone, at some sizes.
   why = "its sizes are not known";
-  const auto program =
-      region_of(graph, inference, {graph.name_of(region.input)}, {graph.name_of(region.output)});
+  const auto program = region_of(graph, inference, {region.input}, {region.output});
   if (!program.ok()) return std::nullopt;
   Graph sized;
   const auto info = sized_inference(*program, sized);

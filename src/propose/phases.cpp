@@ -32,8 +32,7 @@ std::optional<Enlarging> enlarging(const Site& site, LinearRegion region) {
 
 // The convolution that one phase is, as a program; its inputs are the model's, by name.
 std::optional<Graph> phase(const Site& site, const Enlarging& e, std::int64_t row, std::int64_t column) {
-  auto program =
-      region_of(site.graph, site.inference, {site.name(e.region.input)}, {site.name(e.region.output)});
+  auto program = region_of(site.graph, site.inference, {e.region.input}, {e.region.output});
   if (!program.ok()) return std::nullopt;
   std::set<NodeId> own;
   const auto constant = [&](const char* name, std::vector<std::int64_t> values) {

@@ -11,9 +11,10 @@ namespace isomer {
 namespace {
 
 std::string hex(const void* data, std::size_t size) {
+  constexpr std::string_view kDigits = "0123456789abcdef";
   std::string out;
   const auto* bytes = static_cast<const unsigned char*>(data);
-  for (std::size_t i = 0; i < size; ++i) out += fmt::format("{:02x}", bytes[i]);
+  for (std::size_t i = 0; i < size; ++i) (out += kDigits[bytes[i] >> 4u]) += kDigits[bytes[i] & 15u];
   return out;
 }
 
@@ -122,8 +123,17 @@ Verdict ProofCache::prove(const Graph& a, const Graph& b, const ProveOptions& op
     ++hits_;
     return known->second;
   }
+  const std::string effort =
+      key + fmt::format(" {} {} {}", options.key, options.refute, options.budget.set_operations);
+  if (const auto known = undecided_.find(effort); known != undecided_.end()) {
+    ++hits_;
+    return known->second;
+  }
+  ++attempts_;
   const Verdict verdict = prove_equal(a, b, options);
   if (const auto* proof = std::get_if<Proved>(&verdict)) proved_.emplace(key, *proof);
+  const bool is_whole = options.stop == nullptr || !*options.stop;
+  if (const auto* why = std::get_if<NotDecided>(&verdict); why && is_whole) undecided_.emplace(effort, *why);
   return verdict;
 }
 

@@ -1,4 +1,4 @@
-// Proofs that were made already. Fifty equal blocks of a model cost one proof.
+// Questions that were answered already. Fifty equal blocks of a model cost one proof, or one attempt at one.
 //
 // The key is the whole question, written out: both programs with their names forgotten, shapes, attributes
 // and small constants in full, larger constants by where they recur (a proof takes them for symbols) and by
@@ -14,13 +14,15 @@ namespace isomer {
 
 class ProofCache {
  public:
-  // As prove_equal; only what was proved is kept.
+  // As prove_equal. Proofs are kept, and what was not decided within this budget.
   Verdict prove(const Graph& a, const Graph& b, const ProveOptions& options = {});
   std::size_t hits() const { return hits_; }
+  std::size_t attempts() const { return attempts_; }  // questions that were not answered before
 
  private:
   std::map<std::string, Proved> proved_;
-  std::size_t hits_ = 0;
+  std::map<std::string, NotDecided> undecided_;
+  std::size_t hits_ = 0, attempts_ = 0;
 };
 
 // The question as a text; equal texts, equal questions.

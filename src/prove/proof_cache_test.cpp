@@ -26,6 +26,18 @@ TEST(ProofCache, KnowsTheSameQuestionUnderOtherNames) {
   EXPECT_EQ(cache.hits(), 1u);
 }
 
+TEST(ProofCache, AsksOnceWhatItCouldNotDecide) {
+  const std::string head = "agraph (float[3] x, float[3] y) => (float[3] z) {";
+  const Graph a = program(head + "z = Sub(x, y)}"), b = program(head + "z = Sub(y, x)}");
+  ProofCache cache;
+  for (int k = 0; k < 2; ++k)
+    EXPECT_TRUE(std::holds_alternative<NotDecided>(cache.prove(a, b, {.refute = false})));
+  EXPECT_EQ(cache.attempts(), 1u);
+  EXPECT_EQ(cache.hits(), 1u);
+  // Whoever wants a counterexample gets one.
+  EXPECT_TRUE(std::holds_alternative<Refuted>(cache.prove(a, b)));
+}
+
 TEST(ProofCache, DoesNotMixUpInputs) {
   const std::string head = "agraph (float[3] x, float[3] y) => (float[3] z) {";
   ProofCache cache;

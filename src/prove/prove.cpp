@@ -78,6 +78,17 @@ Answer ask(const Graph& a, const Inference& a_info, const Graph& b, const Infere
   return out;
 }
 
+// Whether they differ mod p even if the constants keep all that a proof may use of them: then no attempt can
+// end well.
+bool is_hopeless(const Graph& a, const Graph& b, const ProveOptions& options) {
+  const WitnessReport report = field_witness(a, b,
+                                             {.key = options.key,
+                                              .preconditions = options.preconditions,
+                                              .literal_elements = kMostByValue,
+                                              .keep_signs = true});
+  return report.outcome == WitnessReport::Outcome::Differ;
+}
+
 }  // namespace
 
 std::string text(const Verdict& verdict) {
@@ -119,6 +130,7 @@ Verdict prove_equal(const Graph& a, const Graph& b, const ProveOptions& options)
       Answer next = ask(a, *a_info, b, *b_info, numbers, symbols, options, attempt);
       if (answer.why.empty() || next.proved) answer = std::move(next);
       if (answer.proved) break;
+      if (&attempt == attempts.data() && options.field && is_hopeless(a, b, options)) break;
       // With symbolic sizes small ones refute quickly what more attempts would fail to prove.
       if (!symbols.empty() && may_refute) {
         if (auto refuted = find_counterexample(a, b, options.preconditions, options.key)) return *refuted;

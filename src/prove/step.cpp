@@ -45,28 +45,31 @@ Node constant_node(const std::string& name, const Tensor& tensor) {
   return node;
 }
 
-// Nodes between the inputs and the outputs, in order. Error: a path that leads past the inputs.
+// Nodes between the inputs and the outputs, each after all that it reads. Error: a path that leads past the
+// inputs. Looks at no other node: a model has many regions.
 Result<std::vector<NodeId>> nodes_between(const Graph& graph, const std::vector<Value>& inputs,
                                           const std::vector<Value>& outputs) {
-  std::set<NodeId> seen;
-  std::vector<NodeId> open;
-  const auto is_input = [&](Value v) { return std::ranges::find(inputs, v) != inputs.end(); };
-  const auto note = [&](Value v) {
-    if (v.exists() && !is_input(v) && seen.insert(v.node).second) open.push_back(v.node);
-  };
-  std::ranges::for_each(outputs, note);
-  while (!open.empty()) {
-    const Node& node = graph.node(open.back());
-    const NodeId id = open.back();
-    open.pop_back();
-    if (node.kind == NodeKind::Input || graph.is_overridable(id))
-      return Error{fmt::format("the region also depends on {}", node.outputs[0])};
-    if (!node.captures.empty()) return Error{fmt::format("{} has a subgraph", label(node))};
-    std::ranges::for_each(node.inputs, note);
-  }
   std::vector<NodeId> out;
-  for (const NodeId id : graph.order())
-    if (seen.contains(id)) out.push_back(id);
+  std::set<NodeId> entered, done;
+  std::vector<NodeId> open;
+  const auto push = [&](Value v) {
+    const bool is_input = std::ranges::find(inputs, v) != inputs.end();
+    if (v.exists() && !is_input && !entered.contains(v.node)) open.push_back(v.node);
+  };
+  std::for_each(outputs.rbegin(), outputs.rend(), push);
+  while (!open.empty()) {
+    const NodeId id = open.back();
+    const Node& node = graph.node(id);
+    if (entered.insert(id).second) {
+      if (node.kind == NodeKind::Input || graph.is_overridable(id))
+        return Error{fmt::format("the region also depends on {}", node.outputs[0])};
+      if (!node.captures.empty()) return Error{fmt::format("{} has a subgraph", label(node))};
+      std::for_each(node.inputs.rbegin(), node.inputs.rend(), push);
+    } else {
+      open.pop_back();
+      if (done.insert(id).second) out.push_back(id);
+    }
+  }
   return out;
 }
 
@@ -170,10 +173,10 @@ class Application {
   std::map<std::string, std::string> old_names_;
 };
 
-Result<Graph> region_of(const Graph& graph, const Inference& inference, const Names& names,
-                        const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
-  ISOMER_TRY(const std::vector<Value> from, find_values(names, inputs));
-  ISOMER_TRY(const std::vector<Value> to, find_values(names, outputs));
+}  // namespace
+
+Result<Graph> region_of(const Graph& graph, const Inference& inference, const std::vector<Value>& from,
+                        const std::vector<Value>& to) {
   ISOMER_TRY(const std::vector<NodeId> nodes, nodes_between(graph, from, to));
   Graph out = bare(graph);
   std::map<Value, Value> moved;
@@ -203,13 +206,6 @@ Result<Graph> region_of(const Graph& graph, const Inference& inference, const Na
   return out;
 }
 
-}  // namespace
-
-Result<Graph> region_of(const Graph& graph, const Inference& inference,
-                        const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
-  return region_of(graph, inference, values_by_name(graph), inputs, outputs);
-}
-
 Result<Workpiece> Workpiece::of(Graph graph) {
   auto state = std::make_shared<State>();
   ISOMER_TRY(state->inference, infer(graph));
@@ -220,7 +216,9 @@ Result<Workpiece> Workpiece::of(Graph graph) {
 
 Result<Graph> Workpiece::region(const std::vector<std::string>& inputs,
                                 const std::vector<std::string>& outputs) const {
-  return region_of(graph(), inference(), state_->names, inputs, outputs);
+  ISOMER_TRY(const std::vector<Value> from, find_values(state_->names, inputs));
+  ISOMER_TRY(const std::vector<Value> to, find_values(state_->names, outputs));
+  return region_of(graph(), inference(), from, to);
 }
 
 std::variant<ProvedClaim, std::string> Workpiece::prove(const Claim& claim, const ProveOptions& options,
@@ -274,12 +272,12 @@ Result<Graph> fold_constants(const Graph& graph, const std::vector<std::string>&
   ISOMER_TRY(const std::vector<Value> wanted, find_values(names, values));
   ISOMER_TRY(const Inference inference, infer(graph));
   NamedTensors results;
-  std::vector<std::string> open;
+  std::vector<Value> open;
   for (std::size_t k = 0; k < values.size(); ++k) {
     if (auto known = known_value(inference, wanted[k])) results.emplace(values[k], std::move(*known));
-    else open.push_back(values[k]);
+    else open.push_back(wanted[k]);
   }
-  ISOMER_TRY(const Graph program, region_of(graph, inference, names, {}, open));
+  ISOMER_TRY(const Graph program, region_of(graph, inference, {}, open));
   ISOMER_TRY(RunOutcome outcome, interpret(program, {}, Arithmetic::Double));
   if (outcome.opaque)
     return Error{fmt::format("{} is not modelled: {}", outcome.opaque->node, outcome.opaque->reason)};

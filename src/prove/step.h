@@ -25,10 +25,16 @@ struct Claim {
   Graph after;
 };
 
+// "These values, which depend on constants only, may be computed now."
+struct FoldStep {
+  std::vector<std::string> values;
+};
+using CertifiedStep = std::variant<Claim, FoldStep>;
+
 // The part of a graph that computes some values from others, as a program of its own: its inputs have the
-// types that inference found. Error: a name that does not exist, a value that depends on something else.
-Result<Graph> region_of(const Graph& graph, const Inference& inference,
-                        const std::vector<std::string>& inputs, const std::vector<std::string>& outputs);
+// types that inference found. Error: a value that depends on something else.
+Result<Graph> region_of(const Graph& graph, const Inference& inference, const std::vector<Value>& from,
+                        const std::vector<Value>& to);
 
 // A claim that was proved of a graph. Only `Workpiece::prove` makes one, and only that workpiece takes it.
 class ProvedClaim {
@@ -57,7 +63,7 @@ class Workpiece {
   const Graph& graph() const { return state_->graph; }
   const Inference& inference() const { return state_->inference; }
 
-  // As `region_of`.
+  // As `region_of`, by names. Error: a name that does not exist.
   Result<Graph> region(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) const;
 
   // The claim, proved, or why it is not.

@@ -1,12 +1,10 @@
 // Steps that were proved of a graph, in groups of equals: what assembly chooses from.
 #pragma once
 
-#include <map>
 #include <set>
 #include <string>
 #include <vector>
 
-#include "certify/certificate.h"
 #include "propose/proposal.h"
 
 namespace isomer {
@@ -31,14 +29,13 @@ struct StepGroup {
 // A graph on its way, and how it came to be.
 struct Draft {
   Graph graph;
-  std::vector<CertifiedStep> steps;
-  std::vector<Note> notes;
-  std::map<std::string, int> fewer = {};  // nodes, by kind of step
+  std::vector<CertifiedStep> steps = {};
   struct Taken {
-    int places = 0;
-    double ratio = 0;  // of the best measured; 0: none was
+    std::string kind, what, label;
+    int fewer = 0;     // nodes
+    double ratio = 0;  // what it gained in its context; 0: not measured
   };
-  std::map<std::string, Taken> taken = {};  // by label
+  std::vector<Taken> taken = {};
 };
 
 class StepMaker {

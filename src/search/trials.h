@@ -9,8 +9,8 @@
 
 #include "onnx/model.h"
 #include "onnx/write_file.h"
-#include "pipeline/steps.h"
 #include "runtime/judge.h"
+#include "search/steps.h"
 
 namespace isomer {
 
@@ -28,6 +28,11 @@ class ScratchModel {
   explicit ScratchModel(wire::OutputFile lease) : lease_(std::move(lease)) {}
   wire::OutputFile lease_;  // locked: nobody takes the file for one that was left behind
 };
+
+Model with_graph(Model model, const Graph& graph);
+
+// Progress of a measurement, as a line.
+OnProgress told_as(const std::function<void(const std::string&)>& progress, const std::string& what);
 
 // Floating-point errors of two programs against float64: max |y - y64| / max |y64|, the worst output.
 struct Errors {

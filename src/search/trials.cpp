@@ -1,4 +1,4 @@
-#include "pipeline/trials.h"
+#include "search/trials.h"
 
 #include <fmt/format.h>
 
@@ -116,6 +116,18 @@ Model as_model(Graph graph) {
 
 }  // namespace
 
+Model with_graph(Model model, const Graph& graph) {
+  model.graph = graph;
+  return model;
+}
+
+OnProgress told_as(const std::function<void(const std::string&)>& progress, const std::string& what) {
+  return [&progress, what](const MeasureProgress& now) {
+    progress(fmt::format("measuring {}, {:.0f} %{}", what, 100 * now.share,
+                         now.ratio ? fmt::format(", {:.3f}", now.ratio->estimate) : ""));
+  };
+}
+
 Result<ScratchModel> ScratchModel::write(const Model& model, const std::filesystem::path& out) {
   ISOMER_TRY(wire::OutputFile lease, wire::OutputFile::create(out));
   ScratchModel made(std::move(lease));
@@ -198,7 +210,7 @@ Outcome<RegionTrial> Trials::region(const Workpiece& piece, const Step& step, Pr
   StepMaker maker(std::move(*local), proofs, options_.seed);
   auto again = maker.prove(step.proposal);
   if (auto* why = std::get_if<std::string>(&again)) return refused(*why);
-  const Draft after = maker.with({.graph = *before, .steps = {}, .notes = {}}, {&std::get<Step>(again)});
+  const Draft after = maker.with({.graph = *before}, {&std::get<Step>(again)});
   const auto a = ScratchModel::write(as_model(*before), options_.out),
              b = ScratchModel::write(as_model(after.graph), options_.out);
   if (!a.ok()) return refused(a.error().message);

@@ -1,4 +1,4 @@
-#include "pipeline/steps.h"
+#include "search/steps.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -93,11 +93,7 @@ Result<Draft> StepMaker::together(const Draft& draft, const std::vector<const St
     claims.insert(claims.end(), s->claims.begin(), s->claims.end());
     folds.insert(folds.end(), s->proposal.folds.begin(), s->proposal.folds.end());
     if (!s->claims.empty()) out.steps.emplace_back(s->proposal.claim);
-    out.notes.push_back({.kind = s->proposal.kind, .what = s->proposal.what, .ratio = s->ratio});
-    out.fewer[s->proposal.kind] += s->fewer;
-    Draft::Taken& taken = out.taken[s->label];
-    ++taken.places;
-    taken.ratio = std::max(taken.ratio, s->ratio);
+    out.taken.push_back({s->proposal.kind, s->proposal.what, s->label, s->fewer, s->ratio});
   }
   ISOMER_TRY(const Graph changed, piece_.with(claims));
   ISOMER_TRY(out.graph, fold_constants(changed, folds));

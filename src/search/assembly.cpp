@@ -1,0 +1,141 @@
+#include "search/assembly.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace isomer {
+namespace {
+
+constexpr double kShareOfRegions = 0.3;  // of the time that is left, for regions by themselves
+constexpr double kRegionSeconds = 1;
+constexpr double kWorstOfGood = 0.985;  // what was faster alone may be measured so together: that is noise
+constexpr double kShareOfModel = 0.15, kLeastModelSeconds = 3, kMostModelSeconds = 20;
+
+// The first of each kind before the others: they speak for them.
+void one_of_each_first(std::vector<StepGroup>& groups) {
+  std::set<std::string> seen;
+  std::vector<StepGroup> first, rest;
+  for (StepGroup& g : groups) (seen.insert(g.what).second ? first : rest).push_back(std::move(g));
+  std::ranges::move(rest, std::back_inserter(first));
+  groups = std::move(first);
+}
+
+}  // namespace
+
+Draft Assembly::choose(const Draft& draft, StepMaker& maker, std::vector<StepGroup>& groups) {
+  return settled(draft, maker, rank(maker, groups));
+}
+
+Assembly::Ranked Assembly::rank(const StepMaker& maker, std::vector<StepGroup>& groups) {
+  std::vector<const Step*> samples;
+  for (const StepGroup& g : groups) samples.push_back(&g.steps[0]);
+  context_.options.progress("observing what flows through the model");
+  const bool is_observed = context_.trials->observe(context_.model, maker.piece(), samples).ok();
+  const double until =
+      context_.options.spent() + (context_.options.seconds - context_.options.spent()) * kShareOfRegions;
+  Ranked out;
+  std::vector<std::pair<double, const StepGroup*>> faster;
+  std::map<std::string, std::pair<int, int>> kin;  // of those that do the same at other sizes: faster, slower
+  one_of_each_first(groups);
+  for (StepGroup& g : groups) {
+    if (!is_observed) {
+      out.unknown.push_back(&g);
+      continue;
+    }
+    const double seconds = context_.options.spent() < until ? kRegionSeconds : 0;
+    context_.options.progress(fmt::format("measuring {} regions, {}", g.steps.size(), g.what));
+    const auto trial = context_.trials->region(maker.piece(), g.steps[0], context_.proofs, seconds);
+    if (!trial.ok()) {
+      context_.report.refused.push_back(g.what + ": " + trial.error().what);
+      continue;
+    }
+    if (trial->errors && !trial->errors->within(context_.options.max_error_growth)) {
+      context_.report.refused.push_back(fmt::format("{}: its error would be {:.1e} instead of {:.1e}", g.what,
+                                                    trial->errors->after, trial->errors->before));
+      continue;
+    }
+    if (!trial->time) {
+      out.unknown.push_back(&g);
+      continue;
+    }
+    const PairMeasurement& time = *trial->time;
+    for (Step& s : g.steps) s.ratio = time.ratio.estimate;
+    context_.report.regions.push_back({g.what, static_cast<int>(g.steps.size()), time.ratio});
+    const double saved = time.by_cpu_time ? time.a_cpu_ns.estimate - time.b_cpu_ns.estimate
+                                          : time.a_wall_ns.estimate - time.b_wall_ns.estimate;
+    const bool is_faster = time.ratio.estimate > 1;
+    if (is_faster) faster.emplace_back(saved * static_cast<double>(g.steps.size()), &g);
+    ++(is_faster ? kin[g.what].first : kin[g.what].second);
+  }
+  // Where there was no time to ask, the others of its kind speak for it.
+  std::erase_if(out.unknown, [&](const StepGroup* g) {
+    const auto [better, worse] = kin[g->what];
+    if (better > 0 && worse == 0) faster.emplace_back(0, g);
+    return better + worse > 0 && (better == 0 || worse == 0);
+  });
+  std::ranges::stable_sort(faster, std::greater<>{}, [](const auto& f) { return f.first; });
+  for (const auto& [saved, group] : faster) out.faster.push_back(group);
+  return out;
+}
+
+// All together if the whole model does not get slower by it; else each half by itself. Of what nobody
+// measured alone, the whole model must get faster.
+Draft Assembly::settled(const Draft& best, StepMaker& maker, const Ranked& ranked) {
+  struct Batch {
+    std::vector<const StepGroup*> groups;
+    bool is_promising = false;
+  };
+  std::vector<const StepGroup*> taken;
+  Draft now = best;
+  std::unique_ptr<ScratchModel> written;  // `now`, once someone asks
+  std::vector<Batch> open{{ranked.unknown, false}, {ranked.faster, true}};
+  while (!open.empty()) {
+    const Batch batch = std::move(open.back());
+    open.pop_back();
+    if (batch.groups.empty()) continue;
+    std::vector<const StepGroup*> all = taken;
+    all.insert(all.end(), batch.groups.begin(), batch.groups.end());
+    Draft candidate = maker.with(best, all_steps(all));
+    if (candidate.taken.size() <= now.taken.size()) continue;
+    // With no time left the guard will say; what is known to be good alone is worth that.
+    std::unique_ptr<ScratchModel> next;
+    bool is_good = batch.is_promising && taken.empty();
+    if (!context_.is_over()) {
+      if (!written) written = scratch(now);
+      next = scratch(candidate);
+      is_good = written && next && is_better(*written, *next, batch.is_promising);
+    }
+    if (is_good) {
+      now = std::move(candidate);
+      written = std::move(next);
+      taken = std::move(all);
+    } else if (batch.groups.size() > 1) {
+      const auto middle = batch.groups.begin() + static_cast<std::ptrdiff_t>(batch.groups.size() / 2);
+      open.push_back({{middle, batch.groups.end()}, batch.is_promising});
+      open.push_back({{batch.groups.begin(), middle}, batch.is_promising});
+    }
+  }
+  return now;
+}
+
+bool Assembly::is_better(const ScratchModel& a, const ScratchModel& b, bool is_promising) {
+  const double seconds =
+      std::clamp(context_.options.seconds * kShareOfModel, kLeastModelSeconds, kMostModelSeconds);
+  const auto measured = context_.trials->compare(a.source(), b.source(), seconds, std::nullopt,
+                                                 told_as(context_.options.progress, "the whole model"));
+  if (!measured.ok()) {
+    context_.report.refused.push_back(measured.error().what);
+    return false;
+  }
+  return is_promising ? measured->ratio.estimate > kWorstOfGood : measured->verdict == PairVerdict::Faster;
+}
+
+std::unique_ptr<ScratchModel> Assembly::scratch(const Draft& draft) const {
+  auto file = ScratchModel::write(with_graph(context_.model, draft.graph), context_.options.out);
+  return file.ok() ? std::make_unique<ScratchModel>(std::move(*file)) : nullptr;
+}
+
+}  // namespace isomer

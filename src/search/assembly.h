@@ -1,0 +1,32 @@
+// Assembly: which of the proved steps are taken, by the word of the runtime. Each group of equals is measured
+// once, alone in its context (cheap, sharp); the good ones together in the whole model; if that is slower,
+// each half by itself.
+#pragma once
+
+#include <vector>
+
+#include "search/search.h"
+
+namespace isomer {
+
+class Assembly {
+ public:
+  explicit Assembly(SearchContext& context) : context_(context) {}
+  // The draft with those of the groups that pay; the draft as it is if none does.
+  Draft choose(const Draft& draft, StepMaker& maker, std::vector<StepGroup>& groups);
+
+ private:
+  // Groups by what their regions said, alone in their context.
+  struct Ranked {
+    std::vector<const StepGroup*> faster;   // the most time saved first
+    std::vector<const StepGroup*> unknown;  // there was no time to ask
+  };
+  Ranked rank(const StepMaker& maker, std::vector<StepGroup>& groups);
+  Draft settled(const Draft& best, StepMaker& maker, const Ranked& ranked);
+  bool is_better(const ScratchModel& a, const ScratchModel& b, bool is_promising);
+  std::unique_ptr<ScratchModel> scratch(const Draft& draft) const;
+
+  SearchContext& context_;
+};
+
+}  // namespace isomer

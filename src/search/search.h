@@ -1,0 +1,62 @@
+// The search: simplify, propose, prove, choose, until nothing new pays. What is chosen is a runtime's word
+// (assembly.h), or the analytic cost's.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "onnx/model.h"
+#include "search/steps.h"
+#include "search/trials.h"
+
+namespace isomer {
+
+struct SearchOptions {
+  double seconds = 300;                // --budget
+  std::int64_t steps = 1 << 30;        // proposals to try
+  bool any_price = false;              // every proved step is taken
+  std::set<std::string> without = {};  // proposers that are not asked
+  double max_error_growth = 2;
+  std::uint64_t seed = 1;
+  std::filesystem::path out;                           // scratch files are its neighbours
+  const std::atomic<bool>* stop = nullptr;             // Ctrl-C
+  std::function<double()> spent = [] { return 0.0; };  // seconds since the start
+  std::function<void(const std::string&)> progress = [](const std::string&) {};
+};
+
+struct SearchReport {
+  struct Region {
+    std::string what;
+    int places = 0;
+    Interval ratio;
+  };
+  std::vector<Region> regions;  // as measured in their context, those that were not taken, too
+  // One line for each proposal that was not proved, and for each region with none.
+  std::vector<std::string> refused, declined;
+  std::string stopped_by = "done";
+  // Groups of equal steps; graphs that were looked at; proofs that were tried, and what was known already.
+  std::size_t unique_regions = 0, states = 0, proofs = 0, cache_hits = 0;
+};
+
+// Trials: the runtime that has the last word; nullptr: the analytic cost has it.
+struct SearchContext {
+  const SearchOptions& options;
+  const Model& model;
+  Trials* trials;
+  SearchReport& report;
+  ProofCache proofs = {};
+  std::int64_t tried = 0;
+
+  // Whether to stop now; says why in the report.
+  bool is_over();
+};
+
+// What was reached, step by step; the last is the best.
+Result<std::vector<Draft>> search(const SearchOptions& options, const Model& model, Trials* trials,
+                                  SearchReport& report);
+
+}  // namespace isomer
