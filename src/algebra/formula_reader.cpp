@@ -44,6 +44,7 @@ class FormulaReader {
   }
 
   Sum value(const ExprNode& e) {
+    if (const auto at = put_.find(&e); at != put_.end()) return at->second;
     switch (e.kind) {
       case ExprNode::Kind::Number:
         return is_float(e.type) ? forms_.number(e.type, e.number)
@@ -111,28 +112,55 @@ class FormulaReader {
     });
   }
 
-  // c ? a : b is [c]·a + (1 - [c])·b; and x < 0 ? s·x : x is relu(x) - s·relu(-x).
-  std::optional<Sum> choice(const ExprNode& e) {
-    const ExprNode &condition = *e.args[0], &yes = *e.args[1];
+  // Whether an expression is there whatever x is: a function of it without gaps, of x and of finite tensors.
+  bool is_total_in(const ExprNode& e, const ExprNode* x) {
+    if (&e == x) return true;
+    if (e.kind == ExprNode::Kind::Number) return std::isfinite(e.number);
+    if (e.kind == ExprNode::Kind::Read) return is_always_defined(value(e));
+    return e.kind == ExprNode::Kind::Apply && is_float(e.type) && !is_partial(e.fn) &&
+           std::ranges::all_of(e.args, [&](const ExprRef& a) { return is_total_in(*a, x); });
+  }
+  Sum value_with(const ExprNode& e, const ExprNode* x, const Sum& put) {
+    const auto before = put_.find(x) == put_.end() ? std::nullopt : std::optional(put_.at(x));
+    put_.insert_or_assign(x, put);
+    Sum out = value(e);
+    if (before) put_.insert_or_assign(x, *before);
+    else put_.erase(x);
+    return out;
+  }
+
+  // x < 0 ? f(x) : g(x) is f(min(x, 0)) + g(max(x, 0)) - f(0), if f(0) = g(0).
+  std::optional<Sum> choice_by_sign(const ExprNode& e) {
+    const ExprNode &condition = *e.args[0], &below = *e.args[1], &above = *e.args[2];
     const auto is_zero = [](const ExprNode& n) {
       return n.kind == ExprNode::Kind::Number && n.number == 0 && n.integer == 0;
     };
-    const bool is_sign = condition.kind == ExprNode::Kind::Apply && condition.fn == Fn::Less &&
-                         is_zero(*condition.args[1]) && condition.args[0] == e.args[2];
-    if (is_sign && yes.kind == ExprNode::Kind::Apply && yes.fn == Fn::Mul &&
-        (yes.args[0] == e.args[2] || yes.args[1] == e.args[2])) {
-      const Sum x = value(*e.args[2]), slope = value(*yes.args[yes.args[0] == e.args[2] ? 1 : 0]);
-      if (!forms_.is_finite(x) || !is_always_defined(slope)) return std::nullopt;
-      const Coefficient minus{.number = -1};
-      forms_.used_laws_ = true;
-      const Sum below = forms_.call(Fn::Relu, e.type, {scaled(x, minus)});
-      return forms_.add(forms_.call(Fn::Relu, e.type, {x}), scaled(forms_.multiply(slope, below), minus));
-    }
+    if (condition.kind != ExprNode::Kind::Apply || condition.fn != Fn::Less || !is_zero(*condition.args[1]))
+      return std::nullopt;
+    const ExprNode* x = condition.args[0].get();
+    if (!is_float(x->type) || !is_total_in(below, x) || !is_total_in(above, x)) return std::nullopt;
+    const Sum number = value(*x);
+    if (!forms_.is_finite(number)) return std::nullopt;
+    const Coefficient minus{.number = -1};
+    const Sum middle = value_with(below, x, {});
+    if (!is_number(middle) || !forms_.is_same(middle, value_with(above, x, {}))) return std::nullopt;
+    forms_.used_laws_ = true;
+    const Sum positive = forms_.call(Fn::Relu, e.type, {number});
+    const Sum negative = forms_.add(number, scaled(positive, minus));
+    const Sum both = forms_.add(value_with(below, x, negative), value_with(above, x, positive));
+    return forms_.add(both, scaled(middle, minus));
+  }
+
+  static bool is_number(const Sum& sum) {
+    return std::ranges::all_of(
+        sum, [](const Term& t) { return t.factors.empty() && t.where.empty() && t.bound.empty(); });
+  }
+
+  // c ? a : b is [c]·a + (1 - [c])·b.
+  std::optional<Sum> choice(const ExprNode& e) {
+    if (auto sum = choice_by_sign(e)) return sum;
+    const ExprNode &condition = *e.args[0], &yes = *e.args[1];
     const Sum a = value(yes), b = value(*e.args[2]);
-    const auto is_number = [](const Sum& sum) {
-      return std::ranges::all_of(
-          sum, [](const Term& t) { return t.factors.empty() && t.where.empty() && t.bound.empty(); });
-    };
     if ((is_number(a) && is_number(b)) || !is_always_defined(a) || !is_always_defined(b)) return std::nullopt;
     forms_.used_laws_ = true;
     const Sum holds = forms_.call(Fn::Where, e.type, {value(condition), Sum{Term{}}, Sum{}});
@@ -248,6 +276,7 @@ class FormulaReader {
   const std::vector<std::optional<Form>>& inputs_;
   std::vector<Form> stages_;
   std::map<int, Index> axes_;
+  std::map<const ExprNode*, Sum> put_;  // in the place of an expression
 };
 
 // A tensor of rank 1 whose element at i is i.

@@ -206,6 +206,13 @@ Sum one() { return {Term{}}; }
 
 bool is_plain(const Term& t) { return t.bound.empty() && t.where.empty(); }
 
+std::optional<Rational> as_number(const Sum& sum) {
+  if (sum.empty()) return Rational(0);
+  if (sum.size() != 1 || !is_plain(sum[0]) || !sum[0].factors.empty() || !sum[0].coefficient.symbols.empty())
+    return std::nullopt;
+  return sum[0].coefficient.number;
+}
+
 // The second witness reads "positive" as "a square mod p": 3 is none. A scale that it can't follow stays
 // where it is.
 bool is_square_mod_p(const Rational& k) {
@@ -274,10 +281,8 @@ Sum NormalForms::reciprocal(const Sum& a) {
 }
 
 Sum NormalForms::power(const Sum& base, const Sum& exponent, ElementType type) {
-  const bool is_number = exponent.size() == 1 && is_plain(exponent[0]) && exponent[0].factors.empty() &&
-                         exponent[0].coefficient.symbols.empty();
-  if (is_number && is_float(type)) {
-    const Rational& e = exponent[0].coefficient.number;
+  if (const auto number = as_number(exponent); number && is_float(type)) {
+    const Rational& e = *number;
     if (e == 1) return base;
     if (e == 2) return multiply(base, base);
     if (e == 3) return multiply(base, multiply(base, base));
@@ -396,6 +401,18 @@ std::optional<Sum> NormalForms::call_on_movement(Fn fn, ElementType type, const 
 }
 
 Sum NormalForms::call(Fn fn, ElementType type, const std::vector<Sum>& args) {
+  if (options_.laws && is_float(type))
+    if (auto out = call_by_order(fn, type, args)) return *out;
+  return call_without_order(fn, type, args);
+}
+
+Sum NormalForms::call_without_order(Fn fn, ElementType type, const std::vector<Sum>& args) {
+  std::vector<Rational> numbers;
+  for (const Sum& a : args)
+    if (const auto number = as_number(a)) numbers.push_back(*number);
+  if (numbers.size() == args.size())
+    if (const auto value = exact_value(fn, type, numbers))
+      return *value == 0 ? Sum{} : Sum{{.coefficient = {.number = *value}}};
   if (fn == Fn::Max && is_float(type) && (args[0].empty() || args[1].empty()))
     return call(Fn::Relu, type, {args[0].empty() ? args[1] : args[0]});
   if (args.size() == 1) {
@@ -423,9 +440,10 @@ Sum NormalForms::call(Fn fn, ElementType type, const std::vector<Sum>& args) {
         rest = without(std::move(rest), f);
         pulled[0].factors.push_back(f);
       }
+      // Of a relu the order of numbers takes care.
       Rational largest = 0;
       for (const Term& t : rest) largest = std::max(largest, Rational(abs(t.coefficient.number)));
-      if (!is_square_mod_p(largest)) largest = 1;
+      if (fn == Fn::Relu || !is_square_mod_p(largest)) largest = 1;
       if (largest != 1 || !pulled[0].factors.empty()) {
         used_laws_ = true;
         pulled[0].coefficient.number = largest;

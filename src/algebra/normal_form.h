@@ -79,6 +79,7 @@ class NormalForms {
   const SetSpace& space() const { return space_; }
   const Elements& elements() const { return elements_; }
   bool used_laws() const { return used_laws_; }
+  bool used_order() const { return used_order_; }  // laws that hold for ordered numbers only
 
  private:
   friend class FormulaReader;
@@ -110,6 +111,13 @@ class NormalForms {
   Sum exponential(const Sum& a);
   // A function of values, as one source over their free axes.
   Sum call(Fn fn, ElementType type, const std::vector<Sum>& args);
+  Sum call_without_order(Fn fn, ElementType type, const std::vector<Sum>& args);
+  struct OfOne;
+  OfOne of_one(const Sum& sum);
+  std::optional<Sum> call_by_order(Fn fn, ElementType type, const std::vector<Sum>& args);
+  Sum bend(const Sum& y, const Rational& knot, ElementType type);  // relu(y - knot)
+  Sum bent(const SourceFactor& factor);                            // its y
+  bool is_same(const Sum& a, const Sum& b);
   std::optional<Sum> call_on_movement(Fn fn, ElementType type, const Sum& arg);
   Sum fold(Reduction reduction, const std::vector<Axis>& axes, const Domain& domain, const Sum& body);
   std::vector<Piece> apply_pieces(Fn fn, ElementType type, const std::vector<std::vector<Piece>>& args);
@@ -137,7 +145,13 @@ class NormalForms {
   std::vector<int> partial_;  // sources that a partial function made, in order
   std::optional<int> index_numbers_;
   std::map<std::string, int> strange_numbers_;
-  bool used_laws_ = false;
+  struct Bend {
+    Sum y;
+    std::vector<Axis> axes;
+    Rational knot;
+  };
+  std::map<int, Bend> bends_;  // sources that are relu(y - knot)
+  bool used_laws_ = false, used_order_ = false;
 };
 
 }  // namespace isomer

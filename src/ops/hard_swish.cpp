@@ -1,3 +1,4 @@
+// The standard says 1/6, and defines the function by a HardSigmoid, whose alpha is a float.
 #include "ops/define.h"
 
 namespace isomer::ops {
@@ -8,7 +9,7 @@ Definition define_hard_swish(const Call& call) {
       call,
       [](const std::vector<Expr>& x) {
         return x[0] * apply(Fn::Max, {number(x[0].type(), 0),
-                                      apply(Fn::Min, {number(x[0].type(), 1), x[0] / 6 + 0.5})});
+                                      apply(Fn::Min, {number(x[0].type(), 1), x[0] * static_cast<double>(1.0F / 6) + 0.5})});
       },
       is_float);
 }

@@ -31,7 +31,7 @@ constexpr std::size_t kFewOperators = 12;
 struct Answer {
   std::optional<Proved> proved;
   std::int64_t literal_elements = 1;
-  bool keep_signs = false;
+  bool keep_signs = false, ordered = false;
   std::string why;
 };
 
@@ -70,6 +70,7 @@ Answer ask(const Graph& a, const Inference& a_info, const Graph& b, const Infere
                         .used_laws = forms.used_laws()};
     out.literal_elements = attempt.small_constant;
     out.keep_signs = attempt.laws;
+    out.ordered = forms.used_order();
   } catch (const Undecided& undecided) {
     out.why = undecided.what();
   } catch (const DimOverflow& overflow) {
@@ -150,7 +151,8 @@ Verdict prove_equal(const Graph& a, const Graph& b, const ProveOptions& options)
                                                {.key = options.key,
                                                 .preconditions = options.preconditions,
                                                 .literal_elements = answer.literal_elements,
-                                                .keep_signs = answer.keep_signs});
+                                                .keep_signs = answer.keep_signs,
+                                                .ordered = answer.ordered});
     switch (report.outcome) {
       case WitnessReport::Outcome::Agree: answer.proved->field = report.test; break;
       case WitnessReport::Outcome::NotTested:

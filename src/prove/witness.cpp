@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 
 #include "algebra/field_pair.h"
@@ -43,6 +44,9 @@ bool is_selecting(Fn fn) {
   }
 }
 
+// Of the largest value: far more than float64 rounds, far less than a wrong constant makes.
+constexpr double kRoundingInDouble = 1e-10;
+
 // As many as a small program affords; a large one has many positions, and gets three.
 int rounds_for(double operations) { return std::clamp(static_cast<int>(2e5 / (operations + 1)), 3, 24); }
 
@@ -73,9 +77,12 @@ class FieldRun {
   // has it.
   WitnessReport run_once(std::uint64_t key) {
     key_ = key;
-    WitnessReport plain = run_in(ElementType::Field);
-    if (!needs_pair_ || plain.outcome != WitnessReport::Outcome::Differ) return plain;
-    return run_in(ElementType::FieldPair);
+    WitnessReport report = run_in(ElementType::Field);
+    if (needs_pair_ && report.outcome == WitnessReport::Outcome::Differ)
+      report = run_in(ElementType::FieldPair);
+    if (options_.ordered && report.outcome == WitnessReport::Outcome::Differ)
+      report = run_in(ElementType::Double);
+    return report;
   }
 
   // Integers are drawn wide, or, if they then point outside of a tensor, as 0 and 1.
@@ -133,8 +140,19 @@ class FieldRun {
       else if (positive) values[i] = static_cast<std::int64_t>((Zp::of(word(bits)) * Zp::of(word(bits))).v);
       else values[i] = word(bits);
     }
+    if (is_float(type) && field_ == ElementType::Double) return drawn_reals(extents, values, positive);
     const Tensor integers = Tensor::of(ElementType::Int64, extents, values);
     return convert(integers, is_float(type) ? field_ : type);
+  }
+  // Of either sign, and from 1/16 to 16: on all sides of the numbers that programs compare with.
+  static Tensor drawn_reals(const Extents& extents, const std::vector<std::int64_t>& bits, bool positive) {
+    std::vector<double> values;
+    for (const std::int64_t b : bits) {
+      const std::uint64_t word = mix(static_cast<std::uint64_t>(b));
+      const double size = std::exp2(static_cast<double>(word >> 11u) * 0x1p-50 - 4);
+      values.push_back(positive || word % 2 == 0 ? size : -size);
+    }
+    return Tensor::of(ElementType::Double, extents, values);
   }
   static std::int64_t word(std::uint64_t bits) { return static_cast<std::int64_t>(bits % Zp::kP); }
 
@@ -257,6 +275,18 @@ class FieldRun {
         const Agreement agreement = compare(a[i], b[i]);
         if (!agreement.agree) return differ(static_cast<std::int64_t>(i));
         ++(agreement.tested ? report.test.points : untested_);
+      }
+      return true;
+    }
+    if (x.type() == ElementType::Double) {
+      const auto a = x.as<double>(), b = y.as<double>();
+      double most = 1;
+      for (const double v : a)
+        if (std::isfinite(v)) most = std::max(most, std::abs(v));
+      for (std::size_t i = 0; i < a.size(); ++i) {
+        if (!std::isfinite(a[i])) continue;
+        if (!(std::abs(a[i] - b[i]) <= kRoundingInDouble * most)) return differ(static_cast<std::int64_t>(i));
+        ++report.test.points;
       }
       return true;
     }
