@@ -14,7 +14,7 @@ SKIPPED = 77  # what ctest takes for "not tested here"
 def program(name):
     """A program of the build under test: beside $ISOMER, else of the release build."""
     isomer = pathlib.Path(os.environ.get("ISOMER", ROOT / "build" / "release" / "isomer"))
-    for folder in (isomer.parent, isomer.parent / "tests", isomer.parent / "tests" / "contract"):
+    for folder in (isomer.parent, isomer.parent / "tests", isomer.parent / "tests" / "contract", isomer.parent / "tests" / "search"):
         if (folder / name).is_file():
             return str(folder / name)
     sys.exit(f"no {name} below {isomer.parent}: build it first")
