@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 struct Request {
   fs::path in, out, certificate, feeds;
-  std::string budget = "5m", judge = "runtime";
+  std::string budget = "5m", judge = "runtime", strategy = "greedy";
   std::vector<std::string> shapes, without;
   std::int64_t steps = 1 << 30;
   double max_error_growth = 2, max_size_growth = 1.1;
@@ -76,7 +76,9 @@ Json to_json(const OptimizeReport& report) {
            {{"regions", report.search.unique_regions},
             {"states", report.search.states},
             {"proofs", report.search.proofs},
-            {"cache_hits", report.search.cache_hits}}},
+            {"cache_hits", report.search.cache_hits},
+            {"cost_before", report.search.cost_before},
+            {"cost_after", report.search.cost_after}}},
           {"certificate", report.certificate.string()},
           {"groups", groups},
           {"regions", regions},
@@ -125,6 +127,7 @@ Result<Reply> run(const Request& request) {
   wish.measure = request.judge == "runtime";
   wish.search.any_price = request.judge == "any";
   wish.search.steps = request.steps;
+  ISOMER_TRY(wish.search.strategy, parse_strategy(request.strategy));
   for (const std::string& name : request.without) {
     const auto is_named = [&](const Proposer& p) { return p.name == name; };
     if (std::ranges::none_of(proposers(), is_named))
@@ -166,6 +169,7 @@ void add_optimize(CLI::App& app, Chosen& chosen) {
   command->add_option("--budget", request->budget, "Time to spend: 30s, 5m, 1h");
   command->add_option("--steps", request->steps, "Proposals to try, for repeatable runs");
   command->add_option("--judge", request->judge, "runtime (measure) or cost (analytic, measures nothing)");
+  command->add_option("--strategy", request->strategy, "greedy, backtrack:ALPHA or beam:WIDTH");
   command->add_option("--without", request->without, "Proposers that are not asked: collapse,commute")
       ->delimiter(',')
       ->type_name("NAME,...");

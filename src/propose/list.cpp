@@ -7,7 +7,7 @@ namespace isomer {
 const std::vector<Proposer>& proposers() {
   static const std::vector<Proposer> list{
       {"simplify", propose_simplify},       {"collapse", propose_collapse}, {"commute", propose_commute},
-      {"reassociate", propose_reassociate}, {"fastpath", propose_fastpath},
+      {"reassociate", propose_reassociate}, {"fastpath", propose_fastpath}, {"relax", propose_relax, true},
   };
   return list;
 }
@@ -15,7 +15,7 @@ const std::vector<Proposer>& proposers() {
 Proposals propose_all(const Graph& graph, const Inference& inference, const ProposeOptions& options) {
   Proposals out;
   for (const Proposer& proposer : proposers()) {
-    if (options.without.contains(proposer.name)) continue;
+    if (options.without.contains(proposer.name) || (proposer.is_relaxed && !options.relaxed)) continue;
     Proposals found = proposer.propose(graph, inference, options.any_price);
     for (Proposal& p : found.list) out.list.push_back(std::move(p));
     for (std::string& why : found.declined) out.declined.push_back(std::move(why));

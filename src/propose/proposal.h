@@ -43,4 +43,8 @@ Proposals propose_reassociate(const Graph& graph, const Inference& inference, bo
 // Forms that a runtime runs faster. Bets: their gain is what the analytic cost says, mostly a loss.
 Proposals propose_fastpath(const Graph& graph, const Inference& inference, bool any_price = false);
 
+// Small steps that make room for others: a kernel enlarged to its sibling's size, a normalization as a
+// convolution, equal convolutions that are added as one. Some lose by themselves.
+Proposals propose_relax(const Graph& graph, const Inference& inference, bool any_price = false);
+
 }  // namespace isomer

@@ -309,6 +309,15 @@ std::optional<double> saved(const Site& site, const Claim& claim) {
   return before - after;
 }
 
+double price(const Graph& graph, const Inference& inference) {
+  const std::set<NodeId> constants = constant_nodes(graph);
+  double out = 0;
+  for (const NodeId id : graph.order())
+    if (graph.node(id).kind == NodeKind::Operator && !constants.contains(id))
+      out += price_of(graph, inference, id).value_or(0);
+  return out;
+}
+
 std::optional<Proposal> propose(const Site& site, std::string kind, std::string what, ProgramBuilder& builder,
                                 const std::vector<Value>& replaced, const std::vector<Value>& by) {
   for (const Value& v : by) builder.output(v);

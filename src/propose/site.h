@@ -80,6 +80,10 @@ std::string attribute(const Node& node, std::string_view name, std::string other
 // program is not legal, or a size is not known.
 std::optional<double> saved(const Site& site, const Claim& claim);
 
+// The price of a whole program, without what depends on constants only. Nodes of unknown price are free: what
+// nobody rewrites costs the same before and after.
+double price(const Graph& graph, const Inference& inference);
+
 // A proposal that replaces one value by what the builder made of it; nullopt where `saved` knows nothing. Its
 // folds are the constants that the builder's program computes.
 std::optional<Proposal> propose(const Site& site, std::string kind, std::string what, ProgramBuilder& builder,

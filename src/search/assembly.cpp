@@ -133,6 +133,12 @@ bool Assembly::is_better(const ScratchModel& a, const ScratchModel& b, bool is_p
   return is_promising ? measured->ratio.estimate > kWorstOfGood : measured->verdict == PairVerdict::Faster;
 }
 
+bool Assembly::is_faster(const Draft& before, const Draft& after) {
+  if (after.taken.size() <= before.taken.size() || context_.is_over()) return false;
+  const auto a = scratch(before), b = scratch(after);
+  return a && b && is_better(*a, *b, false);
+}
+
 std::unique_ptr<ScratchModel> Assembly::scratch(const Draft& draft) const {
   auto file = ScratchModel::write(with_graph(context_.model, draft.graph), context_.options.out);
   return file.ok() ? std::make_unique<ScratchModel>(std::move(*file)) : nullptr;

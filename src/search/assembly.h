@@ -14,6 +14,8 @@ class Assembly {
   explicit Assembly(SearchContext& context) : context_(context) {}
   // The draft with those of the groups that pay; the draft as it is if none does.
   Draft choose(const Draft& draft, StepMaker& maker, std::vector<StepGroup>& groups);
+  // Whether the whole model gets faster by it; with no time left, no.
+  bool is_faster(const Draft& before, const Draft& after);
 
  private:
   // Groups by what their regions said, alone in their context.

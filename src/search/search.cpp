@@ -1,100 +1,53 @@
 #include "search/search.h"
 
-#include <fmt/format.h>
-
-#include "propose/list.h"
+#include "propose/site.h"
 #include "search/assembly.h"
+#include "search/moves.h"
+#include "search/region_search.h"
 
 namespace isomer {
 namespace {
 
-constexpr int kMostRounds = 8;          // of simplifying
 constexpr double kShareOfSearch = 0.6;  // of the time, if something is measured; the rest is the guard's
 
 // Rounds over the whole model; in each, whatever pays.
-class Greedy {
- public:
-  explicit Greedy(SearchContext& context) : context_(context) {}
+Status greedy(SearchContext& context, std::vector<Draft>& history) {
+  Moves moves(context);
+  for (;;) {
+    ISOMER_TRY(Workpiece piece, Workpiece::of(history.back().graph));
+    StepMaker maker(std::move(piece), context.proofs, context.options.seed);
+    std::vector<StepGroup> groups = grouped(moves.proved(maker, moves.proposals(maker.piece(), false)));
+    context.report.unique_regions += groups.size();
+    if (groups.empty()) return Done{};
+    Draft next = context.trials ? Assembly(context).choose(history.back(), maker, groups)
+                                : maker.with(history.back(), all_steps(pointers_to(groups)));
+    moves.note_trouble(maker);
+    if (next.steps.size() == history.back().steps.size()) return Done{};
+    ISOMER_TRY(next, moves.simplified(next));
+    history.push_back(std::move(next));
+  }
+}
 
-  Result<std::vector<Draft>> run() {
-    std::vector<Draft> history{{.graph = context_.model.graph}};
-    ISOMER_TRY(Draft first, simplified(history.back()));
-    if (!first.steps.empty()) history.push_back(std::move(first));
-    for (;;) {
-      ISOMER_TRY(Workpiece piece, Workpiece::of(history.back().graph));
-      StepMaker maker(std::move(piece), context_.proofs, options().seed);
-      std::vector<StepGroup> groups = grouped(proved(maker, proposals(maker.piece())));
-      context_.report.unique_regions += groups.size();
-      if (groups.empty()) break;
-      Draft next = context_.trials ? Assembly(context_).choose(history.back(), maker, groups)
-                                   : maker.with(history.back(), all_steps(pointers_to(groups)));
-      note_trouble(maker);
-      if (next.steps.size() == history.back().steps.size()) break;
-      ISOMER_TRY(next, simplified(next));
-      history.push_back(std::move(next));
+double price_of(const Graph& graph) {
+  const auto inference = infer(graph);
+  return inference.ok() ? price(graph, *inference) : 0;
+}
+
+Result<std::vector<Draft>> searched(SearchContext& context) {
+  std::vector<Draft> history{{.graph = context.model.graph}};
+  const auto keep = [&](Draft next) {
+    if (next.steps.size() > history.back().steps.size()) history.push_back(std::move(next));
+  };
+  ISOMER_TRY(Draft first, Moves(context).simplified(history.back()));
+  keep(std::move(first));
+  if (context.options.strategy.kind != Strategy::Kind::Greedy)
+    for (const bool shifted : {false, true}) {
+      ISOMER_TRY(Draft next, search_regions(context, history.back(), shifted));
+      keep(std::move(next));
     }
-    return history;
-  }
-
- private:
-  const SearchOptions& options() const { return context_.options; }
-
-  std::vector<Proposal> proposals(const Workpiece& piece) {
-    ++context_.report.states;
-    std::set<std::string> without = options().without;
-    without.insert("simplify");  // done
-    Proposals found =
-        propose_all(piece.graph(), piece.inference(), {.any_price = options().any_price, .without = without});
-    context_.report.declined = std::move(found.declined);
-    // Without a runtime to ask, the analytic cost has the last word.
-    if (context_.trials == nullptr && !options().any_price)
-      std::erase_if(found.list, [](const Proposal& p) { return p.gain <= 0; });
-    return std::move(found.list);
-  }
-
-  // Those that can be proved, while there is time.
-  std::vector<Step> proved(const StepMaker& maker, const std::vector<Proposal>& proposals) {
-    std::vector<Step> out;
-    for (const Proposal& p : proposals) {
-      std::string key = p.kind + " " + p.what;
-      for (const auto* names : {&p.claim.outputs, &p.claim.inputs, &p.folds})
-        for (const std::string& name : *names) key += " " + name;
-      if (seen_.contains(key)) continue;
-      if (context_.is_over()) break;
-      seen_.insert(std::move(key));
-      ++context_.tried;
-      options().progress(fmt::format("proving: {}", p.what));
-      auto step = maker.prove(p);
-      if (auto* why = std::get_if<std::string>(&step))
-        context_.report.refused.push_back(p.what + ": " + *why);
-      else out.push_back(std::get<Step>(std::move(step)));
-    }
-    return out;
-  }
-
-  void note_trouble(const StepMaker& maker) {
-    auto& refused = context_.report.refused;
-    refused.insert(refused.end(), maker.trouble().begin(), maker.trouble().end());
-  }
-
-  // Nothing of this is for sale: it costs nothing and lets the proposers see more.
-  Result<Draft> simplified(Draft draft) {
-    if (options().without.contains("simplify")) return draft;
-    for (int round = 0; round < kMostRounds; ++round) {
-      ISOMER_TRY(Workpiece piece, Workpiece::of(draft.graph));
-      const Proposals found = propose_simplify(piece.graph(), piece.inference());
-      StepMaker maker(std::move(piece), context_.proofs, options().seed);
-      const std::vector<Step> steps = proved(maker, found.list);
-      if (steps.empty()) break;
-      draft = maker.with(draft, pointers_to(steps));
-      note_trouble(maker);
-    }
-    return draft;
-  }
-
-  SearchContext& context_;
-  std::set<std::string> seen_;
-};
+  ISOMER_TRY_DO(greedy(context, history));
+  return history;
+}
 
 }  // namespace
 
@@ -109,9 +62,11 @@ bool SearchContext::is_over() {
 Result<std::vector<Draft>> search(const SearchOptions& options, const Model& model, Trials* trials,
                                   SearchReport& report) {
   SearchContext context{.options = options, .model = model, .trials = trials, .report = report};
-  auto history = Greedy(context).run();
+  auto history = searched(context);
   report.proofs = context.proofs.attempts();
   report.cache_hits = context.proofs.hits();
+  report.cost_before = price_of(model.graph);
+  if (history.ok()) report.cost_after = price_of(history->back().graph);
   return history;
 }
 

@@ -7,6 +7,7 @@
 #include <functional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "onnx/model.h"
@@ -15,7 +16,16 @@
 
 namespace isomer {
 
+// How far to look; see strategy.h.
+struct Strategy {
+  enum class Kind : std::uint8_t { Greedy, Backtrack, Beam } kind = Kind::Greedy;
+  double alpha = 1.05;     // Backtrack
+  std::size_t width = 16;  // Beam
+};
+Result<Strategy> parse_strategy(std::string_view text);  // "greedy", "backtrack:1.05", "beam:16"
+
 struct SearchOptions {
+  Strategy strategy = {};
   double seconds = 300;                // --budget
   std::int64_t steps = 1 << 30;        // proposals to try
   bool any_price = false;              // every proved step is taken
@@ -38,8 +48,10 @@ struct SearchReport {
   // One line for each proposal that was not proved, and for each region with none.
   std::vector<std::string> refused, declined;
   std::string stopped_by = "done";
-  // Groups of equal steps; graphs that were looked at; proofs that were tried, and what was known already.
+  // Groups of equal steps, or regions that were searched; graphs that were looked at; proofs that were tried,
+  // and what was known already.
   std::size_t unique_regions = 0, states = 0, proofs = 0, cache_hits = 0;
+  double cost_before = 0, cost_after = 0;  // analytic, of the whole model
 };
 
 // Trials: the runtime that has the last word; nullptr: the analytic cost has it.
@@ -50,6 +62,7 @@ struct SearchContext {
   SearchReport& report;
   ProofCache proofs = {};
   std::int64_t tried = 0;
+  int next_place = 0;  // for names that nobody has
 
   // Whether to stop now; says why in the report.
   bool is_over();

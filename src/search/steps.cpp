@@ -93,7 +93,8 @@ Result<Draft> StepMaker::together(const Draft& draft, const std::vector<const St
     claims.insert(claims.end(), s->claims.begin(), s->claims.end());
     folds.insert(folds.end(), s->proposal.folds.begin(), s->proposal.folds.end());
     if (!s->claims.empty()) out.steps.emplace_back(s->proposal.claim);
-    out.taken.push_back({s->proposal.kind, s->proposal.what, s->label, s->fewer, s->ratio});
+    out.taken.push_back(
+        {s->proposal.kind, s->proposal.what, s->label, s->fewer, s->ratio, !s->claims.empty()});
   }
   ISOMER_TRY(const Graph changed, piece_.with(claims));
   ISOMER_TRY(out.graph, fold_constants(changed, folds));

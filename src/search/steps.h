@@ -32,8 +32,9 @@ struct Draft {
   std::vector<CertifiedStep> steps = {};
   struct Taken {
     std::string kind, what, label;
-    int fewer = 0;     // nodes
-    double ratio = 0;  // what it gained in its context; 0: not measured
+    int fewer = 0;         // nodes
+    double ratio = 0;      // what it gained in its context; 0: not measured
+    bool is_claim = true;  // otherwise it only folds
   };
   std::vector<Taken> taken = {};
 };

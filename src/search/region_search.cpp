@@ -1,0 +1,224 @@
+#include "search/region_search.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "graph/rebuild.h"
+#include "propose/site.h"
+#include "search/assembly.h"
+#include "search/moves.h"
+#include "search/regions.h"
+#include "search/strategy.h"
+
+namespace isomer {
+namespace {
+
+constexpr int kMostNodes = 40;            // of a region; design section 5
+constexpr std::size_t kMostMeasured = 3;  // final states of one region
+
+std::string structure(const Graph& graph) { return question(graph, graph, {}); }
+
+class RegionSpace : public StateSpace {
+ public:
+  explicit RegionSpace(SearchContext& context) : context_(context), moves_(context, Moves::Of::State) {}
+
+  std::optional<State> start(const Graph& region) {
+    auto draft = moves_.simplified({.graph = region});
+    return draft.ok() ? priced(std::move(*draft)) : std::nullopt;
+  }
+
+  std::vector<State> expand(const State& state, double most) override {
+    std::vector<State> out;
+    auto piece = Workpiece::of(state.draft.graph);
+    if (!piece.ok()) return out;
+    StepMaker maker(std::move(*piece), context_.proofs, context_.options.seed);
+    std::vector<Proposal> found = moves_.proposals(maker.piece(), true);
+    std::erase_if(found, [&](const Proposal& p) { return state.cost - p.gain >= most; });
+    for (const Step& step : moves_.proved(maker, found)) {
+      auto next = moves_.simplified(maker.with(state.draft, {&step}));
+      if (!next.ok() || next->steps.size() == state.draft.steps.size()) continue;
+      if (auto reached = priced(std::move(*next)); reached && reached->cost < most)
+        out.push_back(std::move(*reached));
+    }
+    return out;
+  }
+  std::string key(const State& state) const override { return structure(state.draft.graph); }
+  bool is_over() override { return context_.is_over(); }
+
+ private:
+  static std::optional<State> priced(Draft draft) {
+    const auto inference = infer(draft.graph);
+    if (!inference.ok()) return std::nullopt;
+    const double cost = price(draft.graph, *inference);
+    return State{std::move(draft), cost};
+  }
+
+  SearchContext& context_;
+  Moves moves_;
+};
+
+// Equal regions, and what was found for the first of them.
+struct Unique {
+  std::vector<const RegionPlace*> places;
+  std::vector<State> better;  // than it is, the cheapest first
+  double gain = 0;            // at all places, by the analytic cost
+};
+
+// The names of one region as those of an equal one. What steps make gets names that nobody has.
+class Renaming {
+ public:
+  Renaming(const Graph& from, const Graph& to, int number) : suffix_(fmt::format(".region{}", number)) {
+    for (std::size_t k = 0; k < from.order().size(); ++k) {
+      const auto &a = from.node(from.order()[k]).outputs, &b = to.node(to.order()[k]).outputs;
+      for (std::size_t o = 0; o < a.size() && o < b.size(); ++o) names_.emplace(a[o], b[o]);
+    }
+  }
+  std::string operator()(const std::string& name) const {
+    if (const auto at = names_.find(name); at != names_.end()) return at->second;
+    constexpr std::string_view kFolded = "_folded";  // as fold_constants names what it made of a value
+    if (name.ends_with(kFolded)) return (*this)(name.substr(0, name.size() - kFolded.size())).append(kFolded);
+    return name.empty() ? name : name + suffix_;
+  }
+  std::vector<std::string> operator()(std::vector<std::string> names) const {
+    for (std::string& n : names) n = (*this)(n);
+    return names;
+  }
+  Claim operator()(const Claim& claim) const {
+    return {
+        .inputs = (*this)(claim.inputs),
+        .outputs = (*this)(claim.outputs),
+        .after = with_changed_nodes(claim.after, [&](Node& node) { node.outputs = (*this)(node.outputs); })};
+  }
+
+ private:
+  std::map<std::string, std::string> names_;
+  std::string suffix_;
+};
+
+// The steps of a state, done again elsewhere.
+class Replay {
+ public:
+  Replay(const Draft& draft, Renaming renaming) : steps_(&draft.steps), renamed_(std::move(renaming)) {
+    for (const Draft::Taken& t : draft.taken)
+      if (t.is_claim) told_.push_back(&t);
+  }
+  bool is_done() const { return is_stuck || at_ == steps_->size(); }
+  // The next claims about one graph; what is folded then goes with the last.
+  std::vector<Proposal> next() {
+    std::vector<Proposal> out;
+    for (; std::holds_alternative<Claim>((*steps_)[at_]); ++at_, ++claim_)
+      out.push_back({.kind = told_[claim_]->kind,
+                     .what = told_[claim_]->what,
+                     .claim = renamed_(std::get<Claim>((*steps_)[at_])),
+                     .folds = {}});
+    if (out.empty()) out.push_back({.kind = "simplify", .what = "constants", .claim = {}, .folds = {}});
+    out.back().folds = renamed_(std::get<FoldStep>((*steps_)[at_++]).values);
+    return out;
+  }
+  bool is_stuck = false;
+
+ private:
+  const std::vector<CertifiedStep>* steps_;
+  std::vector<const Draft::Taken*> told_;
+  Renaming renamed_;
+  std::size_t at_ = 0, claim_ = 0;
+};
+
+class RegionSearch {
+ public:
+  RegionSearch(SearchContext& context, const Draft& draft, bool shifted)
+      : context_(context), draft_(draft), shifted_(shifted) {}
+
+  Result<Draft> run() {
+    ISOMER_TRY(const Workpiece piece, Workpiece::of(draft_.graph));
+    const std::vector<RegionPlace> places = partition(piece, kMostNodes, shifted_);
+    std::map<std::string, Unique> unique;
+    for (const RegionPlace& p : places) unique[structure(p.graph)].places.push_back(&p);
+    std::vector<Unique*> found;
+    for (auto& [key, region] : unique) {
+      if (context_.is_over()) break;
+      explore_one(region);
+      if (!region.better.empty()) found.push_back(&region);
+    }
+    std::ranges::stable_sort(found, std::greater<>{}, &Unique::gain);
+    return context_.trials ? measured(found) : best_of(found);
+  }
+
+ private:
+  void explore_one(Unique& region) {
+    ++context_.report.unique_regions;
+    RegionSpace space(context_);
+    const auto start = space.start(region.places[0]->graph);
+    if (!start) return;
+    for (State& s : explore(space, *start, context_.options.strategy))
+      if (s.cost < start->cost && region.better.size() < kMostMeasured) region.better.push_back(std::move(s));
+    if (!region.better.empty())
+      region.gain = (start->cost - region.better[0].cost) * static_cast<double>(region.places.size());
+  }
+
+  std::vector<Replay> replays(const Unique& region, const State& state) {
+    std::vector<Replay> out;
+    for (const RegionPlace* place : region.places)
+      out.emplace_back(state.draft, Renaming(region.places[0]->graph, place->graph, context_.next_place++));
+    return out;
+  }
+
+  // All of them at once, a step of each at a time.
+  Result<Draft> with(Draft draft, std::vector<Replay> all) {
+    while (!std::ranges::all_of(all, &Replay::is_done)) {
+      ISOMER_TRY(Workpiece piece, Workpiece::of(draft.graph));
+      StepMaker maker(std::move(piece), context_.proofs, context_.options.seed);
+      std::vector<Step> steps;
+      for (Replay& replay : all) {
+        if (replay.is_done()) continue;
+        for (const Proposal& p : replay.next()) {
+          auto step = maker.prove(p);
+          if (auto* why = std::get_if<std::string>(&step)) {
+            context_.report.refused.push_back(p.what + ": " + *why);
+            replay.is_stuck = true;
+            break;
+          }
+          steps.push_back(std::get<Step>(std::move(step)));
+        }
+      }
+      draft = maker.with(draft, pointers_to(steps));
+    }
+    return draft;
+  }
+
+  Result<Draft> best_of(const std::vector<Unique*>& found) {
+    std::vector<Replay> all;
+    for (const Unique* region : found)
+      std::ranges::move(replays(*region, region->better[0]), std::back_inserter(all));
+    return with(draft_, std::move(all));
+  }
+
+  // The best few of each region, each in the whole model.
+  Result<Draft> measured(const std::vector<Unique*>& found) {
+    Draft now = draft_;
+    Assembly assembly(context_);
+    for (const Unique* region : found)
+      for (const State& state : region->better) {
+        if (context_.is_over()) return now;
+        ISOMER_TRY(Draft next, with(now, replays(*region, state)));
+        if (!assembly.is_faster(now, next)) continue;
+        now = std::move(next);
+        break;
+      }
+    return now;
+  }
+
+  SearchContext& context_;
+  const Draft& draft_;
+  bool shifted_;
+};
+
+}  // namespace
+
+Result<Draft> search_regions(SearchContext& context, const Draft& draft, bool shifted) {
+  return RegionSearch(context, draft, shifted).run();
+}
+
+}  // namespace isomer

@@ -1,0 +1,68 @@
+#include "search/region_search.h"
+
+#include <gtest/gtest.h>
+
+#include "propose/testing.h"
+#include "search/regions.h"
+
+namespace isomer {
+namespace {
+
+using testing::program;
+
+// A 1x1 convolution beside a 3x3 one: one convolution, once the small kernel has zeros around it.
+Graph branches() {
+  return program(
+      "agraph (float[1,8,9,9] x) => (float[1,8,9,9] y) <" + testing::weight("a", "8,8,3,3", 576, 1) + ", " +
+      testing::weight("b", "8,8,1,1", 64, 2) +
+      "> { p = Conv<kernel_shape = [3,3], pads = [1,1,1,1]>(x, a) q = Conv<kernel_shape = [1,1]>(x, b)"
+      " s = Add(p, q) y = Relu(s)}");
+}
+
+std::size_t operators_after(const Graph& graph, const std::string& strategy, SearchReport& report) {
+  Model model;
+  model.graph = graph;
+  SearchOptions options;
+  options.strategy = *parse_strategy(strategy);
+  options.without = {"collapse", "reassociate", "fastpath", "commute"};
+  const auto history = search(options, model, nullptr, report);
+  EXPECT_TRUE(history.ok());
+  return history->back().graph.operator_count();
+}
+
+TEST(RegionSearch, MergesBranchesOfDifferentKernels) {
+  const Graph graph = branches();
+  SearchReport greedy, down, back;
+  EXPECT_EQ(operators_after(graph, "greedy", greedy), 4u);
+  EXPECT_EQ(operators_after(graph, "backtrack:1", down), 4u);
+  EXPECT_EQ(operators_after(graph, "backtrack:2", back), 2u);
+  EXPECT_LT(back.cost_after, down.cost_after);
+}
+
+TEST(RegionSearch, FindsTheSameForEqualRegionsOnce) {
+  std::string text = "agraph (float[4,4] x0) => (float[4,4] x80) {\n";
+  for (int k = 0; k < 80; ++k) text += "x" + std::to_string(k + 1) + " = Relu(x" + std::to_string(k) + ")\n";
+  SearchReport report;
+  operators_after(program(text + "}"), "backtrack:1.05", report);
+  // 40 and 40 nodes; shifted: 20, 40 and 20.
+  EXPECT_EQ(report.unique_regions, 3u);
+}
+
+TEST(Regions, AreCutWhereOneValueCrosses) {
+  std::string text = "agraph (float[4] x0) => (float[4] x8) {\n";
+  for (int k = 0; k < 8; ++k) {
+    const std::string x = "x" + std::to_string(k), y = std::to_string(k);
+    text += "a" + y + " = Relu(" + x + ")\nb" + y + " = Neg(" + x + ")\nx" + std::to_string(k + 1) +
+            " = Add(a" + y + ", b" + y + ")\n";
+  }
+  const auto piece = Workpiece::of(program(text + "}"));
+  ASSERT_TRUE(piece.ok());
+  for (const bool shifted : {false, true})
+    for (const RegionPlace& p : partition(*piece, 7, shifted)) {
+      EXPECT_EQ(p.inputs.size(), 1u);
+      EXPECT_EQ(p.outputs.size(), 1u);
+    }
+}
+
+}  // namespace
+}  // namespace isomer

@@ -1,0 +1,131 @@
+#include "search/regions.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace isomer {
+namespace {
+
+class Partition {
+ public:
+  Partition(const Workpiece& piece, int most) : piece_(piece), graph_(piece.graph()), most_(most) {
+    finals_.insert(graph_.outputs().begin(), graph_.outputs().end());
+    for (const auto& [value, readers] : graph_.consumers()) readers_[value] = readers;
+    std::set<NodeId> constants;
+    for (const NodeId id : graph_.order()) {
+      const Node& node = graph_.node(id);
+      const bool is_constant = node.kind != NodeKind::Input && !graph_.is_overridable(id) &&
+                               node.captures.empty() && std::ranges::all_of(node.inputs, [&](Value v) {
+                                 return !v.exists() || constants.contains(v.node);
+                               });
+      if (is_constant) constants.insert(id);
+      else if (node.kind == NodeKind::Operator) order_.push_back(id);
+    }
+    for (std::size_t k = 0; k < order_.size(); ++k) position_[order_[k]] = k;
+    constants_ = std::move(constants);
+    count_crossings();
+  }
+
+  std::vector<RegionPlace> run(bool shifted) {
+    std::vector<RegionPlace> out;
+    int most = shifted ? most_ / 2 : most_;
+    for (std::size_t begin = 0; begin < order_.size();) {
+      if (is_closed(begin)) {
+        ++begin;
+        continue;
+      }
+      const std::size_t end = end_of(begin, most);
+      most = most_;
+      if (auto place = place_of(begin, end)) out.push_back(std::move(*place));
+      begin = end;
+    }
+    return out;
+  }
+
+ private:
+  // What no region has inside.
+  bool is_closed(std::size_t at) const {
+    const Node& node = graph_.node(order_[at]);
+    return !node.captures.empty() || piece_.inference().opaque.contains(order_[at]);
+  }
+
+  // crossings_[k]: values that are made before the k-th node and read by it or later.
+  void count_crossings() {
+    std::vector<int> change(order_.size() + 1, 0);
+    for (const auto& [value, readers] : readers_) {
+      if (constants_.contains(value.node)) continue;
+      const auto made = position_.find(value.node);
+      std::size_t last = 0;
+      for (const NodeId r : readers)
+        if (const auto at = position_.find(r); at != position_.end()) last = std::max(last, at->second);
+      const std::size_t first = made == position_.end() ? 0 : made->second + 1;
+      if (last < first) continue;
+      ++change[first];
+      --change[last + 1];
+    }
+    crossings_.assign(order_.size() + 1, 0);
+    int now = 0;
+    for (std::size_t k = 0; k < order_.size(); ++k) crossings_[k] = now += change[k];
+  }
+
+  std::size_t end_of(std::size_t begin, int most) const {
+    int nodes = 0;
+    std::size_t at = begin, best = begin + 1;
+    for (; at < order_.size() && !is_closed(at); ++at) {
+      const Node& node = graph_.node(order_[at]);
+      nodes += node.op == "Identity" && node.domain.empty() ? 0 : 1;
+      if (nodes > most) break;
+      const bool is_late = 2 * nodes >= most;  // a cut that leaves a region of a useful size
+      if (is_late && (best == begin + 1 || crossings_[at + 1] <= crossings_[best])) best = at + 1;
+    }
+    return nodes <= most ? at : best;
+  }
+
+  std::optional<RegionPlace> place_of(std::size_t begin, std::size_t end) const {
+    RegionPlace out;
+    const auto is_inside = [&](NodeId id) {
+      const auto at = position_.find(id);
+      return at != position_.end() && at->second >= begin && at->second < end;
+    };
+    std::vector<Value> from, to;
+    for (std::size_t k = begin; k < end; ++k) {
+      const Node& node = graph_.node(order_[k]);
+      for (const Value& v : node.inputs)
+        if (v.exists() && !is_inside(v.node) && !constants_.contains(v.node) &&
+            std::ranges::find(from, v) == from.end())
+          from.push_back(v);
+      for (std::uint32_t o = 0; o < node.outputs.size(); ++o) {
+        const Value v{order_[k], o};
+        const auto readers = readers_.find(v);
+        const bool is_read = readers != readers_.end() && !std::ranges::all_of(readers->second, is_inside);
+        if (is_read || finals_.contains(v)) to.push_back(v);
+      }
+    }
+    if (to.empty()) return std::nullopt;
+    auto graph = region_of(graph_, piece_.inference(), from, to);
+    if (!graph.ok()) return std::nullopt;
+    out.graph = std::move(*graph);
+    for (const Value& v : from) out.inputs.push_back(graph_.name_of(v));
+    for (const Value& v : to) out.outputs.push_back(graph_.name_of(v));
+    return out;
+  }
+
+  const Workpiece& piece_;
+  const Graph& graph_;
+  int most_;
+  std::set<Value> finals_;
+  std::map<Value, std::vector<NodeId>> readers_;
+  std::set<NodeId> constants_;
+  std::vector<NodeId> order_;  // operators that are no constants
+  std::map<NodeId, std::size_t> position_;
+  std::vector<int> crossings_;
+};
+
+}  // namespace
+
+std::vector<RegionPlace> partition(const Workpiece& piece, int most_nodes, bool shifted) {
+  return Partition(piece, most_nodes).run(shifted);
+}
+
+}  // namespace isomer
