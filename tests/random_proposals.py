@@ -15,8 +15,7 @@ import programs
 import search_time
 import zoo
 
-MODELS = ("squeezenet1_1", "mobilenet_v3_small", "shufflenet_v2_x1_0", "llama_tiny", "distilbert", "mobilebert_tiny", "lstm_unrolled",
-          "gcn", "wide_deep", "moe_dense", "levit_128s", "swin_t")
+MODELS = ("gcn", "wide_deep", "lstm_unrolled", "moe_dense", "llama_tiny", "mobilebert_tiny", "dlrm", "squeezenet1_1")
 
 
 def main():
