@@ -8,16 +8,20 @@
 #include <set>
 
 #include "algebra/program.h"
+#include "base/hash.h"
 #include "graph/constant.h"
 #include "graph/flatten.h"
 #include "graph/names.h"
+#include "graph/rebuild.h"
 #include "graph/spelling.h"
 #include "propose/combined_constant.h"
 #include "propose/likeness.h"
 #include "propose/moved_constant.h"
 #include "propose/restated_constant.h"
+#include "propose/rounded_number.h"
 #include "propose/scaled_constant.h"
 #include "propose/solved_constant.h"
+#include "prove/facts.h"
 #include "prove/refute.h"
 #include "prove/shrink.h"
 #include "prove/sweep.h"
@@ -30,6 +34,12 @@ constexpr int kMostRounds = 5;              // of widening a region
 constexpr std::size_t kMostCandidates = 3;  // for one value
 // Of one pair inside of the models, and of one of outputs.
 constexpr std::uint64_t kSetOperations = std::uint64_t{1} << 20, kMostSetOperations = std::uint64_t{1} << 22;
+
+// Constants are folded with an error of a few units in the last place of a float, 2^-24: 32 of them at once,
+// and eight times what that does.
+constexpr double kShake = 0x1p-19, kFarBeyond = 8;
+// Of the set library, on a slow machine: a question that is begun late is a short one.
+constexpr double kOperationsPerSecond = 0x1p18;
 
 std::map<std::string, const Node*> fed_inputs(const Graph& graph) {
   std::map<std::string, const Node*> out;
@@ -130,10 +140,15 @@ class Prover {
   bool depends_on_failed(Value v) const;
   bool try_pair(Value a, Value b, int rounds, std::uint64_t set_operations);
   bool solve(const Sweep::Regions& regions);
+  bool ask(Value a, Value b, const std::set<int>& open, const Sweep::Regions& regions,
+           std::uint64_t set_operations);
+  bool ask_with_rounded_numbers(Value a, Value b, const std::set<int>& open, const Sweep::Regions& regions,
+                                std::uint64_t set_operations);
   std::string unsolved_in(const Sweep::Regions& regions) const;
   std::set<int> widened(const Sweep::Regions& regions, const std::set<int>& open) const;
   bool is_input_class(int c) const;
   void settle_outputs();
+  Graph with_shaken_constants() const;
   bool refute();
   std::string first_parting() const;
 
@@ -236,9 +251,62 @@ std::string Prover::unsolved_in(const Sweep::Regions& regions) const {
     const auto at = unsolved_.find(c);
     if (at == unsolved_.end()) continue;
     const auto tensor = known_constant(b_, at->second);
-    if (tensor && tensor->count() > kMostByValue) return b_.name_of(at->second);
+    if (tensor && tensor->count() > kMostByValue && !is_uniform(*tensor)) return b_.name_of(at->second);
   }
   return "";
+}
+
+bool Prover::ask(Value a, Value b, const std::set<int>& open, const Sweep::Regions& regions,
+                 std::uint64_t set_operations) {
+  ProveOptions options;
+  options.refute = false;
+  options.stop = options_.stop;
+  options.partial_inputs = regions.partial;
+  options.budget.set_operations = set_operations;
+  if (options_.seconds_left)
+    options.budget.set_operations =
+        std::min(set_operations,
+                 static_cast<std::uint64_t>(kOperationsPerSecond * std::max(0.01, options_.seconds_left())));
+  const std::string text_of_question = question(regions.a, regions.b, options);
+  if (failed_.contains(text_of_question)) return false;
+  ++out_.questions;
+  const Verdict verdict = sweep_.prove(a, b, open, cache_, options);
+  if (options_.trace)
+    options_.trace(fmt::format("{} = {}, {} and {} nodes: {}", a_.name_of(a), b_.name_of(b),
+                               regions.a.operator_count(), regions.b.operator_count(), text(verdict)));
+  if (const auto* proved = std::get_if<Proved>(&verdict)) {
+    ++out_.proofs;
+    out_.points += proved->field.points;
+    return true;
+  }
+  if (const auto* bug = std::get_if<WitnessesDisagree>(&verdict)) out_.bug = bug->what;
+  why_ = text(verdict);
+  failed_.insert(text_of_question);
+  return false;
+}
+
+// A number of B's own may be a result of A's numbers, rounded.
+bool Prover::ask_with_rounded_numbers(Value a, Value b, const std::set<int>& open,
+                                      const Sweep::Regions& regions, std::uint64_t set_operations) {
+  std::vector<Value> replaced;
+  std::set<float> numbers;
+  for (const int c : regions.constants) {
+    const auto at = unsolved_.find(c);
+    if (at == unsolved_.end() || is_stopped()) continue;
+    const auto tensor = known_constant(b_, at->second);
+    if (!tensor || !is_uniform(*tensor)) continue;
+    if (numbers.empty()) numbers = numbers_in(regions.a);
+    const auto program = rounded_number(*tensor, numbers, b_.opsets);
+    if (program && sweep_.replace_constant(at->second, *program).ok()) replaced.push_back(at->second);
+  }
+  if (replaced.empty()) return false;
+  const auto changed = sweep_.regions(a, b, open);
+  const bool is_proved = changed.ok() && ask(a, b, open, *changed, set_operations);
+  for (const Value v : replaced) {
+    if (is_proved) unsolved_.erase(sweep_.class_of(Side::B, v));
+    else (void)sweep_.restore_constant(v);
+  }
+  return is_proved;
 }
 
 bool Prover::try_pair(Value a, Value b, int rounds, std::uint64_t set_operations) {
@@ -260,27 +328,8 @@ bool Prover::try_pair(Value a, Value b, int rounds, std::uint64_t set_operations
       if (open.empty()) return false;
       continue;
     }
-    ProveOptions options;
-    options.refute = false;
-    options.stop = options_.stop;
-    options.partial_inputs = regions->partial;
-    options.budget.set_operations = set_operations;
-    const std::string text_of_question = question(regions->a, regions->b, options);
-    if (!failed_.contains(text_of_question)) {
-      ++out_.questions;
-      const Verdict verdict = sweep_.prove(a, b, open, cache_, options);
-      if (options_.trace)
-        options_.trace(fmt::format("{} = {}, {} and {} nodes: {}", a_.name_of(a), b_.name_of(b),
-                                   regions->a.operator_count(), regions->b.operator_count(), text(verdict)));
-      if (const auto* proved = std::get_if<Proved>(&verdict)) {
-        ++out_.proofs;
-        out_.points += proved->field.points;
-        return true;
-      }
-      if (const auto* bug = std::get_if<WitnessesDisagree>(&verdict)) out_.bug = bug->what;
-      why_ = text(verdict);
-      failed_.insert(text_of_question);
-    }
+    if (ask(a, b, open, *regions, set_operations)) return true;
+    if (round == 0 && ask_with_rounded_numbers(a, b, open, *regions, set_operations)) return true;
     const auto wider = widened(*regions, open);
     if (wider.empty()) return false;
     open = wider;
@@ -352,6 +401,26 @@ std::string Prover::first_parting() const {
   return "";
 }
 
+// The second model with every element of its own constants a little larger or smaller.
+Graph Prover::with_shaken_constants() const {
+  return with_changed_nodes(b_, [&](Node& node) {
+    const auto shaken = [&](const Tensor& tensor) {
+      const bool is_own = std::ranges::any_of(
+          constants_of_b_, [&](const auto& c) { return c.second.bytes().data == tensor.bytes().data; });
+      if (!is_own || tensor.type() != ElementType::Float) return tensor;
+      std::vector<float> values;
+      for (const float v : tensor.as<float>()) {
+        const bool up = mix(values.size()) % 2 == 0;
+        values.push_back(v * static_cast<float>(1 + (up ? kShake : -kShake)));
+      }
+      return Tensor::of(ElementType::Float, tensor.extents(), values);
+    };
+    if (node.kind == NodeKind::Initializer) node.tensor = shaken(node.tensor);
+    else if (const auto* value = node.attributes.find_as<Tensor>("value"); value && is_constant_node(node))
+      node.attributes.set("value", shaken(*value));
+  });
+}
+
 bool Prover::refute() {
   // At the sizes that the models declare.
   if (likeness_) likeness_ = Likeness::of(a_, b_, false);
@@ -362,8 +431,13 @@ bool Prover::refute() {
     out_.example = *refuted;
     return true;
   }
-  // Numbers of the second model's own may be rounded ones of the first.
-  const double far = constants_of_b_.empty() ? 1e-6 : 1e-2;
+  // Numbers of the second model's own may be rounded ones of the first: what that can do is seen by rounding
+  // them, and much more than that is none of it.
+  std::optional<Likeness> shaken;
+  if (!constants_of_b_.empty()) {
+    shaken = Likeness::of(a_, with_shaken_constants(), false, options_.stop);
+    if (!shaken) return false;
+  }
   for (std::size_t k = 0; k < a_.outputs().size(); ++k) {
     if (out_.outputs[k].answer == Answer::Proved) continue;
     const Tensor* x = likeness_->output_of_a(a_.name_of(a_.outputs()[k]));
@@ -374,9 +448,17 @@ bool Prover::refute() {
     double scale = is_float(x->type()) ? 1e-30 : 1;
     for (const double d : *u)
       if (std::isfinite(d)) scale = std::max(scale, std::abs(d));
+    double far = 1e-6 * scale;
+    if (shaken) {
+      const Tensor* z = shaken->output_of_b(b_.name_of(b_.outputs()[k]));
+      const auto w = z != nullptr && z->extents() == y->extents() ? z->doubles() : std::nullopt;
+      if (!w) continue;
+      for (std::size_t i = 0; i < w->size(); ++i)
+        if (std::isfinite((*v)[i])) far = std::max(far, kFarBeyond * std::abs((*w)[i] - (*v)[i]));
+    }
     for (std::size_t i = 0; i < u->size(); ++i) {
       if (!std::isfinite((*u)[i])) continue;
-      if (std::isfinite((*v)[i]) && std::abs((*u)[i] - (*v)[i]) <= far * scale) continue;
+      if (std::isfinite((*v)[i]) && std::abs((*u)[i] - (*v)[i]) <= far) continue;
       Extents position(x->extents().size());
       auto rest = static_cast<std::int64_t>(i);
       for (std::size_t d = position.size(); d-- > 0;) {
