@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 
@@ -115,10 +116,59 @@ std::optional<std::string> size_difference(const Graph& a, const Inference& a_in
   return std::nullopt;
 }
 
+constexpr std::size_t kMostMoved = 48;
+
+// The first model with values that nobody reads: what the second has turned or in phases. By what they look
+// like in the second.
+struct Widened {
+  Graph graph;
+  std::map<std::string, Value> alike;
+};
+
+Widened widened(const Graph& a, const std::vector<Likeness::Moved>& moved) {
+  Widened out{.graph = a, .alike = {}};
+  const ValuesByName names = values_by_name(a);
+  std::vector<std::pair<Likeness::Moved, Value>> made;
+  const auto add = [&](Node node) {
+    node.outputs = {fmt::format("moved value {}", out.graph.order().size())};
+    return Value{out.graph.add(std::move(node)), 0};
+  };
+  for (const Likeness::Moved& m : moved) {
+    if (!names.contains(m.of)) continue;
+    const auto known = std::ranges::find_if(made, [&](const auto& k) {
+      return k.first.of == m.of && k.first.perm == m.perm && k.first.begin == m.begin && k.first.step == m.step;
+    });
+    if (known != made.end()) {
+      out.alike.try_emplace(m.like, known->second);
+      continue;
+    }
+    Node node;
+    node.op = m.perm.empty() ? "Slice" : "Transpose";
+    node.inputs = {names.at(m.of)};
+    if (!m.perm.empty()) {
+      node.attributes.set("perm", m.perm);
+    } else {
+      const auto rank = static_cast<std::int64_t>(m.step.size());
+      Extents axes, ends(m.step.size(), std::numeric_limits<std::int64_t>::max());
+      for (std::int64_t d = 0; d < rank; ++d) axes.push_back(d);
+      for (const Extents& list : {m.begin, ends, axes, m.step}) {
+        Node constant;
+        constant.kind = NodeKind::Initializer;
+        constant.tensor = Tensor::of(ElementType::Int64, {rank}, list);
+        node.inputs.push_back(add(std::move(constant)));
+      }
+    }
+    made.emplace_back(m, add(std::move(node)));
+    out.alike.try_emplace(m.like, made.back().second);
+  }
+  return out;
+}
+
 class Prover {
  public:
   Prover(const Graph& a, const Inference& a_info, const Graph& b, const Inference& b_info,
-         const ProveModelsOptions& options, std::optional<Likeness> likeness, ModelsVerdict& out)
+         const ProveModelsOptions& options, std::optional<Likeness> likeness,
+         std::map<std::string, Value> alike, ModelsVerdict& out)
       : a_(a),
         b_(b),
         a_info_(a_info),
@@ -127,6 +177,7 @@ class Prover {
         out_(out),
         sweep_(a, a_info, b, b_info),
         likeness_(std::move(likeness)),
+        alike_(std::move(alike)),
         names_of_a_(values_by_name(a)),
         names_of_b_(values_by_name(b)) {}
 
@@ -158,6 +209,7 @@ class Prover {
   ModelsVerdict& out_;
   Sweep sweep_;
   std::optional<Likeness> likeness_;
+  std::map<std::string, Value> alike_;  // values of A that were added to it, by what they look like
   ProofCache cache_;
   ValuesByName names_of_a_, names_of_b_;
   std::vector<std::pair<Value, Tensor>> constants_of_b_;  // that A has not
@@ -341,13 +393,15 @@ void Prover::try_value(Value v) {
   const std::string& name = b_.name_of(v);
   if (name.empty() || !likeness_ || sweep_.is_common(sweep_.class_of(Side::B, v))) return;
   const auto candidates = likeness_->like(name, kMostCandidates);
-  if (candidates.empty()) return;
+  const auto moved = alike_.find(name);
+  if (candidates.empty() && moved == alike_.end()) return;
   // Behind a pair that was not proved one try is enough: a wider region has the same difficulty in it.
   const int rounds = depends_on_failed(v) ? 1 : kMostRounds;
   for (const std::string& candidate : candidates) {
     const auto at = names_of_a_.find(candidate);
     if (at != names_of_a_.end() && try_pair(at->second, v, rounds, kSetOperations)) return;
   }
+  if (moved != alike_.end() && try_pair(moved->second, v, rounds, kSetOperations)) return;
   unproved_.insert(v.node);
 }
 
@@ -536,7 +590,15 @@ ModelsVerdict prove_models(const Graph& first, const Graph& second, const ProveM
   if (auto difference = size_difference(*a, *a_info, b, *b_info)) return undecided(*difference);
   options.progress("running both models");
   auto likeness = Likeness::of(*a, b, true, options.stop);
-  Prover(*a, *a_info, b, *b_info, options, std::move(likeness), out).run();
+  const auto moved = likeness ? likeness->moved(kMostMoved) : std::vector<Likeness::Moved>{};
+  if (moved.empty()) {
+    Prover(*a, *a_info, b, *b_info, options, std::move(likeness), {}, out).run();
+    return out;
+  }
+  Widened wide = widened(*a, moved);
+  const auto wide_info = infer(wide.graph);
+  if (!wide_info.ok()) return undecided("the first model: " + wide_info.error().message);
+  Prover(wide.graph, *wide_info, b, *b_info, options, std::move(likeness), std::move(wide.alike), out).run();
   return out;
 }
 
