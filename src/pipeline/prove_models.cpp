@@ -136,7 +136,8 @@ Widened widened(const Graph& a, const std::vector<Likeness::Moved>& moved) {
   for (const Likeness::Moved& m : moved) {
     if (!names.contains(m.of)) continue;
     const auto known = std::ranges::find_if(made, [&](const auto& k) {
-      return k.first.of == m.of && k.first.perm == m.perm && k.first.begin == m.begin && k.first.step == m.step;
+      return k.first.of == m.of && k.first.perm == m.perm && k.first.begin == m.begin &&
+             k.first.step == m.step;
     });
     if (known != made.end()) {
       out.alike.try_emplace(m.like, known->second);

@@ -19,7 +19,7 @@ constexpr int kSamples = 24;
 constexpr std::size_t kMostLookedAt = 4096;  // elements, for how large a value is
 constexpr double kAlike = 1e-4;              // folded constants are rounded
 constexpr std::size_t kMostMoved = 256;
-constexpr double kMostOperations = 1.2e11;   // of one model: half a minute
+constexpr double kMostOperations = 1.2e11;  // of one model: half a minute
 
 std::optional<Tensor> drawn(const ValueInfo& info, std::uint64_t key) {
   const auto extents = info.shape ? concrete(*info.shape) : std::nullopt;
@@ -237,7 +237,8 @@ void Likeness::look_for_moved(const std::string& name, const Tensor& tensor) {
   while (std::ranges::next_permutation(perm).found) {
     Extents extents;
     for (const std::int64_t d : perm) extents.push_back(tensor.extents()[static_cast<std::size_t>(d)]);
-    if (extents != tensor.extents()) note(extents, {.of = name, .like = {}, .perm = perm, .begin = {}, .step = {}});
+    if (extents != tensor.extents())
+      note(extents, {.of = name, .like = {}, .perm = perm, .begin = {}, .step = {}});
   }
   if (rank < 3) return;
   const std::int64_t high = tensor.extents()[rank - 2], wide = tensor.extents()[rank - 1];

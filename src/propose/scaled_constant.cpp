@@ -21,8 +21,8 @@ Extents without_ones(const Extents& extents) {
   return out;
 }
 
-// wanted[i, j, k] = ratio[j] · source[i, j, k], as flat tensors of [outer, length, inner]; `turned`: the
-// source is [length, outer] of two axes.
+// wanted[i, j, k] = ratio[j] · source[i, j, k], as flat tensors of [outer, length, inner]; `turned`: of two
+// axes, outer or inner being 1, and the source has them the other way round.
 struct View {
   std::int64_t outer, length, inner;
   bool turned;
@@ -37,7 +37,8 @@ std::optional<std::vector<double>> ratios(std::span<const float> wanted, std::sp
       for (std::int64_t i = 0; i < v.outer; ++i)
         for (std::int64_t k = 0; k < v.inner; ++k) {
           const auto w = static_cast<std::size_t>((i * v.length + j) * v.inner + k);
-          const double x = source[v.turned ? static_cast<std::size_t>(j * v.outer + i) : w], y = wanted[w];
+          const double x = source[v.turned ? static_cast<std::size_t>((k * v.length + j) * v.outer + i) : w],
+                       y = wanted[w];
           double& ratio = out[static_cast<std::size_t>(j)];
           if (!check && std::abs(x) > largest) {
             largest = std::abs(x);
@@ -97,7 +98,8 @@ std::optional<Value> along(ProgramBuilder& b, const Tensor& wanted, const Tensor
   if (!vector) return std::nullopt;
   Value v = b.constant(source);
   if (view.turned) {
-    v = b.op("Reshape", {v, b.integers({view.length, view.outer})});
+    v = b.op("Reshape", {v, b.integers({view.inner == 1 ? view.length : view.inner,
+                                        view.inner == 1 ? view.outer : view.length})});
     v = b.op("Transpose", {v}, with({{"perm", std::vector<std::int64_t>{1, 0}}}));
   }
   if (view.turned || source.extents() != wanted.extents())
@@ -123,9 +125,8 @@ std::optional<Value> whole(ProgramBuilder& b, const Tensor& wanted, const Tensor
     if (same)
       if (auto v = along(b, wanted, source, view, shape, sources)) return v;
     if (!turned) continue;
-    // As a matrix [outer, length]: the axis that varies last, or the other one, by a matrix of one row.
     view.turned = true;
-    if (view.inner == 1)
+    if (view.inner == 1 || view.outer == 1)
       if (auto v = along(b, wanted, source, view, shape, sources)) return v;
   }
   return std::nullopt;
