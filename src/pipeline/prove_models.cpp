@@ -564,8 +564,11 @@ void Prover::run() {
   out_.first_difference = first_parting();
   if (!refute()) return;
   out_.answer = Answer::Refuted;
-  out_.outputs[static_cast<std::size_t>(out_.example->output)].answer = Answer::Refuted;
-  out_.why = text(Verdict(*out_.example));
+  auto& output = out_.outputs[static_cast<std::size_t>(out_.example->output)];
+  output.answer = Answer::Refuted;
+  out_.why = output.why =
+      fmt::format("output {} at {} is {} and {}", output.a, text(to_dims(out_.example->position)),
+                  out_.example->a, out_.example->b);
 }
 
 }  // namespace

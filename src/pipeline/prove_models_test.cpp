@@ -103,7 +103,12 @@ TEST(ProveModels, AFoldedScaleIsSolvedForAndAWrongOneIsNot) {
   EXPECT_EQ(right.constants_rounded, 1);
   const auto wrong = prove_models(a, model("float[2,10] x", "float[2,10] y", "t = MatMul(x, k)\ny = Relu(t)",
                                            "float[10,10] k = {" + folded(1.01) + "}"));
-  EXPECT_NE(wrong.answer, Answer::Proved);
+  EXPECT_EQ(wrong.answer, Answer::Refuted) << wrong.why;
+  EXPECT_NE(wrong.first_difference, "");
+  // What rounding may have done is no difference, and no equality either.
+  const auto near = prove_models(a, model("float[2,10] x", "float[2,10] y", "t = MatMul(x, k)\ny = Relu(t)",
+                                          "float[10,10] k = {" + folded(1.000004) + "}"));
+  EXPECT_NE(near.answer, Answer::Refuted) << near.why;
 }
 
 TEST(ProveModels, ManyEqualBlocksCostOneProof) {
@@ -160,6 +165,21 @@ TEST(ProveModels, AHardSwishIsAClipDividedBySix) {
   EXPECT_EQ(right.constants_rounded, 2);
   EXPECT_NE(prove_models(a, spelled("3.0", "6.0", "0.16")).answer, Answer::Proved);
   EXPECT_NE(prove_models(a, spelled("3.0", "6.5", "0.16666667")).answer, Answer::Proved);
+}
+
+// The same in another layout: no value of the first model is the second's, but turned it is.
+TEST(ProveModels, ValuesMayBeTurned) {
+  const auto pair = [](const std::string& perm) {
+    return prove_models(model("float[2,3,5] x", "float[2,5] y",
+                              "a = Sin(x)\nb = Exp(a)\nc = Mul(b, a)\nk = Constant<value_ints=[1]>()\n"
+                              "y = ReduceSum<keepdims=0>(c, k)"),
+                        model("float[2,3,5] x", "float[2,5] y",
+                              "t = Transpose<perm=[" + perm +
+                                  "]>(x)\na = Sin(t)\nb = Exp(a)\nc = Mul(a, b)\n"
+                                  "k = Constant<value_ints=[0]>()\ny = ReduceSum<keepdims=0>(c, k)"));
+  };
+  const auto verdict = pair("1,0,2");
+  EXPECT_EQ(verdict.answer, Answer::Proved) << verdict.why;
 }
 
 }  // namespace
