@@ -63,6 +63,15 @@ TEST(Gather, OfIndicesInEqualStepsIsAffine) {
   EXPECT_THAT(value_of("Gather", with_integers(call, {0, 1, 3})), HasSubstr("otherwise"));
 }
 
+TEST(Gather, OfAShuffleGoesDigitByDigit) {
+  const Call call = float_call(13, {{24}});
+  Dims shuffled;
+  for (int i = 0; i < 24; ++i) shuffled.emplace_back(i / 3 + 8 * (i % 3));
+  EXPECT_EQ(value_of("Gather", with_integers(call, shuffled)), "x0[8*(a0) mod 3 + floor((a0)/3)]");
+  shuffled[7] = 1;
+  EXPECT_THAT(value_of("Gather", with_integers(call, shuffled)), HasSubstr("sum"));
+}
+
 TEST(Gather, OfComputedIndicesIsASumWithOneTerm) {
   Call call = with_integers(float_call(13, {{8, 4}}), {0, 5, 1});
   call.inputs[1]->integers.reset();

@@ -1,8 +1,8 @@
 // Gather: y[a, q, b] = data[a, indices[q], b]; a negative index counts from the end.
 //
-// Indices that are known and go in equal steps make an affine index; a few other known ones a case
-// distinction. Indices that are computed are looked up as a sum over the axis of which one term is not zero:
-// Σ_v (v = index ? data[v] : 0).
+// Indices that are known and go in equal steps, also digit by digit, make an index; a few other known ones a
+// case distinction. Indices that are computed are looked up as a sum over the axis of which one term is not
+// zero: Σ_v (v = index ? data[v] : 0).
 #include "ops/look_up.h"
 
 namespace isomer::ops {
@@ -37,6 +37,10 @@ Definition define_gather(const Call& call) {
         return invalid("an index is outside of the axis");
     if (const auto affine = as_progression(*known, *extents, q)) {
       f.output(p, data_at(*affine));
+      return std::move(f).finish();
+    }
+    if (const auto digits = as_digits(*known, linearize(to_indices(q), indices.shape()))) {
+      f.output(p, data_at(*digits));
       return std::move(f).finish();
     }
     if (known->size() <= kLargestTable) {

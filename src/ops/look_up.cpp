@@ -50,4 +50,33 @@ std::optional<Index> as_progression(const Dims& values, const Extents& extents, 
   return out;
 }
 
+std::optional<Index> as_digits(const Dims& values, const Index& position) {
+  constexpr int kMostDigits = 4;  // of more than a few there is no order to speak of
+  std::vector<std::int64_t> left;
+  for (const Dim& v : values) {
+    if (!v.is_concrete()) return std::nullopt;
+    left.push_back(v.concrete());
+  }
+  if (left.empty()) return std::nullopt;
+  Index out(left[0]), rest = position;
+  for (int digits = 0; left.size() > 1; ++digits) {
+    if (digits == kMostDigits) return std::nullopt;
+    // The lowest digit: equal steps, as far as they go, and then the same from wherever the next one begins.
+    const std::int64_t step = left[1] - left[0];
+    std::size_t radix = 2;
+    while (radix < left.size() && left[radix] - left[radix - 1] == step) ++radix;
+    if (left.size() % radix != 0) return std::nullopt;
+    std::vector<std::int64_t> higher;
+    for (std::size_t k = 0; k < left.size(); ++k) {
+      if (k % radix == 0) higher.push_back(left[k]);
+      if (left[k] != higher.back() + static_cast<std::int64_t>(k % radix) * step) return std::nullopt;
+    }
+    const Dim base(static_cast<std::int64_t>(radix));
+    out = out + Dim(step) * Index::mod(rest, base);
+    rest = Index::floor(rest, base);
+    left = std::move(higher);
+  }
+  return out;
+}
+
 }  // namespace isomer

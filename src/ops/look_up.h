@@ -22,4 +22,8 @@ std::optional<Dims> known_indices(const std::optional<Dims>& known, const Dim& e
 // The values as base + Σ stride · q over positions q in row-major order, if they are of that form.
 std::optional<Index> as_progression(const Dims& values, const Extents& extents, const std::vector<Axis>& q);
 
+// The values as base + Σ stride · digit, where the digits are those of the position written with some
+// radices: a channel shuffle goes in equal steps digit by digit.
+std::optional<Index> as_digits(const Dims& values, const Index& position);
+
 }  // namespace isomer

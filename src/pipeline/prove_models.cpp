@@ -4,20 +4,25 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 #include <set>
 
 #include "algebra/program.h"
+#include "base/hash.h"
 #include "graph/constant.h"
 #include "graph/flatten.h"
 #include "graph/names.h"
+#include "graph/rebuild.h"
 #include "graph/spelling.h"
 #include "propose/combined_constant.h"
 #include "propose/likeness.h"
 #include "propose/moved_constant.h"
 #include "propose/restated_constant.h"
+#include "propose/rounded_number.h"
 #include "propose/scaled_constant.h"
 #include "propose/solved_constant.h"
+#include "prove/facts.h"
 #include "prove/refute.h"
 #include "prove/shrink.h"
 #include "prove/sweep.h"
@@ -30,6 +35,12 @@ constexpr int kMostRounds = 5;              // of widening a region
 constexpr std::size_t kMostCandidates = 3;  // for one value
 // Of one pair inside of the models, and of one of outputs.
 constexpr std::uint64_t kSetOperations = std::uint64_t{1} << 20, kMostSetOperations = std::uint64_t{1} << 22;
+
+// Constants are folded with an error of a few units in the last place of a float, 2^-24: 32 of them at once,
+// and eight times what that does.
+constexpr double kShake = 0x1p-19, kFarBeyond = 8;
+// Of the set library, on a slow machine: a question that is begun late is a short one.
+constexpr double kOperationsPerSecond = 0x1p18;
 
 std::map<std::string, const Node*> fed_inputs(const Graph& graph) {
   std::map<std::string, const Node*> out;
@@ -105,10 +116,60 @@ std::optional<std::string> size_difference(const Graph& a, const Inference& a_in
   return std::nullopt;
 }
 
+constexpr std::size_t kMostMoved = 48;
+
+// The first model with values that nobody reads: what the second has turned or in phases. By what they look
+// like in the second.
+struct Widened {
+  Graph graph;
+  std::map<std::string, Value> alike;
+};
+
+Widened widened(const Graph& a, const std::vector<Likeness::Moved>& moved) {
+  Widened out{.graph = a, .alike = {}};
+  const ValuesByName names = values_by_name(a);
+  std::vector<std::pair<Likeness::Moved, Value>> made;
+  const auto add = [&](Node node) {
+    node.outputs = {fmt::format("moved value {}", out.graph.order().size())};
+    return Value{out.graph.add(std::move(node)), 0};
+  };
+  for (const Likeness::Moved& m : moved) {
+    if (!names.contains(m.of)) continue;
+    const auto known = std::ranges::find_if(made, [&](const auto& k) {
+      return k.first.of == m.of && k.first.perm == m.perm && k.first.begin == m.begin &&
+             k.first.step == m.step;
+    });
+    if (known != made.end()) {
+      out.alike.try_emplace(m.like, known->second);
+      continue;
+    }
+    Node node;
+    node.op = m.perm.empty() ? "Slice" : "Transpose";
+    node.inputs = {names.at(m.of)};
+    if (!m.perm.empty()) {
+      node.attributes.set("perm", m.perm);
+    } else {
+      const auto rank = static_cast<std::int64_t>(m.step.size());
+      Extents axes, ends(m.step.size(), std::numeric_limits<std::int64_t>::max());
+      for (std::int64_t d = 0; d < rank; ++d) axes.push_back(d);
+      for (const Extents& list : {m.begin, ends, axes, m.step}) {
+        Node constant;
+        constant.kind = NodeKind::Initializer;
+        constant.tensor = Tensor::of(ElementType::Int64, {rank}, list);
+        node.inputs.push_back(add(std::move(constant)));
+      }
+    }
+    made.emplace_back(m, add(std::move(node)));
+    out.alike.try_emplace(m.like, made.back().second);
+  }
+  return out;
+}
+
 class Prover {
  public:
   Prover(const Graph& a, const Inference& a_info, const Graph& b, const Inference& b_info,
-         const ProveModelsOptions& options, std::optional<Likeness> likeness, ModelsVerdict& out)
+         const ProveModelsOptions& options, std::optional<Likeness> likeness,
+         std::map<std::string, Value> alike, ModelsVerdict& out)
       : a_(a),
         b_(b),
         a_info_(a_info),
@@ -117,6 +178,7 @@ class Prover {
         out_(out),
         sweep_(a, a_info, b, b_info),
         likeness_(std::move(likeness)),
+        alike_(std::move(alike)),
         names_of_a_(values_by_name(a)),
         names_of_b_(values_by_name(b)) {}
 
@@ -130,10 +192,15 @@ class Prover {
   bool depends_on_failed(Value v) const;
   bool try_pair(Value a, Value b, int rounds, std::uint64_t set_operations);
   bool solve(const Sweep::Regions& regions);
+  bool ask(Value a, Value b, const std::set<int>& open, const Sweep::Regions& regions,
+           std::uint64_t set_operations);
+  bool ask_with_rounded_numbers(Value a, Value b, const std::set<int>& open, const Sweep::Regions& regions,
+                                std::uint64_t set_operations);
   std::string unsolved_in(const Sweep::Regions& regions) const;
   std::set<int> widened(const Sweep::Regions& regions, const std::set<int>& open) const;
   bool is_input_class(int c) const;
   void settle_outputs();
+  Graph with_shaken_constants() const;
   bool refute();
   std::string first_parting() const;
 
@@ -143,6 +210,7 @@ class Prover {
   ModelsVerdict& out_;
   Sweep sweep_;
   std::optional<Likeness> likeness_;
+  std::map<std::string, Value> alike_;  // values of A that were added to it, by what they look like
   ProofCache cache_;
   ValuesByName names_of_a_, names_of_b_;
   std::vector<std::pair<Value, Tensor>> constants_of_b_;  // that A has not
@@ -236,9 +304,62 @@ std::string Prover::unsolved_in(const Sweep::Regions& regions) const {
     const auto at = unsolved_.find(c);
     if (at == unsolved_.end()) continue;
     const auto tensor = known_constant(b_, at->second);
-    if (tensor && tensor->count() > kMostByValue) return b_.name_of(at->second);
+    if (tensor && tensor->count() > kMostByValue && !is_uniform(*tensor)) return b_.name_of(at->second);
   }
   return "";
+}
+
+bool Prover::ask(Value a, Value b, const std::set<int>& open, const Sweep::Regions& regions,
+                 std::uint64_t set_operations) {
+  ProveOptions options;
+  options.refute = false;
+  options.stop = options_.stop;
+  options.partial_inputs = regions.partial;
+  options.budget.set_operations = set_operations;
+  if (options_.seconds_left)
+    options.budget.set_operations =
+        std::min(set_operations,
+                 static_cast<std::uint64_t>(kOperationsPerSecond * std::max(0.01, options_.seconds_left())));
+  const std::string text_of_question = question(regions.a, regions.b, options);
+  if (failed_.contains(text_of_question)) return false;
+  ++out_.questions;
+  const Verdict verdict = sweep_.prove(a, b, open, cache_, options);
+  if (options_.trace)
+    options_.trace(fmt::format("{} = {}, {} and {} nodes: {}", a_.name_of(a), b_.name_of(b),
+                               regions.a.operator_count(), regions.b.operator_count(), text(verdict)));
+  if (const auto* proved = std::get_if<Proved>(&verdict)) {
+    ++out_.proofs;
+    out_.points += proved->field.points;
+    return true;
+  }
+  if (const auto* bug = std::get_if<WitnessesDisagree>(&verdict)) out_.bug = bug->what;
+  why_ = text(verdict);
+  failed_.insert(text_of_question);
+  return false;
+}
+
+// A number of B's own may be a result of A's numbers, rounded.
+bool Prover::ask_with_rounded_numbers(Value a, Value b, const std::set<int>& open,
+                                      const Sweep::Regions& regions, std::uint64_t set_operations) {
+  std::vector<Value> replaced;
+  std::set<float> numbers;
+  for (const int c : regions.constants) {
+    const auto at = unsolved_.find(c);
+    if (at == unsolved_.end() || is_stopped()) continue;
+    const auto tensor = known_constant(b_, at->second);
+    if (!tensor || !is_uniform(*tensor)) continue;
+    if (numbers.empty()) numbers = numbers_in(regions.a);
+    const auto program = rounded_number(*tensor, numbers, b_.opsets);
+    if (program && sweep_.replace_constant(at->second, *program).ok()) replaced.push_back(at->second);
+  }
+  if (replaced.empty()) return false;
+  const auto changed = sweep_.regions(a, b, open);
+  const bool is_proved = changed.ok() && ask(a, b, open, *changed, set_operations);
+  for (const Value v : replaced) {
+    if (is_proved) unsolved_.erase(sweep_.class_of(Side::B, v));
+    else (void)sweep_.restore_constant(v);
+  }
+  return is_proved;
 }
 
 bool Prover::try_pair(Value a, Value b, int rounds, std::uint64_t set_operations) {
@@ -260,27 +381,8 @@ bool Prover::try_pair(Value a, Value b, int rounds, std::uint64_t set_operations
       if (open.empty()) return false;
       continue;
     }
-    ProveOptions options;
-    options.refute = false;
-    options.stop = options_.stop;
-    options.partial_inputs = regions->partial;
-    options.budget.set_operations = set_operations;
-    const std::string text_of_question = question(regions->a, regions->b, options);
-    if (!failed_.contains(text_of_question)) {
-      ++out_.questions;
-      const Verdict verdict = sweep_.prove(a, b, open, cache_, options);
-      if (options_.trace)
-        options_.trace(fmt::format("{} = {}, {} and {} nodes: {}", a_.name_of(a), b_.name_of(b),
-                                   regions->a.operator_count(), regions->b.operator_count(), text(verdict)));
-      if (const auto* proved = std::get_if<Proved>(&verdict)) {
-        ++out_.proofs;
-        out_.points += proved->field.points;
-        return true;
-      }
-      if (const auto* bug = std::get_if<WitnessesDisagree>(&verdict)) out_.bug = bug->what;
-      why_ = text(verdict);
-      failed_.insert(text_of_question);
-    }
+    if (ask(a, b, open, *regions, set_operations)) return true;
+    if (round == 0 && ask_with_rounded_numbers(a, b, open, *regions, set_operations)) return true;
     const auto wider = widened(*regions, open);
     if (wider.empty()) return false;
     open = wider;
@@ -292,13 +394,15 @@ void Prover::try_value(Value v) {
   const std::string& name = b_.name_of(v);
   if (name.empty() || !likeness_ || sweep_.is_common(sweep_.class_of(Side::B, v))) return;
   const auto candidates = likeness_->like(name, kMostCandidates);
-  if (candidates.empty()) return;
+  const auto moved = alike_.find(name);
+  if (candidates.empty() && moved == alike_.end()) return;
   // Behind a pair that was not proved one try is enough: a wider region has the same difficulty in it.
   const int rounds = depends_on_failed(v) ? 1 : kMostRounds;
   for (const std::string& candidate : candidates) {
     const auto at = names_of_a_.find(candidate);
     if (at != names_of_a_.end() && try_pair(at->second, v, rounds, kSetOperations)) return;
   }
+  if (moved != alike_.end() && try_pair(moved->second, v, rounds, kSetOperations)) return;
   unproved_.insert(v.node);
 }
 
@@ -352,6 +456,26 @@ std::string Prover::first_parting() const {
   return "";
 }
 
+// The second model with every element of its own constants a little larger or smaller.
+Graph Prover::with_shaken_constants() const {
+  return with_changed_nodes(b_, [&](Node& node) {
+    const auto shaken = [&](const Tensor& tensor) {
+      const bool is_own = std::ranges::any_of(
+          constants_of_b_, [&](const auto& c) { return c.second.bytes().data == tensor.bytes().data; });
+      if (!is_own || tensor.type() != ElementType::Float) return tensor;
+      std::vector<float> values;
+      for (const float v : tensor.as<float>()) {
+        const bool up = mix(values.size()) % 2 == 0;
+        values.push_back(v * static_cast<float>(1 + (up ? kShake : -kShake)));
+      }
+      return Tensor::of(ElementType::Float, tensor.extents(), values);
+    };
+    if (node.kind == NodeKind::Initializer) node.tensor = shaken(node.tensor);
+    else if (const auto* value = node.attributes.find_as<Tensor>("value"); value && is_constant_node(node))
+      node.attributes.set("value", shaken(*value));
+  });
+}
+
 bool Prover::refute() {
   // At the sizes that the models declare.
   if (likeness_) likeness_ = Likeness::of(a_, b_, false);
@@ -362,8 +486,13 @@ bool Prover::refute() {
     out_.example = *refuted;
     return true;
   }
-  // Numbers of the second model's own may be rounded ones of the first.
-  const double far = constants_of_b_.empty() ? 1e-6 : 1e-2;
+  // Numbers of the second model's own may be rounded ones of the first: what that can do is seen by rounding
+  // them, and much more than that is none of it.
+  std::optional<Likeness> shaken;
+  if (!constants_of_b_.empty()) {
+    shaken = Likeness::of(a_, with_shaken_constants(), false, options_.stop);
+    if (!shaken) return false;
+  }
   for (std::size_t k = 0; k < a_.outputs().size(); ++k) {
     if (out_.outputs[k].answer == Answer::Proved) continue;
     const Tensor* x = likeness_->output_of_a(a_.name_of(a_.outputs()[k]));
@@ -374,9 +503,17 @@ bool Prover::refute() {
     double scale = is_float(x->type()) ? 1e-30 : 1;
     for (const double d : *u)
       if (std::isfinite(d)) scale = std::max(scale, std::abs(d));
+    double far = 1e-6 * scale;
+    if (shaken) {
+      const Tensor* z = shaken->output_of_b(b_.name_of(b_.outputs()[k]));
+      const auto w = z != nullptr && z->extents() == y->extents() ? z->doubles() : std::nullopt;
+      if (!w) continue;
+      for (std::size_t i = 0; i < w->size(); ++i)
+        if (std::isfinite((*v)[i])) far = std::max(far, kFarBeyond * std::abs((*w)[i] - (*v)[i]));
+    }
     for (std::size_t i = 0; i < u->size(); ++i) {
       if (!std::isfinite((*u)[i])) continue;
-      if (std::isfinite((*v)[i]) && std::abs((*u)[i] - (*v)[i]) <= far * scale) continue;
+      if (std::isfinite((*v)[i]) && std::abs((*u)[i] - (*v)[i]) <= far) continue;
       Extents position(x->extents().size());
       auto rest = static_cast<std::int64_t>(i);
       for (std::size_t d = position.size(); d-- > 0;) {
@@ -427,8 +564,11 @@ void Prover::run() {
   out_.first_difference = first_parting();
   if (!refute()) return;
   out_.answer = Answer::Refuted;
-  out_.outputs[static_cast<std::size_t>(out_.example->output)].answer = Answer::Refuted;
-  out_.why = text(Verdict(*out_.example));
+  auto& output = out_.outputs[static_cast<std::size_t>(out_.example->output)];
+  output.answer = Answer::Refuted;
+  out_.why = output.why =
+      fmt::format("output {} at {} is {} and {}", output.a, text(to_dims(out_.example->position)),
+                  out_.example->a, out_.example->b);
 }
 
 }  // namespace
@@ -454,7 +594,15 @@ ModelsVerdict prove_models(const Graph& first, const Graph& second, const ProveM
   if (auto difference = size_difference(*a, *a_info, b, *b_info)) return undecided(*difference);
   options.progress("running both models");
   auto likeness = Likeness::of(*a, b, true, options.stop);
-  Prover(*a, *a_info, b, *b_info, options, std::move(likeness), out).run();
+  const auto moved = likeness ? likeness->moved(kMostMoved) : std::vector<Likeness::Moved>{};
+  if (moved.empty()) {
+    Prover(*a, *a_info, b, *b_info, options, std::move(likeness), {}, out).run();
+    return out;
+  }
+  Widened wide = widened(*a, moved);
+  const auto wide_info = infer(wide.graph);
+  if (!wide_info.ok()) return undecided("the first model: " + wide_info.error().message);
+  Prover(wide.graph, *wide_info, b, *b_info, options, std::move(likeness), std::move(wide.alike), out).run();
   return out;
 }
 

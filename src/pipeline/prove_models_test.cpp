@@ -101,9 +101,17 @@ TEST(ProveModels, AFoldedScaleIsSolvedForAndAWrongOneIsNot) {
                                            "float[10,10] k = {" + folded(1) + "}"));
   EXPECT_EQ(right.answer, Answer::Proved) << right.why;
   EXPECT_EQ(right.constants_rounded, 1);
-  const auto wrong = prove_models(a, model("float[2,10] x", "float[2,10] y", "t = MatMul(x, k)\ny = Relu(t)",
-                                           "float[10,10] k = {" + folded(1.01) + "}"));
-  EXPECT_NE(wrong.answer, Answer::Proved);
+  const Graph linear = model("float[2,10] x", "float[2,10] y", "t = MatMul(x, w)\ny = Mul(t, s)", w);
+  const auto with = [&](double off) {
+    return prove_models(linear, model("float[2,10] x", "float[2,10] y", "y = MatMul(x, k)",
+                                      "float[10,10] k = {" + folded(off) + "}"));
+  };
+  const auto wrong = with(1.01);
+  EXPECT_EQ(wrong.answer, Answer::Refuted) << wrong.why;
+  EXPECT_NE(wrong.first_difference, "");
+  // What rounding may have done is no difference.
+  const auto near = with(1.000001);
+  EXPECT_NE(near.answer, Answer::Refuted) << near.why;
 }
 
 TEST(ProveModels, ManyEqualBlocksCostOneProof) {
@@ -128,6 +136,53 @@ TEST(ProveModels, ATimeThatIsUpIsUndecided) {
                                           "a = Mul(x, o)\ny = Sin(a)"),
                                     {.stop = &stop});
   EXPECT_EQ(verdict.answer, Answer::Undecided);
+}
+
+// 0.9 is what 1 - 0.1 rounds to, and no float is it.
+TEST(ProveModels, NumbersThatAreRoundedResultsOfNumbersAreFoundAndCounted) {
+  const Graph a = model("float[2,8] x", "float[2,8] y", "y = LeakyRelu<alpha=0.1>(x)");
+  const auto spelled = [](const std::string& rest) {
+    return model("float[2,8] x", "float[2,8] y",
+                 "k = Constant<value_float=0.1>()\nr = Constant<value_float=" + rest +
+                     ">()\ns = Mul(x, k)\np = Relu(x)\nt = Mul(p, r)\ny = Add(s, t)");
+  };
+  const auto right = prove_models(a, spelled("0.9"));
+  EXPECT_EQ(right.answer, Answer::Proved) << right.why;
+  EXPECT_EQ(right.constants_rounded, 1);
+  EXPECT_GT(right.worst_ulp, 0);
+  EXPECT_LE(right.worst_ulp, 0.5);
+  EXPECT_NE(prove_models(a, spelled("0.9000001")).answer, Answer::Proved);
+  EXPECT_NE(prove_models(a, spelled("0.8")).answer, Answer::Proved);
+}
+
+TEST(ProveModels, AHardSwishIsAClipDividedBySix) {
+  const Graph a = model("float[2,8] x", "float[2,8] y", "y = HardSwish(x)");
+  const auto spelled = [](const std::string& three, const std::string& six, const std::string& sixth) {
+    return model("float[2,8] x", "float[2,8] y",
+                 "z = Constant<value_float=0.0>()\nt = Constant<value_float=" + three +
+                     ">()\ns = Constant<value_float=" + six + ">()\nr = Constant<value_float=" + sixth +
+                     ">()\na = Add(x, t)\nb = Clip(a, z, s)\nc = Mul(b, r)\ny = Mul(x, c)");
+  };
+  const auto right = prove_models(a, spelled("3.0", "6.0", "0.16666667"));
+  EXPECT_EQ(right.answer, Answer::Proved) << right.why;
+  EXPECT_EQ(right.constants_rounded, 2);
+  EXPECT_NE(prove_models(a, spelled("3.0", "6.0", "0.16")).answer, Answer::Proved);
+  EXPECT_NE(prove_models(a, spelled("3.0", "6.5", "0.16666667")).answer, Answer::Proved);
+}
+
+// The same in another layout: no value of the first model is the second's, but turned it is.
+TEST(ProveModels, ValuesMayBeTurned) {
+  const auto pair = [](const std::string& perm) {
+    return prove_models(model("float[2,3,5] x", "float[2,5] y",
+                              "a = Sin(x)\nb = Exp(a)\nc = Mul(b, a)\nk = Constant<value_ints=[1]>()\n"
+                              "y = ReduceSum<keepdims=0>(c, k)"),
+                        model("float[2,3,5] x", "float[2,5] y",
+                              "t = Transpose<perm=[" + perm +
+                                  "]>(x)\na = Sin(t)\nb = Exp(a)\nc = Mul(a, b)\n"
+                                  "k = Constant<value_ints=[0]>()\ny = ReduceSum<keepdims=0>(c, k)"));
+  };
+  const auto verdict = pair("1,0,2");
+  EXPECT_EQ(verdict.answer, Answer::Proved) << verdict.why;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <tuple>
 #include <unordered_map>
 
@@ -17,7 +18,8 @@ namespace {
 constexpr int kSamples = 24;
 constexpr std::size_t kMostLookedAt = 4096;  // elements, for how large a value is
 constexpr double kAlike = 1e-4;              // folded constants are rounded
-constexpr double kMostOperations = 1.2e11;   // of one model: half a minute
+constexpr std::size_t kMostMoved = 256;
+constexpr double kMostOperations = 1.2e11;  // of one model: half a minute
 
 std::optional<Tensor> drawn(const ValueInfo& info, std::uint64_t key) {
   const auto extents = info.shape ? concrete(*info.shape) : std::nullopt;
@@ -87,7 +89,7 @@ double Likeness::distance(const Look& a, const Look& b) {
 }
 
 bool Likeness::run(const Graph& graph, const Inference& info, const NamedTensors& feeds, Run& out,
-                   const std::atomic<bool>* stop) {
+                   const std::atomic<bool>* stop, const Visit& visit) {
   const std::set<NodeId> needed = needed_nodes(graph);
   std::map<Value, int> uses;
   for (const NodeId id : needed)
@@ -103,6 +105,7 @@ bool Likeness::run(const Graph& graph, const Inference& info, const NamedTensors
       Look look = look_at(tensor);
       look.order = ++order;
       out.looks.emplace(graph.name_of(v), std::move(look));
+      if (visit) visit(graph.name_of(v), tensor);
     }
     if (uses[v] > 0) held.insert_or_assign(v, std::move(tensor));
   };
@@ -160,7 +163,10 @@ bool Likeness::start(const Graph& a, const Graph& b, const std::atomic<bool>* st
       if (!tensor) return false;
       feeds_.emplace(name, std::move(*tensor));
     }
-  if (!run(a, *a_info, feeds_, a_, stop) || !run(b, *b_info, feeds_, b_, stop)) return false;
+  if (!run(b, *b_info, feeds_, b_, stop)) return false;
+  for (const auto& [name, look] : b_.looks) b_by_extents_[look.extents].push_back(name);
+  const Visit visit = [&](const std::string& name, const Tensor& tensor) { look_for_moved(name, tensor); };
+  if (!run(a, *a_info, feeds_, a_, stop, visit)) return false;
   for (const auto& [name, look] : a_.looks) by_extents_[look.extents].push_back(name);
   return true;
 }
@@ -188,6 +194,78 @@ std::optional<Likeness> Likeness::of(const Graph& a, const Graph& b, bool smalle
     return out;
   }
   return std::nullopt;
+}
+
+bool Likeness::is_moved(const Tensor& tensor, const Moved& move, const Look& look) const {
+  const auto values = tensor.as<double>();
+  const std::size_t rank = look.extents.size();
+  Extents strides(rank, 1);
+  for (std::size_t d = rank; d-- > 1;) strides[d - 1] = strides[d] * tensor.extents()[d];
+  const auto count = static_cast<std::uint64_t>(element_count(look.extents).value());
+  for (std::uint64_t i = 0; i < look.samples.size(); ++i) {
+    auto rest = static_cast<std::int64_t>(mix(i) % count);
+    std::int64_t at = 0;
+    for (std::size_t d = rank; d-- > 0;) {
+      const std::int64_t p = rest % look.extents[d];
+      rest /= look.extents[d];
+      at += move.perm.empty() ? (move.begin[d] + p * move.step[d]) * strides[d]
+                              : p * strides[static_cast<std::size_t>(move.perm[d])];
+    }
+    const double apart = std::abs(values[static_cast<std::size_t>(at)] - look.samples[i]);
+    if (!(apart <= kAlike * look.largest)) return false;
+  }
+  return true;
+}
+
+// Transpositions to another shape, and every second, third or fourth element along some of the last two axes.
+void Likeness::look_for_moved(const std::string& name, const Tensor& tensor) {
+  const std::size_t rank = tensor.extents().size();
+  if (tensor.type() != ElementType::Double || rank < 2 || rank > 4 || moved_.size() >= kMostMoved) return;
+  const auto note = [&](const Extents& extents, const Moved& move) {
+    const auto at = b_by_extents_.find(extents);
+    if (at == b_by_extents_.end()) return;
+    for (const std::string& like : at->second) {
+      const Look& look = b_.looks.at(like);
+      const bool is_flat = std::ranges::all_of(look.samples, [&](double s) { return s == look.samples[0]; });
+      if (is_flat || look.type != tensor.type() || !is_moved(tensor, move, look)) continue;
+      moved_.push_back(move);
+      moved_.back().like = like;
+    }
+  };
+  std::vector<std::int64_t> perm(rank);
+  std::iota(perm.begin(), perm.end(), 0);
+  while (std::ranges::next_permutation(perm).found) {
+    Extents extents;
+    for (const std::int64_t d : perm) extents.push_back(tensor.extents()[static_cast<std::size_t>(d)]);
+    if (extents != tensor.extents())
+      note(extents, {.of = name, .like = {}, .perm = perm, .begin = {}, .step = {}});
+  }
+  if (rank < 3) return;
+  const std::int64_t high = tensor.extents()[rank - 2], wide = tensor.extents()[rank - 1];
+  for (std::int64_t s = 1; s <= 4; ++s)
+    for (std::int64_t t = 1; t <= 4; ++t) {
+      if (s * t == 1 || high % s != 0 || wide % t != 0) continue;
+      Extents extents = tensor.extents();
+      extents[rank - 2] = high / s;
+      extents[rank - 1] = wide / t;
+      if (!b_by_extents_.contains(extents)) continue;
+      for (std::int64_t i = 0; i < s; ++i)
+        for (std::int64_t j = 0; j < t; ++j) {
+          Moved move{.of = name, .like = {}, .perm = {}, .begin = Extents(rank, 0), .step = Extents(rank, 1)};
+          move.begin[rank - 2] = i;
+          move.begin[rank - 1] = j;
+          move.step[rank - 2] = s;
+          move.step[rank - 1] = t;
+          note(extents, move);
+        }
+    }
+}
+
+std::vector<Likeness::Moved> Likeness::moved(std::size_t most) const {
+  std::vector<Moved> out;
+  for (const Moved& m : moved_)
+    if (out.size() < most && like(m.like, 1).empty()) out.push_back(m);
+  return out;
 }
 
 std::vector<std::string> Likeness::like(const std::string& value, std::size_t most) const {

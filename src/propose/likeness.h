@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -23,6 +24,16 @@ class Likeness {
   // Values of the first model that look like this one of the second, by name, at most `most`.
   std::vector<std::string> like(const std::string& value_of_b, std::size_t most) const;
 
+  // Values of the second model that look like none of the first, but like one of its values turned, or like
+  // every so many'th of its elements.
+  struct Moved {
+    std::string of, like;            // of the first model, of the second
+    std::vector<std::int64_t> perm;  // of a transposition; or, where that is empty:
+    Extents begin, step;             // of a slice
+    friend bool operator==(const Moved&, const Moved&) = default;
+  };
+  std::vector<Moved> moved(std::size_t most) const;
+
   // The inputs, and the outputs of both models; absent where something is not modelled.
   const NamedTensors& feeds() const { return feeds_; }
   const Tensor* output_of_a(const std::string& name) const;
@@ -41,14 +52,19 @@ class Likeness {
     NamedTensors outputs;
   };
   static Look look_at(const Tensor& tensor);
+  void look_for_moved(const std::string& name, const Tensor& tensor);
+  bool is_moved(const Tensor& tensor, const Moved& move, const Look& look) const;
   static double distance(const Look& a, const Look& b);
   bool start(const Graph& a, const Graph& b, const std::atomic<bool>* stop);
+  using Visit = std::function<void(const std::string&, const Tensor&)>;
   static bool run(const Graph& graph, const Inference& info, const NamedTensors& feeds, Run& out,
-                  const std::atomic<bool>* stop);
+                  const std::atomic<bool>* stop, const Visit& visit = {});
 
   NamedTensors feeds_;
   Run a_, b_;
-  std::map<Extents, std::vector<std::string>> by_extents_;  // of the first model
+  std::map<Extents, std::vector<std::string>> by_extents_;    // of the first model
+  std::map<Extents, std::vector<std::string>> b_by_extents_;  // of the second
+  std::vector<Moved> moved_;
 };
 
 }  // namespace isomer

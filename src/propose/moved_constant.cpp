@@ -14,6 +14,7 @@ constexpr std::size_t kMostBlocks = 96;
 constexpr int kMostSmall = 4;            // blocks of a few numbers: accidents
 constexpr std::size_t kMostPlaces = 48;  // at which one number is looked for
 constexpr std::int64_t kMostElements = 1 << 26;
+constexpr std::int64_t kMostTimes = 64;  // that the same is said
 
 Extents strides_of(const Extents& extents) {
   Extents out(extents.size(), 1);
@@ -187,7 +188,10 @@ std::optional<std::vector<Block>> Finder::find() {
     if (covered_[i] || is_zero(wanted_.bits[i])) continue;
     if (out.size() == kMostBlocks) return std::nullopt;
     auto block = best_at(static_cast<std::int64_t>(i));
-    if (!block || (block->volume() <= few && ++small > kMostSmall)) {
+    // A whole source, small as it may be, is no accident.
+    const bool is_small = block && block->volume() <= few &&
+                          (block->volume() < 4 || block->volume() < std::ssize(sources_[block->source].bits));
+    if (!block || (is_small && ++small > kMostSmall)) {
       // Nothing but accidents in the shape that it has: another shape does not help.
       is_hopeless_ = !block || (is_own_shape_ && static_cast<std::size_t>(small) > out.size());
       return std::nullopt;
@@ -405,6 +409,49 @@ std::vector<Tensor> factors_of(const std::vector<Tensor>& tensors) {
   return out;
 }
 
+// A tensor that says the same several times along an axis: [outer, times, inner].
+struct Repeated {
+  std::int64_t outer, times, inner;
+};
+
+bool is_repeated(std::span<const std::uint32_t> bits, const Repeated& r) {
+  for (std::int64_t o = 0; o < r.outer; ++o) {
+    const auto* first = bits.data() + o * r.times * r.inner;
+    if (std::memcmp(first, first + r.inner, static_cast<std::size_t>((r.times - 1) * r.inner) * 4) != 0)
+      return false;
+  }
+  return true;
+}
+
+std::optional<Repeated> repeated(const Tensor& t) {
+  for (std::int64_t times = std::min<std::int64_t>(t.count(), kMostTimes); times > 1; --times) {
+    if (t.count() % times != 0) continue;
+    std::int64_t inner = t.count();
+    for (const std::int64_t extent : t.extents()) {
+      const std::int64_t behind = inner / extent;
+      if (extent % times == 0)
+        for (const std::int64_t step : {behind, inner / times}) {
+          const Repeated r{.outer = t.count() / (times * step), .times = times, .inner = step};
+          if (is_repeated(bits_of(t), r)) return r;
+        }
+      inner = behind;
+    }
+  }
+  return std::nullopt;
+}
+
+Value copied(ProgramBuilder& b, const Graph& program) {
+  std::map<NodeId, NodeId> made;
+  for (const NodeId id : program.order()) {
+    std::vector<Value> inputs = program.node(id).inputs;
+    for (Value& v : inputs)
+      if (v.exists()) v.node = made.at(v.node);
+    made.emplace(id, b.copy(program.node(id), inputs).node);
+  }
+  const Value result = program.outputs()[0];
+  return {made.at(result.node), result.output};
+}
+
 constexpr std::int64_t kSmallConstant = 64;  // elements of a constant that proofs read by value
 constexpr std::int64_t kMostLiteral = 2048;
 constexpr std::size_t kMostDifferent = 24;
@@ -455,7 +502,27 @@ std::optional<Graph> MovedConstants::find(const Tensor& wanted,
       if (auto program = in_shape(wanted, shape, sources, numbers, opsets, is_hopeless)) return program;
     }
   }
-  return literal(wanted, opsets);
+  if (auto program = literal(wanted, opsets)) return program;
+  return find_repeated(wanted, opsets);
+}
+
+std::optional<Graph> MovedConstants::find_repeated(
+    const Tensor& wanted, const std::map<std::string, int, std::less<>>& opsets) const {
+  const auto r = repeated(wanted);
+  if (!r) return std::nullopt;
+  std::vector<float> once;
+  for (std::int64_t o = 0; o < r->outer; ++o) {
+    const auto part = wanted.as<float>().subspan(static_cast<std::size_t>(o * r->times * r->inner),
+                                                 static_cast<std::size_t>(r->inner));
+    once.insert(once.end(), part.begin(), part.end());
+  }
+  const auto program = find(Tensor::of(ElementType::Float, {r->outer, r->inner}, once), opsets);
+  if (!program) return std::nullopt;
+  ProgramBuilder b(opsets, "repeated.");
+  Value v = b.reshape(copied(b, *program), {r->outer, 1, r->inner});
+  v = b.op("Expand", {v, b.integers({r->outer, r->times, r->inner})});
+  b.output(b.reshape(v, wanted.extents()));
+  return b.graph();
 }
 
 }  // namespace isomer

@@ -1,5 +1,6 @@
 // A constant whose numbers are those of other constants, moved: concatenated, cut, padded with zeros, turned,
-// strided, reshaped. Found by looking where its numbers occur; proposed as a program that moves them.
+// strided, reshaped, repeated. Found by looking where its numbers occur; proposed as a program that moves
+// them.
 #pragma once
 
 #include <optional>
@@ -26,6 +27,8 @@ class MovedConstants {
   };
 
  private:
+  std::optional<Graph> find_repeated(const Tensor& wanted,
+                                     const std::map<std::string, int, std::less<>>& opsets) const;
   std::vector<Source> plain_, products_;
 };
 

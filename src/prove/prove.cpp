@@ -86,7 +86,8 @@ bool is_hopeless(const Graph& a, const Graph& b, const ProveOptions& options) {
                                              {.key = options.key,
                                               .preconditions = options.preconditions,
                                               .literal_elements = kMostByValue,
-                                              .keep_signs = true});
+                                              .keep_signs = true,
+                                              .ordered = true});
   return report.outcome == WitnessReport::Outcome::Differ;
 }
 

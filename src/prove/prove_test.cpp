@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <vector>
+
 #include "graph/text.h"
 
 namespace isomer {
@@ -84,6 +86,101 @@ TEST(Prove, LayerNormInBothVarianceForms) {
                               "v = Sub(n, k)\nw = Add(v, e)\nr = Sqrt(w)\nd = Sub(x, m)\ny = Div(d, r)");
   const Verdict v = prove_equal(a, b);
   EXPECT_TRUE(is_proved(v)) << text(v);
+}
+
+std::string number(const std::string& name, const std::string& value) {
+  return name + " = Constant<value_float=" + value + ">()\n";
+}
+
+Verdict on_one(const std::string& a, const std::string& b) {
+  return prove_equal(program("float[3,4] x", "float[3,4] y", a), program("float[3,4] x", "float[3,4] y", b));
+}
+
+// An activation, spellings that are equal to it, and near misses.
+struct Spellings {
+  std::string activation;
+  std::vector<std::string> same, other;
+};
+
+const std::vector<Spellings>& activations() {
+  const std::string zero = number("z", "0.0"), one = number("o", "1.0");
+  static const std::vector<Spellings> all = {
+      {"y = LeakyRelu<alpha=0.25>(x)",
+       {number("k", "0.25") + "s = Mul(x, k)\ny = Max(x, s)",
+        number("k", "-0.25") + "p = Relu(x)\nm = Neg(x)\nn = Relu(m)\ns = Mul(n, k)\ny = Add(p, s)",
+        number("k", "0.25") + number("r", "0.75") +
+            "s = Mul(x, k)\np = Relu(x)\nt = Mul(p, r)\ny = Add(s, t)"},
+       {number("k", "0.26") + "s = Mul(x, k)\ny = Max(x, s)",
+        number("k", "0.25") + "s = Mul(x, k)\ny = Min(x, s)",
+        number("k", "0.25") + number("r", "0.74") +
+            "s = Mul(x, k)\np = Relu(x)\nt = Mul(p, r)\ny = Add(s, t)"}},
+      {"y = Elu<alpha=0.5>(x)",
+       {zero + one + number("h", "0.5") +
+        "p = Relu(x)\nm = Min(x, z)\ne = Exp(m)\nf = Sub(e, o)\ng = Mul(f, h)\ny = Add(p, g)"},
+       {zero + one + "p = Relu(x)\nm = Min(x, z)\ne = Exp(m)\nf = Sub(e, o)\ny = Add(p, f)",
+        zero + one + number("h", "0.5") +
+            "p = Relu(x)\nm = Max(x, z)\ne = Exp(m)\nf = Sub(e, o)\ng = Mul(f, h)\ny = Add(p, g)"}},
+      {"y = HardSwish(x)",
+       {"t = HardSigmoid<alpha=0.16666667, beta=0.5>(x)\ny = Mul(x, t)"},
+       {"t = HardSigmoid<alpha=0.16, beta=0.5>(x)\ny = Mul(x, t)",
+        "t = HardSigmoid<alpha=0.16666666, beta=0.5>(x)\ny = Mul(x, t)",
+        "t = HardSigmoid<alpha=0.16666667, beta=0.4>(x)\ny = Mul(x, t)"}},
+      // 3 is no square mod p: the second witness has to look at real numbers.
+      {"y = HardSigmoid<alpha=0.125, beta=0.375>(x)",
+       {number("t", "3.0") + zero + number("s", "8.0") + "a = Add(x, t)\nb = Clip(a, z, s)\ny = Div(b, s)",
+        number("t", "3.0") + zero + number("s", "8.0") + number("f", "5.0") + number("u", "-3.0") +
+            "a = Min(x, f)\nb = Max(a, u)\nc = Add(b, t)\ny = Div(c, s)"},
+       {number("t", "3.0") + zero + number("s", "8.0") + number("n", "9.0") +
+            "a = Add(x, t)\nb = Clip(a, z, n)\ny = Div(b, s)",
+        number("t", "2.0") + zero + number("s", "8.0") + "a = Add(x, t)\nb = Clip(a, z, s)\ny = Div(b, s)"}},
+      {"t = Abs(x)\ny = Relu(t)", {}, {"y = Relu(x)"}},
+  };
+  return all;
+}
+
+TEST(Prove, ActivationsAreEqualHoweverTheyAreSpelled) {
+  for (const Spellings& s : activations())
+    for (const std::string& same : s.same) {
+      const Verdict v = on_one(s.activation, same);
+      EXPECT_TRUE(is_proved(v)) << s.activation << "\n" << same << "\n" << text(v);
+      const Verdict back = on_one(same, s.activation);
+      EXPECT_TRUE(is_proved(back)) << same << "\n" << s.activation << "\n" << text(back);
+    }
+}
+
+TEST(Prove, ActivationsThatAreAlmostTheSameAreNot) {
+  for (const Spellings& s : activations())
+    for (const std::string& other : s.other) {
+      const Verdict v = on_one(s.activation, other);
+      EXPECT_FALSE(is_proved(v)) << s.activation << "\n" << other;
+      EXPECT_FALSE(std::holds_alternative<WitnessesDisagree>(v)) << other << "\n" << text(v);
+    }
+}
+
+// What a choice does not take may be undefined: log(1 + x) below zero is no reason to refuse, but neither a
+// function that leaves the choice.
+TEST(Prove, AChoiceKeepsWhatIsUndefinedInside) {
+  const std::string c = number("z", "0.0") + "c = Less(x, z)\n";
+  const Verdict v =
+      on_one(c + "l = Log(x)\ny = Where(c, x, l)", c + "p = Relu(x)\nl = Log(p)\ny = Where(c, x, l)");
+  EXPECT_FALSE(std::holds_alternative<WitnessesDisagree>(v)) << text(v);
+}
+
+TEST(Prove, AGatherOfAShuffleIsTheShuffle) {
+  const std::string in = "float[1,116,7] x", out = "float[1,116,7] y";
+  const Graph a = program(in, out,
+                          "s = Constant<value_ints=[1,2,58,7]>()\nt = Constant<value_ints=[1,116,7]>()\n"
+                          "u = Reshape(x, s)\nv = Transpose<perm=[0,2,1,3]>(u)\ny = Reshape(v, t)");
+  for (const bool is_right : {true, false}) {
+    std::string list;
+    for (int i = 0; i < 116; ++i) {
+      const int wrong = !is_right && i == 77 ? 1 : 0;  // by one, in one place
+      list += (i > 0 ? "," : "") + std::to_string(i / 2 + 58 * (i % 2) - wrong);
+    }
+    const Verdict v = prove_equal(
+        a, program(in, out, "i = Constant<value_ints=[" + list + "]>()\ny = Gather<axis=1>(x, i)"));
+    EXPECT_EQ(is_proved(v), is_right) << text(v);
+  }
 }
 
 }  // namespace

@@ -3,7 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstring>
+
+#include "prove/facts.h"
 
 namespace isomer {
 namespace {
@@ -18,12 +19,6 @@ bool is_plain(const Dim& dim) {
              return f.kind == Dim::Factor::Kind::Symbol;
            });
   });
-}
-
-bool is_uniform(const Tensor& tensor) {
-  if (tensor.count() < 2 || tensor.rank() < 1) return false;
-  const std::size_t size = tensor.bytes().size / static_cast<std::size_t>(tensor.count());
-  return std::memcmp(tensor.bytes().data, tensor.bytes().data + size, tensor.bytes().size - size) == 0;
 }
 
 }  // namespace
@@ -91,9 +86,9 @@ Value RegionWriter::initializer(const Tensor& tensor) {
 }
 
 void RegionWriter::add_constant(Value v, const Tensor& tensor) {
-  if (!is_float(tensor.type()) || !is_uniform(tensor)) {
+  constants_.insert(sweep_.class_of(side_, v));
+  if (!is_float(tensor.type()) || tensor.count() < 2 || tensor.rank() < 1 || !is_uniform(tensor)) {
     made_.emplace(v, initializer(tensor));
-    constants_.insert(sweep_.class_of(side_, v));
     return;
   }
   // One number everywhere is a number, however large the tensor is.
@@ -135,7 +130,10 @@ Status RegionWriter::walk(Value target) {
     open.pop_back();
     switch (kind_of(v)) {
       case Kind::Constant: add_constant(v, *sweep_.known(side_, v)); continue;
-      case Kind::Folded: add_program(v, sweep_.programs_.at(sweep_.class_of(side_, v))); continue;
+      case Kind::Folded:
+        add_program(v, sweep_.programs_.at(sweep_.class_of(side_, v)));
+        replaced_.insert(sweep_.class_of(side_, v));
+        continue;
       case Kind::Extents: add_extents(v, *sweep_.extents_in(side_, v)); continue;
       case Kind::Begin: ISOMER_TRY_DO(begin_at(v)); continue;
       case Kind::Inner: break;

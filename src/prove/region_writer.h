@@ -20,6 +20,7 @@ class RegionWriter {
   const std::set<int>& begins() const { return begins_; }
   // Classes of the constants that it reads, but for those that a program replaces.
   const std::set<int>& constants() const { return constants_; }
+  const std::set<int>& replaced() const { return replaced_; }
 
   static std::string input_name(int value_class);
 
@@ -43,7 +44,7 @@ class RegionWriter {
   std::map<Value, Value> made_;
   std::map<std::string, Value> inputs_;
   std::vector<NodeId> inner_;
-  std::set<int> begins_, constants_;
+  std::set<int> begins_, constants_, replaced_;
   int next_ = 0;
 };
 

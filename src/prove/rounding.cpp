@@ -243,7 +243,8 @@ Result<Rounding> compare_folded(const Tensor& stored, const Graph& program) {
       out.is_exact = false;
       out.is_restated = true;
     }
-    const double scale = std::max(is_moved && is_vector ? largest : sizes[i], smallest_normal(stored.type()));
+    const double scale =
+        std::max({std::abs(numbers[i]), std::abs(wanted[i]), smallest_normal(stored.type())});
     const double ulp = 2 * *unit * std::exp2(std::floor(std::log2(scale)));
     out.worst_ulp = std::max(out.worst_ulp, off / ulp);
   }

@@ -16,7 +16,7 @@ namespace isomer {
 struct Rounding {
   bool is_exact = false;     // the program only moves numbers, and these are they
   bool is_restated = false;  // it only moves numbers, and these differ in their last digits
-  double worst_ulp = 0;      // in the stored type's units in the last place of Σ|terms|
+  double worst_ulp = 0;      // of an element, in units of its own last place
 };
 
 // The program has one output, no inputs, and formulas throughout. Error: where it is another number, or why

@@ -207,6 +207,7 @@ Result<Sweep::Regions> Sweep::regions(Value a, Value b, const std::set<int>& ope
   ISOMER_TRY(out.b, right.write(b));
   out.a_begins = left.begins();
   out.b_begins = right.begins();
+  out.replaced = right.replaced();
   for (const int c : right.constants())
     if (!classes_[static_cast<std::size_t>(c)].first_in_a.exists()) out.constants.insert(c);
   for (const auto* begins : {&out.a_begins, &out.b_begins})
@@ -222,6 +223,7 @@ Verdict Sweep::prove(Value a, Value b, const std::set<int>& open, ProofCache& ca
   Verdict verdict = cache.prove(question->a, question->b, options);
   if (!std::holds_alternative<Proved>(verdict)) return verdict;
   settled_.insert(question->constants.begin(), question->constants.end());
+  settled_.insert(question->replaced.begin(), question->replaced.end());
   const int from = class_of(Side::B, b), to = class_of(Side::A, a);
   if (from != to) {
     // B's alone, or the two classes of A would have been one.
@@ -261,6 +263,14 @@ Result<Rounding> Sweep::replace_constant(Value constant, const Graph& program) {
   programs_.emplace(c, program);
   folded_.emplace(c, Folded{b_.graph->name_of(constant), rounding});
   return rounding;
+}
+
+Status Sweep::restore_constant(Value constant) {
+  const int c = class_of(Side::B, constant);
+  if (settled_.contains(c)) return Error{"it is settled"};
+  programs_.erase(c);
+  folded_.erase(c);
+  return Done{};
 }
 
 std::optional<NodeId> Sweep::jump_behind_rounding() const {

@@ -44,6 +44,7 @@ class Sweep {
     Graph a, b;
     std::set<int> a_begins, b_begins;  // classes that are inputs
     std::set<int> constants;           // classes of constants that only B has, and that no program replaces
+    std::set<int> replaced;            // and that a program does
     std::set<std::string> partial;     // inputs that may be undefined
   };
   Result<Regions> regions(Value a, Value b, const std::set<int>& open) const;
@@ -54,6 +55,8 @@ class Sweep {
   // Replaces a constant of B, wherever it is read, by a program over constants of A. Error: it is another
   // number, A has the constant itself, or a proof has taken it as it is.
   Result<Rounding> replace_constant(Value constant_of_b, const Graph& program);
+  // Takes that back; an Error if a proof stands on it.
+  Status restore_constant(Value constant_of_b);
   struct Folded {
     std::string name;
     Rounding rounding;
@@ -105,7 +108,7 @@ class Sweep {
   std::unordered_map<Digest, std::vector<Entry>> entries_;
   std::map<int, Graph> programs_;  // of folded constants
   std::map<int, Folded> folded_;
-  std::set<int> settled_;  // constants that a proof has taken as they are
+  std::set<int> settled_;  // constants that a proof has taken as they are now
 };
 
 }  // namespace isomer

@@ -19,8 +19,9 @@ struct WitnessOptions {
   // Constants of so many elements at most keep their values, as do integers; the others are drawn, by
   // content.
   std::int64_t literal_elements = 1;
-  bool keep_signs = false;       // constants that are positive are drawn positive
-  // The proof used that numbers are ordered, which no finite field is: where the field differs, float64 speaks.
+  bool keep_signs = false;  // constants that are positive are drawn positive
+  // The proof used that numbers are ordered, which no finite field is: where the field differs, float64
+  // speaks.
   bool ordered = false;
   double most_operations = 3e6;  // of one evaluation; a hundred times more where nothing can be shrunk
 };
