@@ -62,16 +62,31 @@ Form NormalForms::tensor(ElementType type, const Dims& shape, Sign sign) {
   return out;
 }
 
+namespace {
+
+Tensor first_element(const Tensor& tensor) {
+  return {tensor.type(), {}, Bytes::copy_of(tensor.bytes().data, *byte_size(tensor.type(), {}))};
+}
+
+}  // namespace
+
 std::optional<Form> NormalForms::constant(const Tensor& value) {
-  const auto numbers = value.doubles();
-  if (!numbers || value.count() > options_.budget.small_constant) return std::nullopt;
-  const auto integers = value.integers();
+  const bool is_uniform = value.is_uniform();
+  if (value.count() > options_.budget.small_constant && !is_uniform) return std::nullopt;
+  const Tensor known = is_uniform ? first_element(value) : value;
+  const auto numbers = known.doubles();
+  if (!numbers) return std::nullopt;
+  const auto integers = known.integers();
   Form out{.type = value.type(), .axes = {}, .sum = {}};
   for (const std::int64_t e : value.extents()) out.axes.push_back(maker_.axis(e));
   for (std::size_t i = 0; i < numbers->size(); ++i) {
     if (!std::isfinite((*numbers)[i])) return std::nullopt;
     Term term{.coefficient = {.number = integers ? Rational((*integers)[i]) : Rational((*numbers)[i])}};
     if (term.coefficient.number == 0) continue;
+    if (is_uniform) {  // wherever it is read
+      out.sum.push_back(std::move(term));
+      continue;
+    }
     auto rest = static_cast<std::int64_t>(i);
     bool alive = true;
     for (std::size_t d = out.axes.size(); d-- > 0;) {

@@ -37,7 +37,8 @@ class NormalForms {
 
   // A tensor of unknown values: equal to nothing but itself.
   Form tensor(ElementType type, const Dims& shape, Sign sign = {});
-  // A tensor of known values, exactly; nullopt: too large, or not all of its elements are finite numbers.
+  // A tensor of known values, exactly; nullopt: too large (and not one number throughout), or not all of its
+  // elements are finite numbers.
   std::optional<Form> constant(const Tensor& value);
   std::vector<Form> apply(const Formula& formula, const std::vector<std::optional<Form>>& inputs);
 

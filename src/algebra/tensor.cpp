@@ -114,6 +114,13 @@ bool Tensor::same_bits(const Tensor& other) const {
          std::memcmp(bytes_.data, other.bytes_.data, bytes_.size) == 0;
 }
 
+bool Tensor::is_uniform() const {
+  if (count_ == 0 || type_ == ElementType::String || bytes_.size % static_cast<std::size_t>(count_) != 0)
+    return false;
+  const std::size_t size = bytes_.size / static_cast<std::size_t>(count_);
+  return size > 0 && std::memcmp(bytes_.data, bytes_.data + size, bytes_.size - size) == 0;
+}
+
 float float16_to_float(std::uint16_t half) {
   const std::uint32_t sign = (half & 0x8000u) << 16u, exponent = (half >> 10u) & 0x1fu,
                       fraction = half & 0x3ffu;

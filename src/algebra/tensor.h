@@ -71,6 +71,8 @@ class Tensor {
   // Elements of any computable type as doubles (64-bit integers are rounded); nullopt for other types.
   std::optional<std::vector<double>> doubles() const;
   bool same_bits(const Tensor& other) const;
+  // Whether all elements are one number, bit for bit; an empty tensor has none.
+  bool is_uniform() const;
 
  private:
   ElementType type_ = ElementType::Undefined;

@@ -139,15 +139,9 @@ class Simplifier {
     const Definition definition = define_node(graph_, inference_, id);
     const auto* formula = std::get_if<Formula>(&definition);
     if (formula == nullptr || formula->outputs.size() != 1) return false;
-    const Stage& stage = formula->output(0);
-    const ExprNode& e = *stage.value;
-    if (e.kind != ExprNode::Kind::Read || e.tensor.kind != TensorRef::Kind::Input ||
-        e.extents != stage.shape() || e.at.size() != stage.axes.size())
-      return false;
-    for (std::size_t k = 0; k < e.at.size(); ++k)
-      if (!(e.at[k] == Index(stage.axes[k]))) return false;
-    const Value from = node.inputs.at(static_cast<std::size_t>(e.tensor.number));
-    if (!from.exists() || inference_.of(from).type != stage.type) return false;
+    const auto number = kept_input(node, *formula);
+    if (!number) return false;
+    const Value from = node.inputs.at(static_cast<std::size_t>(*number));
     ProgramBuilder b(graph_, graph_.name_of({id, 0}));
     std::vector<std::string> inputs;
     for (const Value& v : node.inputs) {
@@ -159,6 +153,39 @@ class Simplifier {
     propose(fmt::format("{} changes nothing", label(node)),
             {.inputs = inputs, .outputs = {graph_.name_of({id, 0})}, .after = b.graph()});
     return true;
+  }
+
+  // The input that comes out as it went in.
+  std::optional<int> kept_input(const Node& node, const Formula& formula) const {
+    const Stage& stage = formula.output(0);
+    const auto kept = [&](const ExprNode& e) -> std::optional<int> {
+      if (e.kind != ExprNode::Kind::Read || e.tensor.kind != TensorRef::Kind::Input ||
+          e.extents != stage.shape() || e.at.size() != stage.axes.size())
+        return std::nullopt;
+      for (std::size_t k = 0; k < e.at.size(); ++k)
+        if (!(e.at[k] == Index(stage.axes[k]))) return std::nullopt;
+      const Value from = node.inputs.at(static_cast<std::size_t>(e.tensor.number));
+      if (!from.exists() || inference_.of(from).type != stage.type) return std::nullopt;
+      return e.tensor.number;
+    };
+    const ExprNode& value = *stage.value;
+    if (value.kind != ExprNode::Kind::Apply || value.args.size() != 2) return kept(value);
+    for (const std::size_t k : {0, 1})
+      if (is_neutral(node, value.fn, *value.args[k], k))
+        if (const auto number = kept(*value.args[1 - k])) return number;
+    return std::nullopt;
+  }
+
+  // Whether the function has this operand for nothing: x + 0, x - 0, x * 1, x / 1.
+  bool is_neutral(const Node& node, Fn fn, const ExprNode& operand, std::size_t place) const {
+    const bool commutes = fn == Fn::Add || fn == Fn::Mul;
+    const bool adds = fn == Fn::Add || fn == Fn::Sub;
+    if ((!commutes && place == 0) || (!adds && fn != Fn::Mul && fn != Fn::Div)) return false;
+    if (operand.kind != ExprNode::Kind::Read || operand.tensor.kind != TensorRef::Kind::Input) return false;
+    const auto constant =
+        known_constant(graph_, node.inputs.at(static_cast<std::size_t>(operand.tensor.number)));
+    return constant && constant->is_uniform() && is_float(constant->type()) &&
+           constant->doubles()->front() == (adds ? 0 : 1);
   }
 
   // Nodes that are written alike. What follows them is alike only once they are one: the next round's work.

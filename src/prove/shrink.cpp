@@ -1,6 +1,7 @@
 #include "prove/shrink.h"
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <ranges>
 #include <set>
@@ -15,6 +16,15 @@ namespace {
 
 // Extents that a rule may make smaller: n -> map(n).
 using Resize = std::function<std::int64_t(std::int64_t)>;
+
+// Where to take so many bytes of a tensor from. What is one number throughout is taken for that number, so a
+// part of what is not must not be, either.
+std::size_t begin_of_part(const Tensor& t, std::size_t element, std::size_t size) {
+  std::size_t change = element;
+  while (change < t.bytes().size && std::memcmp(t.bytes().data, t.bytes().data + change, element) == 0)
+    change += element;
+  return change < t.bytes().size && change + element > size ? change + element - size : 0;
+}
 
 Tensor resized(const Tensor& t, const Resize& resize, std::int64_t literal_elements) {
   if (is_integer(t.type())) {
@@ -31,7 +41,8 @@ Tensor resized(const Tensor& t, const Resize& resize, std::int64_t literal_eleme
   // A part of the old bytes: content tells constants apart, as before.
   const auto size = byte_size(t.type(), extents);
   if (!size || *size > t.bytes().size) return t;
-  return {t.type(), extents, Bytes::copy_of(t.bytes().data, *size)};
+  const std::size_t element = t.bytes().size / static_cast<std::size_t>(t.count());
+  return {t.type(), extents, Bytes::copy_of(t.bytes().data + begin_of_part(t, element, *size), *size)};
 }
 
 // Axes before `first_axis` of the inputs stay as they are.

@@ -160,7 +160,7 @@ class FieldRun {
 
   Tensor constant(const Tensor& tensor) {
     if (!is_float(tensor.type())) return tensor;
-    if (tensor.count() <= options_.literal_elements) return convert(tensor, field_);
+    if (tensor.count() <= options_.literal_elements || tensor.is_uniform()) return convert(tensor, field_);
     Hasher hasher;
     add_content(hasher, tensor, ContentDigests::Full);
     return drawn(tensor.type(), tensor.extents(), place(hasher.digest()),
