@@ -1,4 +1,5 @@
-// relu, max and min of one number and of constants: the part of NormalForms that knows that numbers are ordered.
+// relu, max and min of one number and of constants: the part of NormalForms that knows that numbers are
+// ordered.
 #include <algorithm>
 
 #include "algebra/normal_form.h"
@@ -26,7 +27,8 @@ Rational leading(const Sum& sum) {
 
 }  // namespace
 
-// A sum as a function of one number: of what is left without constants and known bends, or of what these bend.
+// A sum as a function of one number: of what is left without constants and known bends, or of what these
+// bend.
 struct NormalForms::OfOne {
   Sum y;  // empty: it is a constant
   PiecewiseLinear f;
@@ -45,7 +47,8 @@ NormalForms::OfOne NormalForms::of_one(const Sum& sum) {
   std::vector<const Term*> bends;
   for (const Term& t : sum) {
     if (is_plain(t) && t.factors.empty()) out.f.start += t.coefficient.number;
-    else if (is_plain(t) && t.factors.size() == 1 && bends_.contains(t.factors[0].source)) bends.push_back(&t);
+    else if (is_plain(t) && t.factors.size() == 1 && bends_.contains(t.factors[0].source))
+      bends.push_back(&t);
     else rest.push_back(t);
   }
   if (rest.empty() && !bends.empty()) {

@@ -1,7 +1,9 @@
 #include "algebra/tensor.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <set>
 
 namespace isomer {
 
@@ -112,6 +114,19 @@ bool Tensor::same_bits(const Tensor& other) const {
   if (type_ == ElementType::String) return strings() == other.strings();
   return bytes_.size == 0 || bytes_.data == other.bytes_.data ||
          std::memcmp(bytes_.data, other.bytes_.data, bytes_.size) == 0;
+}
+
+bool Tensor::has_few_numbers(std::int64_t most) const {
+  if (count_ <= most) return true;
+  if (count_ > most * most) return false;
+  const auto numbers = doubles();
+  if (!numbers) return false;
+  std::set<double> seen;
+  return std::ranges::all_of(*numbers, [&](double v) {
+    if (!std::isfinite(v)) return false;
+    seen.insert(v);
+    return static_cast<std::int64_t>(seen.size()) <= most;
+  });
 }
 
 float float16_to_float(std::uint16_t half) {

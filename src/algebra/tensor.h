@@ -71,6 +71,9 @@ class Tensor {
   // Elements of any computable type as doubles (64-bit integers are rounded); nullopt for other types.
   std::optional<std::vector<double>> doubles() const;
   bool same_bits(const Tensor& other) const;
+  // At most so many elements; or at most the square of that, of so few different numbers: the matrix of a
+  // transform, not weights.
+  bool has_few_numbers(std::int64_t most) const;
 
  private:
   ElementType type_ = ElementType::Undefined;

@@ -8,8 +8,10 @@ Definition define_hard_swish(const Call& call) {
   return elementwise(
       call,
       [](const std::vector<Expr>& x) {
-        return x[0] * apply(Fn::Max, {number(x[0].type(), 0),
-                                      apply(Fn::Min, {number(x[0].type(), 1), x[0] * static_cast<double>(1.0F / 6) + 0.5})});
+        return x[0] *
+               apply(Fn::Max,
+                     {number(x[0].type(), 0),
+                      apply(Fn::Min, {number(x[0].type(), 1), x[0] * static_cast<double>(1.0F / 6) + 0.5})});
       },
       is_float);
 }

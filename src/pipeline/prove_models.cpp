@@ -236,7 +236,7 @@ std::string Prover::unsolved_in(const Sweep::Regions& regions) const {
     const auto at = unsolved_.find(c);
     if (at == unsolved_.end()) continue;
     const auto tensor = known_constant(b_, at->second);
-    if (tensor && tensor->count() > kMostByValue) return b_.name_of(at->second);
+    if (tensor && !kByValue.takes(*tensor)) return b_.name_of(at->second);
   }
   return "";
 }

@@ -8,6 +8,7 @@
 
 #include <string>
 
+#include "algebra/by_value.h"
 #include "graph/graph.h"
 #include "prove/verdict.h"
 
@@ -16,11 +17,11 @@ namespace isomer {
 struct WitnessOptions {
   std::uint64_t key = 1;
   Dims preconditions = {};
-  // Constants of so many elements at most keep their values, as do integers; the others are drawn, by
-  // content.
-  std::int64_t literal_elements = 1;
-  bool keep_signs = false;       // constants that are positive are drawn positive
-  // The proof used that numbers are ordered, which no finite field is: where the field differs, float64 speaks.
+  // These constants keep their values, as do integers; the others are drawn, by content.
+  ByValue by_value = {};
+  bool keep_signs = false;  // constants that are positive are drawn positive
+  // The proof used that numbers are ordered, which no finite field is: where the field differs, float64
+  // speaks.
   bool ordered = false;
   double most_operations = 3e6;  // of one evaluation; a hundred times more where nothing can be shrunk
 };

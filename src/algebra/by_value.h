@@ -1,0 +1,18 @@
+// Which constants take part in a proof by value. The others are symbols: equal to themselves, whatever their
+// numbers are.
+#pragma once
+
+#include "algebra/tensor.h"
+
+namespace isomer {
+
+struct ByValue {
+  std::int64_t elements = 1;  // at most so many
+  bool tables = false;        // also larger ones of few numbers: the matrices of a transform
+
+  bool takes(const Tensor& constant) const {
+    return constant.count() <= elements || (tables && constant.has_few_numbers(elements));
+  }
+};
+
+}  // namespace isomer
