@@ -106,6 +106,7 @@ class FormulaReader {
     return std::ranges::all_of(sum, [&](const Term& t) {
       return std::ranges::all_of(t.factors, [&](const SourceFactor& f) {
         const NormalForms::Source& from = forms_.source(f.source);
+        if (!from.numbers.empty()) return true;  // a table
         return from.finite && from.element && forms_.elements_[*from.element].kind == Element::Kind::Tensor &&
                std::ranges::find(forms_.partial_, f.source) == forms_.partial_.end();
       });
@@ -160,7 +161,7 @@ class FormulaReader {
   std::optional<Sum> choice(const ExprNode& e) {
     if (auto sum = choice_by_sign(e)) return sum;
     const ExprNode &condition = *e.args[0], &yes = *e.args[1];
-    const Sum a = value(yes), b = value(*e.args[2]);
+    const Sum a = forms_.expanded(value(yes)), b = forms_.expanded(value(*e.args[2]));
     if ((is_number(a) && is_number(b)) || !is_always_defined(a) || !is_always_defined(b)) return std::nullopt;
     forms_.used_laws_ = true;
     const Sum holds = forms_.call(Fn::Where, e.type, {value(condition), Sum{Term{}}, Sum{}});
@@ -220,31 +221,11 @@ class FormulaReader {
     for (Term t : body) {
       t.bound.insert(t.bound.end(), axes.begin(), axes.end());
       if (!require(t, conditions)) continue;
-      if (auto settled = without_fixed_axes(std::move(t))) out.push_back(std::move(*settled));
+      if (auto settled = without_fixed_axes(std::move(t)))
+        if (auto added = forms_.contracted(std::move(*settled))) out.push_back(std::move(*added));
     }
     merge_alike(out);
     return out;
-  }
-
-  // Σ_r [r = v] f(r) is f(v).
-  static std::optional<Term> without_fixed_axes(Term term) {
-    for (std::size_t i = 0; i < term.where.size(); ++i) {
-      for (const Axis& a : term.bound) {
-        const Index rest = term.where[i] - Index(a);
-        if (rest.mentions(a)) continue;  // a - v >= 0 with v = -rest
-        const Index minus = Dim(-1) * term.where[i];
-        if (std::ranges::find(term.where, minus) == term.where.end()) continue;
-        const Index v = Dim(-1) * rest;
-        Term less = term;
-        std::erase(less.where, term.where[i]);
-        std::erase(less.where, minus);
-        if (!v.is_inside(a.extent) && !require(less, between(0, v, a.extent))) return std::nullopt;
-        auto put = at_value(less, a, v);
-        if (!put) return std::nullopt;
-        return without_fixed_axes(std::move(*put));
-      }
-    }
-    return term;
   }
 
   Sum unrolled_product(const std::vector<Axis>& axes, const Domain& conditions, const Sum& body) {

@@ -45,6 +45,7 @@ int NormalForms::add_source(Source source) {
 
 const std::vector<Piece>& NormalForms::pieces_of(int id) {
   Source& s = sources_[static_cast<std::size_t>(id)];
+  ISOMER_CHECK(s.numbers.empty(), "a table under a function was not expanded");
   if (s.pieces.empty() && s.element) s.pieces.push_back({*s.element, identity_on(box(space_, s.extents))});
   return s.pieces;
 }
@@ -59,43 +60,6 @@ Form NormalForms::tensor(ElementType type, const Dims& shape, Sign sign) {
                                  .reciprocal = {}});
   if (is_float(type)) real_.insert(*sources_.back().element);
   out.sum.push_back({.factors = {{source, to_indices(out.axes)}}});
-  return out;
-}
-
-namespace {
-
-Tensor first_element(const Tensor& tensor) {
-  return {tensor.type(), {}, Bytes::copy_of(tensor.bytes().data, *byte_size(tensor.type(), {}))};
-}
-
-}  // namespace
-
-std::optional<Form> NormalForms::constant(const Tensor& value) {
-  const bool is_uniform = value.is_uniform();
-  if (value.count() > options_.budget.small_constant && !is_uniform) return std::nullopt;
-  const Tensor known = is_uniform ? first_element(value) : value;
-  const auto numbers = known.doubles();
-  if (!numbers) return std::nullopt;
-  const auto integers = known.integers();
-  Form out{.type = value.type(), .axes = {}, .sum = {}};
-  for (const std::int64_t e : value.extents()) out.axes.push_back(maker_.axis(e));
-  for (std::size_t i = 0; i < numbers->size(); ++i) {
-    if (!std::isfinite((*numbers)[i])) return std::nullopt;
-    Term term{.coefficient = {.number = integers ? Rational((*integers)[i]) : Rational((*numbers)[i])}};
-    if (term.coefficient.number == 0) continue;
-    if (is_uniform) {  // wherever it is read
-      out.sum.push_back(std::move(term));
-      continue;
-    }
-    auto rest = static_cast<std::int64_t>(i);
-    bool alive = true;
-    for (std::size_t d = out.axes.size(); d-- > 0;) {
-      const std::int64_t extent = value.extents()[d];
-      alive = alive && require(term, equal_to(out.axes[d], rest % extent));
-      rest /= extent;
-    }
-    if (alive) out.sum.push_back(std::move(term));
-  }
   return out;
 }
 
@@ -276,7 +240,8 @@ int NormalForms::reciprocal_of(int id) {
   return out;
 }
 
-Sum NormalForms::reciprocal(const Sum& a) {
+Sum NormalForms::reciprocal(const Sum& divisor) {
+  const Sum a = expanded(divisor);
   if (a.size() == 1 && is_plain(a[0])) {
     Term out{.coefficient = a[0].coefficient.inverse()};
     for (const SourceFactor& f : a[0].factors) out.factors.push_back({reciprocal_of(f.source), f.at});
@@ -415,7 +380,8 @@ std::optional<Sum> NormalForms::call_on_movement(Fn fn, ElementType type, const 
   return Sum{{.where = t.where, .factors = {{*id, t.factors[0].at}}}};
 }
 
-Sum NormalForms::call(Fn fn, ElementType type, const std::vector<Sum>& args) {
+Sum NormalForms::call(Fn fn, ElementType type, std::vector<Sum> args) {
+  for (Sum& a : args) a = expanded(a);
   if (options_.laws && is_float(type))
     if (auto out = call_by_order(fn, type, args)) return *out;
   return call_without_order(fn, type, args);
@@ -494,7 +460,8 @@ Sum NormalForms::call_without_order(Fn fn, ElementType type, const std::vector<S
 }
 
 Sum NormalForms::fold(Reduction reduction, const std::vector<Axis>& axes, const Domain& domain,
-                      const Sum& body) {
+                      const Sum& of) {
+  const Sum body = expanded(of);
   std::vector<Axis> position;
   const auto note = [&](const Axis& a) {
     if (std::ranges::find(axes, a) == axes.end() && std::ranges::find(position, a) == position.end())

@@ -37,8 +37,7 @@ class NormalForms {
 
   // A tensor of unknown values: equal to nothing but itself.
   Form tensor(ElementType type, const Dims& shape, Sign sign = {});
-  // A tensor of known values, exactly; nullopt: too large (and not one number throughout), or not all of its
-  // elements are finite numbers.
+  // A tensor of known values, exactly; nullopt: too many numbers, or not all of them are finite.
   std::optional<Form> constant(const Tensor& value);
   std::vector<Form> apply(const Formula& formula, const std::vector<std::optional<Form>>& inputs);
 
@@ -91,7 +90,8 @@ class NormalForms {
     std::vector<Piece> pieces;   // otherwise
     Sign sign;
     bool finite = true;
-    std::optional<int> reciprocal;  // the source of 1/x, once made
+    std::optional<int> reciprocal;       // the source of 1/x, once made
+    std::vector<Rational> numbers = {};  // a table: these, row-major
   };
   struct Summand {
     Rational weight;
@@ -103,15 +103,22 @@ class NormalForms {
   int add_source(Source source);
   const Source& source(int id) const { return sources_[static_cast<std::size_t>(id)]; }
   const std::vector<Piece>& pieces_of(int source);
+  // Tables are factors while values are added, multiplied and moved; whatever else is done to a value sees
+  // it without them (tables.cpp).
+  int table(const Extents& extents, std::vector<Rational> numbers);
+  // Sums over axes that only tables mention, done in numbers; nullopt: zero.
+  std::optional<Term> contracted(Term term);
+  // Each entry that is not zero as a term.
+  Sum expanded(const Sum& sum);
   Sum read(const Form& form, const std::vector<Index>& at);
   Sum add(Sum a, const Sum& b);
   Sum multiply(const Sum& a, const Sum& b);
-  Sum reciprocal(const Sum& a);
+  Sum reciprocal(const Sum& divisor);
   int reciprocal_of(int source);
   Sum power(const Sum& base, const Sum& exponent, ElementType type);
   Sum exponential(const Sum& a);
   // A function of values, as one source over their free axes.
-  Sum call(Fn fn, ElementType type, const std::vector<Sum>& args);
+  Sum call(Fn fn, ElementType type, std::vector<Sum> args);
   Sum call_without_order(Fn fn, ElementType type, const std::vector<Sum>& args);
   struct OfOne;
   OfOne of_one(const Sum& sum);
@@ -120,7 +127,7 @@ class NormalForms {
   Sum bent(const SourceFactor& factor);                            // its y
   bool is_same(const Sum& a, const Sum& b);
   std::optional<Sum> call_on_movement(Fn fn, ElementType type, const Sum& arg);
-  Sum fold(Reduction reduction, const std::vector<Axis>& axes, const Domain& domain, const Sum& body);
+  Sum fold(Reduction reduction, const std::vector<Axis>& axes, const Domain& domain, const Sum& of);
   std::vector<Piece> apply_pieces(Fn fn, ElementType type, const std::vector<std::vector<Piece>>& args);
   Piece apply_piece(Fn fn, ElementType type, const std::vector<int>& args, const std::vector<Relation>& at);
   Sign sign_of(const Sum& sum) const;
@@ -146,6 +153,7 @@ class NormalForms {
   std::vector<int> partial_;  // sources that a partial function made, in order
   std::optional<int> index_numbers_;
   std::map<std::string, int> strange_numbers_;
+  std::map<std::pair<Extents, std::vector<Rational>>, int> tables_;  // equal ones are one source
   struct Bend {
     Sum y;
     std::vector<Axis> axes;

@@ -37,7 +37,7 @@ bool is_determined(const Term& term) {
 }  // namespace
 
 Polynomial NormalForms::polynomial(const Sum& sum, const std::vector<Axis>& position) {
-  Sum terms = without_symbolic_floors(sum, options_.budget.unrolled);
+  Sum terms = without_symbolic_floors(expanded(sum), options_.budget.unrolled);
   merge_alike(terms);
   check_size(terms);
   Polynomial out;

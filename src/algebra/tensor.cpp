@@ -1,7 +1,9 @@
 #include "algebra/tensor.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <set>
 
 namespace isomer {
 
@@ -119,6 +121,19 @@ bool Tensor::is_uniform() const {
     return false;
   const std::size_t size = bytes_.size / static_cast<std::size_t>(count_);
   return size > 0 && std::memcmp(bytes_.data, bytes_.data + size, bytes_.size - size) == 0;
+}
+
+bool Tensor::has_few_numbers(std::int64_t most) const {
+  if (count_ <= most) return true;
+  if (count_ > most * most) return false;
+  const auto numbers = doubles();
+  if (!numbers) return false;
+  std::set<double> seen;
+  return std::ranges::all_of(*numbers, [&](double v) {
+    if (!std::isfinite(v)) return false;
+    seen.insert(v);
+    return static_cast<std::int64_t>(seen.size()) <= most;
+  });
 }
 
 float float16_to_float(std::uint16_t half) {

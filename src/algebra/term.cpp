@@ -87,10 +87,29 @@ std::optional<Term> substitute(const Term& term, const AxisMap& by, AxisMaker& m
   });
 }
 
-std::optional<Term> at_value(const Term& term, const Axis& bound, const Index& value) {
+std::optional<Term> fixed(Term term, const Axis& bound, const Index& value) {
+  if (!value.is_inside(bound.extent) && !require(term, between(0, value, bound.extent))) return std::nullopt;
   std::vector<Axis> rest = term.bound;
   std::erase(rest, bound);
   return mapped(term, rest, [&](const Axis& axis) { return axis == bound ? value : Index(axis); });
+}
+
+std::optional<Term> without_fixed_axes(Term term) {
+  for (std::size_t i = 0; i < term.where.size(); ++i) {
+    for (const Axis& a : term.bound) {
+      const Index rest = term.where[i] - Index(a);
+      if (rest.mentions(a)) continue;  // a - v >= 0 with v = -rest
+      const Index minus = Dim(-1) * term.where[i];
+      if (std::ranges::find(term.where, minus) == term.where.end()) continue;
+      Term less = term;
+      std::erase(less.where, term.where[i]);
+      std::erase(less.where, minus);
+      auto put = fixed(std::move(less), a, Dim(-1) * rest);
+      if (!put) return std::nullopt;
+      return without_fixed_axes(std::move(*put));
+    }
+  }
+  return term;
 }
 
 std::optional<Term> product(const Term& a, const Term& b, AxisMaker& maker) {

@@ -59,8 +59,10 @@ bool require(Term& term, const Index& at_least_zero);
 bool require(Term& term, const Domain& conditions);
 // The term with its free axes replaced and its bound axes renamed; nullopt: zero.
 std::optional<Term> substitute(const Term& term, const AxisMap& by, AxisMaker& maker);
-// The term with one bound axis at a value.
-std::optional<Term> at_value(const Term& term, const Axis& bound, const Index& value);
+// Σ_r [r = v] f(r) is f(v): the term with a bound axis at a value that may depend on other axes; nullopt:
+// zero. And the same for every bound axis that the conditions tie to such a value.
+std::optional<Term> fixed(Term term, const Axis& bound, const Index& value);
+std::optional<Term> without_fixed_axes(Term term);
 std::optional<Term> product(const Term& a, const Term& b, AxisMaker& maker);
 Sum scaled(Sum sum, const Coefficient& by);
 // Adds up the coefficients of summands that are written alike, and drops zeros.

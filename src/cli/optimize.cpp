@@ -53,6 +53,7 @@ Json to_json(const OptimizeReport& report) {
   Json regions = Json::array();
   for (const auto& r : report.search.regions)
     regions.push_back({{"what", r.what},
+                       {"first", r.first},
                        {"places", r.places},
                        {"ratio", r.ratio.estimate},
                        {"low", r.ratio.low},

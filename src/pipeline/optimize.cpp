@@ -23,6 +23,12 @@ std::uintmax_t bytes_of(const std::filesystem::path& path) {
   return error ? 0 : model;
 }
 
+// What OUT may take of the disk.
+std::uintmax_t allowed_bytes(const OptimizeRequest& request, std::uintmax_t bytes_in) {
+  return std::max(static_cast<std::uintmax_t>(static_cast<double>(bytes_in) * request.max_size_growth),
+                  bytes_in + kFreeGrowth);
+}
+
 // Why the new model is not taken, or "".
 class Guard {
  public:
@@ -33,10 +39,7 @@ class Guard {
     ISOMER_TRY(const ScratchModel candidate,
                ScratchModel::write(with_graph(model_, draft.graph), request_.out));
     report_.bytes_out = bytes_of(candidate.path());
-    const auto allowed = std::max(
-        static_cast<std::uintmax_t>(static_cast<double>(report_.bytes_in) * request_.max_size_growth),
-        report_.bytes_in + kFreeGrowth);
-    if (report_.bytes_out > allowed)
+    if (report_.bytes_out > allowed_bytes(request_, report_.bytes_in))
       return fmt::format("it would grow from {} to {} bytes", report_.bytes_in, report_.bytes_out);
     if (trials_ == nullptr) return std::string();
     const auto before = ModelSource::file(request_.in.string()), after = candidate.source();
@@ -136,6 +139,7 @@ Result<OptimizeReport> optimize(OptimizeRequest request, const Model& model) {
     return Error{"the certificate needs a file of its own"};
   wire::remove_stale_outputs(request.out.parent_path());
   report.bytes_in = bytes_of(request.in);
+  request.search.more_bytes = allowed_bytes(request, report.bytes_in) - report.bytes_in;
 
   ISOMER_TRY(std::unique_ptr<Trials> trials, started(request));
   if (trials) report.reason = refusal(*trials, request);

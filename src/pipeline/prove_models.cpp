@@ -304,7 +304,7 @@ std::string Prover::unsolved_in(const Sweep::Regions& regions) const {
     const auto at = unsolved_.find(c);
     if (at == unsolved_.end()) continue;
     const auto tensor = known_constant(b_, at->second);
-    if (tensor && tensor->count() > kMostByValue && !is_uniform(*tensor)) return b_.name_of(at->second);
+    if (tensor && !kByValue.takes(*tensor)) return b_.name_of(at->second);
   }
   return "";
 }
@@ -347,7 +347,7 @@ bool Prover::ask_with_rounded_numbers(Value a, Value b, const std::set<int>& ope
     const auto at = unsolved_.find(c);
     if (at == unsolved_.end() || is_stopped()) continue;
     const auto tensor = known_constant(b_, at->second);
-    if (!tensor || !is_uniform(*tensor)) continue;
+    if (!tensor || !tensor->is_uniform()) continue;
     if (numbers.empty()) numbers = numbers_in(regions.a);
     const auto program = rounded_number(*tensor, numbers, b_.opsets);
     if (program && sweep_.replace_constant(at->second, *program).ok()) replaced.push_back(at->second);

@@ -9,7 +9,6 @@ namespace isomer {
 namespace {
 
 constexpr std::int64_t kMostTaps = 64;
-constexpr std::int64_t kSmallConstant = 64;  // elements of a constant that proofs read by value
 constexpr double kClose = 1e-5;
 
 using Matrix = std::vector<std::vector<double>>;  // rows
@@ -148,19 +147,10 @@ Graph program_of(const Tensor& wanted, const Reading& reading, const Tensor& sou
   ProgramBuilder b(opsets, "combined.");
   const auto taps = static_cast<std::int64_t>(m[0].size()), results = static_cast<std::int64_t>(m.size());
   const std::int64_t outputs = source.extents()[0], channels = source.extents()[1];
-  // Columns in pieces so small that proofs read their numbers.
-  std::vector<Value> pieces;
-  const std::int64_t columns = std::max<std::int64_t>(1, kSmallConstant / taps);
-  for (std::int64_t from = 0; from < results; from += columns) {
-    const std::int64_t to = std::min(results, from + columns);
-    std::vector<float> values;
-    for (std::int64_t t = 0; t < taps; ++t)
-      for (std::int64_t r = from; r < to; ++r)
-        values.push_back(static_cast<float>(m[static_cast<std::size_t>(r)][static_cast<std::size_t>(t)]));
-    pieces.push_back(b.constant(Tensor::of(ElementType::Float, {taps, to - from}, values)));
-  }
-  const Value matrix =
-      pieces.size() == 1 ? pieces[0] : b.op("Concat", pieces, with({{"axis", std::int64_t{1}}}));
+  std::vector<float> values;
+  for (std::int64_t t = 0; t < taps; ++t)
+    for (const auto& row : m) values.push_back(static_cast<float>(row[static_cast<std::size_t>(t)]));
+  const Value matrix = b.constant(Tensor::of(ElementType::Float, {taps, results}, values));
   Value v = b.op("Reshape", {b.constant(source), b.integers({outputs * channels, taps})});
   v = b.op("MatMul", {v, matrix});
   if (denominator != 1)

@@ -7,7 +7,8 @@ namespace isomer {
 const std::vector<Proposer>& proposers() {
   static const std::vector<Proposer> list{
       {"simplify", propose_simplify},       {"collapse", propose_collapse}, {"commute", propose_commute},
-      {"reassociate", propose_reassociate}, {"fastpath", propose_fastpath}, {"relax", propose_relax, true},
+      {"reassociate", propose_reassociate}, {"fastpath", propose_fastpath}, {"bilinear", propose_bilinear},
+      {"relax", propose_relax, true},
   };
   return list;
 }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
-#include <set>
 
 #include "propose/program_builder.h"
 
@@ -452,30 +451,6 @@ Value copied(ProgramBuilder& b, const Graph& program) {
   return {made.at(result.node), result.output};
 }
 
-constexpr std::int64_t kSmallConstant = 64;  // elements of a constant that proofs read by value
-constexpr std::int64_t kMostLiteral = 2048;
-constexpr std::size_t kMostDifferent = 24;
-
-// A matrix of few different numbers, in pieces so small that proofs read them: it is a transform, not
-// weights.
-std::optional<Graph> literal(const Tensor& wanted, const std::map<std::string, int, std::less<>>& opsets) {
-  if (wanted.count() <= kSmallConstant || wanted.count() > kMostLiteral) return std::nullopt;
-  const std::set<std::uint32_t> numbers(bits_of(wanted).begin(), bits_of(wanted).end());
-  if (numbers.size() > kMostDifferent) return std::nullopt;
-  ProgramBuilder b(opsets, "literal.");
-  std::vector<Value> pieces;
-  for (std::int64_t from = 0; from < wanted.count(); from += kSmallConstant) {
-    const std::int64_t count = std::min(kSmallConstant, wanted.count() - from);
-    pieces.push_back(
-        b.constant({ElementType::Float,
-                    {count},
-                    Bytes::copy_of(wanted.bytes().data + 4 * from, 4 * static_cast<std::size_t>(count))}));
-  }
-  const Value all = b.op("Concat", pieces, with({{"axis", std::int64_t{0}}}));
-  b.output(b.op("Reshape", {all, b.integers(wanted.extents())}));
-  return b.graph();
-}
-
 }  // namespace
 
 MovedConstants::MovedConstants(const std::vector<Tensor>& sources, const std::vector<Tensor>& preferred)
@@ -502,7 +477,6 @@ std::optional<Graph> MovedConstants::find(const Tensor& wanted,
       if (auto program = in_shape(wanted, shape, sources, numbers, opsets, is_hopeless)) return program;
     }
   }
-  if (auto program = literal(wanted, opsets)) return program;
   return find_repeated(wanted, opsets);
 }
 

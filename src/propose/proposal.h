@@ -40,6 +40,9 @@ Proposals propose_commute(const Graph& graph, const Inference& inference, bool a
 // Sums and chains of products in another order, siblings as one.
 Proposals propose_reassociate(const Graph& graph, const Inference& inference, bool any_price = false);
 
+// Dense 3x3 convolutions with fewer multiplications.
+Proposals propose_bilinear(const Graph& graph, const Inference& inference, bool any_price = false);
+
 // Forms that a runtime runs faster. Bets: their gain is what the analytic cost says, mostly a loss.
 Proposals propose_fastpath(const Graph& graph, const Inference& inference, bool any_price = false);
 

@@ -8,7 +8,4 @@ namespace isomer {
 
 bool all_positive(const Tensor& tensor);
 
-// Whether all elements have the same bits; not of strings.
-bool is_uniform(const Tensor& tensor);
-
 }  // namespace isomer

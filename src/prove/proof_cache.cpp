@@ -94,10 +94,10 @@ class Writer {
 
  private:
   std::string constant_text(const Tensor& t) {
-    if (!is_float(t.type()) || t.count() <= kMostByValue) return "constant " + spelled(t);
-    if (t.is_uniform())
+    if (is_float(t.type()) && t.is_uniform())
       return fmt::format("constant {}{} of {:a}", name(t.type()), text(to_dims(t.extents())),
                          (*t.doubles())[0]);
+    if (!is_float(t.type()) || kByValue.takes(t)) return "constant " + spelled(t);
     const auto at = std::ranges::find_if(symbols_, [&](const Tensor& s) { return s.same_bits(t); });
     const auto number = at - symbols_.begin();
     if (at == symbols_.end()) symbols_.push_back(t);

@@ -2,6 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
+#include "graph/constant.h"
 #include "prove/refute.h"
 #include "prove/shrink.h"
 #include "prove/translate.h"
@@ -13,24 +16,48 @@ namespace {
 // One way to put the question to the set algebra, from cheap to thorough.
 struct Attempt {
   bool cut_common, seal, laws;
-  std::int64_t small_constant;
+  ByValue by_value = {};
   int candidates = 1;  // phases of images enlarged four times both ways: 16
 };
+constexpr ByValue kSmall{.elements = kByValue.elements};
 constexpr Attempt kAttempts[] = {
-    {.cut_common = true, .seal = true, .laws = false, .small_constant = 1},
-    {.cut_common = true, .seal = false, .laws = false, .small_constant = 1},
-    {.cut_common = false, .seal = false, .laws = false, .small_constant = 1},
-    {.cut_common = true, .seal = false, .laws = false, .small_constant = 1, .candidates = 16},
-    {.cut_common = true, .seal = false, .laws = true, .small_constant = kMostByValue, .candidates = 16},
-    {.cut_common = false, .seal = false, .laws = true, .small_constant = kMostByValue, .candidates = 16},
+    {.cut_common = true, .seal = true, .laws = false},
+    {.cut_common = true, .seal = false, .laws = false},
+    {.cut_common = false, .seal = false, .laws = false},
+    {.cut_common = true, .seal = false, .laws = false, .candidates = 16},
+    {.cut_common = true, .seal = false, .laws = true, .by_value = kSmall, .candidates = 16},
+    {.cut_common = false, .seal = false, .laws = true, .by_value = kSmall, .candidates = 16},
 };
+// Where only one program has a table, its numbers matter.
+constexpr Attempt kWithTables{.cut_common = true, .seal = false, .laws = false, .by_value = kByValue};
+constexpr Attempt kWithTablesAndLaws{
+    .cut_common = true, .seal = false, .laws = true, .by_value = kByValue, .candidates = 16};
+
+std::vector<Tensor> tables_of(const Graph& graph) {
+  std::vector<Tensor> out;
+  for (const NodeId id : graph.order())
+    if (const auto constant = known_constant(graph, {id, 0});
+        constant && is_float(constant->type()) && !kSmall.takes(*constant) && kByValue.takes(*constant))
+      out.push_back(*constant);
+  return out;
+}
+
+bool have_tables_of_their_own(const Graph& a, const Graph& b) {
+  const auto left = tables_of(a), right = tables_of(b);
+  const auto are_in = [](const std::vector<Tensor>& some, const std::vector<Tensor>& others) {
+    return std::ranges::all_of(some, [&](const Tensor& t) {
+      return std::ranges::any_of(others, [&](const Tensor& o) { return o.same_bits(t); });
+    });
+  };
+  return !are_in(left, right) || !are_in(right, left);
+}
 
 // Of so few operators the expanded question is the cheaper one (TASO's rules: 12 s in all instead of 29).
 constexpr std::size_t kFewOperators = 12;
 
 struct Answer {
   std::optional<Proved> proved;
-  std::int64_t literal_elements = 1;
+  ByValue by_value = {};
   bool keep_signs = false, ordered = false;
   std::string why;
 };
@@ -41,7 +68,7 @@ Answer ask(const Graph& a, const Inference& a_info, const Graph& b, const Infere
   Answer out;
   try {
     Budget budget = options.budget;
-    budget.small_constant = attempt.small_constant;
+    budget.by_value = attempt.by_value;
     budget.candidates = attempt.candidates;
     NormalForms forms(symbols,
                       {.preconditions = options.preconditions, .laws = attempt.laws, .budget = budget});
@@ -68,7 +95,7 @@ Answer ask(const Graph& a, const Inference& a_info, const Graph& b, const Infere
                         .facts = translator.facts(),
                         .expanded_constants = !translator.expanded().empty(),
                         .used_laws = forms.used_laws()};
-    out.literal_elements = attempt.small_constant;
+    out.by_value = attempt.by_value;
     out.keep_signs = attempt.laws;
     out.ordered = forms.used_order();
   } catch (const Undecided& undecided) {
@@ -85,7 +112,7 @@ bool is_hopeless(const Graph& a, const Graph& b, const ProveOptions& options) {
   const WitnessReport report = field_witness(a, b,
                                              {.key = options.key,
                                               .preconditions = options.preconditions,
-                                              .literal_elements = kMostByValue,
+                                              .by_value = kByValue,
                                               .keep_signs = true,
                                               .ordered = true});
   return report.outcome == WitnessReport::Outcome::Differ;
@@ -127,6 +154,10 @@ Verdict prove_equal(const Graph& a, const Graph& b, const ProveOptions& options)
     const std::vector<std::string> symbols(names.begin(), names.end());
     std::vector<Attempt> attempts(std::begin(kAttempts), std::end(kAttempts));
     if (a.operator_count() + b.operator_count() <= kFewOperators) std::swap(attempts[0], attempts[1]);
+    if (have_tables_of_their_own(a, b)) {
+      attempts.insert(attempts.begin(), kWithTables);
+      attempts.push_back(kWithTablesAndLaws);
+    }
     for (const Attempt& attempt : attempts) {
       if (options.stop != nullptr && *options.stop) return NotDecided{"the time is up"};
       Answer next = ask(a, *a_info, b, *b_info, numbers, symbols, options, attempt);
@@ -151,7 +182,7 @@ Verdict prove_equal(const Graph& a, const Graph& b, const ProveOptions& options)
     const WitnessReport report = field_witness(a, b,
                                                {.key = options.key,
                                                 .preconditions = options.preconditions,
-                                                .literal_elements = answer.literal_elements,
+                                                .by_value = answer.by_value,
                                                 .keep_signs = answer.keep_signs,
                                                 .ordered = answer.ordered});
     switch (report.outcome) {

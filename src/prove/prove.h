@@ -15,8 +15,8 @@
 
 namespace isomer {
 
-// Constants of so many elements at most may take part by value: what they are is a part of the question.
-constexpr std::int64_t kMostByValue = 64;
+// Constants that may take part by value: what they are is a part of the question.
+constexpr ByValue kByValue{.elements = 64, .tables = true};
 
 struct ProveOptions {
   Dims preconditions = {};  // of symbolic sizes, each >= 0

@@ -87,18 +87,7 @@ Value RegionWriter::initializer(const Tensor& tensor) {
 
 void RegionWriter::add_constant(Value v, const Tensor& tensor) {
   constants_.insert(sweep_.class_of(side_, v));
-  if (!is_float(tensor.type()) || tensor.count() < 2 || tensor.rank() < 1 || !is_uniform(tensor)) {
-    made_.emplace(v, initializer(tensor));
-    return;
-  }
-  // One number everywhere is a number, however large the tensor is.
-  const std::size_t size = tensor.bytes().size / static_cast<std::size_t>(tensor.count());
-  Node node;
-  node.op = "Expand";
-  node.inputs = {initializer(Tensor(tensor.type(), {1}, Bytes::copy_of(tensor.bytes().data, size))),
-                 initializer(Tensor::of(ElementType::Int64, {tensor.rank()}, tensor.extents()))};
-  node.outputs = {"u"};
-  made_.emplace(v, Value{add_node(std::move(node)), 0});
+  made_.emplace(v, initializer(tensor));
 }
 
 void RegionWriter::add_extents(Value v, const Dims& extents) {

@@ -26,7 +26,7 @@ std::size_t begin_of_part(const Tensor& t, std::size_t element, std::size_t size
   return change < t.bytes().size && change + element > size ? change + element - size : 0;
 }
 
-Tensor resized(const Tensor& t, const Resize& resize, std::int64_t literal_elements) {
+Tensor resized(const Tensor& t, const Resize& resize, const ByValue& by_value) {
   if (is_integer(t.type())) {
     // Maybe a shape: its elements are extents.
     if (t.type() != ElementType::Int64 || t.rank() > 1 || t.count() > 16) return t;
@@ -34,7 +34,9 @@ Tensor resized(const Tensor& t, const Resize& resize, std::int64_t literal_eleme
     for (const std::int64_t v : t.as<std::int64_t>()) values.push_back(v > 0 ? resize(v) : v);
     return Tensor::of(t.type(), t.extents(), values);
   }
-  if (!is_float(t.type()) || t.count() <= literal_elements) return t;
+  // What is one number throughout is it at any size.
+  const bool is_kept = t.is_uniform() ? t.count() <= by_value.elements : by_value.takes(t);
+  if (!is_float(t.type()) || is_kept) return t;
   Extents extents;
   for (const std::int64_t e : t.extents()) extents.push_back(resize(e));
   if (extents == t.extents()) return t;
@@ -46,7 +48,7 @@ Tensor resized(const Tensor& t, const Resize& resize, std::int64_t literal_eleme
 }
 
 // Axes before `first_axis` of the inputs stay as they are.
-Graph resized(const Graph& graph, const Resize& resize, Resized what, std::int64_t literal_elements,
+Graph resized(const Graph& graph, const Resize& resize, Resized what, const ByValue& by_value,
               std::size_t first_axis) {
   return with_changed_nodes(graph, [&](Node& node) {
     if (node.kind == NodeKind::Input && node.declared.shape)
@@ -54,14 +56,14 @@ Graph resized(const Graph& graph, const Resize& resize, Resized what, std::int64
         if (auto& dim = (*node.declared.shape)[d]; dim && dim->is_concrete())
           dim = Dim(resize(dim->concrete()));
     if (what == Resized::Inputs) return;
-    if (node.kind == NodeKind::Initializer) node.tensor = resized(node.tensor, resize, literal_elements);
+    if (node.kind == NodeKind::Initializer) node.tensor = resized(node.tensor, resize, by_value);
     if (!is_constant_node(node)) return;
     if (const auto* list = node.attributes.find_as<std::vector<std::int64_t>>("value_ints")) {
       std::vector<std::int64_t> values;
       for (const std::int64_t v : *list) values.push_back(v > 0 ? resize(v) : v);
       node.attributes.set("value_ints", values);
     } else if (const auto* tensor = node.attributes.find_as<Tensor>("value")) {
-      node.attributes.set("value", resized(*tensor, resize, literal_elements));
+      node.attributes.set("value", resized(*tensor, resize, by_value));
     }
   });
 }
@@ -108,7 +110,7 @@ std::optional<double> operations(const Graph& graph, const Inference& inference)
 }
 
 std::optional<Instance> shrunk(const Graph& a, const Graph& b, Resized allowed, double most,
-                               std::int64_t literal_elements) {
+                               const ByValue& by_value) {
   auto a_info = infer(a), b_info = infer(b);
   if (!a_info.ok() || !b_info.ok()) return std::nullopt;
   Instance now{a, b, std::move(*a_info), std::move(*b_info)};
@@ -122,8 +124,8 @@ std::optional<Instance> shrunk(const Graph& a, const Graph& b, Resized allowed, 
   if (!now_price) return std::nullopt;
   const std::size_t opaque = now.a_info.opaque.size() + now.b_info.opaque.size();
   const auto attempt = [&](const Resize& resize, Resized what, std::size_t first_axis = 0) {
-    Instance next{resized(now.a, resize, what, literal_elements, first_axis),
-                  resized(now.b, resize, what, literal_elements, first_axis),
+    Instance next{resized(now.a, resize, what, by_value, first_axis),
+                  resized(now.b, resize, what, by_value, first_axis),
                   {},
                   {},
                   true};
@@ -163,7 +165,14 @@ std::optional<Instance> shrunk(const Graph& a, const Graph& b, Resized allowed, 
       if (done || t >= m) break;
       const Resize same = [&](std::int64_t n) { return n == m ? t : n; };
       const Resize alike = [&](std::int64_t n) { return n % m == 0 ? n / m * t : n; };
-      done = (allowed == Resized::All && (attempt(alike, Resized::All) || attempt(same, Resized::All))) ||
+      // As often as it is in it: 64 · 64 kernels in a row.
+      const Resize power = [&](std::int64_t n) {
+        std::int64_t times = 1;
+        for (; n > 0 && n % m == 0; n /= m) times *= t;
+        return n * times;
+      };
+      done = (allowed == Resized::All && (attempt(alike, Resized::All) || attempt(same, Resized::All) ||
+                                          attempt(power, Resized::All))) ||
              attempt(alike, Resized::Inputs) || attempt(same, Resized::Inputs) ||
              // As many channels as pixels: an image may be smaller all the same.
              attempt(same, Resized::Inputs, 2);

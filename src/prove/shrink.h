@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "algebra/by_value.h"
 #include "graph/infer.h"
 
 namespace isomer {
@@ -27,7 +28,7 @@ struct Instance {
 // so programs that are equal need not be equal then.
 enum class Resized : std::uint8_t { Inputs, All };
 std::optional<Instance> shrunk(const Graph& a, const Graph& b, Resized what, double most,
-                               std::int64_t literal_elements);
+                               const ByValue& by_value);
 
 // Named dimensions of the inputs, small sizes for them that satisfy the preconditions (each >= 0), and a
 // program at such sizes.

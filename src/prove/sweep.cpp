@@ -249,7 +249,7 @@ Result<Rounding> Sweep::replace_constant(Value constant, const Graph& program) {
       continue;
     }
     if (node.kind == NodeKind::Input || program.is_overridable(id)) return Error{"the program has an input"};
-    if (!is_float(node.tensor.type()) || node.tensor.count() <= kMostByValue) continue;
+    if (!is_float(node.tensor.type()) || kByValue.takes(node.tensor)) continue;
     Hasher hasher;
     add_content(hasher, node.tensor, ContentDigests::Full);
     const auto bucket = constants_.find(hasher.digest());

@@ -160,7 +160,7 @@ class FieldRun {
 
   Tensor constant(const Tensor& tensor) {
     if (!is_float(tensor.type())) return tensor;
-    if (tensor.count() <= options_.literal_elements || tensor.is_uniform()) return convert(tensor, field_);
+    if (options_.by_value.takes(tensor)) return convert(tensor, field_);
     Hasher hasher;
     add_content(hasher, tensor, ContentDigests::Full);
     return drawn(tensor.type(), tensor.extents(), place(hasher.digest()),
@@ -319,7 +319,7 @@ WitnessReport test_concrete(const Graph& a, const Graph& b, std::uint64_t key,
       .outcome = WitnessReport::Outcome::NotTested, .test = {}, .what = "the sizes are not all known"};
   // With the constants as they are a larger instance is affordable: it is the same question at another size.
   for (const auto& [what, affordable] : {std::pair(Resized::Inputs, 30.0), std::pair(Resized::All, 100.0)}) {
-    const auto instance = shrunk(a, b, what, options.most_operations, options.literal_elements);
+    const auto instance = shrunk(a, b, what, options.most_operations, options.by_value);
     if (!instance) continue;
     const auto x = operations(instance->a, instance->a_info), y = operations(instance->b, instance->b_info);
     if (!x || !y || *x + *y > affordable * options.most_operations) {

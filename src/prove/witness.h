@@ -8,6 +8,7 @@
 
 #include <string>
 
+#include "algebra/by_value.h"
 #include "graph/graph.h"
 #include "prove/verdict.h"
 
@@ -16,9 +17,8 @@ namespace isomer {
 struct WitnessOptions {
   std::uint64_t key = 1;
   Dims preconditions = {};
-  // Constants of so many elements at most keep their values, as do integers; the others are drawn, by
-  // content.
-  std::int64_t literal_elements = 1;
+  // These constants keep their values, as do integers; the others are drawn, by content.
+  ByValue by_value = {};
   bool keep_signs = false;  // constants that are positive are drawn positive
   // The proof used that numbers are ordered, which no finite field is: where the field differs, float64
   // speaks.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <deque>
 #include <map>
 #include <set>
 
@@ -11,6 +12,9 @@ namespace {
 
 constexpr double kShareOfRegions = 0.3;  // of the time that is left, for regions by themselves
 constexpr double kRegionSeconds = 1;
+constexpr double kRegionOperations = 1e9;  // in float64, to know a region's error
+// The same where the error decides: a quarter of what is left of the time, at the interpreter's 2e9 a second.
+constexpr double kOperationsPerSecond = 5e8;
 constexpr double kWorstOfGood = 0.985;  // what was faster alone may be measured so together: that is noise
 constexpr double kShareOfModel = 0.15, kLeastModelSeconds = 3, kMostModelSeconds = 20;
 
@@ -21,6 +25,16 @@ void one_of_each_first(std::vector<StepGroup>& groups) {
   for (StepGroup& g : groups) (seen.insert(g.what).second ? first : rest).push_back(std::move(g));
   std::ranges::move(rest, std::back_inserter(first));
   groups = std::move(first);
+}
+
+// Equal over the reals, but not by reordering sums: whose error is not known is not taken.
+bool has_other_rounding(const Step& step) { return step.proposal.kind == "bilinear"; }
+
+std::uintmax_t bytes_of_constants(const Graph& graph) {
+  std::uintmax_t out = 0;
+  for (const NodeId id : graph.order())
+    if (graph.node(id).kind == NodeKind::Initializer) out += graph.node(id).tensor.bytes().size;
+  return out;
 }
 
 }  // namespace
@@ -47,7 +61,11 @@ Assembly::Ranked Assembly::rank(const StepMaker& maker, std::vector<StepGroup>& 
     }
     const double seconds = context_.options.spent() < until ? kRegionSeconds : 0;
     context_.options.progress(fmt::format("measuring {} regions, {}", g.steps.size(), g.what));
-    const auto trial = context_.trials->region(maker.piece(), g.steps[0], context_.proofs, seconds);
+    const double left = context_.options.seconds - context_.options.spent();
+    const bool is_risky = has_other_rounding(g.steps[0]);
+    const auto trial =
+        context_.trials->region(maker.piece(), g.steps[0], context_.proofs, seconds,
+                                std::max(kRegionOperations, is_risky ? left * kOperationsPerSecond : 0));
     if (!trial.ok()) {
       context_.report.refused.push_back(g.what + ": " + trial.error().what);
       continue;
@@ -57,13 +75,18 @@ Assembly::Ranked Assembly::rank(const StepMaker& maker, std::vector<StepGroup>& 
                                                     trial->errors->after, trial->errors->before));
       continue;
     }
+    if (is_risky && !trial->errors) {
+      context_.report.refused.push_back(g.what + ": there was no time to measure its error");
+      continue;
+    }
     if (!trial->time) {
       out.unknown.push_back(&g);
       continue;
     }
     const PairMeasurement& time = *trial->time;
     for (Step& s : g.steps) s.ratio = time.ratio.estimate;
-    context_.report.regions.push_back({g.what, static_cast<int>(g.steps.size()), time.ratio});
+    context_.report.regions.push_back(
+        {g.what, g.steps[0].proposal.what, static_cast<int>(g.steps.size()), time.ratio});
     const double saved = time.by_cpu_time ? time.a_cpu_ns.estimate - time.b_cpu_ns.estimate
                                           : time.a_wall_ns.estimate - time.b_wall_ns.estimate;
     const bool is_faster = time.ratio.estimate > 1;
@@ -82,7 +105,7 @@ Assembly::Ranked Assembly::rank(const StepMaker& maker, std::vector<StepGroup>& 
 }
 
 // All together if the whole model does not get slower by it; else each half by itself. Of what nobody
-// measured alone, the whole model must get faster.
+// measured alone, the whole model must get faster. Of what does not fit, a part.
 Draft Assembly::settled(const Draft& best, StepMaker& maker, const Ranked& ranked) {
   struct Batch {
     std::vector<const StepGroup*> groups;
@@ -92,6 +115,7 @@ Draft Assembly::settled(const Draft& best, StepMaker& maker, const Ranked& ranke
   Draft now = best;
   std::unique_ptr<ScratchModel> written;  // `now`, once someone asks
   std::vector<Batch> open{{ranked.unknown, false}, {ranked.faster, true}};
+  std::deque<StepGroup> parts;
   while (!open.empty()) {
     const Batch batch = std::move(open.back());
     open.pop_back();
@@ -102,8 +126,9 @@ Draft Assembly::settled(const Draft& best, StepMaker& maker, const Ranked& ranke
     if (candidate.taken.size() <= now.taken.size()) continue;
     // With no time left the guard will say; what is known to be good alone is worth that.
     std::unique_ptr<ScratchModel> next;
-    bool is_good = batch.is_promising && taken.empty();
-    if (!context_.is_over()) {
+    const bool fits = !is_too_large(candidate);
+    bool is_good = fits && batch.is_promising && taken.empty();
+    if (fits && !context_.is_over()) {
       if (!written) written = scratch(now);
       next = scratch(candidate);
       is_good = written && next && is_better(*written, *next, batch.is_promising);
@@ -116,9 +141,23 @@ Draft Assembly::settled(const Draft& best, StepMaker& maker, const Ranked& ranke
       const auto middle = batch.groups.begin() + static_cast<std::ptrdiff_t>(batch.groups.size() / 2);
       open.push_back({{middle, batch.groups.end()}, batch.is_promising});
       open.push_back({{batch.groups.begin(), middle}, batch.is_promising});
+    } else if (!fits && batch.groups[0]->steps.size() > 1) {
+      const StepGroup& whole = *batch.groups[0];
+      const auto middle = whole.steps.begin() + static_cast<std::ptrdiff_t>(whole.steps.size() / 2);
+      for (const auto& [first, last] :
+           {std::pair(middle, whole.steps.end()), {whole.steps.begin(), middle}}) {
+        parts.push_back({whole.what, {first, last}, whole.gain});
+        open.push_back({{&parts.back()}, batch.is_promising});
+      }
     }
   }
   return now;
+}
+
+// Kernels of fewer multiplications are larger ones.
+bool Assembly::is_too_large(const Draft& draft) const {
+  const auto before = bytes_of_constants(context_.model.graph), after = bytes_of_constants(draft.graph);
+  return after > before && after - before > context_.options.more_bytes;
 }
 
 bool Assembly::is_better(const ScratchModel& a, const ScratchModel& b, bool is_promising) {

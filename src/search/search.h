@@ -5,6 +5,7 @@
 #include <atomic>
 #include <filesystem>
 #include <functional>
+#include <limits>
 #include <set>
 #include <string>
 #include <string_view>
@@ -31,6 +32,7 @@ struct SearchOptions {
   bool any_price = false;              // every proved step is taken
   std::set<std::string> without = {};  // proposers that are not asked
   double max_error_growth = 2;
+  std::uintmax_t more_bytes = std::numeric_limits<std::uintmax_t>::max();  // that constants may take
   std::uint64_t seed = 1;
   std::filesystem::path out;                           // scratch files are its neighbours
   const std::atomic<bool>* stop = nullptr;             // Ctrl-C
@@ -40,7 +42,7 @@ struct SearchOptions {
 
 struct SearchReport {
   struct Region {
-    std::string what;
+    std::string what, first;  // the like together; the one of them that was measured
     int places = 0;
     Interval ratio;
   };

@@ -12,8 +12,6 @@
 namespace isomer {
 namespace {
 
-constexpr double kRegionOperations = 1e9;  // in float64
-
 struct Context {
   std::vector<std::string> inputs, outputs;
 };
@@ -194,7 +192,7 @@ Outcome<Done> Trials::observe(const Model& model, const Workpiece& piece,
 }
 
 Outcome<RegionTrial> Trials::region(const Workpiece& piece, const Step& step, ProofCache& proofs,
-                                    double seconds) {
+                                    double seconds, double most_operations) {
   const Context context = context_of(piece, step, seconds > 0);
   const auto refused = [](std::string what) { return Failure{FailureKind::Refused, std::move(what)}; };
   NamedTensors feeds;
@@ -216,7 +214,7 @@ Outcome<RegionTrial> Trials::region(const Workpiece& piece, const Step& step, Pr
   if (!a.ok()) return refused(a.error().message);
   if (!b.ok()) return refused(b.error().message);
   RegionTrial trial;
-  auto errors = this->errors(*before, a->source(), b->source(), feeds, kRegionOperations);
+  auto errors = this->errors(*before, a->source(), b->source(), feeds, most_operations);
   if (!errors.ok()) return errors.error();
   trial.errors = *errors;
   if (seconds <= 0) return trial;

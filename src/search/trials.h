@@ -63,8 +63,9 @@ class Trials {
                                    std::optional<double> beyond, const OnProgress& progress = {});
   // What flows into the regions of these steps: the model is run once.
   Outcome<Done> observe(const Model& model, const Workpiece& piece, const std::vector<const Step*>& steps);
-  // One of them, in its context. seconds = 0: errors only.
-  Outcome<RegionTrial> region(const Workpiece& piece, const Step& step, ProofCache& proofs, double seconds);
+  // One of them, in its context. seconds = 0: errors only, if float64 takes no more than so many operations.
+  Outcome<RegionTrial> region(const Workpiece& piece, const Step& step, ProofCache& proofs, double seconds,
+                              double most_operations);
   // Against float64, if that takes no more than so many operations.
   Outcome<std::optional<Errors>> errors(const Graph& exact, const ModelSource& a, const ModelSource& b,
                                         const NamedTensors& feeds, double most);
