@@ -121,15 +121,18 @@ Draft Assembly::settled(const Draft& best, StepMaker& maker, const Ranked& ranke
     const Batch batch = std::move(open.back());
     open.pop_back();
     if (batch.groups.empty()) continue;
+    // With no time left the guard will say; what is known to be good alone is worth that, and nothing else
+    // is.
+    const bool is_late = context_.is_over();
+    if (is_late && (!batch.is_promising || !taken.empty())) break;
     std::vector<const StepGroup*> all = taken;
     all.insert(all.end(), batch.groups.begin(), batch.groups.end());
     Draft candidate = maker.with(best, all_steps(all));
     if (candidate.taken.size() <= now.taken.size()) continue;
-    // With no time left the guard will say; what is known to be good alone is worth that.
     std::unique_ptr<ScratchModel> next;
     const bool fits = !is_too_large(candidate);
     bool is_good = fits && batch.is_promising && taken.empty();
-    if (fits && !context_.is_over()) {
+    if (fits && !is_late) {
       if (!written) written = scratch(now);
       next = scratch(candidate);
       is_good = written && next && is_better(*written, *next, batch.is_promising);
