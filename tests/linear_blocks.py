@@ -265,7 +265,7 @@ def judge(seed, which, folder):
     source, out = folder / f"{seed}.onnx", folder / f"{seed}_out.onnx"
     onnx.save(model, source)
     ran = programs.run([programs.program("isomer"), "optimize", str(source), "-o", str(out), "--judge", which, "--without",
-                        "commute,reassociate,fastpath", "--budget", "10s", "--json", "--quiet"], 120)
+                        "commute,reassociate,fastpath,bilinear", "--budget", "10s", "--json", "--quiet"], 120)
     if ran.code != 0:
         return block, "left alone" if ran.code == -9 else "WRONG", f"exit {ran.code} after {ran.seconds:.0f} s: {ran.stderr.strip()[-200:]}", None
     answer = json.loads(ran.stdout)
