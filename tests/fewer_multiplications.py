@@ -27,7 +27,7 @@ def optimize(model, out, growth, budget, without):
                "--max-size-growth", "4"] + (["--without", "bilinear"] if without else [])
     done = programs.run(command, timeout=3000)
     if done.code != 0:
-        return {"result": "failed", "reason": done.stderr.decode()[-300:]}
+        return {"result": "failed", "reason": done.stderr[-300:]}
     answer = json.loads(done.stdout)
     row = {key: answer[key] for key in ("result", "reason", "ratio", "error_before", "error_after", "bytes_in", "bytes_out", "steps",
                                         "regions", "refused")}

@@ -123,7 +123,7 @@ def searched(path, strategy):
     for left in (out, pathlib.Path(str(out) + ".cert")):
         left.unlink(missing_ok=True)
     if run.code != 0:
-        sys.exit(f"{path}: {run.stderr.decode()}")
+        sys.exit(f"{path}: {run.stderr}")
     return run, json.loads(run.stdout)
 
 

@@ -30,7 +30,7 @@ def optimized(model, strategy, folder, without=None, judge="cost", seconds=60):
                "--max-size-growth", "100", "--budget", f"{seconds}s"] + (["--without", without] if without else [])
     run = programs.run(command, timeout=4 * seconds + 60)
     if run.code != 0:
-        sys.exit(f"{model}: {run.stderr.decode()}")
+        sys.exit(f"{model}: {run.stderr}")
     check = subprocess.run([programs.program("isomer-check"), str(model), str(out), f"{out}.cert"], capture_output=True)
     if check.returncode != 0:
         sys.exit(f"{model}, {strategy}: the certificate is not accepted: {check.stdout.decode()}")

@@ -48,7 +48,7 @@ def optimize(name, model, folder, budget):
     isomer = programs.program("isomer")
     done = programs.run([isomer, "optimize", str(model), "-o", str(out), "--budget", budget, "--json", "--quiet"], timeout=1800)
     if done.code != 0:
-        return {"result": "failed", "reason": done.stderr.decode()[-300:]}
+        return {"result": "failed", "reason": done.stderr[-300:]}
     row = json.loads(done.stdout)
     row = {key: row[key] for key in ("result", "reason", "ratio", "low", "high", "error_before", "error_after", "bytes_in", "bytes_out",
                                      "steps", "stopped_by")}
@@ -56,7 +56,7 @@ def optimize(name, model, folder, budget):
     check = programs.run([isomer, "check", str(model), str(out), f"{out}.cert", "--json"], timeout=900)
     row["accepted"], row["check_seconds"] = check.code == 0, check.seconds
     if check.code != 0:
-        row["rejected"] = check.stdout.decode()[-300:]
+        row["rejected"] = check.stdout[-300:]
     row["same_interface"] = interface(model) == interface(out)
     if row["result"] == "improved":
         row["again"] = bench(model, out)

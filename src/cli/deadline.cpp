@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <chrono>
 #include <cstdlib>
 
 namespace isomer::cli {
@@ -18,10 +17,11 @@ Result<double> seconds_of(const std::string& text) {
 }
 
 Deadline::Deadline(double seconds)
-    : watch_([this, seconds] {
+    : end_(std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
+                                                  std::chrono::duration<double>(seconds))),
+      watch_([this] {
         std::unique_lock lock(mutex_);
-        const bool ended =
-            ended_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return is_done_; });
+        const bool ended = ended_.wait_until(lock, end_, [this] { return is_done_; });
         if (!ended) is_over_ = true;
       }) {}
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <string>
@@ -21,8 +22,12 @@ class Deadline {
   Deadline(const Deadline&) = delete;
   Deadline& operator=(const Deadline&) = delete;
   const std::atomic<bool>* flag() const { return &is_over_; }
+  double seconds_left() const {
+    return std::chrono::duration<double>(end_ - std::chrono::steady_clock::now()).count();
+  }
 
  private:
+  std::chrono::steady_clock::time_point end_;
   std::atomic<bool> is_over_{false};
   std::mutex mutex_;
   std::condition_variable ended_;

@@ -91,14 +91,10 @@ Result<Reply> prove(const ProveRequest& request) {
   const auto start = std::chrono::steady_clock::now();
   const Deadline deadline(seconds);
   ProgressLine line;
-  ProveModelsOptions options{
-      .stop = deadline.flag(),
-      .seconds_left =
-          [&] {
-            return seconds - std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-          },
-      .progress = [&](const std::string& text) { line.show(text); },
-      .trace = {}};
+  ProveModelsOptions options{.stop = deadline.flag(),
+                             .seconds_left = [&] { return deadline.seconds_left(); },
+                             .progress = [&](const std::string& text) { line.show(text); },
+                             .trace = {}};
   if (request.trace) options.trace = [](const std::string& text) { fmt::print(stderr, "{}\n", text); };
   const ModelsVerdict verdict = prove_models(a.graph, b.graph, options);
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;

@@ -22,7 +22,6 @@
 #include "propose/rounded_number.h"
 #include "propose/scaled_constant.h"
 #include "propose/solved_constant.h"
-#include "prove/facts.h"
 #include "prove/refute.h"
 #include "prove/shrink.h"
 #include "prove/sweep.h"

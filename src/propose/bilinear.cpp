@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "propose/site.h"
+#include "propose/convolution.h"
 
 namespace isomer {
 namespace {
@@ -46,35 +46,25 @@ constexpr std::int64_t kTaps = 3;
 // was measured.
 constexpr std::int64_t kLeastChannels = 96, kLeastSize = 8;
 
-struct DenseConv {
-  NodeId node;
-  Extents w, y;                    // [outputs, channels, 3, 3] and [batch, outputs, rows, columns]
-  std::vector<std::int64_t> pads;  // top, left, bottom, right
+// Of three by three taps, in steps of one.
+struct DenseConv : Convolution {
+  Extents in, y;                   // [batch, channels or outputs, rows, columns]
   std::optional<NodeId> function;  // of the result alone
   Value end;
 };
 
 std::optional<DenseConv> dense_conv_at(const Site& site, NodeId id, bool any_size) {
-  if (!site.is(id, "Conv")) return std::nullopt;
-  const Node& node = site.node(id);
-  const auto x = site.concrete_sizes(node.inputs[0]), w = site.concrete_sizes(node.inputs[1]),
-             y = site.concrete_sizes({id, 0});
-  if (!x || !w || !y || w->size() != 4 || site.activations(id).size() != 1 ||
-      !site.is_constant(node.inputs[1]) || site.inference.of(node.inputs[1]).type != ElementType::Float)
+  const auto conv = convolution_at(site, id);
+  if (!conv) return std::nullopt;
+  const auto x = site.concrete_sizes(conv->x), y = site.concrete_sizes({id, 0});
+  const Extents ones(2, 1);
+  if (!x || !y || conv->kernel != Extents(2, kTaps) || conv->strides != ones || conv->dilations != ones ||
+      conv->groups != 1 || site.inference.of(conv->weights).type != ElementType::Float)
     return std::nullopt;
-  const std::vector<std::int64_t> ones(2, 1);
-  if ((*w)[2] != kTaps || (*w)[3] != kTaps || attribute(node, "strides", ones) != ones ||
-      attribute(node, "dilations", ones) != ones || attribute(node, "group", std::int64_t{1}) != 1 ||
-      attribute(node, "auto_pad", std::string("NOTSET")) != "NOTSET")
+  if (!any_size &&
+      (std::min(conv->w[0], conv->w[1]) < kLeastChannels || std::min((*y)[2], (*y)[3]) < kLeastSize))
     return std::nullopt;
-  if (!any_size && (std::min((*w)[0], (*w)[1]) < kLeastChannels || std::min((*y)[2], (*y)[3]) < kLeastSize))
-    return std::nullopt;
-  DenseConv out{.node = id,
-                .w = *w,
-                .y = *y,
-                .pads = attribute(node, "pads", std::vector<std::int64_t>(4, 0)),
-                .function = {},
-                .end = {id, 0}};
+  DenseConv out{*conv, *x, *y, std::nullopt, {id, 0}};
   if (const auto next = site.only_reader(out.end);
       next && site.node(*next).inputs.size() == 1 && is_pointwise(site, *next)) {
     out.function = next;
@@ -105,7 +95,7 @@ class Filtered {
   // Rows in m phases; each product of the filtering is a convolution of one row of taps.
   std::optional<Proposal> along_rows() {
     const std::int64_t m = f_.outputs, count = tiles(2);
-    Value x = input(0);
+    Value x = input(conv_.x);
     // As many rows as the last tile reads.
     const std::int64_t bottom = conv_.pads[2] + count * m - conv_.y[2];
     x = b_.op("Pad", {x, b_.integers({0, 0, conv_.pads[0], 0, 0, 0, bottom, 0})});
@@ -114,13 +104,13 @@ class Filtered {
       rows.push_back(b_.op("Slice", {x, b_.integers({k}), b_.integers({k + m * (count - 1) + 1}),
                                      b_.integers({2}), b_.integers({m})}));
     std::vector<Value> taps;
-    for (std::int64_t k = 0; k < kTaps; ++k) taps.push_back(b_.slice(input(1), 2, k, k + 1));
+    for (std::int64_t k = 0; k < kTaps; ++k) taps.push_back(b_.slice(input(conv_.weights), 2, k, k + 1));
     const std::vector<Value> seen = transformed(rows);
     std::vector<Value> products;
     for (std::size_t k = 0; k < seen.size(); ++k) {
       std::vector<Value> inputs{seen[k], divided(combination(f_.weights[k], taps), f_.denominator)};
       // Product 1 is in every output once: it brings the bias.
-      if (k == 1 && has_bias()) inputs.push_back(input(2));
+      if (k == 1 && conv_.bias.exists()) inputs.push_back(input(conv_.bias));
       products.push_back(b_.op("Conv", inputs,
                                with({{"kernel_shape", Extents{1, kTaps}},
                                      {"pads", Extents{0, conv_.pads[1], 0, conv_.pads[3]}}})));
@@ -138,15 +128,14 @@ class Filtered {
   std::optional<Proposal> along_both() {
     const std::int64_t m = f_.outputs, t = f_.products(), down = tiles(2), across = tiles(3);
     const std::int64_t batch = conv_.y[0], outputs = conv_.w[0], channels = conv_.w[1];
-    const auto x = site_.concrete_sizes(site_.node(conv_.node).inputs[0]);
-    Value v = b_.reshape(input(0), {-1, 1, (*x)[2], (*x)[3]});
+    Value v = b_.reshape(input(conv_.x), {-1, 1, conv_.in[2], conv_.in[3]});
     v = b_.op("Conv", {v, b_.constant(matrix({t * t, 1, t, t}, both_ways(f_.in)))},
               with({{"kernel_shape", Extents{t, t}},
                     {"strides", Extents{m, m}},
                     {"pads", Extents{conv_.pads[0], conv_.pads[1], conv_.pads[2] + down * m - conv_.y[2],
                                      conv_.pads[3] + across * m - conv_.y[3]}}}));
     v = b_.transpose(b_.reshape(v, {batch, channels, t * t, -1}), {0, 2, 1, 3});
-    Value u = b_.reshape(b_.transpose(input(1), {2, 3, 0, 1}), {kTaps * kTaps, -1});
+    Value u = b_.reshape(b_.transpose(input(conv_.weights), {2, 3, 0, 1}), {kTaps * kTaps, -1});
     u = b_.op("MatMul", {b_.constant(matrix({t * t, kTaps * kTaps}, both_ways(f_.weights))), u});
     u = b_.reshape(divided(u, f_.denominator * f_.denominator), {t * t, outputs, -1});
     const Value p = b_.transpose(b_.op("MatMul", {u, v}), {0, 2, 1, 3});
@@ -155,16 +144,12 @@ class Filtered {
               with({{"blocksize", m}, {"mode", std::string("CRD")}}));
     if (down * m != conv_.y[2]) y = b_.slice(y, 2, 0, conv_.y[2]);
     if (across * m != conv_.y[3]) y = b_.slice(y, 3, 0, conv_.y[3]);
-    if (has_bias()) y = b_.op("Add", {y, b_.reshape(input(2), {1, outputs, 1, 1})});
+    if (conv_.bias.exists()) y = b_.op("Add", {y, b_.reshape(input(conv_.bias), {1, outputs, 1, 1})});
     return result(function_of(y), "along both axes");
   }
 
  private:
-  Value input(std::size_t k) { return b_.input(site_.name(site_.node(conv_.node).inputs[k])); }
-  bool has_bias() const {
-    const Node& node = site_.node(conv_.node);
-    return node.inputs.size() > 2 && node.inputs[2].exists();
-  }
+  Value input(Value v) { return b_.input(site_.name(v)); }
   std::int64_t tiles(std::size_t axis) const { return (conv_.y[axis] + f_.outputs - 1) / f_.outputs; }
   Value number(std::int64_t value) { return b_.constant(matrix({}, {static_cast<float>(value)})); }
   Value times(Value v, std::int64_t by) { return by == 1 ? v : b_.op("Mul", {v, number(by)}); }
@@ -229,11 +214,14 @@ class Filtered {
   std::optional<Proposal> result(Value y, const std::string& how) {
     auto proposal =
         propose(site_, "bilinear",
-                fmt::format("{} ({} to {} channels, {}x{}) as F({},{}) {}", label(site_.node(conv_.node)),
+                fmt::format("{} ({} to {} channels, {}x{}) as F({},{}) {}", label(site_.node(conv_.id)),
                             conv_.w[1], conv_.w[0], conv_.y[2], conv_.y[3], f_.outputs, kTaps, how),
                 b_, {conv_.end}, {y});
     // Neither its transforms' price nor its error is known before it runs.
-    if (proposal) proposal->gain = 0;
+    if (proposal) {
+      proposal->gain = 0;
+      proposal->rounds_otherwise = true;
+    }
     return proposal;
   }
 

@@ -2,22 +2,20 @@
 
 #include <algorithm>
 
+#include "propose/convolution.h"
 #include "propose/fastpath.h"
 
 namespace isomer {
 namespace {
 
-struct Conv3 {
-  NodeId node;
-  Extents x, y, w;
-  std::vector<std::int64_t> strides, pads;
+struct Conv3 : Convolution {
+  Extents in, y;
   std::vector<NodeId> tail;  // functions of the result alone, each read once
   Value end;
 };
 
 // The functions that follow, so that they are computed in two dimensions, too.
 void follow(const Site& site, Conv3& c) {
-  c.end = {c.node, 0};
   while (const auto next = site.only_reader(c.end)) {
     const bool is_unary = site.node(*next).inputs.size() == 1 && is_pointwise(site, *next);
     if (!is_unary) return;
@@ -27,18 +25,12 @@ void follow(const Site& site, Conv3& c) {
 }
 
 std::optional<Conv3> conv3_at(const Site& site, NodeId id) {
-  if (!site.is(id, "Conv")) return std::nullopt;
-  const Node& node = site.node(id);
-  const auto x = site.concrete_sizes(node.inputs[0]), w = site.concrete_sizes(node.inputs[1]),
-             y = site.concrete_sizes({id, 0});
-  if (!x || !w || !y || x->size() != 5 || site.activations(id).size() != 1) return std::nullopt;
-  const auto dilations = attribute(node, "dilations", std::vector<std::int64_t>(3, 1));
-  if (dilations != std::vector<std::int64_t>(3, 1) || attribute(node, "group", std::int64_t{1}) != 1 ||
-      attribute(node, "auto_pad", std::string("NOTSET")) != "NOTSET")
+  const auto conv = convolution_at(site, id);
+  if (!conv) return std::nullopt;
+  const auto x = site.concrete_sizes(conv->x), y = site.concrete_sizes({id, 0});
+  if (!x || !y || x->size() != 5 || conv->dilations != Extents(3, 1) || conv->groups != 1)
     return std::nullopt;
-  Conv3 out{.node = id, .x = *x, .y = *y, .w = *w, .strides = {}, .pads = {}, .tail = {}, .end = {}};
-  out.strides = attribute(node, "strides", std::vector<std::int64_t>(3, 1));
-  out.pads = attribute(node, "pads", std::vector<std::int64_t>(6, 0));
+  Conv3 out{*conv, *x, *y, {}, {id, 0}};
   follow(site, out);
   return out;
 }
@@ -52,7 +44,7 @@ class Flattening {
     if (c_.w[3] != 1 || c_.w[4] != 1 || c_.strides[1] != 1 || c_.strides[2] != 1 || c_.pads[1] != 0 ||
         c_.pads[2] != 0 || c_.pads[4] != 0 || c_.pads[5] != 0)
       return std::nullopt;
-    const Value x = b_.reshape(input(), {c_.x[0], c_.x[1], c_.x[2], c_.x[3] * c_.x[4]});
+    const Value x = b_.reshape(input(), {c_.in[0], c_.in[1], c_.in[2], c_.in[3] * c_.in[4]});
     const Value w = b_.reshape(weights(), {c_.w[0], c_.w[1], c_.w[2], 1});
     const Value y = conv(x, w, {c_.w[2], 1}, {c_.strides[0], 1}, {c_.pads[0], 0, c_.pads[3], 0});
     return result(b_.reshape(y, c_.y));
@@ -76,7 +68,7 @@ class Flattening {
     } else if (c_.pads[0] + c_.pads[3] > 0) {
       return std::nullopt;
     }
-    x = b_.reshape(x, {c_.x[0] * frames, taps * c_.x[1], c_.x[3], c_.x[4]});
+    x = b_.reshape(x, {c_.in[0] * frames, taps * c_.in[1], c_.in[3], c_.in[4]});
     const Value w =
         b_.reshape(b_.transpose(weights(), {0, 2, 1, 3, 4}), {c_.w[0], taps * c_.w[1], c_.w[3], c_.w[4]});
     const Value y = conv(x, w, {c_.w[3], c_.w[4]}, {c_.strides[1], c_.strides[2]},
@@ -86,19 +78,17 @@ class Flattening {
   }
 
  private:
-  Value input() { return b_.input(site_.name(site_.node(c_.node).inputs[0])); }
-  Value weights() { return b_.input(site_.name(site_.node(c_.node).inputs[1])); }
+  Value input() { return b_.input(site_.name(c_.x)); }
+  Value weights() { return b_.input(site_.name(c_.weights)); }
   Value conv(Value x, Value w, const Extents& kernel, const Extents& strides, const Extents& pads) {
-    const Node& node = site_.node(c_.node);
     std::vector<Value> inputs{x, w};
-    if (node.inputs.size() > 2 && node.inputs[2].exists())
-      inputs.push_back(b_.input(site_.name(node.inputs[2])));
+    if (c_.bias.exists()) inputs.push_back(b_.input(site_.name(c_.bias)));
     Value y = b_.op("Conv", inputs, with({{"kernel_shape", kernel}, {"strides", strides}, {"pads", pads}}));
     for (const NodeId id : c_.tail) y = b_.copy(site_.node(id), {y});
     return y;
   }
   std::optional<Proposal> result(Value y) {
-    return propose(site_, "fastpath", fmt::format("{} in two dimensions", label(site_.node(c_.node))), b_,
+    return propose(site_, "fastpath", fmt::format("{} in two dimensions", label(site_.node(c_.id))), b_,
                    {c_.end}, {y});
   }
 

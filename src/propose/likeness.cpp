@@ -21,6 +21,9 @@ constexpr double kAlike = 1e-4;              // folded constants are rounded
 constexpr std::size_t kMostMoved = 256;
 constexpr double kMostOperations = 1.2e11;  // of one model: half a minute
 
+// The position of a sample, of so many.
+std::uint64_t sampled(std::uint64_t sample, std::uint64_t count) { return mix(sample) % count; }
+
 std::optional<Tensor> drawn(const ValueInfo& info, std::uint64_t key) {
   const auto extents = info.shape ? concrete(*info.shape) : std::nullopt;
   if (!extents || !is_computable(info.type)) return std::nullopt;
@@ -74,7 +77,7 @@ Likeness::Look Likeness::look_at(const Tensor& tensor) {
   for (std::size_t i = 0; i < values.size(); i += step)
     if (std::isfinite(values[i])) look.largest = std::max(look.largest, std::abs(values[i]));
   for (std::uint64_t i = 0; i < kSamples && !values.empty(); ++i)
-    look.samples.push_back(values[mix(i) % values.size()]);
+    look.samples.push_back(values[sampled(i, values.size())]);
   return look;
 }
 
@@ -203,7 +206,7 @@ bool Likeness::is_moved(const Tensor& tensor, const Moved& move, const Look& loo
   for (std::size_t d = rank; d-- > 1;) strides[d - 1] = strides[d] * tensor.extents()[d];
   const auto count = static_cast<std::uint64_t>(element_count(look.extents).value());
   for (std::uint64_t i = 0; i < look.samples.size(); ++i) {
-    auto rest = static_cast<std::int64_t>(mix(i) % count);
+    auto rest = static_cast<std::int64_t>(sampled(i, count));
     std::int64_t at = 0;
     for (std::size_t d = rank; d-- > 0;) {
       const std::int64_t p = rest % look.extents[d];

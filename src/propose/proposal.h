@@ -17,6 +17,8 @@ struct Proposal {
   Claim claim;                     // no outputs: nothing is replaced, only folded
   std::vector<std::string> folds;  // values of the new program that become constants
   double gain = 0;                 // operations saved, by the analytic cost
+  // Equal over the reals, but not by reordering sums: to be taken only where its error is known.
+  bool rounds_otherwise = false;
 };
 
 struct Proposals {

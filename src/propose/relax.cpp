@@ -3,47 +3,10 @@
 // substitutions", 2019).
 #include <fmt/format.h>
 
-#include "propose/site.h"
+#include "propose/convolution.h"
 
 namespace isomer {
 namespace {
-
-struct Convolution {
-  NodeId id;
-  Value x, weights, bias = Value::none();
-  Extents kernel, strides, dilations, pads;  // pads: begins, then ends
-  std::int64_t channels = 0, groups = 1;     // channels: of the output
-};
-
-std::optional<Convolution> convolution(const Site& site, NodeId id) {
-  if (!site.is(id, "Conv")) return std::nullopt;
-  const Node& node = site.node(id);
-  const auto sizes = site.concrete_sizes(node.inputs[1]);
-  if (!sizes || !site.is_constant(node.inputs[1]) || site.is_constant(node.inputs[0]) ||
-      attribute(node, "auto_pad", std::string("NOTSET")) != "NOTSET")
-    return std::nullopt;
-  const Extents kernel(sizes->begin() + 2, sizes->end()), ones(kernel.size(), 1);
-  Convolution out{.id = id,
-                  .x = node.inputs[0],
-                  .weights = node.inputs[1],
-                  .kernel = kernel,
-                  .strides = attribute(node, "strides", ones),
-                  .dilations = attribute(node, "dilations", ones),
-                  .pads = attribute(node, "pads", Extents(2 * kernel.size(), 0)),
-                  .channels = (*sizes)[0],
-                  .groups = attribute(node, "group", 1)};
-  if (node.inputs.size() > 2) out.bias = node.inputs[2];
-  if (out.bias.exists() && !site.is_constant(out.bias)) return std::nullopt;
-  return out;
-}
-
-Attributes attributes_of(const Convolution& c) {
-  return with({{"kernel_shape", c.kernel},
-               {"strides", c.strides},
-               {"dilations", c.dilations},
-               {"pads", c.pads},
-               {"group", c.groups}});
-}
 
 Value read(ProgramBuilder& b, const Site& site, Value v) { return b.input(site.name(v)); }
 
@@ -85,7 +48,7 @@ std::optional<Proposal> norm_as_convolution(const Site& site, NodeId id) {
   Extents per_channel(rank, 1);
   per_channel[0] = channels;
   const Value factor = b.reshape(s.factor, per_channel);
-  const auto conv = site.only_reader(x) ? convolution(site, x.node) : std::nullopt;
+  const auto conv = site.only_reader(x) ? convolution_at(site, x.node) : std::nullopt;
   if (conv) {
     const Value weights = b.op("Mul", {read(b, site, conv->weights), factor});
     const Value bias = conv->bias.exists()
@@ -97,6 +60,7 @@ std::optional<Proposal> norm_as_convolution(const Site& site, NodeId id) {
   const Convolution own{.id = id,
                         .x = x,
                         .weights = {},
+                        .w = {},
                         .kernel = Extents(rank - 2, 1),
                         .strides = Extents(rank - 2, 1),
                         .dilations = Extents(rank - 2, 1),
@@ -142,7 +106,7 @@ std::optional<Proposal> added(const Site& site, NodeId sum) {
   const Node& node = site.node(sum);
   std::vector<Convolution> both;
   for (const Value& v : node.inputs)
-    if (const auto conv = v.exists() && site.only_reader(v) ? convolution(site, v.node) : std::nullopt)
+    if (const auto conv = v.exists() && site.only_reader(v) ? convolution_at(site, v.node) : std::nullopt)
       both.push_back(*conv);
   if (both.size() != 2 || both[0].x != both[1].x || both[0].kernel != both[1].kernel ||
       both[0].channels != both[1].channels || both[0].strides != both[1].strides ||
@@ -170,8 +134,8 @@ std::optional<Proposal> turned(const Site& site, NodeId sum, std::size_t k) {
   if (!site.made_by(first, "Conv")) return std::nullopt;
   for (const std::size_t j : {0u, 1u}) {
     const Value second = site.node(*inner).inputs[j], third = site.node(*inner).inputs[1 - j];
-    const auto a = convolution(site, first.node);
-    const auto c = site.made_by(second, "Conv") ? convolution(site, second.node) : std::nullopt;
+    const auto a = convolution_at(site, first.node);
+    const auto c = site.made_by(second, "Conv") ? convolution_at(site, second.node) : std::nullopt;
     if (!a || !c || a->x != c->x) continue;
     ProgramBuilder b(site.graph, site.name({sum, 0}));
     const Value y =
@@ -194,10 +158,10 @@ Proposals propose_relax(const Graph& graph, const Inference& inference, bool) {
       out.add(added(site, id));
       for (const std::size_t k : {0u, 1u}) out.add(turned(site, id, k));
     }
-    const auto small = convolution(site, id);
+    const auto small = convolution_at(site, id);
     if (!small) continue;
     for (const NodeId sibling : site.readers(small->x))
-      if (const auto large = convolution(site, sibling); large && large->x == small->x)
+      if (const auto large = convolution_at(site, sibling); large && large->x == small->x)
         if (auto proposal = enlarged(site, *small, *large)) {
           out.list.push_back(std::move(*proposal));
           break;

@@ -288,7 +288,8 @@ Result<Graph> fold_constants(const Graph& graph, const std::vector<std::string>&
     const ElementType type = inference.of(wanted[k]).type;
     if (type == ElementType::Undefined) return Error{fmt::format("the type of {} is not known", values[k])};
     const Tensor& exact = results.at(values[k]);
-    Node constant = constant_node(values[k] + "_folded", exact.type() == type ? exact : convert(exact, type));
+    Node constant = constant_node(values[k] + std::string(kFoldedSuffix),
+                                  exact.type() == type ? exact : convert(exact, type));
     if (names.contains(constant.outputs[0]))
       return Error{fmt::format("the name {} is taken", constant.outputs[0])};
     replacements.emplace(wanted[k], Value{out.add(std::move(constant)), 0});

@@ -94,6 +94,7 @@ std::optional<Tensor> known_value(const Inference& inference, Value value);
 // The graph with these values, which are known, or depend on constants only, computed: floats in float64 and
 // rounded once.
 // The same bytes on every machine of one kind of arithmetic.
+inline constexpr std::string_view kFoldedSuffix = "_folded";  // of the constant that a value becomes
 Result<Graph> fold_constants(const Graph& graph, const std::vector<std::string>& values);
 
 }  // namespace isomer

@@ -28,9 +28,6 @@ void one_of_each_first(std::vector<StepGroup>& groups) {
   groups = std::move(first);
 }
 
-// Equal over the reals, but not by reordering sums: whose error is not known is not taken.
-bool has_other_rounding(const Step& step) { return step.proposal.kind == "bilinear"; }
-
 std::uintmax_t bytes_of_constants(const Graph& graph) {
   std::uintmax_t out = 0;
   for (const NodeId id : graph.order())
@@ -46,6 +43,7 @@ Draft Assembly::choose(const Draft& draft, StepMaker& maker, std::vector<StepGro
 
 Assembly::Ranked Assembly::rank(const StepMaker& maker, std::vector<StepGroup>& groups) {
   std::vector<const Step*> samples;
+  samples.reserve(groups.size());
   for (const StepGroup& g : groups) samples.push_back(&g.steps[0]);
   context_.options.progress("observing what flows through the model");
   const bool is_observed = context_.trials->observe(context_.model, maker.piece(), samples).ok();
@@ -63,7 +61,7 @@ Assembly::Ranked Assembly::rank(const StepMaker& maker, std::vector<StepGroup>& 
     const double seconds = context_.options.spent() < until ? kRegionSeconds : 0;
     context_.options.progress(fmt::format("measuring {} regions, {}", g.steps.size(), g.what));
     const double left = context_.options.seconds - context_.options.spent();
-    const bool is_risky = has_other_rounding(g.steps[0]);
+    const bool is_risky = g.steps[0].proposal.rounds_otherwise;
     const auto trial =
         context_.trials->region(maker.piece(), g.steps[0], context_.proofs, seconds,
                                 std::max(kRegionOperations, is_risky ? left * kOperationsPerSecond : 0));

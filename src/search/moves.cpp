@@ -35,9 +35,10 @@ std::vector<Proposal> Moves::proposals(const Workpiece& piece, bool relaxed) {
 std::vector<Step> Moves::proved(const StepMaker& maker, const std::vector<Proposal>& proposals) {
   std::vector<Step> out;
   for (const Proposal& p : proposals) {
-    if (of_ == Of::Model && seen_.contains(key_of(p))) continue;
+    const std::string key = of_ == Of::Model ? key_of(p) : "";
+    if (seen_.contains(key)) continue;
     if (context_.is_over()) break;
-    if (of_ == Of::Model) seen_.insert(key_of(p));
+    if (of_ == Of::Model) seen_.insert(key);
     ++context_.tried;
     context_.options.progress(fmt::format("proving: {}", p.what));
     auto step = maker.prove(p);

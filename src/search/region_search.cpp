@@ -77,8 +77,8 @@ class Renaming {
   }
   std::string operator()(const std::string& name) const {
     if (const auto at = names_.find(name); at != names_.end()) return at->second;
-    constexpr std::string_view kFolded = "_folded";  // as fold_constants names what it made of a value
-    if (name.ends_with(kFolded)) return (*this)(name.substr(0, name.size() - kFolded.size())).append(kFolded);
+    if (name.ends_with(kFoldedSuffix))
+      return (*this)(name.substr(0, name.size() - kFoldedSuffix.size())).append(kFoldedSuffix);
     return name.empty() ? name : name + suffix_;
   }
   std::vector<std::string> operator()(std::vector<std::string> names) const {
