@@ -251,7 +251,8 @@ void Prover::solve_moved() {
     if (!program) program = scaled_constant(tensor, only_of_a_, b_.opsets);
     if (!program) program = combined_constant(tensor, only_of_a_, b_.opsets);
     if (!program) continue;
-    if (sweep_.replace_constant(value, *program).ok()) unsolved_.erase(sweep_.class_of(Side::B, value));
+    if (sweep_.replace_constant(Side::B, value, *program).ok())
+      unsolved_.erase(sweep_.class_of(Side::B, value));
   }
 }
 
@@ -289,7 +290,7 @@ bool Prover::solve(const Sweep::Regions& regions) {
       if (at == unsolved_.end()) continue;
       const auto tensor = known_constant(b_, at->second);
       if (!tensor || !tensor->same_bits(s.stored)) continue;
-      if (!sweep_.replace_constant(at->second, s.program).ok()) continue;
+      if (!sweep_.replace_constant(Side::B, at->second, s.program).ok()) continue;
       unsolved_.erase(at);
       any = true;
       break;
@@ -337,28 +338,45 @@ bool Prover::ask(Value a, Value b, const std::set<int>& open, const Sweep::Regio
   return false;
 }
 
-// A number of B's own may be a result of A's numbers, rounded.
+// A number of one model's own may be a result of numbers of the other, rounded; if of several, one after
+// the other is tried.
 bool Prover::ask_with_rounded_numbers(Value a, Value b, const std::set<int>& open,
                                       const Sweep::Regions& regions, std::uint64_t set_operations) {
-  std::vector<Value> replaced;
-  std::set<float> numbers;
-  for (const int c : regions.constants) {
-    const auto at = unsolved_.find(c);
-    if (at == unsolved_.end() || is_stopped()) continue;
-    const auto tensor = known_constant(b_, at->second);
-    if (!tensor || !tensor->is_uniform()) continue;
-    if (numbers.empty()) numbers = numbers_in(regions.a);
-    const auto program = rounded_number(*tensor, numbers, b_.opsets);
-    if (program && sweep_.replace_constant(at->second, *program).ok()) replaced.push_back(at->second);
+  struct Rounded {
+    Side side;
+    Value constant;
+    std::vector<Graph> programs;
+  };
+  std::vector<Rounded> all;
+  std::size_t tries = 0;
+  const auto look = [&](Side side, Value v, std::optional<std::set<double>>& numbers, const Graph& others) {
+    const Graph& graph = side == Side::A ? a_ : b_;
+    const auto tensor = known_constant(graph, v);
+    if (!tensor || !tensor->is_uniform()) return;
+    if (!numbers) numbers = numbers_in(others);
+    auto programs = rounded_number(*tensor, *numbers, graph.opsets);
+    tries = std::max(tries, programs.size());
+    if (!programs.empty()) all.push_back({side, v, std::move(programs)});
+  };
+  std::optional<std::set<double>> of_a, of_b;
+  for (const int c : regions.constants)
+    if (const auto at = unsolved_.find(c); at != unsolved_.end()) look(Side::B, at->second, of_a, regions.a);
+  for (const int c : regions.constants_of_a) look(Side::A, sweep_.in_a(c), of_b, regions.b);
+  for (std::size_t k = 0; k < std::min(tries, kMostCandidates) && !is_stopped(); ++k) {
+    std::vector<const Rounded*> replaced;
+    for (const Rounded& r : all)
+      if (sweep_.replace_constant(r.side, r.constant, r.programs[std::min(k, r.programs.size() - 1)]).ok())
+        replaced.push_back(&r);
+    if (replaced.empty()) continue;
+    const auto changed = sweep_.regions(a, b, open);
+    const bool is_proved = changed.ok() && ask(a, b, open, *changed, set_operations);
+    for (const Rounded* r : replaced) {
+      if (!is_proved) (void)sweep_.restore_constant(r->side, r->constant);
+      else if (r->side == Side::B) unsolved_.erase(sweep_.class_of(Side::B, r->constant));
+    }
+    if (is_proved) return true;
   }
-  if (replaced.empty()) return false;
-  const auto changed = sweep_.regions(a, b, open);
-  const bool is_proved = changed.ok() && ask(a, b, open, *changed, set_operations);
-  for (const Value v : replaced) {
-    if (is_proved) unsolved_.erase(sweep_.class_of(Side::B, v));
-    else (void)sweep_.restore_constant(v);
-  }
-  return is_proved;
+  return false;
 }
 
 bool Prover::try_pair(Value a, Value b, int rounds, std::uint64_t set_operations) {
@@ -551,12 +569,11 @@ void Prover::run() {
     out_.worst_ulp = std::max(out_.worst_ulp, folded.rounding.worst_ulp);
   }
   if (out_.answer == Answer::Proved) {
-    const auto jump = sweep_.jump_behind_rounding();
-    if (!jump) return;
+    const Node* jump = sweep_.jump_behind_rounding();
+    if (jump == nullptr) return;
     out_.answer = Answer::Undecided;
-    out_.why =
-        fmt::format("equal but for rounded constants, which reach {}, where a small change may be a jump",
-                    label(b_.node(*jump)));
+    out_.why = fmt::format(
+        "equal but for rounded constants, which reach {}, where a small change may be a jump", label(*jump));
     for (auto& output : out_.outputs) output.answer = Answer::Undecided;
     return;
   }

@@ -155,6 +155,28 @@ TEST(ProveModels, NumbersThatAreRoundedResultsOfNumbersAreFoundAndCounted) {
   EXPECT_NE(prove_models(a, spelled("0.8")).answer, Answer::Proved);
 }
 
+TEST(ProveModels, AGeluIsItsPartsWithTheRootOfTwoRounded) {
+  const std::string in = "float[N,4] x", out = "float[N,4] y";
+  const auto of_20 = [&](const std::string& body) {
+    return parsed("<ir_version: 8, opset_import: [\"\" : 20]>\nagraph (" + in + ") => (" + out + ") {\n" +
+                  body + "\n}");
+  };
+  const auto parts = [&](const std::string& scaled) {
+    return of_20("r = Constant<value_float=1.41421354>()\ni = Constant<value_float=0.70710677>()\n" + scaled +
+                 "\ne = Erf(s)\no = Constant<value_float=1.0>()\n"
+                 "f = Add(e, o)\ng = Mul(x, f)\nh = Constant<value_float=0.5>()\ny = Mul(g, h)");
+  };
+  const Graph whole = of_20("y = Gelu(x)");
+  for (const std::string scaled : {"s = Div(x, r)", "s = Mul(x, i)"}) {
+    const auto forth = prove_models(parts(scaled), whole), back = prove_models(whole, parts(scaled));
+    EXPECT_EQ(forth.answer, Answer::Proved) << forth.why;
+    EXPECT_EQ(back.answer, Answer::Proved) << back.why;
+    EXPECT_EQ(forth.constants_rounded, 1);
+    EXPECT_EQ(back.constants_rounded, 1);
+  }
+  EXPECT_NE(prove_models(parts("s = Mul(x, r)"), whole).answer, Answer::Proved);
+}
+
 TEST(ProveModels, AHardSwishIsAClipDividedBySix) {
   const Graph a = model("float[2,8] x", "float[2,8] y", "y = HardSwish(x)");
   const auto spelled = [](const std::string& three, const std::string& six, const std::string& sixth) {

@@ -11,22 +11,36 @@ namespace isomer {
 namespace {
 
 constexpr std::size_t kMostNumbers = 32;
+// So that all parts of a number are floats, and not subnormal ones.
+constexpr double kSmallest = 0x1p-60, kLargest = 0x1p60;
 
-void note(std::set<float>& numbers, double value) {
-  const auto number = static_cast<float>(value);
-  if (std::isfinite(number) && static_cast<double>(number) == value && value != 0) numbers.insert(number);
+void note(std::set<double>& numbers, double value) {
+  if (std::isfinite(value) && std::abs(value) >= kSmallest && std::abs(value) <= kLargest)
+    numbers.insert(value);
 }
 
-void note(std::set<float>& numbers, const ExprNode& e) {
+void note(std::set<double>& numbers, const ExprNode& e) {
   if (e.kind == ExprNode::Kind::Number && is_float(e.type)) note(numbers, e.number);
   for (const ExprRef& a : e.args) note(numbers, *a);
   for (const ExprNode::Case& c : e.cases) note(numbers, *c.value);
 }
 
+// A float64 as the sum of the at most three floats that it consists of.
+Value literal(ProgramBuilder& b, double number) {
+  Value sum = Value::none();
+  while (number != 0) {
+    const auto part = static_cast<float>(number);
+    number -= static_cast<double>(part);
+    const Value made = b.constant(Tensor::of(ElementType::Float, {1}, std::vector<float>{part}));
+    sum = sum.exists() ? b.op("Add", {sum, made}) : made;
+  }
+  return sum;
+}
+
 }  // namespace
 
-std::set<float> numbers_in(const Graph& program) {
-  std::set<float> out{1};
+std::set<double> numbers_in(const Graph& program) {
+  std::set<double> out{1};
   const auto info = infer(program);
   if (!info.ok()) return out;
   for (const NodeId id : program.order()) {
@@ -43,30 +57,30 @@ std::set<float> numbers_in(const Graph& program) {
   return out;
 }
 
-std::optional<Graph> rounded_number(const Tensor& wanted, const std::set<float>& numbers,
-                                    const std::map<std::string, int, std::less<>>& opsets) {
-  if (wanted.type() != ElementType::Float || wanted.count() < 1 || numbers.size() > kMostNumbers)
-    return std::nullopt;
+std::vector<Graph> rounded_number(const Tensor& wanted, const std::set<double>& numbers,
+                                  const std::map<std::string, int, std::less<>>& opsets) {
+  if (wanted.type() != ElementType::Float || wanted.count() < 1 || numbers.size() > kMostNumbers) return {};
   const auto values = wanted.as<float>();
   const float number = values[0];
-  if (number == 0 || number == 1 || !std::ranges::all_of(values, [&](float v) { return v == number; }))
-    return std::nullopt;
-  for (const float s : numbers)
-    for (const float t : numbers)
+  if (number == 0 || numbers.contains(static_cast<double>(number)) ||
+      !std::ranges::all_of(values, [&](float v) { return v == number; }))
+    return {};
+  std::vector<Graph> out;
+  std::set<double> results;
+  for (const double x : numbers)
+    for (const double y : numbers)
       for (const std::string_view op : {"Sub", "Div", "Mul"}) {
-        const double x = static_cast<double>(s), y = static_cast<double>(t);
         const double result = op == "Sub" ? x - y : op == "Div" ? x / y : x * y;
-        if (static_cast<float>(result) != number || result == static_cast<double>(number)) continue;
+        if (static_cast<float>(result) != number || result == static_cast<double>(number) ||
+            !results.insert(result).second)
+          continue;
         ProgramBuilder b(opsets, "number.");
-        const auto one = [&](float v) {
-          return b.constant(Tensor::of(ElementType::Float, {1}, std::vector<float>{v}));
-        };
-        const Value made = b.op(std::string(op), {one(s), one(t)});
+        const Value made = b.op(std::string(op), {literal(b, x), literal(b, y)});
         b.output(wanted.rank() == 0 ? b.reshape(made, {})
                                     : b.op("Expand", {made, b.integers(wanted.extents())}));
-        return b.graph();
+        out.push_back(b.graph());
       }
-  return std::nullopt;
+  return out;
 }
 
 }  // namespace isomer

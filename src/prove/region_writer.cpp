@@ -27,8 +27,7 @@ std::string RegionWriter::input_name(int c) { return fmt::format("class {}", c);
 
 RegionWriter::Kind RegionWriter::kind_of(Value v) const {
   const int c = sweep_.class_of(side_, v);
-  if (sweep_.known(side_, v))
-    return side_ == Side::B && sweep_.programs_.contains(c) ? Kind::Folded : Kind::Constant;
+  if (sweep_.known(side_, v)) return sweep_.programs_.contains(c) ? Kind::Folded : Kind::Constant;
   const Node& node = model_.graph->node(v.node);
   if (node.kind != NodeKind::Operator) return Kind::Begin;
   const ValueInfo& info = model_.info->of(v);
@@ -98,16 +97,20 @@ void RegionWriter::add_extents(Value v, const Dims& extents) {
   made_.emplace(v, Value{add_node(std::move(node)), 0});
 }
 
-void RegionWriter::add_program(Value v, const Graph& program) {
+Status RegionWriter::add_program(Value v, const Graph& program) {
   std::map<NodeId, NodeId> moved;
   for (const NodeId id : program.order()) {
     Node node = program.node(id);
+    if (node.kind == NodeKind::Operator && program.opset(node.domain) != out_.opset(node.domain))
+      return Error{"the program of a constant is of another operator set"};
     for (Value& i : node.inputs)
       if (i.exists()) i.node = moved.at(i.node);
     moved.emplace(id, add_node(std::move(node)));
   }
   const Value result = program.outputs()[0];
   made_.emplace(v, Value{moved.at(result.node), result.output});
+  replaced_.insert(sweep_.class_of(side_, v));
+  return Done{};
 }
 
 Status RegionWriter::walk(Value target) {
@@ -120,8 +123,7 @@ Status RegionWriter::walk(Value target) {
     switch (kind_of(v)) {
       case Kind::Constant: add_constant(v, *sweep_.known(side_, v)); continue;
       case Kind::Folded:
-        add_program(v, sweep_.programs_.at(sweep_.class_of(side_, v)));
-        replaced_.insert(sweep_.class_of(side_, v));
+        ISOMER_TRY_DO(add_program(v, sweep_.programs_.at(sweep_.class_of(side_, v))));
         continue;
       case Kind::Extents: add_extents(v, *sweep_.extents_in(side_, v)); continue;
       case Kind::Begin: ISOMER_TRY_DO(begin_at(v)); continue;

@@ -18,7 +18,7 @@ class RegionWriter {
 
   Result<Graph> write(Value target);
   const std::set<int>& begins() const { return begins_; }
-  // Classes of the constants that it reads, but for those that a program replaces.
+  // Classes of the constants that it reads, those that a program replaces apart.
   const std::set<int>& constants() const { return constants_; }
   const std::set<int>& replaced() const { return replaced_; }
 
@@ -33,7 +33,7 @@ class RegionWriter {
   Value initializer(const Tensor& tensor);
   void add_constant(Value value, const Tensor& tensor);
   void add_extents(Value value, const Dims& extents);
-  void add_program(Value value, const Graph& program);
+  Status add_program(Value value, const Graph& program);
   NodeId add_node(Node node);
 
   const Sweep& sweep_;

@@ -37,14 +37,20 @@ bool same_formula(const Graph& a, const Inference& a_info, NodeId x, const Graph
 }  // namespace
 
 Sweep::Sweep(const Graph& a, const Inference& a_info, const Graph& b, const Inference& b_info)
-    : a_{&a, &a_info, {}, {}}, b_{&b, &b_info, {}, {}} {
+    : a_{&a, &a_info, {}, {}, {}}, b_{&b, &b_info, {}, {}, {}} {
   for (const Value& v : a.inputs())
     if (const auto& shape = a_info.of(v).shape)
       for (const Dim& d : *shape)
         for (const std::string& s : d.symbols()) symbols_.insert(s);
   for (const Side side : {Side::A, Side::B})
-    for (const NodeId id : model(side).graph->order())
-      model(side).position.emplace(id, static_cast<int>(model(side).position.size()));
+    for (const NodeId id : model(side).graph->order()) {
+      Model& m = model(side);
+      m.position.emplace(id, static_cast<int>(m.position.size()));
+      const Node& node = m.graph->node(id);
+      for (std::uint32_t k = 0; k < node.outputs.size(); ++k)
+        if (const auto& told = m.info->of({id, k}).constant; told && is_float(told->type()))
+          m.computed_from.insert(node.inputs.begin(), node.inputs.end());
+    }
   for (const NodeId id : a.order()) add(Side::A, id);
 }
 
@@ -207,7 +213,10 @@ Result<Sweep::Regions> Sweep::regions(Value a, Value b, const std::set<int>& ope
   ISOMER_TRY(out.b, right.write(b));
   out.a_begins = left.begins();
   out.b_begins = right.begins();
-  out.replaced = right.replaced();
+  out.constants_of_a = left.constants();
+  for (const RegionWriter* writer : {&left, &right})
+    for (const auto* classes : {&writer->constants(), &writer->replaced()})
+      out.settled.insert(classes->begin(), classes->end());
   for (const int c : right.constants())
     if (!classes_[static_cast<std::size_t>(c)].first_in_a.exists()) out.constants.insert(c);
   for (const auto* begins : {&out.a_begins, &out.b_begins})
@@ -222,8 +231,7 @@ Verdict Sweep::prove(Value a, Value b, const std::set<int>& open, ProofCache& ca
   options.partial_inputs = question->partial;
   Verdict verdict = cache.prove(question->a, question->b, options);
   if (!std::holds_alternative<Proved>(verdict)) return verdict;
-  settled_.insert(question->constants.begin(), question->constants.end());
-  settled_.insert(question->replaced.begin(), question->replaced.end());
+  settled_.insert(question->settled.begin(), question->settled.end());
   const int from = class_of(Side::B, b), to = class_of(Side::A, a);
   if (from != to) {
     // B's alone, or the two classes of A would have been one.
@@ -234,65 +242,77 @@ Verdict Sweep::prove(Value a, Value b, const std::set<int>& open, ProofCache& ca
   return verdict;
 }
 
-Result<Rounding> Sweep::replace_constant(Value constant, const Graph& program) {
-  const auto stored = known_constant(*b_.graph, constant);
+bool Sweep::is_constant_of_a(const Tensor& tensor) const {
+  Hasher hasher;
+  add_content(hasher, tensor, ContentDigests::Full);
+  const auto bucket = constants_.find(hasher.digest());
+  return bucket != constants_.end() && std::ranges::any_of(bucket->second, [&](const auto& k) {
+           return k.first.same_bits(tensor) && in_a(root(k.second)).exists();
+         });
+}
+
+Result<Rounding> Sweep::replace_constant(Side side, Value constant, const Graph& program) {
+  const Graph& graph = *model(side).graph;
+  const auto stored = known_constant(graph, constant);
   if (!stored) return Error{"it is no constant"};
-  const int c = class_of(Side::B, constant);
-  if (in_a(c).exists()) return Error{"it is a constant of the first model"};
+  const int c = class_of(side, constant);
+  if (side == Side::B && in_a(c).exists()) return Error{"it is a constant of the first model"};
   if (programs_.contains(c) || settled_.contains(c)) return Error{"it is settled"};
   for (const NodeId id : program.order()) {
     const Node& node = program.node(id);
     if (node.kind == NodeKind::Operator) {
-      if (purity(program, node) != Purity::Function ||
-          program.opset(node.domain) != b_.graph->opset(node.domain))
-        return Error{"the program does not fit into the second model"};
+      if (purity(program, node) != Purity::Function || program.opset(node.domain) != graph.opset(node.domain))
+        return Error{"the program does not fit into the model"};
       continue;
     }
     if (node.kind == NodeKind::Input || program.is_overridable(id)) return Error{"the program has an input"};
     if (!is_float(node.tensor.type()) || kByValue.takes(node.tensor)) continue;
-    Hasher hasher;
-    add_content(hasher, node.tensor, ContentDigests::Full);
-    const auto bucket = constants_.find(hasher.digest());
-    const bool is_of_a =
-        bucket != constants_.end() && std::ranges::any_of(bucket->second, [&](const auto& k) {
-          return k.first.same_bits(node.tensor) && in_a(root(k.second)).exists();
-        });
-    if (!is_of_a) return Error{"the program has a constant that is not the first model's"};
+    if (side == Side::A || !is_constant_of_a(node.tensor))
+      return Error{"the program has a constant that is not the first model's"};
   }
   ISOMER_TRY(const Rounding rounding, compare_folded(*stored, program));
+  for (const Side s : {Side::A, Side::B})
+    for (const Value& v : model(s).computed_from)
+      if (!rounding.is_exact && v.exists() && class_of(s, v) == c)
+        return Error{"another constant is computed from it"};
   programs_.emplace(c, program);
-  folded_.emplace(c, Folded{b_.graph->name_of(constant), rounding});
+  folded_.emplace(c, Folded{graph.name_of(constant), rounding});
   return rounding;
 }
 
-Status Sweep::restore_constant(Value constant) {
-  const int c = class_of(Side::B, constant);
+Status Sweep::restore_constant(Side side, Value constant) {
+  const int c = class_of(side, constant);
   if (settled_.contains(c)) return Error{"it is settled"};
   programs_.erase(c);
   folded_.erase(c);
   return Done{};
 }
 
-std::optional<NodeId> Sweep::jump_behind_rounding() const {
+const Node* Sweep::jump_behind_rounding() const {
+  const Node* in_b = jump_behind_rounding(b_, Side::B);
+  return in_b != nullptr ? in_b : jump_behind_rounding(a_, Side::A);
+}
+
+const Node* Sweep::jump_behind_rounding(const Model& m, Side side) const {
   std::set<Value> rounded;
-  const std::set<NodeId> needed = needed_nodes(*b_.graph);
-  for (const NodeId id : b_.graph->order()) {
+  const std::set<NodeId> needed = needed_nodes(*m.graph);
+  for (const NodeId id : m.graph->order()) {
     if (!needed.contains(id)) continue;
-    const Node& node = b_.graph->node(id);
+    const Node& node = m.graph->node(id);
     for (std::uint32_t k = 0; k < node.outputs.size(); ++k) {
-      const auto at = folded_.find(class_of(Side::B, {id, k}));
+      const auto at = folded_.find(class_of(side, {id, k}));
       if (at != folded_.end() && !at->second.rounding.is_exact) rounded.insert({id, k});
     }
     std::vector<bool> changed;
     for (const auto* values : {&node.inputs, &node.captures})
       for (const Value& v : *values) changed.push_back(v.exists() && rounded.contains(v));
     if (std::ranges::find(changed, true) == changed.end()) continue;
-    const Definition definition = define_node(*b_.graph, *b_.info, id);
+    const Definition definition = define_node(*m.graph, *m.info, id);
     const auto* formula = std::get_if<Formula>(&definition);
-    if (formula == nullptr || !is_continuous(*formula, node, changed)) return id;
+    if (formula == nullptr || !is_continuous(*formula, node, changed)) return &node;
     for (std::uint32_t k = 0; k < node.outputs.size(); ++k) rounded.insert({id, k});
   }
-  return std::nullopt;
+  return nullptr;
 }
 
 }  // namespace isomer

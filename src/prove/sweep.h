@@ -7,7 +7,8 @@
 // the same name. Which pairs are worth a proof, and where to begin, is for whoever sweeps to say.
 //
 // A folded constant of B is replaced by a program over constants of A (rounding.h): what is then proved is
-// about B with the program's exact value in place of the stored one.
+// about B with the program's exact value in place of the stored one. A number that A has rounded (its float
+// that is nearest to √2) is replaced by a program over literals in the same way.
 #pragma once
 
 #include <map>
@@ -44,7 +45,8 @@ class Sweep {
     Graph a, b;
     std::set<int> a_begins, b_begins;  // classes that are inputs
     std::set<int> constants;           // classes of constants that only B has, and that no program replaces
-    std::set<int> replaced;            // and that a program does
+    std::set<int> constants_of_a;      // classes of constants that A's program reads
+    std::set<int> settled;             // classes of all constants that a proof would take as they are now
     std::set<std::string> partial;     // inputs that may be undefined
   };
   Result<Regions> regions(Value a, Value b, const std::set<int>& open) const;
@@ -52,19 +54,20 @@ class Sweep {
   // Proves that two values are equal, and if they are, gives b the class of a.
   Verdict prove(Value a, Value b, const std::set<int>& open, ProofCache& cache, ProveOptions options);
 
-  // Replaces a constant of B, wherever it is read, by a program over constants of A. Error: it is another
-  // number, A has the constant itself, or a proof has taken it as it is.
-  Result<Rounding> replace_constant(Value constant_of_b, const Graph& program);
+  // Replaces a constant, wherever it is read: one that only B has by a program over constants of A, one that
+  // A has by a program over literals. Error: it is another number, or a proof has taken it as it is.
+  Result<Rounding> replace_constant(Side side, Value constant, const Graph& program);
   // Takes that back; an Error if a proof stands on it.
-  Status restore_constant(Value constant_of_b);
+  Status restore_constant(Side side, Value constant);
   struct Folded {
     std::string name;
     Rounding rounding;
   };
   const std::map<int, Folded>& folded() const { return folded_; }
 
-  // A node of B on the way to its outputs where a rounded constant may make a jump; none: there is none.
-  std::optional<NodeId> jump_behind_rounding() const;
+  // A node on the way to its model's outputs where a rounded constant may make a jump; nullptr: there is
+  // none.
+  const Node* jump_behind_rounding() const;
 
  private:
   friend class RegionWriter;
@@ -73,6 +76,7 @@ class Sweep {
     const Inference* info;
     std::unordered_map<NodeId, std::vector<int>> classes;
     std::unordered_map<NodeId, int> position;
+    std::set<Value> computed_from;  // what inference has computed floats from, as the model would
   };
   struct Entry {
     Side side;
@@ -92,6 +96,8 @@ class Sweep {
   // What is known of a value before the models run: a constant, or integers that follow from extents.
   std::optional<Tensor> known(Side side, Value value) const;
   std::optional<Dims> extents_in(Side side, Value value) const;
+  bool is_constant_of_a(const Tensor& tensor) const;
+  const Node* jump_behind_rounding(const Model& model, Side side) const;
   std::vector<int> operator_classes(Side side, NodeId id);
   bool is_total(NodeId id) const;
 

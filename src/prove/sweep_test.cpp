@@ -121,12 +121,12 @@ TEST(Sweep, AConstantIsReplacedOnlyByItsOwnNumbers) {
   };
   Both right = models();
   const Value k = value_named(right.b, "k");
-  EXPECT_FALSE(right.sweep.replace_constant(k, sum("0.1, 0.4")).ok());
-  const auto rounding = right.sweep.replace_constant(k, sum("0.1, 0.3"));
+  EXPECT_FALSE(right.sweep.replace_constant(Side::B, k, sum("0.1, 0.4")).ok());
+  const auto rounding = right.sweep.replace_constant(Side::B, k, sum("0.1, 0.3"));
   ASSERT_TRUE(rounding.ok());
   EXPECT_FALSE(rounding->is_exact);
   EXPECT_TRUE(right.prove("y", "y"));
-  EXPECT_FALSE(right.sweep.jump_behind_rounding().has_value());
+  EXPECT_EQ(right.sweep.jump_behind_rounding(), nullptr);
   // Taken as it is by a proof: too late.
   Both late = models();
   EXPECT_FALSE(late.prove("y", "y"));
@@ -138,12 +138,47 @@ TEST(Sweep, RoundedConstantsMustNotReachAJump) {
   Both both(program(in, out, "s = Add(x, a)\nt = Add(s, b)\ny = Floor(t)", a),
             program(in, out, "t = Add(x, k)\ny = Floor(t)", "float[2] k = {1.6, 2.8}"));
   ASSERT_TRUE(
-      both.sweep.replace_constant(value_named(both.b, "k"), program("", "float[2] k", "k = Add(a, b)", a))
+      both.sweep
+          .replace_constant(Side::B, value_named(both.b, "k"), program("", "float[2] k", "k = Add(a, b)", a))
           .ok());
   EXPECT_TRUE(both.prove("y", "y"));
-  const auto jump = both.sweep.jump_behind_rounding();
-  ASSERT_TRUE(jump.has_value());
-  EXPECT_EQ(both.b.node(*jump).op, "Floor");
+  const Node* jump = both.sweep.jump_behind_rounding();
+  ASSERT_NE(jump, nullptr);
+  EXPECT_EQ(jump->op, "Floor");
+}
+
+TEST(Sweep, ANumberOfTheFirstModelIsReplacedByLiterals) {
+  const std::string in = "float[2] x", out = "float[2] y", third = "float[1] k = {0.33333334}";
+  const auto models = [&](const std::string& a) {
+    return Both(program(in, out, a, third), program(in, out, "y = Div(x, t)", "float[1] t = {3}"));
+  };
+  const auto quotient = [](const std::string& over) {
+    return program("", "float[1] k", "k = Div(a, b)", "float[1] a = {1}, float[1] b = {" + over + "}");
+  };
+  Both both = models("y = Mul(x, k)");
+  const Value k = value_named(both.a, "k");
+  EXPECT_FALSE(both.sweep.replace_constant(Side::A, k, quotient("3.001")).ok());
+  EXPECT_FALSE(both.prove("y", "y"));
+  ASSERT_TRUE(both.sweep.replace_constant(Side::A, k, quotient("3")).ok());
+  EXPECT_TRUE(both.prove("y", "y"));
+  EXPECT_EQ(both.sweep.jump_behind_rounding(), nullptr);
+  EXPECT_FALSE(both.sweep.restore_constant(Side::A, k).ok());
+  // A jump of the first model counts too; and what inference has computed from the number stands.
+  Both jumping(program(in, out, "s = Mul(x, k)\ny = Floor(s)", third),
+               program(in, out, "s = Div(x, t)\ny = Floor(s)", "float[1] t = {3}"));
+  ASSERT_TRUE(jumping.sweep.replace_constant(Side::A, value_named(jumping.a, "k"), quotient("3")).ok());
+  EXPECT_NE(jumping.sweep.jump_behind_rounding(), nullptr);
+  Both computed = models("n = Neg(k)\ns = Mul(x, n)\ny = Neg(s)");
+  EXPECT_FALSE(computed.sweep.replace_constant(Side::A, value_named(computed.a, "k"), quotient("3")).ok());
+}
+
+TEST(Sweep, AProofSettlesTheNumbersThatItTook) {
+  const std::string k = "float[1] k = {0.33333334}";
+  Both both(program("float[2] x", "float[2] y", "s = Add(x, x)\ny = Mul(s, k)", k),
+            program("float[2] x", "float[2] y", "s = Mul(x, k)\ny = Add(s, s)", k));
+  EXPECT_TRUE(both.prove("y", "y"));
+  const auto third = program("", "float[1] k", "k = Div(a, b)", "float[1] a = {1}, float[1] b = {3}");
+  EXPECT_FALSE(both.sweep.replace_constant(Side::A, value_named(both.a, "k"), third).ok());
 }
 
 }  // namespace

@@ -579,7 +579,8 @@ TEST(Traps, Trap19FoldedNumbersAreSolvedFor) {
     Sweep sweep(a, *a_info, b, *b_info);
     for (const NodeId id : b.order()) sweep.add_to_b(id);
     for (const NodeId id : b.order())
-      if (b.node(id).kind == NodeKind::Initializer && !sweep.replace_constant({id, 0}, solution).ok())
+      if (b.node(id).kind == NodeKind::Initializer &&
+          !sweep.replace_constant(Side::B, {id, 0}, solution).ok())
         return false;
     ProofCache cache;
     return is_proved(sweep.prove(a.outputs()[0], b.outputs()[0], {}, cache, {.refute = false}));
