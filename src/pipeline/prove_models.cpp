@@ -38,8 +38,11 @@ constexpr std::uint64_t kSetOperations = std::uint64_t{1} << 20, kMostSetOperati
 // Constants are folded with an error of a few units in the last place of a float, 2^-24: 32 of them at once,
 // and eight times what that does.
 constexpr double kShake = 0x1p-19, kFarBeyond = 8;
+// Runs of both models at the end: two, each again with other constants, at sizes that may be larger.
+constexpr double kKept = 5;
 // Of the set library, on a slow machine: a question that is begun late is a short one.
 constexpr double kOperationsPerSecond = 0x1p18;
+constexpr double kShare = 0.25;  // of the time that is left, for one question
 
 std::map<std::string, const Node*> fed_inputs(const Graph& graph) {
   std::map<std::string, const Node*> out;
@@ -167,7 +170,7 @@ Widened widened(const Graph& a, const std::vector<Likeness::Moved>& moved) {
 class Prover {
  public:
   Prover(const Graph& a, const Inference& a_info, const Graph& b, const Inference& b_info,
-         const ProveModelsOptions& options, std::optional<Likeness> likeness,
+         const ProveModelsOptions& options, std::optional<Likeness> likeness, double seconds_of_a_run,
          std::map<std::string, Value> alike, ModelsVerdict& out)
       : a_(a),
         b_(b),
@@ -177,6 +180,7 @@ class Prover {
         out_(out),
         sweep_(a, a_info, b, b_info),
         likeness_(std::move(likeness)),
+        seconds_of_a_run_(seconds_of_a_run),
         alike_(std::move(alike)),
         names_of_a_(values_by_name(a)),
         names_of_b_(values_by_name(b)) {}
@@ -184,7 +188,11 @@ class Prover {
   void run();
 
  private:
-  bool is_stopped() const { return options_.stop != nullptr && *options_.stop; }
+  // What is left when there is only time to look for a difference is not for proofs.
+  bool is_stopped() const {
+    return (options_.stop != nullptr && *options_.stop) ||
+           (options_.seconds_left && options_.seconds_left() < kKept * seconds_of_a_run_);
+  }
   void find_constants();
   void solve_moved();
   void try_value(Value v);
@@ -201,6 +209,7 @@ class Prover {
   void settle_outputs();
   Graph with_shaken_constants() const;
   bool refute();
+  bool differ_at(const Likeness::Options& feeds);
   std::string first_parting() const;
 
   const Graph &a_, &b_;
@@ -209,6 +218,7 @@ class Prover {
   ModelsVerdict& out_;
   Sweep sweep_;
   std::optional<Likeness> likeness_;
+  double seconds_of_a_run_;
   std::map<std::string, Value> alike_;  // values of A that were added to it, by what they look like
   ProofCache cache_;
   ValuesByName names_of_a_, names_of_b_;
@@ -316,10 +326,11 @@ bool Prover::ask(Value a, Value b, const std::set<int>& open, const Sweep::Regio
   options.stop = options_.stop;
   options.partial_inputs = regions.partial;
   options.budget.set_operations = set_operations;
-  if (options_.seconds_left)
+  if (options_.seconds_left) {
+    const double seconds = std::max(0.01, kShare * options_.seconds_left());
     options.budget.set_operations =
-        std::min(set_operations,
-                 static_cast<std::uint64_t>(kOperationsPerSecond * std::max(0.01, options_.seconds_left())));
+        std::min(set_operations, static_cast<std::uint64_t>(kOperationsPerSecond * seconds));
+  }
   const std::string text_of_question = question(regions.a, regions.b, options);
   if (failed_.contains(text_of_question)) return false;
   ++out_.questions;
@@ -494,8 +505,6 @@ Graph Prover::with_shaken_constants() const {
 }
 
 bool Prover::refute() {
-  // At the sizes that the models declare.
-  if (likeness_) likeness_ = Likeness::of(a_, b_, false);
   if (!likeness_) {
     if (!constants_of_b_.empty()) return false;
     const auto refuted = find_counterexample(a_, b_, {}, 1);
@@ -503,17 +512,27 @@ bool Prover::refute() {
     out_.example = *refuted;
     return true;
   }
+  // At the sizes that the models declare; and where masks and numbers of tokens are zero, which nobody draws.
+  const bool has_integers = std::ranges::any_of(
+      fed_inputs(a_), [](const auto& input) { return !is_float(input.second->declared.type); });
+  return differ_at({.stop = options_.stop}) ||
+         (has_integers && differ_at({.zero_integers = true, .stop = options_.stop}));
+}
+
+bool Prover::differ_at(const Likeness::Options& feeds) {
+  const auto seen = Likeness::of(a_, b_, feeds);
+  if (!seen) return false;
   // Numbers of the second model's own may be rounded ones of the first: what that can do is seen by rounding
   // them, and much more than that is none of it.
   std::optional<Likeness> shaken;
   if (!constants_of_b_.empty()) {
-    shaken = Likeness::of(a_, with_shaken_constants(), false, options_.stop);
+    shaken = Likeness::of(a_, with_shaken_constants(), feeds);
     if (!shaken) return false;
   }
   for (std::size_t k = 0; k < a_.outputs().size(); ++k) {
     if (out_.outputs[k].answer == Answer::Proved) continue;
-    const Tensor* x = likeness_->output_of_a(a_.name_of(a_.outputs()[k]));
-    const Tensor* y = likeness_->output_of_b(b_.name_of(b_.outputs()[k]));
+    const Tensor* x = seen->output_of_a(a_.name_of(a_.outputs()[k]));
+    const Tensor* y = seen->output_of_b(b_.name_of(b_.outputs()[k]));
     if (x == nullptr || y == nullptr || x->extents() != y->extents()) continue;
     const auto u = x->doubles(), v = y->doubles();
     if (!u || !v) continue;
@@ -537,7 +556,7 @@ bool Prover::refute() {
         position[d] = rest % x->extents()[d];
         rest /= x->extents()[d];
       }
-      out_.example = Refuted{.feeds = likeness_->feeds(),
+      out_.example = Refuted{.feeds = seen->feeds(),
                              .output = static_cast<int>(k),
                              .position = position,
                              .a = (*u)[i],
@@ -609,16 +628,20 @@ ModelsVerdict prove_models(const Graph& first, const Graph& second, const ProveM
   }
   if (auto difference = size_difference(*a, *a_info, b, *b_info)) return undecided(*difference);
   options.progress("running both models");
-  auto likeness = Likeness::of(*a, b, true, options.stop);
+  const double seconds_before = options.seconds_left ? options.seconds_left() : 0;
+  auto likeness = Likeness::of(*a, b, {.smaller = true, .stop = options.stop});
+  const double seconds_of_a_run = options.seconds_left ? seconds_before - options.seconds_left() : 0;
   const auto moved = likeness ? likeness->moved(kMostMoved) : std::vector<Likeness::Moved>{};
   if (moved.empty()) {
-    Prover(*a, *a_info, b, *b_info, options, std::move(likeness), {}, out).run();
+    Prover(*a, *a_info, b, *b_info, options, std::move(likeness), seconds_of_a_run, {}, out).run();
     return out;
   }
   Widened wide = widened(*a, moved);
   const auto wide_info = infer(wide.graph);
   if (!wide_info.ok()) return undecided("the first model: " + wide_info.error().message);
-  Prover(wide.graph, *wide_info, b, *b_info, options, std::move(likeness), std::move(wide.alike), out).run();
+  Prover(wide.graph, *wide_info, b, *b_info, options, std::move(likeness), seconds_of_a_run,
+         std::move(wide.alike), out)
+      .run();
   return out;
 }
 

@@ -24,7 +24,7 @@ constexpr double kMostOperations = 1.2e11;  // of one model: half a minute
 // The position of a sample, of so many.
 std::uint64_t sampled(std::uint64_t sample, std::uint64_t count) { return mix(sample) % count; }
 
-std::optional<Tensor> drawn(const ValueInfo& info, std::uint64_t key) {
+std::optional<Tensor> drawn(const ValueInfo& info, std::uint64_t key, bool zero_integers) {
   const auto extents = info.shape ? concrete(*info.shape) : std::nullopt;
   if (!extents || !is_computable(info.type)) return std::nullopt;
   const auto count = element_count(*extents);
@@ -33,7 +33,7 @@ std::optional<Tensor> drawn(const ValueInfo& info, std::uint64_t key) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::uint64_t bits = mix(mix(key) + i);
     if (is_float(info.type)) values[i] = (static_cast<double>(bits >> 11u) / 0x1p53 - 0.5) * 4;
-    else values[i] = static_cast<double>(bits % 2);
+    else values[i] = zero_integers ? 0 : static_cast<double>(bits % 2);
   }
   return convert(Tensor::of(ElementType::Double, *extents, values), info.type);
 }
@@ -152,7 +152,7 @@ bool Likeness::run(const Graph& graph, const Inference& info, const NamedTensors
   return true;
 }
 
-bool Likeness::start(const Graph& a, const Graph& b, const std::atomic<bool>* stop) {
+bool Likeness::start(const Graph& a, const Graph& b, const Options& options) {
   const auto a_info = infer(a), b_info = infer(b);
   if (!a_info.ok() || !b_info.ok()) return false;
   const auto x = operations(a, *a_info), y = operations(b, *b_info);
@@ -162,28 +162,27 @@ bool Likeness::start(const Graph& a, const Graph& b, const std::atomic<bool>* st
       const std::string& name = graph->name_of(v);
       const ValueInfo& info = (graph == &a ? *a_info : *b_info).of(v);
       if (feeds_.contains(name) || graph->node(v.node).kind != NodeKind::Input) continue;
-      auto tensor = drawn(info, 17 + feeds_.size());
+      auto tensor = drawn(info, 17 + feeds_.size(), options.zero_integers);
       if (!tensor) return false;
       feeds_.emplace(name, std::move(*tensor));
     }
-  if (!run(b, *b_info, feeds_, b_, stop)) return false;
+  if (!run(b, *b_info, feeds_, b_, options.stop)) return false;
   for (const auto& [name, look] : b_.looks) b_by_extents_[look.extents].push_back(name);
   const Visit visit = [&](const std::string& name, const Tensor& tensor) { look_for_moved(name, tensor); };
-  if (!run(a, *a_info, feeds_, a_, stop, visit)) return false;
+  if (!run(a, *a_info, feeds_, a_, options.stop, visit)) return false;
   for (const auto& [name, look] : a_.looks) by_extents_[look.extents].push_back(name);
   return true;
 }
 
-std::optional<Likeness> Likeness::of(const Graph& a, const Graph& b, bool smaller,
-                                     const std::atomic<bool>* stop) {
-  if (const auto images = smaller_images(a); smaller && !images.empty()) {
+std::optional<Likeness> Likeness::of(const Graph& a, const Graph& b, const Options& options) {
+  if (const auto images = smaller_images(a); options.smaller && !images.empty()) {
     Graph x = a, y = b;
     for (const auto& [name, shape] : images) {
       x = with_input_shape(x, name, shape);
       y = with_input_shape(y, name, shape);
     }
     Likeness out;
-    const bool ran = out.start(x, y, stop);
+    const bool ran = out.start(x, y, options);
     if (ran && out.a_.outputs.size() == a.outputs().size() && out.b_.outputs.size() == b.outputs().size())
       return out;
   }
@@ -191,7 +190,7 @@ std::optional<Likeness> Likeness::of(const Graph& a, const Graph& b, bool smalle
   symbols.merge(symbols_of(b));
   for (const Sizes& sizes : sizes_for(symbols)) {
     Likeness out;
-    if (!out.start(at_sizes(a, sizes), at_sizes(b, sizes), stop)) continue;
+    if (!out.start(at_sizes(a, sizes), at_sizes(b, sizes), options)) continue;
     // Sizes at which a model does not run say little.
     if (out.a_.outputs.empty() && sizes.size() > 0 && !out.a_.looks.empty()) continue;
     return out;

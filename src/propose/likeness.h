@@ -16,10 +16,14 @@ namespace isomer {
 
 class Likeness {
  public:
-  // nullopt: no sizes were found at which both models run, or they would cost too much. `smaller`: images may
-  // be smaller than the models declare, if both run on them; what is seen then is no counterexample.
-  static std::optional<Likeness> of(const Graph& a, const Graph& b, bool smaller,
-                                    const std::atomic<bool>* stop = nullptr);
+  struct Options {
+    // Images may be smaller than the models declare, if both run on them; what is seen is no counterexample.
+    bool smaller = false;
+    bool zero_integers = false;  // what is not a float is zero: nothing is attended to, nothing is valid
+    const std::atomic<bool>* stop = nullptr;
+  };
+  // nullopt: no sizes were found at which both models run, or they would cost too much.
+  static std::optional<Likeness> of(const Graph& a, const Graph& b, const Options& options);
 
   // Values of the first model that look like this one of the second, by name, at most `most`.
   std::vector<std::string> like(const std::string& value_of_b, std::size_t most) const;
@@ -55,7 +59,7 @@ class Likeness {
   void look_for_moved(const std::string& name, const Tensor& tensor);
   bool is_moved(const Tensor& tensor, const Moved& move, const Look& look) const;
   static double distance(const Look& a, const Look& b);
-  bool start(const Graph& a, const Graph& b, const std::atomic<bool>* stop);
+  bool start(const Graph& a, const Graph& b, const Options& options);
   using Visit = std::function<void(const std::string&, const Tensor&)>;
   static bool run(const Graph& graph, const Inference& info, const NamedTensors& feeds, Run& out,
                   const std::atomic<bool>* stop, const Visit& visit = {});

@@ -100,6 +100,21 @@ TEST(Sweep, WhatIsUndefinedBehindACutStaysSo) {
   EXPECT_FALSE(both.prove("y", "y"));
 }
 
+TEST(Sweep, WhatIsNotReadMayBeUndefined) {
+  // The logarithm of what is cut off matters to neither; of what is multiplied by zero it does.
+  const std::string in = "float[6] z", out = "float[6] l, float[2] y", l = "l = Log(z)\n",
+                    to = "s = Constant<value_ints=[1]>()\ne = Constant<value_ints=[3]>()\n",
+                    zeros = "p = Constant<value_ints=[0,0]>()\nq = Pad(l, p)\n";
+  Both both(program(in, out, l + zeros + to + "y = Slice(q, s, e)"),
+            program(in, out, l + to + "y = Slice(l, s, e)"));
+  EXPECT_TRUE(both.prove("y", "y"));
+  Both all(program(in, out, l + to + "y = Slice(l, s, e)"),
+           program(in, out,
+                   l + to + "o = Constant<value_float=0.0>()\nn = Mul(l, o)\nm = ReduceSum(n)\n" +
+                       "t = Slice(l, s, e)\ny = Add(t, m)"));
+  EXPECT_FALSE(all.prove("y", "y"));
+}
+
 TEST(Sweep, ExtentsAreKnownWhereverTheyComeFrom) {
   Both both(
       program("float[N,6] x", "float[N,2,3] y",

@@ -139,6 +139,17 @@ bool may_be_undefined(const ExprNode& e, const Signs& signs, std::vector<Axis> p
          std::ranges::any_of(e.cases, [&](const ExprNode::Case& c) { return asks(*c.value); });
 }
 
+bool only_selects(const ExprNode& e) {
+  switch (e.kind) {
+    case ExprNode::Kind::Number: return !is_float(e.type) || std::isfinite(e.number);
+    case ExprNode::Kind::Read: return true;
+    case ExprNode::Kind::Cases:
+      return std::ranges::all_of(e.cases, [](const ExprNode::Case& c) { return only_selects(*c.value); }) &&
+             std::ranges::all_of(e.args, [](const ExprRef& otherwise) { return only_selects(*otherwise); });
+    default: return false;
+  }
+}
+
 constexpr std::int64_t kMostFactElements = 1 << 20;
 
 }  // namespace
@@ -147,6 +158,10 @@ bool may_be_undefined(const Formula& formula) {
   const Signs signs(formula);
   return std::ranges::any_of(formula.stages,
                              [&](const Stage& s) { return may_be_undefined(*s.value, signs, s.axes); });
+}
+
+bool only_selects(const Formula& formula) {
+  return std::ranges::all_of(formula.stages, [](const Stage& s) { return only_selects(*s.value); });
 }
 
 std::vector<bool> read_inputs(const Formula& formula) {

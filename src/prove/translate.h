@@ -54,6 +54,9 @@ class Translator {
 // Whether a formula of finite inputs may be undefined or infinite.
 bool may_be_undefined(const Formula& formula);
 
+// Whether every element of its outputs is a number or an element of an input, whatever the elements are.
+bool only_selects(const Formula& formula);
+
 // The inputs that a formula's expressions read.
 std::vector<bool> read_inputs(const Formula& formula);
 
