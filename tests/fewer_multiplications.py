@@ -7,41 +7,29 @@ with --max-size-growth 4, since transformed kernels are larger. What it adds is 
 every layer that was tried, by itself. The tables are Markdown. Fails if a result is rejected, or slower than without.
 """
 import argparse
-import json
 import pathlib
 import re
 import sys
-import tempfile
 
-import programs
-import zoo
+import optimizing
 
 MODELS = ["vgg16", "resnet18", "repvgg_a2", "retinanet_resnet50_fpn_heads", "sd_vae_decoder_small"]
 GROWTHS = ["2", "40"]
 LAYER = re.compile(r"\((\d+) to (\d+) channels, (\d+)x(\d+)\) as (F\(\d,\d\) .*)")
 
 
-def optimize(model, out, growth, budget, without):
-    isomer = programs.program("isomer")
-    command = [isomer, "optimize", str(model), "-o", str(out), "--budget", budget, "--json", "--quiet", "--max-error-growth", growth,
-               "--max-size-growth", "4"] + (["--without", "bilinear"] if without else [])
-    done = programs.run(command, timeout=3000)
-    if done.code != 0:
-        return {"result": "failed", "reason": done.stderr[-300:]}
-    answer = json.loads(done.stdout)
-    row = {key: answer[key] for key in ("result", "reason", "ratio", "error_before", "error_after", "bytes_in", "bytes_out", "steps",
-                                        "regions", "refused")}
-    check = programs.run([isomer, "check", str(model), str(out), f"{out}.cert", "--json"], timeout=900)
-    return row | {"accepted": check.code == 0, "seconds": done.seconds}
+KEPT = ("result", "reason", "ratio", "error_before", "error_after", "bytes_in", "bytes_out", "steps", "regions", "refused", "accepted", "seconds")
 
 
 def both(model, folder, growth, budget):
-    without, with_it = folder / "without.onnx", folder / "with.onnx"
-    row = {"without": optimize(model, without, growth, budget, True), "with": optimize(model, with_it, growth, budget, False)}
-    if any(r["result"] == "failed" for r in row.values()):
-        return row
-    bench = programs.run([programs.program("isomer"), "bench", str(without), str(with_it), "--json"], timeout=900)
-    row["added"] = json.loads(bench.stdout)["pairs"][0] if bench.code == 0 else None
+    paths = {"without": folder / "without.onnx", "with": folder / "with.onnx"}
+    row = {}
+    for which, out in paths.items():
+        answer = optimizing.optimize(model, out, "--budget", budget, "--max-error-growth", growth, "--max-size-growth", "4",
+                                     *(("--without", "bilinear") if which == "without" else ()))
+        row[which] = {key: answer[key] for key in KEPT if key in answer}
+    if all(r["result"] != "failed" for r in row.values()):
+        row["added"] = optimizing.bench(*paths.values())
     return row
 
 
@@ -97,21 +85,17 @@ def main():
     parser.add_argument("--state", type=pathlib.Path)
     parser.add_argument("--filled", type=pathlib.Path)
     options = parser.parse_args()
-    state = json.loads(options.state.read_text()) if options.state and options.state.exists() else {}
+    state = optimizing.State(options.state)
     rows = {}
     for name in options.models.split(","):
         for growth in GROWTHS:
             key = f"{name} {growth}"
             if key not in state:
-                with tempfile.TemporaryDirectory(dir=options.filled) as temporary:
-                    folder = pathlib.Path(temporary)
-                    kept = options.filled / f"{name}.onnx" if options.filled else None
-                    model = kept if kept and kept.exists() else zoo.fill(name, folder)
-                    state[key] = both(model, folder, growth, options.budget)
-                print(f"{key}: {number((state[key].get('added') or {}).get('ratio'), '.3f')}", file=sys.stderr, flush=True)
-                if options.state:
-                    options.state.write_text(json.dumps(state, indent=1))
-            rows[name, growth] = state[key]
+                with optimizing.filled_model(name, options.filled) as (model, folder):
+                    row = both(model, folder, growth, options.budget)
+                print(f"{key}: {number((row.get('added') or {}).get('ratio'), '.3f')}", file=sys.stderr, flush=True)
+                state.add(key, row)
+            rows[name, growth] = state.rows[key]
     print_models(rows)
     print_layers(rows)
     wrong = list(faults(rows))

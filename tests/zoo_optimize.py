@@ -2,29 +2,34 @@
 """The zoo through `isomer optimize`: faster or the same bytes, accepted by the checker, never slower.
 
   tests/zoo_optimize.py [--models NAME,...] [--limit N] [--budget 60s] [--state FILE.json] [--filled DIR] [--tools PYTHON]
-The 77 plain models, small ones first. Each is optimized (one thread), checked, and, if it was changed, measured again by `isomer bench`,
+                        [--runtime ort|openvino] [--threads N]
+The 77 plain models, small ones first. Each is optimized, checked, and, if it was changed, measured again by `isomer bench`,
 independently. Slower means slower beyond 1.02 in both runs. What inputs, outputs, opsets and metadata say must be as it was.
+--models two-threads and --models openvino are the models for those: twelve and ten, of all kinds.
 --state keeps what is done, so that a run may be interrupted; --filled keeps the models' weights. --tools: a Python that has onnxsim,
 onnxslim and onnxoptimizer; their results are measured beside ours. The table is Markdown. Fails if anything is rejected, slower or changed
 in its interface.
 """
 import argparse
-import json
 import math
 import pathlib
 import statistics
 import sys
-import tempfile
 import time
 
 import onnx
 
-import programs
+import optimizing
 import zoo
 
 SLOWER = 1 / 1.02
 # What the models' authors reach by fusing in PyTorch, as the project's issue tells.
 BY_NAME = {"mobileone_s0": 3.64, "mobileone_s1": 1.14, "repvgg_a0": 1.14, "repvgg_a2": 1.13, "repvit_m1": 1.09, "bert_lora_r8": 1.25}
+# Of all kinds: plain, depthwise and branched convolutions, transformers, recurrent and generative models.
+TWO_THREADS = ["resnet18", "mobilenet_v2", "efficientnet_b0", "nasnetamobile", "mobileone_s0", "repvgg_a0", "segformer_b0", "levit_128s",
+               "bert_base_sdpa_4l", "wav2vec2_base_4l", "lstm_unrolled", "sd_unet_small"]
+FOR_OPENVINO = ["resnet18", "mobileone_s0", "repvgg_a0", "efficientnet_b0", "nasnetamobile", "segformer_b0", "levit_128s",
+                "bert_base_sdpa_4l", "wav2vec2_base_4l", "lstm_unrolled"]
 
 
 def interface(path):
@@ -35,37 +40,26 @@ def interface(path):
             sorted((p.key, p.value) for p in model.metadata_props))
 
 
-def bench(a, b):
-    answer = programs.run([programs.program("isomer"), "bench", str(a), str(b), "--json"], timeout=900)
-    if answer.code != 0:
-        return None
-    pair = json.loads(answer.stdout)["pairs"][0]
-    return {key: pair[key] for key in ("ratio", "low", "high", "verdict")}
+KEPT = ("result", "reason", "ratio", "low", "high", "error_before", "error_after", "bytes_in", "bytes_out", "steps", "stopped_by", "seconds",
+        "peak_bytes", "accepted", "check_seconds", "rejected")
 
 
-def optimize(name, model, folder, budget):
+def optimize(model, folder, options):
     out = folder / "out.onnx"
-    isomer = programs.program("isomer")
-    done = programs.run([isomer, "optimize", str(model), "-o", str(out), "--budget", budget, "--json", "--quiet"], timeout=1800)
-    if done.code != 0:
-        return {"result": "failed", "reason": done.stderr[-300:]}
-    row = json.loads(done.stdout)
-    row = {key: row[key] for key in ("result", "reason", "ratio", "low", "high", "error_before", "error_after", "bytes_in", "bytes_out",
-                                     "steps", "stopped_by")}
-    row["seconds"], row["peak_bytes"] = done.seconds, done.peak_bytes
-    check = programs.run([isomer, "check", str(model), str(out), f"{out}.cert", "--json"], timeout=900)
-    row["accepted"], row["check_seconds"] = check.code == 0, check.seconds
-    if check.code != 0:
-        row["rejected"] = check.stdout[-300:]
+    judge = ("--runtime", options.runtime, "--threads", str(options.threads))
+    row = optimizing.optimize(model, out, "--budget", options.budget, *judge)
+    row = {key: row[key] for key in KEPT if key in row}
+    if row["result"] == "failed":
+        return row
     row["same_interface"] = interface(model) == interface(out)
     if row["result"] == "improved":
-        row["again"] = bench(model, out)
+        row["again"] = optimizing.bench(model, out, *judge)
     return row
 
 
 def other_tools(model, folder, python):
     paths = {tool: folder / f"{tool}.onnx" for tool in zoo.TOOLS}
-    return {tool: bench(model, path) if zoo.rewritten(python, tool, model, path) else None for tool, path in paths.items()}
+    return {tool: optimizing.bench(model, path) if zoo.rewritten(python, tool, model, path) else None for tool, path in paths.items()}
 
 
 def is_slower(row):
@@ -128,26 +122,24 @@ def main():
     parser.add_argument("--state", type=pathlib.Path)
     parser.add_argument("--filled", type=pathlib.Path)
     parser.add_argument("--tools")
+    parser.add_argument("--runtime", choices=("ort", "openvino"), default="ort")
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=math.inf, help="start no model after so long")
     options = parser.parse_args()
     start = time.monotonic()
-    names = options.models.split(",") if options.models else [n for n in zoo.names() if "." not in n][:options.limit]
-    rows = json.loads(options.state.read_text()) if options.state and options.state.exists() else {}
+    lists = {"two-threads": TWO_THREADS, "openvino": FOR_OPENVINO}
+    names = lists.get(options.models) or options.models.split(",") if options.models else [n for n in zoo.names() if "." not in n][:options.limit]
+    state = optimizing.State(options.state)
     for name in names:
-        if name in rows or time.monotonic() - start > options.seconds:
+        if name in state or time.monotonic() - start > options.seconds:
             continue
-        with tempfile.TemporaryDirectory(dir=options.filled) as temporary:
-            folder = pathlib.Path(temporary)
-            kept = options.filled / f"{name}.onnx" if options.filled else None
-            model = kept if kept and kept.exists() else zoo.fill(name, folder)
-            rows[name] = optimize(name, model, folder, options.budget)
+        with optimizing.filled_model(name, options.filled) as (model, folder):
+            row = optimize(model, folder, options)
             if options.tools:
-                rows[name]["tools"] = other_tools(model, folder, options.tools)
-        row = rows[name]
+                row["tools"] = other_tools(model, folder, options.tools)
         print(f"{name}: {row['result']} {ratio_text(row.get('again'))} {row.get('reason', '')}", file=sys.stderr, flush=True)
-        if options.state:
-            options.state.write_text(json.dumps(rows, indent=1))
-    rows = {name: rows[name] for name in names if name in rows}
+        state.add(name, row)
+    rows = {name: state.rows[name] for name in names if name in state}
     print_table(rows)
     wrong = list(faults(rows))
     for name, why in wrong:
