@@ -16,8 +16,25 @@ struct Context {
   std::vector<std::string> inputs, outputs;
 };
 
-// The region of a step and, one node each way, who reads what it makes and who makes what it reads: a
-// runtime fuses and lays out beyond the borders of a region.
+constexpr int kFarthest = 6;  // Gelu spelled out, from its last product to what it is of
+constexpr std::size_t kMostNeighbours = 24;
+
+bool has_sums(const ExprNode& e) {
+  return e.kind == ExprNode::Kind::Reduce ||
+         std::ranges::any_of(e.args, [](const ExprRef& a) { return has_sums(*a); }) ||
+         std::ranges::any_of(e.cases, [](const ExprNode::Case& c) { return has_sums(*c.value); });
+}
+
+// Whether a node is what runtimes fuse with others: element by element, or a movement.
+bool is_fusible(const Workpiece& piece, NodeId id) {
+  const Definition definition = define_node(piece.graph(), piece.inference(), id);
+  const auto* formula = std::get_if<Formula>(&definition);
+  return formula != nullptr &&
+         std::ranges::none_of(formula->stages, [](const Stage& s) { return has_sums(*s.value); });
+}
+
+// The region of a step and its neighbours, since a runtime fuses and lays out beyond the borders of a region:
+// who reads what it makes, who makes what it reads, and of the latter what may be fused with it, further on.
 Context context_of(const Workpiece& piece, const Step& step, bool with_neighbours) {
   const Graph& graph = piece.graph();
   std::set<NodeId> inside;
@@ -31,9 +48,19 @@ Context context_of(const Workpiece& piece, const Step& step, bool with_neighbour
   };
   if (with_neighbours) {
     const std::set<NodeId> core = inside;
+    std::vector<NodeId> border(core.begin(), core.end());
+    for (int far = 0; far < kFarthest && inside.size() < core.size() + kMostNeighbours; ++far) {
+      std::vector<NodeId> next;
+      for (const NodeId id : border)
+        for (const Value& v : graph.node(id).inputs)
+          if (v.exists() && may_join(v.node) && !inside.contains(v.node) &&
+              (far == 0 || is_fusible(piece, v.node))) {
+            inside.insert(v.node);
+            if (is_fusible(piece, v.node)) next.push_back(v.node);
+          }
+      border = std::move(next);
+    }
     for (const NodeId id : core) {
-      for (const Value& v : graph.node(id).inputs)
-        if (v.exists() && may_join(v.node)) inside.insert(v.node);
       for (std::uint32_t k = 0; k < graph.node(id).outputs.size(); ++k)
         if (const auto readers = consumers.find({id, k}); readers != consumers.end())
           for (const NodeId r : readers->second)
