@@ -121,7 +121,8 @@ class Evaluation {
     values_.insert_or_assign(Value{id, 0}, Evaluated{value, absolute(value), 0});
   }
   const Graph& program_;
-  std::map<Value, Evaluated> values_;
+  std::map<Value, Evaluated> values_;  // until they are read for the last time
+  std::map<Value, int> reads_;         // to come
   bool only_moved_ = true;
 };
 
@@ -165,10 +166,15 @@ Status Evaluation::add(const Inference& inference, NodeId id) {
 
 Result<Evaluated> Evaluation::run() {
   ISOMER_TRY(const Inference inference, infer(program_));
+  for (const NodeId id : program_.order())
+    for (const Value& v : program_.node(id).inputs) ++reads_[v];
+  ++reads_[program_.outputs().at(0)];
   for (const NodeId id : program_.order()) {
     if (program_.node(id).kind == NodeKind::Input || program_.is_overridable(id))
       return Error{"the program of a constant has an input"};
     ISOMER_TRY_DO(add(inference, id));
+    for (const Value& v : program_.node(id).inputs)
+      if (--reads_[v] == 0) values_.erase(v);
   }
   const auto at = values_.find(program_.outputs().at(0));
   if (at == values_.end()) return Error{"the program's output has no number"};
