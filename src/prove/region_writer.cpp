@@ -25,15 +25,22 @@ bool is_plain(const Dim& dim) {
 
 std::string RegionWriter::input_name(int c) { return fmt::format("class {}", c); }
 
-RegionWriter::Kind RegionWriter::kind_of(Value v) const {
-  const int c = sweep_.class_of(side_, v);
-  if (sweep_.known(side_, v)) return sweep_.programs_.contains(c) ? Kind::Folded : Kind::Constant;
-  const Node& node = model_.graph->node(v.node);
+RegionWriter::Place RegionWriter::followed(Side side, Value v) const {
+  const int c = sweep_.class_of(side, v);
+  if (side == Side::A || c < 0 || !one_vocabulary_ || !open_.contains(c)) return {side, v};
+  const Value in_a = sweep_.in_a(c);
+  return in_a.exists() ? Place{Side::A, in_a} : Place{side, v};
+}
+
+RegionWriter::Kind RegionWriter::kind_of(const Place& at) const {
+  const int c = class_of(at);
+  if (sweep_.known(at.side, at.value)) return sweep_.programs_.contains(c) ? Kind::Folded : Kind::Constant;
+  const Node& node = model(at).graph->node(at.value.node);
   if (node.kind != NodeKind::Operator) return Kind::Begin;
-  const ValueInfo& info = model_.info->of(v);
-  if (const auto extents = sweep_.extents_in(side_, v); extents && info.shape && info.shape->size() == 1 &&
-                                                        info.type == ElementType::Int64 &&
-                                                        std::ranges::all_of(*extents, is_plain))
+  const ValueInfo& info = model(at).info->of(at.value);
+  if (const auto extents = sweep_.extents_in(at.side, at.value);
+      extents && info.shape && info.shape->size() == 1 && info.type == ElementType::Int64 &&
+      std::ranges::all_of(*extents, is_plain))
     return Kind::Extents;
   return sweep_.is_common(c) && !open_.contains(c) && !info.integers ? Kind::Begin : Kind::Inner;
 }
@@ -64,14 +71,14 @@ Value RegionWriter::input(const std::string& name, ElementType type, const Dims&
   return made;
 }
 
-Status RegionWriter::begin_at(Value v) {
-  const int c = sweep_.class_of(side_, v);
+Status RegionWriter::begin_at(const Place& at) {
+  const int c = class_of(at);
   // Values of one class have one shape; A's spelling of it is as good as B's, and the same for both.
   const Value first = sweep_.in_a(c);
-  const ValueInfo& info = first.exists() ? sweep_.a_.info->of(first) : model_.info->of(v);
+  const ValueInfo& info = first.exists() ? sweep_.a_.info->of(first) : model(at).info->of(at.value);
   if (info.type == ElementType::Undefined || !info.shape)
-    return Error{fmt::format("the shape of {} is not known", model_.graph->name_of(v))};
-  made_.emplace(v, input(input_name(c), info.type, *info.shape));
+    return Error{fmt::format("the shape of {} is not known", model(at).graph->name_of(at.value))};
+  made_.emplace(at, input(input_name(c), info.type, *info.shape));
   begins_.insert(c);
   return Done{};
 }
@@ -84,20 +91,20 @@ Value RegionWriter::initializer(const Tensor& tensor) {
   return {add_node(std::move(node)), 0};
 }
 
-void RegionWriter::add_constant(Value v, const Tensor& tensor) {
-  constants_.insert(sweep_.class_of(side_, v));
-  made_.emplace(v, initializer(tensor));
+void RegionWriter::add_constant(const Place& at, const Tensor& tensor) {
+  constants_.insert(class_of(at));
+  made_.emplace(at, initializer(tensor));
 }
 
-void RegionWriter::add_extents(Value v, const Dims& extents) {
+void RegionWriter::add_extents(const Place& at, const Dims& extents) {
   Node node;
   node.op = "Shape";
   node.inputs = {input("tensor of " + text(extents), ElementType::Float, extents)};
   node.outputs = {"s"};
-  made_.emplace(v, Value{add_node(std::move(node)), 0});
+  made_.emplace(at, Value{add_node(std::move(node)), 0});
 }
 
-Status RegionWriter::add_program(Value v, const Graph& program) {
+Status RegionWriter::add_program(const Place& at, const Graph& program) {
   std::map<NodeId, NodeId> moved;
   for (const NodeId id : program.order()) {
     Node node = program.node(id);
@@ -108,52 +115,55 @@ Status RegionWriter::add_program(Value v, const Graph& program) {
     moved.emplace(id, add_node(std::move(node)));
   }
   const Value result = program.outputs()[0];
-  made_.emplace(v, Value{moved.at(result.node), result.output});
-  replaced_.insert(sweep_.class_of(side_, v));
+  made_.emplace(at, Value{moved.at(result.node), result.output});
+  replaced_.insert(class_of(at));
   return Done{};
 }
 
-Status RegionWriter::walk(Value target) {
-  std::set<Value> seen{target};
-  std::set<NodeId> nodes;
-  std::vector<Value> open{target};
+Status RegionWriter::walk(const Place& target) {
+  std::set<Place> seen{target};
+  std::set<std::pair<Side, NodeId>> nodes;
+  std::vector<Place> open{target};
   while (!open.empty()) {
-    const Value v = open.back();
+    const Place at = open.back();
     open.pop_back();
-    switch (kind_of(v)) {
-      case Kind::Constant: add_constant(v, *sweep_.known(side_, v)); continue;
-      case Kind::Folded:
-        ISOMER_TRY_DO(add_program(v, sweep_.programs_.at(sweep_.class_of(side_, v))));
-        continue;
-      case Kind::Extents: add_extents(v, *sweep_.extents_in(side_, v)); continue;
-      case Kind::Begin: ISOMER_TRY_DO(begin_at(v)); continue;
+    switch (kind_of(at)) {
+      case Kind::Constant: add_constant(at, *sweep_.known(at.side, at.value)); continue;
+      case Kind::Folded: ISOMER_TRY_DO(add_program(at, sweep_.programs_.at(class_of(at)))); continue;
+      case Kind::Extents: add_extents(at, *sweep_.extents_in(at.side, at.value)); continue;
+      case Kind::Begin: ISOMER_TRY_DO(begin_at(at)); continue;
       case Kind::Inner: break;
     }
-    if (!nodes.insert(v.node).second) continue;
-    const Node& node = model_.graph->node(v.node);
+    if (!nodes.emplace(at.side, at.value.node).second) continue;
+    const Node& node = model(at).graph->node(at.value.node);
     if (!node.captures.empty() || !node.bodies.empty())
       return Error{fmt::format("{} has a subgraph", label(node))};
     if (nodes.size() > kMostNodes) return Error{"the region is too large"};
-    for (const Value& i : node.inputs)
-      if (i.exists() && seen.insert(i).second) open.push_back(i);
+    for (const Value& i : node.inputs) {
+      if (!i.exists()) continue;
+      const Place next = followed(at.side, i);
+      if (seen.insert(next).second) open.push_back(next);
+    }
   }
   inner_.assign(nodes.begin(), nodes.end());
-  std::ranges::sort(inner_, {}, [&](NodeId id) { return model_.position.at(id); });
+  std::ranges::sort(inner_, {}, [&](const auto& n) {
+    return std::pair(n.first, sweep_.model(n.first).position.at(n.second));
+  });
   return Done{};
 }
 
 Result<Graph> RegionWriter::write(Value target) {
-  out_.opsets = model_.graph->opsets;
-  ISOMER_TRY_DO(walk(target));
-  for (const NodeId id : inner_) {
-    Node node = model_.graph->node(id);
+  out_.opsets = sweep_.model(side_).graph->opsets;
+  ISOMER_TRY_DO(walk({side_, target}));
+  for (const auto& [side, id] : inner_) {
+    Node node = sweep_.model(side).graph->node(id);
     for (Value& v : node.inputs)
-      if (v.exists()) v = made_.at(v);
+      if (v.exists()) v = made_.at(followed(side, v));
     const auto count = static_cast<std::uint32_t>(node.outputs.size());
     const NodeId made = add_node(std::move(node));
-    for (std::uint32_t k = 0; k < count; ++k) made_.try_emplace(Value{id, k}, Value{made, k});
+    for (std::uint32_t k = 0; k < count; ++k) made_.try_emplace(Place{side, Value{id, k}}, Value{made, k});
   }
-  out_.add_output(made_.at(target));
+  out_.add_output(made_.at({side_, target}));
   return out_;
 }
 

@@ -1,5 +1,8 @@
 // Writes a value of a model as a program of its own, which begins at values whose classes both models have.
 // Names are the program's own: equal regions of a model are equal programs.
+//
+// A class of `open` is followed to what it is computed from: in A, if A has it, for both sides. B's value is
+// proved to be A's; so both programs say what it is in the same words.
 #pragma once
 
 #include <map>
@@ -14,7 +17,10 @@ namespace isomer {
 class RegionWriter {
  public:
   RegionWriter(const Sweep& sweep, Side side, const std::set<int>& open)
-      : sweep_(sweep), model_(sweep.model(side)), side_(side), open_(open) {}
+      : sweep_(sweep),
+        side_(side),
+        open_(open),
+        one_vocabulary_(sweep.a_.graph->opsets == sweep.b_.graph->opsets) {}
 
   Result<Graph> write(Value target);
   const std::set<int>& begins() const { return begins_; }
@@ -26,24 +32,33 @@ class RegionWriter {
 
  private:
   enum class Kind : std::uint8_t { Constant, Folded, Extents, Begin, Inner };
-  Kind kind_of(Value value) const;
-  Status walk(Value target);
-  Status begin_at(Value value);
+  struct Place {
+    Side side = Side::A;
+    Value value;
+    friend auto operator<=>(const Place&, const Place&) = default;
+  };
+  const Sweep::Model& model(const Place& place) const { return sweep_.model(place.side); }
+  int class_of(const Place& place) const { return sweep_.class_of(place.side, place.value); }
+  // Where to follow a value that a node of this side reads.
+  Place followed(Side side, Value value) const;
+  Kind kind_of(const Place& place) const;
+  Status walk(const Place& target);
+  Status begin_at(const Place& place);
   Value input(const std::string& name, ElementType type, const Dims& shape);
   Value initializer(const Tensor& tensor);
-  void add_constant(Value value, const Tensor& tensor);
-  void add_extents(Value value, const Dims& extents);
-  Status add_program(Value value, const Graph& program);
+  void add_constant(const Place& place, const Tensor& tensor);
+  void add_extents(const Place& place, const Dims& extents);
+  Status add_program(const Place& place, const Graph& program);
   NodeId add_node(Node node);
 
   const Sweep& sweep_;
-  const Sweep::Model& model_;
   Side side_;
   const std::set<int>& open_;
+  bool one_vocabulary_;  // both models have the same operator sets
   Graph out_;
-  std::map<Value, Value> made_;
+  std::map<Place, Value> made_;
   std::map<std::string, Value> inputs_;
-  std::vector<NodeId> inner_;
+  std::vector<std::pair<Side, NodeId>> inner_;  // A's first: they read none of B's
   std::set<int> begins_, constants_, replaced_;
   int next_ = 0;
 };
