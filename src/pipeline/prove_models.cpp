@@ -409,6 +409,13 @@ bool Prover::try_pair(Value a, Value b, int rounds, std::uint64_t set_operations
       if (open.empty()) return false;
       continue;
     }
+    // What only the second one begins at is something else to the first.
+    if (!std::ranges::includes(regions->a_begins, regions->b_begins)) {
+      if (const auto wider = widened(*regions, open); !wider.empty() && wider != open) {
+        open = wider;
+        continue;
+      }
+    }
     if (ask(a, b, open, *regions, set_operations)) return true;
     if (round == 0 && ask_with_rounded_numbers(a, b, open, *regions, set_operations)) return true;
     const auto wider = widened(*regions, open);

@@ -219,7 +219,8 @@ bool Likeness::is_moved(const Tensor& tensor, const Moved& move, const Look& loo
   return true;
 }
 
-// Transpositions to another shape, and every second, third or fourth element along some of the last two axes.
+// Transpositions to another shape, the first or last element along an axis, and every second, third or fourth
+// along some of the last two.
 void Likeness::look_for_moved(const std::string& name, const Tensor& tensor) {
   const std::size_t rank = tensor.extents().size();
   if (tensor.type() != ElementType::Double || rank < 2 || rank > 4 || moved_.size() >= kMostMoved) return;
@@ -241,6 +242,18 @@ void Likeness::look_for_moved(const std::string& name, const Tensor& tensor) {
     for (const std::int64_t d : perm) extents.push_back(tensor.extents()[static_cast<std::size_t>(d)]);
     if (extents != tensor.extents())
       note(extents, {.of = name, .like = {}, .perm = perm, .begin = {}, .step = {}});
+  }
+  // The first one along an axis, or the last.
+  for (std::size_t d = 0; d < rank; ++d) {
+    const std::int64_t last = tensor.extents()[d] - 1;
+    Extents extents = tensor.extents();
+    extents[d] = 1;
+    if (last < 1 || !b_by_extents_.contains(extents)) continue;
+    Moved move{.of = name, .like = {}, .perm = {}, .begin = Extents(rank, 0), .step = Extents(rank, 1)};
+    move.step[d] = last + 1;
+    note(extents, move);
+    move.begin[d] = last;
+    note(extents, move);
   }
   if (rank < 3) return;
   const std::int64_t high = tensor.extents()[rank - 2], wide = tensor.extents()[rank - 1];

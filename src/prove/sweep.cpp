@@ -168,7 +168,7 @@ bool Sweep::is_total(NodeId id) const {
     if (v.exists() && !classes_[static_cast<std::size_t>(class_of(Side::A, v))].is_total) return false;
   const Definition definition = define_node(*a_.graph, *a_.info, id);
   const auto* formula = std::get_if<Formula>(&definition);
-  return formula != nullptr && !may_be_undefined(*formula);
+  return formula != nullptr && !may_be_undefined(*a_.graph, id, *formula);
 }
 
 void Sweep::add(Side side, NodeId id) {

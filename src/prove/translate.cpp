@@ -49,18 +49,21 @@ bool may_be_empty(const ExprNode& reduce, const std::vector<Axis>& positions) {
   }
 }
 
-// What the form of a formula says of the signs of its values, whatever its inputs are.
+// What the form of a formula says of the signs of its values, whatever its inputs are, but for those of which
+// every element is known to be positive.
 class Signs {
  public:
-  explicit Signs(const Formula& formula) : formula_(formula) {}
+  Signs(const Formula& formula, const std::vector<bool>& positive) : formula_(formula), positive_(positive) {}
 
   bool is_positive(const ExprNode& e) const {
     switch (e.kind) {
       case ExprNode::Kind::Number: return is_float(e.type) ? e.number > 0 : e.integer > 0;
       case ExprNode::Kind::IndexNumber: return e.index.is_constant() && is_there(e.index.offset());
       case ExprNode::Kind::Read: {
+        if (!is_inside(e)) return false;
         const ExprNode* stage = stage_read(e);
-        return stage != nullptr && is_inside(e) && is_positive(*stage);
+        const auto number = static_cast<std::size_t>(e.tensor.number);
+        return stage != nullptr ? is_positive(*stage) : number < positive_.size() && positive_[number];
       }
       case ExprNode::Kind::Apply: break;
       case ExprNode::Kind::Reduce:
@@ -124,6 +127,7 @@ class Signs {
     return &*formula_.stages[static_cast<std::size_t>(e.tensor.number)].value;
   }
   const Formula& formula_;
+  const std::vector<bool>& positive_;
 };
 
 // `positions`: what it is computed for.
@@ -154,8 +158,19 @@ constexpr std::int64_t kMostFactElements = 1 << 20;
 
 }  // namespace
 
-bool may_be_undefined(const Formula& formula) {
-  const Signs signs(formula);
+bool may_be_undefined(const Graph& graph, NodeId id, const Formula& formula) {
+  if (!may_be_undefined(formula)) return false;
+  std::vector<bool> positive;
+  for (const Value& v : graph.node(id).inputs) {
+    const auto constant = v.exists() ? known_constant(graph, v) : std::nullopt;
+    positive.push_back(constant && is_float(constant->type()) && constant->count() <= kMostFactElements &&
+                       all_positive(*constant));
+  }
+  return may_be_undefined(formula, positive);
+}
+
+bool may_be_undefined(const Formula& formula, const std::vector<bool>& positive) {
+  const Signs signs(formula, positive);
   return std::ranges::any_of(formula.stages,
                              [&](const Stage& s) { return may_be_undefined(*s.value, signs, s.axes); });
 }
@@ -205,7 +220,7 @@ bool Translator::is_total(const Graph& graph, const Inference& inference, NodeId
     total = !inference.opaque.contains(id);
     const Definition definition = total ? define_node(graph, inference, id) : Definition{};
     const auto* formula = std::get_if<Formula>(&definition);
-    total = total && formula != nullptr && !may_be_undefined(*formula);
+    total = total && formula != nullptr && !may_be_undefined(graph, id, *formula);
     for (const Value& v : node.inputs) total = total && (!v.exists() || is_total(graph, inference, v.node));
   }
   total_.emplace(number, total);

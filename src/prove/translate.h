@@ -51,8 +51,10 @@ class Translator {
   std::set<int> expanded_;
 };
 
-// Whether a formula of finite inputs may be undefined or infinite.
-bool may_be_undefined(const Formula& formula);
+// Whether a formula of finite inputs may be undefined or infinite; some inputs may be known to be positive.
+bool may_be_undefined(const Formula& formula, const std::vector<bool>& positive = {});
+// The same for a node, whose constants are known: x / 8 never is.
+bool may_be_undefined(const Graph& graph, NodeId id, const Formula& formula);
 
 // Whether every element of its outputs is a number or an element of an input, whatever the elements are.
 bool only_selects(const Formula& formula);

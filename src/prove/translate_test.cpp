@@ -16,7 +16,7 @@ bool may_be_undefined(const std::string& input, const std::string& body) {
   const auto info = infer(graph);
   const Definition definition = define_node(graph, *info, graph.outputs()[0].node);
   if (!std::holds_alternative<Formula>(definition)) throw std::logic_error(body + " has no formula");
-  return may_be_undefined(std::get<Formula>(definition));
+  return may_be_undefined(graph, graph.outputs()[0].node, std::get<Formula>(definition));
 }
 
 TEST(Translate, AWindowThatMeetsTheImageHasAMaximum) {
@@ -48,6 +48,12 @@ TEST(Translate, WhatAQuotientIsByMayBeKnown) {
   const std::string scaled = "float[2,4] x, float[4] s";
   EXPECT_FALSE(may_be_undefined(scaled, "y = LayerNormalization(x, s)"));
   EXPECT_TRUE(may_be_undefined(scaled, "y = LayerNormalization<epsilon=0.0>(x, s)"));
+  const auto by = [](const std::string& numbers) {
+    return may_be_undefined("float[2] x", "c = Constant<value_floats=[" + numbers + "]>()\ny = Div(x, c)");
+  };
+  EXPECT_FALSE(by("8.0, 0.5"));
+  EXPECT_TRUE(by("8.0, 0.0"));
+  EXPECT_TRUE(by("8.0, -1.0"));  // not seen
 }
 
 }  // namespace
