@@ -30,10 +30,10 @@ std::optional<Opaque> refuse_unknown(const Graph& graph, Value input, const Valu
   return std::nullopt;
 }
 
-bool is_small(const Dims& shape) {
+bool is_small(const Dims& shape, std::int64_t most = kMostIntegers) {
   const auto extents = concrete(shape);
   const auto count = extents ? element_count(*extents) : std::nullopt;
-  return count && *count <= kMostIntegers;
+  return count && *count <= most;
 }
 
 bool may_follow_integers(const TensorType& type) {
@@ -49,12 +49,30 @@ std::optional<Tensor> known_value(const Graph& graph, Value value, const ValueIn
   return known_constant(graph, value);
 }
 
-// The outputs of a formula whose inputs are all known and small; none where it can't be computed. Reductions
-// of small tensors are short, so the stages' sizes bound the work.
+using MaybeTensors = std::vector<std::optional<Tensor>>;
+
+// Whether float64 computes the same numbers.
+bool is_exact(const Formula& formula, const MaybeTensors& inputs, const std::vector<Tensor>& outputs) {
+  MaybeTensors lifted = inputs;
+  for (auto& t : lifted)
+    if (t && is_float(t->type())) t = convert(*t, ElementType::Double);
+  const auto again = Program::compile(lift(formula, ElementType::Double)).run(lifted);
+  if (!again.ok()) return false;
+  for (std::size_t k = 0; k < outputs.size(); ++k)
+    if (is_float(outputs[k].type()) && !convert(outputs[k], ElementType::Double).same_bits((*again)[k]))
+      return false;
+  return true;
+}
+
+// The outputs of a formula whose inputs are all known and small, or made of such; none where it can't be
+// computed. Reductions of small tensors are short, so the stages' sizes bound the work.
 std::vector<Tensor> fold(const Graph& graph, const Inference& inference, const Node& node,
-                         const Formula& formula) {
-  for (const Stage& stage : formula.stages)
-    if (!is_small(stage.shape())) return {};
+                         const Formula& formula, std::int64_t most_made) {
+  const auto fits = [&](std::int64_t most) {
+    return std::ranges::all_of(formula.stages, [&](const Stage& s) { return is_small(s.shape(), most); });
+  };
+  const bool is_large = !fits(kMostIntegers);
+  if (is_large && !fits(most_made)) return {};
   std::vector<std::optional<Tensor>> values(formula.inputs.size());
   for (std::size_t k = 0; k < node.inputs.size() && k < values.size(); ++k) {
     if (!node.inputs[k].exists()) continue;
@@ -62,7 +80,8 @@ std::vector<Tensor> fold(const Graph& graph, const Inference& inference, const N
     if (!values[k]) return {};
   }
   auto outputs = Program::compile(formula).run(values);
-  return outputs.ok() ? *std::move(outputs) : std::vector<Tensor>{};
+  if (!outputs.ok() || (is_large && !is_exact(formula, values, *outputs))) return {};
+  return *std::move(outputs);
 }
 
 class Inferrer {
@@ -165,10 +184,11 @@ Status Inferrer::add_outputs(NodeId id, const Node& node, const Formula& formula
   }
   const auto unknown = [](const ValueInfo& info) { return !info.integers; };
   if (std::ranges::any_of(infos, unknown)) {
-    std::vector<Tensor> folded = fold(graph_, inference_, node, formula);
+    std::vector<Tensor> folded = fold(graph_, inference_, node, formula, options_.most_made);
     for (std::size_t k = 0; k < infos.size() && k < folded.size(); ++k) {
       if (infos[k].integers) continue;
-      if (const auto known = folded[k].integers()) infos[k].integers = to_dims(*known);
+      if (const auto known = folded[k].count() <= kMostIntegers ? folded[k].integers() : std::nullopt)
+        infos[k].integers = to_dims(*known);
       infos[k].constant = std::move(folded[k]);
     }
   }

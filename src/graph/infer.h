@@ -41,6 +41,9 @@ struct InferOptions {
   // Inputs of which more is known than is declared: those of a body.
   std::map<std::string, ValueInfo, std::less<>> known = {};
   int depth = 0;  // of the body that is inferred, in bodies
+  // Larger tensors that are made of small ones alone (masks of a few numbers) are computed, too, up to so
+  // many elements; floats only where float32 is exact.
+  std::int64_t most_made = 0;
 };
 
 // Shape vectors, axes, permutations: integers of a tensor are followed up to so many elements.

@@ -30,8 +30,9 @@
 namespace isomer {
 namespace {
 
-constexpr int kMostRounds = 5;              // of widening a region
-constexpr std::size_t kMostCandidates = 3;  // for one value
+constexpr std::int64_t kMostMade = 1 << 18;  // elements of a mask
+constexpr int kMostRounds = 5;               // of widening a region
+constexpr std::size_t kMostCandidates = 3;   // for one value
 // Of one pair inside of the models, and of one of outputs.
 constexpr std::uint64_t kSetOperations = std::uint64_t{1} << 20, kMostSetOperations = std::uint64_t{1} << 22;
 
@@ -183,7 +184,9 @@ class Prover {
         seconds_of_a_run_(seconds_of_a_run),
         alike_(std::move(alike)),
         names_of_a_(values_by_name(a)),
-        names_of_b_(values_by_name(b)) {}
+        names_of_b_(values_by_name(b)) {
+    for (const auto& [name, value] : alike_) sweep_.follow_in_a(value);
+  }
 
   void run();
 
@@ -625,7 +628,8 @@ ModelsVerdict prove_models(const Graph& first, const Graph& second, const ProveM
   if (!a.ok()) return undecided("the first model: " + a.error().message);
   if (!flat_b.ok()) return undecided("the second model: " + flat_b.error().message);
   const Graph b = with_symbols_of(*a, *flat_b);
-  const auto a_info = infer(*a), b_info = infer(b);
+  const InferOptions with_masks{.symbols = {}, .shapes = {}, .most_made = kMostMade};
+  const auto a_info = infer(*a, with_masks), b_info = infer(b, with_masks);
   if (!a_info.ok()) return undecided("the first model: " + a_info.error().message);
   if (!b_info.ok()) return undecided("the second model: " + b_info.error().message);
   if (auto difference = interface_difference(*a, *a_info, b, *b_info)) {
@@ -644,7 +648,7 @@ ModelsVerdict prove_models(const Graph& first, const Graph& second, const ProveM
     return out;
   }
   Widened wide = widened(*a, moved);
-  const auto wide_info = infer(wide.graph);
+  const auto wide_info = infer(wide.graph, with_masks);
   if (!wide_info.ok()) return undecided("the first model: " + wide_info.error().message);
   Prover(wide.graph, *wide_info, b, *b_info, options, std::move(likeness), seconds_of_a_run,
          std::move(wide.alike), out)

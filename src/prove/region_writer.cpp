@@ -27,9 +27,9 @@ std::string RegionWriter::input_name(int c) { return fmt::format("class {}", c);
 
 RegionWriter::Place RegionWriter::followed(Side side, Value v) const {
   const int c = sweep_.class_of(side, v);
-  if (side == Side::A || c < 0 || !one_vocabulary_ || !open_.contains(c)) return {side, v};
-  const Value in_a = sweep_.in_a(c);
-  return in_a.exists() ? Place{Side::A, in_a} : Place{side, v};
+  const bool in_a =
+      side == Side::B && one_vocabulary_ && open_.contains(c) && sweep_.followed_in_a_.contains(c);
+  return in_a ? Place{Side::A, sweep_.in_a(c)} : Place{side, v};
 }
 
 RegionWriter::Kind RegionWriter::kind_of(const Place& at) const {

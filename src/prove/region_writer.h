@@ -1,8 +1,9 @@
 // Writes a value of a model as a program of its own, which begins at values whose classes both models have.
 // Names are the program's own: equal regions of a model are equal programs.
 //
-// A class of `open` is followed to what it is computed from: in A, if A has it, for both sides. B's value is
-// proved to be A's; so both programs say what it is in the same words.
+// A class of `open` is followed to what it is computed from; one of Sweep::follow_in_a to what it is computed
+// from in A, for both sides. B's value is proved to be A's, so both programs may say what it is in the same
+// words.
 #pragma once
 
 #include <map>

@@ -40,6 +40,9 @@ class Sweep {
   // The first value of A that has this class; none: A has no such value.
   Value in_a(int value_class) const;
 
+  // What A's value is computed from is what regions of both models are written with, where its class is open.
+  void follow_in_a(Value value_of_a) { followed_in_a_.insert(class_of(Side::A, value_of_a)); }
+
   // A value of each model as a program; classes in `open` are followed to what they are computed from.
   struct Regions {
     Graph a, b;
@@ -112,6 +115,7 @@ class Sweep {
   std::unordered_map<Digest, std::vector<std::pair<Tensor, int>>> constants_;
   std::map<std::string, int> named_;  // inputs, and integers that are extents
   std::unordered_map<Digest, std::vector<Entry>> entries_;
+  std::set<int> followed_in_a_;
   std::map<int, Graph> programs_;  // of folded constants
   std::map<int, Folded> folded_;
   std::set<int> settled_;  // constants that a proof has taken as they are now
