@@ -226,5 +226,28 @@ TEST(Infer, InfersAChainOf200000Nodes) {
   EXPECT_EQ(type_of(graph, inference, "v199999"), "float[N, 4]");
 }
 
+TEST(Infer, LargerTensorsThatAreMadeOfSmallOnesAreComputedIfAskedFor) {
+  const Graph graph = parsed(R"(<opset_import: ["" : 17]> g (float[1] x) => (y) {
+    n = Constant<value_ints = [50, 50]>()
+    half = ConstantOfShape<value = float[1] {0.5}>(n)
+    twice = Add(half, half)
+    wave = Sin(half)
+    third = Add(twice, wave)
+    y = Mul(twice, x)
+  })");
+  const auto known = [&](std::int64_t most, std::string_view name) {
+    const Inference inference = inferred(graph, {.symbols = {}, .shapes = {}, .most_made = most});
+    return inference.of(value_named(graph, name)).constant.has_value();
+  };
+  EXPECT_FALSE(known(0, "half"));
+  EXPECT_FALSE(known(2499, "half"));
+  EXPECT_TRUE(known(2500, "half"));
+  EXPECT_TRUE(known(2500, "twice"));
+  // Rounded, and what is made of it; and what depends on an input.
+  EXPECT_FALSE(known(2500, "wave"));
+  EXPECT_FALSE(known(2500, "third"));
+  EXPECT_FALSE(known(2500, "y"));
+}
+
 }  // namespace
 }  // namespace isomer

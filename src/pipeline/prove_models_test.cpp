@@ -207,5 +207,53 @@ TEST(ProveModels, ValuesMayBeTurned) {
   EXPECT_EQ(verdict.answer, Answer::Proved) << verdict.why;
 }
 
+// What only one row of the first model's values is needed for, and only that row is computed.
+TEST(ProveModels, ValuesMayBeOneRowOfOthers) {
+  const std::string w = "float[5,5] w = {" + numbers(25, 3) + "}, float[5,5] v = {" + numbers(25, 4) + "}";
+  const auto pair = [&](const std::string& row) {
+    const std::string pick = "i = Constant<value_ints=[" + row + "]>()\n";
+    return prove_models(
+        model("float[1,7,5] x", "float[1,1,5] y",
+              "a = MatMul(x, w)\nb = Sin(a)\nc = Softmax(b)\nd = MatMul(c, v)\n"
+              "i = Constant<value_ints=[0]>()\ny = Gather<axis=1>(d, i)",
+              w),
+        model(
+            "float[1,7,5] x", "float[1,1,5] y",
+            pick + "r = Gather<axis=1>(x, i)\na = MatMul(r, w)\nb = Sin(a)\nc = Softmax(b)\ny = MatMul(c, v)",
+            w));
+  };
+  const auto verdict = pair("0");
+  EXPECT_EQ(verdict.answer, Answer::Proved) << verdict.why;
+  EXPECT_EQ(pair("1").answer, Answer::Refuted);
+}
+
+// A mask that one model makes and the other has, larger than what inference follows by itself.
+TEST(ProveModels, MasksAreKnownHoweverTheyAreMade) {
+  const auto made = [](const std::string& number) {
+    return "n = Constant<value_ints=[40,40]>()\no = ConstantOfShape<value=float[1]{" + number + "}>(n)\n" +
+           "m = Trilu<upper=1>(o)\n";
+  };
+  const auto other = [](const std::string& number) {
+    return "n = Constant<value_ints=[40,1]>()\no = ConstantOfShape<value=float[1]{" + number + "}>(n)\n" +
+           "s = Constant<value_ints=[40,40]>()\ne = Expand(o, s)\nm = Trilu<upper=1>(e)\n";
+  };
+  const std::string in = "float[40,40] x", out = "float[40,40] y", add = "t = Sin(x)\ny = Add(t, m)";
+  const auto verdict = prove_models(model(in, out, made("-5.0") + add), model(in, out, other("-5.0") + add));
+  EXPECT_EQ(verdict.answer, Answer::Proved) << verdict.why;
+  EXPECT_EQ(prove_models(model(in, out, made("-5.0") + add), model(in, out, other("-5.5") + add)).answer,
+            Answer::Refuted);
+}
+
+// Nobody draws a mask of zeros, and there the one is zero and the other is not.
+TEST(ProveModels, IntegersAreTriedAsZero) {
+  const std::string in = "float[2,4] x, bool[2,40] k", out = "float[2,4] y";
+  const auto verdict =
+      prove_models(model(in, out, "c = Cast<to=1>(k)\nm = ReduceMax<keepdims=0>(c)\ny = Mul(x, m)"),
+                   model(in, out, "y = Identity(x)"));
+  ASSERT_EQ(verdict.answer, Answer::Refuted) << verdict.why;
+  EXPECT_EQ(verdict.example->a, 0);
+  EXPECT_NE(verdict.example->b, 0);
+}
+
 }  // namespace
 }  // namespace isomer
