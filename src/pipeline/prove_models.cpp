@@ -3,18 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <set>
 
-#include "algebra/program.h"
-#include "base/hash.h"
 #include "graph/constant.h"
 #include "graph/flatten.h"
 #include "graph/names.h"
-#include "graph/rebuild.h"
-#include "graph/spelling.h"
+#include "pipeline/differing_input.h"
+#include "pipeline/model_interface.h"
 #include "propose/combined_constant.h"
 #include "propose/likeness.h"
 #include "propose/moved_constant.h"
@@ -23,7 +20,6 @@
 #include "propose/scaled_constant.h"
 #include "propose/solved_constant.h"
 #include "prove/refute.h"
-#include "prove/shrink.h"
 #include "prove/sweep.h"
 #include "prove/value_numbers.h"
 
@@ -36,88 +32,11 @@ constexpr std::size_t kMostCandidates = 3;   // for one value
 // Of one pair inside of the models, and of one of outputs.
 constexpr std::uint64_t kSetOperations = std::uint64_t{1} << 20, kMostSetOperations = std::uint64_t{1} << 22;
 
-// Constants are folded with an error of a few units in the last place of a float, 2^-24: 32 of them at once,
-// and eight times what that does.
-constexpr double kShake = 0x1p-19, kFarBeyond = 8;
 // Runs of both models at the end: two, each again with other constants, at sizes that may be larger.
 constexpr double kKept = 5;
 // Of the set library, on a slow machine: a question that is begun late is a short one.
 constexpr double kOperationsPerSecond = 0x1p18;
 constexpr double kShare = 0.25;  // of the time that is left, for one question
-
-std::map<std::string, const Node*> fed_inputs(const Graph& graph) {
-  std::map<std::string, const Node*> out;
-  for (const Value& v : graph.inputs())
-    if (graph.node(v.node).kind == NodeKind::Input) out.emplace(graph.name_of(v), &graph.node(v.node));
-  return out;
-}
-
-// The second model's names of dimensions as the first one's, by where the inputs have them.
-Graph with_symbols_of(const Graph& a, const Graph& b) {
-  std::map<std::string, Dim, std::less<>> names;
-  const auto of_a = fed_inputs(a);
-  for (const auto& [name, node] : fed_inputs(b)) {
-    const auto at = of_a.find(name);
-    if (at == of_a.end() || !node->declared.shape || !at->second->declared.shape) continue;
-    const auto &mine = *node->declared.shape, &theirs = *at->second->declared.shape;
-    for (std::size_t d = 0; d < mine.size() && d < theirs.size(); ++d) {
-      if (!mine[d] || !theirs[d]) continue;
-      const auto symbols = mine[d]->symbols();
-      if (symbols.size() == 1 && *mine[d] == Dim::symbol(symbols[0]) && !theirs[d]->is_concrete())
-        names.try_emplace(symbols[0], *theirs[d]);
-    }
-  }
-  return with_symbols_replaced(b, [&](std::string_view s) {
-    const auto at = names.find(s);
-    return at == names.end() ? Dim::symbol(s) : at->second;
-  });
-}
-
-// What tells the two models apart before any value is computed.
-std::optional<std::string> interface_difference(const Graph& a, const Inference& a_info, const Graph& b,
-                                                const Inference& b_info) {
-  if (a.outputs().size() != b.outputs().size())
-    return fmt::format("the first model has {} outputs, the second {}", a.outputs().size(),
-                       b.outputs().size());
-  const auto of_a = fed_inputs(a), of_b = fed_inputs(b);
-  for (const auto& [name, node] : of_b)
-    if (!of_a.contains(name)) return fmt::format("only the second model has an input named {}", name);
-  for (const auto& [name, node] : of_a) {
-    const auto at = of_b.find(name);
-    if (at == of_b.end()) return fmt::format("only the first model has an input named {}", name);
-    const DeclaredType &x = node->declared, &y = at->second->declared;
-    if (x.type != y.type || x.is_tensor != y.is_tensor)
-      return fmt::format("input {} is {} in the first model, {} in the second", name, spelled(x), spelled(y));
-    if (x.shape && y.shape && x.shape->size() != y.shape->size())
-      return fmt::format("input {} has rank {} in the first model, {} in the second", name, x.shape->size(),
-                         y.shape->size());
-  }
-  for (std::size_t k = 0; k < a.outputs().size(); ++k) {
-    const ValueInfo &x = a_info.of(a.outputs()[k]), &y = b_info.of(b.outputs()[k]);
-    if (x.type != y.type && x.type != ElementType::Undefined && y.type != ElementType::Undefined)
-      return fmt::format("output {} is {} in the first model, {} in the second", k, name(x.type),
-                         name(y.type));
-    if (x.shape && y.shape && x.shape->size() != y.shape->size())
-      return fmt::format("output {} has rank {} in the first model, {} in the second", k, x.shape->size(),
-                         y.shape->size());
-  }
-  return std::nullopt;
-}
-
-// Inputs whose extents the models declare differently: what is equal at one size need not be at another.
-std::optional<std::string> size_difference(const Graph& a, const Inference& a_info, const Graph& b,
-                                           const Inference& b_info) {
-  const ValuesByName names = values_by_name(b);
-  for (const Value& v : a.inputs()) {
-    const auto at = names.find(a.name_of(v));
-    if (at == names.end()) continue;
-    const auto &x = a_info.of(v).shape, &y = b_info.of(at->second).shape;
-    if (x != y)
-      return fmt::format("input {} has the shape {} in the first model, {} in the second", a.name_of(v),
-                         x ? text(*x) : "?", y ? text(*y) : "?");
-  }
-  return std::nullopt;
-}
 
 constexpr std::size_t kMostMoved = 48;
 
@@ -210,9 +129,7 @@ class Prover {
   std::set<int> widened(const Sweep::Regions& regions, const std::set<int>& open) const;
   bool is_input_class(int c) const;
   void settle_outputs();
-  Graph with_shaken_constants() const;
   bool refute();
-  bool differ_at(const Likeness::Options& feeds);
   std::string first_parting() const;
 
   const Graph &a_, &b_;
@@ -494,87 +411,22 @@ std::string Prover::first_parting() const {
   return "";
 }
 
-// The second model with every element of its own constants a little larger or smaller.
-Graph Prover::with_shaken_constants() const {
-  return with_changed_nodes(b_, [&](Node& node) {
-    const auto shaken = [&](const Tensor& tensor) {
-      const bool is_own = std::ranges::any_of(
-          constants_of_b_, [&](const auto& c) { return c.second.bytes().data == tensor.bytes().data; });
-      if (!is_own || tensor.type() != ElementType::Float) return tensor;
-      std::vector<float> values;
-      for (const float v : tensor.as<float>()) {
-        const bool up = mix(values.size()) % 2 == 0;
-        values.push_back(v * static_cast<float>(1 + (up ? kShake : -kShake)));
-      }
-      return Tensor::of(ElementType::Float, tensor.extents(), values);
-    };
-    if (node.kind == NodeKind::Initializer) node.tensor = shaken(node.tensor);
-    else if (const auto* value = node.attributes.find_as<Tensor>("value"); value && is_constant_node(node))
-      node.attributes.set("value", shaken(*value));
-  });
-}
-
 bool Prover::refute() {
   if (!likeness_) {
-    if (!constants_of_b_.empty()) return false;
-    const auto refuted = find_counterexample(a_, b_, {}, 1);
-    if (!refuted) return false;
-    out_.example = *refuted;
-    return true;
+    if (constants_of_b_.empty()) out_.example = find_counterexample(a_, b_, {}, 1);
+    return out_.example.has_value();
   }
-  // At the sizes that the models declare; and where masks and numbers of tokens are zero, which nobody draws.
+  std::vector<Tensor> own;
+  for (const auto& [value, tensor] : constants_of_b_) own.push_back(tensor);
+  std::vector<bool> proved;
+  for (const auto& output : out_.outputs) proved.push_back(output.answer == Answer::Proved);
+  out_.example = differing_input(a_, b_, own, proved, {.stop = options_.stop});
+  // And where masks and numbers of tokens are zero, which nobody draws.
   const bool has_integers = std::ranges::any_of(
       fed_inputs(a_), [](const auto& input) { return !is_float(input.second->declared.type); });
-  return differ_at({.stop = options_.stop}) ||
-         (has_integers && differ_at({.zero_integers = true, .stop = options_.stop}));
-}
-
-bool Prover::differ_at(const Likeness::Options& feeds) {
-  const auto seen = Likeness::of(a_, b_, feeds);
-  if (!seen) return false;
-  // Numbers of the second model's own may be rounded ones of the first: what that can do is seen by rounding
-  // them, and much more than that is none of it.
-  std::optional<Likeness> shaken;
-  if (!constants_of_b_.empty()) {
-    shaken = Likeness::of(a_, with_shaken_constants(), feeds);
-    if (!shaken) return false;
-  }
-  for (std::size_t k = 0; k < a_.outputs().size(); ++k) {
-    if (out_.outputs[k].answer == Answer::Proved) continue;
-    const Tensor* x = seen->output_of_a(a_.name_of(a_.outputs()[k]));
-    const Tensor* y = seen->output_of_b(b_.name_of(b_.outputs()[k]));
-    if (x == nullptr || y == nullptr || x->extents() != y->extents()) continue;
-    const auto u = x->doubles(), v = y->doubles();
-    if (!u || !v) continue;
-    double scale = is_float(x->type()) ? 1e-30 : 1;
-    for (const double d : *u)
-      if (std::isfinite(d)) scale = std::max(scale, std::abs(d));
-    double far = 1e-6 * scale;
-    if (shaken) {
-      const Tensor* z = shaken->output_of_b(b_.name_of(b_.outputs()[k]));
-      const auto w = z != nullptr && z->extents() == y->extents() ? z->doubles() : std::nullopt;
-      if (!w) continue;
-      for (std::size_t i = 0; i < w->size(); ++i)
-        if (std::isfinite((*v)[i])) far = std::max(far, kFarBeyond * std::abs((*w)[i] - (*v)[i]));
-    }
-    for (std::size_t i = 0; i < u->size(); ++i) {
-      if (!std::isfinite((*u)[i])) continue;
-      if (std::isfinite((*v)[i]) && std::abs((*u)[i] - (*v)[i]) <= far) continue;
-      Extents position(x->extents().size());
-      auto rest = static_cast<std::int64_t>(i);
-      for (std::size_t d = position.size(); d-- > 0;) {
-        position[d] = rest % x->extents()[d];
-        rest /= x->extents()[d];
-      }
-      out_.example = Refuted{.feeds = seen->feeds(),
-                             .output = static_cast<int>(k),
-                             .position = position,
-                             .a = (*u)[i],
-                             .b = (*v)[i]};
-      return true;
-    }
-  }
-  return false;
+  if (!out_.example && has_integers)
+    out_.example = differing_input(a_, b_, own, proved, {.zero_integers = true, .stop = options_.stop});
+  return out_.example.has_value();
 }
 
 void Prover::run() {

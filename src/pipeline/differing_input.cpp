@@ -1,0 +1,86 @@
+#include "pipeline/differing_input.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/hash.h"
+#include "graph/constant.h"
+#include "graph/rebuild.h"
+
+namespace isomer {
+namespace {
+
+// Constants are folded with an error of a few units in the last place of a float, 2^-24: 32 of them at once,
+// and eight times what that does.
+constexpr double kShake = 0x1p-19, kFarBeyond = 8;
+// The second model with every element of its own constants a little larger or smaller.
+Graph with_shaken_constants(const Graph& b, const std::vector<Tensor>& own) {
+  return with_changed_nodes(b, [&](Node& node) {
+    const auto shaken = [&](const Tensor& tensor) {
+      const bool is_own =
+          std::ranges::any_of(own, [&](const Tensor& c) { return c.bytes().data == tensor.bytes().data; });
+      if (!is_own || tensor.type() != ElementType::Float) return tensor;
+      std::vector<float> values;
+      for (const float v : tensor.as<float>()) {
+        const bool up = mix(values.size()) % 2 == 0;
+        values.push_back(v * static_cast<float>(1 + (up ? kShake : -kShake)));
+      }
+      return Tensor::of(ElementType::Float, tensor.extents(), values);
+    };
+    if (node.kind == NodeKind::Initializer) node.tensor = shaken(node.tensor);
+    else if (const auto* value = node.attributes.find_as<Tensor>("value"); value && is_constant_node(node))
+      node.attributes.set("value", shaken(*value));
+  });
+}
+
+}  // namespace
+
+std::optional<Refuted> differing_input(const Graph& a, const Graph& b, const std::vector<Tensor>& own,
+                                       const std::vector<bool>& proved, const Likeness::Options& feeds) {
+  const auto seen = Likeness::of(a, b, feeds);
+  if (!seen) return std::nullopt;
+  // Numbers of the second model's own may be rounded ones of the first: what that can do is seen by rounding
+  // them, and much more than that is none of it.
+  std::optional<Likeness> shaken;
+  if (!own.empty()) {
+    shaken = Likeness::of(a, with_shaken_constants(b, own), feeds);
+    if (!shaken) return std::nullopt;
+  }
+  for (std::size_t k = 0; k < a.outputs().size(); ++k) {
+    if (proved[k]) continue;
+    const Tensor* x = seen->output_of_a(a.name_of(a.outputs()[k]));
+    const Tensor* y = seen->output_of_b(b.name_of(b.outputs()[k]));
+    if (x == nullptr || y == nullptr || x->extents() != y->extents()) continue;
+    const auto u = x->doubles(), v = y->doubles();
+    if (!u || !v) continue;
+    double scale = is_float(x->type()) ? 1e-30 : 1;
+    for (const double d : *u)
+      if (std::isfinite(d)) scale = std::max(scale, std::abs(d));
+    double far = 1e-6 * scale;
+    if (shaken) {
+      const Tensor* z = shaken->output_of_b(b.name_of(b.outputs()[k]));
+      const auto w = z != nullptr && z->extents() == y->extents() ? z->doubles() : std::nullopt;
+      if (!w) continue;
+      for (std::size_t i = 0; i < w->size(); ++i)
+        if (std::isfinite((*v)[i])) far = std::max(far, kFarBeyond * std::abs((*w)[i] - (*v)[i]));
+    }
+    for (std::size_t i = 0; i < u->size(); ++i) {
+      if (!std::isfinite((*u)[i])) continue;
+      if (std::isfinite((*v)[i]) && std::abs((*u)[i] - (*v)[i]) <= far) continue;
+      Extents position(x->extents().size());
+      auto rest = static_cast<std::int64_t>(i);
+      for (std::size_t d = position.size(); d-- > 0;) {
+        position[d] = rest % x->extents()[d];
+        rest /= x->extents()[d];
+      }
+      return Refuted{.feeds = seen->feeds(),
+                     .output = static_cast<int>(k),
+                     .position = position,
+                     .a = (*u)[i],
+                     .b = (*v)[i]};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace isomer
