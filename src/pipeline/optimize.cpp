@@ -147,8 +147,9 @@ Result<OptimizeReport> optimize(OptimizeRequest request, const Model& model) {
   if (report.reason.empty()) {
     ISOMER_TRY(std::vector<Draft> history, search(request.search, model, trials.get(), report.search));
     if (history.size() == 1)
-      report.reason =
-          report.search.refused.empty() ? "nothing to improve was found" : "no proposal was proved";
+      report.reason = report.search.refused.empty()
+                          ? "nothing to improve was found"
+                          : "nothing of what was found could be taken: " + report.search.refused.front();
     // From the best backwards, past what makes the error grow.
     while (history.size() > 1) {
       Guard guard(request, model, trials.get(), report);
