@@ -98,7 +98,7 @@ bool Likeness::run(const Graph& graph, const Inference& info, const NamedTensors
   for (const NodeId id : needed)
     for (const Value& v : graph.node(id).inputs) ++uses[v];
   for (const Value& v : graph.outputs()) ++uses[v];
-  std::map<Value, Tensor> held;
+  std::map<Value, Tensor> held;  // constants as they are: each is lifted when it is read
   const auto lifted = [](const Tensor& t) {
     return is_float(t.type()) ? convert(t, ElementType::Double) : t;
   };
@@ -119,12 +119,14 @@ bool Likeness::run(const Graph& graph, const Inference& info, const NamedTensors
     if (node.kind != NodeKind::Operator) {
       const auto feed = feeds.find(node.outputs[0]);
       if (node.kind == NodeKind::Initializer) {
-        if (is_computable(node.tensor.type())) keep({id, 0}, lifted(node.tensor));
+        if (is_computable(node.tensor.type())) held.insert_or_assign({id, 0}, node.tensor);
       } else if (feed != feeds.end()) {
         keep({id, 0}, lifted(feed->second));
       }
     } else if (const auto constant = known_constant(graph, {id, 0})) {
-      if (is_computable(constant->type())) keep({id, 0}, lifted(*constant));
+      if (!is_computable(constant->type())) continue;
+      keep({id, 0}, lifted(*constant));
+      held.insert_or_assign({id, 0}, *constant);
     } else if (!info.opaque.contains(id)) {
       const Definition definition = define_node(graph, info, id);
       const auto* formula = std::get_if<Formula>(&definition);
@@ -134,7 +136,7 @@ bool Likeness::run(const Graph& graph, const Inference& info, const NamedTensors
         if (!formula->inputs[k]) continue;
         const auto at = held.find(node.inputs[k]);
         all = at != held.end();
-        if (all) inputs[k] = at->second;
+        if (all) inputs[k] = lifted(at->second);
       }
       if (all) {
         auto results = Program::compile(lift(*formula, ElementType::Double)).run(inputs);
@@ -148,7 +150,7 @@ bool Likeness::run(const Graph& graph, const Inference& info, const NamedTensors
   }
   for (const Value& v : graph.outputs())
     if (const auto at = held.find(v); at != held.end())
-      out.outputs.insert_or_assign(graph.name_of(v), at->second);
+      out.outputs.insert_or_assign(graph.name_of(v), lifted(at->second));
   return true;
 }
 
