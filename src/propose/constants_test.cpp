@@ -14,7 +14,7 @@ namespace {
 
 const std::map<std::string, int, std::less<>> kOpsets{{"", 18}};
 
-float number(int i, int seed) {
+float number(std::int64_t i, std::int64_t seed) {
   return static_cast<float>((i * 7919 + seed * 104729 + i * i * 31) % 2003 - 1001) / 499.0F;
 }
 

@@ -33,6 +33,9 @@ double smallest_normal(ElementType type) {
 
 // No rounding is worse than this, in units of the largest element: a third of a float's digits.
 constexpr double kMostUnits = 4096;
+// Nor in units of Σ|terms|: products with ones and zeros count as operations and round nothing, and of n
+// roundings that are not all of one sign √n remain.
+constexpr double kMostRoundings = 64;
 
 // Of two that folded a batch norm (add, root, quotient, product; each of them half a unit), and of what is
 // a bias then, in units of the largest one: the terms that cancelled are gone.
@@ -242,7 +245,8 @@ Result<Rounding> compare_folded(const Tensor& stored, const Graph& program) {
     // One more operation: the result is stored.
     const double bound =
         is_moved ? kRestatedUnits * *unit * (is_vector ? largest : sizes[i])
-                 : std::min((exact.operations + 1) * *unit * sizes[i], most) + smallest_normal(stored.type());
+                 : std::min(std::min(exact.operations + 1, kMostRoundings) * *unit * sizes[i], most) +
+                       smallest_normal(stored.type());
     if (!(off <= bound))
       return Error{fmt::format("element {} is {}, not {} within {}", i, numbers[i], wanted[i], bound)};
     if (is_moved) {

@@ -1,8 +1,9 @@
 // A constant that somebody folded: is it, but for rounding, what a program over other constants computes?
 //
 // The program is evaluated in float64. The stored elements may be off by what evaluating it in the stored
-// type explains: n · u · Σ|terms|, n operations on the way to an element, u half a unit in the last place,
-// and the terms of each sum taken without their signs (the same formulas, evaluated without cancellation).
+// type explains: n · u · Σ|terms|, n operations on the way to an element (64 at most), u half a unit in the
+// last place, and the terms of each sum taken without their signs (the same formulas, evaluated without
+// cancellation).
 //
 // Of a constant that is only moved, nothing is computed. Two models may have folded it from the same source,
 // each with roundings of its own, and lost the source: what differs in the last digits only is *restated*.
