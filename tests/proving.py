@@ -108,9 +108,9 @@ def tell_unproved(fields, records):
         programs.print_table((*fields, "verdict", "seconds", "why"), rows)
 
 
-def false_refutations(records):
+def false_refutations(records, equal=EQUAL):
     """Those that ONNX Runtime shows equal; each is told."""
-    wrong = [r for r in records if r["verdict"] == "refuted" and r.get("difference") is not None and r["difference"] < EQUAL]
+    wrong = [r for r in records if r["verdict"] == "refuted" and r.get("difference") is not None and r["difference"] <= equal]
     for r in wrong:
         print(f"WRONG: refuted, and ONNX Runtime shows it equal ({r['difference']:.1e}): {r}")
     return wrong

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "graph/constant.h"
 #include "graph/rebuild.h"
+#include "prove/refute.h"
 
 namespace isomer {
 namespace {
@@ -13,6 +14,7 @@ namespace {
 // Constants are folded with an error of a few units in the last place of a float, 2^-24: 32 of them at once,
 // and eight times what that does.
 constexpr double kShake = 0x1p-19, kFarBeyond = 8;
+
 // The second model with every element of its own constants a little larger or smaller.
 Graph with_shaken_constants(const Graph& b, const std::vector<Tensor>& own) {
   return with_changed_nodes(b, [&](Node& node) {
@@ -67,15 +69,9 @@ std::optional<Refuted> differing_input(const Graph& a, const Graph& b, const std
     for (std::size_t i = 0; i < u->size(); ++i) {
       if (!std::isfinite((*u)[i])) continue;
       if (std::isfinite((*v)[i]) && std::abs((*u)[i] - (*v)[i]) <= far) continue;
-      Extents position(x->extents().size());
-      auto rest = static_cast<std::int64_t>(i);
-      for (std::size_t d = position.size(); d-- > 0;) {
-        position[d] = rest % x->extents()[d];
-        rest /= x->extents()[d];
-      }
       return Refuted{.feeds = seen->feeds(),
                      .output = static_cast<int>(k),
-                     .position = position,
+                     .position = position_of(static_cast<std::int64_t>(i), x->extents()),
                      .a = (*u)[i],
                      .b = (*v)[i]};
     }

@@ -35,15 +35,6 @@ struct Difference {
   double a, b;
 };
 
-Extents position_of(std::int64_t linear, const Extents& extents) {
-  Extents out(extents.size());
-  for (std::size_t i = extents.size(); i-- > 0;) {
-    out[i] = linear % extents[i];
-    linear /= extents[i];
-  }
-  return out;
-}
-
 std::optional<Difference> first_difference(const Graph& a, const Graph& b, const RunOutcome& x,
                                            const RunOutcome& y) {
   for (std::size_t k = 0; k < a.outputs().size(); ++k) {
@@ -102,6 +93,15 @@ std::optional<Refuted> try_instance(const Graph& a, const Graph& b, std::uint64_
 }
 
 }  // namespace
+
+Extents position_of(std::int64_t linear, const Extents& extents) {
+  Extents out(extents.size());
+  for (std::size_t i = extents.size(); i-- > 0;) {
+    out[i] = linear % extents[i];
+    linear /= extents[i];
+  }
+  return out;
+}
 
 std::optional<Refuted> find_counterexample(const Graph& a, const Graph& b, const Dims& preconditions,
                                            std::uint64_t key) {

@@ -7,6 +7,9 @@
 
 namespace isomer {
 
+// Where the element of this number is, row-major.
+Extents position_of(std::int64_t linear, const Extents& extents);
+
 // nullopt: none found. Symbolic sizes are instantiated with small numbers that satisfy the preconditions.
 std::optional<Refuted> find_counterexample(const Graph& a, const Graph& b, const Dims& preconditions,
                                            std::uint64_t key);

@@ -56,7 +56,7 @@ Context context_of(const Workpiece& piece, const Step& step, bool with_neighbour
           if (v.exists() && may_join(v.node) && !inside.contains(v.node) &&
               (far == 0 || is_fusible(piece, v.node))) {
             inside.insert(v.node);
-            if (is_fusible(piece, v.node)) next.push_back(v.node);
+            if (far > 0 || is_fusible(piece, v.node)) next.push_back(v.node);
           }
       border = std::move(next);
     }
