@@ -67,6 +67,7 @@
   X(GreaterOrEqual)                            \
   X(GridSample)                                \
   X(GroupNormalization)                        \
+  X(GRU)                                       \
   X(HammingWindow)                             \
   X(HannWindow)                                \
   X(Hardmax)                                   \
@@ -85,6 +86,7 @@
   X(LpNormalization)                           \
   X(LpPool)                                    \
   X(LRN)                                       \
+  X(LSTM)                                      \
   X(MatMul)                                    \
   X(MatMulInteger)                             \
   X(Max)                                       \
@@ -130,6 +132,7 @@
   X(Resize)                                    \
   X(ReverseSequence)                           \
   X(RMSNormalization)                          \
+  X(RNN)                                       \
   X(RoiAlign)                                  \
   X(RotaryEmbedding)                           \
   X(Round)                                     \

@@ -170,6 +170,7 @@ Proposals propose_fastpath(const Graph& graph, const Inference& inference, bool 
   propose_flatten(site, out);
   propose_padded_channels(site, out);
   propose_channels_first(site, out);
+  propose_recurrence(site, out);
   softmax(site, out);
   slopes(site, out);
   groups(site, out);

@@ -13,6 +13,8 @@ void propose_flatten(const Site& site, Proposals& out);
 void propose_padded_channels(const Site& site, Proposals& out);
 // Products along the last axis between two transpositions, as convolutions without them.
 void propose_channels_first(const Site& site, Proposals& out);
+// Steps of an LSTM that were written out, as the operator.
+void propose_recurrence(const Site& site, Proposals& out);
 
 // Channels that the blocked layout of ONNX Runtime's convolutions is taken to hold in a row. Padding to 16
 // was the best of 4, 8 and 16 in the expert experiments that gain; not asked of the runtime or the processor.

@@ -8,4 +8,8 @@ namespace isomer {
 
 bool all_positive(const Tensor& tensor);
 
+// Constants of the same numbers, in the same order, are one tensor to proofs, whatever axes of one element
+// they have: that tensor.
+Tensor without_unit_axes(const Tensor& tensor);
+
 }  // namespace isomer

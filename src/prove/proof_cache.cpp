@@ -98,9 +98,10 @@ class Writer {
       return fmt::format("constant {}{} of {:a}", name(t.type()), text(to_dims(t.extents())),
                          (*t.doubles())[0]);
     if (!is_float(t.type()) || kByValue.takes(t)) return "constant " + spelled(t);
-    const auto at = std::ranges::find_if(symbols_, [&](const Tensor& s) { return s.same_bits(t); });
+    const Tensor plain = without_unit_axes(t);
+    const auto at = std::ranges::find_if(symbols_, [&](const Tensor& s) { return s.same_bits(plain); });
     const auto number = at - symbols_.begin();
-    if (at == symbols_.end()) symbols_.push_back(t);
+    if (at == symbols_.end()) symbols_.push_back(plain);
     const bool positive = all_positive(t);
     return fmt::format("symbol {} {}{} {}", number, name(t.type()), text(to_dims(t.extents())),
                        positive ? "positive" : "any");

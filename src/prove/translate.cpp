@@ -254,7 +254,23 @@ void Translator::add_constant(const Graph& graph, Value value, const Tensor& ten
     sign = {.nonnegative = true, .nonzero = true};
     facts_.push_back({.initializer = graph.name_of(value), .positive = true});
   }
-  known_.emplace(key(graph, value), forms_.tensor(tensor.type(), to_dims(tensor.extents()), sign));
+  const Tensor plain = without_unit_axes(tensor);
+  auto at = std::ranges::find_if(constants_, [&](const auto& c) { return c.first.same_bits(plain); });
+  if (at == constants_.end())
+    at = constants_.emplace(at, plain, forms_.tensor(plain.type(), to_dims(plain.extents()), sign));
+  known_.emplace(key(graph, value), with_unit_axes(at->second, tensor.extents()));
+}
+
+// The same tensor with axes of one element among its own.
+Form Translator::with_unit_axes(const Form& plain, const Extents& extents) {
+  if (plain.axes.size() == extents.size()) return plain;
+  FormulaBuilder f({TensorType{plain.type, plain.shape()}});
+  const auto p = f.axes(to_dims(extents));
+  std::vector<Index> at;
+  for (std::size_t k = 0; k < p.size(); ++k)
+    if (extents[k] != 1) at.emplace_back(p[k]);
+  f.output(p, f.input(0).at(at));
+  return forms_.apply(std::move(f).finish(), {plain})[0];
 }
 
 void Translator::add_node(const Graph& graph, const Inference& inference, NodeId id) {

@@ -39,14 +39,16 @@ class Translator {
   void add_node(const Graph& graph, const Inference& inference, NodeId id);
   void add_symbol(const Graph& graph, const Inference& inference, Value value);
   void add_constant(const Graph& graph, Value value, const Tensor& tensor);
+  Form with_unit_axes(const Form& plain, const Extents& extents);
   Key key(const Graph& graph, Value value) const { return {numbers_.of(graph, value.node), value.output}; }
 
   NormalForms& forms_;
   const ValueNumbers& numbers_;
   Options options_;
   std::map<Key, Form> known_;
-  std::map<int, std::vector<int>> partial_;  // by value number: what has to be defined for it
-  std::map<int, bool> total_;                // by value number
+  std::vector<std::pair<Tensor, Form>> constants_;  // without axes of one element
+  std::map<int, std::vector<int>> partial_;         // by value number: what has to be defined for it
+  std::map<int, bool> total_;                       // by value number
   std::vector<ValueFact> facts_;
   std::set<int> expanded_;
 };

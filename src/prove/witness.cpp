@@ -162,7 +162,7 @@ class FieldRun {
     if (!is_float(tensor.type())) return tensor;
     if (options_.by_value.takes(tensor)) return convert(tensor, field_);
     Hasher hasher;
-    add_content(hasher, tensor, ContentDigests::Full);
+    add_content(hasher, without_unit_axes(tensor), ContentDigests::Full);
     return drawn(tensor.type(), tensor.extents(), place(hasher.digest()),
                  options_.keep_signs && all_positive(tensor));
   }

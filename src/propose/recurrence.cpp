@@ -1,0 +1,403 @@
+// An LSTM that was written out step by step, as the operator: a runtime runs its steps without coming back to
+// the graph, which for small states is most of the time.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "propose/fastpath.h"
+
+namespace isomer {
+namespace {
+
+// Columns of a constant that has one number for each.
+struct Vector {
+  Value constant;
+  std::int64_t begin = 0;
+};
+
+// x times columns of a matrix, or rows of it if it is transposed.
+struct Product {
+  Value x, matrix;
+  bool transposed = false;
+  std::int64_t begin = 0;
+};
+
+// What a gate is the function of: a sum of products and vectors.
+struct Affine {
+  std::vector<Product> products;
+  std::vector<Vector> vectors;
+};
+
+enum Gate : std::uint8_t { kInput, kOutput, kForget, kCandidate };  // in the order of ONNX
+constexpr std::size_t kGates = 4;
+constexpr std::size_t kMostDepth = 12;
+
+struct Cell {
+  NodeId h, c;
+  Value before;  // the state c
+  std::array<Affine, kGates> gates;
+  std::set<NodeId> nodes;  // that compute it
+};
+
+struct State {
+  Value h, c;
+};
+
+class Reader {
+ public:
+  explicit Reader(const Site& site) : site_(site) {}
+
+  // h = sigmoid(o) · tanh(c), c = sigmoid(f) · before + sigmoid(i) · tanh(g).
+  std::optional<Cell> cell(NodeId h) {
+    Cell out{.h = h, .c = {}, .before = {}, .gates = {}, .nodes = {h}};
+    const auto factors = both(h, "Mul", "Sigmoid", "Tanh");
+    if (!factors) return std::nullopt;
+    const auto c = site_.made_by(argument(factors->second), "Add");
+    if (!c) return std::nullopt;
+    out.c = *c;
+    const auto& sum = site_.node(*c).inputs;
+    for (const auto& [old_part, new_part] : {std::pair(sum[0], sum[1]), std::pair(sum[1], sum[0])}) {
+      const auto kept = site_.made_by(old_part, "Mul"), added = site_.made_by(new_part, "Mul");
+      if (!kept || !added) continue;
+      const auto candidate = both(*added, "Mul", "Sigmoid", "Tanh");
+      if (!candidate) continue;
+      const auto& product = site_.node(*kept).inputs;
+      for (const auto& [gate, before] :
+           {std::pair(product[0], product[1]), std::pair(product[1], product[0])}) {
+        const auto forget = site_.made_by(gate, "Sigmoid");
+        if (!forget) continue;
+        out.before = before;
+        out.nodes.insert({factors->first, factors->second, *c, *kept, *added, candidate->first,
+                          candidate->second, *forget});
+        const std::array arguments{argument(candidate->first), argument(factors->first), argument(*forget),
+                                   argument(candidate->second)};
+        for (std::size_t g = 0; g < kGates; ++g)
+          if (!read(arguments[g], 0, out.gates[g], out.nodes, 0)) return std::nullopt;
+        return out;
+      }
+    }
+    return std::nullopt;
+  }
+
+ private:
+  Value argument(NodeId id) const { return site_.node(id).inputs[0]; }
+
+  // The two inputs of a node, if they are made by such operators.
+  std::optional<std::pair<NodeId, NodeId>> both(NodeId id, const char* op, const char* first,
+                                                const char* second) const {
+    if (!site_.is(id, op)) return std::nullopt;
+    const auto& in = site_.node(id).inputs;
+    for (const auto& [a, b] : {std::pair(in[0], in[1]), std::pair(in[1], in[0])})
+      if (const auto x = site_.made_by(a, first), y = site_.made_by(b, second); x && y)
+        return std::pair(*x, *y);
+    return std::nullopt;
+  }
+
+  // Columns of v, from `begin` on.
+  bool read(Value v, std::int64_t begin, Affine& out, std::set<NodeId>& nodes, std::size_t depth) const {
+    if (!v.exists() || depth > kMostDepth) return false;
+    if (site_.is_constant(v)) {
+      out.vectors.push_back({v, begin});
+      return true;
+    }
+    const NodeId id = v.node;
+    if (site_.node(id).kind != NodeKind::Operator) return false;
+    const std::vector<Value>& in = site_.node(id).inputs;
+    nodes.insert(id);
+    if (site_.is(id, "Add"))
+      return read(in[0], begin, out, nodes, depth + 1) && read(in[1], begin, out, nodes, depth + 1);
+    if (site_.is(id, "Slice")) {
+      if (in.size() < 4 || site_.rank(in[0]) != 2 || (in.size() > 4 && site_.integers(in[4]) != kOne))
+        return false;
+      const auto start = site_.integers(in[1]), axes = site_.integers(in[3]);
+      if (!start || !axes || start->size() != 1 || axes->size() != 1 || (*start)[0] < 0) return false;
+      if ((*axes)[0] != 1 && (*axes)[0] != -1) return false;
+      return read(in[0], begin + (*start)[0], out, nodes, depth + 1);
+    }
+    if (site_.is(id, "Split")) {
+      if (attribute(site_.node(id), "axis", std::int64_t{0}) % 2 == 0 || site_.rank(in[0]) != 2) return false;
+      for (std::uint32_t k = 0; k < v.output; ++k) {
+        const auto sizes = site_.concrete_sizes({id, k});
+        if (!sizes) return false;
+        begin += (*sizes)[1];
+      }
+      return read(in[0], begin, out, nodes, depth + 1);
+    }
+    const bool is_gemm = site_.is(id, "Gemm");
+    if ((!is_gemm && !site_.is(id, "MatMul")) || !site_.is_constant(in[1]) || site_.rank(in[1]) != 2 ||
+        site_.rank(in[0]) != 2 || site_.is_constant(in[0]))
+      return false;
+    const Node& node = site_.node(id);
+    if (is_gemm && (attribute(node, "transA", std::int64_t{0}) != 0 || has_factors(node))) return false;
+    out.products.push_back({in[0], in[1], is_gemm && attribute(node, "transB", std::int64_t{0}) != 0, begin});
+    return !is_gemm || in.size() < 3 || !in[2].exists() || read(in[2], begin, out, nodes, depth + 1);
+  }
+
+  static bool has_factors(const Node& gemm) {
+    for (const char* name : {"alpha", "beta"})
+      if (const auto* factor = gemm.attributes.find_as<float>(name); factor != nullptr && *factor != 1)
+        return true;
+    return false;
+  }
+
+  static inline const std::vector<std::int64_t> kOne{1};
+  const Site& site_;
+};
+
+// A gate of one step, its products told apart.
+struct Weights {
+  std::array<Product, kGates> of_input, of_state;
+};
+
+// Steps that follow each other with the same weights.
+struct Chain {
+  std::vector<const Cell*> cells;
+  std::vector<Value> inputs;     // of each step
+  std::optional<State> initial;  // nullopt: zero
+  Weights weights;
+};
+
+class Chains {
+ public:
+  Chains(const Site& site, const std::vector<Cell>& cells) : site_(site) {
+    std::map<Value, const Cell*> next;
+    std::set<const Cell*> later;
+    for (const Cell& cell : cells) next.emplace(cell.before, &cell);
+    for (const Cell& cell : cells)
+      if (const auto at = next.find({cell.c, 0}); at != next.end()) later.insert(at->second);
+    for (const Cell& first : cells) {
+      if (later.contains(&first)) continue;
+      Chain chain;
+      const Cell* last = &first;
+      for (auto at = next.find({first.c, 0}); at != next.end(); at = next.find({last->c, 0})) {
+        if (!append(chain, *last, *at->second)) break;
+        last = at->second;
+      }
+      if (chain.cells.empty()) continue;
+      if (auto longer = with_first(chain, first)) all.push_back(std::move(*longer));
+      all.push_back(std::move(chain));
+    }
+  }
+  std::vector<Chain> all;
+
+ private:
+  bool is_same(const Product& a, const Product& b) const {
+    return site_.content(a.matrix) == site_.content(b.matrix) && a.transposed == b.transposed &&
+           a.begin == b.begin;
+  }
+
+  // The products of a cell with this state and with another value, the same for all gates.
+  std::optional<std::pair<Weights, Value>> told_apart(const Cell& cell, Value state) const {
+    Weights out;
+    std::optional<Value> input;
+    for (std::size_t g = 0; g < kGates; ++g) {
+      const auto& products = cell.gates[g].products;
+      if (products.size() != 2) return std::nullopt;
+      const std::size_t which = products[0].x == state ? 0 : 1;
+      out.of_state[g] = products[which];
+      out.of_input[g] = products[1 - which];
+      if (out.of_state[g].x != state || (input && *input != out.of_input[g].x)) return std::nullopt;
+      input = out.of_input[g].x;
+    }
+    return std::pair(out, *input);
+  }
+  bool are_same(const Weights& a, const Weights& b) const {
+    for (std::size_t g = 0; g < kGates; ++g)
+      if (!is_same(a.of_input[g], b.of_input[g]) || !is_same(a.of_state[g], b.of_state[g])) return false;
+    return true;
+  }
+
+  bool append(Chain& chain, const Cell& before, const Cell& cell) const {
+    const auto told = told_apart(cell, {before.h, 0});
+    if (!told || (!chain.cells.empty() && !are_same(told->first, chain.weights))) return false;
+    if (chain.cells.empty()) {
+      chain.initial = State{{before.h, 0}, {before.c, 0}};
+      chain.weights = told->first;
+    }
+    chain.cells.push_back(&cell);
+    chain.inputs.push_back(told->second);
+    return true;
+  }
+
+  // With the step before: from states that are given, or from zero, of which only constants are left.
+  std::optional<Chain> with_first(const Chain& chain, const Cell& first) const {
+    Chain out = chain;
+    const auto& products = first.gates[0].products;
+    Value input;
+    if (products.size() == 1) {
+      for (std::size_t g = 0; g < kGates; ++g) {
+        const auto& own = first.gates[g].products;
+        if (own.size() != 1 || own[0].x != products[0].x || !is_same(own[0], chain.weights.of_input[g]))
+          return std::nullopt;
+      }
+      if (!site_.is_constant(first.before)) return std::nullopt;
+      input = products[0].x;
+      out.initial.reset();
+    } else {
+      std::optional<std::pair<Weights, Value>> told;
+      for (const Product& p : products)
+        if (!told || !are_same(told->first, chain.weights)) told = told_apart(first, p.x);
+      if (!told || !are_same(told->first, chain.weights)) return std::nullopt;
+      input = told->second;
+      out.initial = State{told->first.of_state[0].x, first.before};
+    }
+    out.cells.insert(out.cells.begin(), &first);
+    out.inputs.insert(out.inputs.begin(), input);
+    return out;
+  }
+
+  const Site& site_;
+};
+
+class Writer {
+ public:
+  Writer(const Site& site, const Chain& chain)
+      : site_(site), chain_(chain), b_(site.graph, site.name({chain.cells.back()->h, 0})) {}
+
+  std::optional<Proposal> proposal() {
+    const auto state = site_.concrete_sizes({chain_.cells[0]->h, 0});
+    if (!state || state->size() != 2) return std::nullopt;
+    hidden_ = (*state)[1];
+    std::vector<Value> inputs{sequence(), matrices(chain_.weights.of_input),
+                              matrices(chain_.weights.of_state)};
+    const auto vectors = biases();
+    if (!vectors) return std::nullopt;
+    inputs.push_back(*vectors);
+    if (chain_.initial) {
+      inputs.push_back(Value::none());
+      for (const Value v : {chain_.initial->h, chain_.initial->c}) {
+        if (site_.concrete_sizes(v) != state) return std::nullopt;
+        inputs.push_back(b_.unsqueeze(b_.input(site_.name(v)), {0}));
+      }
+    }
+    Node node;
+    node.op = "LSTM";
+    node.attributes.set("hidden_size", hidden_);
+    node.outputs.resize(3);
+    const NodeId lstm = b_.copy(std::move(node), inputs).node;
+    std::vector<Value> replaced, by;
+    for (std::size_t t = 0; t < chain_.cells.size(); ++t) {
+      const Value h{chain_.cells[t]->h, 0}, c{chain_.cells[t]->c, 0};
+      const bool is_last = t + 1 == chain_.cells.size();
+      if (is_read(c) && !is_last) return std::nullopt;
+      if (is_read(h)) {
+        replaced.push_back(h);
+        by.push_back(is_last ? b_.squeeze({lstm, 1}, {0}) : at_time({lstm, 0}, t));
+      }
+      if (is_last && is_read(c)) {
+        replaced.push_back(c);
+        by.push_back(b_.squeeze({lstm, 2}, {0}));
+      }
+    }
+    if (replaced.empty()) return std::nullopt;
+    return propose(site_, "fastpath",
+                   fmt::format("{} steps as one LSTM, to {}", chain_.cells.size(),
+                               site_.name({chain_.cells.back()->h, 0})),
+                   b_, replaced, by);
+  }
+
+ private:
+  // By somebody else than the steps.
+  bool is_read(Value v) const {
+    return site_.is_output(v) || std::ranges::any_of(site_.readers(v), [&](NodeId reader) {
+             return std::ranges::none_of(chain_.cells,
+                                         [&](const Cell* c) { return c->nodes.contains(reader); });
+           });
+  }
+
+  Value at_time(Value all, std::size_t t) {
+    const Value one =
+        b_.op("Gather", {all, b_.scalar_integer(static_cast<std::int64_t>(t))});  // [1, batch, hidden]
+    return b_.squeeze(one, {0});
+  }
+
+  // [steps, batch, input].
+  Value sequence() {
+    if (const auto whole = gathered_from()) return *whole;
+    std::vector<Value> steps;
+    for (const Value& x : chain_.inputs) steps.push_back(b_.unsqueeze(b_.input(site_.name(x)), {0}));
+    return b_.concat(steps, 0);
+  }
+
+  // What the steps' inputs are taken from one after the other, without taking them.
+  std::optional<Value> gathered_from() {
+    Value from;
+    std::int64_t axis = 0, first = 0;
+    for (std::size_t t = 0; t < chain_.inputs.size(); ++t) {
+      const auto gather = site_.made_by(chain_.inputs[t], "Gather");
+      if (!gather) return std::nullopt;
+      const Node& node = site_.node(*gather);
+      const auto index = site_.integers(node.inputs[1]);
+      const std::int64_t along = attribute(node, "axis", std::int64_t{0});
+      if (!index || index->size() != 1 || (*index)[0] < 0 || site_.rank(node.inputs[0]) != 3 ||
+          site_.rank(node.inputs[1]) != 0 || along < 0 || along > 1)
+        return std::nullopt;
+      if (t == 0) {
+        from = node.inputs[0];
+        axis = along;
+        first = (*index)[0];
+      } else if (node.inputs[0] != from || along != axis ||
+                 (*index)[0] != first + static_cast<std::int64_t>(t)) {
+        return std::nullopt;
+      }
+    }
+    const auto sizes = site_.sizes(from);
+    if (!sizes || site_.is_constant(from)) return std::nullopt;
+    const auto steps = static_cast<std::int64_t>(chain_.inputs.size());
+    Value x = b_.input(site_.name(from));
+    if (first != 0 || (*sizes)[static_cast<std::size_t>(axis)] != steps)
+      x = b_.slice(x, axis, first, first + steps);
+    return axis == 0 ? x : b_.transpose(x, {1, 0, 2});
+  }
+
+  // [1, gates · hidden, columns].
+  Value matrices(const std::array<Product, kGates>& products) {
+    std::vector<Value> rows;
+    for (const Product& p : products) {
+      const Value part =
+          b_.slice(b_.input(site_.name(p.matrix)), p.transposed ? 0 : 1, p.begin, p.begin + hidden_);
+      rows.push_back(p.transposed ? part : b_.transpose(part, {1, 0}));
+    }
+    return b_.unsqueeze(b_.concat(rows, 0), {0});
+  }
+
+  // [1, 2 · gates · hidden]; nullopt: a vector is none.
+  std::optional<Value> biases() {
+    std::vector<Value> all;
+    for (const Affine& gate : chain_.cells.back()->gates) {
+      std::optional<Value> sum;
+      for (const Vector& v : gate.vectors) {
+        const auto sizes = site_.concrete_sizes(v.constant);
+        if (!sizes || sizes->empty() || sizes->size() > 2 || sizes->back() < v.begin + hidden_)
+          return std::nullopt;
+        if (sizes->size() == 2 && (*sizes)[0] != 1) return std::nullopt;
+        const auto axis = static_cast<std::int64_t>(sizes->size()) - 1;
+        Value part = b_.slice(b_.input(site_.name(v.constant)), axis, v.begin, v.begin + hidden_);
+        if (axis == 1) part = b_.squeeze(part, {0});
+        sum = sum ? b_.op("Add", {*sum, part}) : part;
+      }
+      all.push_back(sum ? *sum : b_.zeros({hidden_}));
+    }
+    all.push_back(b_.zeros({static_cast<std::int64_t>(kGates) * hidden_}));
+    return b_.unsqueeze(b_.concat(all, 0), {0});
+  }
+
+  const Site& site_;
+  const Chain& chain_;
+  ProgramBuilder b_;
+  std::int64_t hidden_ = 0;
+};
+
+}  // namespace
+
+void propose_recurrence(const Site& site, Proposals& out) {
+  std::vector<Cell> cells;
+  Reader reader(site);
+  for (const NodeId id : site.graph.order())
+    if (auto cell = reader.cell(id)) cells.push_back(std::move(*cell));
+  for (const Chain& chain : Chains(site, cells).all)
+    if (chain.cells.size() > 1) out.add(Writer(site, chain).proposal());
+}
+
+}  // namespace isomer
