@@ -45,6 +45,14 @@ void on_interrupt(int signal) {
   }
 }
 
+// In operations of a matrix product.
+Json prices_of(const Prices& p) {
+  return {{"node", p.node},           {"element", p.element},
+          {"function", p.function},   {"convolution", p.convolution},
+          {"unblocked", p.unblocked}, {"depthwise", p.depthwise},
+          {"reordered", p.reordered}};
+}
+
 Json to_json(const OptimizeReport& report) {
   const auto maybe = [](const std::optional<double>& v) { return v ? Json(*v) : Json(); };
   Json steps = Json::array();
@@ -79,7 +87,9 @@ Json to_json(const OptimizeReport& report) {
             {"proofs", report.search.proofs},
             {"cache_hits", report.search.cache_hits},
             {"cost_before", report.search.cost_before},
-            {"cost_after", report.search.cost_after}}},
+            {"cost_after", report.search.cost_after},
+            {"questions", report.search.questions},
+            {"prices", prices_of(report.search.prices)}}},
           {"certificate", report.certificate.string()},
           {"groups", groups},
           {"regions", regions},

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double kLeastGain = 1.02;
 constexpr std::uintmax_t kFreeGrowth = 16u << 20u;
-constexpr double kShareOfGuard = 0.4, kLeastGuardSeconds = 12, kMostGuardSeconds = 40;
+constexpr double kShareOfGuard = 0.4, kLeastGuardSeconds = 12, kMostGuardSeconds = 120;
 
 std::uintmax_t bytes_of(const std::filesystem::path& path) {
   std::error_code error;

@@ -233,13 +233,13 @@ class Filtered {
 
 }  // namespace
 
-Proposals propose_bilinear(const Graph& graph, const Inference& inference, bool any_price) {
+Proposals propose_bilinear(const Graph& graph, const Inference& inference, const ProposeOptions& options) {
   Proposals out;
-  const Site site(graph, inference);
+  const Site site(graph, inference, *options.machine);
   // Pad and Slice take integers as inputs, DepthToSpace has a mode.
   if (graph.opset("") < 11) return out;
   for (const NodeId id : graph.order()) {
-    const auto conv = dense_conv_at(site, id, any_price);
+    const auto conv = dense_conv_at(site, id, options.any_price);
     if (!conv) continue;
     for (const Filtering& f : filterings()) {
       out.add(Filtered(site, *conv, f).along_rows());

@@ -73,7 +73,7 @@ TEST(Bilinear, FoldedKernelsComputeTheSame) {
 TEST(Bilinear, OnlyWhereItCanPay) {
   const auto count = [](const std::string& text, bool any_price) {
     const Graph graph = program(text);
-    return propose_bilinear(graph, *infer(graph), any_price).list.size();
+    return propose_bilinear(graph, *infer(graph), {.any_price = any_price}).list.size();
   };
   EXPECT_EQ(count(kConv, true), 4u);
   EXPECT_EQ(count(kConv, false), 0u);  // few channels

@@ -433,7 +433,7 @@ std::optional<Proposal> collapse_region(const Graph& graph, const Inference& inf
   return as_matrix(site, sized, *info, inner, *price, any_price, why);
 }
 
-Proposals propose_collapse(const Graph& graph, const Inference& inference, bool any_price) {
+Proposals propose_collapse(const Graph& graph, const Inference& inference, const ProposeOptions& options) {
   Proposals out;
   if (graph.opset("") < 11) return out;
   const LinearRegions regions(graph, inference);
@@ -442,7 +442,7 @@ Proposals propose_collapse(const Graph& graph, const Inference& inference, bool 
     if (taken.contains(*at) || regions.constants().contains({*at, 0})) continue;
     for (const LinearRegion& region : regions.ending_in({*at, 0})) {
       std::string why;
-      auto proposal = collapse_region(graph, inference, region, any_price, why);
+      auto proposal = collapse_region(graph, inference, region, options.any_price, why);
       if (proposal) {
         taken.insert(region.nodes.begin(), region.nodes.end());
         out.list.push_back(std::move(*proposal));

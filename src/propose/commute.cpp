@@ -493,14 +493,14 @@ std::optional<Proposal> best_of(Way way, const Mover& mover) {
 
 }  // namespace
 
-Proposals propose_commute(const Graph& graph, const Inference& inference, bool any_price) {
+Proposals propose_commute(const Graph& graph, const Inference& inference, const ProposeOptions& options) {
   Proposals out;
-  const Site site(graph, inference);
+  const Site site(graph, inference, *options.machine);
   for (const NodeId id : graph.order()) {
     const auto mover = mover_at(site, id);
     if (!mover) continue;
     auto found = mover->grows ? best_of(Push(site, *mover), *mover) : best_of(Pull(site, *mover), *mover);
-    if (found && (any_price || found->gain > 0)) out.list.push_back(std::move(*found));
+    if (found && (options.any_price || found->gain > 0)) out.list.push_back(std::move(*found));
   }
   propose_phases(site, out);
   std::ranges::stable_sort(out.list, std::greater<>{}, &Proposal::gain);

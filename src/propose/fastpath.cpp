@@ -1,6 +1,6 @@
 // fastpath: forms that ONNX Runtime runs faster than others of the same value, whatever the analytic cost
-// says. Each is a bet for the judge to decide; why it may pay stands beside each, a
-// guess from timings of hand-made variants, not read off the runtime's optimized graph.
+// says. Each is a bet for the judge to decide; why it may pay stands beside each, a guess from timings of
+// hand-made variants. Which convolutions are in the blocked layout is not guessed: the machine was asked.
 #include "propose/fastpath.h"
 
 #include <fmt/format.h>
@@ -73,7 +73,8 @@ void groups(const Site& site, Proposals& out) {
     const std::int64_t in = (*w)[1], rows = (*w)[0] / groups;
     if (in == 1 || in >= kChannelBlock || kChannelBlock % in != 0) continue;
     const std::int64_t merged = kChannelBlock / in;
-    if (groups % merged != 0) continue;
+    if (groups % merged != 0 || site.machine.is_blocked(site.graph, site.inference, id).value_or(false))
+      continue;
     std::int64_t taps = 1;
     for (std::size_t d = 2; d < w->size(); ++d) taps *= (*w)[d];
     ProgramBuilder b = builder(site, id);
@@ -163,9 +164,9 @@ void chained_pools(const Site& site, Proposals& out) {
 
 }  // namespace
 
-Proposals propose_fastpath(const Graph& graph, const Inference& inference, bool /*any_price*/) {
+Proposals propose_fastpath(const Graph& graph, const Inference& inference, const ProposeOptions& options) {
   Proposals out;
-  const Site site(graph, inference);
+  const Site site(graph, inference, *options.machine);
   propose_lift(site, out);
   propose_flatten(site, out);
   propose_padded_channels(site, out);

@@ -16,8 +16,8 @@ void propose_channels_first(const Site& site, Proposals& out);
 // Steps of an LSTM that were written out, as the operator.
 void propose_recurrence(const Site& site, Proposals& out);
 
-// Channels that the blocked layout of ONNX Runtime's convolutions is taken to hold in a row. Padding to 16
-// was the best of 4, 8 and 16 in the expert experiments that gain; not asked of the runtime or the processor.
+// Channels that fill blocks of the runtime's layout on any processor. Padding to 16 was the best of 4, 8 and
+// 16 in the expert experiments that gain; what is blocked without it is not padded.
 constexpr std::int64_t kChannelBlock = 16;
 
 }  // namespace isomer

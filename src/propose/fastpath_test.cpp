@@ -62,6 +62,30 @@ TEST(Fastpath, ChannelsAreFilledUpThroughDepthwiseAndResidualNodes) {
     }
 }
 
+// A runtime whose layout takes every convolution as it is.
+class Content : public Machine {
+ public:
+  std::optional<bool> is_blocked(const Graph& /*graph*/, const Inference& /*inference*/,
+                                 NodeId /*convolution*/) const override {
+    return true;
+  }
+};
+
+TEST(Fastpath, WhatTheRuntimeBlocksAnywayIsLeftAlone) {
+  const Graph padded =
+      program("agraph (float[1,16,4,4] x) => (float[1,16,4,4] y) <" + weight("a", "6,16,1,1", 96, 1) + ", " +
+              weight("b", "16,6,1,1", 96, 4) + "> {\np = Conv(x, a)\ny = Conv(p, b)}");
+  const Graph grouped = program("agraph (float[1,32,3,3] x) => (float[1,16,3,3] y) <" +
+                                weight("w", "16,8,1,1", 128, 1) + "> {\ny = Conv<group=4>(x, w)}");
+  const Content content;
+  for (const Graph& graph : {padded, grouped}) {
+    const auto inference = infer(graph);
+    ASSERT_TRUE(inference.ok());
+    EXPECT_EQ(propose_fastpath(graph, *inference).list.size(), 1u);
+    EXPECT_EQ(propose_fastpath(graph, *inference, {.machine = &content}).list.size(), 0u);
+  }
+}
+
 TEST(Fastpath, GroupsAreMergedToABlock) {
   const auto result = testing::taken(
       propose_fastpath, program("agraph (float[1,32,3,3] x) => (float[1,16,3,3] y) <" +

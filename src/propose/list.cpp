@@ -17,7 +17,7 @@ Proposals propose_all(const Graph& graph, const Inference& inference, const Prop
   Proposals out;
   for (const Proposer& proposer : proposers()) {
     if (options.without.contains(proposer.name) || (proposer.is_relaxed && !options.relaxed)) continue;
-    Proposals found = proposer.propose(graph, inference, options.any_price);
+    Proposals found = proposer.propose(graph, inference, options);
     for (Proposal& p : found.list) out.list.push_back(std::move(p));
     for (std::string& why : found.declined) out.declined.push_back(std::move(why));
   }

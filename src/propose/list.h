@@ -1,7 +1,6 @@
 // The explicit list of proposers, and all that they propose for one graph.
 #pragma once
 
-#include <set>
 #include <string>
 #include <vector>
 
@@ -9,15 +8,9 @@
 
 namespace isomer {
 
-struct ProposeOptions {
-  bool any_price = false;              // also what the analytic cost says no to
-  bool relaxed = false;                // also what only makes room for other steps
-  std::set<std::string> without = {};  // names of proposers that are not asked
-};
-
 struct Proposer {
   std::string name;
-  Proposals (*propose)(const Graph& graph, const Inference& inference, bool any_price);
+  Proposals (*propose)(const Graph& graph, const Inference& inference, const ProposeOptions& options);
   bool is_relaxed = false;  // its steps may lose by themselves: for strategies that look further
 };
 

@@ -356,11 +356,11 @@ void repeated_operands(const Site& site, Proposals& out) {
 
 }  // namespace
 
-Proposals propose_reassociate(const Graph& graph, const Inference& inference, bool any_price) {
+Proposals propose_reassociate(const Graph& graph, const Inference& inference, const ProposeOptions& options) {
   Proposals out;
-  const Site site(graph, inference);
+  const Site site(graph, inference, *options.machine);
   chains(site, out);
-  if (!any_price) std::erase_if(out.list, [](const Proposal& p) { return p.gain <= 0; });
+  if (!options.any_price) std::erase_if(out.list, [](const Proposal& p) { return p.gain <= 0; });
   sums_of_products(site, out);
   contractions(site, out);
   sums_over_parts(site, out);

@@ -148,10 +148,10 @@ std::optional<Proposal> turned(const Site& site, NodeId sum, std::size_t k) {
 
 }  // namespace
 
-Proposals propose_relax(const Graph& graph, const Inference& inference, bool) {
+Proposals propose_relax(const Graph& graph, const Inference& inference, const ProposeOptions& options) {
   Proposals out;
   if (graph.opset("") < 11) return out;
-  const Site site(graph, inference);
+  const Site site(graph, inference, *options.machine);
   for (const NodeId id : graph.order()) {
     if (is_plain_norm(site, id)) out.add(norm_as_convolution(site, id));
     if (site.is(id, "Add")) {

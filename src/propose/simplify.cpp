@@ -71,6 +71,7 @@ class Simplifier {
       if (node.kind != NodeKind::Operator || node.inputs.empty() || node.outputs.size() != 1 ||
           !std::ranges::all_of(node.inputs, is_constant) || purity(graph_, node) != Purity::Function)
         continue;
+      if (node.op == "Identity" && !outputs_.contains({id, 0})) continue;  // shared weights stay shared
       const auto price = price_of(id);
       if (!price || spent + *price > kMostFoldedOperations || bytes_of({id, 0}) > allowed_bytes(id)) continue;
       spent += *price;
@@ -247,7 +248,7 @@ class Simplifier {
 
 }  // namespace
 
-Proposals propose_simplify(const Graph& graph, const Inference& inference, bool) {
+Proposals propose_simplify(const Graph& graph, const Inference& inference, const ProposeOptions&) {
   return Simplifier(graph, inference).run();
 }
 

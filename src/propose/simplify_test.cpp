@@ -30,5 +30,11 @@ TEST(Simplify, WhatChangesNothingGoes) {
     EXPECT_EQ(left_of(body).find("changes nothing"), std::string::npos) << body;
 }
 
+TEST(Simplify, CopiesOfWeightsAreNoOtherWeights) {
+  EXPECT_EQ(left_of("t = Identity(almost)\nu = Add(x, t)\ny = Relu(u)").find("known before"),
+            std::string::npos);
+  EXPECT_NE(left_of("t = Neg(almost)\nu = Add(x, t)\ny = Relu(u)").find("known before"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace isomer

@@ -9,10 +9,6 @@ namespace isomer {
 namespace {
 
 constexpr std::int64_t kSomeSize = 32;  // for named extents
-// In scalar operations of a matrix product: an element that is read or written, and a node that is run at
-// all. Estimates, not calibrated on any machine: they order proposals, measuring decides.
-constexpr double kPriceOfElement = 2;
-constexpr double kPriceOfNode = 2e4;
 
 std::optional<std::int64_t> some_value(const Dim& dim) {
   return dim.evaluate([](std::string_view) { return std::optional(kSomeSize); });
@@ -25,24 +21,64 @@ bool is_view(const Node& node) {
   return node.domain.empty() && views.contains(node.op);
 }
 
-std::optional<double> price_of(const Graph& graph, const Inference& inference, NodeId id) {
+bool is_function(Fn fn) {
+  switch (fn) {
+    case Fn::Exp:
+    case Fn::Log:
+    case Fn::Tanh:
+    case Fn::Sigmoid:
+    case Fn::Erf:
+    case Fn::Pow:
+    case Fn::Sqrt:
+    case Fn::Sin:
+    case Fn::Cos: return true;
+    default: return false;
+  }
+}
+
+bool has_functions(const ExprNode& e) {
+  return (e.kind == ExprNode::Kind::Apply && is_function(e.fn)) ||
+         std::ranges::any_of(e.args, [](const ExprRef& a) { return has_functions(*a); }) ||
+         std::ranges::any_of(e.cases, [](const ExprNode::Case& c) { return has_functions(*c.value); });
+}
+
+// What an operation of this node costs.
+double rate_of(const Graph& graph, const Inference& inference, NodeId id, const Formula& formula,
+               const Machine& machine) {
+  const Node& node = graph.node(id);
+  const Prices& prices = machine.prices();
+  if (node.op == "Conv" && node.domain.empty()) {
+    const std::int64_t groups = attribute(node, "group", std::int64_t{1});
+    if (groups > 1 && inference.of(node.inputs[0]).shape &&
+        (*inference.of(node.inputs[0]).shape)[1].is(groups))
+      return prices.depthwise;
+    return machine.is_blocked(graph, inference, id).value_or(true) ? prices.convolution : prices.unblocked;
+  }
+  const bool functions =
+      std::ranges::any_of(formula.stages, [](const Stage& s) { return has_functions(*s.value); });
+  return functions ? prices.function : 1;
+}
+
+std::optional<double> price_of(const Graph& graph, const Inference& inference, NodeId id,
+                               const Machine& machine) {
   const Definition definition = define_node(graph, inference, id);
   const auto* formula = std::get_if<Formula>(&definition);
   if (formula == nullptr) return std::nullopt;
   const auto operations = some_value(cost(*formula).operations);
   if (!operations) return std::nullopt;
-  double price = static_cast<double>(*operations) + kPriceOfNode;
+  const Prices& prices = machine.prices();
+  double price =
+      static_cast<double>(*operations) * rate_of(graph, inference, id, *formula, machine) + prices.node;
   if (is_view(graph.node(id))) return price;
   if (!moves_data(*formula->output(0).value))
     for (const auto& input : formula->inputs)
-      if (input)
-        price += kPriceOfElement * static_cast<double>(some_value(product(input->shape)).value_or(0));
+      if (input) price += prices.element * static_cast<double>(some_value(product(input->shape)).value_or(0));
   for (int k = 0; k < static_cast<int>(formula->outputs.size()); ++k) {
     const auto elements = some_value(product(formula->output(k).shape()));
     if (!elements) return std::nullopt;
-    price += kPriceOfElement * static_cast<double>(*elements);
+    price += prices.element * static_cast<double>(*elements);
   }
-  return price;
+  return price + prices.reordered * machine.reordered(graph, inference, id);
 }
 
 // What the claim's outputs are computed from, the last ones first.
@@ -156,7 +192,8 @@ bool moves_data(const ExprNode& e) {
   }
 }
 
-Site::Site(const Graph& g, const Inference& i) : graph(g), inference(i), readers_(g.consumers()) {
+Site::Site(const Graph& g, const Inference& i, const Machine& m)
+    : graph(g), inference(i), machine(m), readers_(g.consumers()) {
   std::map<std::pair<int, Extents>, std::vector<std::pair<Tensor, int>>> alike;
   int next = 0;
   for (const NodeId id : g.order()) {
@@ -291,7 +328,7 @@ std::string attribute(const Node& node, std::string_view name, std::string other
 std::optional<double> saved(const Site& site, const Claim& claim) {
   double before = 0, after = 0;
   for (const NodeId id : dying(site, claim)) {
-    const auto price = price_of(site.graph, site.inference, id);
+    const auto price = price_of(site.graph, site.inference, id, site.machine);
     before += price.value_or(0);
   }
   const Graph program = typed(site, claim.after);
@@ -300,7 +337,7 @@ std::optional<double> saved(const Site& site, const Claim& claim) {
   const std::set<NodeId> constants = constant_nodes(program);
   for (const NodeId id : program.order()) {
     if (program.node(id).kind != NodeKind::Operator || constants.contains(id)) continue;
-    const auto price = price_of(program, *inference, id);
+    const auto price = price_of(program, *inference, id, site.machine);
     if (!price) return std::nullopt;
     after += *price;
   }
@@ -309,12 +346,12 @@ std::optional<double> saved(const Site& site, const Claim& claim) {
   return before - after;
 }
 
-double price(const Graph& graph, const Inference& inference) {
+double price(const Graph& graph, const Inference& inference, const Machine& machine) {
   const std::set<NodeId> constants = constant_nodes(graph);
   double out = 0;
   for (const NodeId id : graph.order())
     if (graph.node(id).kind == NodeKind::Operator && !constants.contains(id))
-      out += price_of(graph, inference, id).value_or(0);
+      out += price_of(graph, inference, id, machine).value_or(0);
   return out;
 }
 

@@ -19,10 +19,11 @@ namespace isomer {
 
 class Site {
  public:
-  Site(const Graph& graph, const Inference& inference);
+  Site(const Graph& graph, const Inference& inference, const Machine& machine);
 
   const Graph& graph;
   const Inference& inference;
+  const Machine& machine;
 
   const Node& node(NodeId id) const { return graph.node(id); }
   const std::string& name(Value v) const { return graph.name_of(v); }
@@ -82,7 +83,7 @@ std::optional<double> saved(const Site& site, const Claim& claim);
 
 // The price of a whole program, without what depends on constants only. Nodes of unknown price are free: what
 // nobody rewrites costs the same before and after.
-double price(const Graph& graph, const Inference& inference);
+double price(const Graph& graph, const Inference& inference, const Machine& machine);
 
 // A proposal that replaces one value by what the builder made of it; nullopt where `saved` knows nothing. Its
 // folds are the constants that the builder's program computes.

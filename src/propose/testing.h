@@ -28,7 +28,7 @@ inline std::string integers(const std::string& name, const std::vector<int>& val
   return "int64[" + std::to_string(values.size()) + "] " + name + " = {" + numbers + "}";
 }
 
-using ProposeFunction = Proposals (*)(const Graph&, const Inference&, bool);
+using ProposeFunction = Proposals (*)(const Graph&, const Inference&, const ProposeOptions&);
 
 // The graph with one proposal of this proposer proved, taken and folded; nullopt: there is none of that
 // number, or it is not proved (`why`).
@@ -37,7 +37,7 @@ inline std::optional<Graph> taken(ProposeFunction propose, const Graph& graph, s
   const auto inference = infer(graph);
   EXPECT_TRUE(inference.ok());
   if (!inference.ok()) return std::nullopt;
-  const auto proposals = propose(graph, *inference, any_price).list;
+  const auto proposals = propose(graph, *inference, {.any_price = any_price}).list;
   if (proposals.size() <= number) return std::nullopt;
   const Proposal& p = proposals[number];
   const auto proved = prove_claim(graph, p.claim);

@@ -9,16 +9,16 @@ namespace {
 
 constexpr std::int64_t kProfileNs = 30'000'000;  // enough runs for shares of whole percents
 
+constexpr std::string_view kLevelNames[] = {"none", "basic", "extended", "all"};
+
+}  // namespace
+
 std::uint64_t count_reorders(const std::vector<KernelKind>& kernels) {
   std::uint64_t reorders = 0;
   for (const KernelKind& kind : kernels)
     if (kind.op.starts_with("Reorder")) reorders += kind.nodes;  // ReorderInput, ReorderOutput, Reorder
   return reorders;
 }
-
-constexpr std::string_view kLevelNames[] = {"none", "basic", "extended", "all"};
-
-}  // namespace
 
 Outcome<std::unique_ptr<Judge>> Judge::start(const WorkerOptions& options) {
   std::unique_ptr<Judge> judge(new Judge(options));

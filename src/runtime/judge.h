@@ -22,6 +22,9 @@ struct ModelFacts {
   std::uint64_t reorders = 0;       // of them, changes of the memory layout
 };
 
+// Of these kernels, changes of the memory layout.
+std::uint64_t count_reorders(const std::vector<KernelKind>& kernels);
+
 class Judge {
  public:
   static Outcome<std::unique_ptr<Judge>> start(const WorkerOptions& options);

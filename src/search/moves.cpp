@@ -24,7 +24,10 @@ std::vector<Proposal> Moves::proposals(const Workpiece& piece, bool relaxed) {
   std::set<std::string> without = options.without;
   without.insert("simplify");  // done
   Proposals found = propose_all(piece.graph(), piece.inference(),
-                                {.any_price = options.any_price, .relaxed = relaxed, .without = without});
+                                {.any_price = options.any_price,
+                                 .relaxed = relaxed,
+                                 .without = without,
+                                 .machine = &context_.machine()});
   if (of_ == Of::Model) context_.report.declined = std::move(found.declined);
   // Without a runtime to ask, the analytic cost has the last word.
   if (context_.trials == nullptr && !options.any_price && !relaxed)

@@ -48,10 +48,10 @@ class RegionSpace : public StateSpace {
   bool is_over() override { return context_.is_over(); }
 
  private:
-  static std::optional<State> priced(Draft draft) {
+  std::optional<State> priced(Draft draft) const {
     const auto inference = infer(draft.graph);
     if (!inference.ok()) return std::nullopt;
-    const double cost = price(draft.graph, *inference);
+    const double cost = price(draft.graph, *inference, context_.machine());
     return State{std::move(draft), cost};
   }
 

@@ -28,9 +28,9 @@ Status greedy(SearchContext& context, std::vector<Draft>& history) {
   }
 }
 
-double price_of(const Graph& graph) {
+double price_of(const Graph& graph, const Machine& machine) {
   const auto inference = infer(graph);
-  return inference.ok() ? price(graph, *inference) : 0;
+  return inference.ok() ? price(graph, *inference, machine) : 0;
 }
 
 Result<std::vector<Draft>> searched(SearchContext& context) {
@@ -65,8 +65,10 @@ Result<std::vector<Draft>> search(const SearchOptions& options, const Model& mod
   auto history = searched(context);
   report.proofs = context.proofs.attempts();
   report.cache_hits = context.proofs.hits();
-  report.cost_before = price_of(model.graph);
-  if (history.ok()) report.cost_after = price_of(history->back().graph);
+  report.prices = context.machine().prices();
+  report.cost_before = price_of(model.graph, context.machine());
+  if (history.ok()) report.cost_after = price_of(history->back().graph, context.machine());
+  if (trials) report.questions = trials->machine().questions();
   return history;
 }
 

@@ -54,6 +54,8 @@ struct SearchReport {
   // and what was known already.
   std::size_t unique_regions = 0, states = 0, proofs = 0, cache_hits = 0;
   double cost_before = 0, cost_after = 0;  // analytic, of the whole model
+  Prices prices;
+  std::size_t questions = 0;  // that the runtime was asked about kinds of nodes
 };
 
 // Trials: the runtime that has the last word; nullptr: the analytic cost has it.
@@ -66,6 +68,7 @@ struct SearchContext {
   std::int64_t tried = 0;
   int next_place = 0;  // for names that nobody has
 
+  const Machine& machine() const { return trials ? trials->machine() : unknown_machine(); }
   // Whether to stop now; says why in the report.
   bool is_over();
 };

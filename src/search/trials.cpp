@@ -171,6 +171,11 @@ std::filesystem::path ScratchModel::path() const {
   return std::filesystem::path(lease_.temporary()).replace_extension(".onnx");
 }
 
+const ObservedMachine& Trials::machine() {
+  if (!machine_) machine_ = std::make_unique<ObservedMachine>(*judge_, options_.runtime, options_.out);
+  return *machine_;
+}
+
 Outcome<PairMeasurement> Trials::compare(const ModelSource& a, const ModelSource& b, double seconds,
                                          std::optional<double> beyond, const OnProgress& progress) {
   auto feeds = SharedFeeds::make(options_.feeds);

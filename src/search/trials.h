@@ -10,6 +10,7 @@
 #include "onnx/model.h"
 #include "onnx/write_file.h"
 #include "runtime/judge.h"
+#include "search/observed_machine.h"
 #include "search/steps.h"
 
 namespace isomer {
@@ -57,6 +58,8 @@ class Trials {
       : judge_(std::move(judge)), options_(std::move(options)) {}
 
   Judge& judge() { return *judge_; }
+  // Asked when somebody wants to know.
+  const ObservedMachine& machine();
   // latency(a) / latency(b) of whole models. With a ratio that it should exceed it is confirmed by fresh
   // samples; what is only ranked is not.
   Outcome<PairMeasurement> compare(const ModelSource& a, const ModelSource& b, double seconds,
@@ -72,6 +75,7 @@ class Trials {
 
  private:
   std::unique_ptr<Judge> judge_;
+  std::unique_ptr<ObservedMachine> machine_;
   Options options_;
   NamedTensors observed_;
 };

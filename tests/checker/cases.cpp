@@ -51,7 +51,7 @@ Case collapsed(std::string name, const std::string& text) {
     changed = false;
     const auto inference = infer(c.out);
     if (!inference.ok()) throw std::runtime_error(inference.error().message);
-    const Proposals found = propose_collapse(c.out, *inference, true);
+    const Proposals found = propose_collapse(c.out, *inference, {.any_price = true});
     for (const Proposal& p : found.list) {
       const std::size_t before = c.out.operator_count();
       if (std::holds_alternative<std::string>(prove_claim(c.out, p.claim))) continue;
