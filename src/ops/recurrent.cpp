@@ -134,8 +134,8 @@ Formula Recurrent::with_outputs() && {
 }
 
 void sample_recurrent(Sampler& s, int gates, int states) {
-  const std::int64_t steps = s.between(1, 3), batch = s.between(1, 2), input = s.between(1, 3);
-  const std::int64_t hidden = s.between(1, 3), directions = s.pick<std::int64_t>({1, 1, 2});
+  const std::int64_t steps = s.between(1, 3), batch = s.between(1, 2), input = s.between(1, 2);
+  const std::int64_t hidden = s.between(1, 2), directions = s.pick<std::int64_t>({1, 1, 2});
   const auto draw = [&](const Extents& extents) {
     s.input(ElementType::Float, extents, Sampler::Values::Unit);
   };

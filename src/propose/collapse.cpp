@@ -112,23 +112,87 @@ std::optional<std::vector<std::int64_t>> open_shape(const Site& site, NodeId id)
                                         : shape_for_any_rows(site, {id, 0});
 }
 
-// The unit matrix times the weights of a MatMul: the weights. nullopt: the node is something else.
-std::optional<Value> unit_times(ProgramBuilder& b, const Site& site, const Node& node, const Extents& unit) {
-  if (node.op != "MatMul" || !node.domain.empty() || node.inputs[0] != site.region.input) return std::nullopt;
+// A product of the region's input with one number, which only matrix products read: (x · c) W is x (W · c),
+// so that no unit matrix has to be multiplied.
+struct LeadingFactor {
+  NodeId node;
+  Value number;
+};
+
+std::optional<LeadingFactor> leading_factor(const Site& site) {
+  std::optional<LeadingFactor> out;
+  const auto reads = [&](NodeId id, Value v) {
+    return std::ranges::count(site.graph.node(id).inputs, v) > 0;
+  };
+  for (const NodeId id : site.region.nodes) {
+    if (!reads(id, site.region.input)) continue;
+    const Node& node = site.graph.node(id);
+    if (out || !node.domain.empty() || (node.op != "Mul" && node.op != "Div")) return std::nullopt;
+    const std::size_t place = node.op == "Mul" && node.inputs[1] == site.region.input ? 1 : 0;
+    const auto number = known_constant(site.graph, node.inputs[1 - place]);
+    if (node.inputs[place] != site.region.input || !number || number->count() != 1 || number->rank() > 1)
+      return std::nullopt;
+    out = {id, node.inputs[1 - place]};
+  }
+  if (!out || site.region.output.node == out->node) return std::nullopt;
+  for (const NodeId id : site.region.nodes) {
+    const Node& node = site.graph.node(id);
+    if (reads(id, {out->node, 0}) &&
+        ((node.op != "MatMul" && node.op != "Gemm") || node.inputs[0] != Value{out->node, 0} ||
+         node.inputs[1] == Value{out->node, 0}))
+      return std::nullopt;
+  }
+  return out;
+}
+
+// The unit matrix times the weights of a MatMul or Gemm: the weights. nullopt: the node is something else.
+std::optional<Value> unit_times(ProgramBuilder& b, const Site& site, const Node& node, const Extents& unit,
+                                const std::optional<LeadingFactor>& factor) {
+  const bool is_gemm = node.op == "Gemm";
+  if ((node.op != "MatMul" && !is_gemm) || !node.domain.empty()) return std::nullopt;
   const auto weights = sizes_of(site.inference, node.inputs[1]);
   if (!weights || weights->size() != 2) return std::nullopt;
+  const auto is_set = [&](const char* name) {
+    const auto* value = node.attributes.find_as<std::int64_t>(name);
+    return value != nullptr && *value != 0;
+  };
+  const auto is_scaled = [&](const char* name) {
+    const auto* value = node.attributes.find_as<float>(name);
+    return value != nullptr && *value != 1;
+  };
+  if (is_gemm && (is_set("transA") || is_scaled("alpha") || is_scaled("beta"))) return std::nullopt;
+  Value out = b.input(site.graph.name_of(node.inputs[1]));
+  if (is_gemm && is_set("transB")) out = b.transpose(out, {1, 0});
   Extents shape = unit;
-  shape.back() = weights->back();
-  return b.op("Reshape", {b.input(site.graph.name_of(node.inputs[1])), b.integers(shape)});
+  shape.back() = (*weights)[is_gemm && is_set("transB") ? 0 : 1];
+  if (!is_gemm) out = b.reshape(out, shape);
+  if (factor)
+    out = b.op(site.graph.node(factor->node).op, {out, b.input(site.graph.name_of(factor->number))});
+  if (is_gemm && node.inputs.size() > 2 && node.inputs[2].exists())
+    out = b.op("Add", {out, b.input(site.graph.name_of(node.inputs[2]))});
+  return out;
+}
+
+// Whether a node turns a matrix with rows in front into one without, or back.
+bool keeps_rows(const Site& site, const Node& node, Value made) {
+  if (node.op != "Reshape" || !node.domain.empty()) return false;
+  const auto from = sizes_of(site.inference, node.inputs[0]), to = sizes_of(site.inference, made);
+  return from && to && !from->empty() && !to->empty() && from->back() == to->back();
 }
 
 // The region's nodes with another input, which may be known to be a unit matrix of this shape. Constants are
 // the model's, by name.
 Value run_region(ProgramBuilder& b, const Site& site, Value input, const Extents& unit = {}) {
   std::map<Value, Value> made{{site.region.input, input}};
+  const auto factor = unit.empty() ? std::nullopt : leading_factor(site);
+  std::set<Value> units;  // what the unit matrix is, times the factor
+  if (!unit.empty()) units.insert(factor ? Value{factor->node, 0} : site.region.input);
   for (const NodeId id : site.region.nodes) {
     const Node& node = site.graph.node(id);
-    if (const auto known = unit.empty() ? std::nullopt : unit_times(b, site, node, unit)) {
+    if (factor && id == factor->node) continue;
+    const bool of_unit = !node.inputs.empty() && units.contains(node.inputs[0]);
+    if (of_unit && !factor && keeps_rows(site, node, {id, 0})) units.insert({id, 0});
+    if (const auto known = of_unit ? unit_times(b, site, node, unit, factor) : std::nullopt) {
       made.emplace(Value{id, 0}, *known);
       continue;
     }
