@@ -58,6 +58,9 @@ Json to_json(const OptimizeReport& report) {
   Json steps = Json::array();
   for (const auto& s : report.steps)
     steps.push_back({{"kind", s.kind}, {"count", s.count}, {"nodes", s.nodes}});
+  Json advice = Json::array();
+  for (const Advice& a : report.advice)
+    advice.push_back({{"option", a.option}, {"value", a.value}, {"ratio", a.ratio}, {"why", a.why}});
   Json regions = Json::array();
   for (const auto& r : report.search.regions)
     regions.push_back({{"what", r.what},
@@ -91,6 +94,7 @@ Json to_json(const OptimizeReport& report) {
             {"questions", report.search.questions},
             {"prices", prices_of(report.search.prices)}}},
           {"certificate", report.certificate.string()},
+          {"advice", advice},
           {"groups", groups},
           {"regions", regions},
           {"told", report.told},
@@ -118,6 +122,9 @@ std::string to_text(const OptimizeReport& report, const fs::path& out) {
       text += fmt::format("  tried: {} x {}, {:.3f} [{:.3f}, {:.3f}] in its place\n", r.places, r.what,
                           r.ratio.estimate, r.ratio.low, r.ratio.high);
   }
+  for (const Advice& a : report.advice)
+    text += fmt::format("  advice: with {}={} the original is {:.2f} times faster: {}\n", a.option, a.value,
+                        a.ratio, a.why);
   if (report.search.stopped_by != "done") text += fmt::format("  stopped by {}\n", report.search.stopped_by);
   text += fmt::format("  {} unique regions, {} states, {} proofs and {} that were known\n",
                       report.search.unique_regions, report.search.states, report.search.proofs,

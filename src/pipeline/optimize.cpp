@@ -16,6 +16,7 @@ namespace {
 constexpr double kLeastGain = 1.02;
 constexpr std::uintmax_t kFreeGrowth = 16u << 20u;
 constexpr double kShareOfGuard = 0.4, kLeastGuardSeconds = 12, kMostGuardSeconds = 120;
+constexpr double kShareOfAdvice = 0.05;
 
 std::uintmax_t bytes_of(const std::filesystem::path& path) {
   std::error_code error;
@@ -159,6 +160,9 @@ Result<OptimizeReport> optimize(OptimizeRequest request, const Model& model) {
       history.pop_back();
     }
     report.improved = history.size() > 1 && report.reason.empty();
+    if (trials)
+      report.advice = advice_for(ModelSource::file(request.in.string()), request.feeds, request.worker,
+                                 request.runtime, request.search.seconds * kShareOfAdvice);
   }
   Certificate certificate = certificate_of(best);
   tell(report, best);

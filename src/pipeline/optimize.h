@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "graph/interpret.h"
 #include "onnx/model.h"
+#include "pipeline/advice.h"
 #include "runtime/judge.h"
 #include "search/search.h"
 
@@ -42,6 +43,7 @@ struct OptimizeReport {
   };
   std::vector<Group> groups;      // what was done, the like together
   std::vector<std::string> told;  // one line for each step
+  std::vector<Advice> advice;     // about the original
   SearchReport search;
   std::filesystem::path certificate;
 };

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "graph/constant.h"
 #include "propose/fastpath.h"
 
 namespace isomer {
@@ -175,8 +176,8 @@ class Chains {
         last = at->second;
       }
       if (chain.cells.empty()) continue;
-      if (auto longer = with_first(chain, first)) all.push_back(std::move(*longer));
-      all.push_back(std::move(chain));
+      auto longer = with_first(chain, first);
+      all.push_back(longer ? std::move(*longer) : std::move(chain));
     }
   }
   std::vector<Chain> all;
@@ -220,6 +221,35 @@ class Chains {
     return true;
   }
 
+  bool is_zero(Value v) const {
+    const auto tensor = site_.is_constant(v) ? known_constant(site_.graph, v) : std::nullopt;
+    const auto values = tensor ? tensor->doubles() : std::nullopt;
+    return values && std::ranges::all_of(*values, [](double x) { return x == 0; });
+  }
+
+  // What is added in a gate, in all.
+  std::optional<std::vector<double>> total(const Affine& gate, std::size_t hidden) const {
+    std::vector<double> out(hidden, 0);
+    for (const Vector& v : gate.vectors) {
+      const auto values = known_constant(site_.graph, v.constant)->doubles();
+      const auto begin = static_cast<std::size_t>(v.begin);
+      if (!values || values->size() < begin + hidden) return std::nullopt;
+      for (std::size_t k = 0; k < hidden; ++k) out[k] += (*values)[begin + k];
+    }
+    return out;
+  }
+  // Whether a state of zero is all that tells the steps apart.
+  bool have_same_vectors(const Cell& a, const Cell& b) const {
+    const auto state = site_.concrete_sizes({a.h, 0});
+    if (!state || state->empty()) return false;
+    const auto hidden = static_cast<std::size_t>(state->back());
+    for (std::size_t g = 0; g < kGates; ++g) {
+      const auto x = total(a.gates[g], hidden), y = total(b.gates[g], hidden);
+      if (!x || !y || *x != *y) return false;
+    }
+    return true;
+  }
+
   // With the step before: from states that are given, or from zero, of which only constants are left.
   std::optional<Chain> with_first(const Chain& chain, const Cell& first) const {
     Chain out = chain;
@@ -231,7 +261,7 @@ class Chains {
         if (own.size() != 1 || own[0].x != products[0].x || !is_same(own[0], chain.weights.of_input[g]))
           return std::nullopt;
       }
-      if (!site_.is_constant(first.before)) return std::nullopt;
+      if (!is_zero(first.before) || !have_same_vectors(first, *chain.cells[0])) return std::nullopt;
       input = products[0].x;
       out.initial.reset();
     } else {

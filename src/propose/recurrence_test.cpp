@@ -78,6 +78,31 @@ TEST(Recurrence, GatesByThemselvesAndStatesInBetween) {
       << why;
 }
 
+// What exporters leave of a first step from states of zero.
+std::string from_zero(const std::string& left) {
+  std::string body = steps(3, R"(
+p# = Gemm<transB=1>(x#, w, a)
+q# = Gemm<transB=1>(h@, u, b)
+z# = Add(p#, q#)
+i#, f#, g#, o# = Split<axis=1>(z#, parts))");
+  const std::string product = "q0 = Gemm<transB=1>(h, u, b)";
+  body.replace(body.find(product), product.size() + 1, "");
+  body.replace(body.find("Add(p0, q0)"), 11, "Add(p0, left)");
+  return "agraph (float[1,2] x0, float[1,2] x1, float[1,2] x2) => (float[1,3] h2) <" + kWeights.substr(2) +
+         ", " + left + ", float[1,3] c = {0, 0, 0}, " + integers("parts", {3, 3, 3, 3}) + "> {" + body + "}";
+}
+
+TEST(Recurrence, TheFirstStepMayStartFromZero) {
+  std::string why;
+  EXPECT_EQ(as_operator(from_zero(weight("left", "1,12", 12, 4)), &why),
+            "Unsqueeze Unsqueeze Unsqueeze Concat LSTM Squeeze")
+      << why;
+  // Another bias: the operator begins with the second step.
+  const std::string later = as_operator(from_zero(weight("left", "1,12", 12, 3)), &why);
+  EXPECT_TRUE(later.ends_with("LSTM Squeeze")) << later << why;
+  EXPECT_NE(later.find("Tanh"), std::string::npos);
+}
+
 TEST(Recurrence, OtherWeightsInAStepAreNoOperator) {
   std::string body = steps(3, R"(
 p# = Gemm<transB=1>(x#, w, a)
