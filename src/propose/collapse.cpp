@@ -11,6 +11,7 @@
 
 #include "graph/constant.h"
 #include "propose/linear_region.h"
+#include "propose/node_attributes.h"
 #include "propose/program_builder.h"
 #include "propose/proposal.h"
 #include "prove/shrink.h"
@@ -137,9 +138,8 @@ std::optional<LeadingFactor> leading_factor(const Site& site) {
   if (!out || site.region.output.node == out->node) return std::nullopt;
   for (const NodeId id : site.region.nodes) {
     const Node& node = site.graph.node(id);
-    if (reads(id, {out->node, 0}) &&
-        ((node.op != "MatMul" && node.op != "Gemm") || node.inputs[0] != Value{out->node, 0} ||
-         node.inputs[1] == Value{out->node, 0}))
+    if (reads(id, {out->node, 0}) && (!is_plain_product(node) || node.inputs[0] != Value{out->node, 0} ||
+                                      node.inputs[1] == Value{out->node, 0}))
       return std::nullopt;
   }
   return out;
@@ -148,23 +148,14 @@ std::optional<LeadingFactor> leading_factor(const Site& site) {
 // The unit matrix times the weights of a MatMul or Gemm: the weights. nullopt: the node is something else.
 std::optional<Value> unit_times(ProgramBuilder& b, const Site& site, const Node& node, const Extents& unit,
                                 const std::optional<LeadingFactor>& factor) {
-  const bool is_gemm = node.op == "Gemm";
-  if ((node.op != "MatMul" && !is_gemm) || !node.domain.empty()) return std::nullopt;
+  if (!is_plain_product(node)) return std::nullopt;
   const auto weights = sizes_of(site.inference, node.inputs[1]);
   if (!weights || weights->size() != 2) return std::nullopt;
-  const auto is_set = [&](const char* name) {
-    const auto* value = node.attributes.find_as<std::int64_t>(name);
-    return value != nullptr && *value != 0;
-  };
-  const auto is_scaled = [&](const char* name) {
-    const auto* value = node.attributes.find_as<float>(name);
-    return value != nullptr && *value != 1;
-  };
-  if (is_gemm && (is_set("transA") || is_scaled("alpha") || is_scaled("beta"))) return std::nullopt;
+  const bool transposed = has_transposed_weights(node), is_gemm = node.op == "Gemm";
   Value out = b.input(site.graph.name_of(node.inputs[1]));
-  if (is_gemm && is_set("transB")) out = b.transpose(out, {1, 0});
+  if (transposed) out = b.transpose(out, {1, 0});
   Extents shape = unit;
-  shape.back() = (*weights)[is_gemm && is_set("transB") ? 0 : 1];
+  shape.back() = (*weights)[transposed ? 0 : 1];
   if (!is_gemm) out = b.reshape(out, shape);
   if (factor)
     out = b.op(site.graph.node(factor->node).op, {out, b.input(site.graph.name_of(factor->number))});

@@ -125,21 +125,12 @@ class Reader {
       }
       return read(in[0], begin, out, nodes, depth + 1);
     }
-    const bool is_gemm = site_.is(id, "Gemm");
-    if ((!is_gemm && !site_.is(id, "MatMul")) || !site_.is_constant(in[1]) || site_.rank(in[1]) != 2 ||
+    const Node& node = site_.node(id);
+    if (!is_plain_product(node) || !site_.is_constant(in[1]) || site_.rank(in[1]) != 2 ||
         site_.rank(in[0]) != 2 || site_.is_constant(in[0]))
       return false;
-    const Node& node = site_.node(id);
-    if (is_gemm && (attribute(node, "transA", std::int64_t{0}) != 0 || has_factors(node))) return false;
-    out.products.push_back({in[0], in[1], is_gemm && attribute(node, "transB", std::int64_t{0}) != 0, begin});
-    return !is_gemm || in.size() < 3 || !in[2].exists() || read(in[2], begin, out, nodes, depth + 1);
-  }
-
-  static bool has_factors(const Node& gemm) {
-    for (const char* name : {"alpha", "beta"})
-      if (const auto* factor = gemm.attributes.find_as<float>(name); factor != nullptr && *factor != 1)
-        return true;
-    return false;
+    out.products.push_back({in[0], in[1], has_transposed_weights(node), begin});
+    return in.size() < 3 || !in[2].exists() || read(in[2], begin, out, nodes, depth + 1);
   }
 
   static inline const std::vector<std::int64_t> kOne{1};

@@ -277,11 +277,7 @@ std::optional<Value> stacked_on_all(ProgramBuilder& b, const Site& site, const s
                                     const Stackable& how, Value x) {
   const Node& first = site.node(nodes[0]);
   if (!site.is(nodes[0], "Gemm")) return stacked(b, site, nodes, how, x);
-  const auto* alpha = first.attributes.find_as<float>("alpha");
-  const auto* beta = first.attributes.find_as<float>("beta");
-  if (how.slot != 0 || (alpha && *alpha != 1.0F) || (beta && *beta != 1.0F) ||
-      attribute(first, "transA", std::int64_t{0}) != 0)
-    return std::nullopt;
+  if (how.slot != 0 || !is_plain_product(first)) return std::nullopt;
   const auto in_a_row = [&](std::size_t k) {
     std::vector<Value> parts;
     for (const NodeId id : nodes) parts.push_back(b.input(site.name(site.node(id).inputs[k])));

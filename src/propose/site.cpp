@@ -309,22 +309,6 @@ std::optional<Extents> with_axis_inserted(const Extents& constant, std::size_t r
   return out;
 }
 
-std::int64_t attribute(const Node& node, std::string_view name, std::int64_t otherwise) {
-  const auto* found = node.attributes.find_as<std::int64_t>(name);
-  return found ? *found : otherwise;
-}
-
-std::vector<std::int64_t> attribute(const Node& node, std::string_view name,
-                                    std::vector<std::int64_t> otherwise) {
-  const auto* found = node.attributes.find_as<std::vector<std::int64_t>>(name);
-  return found ? *found : std::move(otherwise);
-}
-
-std::string attribute(const Node& node, std::string_view name, std::string otherwise) {
-  const auto* found = node.attributes.find_as<std::string>(name);
-  return found ? *found : std::move(otherwise);
-}
-
 std::optional<double> saved(const Site& site, const Claim& claim) {
   double before = 0, after = 0;
   for (const NodeId id : dying(site, claim)) {

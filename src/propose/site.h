@@ -12,6 +12,7 @@
 #include "algebra/analysis.h"
 #include "graph/graph.h"
 #include "graph/infer.h"
+#include "propose/node_attributes.h"
 #include "propose/program_builder.h"
 #include "propose/proposal.h"
 
@@ -69,12 +70,6 @@ bool is_pointwise(const Site& site, NodeId id);
 // The same for constants that broadcast against a value of this rank, with an axis of one element put in (or
 // taken out): the new shape of a constant, or nothing if it stays.
 std::optional<Extents> with_axis_inserted(const Extents& constant, std::size_t rank, std::size_t axis);
-
-// Attributes of a node, or what ONNX says they are by default.
-std::int64_t attribute(const Node& node, std::string_view name, std::int64_t otherwise);
-std::vector<std::int64_t> attribute(const Node& node, std::string_view name,
-                                    std::vector<std::int64_t> otherwise);
-std::string attribute(const Node& node, std::string_view name, std::string otherwise);
 
 // What a claim saves: the price of what nobody needs any more, less the price of the new program, without
 // what is folded. Price is scalar operations plus something for each element and node. nullopt: the new

@@ -30,15 +30,10 @@ struct Product {
 };
 std::optional<Product> product_of(const Site& site, NodeId id) {
   const Node& node = site.node(id);
-  const bool is_gemm = site.is(id, "Gemm");
-  if (!is_gemm && !site.is(id, "MatMul")) return std::nullopt;
-  const auto* alpha = node.attributes.find_as<float>("alpha");
-  const auto* beta = node.attributes.find_as<float>("beta");
-  if ((alpha && *alpha != 1.0F) || (beta && *beta != 1.0F) || attribute(node, "transA", std::int64_t{0}) != 0)
-    return std::nullopt;
+  if (node.kind != NodeKind::Operator || !is_plain_product(node)) return std::nullopt;
   Product out{.x = node.inputs[0], .weights = node.inputs[1]};
   if (node.inputs.size() > 2 && node.inputs[2].exists()) out.bias = node.inputs[2];
-  out.transposed = is_gemm && attribute(node, "transB", std::int64_t{0}) != 0;
+  out.transposed = has_transposed_weights(node);
   const auto sizes = site.concrete_sizes(out.weights);
   if (!site.is_constant(out.weights) || !sizes || sizes->size() != 2) return std::nullopt;
   if (out.bias.exists() && !site.is_constant(out.bias)) return std::nullopt;

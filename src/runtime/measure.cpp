@@ -14,6 +14,8 @@ constexpr std::size_t kFewestRounds = 4;  // before a look: below, Student's t i
 constexpr std::size_t kFewestOfAll = 2;   // whatever the time: one with each order of creation
 constexpr std::size_t kMostRounds = 200;
 constexpr double kExploringShare = 0.6;  // of the time; the rest is for the fresh samples
+constexpr double kFewRounds = 12;        // fewer are not parted into two halves
+constexpr double kSlowNs = 1e8;          // such a run warms up in one
 
 double per_run(const LegTime (&legs)[4], std::int64_t repetitions, bool cpu) {
   std::int64_t sum = 0;
@@ -58,18 +60,20 @@ class Pairing {
     worker_.take_runtime_ns();
     const bool cpu = decides_by_cpu(options_);
     std::vector<Round> explored, confirmed;
+    bool in_two = options_.confirm;
     for (;;) {
       ISOMER_TRY_DO(add_round(explored, false));
+      if (explored.size() == 1) in_two = in_two && share() * kFewRounds < 1;
       if (explored.size() < kFewestOfAll) continue;
-      const bool time_is_up =
-          share() > (options_.confirm ? kExploringShare : 1) || explored.size() >= kMostRounds;
+      const bool time_is_up = share() > (in_two ? kExploringShare : 1) || explored.size() >= kMostRounds;
+      if (options_.confirm && !in_two && !time_is_up) continue;
       if ((explored.size() < kFewestRounds || !is_look(explored.size())) && !time_is_up) continue;
       const Interval now = ratio_interval(explored, cpu, kExploring, options_.seed);
       report(false, explored.size(), now);
       if (excludes(now, 1) || time_is_up || now.is_within(1 - options_.precision, 1 + options_.precision))
         break;
     }
-    if (options_.confirm && excludes(ratio_interval(explored, cpu, kReported, options_.seed), 1)) {
+    if (in_two && excludes(ratio_interval(explored, cpu, kReported, options_.seed), 1)) {
       const std::size_t wanted = std::max(explored.size(), kFewestRounds);
       for (;;) {
         ISOMER_TRY_DO(add_round(confirmed, true));
@@ -100,8 +104,12 @@ class Pairing {
   }
 
   Outcome<Done> add_round(std::vector<Round>& rounds, bool confirming) {
-    const RoundPlan plan{rounds.size() % 2 == 0, kWarmRuns, kWarmNs, kLegNs, kFewestBlocks, kMostBlocks};
+    const RoundPlan plan{
+        rounds.size() % 2 == 0, is_slow_ ? 1 : kWarmRuns, kWarmNs, kLegNs, kFewestBlocks, kMostBlocks};
     ISOMER_TRY(Round round, worker_.round(*models_[0], *models_[1], options_.runtime, feeds_, plan));
+    const BlockTimes& block = round.blocks.front();
+    is_slow_ = per_run(block.a, block.a_repetitions, false) > kSlowNs &&
+               per_run(block.b, block.b_repetitions, false) > kSlowNs;
     rounds.push_back(std::move(round));
     report(confirming, rounds.size(), std::nullopt);
     return Done{};
@@ -113,6 +121,7 @@ class Pairing {
   const MeasureOptions& options_;
   const OnProgress& on_progress_;
   std::int64_t start_ns_ = now_ns();
+  bool is_slow_ = false;
 };
 
 }  // namespace

@@ -5,7 +5,8 @@
 // model pays for the caches that the other one filled. Rounds go on until a 99 % interval excludes 1, or is
 // too narrow for a difference that matters, or time is up. A difference that was seen so is then measured
 // again: what is reported, and the verdict, come from fresh samples only, so that stopping at a lucky moment
-// gains nothing.
+// gains nothing. Where models are so slow that there is time for a few rounds only, all of them are made and
+// looked at once: nothing was stopped, and nothing has to be measured again.
 //
 // With one thread the ratio is of CPU time, which a busy machine disturbs least; else of wall time. Both are
 // reported.
