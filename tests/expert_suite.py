@@ -15,6 +15,7 @@ taken up again: an experiment that it has is not repeated.
 import argparse
 import json
 import pathlib
+import random
 import statistics
 import subprocess
 import sys
@@ -41,13 +42,15 @@ def session(path):
 
 
 def measured_in_turns(paths, feeds, seconds):
-    """CPU seconds of every run, by name; all models take turns, so that they meet the same neighbours."""
+    """CPU seconds of every run, by name; all models take turns in an order of chance, so that none profits from who ran before it: whoever always
+    follows the original finds its caches full of what that one expanded."""
     sessions = {name: session(path) for name, path in paths.items()}
     outputs = {name: s.run(None, feeds) for name, s in sessions.items()}
     times = {name: [] for name in sessions}
+    chance = random.Random(1)
     start = time.time()
     while time.time() - start < seconds or len(times["orig"]) < 10:
-        for name, s in sessions.items():
+        for name, s in chance.sample(list(sessions.items()), len(sessions)):
             begin = time.thread_time()
             s.run(None, feeds)
             times[name].append(time.thread_time() - begin)

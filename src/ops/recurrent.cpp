@@ -63,6 +63,7 @@ Recurrent::Recurrent(const Call& call, int gates, int states, std::vector<std::s
   require_shape(call, kR, {directions_, rows, hidden_});
   require_shape(call, kB, {directions_, Dim(2) * rows});
   for (int k = 0; k < states; ++k) require_shape(call, kInitial + k, {directions_, batch_, hidden_});
+  require_shape(call, kLengths, {batch_});
   if (call.has(kLengths)) {
     const auto& lengths = call.in(kLengths).integers;
     if (!lengths) throw OpaqueCall("sequences of unknown lengths");
