@@ -11,7 +11,7 @@ Definition define_gru(const Call& call) {
   Recurrent r(call, 3, 1, {"Sigmoid", "Tanh"});
   FormulaBuilder& f = r.builder();
   const bool product_first = call.integer("linear_before_reset", 0) != 0;
-  return std::move(r).finish([&](const Recurrent::Step& step) {
+  return r.finish([&](const Recurrent::Step& step) {
     const auto gate = [&](Gate which) {
       const auto before = r.gate(step, which);
       const auto at = r.state_axes();

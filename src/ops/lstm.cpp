@@ -13,9 +13,9 @@ Definition define_lstm(const Call& call) {
   FormulaBuilder& f = r.builder();
   if (call.has(kPeepholes) && call.shape(kPeepholes) != Dims{r.directions(), Dim(3) * r.hidden()})
     return opaque("peepholes of another shape");
-  return std::move(r).finish([&](const Recurrent::Step& step) {
+  return r.finish([&](const Recurrent::Step& step) {
     const auto seen = [&](Gate gate, const Recurrent::Tensor& z, const Expr& c, const std::vector<Axis>& at) {
-      const Expr value = z(at[0], at[1]);
+      Expr value = z(at[0], at[1]);
       if (!call.has(kPeepholes)) return value;
       const Index column = Index(Dim(static_cast<int>(gate)) * r.hidden()) + Index(at[1]);
       return value + f.input(kPeepholes)(step.direction, column) * c;

@@ -35,7 +35,8 @@ void require_activations(const Call& call, const std::vector<std::string_view>& 
 
 }  // namespace
 
-Recurrent::Recurrent(const Call& call, int gates, int states, std::vector<std::string_view> activations)
+Recurrent::Recurrent(const Call& call, int gates, int states,
+                     const std::vector<std::string_view>& activations)
     : call_(call), gates_(gates), states_(states), f_(call.formula()) {
   for (int k = 0; k < call.input_count(); ++k)
     if (k != kLengths && call.has(k) && (call.type(k) != call.type(kX) || !is_float(call.type(k))))
@@ -116,11 +117,12 @@ void Recurrent::note(const Step& step) {
   last_[d] = step.states;
 }
 
-Formula Recurrent::with_outputs() && {
+Formula Recurrent::with_outputs() {
   const auto p = f_.axes({steps_, directions_, batch_, hidden_});
   std::vector<Expr> by_direction;
   for (const auto& steps : told_) {
     std::vector<Expr> by_time;
+    by_time.reserve(steps.size());
     for (const Tensor& h : steps) by_time.push_back(h(p[2], p[3]));
     by_direction.push_back(tabulate(p[0], by_time));
   }
@@ -128,6 +130,7 @@ Formula Recurrent::with_outputs() && {
   for (int k = 0; k < states_ && k + 1 < call_.output_count; ++k) {
     const auto q = f_.axes({directions_, batch_, hidden_});
     std::vector<Expr> of_directions;
+    of_directions.reserve(last_.size());
     for (const auto& states : last_) of_directions.push_back(states[static_cast<std::size_t>(k)](q[1], q[2]));
     f_.output(q, tabulate(q[0], of_directions));
   }

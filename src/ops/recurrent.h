@@ -23,7 +23,7 @@ class Recurrent {
   };
 
   // Throws OpaqueCall, IllegalCall. `activations` are those that the operator has by default.
-  Recurrent(const Call& call, int gates, int states, std::vector<std::string_view> activations);
+  Recurrent(const Call& call, int gates, int states, const std::vector<std::string_view>& activations);
 
   int directions() const { return directions_; }
   const Dim& hidden() const { return hidden_; }
@@ -38,7 +38,7 @@ class Recurrent {
   // All steps; `after` gives the states behind a step. The outputs are the first state at all times, and each
   // state at the end.
   template <class After>
-  Formula finish(const After& after) && {
+  Formula finish(const After& after) {
     for (int d = 0; d < directions_; ++d) {
       Step step{.direction = d, .time = 0, .states = initial(d)};
       for (std::int64_t s = 0; s < steps_; ++s) {
@@ -47,7 +47,7 @@ class Recurrent {
         note(step);
       }
     }
-    return std::move(*this).with_outputs();
+    return with_outputs();
   }
 
  private:
@@ -55,7 +55,7 @@ class Recurrent {
   bool is_reversed(int direction) const { return is_reversed_ || direction == 1; }
   std::vector<Tensor> initial(int direction);
   void note(const Step& step);
-  Formula with_outputs() &&;
+  Formula with_outputs();
   Index row(int gate, const Axis& j) const { return Index(Dim(gate) * hidden_) + Index(j); }
 
   const Call& call_;

@@ -8,7 +8,7 @@ extern const Operator kRNN{
     .doc = "h = tanh(x W' + h R' + biases), step by step along a sequence",
     .define = [](const Call& call) -> Definition {
       Recurrent r(call, 1, 1, {"Tanh"});
-      return std::move(r).finish([&](const Recurrent::Step& step) {
+      return r.finish([&](const Recurrent::Step& step) {
         const auto z = r.gate(step, 0);
         const auto at = r.state_axes();
         return std::vector{r.builder().stage(at, apply(Fn::Tanh, {z(at[0], at[1])}))};

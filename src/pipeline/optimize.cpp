@@ -66,12 +66,13 @@ class Guard {
         trials_->compare(before, after, seconds, kLeastGain, told_as(request_.search.progress, "the result"));
     if (!measured.ok()) return "it could not be measured: " + measured.error().what;
     report_.ratio = measured->ratio;
-    if (measured->ratio.low <= kLeastGain)
+    is_slow = measured->ratio.low <= kLeastGain;
+    if (is_slow)
       return fmt::format("it is not faster: {:.3f} [{:.3f}, {:.3f}]", measured->ratio.estimate,
                          measured->ratio.low, measured->ratio.high);
     return std::string();
   }
-  bool is_wrong = false;  // it was the error
+  bool is_wrong = false, is_slow = false;  // it was the error; the time
 
  private:
   const OptimizeRequest& request_;
@@ -102,6 +103,11 @@ std::string refusal(Trials& trials, const OptimizeRequest& request) {
   const auto runs =
       trials.judge().run(ModelSource::file(request.in.string()), request.feeds, request.runtime);
   return runs.ok() ? "" : "the runtime does not run the original: " + runs.error().what;
+}
+
+bool has_time_for_another(const SearchOptions& search) {
+  const bool is_interrupted = search.stop != nullptr && *search.stop;
+  return !is_interrupted && search.seconds - search.spent() > kLeastGuardSeconds;
 }
 
 void tell(OptimizeReport& report, const Draft& best) {
@@ -151,12 +157,13 @@ Result<OptimizeReport> optimize(OptimizeRequest request, const Model& model) {
       report.reason = report.search.refused.empty()
                           ? "nothing to improve was found"
                           : "nothing of what was found could be taken: " + report.search.refused.front();
-    // From the best backwards, past what makes the error grow.
+    // From the best backwards, past what makes the error grow, and while there is time past what is not
+    // faster.
     while (history.size() > 1) {
       Guard guard(request, model, trials.get(), report);
       ISOMER_TRY(report.reason, guard.objection(history.back()));
       if (report.reason.empty()) best = history.back();
-      if (!guard.is_wrong) break;
+      if (!guard.is_wrong && !(guard.is_slow && has_time_for_another(request.search))) break;
       history.pop_back();
     }
     report.improved = history.size() > 1 && report.reason.empty();

@@ -8,14 +8,14 @@ std::int64_t attribute(const Node& node, std::string_view name, std::int64_t oth
 }
 
 std::vector<std::int64_t> attribute(const Node& node, std::string_view name,
-                                    std::vector<std::int64_t> otherwise) {
+                                    const std::vector<std::int64_t>& otherwise) {
   const auto* found = node.attributes.find_as<std::vector<std::int64_t>>(name);
-  return found ? *found : std::move(otherwise);
+  return found ? *found : otherwise;
 }
 
-std::string attribute(const Node& node, std::string_view name, std::string otherwise) {
+std::string attribute(const Node& node, std::string_view name, const std::string& otherwise) {
   const auto* found = node.attributes.find_as<std::string>(name);
-  return found ? *found : std::move(otherwise);
+  return found ? *found : otherwise;
 }
 
 bool is_plain_product(const Node& node) {

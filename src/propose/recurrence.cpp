@@ -337,6 +337,7 @@ class Writer {
   Value sequence() {
     if (const auto whole = gathered_from()) return *whole;
     std::vector<Value> steps;
+    steps.reserve(chain_.inputs.size());
     for (const Value& x : chain_.inputs) steps.push_back(b_.unsqueeze(b_.input(site_.name(x)), {0}));
     return b_.concat(steps, 0);
   }

@@ -22,7 +22,7 @@ class Translator {
     std::set<std::string> partial_inputs = {};  // inputs that may be undefined
   };
   Translator(NormalForms& forms, const ValueNumbers& numbers, Options options)
-      : forms_(forms), numbers_(numbers), options_(options) {}
+      : forms_(forms), numbers_(numbers), options_(std::move(options)) {}
 
   // The outputs of a program. Throws Undecided.
   std::vector<Form> outputs(const Graph& graph, const Inference& inference);

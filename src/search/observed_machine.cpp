@@ -133,9 +133,10 @@ void ObservedMachine::measure_prices() {
   if (const auto all = rate(program_of("Abs", plane), 0, 2 * count(plane))) prices_.element = *all;
   if (const auto f = rate(program_of("Tanh", plane), 2 * count(plane), count(plane))) prices_.function = *f;
   const auto of_convolution = [&](std::int64_t channels, std::int64_t groups, double& price) {
-    const Extents x{1, channels, 56, 56}, w{channels, channels / groups, 3, 3};
+    const std::int64_t width = channels / groups;
+    const Extents x{1, channels, 56, 56}, w{channels, width, 3, 3};
     const Attributes attributes = with({{"group", groups}, {"pads", std::vector<std::int64_t>{1, 1, 1, 1}}});
-    const double operations = 2 * count(x) * static_cast<double>(channels / groups) * 9;
+    const double operations = 2 * count(x) * static_cast<double>(width) * 9;
     if (const auto p = rate(program_of("Conv", x, {w}, attributes), 2 * count(x), operations)) price = *p;
   };
   of_convolution(64, 1, prices_.convolution);
