@@ -106,8 +106,7 @@ std::string refusal(Trials& trials, const OptimizeRequest& request) {
 }
 
 bool has_time_for_another(const SearchOptions& search) {
-  const bool is_interrupted = search.stop != nullptr && *search.stop;
-  return !is_interrupted && search.seconds - search.spent() > kLeastGuardSeconds;
+  return !search.is_interrupted() && search.seconds - search.spent() > kLeastGuardSeconds;
 }
 
 void tell(OptimizeReport& report, const Draft& best) {
@@ -167,7 +166,7 @@ Result<OptimizeReport> optimize(OptimizeRequest request, const Model& model) {
       history.pop_back();
     }
     report.improved = history.size() > 1 && report.reason.empty();
-    if (trials)
+    if (trials && !request.search.is_interrupted())
       report.advice = advice_for(ModelSource::file(request.in.string()), request.feeds, request.worker,
                                  request.runtime, request.search.seconds * kShareOfAdvice);
   }

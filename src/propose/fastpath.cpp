@@ -73,8 +73,7 @@ void groups(const Site& site, Proposals& out) {
     const std::int64_t in = (*w)[1], rows = (*w)[0] / groups;
     if (in == 1 || in >= kChannelBlock || kChannelBlock % in != 0) continue;
     const std::int64_t merged = kChannelBlock / in;
-    if (groups % merged != 0 || site.machine.is_blocked(site.graph, site.inference, id).value_or(false))
-      continue;
+    if (groups % merged != 0 || site.is_blocked(id)) continue;
     std::int64_t taps = 1;
     for (std::size_t d = 2; d < w->size(); ++d) taps *= (*w)[d];
     ProgramBuilder b = builder(site, id);

@@ -344,33 +344,21 @@ class Writer {
 
   // What the steps' inputs are taken from one after the other, without taking them.
   std::optional<Value> gathered_from() {
-    Value from;
-    std::int64_t axis = 0, first = 0;
+    std::optional<Position> first;
     for (std::size_t t = 0; t < chain_.inputs.size(); ++t) {
-      const auto gather = site_.made_by(chain_.inputs[t], "Gather");
-      if (!gather) return std::nullopt;
-      const Node& node = site_.node(*gather);
-      const auto index = site_.integers(node.inputs[1]);
-      const std::int64_t along = attribute(node, "axis", std::int64_t{0});
-      if (!index || index->size() != 1 || (*index)[0] < 0 || site_.rank(node.inputs[0]) != 3 ||
-          site_.rank(node.inputs[1]) != 0 || along < 0 || along > 1)
+      const auto now = position_of(site_, chain_.inputs[t]);
+      if (!now || site_.rank(now->whole) != 3 || now->axis > 1) return std::nullopt;
+      if (!first) first = now;
+      if (now->whole != first->whole || now->axis != first->axis ||
+          now->at != first->at + static_cast<std::int64_t>(t))
         return std::nullopt;
-      if (t == 0) {
-        from = node.inputs[0];
-        axis = along;
-        first = (*index)[0];
-      } else if (node.inputs[0] != from || along != axis ||
-                 (*index)[0] != first + static_cast<std::int64_t>(t)) {
-        return std::nullopt;
-      }
     }
-    const auto sizes = site_.sizes(from);
-    if (!sizes || site_.is_constant(from)) return std::nullopt;
     const auto steps = static_cast<std::int64_t>(chain_.inputs.size());
-    Value x = b_.input(site_.name(from));
-    if (first != 0 || (*sizes)[static_cast<std::size_t>(axis)] != steps)
-      x = b_.slice(x, axis, first, first + steps);
-    return axis == 0 ? x : b_.transpose(x, {1, 0, 2});
+    const Extents sizes = *site_.concrete_sizes(first->whole);
+    Value x = b_.input(site_.name(first->whole));
+    if (sizes[static_cast<std::size_t>(first->axis)] != steps)
+      x = b_.slice(x, first->axis, first->at, first->at + steps);
+    return first->axis == 0 ? x : b_.transpose(x, {1, 0, 2});
   }
 
   // [1, gates · hidden, columns].

@@ -253,25 +253,6 @@ void same_parts(const Site& site, Proposals& out) {
   }
 }
 
-// One position of an axis, which is gone.
-struct Position {
-  Value whole;
-  std::int64_t axis, at;
-};
-std::optional<Position> position_of(const Site& site, Value v) {
-  const auto gather = site.made_by(v, "Gather");
-  if (!gather) return std::nullopt;
-  const std::vector<Value>& in = site.node(*gather).inputs;
-  const auto index = site.integers(in[1]);
-  const auto sizes = site.concrete_sizes(in[0]), rank = site.concrete_sizes(in[1]);
-  if (!index || index->size() != 1 || !sizes || !rank || !rank->empty() || site.is_constant(in[0]))
-    return std::nullopt;
-  std::int64_t axis = attribute(site.node(*gather), "axis", std::int64_t{0});
-  if (axis < 0) axis += static_cast<std::int64_t>(sizes->size());
-  const std::int64_t extent = (*sizes)[static_cast<std::size_t>(axis)];
-  return Position{.whole = in[0], .axis = axis, .at = (*index)[0] < 0 ? (*index)[0] + extent : (*index)[0]};
-}
-
 // The same on an activation of more axes: Gemm has only two, MatMul any number.
 std::optional<Value> stacked_on_all(ProgramBuilder& b, const Site& site, const std::vector<NodeId>& nodes,
                                     const Stackable& how, Value x) {

@@ -40,6 +40,10 @@ class Site {
   bool is(NodeId id, std::string_view op) const;
   // The producer of a value, if it is such an operator.
   std::optional<NodeId> made_by(Value v, std::string_view op) const;
+  // Whether it is known that the runtime computes this convolution in its blocked layout.
+  bool is_blocked(NodeId convolution) const {
+    return machine.is_blocked(graph, inference, convolution).value_or(false);
+  }
   // Inputs that exist and are no constants.
   std::vector<Value> activations(NodeId id) const;
 
@@ -70,6 +74,14 @@ bool is_pointwise(const Site& site, NodeId id);
 // The same for constants that broadcast against a value of this rank, with an axis of one element put in (or
 // taken out): the new shape of a constant, or nothing if it stays.
 std::optional<Extents> with_axis_inserted(const Extents& constant, std::size_t rank, std::size_t axis);
+
+// One position of an axis, which is gone.
+struct Position {
+  Value whole;
+  std::int64_t axis, at;
+};
+// Of a Gather of an activation; nullopt: it is none, or its index or sizes are not known.
+std::optional<Position> position_of(const Site& site, Value v);
 
 // What a claim saves: the price of what nobody needs any more, less the price of the new program, without
 // what is folded. Price is scalar operations plus something for each element and node. nullopt: the new

@@ -84,16 +84,13 @@ struct ObservedMachine::Question {
 };
 
 std::optional<ObservedMachine::Question> ObservedMachine::question(const Graph& program) const {
-  Model model;
-  model.graph = program;
-  model.ir_version = 8;
   NamedTensors feeds;
   for (const Value& v : program.inputs()) {
     Extents extents;
     for (const auto& d : *program.node(v.node).declared.shape) extents.push_back(d->concrete());
     feeds.emplace(program.name_of(v), zeros(extents));
   }
-  auto file = ScratchModel::write(model, out_);
+  auto file = ScratchModel::write(as_model(program), out_);
   const auto worker = judge_.worker();
   auto shared = SharedFeeds::make(feeds);
   if (!file.ok() || !worker.ok() || !shared.ok()) return std::nullopt;
@@ -129,7 +126,6 @@ void ObservedMachine::measure_prices() {
     return std::max((*time - *one) / unit - elements * prices_.element, 0.0) / operations;
   };
   const Extents plane{1, 64, 128, 128};
-  prices_.element = 0;
   if (const auto all = rate(program_of("Abs", plane), 0, 2 * count(plane))) prices_.element = *all;
   if (const auto f = rate(program_of("Tanh", plane), 2 * count(plane), count(plane))) prices_.function = *f;
   const auto of_convolution = [&](std::int64_t channels, std::int64_t groups, double& price) {
@@ -176,28 +172,34 @@ double ObservedMachine::reordered(const Graph& graph, const Inference& inference
   if (judge_.runtime() != "ort" || node.op == "Conv" || node.outputs.size() != 1 || !fills_blocks(made))
     return 0;
   std::string key = fmt::format("{} {}", spelled(node), fmt::join(*made, ","));
+  std::map<Value, Extents> images;
+  for (const Value& v : node.inputs) {
+    const auto constant = v.exists() ? known_constant(graph, v) : std::nullopt;
+    if (constant) key += fmt::format(" constant {}", fmt::join(constant->extents(), ","));
+    if (!v.exists() || constant) continue;
+    const auto x = extents_of(inference, v);
+    if (!fills_blocks(x) || inference.of(v).type != ElementType::Float) return 0;
+    key += fmt::format(" {}", fmt::join(*x, ","));
+    images.emplace(v, *x);
+  }
+  if (images.empty()) return 0;
+  if (const auto known = reordered_.find(key); known != reordered_.end()) return known->second;
+  if (questions() >= kMostQuestions) return 0;
   ProgramBuilder b(graph.opsets, "v");
   std::vector<Value> inputs;
   double elements = count(*made), ports = 1;
   for (const Value& v : node.inputs) {
-    const auto constant = v.exists() ? known_constant(graph, v) : std::nullopt;
-    if (!v.exists() || constant) {
-      inputs.push_back(constant ? b.constant(*constant) : v);
-      if (constant) key += fmt::format(" constant {}", fmt::join(constant->extents(), ","));
+    const auto image = images.find(v);
+    if (image == images.end()) {
+      inputs.push_back(v.exists() ? b.constant(*known_constant(graph, v)) : v);
       continue;
     }
-    const auto x = extents_of(inference, v);
-    if (!fills_blocks(x) || inference.of(v).type != ElementType::Float) return 0;
-    key += fmt::format(" {}", fmt::join(*x, ","));
-    const Value image =
-        b.input(fmt::format("x{}", inputs.size()), floats({(*x)[0], kChannels, (*x)[2], (*x)[3]}));
-    inputs.push_back(convolution(b, image, kChannels, (*x)[1]));
-    elements += count(*x);
+    const Extents& x = image->second;
+    const Value from = b.input(fmt::format("x{}", inputs.size()), floats({x[0], kChannels, x[2], x[3]}));
+    inputs.push_back(convolution(b, from, kChannels, x[1]));
+    elements += count(x);
     ++ports;
   }
-  if (ports < 2) return 0;
-  if (const auto known = reordered_.find(key); known != reordered_.end()) return known->second;
-  if (questions() >= kMostQuestions) return 0;
   b.output(convolution(b, b.copy(node, inputs), (*made)[1], kChannels));
   const auto kernels = kernels_of(b.graph());
   // Each input has to be blocked and the output unblocked, whatever lies between.

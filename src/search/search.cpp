@@ -53,7 +53,7 @@ Result<std::vector<Draft>> searched(SearchContext& context) {
 
 bool SearchContext::is_over() {
   if (report.stopped_by != "done") return true;
-  if (options.stop != nullptr && *options.stop) report.stopped_by = "interrupt";
+  if (options.is_interrupted()) report.stopped_by = "interrupt";
   else if (tried >= options.steps || options.spent() > options.seconds * (trials ? kShareOfSearch : 1))
     report.stopped_by = "budget";
   return report.stopped_by != "done";

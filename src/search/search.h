@@ -34,8 +34,9 @@ struct SearchOptions {
   double max_error_growth = 2;
   std::uintmax_t more_bytes = std::numeric_limits<std::uintmax_t>::max();  // that constants may take
   std::uint64_t seed = 1;
-  std::filesystem::path out;                           // scratch files are its neighbours
-  const std::atomic<bool>* stop = nullptr;             // Ctrl-C
+  std::filesystem::path out;                // scratch files are its neighbours
+  const std::atomic<bool>* stop = nullptr;  // Ctrl-C
+  bool is_interrupted() const { return stop != nullptr && *stop; }
   std::function<double()> spent = [] { return 0.0; };  // seconds since the start
   std::function<void(const std::string&)> progress = [](const std::string&) {};
 };

@@ -132,14 +132,14 @@ bool is_affordable(const Graph& graph, const NamedTensors& feeds, double most) {
   return price && *price < most;
 }
 
+}  // namespace
+
 Model as_model(Graph graph) {
   Model model;
   model.graph = std::move(graph);
   model.ir_version = 8;
   return model;
 }
-
-}  // namespace
 
 Model with_graph(Model model, const Graph& graph) {
   model.graph = graph;

@@ -30,6 +30,7 @@ class ScratchModel {
   wire::OutputFile lease_;  // locked: nobody takes the file for one that was left behind
 };
 
+Model as_model(Graph graph);  // a program of ours, with no file
 Model with_graph(Model model, const Graph& graph);
 
 // Progress of a measurement, as a line.
