@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/contract_text.h"
 #include "cli/deadline.h"
 #include "cli/progress.h"
 #include "onnx/model.h"
@@ -19,7 +20,7 @@ namespace {
 struct ProveRequest {
   std::filesystem::path a, b;
   std::string budget = "5m";
-  bool trace = false;
+  bool trace = false, verbose = false;
 };
 
 std::string_view word(Answer answer) {
@@ -102,7 +103,8 @@ Result<Reply> prove(const ProveRequest& request) {
   const Exit exit = verdict.answer == Answer::Proved    ? Exit::Done
                     : verdict.answer == Answer::Refuted ? Exit::Refuted
                                                         : Exit::Undecided;
-  return Reply{exit, to_text(verdict), to_json(verdict, spent.count()),
+  const std::string promised = request.verbose ? fmt::format("\nWhat \"equal\" means:\n\n{}", kContractText) : "";
+  return Reply{exit, to_text(verdict) + promised, to_json(verdict, spent.count()),
                exit == Exit::Done ? "" : headline(verdict)};
 }
 
@@ -114,6 +116,7 @@ void add_prove(CLI::App& app, Chosen& chosen) {
   command->add_option("A", request->a, "An ONNX file")->required();
   command->add_option("B", request->b, "An ONNX file with the same inputs, by name")->required();
   command->add_option("--budget", request->budget, "How long to try: 30s, 5m, 1h")->capture_default_str();
+  command->add_flag("-v,--verbose", request->verbose, "Also say what \"equal\" means (docs/equality.md)");
   command->add_flag("--trace", request->trace, "Say every pair that is tried");
   command->add_flag("--json", chosen.json, "Answer in JSON");
   command->callback([&chosen, request] { chosen.run = [request] { return prove(*request); }; });
