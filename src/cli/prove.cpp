@@ -7,18 +7,20 @@
 #include <filesystem>
 #include <memory>
 
+#include "certify/digest.h"
 #include "cli/command.h"
 #include "cli/contract_text.h"
 #include "cli/deadline.h"
 #include "cli/progress.h"
 #include "onnx/model.h"
+#include "onnx/write_file.h"
 #include "pipeline/prove_models.h"
 
 namespace isomer::cli {
 namespace {
 
 struct ProveRequest {
-  std::filesystem::path a, b;
+  std::filesystem::path a, b, certificate;
   std::string budget = "5m";
   bool trace = false, verbose = false;
 };
@@ -103,6 +105,12 @@ Result<Reply> prove(const ProveRequest& request) {
   const Exit exit = verdict.answer == Answer::Proved    ? Exit::Done
                     : verdict.answer == Answer::Refuted ? Exit::Refuted
                                                         : Exit::Undecided;
+  if (!request.certificate.empty() && verdict.answer == Answer::Proved) {
+    const Certificate found{.steps = {}, .pairing = verdict.pairing, .notes = {}};
+    const std::string text = to_text(with_digests(found, a.graph, b.graph));
+    ISOMER_TRY(wire::OutputFile file, wire::written_output(request.certificate, text));
+    ISOMER_TRY_DO(file.rename());
+  }
   const std::string promised = request.verbose ? fmt::format("\nWhat \"equal\" means:\n\n{}", kContractText) : "";
   return Reply{exit, to_text(verdict) + promised, to_json(verdict, spent.count()),
                exit == Exit::Done ? "" : headline(verdict)};
@@ -116,6 +124,7 @@ void add_prove(CLI::App& app, Chosen& chosen) {
   command->add_option("A", request->a, "An ONNX file")->required();
   command->add_option("B", request->b, "An ONNX file with the same inputs, by name")->required();
   command->add_option("--budget", request->budget, "How long to try: 30s, 5m, 1h")->capture_default_str();
+  command->add_option("--certificate", request->certificate, "Write how they are equal, for isomer check");
   command->add_flag("-v,--verbose", request->verbose, "Also say what \"equal\" means (docs/equality.md)");
   command->add_flag("--trace", request->trace, "Say every pair that is tried");
   command->add_flag("--json", chosen.json, "Answer in JSON");
