@@ -135,6 +135,7 @@ class Prover {
   }
   void find_constants();
   void solve_moved();
+  std::vector<std::string> candidates_for(const std::string& name) const;
   void try_value(Value v);
   bool depends_on_failed(Value v) const;
   bool try_pair(Value a, Value b, int rounds, std::uint64_t set_operations);
@@ -368,10 +369,20 @@ bool Prover::try_pair(Value a, Value b, int rounds, std::uint64_t set_operations
   return false;
 }
 
+// Values of A that this one may be equal to: those that look like it, and where nobody has seen it (the models
+// could not be run), the one of its name, which tools that rewrite models keep.
+std::vector<std::string> Prover::candidates_for(const std::string& name) const {
+  auto out = likeness_ ? likeness_->like(name, kMostCandidates) : std::vector<std::string>();
+  const bool is_seen = likeness_ && likeness_->has_seen(name);
+  if (const auto same = std::ranges::find(out, name); same != out.end()) std::rotate(out.begin(), same, same + 1);
+  else if (!is_seen) out.push_back(name);
+  return out;
+}
+
 void Prover::try_value(Value v) {
   const std::string& name = b_.name_of(v);
-  if (name.empty() || !likeness_ || sweep_.is_common(sweep_.class_of(Side::B, v))) return;
-  const auto candidates = likeness_->like(name, kMostCandidates);
+  if (name.empty() || sweep_.is_common(sweep_.class_of(Side::B, v))) return;
+  const auto candidates = candidates_for(name);
   const auto moved = alike_.find(name);
   if (candidates.empty() && moved == alike_.end()) return;
   // Behind a pair that was not proved one try is enough: a wider region has the same difficulty in it.
