@@ -62,7 +62,7 @@ FORGERIES = [
                                "(float[3] x) => (float[3] y, float[3] w) { w = Log(x) n = Neg(x) d = Sub(w,w) y = Add(n,d) }"],
            [replace("y", "x w", NEGATIVE_LOG)], THREE, SPECIAL),
     forged("nan_in_a_dead_value", ["(float[3] x) => (float[3] y) { w = Log(x) y = Neg(x) }", hand.LOG_OF_X],
-           [replace("y", "x w", NEGATIVE_LOG)], THREE, SPECIAL),
+           [replace("y", "x w", NEGATIVE_LOG)], THREE),
     forged("nan_not_chosen", ["(float[3] x, bool[3] c) => (float[3] y) { w = Log(x) y = Where(c,w,x) }",
                               f"(float[3] x, bool[3] c) => (float[3] y) {{ w = Log(x) {CHOSEN} y = Add(x,e) }}"],
            [replace("y", "x w c", f"(float[3] x, float[3] w, bool[3] c) => (float[3] q) {{ {CHOSEN} q = Add(x,e) }}")],

@@ -2,7 +2,8 @@
 
 Equal means: wherever A runs and every value that it computes is finite, B runs and gives the same types, shapes and values, floats up to rounding.
 What rounding may do is measured: both models are run again with every operation that rounds a little off, some times, and a difference counts if it
-exceeds what that changes. Values that come of constants alone stay as they are: there is nothing to be near to.
+exceeds what that changes. Values that come of constants alone stay as they are if one of them is a jump or a narrowing cast: those are folded in their
+own arithmetic.
 """
 import functools
 import pathlib
@@ -22,6 +23,7 @@ onnxruntime.set_default_logger_severity(4)
 ROUNDING = {np.dtype(np.float16): 2e-2, np.dtype(np.float32): 1e-4, np.dtype(np.float64): 1e-9}
 NOISE = {TensorProto.FLOAT16: 2e-3, TensorProto.FLOAT: 5e-7, TensorProto.DOUBLE: 1e-15}
 NOISY_RUNS = 8
+LAST_DIGITS = 32  # of the largest element: what a sum of elements that cancel may be off by
 FEW_BITS = 8  # a value of so few binary digits was not rounded, one may assume
 
 # Operators whose results are values of their inputs, or decide something: they don't round.
@@ -33,16 +35,26 @@ EXACT = frozenset({
     "Trilu", "Unique", "Unsqueeze", "Where", "Xor"})
 
 
+JUMPS = frozenset({"ArgMax", "ArgMin", "Cast", "CastLike", "Ceil", "Equal", "Floor", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Mod",
+                   "QuantizeLinear", "DynamicQuantizeLinear", "Round", "Sign", "NonZero", "TopK", "Unique"})
+
+
 class Failure(str):
     """Why the runtime doesn't run a model on an input."""
 
 
 class Program:
-    """A model file on the real runtime, as it is written: nothing optimized, one thread."""
+    """A model file on the real runtime, as it is written but for nodes that no output needs: nothing optimized, one thread."""
 
     def __init__(self, path: pathlib.Path):
-        self.path = path
-        self.session = _session(str(path))  # raises what the runtime says of a model that it doesn't take
+        model = onnx.load(path, load_external_data=False)
+        dead = _dead_nodes(model.graph)
+        for k in reversed(dead):
+            del model.graph.node[k]
+        self.path = path.with_suffix(".live.onnx") if dead else path  # beside its external data
+        if dead:
+            self.path.write_bytes(model.SerializeToString())
+        self.session = _session(str(self.path))  # raises what the runtime says of a model that it doesn't take
 
     def run(self, feed: Feed) -> list | Failure:
         return _run(self.session, feed)
@@ -69,16 +81,15 @@ class Program:
     @functools.cached_property
     def _noisy(self):
         model, types = _typed(self.path)
-        fed = {i.name for i in model.graph.input}
+        constant = _made_of_constants(model.graph)
         nodes = []
-        for node in model.graph.node:
+        for k, node in enumerate(model.graph.node):
             nodes.append(node)
-            if not fed.intersection(node.input):
+            if k in constant:
                 continue
-            fed.update(node.output)
-            for k, name in enumerate(node.output):
+            for o, name in enumerate(node.output):
                 if types.get(name) in NOISE and node.op_type not in EXACT:
-                    node.output[k] = f"{name}_exact"
+                    node.output[o] = f"{name}_exact"
                     nodes += _off(name, NOISE[types[name]])
         del model.graph.node[:]
         model.graph.node.extend(nodes)
@@ -93,7 +104,23 @@ class Program:
             return None
 
 
-def _session(path: str) -> onnxruntime.InferenceSession:
+def _reads(node: onnx.NodeProto) -> set[str]:
+    """Names that it reads; of those inside of its bodies, some may be their own."""
+    inside = (n for a in node.attribute for n in a.g.node)
+    return set(node.input).union(*map(_reads, inside), *({o.name for o in a.g.output} for a in node.attribute))
+
+
+def _dead_nodes(graph: onnx.GraphProto) -> list[int]:
+    needed, dead = {o.name for o in graph.output}, []
+    for k in range(len(graph.node) - 1, -1, -1):
+        if needed.intersection(graph.node[k].output):
+            needed |= _reads(graph.node[k])
+        else:
+            dead.append(k)
+    return dead[::-1]
+
+
+def _session(path: str | bytes) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = options.inter_op_num_threads = 1
@@ -114,6 +141,17 @@ def _typed(path: pathlib.Path) -> tuple[onnx.ModelProto, dict[str, int]]:
         model = onnx.inliner.inline_local_functions(model)
     known = onnx.shape_inference.infer_shapes(model).graph
     return model, {v.name: v.type.tensor_type.elem_type for v in [*known.value_info, *known.output, *known.input]}
+
+
+def _made_of_constants(graph: onnx.GraphProto) -> set[int]:
+    """Nodes that nothing which is fed reaches, if they must be computed exactly: if one of them jumps."""
+    fed, constant = {i.name for i in graph.input}, set()
+    for k, node in enumerate(graph.node):
+        if fed.intersection(node.input) or any(a.HasField("g") for a in node.attribute):
+            fed.update(node.output)
+        else:
+            constant.add(k)
+    return constant if any(graph.node[k].op_type in JUMPS for k in constant) else set()
 
 
 def _off(name: str, by: float) -> list[onnx.NodeProto]:
@@ -148,7 +186,8 @@ def _spread(exact: list, noisy: list[list]) -> list[np.ndarray]:
             if getattr(run[k], "shape", ()) != spread.shape:
                 spread = np.full(spread.shape, np.inf)
             elif isinstance(x, np.ndarray) and x.dtype.kind in "fiu":
-                spread = np.maximum(spread, np.nan_to_num(np.abs(_numbers(run[k]) - _numbers(x)).astype(np.float64), nan=np.inf))
+                with np.errstate(invalid="ignore"):
+                    spread = np.maximum(spread, np.nan_to_num(np.abs(_numbers(run[k]) - _numbers(x)).astype(np.float64), nan=np.inf))
             elif isinstance(x, np.ndarray):
                 spread = np.where(run[k] != x, np.inf, spread)
         out.append(spread)
@@ -184,8 +223,14 @@ def difference(a: list, b: list, rounding: float | None = None, slack: list | No
 def _explained_by_rounding(a: Program, b: Program, feed: Feed, x: list, y: list, rounding: float | None) -> bool:
     if _was_exact([*a.computed(feed), *b.computed(feed)]):
         return False
-    slack = [4 * (s + t) for s, t in zip(_spread(x, a.noisy(feed)), _spread(y, b.noisy(feed)))]
-    return difference(x, y, rounding, slack) is None
+    noise = [4 * (s + t) for s, t in zip(_spread(x, a.noisy(feed)), _spread(y, b.noisy(feed)))]
+    return difference(x, y, rounding, [n + _last_digits(v) for n, v in zip(noise, x)]) is None
+
+
+def _last_digits(value) -> float:
+    if not isinstance(value, np.ndarray) or value.dtype.kind != "f" or not value.size:
+        return 0.0
+    return LAST_DIGITS * float(np.finfo(value.dtype).eps) * float(np.abs(value.astype(np.float64)).max())
 
 
 def falsehood(a: Program, b: Program, feeds: Iterable[Feed], rounding: float | None = None) -> str | None:
@@ -196,7 +241,7 @@ def falsehood(a: Program, b: Program, feeds: Iterable[Feed], rounding: float | N
             continue
         y = b.run(feed)
         what = f"the second fails: {y}" if isinstance(y, Failure) else difference(x, y, rounding)
-        if what is None or not is_finite(a.computed(feed)):
+        if what is None or not is_finite([*feed.values(), *a.computed(feed)]):
             continue
         shapes_differ = isinstance(y, Failure) or any(getattr(u, "shape", 0) != getattr(v, "shape", 0) for u, v in zip(x, y))
         if shapes_differ or not _explained_by_rounding(a, b, feed, x, y, rounding):
@@ -207,3 +252,12 @@ def falsehood(a: Program, b: Program, feeds: Iterable[Feed], rounding: float | N
 def spelled(feed: Feed) -> str:
     values = {name: f" {value.ravel().tolist()}" if value.size <= 6 else "" for name, value in feed.items()}
     return ", ".join(f"{name} {value.dtype}{list(value.shape)}{values[name]}" for name, value in feed.items())
+
+
+def evaluate(model: onnx.ModelProto, feed: Feed) -> list | Failure:
+    """One run of a model that is in no file."""
+    try:
+        session = _session(model.SerializeToString())
+    except Exception as error:  # as above
+        return Failure(str(error))
+    return _run(session, feed)
