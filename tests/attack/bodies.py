@@ -104,9 +104,20 @@ def declared() -> Iterator[Proof]:
             yield Proof(f"declared {name} {i}", told, model, fed)
 
 
+def known_conditions() -> Iterator[Optimization]:
+    """A condition that is known before anything runs, and a branch that is not what it was."""
+    node = "y = If (c) <{0} = t () => (float[] p) {{ p = Relu(v) }}, {1} = e () => (float[] q) {{ q = Floor(v) }}>"
+    conditions = {"folded": "c = Greater(k,k) v = Neg(x)", "of_a_size": "s = Size(x) c = Greater(s,k) v = Neg(x)", "fed": "v = Identity(x) c = Not(f)",
+                  "copied": "v = Identity(x) c = Identity(f)"}
+    for name, before in conditions.items():
+        for order in (("then_branch", "else_branch"), ("else_branch", "then_branch")):
+            model = Model(f"(float[2] x, bool f) => (float[2] y) <int64 k = {{5}}> {{ {before} {node.format(*order)} }}")
+            yield Optimization(f"condition {name} {order[0]}", model)
+
+
 def cases(draw: random.Random) -> Iterator[Proof | Optimization]:
     del draw  # all of them
-    for makes in (different_inside, different_outside, sizes, captured, declared):
+    for makes in (different_inside, different_outside, sizes, captured, declared, known_conditions):
         yield from makes()
     for kind, does in itertools.product(KINDS, INNER):
         yield Optimization(f"{kind} {does}", inside(kind, does), fed)

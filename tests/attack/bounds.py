@@ -11,15 +11,18 @@ from attack.variants import Group
 
 MOST_PAIRS = 250  # of a group
 SIZE = "sh = Shape(x) n = Squeeze(sh) "
-MASK = SIZE + "r = Range(zero,n,one) u = Unsqueeze({0},last) e = Equal(r,u) f = Cast<to=1>(e) y = MatMul(f,x)"
+# A matrix times a column: times a vector, the runtime leaves memory as it is if there is nothing to sum, and fails if there are no rows.
+PRODUCT = "xc = Unsqueeze(x,last) p = MatMul({0},xc) y = Squeeze(p,last)"
+MASK = SIZE + "r = Range(zero,n,one) u = Unsqueeze({0},last) e = Equal(r,u) f = Cast<to=1>(e) " + PRODUCT.format("f")
 POSITIVE = "neg = Less(i,zero) up = Add(i,n) j = Where(neg,up,i)"
 
 # x is a vector, i are indices into it
 VECTOR = [
     "y = Gather(x,i)", "y = Gather<axis=-1>(x,i)", "y = GatherElements(x,i)", "k = Unsqueeze(i,last) y = GatherND(x,k)", MASK.format("i"),
-    SIZE + POSITIVE + " y = Gather(x,j)", SIZE + POSITIVE + " r = Range(zero,n,one) u = Unsqueeze(j,last) e = Equal(r,u) f = Cast<to=1>(e) y = MatMul(f,x)",
+    SIZE + POSITIVE + " y = Gather(x,j)",
+    SIZE + POSITIVE + " r = Range(zero,n,one) u = Unsqueeze(j,last) e = Equal(r,u) f = Cast<to=1>(e) " + PRODUCT.format("f"),
     SIZE + "j = Mod(i,n) y = Gather(x,j)", SIZE + "l = Sub(n,one) j = Clip(i,zero,l) y = Gather(x,j)", "j = Abs(i) y = Gather(x,j)",
-    "j = Max(i,zero) y = Gather(x,j)", SIZE + "o = OneHot(i,n,values) y = MatMul(o,x)",
+    "j = Max(i,zero) y = Gather(x,j)", SIZE + "o = OneHot(i,n,values) " + PRODUCT.format("o"),
     SIZE + "o = OneHot(i,n,values) p = Mul(o,x) y = ReduceSum<keepdims=0>(p,last)",
     "k = Cast<to=6>(i) y = Gather(x,k)", "d = Add(x,x) g = Gather(d,i) y = Mul(g,half)", "g = Gather(x,i) d = Sub(g,g) h = Gather(x,i) y = Add(h,d)",
     SIZE + "k = Sub(i,n) y = Gather(x,k)", "y = Cast<to=1>(i)",
@@ -36,8 +39,9 @@ WRITTEN = [
     "y = ScatterElements(x,i,u)", 'y = ScatterElements<reduction="add">(x,i,u)', "k = Unsqueeze(i,last) y = ScatterND(x,k,u)",
     'k = Unsqueeze(i,last) y = ScatterND<reduction="add">(x,k,u)', "y = Identity(x)",
     'z = Sub(u,u) k = Unsqueeze(i,last) y = ScatterND<reduction="add">(x,k,z)',
-    SIZE + "r = Range(zero,n,one) r1 = Unsqueeze(r,last) e = Equal(r1,i) f = Cast<to=1>(e) a = MatMul(f,u) y = Add(x,a)",
-    SIZE + "o = OneHot<axis=0>(i,n,values) a = MatMul(o,u) y = Add(x,a)",
+    SIZE + "r = Range(zero,n,one) r1 = Unsqueeze(r,last) e = Equal(r1,i) f = Cast<to=1>(e) "
+    "uc = Unsqueeze(u,last) p = MatMul(f,uc) a = Squeeze(p,last) y = Add(x,a)",
+    SIZE + "o = OneHot<axis=0>(i,n,values) uc = Unsqueeze(u,last) p = MatMul(o,uc) a = Squeeze(p,last) y = Add(x,a)",
 ]
 CONSTANTS = {
     "zero": np.array(0), "one": np.array(1), "three": np.array(3), "last": i64(1), "first": i64(0), "fourth": i64(4), "values": f32(0, 1), "half": f32(0.5),

@@ -94,19 +94,19 @@ FORGERIES = [
 ]
 
 
-def digest(model: pathlib.Path) -> str:
-    """What the build under test calls a model: it signs an optimization of no steps."""
+def head(model: pathlib.Path) -> dict:
+    """The first line of a certificate of no steps, made by the build under test: its version, and what it calls the model."""
     out = model.with_suffix(".digest.onnx")
     command = [programs.program("isomer"), "optimize", str(model), "-o", str(out), "--judge", "cost", "--steps", "0", "--budget", "5s", "--quiet"]
     done = programs.run(command, timeout=120)
     if done.code != 0:
         raise RuntimeError(f"no digest of {model.name}: {done.stderr.strip()[-200:]}")
-    return json.loads(pathlib.Path(f"{out}.cert").read_text().splitlines()[0])["in"]
+    return json.loads(pathlib.Path(f"{out}.cert").read_text().splitlines()[0])
 
 
 def write(path: pathlib.Path, before: pathlib.Path, after: pathlib.Path, steps: list[dict]) -> pathlib.Path:
-    head = {"isomer_certificate": 2, "in": digest(before), "out": digest(after)}
-    path.write_text("".join(json.dumps(line) + "\n" for line in (head, *steps)))
+    first = head(before) | {"out": head(after)["in"]}
+    path.write_text("".join(json.dumps(line) + "\n" for line in (first, *steps)))
     return path
 
 

@@ -85,6 +85,12 @@ pair("size_multiplied_in_int32",
      "(float[n] x) => (int64[1] y) <int32[1] k = {65536}> { s = Shape(x) c = Cast<to=6>(s) p = Mul(c,k) q = Mul(p,k) y = Cast<to=7>(q) }",
      "(float[n] x) => (int64[1] y) <int64[1] k = {4294967296}> { s = Shape(x) y = Mul(s,k) }", X2)
 
+INT8 = "(int8[n] x) => (int8[n] y) <int8 one = {1}, int8 two = {2}> { %s }"
+LIMITS = {"x": np.array([127, -128, 100, 3], np.int8)}
+pair("wrap_there_and_back", INT8 % "y = Identity(x)", INT8 % "a = Add(x,one) y = Sub(a,one)", LIMITS, EQUAL)
+pair("wrap_doubled_and_halved", INT8 % "y = Identity(x)", INT8 % "a = Add(x,x) y = Div(a,two)", LIMITS)
+pair("wrap_compared", INT8 % "y = Identity(x)", INT8 % "a = Add(x,one) y = Max(x,a) ", LIMITS)
+
 # ---- Constants are folded in their own arithmetic where a jump or a narrowing cast follows: some multiples of 0.3f are whole in float32 and more
 # than that in float64. Long ones, since small ones are known by inference already.
 LENGTH = 2000
@@ -111,6 +117,16 @@ special("fold_float16_overflow",
         Model(scaled % "l = Mul(c,large) h = Cast<to=10>(l) w = Cast<to=1>(h) m = Min(w,most) y = Mul(x,m)", WEIGHTS | LARGE),
         Model(scaled % "y = Mul(x,w)", {"w": WEIGHTS["c"] * np.float32(1e6)}), ONCE, "undecided")
 
+TO_FLOAT16 = "(float[n] x) => (float[n] y) { h = Cast<to=10>(x) y = Cast<to=1>(h) }"
+pair("narrowing_cast_dropped", TO_FLOAT16, "(float[n] x) => (float[n] y) { y = Identity(x) }", {"x": f32(2049)})
+
+# ---- Both models jump at the same real number.
+JUMP = "(float[n] x, float[n] z) => ({0}[n] y) <float half = {{0.5}}> {{ {1} }}"
+TIES = {"x": f32(0.5, 1.5, 2.5, 1), "z": f32(0.5, 1, 3, 1)}
+pair("less_or_equal", JUMP.format("bool", "y = Less(x,z)"), JUMP.format("bool", "y = LessOrEqual(x,z)"), TIES)
+pair("round_half_up", JUMP.format("float", "y = Round(x)"), JUMP.format("float", "a = Add(x,half) y = Floor(a)"), TIES)
+pair("sign_of_zero", JUMP.format("float", "y = Sign(x)"), JUMP.format("float", "a = Abs(x) y = Div(x,a)"), {"x": f32(0, 1), "z": f32(0, 0)})
+
 # ---- What runs inside of a node is part of it.
 IN_BRANCH = ("(float[2] x, bool c) => (float[2] y) { y = If (c) <then_branch = t () => (float[2] r) %s, "
              "else_branch = e () => (float[2] q) { q = Identity(x) }> }")
@@ -131,6 +147,11 @@ pair("constant_in_branch", *(IN_BRANCH % f"<float[2] w = {w}> {{ r = Add(x,w) }}
 LONG_FUNCTION = function("b0 = Identity(a) " + " ".join(f"b{i} = Identity(b{i - 1})" for i in range(1, 1000)), "pad", output="b999")
 CALLS = "(float[2] x) => (float[2] y) { t0 = my.pad(x) " + " ".join(f"t{i} = my.pad(t{i - 1})" for i in range(1, 20)) + " y = my.f(t19) }"
 pair("function_budget", *(Model(CALLS, functions=LONG_FUNCTION + f) for f in NEG_OR_ABS), NEGATIVE)
+
+# ---- Two draws are two values.
+DRAWN = "(float[4] x) => (float[4] y) { r = RandomNormalLike(x) %s }"
+pair("random_merged", DRAWN % "q = RandomNormalLike(x) y = Sub(r,q)", DRAWN % "y = Sub(r,r)", {"x": f32(1, 2, 3, 4)})
+pair("random_drawn_again", DRAWN % "y = Sub(r,r)", DRAWN % "q = RandomNormalLike(x) y = Sub(r,q)", {"x": f32(1, 2, 3, 4)})
 
 # ---- A default is what runs if nothing is fed.
 OVERRIDABLE = "(float[2] x, float[2] w) => (float[2] y) <float[2] w = {%s}, float[2] v = {1,2}> { y = Add(x,%s) }"
@@ -153,6 +174,8 @@ SHAPE_OF = "(float[{0}] x, float[{1}] z) => (int64[1] y) {{ y = Shape({2}) }}"
 pair("symbol_captured_by_undeclared", SHAPE_OF.format("q", "", "x"), SHAPE_OF.format("n", "q", "z"), SIZES)
 pair("symbol_captured_by_concrete", SHAPE_OF.format("q", "2", "x"), SHAPE_OF.format("n", "q", "z"), SIZES)
 pair("symbols_exchanged", SHAPE_OF.format("n", "m", "x"), SHAPE_OF.format("m", "n", "z"), SIZES)
+pair("dimensions_without_names", SHAPE_OF.format("?", "?", "x"), SHAPE_OF.format("?", "?", "z"), SIZES)
+pair("one_name_one_size", SHAPE_OF.format("n", "n", "x"), SHAPE_OF.format("n", "n", "z"), {"x": f32(1, 2, 3), "z": f32(4, 5, 6)}, EQUAL)
 pair("symbols_renamed", SHAPE_OF.format("n", "m", "x"), SHAPE_OF.format("m", "n", "x"), SIZES, EQUAL)
 
 # ---- Constants with other last digits: never across magnitudes.
@@ -168,6 +191,7 @@ for name, op, feed, a, b in (("div", "Div", ONES, (1e6, 0.001), (1e6, -0.1)), ("
                              ("infinite", "Add", ZEROS, (5, 2), (np.inf, 1)), ("mask", "Add", ZEROS, (-1e38, 1), (-1e38, 7e30)),
                              ("scale", "Mul", ONES, (1e6, 0.001), (1e6, 0.4))):
     pair(f"restated_{name}", by_vector(op, a), by_vector(op, b), feed)
+pair("restated_last_digit", by_vector("Add", (1e6, 0.1)), by_vector("Add", (1e6, np.nextafter(np.float32(0.1), 1))), ZEROS, EQUAL)
 special("restated_was_infinite", by_vector("Add", (np.inf, 1)), by_vector("Add", (5, 2)), ZEROS, "refuted")
 pair("restated_double", *(by_vector("Add", (1e6, v), "double", np.float64) for v in (0.001, 0.001 + 5e-10)), {"x": np.zeros((1, 10))})
 pair("restated_float16", *(by_vector("Add", (1000, v), "float16", np.float16) for v in (0.001, 2)), {"x": np.zeros((1, 10), np.float16)})
@@ -187,6 +211,7 @@ TABLE = {"w": np.arange(12, dtype=np.float32).reshape(4, 3), "depth": np.array(4
 ONE_HOT = Model("(int64[N] i) => (float[N,3] y) { o = OneHot(i,depth,values) y = MatMul(o,w) }", TABLE)
 LOOKED_UP = Model("(int64[N] i) => (float[N,3] y) { y = Gather(w,i) }", TABLE)
 pair("one_hot_as_gather", ONE_HOT, LOOKED_UP, {"i": i64(7, 1)})
+pair("gather_as_one_hot", LOOKED_UP, ONE_HOT, {"i": i64(3, -1)}, EQUAL)
 pair("negative_gather_as_mask", "(float[4] x, int64[k] i) => (float[k] y) { y = Gather(x,i) }",
      "(float[4] x, int64[k] i) => (float[k] y) <int64[4] r = {0,1,2,3}, int64[1] last = {1}> "
      "{ u = Unsqueeze(i,last) e = Equal(r,u) f = Cast<to=1>(e) y = MatMul(f,x) }", {"x": f32(1, 2, 3, 4), "i": i64(-1, 0)})
@@ -205,6 +230,8 @@ for op in ("ReduceMax<keepdims=1>(x)", "ReduceMin<keepdims=1>(x)", "Gather(x,zer
     pair(f"{op.split('<')[0].split('(')[0]}_of_nothing", NEGATED, NEGATED_PLUS % op, NOTHING)
 LOG_OF_X = "(float[3] x) => (float[3] y) { w = Log(x) n = Neg(x) d = Sub(w,w) y = Add(n,d) }"
 pair("nan_minus_itself", "(float[3] x) => (float[3] y) { y = Neg(x) }", LOG_OF_X, {"x": f32(1, -2, 3)})
+pair("root_squared", "(float[n] x) => (float[n] y) { y = Identity(x) }", "(float[n] x) => (float[n] y) { r = Sqrt(x) y = Mul(r,r) }", NEGATIVE)
+pair("exponential_of_logarithm", "(float[n] x) => (float[n] y) { y = Identity(x) }", "(float[n] x) => (float[n] y) { l = Log(x) y = Exp(l) }", NEGATIVE)
 SAME = "(float[n,m] x) => (float[n,m] y) { y = Identity(x) }"
 EMPTY = {"x": np.ones((0, 3), np.float32)}
 pair("reshape_of_flat_at_0", SAME, "(float[n,m] x) => (float[n,m] y) { t = Flatten<axis=0>(x) s = Shape(x) y = Reshape(t,s) }", EMPTY)
@@ -216,6 +243,16 @@ pair("reshape_where_0_copies", COPIED % "y = Reshape(x,s)", COPIED % "r = Reshap
      {"x": np.ones((3, 4), np.float32), "z": f32()})
 pair("convolution_of_nothing", "(float[1,2,n] x) => (float[1,2,n] y) { y = Add(x,x) }",
      "(float[1,2,n] x) => (float[1,2,n] y) <float[2,2,1] w = {2,0,0,2}> { y = Conv(x,w) }", {"x": np.ones((1, 2, 0), np.float32)})
+pair("maximum_over_nothing", "(float[n,2,m] x) => (float[n,2,m] y) { y = Identity(x) }",
+     "(float[n,2,m] x) => (float[n,2,m] y) { y = MaxPool<kernel_shape=[1]>(x) }", {"x": np.ones((1, 2, 0), np.float32)})
+pair("one_hot_of_no_classes", "(float[n] x, int64[k] i) => (float[] y) { y = Gather(x,i) }",
+     "(float[n] x, int64[k] i) => (float[] y) <int64[1] last = {1}, float[2] values = {0,1}> "
+     "{ sh = Shape(x) n = Squeeze(sh) o = OneHot(i,n,values) c = Unsqueeze(x,last) p = MatMul(o,c) y = Squeeze(p,last) }", {"x": f32(), "i": i64()})
+pair("reshape_to_the_rest_at_0", SAME, "(float[n,m] x) => (float[n,m] y) <int64[1] rest = {-1}, int64[1] one = {1}, int64[1] two = {2}> "
+     "{ s = Shape(x) m = Slice(s,one,two) k = Concat<axis=0>(rest,m) y = Reshape(x,k) }", {"x": np.ones((3, 0), np.float32)})
+pair("size_multiplied_and_divided", "(float[n,m] x) => (int64[1] y) <int64[1] zero = {0}, int64[1] one = {1}> { s = Shape(x) y = Slice(s,zero,one) }",
+     "(float[n,m] x) => (int64[1] y) <int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2}> "
+     "{ s = Shape(x) n = Slice(s,zero,one) m = Slice(s,one,two) p = Mul(n,m) y = Div(p,m) }", {"x": np.ones((3, 0), np.float32)})
 pair("division_by_a_size", "(float[n] x, int64[k] i) => (int64[k] y) { y = Identity(i) }",
      "(float[n] x, int64[k] i) => (int64[k] y) { s = Shape(x) p = Mul(i,s) y = Div(p,s) }", {"x": f32(), "i": i64(1, 2)})
 
@@ -223,6 +260,12 @@ pair("division_by_a_size", "(float[n] x, int64[k] i) => (int64[k] y) { y = Ident
 for op, flag in (("ReduceMax", 2), ("ReduceSum", 2), ("ReduceMax", -1), ("ReduceMean", 2)):
     pair(f"keepdims_{op}_{flag}", *(f"(float[2,3] x) => (float[] y) <int64[1] one = {{1}}> {{ y = {op}<keepdims={k}>(x,one) }}" for k in (flag, 1)),
          {"x": np.ones((2, 3), np.float32)})
+
+pair("noop_with_empty_axes_2", *(f"(float[2,3] x) => (float[] y) {{ y = ReduceSum<noop_with_empty_axes={k}>(x) }}" for k in (2, 1)),
+     {"x": np.ones((2, 3), np.float32)})
+ANGLES = {"c": np.arange(6, dtype=np.float32).reshape(1, 3, 2), "s": np.ones((1, 3, 2), np.float32)}
+pair("interleaved_2", *(Model(f"(float[1,2,3,4] x) => (float[] y) {{ y = RotaryEmbedding<interleaved={k}>(x,c,s) }}", ANGLES, 23) for k in (2, 1)),
+     {"x": np.arange(24, dtype=np.float32).reshape(1, 2, 3, 4)})
 
 # ---- What isn't a tensor has a type too.
 pair("sequence_types", *(f"(seq({t}[N]) s) => (seq({t}[N]) y) {{ y = Identity(s) }}" for t in ("float", "int64")), None)

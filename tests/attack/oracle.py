@@ -186,8 +186,7 @@ def _spread(exact: list, noisy: list[list]) -> list[np.ndarray]:
             if getattr(run[k], "shape", ()) != spread.shape:
                 spread = np.full(spread.shape, np.inf)
             elif isinstance(x, np.ndarray) and x.dtype.kind in "fiu":
-                with np.errstate(invalid="ignore"):
-                    spread = np.maximum(spread, np.nan_to_num(np.abs(_numbers(run[k]) - _numbers(x)).astype(np.float64), nan=np.inf))
+                spread = np.maximum(spread, np.nan_to_num(np.abs(_numbers(run[k]) - _numbers(x)).astype(np.float64), nan=np.inf))
             elif isinstance(x, np.ndarray):
                 spread = np.where(run[k] != x, np.inf, spread)
         out.append(spread)
@@ -223,8 +222,9 @@ def difference(a: list, b: list, rounding: float | None = None, slack: list | No
 def _explained_by_rounding(a: Program, b: Program, feed: Feed, x: list, y: list, rounding: float | None) -> bool:
     if _was_exact([*a.computed(feed), *b.computed(feed)]):
         return False
-    noise = [4 * (s + t) for s, t in zip(_spread(x, a.noisy(feed)), _spread(y, b.noisy(feed)))]
-    return difference(x, y, rounding, [n + _last_digits(v) for n, v in zip(noise, x)]) is None
+    with np.errstate(over="ignore", invalid="ignore"):
+        noise = [4 * (s + t) for s, t in zip(_spread(x, a.noisy(feed)), _spread(y, b.noisy(feed)))]
+        return difference(x, y, rounding, [n + _last_digits(v) for n, v in zip(noise, x)]) is None
 
 
 def _last_digits(value) -> float:
