@@ -11,7 +11,7 @@
 //   {"compare": "values"}
 // follows, and the rest says how the two are equal, value by value (certify/pairing.h):
 //   {"moved": "m", "of": "t", "perm": [0, 2, 1]}  or  {"moved": "m", "of": "t", "begin": [0], "step": [2]}
-//   {"constant": "w", "of": "out", "by": "<program over constants of IN>"}
+//   {"constant": "w", "of": "out", "by": "<program over constants of the other model>"}
 //   {"equal": ["a", "b"], "open": ["t"], "work": 1048576, "attempt": 2, "at_end": false}
 // There is no field in a step that is not used; unknown fields are refused. "attempt", here and in a replacement,
 // is the way in which the proof was found: the checker tries no other.

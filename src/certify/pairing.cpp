@@ -58,20 +58,20 @@ Result<std::vector<Value>> add_moved(Graph& graph, const std::vector<MovedValue>
   return out;
 }
 
-// The program over the first model's constants in place of the inputs that have their names.
-Result<Graph> with_constants_of(const Graph& program, const Graph& a, const ValuesByName& names) {
+// The program over the constants of a model in place of the inputs that have their names.
+Result<Graph> with_constants_of(const Graph& program, const Graph& model, const ValuesByName& names) {
   Graph out;
   out.opsets = program.opsets;
   std::map<NodeId, NodeId> moved;
   for (const NodeId id : program.order()) {
     Node node = program.node(id);
     if (node.kind == NodeKind::Input) {
-      ISOMER_TRY(const Value value, value_of(names, node.outputs[0], "first"));
-      const auto constant = known_constant(a, value);
-      if (!constant) return Error{fmt::format("{} is no constant of the first model", node.outputs[0])};
+      ISOMER_TRY(const Value value, value_of(names, node.outputs[0], "other"));
+      const auto constant = known_constant(model, value);
+      if (!constant) return Error{fmt::format("{} is no constant of the other model", node.outputs[0])};
       node = {};
       node.kind = NodeKind::Initializer;
-      node.outputs = {a.name_of(value)};
+      node.outputs = {model.name_of(value)};
       node.tensor = *constant;
     }
     if (!node.captures.empty()) return Error{fmt::format("{} has a subgraph", label(node))};
@@ -121,7 +121,8 @@ Status PairChecker::state(const StatedConstant& constant) {
   const bool is_a = constant.side == Side::A;
   ISOMER_TRY(const Value value,
              value_of(is_a ? names_a_ : names_b_, constant.name, is_a ? "first" : "second"));
-  ISOMER_TRY(const Graph program, with_constants_of(constant.program, pair_.a, names_a_));
+  ISOMER_TRY(const Graph program, with_constants_of(constant.program, is_a ? pair_.b : pair_.a,
+                                                    is_a ? names_b_ : names_a_));
   ISOMER_TRY(const Rounding rounding, sweep_.replace_constant(constant.side, value, program));
   (void)rounding;
   return Done{};

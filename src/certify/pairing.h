@@ -24,7 +24,7 @@ struct MovedValue {
 struct StatedConstant {
   Side side = Side::B;
   std::string name;
-  Graph program;  // its inputs are constants of the first model, by name
+  Graph program;  // its inputs are constants of the other model, by name
 };
 
 struct Equation {

@@ -74,15 +74,15 @@ Digest digest_of(const Tensor& tensor) {
   return hasher.digest();
 }
 
-// A program of a constant with the first model's constants as inputs of their names: what a certificate says. Small
+// A program of a constant with the other model's constants as inputs of their names: what a certificate says. Small
 // ones are numbers of the program's own.
-Graph named(const Graph& program, const Graph& a) {
+Graph named(const Graph& program, const Graph& other) {
   Graph out;
   out.opsets = program.opsets;
   std::map<NodeId, NodeId> moved;
   std::unordered_map<Digest, std::vector<Value>> constants;
-  for (const NodeId id : a.order())
-    if (const auto constant = known_constant(a, {id, 0}); constant && !kByValue.takes(*constant))
+  for (const NodeId id : other.order())
+    if (const auto constant = known_constant(other, {id, 0}); constant && !kByValue.takes(*constant))
       constants[digest_of(*constant)].push_back({id, 0});
   for (const NodeId id : program.order()) {
     Node node = program.node(id);
@@ -90,11 +90,11 @@ Graph named(const Graph& program, const Graph& a) {
       if (v.exists()) v.node = moved.at(v.node);
     if (node.kind == NodeKind::Initializer && !kByValue.takes(node.tensor)) {
       for (const Value& v : constants[digest_of(node.tensor)]) {
-        const Tensor constant = *known_constant(a, v);
+        const Tensor constant = *known_constant(other, v);
         if (!constant.same_bits(node.tensor)) continue;
         Node input;
         input.kind = NodeKind::Input;
-        input.outputs = {a.name_of(v)};
+        input.outputs = {other.name_of(v)};
         input.declared.type = constant.type();
         const Dims dims = to_dims(constant.extents());
         input.declared.shape = std::vector<std::optional<Dim>>(dims.begin(), dims.end());
@@ -283,8 +283,13 @@ bool Prover::ask(Value a, Value b, const std::set<int>& open, const Sweep::Regio
                       .work = options.budget.set_operations,
                       .attempt = proved->attempt,
                       .at_end = at_end_};
-    for (const int c : open) equation.open.push_back(a_.name_of(sweep_.in_a(c)));
+    std::vector<std::string> open_in_b;
+    for (const int c : open) {
+      equation.open.push_back(a_.name_of(sweep_.in_a(c)));
+      if (const Value v = sweep_.in_b(c); v.exists()) open_in_b.push_back(b_.name_of(v));
+    }
     out_.pairing.equations.push_back(std::move(equation));
+    out_.open_in_second.push_back(std::move(open_in_b));
     return true;
   }
   if (const auto* bug = std::get_if<WitnessesDisagree>(&verdict)) out_.bug = bug->what;
@@ -482,7 +487,7 @@ void Prover::run() {
   settle_outputs();
   for (const auto& [c, folded] : sweep_.folded())
     out_.pairing.constants.push_back(
-        {.side = folded.side, .name = folded.name, .program = named(folded.program, a_)});
+        {.side = folded.side, .name = folded.name, .program = named(folded.program, folded.side == Side::A ? b_ : a_)});
   if (out_.answer == Answer::Proved) return;
   out_.first_difference = first_parting();
   if (!refute()) return;
@@ -526,22 +531,58 @@ ModelsVerdict find_pairing(const Graph& first, const Graph& second, const ProveM
 
 }  // namespace
 
-ModelsVerdict prove_models(const Graph& first, const Graph& second, const ProveModelsOptions& options) {
-  ModelsVerdict out = find_pairing(first, second, options);
-  if (out.answer != Answer::Proved) return out;
-  options.progress("checking what was found");
-  const PairedReport report = check_pairing(first, second, out.pairing, kKeyOfCheck);
-  out.proofs = report.equations;
-  out.points = report.points;
-  out.constants_rounded = report.constants_rounded;
-  out.constants_restated = report.constants_restated;
-  out.constants_moved = report.constants_moved;
-  out.worst_ulp = report.worst_ulp;
-  if (!report.refusal) return out;
-  out.answer = Answer::Undecided;
-  out.why = *report.refusal;
-  for (auto& output : out.outputs) output.answer = Answer::Undecided;
+namespace {
+
+// A pairing of the second model with the first as one of the first with the second. What it proves is the
+// checker's to say: where one of them is undefined and the other isn't, only one order is right.
+std::optional<Pairing> turned(const ModelsVerdict& found) {
+  if (!found.pairing.moved.empty()) return std::nullopt;
+  Pairing out;
+  for (const StatedConstant& c : found.pairing.constants)
+    out.constants.push_back(
+        {.side = c.side == Side::A ? Side::B : Side::A, .name = c.name, .program = c.program});
+  for (std::size_t k = 0; k < found.pairing.equations.size(); ++k) {
+    const Equation& e = found.pairing.equations[k];
+    out.equations.push_back({.a = e.b, .b = e.a, .open = found.open_in_second[k], .work = e.work, .at_end = e.at_end});
+  }
   return out;
+}
+
+// The checker's word on what was found.
+ModelsVerdict judged(ModelsVerdict found, const Graph& first, const Graph& second) {
+  const PairedReport report = check_pairing(first, second, found.pairing, kKeyOfCheck);
+  found.proofs = report.equations;
+  found.points = report.points;
+  found.constants_rounded = report.constants_rounded;
+  found.constants_restated = report.constants_restated;
+  found.constants_moved = report.constants_moved;
+  found.worst_ulp = report.worst_ulp;
+  if (!report.refusal) return found;
+  found.answer = Answer::Undecided;
+  found.why = *report.refusal;
+  for (auto& output : found.outputs) output.answer = Answer::Undecided;
+  return found;
+}
+
+}  // namespace
+
+ModelsVerdict prove_models(const Graph& first, const Graph& second, const ProveModelsOptions& options) {
+  ModelsVerdict found = find_pairing(first, second, options);
+  if (found.answer == Answer::Proved) {
+    options.progress("checking what was found");
+    found = judged(std::move(found), first, second);
+  }
+  const bool has_time = options.stop == nullptr || !*options.stop;
+  if (found.answer != Answer::Undecided || found.outputs.empty() || !has_time) return found;
+  // Constants are solved for in the second model: if it is the first that was folded, look from there.
+  ModelsVerdict other = find_pairing(second, first, options);
+  auto pairing = other.answer == Answer::Proved ? turned(other) : std::nullopt;
+  if (!pairing) return found;
+  other.pairing = std::move(*pairing);
+  for (auto& output : other.outputs) std::swap(output.a, output.b);
+  options.progress("checking what was found");
+  other = judged(std::move(other), first, second);
+  return other.answer == Answer::Proved ? other : found;
 }
 
 }  // namespace isomer

@@ -42,6 +42,7 @@ struct ModelsVerdict {
   int proofs = 0, questions = 0;  // of pairs; asked and not answered by an earlier proof
   std::string bug;                // the two witnesses disagree
   Pairing pairing;                // how they are equal; whole only where that is proved
+  std::vector<std::vector<std::string>> open_in_second;  // by equation: the same values, by their names there
 };
 
 ModelsVerdict prove_models(const Graph& a, const Graph& b, const ProveModelsOptions& options = {});

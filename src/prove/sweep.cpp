@@ -76,15 +76,16 @@ int Sweep::class_of(Side side, Value value) const {
 
 bool Sweep::is_common(int c) const {
   return c >= 0 && classes_[static_cast<std::size_t>(c)].first_in_a.exists() &&
-         classes_[static_cast<std::size_t>(c)].is_in_b;
+         classes_[static_cast<std::size_t>(c)].first_in_b.exists();
 }
 
 Value Sweep::in_a(int c) const { return classes_[static_cast<std::size_t>(c)].first_in_a; }
+Value Sweep::in_b(int c) const { return classes_[static_cast<std::size_t>(c)].first_in_b; }
 
 void Sweep::note(Side side, int c, Value value) {
   Class& known = classes_[static_cast<std::size_t>(c)];
-  if (side == Side::B) known.is_in_b = true;
-  else if (!known.first_in_a.exists()) known.first_in_a = value;
+  Value& first = side == Side::A ? known.first_in_a : known.first_in_b;
+  if (!first.exists()) first = value;
 }
 
 int Sweep::fresh(Side side, Value value) {
@@ -277,12 +278,13 @@ const Node* Sweep::unaccounted() const {
   return nullptr;
 }
 
-bool Sweep::is_constant_of_a(const Tensor& tensor) const {
+bool Sweep::is_constant_of(Side side, const Tensor& tensor) const {
   Hasher hasher;
   add_content(hasher, tensor, ContentDigests::Full);
   const auto bucket = constants_.find(hasher.digest());
   return bucket != constants_.end() && std::ranges::any_of(bucket->second, [&](const auto& k) {
-           return k.first.same_bits(tensor) && in_a(root(k.second)).exists();
+           const int c = root(k.second);
+           return k.first.same_bits(tensor) && (side == Side::A ? in_a(c) : in_b(c)).exists();
          });
 }
 
@@ -302,8 +304,8 @@ Result<Rounding> Sweep::replace_constant(Side side, Value constant, const Graph&
     }
     if (node.kind == NodeKind::Input || program.is_overridable(id)) return Error{"the program has an input"};
     if (!is_float(node.tensor.type()) || kByValue.takes(node.tensor)) continue;
-    if (side == Side::A || !is_constant_of_a(node.tensor))
-      return Error{"the program has a constant that is not the first model's"};
+    if (!is_constant_of(side == Side::A ? Side::B : Side::A, node.tensor))
+      return Error{"the program has a constant that is not the other model's"};
   }
   ISOMER_TRY(const Rounding rounding, compare_folded(*stored, program));
   for (const Side s : {Side::A, Side::B})

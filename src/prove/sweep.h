@@ -40,8 +40,9 @@ class Sweep {
   int class_of(Side side, Value value) const;
   // Whether both models have a value of this class.
   bool is_common(int value_class) const;
-  // The first value of A that has this class; none: A has no such value.
+  // The first value of a model that has this class; none: it has no such value.
   Value in_a(int value_class) const;
+  Value in_b(int value_class) const;
 
   std::size_t position_in_b(NodeId id) const { return static_cast<std::size_t>(b_.position.at(id)); }
 
@@ -60,8 +61,8 @@ class Sweep {
   // Proves that two values are equal, and if they are, gives b the class of a.
   Verdict prove(Value a, Value b, const std::set<int>& open, ProofCache& cache, ProveOptions options);
 
-  // Replaces a constant, wherever it is read: one that only B has by a program over constants of A, one that
-  // A has by a program over literals. Error: it is another number, or a proof has taken it as it is.
+  // Replaces a constant, wherever it is read: one that only B has by a program over constants of A, one of A by
+  // a program over literals or over constants of B. Error: it is another number, or a proof has taken it as it is.
   Result<Rounding> replace_constant(Side side, Value constant, const Graph& program);
   // Takes that back; an Error if a proof stands on it.
   Status restore_constant(Side side, Value constant);
@@ -108,7 +109,7 @@ class Sweep {
   // What is known of a value before the models run: a constant, or integers that follow from extents.
   std::optional<Tensor> known(Side side, Value value) const;
   std::optional<Dims> extents_in(Side side, Value value) const;
-  bool is_constant_of_a(const Tensor& tensor) const;
+  bool is_constant_of(Side side, const Tensor& tensor) const;
   const Node* jump_behind_rounding(const Model& model, Side side) const;
   std::vector<int> operator_classes(Side side, NodeId id);
   bool is_total(NodeId id) const;
@@ -118,8 +119,8 @@ class Sweep {
   std::set<std::string> symbols_;  // of the inputs: they mean the same in both models
   mutable std::vector<int> parent_;
   struct Class {
-    Value first_in_a = Value::none();
-    bool is_in_b = false, is_total = false;
+    Value first_in_a = Value::none(), first_in_b = Value::none();
+    bool is_total = false;
   };
   std::vector<Class> classes_;
   std::unordered_map<Digest, std::vector<std::pair<Tensor, int>>> constants_;
