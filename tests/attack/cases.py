@@ -49,7 +49,7 @@ class Proof:
         if loaded is None:
             return Finding()
         fed = self.feeds() if self.feeds else feeds.drawn(onnx.load(a, load_external_data=False), seed=1)
-        unequal = "known" if self.known == UNEQUAL else None if self.known == EQUAL else oracle.falsehood(*loaded, fed, self.rounding)
+        unequal = "as the table says" if self.known == UNEQUAL else None if self.known == EQUAL else oracle.falsehood(*loaded, fed, self.rounding)
         record = proving.prove(a, b, seconds)
         if record["verdict"] not in ANSWERS:
             return Finding(record["verdict"], unequal, crash=record["why"])
@@ -104,7 +104,7 @@ class Certificate:
         fault = certificates.fault(said, self.forgery.kind == EQUAL)
         accepted = any(s["verdict"] == "accepted" for s in said.values())
         verdict = "proved" if accepted else "undecided"
-        return Finding(verdict, None if self.forgery.kind == EQUAL else "known", fault if accepted else None, None if accepted else fault)
+        return Finding(verdict, None if self.forgery.kind == EQUAL else "as the table says", fault if accepted else None, None if accepted else fault)
 
 
 @dataclasses.dataclass(frozen=True)
