@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Cases drawn by the thousand against the built command: nothing false may be called proved.
 
-  tests/attack_generators.py [FAMILY...] [--count N] [--seed 1] [--seconds 6] [--jobs 2] [--only TEXT] [--record FILE.jsonl] [--keep FOLDER] [--short]
+  tests/attack_generators.py [FAMILY...] [--count N] [--seed 1] [--seconds 6] [--jobs 1] [--only TEXT] [--record FILE.jsonl] [--keep FOLDER] [--short]
 A case is a pair that is proved or not, a model that is optimized, checked and proved again, a forged certificate, or an odd model to be read. It is
 false if the command says proved and ONNX Runtime shows, on an input on which the first model runs and computes finite values only, that the second
 fails or differs beyond rounding (attack/oracle.py). --count takes so many of each family, chosen by --seed. --record keeps what was answered, and a

@@ -49,7 +49,7 @@ class Proof:
         if loaded is None:
             return Finding()
         fed = self.feeds() if self.feeds else feeds.drawn(onnx.load(a, load_external_data=False), seed=1)
-        unequal = "known" if self.known == UNEQUAL else None if self.known == EQUAL else oracle.falsehood(*loaded, fed, self.rounding)
+        unequal = "as the table says" if self.known == UNEQUAL else None if self.known == EQUAL else oracle.falsehood(*loaded, fed, self.rounding)
         record = proving.prove(a, b, seconds)
         if record["verdict"] not in ANSWERS:
             return Finding(record["verdict"], unequal, crash=record["why"])
@@ -67,7 +67,8 @@ class Optimization:
     def ask(self, folder: pathlib.Path, seconds: int) -> Finding:
         model, out = _written(self.model, folder / "model.onnx"), folder / "out.onnx"
         before = _loaded(model)
-        if before is None:
+        fed = list(self.feeds() if self.feeds else feeds.drawn(onnx.load(model, load_external_data=False), seed=1))
+        if before is None or all(isinstance(before[0].run(f), oracle.Failure) for f in fed):
             return Finding()
         isomer = programs.program("isomer")
         command = [isomer, "optimize", str(model), "-o", str(out), "--judge", "cost", "--budget", f"{seconds}s", "--quiet", "--json"]
@@ -77,7 +78,6 @@ class Optimization:
         if json.loads(done.stdout)["result"] != "improved":
             return Finding("unchanged")
         after = _loaded(out)
-        fed = self.feeds() if self.feeds else feeds.drawn(onnx.load(model), seed=1)
         wrong = "the runtime doesn't take the result" if after is None else oracle.falsehood(*before, *after, fed, self.rounding)
         check = programs.run([isomer, "check", str(model), str(out), f"{out}.cert"], timeout=8 * seconds + 60)
         if check.code != 0:
@@ -104,7 +104,7 @@ class Certificate:
         fault = certificates.fault(said, self.forgery.kind == EQUAL)
         accepted = any(s["verdict"] == "accepted" for s in said.values())
         verdict = "proved" if accepted else "undecided"
-        return Finding(verdict, None if self.forgery.kind == EQUAL else "known", fault if accepted else None, None if accepted else fault)
+        return Finding(verdict, None if self.forgery.kind == EQUAL else "as the table says", fault if accepted else None, None if accepted else fault)
 
 
 @dataclasses.dataclass(frozen=True)

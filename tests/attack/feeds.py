@@ -9,7 +9,7 @@ from onnx import helper
 Feed = dict[str, np.ndarray]
 
 # One, none, the same and different numbers for two symbols, and more than the constants of the models speak of.
-SIZES = ((2, 3), (3, 3), (1, 1), (0, 0), (3, 0), (0, 2), (1, 4), (5, 1), (7, 6))
+SIZES = ((2, 3), (3, 3), (7, 6), (0, 0), (3, 0), (0, 2), (1, 1), (1, 4), (5, 1))
 KINDS = ("normal", "integers", "zeros", "positive", "large", "negative")
 
 

@@ -253,6 +253,9 @@ pair("reshape_to_the_rest_at_0", SAME, "(float[n,m] x) => (float[n,m] y) <int64[
 pair("size_multiplied_and_divided", "(float[n,m] x) => (int64[1] y) <int64[1] zero = {0}, int64[1] one = {1}> { s = Shape(x) y = Slice(s,zero,one) }",
      "(float[n,m] x) => (int64[1] y) <int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2}> "
      "{ s = Shape(x) n = Slice(s,zero,one) m = Slice(s,one,two) p = Mul(n,m) y = Div(p,m) }", {"x": np.ones((3, 0), np.float32)})
+SLICED = "(float[n,4,6] x) => (float[] y) <float[1,4] w = {1,2,3,4}, int64[1] one = {1}, int64[1] most = {99}, int64[1] zero = {0}> { %s }"
+pair("product_of_an_empty_slice", SLICED % "p = MatMul(w,x) y = Slice(p,one,most,zero)", SLICED % "s = Slice(x,one,most,zero) y = MatMul(w,s)",
+     {"x": np.ones((1, 4, 6), np.float32)})
 pair("division_by_a_size", "(float[n] x, int64[k] i) => (int64[k] y) { y = Identity(i) }",
      "(float[n] x, int64[k] i) => (int64[k] y) { s = Shape(x) p = Mul(i,s) y = Div(p,s) }", {"x": f32(), "i": i64(1, 2)})
 

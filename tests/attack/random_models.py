@@ -27,10 +27,6 @@ class Value:
     type: str
     dims: tuple
 
-    @property
-    def is_float(self) -> bool:
-        return self.type in FLOATS
-
     def sized(self, axis: int) -> bool:
         return isinstance(self.dims[axis], int)
 
