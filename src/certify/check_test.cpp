@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "certify/digest.h"
+#include "graph/rebuild.h"
 #include "graph/testing.h"
 
 namespace isomer {
@@ -139,7 +140,7 @@ TEST(Certificate, WhatIsDeclaredOfValuesIsCompared) {
 TEST(Certificate, WhatRunsInsideOfANodeIsCompared) {
   const auto model = [](const std::string& op) {
     Graph graph = program("agraph (float[N] x) => () {}");
-    graph.functions = {{.domain = "own", .name = "F"}};
+    graph.functions.write().emplace(FunctionName{"own", "F"}, "");
     graph.opsets["own"] = 1;
     Node node;
     node.op = "F";
@@ -155,6 +156,75 @@ TEST(Certificate, WhatRunsInsideOfANodeIsCompared) {
   };
   EXPECT_TRUE(checked(model("Relu"), model("Relu"), {}).accepted);
   EXPECT_FALSE(checked(model("Relu"), model("Neg"), {}).accepted);
+}
+
+// y and w are the shapes of what two calls of a function make, or of what the second one makes.
+Graph shapes_of_calls(const std::string& of_y) {
+  Graph graph = program("agraph (float[N] x, float[N] z) => () {}");
+  graph.functions.write().emplace(FunctionName{"own", "F"}, "");
+  graph.opsets["own"] = 1;
+  std::map<std::string, Value> made;
+  for (std::size_t k = 0; k < 2; ++k) {
+    Node call;
+    call.op = "F";
+    call.domain = "own";
+    call.inputs = {graph.inputs()[k]};
+    call.outputs = {k == 0 ? "r1" : "r2"};
+    call.bodies = {{.attribute = "",
+                    .graph = std::make_shared<Graph>(program("agraph (float[] a) => (b) {b = NonZero(a)}")),
+                    .captured = {}}};
+    made[call.outputs[0]] = {graph.add(call), 0};
+  }
+  for (const auto& [name, of] : {std::pair(std::string("y"), of_y), {"w", "r2"}}) {
+    Node shape;
+    shape.op = "Shape";
+    shape.inputs = {made.at(of)};
+    shape.outputs = {name};
+    graph.add_output({graph.add(shape), 0});
+  }
+  return graph;
+}
+
+TEST(Certificate, TwoCallsOfAFunctionHaveNotTheSameShape) {
+  const Claim claim{
+      .inputs = {"r1", "r2"},
+      .outputs = {"y"},
+      .after = program("agraph (int64[1,k] r1, int64[1,k] r2) => (int64[2] q) {q = Shape(r2)}")};
+  EXPECT_FALSE(
+      checked(shapes_of_calls("r1"), shapes_of_calls("r2"), {.steps = {claim}, .notes = {}}).accepted);
+}
+
+TEST(Certificate, AFunctionThatWasNotWrittenOutIsComparedByWhatItSays) {
+  const auto model = [](const std::string& digest) {
+    Graph graph = shapes_of_calls("r1");
+    const Graph bare = with_changed_nodes(graph, [](Node& node) { node.bodies.clear(); });
+    Graph out = bare;
+    out.functions.write().begin()->second = digest;
+    return out;
+  };
+  EXPECT_TRUE(checked(model("1"), model("1"), {}).accepted);
+  EXPECT_FALSE(checked(model("1"), model("2"), {}).accepted);
+  EXPECT_NE(model_digest(model("1")), model_digest(model("2")));
+}
+
+TEST(Certificate, DefaultsOfInputsAreCompared) {
+  const auto model = [](const std::string& inputs, const std::string& constants) {
+    return program("agraph (float[2] x" + inputs + ") => (float[2] y) " + constants + "{y = Add(x, w)}");
+  };
+  const Graph in = model(", float[2] w = {1, 2}", "");
+  EXPECT_TRUE(checked(in, in, {}).accepted);
+  for (const Graph& out : {model(", float[2] w = {1, 3}", ""), model("", "<float[2] w = {1, 2}>"),
+                           model(", float[2] w", ""), model(", float[K] w = {1, 2}", "")}) {
+    EXPECT_FALSE(checked(in, out, {}).accepted);
+    EXPECT_FALSE(checked(out, in, {}).accepted);
+    EXPECT_NE(model_digest(in), model_digest(out));
+  }
+}
+
+TEST(Step, TakesNoNameThatTheFileDeclaresSomethingOf) {
+  Graph model = program(kModel);
+  model.declare("k", {.type = ElementType::Int64});
+  EXPECT_TRUE(std::holds_alternative<std::string>(prove_claim(model, merge_scalings())));
 }
 
 TEST(Certificate, UnknownFieldsAreRefused) {

@@ -86,15 +86,15 @@ std::vector<Tensor> fold(const Graph& graph, const Inference& inference, const N
 
 class Inferrer {
  public:
-  Inferrer(const Graph& graph, const InferOptions& options)
-      : graph_(graph), options_(options), symbols_(graph) {}
+  Inferrer(const Graph& graph, const InferOptions& options, Symbols& symbols)
+      : graph_(graph), options_(options), symbols_(symbols) {}
 
   Result<Inference> run();
 
  private:
   Status bind();
   Status add_operator(NodeId id, const Node& node);
-  void add_declared(NodeId id, const Node& node, std::string reason);
+  void add_opaque(NodeId id, const Node& node, std::string reason);
   ValueInfo declared(const std::string& value, const DeclaredType& type);
   ValueInfo input(const Node& node);
   ValueInfo initializer(NodeId id, const Node& node);
@@ -102,7 +102,7 @@ class Inferrer {
 
   const Graph& graph_;
   const InferOptions& options_;
-  Symbols symbols_;
+  Symbols& symbols_;
   Inference inference_;
 };
 
@@ -129,13 +129,12 @@ ValueInfo Inferrer::declared(const std::string& value, const DeclaredType& type)
   return info;
 }
 
-// What is known of an input of a body comes from outside; what the body declares may say more.
+// What is known of an input of a body comes from outside, all but the element type.
 ValueInfo Inferrer::input(const Node& node) {
+  if (options_.outside == nullptr) return declared(node.outputs[0], node.declared);
   const auto known = options_.known.find(node.outputs[0]);
-  if (known != options_.known.end() && known->second.type != ElementType::Undefined && known->second.shape)
-    return known->second;
-  ValueInfo info = declared(node.outputs[0], node.declared);
-  if (known != options_.known.end() && info.type == ElementType::Undefined) info.type = known->second.type;
+  ValueInfo info = known == options_.known.end() ? ValueInfo{} : known->second;
+  if (info.type == ElementType::Undefined && node.declared.is_tensor) info.type = node.declared.type;
   return info;
 }
 
@@ -145,7 +144,7 @@ ValueInfo Inferrer::initializer(NodeId id, const Node& node) {
   return {node.tensor.type(), to_dims(node.tensor.extents()), std::nullopt};
 }
 
-void Inferrer::add_declared(NodeId id, const Node& node, std::string reason) {
+void Inferrer::add_opaque(NodeId id, const Node& node, std::string reason) {
   std::vector<ValueInfo> infos = opaque_outputs(graph_, inference_, symbols_, node);
   if (BodyInference inside = infer_bodies(graph_, inference_, symbols_, node, options_.depth);
       !inside.bodies.empty()) {
@@ -153,9 +152,9 @@ void Inferrer::add_declared(NodeId id, const Node& node, std::string reason) {
     inference_.bodies.emplace(id, std::move(inside.bodies));
   }
   for (std::size_t k = 0; k < infos.size(); ++k) {
-    if (infos[k].shape) continue;
+    if (infos[k].type != ElementType::Undefined) continue;
     const auto at = graph_.declared().find(node.outputs[k]);
-    if (at != graph_.declared().end()) infos[k] = declared(node.outputs[k], at->second);
+    if (at != graph_.declared().end() && at->second.is_tensor) infos[k].type = at->second.type;
   }
   inference_.values.emplace(id, std::move(infos));
   inference_.opaque.emplace(id, std::move(reason));
@@ -200,13 +199,15 @@ Status Inferrer::add_operator(NodeId id, const Node& node) {
   if (is_constant_node(node)) {
     auto constant = constant_of(node);
     if (const auto* invalid = std::get_if<Invalid>(&constant)) return error_of(node, *invalid);
-    if (const auto* opaque = std::get_if<Opaque>(&constant)) add_declared(id, node, opaque->reason);
+    if (const auto* opaque = std::get_if<Opaque>(&constant)) add_opaque(id, node, opaque->reason);
     else inference_.values[id] = {info_of(std::get<Tensor>(constant))};
+    // A sparse one says its type itself.
+    if (node.declared.shape) inference_.values[id] = {declared(node.outputs[0], node.declared)};
     return Done{};
   }
   const Definition definition = define_node(graph_, inference_, id);
   if (const auto* invalid = std::get_if<Invalid>(&definition)) return error_of(node, *invalid);
-  if (const auto* opaque = std::get_if<Opaque>(&definition)) add_declared(id, node, opaque->reason);
+  if (const auto* opaque = std::get_if<Opaque>(&definition)) add_opaque(id, node, opaque->reason);
   else ISOMER_TRY_DO(add_outputs(id, node, std::get<Formula>(definition)));
   return Done{};
 }
@@ -214,14 +215,15 @@ Status Inferrer::add_operator(NodeId id, const Node& node) {
 Result<Inference> Inferrer::run() {
   ISOMER_TRY_DO(bind());
   inference_.values.reserve(graph_.order().size());
-  for (const NodeId id : graph_.order()) {
-    const Node& node = graph_.node(id);
-    switch (node.kind) {
-      case NodeKind::Input: inference_.values[id] = {input(node)}; break;
-      case NodeKind::Initializer: inference_.values[id] = {initializer(id, node)}; break;
-      case NodeKind::Operator: ISOMER_TRY_DO(add_operator(id, node)); break;
+  // Inputs first: a dim of theirs that has no name gets the same one whatever the rest of the graph is.
+  for (const bool inputs : {true, false})
+    for (const NodeId id : graph_.order()) {
+      const Node& node = graph_.node(id);
+      if ((node.kind == NodeKind::Operator) == inputs) continue;
+      if (node.kind == NodeKind::Input) inference_.values[id] = {input(node)};
+      else if (node.kind == NodeKind::Initializer) inference_.values[id] = {initializer(id, node)};
+      else ISOMER_TRY_DO(add_operator(id, node));
     }
-  }
   return std::move(inference_);
 }
 
@@ -236,7 +238,12 @@ const ValueInfo& Inference::of(Value value) const {
 }
 
 Result<Inference> infer(const Graph& graph, const InferOptions& options) {
-  return Inferrer(graph, options).run();
+  if (options.outside != nullptr) return Inferrer(graph, options, *options.outside).run();
+  Symbols symbols(graph);
+  for (const std::string& name : options.taken) symbols.take(name);
+  auto inference = Inferrer(graph, options, symbols).run();
+  if (inference.ok()) inference->made = symbols.made();
+  return inference;
 }
 
 Definition define_node(const Graph& graph, const Inference& inference, NodeId id) {

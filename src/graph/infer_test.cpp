@@ -159,7 +159,7 @@ TEST(Infer, SaysWhyANodeIsOpaque) {
     f = Relu (a)
     h = local.Function (x)
   })");
-  graph.functions.insert({"local", "Function"});
+  graph.functions.write().emplace(FunctionName{"local", "Function"}, "");
   const Inference inference = inferred(graph);
   const auto why = [&](std::string_view name) { return inference.opaque.at(value_named(graph, name).node); };
   EXPECT_EQ(why("a"), "custom domain custom");
@@ -171,16 +171,59 @@ TEST(Infer, SaysWhyANodeIsOpaque) {
   EXPECT_EQ(type_of(graph, inference, "f"), "?");
 }
 
-TEST(Infer, BelievesWhatTheFileDeclaresOfOpaqueNodes) {
-  const Graph graph =
-      parsed(R"(<opset_import: ["" : 17, "custom" : 1]> g (float[N] x) => (float[N, 3] y) <float[N, ?] a> {
+TEST(Infer, BelievesTheElementTypeThatTheFileDeclaresOfOpaqueNodesAndNoExtent) {
+  const Graph graph = parsed(
+      R"(<opset_import: ["" : 17, "custom" : 1]> g (float[N] x) => (float[N] y, int64[1] s) <float[N] a> {
     a = custom.Op (x)
     b = Relu (a)
-    y = custom.Op (b)
+    y = Unique (x)
+    s = Shape (y)
   })");
   const Inference inference = inferred(graph);
-  EXPECT_EQ(type_of(graph, inference, "b"), "float[N, ?a.1]");
-  EXPECT_EQ(type_of(graph, inference, "y"), "float[N, 3]");
+  for (const std::string_view opaque : {"a", "y"}) {
+    const ValueInfo& info = inference.of(value_named(graph, opaque));
+    EXPECT_EQ(info.type, ElementType::Float) << opaque;
+    EXPECT_FALSE(info.shape && info.shape->at(0) == Dim::symbol("N")) << opaque;
+  }
+  EXPECT_EQ(inference.opaque.at(value_named(graph, "b").node), "the shape of a is not known");
+  EXPECT_NE(integers_of(graph, inference, "s"), "[N]");
+}
+
+TEST(Infer, KnowsTheShapesOfOperatorsWithoutAFormula) {
+  const Graph graph = parsed(R"(<opset_import: ["" : 17, "com.microsoft" : 1]>
+    g (uint8[N, 3, 8, 8] x, int8[4, 3, 3, 3] w, float s, uint8 zx, int8 zw, float[M, 5] r) => () {
+    a = QLinearConv <strides = [2, 2], pads = [1, 1, 1, 1]> (x, s, zx, w, s, zw, s, zx)
+    b = com.microsoft.QLinearAdd (a, s, zx, a, s, zx, s, zx)
+    c = com.microsoft.QLinearGlobalAveragePool (b, s, zx, s, zx)
+    d = com.microsoft.QLinearConcat <axis = 1> (s, zx, b, s, zx, a, s, zx)
+    e, f, h, i = Unique (r)
+    j, k = Unique <axis = -1> (r)
+    l = RandomNormal <shape = [2, 3]> ()
+  })");
+  const Inference inference = inferred(graph);
+  const auto type = [&](std::string_view name) { return type_of(graph, inference, name); };
+  EXPECT_EQ(type("a"), "uint8[N, 4, 4, 4]");
+  EXPECT_EQ(type("b"), "uint8[N, 4, 4, 4]");
+  EXPECT_EQ(type("c"), "uint8[N, 4, 1, 1]");
+  EXPECT_EQ(type("d"), "uint8[N, 8, 4, 4]");
+  EXPECT_EQ(type("e"), "float[?e.0]");
+  EXPECT_EQ(type("f"), "int64[?e.0]");
+  EXPECT_EQ(type("h"), "int64[5*M]");
+  EXPECT_EQ(type("i"), "int64[?e.0]");
+  EXPECT_EQ(type("j"), "float[M, ?j.1]");
+  EXPECT_EQ(type("k"), "int64[?j.1]");
+  EXPECT_EQ(type("l"), "float[2, 3]");
+}
+
+TEST(Infer, MakesNoSymbolOfANameThatIsTaken) {
+  const Graph graph =
+      parsed(R"(<opset_import: ["" : 17]> g (float[2] x, float[?] z) => () { y = NonZero (x) })");
+  InferOptions options;
+  EXPECT_EQ(inferred(graph).made, std::vector<std::string>{"?y.1"});
+  options.taken = {"?y.1", "?y.1'"};
+  const Inference inference = inferred(graph, options);
+  EXPECT_EQ(inference.made, std::vector<std::string>{"?y.1'2"});
+  EXPECT_EQ(type_of(graph, inference, "z"), "float[?z.0]");
 }
 
 TEST(Infer, NamesTheNodeThatNoLegalModelHas) {

@@ -20,7 +20,7 @@ class BodyBuilder {
   BodyBuilder(const Opsets& opsets, const BodyContext& context, int depth)
       : opsets_(opsets), context_(context), depth_(depth) {
     graph_.opsets = opsets;
-    for (const auto& [name, function] : context.functions) graph_.functions.insert(name);
+    graph_.functions = context.digests;
   }
 
   Status add_graph(const onnx::GraphProto& proto);
@@ -78,6 +78,7 @@ Status BodyBuilder::add_node(const onnx::NodeProto& proto) {
     node.inputs.push_back(input.empty() ? Value::none() : value(input));
   node.outputs.assign(proto.output().begin(), proto.output().end());
   ISOMER_TRY(node.attributes, read_attributes(proto, context_.source));
+  node.declared = sparse_constant_type(proto);
   read_bodies(node, proto, opsets_, context_, [&](std::string_view name) { return value(name); }, depth_ + 1);
   const NodeId id = graph_.add(std::move(node));
   for (int k = 0; k < proto.output_size(); ++k)

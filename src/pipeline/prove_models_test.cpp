@@ -46,6 +46,65 @@ TEST(ProveModels, NamesOfDimensionsAndOutputsDoNotMatter) {
   EXPECT_EQ(verdict.outputs[0].b, "z");
 }
 
+TEST(ProveModels, DefaultsOfInputsAreAPartOfTheInterface) {
+  const auto with = [](const std::string& inputs, const std::string& constants = "") {
+    return model("float[2] x" + inputs, "float[2] y", "y = Add(x, w)", constants);
+  };
+  const Graph a = with(", float[2] w = {1, 2}");
+  EXPECT_EQ(prove_models(a, a).answer, Answer::Proved);
+  const auto answer = [&](const Graph& b) {
+    const auto verdict = prove_models(a, b);
+    EXPECT_EQ(verdict.answer, Answer::Refuted);
+    return verdict.why;
+  };
+  EXPECT_EQ(answer(with(", float[2] w = {1, 3}")), "input w has another default in the second model");
+  EXPECT_EQ(answer(with(", float[2] w")), "input w has a default in the first model only");
+  EXPECT_EQ(answer(with("", "float[2] w = {1, 2}")), "only the first model has an input named w");
+  EXPECT_EQ(prove_models(with("", "float[2] w = {1, 2}"), a).why,
+            "only the second model has an input named w");
+}
+
+TEST(ProveModels, SequencesOfOtherElementsAreRefuted) {
+  const auto with = [](const std::string& type, const std::string& out = "") {
+    return model("seq(" + type + ") s", "seq(" + (out.empty() ? type : out) + ") y", "y = Identity(s)");
+  };
+  EXPECT_EQ(prove_models(with("float[N]"), with("float[M]")).answer, Answer::Proved);
+  EXPECT_EQ(prove_models(with("float[N]"), with("float[3]")).answer, Answer::Undecided);
+  EXPECT_EQ(prove_models(with("float[3]"), with("float[4]")).answer, Answer::Undecided);
+  EXPECT_EQ(prove_models(with("float[N]"), with("float[N, M]")).answer, Answer::Refuted);
+  const auto other = prove_models(with("float[N]"), with("int64[N]"));
+  EXPECT_EQ(other.answer, Answer::Refuted);
+  EXPECT_EQ(other.why, "input s is seq(float[N]) in the first model, seq(int64[N]) in the second");
+  EXPECT_EQ(prove_models(with("float[N]"), with("float[N]", "int64[N]")).why,
+            "output 0 is seq(float[N]) in the first model, seq(int64[N]) in the second");
+}
+
+TEST(ProveModels, WhatTheFilesDeclareOfExtentsIsNotBelieved) {
+  const std::string unique = "u = Unique<sorted=1>(x)\n";
+  const Graph a = model("float[q] x", "int64[1] y", unique + "y = Shape(x)");
+  EXPECT_NE(prove_models(a, model("float[q] x", "int64[1] y", unique + "y = Shape(u)", "float[q] u")).answer,
+            Answer::Proved);
+  EXPECT_NE(prove_models(a, model("float[n] x", "int64[1] y", unique + "y = Shape(u)", "float[q] u")).answer,
+            Answer::Proved);
+  EXPECT_NE(prove_models(model("float[q] x", "float[q] u, int64[1] y", unique + "y = Shape(x)"),
+                         model("float[q] x", "float[q] u, int64[1] y", unique + "y = Shape(u)"))
+                .answer,
+            Answer::Proved);
+}
+
+TEST(ProveModels, ANameOfTheSecondModelIsNotTakenForOneOfTheFirst) {
+  // n is q, and the second model's own q is something else.
+  const auto verdict =
+      prove_models(model("float[q] x, float[q, m] z", "int64[1] y", "y = Shape(x)"),
+                   model("float[n] x, float[n, q] z", "int64[1] y",
+                         "s = Shape(z)\nat = Constant<value_ints=[1]>()\ny = Gather(s, at)"));
+  EXPECT_NE(verdict.answer, Answer::Proved);
+  EXPECT_EQ(prove_models(model("float[q] x, float[m] z", "float[q] y", "y = Exp(x)"),
+                         model("float[m] x, float[q] z", "float[m] y", "y = Exp(x)"))
+                .answer,
+            Answer::Proved);
+}
+
 TEST(ProveModels, ADifferenceIsShownWithBothValuesAndItsPlace) {
   const auto verdict =
       prove_models(model("float[3,4] x", "float[3,4] y", "s = Sin(x)\nt = Relu(s)\ny = Exp(t)"),

@@ -48,7 +48,11 @@ std::string spelled(const Attribute::Value& value) {
       for (const auto& s : v) out += quoted(s);
       return out;
     }
-    std::string operator()(const RawAttribute& v) const { return "r" + quoted(v.bytes); }
+    std::string operator()(const RawAttribute& v) const {
+      std::string out = "r" + quoted(v.content());
+      for (const Tensor& t : v.outside) out += "t" + spelled(t);
+      return out;
+    }
   };
   return std::visit(Speak{}, value);
 }

@@ -166,8 +166,15 @@ std::string text(const Verdict& verdict) {
 
 Verdict prove_equal(const Graph& a, const Graph& b, const ProveOptions& options) {
   if (a.outputs().size() != b.outputs().size()) return NotDecided{"the programs have not as many outputs"};
-  const auto a_info = infer(a), b_info = infer(b);
+  // Inputs, and the symbols in their shapes, are common to both by name; symbols that inference makes are
+  // not.
+  InferOptions for_a, for_b;
+  for_a.taken = symbols_of(b);
+  for_b.taken = symbols_of(a);
+  const auto a_info = infer(a, for_a);
   if (!a_info.ok()) return NotDecided{"the first program: " + a_info.error().message};
+  for_b.taken.insert(a_info->made.begin(), a_info->made.end());
+  const auto b_info = infer(b, for_b);
   if (!b_info.ok()) return NotDecided{"the second program: " + b_info.error().message};
 
   Answer answer;

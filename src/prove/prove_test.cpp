@@ -183,5 +183,22 @@ TEST(Prove, AGatherOfAShuffleIsTheShuffle) {
   }
 }
 
+// What inference calls the extent of one program is another number in the other, whatever it is called.
+TEST(Prove, NewSymbolsOfTwoProgramsAreNotTheSame) {
+  const std::string in = "float[n] x, float[n] z, float[\"?u.1\"] w";
+  const auto shape_of = [&](const std::string& made) {
+    return program(in, "int64[1] y", made + "y = Slice(s, one, two)");
+  };
+  const std::string constants =
+      "s = Shape(u)\none = Constant<value_ints=[1]>()\ntwo = Constant<value_ints=[2]>()\n";
+  const Graph a = shape_of("u = NonZero(x)\n" + constants), b = shape_of("u = NonZero(z)\n" + constants),
+              c = program(in, "int64[1] y", "y = Shape(w)");
+  // By the set algebra alone: the other witness can't evaluate what has no known size.
+  const ProveOptions sets{.field = false, .refute = false};
+  EXPECT_FALSE(is_proved(prove_equal(a, b, sets)));
+  EXPECT_FALSE(is_proved(prove_equal(a, c, sets)));
+  EXPECT_FALSE(is_proved(prove_equal(c, a, sets)));
+}
+
 }  // namespace
 }  // namespace isomer

@@ -70,7 +70,8 @@ Value RegionWriter::input(const std::string& name, ElementType type, const Dims&
   // Symbols that inference made up mean something in one model only.
   for (const Dim& d : shape)
     node.declared.shape->push_back(d.substitute([&](std::string_view s) {
-      return Dim::symbol(sweep_.symbols_.contains(std::string(s)) ? std::string(s) : "a" + std::string(s));
+      return Dim::symbol(sweep_.symbols_.contains(std::string(s)) ? std::string(s)
+                                                                  : sweep_.prefix_ + std::string(s));
     }));
   const Value made{out_.add(std::move(node)), 0};
   out_.add_input(made);

@@ -94,7 +94,8 @@ Result<Graph> with_constants(const Graph& after, const Graph& graph, const Names
     } else {
       // A constant of the program's own, say, must not pass for one of the model.
       for (const std::string& name : node.outputs)
-        if (names.contains(name)) return Error{fmt::format("the name {} is taken", name)};
+        if (names.contains(name) || graph.declared().contains(name))
+          return Error{fmt::format("the name {} is taken", name)};
     }
     for (Value& v : node.inputs)
       if (v.exists()) v = {moved.at(v.node), v.output};
@@ -291,7 +292,7 @@ Result<Graph> fold_constants(const Graph& graph, const std::vector<std::string>&
     const Tensor& exact = results.at(values[k]);
     Node constant = constant_node(values[k] + std::string(kFoldedSuffix),
                                   exact.type() == type ? exact : convert(exact, type));
-    if (names.contains(constant.outputs[0]))
+    if (names.contains(constant.outputs[0]) || graph.declared().contains(constant.outputs[0]))
       return Error{fmt::format("the name {} is taken", constant.outputs[0])};
     replacements.emplace(wanted[k], Value{out.add(std::move(constant)), 0});
   }

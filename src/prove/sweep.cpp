@@ -8,6 +8,7 @@
 #include "graph/constant.h"
 #include "graph/content.h"
 #include "graph/purity.h"
+#include "graph/same.h"
 #include "prove/region_writer.h"
 #include "prove/translate.h"
 #include "prove/value_numbers.h"
@@ -43,6 +44,8 @@ Sweep::Sweep(const Graph& a, const Inference& a_info, const Graph& b, const Infe
     if (const auto& shape = a_info.of(v).shape)
       for (const Dim& d : *shape)
         for (const std::string& s : d.symbols()) symbols_.insert(s);
+  while (std::ranges::any_of(symbols_, [&](const std::string& s) { return s.starts_with(prefix_); }))
+    prefix_ += "?";
   for (const Side side : {Side::A, Side::B})
     for (const NodeId id : model(side).graph->order()) {
       Model& m = model(side);
@@ -130,10 +133,14 @@ bool Sweep::is_same(const Entry& x, const Entry& y) const {
   const Node &p = left.graph->node(x.node), &q = right.graph->node(y.node);
   if (x.inputs != y.inputs || p.op != q.op || p.domain != q.domain || p.overload != q.overload ||
       p.inputs.size() != q.inputs.size() || p.outputs.size() != q.outputs.size() ||
-      !same_content(p.attributes, q.attributes))
+      !same_elements(p.attributes, q.attributes))
     return false;
-  for (std::size_t i = 0; i < p.outputs.size(); ++i)
+  for (std::uint32_t i = 0; i < p.outputs.size(); ++i) {
     if (p.outputs[i].empty() != q.outputs[i].empty()) return false;
+    // One of the models declares something that is not so.
+    const ElementType s = left.info->of({x.node, i}).type, t = right.info->of({y.node, i}).type;
+    if (s != t && s != ElementType::Undefined && t != ElementType::Undefined) return false;
+  }
   if (purity(*left.graph, p) != purity(*right.graph, q)) return false;
   if (purity(*left.graph, p) != Purity::Function) {
     // What may be random or keep a state has one counterpart in the other model, and none in its own. A
@@ -141,6 +148,7 @@ bool Sweep::is_same(const Entry& x, const Entry& y) const {
     if (x.side == y.side || x.is_taken || p.captures.size() != q.captures.size()) return false;
     for (std::size_t i = 0; i < p.captures.size(); ++i)
       if (left.graph->name_of(p.captures[i]) != right.graph->name_of(q.captures[i])) return false;
+    if (!same_inside(*left.graph, p, *right.graph, q)) return false;
   }
   return left.graph->opset(p.domain) == right.graph->opset(q.domain) ||
          same_formula(*left.graph, *left.info, x.node, *right.graph, *right.info, y.node);

@@ -117,6 +117,7 @@ class Sweep {
 
   Model a_, b_;
   std::set<std::string> symbols_;  // of the inputs: they mean the same in both models
+  std::string prefix_ = "a";       // with it before, A's other symbols are none of these
   mutable std::vector<int> parent_;
   struct Class {
     Value first_in_a = Value::none(), first_in_b = Value::none();
