@@ -292,7 +292,7 @@ Sum NormalForms::exponential(const Sum& a) {
 // ---- functions
 
 Piece NormalForms::apply_piece(Fn fn, ElementType type, const std::vector<int>& args,
-                               const std::vector<Relation>& at) {
+                               const std::vector<Relation>& at, ElementType of) {
   std::vector<Rational> numbers;
   for (const int a : args)
     if (elements_[a].kind == Element::Kind::Number) numbers.push_back(elements_[a].number);
@@ -313,11 +313,11 @@ Piece NormalForms::apply_piece(Fn fn, ElementType type, const std::vector<int>& 
   }
   if (numbers.size() == args.size())
     if (const auto value = exact_value(fn, type, numbers)) return {elements_.number(*value), all};
-  return {elements_.apply(fn, type, sorted), all};
+  return {elements_.apply(fn, type, sorted, of), all};
 }
 
 std::vector<Piece> NormalForms::apply_pieces(Fn fn, ElementType type,
-                                             const std::vector<std::vector<Piece>>& args) {
+                                             const std::vector<std::vector<Piece>>& args, ElementType of) {
   struct Choice {
     std::vector<int> elements;
     std::vector<Relation> at;
@@ -344,13 +344,13 @@ std::vector<Piece> NormalForms::apply_pieces(Fn fn, ElementType type,
   std::vector<Piece> out;
   for (Choice& c : choices) {
     for (Relation& r : c.at) r = r.on(c.domain);
-    out.push_back(apply_piece(fn, type, c.elements, c.at));
+    out.push_back(apply_piece(fn, type, c.elements, c.at, of));
   }
   return out;
 }
 
 // f(x[m(p)]) is (f x)[m(p)]: no set has to be built.
-std::optional<Sum> NormalForms::call_on_movement(Fn fn, ElementType type, const Sum& arg) {
+std::optional<Sum> NormalForms::call_on_movement(Fn fn, ElementType type, const Sum& arg, ElementType of) {
   if (arg.size() != 1) return std::nullopt;
   const Term& t = arg[0];
   if (!t.bound.empty() || t.factors.size() != 1 || t.coefficient.number != 1 ||
@@ -361,12 +361,12 @@ std::optional<Sum> NormalForms::call_on_movement(Fn fn, ElementType type, const 
   Source made{.extents = s.extents,
               .element = {},
               .pieces = {},
-              .sign = isomer::sign_of(fn, {s.sign}),
+              .sign = is_float(type) ? isomer::sign_of(fn, {s.sign}) : Sign{},  // |-128| is -128
               .finite = s.finite,
               .reciprocal = {}};
-  if (s.element) made.element = elements_.apply(fn, type, {*s.element});
+  if (s.element) made.element = elements_.apply(fn, type, {*s.element}, of);
   else
-    for (const Piece& p : s.pieces) made.pieces.push_back(apply_piece(fn, type, {p.element}, {p.to}));
+    for (const Piece& p : s.pieces) made.pieces.push_back(apply_piece(fn, type, {p.element}, {p.to}, of));
   const bool is_total =
       !is_partial(fn) || (fn == Fn::Log && s.sign.positive()) || (fn == Fn::Sqrt && s.sign.nonnegative);
   // The same application has been made before, maybe with a reciprocal.
@@ -380,14 +380,14 @@ std::optional<Sum> NormalForms::call_on_movement(Fn fn, ElementType type, const 
   return Sum{{.where = t.where, .factors = {{*id, t.factors[0].at}}}};
 }
 
-Sum NormalForms::call(Fn fn, ElementType type, std::vector<Sum> args) {
+Sum NormalForms::call(Fn fn, ElementType type, std::vector<Sum> args, ElementType of) {
   for (Sum& a : args) a = expanded(a);
   if (options_.laws && is_float(type))
     if (auto out = call_by_order(fn, type, args)) return *out;
-  return call_without_order(fn, type, args);
+  return call_without_order(fn, type, args, of);
 }
 
-Sum NormalForms::call_without_order(Fn fn, ElementType type, const std::vector<Sum>& args) {
+Sum NormalForms::call_without_order(Fn fn, ElementType type, const std::vector<Sum>& args, ElementType of) {
   std::vector<Rational> numbers;
   for (const Sum& a : args)
     if (const auto number = as_number(a)) numbers.push_back(*number);
@@ -401,12 +401,12 @@ Sum NormalForms::call_without_order(Fn fn, ElementType type, const std::vector<S
     if (fn == Fn::Exp && options_.laws && is_finite(args[0]) &&
         (args[0].size() > 1 || (args[0].size() == 1 && args[0][0].coefficient.number < 0)))
       return exponential(args[0]);
-    if (auto moved = call_on_movement(fn, type, args[0])) return *moved;
+    if (auto moved = call_on_movement(fn, type, args[0], of)) return *moved;
     // Of values that lie side by side, f is taken of each: none is there where another is, and f(0) = 0.
     if (vanishes_at_zero(fn) && are_apart(args[0])) {
       Sum out;
       for (const Term& t : args[0]) {
-        auto moved = call_on_movement(fn, type, {t});
+        auto moved = call_on_movement(fn, type, {t}, of);
         if (!moved) break;
         out.push_back(std::move((*moved)[0]));
       }
@@ -449,8 +449,8 @@ Sum NormalForms::call_without_order(Fn fn, ElementType type, const std::vector<S
   }
   const int id = add_source({.extents = extents,
                              .element = {},
-                             .pieces = apply_pieces(fn, type, pieces),
-                             .sign = isomer::sign_of(fn, signs),
+                             .pieces = apply_pieces(fn, type, pieces, of),
+                             .sign = is_float(type) ? isomer::sign_of(fn, signs) : Sign{},
                              .finite = finite,
                              .reciprocal = {}});
   const bool is_total = (fn == Fn::Div && is_float(type) && signs[1].nonzero) ||

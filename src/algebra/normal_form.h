@@ -2,8 +2,10 @@
 //
 // A Form is a value as a sum of terms over its position axes (term.h). Formulas are applied to forms; two
 // forms are compared as polynomials over elements (polynomial.h, elements.h). All of it is over the reals for
-// float types and over the integers for integer types; whatever is not understood becomes an element, equal
-// only to itself. Throws Undecided where a budget ends or a shape is out of reach.
+// float types and over the integers for integer types: what is equal over the integers is so in any type that
+// wraps, and nothing but sums and products is looked into, since order, signs and quotients are not kept by
+// wrapping. Whatever is not understood becomes an element, equal only to itself. Throws Undecided where a
+// budget ends or a shape is out of reach.
 #pragma once
 
 #include <map>
@@ -117,19 +119,22 @@ class NormalForms {
   int reciprocal_of(int source);
   Sum power(const Sum& base, const Sum& exponent, ElementType type);
   Sum exponential(const Sum& a);
-  // A function of values, as one source over their free axes.
-  Sum call(Fn fn, ElementType type, std::vector<Sum> args);
-  Sum call_without_order(Fn fn, ElementType type, const std::vector<Sum>& args);
+  // A function of values, as one source over their free axes. `of`: as of Elements::apply.
+  Sum call(Fn fn, ElementType type, std::vector<Sum> args, ElementType of = ElementType::Undefined);
+  Sum call_without_order(Fn fn, ElementType type, const std::vector<Sum>& args,
+                         ElementType of = ElementType::Undefined);
   struct OfOne;
   OfOne of_one(const Sum& sum);
   std::optional<Sum> call_by_order(Fn fn, ElementType type, const std::vector<Sum>& args);
   Sum bend(const Sum& y, const Rational& knot, ElementType type);  // relu(y - knot)
   Sum bent(const SourceFactor& factor);                            // its y
   bool is_same(const Sum& a, const Sum& b);
-  std::optional<Sum> call_on_movement(Fn fn, ElementType type, const Sum& arg);
+  std::optional<Sum> call_on_movement(Fn fn, ElementType type, const Sum& arg, ElementType of);
   Sum fold(Reduction reduction, const std::vector<Axis>& axes, const Domain& domain, const Sum& of);
-  std::vector<Piece> apply_pieces(Fn fn, ElementType type, const std::vector<std::vector<Piece>>& args);
-  Piece apply_piece(Fn fn, ElementType type, const std::vector<int>& args, const std::vector<Relation>& at);
+  std::vector<Piece> apply_pieces(Fn fn, ElementType type, const std::vector<std::vector<Piece>>& args,
+                                  ElementType of);
+  Piece apply_piece(Fn fn, ElementType type, const std::vector<int>& args, const std::vector<Relation>& at,
+                    ElementType of = ElementType::Undefined);
   Sign sign_of(const Sum& sum) const;
   bool is_finite(const Sum& sum) const;
   // What all terms have in common and no bound axis touches.

@@ -3,23 +3,31 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "algebra/element.h"
 #include "algebra/program.h"
 #include "graph/call.h"
 #include "graph/constant.h"
 #include "graph/infer_bodies.h"
+#include "graph/last_digits.h"
 #include "graph/opaque_outputs.h"
 #include "graph/symbols.h"
 
 namespace isomer {
 namespace {
 
+// The elements of a small tensor of integers. A uint64 beyond 2^63 is no extent.
+std::optional<Dims> integers_of(const Tensor& tensor) {
+  if (tensor.count() > kMostIntegers) return std::nullopt;
+  const auto integers = tensor.integers();
+  const bool is_beyond = integers && tensor.type() == ElementType::Uint64 &&
+                         std::ranges::any_of(*integers, [](std::int64_t v) { return v < 0; });
+  return integers && !is_beyond ? std::optional(to_dims(*integers)) : std::nullopt;
+}
+
 ValueInfo info_of(const Tensor& tensor) {
-  ValueInfo info{tensor.type(), to_dims(tensor.extents()), std::nullopt};
-  if (tensor.count() > kMostIntegers) return info;
-  if (const auto integers = tensor.integers()) info.integers = to_dims(*integers);
-  return info;
+  return {tensor.type(), to_dims(tensor.extents()), integers_of(tensor)};
 }
 
 // Why no formula can be asked for, if something about an input is not known.
@@ -64,10 +72,18 @@ bool is_exact(const Formula& formula, const MaybeTensors& inputs, const std::vec
   return true;
 }
 
+// Values that were computed as this machine does, and others may do with other last digits.
+using Open = std::set<Value>;
+
 // The outputs of a formula whose inputs are all known and small, or made of such; none where it can't be
-// computed. Reductions of small tensors are short, so the stages' sizes bound the work.
-std::vector<Tensor> fold(const Graph& graph, const Inference& inference, const Node& node,
-                         const Formula& formula, std::int64_t most_made) {
+// computed, or where digits decide that are open. Reductions of small tensors are short, so the stages' sizes
+// bound the work.
+struct Folded {
+  std::vector<Tensor> outputs;
+  bool is_open = false;
+};
+Folded fold(const Graph& graph, const Inference& inference, const Node& node, const Formula& formula,
+            std::int64_t most_made, const Open& open) {
   const auto fits = [&](std::int64_t most) {
     return std::ranges::all_of(formula.stages, [&](const Stage& s) { return is_small(s.shape(), most); });
   };
@@ -79,9 +95,21 @@ std::vector<Tensor> fold(const Graph& graph, const Inference& inference, const N
     values[k] = known_value(graph, node.inputs[k], inference.of(node.inputs[k]));
     if (!values[k]) return {};
   }
-  auto outputs = Program::compile(formula).run(values);
+  const Program program = Program::compile(formula);
+  auto outputs = program.run(values);
   if (!outputs.ok() || (is_large && !is_exact(formula, values, *outputs))) return {};
-  return *std::move(outputs);
+  const bool has_agreed = has_agreed_digits(formula);
+  std::vector<bool> is_open(values.size(), !has_agreed);
+  for (std::size_t k = 0; k < values.size() && k < node.inputs.size(); ++k)
+    if (open.contains(node.inputs[k])) is_open[k] = true;
+  if (std::ranges::find(is_open, true) == is_open.end()) return {*std::move(outputs)};
+  if (!is_continuous(formula, node)) {
+    if (last_digits_decide(program, values, is_open, *outputs)) return {};
+    return {*std::move(outputs)};
+  }
+  const bool is_from_open = std::ranges::any_of(node.inputs, [&](Value v) { return open.contains(v); });
+  const bool is_sure = !is_from_open && (is_large || is_exact(formula, values, *outputs));
+  return {*std::move(outputs), !is_sure};
 }
 
 class Inferrer {
@@ -103,6 +131,8 @@ class Inferrer {
   const Graph& graph_;
   const InferOptions& options_;
   Symbols& symbols_;
+  SymbolProducts products_;  // of the shapes so far
+  Open open_;
   Inference inference_;
 };
 
@@ -179,16 +209,16 @@ Status Inferrer::add_outputs(NodeId id, const Node& node, const Formula& formula
     if (integers.empty())
       for (const Value& input : node.inputs) integers.push_back(inference_.of(input).integers);
     integers.resize(formula.inputs.size());
-    infos[k].integers = evaluate_symbolic(formula, static_cast<int>(k), integers, kMostIntegers);
+    infos[k].integers = evaluate_symbolic(formula, static_cast<int>(k), integers, kMostIntegers, products_);
   }
   const auto unknown = [](const ValueInfo& info) { return !info.integers; };
   if (std::ranges::any_of(infos, unknown)) {
-    std::vector<Tensor> folded = fold(graph_, inference_, node, formula, options_.most_made);
+    auto [folded, is_open] = fold(graph_, inference_, node, formula, options_.most_made, open_);
     for (std::size_t k = 0; k < infos.size() && k < folded.size(); ++k) {
       if (infos[k].integers) continue;
-      if (const auto known = folded[k].count() <= kMostIntegers ? folded[k].integers() : std::nullopt)
-        infos[k].integers = to_dims(*known);
+      infos[k].integers = integers_of(folded[k]);
       infos[k].constant = std::move(folded[k]);
+      if (is_open) open_.insert({id, static_cast<std::uint32_t>(k)});
     }
   }
   inference_.values.emplace(id, std::move(infos));
@@ -220,9 +250,16 @@ Result<Inference> Inferrer::run() {
     for (const NodeId id : graph_.order()) {
       const Node& node = graph_.node(id);
       if ((node.kind == NodeKind::Operator) == inputs) continue;
-      if (node.kind == NodeKind::Input) inference_.values[id] = {input(node)};
-      else if (node.kind == NodeKind::Initializer) inference_.values[id] = {initializer(id, node)};
-      else ISOMER_TRY_DO(add_operator(id, node));
+      if (node.kind == NodeKind::Input) {
+        inference_.values[id] = {input(node)};
+        if (inference_.of({id, 0}).constant) open_.insert({id, 0});  // who knows how
+      } else if (node.kind == NodeKind::Initializer) {
+        inference_.values[id] = {initializer(id, node)};
+      } else {
+        ISOMER_TRY_DO(add_operator(id, node));
+      }
+      for (const ValueInfo& info : inference_.values.at(id))
+        if (info.shape) products_.add(*info.shape);
     }
   return std::move(inference_);
 }

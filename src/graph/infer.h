@@ -1,7 +1,8 @@
 // Shapes, element types and small integer values of every value of a graph, concrete or symbolic, all derived
 // from the operators' formulas: a formula's axes are the shape, and evaluating it over symbolic integers
 // follows values through Shape-Gather-Concat-Reshape chains. Chains that go through floats (sizes divided and
-// rounded, say) are followed where everything in them is concrete.
+// rounded, say) are followed where everything in them is concrete, in the arithmetic of the stored types, and
+// as far as runtimes agree on the digits that decide (last_digits.h).
 //
 // Of the outputs of a node without a formula only what ONNX says of its operator (opaque_outputs.h) is known,
 // and the element type that the file declares: a runtime that knows the operator compares that when it loads

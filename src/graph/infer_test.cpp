@@ -252,6 +252,73 @@ TEST(Infer, KnowsNothingOfSequences) {
   EXPECT_EQ(inference.opaque.size(), 1u);
 }
 
+TEST(Infer, LetsIntegersWrapInTheirOwnType) {
+  const Graph graph = parsed(R"(<opset_import: ["" : 18]> g (float[1] x) => (x)
+    <uint8[1] u = {200}, uint8[1] v = {100}, int32[1] most = {2147483647}, int32[1] one = {1},
+     int32[1] half = {65536}, uint32[1] three = {3}, uint32[1] five = {5}, int64[1] big = {9223372036854775807},
+     int64[1] two = {2}, uint64[1] top = {18446744073709551615}, uint64[1] small = {7}> {
+    sum = Add (u, v)
+    least = Add (most, one)
+    halved = Div (least, one)
+    square = Mul (half, half)
+    wide = Cast <to = 7> (square)
+    below = Sub (three, five)
+    is_less = Less (below, three)
+    signed = Cast <to = 3> (u)
+    wrapped = Mul (big, two)
+    is_small = Less (top, small)
+  })");
+  const Inference inference = inferred(graph);
+  EXPECT_EQ(integers_of(graph, inference, "sum"), "[44]");
+  EXPECT_EQ(integers_of(graph, inference, "least"), "[-2147483648]");
+  EXPECT_EQ(integers_of(graph, inference, "halved"), "[-2147483648]");
+  EXPECT_EQ(integers_of(graph, inference, "square"), "[0]");
+  EXPECT_EQ(integers_of(graph, inference, "wide"), "[0]");
+  EXPECT_EQ(integers_of(graph, inference, "below"), "[4294967294]");
+  EXPECT_EQ(integers_of(graph, inference, "is_less"), "[0]");
+  EXPECT_EQ(integers_of(graph, inference, "signed"), "[-56]");
+  EXPECT_EQ(integers_of(graph, inference, "wrapped"), "[-2]");
+  EXPECT_EQ(integers_of(graph, inference, "is_small"), "[0]");
+}
+
+TEST(Infer, DoesNotTakeExtentsToFitANarrowType) {
+  const Graph graph = parsed(R"(<opset_import: ["" : 18]> g (float[n] x) => (x)
+    <int64[1] one = {1}> {
+    s = Shape (x)
+    cut = Cast <to = 6> (s)
+    same = Cast <to = 13> (s)
+    less = Sub (s, one)
+    wrapped = Cast <to = 13> (less)
+  })");
+  const Inference inference = inferred(graph);
+  EXPECT_EQ(integers_of(graph, inference, "cut"), "?");
+  EXPECT_EQ(integers_of(graph, inference, "same"), "[n]");
+  EXPECT_EQ(integers_of(graph, inference, "less"), "[n - 1]");
+  EXPECT_EQ(integers_of(graph, inference, "wrapped"), "?");  // of nothing it is 2^64 - 1
+}
+
+TEST(Infer, ComparesNoExtentsThatMayHaveWrapped) {
+  const Graph graph = parsed(R"(<opset_import: ["" : 18]> g (float[n] x, float[a, b, c, d] z) => (x)
+    <int64[1] big = {4611686018427387904}, int64[1] zero = {0}, int64[1] two = {2}> {
+    s = Shape (x)
+    t = Mul (s, big)
+    is_negative = Less (t, zero)
+    half = Div (t, two)
+    square = Mul (s, s)
+    fourth = Mul (square, square)
+    most = Max (fourth, zero)
+    size = Size (z)
+    some = Max (size, zero)
+  })");
+  const Inference inference = inferred(graph);
+  EXPECT_EQ(integers_of(graph, inference, "t"), "[4611686018427387904*n]");
+  EXPECT_EQ(integers_of(graph, inference, "is_negative"), "?");  // of two it is so
+  EXPECT_EQ(integers_of(graph, inference, "half"), "?");
+  EXPECT_EQ(integers_of(graph, inference, "fourth"), "[n*n*n*n]");
+  EXPECT_EQ(integers_of(graph, inference, "most"), "?");  // of 55109 it is 0
+  EXPECT_EQ(integers_of(graph, inference, "some"), integers_of(graph, inference, "size"));  // a tensor's
+}
+
 TEST(Infer, StopsFollowingIntegersThatGrowWithoutBound) {
   std::string model = R"(<opset_import: ["" : 17]> g (float[N] x) => () { v0 = Shape (x) )";
   for (int i = 1; i < 60; ++i)

@@ -4,7 +4,7 @@
 
 namespace isomer {
 
-Convolution read_convolution(const Call& call, FormulaBuilder& f, const Dims& x, const Dims& w) {
+ConvolutionAxes read_convolution(const Call& call, FormulaBuilder& f, const Dims& x, const Dims& w) {
   const std::size_t d = x.size() - 2;
   if (x.size() < 3 || w.size() != x.size())
     throw IllegalCall("a convolution needs an input and a weight of equal rank >= 3");
@@ -20,7 +20,7 @@ Convolution read_convolution(const Call& call, FormulaBuilder& f, const Dims& x,
   const Dim per_group = Dim::floor(w[0], groups);
   if (per_group.is(0)) throw OpaqueCall("no output channels");
 
-  Convolution y;
+  ConvolutionAxes y;
   y.p = f.axes(image_shape(x[0], w[0], window.output));
   const auto c = f.axis(w[1]);
   const auto k = f.axes(window.kernel);

@@ -276,13 +276,17 @@ Result<Graph> fold_constants(const Graph& graph, const std::vector<std::string>&
   NamedTensors results;
   std::vector<Value> open;
   for (std::size_t k = 0; k < values.size(); ++k) {
-    if (auto known = known_value(inference, wanted[k])) results.emplace(values[k], std::move(*known));
+    auto known = known_value(inference, wanted[k]);
+    // Floats that follow from constants alone are computed with all of their digits.
+    const bool is_exact = known && !is_float(known->type());
+    if (known && (is_exact || !region_of(graph, inference, {}, {wanted[k]}).ok()))
+      results.emplace(values[k], std::move(*known));
     else open.push_back(wanted[k]);
   }
   ISOMER_TRY(const Graph program, region_of(graph, inference, {}, open));
-  ISOMER_TRY(RunOutcome outcome, interpret(program, {}, Arithmetic::Double));
+  ISOMER_TRY(RunOutcome outcome, interpret(program, {}, Arithmetic::Certain));
   if (outcome.opaque)
-    return Error{fmt::format("{} is not modelled: {}", outcome.opaque->node, outcome.opaque->reason)};
+    return Error{fmt::format("{} is not known: {}", outcome.opaque->node, outcome.opaque->reason)};
   results.merge(outcome.outputs);
   Graph out = graph;
   Replacements replacements;

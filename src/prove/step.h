@@ -94,7 +94,8 @@ std::variant<Graph, std::string> prove_claim(const Graph& graph, const Claim& cl
 std::optional<Tensor> known_value(const Inference& inference, Value value);
 
 // The graph with these values, which are known, or depend on constants only, computed: floats in float64 and
-// rounded once.
+// rounded once, but what jumps or is cast to a narrower float in the arithmetic of the stored types. Error: a
+// value that hangs on digits which runtimes need not agree on.
 // The same bytes on every machine of one kind of arithmetic.
 inline constexpr std::string_view kFoldedSuffix = "_folded";  // of the constant that a value becomes
 Result<Graph> fold_constants(const Graph& graph, const std::vector<std::string>& values);

@@ -7,6 +7,7 @@
 #include "algebra/program.h"
 #include "graph/constant.h"
 #include "graph/content.h"
+#include "graph/last_digits.h"
 #include "graph/purity.h"
 #include "graph/same.h"
 #include "prove/region_writer.h"

@@ -56,6 +56,7 @@ class Signs {
   Signs(const Formula& formula, const std::vector<bool>& positive) : formula_(formula), positive_(positive) {}
 
   bool is_positive(const ExprNode& e) const {
+    if (is_integer(e.type) && e.type != ElementType::Int64) return false;  // narrow ones wrap
     switch (e.kind) {
       case ExprNode::Kind::Number: return is_float(e.type) ? e.number > 0 : e.integer > 0;
       case ExprNode::Kind::IndexNumber: return e.index.is_constant() && is_there(e.index.offset());
@@ -86,6 +87,7 @@ class Signs {
 
   bool is_nonnegative(const ExprNode& e) const {
     if (is_positive(e)) return true;
+    if (is_integer(e.type) && e.type != ElementType::Int64) return false;
     if (e.kind == ExprNode::Kind::Number) return is_float(e.type) ? e.number >= 0 : e.integer >= 0;
     if (const ExprNode* stage = stage_read(e)) return is_nonnegative(*stage);
     if (e.kind == ExprNode::Kind::Reduce) return e.reduction == Reduction::Sum && is_nonnegative(*e.args[0]);
