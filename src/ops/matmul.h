@@ -12,7 +12,7 @@ struct MatrixProduct {
   std::vector<Index> at_a, at_b;
 };
 // Throws IllegalCall where the operands do not fit.
-MatrixProduct matrix_product(FormulaBuilder& f, const Dims& a, const Dims& b);
+MatrixProduct matrix_product(const Call& call, FormulaBuilder& f, const Dims& a, const Dims& b);
 
 // Draws two shapes that fit.
 std::pair<Extents, Extents> sample_matrices(Sampler& s, std::int64_t least_inner = 1);

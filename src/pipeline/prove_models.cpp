@@ -10,6 +10,7 @@
 #include "graph/constant.h"
 #include "graph/flatten.h"
 #include "graph/names.h"
+#include "graph/rebuild.h"
 #include "pipeline/differing_input.h"
 #include "pipeline/model_interface.h"
 #include "propose/combined_constant.h"
@@ -120,6 +121,7 @@ class Prover {
   void try_value(Value v);
   bool depends_on_failed(Value v) const;
   bool try_pair(Value a, Value b, int rounds, std::uint64_t set_operations);
+  std::vector<std::pair<Value, Graph>> solved(const Sweep::Regions& regions) const;
   bool solve(const Sweep::Regions& regions);
   bool ask(Value a, Value b, const std::set<int>& open, const Sweep::Regions& regions,
            std::uint64_t set_operations);
@@ -204,8 +206,8 @@ std::set<int> Prover::widened(const Sweep::Regions& regions, const std::set<int>
   return more;
 }
 
-bool Prover::solve(const Sweep::Regions& regions) {
-  bool any = false;
+// Constants of B that nobody understands yet, and what they seem to be.
+std::vector<std::pair<Value, Graph>> Prover::solved(const Sweep::Regions& regions) const {
   auto solved = solved_constants(regions.a, regions.b);
   if (solved.empty()) {
     std::vector<Tensor> unknown;
@@ -214,17 +216,24 @@ bool Prover::solve(const Sweep::Regions& regions) {
         unknown.push_back(*known_constant(b_, at->second));
     solved = solved_shift(regions.a, regions.b, unknown);
   }
-  for (const SolvedConstant& s : solved) {
+  std::vector<std::pair<Value, Graph>> out;
+  for (const SolvedConstant& s : solved)
     for (const int c : regions.constants) {
       const auto at = unsolved_.find(c);
-      if (at == unsolved_.end()) continue;
-      const auto tensor = known_constant(b_, at->second);
+      const auto tensor = at == unsolved_.end() ? std::nullopt : known_constant(b_, at->second);
       if (!tensor || !tensor->same_bits(s.stored)) continue;
-      if (!sweep_.replace_constant(Side::B, at->second, s.program).ok()) continue;
-      unsolved_.erase(at);
-      any = true;
+      out.emplace_back(at->second, s.program);
       break;
     }
+  return out;
+}
+
+bool Prover::solve(const Sweep::Regions& regions) {
+  bool any = false;
+  for (const auto& [constant, program] : solved(regions)) {
+    if (!sweep_.replace_constant(Side::B, constant, program).ok()) continue;
+    unsolved_.erase(sweep_.class_of(Side::B, constant));
+    any = true;
   }
   return any;
 }
@@ -263,14 +272,15 @@ bool Prover::ask(Value a, Value b, const std::set<int>& open, const Sweep::Regio
     out_.points += proved->field.points;
     return true;
   }
-  if (const auto* bug = std::get_if<WitnessesDisagree>(&verdict)) out_.bug = bug->what;
+  if (const auto* bug = std::get_if<WitnessesDisagree>(&verdict); bug && ++out_.witness_disagreements == 1)
+    out_.disagreement = fmt::format("{} = {}: {}", a_.name_of(a), b_.name_of(b), bug->what);
   why_ = text(verdict);
   failed_.insert(text_of_question);
   return false;
 }
 
-// A number of one model's own may be a result of numbers of the other, rounded; if of several, one after
-// the other is tried.
+// A number of one model's own, or a few of them, may be a result of numbers of the other, rounded; if of
+// several, one after the other is tried.
 bool Prover::ask_with_rounded_numbers(Value a, Value b, const std::set<int>& open,
                                       const Sweep::Regions& regions, std::uint64_t set_operations) {
   struct Rounded {
@@ -280,6 +290,11 @@ bool Prover::ask_with_rounded_numbers(Value a, Value b, const std::set<int>& ope
   };
   std::vector<Rounded> all;
   std::size_t tries = 0;
+  // So few numbers that they took part as they are.
+  for (auto& [constant, program] : solved(regions)) {
+    all.push_back({Side::B, constant, {std::move(program)}});
+    tries = 1;
+  }
   const auto look = [&](Side side, Value v, std::optional<std::set<double>>& numbers, const Graph& others) {
     const Graph& graph = side == Side::A ? a_ : b_;
     const auto tensor = known_constant(graph, v);
@@ -476,8 +491,10 @@ ModelsVerdict prove_models(const Graph& first, const Graph& second, const ProveM
     out.why = std::move(why);
     return out;
   };
-  const auto a = flattened(first), flat_b = flattened(second);
+  auto a = flattened(first);
+  const auto flat_b = flattened(second);
   if (!a.ok()) return undecided("the first model: " + a.error().message);
+  *a = without_dead_nodes(*a);  // what the first model does not compute, nobody knows to run
   if (!flat_b.ok()) return undecided("the second model: " + flat_b.error().message);
   const Graph b = with_symbols_of(*a, *flat_b);
   const InferOptions with_masks{.symbols = {}, .shapes = {}, .most_made = kMostMade};

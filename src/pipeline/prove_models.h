@@ -38,7 +38,9 @@ struct ModelsVerdict {
   double worst_ulp = 0;
   std::int64_t points = 0;        // mod p, of all proofs together
   int proofs = 0, questions = 0;  // of pairs; asked and not answered by an earlier proof
-  std::string bug;                // the two witnesses disagree
+  // Questions on which the two witnesses disagree: open ones, and a mistake of ours. What the first was.
+  int witness_disagreements = 0;
+  std::string disagreement;
 };
 
 ModelsVerdict prove_models(const Graph& a, const Graph& b, const ProveModelsOptions& options = {});

@@ -80,6 +80,9 @@ class Sweep {
     std::unordered_map<NodeId, std::vector<int>> classes;
     std::unordered_map<NodeId, int> position;
     std::set<Value> computed_from;  // what inference has computed floats from, as the model would
+    // Nodes of A that may compute something else than inference says where a size is 0; nodes of B that may
+    // also fail where A runs.
+    std::set<NodeId> doubtful;
   };
   struct Entry {
     Side side;
@@ -102,10 +105,11 @@ class Sweep {
   bool is_constant_of_a(const Tensor& tensor) const;
   const Node* jump_behind_rounding(const Model& model, Side side) const;
   std::vector<int> operator_classes(Side side, NodeId id);
-  bool is_total(NodeId id) const;
 
   Model a_, b_;
   std::set<std::string> symbols_;  // of the inputs: they mean the same in both models
+  Dims sizes_;                     // what holds of them wherever A runs, each >= 0
+  std::set<NodeId> partial_;       // nodes of A whose values may be undefined
   mutable std::vector<int> parent_;
   struct Class {
     Value first_in_a = Value::none();
