@@ -420,6 +420,8 @@ Sum NormalForms::call_without_order(Fn fn, ElementType type, const std::vector<S
         if (!source(f.source).sign.positive()) continue;
         rest = without(std::move(rest), f);
         pulled[0].factors.push_back(f);
+        // A tensor that is positive is drawn so, as squares; of what is computed no field knows it.
+        used_order_ = used_order_ || !is_drawn(f.source);
       }
       // Of a relu the order of numbers takes care.
       Rational largest = 0;
@@ -607,6 +609,41 @@ std::map<int, Points> NormalForms::coordinates_in(const std::vector<Form>& forms
     }
   }
   return out;
+}
+
+// Numbers, and positions as numbers, that lie in -extent..extent-1.
+bool NormalForms::is_inside(const Piece& piece, const Dim& extent) {
+  const Element& e = elements_[piece.element];
+  if (e.kind == Element::Kind::Number) {
+    if (e.number.get_den() != 1 || !e.number.get_num().fits_slong_p()) return false;
+    const Dim number(e.number.get_num().get_si());
+    return extent.at_least(number + Dim(1)) == true && (number + extent).at_least(0) == true;
+  }
+  if (!index_numbers_ || source(*index_numbers_).element != piece.element) return false;
+  RelationBuilder inside(space_, 1, 0, 0);
+  const Axis axis = maker_.axis(extent);
+  inside.name_axis(axis, 0);
+  inside.hold(between(Index(Dim(0) - extent), Index(axis), Index(extent)));
+  return piece.to.range().is_subset_of(inside.finish().domain());
+}
+
+bool NormalForms::are_indices(const Indices& indices, const std::vector<Indices>& known) {
+  const auto pieces = [&](const Form& f) {
+    return elements_.pieces(polynomial(f.sum, f.axes), box(space_, f.shape()));
+  };
+  std::map<int, Points> inside;
+  for (const Indices& k : known) {
+    if (indices.extent.at_least(k.extent) != true) continue;
+    for (const Piece& p : pieces(k.form)) {
+      const auto [at, is_new] = inside.try_emplace(p.element, p.to.range());
+      if (!is_new) at->second = at->second | p.to.range();
+    }
+  }
+  return std::ranges::all_of(pieces(indices.form), [&](const Piece& p) {
+    if (is_inside(p, indices.extent)) return true;
+    const auto at = inside.find(p.element);
+    return at != inside.end() && p.to.range().is_subset_of(at->second);
+  });
 }
 
 bool NormalForms::is_defined_with(std::size_t mark, const std::vector<Form>& original) {

@@ -77,6 +77,15 @@ class NormalForms {
   }
   bool is_defined_with(std::size_t mark, const std::vector<Form>& original);
 
+  // Integers that are all known to be indices along an axis of this extent, -extent <= i < extent.
+  struct Indices {
+    Form form;
+    Dim extent;
+  };
+  // Whether these are, if the known ones are: the same integers along an axis that is no shorter, or numbers
+  // that are seen to lie inside.
+  bool are_indices(const Indices& indices, const std::vector<Indices>& known);
+
   Polynomial polynomial(const Sum& sum, const std::vector<Axis>& position);
   const SetSpace& space() const { return space_; }
   const Elements& elements() const { return elements_; }
@@ -142,6 +151,11 @@ class NormalForms {
   Sum index_number(const Index& index);
   Sum number(ElementType type, double value);
   void check_size(const Sum& sum) const;
+  bool is_inside(const Piece& piece, const Dim& extent);
+  // Whether all of it is a tensor, none of it computed.
+  bool is_drawn(int id) const {
+    return source(id).element && elements_[*source(id).element].kind == Element::Kind::Tensor;
+  }
 
   void add_term(Polynomial& out, const Term& term, const std::vector<Axis>& position);
   std::vector<Summand> expand_pieces(const Term& term, Relation at);

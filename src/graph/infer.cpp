@@ -211,6 +211,8 @@ Status Inferrer::add_outputs(NodeId id, const Node& node, const Formula& formula
     integers.resize(formula.inputs.size());
     infos[k].integers = evaluate_symbolic(formula, static_cast<int>(k), integers, kMostIntegers, products_);
   }
+  if (!formula.conditions.empty()) inference_.conditions.emplace(id, formula.conditions);
+  if (!formula.ranges.empty()) inference_.ranges.emplace(id, formula.ranges);
   const auto unknown = [](const ValueInfo& info) { return !info.integers; };
   if (std::ranges::any_of(infos, unknown)) {
     auto [folded, is_open] = fold(graph_, inference_, node, formula, options_.most_made, open_);

@@ -35,6 +35,9 @@ struct Inference {
   const ValueInfo& of(Value value) const;
   std::unordered_map<NodeId, std::vector<ValueInfo>> values;
   std::unordered_map<NodeId, std::string> opaque;  // operator nodes without a formula here, and why
+  // What formulas take for granted of extents, where there is something.
+  std::unordered_map<NodeId, std::vector<SizeCondition>> conditions = {};
+  std::unordered_map<NodeId, std::vector<IndexRange>> ranges = {};
   std::unordered_map<NodeId, std::vector<Inference>> bodies;  // of control flow and calls, one per body
   // Symbols for extents that depend on values, here and in bodies: they mean something in this inference
   // only.

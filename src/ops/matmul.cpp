@@ -22,14 +22,23 @@ std::vector<Index> batch_at(const Dims& batch, const std::vector<Axis>& p) {
 
 }  // namespace
 
-MatrixProduct matrix_product(FormulaBuilder& f, const Dims& a, const Dims& b) {
+MatrixProduct matrix_product(const Call& call, FormulaBuilder& f, const Dims& a, const Dims& b) {
   if (a.empty() || b.empty()) throw IllegalCall("a matrix product needs operands of rank >= 1");
   const bool has_m = a.size() > 1, has_n = b.size() > 1;
   const Dim &inner = a.back(), &other = b[has_n ? b.size() - 2 : 0];
-  if (inner.equals(other) == false) throw IllegalCall("the inner extents differ");
+  if (!call.may_equal(inner, other)) throw IllegalCall("the inner extents differ");
   const Dims batch_a = batch_of(a), batch_b = batch_of(b);
-  const auto batch = broadcast_shape({batch_a, batch_b});
+  const auto batch = call.broadcast({batch_a, batch_b});
   if (!batch) throw IllegalCall("the operands' leading extents do not broadcast");
+  // The runtime multiplies matrices of no rows or columns, and as many of them as there are, be it none. A
+  // vector, or operands of different batches, it refuses then; and of products of nothing, integers, and
+  // floats beside vectors or different batches, come out as anything.
+  const bool is_plain = has_m && has_n && (batch_a == batch_b || batch_b.empty());
+  if (!is_plain)
+    for (const Dims* shape : {&a, &b})
+      for (const Dim& extent : *shape) call.runs_if(extent - Dim(1));
+  const bool is_usual = call.type(0) == ElementType::Float || call.type(0) == ElementType::Double;
+  if (!is_plain || !is_usual) call.runs_if(inner - Dim(1));
 
   MatrixProduct y;
   y.p = f.axes(*batch);
@@ -50,7 +59,7 @@ Definition define_matmul(const Call& call) {
   require_types(call, is_number);
   auto f = call.formula();
   const auto a = f.input(0), b = f.input(1);
-  const auto y = matrix_product(f, a.shape(), b.shape());
+  const auto y = matrix_product(call, f, a.shape(), b.shape());
   f.output(y.p, sum({y.k}, a.at(y.at_a) * b.at(y.at_b)));
   return std::move(f).finish();
 }

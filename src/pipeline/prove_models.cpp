@@ -139,6 +139,7 @@ class Prover {
   void try_value(Value v);
   bool depends_on_failed(Value v) const;
   bool try_pair(Value a, Value b, int rounds, std::uint64_t set_operations);
+  std::vector<std::pair<Value, Graph>> solved(const Sweep::Regions& regions) const;
   bool solve(const Sweep::Regions& regions);
   bool ask(Value a, Value b, const std::set<int>& open, const Sweep::Regions& regions,
            std::uint64_t set_operations);
@@ -223,8 +224,8 @@ std::set<int> Prover::widened(const Sweep::Regions& regions, const std::set<int>
   return more;
 }
 
-bool Prover::solve(const Sweep::Regions& regions) {
-  bool any = false;
+// Constants of B that nobody understands yet, and what they seem to be.
+std::vector<std::pair<Value, Graph>> Prover::solved(const Sweep::Regions& regions) const {
   auto solved = solved_constants(regions.a, regions.b);
   if (solved.empty()) {
     std::vector<Tensor> unknown;
@@ -233,17 +234,24 @@ bool Prover::solve(const Sweep::Regions& regions) {
         unknown.push_back(*known_constant(b_, at->second));
     solved = solved_shift(regions.a, regions.b, unknown);
   }
-  for (const SolvedConstant& s : solved) {
+  std::vector<std::pair<Value, Graph>> out;
+  for (const SolvedConstant& s : solved)
     for (const int c : regions.constants) {
       const auto at = unsolved_.find(c);
-      if (at == unsolved_.end()) continue;
-      const auto tensor = known_constant(b_, at->second);
+      const auto tensor = at == unsolved_.end() ? std::nullopt : known_constant(b_, at->second);
       if (!tensor || !tensor->same_bits(s.stored)) continue;
-      if (!sweep_.replace_constant(Side::B, at->second, s.program).ok()) continue;
-      unsolved_.erase(at);
-      any = true;
+      out.emplace_back(at->second, s.program);
       break;
     }
+  return out;
+}
+
+bool Prover::solve(const Sweep::Regions& regions) {
+  bool any = false;
+  for (const auto& [constant, program] : solved(regions)) {
+    if (!sweep_.replace_constant(Side::B, constant, program).ok()) continue;
+    unsolved_.erase(sweep_.class_of(Side::B, constant));
+    any = true;
   }
   return any;
 }
@@ -292,14 +300,15 @@ bool Prover::ask(Value a, Value b, const std::set<int>& open, const Sweep::Regio
     out_.open_in_second.push_back(std::move(open_in_b));
     return true;
   }
-  if (const auto* bug = std::get_if<WitnessesDisagree>(&verdict)) out_.bug = bug->what;
+  if (const auto* bug = std::get_if<WitnessesDisagree>(&verdict); bug && ++out_.witness_disagreements == 1)
+    out_.disagreement = fmt::format("{} = {}: {}", a_.name_of(a), b_.name_of(b), bug->what);
   why_ = text(verdict);
   failed_.insert(text_of_question);
   return false;
 }
 
-// A number of one model's own may be a result of numbers of the other, rounded; if of several, one after
-// the other is tried.
+// A number of one model's own, or a few of them, may be a result of numbers of the other, rounded; if of
+// several, one after the other is tried.
 bool Prover::ask_with_rounded_numbers(Value a, Value b, const std::set<int>& open,
                                       const Sweep::Regions& regions, std::uint64_t set_operations) {
   struct Rounded {
@@ -309,6 +318,11 @@ bool Prover::ask_with_rounded_numbers(Value a, Value b, const std::set<int>& ope
   };
   std::vector<Rounded> all;
   std::size_t tries = 0;
+  // So few numbers that they took part as they are.
+  for (auto& [constant, program] : solved(regions)) {
+    all.push_back({Side::B, constant, {std::move(program)}});
+    tries = 1;
+  }
   const auto look = [&](Side side, Value v, std::optional<std::set<double>>& numbers, const Graph& others) {
     const Graph& graph = side == Side::A ? a_ : b_;
     const auto tensor = known_constant(graph, v);
@@ -499,10 +513,6 @@ void Prover::run() {
                   out_.example->a, out_.example->b);
 }
 
-}  // namespace
-
-namespace {
-
 // Looks for a pairing of the models. An answer `Proved` is what it believes to have found.
 ModelsVerdict find_pairing(const Graph& first, const Graph& second, const ProveModelsOptions& options) {
   ModelsVerdict out;
@@ -528,10 +538,6 @@ ModelsVerdict find_pairing(const Graph& first, const Graph& second, const ProveM
   Prover(std::get<ModelPair>(pair), options, std::move(likeness), seconds_of_a_run, moved.alike, out).run();
   return out;
 }
-
-}  // namespace
-
-namespace {
 
 // A pairing of the second model with the first as one of the first with the second. What it proves is the
 // checker's to say: where one of them is undefined and the other isn't, only one order is right.

@@ -120,6 +120,7 @@ std::string question(const Graph& a, const Graph& b, const ProveOptions& options
   Writer writer;
   std::string out = writer.write(a) + "=\n" + writer.write(b);
   for (const Dim& d : options.preconditions) out += "require " + d.text() + "\n";
+  for (const Dim& d : options.sizes) out += "size " + d.text() + "\n";
   for (const std::string& name : options.partial_inputs)
     out += fmt::format("partial {}\n", writer.input_number(name));
   return out + fmt::format("{} {}", options.sets, options.field);

@@ -11,6 +11,7 @@
 #include "graph/interpret.h"
 #include "graph/rebuild.h"
 #include "prove/shrink.h"
+#include "prove/translate.h"
 
 namespace isomer {
 namespace {
@@ -222,6 +223,34 @@ Result<Graph> Workpiece::region(const std::vector<std::string>& inputs,
   return region_of(graph(), inference(), from, to);
 }
 
+const Workpiece::State::Judged& Workpiece::State::judged() const {
+  std::call_once(once_, [this] {
+    judged_.sizes = sizes_of(graph, inference);
+    judged_.partial = partial_nodes(graph, inference);
+  });
+  return judged_;
+}
+
+// What the rest of the model says of a region: for which sizes it runs, and which inputs may be undefined.
+// Of these the claim's program may use only what the region itself uses, be they finite wherever the model's
+// values all are: another output must not become undefined with them.
+std::optional<std::string> Workpiece::add_context(const Graph& before, const Graph& after,
+                                                  ProveOptions& options) const {
+  const State::Judged& judged = state_->judged();
+  for (const Value& v : before.inputs()) {
+    const std::string& name = before.name_of(v);
+    const NodeId id = state_->names.at(name).node;
+    if (judged.sizes.untrusted.contains(id))
+      return fmt::format("{} may have another shape where a size is 0", name);
+    if (judged.partial.contains(id)) options.partial_inputs.insert(name);
+  }
+  std::set<std::string> symbols = symbols_of(before);
+  symbols.merge(symbols_of(after));
+  const Dims sizes = about(judged.sizes.facts, symbols);
+  options.sizes.insert(options.sizes.end(), sizes.begin(), sizes.end());
+  return std::nullopt;
+}
+
 std::variant<ProvedClaim, std::string> Workpiece::prove(const Claim& claim, const ProveOptions& options,
                                                         ProofCache* cache) const {
   const auto before = region(claim.inputs, claim.outputs);
@@ -229,9 +258,10 @@ std::variant<ProvedClaim, std::string> Workpiece::prove(const Claim& claim, cons
   const std::set<std::string> inputs(claim.inputs.begin(), claim.inputs.end());
   auto after = with_constants(claim.after, graph(), state_->names, inputs, *before);
   if (!after.ok()) return after.error().message;
-  ProveOptions how = options;
-  how.attempt = claim.attempt;
-  const Verdict verdict = cache ? cache->prove(*before, *after, how) : prove_equal(*before, *after, how);
+  ProveOptions here = options;
+  here.attempt = claim.attempt;
+  if (auto why = add_context(*before, *after, here)) return *why;
+  const Verdict verdict = cache ? cache->prove(*before, *after, here) : prove_equal(*before, *after, here);
   const auto* proof = std::get_if<Proved>(&verdict);
   if (proof == nullptr) return text(verdict);
   auto outputs = find_values(state_->names, claim.outputs);
@@ -275,6 +305,11 @@ Result<Graph> fold_constants(const Graph& graph, const std::vector<std::string>&
   ISOMER_TRY(const Inference inference, infer(graph));
   NamedTensors results;
   std::vector<Value> open;
+  // What follows from extents follows only where these are what they seem to be.
+  const std::set<NodeId> untrusted = sizes_of(graph, inference).untrusted;
+  for (std::size_t k = 0; k < values.size(); ++k)
+    if (untrusted.contains(wanted[k].node))
+      return Error{fmt::format("{} may be something else where a size is 0", values[k])};
   for (std::size_t k = 0; k < values.size(); ++k) {
     auto known = known_value(inference, wanted[k]);
     // Floats that follow from constants alone are computed with all of their digits.

@@ -4,7 +4,9 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "graph/infer.h"
 #include "graph/names.h"
 #include "prove/proof_cache.h"
+#include "prove/sizes.h"
 
 namespace isomer {
 
@@ -80,8 +83,19 @@ class Workpiece {
     Graph graph;
     Inference inference;
     ValuesByName names;
+    // Made when the first claim asks for it: the model's sizes, and the nodes whose values may be undefined.
+    struct Judged {
+      ModelSizes sizes;
+      std::set<NodeId> partial;
+    };
+    const Judged& judged() const;
+
+   private:
+    mutable std::once_flag once_;
+    mutable Judged judged_;
   };
   explicit Workpiece(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  std::optional<std::string> add_context(const Graph& before, const Graph& after, ProveOptions& options) const;
   std::shared_ptr<const State> state_;
 };
 
