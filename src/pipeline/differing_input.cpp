@@ -39,7 +39,8 @@ Graph with_shaken_constants(const Graph& b, const std::vector<Tensor>& own) {
       const auto unit = precision(tensor.type());
       if (!is_own || !unit) return tensor;
       std::vector<double> values;
-      for (const double v : *tensor.doubles()) {
+      const std::vector<double> numbers = *tensor.doubles();
+      for (const double v : numbers) {
         const double most = kShake * (std::abs(v) * unit->relative + unit->absolute);
         values.push_back(mix(values.size()) % 2 == 0 ? v + most : v - most);
       }
