@@ -34,7 +34,7 @@ constexpr Attempt kAttempts[] = {
     {.cut_common = true, .seal = false, .laws = false, .by_value = kByValue},
     {.cut_common = true, .seal = false, .laws = true, .by_value = kByValue, .candidates = 16},
 };
-constexpr int kWithTables = 6, kWithTablesAndLaws = 7;
+constexpr int kWithTables = 7, kWithTablesAndLaws = 8;
 
 std::vector<Tensor> tables_of(const Graph& graph) {
   std::vector<Tensor> out;
@@ -131,7 +131,7 @@ std::vector<int> attempts_for(const Graph& a, const Graph& b, const ProveOptions
     const bool is_one = *options.attempt >= 0 && *options.attempt < static_cast<int>(std::size(kAttempts));
     return is_one ? std::vector<int>{*options.attempt} : std::vector<int>{};
   }
-  std::vector<int> out{0, 1, 2, 3, 4, 5};
+  std::vector<int> out{0, 1, 2, 3, 4, 5, 6};
   if (a.operator_count() + b.operator_count() <= kFewOperators) std::swap(out[0], out[1]);
   if (have_tables_of_their_own(a, b)) {
     out.insert(out.begin(), kWithTables);
