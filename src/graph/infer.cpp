@@ -122,7 +122,9 @@ class Inferrer {
  private:
   Status bind();
   Status add_operator(NodeId id, const Node& node);
-  void add_opaque(NodeId id, const Node& node, std::string reason);
+  Status add_opaque(NodeId id, const Node& node, std::string reason);
+  ElementType declared_type(const std::string& value) const;
+  Status check_declared(const Node& node, std::size_t output, ElementType type) const;
   ValueInfo declared(const std::string& value, const DeclaredType& type);
   ValueInfo input(const Node& node);
   ValueInfo initializer(NodeId id, const Node& node);
@@ -174,7 +176,21 @@ ValueInfo Inferrer::initializer(NodeId id, const Node& node) {
   return {node.tensor.type(), to_dims(node.tensor.extents()), std::nullopt};
 }
 
-void Inferrer::add_opaque(NodeId id, const Node& node, std::string reason) {
+ElementType Inferrer::declared_type(const std::string& value) const {
+  const auto at = graph_.declared().find(value);
+  return at != graph_.declared().end() && at->second.is_tensor ? at->second.type : ElementType::Undefined;
+}
+
+// Error: the file declares another element type. Runtimes refuse such a model.
+Status Inferrer::check_declared(const Node& node, std::size_t output, ElementType type) const {
+  const ElementType declared = declared_type(node.outputs[output]);
+  if (declared == ElementType::Undefined || type == ElementType::Undefined || declared == type) return Done{};
+  return Error{fmt::format("{}: {} is declared {} but is {}", label(node), node.outputs[output],
+                           name(declared), name(type)),
+               label(node)};
+}
+
+Status Inferrer::add_opaque(NodeId id, const Node& node, std::string reason) {
   std::vector<ValueInfo> infos = opaque_outputs(graph_, inference_, symbols_, node);
   if (BodyInference inside = infer_bodies(graph_, inference_, symbols_, node, options_.depth);
       !inside.bodies.empty()) {
@@ -182,28 +198,21 @@ void Inferrer::add_opaque(NodeId id, const Node& node, std::string reason) {
     inference_.bodies.emplace(id, std::move(inside.bodies));
   }
   for (std::size_t k = 0; k < infos.size(); ++k) {
-    if (infos[k].type != ElementType::Undefined) continue;
-    const auto at = graph_.declared().find(node.outputs[k]);
-    if (at != graph_.declared().end() && at->second.is_tensor) infos[k].type = at->second.type;
+    ISOMER_TRY_DO(check_declared(node, k, infos[k].type));
+    if (infos[k].type == ElementType::Undefined) infos[k].type = declared_type(node.outputs[k]);
   }
   inference_.values.emplace(id, std::move(infos));
   inference_.opaque.emplace(id, std::move(reason));
+  return Done{};
 }
 
-// Error: the file declares another element type than the formula gives.
 Status Inferrer::add_outputs(NodeId id, const Node& node, const Formula& formula) {
   std::vector<std::optional<Dims>> integers;
   std::vector<ValueInfo> infos(node.outputs.size());
   for (std::size_t k = 0; k < infos.size() && k < formula.outputs.size(); ++k) {
     TensorType type = formula.output_type(static_cast<int>(k));
     const bool follow = may_follow_integers(type);
-    if (const auto at = graph_.declared().find(node.outputs[k]); at != graph_.declared().end()) {
-      const ElementType declared = at->second.type;
-      if (at->second.is_tensor && declared != ElementType::Undefined && declared != type.type)
-        return Error{fmt::format("{}: {} is declared {} but is {}", label(node), node.outputs[k],
-                                 name(declared), name(type.type)),
-                     label(node)};
-    }
+    ISOMER_TRY_DO(check_declared(node, k, type.type));
     infos[k] = {type.type, std::move(type.shape), std::nullopt};
     if (!follow) continue;
     if (integers.empty())
@@ -231,15 +240,18 @@ Status Inferrer::add_operator(NodeId id, const Node& node) {
   if (is_constant_node(node)) {
     auto constant = constant_of(node);
     if (const auto* invalid = std::get_if<Invalid>(&constant)) return error_of(node, *invalid);
-    if (const auto* opaque = std::get_if<Opaque>(&constant)) add_opaque(id, node, opaque->reason);
+    if (const auto* opaque = std::get_if<Opaque>(&constant))
+      ISOMER_TRY_DO(add_opaque(id, node, opaque->reason));
     else inference_.values[id] = {info_of(std::get<Tensor>(constant))};
     // A sparse one says its type itself.
-    if (node.declared.shape) inference_.values[id] = {declared(node.outputs[0], node.declared)};
-    return Done{};
+    if (node.declared.shape && !node.outputs.empty())
+      inference_.values[id] = {declared(node.outputs[0], node.declared)};
+    return node.outputs.empty() ? Status(Done{}) : check_declared(node, 0, inference_.of({id, 0}).type);
   }
   const Definition definition = define_node(graph_, inference_, id);
   if (const auto* invalid = std::get_if<Invalid>(&definition)) return error_of(node, *invalid);
-  if (const auto* opaque = std::get_if<Opaque>(&definition)) add_opaque(id, node, opaque->reason);
+  if (const auto* opaque = std::get_if<Opaque>(&definition))
+    ISOMER_TRY_DO(add_opaque(id, node, opaque->reason));
   else ISOMER_TRY_DO(add_outputs(id, node, std::get<Formula>(definition)));
   return Done{};
 }

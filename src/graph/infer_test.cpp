@@ -189,6 +189,16 @@ TEST(Infer, BelievesTheElementTypeThatTheFileDeclaresOfOpaqueNodesAndNoExtent) {
   EXPECT_NE(integers_of(graph, inference, "s"), "[N]");
 }
 
+TEST(Infer, RefusesAnElementTypeThatIsNotSo) {
+  const auto declaring = [](const std::string& node) {
+    return error_of("<opset_import: [\"\" : 17]> g (float[2] x) => () <int32[2] u> { " + node + " }");
+  };
+  EXPECT_EQ(declaring("u = Relu (x)"), "Relu producing u: u is declared int32 but is float");
+  EXPECT_EQ(declaring("u = NonZero (x)"), "NonZero producing u: u is declared int32 but is int64");
+  EXPECT_EQ(declaring("u = Constant <value_int = 1> ()"),
+            "Constant producing u: u is declared int32 but is int64");
+}
+
 TEST(Infer, KnowsTheShapesOfOperatorsWithoutAFormula) {
   const Graph graph = parsed(R"(<opset_import: ["" : 17, "com.microsoft" : 1]>
     g (uint8[N, 3, 8, 8] x, int8[4, 3, 3, 3] w, float s, uint8 zx, int8 zw, float[M, 5] r) => () {

@@ -206,6 +206,22 @@ TEST(Bodies, ManyCallsInCallsAreNotWrittenOut) {
   EXPECT_TRUE(graph.node(graph.outputs()[0].node).bodies.empty());
 }
 
+// com.microsoft.Gelu is Gelu to ONNX Runtime, whatever the model says.
+TEST(Bodies, AFunctionInADomainOfTheRuntimeIsNotWrittenOut) {
+  const auto bodies = [](const std::string& domain) {
+    onnx::ModelProto model = calling_model();
+    for (std::string* text :
+         {model.mutable_opset_import(1)->mutable_domain(), model.mutable_functions(0)->mutable_domain(),
+          model.mutable_graph()->mutable_node(0)->mutable_domain()})
+      *text = domain;
+    const Graph graph = graph_of(model);
+    return graph.node(graph.outputs()[0].node).bodies.size();
+  };
+  EXPECT_EQ(bodies("com.microsoft"), 0u);
+  EXPECT_EQ(bodies("com.microsoft.nchwc"), 0u);
+  EXPECT_EQ(bodies("com.microsofty"), 1u);
+}
+
 TEST(Bodies, AFunctionThatIsNotWrittenOutIsKnownByAllThatItSays) {
   // So many calls that the last one is not written out.
   const auto model = [](const std::string& op) {
