@@ -74,6 +74,63 @@ TEST(Step, OwnConstantsDoNotPassForTheModels) {
   EXPECT_TRUE(std::holds_alternative<std::string>(prove_claim(program(kModel), own)));
 }
 
+// Where x is negative, w is not a number: y was, and with the claim it would not be.
+TEST(Step, UsesAnUndefinedValueOnlyWhereTheRegionDid) {
+  const Graph in = program("agraph (float[3] x) => (float[3] y, float[3] w) {w = Log(x)\ny = Neg(x)}");
+  const auto claim = [](const std::string& body) {
+    return Claim{.inputs = {"x", "w"},
+                 .outputs = {"y"},
+                 .after = program("agraph (float[3] x, float[3] w) => (float[3] q) {" + body + "}")};
+  };
+  EXPECT_TRUE(std::holds_alternative<std::string>(
+      prove_claim(in, claim("n = Neg(x)\nd = Sub(w, w)\nq = Add(n, d)"))));
+  const Graph used = program("agraph (float[3] x) => (float[3] y) {w = Log(x)\ns = Neg(x)\ny = Add(s, w)}");
+  const auto proved = prove_claim(used, claim("d = Sub(w, x)\nq = Identity(d)"));
+  EXPECT_TRUE(std::holds_alternative<Graph>(proved)) << std::get<std::string>(proved);
+}
+
+// A normalization as exports spell it: a square root of a mean of squares is no reason to doubt.
+TEST(Step, KnowsWhatIsAlwaysDefined) {
+  const Graph in = program(
+      "agraph (float[N,8] x) => (float[N,8] y) <int64[1] last = {1}, float e = {0.001}, float c = {3}> {\n"
+      "m = ReduceMean(x, last)\nd = Sub(x, m)\ns = Mul(d, d)\nv = ReduceMean(s, last)\nw = Add(v, e)\n"
+      "r = Sqrt(w)\nn = Div(d, r)\nt = Mul(n, c)\ny = Relu(t)}");
+  const Claim claim{.inputs = {"x", "n"},
+                    .outputs = {"y"},
+                    .after = program("agraph (float[N,8] x, float[N,8] n, float c) => (float[N,8] q) {\n"
+                                     "z = Sub(n, n)\na = Add(n, z)\nb = Mul(a, c)\nq = Relu(b)}")};
+  const auto proved = prove_claim(in, claim);
+  EXPECT_TRUE(std::holds_alternative<Graph>(proved)) << std::get<std::string>(proved);
+}
+
+// What the rest of the model needs is known of a region's sizes.
+TEST(Step, KnowsForWhichSizesTheModelRuns) {
+  const auto model = [](const std::string& more) {
+    return program("agraph (float[N,M] x) => (float[N,M] y, float[K] z) <int64[1] one = {-1}, int64[1] a = {0}> {\n"
+                   "s = Shape(x)\nt = Neg(x)\ny = Identity(t)\n" + more + "}");
+  };
+  const Claim claim{.inputs = {"t", "s"},
+                    .outputs = {"y"},
+                    .after = program("agraph (float[N,M] t, int64[2] s) => (float[N,M] q) {\n"
+                                     "f = Flatten<axis=0>(t)\nq = Reshape(f, s)}")};
+  EXPECT_TRUE(std::holds_alternative<std::string>(prove_claim(model("z = ReduceSum<keepdims=0>(x, a)"), claim)));
+  const auto proved = prove_claim(model("z = ReduceMax<keepdims=0>(x, one)\nw = ReduceMin(x, one)"), claim);
+  EXPECT_TRUE(std::holds_alternative<Graph>(proved)) << std::get<std::string>(proved);
+}
+
+// Where k is 0 the Reshape copies, and r has n rows.
+TEST(Step, IsRefusedBehindAShapeThatMayBeAnother) {
+  const Graph in = program(
+      "agraph (float[n,4] x, float[k] z) => (float[k,4] y) <int64[1] four = {4}, int64[1] o = {0}> {\n"
+      "c = Shape(z)\ns = Concat<axis=0>(c, four)\nr = Reshape(x, s)\ny = Slice(r, o, c, o)}");
+  const Claim claim{.inputs = {"r", "c"},
+                    .outputs = {"y"},
+                    .after = program("agraph (float[k,4] r, int64[1] c) => (float[k,4] q) {q = Identity(r)}")};
+  const auto proved = prove_claim(in, claim);
+  ASSERT_TRUE(std::holds_alternative<std::string>(proved));
+  EXPECT_EQ(std::get<std::string>(proved), "r may have another shape where a size is 0");
+}
+
 TEST(Certificate, SurvivesItsText) {
   const auto read = parse_certificate(to_text(with_digests(honest(), program(kModel), optimized())));
   ASSERT_TRUE(read.ok()) << read.error().message;

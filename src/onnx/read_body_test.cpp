@@ -121,6 +121,30 @@ TEST(Bodies, AnIfWhoseConditionIsFedTakesOneBranch) {
   EXPECT_EQ(run(graph, feeds), (std::vector<double>{-1, 2, -3, 4}));
 }
 
+TEST(Bodies, TheArithmeticOfTheStoredTypesIsFollowedIntoThem) {
+  // The square of 3.1622777f is more than 10 in float64, and 10 in float32.
+  onnx::ModelProto model = empty_model();
+  set_type(*model.mutable_graph()->add_input(), "c", {}, onnx::TensorProto::BOOL);
+  add_node(model, "Mul", {"x", "x"}, {"p"});
+  onnx::NodeProto& choice = add_node(model, "If", {"c"}, {"y"});
+  for (const auto& [branch, op] : {std::pair("then_branch", "Ceil"), {"else_branch", "Neg"}}) {
+    onnx::GraphProto& body = add_body(choice, branch);
+    const std::string result = std::string(op) + "_of_p";
+    add_node(body.mutable_node(), op, {"p"}, {result});
+    set_type(*body.add_output(), result, {4});
+  }
+  add_output(model, "y");
+  const Graph graph = graph_of(model);
+  const NamedTensors feeds{{"x", floats({3.1622777F, 1, 2, 3})},
+                           {"c", Tensor::of(ElementType::Bool, {}, std::vector<std::uint8_t>{1})}};
+  const auto first = [&](Arithmetic arithmetic) {
+    return interpret(graph, feeds, arithmetic)->outputs.at("y").doubles()->front();
+  };
+  EXPECT_EQ(first(Arithmetic::Native), 10);
+  EXPECT_EQ(first(Arithmetic::Double), 11);
+  EXPECT_EQ(first(Arithmetic::Faithful), 10);
+}
+
 TEST(Bodies, ShapesAreInferredInsideAndBehindABranch) {
   const Graph graph = graph_of(branching_model(false));
   const auto inference = infer(graph);

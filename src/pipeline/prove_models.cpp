@@ -226,14 +226,13 @@ std::set<int> Prover::widened(const Sweep::Regions& regions, const std::set<int>
 
 // Constants of B that nobody understands yet, and what they seem to be.
 std::vector<std::pair<Value, Graph>> Prover::solved(const Sweep::Regions& regions) const {
+  std::vector<Tensor> unknown;
+  for (const int c : regions.constants)
+    if (const auto at = unsolved_.find(c); at != unsolved_.end())
+      unknown.push_back(*known_constant(b_, at->second));
+  if (unknown.empty()) return {};
   auto solved = solved_constants(regions.a, regions.b);
-  if (solved.empty()) {
-    std::vector<Tensor> unknown;
-    for (const int c : regions.constants)
-      if (const auto at = unsolved_.find(c); at != unsolved_.end())
-        unknown.push_back(*known_constant(b_, at->second));
-    solved = solved_shift(regions.a, regions.b, unknown);
-  }
+  if (solved.empty()) solved = solved_shift(regions.a, regions.b, unknown);
   std::vector<std::pair<Value, Graph>> out;
   for (const SolvedConstant& s : solved)
     for (const int c : regions.constants) {

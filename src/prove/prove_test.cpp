@@ -65,6 +65,17 @@ TEST(Prove, WitnessesDoNotDisagreeAboutScales) {
   }
 }
 
+// No finite field knows that a quotient of exponentials is positive; float64 does.
+TEST(Prove, WhatIsPositiveIsItsOwnRelu) {
+  const std::string in = "float[n,3] x", out = "float[n,3] y";
+  for (const std::string positive : {"s = Softmax(x)\n", "s = Exp(x)\n", "s = Sigmoid(x)\n"})
+    for (const std::string bend : {"y = LeakyRelu<alpha=0.5>(s)", "y = Relu(s)", "y = Abs(s)"}) {
+      const Verdict v =
+          prove_equal(program(in, out, positive + "y = Identity(s)"), program(in, out, positive + bend));
+      EXPECT_TRUE(is_proved(v)) << positive << bend << ": " << text(v);
+    }
+}
+
 TEST(Prove, DefinednessMatters) {  // trap 6
   const std::string in = "float[4] x, float[4] y", out = "float[4] z";
   const Graph a = program(in, out, "z = Identity(x)");

@@ -18,6 +18,16 @@ constexpr std::size_t kMostForSets = 24;
 
 bool is_symbol(const Dim::Factor& f) { return f.kind == Dim::Factor::Kind::Symbol; }
 
+Dim dim_of(const Dim::Factor& f) {
+  switch (f.kind) {
+    case Dim::Factor::Kind::Symbol: return Dim::symbol(f.symbol);
+    case Dim::Factor::Kind::Floor: return Dim::floor(f.a, f.b);
+    case Dim::Factor::Kind::Max: return Dim::max(f.a, f.b);
+    case Dim::Factor::Kind::Min: return Dim::min(f.a, f.b);
+  }
+  return 0;
+}
+
 // k · s · t ... >= c > 0: no symbol in it is 0, and a single one is at least c / k.
 std::map<std::string, std::int64_t> lower_bounds(const Dim& fact) {
   std::map<std::string, std::int64_t> out;
@@ -32,10 +42,7 @@ std::map<std::string, std::int64_t> lower_bounds(const Dim& fact) {
   for (const Dim::Factor& f : product->factors) {
     if (!is_symbol(f)) {
       // floor, max and min say nothing here; their sign must be known for the others to follow.
-      const Dim atom = f.kind == Dim::Factor::Kind::Floor ? Dim::floor(f.a, f.b)
-                       : f.kind == Dim::Factor::Kind::Max ? Dim::max(f.a, f.b)
-                                                          : Dim::min(f.a, f.b);
-      if (atom.at_least(0) != true) return {};
+      if (dim_of(f).at_least(0) != true) return {};
       continue;
     }
     out[f.symbol] = 1;
@@ -64,12 +71,9 @@ Dims signs_of(const Dims& dims) {
   for (const Dim& d : dims)
     for (const Dim::Summand& s : d.summands()) {
       Dim product = 1;
-      for (const Dim::Factor& f : s.factors)
-        product = product * (is_symbol(f)                             ? Dim::symbol(f.symbol)
-                             : f.kind == Dim::Factor::Kind::Floor ? Dim::floor(f.a, f.b)
-                             : f.kind == Dim::Factor::Kind::Max   ? Dim::max(f.a, f.b)
-                                                                  : Dim::min(f.a, f.b));
-      if (s.factors.size() > 1 && product.at_least(0) == true && std::ranges::find(out, product) == out.end())
+      for (const Dim::Factor& f : s.factors) product = product * dim_of(f);
+      const bool is_plain = s.factors.empty() || (s.factors.size() == 1 && is_symbol(s.factors[0]));
+      if (!is_plain && product.at_least(0) == true && std::ranges::find(out, product) == out.end())
         out.push_back(product);
     }
   return out;
@@ -175,18 +179,22 @@ std::optional<std::string> why_not_running(const Graph& a, const Inference& a_in
   if (a_info.conditions.empty() && b_info.conditions.empty()) return std::nullopt;
   Dims all = known;
   for (const Dim& d : needed_sizes(a, a_info)) all.push_back(d);
-  const SizeFacts facts(std::move(all));
+  // Symbols that inference made up mean something in one program only.
+  std::set<std::string> common = symbols_of(a);
+  common.merge(symbols_of(b));
+  const SizeFacts of_a(all), of_both(about(all, common));
   const auto first_open = [&](const Graph& graph, const Inference& inference,
                               bool is_second) -> std::optional<std::string> {
+    const SizeFacts& facts = is_second ? of_both : of_a;
     if (inference.conditions.empty()) return std::nullopt;
     const std::set<NodeId> needed = needed_nodes(graph);
     for (const NodeId id : graph.order()) {
       const auto at = inference.conditions.find(id);
       if (at == inference.conditions.end() || !needed.contains(id)) continue;
       // What both compute runs where the first program does.
-      const bool must_run = is_second && !numbers.is_common(numbers.of(graph, id));
+      if (is_second && numbers.is_common(numbers.of(graph, id))) continue;
       for (const SizeCondition& c : at->second) {
-        if (c.kind != SizeCondition::Kind::Exact && !must_run) continue;
+        if (c.kind != SizeCondition::Kind::Exact && !is_second) continue;
         if (facts.imply(c.extent)) continue;
         if (c.kind == SizeCondition::Kind::Exact)
           return fmt::format("what {} computes is not known unless {} >= 0", label(graph.node(id)),
