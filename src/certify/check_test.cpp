@@ -271,7 +271,7 @@ TEST(Certificate, DefaultsOfInputsAreCompared) {
   const Graph in = model(", float[2] w = {1, 2}", "");
   EXPECT_TRUE(checked(in, in, {}).accepted);
   for (const Graph& out : {model(", float[2] w = {1, 3}", ""), model("", "<float[2] w = {1, 2}>"),
-                           model(", float[2] w", ""), model(", float[K] w = {1, 2}", "")}) {
+                           model(", float[2] w", "")}) {
     EXPECT_FALSE(checked(in, out, {}).accepted);
     EXPECT_FALSE(checked(out, in, {}).accepted);
     EXPECT_NE(model_digest(in), model_digest(out));

@@ -122,6 +122,8 @@ TEST(ProveModels, ANameOfTheSecondModelIsNotTakenForOneOfTheFirst) {
                          model("float[m] x, float[q] z", "float[m] y", "y = Exp(x)"))
                 .answer,
             Answer::Proved);
+}
+
 TEST(ProveModels, AnOutputMayBeAValueUnderAnotherName) {
   const Graph a = model("float[N] x", "float[N] y", "s = Relu(x)\ny = Identity(s)");
   const Graph b = model("float[N] x", "float[N] y", "y = Relu(x)");
