@@ -317,6 +317,20 @@ std::optional<bool> Dim::at_least(const Dim& other) const {
   }
   if (all_up && constant >= 0) return true;
   if (all_down && constant < 0) return false;
+  // k·floor(a/b) is at least k·a/b if k < 0, at least k·(a - b + 1)/b else: one quotient less, times b.
+  for (const auto& [monomial, coefficient] : difference.form_->terms) {
+    if (monomial.size() != 1 || monomial[0]->kind != DimAtom::Kind::Floor || !monomial[0]->b.is_concrete()) continue;
+    const Dim &a = monomial[0]->a, &b = monomial[0]->b, k(coefficient);
+    if (b.value_ < 1) continue;
+    Form rest = *difference.form_;
+    rest.terms.erase(monomial);
+    try {
+      const Dim least = b * of(std::move(rest)) + k * (coefficient < 0 ? a : a - b + Dim(1));
+      return least.at_least(0) == true ? std::optional(true) : std::nullopt;
+    } catch (const DimOverflow&) {
+      return std::nullopt;
+    }
+  }
   return std::nullopt;
 }
 

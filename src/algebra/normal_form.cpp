@@ -382,6 +382,12 @@ std::optional<Sum> NormalForms::call_on_movement(Fn fn, ElementType type, const 
 
 Sum NormalForms::call(Fn fn, ElementType type, std::vector<Sum> args, ElementType of) {
   for (Sum& a : args) a = expanded(a);
+  // Of what is not negative; which no field knows.
+  if (options_.laws && is_float(type) && (fn == Fn::Relu || fn == Fn::Abs) && !args[0].empty() &&
+      is_finite(args[0]) && sign_of(args[0]).nonnegative) {
+    used_laws_ = used_order_ = true;
+    return args[0];
+  }
   if (options_.laws && is_float(type))
     if (auto out = call_by_order(fn, type, args)) return *out;
   return call_without_order(fn, type, args, of);

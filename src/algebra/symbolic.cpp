@@ -3,8 +3,7 @@
 // else.
 //
 // Numbers are computed in the arithmetic of their type, which wraps. An expression over symbols is computed
-// over the integers and may leave a narrow type, where it is not known then. In 64 bits sums and products are
-// right even so, but nothing else may look at what need not fit.
+// over the integers, and known only where it surely fits its type.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -88,13 +87,11 @@ class SymbolicWalker {
 
   // A value over the integers as one of this type.
   std::optional<Dim> in_type(const Dim& value, ElementType type) const {
-    if (type == ElementType::Int64 || type == ElementType::Bool) return value;
-    if (!value.is_concrete()) {
-      const bool fits =
-          type == ElementType::Uint64 && products_.fits(value) && value.at_least(0).value_or(false);
-      return fits ? std::optional(value) : std::nullopt;
-    }
-    return compute(Fn::Cast, ElementType::Int64, type, value.concrete(), 0);
+    if (type == ElementType::Bool) return value;
+    if (value.is_concrete()) return compute(Fn::Cast, ElementType::Int64, type, value.concrete(), 0);
+    const bool is_wide =
+        type == ElementType::Int64 || (type == ElementType::Uint64 && value.at_least(0).value_or(false));
+    return is_wide && products_.fits(value) ? std::optional(value) : std::nullopt;
   }
 
   // A function of numbers, as everybody else computes it.
@@ -151,16 +148,12 @@ class SymbolicWalker {
     return exact ? in_type(*exact, e.type) : std::nullopt;
   }
   // A function of integers without end, into the type only where that is the function.
-  std::optional<Dim> over_integers(Fn fn, const Dim& a, const Dim& b, ElementType type) const {
+  static std::optional<Dim> over_integers(Fn fn, const Dim& a, const Dim& b, ElementType type) {
     switch (fn) {
       case Fn::Add: return a + b;
       case Fn::Sub: return a - b;
       case Fn::Mul: return a * b;
       case Fn::Neg: return Dim(0) - a;
-      default: break;
-    }
-    if (!products_.fits(a) || !products_.fits(b)) return std::nullopt;
-    switch (fn) {
       case Fn::Div: return divide(a, b);
       case Fn::Max: return Dim::max(a, b);
       case Fn::Min: return Dim::min(a, b);

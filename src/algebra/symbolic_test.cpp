@@ -149,11 +149,7 @@ TEST(Symbolic, IsRightForEverySizeWhereItKnowsSomething) {
       const auto right = computed(formula, inputs);
       if (!right) continue;
       std::vector<std::int64_t> values;
-      try {
-        for (const Dim& x : *said) values.push_back(*x.evaluate(at));
-      } catch (const DimOverflow&) {
-        continue;  // a sum or product, which has wrapped
-      }
+      for (const Dim& x : *said) values.push_back(*x.evaluate(at));
       ASSERT_EQ(values, *right->integers())
           << "round " << round << ", n = " << a << ", m = " << b << ": " << text(formula);
     }

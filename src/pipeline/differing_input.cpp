@@ -37,10 +37,10 @@ Graph with_shaken_constants(const Graph& b, const std::vector<Tensor>& own) {
       const bool is_own =
           std::ranges::any_of(own, [&](const Tensor& c) { return c.bytes().data == tensor.bytes().data; });
       const auto unit = precision(tensor.type());
-      if (!is_own || !unit) return tensor;
+      const auto numbers = tensor.doubles();
+      if (!is_own || !unit || !numbers) return tensor;
       std::vector<double> values;
-      const std::vector<double> numbers = *tensor.doubles();
-      for (const double v : numbers) {
+      for (const double v : *numbers) {
         const double most = kShake * (std::abs(v) * unit->relative + unit->absolute);
         values.push_back(mix(values.size()) % 2 == 0 ? v + most : v - most);
       }

@@ -75,6 +75,7 @@ struct Answer {
   ByValue by_value = {};
   bool keep_signs = false, ordered = false;
   std::string why;
+  bool is_equal = false;  // as sets, where both are defined: then that is the better reason
 };
 
 Answer ask(const Graph& a, const Inference& a_info, const Graph& b, const Inference& b_info,
@@ -101,6 +102,7 @@ Answer ask(const Graph& a, const Inference& a_info, const Graph& b, const Infere
         return out;
       }
     }
+    out.is_equal = true;
     if (!only_selects(b, b_info) && !forms.is_defined_with(mark, left)) {
       out.why =
           "equal where both are defined, but the second program may be undefined where the first is not";
@@ -206,7 +208,7 @@ Verdict prove_equal(const Graph& a, const Graph& b, const ProveOptions& options)
       Answer next =
           ask(a, *a_info, b, *b_info, numbers, symbols, options, kAttempts[static_cast<std::size_t>(attempt)]);
       if (next.proved) next.proved->attempt = attempt;
-      if (answer.why.empty() || next.proved) answer = std::move(next);
+      if (answer.why.empty() || next.proved || (next.is_equal && !answer.is_equal)) answer = std::move(next);
       if (answer.proved) break;
       if (attempt == attempts.front() && options.field && is_hopeless(a, b, options)) break;
       // With symbolic sizes small ones refute quickly what more attempts would fail to prove.
