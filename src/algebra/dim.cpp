@@ -267,7 +267,9 @@ namespace {
 // nested. (A quotient that is rounded up is minus one that is rounded down, of what is <= 0.)
 struct Bounds {
   bool up = false, down = false;
-  Bounds times(const Bounds& b) const { return {(up && b.up) || (down && b.down), (up && b.down) || (down && b.up)}; }
+  Bounds times(const Bounds& b) const {
+    return {(up && b.up) || (down && b.down), (up && b.down) || (down && b.up)};
+  }
   static Bounds of(std::int64_t value) { return {value >= 0, value <= 0}; }
 };
 
@@ -319,7 +321,8 @@ std::optional<bool> Dim::at_least(const Dim& other) const {
   if (all_down && constant < 0) return false;
   // k·floor(a/b) is at least k·a/b if k < 0, at least k·(a - b + 1)/b else: one quotient less, times b.
   for (const auto& [monomial, coefficient] : difference.form_->terms) {
-    if (monomial.size() != 1 || monomial[0]->kind != DimAtom::Kind::Floor || !monomial[0]->b.is_concrete()) continue;
+    if (monomial.size() != 1 || monomial[0]->kind != DimAtom::Kind::Floor || !monomial[0]->b.is_concrete())
+      continue;
     const Dim &a = monomial[0]->a, &b = monomial[0]->b, k(coefficient);
     if (b.value_ < 1) continue;
     Form rest = *difference.form_;

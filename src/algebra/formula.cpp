@@ -29,7 +29,7 @@ std::string text(const Formula& formula) {
     out += fmt::format("{} {} >= 0\n",
                        c.kind == SizeCondition::Kind::Needed ? "needs"
                        : c.kind == SizeCondition::Kind::Runs ? "runs if"
-                                                         : "exact if",
+                                                             : "exact if",
                        c.extent.text());
   for (const IndexRange& r : formula.ranges)
     out += fmt::format("i{}{} indexes {}\n", r.input, r.place ? fmt::format("[{}]", *r.place) : "",

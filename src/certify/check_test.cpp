@@ -106,14 +106,17 @@ TEST(Step, KnowsWhatIsAlwaysDefined) {
 // What the rest of the model needs is known of a region's sizes.
 TEST(Step, KnowsForWhichSizesTheModelRuns) {
   const auto model = [](const std::string& more) {
-    return program("agraph (float[N,M] x) => (float[N,M] y, float[K] z) <int64[1] one = {-1}, int64[1] a = {0}> {\n"
-                   "s = Shape(x)\nt = Neg(x)\ny = Identity(t)\n" + more + "}");
+    return program(
+        "agraph (float[N,M] x) => (float[N,M] y, float[K] z) <int64[1] one = {-1}, int64[1] a = {0}> {\n"
+        "s = Shape(x)\nt = Neg(x)\ny = Identity(t)\n" +
+        more + "}");
   };
   const Claim claim{.inputs = {"t"},
                     .outputs = {"y"},
                     .after = program("agraph (float[N,M] t) => (float[N,M] q) {\n"
                                      "r = Shape(t)\nf = Flatten<axis=0>(t)\nq = Reshape(f, r)}")};
-  EXPECT_TRUE(std::holds_alternative<std::string>(prove_claim(model("z = ReduceSum<keepdims=0>(x, a)"), claim)));
+  EXPECT_TRUE(
+      std::holds_alternative<std::string>(prove_claim(model("z = ReduceSum<keepdims=0>(x, a)"), claim)));
   const auto proved = prove_claim(model("z = ReduceMax<keepdims=0>(x, one)\nw = ReduceMin(x, one)"), claim);
   EXPECT_TRUE(std::holds_alternative<Graph>(proved)) << std::get<std::string>(proved);
 }
@@ -123,9 +126,10 @@ TEST(Step, IsRefusedBehindAShapeThatMayBeAnother) {
   const Graph in = program(
       "agraph (float[n,4] x, float[k] z) => (float[k,4] y) <int64[1] four = {4}, int64[1] o = {0}> {\n"
       "c = Shape(z)\ns = Concat<axis=0>(c, four)\nr = Reshape(x, s)\ny = Slice(r, o, c, o)}");
-  const Claim claim{.inputs = {"r", "c"},
-                    .outputs = {"y"},
-                    .after = program("agraph (float[k,4] r, int64[1] c) => (float[k,4] q) {q = Identity(r)}")};
+  const Claim claim{
+      .inputs = {"r", "c"},
+      .outputs = {"y"},
+      .after = program("agraph (float[k,4] r, int64[1] c) => (float[k,4] q) {q = Identity(r)}")};
   const auto proved = prove_claim(in, claim);
   ASSERT_TRUE(std::holds_alternative<std::string>(proved));
   EXPECT_EQ(std::get<std::string>(proved), "r may have another shape where a size is 0");
@@ -270,8 +274,8 @@ TEST(Certificate, DefaultsOfInputsAreCompared) {
   };
   const Graph in = model(", float[2] w = {1, 2}", "");
   EXPECT_TRUE(checked(in, in, {}).accepted);
-  for (const Graph& out : {model(", float[2] w = {1, 3}", ""), model("", "<float[2] w = {1, 2}>"),
-                           model(", float[2] w", "")}) {
+  for (const Graph& out :
+       {model(", float[2] w = {1, 3}", ""), model("", "<float[2] w = {1, 2}>"), model(", float[2] w", "")}) {
     EXPECT_FALSE(checked(in, out, {}).accepted);
     EXPECT_FALSE(checked(out, in, {}).accepted);
     EXPECT_NE(model_digest(in), model_digest(out));

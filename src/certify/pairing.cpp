@@ -15,7 +15,7 @@
 namespace isomer {
 namespace {
 
-constexpr std::int64_t kMostMade = 1 << 18;              // elements of a mask
+constexpr std::int64_t kMostMade = 1 << 18;                  // elements of a mask
 constexpr std::uint64_t kMostWork = std::uint64_t{1} << 24;  // four times what the finder gives an output
 
 Result<Value> value_of(const ValuesByName& names, const std::string& name, const char* model) {
@@ -116,7 +116,8 @@ class PairChecker {
   Sweep sweep_;
   ValuesByName names_a_, names_b_;
   ProofCache cache_;
-  std::set<std::pair<Value, Value>> proved_;  // two values of the first model may be equal to one of the second
+  std::set<std::pair<Value, Value>>
+      proved_;  // two values of the first model may be equal to one of the second
   std::size_t next_ = 0;
 };
 
@@ -124,8 +125,8 @@ Status PairChecker::state(const StatedConstant& constant) {
   const bool is_a = constant.side == Side::A;
   ISOMER_TRY(const Value value,
              value_of(is_a ? names_a_ : names_b_, constant.name, is_a ? "first" : "second"));
-  ISOMER_TRY(const Graph program, with_constants_of(constant.program, is_a ? pair_.b : pair_.a,
-                                                    is_a ? names_b_ : names_a_));
+  ISOMER_TRY(const Graph program,
+             with_constants_of(constant.program, is_a ? pair_.b : pair_.a, is_a ? names_b_ : names_a_));
   ISOMER_TRY(const Rounding rounding, sweep_.replace_constant(constant.side, value, program));
   (void)rounding;
   return Done{};
@@ -203,7 +204,8 @@ std::variant<ModelPair, PairFailure> paired(const Graph& first, const Graph& sec
   return out;
 }
 
-PairedReport check_pairing(const Graph& first, const Graph& second, const Pairing& pairing, std::uint64_t key) {
+PairedReport check_pairing(const Graph& first, const Graph& second, const Pairing& pairing,
+                           std::uint64_t key) {
   PairedReport report;
   const auto pair = paired(first, second, pairing.moved);
   if (const auto* failure = std::get_if<PairFailure>(&pair)) {

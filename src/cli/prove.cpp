@@ -110,8 +110,10 @@ ModelsVerdict as_verdict(const CheckReport& report, const Graph& a, const Graph&
   out.answer = Answer::Proved;
   out.proofs = report.steps;
   for (std::size_t k = 0; k < a.outputs().size(); ++k)
-    out.outputs.push_back(
-        {.a = a.name_of(a.outputs()[k]), .b = b.name_of(b.outputs()[k]), .answer = Answer::Proved, .why = {}});
+    out.outputs.push_back({.a = a.name_of(a.outputs()[k]),
+                           .b = b.name_of(b.outputs()[k]),
+                           .answer = Answer::Proved,
+                           .why = {}});
   return out;
 }
 
@@ -141,7 +143,8 @@ Result<Reply> prove(const ProveRequest& request) {
     ISOMER_TRY_DO(file.rename());
   }
   const std::string how = checked ? "  by the certificate beside the second model, checked again\n" : "";
-  const std::string promised = request.verbose ? fmt::format("\nWhat \"equal\" means:\n\n{}", kContractText) : "";
+  const std::string promised =
+      request.verbose ? fmt::format("\nWhat \"equal\" means:\n\n{}", kContractText) : "";
   return Reply{exit, to_text(verdict) + how + promised, to_json(verdict, checked.has_value(), spent.count()),
                exit == Exit::Done ? "" : headline(verdict)};
 }

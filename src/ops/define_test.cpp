@@ -41,7 +41,8 @@ TEST(Define, FlagsAreZeroOrOne) {
     for (const char* op : {"ReduceMax", "ReduceMean", "ReduceSum", "ReduceLogSumExp", "ArgMax"})
       EXPECT_THAT(opaque_reason(op, call({matrix}, "keepdims", value)), HasSubstr("keepdims is")) << op;
     EXPECT_THAT(opaque_reason("ReduceSum", call({matrix}, "noop_with_empty_axes", value)), HasSubstr("noop"));
-    EXPECT_THAT(opaque_reason("ArgMin", call({matrix}, "select_last_index", value)), HasSubstr("select_last"));
+    EXPECT_THAT(opaque_reason("ArgMin", call({matrix}, "select_last_index", value)),
+                HasSubstr("select_last"));
     for (const char* flag : {"transA", "transB"})
       EXPECT_THAT(opaque_reason("Gemm", call({matrix, matrix}, flag, value)), HasSubstr(flag));
     EXPECT_THAT(opaque_reason("Trilu", call({matrix}, "upper", value)), HasSubstr("upper"));

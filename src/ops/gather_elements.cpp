@@ -13,7 +13,8 @@ Definition define_gather_elements(const Call& call) {
   if (!axis) return invalid("axis is outside of the input's rank", "axis");
   for (int i = 0; i < call.rank(0); ++i)
     if (i != *axis) {
-      const Dim rest = call.shape(0)[static_cast<std::size_t>(i)] - call.shape(1)[static_cast<std::size_t>(i)];
+      const Dim rest =
+          call.shape(0)[static_cast<std::size_t>(i)] - call.shape(1)[static_cast<std::size_t>(i)];
       if (rest.at_least(0) == false) return invalid("the indices are longer than the data beside the axis");
       call.need(rest);
     }

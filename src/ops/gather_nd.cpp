@@ -23,7 +23,8 @@ Definition define_gather_nd(const Call& call) {
   if (batch < 0 || batch >= call.rank(1) || *depth < 0 || batch + *depth > call.rank(0))
     return invalid("the tuples of indices are longer than the data's rank", "batch_dims");
   for (int i = 0; i < batch; ++i)
-    if (!call.may_equal(call.shape(0)[static_cast<std::size_t>(i)], call.shape(1)[static_cast<std::size_t>(i)]))
+    if (!call.may_equal(call.shape(0)[static_cast<std::size_t>(i)],
+                        call.shape(1)[static_cast<std::size_t>(i)]))
       return invalid("the batches differ", "batch_dims");
   auto f = call.formula();
   const auto data = f.input(0), indices = f.input(1);

@@ -27,9 +27,8 @@ std::vector<Index> batch_at(const Dims& batch, const std::vector<Axis>& p) {
 // none that is broadcast. Sums of nothing are 0, if they are of floats, and nothing is broadcast.
 void need_to_run(const Call& call, const Dims& a, const Dims& b, const Dims& batch_a, const Dims& batch_b) {
   const bool has_vector = a.size() < 2 || b.size() < 2;
-  const bool is_plain = !has_vector && (batch_a == batch_b || std::ranges::all_of(batch_b, [](const Dim& d) {
-                          return d.is(1);
-                        }));
+  const bool is_plain = !has_vector && (batch_a == batch_b ||
+                                        std::ranges::all_of(batch_b, [](const Dim& d) { return d.is(1); }));
   const bool is_usual = call.type(0) == ElementType::Float || call.type(0) == ElementType::Double;
   if (!is_plain || !is_usual) call.runs_if(a.back() - Dim(1));
   if (is_plain) return;

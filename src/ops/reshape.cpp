@@ -1,8 +1,8 @@
 // Reshape: the same elements in row-major order under another shape. In the shape, 0 copies the input's
 // extent (unless allowzero) and -1 is what remains.
 //
-// A symbolic extent in the shape stands for itself, but where it is 0 the input's is copied, unless allowzero:
-// the formula is exact where that makes no difference.
+// A symbolic extent in the shape stands for itself, but where it is 0 the input's is copied, unless
+// allowzero: the formula is exact where that makes no difference.
 #include "ops/reshape.h"
 
 #include <algorithm>

@@ -55,7 +55,8 @@ Definition define_rotary_embedding(const Call& call) {
   for (const int k : {1, 2}) {
     if (call.has(3)) call.need_index(3, call.shape(k)[0]);
     const Dims known = call.has(3) ? call.shape(3) : Dims(call.shape(k).begin(), call.shape(k).end() - 1);
-    if (known.size() != 2 || !call.may_equal(known[0], x.extent(0)) || !call.may_equal(known[1], layout.length))
+    if (known.size() != 2 || !call.may_equal(known[0], x.extent(0)) ||
+        !call.may_equal(known[1], layout.length))
       return invalid("positions of another shape");
   }
   const auto real = [&](const Index& pair, const Index& a, const Index& c) {

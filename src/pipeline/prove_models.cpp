@@ -28,8 +28,8 @@ namespace isomer {
 namespace {
 
 constexpr std::uint64_t kKeyOfCheck = 0x9e3779b97f4a7c15;  // of the field witness: not that of the search
-constexpr int kMostRounds = 5;               // of widening a region
-constexpr std::size_t kMostCandidates = 3;   // for one value
+constexpr int kMostRounds = 5;                             // of widening a region
+constexpr std::size_t kMostCandidates = 3;                 // for one value
 // Of one pair inside of the models, and of one of outputs.
 constexpr std::uint64_t kSetOperations = std::uint64_t{1} << 20, kMostSetOperations = std::uint64_t{1} << 22;
 
@@ -41,8 +41,8 @@ constexpr double kShare = 0.25;  // of the time that is left, for one question
 
 constexpr std::size_t kMostMoved = 48;
 
-// Values that the second model seems to have, each as one of the first that is turned or in phases; and by what
-// they look like in the second, the name of such a value.
+// Values that the second model seems to have, each as one of the first that is turned or in phases; and by
+// what they look like in the second, the name of such a value.
 struct Moved {
   std::vector<MovedValue> values;
   std::map<std::string, std::string> alike;
@@ -74,8 +74,8 @@ Digest digest_of(const Tensor& tensor) {
   return hasher.digest();
 }
 
-// A program of a constant with the other model's constants as inputs of their names: what a certificate says. Small
-// ones are numbers of the program's own.
+// A program of a constant with the other model's constants as inputs of their names: what a certificate says.
+// Small ones are numbers of the program's own.
 Graph named(const Graph& program, const Graph& other) {
   Graph out;
   out.opsets = program.opsets;
@@ -387,12 +387,13 @@ bool Prover::try_pair(Value a, Value b, int rounds, std::uint64_t set_operations
   return false;
 }
 
-// Values of A that this one may be equal to: those that look like it, and where nobody has seen it (the models
-// could not be run), the one of its name, which tools that rewrite models keep.
+// Values of A that this one may be equal to: those that look like it, and where nobody has seen it (the
+// models could not be run), the one of its name, which tools that rewrite models keep.
 std::vector<std::string> Prover::candidates_for(const std::string& name) const {
   auto out = likeness_ ? likeness_->like(name, kMostCandidates) : std::vector<std::string>();
   const bool is_seen = likeness_ && likeness_->has_seen(name);
-  if (const auto same = std::ranges::find(out, name); same != out.end()) std::rotate(out.begin(), same, same + 1);
+  if (const auto same = std::ranges::find(out, name); same != out.end())
+    std::rotate(out.begin(), same, same + 1);
   else if (!is_seen) out.push_back(name);
   return out;
 }
@@ -499,8 +500,9 @@ void Prover::run() {
   at_end_ = true;
   settle_outputs();
   for (const auto& [c, folded] : sweep_.folded())
-    out_.pairing.constants.push_back(
-        {.side = folded.side, .name = folded.name, .program = named(folded.program, folded.side == Side::A ? b_ : a_)});
+    out_.pairing.constants.push_back({.side = folded.side,
+                                      .name = folded.name,
+                                      .program = named(folded.program, folded.side == Side::A ? b_ : a_)});
   if (out_.answer == Answer::Proved) return;
   out_.first_difference = first_parting();
   if (!refute()) return;
@@ -548,7 +550,8 @@ std::optional<Pairing> turned(const ModelsVerdict& found) {
         {.side = c.side == Side::A ? Side::B : Side::A, .name = c.name, .program = c.program});
   for (std::size_t k = 0; k < found.pairing.equations.size(); ++k) {
     const Equation& e = found.pairing.equations[k];
-    out.equations.push_back({.a = e.b, .b = e.a, .open = found.open_in_second[k], .work = e.work, .at_end = e.at_end});
+    out.equations.push_back(
+        {.a = e.b, .b = e.a, .open = found.open_in_second[k], .work = e.work, .at_end = e.at_end});
   }
   return out;
 }

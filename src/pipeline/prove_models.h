@@ -1,6 +1,6 @@
 // prove: are two whole models equal? A pairing of their values is looked for: what looks equal is found by
-// running both (propose/likeness.h), constants that somebody folded are solved for, and pair after pair is proved,
-// in the order of the second model, up to the outputs. What was found is then given to the checker
+// running both (propose/likeness.h), constants that somebody folded are solved for, and pair after pair is
+// proved, in the order of the second model, up to the outputs. What was found is then given to the checker
 // (certify/pairing.h): it alone says that the models are equal.
 #pragma once
 

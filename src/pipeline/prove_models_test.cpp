@@ -141,7 +141,8 @@ TEST(ProveModels, RoundedHalvesAreNotRefuted) {
     return convert(Tensor::of(ElementType::Double, {static_cast<std::int64_t>(values.size())}, values),
                    ElementType::Float16);
   };
-  const auto scaling = [](const std::vector<std::pair<std::string, Tensor>>& constants, const std::string& body) {
+  const auto scaling = [](const std::vector<std::pair<std::string, Tensor>>& constants,
+                          const std::string& body) {
     std::string inputs = "float16[N,70] x";
     for (const auto& [name, tensor] : constants) inputs += ", float16[70] " + name;
     Graph graph = model(inputs, "float16[N,70] y", body);

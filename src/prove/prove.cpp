@@ -205,8 +205,8 @@ Verdict prove_equal(const Graph& a, const Graph& b, const ProveOptions& options)
     const std::vector<int> attempts = attempts_for(a, b, options);
     for (const int attempt : attempts) {
       if (options.stop != nullptr && *options.stop) return NotDecided{"the time is up"};
-      Answer next =
-          ask(a, *a_info, b, *b_info, numbers, symbols, options, kAttempts[static_cast<std::size_t>(attempt)]);
+      Answer next = ask(a, *a_info, b, *b_info, numbers, symbols, options,
+                        kAttempts[static_cast<std::size_t>(attempt)]);
       if (next.proved) next.proved->attempt = attempt;
       if (answer.why.empty() || next.proved || (next.is_equal && !answer.is_equal)) answer = std::move(next);
       if (answer.proved) break;

@@ -31,7 +31,8 @@ struct ProveOptions {
   // What else holds of the sizes that matter, each >= 0: those of a larger model.
   Dims sizes = {};
   Budget budget = {};
-  std::optional<int> attempt = {};  // this way to put the question alone: Proved::attempt of an earlier answer
+  std::optional<int> attempt =
+      {};  // this way to put the question alone: Proved::attempt of an earlier answer
   const std::atomic<bool>* stop = nullptr;  // set by somebody: no further attempt is begun
 };
 

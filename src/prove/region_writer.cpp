@@ -87,7 +87,8 @@ Status RegionWriter::begin_at(const Place& at) {
   if (info.type == ElementType::Undefined || !info.shape)
     return Error{fmt::format("the shape of {} is not known", model(at).graph->name_of(at.value))};
   if (first.exists() && sweep_.a_.doubtful.contains(first.node))
-    return Error{fmt::format("the shape of {} is not known where a size is 0", sweep_.a_.graph->name_of(first))};
+    return Error{
+        fmt::format("the shape of {} is not known where a size is 0", sweep_.a_.graph->name_of(first))};
   made_.emplace(at, input(input_name(c), info.type, *info.shape));
   begins_.insert(c);
   return Done{};

@@ -153,7 +153,8 @@ bool SizeFacts::imply(const Dim& extent) const {
     if (contradictory_ || extent.at_least(0) == true) return true;
     const Dim goal = known_form(extent);
     if (goal.at_least(0) == true) return true;
-    if (std::ranges::any_of(facts_, [&](const Dim& f) { return (goal - f).at_least(0) == true; })) return true;
+    if (std::ranges::any_of(facts_, [&](const Dim& f) { return (goal - f).at_least(0) == true; }))
+      return true;
     return !goal.is_concrete() && imply_as_sets(goal);
   } catch (const DimOverflow&) {
     return false;
@@ -168,7 +169,8 @@ Dims needed_sizes(const Graph& graph, const Inference& inference) {
     const auto at = inference.conditions.find(id);
     if (at == inference.conditions.end()) continue;
     for (const SizeCondition& c : at->second)
-      if (c.kind == SizeCondition::Kind::Needed && seen.insert(c.extent.text()).second) out.push_back(c.extent);
+      if (c.kind == SizeCondition::Kind::Needed && seen.insert(c.extent.text()).second)
+        out.push_back(c.extent);
   }
   return out;
 }
@@ -216,10 +218,11 @@ std::set<NodeId> doubtful_nodes(const Graph& graph, const Inference& inference, 
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
     const auto at = inference.conditions.find(id);
-    bool doubtful = at != inference.conditions.end() && std::ranges::any_of(at->second, [&](const SizeCondition& c) {
-                      const bool counts = doubt == Doubt::OfRunning || c.kind == SizeCondition::Kind::Exact;
-                      return counts && !facts.imply(c.extent);
-                    });
+    bool doubtful =
+        at != inference.conditions.end() && std::ranges::any_of(at->second, [&](const SizeCondition& c) {
+          const bool counts = doubt == Doubt::OfRunning || c.kind == SizeCondition::Kind::Exact;
+          return counts && !facts.imply(c.extent);
+        });
     for (const auto* values : {&node.inputs, &node.captures})
       for (const Value& v : *values) doubtful = doubtful || (v.exists() && out.contains(v.node));
     if (doubtful) out.insert(id);

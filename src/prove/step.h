@@ -95,7 +95,8 @@ class Workpiece {
     mutable Judged judged_;
   };
   explicit Workpiece(std::shared_ptr<const State> state) : state_(std::move(state)) {}
-  std::optional<std::string> add_context(const Graph& before, const Graph& after, ProveOptions& options) const;
+  std::optional<std::string> add_context(const Graph& before, const Graph& after,
+                                         ProveOptions& options) const;
   std::shared_ptr<const State> state_;
 };
 

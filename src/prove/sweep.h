@@ -30,9 +30,9 @@ enum class Side : std::uint8_t { A, B };
 class Sweep {
  public:
   // Graphs without calls of local functions (flatten.h), whose inputs of one name have one type and shape.
-  // All must outlive this. Every node of A, which computes nothing that its outputs don't need, gets its classes
-  // here; B's by `add_to_b`, in their order. `moved`: values of A that only move others; where the class of one is
-  // open, both models' regions are written with what it moves.
+  // All must outlive this. Every node of A, which computes nothing that its outputs don't need, gets its
+  // classes here; B's by `add_to_b`, in their order. `moved`: values of A that only move others; where the
+  // class of one is open, both models' regions are written with what it moves.
   Sweep(const Graph& a, const Inference& a_info, const Graph& b, const Inference& b_info,
         const std::vector<Value>& moved = {});
   void add_to_b(NodeId id);
@@ -61,8 +61,9 @@ class Sweep {
   // Proves that two values are equal, and if they are, gives b the class of a.
   Verdict prove(Value a, Value b, const std::set<int>& open, ProofCache& cache, ProveOptions options);
 
-  // Replaces a constant, wherever it is read: one that only B has by a program over constants of A, one of A by
-  // a program over literals or over constants of B. Error: it is another number, or a proof has taken it as it is.
+  // Replaces a constant, wherever it is read: one that only B has by a program over constants of A, one of A
+  // by a program over literals or over constants of B. Error: it is another number, or a proof has taken it
+  // as it is.
   Result<Rounding> replace_constant(Side side, Value constant, const Graph& program);
   // Takes that back; an Error if a proof stands on it.
   Status restore_constant(Side side, Value constant);
@@ -78,8 +79,8 @@ class Sweep {
   // none.
   const Node* jump_behind_rounding() const;
 
-  // A node on the way to B's outputs that A has no counterpart of, that no proof has looked at, and that may fail;
-  // nullptr: there is none.
+  // A node on the way to B's outputs that A has no counterpart of, that no proof has looked at, and that may
+  // fail; nullptr: there is none.
   const Node* unaccounted() const;
 
  private:

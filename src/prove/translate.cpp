@@ -101,8 +101,7 @@ class Signs {
       case Fn::Abs:
       case Fn::Relu:
       case Fn::Sqrt: return true;
-      case Fn::Mul:
-        return is_square(e) || (is_nonnegative(*e.args[0]) && is_nonnegative(*e.args[1]));
+      case Fn::Mul: return is_square(e) || (is_nonnegative(*e.args[0]) && is_nonnegative(*e.args[1]));
       case Fn::Div: return is_nonnegative(*e.args[0]) && is_positive(*e.args[1]);
       case Fn::Add: return is_nonnegative(*e.args[0]) && is_nonnegative(*e.args[1]);
       default: return false;
@@ -409,7 +408,8 @@ bool Translator::indices_follow(const Graph& a, const Inference& a_info, const G
     if (!needed.contains(id) || numbers_.is_common(numbers_.of(b, id))) continue;
     for (const IndexRange& range : ranges) {
       const Value value = b.node(id).inputs[static_cast<std::size_t>(range.input)];
-      if (const auto constant = known_constant(b, value); constant && points_inside(*constant, range)) continue;
+      if (const auto constant = known_constant(b, value); constant && points_inside(*constant, range))
+        continue;
       if (!known) {
         known.emplace();
         const std::set<NodeId> needed_in_a = needed_nodes(a);
