@@ -43,7 +43,8 @@ Graph with_shaken_constants(const Graph& b, const std::vector<Tensor>& own) {
       for (const double v : *numbers) {
         const double most = kShake * (std::abs(v) * unit->relative + unit->absolute);
         const double shifted = mix(values.size()) % 2 == 0 ? v + most : v - most;
-        values.push_back(std::abs(shifted) > unit->largest ? 2 * v - shifted : shifted);  // none becomes infinite
+        values.push_back(std::abs(shifted) > unit->largest ? 2 * v - shifted
+                                                           : shifted);  // none becomes infinite
       }
       return convert(Tensor::of(ElementType::Double, tensor.extents(), values), tensor.type());
     };
