@@ -57,6 +57,7 @@ Json to_json(const ModelsVerdict& verdict, bool by_certificate, double ms) {
           {"pairs", verdict.proofs},
           {"by_certificate", by_certificate},
           {"witnesses", witnesses},
+          {"witness_disagreements", verdict.witness_disagreements},
           {"ms", ms}};
 }
 
@@ -84,6 +85,10 @@ std::string to_text(const ModelsVerdict& verdict) {
     text += fmt::format("  {:{}}  {:9}  {}\n", o.a, wide, word(o.answer), o.why);
   if (!verdict.first_difference.empty())
     text += fmt::format("  the models part at {}\n", verdict.first_difference);
+  if (verdict.witness_disagreements > 0)
+    text += fmt::format("  the two witnesses disagree on {} question{}, a mistake of Isomer's: {}\n",
+                        verdict.witness_disagreements, verdict.witness_disagreements == 1 ? "" : "s",
+                        verdict.disagreement);
   if (verdict.answer == Answer::Proved)
     text += fmt::format("  {} pairs proved, {} points mod p\n", verdict.proofs, verdict.points);
   return text;
@@ -105,8 +110,10 @@ ModelsVerdict as_verdict(const CheckReport& report, const Graph& a, const Graph&
   out.answer = Answer::Proved;
   out.proofs = report.steps;
   for (std::size_t k = 0; k < a.outputs().size(); ++k)
-    out.outputs.push_back(
-        {.a = a.name_of(a.outputs()[k]), .b = b.name_of(b.outputs()[k]), .answer = Answer::Proved, .why = {}});
+    out.outputs.push_back({.a = a.name_of(a.outputs()[k]),
+                           .b = b.name_of(b.outputs()[k]),
+                           .answer = Answer::Proved,
+                           .why = {}});
   return out;
 }
 
@@ -126,7 +133,6 @@ Result<Reply> prove(const ProveRequest& request) {
   const ModelsVerdict verdict =
       checked ? as_verdict(checked->report, a.graph, b.graph) : prove_models(a.graph, b.graph, options);
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
-  if (!verdict.bug.empty()) return Error{"internal error: the two witnesses disagree: " + verdict.bug};
   const Exit exit = verdict.answer == Answer::Proved    ? Exit::Done
                     : verdict.answer == Answer::Refuted ? Exit::Refuted
                                                         : Exit::Undecided;
@@ -137,7 +143,8 @@ Result<Reply> prove(const ProveRequest& request) {
     ISOMER_TRY_DO(file.rename());
   }
   const std::string how = checked ? "  by the certificate beside the second model, checked again\n" : "";
-  const std::string promised = request.verbose ? fmt::format("\nWhat \"equal\" means:\n\n{}", kContractText) : "";
+  const std::string promised =
+      request.verbose ? fmt::format("\nWhat \"equal\" means:\n\n{}", kContractText) : "";
   return Reply{exit, to_text(verdict) + how + promised, to_json(verdict, checked.has_value(), spent.count()),
                exit == Exit::Done ? "" : headline(verdict)};
 }

@@ -20,8 +20,8 @@ std::string value_of(const std::string& line) {
   return colon == std::string::npos || colon + 2 > line.size() ? "" : line.substr(colon + 2);
 }
 
-Machine read_machine() {
-  Machine machine;
+MachineName read_machine() {
+  MachineName machine;
   std::set<std::string> flags;
   std::ifstream file("/proc/cpuinfo");
   std::string family, number, stepping, model;
@@ -45,8 +45,8 @@ Machine read_machine() {
 
 }  // namespace
 
-const Machine& this_machine() {
-  static const Machine kMachine = read_machine();
+const MachineName& this_machine() {
+  static const MachineName kMachine = read_machine();
   return kMachine;
 }
 

@@ -5,11 +5,11 @@
 
 namespace isomer {
 
-struct Machine {
+struct MachineName {
   std::string cpu;  // the model's name
   std::string isa;  // the vector instructions that kernels are chosen by
 };
 
-const Machine& this_machine();
+const MachineName& this_machine();
 
 }  // namespace isomer

@@ -79,7 +79,7 @@ std::optional<TimingSamples> samples_from(const std::string& bytes) {
 }
 
 std::string TimingKey::text() const {
-  const Machine& machine = this_machine();
+  const MachineName& machine = this_machine();
   return fmt::format("a={}\nb={}\nfeeds={}\nruntime={} {}\noptions={}\ncpu={}\nisa={}\nprotocol={}\n", a, b,
                      feeds, runtime, version, options.text(), machine.cpu, machine.isa, kProtocolVersion);
 }
