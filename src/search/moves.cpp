@@ -2,12 +2,17 @@
 
 #include <fmt/format.h>
 
+#include "base/hash.h"
 #include "propose/list.h"
+#include "runtime/processor.h"
+#include "runtime/runtime.h"
 
 namespace isomer {
 namespace {
 
-constexpr int kMostRounds = 8;  // of simplifying
+constexpr int kMostRounds = 8;          // of simplifying
+constexpr std::int64_t kSlowNs = 100'000'000;  // of an attempt at a proof: worth remembering that it failed
+constexpr double kShareOfProofs = 0.5;  // of the search's time that is left, in one go
 
 std::string key_of(const Proposal& p) {
   std::string key = p.kind + " " + p.what;
@@ -28,7 +33,7 @@ std::vector<Proposal> Moves::proposals(const Workpiece& piece, bool relaxed) {
                                  .relaxed = relaxed,
                                  .without = without,
                                  .machine = &context_.machine()});
-  if (of_ == Of::Model) context_.report.declined = std::move(found.declined);
+  if (scope_ == Scope::Model) context_.report.declined = std::move(found.declined);
   // Without a runtime to ask, the analytic cost has the last word.
   if (context_.trials == nullptr && !options.any_price && !relaxed)
     std::erase_if(found.list, [](const Proposal& p) { return p.gain <= 0; });
@@ -37,18 +42,50 @@ std::vector<Proposal> Moves::proposals(const Workpiece& piece, bool relaxed) {
 
 std::vector<Step> Moves::proved(const StepMaker& maker, const std::vector<Proposal>& proposals) {
   std::vector<Step> out;
+  const double least_left =
+      context_.trials && scope_ == Scope::Model ? context_.options.seconds_left() * (1 - kShareOfProofs) : 0;
+  was_cut_short_ = false;
   for (const Proposal& p : proposals) {
-    const std::string key = of_ == Of::Model ? key_of(p) : "";
+    const std::string key = scope_ == Scope::Model ? key_of(p) : "";
     if (seen_.contains(key)) continue;
-    if (context_.is_over()) break;
-    if (of_ == Of::Model) seen_.insert(key);
+    was_cut_short_ = !out.empty() && context_.options.seconds_left() < least_left;
+    if (was_cut_short_ || context_.is_over()) break;
+    if (scope_ == Scope::Model) seen_.insert(key);
     ++context_.tried;
     context_.options.progress(fmt::format("proving: {}", p.what));
+    const std::string asked = note_key(maker, p);
+    if (const auto why = known_refusal(asked)) {
+      ++context_.report.known_refusals;
+      if (scope_ == Scope::Model) context_.report.refused.push_back(p.what + ": " + *why);
+      continue;
+    }
+    const std::int64_t start = now_ns();
     auto step = maker.prove(p);
+    const bool is_slow = now_ns() - start > kSlowNs;
     if (auto* taken = std::get_if<Step>(&step)) out.push_back(std::move(*taken));
-    else if (of_ == Of::Model) context_.report.refused.push_back(p.what + ": " + std::get<std::string>(step));
+    else if (context_.options.seconds_left() <= 0) break;  // it was given up, which says nothing about it
+    else if (is_slow && !asked.empty())
+      (void)context_.options.cache->keep_note(asked, std::get<std::string>(step));
+    if (std::holds_alternative<std::string>(step) && scope_ == Scope::Model)
+      context_.report.refused.push_back(p.what + ": " + std::get<std::string>(step));
   }
   return out;
+}
+
+// What is asked, and by which program: another build may know more. "" if nobody remembers.
+std::string Moves::note_key(const StepMaker& maker, const Proposal& proposal) const {
+  const Claim& claim = proposal.claim;
+  if (!context_.options.cache || claim.outputs.empty()) return "";
+  const auto region = maker.piece().region(claim.inputs, claim.outputs);
+  if (!region.ok()) return "";
+  Hasher hasher;
+  hasher.add(std::string_view(this_program()));
+  hasher.add(std::string_view(question(*region, claim.after, {})));
+  return "not proved " + hasher.digest().hex();
+}
+
+std::optional<std::string> Moves::known_refusal(const std::string& key) const {
+  return key.empty() ? std::nullopt : context_.options.cache->note(key);
 }
 
 Result<Draft> Moves::simplified(Draft draft) {
@@ -56,7 +93,7 @@ Result<Draft> Moves::simplified(Draft draft) {
   for (int round = 0; round < kMostRounds; ++round) {
     ISOMER_TRY(Workpiece piece, Workpiece::of(draft.graph));
     const Proposals found = propose_simplify(piece.graph(), piece.inference());
-    StepMaker maker(std::move(piece), context_.proofs, context_.options.seed);
+    StepMaker maker(std::move(piece), context_.proofs, context_.options.seed, context_.options.stop());
     const std::vector<Step> steps = proved(maker, found.list);
     if (steps.empty()) break;
     draft = maker.with(draft, pointers_to(steps));
@@ -66,7 +103,7 @@ Result<Draft> Moves::simplified(Draft draft) {
 }
 
 void Moves::note_trouble(const StepMaker& maker) {
-  if (of_ == Of::State) return;
+  if (scope_ == Scope::State) return;
   auto& refused = context_.report.refused;
   refused.insert(refused.end(), maker.trouble().begin(), maker.trouble().end());
 }

@@ -1,10 +1,12 @@
-#include "runtime/machine.h"
+#include "runtime/processor.h"
 
 #include <array>
 #include <fstream>
 #include <set>
 #include <sstream>
 #include <string_view>
+
+#include "base/hash.h"
 
 namespace isomer {
 namespace {
@@ -20,8 +22,8 @@ std::string value_of(const std::string& line) {
   return colon == std::string::npos || colon + 2 > line.size() ? "" : line.substr(colon + 2);
 }
 
-Machine read_machine() {
-  Machine machine;
+Processor read_processor() {
+  Processor processor;
   std::set<std::string> flags;
   std::ifstream file("/proc/cpuinfo");
   std::string family, number, stepping, model;
@@ -36,18 +38,28 @@ Machine read_machine() {
     }
   }
   // Hypervisors give many machines one name; the numbers tell more.
-  machine.cpu = model + " (" + family + '/' + number + '/' + stepping + ')';
+  processor.name = model + " (" + family + '/' + number + '/' + stepping + ')';
   for (const std::string_view flag : kChosenBy)
     if (flags.contains(std::string(flag)))
-      machine.isa += (machine.isa.empty() ? "" : " ") + std::string(flag);
-  return machine;
+      processor.isa += (processor.isa.empty() ? "" : " ") + std::string(flag);
+  return processor;
 }
 
 }  // namespace
 
-const Machine& this_machine() {
-  static const Machine kMachine = read_machine();
-  return kMachine;
+const std::string& this_program() {
+  static const std::string kDigest = [] {
+    std::ifstream file("/proc/self/exe", std::ios::binary);
+    std::ostringstream bytes;
+    bytes << file.rdbuf();
+    return Hasher().add(std::string_view(bytes.view())).digest().hex();
+  }();
+  return kDigest;
+}
+
+const Processor& this_processor() {
+  static const Processor kProcessor = read_processor();
+  return kProcessor;
 }
 
 }  // namespace isomer
