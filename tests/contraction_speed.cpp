@@ -19,7 +19,7 @@ constexpr int kRuns = 7;  // the median of them counts
 constexpr double kFloatTarget_ms = 60;
 constexpr double kDoubleTarget_ms = 120;
 constexpr double kFieldFactor =
-    5;  // of the time in double, as measured: a product mod 2^61-1 is a 128-bit product and a fold
+    5;  // of the time in double, as measured: a product mod p is a 128-bit product, reduced once in 32
 
 Tensor random(ElementType type, const Extents& extents) {
   std::vector<float> values(static_cast<std::size_t>(*element_count(extents)));

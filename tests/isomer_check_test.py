@@ -49,6 +49,14 @@ assert not [name for name in FOREIGN if name in line.lower()], line
 needed = subprocess.run(["readelf", "-d", str(checker)], capture_output=True, text=True, check=False).stdout.lower()
 assert not [name for name in FOREIGN if name in needed], needed
 
+# The files whose lines are counted as trusted: of these folders, and no test's.
+count = pathlib.Path(__file__).resolve().parent.parent / "tools" / "trusted_lines"
+listed = subprocess.run([sys.executable, str(count), "--build", str(isomer.parent), "--files"], capture_output=True, text=True, check=False)
+assert listed.returncode == 0, listed.stderr
+files = [line.split()[1] for line in listed.stdout.splitlines()]
+assert {f.split("/")[1] for f in files} == TRUSTED - {"onnx_proto"}, files
+assert "src/certify/check.cpp" in files and not [f for f in files if f.endswith(("_test.cpp", "testing.h"))], files
+
 with tempfile.TemporaryDirectory() as name:
     folder = pathlib.Path(name)
     weights = np.random.default_rng(0).standard_normal((2, 4, 4)).astype(np.float32)
@@ -71,4 +79,4 @@ with tempfile.TemporaryDirectory() as name:
             assert ours[1] == theirs[1] or code == 2, (ours, theirs)
             assert ours[2].strip() == theirs[2].strip() or code == 2, (ours, theirs)
     assert answer([checker, source])[0] == 2
-print(f"isomer-check links {', '.join(sorted(libraries))}; 12 answers are those of isomer check")
+print(f"isomer-check links {len(files)} files of {', '.join(sorted(libraries))}; 12 answers are those of isomer check")

@@ -114,6 +114,7 @@ def prepare(folder):
     onnx.save(small.model([node("Sin", ["x"], ["s"]), node("Cos", ["x"], ["c"]), node("Mul", ["s", "c"], ["p"]), node("Mul", ["p", "two"], ["y"])], [two],
                           [("x", [1, 8])], [("y", [1, 8])]), folder / "product.onnx")
     subprocess.run([isomer, "optimize", "blocks.onnx", "-o", "fast.onnx", "--judge", "cost", "--quiet"], cwd=folder, check=True, capture_output=True)
+    (folder / "other.onnx").write_bytes((folder / "fast.onnx").read_bytes())  # without the certificate beside it
 
 
 SCENES = {
@@ -124,8 +125,9 @@ SCENES = {
     "optimize_interrupted": (["optimize", "blocks.onnx", "-o", "out.onnx", "--budget", "5m"], 12),
     "optimize_simplify": (["optimize", "clutter.onnx", "-o", "out.onnx", "--budget", "20s", "--simplify"], None),
     "optimize_cost": (["optimize", "blocks.onnx", "-o", "out.onnx", "--judge", "cost"], None),
-    "prove_equal": (["prove", "blocks.onnx", "fast.onnx"], None),
-    "prove_equal_verbose": (["prove", "blocks.onnx", "fast.onnx", "-v"], None),
+    "prove_equal": (["prove", "blocks.onnx", "other.onnx"], None),
+    "prove_equal_verbose": (["prove", "blocks.onnx", "other.onnx", "-v"], None),
+    "prove_by_certificate": (["prove", "blocks.onnx", "fast.onnx"], None),
     "prove_refuted": (["prove", "sin.onnx", "cos.onnx", "--save-input", "shows.npz"], None),
     "prove_refuted_constant": (["prove", "blocks.onnx", "shifted.onnx"], None),
     "prove_undecided": (["prove", "double.onnx", "product.onnx", "--budget", "20s"], None),

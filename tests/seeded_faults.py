@@ -272,7 +272,7 @@ def main():
     parser.add_argument("--keep")
     arguments = parser.parse_args()
     scratch = pathlib.Path(arguments.keep or tempfile.mkdtemp(prefix="isomer-faults-"))
-    for part in ("src", "tests", "cmake", "CMakeLists.txt", "CMakePresets.json", "include"):
+    for part in ("src", "tests", "cmake", "docs", "CMakeLists.txt", "CMakePresets.json", "include"):
         if not (ROOT / part).exists():
             continue
         if (ROOT / part).is_dir():

@@ -36,7 +36,7 @@ void multiply_tile(const double* a, const double* b, std::int64_t depth, double*
   has_avx2() ? avx2::multiply_tile(a, b, depth, tile) : baseline::multiply_tile(a, b, depth, tile);
 }
 
-// Products are below 2^122, so that 32 of them and a folded rest fit 128 bits: one reduction per 32 terms.
+// Products are below 2^122, so that 32 of them and a shortened rest fit 128 bits: one reduction per 32 terms.
 template <>
 void multiply_tile(const Zp* a, const Zp* b, std::int64_t depth, Zp* tile) {
   constexpr int kRows = TileShape<Zp>::kRows, kColumns = TileShape<Zp>::kColumns;
@@ -47,15 +47,10 @@ void multiply_tile(const Zp* a, const Zp* b, std::int64_t depth, Zp* tile) {
       for (int r = 0; r < kRows; ++r)
         for (int c = 0; c < kColumns; ++c) sum[r][c] += static_cast<unsigned __int128>(a[r].v) * b[c].v;
     for (auto& row : sum)
-      for (auto& s : row) s = (s & Zp::kP) + (s >> 61u);
+      for (auto& s : row) s = Zp::shorten(s);
   }
-  for (int r = 0; r < kRows; ++r) {
-    for (int c = 0; c < kColumns; ++c) {
-      const unsigned __int128 s = sum[r][c];
-      tile[r * kColumns + c] = {Zp::fold(Zp::fold(static_cast<std::uint64_t>(s & Zp::kP)) +
-                                         Zp::fold(static_cast<std::uint64_t>(s >> 61u)))};
-    }
-  }
+  for (int r = 0; r < kRows; ++r)
+    for (int c = 0; c < kColumns; ++c) tile[r * kColumns + c] = Zp::reduce(sum[r][c]);
 }
 
 namespace {

@@ -42,7 +42,7 @@ constexpr std::array kRows{Row{Undefined, "undefined", 0},
                            Row{Float6E2M3, "float6e2m3", 6},
                            Row{Float6E3M2, "float6e3m2", 6},
                            Row{Field, "field", 64},
-                           Row{FieldPair, "field_pair", 256}};
+                           Row{FieldPair, "field_pair", 192}};
 
 const Row& row(ElementType type) {
   for (const Row& r : kRows)

@@ -39,7 +39,7 @@ enum class ElementType : std::uint8_t {
   Int2 = 26,
   Float6E2M3 = 27,
   Float6E3M2 = 28,
-  Field = 100,      // an integer mod 2^61-1: what every float becomes in the field interpreter
+  Field = 100,      // an integer mod p (field.h): what every float becomes in the field interpreter
   FieldPair = 101,  // the same, with a second modulus in which exp has its law
 };
 

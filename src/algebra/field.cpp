@@ -1,8 +1,10 @@
 #include "algebra/field.h"
 
+#include <array>
 #include <cmath>
+#include <limits>
 
-#include "base/check.h"
+#include "algebra/field_pair.h"
 #include "base/hash.h"
 
 namespace isomer {
@@ -17,33 +19,29 @@ std::uint64_t code(Fn fn) { return 0x1000 + static_cast<std::uint64_t>(fn); }
 // sqrt of a square: the root that is itself a square, |x| for x². Elsewhere (undefined over the reals) a
 // keyed value.
 Zp root(Zp a, std::uint64_t key) {
-  const Zp r = a.power((Zp::kP + 1) / 4);
+  const Zp r = a.power((Zp::kModulus + 1) / 4);
   return r * r == a ? r : keyed(key, code(Fn::Sqrt), a.v);
 }
 
 }  // namespace
 
-Zp Zp::of(double x) {
-  if (!std::isfinite(x)) return keyed(0, std::isnan(x) ? 1 : x > 0 ? 2 : 3, 0);
+template <unsigned kBits, std::uint64_t kGap>
+Residue<kBits, kGap> Residue<kBits, kGap>::of(double x) {
+  // A double is m·2^e with |m| < 2^53, and e from kLeast to 1024 - 53.
+  constexpr int kLeast = std::numeric_limits<double>::min_exponent - 2 * 53 + 1;
+  static constexpr auto kPowersOfTwo = [] {
+    std::array<Residue, static_cast<std::size_t>(1024 - 53 - kLeast + 1)> powers{};
+    powers[0] = Residue{2}.inverse().power(static_cast<std::uint64_t>(-kLeast));
+    for (std::size_t i = 1; i < powers.size(); ++i) powers[i] = powers[i - 1] + powers[i - 1];
+    return powers;
+  }();
+  if (!std::isfinite(x)) return {fold(mix(std::isnan(x) ? 1 : x > 0 ? 2 : 3))};
   int exponent = 0;
-  const double fraction = std::frexp(x, &exponent);                           // x = fraction · 2^exponent
-  const auto mantissa = static_cast<std::int64_t>(std::ldexp(fraction, 53));  // exact
-  exponent -= 53;
-  const Zp two{2};
-  // 2 has order 61 mod p, so that exponents count mod 61.
-  return Zp::of(mantissa) * two.power(static_cast<std::uint64_t>(((exponent % 61) + 61) % 61));
+  const auto mantissa = static_cast<std::int64_t>(std::ldexp(std::frexp(x, &exponent), 53));  // exact
+  return of(mantissa) * kPowersOfTwo[static_cast<std::size_t>(exponent - 53 - kLeast)];
 }
-
-Zp Zp::power(std::uint64_t exponent) const {
-  Zp result{1}, square = *this;
-  for (; exponent != 0; exponent >>= 1u) {
-    if ((exponent & 1u) != 0) result = result * square;
-    square = square * square;
-  }
-  return result;
-}
-
-bool Zp::is_positive() const { return v != 0 && power((kP - 1) / 2).v == 1; }
+template Zp Zp::of(double);
+template Zq Zq::of(double);
 
 Zp field_unary(Fn fn, Zp a, std::uint64_t key) {
   switch (fn) {

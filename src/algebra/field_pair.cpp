@@ -7,22 +7,21 @@
 namespace isomer {
 namespace {
 
-// 3^52: of order p, since q is prime and 3^52 isn't 1.
-Zq generator() {
-  static const Zq g = Zq{3}.power(52);
-  return g;
+// A square, and so of order p; not a small number, which e is not.
+Zq generator(std::uint64_t key) {
+  const Zq root{Zq::fold(mix(key ^ mix(0x4000)))};
+  return root * root;
 }
 
 // A word that stands for the value: of the first lane it has. Equal values in equal lanes give equal words.
 std::uint64_t word(const FieldPair& a) {
   if (a.has_p) return mix(a.p.v);
-  return a.has_q ? mix(mix(static_cast<std::uint64_t>(a.q.v)) + static_cast<std::uint64_t>(a.q.v >> 64u) + 1)
-                 : 0;
+  return a.has_q ? mix(mix(a.q.v) + 1) : 0;
 }
 
 FieldPair keyed(std::uint64_t key, Fn fn, std::uint64_t a, std::uint64_t b = 0) {
   const std::uint64_t x = mix(mix(mix(key ^ mix(0x3000 + static_cast<std::uint64_t>(fn))) ^ a) + b);
-  return {.p = {Zp::fold(x)}, .q = {((Zq::Wide{mix(x ^ 1u)} << 64u) | mix(x ^ 2u)) % Zq::kQ}};
+  return {.p = {Zp::fold(x)}, .q = {Zq::fold(mix(x ^ 1u))}};
 }
 
 FieldPair root(const FieldPair& a, std::uint64_t key) {
@@ -50,50 +49,8 @@ bool is_zero(const FieldPair& a) {
 
 }  // namespace
 
-Zq Zq::of(std::int64_t x) {
-  const Wide size = x < 0 ? 0 - static_cast<std::uint64_t>(x) : static_cast<std::uint64_t>(x);
-  return x < 0 ? Zq{} - Zq{size} : Zq{size};
-}
-
-Zq Zq::of(double x) {
-  if (!std::isfinite(x)) return {mix(std::isnan(x) ? 1 : x > 0 ? 2 : 3)};
-  int exponent = 0;
-  const auto mantissa = static_cast<std::int64_t>(std::ldexp(std::frexp(x, &exponent), 53));
-  exponent -= 53;
-  const Zq scale = Zq{2}.power(static_cast<Wide>(std::abs(exponent)));
-  return of(mantissa) * (exponent < 0 ? scale.inverse() : scale);
-}
-
-Zq operator*(Zq a, Zq b) {
-  // 67 bits of b in three pieces of 23: every intermediate is below 2^91.
-  Zq::Wide out = 0;
-  for (int shift = 46; shift >= 0; shift -= 23)
-    out = ((out << 23u) + a.v * ((b.v >> static_cast<unsigned>(shift)) & 0x7fffffu)) % Zq::kQ;
-  return {out};
-}
-
-Zq Zq::power(Wide exponent) const {
-  Zq result{1}, square = *this;
-  for (; exponent != 0; exponent >>= 1u) {
-    if ((exponent & 1u) != 0) result = result * square;
-    square = square * square;
-  }
-  return result;
-}
-
-// Mod q, where -1 is a square, the quartic character tells x from -x: it is 1 or i for one of them, -1 or -i
-// for the other, and 1 for every exp.
-bool FieldPair::is_positive() const {
-  if (has_p) return p.is_positive();
-  if (!has_q || q.v == 0) return false;
-  static const Zq i = [] {
-    Zq root{2};
-    while (root.power((Zq::kQ - 1) / 2).v == 1) root.v += 1;  // the first non-square
-    return root.power((Zq::kQ - 1) / 4);
-  }();
-  const Zq character = q.power((Zq::kQ - 1) / 4);
-  return character.v == 1 || character == i;
-}
+// Mod q too, exactly one of x and -x is a square, and every exp is one.
+bool FieldPair::is_positive() const { return has_p ? p.is_positive() : has_q && q.is_positive(); }
 
 Agreement compare(const FieldPair& a, const FieldPair& b) {
   const bool in_p = a.has_p && b.has_p, in_q = a.has_q && b.has_q;
@@ -119,7 +76,7 @@ FieldPair field_unary(Fn fn, const FieldPair& a, std::uint64_t key) {
     case Fn::Sqrt: return root(a, key);
     case Fn::Exp:
       if (!a.has_p) return keyed(key, fn, word(a));
-      return {.p = {}, .has_p = false, .has_q = true, .q = generator().power(a.p.v)};
+      return {.p = {}, .has_p = false, .has_q = true, .q = generator(key).power(a.p.v)};
     case Fn::Floor:
     case Fn::Ceil:
     case Fn::Round: return a.has_p && a.p.is_small_integer() ? a : keyed(key, fn, word(a));
@@ -156,6 +113,7 @@ FieldPair field_binary(Fn fn, const FieldPair& a, const FieldPair& b, std::uint6
     // max(a, 0) = relu(a).
     if (is_zero(a) || is_zero(b)) {
       const FieldPair& other = is_zero(a) ? b : a;
+      if (!other.has_p) return without_lanes();
       return other.is_positive() == (fn == Fn::Max) ? other : FieldPair{};
     }
   }

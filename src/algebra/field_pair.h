@@ -1,11 +1,10 @@
-// FieldPair: a value mod p = 2^61-1 and mod q = 52·p + 1 at once, so that exp(a + b) = exp(a)·exp(b) can
-// hold.
+// FieldPair: a value mod p and mod q = 2p + 1 at once, so that exp(a + b) = exp(a)·exp(b) can hold.
 //
-// No homomorphism leads from a field's addition to its own multiplication. But q is prime and its units have
-// a subgroup of order p: exp reads the residue mod p and gives g^x mod q. The result has no residue mod p any
-// more (a lane is lost), and sqrt, whose sign only the residue mod p decides, has none mod q. Two values
-// agree if they agree in every lane that both have; where none is left, nothing was tested. Functions without
-// laws draw both lanes anew. Idea: Mirage's pairs of fields.
+// No homomorphism leads from a field's addition to its own multiplication. But q is prime and its squares are
+// a group of order p: exp reads the residue mod p and gives g^x mod q, g a square that the key chooses. The
+// result has no residue mod p any more (a lane is lost), and sqrt, whose sign only the residue mod p decides,
+// has none mod q. Two values agree if they agree in every lane that both have; where none is left, nothing
+// was tested. Functions without laws draw both lanes anew. Idea: Mirage's pairs of fields.
 #pragma once
 
 #include <cstdint>
@@ -14,20 +13,9 @@
 
 namespace isomer {
 
-// Integers mod q.
-struct Zq {
-  using Wide = unsigned __int128;
-  static constexpr Wide kQ = Wide{52} * Zp::kP + 1;
-  Wide v = 0;
-  friend bool operator==(const Zq&, const Zq&) = default;
-  static Zq of(std::int64_t x);
-  static Zq of(double x);
-  friend Zq operator+(Zq a, Zq b) { return {(a.v + b.v) % kQ}; }
-  friend Zq operator-(Zq a, Zq b) { return {(a.v + kQ - b.v) % kQ}; }
-  friend Zq operator*(Zq a, Zq b);
-  Zq power(Wide exponent) const;
-  Zq inverse() const { return power(kQ - 2); }
-};
+// q = 2p + 1.
+using Zq = Residue<62, 2 * (Zp::kMask - Zp::kModulus + 1) - 1>;
+static_assert(Zq::kModulus == 2 * Zp::kModulus + 1);
 
 struct FieldPair {
   Zp p;
@@ -45,7 +33,7 @@ struct FieldPair {
     return lanes(a, b, a.p * b.p, a.q * b.q);
   }
   friend FieldPair operator/(const FieldPair& a, const FieldPair& b) {
-    return lanes(a, b, a.p / b.p, a.q * b.q.inverse());
+    return lanes(a, b, a.p / b.p, a.q / b.q);
   }
   FieldPair operator-() const { return FieldPair{} - *this; }
   bool is_positive() const;

@@ -192,10 +192,10 @@ std::optional<Rational> as_number(const Sum& sum) {
   return sum[0].coefficient.number;
 }
 
-// The second witness reads "positive" as "a square mod p": 3 is none. A scale that it can't follow stays
+// The second witness reads "positive" as "a square mod p": 89 is none. A scale that it can't follow stays
 // where it is.
 bool is_square_mod_p(const Rational& k) {
-  const auto residue = [](const mpz_class& z) { return Zp{mpz_fdiv_ui(z.get_mpz_t(), Zp::kP)}; };
+  const auto residue = [](const mpz_class& z) { return Zp{mpz_fdiv_ui(z.get_mpz_t(), Zp::kModulus)}; };
   return (residue(k.get_num()) * residue(k.get_den())).is_positive();
 }
 

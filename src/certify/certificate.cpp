@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kFormat = 2;
+constexpr int kFormat = 3;
 
 Result<std::vector<std::string>> strings(const Json& json) {
   if (!json.is_array()) return Error{"a list of names is expected"};
@@ -40,22 +40,147 @@ Status parse_head(const Json& json, Certificate& out) {
   return Done{};
 }
 
+Result<std::vector<std::int64_t>> integers(const Json& json) {
+  if (!json.is_array()) return Error{"a list of integers is expected"};
+  std::vector<std::int64_t> out;
+  for (const Json& j : json) {
+    if (!j.is_number_integer()) return Error{"a list of integers is expected"};
+    out.push_back(j.get<std::int64_t>());
+  }
+  return out;
+}
+
+Result<std::string> string(const Json& json) {
+  if (!json.is_string()) return Error{"a text is expected"};
+  return json.get<std::string>();
+}
+
+// Whether the object has these fields, maybe those, and no others.
+bool has_fields(const Json& json, std::initializer_list<const char*> wanted,
+                std::initializer_list<const char*> allowed = {}) {
+  std::size_t known = 0;
+  for (const char* field : wanted) {
+    if (!json.contains(field)) return false;
+    ++known;
+  }
+  for (const char* field : allowed)
+    if (json.contains(field)) ++known;
+  return known == json.size();
+}
+
+Result<std::optional<int>> attempt_of(const Json& json) {
+  if (!json.contains("attempt")) return std::optional<int>();
+  if (!json["attempt"].is_number_integer()) return Error{"an attempt is a number"};
+  return std::optional(json["attempt"].get<int>());
+}
+
 Result<CertifiedStep> parse_step(const Json& json) {
   if (json.contains("fold")) {
     if (json.size() != 1) return Error{"a fold has no other fields"};
     ISOMER_TRY(auto values, strings(json["fold"]));
     return CertifiedStep(FoldStep{std::move(values)});
   }
-  if (!json.contains("replace") || !json.contains("from") || !json.contains("by") || json.size() != 3)
+  if (!has_fields(json, {"replace", "from", "by"}, {"attempt"}))
     return Error{"a step is {replace, from, by} or {fold}"};
-  if (!json["by"].is_string()) return Error{"a program is a text"};
   ISOMER_TRY(auto outputs, strings(json["replace"]));
   ISOMER_TRY(auto inputs, strings(json["from"]));
-  ISOMER_TRY(Graph after, parse_graph(json["by"].get<std::string>()));
+  ISOMER_TRY(const std::string program, string(json["by"]));
+  ISOMER_TRY(Graph after, parse_graph(program));
+  ISOMER_TRY(const auto attempt, attempt_of(json));
   if (after.outputs().size() != outputs.size())
     return Error{"the program has not as many outputs as it replaces"};
-  return CertifiedStep(
-      Claim{.inputs = std::move(inputs), .outputs = std::move(outputs), .after = std::move(after)});
+  return CertifiedStep(Claim{.inputs = std::move(inputs),
+                             .outputs = std::move(outputs),
+                             .after = std::move(after),
+                             .attempt = attempt});
+}
+
+Json to_json(const MovedValue& m) {
+  if (!m.perm.empty()) return {{"moved", m.name}, {"of", m.of}, {"perm", m.perm}};
+  return {{"moved", m.name}, {"of", m.of}, {"begin", m.begin}, {"step", m.step}};
+}
+
+Json to_json(const StatedConstant& c) {
+  return {{"constant", c.name}, {"of", c.side == Side::A ? "in" : "out"}, {"by", text(c.program)}};
+}
+
+Json to_json(const Equation& e) {
+  Json out{{"equal", {e.a, e.b}}, {"open", e.open}, {"work", e.work}};
+  if (e.attempt) out["attempt"] = *e.attempt;
+  out["at_end"] = e.at_end;
+  return out;
+}
+
+Result<MovedValue> parse_moved(const Json& json) {
+  MovedValue out;
+  const bool is_turned = has_fields(json, {"moved", "of", "perm"});
+  if (!is_turned && !has_fields(json, {"moved", "of", "begin", "step"}))
+    return Error{"a moved value is {moved, of, perm} or {moved, of, begin, step}"};
+  ISOMER_TRY(out.name, string(json["moved"]));
+  ISOMER_TRY(out.of, string(json["of"]));
+  if (is_turned) {
+    ISOMER_TRY(out.perm, integers(json["perm"]));
+    if (out.perm.empty()) return Error{"an empty permutation"};
+    return out;
+  }
+  ISOMER_TRY(out.begin, integers(json["begin"]));
+  ISOMER_TRY(out.step, integers(json["step"]));
+  return out;
+}
+
+Result<StatedConstant> parse_constant(const Json& json) {
+  StatedConstant out;
+  if (!has_fields(json, {"constant", "of", "by"})) return Error{"a constant is {constant, of, by}"};
+  ISOMER_TRY(out.name, string(json["constant"]));
+  ISOMER_TRY(const std::string of, string(json["of"]));
+  if (of != "in" && of != "out") return Error{"a constant is of \"in\" or of \"out\""};
+  out.side = of == "in" ? Side::A : Side::B;
+  ISOMER_TRY(const std::string program, string(json["by"]));
+  ISOMER_TRY(out.program, parse_graph(program));
+  return out;
+}
+
+Result<Equation> parse_equation(const Json& json) {
+  Equation out;
+  if (!has_fields(json, {"equal", "open", "work", "at_end"}, {"attempt"}))
+    return Error{"an equation is {equal, open, work, at_end}"};
+  ISOMER_TRY(const auto both, strings(json["equal"]));
+  if (both.size() != 2) return Error{"two values are equal"};
+  out.a = both[0];
+  out.b = both[1];
+  ISOMER_TRY(out.open, strings(json["open"]));
+  ISOMER_TRY(out.attempt, attempt_of(json));
+  if (!json["work"].is_number_unsigned() || !json["at_end"].is_boolean())
+    return Error{"an equation is {equal, open, work, at_end}"};
+  out.work = json["work"].get<std::uint64_t>();
+  out.at_end = json["at_end"].get<bool>();
+  return out;
+}
+
+Status parse_pairing(const Json& json, Pairing& out) {
+  if (json.contains("moved")) {
+    ISOMER_TRY(auto moved, parse_moved(json));
+    out.moved.push_back(std::move(moved));
+  } else if (json.contains("constant")) {
+    ISOMER_TRY(auto constant, parse_constant(json));
+    out.constants.push_back(std::move(constant));
+  } else {
+    ISOMER_TRY(auto equation, parse_equation(json));
+    out.equations.push_back(std::move(equation));
+  }
+  return Done{};
+}
+
+// A line that is neither the head nor a note.
+Status parse_line(const Json& json, Certificate& out) {
+  if (out.pairing) return parse_pairing(json, *out.pairing);
+  if (json == Json{{"compare", "values"}}) {
+    out.pairing.emplace();
+    return Done{};
+  }
+  ISOMER_TRY(auto step, parse_step(json));
+  out.steps.push_back(std::move(step));
+  return Done{};
 }
 
 }  // namespace
@@ -63,10 +188,19 @@ Result<CertifiedStep> parse_step(const Json& json) {
 std::string to_text(const Certificate& certificate) {
   std::string out = head(certificate).dump() + "\n";
   for (const CertifiedStep& step : certificate.steps) {
-    if (const auto* claim = std::get_if<Claim>(&step))
-      out += Json{{"replace", claim->outputs}, {"from", claim->inputs}, {"by", text(claim->after)}}.dump() +
-             "\n";
-    else out += Json{{"fold", std::get<FoldStep>(step).values}}.dump() + "\n";
+    if (const auto* claim = std::get_if<Claim>(&step)) {
+      Json line{{"replace", claim->outputs}, {"from", claim->inputs}, {"by", text(claim->after)}};
+      if (claim->attempt) line["attempt"] = *claim->attempt;
+      out += line.dump() + "\n";
+    } else {
+      out += Json{{"fold", std::get<FoldStep>(step).values}}.dump() + "\n";
+    }
+  }
+  if (certificate.pairing) {
+    out += Json{{"compare", "values"}}.dump() + "\n";
+    for (const MovedValue& m : certificate.pairing->moved) out += to_json(m).dump() + "\n";
+    for (const StatedConstant& c : certificate.pairing->constants) out += to_json(c).dump() + "\n";
+    for (const Equation& e : certificate.pairing->equations) out += to_json(e).dump() + "\n";
   }
   for (const Note& note : certificate.notes)
     out += Json{{"note", {{"kind", note.kind}, {"what", note.what}, {"ratio", note.ratio}}}}.dump() + "\n";
@@ -97,9 +231,7 @@ Result<Certificate> parse_certificate(std::string_view text) {
                            .ratio = ratio != n.end() && ratio->is_number() ? ratio->get<double>() : 0.0});
       continue;
     }
-    auto step = parse_step(json);
-    if (!step.ok()) return fail(step.error().message);
-    out.steps.push_back(std::move(*step));
+    if (const Status read = parse_line(json, out); !read.ok()) return fail(read.error().message);
   }
   if (number == 0) return Error{"an empty file is no certificate"};
   return out;

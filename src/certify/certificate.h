@@ -1,21 +1,30 @@
 // Certificate: what was done to a model, so that anyone can do it again and prove it.
 //
 // JSON lines. The first names the format and the two models, by digests (certify/digest.h):
-//   {"isomer_certificate": 2, "in": "<64 digits>", "out": "<64 digits>"}
+//   {"isomer_certificate": 3, "in": "<64 digits>", "out": "<64 digits>"}
 // Each other line is a step:
 //   {"replace": ["y"], "from": ["x"], "by": "<program in ONNX's text syntax>"}
 //   {"fold": ["k", "b"]}
 // or a record, {"note": {...}}: texts and timings, which the checker skips. Replacements that follow one
-// another are all about the graph before the first of them, and are applied together. There is no field in a
-// step that is not used; unknown fields are refused.
+// another are all about the graph before the first of them, and are applied together. Where the steps end, the
+// graph is OUT, name by name; or
+//   {"compare": "values"}
+// follows, and the rest says how the two are equal, value by value (certify/pairing.h):
+//   {"moved": "m", "of": "t", "perm": [0, 2, 1]}  or  {"moved": "m", "of": "t", "begin": [0], "step": [2]}
+//   {"constant": "w", "of": "out", "by": "<program over constants of the other model>"}
+//   {"equal": ["a", "b"], "open": ["t"], "work": 1048576, "attempt": 2, "at_end": false}
+// There is no field in a step that is not used; unknown fields are refused. "attempt", here and in a replacement,
+// is the way in which the proof was found: the checker tries no other.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
 
 #include "base/result.h"
+#include "certify/pairing.h"
 #include "prove/step.h"
 
 namespace isomer {
@@ -28,6 +37,7 @@ struct Note {
 struct Certificate {
   std::string in_digest = {}, out_digest = {};  // by with_digests
   std::vector<CertifiedStep> steps;
+  std::optional<Pairing> pairing = {};
   std::vector<Note> notes;
 };
 

@@ -128,7 +128,13 @@ CheckReport check_certificate(const Graph& in, const Graph& out, const Certifica
       ++report.steps;
     }
   }
-  if (const auto difference = first_difference(now, out)) {
+  if (certificate.pairing) {
+    const PairedReport paired = check_pairing(now, out, *certificate.pairing, key);
+    const int before = report.steps;
+    report.steps += paired.equations;
+    if (paired.refusal) return rejected(before + paired.equation.value_or(paired.equations), *paired.refusal);
+    report.paired = paired;
+  } else if (const auto difference = first_difference(now, out)) {
     report.reason = *difference;
     return report;
   }

@@ -15,6 +15,7 @@ struct CheckReport {
   std::optional<int> step;  // that was rejected
   std::string reason;
   int steps = 0;
+  std::optional<PairedReport> paired = {};  // where the end is equal, not the same
 };
 
 CheckReport check_certificate(const Graph& in, const Graph& out, const Certificate& certificate,

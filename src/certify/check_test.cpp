@@ -160,8 +160,8 @@ TEST(Certificate, WhatRunsInsideOfANodeIsCompared) {
 TEST(Certificate, UnknownFieldsAreRefused) {
   EXPECT_FALSE(parse_certificate("").ok());
   EXPECT_FALSE(parse_certificate("{\"isomer_certificate\":1}\n").ok());
-  EXPECT_FALSE(parse_certificate("{\"isomer_certificate\":2}\n").ok());
-  const std::string head = "{\"isomer_certificate\":2,\"in\":\"0\",\"out\":\"1\"}\n";
+  EXPECT_FALSE(parse_certificate("{\"isomer_certificate\":3}\n").ok());
+  const std::string head = "{\"isomer_certificate\":3,\"in\":\"0\",\"out\":\"1\"}\n";
   EXPECT_TRUE(parse_certificate(head).ok());
   EXPECT_TRUE(parse_certificate(head + "{\"note\":{\"kind\":3,\"ratio\":\"x\"}}\n").ok());
   EXPECT_FALSE(parse_certificate(head + "{\"fold\":[\"k\"],\"trust\":true}\n").ok());

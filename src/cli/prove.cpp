@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <memory>
 
+#include "certify/check_files.h"
+#include "certify/digest.h"
 #include "cli/command.h"
 #include "cli/contract_text.h"
 #include "cli/deadline.h"
@@ -18,18 +20,15 @@
 #include "cli/terminal.h"
 #include "cli/wording.h"
 #include "onnx/model.h"
-#include "pipeline/total.h"
+#include "onnx/write_file.h"
 
 namespace isomer::cli {
 namespace {
 
 namespace fs = std::filesystem;
 
-// Of the budget, for the models as they were given; the rest is for the other order.
-constexpr double kShareOfFirst = 0.75;
-
 struct ProveRequest {
-  fs::path a, b, save_input;
+  fs::path a, b, save_input, certificate;
   std::string budget = "5m";
   std::vector<std::string> shapes;
   bool trace = false, verbose = false;
@@ -54,108 +53,90 @@ Result<Models> read_models(const ProveRequest& request) {
   return out;
 }
 
-class Proving {
- public:
-  Proving(const Models& models, double seconds, Live& live, bool trace)
-      : models_(models), seconds_(seconds), live_(live), trace_(trace) {}
+// The certificate that `optimize` leaves beside its result is a proof that need not be found, only checked.
+std::optional<CheckReport> by_certificate(const ProveRequest& request) {
+  fs::path beside = request.b;
+  beside += ".cert";
+  std::error_code ignored;
+  if (!fs::is_regular_file(beside, ignored)) return std::nullopt;
+  const auto checked = check_files(request.a, request.b, beside, request.shapes);
+  if (!checked.ok() || !checked->report.accepted) return std::nullopt;
+  return checked->report;
+}
 
-  ProveAnswer run() {
-    ProveAnswer answer;
-    answer.constants = differing_constants(models_.a.graph, models_.b.graph);
-    if (!answer.constants.empty() && refuted_by_constants(answer)) return answer;
-    say(answer);
-    answer.verdict = prove(models_.a.graph, models_.b.graph, seconds_ * kShareOfFirst);
-    if (answer.verdict.answer == Answer::Undecided && answer.verdict.bug.empty()) try_other_order(answer);
+std::vector<ModelsVerdict::Output> outputs_of(const Models& models, Answer answer) {
+  const Graph &a = models.a.graph, &b = models.b.graph;
+  std::vector<ModelsVerdict::Output> out;
+  for (std::size_t k = 0; k < std::min(a.outputs().size(), b.outputs().size()); ++k)
+    out.push_back(
+        {.a = a.name_of(a.outputs()[k]), .b = b.name_of(b.outputs()[k]), .answer = answer, .why = {}});
+  return out;
+}
+
+// Models that differ in nothing but numbers that are far apart: an input shows it at once.
+bool is_refuted_by_constants(const Models& models, const std::atomic<bool>* stop, ProveAnswer& answer) {
+  const auto found = differing_by_constants(models.a.graph, models.b.graph, answer.constants, stop);
+  if (!found) return false;
+  ModelsVerdict& v = answer.verdict;
+  v.answer = Answer::Refuted;
+  v.example = *found;
+  v.outputs = outputs_of(models, Answer::Undecided);
+  auto& output = v.outputs[static_cast<std::size_t>(found->output)];
+  output.answer = Answer::Refuted;
+  v.why = output.why = fmt::format("output {} at {} is {} and {}", output.a, text(to_dims(found->position)),
+                                   found->a, found->b);
+  return true;
+}
+
+// What was seen so far is told before minutes of proving begin.
+void say_constants(ProveAnswer& answer, Live& live) {
+  constexpr std::size_t kMost = 5;
+  for (std::size_t k = 0; k < std::min(answer.constants.size(), kMost); ++k)
+    answer.is_said = live.say(text(answer.constants[k]));
+}
+
+ProveAnswer answer_of(const ProveRequest& request, const Models& models, const Deadline& deadline, Live& live) {
+  ProveAnswer answer;
+  live.show("reading");
+  if (const auto report = request.certificate.empty() ? by_certificate(request) : std::nullopt) {
+    answer.is_by_certificate = true;
+    answer.verdict.answer = Answer::Proved;
+    answer.verdict.proofs = report->steps;
+    answer.verdict.outputs = outputs_of(models, Answer::Proved);
     return answer;
   }
+  answer.constants = differing_constants(models.a.graph, models.b.graph);
+  if (!answer.constants.empty() && is_refuted_by_constants(models, deadline.flag(), answer)) return answer;
+  say_constants(answer, live);
+  ProveModelsOptions options{.stop = deadline.flag(),
+                             .seconds_left = [&] { return deadline.seconds_left(); },
+                             .progress = [&](const std::string& now) { live.show(now); },
+                             .trace = {}};
+  if (request.trace) options.trace = [](const std::string& now) { fmt::print(stderr, "{}\n", now); };
+  answer.verdict = prove_models(models.a.graph, models.b.graph, options);
+  return answer;
+}
 
- private:
-  double left() const { return seconds_ - spent(); }
-  double spent() const {
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-
-  // What was seen so far is told before minutes of proving begin.
-  void say(ProveAnswer& answer) {
-    constexpr std::size_t kMost = 5;
-    for (std::size_t k = 0; k < std::min(answer.constants.size(), kMost); ++k)
-      answer.is_said = live_.say(text(answer.constants[k]));
-  }
-
-  ModelsVerdict prove(const Graph& a, const Graph& b, double seconds) {
-    const Deadline deadline(seconds);
-    ProveModelsOptions options{.stop = deadline.flag(),
-                               .seconds_left = [&] { return deadline.seconds_left(); },
-                               .progress = [&](const std::string& now) { live_.show(now); },
-                               .trace = {}};
-    if (trace_) options.trace = [](const std::string& now) { fmt::print(stderr, "{}\n", now); };
-    return prove_models(a, b, options);
-  }
-
-  // Models that differ in nothing but numbers that are far apart: an input shows it at once.
-  bool refuted_by_constants(ProveAnswer& answer) {
-    live_.show("the same graph but for constants: looking for an input that shows it");
-    const Deadline deadline(left() / 2);
-    const auto found =
-        differing_by_constants(models_.a.graph, models_.b.graph, answer.constants, deadline.flag());
-    if (!found) return false;
-    const Graph &a = models_.a.graph, &b = models_.b.graph;
-    ModelsVerdict& v = answer.verdict;
-    v.answer = Answer::Refuted;
-    v.example = *found;
-    for (std::size_t k = 0; k < a.outputs().size(); ++k)
-      v.outputs.push_back({.a = a.name_of(a.outputs()[k]), .b = b.name_of(b.outputs()[k]), .why = {}});
-    auto& output = v.outputs[static_cast<std::size_t>(found->output)];
-    output.answer = Answer::Refuted;
-    v.why = output.why = fmt::format("output {} at {} is {} and {}", output.a, text(to_dims(found->position)),
-                                     found->a, found->b);
-    return true;
-  }
-
-  // What only goes from the second model to the first. It answers the question that was asked if the second
-  // is defined everywhere.
-  void try_other_order(ProveAnswer& answer) {
-    // Where no value was compared, the other order would not be either.
-    if (answer.verdict.outputs.empty() || left() < 0.05 * seconds_) return;
-    live_.show("the other order");
-    ModelsVerdict swapped = prove(models_.b.graph, models_.a.graph, left());
-    if (swapped.answer == Answer::Undecided || !swapped.bug.empty()) return;
-    for (auto& output : swapped.outputs) std::swap(output.a, output.b);
-    if (swapped.answer == Answer::Refuted) {
-      if (!swapped.example) return;
-      std::swap(swapped.example->a, swapped.example->b);
-      auto& output = swapped.outputs[static_cast<std::size_t>(swapped.example->output)];
-      swapped.why = output.why =
-          fmt::format("output {} at {} is {} and {}", output.a, text(to_dims(swapped.example->position)),
-                      swapped.example->a, swapped.example->b);
-    } else if (!is_total(models_.b.graph)) {
-      answer.is_proved_backwards = true;
-      answer.verdict.why =
-          "proved in the other order only: wherever the second model is defined, the first gives the same; "
-          "that the second is defined wherever the first is was not proved";
-      return;
-    }
-    answer.verdict = std::move(swapped);
-    answer.is_other_order = true;
-  }
-
-  const Models& models_;
-  double seconds_;
-  Live& live_;
-  bool trace_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-};
+Status write_certificate(const ProveRequest& request, const Models& models, const ModelsVerdict& verdict) {
+  const Certificate found{.steps = {}, .pairing = verdict.pairing, .notes = {}};
+  const std::string text = to_text(with_digests(found, models.a.graph, models.b.graph));
+  ISOMER_TRY(wire::OutputFile file, wire::written_output(request.certificate, text));
+  return file.rename();
+}
 
 Result<Reply> prove(const ProveRequest& request) {
   const auto start = std::chrono::steady_clock::now();
   ISOMER_TRY(const double seconds, seconds_of(request.budget));
   ISOMER_TRY(const Models models, read_models(request));
   ISOMER_TRY(auto live, Live::start(request.live, seconds));
-  ProveAnswer answer = Proving(models, seconds, *live, request.trace).run();
+  const Deadline deadline(seconds);
+  ProveAnswer answer = answer_of(request, models, deadline, *live);
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
   if (!answer.verdict.bug.empty())
     return Error{"internal error: the two witnesses disagree: " + answer.verdict.bug};
   answer.sizes = models.sizes;
+  if (!request.certificate.empty() && answer.verdict.answer == Answer::Proved)
+    ISOMER_TRY_DO(write_certificate(request, models, answer.verdict));
   if (!request.save_input.empty() && answer.verdict.example) {
     ISOMER_TRY_DO(write_npz(answer.verdict.example->feeds, request.save_input));
     answer.saved = request.save_input.string();
@@ -184,6 +165,9 @@ void add_prove(CLI::App& app, Chosen& chosen) {
   command->add_option("--budget", request->budget, "How long to try: 30s, 5m, 1h")
       ->type_name("TIME")
       ->capture_default_str();
+  command->add_option("--certificate", request->certificate,
+                      "If they are equal: write how, for isomer check (default: nothing is written)")
+      ->type_name("FILE");
   command->add_option("--save-input", request->save_input,
                       "If they differ: write an input that shows it, for isomer run and compare")
       ->type_name("F.npz");

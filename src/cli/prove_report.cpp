@@ -87,10 +87,10 @@ std::string to_text(const ProveAnswer& answer, bool is_verbose) {
   }
   if (!v.first_difference.empty())
     text += line("the models part at " + printable(v.first_difference), 2, 4);
-  if (answer.is_other_order) text += "  decided with the second model first\n";
+  if (answer.is_by_certificate) text += "  by the certificate beside the second model, checked again\n";
   if (!answer.saved.empty()) text += line("an input that shows it: " + printable(answer.saved), 2, 4);
   else if (v.example) text += "  --save-input F.npz writes an input that shows it\n";
-  if (v.answer == Answer::Proved && is_verbose)
+  if (v.answer == Answer::Proved && is_verbose && !answer.is_by_certificate)
     text += line(fmt::format("{} pairs of values were proved equal, one after the other; each proof was tested "
                              "a second time by exact arithmetic at {} points",
                              v.proofs, grouped(static_cast<std::uint64_t>(v.points))),
@@ -124,8 +124,7 @@ Json to_json(const ProveAnswer& answer, double ms) {
           {"worst_relative", relative_of(verdict.worst_ulp)},
           {"pairs", verdict.proofs},
           {"witnesses", witnesses},
-          {"order", answer.is_other_order ? "other" : "given"},
-          {"proved_in_other_order", answer.is_proved_backwards},
+          {"by_certificate", answer.is_by_certificate},
           {"sizes", answer.sizes},
           {"input", answer.saved},
           {"ms", ms}};

@@ -14,8 +14,7 @@ struct ProveAnswer {
   ModelsVerdict verdict;
   std::vector<ConstantDifference> constants = {};  // under one name, and not equal
   bool is_said = false;                            // the constants, to who looks at the terminal
-  bool is_other_order = false;                     // decided with the second model first
-  bool is_proved_backwards = false;                // undecided, but for the other order
+  bool is_by_certificate = false;                  // that lies beside the second model, checked again
   std::string sizes = {};                          // that it is true at; "": all
   std::string saved = {};                          // where the refuting input is; or ""
 };

@@ -17,7 +17,7 @@ using NamedTensors = std::map<std::string, Tensor, std::less<>>;
 enum class Arithmetic : std::uint8_t {
   Native,  // each type in its own arithmetic
   Double,  // floats of every width as double
-  Field,   // floats as integers mod 2^61-1
+  Field,   // floats as integers mod p
 };
 
 // A node without a formula stops the run; that is not a fault of the model.

@@ -6,7 +6,6 @@ extern const Operator kAbs{
     .name = "Abs",
     .doc = "y = |x|",
     .define = [](const Call& call) { return elementwise(call, Fn::Abs); },
-    .sample = [](Sampler& s) { sample_unary(s, kNumbers); },
     .most_inputs = 1,
 };
 

@@ -6,7 +6,6 @@ extern const Operator kAcos{
     .name = "Acos",
     .doc = "y = arccos x",
     .define = [](const Call& call) { return elementwise(call, Fn::Acos, is_float); },
-    .sample = [](Sampler& s) { sample_unary(s, {ElementType::Float}, Sampler::Values::Unit); },
     .since = 7,
     .most_inputs = 1,
 };

@@ -6,7 +6,6 @@ extern const Operator kAcosh{
     .name = "Acosh",
     .doc = "y = arcosh x",
     .define = [](const Call& call) { return elementwise(call, Fn::Acosh, is_float); },
-    .sample = [](Sampler& s) { sample_unary(s, {ElementType::Float}, Sampler::Values::AboveOne); },
     .since = 9,
     .most_inputs = 1,
 };

@@ -33,22 +33,12 @@ Definition define_affine_grid(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_affine_grid(Sampler& s) {
-  const std::int64_t d = s.between(2, 3), batch = s.between(1, 2);
-  s.input(ElementType::Float, {batch, d, d + 1});
-  std::vector<std::int64_t> size{batch, s.between(1, 3)};
-  for (std::int64_t i = 0; i < d; ++i) size.push_back(s.between(2, 5));
-  s.integers(size);
-  if (s.chance(0.5)) s.attribute("align_corners", s.between(0, 1));
-}
-
 }  // namespace
 
 extern const Operator kAffineGrid{
     .name = "AffineGrid",
     .doc = "grid[n, p] = theta[n] · (coordinates of p, 1)",
     .define = define_affine_grid,
-    .sample = sample_affine_grid,
     .since = 20,
     .least_inputs = 2,
     .most_inputs = 2,

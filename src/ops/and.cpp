@@ -6,7 +6,6 @@ extern const Operator kAnd{
     .name = "And",
     .doc = "y = a and b",
     .define = [](const Call& call) { return elementwise(call, Fn::And, is_bool); },
-    .sample = [](Sampler& s) { sample_binary(s, {ElementType::Bool}); },
     .since = 7,
     .least_inputs = 2,
     .most_inputs = 2,

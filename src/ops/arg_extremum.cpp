@@ -24,16 +24,4 @@ Definition define_arg_extremum(const Call& call, Reduction extremum) {
   return std::move(f).finish();
 }
 
-void sample_arg_extremum(Sampler& s) {
-  const Extents shape = s.shape(1, 4);
-  const auto rank = static_cast<std::int64_t>(shape.size());
-  const auto type = s.pick({ElementType::Float, ElementType::Double, ElementType::Int32, ElementType::Int64,
-                            ElementType::Int8, ElementType::Uint8});
-  // Small values, so that there are ties.
-  s.input(type, shape, s.chance(0.5) || is_integer(type) ? Sampler::Values::Small : Sampler::Values::Normal);
-  if (s.chance(0.8)) s.attribute("axis", s.between(s.opset() < 11 ? 0 : -rank, rank - 1));
-  if (s.chance(0.6)) s.attribute("keepdims", s.between(0, 1));
-  if (s.opset() >= 12 && s.chance(0.5)) s.attribute("select_last_index", s.between(0, 1));
-}
-
 }  // namespace isomer

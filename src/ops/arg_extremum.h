@@ -7,6 +7,5 @@
 namespace isomer {
 
 Definition define_arg_extremum(const Call& call, Reduction extremum);
-void sample_arg_extremum(Sampler& s);
 
 }  // namespace isomer

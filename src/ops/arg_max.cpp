@@ -6,7 +6,6 @@ extern const Operator kArgMax{
     .name = "ArgMax",
     .doc = "y = the first (or last) place of the largest element along an axis",
     .define = [](const Call& call) { return define_arg_extremum(call, Reduction::Max); },
-    .sample = sample_arg_extremum,
     .most_inputs = 1,
 };
 

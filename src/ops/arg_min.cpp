@@ -6,7 +6,6 @@ extern const Operator kArgMin{
     .name = "ArgMin",
     .doc = "y = the first (or last) place of the smallest element along an axis",
     .define = [](const Call& call) { return define_arg_extremum(call, Reduction::Min); },
-    .sample = sample_arg_extremum,
     .most_inputs = 1,
 };
 

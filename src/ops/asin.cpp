@@ -6,7 +6,6 @@ extern const Operator kAsin{
     .name = "Asin",
     .doc = "y = arcsin x",
     .define = [](const Call& call) { return elementwise(call, Fn::Asin, is_float); },
-    .sample = [](Sampler& s) { sample_unary(s, {ElementType::Float}, Sampler::Values::Unit); },
     .since = 7,
     .most_inputs = 1,
 };

@@ -6,7 +6,6 @@ extern const Operator kAsinh{
     .name = "Asinh",
     .doc = "y = arsinh x",
     .define = [](const Call& call) { return elementwise(call, Fn::Asinh, is_float); },
-    .sample = [](Sampler& s) { sample_unary(s, {ElementType::Float}); },
     .since = 9,
     .most_inputs = 1,
 };

@@ -6,7 +6,6 @@ extern const Operator kAtan{
     .name = "Atan",
     .doc = "y = arctan x",
     .define = [](const Call& call) { return elementwise(call, Fn::Atan, is_float); },
-    .sample = [](Sampler& s) { sample_unary(s, {ElementType::Float}); },
     .since = 7,
     .most_inputs = 1,
 };

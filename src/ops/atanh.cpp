@@ -6,7 +6,6 @@ extern const Operator kAtanh{
     .name = "Atanh",
     .doc = "y = artanh x",
     .define = [](const Call& call) { return elementwise(call, Fn::Atanh, is_float); },
-    .sample = [](Sampler& s) { sample_unary(s, {ElementType::Float}, Sampler::Values::Unit); },
     .since = 9,
     .most_inputs = 1,
 };

@@ -191,43 +191,12 @@ Definition define_attention(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_attention(Sampler& s) {
-  using enum ElementType;
-  const bool flat = s.chance(0.4);
-  const std::int64_t batch = s.between(1, 2), shared = s.between(1, 2), heads = shared * s.between(1, 2);
-  const bool causal = s.chance(0.3);
-  const std::int64_t past = s.chance(0.3) ? s.between(1, 3) : 0, queries = s.between(1, 4);
-  const std::int64_t keys = causal && past > 0 ? queries : s.between(1, 5), size = s.pick({2, 4}),
-                     width = s.between(1, 4);
-  const auto shape = [&](std::int64_t h, std::int64_t length, std::int64_t d) {
-    return flat ? Extents{batch, length, h * d} : Extents{batch, h, length, d};
-  };
-  s.input(Float, shape(heads, queries, size));
-  s.input(Float, shape(shared, keys, size));
-  s.input(Float, shape(shared, keys, width));
-  if (causal) s.attribute("is_causal", std::int64_t{1});
-  if (s.chance(0.5)) s.input(!causal && s.chance(0.4) ? Bool : Float, {queries, keys + past});
-  else if (past > 0) s.absent();
-  if (past > 0) {
-    s.input(Float, {batch, shared, past, size});
-    s.input(Float, {batch, shared, past, width});
-    s.outputs(3);
-  }
-  if (flat) {
-    s.attribute("q_num_heads", heads);
-    s.attribute("kv_num_heads", shared);
-  }
-  if (s.chance(0.3)) s.attribute("scale", s.pick({0.25F, 1.0F}));
-  if (s.chance(0.3)) s.attribute("softcap", 2.0F);
-}
-
 }  // namespace
 
 extern const Operator kAttention{
     .name = "Attention",
     .doc = "y = Σ softmax(scale · q k + mask) · v per head",
     .define = define_attention,
-    .sample = sample_attention,
     .since = 23,
     .least_inputs = 3,
     .most_inputs = 7,

@@ -33,18 +33,12 @@ Definition define_average_pool(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_average_pool(Sampler& s) {
-  sample_pool(s, {ElementType::Float}, {.ceil_mode = s.opset() >= 10, .dilations = s.opset() >= 19});
-  if (s.chance(0.6)) s.attribute("count_include_pad", s.between(0, 1));
-}
-
 }  // namespace
 
 extern const Operator kAveragePool{
     .name = "AveragePool",
     .doc = "y[n,c,p] = Σ x[n, c, stride·p + dilation·k - pad] / count of taps",
     .define = define_average_pool,
-    .sample = sample_average_pool,
     .most_inputs = 1,
 };
 

@@ -23,23 +23,12 @@ Definition define_batch_normalization(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_batch_normalization(Sampler& s) {
-  const Extents shape = s.shape(2, 5, 4);
-  const auto type = s.pick(kFloats);
-  s.input(type, shape);
-  for (int k = 0; k < 3; ++k) s.input(type, {shape[1]});
-  s.input(type, {shape[1]}, Sampler::Values::Positive);
-  if (s.chance(0.5)) s.attribute("epsilon", s.pick({1e-3F, 0.1F}));
-  if (s.chance(0.2)) s.attribute("momentum", 0.5F);
-}
-
 }  // namespace
 
 extern const Operator kBatchNormalization{
     .name = "BatchNormalization",
     .doc = "y = (x - mean) · scale / sqrt(var + epsilon) + bias per channel",
     .define = define_batch_normalization,
-    .sample = sample_batch_normalization,
     .least_inputs = 5,
     .most_inputs = 5,
 };

@@ -23,22 +23,12 @@ Definition define_bit_shift(const Call& call) {
       is_integer);
 }
 
-void sample_bit_shift(Sampler& s) {
-  using enum ElementType;
-  const ElementType type = s.pick({Uint8, Uint32, Uint64});
-  const Extents a = s.shape(0, 4), b = s.broadcastable(a);
-  s.input(type, a, Sampler::Values::Wide);
-  s.input(type, b, Sampler::Values::Small);
-  s.attribute("direction", std::string(s.chance(0.5) ? "LEFT" : "RIGHT"));
-}
-
 }  // namespace
 
 extern const Operator kBitShift{
     .name = "BitShift",
     .doc = "y = a · 2^b, or the floor of a / 2^b, as the direction says",
     .define = define_bit_shift,
-    .sample = sample_bit_shift,
     .since = 11,
     .least_inputs = 2,
     .most_inputs = 2,

@@ -6,7 +6,6 @@ extern const Operator kBitwiseAnd{
     .name = "BitwiseAnd",
     .doc = "y = a and b, bit by bit",
     .define = [](const Call& call) { return elementwise(call, Fn::BitAnd, is_integer); },
-    .sample = [](Sampler& s) { sample_binary(s, kIntegers, Sampler::Values::Wide); },
     .since = 18,
     .least_inputs = 2,
     .most_inputs = 2,

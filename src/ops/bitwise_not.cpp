@@ -6,7 +6,6 @@ extern const Operator kBitwiseNot{
     .name = "BitwiseNot",
     .doc = "y = the complement of x, bit by bit",
     .define = [](const Call& call) { return elementwise(call, Fn::BitNot, is_integer); },
-    .sample = [](Sampler& s) { sample_unary(s, kIntegers, Sampler::Values::Wide); },
     .since = 18,
     .most_inputs = 1,
 };

@@ -14,24 +14,12 @@ Definition define_cast(const Call& call) {
   return elementwise(call, [&](const std::vector<Expr>& x) { return cast(x[0], type); }, is_computable);
 }
 
-void sample_cast(Sampler& s) {
-  using enum ElementType;
-  const auto any = [&] {
-    return s.pick({Float, Double, Float16, Int8, Int16, Int32, Int64, Uint8, Uint16, Uint32, Uint64, Bool});
-  };
-  const ElementType from = any(), to = any();
-  const bool keeps = is_float(from) && is_integer(to);  // out of the integer's range is undefined
-  sample_unary(s, {from}, keeps ? Sampler::Values::Positive : Sampler::Values::Small);
-  s.attribute("to", static_cast<std::int64_t>(to));
-}
-
 }  // namespace
 
 extern const Operator kCast{
     .name = "Cast",
     .doc = "y = x in another type",
     .define = define_cast,
-    .sample = sample_cast,
     .most_inputs = 1,
 };
 

@@ -11,19 +11,12 @@ Definition define_cast_like(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_cast_like(Sampler& s) {
-  using enum ElementType;
-  sample_unary(s, {Float, Double, Int32, Int64, Uint8, Bool}, Sampler::Values::Positive);
-  s.input(s.pick({Float, Double, Int32, Int64, Uint8, Bool}), s.shape(0, 2));
-}
-
 }  // namespace
 
 extern const Operator kCastLike{
     .name = "CastLike",
     .doc = "y = x in the type of the second input",
     .define = define_cast_like,
-    .sample = sample_cast_like,
     .since = 15,
     .least_inputs = 2,
     .most_inputs = 2,

@@ -6,7 +6,6 @@ extern const Operator kCeil{
     .name = "Ceil",
     .doc = "y = the smallest integer >= x",
     .define = [](const Call& call) { return elementwise(call, Fn::Ceil, is_float); },
-    .sample = [](Sampler& s) { sample_unary(s, kFloats, Sampler::Values::Halves); },
     .most_inputs = 1,
 };
 

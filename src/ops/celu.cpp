@@ -14,18 +14,12 @@ Definition define_celu(const Call& call) {
       is_float);
 }
 
-void sample_celu(Sampler& s) {
-  sample_unary(s, {ElementType::Float});
-  if (s.chance(0.6)) s.attribute("alpha", s.pick({0.5f, 1.5f, 2.0f}));
-}
-
 }  // namespace
 
 extern const Operator kCelu{
     .name = "Celu",
     .doc = "y = max(x, 0) + min(alpha · (e^(x/alpha) - 1), 0)",
     .define = define_celu,
-    .sample = sample_celu,
     .since = 12,
     .most_inputs = 1,
 };

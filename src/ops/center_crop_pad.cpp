@@ -35,29 +35,12 @@ Definition define_center_crop_pad(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_center_crop_pad(Sampler& s) {
-  const Extents shape = s.shape(1, 4);
-  const auto rank = static_cast<std::int64_t>(shape.size());
-  s.input(s.pick({ElementType::Float, ElementType::Int64}), shape);
-  std::vector<std::int64_t> targets, axes;
-  const bool some = s.chance(0.5);
-  for (std::int64_t i = 0; i < rank; ++i) {
-    if (some && s.chance(0.4)) continue;
-    axes.push_back(s.chance(0.3) ? i - rank : i);
-    targets.push_back(s.between(1, 7));
-  }
-  if (targets.empty()) targets = {3}, axes = {0};
-  s.integers(targets);
-  if (some || static_cast<std::int64_t>(axes.size()) != rank) s.attribute("axes", axes);
-}
-
 }  // namespace
 
 extern const Operator kCenterCropPad{
     .name = "CenterCropPad",
     .doc = "y = the middle of x, or x in the middle of zeros",
     .define = define_center_crop_pad,
-    .sample = sample_center_crop_pad,
     .since = 18,
     .least_inputs = 2,
     .most_inputs = 2,

@@ -48,31 +48,12 @@ Definition define_clip(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_clip(Sampler& s) {
-  using enum ElementType;
-  if (s.opset() < 11) {
-    sample_unary(s, {Float});
-    if (s.chance(0.7)) s.attribute("min", s.pick({-1.0f, -0.5f, 0.0f, 0.5f}));
-    if (s.chance(0.7)) s.attribute("max", s.pick({1.0f, 0.5f, 6.0f}));
-    return;
-  }
-  if (s.opset() < 12) sample_unary(s, {Float});
-  else sample_unary(s, {Float, Double, Int8, Int32, Int64, Uint8, Uint32, Uint64});
-  const ElementType type = s.inputs[0].type;
-  for (int k = 1; k <= 2; ++k) {
-    if (s.chance(0.3)) s.absent();
-    else s.input(type, {}, Sampler::Values::Small);
-    if (s.chance(0.5)) s.inputs.back().constant = s.inputs.back().type != Undefined;
-  }
-}
-
 }  // namespace
 
 extern const Operator kClip{
     .name = "Clip",
     .doc = "y = min(max(x, min), max)",
     .define = define_clip,
-    .sample = sample_clip,
     .most_inputs = 3,
 };
 

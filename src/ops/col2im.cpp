@@ -44,36 +44,12 @@ Definition define_col2im(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_col2im(Sampler& s) {
-  const std::size_t d = static_cast<std::size_t>(s.between(1, 2));
-  std::vector<std::int64_t> image, block, strides, dilations, pads(2 * d);
-  std::int64_t taps = 1, blocks = 1;
-  for (std::size_t i = 0; i < d; ++i) {
-    block.push_back(s.between(1, 3));
-    strides.push_back(s.between(1, 2));
-    dilations.push_back(d == 1 ? 1 : s.between(1, 2));  // the runtime's are wrong in one dimension
-    pads[i] = s.between(0, 1);
-    pads[d + i] = s.between(0, 1);
-    const std::int64_t covered = dilations[i] * (block[i] - 1) + 1;
-    image.push_back(covered + s.between(0, 4));
-    taps *= block[i];
-    blocks *= (image[i] + pads[i] + pads[d + i] - covered) / strides[i] + 1;
-  }
-  s.input(ElementType::Float, {s.between(1, 2), s.between(1, 3) * taps, blocks});
-  s.integers(image);
-  s.integers(block);
-  s.attribute("strides", strides);
-  s.attribute("dilations", dilations);
-  s.attribute("pads", pads);
-}
-
 }  // namespace
 
 extern const Operator kCol2Im{
     .name = "Col2Im",
     .doc = "y[n, c, h] = Σ x[n, K·c + k, l] over stride·l + dilation·k = h + pad",
     .define = define_col2im,
-    .sample = sample_col2im,
     .since = 18,
     .least_inputs = 3,
     .most_inputs = 3,

@@ -40,26 +40,12 @@ Definition define_compress(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_compress(Sampler& s) {
-  const Extents shape = s.shape(1, 3);
-  const auto rank = static_cast<std::int64_t>(shape.size());
-  s.input(s.pick(kMovable), shape);
-  const bool flat = s.chance(0.4);
-  const std::int64_t axis = s.between(0, rank - 1);
-  const std::int64_t length = flat ? *element_count(shape) : shape[static_cast<std::size_t>(axis)];
-  std::vector<std::uint8_t> condition(static_cast<std::size_t>(s.between(1, length)));
-  for (auto& bit : condition) bit = s.chance(0.5) ? 1 : 0;
-  s.constant(Tensor::of(ElementType::Bool, {static_cast<std::int64_t>(condition.size())}, condition));
-  if (!flat) s.attribute("axis", s.opset() >= 11 && s.chance(0.3) ? axis - rank : axis);
-}
-
 }  // namespace
 
 extern const Operator kCompress{
     .name = "Compress",
     .doc = "y = the elements along an axis at which the condition is true",
     .define = define_compress,
-    .sample = sample_compress,
     .since = 9,
     .least_inputs = 2,
     .most_inputs = 2,

@@ -42,26 +42,12 @@ Definition define_concat(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_concat(Sampler& s) {
-  const ElementType type = s.pick(kMovable);
-  const Extents shape = s.shape(1, 4);
-  const auto rank = static_cast<std::int64_t>(shape.size());
-  const std::int64_t axis = s.between(0, rank - 1), count = s.between(1, 4);
-  for (std::int64_t k = 0; k < count; ++k) {
-    Extents part = shape;
-    part[static_cast<std::size_t>(axis)] = s.between(s.chance(0.1) ? 0 : 1, 3);
-    s.input(type, part);
-  }
-  s.attribute("axis", s.opset() >= 11 && s.chance(0.3) ? axis - rank : axis);
-}
-
 }  // namespace
 
 extern const Operator kConcat{
     .name = "Concat",
     .doc = "y = the inputs, one after the other along an axis",
     .define = define_concat,
-    .sample = sample_concat,
 };
 
 }  // namespace isomer::ops

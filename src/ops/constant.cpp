@@ -38,27 +38,12 @@ Definition define_constant(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_constant(Sampler& s) {
-  const Extents shape = s.shape(0, 3, 3);
-  s.input(s.pick(kMovable), shape);
-  const Tensor value = s.inputs[0].value;
-  s.inputs.clear();
-  if (s.opset() < 12 || s.chance(0.5)) return s.attribute("value", value);
-  switch (s.between(0, 3)) {
-    case 0: return s.attribute("value_float", 0.5f);
-    case 1: return s.attribute("value_int", std::int64_t{-3});
-    case 2: return s.attribute("value_floats", std::vector<float>{1.5f, -2.0f, 0.25f});
-    default: return s.attribute("value_ints", std::vector<std::int64_t>{4, 0, -7, 1});
-  }
-}
-
 }  // namespace
 
 extern const Operator kConstant{
     .name = "Constant",
     .doc = "y = the attribute's value",
     .define = define_constant,
-    .sample = sample_constant,
     .least_inputs = 0,
     .most_inputs = 0,
 };

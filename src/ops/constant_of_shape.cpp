@@ -20,25 +20,12 @@ Definition define_constant_of_shape(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_constant_of_shape(Sampler& s) {
-  Extents shape = s.shape(0, 4);
-  if (!shape.empty() && s.chance(0.1)) shape[0] = 0;
-  s.integers(shape);
-  if (s.chance(0.3)) return;
-  s.input(s.pick({ElementType::Float, ElementType::Double, ElementType::Int64, ElementType::Int32,
-                  ElementType::Uint8, ElementType::Bool}),
-          {1});
-  s.attribute("value", s.inputs.back().value);
-  s.inputs.pop_back();
-}
-
 }  // namespace
 
 extern const Operator kConstantOfShape{
     .name = "ConstantOfShape",
     .doc = "y[p] = value",
     .define = define_constant_of_shape,
-    .sample = sample_constant_of_shape,
     .since = 9,
     .most_inputs = 1,
 };

@@ -36,19 +36,6 @@ Convolution read_convolution(const Call& call, FormulaBuilder& f, const Dims& x,
   return y;
 }
 
-ConvSample sample_convolution(Sampler& s) {
-  const int d = static_cast<int>(s.between(1, 3));
-  const std::int64_t groups = s.pick({1, 1, 2, 3}), channels = s.between(1, 3);
-  const std::int64_t outputs = groups * s.between(1, 3);
-  Extents x{s.between(1, 2), groups * channels}, w{outputs, channels};
-  for (int i = 0; i < d; ++i) w.push_back(s.between(1, 3));
-  const Extents kernel(w.begin() + 2, w.end()), spatial = sample_window(s, kernel, {.crops = true});
-  x.insert(x.end(), spatial.begin(), spatial.end());
-  if (groups > 1 || s.chance(0.2)) s.attribute("group", groups);
-  if (s.chance(0.5)) s.attribute("kernel_shape", kernel);
-  return {x, w};
-}
-
 namespace ops {
 namespace {
 
@@ -67,20 +54,12 @@ Definition define_conv(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_conv(Sampler& s) {
-  const auto [x, w] = sample_convolution(s);
-  s.input(ElementType::Float, x);
-  s.input(ElementType::Float, w);
-  if (s.chance(0.5)) s.input(ElementType::Float, {w[0]});
-}
-
 }  // namespace
 
 extern const Operator kConv{
     .name = "Conv",
     .doc = "y[n,o,p] = b[o] + Σ x[n, g·C + c, stride·p + dilation·k - pad] · w[o,c,k]",
     .define = define_conv,
-    .sample = sample_conv,
     .least_inputs = 2,
     .most_inputs = 3,
 };

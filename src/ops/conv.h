@@ -13,10 +13,4 @@ struct Convolution {
 // Throws IllegalCall that names the attribute, or OpaqueCall.
 Convolution read_convolution(const Call& call, FormulaBuilder& f, const Dims& x, const Dims& w);
 
-// Draws an input, a weight and the attributes of a convolution of them.
-struct ConvSample {
-  Extents x, w;
-};
-ConvSample sample_convolution(Sampler& s);
-
 }  // namespace isomer

@@ -26,28 +26,15 @@ Definition define_conv_integer(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_conv_integer(Sampler& s) {
-  using enum ElementType;
-  const auto [x, w] = sample_convolution(s);
-  s.input(Uint8, x, Sampler::Values::Wide);
-  const ElementType weight = s.pick({Uint8, Int8});
-  s.input(weight, w, Sampler::Values::Wide);
-  if (s.chance(0.3)) return;
-  s.input(Uint8, {}, Sampler::Values::Wide);
-  if (s.chance(0.5)) s.input(weight, {}, Sampler::Values::Wide);
-}
-
 }  // namespace
 
 extern const Operator kConvInteger{
     .name = "ConvInteger",
     .doc = "y = Σ (x[n, g·C + c, stride·p + dilation·k - pad] - x0) · (w[o,c,k] - w0) in int32",
     .define = define_conv_integer,
-    .sample = sample_conv_integer,
     .since = 10,
     .least_inputs = 2,
     .most_inputs = 4,
-    .runtime_note = "onnxruntime pads with x0 and has no kernel for zero points per channel",
 };
 
 }  // namespace isomer::ops

@@ -68,45 +68,12 @@ Definition define_conv_transpose(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_conv_transpose(Sampler& s) {
-  const auto d = static_cast<std::size_t>(s.between(1, 3));
-  const std::int64_t groups = s.pick({1, 1, 2, 3}), outputs = s.between(1, 3),
-                     channels = groups * s.between(1, 2);
-  Extents x{s.between(1, 2), channels}, w{channels, outputs};
-  const std::int64_t mode = s.between(0, 3);  // pads, output_padding, output_shape, SAME
-  std::vector<std::int64_t> strides(d), dilations(d, 1), pads(2 * d), extra(d), shape(d);
-  for (std::size_t i = 0; i < d; ++i) {
-    strides[i] = s.between(1, 3);
-    if (s.chance(0.3)) dilations[i] = s.between(1, 3);
-    w.push_back(s.between(mode == 3 ? strides[i] : 1, 4));  // SAME needs a kernel that covers the stride
-    const std::int64_t span = dilations[i] * (w.back() - 1) + 1,
-                       most = std::min<std::int64_t>(2, (span - 1) / 2);
-    x.push_back(s.between(1, 4));
-    pads[i] = s.between(0, most), pads[d + i] = s.between(0, most);
-    extra[i] = s.between(0, strides[i] - 1);
-    shape[i] = strides[i] * (x.back() - 1) + span - s.between(0, most);
-  }
-  s.input(ElementType::Float, x);
-  s.input(ElementType::Float, w);
-  if (s.chance(0.5)) s.input(ElementType::Float, {groups * outputs});
-  s.attribute("strides", strides);
-  s.attribute("dilations", dilations);
-  if (groups > 1 || s.chance(0.2)) s.attribute("group", groups);
-  if (s.chance(0.5)) s.attribute("kernel_shape", Extents(w.begin() + 2, w.end()));
-  if (mode <= 1) s.attribute("pads", pads);
-  if (mode == 1) s.attribute("output_padding", extra);
-  if (mode == 2) s.attribute("output_shape", shape);
-  if (mode == 3 || (mode == 2 && s.chance(0.3)))
-    s.attribute("auto_pad", std::string(s.pick({"SAME_UPPER", "SAME_LOWER"})));
-}
-
 }  // namespace
 
 extern const Operator kConvTranspose{
     .name = "ConvTranspose",
     .doc = "y[n,o,p] = b[o] + Σ x[n,c,i] · w[c,o,k] over stride·i + dilation·k = p + pad",
     .define = define_conv_transpose,
-    .sample = sample_conv_transpose,
     .least_inputs = 2,
     .most_inputs = 3,
 };

@@ -6,7 +6,6 @@ extern const Operator kCos{
     .name = "Cos",
     .doc = "y = cos x",
     .define = [](const Call& call) { return elementwise(call, Fn::Cos, is_float); },
-    .sample = [](Sampler& s) { sample_unary(s, kFloats); },
     .since = 7,
     .most_inputs = 1,
 };

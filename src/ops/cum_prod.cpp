@@ -7,11 +7,9 @@ extern const Operator kCumProd{
     .name = "CumProd",
     .doc = "y[p] = Π x[i] over i <= p along an axis",
     .define = [](const Call& call) { return define_cumulative(call, Reduction::Product); },
-    .sample = sample_cumulative,
     .since = 26,
     .least_inputs = 2,
     .most_inputs = 2,
-    .runtime_note = "not in onnxruntime yet",
 };
 
 }  // namespace isomer::ops

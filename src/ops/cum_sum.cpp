@@ -7,7 +7,6 @@ extern const Operator kCumSum{
     .name = "CumSum",
     .doc = "y[p] = Σ x[i] over i <= p along an axis",
     .define = [](const Call& call) { return define_cumulative(call, Reduction::Sum); },
-    .sample = sample_cumulative,
     .since = 11,
     .least_inputs = 2,
     .most_inputs = 2,

@@ -21,13 +21,4 @@ Definition define_cumulative(const Call& call, Reduction reduction) {
   return std::move(f).finish();
 }
 
-void sample_cumulative(Sampler& s) {
-  const Extents shape = s.shape(1, 3);
-  const auto rank = static_cast<std::int64_t>(shape.size());
-  s.input(s.pick({ElementType::Float, ElementType::Double, ElementType::Int32, ElementType::Int64}), shape);
-  s.constant(Tensor::of(ElementType::Int64, {}, std::vector{s.between(-rank, rank - 1)}));
-  if (s.chance(0.5)) s.attribute("exclusive", s.between(0, 1));
-  if (s.chance(0.5)) s.attribute("reverse", s.between(0, 1));
-}
-
 }  // namespace isomer

@@ -6,6 +6,5 @@
 namespace isomer {
 
 Definition define_cumulative(const Call& call, Reduction reduction);
-void sample_cumulative(Sampler& s);
 
 }  // namespace isomer

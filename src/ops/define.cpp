@@ -115,43 +115,4 @@ Definition identity(const Call& call) {
   return std::move(f).finish();
 }
 
-namespace {
-
-// Mostly ordinary, sometimes without elements.
-Extents sample_shape(Sampler& s) {
-  Extents shape = s.shape(0, 4);
-  if (!shape.empty() && s.chance(0.05))
-    shape[static_cast<std::size_t>(s.between(0, static_cast<std::int64_t>(shape.size()) - 1))] = 0;
-  return shape;
-}
-
-}  // namespace
-
-void sample_unary(Sampler& s, TypeList types, Sampler::Values values) {
-  const ElementType type = s.pick(types);
-  s.input(type, sample_shape(s), values);
-}
-
-void sample_binary(Sampler& s, TypeList types, Sampler::Values values) {
-  const ElementType type = s.pick(types);
-  const Extents a = sample_shape(s), b = s.broadcastable(a);
-  const bool swap = s.chance(0.5);
-  s.input(type, swap ? b : a, values);
-  s.input(type, swap ? a : b, values);
-}
-
-void sample_variadic(Sampler& s, TypeList types, Sampler::Values values) {
-  const ElementType type = s.pick(types);
-  const Extents shape = sample_shape(s);
-  const std::int64_t count = s.between(1, 4);
-  for (std::int64_t k = 0; k < count; ++k) {
-    Extents part(
-        shape.begin() + (k == 0 || s.opset() < 8 ? 0 : s.between(0, static_cast<std::int64_t>(shape.size()))),
-        shape.end());
-    for (std::int64_t& e : part)
-      if (s.opset() >= 8 && s.chance(0.2)) e = 1;  // variadic operators broadcast since opset 8
-    s.input(type, part, values);
-  }
-}
-
 }  // namespace isomer

@@ -1,4 +1,4 @@
-// Small words that operator files share: refusals, axis arithmetic, elementwise definitions and samples.
+// Small words that operator files share: refusals, axis arithmetic, elementwise definitions.
 #pragma once
 
 #include <functional>
@@ -54,26 +54,5 @@ Expr constant_element(const Tensor& tensor, std::int64_t element);
 Expr tabulate(const Index& at, const std::vector<Expr>& values);
 // y = x, for what turns out to change nothing.
 Definition identity(const Call& call);
-
-// Types of samples: onnxruntime has kernels of most elementwise operators for one of these lists.
-using TypeList = std::initializer_list<ElementType>;
-inline constexpr TypeList kFloats{ElementType::Float, ElementType::Double};
-inline constexpr TypeList kIntegers{ElementType::Int8,   ElementType::Int16, ElementType::Int32,
-                                    ElementType::Int64,  ElementType::Uint8, ElementType::Uint16,
-                                    ElementType::Uint32, ElementType::Uint64};
-inline constexpr TypeList kNumbers{
-    ElementType::Float, ElementType::Double, ElementType::Int8,   ElementType::Int16,  ElementType::Int32,
-    ElementType::Int64, ElementType::Uint8,  ElementType::Uint16, ElementType::Uint32, ElementType::Uint64};
-inline constexpr TypeList kWideNumbers{ElementType::Float, ElementType::Double, ElementType::Int32,
-                                       ElementType::Int64, ElementType::Uint32, ElementType::Uint64};
-// What every operator that only moves data takes there, the frequent ones more often.
-inline constexpr TypeList kMovable{
-    ElementType::Float, ElementType::Float, ElementType::Float, ElementType::Double, ElementType::Int64,
-    ElementType::Int64, ElementType::Int32, ElementType::Uint8, ElementType::Int8,   ElementType::Bool};
-// Samples of elementwise operators: one input, or two that broadcast with each other, of one of the types.
-void sample_unary(Sampler& s, TypeList types, Sampler::Values values = Sampler::Values::Normal);
-void sample_binary(Sampler& s, TypeList types, Sampler::Values values = Sampler::Values::Normal);
-// One to four inputs that broadcast together.
-void sample_variadic(Sampler& s, TypeList types, Sampler::Values values = Sampler::Values::Normal);
 
 }  // namespace isomer

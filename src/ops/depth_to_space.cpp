@@ -24,22 +24,12 @@ Definition define_depth_to_space(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_depth_to_space(Sampler& s) {
-  using enum ElementType;
-  const std::int64_t b = s.between(1, 3);
-  s.input(s.opset() < 11 ? s.pick({Float, Double}) : s.pick({Float, Double, Int8, Uint8}),
-          {s.between(1, 2), b * b * s.between(1, 3), s.between(1, 3), s.between(1, 3)});
-  s.attribute("blocksize", b);
-  if (s.opset() >= 11 && s.chance(0.7)) s.attribute("mode", std::string(s.chance(0.6) ? "CRD" : "DCR"));
-}
-
 }  // namespace
 
 extern const Operator kDepthToSpace{
     .name = "DepthToSpace",
     .doc = "y[n, c, h, w] = x[n, channel of (c, h mod b, w mod b), h / b, w / b]",
     .define = define_depth_to_space,
-    .sample = sample_depth_to_space,
     .most_inputs = 1,
 };
 

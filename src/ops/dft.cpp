@@ -78,33 +78,12 @@ Definition define_dft(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_dft(Sampler& s) {
-  Extents shape = s.shape(2, 3, 7);
-  const bool is_real = s.chance(0.5);
-  shape.push_back(is_real ? 1 : 2);
-  const auto axis = s.between(s.opset() < 20 ? 1 : 0, static_cast<std::int64_t>(shape.size()) - 2);
-  const bool one_sided = is_real && s.chance(0.4), inverse = !one_sided && s.chance(0.4);
-  // The runtime divides by a length in float.
-  s.input(inverse ? ElementType::Float : s.pick(kFloats), shape);
-  const bool has_length = s.chance(0.4);
-  if (has_length) s.constant(Tensor::of(ElementType::Int64, {}, std::vector{s.between(1, 9)}));
-  if (s.opset() < 20) {
-    s.attribute("axis", axis);
-  } else {
-    if (!has_length) s.absent();
-    s.constant(Tensor::of(ElementType::Int64, {}, std::vector{axis}));
-  }
-  if (one_sided) s.attribute("onesided", std::int64_t{1});
-  if (inverse) s.attribute("inverse", std::int64_t{1});
-}
-
 }  // namespace
 
 extern const Operator kDFT{
     .name = "DFT",
     .doc = "y[k] = Σ x[n] · e^(-2πi·k·n / length) along an axis",
     .define = define_dft,
-    .sample = sample_dft,
     .since = 17,
     .most_inputs = 3,
 };

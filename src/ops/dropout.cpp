@@ -25,26 +25,12 @@ Definition define_dropout(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_dropout(Sampler& s) {
-  sample_unary(s, kFloats);
-  if (s.opset() < 12) {
-    if (s.chance(0.5)) s.attribute("ratio", 0.3f);
-    return;
-  }
-  s.outputs(s.chance(0.5) ? 2 : 1);
-  if (s.chance(0.3)) return;
-  if (s.chance(0.5)) s.constant(Tensor::of<float>(ElementType::Float, {}, {0.3f}));
-  else s.absent();
-  if (s.chance(0.5)) s.constant(Tensor::of<std::uint8_t>(ElementType::Bool, {}, {0}));
-}
-
 }  // namespace
 
 extern const Operator kDropout{
     .name = "Dropout",
     .doc = "y = x, in inference",
     .define = define_dropout,
-    .sample = sample_dropout,
     .since = 7,
     .most_inputs = 3,
 };

@@ -28,18 +28,12 @@ Definition define_dynamic_quantize_linear(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_dynamic_quantize_linear(Sampler& s) {
-  s.input(ElementType::Float, s.shape(1, 4));
-  s.outputs(3);
-}
-
 }  // namespace
 
 extern const Operator kDynamicQuantizeLinear{
     .name = "DynamicQuantizeLinear",
     .doc = "y = saturate(round(x / scale) + zero point), with scale and zero point from the range of x",
     .define = define_dynamic_quantize_linear,
-    .sample = sample_dynamic_quantize_linear,
     .since = 11,
     .most_inputs = 1,
 };

@@ -2,7 +2,6 @@
 // doesn't have. "bij,bjk->bik" is y[b,i,k] = Σ_j x0[b,i,j] · x1[b,j,k]; a label twice in one operand is its
 // diagonal; "..." are axes that broadcast. Without "->" the output has the ellipsis and the labels that occur
 // once, in alphabetical order.
-#include <algorithm>
 #include <map>
 
 #include "ops/define.h"
@@ -135,53 +134,12 @@ Definition define_einsum(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_einsum(Sampler& s) {
-  const std::string equation = s.pick({"ij,jk->ik",
-                                       "bij,bjk->bik",
-                                       "bhid,bhjd->bhij",
-                                       "...ij,...jk->...ik",
-                                       "ij,jk",
-                                       "ii->i",
-                                       "ii",
-                                       "iij->j",
-                                       "ij->ji",
-                                       "ba",
-                                       "i,j->ij",
-                                       "i,i",
-                                       "i,i->i",
-                                       "ijk->",
-                                       "ijk->k",
-                                       "ij,ij->i",
-                                       "ij,i->j",
-                                       "...i,...i->...",
-                                       "i...->...i",
-                                       "ab,bc,cd->ad",
-                                       "abc,bd,acd->b",
-                                       "Ab,bC->AC",
-                                       " b i j , b k j -> b i k ",
-                                       "ij,kl->ijkl"});
-  std::map<char, std::int64_t> extents;
-  const Extents ellipsis = s.shape(0, 2, 3);
-  const auto type = s.pick({ElementType::Float, ElementType::Double, ElementType::Int32, ElementType::Int64});
-  Extents shape;
-  for (std::size_t i = 0; i <= equation.size(); ++i) {
-    const char c = i < equation.size() ? equation[i] : ',';
-    if (c == ',' || c == '-')
-      s.input(type, shape, is_float(type) ? Sampler::Values::Normal : Sampler::Values::Small), shape.clear();
-    else if (c == '.') shape.insert(shape.end(), ellipsis.begin(), ellipsis.end()), i += 2;
-    else if (is_letter(c)) shape.push_back(extents.try_emplace(c, s.between(1, 4)).first->second);
-    if (c == '-') break;
-  }
-  s.attribute("equation", equation);
-}
-
 }  // namespace
 
 extern const Operator kEinsum{
     .name = "Einsum",
     .doc = "y = Σ Π operands, each indexed by its labels",
     .define = define_einsum,
-    .sample = sample_einsum,
     .since = 12,
 };
 

@@ -14,18 +14,12 @@ Definition define_elu(const Call& call) {
       is_float);
 }
 
-void sample_elu(Sampler& s) {
-  sample_unary(s, {ElementType::Float});
-  if (s.chance(0.6)) s.attribute("alpha", s.pick({0.5f, 1.5f, 2.0f}));
-}
-
 }  // namespace
 
 extern const Operator kElu{
     .name = "Elu",
     .doc = "y = x, or alpha · (e^x - 1) where x < 0",
     .define = define_elu,
-    .sample = sample_elu,
     .most_inputs = 1,
 };
 

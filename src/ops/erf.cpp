@@ -6,7 +6,6 @@ extern const Operator kErf{
     .name = "Erf",
     .doc = "y = the error function of x",
     .define = [](const Call& call) { return elementwise(call, Fn::Erf, is_float); },
-    .sample = [](Sampler& s) { sample_unary(s, {ElementType::Float}); },
     .since = 9,
     .most_inputs = 1,
 };

@@ -6,7 +6,6 @@ extern const Operator kExp{
     .name = "Exp",
     .doc = "y = e^x",
     .define = [](const Call& call) { return elementwise(call, Fn::Exp, is_float); },
-    .sample = [](Sampler& s) { sample_unary(s, kFloats); },
     .most_inputs = 1,
 };
 

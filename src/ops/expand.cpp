@@ -22,20 +22,12 @@ Definition define_expand(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_expand(Sampler& s) {
-  const Extents shape = s.shape(0, 4), other = s.broadcastable(shape);
-  const bool swap = s.chance(0.3);
-  s.input(s.pick(kMovable), swap ? shape : other);
-  s.integers(swap ? other : shape);
-}
-
 }  // namespace
 
 extern const Operator kExpand{
     .name = "Expand",
     .doc = "y = x, broadcast with the given shape",
     .define = define_expand,
-    .sample = sample_expand,
     .since = 8,
     .least_inputs = 2,
     .most_inputs = 2,

@@ -16,21 +16,12 @@ Definition define_eye_like(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_eye_like(Sampler& s) {
-  using enum ElementType;
-  s.input(s.pick({Float, Double, Int32, Int64, Uint64}), {s.between(1, 5), s.between(1, 5)});
-  if (s.chance(0.5)) s.attribute("k", s.between(-5, 5));
-  if (s.chance(0.5))
-    s.attribute("dtype", static_cast<std::int64_t>(s.pick({Float, Double, Int32, Int64, Uint64})));
-}
-
 }  // namespace
 
 extern const Operator kEyeLike{
     .name = "EyeLike",
     .doc = "y[i, j] = 1 where j = i + k, else 0",
     .define = define_eye_like,
-    .sample = sample_eye_like,
     .since = 9,
     .most_inputs = 1,
 };

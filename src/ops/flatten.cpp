@@ -20,19 +20,12 @@ Definition define_flatten(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_flatten(Sampler& s) {
-  sample_unary(s, s.opset() < 9 ? kFloats : kMovable);
-  const std::int64_t rank = s.inputs[0].value.rank();
-  if (rank == 0 || s.chance(0.8)) s.attribute("axis", s.between(s.opset() < 11 ? 0 : -rank, rank));
-}
-
 }  // namespace
 
 extern const Operator kFlatten{
     .name = "Flatten",
     .doc = "y = x as a matrix: the axes before `axis`, and those from it on",
     .define = define_flatten,
-    .sample = sample_flatten,
     .most_inputs = 1,
 };
 

@@ -6,7 +6,6 @@ extern const Operator kFloor{
     .name = "Floor",
     .doc = "y = the largest integer <= x",
     .define = [](const Call& call) { return elementwise(call, Fn::Floor, is_float); },
-    .sample = [](Sampler& s) { sample_unary(s, kFloats, Sampler::Values::Halves); },
     .most_inputs = 1,
 };
 

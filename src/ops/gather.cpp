@@ -54,34 +54,12 @@ Definition define_gather(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_gather(Sampler& s) {
-  const Extents shape = s.shape(1, 4);
-  s.input(s.pick(kMovable), shape);
-  const auto rank = static_cast<std::int64_t>(shape.size());
-  const std::int64_t axis = s.between(0, rank - 1), extent = shape[static_cast<std::size_t>(axis)];
-  const Extents index_shape = s.shape(0, 2, 5);
-  std::vector<std::int64_t> indices(static_cast<std::size_t>(*element_count(index_shape)));
-  const bool in_steps = s.chance(0.4);
-  for (std::size_t k = 0; k < indices.size(); ++k)
-    indices[k] = in_steps ? static_cast<std::int64_t>(k) % extent
-                          : s.between(s.opset() < 11 ? 0 : -extent, extent - 1);
-  if (s.chance(0.3)) {
-    const std::vector<std::int32_t> narrow(indices.begin(), indices.end());
-    s.constant(Tensor::of(ElementType::Int32, index_shape, narrow));
-  } else {
-    s.constant(Tensor::of(ElementType::Int64, index_shape, indices));
-  }
-  s.inputs.back().constant = s.chance(0.5);
-  if (axis != 0 || s.chance(0.3)) s.attribute("axis", s.opset() >= 11 && s.chance(0.3) ? axis - rank : axis);
-}
-
 }  // namespace
 
 extern const Operator kGather{
     .name = "Gather",
     .doc = "y[a, q, b] = data[a, indices[q], b]",
     .define = define_gather,
-    .sample = sample_gather,
     .least_inputs = 2,
     .most_inputs = 2,
 };

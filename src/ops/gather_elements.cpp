@@ -26,28 +26,12 @@ Definition define_gather_elements(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_gather_elements(Sampler& s) {
-  const Extents shape = s.shape(1, 4);
-  const auto rank = static_cast<std::int64_t>(shape.size());
-  const std::int64_t axis = s.between(0, rank - 1), extent = shape[static_cast<std::size_t>(axis)];
-  s.input(s.pick(kMovable), shape);
-  Extents index_shape = shape;
-  for (std::int64_t& e : index_shape) e = s.between(1, e);
-  index_shape[static_cast<std::size_t>(axis)] = s.between(1, 6);
-  std::vector<std::int64_t> indices(static_cast<std::size_t>(*element_count(index_shape)));
-  for (std::int64_t& i : indices) i = s.between(-extent, extent - 1);
-  s.constant(Tensor::of(ElementType::Int64, index_shape, indices));
-  s.inputs.back().constant = s.chance(0.5);
-  if (axis != 0 || s.chance(0.3)) s.attribute("axis", s.chance(0.3) ? axis - rank : axis);
-}
-
 }  // namespace
 
 extern const Operator kGatherElements{
     .name = "GatherElements",
     .doc = "y[p] = data[p with its index on an axis replaced by indices[p]]",
     .define = define_gather_elements,
-    .sample = sample_gather_elements,
     .since = 11,
     .least_inputs = 2,
     .most_inputs = 2,

@@ -57,32 +57,12 @@ Definition define_gather_nd(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_gather_nd(Sampler& s) {
-  const Extents shape = s.shape(1, 4);
-  const auto rank = static_cast<std::int64_t>(shape.size());
-  const std::int64_t batch = s.opset() >= 12 ? s.between(0, std::min<std::int64_t>(rank - 1, 2)) : 0;
-  const std::int64_t depth = s.between(1, rank - batch);
-  s.input(s.pick(kMovable), shape);
-  Extents index_shape(shape.begin(), shape.begin() + batch);
-  for (std::int64_t i = s.between(batch > 0 ? 0 : 1, 2); i > 0; --i) index_shape.push_back(s.between(1, 4));
-  index_shape.push_back(depth);
-  std::vector<std::int64_t> indices(static_cast<std::size_t>(*element_count(index_shape)));
-  for (std::size_t k = 0; k < indices.size(); ++k) {
-    const std::int64_t extent = shape[static_cast<std::size_t>(batch) + k % static_cast<std::size_t>(depth)];
-    indices[k] = s.between(s.opset() < 12 ? 0 : -extent, extent - 1);
-  }
-  s.constant(Tensor::of(ElementType::Int64, index_shape, indices));
-  s.inputs.back().constant = s.chance(0.5);
-  if (batch > 0) s.attribute("batch_dims", batch);
-}
-
 }  // namespace
 
 extern const Operator kGatherND{
     .name = "GatherND",
     .doc = "y[b, q, r] = data[b, the tuple indices[b, q], r]",
     .define = define_gather_nd,
-    .sample = sample_gather_nd,
     .since = 11,
     .least_inputs = 2,
     .most_inputs = 2,

@@ -24,18 +24,12 @@ Definition define_gelu(const Call& call) {
       is_float);
 }
 
-void sample_gelu(Sampler& s) {
-  sample_unary(s, {ElementType::Float});
-  if (s.chance(0.7)) s.attribute("approximate", std::string(s.chance(0.5) ? "tanh" : "none"));
-}
-
 }  // namespace
 
 extern const Operator kGelu{
     .name = "Gelu",
     .doc = "y = x/2 · (1 + erf(x/√2)), or its approximation x/2 · (1 + tanh(√(2/π) · (x + 0.044715 · x³)))",
     .define = define_gelu,
-    .sample = sample_gelu,
     .since = 20,
     .most_inputs = 1,
 };

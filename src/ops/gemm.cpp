@@ -40,30 +40,14 @@ Definition define_gemm(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_gemm(Sampler& s) {
-  const std::int64_t m = s.between(1, 5), n = s.between(1, 5), k = s.between(1, 6);
-  const bool flip_a = s.chance(0.5), flip_b = s.chance(0.5);
-  const auto type = s.pick(kFloats);
-  s.input(type, flip_a ? Extents{k, m} : Extents{m, k});
-  s.input(type, flip_b ? Extents{n, k} : Extents{k, n});
-  if (s.opset() < 11 || s.chance(0.7))
-    s.input(type, s.pick<Extents>({{m, n}, {1, n}, {m, 1}, {1, 1}, {n}, {1}, {}}));
-  if (flip_a || s.chance(0.3)) s.attribute("transA", std::int64_t{flip_a});
-  if (flip_b || s.chance(0.3)) s.attribute("transB", std::int64_t{flip_b});
-  if (s.chance(0.5)) s.attribute("alpha", s.pick({0.5F, 2.0F, -1.0F, 0.1F}));
-  if (s.chance(0.5)) s.attribute("beta", s.pick({0.5F, 2.0F, 0.0F, 0.1F}));
-}
-
 }  // namespace
 
 extern const Operator kGemm{
     .name = "Gemm",
     .doc = "y = alpha · a b + beta · c",
     .define = define_gemm,
-    .sample = sample_gemm,
     .least_inputs = 2,
     .most_inputs = 3,
-    .runtime_note = "onnxruntime has no kernel for integers",
 };
 
 }  // namespace isomer::ops

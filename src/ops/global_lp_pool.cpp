@@ -16,20 +16,13 @@ Definition define_global_lp_pool(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_global_lp_pool(Sampler& s) {
-  s.input(ElementType::Float, s.shape(3, 5));
-  if (s.chance(0.7)) s.attribute("p", s.between(1, 4));
-}
-
 }  // namespace
 
 extern const Operator kGlobalLpPool{
     .name = "GlobalLpPool",
     .doc = "y[n,c] = (Σ |x[n,c,...]|^p)^(1/p) over all spatial dimensions",
     .define = define_global_lp_pool,
-    .sample = sample_global_lp_pool,
     .most_inputs = 1,
-    .runtime_note = "onnxruntime has no kernel since opset 22",
 };
 
 }  // namespace isomer::ops

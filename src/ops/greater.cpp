@@ -13,8 +13,6 @@ extern const Operator kGreater{
     .name = "Greater",
     .doc = "y = whether a > b",
     .define = define_greater,
-    .sample =
-        [](Sampler& s) { sample_binary(s, s.opset() < 9 ? kFloats : kNumbers, Sampler::Values::Small); },
     .since = 7,
     .least_inputs = 2,
     .most_inputs = 2,

@@ -13,7 +13,6 @@ extern const Operator kGreaterOrEqual{
     .name = "GreaterOrEqual",
     .doc = "y = whether a >= b",
     .define = define_greater_or_equal,
-    .sample = [](Sampler& s) { sample_binary(s, kNumbers, Sampler::Values::Small); },
     .since = 12,
     .least_inputs = 2,
     .most_inputs = 2,

@@ -82,30 +82,12 @@ Definition define_grid_sample(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_grid_sample(Sampler& s) {
-  const int spatial = s.opset() >= 20 && s.chance(0.3) ? 3 : 2;
-  Extents image{s.between(1, 2), s.between(1, 2)}, grid{image[0]};
-  for (int k = 0; k < spatial; ++k) {
-    image.push_back(s.between(2, 4));
-    grid.push_back(s.between(1, 3));
-  }
-  grid.push_back(spatial);
-  s.input(ElementType::Float, image);
-  s.input(ElementType::Float, grid);
-  const bool nearest = s.chance(0.3), cubic = !nearest && spatial == 2 && s.chance(0.3);
-  const std::string two = s.opset() < 20 ? "bi" : "";
-  s.attribute("mode", nearest ? "nearest" : cubic ? two + "cubic" : two + "linear");
-  s.attribute("padding_mode", std::string(cubic ? "zeros" : s.pick({"zeros", "border", "reflection"})));
-  if (s.chance(0.7)) s.attribute("align_corners", s.between(0, 1));
-}
-
 }  // namespace
 
 extern const Operator kGridSample{
     .name = "GridSample",
     .doc = "y[n, c, q] = x[n, c] at the point grid[n, q], nearest or interpolated",
     .define = define_grid_sample,
-    .sample = sample_grid_sample,
     .since = 16,
     .least_inputs = 2,
     .most_inputs = 2,

@@ -46,26 +46,12 @@ Definition define_group_normalization(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_group_normalization(Sampler& s) {
-  const std::int64_t groups = s.between(1, 3), channels = groups * s.between(1, 3),
-                     parameters = s.opset() < 21 ? groups : channels;
-  Extents shape{s.between(1, 2), channels};
-  const Extents spatial = s.shape(1, 3, 4);
-  shape.insert(shape.end(), spatial.begin(), spatial.end());
-  s.input(ElementType::Float, shape);
-  s.input(ElementType::Float, {parameters});
-  s.input(ElementType::Float, {parameters});
-  s.attribute("num_groups", groups);
-  if (s.chance(0.5)) s.attribute("epsilon", s.pick({1e-3F, 0.1F}));
-}
-
 }  // namespace
 
 extern const Operator kGroupNormalization{
     .name = "GroupNormalization",
     .doc = "y = (x - mean) / sqrt(variance + epsilon) · scale + bias per group of channels",
     .define = define_group_normalization,
-    .sample = sample_group_normalization,
     .since = 18,
     .least_inputs = 3,
     .most_inputs = 3,

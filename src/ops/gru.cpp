@@ -33,18 +33,12 @@ Definition define_gru(const Call& call) {
   });
 }
 
-void sample_gru(Sampler& s) {
-  sample_recurrent(s, 3, 1);
-  if (s.chance(0.5)) s.attribute("linear_before_reset", std::int64_t{1});
-}
-
 }  // namespace
 
 extern const Operator kGRU{
     .name = "GRU",
     .doc = "h = (1 - z) · n + z · h, step by step along a sequence",
     .define = define_gru,
-    .sample = sample_gru,
     .since = 7,
     .least_inputs = 3,
     .most_inputs = 6,

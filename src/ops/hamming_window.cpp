@@ -7,7 +7,6 @@ extern const Operator kHammingWindow{
     .name = "HammingWindow",
     .doc = "y = 25/46 - 21/46 · cos(2πi / n)",
     .define = [](const Call& call) { return define_window_function(call, 25.0 / 46, 21.0 / 46, 0); },
-    .sample = sample_window_function,
     .since = 17,
     .most_inputs = 1,
 };

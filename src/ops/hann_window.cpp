@@ -25,20 +25,12 @@ Definition define_window_function(const Call& call, double a0, double a1, double
   return std::move(f).finish();
 }
 
-void sample_window_function(Sampler& s) {
-  // The runtime's coefficients are floats, in double too.
-  s.constant(Tensor::of(ElementType::Int64, {}, std::vector{s.between(3, 20)}));
-  if (s.chance(0.5)) s.attribute("periodic", s.between(0, 1));
-  if (s.chance(0.3)) s.attribute("output_datatype", std::int64_t{1});
-}
-
 namespace ops {
 
 extern const Operator kHannWindow{
     .name = "HannWindow",
     .doc = "y = 1/2 - 1/2 · cos(2πi / n)",
     .define = [](const Call& call) { return define_window_function(call, 0.5, 0.5, 0); },
-    .sample = sample_window_function,
     .since = 17,
     .most_inputs = 1,
 };

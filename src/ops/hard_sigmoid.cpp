@@ -15,19 +15,12 @@ Definition define_hard_sigmoid(const Call& call) {
       is_float);
 }
 
-void sample_hard_sigmoid(Sampler& s) {
-  sample_unary(s, {ElementType::Float});
-  if (s.chance(0.6)) s.attribute("alpha", s.pick({0.1f, 0.5f, 1.0f}));
-  if (s.chance(0.6)) s.attribute("beta", s.pick({0.0f, 0.3f, 0.7f}));
-}
-
 }  // namespace
 
 extern const Operator kHardSigmoid{
     .name = "HardSigmoid",
     .doc = "y = max(0, min(1, alpha · x + beta))",
     .define = define_hard_sigmoid,
-    .sample = sample_hard_sigmoid,
     .most_inputs = 1,
 };
 

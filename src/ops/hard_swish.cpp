@@ -22,7 +22,6 @@ extern const Operator kHardSwish{
     .name = "HardSwish",
     .doc = "y = x · max(0, min(1, x/6 + 1/2))",
     .define = define_hard_swish,
-    .sample = [](Sampler& s) { sample_unary(s, {ElementType::Float}); },
     .since = 14,
     .most_inputs = 1,
 };

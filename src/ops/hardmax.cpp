@@ -30,7 +30,6 @@ extern const Operator kHardmax{
     .name = "Hardmax",
     .doc = "y = 1 at the first largest element along an axis, else 0",
     .define = define_hardmax,
-    .sample = [](Sampler& s) { sample_softmax(s, {ElementType::Float}); },
     .most_inputs = 1,
 };
 

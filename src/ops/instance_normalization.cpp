@@ -24,22 +24,12 @@ Definition define_instance_normalization(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_instance_normalization(Sampler& s) {
-  Extents shape = s.shape(3, 5, 4);
-  ++shape[2];  // of one element alone a rounded mean is all that is left, times 1 / sqrt(epsilon)
-  s.input(ElementType::Float, shape);
-  s.input(ElementType::Float, {shape[1]});
-  s.input(ElementType::Float, {shape[1]});
-  if (s.chance(0.5)) s.attribute("epsilon", s.pick({1e-3F, 0.1F}));
-}
-
 }  // namespace
 
 extern const Operator kInstanceNormalization{
     .name = "InstanceNormalization",
     .doc = "y = (x - mean) / sqrt(variance + epsilon) · scale + bias per instance and channel",
     .define = define_instance_normalization,
-    .sample = sample_instance_normalization,
     .least_inputs = 3,
     .most_inputs = 3,
 };

@@ -17,19 +17,12 @@ Definition define_is_inf(const Call& call) {
       is_float);
 }
 
-void sample_is_inf(Sampler& s) {
-  sample_unary(s, kFloats, Sampler::Values::Special);
-  if (s.chance(0.5)) s.attribute("detect_negative", s.between(0, 1));
-  if (s.chance(0.5)) s.attribute("detect_positive", s.between(0, 1));
-}
-
 }  // namespace
 
 extern const Operator kIsInf{
     .name = "IsInf",
     .doc = "y = whether x is infinite; detect_negative and detect_positive say which infinities count",
     .define = define_is_inf,
-    .sample = sample_is_inf,
     .since = 10,
     .most_inputs = 1,
 };

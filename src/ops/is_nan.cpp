@@ -6,7 +6,6 @@ extern const Operator kIsNaN{
     .name = "IsNaN",
     .doc = "y = whether x is not a number",
     .define = [](const Call& call) { return elementwise(call, Fn::IsNaN, is_float); },
-    .sample = [](Sampler& s) { sample_unary(s, kFloats, Sampler::Values::Special); },
     .since = 9,
     .most_inputs = 1,
 };

@@ -37,25 +37,12 @@ Definition define_layer_normalization(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_layer_normalization(Sampler& s) {
-  const Extents shape = s.shape(1, 4);
-  const auto rank = static_cast<std::int64_t>(shape.size()), axis = s.between(0, rank - 1);
-  const Extents tail(shape.begin() + axis, shape.end());
-  s.input(ElementType::Float, shape);
-  s.input(ElementType::Float, tail);
-  if (s.chance(0.6)) s.input(ElementType::Float, tail);
-  if (axis != rank - 1 || s.chance(0.5)) s.attribute("axis", s.chance(0.5) ? axis : axis - rank);
-  if (s.chance(0.5)) s.attribute("epsilon", s.pick({1e-3F, 0.1F}));
-  s.outputs(static_cast<int>(s.between(1, 3)));
-}
-
 }  // namespace
 
 extern const Operator kLayerNormalization{
     .name = "LayerNormalization",
     .doc = "y = (x - mean) / sqrt(variance + epsilon) · scale + bias from an axis on",
     .define = define_layer_normalization,
-    .sample = sample_layer_normalization,
     .least_inputs = 2,
     .most_inputs = 3,
 };

@@ -6,8 +6,6 @@ extern const Operator kLess{
     .name = "Less",
     .doc = "y = whether a < b",
     .define = [](const Call& call) { return elementwise(call, Fn::Less); },
-    .sample =
-        [](Sampler& s) { sample_binary(s, s.opset() < 9 ? kFloats : kNumbers, Sampler::Values::Small); },
     .since = 7,
     .least_inputs = 2,
     .most_inputs = 2,

@@ -6,7 +6,6 @@ extern const Operator kLog{
     .name = "Log",
     .doc = "y = ln x",
     .define = [](const Call& call) { return elementwise(call, Fn::Log, is_float); },
-    .sample = [](Sampler& s) { sample_unary(s, kFloats, Sampler::Values::Positive); },
     .most_inputs = 1,
 };
 

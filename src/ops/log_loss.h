@@ -11,6 +11,5 @@ void check_loss(const Call& call);
 // or divided by the sum of the weights that count.
 void output_loss(const Call& call, FormulaBuilder& f,
                  const std::function<Expr(const std::vector<Index>&)>& score);
-void sample_loss(Sampler& s);
 
 }  // namespace isomer

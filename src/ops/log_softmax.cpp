@@ -24,7 +24,6 @@ extern const Operator kLogSoftmax{
     .name = "LogSoftmax",
     .doc = "y = x - max x - log Σ exp(x - max x) along an axis",
     .define = define_log_softmax,
-    .sample = [](Sampler& s) { sample_softmax(s, kFloats); },
     .most_inputs = 1,
 };
 

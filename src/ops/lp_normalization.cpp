@@ -22,21 +22,12 @@ Definition define_lp_normalization(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_lp_normalization(Sampler& s) {
-  const Extents shape = s.shape(1, 4);
-  const auto rank = static_cast<std::int64_t>(shape.size());
-  s.input(s.pick(kFloats), shape, s.chance(0.3) ? Sampler::Values::Small : Sampler::Values::Normal);
-  if (s.chance(0.7)) s.attribute("axis", s.between(-rank, rank - 1));
-  if (s.chance(0.7)) s.attribute("p", s.between(1, 2));
-}
-
 }  // namespace
 
 extern const Operator kLpNormalization{
     .name = "LpNormalization",
     .doc = "y = x / norm(x) along an axis",
     .define = define_lp_normalization,
-    .sample = sample_lp_normalization,
     .most_inputs = 1,
 };
 

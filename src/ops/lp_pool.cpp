@@ -14,18 +14,12 @@ Definition define_lp_pool(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_lp_pool(Sampler& s) {
-  sample_pool(s, {ElementType::Float}, {.ceil_mode = s.opset() >= 18, .dilations = s.opset() >= 18});
-  if (s.chance(0.7)) s.attribute("p", s.between(1, 4));
-}
-
 }  // namespace
 
 extern const Operator kLpPool{
     .name = "LpPool",
     .doc = "y[n,c,p] = (Σ |x[n, c, stride·p + dilation·k - pad]|^p)^(1/p)",
     .define = define_lp_pool,
-    .sample = sample_lp_pool,
     .most_inputs = 1,
 };
 

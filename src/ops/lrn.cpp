@@ -24,23 +24,13 @@ Definition define_lrn(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_lrn(Sampler& s) {
-  s.input(ElementType::Float, s.shape(4, 4));
-  s.attribute("size", s.pick({std::int64_t{1}, std::int64_t{3}, std::int64_t{5}}));
-  if (s.chance(0.5)) s.attribute("alpha", s.pick({0.1F, 1.0F}));
-  if (s.chance(0.5)) s.attribute("beta", s.pick({0.5F, 1.0F}));
-  if (s.chance(0.5)) s.attribute("bias", s.pick({0.5F, 2.0F}));
-}
-
 }  // namespace
 
 extern const Operator kLRN{
     .name = "LRN",
     .doc = "y = x / (bias + alpha/size · Σ x²)^beta over neighbouring channels",
     .define = define_lrn,
-    .sample = sample_lrn,
     .most_inputs = 1,
-    .runtime_note = "onnxruntime takes odd sizes only",
 };
 
 }  // namespace isomer::ops

@@ -32,20 +32,12 @@ Definition define_lstm(const Call& call) {
   });
 }
 
-void sample_lstm(Sampler& s) {
-  sample_recurrent(s, 4, 2);
-  if (s.inputs.size() < kPeepholes || s.chance(0.5)) return;
-  const Extents& r = s.inputs[2].value.extents();
-  s.input(ElementType::Float, {r[0], 3 * r[2]}, Sampler::Values::Unit);
-}
-
 }  // namespace
 
 extern const Operator kLSTM{
     .name = "LSTM",
     .doc = "c = f · c + i · g, h = o · tanh c, step by step along a sequence",
     .define = define_lstm,
-    .sample = sample_lstm,
     .since = 7,
     .least_inputs = 3,
     .most_inputs = 8,

@@ -43,17 +43,6 @@ MatrixProduct matrix_product(FormulaBuilder& f, const Dims& a, const Dims& b) {
   return y;
 }
 
-std::pair<Extents, Extents> sample_matrices(Sampler& s, std::int64_t least_inner) {
-  const Extents batch = s.shape(0, 2, 3);
-  Extents a = batch, b = s.broadcastable(batch);
-  const std::int64_t inner = s.between(least_inner, 5);
-  if (s.chance(0.15)) a = {inner};
-  else a.insert(a.end(), {s.between(1, 5), inner});
-  if (s.chance(0.15)) b = {inner};
-  else b.insert(b.end(), {inner, s.between(1, 5)});
-  return {a, b};
-}
-
 namespace ops {
 namespace {
 
@@ -66,21 +55,12 @@ Definition define_matmul(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_matmul(Sampler& s) {
-  const auto type = s.opset() < 9 ? s.pick(kFloats) : s.pick(kWideNumbers);
-  // onnxruntime fails on an empty sum of integers
-  const auto [a, b] = sample_matrices(s, is_float(type) && s.chance(0.05) ? 0 : 1);
-  s.input(type, a);
-  s.input(type, b);
-}
-
 }  // namespace
 
 extern const Operator kMatMul{
     .name = "MatMul",
     .doc = "y[..., m, n] = Σ a[..., m, k] · b[..., k, n]",
     .define = define_matmul,
-    .sample = sample_matmul,
     .least_inputs = 2,
     .most_inputs = 2,
 };

@@ -14,7 +14,4 @@ struct MatrixProduct {
 // Throws IllegalCall where the operands do not fit.
 MatrixProduct matrix_product(FormulaBuilder& f, const Dims& a, const Dims& b);
 
-// Draws two shapes that fit.
-std::pair<Extents, Extents> sample_matrices(Sampler& s, std::int64_t least_inner = 1);
-
 }  // namespace isomer

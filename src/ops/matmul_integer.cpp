@@ -34,29 +34,15 @@ Definition define_matmul_integer(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_matmul_integer(Sampler& s) {
-  using enum ElementType;
-  const auto [a, b] = sample_matrices(s);
-  const ElementType left = s.pick({Uint8, Int8}), right = s.pick({Uint8, Int8});
-  s.input(left, a, Sampler::Values::Wide);
-  s.input(right, b, Sampler::Values::Wide);
-  if (s.chance(0.3)) return;
-  s.input(left, {}, Sampler::Values::Wide);
-  if (s.chance(0.3)) return;
-  s.input(right, b.size() == 2 && s.chance(0.5) ? Extents{b.back()} : Extents{}, Sampler::Values::Wide);
-}
-
 }  // namespace
 
 extern const Operator kMatMulInteger{
     .name = "MatMulInteger",
     .doc = "y = Σ (a[..., m, k] - a0) · (b[..., k, n] - b0) in int32",
     .define = define_matmul_integer,
-    .sample = sample_matmul_integer,
     .since = 10,
     .least_inputs = 2,
     .most_inputs = 4,
-    .runtime_note = "onnxruntime has no kernel for zero points per row of a",
 };
 
 }  // namespace isomer::ops

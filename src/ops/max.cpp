@@ -11,24 +11,12 @@ Definition define_max(const Call& call) {
   });
 }
 
-void sample_max(Sampler& s) {
-  const auto values = s.chance(0.2) ? Sampler::Values::Special : Sampler::Values::Small;
-  if (s.opset() < 8) return sample_variadic(s, {ElementType::Float}, values);
-  if (s.opset() < 12) return sample_variadic(s, kFloats, values);
-  sample_variadic(
-      s,
-      {ElementType::Float, ElementType::Double, ElementType::Float16, ElementType::Int8, ElementType::Int32,
-       ElementType::Int64, ElementType::Uint8, ElementType::Uint32, ElementType::Uint64},
-      values);
-}
-
 }  // namespace
 
 extern const Operator kMax{
     .name = "Max",
     .doc = "y = the largest of the inputs; NaN if one is",
     .define = define_max,
-    .sample = sample_max,
 };
 
 }  // namespace isomer::ops

@@ -20,7 +20,6 @@ extern const Operator kMean{
     .name = "Mean",
     .doc = "y = the mean of the inputs",
     .define = define_mean,
-    .sample = [](Sampler& s) { sample_variadic(s, {ElementType::Float}); },
 };
 
 }  // namespace isomer::ops

@@ -72,31 +72,12 @@ Definition define_attention(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_attention(Sampler& s) {
-  const std::int64_t batch = s.between(1, 2), length = s.between(1, 5), hidden = s.between(2, 5);
-  const std::int64_t heads = s.between(1, 3), width = heads * s.pick({2, 4});
-  s.input(ElementType::Float, {batch, length, hidden});
-  s.input(ElementType::Float, {hidden, 3 * width});
-  s.input(ElementType::Float, {3 * width});
-  if (s.chance(0.5)) {
-    std::vector<std::int32_t> mask(static_cast<std::size_t>(batch * length));
-    for (std::size_t k = 0; k < mask.size(); ++k)
-      mask[k] = k % static_cast<std::size_t>(length) == 0 || s.chance(0.7) ? 1 : 0;
-    s.constant(Tensor::of(ElementType::Int32, {batch, length}, mask));
-    s.inputs.back().constant = false;
-  }
-  s.attribute("num_heads", heads);
-  if (s.chance(0.4)) s.attribute("unidirectional", std::int64_t{1});
-  if (s.chance(0.3)) s.attribute("scale", 0.25F);
-}
-
 }  // namespace
 
 extern const Operator kMicrosoftAttention{
     .name = "Attention",
     .doc = "y = Σ softmax(scale · q k + mask) · v, all three projections of x",
     .define = define_attention,
-    .sample = sample_attention,
     .domain = "com.microsoft",
     .least_inputs = 2,
     .most_inputs = 7,

@@ -41,25 +41,12 @@ Definition define_fused_conv(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_fused_conv(Sampler& s) {
-  const auto [x, w] = sample_convolution(s);
-  s.input(ElementType::Float, x);
-  s.input(ElementType::Float, w);
-  if (s.chance(0.5)) s.input(ElementType::Float, {w[0]});
-  const auto kind = s.pick<std::string>({"Relu", "Tanh", "Sigmoid", "LeakyRelu", "Clip", "HardSigmoid"});
-  s.attribute("activation", kind);
-  if (kind == "LeakyRelu") s.attribute("activation_params", std::vector<float>{0.1F});
-  if (kind == "Clip") s.attribute("activation_params", std::vector<float>{-0.5F, 1.0F});
-  if (kind == "HardSigmoid") s.attribute("activation_params", std::vector<float>{0.25F, 0.5F});
-}
-
 }  // namespace
 
 extern const Operator kMicrosoftFusedConv{
     .name = "FusedConv",
     .doc = "y = activation(Conv(x, w) + b + z)",
     .define = define_fused_conv,
-    .sample = sample_fused_conv,
     .domain = "com.microsoft",
     .least_inputs = 2,
     .most_inputs = 4,

@@ -30,27 +30,12 @@ Definition define_fused_matmul(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_fused_matmul(Sampler& s) {
-  auto [a, b] = sample_matrices(s);
-  // The runtime's meaning of a transposed matrix times a vector is its own.
-  const bool has_vector = a.size() == 1 || b.size() == 1;
-  for (auto& [shape, name] : {std::pair<Extents*, const char*>(&a, "transA"), {&b, "transB"}}) {
-    if (has_vector || !s.chance(0.5)) continue;
-    std::swap((*shape)[shape->size() - 1], (*shape)[shape->size() - 2]);
-    s.attribute(name, std::int64_t{1});
-  }
-  s.input(ElementType::Float, a, Sampler::Values::Halves);
-  s.input(ElementType::Float, b, Sampler::Values::Halves);
-  if (s.chance(0.5)) s.attribute("alpha", s.pick({0.5F, 0.125F}));
-}
-
 }  // namespace
 
 extern const Operator kMicrosoftFusedMatMul{
     .name = "FusedMatMul",
     .doc = "y = alpha · a b, either of them transposed",
     .define = define_fused_matmul,
-    .sample = sample_fused_matmul,
     .domain = "com.microsoft",
     .least_inputs = 2,
     .most_inputs = 2,

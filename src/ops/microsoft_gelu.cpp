@@ -10,7 +10,6 @@ extern const Operator kMicrosoftGelu{
         [](const Call& call) {
           return elementwise(call, [](const std::vector<Expr>& x) { return gelu(x[0]); }, is_float);
         },
-    .sample = [](Sampler& s) { sample_unary(s, {ElementType::Float}); },
     .domain = "com.microsoft",
     .most_inputs = 1,
 };

@@ -42,24 +42,12 @@ Definition define_skip(const Call& call, bool simplified) {
   return std::move(f).finish();
 }
 
-void sample_skip(Sampler& s, bool simplified) {
-  const Extents shape{s.between(1, 3), s.between(1, 4), s.pick({4, 8})};
-  s.input(ElementType::Float, shape);
-  s.input(ElementType::Float, shape);
-  s.input(ElementType::Float, {shape[2]});
-  if (!simplified && s.chance(0.7)) s.input(ElementType::Float, {shape[2]});
-  else if (!simplified) s.absent();
-  if (s.chance(0.5)) s.input(ElementType::Float, {shape[2]});
-  s.attribute("epsilon", s.pick({1e-5F, 1e-3F}));
-}
-
 }  // namespace
 
 extern const Operator kMicrosoftSkipLayerNormalization{
     .name = "SkipLayerNormalization",
     .doc = "y = (z - mean) / sqrt(variance + epsilon) · gamma + beta, z = x + skip + bias",
     .define = [](const Call& call) { return define_skip(call, false); },
-    .sample = [](Sampler& s) { sample_skip(s, false); },
     .domain = "com.microsoft",
     .least_inputs = 3,
     .most_inputs = 5,
@@ -69,7 +57,6 @@ extern const Operator kMicrosoftSkipSimplifiedLayerNormalization{
     .name = "SkipSimplifiedLayerNormalization",
     .doc = "y = z / sqrt(mean of z² + epsilon) · gamma, z = x + skip + bias",
     .define = [](const Call& call) { return define_skip(call, true); },
-    .sample = [](Sampler& s) { sample_skip(s, true); },
     .domain = "com.microsoft",
     .least_inputs = 3,
     .most_inputs = 4,

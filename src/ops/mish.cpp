@@ -15,7 +15,6 @@ extern const Operator kMish{
     .name = "Mish",
     .doc = "y = x · tanh(ln(1 + e^x))",
     .define = define_mish,
-    .sample = [](Sampler& s) { sample_unary(s, {ElementType::Float}); },
     .since = 18,
     .most_inputs = 1,
 };

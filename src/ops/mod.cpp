@@ -19,18 +19,12 @@ Definition define_mod(const Call& call) {
   return elementwise(call, fmod == 1 ? Fn::Fmod : Fn::Mod);
 }
 
-void sample_mod(Sampler& s) {
-  sample_binary(s, kNumbers, Sampler::Values::NonZero);
-  if (is_float(s.inputs[0].type) || s.chance(0.4)) s.attribute("fmod", std::int64_t{1});
-}
-
 }  // namespace
 
 extern const Operator kMod{
     .name = "Mod",
     .doc = "y = a - b · floor(a / b), or, if fmod = 1, rounded towards zero",
     .define = define_mod,
-    .sample = sample_mod,
     .since = 10,
     .least_inputs = 2,
     .most_inputs = 2,

@@ -6,8 +6,6 @@ extern const Operator kMul{
     .name = "Mul",
     .doc = "y = a · b",
     .define = [](const Call& call) { return elementwise(call, Fn::Mul); },
-    .sample =
-        [](Sampler& s) { sample_binary(s, s.opset() < 14 ? kWideNumbers : kNumbers, Sampler::Values::Wide); },
     .since = 7,
     .least_inputs = 2,
     .most_inputs = 2,

@@ -61,27 +61,6 @@ void output_loss(const Call& call, FormulaBuilder& f,
   f.output({}, total / sum(r, weights.at(to_indices(r))));
 }
 
-void sample_loss(Sampler& s) {
-  Extents shape = s.shape(2, 4, 4);
-  const std::int64_t classes = shape[1];
-  s.input(ElementType::Float, shape);
-  shape.erase(shape.begin() + 1);
-  const bool ignores = s.chance(0.4);
-  const std::int64_t ignored = s.pick({std::int64_t{0}, std::int64_t{-1}});
-  std::vector<std::int64_t> labels(static_cast<std::size_t>(*element_count(shape)));
-  // The first one counts: a mean over nothing is no number.
-  for (std::size_t k = 0; k < labels.size(); ++k)
-    labels[k] = ignores && k > 0 && s.chance(0.3) ? ignored
-                : k == 0                          ? classes - 1
-                                                  : s.between(0, classes - 1);
-  s.constant(Tensor::of(ElementType::Int64, shape, labels));
-  s.inputs.back().constant = false;
-  if (s.chance(0.5)) s.input(ElementType::Float, {classes}, Sampler::Values::Positive);
-  if (ignores && !(ignored == 0 && classes == 1)) s.attribute("ignore_index", ignored);
-  else if (ignores) s.attribute("ignore_index", std::int64_t{-1});
-  if (s.chance(0.7)) s.attribute("reduction", s.pick<std::string>({"none", "sum", "mean"}));
-}
-
 namespace ops {
 namespace {
 
@@ -99,7 +78,6 @@ extern const Operator kNegativeLogLikelihoodLoss{
     .name = "NegativeLogLikelihoodLoss",
     .doc = "y = -weight[label] · x[n, label] per sample, its sum, or its weighted mean",
     .define = define_negative_log_likelihood_loss,
-    .sample = sample_loss,
     .since = 12,
     .least_inputs = 2,
     .most_inputs = 3,

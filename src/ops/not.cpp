@@ -6,7 +6,6 @@ extern const Operator kNot{
     .name = "Not",
     .doc = "y = not x",
     .define = [](const Call& call) { return elementwise(call, Fn::Not, is_bool); },
-    .sample = [](Sampler& s) { sample_unary(s, {ElementType::Bool}); },
     .most_inputs = 1,
 };
 

@@ -39,28 +39,12 @@ Definition define_one_hot(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_one_hot(Sampler& s) {
-  using enum ElementType;
-  // The runtime has these combinations of (indices, values, depth).
-  const bool floats = s.chance(0.3);
-  const Extents shape = s.shape(1, 3);
-  s.input(floats ? Float : Int64, shape, Sampler::Values::Small);
-  const std::int64_t depth = s.between(1, 6);
-  if (floats) s.constant(Tensor::of<float>(Float, {1}, {static_cast<float>(depth)}));
-  else s.constant(Tensor::of<std::int64_t>(Int64, {}, {depth}));
-  s.input(floats ? Float : s.pick({Float, Int64}), {2});
-  if (s.chance(0.6))
-    s.attribute("axis", s.between(-static_cast<std::int64_t>(shape.size()) - 1,
-                                  static_cast<std::int64_t>(shape.size())));
-}
-
 }  // namespace
 
 extern const Operator kOneHot{
     .name = "OneHot",
     .doc = "y[p, d] = values[1] where d = indices[p], else values[0]",
     .define = define_one_hot,
-    .sample = sample_one_hot,
     .since = 9,
     .least_inputs = 3,
     .most_inputs = 3,

@@ -1,5 +1,5 @@
-// Operator: the definition of one ONNX operator. One operator, one file: its name, versions, one line of doc,
-// its formula, and how a legal call of it is drawn at random (from which the contract suite tests it).
+// Operator: the definition of one ONNX operator. One operator, one file: its name, versions, one line of doc
+// and its formula. How a legal call of it is drawn at random, to test it, is in tests/contract/samples.
 //
 // A definition answers for one Call: a Formula; or Opaque with the reason, where these attributes or types
 // are legal but not modelled exactly, or something needed is not known; or Invalid, where no legal ONNX model
@@ -77,73 +77,18 @@ class Call {
   FormulaBuilder formula() const;
 };
 
-// Draws one legal call of an operator: shapes, types, attributes and constants. Everything random comes from
-// here.
-class Sampler {
- public:
-  explicit Sampler(std::uint64_t seed, int opset) : state_(seed), opset_(opset) {}
-  int opset() const { return opset_; }
-  std::int64_t between(std::int64_t low, std::int64_t high);  // inclusive
-  bool chance(double probability);
-  template <class T>
-  T pick(std::initializer_list<T> choices) {
-    return choices.begin()[between(0, static_cast<std::int64_t>(choices.size()) - 1)];
-  }
-  Extents shape(int low_rank, int high_rank, std::int64_t high_extent = 5);
-  // Extents that broadcast with the given ones.
-  Extents broadcastable(const Extents& with);
-  std::vector<std::int64_t> permutation(int n);
-
-  // What values an input's elements take; unsigned types take the part of it that is not negative.
-  enum class Values : std::uint8_t {
-    Normal /* both signs */,
-    Positive,
-    Unit /* -1..1 */,
-    Small /* integers -3..3 as any type */,
-    AboveOne,
-    NonZero /* both signs */,
-    Halves /* multiples of 1/2, -3..3 */,
-    Wide /* integers of any bits */,
-    Special /* NaN, infinities and -0 among others */
-  };
-  void input(ElementType type, const Extents& extents, Values values = Values::Normal);
-  void constant(Tensor value);                             // an input with known value: an initializer
-  void integers(const std::vector<std::int64_t>& values);  // constant int64 vector
-  void absent();
-  void attribute(std::string name, Attribute::Value value);
-  void outputs(int count) { output_count = count; }
-
-  struct Drawn {
-    ElementType type = ElementType::Undefined;  // Undefined: absent
-    Tensor value;
-    bool constant = false;
-  };
-  std::vector<Drawn> inputs;
-  Attributes attributes;
-  int output_count = 1;
-
- private:
-  std::uint64_t next();
-  double draw(ElementType type, Values values);
-  std::uint64_t state_;
-  int opset_;
-};
-
 struct Operator {
   std::string_view name;
   std::string_view doc;  // one line: what it computes
   Definition (*define)(const Call& call) = nullptr;
-  void (*sample)(Sampler& sampler) = nullptr;
   int since = 1;       // first opset in which it exists (its domain's version)
   int last = 1 << 30;  // last opset in which it exists
   std::string_view domain = "";
   int least_inputs = 1;       // the first so many must be present
   int most_inputs = 1 << 30;  // more than these are no legal call
-  // What the comparison with onnxruntime can't use, each with its reason (types without a kernel there, say).
-  std::string_view runtime_note = "";
 };
 
-// The explicit list of all defined operators (ops/list.cpp).
+// The explicit list of all defined operators (ops/list.h).
 std::span<const Operator* const> all_operators();
 const Operator* find_operator(std::string_view domain, std::string_view name);
 

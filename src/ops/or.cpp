@@ -6,7 +6,6 @@ extern const Operator kOr{
     .name = "Or",
     .doc = "y = a or b",
     .define = [](const Call& call) { return elementwise(call, Fn::Or, is_bool); },
-    .sample = [](Sampler& s) { sample_binary(s, {ElementType::Bool}); },
     .since = 7,
     .least_inputs = 2,
     .most_inputs = 2,

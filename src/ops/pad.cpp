@@ -1,7 +1,6 @@
 // Pad: what lies outside of x is a constant, a reflection, the nearest edge, or x again (wrap, since opset
 // 19). Negative pads cut first, and the other modes then reflect, repeat or wrap what is left. Pads and value
 // are attributes before opset 11 and inputs since; since 18 a list of axes may say which ones are meant.
-#include <algorithm>
 #include <cmath>
 
 #include "ops/define.h"
@@ -111,55 +110,12 @@ Definition define_pad(const Call& call) {
   return invalid("mode must be constant, reflect, edge or (since opset 19) wrap", "mode");
 }
 
-void sample_pad(Sampler& s) {
-  using enum ElementType;
-  const ElementType type = s.opset() < 11   ? s.pick({Float, Double})
-                           : s.opset() < 13 ? s.pick({Float, Double, Int32, Int64, Int8, Uint8})
-                                            : s.pick({Float, Double, Int32, Int64, Int8, Uint8, Bool});
-  const Extents shape = s.shape(1, 4, 6);
-  const auto rank = static_cast<std::int64_t>(shape.size());
-  const std::string mode =
-      s.opset() >= 19 && s.chance(0.2) ? "wrap" : s.pick({"constant", "constant", "reflect", "edge"});
-  std::vector<std::int64_t> axes = s.permutation(static_cast<int>(rank));
-  const bool named = s.opset() >= 18 && s.chance(0.4);
-  if (named) axes.resize(static_cast<std::size_t>(s.between(1, rank)));
-  else std::ranges::sort(axes);
-  std::vector<std::int64_t> pads(2 * axes.size(), 0);
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    const std::int64_t extent = shape[static_cast<std::size_t>(axes[i])];
-    const std::int64_t cut = extent > 2 && s.chance(0.2) ? 1 : 0;  // on one side only
-    const std::int64_t most = mode == "constant" || mode == "edge"
-                                  ? 3
-                                  : std::min<std::int64_t>(3, extent - cut - (mode == "reflect" ? 1 : 0));
-    const bool begins = s.chance(0.5);
-    pads[i] = cut == 1 && begins ? -1 : s.between(0, most);
-    pads[axes.size() + i] = cut == 1 && !begins ? -1 : s.between(0, most);
-    if (named && s.chance(0.3)) axes[i] -= rank;
-  }
-  s.input(type, shape);
-  if (mode != "constant" || s.chance(0.5)) s.attribute("mode", mode);
-  if (s.opset() < 11) {
-    s.attribute("pads", pads);
-    if (s.chance(0.5)) s.attribute("value", s.pick({0.5f, -1.0f}));
-    return;
-  }
-  s.integers(pads);
-  if (mode == "constant" && s.chance(0.6)) {
-    s.input(type, {});
-    s.inputs.back().constant = s.chance(0.5);
-  } else if (named) {
-    s.absent();
-  }
-  if (named) s.integers(axes);
-}
-
 }  // namespace
 
 extern const Operator kPad{
     .name = "Pad",
     .doc = "y[p] = x[p - begin]; outside of x a constant, a reflection, the edge, or x again",
     .define = define_pad,
-    .sample = sample_pad,
     .most_inputs = 4,
 };
 

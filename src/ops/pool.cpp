@@ -45,13 +45,4 @@ Pool read_pool(const Call& call, FormulaBuilder& f) {
   return pool;
 }
 
-void sample_pool(Sampler& s, TypeList types, WindowSample options) {
-  Extents kernel(static_cast<std::size_t>(s.between(1, 3))), x{s.between(1, 2), s.between(1, 3)};
-  for (auto& k : kernel) k = s.between(1, 3);
-  const Extents spatial = sample_window(s, kernel, options);
-  x.insert(x.end(), spatial.begin(), spatial.end());
-  s.input(s.pick(types), x);
-  s.attribute("kernel_shape", kernel);
-}
-
 }  // namespace isomer

@@ -1,4 +1,4 @@
-// What MaxPool, AveragePool and LpPool share: the taps of their windows, and samples.
+// What MaxPool, AveragePool and LpPool share: the taps of their windows.
 #pragma once
 
 #include "ops/window.h"
@@ -14,8 +14,5 @@ struct Pool {
 };
 // Throws IllegalCall or OpaqueCall; refuses windows that may hold no element of the input.
 Pool read_pool(const Call& call, FormulaBuilder& f);
-
-// Draws an input of one of the types, kernel_shape and the window's other attributes.
-void sample_pool(Sampler& s, TypeList types, WindowSample options);
 
 }  // namespace isomer

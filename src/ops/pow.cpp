@@ -25,29 +25,12 @@ Definition define_pow(const Call& call) {
   });
 }
 
-void sample_pow(Sampler& s) {
-  using enum ElementType;
-  const ElementType base = s.opset() < 12 ? s.pick({Float, Double}) : s.pick({Float, Double, Int32, Int64});
-  const ElementType exponent = s.opset() < 12 ? base : s.pick({Float, Double, Int32, Int64});
-  const Extents a = s.shape(0, 4), b = s.broadcastable(a);
-  s.input(base, a, Sampler::Values::Positive);
-  // An integer base to a negative power is a fraction, whose conversion back is 0; that is legal, but not at
-  // 0.
-  if (s.chance(0.4))
-    s.constant(exponent == Float    ? Tensor::of<float>(Float, {}, {s.pick({2.0f, 3.0f, 0.5f, 1.0f})})
-               : exponent == Double ? Tensor::of<double>(Double, {1}, {s.pick({2.0, 3.0, -1.0})})
-               : exponent == Int32  ? Tensor::of<std::int32_t>(Int32, {}, {s.pick({0, 2, 3, 4})})
-                                    : Tensor::of<std::int64_t>(Int64, {1}, {s.between(0, 4)}));
-  else s.input(exponent, b, Sampler::Values::Small);
-}
-
 }  // namespace
 
 extern const Operator kPow{
     .name = "Pow",
     .doc = "y = a^b, in the type of a",
     .define = define_pow,
-    .sample = sample_pow,
     .since = 7,
     .least_inputs = 2,
     .most_inputs = 2,

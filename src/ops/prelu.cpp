@@ -12,22 +12,12 @@ Definition define_prelu(const Call& call) {
   });
 }
 
-void sample_prelu(Sampler& s) {
-  const Extents shape = s.shape(0, 4);
-  Extents slope(shape.begin() + s.between(0, static_cast<std::int64_t>(shape.size())), shape.end());
-  for (std::int64_t& e : slope)
-    if (s.chance(0.4)) e = 1;
-  s.input(ElementType::Float, shape);
-  s.input(ElementType::Float, slope);
-}
-
 }  // namespace
 
 extern const Operator kPRelu{
     .name = "PRelu",
     .doc = "y = x, or slope · x where x < 0",
     .define = define_prelu,
-    .sample = sample_prelu,
     .since = 7,
     .least_inputs = 2,
     .most_inputs = 2,

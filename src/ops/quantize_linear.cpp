@@ -30,40 +30,12 @@ Definition define_quantize_linear(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_quantize_linear(Sampler& s) {
-  using enum ElementType;
-  const Extents shape = s.shape(1, 4);
-  const auto rank = static_cast<std::int64_t>(shape.size());
-  const std::int64_t axis = s.between(0, rank - 1);
-  const bool per_axis = s.opset() >= 13 && s.chance(0.5);
-  const bool blocked = s.opset() >= 21 && per_axis && s.chance(0.4);
-  Extents parameter = per_axis ? Extents{shape[static_cast<std::size_t>(axis)]} : Extents{};
-  const std::int64_t block = s.between(1, 3);
-  if (blocked) {
-    parameter = shape;
-    auto& along = parameter[static_cast<std::size_t>(axis)];
-    along = (along + block - 1) / block;
-    s.attribute("block_size", block);
-  }
-  if (per_axis) s.attribute("axis", s.chance(0.5) ? axis : axis - rank);
-  // Powers of two: a quotient that is a half in float is one in double.
-  std::vector<float> scales(static_cast<std::size_t>(*element_count(parameter)));
-  for (float& scale : scales) scale = s.pick({0.25F, 0.5F, 1.0F, 0.015625F});
-  s.input(Float, shape, Sampler::Values::Halves);
-  s.constant(Tensor::of(Float, parameter, scales));
-  s.inputs.back().constant = s.chance(0.5);
-  if (s.chance(0.7))
-    s.input(s.opset() >= 21 ? s.pick({Uint8, Int8, Uint16, Int16}) : s.pick({Uint8, Int8}), parameter,
-            Sampler::Values::Wide);
-}
-
 }  // namespace
 
 extern const Operator kQuantizeLinear{
     .name = "QuantizeLinear",
     .doc = "y = saturate(round(x / scale) + zero point)",
     .define = define_quantize_linear,
-    .sample = sample_quantize_linear,
     .since = 10,
     .least_inputs = 2,
     .most_inputs = 3,

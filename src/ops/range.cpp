@@ -41,14 +41,6 @@ Definition define_floats(const Call& call) {
   return std::move(f).finish();
 }
 
-template <class T>
-void sample_limits(Sampler& s, ElementType type, T unit) {
-  const std::int64_t start = s.between(-5, 5), delta = s.pick({1, 2, 3, -1, -2});
-  const std::int64_t limit = start + delta * s.between(0, 6) + s.between(-1, 1);
-  for (const std::int64_t value : {start, limit, delta})
-    s.constant(Tensor::of<T>(type, {}, {static_cast<T>(static_cast<T>(value) * unit)}));
-}
-
 Definition define_range(const Call& call) {
   for (int k = 0; k < 3; ++k) {
     if (call.type(k) != call.type(0) || !is_number(call.type(0)))
@@ -58,24 +50,12 @@ Definition define_range(const Call& call) {
   return is_float(call.type(0)) ? define_floats(call) : define_integers(call);
 }
 
-void sample_range(Sampler& s) {
-  using enum ElementType;
-  switch (s.between(0, 4)) {
-    case 0: return sample_limits<float>(s, Float, 0.25f);
-    case 1: return sample_limits<double>(s, Double, 0.5);
-    case 2: return sample_limits<std::int16_t>(s, Int16, 1);
-    case 3: return sample_limits<std::int32_t>(s, Int32, 1);
-    default: return sample_limits<std::int64_t>(s, Int64, 1);
-  }
-}
-
 }  // namespace
 
 extern const Operator kRange{
     .name = "Range",
     .doc = "y[i] = start + i · delta, for i < (limit - start) / delta",
     .define = define_range,
-    .sample = sample_range,
     .since = 11,
     .least_inputs = 3,
     .most_inputs = 3,

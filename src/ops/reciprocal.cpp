@@ -13,7 +13,6 @@ extern const Operator kReciprocal{
     .name = "Reciprocal",
     .doc = "y = 1 / x",
     .define = define_reciprocal,
-    .sample = [](Sampler& s) { sample_unary(s, kFloats, Sampler::Values::NonZero); },
     .most_inputs = 1,
 };
 

@@ -137,26 +137,4 @@ Formula Recurrent::with_outputs() {
   return std::move(f_).finish();
 }
 
-void sample_recurrent(Sampler& s, int gates, int states) {
-  const std::int64_t steps = s.between(1, 3), batch = s.between(1, 2), input = s.between(1, 2);
-  const std::int64_t hidden = s.between(1, 2), directions = s.pick<std::int64_t>({1, 1, 2});
-  const auto draw = [&](const Extents& extents) {
-    s.input(ElementType::Float, extents, Sampler::Values::Unit);
-  };
-  draw({steps, batch, input});
-  draw({directions, gates * hidden, input});
-  draw({directions, gates * hidden, hidden});
-  const bool biased = s.chance(0.7), begun = s.chance(0.5);
-  if (biased) draw({directions, 2 * gates * hidden});
-  if (begun) {
-    if (!biased) s.absent();
-    s.absent();  // the lengths
-    for (int k = 0; k < states; ++k) draw({directions, batch, hidden});
-  }
-  s.attribute("hidden_size", hidden);
-  if (directions == 2) s.attribute("direction", std::string("bidirectional"));
-  else if (s.chance(0.5)) s.attribute("direction", std::string(s.chance(0.5) ? "reverse" : "forward"));
-  s.outputs(static_cast<int>(s.between(1, states + 1)));
-}
-
 }  // namespace isomer::ops

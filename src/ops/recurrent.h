@@ -68,7 +68,4 @@ class Recurrent {
   std::vector<std::vector<Tensor>> last_;  // by direction: all states
 };
 
-// A legal call: the sequence, weights, and some of what is optional.
-void sample_recurrent(Sampler& s, int gates, int states);
-
 }  // namespace isomer::ops

@@ -45,25 +45,4 @@ Definition define_reduce(const Call& call, const Fold& fold) {
   return std::move(f).finish();
 }
 
-void sample_reduce(Sampler& s, const Fold& fold, TypeList types, Sampler::Values values) {
-  const auto type = s.pick(types);
-  Extents shape = s.shape(0, 4, is_integer(type) ? 2 : 5);  // a product of more would overflow
-  const bool empty = fold.of_nothing && !shape.empty() && s.chance(0.05);
-  if (empty) shape[0] = 0;
-  s.input(type, shape, is_float(type) ? values : Sampler::Values::Small);
-  const auto rank = static_cast<int>(shape.size());
-  std::vector<std::int64_t> axes = s.permutation(rank);
-  axes.resize(static_cast<std::size_t>(s.between(0, rank)));
-  for (auto& a : axes)
-    if (s.opset() >= 11 && !empty && s.chance(0.4))
-      a -= rank;  // of an empty input onnxruntime misreads negative axes
-  if (s.opset() < fold.axes_input_since) {
-    if (!axes.empty()) s.attribute("axes", axes);
-  } else {
-    if (!axes.empty() || s.chance(0.3)) s.integers(axes);
-    if (s.chance(0.3)) s.attribute("noop_with_empty_axes", s.between(0, 1));
-  }
-  if (s.chance(0.6)) s.attribute("keepdims", s.between(0, 1));
-}
-
 }  // namespace isomer

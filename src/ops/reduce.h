@@ -27,17 +27,4 @@ struct Reduced {
   Reduced(FormulaBuilder& f, const ReducedAxes& over, bool keep);
 };
 
-// Types for which onnxruntime has kernels of all of them; of ReduceMax and ReduceMin; of these two since
-// opset 20.
-inline constexpr TypeList kReducible{ElementType::Float, ElementType::Double, ElementType::Int32,
-                                     ElementType::Int64};
-inline constexpr TypeList kOrdered{ElementType::Float, ElementType::Double, ElementType::Int32,
-                                   ElementType::Int64, ElementType::Int8,   ElementType::Uint8};
-inline constexpr TypeList kOrderedOrBool{ElementType::Float, ElementType::Double, ElementType::Int32,
-                                         ElementType::Int64, ElementType::Int8,   ElementType::Uint8,
-                                         ElementType::Bool};
-// Draws data of one of the types, axes and keepdims.
-void sample_reduce(Sampler& s, const Fold& fold, TypeList types,
-                   Sampler::Values values = Sampler::Values::Normal);
-
 }  // namespace isomer

@@ -11,7 +11,6 @@ extern const Operator kReduceL1{
     .name = "ReduceL1",
     .doc = "y = Σ |x| over the axes",
     .define = [](const Call& call) { return define_reduce(call, kFold); },
-    .sample = [](Sampler& s) { sample_reduce(s, kFold, kReducible); },
 };
 
 }  // namespace isomer::ops

@@ -15,7 +15,6 @@ extern const Operator kReduceL2{
     .name = "ReduceL2",
     .doc = "y = sqrt(Σ x²) over the axes",
     .define = [](const Call& call) { return define_reduce(call, kFold); },
-    .sample = [](Sampler& s) { sample_reduce(s, kFold, kFloats); },
 };
 
 }  // namespace isomer::ops

@@ -14,7 +14,6 @@ extern const Operator kReduceLogSum{
     .name = "ReduceLogSum",
     .doc = "y = log(Σ x) over the axes",
     .define = [](const Call& call) { return define_reduce(call, kFold); },
-    .sample = [](Sampler& s) { sample_reduce(s, kFold, kFloats, Sampler::Values::Positive); },
 };
 
 }  // namespace isomer::ops

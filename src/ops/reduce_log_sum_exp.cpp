@@ -27,7 +27,6 @@ extern const Operator kReduceLogSumExp{
     .name = "ReduceLogSumExp",
     .doc = "y = log Σ exp(x) over the axes",
     .define = define_reduce_log_sum_exp,
-    .sample = [](Sampler& s) { sample_reduce(s, kFold, kFloats); },
 };
 
 }  // namespace isomer::ops

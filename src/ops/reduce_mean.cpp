@@ -14,7 +14,6 @@ extern const Operator kReduceMean{
     .name = "ReduceMean",
     .doc = "y = Σ x / count over the axes; integers are truncated",
     .define = [](const Call& call) { return define_reduce(call, kFold); },
-    .sample = [](Sampler& s) { sample_reduce(s, kFold, kReducible); },
 };
 
 }  // namespace isomer::ops

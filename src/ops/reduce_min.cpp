@@ -11,10 +11,6 @@ extern const Operator kReduceMin{
     .name = "ReduceMin",
     .doc = "y = min x over the axes",
     .define = [](const Call& call) { return define_reduce(call, kFold); },
-    .sample =
-        [](Sampler& s) {
-          sample_reduce(s, kFold, s.opset() < 12 ? kReducible : s.opset() < 20 ? kOrdered : kOrderedOrBool);
-        },
 };
 
 }  // namespace isomer::ops

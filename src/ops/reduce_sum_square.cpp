@@ -11,7 +11,6 @@ extern const Operator kReduceSumSquare{
     .name = "ReduceSumSquare",
     .doc = "y = Σ x² over the axes",
     .define = [](const Call& call) { return define_reduce(call, kFold); },
-    .sample = [](Sampler& s) { sample_reduce(s, kFold, kReducible); },
 };
 
 }  // namespace isomer::ops

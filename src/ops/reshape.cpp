@@ -121,38 +121,12 @@ Definition define_reshape(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_reshape(Sampler& s) {
-  // Small factors, multiplied together in two ways.
-  Extents from, to;
-  const std::int64_t factors = s.between(0, 5);
-  for (std::int64_t i = 0; i < factors; ++i) {
-    const std::int64_t factor = s.pick({1, 2, 3, 2});
-    for (Extents* side : {&from, &to}) {
-      if (side->empty() || s.chance(0.5)) side->push_back(factor);
-      else side->back() *= factor;
-    }
-  }
-  const bool empty = s.chance(0.05) && !to.empty();
-  if (empty) from.back() = to.back() = 0;
-  s.input(s.pick(kMovable), from);
-  const bool allowzero = s.opset() >= 14 && (empty || s.chance(0.2));
-  if (allowzero) s.attribute("allowzero", std::int64_t{1});
-  if (empty && !allowzero) to = from;  // an extent of 0 is then the copy of one
-  std::vector<std::int64_t> shape = to;
-  for (std::size_t i = 0; i < shape.size(); ++i)
-    if (!allowzero && i < from.size() && from[i] == to[i] && s.chance(0.3)) shape[i] = 0;
-  if (!shape.empty() && !empty && s.chance(0.5))
-    shape[static_cast<std::size_t>(s.between(0, static_cast<std::int64_t>(shape.size()) - 1))] = -1;
-  s.integers(shape);
-}
-
 }  // namespace
 
 extern const Operator kReshape{
     .name = "Reshape",
     .doc = "y has the elements of x, in the same order, under another shape",
     .define = define_reshape,
-    .sample = sample_reshape,
     .least_inputs = 2,
     .most_inputs = 2,
 };

@@ -61,43 +61,6 @@ Definition define_resize(const Call& call) {
   return resample(call, r);
 }
 
-void sample_resize(Sampler& s) {
-  using enum ElementType;
-  const bool cubic = s.opset() >= 11 && s.chance(0.3), linear = cubic || s.chance(0.5);
-  const Extents shape = cubic ? s.shape(4, 4, 4) : linear ? s.shape(2, 5, 4) : s.shape(1, 5, 4);
-  const std::size_t rank = shape.size();
-  s.input(linear ? Float : s.pick({Float, Int32, Int8, Uint8}), shape);
-  // The runtime interpolates all of 2 or 3 axes, the last two of 4 (or the two in the middle), the last three
-  // of 5.
-  const std::size_t first = rank == 4 ? 2 : rank == 5 ? 2 : 0;
-  const bool by_size = s.opset() >= 11 && s.chance(0.5);
-  std::vector<float> scales(rank, 1.0f);
-  std::vector<std::int64_t> sizes = shape;
-  for (std::size_t i = linear ? first : 0; i < rank; ++i) {
-    sizes[i] = s.between(1, 9);
-    scales[i] = s.pick({1.0f, 2.0f, 3.0f, 2.5f, 0.5f, 0.7f});
-    if (scales[i] * static_cast<float>(shape[i]) < 1.0f) scales[i] = 2.0f;
-  }
-  s.attribute("mode", std::string(cubic ? "cubic" : linear ? "linear" : "nearest"));
-  if (cubic && s.chance(0.5)) s.attribute("cubic_coeff_a", s.pick({-0.5f, -0.75f}));
-  if (cubic && s.chance(0.4)) s.attribute("exclude_outside", std::int64_t{1});
-  const auto scales_tensor = Tensor::of(Float, {static_cast<std::int64_t>(rank)}, scales);
-  if (s.opset() < 11) return s.constant(scales_tensor);
-  if (s.opset() < 13) s.constant(Tensor::of<float>(Float, {0}, {}));
-  else s.absent();
-  if (!by_size) s.constant(scales_tensor);
-  else if (s.opset() < 13) s.constant(Tensor::of<float>(Float, {0}, {}));
-  else s.absent();
-  if (by_size) s.integers(sizes);
-  std::string coordinates = s.pick({"half_pixel", "pytorch_half_pixel", "align_corners", "asymmetric"});
-  if (s.opset() >= 19 && s.chance(0.3)) coordinates = "half_pixel_symmetric";
-  if (s.opset() < 13 && !linear && s.chance(0.2)) coordinates = "tf_half_pixel_for_nn";
-  if (s.chance(0.9)) s.attribute("coordinate_transformation_mode", coordinates);
-  if (!linear && s.chance(0.8))
-    s.attribute("nearest_mode",
-                std::string(s.pick({"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"})));
-}
-
 }  // namespace
 
 extern const Operator kResize{
@@ -106,7 +69,6 @@ extern const Operator kResize{
         "y[p] = x at the coordinate that p comes from, nearest or interpolated, linearly or by a cubic "
         "spline",
     .define = define_resize,
-    .sample = sample_resize,
     .since = 10,
     .most_inputs = 4,
 };

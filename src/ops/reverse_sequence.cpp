@@ -25,27 +25,12 @@ Definition define_reverse_sequence(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_reverse_sequence(Sampler& s) {
-  const Extents shape = s.shape(2, 4);
-  const std::int64_t time = s.between(0, 1);
-  s.input(s.pick({ElementType::Float, ElementType::Int64}), shape);
-  std::vector<std::int64_t> lengths(static_cast<std::size_t>(shape[static_cast<std::size_t>(1 - time)]));
-  for (std::int64_t& length : lengths) length = s.between(1, shape[static_cast<std::size_t>(time)]);
-  s.integers(lengths);
-  s.inputs.back().constant = s.chance(0.5);
-  if (time != 0 || s.chance(0.3)) {
-    s.attribute("time_axis", time);
-    s.attribute("batch_axis", 1 - time);
-  }
-}
-
 }  // namespace
 
 extern const Operator kReverseSequence{
     .name = "ReverseSequence",
     .doc = "y[t, b] = x[t < lengths[b] ? lengths[b] - 1 - t : t, b]",
     .define = define_reverse_sequence,
-    .sample = sample_reverse_sequence,
     .since = 10,
     .least_inputs = 2,
     .most_inputs = 2,

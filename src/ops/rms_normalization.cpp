@@ -24,22 +24,12 @@ Definition define_rms_normalization(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_rms_normalization(Sampler& s) {
-  const Extents shape = s.shape(1, 4);
-  const auto rank = static_cast<std::int64_t>(shape.size()), axis = s.between(0, rank - 1);
-  s.input(ElementType::Float, shape);
-  s.input(ElementType::Float, Extents(shape.begin() + axis, shape.end()));
-  if (axis != rank - 1 || s.chance(0.5)) s.attribute("axis", s.chance(0.5) ? axis : axis - rank);
-  if (s.chance(0.5)) s.attribute("epsilon", s.pick({1e-3F, 0.1F}));
-}
-
 }  // namespace
 
 extern const Operator kRMSNormalization{
     .name = "RMSNormalization",
     .doc = "y = x / sqrt(mean of x² + epsilon) · scale from an axis on",
     .define = define_rms_normalization,
-    .sample = sample_rms_normalization,
     .since = 23,
     .least_inputs = 2,
     .most_inputs = 2,
@@ -50,7 +40,6 @@ extern const Operator kSimplifiedLayerNormalization{
     .name = "SimplifiedLayerNormalization",
     .doc = "y = x / sqrt(mean of x² + epsilon) · scale from an axis on",
     .define = define_rms_normalization,
-    .sample = sample_rms_normalization,
     .least_inputs = 2,
     .most_inputs = 2,
 };

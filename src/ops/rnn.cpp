@@ -14,7 +14,6 @@ extern const Operator kRNN{
         return std::vector{r.builder().stage(at, apply(Fn::Tanh, {z(at[0], at[1])}))};
       });
     },
-    .sample = [](Sampler& s) { sample_recurrent(s, 1, 1); },
     .since = 7,
     .least_inputs = 3,
     .most_inputs = 6,

@@ -54,37 +54,12 @@ Definition define_roi_align(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_roi_align(Sampler& s) {
-  const std::int64_t images = s.between(1, 2), boxes = s.between(1, 3);
-  s.input(ElementType::Float, {images, s.between(1, 2), s.between(2, 5), s.between(2, 5)});
-  std::vector<float> corners;
-  // No point lies where it just counts or just doesn't.
-  const auto draw = [&](std::int64_t low, std::int64_t high) {
-    return static_cast<float>(s.between(low, high)) * 0.37f + 0.0137f;
-  };
-  for (std::int64_t r = 0; r < boxes; ++r) {
-    const float x = draw(-6, 12), y = draw(-6, 12);
-    for (const float corner : {x, y, x + draw(1, 12), y + draw(1, 12)}) corners.push_back(corner);
-  }
-  s.constant(Tensor::of(ElementType::Float, {boxes, 4}, corners));
-  std::vector<std::int64_t> batch;
-  for (std::int64_t r = 0; r < boxes; ++r) batch.push_back(s.between(0, images - 1));
-  s.integers(batch);
-  s.attribute("sampling_ratio", s.between(1, 3));
-  s.attribute("output_height", s.between(1, 3));
-  if (s.chance(0.8)) s.attribute("output_width", s.between(1, 3));
-  if (s.chance(0.5)) s.attribute("spatial_scale", s.pick({0.5f, 1.5f}));
-  if (s.opset() >= 16 && s.chance(0.6))
-    s.attribute("coordinate_transformation_mode", std::string(s.pick({"half_pixel", "output_half_pixel"})));
-}
-
 }  // namespace
 
 extern const Operator kRoiAlign{
     .name = "RoiAlign",
     .doc = "y[r, c, p] = the mean of x over points in cell p of the box rois[r]",
     .define = define_roi_align,
-    .sample = sample_roi_align,
     .since = 10,
     .least_inputs = 3,
     .most_inputs = 3,

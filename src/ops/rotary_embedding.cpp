@@ -71,33 +71,12 @@ Definition define_rotary_embedding(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_rotary_embedding(Sampler& s) {
-  const std::int64_t batch = s.between(1, 2), heads = s.between(1, 3), length = s.between(1, 4);
-  const std::int64_t size = s.pick({4, 8}), rotated = s.chance(0.3) ? size / 2 : size;
-  const bool flat = s.chance(0.5), has_positions = s.chance(0.5);
-  s.input(ElementType::Float,
-          flat ? Extents{batch, length, heads * size} : Extents{batch, heads, length, size});
-  const Extents cache = has_positions ? Extents{6, rotated / 2} : Extents{batch, length, rotated / 2};
-  s.input(ElementType::Float, cache);
-  s.input(ElementType::Float, cache);
-  if (has_positions) {
-    std::vector<std::int64_t> positions(static_cast<std::size_t>(batch * length));
-    for (std::int64_t& position : positions) position = s.between(0, 5);
-    s.constant(isomer::Tensor::of(ElementType::Int64, {batch, length}, positions));
-    s.inputs.back().constant = false;
-  }
-  if (flat || rotated != size) s.attribute("num_heads", heads);
-  if (rotated != size) s.attribute("rotary_embedding_dim", rotated);
-  if (s.chance(0.5)) s.attribute("interleaved", std::int64_t{1});
-}
-
 }  // namespace
 
 extern const Operator kRotaryEmbedding{
     .name = "RotaryEmbedding",
     .doc = "y = pairs of elements turned by the angle of their position",
     .define = define_rotary_embedding,
-    .sample = sample_rotary_embedding,
     .since = 23,
     .least_inputs = 3,
     .most_inputs = 4,

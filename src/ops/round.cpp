@@ -6,7 +6,6 @@ extern const Operator kRound{
     .name = "Round",
     .doc = "y = the integer nearest to x, halves to the even one",
     .define = [](const Call& call) { return elementwise(call, Fn::Round, is_float); },
-    .sample = [](Sampler& s) { sample_unary(s, kFloats, Sampler::Values::Halves); },
     .since = 11,
     .most_inputs = 1,
 };

@@ -52,7 +52,6 @@ extern const Operator kScatter{
     .name = "Scatter",
     .doc = "y = data with updates at the indices along an axis",
     .define = define_scatter_elements,
-    .sample = sample_scatter_elements,
     .since = 9,
     .last = 10,
     .least_inputs = 3,

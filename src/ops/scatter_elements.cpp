@@ -38,42 +38,12 @@ Definition define_scatter_elements(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_scatter_elements(Sampler& s) {
-  const Extents shape = s.shape(1, 3);
-  const auto rank = static_cast<std::int64_t>(shape.size());
-  const std::int64_t axis = s.between(0, rank - 1), extent = shape[static_cast<std::size_t>(axis)];
-  const bool reduces = s.opset() >= 16 && s.chance(0.6);
-  const ElementType type = reduces ? s.pick({ElementType::Float, ElementType::Int64}) : s.pick(kMovable);
-  Extents index_shape = shape;
-  for (std::int64_t& e : index_shape) e = s.between(1, e);
-  // Without a reduction the indices of one line are different from each other.
-  std::vector<std::int64_t> indices(static_cast<std::size_t>(*element_count(index_shape)));
-  const auto order = s.permutation(static_cast<int>(extent));
-  std::int64_t unit = 1;
-  for (std::size_t i = static_cast<std::size_t>(axis) + 1; i < shape.size(); ++i) unit *= index_shape[i];
-  const std::int64_t length = index_shape[static_cast<std::size_t>(axis)];
-  for (std::size_t k = 0; k < indices.size(); ++k) {
-    const std::int64_t place = static_cast<std::int64_t>(k) / unit % length;
-    indices[k] = reduces ? s.between(0, extent - 1) : order[static_cast<std::size_t>(place)];
-    if (s.opset() >= 11 && s.chance(0.3)) indices[k] -= extent;
-  }
-  s.input(type, shape);
-  s.constant(Tensor::of(ElementType::Int64, index_shape, indices));
-  s.inputs.back().constant = s.chance(0.5);
-  s.input(type, index_shape);
-  if (axis != 0 || s.chance(0.3)) s.attribute("axis", axis);
-  if (reduces)
-    s.attribute("reduction", s.opset() >= 18 ? s.pick<std::string>({"add", "mul", "max", "min"})
-                                             : s.pick<std::string>({"add", "mul"}));
-}
-
 extern const Operator kScatterElements{
     .name = "ScatterElements",
     .doc =
         "y = data with updates, or their sum, product, max or min with the data, at the indices along an "
         "axis",
     .define = define_scatter_elements,
-    .sample = sample_scatter_elements,
     .since = 11,
     .least_inputs = 3,
     .most_inputs = 3,

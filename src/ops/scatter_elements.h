@@ -6,6 +6,5 @@
 namespace isomer::ops {
 
 Definition define_scatter_elements(const Call& call);
-void sample_scatter_elements(Sampler& s);
 
 }  // namespace isomer::ops

@@ -79,60 +79,12 @@ Definition define_scatter_nd(const Call& call) {
   return std::move(f).finish();
 }
 
-// Tuples that are different from each other: positions of the data's first `depth` axes in a random order.
-std::vector<std::int64_t> different_tuples(Sampler& s, const Extents& head, std::int64_t count) {
-  const auto order = s.permutation(static_cast<int>(*element_count(head)));
-  std::vector<std::int64_t> out;
-  for (std::int64_t n = 0; n < count; ++n) {
-    std::vector<std::int64_t> tuple(head.size());
-    std::int64_t rest = order[static_cast<std::size_t>(n)];
-    for (std::size_t i = head.size(); i-- > 0; rest /= head[i]) tuple[i] = rest % head[i];
-    out.insert(out.end(), tuple.begin(), tuple.end());
-  }
-  return out;
-}
-
-void sample_scatter_nd(Sampler& s) {
-  const Extents shape = s.shape(1, 3);
-  const std::int64_t depth = s.between(1, static_cast<std::int64_t>(shape.size()));
-  const Extents head(shape.begin(), shape.begin() + depth);
-  const std::int64_t count = s.between(1, *element_count(head));
-  const bool reduces = s.opset() >= 16 && s.chance(0.5);
-  const ElementType type = reduces ? s.pick({ElementType::Float, ElementType::Int64}) : s.pick(kMovable);
-  s.input(type, shape);
-  // A box that begins at zero, or any tuples.
-  Extents index_shape{count};
-  std::vector<std::int64_t> indices = different_tuples(s, head, count);
-  if (s.chance(0.4)) {
-    index_shape = head;
-    for (std::int64_t& e : index_shape) e = s.between(1, e);
-    indices.clear();
-    for (std::int64_t n = 0; n < *element_count(index_shape); ++n) {
-      std::vector<std::int64_t> tuple(head.size());
-      std::int64_t rest = n;
-      for (std::size_t i = head.size(); i-- > 0; rest /= index_shape[i])
-        tuple[i] = head[i] - 1 - (index_shape[i] - 1) + rest % index_shape[i];
-      indices.insert(indices.end(), tuple.begin(), tuple.end());
-    }
-  }
-  Extents updates = index_shape;
-  updates.insert(updates.end(), shape.begin() + depth, shape.end());
-  index_shape.push_back(depth);
-  s.constant(Tensor::of(ElementType::Int64, index_shape, indices));
-  s.inputs.back().constant = s.chance(0.5);
-  s.input(type, updates);
-  if (reduces)
-    s.attribute("reduction", s.opset() >= 18 ? s.pick<std::string>({"add", "mul", "max", "min"})
-                                             : s.pick<std::string>({"add", "mul"}));
-}
-
 }  // namespace
 
 extern const Operator kScatterND{
     .name = "ScatterND",
     .doc = "y = data with updates, or their sum, product, max or min with the data, at tuples of indices",
     .define = define_scatter_nd,
-    .sample = sample_scatter_nd,
     .since = 11,
     .least_inputs = 3,
     .most_inputs = 3,

@@ -16,19 +16,12 @@ Definition define_selu(const Call& call) {
       is_float);
 }
 
-void sample_selu(Sampler& s) {
-  sample_unary(s, {ElementType::Float});
-  if (s.chance(0.6)) s.attribute("alpha", s.pick({0.5f, 1.5f}));
-  if (s.chance(0.6)) s.attribute("gamma", s.pick({0.5f, 2.0f}));
-}
-
 }  // namespace
 
 extern const Operator kSelu{
     .name = "Selu",
     .doc = "y = gamma · x, or gamma · alpha · (e^x - 1) where x <= 0",
     .define = define_selu,
-    .sample = sample_selu,
     .most_inputs = 1,
 };
 

@@ -23,20 +23,12 @@ Definition define_shape(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_shape(Sampler& s) {
-  sample_unary(s, kMovable);
-  if (s.opset() < 15) return;
-  if (s.chance(0.5)) s.attribute("start", s.between(-5, 4));
-  if (s.chance(0.5)) s.attribute("end", s.between(-5, 5));
-}
-
 }  // namespace
 
 extern const Operator kShape{
     .name = "Shape",
     .doc = "y[i] = the extent of axis start + i",
     .define = define_shape,
-    .sample = sample_shape,
     .most_inputs = 1,
 };
 

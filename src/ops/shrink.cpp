@@ -15,24 +15,14 @@ Definition define_shrink(const Call& call) {
   });
 }
 
-void sample_shrink(Sampler& s) {
-  using enum ElementType;
-  sample_unary(s, {Float, Int8, Int32, Int64, Uint8});
-  // A bias no larger than lambd keeps unsigned results positive.
-  if (s.chance(0.6)) s.attribute("bias", s.pick({0.25f, 1.0f, 0.5f}));
-  if (s.chance(0.6)) s.attribute("lambd", s.pick({1.0f, 1.5f, 2.0f}));
-}
-
 }  // namespace
 
 extern const Operator kShrink{
     .name = "Shrink",
     .doc = "y = x + bias where x < -lambd, x - bias where x > lambd, else 0",
     .define = define_shrink,
-    .sample = sample_shrink,
     .since = 9,
     .most_inputs = 1,
-    .runtime_note = "double is computed in float there",
 };
 
 }  // namespace isomer::ops

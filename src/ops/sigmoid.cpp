@@ -6,7 +6,6 @@ extern const Operator kSigmoid{
     .name = "Sigmoid",
     .doc = "y = 1 / (1 + e^-x)",
     .define = [](const Call& call) { return elementwise(call, Fn::Sigmoid, is_float); },
-    .sample = [](Sampler& s) { sample_unary(s, kFloats); },
     .most_inputs = 1,
 };
 

@@ -6,7 +6,6 @@ extern const Operator kSign{
     .name = "Sign",
     .doc = "y = -1, 0 or 1, as x is negative, zero or positive",
     .define = [](const Call& call) { return elementwise(call, Fn::Sign); },
-    .sample = [](Sampler& s) { sample_unary(s, kNumbers, Sampler::Values::Small); },
     .since = 9,
     .most_inputs = 1,
 };

@@ -6,7 +6,6 @@ extern const Operator kSin{
     .name = "Sin",
     .doc = "y = sin x",
     .define = [](const Call& call) { return elementwise(call, Fn::Sin, is_float); },
-    .sample = [](Sampler& s) { sample_unary(s, kFloats); },
     .since = 7,
     .most_inputs = 1,
 };

@@ -15,7 +15,6 @@ extern const Operator kSize{
     .name = "Size",
     .doc = "y = how many elements x has",
     .define = define_size,
-    .sample = [](Sampler& s) { sample_unary(s, kMovable); },
     .most_inputs = 1,
 };
 

@@ -1,7 +1,6 @@
 // Slice: y[p] = x[start + step · p] along each sliced axis. Bounds below zero count from the end and then are
 // clamped into the axis. Starts, ends and axes are attributes before opset 10; since then they and the steps
 // are inputs.
-#include <algorithm>
 #include <limits>
 
 #include "ops/define.h"
@@ -104,44 +103,12 @@ Definition define_slice(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_slice(Sampler& s) {
-  const Extents shape = s.shape(1, 4, 6);
-  s.input(s.pick(kMovable), shape);
-  const auto rank = static_cast<std::int64_t>(shape.size());
-  const bool all = s.chance(0.4), steps_given = s.opset() >= 10 && s.chance(0.6);
-  std::vector<std::int64_t> axes = s.permutation(static_cast<int>(rank)), starts, ends, steps;
-  if (all) std::ranges::sort(axes);
-  axes.resize(static_cast<std::size_t>(s.between(1, rank)));
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max(),
-                         kLeast = std::numeric_limits<std::int64_t>::min();
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    steps.push_back(steps_given ? s.pick({1, 1, 2, 3, -1, -2, 100}) : 1);
-    starts.push_back(s.between(-8, 8));
-    ends.push_back(s.between(-8, 8));
-    if (s.chance(0.3))
-      ends.back() = steps.back() > 0 ? s.pick({kMost, std::int64_t{0x7fffffff}}) : kLeast + 1;
-    if (s.opset() >= 11 && !all && s.chance(0.3)) axes[i] -= rank;
-  }
-  if (s.opset() < 10) {
-    s.attribute("starts", starts);
-    s.attribute("ends", ends);
-    if (!all) s.attribute("axes", axes);
-    return;
-  }
-  s.integers(starts);
-  s.integers(ends);
-  if (!all) s.integers(axes);
-  else if (steps_given) s.absent();
-  if (steps_given) s.integers(steps);
-}
-
 }  // namespace
 
 extern const Operator kSlice{
     .name = "Slice",
     .doc = "y[p] = x[start + step · p]",
     .define = define_slice,
-    .sample = sample_slice,
     .most_inputs = 5,
 };
 

@@ -11,14 +11,6 @@ ReducedAxes read_softmax_axes(const Call& call) {
   return flattens ? ReducedAxes::from(call.shape(0), *axis) : ReducedAxes::only(call.shape(0), *axis);
 }
 
-void sample_softmax(Sampler& s, TypeList types) {
-  Extents shape = s.shape(s.opset() < 13 ? 2 : 1, 4);
-  const auto rank = static_cast<std::int64_t>(shape.size());
-  if (s.chance(0.05)) shape[0] = 0;
-  s.input(s.pick(types), shape, s.chance(0.3) ? Sampler::Values::Small : Sampler::Values::Normal);
-  if (s.chance(0.8)) s.attribute("axis", s.between(s.opset() < 11 ? 0 : -rank, rank - 1));
-}
-
 namespace ops {
 namespace {
 
@@ -44,7 +36,6 @@ extern const Operator kSoftmax{
     .name = "Softmax",
     .doc = "y = exp(x - max x) / Σ exp(x - max x) along an axis",
     .define = define_softmax,
-    .sample = [](Sampler& s) { sample_softmax(s, kFloats); },
     .most_inputs = 1,
 };
 

@@ -8,6 +8,5 @@
 namespace isomer {
 
 ReducedAxes read_softmax_axes(const Call& call);
-void sample_softmax(Sampler& s, TypeList types);
 
 }  // namespace isomer

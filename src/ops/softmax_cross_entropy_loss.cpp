@@ -28,18 +28,12 @@ Definition define_softmax_cross_entropy_loss(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_softmax_cross_entropy_loss(Sampler& s) {
-  sample_loss(s);
-  s.outputs(static_cast<int>(s.between(1, 2)));
-}
-
 }  // namespace
 
 extern const Operator kSoftmaxCrossEntropyLoss{
     .name = "SoftmaxCrossEntropyLoss",
     .doc = "y = -weight[label] · log softmax(x)[n, label] per sample, its sum, or its weighted mean",
     .define = define_softmax_cross_entropy_loss,
-    .sample = sample_softmax_cross_entropy_loss,
     .since = 12,
     .least_inputs = 2,
     .most_inputs = 3,

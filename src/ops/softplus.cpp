@@ -6,7 +6,6 @@ extern const Operator kSoftplus{
     .name = "Softplus",
     .doc = "y = ln(1 + e^x)",
     .define = [](const Call& call) { return elementwise(call, Fn::Softplus, is_float); },
-    .sample = [](Sampler& s) { sample_unary(s, {ElementType::Float}); },
     .most_inputs = 1,
 };
 

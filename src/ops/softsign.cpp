@@ -14,7 +14,6 @@ extern const Operator kSoftsign{
     .name = "Softsign",
     .doc = "y = x / (1 + |x|)",
     .define = define_softsign,
-    .sample = [](Sampler& s) { sample_unary(s, {ElementType::Float}); },
     .most_inputs = 1,
 };
 

@@ -30,21 +30,12 @@ Definition define_space_to_depth(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_space_to_depth(Sampler& s) {
-  using enum ElementType;
-  const std::int64_t b = s.between(1, 3);
-  s.input(s.pick({Float, Double, Int8, Uint8}),
-          {s.between(1, 2), s.between(1, 3), b * s.between(1, 3), b * s.between(1, 3)});
-  s.attribute("blocksize", b);
-}
-
 }  // namespace
 
 extern const Operator kSpaceToDepth{
     .name = "SpaceToDepth",
     .doc = "y[n, channel of (c, i, j), h, w] = x[n, c, b · h + i, b · w + j]",
     .define = define_space_to_depth,
-    .sample = sample_space_to_depth,
     .most_inputs = 1,
 };
 

@@ -55,36 +55,12 @@ Definition define_split(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_split(Sampler& s) {
-  Extents shape = s.shape(1, 4);
-  const auto rank = static_cast<std::int64_t>(shape.size());
-  const std::int64_t axis = s.between(0, rank - 1), count = s.between(1, 4);
-  const bool given = s.chance(0.5), uneven = s.opset() >= 18 && s.chance(0.5);
-  std::vector<std::int64_t> lengths(static_cast<std::size_t>(count), s.between(1, 3));
-  if (given)
-    for (std::int64_t& length : lengths) length = s.between(0, 3);
-  else if (uneven && lengths.back() > 1) --lengths.back();
-  std::int64_t total = 0;
-  for (const std::int64_t length : lengths) total += length;
-  shape[static_cast<std::size_t>(axis)] = total;
-  s.input(s.pick(kMovable), shape);
-  if (given) {
-    if (s.opset() < 13) s.attribute("split", lengths);
-    else s.integers(lengths);
-  } else if (s.opset() >= 18) {
-    s.attribute("num_outputs", count);
-  }
-  if (axis != 0 || s.chance(0.5)) s.attribute("axis", s.opset() >= 11 && s.chance(0.3) ? axis - rank : axis);
-  s.outputs(static_cast<int>(count));
-}
-
 }  // namespace
 
 extern const Operator kSplit{
     .name = "Split",
     .doc = "y_k = the k-th piece of x along an axis",
     .define = define_split,
-    .sample = sample_split,
     .most_inputs = 2,
 };
 

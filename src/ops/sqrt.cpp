@@ -6,7 +6,6 @@ extern const Operator kSqrt{
     .name = "Sqrt",
     .doc = "y = √x",
     .define = [](const Call& call) { return elementwise(call, Fn::Sqrt, is_float); },
-    .sample = [](Sampler& s) { sample_unary(s, kFloats, Sampler::Values::Positive); },
     .most_inputs = 1,
 };
 

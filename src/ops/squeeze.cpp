@@ -42,28 +42,12 @@ Definition define_squeeze(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_squeeze(Sampler& s) {
-  Extents shape = s.shape(0, 4);
-  std::vector<std::int64_t> axes;
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    if (!s.chance(0.5)) continue;
-    shape[i] = 1;
-    const bool negative = s.opset() >= 11 && s.chance(0.3);
-    axes.push_back(static_cast<std::int64_t>(i) - (negative ? static_cast<std::int64_t>(shape.size()) : 0));
-  }
-  s.input(s.pick(kMovable), shape);
-  if (axes.empty() || s.chance(0.2)) return;
-  if (s.opset() < 13) s.attribute("axes", axes);
-  else s.integers(axes);
-}
-
 }  // namespace
 
 extern const Operator kSqueeze{
     .name = "Squeeze",
     .doc = "y = x without axes of extent 1",
     .define = define_squeeze,
-    .sample = sample_squeeze,
     .most_inputs = 2,
 };
 

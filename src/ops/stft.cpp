@@ -48,24 +48,12 @@ Definition define_stft(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_stft(Sampler& s) {
-  const std::int64_t length = s.between(2, 8), extent = length + s.between(0, 10);
-  const bool has_window = s.chance(0.6);
-  s.input(ElementType::Float, {s.between(1, 2), extent, 1});
-  s.constant(Tensor::of(ElementType::Int64, {}, std::vector{s.between(1, 4)}));
-  if (has_window) s.input(ElementType::Float, {length});
-  else s.absent();
-  s.constant(Tensor::of(ElementType::Int64, {}, std::vector{length}));
-  if (s.chance(0.5)) s.attribute("onesided", s.between(0, 1));
-}
-
 }  // namespace
 
 extern const Operator kSTFT{
     .name = "STFT",
     .doc = "y[b, t, k] = Σ window[n] · x[b, step·t + n] · e^(-2πi·k·n / length)",
     .define = define_stft,
-    .sample = sample_stft,
     .since = 17,
     .least_inputs = 2,
     .most_inputs = 4,

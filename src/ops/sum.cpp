@@ -20,7 +20,6 @@ extern const Operator kSum{
     .name = "Sum",
     .doc = "y = the sum of the inputs",
     .define = define_sum,
-    .sample = [](Sampler& s) { sample_variadic(s, kFloats); },
 };
 
 }  // namespace isomer::ops

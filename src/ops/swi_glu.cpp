@@ -14,24 +14,15 @@ Definition define_swi_glu(const Call& call) {
       is_float);
 }
 
-void sample_swi_glu(Sampler& s) {
-  const Extents shape = s.shape(0, 4);
-  s.input(ElementType::Float, shape);
-  s.input(ElementType::Float, shape);
-  if (s.chance(0.5)) s.attribute("alpha", s.pick({0.5F, 1.702F}));
-}
-
 }  // namespace
 
 extern const Operator kSwiGLU{
     .name = "SwiGLU",
     .doc = "y = a / (1 + e^(-alpha · a)) · b",
     .define = define_swi_glu,
-    .sample = sample_swi_glu,
     .since = 28,
     .least_inputs = 2,
     .most_inputs = 2,
-    .runtime_note = "not in onnxruntime yet",
 };
 
 }  // namespace isomer::ops

@@ -6,7 +6,6 @@ extern const Operator kTanh{
     .name = "Tanh",
     .doc = "y = tanh x",
     .define = [](const Call& call) { return elementwise(call, Fn::Tanh, is_float); },
-    .sample = [](Sampler& s) { sample_unary(s, kFloats); },
     .most_inputs = 1,
 };
 

@@ -13,18 +13,12 @@ Definition define_thresholded_relu(const Call& call) {
       is_float);
 }
 
-void sample_thresholded_relu(Sampler& s) {
-  sample_unary(s, {ElementType::Float});
-  if (s.chance(0.6)) s.attribute("alpha", s.pick({0.0f, 0.5f, -0.5f}));
-}
-
 }  // namespace
 
 extern const Operator kThresholdedRelu{
     .name = "ThresholdedRelu",
     .doc = "y = x where x > alpha, else 0",
     .define = define_thresholded_relu,
-    .sample = sample_thresholded_relu,
     .since = 10,
     .most_inputs = 1,
 };

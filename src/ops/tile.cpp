@@ -23,21 +23,12 @@ Definition define_tile(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_tile(Sampler& s) {
-  const Extents shape = s.shape(1, 4, 4);
-  s.input(s.pick(kMovable), shape);
-  std::vector<std::int64_t> repeats;
-  for (std::size_t i = 0; i < shape.size(); ++i) repeats.push_back(s.between(s.chance(0.05) ? 0 : 1, 3));
-  s.integers(repeats);
-}
-
 }  // namespace
 
 extern const Operator kTile{
     .name = "Tile",
     .doc = "y[p] = x[p mod extent]",
     .define = define_tile,
-    .sample = sample_tile,
     .least_inputs = 2,
     .most_inputs = 2,
 };

@@ -21,18 +21,12 @@ Definition define_transpose(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_transpose(Sampler& s) {
-  sample_unary(s, kMovable);
-  if (s.chance(0.8)) s.attribute("perm", s.permutation(s.inputs[0].value.rank()));
-}
-
 }  // namespace
 
 extern const Operator kTranspose{
     .name = "Transpose",
     .doc = "y[p] = x[q] with q[perm[i]] = p[i]; without perm the axes are reversed",
     .define = define_transpose,
-    .sample = sample_transpose,
     .most_inputs = 1,
 };
 

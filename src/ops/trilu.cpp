@@ -23,23 +23,12 @@ Definition define_trilu(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_trilu(Sampler& s) {
-  Extents shape = s.shape(2, 4);
-  if (s.chance(0.05)) shape[0] = 0;
-  s.input(s.pick({ElementType::Float, ElementType::Double, ElementType::Int32, ElementType::Int64,
-                  ElementType::Bool}),
-          shape);
-  if (s.chance(0.6)) s.constant(Tensor::of(ElementType::Int64, {}, std::vector{s.between(-4, 4)}));
-  if (s.chance(0.6)) s.attribute("upper", s.between(0, 1));
-}
-
 }  // namespace
 
 extern const Operator kTrilu{
     .name = "Trilu",
     .doc = "y = the upper or lower triangle of x, zero elsewhere",
     .define = define_trilu,
-    .sample = sample_trilu,
     .since = 14,
     .most_inputs = 2,
 };

@@ -28,26 +28,12 @@ Definition define_unsqueeze(const Call& call) {
   return std::move(f).finish();
 }
 
-void sample_unsqueeze(Sampler& s) {
-  const Extents shape = s.shape(0, 3);
-  s.input(s.pick(kMovable), shape);
-  const std::int64_t count = s.between(1, 2), rank = static_cast<std::int64_t>(shape.size()) + count;
-  std::vector<std::int64_t> axes = s.permutation(static_cast<int>(rank));
-  axes.resize(static_cast<std::size_t>(count));
-  if (s.opset() < 11) std::ranges::sort(axes);  // before 11, negative ones aren't legal
-  else
-    for (std::int64_t& a : axes) a -= s.chance(0.3) ? rank : 0;
-  if (s.opset() < 13) s.attribute("axes", axes);
-  else s.integers(axes);
-}
-
 }  // namespace
 
 extern const Operator kUnsqueeze{
     .name = "Unsqueeze",
     .doc = "y = x with further axes of extent 1",
     .define = define_unsqueeze,
-    .sample = sample_unsqueeze,
     .most_inputs = 2,
 };
 

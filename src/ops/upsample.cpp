@@ -31,26 +31,12 @@ Definition define_upsample(const Call& call) {
   return resample(call, r);
 }
 
-void sample_upsample(Sampler& s) {
-  using enum ElementType;
-  const bool linear = s.chance(0.5);
-  const Extents shape = linear ? s.shape(4, 4, 4) : s.shape(1, 5, 4);
-  s.input(linear ? Float : s.pick({Float, Int32, Uint8}), shape);
-  std::vector<float> scales(shape.size(), 1.0f);
-  for (std::size_t i = linear ? 2 : 0; i < scales.size(); ++i)
-    scales[i] = s.pick({1.0f, 2.0f, 3.0f, 1.5f, 2.6f});
-  s.attribute("mode", std::string(linear ? "linear" : "nearest"));
-  if (s.opset() < 9) s.attribute("scales", scales);
-  else s.constant(Tensor::of(Float, {static_cast<std::int64_t>(scales.size())}, scales));
-}
-
 }  // namespace
 
 extern const Operator kUpsample{
     .name = "Upsample",
     .doc = "y[p] = x[p / scale], nearest or linearly interpolated",
     .define = define_upsample,
-    .sample = sample_upsample,
     .since = 7,
     .last = 9,
     .most_inputs = 2,

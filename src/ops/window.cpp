@@ -153,32 +153,4 @@ Dims image_shape(const Dim& batch, const Dim& channels, const Dims& spatial) {
   return out;
 }
 
-Extents sample_window(Sampler& s, const Extents& kernel, WindowSample options) {
-  const std::size_t d = kernel.size();
-  std::vector<std::int64_t> strides(d), dilations(d, 1), pads(2 * d, 0);
-  const bool dilated = options.dilations && s.chance(0.4), padded = s.chance(0.6);
-  const bool same = !dilated && !padded && s.chance(0.5);
-  bool may_ceil = options.ceil_mode;
-  Extents spatial(d);
-  for (std::size_t i = 0; i < d; ++i) {
-    strides[i] = s.between(1, same ? std::min<std::int64_t>(3, kernel[i] + (options.crops ? 1 : 0)) : 3);
-    if (dilated) dilations[i] = s.between(1, 3);
-    if (padded) pads[i] = s.between(0, kernel[i] - 1), pads[d + i] = s.between(0, kernel[i] - 1);
-    const std::int64_t reach = dilations[i] * (kernel[i] - 1) + 1;
-    const std::int64_t least =
-        same ? 1 : std::max({reach - pads[i] - pads[d + i], dilations[i], std::int64_t{1}});
-    spatial[i] = least + s.between(0, 4);
-    if (s.opset() < 22 && pads[d + i] + strides[i] > reach) may_ceil = false;
-  }
-  const bool ceils = may_ceil && s.chance(0.5);
-  if (s.chance(0.8)) s.attribute("strides", strides);
-  if (dilated) s.attribute("dilations", dilations);
-  if (padded) s.attribute("pads", pads);
-  if (same) s.attribute("auto_pad", std::string(s.pick({"SAME_UPPER", "SAME_LOWER"})));
-  else if (!padded && !ceils && s.chance(0.3))
-    s.attribute("auto_pad", std::string(s.pick({"VALID", "NOTSET"})));
-  if (ceils) s.attribute("ceil_mode", std::int64_t{1});
-  return spatial;
-}
-
 }  // namespace isomer

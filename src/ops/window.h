@@ -26,13 +26,4 @@ Window read_transposed_window(const Call& call, const Dims& spatial, const Dims&
 Dims spatial_extents(const Dims& shape);
 Dims image_shape(const Dim& batch, const Dim& channels, const Dims& spatial);
 
-// Draws strides, dilations, pads or auto_pad as attributes, and spatial extents of an input on which the
-// window fits.
-struct WindowSample {
-  bool ceil_mode = false;
-  bool dilations = true;
-  bool crops = false;  // auto_pad SAME may crop, which onnxruntime can't in pools
-};
-Extents sample_window(Sampler& s, const Extents& kernel, WindowSample options);
-
 }  // namespace isomer

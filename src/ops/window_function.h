@@ -7,6 +7,5 @@
 namespace isomer {
 
 Definition define_window_function(const Call& call, double a0, double a1, double a2);
-void sample_window_function(Sampler& s);
 
 }  // namespace isomer

@@ -6,12 +6,13 @@
 #include <limits>
 #include <map>
 #include <set>
+#include <unordered_map>
 
+#include "certify/model_interface.h"
 #include "graph/constant.h"
-#include "graph/flatten.h"
+#include "graph/content.h"
 #include "graph/names.h"
 #include "pipeline/differing_input.h"
-#include "pipeline/model_interface.h"
 #include "propose/combined_constant.h"
 #include "propose/likeness.h"
 #include "propose/moved_constant.h"
@@ -26,7 +27,7 @@
 namespace isomer {
 namespace {
 
-constexpr std::int64_t kMostMade = 1 << 18;  // elements of a mask
+constexpr std::uint64_t kKeyOfCheck = 0x9e3779b97f4a7c15;  // of the field witness: not that of the search
 constexpr int kMostRounds = 5;               // of widening a region
 constexpr std::size_t kMostCandidates = 3;   // for one value
 // Of one pair inside of the models, and of one of outputs.
@@ -40,71 +41,88 @@ constexpr double kShare = 0.25;  // of the time that is left, for one question
 
 constexpr std::size_t kMostMoved = 48;
 
-// The first model with values that nobody reads: what the second has turned or in phases. By what they look
-// like in the second.
-struct Widened {
-  Graph graph;
-  std::map<std::string, Value> alike;
+// Values that the second model seems to have, each as one of the first that is turned or in phases; and by what
+// they look like in the second, the name of such a value.
+struct Moved {
+  std::vector<MovedValue> values;
+  std::map<std::string, std::string> alike;
 };
 
-Widened widened(const Graph& a, const std::vector<Likeness::Moved>& moved) {
-  Widened out{.graph = a, .alike = {}};
+Moved moved_values(const Graph& a, const std::vector<Likeness::Moved>& seen) {
+  Moved out;
   const ValuesByName names = values_by_name(a);
-  std::vector<std::pair<Likeness::Moved, Value>> made;
-  const auto add = [&](Node node) {
-    node.outputs = {fmt::format("moved value {}", out.graph.order().size())};
-    return Value{out.graph.add(std::move(node)), 0};
-  };
-  for (const Likeness::Moved& m : moved) {
+  for (const Likeness::Moved& m : seen) {
     if (!names.contains(m.of)) continue;
-    const auto known = std::ranges::find_if(made, [&](const auto& k) {
-      return k.first.of == m.of && k.first.perm == m.perm && k.first.begin == m.begin &&
-             k.first.step == m.step;
-    });
-    if (known != made.end()) {
-      out.alike.try_emplace(m.like, known->second);
-      continue;
-    }
-    Node node;
-    node.op = m.perm.empty() ? "Slice" : "Transpose";
-    node.inputs = {names.at(m.of)};
-    if (!m.perm.empty()) {
-      node.attributes.set("perm", m.perm);
-    } else {
-      const auto rank = static_cast<std::int64_t>(m.step.size());
-      Extents axes, ends(m.step.size(), std::numeric_limits<std::int64_t>::max());
-      for (std::int64_t d = 0; d < rank; ++d) axes.push_back(d);
-      for (const Extents& list : {m.begin, ends, axes, m.step}) {
-        Node constant;
-        constant.kind = NodeKind::Initializer;
-        constant.tensor = Tensor::of(ElementType::Int64, {rank}, list);
-        node.inputs.push_back(add(std::move(constant)));
+    const auto is_it = [&](const MovedValue& k) {
+      return k.of == m.of && k.perm == m.perm && k.begin == m.begin && k.step == m.step;
+    };
+    auto known = std::ranges::find_if(out.values, is_it);
+    if (known == out.values.end())
+      known = out.values.insert(known, {.name = fmt::format("moved value {}", out.values.size()),
+                                        .of = m.of,
+                                        .perm = m.perm,
+                                        .begin = m.begin,
+                                        .step = m.step});
+    out.alike.try_emplace(m.like, known->name);
+  }
+  return out;
+}
+
+Digest digest_of(const Tensor& tensor) {
+  Hasher hasher;
+  add_content(hasher, tensor, ContentDigests::Full);
+  return hasher.digest();
+}
+
+// A program of a constant with the other model's constants as inputs of their names: what a certificate says. Small
+// ones are numbers of the program's own.
+Graph named(const Graph& program, const Graph& other) {
+  Graph out;
+  out.opsets = program.opsets;
+  std::map<NodeId, NodeId> moved;
+  std::unordered_map<Digest, std::vector<Value>> constants;
+  for (const NodeId id : other.order())
+    if (const auto constant = known_constant(other, {id, 0}); constant && !kByValue.takes(*constant))
+      constants[digest_of(*constant)].push_back({id, 0});
+  for (const NodeId id : program.order()) {
+    Node node = program.node(id);
+    for (Value& v : node.inputs)
+      if (v.exists()) v.node = moved.at(v.node);
+    if (node.kind == NodeKind::Initializer && !kByValue.takes(node.tensor)) {
+      for (const Value& v : constants[digest_of(node.tensor)]) {
+        const Tensor constant = *known_constant(other, v);
+        if (!constant.same_bits(node.tensor)) continue;
+        Node input;
+        input.kind = NodeKind::Input;
+        input.outputs = {other.name_of(v)};
+        input.declared.type = constant.type();
+        const Dims dims = to_dims(constant.extents());
+        input.declared.shape = std::vector<std::optional<Dim>>(dims.begin(), dims.end());
+        node = std::move(input);
+        break;
       }
     }
-    made.emplace_back(m, add(std::move(node)));
-    out.alike.try_emplace(m.like, made.back().second);
+    moved.emplace(id, out.add(std::move(node)));
   }
+  for (const NodeId id : out.order())
+    if (out.node(id).kind == NodeKind::Input) out.add_input({id, 0});
+  for (const Value& v : program.outputs()) out.add_output({moved.at(v.node), v.output});
   return out;
 }
 
 class Prover {
  public:
-  Prover(const Graph& a, const Inference& a_info, const Graph& b, const Inference& b_info,
-         const ProveModelsOptions& options, std::optional<Likeness> likeness, double seconds_of_a_run,
-         std::map<std::string, Value> alike, ModelsVerdict& out)
-      : a_(a),
-        b_(b),
-        a_info_(a_info),
-        b_info_(b_info),
+  Prover(const ModelPair& pair, const ProveModelsOptions& options, std::optional<Likeness> likeness,
+         double seconds_of_a_run, const std::map<std::string, std::string>& alike, ModelsVerdict& out)
+      : a_(pair.a),
+        b_(pair.b),
         options_(options),
         out_(out),
-        sweep_(a, a_info, b, b_info),
+        sweep_(pair.a, pair.a_info, pair.b, pair.b_info, pair.moved),
         likeness_(std::move(likeness)),
         seconds_of_a_run_(seconds_of_a_run),
-        alike_(std::move(alike)),
-        names_of_a_(values_by_name(a)),
-        names_of_b_(values_by_name(b)) {
-    for (const auto& [name, value] : alike_) sweep_.follow_in_a(value);
+        names_of_a_(values_by_name(pair.a)) {
+    for (const auto& [like, name] : alike) alike_.emplace(like, names_of_a_.at(name));
   }
 
   void run();
@@ -117,6 +135,7 @@ class Prover {
   }
   void find_constants();
   void solve_moved();
+  std::vector<std::string> candidates_for(const std::string& name) const;
   void try_value(Value v);
   bool depends_on_failed(Value v) const;
   bool try_pair(Value a, Value b, int rounds, std::uint64_t set_operations);
@@ -133,7 +152,6 @@ class Prover {
   std::string first_parting() const;
 
   const Graph &a_, &b_;
-  const Inference &a_info_, &b_info_;
   const ProveModelsOptions& options_;
   ModelsVerdict& out_;
   Sweep sweep_;
@@ -141,12 +159,13 @@ class Prover {
   double seconds_of_a_run_;
   std::map<std::string, Value> alike_;  // values of A that were added to it, by what they look like
   ProofCache cache_;
-  ValuesByName names_of_a_, names_of_b_;
+  ValuesByName names_of_a_;
   std::vector<std::pair<Value, Tensor>> constants_of_b_;  // that A has not
   std::vector<Tensor> constants_of_a_, only_of_a_;        // those that B has not first
   std::map<int, Value> unsolved_;                         // by class
   std::set<std::string> failed_;                          // questions
   std::set<NodeId> unproved_;                             // nodes of B that look like something of A
+  bool at_end_ = false;                                   // all nodes of B have their classes
   std::string why_;                                       // the last pair was not proved
 };
 
@@ -259,8 +278,18 @@ bool Prover::ask(Value a, Value b, const std::set<int>& open, const Sweep::Regio
     options_.trace(fmt::format("{} = {}, {} and {} nodes: {}", a_.name_of(a), b_.name_of(b),
                                regions.a.operator_count(), regions.b.operator_count(), text(verdict)));
   if (const auto* proved = std::get_if<Proved>(&verdict)) {
-    ++out_.proofs;
-    out_.points += proved->field.points;
+    Equation equation{.a = a_.name_of(a),
+                      .b = b_.name_of(b),
+                      .work = options.budget.set_operations,
+                      .attempt = proved->attempt,
+                      .at_end = at_end_};
+    std::vector<std::string> open_in_b;
+    for (const int c : open) {
+      equation.open.push_back(a_.name_of(sweep_.in_a(c)));
+      if (const Value v = sweep_.in_b(c); v.exists()) open_in_b.push_back(b_.name_of(v));
+    }
+    out_.pairing.equations.push_back(std::move(equation));
+    out_.open_in_second.push_back(std::move(open_in_b));
     return true;
   }
   if (const auto* bug = std::get_if<WitnessesDisagree>(&verdict)) out_.bug = bug->what;
@@ -345,17 +374,28 @@ bool Prover::try_pair(Value a, Value b, int rounds, std::uint64_t set_operations
   return false;
 }
 
+// Values of A that this one may be equal to: those that look like it, and where nobody has seen it (the models
+// could not be run), the one of its name, which tools that rewrite models keep.
+std::vector<std::string> Prover::candidates_for(const std::string& name) const {
+  auto out = likeness_ ? likeness_->like(name, kMostCandidates) : std::vector<std::string>();
+  const bool is_seen = likeness_ && likeness_->has_seen(name);
+  if (const auto same = std::ranges::find(out, name); same != out.end()) std::rotate(out.begin(), same, same + 1);
+  else if (!is_seen) out.push_back(name);
+  return out;
+}
+
 void Prover::try_value(Value v) {
   const std::string& name = b_.name_of(v);
-  if (name.empty() || !likeness_ || sweep_.is_common(sweep_.class_of(Side::B, v))) return;
-  const auto candidates = likeness_->like(name, kMostCandidates);
+  if (name.empty() || sweep_.is_common(sweep_.class_of(Side::B, v))) return;
+  const auto candidates = candidates_for(name);
   const auto moved = alike_.find(name);
   if (candidates.empty() && moved == alike_.end()) return;
   // Behind a pair that was not proved one try is enough: a wider region has the same difficulty in it.
   const int rounds = depends_on_failed(v) ? 1 : kMostRounds;
   for (const std::string& candidate : candidates) {
     const auto at = names_of_a_.find(candidate);
-    if (at != names_of_a_.end() && try_pair(at->second, v, rounds, kSetOperations)) return;
+    if (at == names_of_a_.end() || sweep_.class_of(Side::A, at->second) < 0) continue;
+    if (try_pair(at->second, v, rounds, kSetOperations)) return;
   }
   if (moved != alike_.end() && try_pair(moved->second, v, rounds, kSetOperations)) return;
   unproved_.insert(v.node);
@@ -439,25 +479,16 @@ void Prover::run() {
     if (known_constant(b_, {id, 0})) continue;
     sweep_.add_to_b(id);
     if (b_.node(id).kind != NodeKind::Operator || !needed.contains(id) || is_stopped()) continue;
-    options_.progress(fmt::format("node {} of {}, {} pairs proved", done, b_.order().size(), out_.proofs));
+    options_.progress(fmt::format("node {} of {}, {} pairs proved", done, b_.order().size(),
+                                  out_.pairing.equations.size()));
     for (std::uint32_t k = 0; k < b_.node(id).outputs.size(); ++k) try_value({id, k});
   }
+  at_end_ = true;
   settle_outputs();
-  for (const auto& [c, folded] : sweep_.folded()) {
-    ++(folded.rounding.is_exact      ? out_.constants_moved
-       : folded.rounding.is_restated ? out_.constants_restated
-                                     : out_.constants_rounded);
-    out_.worst_ulp = std::max(out_.worst_ulp, folded.rounding.worst_ulp);
-  }
-  if (out_.answer == Answer::Proved) {
-    const Node* jump = sweep_.jump_behind_rounding();
-    if (jump == nullptr) return;
-    out_.answer = Answer::Undecided;
-    out_.why = fmt::format(
-        "equal but for rounded constants, which reach {}, where a small change may be a jump", label(*jump));
-    for (auto& output : out_.outputs) output.answer = Answer::Undecided;
-    return;
-  }
+  for (const auto& [c, folded] : sweep_.folded())
+    out_.pairing.constants.push_back(
+        {.side = folded.side, .name = folded.name, .program = named(folded.program, folded.side == Side::A ? b_ : a_)});
+  if (out_.answer == Answer::Proved) return;
   out_.first_difference = first_parting();
   if (!refute()) return;
   out_.answer = Answer::Refuted;
@@ -470,42 +501,88 @@ void Prover::run() {
 
 }  // namespace
 
-ModelsVerdict prove_models(const Graph& first, const Graph& second, const ProveModelsOptions& options) {
+namespace {
+
+// Looks for a pairing of the models. An answer `Proved` is what it believes to have found.
+ModelsVerdict find_pairing(const Graph& first, const Graph& second, const ProveModelsOptions& options) {
   ModelsVerdict out;
-  const auto undecided = [&](std::string why) {
-    out.why = std::move(why);
+  const auto failed = [&](const PairFailure& failure) {
+    out.answer = failure.is_difference ? Answer::Refuted : Answer::Undecided;
+    out.why = failure.why;
     return out;
   };
-  const auto a = flattened(first), flat_b = flattened(second);
-  if (!a.ok()) return undecided("the first model: " + a.error().message);
-  if (!flat_b.ok()) return undecided("the second model: " + flat_b.error().message);
-  const Graph b = with_symbols_of(*a, *flat_b);
-  const InferOptions with_masks{.symbols = {}, .shapes = {}, .most_made = kMostMade};
-  const auto a_info = infer(*a, with_masks), b_info = infer(b, with_masks);
-  if (!a_info.ok()) return undecided("the first model: " + a_info.error().message);
-  if (!b_info.ok()) return undecided("the second model: " + b_info.error().message);
-  if (auto difference = interface_difference(*a, *a_info, b, *b_info)) {
-    out.answer = Answer::Refuted;
-    out.why = *difference;
-    return out;
-  }
-  if (auto difference = size_difference(*a, *a_info, b, *b_info)) return undecided(*difference);
+  auto pair = paired(first, second);
+  if (const auto* failure = std::get_if<PairFailure>(&pair)) return failed(*failure);
+  const ModelPair& plain = std::get<ModelPair>(pair);
   options.progress("running both models");
   const double seconds_before = options.seconds_left ? options.seconds_left() : 0;
-  auto likeness = Likeness::of(*a, b, {.smaller = true, .stop = options.stop});
+  auto likeness = Likeness::of(plain.a, plain.b, {.smaller = true, .stop = options.stop});
   const double seconds_of_a_run = options.seconds_left ? seconds_before - options.seconds_left() : 0;
-  const auto moved = likeness ? likeness->moved(kMostMoved) : std::vector<Likeness::Moved>{};
-  if (moved.empty()) {
-    Prover(*a, *a_info, b, *b_info, options, std::move(likeness), seconds_of_a_run, {}, out).run();
-    return out;
+  Moved moved;
+  if (likeness) moved = moved_values(plain.a, likeness->moved(kMostMoved));
+  if (!moved.values.empty()) {
+    pair = paired(first, second, moved.values);
+    if (const auto* failure = std::get_if<PairFailure>(&pair)) return failed(*failure);
   }
-  Widened wide = widened(*a, moved);
-  const auto wide_info = infer(wide.graph, with_masks);
-  if (!wide_info.ok()) return undecided("the first model: " + wide_info.error().message);
-  Prover(wide.graph, *wide_info, b, *b_info, options, std::move(likeness), seconds_of_a_run,
-         std::move(wide.alike), out)
-      .run();
+  out.pairing.moved = std::move(moved.values);
+  Prover(std::get<ModelPair>(pair), options, std::move(likeness), seconds_of_a_run, moved.alike, out).run();
   return out;
+}
+
+}  // namespace
+
+namespace {
+
+// A pairing of the second model with the first as one of the first with the second. What it proves is the
+// checker's to say: where one of them is undefined and the other isn't, only one order is right.
+std::optional<Pairing> turned(const ModelsVerdict& found) {
+  if (!found.pairing.moved.empty()) return std::nullopt;
+  Pairing out;
+  for (const StatedConstant& c : found.pairing.constants)
+    out.constants.push_back(
+        {.side = c.side == Side::A ? Side::B : Side::A, .name = c.name, .program = c.program});
+  for (std::size_t k = 0; k < found.pairing.equations.size(); ++k) {
+    const Equation& e = found.pairing.equations[k];
+    out.equations.push_back({.a = e.b, .b = e.a, .open = found.open_in_second[k], .work = e.work, .at_end = e.at_end});
+  }
+  return out;
+}
+
+// The checker's word on what was found.
+ModelsVerdict judged(ModelsVerdict found, const Graph& first, const Graph& second) {
+  const PairedReport report = check_pairing(first, second, found.pairing, kKeyOfCheck);
+  found.proofs = report.equations;
+  found.points = report.points;
+  found.constants_rounded = report.constants_rounded;
+  found.constants_restated = report.constants_restated;
+  found.constants_moved = report.constants_moved;
+  found.worst_ulp = report.worst_ulp;
+  if (!report.refusal) return found;
+  found.answer = Answer::Undecided;
+  found.why = *report.refusal;
+  for (auto& output : found.outputs) output.answer = Answer::Undecided;
+  return found;
+}
+
+}  // namespace
+
+ModelsVerdict prove_models(const Graph& first, const Graph& second, const ProveModelsOptions& options) {
+  ModelsVerdict found = find_pairing(first, second, options);
+  if (found.answer == Answer::Proved) {
+    options.progress("checking what was found");
+    found = judged(std::move(found), first, second);
+  }
+  const bool has_time = options.stop == nullptr || !*options.stop;
+  if (found.answer != Answer::Undecided || found.outputs.empty() || !has_time) return found;
+  // Constants are solved for in the second model: if it is the first that was folded, look from there.
+  ModelsVerdict other = find_pairing(second, first, options);
+  auto pairing = other.answer == Answer::Proved ? turned(other) : std::nullopt;
+  if (!pairing) return found;
+  other.pairing = std::move(*pairing);
+  for (auto& output : other.outputs) std::swap(output.a, output.b);
+  options.progress("checking what was found");
+  other = judged(std::move(other), first, second);
+  return other.answer == Answer::Proved ? other : found;
 }
 
 }  // namespace isomer

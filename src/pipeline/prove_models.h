@@ -1,6 +1,7 @@
-// prove: are two whole models equal? The sweep on one page: what looks equal is found by running both
-// (propose/likeness.h), constants that somebody folded are solved for, and pair after pair is proved
-// (prove/sweep.h), in the order of the second model, up to the outputs.
+// prove: are two whole models equal? A pairing of their values is looked for: what looks equal is found by
+// running both (propose/likeness.h), constants that somebody folded are solved for, and pair after pair is proved,
+// in the order of the second model, up to the outputs. What was found is then given to the checker
+// (certify/pairing.h): it alone says that the models are equal.
 #pragma once
 
 #include <atomic>
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "certify/pairing.h"
 #include "graph/graph.h"
 #include "prove/verdict.h"
 
@@ -39,6 +41,8 @@ struct ModelsVerdict {
   std::int64_t points = 0;        // mod p, of all proofs together
   int proofs = 0, questions = 0;  // of pairs; asked and not answered by an earlier proof
   std::string bug;                // the two witnesses disagree
+  Pairing pairing;                // how they are equal; whole only where that is proved
+  std::vector<std::vector<std::string>> open_in_second;  // by equation: the same values, by their names there
 };
 
 ModelsVerdict prove_models(const Graph& a, const Graph& b, const ProveModelsOptions& options = {});

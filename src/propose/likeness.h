@@ -28,6 +28,9 @@ class Likeness {
   // Values of the first model that look like this one of the second, by name, at most `most`.
   std::vector<std::string> like(const std::string& value_of_b, std::size_t most) const;
 
+  // Whether this value of the second model was computed.
+  bool has_seen(const std::string& value) const { return b_.looks.contains(value); }
+
   // Values of the second model that look like none of the first, but like one of its values turned, or like
   // every so many'th of its elements.
   struct Moved {

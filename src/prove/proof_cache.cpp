@@ -128,7 +128,8 @@ Verdict ProofCache::prove(const Graph& a, const Graph& b, const ProveOptions& op
     return known->second;
   }
   const std::string effort =
-      key + fmt::format(" {} {} {}", options.key, options.refute, options.budget.set_operations);
+      key + fmt::format(" {} {} {} {}", options.key, options.refute, options.budget.set_operations,
+                        options.attempt.value_or(-1));
   if (const auto known = undecided_.find(effort); known != undecided_.end()) {
     ++hits_;
     return known->second;

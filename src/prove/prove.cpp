@@ -27,11 +27,11 @@ constexpr Attempt kAttempts[] = {
     {.cut_common = true, .seal = false, .laws = false, .candidates = 16},
     {.cut_common = true, .seal = false, .laws = true, .by_value = kSmall, .candidates = 16},
     {.cut_common = false, .seal = false, .laws = true, .by_value = kSmall, .candidates = 16},
+    // Where only one program has a table, its numbers matter.
+    {.cut_common = true, .seal = false, .laws = false, .by_value = kByValue},
+    {.cut_common = true, .seal = false, .laws = true, .by_value = kByValue, .candidates = 16},
 };
-// Where only one program has a table, its numbers matter.
-constexpr Attempt kWithTables{.cut_common = true, .seal = false, .laws = false, .by_value = kByValue};
-constexpr Attempt kWithTablesAndLaws{
-    .cut_common = true, .seal = false, .laws = true, .by_value = kByValue, .candidates = 16};
+constexpr int kWithTables = 6, kWithTablesAndLaws = 7;
 
 std::vector<Tensor> tables_of(const Graph& graph) {
   std::vector<Tensor> out;
@@ -118,6 +118,21 @@ Answer ask(const Graph& a, const Inference& a_info, const Graph& b, const Infere
   return out;
 }
 
+// The attempts that are worth it for these programs, by their number, in the order in which they are made.
+std::vector<int> attempts_for(const Graph& a, const Graph& b, const ProveOptions& options) {
+  if (options.attempt) {
+    const bool is_one = *options.attempt >= 0 && *options.attempt < static_cast<int>(std::size(kAttempts));
+    return is_one ? std::vector<int>{*options.attempt} : std::vector<int>{};
+  }
+  std::vector<int> out{0, 1, 2, 3, 4, 5};
+  if (a.operator_count() + b.operator_count() <= kFewOperators) std::swap(out[0], out[1]);
+  if (have_tables_of_their_own(a, b)) {
+    out.insert(out.begin(), kWithTables);
+    out.push_back(kWithTablesAndLaws);
+  }
+  return out;
+}
+
 // Whether they differ mod p even if the constants keep all that a proof may use of them: then no attempt can
 // end well.
 bool is_hopeless(const Graph& a, const Graph& b, const ProveOptions& options) {
@@ -164,18 +179,15 @@ Verdict prove_equal(const Graph& a, const Graph& b, const ProveOptions& options)
     std::set<std::string> names = symbols_of(a);
     names.merge(symbols_of(b));
     const std::vector<std::string> symbols(names.begin(), names.end());
-    std::vector<Attempt> attempts(std::begin(kAttempts), std::end(kAttempts));
-    if (a.operator_count() + b.operator_count() <= kFewOperators) std::swap(attempts[0], attempts[1]);
-    if (have_tables_of_their_own(a, b)) {
-      attempts.insert(attempts.begin(), kWithTables);
-      attempts.push_back(kWithTablesAndLaws);
-    }
-    for (const Attempt& attempt : attempts) {
+    const std::vector<int> attempts = attempts_for(a, b, options);
+    for (const int attempt : attempts) {
       if (options.stop != nullptr && *options.stop) return NotDecided{"the time is up"};
-      Answer next = ask(a, *a_info, b, *b_info, numbers, symbols, options, attempt);
+      Answer next =
+          ask(a, *a_info, b, *b_info, numbers, symbols, options, kAttempts[static_cast<std::size_t>(attempt)]);
+      if (next.proved) next.proved->attempt = attempt;
       if (answer.why.empty() || next.proved) answer = std::move(next);
       if (answer.proved) break;
-      if (&attempt == attempts.data() && options.field && is_hopeless(a, b, options)) break;
+      if (attempt == attempts.front() && options.field && is_hopeless(a, b, options)) break;
       // With symbolic sizes small ones refute quickly what more attempts would fail to prove.
       if (!symbols.empty() && may_refute) {
         if (auto refuted = find_counterexample(a, b, options.preconditions, options.key)) return *refuted;

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -28,6 +29,7 @@ struct ProveOptions {
   // first does.
   std::set<std::string> partial_inputs = {};
   Budget budget = {};
+  std::optional<int> attempt = {};  // this way to put the question alone: Proved::attempt of an earlier answer
   const std::atomic<bool>* stop = nullptr;  // set by somebody: no further attempt is begun
 };
 

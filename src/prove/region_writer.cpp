@@ -25,6 +25,13 @@ bool is_plain(const Dim& dim) {
 
 std::string RegionWriter::input_name(int c) { return fmt::format("class {}", c); }
 
+std::set<NodeId> RegionWriter::inner_of(Side side) const {
+  std::set<NodeId> out;
+  for (const auto& [where, id] : inner_)
+    if (where == side) out.insert(id);
+  return out;
+}
+
 RegionWriter::Place RegionWriter::followed(Side side, Value v) const {
   const int c = sweep_.class_of(side, v);
   const bool in_a =
@@ -34,7 +41,7 @@ RegionWriter::Place RegionWriter::followed(Side side, Value v) const {
 
 RegionWriter::Kind RegionWriter::kind_of(const Place& at) const {
   const int c = class_of(at);
-  if (sweep_.known(at.side, at.value)) return sweep_.programs_.contains(c) ? Kind::Folded : Kind::Constant;
+  if (sweep_.known(at.side, at.value)) return sweep_.folded_.contains(c) ? Kind::Folded : Kind::Constant;
   const Node& node = model(at).graph->node(at.value.node);
   if (node.kind != NodeKind::Operator) return Kind::Begin;
   const ValueInfo& info = model(at).info->of(at.value);
@@ -129,7 +136,7 @@ Status RegionWriter::walk(const Place& target) {
     open.pop_back();
     switch (kind_of(at)) {
       case Kind::Constant: add_constant(at, *sweep_.known(at.side, at.value)); continue;
-      case Kind::Folded: ISOMER_TRY_DO(add_program(at, sweep_.programs_.at(class_of(at)))); continue;
+      case Kind::Folded: ISOMER_TRY_DO(add_program(at, sweep_.folded_.at(class_of(at)).program)); continue;
       case Kind::Extents: add_extents(at, *sweep_.extents_in(at.side, at.value)); continue;
       case Kind::Begin: ISOMER_TRY_DO(begin_at(at)); continue;
       case Kind::Inner: break;

@@ -28,6 +28,7 @@ class RegionWriter {
   // Classes of the constants that it reads, those that a program replaces apart.
   const std::set<int>& constants() const { return constants_; }
   const std::set<int>& replaced() const { return replaced_; }
+  std::set<NodeId> inner_of(Side side) const;  // nodes of this model that the program has
 
   static std::string input_name(int value_class);
 

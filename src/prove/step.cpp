@@ -228,8 +228,9 @@ std::variant<ProvedClaim, std::string> Workpiece::prove(const Claim& claim, cons
   const std::set<std::string> inputs(claim.inputs.begin(), claim.inputs.end());
   auto after = with_constants(claim.after, graph(), state_->names, inputs, *before);
   if (!after.ok()) return after.error().message;
-  const Verdict verdict =
-      cache ? cache->prove(*before, *after, options) : prove_equal(*before, *after, options);
+  ProveOptions how = options;
+  how.attempt = claim.attempt;
+  const Verdict verdict = cache ? cache->prove(*before, *after, how) : prove_equal(*before, *after, how);
   const auto* proof = std::get_if<Proved>(&verdict);
   if (proof == nullptr) return text(verdict);
   auto outputs = find_values(state_->names, claim.outputs);

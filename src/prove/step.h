@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -23,6 +24,7 @@ struct Claim {
   // A program of the same outputs, by position. Its inputs are the region's, or constants of the model, by
   // name; the names of the values that it makes are new.
   Graph after;
+  std::optional<int> attempt = {};  // the way to put the question that answered it; none: all are tried
 };
 
 // "These values, which depend on constants only, may be computed now."

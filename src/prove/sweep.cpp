@@ -36,7 +36,8 @@ bool same_formula(const Graph& a, const Inference& a_info, NodeId x, const Graph
 
 }  // namespace
 
-Sweep::Sweep(const Graph& a, const Inference& a_info, const Graph& b, const Inference& b_info)
+Sweep::Sweep(const Graph& a, const Inference& a_info, const Graph& b, const Inference& b_info,
+             const std::vector<Value>& moved)
     : a_{&a, &a_info, {}, {}, {}}, b_{&b, &b_info, {}, {}, {}} {
   for (const Value& v : a.inputs())
     if (const auto& shape = a_info.of(v).shape)
@@ -51,7 +52,14 @@ Sweep::Sweep(const Graph& a, const Inference& a_info, const Graph& b, const Infe
         if (const auto& told = m.info->of({id, k}).constant; told && is_float(told->type()))
           m.computed_from.insert(node.inputs.begin(), node.inputs.end());
     }
-  for (const NodeId id : a.order()) add(Side::A, id);
+  std::set<NodeId> computed = needed_nodes(a);
+  for (const Value& v : moved) {
+    computed.insert(v.node);
+    for (const Value& i : a.node(v.node).inputs) computed.insert(i.node);
+  }
+  for (const NodeId id : a.order())
+    if (computed.contains(id) || a.node(id).kind != NodeKind::Operator) add(Side::A, id);
+  for (const Value& v : moved) followed_in_a_.insert(class_of(Side::A, v));
 }
 
 void Sweep::add_to_b(NodeId id) { add(Side::B, id); }
@@ -68,15 +76,16 @@ int Sweep::class_of(Side side, Value value) const {
 
 bool Sweep::is_common(int c) const {
   return c >= 0 && classes_[static_cast<std::size_t>(c)].first_in_a.exists() &&
-         classes_[static_cast<std::size_t>(c)].is_in_b;
+         classes_[static_cast<std::size_t>(c)].first_in_b.exists();
 }
 
 Value Sweep::in_a(int c) const { return classes_[static_cast<std::size_t>(c)].first_in_a; }
+Value Sweep::in_b(int c) const { return classes_[static_cast<std::size_t>(c)].first_in_b; }
 
 void Sweep::note(Side side, int c, Value value) {
   Class& known = classes_[static_cast<std::size_t>(c)];
-  if (side == Side::B) known.is_in_b = true;
-  else if (!known.first_in_a.exists()) known.first_in_a = value;
+  Value& first = side == Side::A ? known.first_in_a : known.first_in_b;
+  if (!first.exists()) first = value;
 }
 
 int Sweep::fresh(Side side, Value value) {
@@ -214,6 +223,7 @@ Result<Sweep::Regions> Sweep::regions(Value a, Value b, const std::set<int>& ope
   out.a_begins = left.begins();
   out.b_begins = right.begins();
   out.constants_of_a = left.constants();
+  out.inner_b = right.inner_of(Side::B);
   for (const RegionWriter* writer : {&left, &right})
     for (const auto* classes : {&writer->constants(), &writer->replaced()})
       out.settled.insert(classes->begin(), classes->end());
@@ -232,6 +242,9 @@ Verdict Sweep::prove(Value a, Value b, const std::set<int>& open, ProofCache& ca
   Verdict verdict = cache.prove(question->a, question->b, options);
   if (!std::holds_alternative<Proved>(verdict)) return verdict;
   settled_.insert(question->settled.begin(), question->settled.end());
+  for (const NodeId id : question->inner_b)
+    for (std::uint32_t k = 0; k < b_.graph->node(id).outputs.size(); ++k)
+      seen_.insert(class_of(Side::B, {id, k}));
   const int from = class_of(Side::B, b), to = class_of(Side::A, a);
   if (from != to) {
     // B's alone, or the two classes of A would have been one.
@@ -242,12 +255,36 @@ Verdict Sweep::prove(Value a, Value b, const std::set<int>& open, ProofCache& ca
   return verdict;
 }
 
-bool Sweep::is_constant_of_a(const Tensor& tensor) const {
+// Whether a node may end B's run with an error, or what it makes may be undefined.
+bool Sweep::may_fail_in_b(NodeId id) const {
+  const Definition definition = define_node(*b_.graph, *b_.info, id);
+  const auto* formula = std::get_if<Formula>(&definition);
+  return formula == nullptr || may_be_undefined(*b_.graph, id, *formula);
+}
+
+const Node* Sweep::unaccounted() const {
+  for (const NodeId id : needed_nodes(*b_.graph)) {
+    const Node& node = b_.graph->node(id);
+    if (node.kind != NodeKind::Operator || known_constant(*b_.graph, {id, 0})) continue;
+    bool is_known = true;
+    for (std::uint32_t k = 0; k < node.outputs.size(); ++k) {
+      const Value v{id, k};
+      const int c = class_of(Side::B, v);
+      is_known = is_known && ((c >= 0 && (in_a(c).exists() || seen_.contains(c))) || known(Side::B, v) ||
+                              extents_in(Side::B, v));
+    }
+    if (!is_known && may_fail_in_b(id)) return &node;
+  }
+  return nullptr;
+}
+
+bool Sweep::is_constant_of(Side side, const Tensor& tensor) const {
   Hasher hasher;
   add_content(hasher, tensor, ContentDigests::Full);
   const auto bucket = constants_.find(hasher.digest());
   return bucket != constants_.end() && std::ranges::any_of(bucket->second, [&](const auto& k) {
-           return k.first.same_bits(tensor) && in_a(root(k.second)).exists();
+           const int c = root(k.second);
+           return k.first.same_bits(tensor) && (side == Side::A ? in_a(c) : in_b(c)).exists();
          });
 }
 
@@ -257,7 +294,7 @@ Result<Rounding> Sweep::replace_constant(Side side, Value constant, const Graph&
   if (!stored) return Error{"it is no constant"};
   const int c = class_of(side, constant);
   if (side == Side::B && in_a(c).exists()) return Error{"it is a constant of the first model"};
-  if (programs_.contains(c) || settled_.contains(c)) return Error{"it is settled"};
+  if (folded_.contains(c) || settled_.contains(c)) return Error{"it is settled"};
   for (const NodeId id : program.order()) {
     const Node& node = program.node(id);
     if (node.kind == NodeKind::Operator) {
@@ -267,23 +304,21 @@ Result<Rounding> Sweep::replace_constant(Side side, Value constant, const Graph&
     }
     if (node.kind == NodeKind::Input || program.is_overridable(id)) return Error{"the program has an input"};
     if (!is_float(node.tensor.type()) || kByValue.takes(node.tensor)) continue;
-    if (side == Side::A || !is_constant_of_a(node.tensor))
-      return Error{"the program has a constant that is not the first model's"};
+    if (!is_constant_of(side == Side::A ? Side::B : Side::A, node.tensor))
+      return Error{"the program has a constant that is not the other model's"};
   }
   ISOMER_TRY(const Rounding rounding, compare_folded(*stored, program));
   for (const Side s : {Side::A, Side::B})
     for (const Value& v : model(s).computed_from)
       if (!rounding.is_exact && v.exists() && class_of(s, v) == c)
         return Error{"another constant is computed from it"};
-  programs_.emplace(c, program);
-  folded_.emplace(c, Folded{graph.name_of(constant), rounding});
+  folded_.emplace(c, Folded{side, graph.name_of(constant), program, rounding});
   return rounding;
 }
 
 Status Sweep::restore_constant(Side side, Value constant) {
   const int c = class_of(side, constant);
   if (settled_.contains(c)) return Error{"it is settled"};
-  programs_.erase(c);
   folded_.erase(c);
   return Done{};
 }

@@ -30,18 +30,21 @@ enum class Side : std::uint8_t { A, B };
 class Sweep {
  public:
   // Graphs without calls of local functions (flatten.h), whose inputs of one name have one type and shape.
-  // All must outlive this. Every node of A gets its classes here; B's by `add_to_b`, in their order.
-  Sweep(const Graph& a, const Inference& a_info, const Graph& b, const Inference& b_info);
+  // All must outlive this. Every node that A's outputs need gets its classes here, and so do `moved`, values that
+  // only move what these compute; B's by `add_to_b`, in their order. What A doesn't compute is equal to nothing:
+  // it may fail. Where a class of a moved value is open, both models' regions are written with what it moves.
+  Sweep(const Graph& a, const Inference& a_info, const Graph& b, const Inference& b_info,
+        const std::vector<Value>& moved = {});
   void add_to_b(NodeId id);
 
   int class_of(Side side, Value value) const;
   // Whether both models have a value of this class.
   bool is_common(int value_class) const;
-  // The first value of A that has this class; none: A has no such value.
+  // The first value of a model that has this class; none: it has no such value.
   Value in_a(int value_class) const;
+  Value in_b(int value_class) const;
 
-  // What A's value is computed from is what regions of both models are written with, where its class is open.
-  void follow_in_a(Value value_of_a) { followed_in_a_.insert(class_of(Side::A, value_of_a)); }
+  std::size_t position_in_b(NodeId id) const { return static_cast<std::size_t>(b_.position.at(id)); }
 
   // A value of each model as a program; classes in `open` are followed to what they are computed from.
   struct Regions {
@@ -51,19 +54,22 @@ class Sweep {
     std::set<int> constants_of_a;      // classes of constants that A's program reads
     std::set<int> settled;             // classes of all constants that a proof would take as they are now
     std::set<std::string> partial;     // inputs that may be undefined
+    std::set<NodeId> inner_b;          // nodes of B that its program has
   };
   Result<Regions> regions(Value a, Value b, const std::set<int>& open) const;
 
   // Proves that two values are equal, and if they are, gives b the class of a.
   Verdict prove(Value a, Value b, const std::set<int>& open, ProofCache& cache, ProveOptions options);
 
-  // Replaces a constant, wherever it is read: one that only B has by a program over constants of A, one that
-  // A has by a program over literals. Error: it is another number, or a proof has taken it as it is.
+  // Replaces a constant, wherever it is read: one that only B has by a program over constants of A, one of A by
+  // a program over literals or over constants of B. Error: it is another number, or a proof has taken it as it is.
   Result<Rounding> replace_constant(Side side, Value constant, const Graph& program);
   // Takes that back; an Error if a proof stands on it.
   Status restore_constant(Side side, Value constant);
   struct Folded {
+    Side side;
     std::string name;
+    Graph program;
     Rounding rounding;
   };
   const std::map<int, Folded>& folded() const { return folded_; }
@@ -71,6 +77,10 @@ class Sweep {
   // A node on the way to its model's outputs where a rounded constant may make a jump; nullptr: there is
   // none.
   const Node* jump_behind_rounding() const;
+
+  // A node on the way to B's outputs that A has no counterpart of, that no proof has looked at, and that may fail;
+  // nullptr: there is none.
+  const Node* unaccounted() const;
 
  private:
   friend class RegionWriter;
@@ -99,26 +109,27 @@ class Sweep {
   // What is known of a value before the models run: a constant, or integers that follow from extents.
   std::optional<Tensor> known(Side side, Value value) const;
   std::optional<Dims> extents_in(Side side, Value value) const;
-  bool is_constant_of_a(const Tensor& tensor) const;
+  bool is_constant_of(Side side, const Tensor& tensor) const;
   const Node* jump_behind_rounding(const Model& model, Side side) const;
   std::vector<int> operator_classes(Side side, NodeId id);
   bool is_total(NodeId id) const;
+  bool may_fail_in_b(NodeId id) const;
 
   Model a_, b_;
   std::set<std::string> symbols_;  // of the inputs: they mean the same in both models
   mutable std::vector<int> parent_;
   struct Class {
-    Value first_in_a = Value::none();
-    bool is_in_b = false, is_total = false;
+    Value first_in_a = Value::none(), first_in_b = Value::none();
+    bool is_total = false;
   };
   std::vector<Class> classes_;
   std::unordered_map<Digest, std::vector<std::pair<Tensor, int>>> constants_;
   std::map<std::string, int> named_;  // inputs, and integers that are extents
   std::unordered_map<Digest, std::vector<Entry>> entries_;
   std::set<int> followed_in_a_;
-  std::map<int, Graph> programs_;  // of folded constants
   std::map<int, Folded> folded_;
   std::set<int> settled_;  // constants that a proof has taken as they are now
+  std::set<int> seen_;     // classes of what proofs have looked at in B
 };
 
 }  // namespace isomer

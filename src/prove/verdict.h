@@ -29,6 +29,7 @@ struct Proved {
   std::vector<ValueFact> facts;
   bool expanded_constants = false;  // small constants took part by value
   bool used_laws = false;
+  int attempt = 0;  // the way to put the question that answered it
 };
 
 // An input on which both were evaluated in float64 and differ by far more than rounding can explain.

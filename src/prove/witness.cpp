@@ -154,7 +154,7 @@ class FieldRun {
     }
     return Tensor::of(ElementType::Double, extents, values);
   }
-  static std::int64_t word(std::uint64_t bits) { return static_cast<std::int64_t>(bits % Zp::kP); }
+  static std::int64_t word(std::uint64_t bits) { return static_cast<std::int64_t>(bits % Zp::kModulus); }
 
   static std::uint64_t place(const Digest& d) { return d.high ^ mix(d.low); }
 

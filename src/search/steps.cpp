@@ -92,7 +92,11 @@ Result<Draft> StepMaker::together(const Draft& draft, const std::vector<const St
   for (const Step* s : steps) {
     claims.insert(claims.end(), s->claims.begin(), s->claims.end());
     folds.insert(folds.end(), s->proposal.folds.begin(), s->proposal.folds.end());
-    if (!s->claims.empty()) out.steps.emplace_back(s->proposal.claim);
+    if (!s->claims.empty()) {
+      Claim claim = s->proposal.claim;
+      claim.attempt = s->claims.front().proof().attempt;
+      out.steps.emplace_back(std::move(claim));
+    }
     out.taken.push_back(
         {s->proposal.kind, s->proposal.what, s->label, s->fewer, s->ratio, !s->claims.empty()});
   }

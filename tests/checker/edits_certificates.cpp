@@ -213,7 +213,7 @@ bool head(Random& random, const Case&, Mutant& m) {
   m.digests = false;
   Json json = Json::parse(m.lines[0]);
   switch (random.below(4)) {
-    case 0: json["isomer_certificate"] = random.between(0, 3); break;
+    case 0: json["isomer_certificate"] = random.between(4, 9); break;
     case 1: json[random.chance(50) ? "in" : "out"] = std::string(64, 'a'); break;
     case 2: json["trust"] = true; break;
     default: {

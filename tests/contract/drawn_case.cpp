@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "base/hash.h"
+#include "contract/samples/samples.h"
 
 namespace isomer::contract {
 namespace {
@@ -50,7 +51,7 @@ DrawnCase draw_case(const Operator& op, int number) {
   const int opset = first + static_cast<int>(mix(seed) % static_cast<std::uint64_t>(last - first + 1));
 
   Sampler sampler(seed, opset);
-  op.sample(sampler);
+  samples::draw(op, sampler);
   DrawnCase drawn;
   drawn.op = &op;
   drawn.number = number;

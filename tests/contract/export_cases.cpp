@@ -18,6 +18,7 @@
 #include "algebra/program.h"
 #include "cli/npz.h"
 #include "contract/drawn_case.h"
+#include "contract/samples/samples.h"
 #include "contract/tensors.h"
 
 namespace isomer::contract {
@@ -102,7 +103,7 @@ int list_operators() {
                     {"domain", op->domain},
                     {"since", op->since},
                     {"doc", op->doc},
-                    {"runtime_note", op->runtime_note}});
+                    {"runtime_note", samples::runtime_note(*op)}});
   std::cout << list.dump(1) << '\n';
   return 0;
 }

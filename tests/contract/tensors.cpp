@@ -6,14 +6,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "algebra/field.h"
 #include "algebra/formula.h"
 #include "algebra/program.h"
 #include "base/hash.h"
 
 namespace isomer::contract {
 namespace {
-
-constexpr std::uint64_t kPrime = (std::uint64_t{1} << 61) - 1;
 
 std::size_t element_bytes(const Tensor& tensor) { return static_cast<std::size_t>(bits(tensor.type())) / 8; }
 
@@ -40,7 +39,7 @@ std::int64_t Random::between(std::int64_t low, std::int64_t high) {
 Tensor random_like(const Tensor& tensor, Random& random) {
   if (tensor.type() == ElementType::Field) {
     std::vector<std::uint64_t> values(static_cast<std::size_t>(tensor.count()));
-    std::ranges::generate(values, [&] { return random.next() % kPrime; });
+    std::ranges::generate(values, [&] { return random.next() % Zp::kModulus; });
     return Tensor::of(tensor.type(), tensor.extents(), values);
   }
   if (is_float(tensor.type())) {
@@ -62,7 +61,7 @@ Tensor zeros_like(const Tensor& tensor) {
 }
 
 Tensor random_scalar(ElementType type, Random& random) {
-  if (type == ElementType::Field) return Tensor::of<std::uint64_t>(type, {}, {random.next() % kPrime});
+  if (type == ElementType::Field) return Tensor::of<std::uint64_t>(type, {}, {random.next() % Zp::kModulus});
   const std::int64_t value = type == ElementType::Bool ? random.between(0, 1) : random.between(2, 5);
   return convert(Tensor::of<std::int64_t>(ElementType::Int64, {}, {value}), type);
 }

@@ -1,4 +1,4 @@
-#include "pipeline/model_interface.h"
+#include "certify/model_interface.h"
 
 #include <fmt/format.h>
 

@@ -1,0 +1,141 @@
+"""A case is one question to the built command, and what ONNX Runtime says of the answer."""
+import dataclasses
+import json
+import pathlib
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import onnx
+
+import programs
+import proving
+from attack import certificates, feeds, oracle
+from attack.feeds import Feed
+from attack.hand import EQUAL, UNEQUAL
+from attack.models import Model
+
+ANSWERS = ("proved", "refuted", "undecided")
+
+
+@dataclasses.dataclass
+class Finding:
+    """`verdict` is the command's; `unequal` says where the runtime sees the models differ; `false` and `crash` must not be."""
+    verdict: str = "not run"  # the runtime doesn't take the models
+    unequal: str | None = None
+    false: str | None = None
+    crash: str | None = None
+
+
+def _loaded(*paths: pathlib.Path) -> list[oracle.Program] | None:
+    try:
+        return [oracle.Program(p) for p in paths]
+    except Exception:  # whatever the runtime says of a model that it doesn't take
+        return None
+
+
+@dataclasses.dataclass(frozen=True)
+class Proof:
+    """Two models. Proved and unequal on the runtime is false."""
+    name: str
+    a: Model | onnx.ModelProto
+    b: Model | onnx.ModelProto
+    feeds: Callable[[], Iterable[Feed]] | None = None  # None: drawn from the inputs of A
+    rounding: float | None = None
+    known: str | None = None  # what cannot be seen on the runtime: UNEQUAL or EQUAL
+
+    def ask(self, folder: pathlib.Path, seconds: int) -> Finding:
+        a, b = _written(self.a, folder / "a" / "model.onnx"), _written(self.b, folder / "b" / "model.onnx")
+        loaded = _loaded(a, b)
+        if loaded is None:
+            return Finding()
+        fed = self.feeds() if self.feeds else feeds.drawn(onnx.load(a, load_external_data=False), seed=1)
+        unequal = "as the table says" if self.known == UNEQUAL else None if self.known == EQUAL else oracle.falsehood(*loaded, fed, self.rounding)
+        record = proving.prove(a, b, seconds)
+        if record["verdict"] not in ANSWERS:
+            return Finding(record["verdict"], unequal, crash=record["why"])
+        return Finding(record["verdict"], unequal, unequal if record["verdict"] == "proved" else None)
+
+
+@dataclasses.dataclass(frozen=True)
+class Optimization:
+    """A model that is optimized: its result is checked, proved again, and run beside it."""
+    name: str
+    model: Model | onnx.ModelProto
+    feeds: Callable[[], Iterable[Feed]] | None = None
+    rounding: float | None = None
+
+    def ask(self, folder: pathlib.Path, seconds: int) -> Finding:
+        model, out = _written(self.model, folder / "model.onnx"), folder / "out.onnx"
+        before = _loaded(model)
+        fed = list(self.feeds() if self.feeds else feeds.drawn(onnx.load(model, load_external_data=False), seed=1))
+        if before is None or all(isinstance(before[0].run(f), oracle.Failure) for f in fed):
+            return Finding()
+        isomer = programs.program("isomer")
+        command = [isomer, "optimize", str(model), "-o", str(out), "--judge", "cost", "--budget", f"{seconds}s", "--quiet", "--json"]
+        done = programs.run(command, timeout=8 * seconds + 60)
+        if done.code != 0:
+            return Finding("failed", crash=f"optimize, exit {done.code}: {done.stderr.strip()[-200:]}")
+        if json.loads(done.stdout)["result"] != "improved":
+            return Finding("unchanged")
+        after = _loaded(out)
+        wrong = "the runtime doesn't take the result" if after is None else oracle.falsehood(*before, *after, fed, self.rounding)
+        check = programs.run([isomer, "check", str(model), str(out), f"{out}.cert"], timeout=8 * seconds + 60)
+        if check.code != 0:
+            return Finding("failed", wrong, wrong, f"check rejects an own result: {(check.stdout + check.stderr).strip()[-200:]}")
+        record = proving.prove(model, out, seconds)
+        if record["verdict"] not in ("proved", "undecided"):
+            return Finding(record["verdict"], wrong, wrong, f"prove of an own result: {record['verdict']}: {record['why']}")
+        return Finding(record["verdict"], wrong, wrong)
+
+
+@dataclasses.dataclass(frozen=True)
+class Certificate:
+    """A forged certificate: accepted is false. An honest one that is rejected is a crash."""
+    forgery: certificates.Forgery
+
+    @property
+    def name(self) -> str:
+        return self.forgery.name
+
+    def ask(self, folder: pathlib.Path, seconds: int) -> Finding:
+        del seconds  # a checker has no budget
+        before, after = self.forgery.before.write(folder / "in" / "model.onnx"), self.forgery.after.write(folder / "out" / "model.onnx")
+        said = certificates.answers(before, after, certificates.write(folder / "model.cert", before, after, self.forgery.steps))
+        fault = certificates.fault(said, self.forgery.kind == EQUAL)
+        accepted = any(s["verdict"] == "accepted" for s in said.values())
+        verdict = "proved" if accepted else "undecided"
+        return Finding(verdict, None if self.forgery.kind == EQUAL else "as the table says", fault if accepted else None, None if accepted else fault)
+
+
+@dataclasses.dataclass(frozen=True)
+class Reading:
+    """An odd model, run by our own interpreter: what it computes is what the runtime computes, or it refuses."""
+    name: str
+    model: onnx.ModelProto
+    feed: Feed
+
+    def ask(self, folder: pathlib.Path, seconds: int) -> Finding:
+        path = _written(self.model, folder / "model.onnx")
+        np.savez(folder / "feed.npz", **self.feed)
+        out = folder / "out.npz"
+        command = [programs.program("isomer"), "run", str(path), "--feeds", str(folder / "feed.npz"), "-o", str(out), "--engine", "reference"]
+        done = programs.run(command, timeout=seconds + 60)
+        loaded = _loaded(path)
+        x = loaded[0].run(self.feed) if loaded else oracle.Failure("not loaded")
+        if done.code in (2, 3):
+            return Finding("undecided")
+        if done.code != 0:
+            return Finding("crashed", crash=f"exit {done.code}: {done.stderr.strip()[-200:]}")
+        if isinstance(x, oracle.Failure):
+            return Finding("undecided", unequal=f"only we run it: {x}")
+        with np.load(out) as values:
+            wrong = oracle.difference(x, [values[o.name] for o in self.model.graph.output])
+        return Finding("proved", wrong, wrong)
+
+
+def _written(model: Model | onnx.ModelProto, path: pathlib.Path) -> pathlib.Path:
+    if isinstance(model, Model):
+        return model.write(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(model.SerializeToString())
+    return path

@@ -1,0 +1,46 @@
+"""The families of cases, and how many of each: in full, and in the short form of ctest."""
+import dataclasses
+import random
+from collections.abc import Callable, Iterator
+
+from attack import (bodies, bounds, certificates, flags, folding, hand, integers, mutants, operators, opsets, random_models, randomness, reader,
+                    symbols)
+from attack.cases import Certificate, Proof
+
+
+@dataclasses.dataclass(frozen=True)
+class Family:
+    cases: Callable[[random.Random], Iterator]
+    short: int | None  # None: all
+    full: int | None = None
+    is_endless: bool = False
+
+
+def pairs_by_hand(draw: random.Random) -> Iterator[Proof]:
+    del draw  # all of them
+    for p in hand.PAIRS:
+        known = None if p.kind == hand.SPECIAL else p.kind
+        yield Proof(p.name, p.a, p.b, (lambda feed=p.feed: [feed]) if p.feed else None, known=known)
+
+
+def forgeries(draw: random.Random) -> Iterator[Certificate]:
+    del draw  # all of them
+    yield from map(Certificate, certificates.FORGERIES)
+
+
+FAMILIES = {
+    "hand": Family(pairs_by_hand, 0),  # ../attack_pairs.py tells more of these two
+    "certificates": Family(forgeries, 0),
+    "operators": Family(operators.cases, 100),
+    "symbols": Family(symbols.cases, 100),
+    "integers": Family(integers.cases, 40),
+    "opsets": Family(opsets.cases, 20),
+    "flags": Family(flags.cases, 40),
+    "randomness": Family(randomness.cases, 10),
+    "bounds": Family(bounds.cases, 40),
+    "bodies": Family(bodies.cases, 60),
+    "folding": Family(folding.cases, 60),
+    "reader": Family(reader.cases, None),
+    "models": Family(random_models.cases, 60, 10_000, is_endless=True),
+    "mutants": Family(mutants.cases, 60, 2_000, is_endless=True),
+}

@@ -1,0 +1,53 @@
+"""Inputs for a model, drawn from what it declares: sizes with 0 and 1 among them, and values of several kinds."""
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+import onnx
+from onnx import helper
+
+Feed = dict[str, np.ndarray]
+
+# One, none, the same and different numbers for two symbols, and more than the constants of the models speak of.
+SIZES = ((2, 3), (3, 3), (7, 6), (0, 0), (3, 0), (0, 2), (1, 1), (1, 4), (5, 1))
+KINDS = ("normal", "integers", "zeros", "positive", "large", "negative")
+
+
+def _floats(kind: str, shape: list[int], draw: np.random.Generator) -> np.ndarray:
+    if kind == "integers":
+        return draw.integers(-3, 4, shape).astype(np.float64)
+    if kind == "zeros":
+        return np.zeros(shape)
+    values = draw.standard_normal(shape)
+    if kind in ("positive", "negative"):
+        return (np.abs(values) + 0.1) * (1 if kind == "positive" else -1)
+    return values * (30 if kind == "large" else 1.5)
+
+
+def _values(element: int, kind: str, shape: list[int], draw: np.random.Generator) -> np.ndarray:
+    dtype = helper.tensor_dtype_to_np_dtype(element)
+    if element == onnx.TensorProto.BOOL:
+        return np.full(shape, kind == "positive") if kind in ("zeros", "positive") else draw.random(shape) < 0.5
+    if element in (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE, onnx.TensorProto.BFLOAT16):
+        return _floats(kind, shape, draw).astype(dtype)
+    limits = np.iinfo(dtype)
+    if kind == "zeros":
+        return np.zeros(shape, dtype)
+    if kind == "large":
+        return draw.choice(np.array([limits.min, limits.max, limits.max - 1, limits.min + 1, 1, limits.max // 2], dtype), shape)
+    low = 1 if kind == "positive" or limits.min == 0 else -4
+    return draw.integers(low, 0 if kind == "negative" and low < 0 else 5, shape).astype(dtype)
+
+
+def drawn(model: onnx.ModelProto, seed: int) -> Iterator[Feed]:
+    """Feeds for the inputs that have no default. A dimension without a name has the size of its place, as if it had one."""
+    defaults = {t.name for t in model.graph.initializer}
+    inputs = [i for i in model.graph.input if i.name not in defaults]
+    symbols = list(dict.fromkeys(d.dim_param for i in inputs for d in i.type.tensor_type.shape.dim if d.dim_param))
+    draw = np.random.default_rng(seed)
+    kinds = itertools.cycle(KINDS)
+    for sizes in SIZES if symbols else SIZES[:1] * len(KINDS):
+        of = {s: sizes[k % 2] for k, s in enumerate(symbols)}
+        for kind in itertools.islice(kinds, 2 if symbols and 0 not in sizes else 1):
+            yield {i.name: _values(i.type.tensor_type.elem_type, kind,
+                                   [of.get(d.dim_param, d.dim_value) for d in i.type.tensor_type.shape.dim], draw) for i in inputs}

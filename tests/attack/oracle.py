@@ -1,0 +1,263 @@
+"""What ONNX Runtime says of two models: an input on which the second is not what docs/equality.md promises of equal models.
+
+Equal means: wherever A runs and every value that it computes is finite, B runs and gives the same types, shapes and values, floats up to rounding.
+What rounding may do is measured: both models are run again with every operation that rounds a little off, some times, and a difference counts if it
+exceeds what that changes. Values that come of constants alone stay as they are if one of them is a jump or a narrowing cast: those are folded in their
+own arithmetic.
+"""
+import functools
+import pathlib
+from collections.abc import Iterable
+
+import numpy as np
+import onnx
+import onnx.inliner
+import onnxruntime
+from onnx import TensorProto, helper
+
+from attack.feeds import Feed
+
+onnxruntime.set_default_logger_severity(4)
+
+# Relative: some hundred roundings, as a long sum has; and how far off a noisy operation is, a few.
+ROUNDING = {np.dtype(np.float16): 2e-2, np.dtype(np.float32): 1e-4, np.dtype(np.float64): 1e-9}
+NOISE = {TensorProto.FLOAT16: 2e-3, TensorProto.FLOAT: 5e-7, TensorProto.DOUBLE: 1e-15}
+NOISY_RUNS = 8
+LAST_DIGITS = 32  # of the largest element: what a sum of elements that cancel may be off by
+FEW_BITS = 8  # a value of so few binary digits was not rounded, one may assume
+
+# Operators whose results are values of their inputs, or decide something: they don't round.
+EXACT = frozenset({
+    "Abs", "And", "ArgMax", "ArgMin", "Ceil", "Clip", "Compress", "Concat", "ConstantOfShape", "DepthToSpace", "Equal", "Expand", "EyeLike",
+    "Flatten", "Floor", "Gather", "GatherElements", "GatherND", "Greater", "GreaterOrEqual", "Identity", "If", "IsInf", "IsNaN", "Less",
+    "LessOrEqual", "Loop", "Max", "MaxPool", "Min", "Neg", "NonZero", "Not", "Or", "Pad", "PRelu", "ReduceMax", "ReduceMin", "Relu", "Reshape",
+    "Round", "ScatterElements", "ScatterND", "Shape", "Sign", "Size", "Slice", "SpaceToDepth", "Split", "Squeeze", "Tile", "TopK", "Transpose",
+    "Trilu", "Unique", "Unsqueeze", "Where", "Xor"})
+
+
+JUMPS = frozenset({"ArgMax", "ArgMin", "Cast", "CastLike", "Ceil", "Equal", "Floor", "Greater", "GreaterOrEqual", "Less", "LessOrEqual", "Mod",
+                   "QuantizeLinear", "DynamicQuantizeLinear", "Round", "Sign", "NonZero", "TopK", "Unique"})
+
+
+class Failure(str):
+    """Why the runtime doesn't run a model on an input."""
+
+
+class Program:
+    """A model file on the real runtime, as it is written but for nodes that no output needs: nothing optimized, one thread."""
+
+    def __init__(self, path: pathlib.Path):
+        model = onnx.load(path, load_external_data=False)
+        dead = _dead_nodes(model.graph)
+        for k in reversed(dead):
+            del model.graph.node[k]
+        self.path = path.with_suffix(".live.onnx") if dead else path  # beside its external data
+        if dead:
+            self.path.write_bytes(model.SerializeToString())
+        self.session = _session(str(self.path))  # raises what the runtime says of a model that it doesn't take
+
+    def run(self, feed: Feed) -> list | Failure:
+        return _run(self.session, feed)
+
+    def computed(self, feed: Feed) -> list:
+        """All values that it computes on the way, as far as the runtime gives them away; those inside of branches are not among them."""
+        values = _run(self._exposed, feed) if self._exposed else Failure()
+        return self.run(feed) if isinstance(values, Failure) else values
+
+    def noisy(self, feed: Feed) -> list:
+        """Outputs of runs that round a little otherwise."""
+        runs = (_run(self._noisy, feed) for _ in range(NOISY_RUNS)) if self._noisy else ()
+        return [r for r in runs if not isinstance(r, Failure)]
+
+    @functools.cached_property
+    def _exposed(self):
+        model, types = _typed(self.path)
+        shown = {o.name for o in model.graph.output}
+        taken = (TensorProto.BFLOAT16, TensorProto.STRING)  # what numpy or finiteness doesn't know
+        names = [o for n in model.graph.node for o in n.output if o and o not in shown and types.get(o) not in taken]
+        model.graph.output.extend(onnx.ValueInfoProto(name=n) for n in names)
+        return self._changed(model)
+
+    @functools.cached_property
+    def _noisy(self):
+        model, types = _typed(self.path)
+        constant = _made_of_constants(model.graph)
+        nodes = []
+        for k, node in enumerate(model.graph.node):
+            nodes.append(node)
+            if k in constant:
+                continue
+            for o, name in enumerate(node.output):
+                if types.get(name) in NOISE and node.op_type not in EXACT:
+                    node.output[o] = f"{name}_exact"
+                    nodes += _off(name, NOISE[types[name]])
+        del model.graph.node[:]
+        model.graph.node.extend(nodes)
+        return self._changed(model)
+
+    def _changed(self, model: onnx.ModelProto):
+        path = self.path.with_suffix(".changed.onnx")  # beside its external data
+        path.write_bytes(model.SerializeToString())
+        try:
+            return _session(str(path))
+        except Exception:  # the runtime lacks a kernel for one of the new values
+            return None
+
+
+def _reads(node: onnx.NodeProto) -> set[str]:
+    """Names that it reads; of those inside of its bodies, some may be their own."""
+    inside = (n for a in node.attribute for n in a.g.node)
+    return set(node.input).union(*map(_reads, inside), *({o.name for o in a.g.output} for a in node.attribute))
+
+
+def _dead_nodes(graph: onnx.GraphProto) -> list[int]:
+    needed, dead = {o.name for o in graph.output}, []
+    for k in range(len(graph.node) - 1, -1, -1):
+        if needed.intersection(graph.node[k].output):
+            needed |= _reads(graph.node[k])
+        else:
+            dead.append(k)
+    return dead[::-1]
+
+
+def _session(path: str | bytes) -> onnxruntime.InferenceSession:
+    options = onnxruntime.SessionOptions()
+    options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
+def _run(session: onnxruntime.InferenceSession, feed: Feed) -> list | Failure:
+    try:
+        return session.run(None, feed)
+    except Exception as error:  # whatever it says
+        return Failure(" ".join(str(error).split())[:200])
+
+
+def _typed(path: pathlib.Path) -> tuple[onnx.ModelProto, dict[str, int]]:
+    """The model with its functions written out, and the element types of its values."""
+    model = onnx.load(path, load_external_data=False)
+    if model.functions:
+        model = onnx.inliner.inline_local_functions(model)
+    known = onnx.shape_inference.infer_shapes(model).graph
+    return model, {v.name: v.type.tensor_type.elem_type for v in [*known.value_info, *known.output, *known.input]}
+
+
+def _made_of_constants(graph: onnx.GraphProto) -> set[int]:
+    """Nodes that nothing which is fed reaches, if they must be computed exactly: if one of them jumps."""
+    fed, constant = {i.name for i in graph.input}, set()
+    for k, node in enumerate(graph.node):
+        if fed.intersection(node.input) or any(a.HasField("g") for a in node.attribute):
+            fed.update(node.output)
+        else:
+            constant.add(k)
+    return constant if any(graph.node[k].op_type in JUMPS for k in constant) else set()
+
+
+def _off(name: str, by: float) -> list[onnx.NodeProto]:
+    """Nodes that make `name` of `name`_exact, every element a little off."""
+    exact, noise, cast = f"{name}_exact", f"{name}_noise", f"{name}_noise_cast"
+    # Made in double and added as a share, since 1 + noise would be rounded to 1 or its neighbours.
+    return [helper.make_node("RandomUniformLike", [exact], [noise], dtype=TensorProto.FLOAT, low=-by, high=by),
+            helper.make_node("CastLike", [noise, exact], [cast]), helper.make_node("Mul", [exact, cast], [f"{name}_share"]),
+            helper.make_node("Add", [exact, f"{name}_share"], [name])]
+
+
+def is_finite(values: Iterable) -> bool:
+    return all(np.isfinite(v).all() for v in values if isinstance(v, np.ndarray) and v.dtype.kind == "f")
+
+
+def _was_exact(values: Iterable) -> bool:
+    """No float has more than a few binary digits: nothing was rounded."""
+    floats = (np.frexp(v.astype(np.float64))[0] * 2**FEW_BITS for v in values if isinstance(v, np.ndarray) and v.dtype.kind == "f")
+    return all((m == np.floor(m)).all() for m in floats)
+
+
+def _numbers(value: np.ndarray) -> np.ndarray:
+    return value if value.dtype == object or value.dtype.itemsize == 8 else value.astype(np.float64)
+
+
+def _spread(exact: list, noisy: list[list]) -> list[np.ndarray]:
+    """By how much noise changes every element; infinite where it changes a shape."""
+    out = []
+    for k, x in enumerate(exact):
+        spread = np.zeros(getattr(x, "shape", ()))
+        for run in noisy:
+            if getattr(run[k], "shape", ()) != spread.shape:
+                spread = np.full(spread.shape, np.inf)
+            elif isinstance(x, np.ndarray) and x.dtype.kind in "fiu":
+                spread = np.maximum(spread, np.nan_to_num(np.abs(_numbers(run[k]) - _numbers(x)).astype(np.float64), nan=np.inf))
+            elif isinstance(x, np.ndarray):
+                spread = np.where(run[k] != x, np.inf, spread)
+        out.append(spread)
+    return out
+
+
+def difference(a: list, b: list, rounding: float | None = None, slack: list | None = None) -> str | None:
+    """The first output that differs by more than rounding, or than `slack` allows element by element."""
+    for k, (x, y) in enumerate(zip(a, b)):
+        if not (isinstance(x, np.ndarray) and isinstance(y, np.ndarray)):
+            if str(x) != str(y):
+                return f"output {k}: {str(x)[:40]} and {str(y)[:40]}"
+            continue
+        if x.dtype != y.dtype or x.shape != y.shape:
+            return f"output {k}: {x.dtype}{list(x.shape)} and {y.dtype}{list(y.shape)}"
+        if x.dtype.kind == "f":
+            u, v = x.astype(np.float64), y.astype(np.float64)
+            with np.errstate(invalid="ignore"):
+                near = np.abs(u - v) <= (rounding or ROUNDING[x.dtype]) * np.abs(u) + np.finfo(x.dtype).tiny + (slack[k] if slack else 0)
+            wrong = ~(near | (u == v) | (np.isnan(u) & np.isnan(v)))
+        else:
+            wrong = x != y
+            if slack and x.dtype.kind in "iu":
+                wrong &= np.abs(_numbers(x) - _numbers(y)) > slack[k]
+            elif slack:
+                wrong &= slack[k] == 0
+        if wrong.any():
+            at = int(np.flatnonzero(wrong.ravel())[0])
+            return f"output {k} at {at}: {x.flat[at]} and {y.flat[at]}"
+    return None
+
+
+def _explained_by_rounding(a: Program, b: Program, feed: Feed, x: list, y: list, rounding: float | None) -> bool:
+    if _was_exact([*a.computed(feed), *b.computed(feed)]):
+        return False
+    with np.errstate(over="ignore", invalid="ignore"):
+        noise = [4 * (s + t) for s, t in zip(_spread(x, a.noisy(feed)), _spread(y, b.noisy(feed)))]
+        return difference(x, y, rounding, [n + _last_digits(v) for n, v in zip(noise, x)]) is None
+
+
+def _last_digits(value) -> float:
+    if not isinstance(value, np.ndarray) or value.dtype.kind != "f" or not value.size:
+        return 0.0
+    return LAST_DIGITS * float(np.finfo(value.dtype).eps) * float(np.abs(value.astype(np.float64)).max())
+
+
+def falsehood(a: Program, b: Program, feeds: Iterable[Feed], rounding: float | None = None) -> str | None:
+    """Where B breaks the promise; None: on none of these inputs."""
+    for feed in feeds:
+        x = a.run(feed)
+        if isinstance(x, Failure):
+            continue
+        y = b.run(feed)
+        what = f"the second fails: {y}" if isinstance(y, Failure) else difference(x, y, rounding)
+        if what is None or not is_finite([*feed.values(), *a.computed(feed)]):
+            continue
+        shapes_differ = isinstance(y, Failure) or any(getattr(u, "shape", 0) != getattr(v, "shape", 0) for u, v in zip(x, y))
+        if shapes_differ or not _explained_by_rounding(a, b, feed, x, y, rounding):
+            return f"{what}; fed {spelled(feed)}"
+    return None
+
+
+def spelled(feed: Feed) -> str:
+    values = {name: f" {value.ravel().tolist()}" if value.size <= 6 else "" for name, value in feed.items()}
+    return ", ".join(f"{name} {value.dtype}{list(value.shape)}{values[name]}" for name, value in feed.items())
+
+
+def evaluate(model: onnx.ModelProto, feed: Feed) -> list | Failure:
+    """One run of a model that is in no file."""
+    try:
+        session = _session(model.SerializeToString())
+    except Exception as error:  # as above
+        return Failure(str(error))
+    return _run(session, feed)

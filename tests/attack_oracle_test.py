@@ -1,0 +1,67 @@
+"""The attack's oracle: it sees what breaks the promise, and excuses what the promise leaves open."""
+import pathlib
+import tempfile
+import unittest
+
+import numpy as np
+
+from attack import feeds, oracle
+from attack.models import Model, f32, i64
+
+X = "(float[n] x, float[n] z) => (float[] y) { %s }"
+
+
+class Oracle(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+
+    def falsehood(self, a, b, fed=None):
+        models = [m if isinstance(m, Model) else Model(m) for m in (a, b)]
+        programs = [oracle.Program(m.write(pathlib.Path(self.folder.name) / f"{k}.onnx")) for k, m in enumerate(models)]
+        return oracle.falsehood(*programs, fed or feeds.drawn(models[0].proto(), seed=1))
+
+    def test_a_constant_that_is_one_percent_off_is_seen(self):
+        a, b = (Model(X % "y = Mul(x,c)", {"c": f32(c)}) for c in (1, 1.01))
+        self.assertIn("output 0 at 0", self.falsehood(a, b))
+
+    def test_a_difference_at_a_tie_is_seen(self):
+        self.assertIsNotNone(self.falsehood(X.replace("float[] y", "bool[] y") % "y = Less(x,z)", X.replace("float[] y", "bool[] y") % "y = LessOrEqual(x,z)"))
+        self.assertIsNotNone(self.falsehood(X % "y = Round(x)", Model(X % "a = Add(x,h) y = Floor(a)", {"h": f32(0.5)}), [{"x": f32(2.5), "z": f32(0)}]))
+
+    def test_a_failure_at_size_0_is_seen(self):
+        self.assertIn("fails", self.falsehood(X % "y = Identity(x)", Model(X % "g = Gather(x,i) d = Sub(g,g) y = Add(x,d)", {"i": i64(0)})))
+
+    def test_another_shape_is_seen(self):
+        self.assertIn("[2]", self.falsehood(X % "y = Identity(x)", Model(X % "y = Unsqueeze(x,i)", {"i": i64(0)})))
+
+    def test_integers_that_wrap_are_seen(self):
+        text = "(int8[n] x) => (int8[] y) { %s }"
+        self.assertIsNotNone(self.falsehood(text % "y = Identity(x)", Model(text % "a = Add(x,x) y = Div(a,t)", {"t": np.array([2], np.int8)})))
+
+    def test_a_jump_of_constants_alone_is_not_excused_by_rounding(self):
+        a = Model(X % "p = Mul(c,d) e = Ceil(p) y = Add(x,e)", {"c": f32(10), "d": f32(0.1)})
+        self.assertIsNotNone(self.falsehood(a, Model(X % "y = Add(x,e)", {"e": f32(2)})))
+
+    def test_rounding_is_excused(self):
+        for a, b in (("a = Add(x,z) y = Sub(a,z)", "y = Identity(x)"), ("a = Add(x,large) y = Sub(a,large)", "y = Identity(x)"),
+                     ("y = Softmax(x)", "e = Exp(x) s = ReduceSum(e) y = Div(e,s)")):
+            self.assertIsNone(self.falsehood(Model(X % a, {"large": f32(1e6)}), Model(X % b)))
+
+    def test_a_jump_on_one_side_or_the_other_is_excused(self):
+        a = Model(X % "a = Mul(x,t) b = Mul(a,s) y = Floor(b)", {"t": f32(0.1), "s": f32(10)})
+        self.assertIsNone(self.falsehood(a, X % "y = Floor(x)", [{"x": np.arange(200, dtype=np.float32), "z": np.arange(200, dtype=np.float32)}]))
+
+    def test_what_a_computes_with_a_nan_is_excused_and_what_nobody_reads_is_not_computed(self):
+        self.assertIsNone(self.falsehood(X % "a = Mul(x,z) y = Div(a,z)", X % "y = Identity(x)"))
+        self.assertIsNotNone(self.falsehood(X % "y = Identity(x)", X % "a = Mul(x,z) y = Div(a,z)"))
+        self.assertIsNotNone(self.falsehood(X % "dead = Log(x) y = Identity(x)", X % "l = Log(x) d = Sub(l,l) y = Add(x,d)"))
+        self.assertIsNone(self.falsehood(X % "y = Identity(x)", Model(X % "dead = Gather(x,i) y = Identity(x)", {"i": i64(0)})))
+
+    def test_what_overflows_is_excused(self):
+        self.assertIsNone(self.falsehood(X % "a = Exp(x) b = Exp(a) c = Exp(b) y = Tanh(c)", X % "a = Exp(x) b = Exp(a) c = Exp(b) y = Neg(c)",
+                                         [{"x": f32(5), "z": f32(0)}]))
+
+
+if __name__ == "__main__":
+    unittest.main()
