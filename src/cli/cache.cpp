@@ -49,8 +49,8 @@ Result<Reply> show(const CacheCommand& request) {
 void add_cache_options(CLI::App& command, CacheRequest& request) {
   command
       .add_option("--cache", request.place,
-                  "Where comparisons are remembered that only choose between changes, and what could not be "
-                  "proved: a file, or none (default: $ISOMER_CACHE, else isomer/timings.sqlite in the user's "
+                  "Where comparisons are remembered that only choose between changes, and how proofs went (what "
+                  "is taken is proved again): a file, or none (default: $ISOMER_CACHE, else isomer/timings.sqlite in the user's "
                   "cache folder)")
       ->type_name("FILE");
   command.add_option("--cache-size", request.mebibytes, "Of that file, in MiB, at most")

@@ -87,7 +87,8 @@ class HelpFormatter : public CLI::Formatter {
     if (!commands.empty()) text += "\nCommands:\n" + commands;
     if (!arguments.empty()) text += "\nArguments:\n" + arguments;
     if (!options.empty()) text += "\nOptions:\n" + options;
-    return text + make_footer(app);
+    const std::string footer = make_footer(app);
+    return text + (footer.empty() ? "" : '\n' + footer);
   }
 };
 

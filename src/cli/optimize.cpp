@@ -89,9 +89,10 @@ Result<Model> read_at_sizes(const Request& request, const Model& open, std::vect
 
 std::string cache_text(const TimingCache& cache, const OptimizeReport& report) {
   if (!cache.trouble().empty()) return "cache: " + cache.trouble();
-  return fmt::format("of earlier runs, {} comparisons and {} proofs that fail were known; cache: {}, {} "
-                     "(--cache, --cache-size)",
-                     report.search.known_measurements, report.search.known_refusals, cache.path(),
+  const SearchReport& s = report.search;
+  return fmt::format("from earlier runs: {} comparisons, how to prove {} changes, that {} can't be proved; cache: "
+                     "{}, {} (--cache, --cache-size)",
+                     s.known_measurements, s.known_proofs, s.known_refusals, cache.path(),
                      bytes_text(cache.bytes()));
 }
 

@@ -274,6 +274,7 @@ Json to_json(const OptimizeReport& report, const OptimizeWords& words) {
             {"cost_after", s.cost_after},
             {"questions", s.questions},
             {"known_measurements", s.known_measurements},
+            {"known_proofs", s.known_proofs},
             {"known_refusals", s.known_refusals},
             {"prices", prices_of(s.prices)}}},
           {"certificate", report.certificate.string()},

@@ -2,6 +2,7 @@
 // exports of one network wants to know first; and whether that is all that tells the models apart.
 #pragma once
 
+#include <atomic>
 #include <optional>
 #include <string>
 #include <vector>

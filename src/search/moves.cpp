@@ -2,16 +2,14 @@
 
 #include <fmt/format.h>
 
-#include "base/hash.h"
 #include "propose/list.h"
-#include "runtime/processor.h"
 #include "runtime/runtime.h"
 
 namespace isomer {
 namespace {
 
 constexpr int kMostRounds = 8;          // of simplifying
-constexpr std::int64_t kSlowNs = 100'000'000;  // of an attempt at a proof: worth remembering that it failed
+constexpr std::int64_t kSlowNs = 100'000'000;  // of a proof: worth remembering how it went
 constexpr double kShareOfProofs = 0.5;  // of the search's time that is left, in one go
 
 std::string key_of(const Proposal& p) {
@@ -53,39 +51,40 @@ std::vector<Step> Moves::proved(const StepMaker& maker, const std::vector<Propos
     if (scope_ == Scope::Model) seen_.insert(key);
     ++context_.tried;
     context_.options.progress(fmt::format("proving: {}", p.what));
-    const std::string asked = note_key(maker, p);
-    if (const auto why = known_refusal(asked)) {
-      ++context_.report.known_refusals;
-      if (scope_ == Scope::Model) context_.report.refused.push_back(p.what + ": " + *why);
-      continue;
-    }
-    const std::int64_t start = now_ns();
-    auto step = maker.prove(p);
-    const bool is_slow = now_ns() - start > kSlowNs;
+    auto step = answer(maker, p);
     if (auto* taken = std::get_if<Step>(&step)) out.push_back(std::move(*taken));
     else if (context_.options.seconds_left() <= 0) break;  // it was given up, which says nothing about it
-    else if (is_slow && !asked.empty())
-      (void)context_.options.cache->keep_note(asked, std::get<std::string>(step));
-    if (std::holds_alternative<std::string>(step) && scope_ == Scope::Model)
+    else if (scope_ == Scope::Model)
       context_.report.refused.push_back(p.what + ": " + std::get<std::string>(step));
   }
   return out;
 }
 
-// What is asked, and by which program: another build may know more. "" if nobody remembers.
-std::string Moves::note_key(const StepMaker& maker, const Proposal& proposal) const {
-  const Claim& claim = proposal.claim;
-  if (!context_.options.cache || claim.outputs.empty()) return "";
-  const auto region = maker.piece().region(claim.inputs, claim.outputs);
-  if (!region.ok()) return "";
-  Hasher hasher;
-  hasher.add(std::string_view(this_program()));
-  hasher.add(std::string_view(question(*region, claim.after, {})));
-  return "not proved " + hasher.digest().hex();
-}
-
-std::optional<std::string> Moves::known_refusal(const std::string& key) const {
-  return key.empty() ? std::nullopt : context_.options.cache->note(key);
+// The step, proved, or why not; what took long is remembered, either way.
+std::variant<Step, std::string> Moves::answer(const StepMaker& maker, const Proposal& proposal) {
+  // Simplifications are proved faster than they are looked up.
+  if (proposal.kind == "simplify") return maker.prove(proposal);
+  const std::string key = memory_.key(maker.piece(), proposal.claim);
+  const ProofMemory::Hint hint = memory_.find(key);
+  if (hint.refusal) {
+    ++context_.report.known_refusals;
+    return *hint.refusal;
+  }
+  if (hint.attempt) {
+    Proposal known = proposal;
+    known.claim.attempt = hint.attempt;
+    if (auto step = maker.prove(known); std::holds_alternative<Step>(step)) {
+      ++context_.report.known_proofs;
+      return step;
+    }
+  }
+  const std::int64_t start = now_ns();
+  auto step = maker.prove(proposal);
+  if (now_ns() - start < kSlowNs || context_.options.seconds_left() <= 0) return step;
+  if (const auto* taken = std::get_if<Step>(&step); taken && !taken->claims.empty())
+    memory_.keep_attempt(key, taken->claims.front().proof().attempt);
+  else if (const auto* why = std::get_if<std::string>(&step)) memory_.keep_refusal(key, *why);
+  return step;
 }
 
 Result<Draft> Moves::simplified(Draft draft) {

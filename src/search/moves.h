@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "search/proof_memory.h"
 #include "search/search.h"
 
 namespace isomer {
@@ -28,9 +29,9 @@ class Moves {
   bool was_cut_short() const { return was_cut_short_; }
 
  private:
-  std::string note_key(const StepMaker& maker, const Proposal& proposal) const;
-  std::optional<std::string> known_refusal(const std::string& key) const;
+  std::variant<Step, std::string> answer(const StepMaker& maker, const Proposal& proposal);
   SearchContext& context_;
+  ProofMemory memory_{context_.options.cache, context_.options.seed};
   Scope scope_;
   std::set<std::string> seen_;
   bool was_cut_short_ = false;

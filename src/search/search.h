@@ -38,7 +38,7 @@ struct SearchOptions {
   std::shared_ptr<TimeLimit> limit = {};
   double seconds_left() const { return limit ? limit->seconds_left() : std::numeric_limits<double>::max(); }
   const std::atomic<bool>* stop() const { return limit ? limit->flag() : nullptr; }
-  // What could not be proved by this very program is remembered there, if it took long; null: nowhere.
+  // How proofs that took long went is remembered there (proof_memory.h); null: nowhere.
   std::shared_ptr<TimingCache> cache = {};
   // What is going on: "proving: 5 nodes are one convolution".
   std::function<void(const std::string&)> progress = [](const std::string&) {};
@@ -63,8 +63,8 @@ struct SearchReport {
   double cost_before = 0, cost_after = 0;  // analytic, of the whole model
   Prices prices;
   std::size_t questions = 0;  // that the runtime was asked about kinds of nodes
-  // From earlier runs: measurements, and proposals that are known not to be proved.
-  std::size_t known_measurements = 0, known_refusals = 0;
+  // From earlier runs: measurements, which attempt proves a claim, that none does.
+  std::size_t known_measurements = 0, known_proofs = 0, known_refusals = 0;
 };
 
 // Trials: the runtime that has the last word; nullptr: the analytic cost has it.
