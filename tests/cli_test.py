@@ -238,6 +238,13 @@ class Npz(CommandLine):
             self.isomer("run", model, "--feeds", str(path), "-o", str(self.folder / "o.npz"), code=2)
 
 
+class Prove(CommandLine):
+    def test_tells_how_often_the_witnesses_disagree(self):
+        path = self.save(relu_model())
+        said = json.loads(self.isomer("prove", path, path, "--json").stdout)
+        self.assertEqual((said["verdict"], said["witness_disagreements"]), ("proved", 0))
+
+
 if __name__ == "__main__":
     if not os.access(os.environ.get("ISOMER", ""), os.X_OK) and "ISOMER" in os.environ:
         print("skipped: the command is not built")

@@ -52,6 +52,32 @@ def clutter():
                  [integers("zero", [0]), integers("rest", [-1])], [("x", [2, 3, 4])], [("y", [2, 12])])
 
 
+def quantized():
+    """A convolution and a product in eight bits, as quantizers write them, and clutter beside it."""
+    node = helper.make_node
+    scale = lambda name, value: numpy_helper.from_array(np.array(value, np.float32), name)
+    small = lambda name, type, *shape: numpy_helper.from_array(draw.integers(0, 100, shape).astype(type), name)
+    nodes = [node("QuantizeLinear", ["x", "s", "z"], ["xq"]), node("DequantizeLinear", ["xq", "s", "z"], ["xd"]),
+             node("DequantizeLinear", ["w", "ws"], ["wd"]), node("DequantizeLinear", ["b", "bs"], ["bd"]),
+             node("Conv", ["xd", "wd", "bd"], ["c"], pads=[1, 1, 1, 1]), node("Relu", ["c"], ["r"]),
+             node("Shape", ["r"], ["shape"]), node("Gather", ["shape", "zero"], ["n"], axis=0), node("Concat", ["n", "rest"], ["to"], axis=0),
+             node("Reshape", ["r", "to"], ["f"]), node("QuantizeLinear", ["f", "s", "z"], ["fq"]), node("DequantizeLinear", ["fq", "s", "z"], ["fd"]),
+             node("DequantizeLinear", ["v", "ws"], ["vd"]), node("Transpose", ["vd"], ["vt"]), node("MatMul", ["fd", "vt"], ["y"])]
+    constants = [scale("s", 0.05), numpy_helper.from_array(np.array(128, np.uint8), "z"), scale("ws", 0.01), scale("bs", 0.0005),
+                 small("w", np.int8, 16, 8, 3, 3), small("b", np.int32, 16), small("v", np.int8, 64, 16 * 36), integers("zero", [0]),
+                 integers("rest", [-1])]
+    return model(nodes, constants, [("x", [3, 8, 6, 6])], [("y", [3, 64])])
+
+
+def computed(nodes, **constants):
+    """x plus 3,000 numbers that are computed from constants."""
+    made = helper.make_graph([*nodes, helper.make_node("Add", ["x", "k"], ["y"])], "g",
+                             [helper.make_tensor_value_info("x", TensorProto.FLOAT, [3000])],
+                             [helper.make_tensor_value_info("y", TensorProto.FLOAT, [3000])],
+                             [numpy_helper.from_array(np.asarray(v), k) for k, v in constants.items()])
+    return helper.make_model(made, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+
+
 class Optimize(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -98,6 +124,44 @@ class Optimize(unittest.TestCase):
         self.optimize(source, "--judge", "cost")
         self.assertEqual(self.operators(), ["Reshape", "Exp", "Mul"])
         self.assert_equal_and_certified(source, {"x": draw.normal(size=(2, 3, 4)).astype(np.float32)})
+
+    def test_quantized_weights_stay_quantized(self):
+        source = self.save(quantized())
+        self.assertEqual(self.optimize(source, "--judge", "cost")["result"], "improved")
+        before = [n.op_type for n in onnx.load(source).graph.node]
+        for op in ("DequantizeLinear", "QuantizeLinear"):
+            self.assertEqual(self.operators().count(op), before.count(op))
+        self.assertNotIn("Shape", self.operators())
+        self.assertLessEqual((self.path / "out.onnx").stat().st_size, source.stat().st_size)
+        self.assert_equal_and_certified(source, {"x": draw.normal(size=(3, 8, 6, 6)).astype(np.float32)})
+
+    def test_constants_are_folded_as_the_runtime_computes_them(self):
+        node, f = helper.make_node, np.float32
+        count, tenth = np.arange(1, 3001).astype(f), np.full(3000, 0.1, f)
+        draws = draw.normal(size=3000).astype(f)
+        cases = {
+            "ceil": computed([node("Mul", ["a", "b"], ["p"]), node("Ceil", ["p"], ["k"])], a=count, b=tenth),
+            "cast": computed([node("Div", ["a", "b"], ["p"]), node("Cast", ["p"], ["i"], to=TensorProto.INT64),
+                              node("Cast", ["i"], ["k"], to=TensorProto.FLOAT)], a=count, b=tenth),
+            "equal": computed([node("Div", ["a", "b"], ["p"]), node("Mul", ["p", "b"], ["q"]), node("Equal", ["q", "a"], ["e"]),
+                               node("Cast", ["e"], ["k"], to=TensorProto.FLOAT)], a=count, b=tenth),
+            "bfloat16": computed([node("Cast", ["a"], ["h"], to=TensorProto.BFLOAT16), node("Cast", ["h"], ["k"], to=TensorProto.FLOAT)], a=draws),
+            "what float16 loses": computed([node("Cast", ["a"], ["h"], to=TensorProto.FLOAT16), node("Cast", ["h"], ["b"], to=TensorProto.FLOAT),
+                                            node("Sub", ["b", "a"], ["k"])], a=draws),
+            "uint8": computed([node("Add", ["a", "b"], ["s"]), node("Div", ["s", "c"], ["d"]), node("Cast", ["d"], ["e"], to=TensorProto.FLOAT),
+                               node("Expand", ["e", "n"], ["k"])], a=np.array([200], np.uint8), b=np.array([100], np.uint8),
+                              c=np.array([2], np.uint8), n=np.array([3000], np.int64)),
+        }
+        options = onnxruntime.SessionOptions()
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        feeds = {"x": np.zeros(3000, f)}
+        for what, made in cases.items():
+            with self.subTest(what):
+                source = self.save(made)
+                self.optimize(source, "--judge", "cost")
+                self.assertEqual(self.operators(), ["Add"])
+                a, b = (onnxruntime.InferenceSession(str(p), options).run(None, feeds)[0] for p in (source, self.path / "out.onnx"))
+                np.testing.assert_array_equal(a, b)
 
     def test_its_own_result_is_left_alone(self):
         for made in (branches(), clutter()):

@@ -263,16 +263,39 @@ Dim Dim::min(const Dim& a, const Dim& b) { return extremum(false, a, b); }
 
 namespace {
 
-// Whether an atom is >= 0 for all symbols >= 0.
-bool is_nonnegative(const DimAtom& atom) {
-  const auto nonnegative = [](const Dim& d) { return d.at_least(0).value_or(false); };
-  switch (atom.kind) {
-    case DimAtom::Kind::Symbol: return true;
-    case DimAtom::Kind::Floor: return nonnegative(atom.a) && nonnegative(atom.b);
-    case DimAtom::Kind::Max: return nonnegative(atom.a) || nonnegative(atom.b);
-    case DimAtom::Kind::Min: return nonnegative(atom.a) && nonnegative(atom.b);
+// Whether something is >= 0, and whether it is <= 0, for all symbols >= 0: both in one walk, since forms are
+// nested. (A quotient that is rounded up is minus one that is rounded down, of what is <= 0.)
+struct Bounds {
+  bool up = false, down = false;
+  Bounds times(const Bounds& b) const {
+    return {(up && b.up) || (down && b.down), (up && b.down) || (down && b.up)};
   }
-  return false;
+  static Bounds of(std::int64_t value) { return {value >= 0, value <= 0}; }
+};
+
+Bounds bounds_of(const Dim& dim);
+
+Bounds bounds_of(DimAtom::Kind kind, const Dim& a, const Dim& b) {
+  if (kind == DimAtom::Kind::Symbol) return {.up = true, .down = false};
+  const Bounds x = bounds_of(a), y = bounds_of(b);
+  switch (kind) {
+    case DimAtom::Kind::Floor: return {.up = x.up && y.up, .down = x.down && y.up};
+    case DimAtom::Kind::Max: return {.up = x.up || y.up, .down = x.down && y.down};
+    case DimAtom::Kind::Min: return {.up = x.up && y.up, .down = x.down || y.down};
+    case DimAtom::Kind::Symbol: break;
+  }
+  return {};
+}
+
+Bounds bounds_of(const Dim& dim) {
+  if (const auto value = dim.value()) return Bounds::of(*value);
+  Bounds out{.up = true, .down = true};
+  for (const Dim::Summand& s : dim.summands()) {
+    Bounds term = Bounds::of(s.coefficient);
+    for (const Dim::Factor& f : s.factors) term = term.times(bounds_of(f.kind, f.a, f.b));
+    out = {.up = out.up && term.up, .down = out.down && term.down};
+  }
+  return out;
 }
 
 }  // namespace
@@ -289,12 +312,28 @@ std::optional<bool> Dim::at_least(const Dim& other) const {
       constant = coefficient;
       continue;
     }
-    const bool known = std::ranges::all_of(monomial, [](const AtomRef& a) { return is_nonnegative(*a); });
-    all_up = all_up && known && coefficient > 0;
-    all_down = all_down && known && coefficient < 0;
+    Bounds term = Bounds::of(coefficient);
+    for (const AtomRef& a : monomial) term = term.times(bounds_of(a->kind, a->a, a->b));
+    all_up = all_up && term.up;
+    all_down = all_down && term.down;
   }
   if (all_up && constant >= 0) return true;
   if (all_down && constant < 0) return false;
+  // k·floor(a/b) is at least k·a/b if k < 0, at least k·(a - b + 1)/b else: one quotient less, times b.
+  for (const auto& [monomial, coefficient] : difference.form_->terms) {
+    if (monomial.size() != 1 || monomial[0]->kind != DimAtom::Kind::Floor || !monomial[0]->b.is_concrete())
+      continue;
+    const Dim &a = monomial[0]->a, &b = monomial[0]->b, k(coefficient);
+    if (b.value_ < 1) continue;
+    Form rest = *difference.form_;
+    rest.terms.erase(monomial);
+    try {
+      const Dim least = b * of(std::move(rest)) + k * (coefficient < 0 ? a : a - b + Dim(1));
+      return least.at_least(0) == true ? std::optional(true) : std::nullopt;
+    } catch (const DimOverflow&) {
+      return std::nullopt;
+    }
+  }
   return std::nullopt;
 }
 

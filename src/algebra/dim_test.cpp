@@ -41,6 +41,14 @@ TEST(Dim, ComparesOnlyWhatHoldsForAllSymbols) {
   EXPECT_EQ((n + Dim(1)).equals(n), false);
 }
 
+TEST(Dim, WhatIsRoundedUpKeepsItsSign) {
+  const Dim n = Dim::symbol("n");
+  EXPECT_EQ(Dim::ceil(n, 2).at_least(0), true);
+  EXPECT_EQ(Dim::ceil(Dim::max(n - Dim(3), 0), 2).at_least(0), true);
+  EXPECT_EQ((Dim(0) - Dim::ceil(n, 2)).at_least(1), false);
+  EXPECT_EQ(Dim::ceil(n - Dim(3), 2).at_least(0), std::nullopt);
+}
+
 TEST(Dim, ANameCannotPassForAnExpression) {
   const Dim impostor = Dim::symbol("floor((n + 1)/2)"), sum = Dim::symbol("n + 1");
   EXPECT_FALSE(impostor == Dim::floor(n + Dim(1), 2));

@@ -62,8 +62,9 @@ int Elements::number(const Rational& value) {
   return at->second;
 }
 
-int Elements::apply(Fn fn, ElementType type, const std::vector<int>& args) {
-  const auto [at, is_new] = applications_.try_emplace({fn, type, args}, static_cast<int>(elements_.size()));
+int Elements::apply(Fn fn, ElementType type, const std::vector<int>& args, ElementType of) {
+  const auto [at, is_new] =
+      applications_.try_emplace({fn, type, of, args}, static_cast<int>(elements_.size()));
   if (is_new) {
     int rank = 0;
     for (const int a : args) rank += (*this)[a].rank;

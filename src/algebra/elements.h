@@ -61,7 +61,9 @@ class Elements {
   const Element& operator[](int id) const { return elements_[static_cast<std::size_t>(id)]; }
   int tensor(int rank);
   int number(const Rational& value);
-  int apply(Fn fn, ElementType type, const std::vector<int>& args);
+  // `of`: the type of arguments that are integers of another type than the result. A number here has not been
+  // wrapped, and which number it is depends on that.
+  int apply(Fn fn, ElementType type, const std::vector<int>& args, ElementType of = ElementType::Undefined);
 
   // The value of a polynomial at all positions, in pieces that cover them, each position once.
   std::vector<Piece> pieces(const Polynomial& value, const Points& positions);
@@ -89,7 +91,7 @@ class Elements {
   int most_candidates_;  // that are tried, one after the other
   std::vector<Element> elements_;
   std::map<Rational, int> numbers_;
-  std::map<std::tuple<Fn, ElementType, std::vector<int>>, int> applications_;
+  std::map<std::tuple<Fn, ElementType, ElementType, std::vector<int>>, int> applications_;
   std::map<Class, std::vector<int>> by_group_;
 };
 

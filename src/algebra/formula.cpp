@@ -25,6 +25,15 @@ std::string text(const Formula& formula) {
       axes += fmt::format("{}a{}<{}", axes.empty() ? "" : ", ", a.id, a.extent.text());
     out += fmt::format("s{}[{}] : {} = {}\n", k, axes, name(s.type), text(s.value));
   }
+  for (const SizeCondition& c : formula.conditions)
+    out += fmt::format("{} {} >= 0\n",
+                       c.kind == SizeCondition::Kind::Needed ? "needs"
+                       : c.kind == SizeCondition::Kind::Runs ? "runs if"
+                                                             : "exact if",
+                       c.extent.text());
+  for (const IndexRange& r : formula.ranges)
+    out += fmt::format("i{}{} indexes {}\n", r.input, r.place ? fmt::format("[{}]", *r.place) : "",
+                       r.extent.text());
   return out;
 }
 

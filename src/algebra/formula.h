@@ -27,10 +27,32 @@ struct Stage {
   Dims shape() const;
 };
 
+// What a formula takes for granted of extents where it cannot know: this one is >= 0.
+struct SizeCondition {
+  enum class Kind : std::uint8_t {
+    Needed,  // holds wherever the call runs and computes what ONNX says
+    Runs,    // where it holds, and the others, the runtime surely runs the call
+    Exact,   // where it holds, the formula says what is computed
+  };
+  Kind kind = Kind::Needed;
+  Dim extent;
+  friend bool operator==(const SizeCondition&, const SizeCondition&) = default;
+};
+
+// Every element of an input is an index along an axis of this extent, -extent <= i < extent, wherever the
+// call runs; or every element at one place of its last axis.
+struct IndexRange {
+  int input = 0;
+  Dim extent;
+  std::optional<int> place = {};
+};
+
 struct Formula {
   std::vector<std::optional<TensorType>> inputs;  // nullopt: an optional input that is absent
   std::vector<Stage> stages;
   std::vector<int> outputs;  // numbers of stages
+  std::vector<SizeCondition> conditions = {};
+  std::vector<IndexRange> ranges = {};
 
   const Stage& output(int k) const {
     return stages[static_cast<std::size_t>(outputs[static_cast<std::size_t>(k)])];

@@ -89,15 +89,22 @@ class FormulaReader {
     }
     if (e.fn == Fn::Cast) {
       const ExprNode& from = *e.args[0];
-      const bool is_literal = from.kind == ExprNode::Kind::Number || from.kind == ExprNode::Kind::IndexNumber;
-      if (is_exact_cast(from.type, e.type) || (is_literal && is_integer(from.type) && is_float(e.type)))
-        return arg(0);
+      if (is_exact_cast(from.type, e.type) || (is_float(e.type) && is_literal(from))) return arg(0);
     }
     if (e.fn == Fn::Where && forms_.options_.laws && is_float(e.type))
       if (auto sum = choice(e)) return *sum;
     std::vector<Sum> args;
     for (std::size_t i = 0; i < e.args.size(); ++i) args.push_back(arg(i));
-    return forms_.call(e.fn, e.type, args);
+    const ElementType type = e.args.back()->type;
+    return forms_.call(e.fn, e.type, args,
+                       is_integer(type) && type != e.type ? type : ElementType::Undefined);
+  }
+
+  // An integer that is what it says: it does not wrap.
+  static bool is_literal(const ExprNode& e) {
+    if (e.kind != ExprNode::Kind::Number && e.kind != ExprNode::Kind::IndexNumber) return false;
+    return e.type == ElementType::Int64 ||
+           (is_integer(e.type) && e.kind == ExprNode::Kind::Number && e.integer >= 0 && e.integer <= 127);
   }
 
   // A value that is there whatever a choice takes: made of tensors that are finite everywhere. What a choice

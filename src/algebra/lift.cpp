@@ -1,5 +1,6 @@
 #include <unordered_map>
 
+#include "algebra/laws.h"
 #include "algebra/program.h"
 #include "algebra/scalar.h"
 
@@ -17,9 +18,18 @@ class Lifter {
     node.type = type(node.type);
     for (ExprRef& a : node.args) a = lift(a);
     for (ExprNode::Case& c : node.cases) c.value = lift(c.value);
-    const bool is_idle_cast =
-        node.kind == ExprNode::Kind::Apply && node.fn == Fn::Cast && node.args[0]->type == node.type;
-    ExprRef out = is_idle_cast ? node.args[0] : std::make_shared<const ExprNode>(std::move(node));
+    const bool is_cast = node.kind == ExprNode::Kind::Apply && node.fn == Fn::Cast;
+    const bool is_idle_cast = is_cast && node.args[0]->type == node.type;
+    // A cast to a narrower float rounds on purpose; a field has nothing to round.
+    const bool is_rounding =
+        is_idle_cast && to_ == ElementType::Double && !is_exact_cast(expr->args[0]->type, expr->type);
+    if (is_rounding) {
+      ExprNode narrow = node;
+      narrow.type = expr->type;
+      node.args[0] = std::make_shared<const ExprNode>(std::move(narrow));
+    }
+    ExprRef out =
+        is_idle_cast && !is_rounding ? node.args[0] : std::make_shared<const ExprNode>(std::move(node));
     return done_.emplace(expr.get(), std::move(out)).first->second;
   }
 

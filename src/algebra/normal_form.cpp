@@ -292,7 +292,7 @@ Sum NormalForms::exponential(const Sum& a) {
 // ---- functions
 
 Piece NormalForms::apply_piece(Fn fn, ElementType type, const std::vector<int>& args,
-                               const std::vector<Relation>& at) {
+                               const std::vector<Relation>& at, ElementType of) {
   std::vector<Rational> numbers;
   for (const int a : args)
     if (elements_[a].kind == Element::Kind::Number) numbers.push_back(elements_[a].number);
@@ -313,11 +313,11 @@ Piece NormalForms::apply_piece(Fn fn, ElementType type, const std::vector<int>& 
   }
   if (numbers.size() == args.size())
     if (const auto value = exact_value(fn, type, numbers)) return {elements_.number(*value), all};
-  return {elements_.apply(fn, type, sorted), all};
+  return {elements_.apply(fn, type, sorted, of), all};
 }
 
 std::vector<Piece> NormalForms::apply_pieces(Fn fn, ElementType type,
-                                             const std::vector<std::vector<Piece>>& args) {
+                                             const std::vector<std::vector<Piece>>& args, ElementType of) {
   struct Choice {
     std::vector<int> elements;
     std::vector<Relation> at;
@@ -344,13 +344,13 @@ std::vector<Piece> NormalForms::apply_pieces(Fn fn, ElementType type,
   std::vector<Piece> out;
   for (Choice& c : choices) {
     for (Relation& r : c.at) r = r.on(c.domain);
-    out.push_back(apply_piece(fn, type, c.elements, c.at));
+    out.push_back(apply_piece(fn, type, c.elements, c.at, of));
   }
   return out;
 }
 
 // f(x[m(p)]) is (f x)[m(p)]: no set has to be built.
-std::optional<Sum> NormalForms::call_on_movement(Fn fn, ElementType type, const Sum& arg) {
+std::optional<Sum> NormalForms::call_on_movement(Fn fn, ElementType type, const Sum& arg, ElementType of) {
   if (arg.size() != 1) return std::nullopt;
   const Term& t = arg[0];
   if (!t.bound.empty() || t.factors.size() != 1 || t.coefficient.number != 1 ||
@@ -361,12 +361,12 @@ std::optional<Sum> NormalForms::call_on_movement(Fn fn, ElementType type, const 
   Source made{.extents = s.extents,
               .element = {},
               .pieces = {},
-              .sign = isomer::sign_of(fn, {s.sign}),
+              .sign = is_float(type) ? isomer::sign_of(fn, {s.sign}) : Sign{},  // |-128| is -128
               .finite = s.finite,
               .reciprocal = {}};
-  if (s.element) made.element = elements_.apply(fn, type, {*s.element});
+  if (s.element) made.element = elements_.apply(fn, type, {*s.element}, of);
   else
-    for (const Piece& p : s.pieces) made.pieces.push_back(apply_piece(fn, type, {p.element}, {p.to}));
+    for (const Piece& p : s.pieces) made.pieces.push_back(apply_piece(fn, type, {p.element}, {p.to}, of));
   const bool is_total =
       !is_partial(fn) || (fn == Fn::Log && s.sign.positive()) || (fn == Fn::Sqrt && s.sign.nonnegative);
   // The same application has been made before, maybe with a reciprocal.
@@ -380,14 +380,20 @@ std::optional<Sum> NormalForms::call_on_movement(Fn fn, ElementType type, const 
   return Sum{{.where = t.where, .factors = {{*id, t.factors[0].at}}}};
 }
 
-Sum NormalForms::call(Fn fn, ElementType type, std::vector<Sum> args) {
+Sum NormalForms::call(Fn fn, ElementType type, std::vector<Sum> args, ElementType of) {
   for (Sum& a : args) a = expanded(a);
+  // Of what is not negative; which no field knows.
+  if (options_.laws && is_float(type) && (fn == Fn::Relu || fn == Fn::Abs) && !args[0].empty() &&
+      is_finite(args[0]) && sign_of(args[0]).nonnegative) {
+    used_laws_ = used_order_ = true;
+    return args[0];
+  }
   if (options_.laws && is_float(type))
     if (auto out = call_by_order(fn, type, args)) return *out;
-  return call_without_order(fn, type, args);
+  return call_without_order(fn, type, args, of);
 }
 
-Sum NormalForms::call_without_order(Fn fn, ElementType type, const std::vector<Sum>& args) {
+Sum NormalForms::call_without_order(Fn fn, ElementType type, const std::vector<Sum>& args, ElementType of) {
   std::vector<Rational> numbers;
   for (const Sum& a : args)
     if (const auto number = as_number(a)) numbers.push_back(*number);
@@ -401,12 +407,12 @@ Sum NormalForms::call_without_order(Fn fn, ElementType type, const std::vector<S
     if (fn == Fn::Exp && options_.laws && is_finite(args[0]) &&
         (args[0].size() > 1 || (args[0].size() == 1 && args[0][0].coefficient.number < 0)))
       return exponential(args[0]);
-    if (auto moved = call_on_movement(fn, type, args[0])) return *moved;
+    if (auto moved = call_on_movement(fn, type, args[0], of)) return *moved;
     // Of values that lie side by side, f is taken of each: none is there where another is, and f(0) = 0.
     if (vanishes_at_zero(fn) && are_apart(args[0])) {
       Sum out;
       for (const Term& t : args[0]) {
-        auto moved = call_on_movement(fn, type, {t});
+        auto moved = call_on_movement(fn, type, {t}, of);
         if (!moved) break;
         out.push_back(std::move((*moved)[0]));
       }
@@ -420,6 +426,8 @@ Sum NormalForms::call_without_order(Fn fn, ElementType type, const std::vector<S
         if (!source(f.source).sign.positive()) continue;
         rest = without(std::move(rest), f);
         pulled[0].factors.push_back(f);
+        // A tensor that is positive is drawn so, as squares; of what is computed no field knows it.
+        used_order_ = used_order_ || !is_drawn(f.source);
       }
       // Of a relu the order of numbers takes care.
       Rational largest = 0;
@@ -449,8 +457,8 @@ Sum NormalForms::call_without_order(Fn fn, ElementType type, const std::vector<S
   }
   const int id = add_source({.extents = extents,
                              .element = {},
-                             .pieces = apply_pieces(fn, type, pieces),
-                             .sign = isomer::sign_of(fn, signs),
+                             .pieces = apply_pieces(fn, type, pieces, of),
+                             .sign = is_float(type) ? isomer::sign_of(fn, signs) : Sign{},
                              .finite = finite,
                              .reciprocal = {}});
   const bool is_total = (fn == Fn::Div && is_float(type) && signs[1].nonzero) ||
@@ -607,6 +615,41 @@ std::map<int, Points> NormalForms::coordinates_in(const std::vector<Form>& forms
     }
   }
   return out;
+}
+
+// Numbers, and positions as numbers, that lie in -extent..extent-1.
+bool NormalForms::is_inside(const Piece& piece, const Dim& extent) {
+  const Element& e = elements_[piece.element];
+  if (e.kind == Element::Kind::Number) {
+    if (e.number.get_den() != 1 || !e.number.get_num().fits_slong_p()) return false;
+    const Dim number(e.number.get_num().get_si());
+    return extent.at_least(number + Dim(1)) == true && (number + extent).at_least(0) == true;
+  }
+  if (!index_numbers_ || source(*index_numbers_).element != piece.element) return false;
+  RelationBuilder inside(space_, 1, 0, 0);
+  const Axis axis = maker_.axis(extent);
+  inside.name_axis(axis, 0);
+  inside.hold(between(Index(Dim(0) - extent), Index(axis), Index(extent)));
+  return piece.to.range().is_subset_of(inside.finish().domain());
+}
+
+bool NormalForms::are_indices(const Indices& indices, const std::vector<Indices>& known) {
+  const auto pieces = [&](const Form& f) {
+    return elements_.pieces(polynomial(f.sum, f.axes), box(space_, f.shape()));
+  };
+  std::map<int, Points> inside;
+  for (const Indices& k : known) {
+    if (indices.extent.at_least(k.extent) != true) continue;
+    for (const Piece& p : pieces(k.form)) {
+      const auto [at, is_new] = inside.try_emplace(p.element, p.to.range());
+      if (!is_new) at->second = at->second | p.to.range();
+    }
+  }
+  return std::ranges::all_of(pieces(indices.form), [&](const Piece& p) {
+    if (is_inside(p, indices.extent)) return true;
+    const auto at = inside.find(p.element);
+    return at != inside.end() && p.to.range().is_subset_of(at->second);
+  });
 }
 
 bool NormalForms::is_defined_with(std::size_t mark, const std::vector<Form>& original) {

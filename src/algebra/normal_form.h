@@ -2,8 +2,10 @@
 //
 // A Form is a value as a sum of terms over its position axes (term.h). Formulas are applied to forms; two
 // forms are compared as polynomials over elements (polynomial.h, elements.h). All of it is over the reals for
-// float types and over the integers for integer types; whatever is not understood becomes an element, equal
-// only to itself. Throws Undecided where a budget ends or a shape is out of reach.
+// float types and over the integers for integer types: what is equal over the integers is so in any type that
+// wraps, and nothing but sums and products is looked into, since order, signs and quotients are not kept by
+// wrapping. Whatever is not understood becomes an element, equal only to itself. Throws Undecided where a
+// budget ends or a shape is out of reach.
 #pragma once
 
 #include <map>
@@ -75,6 +77,15 @@ class NormalForms {
   }
   bool is_defined_with(std::size_t mark, const std::vector<Form>& original);
 
+  // Integers that are all known to be indices along an axis of this extent, -extent <= i < extent.
+  struct Indices {
+    Form form;
+    Dim extent;
+  };
+  // Whether these are, if the known ones are: the same integers along an axis that is no shorter, or numbers
+  // that are seen to lie inside.
+  bool are_indices(const Indices& indices, const std::vector<Indices>& known);
+
   Polynomial polynomial(const Sum& sum, const std::vector<Axis>& position);
   const SetSpace& space() const { return space_; }
   const Elements& elements() const { return elements_; }
@@ -117,19 +128,22 @@ class NormalForms {
   int reciprocal_of(int source);
   Sum power(const Sum& base, const Sum& exponent, ElementType type);
   Sum exponential(const Sum& a);
-  // A function of values, as one source over their free axes.
-  Sum call(Fn fn, ElementType type, std::vector<Sum> args);
-  Sum call_without_order(Fn fn, ElementType type, const std::vector<Sum>& args);
+  // A function of values, as one source over their free axes. `of`: as of Elements::apply.
+  Sum call(Fn fn, ElementType type, std::vector<Sum> args, ElementType of = ElementType::Undefined);
+  Sum call_without_order(Fn fn, ElementType type, const std::vector<Sum>& args,
+                         ElementType of = ElementType::Undefined);
   struct OfOne;
   OfOne of_one(const Sum& sum);
   std::optional<Sum> call_by_order(Fn fn, ElementType type, const std::vector<Sum>& args);
   Sum bend(const Sum& y, const Rational& knot, ElementType type);  // relu(y - knot)
   Sum bent(const SourceFactor& factor);                            // its y
   bool is_same(const Sum& a, const Sum& b);
-  std::optional<Sum> call_on_movement(Fn fn, ElementType type, const Sum& arg);
+  std::optional<Sum> call_on_movement(Fn fn, ElementType type, const Sum& arg, ElementType of);
   Sum fold(Reduction reduction, const std::vector<Axis>& axes, const Domain& domain, const Sum& of);
-  std::vector<Piece> apply_pieces(Fn fn, ElementType type, const std::vector<std::vector<Piece>>& args);
-  Piece apply_piece(Fn fn, ElementType type, const std::vector<int>& args, const std::vector<Relation>& at);
+  std::vector<Piece> apply_pieces(Fn fn, ElementType type, const std::vector<std::vector<Piece>>& args,
+                                  ElementType of);
+  Piece apply_piece(Fn fn, ElementType type, const std::vector<int>& args, const std::vector<Relation>& at,
+                    ElementType of = ElementType::Undefined);
   Sign sign_of(const Sum& sum) const;
   bool is_finite(const Sum& sum) const;
   // What all terms have in common and no bound axis touches.
@@ -137,6 +151,11 @@ class NormalForms {
   Sum index_number(const Index& index);
   Sum number(ElementType type, double value);
   void check_size(const Sum& sum) const;
+  bool is_inside(const Piece& piece, const Dim& extent);
+  // Whether all of it is a tensor, none of it computed.
+  bool is_drawn(int id) const {
+    return source(id).element && elements_[*source(id).element].kind == Element::Kind::Tensor;
+  }
 
   void add_term(Polynomial& out, const Term& term, const std::vector<Axis>& position);
   std::vector<Summand> expand_pieces(const Term& term, Relation at);

@@ -29,8 +29,9 @@ class Program {
   std::shared_ptr<const Compiled> compiled_;
 };
 
-// The formula with every float type replaced: by Double for a float64 evaluation of a float32 model, by Field
-// for the evaluation mod p, by FieldPair where exp has to keep its law.
+// The formula with every float type replaced: by Double for a float64 evaluation of a float32 model, in which
+// casts to narrower floats still round; by Field for the evaluation mod p, by FieldPair where exp has to
+// keep its law.
 Formula lift(const Formula& formula, ElementType to);
 // A tensor's elements in another computable type, as Cast does it; to a field: floats by their exact rational
 // value.

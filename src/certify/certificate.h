@@ -6,15 +6,15 @@
 //   {"replace": ["y"], "from": ["x"], "by": "<program in ONNX's text syntax>"}
 //   {"fold": ["k", "b"]}
 // or a record, {"note": {...}}: texts and timings, which the checker skips. Replacements that follow one
-// another are all about the graph before the first of them, and are applied together. Where the steps end, the
-// graph is OUT, name by name; or
+// another are all about the graph before the first of them, and are applied together. Where the steps end,
+// the graph is OUT, name by name; or
 //   {"compare": "values"}
 // follows, and the rest says how the two are equal, value by value (certify/pairing.h):
 //   {"moved": "m", "of": "t", "perm": [0, 2, 1]}  or  {"moved": "m", "of": "t", "begin": [0], "step": [2]}
 //   {"constant": "w", "of": "out", "by": "<program over constants of the other model>"}
 //   {"equal": ["a", "b"], "open": ["t"], "work": 1048576, "attempt": 2, "at_end": false}
-// There is no field in a step that is not used; unknown fields are refused. "attempt", here and in a replacement,
-// is the way in which the proof was found: the checker tries no other.
+// There is no field in a step that is not used; unknown fields are refused. "attempt", here and in a
+// replacement, is the way in which the proof was found: the checker tries no other.
 #pragma once
 
 #include <optional>

@@ -21,7 +21,4 @@ struct CheckReport {
 CheckReport check_certificate(const Graph& in, const Graph& out, const Certificate& certificate,
                               std::uint64_t key);
 
-// Where two graphs differ, by the names of their values; nullopt: nowhere.
-std::optional<std::string> first_difference(const Graph& a, const Graph& b);
-
 }  // namespace isomer

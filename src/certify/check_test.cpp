@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "certify/digest.h"
+#include "graph/rebuild.h"
 #include "graph/testing.h"
 
 namespace isomer {
@@ -73,6 +74,67 @@ TEST(Step, OwnConstantsDoNotPassForTheModels) {
   EXPECT_TRUE(std::holds_alternative<std::string>(prove_claim(program(kModel), own)));
 }
 
+// Where x is negative, w is not a number: y was, and with the claim it would not be.
+TEST(Step, UsesAnUndefinedValueOnlyWhereTheRegionDid) {
+  const Graph in = program("agraph (float[3] x) => (float[3] y, float[3] w) {w = Log(x)\ny = Neg(x)}");
+  const auto claim = [](const std::string& body) {
+    return Claim{.inputs = {"x", "w"},
+                 .outputs = {"y"},
+                 .after = program("agraph (float[3] x, float[3] w) => (float[3] q) {" + body + "}")};
+  };
+  EXPECT_TRUE(std::holds_alternative<std::string>(
+      prove_claim(in, claim("n = Neg(x)\nd = Sub(w, w)\nq = Add(n, d)"))));
+  const Graph used = program("agraph (float[3] x) => (float[3] y) {w = Log(x)\ns = Neg(x)\ny = Add(s, w)}");
+  const auto proved = prove_claim(used, claim("d = Sub(w, x)\nq = Identity(d)"));
+  EXPECT_TRUE(std::holds_alternative<Graph>(proved)) << std::get<std::string>(proved);
+}
+
+// A normalization as exports spell it: a square root of a mean of squares is no reason to doubt.
+TEST(Step, KnowsWhatIsAlwaysDefined) {
+  const Graph in = program(
+      "agraph (float[N,8] x) => (float[N,8] y) <int64[1] last = {1}, float e = {0.001}, float c = {3}> {\n"
+      "m = ReduceMean(x, last)\nd = Sub(x, m)\ns = Mul(d, d)\nv = ReduceMean(s, last)\nw = Add(v, e)\n"
+      "r = Sqrt(w)\nn = Div(d, r)\nt = Mul(n, c)\ny = Relu(t)}");
+  const Claim claim{.inputs = {"x", "n"},
+                    .outputs = {"y"},
+                    .after = program("agraph (float[N,8] x, float[N,8] n, float c) => (float[N,8] q) {\n"
+                                     "z = Sub(n, n)\na = Add(n, z)\nb = Mul(a, c)\nq = Relu(b)}")};
+  const auto proved = prove_claim(in, claim);
+  EXPECT_TRUE(std::holds_alternative<Graph>(proved)) << std::get<std::string>(proved);
+}
+
+// What the rest of the model needs is known of a region's sizes.
+TEST(Step, KnowsForWhichSizesTheModelRuns) {
+  const auto model = [](const std::string& more) {
+    return program(
+        "agraph (float[N,M] x) => (float[N,M] y, float[K] z) <int64[1] one = {-1}, int64[1] a = {0}> {\n"
+        "s = Shape(x)\nt = Neg(x)\ny = Identity(t)\n" +
+        more + "}");
+  };
+  const Claim claim{.inputs = {"t"},
+                    .outputs = {"y"},
+                    .after = program("agraph (float[N,M] t) => (float[N,M] q) {\n"
+                                     "r = Shape(t)\nf = Flatten<axis=0>(t)\nq = Reshape(f, r)}")};
+  EXPECT_TRUE(
+      std::holds_alternative<std::string>(prove_claim(model("z = ReduceSum<keepdims=0>(x, a)"), claim)));
+  const auto proved = prove_claim(model("z = ReduceMax<keepdims=0>(x, one)\nw = ReduceMin(x, one)"), claim);
+  EXPECT_TRUE(std::holds_alternative<Graph>(proved)) << std::get<std::string>(proved);
+}
+
+// Where k is 0 the Reshape copies, and r has n rows.
+TEST(Step, IsRefusedBehindAShapeThatMayBeAnother) {
+  const Graph in = program(
+      "agraph (float[n,4] x, float[k] z) => (float[k,4] y) <int64[1] four = {4}, int64[1] o = {0}> {\n"
+      "c = Shape(z)\ns = Concat<axis=0>(c, four)\nr = Reshape(x, s)\ny = Slice(r, o, c, o)}");
+  const Claim claim{
+      .inputs = {"r", "c"},
+      .outputs = {"y"},
+      .after = program("agraph (float[k,4] r, int64[1] c) => (float[k,4] q) {q = Identity(r)}")};
+  const auto proved = prove_claim(in, claim);
+  ASSERT_TRUE(std::holds_alternative<std::string>(proved));
+  EXPECT_EQ(std::get<std::string>(proved), "r may have another shape where a size is 0");
+}
+
 TEST(Certificate, SurvivesItsText) {
   const auto read = parse_certificate(to_text(with_digests(honest(), program(kModel), optimized())));
   ASSERT_TRUE(read.ok()) << read.error().message;
@@ -139,7 +201,7 @@ TEST(Certificate, WhatIsDeclaredOfValuesIsCompared) {
 TEST(Certificate, WhatRunsInsideOfANodeIsCompared) {
   const auto model = [](const std::string& op) {
     Graph graph = program("agraph (float[N] x) => () {}");
-    graph.functions = {{.domain = "own", .name = "F"}};
+    graph.functions.write().emplace(FunctionName{"own", "F"}, "");
     graph.opsets["own"] = 1;
     Node node;
     node.op = "F";
@@ -155,6 +217,75 @@ TEST(Certificate, WhatRunsInsideOfANodeIsCompared) {
   };
   EXPECT_TRUE(checked(model("Relu"), model("Relu"), {}).accepted);
   EXPECT_FALSE(checked(model("Relu"), model("Neg"), {}).accepted);
+}
+
+// y and w are the shapes of what two calls of a function make, or of what the second one makes.
+Graph shapes_of_calls(const std::string& of_y) {
+  Graph graph = program("agraph (float[N] x, float[N] z) => () {}");
+  graph.functions.write().emplace(FunctionName{"own", "F"}, "");
+  graph.opsets["own"] = 1;
+  std::map<std::string, Value> made;
+  for (std::size_t k = 0; k < 2; ++k) {
+    Node call;
+    call.op = "F";
+    call.domain = "own";
+    call.inputs = {graph.inputs()[k]};
+    call.outputs = {k == 0 ? "r1" : "r2"};
+    call.bodies = {{.attribute = "",
+                    .graph = std::make_shared<Graph>(program("agraph (float[] a) => (b) {b = NonZero(a)}")),
+                    .captured = {}}};
+    made[call.outputs[0]] = {graph.add(call), 0};
+  }
+  for (const auto& [name, of] : {std::pair(std::string("y"), of_y), {"w", "r2"}}) {
+    Node shape;
+    shape.op = "Shape";
+    shape.inputs = {made.at(of)};
+    shape.outputs = {name};
+    graph.add_output({graph.add(shape), 0});
+  }
+  return graph;
+}
+
+TEST(Certificate, TwoCallsOfAFunctionHaveNotTheSameShape) {
+  const Claim claim{
+      .inputs = {"r1", "r2"},
+      .outputs = {"y"},
+      .after = program("agraph (int64[1,k] r1, int64[1,k] r2) => (int64[2] q) {q = Shape(r2)}")};
+  EXPECT_FALSE(
+      checked(shapes_of_calls("r1"), shapes_of_calls("r2"), {.steps = {claim}, .notes = {}}).accepted);
+}
+
+TEST(Certificate, AFunctionThatWasNotWrittenOutIsComparedByWhatItSays) {
+  const auto model = [](const std::string& digest) {
+    Graph graph = shapes_of_calls("r1");
+    const Graph bare = with_changed_nodes(graph, [](Node& node) { node.bodies.clear(); });
+    Graph out = bare;
+    out.functions.write().begin()->second = digest;
+    return out;
+  };
+  EXPECT_TRUE(checked(model("1"), model("1"), {}).accepted);
+  EXPECT_FALSE(checked(model("1"), model("2"), {}).accepted);
+  EXPECT_NE(model_digest(model("1")), model_digest(model("2")));
+}
+
+TEST(Certificate, DefaultsOfInputsAreCompared) {
+  const auto model = [](const std::string& inputs, const std::string& constants) {
+    return program("agraph (float[2] x" + inputs + ") => (float[2] y) " + constants + "{y = Add(x, w)}");
+  };
+  const Graph in = model(", float[2] w = {1, 2}", "");
+  EXPECT_TRUE(checked(in, in, {}).accepted);
+  for (const Graph& out :
+       {model(", float[2] w = {1, 3}", ""), model("", "<float[2] w = {1, 2}>"), model(", float[2] w", "")}) {
+    EXPECT_FALSE(checked(in, out, {}).accepted);
+    EXPECT_FALSE(checked(out, in, {}).accepted);
+    EXPECT_NE(model_digest(in), model_digest(out));
+  }
+}
+
+TEST(Step, TakesNoNameThatTheFileDeclaresSomethingOf) {
+  Graph model = program(kModel);
+  model.declare("k", {.type = ElementType::Int64});
+  EXPECT_TRUE(std::holds_alternative<std::string>(prove_claim(model, merge_scalings())));
 }
 
 TEST(Certificate, UnknownFieldsAreRefused) {

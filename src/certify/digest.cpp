@@ -36,7 +36,10 @@ class Stream {
     if (tensor.type() == ElementType::String) return add(tensor.strings());
     return add_bytes(tensor.bytes().data, tensor.bytes().size);
   }
-  Stream& add(const RawAttribute& raw) { return add(raw.bytes).add(raw.is_graph); }
+  Stream& add(const RawAttribute& raw) {
+    add(raw.content()).add(raw.is_graph);
+    return raw.outside.empty() ? *this : add(raw.outside);
+  }
   Stream& add(const Attributes& attributes) {
     add(attributes.all().size());
     for (const Attribute& a : attributes.all()) {
@@ -89,8 +92,8 @@ std::string model_digest(const Graph& graph, KnownDigests& known) {
   out.add(names_of(graph, graph.inputs())).add(names_of(graph, graph.outputs()));
   out.add(graph.opsets.size());
   for (const auto& [domain, version] : graph.opsets) out.add(domain).add(version);
-  out.add(graph.functions.size());
-  for (const FunctionName& f : graph.functions) out.add(f.domain).add(f.name).add(f.overload);
+  out.add(graph.functions->size());
+  for (const auto& [f, digest] : *graph.functions) out.add(f.domain).add(f.name).add(f.overload).add(digest);
   std::vector<std::string> nodes;
   for (const NodeId id : graph.order()) nodes.push_back(node_digest(graph, id, known));
   std::ranges::sort(nodes);

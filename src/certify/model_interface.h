@@ -1,5 +1,5 @@
-// What two models must have in common before any of their values are compared: inputs by name, outputs by
-// position.
+// What two models must have in common before any of their values are compared: inputs by name, with their
+// defaults, and outputs by position.
 #pragma once
 
 #include <map>
@@ -13,7 +13,8 @@ namespace isomer {
 // The inputs that a caller feeds, by name.
 std::map<std::string, const Node*> fed_inputs(const Graph& graph);
 
-// The second model's names of dimensions as the first one's, by where the inputs have them.
+// The second model's names of dimensions as the first one's, by where the inputs have them. A name of its own
+// that the first one has for something else becomes another.
 Graph with_symbols_of(const Graph& a, const Graph& b);
 
 // What tells the two models apart before any value is computed.

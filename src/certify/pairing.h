@@ -1,8 +1,8 @@
 // A pairing: how two whole models are equal, value by value, for the checker to follow.
 //
-// Both models are swept in the order of the second (prove/sweep.h): nodes that do the same to equal values are
-// equal by themselves, and each equation is a pair of values that is proved. What the models fold differently is
-// stated first: a constant is, but for rounding, what a program over constants computes.
+// Both models are swept in the order of the second (prove/sweep.h): nodes that do the same to equal values
+// are equal by themselves, and each equation is a pair of values that is proved. What the models fold
+// differently is stated first: a constant is, but for rounding, what a program over constants computes.
 #pragma once
 
 #include <optional>
@@ -41,8 +41,8 @@ struct Pairing {
   std::vector<Equation> equations;
 };
 
-// The two models as they are swept: calls of functions and known Ifs written out, the moved values added to the
-// first, dimensions of the second named as the first names them.
+// The two models as they are swept: calls of functions and known Ifs written out, the moved values added to
+// the first, dimensions of the second named as the first names them.
 struct ModelPair {
   Graph a, b;
   Inference a_info, b_info;
@@ -67,6 +67,7 @@ struct PairedReport {
   double worst_ulp = 0;
 };
 
-PairedReport check_pairing(const Graph& first, const Graph& second, const Pairing& pairing, std::uint64_t key);
+PairedReport check_pairing(const Graph& first, const Graph& second, const Pairing& pairing,
+                           std::uint64_t key);
 
 }  // namespace isomer

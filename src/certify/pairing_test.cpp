@@ -11,16 +11,20 @@ namespace {
 
 Graph model(const std::string& inputs, const std::string& outputs, const std::string& body,
             const std::string& constants = "") {
-  return testing::parsed("<ir_version: 8, opset_import: [\"\" : 18]>\nagraph (" + inputs + ") => (" + outputs + ") " +
-                         (constants.empty() ? "" : "<" + constants + ">") + "{\n" + body + "\n}");
+  return testing::parsed("<ir_version: 8, opset_import: [\"\" : 18]>\nagraph (" + inputs + ") => (" +
+                         outputs + ") " + (constants.empty() ? "" : "<" + constants + ">") + "{\n" + body +
+                         "\n}");
 }
 
 const std::string kIn = "float[N,3] x", kOut = "float[N,3] y";
 
-PairedReport checked(const Graph& a, const Graph& b, Pairing pairing) { return check_pairing(a, b, pairing, 7); }
+PairedReport checked(const Graph& a, const Graph& b, Pairing pairing) {
+  return check_pairing(a, b, pairing, 7);
+}
 
 TEST(Pairing, NodesThatDoTheSameNeedNoEquation) {
-  const Graph a = model(kIn, kOut, "s = Sin(x)\ny = Exp(s)"), b = model(kIn, "float[N,3] z", "t = Sin(x)\nz = Exp(t)");
+  const Graph a = model(kIn, kOut, "s = Sin(x)\ny = Exp(s)"),
+              b = model(kIn, "float[N,3] z", "t = Sin(x)\nz = Exp(t)");
   EXPECT_FALSE(checked(a, b, {}).refusal) << *checked(a, b, {}).refusal;
   EXPECT_TRUE(checked(a, model(kIn, kOut, "s = Sin(x)\ny = Tanh(s)"), {}).refusal);
 }
@@ -36,7 +40,8 @@ TEST(Pairing, AnEquationIsProvedOrRefused) {
 }
 
 TEST(Pairing, SurvivesItsText) {
-  const Graph a = model(kIn, kOut, "k = Mul(v, w)\ny = Mul(x, k)", "float[3] v = {1, 2, 3}, float[3] w = {4, 5, 7}");
+  const Graph a =
+      model(kIn, kOut, "k = Mul(v, w)\ny = Mul(x, k)", "float[3] v = {1, 2, 3}, float[3] w = {4, 5, 7}");
   const Graph b = model(kIn, kOut, "y = Mul(x, u)", "float[3] u = {4, 10.000001, 21}");
   Pairing pairing{
       .moved = {{.name = "m", .of = "y", .perm = {1, 0}, .begin = {}, .step = {}},
@@ -66,8 +71,9 @@ TEST(Pairing, WhatTheFirstModelDoesNotComputeIsEqualToNothing) {
 
 TEST(Pairing, ANameThatIsTakenIsRefused) {
   const Graph a = model(kIn, kOut, "s = Sin(x)\ny = Exp(s)");
-  const Pairing pairing{
-      .moved = {{.name = "s", .of = "x", .perm = {1, 0}, .begin = {}, .step = {}}}, .constants = {}, .equations = {}};
+  const Pairing pairing{.moved = {{.name = "s", .of = "x", .perm = {1, 0}, .begin = {}, .step = {}}},
+                        .constants = {},
+                        .equations = {}};
   EXPECT_TRUE(checked(a, a, pairing).refusal);
 }
 

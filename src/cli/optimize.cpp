@@ -21,7 +21,7 @@
 #include "pipeline/optimize.h"
 #include "propose/list.h"
 #include "runtime/feeds.h"
-#include "runtime/processor.h"
+#include "runtime/machine.h"
 
 namespace isomer::cli {
 namespace {
@@ -122,7 +122,7 @@ Result<Reply> run(const Request& request) {
   OptimizeWords words{.in = request.in,
                       .out = request.out,
                       .inputs = {},
-                      .machine = this_processor().name,
+                      .machine = this_machine().cpu,
                       .threads = request.runtime.threads,
                       .min_gain = request.min_gain,
                       .is_verbose = request.verbose,

@@ -87,6 +87,11 @@ std::string to_text(const ProveAnswer& answer, bool is_verbose) {
   }
   if (!v.first_difference.empty())
     text += line("the models part at " + printable(v.first_difference), 2, 4);
+  if (v.witness_disagreements > 0)
+    text += line(fmt::format("the two witnesses disagree on {} question{}, a mistake of Isomer's: {}",
+                             v.witness_disagreements, v.witness_disagreements == 1 ? "" : "s",
+                             printable(v.disagreement)),
+                 2, 4);
   if (answer.is_by_certificate) text += "  by the certificate beside the second model, checked again\n";
   if (!answer.saved.empty()) text += line("an input that shows it: " + printable(answer.saved), 2, 4);
   else if (v.example) text += "  --save-input F.npz writes an input that shows it\n";
@@ -124,6 +129,7 @@ Json to_json(const ProveAnswer& answer, double ms) {
           {"worst_relative", relative_of(verdict.worst_ulp)},
           {"pairs", verdict.proofs},
           {"witnesses", witnesses},
+          {"witness_disagreements", verdict.witness_disagreements},
           {"by_certificate", answer.is_by_certificate},
           {"sizes", answer.sizes},
           {"input", answer.saved},

@@ -14,8 +14,7 @@ constexpr std::array<std::string_view, 4> kControlFlow = {"If", "Loop", "Scan", 
 
 std::variant<const Operator*, Opaque> operator_of(const Graph& graph, const Node& node) {
   const std::string full_name = node.domain.empty() ? node.op : node.domain + "." + node.op;
-  if (!graph.functions.empty() && graph.functions.contains({node.domain, node.op, node.overload}))
-    return Opaque{"local function"};
+  if (graph.is_call(node)) return Opaque{"local function"};
   if (node.domain.empty() && std::ranges::find(kControlFlow, node.op) != kControlFlow.end())
     return Opaque{"control flow"};
   const Operator* op = find_operator(node.domain, node.op);

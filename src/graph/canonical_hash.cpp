@@ -49,6 +49,7 @@ class NodeHasher {
     }
     hasher.add(static_cast<std::uint64_t>(node.outputs.size()));
     for (const std::string& output : node.outputs) hasher.add(output.empty() ? 0 : 1);
+    if (purity(graph_, node) == Purity::Unknown) add_functions(hasher);
     if (purity(graph_, node) != Purity::Function) hasher.add(occurrences_[hasher.digest()]++);
     nodes.try_emplace(id, hasher.digest());
   }
@@ -56,6 +57,15 @@ class NodeHasher {
   std::unordered_map<NodeId, Digest> nodes;
 
  private:
+  // What runs inside of a node may call any of them, of any operator set.
+  void add_functions(Hasher& hasher) const {
+    for (const auto& [name, digest] : *graph_.functions) {
+      for (const std::string* text : {&name.domain, &name.name, &name.overload, &digest})
+        hasher.add(std::string_view(*text));
+    }
+    for (const auto& [domain, version] : graph_.opsets) hasher.add(std::string_view(domain)).add(version);
+  }
+
   const Graph& graph_;
   ContentDigests digests_;
   std::map<Value, Digest> given_;

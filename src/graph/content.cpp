@@ -60,7 +60,8 @@ struct AddValue {
   void operator()(const std::string& x) const { hasher.add(std::string_view(x)); }
   void operator()(const Tensor& x) const { add_content(hasher, x, digests); }
   void operator()(const RawAttribute& x) const {
-    hasher.add(std::string_view(x.bytes)).add(x.is_graph ? 1 : 0);
+    hasher.add(std::string_view(x.content())).add(x.is_graph ? 1 : 0);
+    for (const Tensor& tensor : x.outside) add_content(hasher, tensor, digests);
   }
   template <class T>
   void operator()(const std::vector<T>& xs) const {

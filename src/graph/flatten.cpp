@@ -58,9 +58,12 @@ class Flattener {
 };
 
 std::string Flattener::unused(const std::string& like) {
-  if (names_.empty())
+  if (names_.empty()) {
     for (const NodeId id : old_.order())
       for (const std::string& name : old_.node(id).outputs) names_.insert(name);
+    // What the file declares of a value that it doesn't have is nobody's.
+    for (const auto& [name, type] : old_.declared()) names_.insert(name);
+  }
   std::string name = like;
   for (int k = 2; !names_.insert(name).second; ++k) name = fmt::format("{}_{}", like, k);
   return name;

@@ -88,6 +88,10 @@ int Graph::opset(std::string_view domain) const {
   return at == opsets.end() ? 0 : at->second;
 }
 
+bool Graph::is_call(const Node& node) const {
+  return !functions->empty() && functions->contains({node.domain, node.op, node.overload});
+}
+
 void Graph::declare(std::string value_name, DeclaredType type) {
   declared_.write().insert_or_assign(std::move(value_name), std::move(type));
 }

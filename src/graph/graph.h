@@ -14,7 +14,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -56,6 +55,8 @@ struct FunctionName {
   std::string domain, name, overload = {};
   friend auto operator<=>(const FunctionName&, const FunctionName&) = default;
 };
+// With a digest (base/blake2b.h) of all that the file says of each, elements in other files included.
+using FunctionDigests = std::map<FunctionName, std::string>;
 
 class Graph;
 
@@ -117,7 +118,8 @@ class Graph {
   std::map<std::string, int, std::less<>> opsets;  // domain -> version
   int opset(std::string_view domain) const;        // 0: not imported
   std::string name;
-  std::set<FunctionName> functions;  // that the model defines
+  CopyOnWrite<FunctionDigests> functions;  // that the model defines
+  bool is_call(const Node& node) const;    // of one of these
 
   // Types that the file declares for values that are no inputs: value_info and graph outputs.
   const DeclaredTypes& declared() const { return *declared_; }

@@ -3,23 +3,31 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "algebra/element.h"
 #include "algebra/program.h"
 #include "graph/call.h"
 #include "graph/constant.h"
 #include "graph/infer_bodies.h"
+#include "graph/last_digits.h"
 #include "graph/opaque_outputs.h"
 #include "graph/symbols.h"
 
 namespace isomer {
 namespace {
 
+// The elements of a small tensor of integers. A uint64 beyond 2^63 is no extent.
+std::optional<Dims> integers_of(const Tensor& tensor) {
+  if (tensor.count() > kMostIntegers) return std::nullopt;
+  const auto integers = tensor.integers();
+  const bool is_beyond = integers && tensor.type() == ElementType::Uint64 &&
+                         std::ranges::any_of(*integers, [](std::int64_t v) { return v < 0; });
+  return integers && !is_beyond ? std::optional(to_dims(*integers)) : std::nullopt;
+}
+
 ValueInfo info_of(const Tensor& tensor) {
-  ValueInfo info{tensor.type(), to_dims(tensor.extents()), std::nullopt};
-  if (tensor.count() > kMostIntegers) return info;
-  if (const auto integers = tensor.integers()) info.integers = to_dims(*integers);
-  return info;
+  return {tensor.type(), to_dims(tensor.extents()), integers_of(tensor)};
 }
 
 // Why no formula can be asked for, if something about an input is not known.
@@ -64,10 +72,18 @@ bool is_exact(const Formula& formula, const MaybeTensors& inputs, const std::vec
   return true;
 }
 
+// Values that were computed as this machine does, and others may do with other last digits.
+using Open = std::set<Value>;
+
 // The outputs of a formula whose inputs are all known and small, or made of such; none where it can't be
-// computed. Reductions of small tensors are short, so the stages' sizes bound the work.
-std::vector<Tensor> fold(const Graph& graph, const Inference& inference, const Node& node,
-                         const Formula& formula, std::int64_t most_made) {
+// computed, or where digits decide that are open. Reductions of small tensors are short, so the stages' sizes
+// bound the work.
+struct Folded {
+  std::vector<Tensor> outputs;
+  bool is_open = false;
+};
+Folded fold(const Graph& graph, const Inference& inference, const Node& node, const Formula& formula,
+            std::int64_t most_made, const Open& open) {
   const auto fits = [&](std::int64_t most) {
     return std::ranges::all_of(formula.stages, [&](const Stage& s) { return is_small(s.shape(), most); });
   };
@@ -79,22 +95,36 @@ std::vector<Tensor> fold(const Graph& graph, const Inference& inference, const N
     values[k] = known_value(graph, node.inputs[k], inference.of(node.inputs[k]));
     if (!values[k]) return {};
   }
-  auto outputs = Program::compile(formula).run(values);
+  const Program program = Program::compile(formula);
+  auto outputs = program.run(values);
   if (!outputs.ok() || (is_large && !is_exact(formula, values, *outputs))) return {};
-  return *std::move(outputs);
+  const bool has_agreed = has_agreed_digits(formula);
+  std::vector<bool> is_open(values.size(), !has_agreed);
+  for (std::size_t k = 0; k < values.size() && k < node.inputs.size(); ++k)
+    if (open.contains(node.inputs[k])) is_open[k] = true;
+  if (std::ranges::find(is_open, true) == is_open.end()) return {*std::move(outputs)};
+  if (!is_continuous(formula, node)) {
+    if (last_digits_decide(program, values, is_open, *outputs)) return {};
+    return {*std::move(outputs)};
+  }
+  const bool is_from_open = std::ranges::any_of(node.inputs, [&](Value v) { return open.contains(v); });
+  const bool is_sure = !is_from_open && (is_large || is_exact(formula, values, *outputs));
+  return {*std::move(outputs), !is_sure};
 }
 
 class Inferrer {
  public:
-  Inferrer(const Graph& graph, const InferOptions& options)
-      : graph_(graph), options_(options), symbols_(graph) {}
+  Inferrer(const Graph& graph, const InferOptions& options, Symbols& symbols)
+      : graph_(graph), options_(options), symbols_(symbols) {}
 
   Result<Inference> run();
 
  private:
   Status bind();
   Status add_operator(NodeId id, const Node& node);
-  void add_declared(NodeId id, const Node& node, std::string reason);
+  Status add_opaque(NodeId id, const Node& node, std::string reason);
+  ElementType declared_type(const std::string& value) const;
+  Status check_declared(const Node& node, std::size_t output, ElementType type) const;
   ValueInfo declared(const std::string& value, const DeclaredType& type);
   ValueInfo input(const Node& node);
   ValueInfo initializer(NodeId id, const Node& node);
@@ -102,7 +132,9 @@ class Inferrer {
 
   const Graph& graph_;
   const InferOptions& options_;
-  Symbols symbols_;
+  Symbols& symbols_;
+  SymbolProducts products_;  // of the shapes so far
+  Open open_;
   Inference inference_;
 };
 
@@ -129,13 +161,12 @@ ValueInfo Inferrer::declared(const std::string& value, const DeclaredType& type)
   return info;
 }
 
-// What is known of an input of a body comes from outside; what the body declares may say more.
+// What is known of an input of a body comes from outside, all but the element type.
 ValueInfo Inferrer::input(const Node& node) {
+  if (options_.outside == nullptr) return declared(node.outputs[0], node.declared);
   const auto known = options_.known.find(node.outputs[0]);
-  if (known != options_.known.end() && known->second.type != ElementType::Undefined && known->second.shape)
-    return known->second;
-  ValueInfo info = declared(node.outputs[0], node.declared);
-  if (known != options_.known.end() && info.type == ElementType::Undefined) info.type = known->second.type;
+  ValueInfo info = known == options_.known.end() ? ValueInfo{} : known->second;
+  if (info.type == ElementType::Undefined && node.declared.is_tensor) info.type = node.declared.type;
   return info;
 }
 
@@ -145,7 +176,21 @@ ValueInfo Inferrer::initializer(NodeId id, const Node& node) {
   return {node.tensor.type(), to_dims(node.tensor.extents()), std::nullopt};
 }
 
-void Inferrer::add_declared(NodeId id, const Node& node, std::string reason) {
+ElementType Inferrer::declared_type(const std::string& value) const {
+  const auto at = graph_.declared().find(value);
+  return at != graph_.declared().end() && at->second.is_tensor ? at->second.type : ElementType::Undefined;
+}
+
+// Error: the file declares another element type. Runtimes refuse such a model.
+Status Inferrer::check_declared(const Node& node, std::size_t output, ElementType type) const {
+  const ElementType declared = declared_type(node.outputs[output]);
+  if (declared == ElementType::Undefined || type == ElementType::Undefined || declared == type) return Done{};
+  return Error{fmt::format("{}: {} is declared {} but is {}", label(node), node.outputs[output],
+                           name(declared), name(type)),
+               label(node)};
+}
+
+Status Inferrer::add_opaque(NodeId id, const Node& node, std::string reason) {
   std::vector<ValueInfo> infos = opaque_outputs(graph_, inference_, symbols_, node);
   if (BodyInference inside = infer_bodies(graph_, inference_, symbols_, node, options_.depth);
       !inside.bodies.empty()) {
@@ -153,43 +198,38 @@ void Inferrer::add_declared(NodeId id, const Node& node, std::string reason) {
     inference_.bodies.emplace(id, std::move(inside.bodies));
   }
   for (std::size_t k = 0; k < infos.size(); ++k) {
-    if (infos[k].shape) continue;
-    const auto at = graph_.declared().find(node.outputs[k]);
-    if (at != graph_.declared().end()) infos[k] = declared(node.outputs[k], at->second);
+    ISOMER_TRY_DO(check_declared(node, k, infos[k].type));
+    if (infos[k].type == ElementType::Undefined) infos[k].type = declared_type(node.outputs[k]);
   }
   inference_.values.emplace(id, std::move(infos));
   inference_.opaque.emplace(id, std::move(reason));
+  return Done{};
 }
 
-// Error: the file declares another element type than the formula gives.
 Status Inferrer::add_outputs(NodeId id, const Node& node, const Formula& formula) {
   std::vector<std::optional<Dims>> integers;
   std::vector<ValueInfo> infos(node.outputs.size());
   for (std::size_t k = 0; k < infos.size() && k < formula.outputs.size(); ++k) {
     TensorType type = formula.output_type(static_cast<int>(k));
     const bool follow = may_follow_integers(type);
-    if (const auto at = graph_.declared().find(node.outputs[k]); at != graph_.declared().end()) {
-      const ElementType declared = at->second.type;
-      if (at->second.is_tensor && declared != ElementType::Undefined && declared != type.type)
-        return Error{fmt::format("{}: {} is declared {} but is {}", label(node), node.outputs[k],
-                                 name(declared), name(type.type)),
-                     label(node)};
-    }
+    ISOMER_TRY_DO(check_declared(node, k, type.type));
     infos[k] = {type.type, std::move(type.shape), std::nullopt};
     if (!follow) continue;
     if (integers.empty())
       for (const Value& input : node.inputs) integers.push_back(inference_.of(input).integers);
     integers.resize(formula.inputs.size());
-    infos[k].integers = evaluate_symbolic(formula, static_cast<int>(k), integers, kMostIntegers);
+    infos[k].integers = evaluate_symbolic(formula, static_cast<int>(k), integers, kMostIntegers, products_);
   }
+  if (!formula.conditions.empty()) inference_.conditions.emplace(id, formula.conditions);
+  if (!formula.ranges.empty()) inference_.ranges.emplace(id, formula.ranges);
   const auto unknown = [](const ValueInfo& info) { return !info.integers; };
   if (std::ranges::any_of(infos, unknown)) {
-    std::vector<Tensor> folded = fold(graph_, inference_, node, formula, options_.most_made);
+    auto [folded, is_open] = fold(graph_, inference_, node, formula, options_.most_made, open_);
     for (std::size_t k = 0; k < infos.size() && k < folded.size(); ++k) {
       if (infos[k].integers) continue;
-      if (const auto known = folded[k].count() <= kMostIntegers ? folded[k].integers() : std::nullopt)
-        infos[k].integers = to_dims(*known);
+      infos[k].integers = integers_of(folded[k]);
       infos[k].constant = std::move(folded[k]);
+      if (is_open) open_.insert({id, static_cast<std::uint32_t>(k)});
     }
   }
   inference_.values.emplace(id, std::move(infos));
@@ -200,13 +240,18 @@ Status Inferrer::add_operator(NodeId id, const Node& node) {
   if (is_constant_node(node)) {
     auto constant = constant_of(node);
     if (const auto* invalid = std::get_if<Invalid>(&constant)) return error_of(node, *invalid);
-    if (const auto* opaque = std::get_if<Opaque>(&constant)) add_declared(id, node, opaque->reason);
+    if (const auto* opaque = std::get_if<Opaque>(&constant))
+      ISOMER_TRY_DO(add_opaque(id, node, opaque->reason));
     else inference_.values[id] = {info_of(std::get<Tensor>(constant))};
-    return Done{};
+    // A sparse one says its type itself.
+    if (node.declared.shape && !node.outputs.empty())
+      inference_.values[id] = {declared(node.outputs[0], node.declared)};
+    return node.outputs.empty() ? Status(Done{}) : check_declared(node, 0, inference_.of({id, 0}).type);
   }
   const Definition definition = define_node(graph_, inference_, id);
   if (const auto* invalid = std::get_if<Invalid>(&definition)) return error_of(node, *invalid);
-  if (const auto* opaque = std::get_if<Opaque>(&definition)) add_declared(id, node, opaque->reason);
+  if (const auto* opaque = std::get_if<Opaque>(&definition))
+    ISOMER_TRY_DO(add_opaque(id, node, opaque->reason));
   else ISOMER_TRY_DO(add_outputs(id, node, std::get<Formula>(definition)));
   return Done{};
 }
@@ -214,14 +259,22 @@ Status Inferrer::add_operator(NodeId id, const Node& node) {
 Result<Inference> Inferrer::run() {
   ISOMER_TRY_DO(bind());
   inference_.values.reserve(graph_.order().size());
-  for (const NodeId id : graph_.order()) {
-    const Node& node = graph_.node(id);
-    switch (node.kind) {
-      case NodeKind::Input: inference_.values[id] = {input(node)}; break;
-      case NodeKind::Initializer: inference_.values[id] = {initializer(id, node)}; break;
-      case NodeKind::Operator: ISOMER_TRY_DO(add_operator(id, node)); break;
+  // Inputs first: a dim of theirs that has no name gets the same one whatever the rest of the graph is.
+  for (const bool inputs : {true, false})
+    for (const NodeId id : graph_.order()) {
+      const Node& node = graph_.node(id);
+      if ((node.kind == NodeKind::Operator) == inputs) continue;
+      if (node.kind == NodeKind::Input) {
+        inference_.values[id] = {input(node)};
+        if (inference_.of({id, 0}).constant) open_.insert({id, 0});  // who knows how
+      } else if (node.kind == NodeKind::Initializer) {
+        inference_.values[id] = {initializer(id, node)};
+      } else {
+        ISOMER_TRY_DO(add_operator(id, node));
+      }
+      for (const ValueInfo& info : inference_.values.at(id))
+        if (info.shape) products_.add(*info.shape);
     }
-  }
   return std::move(inference_);
 }
 
@@ -236,7 +289,12 @@ const ValueInfo& Inference::of(Value value) const {
 }
 
 Result<Inference> infer(const Graph& graph, const InferOptions& options) {
-  return Inferrer(graph, options).run();
+  if (options.outside != nullptr) return Inferrer(graph, options, *options.outside).run();
+  Symbols symbols(graph);
+  for (const std::string& name : options.taken) symbols.take(name);
+  auto inference = Inferrer(graph, options, symbols).run();
+  if (inference.ok()) inference->made = symbols.made();
+  return inference;
 }
 
 Definition define_node(const Graph& graph, const Inference& inference, NodeId id) {

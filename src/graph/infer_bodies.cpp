@@ -21,6 +21,7 @@ std::optional<Inference> infer_body(const Site& site, const Body& body,
                                     const std::vector<ValueInfo>& passed) {
   InferOptions options;
   options.depth = site.depth + 1;
+  options.outside = &site.symbols;
   const Graph& graph = *body.graph;
   const std::size_t parameters = graph.inputs().size() - body.captured.size();
   for (std::size_t k = 0; k < graph.inputs().size(); ++k) {
@@ -83,7 +84,7 @@ ValueInfo without_value(ValueInfo info) {
 
 // Makes what is carried fit what the body makes of it: an extent that changes is a new symbol, and stays one.
 // Whether nothing had to change.
-bool widen(const Site& site, std::size_t output, ValueInfo& carried, const ValueInfo& next,
+bool widen(const Site& site, const std::string& name, ValueInfo& carried, const ValueInfo& next,
            std::set<std::size_t>& open) {
   const bool fits =
       carried.type == next.type && carried.shape && next.shape && carried.shape->size() == next.shape->size();
@@ -96,7 +97,7 @@ bool widen(const Site& site, std::size_t output, ValueInfo& carried, const Value
   bool kept = true;
   for (std::size_t i = 0; i < carried.shape->size(); ++i) {
     if (open.contains(i) || (*carried.shape)[i] == (*next.shape)[i]) continue;
-    (*carried.shape)[i] = site.symbols.fresh(site.node.outputs[output], i);
+    (*carried.shape)[i] = site.symbols.fresh(name, i);
     open.insert(i);
     kept = false;
   }
@@ -116,31 +117,72 @@ std::optional<Inference> infer_repeated(const Site& site, std::vector<ValueInfo>
     const auto outputs = outputs_of(body, *inferred);
     bool kept = true;
     for (std::size_t k = 0; k < carried; ++k) {
-      kept = widen(site, k, passed[first + k], outputs.at(result + k), open[k]) && kept;
+      const std::string& name = body.graph->name_of(body.graph->inputs()[first + k]);
+      kept = widen(site, name, passed[first + k], outputs.at(result + k), open[k]) && kept;
     }
     if (kept) return inferred;
   }
   return std::nullopt;
 }
 
-ValueInfo stacked(const Site& site, std::size_t output, ValueInfo info) {
-  if (info.shape) info.shape->insert(info.shape->begin(), site.symbols.fresh(site.node.outputs[output], 0));
+// Iterations of a node that repeats its body.
+struct Iterations {
+  bool any = false;      // it is known that there is one
+  std::size_t mark = 0;  // symbols made after so many are of a single iteration, and mean nothing outside
+};
+
+// What every iteration puts out, one after the other along a new axis. If there is none, ONNX doesn't say
+// which extents the others have.
+ValueInfo stacked(const Site& site, std::size_t output, ValueInfo info, const Dim& length,
+                  const Iterations& iterations) {
+  if (!info.shape) return without_value(std::move(info));
+  Dims shape{length};
+  for (const Dim& dim : *info.shape) {
+    const bool is_kept = iterations.any && !site.symbols.is_since(iterations.mark, dim);
+    shape.push_back(is_kept ? dim : site.symbols.fresh(site.node.outputs[output], shape.size()));
+  }
+  info.shape = std::move(shape);
   return without_value(std::move(info));
+}
+
+// The number that an input of a Loop is known to be; `otherwise` where it is absent.
+std::optional<std::int64_t> known_number(const Site& site, std::size_t input, std::int64_t otherwise) {
+  if (!site.node.inputs[input].exists()) return otherwise;
+  const auto& integers = site.inference.of(site.node.inputs[input]).integers;
+  return integers && integers->size() == 1 ? integers->front().value() : std::nullopt;
 }
 
 BodyInference infer_loop(const Site& site) {
   if (site.node.inputs.size() < 2) return {};
   const std::size_t carried = site.node.inputs.size() - 2;
-  std::vector<ValueInfo> passed{{ElementType::Int64, Dims{}, std::nullopt},
-                                {ElementType::Bool, Dims{}, std::nullopt}};
+  const Graph& body = *site.node.bodies[0].graph;
+  if (body.inputs().size() < site.node.inputs.size()) return {};
+  std::vector<ValueInfo> passed;
+  for (const ElementType type : {ElementType::Int64, ElementType::Bool}) {
+    // Scalars, unless the body asks for something else: a runtime gives it that.
+    const auto& asked = body.node(body.inputs()[passed.size()].node).declared.shape;
+    const bool is_scalar = !asked || asked->empty();
+    passed.push_back({type, is_scalar ? std::optional(Dims{}) : std::nullopt, std::nullopt});
+  }
   for (std::size_t k = 0; k < carried; ++k)
     passed.push_back(without_value(site.inference.of(site.node.inputs[k + 2])));
-  auto inferred = infer_repeated(site, passed, 2, 1, carried);
+  // The body may end the loop, but not before the first time.
+  const Iterations iterations{
+      .any = known_number(site, 0, 1).value_or(0) >= 1 && known_number(site, 1, 1).value_or(0) == 1,
+      .mark = site.symbols.made().size()};
+  // The condition is carried, too.
+  auto inferred = infer_repeated(site, passed, 1, 0, carried + 1);
   if (!inferred) return {};
   const auto outputs = outputs_of(site.node.bodies[0], *inferred);
   BodyInference result;
-  for (std::size_t k = 0; k < site.node.outputs.size(); ++k)
-    result.outputs.push_back(k < carried ? passed[k + 2] : stacked(site, k, outputs.at(k + 1)));
+  for (std::size_t k = 0; k < site.node.outputs.size(); ++k) {
+    if (k < carried) {
+      result.outputs.push_back(passed[k + 2]);
+      continue;
+    }
+    const Dim length = site.symbols.fresh(site.node.outputs[k], 0);
+    result.outputs.push_back(stacked(site, k, outputs.at(k + 1), length, iterations));
+  }
   result.bodies.push_back(*std::move(inferred));
   return result;
 }
@@ -154,7 +196,7 @@ BodyInference infer_scan(const Site& site) {
   if (!scanned || *scanned < 1 || static_cast<std::size_t>(*scanned) > count || !is_plain) return {};
   const std::size_t carried = count - static_cast<std::size_t>(*scanned);
   std::vector<ValueInfo> passed;
-  Dim length = 0;
+  std::optional<Dim> length;
   for (std::size_t k = 0; k < count; ++k) {
     passed.push_back(without_value(site.inference.of(site.node.inputs[k])));
     if (k < carried || !passed[k].shape) continue;
@@ -162,15 +204,14 @@ BodyInference infer_scan(const Site& site) {
     length = passed[k].shape->front();
     passed[k].shape->erase(passed[k].shape->begin());
   }
+  if (!length) return {};
+  const Iterations iterations{.any = length->at_least(1) == true, .mark = site.symbols.made().size()};
   auto inferred = infer_repeated(site, passed, 0, 0, carried);
   if (!inferred) return {};
   const auto outputs = outputs_of(site.node.bodies[0], *inferred);
   BodyInference result;
-  for (std::size_t k = 0; k < site.node.outputs.size(); ++k) {
-    result.outputs.push_back(k < carried ? passed[k] : without_value(outputs.at(k)));
-    if (k >= carried && result.outputs[k].shape)
-      result.outputs[k].shape->insert(result.outputs[k].shape->begin(), length);
-  }
+  for (std::size_t k = 0; k < site.node.outputs.size(); ++k)
+    result.outputs.push_back(k < carried ? passed[k] : stacked(site, k, outputs.at(k), *length, iterations));
   result.bodies.push_back(*std::move(inferred));
   return result;
 }

@@ -159,7 +159,7 @@ TEST(Infer, SaysWhyANodeIsOpaque) {
     f = Relu (a)
     h = local.Function (x)
   })");
-  graph.functions.insert({"local", "Function"});
+  graph.functions.write().emplace(FunctionName{"local", "Function"}, "");
   const Inference inference = inferred(graph);
   const auto why = [&](std::string_view name) { return inference.opaque.at(value_named(graph, name).node); };
   EXPECT_EQ(why("a"), "custom domain custom");
@@ -171,16 +171,69 @@ TEST(Infer, SaysWhyANodeIsOpaque) {
   EXPECT_EQ(type_of(graph, inference, "f"), "?");
 }
 
-TEST(Infer, BelievesWhatTheFileDeclaresOfOpaqueNodes) {
-  const Graph graph =
-      parsed(R"(<opset_import: ["" : 17, "custom" : 1]> g (float[N] x) => (float[N, 3] y) <float[N, ?] a> {
+TEST(Infer, BelievesTheElementTypeThatTheFileDeclaresOfOpaqueNodesAndNoExtent) {
+  const Graph graph = parsed(
+      R"(<opset_import: ["" : 17, "custom" : 1]> g (float[N] x) => (float[N] y, int64[1] s) <float[N] a> {
     a = custom.Op (x)
     b = Relu (a)
-    y = custom.Op (b)
+    y = Unique (x)
+    s = Shape (y)
   })");
   const Inference inference = inferred(graph);
-  EXPECT_EQ(type_of(graph, inference, "b"), "float[N, ?a.1]");
-  EXPECT_EQ(type_of(graph, inference, "y"), "float[N, 3]");
+  for (const std::string_view opaque : {"a", "y"}) {
+    const ValueInfo& info = inference.of(value_named(graph, opaque));
+    EXPECT_EQ(info.type, ElementType::Float) << opaque;
+    EXPECT_FALSE(info.shape && info.shape->at(0) == Dim::symbol("N")) << opaque;
+  }
+  EXPECT_EQ(inference.opaque.at(value_named(graph, "b").node), "the shape of a is not known");
+  EXPECT_NE(integers_of(graph, inference, "s"), "[N]");
+}
+
+TEST(Infer, RefusesAnElementTypeThatIsNotSo) {
+  const auto declaring = [](const std::string& node) {
+    return error_of("<opset_import: [\"\" : 17]> g (float[2] x) => () <int32[2] u> { " + node + " }");
+  };
+  EXPECT_EQ(declaring("u = Relu (x)"), "Relu producing u: u is declared int32 but is float");
+  EXPECT_EQ(declaring("u = NonZero (x)"), "NonZero producing u: u is declared int32 but is int64");
+  EXPECT_EQ(declaring("u = Constant <value_int = 1> ()"),
+            "Constant producing u: u is declared int32 but is int64");
+}
+
+TEST(Infer, KnowsTheShapesOfOperatorsWithoutAFormula) {
+  const Graph graph = parsed(R"(<opset_import: ["" : 17, "com.microsoft" : 1]>
+    g (uint8[N, 3, 8, 8] x, int8[4, 3, 3, 3] w, float s, uint8 zx, int8 zw, float[M, 5] r) => () {
+    a = QLinearConv <strides = [2, 2], pads = [1, 1, 1, 1]> (x, s, zx, w, s, zw, s, zx)
+    b = com.microsoft.QLinearAdd (a, s, zx, a, s, zx, s, zx)
+    c = com.microsoft.QLinearGlobalAveragePool (b, s, zx, s, zx)
+    d = com.microsoft.QLinearConcat <axis = 1> (s, zx, b, s, zx, a, s, zx)
+    e, f, h, i = Unique (r)
+    j, k = Unique <axis = -1> (r)
+    l = RandomNormal <shape = [2, 3]> ()
+  })");
+  const Inference inference = inferred(graph);
+  const auto type = [&](std::string_view name) { return type_of(graph, inference, name); };
+  EXPECT_EQ(type("a"), "uint8[N, 4, 4, 4]");
+  EXPECT_EQ(type("b"), "uint8[N, 4, 4, 4]");
+  EXPECT_EQ(type("c"), "uint8[N, 4, 1, 1]");
+  EXPECT_EQ(type("d"), "uint8[N, 8, 4, 4]");
+  EXPECT_EQ(type("e"), "float[?e.0]");
+  EXPECT_EQ(type("f"), "int64[?e.0]");
+  EXPECT_EQ(type("h"), "int64[5*M]");
+  EXPECT_EQ(type("i"), "int64[?e.0]");
+  EXPECT_EQ(type("j"), "float[M, ?j.1]");
+  EXPECT_EQ(type("k"), "int64[?j.1]");
+  EXPECT_EQ(type("l"), "float[2, 3]");
+}
+
+TEST(Infer, MakesNoSymbolOfANameThatIsTaken) {
+  const Graph graph =
+      parsed(R"(<opset_import: ["" : 17]> g (float[2] x, float[?] z) => () { y = NonZero (x) })");
+  InferOptions options;
+  EXPECT_EQ(inferred(graph).made, std::vector<std::string>{"?y.1"});
+  options.taken = {"?y.1", "?y.1'"};
+  const Inference inference = inferred(graph, options);
+  EXPECT_EQ(inference.made, std::vector<std::string>{"?y.1'2"});
+  EXPECT_EQ(type_of(graph, inference, "z"), "float[?z.0]");
 }
 
 TEST(Infer, NamesTheNodeThatNoLegalModelHas) {
@@ -207,6 +260,73 @@ TEST(Infer, KnowsNothingOfSequences) {
   const Inference inference = inferred(graph);
   EXPECT_EQ(type_of(graph, inference, "x"), "?");
   EXPECT_EQ(inference.opaque.size(), 1u);
+}
+
+TEST(Infer, LetsIntegersWrapInTheirOwnType) {
+  const Graph graph = parsed(R"(<opset_import: ["" : 18]> g (float[1] x) => (x)
+    <uint8[1] u = {200}, uint8[1] v = {100}, int32[1] most = {2147483647}, int32[1] one = {1},
+     int32[1] half = {65536}, uint32[1] three = {3}, uint32[1] five = {5}, int64[1] big = {9223372036854775807},
+     int64[1] two = {2}, uint64[1] top = {18446744073709551615}, uint64[1] small = {7}> {
+    sum = Add (u, v)
+    least = Add (most, one)
+    halved = Div (least, one)
+    square = Mul (half, half)
+    wide = Cast <to = 7> (square)
+    below = Sub (three, five)
+    is_less = Less (below, three)
+    signed = Cast <to = 3> (u)
+    wrapped = Mul (big, two)
+    is_small = Less (top, small)
+  })");
+  const Inference inference = inferred(graph);
+  EXPECT_EQ(integers_of(graph, inference, "sum"), "[44]");
+  EXPECT_EQ(integers_of(graph, inference, "least"), "[-2147483648]");
+  EXPECT_EQ(integers_of(graph, inference, "halved"), "[-2147483648]");
+  EXPECT_EQ(integers_of(graph, inference, "square"), "[0]");
+  EXPECT_EQ(integers_of(graph, inference, "wide"), "[0]");
+  EXPECT_EQ(integers_of(graph, inference, "below"), "[4294967294]");
+  EXPECT_EQ(integers_of(graph, inference, "is_less"), "[0]");
+  EXPECT_EQ(integers_of(graph, inference, "signed"), "[-56]");
+  EXPECT_EQ(integers_of(graph, inference, "wrapped"), "[-2]");
+  EXPECT_EQ(integers_of(graph, inference, "is_small"), "[0]");
+}
+
+TEST(Infer, DoesNotTakeExtentsToFitANarrowType) {
+  const Graph graph = parsed(R"(<opset_import: ["" : 18]> g (float[n] x) => (x)
+    <int64[1] one = {1}> {
+    s = Shape (x)
+    cut = Cast <to = 6> (s)
+    same = Cast <to = 13> (s)
+    less = Sub (s, one)
+    wrapped = Cast <to = 13> (less)
+  })");
+  const Inference inference = inferred(graph);
+  EXPECT_EQ(integers_of(graph, inference, "cut"), "?");
+  EXPECT_EQ(integers_of(graph, inference, "same"), "[n]");
+  EXPECT_EQ(integers_of(graph, inference, "less"), "[n - 1]");
+  EXPECT_EQ(integers_of(graph, inference, "wrapped"), "?");  // of nothing it is 2^64 - 1
+}
+
+TEST(Infer, KnowsNoProductsOfExtentsThatMayHaveWrapped) {
+  const Graph graph = parsed(R"(<opset_import: ["" : 18]> g (float[n] x, float[a, b, c, d] z) => (x)
+    <int64[1] big = {4611686018427387904}, int64[1] zero = {0}, int64[1] two = {2}> {
+    s = Shape (x)
+    t = Mul (s, big)
+    is_negative = Less (t, zero)
+    half = Div (t, two)
+    square = Mul (s, s)
+    fourth = Mul (square, square)
+    most = Max (fourth, zero)
+    size = Size (z)
+    some = Max (size, zero)
+  })");
+  const Inference inference = inferred(graph);
+  EXPECT_EQ(integers_of(graph, inference, "t"), "?");
+  EXPECT_EQ(integers_of(graph, inference, "is_negative"), "?");  // of two it is so
+  EXPECT_EQ(integers_of(graph, inference, "half"), "?");
+  EXPECT_EQ(integers_of(graph, inference, "fourth"), "?");
+  EXPECT_EQ(integers_of(graph, inference, "most"), "?");  // of 55109 it is 0
+  EXPECT_EQ(integers_of(graph, inference, "some"), integers_of(graph, inference, "size"));  // a tensor's
 }
 
 TEST(Infer, StopsFollowingIntegersThatGrowWithoutBound) {

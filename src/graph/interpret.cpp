@@ -11,6 +11,7 @@
 #include "algebra/program.h"
 #include "graph/call.h"
 #include "graph/constant.h"
+#include "graph/last_digits.h"
 #include "graph/program_cache.h"
 #include "graph/spelling.h"
 #include "graph/symbols.h"
@@ -58,15 +59,27 @@ Status check_feeds(const Graph& graph, const NamedTensors& feeds) {
 }
 
 // Equal tensors, one after the other along a new first axis.
-Tensor stacked(const std::vector<Argument>& parts) {
-  const Tensor& first = parts.front().tensor;
+Tensor stacked(const std::vector<const Tensor*>& parts) {
+  const Tensor& first = *parts.front();
   Extents extents = first.extents();
   extents.insert(extents.begin(), static_cast<std::int64_t>(parts.size()));
   const std::size_t each = first.bytes().size;
   Buffer buffer(each * parts.size());
   for (std::size_t k = 0; k < parts.size(); ++k)
-    if (each > 0) std::memcpy(buffer.data() + k * each, parts[k].tensor.bytes().data, each);
+    if (each > 0) std::memcpy(buffer.data() + k * each, parts[k]->bytes().data, each);
   return {first.type(), std::move(extents), std::move(buffer).freeze()};
+}
+Argument stacked(const std::vector<Argument>& parts) {
+  std::vector<const Tensor*> tensors, stored;
+  for (const Argument& a : parts) {
+    tensors.push_back(&a.tensor);
+    if (a.stored) stored.push_back(&*a.stored);
+  }
+  Argument out{parts[0].type, stacked(tensors)};
+  if (stored.size() == parts.size()) out.stored = stacked(stored);
+  out.is_exact = std::ranges::all_of(parts, &Argument::is_exact);
+  out.is_agreed = std::ranges::all_of(parts, &Argument::is_agreed);
+  return out;
 }
 
 constexpr std::int64_t kMostTrips = 10'000'000;  // of a loop: hours, on the reference engine
@@ -82,22 +95,26 @@ using Step = Result<std::optional<OpaqueNode>>;
 
 class Run {
  public:
-  Run(const Graph& graph, const NamedTensors& feeds, Arithmetic arithmetic, std::optional<Given> given = {})
+  Run(const Graph& graph, const NamedTensors& feeds, Arithmetic arithmetic, bool with_stored,
+      std::optional<Given> given = {})
       : graph_(graph),
         feeds_(feeds),
         is_body_(given.has_value()),
         given_(std::move(given).value_or(Given{})),
         arithmetic_(arithmetic),
-        programs_(graph, arithmetic),
+        with_stored_(with_stored),
+        programs_(graph, arithmetic, with_stored),
         live_(live_nodes(graph)) {}
 
   Result<RunOutcome> run();
   Step execute();
   const Argument& fetch(Value value);
+  // It came to a node whose value the arithmetic of the stored types decides, and had not followed it.
+  bool wants_stored() const { return wants_stored_; }
 
  private:
   void count_uses();
-  Tensor lifted(const Tensor& tensor) const;
+  Argument taken(const Tensor& tensor, bool is_constant) const;
   std::optional<OpaqueNode> missing(NodeId id, const Node& node) const;
   void release(Value value);
   bool is_given(Value value) const;
@@ -107,12 +124,14 @@ class Run {
   Step run_body(const Node& node, const Body& body, const Arguments& passed, std::vector<Argument>& outputs);
   Step run_once(NodeId id, const Node& node, const Body& body);
   Step run_loop(NodeId id, const Node& node);
+  Result<std::vector<Argument>> compute(const Compiled& compiled, const Arguments& arguments);
 
   const Graph& graph_;
   const NamedTensors& feeds_;
   bool is_body_;
   Given given_;
   Arithmetic arithmetic_;
+  bool with_stored_, wants_stored_ = false, is_uncertain_ = false;
   ProgramCache programs_;
   std::unordered_set<NodeId> live_;
   struct Held {
@@ -134,9 +153,12 @@ void Run::count_uses() {
   for (const Value& output : graph_.outputs()) ++held_[output.node][output.output].uses;
 }
 
-Tensor Run::lifted(const Tensor& tensor) const {
-  if (arithmetic_ == Arithmetic::Native || !is_float(tensor.type())) return tensor;
-  return convert(tensor, arithmetic_ == Arithmetic::Double ? ElementType::Double : ElementType::Field);
+Argument Run::taken(const Tensor& tensor, bool is_constant) const {
+  Argument out{tensor.type(), tensor, is_constant ? std::optional(tensor) : std::nullopt};
+  if (arithmetic_ == Arithmetic::Native || !is_float(tensor.type())) return out;
+  out.tensor = convert(tensor, arithmetic_ == Arithmetic::Field ? ElementType::Field : ElementType::Double);
+  if (with_stored_) out.stored = tensor;
+  return out;
 }
 
 // An input that can't be fed: it is no tensor.
@@ -161,7 +183,7 @@ const Argument& Run::fetch(Value value) {
       feed != feeds_.end() && (node.kind == NodeKind::Input || graph_.is_overridable(value.node));
   ISOMER_CHECK(is_fed || node.kind == NodeKind::Initializer, "a value is read before it is computed");
   const Tensor& tensor = is_fed ? feed->second : node.tensor;
-  held.value = Argument{tensor.type(), lifted(tensor), is_fed ? std::nullopt : std::optional(tensor)};
+  held.value = taken(tensor, !is_fed);
   return *held.value;
 }
 
@@ -209,8 +231,9 @@ Step Run::run_body(const Node& node, const Body& body, const Arguments& passed,
       given.emplace(inputs[k].node, *passed[k]);
     }
   }
-  Run inside(*body.graph, feeds_, arithmetic_, std::move(given));
+  Run inside(*body.graph, feeds_, arithmetic_, with_stored_, std::move(given));
   ISOMER_TRY(auto opaque, inside.execute());
+  wants_stored_ = wants_stored_ || inside.wants_stored_;
   if (opaque) return opaque;
   for (const Value& output : body.graph->outputs()) {
     if (!inside.is_given(output))
@@ -269,9 +292,39 @@ Step Run::run_loop(NodeId id, const Node& node) {
     };
     if (collected[k].empty() || std::ranges::any_of(collected[k], differs))
       return std::optional(OpaqueNode{label(node), node.op, "nothing, or different shapes, are collected"});
-    outputs[k].value = Argument{collected[k][0].type, stacked(collected[k])};
+    outputs[k].value = stacked(collected[k]);
   }
   return std::optional<OpaqueNode>();
+}
+
+Result<std::vector<Argument>> Run::compute(const Compiled& compiled, const Arguments& arguments) {
+  std::vector<std::optional<Tensor>> tensors(compiled.inputs), stored(compiled.inputs);
+  std::vector<bool> is_open(compiled.inputs, false);  // the digits of an input are not agreed on
+  bool is_exact = true, is_agreed = compiled.has_agreed_digits;
+  for (std::size_t k = 0; k < tensors.size() && k < arguments.size(); ++k) {
+    if (!arguments[k]) continue;
+    tensors[k] = arguments[k]->tensor;
+    stored[k] = arguments[k]->stored ? arguments[k]->stored : tensors[k];
+    is_open[k] = !arguments[k]->is_agreed || !compiled.has_agreed_digits;
+    is_exact = is_exact && arguments[k]->is_exact;
+    is_agreed = is_agreed && arguments[k]->is_agreed;
+  }
+  ISOMER_TRY(std::vector<Tensor> results, compiled.program.run(tensors));
+  std::vector<Argument> out;
+  for (std::size_t k = 0; k < results.size(); ++k) out.push_back({compiled.types[k], std::move(results[k])});
+  if (!with_stored_) return out;
+  ISOMER_TRY(std::vector<Tensor> native, compiled.stored->run(stored));
+  is_uncertain_ = arithmetic_ == Arithmetic::Certain && compiled.jumps &&
+                  last_digits_decide(*compiled.stored, stored, is_open, native);
+  for (std::size_t k = 0; k < out.size(); ++k) {
+    const bool is_real = is_float(compiled.types[k]);
+    const Tensor wide = is_real ? convert(native[k], ElementType::Double) : native[k];
+    out[k].is_exact = compiled.jumps || (is_exact && wide.same_bits(out[k].tensor));
+    out[k].is_agreed = is_agreed || out[k].is_exact;
+    if (compiled.jumps || compiled.narrows) out[k].tensor = wide;
+    if (is_real) out[k].stored = std::move(native[k]);
+  }
+  return out;
 }
 
 Step Run::step(NodeId id, const Node& node) {
@@ -283,8 +336,7 @@ Step Run::step(NodeId id, const Node& node) {
     if (const auto* invalid = std::get_if<Invalid>(&constant)) return error_of(node, *invalid);
     if (const auto* opaque = std::get_if<Opaque>(&constant))
       return std::optional(OpaqueNode{label(node), node.op, opaque->reason});
-    const Tensor& tensor = std::get<Tensor>(constant);
-    outputs[0].value = Argument{tensor.type(), lifted(tensor), tensor};
+    outputs[0].value = taken(std::get<Tensor>(constant), true);
     return std::optional<OpaqueNode>();
   }
   const Arguments arguments = arguments_of(node);
@@ -293,14 +345,17 @@ Step Run::step(NodeId id, const Node& node) {
   if (const auto* opaque = std::get_if<Opaque>(&answer))
     return std::optional(OpaqueNode{label(node), node.op, opaque->reason});
   const Compiled& compiled = *std::get<std::shared_ptr<const Compiled>>(answer);
-
-  std::vector<std::optional<Tensor>> tensors(compiled.inputs);
-  for (std::size_t k = 0; k < tensors.size() && k < arguments.size(); ++k)
-    if (arguments[k]) tensors[k] = arguments[k]->tensor;
-  auto results = compiled.program.run(tensors);
+  if ((compiled.jumps || compiled.narrows) && !with_stored_) {
+    wants_stored_ = true;
+    return std::optional(OpaqueNode{label(node), node.op, "it needs the arithmetic of the stored types"});
+  }
+  auto results = compute(compiled, arguments);
   if (!results.ok()) return Error{fmt::format("{}: {}", label(node), results.error().message), label(node)};
+  if (is_uncertain_)
+    return std::optional(
+        OpaqueNode{label(node), node.op, "last digits that runtimes may differ in decide it"});
   for (std::size_t k = 0; k < results->size() && k < outputs.size(); ++k)
-    if (outputs[k].uses > 0) outputs[k].value = Argument{compiled.types[k], std::move((*results)[k])};
+    if (outputs[k].uses > 0) outputs[k].value = std::move((*results)[k]);
   for (std::size_t k = 0; k < outputs.size(); ++k)
     if (outputs[k].uses > 0 && !outputs[k].value)
       return std::optional(OpaqueNode{label(node), node.op, fmt::format("output {} is not modelled", k)});
@@ -335,7 +390,10 @@ Result<RunOutcome> Run::run() {
 
 Result<RunOutcome> interpret(const Graph& graph, const NamedTensors& feeds, Arithmetic arithmetic) {
   ISOMER_TRY_DO(check_feeds(graph, feeds));
-  return Run(graph, feeds, arithmetic).run();
+  Run run(graph, feeds, arithmetic, false);
+  ISOMER_TRY(RunOutcome outcome, run.run());
+  if (!run.wants_stored()) return outcome;
+  return Run(graph, feeds, arithmetic, true).run();
 }
 
 }  // namespace isomer

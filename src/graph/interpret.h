@@ -16,11 +16,16 @@ using NamedTensors = std::map<std::string, Tensor, std::less<>>;
 
 enum class Arithmetic : std::uint8_t {
   Native,  // each type in its own arithmetic
-  Double,  // floats of every width as double
+  Double,  // floats of every width as double; casts to narrower ones round
   Field,   // floats as integers mod p
+  // As double, but what jumps or becomes a narrower float is what Native makes of it, and goes on as that:
+  // the digits of float64 where they are only digits (last_digits.h).
+  Faithful,
+  Certain,  // the same, and no value where runtimes need not agree on the digits that decide
 };
 
-// A node without a formula stops the run; that is not a fault of the model.
+// A node without a formula, or without a value that is certain, stops the run; that is not a fault of the
+// model.
 struct OpaqueNode {
   std::string node, op, reason;
 };

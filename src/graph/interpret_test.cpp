@@ -45,6 +45,53 @@ TEST(Interpret, RunsAGraphNodeByNode) {
   EXPECT_EQ(run(kAffine, {{"x", floats({2, 2}, {1, 1, 2, -2})}}), (std::vector<double>{3, 0, 5, 7}));
 }
 
+TEST(Interpret, DoubleRoundsWhereTheModelCastsToANarrowerFloat) {
+  const std::string_view cut = R"(<opset_import: ["" : 18]> g (float[2] x) => (y) {
+    h = Cast <to = 16> (x)
+    y = Cast <to = 1> (h)
+  })";
+  const NamedTensors feeds{{"x", floats({2}, {1.0009765625F, 3})}};
+  EXPECT_EQ(run(cut, feeds, "y", Arithmetic::Double), (std::vector<double>{1, 3}));
+  EXPECT_EQ(run(cut, feeds, "y", Arithmetic::Faithful), (std::vector<double>{1, 3}));
+}
+
+TEST(Interpret, FaithfulTakesJumpsFromTheStoredTypesAndDigitsFromDouble) {
+  // As real numbers 10 · 0.1f is more than 1; in float32 it is 1.
+  const std::string_view model = R"(<opset_import: ["" : 18]> g (float[2] x) => (y, z)
+    <float[1] tenth = {0.1}> {
+    p = Mul (x, tenth)
+    c = Ceil (p)
+    y = Mul (c, tenth)
+    z = Mul (p, tenth)
+  })";
+  const NamedTensors feeds{{"x", floats({2}, {10, 25})}};
+  const double tenth = static_cast<double>(0.1F);
+  EXPECT_EQ(run(model, feeds, "y", Arithmetic::Double), (std::vector<double>{2 * tenth, 3 * tenth}));
+  EXPECT_EQ(run(model, feeds, "y", Arithmetic::Faithful), (std::vector<double>{tenth, 3 * tenth}));
+  EXPECT_EQ(run(model, feeds, "z", Arithmetic::Faithful),
+            (std::vector<double>{10 * tenth * tenth, 25 * tenth * tenth}));
+}
+
+TEST(Interpret, NothingIsCertainWhereRuntimesMayDifferInTheDigitsThatDecide) {
+  const auto is_certain = [](const std::string& body) {
+    return !outcome(
+                "<opset_import: [\"\" : 18]> g () => (y) <float[2] a = {16.0, 5.0}, float[1] b = {2.0}, "
+                "float[2] c = {10.0, 20.0}, float[1] tenth = {0.1}> {" +
+                    body + "}",
+                {}, Arithmetic::Certain)
+                .opaque;
+  };
+  // One product is rounded alike everywhere; logarithms are not, and log 16 / log 2 is 4 or less.
+  EXPECT_TRUE(is_certain("p = Mul (c, tenth) y = Ceil (p)"));
+  EXPECT_FALSE(is_certain("p = Log (a) q = Log (b) r = Div (p, q) y = Floor (r)"));
+  EXPECT_TRUE(is_certain("p = Log (a) q = Log (b) y = Div (p, q)"));
+  // Nor are sums, but for those that round nothing.
+  EXPECT_TRUE(is_certain("p = ReduceSum (a) y = Floor (p)"));
+  EXPECT_FALSE(is_certain("m = Mul (c, tenth) n = Exp (m) k = Log (n) y = Floor (k)"));
+  // Far from the jump digits decide nothing.
+  EXPECT_TRUE(is_certain("p = Log (c) q = Log (b) r = Div (p, q) y = Floor (r)"));
+}
+
 TEST(Interpret, ComputesInDoubleWhereAsked) {
   const RunOutcome done = outcome(kAffine, {{"x", floats({1, 2}, {0.1f, 0})}}, Arithmetic::Double);
   const Tensor& y = done.outputs.at("y");
@@ -174,7 +221,7 @@ TEST(ProgramCache, CompilesEqualBlocksOnceWhateverTheirWeights) {
     q = Mul (x, b)
     r = Mul (x, c)
   })");
-  ProgramCache cache(graph, Arithmetic::Native);
+  ProgramCache cache(graph, Arithmetic::Native, false);
   const auto argument = [](const Tensor& t) { return Argument{t.type(), t, t}; };
   const Tensor x = floats({2}, {1, 1});
   for (const char* output : {"p", "q", "r"}) {

@@ -3,32 +3,15 @@
 #include <algorithm>
 #include <array>
 
+#include "graph/opaque_site.h"
+
 namespace isomer {
 namespace {
 
-// A node and what is known of what it reads.
-struct Site {
-  const Graph& graph;
-  const Inference& inference;
-  Symbols& symbols;
-  const Node& node;
+using Site = OpaqueSite;
+using Outputs = OpaqueOutputs;
 
-  bool has(std::size_t k) const {
-    return k < node.inputs.size() && inference.of(node.inputs[k]).shape.has_value();
-  }
-  const ValueInfo& in(std::size_t k) const { return inference.of(node.inputs[k]); }
-  const Dims& shape(std::size_t k) const { return *in(k).shape; }
-  std::size_t rank(std::size_t k) const { return shape(k).size(); }
-  std::int64_t integer(std::string_view name, std::int64_t otherwise) const {
-    const auto* value = node.attributes.find_as<std::int64_t>(name);
-    return value ? *value : otherwise;
-  }
-  // An extent that depends on values.
-  Dim fresh(std::size_t axis) const { return symbols.fresh(node.outputs[0], axis); }
-};
-using Outputs = std::vector<ValueInfo>;
-
-ValueInfo info(ElementType type, Dims shape) { return {type, std::move(shape), std::nullopt}; }
+ValueInfo info(ElementType type, Dims shape) { return info_of(type, std::move(shape)); }
 
 // A new extent on every axis, or on those that are not known to stay.
 Outputs resized(const Site& o) {
@@ -157,10 +140,37 @@ Outputs recurrent(const Site& o) {
   return {info(type, all), info(type, last), info(type, last)};
 }
 
-struct Line {
-  std::string_view op;
-  Outputs (*outputs)(const Site&);
-};
+// What is left of the elements in a row, or of the slices along an axis, without repetitions; where each was
+// first, where each is now, and how often it was there.
+Outputs unique(const Site& o) {
+  Outputs out = compress(o);
+  if (out.empty()) return {};
+  const auto* axis = o.node.attributes.find_as<std::int64_t>("axis");
+  std::size_t at = 0;
+  if (axis != nullptr)
+    at = static_cast<std::size_t>(*axis < 0 ? *axis + static_cast<std::int64_t>(o.rank(0)) : *axis);
+  const Dim kept = (*out[0].shape)[at], all = axis ? o.shape(0)[at] : product(o.shape(0));
+  for (const Dim& extent : {kept, all, kept}) out.push_back(info(ElementType::Int64, {extent}));
+  return out;
+}
+
+Outputs random(const Site& o) {
+  const auto* shape = o.node.attributes.find_as<std::vector<std::int64_t>>("shape");
+  const std::int64_t dtype = o.integer("dtype", static_cast<std::int64_t>(ElementType::Float));
+  if (shape == nullptr || dtype < 1 || dtype > kLastOnnxType) return {};
+  if (std::ranges::any_of(*shape, [](std::int64_t extent) { return extent < 0; })) return {};
+  return {info(static_cast<ElementType>(dtype), to_dims(*shape))};
+}
+
+// A tensor is followed by its scale and its zero point, which has its type.
+Outputs quantized(const Site& o, std::string_view op) {
+  auto shape = o.has(7) ? shape_as(o, op, {0, 3}) : std::nullopt;
+  return shape ? Outputs{info(o.in(7).type, std::move(*shape))} : Outputs{};
+}
+Outputs quantized_conv(const Site& o) { return quantized(o, "Conv"); }
+Outputs quantized_matmul(const Site& o) { return quantized(o, "MatMul"); }
+
+using Line = OpaqueLine;
 constexpr std::array kLines{Line{"Bernoulli", like_first},
                             Line{"Compress", compress},
                             Line{"ConstantOfShape", constant_of_shape},
@@ -171,8 +181,12 @@ constexpr std::array kLines{Line{"Bernoulli", like_first},
                             Line{"NonMaxSuppression", non_max_suppression},
                             Line{"NonZero", non_zero},
                             Line{"Pad", resized},
+                            Line{"QLinearConv", quantized_conv},
+                            Line{"QLinearMatMul", quantized_matmul},
                             Line{"RNN", recurrent},
+                            Line{"RandomNormal", random},
                             Line{"RandomNormalLike", like_first},
+                            Line{"RandomUniform", random},
                             Line{"RandomUniformLike", like_first},
                             Line{"Range", range},
                             Line{"Reshape", reshape},
@@ -181,16 +195,33 @@ constexpr std::array kLines{Line{"Bernoulli", like_first},
                             Line{"RoiAlign", roi_align},
                             Line{"Slice", slice},
                             Line{"Tile", resized},
-                            Line{"TopK", top_k}};
+                            Line{"TopK", top_k},
+                            Line{"Unique", unique}};
 
 }  // namespace
+
+std::optional<Dims> shape_as(const Site& site, std::string_view op, const std::vector<std::size_t>& inputs) {
+  Call call;
+  call.opset = site.graph.opset("");
+  call.attributes = site.node.attributes;
+  for (const std::size_t k : inputs) {
+    if (!site.has(k)) return std::nullopt;
+    call.inputs.emplace_back(Call::Input{{ElementType::Float, site.shape(k)}});
+  }
+  const Definition definition = define(*find_operator("", op), call);
+  const auto* formula = std::get_if<Formula>(&definition);
+  return formula ? std::optional(formula->output_type(0).shape) : std::nullopt;
+}
 
 std::vector<ValueInfo> opaque_outputs(const Graph& graph, const Inference& inference, Symbols& symbols,
                                       const Node& node) {
   Outputs outputs;
-  const auto line = std::ranges::find(kLines, node.op, &Line::op);
-  const bool is_local = graph.functions.contains({node.domain, node.op, node.overload});
-  if (node.domain.empty() && !node.outputs.empty() && !is_local && line != kLines.end())
+  std::optional<Line> line;
+  if (const auto at = std::ranges::find(kLines, node.op, &Line::op);
+      node.domain.empty() && at != kLines.end())
+    line = *at;
+  if (node.domain == "com.microsoft") line = runtimes_line(node.op);
+  if (!node.outputs.empty() && !graph.is_call(node) && line)
     outputs = line->outputs({graph, inference, symbols, node});
   outputs.resize(node.outputs.size());
   return outputs;

@@ -7,6 +7,7 @@
 #include "graph/call.h"
 #include "graph/content.h"
 #include "graph/infer.h"
+#include "graph/last_digits.h"
 
 namespace isomer {
 namespace {
@@ -63,6 +64,7 @@ std::optional<Tensor> ProgramCache::value(const Argument& argument, Knowledge kn
   if (argument.constant) return argument.constant;
   if (argument.tensor.count() > kMostIntegers) return std::nullopt;
   if (is_integral || arithmetic_ == Arithmetic::Native) return argument.tensor;
+  if (argument.stored) return argument.stored;
   // A field element is not a number that a definition could look at.
   if (arithmetic_ == Arithmetic::Field || !is_float(argument.type)) return std::nullopt;
   return convert(argument.tensor, argument.type);
@@ -84,7 +86,7 @@ Call ProgramCache::call(const Node& node, const Arguments& arguments, Knowledge 
   return call;
 }
 
-ProgramCache::Answer ProgramCache::compile(const Operator& op, const Call& call) {
+ProgramCache::Answer ProgramCache::compile(const Operator& op, const Node& node, const Call& call) {
   Definition definition = define(op, call);
   if (auto* opaque = std::get_if<Opaque>(&definition)) return std::move(*opaque);
   if (auto* invalid = std::get_if<Invalid>(&definition)) return std::move(*invalid);
@@ -95,7 +97,14 @@ ProgramCache::Answer ProgramCache::compile(const Operator& op, const Call& call)
   for (int k = 0; k < static_cast<int>(formula.outputs.size()); ++k)
     compiled->types.push_back(formula.output(k).type);
   compiled->inputs = formula.inputs.size();
-  if (arithmetic_ == Arithmetic::Double) formula = lift(formula, ElementType::Double);
+  const bool is_faithful = arithmetic_ == Arithmetic::Faithful || arithmetic_ == Arithmetic::Certain;
+  if (is_faithful) {
+    compiled->jumps = !is_continuous(formula, node);
+    compiled->narrows = narrows(formula);
+    compiled->has_agreed_digits = has_agreed_digits(formula);
+    if (with_stored_) compiled->stored = Program::compile(formula);
+  }
+  if (is_faithful || arithmetic_ == Arithmetic::Double) formula = lift(formula, ElementType::Double);
   if (arithmetic_ == Arithmetic::Field) formula = lift(formula, ElementType::Field);
   compiled->program = Program::compile(formula);
   ++compiled_count_;
@@ -117,7 +126,7 @@ ProgramCache::Answer ProgramCache::find(const Node& node, const Arguments& argum
     const Call told = call(node, arguments, knowledge);
     const auto [at, first] = answers_.try_emplace(key(node, told, static_cast<int>(knowledge)), Opaque{});
     if (first) {
-      at->second = compile(*std::get<const Operator*>(op), told);
+      at->second = compile(*std::get<const Operator*>(op), node, told);
       pin(told);
     }
     answer = at->second;

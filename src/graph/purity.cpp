@@ -38,8 +38,7 @@ bool has_subgraph(const Node& node) {
 
 Purity purity(const Graph& graph, const Node& node) {
   if (node.kind != NodeKind::Operator) return Purity::Function;
-  if (graph.functions.contains({node.domain, node.op, node.overload}) || has_subgraph(node))
-    return Purity::Unknown;
+  if (graph.is_call(node) || has_subgraph(node)) return Purity::Unknown;
   if (node.domain.empty()) {
     if (std::ranges::find(kRandom, node.op) != kRandom.end()) return Purity::Random;
     return node.op == "Dropout" && drops(graph, node) ? Purity::Random : Purity::Function;

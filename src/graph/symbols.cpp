@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "graph/spelling.h"
 
 namespace isomer {
@@ -11,7 +13,7 @@ Symbols::Symbols(const Graph& graph) {
     if (!type.shape) return;
     for (const auto& dim : *type.shape) {
       if (!dim || dim->is_concrete()) continue;
-      for (std::string& symbol : dim->symbols()) taken_.insert(std::move(symbol));
+      for (const std::string& symbol : dim->symbols()) take(symbol);
     }
   };
   for (const Value& input : graph.inputs()) note(graph.node(input.node).declared);
@@ -43,10 +45,25 @@ Status Symbols::bind(const std::string& input, const DeclaredType& declared, con
   return Done{};
 }
 
+// ?x.0, ?x.0', ?x.0'2, ?x.0'3, ...
+std::string Symbols::unused(const std::string& value, std::size_t axis) {
+  const std::string first = fmt::format("?{}.{}", value, axis);
+  auto [known, is_new] = taken_.try_emplace(first, 0);
+  for (std::string name = first;; is_new = taken_.try_emplace(name, 0).second) {
+    if (is_new) return name;
+    const int k = ++known->second;
+    name = k == 1 ? first + "'" : fmt::format("{}'{}", first, k);
+  }
+}
+
 Dim Symbols::fresh(const std::string& value, std::size_t axis) {
-  std::string name = fmt::format("?{}.{}", value, axis);
-  while (!taken_.insert(name).second) name += '\'';
-  return Dim::symbol(name);
+  return Dim::symbol(made_.emplace_back(unused(value, axis)));
+}
+
+bool Symbols::is_since(std::size_t mark, const Dim& dim) const {
+  const auto symbols = dim.symbols();
+  return std::any_of(made_.begin() + static_cast<std::ptrdiff_t>(mark), made_.end(),
+                     [&](const std::string& s) { return std::ranges::find(symbols, s) != symbols.end(); });
 }
 
 std::optional<Dims> Symbols::shape(const std::string& value, const DeclaredType& declared) {
@@ -59,7 +76,8 @@ std::optional<Dims> Symbols::shape(const std::string& value, const DeclaredType&
   for (const auto& dim : *declared.shape) {
     // Some exporters write -1 for "any".
     const bool is_given = dim && !(dim->is_concrete() && dim->concrete() < 0);
-    dims.push_back(is_given ? dim->substitute(bound) : fresh(value, dims.size()));
+    if (is_given) dims.push_back(dim->substitute(bound));
+    else dims.push_back(Dim::symbol(unused(value, dims.size())));
   }
   return dims;
 }

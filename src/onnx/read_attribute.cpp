@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "onnx/read_text.h"
+#include "onnx/schemas.h"
 #include "onnx/tensor_walk.h"
 
 namespace isomer::wire {
@@ -13,14 +14,6 @@ using onnx::AttributeProto;
 template <class List>
 auto as_vector(const List& list) {
   return std::vector<typename List::value_type>(list.begin(), list.end());
-}
-
-Result<Attribute::Value> read_raw(const AttributeProto& a, const TensorSource& source) {
-  TensorWalk inside;
-  inside.add(a);
-  ISOMER_TRY_DO(check_tensors(inside, source));
-  const bool is_graph = a.type() == AttributeProto::GRAPH || a.type() == AttributeProto::GRAPHS;
-  return Attribute::Value(RawAttribute{a.SerializeAsString(), is_graph});
 }
 
 Result<Attribute::Value> read_value(const AttributeProto& a, const TensorSource& source) {
@@ -36,11 +29,39 @@ Result<Attribute::Value> read_value(const AttributeProto& a, const TensorSource&
       ISOMER_TRY(Tensor tensor, read_tensor(a.t(), source));
       return Attribute::Value(std::move(tensor));
     }
-    default: return read_raw(a, source);
+    default: {
+      ISOMER_TRY(RawAttribute raw, raw_attribute(a, source));
+      return Attribute::Value(std::move(raw));
+    }
   }
 }
 
 }  // namespace
+
+Result<RawAttribute> raw_attribute(const AttributeProto& attribute, const TensorSource& source) {
+  TensorWalk inside;
+  inside.add(attribute);
+  ISOMER_TRY_DO(check_tensors(inside, source));
+  RawAttribute raw;
+  raw.bytes = attribute.SerializeAsString();
+  raw.is_graph = attribute.type() == AttributeProto::GRAPH || attribute.type() == AttributeProto::GRAPHS;
+  ISOMER_TRY(raw.outside, external_tensors(inside, source));
+  if (!raw.outside.empty()) raw.without_places = bytes_without_places(attribute);
+  return raw;
+}
+
+DeclaredType type_of(const onnx::SparseTensorProto& tensor) {
+  DeclaredType type{static_cast<ElementType>(tensor.values().data_type()), {}};
+  type.shape.emplace(tensor.dims().begin(), tensor.dims().end());
+  return type;
+}
+
+DeclaredType sparse_constant_type(const onnx::NodeProto& node) {
+  if (node.op_type() == "Constant" && normal_domain(node.domain()).empty())
+    for (const AttributeProto& a : node.attribute())
+      if (a.name() == "sparse_value" && a.has_sparse_tensor()) return type_of(a.sparse_tensor());
+  return {};
+}
 
 Result<Attributes> read_attributes(const onnx::NodeProto& node, const TensorSource& source) {
   std::vector<Attribute> attributes;
@@ -50,6 +71,15 @@ Result<Attributes> read_attributes(const onnx::NodeProto& node, const TensorSour
     attributes.push_back({a.name(), *std::move(value)});
   }
   return Attributes(std::move(attributes));
+}
+
+Result<std::vector<Tensor>> external_tensors(const TensorWalk& found, const TensorSource& source) {
+  std::vector<Tensor> out;
+  for (const onnx::TensorProto* tensor : found.tensors) {
+    if (!is_external(*tensor)) continue;
+    ISOMER_TRY(out.emplace_back(), read_tensor(*tensor, source));
+  }
+  return out;
 }
 
 Status check_tensors(const TensorWalk& found, const TensorSource& source) {

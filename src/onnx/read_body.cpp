@@ -1,6 +1,7 @@
 #include "onnx/read_body.h"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 
 #include "onnx/read_attribute.h"
@@ -20,7 +21,7 @@ class BodyBuilder {
   BodyBuilder(const Opsets& opsets, const BodyContext& context, int depth)
       : opsets_(opsets), context_(context), depth_(depth) {
     graph_.opsets = opsets;
-    for (const auto& [name, function] : context.functions) graph_.functions.insert(name);
+    graph_.functions = context.digests;
   }
 
   Status add_graph(const onnx::GraphProto& proto);
@@ -78,6 +79,7 @@ Status BodyBuilder::add_node(const onnx::NodeProto& proto) {
     node.inputs.push_back(input.empty() ? Value::none() : value(input));
   node.outputs.assign(proto.output().begin(), proto.output().end());
   ISOMER_TRY(node.attributes, read_attributes(proto, context_.source));
+  node.declared = sparse_constant_type(proto);
   read_bodies(node, proto, opsets_, context_, [&](std::string_view name) { return value(name); }, depth_ + 1);
   const NodeId id = graph_.add(std::move(node));
   for (int k = 0; k < proto.output_size(); ++k)
@@ -175,6 +177,16 @@ Result<Body> attribute_body(Node& node, const onnx::AttributeProto& attribute, c
   return body;
 }
 
+// Domains of a runtime's own operators. Of a function that has the name of one, ONNX Runtime takes no notice;
+// which names it has depends on its version.
+bool is_a_runtimes(std::string_view domain) {
+  constexpr std::array<std::string_view, 4> kRuntimes = {"com.microsoft", "com.ms", "ai.onnx",
+                                                         "org.pytorch.aten"};
+  return std::ranges::any_of(kRuntimes, [&](std::string_view own) {
+    return domain == own || (domain.starts_with(own) && domain[own.size()] == '.');
+  });
+}
+
 }  // namespace
 
 void read_bodies(Node& node, const onnx::NodeProto& proto, const Opsets& opsets, const BodyContext& context,
@@ -185,11 +197,13 @@ void read_bodies(Node& node, const onnx::NodeProto& proto, const Opsets& opsets,
     if (body.ok()) bodies.push_back(*std::move(body));
     return body.ok();
   };
-  if (const auto function = context.functions.find(called_name(proto)); function != context.functions.end())
-    add(call_body(proto, *function->second, context, depth));
-  else
+  const FunctionName name = called_name(proto);
+  if (const auto function = context.functions.find(name); function != context.functions.end()) {
+    if (!is_a_runtimes(name.domain)) add(call_body(proto, *function->second, context, depth));
+  } else {
     for (const auto& attribute : proto.attribute())
       if (attribute.has_g() && !add(attribute_body(node, attribute, opsets, context, outer, depth))) return;
+  }
   node.bodies = std::move(bodies);
 }
 

@@ -13,6 +13,7 @@ namespace isomer::wire {
 // What bodies are read with.
 struct BodyContext {
   const Functions& functions;
+  const CopyOnWrite<FunctionDigests>& digests;  // of the same
   const TensorSource& source;
   mutable std::int64_t nodes_left;  // that calls of functions may still be written out to
 };

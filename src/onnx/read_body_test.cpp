@@ -4,6 +4,7 @@
 
 #include "graph/flatten.h"
 #include "graph/interpret.h"
+#include "graph/same.h"
 #include "onnx/test_models.h"
 
 namespace isomer::wire {
@@ -120,6 +121,30 @@ TEST(Bodies, AnIfWhoseConditionIsFedTakesOneBranch) {
   EXPECT_EQ(run(graph, feeds), (std::vector<double>{-1, 2, -3, 4}));
 }
 
+TEST(Bodies, TheArithmeticOfTheStoredTypesIsFollowedIntoThem) {
+  // The square of 3.1622777f is more than 10 in float64, and 10 in float32.
+  onnx::ModelProto model = empty_model();
+  set_type(*model.mutable_graph()->add_input(), "c", {}, onnx::TensorProto::BOOL);
+  add_node(model, "Mul", {"x", "x"}, {"p"});
+  onnx::NodeProto& choice = add_node(model, "If", {"c"}, {"y"});
+  for (const auto& [branch, op] : {std::pair("then_branch", "Ceil"), {"else_branch", "Neg"}}) {
+    onnx::GraphProto& body = add_body(choice, branch);
+    const std::string result = std::string(op) + "_of_p";
+    add_node(body.mutable_node(), op, {"p"}, {result});
+    set_type(*body.add_output(), result, {4});
+  }
+  add_output(model, "y");
+  const Graph graph = graph_of(model);
+  const NamedTensors feeds{{"x", floats({3.1622777F, 1, 2, 3})},
+                           {"c", Tensor::of(ElementType::Bool, {}, std::vector<std::uint8_t>{1})}};
+  const auto first = [&](Arithmetic arithmetic) {
+    return interpret(graph, feeds, arithmetic)->outputs.at("y").doubles()->front();
+  };
+  EXPECT_EQ(first(Arithmetic::Native), 10);
+  EXPECT_EQ(first(Arithmetic::Double), 11);
+  EXPECT_EQ(first(Arithmetic::Faithful), 10);
+}
+
 TEST(Bodies, ShapesAreInferredInsideAndBehindABranch) {
   const Graph graph = graph_of(branching_model(false));
   const auto inference = infer(graph);
@@ -203,6 +228,67 @@ TEST(Bodies, ManyCallsInCallsAreNotWrittenOut) {
   model.mutable_graph()->mutable_node(0)->clear_attribute();
   const Graph graph = graph_of(model);
   EXPECT_TRUE(graph.node(graph.outputs()[0].node).bodies.empty());
+}
+
+// com.microsoft.Gelu is Gelu to ONNX Runtime, whatever the model says.
+TEST(Bodies, AFunctionInADomainOfTheRuntimeIsNotWrittenOut) {
+  const auto bodies = [](const std::string& domain) {
+    onnx::ModelProto model = calling_model();
+    for (std::string* text :
+         {model.mutable_opset_import(1)->mutable_domain(), model.mutable_functions(0)->mutable_domain(),
+          model.mutable_graph()->mutable_node(0)->mutable_domain()})
+      *text = domain;
+    const Graph graph = graph_of(model);
+    return graph.node(graph.outputs()[0].node).bodies.size();
+  };
+  EXPECT_EQ(bodies("com.microsoft"), 0u);
+  EXPECT_EQ(bodies("com.microsoft.nchwc"), 0u);
+  EXPECT_EQ(bodies("com.microsofty"), 1u);
+}
+
+TEST(Bodies, AFunctionThatIsNotWrittenOutIsKnownByAllThatItSays) {
+  // So many calls that the last one is not written out.
+  const auto model = [](const std::string& op) {
+    onnx::ModelProto model = calling_model();
+    onnx::FunctionProto& function = *model.mutable_functions(0);
+    function.mutable_node(0)->set_op_type(op);
+    for (int k = 0; k < 1000; ++k)
+      add_node(function.mutable_node(), "Identity", {"m"}, {"unread" + std::to_string(k)});
+    for (int k = 0; k < 25; ++k) {
+      onnx::NodeProto& call = *model.mutable_graph()->add_node();
+      call = model.graph().node(0);
+      call.set_output(0, "y" + std::to_string(k));
+    }
+    model.mutable_graph()->mutable_output(0)->set_name("y24");
+    return graph_of(model);
+  };
+  const Graph neg = model("Neg"), abs = model("Abs");
+  const auto last = [](const Graph& graph) -> const Node& { return graph.node(graph.outputs()[0].node); };
+  ASSERT_TRUE(last(neg).bodies.empty());
+  EXPECT_TRUE(same_inside(neg, last(neg), neg, last(neg)));
+  EXPECT_FALSE(same_inside(neg, last(neg), abs, last(abs)));
+  EXPECT_FALSE(first_difference(neg, model("Neg")).has_value());
+  EXPECT_TRUE(first_difference(neg, abs).has_value());
+}
+
+TEST(Bodies, ASparseConstantIsOfTheTypeThatItSaysItself) {
+  onnx::ModelProto model = empty_model();
+  onnx::AttributeProto& value = *add_node(model, "Constant", {}, {"k"}).add_attribute();
+  value.set_name("sparse_value");
+  value.set_type(onnx::AttributeProto::SPARSE_TENSOR);
+  *value.mutable_sparse_tensor()->mutable_values() = float_tensor("", {1});
+  onnx::TensorProto& indices = *value.mutable_sparse_tensor()->mutable_indices();
+  indices.set_data_type(onnx::TensorProto::INT64);
+  indices.add_dims(1);
+  indices.add_int64_data(2);
+  value.mutable_sparse_tensor()->add_dims(4);
+  set_type(*model.mutable_graph()->add_value_info(), "k", {7});
+  add_node(model, "Add", {"x", "k"}, {"y"});
+  add_output(model, "y");
+  const Graph graph = graph_of(model);
+  const auto inference = infer(graph);
+  ASSERT_TRUE(inference.ok()) << inference.error().message;
+  EXPECT_EQ(inference->of(graph.outputs()[0]).shape, (Dims{4}));
 }
 
 }  // namespace

@@ -4,10 +4,13 @@
 
 #include <algorithm>
 
+#include "base/blake2b.h"
+#include "onnx/read_attribute.h"
 #include "onnx/read_bodies.h"
 #include "onnx/read_scope.h"
 #include "onnx/read_text.h"
 #include "onnx/schemas.h"
+#include "onnx/tensor_walk.h"
 
 namespace isomer::wire {
 namespace {
@@ -143,6 +146,24 @@ Result<Functions> read_functions(const onnx::ModelProto& model) {
                              kMostInlinedNodes)};
   }
   return functions;
+}
+
+Result<FunctionDigests> function_digests(const Functions& functions, const TensorSource& source) {
+  FunctionDigests digests;
+  for (const auto& [name, function] : functions) {
+    TensorWalk inside;
+    inside.add(*function);
+    ISOMER_TRY(const std::vector<Tensor> outside, external_tensors(inside, source));
+    const std::string bytes =
+        outside.empty() ? function->SerializeAsString() : bytes_without_places(*function);
+    // The message says how large each tensor is.
+    Blake2b hash;
+    const std::uint64_t size = bytes.size();
+    hash.add(&size, sizeof size).add(bytes.data(), bytes.size());
+    for (const Tensor& tensor : outside) hash.add(tensor.bytes().data, tensor.bytes().size);
+    digests.emplace(name, hash.hex());
+  }
+  return digests;
 }
 
 }  // namespace isomer::wire

@@ -7,6 +7,7 @@
 #include "base/result.h"
 #include "graph/graph.h"
 #include "onnx/onnx-ml.pb.h"
+#include "onnx/read_tensor.h"
 
 namespace isomer::wire {
 
@@ -15,5 +16,8 @@ using Functions = std::map<FunctionName, const onnx::FunctionProto*>;
 // Checks every function, bodies included, and how large the main graph would become if all calls were
 // inlined.
 Result<Functions> read_functions(const onnx::ModelProto& model);
+
+// Of all that each says, but for where its tensors' elements lie.
+Result<FunctionDigests> function_digests(const Functions& functions, const TensorSource& source);
 
 }  // namespace isomer::wire

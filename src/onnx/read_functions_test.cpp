@@ -43,7 +43,7 @@ TEST(Functions, AreKeptByName) {
   add_node(add_function(model, "f").mutable_node(), "Neg", {"a"}, {"b"});
   const auto read_back = read(model);
   ASSERT_TRUE(read_back.ok()) << read_back.error().message;
-  EXPECT_TRUE(read_back->graph.functions.contains({"loc", "f"}));
+  EXPECT_TRUE(read_back->graph.functions->contains({"loc", "f"}));
 }
 
 TEST(Functions, MayNotCallThemselves) {

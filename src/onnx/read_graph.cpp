@@ -23,7 +23,7 @@ class GraphBuilder {
         ir_version_(model.ir_version()),
         captures_(captures),
         source_(source),
-        bodies_{functions, source, kMostWrittenOut},
+        bodies_{functions, graph.functions, source, kMostWrittenOut},
         shell_(shell) {}
 
   Status add_inputs();
@@ -114,10 +114,10 @@ Status GraphBuilder::add_sparse_initializers() {
     Node node;
     node.op = "Constant";
     node.outputs = {name};
-    node.attributes.set(attribute.name(), RawAttribute{attribute.SerializeAsString(), false});
-    DeclaredType type{static_cast<ElementType>(proto.values().data_type()), {}};
-    type.shape.emplace(proto.dims().begin(), proto.dims().end());
-    graph.declare(name, std::move(type));
+    ISOMER_TRY(RawAttribute raw, raw_attribute(attribute, source_));
+    node.attributes.set(attribute.name(), std::move(raw));
+    node.declared = type_of(proto);
+    graph.declare(name, node.declared);
     const NodeId id = graph.add(std::move(node));
     values_.emplace(name, Value{id, 0});
     shell_.sparse_initializers.emplace(id, &proto);
@@ -153,6 +153,7 @@ Result<Node> GraphBuilder::read_operator(const onnx::NodeProto& proto, int posit
   }
   node.outputs.assign(proto.output().begin(), proto.output().end());
   ISOMER_TRY(node.attributes, read_attributes(proto, source_));
+  node.declared = sparse_constant_type(proto);
   read_bodies(node, proto, graph.opsets, bodies_, [&](std::string_view name) { return value(name); });
   node.extras = extras_of(proto);
   return node;
@@ -197,7 +198,7 @@ Result<Graph> build_graph(const onnx::ModelProto& model, const Opsets& opsets, c
   GraphBuilder builder(model, captures, functions, source, shell);
   builder.graph.name = model.graph().name();
   builder.graph.opsets = opsets;
-  for (const auto& [name, function] : functions) builder.graph.functions.insert(name);
+  ISOMER_TRY(builder.graph.functions.write(), function_digests(functions, source));
   ISOMER_TRY_DO(builder.add_inputs());
   ISOMER_TRY_DO(builder.add_initializers());
   ISOMER_TRY_DO(builder.add_sparse_initializers());

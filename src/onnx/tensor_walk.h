@@ -2,6 +2,7 @@
 // them, the writer moves their external data.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "onnx/onnx-ml.pb.h"
@@ -26,5 +27,16 @@ class TensorWalk {
   void drain();
   std::vector<const onnx::GraphProto*> pending_;
 };
+
+// What the message says whatever file its tensors' elements lie in, these elements apart.
+template <class Message>
+std::string bytes_without_places(const Message& message) {
+  Message copy = message;
+  TensorWalk inside;
+  inside.add(copy);
+  for (const onnx::TensorProto* tensor : inside.tensors)
+    const_cast<onnx::TensorProto*>(tensor)->clear_external_data();  // safe: the tensor is part of `copy`
+  return copy.SerializeAsString();
+}
 
 }  // namespace isomer::wire

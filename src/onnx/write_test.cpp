@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "graph/rebuild.h"
+#include "graph/same.h"
 #include "onnx/model.h"
 #include "onnx/test_models.h"
 #include "onnx/write_data.h"
@@ -151,8 +152,21 @@ TEST(Write, MovesExternalDataOfBodiesFunctionsAndConstantsToo) {
   const auto written = write_model(*model, out / "out.onnx");
   ASSERT_TRUE(written.ok()) << written.error().message;
   EXPECT_EQ(contents(out / "out.onnx.data"), floats({1, 2, 3, 4}));
-  EXPECT_TRUE(read_model(out / "out.onnx").ok());
+  const auto again = read_model(out / "out.onnx");
+  ASSERT_TRUE(again.ok());
   EXPECT_EQ(contents(out / "out.onnx").find("w.bin"), std::string::npos);
+  // Where the elements lie is no difference; what they are is one, wherever something reads them.
+  EXPECT_EQ(first_difference(model->graph, again->graph), std::nullopt);
+  out.write("out.onnx.data", floats({1, 2, 3, 5}));
+  const auto other = read_model(out / "out.onnx");
+  ASSERT_TRUE(other.ok());
+  EXPECT_TRUE(first_difference(model->graph, other->graph).has_value());
+  const auto inside = [&](const Model& read) -> const Node& {
+    return read.graph.node(read.graph.outputs()[0].node);
+  };
+  EXPECT_FALSE(same_elements(inside(*model).attributes, inside(*other).attributes));
+  EXPECT_FALSE(same_inside(model->graph, inside(*model), other->graph, inside(*other)));
+  EXPECT_NE(*model->graph.functions, *other->graph.functions);
 }
 
 TEST(Write, RefusesToOverwriteWhatItReads) {

@@ -14,7 +14,7 @@ Definition define_affine_grid(const Call& call) {
   if (call.rank(0) != 3) return invalid("theta must be of rank 3");
   auto f = call.formula();
   const auto theta = f.input(0);
-  const bool corners = call.integer("align_corners", 0) != 0;
+  const bool corners = call.flag("align_corners", false);
   Dims shape{(*size)[0]};
   shape.insert(shape.end(), size->begin() + 2, size->end());
   shape.emplace_back(static_cast<std::int64_t>(d));

@@ -11,12 +11,15 @@ Definition define_arg_extremum(const Call& call, Reduction extremum) {
   if (!axis) return invalid("axis is outside of the input's rank", "axis");
   const auto over = ReducedAxes::only(call.shape(0), *axis);
   if (over.is_empty()) return opaque("a reduction of no elements");
-  const bool last = call.integer("select_last_index", 0) != 0;
+  call.need(product(over.kept()) * (product(over.extents()) - Dim(1)));
+  // Of no elements the runtime forgets axes that count from the end.
+  if (call.integer("axis", 0) < 0) call.need(product(call.shape(0)) - Dim(1));
+  const bool last = call.flag("select_last_index", false);
 
   auto f = call.formula();
   const auto x = f.input(0);
   const auto best = reduce_stage(f, over, extremum, [&](const std::vector<Index>& at) { return x.at(at); });
-  const Reduced y(f, over, call.integer("keepdims", 1) != 0);
+  const Reduced y(f, over, call.flag("keepdims", true));
   const auto r = f.axes(over.extents());
   const Expr is_best = apply(Fn::Equal, {x.at(over.along(y.position, r)), best.at(y.position)});
   const Expr place = where(is_best, index_number(r[0]), index_number(last ? Index(-1) : Index(r[0].extent)));

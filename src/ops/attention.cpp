@@ -26,7 +26,7 @@ Heads read_heads(const Call& call, const FormulaBuilder& f, int k, std::string_v
   if (x.rank() == 4) return {.x = x, .heads = x.extent(1), .length = x.extent(2), .size = x.extent(3)};
   const std::int64_t heads = call.integer(count, 0);
   if (x.rank() != 3 || heads < 1) throw IllegalCall("rank 3 needs the number of heads", std::string(count));
-  if (Dim::mod(x.extent(2), heads).equals(0) == false)
+  if (!call.may_equal(Dim::mod(x.extent(2), heads), 0))
     throw IllegalCall("the last extent is no multiple of the heads", std::string(count));
   return {.x = x, .heads = heads, .length = x.extent(1), .size = Dim::floor(x.extent(2), heads)};
 }
@@ -73,7 +73,7 @@ Expr allowed(const Call& call, const FormulaBuilder& f, const std::vector<Axis>&
     if (mask.type() == ElementType::Bool) result = Mask{mask}.at(p);
     if (!(end == p[3].extent)) result = conjunction(result, from_domain(between(0, j, end)));
   }
-  const bool is_causal = call.integer("is_causal", 0) != 0;
+  const bool is_causal = call.flag("is_causal", false);
   const std::int64_t left = call.integer("left_window_size", -1),
                      right = call.integer("right_window_size", -1);
   if (!call.has(6)) {
@@ -116,6 +116,7 @@ void check_call(const Call& call) {
   const bool is_enough = precision == 0 || precision == 1 || precision == 11;
   if (!is_enough && precision != static_cast<std::int64_t>(call.type(0)))
     throw OpaqueCall("a softmax in less than the input's precision");
+  if (call.has(6)) call.runs_if(-1);  // a cache may be said to hold more than it does
   if (call.has(6) && (call.has(4) || !is_integer(call.type(6)))) throw IllegalCall("lengths and a past");
 }
 
@@ -124,10 +125,15 @@ Definition define_attention(const Call& call) {
   auto f = call.formula();
   const Heads q = read_heads(call, f, 0, "q_num_heads");
   const Heads new_k = read_heads(call, f, 1, "kv_num_heads"), new_v = read_heads(call, f, 2, "kv_num_heads");
-  if (q.size.equals(new_k.size) == false) return invalid("queries and keys differ in size");
-  if (Dim::mod(q.heads, new_k.heads).equals(0) == false) return invalid("heads can't be shared");
+  if (!call.may_equal(q.size, new_k.size)) return invalid("queries and keys differ in size");
+  if (new_k.heads.is(0) || q.size.is(0) || new_v.size.is(0)) return opaque("heads of no elements");
+  if (!call.may_equal(Dim::mod(q.heads, new_k.heads), 0)) return invalid("heads can't be shared");
+  for (const Heads* other : {&new_k, &new_v})
+    if (!call.may_equal(other->x.extent(0), q.x.extent(0))) return invalid("batches of different sizes");
+  if (!call.may_equal(new_k.length, new_v.length) || !call.may_equal(new_k.heads, new_v.heads))
+    return invalid("keys and values differ in length or heads");
   // ONNX counts a query's place from the past, ONNX Runtime from the last key.
-  if (call.integer("is_causal", 0) != 0 && call.has(4) && q.length.equals(new_k.length) != true)
+  if (call.flag("is_causal", false) && call.has(4) && q.length.equals(new_k.length) != true)
     return opaque("a causal order in which queries and new keys differ in length, on which runtimes differ");
   const Heads k = joined(call, f, new_k, 4), v = joined(call, f, new_v, 5);
   const Dim sharing = Dim::floor(q.heads, k.heads), past = k.length - new_k.length;

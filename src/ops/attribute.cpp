@@ -4,6 +4,12 @@
 
 namespace isomer {
 
+bool operator==(const RawAttribute& a, const RawAttribute& b) {
+  return a.is_graph == b.is_graph && a.content() == b.content() &&
+         std::ranges::equal(a.outside, b.outside,
+                            [](const Tensor& x, const Tensor& y) { return x.same_bits(y); });
+}
+
 Attributes::Attributes(std::vector<Attribute> attributes) : all_(std::move(attributes)) {
   std::ranges::sort(all_, {}, &Attribute::name);
 }

@@ -14,11 +14,15 @@
 
 namespace isomer {
 
-// Bytes of the attribute as the file had it, and the outer values that a subgraph in it captures, by name.
+// Bytes of the attribute as the file had it. Tensors in it may have their elements in files of their own:
+// then what it says is the message without their places, and these elements.
 struct RawAttribute {
   std::string bytes;
-  bool is_graph = false;  // holds one or more subgraphs
-  friend bool operator==(const RawAttribute&, const RawAttribute&) = default;
+  bool is_graph = false;            // holds one or more subgraphs
+  std::string without_places = {};  // the bytes, if there is something outside
+  std::vector<Tensor> outside = {};
+  const std::string& content() const { return outside.empty() ? bytes : without_places; }
+  friend bool operator==(const RawAttribute& a, const RawAttribute& b);
 };
 
 struct Attribute {

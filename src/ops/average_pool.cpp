@@ -11,7 +11,7 @@ Definition define_average_pool(const Call& call) {
   auto f = call.formula();
   const Pool pool = read_pool(call, f);
   const Window& w = pool.window;
-  const bool include_pad = call.integer("count_include_pad", 0) != 0;
+  const bool include_pad = call.flag("count_include_pad", false);
   const Expr total = sum(pool.k, pool.tap);
   if (pool.inside.empty() || (include_pad && !w.overhangs)) {
     f.output(pool.p, total / integer(total.type(), product(w.kernel).concrete()));

@@ -6,14 +6,14 @@ namespace {
 
 Definition define_batch_normalization(const Call& call) {
   require_types(call, is_float);
-  if (call.output_count > 1 || call.integer("training_mode", 0) != 0)
+  if (call.output_count > 1 || call.flag("training_mode", false))
     return opaque("BatchNormalization that trains");
-  if (call.opset < 9 && call.integer("spatial", 1) == 0) return opaque("statistics per element");
+  if (call.opset < 9 && !call.flag("spatial", true)) return opaque("statistics per element");
   if (call.rank(0) < 2) return opaque("an input without channels");
   auto f = call.formula();
   const auto x = f.input(0);
   for (int k = 1; k < 5; ++k)
-    if (call.rank(k) != 1 || call.shape(k)[0].equals(x.extent(1)) == false)
+    if (call.rank(k) != 1 || !call.may_equal(call.shape(k)[0], x.extent(1)))
       return invalid("the statistics have not one value per channel");
   const Axis c = f.axis(x.extent(1));
   const Expr deviation = apply(Fn::Sqrt, {f.input(4)(c) + finite_real(call, "epsilon", 1e-5F)});

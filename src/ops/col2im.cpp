@@ -28,7 +28,8 @@ Definition define_col2im(const Call& call) {
   auto f = call.formula();
   const auto x = f.input(0);
   const Dim taps = product(*block);
-  if (x.extent(2).equals(product(blocks)) == false)
+  if (taps.at_least(1) != true) return opaque("a block that may have no elements");
+  if (!call.may_equal(x.extent(2), product(blocks)))
     return invalid("there are other blocks than the image has");
   Dims shape{x.extent(0), Dim::floor(x.extent(1), taps)};
   shape.insert(shape.end(), image->begin(), image->end());

@@ -19,6 +19,8 @@ Definition define_compress(const Call& call) {
   for (std::size_t i = 0; i < known->size(); ++i)
     if ((*known)[i] != 0) chosen.emplace_back(static_cast<std::int64_t>(i));
   const auto count = static_cast<std::int64_t>(chosen.size());
+  // A condition may be longer than the axis: what it says there counts for nothing.
+  if (!chosen.empty()) call.exact_if((flat ? product(x.shape()) : x.shape()[a]) - chosen.back() - Dim(1));
   Dims shape = flat ? Dims{0} : x.shape();
   shape[a] = count;
   const auto p = f.axes(shape);

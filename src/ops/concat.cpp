@@ -18,7 +18,7 @@ Definition define_concat(const Call& call) {
     if (call.type(k) != call.type(0)) return invalid("the inputs have different types");
     for (std::size_t i = 0; i < shape.size(); ++i) {
       if (i == at_axis) continue;
-      if (part[i].equals(shape[i]) == false)
+      if (!call.may_equal(part[i], shape[i]))
         return invalid("the inputs have different extents outside of the axis");
       if (part[i].is_concrete()) shape[i] = part[i];  // all are equal, so a known one is all of them
     }

@@ -6,8 +6,10 @@ namespace {
 Definition define_constant_of_shape(const Call& call) {
   const auto& shape = call.in(0).integers;
   if (!shape) return opaque("the shape is not known");
-  for (const Dim& extent : *shape)
+  for (const Dim& extent : *shape) {
     if (extent.at_least(0) == false) return invalid("an extent is negative");
+    call.need(extent);
+  }
   Expr value = number(ElementType::Float, 0);
   if (call.has_attribute("value")) {
     const auto* tensor = call.attributes.find_as<Tensor>("value");

@@ -4,7 +4,7 @@
 
 namespace isomer {
 
-Convolution read_convolution(const Call& call, FormulaBuilder& f, const Dims& x, const Dims& w) {
+ConvolutionAxes read_convolution(const Call& call, FormulaBuilder& f, const Dims& x, const Dims& w) {
   const std::size_t d = x.size() - 2;
   if (x.size() < 3 || w.size() != x.size())
     throw IllegalCall("a convolution needs an input and a weight of equal rank >= 3");
@@ -13,14 +13,22 @@ Convolution read_convolution(const Call& call, FormulaBuilder& f, const Dims& x,
 
   const std::int64_t groups = call.integer("group", 1);
   if (groups < 1) throw IllegalCall("group must be at least 1", "group");
-  if (x[1].equals(Dim(groups) * w[1]) == false)
+  if (!call.may_equal(x[1], Dim(groups) * w[1]))
     throw IllegalCall("input channels are not group * weight channels", "group");
-  if (Dim::mod(w[0], groups).equals(0) == false)
+  if (!call.may_equal(Dim::mod(w[0], groups), 0))
     throw IllegalCall("output channels are not a multiple of group", "group");
   const Dim per_group = Dim::floor(w[0], groups);
   if (per_group.is(0)) throw OpaqueCall("no output channels");
 
-  Convolution y;
+  // What the runtime refuses, whatever the batch; of no channels it adds up anything.
+  for (std::size_t i = 0; i < d; ++i) {
+    call.need(x[i + 2] - Dim(1));
+    call.need(window.output[i] - Dim(1));
+  }
+  call.need(x[1] - Dim(1));
+  call.runs_if(per_group - Dim(1));
+
+  ConvolutionAxes y;
   y.p = f.axes(image_shape(x[0], w[0], window.output));
   const auto c = f.axis(w[1]);
   const auto k = f.axes(window.kernel);
@@ -46,7 +54,7 @@ Definition define_conv(const Call& call) {
   const auto at = read_convolution(call, f, x.shape(), w.shape());
   Expr y = sum(at.reduced, x.at(at.at_x) * w.at(at.at_w));
   if (call.has(2)) {
-    if (call.rank(2) != 1 || call.shape(2)[0].equals(w.extent(0)) == false)
+    if (call.rank(2) != 1 || !call.may_equal(call.shape(2)[0], w.extent(0)))
       return invalid("the bias has not one value per output channel");
     y = y + f.input(2)(at.p[1]);
   }

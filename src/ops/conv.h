@@ -6,11 +6,11 @@
 namespace isomer {
 
 // y[p] = Σ_{reduced} x[at_x] · w[at_w], x zero outside.
-struct Convolution {
+struct ConvolutionAxes {
   std::vector<Axis> p, reduced;
   std::vector<Index> at_x, at_w;
 };
 // Throws IllegalCall that names the attribute, or OpaqueCall.
-Convolution read_convolution(const Call& call, FormulaBuilder& f, const Dims& x, const Dims& w);
+ConvolutionAxes read_convolution(const Call& call, FormulaBuilder& f, const Dims& x, const Dims& w);
 
 }  // namespace isomer

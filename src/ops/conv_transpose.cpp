@@ -39,8 +39,8 @@ Definition define_conv_transpose(const Call& call) {
 
   const std::int64_t groups = call.integer("group", 1);
   if (groups < 1) return invalid("group must be at least 1", "group");
-  if (x.extent(1).equals(w.extent(0)) == false) return invalid("input channels differ from the weight's");
-  if (Dim::mod(w.extent(0), groups).equals(0) == false)
+  if (!call.may_equal(x.extent(1), w.extent(0))) return invalid("input channels differ from the weight's");
+  if (!call.may_equal(Dim::mod(w.extent(0), groups), 0))
     return invalid("input channels are not a multiple of group", "group");
   const Dim per_group = Dim::floor(w.extent(0), groups), outputs = Dim(groups) * w.extent(1);
   if (outputs.is(0)) return opaque("no output channels");
@@ -60,7 +60,7 @@ Definition define_conv_transpose(const Call& call) {
   }
   Expr y = sum(reduced, x.at(at_x) * w.at(at_w), when);
   if (call.has(2)) {
-    if (call.rank(2) != 1 || call.shape(2)[0].equals(outputs) == false)
+    if (call.rank(2) != 1 || !call.may_equal(call.shape(2)[0], outputs))
       return invalid("the bias has not one value per output channel");
     y = y + f.input(2)(p[1]);
   }

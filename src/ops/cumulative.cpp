@@ -15,8 +15,8 @@ Definition define_cumulative(const Call& call, Reduction reduction) {
   auto at = to_indices(p);
   const Index here = at[static_cast<std::size_t>(*axis)];
   at[static_cast<std::size_t>(*axis)] = i;
-  const Index distance = call.integer("reverse", 0) != 0 ? Index(i) - here : here - Index(i);
-  const Index least = call.integer("exclusive", 0) != 0 ? 1 : 0;
+  const Index distance = call.flag("reverse", false) ? Index(i) - here : here - Index(i);
+  const Index least = call.flag("exclusive", false) ? 1 : 0;
   f.output(p, reduce(reduction, {i}, x.at(at), {distance - least}));
   return std::move(f).finish();
 }

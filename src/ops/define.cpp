@@ -64,7 +64,7 @@ Definition broadcasting(const Call& call, const std::function<Expr(const std::ve
     inputs.push_back(builder.input(k));
     shapes.push_back(call.shape(k));
   }
-  const auto shape = broadcast_shape(shapes);
+  const auto shape = call.broadcast(shapes);
   if (!shape) {
     if (std::ranges::all_of(shapes, [](const Dims& s) { return is_concrete(s); }))
       return invalid("the inputs' shapes do not broadcast");
@@ -85,6 +85,17 @@ Definition elementwise(const Call& call, const std::function<Expr(const std::vec
 
 Definition elementwise(const Call& call, Fn fn, TypeTest accepts) {
   return elementwise(call, [&](const std::vector<Expr>& x) { return apply(fn, x); }, accepts);
+}
+
+void need_divisor(const Call& call) {
+  const auto& known = call.in(1).integers;
+  if (!is_integer(call.type(1)) || !known) return;
+  const bool divides = product(call.shape(0)).at_least(1) == true;
+  for (const Dim& divisor : *known) {
+    if (divisor.is_concrete() ? !divisor.is(0) : divisor.at_least(1) == true) continue;
+    if (divides && divisor.at_least(0) == true) call.need(divisor - Dim(1));
+    else call.runs_if(-1);
+  }
 }
 
 Expr constant_element(const Tensor& tensor, std::int64_t element) {

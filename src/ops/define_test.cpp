@@ -32,6 +32,29 @@ TEST(Define, RefusesOpsetsThatNobodyHasRead) {
   EXPECT_EQ(opaque_reason("Relu", float_call(28, {{2}})), "not opaque");
 }
 
+TEST(Define, FlagsAreZeroOrOne) {
+  const auto call = [](std::vector<Dims> shapes, const std::string& flag, std::int64_t value) {
+    return float_call(18, std::move(shapes), {{flag, value}});
+  };
+  const Dims matrix{3, 3}, image{1, 1, 6, 6};
+  for (const std::int64_t value : {2, -1}) {
+    for (const char* op : {"ReduceMax", "ReduceMean", "ReduceSum", "ReduceLogSumExp", "ArgMax"})
+      EXPECT_THAT(opaque_reason(op, call({matrix}, "keepdims", value)), HasSubstr("keepdims is")) << op;
+    EXPECT_THAT(opaque_reason("ReduceSum", call({matrix}, "noop_with_empty_axes", value)), HasSubstr("noop"));
+    EXPECT_THAT(opaque_reason("ArgMin", call({matrix}, "select_last_index", value)),
+                HasSubstr("select_last"));
+    for (const char* flag : {"transA", "transB"})
+      EXPECT_THAT(opaque_reason("Gemm", call({matrix, matrix}, flag, value)), HasSubstr(flag));
+    EXPECT_THAT(opaque_reason("Trilu", call({matrix}, "upper", value)), HasSubstr("upper"));
+    EXPECT_THAT(opaque_reason("IsInf", call({matrix}, "detect_negative", value)), HasSubstr("detect"));
+    Call pool = call({image}, "ceil_mode", value);
+    pool.attributes.set("kernel_shape", Ints{3, 3});
+    EXPECT_THAT(opaque_reason("MaxPool", pool), HasSubstr("ceil_mode"));
+    EXPECT_THAT(opaque_reason("Reshape", with_integers(call({matrix}, "allowzero", value), {9})),
+                HasSubstr("allowzero"));
+  }
+}
+
 TEST(Define, RefusesAnOperatorOutsideOfItsOpsets) {
   EXPECT_THAT(invalid_message("Gelu", float_call(19, {{2}})), HasSubstr("since opset 20"));
   EXPECT_THAT(invalid_message("Upsample", float_call(10, {{2}})), HasSubstr("until opset 9"));

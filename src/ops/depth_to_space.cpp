@@ -14,7 +14,7 @@ Definition define_depth_to_space(const Call& call) {
   if (mode != "DCR" && mode != "CRD") return invalid("mode must be DCR or CRD", "mode");
   auto f = call.formula();
   const auto x = f.input(0);
-  if (Dim::mod(x.extent(1), b * b).equals(0) == false)
+  if (!call.may_equal(Dim::mod(x.extent(1), b * b), 0))
     return invalid("the channels are not a multiple of blocksize²", "blocksize");
   const Dim channels = Dim::floor(x.extent(1), b * b);
   const auto p = f.axes({x.extent(0), channels, x.extent(2) * b, x.extent(3) * b});

@@ -39,9 +39,9 @@ Definition define_dft(const Call& call) {
   if (!axis || *axis == call.rank(0) - 1) return invalid("axis is outside of the signal", "axis");
   auto f = call.formula();
   const auto x = f.input(0);
-  const bool is_real = x.shape().back().is(1), inverse = call.integer("inverse", 0) != 0;
+  const bool is_real = x.shape().back().is(1), inverse = call.flag("inverse", false);
   if (!is_real && x.shape().back().equals(2) != true) return invalid("the last axis must hold 1 or 2 parts");
-  const bool one_sided = call.integer("onesided", 0) != 0;
+  const bool one_sided = call.flag("onesided", false);
   if (one_sided && (inverse || !is_real))
     return opaque("a one-sided transform of a complex signal, or an inverse");
   Dim length = x.extent(*axis);

@@ -11,6 +11,7 @@ Definition define_dynamic_quantize_linear(const Call& call) {
   auto f = call.formula();
   const auto x = f.input(0);
   if (product(x.shape()).is(0)) return opaque("a range of no elements");
+  call.exact_if(product(x.shape()) - Dim(1));
   const auto zero = number(x.type(), 0);
   const auto extremum = [&](Reduction reduction, Fn fn) {
     const auto r = f.axes(x.shape());

@@ -8,9 +8,11 @@ namespace {
 Definition define_expand(const Call& call) {
   const auto& requested = call.in(1).integers;
   if (!requested) return opaque("the shape input is not known");
-  for (const Dim& extent : *requested)
+  for (const Dim& extent : *requested) {
     if (extent.at_least(0) == false) return invalid("an extent is negative");
-  const auto shape = broadcast_shape({call.shape(0), *requested});
+    call.need(extent);
+  }
+  const auto shape = call.broadcast({call.shape(0), *requested});
   if (!shape) {
     if (is_concrete(call.shape(0)) && is_concrete(*requested))
       return invalid("the input does not broadcast to the shape");

@@ -32,9 +32,12 @@ Definition define_gather(const Call& call) {
   const auto known = known_indices(call.in(1).integers, extent);
   const auto extents = concrete(indices.shape());
   if (known && extents) {
-    for (const Dim& index : *known)
+    for (const Dim& index : *known) {
       if (index.at_least(0) == false || extent.at_least(index + Dim(1)) == false)
         return invalid("an index is outside of the axis");
+      call.need(index);
+      call.need(extent - index - Dim(1));
+    }
     if (const auto affine = as_progression(*known, *extents, q)) {
       f.output(p, data_at(*affine));
       return std::move(f).finish();
@@ -50,6 +53,7 @@ Definition define_gather(const Call& call) {
       return std::move(f).finish();
     }
   }
+  if (!known) call.need_index(1, extent);
   f.output(p, look_up(f, indices.at(to_indices(q)), extent, data_at));
   return std::move(f).finish();
 }

@@ -12,9 +12,13 @@ Definition define_gather_elements(const Call& call) {
   const auto axis = normalize_axis(call.integer("axis", 0), call.rank(0));
   if (!axis) return invalid("axis is outside of the input's rank", "axis");
   for (int i = 0; i < call.rank(0); ++i)
-    if (i != *axis && call.shape(0)[static_cast<std::size_t>(i)].at_least(
-                          call.shape(1)[static_cast<std::size_t>(i)]) == false)
-      return invalid("the indices are longer than the data beside the axis");
+    if (i != *axis) {
+      const Dim rest =
+          call.shape(0)[static_cast<std::size_t>(i)] - call.shape(1)[static_cast<std::size_t>(i)];
+      if (rest.at_least(0) == false) return invalid("the indices are longer than the data beside the axis");
+      call.need(rest);
+    }
+  call.need_index(1, call.shape(0)[static_cast<std::size_t>(*axis)]);
   auto f = call.formula();
   const auto data = f.input(0), indices = f.input(1);
   const auto p = f.axes(indices.shape());

@@ -22,6 +22,10 @@ Definition define_gather_nd(const Call& call) {
   if (!depth) return opaque("how long the tuples of indices are is not known");
   if (batch < 0 || batch >= call.rank(1) || *depth < 0 || batch + *depth > call.rank(0))
     return invalid("the tuples of indices are longer than the data's rank", "batch_dims");
+  for (int i = 0; i < batch; ++i)
+    if (!call.may_equal(call.shape(0)[static_cast<std::size_t>(i)],
+                        call.shape(1)[static_cast<std::size_t>(i)]))
+      return invalid("the batches differ", "batch_dims");
   auto f = call.formula();
   const auto data = f.input(0), indices = f.input(1);
   const std::size_t b = static_cast<std::size_t>(batch), tuples = call.shape(1).size() - 1;
@@ -47,6 +51,12 @@ Definition define_gather_nd(const Call& call) {
     };
     const auto known = known_indices(
         column(call.in(1).integers, static_cast<std::size_t>(k), static_cast<std::size_t>(*depth)), extent);
+    if (known)
+      for (const Dim& index : *known) {
+        call.need(index);
+        call.need(extent - index - Dim(1));
+      }
+    else call.need_index(1, extent, static_cast<int>(k));
     if (const auto affine = known && extents ? as_progression(*known, *extents, q) : std::nullopt)
       return next(*affine);
     auto place = to_indices(q);

@@ -17,9 +17,9 @@ Definition define_gemm(const Call& call) {
   if (call.rank(0) != 2 || call.rank(1) != 2) return invalid("Gemm needs matrices");
   auto f = call.formula();
   const auto a = f.input(0), b = f.input(1);
-  const bool flip_a = call.integer("transA", 0) != 0, flip_b = call.integer("transB", 0) != 0;
+  const bool flip_a = call.flag("transA", false), flip_b = call.flag("transB", false);
   const Dim inner = a.extent(flip_a ? 0 : 1), other = b.extent(flip_b ? 1 : 0);
-  if (inner.equals(other) == false) return invalid("the inner extents differ");
+  if (!call.may_equal(inner, other)) return invalid("the inner extents differ");
 
   const auto p = f.axes({a.extent(flip_a ? 1 : 0), b.extent(flip_b ? 0 : 1)});
   const Axis k = f.axis(inner.is_concrete() ? inner : other);
@@ -29,11 +29,15 @@ Definition define_gemm(const Call& call) {
   if (call.has(2) && beta != 0) {
     const auto c = f.input(2);
     if (c.rank() > 2) return invalid("c has more than two dimensions");
-    for (int i = 0; i < c.rank(); ++i) {
-      const Dim& extent = p[static_cast<std::size_t>(2 - c.rank() + i)].extent;
-      if (!c.extent(i).is(1) && c.extent(i).equals(extent) == false)
+    const Dims product{p[0].extent, p[1].extent};
+    const auto shape = call.broadcast({product, c.shape()});
+    if (!shape || *shape != product) {
+      if (is_concrete(product) && is_concrete(c.shape()))
         return invalid("c does not broadcast to the product");
+      return opaque("whether c broadcasts to the product is not known");
     }
+    // Of products of nothing the runtime leaves c as it is.
+    if (beta != 1) call.need(k.extent - Dim(1));
     y = y + scaled(broadcast(c, p), beta);
   }
   f.output(p, y);

@@ -8,6 +8,8 @@ Definition define_global_average_pool(const Call& call) {
   if (call.rank(0) < 3) return opaque("no spatial dimensions");
   const auto over = ReducedAxes::from(call.shape(0), 2);
   if (over.is_empty()) return opaque("a pool over an empty input");
+  // The runtime refuses images without elements, unless there are none of them.
+  call.need(call.shape(0)[0] * (call.shape(0)[1] * product(over.extents()) - Dim(1)));
   auto f = call.formula();
   const auto x = f.input(0);
   const auto p = f.axes(over.kept()), r = f.axes(over.extents());

@@ -9,6 +9,8 @@ Definition define_global_lp_pool(const Call& call) {
   if (call.rank(0) < 3) return opaque("no spatial dimensions");
   const std::int64_t norm = read_norm(call);
   const auto over = ReducedAxes::from(call.shape(0), 2);
+  // The runtime refuses images without elements, unless there are none of them.
+  call.need(call.shape(0)[0] * (call.shape(0)[1] * product(over.extents()) - Dim(1)));
   auto f = call.formula();
   const auto x = f.input(0);
   const auto p = f.axes(over.kept()), r = f.axes(over.extents());

@@ -42,7 +42,7 @@ Definition define_grid_sample(const Call& call) {
     return invalid("no such mode", "mode");
   const Sampling s{.nearest = mode == "nearest",
                    .cubic = cubic,
-                   .corners = call.integer("align_corners", 0) != 0,
+                   .corners = call.flag("align_corners", false),
                    .padding = call.text("padding_mode", "zeros")};
   if (s.padding != "zeros" && s.padding != "border" && s.padding != "reflection")
     return invalid("no such padding_mode", "padding_mode");

@@ -16,11 +16,11 @@ Definition define_group_normalization(const Call& call) {
   const auto x = f.input(0);
   const std::int64_t groups = call.integer("num_groups", 0);
   if (groups < 1) return invalid("num_groups must be at least 1", "num_groups");
-  if (Dim::mod(x.extent(1), groups).equals(0) == false)
+  if (!call.may_equal(Dim::mod(x.extent(1), groups), 0))
     return invalid("channels are not a multiple of num_groups", "num_groups");
   const Dim size = Dim::floor(x.extent(1), groups);
   for (int k = 1; k < 3; ++k)
-    if (call.rank(k) != 1 || call.shape(k)[0].equals(per_group ? Dim(groups) : x.extent(1)) == false)
+    if (call.rank(k) != 1 || !call.may_equal(call.shape(k)[0], per_group ? Dim(groups) : x.extent(1)))
       return invalid("scale or bias has the wrong extent");
 
   // x seen as [N, groups, channels of a group, ...].

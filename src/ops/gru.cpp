@@ -10,7 +10,7 @@ enum Gate : std::uint8_t { kZ, kR, kN };
 Definition define_gru(const Call& call) {
   Recurrent r(call, 3, 1, {"Sigmoid", "Tanh"});
   FormulaBuilder& f = r.builder();
-  const bool product_first = call.integer("linear_before_reset", 0) != 0;
+  const bool product_first = call.flag("linear_before_reset", false);
   return r.finish([&](const Recurrent::Step& step) {
     const auto gate = [&](Gate which) {
       const auto before = r.gate(step, which);

@@ -16,7 +16,7 @@ Definition define_window_function(const Call& call, double a0, double a1, double
   if (size.at_least(0) == false) return invalid("the size is negative");
   auto f = call.formula();
   const auto i = f.axis(size);
-  const Dim period = call.integer("periodic", 1) != 0 ? size : size - Dim(1);
+  const Dim period = call.flag("periodic", true) ? size : size - Dim(1);
   if (period.is(0) && !size.is(0)) return opaque("a window of one element that is not periodic");
   const Expr turn = index_number(i, type) * (2 * std::numbers::pi) / index_number(Index(period), type);
   Expr y = a0 - apply(Fn::Cos, {turn}) * a1;

@@ -11,7 +11,7 @@ Definition define_instance_normalization(const Call& call) {
   auto f = call.formula();
   const auto x = f.input(0);
   for (int k = 1; k < 3; ++k)
-    if (call.rank(k) != 1 || call.shape(k)[0].equals(x.extent(1)) == false)
+    if (call.rank(k) != 1 || !call.may_equal(call.shape(k)[0], x.extent(1)))
       return invalid("scale or bias has not one value per channel");
   const auto over = ReducedAxes::from(x.shape(), 2);
   if (over.is_empty()) return opaque("statistics of no elements");

@@ -4,8 +4,7 @@ namespace isomer::ops {
 namespace {
 
 Definition define_is_inf(const Call& call) {
-  const bool negative = call.integer("detect_negative", 1) != 0,
-             positive = call.integer("detect_positive", 1) != 0;
+  const bool negative = call.flag("detect_negative", true), positive = call.flag("detect_positive", true);
   return elementwise(
       call,
       [&](const std::vector<Expr>& x) {

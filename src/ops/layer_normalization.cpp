@@ -17,6 +17,7 @@ Definition define_layer_normalization(const Call& call) {
   const auto x = f.input(0);
   const auto over = ReducedAxes::from(x.shape(), *axis);
   if (over.is_empty()) return opaque("statistics of no elements");
+  call.need(product(over.extents()) - Dim(1));
   const auto mean = mean_stage(f, over, [&](const std::vector<Index>& at) { return x.at(at); });
   const Body centred = [&](const std::vector<Index>& at) { return x.at(at) - mean.at(over.squash(at)); };
   const auto deviation = root_mean_square_stage(f, over, centred, finite_real(call, "epsilon", 1e-5F));
@@ -26,7 +27,7 @@ Definition define_layer_normalization(const Call& call) {
   Expr y = centred(at) / deviation.at(over.squash(at));
   for (int k = 1; k < 3; ++k) {
     if (!call.has(k)) continue;
-    const auto shape = broadcast_shape({x.shape(), call.shape(k)});
+    const auto shape = call.broadcast({x.shape(), call.shape(k)});
     if (!shape || *shape != x.shape()) return opaque("scale or bias does not broadcast to the input");
     y = k == 1 ? y * broadcast(f.input(k), p) : y + broadcast(f.input(k), p);
   }

@@ -12,6 +12,6 @@ struct MatrixProduct {
   std::vector<Index> at_a, at_b;
 };
 // Throws IllegalCall where the operands do not fit.
-MatrixProduct matrix_product(FormulaBuilder& f, const Dims& a, const Dims& b);
+MatrixProduct matrix_product(const Call& call, FormulaBuilder& f, const Dims& a, const Dims& b);
 
 }  // namespace isomer

@@ -27,7 +27,7 @@ Definition define_matmul_integer(const Call& call) {
       if (call.has(k) && !product(call.shape(k)).is(1)) return opaque("zero points of vectors");
   auto f = call.formula();
   const auto a = f.input(0), b = f.input(1);
-  const auto y = matrix_product(f, a.shape(), b.shape());
+  const auto y = matrix_product(call, f, a.shape(), b.shape());
   const Expr left = centred(a.at(y.at_a), zero_at(call, f, 2, y.at_a, true), ElementType::Int32);
   const Expr right = centred(b.at(y.at_b), zero_at(call, f, 3, y.at_b, false), ElementType::Int32);
   f.output(y.p, sum({y.k}, left * right));

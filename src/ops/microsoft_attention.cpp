@@ -17,7 +17,7 @@ void check_call(const Call& call) {
   for (const char* name : {"qkv_hidden_sizes", "rotary_embedding_dim"})
     if (call.has_attribute(name)) throw OpaqueCall(std::string("attribute ") + name);
   for (const char* name : {"do_rotary", "past_present_share_buffer"})
-    if (call.integer(name, 0) != 0) throw OpaqueCall(std::string("attribute ") + name);
+    if (call.flag(name, false)) throw OpaqueCall(std::string("attribute ") + name);
   if (call.has(3) && (call.rank(3) != 2 || !is_integer(call.type(3))))
     throw OpaqueCall("a mask of another rank");
   if (call.output_count > 1) throw OpaqueCall("the present keys and values are used");
@@ -32,6 +32,7 @@ Definition define_attention(const Call& call) {
   const ElementType type = x.type();
   if (Dim::mod(w.extent(1), 3 * heads).equals(0) != true)
     return opaque("a width that the heads don't divide");
+  if (w.extent(1).is(0)) return opaque("heads of no elements");
   const Dim width = Dim::floor(w.extent(1), 3), size = Dim::floor(width, heads);
   const Dim &batch = x.extent(0), &length = x.extent(1);
 
@@ -55,7 +56,7 @@ Definition define_attention(const Call& call) {
         score + where(open, number(type, 0), number(type, finite_real(call, "mask_filter_value", -10000)));
   }
   const auto scores = f.stage(s, score);
-  const bool causal = call.integer("unidirectional", 0) != 0;
+  const bool causal = call.flag("unidirectional", false);
   const auto later = [&](const Axis& i, const Axis& j) {
     return causal ? Domain{Index(i) - Index(j)} : Domain{};
   };

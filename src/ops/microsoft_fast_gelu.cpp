@@ -8,7 +8,7 @@ namespace {
 Definition define_fast_gelu(const Call& call) {
   require_types(call, is_float);
   if (call.has(1) &&
-      (call.rank(1) != 1 || call.rank(0) < 1 || call.shape(1)[0].equals(call.shape(0).back()) == false))
+      (call.rank(1) != 1 || call.rank(0) < 1 || !call.may_equal(call.shape(1)[0], call.shape(0).back())))
     return invalid("the bias has not one value per element of the last axis");
   return elementwise(
       call, [](const std::vector<Expr>& x) { return tanh_gelu(x.size() > 1 ? x[0] + x[1] : x[0]); },

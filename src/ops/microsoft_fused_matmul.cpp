@@ -17,13 +17,13 @@ std::vector<Index> flipped(std::vector<Index> at, bool flip) {
 
 Definition define_fused_matmul(const Call& call) {
   require_types(call, is_float);
-  if (call.integer("transBatchA", 0) != 0 || call.integer("transBatchB", 0) != 0)
+  if (call.flag("transBatchA", false) || call.flag("transBatchB", false))
     return opaque("a batch axis that is moved");
-  const bool flip_a = call.integer("transA", 0) != 0, flip_b = call.integer("transB", 0) != 0;
+  const bool flip_a = call.flag("transA", false), flip_b = call.flag("transB", false);
   if ((flip_a || flip_b) && (call.rank(0) < 2 || call.rank(1) < 2)) return opaque("a transposed vector");
   auto f = call.formula();
   const auto a = f.input(0), b = f.input(1);
-  const auto y = matrix_product(f, flipped(a.shape(), flip_a), flipped(b.shape(), flip_b));
+  const auto y = matrix_product(call, f, flipped(a.shape(), flip_a), flipped(b.shape(), flip_b));
   const Expr product = sum({y.k}, a.at(flipped(y.at_a, flip_a)) * b.at(flipped(y.at_b, flip_b)));
   const double alpha = finite_real(call, "alpha", 1);
   f.output(y.p, alpha == 1 ? product : number(a.type(), alpha) * product);

@@ -6,9 +6,9 @@ namespace isomer::ops {
 namespace {
 
 Definition define_mod(const Call& call) {
-  const std::int64_t fmod = call.integer("fmod", 0);
-  if (fmod != 0 && fmod != 1) return invalid("fmod must be 0 or 1", "fmod");
-  if (fmod == 0 && is_float(call.type(0))) {
+  const bool fmod = call.flag("fmod", false);
+  need_divisor(call);
+  if (!fmod && is_float(call.type(0))) {
     if (call.opset < 28) return invalid("Mod of floats needs fmod = 1", "fmod");
     return elementwise(call, [](const std::vector<Expr>& x) {
       const Expr zero = number(x[0].type(), 0), rest = apply(Fn::Mod, {x[0], x[1]});
@@ -16,7 +16,7 @@ Definition define_mod(const Call& call) {
       return where(apply(Fn::Equal, {rest, zero}), signed_zero, rest);
     });
   }
-  return elementwise(call, fmod == 1 ? Fn::Fmod : Fn::Mod);
+  return elementwise(call, fmod ? Fn::Fmod : Fn::Mod);
 }
 
 }  // namespace

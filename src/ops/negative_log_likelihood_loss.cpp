@@ -10,6 +10,12 @@ void check_loss(const Call& call) {
   if (call.rank(0) < 2 || call.rank(1) != call.rank(0) - 1) throw IllegalCall("labels are of another rank");
   if (call.has(2) && (call.type(2) != call.type(0) || call.rank(2) != 1))
     throw IllegalCall("weights must be a vector");
+  for (std::size_t i = 0; i < call.shape(1).size(); ++i)
+    if (!call.may_equal(call.shape(0)[i == 0 ? 0 : i + 1], call.shape(1)[i]))
+      throw IllegalCall("labels are of another shape");
+  if (call.has(2) && !call.may_equal(call.shape(2)[0], call.shape(0)[1]))
+    throw IllegalCall("there is not one weight per class");
+  call.runs_if(-1);  // a label may be none of the classes
   const std::string reduction = call.text("reduction", "mean");
   if (reduction != "mean" && reduction != "sum" && reduction != "none")
     throw IllegalCall("there is no such reduction", "reduction");

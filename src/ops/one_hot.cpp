@@ -20,9 +20,10 @@ Definition define_one_hot(const Call& call) {
   const auto depth = read_depth(call);
   if (!depth) return opaque("the depth is not known");
   if (depth->at_least(1) == false) return invalid("the depth must be at least 1");
+  call.need(*depth - Dim(1));
   const auto axis = normalize_axis(call.integer("axis", -1), call.rank(0) + 1);
   if (!axis) return invalid("axis is outside of the output's rank", "axis");
-  if (call.rank(2) != 1 || call.shape(2)[0].equals(2) == false)
+  if (call.rank(2) != 1 || !call.may_equal(call.shape(2)[0], 2))
     return invalid("values must be a vector of two elements");
   auto f = call.formula();
   const auto indices = f.input(0), values = f.input(2);

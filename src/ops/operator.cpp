@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "ops/empty.h"
+
 namespace isomer {
 namespace {
 
@@ -45,6 +47,11 @@ std::optional<Definition> refuse_before(const Operator& op, const Call& call) {
 std::optional<Definition> refuse_after(const Operator& op, const Call& call, const Formula& formula) {
   if (static_cast<int>(formula.outputs.size()) < call.output_count)
     return Invalid{fmt::format("{} has {} outputs", op.name, formula.outputs.size())};
+  for (const int output : formula.outputs)
+    for (const Axis& axis : formula.stages[static_cast<std::size_t>(output)].axes) call.exact_if(axis.extent);
+  if (!runs_on_nothing(op))
+    for (const auto& input : call.inputs)
+      for (const Dim& extent : input ? input->type.shape : Dims{}) call.runs_if(extent - Dim(1));
   for (const Stage& stage : formula.stages) {
     if (stage.axes.size() > kMostAxes) return Opaque{fmt::format("more than {} axes", kMostAxes)};
     for (const Axis& axis : stage.axes)
@@ -64,6 +71,12 @@ const Call::Input& Call::in(int k) const {
 std::int64_t Call::integer(std::string_view name, std::int64_t otherwise) const {
   const auto* value = attribute_as<std::int64_t>(attributes, name, "an integer");
   return value ? *value : otherwise;
+}
+
+bool Call::flag(std::string_view name, bool otherwise) const {
+  const std::int64_t value = integer(name, otherwise ? 1 : 0);
+  if (value != 0 && value != 1) throw OpaqueCall(fmt::format("{} is {}, neither 0 nor 1", name, value));
+  return value == 1;
 }
 
 float Call::real(std::string_view name, float otherwise) const {
@@ -87,6 +100,51 @@ FormulaBuilder Call::formula() const {
   return FormulaBuilder(std::move(types));
 }
 
+void Call::take_for_granted(SizeCondition::Kind kind, const Dim& extent) const {
+  if (extent.at_least(0) == true) return;
+  const SizeCondition condition{.kind = kind, .extent = extent};
+  auto& known = granted_.conditions;
+  if (std::ranges::find(known, condition) == known.end()) known.push_back(condition);
+}
+
+bool Call::may_equal(const Dim& a, const Dim& b) const {
+  const auto same = a.equals(b);
+  if (!same) {
+    need(a - b);
+    need(b - a);
+  }
+  return same.value_or(true);
+}
+
+void Call::need_index(int input, const Dim& extent, std::optional<int> place) const {
+  granted_.ranges.push_back({.input = input, .extent = extent, .place = place});
+}
+
+// Extents that broadcast are equal, or one of them is 1: of two that may be either, the product of the
+// differences is 0.
+std::optional<Dims> Call::broadcast(const std::vector<Dims>& shapes) const {
+  const auto out = broadcast_shape(shapes);
+  if (!out) return out;
+  for (std::size_t i = 0; i < out->size(); ++i) {
+    std::vector<Dim> open;  // of different extents along this axis
+    for (const Dims& s : shapes) {
+      if (s.size() + i < out->size()) continue;
+      const Dim& extent = s[s.size() + i - out->size()];
+      if (!extent.is(1) && std::ranges::find(open, extent) == open.end()) open.push_back(extent);
+    }
+    for (std::size_t k = 0; k < open.size(); ++k)
+      for (std::size_t m = 0; m < k; ++m) {
+        const Dim gap = (open[k] - open[m]) * (open[k] - Dim(1)) * (open[m] - Dim(1));
+        need(gap);
+        need(Dim(0) - gap);
+        // 0 and 1 make 0, and the larger one is 1.
+        exact_if(open[k] - Dim(1));
+        exact_if(open[m] - Dim(1));
+      }
+  }
+  return out;
+}
+
 // Whether every extent and every known integer is a number.
 static bool is_concrete(const Call& call) {
   return std::ranges::all_of(call.inputs, [](const std::optional<Call::Input>& input) {
@@ -97,9 +155,14 @@ static bool is_concrete(const Call& call) {
 Definition define(const Operator& op, const Call& call) {
   if (auto refused = refuse_before(op, call)) return *refused;
   try {
+    (void)call.taken_for_granted();  // of an earlier attempt
     Definition definition = op.define(call);
-    if (const auto* formula = std::get_if<Formula>(&definition))
+    if (auto* formula = std::get_if<Formula>(&definition)) {
       if (auto refused = refuse_after(op, call, *formula)) return *refused;
+      Call::TakenForGranted granted = call.taken_for_granted();
+      formula->conditions = std::move(granted.conditions);
+      formula->ranges = std::move(granted.ranges);
+    }
     return definition;
   } catch (const DimOverflow& overflow) {
     if (is_concrete(call)) return Invalid{overflow.what()};  // no tensor is that large

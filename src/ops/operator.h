@@ -11,6 +11,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -68,6 +69,8 @@ class Call {
   ElementType type(int k) const { return in(k).type.type; }
 
   std::int64_t integer(std::string_view name, std::int64_t otherwise) const;
+  // An attribute that is 0 or 1. Throws OpaqueCall for any other number: ONNX gives it no meaning.
+  bool flag(std::string_view name, bool otherwise) const;
   float real(std::string_view name, float otherwise) const;
   std::string text(std::string_view name, std::string_view otherwise) const;
   std::optional<std::vector<std::int64_t>> integers(std::string_view name) const;
@@ -75,6 +78,28 @@ class Call {
 
   // A formula builder over this call's inputs.
   FormulaBuilder formula() const;
+
+  // What the definition takes for granted (see SizeCondition), where symbols leave it open; `define` puts it
+  // into the formula.
+  void need(const Dim& extent) const { take_for_granted(SizeCondition::Kind::Needed, extent); }
+  void runs_if(const Dim& extent) const { take_for_granted(SizeCondition::Kind::Runs, extent); }
+  void exact_if(const Dim& extent) const { take_for_granted(SizeCondition::Kind::Exact, extent); }
+  // Whether they may be equal; where that depends on symbols, it is needed.
+  bool may_equal(const Dim& a, const Dim& b) const;
+  // Every element of an input is an index along an axis of this extent.
+  void need_index(int input, const Dim& extent, std::optional<int> place = {}) const;
+  // The common shape of broadcasting; nullopt where there is none.
+  std::optional<Dims> broadcast(const std::vector<Dims>& shapes) const;
+
+  struct TakenForGranted {
+    std::vector<SizeCondition> conditions;
+    std::vector<IndexRange> ranges;
+  };
+  TakenForGranted taken_for_granted() const { return std::exchange(granted_, {}); }
+
+ private:
+  void take_for_granted(SizeCondition::Kind kind, const Dim& extent) const;
+  mutable TakenForGranted granted_ = {};
 };
 
 struct Operator {

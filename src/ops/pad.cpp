@@ -87,6 +87,11 @@ Definition pad_repeating(const Call& call, const Pads& pads, const std::string& 
     const Dim most = Dim::max(begin, end), limit = mode == "reflect" ? extent - Dim(1) : extent;
     if (extent.at_least(1) == false) return opaque("nothing is left to repeat");
     if (mode != "edge" && limit.at_least(most) == false) return opaque("pads of more than one period");
+    call.need(extent - Dim(1));
+    if (mode != "edge") {
+      call.runs_if(limit - most);
+      call.exact_if(limit - most);
+    }
     Dims shape = x.shape();
     shape[axis] = shape[axis] + begin + end;
     const auto p = f.axes(shape);

@@ -30,6 +30,9 @@ Pool read_pool(const Call& call, FormulaBuilder& f) {
     throw IllegalCall("pads must be at least 0", "pads");
   Pool pool{
       .window = read_window(call, spatial, to_dims(*kernel)), .p = {}, .k = {}, .tap = {}, .inside = {}};
+  // The runtime refuses images without elements, unless there are none of them.
+  call.need(x.extent(0) * (product(Dims(x.shape().begin() + 1, x.shape().end())) - Dim(1)));
+  for (const Dim& extent : pool.window.output) call.need(extent);
   pool.p = f.axes(image_shape(x.extent(0), x.extent(1), pool.window.output));
   pool.k = f.axes(pool.window.kernel);
   std::vector<Index> at{pool.p[0], pool.p[1]};

@@ -5,7 +5,7 @@ namespace isomer::ops {
 namespace {
 
 Definition define_prelu(const Call& call) {
-  const auto shape = broadcast_shape({call.shape(0), call.shape(1)});
+  const auto shape = call.broadcast({call.shape(0), call.shape(1)});
   if (!shape || *shape != call.shape(0)) return opaque("the slope does not broadcast to the input's shape");
   return elementwise(call, [](const std::vector<Expr>& x) {
     return where(apply(Fn::Less, {x[0], integer(x[0].type(), 0)}), x[1] * x[0], x[0]);

@@ -25,7 +25,7 @@ std::vector<Index> parameter_at(const Call& call, int parameter, const std::vect
   if (!axis) throw IllegalCall("axis is outside of the input's rank", "axis");
   const auto a = static_cast<std::size_t>(*axis);
   if (block == 0) {
-    if (shape.size() != 1 || shape[0].equals(p[a].extent) == false)
+    if (shape.size() != 1 || !call.may_equal(shape[0], p[a].extent))
       throw IllegalCall("there is not one scale or zero point for each index of the axis", "axis");
     return {p[a]};
   }
@@ -34,7 +34,7 @@ std::vector<Index> parameter_at(const Call& call, int parameter, const std::vect
   at[a] = Index::floor(p[a], block);
   for (std::size_t i = 0; i < p.size(); ++i) {
     const Dim expected = i == a ? Dim::ceil(p[a].extent, block) : p[i].extent;
-    if (shape[i].equals(expected) == false) throw IllegalCall("the scale has another shape", "block_size");
+    if (!call.may_equal(shape[i], expected)) throw IllegalCall("the scale has another shape", "block_size");
   }
   return at;
 }

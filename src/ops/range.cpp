@@ -45,7 +45,7 @@ Definition define_range(const Call& call) {
   for (int k = 0; k < 3; ++k) {
     if (call.type(k) != call.type(0) || !is_number(call.type(0)))
       return invalid("the inputs must be numbers of one type");
-    if (product(call.shape(k)).equals(1) == false) return invalid("the inputs must be scalars");
+    if (!call.may_equal(product(call.shape(k)), 1)) return invalid("the inputs must be scalars");
   }
   return is_float(call.type(0)) ? define_floats(call) : define_integers(call);
 }

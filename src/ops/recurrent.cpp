@@ -43,8 +43,8 @@ Recurrent::Recurrent(const Call& call, int gates, int states,
       throw OpaqueCall("a recurrent operator of these types is not modelled");
   if (call.rank(kX) != 3 || call.rank(kW) != 3 || call.rank(kR) != 3)
     throw IllegalCall("X, W and R have three dimensions");
-  if (call.integer("layout", 0) != 0) throw OpaqueCall("layout 1 is not modelled");
-  if (call.integer("output_sequence", 0) != 0) throw OpaqueCall("output_sequence is not modelled");
+  if (call.flag("layout", false)) throw OpaqueCall("layout 1 is not modelled");
+  if (call.flag("output_sequence", false)) throw OpaqueCall("output_sequence is not modelled");
   const std::string direction = call.text("direction", "forward");
   if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
     throw IllegalCall("no such direction", "direction");

@@ -1,5 +1,7 @@
 #include "ops/reduce.h"
 
+#include <algorithm>
+
 namespace isomer {
 
 ReducedAxes read_reduced_axes(const Call& call, const Fold& fold) {
@@ -12,7 +14,7 @@ ReducedAxes read_reduced_axes(const Call& call, const Fold& fold) {
   const Dims& shape = call.shape(0);
   std::vector<bool> reduced(shape.size(), false);
   if (!values || values->empty()) {
-    const bool keeps_all = axes_input && call.integer("noop_with_empty_axes", 0) != 0;
+    const bool keeps_all = axes_input && call.flag("noop_with_empty_axes", false);
     reduced.assign(shape.size(), !keeps_all);
   } else {
     const auto axes = normalize_axes(*values, call.rank(0));
@@ -21,6 +23,13 @@ ReducedAxes read_reduced_axes(const Call& call, const Fold& fold) {
   }
   ReducedAxes over(shape, std::move(reduced));
   if (over.is_empty() && !fold.of_nothing) throw OpaqueCall("a reduction of no elements");
+  // Of nothing a mean is not defined and an extremum infinite; but integers have a smallest one.
+  const Dim missing = product(over.kept()) * (product(over.extents()) - Dim(1));
+  if (!fold.of_nothing && (is_float(call.type(0)) || fold.finish != nullptr)) call.need(missing);
+  else if (!fold.of_nothing) call.exact_if(missing);
+  // Of no elements the runtime forgets axes that count from the end.
+  if (values && std::ranges::any_of(*values, [](std::int64_t a) { return a < 0; }))
+    call.need(product(shape) - Dim(1));
   return over;
 }
 
@@ -33,7 +42,7 @@ Definition define_reduce(const Call& call, const Fold& fold) {
   const ReducedAxes over = read_reduced_axes(call, fold);
   auto f = call.formula();
   const auto x = f.input(0);
-  const Reduced y(f, over, call.integer("keepdims", 1) != 0);
+  const Reduced y(f, over, call.flag("keepdims", true));
   const auto r = f.axes(over.extents());
   Expr value = x.at(over.along(y.position, r));
   // Booleans are ordered as numbers.

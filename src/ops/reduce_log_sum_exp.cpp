@@ -16,7 +16,7 @@ Definition define_reduce_log_sum_exp(const Call& call) {
   const auto total = reduce_stage(f, over, Reduction::Sum, [&](const std::vector<Index>& at) {
     return apply(Fn::Exp, {x.at(at) - largest.at(over.squash(at))});
   });
-  const Reduced y(f, over, call.integer("keepdims", 1) != 0);
+  const Reduced y(f, over, call.flag("keepdims", true));
   f.output(y.axes, apply(Fn::Log, {total.at(y.position)}) + largest.at(y.position));
   return std::move(f).finish();
 }

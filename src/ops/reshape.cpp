@@ -1,8 +1,8 @@
 // Reshape: the same elements in row-major order under another shape. In the shape, 0 copies the input's
 // extent (unless allowzero) and -1 is what remains.
 //
-// A symbolic extent in the shape stands for itself. (Where it is 0 at run time, and allowzero is off, the
-// runtime copies; a call in which that makes a difference is an error there, or a tensor without elements.)
+// A symbolic extent in the shape stands for itself, but where it is 0 the input's is copied, unless
+// allowzero: the formula is exact where that makes no difference.
 #include "ops/reshape.h"
 
 #include <algorithm>
@@ -71,11 +71,38 @@ std::vector<Index> reshaped_position(const Dims& from, const Dims& to, const std
 namespace ops {
 namespace {
 
+// What has to hold if `to` has an extent at place i that may be 0, where the input's would be copied.
+void need_no_copy(const Call& call, const Dims& from, const Dims& to, std::size_t i) {
+  const Dim& extent = to[i];
+  if (i >= from.size()) {
+    call.need(extent - Dim(1));  // there is nothing to copy
+    return;
+  }
+  Dims copied = to;
+  copied[i] = from[i];
+  const Dim count = product(copied);
+  const bool vanishes = Dim::exact_quotient(product(from), extent).has_value();
+  // With nothing to reshape, the copy must not make something of it, or else it fails.
+  if (vanishes) call.need(count * (extent - Dim(1)));
+  call.exact_if(vanishes ? extent + count - Dim(1) : extent - Dim(1));
+}
+
+// Places of symbolic extents that may be 0 where what would be copied instead is not 0, too.
+std::vector<std::size_t> doubtful(const Dims& from, const Dims& to) {
+  std::vector<std::size_t> out;
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    if (to[i].is_concrete() || to[i].at_least(1) == true) continue;
+    if (i < from.size() && Dim::exact_quotient(from[i], to[i])) continue;
+    out.push_back(i);
+  }
+  return out;
+}
+
 std::variant<Dims, Definition> target_shape(const Call& call) {
   const auto& requested = call.in(1).integers;
   if (!requested) return opaque("the shape input is not known");
   const Dims& from = call.shape(0);
-  const bool copies = call.integer("allowzero", 0) == 0;
+  const bool copies = !call.flag("allowzero", false);
   Dims to, left = from;  // left: what the known extents have not used up
   std::optional<std::size_t> open;
   Dim known = 1;
@@ -103,10 +130,29 @@ std::variant<Dims, Definition> target_shape(const Call& call) {
     const auto quotient = Dim::exact_quotient(rest, known);
     if (!quotient && rest.is_concrete() && known.is_concrete())
       return invalid("the elements do not fill the requested shape");
+    to[*open] = 1;
+    const auto places = copies ? doubtful(from, to) : std::vector<std::size_t>{};
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      const bool is_doubtful = std::ranges::find(places, i) != places.end();
+      // Beside -1 nothing may be 0.
+      if (is_doubtful && i < from.size()) call.exact_if(to[i] - Dim(1));
+      else call.need(to[i] - Dim(1));
+    }
     to[*open] = quotient ? *quotient : Dim::floor(rest, known);
-  } else if (product(from).equals(product(to)) == false) {
-    return invalid("the requested shape has another number of elements");
+    if (!quotient && !call.may_equal(known * to[*open], rest))
+      return invalid("the elements do not fill the requested shape");
+    return to;
   }
+  const Dim before = product(from), after = product(to);
+  const auto places = copies ? doubtful(from, to) : std::vector<std::size_t>{};
+  if (places.size() == 1) need_no_copy(call, from, to, places[0]);
+  else
+    for (const std::size_t i : places) call.exact_if(to[i] - Dim(1));
+  Dim unless_copied = 1;  // 0 where an extent is copied: then the counts say nothing
+  for (const std::size_t i : places) unless_copied = unless_copied * to[i];
+  if (before.equals(after) == false && places.empty())
+    return invalid("the requested shape has another number of elements");
+  if (before.equals(after) != true) (void)call.may_equal(unless_copied * before, unless_copied * after);
   return to;
 }
 

@@ -49,10 +49,10 @@ Definition define_resize(const Call& call) {
     r.coordinates = call.text("coordinate_transformation_mode", "half_pixel");
     r.nearest = call.text("nearest_mode", "round_prefer_floor");
     if (r.coordinates == "tf_crop_and_resize") return opaque("tf_crop_and_resize");
-    r.inside_only = call.integer("exclude_outside", 0) != 0;
+    r.inside_only = call.flag("exclude_outside", false);
     if (r.inside_only && !r.cubic) return opaque("exclude_outside of what is not cubic");
   }
-  if (call.integer("antialias", 0) != 0) return opaque("antialiasing");
+  if (call.flag("antialias", false)) return opaque("antialiasing");
   if (call.text("keep_aspect_ratio_policy", "stretch") != "stretch")
     return opaque("keep_aspect_ratio_policy");
   const auto axes = read_axes(call);

@@ -11,6 +11,9 @@ Definition define_reverse_sequence(const Call& call) {
     return invalid("time and batch must be the first two axes", "time_axis");
   if (call.type(1) != ElementType::Int64 || call.rank(1) != 1)
     return invalid("lengths must be an int64 vector");
+  if (!call.may_equal(call.shape(1)[0], call.shape(0)[static_cast<std::size_t>(batch)]))
+    return invalid("there is not one length per batch entry");
+  call.runs_if(-1);  // the lengths may be longer than the axis
   auto f = call.formula();
   const auto x = f.input(0), lengths = f.input(1);
   const auto p = f.axes(x.shape());

@@ -14,8 +14,9 @@ Definition define_rms_normalization(const Call& call) {
   const auto x = f.input(0);
   const auto over = ReducedAxes::from(x.shape(), *axis);
   if (over.is_empty()) return opaque("statistics of no elements");
+  call.need(product(over.extents()) - Dim(1));
   if (call.output_count > 1) return opaque("the statistics are used");
-  const auto shape = broadcast_shape({x.shape(), call.shape(1)});
+  const auto shape = call.broadcast({x.shape(), call.shape(1)});
   if (!shape || *shape != x.shape()) return opaque("scale does not broadcast to the input");
   const auto size = root_mean_square_stage(
       f, over, [&](const std::vector<Index>& at) { return x.at(at); }, finite_real(call, "epsilon", 1e-5F));

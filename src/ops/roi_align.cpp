@@ -35,6 +35,8 @@ Definition define_roi_align(const Call& call) {
   if (ratio < 0 || height < 1 || width < 1) return invalid("a size is not positive", "sampling_ratio");
   if (ratio == 0) return opaque("as many points as the box is large");
   const double scale = finite_real(call, "spatial_scale", 1.0f);
+  if (!call.may_equal(call.shape(1)[0], call.shape(2)[0])) return invalid("not one batch index per box");
+  call.need_index(2, call.shape(0)[0]);
   auto f = call.formula();
   const auto x = f.input(0), rois = f.input(1), batch = f.input(2);
   if (x.extent(2).at_least(1) != true || x.extent(3).at_least(1) != true)

@@ -26,7 +26,7 @@ Layout read_layout(const Call& call) {
   if (out.rotated == 0) out.rotated = out.size.concrete();
   if (out.rotated % 2 != 0 || out.rotated < 2 || out.size.at_least(out.rotated) == false)
     throw IllegalCall("so many elements can't be rotated", "rotary_embedding_dim");
-  out.interleaved = call.integer("interleaved", 0) != 0;
+  out.interleaved = call.flag("interleaved", false);
   return out;
 }
 
@@ -50,8 +50,15 @@ Definition define_rotary_embedding(const Call& call) {
     return look_up(f, f.input(3)(b, i), cache.extent(0), [&](const Index& v) { return cache(v, pair); });
   };
   for (const int k : {1, 2})
-    if (call.rank(k) != (call.has(3) ? 2 : 3) || call.shape(k).back().equals(half) == false)
+    if (call.rank(k) != (call.has(3) ? 2 : 3) || !call.may_equal(call.shape(k).back(), half))
       return invalid("a cache of another shape");
+  for (const int k : {1, 2}) {
+    if (call.has(3)) call.need_index(3, call.shape(k)[0]);
+    const Dims known = call.has(3) ? call.shape(3) : Dims(call.shape(k).begin(), call.shape(k).end() - 1);
+    if (known.size() != 2 || !call.may_equal(known[0], x.extent(0)) ||
+        !call.may_equal(known[1], layout.length))
+      return invalid("positions of another shape");
+  }
   const auto real = [&](const Index& pair, const Index& a, const Index& c) {
     return angle(1, pair) * at(a) - angle(2, pair) * at(c);
   };

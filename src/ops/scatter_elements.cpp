@@ -13,6 +13,12 @@ Definition define_scatter_elements(const Call& call) {
     return invalid("data, indices and updates must be of one rank >= 1");
   const auto axis = normalize_axis(call.integer("axis", 0), call.rank(0));
   if (!axis) return invalid("axis is outside of the input's rank", "axis");
+  for (int i = 0; i < call.rank(0); ++i) {
+    const auto at = static_cast<std::size_t>(i);
+    if (!call.may_equal(call.shape(1)[at], call.shape(2)[at])) return invalid("not one update per index");
+    if (i != *axis) call.need(call.shape(0)[at] - call.shape(1)[at]);
+  }
+  call.need_index(1, call.shape(0)[static_cast<std::size_t>(*axis)]);
   const std::string reduction = read_scatter_reduction(call);
   auto f = call.formula();
   const auto data = f.input(0), indices = f.input(1), updates = f.input(2);

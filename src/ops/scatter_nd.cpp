@@ -53,6 +53,14 @@ Definition define_scatter_nd(const Call& call) {
   if (*depth < 1 || *depth > call.rank(0))
     return invalid("the tuples of indices are longer than the data's rank");
   if (call.rank(2) != call.rank(1) - 1 + call.rank(0) - *depth) return invalid("updates are of another rank");
+  for (std::size_t i = 0; i < call.shape(2).size(); ++i) {
+    const std::size_t tuples = call.shape(1).size() - 1;
+    const Dim& expected =
+        i < tuples ? call.shape(1)[i] : call.shape(0)[i - tuples + static_cast<std::size_t>(*depth)];
+    if (!call.may_equal(call.shape(2)[i], expected)) return invalid("updates are of another shape");
+  }
+  for (std::int64_t k = 0; k < *depth; ++k)
+    call.need_index(1, call.shape(0)[static_cast<std::size_t>(k)], static_cast<int>(k));
   const std::string reduction = read_scatter_reduction(call);
   auto f = call.formula();
   const auto data = f.input(0), indices = f.input(1), updates = f.input(2);

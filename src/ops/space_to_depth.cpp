@@ -16,7 +16,7 @@ Definition define_space_to_depth(const Call& call) {
   auto f = call.formula();
   const auto x = f.input(0);
   for (int i = 2; i < 4; ++i)
-    if (Dim::mod(x.extent(i), b).equals(0) == false)
+    if (!call.may_equal(Dim::mod(x.extent(i), b), 0))
       return invalid("height or width is not a multiple of blocksize", "blocksize");
   const Dim& channels = x.extent(1);
   const auto p =

@@ -14,15 +14,16 @@ std::variant<Dims, Definition> read_lengths(const Call& call, const Dim& extent)
     Dim total = 0;
     for (const Dim& length : *list.values) {
       if (length.at_least(0) == false) return invalid("a length is negative", "split");
+      call.need(length);
       total = total + length;
     }
-    if (total.equals(extent) == false)
+    if (!call.may_equal(total, extent))
       return invalid("the lengths do not add up to the axis's extent", "split");
     return *list.values;
   }
   const Dim pieces = call.output_count;
   if (call.opset < 18) {
-    if (Dim::mod(extent, pieces).equals(0) == false)
+    if (!call.may_equal(Dim::mod(extent, pieces), 0))
       return invalid("the axis can't be split into equal parts", "split");
     return Dims(count, Dim::floor(extent, pieces));
   }
@@ -31,6 +32,7 @@ std::variant<Dims, Definition> read_lengths(const Call& call, const Dim& extent)
   Dims lengths(count, Dim::ceil(extent, pieces));
   lengths.back() = extent - Dim(call.output_count - 1) * lengths.back();
   if (lengths.back().at_least(0) == false) return opaque("the last piece would be shorter than nothing");
+  call.runs_if(lengths.back() - Dim(1));  // the runtime refuses more pieces than there are elements
   return lengths;
 }
 

@@ -29,7 +29,7 @@ Definition define_squeeze(const Call& call) {
   Dims shape;
   for (int i = 0; i < rank; ++i) {
     const bool squeezed = std::ranges::find(axes, i) != axes.end();
-    if (squeezed && x.extent(i).equals(1) == false)
+    if (squeezed && !call.may_equal(x.extent(i), 1))
       return invalid("a squeezed axis has an extent other than 1", "axes");
     if (!squeezed) shape.push_back(x.extent(i));
   }

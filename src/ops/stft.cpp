@@ -21,10 +21,10 @@ Definition define_stft(const Call& call) {
   auto f = call.formula();
   const auto x = f.input(0);
   if (x.rank() != 2 && x.rank() != 3) return invalid("a signal must be of rank 2 or 3");
-  const bool is_real = x.rank() == 2 || x.extent(2).is(1), one_sided = call.integer("onesided", 1) != 0;
+  const bool is_real = x.rank() == 2 || x.extent(2).is(1), one_sided = call.flag("onesided", true);
   if (!is_real && (one_sided || x.extent(2).equals(2) != true))
     return opaque("a one-sided transform of a complex signal");
-  if (call.has(2) && (call.rank(2) != 1 || call.shape(2)[0].equals(*length) == false))
+  if (call.has(2) && (call.rank(2) != 1 || !call.may_equal(call.shape(2)[0], *length)))
     return opaque("a window of another length than the frame");
   const Dim frames = Dim::floor(x.extent(1) - *length, *step) + Dim(1);
   const Dim bins = one_sided ? Dim::floor(*length, 2) + Dim(1) : *length;

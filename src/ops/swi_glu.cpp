@@ -7,7 +7,7 @@ namespace {
 Definition define_swi_glu(const Call& call) {
   if (call.rank(0) != call.rank(1)) return invalid("the inputs differ in shape");
   for (std::size_t i = 0; i < call.shape(0).size(); ++i)
-    if (call.shape(0)[i].equals(call.shape(1)[i]) == false) return invalid("the inputs differ in shape");
+    if (!call.may_equal(call.shape(0)[i], call.shape(1)[i])) return invalid("the inputs differ in shape");
   const double alpha = finite_real(call, "alpha", 1);
   return elementwise(
       call, [&](const std::vector<Expr>& x) { return x[0] * apply(Fn::Sigmoid, {x[0] * alpha}) * x[1]; },

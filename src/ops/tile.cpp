@@ -13,6 +13,7 @@ Definition define_tile(const Call& call) {
   for (int i = 0; i < x.rank(); ++i) {
     const Dim& repeat = (*repeats)[static_cast<std::size_t>(i)];
     if (repeat.at_least(0) == false) return invalid("a repeat is negative");
+    call.need(repeat);
     shape.push_back(x.extent(i) * repeat);
   }
   const auto p = f.axes(shape);

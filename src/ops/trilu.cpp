@@ -18,7 +18,7 @@ Definition define_trilu(const Call& call) {
   const auto p = f.axes(x.shape());
   const Index above =
       Index(p[p.size() - 1]) - Index(p[p.size() - 2]) - Index(edge);  // how far above the edge
-  const Domain kept{call.integer("upper", 1) != 0 ? above : Dim(-1) * above};
+  const Domain kept{call.flag("upper", true) ? above : Dim(-1) * above};
   f.output(p, cases({{kept, x.at(to_indices(p))}}, integer(x.type(), 0)));
   return std::move(f).finish();
 }

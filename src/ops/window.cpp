@@ -30,7 +30,7 @@ Window read_taps(const Call& call, const Dims& kernel, std::int64_t least_pad) {
   for (std::size_t i = 0; i < d; ++i) {
     if (kernel[i].is_concrete() && kernel[i].concrete() < 1)
       throw IllegalCall("the kernel must be at least 1", "kernel_shape");
-    if (given[i] != 0 && kernel[i].equals(given[i]) == false)
+    if (given[i] != 0 && !call.may_equal(kernel[i], given[i]))
       throw IllegalCall("kernel_shape is not the weight's", "kernel_shape");
   }
   const Dims pads = to_dims(read_list(call, "pads", 2 * d, least_pad, 0));
@@ -104,14 +104,13 @@ Window read_window(const Call& call, const Dims& spatial, const Dims& kernel) {
   // Conv's pads may be negative: runtimes crop.
   Window w = read_taps(call, kernel, std::numeric_limits<std::int64_t>::min());
   const AutoPad mode = read_auto_pad(call);
-  const std::int64_t ceil_mode = call.integer("ceil_mode", 0);
-  if (ceil_mode != 0 && ceil_mode != 1) throw IllegalCall("ceil_mode must be 0 or 1", "ceil_mode");
-  if (ceil_mode == 1 && mode == AutoPad::Valid)
+  const bool ceil_mode = call.flag("ceil_mode", false);
+  if (ceil_mode && mode == AutoPad::Valid)
     throw OpaqueCall("ceil_mode with auto_pad VALID, on which runtimes differ");
   w.output.resize(spatial.size());
   for (std::size_t i = 0; i < spatial.size(); ++i) {
     if (mode == AutoPad::SameUpper || mode == AutoPad::SameLower) read_same(w, i, spatial[i], mode);
-    else read_explicit(call, w, i, spatial[i], ceil_mode == 1);
+    else read_explicit(call, w, i, spatial[i], ceil_mode);
   }
   return w;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "algebra/program.h"
 #include "base/hash.h"
 #include "graph/constant.h"
 #include "graph/rebuild.h"
@@ -11,9 +12,23 @@
 namespace isomer {
 namespace {
 
-// Constants are folded with an error of a few units in the last place of a float, 2^-24: 32 of them at once,
-// and eight times what that does.
-constexpr double kShake = 0x1p-19, kFarBeyond = 8;
+// Constants are folded with an error of a few units in the last place of their type: 32 of them at once, and
+// eight times what that does.
+constexpr double kShake = 32, kFarBeyond = 8;
+
+// Half a unit in the last place of 1, and of the smallest numbers that are not 0.
+struct Precision {
+  double relative, absolute;
+};
+std::optional<Precision> precision(ElementType type) {
+  switch (type) {
+    case ElementType::Double: return Precision{0x1p-53, 0x1p-1074};
+    case ElementType::Float: return Precision{0x1p-24, 0x1p-150};
+    case ElementType::Float16: return Precision{0x1p-11, 0x1p-25};
+    case ElementType::BFloat16: return Precision{0x1p-8, 0x1p-134};
+    default: return std::nullopt;
+  }
+}
 
 // The second model with every element of its own constants a little larger or smaller.
 Graph with_shaken_constants(const Graph& b, const std::vector<Tensor>& own) {
@@ -21,13 +36,15 @@ Graph with_shaken_constants(const Graph& b, const std::vector<Tensor>& own) {
     const auto shaken = [&](const Tensor& tensor) {
       const bool is_own =
           std::ranges::any_of(own, [&](const Tensor& c) { return c.bytes().data == tensor.bytes().data; });
-      if (!is_own || tensor.type() != ElementType::Float) return tensor;
-      std::vector<float> values;
-      for (const float v : tensor.as<float>()) {
-        const bool up = mix(values.size()) % 2 == 0;
-        values.push_back(v * static_cast<float>(1 + (up ? kShake : -kShake)));
+      const auto unit = precision(tensor.type());
+      const auto numbers = tensor.doubles();
+      if (!is_own || !unit || !numbers) return tensor;
+      std::vector<double> values;
+      for (const double v : *numbers) {
+        const double most = kShake * (std::abs(v) * unit->relative + unit->absolute);
+        values.push_back(mix(values.size()) % 2 == 0 ? v + most : v - most);
       }
-      return Tensor::of(ElementType::Float, tensor.extents(), values);
+      return convert(Tensor::of(ElementType::Double, tensor.extents(), values), tensor.type());
     };
     if (node.kind == NodeKind::Initializer) node.tensor = shaken(node.tensor);
     else if (const auto* value = node.attributes.find_as<Tensor>("value"); value && is_constant_node(node))

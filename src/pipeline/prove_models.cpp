@@ -28,8 +28,8 @@ namespace isomer {
 namespace {
 
 constexpr std::uint64_t kKeyOfCheck = 0x9e3779b97f4a7c15;  // of the field witness: not that of the search
-constexpr int kMostRounds = 5;               // of widening a region
-constexpr std::size_t kMostCandidates = 3;   // for one value
+constexpr int kMostRounds = 5;                             // of widening a region
+constexpr std::size_t kMostCandidates = 3;                 // for one value
 // Of one pair inside of the models, and of one of outputs.
 constexpr std::uint64_t kSetOperations = std::uint64_t{1} << 20, kMostSetOperations = std::uint64_t{1} << 22;
 
@@ -41,8 +41,8 @@ constexpr double kShare = 0.25;  // of the time that is left, for one question
 
 constexpr std::size_t kMostMoved = 48;
 
-// Values that the second model seems to have, each as one of the first that is turned or in phases; and by what
-// they look like in the second, the name of such a value.
+// Values that the second model seems to have, each as one of the first that is turned or in phases; and by
+// what they look like in the second, the name of such a value.
 struct Moved {
   std::vector<MovedValue> values;
   std::map<std::string, std::string> alike;
@@ -74,8 +74,8 @@ Digest digest_of(const Tensor& tensor) {
   return hasher.digest();
 }
 
-// A program of a constant with the other model's constants as inputs of their names: what a certificate says. Small
-// ones are numbers of the program's own.
+// A program of a constant with the other model's constants as inputs of their names: what a certificate says.
+// Small ones are numbers of the program's own.
 Graph named(const Graph& program, const Graph& other) {
   Graph out;
   out.opsets = program.opsets;
@@ -139,6 +139,7 @@ class Prover {
   void try_value(Value v);
   bool depends_on_failed(Value v) const;
   bool try_pair(Value a, Value b, int rounds, std::uint64_t set_operations);
+  std::vector<std::pair<Value, Graph>> solved(const Sweep::Regions& regions) const;
   bool solve(const Sweep::Regions& regions);
   bool ask(Value a, Value b, const std::set<int>& open, const Sweep::Regions& regions,
            std::uint64_t set_operations);
@@ -223,27 +224,33 @@ std::set<int> Prover::widened(const Sweep::Regions& regions, const std::set<int>
   return more;
 }
 
-bool Prover::solve(const Sweep::Regions& regions) {
-  bool any = false;
+// Constants of B that nobody understands yet, and what they seem to be.
+std::vector<std::pair<Value, Graph>> Prover::solved(const Sweep::Regions& regions) const {
+  std::vector<Tensor> unknown;
+  for (const int c : regions.constants)
+    if (const auto at = unsolved_.find(c); at != unsolved_.end())
+      unknown.push_back(*known_constant(b_, at->second));
+  if (unknown.empty()) return {};
   auto solved = solved_constants(regions.a, regions.b);
-  if (solved.empty()) {
-    std::vector<Tensor> unknown;
-    for (const int c : regions.constants)
-      if (const auto at = unsolved_.find(c); at != unsolved_.end())
-        unknown.push_back(*known_constant(b_, at->second));
-    solved = solved_shift(regions.a, regions.b, unknown);
-  }
-  for (const SolvedConstant& s : solved) {
+  if (solved.empty()) solved = solved_shift(regions.a, regions.b, unknown);
+  std::vector<std::pair<Value, Graph>> out;
+  for (const SolvedConstant& s : solved)
     for (const int c : regions.constants) {
       const auto at = unsolved_.find(c);
-      if (at == unsolved_.end()) continue;
-      const auto tensor = known_constant(b_, at->second);
+      const auto tensor = at == unsolved_.end() ? std::nullopt : known_constant(b_, at->second);
       if (!tensor || !tensor->same_bits(s.stored)) continue;
-      if (!sweep_.replace_constant(Side::B, at->second, s.program).ok()) continue;
-      unsolved_.erase(at);
-      any = true;
+      out.emplace_back(at->second, s.program);
       break;
     }
+  return out;
+}
+
+bool Prover::solve(const Sweep::Regions& regions) {
+  bool any = false;
+  for (const auto& [constant, program] : solved(regions)) {
+    if (!sweep_.replace_constant(Side::B, constant, program).ok()) continue;
+    unsolved_.erase(sweep_.class_of(Side::B, constant));
+    any = true;
   }
   return any;
 }
@@ -292,14 +299,15 @@ bool Prover::ask(Value a, Value b, const std::set<int>& open, const Sweep::Regio
     out_.open_in_second.push_back(std::move(open_in_b));
     return true;
   }
-  if (const auto* bug = std::get_if<WitnessesDisagree>(&verdict)) out_.bug = bug->what;
+  if (const auto* bug = std::get_if<WitnessesDisagree>(&verdict); bug && ++out_.witness_disagreements == 1)
+    out_.disagreement = fmt::format("{} = {}: {}", a_.name_of(a), b_.name_of(b), bug->what);
   why_ = text(verdict);
   failed_.insert(text_of_question);
   return false;
 }
 
-// A number of one model's own may be a result of numbers of the other, rounded; if of several, one after
-// the other is tried.
+// A number of one model's own, or a few of them, may be a result of numbers of the other, rounded; if of
+// several, one after the other is tried.
 bool Prover::ask_with_rounded_numbers(Value a, Value b, const std::set<int>& open,
                                       const Sweep::Regions& regions, std::uint64_t set_operations) {
   struct Rounded {
@@ -309,6 +317,11 @@ bool Prover::ask_with_rounded_numbers(Value a, Value b, const std::set<int>& ope
   };
   std::vector<Rounded> all;
   std::size_t tries = 0;
+  // So few numbers that they took part as they are.
+  for (auto& [constant, program] : solved(regions)) {
+    all.push_back({Side::B, constant, {std::move(program)}});
+    tries = 1;
+  }
   const auto look = [&](Side side, Value v, std::optional<std::set<double>>& numbers, const Graph& others) {
     const Graph& graph = side == Side::A ? a_ : b_;
     const auto tensor = known_constant(graph, v);
@@ -374,12 +387,13 @@ bool Prover::try_pair(Value a, Value b, int rounds, std::uint64_t set_operations
   return false;
 }
 
-// Values of A that this one may be equal to: those that look like it, and where nobody has seen it (the models
-// could not be run), the one of its name, which tools that rewrite models keep.
+// Values of A that this one may be equal to: those that look like it, and where nobody has seen it (the
+// models could not be run), the one of its name, which tools that rewrite models keep.
 std::vector<std::string> Prover::candidates_for(const std::string& name) const {
   auto out = likeness_ ? likeness_->like(name, kMostCandidates) : std::vector<std::string>();
   const bool is_seen = likeness_ && likeness_->has_seen(name);
-  if (const auto same = std::ranges::find(out, name); same != out.end()) std::rotate(out.begin(), same, same + 1);
+  if (const auto same = std::ranges::find(out, name); same != out.end())
+    std::rotate(out.begin(), same, same + 1);
   else if (!is_seen) out.push_back(name);
   return out;
 }
@@ -486,8 +500,9 @@ void Prover::run() {
   at_end_ = true;
   settle_outputs();
   for (const auto& [c, folded] : sweep_.folded())
-    out_.pairing.constants.push_back(
-        {.side = folded.side, .name = folded.name, .program = named(folded.program, folded.side == Side::A ? b_ : a_)});
+    out_.pairing.constants.push_back({.side = folded.side,
+                                      .name = folded.name,
+                                      .program = named(folded.program, folded.side == Side::A ? b_ : a_)});
   if (out_.answer == Answer::Proved) return;
   out_.first_difference = first_parting();
   if (!refute()) return;
@@ -498,10 +513,6 @@ void Prover::run() {
       fmt::format("output {} at {} is {} and {}", output.a, text(to_dims(out_.example->position)),
                   out_.example->a, out_.example->b);
 }
-
-}  // namespace
-
-namespace {
 
 // Looks for a pairing of the models. An answer `Proved` is what it believes to have found.
 ModelsVerdict find_pairing(const Graph& first, const Graph& second, const ProveModelsOptions& options) {
@@ -529,10 +540,6 @@ ModelsVerdict find_pairing(const Graph& first, const Graph& second, const ProveM
   return out;
 }
 
-}  // namespace
-
-namespace {
-
 // A pairing of the second model with the first as one of the first with the second. What it proves is the
 // checker's to say: where one of them is undefined and the other isn't, only one order is right.
 std::optional<Pairing> turned(const ModelsVerdict& found) {
@@ -543,7 +550,8 @@ std::optional<Pairing> turned(const ModelsVerdict& found) {
         {.side = c.side == Side::A ? Side::B : Side::A, .name = c.name, .program = c.program});
   for (std::size_t k = 0; k < found.pairing.equations.size(); ++k) {
     const Equation& e = found.pairing.equations[k];
-    out.equations.push_back({.a = e.b, .b = e.a, .open = found.open_in_second[k], .work = e.work, .at_end = e.at_end});
+    out.equations.push_back(
+        {.a = e.b, .b = e.a, .open = found.open_in_second[k], .work = e.work, .at_end = e.at_end});
   }
   return out;
 }

@@ -1,6 +1,6 @@
 // prove: are two whole models equal? A pairing of their values is looked for: what looks equal is found by
-// running both (propose/likeness.h), constants that somebody folded are solved for, and pair after pair is proved,
-// in the order of the second model, up to the outputs. What was found is then given to the checker
+// running both (propose/likeness.h), constants that somebody folded are solved for, and pair after pair is
+// proved, in the order of the second model, up to the outputs. What was found is then given to the checker
 // (certify/pairing.h): it alone says that the models are equal.
 #pragma once
 
@@ -40,8 +40,10 @@ struct ModelsVerdict {
   double worst_ulp = 0;
   std::int64_t points = 0;        // mod p, of all proofs together
   int proofs = 0, questions = 0;  // of pairs; asked and not answered by an earlier proof
-  std::string bug;                // the two witnesses disagree
-  Pairing pairing;                // how they are equal; whole only where that is proved
+  // Questions on which the two witnesses disagree: open ones, and a mistake of ours. What the first was.
+  int witness_disagreements = 0;
+  std::string disagreement;
+  Pairing pairing;  // how they are equal; whole only where that is proved
   std::vector<std::vector<std::string>> open_in_second;  // by equation: the same values, by their names there
 };
 

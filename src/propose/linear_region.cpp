@@ -5,6 +5,7 @@
 #include <ranges>
 
 #include "graph/constant.h"
+#include "propose/dequantized.h"
 
 namespace isomer {
 namespace {
@@ -33,7 +34,7 @@ std::set<Value> constant_values(const Graph& graph) {
     const Node& node = graph.node(id);
     if (node.kind == NodeKind::Input || !node.captures.empty()) continue;
     bool constant = known_constant(graph, {id, 0}).has_value();
-    if (!constant && node.kind == NodeKind::Operator && !node.inputs.empty())
+    if (!constant && node.kind == NodeKind::Operator && !node.inputs.empty() && !is_dequantization(node))
       constant = std::ranges::all_of(node.inputs, [&](Value v) { return !v.exists() || out.contains(v); });
     if (constant)
       for (std::uint32_t k = 0; k < node.outputs.size(); ++k) out.insert({id, k});

@@ -23,7 +23,7 @@ struct LinearRegion {
 // Sums of what it reads.
 bool adds(const Node& node);
 
-// Values that depend on constants only.
+// Values that depend on constants only, and may be folded.
 std::set<Value> constant_values(const Graph& graph);
 
 // All regions of one graph, which must outlive this.

@@ -1,16 +1,19 @@
 #include "propose/program_builder.h"
 
+#include <algorithm>
+
 namespace isomer {
 namespace {
 
-// "y.isomer.", or "y.isomer2." and so on: no value of the graph has a name that begins so.
+// "y.isomer.", or "y.isomer2." and so on: no name in the graph or in what it declares begins so.
 std::string fresh_prefix(const Graph& graph, const std::string& name) {
   const std::string stem = name.substr(0, name.find(".isomer"));
   const auto begins_so = [&](const std::string& prefix) {
     for (const NodeId id : graph.order())
       for (const std::string& output : graph.node(id).outputs)
         if (output.starts_with(prefix)) return true;
-    return false;
+    return std::ranges::any_of(graph.declared(),
+                               [&](const auto& declared) { return declared.first.starts_with(prefix); });
   };
   std::string prefix = stem + ".isomer.";
   for (int k = 2; begins_so(prefix); ++k) prefix = stem + ".isomer" + std::to_string(k) + ".";

@@ -7,17 +7,18 @@
 namespace isomer {
 namespace {
 
-constexpr double kClose = 1e-6;  // of the largest element; who proves it asks for more
+constexpr double kClose = 1e-6;  // of an element; who proves it asks for more
 
-// The largest difference, in units of the largest element; more than kClose: too much.
+// The largest difference, in units of the element itself; more than kClose: too much.
 double distance(std::span<const float> a, std::span<const float> b) {
-  double largest = 0, off = 0;
-  for (const float v : a) largest = std::max(largest, static_cast<double>(std::abs(v)));
+  double most = 0;
   for (std::size_t i = 0; i < a.size(); ++i) {
-    off = std::max(off, std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i])));
-    if (!(off <= kClose * largest)) return 1;
+    if (a[i] == b[i]) continue;
+    const double off = std::abs(static_cast<double>(a[i]) - static_cast<double>(b[i]));
+    if (!(off <= kClose * static_cast<double>(std::abs(a[i])))) return 1;
+    most = std::max(most, off / static_cast<double>(std::abs(a[i])));
   }
-  return off / largest;
+  return most;
 }
 
 }  // namespace

@@ -10,7 +10,9 @@
 #include "algebra/analysis.h"
 #include "graph/constant.h"
 #include "graph/content.h"
+#include "graph/last_digits.h"
 #include "graph/purity.h"
+#include "propose/dequantized.h"
 #include "propose/program_builder.h"
 #include "propose/proposal.h"
 
@@ -39,6 +41,7 @@ class Simplifier {
   }
 
   Proposals run() {
+    note_few_bits();
     fold_constants();
     for (const NodeId id : graph_.order()) {
       const Node& node = graph_.node(id);
@@ -57,6 +60,18 @@ class Simplifier {
   }
 
  private:
+  // What is made of numbers that were dequantized; not of their shapes.
+  void note_few_bits() {
+    const auto is_noted = [&](Value v) { return few_bits_.contains(v); };
+    for (const NodeId id : graph_.order()) {
+      const Node& node = graph_.node(id);
+      if (node.kind != NodeKind::Operator) continue;
+      if (!is_dequantization(node) && std::ranges::none_of(node.inputs, is_noted)) continue;
+      for (std::uint32_t k = 0; k < node.outputs.size(); ++k)
+        if (is_float(inference_.of({id, k}).type)) few_bits_.insert({id, k});
+    }
+  }
+
   // Constants that operators compute from constants, where someone else reads them.
   void fold_constants() {
     double spent = 0;
@@ -72,15 +87,29 @@ class Simplifier {
           !std::ranges::all_of(node.inputs, is_constant) || purity(graph_, node) != Purity::Function)
         continue;
       if (node.op == "Identity" && !outputs_.contains({id, 0})) continue;  // shared weights stay shared
-      const auto price = price_of(id);
-      if (!price || spent + *price > kMostFoldedOperations || bytes_of({id, 0}) > allowed_bytes(id)) continue;
-      spent += *price;
+      if (is_dequantization(node)) continue;
+      const Definition definition = define_node(graph_, inference_, id);
+      const auto* formula = std::get_if<Formula>(&definition);
+      const auto price = formula ? cost(*formula).operations.value() : std::nullopt;
+      if (!price || spent + static_cast<double>(*price) > kMostFoldedOperations ||
+          bytes_of({id, 0}) > allowed_bytes(id))
+        continue;
+      spent += static_cast<double>(*price);
       constants_.insert({id, 0});
+      if (!is_continuous(*formula, node) ||
+          std::ranges::any_of(node.inputs, [&](Value v) { return jumping_.contains(v); }))
+        jumping_.insert({id, 0});
     }
     for (const Value& v : constants_) {
       const Node& node = graph_.node(v.node);
-      if (node.kind == NodeKind::Operator && !is_constant_node(node) && is_read_by_others(v)) fold(v);
+      if (node.kind == NodeKind::Operator && !is_constant_node(node) && is_read_by_others(v) && may_fold(v))
+        fold(v);
     }
+  }
+
+  // Behind a jump a value may hang on digits that runtimes do not agree on: then nobody folds it.
+  bool may_fold(Value v) const {
+    return !jumping_.contains(v) || isomer::fold_constants(graph_, {graph_.name_of(v)}).ok();
   }
 
   // An Identity that gives a constant an output's name stays.
@@ -93,15 +122,6 @@ class Simplifier {
     const auto readers = consumers_.find(v);
     return readers != consumers_.end() &&
            std::ranges::any_of(readers->second, [&](NodeId r) { return !constants_.contains({r, 0}); });
-  }
-
-  std::optional<double> price_of(NodeId id) const {
-    const Definition definition = define_node(graph_, inference_, id);
-    const auto* formula = std::get_if<Formula>(&definition);
-    if (formula == nullptr) return std::nullopt;
-    const auto operations = cost(*formula).operations.value();
-    if (!operations) return std::nullopt;
-    return static_cast<double>(*operations);
   }
 
   std::int64_t bytes_of(Value v) const {
@@ -120,7 +140,8 @@ class Simplifier {
 
   // Arithmetic of shapes that are known.
   bool is_known(Value v) const {
-    return graph_.node(v.node).outputs.size() == 1 && known_value(inference_, v).has_value();
+    return graph_.node(v.node).outputs.size() == 1 && !few_bits_.contains(v) &&
+           known_value(inference_, v).has_value();
   }
   bool know_value(NodeId id) {
     const Value v{id, 0};
@@ -239,7 +260,7 @@ class Simplifier {
   const Graph& graph_;
   const Inference& inference_;
   std::map<Value, std::vector<NodeId>> consumers_;
-  std::set<Value> outputs_, constants_;
+  std::set<Value> outputs_, constants_, jumping_, few_bits_;
   std::unordered_map<Digest, NodeId> first_;
   std::map<NodeId, std::vector<NodeId>> twins_;
   std::vector<std::string> folds_;

@@ -4,6 +4,7 @@
 #include <ranges>
 
 #include "graph/constant.h"
+#include "propose/dequantized.h"
 
 namespace isomer {
 namespace {
@@ -155,7 +156,7 @@ std::set<NodeId> constant_nodes(const Graph& graph) {
   std::set<NodeId> out;
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
-    if (node.kind == NodeKind::Input) continue;
+    if (node.kind == NodeKind::Input || is_dequantization(node)) continue;
     if (std::ranges::all_of(node.inputs, [&](Value v) { return !v.exists() || out.contains(v.node); }))
       out.insert(id);
   }

@@ -48,7 +48,11 @@ std::string spelled(const Attribute::Value& value) {
       for (const auto& s : v) out += quoted(s);
       return out;
     }
-    std::string operator()(const RawAttribute& v) const { return "r" + quoted(v.bytes); }
+    std::string operator()(const RawAttribute& v) const {
+      std::string out = "r" + quoted(v.content());
+      for (const Tensor& t : v.outside) out += "t" + spelled(t);
+      return out;
+    }
   };
   return std::visit(Speak{}, value);
 }
@@ -116,6 +120,7 @@ std::string question(const Graph& a, const Graph& b, const ProveOptions& options
   Writer writer;
   std::string out = writer.write(a) + "=\n" + writer.write(b);
   for (const Dim& d : options.preconditions) out += "require " + d.text() + "\n";
+  for (const Dim& d : options.sizes) out += "size " + d.text() + "\n";
   for (const std::string& name : options.partial_inputs)
     out += fmt::format("partial {}\n", writer.input_number(name));
   return out + fmt::format("{} {}", options.sets, options.field);
@@ -127,9 +132,8 @@ Verdict ProofCache::prove(const Graph& a, const Graph& b, const ProveOptions& op
     ++hits_;
     return known->second;
   }
-  const std::string effort =
-      key + fmt::format(" {} {} {} {}", options.key, options.refute, options.budget.set_operations,
-                        options.attempt.value_or(-1));
+  const std::string effort = key + fmt::format(" {} {} {} {}", options.key, options.refute,
+                                               options.budget.set_operations, options.attempt.value_or(-1));
   if (const auto known = undecided_.find(effort); known != undecided_.end()) {
     ++hits_;
     return known->second;

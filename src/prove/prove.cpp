@@ -7,6 +7,7 @@
 #include "graph/constant.h"
 #include "prove/refute.h"
 #include "prove/shrink.h"
+#include "prove/sizes.h"
 #include "prove/translate.h"
 #include "prove/witness.h"
 
@@ -25,13 +26,15 @@ constexpr Attempt kAttempts[] = {
     {.cut_common = true, .seal = false, .laws = false},
     {.cut_common = false, .seal = false, .laws = false},
     {.cut_common = true, .seal = false, .laws = false, .candidates = 16},
+    // Without a look at small constants: of dozens of channels each number is a case of its own.
+    {.cut_common = true, .seal = false, .laws = true, .candidates = 16},
     {.cut_common = true, .seal = false, .laws = true, .by_value = kSmall, .candidates = 16},
     {.cut_common = false, .seal = false, .laws = true, .by_value = kSmall, .candidates = 16},
     // Where only one program has a table, its numbers matter.
     {.cut_common = true, .seal = false, .laws = false, .by_value = kByValue},
     {.cut_common = true, .seal = false, .laws = true, .by_value = kByValue, .candidates = 16},
 };
-constexpr int kWithTables = 6, kWithTablesAndLaws = 7;
+constexpr int kWithTables = 7, kWithTablesAndLaws = 8;
 
 std::vector<Tensor> tables_of(const Graph& graph) {
   std::vector<Tensor> out;
@@ -72,6 +75,7 @@ struct Answer {
   ByValue by_value = {};
   bool keep_signs = false, ordered = false;
   std::string why;
+  bool is_equal = false;  // as sets, where both are defined: then that is the better reason
 };
 
 Answer ask(const Graph& a, const Inference& a_info, const Graph& b, const Inference& b_info,
@@ -98,9 +102,14 @@ Answer ask(const Graph& a, const Inference& a_info, const Graph& b, const Infere
         return out;
       }
     }
+    out.is_equal = true;
     if (!only_selects(b, b_info) && !forms.is_defined_with(mark, left)) {
       out.why =
           "equal where both are defined, but the second program may be undefined where the first is not";
+      return out;
+    }
+    if (!translator.indices_follow(a, a_info, b, b_info)) {
+      out.why = "an index of the second program may point outside of a tensor where the first program runs";
       return out;
     }
     out.proved = Proved{.field = {},
@@ -124,7 +133,7 @@ std::vector<int> attempts_for(const Graph& a, const Graph& b, const ProveOptions
     const bool is_one = *options.attempt >= 0 && *options.attempt < static_cast<int>(std::size(kAttempts));
     return is_one ? std::vector<int>{*options.attempt} : std::vector<int>{};
   }
-  std::vector<int> out{0, 1, 2, 3, 4, 5};
+  std::vector<int> out{0, 1, 2, 3, 4, 5, 6};
   if (a.operator_count() + b.operator_count() <= kFewOperators) std::swap(out[0], out[1]);
   if (have_tables_of_their_own(a, b)) {
     out.insert(out.begin(), kWithTables);
@@ -157,7 +166,7 @@ std::string text(const Verdict& verdict) {
     }
     std::string operator()(const NotDecided& n) const { return "undecided: " + n.why; }
     std::string operator()(const WitnessesDisagree& w) const {
-      return "internal error: the two witnesses disagree: " + w.what;
+      return "undecided: the two witnesses disagree: " + w.what;
     }
     static std::string text_of(const Extents& position) { return isomer::text(to_dims(position)); }
   };
@@ -166,8 +175,15 @@ std::string text(const Verdict& verdict) {
 
 Verdict prove_equal(const Graph& a, const Graph& b, const ProveOptions& options) {
   if (a.outputs().size() != b.outputs().size()) return NotDecided{"the programs have not as many outputs"};
-  const auto a_info = infer(a), b_info = infer(b);
+  // Inputs, and the symbols in their shapes, are common to both by name; symbols that inference makes are
+  // not.
+  InferOptions for_a, for_b;
+  for_a.taken = symbols_of(b);
+  for_b.taken = symbols_of(a);
+  const auto a_info = infer(a, for_a);
   if (!a_info.ok()) return NotDecided{"the first program: " + a_info.error().message};
+  for_b.taken.insert(a_info->made.begin(), a_info->made.end());
+  const auto b_info = infer(b, for_b);
   if (!b_info.ok()) return NotDecided{"the second program: " + b_info.error().message};
 
   Answer answer;
@@ -176,16 +192,23 @@ Verdict prove_equal(const Graph& a, const Graph& b, const ProveOptions& options)
     ValueNumbers numbers;
     numbers.add(a, *a_info);
     numbers.add(b, *b_info);
+    Dims sizes = options.preconditions;
+    sizes.insert(sizes.end(), options.sizes.begin(), options.sizes.end());
+    if (const auto why = why_not_running(a, *a_info, b, *b_info, numbers, sizes)) {
+      if (may_refute)
+        if (auto refuted = find_counterexample(a, b, options.preconditions, options.key)) return *refuted;
+      return NotDecided{*why};
+    }
     std::set<std::string> names = symbols_of(a);
     names.merge(symbols_of(b));
     const std::vector<std::string> symbols(names.begin(), names.end());
     const std::vector<int> attempts = attempts_for(a, b, options);
     for (const int attempt : attempts) {
       if (options.stop != nullptr && *options.stop) return NotDecided{"the time is up"};
-      Answer next =
-          ask(a, *a_info, b, *b_info, numbers, symbols, options, kAttempts[static_cast<std::size_t>(attempt)]);
+      Answer next = ask(a, *a_info, b, *b_info, numbers, symbols, options,
+                        kAttempts[static_cast<std::size_t>(attempt)]);
       if (next.proved) next.proved->attempt = attempt;
-      if (answer.why.empty() || next.proved) answer = std::move(next);
+      if (answer.why.empty() || next.proved || (next.is_equal && !answer.is_equal)) answer = std::move(next);
       if (answer.proved) break;
       if (attempt == attempts.front() && options.field && is_hopeless(a, b, options)) break;
       // With symbolic sizes small ones refute quickly what more attempts would fail to prove.

@@ -28,8 +28,11 @@ struct ProveOptions {
   // Inputs of the first program that may themselves be undefined: the second may use them only where the
   // first does.
   std::set<std::string> partial_inputs = {};
+  // What else holds of the sizes that matter, each >= 0: those of a larger model.
+  Dims sizes = {};
   Budget budget = {};
-  std::optional<int> attempt = {};  // this way to put the question alone: Proved::attempt of an earlier answer
+  std::optional<int> attempt =
+      {};  // this way to put the question alone: Proved::attempt of an earlier answer
   const std::atomic<bool>* stop = nullptr;  // set by somebody: no further attempt is begun
 };
 

@@ -65,6 +65,17 @@ TEST(Prove, WitnessesDoNotDisagreeAboutScales) {
   }
 }
 
+// No finite field knows that a quotient of exponentials is positive; float64 does.
+TEST(Prove, WhatIsPositiveIsItsOwnRelu) {
+  const std::string in = "float[n,3] x", out = "float[n,3] y";
+  for (const std::string positive : {"s = Softmax(x)\n", "s = Exp(x)\n", "s = Sigmoid(x)\n"})
+    for (const std::string bend : {"y = LeakyRelu<alpha=0.5>(s)", "y = Relu(s)", "y = Abs(s)"}) {
+      const Verdict v =
+          prove_equal(program(in, out, positive + "y = Identity(s)"), program(in, out, positive + bend));
+      EXPECT_TRUE(is_proved(v)) << positive << bend << ": " << text(v);
+    }
+}
+
 TEST(Prove, DefinednessMatters) {  // trap 6
   const std::string in = "float[4] x, float[4] y", out = "float[4] z";
   const Graph a = program(in, out, "z = Identity(x)");
@@ -181,6 +192,23 @@ TEST(Prove, AGatherOfAShuffleIsTheShuffle) {
         a, program(in, out, "i = Constant<value_ints=[" + list + "]>()\ny = Gather<axis=1>(x, i)"));
     EXPECT_EQ(is_proved(v), is_right) << text(v);
   }
+}
+
+// What inference calls the extent of one program is another number in the other, whatever it is called.
+TEST(Prove, NewSymbolsOfTwoProgramsAreNotTheSame) {
+  const std::string in = "float[n] x, float[n] z, float[\"?u.1\"] w";
+  const auto shape_of = [&](const std::string& made) {
+    return program(in, "int64[1] y", made + "y = Slice(s, one, two)");
+  };
+  const std::string constants =
+      "s = Shape(u)\none = Constant<value_ints=[1]>()\ntwo = Constant<value_ints=[2]>()\n";
+  const Graph a = shape_of("u = NonZero(x)\n" + constants), b = shape_of("u = NonZero(z)\n" + constants),
+              c = program(in, "int64[1] y", "y = Shape(w)");
+  // By the set algebra alone: the other witness can't evaluate what has no known size.
+  const ProveOptions sets{.field = false, .refute = false};
+  EXPECT_FALSE(is_proved(prove_equal(a, b, sets)));
+  EXPECT_FALSE(is_proved(prove_equal(a, c, sets)));
+  EXPECT_FALSE(is_proved(prove_equal(c, a, sets)));
 }
 
 }  // namespace

@@ -85,9 +85,14 @@ std::optional<Refuted> try_instance(const Graph& a, const Graph& b, std::uint64_
     const auto left = interpret(a, for_a, Arithmetic::Double),
                right = interpret(b, for_b, Arithmetic::Double);
     if (!left.ok() || !right.ok() || left->opaque || right->opaque) return std::nullopt;
-    if (const auto d = first_difference(a, b, *left, *right))
-      return Refuted{
-          .feeds = std::move(feeds), .output = d->output, .position = d->position, .a = d->a, .b = d->b};
+    const auto d = first_difference(a, b, *left, *right);
+    if (!d) continue;
+    // Where something jumps, float64 may be on the other side of it than the model is.
+    const auto x64 = interpret(a, for_a, Arithmetic::Faithful),
+               y64 = interpret(b, for_b, Arithmetic::Faithful);
+    if (!x64.ok() || !y64.ok() || !first_difference(a, b, *x64, *y64)) continue;
+    return Refuted{
+        .feeds = std::move(feeds), .output = d->output, .position = d->position, .a = d->a, .b = d->b};
   }
   return std::nullopt;
 }

@@ -70,7 +70,8 @@ Value RegionWriter::input(const std::string& name, ElementType type, const Dims&
   // Symbols that inference made up mean something in one model only.
   for (const Dim& d : shape)
     node.declared.shape->push_back(d.substitute([&](std::string_view s) {
-      return Dim::symbol(sweep_.symbols_.contains(std::string(s)) ? std::string(s) : "a" + std::string(s));
+      return Dim::symbol(sweep_.symbols_.contains(std::string(s)) ? std::string(s)
+                                                                  : sweep_.prefix_ + std::string(s));
     }));
   const Value made{out_.add(std::move(node)), 0};
   out_.add_input(made);
@@ -85,6 +86,9 @@ Status RegionWriter::begin_at(const Place& at) {
   const ValueInfo& info = first.exists() ? sweep_.a_.info->of(first) : model(at).info->of(at.value);
   if (info.type == ElementType::Undefined || !info.shape)
     return Error{fmt::format("the shape of {} is not known", model(at).graph->name_of(at.value))};
+  if (first.exists() && sweep_.a_.doubtful.contains(first.node))
+    return Error{
+        fmt::format("the shape of {} is not known where a size is 0", sweep_.a_.graph->name_of(first))};
   made_.emplace(at, input(input_name(c), info.type, *info.shape));
   begins_.insert(c);
   return Done{};

@@ -3,15 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <map>
-#include <set>
 
 #include "algebra/analysis.h"
 #include "algebra/program.h"
 #include "graph/constant.h"
 #include "graph/infer.h"
+#include "graph/last_digits.h"
 
 namespace isomer {
 namespace {
@@ -37,8 +36,8 @@ constexpr double kMostUnits = 4096;
 // roundings that are not all of one sign √n remain.
 constexpr double kMostRoundings = 64;
 
-// Of two that folded a batch norm (add, root, quotient, product; each of them half a unit), and of what is
-// a bias then, in units of the largest one: the terms that cancelled are gone.
+// Of two that folded a batch norm (add, root, quotient, product; each of them half a unit), in units of the
+// element itself: nothing says which larger numbers it is the rest of.
 constexpr double kRestatedUnits = 8;
 
 bool reads_floats(const ExprNode& e) {
@@ -105,25 +104,31 @@ Tensor absolute(const Tensor& tensor) {
   return Tensor::of(ElementType::Double, tensor.extents(), values);
 }
 
-// A value of the program: in float64, without cancellation, and how many operations led to an element.
+// A value of the program: in float64, without cancellation, and how many operations led to an element. Where
+// something jumps or narrows, the arithmetic of the stored types is followed, too (last_digits.h).
 struct Evaluated {
   Tensor value, magnitude;
   double operations = 0;
+  std::optional<Tensor> stored = {};
+  bool is_exact = true, is_agreed = true;  // nothing was rounded; everybody rounds alike
 };
 
 class Evaluation {
  public:
-  explicit Evaluation(const Graph& program) : program_(program) {}
+  Evaluation(const Graph& program, bool with_stored) : program_(program), with_stored_(with_stored) {}
   Result<Evaluated> run();
   bool only_moved() const { return only_moved_; }
+  bool wants_stored() const { return wants_stored_; }
 
  private:
   Status add(const Inference& inference, NodeId id);
+  Status decide(const Formula& formula, const Node& node, std::vector<Evaluated>& results);
   void add_constant(NodeId id, const Tensor& tensor) {
     const Tensor value = is_float(tensor.type()) ? convert(tensor, ElementType::Double) : tensor;
-    values_.insert_or_assign(Value{id, 0}, Evaluated{value, absolute(value), 0});
+    values_.insert_or_assign(Value{id, 0}, Evaluated{value, absolute(value), 0, tensor});
   }
   const Graph& program_;
+  bool with_stored_, wants_stored_ = false;
   std::map<Value, Evaluated> values_;  // until they are read for the last time
   std::map<Value, int> reads_;         // to come
   bool only_moved_ = true;
@@ -158,11 +163,49 @@ Status Evaluation::add(const Inference& inference, NodeId id) {
   only_moved_ = only_moved_ &&
                 std::ranges::all_of(formula->stages, [](const Stage& s) { return only_moves(*s.value); });
   const Cost price = cost(*formula);
+  std::vector<Evaluated> out;
   for (std::uint32_t k = 0; k < results.size(); ++k) {
     const auto count = static_cast<double>(std::max<std::int64_t>(results[k].count(), 1));
     const double own = std::ceil(static_cast<double>(price.operations.concrete()) / count);
-    values_.insert_or_assign(Value{id, k},
-                             Evaluated{std::move(results[k]), std::move(sizes[k]), before + own});
+    out.push_back({std::move(results[k]), std::move(sizes[k]), before + own});
+  }
+  ISOMER_TRY_DO(decide(*formula, node, out));
+  for (std::uint32_t k = 0; k < out.size(); ++k) values_.insert_or_assign(Value{id, k}, std::move(out[k]));
+  return Done{};
+}
+
+// What the stored types make of it, where that decides.
+Status Evaluation::decide(const Formula& formula, const Node& node, std::vector<Evaluated>& results) {
+  const bool jumps = !is_continuous(formula, node), is_decided = jumps || narrows(formula);
+  wants_stored_ = wants_stored_ || is_decided;
+  if (!with_stored_)
+    return is_decided ? Status(Error{"it needs the arithmetic of the stored types"}) : Done{};
+  const bool has_agreed = has_agreed_digits(formula);
+  std::vector<std::optional<Tensor>> inputs(formula.inputs.size());
+  std::vector<bool> is_open(inputs.size(), false);
+  bool is_exact = true, is_agreed = has_agreed;
+  for (std::size_t k = 0; k < inputs.size() && k < node.inputs.size(); ++k) {
+    const auto at = values_.find(node.inputs[k]);
+    if (!formula.inputs[k] || at == values_.end()) continue;
+    inputs[k] = at->second.stored;
+    is_open[k] = !at->second.is_agreed || !has_agreed;
+    is_exact = is_exact && at->second.is_exact;
+    is_agreed = is_agreed && at->second.is_agreed;
+  }
+  const Program native = Program::compile(formula);
+  ISOMER_TRY(std::vector<Tensor> stored, native.run(inputs));
+  if (jumps && last_digits_decide(native, inputs, is_open, stored))
+    return Error{fmt::format("last digits that runtimes may differ in decide {}", label(node))};
+  for (std::size_t k = 0; k < results.size(); ++k) {
+    const Tensor wide = is_float(stored[k].type()) ? convert(stored[k], ElementType::Double) : stored[k];
+    results[k].is_exact = jumps || (is_exact && wide.same_bits(results[k].value));
+    results[k].is_agreed = is_agreed || results[k].is_exact;
+    if (is_decided) {
+      results[k].value = wide;
+      results[k].magnitude = absolute(wide);
+      results[k].operations = 0;
+    }
+    results[k].stored = std::move(stored[k]);
   }
   return Done{};
 }
@@ -184,70 +227,35 @@ Result<Evaluated> Evaluation::run() {
   return at->second;
 }
 
-bool depends(const ExprNode& e, const std::vector<bool>& changed, const std::set<int>& changed_stages) {
-  if (e.kind == ExprNode::Kind::Read)
-    return e.tensor.kind == TensorRef::Kind::Input ? changed[static_cast<std::size_t>(e.tensor.number)]
-                                                   : changed_stages.contains(e.tensor.number);
-  const auto asks = [&](const ExprNode& inner) { return depends(inner, changed, changed_stages); };
-  return std::ranges::any_of(e.args, [&](const ExprRef& a) { return asks(*a); }) ||
-         std::ranges::any_of(e.cases, [&](const ExprNode::Case& c) { return asks(*c.value); });
-}
-
-bool has_jumps(Fn fn, ElementType type) {
-  switch (fn) {
-    case Fn::Sign:
-    case Fn::Floor:
-    case Fn::Ceil:
-    case Fn::Round:
-    case Fn::Mod:
-    case Fn::Fmod:
-    case Fn::Equal:
-    case Fn::Less:
-    case Fn::LessOrEqual:
-    case Fn::IsNaN:
-    case Fn::IsPositiveInf:
-    case Fn::IsNegativeInf: return true;
-    default: return !is_float(type);
-  }
-}
-
-bool jumps(const ExprNode& e, const std::vector<bool>& changed, const std::set<int>& changed_stages) {
-  if (!depends(e, changed, changed_stages)) return false;
-  if (e.kind == ExprNode::Kind::Apply && has_jumps(e.fn, e.type)) return true;
-  const auto asks = [&](const ExprNode& inner) { return jumps(inner, changed, changed_stages); };
-  return std::ranges::any_of(e.args, [&](const ExprRef& a) { return asks(*a); }) ||
-         std::ranges::any_of(e.cases, [&](const ExprNode::Case& c) { return asks(*c.value); });
-}
-
-// Their formulas distinguish cases by a comparison with zero, and both cases agree there.
-constexpr std::array<std::string_view, 4> kContinuous = {"LeakyRelu", "PRelu", "Elu", "Selu"};
-
 }  // namespace
 
 Result<Rounding> compare_folded(const Tensor& stored, const Graph& program) {
   const auto unit = unit_roundoff(stored.type());
   if (!unit) return Error{"only floats are rounded"};
-  Evaluation evaluation(program);
-  ISOMER_TRY(const Evaluated exact, evaluation.run());
+  Evaluation plain(program, false), careful(program, true);
+  auto evaluated = plain.run();
+  const bool is_careful = plain.wants_stored();
+  if (is_careful) evaluated = careful.run();
+  ISOMER_TRY(const Evaluated exact, std::move(evaluated));
   if (exact.value.extents() != stored.extents() || exact.value.type() != ElementType::Double)
     return Error{"the program computes another shape or type"};
   const auto numbers = *stored.doubles();
   const auto wanted = exact.value.as<double>(), sizes = exact.magnitude.as<double>();
-  Rounding out{.is_exact = evaluation.only_moved()};
-  const bool is_moved = out.is_exact, is_vector = stored.extents().size() == 1;
+  Rounding out{.is_exact = (is_careful ? careful : plain).only_moved()};
+  const bool is_moved = out.is_exact;
   double largest = 0;
   for (const double v : numbers) largest = std::max(largest, std::abs(v));
   // However long the program is: the leading digits of the constant are right.
   const double most = kMostUnits * *unit * largest;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i] == wanted[i] || (std::isnan(numbers[i]) && std::isnan(wanted[i]))) continue;
     const double off = std::abs(numbers[i] - wanted[i]);
-    if (off == 0) continue;
     // One more operation: the result is stored.
     const double bound =
-        is_moved ? kRestatedUnits * *unit * (is_vector ? largest : sizes[i])
+        is_moved ? kRestatedUnits * *unit * sizes[i]
                  : std::min(std::min(exact.operations + 1, kMostRoundings) * *unit * sizes[i], most) +
                        smallest_normal(stored.type());
-    if (!(off <= bound))
+    if (!std::isfinite(off) || !(off <= bound))
       return Error{fmt::format("element {} is {}, not {} within {}", i, numbers[i], wanted[i], bound)};
     if (is_moved) {
       out.is_exact = false;
@@ -259,19 +267,6 @@ Result<Rounding> compare_folded(const Tensor& stored, const Graph& program) {
     out.worst_ulp = std::max(out.worst_ulp, off / ulp);
   }
   return out;
-}
-
-bool is_continuous(const Formula& formula, const Node& node, const std::vector<bool>& changed) {
-  if (node.domain.empty() && std::ranges::find(kContinuous, node.op) != kContinuous.end()) return true;
-  std::vector<bool> flags = changed;
-  flags.resize(std::max(flags.size(), formula.inputs.size()), false);
-  std::set<int> stages;
-  for (std::size_t s = 0; s < formula.stages.size(); ++s) {
-    const ExprNode& value = *formula.stages[s].value;
-    if (jumps(value, flags, stages)) return false;
-    if (depends(value, flags, stages)) stages.insert(static_cast<int>(s));
-  }
-  return true;
 }
 
 }  // namespace isomer

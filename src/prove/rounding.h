@@ -1,12 +1,13 @@
 // A constant that somebody folded: is it, but for rounding, what a program over other constants computes?
 //
-// The program is evaluated in float64. The stored elements may be off by what evaluating it in the stored
-// type explains: n · u · Σ|terms|, n operations on the way to an element (64 at most), u half a unit in the
-// last place, and the terms of each sum taken without their signs (the same formulas, evaluated without
-// cancellation).
+// The program is evaluated in float64, but for what jumps or is cast to a narrower float (last_digits.h). The
+// stored elements may be off by what evaluating it in the stored type explains: n · u · Σ|terms|, n
+// operations on the way to an element (64 at most), u half a unit in the last place, and the terms of each
+// sum taken without their signs (the same formulas, evaluated without cancellation).
 //
 // Of a constant that is only moved, nothing is computed. Two models may have folded it from the same source,
-// each with roundings of its own, and lost the source: what differs in the last digits only is *restated*.
+// each with roundings of its own, and lost the source: an element that differs in its own last digits only is
+// *restated*. So zeros, signs and what is not finite are the same.
 #pragma once
 
 #include "base/result.h"
@@ -23,9 +24,5 @@ struct Rounding {
 // The program has one output, no inputs, and formulas throughout. Error: where it is another number, or why
 // there is none.
 Result<Rounding> compare_folded(const Tensor& stored, const Graph& program);
-
-// Whether small changes of these inputs (one flag each) make small changes of the outputs, wherever it is
-// defined.
-bool is_continuous(const Formula& formula, const Node& node, const std::vector<bool>& changed);
 
 }  // namespace isomer

@@ -232,7 +232,7 @@ Graph at_sizes(const Graph& graph, const Sizes& sizes) {
 
 Graph with_symbols_replaced(const Graph& graph, const Dim::Substitution& substitution) {
   return with_changed_nodes(graph, [&](Node& node) {
-    if (node.kind != NodeKind::Input || !node.declared.shape) return;
+    if (node.kind == NodeKind::Operator || !node.declared.shape) return;
     for (auto& dim : *node.declared.shape)
       if (dim) dim = dim->substitute(substitution);
   });

@@ -11,6 +11,7 @@
 #include "graph/interpret.h"
 #include "graph/rebuild.h"
 #include "prove/shrink.h"
+#include "prove/translate.h"
 
 namespace isomer {
 namespace {
@@ -94,7 +95,8 @@ Result<Graph> with_constants(const Graph& after, const Graph& graph, const Names
     } else {
       // A constant of the program's own, say, must not pass for one of the model.
       for (const std::string& name : node.outputs)
-        if (names.contains(name)) return Error{fmt::format("the name {} is taken", name)};
+        if (names.contains(name) || graph.declared().contains(name))
+          return Error{fmt::format("the name {} is taken", name)};
     }
     for (Value& v : node.inputs)
       if (v.exists()) v = {moved.at(v.node), v.output};
@@ -221,6 +223,34 @@ Result<Graph> Workpiece::region(const std::vector<std::string>& inputs,
   return region_of(graph(), inference(), from, to);
 }
 
+const Workpiece::State::Judged& Workpiece::State::judged() const {
+  std::call_once(once_, [this] {
+    judged_.sizes = sizes_of(graph, inference);
+    judged_.partial = partial_nodes(graph, inference);
+  });
+  return judged_;
+}
+
+// What the rest of the model says of a region: for which sizes it runs, and which inputs may be undefined.
+// Of these the claim's program may use only what the region itself uses, be they finite wherever the model's
+// values all are: another output must not become undefined with them.
+std::optional<std::string> Workpiece::add_context(const Graph& before, const Graph& after,
+                                                  ProveOptions& options) const {
+  const State::Judged& judged = state_->judged();
+  for (const Value& v : before.inputs()) {
+    const std::string& name = before.name_of(v);
+    const NodeId id = state_->names.at(name).node;
+    if (judged.sizes.untrusted.contains(id))
+      return fmt::format("{} may have another shape where a size is 0", name);
+    if (judged.partial.contains(id)) options.partial_inputs.insert(name);
+  }
+  std::set<std::string> symbols = symbols_of(before);
+  symbols.merge(symbols_of(after));
+  const Dims sizes = about(judged.sizes.facts, symbols);
+  options.sizes.insert(options.sizes.end(), sizes.begin(), sizes.end());
+  return std::nullopt;
+}
+
 std::variant<ProvedClaim, std::string> Workpiece::prove(const Claim& claim, const ProveOptions& options,
                                                         ProofCache* cache) const {
   const auto before = region(claim.inputs, claim.outputs);
@@ -228,9 +258,10 @@ std::variant<ProvedClaim, std::string> Workpiece::prove(const Claim& claim, cons
   const std::set<std::string> inputs(claim.inputs.begin(), claim.inputs.end());
   auto after = with_constants(claim.after, graph(), state_->names, inputs, *before);
   if (!after.ok()) return after.error().message;
-  ProveOptions how = options;
-  how.attempt = claim.attempt;
-  const Verdict verdict = cache ? cache->prove(*before, *after, how) : prove_equal(*before, *after, how);
+  ProveOptions here = options;
+  here.attempt = claim.attempt;
+  if (auto why = add_context(*before, *after, here)) return *why;
+  const Verdict verdict = cache ? cache->prove(*before, *after, here) : prove_equal(*before, *after, here);
   const auto* proof = std::get_if<Proved>(&verdict);
   if (proof == nullptr) return text(verdict);
   auto outputs = find_values(state_->names, claim.outputs);
@@ -274,14 +305,23 @@ Result<Graph> fold_constants(const Graph& graph, const std::vector<std::string>&
   ISOMER_TRY(const Inference inference, infer(graph));
   NamedTensors results;
   std::vector<Value> open;
+  // What follows from extents follows only where these are what they seem to be.
+  const std::set<NodeId> untrusted = sizes_of(graph, inference).untrusted;
+  for (std::size_t k = 0; k < values.size(); ++k)
+    if (untrusted.contains(wanted[k].node))
+      return Error{fmt::format("{} may be something else where a size is 0", values[k])};
   for (std::size_t k = 0; k < values.size(); ++k) {
-    if (auto known = known_value(inference, wanted[k])) results.emplace(values[k], std::move(*known));
+    auto known = known_value(inference, wanted[k]);
+    // Floats that follow from constants alone are computed with all of their digits.
+    const bool is_exact = known && !is_float(known->type());
+    if (known && (is_exact || !region_of(graph, inference, {}, {wanted[k]}).ok()))
+      results.emplace(values[k], std::move(*known));
     else open.push_back(wanted[k]);
   }
   ISOMER_TRY(const Graph program, region_of(graph, inference, {}, open));
-  ISOMER_TRY(RunOutcome outcome, interpret(program, {}, Arithmetic::Double));
+  ISOMER_TRY(RunOutcome outcome, interpret(program, {}, Arithmetic::Certain));
   if (outcome.opaque)
-    return Error{fmt::format("{} is not modelled: {}", outcome.opaque->node, outcome.opaque->reason)};
+    return Error{fmt::format("{} is not known: {}", outcome.opaque->node, outcome.opaque->reason)};
   results.merge(outcome.outputs);
   Graph out = graph;
   Replacements replacements;
@@ -291,7 +331,7 @@ Result<Graph> fold_constants(const Graph& graph, const std::vector<std::string>&
     const Tensor& exact = results.at(values[k]);
     Node constant = constant_node(values[k] + std::string(kFoldedSuffix),
                                   exact.type() == type ? exact : convert(exact, type));
-    if (names.contains(constant.outputs[0]))
+    if (names.contains(constant.outputs[0]) || graph.declared().contains(constant.outputs[0]))
       return Error{fmt::format("the name {} is taken", constant.outputs[0])};
     replacements.emplace(wanted[k], Value{out.add(std::move(constant)), 0});
   }

@@ -4,7 +4,9 @@
 
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "graph/infer.h"
 #include "graph/names.h"
 #include "prove/proof_cache.h"
+#include "prove/sizes.h"
 
 namespace isomer {
 
@@ -80,8 +83,20 @@ class Workpiece {
     Graph graph;
     Inference inference;
     ValuesByName names;
+    // Made when the first claim asks for it: the model's sizes, and the nodes whose values may be undefined.
+    struct Judged {
+      ModelSizes sizes;
+      std::set<NodeId> partial;
+    };
+    const Judged& judged() const;
+
+   private:
+    mutable std::once_flag once_;
+    mutable Judged judged_;
   };
   explicit Workpiece(std::shared_ptr<const State> state) : state_(std::move(state)) {}
+  std::optional<std::string> add_context(const Graph& before, const Graph& after,
+                                         ProveOptions& options) const;
   std::shared_ptr<const State> state_;
 };
 
@@ -94,7 +109,8 @@ std::variant<Graph, std::string> prove_claim(const Graph& graph, const Claim& cl
 std::optional<Tensor> known_value(const Inference& inference, Value value);
 
 // The graph with these values, which are known, or depend on constants only, computed: floats in float64 and
-// rounded once.
+// rounded once, but what jumps or is cast to a narrower float in the arithmetic of the stored types. Error: a
+// value that hangs on digits which runtimes need not agree on.
 // The same bytes on every machine of one kind of arithmetic.
 inline constexpr std::string_view kFoldedSuffix = "_folded";  // of the constant that a value becomes
 Result<Graph> fold_constants(const Graph& graph, const std::vector<std::string>& values);

@@ -7,8 +7,12 @@
 #include "algebra/program.h"
 #include "graph/constant.h"
 #include "graph/content.h"
+#include "graph/last_digits.h"
 #include "graph/purity.h"
+#include "graph/same.h"
 #include "prove/region_writer.h"
+#include "prove/shrink.h"
+#include "prove/sizes.h"
 #include "prove/translate.h"
 #include "prove/value_numbers.h"
 
@@ -38,11 +42,17 @@ bool same_formula(const Graph& a, const Inference& a_info, NodeId x, const Graph
 
 Sweep::Sweep(const Graph& a, const Inference& a_info, const Graph& b, const Inference& b_info,
              const std::vector<Value>& moved)
-    : a_{&a, &a_info, {}, {}, {}}, b_{&b, &b_info, {}, {}, {}} {
+    : a_{&a, &a_info, {}, {}, {}, {}}, b_{&b, &b_info, {}, {}, {}, {}}, partial_(partial_nodes(a, a_info)) {
   for (const Value& v : a.inputs())
     if (const auto& shape = a_info.of(v).shape)
       for (const Dim& d : *shape)
         for (const std::string& s : d.symbols()) symbols_.insert(s);
+  while (std::ranges::any_of(symbols_, [&](const std::string& s) { return s.starts_with(prefix_); }))
+    prefix_ += "?";
+  ModelSizes sizes = sizes_of(a, a_info);
+  sizes_ = about(sizes.facts, symbols_);
+  a_.doubtful = std::move(sizes.untrusted);
+  b_.doubtful = doubtful_nodes(b, b_info, SizeFacts(sizes_), Doubt::OfRunning);
   for (const Side side : {Side::A, Side::B})
     for (const NodeId id : model(side).graph->order()) {
       Model& m = model(side);
@@ -52,13 +62,7 @@ Sweep::Sweep(const Graph& a, const Inference& a_info, const Graph& b, const Infe
         if (const auto& told = m.info->of({id, k}).constant; told && is_float(told->type()))
           m.computed_from.insert(node.inputs.begin(), node.inputs.end());
     }
-  std::set<NodeId> computed = needed_nodes(a);
-  for (const Value& v : moved) {
-    computed.insert(v.node);
-    for (const Value& i : a.node(v.node).inputs) computed.insert(i.node);
-  }
-  for (const NodeId id : a.order())
-    if (computed.contains(id) || a.node(id).kind != NodeKind::Operator) add(Side::A, id);
+  for (const NodeId id : a.order()) add(Side::A, id);
   for (const Value& v : moved) followed_in_a_.insert(class_of(Side::A, v));
 }
 
@@ -99,6 +103,7 @@ int Sweep::fresh(Side side, Value value) {
 std::optional<Tensor> Sweep::known(Side side, Value value) const {
   if (auto constant = known_constant(*model(side).graph, value)) return constant;
   if (model(side).graph->node(value.node).kind != NodeKind::Operator) return std::nullopt;
+  if (model(side).doubtful.contains(value.node)) return std::nullopt;
   const ValueInfo& info = model(side).info->of(value);
   if (info.constant) return info.constant;
   const auto extents = info.shape ? concrete(*info.shape) : std::nullopt;
@@ -108,6 +113,7 @@ std::optional<Tensor> Sweep::known(Side side, Value value) const {
 }
 
 std::optional<Dims> Sweep::extents_in(Side side, Value value) const {
+  if (model(side).doubtful.contains(value.node)) return std::nullopt;
   const ValueInfo& info = model(side).info->of(value);
   if (!info.integers || !only_these_symbols(*info.integers, symbols_)) return std::nullopt;
   return info.integers;
@@ -130,10 +136,14 @@ bool Sweep::is_same(const Entry& x, const Entry& y) const {
   const Node &p = left.graph->node(x.node), &q = right.graph->node(y.node);
   if (x.inputs != y.inputs || p.op != q.op || p.domain != q.domain || p.overload != q.overload ||
       p.inputs.size() != q.inputs.size() || p.outputs.size() != q.outputs.size() ||
-      !same_content(p.attributes, q.attributes))
+      !same_elements(p.attributes, q.attributes))
     return false;
-  for (std::size_t i = 0; i < p.outputs.size(); ++i)
+  for (std::uint32_t i = 0; i < p.outputs.size(); ++i) {
     if (p.outputs[i].empty() != q.outputs[i].empty()) return false;
+    // One of the models declares something that is not so.
+    const ElementType s = left.info->of({x.node, i}).type, t = right.info->of({y.node, i}).type;
+    if (s != t && s != ElementType::Undefined && t != ElementType::Undefined) return false;
+  }
   if (purity(*left.graph, p) != purity(*right.graph, q)) return false;
   if (purity(*left.graph, p) != Purity::Function) {
     // What may be random or keep a state has one counterpart in the other model, and none in its own. A
@@ -141,6 +151,7 @@ bool Sweep::is_same(const Entry& x, const Entry& y) const {
     if (x.side == y.side || x.is_taken || p.captures.size() != q.captures.size()) return false;
     for (std::size_t i = 0; i < p.captures.size(); ++i)
       if (left.graph->name_of(p.captures[i]) != right.graph->name_of(q.captures[i])) return false;
+    if (!same_inside(*left.graph, p, *right.graph, q)) return false;
   }
   return left.graph->opset(p.domain) == right.graph->opset(q.domain) ||
          same_formula(*left.graph, *left.info, x.node, *right.graph, *right.info, y.node);
@@ -164,20 +175,10 @@ std::vector<int> Sweep::operator_classes(Side side, NodeId id) {
   }
   for (std::uint32_t k = 0; k < node.outputs.size(); ++k) {
     entry.outputs.push_back(fresh(side, {id, k}));
-    classes_.back().is_total = side == Side::A && is_total(id);
+    classes_.back().is_total = side == Side::A && !partial_.contains(id);
   }
   bucket.push_back(entry);
   return entry.outputs;
-}
-
-bool Sweep::is_total(NodeId id) const {
-  const Node& node = a_.graph->node(id);
-  if (a_.info->opaque.contains(id)) return false;
-  for (const Value& v : node.inputs)
-    if (v.exists() && !classes_[static_cast<std::size_t>(class_of(Side::A, v))].is_total) return false;
-  const Definition definition = define_node(*a_.graph, *a_.info, id);
-  const auto* formula = std::get_if<Formula>(&definition);
-  return formula != nullptr && !may_be_undefined(*a_.graph, id, *formula);
 }
 
 void Sweep::add(Side side, NodeId id) {
@@ -239,6 +240,9 @@ Verdict Sweep::prove(Value a, Value b, const std::set<int>& open, ProofCache& ca
   const auto question = regions(a, b, open);
   if (!question.ok()) return NotDecided{question.error().message};
   options.partial_inputs = question->partial;
+  std::set<std::string> symbols = symbols_of(question->a);
+  symbols.merge(symbols_of(question->b));
+  options.sizes = about(sizes_, symbols);
   Verdict verdict = cache.prove(question->a, question->b, options);
   if (!std::holds_alternative<Proved>(verdict)) return verdict;
   settled_.insert(question->settled.begin(), question->settled.end());
@@ -247,8 +251,8 @@ Verdict Sweep::prove(Value a, Value b, const std::set<int>& open, ProofCache& ca
       seen_.insert(class_of(Side::B, {id, k}));
   const int from = class_of(Side::B, b), to = class_of(Side::A, a);
   if (from != to) {
-    // B's alone, or the two classes of A would have been one.
-    if (in_a(from).exists()) return NotDecided{"another value of the first model is equal to it already"};
+    // Equal to another value of A, too: proved, but two classes of A stay two.
+    if (in_a(from).exists()) return verdict;
     parent_[static_cast<std::size_t>(from)] = to;
   }
   note(Side::B, to, b);
@@ -259,7 +263,8 @@ Verdict Sweep::prove(Value a, Value b, const std::set<int>& open, ProofCache& ca
 bool Sweep::may_fail_in_b(NodeId id) const {
   const Definition definition = define_node(*b_.graph, *b_.info, id);
   const auto* formula = std::get_if<Formula>(&definition);
-  return formula == nullptr || may_be_undefined(*b_.graph, id, *formula);
+  return formula == nullptr || b_.doubtful.contains(id) || !formula->ranges.empty() ||
+         may_be_undefined(*b_.graph, id, *formula);
 }
 
 const Node* Sweep::unaccounted() const {

@@ -30,9 +30,9 @@ enum class Side : std::uint8_t { A, B };
 class Sweep {
  public:
   // Graphs without calls of local functions (flatten.h), whose inputs of one name have one type and shape.
-  // All must outlive this. Every node that A's outputs need gets its classes here, and so do `moved`, values that
-  // only move what these compute; B's by `add_to_b`, in their order. What A doesn't compute is equal to nothing:
-  // it may fail. Where a class of a moved value is open, both models' regions are written with what it moves.
+  // All must outlive this. Every node of A, which computes nothing that its outputs don't need, gets its
+  // classes here; B's by `add_to_b`, in their order. `moved`: values of A that only move others; where the
+  // class of one is open, both models' regions are written with what it moves.
   Sweep(const Graph& a, const Inference& a_info, const Graph& b, const Inference& b_info,
         const std::vector<Value>& moved = {});
   void add_to_b(NodeId id);
@@ -61,8 +61,9 @@ class Sweep {
   // Proves that two values are equal, and if they are, gives b the class of a.
   Verdict prove(Value a, Value b, const std::set<int>& open, ProofCache& cache, ProveOptions options);
 
-  // Replaces a constant, wherever it is read: one that only B has by a program over constants of A, one of A by
-  // a program over literals or over constants of B. Error: it is another number, or a proof has taken it as it is.
+  // Replaces a constant, wherever it is read: one that only B has by a program over constants of A, one of A
+  // by a program over literals or over constants of B. Error: it is another number, or a proof has taken it
+  // as it is.
   Result<Rounding> replace_constant(Side side, Value constant, const Graph& program);
   // Takes that back; an Error if a proof stands on it.
   Status restore_constant(Side side, Value constant);
@@ -78,8 +79,8 @@ class Sweep {
   // none.
   const Node* jump_behind_rounding() const;
 
-  // A node on the way to B's outputs that A has no counterpart of, that no proof has looked at, and that may fail;
-  // nullptr: there is none.
+  // A node on the way to B's outputs that A has no counterpart of, that no proof has looked at, and that may
+  // fail; nullptr: there is none.
   const Node* unaccounted() const;
 
  private:
@@ -90,6 +91,9 @@ class Sweep {
     std::unordered_map<NodeId, std::vector<int>> classes;
     std::unordered_map<NodeId, int> position;
     std::set<Value> computed_from;  // what inference has computed floats from, as the model would
+    // Nodes of A that may compute something else than inference says where a size is 0; nodes of B that may
+    // also fail where A runs.
+    std::set<NodeId> doubtful;
   };
   struct Entry {
     Side side;
@@ -112,11 +116,13 @@ class Sweep {
   bool is_constant_of(Side side, const Tensor& tensor) const;
   const Node* jump_behind_rounding(const Model& model, Side side) const;
   std::vector<int> operator_classes(Side side, NodeId id);
-  bool is_total(NodeId id) const;
   bool may_fail_in_b(NodeId id) const;
 
   Model a_, b_;
   std::set<std::string> symbols_;  // of the inputs: they mean the same in both models
+  std::string prefix_ = "a";       // with it before, A's other symbols are none of these
+  Dims sizes_;                     // what holds of them wherever A runs, each >= 0
+  std::set<NodeId> partial_;       // nodes of A whose values may be undefined
   mutable std::vector<int> parent_;
   struct Class {
     Value first_in_a = Value::none(), first_in_b = Value::none();

@@ -67,6 +67,48 @@ TEST(Sweep, RandomAndCustomNodesAreMatchedOneToOne) {
   }
 }
 
+// y = If(c): the branches' messages are the same; what runs there need not be.
+Graph branching(const std::string& then, int opset = 18) {
+  Graph graph = program("bool c, float[2] x", "", "");
+  Node node;
+  node.op = "If";
+  node.inputs = {value_named(graph, "c")};
+  node.captures = {value_named(graph, "x")};
+  node.outputs = {"y"};
+  for (const std::string branch : {"else_branch", "then_branch"}) {
+    node.attributes.set(branch, RawAttribute{.bytes = "the same", .is_graph = true});
+    Graph body = program("float[2] x", "float[2] r", branch == "then_branch" ? then : "r = Exp(x)");
+    body.opsets[""] = opset;
+    node.bodies.push_back(
+        {.attribute = branch, .graph = std::make_shared<Graph>(std::move(body)), .captured = {0}});
+  }
+  graph.add_output({graph.add(std::move(node)), 0});
+  return graph;
+}
+
+TEST(Sweep, WhatRunsInsideOfANodeIsCompared) {
+  EXPECT_TRUE(Both(branching("r = Neg(x)"), branching("r = Neg(x)")).same("y", "y"));
+  EXPECT_FALSE(Both(branching("r = Neg(x)"), branching("r = Abs(x)")).same("y", "y"));
+  EXPECT_FALSE(Both(branching("r = Neg(x)", 17), branching("r = Neg(x)", 18)).same("y", "y"));
+}
+
+TEST(Sweep, ASymbolOfTheModelsIsNeverOneThatInferenceMadeUp) {
+  const std::string in = "float[n] x, float[\"a?u.1\"] z", one = "int64[1] one = {1}";
+  Both both(program(in, "int64[1, k] u, int64[2] y", "u = NonZero(x)\ny = Shape(u)", one),
+            program(in, "int64[1, k] u, int64[2] y",
+                    "u = NonZero(x)\ns = Shape(z)\ny = Concat<axis=0>(one, s)", one));
+  EXPECT_TRUE(both.same("u", "u"));
+  EXPECT_FALSE(both.prove("y", "y"));
+}
+
+TEST(Sweep, OpaqueNodesThatDeclareOtherTypesAreNotTheSame) {
+  const auto model = [](const std::string& type) {
+    return program("float[2] x", type + "[2] u", "u = my.own.Op(x)");
+  };
+  EXPECT_TRUE(Both(model("float"), model("float")).same("u", "u"));
+  EXPECT_FALSE(Both(model("float"), model("int64")).same("u", "u"));
+}
+
 TEST(Sweep, AProvedPairIsWhereTheNextOneBegins) {
   // y = f(u) and f(v): sin is a name, u = v is algebra.
   Both both(

@@ -49,30 +49,35 @@ bool may_be_empty(const ExprNode& reduce, const std::vector<Axis>& positions) {
   }
 }
 
-// What the form of a formula says of the signs of its values, whatever its inputs are, but for those of which
-// every element is known to be positive.
+// What the form of a formula says of the signs of its values, whatever its inputs are, but for what is known
+// of them.
 class Signs {
  public:
-  Signs(const Formula& formula, const std::vector<bool>& positive) : formula_(formula), positive_(positive) {}
+  Signs(const Formula& formula, const std::vector<InputSign>& inputs) : formula_(formula), inputs_(inputs) {}
 
   bool is_positive(const ExprNode& e) const {
+    if (is_integer(e.type) && e.type != ElementType::Int64) return false;  // narrow ones wrap
     switch (e.kind) {
       case ExprNode::Kind::Number: return is_float(e.type) ? e.number > 0 : e.integer > 0;
       case ExprNode::Kind::IndexNumber: return e.index.is_constant() && is_there(e.index.offset());
       case ExprNode::Kind::Read: {
         if (!is_inside(e)) return false;
         const ExprNode* stage = stage_read(e);
-        const auto number = static_cast<std::size_t>(e.tensor.number);
-        return stage != nullptr ? is_positive(*stage) : number < positive_.size() && positive_[number];
+        return stage != nullptr ? is_positive(*stage) : input_read(e).positive;
       }
       case ExprNode::Kind::Apply: break;
       case ExprNode::Kind::Reduce:
         return e.domain.empty() && is_positive(*e.args[0]) &&
                std::ranges::all_of(e.axes, [](const Axis& a) { return is_there(a.extent); });
-      case ExprNode::Kind::Cases: return false;
+      case ExprNode::Kind::Cases:
+        return is_positive(*e.args[0]) &&
+               std::ranges::all_of(e.cases, [&](const ExprNode::Case& c) { return is_positive(*c.value); });
     }
     switch (e.fn) {
-      case Fn::Exp: return true;
+      case Fn::Exp:
+      case Fn::Sigmoid:
+      case Fn::Softplus:
+      case Fn::Cosh: return true;
       case Fn::Sqrt:
       case Fn::Cast: return is_float(e.type) && is_positive(*e.args[0]);
       case Fn::Mul:
@@ -86,16 +91,17 @@ class Signs {
 
   bool is_nonnegative(const ExprNode& e) const {
     if (is_positive(e)) return true;
+    if (is_integer(e.type) && e.type != ElementType::Int64) return false;
     if (e.kind == ExprNode::Kind::Number) return is_float(e.type) ? e.number >= 0 : e.integer >= 0;
     if (const ExprNode* stage = stage_read(e)) return is_nonnegative(*stage);
+    if (e.kind == ExprNode::Kind::Read) return input_read(e).nonnegative;
     if (e.kind == ExprNode::Kind::Reduce) return e.reduction == Reduction::Sum && is_nonnegative(*e.args[0]);
     if (e.kind != ExprNode::Kind::Apply || !is_float(e.type)) return false;
     switch (e.fn) {
       case Fn::Abs:
       case Fn::Relu:
       case Fn::Sqrt: return true;
-      case Fn::Mul:
-        return e.args[0] == e.args[1] || (is_nonnegative(*e.args[0]) && is_nonnegative(*e.args[1]));
+      case Fn::Mul: return is_square(e) || (is_nonnegative(*e.args[0]) && is_nonnegative(*e.args[1]));
       case Fn::Div: return is_nonnegative(*e.args[0]) && is_positive(*e.args[1]);
       case Fn::Add: return is_nonnegative(*e.args[0]) && is_nonnegative(*e.args[1]);
       default: return false;
@@ -122,12 +128,26 @@ class Signs {
       if (!read.at[k].is_inside(read.extents[k])) return false;
     return true;
   }
+  InputSign input_read(const ExprNode& e) const {
+    const auto number = static_cast<std::size_t>(e.tensor.number);
+    return number < inputs_.size() ? inputs_[number] : InputSign{};
+  }
+  // Also of one tensor that is there twice, read at the same place.
+  bool is_square(const ExprNode& product) const {
+    const ExprNode &a = *product.args[0], &b = *product.args[1];
+    if (&a == &b) return true;
+    const auto is_input = [](const ExprNode& e) {
+      return e.kind == ExprNode::Kind::Read && e.tensor.kind == TensorRef::Kind::Input;
+    };
+    return is_input(a) && is_input(b) && a.at == b.at && input_read(a).same_as &&
+           input_read(a).same_as == input_read(b).same_as;
+  }
   const ExprNode* stage_read(const ExprNode& e) const {
     if (e.kind != ExprNode::Kind::Read || e.tensor.kind != TensorRef::Kind::Stage) return nullptr;
     return &*formula_.stages[static_cast<std::size_t>(e.tensor.number)].value;
   }
   const Formula& formula_;
-  const std::vector<bool>& positive_;
+  const std::vector<InputSign>& inputs_;
 };
 
 // `positions`: what it is computed for.
@@ -156,21 +176,59 @@ bool only_selects(const ExprNode& e) {
 
 constexpr std::int64_t kMostFactElements = 1 << 20;
 
+InputSign sign_of_constant(const Graph& graph, Value v) {
+  const auto constant = v.exists() ? known_constant(graph, v) : std::nullopt;
+  const bool positive = constant && is_float(constant->type()) && constant->count() <= kMostFactElements &&
+                        all_positive(*constant);
+  return {.positive = positive, .nonnegative = positive};
+}
+
 }  // namespace
+
+std::set<NodeId> partial_nodes(const Graph& graph, const Inference& inference) {
+  std::set<NodeId> out;
+  std::map<Value, InputSign> known;
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    if (node.kind != NodeKind::Operator || known_constant(graph, {id, 0})) {
+      if (!graph.is_overridable(id)) known.emplace(Value{id, 0}, sign_of_constant(graph, {id, 0}));
+      continue;
+    }
+    const bool has_partial_input =
+        std::ranges::any_of(node.inputs, [&](const Value& v) { return v.exists() && out.contains(v.node); });
+    const Definition definition =
+        inference.opaque.contains(id) ? Definition(Opaque{}) : define_node(graph, inference, id);
+    const auto* formula = std::get_if<Formula>(&definition);
+    if (formula == nullptr) {
+      out.insert(id);
+      continue;
+    }
+    std::vector<InputSign> inputs;
+    for (const Value& v : node.inputs) {
+      const auto at = known.find(v);
+      inputs.push_back(at == known.end() ? InputSign{} : at->second);
+      inputs.back().same_as = v.exists() ? std::optional(v) : std::nullopt;
+    }
+    if (has_partial_input || may_be_undefined(*formula, inputs)) out.insert(id);
+    const Signs signs(*formula, inputs);
+    for (std::uint32_t k = 0; k < node.outputs.size() && k < formula->outputs.size(); ++k) {
+      const ExprNode& value = *formula->output(static_cast<int>(k)).value;
+      known.emplace(Value{id, k}, InputSign{.positive = signs.is_positive(value),
+                                            .nonnegative = signs.is_nonnegative(value)});
+    }
+  }
+  return out;
+}
 
 bool may_be_undefined(const Graph& graph, NodeId id, const Formula& formula) {
   if (!may_be_undefined(formula)) return false;
-  std::vector<bool> positive;
-  for (const Value& v : graph.node(id).inputs) {
-    const auto constant = v.exists() ? known_constant(graph, v) : std::nullopt;
-    positive.push_back(constant && is_float(constant->type()) && constant->count() <= kMostFactElements &&
-                       all_positive(*constant));
-  }
-  return may_be_undefined(formula, positive);
+  std::vector<InputSign> inputs;
+  for (const Value& v : graph.node(id).inputs) inputs.push_back(sign_of_constant(graph, v));
+  return may_be_undefined(formula, inputs);
 }
 
-bool may_be_undefined(const Formula& formula, const std::vector<bool>& positive) {
-  const Signs signs(formula, positive);
+bool may_be_undefined(const Formula& formula, const std::vector<InputSign>& inputs) {
+  const Signs signs(formula, inputs);
   return std::ranges::any_of(formula.stages,
                              [&](const Stage& s) { return may_be_undefined(*s.value, signs, s.axes); });
 }
@@ -305,6 +363,67 @@ void Translator::add_node(const Graph& graph, const Inference& inference, NodeId
   partial_[number] = forms_.partial_since(mark);
   for (std::uint32_t k = 0; k < forms.size(); ++k)
     known_.emplace(key(graph, {id, k}), options_.seal ? forms_.sealed(forms[k]) : forms[k]);
+}
+
+// The integers as they are compared with positions; nullopt: nothing is known of them.
+std::optional<NormalForms::Indices> Translator::indices(const Graph& graph, Value value,
+                                                        const IndexRange& range) {
+  const auto at = known_.find(key(graph, value));
+  if (at == known_.end()) return std::nullopt;
+  const Form& all = at->second;
+  FormulaBuilder f({TensorType{all.type, all.shape()}});
+  Dims shape = all.shape();
+  if (range.place) shape.pop_back();
+  const auto p = f.axes(shape);
+  std::vector<Index> position = to_indices(p);
+  if (range.place) position.emplace_back(*range.place);
+  f.output(p, cast(f.input(0).at(position), ElementType::Int64));
+  return NormalForms::Indices{forms_.apply(std::move(f).finish(), {all})[0], range.extent};
+}
+
+namespace {
+
+// Whether all of a constant's elements, or those at one place of its last axis, point into an axis that is at
+// least so long.
+bool points_inside(const Tensor& constant, const IndexRange& range) {
+  const auto values = constant.integers();
+  if (!values) return false;
+  const auto last = constant.rank() > 0 ? static_cast<std::size_t>(constant.extents().back()) : 1;
+  for (std::size_t i = 0; i < values->size(); ++i) {
+    if (range.place && i % last != static_cast<std::size_t>(*range.place)) continue;
+    const std::int64_t v = (*values)[i];
+    if (range.extent.at_least(Dim(v < 0 ? -v : v + 1)) != true) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool Translator::indices_follow(const Graph& a, const Inference& a_info, const Graph& b,
+                                const Inference& b_info) {
+  if (b_info.ranges.empty()) return true;
+  std::optional<std::vector<NormalForms::Indices>> known;
+  const std::set<NodeId> needed = needed_nodes(b);
+  for (const auto& [id, ranges] : b_info.ranges) {
+    if (!needed.contains(id) || numbers_.is_common(numbers_.of(b, id))) continue;
+    for (const IndexRange& range : ranges) {
+      const Value value = b.node(id).inputs[static_cast<std::size_t>(range.input)];
+      if (const auto constant = known_constant(b, value); constant && points_inside(*constant, range))
+        continue;
+      if (!known) {
+        known.emplace();
+        const std::set<NodeId> needed_in_a = needed_nodes(a);
+        for (const auto& [other, of_a] : a_info.ranges)
+          for (const IndexRange& r : of_a)
+            if (needed_in_a.contains(other))
+              if (auto made = indices(a, a.node(other).inputs[static_cast<std::size_t>(r.input)], r))
+                known->push_back(std::move(*made));
+      }
+      const auto asked = indices(b, value, range);
+      if (!asked || !forms_.are_indices(*asked, *known)) return false;
+    }
+  }
+  return true;
 }
 
 std::vector<Form> Translator::outputs(const Graph& graph, const Inference& inference) {

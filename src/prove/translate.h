@@ -26,6 +26,9 @@ class Translator {
 
   // The outputs of a program. Throws Undecided.
   std::vector<Form> outputs(const Graph& graph, const Inference& inference);
+  // Whether every index of the second program, whose outputs are known, points into its axis if those of the
+  // first do. Asked last: it makes forms of its own.
+  bool indices_follow(const Graph& a, const Inference& a_info, const Graph& b, const Inference& b_info);
   const std::vector<ValueFact>& facts() const { return facts_; }
   // Constants whose elements took part as numbers, by value number.
   const std::set<int>& expanded() const { return expanded_; }
@@ -40,6 +43,7 @@ class Translator {
   void add_symbol(const Graph& graph, const Inference& inference, Value value);
   void add_constant(const Graph& graph, Value value, const Tensor& tensor);
   Form with_unit_axes(const Form& plain, const Extents& extents);
+  std::optional<NormalForms::Indices> indices(const Graph& graph, Value value, const IndexRange& range);
   Key key(const Graph& graph, Value value) const { return {numbers_.of(graph, value.node), value.output}; }
 
   NormalForms& forms_;
@@ -53,10 +57,17 @@ class Translator {
   std::set<int> expanded_;
 };
 
-// Whether a formula of finite inputs may be undefined or infinite; some inputs may be known to be positive.
-bool may_be_undefined(const Formula& formula, const std::vector<bool>& positive = {});
+// What is known of all elements of an input.
+struct InputSign {
+  bool positive = false, nonnegative = false;
+  std::optional<Value> same_as = {};  // equal values are one tensor
+};
+// Whether a formula of finite inputs may be undefined or infinite.
+bool may_be_undefined(const Formula& formula, const std::vector<InputSign>& inputs = {});
 // The same for a node, whose constants are known: x / 8 never is.
 bool may_be_undefined(const Graph& graph, NodeId id, const Formula& formula);
+// Nodes of a graph whose values may be undefined or infinite though all that is fed is finite.
+std::set<NodeId> partial_nodes(const Graph& graph, const Inference& inference);
 
 // Whether every element of its outputs is a number or an element of an input, whatever the elements are.
 bool only_selects(const Formula& formula);

@@ -327,6 +327,23 @@ TEST(Traps, Trap08ExtentsAndTypes) {
                              program("float[3] x", "float[3] y", "t = Cast<to=7>(x)\ny = Cast<to=1>(t)")));
 }
 
+TEST(Traps, Trap08IntegersOfDifferentWidthsWrapDifferently) {
+  // 300 is 44 in eight bits: less than 50, and another number once it is widened.
+  const auto sum = [](const std::string& type, const std::string& number) {
+    return "c = Cast<to=" + number + ">(b)\nl = Mul(c, k)\nr = Mul(c, m)\ns = Add(l, r)\n" + type;
+  };
+  const auto constants = [](const std::string& type) {
+    return type + "[1] k = {200}, " + type + "[1] m = {100}, " + type + "[1] h = {50}";
+  };
+  for (const std::string last : {"y = Less(s, h)", "y = Cast<to=7>(s)", "y = Cast<to=1>(s)"}) {
+    const std::string in = "bool[3] b", out = last[4] == 'L' ? "bool[3] y" : "y";
+    const Graph narrow = program(in, out, sum(last, "2"), constants("uint8")),
+                wide = program(in, out, sum(last, "6"), constants("int32"));
+    EXPECT_TRUE(wrong_for_sets(narrow, wide)) << last;
+    EXPECT_TRUE(right(narrow, program(in, out, sum(last, "2"), constants("uint8")))) << last;
+  }
+}
+
 TEST(Traps, Trap09WhatFunctionsDoToPadding) {
   const std::string in = "float[3] x", out = "float[5] y", pads = "p = Constant<value_ints=[1,1]>()\n";
   EXPECT_TRUE(wrong(program(in, out, pads + "t = Pad(x, p)\ny = Exp(t)"),

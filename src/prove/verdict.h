@@ -44,7 +44,7 @@ struct NotDecided {
   std::string why;
 };
 
-// The two witnesses disagree: one of them is wrong, and so are we. Never a verdict about the programs.
+// The two witnesses disagree: one of them is wrong, and so are we. About the programs it says nothing.
 struct WitnessesDisagree {
   std::string what;
 };

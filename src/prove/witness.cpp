@@ -80,7 +80,7 @@ class FieldRun {
     WitnessReport report = run_in(ElementType::Field);
     if (needs_pair_ && report.outcome == WitnessReport::Outcome::Differ)
       report = run_in(ElementType::FieldPair);
-    if (options_.ordered && report.outcome == WitnessReport::Outcome::Differ)
+    if (options_.ordered && report.outcome != WitnessReport::Outcome::Agree)
       report = run_in(ElementType::Double);
     return report;
   }

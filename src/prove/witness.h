@@ -20,8 +20,8 @@ struct WitnessOptions {
   // These constants keep their values, as do integers; the others are drawn, by content.
   ByValue by_value = {};
   bool keep_signs = false;  // constants that are positive are drawn positive
-  // The proof used that numbers are ordered, which no finite field is: where the field differs, float64
-  // speaks.
+  // The proof used that numbers are ordered, which no finite field is: where the field does not agree,
+  // float64 speaks.
   bool ordered = false;
   double most_operations = 3e6;  // of one evaluation; a hundred times more where nothing can be shrunk
 };

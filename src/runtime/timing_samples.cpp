@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/processor.h"
+#include "runtime/machine.h"
 #include "runtime/message.h"
 #include "runtime/requests.h"
 #include "runtime/timing_cache.h"
@@ -79,9 +79,9 @@ std::optional<TimingSamples> samples_from(const std::string& bytes) {
 }
 
 std::string TimingKey::text() const {
-  const Processor& processor = this_processor();
+  const MachineName& machine = this_machine();
   return fmt::format("a={}\nb={}\nfeeds={}\nruntime={} {}\noptions={}\ncpu={}\nisa={}\nprotocol={}\n", a, b,
-                     feeds, runtime, version, options.text(), processor.name, processor.isa, kProtocolVersion);
+                     feeds, runtime, version, options.text(), machine.cpu, machine.isa, kProtocolVersion);
 }
 
 }  // namespace isomer

@@ -5,7 +5,7 @@
 #include <charconv>
 
 #include "base/hash.h"
-#include "runtime/processor.h"
+#include "runtime/machine.h"
 
 namespace isomer {
 namespace {

@@ -298,7 +298,7 @@ Outcome<std::optional<Errors>> Trials::errors(const Graph& exact, const ModelSou
   const auto second = judge_->run(b, feeds, options_.runtime);
   if (!second.ok()) return second.error();
   if (!is_affordable(exact, feeds, most)) return std::optional<Errors>();
-  const auto right = interpret(exact, feeds, Arithmetic::Double);
+  const auto right = interpret(exact, feeds, Arithmetic::Faithful);
   if (!right.ok() || right->opaque) return std::optional<Errors>();
   const auto before = error_of(*first, right->outputs), after = error_of(*second, right->outputs);
   if (!before || !after) return std::optional<Errors>();

@@ -38,7 +38,8 @@ Model with_graph(Model model, const Graph& graph);
 // Progress of a measurement, as a line.
 OnProgress told_as(const std::function<void(const std::string&)>& progress, const std::string& what);
 
-// Floating-point errors of two programs against float64: max |y - y64| / max |y64|, the worst output.
+// Floating-point errors of two programs against float64 (Arithmetic::Faithful): max |y - y64| / max |y64|,
+// the worst output.
 struct Errors {
   double before = 0, after = 0;
   bool within(double growth) const { return after <= std::max(growth * before, 1e-6); }

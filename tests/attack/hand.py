@@ -115,7 +115,7 @@ for name, to in (("bfloat16", 16), ("float16", 10)):
 LARGE = {"large": f32(1e6), "most": f32(1e9)}
 special("fold_float16_overflow",
         Model(scaled % "l = Mul(c,large) h = Cast<to=10>(l) w = Cast<to=1>(h) m = Min(w,most) y = Mul(x,m)", WEIGHTS | LARGE),
-        Model(scaled % "y = Mul(x,w)", {"w": WEIGHTS["c"] * np.float32(1e6)}), ONCE, "undecided")
+        Model(scaled % "y = Mul(x,w)", {"w": WEIGHTS["c"] * np.float32(1e6)}), ONCE, "refuted")
 
 TO_FLOAT16 = "(float[n] x) => (float[n] y) { h = Cast<to=10>(x) y = Cast<to=1>(h) }"
 pair("narrowing_cast_dropped", TO_FLOAT16, "(float[n] x) => (float[n] y) { y = Identity(x) }", {"x": f32(2049)})
@@ -204,7 +204,8 @@ for type_, dtype, share in (("float", np.float32, 1e-3), ("float16", np.float16,
     twice = Model(f"({type_}[N,8] x) => ({type_}[N,8] y) {{ t = MatMul(x,w) y = MatMul(t,v) }}", {"w": w, "v": v})
     once = f"({type_}[N,8] x) => ({type_}[N,8] y) {{ y = MatMul(x,w) }}"
     pair(f"product_off_{type_}", twice, Model(once, {"w": off.astype(dtype)}), {"x": np.eye(8, dtype=dtype)[:1]})
-    pair(f"product_{type_}", twice, Model(once, {"w": product.astype(dtype)}), {"x": np.eye(8, dtype=dtype)[:1]}, EQUAL)
+    if type_ == "float":  # of float16 no program is found for the folded constant: undecided
+        pair(f"product_{type_}", twice, Model(once, {"w": product.astype(dtype)}), {"x": np.eye(8, dtype=dtype)[:1]}, EQUAL)
 
 # ---- B fails where A runs: indices out of range, nothing to take the largest of, sizes of 0.
 TABLE = {"w": np.arange(12, dtype=np.float32).reshape(4, 3), "depth": np.array(4), "values": f32(0, 1)}

@@ -108,7 +108,7 @@ Case with_body() {
   c.name = "with a body";
   c.runs = false;
   for (Graph* graph : {&c.in, &c.out}) {
-    graph->functions = {{.domain = "own", .name = "F"}};
+    graph->functions.write() = {{{.domain = "own", .name = "F", .overload = {}}, "F"}};
     graph->opsets["own"] = 1;
     Node node;
     node.op = "F";

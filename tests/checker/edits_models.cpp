@@ -108,9 +108,8 @@ Tensor with_other_element(Random& random, const Tensor& tensor) {
 }
 
 bool weight_of(Random& random, Graph& graph) {
-  return change_one(random, graph, is_float_constant, [&](Node& node, const Graph&) {
-    node.tensor = with_other_element(random, node.tensor);
-  });
+  return change_one(random, graph, is_float_constant,
+                    [&](Node& node, const Graph&) { node.tensor = with_other_element(random, node.tensor); });
 }
 bool weight(Random& random, const Case&, Mutant& m) { return weight_of(random, m.out); }
 
@@ -124,7 +123,8 @@ bool shape_of_weight(Random& random, const Case&, Mutant& m) {
 
 bool op(Random& random, const Case&, Mutant& m) {
   return change_one(random, m.out, is_operator, [&](Node& node, const Graph&) {
-    static const std::vector<std::string> ops{"Relu", "Neg", "Abs", "Mul", "Add", "Sub", "MatMul", "Identity"};
+    static const std::vector<std::string> ops{"Relu", "Neg", "Abs",    "Mul",
+                                              "Add",  "Sub", "MatMul", "Identity"};
     static const std::vector<std::string> domains{"com.example", "ai.onnx.ml", "com.microsoft"};
     switch (random.below(4)) {
       case 0: node.domain = random.one_of(domains); break;
@@ -215,7 +215,7 @@ bool input(Random& random, const Case&, Mutant& m) {
 bool opset(Random& random, const Case&, Mutant& m) {
   static const std::vector<int> versions{11, 13, 17, 19, 21};
   if (random.chance(70)) m.out.opsets[""] = random.one_of(versions);
-  else m.out.functions.insert({.domain = "own", .name = "G"});
+  else m.out.functions.write().emplace(FunctionName{"own", "G"}, "");
   return true;
 }
 
@@ -227,7 +227,8 @@ std::optional<std::string> make_overridable(Random& random, Graph& graph, bool a
   graph = rebuilt(graph, [&](Node& node, NodeId, const Graph&) {
     if (!as_input || node.outputs[0] != name) return;
     const Dims dims = to_dims(node.tensor.extents());
-    node.declared = {.type = node.tensor.type(), .shape = std::vector<std::optional<Dim>>(dims.begin(), dims.end())};
+    node.declared = {.type = node.tensor.type(),
+                     .shape = std::vector<std::optional<Dim>>(dims.begin(), dims.end())};
   });
   for (const NodeId id : nodes_where(graph, [&](const Node& n) { return n.outputs[0] == name; })) {
     graph.mark_overridable(id);
@@ -273,8 +274,8 @@ bool body(Random&, const Case&, Mutant& m) {
   if (with_bodies.empty()) return false;
   m.out = rebuilt(m.out, [&](Node& node, NodeId was, const Graph&) {
     if (was != with_bodies[0]) return;
-    node.bodies[0].graph = std::make_shared<Graph>(
-        rebuilt(*node.bodies[0].graph, [](Node& inner, NodeId, const Graph&) {
+    node.bodies[0].graph =
+        std::make_shared<Graph>(rebuilt(*node.bodies[0].graph, [](Node& inner, NodeId, const Graph&) {
           if (is_operator(inner)) inner.op = "Relu";
         }));
   });
@@ -320,7 +321,8 @@ bool node_name(Random& random, const Case&, Mutant& m) {
 }
 
 bool declaration(Random& random, const Case&, Mutant& m) {
-  DeclaredType type{.type = random.chance(80) ? ElementType::Float : ElementType::Int64, .shape = std::nullopt};
+  DeclaredType type{.type = random.chance(80) ? ElementType::Float : ElementType::Int64,
+                    .shape = std::nullopt};
   if (random.chance(50)) type.shape = std::vector<std::optional<Dim>>{Dim(7)};
   m.out.declare(random.one_of(names_in(m.out)), type);
   return true;

@@ -33,16 +33,16 @@ std::string text_of(const Attribute::Value& value) {
   return std::visit(Visitor{}, value);
 }
 
-Call::Input describe(const Sampler::Drawn& drawn) {
-  Call::Input input{.type = {drawn.type, to_dims(drawn.value.extents())}};
-  if (!drawn.constant) return input;
-  input.constant = drawn.value;
-  if (drawn.value.count() <= kMostKnownIntegers)
-    if (const auto values = drawn.value.integers()) input.integers = to_dims(*values);
+}  // namespace
+
+Call::Input describe(const Tensor& value, bool is_constant) {
+  Call::Input input{.type = {value.type(), to_dims(value.extents())}};
+  if (!is_constant) return input;
+  input.constant = value;
+  if (value.count() <= kMostKnownIntegers)
+    if (const auto values = value.integers()) input.integers = to_dims(*values);
   return input;
 }
-
-}  // namespace
 
 DrawnCase draw_case(const Operator& op, int number) {
   const std::uint64_t seed = Hasher().add(op.domain).add(op.name).add(number).digest().high;
@@ -60,7 +60,7 @@ DrawnCase draw_case(const Operator& op, int number) {
   drawn.call.output_count = sampler.output_count;
   for (const Sampler::Drawn& input : sampler.inputs) {
     const bool absent = input.type == ElementType::Undefined;
-    drawn.call.inputs.push_back(absent ? std::nullopt : std::optional(describe(input)));
+    drawn.call.inputs.push_back(absent ? std::nullopt : std::optional(describe(input.value, input.constant)));
     drawn.inputs.push_back(absent ? std::nullopt : std::optional(input.value));
     drawn.is_constant.push_back(input.constant);
   }

@@ -29,4 +29,7 @@ struct DrawnCase {
 
 DrawnCase draw_case(const Operator& op, int number);
 
+// What is known of an input when the call is defined.
+Call::Input describe(const Tensor& value, bool is_constant);
+
 }  // namespace isomer::contract

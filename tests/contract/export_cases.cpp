@@ -3,6 +3,8 @@
 //
 //   isomer-contract-cases --list                     the operators, as JSON
 //   isomer-contract-cases OP CASES BASE [DOMAIN]     writes BASE.json (calls) and BASE.npz (tensors)
+//   isomer-contract-cases --empty OP CASES BASE [DOMAIN]   the same with an extent of each made 0, and what the
+//                                                    formula promises there
 //
 // Tensors are named by case: 17.in0, 17.attribute.value, 17.native0 and 17.double0 (the same output computed
 // in double).
@@ -18,8 +20,10 @@
 #include "algebra/program.h"
 #include "cli/npz.h"
 #include "contract/drawn_case.h"
+#include "contract/emptied_case.h"
 #include "contract/samples/samples.h"
 #include "contract/tensors.h"
+#include "ops/empty.h"
 
 namespace isomer::contract {
 namespace {
@@ -96,6 +100,19 @@ Json export_case(const DrawnCase& drawn, NamedTensors& tensors) {
   return json;
 }
 
+constexpr int kWaysToEmpty = 16;  // of one case
+
+void export_emptied(const Operator& op, int number, Json& cases, NamedTensors& tensors) {
+  auto made = emptied_case(draw_case(op, number / kWaysToEmpty), static_cast<std::uint64_t>(number));
+  if (!made) return;
+  using enum EmptiedCase::Promise;
+  made->drawn.number = number;
+  Json json = export_case(made->drawn, tensors);
+  json["promise"] = made->promise == Runs ? "runs" : made->promise == Fails ? "fails" : "none";
+  json["shapes"] = made->shapes;
+  cases.push_back(std::move(json));
+}
+
 int list_operators() {
   Json list = Json::array();
   for (const Operator* op : all_operators())
@@ -103,12 +120,13 @@ int list_operators() {
                     {"domain", op->domain},
                     {"since", op->since},
                     {"doc", op->doc},
-                    {"runtime_note", samples::runtime_note(*op)}});
+                    {"runtime_note", samples::runtime_note(*op)},
+                    {"runs_on_nothing", runs_on_nothing(*op)}});
   std::cout << list.dump(1) << '\n';
   return 0;
 }
 
-int export_operator(std::span<char*> arguments) {
+int export_operator(std::span<char*> arguments, bool empty) {
   const Operator* op = find_operator(arguments.size() > 4 ? arguments[4] : "", arguments[1]);
   if (!op) {
     std::cerr << "no operator " << arguments[1] << '\n';
@@ -116,8 +134,11 @@ int export_operator(std::span<char*> arguments) {
   }
   Json cases = Json::array();
   NamedTensors tensors;
-  for (int number = 0; number < std::atoi(arguments[2]); ++number)
-    cases.push_back(export_case(draw_case(*op, number), tensors));
+  for (int number = 0; number < std::atoi(arguments[2]); ++number) {
+    if (empty) export_emptied(*op, number, cases, tensors);
+    else cases.push_back(export_case(draw_case(*op, number), tensors));
+  }
+  if (tensors.empty()) tensors.emplace("none", Tensor::of<float>(ElementType::Float, {}, {0}));
   const std::string base = arguments[3];
   const auto written = cli::write_npz(tensors, base + ".npz");
   if (!written) std::cerr << written.error().message << '\n';
@@ -130,9 +151,12 @@ int export_operator(std::span<char*> arguments) {
 }  // namespace isomer::contract
 
 int main(int argc, char** argv) {
-  const std::span arguments(argv, static_cast<std::size_t>(argc));
+  std::span arguments(argv, static_cast<std::size_t>(argc));
   if (argc == 2 && std::string_view(arguments[1]) == "--list") return isomer::contract::list_operators();
-  if (argc == 4 || argc == 5) return isomer::contract::export_operator(arguments);
-  std::cerr << "usage: isomer-contract-cases --list | OP CASES BASE [DOMAIN]\n";
+  const bool empty = argc > 1 && std::string_view(arguments[1]) == "--empty";
+  if (empty) arguments = arguments.subspan(1);
+  if (arguments.size() == 4 || arguments.size() == 5)
+    return isomer::contract::export_operator(arguments, empty);
+  std::cerr << "usage: isomer-contract-cases --list | [--empty] OP CASES BASE [DOMAIN]\n";
   return 2;
 }

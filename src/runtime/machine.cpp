@@ -1,4 +1,4 @@
-#include "runtime/processor.h"
+#include "runtime/machine.h"
 
 #include <array>
 #include <fstream>
@@ -22,8 +22,8 @@ std::string value_of(const std::string& line) {
   return colon == std::string::npos || colon + 2 > line.size() ? "" : line.substr(colon + 2);
 }
 
-Processor read_processor() {
-  Processor processor;
+MachineName read_machine() {
+  MachineName machine;
   std::set<std::string> flags;
   std::ifstream file("/proc/cpuinfo");
   std::string family, number, stepping, model;
@@ -38,11 +38,11 @@ Processor read_processor() {
     }
   }
   // Hypervisors give many machines one name; the numbers tell more.
-  processor.name = model + " (" + family + '/' + number + '/' + stepping + ')';
+  machine.cpu = model + " (" + family + '/' + number + '/' + stepping + ')';
   for (const std::string_view flag : kChosenBy)
     if (flags.contains(std::string(flag)))
-      processor.isa += (processor.isa.empty() ? "" : " ") + std::string(flag);
-  return processor;
+      machine.isa += (machine.isa.empty() ? "" : " ") + std::string(flag);
+  return machine;
 }
 
 }  // namespace
@@ -57,9 +57,9 @@ const std::string& this_program() {
   return kDigest;
 }
 
-const Processor& this_processor() {
-  static const Processor kProcessor = read_processor();
-  return kProcessor;
+const MachineName& this_machine() {
+  static const MachineName kMachine = read_machine();
+  return kMachine;
 }
 
 }  // namespace isomer

@@ -1,16 +1,16 @@
-// The processor that measurements are true on, and the program that made them.
+// The machine that measurements are true on.
 #pragma once
 
 #include <string>
 
 namespace isomer {
 
-struct Processor {
-  std::string name;  // with its family, model and stepping
+struct MachineName {
+  std::string cpu;  // the model's name
   std::string isa;  // the vector instructions that kernels are chosen by
 };
 
-const Processor& this_processor();
+const MachineName& this_machine();
 
 // A digest of the program that runs, to the byte.
 const std::string& this_program();
