@@ -109,8 +109,4 @@ std::int64_t field_to_integer(Zp a, std::uint64_t key) {
                               : static_cast<std::int64_t>(keyed(key, code(Fn::Cast), a.v).v & 0xffffu);
 }
 
-Zp field_random(std::uint64_t key, std::uint64_t tensor, std::uint64_t coordinate) {
-  return keyed(key, 0x2000 + tensor, coordinate);
-}
-
 }  // namespace isomer

@@ -95,7 +95,4 @@ bool field_less(Zp a, Zp b);
 // Cast to an integer: small integers keep their value, others are keyed.
 std::int64_t field_to_integer(Zp a, std::uint64_t key);
 
-// A pseudo-random element: the value that the field witness gives to one coordinate of one tensor.
-Zp field_random(std::uint64_t key, std::uint64_t tensor, std::uint64_t coordinate);
-
 }  // namespace isomer

@@ -11,8 +11,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kFormat = 3;
-
 Result<std::vector<std::string>> strings(const Json& json) {
   if (!json.is_array()) return Error{"a list of names is expected"};
   std::vector<std::string> out;
@@ -21,10 +19,6 @@ Result<std::vector<std::string>> strings(const Json& json) {
     out.push_back(j.get<std::string>());
   }
   return out;
-}
-
-Json head(const Certificate& certificate) {
-  return {{"isomer_certificate", kFormat}, {"in", certificate.in_digest}, {"out", certificate.out_digest}};
 }
 
 // A field, or "" where it is not there or no text.
@@ -36,7 +30,9 @@ std::string text_of(const Json& json, const char* field) {
 Status parse_head(const Json& json, Certificate& out) {
   out.in_digest = text_of(json, "in");
   out.out_digest = text_of(json, "out");
-  if (json != head(out)) return Error{"not a certificate of this format"};
+  if (json !=
+      Json{{"isomer_certificate", kCertificateFormat}, {"in", out.in_digest}, {"out", out.out_digest}})
+    return Error{"not a certificate of this format"};
   return Done{};
 }
 
@@ -93,22 +89,6 @@ Result<CertifiedStep> parse_step(const Json& json) {
                              .outputs = std::move(outputs),
                              .after = std::move(after),
                              .attempt = attempt});
-}
-
-Json to_json(const MovedValue& m) {
-  if (!m.perm.empty()) return {{"moved", m.name}, {"of", m.of}, {"perm", m.perm}};
-  return {{"moved", m.name}, {"of", m.of}, {"begin", m.begin}, {"step", m.step}};
-}
-
-Json to_json(const StatedConstant& c) {
-  return {{"constant", c.name}, {"of", c.side == Side::A ? "in" : "out"}, {"by", text(c.program)}};
-}
-
-Json to_json(const Equation& e) {
-  Json out{{"equal", {e.a, e.b}}, {"open", e.open}, {"work", e.work}};
-  if (e.attempt) out["attempt"] = *e.attempt;
-  out["at_end"] = e.at_end;
-  return out;
 }
 
 Result<MovedValue> parse_moved(const Json& json) {
@@ -184,28 +164,6 @@ Status parse_line(const Json& json, Certificate& out) {
 }
 
 }  // namespace
-
-std::string to_text(const Certificate& certificate) {
-  std::string out = head(certificate).dump() + "\n";
-  for (const CertifiedStep& step : certificate.steps) {
-    if (const auto* claim = std::get_if<Claim>(&step)) {
-      Json line{{"replace", claim->outputs}, {"from", claim->inputs}, {"by", text(claim->after)}};
-      if (claim->attempt) line["attempt"] = *claim->attempt;
-      out += line.dump() + "\n";
-    } else {
-      out += Json{{"fold", std::get<FoldStep>(step).values}}.dump() + "\n";
-    }
-  }
-  if (certificate.pairing) {
-    out += Json{{"compare", "values"}}.dump() + "\n";
-    for (const MovedValue& m : certificate.pairing->moved) out += to_json(m).dump() + "\n";
-    for (const StatedConstant& c : certificate.pairing->constants) out += to_json(c).dump() + "\n";
-    for (const Equation& e : certificate.pairing->equations) out += to_json(e).dump() + "\n";
-  }
-  for (const Note& note : certificate.notes)
-    out += Json{{"note", {{"kind", note.kind}, {"what", note.what}, {"ratio", note.ratio}}}}.dump() + "\n";
-  return out;
-}
 
 Result<Certificate> parse_certificate(std::string_view text) {
   Certificate out;

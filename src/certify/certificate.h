@@ -29,6 +29,8 @@
 
 namespace isomer {
 
+inline constexpr int kCertificateFormat = 3;
+
 struct Note {
   std::string kind, what;
   double ratio = 0;  // 0: not measured

@@ -96,21 +96,6 @@ void Graph::declare(std::string value_name, DeclaredType type) {
   declared_.write().insert_or_assign(std::move(value_name), std::move(type));
 }
 
-std::map<Value, std::vector<NodeId>> Graph::consumers() const {
-  std::map<Value, std::vector<NodeId>> readers;
-  for (const NodeId id : order()) {
-    const Node& reader = node(id);
-    for (const auto* values : {&reader.inputs, &reader.captures}) {
-      for (const Value& value : *values) {
-        if (!value.exists()) continue;
-        auto& ids = readers[value];
-        if (ids.empty() || ids.back() != id) ids.push_back(id);
-      }
-    }
-  }
-  return readers;
-}
-
 Graph Graph::without_nodes() const {
   Graph empty(*this);
   empty.order_ = CopyOnWrite<Order>();

@@ -204,6 +204,8 @@ void read_bodies(Node& node, const onnx::NodeProto& proto, const Opsets& opsets,
     for (const auto& attribute : proto.attribute())
       if (attribute.has_g() && !add(attribute_body(node, attribute, opsets, context, outer, depth))) return;
   }
+  // Whatever the order of the attributes in the file: that is no part of a model.
+  std::ranges::stable_sort(bodies, {}, &Body::attribute);
   node.bodies = std::move(bodies);
 }
 

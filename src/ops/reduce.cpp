@@ -27,9 +27,10 @@ ReducedAxes read_reduced_axes(const Call& call, const Fold& fold) {
   const Dim missing = product(over.kept()) * (product(over.extents()) - Dim(1));
   if (!fold.of_nothing && (is_float(call.type(0)) || fold.finish != nullptr)) call.need(missing);
   else if (!fold.of_nothing) call.exact_if(missing);
-  // Of no elements the runtime forgets axes that count from the end.
+  // Of no elements the runtime forgets axes that count from the end, though it runs where that makes no
+  // difference.
   if (values && std::ranges::any_of(*values, [](std::int64_t a) { return a < 0; }))
-    call.need(product(shape) - Dim(1));
+    call.runs_if(product(shape) - Dim(1));
   return over;
 }
 

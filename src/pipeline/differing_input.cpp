@@ -16,16 +16,16 @@ namespace {
 // eight times what that does.
 constexpr double kShake = 32, kFarBeyond = 8;
 
-// Half a unit in the last place of 1, and of the smallest numbers that are not 0.
+// Half a unit in the last place of 1, and of the smallest numbers that are not 0; the largest number.
 struct Precision {
-  double relative, absolute;
+  double relative, absolute, largest;
 };
 std::optional<Precision> precision(ElementType type) {
   switch (type) {
-    case ElementType::Double: return Precision{0x1p-53, 0x1p-1074};
-    case ElementType::Float: return Precision{0x1p-24, 0x1p-150};
-    case ElementType::Float16: return Precision{0x1p-11, 0x1p-25};
-    case ElementType::BFloat16: return Precision{0x1p-8, 0x1p-134};
+    case ElementType::Double: return Precision{0x1p-53, 0x1p-1074, 0x1.fffffffffffffp1023};
+    case ElementType::Float: return Precision{0x1p-24, 0x1p-150, 0x1.fffffep127};
+    case ElementType::Float16: return Precision{0x1p-11, 0x1p-25, 65504};
+    case ElementType::BFloat16: return Precision{0x1p-8, 0x1p-134, 0x1.fep127};
     default: return std::nullopt;
   }
 }
@@ -42,7 +42,9 @@ Graph with_shaken_constants(const Graph& b, const std::vector<Tensor>& own) {
       std::vector<double> values;
       for (const double v : *numbers) {
         const double most = kShake * (std::abs(v) * unit->relative + unit->absolute);
-        values.push_back(mix(values.size()) % 2 == 0 ? v + most : v - most);
+        const double shifted = mix(values.size()) % 2 == 0 ? v + most : v - most;
+        values.push_back(std::abs(shifted) > unit->largest ? 2 * v - shifted
+                                                           : shifted);  // none becomes infinite
       }
       return convert(Tensor::of(ElementType::Double, tensor.extents(), values), tensor.type());
     };
