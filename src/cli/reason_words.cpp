@@ -42,11 +42,12 @@ std::string plain_reason(std::string_view why) {
     text.insert(end, " has no definition here, or no known size");
     text.erase(at, kUnknown.size());
   }
+  using Words = std::pair<std::string_view, std::string_view>;
   constexpr std::array kWords = {
-      std::pair<std::string_view, std::string_view>{"undecided: ", ""},
-      {"the field witness could not test it: ", "the second test, by exact arithmetic, was not possible: "},
-      {"equal as sets, but ", "proved, but "},
-      {"no smaller instance is equal", "it is too large, and not equal at smaller sizes"},
+      Words{"undecided: ", ""},
+      Words{"the field witness could not test it: ", "the second test, by exact arithmetic, was not possible: "},
+      Words{"equal as sets, but ", "proved, but "},
+      Words{"no smaller instance is equal", "it is too large, and not equal at smaller sizes"},
   };
   for (const auto& [from, to] : kWords) replace_all(text, from, to);
   return shortened(text, kLongest);

@@ -16,6 +16,7 @@
 #include "cli/terminal.h"
 #include "cli/wording.h"
 #include "onnx/schemas.h"
+#include "ops/operator.h"
 #include "rules/prove_rule.h"
 
 namespace isomer::cli {

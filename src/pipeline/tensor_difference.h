@@ -9,7 +9,7 @@
 namespace isomer {
 
 struct TensorDifference {
-  std::string misfit;                   // types or shapes differ: nothing else is known; or ""
+  std::string misfit = {};                   // types or shapes differ: nothing else is known; or ""
   std::uint64_t differing = 0, of = 0;  // elements that are not the same number; NaN is NaN
   double largest_absolute = 0;          // |a - b|; infinite where only one is finite
   double largest_relative = 0;          // |a - b| / max(|a|, |b|) of one element
