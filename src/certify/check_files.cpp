@@ -14,7 +14,8 @@ namespace isomer {
 std::string CheckedFiles::text() const {
   if (report.accepted) {
     if (report.paired)
-      return fmt::format("accepted: OUT equals IN; {} pairs of values proved again\n", report.paired->equations);
+      return fmt::format("accepted: OUT equals IN; {} pairs of values proved again\n",
+                         report.paired->equations);
     if (report.steps == 0) return "accepted: OUT is IN, nothing was changed\n";
     return fmt::format("accepted: OUT equals IN; {} step{} proved again\n", report.steps,
                        report.steps == 1 ? "" : "s");

@@ -23,7 +23,8 @@ int complain(std::string line, int exit) {
 }
 
 constexpr const char* kUsage = "usage: isomer-check IN OUT CERT [--shape NAME=SHAPE]... [--json]";
-constexpr const char* kHelp = R"(Check a certificate: is OUT proved equal to IN? Nothing of the optimizer is in this program.
+constexpr const char* kHelp =
+    R"(Check a certificate: is OUT proved equal to IN? Nothing of the optimizer is in this program.
 
   IN                  the original model
   OUT                 the optimized model

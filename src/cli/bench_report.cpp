@@ -64,7 +64,7 @@ std::string model_table(const BenchRun& run) {
   Table table({{"model", Left}, {"latency", Right}, {"peak memory", Right}, {"load", Right}});
   std::string lines;
   const auto add_line = [&](const std::string& line) {
-    lines += "  " + wrapped(line, columns_of(STDOUT_FILENO) - 2, 4) + '\n';
+    lines += "  " + wrapped(line, columns_of(STDOUT_FILENO), 4, 2) + '\n';
   };
   for (std::size_t i = 0; i < run.models.size(); ++i) {
     const BenchModel& model = run.models[i];

@@ -24,7 +24,9 @@ struct CacheCommand {
 Result<Reply> show(const CacheCommand& request) {
   const std::string place = cache_place(request.cache);
   if (place.empty())
-    return Reply{.exit = Exit::Done, .text = "there is no cache\n", .json = {{"place", Json()}, {"entries", 0}, {"bytes", 0}}};
+    return Reply{.exit = Exit::Done,
+                 .text = "there is no cache\n",
+                 .json = {{"place", Json()}, {"entries", 0}, {"bytes", 0}}};
   std::error_code failure;
   if (request.clear)
     for (const char* ending : {"", "-wal", "-shm", ".lock"}) fs::remove(place + ending, failure);
@@ -48,10 +50,12 @@ Result<Reply> show(const CacheCommand& request) {
 
 void add_cache_options(CLI::App& command, CacheRequest& request) {
   command
-      .add_option("--cache", request.place,
-                  "Where comparisons are remembered that only choose between changes, and how proofs went (what "
-                  "is taken is proved again): a file, or none (default: $ISOMER_CACHE, else isomer/timings.sqlite in the user's "
-                  "cache folder)")
+      .add_option(
+          "--cache", request.place,
+          "Where comparisons are remembered that only choose between changes, and how proofs went (what "
+          "is taken is proved again): a file, or none (default: $ISOMER_CACHE, else isomer/timings.sqlite in "
+          "the user's "
+          "cache folder)")
       ->type_name("FILE");
   command.add_option("--cache-size", request.mebibytes, "Of that file, in MiB, at most")
       ->check(CLI::PositiveNumber)

@@ -47,8 +47,8 @@ Label parse(std::string_view text) {
 }
 
 std::string collapsed(const Label& l) {
-  const std::string one = l.has("Conv")            ? "one convolution"
-                          : l.has("ConvTranspose") ? "one transposed convolution"
+  const std::string one = l.has("Conv")                      ? "one convolution"
+                          : l.has("ConvTranspose")           ? "one transposed convolution"
                           : l.has("Gemm") || l.has("MatMul") ? "one matrix product"
                                                              : listed(l.after);
   if (l.has("Conv")) {
@@ -85,13 +85,14 @@ std::string words_of_step(std::string_view kind, std::string_view what) {
   // "10 nodes linear in /stages/stages.0/Relu_output_0 are one 1x1 convolution"
   constexpr std::string_view kLinear = " nodes linear in ", kAre = " are one ";
   const auto linear = what.find(kLinear), are = what.rfind(kAre);
-  if (kind == "collapse" && linear != std::string_view::npos && are != std::string_view::npos && are > linear) {
+  if (kind == "collapse" && linear != std::string_view::npos && are != std::string_view::npos &&
+      are > linear) {
     const std::string_view from = what.substr(linear + kLinear.size(), are - linear - kLinear.size());
     const std::string_view to = what.substr(are + kAre.size());  // "1x1 convolution"
     std::string size;
     for (const char c : to.substr(0, to.find(' '))) size += c == 'x' ? "×" : std::string(1, c);
-    return fmt::format("{} nodes after {} merged into one {}{}", what.substr(0, linear), short_name(from), size,
-                       to.substr(std::min(to.find(' '), to.size())));
+    return fmt::format("{} nodes after {} merged into one {}{}", what.substr(0, linear), short_name(from),
+                       size, to.substr(std::min(to.find(' '), to.size())));
   }
   std::vector<std::string> words = split(what, ' ');
   for (std::string& w : words)
@@ -106,8 +107,7 @@ std::string words_of_group(std::string_view label) {
   if (l.before.empty()) return std::string(label);
   if (l.kind == "collapse") return collapsed(l);
   if (l.kind == "reassociate") return reassociated(l);
-  if (l.kind == "commute")
-    return fmt::format("{} moved to where less has to be computed", listed(l.before));
+  if (l.kind == "commute") return fmt::format("{} moved to where less has to be computed", listed(l.before));
   if (l.kind == "fastpath")
     return l.before == l.after
                ? fmt::format("{} in a form that the runtime has a faster kernel for", listed(l.before))

@@ -35,7 +35,8 @@ struct ExplainRequest {
 
 Result<Reply> check(const CheckRequest& request) {
   const auto start = std::chrono::steady_clock::now();
-  ISOMER_TRY(const CheckedFiles checked, check_files(request.in, request.out, request.certificate, request.shapes));
+  ISOMER_TRY(const CheckedFiles checked,
+             check_files(request.in, request.out, request.certificate, request.shapes));
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
   return Reply{checked.report.accepted ? Exit::Done : Exit::Refuted, checked.text(),
                Json::parse(checked.json(spent.count()))};
@@ -81,7 +82,7 @@ std::string step_text(const std::string& count, const Note& note, double ratio, 
   std::string what = printable(words_of_step(note.kind, note.what)) + more;
   if (ratio > 0) what += fmt::format(", {:.2f} times as fast in its place", ratio);
   const std::size_t indent = 2 + width(count);
-  return "  " + count + wrapped(what, columns_of(STDOUT_FILENO) - indent, indent) + '\n';
+  return "  " + count + wrapped(what, columns_of(STDOUT_FILENO), indent, indent) + '\n';
 }
 
 Result<Reply> explain(const ExplainRequest& request) {
@@ -105,7 +106,8 @@ Result<Reply> explain(const ExplainRequest& request) {
         text += fmt::format("  and {} more kinds; -v lists every step\n", groups.size() - kMostSteps);
         break;
       }
-      text += step_text(fmt::format("{:>4} × ", e.count), *e.first, e.ratio, e.count > 1 ? ", and so on" : "");
+      text +=
+          step_text(fmt::format("{:>4} × ", e.count), *e.first, e.ratio, e.count > 1 ? ", and so on" : "");
     }
   }
   return Reply{Exit::Done, text, {{"steps", certificate.steps.size()}, {"notes", list}}};
@@ -120,9 +122,10 @@ void add_check(CLI::App& app, Chosen& chosen) {
   command->add_option("OUT", request->out, "The optimized model")->type_name("")->required();
   command->add_option("CERT", request->certificate, "The certificate")->type_name("")->required();
   command
-      ->add_option("--shape", request->shapes,
-                   "IN at this size, if OUT was made with --fix-shape; may be given several times (default: as "
-                   "it is)")
+      ->add_option(
+          "--shape", request->shapes,
+          "IN at this size, if OUT was made with --fix-shape; may be given several times (default: as "
+          "it is)")
       ->type_name("NAME=SHAPE")
       ->expected(1)
       ->take_all();

@@ -86,8 +86,8 @@ class Runner {
 Result<std::vector<Pair>> compare_outputs(const Graph& a, const Graph& b, const NamedTensors& of_a,
                                           const NamedTensors& of_b) {
   if (a.outputs().size() != b.outputs().size())
-    return Error{fmt::format("the first model has {} outputs, the second {}", a.outputs().size(),
-                             b.outputs().size())};
+    return Error{
+        fmt::format("the first model has {} outputs, the second {}", a.outputs().size(), b.outputs().size())};
   std::vector<Pair> pairs;
   for (std::size_t k = 0; k < a.outputs().size(); ++k) {
     const std::string &x = a.name_of(a.outputs()[k]), &y = b.name_of(b.outputs()[k]);
@@ -160,19 +160,25 @@ std::string to_text(const CompareRequest& request, const std::vector<Pair>& pair
                fmt::format("{:.2g}", d.largest_absolute), fmt::format("{:.2g}", d.largest_relative),
                fmt::format("{:.2g}", d.of_scale)});
     if (d.differing > 0)
-      firsts += "  " + wrapped(fmt::format("{} differs first at {}, most at {}: {:.6g} and {:.6g}", output,
-                                           place_text(d), text(to_dims(d.worst)), d.worst_a, d.worst_b),
-                               columns_of(STDOUT_FILENO) - 2, 4) + '\n';
+      firsts += "  " +
+                wrapped(fmt::format("{} differs first at {}, most at {}: {:.6g} and {:.6g}", output,
+                                    place_text(d), text(to_dims(d.worst)), d.worst_a, d.worst_b),
+                        columns_of(STDOUT_FILENO), 4, 2) +
+                '\n';
   }
   std::string out = (is_apart ? painted("the models differ", Colour::Red)
                               : painted("no difference beyond rounding", Colour::Green)) +
                     '\n' + table.text(columns_of(STDOUT_FILENO)) + firsts;
   if (parting)
-    out += "  " + wrapped(fmt::format("the first value where they part is {}, at {}", printable(parting->a),
-                                      place_text(parting->difference)),
-                          columns_of(STDOUT_FILENO) - 2, 4) + '\n';
-  return out + "  " + wrapped(fmt::format("engine {}, inputs {}", request.engine, printable(inputs)),
-                              columns_of(STDOUT_FILENO) - 2, 4) + '\n';
+    out += "  " +
+           wrapped(fmt::format("the first value where they part is {}, at {}", printable(parting->a),
+                               place_text(parting->difference)),
+                   columns_of(STDOUT_FILENO), 4, 2) +
+           '\n';
+  return out + "  " +
+         wrapped(fmt::format("engine {}, inputs {}", request.engine, printable(inputs)),
+                 columns_of(STDOUT_FILENO), 4, 2) +
+         '\n';
 }
 
 Json to_json(const Pair& p) {
@@ -205,7 +211,8 @@ Result<Reply> compare(const CompareRequest& request) {
   live->show("running the second model");
   ISOMER_TRY(const NamedTensors of_b, runner.run(b, ModelSource::file(request.b.string()), made.tensors));
   ISOMER_TRY(const std::vector<Pair> pairs, compare_outputs(a.graph, b.graph, of_a, of_b));
-  const bool is_apart = std::ranges::any_of(pairs, [&](const Pair& p) { return p.is_apart(request.tolerance); });
+  const bool is_apart =
+      std::ranges::any_of(pairs, [&](const Pair& p) { return p.is_apart(request.tolerance); });
   std::optional<Pair> parting;
   if (is_apart) {
     live->show("looking for the first value where they part");
@@ -231,21 +238,24 @@ Result<Reply> compare(const CompareRequest& request) {
 
 void add_compare(CLI::App& app, Chosen& chosen) {
   auto request = std::make_shared<CompareRequest>();
-  CLI::App* command = app.add_subcommand("compare", "Run two models on the same inputs: how far apart are their outputs?");
+  CLI::App* command =
+      app.add_subcommand("compare", "Run two models on the same inputs: how far apart are their outputs?");
   command->add_option("A", request->a, "An ONNX file")->type_name("")->required();
   command->add_option("B", request->b, "An ONNX file with the same inputs, by name, and outputs, by position")
       ->type_name("")
       ->required();
   add_feeds_option(*command, request->feeds, "The inputs (default: made-up ones)");
   add_shape_option(*command, request->shapes);
-  command->add_option("--engine", request->engine,
-                      "ort: ONNX Runtime; reference: the operators' own formulas, in their own types")
+  command
+      ->add_option("--engine", request->engine,
+                   "ort: ONNX Runtime; reference: the operators' own formulas, in their own types")
       ->check(CLI::IsMember({"ort", "reference"}))
       ->type_name("ort|reference")
       ->capture_default_str();
-  command->add_option("--tolerance", request->tolerance,
-                      "Exit with 1 if an output differs by more, relative to its largest value (default: what "
-                      "is usual for its type counts as no difference, and the exit code is 0 either way)")
+  command
+      ->add_option("--tolerance", request->tolerance,
+                   "Exit with 1 if an output differs by more, relative to its largest value (default: what "
+                   "is usual for its type counts as no difference, and the exit code is 0 either way)")
       ->check(CLI::NonNegativeNumber)
       ->type_name("T");
   command->add_option("--seed", request->seed, "Of made-up inputs")->type_name("N")->capture_default_str();

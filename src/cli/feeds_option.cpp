@@ -21,7 +21,8 @@ std::string misfit(const Tensor& tensor, const DeclaredType& declared) {
     return fmt::format("is {}, and the model wants {}", name(tensor.type()), name(declared.type));
   if (!declared.shape) return "";
   if (declared.shape->size() != tensor.extents().size())
-    return fmt::format("has {} axes, and the model wants {}", tensor.extents().size(), declared.shape->size());
+    return fmt::format("has {} axes, and the model wants {}", tensor.extents().size(),
+                       declared.shape->size());
   for (std::size_t d = 0; d < declared.shape->size(); ++d) {
     const auto& dim = (*declared.shape)[d];
     if (dim && dim->is_concrete() && dim->concrete() != tensor.extents()[d])
@@ -68,9 +69,9 @@ Result<FeedsForModels> feeds_for(const std::vector<const Graph*>& graphs, const 
   }
   for (const Graph* graph : graphs) ISOMER_TRY_DO(check_feeds(out.tensors, *graph));
   for (const auto& [name, tensor] : out.tensors)
-    out.words += fmt::format("{}{} {}", out.words.empty() ? "" : ", ", name,
-                             tensor.extents().empty() ? "scalar"
-                                                      : fmt::format("{}", fmt::join(tensor.extents(), "x")));
+    out.words += fmt::format(
+        "{}{} {}", out.words.empty() ? "" : ", ", name,
+        tensor.extents().empty() ? "scalar" : fmt::format("{}", fmt::join(tensor.extents(), "x")));
   if (out.words.empty()) out.words = "none";
   if (!file.empty()) out.words += fmt::format(" of {}", file.string());
   if (!assumed.empty()) out.words += fmt::format(" ({} was assumed; --shape says otherwise)", assumed);

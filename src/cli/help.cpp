@@ -15,9 +15,9 @@ constexpr std::size_t kColumns = 80, kLeftColumn = 26;
 
 // One option or argument, as all of these texts tell it.
 struct Entry {
-  std::string names;   // "-o,--output"; of an argument its name
-  std::string type;    // "OUT"; "" for a flag
-  std::string about;   // with its default
+  std::string names;  // "-o,--output"; of an argument its name
+  std::string type;   // "OUT"; "" for a flag
+  std::string about;  // with its default
   bool is_argument = false, is_required = false;
   std::string spelled() const { return type.empty() ? names : names + " " + type; }
 };
@@ -58,7 +58,7 @@ std::string row(const std::string& left, const std::string& right) {
   std::string line = "  " + left;
   if (width(line) + 2 > kLeftColumn) line += '\n' + std::string(kLeftColumn, ' ');
   else line += std::string(kLeftColumn - width(line), ' ');
-  return line + wrapped(right, kColumns - kLeftColumn, kLeftColumn) + '\n';
+  return line + wrapped(right, kColumns, kLeftColumn, kLeftColumn) + '\n';
 }
 
 // "isomer optimize [OPTIONS] IN -o OUT"
@@ -78,12 +78,16 @@ class HelpFormatter : public CLI::Formatter {
     std::string full = name;
     if (full.empty()) {
       full = app->get_name();
-      for (const CLI::App* at = app->get_parent(); at; at = at->get_parent()) full = at->get_name() + " " + full;
+      for (const CLI::App* at = app->get_parent(); at; at = at->get_parent())
+        full = at->get_name() + " " + full;
     }
-    std::string text = wrapped(app->get_description(), kColumns, 0) + "\n\nUsage: " + wrapped(usage(*app, full), kColumns - 7, 7) + '\n';
+    std::string text = wrapped(app->get_description(), kColumns, 0) +
+                       "\n\nUsage: " + wrapped(usage(*app, full), kColumns, 7, 7) + '\n';
     std::string arguments, options, commands;
-    for (const Entry& e : entries_of(*app)) (e.is_argument ? arguments : options) += row(e.spelled(), e.about);
-    for (const CLI::App* command : commands_of(*app)) commands += row(command->get_name(), command->get_description());
+    for (const Entry& e : entries_of(*app))
+      (e.is_argument ? arguments : options) += row(e.spelled(), e.about);
+    for (const CLI::App* command : commands_of(*app))
+      commands += row(command->get_name(), command->get_description());
     if (!commands.empty()) text += "\nCommands:\n" + commands;
     if (!arguments.empty()) text += "\nArguments:\n" + arguments;
     if (!options.empty()) text += "\nOptions:\n" + options;
@@ -99,7 +103,8 @@ std::size_t distance(std::string_view a, std::string_view b) {
   for (std::size_t j = 0; j <= b.size(); ++j) d[0][j] = j;
   for (std::size_t i = 1; i <= a.size(); ++i)
     for (std::size_t j = 1; j <= b.size(); ++j) {
-      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
+      d[i][j] =
+          std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
       if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
         d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
     }
@@ -159,7 +164,7 @@ std::string complaint_about(const CLI::ParseError& error, const CLI::App& app,
   }
   std::string line = error.what();
   const CLI::App* of = command.empty() ? &app : app.get_subcommand(command);
-  if (error.get_name() == "ExtrasError") {
+  if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {
     const auto options = option_names(*of);
     for (const std::string& a : arguments) {
       const std::string name = a.substr(0, a.find('='));
@@ -214,7 +219,8 @@ std::string completion_for(const CLI::App& app, const std::string& shell) {
     cases += fmt::format("    {}) words=\"{}\" ;;\n", c->get_name(), joined(words));
   }
   // zsh runs bash's completions.
-  const std::string head = shell == "zsh" ? "#compdef isomer\nautoload -Uz bashcompinit && bashcompinit\n" : "";
+  const std::string head =
+      shell == "zsh" ? "#compdef isomer\nautoload -Uz bashcompinit && bashcompinit\n" : "";
   return head + fmt::format(R"(_isomer() {{
   local words=""
   case "${{COMP_WORDS[1]}}" in

@@ -22,7 +22,9 @@ double now_seconds() {
 }
 
 // "measuring" of "measuring the result, 40 %"
-std::string_view phase_of(std::string_view text) { return text.substr(0, text.find_first_of(":,0123456789")); }
+std::string_view phase_of(std::string_view text) {
+  return text.substr(0, text.find_first_of(":,0123456789"));
+}
 
 }  // namespace
 

@@ -54,7 +54,8 @@ int refuse(const Error& error, bool json, Exit exit = Exit::BadInput) {
 
 int deliver(const Reply& reply, bool json) {
   // Who looks at both streams has read it once already.
-  const bool is_seen = !json && !reply.complaint.empty() && is_terminal(STDOUT_FILENO) && is_terminal(STDERR_FILENO);
+  const bool is_seen =
+      !json && !reply.complaint.empty() && is_terminal(STDOUT_FILENO) && is_terminal(STDERR_FILENO);
   if (reply.exit != Exit::Done && !is_seen) complain(reply.complaint.empty() ? reply.text : reply.complaint);
   const bool to_stdout = json || reply.exit == Exit::Done || !reply.complaint.empty();
   if (to_stdout && !write(stdout, json ? dump(reply.json) : reply.text))

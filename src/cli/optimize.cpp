@@ -69,7 +69,9 @@ Status fill_search(const Request& request, OptimizeRequest& wish) {
 Result<std::string> fill_feeds(const Request& request, const Model& model, OptimizeRequest& wish) {
   wish.own_feeds = !request.feeds.empty() || !request.shapes.empty();
   if (!wish.measure && !wish.own_feeds) return std::string();
-  ISOMER_TRY(FeedsForModels made, feeds_for({&model.graph}, request.feeds, request.shapes, request.seed));
+  // A model that was made for one size has no others.
+  const auto shapes = request.fix_shape ? std::vector<std::string>{} : request.shapes;
+  ISOMER_TRY(FeedsForModels made, feeds_for({&model.graph}, request.feeds, shapes, request.seed));
   wish.feeds = std::move(made.tensors);
   return made.words;
 }
@@ -90,10 +92,10 @@ Result<Model> read_at_sizes(const Request& request, const Model& open, std::vect
 std::string cache_text(const TimingCache& cache, const OptimizeReport& report) {
   if (!cache.trouble().empty()) return "cache: " + cache.trouble();
   const SearchReport& s = report.search;
-  return fmt::format("from earlier runs: {} comparisons, how to prove {} changes, that {} can't be proved; cache: "
-                     "{}, {} (--cache, --cache-size)",
-                     s.known_measurements, s.known_proofs, s.known_refusals, cache.path(),
-                     bytes_text(cache.bytes()));
+  return fmt::format(
+      "from earlier runs: {} comparisons, how to prove {} changes, that {} can't be proved; cache: "
+      "{}, {} (--cache, --cache-size)",
+      s.known_measurements, s.known_proofs, s.known_refusals, cache.path(), bytes_text(cache.bytes()));
 }
 
 Exit exit_of(const OptimizeReport& report, const Request& request) {
@@ -164,8 +166,9 @@ void add_optimize(CLI::App& app, Chosen& chosen) {
   command->add_option("--budget", request->budget, "Time for the whole run: 30s, 5m, 1h")
       ->type_name("TIME")
       ->capture_default_str();
-  command->add_option("--min-gain", request->min_gain,
-                      "A result is taken if it is surely (95 %) more than this many times as fast")
+  command
+      ->add_option("--min-gain", request->min_gain,
+                   "A result is taken if it is surely (95 %) more than this many times as fast")
       ->check(CLI::Range(1.0, 100.0))
       ->type_name("RATIO")
       ->capture_default_str();
@@ -177,34 +180,40 @@ void add_optimize(CLI::App& app, Chosen& chosen) {
   command->add_flag("--fix-shape", request->fix_shape,
                     "Make a model for one size, that of --shape or of the default sizes; equal to IN at that "
                     "size: isomer check IN OUT CERT --shape ...");
-  command->add_option("--max-size-growth", request->max_size_growth,
-                      "File size against the original's, at most (default: 1.1, or 16 MiB more for small "
-                      "files; a number that you give is obeyed to the byte)")
+  command
+      ->add_option("--max-size-growth", request->max_size_growth,
+                   "File size against the original's, at most (default: 1.1, or 16 MiB more for small "
+                   "files; a number that you give is obeyed to the byte)")
       ->check(CLI::PositiveNumber)
       ->type_name("FACTOR");
-  command->add_option("--max-error-growth", request->max_error_growth,
-                      "Rounding error against float64, compared with the original's, at most")
+  command
+      ->add_option("--max-error-growth", request->max_error_growth,
+                   "Rounding error against float64, compared with the original's, at most")
       ->check(CLI::PositiveNumber)
       ->type_name("FACTOR")
       ->capture_default_str();
-  command->add_option("--judge", request->judge,
-                      "What decides: the runtime, by measuring, or an analytic cost, which measures nothing")
+  command
+      ->add_option("--judge", request->judge,
+                   "What decides: the runtime, by measuring, or an analytic cost, which measures nothing")
       ->check(CLI::IsMember({"runtime", "cost", "any"}))
       ->type_name("runtime|cost")
       ->capture_default_str();
   add_feeds_option(*command, request->feeds, "Inputs to measure with");
   add_shape_option(*command, request->shapes);
-  command->add_option("--strategy", request->strategy,
-                      "How far to look: greedy, backtrack:ALPHA (accepts a loss on the way, up to ALPHA) or "
-                      "beam:WIDTH")
+  command
+      ->add_option("--strategy", request->strategy,
+                   "How far to look: greedy, backtrack:ALPHA (accepts a loss on the way, up to ALPHA) or "
+                   "beam:WIDTH")
       ->type_name("S")
       ->capture_default_str();
-  command->add_option("--without", request->without,
-                      fmt::format("Proposers that are not asked, of {}", fmt::join(proposer_names(), ", ")))
+  command
+      ->add_option("--without", request->without,
+                   fmt::format("Proposers that are not asked, of {}", fmt::join(proposer_names(), ", ")))
       ->delimiter(',')
       ->type_name("NAME,...");
-  command->add_option("--steps", request->steps,
-                      "Proposals to try, for repeatable runs (default: as many as there is time for)")
+  command
+      ->add_option("--steps", request->steps,
+                   "Proposals to try, for repeatable runs (default: as many as there is time for)")
       ->check(CLI::PositiveNumber)
       ->type_name("N");
   command->add_option("--seed", request->seed, "Of made-up inputs and of the proofs' random tests")

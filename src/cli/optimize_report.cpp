@@ -26,7 +26,7 @@ std::size_t columns() { return columns_of(STDOUT_FILENO); }
 
 // "  why: ..." in lines that fit.
 std::string paragraph(std::string_view text, std::size_t first, std::size_t rest) {
-  return std::string(first, ' ') + wrapped(text, columns() - first, rest) + '\n';
+  return std::string(first, ' ') + wrapped(text, columns(), rest, first) + '\n';
 }
 
 std::string interval_text(const Interval& ns) {
@@ -107,9 +107,11 @@ std::string lines_text(const std::vector<Line>& lines, bool all) {
       break;
     }
     std::string what = l.what;
-    if (l.fewer > 0) what += fmt::format(", {} fewer node{}", grouped(static_cast<std::uint64_t>(l.fewer)), l.fewer == 1 ? "" : "s");
+    if (l.fewer > 0)
+      what += fmt::format(", {} fewer node{}", grouped(static_cast<std::uint64_t>(l.fewer)),
+                          l.fewer == 1 ? "" : "s");
     if (l.ratio > 0) what += fmt::format(", {:.2f} times as fast in its place", l.ratio);
-    text += fmt::format("  {:>4} × {}\n", l.places, wrapped(printable(what), columns() - 9, 9));
+    text += fmt::format("  {:>4} × {}\n", l.places, wrapped(printable(what), columns(), 9, 9));
   }
   return text;
 }
@@ -154,10 +156,11 @@ std::string details(const OptimizeReport& report, const OptimizeWords& words) {
   list("not proved, or not accepted", report.search.refused);
   list("looked at and left alone", report.search.declined);
   const SearchReport& s = report.search;
-  text += paragraph(fmt::format("the search looked at {} graphs and {} kinds of change; {} proofs were tried, "
-                                "{} more were equal to one of them; {:.1f} s in all",
-                                s.states, s.unique_regions, s.proofs, s.cache_hits, report.seconds),
-                    2, 2);
+  text +=
+      paragraph(fmt::format("the search looked at {} graphs and {} kinds of change; {} proofs were tried, "
+                            "{} more were equal to one of them; {:.1f} s in all",
+                            s.states, s.unique_regions, s.proofs, s.cache_hits, report.seconds),
+                2, 2);
   if (!words.cache.empty()) text += paragraph(words.cache, 2, 2);
   return text;
 }
@@ -181,7 +184,9 @@ Json prices_of(const Prices& p) {
 }
 
 std::string_view word(Outcome result) {
-  return result == Outcome::Improved ? "improved" : result == Outcome::Simplified ? "simplified" : "unchanged";
+  return result == Outcome::Improved     ? "improved"
+         : result == Outcome::Simplified ? "simplified"
+                                         : "unchanged";
 }
 
 }  // namespace
@@ -200,18 +205,18 @@ std::string to_text(const OptimizeReport& report, const OptimizeWords& words) {
     text += "  what was tried\n" + lines_text(tried, words.is_verbose);
   }
   for (const Advice& a : report.advice)
-    text += paragraph(fmt::format("advice: with {}={} the original is {:.2f} times as fast [{:.2f}, {:.2f}]: {}",
-                                  a.option, a.value, a.ratio.estimate, a.ratio.low, a.ratio.high,
-                                  printable(a.why)),
-                      2, 10);
+    text += paragraph(
+        fmt::format("advice: with {}={} the original is {:.2f} times as fast [{:.2f}, {:.2f}]: {}", a.option,
+                    a.value, a.ratio.estimate, a.ratio.low, a.ratio.high, printable(a.why)),
+        2, 10);
   if (report.search.stopped_by == "interrupt") text += "  stopped by Ctrl-C\n";
   else if (report.search.stopped_by == "budget" && report.result == Outcome::Improved)
     text += "  the time ran out; a longer --budget may find more\n";
   if (!words.fixed.empty())
-    text += paragraph(fmt::format("for one size only: isomer check {} {} {} --shape {}", words.in.string(),
-                                  words.out.string(), report.certificate.string(),
-                                  fmt::join(words.fixed, " --shape ")),
-                      2, 4);
+    text += paragraph(
+        fmt::format("for one size only: isomer check {} {} {} --shape {}", words.in.string(),
+                    words.out.string(), report.certificate.string(), fmt::join(words.fixed, " --shape ")),
+        2, 4);
   if (!report.certificate.empty() && report.result != Outcome::Unchanged)
     text += paragraph("certificate: " + printable(report.certificate.string()), 2, 4);
   if (words.is_verbose) text += details(report, words);
@@ -258,7 +263,8 @@ Json to_json(const OptimizeReport& report, const OptimizeWords& words) {
           {"nodes_out", report.nodes_out},
           {"bytes_in", report.bytes_in},
           {"bytes_out", report.bytes_out},
-          {"runtime", {{"name", report.runtime}, {"version", report.runtime_version}, {"threads", words.threads}}},
+          {"runtime",
+           {{"name", report.runtime}, {"version", report.runtime_version}, {"threads", words.threads}}},
           {"machine", words.machine},
           {"inputs", words.inputs},
           {"fixed", words.fixed},

@@ -17,7 +17,7 @@ struct OptimizeWords {
   int threads = 1;
   double min_gain = 1.02;
   bool is_verbose = false;
-  std::string cache;  // where measurements were kept, in words; or ""
+  std::string cache;               // where measurements were kept, in words; or ""
   std::vector<std::string> fixed;  // sizes that the result is for; none: all
 };
 

@@ -97,7 +97,8 @@ void say_constants(ProveAnswer& answer, Live& live) {
     answer.is_said = live.say(text(answer.constants[k]));
 }
 
-ProveAnswer answer_of(const ProveRequest& request, const Models& models, const Deadline& deadline, Live& live) {
+ProveAnswer answer_of(const ProveRequest& request, const Models& models, const Deadline& deadline,
+                      Live& live) {
   ProveAnswer answer;
   live.show("reading");
   if (const auto report = request.certificate.empty() ? by_certificate(request) : std::nullopt) {
@@ -165,15 +166,18 @@ void add_prove(CLI::App& app, Chosen& chosen) {
   command->add_option("--budget", request->budget, "How long to try: 30s, 5m, 1h")
       ->type_name("TIME")
       ->capture_default_str();
-  command->add_option("--certificate", request->certificate,
-                      "If they are equal: write how, for isomer check (default: nothing is written)")
+  command
+      ->add_option("--certificate", request->certificate,
+                   "If they are equal: write how, for isomer check (default: nothing is written)")
       ->type_name("FILE");
-  command->add_option("--save-input", request->save_input,
-                      "If they differ: write an input that shows it, for isomer run and compare")
+  command
+      ->add_option("--save-input", request->save_input,
+                   "If they differ: write an input that shows it, for isomer run and compare")
       ->type_name("F.npz");
-  command->add_option("--shape", request->shapes,
-                      "Compare the models at this size only: of an input (x=1x3x224x224) or of a dimension "
-                      "(batch=1); may be given several times (default: all sizes)")
+  command
+      ->add_option("--shape", request->shapes,
+                   "Compare the models at this size only: of an input (x=1x3x224x224) or of a dimension "
+                   "(batch=1); may be given several times (default: all sizes)")
       ->type_name("NAME=SHAPE")
       ->expected(1)
       ->take_all();

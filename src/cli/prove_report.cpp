@@ -20,7 +20,7 @@ std::string_view word(Answer answer) {
 }
 
 std::string line(std::string_view text, std::size_t first, std::size_t rest) {
-  return std::string(first, ' ') + wrapped(text, columns_of(STDOUT_FILENO) - first, rest) + '\n';
+  return std::string(first, ' ') + wrapped(text, columns_of(STDOUT_FILENO), rest, first) + '\n';
 }
 
 // The largest relative difference that so many last places of a float are.
@@ -39,8 +39,8 @@ Json example_json(const Refuted& refuted) {
 }
 
 Json constant_json(const ConstantDifference& d) {
-  return {{"name", d.name}, {"differing", d.differing}, {"elements", d.of}, {"first", d.first},
-          {"a", d.a},       {"b", d.b}};
+  return {{"name", d.name}, {"differing", d.differing}, {"elements", d.of}, {"first", d.first}, {"a", d.a},
+          {"b", d.b}};
 }
 
 }  // namespace
@@ -82,11 +82,12 @@ std::string to_text(const ProveAnswer& answer, bool is_verbose) {
       break;
     }
     text += line(fmt::format("output {}: {}{}", printable(o.a), word(o.answer),
-                             o.why.empty() || v.why.find(o.why) != std::string::npos ? "" : ", " + printable(plain_reason(o.why))),
+                             o.why.empty() || v.why.find(o.why) != std::string::npos
+                                 ? ""
+                                 : ", " + printable(plain_reason(o.why))),
                  2, 4);
   }
-  if (!v.first_difference.empty())
-    text += line("the models part at " + printable(v.first_difference), 2, 4);
+  if (!v.first_difference.empty()) text += line("the models part at " + printable(v.first_difference), 2, 4);
   if (v.witness_disagreements > 0)
     text += line(fmt::format("the two witnesses disagree on {} question{}, a mistake of Isomer's: {}",
                              v.witness_disagreements, v.witness_disagreements == 1 ? "" : "s",
@@ -96,10 +97,11 @@ std::string to_text(const ProveAnswer& answer, bool is_verbose) {
   if (!answer.saved.empty()) text += line("an input that shows it: " + printable(answer.saved), 2, 4);
   else if (v.example) text += "  --save-input F.npz writes an input that shows it\n";
   if (v.answer == Answer::Proved && is_verbose && !answer.is_by_certificate)
-    text += line(fmt::format("{} pairs of values were proved equal, one after the other; each proof was tested "
-                             "a second time by exact arithmetic at {} points",
-                             v.proofs, grouped(static_cast<std::uint64_t>(v.points))),
-                 2, 2);
+    text +=
+        line(fmt::format("{} pairs of values were proved equal, one after the other; each proof was tested "
+                         "a second time by exact arithmetic at {} points",
+                         v.proofs, grouped(static_cast<std::uint64_t>(v.points))),
+             2, 2);
   return text;
 }
 

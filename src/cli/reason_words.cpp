@@ -45,7 +45,8 @@ std::string plain_reason(std::string_view why) {
   using Words = std::pair<std::string_view, std::string_view>;
   constexpr std::array kWords = {
       Words{"undecided: ", ""},
-      Words{"the field witness could not test it: ", "the second test, by exact arithmetic, was not possible: "},
+      Words{"the field witness could not test it: ",
+            "the second test, by exact arithmetic, was not possible: "},
       Words{"equal as sets, but ", "proved, but "},
       Words{"no smaller instance is equal", "it is too large, and not equal at smaller sizes"},
   };

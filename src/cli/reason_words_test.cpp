@@ -11,7 +11,8 @@ TEST(ReasonWords, SayWhatIsNotKnown) {
 }
 
 TEST(ReasonWords, LeaveSetsOut) {
-  EXPECT_EQ(plain_reason("they differ at [N] -> { [i] : 0 <= i < N } and { [0] }"), "they differ at ... and ...");
+  EXPECT_EQ(plain_reason("they differ at [N] -> { [i] : 0 <= i < N } and { [0] }"),
+            "they differ at ... and ...");
   EXPECT_EQ(plain_reason("an open { brace"), "an open { brace");
 }
 

@@ -92,7 +92,7 @@ std::string to_text(const std::vector<Decided>& all, double ms) {
   Table table({{"rule", Left}, {"instances", Right}, {"verdict", Left}, {"", Left}});
   std::string remarks;
   const auto add_remark = [&](const Decided& d, const std::string& what) {
-    remarks += "  " + wrapped(printable(d.rule->name + ": " + what), columns - 2, 4) + '\n';
+    remarks += "  " + wrapped(printable(d.rule->name + ": " + what), columns, 4, 2) + '\n';
   };
   for (const Decided& d : all) {
     table.add({shortened(printable(d.rule->name), columns - 40), grouped(d.rule->instances.size()),

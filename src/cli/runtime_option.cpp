@@ -31,7 +31,8 @@ Status check_names(const RuntimeRequest& request, const RuntimeOptions& options)
   for (const auto& [key, value] : options.config)
     if (!names->has(key)) return unknown("--runtime-config", key, "setting", names->settings());
   for (const std::string& name : options.disabled_optimizers)
-    if (!names->has_class(name)) return unknown("--disable-optimizer", name, "optimizer", names->optimizers());
+    if (!names->has_class(name))
+      return unknown("--disable-optimizer", name, "optimizer", names->optimizers());
   return Done{};
 }
 
@@ -39,9 +40,10 @@ Status check_names(const RuntimeRequest& request, const RuntimeOptions& options)
 
 void add_library_options(CLI::App& command, RuntimeRequest& request) {
   command
-      .add_option("--runtime-library", request.library,
-                  "The runtime's library (default: $ISOMER_ORT_LIBRARY or $ISOMER_OPENVINO_LIBRARY, else that "
-                  "of the installed Python package)")
+      .add_option(
+          "--runtime-library", request.library,
+          "The runtime's library (default: $ISOMER_ORT_LIBRARY or $ISOMER_OPENVINO_LIBRARY, else that "
+          "of the installed Python package)")
       ->type_name("L");
   command.add_option("--threads", request.threads, "Threads of the runtime; 0: as many as it likes")
       ->check(CLI::Range(0, 1024))
@@ -59,7 +61,8 @@ void add_library_options(CLI::App& command, RuntimeRequest& request) {
       ->type_name("NAME")
       ->expected(1)
       ->take_all();
-  command.add_option("--runtime-config", request.config, "A setting as the runtime spells it (default: none)")
+  command
+      .add_option("--runtime-config", request.config, "A setting as the runtime spells it (default: none)")
       ->type_name("KEY=VALUE")
       ->expected(1)
       ->take_all();

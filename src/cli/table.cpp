@@ -44,8 +44,9 @@ std::string Table::text(std::size_t columns) const {
     std::size_t begin = 2;
     for (std::size_t i = 0; i < cells.size(); ++i) {
       const bool is_last = i + 1 == cells.size() && columns_[i].align == Align::Left;
-      const std::string cell =
-          is_last && columns != kAnyWidth ? wrapped(cells[i], begin + widths[i], begin, begin) : shortened(cells[i], widths[i]);
+      const std::string cell = is_last && columns != kAnyWidth
+                                   ? wrapped(cells[i], begin + widths[i], begin, begin)
+                                   : shortened(cells[i], widths[i]);
       const std::string padding(is_last ? 0 : widths[i] - width(cell), ' ');
       if (i > 0) line += "  ";
       line += columns_[i].align == Align::Right ? padding + cell : cell + padding;

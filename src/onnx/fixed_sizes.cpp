@@ -29,8 +29,8 @@ Status fix_input(onnx::ValueInfoProto& input, const Extents& extents, Symbols& s
     Dimension& dim = is_new ? *shape.add_dim() : *shape.mutable_dim(static_cast<int>(d));
     if (is_symbol(dim)) ISOMER_TRY_DO(bind(symbols, dim.dim_param(), extents[d]));
     else if (dim.has_dim_value() && dim.dim_value() >= 0 && dim.dim_value() != extents[d])
-      return Error{
-          fmt::format("axis {} of input '{}' has the extent {}, not {}", d, name, dim.dim_value(), extents[d])};
+      return Error{fmt::format("axis {} of input '{}' has the extent {}, not {}", d, name, dim.dim_value(),
+                               extents[d])};
     dim.set_dim_value(extents[d]);
   }
   return Done{};

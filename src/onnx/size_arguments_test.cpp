@@ -10,8 +10,8 @@ namespace {
 using ::testing::HasSubstr;
 
 Graph relu(const std::string& dims) {
-  return testing::parsed("<ir_version: 8, opset_import: [\"\" : 17]> g (float" + dims + " x) => (float" + dims +
-                         " y) { y = Relu(x) }");
+  return testing::parsed("<ir_version: 8, opset_import: [\"\" : 17]> g (float" + dims + " x) => (float" +
+                         dims + " y) { y = Relu(x) }");
 }
 
 std::string refusal(const std::vector<std::string>& arguments, const Graph& graph) {

@@ -61,7 +61,8 @@ void Attempt::publish(const Change& change) {
 
 bool Attempt::has_ended(double within_seconds) {
   std::unique_lock lock(mutex_);
-  const bool ended = ended_.wait_for(lock, std::chrono::duration<double>(within_seconds), [this] { return has_ended_; });
+  const bool ended =
+      ended_.wait_for(lock, std::chrono::duration<double>(within_seconds), [this] { return has_ended_; });
   if (ended && thrown_) std::rethrow_exception(thrown_);
   return ended;
 }
@@ -135,8 +136,8 @@ Status Attempt::search_and_look() {
   TimeLimit& limit = *request_.search.limit;
   std::error_code no_size;
   const auto file = std::filesystem::file_size(request_.in, no_size);
-  guard_ = std::make_unique<Guard>(request_, model_, trials_.get(),
-                                   (no_size ? 0 : file) + external_bytes(model_));
+  guard_ =
+      std::make_unique<Guard>(request_, model_, trials_.get(), (no_size ? 0 : file) + external_bytes(model_));
   if (trials_) limit.end_at(kShareOfSearch * end_);
   ISOMER_TRY(std::vector<Draft> history, search(request_.search, model_, trials_.get(), report_));
   publish([&](Reached& r) { r.search = report_; });
@@ -245,10 +246,10 @@ void Attempt::find_peaks() {
   request_.search.progress("measuring memory");
   const auto feeds = SharedFeeds::make(request_.feeds);
   if (!feeds.ok()) return;
-  const auto candidate =
-      ScratchModel::write(with_graph(model_, reached_.best->draft.graph), request_.out);
+  const auto candidate = ScratchModel::write(with_graph(model_, reached_.best->draft.graph), request_.out);
   if (!candidate.ok()) return;
-  const auto before = trials_->judge().peak_bytes(ModelSource::file(request_.in.string()), *feeds, request_.runtime);
+  const auto before =
+      trials_->judge().peak_bytes(ModelSource::file(request_.in.string()), *feeds, request_.runtime);
   const auto after = trials_->judge().peak_bytes(candidate->source(), *feeds, request_.runtime);
   if (!before.ok() || !after.ok()) return;
   publish([&](Reached& r) {

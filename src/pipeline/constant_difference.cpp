@@ -81,7 +81,8 @@ bool is_all_that_differs(const Graph& a, const Graph& b, const std::vector<Const
     const auto is_it = [&](const ConstantDifference& d) { return d.name == node.outputs[0]; };
     if (std::ranges::any_of(differences, is_it)) node.tensor = *of_a.at(node.outputs[0]);
   });
-  return canonical_hashes(a, ContentDigests::Full).graph == canonical_hashes(same, ContentDigests::Full).graph;
+  return canonical_hashes(a, ContentDigests::Full).graph ==
+         canonical_hashes(same, ContentDigests::Full).graph;
 }
 
 std::optional<Refuted> differing_by_constants(const Graph& a, const Graph& b,

@@ -7,7 +7,7 @@
 namespace isomer {
 namespace {
 
-constexpr double kGrowth = 1.1;                      // where nobody says how much a file may grow,
+constexpr double kGrowth = 1.1;                     // where nobody says how much a file may grow,
 constexpr std::uintmax_t kFreeGrowth = 16u << 20u;  // or this, for files that are small
 // Of a look's time, for knowing the error in float64; and what the interpreter does in a second at least.
 constexpr double kShareOfErrors = 0.2, kOperationsPerSecond = 6e9, kMostOperations = 3e10;
@@ -29,8 +29,8 @@ std::uintmax_t bytes_of(const std::filesystem::path& path) {
 }
 
 std::uintmax_t allowed_bytes(const OptimizeRequest& request, std::uintmax_t bytes_in) {
-  const auto grown = static_cast<std::uintmax_t>(static_cast<double>(bytes_in) *
-                                                 request.max_size_growth.value_or(kGrowth));
+  const auto grown =
+      static_cast<std::uintmax_t>(static_cast<double>(bytes_in) * request.max_size_growth.value_or(kGrowth));
   return request.max_size_growth ? grown : std::max(grown, bytes_in + kFreeGrowth);
 }
 
@@ -41,8 +41,7 @@ std::string why_not_faster(const Interval& ratio, double min_gain) {
   // A tenth below what was seen, so that the same measurement would pass.
   const std::string taken =
       ratio.low > 1.0005 ? fmt::format("; --min-gain {:.3f} would take it", 1 + (ratio.low - 1) * 0.9) : "";
-  if (ratio.estimate <= 1)
-    return fmt::format("what was found is not faster ({})", interval);
+  if (ratio.estimate <= 1) return fmt::format("what was found is not faster ({})", interval);
   if (ratio.high <= min_gain)
     return fmt::format("what was found is {} faster, less than the {} that a change must gain ({}){}",
                        percent(ratio.estimate), percent(min_gain), interval, taken);
@@ -72,16 +71,17 @@ Result<Look> Guard::look_at(const Draft& draft, double seconds) {
              ScratchModel::write(with_graph(model_, draft.graph), request_.out));
   look.bytes = bytes_of(candidate.path());
   if (const auto most = allowed_bytes(request_, bytes_in_); look.bytes > most)
-    return reject(Look::Kind::TooLarge, fmt::format("it would grow from {} to {}, and may have {}",
-                                                    megabytes(bytes_in_), megabytes(look.bytes),
-                                                    megabytes(most)));
+    return reject(Look::Kind::TooLarge,
+                  fmt::format("it would grow from {} to {}, and may have {}", megabytes(bytes_in_),
+                              megabytes(look.bytes), megabytes(most)));
   if (trials_ == nullptr) return look;
   const auto before = ModelSource::file(request_.in.string()), after = candidate.source();
   if (const auto loads = trials_->judge().check_loads(after, request_.runtime); !loads.ok())
     return failed(loads.error(), "the runtime does not load the result: ");
   request_.search.progress("comparing with float64");
-  const auto errors = trials_->errors(model_.graph, before, after, request_.feeds,
-                                      std::min(left() * kShareOfErrors * kOperationsPerSecond, kMostOperations));
+  const auto errors =
+      trials_->errors(model_.graph, before, after, request_.feeds,
+                      std::min(left() * kShareOfErrors * kOperationsPerSecond, kMostOperations));
   if (!errors.ok()) return failed(errors.error(), "the runtime does not run the result: ");
   look.errors = *errors;
   if (look.errors && !look.errors->within(request_.search.max_error_growth))

@@ -48,7 +48,8 @@ Reached reached_in_time(const OptimizeRequest& request, const Model& model, doub
   while (!attempt->has_ended(kGlanceSeconds)) {
     limit.refresh();
     if (limit.is_interrupted() && !interrupted) interrupted = limit.spent();
-    is_abandoned = limit.spent() > latest || (interrupted && limit.spent() > *interrupted + kInterruptedSeconds);
+    is_abandoned =
+        limit.spent() > latest || (interrupted && limit.spent() > *interrupted + kInterruptedSeconds);
     if (is_abandoned) break;
   }
   return attempt->take();
@@ -131,7 +132,8 @@ Result<OptimizeReport> optimize(OptimizeRequest request, const Model& model) {
   std::error_code no_size;
   report.bytes_in = fs::file_size(request.in, no_size) + external_bytes(model);
   request.search.out = request.out;
-  request.search.more_bytes = allowed_bytes(request, report.bytes_in) - std::min(report.bytes_in, allowed_bytes(request, report.bytes_in));
+  request.search.more_bytes = allowed_bytes(request, report.bytes_in) -
+                              std::min(report.bytes_in, allowed_bytes(request, report.bytes_in));
   const double writing = std::min(static_cast<double>(report.bytes_in) / kBytesWrittenPerSecond,
                                   kMostShareOfWriting * request.seconds);
 
@@ -146,8 +148,8 @@ Result<OptimizeReport> optimize(OptimizeRequest request, const Model& model) {
   Draft best{.graph = model.graph};
   if (reached.best) {
     best = reached.best->draft;
-    report.result = reached.best->is_simplified ? OptimizeReport::Result::Simplified
-                                                : OptimizeReport::Result::Improved;
+    report.result =
+        reached.best->is_simplified ? OptimizeReport::Result::Simplified : OptimizeReport::Result::Improved;
     tell(report, reached.best->look, reached);
   } else if (reached.last) {
     tell(report, *reached.last, reached);

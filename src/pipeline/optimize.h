@@ -29,9 +29,10 @@ struct OptimizeRequest {
   double min_gain = 1.02;   // the lower end of the 95 % interval must exceed it
   // File size against the original's, obeyed to the byte. nullopt: 1.1, or 16 MiB more where that is larger.
   std::optional<double> max_size_growth = {};
-  bool require_gain = false;     // nothing is written unless it is faster
-  bool simplify = false;         // the simplified graph is kept where nothing is faster and it is not slower
-  bool write_unchanged = false;  // what comes back unchanged is the model as it was read, not the file's bytes
+  bool require_gain = false;  // nothing is written unless it is faster
+  bool simplify = false;      // the simplified graph is kept where nothing is faster and it is not slower
+  bool write_unchanged =
+      false;  // what comes back unchanged is the model as it was read, not the file's bytes
   std::function<void(double)> on_best = [](double) {};  // so many times faster is the best so far
 };
 

@@ -15,8 +15,7 @@ TensorDifference of_strings(const Tensor& a, const Tensor& b) {
   TensorDifference out{.of = a.strings().size(), .first = {}, .worst = {}};
   for (std::size_t i = 0; i < a.strings().size(); ++i) {
     if (a.strings()[i] == b.strings()[i]) continue;
-    if (out.differing++ == 0)
-      out.first = out.worst = position_of(static_cast<std::int64_t>(i), a.extents());
+    if (out.differing++ == 0) out.first = out.worst = position_of(static_cast<std::int64_t>(i), a.extents());
     out.largest_absolute = out.largest_relative = out.of_scale = HUGE_VAL;
   }
   return out;

@@ -35,7 +35,8 @@ TEST(TensorDifference, ANumberAgainstNoneIsInfinite) {
 
 TEST(TensorDifference, OtherShapesAndTypesAreSaid) {
   EXPECT_EQ(difference(floats({1}), floats({1, 2})).misfit, "[1] and [2]");
-  EXPECT_FALSE(difference(floats({1}), Tensor::of(ElementType::Double, {1}, std::vector<double>{1})).misfit.empty());
+  EXPECT_FALSE(
+      difference(floats({1}), Tensor::of(ElementType::Double, {1}, std::vector<double>{1})).misfit.empty());
 }
 
 }  // namespace

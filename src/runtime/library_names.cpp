@@ -22,7 +22,9 @@ constexpr std::size_t kShortest = 6, kLongest = 100;  // of a name
 bool is_setting(std::string_view text) {
   const auto dot = text.find('.');
   if (dot == std::string_view::npos || dot < 2 || dot + 1 == text.size()) return false;
-  return std::ranges::all_of(text, [](unsigned char c) { return std::islower(c) || std::isdigit(c) || c == '_' || c == '.'; }) &&
+  return std::ranges::all_of(
+             text,
+             [](unsigned char c) { return std::islower(c) || std::isdigit(c) || c == '_' || c == '.'; }) &&
          (text.starts_with("session.") || text.starts_with("optimization.") || text.starts_with("ep.") ||
           text.starts_with("memory.") || text.starts_with("mlas."));
 }
@@ -70,7 +72,8 @@ void LibraryNames::each_text(const Take& take) const {
   for (std::size_t i = 0; i < size_; ++i) {
     const auto c = static_cast<unsigned char>(data_[i]);
     if (c >= ' ' && c < 0x7f) continue;
-    if (c == 0 && i - start >= kShortest && i - start <= kLongest) take(std::string_view(data_ + start, i - start));
+    if (c == 0 && i - start >= kShortest && i - start <= kLongest)
+      take(std::string_view(data_ + start, i - start));
     start = i + 1;
   }
 }

@@ -24,19 +24,18 @@ Outcome<PairMeasurement> measure_apart(const WorkerOptions& worker, const ModelS
   const auto seconds = [&] { return static_cast<double>(now_ns() - start) * 1e-9; };
   while (rounds.size() < kMostRounds && (rounds.size() < kFewestRounds || seconds() < options.seconds)) {
     Round round{rounds.size() % 2 == 0, {}};
-    std::int64_t fastest = 1;
+    std::int64_t repetitions[2] = {};
     for (const int turn : {0, 1}) {
       const int which = round.a_made_first ? turn : 1 - turn;
       ISOMER_TRY_DO(workers[which]->load(0, model, *sets[which], &feeds));
       ISOMER_TRY(const WarmUp warm, workers[which]->warm(0, kWarmRuns, kWarmNs));
-      fastest = turn == 0 ? warm.fastest_ns : std::min(fastest, warm.fastest_ns);
+      repetitions[which] = std::max<std::int64_t>(1, kLegNs / std::max<std::int64_t>(1, warm.fastest_ns));
     }
-    const std::int64_t repetitions = std::max<std::int64_t>(1, kLegNs / std::max<std::int64_t>(1, fastest));
     for (int k = 0; k < kBlocks; ++k) {
-      BlockTimes block{repetitions, repetitions, {}, {}};
+      BlockTimes block{repetitions[0], repetitions[1], {}, {}};
       std::size_t next[2] = {};
       for (const int which : kBlockOrder) {
-        ISOMER_TRY(const auto times, workers[which]->time({{0, repetitions}}));
+        ISOMER_TRY(const auto times, workers[which]->time({{0, repetitions[which]}}));
         (which == 0 ? block.a : block.b)[next[which]++] = times.front();
       }
       round.blocks.push_back(block);

@@ -26,7 +26,8 @@ constexpr const char* kCreate =
     "CREATE TABLE IF NOT EXISTS timing(key TEXT PRIMARY KEY, description TEXT NOT NULL, samples BLOB NOT "
     "NULL, "
     "made INTEGER NOT NULL) WITHOUT ROWID;"
-    "CREATE TABLE IF NOT EXISTS note(key TEXT PRIMARY KEY, text TEXT NOT NULL, made INTEGER NOT NULL) WITHOUT "
+    "CREATE TABLE IF NOT EXISTS note(key TEXT PRIMARY KEY, text TEXT NOT NULL, made INTEGER NOT NULL) "
+    "WITHOUT "
     "ROWID;";
 
 bool means_damage(int code) {
@@ -242,14 +243,16 @@ std::uint64_t TimingCache::bytes() const {
 
 void TimingCache::shrink_to(std::uint64_t bytes) {
   constexpr int kRounds = 20;  // a quarter of all goes in each
-  for (int round = 0; database_ && round < kRounds && this->bytes() > bytes; ++round) {
+  for (int round = 0; database_ && round<kRounds&& this->bytes()> bytes; ++round) {
     const bool is_done =
-        database_->run("DELETE FROM timing WHERE key IN (SELECT key FROM timing ORDER BY made LIMIT (SELECT "
-                       "count(*) / 4 + 1 FROM timing));"
-                       "DELETE FROM note WHERE key IN (SELECT key FROM note ORDER BY made LIMIT (SELECT "
-                       "count(*) / 4 + 1 FROM note));"
-                       "VACUUM; PRAGMA wal_checkpoint(TRUNCATE);") == SQLITE_OK;
-    const bool is_empty = database_->ask("SELECT (SELECT count(*) FROM timing) + (SELECT count(*) FROM note)").second == 0;
+        database_->run(
+            "DELETE FROM timing WHERE key IN (SELECT key FROM timing ORDER BY made LIMIT (SELECT "
+            "count(*) / 4 + 1 FROM timing));"
+            "DELETE FROM note WHERE key IN (SELECT key FROM note ORDER BY made LIMIT (SELECT "
+            "count(*) / 4 + 1 FROM note));"
+            "VACUUM; PRAGMA wal_checkpoint(TRUNCATE);") == SQLITE_OK;
+    const bool is_empty =
+        database_->ask("SELECT (SELECT count(*) FROM timing) + (SELECT count(*) FROM note)").second == 0;
     if (!is_done || is_empty) return;
   }
 }

@@ -8,9 +8,9 @@
 namespace isomer {
 namespace {
 
-constexpr int kMostRounds = 8;          // of simplifying
+constexpr int kMostRounds = 8;                 // of simplifying
 constexpr std::int64_t kSlowNs = 100'000'000;  // of a proof: worth remembering how it went
-constexpr double kShareOfProofs = 0.5;  // of the search's time that is left, in one go
+constexpr double kShareOfProofs = 0.5;         // of the search's time that is left, in one go
 
 std::string key_of(const Proposal& p) {
   std::string key = p.kind + " " + p.what;

@@ -12,8 +12,8 @@ namespace isomer {
 
 class Moves {
  public:
-  // Model: no proposal is tried twice, and the report lists what was refused. State (one of many graphs that a
-  // strategy looks at): neither.
+  // Model: no proposal is tried twice, and the report lists what was refused. State (one of many graphs that
+  // a strategy looks at): neither.
   enum class Scope : std::uint8_t { Model, State };
   explicit Moves(SearchContext& context, Scope scope = Scope::Model) : context_(context), scope_(scope) {}
 

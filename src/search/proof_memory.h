@@ -14,7 +14,8 @@ namespace isomer {
 class ProofMemory {
  public:
   // Null: nobody remembers anything.
-  ProofMemory(std::shared_ptr<TimingCache> cache, std::uint64_t seed) : cache_(std::move(cache)), seed_(seed) {}
+  ProofMemory(std::shared_ptr<TimingCache> cache, std::uint64_t seed)
+      : cache_(std::move(cache)), seed_(seed) {}
 
   // Of a claim about a graph; "" if nobody remembers.
   std::string key(const Workpiece& piece, const Claim& claim) const;
