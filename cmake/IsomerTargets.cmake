@@ -124,5 +124,5 @@ function(isomer_script_test name)
   endif()
   add_test(NAME ${name} COMMAND ${arg_UNPARSED_ARGUMENTS} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
   set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 77 LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
-                       ENVIRONMENT "ISOMER=${CMAKE_BINARY_DIR}/isomer;ISOMER_SOURCE_DIR=${CMAKE_SOURCE_DIR}")
+                       ENVIRONMENT "ISOMER=${CMAKE_BINARY_DIR}/isomer;ISOMER_SOURCE_DIR=${CMAKE_SOURCE_DIR};ISOMER_CACHE=none")
 endfunction()

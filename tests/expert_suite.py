@@ -84,7 +84,7 @@ def experiment(folder, budget, seconds, check):
         times, outputs = measured_in_turns({"orig": folder / "orig.onnx", "isomer": out, **variants}, feeds, seconds)
         row = {"orig_ms": round(1e3 * min(times["orig"]), 3), "isomer": round(gain(times, "isomer"), 3),
                "hand": {name: round(gain(times, name), 3) for name in variants}, "error": error(outputs, "isomer"),
-               "growth": round(answer["bytes_out"] / answer["bytes_in"], 2), "steps": answer.get("told", []),
+               "growth": round(answer["bytes_out"] / answer["bytes_in"], 2), "steps": answer.get("changes", []),
                "reason": answer["reason"]}
         if check:
             certificate = answer["certificate"]

@@ -18,7 +18,7 @@ GROWTHS = ["2", "40"]
 LAYER = re.compile(r"\((\d+) to (\d+) channels, (\d+)x(\d+)\) as (F\(\d,\d\) .*)")
 
 
-KEPT = ("result", "reason", "ratio", "error_before", "error_after", "bytes_in", "bytes_out", "steps", "regions", "refused", "accepted", "seconds")
+KEPT = ("result", "reason", "ratio", "error_before", "error_after", "bytes_in", "bytes_out", "steps", "regions", "not_taken", "accepted", "seconds")
 
 
 def both(model, folder, growth, budget):

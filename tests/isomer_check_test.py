@@ -72,7 +72,7 @@ with tempfile.TemporaryDirectory() as name:
     missing, broken = folder / "missing.onnx", folder / "broken.cert"
     broken.write_text(certificate.read_text().replace('"fold"', '"bold"'))
     for files, code in (((source, out, certificate), 0), ((source, source, certificate), 1), ((out, source, certificate), 1),
-                        ((source, out, broken), 1), ((source, out, missing), 1), ((missing, out, certificate), 2)):
+                        ((source, out, broken), 1), ((source, out, missing), 2), ((missing, out, certificate), 2)):
         for flags in ((), ("--json",)):
             ours, theirs = answer([checker, *files, *flags]), answer([isomer, "check", *files, *flags])
             assert ours[0] == theirs[0] == code, (files, ours, theirs)

@@ -279,7 +279,7 @@ def judge(seed, which, folder):
         return block, "WRONG", f"error {error:.1e}", error
     if left == ["Conv", "Relu"] or left == ["MatMul", "Relu"] or left == ["MatMul", "Add", "Relu"]:
         return block, "collapsed", "", error
-    reasons = answer["refused"] + answer.get("declined", []) or [answer["reason"]]
+    reasons = answer["not_taken"] + answer.get("left_alone", []) or [answer["reason"]]
     return block, "in part" if answer["result"] == "improved" else "left alone", " | ".join(reasons), error
 
 

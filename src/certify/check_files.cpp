@@ -7,13 +7,18 @@
 #include <random>
 
 #include "onnx/model.h"
+#include "onnx/size_arguments.h"
 
 namespace isomer {
 
 std::string CheckedFiles::text() const {
   if (report.accepted) {
-    const std::string skipped = notes == 0 ? "" : fmt::format("; {} notes were not checked", notes);
-    return fmt::format("accepted: {} steps proved again{}\n", report.steps, skipped);
+    if (report.paired)
+      return fmt::format("accepted: OUT equals IN; {} pairs of values proved again\n",
+                         report.paired->equations);
+    if (report.steps == 0) return "accepted: OUT is IN, nothing was changed\n";
+    return fmt::format("accepted: OUT equals IN; {} step{} proved again\n", report.steps,
+                       report.steps == 1 ? "" : "s");
   }
   const std::string where = report.step ? fmt::format("step {}: ", *report.step) : "";
   return fmt::format("rejected: {}{}\n", where, report.reason);
@@ -39,9 +44,16 @@ Result<Certificate> read_certificate(const std::filesystem::path& path) {
 }
 
 Result<CheckedFiles> check_files(const std::filesystem::path& in, const std::filesystem::path& out,
-                                 const std::filesystem::path& certificate) {
-  ISOMER_TRY(const Model before, read_model(in));
+                                 const std::filesystem::path& certificate,
+                                 const std::vector<std::string>& sizes) {
+  ISOMER_TRY(Model before, read_model(in));
+  if (!sizes.empty()) {
+    ISOMER_TRY(const InferOptions at, parse_sizes(sizes, before.graph));
+    ISOMER_TRY(before, read_model_at(in, at));
+  }
   ISOMER_TRY(const Model after, read_model(out));
+  if (!std::ifstream(certificate, std::ios::binary))
+    return Error{fmt::format("can't read the certificate {}", certificate.string())};
   CheckedFiles checked;
   const auto steps = read_certificate(certificate);
   if (!steps.ok()) {

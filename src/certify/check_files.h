@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "certify/check.h"
 
@@ -19,9 +20,11 @@ struct CheckedFiles {
 
 Result<Certificate> read_certificate(const std::filesystem::path& path);
 
-// Proves with a key that nobody could know when the certificate was made. Error: a model that can't be read;
-// a certificate that can't be is rejected.
+// Proves with a key that nobody could know when the certificate was made. Sizes ("batch=8"): IN is taken at
+// these, as --fix-shape made OUT for them. Error: a file that can't be read; a certificate that can be and is
+// none is rejected.
 Result<CheckedFiles> check_files(const std::filesystem::path& in, const std::filesystem::path& out,
-                                 const std::filesystem::path& certificate);
+                                 const std::filesystem::path& certificate,
+                                 const std::vector<std::string>& sizes = {});
 
 }  // namespace isomer

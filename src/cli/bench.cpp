@@ -7,14 +7,13 @@
 
 #include "cli/bench_report.h"
 #include "cli/command.h"
-#include "cli/npz.h"
-#include "cli/progress.h"
+#include "cli/feeds_option.h"
+#include "cli/live.h"
 #include "cli/runtime_option.h"
 #include "cli/shape_option.h"
 #include "graph/canonical_hash.h"
 #include "onnx/model.h"
 #include "runtime/engines.h"
-#include "runtime/feeds.h"
 
 namespace isomer::cli {
 namespace {
@@ -28,6 +27,7 @@ struct BenchRequest {
   std::string clock = "auto";
   std::string cache;
   std::uint64_t seed = 0;
+  LiveRequest live;
 };
 
 struct Inputs {
@@ -44,15 +44,8 @@ struct Inputs {
 };
 
 Result<Inputs> make_inputs(const BenchRequest& request, const Graph& graph) {
-  if (!request.feeds.empty()) {
-    ISOMER_TRY(NamedTensors tensors, read_npz(request.feeds));
-    return Inputs{std::move(tensors), request.feeds.string()};
-  }
-  ISOMER_TRY(const InferOptions options, parse_shapes(request.shapes, graph));
-  ISOMER_TRY(GeneratedFeeds feeds, generate_feeds(graph, options, request.seed));
-  std::string words = "made up";
-  if (!feeds.assumed.empty()) words += fmt::format(", with {} (--shape says otherwise)", feeds.assumed);
-  return Inputs{std::move(feeds.tensors), std::move(words)};
+  ISOMER_TRY(FeedsForModels made, feeds_for({&graph}, request.feeds, request.shapes, request.seed));
+  return Inputs{std::move(made.tensors), std::move(made.words)};
 }
 
 std::map<std::string, std::uint64_t> count_operators(const Graph& graph) {
@@ -65,8 +58,8 @@ std::map<std::string, std::uint64_t> count_operators(const Graph& graph) {
 class Bench {
  public:
   Bench(const BenchRequest& request, const Inputs& inputs, const SharedFeeds& feeds,
-        const std::vector<BenchModel>& models, const MeasureOptions& options)
-      : request_(request), inputs_(inputs), feeds_(feeds), models_(models), options_(options) {
+        const std::vector<BenchModel>& models, const MeasureOptions& options, Live& live)
+      : request_(request), inputs_(inputs), feeds_(feeds), models_(models), options_(options), live_(live) {
     if (!request.cache.empty()) cache_ = TimingCache::open(request.cache);
   }
 
@@ -98,7 +91,7 @@ class Bench {
 
  private:
   void look_at(BenchModel& model) {
-    progress_.show(fmt::format("{}: looking at {}", run_.runtime, model.path));
+    live_.show(fmt::format("{}: looking at {}", run_.runtime, model.path));
     auto facts = judge_->describe(ModelSource::file(model.path), feeds_, options_.runtime);
     if (facts) model.facts = std::move(*facts);
     else model.failure = facts.error();
@@ -112,7 +105,7 @@ class Bench {
       if (now.ratio)
         line +=
             fmt::format(", {:.3f} [{:.3f}, {:.3f}]", now.ratio->estimate, now.ratio->low, now.ratio->high);
-      progress_.show(line);
+      live_.show(line);
     };
   }
 
@@ -149,7 +142,7 @@ class Bench {
   const MeasureOptions& options_;
   std::unique_ptr<TimingCache> cache_;  // null: none is wanted
   std::unique_ptr<Judge> judge_;
-  ProgressLine progress_;
+  Live& live_;
   BenchRun run_;
 };
 
@@ -186,9 +179,10 @@ Result<Reply> bench(const BenchRequest& request) {
   options.clock = request.clock == "wall" ? Clock::Wall : request.clock == "cpu" ? Clock::Cpu : Clock::Auto;
   auto feeds = SharedFeeds::make(inputs->tensors);
   if (!feeds) return to_error(feeds.error());
+  ISOMER_TRY(const auto live, Live::start(request.live));
   std::vector<BenchRun> runs;
   for (const std::string& runtime : request.runtime.runtimes) {
-    ISOMER_TRY(BenchRun run, Bench(request, *inputs, *feeds, models, options).on(runtime));
+    ISOMER_TRY(BenchRun run, Bench(request, *inputs, *feeds, models, options, *live).on(runtime));
     runs.push_back(std::move(run));
   }
   if (const Failure* refusal = nothing_but_refusals(runs)) return to_error(*refusal);
@@ -203,8 +197,7 @@ void add_bench(CLI::App& app, Chosen& chosen) {
       "bench", "Latency, peak memory and operators of models on a runtime, compared in pairs");
   command->add_option("MODEL", request->models, "ONNX files; the others are compared with the first")
       ->required();
-  command->add_option("--feeds", request->feeds, "The inputs by name, as numpy.savez writes them")
-      ->type_name("F.npz");
+  add_feeds_option(*command, request->feeds, "The inputs");
   add_shape_option(*command, request->shapes);
   add_runtime_options(*command, request->runtime);
   command->add_option("--seconds", request->seconds, "The most that one comparison may take")
@@ -223,6 +216,7 @@ void add_bench(CLI::App& app, Chosen& chosen) {
       ->type_name("FILE");
   command->add_option("--seed", request->seed, "Of made-up inputs and of the bootstrap")
       ->capture_default_str();
+  add_live_options(*command, request->live);
   command->add_flag("--json", chosen.json, "Answer in JSON");
   command->callback([&chosen, request] { chosen.run = [request] { return bench(*request); }; });
 }

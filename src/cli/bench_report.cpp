@@ -1,12 +1,15 @@
 #include "cli/bench_report.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 
 #include "cli/runtime_option.h"
 #include "cli/table.h"
+#include "cli/terminal.h"
 #include "cli/wording.h"
 
 namespace isomer::cli {
@@ -17,19 +20,10 @@ constexpr std::size_t kWidestCell = 48;
 
 std::string cell(std::string_view text) { return shortened(printable(text), kWidestCell); }
 
-// "812 µs", "12.3 ms"
-std::string time_text(double ns) {
-  if (ns < 1e3) return fmt::format("{:.0f} ns", ns);
-  const auto [value, unit] = ns < 1e6   ? std::pair{ns / 1e3, "µs"}
-                             : ns < 1e9 ? std::pair{ns / 1e6, "ms"}
-                                        : std::pair{ns / 1e9, "s"};
-  return fmt::format("{:.{}f} {}", value, value < 10 ? 2 : value < 100 ? 1 : 0, unit);
-}
-
-std::string latency_text(const Interval& ns) {
+std::string interval_text(const Interval& ns) {
   const double low = std::max(ns.low, 0.0);
-  if (!std::isfinite(ns.high)) return time_text(ns.estimate);
-  return fmt::format("{} [{}, {}]", time_text(ns.estimate), time_text(low), time_text(ns.high));
+  if (!std::isfinite(ns.high)) return latency_text(ns.estimate);
+  return fmt::format("{} [{}, {}]", latency_text(ns.estimate), latency_text(low), latency_text(ns.high));
 }
 
 std::string ratio_text(const Interval& ratio) {
@@ -65,29 +59,32 @@ std::vector<std::string> short_names(const std::vector<BenchModel>& models) {
 std::string model_table(const BenchRun& run) {
   using enum Table::Align;
   const auto names = short_names(run.models);
-  Table table({{"model", Left},
-               {"latency", Right},
-               {"ratio", Right},
-               {"peak memory", Right},
-               {"load", Right},
-               {"verdict", Left}});
+  // What the other columns leave of a line.
+  const std::size_t widest = std::clamp<std::size_t>(columns_of(STDOUT_FILENO) - 56, 16, kWidestCell);
+  Table table({{"model", Left}, {"latency", Right}, {"peak memory", Right}, {"load", Right}});
+  std::string lines;
+  const auto add_line = [&](const std::string& line) {
+    lines += "  " + wrapped(line, columns_of(STDOUT_FILENO), 4, 2) + '\n';
+  };
   for (std::size_t i = 0; i < run.models.size(); ++i) {
     const BenchModel& model = run.models[i];
     if (model.failure) {
-      table.add({names[i], "-", "-", "-", "-", printable(shortened(to_error(*model.failure).message, 160))});
+      table.add({shortened(names[i], widest), "-", "-", "-"});
+      add_line(names[i] + ": " + printable(to_error(*model.failure).message));
       continue;
     }
-    std::string ratio, verdict;
-    for (const BenchPair& pair : run.pairs)
-      if (pair.b == i) {
-        ratio = pair.failure ? "-" : ratio_text(pair.measured.ratio);
-        verdict = plain_verdict(pair);
-      }
-    table.add({names[i], latency_text(model.latency.wall_ns), ratio,
+    table.add({shortened(names[i], widest), interval_text(model.latency.wall_ns),
                bytes_text(static_cast<std::uint64_t>(model.facts.peak_bytes)),
-               time_text(static_cast<double>(model.facts.load_ns)), verdict});
+               latency_text(static_cast<double>(model.facts.load_ns))});
+    for (const BenchPair& pair : run.pairs)
+      if (pair.b == i)
+        add_line(fmt::format("{}: {}{}", names[i], plain_verdict(pair),
+                             pair.failure ? ""
+                                          : fmt::format("; {} of {} over this one's: {}, 95 % interval",
+                                                        pair.measured.by_cpu_time ? "CPU time" : "latency",
+                                                        names[pair.a], ratio_text(pair.measured.ratio))));
   }
-  return table.text();
+  return table.text() + lines;
 }
 
 double total_ns(const ModelFacts& facts) {
@@ -111,7 +108,7 @@ std::string kernel_table(const BenchModel& model, const std::string& name) {
     if (!model.file_nodes.contains(kind.op))
       made += fmt::format("{}{} {}", made.empty() ? "" : ", ", kind.nodes, printable(kind.op));
   }
-  std::string head = fmt::format("\n{}: {} nodes in the file, {} run", name,
+  std::string head = fmt::format("{}: {} nodes in the file, {} run", name,
                                  grouped(count_nodes(model.file_nodes)), grouped(run_nodes));
   if (model.facts.reorders > 0) head += fmt::format(", {} layout changes", model.facts.reorders);
   if (!made.empty()) head += "; made by the runtime: " + shortened(made, 120);
@@ -130,7 +127,7 @@ std::string kernel_table(const BenchModel& model, const std::string& name) {
                grouped(kind.nodes), total > 0 ? fmt::format("{:.1f} %", 100 * kind.time_ns / total) : ""});
   }
   if (rest > 0) table.add({"others", "", "", fmt::format("{:.1f} %", 100 * rest / total)});
-  return head + '\n' + table.text();
+  return '\n' + wrapped(head, columns_of(STDOUT_FILENO), 2) + '\n' + table.text();
 }
 
 std::string to_text(const BenchRun& run) {
@@ -138,14 +135,13 @@ std::string to_text(const BenchRun& run) {
       fmt::format("{} {}, {}\n", run.title, printable(run.version),
                   run.threads == 0 ? "its own number of threads"
                                    : fmt::format("{} thread{}", run.threads, run.threads == 1 ? "" : "s"));
-  text += fmt::format("inputs: {}\n", printable(run.inputs));
-  if (const std::string note = network_note(run.guard); !note.empty()) text += "note: " + note + '\n';
-  if (!run.note.empty()) text += "note: " + printable(run.note) + '\n';
+  const auto add = [&](const std::string& line) {
+    text += wrapped(line, columns_of(STDOUT_FILENO), 2) + '\n';
+  };
+  add("inputs: " + printable(run.inputs));
+  if (const std::string note = network_note(run.guard); !note.empty()) add("note: " + note);
+  if (!run.note.empty()) add("note: " + printable(run.note));
   text += '\n' + model_table(run);
-  const bool by_cpu = !run.pairs.empty() && run.pairs.front().measured.by_cpu_time;
-  if (!run.pairs.empty())
-    text += fmt::format("  ratio: {} of the first model over this one's, with a 95 % interval\n",
-                        by_cpu ? "CPU time" : "latency");
   const auto names = short_names(run.models);
   for (std::size_t i = 0; i < run.models.size(); ++i) text += kernel_table(run.models[i], names[i]);
   return text;

@@ -1,13 +1,19 @@
 // isomer check: does a certificate prove that OUT equals IN? isomer explain: what does it say?
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <memory>
+#include <string_view>
 
 #include "certify/check_files.h"
+#include "cli/change_words.h"
 #include "cli/command.h"
+#include "cli/terminal.h"
 #include "cli/wording.h"
 
 namespace isomer::cli {
@@ -15,30 +21,95 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::size_t kMostSteps = 12;  // that explain lists; -v lists all
+
 struct CheckRequest {
   fs::path in, out, certificate;
+  std::vector<std::string> shapes;
+};
+
+struct ExplainRequest {
+  fs::path certificate;
+  bool verbose = false;
 };
 
 Result<Reply> check(const CheckRequest& request) {
   const auto start = std::chrono::steady_clock::now();
-  ISOMER_TRY(const CheckedFiles checked, check_files(request.in, request.out, request.certificate));
+  ISOMER_TRY(const CheckedFiles checked,
+             check_files(request.in, request.out, request.certificate, request.shapes));
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
   return Reply{checked.report.accepted ? Exit::Done : Exit::Refuted, checked.text(),
                Json::parse(checked.json(spent.count()))};
 }
 
-Result<Reply> explain(const fs::path& path) {
-  ISOMER_TRY(const Certificate certificate, read_certificate(path));
+// Steps that read the same but for names and numbers are one line.
+std::string kind_of(const Note& note) {
+  std::string out = note.kind;
+  for (std::string_view rest = note.what; !rest.empty();) {
+    const auto end = std::min(rest.find(' '), rest.size());
+    const std::string_view word = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    out += ' ';
+    if (word.find_first_of("/._") != std::string_view::npos) out += '*';
+    else
+      for (const char c : word) out += c >= '0' && c <= '9' ? '#' : c;
+  }
+  return out;
+}
+
+struct Explained {
+  const Note* first;
+  int count = 0;
+  double ratio = 0;
+};
+
+std::vector<Explained> grouped_notes(const Certificate& certificate) {
+  std::vector<Explained> out;
+  std::map<std::string, std::size_t> places;
+  for (const Note& n : certificate.notes) {
+    if (n.kind == "measured") continue;
+    const auto [at, is_new] = places.emplace(kind_of(n), out.size());
+    if (is_new) out.push_back({&n});
+    Explained& e = out[at->second];
+    ++e.count;
+    e.ratio = std::max(e.ratio, n.ratio);
+  }
+  std::ranges::stable_sort(out, std::greater<>{}, &Explained::count);
+  return out;
+}
+
+std::string step_text(const std::string& count, const Note& note, double ratio, const std::string& more) {
+  std::string what = printable(words_of_step(note.kind, note.what)) + more;
+  if (ratio > 0) what += fmt::format(", {:.2f} times as fast in its place", ratio);
+  const std::size_t indent = 2 + width(count);
+  return "  " + count + wrapped(what, columns_of(STDOUT_FILENO), indent, indent) + '\n';
+}
+
+Result<Reply> explain(const ExplainRequest& request) {
+  ISOMER_TRY(const Certificate certificate, read_certificate(request.certificate));
   std::string text;
   Json list = Json::array();
   for (const Note& n : certificate.notes) {
-    text += n.ratio > 0
-                ? fmt::format("{}: {}, {:.3f} times faster\n", printable(n.kind), printable(n.what), n.ratio)
-                : fmt::format("{}: {}\n", printable(n.kind), printable(n.what));
     list.push_back({{"kind", n.kind}, {"what", n.what}, {"ratio", n.ratio}});
+    if (n.kind == "measured") text = fmt::format("{} was measured {:.2f} times as fast\n", n.what, n.ratio);
   }
   if (certificate.steps.empty()) text += "nothing was changed\n";
-  text += fmt::format("{} steps; isomer check proves them again\n", certificate.steps.size());
+  else text += fmt::format("{} steps, which isomer check proves again\n", grouped(certificate.steps.size()));
+  if (request.verbose) {
+    for (const Note& n : certificate.notes)
+      if (n.kind != "measured") text += step_text("", n, n.ratio, "");
+  } else {
+    std::size_t shown = 0;
+    const auto groups = grouped_notes(certificate);
+    for (const Explained& e : groups) {
+      if (shown++ >= kMostSteps) {
+        text += fmt::format("  and {} more kinds; -v lists every step\n", groups.size() - kMostSteps);
+        break;
+      }
+      text +=
+          step_text(fmt::format("{:>4} × ", e.count), *e.first, e.ratio, e.count > 1 ? ", and so on" : "");
+    }
+  }
   return Reply{Exit::Done, text, {{"steps", certificate.steps.size()}, {"notes", list}}};
 }
 
@@ -47,17 +118,26 @@ Result<Reply> explain(const fs::path& path) {
 void add_check(CLI::App& app, Chosen& chosen) {
   auto request = std::make_shared<CheckRequest>();
   CLI::App* command = app.add_subcommand("check", "Check a certificate: is OUT proved equal to IN?");
-  command->add_option("IN", request->in, "The original model")->required();
-  command->add_option("OUT", request->out, "The optimized model")->required();
-  command->add_option("CERT", request->certificate, "The certificate")->required();
+  command->add_option("IN", request->in, "The original model")->type_name("")->required();
+  command->add_option("OUT", request->out, "The optimized model")->type_name("")->required();
+  command->add_option("CERT", request->certificate, "The certificate")->type_name("")->required();
+  command
+      ->add_option(
+          "--shape", request->shapes,
+          "IN at this size, if OUT was made with --fix-shape; may be given several times (default: as "
+          "it is)")
+      ->type_name("NAME=SHAPE")
+      ->expected(1)
+      ->take_all();
   command->add_flag("--json", chosen.json, "Answer in JSON");
   command->callback([&chosen, request] { chosen.run = [request] { return check(*request); }; });
 
-  auto path = std::make_shared<fs::path>();
+  auto wanted = std::make_shared<ExplainRequest>();
   CLI::App* told = app.add_subcommand("explain", "What a certificate says was done");
-  told->add_option("CERT", *path, "The certificate")->required();
+  told->add_option("CERT", wanted->certificate, "The certificate")->type_name("")->required();
+  told->add_flag("-v,--verbose", wanted->verbose, "Every step by itself");
   told->add_flag("--json", chosen.json, "Answer in JSON");
-  told->callback([&chosen, path] { chosen.run = [path] { return explain(*path); }; });
+  told->callback([&chosen, wanted] { chosen.run = [wanted] { return explain(*wanted); }; });
 }
 
 }  // namespace isomer::cli

@@ -25,6 +25,7 @@ enum class Exit : int {
   Refuted = 1,    // the answer is no
   BadInput = 2,   // the request or a file is at fault
   Undecided = 3,  // no answer, for a reason that is said
+  NoGain = 4,     // --require-gain, and there is none
   OurBug = 70,    // an ISOMER_CHECK failed (EX_SOFTWARE of sysexits.h)
 };
 
@@ -32,7 +33,8 @@ struct Reply {
   Exit exit = Exit::Done;
   std::string text;  // for people: to stdout if Done or if there is a complaint, else one line to stderr
   Json json;         // for programs: to stdout under --json
-  std::string complaint = {};  // one line to stderr beside a text that answers
+  std::string complaint = {};   // one line to stderr beside a text that answers
+  bool leaves_threads = false;  // the process ends at once: somebody still works on what nobody waits for
 };
 
 // The command that the arguments chose: what to run, and whether to answer in JSON.
@@ -42,8 +44,11 @@ struct Chosen {
 };
 
 void add_bench(CLI::App& app, Chosen& chosen);
+void add_cache(CLI::App& app, Chosen& chosen);
 void add_check(CLI::App& app, Chosen& chosen);
+void add_compare(CLI::App& app, Chosen& chosen);
 void add_inspect(CLI::App& app, Chosen& chosen);
+void add_manual(CLI::App& app, Chosen& chosen);
 void add_optimize(CLI::App& app, Chosen& chosen);
 void add_prove(CLI::App& app, Chosen& chosen);
 void add_rules(CLI::App& app, Chosen& chosen);

@@ -1,5 +1,6 @@
 // isomer inspect: operators, shapes, FLOPs, bytes, which nodes are opaque and why.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
@@ -10,13 +11,14 @@
 #include "cli/shape_option.h"
 #include "cli/summary.h"
 #include "cli/table.h"
+#include "cli/terminal.h"
 #include "cli/wording.h"
 
 namespace isomer::cli {
 namespace {
 
 constexpr std::size_t kMostLines = 20;   // of opaque nodes in the table; --json has all of them
-constexpr std::size_t kWidestCell = 60;  // names and expressions beyond it are cut
+constexpr std::size_t kWidestCell = 60;  // names and expressions beyond it are cut, in any terminal
 
 struct InspectRequest {
   std::filesystem::path model;
@@ -63,7 +65,7 @@ std::string head(const Summary& summary, const std::filesystem::path& path) {
                          open == 0 ? ", all defined" : fmt::format(", {} not defined", grouped(open)))});
   table.add({"weights", bytes_text(summary.weight_bytes)});
   table.add({"FLOPs", flops_text(summary.flops)});
-  return printable(path.string()) + '\n' + table.text();
+  return printable(path.string()) + '\n' + table.text(columns_of(STDOUT_FILENO));
 }
 
 std::string interface_table(const Summary& summary) {
@@ -75,7 +77,7 @@ std::string interface_table(const Summary& summary) {
   };
   add("inputs", summary.inputs);
   add("outputs", summary.outputs);
-  return table.text();
+  return table.text(columns_of(STDOUT_FILENO));
 }
 
 std::string operator_table(const Summary& summary) {
@@ -84,7 +86,7 @@ std::string operator_table(const Summary& summary) {
   for (const OperatorCount& kind : summary.operators)
     table.add({cell(full_name(kind.op, kind.domain)), grouped(kind.count), grouped(kind.defined),
                kind.defined == 0 ? "?" : flops_text(kind.flops), percent(kind.flops, summary.flops)});
-  return table.text();
+  return table.text(columns_of(STDOUT_FILENO));
 }
 
 // Nodes of one operator with one reason are one line, as in "3 nodes, the first is /conv1".
@@ -106,7 +108,7 @@ std::string opaque_table(const Summary& summary) {
   for (std::size_t i = 0; i < std::min(groups.size(), kMostLines); ++i)
     table.add({cell(full_name(groups[i].first->op, groups[i].first->domain)), grouped(groups[i].count),
                cell(groups[i].first->node), printable(groups[i].first->reason)});
-  std::string result = table.text();
+  std::string result = table.text(columns_of(STDOUT_FILENO));
   if (groups.size() > kMostLines)
     result += fmt::format("  and {} more (--json lists all)\n", groups.size() - kMostLines);
   return result;
@@ -160,7 +162,7 @@ Json to_json(const Summary& summary) {
 
 Result<Reply> inspect(const InspectRequest& request) {
   ISOMER_TRY(const Model model, read_model(request.model));
-  ISOMER_TRY(const InferOptions options, parse_shapes(request.shapes, model.graph));
+  ISOMER_TRY(const InferOptions options, parse_sizes(request.shapes, model.graph));
   ISOMER_TRY(const Summary summary, summarize(model, options));
   return Reply{Exit::Done, to_text(summary, request.model), to_json(summary)};
 }

@@ -1,17 +1,22 @@
 // The command line: parses arguments, runs one command, prints its reply. The one place that speaks and sets
 // exit codes.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <new>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/check.h"
 #include "cli/command.h"
+#include "cli/help.h"
+#include "cli/terminal.h"
 #include "cli/wording.h"
 
 namespace isomer::cli {
@@ -48,7 +53,10 @@ int refuse(const Error& error, bool json, Exit exit = Exit::BadInput) {
 }
 
 int deliver(const Reply& reply, bool json) {
-  if (reply.exit != Exit::Done) complain(reply.complaint.empty() ? reply.text : reply.complaint);
+  // Who looks at both streams has read it once already.
+  const bool is_seen =
+      !json && !reply.complaint.empty() && is_terminal(STDOUT_FILENO) && is_terminal(STDERR_FILENO);
+  if (reply.exit != Exit::Done && !is_seen) complain(reply.complaint.empty() ? reply.text : reply.complaint);
   const bool to_stdout = json || reply.exit == Exit::Done || !reply.complaint.empty();
   if (to_stdout && !write(stdout, json ? dump(reply.json) : reply.text))
     return refuse({"can't write to stdout"}, false);
@@ -58,7 +66,9 @@ int deliver(const Reply& reply, bool json) {
 int run(const Chosen& chosen) {
   try {
     const auto reply = chosen.run();
-    return reply ? deliver(*reply, chosen.json) : refuse(reply.error(), chosen.json);
+    const int exit = reply ? deliver(*reply, chosen.json) : refuse(reply.error(), chosen.json);
+    if (reply && reply->leaves_threads) std::_Exit(exit);
+    return exit;
   } catch (const std::bad_alloc&) {
     return refuse({"not enough memory"}, chosen.json);
   } catch (const InternalError& bug) {
@@ -73,24 +83,29 @@ int start(int argc, char** argv) {
   app.set_version_flag("--version", "isomer " ISOMER_VERSION);
   app.require_subcommand(1);
   app.failure_message(CLI::FailureMessage::simple);
+  app.formatter(help_formatter());
   app.footer(
-      "Exit: 0 done, 1 refuted, 2 bad usage or input, 3 undecided or not modelled.\n"
+      "Exit: 0 done; 1 refuted, rejected or different; 2 bad usage or input;\n"
+      "3 undecided or not modelled; 4 no gain, where --require-gain asks for one.\n"
       "'isomer COMMAND --help' describes a command.");
   Chosen chosen;
   add_bench(app, chosen);
   add_optimize(app, chosen);
   add_check(app, chosen);
+  add_compare(app, chosen);
   add_inspect(app, chosen);
   add_prove(app, chosen);
   add_rules(app, chosen);
   add_run(app, chosen);
+  add_cache(app, chosen);
+  add_manual(app, chosen);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help_or_version) {
     return app.exit(help_or_version);
   } catch (const CLI::ParseError& error) {
     const bool json = std::any_of(argv, argv + argc, [](std::string_view word) { return word == "--json"; });
-    return refuse({fmt::format("{} (see isomer --help)", error.what())}, json);
+    return refuse({complaint_about(error, app, {argv + 1, argv + argc})}, json);
   }
   return run(chosen);
 }

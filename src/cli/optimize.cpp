@@ -1,23 +1,27 @@
 // isomer optimize: a faster model that is proved equal, or the same file back with the reason.
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <atomic>
-#include <csignal>
 #include <filesystem>
 #include <memory>
 
+#include "cli/cache_option.h"
 #include "cli/command.h"
 #include "cli/deadline.h"
-#include "cli/npz.h"
-#include "cli/progress.h"
+#include "cli/feeds_option.h"
+#include "cli/interrupt.h"
+#include "cli/live.h"
+#include "cli/optimize_report.h"
 #include "cli/runtime_option.h"
 #include "cli/shape_option.h"
+#include "cli/wording.h"
 #include "onnx/model.h"
 #include "pipeline/optimize.h"
 #include "propose/list.h"
 #include "runtime/feeds.h"
+#include "runtime/machine.h"
 
 namespace isomer::cli {
 namespace {
@@ -28,152 +32,125 @@ struct Request {
   fs::path in, out, certificate, feeds;
   std::string budget = "5m", judge = "runtime", strategy = "greedy";
   std::vector<std::string> shapes, without;
-  std::int64_t steps = 1 << 30;
-  double max_error_growth = 2, max_size_growth = 1.1;
+  std::int64_t steps = 0;
+  double max_error_growth = 2, max_size_growth = 0, min_gain = 1.02;
   std::uint64_t seed = 1;
-  bool quiet = false;
+  bool require_gain = false, simplify = false, fix_shape = false, verbose = false;
+  CacheRequest cache;
+  LiveRequest live;
   RuntimeRequest runtime;
 };
 
-std::atomic<bool> interrupted{false};
+std::vector<std::string> proposer_names() {
+  std::vector<std::string> names;
+  for (const Proposer& p : proposers()) names.push_back(p.name);
+  return names;
+}
 
-// The first Ctrl-C keeps the best so far; the second one ends it all.
-void on_interrupt(int signal) {
-  if (interrupted.exchange(true)) {
-    std::signal(signal, SIG_DFL);
-    std::raise(signal);
+Status fill_search(const Request& request, OptimizeRequest& wish) {
+  ISOMER_TRY(wish.search.strategy, parse_strategy(request.strategy));
+  for (const std::string& name : request.without) {
+    const auto names = proposer_names();
+    if (std::ranges::find(names, name) == names.end())
+      return Error{
+          fmt::format("--without {}: no proposer has this name; there are {}", name, fmt::join(names, ", "))};
+    wish.search.without.insert(name);
   }
+  // "any", for tests of the proposers, takes what the cost does not like, too.
+  wish.measure = request.judge == "runtime";
+  wish.search.any_price = request.judge == "any";
+  if (request.steps > 0) wish.search.steps = request.steps;
+  wish.search.max_error_growth = request.max_error_growth;
+  wish.search.seed = request.seed;
+  return Done{};
 }
 
-// In operations of a matrix product.
-Json prices_of(const Prices& p) {
-  return {{"node", p.node},           {"element", p.element},
-          {"function", p.function},   {"convolution", p.convolution},
-          {"unblocked", p.unblocked}, {"depthwise", p.depthwise},
-          {"reordered", p.reordered}};
+// Inputs to measure with, and how they are called.
+Result<std::string> fill_feeds(const Request& request, const Model& model, OptimizeRequest& wish) {
+  wish.own_feeds = !request.feeds.empty() || !request.shapes.empty();
+  if (!wish.measure && !wish.own_feeds) return std::string();
+  // A model that was made for one size has no others.
+  const auto shapes = request.fix_shape ? std::vector<std::string>{} : request.shapes;
+  ISOMER_TRY(FeedsForModels made, feeds_for({&model.graph}, request.feeds, shapes, request.seed));
+  wish.feeds = std::move(made.tensors);
+  return made.words;
 }
 
-Json to_json(const OptimizeReport& report) {
-  const auto maybe = [](const std::optional<double>& v) { return v ? Json(*v) : Json(); };
-  Json steps = Json::array();
-  for (const auto& s : report.steps)
-    steps.push_back({{"kind", s.kind}, {"count", s.count}, {"nodes", s.nodes}});
-  Json advice = Json::array();
-  for (const Advice& a : report.advice)
-    advice.push_back({{"option", a.option}, {"value", a.value}, {"ratio", a.ratio}, {"why", a.why}});
-  Json regions = Json::array();
-  for (const auto& r : report.search.regions)
-    regions.push_back({{"what", r.what},
-                       {"first", r.first},
-                       {"places", r.places},
-                       {"ratio", r.ratio.estimate},
-                       {"low", r.ratio.low},
-                       {"high", r.ratio.high}});
-  Json groups = Json::array();
-  for (const auto& g : report.groups)
-    groups.push_back(
-        {{"what", g.what}, {"places", g.places}, {"ratio", g.ratio > 0 ? Json(g.ratio) : Json()}});
-  return {{"result", report.improved ? "improved" : "unchanged"},
-          {"reason", report.reason},
-          {"ratio", report.ratio ? Json(report.ratio->estimate) : Json()},
-          {"low", report.ratio ? Json(report.ratio->low) : Json()},
-          {"high", report.ratio ? Json(report.ratio->high) : Json()},
-          {"error_before", maybe(report.error_before)},
-          {"error_after", maybe(report.error_after)},
-          {"bytes_in", report.bytes_in},
-          {"bytes_out", report.bytes_out},
-          {"steps", steps},
-          {"stopped_by", report.search.stopped_by},
-          {"search",
-           {{"regions", report.search.unique_regions},
-            {"states", report.search.states},
-            {"proofs", report.search.proofs},
-            {"cache_hits", report.search.cache_hits},
-            {"cost_before", report.search.cost_before},
-            {"cost_after", report.search.cost_after},
-            {"questions", report.search.questions},
-            {"prices", prices_of(report.search.prices)}}},
-          {"certificate", report.certificate.string()},
-          {"advice", advice},
-          {"groups", groups},
-          {"regions", regions},
-          {"told", report.told},
-          {"refused", report.search.refused},
-          {"declined", report.search.declined}};
-}
-
-std::string to_text(const OptimizeReport& report, const fs::path& out) {
-  std::string text;
-  if (report.improved) {
-    text += report.ratio
-                ? fmt::format("{}: {:.2f} times faster [{:.2f}, {:.2f}], proved equal\n", out.string(),
-                              report.ratio->estimate, report.ratio->low, report.ratio->high)
-                : fmt::format("{}: rewritten and proved equal, not measured\n", out.string());
-    for (const auto& g : report.groups)
-      text += fmt::format("  {:>4} x {}{}\n", g.places, g.what,
-                          g.ratio > 0 ? fmt::format(", {:.2f} times faster in its place", g.ratio) : "");
-    if (report.error_before && report.error_after)
-      text += fmt::format("  error against float64: {:.1e} before, {:.1e} after\n", *report.error_before,
-                          *report.error_after);
-    text += fmt::format("  certificate: {}\n", report.certificate.string());
-  } else {
-    text += fmt::format("{}: the same file, because {}\n", out.string(), report.reason);
-    for (const auto& r : report.search.regions)
-      text += fmt::format("  tried: {} x {}, {:.3f} [{:.3f}, {:.3f}] in its place\n", r.places, r.what,
-                          r.ratio.estimate, r.ratio.low, r.ratio.high);
+// The model at the sizes that were given or are assumed, and how `isomer check --shape` is told them.
+Result<Model> read_at_sizes(const Request& request, const Model& open, std::vector<std::string>& fixed) {
+  ISOMER_TRY(const InferOptions given, parse_sizes(request.shapes, open.graph));
+  ISOMER_TRY(const ChosenSizes chosen, choose_sizes(open.graph, given));
+  fixed = request.shapes;
+  if (!chosen.assumed.empty()) {
+    fixed.clear();
+    for (const auto& [name, shape] : chosen.options.shapes)
+      fixed.push_back(fmt::format("{}={}", name, fmt::join(shape, "x")));
   }
-  for (const Advice& a : report.advice)
-    text += fmt::format("  advice: with {}={} the original is {:.2f} times faster: {}\n", a.option, a.value,
-                        a.ratio, a.why);
-  if (report.search.stopped_by != "done") text += fmt::format("  stopped by {}\n", report.search.stopped_by);
-  text += fmt::format("  {} unique regions, {} states, {} proofs and {} that were known\n",
-                      report.search.unique_regions, report.search.states, report.search.proofs,
-                      report.search.cache_hits);
-  return text;
+  return read_model_at(request.in, chosen.options);
+}
+
+std::string cache_text(const TimingCache& cache, const OptimizeReport& report) {
+  if (!cache.trouble().empty()) return "cache: " + cache.trouble();
+  const SearchReport& s = report.search;
+  return fmt::format(
+      "from earlier runs: {} comparisons, how to prove {} changes, that {} can't be proved; cache: "
+      "{}, {} (--cache, --cache-size)",
+      s.known_measurements, s.known_proofs, s.known_refusals, cache.path(), bytes_text(cache.bytes()));
+}
+
+Exit exit_of(const OptimizeReport& report, const Request& request) {
+  const bool is_faster = report.result == OptimizeReport::Result::Improved;
+  return is_faster || !request.require_gain ? Exit::Done : Exit::NoGain;
 }
 
 Result<Reply> run(const Request& request) {
+  const Interrupt interrupt;
   OptimizeRequest wish;
+  ISOMER_TRY(wish.seconds, seconds_of(request.budget));
+  wish.search.limit = std::make_shared<TimeLimit>(wish.seconds, interrupt.flag());
+  if (request.out == "-") return Error{"-o -: a model is written to a file, since its proof goes beside it"};
   wish.in = request.in;
   wish.out = request.out;
   wish.certificate =
       request.certificate.empty() ? fs::path(request.out.string() + ".cert") : request.certificate;
-  ISOMER_TRY(wish.search.seconds, seconds_of(request.budget));
-  // "any", for tests of the proposers, takes what the cost does not like, too.
-  if (request.judge != "runtime" && request.judge != "cost" && request.judge != "any")
-    return Error{"--judge is runtime or cost"};
-  wish.measure = request.judge == "runtime";
-  wish.search.any_price = request.judge == "any";
-  wish.search.steps = request.steps;
-  ISOMER_TRY(wish.search.strategy, parse_strategy(request.strategy));
-  for (const std::string& name : request.without) {
-    const auto is_named = [&](const Proposer& p) { return p.name == name; };
-    if (std::ranges::none_of(proposers(), is_named))
-      return Error{fmt::format("--without {}: no proposer has this name", name)};
-    wish.search.without.insert(name);
-  }
-  wish.search.max_error_growth = request.max_error_growth;
-  wish.max_size_growth = request.max_size_growth;
-  wish.search.seed = request.seed;
+  ISOMER_TRY_DO(fill_search(request, wish));
+  if (request.max_size_growth > 0) wish.max_size_growth = request.max_size_growth;
+  wish.min_gain = request.min_gain;
+  wish.require_gain = request.require_gain;
+  wish.simplify = request.simplify;
   ISOMER_TRY(wish.runtime, runtime_options(request.runtime));
   wish.worker = worker_options(request.runtime, request.runtime.runtimes.at(0));
-  ISOMER_TRY(const Model model, read_model(request.in));
-  if (!request.feeds.empty()) {
-    ISOMER_TRY(wish.feeds, read_npz(request.feeds));
-  } else if (wish.measure) {
-    ISOMER_TRY(const InferOptions options, parse_shapes(request.shapes, model.graph));
-    ISOMER_TRY(GeneratedFeeds feeds, generate_feeds(model.graph, options, request.seed));
-    wish.feeds = std::move(feeds.tensors);
+  ISOMER_TRY(Model model, read_model(request.in));
+  OptimizeWords words{.in = request.in,
+                      .out = request.out,
+                      .inputs = {},
+                      .machine = this_machine().cpu,
+                      .threads = request.runtime.threads,
+                      .min_gain = request.min_gain,
+                      .is_verbose = request.verbose,
+                      .cache = {},
+                      .fixed = {}};
+  if (request.fix_shape) {
+    ISOMER_TRY(model, read_at_sizes(request, model, words.fixed));
+    wish.write_unchanged = true;
   }
-  interrupted = false;
-  wish.search.stop = &interrupted;
-  ProgressLine line;
-  if (!request.quiet) wish.search.progress = [&](const std::string& now) { line.show(now); };
-  const auto old = std::signal(SIGINT, on_interrupt);
-  auto report = optimize(std::move(wish), model);
-  std::signal(SIGINT, old);
-  if (!report.ok()) return report.error();
-  return Reply{Exit::Done, to_text(*report, request.out), to_json(*report)};
+  ISOMER_TRY(words.inputs, fill_feeds(request, model, wish));
+  if (wish.measure) wish.search.cache = open_cache(request.cache);
+  const auto cache = wish.search.cache;
+  ISOMER_TRY(const auto live, Live::start(request.live, wish.seconds, interrupt.flag()));
+  wish.search.progress = [&live](const std::string& now) { live->show(now); };
+  wish.on_best = [&live](double ratio) { live->show_best(ratio); };
+  ISOMER_TRY(const OptimizeReport report, optimize(std::move(wish), model));
+  if (cache) words.cache = cache_text(*cache, report);
+  OptimizeWords verbose = words;
+  verbose.is_verbose = true;
+  live->log(to_text(report, verbose));
+  const Exit exit = exit_of(report, request);
+  return Reply{.exit = exit,
+               .text = to_text(report, words),
+               .json = to_json(report, words),
+               .complaint = exit == Exit::Done ? "" : "no gain: " + report.reason,
+               .leaves_threads = report.is_abandoned};
 }
 
 }  // namespace
@@ -182,23 +159,69 @@ void add_optimize(CLI::App& app, Chosen& chosen) {
   auto request = std::make_shared<Request>();
   CLI::App* command =
       app.add_subcommand("optimize", "Make a model faster and prove that it computes the same");
-  command->add_option("IN", request->in, "An ONNX file")->required();
-  command->add_option("-o,--output", request->out, "Where the result goes")->required();
-  command->add_option("--budget", request->budget, "Time to spend: 30s, 5m, 1h");
-  command->add_option("--steps", request->steps, "Proposals to try, for repeatable runs");
-  command->add_option("--judge", request->judge, "runtime (measure) or cost (analytic, measures nothing)");
-  command->add_option("--strategy", request->strategy, "greedy, backtrack:ALPHA or beam:WIDTH");
-  command->add_option("--without", request->without, "Proposers that are not asked: collapse,commute")
+  command->add_option("IN", request->in, "An ONNX file")->type_name("")->required();
+  command->add_option("-o,--output", request->out, "Where the result goes")->type_name("OUT")->required();
+  command->add_option("--certificate", request->certificate, "Where the proof goes (default: OUT.cert)")
+      ->type_name("FILE");
+  command->add_option("--budget", request->budget, "Time for the whole run: 30s, 5m, 1h")
+      ->type_name("TIME")
+      ->capture_default_str();
+  command
+      ->add_option("--min-gain", request->min_gain,
+                   "A result is taken if it is surely (95 %) more than this many times as fast")
+      ->check(CLI::Range(1.0, 100.0))
+      ->type_name("RATIO")
+      ->capture_default_str();
+  command->add_flag("--require-gain", request->require_gain,
+                    "Write nothing, and exit with 4, unless the result is faster");
+  command->add_flag("--simplify", request->simplify,
+                    "Where nothing is faster, keep the simplified graph if it has fewer nodes and is surely "
+                    "not slower");
+  command->add_flag("--fix-shape", request->fix_shape,
+                    "Make a model for one size, that of --shape or of the default sizes; equal to IN at that "
+                    "size: isomer check IN OUT CERT --shape ...");
+  command
+      ->add_option("--max-size-growth", request->max_size_growth,
+                   "File size against the original's, at most (default: 1.1, or 16 MiB more for small "
+                   "files; a number that you give is obeyed to the byte)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("FACTOR");
+  command
+      ->add_option("--max-error-growth", request->max_error_growth,
+                   "Rounding error against float64, compared with the original's, at most")
+      ->check(CLI::PositiveNumber)
+      ->type_name("FACTOR")
+      ->capture_default_str();
+  command
+      ->add_option("--judge", request->judge,
+                   "What decides: the runtime, by measuring, or an analytic cost, which measures nothing")
+      ->check(CLI::IsMember({"runtime", "cost", "any"}))
+      ->type_name("runtime|cost")
+      ->capture_default_str();
+  add_feeds_option(*command, request->feeds, "Inputs to measure with");
+  add_shape_option(*command, request->shapes);
+  command
+      ->add_option("--strategy", request->strategy,
+                   "How far to look: greedy, backtrack:ALPHA (accepts a loss on the way, up to ALPHA) or "
+                   "beam:WIDTH")
+      ->type_name("S")
+      ->capture_default_str();
+  command
+      ->add_option("--without", request->without,
+                   fmt::format("Proposers that are not asked, of {}", fmt::join(proposer_names(), ", ")))
       ->delimiter(',')
       ->type_name("NAME,...");
-  command->add_option("--certificate", request->certificate, "Where the proof goes; OUT.cert by default");
-  command->add_option("--feeds", request->feeds, "Inputs for measuring, an npz file");
-  add_shape_option(*command, request->shapes);
-  command->add_option("--max-error-growth", request->max_error_growth,
-                      "Rounding error against the original's");
-  command->add_option("--max-size-growth", request->max_size_growth, "File size against the original's");
-  command->add_option("--seed", request->seed, "Of inputs and of the field witness");
-  command->add_flag("--quiet", request->quiet, "No progress");
+  command
+      ->add_option("--steps", request->steps,
+                   "Proposals to try, for repeatable runs (default: as many as there is time for)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("N");
+  command->add_option("--seed", request->seed, "Of made-up inputs and of the proofs' random tests")
+      ->type_name("N")
+      ->capture_default_str();
+  add_cache_options(*command, request->cache);
+  command->add_flag("-v,--verbose", request->verbose, "Tell each step, and what was tried in vain");
+  add_live_options(*command, request->live);
   command->add_flag("--json", chosen.json, "Answer in JSON");
   add_runtime_options(*command, request->runtime);
   command->callback([&chosen, request] { chosen.run = [request] { return run(*request); }; });

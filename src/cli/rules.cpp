@@ -1,5 +1,6 @@
 // isomer rules prove: decides every rule of a file, for all sizes.
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <chrono>
@@ -9,14 +10,18 @@
 #include <sstream>
 
 #include "cli/command.h"
+#include "cli/help.h"
+#include "cli/reason_words.h"
 #include "cli/table.h"
+#include "cli/terminal.h"
 #include "cli/wording.h"
+#include "onnx/schemas.h"
+#include "ops/operator.h"
 #include "rules/prove_rule.h"
 
 namespace isomer::cli {
 namespace {
 
-constexpr std::size_t kWidestCell = 120;
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{64}
                                       << 20u;  // of a file of rules; people write kilobytes
 
@@ -65,10 +70,10 @@ std::string remark(const Decided& d) {
   switch (d.verdict.outcome) {
     case Outcome::Proved: return "for all sizes";
     case Outcome::Conditional: return "requires " + required_text(d.verdict);
-    case Outcome::Refuted: return "no precondition of the lattice is enough";
+    case Outcome::Refuted: return "false, and no simple precondition (see docs/rules.md) makes it true";
     case Outcome::Undecided: break;
   }
-  return d.verdict.why;
+  return plain_reason(d.verdict.why);
 }
 
 std::string expected_text(const Decided& d) {
@@ -83,22 +88,28 @@ std::size_t count(const std::vector<Decided>& all, Outcome outcome) {
 
 std::string to_text(const std::vector<Decided>& all, double ms) {
   using enum Table::Align;
-  Table table({{"rule", Left}, {"instances", Right}, {"verdict", Left}, {"", Left}, {"", Left}});
-  std::string examples;
+  const std::size_t columns = columns_of(STDOUT_FILENO);
+  Table table({{"rule", Left}, {"instances", Right}, {"verdict", Left}, {"", Left}});
+  std::string remarks;
+  const auto add_remark = [&](const Decided& d, const std::string& what) {
+    remarks += "  " + wrapped(printable(d.rule->name + ": " + what), columns, 4, 2) + '\n';
+  };
   for (const Decided& d : all) {
-    table.add({printable(d.rule->name), grouped(d.rule->instances.size()),
-               std::string(word(d.verdict.outcome)), shortened(printable(remark(d)), kWidestCell),
-               expected_text(d)});
-    if (d.verdict.counterexample)
-      examples += fmt::format("  {}: {}\n", d.rule->name, printable(text_of(*d.verdict.counterexample)));
+    table.add({shortened(printable(d.rule->name), columns - 40), grouped(d.rule->instances.size()),
+               std::string(word(d.verdict.outcome)), expected_text(d)});
+    if (d.verdict.outcome != Outcome::Proved) add_remark(d, remark(d));
+    if (d.verdict.counterexample) add_remark(d, "for example, " + text_of(*d.verdict.counterexample));
   }
   std::string out = table.text();
-  if (!examples.empty()) out += "\ncounterexamples\n" + examples;
-  return out + fmt::format(
-                   "\n{} rules: {} proved for all sizes, {} under a precondition, {} refuted, {} undecided; "
-                   "{:.2f} s\n",
-                   all.size(), count(all, Outcome::Proved), count(all, Outcome::Conditional),
-                   count(all, Outcome::Refuted), count(all, Outcome::Undecided), ms / 1000);
+  if (!remarks.empty()) out += '\n' + remarks;
+  return out + '\n' +
+         wrapped(fmt::format("{} rule{}: {} proved for all sizes, {} under a precondition, {} refuted, {} "
+                             "undecided; {:.2f} s",
+                             all.size(), all.size() == 1 ? "" : "s", count(all, Outcome::Proved),
+                             count(all, Outcome::Conditional), count(all, Outcome::Refuted),
+                             count(all, Outcome::Undecided), ms / 1000),
+                 columns, 0) +
+         '\n';
 }
 
 Json to_json(const RuleCounterexample& example) {
@@ -170,10 +181,31 @@ Result<std::string> read_text(const std::filesystem::path& path) {
   return std::move(text).str();
 }
 
+// An operator that nobody knows is a slip of the pen, not something to be undecided about.
+Status check_operators(const Rule& rule) {
+  std::vector<std::string> known;
+  for (const Operator* op : all_operators()) known.emplace_back(op->name);
+  for (const RuleInstance& instance : rule.instances)
+    for (const Graph* side : {&instance.left, &instance.right})
+      for (const NodeId id : side->order()) {
+        const Node& node = side->node(id);
+        if (node.kind != NodeKind::Operator || wire::is_standard_operator(node.domain, node.op) ||
+            find_operator(node.domain, node.op))
+          continue;
+        const std::string meant = nearest(node.op, known);
+        return Error{fmt::format("rule {}, line {}: there is no operator {}{}", rule.name, rule.line, node.op,
+                                 meant.empty() ? "" : fmt::format("; did you mean {}?", meant))};
+      }
+  return Done{};
+}
+
 Result<Reply> prove_rules(const std::filesystem::path& path) {
   ISOMER_TRY(const std::string source, read_text(path));
   const auto rules = parse_rules(source);
   if (!rules.ok()) return Error{fmt::format("{}: {}", path.string(), rules.error().message)};
+  for (const Rule& rule : *rules)
+    if (const Status known = check_operators(rule); !known.ok())
+      return Error{fmt::format("{}: {}", path.string(), known.error().message)};
   std::vector<Decided> all;
   const auto start = std::chrono::steady_clock::now();
   for (const Rule& rule : *rules) {

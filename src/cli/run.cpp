@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/feeds_option.h"
 #include "cli/npz.h"
 #include "cli/runtime_option.h"
 #include "cli/table.h"
@@ -27,15 +28,6 @@ struct RunRequest {
   std::string arithmetic = "native";
   RuntimeRequest runtime;
 };
-
-Status check_feeds(const Graph& graph, const NamedTensors& feeds) {
-  for (const auto& [name, tensor] : feeds) {
-    const bool known =
-        std::ranges::any_of(graph.inputs(), [&](Value value) { return graph.name_of(value) == name; });
-    if (!known) return Error{fmt::format("the feeds hold '{}', which is no input of the model", name)};
-  }
-  return Done{};
-}
 
 // "-1.25 .. 3.5" over the finite elements, and how many are not.
 std::string range_text(const Tensor& tensor) {
@@ -94,7 +86,7 @@ Result<Reply> run(const RunRequest& request) {
   if (!request.feeds.empty()) {
     ISOMER_TRY(feeds, read_npz(request.feeds));
   }
-  ISOMER_TRY_DO(check_feeds(model.graph, feeds));
+  ISOMER_TRY_DO(check_feeds(feeds, model.graph));
   if (request.engine == "ort") return run_on_ort(request, feeds);
   const Arithmetic arithmetic = request.arithmetic == "double" ? Arithmetic::Double : Arithmetic::Native;
   ISOMER_TRY(const RunOutcome outcome, interpret(model.graph, feeds, arithmetic));
@@ -109,8 +101,7 @@ void add_run(CLI::App& app, Chosen& chosen) {
   auto request = std::make_shared<RunRequest>();
   CLI::App* command = app.add_subcommand("run", "Compute a model's outputs for given inputs");
   command->add_option("MODEL", request->model, "An ONNX file")->required();
-  command->add_option("--feeds", request->feeds, "The inputs by name, as numpy.savez writes them")
-      ->type_name("F.npz");
+  add_feeds_option(*command, request->feeds, "The inputs");
   command->add_option("-o,--output", request->output, "Where to write the outputs")
       ->type_name("O.npz")
       ->required();

@@ -27,6 +27,7 @@ struct RuntimeRequest {
 void add_library_options(CLI::App& command, RuntimeRequest& request);  // of commands with one fixed runtime
 void add_runtime_options(CLI::App& command, RuntimeRequest& request);  // those, and which runtimes
 
+// Error: a setting that is no KEY=VALUE, a file that is not there, a name that the runtime does not know.
 Result<RuntimeOptions> runtime_options(const RuntimeRequest& request);
 WorkerOptions worker_options(const RuntimeRequest& request, const std::string& runtime);
 

@@ -20,9 +20,13 @@ class Table {
   static Table without_head(std::size_t columns) { return Table(std::vector<Column>(columns)); }
   // One cell per column. Cells come out as they are, so text from files goes through `printable` first.
   void add(std::vector<std::string> cells);
-  std::string text() const;  // every line ended, none with spaces at its end
+  // Every line ended, none with spaces at its end. In so many columns, if that is possible: cells of the
+  // widest columns are cut, those of the last one continue on lines of their own.
+  std::string text(std::size_t columns = kAnyWidth) const;
+  static constexpr std::size_t kAnyWidth = static_cast<std::size_t>(-1);
 
  private:
+  std::vector<std::size_t> widths(std::size_t columns) const;
   std::vector<Column> columns_;
   std::vector<std::vector<std::string>> rows_;
 };

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include "cli/wording.h"
 
 namespace isomer::cli {
@@ -52,6 +54,16 @@ TEST(Wording, KeepsNamesFromSpeakingForUs) {
 TEST(Wording, ShortensByCharactersNotBytes) {
   EXPECT_EQ(shortened("größer", 6), "größer");
   EXPECT_EQ(shortened("größere", 6), "grö...");
+}
+
+TEST(Table, FitsIntoItsColumns) {
+  Table table({{"name", Table::Align::Left}, {"count", Table::Align::Right}, {"reason", Table::Align::Left}});
+  table.add({"a_name_that_is_very_long_indeed", "1", "a reason of several words that goes on"});
+  const std::string text = table.text(40);
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) EXPECT_LE(width(line), 40u) << text;
+  EXPECT_NE(text.find("goes on"), std::string::npos) << text;  // wrapped, not cut
+  EXPECT_NE(text.find("..."), std::string::npos) << text;      // cut
 }
 
 }  // namespace

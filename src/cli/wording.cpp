@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 namespace isomer::cli {
 namespace {
@@ -61,6 +63,44 @@ std::string grouped(std::uint64_t count) {
   std::string digits = std::to_string(count);
   for (std::size_t i = digits.size(); i > 3; i -= 3) digits.insert(i - 3, 1, ',');
   return digits;
+}
+
+std::string duration_text(double seconds) {
+  if (seconds < 9.95) return fmt::format("{:.1f} s", seconds);
+  const auto whole = static_cast<std::uint64_t>(seconds + 0.5);
+  if (whole < 60) return fmt::format("{} s", whole);
+  if (whole < 3600) return fmt::format("{} m {:02} s", whole / 60, whole % 60);
+  return fmt::format("{} h {:02} m", whole / 3600, whole / 60 % 60);
+}
+
+std::string latency_text(double ns) {
+  if (ns < 1e3) return fmt::format("{:.0f} ns", ns);
+  const auto [value, unit] = ns < 1e6   ? std::pair{ns / 1e3, "µs"}
+                             : ns < 1e9 ? std::pair{ns / 1e6, "ms"}
+                                        : std::pair{ns / 1e9, "s"};
+  return fmt::format("{} {}", three_digits(value), unit);
+}
+
+std::string wrapped(std::string_view text, std::size_t columns, std::size_t indent, std::size_t used) {
+  std::string out;
+  bool is_first = true;
+  while (!text.empty()) {
+    const auto end = std::min(text.find(' '), text.size());
+    const std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (word.empty()) continue;
+    if (!is_first && used + 1 + width(word) > columns) {
+      out += '\n' + std::string(indent, ' ');
+      used = indent;
+    } else if (!is_first) {
+      out += ' ';
+      ++used;
+    }
+    out += word;
+    used += width(word);
+    is_first = false;
+  }
+  return out;
 }
 
 std::string printable(std::string_view text) {

@@ -16,6 +16,15 @@ std::string count_text(double count);
 // "12,345"
 std::string grouped(std::uint64_t count);
 
+// "0.4 s", "12 s", "4 m 05 s"
+std::string duration_text(double seconds);
+// "812 µs", "12.3 ms"
+std::string latency_text(double ns);
+
+// The text in lines of at most so many columns, broken between words; lines after the first are indented.
+// Words that are longer stay whole. `used`: columns that stand before the first line already.
+std::string wrapped(std::string_view text, std::size_t columns, std::size_t indent, std::size_t used = 0);
+
 // The text on one line: control characters and bytes that aren't UTF-8 become \xNN, so that a name in a file
 // can't move the cursor or pretend to be a line of ours.
 std::string printable(std::string_view text);

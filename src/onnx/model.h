@@ -7,6 +7,7 @@
 
 #include "base/result.h"
 #include "graph/graph.h"
+#include "graph/infer.h"
 
 namespace isomer {
 
@@ -24,6 +25,11 @@ struct Model {
 // Reads untrusted bytes. External data is looked for beneath the model's own directory only, and mapped,
 // never copied.
 Result<Model> read_model(const std::filesystem::path& path);
+// The model with its inputs at these sizes, whatever else they may have had: another model.
+Result<Model> read_model_at(const std::filesystem::path& path, const InferOptions& sizes);
+
+// Of the files beside the model's own that its weights are in.
+std::uint64_t external_bytes(const Model& model);
 
 // Writes OUT (and OUT.data beside it, if any tensor is external) atomically: temporary files in the same
 // directory, synced, renamed. External data is copied by range from file to file. Refuses to overwrite the

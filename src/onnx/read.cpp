@@ -6,6 +6,7 @@
 
 #include <new>
 
+#include "onnx/fixed_sizes.h"
 #include "onnx/read_attribute.h"
 #include "onnx/read_functions.h"
 #include "onnx/read_graph.h"
@@ -62,13 +63,15 @@ void take_apart(onnx::ModelProto& model, ModelShell& shell) {
   shell.bulk->mutable_initializer()->UnsafeArenaSwap(shell.graph->mutable_initializer());
 }
 
-Result<Model> read_parsed(ParsedModel parsed, const std::filesystem::path& directory, ModelShell& shell) {
+Result<Model> read_parsed(ParsedModel parsed, const std::filesystem::path& directory,
+                          const InferOptions* sizes, ModelShell& shell) {
   onnx::ModelProto& proto = *parsed.model;
   shell.arena = parsed.arena;
   shell.files = std::make_unique<ExternalFiles>(directory);
   const TensorSource source{parsed.arena, shell.files.get()};
 
   ISOMER_TRY_DO(check_ir_version(proto));
+  if (sizes) ISOMER_TRY_DO(fix_sizes(*proto.mutable_graph(), *sizes));
   ISOMER_TRY(const Opsets opsets, read_opsets(proto.opset_import()));
   ISOMER_TRY(const Functions functions, read_functions(proto));
   ISOMER_TRY(const Captures captures, check_graph_names(proto.graph(), {opsets, functions}));
@@ -91,12 +94,13 @@ Result<Model> read_parsed(ParsedModel parsed, const std::filesystem::path& direc
 }
 
 Result<Model> read_stream(google::protobuf::io::ZeroCopyInputStream& stream, std::uint64_t bytes,
-                          const std::filesystem::path& directory, std::vector<FileIdentity> sources) {
+                          const std::filesystem::path& directory, std::vector<FileIdentity> sources,
+                          const InferOptions* sizes = nullptr) {
   try {
     auto shell = std::make_shared<ModelShell>();
     shell->sources = std::move(sources);
     ISOMER_TRY(ParsedModel parsed, parse_model(stream, message_memory_limit(bytes)));
-    ISOMER_TRY(Model model, read_parsed(std::move(parsed), directory, *shell));
+    ISOMER_TRY(Model model, read_parsed(std::move(parsed), directory, sizes, *shell));
     model.shell = std::move(shell);
     return model;
   } catch (const std::bad_alloc&) {
@@ -104,19 +108,25 @@ Result<Model> read_stream(google::protobuf::io::ZeroCopyInputStream& stream, std
   }
 }
 
-}  // namespace
-
-Result<Model> read_model(const std::filesystem::path& path) {
+Result<Model> read_file(const std::filesystem::path& path, const InferOptions* sizes) {
   const auto read = [&]() -> Result<Model> {
     ISOMER_TRY(const ModelFile file, open_model_file(path));
     google::protobuf::io::FileInputStream stream(file.descriptor.get(), kReadBytes);
-    return read_stream(stream, file.bytes, path.parent_path(), {file.identity});
+    return read_stream(stream, file.bytes, path.parent_path(), {file.identity}, sizes);
   };
   auto model = read();
   if (model.ok()) return model;
   Error error = model.error();
   error.message = fmt::format("{}: {}", printable(path.native()), error.message);
   return error;
+}
+
+}  // namespace
+
+Result<Model> read_model(const std::filesystem::path& path) { return read_file(path, nullptr); }
+
+Result<Model> read_model_at(const std::filesystem::path& path, const InferOptions& sizes) {
+  return read_file(path, &sizes);
 }
 
 Result<Model> read_model_bytes(std::span<const std::byte> bytes, const std::filesystem::path& directory) {

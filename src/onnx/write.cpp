@@ -172,6 +172,13 @@ Status copy_file(const ModelShell& shell, const std::filesystem::path& from,
 
 }  // namespace
 
+std::uint64_t external_bytes(const Model& model) {
+  std::uint64_t bytes = 0;
+  if (model.shell)
+    for (const auto& [location, file] : model.shell->files->files()) bytes += file.bytes;
+  return bytes;
+}
+
 Status copy_model(const Model& model, const std::filesystem::path& from, const std::filesystem::path& path) {
   const bool is_alone = model.shell && model.shell->files->files().empty();
   return is_alone ? copy_file(*model.shell, from, path) : write_model(model, path);

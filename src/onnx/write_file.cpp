@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <map>
 #include <random>
+#include <set>
 
 #include "onnx/read_text.h"
 #include "onnx/read_wire.h"
@@ -95,6 +96,24 @@ void remove_stale_outputs(const std::filesystem::path& directory) {
     if (held.is_open() && ::flock(held.get(), LOCK_EX | LOCK_NB) != 0) continue;
     for (const auto& file : files) ::unlink(file.c_str());
   }
+}
+
+void remove_own_outputs(const std::filesystem::path& directory) {
+  std::error_code error;
+  const auto place =
+      std::filesystem::canonical(directory.empty() ? std::filesystem::path(".") : directory, error);
+  if (error) return;
+  std::set<std::string> stems;
+  for (std::filesystem::directory_iterator at("/proc/self/fd", error), end; !error && at != end;
+       at.increment(error)) {
+    std::error_code closed;
+    const auto file = std::filesystem::read_symlink(at->path(), closed);
+    if (closed || file.parent_path() != place) continue;
+    if (const std::string stem = stem_of(file.filename().native()); !stem.empty()) stems.insert(stem);
+  }
+  std::error_code gone;
+  for (std::filesystem::directory_iterator at(place, gone), end; !gone && at != end; at.increment(gone))
+    if (stems.contains(stem_of(at->path().filename().native()))) ::unlink(at->path().c_str());
 }
 
 Result<OutputFile> written_output(const std::filesystem::path& path, std::string_view text) {

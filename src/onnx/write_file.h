@@ -25,7 +25,7 @@ class OutputFile {
   ~OutputFile();
 
   int descriptor() const { return descriptor_.get(); }
-  // The name that it has until then. Files whose names begin with it live as long as this one does.
+  // Its temporary name. Files beside it whose names begin with this share its lifetime.
   const std::filesystem::path& temporary() const { return temporary_; }
   Status sync();
   Status rename();  // after sync
@@ -38,6 +38,10 @@ class OutputFile {
 
 // Removes what killed processes left of their output files here. Those that are being written are locked.
 void remove_stale_outputs(const std::filesystem::path& directory);
+
+// Removes what this process is writing here, whoever of its threads: for one that ends without waiting for
+// them.
+void remove_own_outputs(const std::filesystem::path& directory);
 
 // A whole file of this text, or an error and no file.
 Result<OutputFile> written_output(const std::filesystem::path& path, std::string_view text);

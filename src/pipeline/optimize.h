@@ -3,6 +3,8 @@
 #pragma once
 
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,20 +19,38 @@ namespace isomer {
 
 struct OptimizeRequest {
   std::filesystem::path in, out, certificate;
-  SearchOptions search = {};
-  bool measure = true;  // --judge runtime; otherwise the analytic cost decides
+  SearchOptions search = {};  // its limit began with the run, before the model was read
+  double seconds = 300;       // of the whole run, with reading and writing: --budget
+  bool measure = true;        // --judge runtime; otherwise the analytic cost decides
   WorkerOptions worker = {};
   RuntimeOptions runtime = {};
   NamedTensors feeds = {};  // for measuring
-  double max_size_growth = 1.1;
+  bool own_feeds = false;   // the user's, or of sizes that the user gave: if they don't run, that is an error
+  double min_gain = 1.02;   // the lower end of the 95 % interval must exceed it
+  // File size against the original's, obeyed to the byte. nullopt: 1.1, or 16 MiB more where that is larger.
+  std::optional<double> max_size_growth = {};
+  bool require_gain = false;  // nothing is written unless it is faster
+  bool simplify = false;      // the simplified graph is kept where nothing is faster and it is not slower
+  bool write_unchanged =
+      false;  // what comes back unchanged is the model as it was read, not the file's bytes
+  std::function<void(double)> on_best = [](double) {};  // so many times faster is the best so far
+};
+
+// How long a run of a model takes and what it needs.
+struct RunCost {
+  Interval latency_ns;
+  std::optional<std::int64_t> peak_bytes;
 };
 
 struct OptimizeReport {
-  bool improved = false;
-  std::string reason;  // why not; or ""
+  enum class Result : std::uint8_t { Unchanged, Improved, Simplified } result = Result::Unchanged;
+  std::string reason;  // why it is not improved; or ""
   std::optional<Interval> ratio;
+  std::optional<RunCost> before, after;  // as measured
   std::optional<double> error_before, error_after;
   std::uintmax_t bytes_in = 0, bytes_out = 0;
+  std::size_t nodes_in = 0, nodes_out = 0;
+  std::string runtime, runtime_version;  // "" if none was asked
   struct Kind {
     std::string kind;
     int count = 0, nodes = 0;
@@ -39,16 +59,19 @@ struct OptimizeReport {
   struct Group {
     std::string what;
     int places = 0;
+    int fewer = 0;     // nodes
     double ratio = 0;  // 0: not measured
   };
-  std::vector<Group> groups;      // what was done, the like together
-  std::vector<std::string> told;  // one line for each step
-  std::vector<Advice> advice;     // about the original
+  std::vector<Group> groups;         // what was done, equal changes together
+  std::vector<std::string> changes;  // one line for each step
+  std::vector<Advice> advice;        // about the original
   SearchReport search;
   std::filesystem::path certificate;
+  double seconds = 0;
+  bool is_abandoned = false;  // a thread of it still runs: the process should end without waiting for it
 };
 
-// The model is the one that was read from request.in.
+// The model is the one that was read from request.in. Error: the request or a file is at fault.
 Result<OptimizeReport> optimize(OptimizeRequest request, const Model& model);
 
 }  // namespace isomer

@@ -71,6 +71,16 @@ Outcome<Done> Judge::check_loads(const ModelSource& model, const RuntimeOptions&
   return Done{};
 }
 
+Outcome<std::int64_t> Judge::peak_bytes(const ModelSource& model, const SharedFeeds& feeds,
+                                        const RuntimeOptions& options) {
+  ISOMER_TRY(const auto fresh, Worker::start(options_));
+  ISOMER_TRY(const ProcessMemory before, fresh->memory());
+  ISOMER_TRY_DO(fresh->load(0, model, options, &feeds));
+  ISOMER_TRY_DO(fresh->warm(0, 2, 0));
+  ISOMER_TRY(const ProcessMemory after, fresh->memory());
+  return std::max<std::int64_t>(0, after.peak_bytes - before.resident_bytes);
+}
+
 Outcome<ModelFacts> Judge::describe(const ModelSource& model, const SharedFeeds& feeds,
                                     const RuntimeOptions& options) {
   ISOMER_TRY(const auto fresh, Worker::start(options_));  // whose memory holds nothing of other models
@@ -114,7 +124,7 @@ Outcome<PairMeasurement> Judge::measure_pair(TimingCache& cache, const PairDiges
     return judged;
   }
   ISOMER_TRY(PairMeasurement measured, measure_pair(a, b, feeds, options, on_progress));
-  (void)cache.store(key, {measured.explored, measured.confirmed});
+  if (!measured.is_cut_short) (void)cache.store(key, {measured.explored, measured.confirmed});
   return measured;
 }
 

@@ -38,6 +38,9 @@ class Judge {
                             const RuntimeOptions& options = {});
   // Whether it loads, at every optimization level that the runtime has; the first level that fails is named.
   Outcome<Done> check_loads(const ModelSource& model, const RuntimeOptions& options = {});
+  // Of loading and running it, in a process of its own, beyond the process without it.
+  Outcome<std::int64_t> peak_bytes(const ModelSource& model, const SharedFeeds& feeds,
+                                   const RuntimeOptions& options = {});
   Outcome<ModelFacts> describe(const ModelSource& model, const SharedFeeds& feeds,
                                const RuntimeOptions& options = {});
   Outcome<Latency> measure(const ModelSource& model, const SharedFeeds& feeds, const MeasureOptions& options,

@@ -6,6 +6,8 @@
 #include <sstream>
 #include <string_view>
 
+#include "base/hash.h"
+
 namespace isomer {
 namespace {
 
@@ -44,6 +46,16 @@ MachineName read_machine() {
 }
 
 }  // namespace
+
+const std::string& this_program() {
+  static const std::string kDigest = [] {
+    std::ifstream file("/proc/self/exe", std::ios::binary);
+    std::ostringstream bytes;
+    bytes << file.rdbuf();
+    return Hasher().add(std::string_view(bytes.view())).digest().hex();
+  }();
+  return kDigest;
+}
 
 const MachineName& this_machine() {
   static const MachineName kMachine = read_machine();

@@ -12,4 +12,7 @@ struct MachineName {
 
 const MachineName& this_machine();
 
+// A digest of the program that runs, to the byte.
+const std::string& this_program();
+
 }  // namespace isomer

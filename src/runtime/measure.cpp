@@ -60,12 +60,14 @@ class Pairing {
     worker_.take_runtime_ns();
     const bool cpu = decides_by_cpu(options_);
     std::vector<Round> explored, confirmed;
-    bool in_two = options_.confirm;
+    bool in_two = options_.confirm, is_cut_short = false;
     for (;;) {
-      ISOMER_TRY_DO(add_round(explored, false));
+      ISOMER_TRY(const bool is_made, add_round(explored, false));
+      is_cut_short = !is_made;
+      if (is_cut_short) break;
       if (explored.size() == 1) in_two = in_two && share() * kFewRounds < 1;
       if (explored.size() < kFewestOfAll) continue;
-      const bool time_is_up = share() > (in_two ? kExploringShare : 1) || explored.size() >= kMostRounds;
+      const bool time_is_up = is_time_up(in_two ? kExploringShare : 1) || explored.size() >= kMostRounds;
       if (options_.confirm && !in_two && !time_is_up) continue;
       if ((explored.size() < kFewestRounds || !is_look(explored.size())) && !time_is_up) continue;
       const Interval now = ratio_interval(explored, cpu, kExploring, options_.seed);
@@ -73,12 +75,14 @@ class Pairing {
       if (excludes(now, 1) || time_is_up || now.is_within(1 - options_.precision, 1 + options_.precision))
         break;
     }
-    if (in_two && excludes(ratio_interval(explored, cpu, kReported, options_.seed), 1)) {
+    if (in_two && !is_cut_short && excludes(ratio_interval(explored, cpu, kReported, options_.seed), 1)) {
       const std::size_t wanted = std::max(explored.size(), kFewestRounds);
       for (;;) {
-        ISOMER_TRY_DO(add_round(confirmed, true));
+        ISOMER_TRY(const bool is_made, add_round(confirmed, true));
+        is_cut_short = !is_made;
+        if (is_cut_short) break;
         if (confirmed.size() < kFewestOfAll) continue;
-        const bool time_is_up = share() > 1 || confirmed.size() >= kMostRounds;
+        const bool time_is_up = is_time_up(1) || confirmed.size() >= kMostRounds;
         if ((confirmed.size() < wanted || !is_look(confirmed.size())) && !time_is_up) continue;
         const Interval now = ratio_interval(confirmed, cpu, kReported, options_.seed);
         report(true, confirmed.size(), now);
@@ -88,6 +92,7 @@ class Pairing {
       }
     }
     PairMeasurement result = judge_samples(std::move(explored), std::move(confirmed), options_);
+    result.is_cut_short = is_cut_short;
     const std::int64_t spent = now_ns() - start_ns_;
     result.seconds = static_cast<double>(spent) * 1e-9;
     result.own_seconds = static_cast<double>(spent - worker_.take_runtime_ns()) * 1e-9;
@@ -99,20 +104,31 @@ class Pairing {
     return static_cast<double>(now_ns() - start_ns_) * 1e-9 / std::max(options_.seconds, 1e-9);
   }
 
+  // Whether this share is used up, or would be exceeded by more than half of another round.
+  bool is_time_up(double most) const {
+    const double round = round_seconds_ / std::max(options_.seconds, 1e-9);
+    return share() + round / 2 > most;
+  }
+
   void report(bool confirming, std::size_t rounds, std::optional<Interval> ratio) const {
     if (on_progress_) on_progress_({confirming, rounds, std::min(share(), 1.0), ratio});
   }
 
-  Outcome<Done> add_round(std::vector<Round>& rounds, bool confirming) {
+  // False: there was no time for it any more, and what is there is enough to answer with.
+  Outcome<bool> add_round(std::vector<Round>& rounds, bool confirming) {
     const RoundPlan plan{
         rounds.size() % 2 == 0, is_slow_ ? 1 : kWarmRuns, kWarmNs, kLegNs, kFewestBlocks, kMostBlocks};
-    ISOMER_TRY(Round round, worker_.round(*models_[0], *models_[1], options_.runtime, feeds_, plan));
+    const std::int64_t start = now_ns();
+    auto made = worker_.round(*models_[0], *models_[1], options_.runtime, feeds_, plan);
+    if (!made && made.error().kind == FailureKind::Stopped && rounds.size() >= kFewestOfAll) return false;
+    ISOMER_TRY(Round round, std::move(made));
+    round_seconds_ = static_cast<double>(now_ns() - start) * 1e-9;
     const BlockTimes& block = round.blocks.front();
     is_slow_ = per_run(block.a, block.a_repetitions, false) > kSlowNs &&
                per_run(block.b, block.b_repetitions, false) > kSlowNs;
     rounds.push_back(std::move(round));
     report(confirming, rounds.size(), std::nullopt);
-    return Done{};
+    return true;
   }
 
   Worker& worker_;
@@ -121,6 +137,7 @@ class Pairing {
   const MeasureOptions& options_;
   const OnProgress& on_progress_;
   std::int64_t start_ns_ = now_ns();
+  double round_seconds_ = 0;  // of the last one
   bool is_slow_ = false;
 };
 

@@ -48,6 +48,7 @@ struct PairMeasurement {
   double seconds = 0;
   double own_seconds = 0;  // of them, not spent inside of the runtime
   bool from_cache = false;
+  bool is_cut_short = false;  // there was no time for all rounds: not what a cache should give back
 };
 
 struct MeasureProgress {

@@ -86,6 +86,10 @@ Received receive_all(int socket, std::span<std::byte> into, std::vector<Descript
 
 }  // namespace
 
+bool is_readable(int socket, std::int64_t until_ns) {
+  return wait_readable(socket, until_ns) != Received::Late;
+}
+
 bool send_message(int socket, const Json& body, const std::vector<int>& files) {
   const std::vector<std::uint8_t> bytes = Json::to_cbor(body);
   ISOMER_CHECK(bytes.size() <= kLongest && files.size() <= kMostFiles);

@@ -26,6 +26,8 @@ enum class Received : std::uint8_t { Whole, Closed, Late, Garbage };
 
 // False: the other side is gone.
 bool send_message(int socket, const Json& body, const std::vector<int>& files = {});
+// Whether there is something to read, or the end of it, at that time at the latest, as now_ns() counts.
+bool is_readable(int socket, std::int64_t until_ns);
 // deadline_ns as now_ns() counts; nullopt: waits for ever.
 Received receive_message(int socket, Message& into, std::optional<std::int64_t> deadline_ns);
 

@@ -21,6 +21,7 @@ enum class FailureKind : std::uint8_t {
   OutOfMemory,  // it reached its limit of memory, or the kernel took it for want of memory
   TimedOut,     // it reached its limit of time and was killed
   Garbled,      // it answered what no worker of ours writes
+  Stopped,      // nobody waited for it any longer: says nothing about the model
 };
 
 std::string_view name(FailureKind kind);
@@ -33,7 +34,8 @@ struct Failure {
 
 // Whether the model, loaded again, would do the same to another process: what "kills the runtime" means.
 inline bool is_deadly(const Failure& failure) {
-  return failure.kind != FailureKind::Refused && failure.kind != FailureKind::Unavailable;
+  return failure.kind != FailureKind::Refused && failure.kind != FailureKind::Unavailable &&
+         failure.kind != FailureKind::Stopped;
 }
 
 template <class T>

@@ -25,7 +25,10 @@ constexpr int kPatienceMs = 20'000;  // for another process's transaction
 constexpr const char* kCreate =
     "CREATE TABLE IF NOT EXISTS timing(key TEXT PRIMARY KEY, description TEXT NOT NULL, samples BLOB NOT "
     "NULL, "
-    "made INTEGER NOT NULL) WITHOUT ROWID;";
+    "made INTEGER NOT NULL) WITHOUT ROWID;"
+    "CREATE TABLE IF NOT EXISTS note(key TEXT PRIMARY KEY, text TEXT NOT NULL, made INTEGER NOT NULL) "
+    "WITHOUT "
+    "ROWID;";
 
 bool means_damage(int code) {
   code &= 0xff;
@@ -90,6 +93,8 @@ struct TimingCache::Database {
           fmt::format("BEGIN IMMEDIATE; {} PRAGMA application_id={}; PRAGMA user_version={}; COMMIT;",
                       kCreate, kApplication, kSchema);
       if ((code = run(mark.c_str())) != SQLITE_OK) return code;
+    } else if ((code = run(kCreate)) != SQLITE_OK) {  // a file from before there were notes
+      return code;
     }
     code = sqlite3_prepare_v2(handle, "SELECT samples, description FROM timing WHERE key = ?", -1, &find,
                               nullptr);
@@ -194,6 +199,62 @@ bool TimingCache::store(const TimingKey& key, const TimingSamples& samples) {
     }
   }
   return false;
+}
+
+std::optional<std::string> TimingCache::note(const std::string& key) {
+  if (!database_) return std::nullopt;
+  sqlite3_stmt* statement = nullptr;
+  std::optional<std::string> found;
+  if (sqlite3_prepare_v2(database_->handle, "SELECT text FROM note WHERE key = ?", -1, &statement, nullptr) ==
+      SQLITE_OK) {
+    sqlite3_bind_text(statement, 1, key.data(), static_cast<int>(key.size()), SQLITE_STATIC);
+    if (sqlite3_step(statement) == SQLITE_ROW)
+      found = std::string(static_cast<const char*>(sqlite3_column_blob(statement, 0)),
+                          static_cast<std::size_t>(sqlite3_column_bytes(statement, 0)));
+  }
+  sqlite3_finalize(statement);
+  return found;
+}
+
+bool TimingCache::keep_note(const std::string& key, const std::string& text) {
+  if (!database_) return false;
+  sqlite3_stmt* statement = nullptr;
+  int code = sqlite3_prepare_v2(database_->handle, "INSERT OR REPLACE INTO note VALUES(?, ?, ?)", -1,
+                                &statement, nullptr);
+  if (code == SQLITE_OK) {
+    sqlite3_bind_text(statement, 1, key.data(), static_cast<int>(key.size()), SQLITE_STATIC);
+    sqlite3_bind_text(statement, 2, text.data(), static_cast<int>(text.size()), SQLITE_STATIC);
+    sqlite3_bind_int64(statement, 3, std::time(nullptr));
+    code = sqlite3_step(statement);
+  }
+  sqlite3_finalize(statement);
+  return code == SQLITE_DONE;
+}
+
+std::uint64_t TimingCache::bytes() const {
+  std::uint64_t all = 0;
+  for (const char* ending : {"", "-wal"}) {
+    std::error_code failure;
+    const auto size = fs::file_size(path_ + ending, failure);
+    if (!failure) all += size;
+  }
+  return all;
+}
+
+void TimingCache::shrink_to(std::uint64_t bytes) {
+  constexpr int kRounds = 20;  // a quarter of all goes in each
+  for (int round = 0; database_ && round<kRounds&& this->bytes()> bytes; ++round) {
+    const bool is_done =
+        database_->run(
+            "DELETE FROM timing WHERE key IN (SELECT key FROM timing ORDER BY made LIMIT (SELECT "
+            "count(*) / 4 + 1 FROM timing));"
+            "DELETE FROM note WHERE key IN (SELECT key FROM note ORDER BY made LIMIT (SELECT "
+            "count(*) / 4 + 1 FROM note));"
+            "VACUUM; PRAGMA wal_checkpoint(TRUNCATE);") == SQLITE_OK;
+    const bool is_empty =
+        database_->ask("SELECT (SELECT count(*) FROM timing) + (SELECT count(*) FROM note)").second == 0;
+    if (!is_done || is_empty) return;
+  }
 }
 
 std::size_t TimingCache::size() {

@@ -1,4 +1,5 @@
-// TimingCache: measurements that were made before, by any process of this user, in one SQLite file.
+// TimingCache: measurements that were made before, by any process of this user, in one SQLite file; and notes
+// of what took long and came to nothing.
 //
 // Raw samples are kept, so that better statistics can be had from old runs. What `store` has acknowledged
 // survives the death of any process. A damaged or foreign file is set aside and a new one begun; a cache that
@@ -41,6 +42,15 @@ class TimingCache {
   // True: it is on the disk, or replaced what was there. False: it was not kept.
   bool store(const TimingKey& key, const TimingSamples& samples);
   std::size_t size();
+
+  // A text under a key, as kept as a measurement is.
+  std::optional<std::string> note(const std::string& key);
+  bool keep_note(const std::string& key, const std::string& text);
+
+  const std::string& path() const { return path_; }
+  std::uint64_t bytes() const;  // on the disk
+  // Takes the oldest away until no more than so many bytes are used.
+  void shrink_to(std::uint64_t bytes);
 
   const std::string& trouble() const { return trouble_; }  // what went wrong, for the log; or ""
 

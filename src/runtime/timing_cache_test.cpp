@@ -88,6 +88,26 @@ TEST(TimingCache, DoesWithoutWhereItCannotBe) {
   EXPECT_NE(cache->trouble(), "");
 }
 
+TEST(TimingCache, KeepsNotes) {
+  const TemporaryFolder folder;
+  const std::string path = (folder / "timings.sqlite").string();
+  EXPECT_TRUE(TimingCache::open(path)->keep_note("question", "no answer"));
+  const auto cache = TimingCache::open(path);
+  EXPECT_EQ(cache->note("question"), "no answer");
+  EXPECT_FALSE(cache->note("another"));
+}
+
+TEST(TimingCache, ShrinksToWhatItMayHave) {
+  const TemporaryFolder folder;
+  const auto cache = TimingCache::open((folder / "timings.sqlite").string());
+  for (int i = 0; i < 500; ++i) ASSERT_TRUE(cache->store(key(std::to_string(i)), samples(i)));
+  const auto before = cache->bytes();
+  cache->shrink_to(before / 4);
+  EXPECT_LE(cache->bytes(), before / 4);
+  EXPECT_GT(cache->size(), 0u);
+  EXPECT_TRUE(cache->store(key("new"), samples(1)));
+}
+
 TEST(TimingCache, RefusesBytesThatAreNoSamples) {
   EXPECT_FALSE(samples_from("").has_value());
   EXPECT_FALSE(samples_from("nonsense").has_value());

@@ -23,6 +23,10 @@ std::string find_program() {
   return (self.parent_path() / "isomer-worker").string();
 }
 
+constexpr std::int64_t kGlanceNs = 20'000'000;  // how late one may notice that the time is up
+
+Failure stopped() { return {FailureKind::Stopped, "the time was up"}; }
+
 }  // namespace
 
 ModelSource ModelSource::memory(std::string serialized, std::string folder) {
@@ -62,6 +66,9 @@ Outcome<Done> Worker::State::send(const Json& request, const std::vector<int>& f
 
 Outcome<Message> Worker::State::receive() {
   const std::int64_t deadline = now_ns() + static_cast<std::int64_t>(options.call_seconds * 1e9);
+  while (options.limit && !is_readable(socket.get(), std::min(deadline, now_ns() + kGlanceNs)) &&
+         now_ns() < deadline)
+    if (options.limit->is_over()) return bury(stopped());
   Message answer;
   switch (receive_message(socket.get(), answer, deadline)) {
     case Received::Closed: return bury({FailureKind::Crashed, "the worker closed its end"});
@@ -85,6 +92,7 @@ Outcome<Message> Worker::State::call(const Json& request, const std::vector<int>
 Outcome<std::unique_ptr<Worker>> Worker::start(const WorkerOptions& options) {
   const Engine* engine = engine_named(options.runtime);
   if (!engine) return Failure{FailureKind::Unavailable, fmt::format("no runtime '{}'", options.runtime)};
+  if (options.limit && options.limit->is_over()) return stopped();
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     return Failure{FailureKind::Unavailable, "no sockets left for a worker"};

@@ -14,6 +14,7 @@
 #include "runtime/outcome.h"
 #include "runtime/runtime.h"
 #include "runtime/sandbox.h"
+#include "runtime/time_limit.h"
 
 namespace isomer {
 
@@ -24,6 +25,8 @@ struct WorkerOptions {
   Limits limits = {};
   double call_seconds = 600;  // a request that takes longer counts as a hang
   bool may_fault = false;     // for tests
+  // When it is over, whoever waits for an answer gives up, and the process ends.
+  std::shared_ptr<const TimeLimit> limit = {};
 };
 
 // A model as its owner has it. Bytes are handed over as a file in memory; weights in external files are read

@@ -10,16 +10,17 @@
 namespace isomer {
 namespace {
 
-constexpr double kShareOfRegions = 0.3;  // of the time that is left, for regions by themselves
+constexpr double kShareOfRegions = 0.5;  // of the time that is left, for regions by themselves
 constexpr double kRegionSeconds = 1;
 constexpr double kRegionOperations = 1e9;  // in float64, to know a region's error
 // The same where the error decides, for each second that is left: a quarter of what the interpreter did in
 // one (2.4e10, a dense convolution of 256 channels at 56x56).
 constexpr double kOperationsPerSecond = 6e9;
 constexpr double kWorstOfGood = 0.985;  // what was faster alone may be measured so together: that is noise
-constexpr double kShareOfModel = 0.15, kLeastModelSeconds = 3, kMostModelSeconds = 20;
+// Of the time that is left, for the whole model; with less than the least, the guard had better have it.
+constexpr double kShareOfModel = 0.25, kLeastModelSeconds = 2, kMostModelSeconds = 20;
 
-// The first of each kind before the others: they speak for them.
+// Measure one representative of each kind first; see where unmeasured groups inherit its verdict.
 void one_of_each_first(std::vector<StepGroup>& groups) {
   std::set<std::string> seen;
   std::vector<StepGroup> first, rest;
@@ -47,24 +48,27 @@ Assembly::Ranked Assembly::rank(const StepMaker& maker, std::vector<StepGroup>& 
   for (const StepGroup& g : groups) samples.push_back(&g.steps[0]);
   context_.options.progress("observing what flows through the model");
   const bool is_observed = context_.trials->observe(context_.model, maker.piece(), samples).ok();
-  const double until =
-      context_.options.spent() + (context_.options.seconds - context_.options.spent()) * kShareOfRegions;
+  const double least_left = context_.options.seconds_left() * (1 - kShareOfRegions);
   Ranked out;
   std::vector<std::pair<double, const StepGroup*>> faster;
   std::map<std::string, std::pair<int, int>> kin;  // of those that do the same at other sizes: faster, slower
   one_of_each_first(groups);
   for (StepGroup& g : groups) {
-    if (!is_observed) {
+    if (!is_observed || context_.is_over()) {
       out.unknown.push_back(&g);
       continue;
     }
-    const double seconds = context_.options.spent() < until ? kRegionSeconds : 0;
+    const double left = context_.options.seconds_left();
+    const double seconds = left > least_left ? kRegionSeconds : 0;
     context_.options.progress(fmt::format("measuring {} regions, {}", g.steps.size(), g.what));
-    const double left = context_.options.seconds - context_.options.spent();
     const bool is_risky = g.steps[0].proposal.rounds_otherwise;
     const auto trial =
         context_.trials->region(maker.piece(), g.steps[0], context_.proofs, seconds,
                                 std::max(kRegionOperations, is_risky ? left * kOperationsPerSecond : 0));
+    if (!trial.ok() && trial.error().kind == FailureKind::Stopped) {
+      out.unknown.push_back(&g);
+      continue;
+    }
     if (!trial.ok()) {
       context_.report.refused.push_back(g.what + ": " + trial.error().what);
       continue;
@@ -92,12 +96,20 @@ Assembly::Ranked Assembly::rank(const StepMaker& maker, std::vector<StepGroup>& 
     if (is_faster) faster.emplace_back(saved * static_cast<double>(g.steps.size()), &g);
     ++(is_faster ? kin[g.what].first : kin[g.what].second);
   }
-  // Where there was no time to ask, the others of its kind speak for it.
+  const bool is_all_unknown = kin.empty();
+  // Unmeasured groups inherit the verdict of their kind, if all of it had the same.
   std::erase_if(out.unknown, [&](const StepGroup* g) {
     const auto [better, worse] = kin[g->what];
     if (better > 0 && worse == 0) faster.emplace_back(0, g);
     return better + worse > 0 && (better == 0 || worse == 0);
   });
+  // Where there was no time to ask about any, the analytic cost does; what is slower the guard will see.
+  if (context_.is_over() && is_all_unknown)
+    std::erase_if(out.unknown, [&](const StepGroup* g) {
+      const bool is_liked = g->gain > 0 && !g->steps[0].proposal.rounds_otherwise;
+      if (is_liked) faster.emplace_back(g->gain, g);
+      return is_liked;
+    });
   std::ranges::stable_sort(faster, std::greater<>{}, [](const auto& f) { return f.first; });
   for (const auto& [saved, group] : faster) out.faster.push_back(group);
   return out;
@@ -121,7 +133,7 @@ Draft Assembly::settled(const Draft& best, StepMaker& maker, const Ranked& ranke
     if (batch.groups.empty()) continue;
     // With no time left the guard will say; what is known to be good alone is worth that, and nothing else
     // is.
-    const bool is_late = context_.is_over();
+    const bool is_late = context_.is_over() || context_.options.seconds_left() < kLeastModelSeconds;
     if (is_late && (!batch.is_promising || !taken.empty())) break;
     std::vector<const StepGroup*> all = taken;
     all.insert(all.end(), batch.groups.begin(), batch.groups.end());
@@ -133,7 +145,9 @@ Draft Assembly::settled(const Draft& best, StepMaker& maker, const Ranked& ranke
     if (fits && !is_late) {
       if (!written) written = scratch(now);
       next = scratch(candidate);
-      is_good = written && next && is_better(*written, *next, batch.is_promising);
+      const auto answer =
+          written && next ? is_better(*written, *next, batch.is_promising) : std::optional(false);
+      is_good = answer.value_or(is_good);
     }
     if (is_good) {
       now = std::move(candidate);
@@ -162,11 +176,12 @@ bool Assembly::is_too_large(const Draft& draft) const {
   return after > before && after - before > context_.options.more_bytes;
 }
 
-bool Assembly::is_better(const ScratchModel& a, const ScratchModel& b, bool is_promising) {
+std::optional<bool> Assembly::is_better(const ScratchModel& a, const ScratchModel& b, bool is_promising) {
   const double seconds =
-      std::clamp(context_.options.seconds * kShareOfModel, kLeastModelSeconds, kMostModelSeconds);
-  const auto measured = context_.trials->compare(a.source(), b.source(), seconds, std::nullopt,
-                                                 told_as(context_.options.progress, "the whole model"));
+      std::clamp(context_.options.seconds_left() * kShareOfModel, kLeastModelSeconds, kMostModelSeconds);
+  const auto measured =
+      context_.trials->rank(a, b, seconds, told_as(context_.options.progress, "the whole model"));
+  if (!measured.ok() && measured.error().kind == FailureKind::Stopped) return std::nullopt;
   if (!measured.ok()) {
     context_.report.refused.push_back(measured.error().what);
     return false;
@@ -177,7 +192,7 @@ bool Assembly::is_better(const ScratchModel& a, const ScratchModel& b, bool is_p
 bool Assembly::is_faster(const Draft& before, const Draft& after) {
   if (after.taken.size() <= before.taken.size() || context_.is_over()) return false;
   const auto a = scratch(before), b = scratch(after);
-  return a && b && is_better(*a, *b, false);
+  return a && b && is_better(*a, *b, false).value_or(false);
 }
 
 std::unique_ptr<ScratchModel> Assembly::scratch(const Draft& draft) const {

@@ -26,7 +26,8 @@ class Assembly {
   Ranked rank(const StepMaker& maker, std::vector<StepGroup>& groups);
   Draft settled(const Draft& best, StepMaker& maker, const Ranked& ranked);
   bool is_too_large(const Draft& draft) const;
-  bool is_better(const ScratchModel& a, const ScratchModel& b, bool is_promising);
+  // nullopt: there was no time to find out.
+  std::optional<bool> is_better(const ScratchModel& a, const ScratchModel& b, bool is_promising);
   std::unique_ptr<ScratchModel> scratch(const Draft& draft) const;
 
   SearchContext& context_;

@@ -3,11 +3,14 @@
 #include <fmt/format.h>
 
 #include "propose/list.h"
+#include "runtime/runtime.h"
 
 namespace isomer {
 namespace {
 
-constexpr int kMostRounds = 8;  // of simplifying
+constexpr int kMostRounds = 8;                 // of simplifying
+constexpr std::int64_t kSlowNs = 100'000'000;  // of a proof: worth remembering how it went
+constexpr double kShareOfProofs = 0.5;         // of the search's time that is left, in one go
 
 std::string key_of(const Proposal& p) {
   std::string key = p.kind + " " + p.what;
@@ -28,7 +31,7 @@ std::vector<Proposal> Moves::proposals(const Workpiece& piece, bool relaxed) {
                                  .relaxed = relaxed,
                                  .without = without,
                                  .machine = &context_.machine()});
-  if (of_ == Of::Model) context_.report.declined = std::move(found.declined);
+  if (scope_ == Scope::Model) context_.report.declined = std::move(found.declined);
   // Without a runtime to ask, the analytic cost has the last word.
   if (context_.trials == nullptr && !options.any_price && !relaxed)
     std::erase_if(found.list, [](const Proposal& p) { return p.gain <= 0; });
@@ -37,18 +40,51 @@ std::vector<Proposal> Moves::proposals(const Workpiece& piece, bool relaxed) {
 
 std::vector<Step> Moves::proved(const StepMaker& maker, const std::vector<Proposal>& proposals) {
   std::vector<Step> out;
+  const double least_left =
+      context_.trials && scope_ == Scope::Model ? context_.options.seconds_left() * (1 - kShareOfProofs) : 0;
+  was_cut_short_ = false;
   for (const Proposal& p : proposals) {
-    const std::string key = of_ == Of::Model ? key_of(p) : "";
+    const std::string key = scope_ == Scope::Model ? key_of(p) : "";
     if (seen_.contains(key)) continue;
-    if (context_.is_over()) break;
-    if (of_ == Of::Model) seen_.insert(key);
+    was_cut_short_ = !out.empty() && context_.options.seconds_left() < least_left;
+    if (was_cut_short_ || context_.is_over()) break;
+    if (scope_ == Scope::Model) seen_.insert(key);
     ++context_.tried;
     context_.options.progress(fmt::format("proving: {}", p.what));
-    auto step = maker.prove(p);
+    auto step = answer(maker, p);
     if (auto* taken = std::get_if<Step>(&step)) out.push_back(std::move(*taken));
-    else if (of_ == Of::Model) context_.report.refused.push_back(p.what + ": " + std::get<std::string>(step));
+    else if (context_.options.seconds_left() <= 0) break;  // it was given up, which says nothing about it
+    else if (scope_ == Scope::Model)
+      context_.report.refused.push_back(p.what + ": " + std::get<std::string>(step));
   }
   return out;
+}
+
+// The step, proved, or why not; what took long is remembered, either way.
+std::variant<Step, std::string> Moves::answer(const StepMaker& maker, const Proposal& proposal) {
+  // Simplifications are proved faster than they are looked up.
+  if (proposal.kind == "simplify") return maker.prove(proposal);
+  const std::string key = memory_.key(maker.piece(), proposal.claim);
+  const ProofMemory::Hint hint = memory_.find(key);
+  if (hint.refusal) {
+    ++context_.report.known_refusals;
+    return *hint.refusal;
+  }
+  if (hint.attempt) {
+    Proposal known = proposal;
+    known.claim.attempt = hint.attempt;
+    if (auto step = maker.prove(known); std::holds_alternative<Step>(step)) {
+      ++context_.report.known_proofs;
+      return step;
+    }
+  }
+  const std::int64_t start = now_ns();
+  auto step = maker.prove(proposal);
+  if (now_ns() - start < kSlowNs || context_.options.seconds_left() <= 0) return step;
+  if (const auto* taken = std::get_if<Step>(&step); taken && !taken->claims.empty())
+    memory_.keep_attempt(key, taken->claims.front().proof().attempt);
+  else if (const auto* why = std::get_if<std::string>(&step)) memory_.keep_refusal(key, *why);
+  return step;
 }
 
 Result<Draft> Moves::simplified(Draft draft) {
@@ -56,7 +92,7 @@ Result<Draft> Moves::simplified(Draft draft) {
   for (int round = 0; round < kMostRounds; ++round) {
     ISOMER_TRY(Workpiece piece, Workpiece::of(draft.graph));
     const Proposals found = propose_simplify(piece.graph(), piece.inference());
-    StepMaker maker(std::move(piece), context_.proofs, context_.options.seed);
+    StepMaker maker(std::move(piece), context_.proofs, context_.options.seed, context_.options.stop());
     const std::vector<Step> steps = proved(maker, found.list);
     if (steps.empty()) break;
     draft = maker.with(draft, pointers_to(steps));
@@ -66,7 +102,7 @@ Result<Draft> Moves::simplified(Draft draft) {
 }
 
 void Moves::note_trouble(const StepMaker& maker) {
-  if (of_ == Of::State) return;
+  if (scope_ == Scope::State) return;
   auto& refused = context_.report.refused;
   refused.insert(refused.end(), maker.trouble().begin(), maker.trouble().end());
 }

@@ -5,28 +5,36 @@
 #include <string>
 #include <vector>
 
+#include "search/proof_memory.h"
 #include "search/search.h"
 
 namespace isomer {
 
 class Moves {
  public:
-  // Of a whole model: nothing is tried twice, and refusals are told. Of one of many states: neither.
-  enum class Of : std::uint8_t { Model, State };
-  explicit Moves(SearchContext& context, Of of = Of::Model) : context_(context), of_(of) {}
+  // Model: no proposal is tried twice, and the report lists what was refused. State (one of many graphs that
+  // a strategy looks at): neither.
+  enum class Scope : std::uint8_t { Model, State };
+  explicit Moves(SearchContext& context, Scope scope = Scope::Model) : context_(context), scope_(scope) {}
 
   // Largest gain first. Relaxed: also what loses by itself.
   std::vector<Proposal> proposals(const Workpiece& piece, bool relaxed);
-  // Those that can be proved, while there is time.
+  // Those that can be proved, while there is time: of a model that is measured, not more than a share of what
+  // is left of it, since what was proved should be measured, too.
   std::vector<Step> proved(const StepMaker& maker, const std::vector<Proposal>& proposals);
-  // Nothing of this is for sale: it costs nothing and lets the proposers see more.
+  // Applied unconditionally: it costs nothing at run time and exposes more to the proposers.
   Result<Draft> simplified(Draft draft);
   void note_trouble(const StepMaker& maker);
+  // Whether the last proofs were cut short by that: the rest is there for another round.
+  bool was_cut_short() const { return was_cut_short_; }
 
  private:
+  std::variant<Step, std::string> answer(const StepMaker& maker, const Proposal& proposal);
   SearchContext& context_;
-  Of of_;
+  ProofMemory memory_{context_.options.cache, context_.options.seed};
+  Scope scope_;
   std::set<std::string> seen_;
+  bool was_cut_short_ = false;
 };
 
 }  // namespace isomer

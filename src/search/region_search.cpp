@@ -15,14 +15,14 @@
 namespace isomer {
 namespace {
 
-constexpr int kMostNodes = 40;            // of a region; design section 5
+constexpr int kMostNodes = 40;            // of a region: larger ones have more states than there is time for
 constexpr std::size_t kMostMeasured = 3;  // final states of one region
 
 std::string structure(const Graph& graph) { return question(graph, graph, {}); }
 
 class RegionSpace : public StateSpace {
  public:
-  explicit RegionSpace(SearchContext& context) : context_(context), moves_(context, Moves::Of::State) {}
+  explicit RegionSpace(SearchContext& context) : context_(context), moves_(context, Moves::Scope::State) {}
 
   std::optional<State> start(const Graph& region) {
     auto draft = moves_.simplified({.graph = region});
@@ -33,7 +33,7 @@ class RegionSpace : public StateSpace {
     std::vector<State> out;
     auto piece = Workpiece::of(state.draft.graph);
     if (!piece.ok()) return out;
-    StepMaker maker(std::move(*piece), context_.proofs, context_.options.seed);
+    StepMaker maker(std::move(*piece), context_.proofs, context_.options.seed, context_.options.stop());
     std::vector<Proposal> found = moves_.proposals(maker.piece(), true);
     std::erase_if(found, [&](const Proposal& p) { return state.cost - p.gain >= most; });
     for (const Step& step : moves_.proved(maker, found)) {
@@ -169,7 +169,7 @@ class RegionSearch {
   Result<Draft> with(Draft draft, std::vector<Replay> all) {
     while (!std::ranges::all_of(all, &Replay::is_done)) {
       ISOMER_TRY(Workpiece piece, Workpiece::of(draft.graph));
-      StepMaker maker(std::move(piece), context_.proofs, context_.options.seed);
+      StepMaker maker(std::move(piece), context_.proofs, context_.options.seed, context_.options.stop());
       std::vector<Step> steps;
       for (Replay& replay : all) {
         if (replay.is_done()) continue;

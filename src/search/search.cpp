@@ -8,23 +8,26 @@
 namespace isomer {
 namespace {
 
-constexpr double kShareOfSearch = 0.6;  // of the time, if something is measured; the rest is the guard's
-
 // Rounds over the whole model; in each, whatever pays.
 Status greedy(SearchContext& context, std::vector<Draft>& history) {
   Moves moves(context);
   for (;;) {
     ISOMER_TRY(Workpiece piece, Workpiece::of(history.back().graph));
-    StepMaker maker(std::move(piece), context.proofs, context.options.seed);
+    StepMaker maker(std::move(piece), context.proofs, context.options.seed, context.options.stop());
     std::vector<StepGroup> groups = grouped(moves.proved(maker, moves.proposals(maker.piece(), false)));
     context.report.unique_regions += groups.size();
+    const bool has_more = moves.was_cut_short() && !context.is_over();
     if (groups.empty()) return Done{};
     Draft next = context.trials ? Assembly(context).choose(history.back(), maker, groups)
                                 : maker.with(history.back(), all_steps(pointers_to(groups)));
     moves.note_trouble(maker);
-    if (next.steps.size() == history.back().steps.size()) return Done{};
+    if (next.steps.size() == history.back().steps.size()) {
+      if (has_more) continue;
+      return Done{};
+    }
     ISOMER_TRY(next, moves.simplified(next));
     history.push_back(std::move(next));
+    context.options.on_draft(history.back());
   }
 }
 
@@ -36,7 +39,9 @@ double price_of(const Graph& graph, const Machine& machine) {
 Result<std::vector<Draft>> searched(SearchContext& context) {
   std::vector<Draft> history{{.graph = context.model.graph}};
   const auto keep = [&](Draft next) {
-    if (next.steps.size() > history.back().steps.size()) history.push_back(std::move(next));
+    if (next.steps.size() <= history.back().steps.size()) return;
+    history.push_back(std::move(next));
+    context.options.on_draft(history.back());
   };
   ISOMER_TRY(Draft first, Moves(context).simplified(history.back()));
   keep(std::move(first));
@@ -53,9 +58,9 @@ Result<std::vector<Draft>> searched(SearchContext& context) {
 
 bool SearchContext::is_over() {
   if (report.stopped_by != "done") return true;
-  if (options.is_interrupted()) report.stopped_by = "interrupt";
-  else if (tried >= options.steps || options.spent() > options.seconds * (trials ? kShareOfSearch : 1))
-    report.stopped_by = "budget";
+  if (options.limit && options.limit->is_interrupted()) report.stopped_by = "interrupt";
+  else if (tried >= options.steps || options.seconds_left() <= 0) report.stopped_by = "budget";
+  report.is_out_of_steps = tried >= options.steps;
   return report.stopped_by != "done";
 }
 
@@ -69,6 +74,7 @@ Result<std::vector<Draft>> search(const SearchOptions& options, const Model& mod
   report.cost_before = price_of(model.graph, context.machine());
   if (history.ok()) report.cost_after = price_of(history->back().graph, context.machine());
   if (trials) report.questions = trials->machine().questions();
+  if (trials) report.known_measurements = trials->known();
   return history;
 }
 

@@ -2,10 +2,10 @@
 // (assembly.h), or the analytic cost's.
 #pragma once
 
-#include <atomic>
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -27,23 +27,28 @@ Result<Strategy> parse_strategy(std::string_view text);  // "greedy", "backtrack
 
 struct SearchOptions {
   Strategy strategy = {};
-  double seconds = 300;                // --budget
   std::int64_t steps = 1 << 30;        // proposals to try
   bool any_price = false;              // every proved step is taken
   std::set<std::string> without = {};  // proposers that are not asked
   double max_error_growth = 2;
   std::uintmax_t more_bytes = std::numeric_limits<std::uintmax_t>::max();  // that constants may take
   std::uint64_t seed = 1;
-  std::filesystem::path out;                // scratch files are its neighbours
-  const std::atomic<bool>* stop = nullptr;  // Ctrl-C
-  bool is_interrupted() const { return stop != nullptr && *stop; }
-  std::function<double()> spent = [] { return 0.0; };  // seconds since the start
+  std::filesystem::path out;  // scratch files are its neighbours
+  // Of the search, without what comes after it; null: none. Its flag is somebody's to refresh.
+  std::shared_ptr<TimeLimit> limit = {};
+  double seconds_left() const { return limit ? limit->seconds_left() : std::numeric_limits<double>::max(); }
+  const std::atomic<bool>* stop() const { return limit ? limit->flag() : nullptr; }
+  // How proofs that took long went is remembered there (proof_memory.h); null: nowhere.
+  std::shared_ptr<TimingCache> cache = {};
+  // What is going on: "proving: 5 nodes are one convolution".
   std::function<void(const std::string&)> progress = [](const std::string&) {};
+  // A draft was reached that is better than all before, as far as the search can tell.
+  std::function<void(const Draft&)> on_draft = [](const Draft&) {};
 };
 
 struct SearchReport {
   struct Region {
-    std::string what, first;  // the like together; the one of them that was measured
+    std::string what, first;  // label of a group of equal changes; the one of them that was measured
     int places = 0;
     Interval ratio;
   };
@@ -51,12 +56,15 @@ struct SearchReport {
   // One line for each proposal that was not proved, and for each region with none.
   std::vector<std::string> refused, declined;
   std::string stopped_by = "done";
+  bool is_out_of_steps = false;  // stopped by the budget of --steps, not of time
   // Groups of equal steps, or regions that were searched; graphs that were looked at; proofs that were tried,
   // and what was known already.
   std::size_t unique_regions = 0, states = 0, proofs = 0, cache_hits = 0;
   double cost_before = 0, cost_after = 0;  // analytic, of the whole model
   Prices prices;
   std::size_t questions = 0;  // that the runtime was asked about kinds of nodes
+  // From earlier runs: measurements, which attempt proves a claim, that none does.
+  std::size_t known_measurements = 0, known_proofs = 0, known_refusals = 0;
 };
 
 // Trials: the runtime that has the last word; nullptr: the analytic cost has it.

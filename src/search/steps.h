@@ -1,6 +1,7 @@
 // Steps that were proved of a graph, in groups of equals: what assembly chooses from.
 #pragma once
 
+#include <atomic>
 #include <set>
 #include <string>
 #include <vector>
@@ -41,8 +42,9 @@ struct Draft {
 
 class StepMaker {
  public:
-  StepMaker(Workpiece piece, ProofCache& proofs, std::uint64_t key)
-      : piece_(std::move(piece)), proofs_(proofs), key_(key) {}
+  // `stop`: set by somebody, no further attempt at a proof is begun.
+  StepMaker(Workpiece piece, ProofCache& proofs, std::uint64_t key, const std::atomic<bool>* stop = nullptr)
+      : piece_(std::move(piece)), proofs_(proofs), key_(key), stop_(stop) {}
 
   const Workpiece& piece() const { return piece_; }
   // The step, proved; or why not.
@@ -57,6 +59,7 @@ class StepMaker {
   Workpiece piece_;
   ProofCache& proofs_;
   std::uint64_t key_;
+  const std::atomic<bool>* stop_;
   std::vector<std::string> trouble_;
 };
 

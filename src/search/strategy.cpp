@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t kMostExpanded = 64;  // states of one region; MobileOne's blocks need less than 20
 constexpr int kPatience = 4;               // depths of a beam without anything better
 
-// Those that nobody has seen.
+// States that were visited already, which are dropped.
 class Transpositions {
  public:
   explicit Transpositions(const StateSpace& space) : space_(space) {}

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "graph/canonical_hash.h"
 #include "graph/constant.h"
 #include "prove/shrink.h"
 
@@ -155,7 +156,7 @@ OnProgress told_as(const std::function<void(const std::string&)>& progress, cons
 
 Result<ScratchModel> ScratchModel::write(const Model& model, const std::filesystem::path& out) {
   ISOMER_TRY(wire::OutputFile lease, wire::OutputFile::create(out));
-  ScratchModel made(std::move(lease));
+  ScratchModel made(std::move(lease), model.graph);
   ISOMER_TRY_DO(write_model(model, made.path()));
   return made;
 }
@@ -176,15 +177,43 @@ const ObservedMachine& Trials::machine() {
   return *machine_;
 }
 
+std::string ScratchModel::digest() const {
+  return canonical_hashes(graph_, ContentDigests::Full).graph.hex();
+}
+
+// Shapes and types of the feeds are what a time depends on.
+Outcome<PairMeasurement> Trials::measure(const ScratchModel& a, const ScratchModel& b,
+                                         const NamedTensors& feeds, const MeasureOptions& options,
+                                         const OnProgress& progress) {
+  auto shared = SharedFeeds::make(feeds);
+  if (!shared.ok()) return shared.error();
+  if (!options_.cache) return judge_->measure_pair(a.source(), b.source(), *shared, options, progress);
+  // A longer look is another one.
+  std::string key = fmt::format("ranked {} {}", options.precision, std::ilogb(options.seconds));
+  for (const auto& [name, tensor] : feeds)
+    key += fmt::format(" {}:{}{}", name, isomer::name(tensor.type()), text(to_dims(tensor.extents())));
+  auto measured = judge_->measure_pair(*options_.cache, {a.digest(), b.digest(), key}, a.source(), b.source(),
+                                       *shared, options, progress);
+  if (measured.ok() && measured->from_cache) ++known_;
+  return measured;
+}
+
+Outcome<PairMeasurement> Trials::rank(const ScratchModel& a, const ScratchModel& b, double seconds,
+                                      const OnProgress& progress) {
+  return measure(a, b, options_.feeds,
+                 {.runtime = options_.runtime, .seconds = seconds, .confirm = false, .seed = options_.seed},
+                 progress);
+}
+
 Outcome<PairMeasurement> Trials::compare(const ModelSource& a, const ModelSource& b, double seconds,
-                                         std::optional<double> beyond, const OnProgress& progress) {
+                                         double beyond, const OnProgress& progress) {
   auto feeds = SharedFeeds::make(options_.feeds);
   if (!feeds.ok()) return feeds.error();
   return judge_->measure_pair(a, b, *feeds,
                               {.runtime = options_.runtime,
                                .seconds = seconds,
-                               .confirm = beyond.has_value(),
-                               .beyond = beyond.value_or(1),
+                               .confirm = true,
+                               .beyond = beyond,
                                .seed = options_.seed},
                               progress);
 }
@@ -250,14 +279,13 @@ Outcome<RegionTrial> Trials::region(const Workpiece& piece, const Step& step, Pr
   if (!errors.ok()) return errors.error();
   trial.errors = *errors;
   if (seconds <= 0) return trial;
-  auto shared = SharedFeeds::make(feeds);
-  if (!shared.ok()) return shared.error();
-  auto time = judge_->measure_pair(a->source(), b->source(), *shared,
-                                   {.runtime = options_.runtime,
-                                    .seconds = seconds,
-                                    .precision = 0.03,
-                                    .confirm = false,
-                                    .seed = options_.seed});
+  auto time = measure(*a, *b, feeds,
+                      {.runtime = options_.runtime,
+                       .seconds = seconds,
+                       .precision = 0.03,
+                       .confirm = false,
+                       .seed = options_.seed},
+                      {});
   if (!time.ok()) return time.error();
   trial.time = std::move(*time);
   return trial;

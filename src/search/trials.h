@@ -24,10 +24,12 @@ class ScratchModel {
   ~ScratchModel();
   std::filesystem::path path() const;
   ModelSource source() const { return ModelSource::file(path().string()); }
+  std::string digest() const;  // of what it computes, weights and all
 
  private:
-  explicit ScratchModel(wire::OutputFile lease) : lease_(std::move(lease)) {}
+  ScratchModel(wire::OutputFile lease, Graph graph) : lease_(std::move(lease)), graph_(std::move(graph)) {}
   wire::OutputFile lease_;  // locked: nobody takes the file for one that was left behind
+  Graph graph_;
 };
 
 Model as_model(Graph graph);  // a program of ours, with no file
@@ -55,6 +57,7 @@ class Trials {
     NamedTensors feeds;
     std::filesystem::path out;  // scratch files are its neighbours
     std::uint64_t seed = 1;
+    std::shared_ptr<TimingCache> cache = {};  // of what is only ranked; null: none
   };
   Trials(std::unique_ptr<Judge> judge, Options options)
       : judge_(std::move(judge)), options_(std::move(options)) {}
@@ -62,10 +65,13 @@ class Trials {
   Judge& judge() { return *judge_; }
   // Asked when somebody wants to know.
   const ObservedMachine& machine();
-  // latency(a) / latency(b) of whole models. With a ratio that it should exceed it is confirmed by fresh
-  // samples; what is only ranked is not.
-  Outcome<PairMeasurement> compare(const ModelSource& a, const ModelSource& b, double seconds,
-                                   std::optional<double> beyond, const OnProgress& progress = {});
+  // latency(a) / latency(b) of whole models, confirmed by fresh samples, until it is known whether it exceeds
+  // this ratio. Never from the cache.
+  Outcome<PairMeasurement> compare(const ModelSource& a, const ModelSource& b, double seconds, double beyond,
+                                   const OnProgress& progress = {});
+  // The same for choosing between models: not confirmed, and from the cache if it is there.
+  Outcome<PairMeasurement> rank(const ScratchModel& a, const ScratchModel& b, double seconds,
+                                const OnProgress& progress = {});
   // What flows into the regions of these steps: the model is run once.
   Outcome<Done> observe(const Model& model, const Workpiece& piece, const std::vector<const Step*>& steps);
   // One of them, in its context. seconds = 0: errors only, if float64 takes no more than so many operations.
@@ -74,12 +80,16 @@ class Trials {
   // Against float64, if that takes no more than so many operations.
   Outcome<std::optional<Errors>> errors(const Graph& exact, const ModelSource& a, const ModelSource& b,
                                         const NamedTensors& feeds, double most);
+  std::size_t known() const { return known_; }  // measurements that the cache had
 
  private:
+  Outcome<PairMeasurement> measure(const ScratchModel& a, const ScratchModel& b, const NamedTensors& feeds,
+                                   const MeasureOptions& options, const OnProgress& progress);
   std::unique_ptr<Judge> judge_;
   std::unique_ptr<ObservedMachine> machine_;
   Options options_;
   NamedTensors observed_;
+  std::size_t known_ = 0;
 };
 
 }  // namespace isomer

@@ -1,0 +1,34 @@
+// The texts that are made of the commands' own descriptions, so that they can't disagree: --help in 80
+// columns, what was probably meant, manual pages, completion for shells.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace CLI {
+class App;
+class FormatterBase;
+class ParseError;
+}  // namespace CLI
+
+namespace isomer::cli {
+
+std::shared_ptr<CLI::FormatterBase> help_formatter();
+
+// The word that this one was probably meant to be, or "".
+std::string nearest(std::string_view word, const std::vector<std::string>& words);
+
+// What was wrong with the arguments, with what was probably meant.
+std::string complaint_about(const CLI::ParseError& error, const CLI::App& app,
+                            const std::vector<std::string>& arguments);
+
+// A manual page in roff: of the program, or of one command of it ("": the program). "": there is no
+// such command.
+std::string manual_page(const CLI::App& app, const std::string& command);
+
+// What a shell needs to complete commands and options; the shell is bash, zsh or fish.
+std::string completion_for(const CLI::App& app, const std::string& shell);
+
+}  // namespace isomer::cli

@@ -1,0 +1,66 @@
+// Live: what is going on while a command works, on stderr. On a terminal one line that is rewritten: the
+// time, what is left of it, the best so far, what is done now. Elsewhere plain lines, few of them. With
+// --quiet nothing. With --log everything, with its time, in a file.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdio>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "base/result.h"
+
+namespace CLI {
+class App;
+}
+
+namespace isomer::cli {
+
+struct LiveRequest {
+  bool quiet = false;
+  std::string log;
+};
+void add_live_options(CLI::App& command, LiveRequest& request);
+
+class Live {
+ public:
+  // `seconds`: the budget, if there is one. `interrupted`: set by Ctrl-C, which is answered at once.
+  static Result<std::unique_ptr<Live>> start(const LiveRequest& request, std::optional<double> seconds = {},
+                                             const std::atomic<bool>* interrupted = nullptr);
+  ~Live();  // takes the line away
+  Live(const Live&) = delete;
+  Live& operator=(const Live&) = delete;
+
+  // From any thread.
+  void show(std::string_view now);
+  bool say(std::string_view line);  // at once, to stay; false: --quiet
+  void show_best(double ratio);     // so many times faster is the best so far
+  void log(std::string_view text);
+
+ private:
+  Live() = default;
+  void run();
+  void draw_line();
+  void write_line();
+  void answer_interrupt();
+
+  bool is_quiet_ = false, is_terminal_ = false;
+  std::optional<double> seconds_;
+  const std::atomic<bool>* interrupted_ = nullptr;
+  std::FILE* log_ = nullptr;
+  double start_ = 0;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_over_ = false, is_drawn_ = false, was_interrupted_ = false;
+  std::string now_, last_phase_;
+  double best_ = 0, told_best_ = 0, last_line_ = 0;
+  std::thread thread_;
+};
+
+}  // namespace isomer::cli

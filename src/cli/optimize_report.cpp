@@ -1,0 +1,295 @@
+#include "cli/optimize_report.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "cli/change_words.h"
+#include "cli/reason_words.h"
+#include "cli/table.h"
+#include "cli/terminal.h"
+#include "cli/wording.h"
+#include "runtime/engines.h"
+
+namespace isomer::cli {
+namespace {
+
+using Outcome = OptimizeReport::Result;
+
+constexpr std::size_t kMostLines = 8;  // of what was done or tried; -v has all
+
+std::size_t columns() { return columns_of(STDOUT_FILENO); }
+
+// "  why: ..." in lines that fit.
+std::string paragraph(std::string_view text, std::size_t first, std::size_t rest) {
+  return std::string(first, ' ') + wrapped(text, columns(), rest, first) + '\n';
+}
+
+std::string interval_text(const Interval& ns) {
+  if (!std::isfinite(ns.high)) return latency_text(ns.estimate);
+  return fmt::format("{} [{}, {}]", latency_text(ns.estimate), latency_text(std::max(0.0, ns.low)),
+                     latency_text(ns.high));
+}
+
+// "1.25 times faster [1.23, 1.27]" or "0.99 times [0.98, 1.01]"
+std::string gain_text(const Interval& ratio) {
+  return fmt::format("{:.3f} times as fast [{:.3f}, {:.3f}]", ratio.estimate, ratio.low, ratio.high);
+}
+
+std::string headline(const OptimizeReport& report, const OptimizeWords& words) {
+  const std::string out = printable(words.out.string());
+  switch (report.result) {
+    case Outcome::Improved:
+      if (!report.ratio) return painted(out + ": rewritten and proved equal, not measured", Colour::Green);
+      return painted(fmt::format("{}: {:.2f} times as fast, proved equal", out, report.ratio->estimate),
+                     Colour::Green);
+    case Outcome::Simplified:
+      return painted(fmt::format("{}: simplified and proved equal, not faster", out), Colour::Green);
+    case Outcome::Unchanged: break;
+  }
+  if (report.certificate.empty()) return painted("unchanged: nothing was written", Colour::Yellow);
+  return painted(fmt::format("{}: unchanged", out), Colour::Yellow);
+}
+
+std::string megabytes(std::uintmax_t bytes) {
+  const double value = static_cast<double>(bytes) * 1e-6;
+  return fmt::format("{:.{}f} MB", value, value < 1 ? 3 : value < 100 ? 2 : 0);
+}
+
+std::string comparison(const OptimizeReport& report) {
+  using enum Table::Align;
+  const bool is_changed = report.result != Outcome::Unchanged;
+  if (!report.before && !is_changed) return "";
+  Table table({{"", Left}, {"before", Right}, {is_changed ? "after" : "tried", Right}});
+  if (report.before && report.after)
+    table.add({"latency", interval_text(report.before->latency_ns), interval_text(report.after->latency_ns)});
+  if (is_changed) {
+    table.add({"nodes", grouped(report.nodes_in), grouped(report.nodes_out)});
+    table.add({"file", megabytes(report.bytes_in), megabytes(report.bytes_out)});
+  }
+  if (report.before && report.before->peak_bytes && report.after->peak_bytes)
+    table.add({"peak memory", megabytes(static_cast<std::uintmax_t>(*report.before->peak_bytes)),
+               megabytes(static_cast<std::uintmax_t>(*report.after->peak_bytes))});
+  if (report.error_before && report.error_after)
+    table.add({"rounding error", fmt::format("{:.1e}", *report.error_before),
+               fmt::format("{:.1e}", *report.error_after)});
+  return table.text(columns());
+}
+
+std::string measured_on(const OptimizeReport& report, const OptimizeWords& words) {
+  if (report.runtime.empty()) return "";
+  const Engine* engine = engine_named(report.runtime);
+  return fmt::format("on {} {}, {}, {}; inputs {}", engine ? engine->title : report.runtime,
+                     printable(report.runtime_version),
+                     words.threads == 0   ? "its own number of threads"
+                     : words.threads == 1 ? "1 thread"
+                                          : fmt::format("{} threads", words.threads),
+                     printable(words.machine), printable(words.inputs));
+}
+
+struct Line {
+  std::string what;
+  int places = 0, fewer = 0;
+  double ratio = 0;
+};
+
+// "  43 × parallel branches merged into one convolution (215 fewer nodes), 1.90 times as fast in its place"
+std::string lines_text(const std::vector<Line>& lines, bool all) {
+  std::string text;
+  std::size_t shown = 0;
+  for (const Line& l : lines) {
+    if (!all && shown++ >= kMostLines) {
+      text += fmt::format("    and {} more kinds; -v lists them\n", lines.size() - kMostLines);
+      break;
+    }
+    std::string what = l.what;
+    if (l.fewer > 0)
+      what += fmt::format(", {} fewer node{}", grouped(static_cast<std::uint64_t>(l.fewer)),
+                          l.fewer == 1 ? "" : "s");
+    if (l.ratio > 0) what += fmt::format(", {:.2f} times as fast in its place", l.ratio);
+    text += fmt::format("  {:>4} × {}\n", l.places, wrapped(printable(what), columns(), 9, 9));
+  }
+  return text;
+}
+
+// Groups with the same words are one to their reader.
+std::vector<Line> done_lines(const OptimizeReport& report) {
+  std::vector<Line> lines;
+  for (const auto& g : report.groups) {
+    const std::string words = words_of_group(g.what);
+    auto at = std::ranges::find(lines, words, &Line::what);
+    if (at == lines.end()) at = lines.insert(at, {words, 0, 0, 0});
+    at->places += g.places;
+    at->fewer += g.fewer;
+    at->ratio = std::max(at->ratio, g.ratio);
+  }
+  std::ranges::stable_sort(lines, std::greater<>{}, &Line::places);
+  return lines;
+}
+
+std::vector<Line> tried_lines(const OptimizeReport& report) {
+  std::vector<Line> lines;
+  for (const auto& r : report.search.regions) {
+    const std::string words = words_of_group(r.what);
+    auto at = std::ranges::find(lines, words, &Line::what);
+    if (at == lines.end()) at = lines.insert(at, {words, 0, 0, 0});
+    at->places += r.places;
+    at->ratio = std::max(at->ratio, r.ratio.estimate);
+  }
+  std::ranges::stable_sort(lines, std::greater<>{}, &Line::ratio);
+  return lines;
+}
+
+std::string details(const OptimizeReport& report, const OptimizeWords& words) {
+  std::string text = "\n";
+  const auto list = [&](const char* title, const std::vector<std::string>& lines) {
+    if (!lines.empty()) text += fmt::format("  {}\n", title);
+    for (const std::string& l : lines) text += paragraph(printable(plain_reason(l)), 4, 6);
+  };
+  std::vector<std::string> steps;
+  for (const std::string& c : report.changes) steps.push_back(words_of_step("collapse", c));
+  list("each step", steps);
+  list("not proved, or not accepted", report.search.refused);
+  list("looked at and left alone", report.search.declined);
+  const SearchReport& s = report.search;
+  text +=
+      paragraph(fmt::format("the search looked at {} graphs and {} kinds of change; {} proofs were tried, "
+                            "{} more were equal to one of them; {:.1f} s in all",
+                            s.states, s.unique_regions, s.proofs, s.cache_hits, report.seconds),
+                2, 2);
+  if (!words.cache.empty()) text += paragraph(words.cache, 2, 2);
+  return text;
+}
+
+Json interval_json(const Interval& i) {
+  return {{"median", i.estimate}, {"low", i.low}, {"high", std::isfinite(i.high) ? Json(i.high) : Json()}};
+}
+
+Json cost_json(const std::optional<RunCost>& cost) {
+  if (!cost) return {};
+  return {{"latency_ns", interval_json(cost->latency_ns)},
+          {"peak_bytes", cost->peak_bytes ? Json(*cost->peak_bytes) : Json()}};
+}
+
+// In operations of a matrix product.
+Json prices_of(const Prices& p) {
+  return {{"node", p.node},           {"element", p.element},
+          {"function", p.function},   {"convolution", p.convolution},
+          {"unblocked", p.unblocked}, {"depthwise", p.depthwise},
+          {"reordered", p.reordered}};
+}
+
+std::string_view word(Outcome result) {
+  return result == Outcome::Improved     ? "improved"
+         : result == Outcome::Simplified ? "simplified"
+                                         : "unchanged";
+}
+
+}  // namespace
+
+std::string to_text(const OptimizeReport& report, const OptimizeWords& words) {
+  std::string text = headline(report, words) + '\n';
+  if (!report.reason.empty()) text += paragraph("why: " + printable(report.reason), 2, 7);
+  text += comparison(report);
+  if (report.ratio) {
+    text += paragraph("speed: " + gain_text(*report.ratio) + ", 95 % interval", 2, 9);
+    text += paragraph("measured " + measured_on(report, words), 2, 4);
+  }
+  if (report.result != Outcome::Unchanged) {
+    text += "  what was done\n" + lines_text(done_lines(report), words.is_verbose);
+  } else if (const auto tried = tried_lines(report); !tried.empty()) {
+    text += "  what was tried\n" + lines_text(tried, words.is_verbose);
+  }
+  for (const Advice& a : report.advice)
+    text += paragraph(
+        fmt::format("advice: with {}={} the original is {:.2f} times as fast [{:.2f}, {:.2f}]: {}", a.option,
+                    a.value, a.ratio.estimate, a.ratio.low, a.ratio.high, printable(a.why)),
+        2, 10);
+  if (report.search.stopped_by == "interrupt") text += "  stopped by Ctrl-C\n";
+  else if (report.search.stopped_by == "budget" && report.result == Outcome::Improved)
+    text += "  the time ran out; a longer --budget may find more\n";
+  if (!words.fixed.empty())
+    text += paragraph(
+        fmt::format("for one size only: isomer check {} {} {} --shape {}", words.in.string(),
+                    words.out.string(), report.certificate.string(), fmt::join(words.fixed, " --shape ")),
+        2, 4);
+  if (!report.certificate.empty() && report.result != Outcome::Unchanged)
+    text += paragraph("certificate: " + printable(report.certificate.string()), 2, 4);
+  if (words.is_verbose) text += details(report, words);
+  return text;
+}
+
+Json to_json(const OptimizeReport& report, const OptimizeWords& words) {
+  const auto maybe = [](const std::optional<double>& v) { return v ? Json(*v) : Json(); };
+  Json steps = Json::array(), advice = Json::array(), regions = Json::array(), groups = Json::array();
+  for (const auto& s : report.steps)
+    steps.push_back({{"kind", s.kind}, {"count", s.count}, {"nodes", s.nodes}});
+  for (const Advice& a : report.advice)
+    advice.push_back({{"option", a.option},
+                      {"value", a.value},
+                      {"ratio", a.ratio.estimate},
+                      {"low", a.ratio.low},
+                      {"high", a.ratio.high},
+                      {"why", a.why}});
+  for (const auto& r : report.search.regions)
+    regions.push_back({{"what", r.what},
+                       {"first", r.first},
+                       {"places", r.places},
+                       {"ratio", r.ratio.estimate},
+                       {"low", r.ratio.low},
+                       {"high", r.ratio.high}});
+  for (const auto& g : report.groups)
+    groups.push_back({{"what", g.what},
+                      {"words", words_of_group(g.what)},
+                      {"places", g.places},
+                      {"fewer_nodes", g.fewer},
+                      {"ratio", g.ratio > 0 ? Json(g.ratio) : Json()}});
+  const SearchReport& s = report.search;
+  return {{"result", word(report.result)},
+          {"reason", report.reason},
+          {"ratio", report.ratio ? Json(report.ratio->estimate) : Json()},
+          {"low", report.ratio ? Json(report.ratio->low) : Json()},
+          {"high", report.ratio ? Json(report.ratio->high) : Json()},
+          {"min_gain", words.min_gain},
+          {"before", cost_json(report.before)},
+          {"after", cost_json(report.after)},
+          {"error_before", maybe(report.error_before)},
+          {"error_after", maybe(report.error_after)},
+          {"nodes_in", report.nodes_in},
+          {"nodes_out", report.nodes_out},
+          {"bytes_in", report.bytes_in},
+          {"bytes_out", report.bytes_out},
+          {"runtime",
+           {{"name", report.runtime}, {"version", report.runtime_version}, {"threads", words.threads}}},
+          {"machine", words.machine},
+          {"inputs", words.inputs},
+          {"fixed", words.fixed},
+          {"steps", steps},
+          {"stopped_by", s.stopped_by},
+          {"seconds", report.seconds},
+          {"search",
+           {{"regions", s.unique_regions},
+            {"states", s.states},
+            {"proofs", s.proofs},
+            {"cache_hits", s.cache_hits},
+            {"cost_before", s.cost_before},
+            {"cost_after", s.cost_after},
+            {"questions", s.questions},
+            {"known_measurements", s.known_measurements},
+            {"known_proofs", s.known_proofs},
+            {"known_refusals", s.known_refusals},
+            {"prices", prices_of(s.prices)}}},
+          {"certificate", report.certificate.string()},
+          {"advice", advice},
+          {"groups", groups},
+          {"regions", regions},
+          {"changes", report.changes},
+          {"not_taken", s.refused},
+          {"left_alone", s.declined}};
+}
+
+}  // namespace isomer::cli

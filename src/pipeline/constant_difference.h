@@ -1,0 +1,39 @@
+// Constants that two models have under one name and that differ, which is what somebody who compares two
+// exports of one network wants to know first; and whether that is all that tells the models apart.
+#pragma once
+
+#include <atomic>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "graph/graph.h"
+#include "prove/verdict.h"
+
+namespace isomer {
+
+struct ConstantDifference {
+  std::string name;
+  std::uint64_t differing = 0, of = 0;  // elements
+  Extents first;                        // position of the first that differs
+  double a = 0, b = 0;                  // there
+  double largest = 0;                   // |a - b| / max(|a|, |b|), of any element
+};
+
+// "p.weight differs in 1 of 73,728 elements, first at [5, 1, 0, 0]: 0.25 and 0.26"
+std::string text(const ConstantDifference& difference);
+
+// Of initializers with the same name, type and shape; in the order of the first model.
+std::vector<ConstantDifference> differing_constants(const Graph& a, const Graph& b);
+
+// Whether the second model is the first but for these constants.
+bool is_all_that_differs(const Graph& a, const Graph& b, const std::vector<ConstantDifference>& differences);
+
+// An input on which models differ that have nothing else to tell them apart, and in constants that are apart
+// by more than rounding: both are the same computation, so that what float64 makes of them differs only where
+// the constants make it differ.
+std::optional<Refuted> differing_by_constants(const Graph& a, const Graph& b,
+                                              const std::vector<ConstantDifference>& differences,
+                                              const std::atomic<bool>* stop);
+
+}  // namespace isomer

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Ctrl-C at random moments of `isomer optimize`: how long until it ends, and whether what it leaves is valid.
+
+  tests/interrupts.py                       20 moments within the first minute, on three models of the zoo
+  tests/interrupts.py --check               4 moments on a small model, with a loose bound: what CI runs
+"""
+import argparse
+import json
+import pathlib
+import random
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+import onnx
+
+import programs
+import small_models
+import zoo
+
+MODELS = ("repvgg_a0", "resnet18.bn", "llama_tiny.dyn")
+ALLOWED, LOOSE = 3, 8  # seconds
+
+
+def interrupt(path, folder, moment):
+    out = folder / "out.onnx"
+    for stale in (out, pathlib.Path(f"{out}.cert")):
+        stale.unlink(missing_ok=True)
+    child = subprocess.Popen([programs.program("isomer"), "optimize", str(path), "-o", str(out), "--budget", "5m", "--json"],
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    answered = None
+    try:
+        child.wait(moment)
+        return {"moment": moment, "seconds": 0.0, "answered": 0.0, "result": "done before", "valid": True}
+    except subprocess.TimeoutExpired:
+        pass
+    start = time.monotonic()
+    child.send_signal(signal.SIGINT)
+    for line in child.stderr:
+        if "finishing" in line:
+            answered = time.monotonic() - start
+            break
+    stdout, stderr = child.communicate(timeout=120)
+    seconds = time.monotonic() - start
+    if child.returncode != 0:
+        return {"moment": moment, "seconds": seconds, "answered": answered, "result": f"exit {child.returncode}: {stderr}", "valid": False}
+    answer = json.loads(stdout)
+    checked = subprocess.run([programs.program("isomer"), "check", str(path), str(out), f"{out}.cert"], capture_output=True, text=True)
+    left = [p.name for p in folder.iterdir() if p.name.startswith(".isomer")]
+    onnx.checker.check_model(str(out))
+    what = f"{answer['ratio']:.2f}x" if answer["result"] == "improved" else answer["result"]
+    return {"moment": moment, "seconds": seconds, "answered": answered, "result": what,
+            "valid": checked.returncode == 0 and not left and answer["stopped_by"] in ("interrupt", "done")}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--moments", type=int, default=20)
+    parser.add_argument("--within", type=float, default=60)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--models", nargs="*", default=MODELS)
+    arguments = parser.parse_args()
+    draw = random.Random(arguments.seed)
+    bad, worst = 0, 0.0
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        if arguments.check:
+            path = folder / "model" / "branches.onnx"
+            path.parent.mkdir()
+            onnx.save(small_models.branches(1, blocks=6, channels=64, size=56), path)
+            sources, arguments.moments, arguments.within = [("branches", path)], 4, 12
+        else:
+            sources = []
+            for model in arguments.models:
+                place = folder / model
+                place.mkdir()
+                sources.append((model, zoo.fill(model, place)))
+        print(f"{'model':20} {'Ctrl-C at':>9} {'answered':>9} {'ended':>7}  result")
+        for k in range(arguments.moments):
+            model, path = sources[k % len(sources)]
+            row = interrupt(path, folder, draw.uniform(0.1, arguments.within))
+            worst = max(worst, row["seconds"])
+            is_bad = not row["valid"] or row["seconds"] > ALLOWED + (LOOSE if arguments.check else 0)
+            bad += is_bad
+            answered = "-" if row["answered"] is None else f"{row['answered']:.2f}s"
+            print(f"{model:20} {row['moment']:8.1f}s {answered:>9} {row['seconds']:6.2f}s{' BAD' if is_bad else ''}  {row['result']}", flush=True)
+    print(f"{arguments.moments} interrupts, {bad} bad, the slowest ended after {worst:.2f} s")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,253 @@
+"""What is promised at the terminal: limits that hold, exit codes, errors before any work, answers to Ctrl-C."""
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+import programs
+import small_models as small
+
+isomer = programs.program("isomer")
+SLACK = 6  # seconds beyond what is promised: the machine may be busy, and a test is no measurement
+
+
+class Promises(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="isomer_promises_")
+        self.addCleanup(folder.cleanup)
+        self.path = pathlib.Path(folder.name)
+        self.out = self.path / "out.onnx"
+
+    def save(self, made, name="in.onnx"):
+        onnx.save(made, self.path / name)
+        return str(self.path / name)
+
+    def isomer(self, *arguments, code=0, timeout=300, **more):
+        start = time.monotonic()
+        ran = subprocess.run([isomer, *arguments], capture_output=True, text=True, timeout=timeout, **more)
+        ran.seconds = time.monotonic() - start
+        self.assertEqual(ran.returncode, code, f"{arguments}: {ran.stdout}{ran.stderr}")
+        return ran
+
+    def optimize(self, source, *flags, code=0, **more):
+        ran = self.isomer("optimize", source, "-o", str(self.out), "--quiet", "--json", *flags, code=code, **more)
+        answer = json.loads(ran.stdout)
+        answer["wall"] = ran.seconds
+        return answer
+
+    def left_behind(self):
+        return [p.name for p in self.path.iterdir() if p.name.startswith(".isomer")]
+
+
+class Budget(Promises):
+    def test_bounds_the_whole_run(self):
+        source = self.save(small.branches(1, blocks=6, channels=64, size=56))
+        for budget in (4, 8):
+            answer = self.optimize(source, "--budget", f"{budget}s")
+            self.assertLessEqual(answer["wall"], 1.1 * budget + 2 + SLACK)
+            self.assertEqual(self.left_behind(), [])
+            self.isomer("check", source, str(self.out), f"{self.out}.cert")
+
+    def test_that_is_too_short_is_said_to_be(self):
+        answer = self.optimize(self.save(small.branches(1, blocks=6, channels=64, size=56)), "--budget", "1s")
+        if answer["result"] == "unchanged":
+            self.assertIn("time ran out", answer["reason"])
+            self.assertIn("--budget", answer["reason"])
+            self.assertEqual(answer["stopped_by"], "budget")
+
+    def test_that_is_long_enough_is_not_said_to_be_short(self):
+        answer = self.optimize(self.save(small.plain(1)), "--budget", "60s")
+        self.assertEqual((answer["result"], answer["stopped_by"]), ("unchanged", "done"))
+        self.assertNotIn("time ran out", answer["reason"])
+        self.assertLess(answer["wall"], 60)
+
+    def test_holds_without_measuring(self):
+        source = self.save(small.branches(1, blocks=6, channels=64, size=56))
+        self.assertLessEqual(self.optimize(source, "--judge", "cost", "--budget", "2s")["wall"], 2 * 1.1 + 2 + SLACK)
+
+
+class Interrupt(Promises):
+    def interrupted(self, delay, source, *flags, again=None):
+        child = subprocess.Popen([isomer, "optimize", source, "-o", str(self.out), "--budget", "120s", *flags],
+                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(delay)
+        child.send_signal(signal.SIGINT)
+        start = time.monotonic()
+        if again is not None:
+            time.sleep(again)
+            child.send_signal(signal.SIGINT)
+        answer, errors = child.communicate(timeout=100)
+        return child.returncode, answer, errors, time.monotonic() - start
+
+    def test_ends_soon_with_a_valid_result(self):
+        source = self.save(small.branches(1, blocks=6, channels=64, size=56))
+        for delay in (0.3, 1.5, 6):
+            code, answer, errors, seconds = self.interrupted(delay, source, "--json")
+            self.assertEqual(code, 0, errors)
+            self.assertLessEqual(seconds, 3 + SLACK)
+            self.assertIn(json.loads(answer)["stopped_by"], ("interrupt", "done"))
+            self.isomer("check", source, str(self.out), f"{self.out}.cert")
+            self.assertEqual(self.left_behind(), [])
+
+    def test_is_answered_at_once(self):
+        source = self.save(small.branches(1, blocks=6, channels=64, size=56))
+        _, answer, errors, _ = self.interrupted(1.5, source)
+        self.assertIn("isomer: finishing: ", errors)
+        self.assertIn("again to quit", errors)
+        self.assertIn("stopped by Ctrl-C", answer)
+
+    def test_twice_quits(self):
+        source = self.save(small.branches(1, blocks=6, channels=64, size=56))
+        code, answer, _, _ = self.interrupted(1.0, source, again=0.05)
+        self.assertIn(code, (-signal.SIGINT, 0))  # it may have been done by then
+        if code != 0:
+            self.assertFalse(self.out.exists())
+
+
+class Limits(Promises):
+    def test_of_size_is_obeyed_to_the_byte(self):
+        source = self.save(small.branches(1, channels=64, size=56))
+        before = os.path.getsize(source)
+        for growth in ("1.0", "1.05"):
+            answer = self.optimize(source, "--judge", "any", "--max-size-growth", growth)
+            self.assertLessEqual(answer["bytes_out"], before * float(growth))
+            self.assertEqual(answer["bytes_out"], os.path.getsize(self.out))
+
+    def test_a_gain_that_is_asked_for_and_not_there_is_exit_4_and_no_file(self):
+        ran = self.isomer("optimize", self.save(small.plain(1)), "-o", str(self.out), "--budget", "20s", "--require-gain", code=4)
+        self.assertRegex(ran.stderr, r"isomer: no gain: [^\n]+\n\Z")
+        self.assertFalse(self.out.exists())
+        self.assertFalse(pathlib.Path(f"{self.out}.cert").exists())
+
+    def test_min_gain_is_what_a_result_must_exceed(self):
+        source = self.save(small.branches(1, blocks=4))
+        answer = self.optimize(source, "--budget", "20s", "--min-gain", "50")
+        self.assertEqual((answer["result"], answer["min_gain"]), ("unchanged", 50))
+        if "time ran out" not in answer["reason"]:
+            self.assertIn("% that a change must gain", answer["reason"])
+        self.isomer("optimize", source, "-o", str(self.out), "--min-gain", "0.5", code=2)
+
+
+class Errors(Promises):
+    """Before any work is done, and with exit code 2."""
+
+    def refused(self, *arguments):
+        ran = self.isomer(*arguments, code=2, timeout=60)
+        self.assertRegex(ran.stderr, r"\Aisomer: [^\n]+\n\Z")
+        self.assertFalse(self.out.exists())
+        return ran.stderr
+
+    def test_a_place_that_cannot_be_written(self):
+        source = self.save(small.branches(1))
+        for out in ("/nowhere/out.onnx", str(self.path), "-"):
+            self.refused("optimize", source, "-o", out)
+        self.refused("optimize", source, "-o", str(self.out), "--certificate", "/nowhere/c")
+        self.refused("optimize", source, "-o", str(self.out), "--log", "/nowhere/log")
+
+    def test_names_that_the_runtime_does_not_know(self):
+        source = self.save(small.branches(1))
+        said = self.refused("optimize", source, "-o", str(self.out), "--runtime-config", "session.disable_prepackin=1")
+        self.assertIn("did you mean session.disable_prepacking?", said)
+        said = self.refused("bench", source, "--disable-optimizer", "ConvBNFusoin")
+        self.assertIn("did you mean ConvBNFusion?", said)
+        self.isomer("bench", source, "--seconds", "0.2", "--disable-optimizer", "ConvBNFusion", "--runtime-config",
+                    "session.disable_prepacking=1")
+
+    def test_words_that_nobody_knows(self):
+        self.assertIn("did you mean 'optimize'?", self.refused("optimise", "a", "-o", "b"))
+        self.assertIn("did you mean '--budget'?", self.refused("optimize", "a", "-o", "b", "--budgte", "5s"))
+        self.assertIn("simplify, collapse", self.refused("optimize", self.save(small.plain()), "-o", str(self.out), "--without", "wishes"))
+
+    def test_shapes_and_feeds_that_do_not_fit(self):
+        source = self.save(small.branches("N"))
+        for shape in ("x=1x3x28x28", "x=1x32", "z=1", "N=1x2", "N=-1", "N"):
+            self.refused("optimize", source, "-o", str(self.out), "--shape", shape)
+            self.refused("bench", source, "--shape", shape)
+        fitting = np.zeros((1, 32, 28, 28), np.float32)
+        for arrays in ({}, {"z": fitting}, {"x": fitting[0]}, {"x": fitting.astype(np.float64)}, {"x": fitting[:, :16]}):
+            np.savez(self.path / "feeds.npz", **arrays)
+            self.refused("optimize", source, "-o", str(self.out), "--feeds", str(self.path / "feeds.npz"))
+        self.refused("optimize", source, "-o", str(self.out), "--feeds", str(self.path / "missing.npz"))
+
+    def test_shapes_that_only_the_runtime_refuses(self):
+        node = helper.make_node
+        made = small.model([node("Reshape", ["x", "shape"], ["y"])], [small.integers("shape", [-1, 7])], [("x", ["N"])], [("y", ["M", 7])])
+        said = self.refused("optimize", self.save(made), "-o", str(self.out), "--shape", "N=5", "--budget", "20s")
+        self.assertTrue("7" in said or "reshape" in said.lower(), said)
+
+    def test_a_library_of_operators_that_cannot_be_loaded(self):
+        source = self.save(small.branches(1))
+        self.refused("optimize", source, "-o", str(self.out), "--custom-op-library", "/nowhere/lib.so")
+        (self.path / "lib.so").write_bytes(b"no library")
+        self.refused("optimize", source, "-o", str(self.out), "--custom-op-library", str(self.path / "lib.so"))
+
+    def test_a_model_that_the_runtime_cannot_load_comes_back_with_the_reason(self):
+        made = small.plain(1)
+        made.graph.node[0].op_type, made.graph.node[0].domain = "Mystery", "custom"
+        made.opset_import.add(domain="custom", version=1)
+        (self.path / "in.onnx").write_bytes(made.SerializeToString())
+        answer = self.optimize(str(self.path / "in.onnx"), "--budget", "20s")
+        self.assertEqual(answer["result"], "unchanged")
+        self.assertIn("Mystery", answer["reason"])
+
+    def test_a_missing_certificate(self):
+        source = self.save(small.plain())
+        self.refused("check", source, source, str(self.path / "none.cert"))
+        ran = subprocess.run([programs.program("isomer-check"), source, source, str(self.path / "none.cert")], capture_output=True)
+        self.assertEqual(ran.returncode, 2)
+        (self.path / "bad.cert").write_text("nonsense")
+        self.isomer("check", source, source, str(self.path / "bad.cert"), code=1)
+
+    def test_an_operator_that_no_rule_can_have(self):
+        (self.path / "r.rules").write_text("rule typo\ngiven float[N] x\nleft { y = Reluu(x) } => y\nright { y = Relu(x) } => y\n")
+        said = self.refused("rules", "prove", str(self.path / "r.rules"))
+        self.assertIn("Reluu", said)
+        self.assertIn("did you mean Relu?", said)
+
+    def test_help_of_the_checker_is_no_error(self):
+        ran = subprocess.run([programs.program("isomer-check"), "--help"], capture_output=True, text=True)
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""))
+        self.assertIn("isomer-check IN OUT CERT", ran.stdout)
+
+
+class Kept(Promises):
+    def test_simplify_keeps_the_cleaned_graph(self):
+        source = self.save(small.clutter())
+        answer = self.optimize(source, "--budget", "20s", "--simplify")
+        if "time ran out" in answer["reason"] or answer["result"] == "improved":
+            return
+        # Small as it is, it may be too noisy to be sure that it is not slower.
+        if answer["result"] == "simplified":
+            self.assertLess(answer["nodes_out"], answer["nodes_in"])
+            self.assertEqual(len(onnx.load(self.out).graph.node), answer["nodes_out"])
+            self.assertTrue(answer["reason"])
+        self.isomer("check", source, str(self.out), f"{self.out}.cert")
+
+    def test_fix_shape_makes_a_model_for_one_size(self):
+        source = self.save(small.branches("N"))
+        answer = self.optimize(source, "--judge", "cost", "--fix-shape", "--shape", "N=2")
+        self.assertEqual(answer["fixed"], ["N=2"])
+        made = onnx.load(self.out)
+        for value in (made.graph.input[0], made.graph.output[0]):
+            self.assertEqual([d.dim_value for d in value.type.tensor_type.shape.dim], [2, 32, 28, 28])
+        self.isomer("check", source, str(self.out), f"{self.out}.cert", "--shape", "N=2")
+        self.isomer("check", source, str(self.out), f"{self.out}.cert", code=1)
+        checker = [programs.program("isomer-check"), source, str(self.out), f"{self.out}.cert"]
+        self.assertEqual(subprocess.run([*checker, "--shape", "N=2"], capture_output=True).returncode, 0)
+        self.assertEqual(subprocess.run(checker, capture_output=True).returncode, 1)
+
+
+if __name__ == "__main__":
+    if not os.access(isomer, os.X_OK):
+        print("skipped: the command is not built")
+        sys.exit(programs.SKIPPED)
+    unittest.main()
