@@ -74,12 +74,15 @@ function(isomer_command folder)
   endif()
 endfunction()
 
-# The algebra is where the time goes: -O3 in Release, and one file for machines with AVX2, chosen at run time.
+# Evaluation and normal forms are where the time goes: -O3 in Release, and one file for machines with AVX2, chosen at run time.
 function(isomer_optimize folder library)
-  if(NOT folder STREQUAL "algebra")
+  if(NOT folder MATCHES "^(expr|eval|normal|analysis)$")
     return()
   endif()
   target_compile_options(${library} PRIVATE $<$<CONFIG:Release>:-O3>)
+  if(NOT folder STREQUAL "eval")
+    return()
+  endif()
   set(avx2 "${CMAKE_SOURCE_DIR}/src/algebra/contraction_avx2.cpp")
   if(EXISTS "${avx2}" AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     set_source_files_properties("${avx2}" PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-ffp-contract=fast")

@@ -9,7 +9,7 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 if(NOT CMAKE_BUILD_TYPE)
   set(CMAKE_BUILD_TYPE Release CACHE STRING "Debug, Release or RelWithDebInfo" FORCE)
 endif()
-# -O2, not CMake's -O3: the algebra asks for -O3 itself (IsomerTargets), the rest only grows by it.
+# -O2, not CMake's -O3: evaluation and normal forms ask for -O3 themselves (IsomerTargets), the rest only grows by it.
 set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
 
 set(ISOMER_SANITIZE "" CACHE STRING "Value of -fsanitize= for every target, e.g. address,undefined")

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <string_view>
 
-#include "algebra/program.h"
+#include "eval/program.h"
 #include "base/hash.h"
 #include "ops/operator.h"
 

@@ -31,7 +31,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COPIED = ("src", "tests", "cmake", "docs", "include", "tools", "CMakeLists.txt", "CMakePresets.json")
 # Compiled with flags of its own; the command line.
-LEFT_OUT = {"src/algebra/contraction_avx2.cpp", "src/certify/check_main.cpp"}
+LEFT_OUT = {"src/eval/contraction_avx2.cpp", "src/certify/check_main.cpp"}
 MEMORY = 6 << 30  # a mutant may not end, and must not take the machine with it
 SWITCH = """#pragma once
 #include <cstdlib>
@@ -279,7 +279,7 @@ def build(tree, targets, jobs):
 # ----------------------------------------------------------------------------------------------------- suites
 
 
-FOLDERS = ["base", "algebra", "ops", "graph", "onnx", "prove", "certify", "rules", "pipeline"]
+FOLDERS = ["base", "expr", "eval", "normal", "analysis", "ops", "graph", "onnx", "prove", "certify", "rules", "pipeline"]
 
 
 def suites(tree):
@@ -297,8 +297,9 @@ def suites(tree):
 
 
 # The suites that look at a folder most closely, after its own.
-NEXT = {"algebra": ["prove", "contract", "fuzz"], "graph": ["prove", "certify"], "onnx": ["certify", "pipeline"],
-        "prove": ["certify", "fuzz"], "certify": ["checker", "pipeline"], "base": ["algebra", "certify"]}
+NEXT = {"expr": ["eval", "normal", "prove"], "eval": ["contract", "prove"], "normal": ["prove", "contract", "fuzz"],
+        "analysis": ["contract"], "graph": ["prove", "certify"], "onnx": ["certify", "pipeline"],
+        "prove": ["certify", "fuzz"], "certify": ["checker", "pipeline"], "base": ["expr", "certify"]}
 
 
 def figures(output):

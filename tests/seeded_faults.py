@@ -219,10 +219,10 @@ def seed(sources):
     for number, (file, around, part, becomes) in enumerate(FAULTS, 1):
         if part == becomes:
             continue
-        path = sources / "src" / "algebra" / f"{file}.cpp"
+        path = sources / "src" / "normal" / f"{file}.cpp"
         text = path.read_text()
         # A place may carry several faults: earlier ones have wrapped it already, so look in the original.
-        original = (ROOT / "src" / "algebra" / f"{file}.cpp").read_text()
+        original = (ROOT / "src" / "normal" / f"{file}.cpp").read_text()
         places = list(re.finditer(normal(around), original))
         if not places:
             gone.append((number, file, around))
@@ -232,7 +232,7 @@ def seed(sources):
     for fault in seeded:
         by_file.setdefault(fault[1], []).append(fault)
     for file, faults in by_file.items():
-        path = sources / "src" / "algebra" / f"{file}.cpp"
+        path = sources / "src" / "normal" / f"{file}.cpp"
         text = path.read_text()
         edits = {}  # span of the original -> list of (number, replacement)
         for number, _, around, part, becomes, (first, last) in faults:
@@ -254,7 +254,7 @@ def seed(sources):
                     original = f"(fault == {number} ? ({becomes}) : ({original}))"
             text = text[:first] + original + text[last + shift :]
             edits[span] = (edits[span], len(original) - (last - first))
-        at = text.index("\n", text.index(f'#include "algebra/')) + 1
+        at = text.index("\n", text.index(f'#include "normal/')) + 1
         path.write_text(text[:at] + SWITCH + text[at:])
     return seeded, gone
 

@@ -6,8 +6,8 @@
 #include <CLI/CLI.hpp>
 #include <map>
 
-#include "algebra/formula.h"
 #include "cli/npz.h"
+#include "expr/formula.h"
 #include "onnx/size_arguments.h"
 #include "runtime/feeds.h"
 

@@ -12,8 +12,8 @@
 #include <string>
 #include <string_view>
 
-#include "algebra/tensor.h"
 #include "base/result.h"
+#include "expr/tensor.h"
 
 namespace isomer::cli {
 

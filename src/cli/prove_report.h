@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "cli/command.h"
-#include "pipeline/constant_difference.h"
-#include "pipeline/prove_models.h"
+#include "equate/constant_difference.h"
+#include "equate/prove_models.h"
 
 namespace isomer::cli {
 

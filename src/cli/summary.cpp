@@ -4,7 +4,7 @@
 #include <map>
 #include <utility>
 
-#include "algebra/analysis.h"
+#include "analysis/analysis.h"
 #include "graph/flatten.h"
 
 namespace isomer::cli {

@@ -18,8 +18,8 @@
 #include <string_view>
 #include <vector>
 
-#include "algebra/formula.h"
-#include "algebra/tensor.h"
+#include "expr/formula.h"
+#include "expr/tensor.h"
 #include "graph/copy_on_write.h"
 #include "ops/attribute.h"
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
-#include "algebra/element.h"
-#include "algebra/program.h"
+#include "eval/element.h"
+#include "eval/program.h"
 #include "graph/call.h"
 #include "graph/constant.h"
 #include "graph/infer_bodies.h"

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "algebra/program.h"
+#include "eval/program.h"
 #include "graph/call.h"
 #include "graph/constant.h"
 #include "graph/last_digits.h"

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <set>
 
-#include "algebra/laws.h"
 
 namespace isomer {
 namespace {

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "algebra/program.h"
+#include "eval/program.h"
 #include "graph/graph.h"
 
 namespace isomer {

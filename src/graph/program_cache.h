@@ -11,8 +11,8 @@
 #include <variant>
 #include <vector>
 
-#include "algebra/program.h"
 #include "base/hash.h"
+#include "eval/program.h"
 #include "graph/graph.h"
 #include "graph/interpret.h"
 #include "ops/operator.h"

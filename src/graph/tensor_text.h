@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "algebra/tensor.h"
+#include "expr/tensor.h"
 #include "graph/scanner.h"
 
 namespace isomer {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "algebra/tensor.h"
 #include "base/result.h"
+#include "expr/tensor.h"
 #include "onnx/read_external.h"
 
 namespace onnx {

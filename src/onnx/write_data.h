@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "algebra/tensor.h"
 #include "base/result.h"
+#include "expr/tensor.h"
 #include "onnx/onnx-ml.pb.h"
 #include "onnx/read_external.h"
 

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "algebra/tensor.h"
+#include "expr/tensor.h"
 
 namespace isomer {
 

@@ -15,8 +15,8 @@
 #include <variant>
 #include <vector>
 
-#include "algebra/formula.h"
-#include "algebra/tensor.h"
+#include "expr/formula.h"
+#include "expr/tensor.h"
 #include "ops/attribute.h"
 
 namespace isomer {

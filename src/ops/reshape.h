@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "algebra/formula.h"
+#include "expr/formula.h"
 
 namespace isomer {
 

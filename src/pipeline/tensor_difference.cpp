@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algebra/formula.h"
+#include "expr/formula.h"
 #include "prove/refute.h"
 
 namespace isomer {

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "algebra/tensor.h"
+#include "expr/tensor.h"
 
 namespace isomer {
 

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "propose/convolution.h"
+#include "rewrite/convolution.h"
 
 namespace isomer {
 namespace {

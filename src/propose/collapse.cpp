@@ -10,11 +10,11 @@
 #include <algorithm>
 
 #include "graph/constant.h"
-#include "propose/linear_region.h"
-#include "propose/node_attributes.h"
-#include "propose/program_builder.h"
-#include "propose/proposal.h"
 #include "prove/shrink.h"
+#include "rewrite/linear_region.h"
+#include "rewrite/node_attributes.h"
+#include "rewrite/program_builder.h"
+#include "rewrite/proposal.h"
 
 namespace isomer {
 namespace {

@@ -11,9 +11,9 @@
 #include <ranges>
 
 #include "graph/constant.h"
-#include "propose/linear_region.h"
 #include "propose/phases.h"
-#include "propose/site.h"
+#include "rewrite/linear_region.h"
+#include "rewrite/site.h"
 
 namespace isomer {
 namespace {

@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "propose/program_builder.h"
+#include "rewrite/program_builder.h"
 
 namespace isomer {
 

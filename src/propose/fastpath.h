@@ -1,7 +1,7 @@
 // Parts of fastpath that have files of their own.
 #pragma once
 
-#include "propose/site.h"
+#include "rewrite/site.h"
 
 namespace isomer {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "propose/convolution.h"
 #include "propose/fastpath.h"
+#include "rewrite/convolution.h"
 
 namespace isomer {
 namespace {

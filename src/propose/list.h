@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "propose/proposal.h"
+#include "rewrite/proposal.h"
 
 namespace isomer {
 

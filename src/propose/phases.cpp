@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "propose/linear_region.h"
+#include "rewrite/linear_region.h"
 
 namespace isomer {
 namespace {

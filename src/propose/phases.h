@@ -2,7 +2,7 @@
 // phases are computed apart, with all that follows and is the same at every position, and interleaved last.
 #pragma once
 
-#include "propose/site.h"
+#include "rewrite/site.h"
 
 namespace isomer {
 

@@ -8,9 +8,9 @@
 
 #include "graph/constant.h"
 #include "propose/contraction.h"
-#include "propose/linear_region.h"
 #include "propose/parts.h"
-#include "propose/site.h"
+#include "rewrite/linear_region.h"
+#include "rewrite/site.h"
 
 namespace isomer {
 namespace {

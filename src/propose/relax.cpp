@@ -3,7 +3,7 @@
 // substitutions", 2019).
 #include <fmt/format.h>
 
-#include "propose/convolution.h"
+#include "rewrite/convolution.h"
 
 namespace isomer {
 namespace {

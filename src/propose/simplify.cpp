@@ -7,14 +7,14 @@
 #include <set>
 #include <unordered_map>
 
-#include "algebra/analysis.h"
+#include "analysis/analysis.h"
 #include "graph/constant.h"
 #include "graph/content.h"
 #include "graph/last_digits.h"
 #include "graph/purity.h"
-#include "propose/dequantized.h"
-#include "propose/program_builder.h"
-#include "propose/proposal.h"
+#include "rewrite/dequantized.h"
+#include "rewrite/program_builder.h"
+#include "rewrite/proposal.h"
 
 namespace isomer {
 namespace {

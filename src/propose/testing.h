@@ -7,7 +7,7 @@
 #include <string>
 
 #include "graph/testing.h"
-#include "propose/proposal.h"
+#include "rewrite/proposal.h"
 
 namespace isomer::testing {
 

@@ -2,7 +2,7 @@
 // the field witness, the key of the proof cache.
 #pragma once
 
-#include "algebra/tensor.h"
+#include "expr/tensor.h"
 
 namespace isomer {
 

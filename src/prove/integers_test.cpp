@@ -5,7 +5,7 @@
 #include <limits>
 #include <random>
 
-#include "algebra/program.h"
+#include "eval/program.h"
 #include "graph/interpret.h"
 #include "graph/testing.h"
 #include "prove/prove.h"

@@ -1,7 +1,7 @@
 // Are two programs equal for all inputs? Two subgraphs with common inputs (matched by name) and as many
 // outputs (matched by position), at their real shapes and attributes, or symbolic ones.
 //
-// Two witnesses that share nothing but the formulas: the set algebra (algebra/normal_form.h) proves, the
+// Two witnesses that share nothing but the formulas: the set algebra (normal/normal_form.h) proves, the
 // field evaluation (witness.h) tests; `Proved` needs both. The step is a refinement: where the first program
 // is defined, the second is.
 #pragma once
@@ -11,7 +11,7 @@
 #include <set>
 #include <string>
 
-#include "algebra/elements.h"
+#include "normal/elements.h"
 #include "prove/verdict.h"
 
 namespace isomer {

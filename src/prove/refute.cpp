@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algebra/program.h"
 #include "base/hash.h"
+#include "eval/program.h"
 #include "prove/shrink.h"
 
 namespace isomer {

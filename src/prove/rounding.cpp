@@ -6,8 +6,8 @@
 #include <cmath>
 #include <map>
 
-#include "algebra/analysis.h"
-#include "algebra/program.h"
+#include "analysis/analysis.h"
+#include "eval/program.h"
 #include "graph/constant.h"
 #include "graph/infer.h"
 #include "graph/last_digits.h"

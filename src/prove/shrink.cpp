@@ -6,7 +6,7 @@
 #include <ranges>
 #include <set>
 
-#include "algebra/analysis.h"
+#include "analysis/analysis.h"
 #include "base/hash.h"
 #include "graph/constant.h"
 #include "graph/rebuild.h"

@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "algebra/by_value.h"
 #include "graph/infer.h"
+#include "normal/by_value.h"
 
 namespace isomer {
 

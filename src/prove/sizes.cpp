@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "algebra/sets.h"
 #include "graph/rebuild.h"
+#include "normal/sets.h"
 #include "prove/shrink.h"
 
 namespace isomer {

@@ -1,6 +1,6 @@
 // What is known of sizes: for which of them a program runs, and where its formulas are exact.
 //
-// Formulas take things for granted that depend on symbols (algebra/formula.h: SizeCondition): that a Reshape
+// Formulas take things for granted that depend on symbols (expr/formula.h: SizeCondition): that a Reshape
 // has as many elements before as after, that there is something to take the maximum of. Wherever the first of
 // two programs runs, what it needs holds; the second one may need nothing else.
 #pragma once

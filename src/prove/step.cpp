@@ -6,7 +6,7 @@
 #include <map>
 #include <set>
 
-#include "algebra/program.h"
+#include "eval/program.h"
 #include "graph/constant.h"
 #include "graph/interpret.h"
 #include "graph/rebuild.h"

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "algebra/program.h"
+#include "eval/program.h"
 #include "graph/constant.h"
 #include "graph/content.h"
 #include "graph/last_digits.h"

@@ -5,8 +5,8 @@
 #include <optional>
 #include <set>
 
-#include "algebra/normal_form.h"
 #include "graph/infer.h"
+#include "normal/normal_form.h"
 #include "prove/value_numbers.h"
 #include "prove/verdict.h"
 

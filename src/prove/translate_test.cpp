@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "algebra/formula.h"
+#include "expr/formula.h"
 #include "graph/testing.h"
 
 namespace isomer {

@@ -5,9 +5,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "algebra/normal_form.h"
-#include "algebra/testing.h"
 #include "graph/text.h"
+#include "normal/normal_form.h"
+#include "normal/testing.h"
 #include "prove/prove.h"
 #include "prove/sweep.h"
 

@@ -6,9 +6,9 @@
 #include <cmath>
 #include <map>
 
-#include "algebra/field_pair.h"
-#include "algebra/program.h"
 #include "base/hash.h"
+#include "eval/field_pair.h"
+#include "eval/program.h"
 #include "graph/constant.h"
 #include "graph/content.h"
 #include "prove/facts.h"

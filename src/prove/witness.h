@@ -1,15 +1,15 @@
 // The second witness: both programs evaluated over a finite field, at inputs and sizes of its own choosing.
 //
 // Shares the formulas with the set algebra and nothing else. Inputs are pseudo-random functions of (tensor,
-// coordinate) under a key; functions obey their laws (algebra/field.h). Symbolic sizes are instantiated
+// coordinate) under a key; functions obey their laws (eval/field.h). Symbolic sizes are instantiated
 // several times with small numbers; large concrete programs are shrunk where all shapes allow it; every
 // position of such an instance is compared.
 #pragma once
 
 #include <string>
 
-#include "algebra/by_value.h"
 #include "graph/graph.h"
+#include "normal/by_value.h"
 #include "prove/verdict.h"
 
 namespace isomer {

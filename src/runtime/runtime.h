@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "algebra/tensor.h"
+#include "expr/tensor.h"
 #include "graph/interpret.h"
 #include "runtime/outcome.h"
 

@@ -7,7 +7,7 @@
 
 #include "graph/constant.h"
 #include "graph/content.h"
-#include "propose/site.h"
+#include "rewrite/site.h"
 #include "search/trials.h"
 
 namespace isomer {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "propose/machine.h"
+#include "cost/machine.h"
 #include "runtime/judge.h"
 
 namespace isomer {

@@ -1,7 +1,7 @@
 #include "search/observed_machine.h"
 
-#include "propose/proposal.h"
-#include "propose/site.h"
+#include "rewrite/proposal.h"
+#include "rewrite/site.h"
 #include "runtime/testing.h"
 
 namespace isomer {

@@ -6,7 +6,7 @@
 #include <map>
 
 #include "graph/rebuild.h"
-#include "propose/site.h"
+#include "rewrite/site.h"
 #include "search/assembly.h"
 #include "search/moves.h"
 #include "search/regions.h"

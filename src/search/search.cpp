@@ -1,6 +1,6 @@
 #include "search/search.h"
 
-#include "propose/site.h"
+#include "rewrite/site.h"
 #include "search/assembly.h"
 #include "search/moves.h"
 #include "search/region_search.h"

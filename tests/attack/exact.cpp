@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "algebra/scalar.h"
+#include "eval/scalar.h"
 #include "base/check.h"
 #include "base/hash.h"
 

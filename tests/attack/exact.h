@@ -17,7 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "algebra/formula.h"
+#include "expr/formula.h"
 
 namespace isomer::attack {
 

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <random>
 
-#include "algebra/field_pair.h"
-#include "algebra/program.h"
+#include "eval/field_pair.h"
+#include "eval/program.h"
 #include "base/hash.h"
 
 namespace isomer::attack {

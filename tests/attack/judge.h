@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "algebra/normal_form.h"
+#include "normal/normal_form.h"
 #include "attack/exact.h"
 #include "attack/random_program.h"
 

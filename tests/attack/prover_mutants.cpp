@@ -15,7 +15,7 @@
 #include <set>
 #include <sstream>
 
-#include "algebra/program.h"
+#include "eval/program.h"
 #include "attack/random_program.h"
 #include "base/hash.h"
 #include "graph/infer.h"

@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "algebra/formula.h"
+#include "expr/formula.h"
 
 namespace isomer::attack {
 

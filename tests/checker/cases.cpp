@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "certify/digest.h"
 #include "graph/text.h"
-#include "propose/proposal.h"
+#include "rewrite/proposal.h"
 
 namespace isomer::checker {
 namespace {

@@ -15,7 +15,7 @@
 #include <map>
 #include <regex>
 
-#include "algebra/program.h"
+#include "eval/program.h"
 #include "certify/check.h"
 #include "certify/digest.h"
 #include "checker/edits.h"

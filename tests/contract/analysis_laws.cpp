@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "algebra/analysis.h"
-#include "algebra/program.h"
+#include "analysis/analysis.h"
+#include "eval/program.h"
 #include "contract/laws.h"
 #include "contract/tensors.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "algebra/program.h"
+#include "eval/program.h"
 
 namespace isomer::contract {
 namespace {

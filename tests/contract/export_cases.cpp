@@ -17,7 +17,7 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "algebra/program.h"
+#include "eval/program.h"
 #include "cli/npz.h"
 #include "contract/drawn_case.h"
 #include "contract/emptied_case.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "algebra/formula.h"
+#include "expr/formula.h"
 #include "contract/drawn_case.h"
 
 namespace isomer::contract {

@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "algebra/field.h"
-#include "algebra/formula.h"
-#include "algebra/program.h"
+#include "eval/field.h"
+#include "expr/formula.h"
+#include "eval/program.h"
 #include "base/hash.h"
 
 namespace isomer::contract {

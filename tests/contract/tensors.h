@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "algebra/analysis.h"
-#include "algebra/tensor.h"
+#include "analysis/analysis.h"
+#include "expr/tensor.h"
 #include "contract/drawn_case.h"
 
 namespace isomer::contract {

@@ -5,9 +5,9 @@
 
 #include <algorithm>
 
-#include "algebra/analysis.h"
-#include "algebra/element.h"
-#include "algebra/program.h"
+#include "analysis/analysis.h"
+#include "eval/element.h"
+#include "eval/program.h"
 #include "contract/laws.h"
 #include "contract/tensors.h"
 

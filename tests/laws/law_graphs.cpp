@@ -6,7 +6,7 @@
 #include <limits>
 #include <numeric>
 
-#include "algebra/program.h"
+#include "eval/program.h"
 #include "prove/translate.h"
 
 namespace isomer::laws {

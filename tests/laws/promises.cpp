@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "algebra/analysis.h"
+#include "analysis/analysis.h"
 
 namespace isomer::laws {
 namespace {

@@ -1,4 +1,4 @@
-// What the analyses of a formula (algebra/analysis.h) promise about a call, as laws that can be proved: f
+// What the analyses of a formula (analysis/analysis.h) promise about a call, as laws that can be proved: f
 // commutes with data movement along the output axes to which its inputs are parallel; it is linear, affine or
 // independent in an input; it keeps zero.
 #pragma once
@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "algebra/formula.h"
+#include "expr/formula.h"
 
 namespace isomer::laws {
 

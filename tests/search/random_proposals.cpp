@@ -12,7 +12,7 @@
 #include <map>
 #include <string_view>
 
-#include "algebra/program.h"
+#include "eval/program.h"
 #include "onnx/model.h"
 #include "prove/shrink.h"
 #include "search/random_rewrite.h"

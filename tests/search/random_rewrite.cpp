@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "propose/program_builder.h"
+#include "rewrite/program_builder.h"
 
 namespace isomer::testing {
 namespace {

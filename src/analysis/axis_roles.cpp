@@ -1,0 +1,133 @@
+#include "analysis/analysis.h"
+
+#include <algorithm>
+#include <set>
+
+#include "base/check.h"
+#include "expr/reads.h"
+
+namespace isomer {
+
+namespace {
+
+// Calls f on every index below an expression that is looked at otherwise than to read: conditions, and
+// positions as numbers.
+template <class F>
+void for_each_position(const ExprNode& e, F&& f) {
+  if (e.kind == ExprNode::Kind::IndexNumber) f(e.index);
+  for (const Index& i : e.domain) f(i);
+  for (const ExprNode::Case& c : e.cases) {
+    for (const Index& i : c.when) f(i);
+    for_each_position(*c.value, f);
+  }
+  for (const ExprRef& a : e.args) for_each_position(*a, f);
+}
+
+// The whole formula as reads of inputs at indices over one output's axes and reduction axes: reads of stages
+// are followed.
+struct InputRead {
+  int input;
+  std::vector<Index> at;
+  std::set<int> reduced;  // ids of axes that run under a reduction
+};
+
+class ReadCollector {
+ public:
+  explicit ReadCollector(const Formula& formula) : formula_(formula) {}
+
+  // `position` gives the stage's axes as indices; `reduced` the reduction axes among them.
+  void collect(int stage, const std::vector<Index>& position, const std::set<int>& reduced, int depth = 0) {
+    ISOMER_CHECK(depth < 64, "stages read earlier stages only");
+    const Stage& s = formula_.stages[static_cast<std::size_t>(stage)];
+    const auto bind = [&](const Index& i) {
+      return i.substitute([&](const Axis& a) {
+        for (std::size_t k = 0; k < s.axes.size(); ++k)
+          if (s.axes[k] == a) return position[k];
+        return Index(a);
+      });
+    };
+    for_each_position(*s.value, [&](const Index& i) {
+      for (const Axis& a : bind(i).axes()) positions.insert(a.id);
+    });
+    std::vector<Axis> around;
+    for_each_read(*s.value, around, [&](const ExprNode& read, const std::vector<Axis>& axes) {
+      std::set<int> under = reduced;
+      for (const Axis& a : axes) under.insert(a.id);
+      std::vector<Index> at;
+      for (const Index& i : read.at) at.push_back(bind(i));
+      if (read.tensor.kind == TensorRef::Kind::Input)
+        reads.push_back({read.tensor.number, std::move(at), std::move(under)});
+      else collect(read.tensor.number, at, under, depth + 1);
+    });
+  }
+  std::vector<InputRead> reads;
+  std::set<int> positions;  // ids of axes on whose position the value itself depends
+
+ private:
+  const Formula& formula_;
+};
+
+struct Role {
+  AxisRole role;
+  int output_axis;
+  friend bool operator==(const Role&, const Role&) = default;
+};
+
+Role role_of(const Index& full, const std::set<int>& reduced, const std::vector<Axis>& output,
+             const Dim& extent) {
+  // A reduction over one point is none: 1x1 convolutions are parallel in space.
+  const Index index = full.substitute(
+      [&](const Axis& a) { return reduced.contains(a.id) && a.extent.is(1) ? Index(0) : Index(a); });
+  const auto axes = index.axes();
+  if (axes.empty()) return {AxisRole::Fixed, -1};
+  const bool affine = std::ranges::all_of(
+      index.terms(), [](const Index::Term& t) { return t.atom.kind == Index::AtomKind::Axis; });
+  int position = -1, positions = 0, reductions = 0;
+  for (const Axis& a : axes) {
+    if (reduced.contains(a.id)) ++reductions;
+    const auto at = std::ranges::find(output, a);
+    if (at == output.end()) continue;
+    position = static_cast<int>(at - output.begin());
+    ++positions;
+  }
+  if (positions + reductions != static_cast<int>(axes.size()) || positions > 1 || !affine)
+    return {AxisRole::Mixed, -1};
+  if (positions == 0) return {AxisRole::Reduced, -1};
+  if (reductions > 0) return {AxisRole::Window, position};
+  const auto alone = index.as_axis();
+  return {alone && alone->extent == extent ? AxisRole::Parallel : AxisRole::Window, position};
+}
+
+}  // namespace
+
+std::vector<InputRoles> axis_roles(const Formula& formula, int output) {
+  const Stage& stage = formula.output(output);
+  ReadCollector collector(formula);
+  collector.collect(formula.outputs[static_cast<std::size_t>(output)], to_indices(stage.axes), {});
+  std::vector<InputRoles> out(formula.inputs.size());
+  for (std::size_t k = 0; k < formula.inputs.size(); ++k) {
+    if (!formula.inputs[k]) continue;
+    const std::size_t rank = formula.inputs[k]->shape.size();
+    std::vector<std::optional<Role>> roles(rank);
+    std::set<int> seen;
+    for (const InputRead& r : collector.reads) {
+      if (r.input != static_cast<int>(k)) continue;
+      for (std::size_t d = 0; d < rank; ++d) {
+        Role role = role_of(r.at[d], r.reduced, stage.axes, formula.inputs[k]->shape[d]);
+        if (role.role == AxisRole::Parallel && collector.positions.contains(r.at[d].axes()[0].id))
+          role = {AxisRole::Mixed, -1};
+        roles[d] = !roles[d] || *roles[d] == role ? role : Role{AxisRole::Mixed, -1};
+        for (const Axis& a : r.at[d].axes()) seen.insert(a.id);
+      }
+    }
+    for (const auto& role : roles) {
+      out[k].axes.push_back(role ? role->role : AxisRole::Fixed);
+      out[k].output_axis.push_back(role ? role->output_axis : -1);
+    }
+    for (std::size_t a = 0; a < stage.axes.size(); ++a)
+      if (!seen.contains(stage.axes[a].id)) out[k].broadcast.push_back(static_cast<int>(a));
+  }
+  return out;
+}
+
+}  // namespace isomer

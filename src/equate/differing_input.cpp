@@ -1,0 +1,101 @@
+#include "equate/differing_input.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/hash.h"
+#include "eval/program.h"
+#include "graph/constant.h"
+#include "graph/rebuild.h"
+#include "prove/refute.h"
+
+namespace isomer {
+namespace {
+
+// Constants are folded with an error of a few units in the last place of their type: 32 of them at once, and
+// eight times what that does.
+constexpr double kShake = 32, kFarBeyond = 8;
+
+// Half a unit in the last place of 1, and of the smallest numbers that are not 0; the largest number.
+struct Precision {
+  double relative, absolute, largest;
+};
+std::optional<Precision> precision(ElementType type) {
+  switch (type) {
+    case ElementType::Double: return Precision{0x1p-53, 0x1p-1074, 0x1.fffffffffffffp1023};
+    case ElementType::Float: return Precision{0x1p-24, 0x1p-150, 0x1.fffffep127};
+    case ElementType::Float16: return Precision{0x1p-11, 0x1p-25, 65504};
+    case ElementType::BFloat16: return Precision{0x1p-8, 0x1p-134, 0x1.fep127};
+    default: return std::nullopt;
+  }
+}
+
+// The second model with every element of its own constants a little larger or smaller.
+Graph with_shaken_constants(const Graph& b, const std::vector<Tensor>& own) {
+  return with_changed_nodes(b, [&](Node& node) {
+    const auto shaken = [&](const Tensor& tensor) {
+      const bool is_own =
+          std::ranges::any_of(own, [&](const Tensor& c) { return c.bytes().data == tensor.bytes().data; });
+      const auto unit = precision(tensor.type());
+      const auto numbers = tensor.doubles();
+      if (!is_own || !unit || !numbers) return tensor;
+      std::vector<double> values;
+      for (const double v : *numbers) {
+        const double most = kShake * (std::abs(v) * unit->relative + unit->absolute);
+        const double shifted = mix(values.size()) % 2 == 0 ? v + most : v - most;
+        values.push_back(std::abs(shifted) > unit->largest ? 2 * v - shifted
+                                                           : shifted);  // none becomes infinite
+      }
+      return convert(Tensor::of(ElementType::Double, tensor.extents(), values), tensor.type());
+    };
+    if (node.kind == NodeKind::Initializer) node.tensor = shaken(node.tensor);
+    else if (const auto* value = node.attributes.find_as<Tensor>("value"); value && is_constant_node(node))
+      node.attributes.set("value", shaken(*value));
+  });
+}
+
+}  // namespace
+
+std::optional<Refuted> differing_input(const Graph& a, const Graph& b, const std::vector<Tensor>& own,
+                                       const std::vector<bool>& proved, const Likeness::Options& feeds) {
+  const auto seen = Likeness::of(a, b, feeds);
+  if (!seen) return std::nullopt;
+  // Numbers of the second model's own may be rounded ones of the first: what that can do is seen by rounding
+  // them, and much more than that is none of it.
+  std::optional<Likeness> shaken;
+  if (!own.empty()) {
+    shaken = Likeness::of(a, with_shaken_constants(b, own), feeds);
+    if (!shaken) return std::nullopt;
+  }
+  for (std::size_t k = 0; k < a.outputs().size(); ++k) {
+    if (proved[k]) continue;
+    const Tensor* x = seen->output_of_a(a.name_of(a.outputs()[k]));
+    const Tensor* y = seen->output_of_b(b.name_of(b.outputs()[k]));
+    if (x == nullptr || y == nullptr || x->extents() != y->extents()) continue;
+    const auto u = x->doubles(), v = y->doubles();
+    if (!u || !v) continue;
+    double scale = is_float(x->type()) ? 1e-30 : 1;
+    for (const double d : *u)
+      if (std::isfinite(d)) scale = std::max(scale, std::abs(d));
+    double far = 1e-6 * scale;
+    if (shaken) {
+      const Tensor* z = shaken->output_of_b(b.name_of(b.outputs()[k]));
+      const auto w = z != nullptr && z->extents() == y->extents() ? z->doubles() : std::nullopt;
+      if (!w) continue;
+      for (std::size_t i = 0; i < w->size(); ++i)
+        if (std::isfinite((*v)[i])) far = std::max(far, kFarBeyond * std::abs((*w)[i] - (*v)[i]));
+    }
+    for (std::size_t i = 0; i < u->size(); ++i) {
+      if (!std::isfinite((*u)[i])) continue;
+      if (std::isfinite((*v)[i]) && std::abs((*u)[i] - (*v)[i]) <= far) continue;
+      return Refuted{.feeds = seen->feeds(),
+                     .output = static_cast<int>(k),
+                     .position = position_of(static_cast<std::int64_t>(i), x->extents()),
+                     .a = (*u)[i],
+                     .b = (*v)[i]};
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace isomer

@@ -1,0 +1,52 @@
+// prove: are two whole models equal? A pairing of their values is looked for: what looks equal is found by
+// running both (equate/likeness.h), constants that somebody folded are solved for, and pair after pair is
+// proved, in the order of the second model, up to the outputs. What was found is then given to the checker
+// (certify/pairing.h): it alone says that the models are equal.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "certify/pairing.h"
+#include "graph/graph.h"
+#include "prove/verdict.h"
+
+namespace isomer {
+
+struct ProveModelsOptions {
+  const std::atomic<bool>* stop = nullptr;
+  std::function<double()> seconds_left = {};  // until then
+  std::function<void(const std::string&)> progress = [](const std::string&) {};
+  std::function<void(const std::string&)> trace = {};  // every pair that is tried
+};
+
+enum class Answer : std::uint8_t { Proved, Refuted, Undecided };
+
+struct ModelsVerdict {
+  struct Output {
+    std::string a, b;  // names
+    Answer answer = Answer::Undecided;
+    std::string why;
+  };
+  Answer answer = Answer::Undecided;
+  std::string why;  // of what is not proved
+  std::vector<Output> outputs;
+  std::optional<Refuted> example;
+  std::string first_difference;                                            // where the models part, by node
+  int constants_rounded = 0, constants_restated = 0, constants_moved = 0;  // see rounding.h
+  double worst_ulp = 0;
+  std::int64_t points = 0;        // mod p, of all proofs together
+  int proofs = 0, questions = 0;  // of pairs; asked and not answered by an earlier proof
+  // Questions on which the two witnesses disagree: open ones, and a mistake of ours. What the first was.
+  int witness_disagreements = 0;
+  std::string disagreement;
+  Pairing pairing;  // how they are equal; whole only where that is proved
+  std::vector<std::vector<std::string>> open_in_second;  // by equation: the same values, by their names there
+};
+
+ModelsVerdict prove_models(const Graph& a, const Graph& b, const ProveModelsOptions& options = {});
+
+}  // namespace isomer

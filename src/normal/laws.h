@@ -1,0 +1,34 @@
+// What the prover may use of scalar functions, each law with its condition. Nothing else about functions is
+// known to it: a function without a law is a name.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "expr/expr.h"
+#include "normal/term.h"
+
+namespace isomer {
+
+// What is known of a scalar for all inputs.
+struct Sign {
+  bool nonnegative = false, nonzero = false;
+  bool positive() const { return nonnegative && nonzero; }
+};
+
+// f(0) = 0.
+bool vanishes_at_zero(Fn fn);
+// Undefined or infinite at some finite arguments.
+bool is_partial(Fn fn);
+// f(a, b) = f(b, a).
+bool is_commutative(Fn fn);
+// f(k·x) = k·f(x) for k > 0.
+bool is_positively_homogeneous(Fn fn);
+// f of numbers, where that is a rational number (Bool: 0 or 1), for a result of this type. Of float types
+// what holds over the reals. Integers wrap, and a number here has not been wrapped: only of those that every
+// type holds, and no quotient that truncates.
+std::optional<Rational> exact_value(Fn fn, ElementType type, const std::vector<Rational>& args);
+// The sign of f, given its arguments'.
+Sign sign_of(Fn fn, const std::vector<Sign>& args);
+
+}  // namespace isomer

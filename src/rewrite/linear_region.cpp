@@ -1,0 +1,159 @@
+#include "rewrite/linear_region.h"
+
+#include <algorithm>
+#include <functional>
+#include <ranges>
+
+#include "graph/constant.h"
+#include "rewrite/dequantized.h"
+
+namespace isomer {
+namespace {
+
+constexpr std::size_t kMostRegionNodes = 64;
+
+void widen(std::map<Value, Box>& needed, Value value, const Box& box) {
+  const auto [known, is_new] = needed.try_emplace(value, box);
+  if (is_new) return;
+  for (std::size_t d = 0; d < box.low.size(); ++d) {
+    known->second.low[d] = std::min(known->second.low[d], box.low[d]);
+    known->second.high[d] = std::max(known->second.high[d], box.high[d]);
+  }
+}
+
+}  // namespace
+
+bool adds(const Node& node) {
+  return node.domain.empty() &&
+         (node.op == "Add" || node.op == "Sub" || node.op == "Sum" || node.op == "Mean");
+}
+
+std::set<Value> constant_values(const Graph& graph) {
+  std::set<Value> out;
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    if (node.kind == NodeKind::Input || !node.captures.empty()) continue;
+    bool constant = known_constant(graph, {id, 0}).has_value();
+    if (!constant && node.kind == NodeKind::Operator && !node.inputs.empty() && !is_dequantization(node))
+      constant = std::ranges::all_of(node.inputs, [&](Value v) { return !v.exists() || out.contains(v); });
+    if (constant)
+      for (std::uint32_t k = 0; k < node.outputs.size(); ++k) out.insert({id, k});
+  }
+  return out;
+}
+
+LinearRegions::LinearRegions(const Graph& graph, const Inference& inference)
+    : graph_(graph), constants_(constant_values(graph)), consumers_(graph.consumers()) {
+  for (const Value& v : graph.outputs()) consumers_[v].push_back(Value::none().node);  // nobody's inner value
+  for (const NodeId id : graph.order()) {
+    places_.emplace(id, places_.size());
+    if (!constants_.contains({id, 0})) roles_.emplace(id, role_of(inference, id));
+  }
+}
+
+LinearRegions::Role LinearRegions::role_of(const Inference& inference, NodeId id) const {
+  const Node& node = graph_.node(id);
+  if (node.kind != NodeKind::Operator || !node.captures.empty()) return {};
+  if (inference.opaque.contains(id)) return {};
+  const Definition definition = define_node(graph_, inference, id);
+  const auto* formula = std::get_if<Formula>(&definition);
+  if (formula == nullptr || node.outputs.size() != formula->outputs.size()) return {};
+  const int outputs = static_cast<int>(formula->outputs.size());
+  for (int k = 0; k < outputs; ++k)
+    if (!is_float(formula->output(k).type)) return {};
+  Role role{.linear = true, .affine = false};
+  int activations = 0;
+  for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+    const Value v = node.inputs[k];
+    if (!v.exists() || constants_.contains(v)) continue;
+    if (k >= formula->inputs.size() || !formula->inputs[k]) return {};
+    bool is_read = false;
+    for (int output = 0; output < outputs; ++output) {
+      const Linearity l = linearity(*formula, output, static_cast<int>(k));
+      if (l == Linearity::Nonlinear) return {};
+      role.affine = role.affine || l == Linearity::Affine;
+      is_read = is_read || l != Linearity::Independent;
+    }
+    if (is_read) ++activations;
+  }
+  // With any other operator two activations are not jointly linear.
+  const bool is_joint = adds(node) || (node.domain.empty() && node.op == "Concat");
+  if (activations == 0 || (activations > 1 && !is_joint)) return {};
+  if (activations > 1) {
+    // Affine in each, as long as the others are there; constants come in only by constants.
+    role.affine =
+        std::ranges::any_of(node.inputs, [&](Value v) { return v.exists() && constants_.contains(v); });
+  }
+  return role;
+}
+
+// Whether all that reads this node is inside.
+bool LinearRegions::is_inner(NodeId id, const std::set<NodeId>& inside) const {
+  for (std::uint32_t k = 0; k < graph_.node(id).outputs.size(); ++k) {
+    const auto readers = consumers_.find(Value{id, k});
+    if (readers == consumers_.end()) continue;
+    if (!std::ranges::all_of(readers->second, [&](NodeId r) { return inside.contains(r); })) return false;
+  }
+  return true;
+}
+
+std::vector<LinearRegion> LinearRegions::ending_in(Value output) const {
+  std::vector<LinearRegion> found;
+  const auto last = roles_.find(output.node);
+  if (graph_.node(output.node).outputs.size() != 1 || last == roles_.end() || !last->second.linear) return {};
+  std::set<NodeId> inside;
+  std::set<Value> frontier{output};
+  std::map<std::size_t, NodeId, std::greater<>> open{{places_.at(output.node), output.node}};
+  LinearRegion region{.nodes = {}, .input = Value::none(), .output = output, .affine = false};
+  // Against the order of the graph: all readers of a value come before it.
+  while (!open.empty() && inside.size() < kMostRegionNodes) {
+    const NodeId id = open.begin()->second;
+    open.erase(open.begin());
+    const auto role = roles_.find(id);
+    if (role == roles_.end() || !role->second.linear || (id != output.node && !is_inner(id, inside)))
+      continue;
+    inside.insert(id);
+    region.nodes.push_back(id);
+    region.affine = region.affine || role->second.affine;
+    for (std::uint32_t k = 0; k < graph_.node(id).outputs.size(); ++k) frontier.erase({id, k});
+    for (const Value& v : graph_.node(id).inputs) {
+      if (!v.exists() || constants_.contains(v)) continue;
+      frontier.insert(v);
+      open.emplace(places_.at(v.node), v.node);
+    }
+    if (frontier.size() != 1 || inside.size() < 2) continue;
+    region.input = *frontier.begin();
+    found.push_back(region);
+    std::ranges::reverse(found.back().nodes);
+  }
+  std::ranges::reverse(found);
+  return found;
+}
+
+std::optional<Box> needed_input(const Graph& graph, const Inference& inference, const LinearRegion& region,
+                                const Extents& position) {
+  std::map<Value, Box> needed;
+  Box start{position, position};
+  for (std::int64_t& h : start.high) ++h;
+  needed.emplace(region.output, start);
+  for (const NodeId id : std::views::reverse(region.nodes)) {
+    std::optional<Definition> definition;
+    const Node& node = graph.node(id);
+    for (std::uint32_t output = 0; output < node.outputs.size(); ++output) {
+      const auto box = needed.find(Value{id, output});
+      if (box == needed.end()) continue;
+      if (!definition) definition = define_node(graph, inference, id);
+      const auto* formula = std::get_if<Formula>(&*definition);
+      const int number = static_cast<int>(output);
+      if (formula == nullptr || !concrete(formula->output(number).shape())) return std::nullopt;
+      const auto boxes = needed_regions(*formula, number, box->second);
+      for (std::size_t k = 0; k < boxes.size() && k < node.inputs.size(); ++k)
+        if (boxes[k] && node.inputs[k].exists()) widen(needed, node.inputs[k], *boxes[k]);
+    }
+  }
+  const auto found = needed.find(region.input);
+  if (found == needed.end()) return std::nullopt;
+  return found->second;
+}
+
+}  // namespace isomer

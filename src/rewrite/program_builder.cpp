@@ -1,0 +1,130 @@
+#include "rewrite/program_builder.h"
+
+#include <algorithm>
+
+namespace isomer {
+namespace {
+
+// "y.isomer.", or "y.isomer2." and so on: no name in the graph or in what it declares begins so.
+std::string fresh_prefix(const Graph& graph, const std::string& name) {
+  const std::string stem = name.substr(0, name.find(".isomer"));
+  const auto begins_so = [&](const std::string& prefix) {
+    for (const NodeId id : graph.order())
+      for (const std::string& output : graph.node(id).outputs)
+        if (output.starts_with(prefix)) return true;
+    return std::ranges::any_of(graph.declared(),
+                               [&](const auto& declared) { return declared.first.starts_with(prefix); });
+  };
+  std::string prefix = stem + ".isomer.";
+  for (int k = 2; begins_so(prefix); ++k) prefix = stem + ".isomer" + std::to_string(k) + ".";
+  return prefix;
+}
+
+}  // namespace
+
+ProgramBuilder::ProgramBuilder(const Graph& graph, const std::string& name)
+    : prefix_(fresh_prefix(graph, name)) {
+  graph_.opsets = graph.opsets;
+}
+
+Value ProgramBuilder::input(const std::string& name, const DeclaredType& type) {
+  for (const Value& v : graph_.inputs())
+    if (graph_.name_of(v) == name) return v;
+  Node node;
+  node.kind = NodeKind::Input;
+  node.outputs = {name};
+  node.declared = type;
+  const Value v{graph_.add(std::move(node)), 0};
+  graph_.add_input(v);
+  return v;
+}
+
+Value ProgramBuilder::constant(Tensor tensor) {
+  Node node;
+  node.kind = NodeKind::Initializer;
+  node.outputs = {fresh()};
+  node.tensor = std::move(tensor);
+  return {graph_.add(std::move(node)), 0};
+}
+
+Value ProgramBuilder::integers(const std::vector<std::int64_t>& values) {
+  return constant(Tensor::of(ElementType::Int64, {static_cast<std::int64_t>(values.size())}, values));
+}
+
+Value ProgramBuilder::scalar_integer(std::int64_t value) {
+  return constant(Tensor::of(ElementType::Int64, {}, std::vector<std::int64_t>{value}));
+}
+
+Value ProgramBuilder::op(const std::string& op, const std::vector<Value>& inputs,
+                         const Attributes& attributes) {
+  Node node;
+  node.op = op;
+  node.attributes = attributes;
+  return copy(std::move(node), inputs);
+}
+
+Value ProgramBuilder::eye(std::int64_t rows) {
+  return op("EyeLike", {zeros({rows, rows})}, with({{"dtype", std::int64_t{1}}}));
+}
+
+Value ProgramBuilder::pad_end(Value value, std::size_t rank, std::size_t axis, std::int64_t by) {
+  std::vector<std::int64_t> pads(2 * rank, 0);
+  pads[rank + axis] = by;
+  return op("Pad", {value, integers(pads)});
+}
+
+Value ProgramBuilder::with_axes(const std::string& name, Value value, const std::vector<std::int64_t>& axes) {
+  return graph_.opset("") >= 13 ? op(name, {value, integers(axes)})
+                                : op(name, {value}, with({{"axes", axes}}));
+}
+
+Value ProgramBuilder::transpose(Value value, const std::vector<std::int64_t>& order) {
+  bool is_identity = true;
+  for (std::size_t k = 0; k < order.size(); ++k) is_identity &= order[k] == static_cast<std::int64_t>(k);
+  return is_identity ? value : op("Transpose", {value}, with({{"perm", order}}));
+}
+
+Value ProgramBuilder::concat(const std::vector<Value>& values, std::int64_t axis) {
+  return values.size() == 1 ? values[0] : op("Concat", values, with({{"axis", axis}}));
+}
+
+Value ProgramBuilder::slice(Value value, std::int64_t axis, std::int64_t begin, std::int64_t end) {
+  return op("Slice", {value, integers({begin}), integers({end}), integers({axis})});
+}
+
+std::vector<Value> ProgramBuilder::split(Value value, std::int64_t axis,
+                                         const std::vector<std::int64_t>& sizes) {
+  Node node;
+  node.op = "Split";
+  node.attributes.set("axis", axis);
+  node.outputs.resize(sizes.size());
+  std::vector<Value> inputs{value};
+  if (graph_.opset("") >= 13) inputs.push_back(integers(sizes));
+  else node.attributes.set("split", sizes);
+  const Value first = copy(std::move(node), inputs);
+  std::vector<Value> out;
+  for (std::uint32_t k = 0; k < sizes.size(); ++k) out.push_back({first.node, k});
+  return out;
+}
+
+Value ProgramBuilder::copy(Node node, const std::vector<Value>& inputs) {
+  node.inputs = inputs;
+  if (node.outputs.empty()) node.outputs = {""};
+  for (std::string& output : node.outputs) output = fresh();
+  node.name = node.outputs[0];
+  node.extras.clear();
+  return {graph_.add(std::move(node)), 0};
+}
+
+std::vector<std::int64_t> joined(std::vector<std::int64_t> a, const std::vector<std::int64_t>& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+Attributes with(std::vector<std::pair<std::string, Attribute::Value>> list) {
+  Attributes out;
+  for (auto& [name, value] : list) out.set(std::move(name), std::move(value));
+  return out;
+}
+
+}  // namespace isomer

@@ -1,0 +1,376 @@
+#include "rewrite/site.h"
+
+#include <algorithm>
+#include <ranges>
+
+#include "graph/constant.h"
+#include "rewrite/dequantized.h"
+
+namespace isomer {
+namespace {
+
+constexpr std::int64_t kSomeSize = 32;  // for named extents
+
+std::optional<std::int64_t> some_value(const Dim& dim) {
+  return dim.evaluate([](std::string_view) { return std::optional(kSomeSize); });
+}
+
+// The same elements in the same order.
+bool is_view(const Node& node) {
+  static const std::set<std::string, std::less<>> views{"Reshape", "Flatten", "Squeeze", "Unsqueeze",
+                                                        "Identity"};
+  return node.domain.empty() && views.contains(node.op);
+}
+
+bool is_function(Fn fn) {
+  switch (fn) {
+    case Fn::Exp:
+    case Fn::Log:
+    case Fn::Tanh:
+    case Fn::Sigmoid:
+    case Fn::Erf:
+    case Fn::Pow:
+    case Fn::Sqrt:
+    case Fn::Sin:
+    case Fn::Cos: return true;
+    default: return false;
+  }
+}
+
+bool has_functions(const ExprNode& e) {
+  return (e.kind == ExprNode::Kind::Apply && is_function(e.fn)) ||
+         std::ranges::any_of(e.args, [](const ExprRef& a) { return has_functions(*a); }) ||
+         std::ranges::any_of(e.cases, [](const ExprNode::Case& c) { return has_functions(*c.value); });
+}
+
+// What an operation of this node costs.
+double rate_of(const Graph& graph, const Inference& inference, NodeId id, const Formula& formula,
+               const Machine& machine) {
+  const Node& node = graph.node(id);
+  const Prices& prices = machine.prices();
+  if (node.op == "Conv" && node.domain.empty()) {
+    const std::int64_t groups = attribute(node, "group", std::int64_t{1});
+    if (groups > 1 && inference.of(node.inputs[0]).shape &&
+        (*inference.of(node.inputs[0]).shape)[1].is(groups))
+      return prices.depthwise;
+    return machine.is_blocked(graph, inference, id).value_or(true) ? prices.convolution : prices.unblocked;
+  }
+  const bool functions =
+      std::ranges::any_of(formula.stages, [](const Stage& s) { return has_functions(*s.value); });
+  return functions ? prices.function : 1;
+}
+
+std::optional<double> price_of(const Graph& graph, const Inference& inference, NodeId id,
+                               const Machine& machine) {
+  const Definition definition = define_node(graph, inference, id);
+  const auto* formula = std::get_if<Formula>(&definition);
+  if (formula == nullptr) return std::nullopt;
+  const auto operations = some_value(cost(*formula).operations);
+  if (!operations) return std::nullopt;
+  const Prices& prices = machine.prices();
+  double price =
+      static_cast<double>(*operations) * rate_of(graph, inference, id, *formula, machine) + prices.node;
+  if (is_view(graph.node(id))) return price;
+  if (!moves_data(*formula->output(0).value))
+    for (const auto& input : formula->inputs)
+      if (input) price += prices.element * static_cast<double>(some_value(product(input->shape)).value_or(0));
+  for (int k = 0; k < static_cast<int>(formula->outputs.size()); ++k) {
+    const auto elements = some_value(product(formula->output(k).shape()));
+    if (!elements) return std::nullopt;
+    price += prices.element * static_cast<double>(*elements);
+  }
+  return price + prices.reordered * machine.reordered(graph, inference, id);
+}
+
+// What the claim's outputs are computed from, the last ones first.
+std::vector<NodeId> nodes_of(const Site& site, const Claim& claim) {
+  std::set<Value> stops;
+  for (const std::string& name : claim.inputs)
+    if (const auto v = site.find(name)) stops.insert(*v);
+  std::set<NodeId> seen;
+  std::vector<NodeId> open;
+  const auto note = [&](Value v) {
+    if (!v.exists() || stops.contains(v) || site.node(v.node).kind != NodeKind::Operator) return;
+    if (seen.insert(v.node).second) open.push_back(v.node);
+  };
+  for (const std::string& name : claim.outputs)
+    if (const auto v = site.find(name)) note(*v);
+  while (!open.empty()) {
+    const NodeId id = open.back();
+    open.pop_back();
+    std::ranges::for_each(site.node(id).inputs, note);
+  }
+  std::vector<NodeId> out(seen.begin(), seen.end());
+  std::ranges::sort(out, std::greater<>{}, [&](NodeId id) { return site.position(id); });
+  return out;
+}
+
+// What only the claim's outputs need.
+std::set<NodeId> dying(const Site& site, const Claim& claim) {
+  const std::set<std::string> outputs(claim.outputs.begin(), claim.outputs.end());
+  std::set<NodeId> out;
+  for (const NodeId id : nodes_of(site, claim)) {
+    const Node& node = site.node(id);
+    bool dies = true;
+    for (std::uint32_t k = 0; k < node.outputs.size() && dies; ++k) {
+      if (outputs.contains(node.outputs[k])) continue;
+      const Value v{id, k};
+      dies = !site.is_output(v) &&
+             std::ranges::all_of(site.readers(v), [&](NodeId r) { return out.contains(r); });
+    }
+    if (dies) out.insert(id);
+  }
+  return out;
+}
+
+// The program with the types of what it reads, and the model's constants.
+Graph typed(const Site& site, const Graph& program) {
+  Graph out = program.without_nodes();
+  std::map<NodeId, NodeId> moved;
+  for (const NodeId id : program.order()) {
+    Node node = program.node(id);
+    if (node.kind == NodeKind::Input) {
+      const auto at = site.find(node.outputs[0]);
+      const auto constant = at ? known_constant(site.graph, *at) : std::nullopt;
+      if (constant) {
+        node.kind = NodeKind::Initializer;
+        node.tensor = *constant;
+      } else if (at) {
+        const ValueInfo& info = site.inference.of(*at);
+        node.declared.type = info.type;
+        if (info.shape)
+          node.declared.shape = std::vector<std::optional<Dim>>(info.shape->begin(), info.shape->end());
+      }
+    }
+    for (Value& v : node.inputs)
+      if (v.exists()) v.node = moved.at(v.node);
+    moved.emplace(id, out.add(std::move(node)));
+    const NodeId made = moved.at(id);
+    if (out.node(made).kind == NodeKind::Input) out.add_input({made, 0});
+  }
+  for (const Value& v : program.outputs()) out.add_output({moved.at(v.node), v.output});
+  return out;
+}
+
+std::set<NodeId> constant_nodes(const Graph& graph) {
+  std::set<NodeId> out;
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    if (node.kind == NodeKind::Input || is_dequantization(node)) continue;
+    if (std::ranges::all_of(node.inputs, [&](Value v) { return !v.exists() || out.contains(v.node); }))
+      out.insert(id);
+  }
+  return out;
+}
+
+// Constants that the program computes and something that is no constant reads.
+std::vector<std::string> folds_of(const Graph& program) {
+  const std::set<NodeId> constants = constant_nodes(program);
+  std::vector<std::string> out;
+  std::set<Value> seen;
+  const auto note = [&](Value v) {
+    if (!v.exists() || !constants.contains(v.node) || !seen.insert(v).second) return;
+    if (program.node(v.node).kind == NodeKind::Operator) out.push_back(program.name_of(v));
+  };
+  for (const NodeId id : program.order())
+    if (!constants.contains(id)) std::ranges::for_each(program.node(id).inputs, note);
+  std::ranges::for_each(program.outputs(), note);
+  return out;
+}
+
+}  // namespace
+
+bool moves_data(const ExprNode& e) {
+  switch (e.kind) {
+    case ExprNode::Kind::Read: return e.tensor.kind == TensorRef::Kind::Input;
+    case ExprNode::Kind::Reduce:
+      return e.domain.empty() && std::ranges::all_of(e.axes, [](const Axis& a) { return a.extent.is(1); }) &&
+             moves_data(*e.args[0]);
+    case ExprNode::Kind::Cases:
+      return moves_data(*e.args[0]) &&
+             std::ranges::all_of(e.cases, [](const ExprNode::Case& c) { return moves_data(*c.value); });
+    default: return false;
+  }
+}
+
+Site::Site(const Graph& g, const Inference& i, const Machine& m)
+    : graph(g), inference(i), machine(m), readers_(g.consumers()) {
+  std::map<std::pair<int, Extents>, std::vector<std::pair<Tensor, int>>> alike;
+  int next = 0;
+  for (const NodeId id : g.order()) {
+    positions_.emplace(id, positions_.size());
+    for (std::uint32_t k = 0; k < g.node(id).outputs.size(); ++k)
+      if (!g.node(id).outputs[k].empty()) names_.emplace(g.node(id).outputs[k], Value{id, k});
+    const auto tensor = known_constant(g, {id, 0});
+    if (!tensor) continue;
+    constants_.insert({id, 0});
+    auto& others = alike[{static_cast<int>(tensor->type()), tensor->extents()}];
+    const auto same = std::ranges::find_if(others, [&](const auto& o) { return o.first.same_bits(*tensor); });
+    contents_.emplace(Value{id, 0}, same == others.end() ? next : same->second);
+    if (same == others.end()) others.emplace_back(*tensor, next++);
+  }
+  outputs_.insert(g.outputs().begin(), g.outputs().end());
+}
+
+const std::vector<NodeId>& Site::readers(Value v) const {
+  static const std::vector<NodeId> none;
+  const auto at = readers_.find(v);
+  return at == readers_.end() ? none : at->second;
+}
+
+std::optional<Value> Site::find(const std::string& name) const {
+  const auto at = names_.find(name);
+  return at == names_.end() ? std::nullopt : std::optional(at->second);
+}
+
+std::optional<NodeId> Site::only_reader(Value v) const {
+  const auto& all = readers(v);
+  if (all.size() != 1 || is_output(v)) return std::nullopt;
+  return all[0];
+}
+
+bool Site::is(NodeId id, std::string_view op) const {
+  const Node& n = node(id);
+  return n.kind == NodeKind::Operator && n.op == op && n.domain.empty() && n.bodies.empty();
+}
+
+std::optional<NodeId> Site::made_by(Value v, std::string_view op) const {
+  return v.exists() && is(v.node, op) ? std::optional(v.node) : std::nullopt;
+}
+
+std::vector<Value> Site::activations(NodeId id) const {
+  std::vector<Value> out;
+  for (const Value& v : node(id).inputs)
+    if (v.exists() && !is_constant(v)) out.push_back(v);
+  return out;
+}
+
+std::optional<Extents> Site::sizes(Value v) const {
+  const auto& shape = inference.of(v).shape;
+  if (!shape) return std::nullopt;
+  Extents out;
+  for (const Dim& d : *shape) {
+    const auto size = some_value(d);
+    if (!size) return std::nullopt;
+    out.push_back(*size);
+  }
+  return out;
+}
+
+std::optional<Extents> Site::concrete_sizes(Value v) const {
+  const auto& shape = inference.of(v).shape;
+  return shape ? concrete(*shape) : std::nullopt;
+}
+
+std::size_t Site::rank(Value v) const {
+  const auto& shape = inference.of(v).shape;
+  return shape ? shape->size() : 0;
+}
+
+std::optional<std::vector<std::int64_t>> Site::integers(Value v) const {
+  if (!is_constant(v)) return std::nullopt;
+  return known_constant(graph, v)->integers();
+}
+
+std::optional<Formula> Site::formula(NodeId id) const {
+  const Node& n = node(id);
+  if (n.kind != NodeKind::Operator || !n.captures.empty() || n.outputs.size() != 1) return std::nullopt;
+  if (inference.opaque.contains(id)) return std::nullopt;
+  Definition definition = define_node(graph, inference, id);
+  auto* formula = std::get_if<Formula>(&definition);
+  if (formula == nullptr) return std::nullopt;
+  return std::move(*formula);
+}
+
+bool is_pointwise(const Site& site, NodeId id) {
+  const auto formula = site.formula(id);
+  const auto y = site.sizes({id, 0});
+  if (!formula || !y || !is_float(formula->output(0).type)) return false;
+  const auto roles = axis_roles(*formula, 0);
+  const Node& node = site.node(id);
+  for (std::size_t k = 0; k < node.inputs.size() && k < roles.size(); ++k) {
+    if (!node.inputs[k].exists() || !formula->inputs[k]) continue;
+    const auto x = site.sizes(node.inputs[k]);
+    if (!is_float(formula->inputs[k]->type) || !x || x->size() > y->size()) return false;
+    const std::size_t offset = y->size() - x->size();
+    for (std::size_t d = 0; d < x->size(); ++d) {
+      const bool follows =
+          roles[k].axes[d] == AxisRole::Parallel && roles[k].output_axis[d] == static_cast<int>(d + offset);
+      if (!follows && (*x)[d] != 1) return false;
+    }
+  }
+  return true;
+}
+
+std::optional<Extents> with_axis_inserted(const Extents& constant, std::size_t rank, std::size_t axis) {
+  const std::size_t missing = rank - constant.size();
+  if (axis <= missing) return std::nullopt;  // broadcasting puts it there
+  Extents out = constant;
+  out.insert(out.begin() + static_cast<std::ptrdiff_t>(axis - missing), 1);
+  return out;
+}
+
+std::optional<Position> position_of(const Site& site, Value v) {
+  const auto gather = site.made_by(v, "Gather");
+  if (!gather) return std::nullopt;
+  const std::vector<Value>& in = site.node(*gather).inputs;
+  const auto index = site.integers(in[1]);
+  const auto sizes = site.concrete_sizes(in[0]), rank = site.concrete_sizes(in[1]);
+  if (!index || index->size() != 1 || !sizes || !rank || !rank->empty() || site.is_constant(in[0]))
+    return std::nullopt;
+  std::int64_t axis = attribute(site.node(*gather), "axis", std::int64_t{0});
+  if (axis < 0) axis += static_cast<std::int64_t>(sizes->size());
+  const std::int64_t extent = (*sizes)[static_cast<std::size_t>(axis)];
+  return Position{.whole = in[0], .axis = axis, .at = (*index)[0] < 0 ? (*index)[0] + extent : (*index)[0]};
+}
+
+std::optional<double> saved(const Site& site, const Claim& claim) {
+  double before = 0, after = 0;
+  for (const NodeId id : dying(site, claim)) {
+    const auto price = price_of(site.graph, site.inference, id, site.machine);
+    before += price.value_or(0);
+  }
+  const Graph program = typed(site, claim.after);
+  const auto inference = infer(program);
+  if (!inference.ok()) return std::nullopt;
+  const std::set<NodeId> constants = constant_nodes(program);
+  for (const NodeId id : program.order()) {
+    if (program.node(id).kind != NodeKind::Operator || constants.contains(id)) continue;
+    const auto price = price_of(program, *inference, id, site.machine);
+    if (!price) return std::nullopt;
+    after += *price;
+  }
+  for (std::size_t k = 0; k < claim.outputs.size(); ++k)
+    if (!inference->of(program.outputs()[k]).shape) return std::nullopt;
+  return before - after;
+}
+
+double price(const Graph& graph, const Inference& inference, const Machine& machine) {
+  const std::set<NodeId> constants = constant_nodes(graph);
+  double out = 0;
+  for (const NodeId id : graph.order())
+    if (graph.node(id).kind == NodeKind::Operator && !constants.contains(id))
+      out += price_of(graph, inference, id, machine).value_or(0);
+  return out;
+}
+
+std::optional<Proposal> propose(const Site& site, std::string kind, std::string what, ProgramBuilder& builder,
+                                const std::vector<Value>& replaced, const std::vector<Value>& by) {
+  for (const Value& v : by) builder.output(v);
+  Proposal out;
+  out.kind = std::move(kind);
+  out.what = std::move(what);
+  out.claim.after = builder.graph();
+  for (const Value& v : replaced) out.claim.outputs.push_back(site.name(v));
+  for (const Value& v : builder.graph().inputs()) {
+    const auto from = site.find(builder.name_of(v));
+    if (from && !site.is_constant(*from)) out.claim.inputs.push_back(builder.name_of(v));
+  }
+  out.folds = folds_of(typed(site, out.claim.after));
+  const auto gain = saved(site, out.claim);
+  if (!gain) return std::nullopt;
+  out.gain = *gain;
+  return out;
+}
+
+}  // namespace isomer
