@@ -209,8 +209,8 @@ std::string to_text(const OptimizeReport& report, const OptimizeWords& words) {
         fmt::format("advice: with {}={} the original is {:.2f} times as fast [{:.2f}, {:.2f}]: {}", a.option,
                     a.value, a.ratio.estimate, a.ratio.low, a.ratio.high, printable(a.why)),
         2, 10);
-  if (report.search.stopped_by == "interrupt") text += "  stopped by Ctrl-C\n";
-  else if (report.search.stopped_by == "budget" && report.result == Outcome::Improved)
+  if (report.search.stopped_by == StoppedBy::Interrupt) text += "  stopped by Ctrl-C\n";
+  else if (report.search.stopped_by == StoppedBy::Budget && report.result == Outcome::Improved)
     text += "  the time ran out; a longer --budget may find more\n";
   if (!words.fixed.empty())
     text += paragraph(
@@ -269,7 +269,7 @@ Json to_json(const OptimizeReport& report, const OptimizeWords& words) {
           {"inputs", words.inputs},
           {"fixed", words.fixed},
           {"steps", steps},
-          {"stopped_by", s.stopped_by},
+          {"stopped_by", name(s.stopped_by)},
           {"seconds", report.seconds},
           {"search",
            {{"regions", s.unique_regions},

@@ -88,13 +88,13 @@ bool has_run_out(const Reached& reached) {
 }
 
 // Why nothing changed, where the time or a user ended it.
-std::string why_unchanged(const Reached& reached, const std::string& stopped_by) {
-  if (stopped_by == "interrupt") return "it was interrupted before a gain was measured";
+std::string why_unchanged(const Reached& reached, StoppedBy stopped_by) {
+  if (stopped_by == StoppedBy::Interrupt) return "it was interrupted before a gain was measured";
   if (reached.search.is_out_of_steps) return reached.reason + "; --steps ran out";
-  std::string why = reached.reason.empty() || (stopped_by == "budget" && !reached.last)
+  std::string why = reached.reason.empty() || (stopped_by == StoppedBy::Budget && !reached.last)
                         ? "time ran out before anything faster was found and measured"
                         : reached.reason;
-  if (stopped_by == "budget" && why.find("--budget") == std::string::npos)
+  if (stopped_by == StoppedBy::Budget && why.find("--budget") == std::string::npos)
     why += reached.last ? "; time ran out, a longer --budget may find more" : "; try a longer --budget";
   return why;
 }
@@ -140,8 +140,8 @@ Result<OptimizeReport> optimize(OptimizeRequest request, const Model& model) {
   Reached reached = reached_in_time(request, model, request.seconds - writing, report.is_abandoned);
   if (reached.error) return *reached.error;
   report.search = std::move(reached.search);
-  if (limit.is_interrupted()) report.search.stopped_by = "interrupt";
-  else if (report.is_abandoned || has_run_out(reached)) report.search.stopped_by = "budget";
+  if (limit.is_interrupted()) report.search.stopped_by = StoppedBy::Interrupt;
+  else if (report.is_abandoned || has_run_out(reached)) report.search.stopped_by = StoppedBy::Budget;
   report.advice = std::move(reached.advice);
   report.runtime = reached.runtime;
   report.runtime_version = reached.runtime_version;

@@ -10,9 +10,9 @@
 #include <algorithm>
 
 #include "graph/constant.h"
+#include "graph/node_attributes.h"
 #include "prove/shrink.h"
 #include "rewrite/linear_region.h"
-#include "rewrite/node_attributes.h"
 #include "rewrite/program_builder.h"
 #include "rewrite/proposal.h"
 
