@@ -45,6 +45,17 @@ bool jumps(const ExprNode& e, const std::vector<bool>& changed, const std::set<i
          std::ranges::any_of(e.cases, [&](const ExprNode::Case& c) { return asks(*c.value); });
 }
 
+bool is_steep_near_zero(const ExprNode& e, const std::vector<bool>& changed, const std::set<int>& stages) {
+  if (e.kind == ExprNode::Kind::Apply) {
+    const bool divides = e.fn == Fn::Div && depends(*e.args[1], changed, stages);
+    const bool is_steep = e.fn == Fn::Sqrt || e.fn == Fn::Log || e.fn == Fn::Pow;
+    if (divides || (is_steep && depends(e, changed, stages))) return true;
+  }
+  const auto asks = [&](const ExprNode& inner) { return is_steep_near_zero(inner, changed, stages); };
+  return std::ranges::any_of(e.args, [&](const ExprRef& a) { return asks(*a); }) ||
+         std::ranges::any_of(e.cases, [&](const ExprNode::Case& c) { return asks(*c.value); });
+}
+
 // Their formulas distinguish cases by a comparison with zero, and both cases agree there.
 constexpr std::array<std::string_view, 4> kContinuous = {"LeakyRelu", "PRelu", "Elu", "Selu"};
 
@@ -137,17 +148,27 @@ bool is_near(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-bool is_continuous(const Formula& formula, const Node& node, const std::vector<bool>& changed) {
-  if (node.domain.empty() && std::ranges::find(kContinuous, node.op) != kContinuous.end()) return true;
+// Whether a stage has it, given the inputs that are changed and the stages that depend on them.
+template <class Has>
+static bool any_stage(const Formula& formula, const std::vector<bool>& changed, const Has& has) {
   std::vector<bool> flags = changed;
   flags.resize(std::max(flags.size(), formula.inputs.size()), false);
   std::set<int> stages;
   for (std::size_t s = 0; s < formula.stages.size(); ++s) {
     const ExprNode& value = *formula.stages[s].value;
-    if (jumps(value, flags, stages)) return false;
+    if (has(value, flags, stages)) return true;
     if (depends(value, flags, stages)) stages.insert(static_cast<int>(s));
   }
-  return true;
+  return false;
+}
+
+bool is_continuous(const Formula& formula, const Node& node, const std::vector<bool>& changed) {
+  if (node.domain.empty() && std::ranges::find(kContinuous, node.op) != kContinuous.end()) return true;
+  return !any_stage(formula, changed, jumps);
+}
+
+bool is_steep_near_zero(const Formula& formula, const std::vector<bool>& changed) {
+  return any_stage(formula, changed, [](const auto&... of) { return is_steep_near_zero(of...); });
 }
 
 bool is_continuous(const Formula& formula, const Node& node) {

@@ -19,6 +19,10 @@ namespace isomer {
 bool is_continuous(const Formula& formula, const Node& node, const std::vector<bool>& changed);
 bool is_continuous(const Formula& formula, const Node& node);  // in all of its floats
 
+// Whether it divides by what these inputs make, or takes a root, a logarithm or a power of it: where that is
+// nearly 0, a small change of them is a large one of the output.
+bool is_steep_near_zero(const Formula& formula, const std::vector<bool>& changed);
+
 // Whether a float becomes a narrower one in it.
 bool narrows(const Formula& formula);
 

@@ -31,6 +31,8 @@ Definition define_gather_nd(const Call& call) {
   const std::size_t b = static_cast<std::size_t>(batch), tuples = call.shape(1).size() - 1;
   Dims shape(indices.shape().begin(), indices.shape().end() - 1);
   shape.insert(shape.end(), data.shape().begin() + batch + *depth, data.shape().end());
+  // Where there is nothing to copy, the runtime does not look at indices.
+  const Dim slice = product(Dims(data.shape().begin() + batch + *depth, data.shape().end()));
   const auto p = f.axes(shape);
   const std::vector<Axis> q(p.begin(), p.begin() + static_cast<std::ptrdiff_t>(tuples));
   const auto extents = concrete(Dims(indices.shape().begin(), indices.shape().end() - 1));
@@ -53,10 +55,10 @@ Definition define_gather_nd(const Call& call) {
         column(call.in(1).integers, static_cast<std::size_t>(k), static_cast<std::size_t>(*depth)), extent);
     if (known)
       for (const Dim& index : *known) {
-        call.need(index);
-        call.need(extent - index - Dim(1));
+        call.need(slice * index);
+        call.need(slice * (extent - index - Dim(1)));
       }
-    else call.need_index(1, extent, static_cast<int>(k));
+    else call.need_index(1, extent, static_cast<int>(k)), call.exact_if(slice - Dim(1));
     if (const auto affine = known && extents ? as_progression(*known, *extents, q) : std::nullopt)
       return next(*affine);
     auto place = to_indices(q);

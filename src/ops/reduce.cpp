@@ -23,9 +23,10 @@ ReducedAxes read_reduced_axes(const Call& call, const Fold& fold) {
   }
   ReducedAxes over(shape, std::move(reduced));
   if (over.is_empty() && !fold.of_nothing) throw OpaqueCall("a reduction of no elements");
-  // Of nothing a mean is not defined and an extremum infinite; but integers have a smallest one.
+  // Of nothing an extremum is infinite, but integers have a smallest one; and of nothing the runtime says
+  // that the mean is 0.
   const Dim missing = product(over.kept()) * (product(over.extents()) - Dim(1));
-  if (!fold.of_nothing && (is_float(call.type(0)) || fold.finish != nullptr)) call.need(missing);
+  if (!fold.of_nothing && is_float(call.type(0)) && fold.finish == nullptr) call.need(missing);
   else if (!fold.of_nothing) call.exact_if(missing);
   // Of no elements the runtime forgets axes that count from the end, though it runs where that makes no
   // difference.

@@ -36,6 +36,9 @@ constexpr double kMostUnits = 4096;
 // roundings that are not all of one sign √n remain.
 constexpr double kMostRoundings = 64;
 
+// An element of which fewer binary digits than these are left is a number of its own.
+constexpr double kFewDigits = 0x1p-10;
+
 // Of two that folded a batch norm (add, root, quotient, product; each of them half a unit), in units of the
 // element itself: nothing says which larger numbers it is the rest of.
 constexpr double kRestatedUnits = 8;
@@ -257,6 +260,7 @@ Result<Rounding> compare_folded(const Tensor& stored, const Graph& program) {
                        smallest_normal(stored.type());
     if (!std::isfinite(off) || !(off <= bound))
       return Error{fmt::format("element {} is {}, not {} within {}", i, numbers[i], wanted[i], bound)};
+    out.has_cancelled = out.has_cancelled || !(off <= kFewDigits * std::abs(wanted[i]));
     if (is_moved) {
       out.is_exact = false;
       out.is_restated = true;

@@ -18,7 +18,9 @@ namespace isomer {
 struct Rounding {
   bool is_exact = false;     // the program only moves numbers, and these are they
   bool is_restated = false;  // it only moves numbers, and these differ in their last digits
-  double worst_ulp = 0;      // of an element, in units of its own last place
+  bool has_cancelled =
+      false;             // an element is nearly 0, the rest of larger terms: another number, but for them
+  double worst_ulp = 0;  // of an element, in units of its own last place
 };
 
 // The program has one output, no inputs, and formulas throughout. Error: where it is another number, or why

@@ -334,23 +334,37 @@ const Node* Sweep::jump_behind_rounding() const {
 }
 
 const Node* Sweep::jump_behind_rounding(const Model& m, Side side) const {
-  std::set<Value> rounded;
+  std::set<Value> rounded, cancelled, variable;
   const std::set<NodeId> needed = needed_nodes(*m.graph);
   for (const NodeId id : m.graph->order()) {
     if (!needed.contains(id)) continue;
     const Node& node = m.graph->node(id);
     for (std::uint32_t k = 0; k < node.outputs.size(); ++k) {
       const auto at = folded_.find(class_of(side, {id, k}));
-      if (at != folded_.end() && !at->second.rounding.is_exact) rounded.insert({id, k});
+      if (at == folded_.end() || at->second.rounding.is_exact) continue;
+      rounded.insert({id, k});
+      if (at->second.rounding.has_cancelled) cancelled.insert({id, k});
     }
-    std::vector<bool> changed;
+    std::vector<bool> changed, nearly_zero;
+    bool varies = node.kind == NodeKind::Input || m.graph->is_overridable(id);
     for (const auto* values : {&node.inputs, &node.captures})
-      for (const Value& v : *values) changed.push_back(v.exists() && rounded.contains(v));
+      for (const Value& v : *values) {
+        changed.push_back(v.exists() && rounded.contains(v));
+        nearly_zero.push_back(v.exists() && cancelled.contains(v));
+        varies = varies || variable.contains(v);
+      }
+    for (std::uint32_t k = 0; varies && k < node.outputs.size(); ++k) variable.insert({id, k});
     if (std::ranges::find(changed, true) == changed.end()) continue;
     const Definition definition = define_node(*m.graph, *m.info, id);
     const auto* formula = std::get_if<Formula>(&definition);
     if (formula == nullptr || !is_continuous(*formula, node, changed)) return &node;
-    for (std::uint32_t k = 0; k < node.outputs.size(); ++k) rounded.insert({id, k});
+    const bool has_cancelled = std::ranges::find(nearly_zero, true) != nearly_zero.end();
+    if (has_cancelled && is_steep_near_zero(*formula, nearly_zero)) return &node;
+    for (std::uint32_t k = 0; k < node.outputs.size(); ++k) {
+      rounded.insert({id, k});
+      // Beside what varies, such an element is one term of many.
+      if (has_cancelled && !varies) cancelled.insert({id, k});
+    }
   }
   return nullptr;
 }

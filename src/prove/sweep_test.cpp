@@ -204,6 +204,34 @@ TEST(Sweep, RoundedConstantsMustNotReachAJump) {
   EXPECT_EQ(jump->op, "Floor");
 }
 
+TEST(Sweep, WhatCancellationHasLeftOfAConstantMustNotBeDividedBy) {
+  // The first sum is 2^-23, the rest of two numbers of about 1: a half of that is within their roundings. The
+  // others are large; and so many that inference does not compute with them.
+  std::string large, none;
+  for (int i = 1; i < 5000; ++i) large += ", 50", none += ", 0";
+  const auto numbers = [](const std::string& name, const std::string& first, const std::string& others) {
+    return "float[5000] " + name + " = {" + first + others + "}";
+  };
+  const std::string in = "float[5000] x", out = "float[5000] y",
+                    parts = numbers("a", "1.00000012", large) + ", " + numbers("b", "-1", none);
+  const auto jump = [&](const std::string& first, const std::string& body) {
+    Both both(program(in, out, "k = Add(a, b)\n" + body, parts),
+              program(in, out, body, numbers("k", first, large)));
+    const auto rounding = both.sweep.replace_constant(Side::B, value_named(both.b, "k"),
+                                                      program("", "float[5000] k", "k = Add(a, b)", parts));
+    EXPECT_TRUE(rounding.ok()) << body;
+    const Node* node = both.sweep.jump_behind_rounding();
+    return node == nullptr ? std::string() : node->op;
+  };
+  const std::string half = "5.9604645e-8", whole = "1.1920929e-7";
+  EXPECT_EQ(jump(half, "y = Div(x, k)"), "Div");
+  EXPECT_EQ(jump(half, "d = Neg(k)\ny = Div(x, d)"), "Div");
+  EXPECT_EQ(jump(half, "r = Sqrt(k)\ny = Mul(x, r)"), "Sqrt");
+  EXPECT_EQ(jump(half, "y = Div(k, x)"), "");
+  EXPECT_EQ(jump(half, "s = Add(x, k)\ny = Div(x, s)"), "");
+  EXPECT_EQ(jump(whole, "y = Div(x, k)"), "");
+}
+
 TEST(Sweep, ANumberOfTheFirstModelIsReplacedByLiterals) {
   const std::string in = "float[2] x", out = "float[2] y", third = "float[1] k = {0.33333334}";
   const auto models = [&](const std::string& a) {

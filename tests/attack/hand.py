@@ -244,6 +244,8 @@ pair("reshape_where_0_copies", COPIED % "y = Reshape(x,s)", COPIED % "r = Reshap
      {"x": np.ones((3, 4), np.float32), "z": f32()})
 pair("convolution_of_nothing", "(float[1,2,n] x) => (float[1,2,n] y) { y = Add(x,x) }",
      "(float[1,2,n] x) => (float[1,2,n] y) <float[2,2,1] w = {2,0,0,2}> { y = Conv(x,w) }", {"x": np.ones((1, 2, 0), np.float32)})
+MEAN = "(float[n,3] x) => (float[3] y) <int64[1] rows = {0}> { m = %s<keepdims=0>(x,rows) z = Sub(m,m) s = ReduceSum<keepdims=0>(x,rows) y = Add(s,z) }"
+pair("mean_of_nothing", *(MEAN % op for op in ("ReduceMean", "ReduceMax")), {"x": np.zeros((0, 3), np.float32)})
 pair("maximum_over_nothing", "(float[n,2,m] x) => (float[n,2,m] y) { y = Identity(x) }",
      "(float[n,2,m] x) => (float[n,2,m] y) { y = MaxPool<kernel_shape=[1]>(x) }", {"x": np.ones((1, 2, 0), np.float32)})
 pair("one_hot_of_no_classes", "(float[n] x, int64[k] i) => (float[] y) { y = Gather(x,i) }",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <random>
 
 #include "algebra/field_pair.h"
 #include "algebra/program.h"
@@ -109,8 +110,8 @@ FieldVerdict judge_once(const Case& c, ElementType field, const Program& left, c
   std::vector<std::optional<Tensor>> inputs;
   for (std::size_t k = 0; k < c.inputs.size(); ++k) {
     std::vector<std::int64_t> values(static_cast<std::size_t>(*element_count(c.inputs[k])));
-    for (std::size_t i = 0; i < values.size(); ++i)
-      values[i] = static_cast<std::int64_t>(field_random(key, k, i).v);
+    std::mt19937_64 random(key + 0x9e3779b97f4a7c15 * (k + 1));
+    for (std::int64_t& v : values) v = static_cast<std::int64_t>(random() % Zp::kModulus);
     inputs.emplace_back(convert(Tensor::of(ElementType::Int64, c.inputs[k], values), field));
   }
   const auto x = left.run(inputs, key), y = right.run(inputs, key);

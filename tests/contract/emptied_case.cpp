@@ -41,8 +41,12 @@ EmptiedCase::Promise promise_of(const Formula& formula, const Inputs& inputs) {
     runs = false;
     fails = fails || (value && c.kind == SizeCondition::Kind::Needed);
   }
+  // Ranges are a fact only where the formula is exact.
+  const bool is_exact = std::ranges::none_of(formula.conditions, [](const SizeCondition& c) {
+    return c.kind == SizeCondition::Kind::Exact && at_zero(c.extent).value_or(-1) < 0;
+  });
   for (const IndexRange& r : formula.ranges)
-    if (!points_inside(*inputs[static_cast<std::size_t>(r.input)], r)) runs = false, fails = true;
+    if (!points_inside(*inputs[static_cast<std::size_t>(r.input)], r)) runs = false, fails = fails || is_exact;
   return runs ? EmptiedCase::Promise::Runs : fails ? EmptiedCase::Promise::Fails : EmptiedCase::Promise::None;
 }
 
