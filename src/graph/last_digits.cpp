@@ -5,7 +5,6 @@
 #include <cmath>
 #include <set>
 
-
 namespace isomer {
 namespace {
 
