@@ -6,7 +6,6 @@
 """
 import argparse
 import json
-import os
 import pathlib
 import subprocess
 import sys

@@ -23,7 +23,6 @@ import tempfile
 import time
 
 import programs
-import proving
 from attack import families
 from attack.cases import Finding
 from records import Records

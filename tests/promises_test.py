@@ -11,7 +11,7 @@ import unittest
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper
 
 import programs
 import small_models as small

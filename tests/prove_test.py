@@ -11,7 +11,7 @@ import unittest
 import numpy as np
 import onnx
 import onnxruntime
-from onnx import TensorProto, helper, numpy_helper
+from onnx import helper, numpy_helper
 
 import programs
 import small_models as small
