@@ -23,9 +23,9 @@ import tempfile
 import time
 
 import programs
-import proving
 from attack import families
 from attack.cases import Finding
+from records import Records
 
 COLUMNS = ("proved", "refuted", "undecided", "unchanged", "not run")
 
@@ -115,7 +115,7 @@ def main() -> int:
     if unknown := set(given.families) - set(families.FAMILIES):
         parser.error(f"no family {', '.join(unknown)}")
     programs.program("isomer-check")  # or there is nothing to attack
-    records = proving.Records(given.record, "family", "case")
+    records = Records(given.record, "family", "case")
     names = given.families or list(families.FAMILIES)
     cases = [(n, c) for n in names for c in chosen_cases(n, given) if given.only in c.name and (n, c.name) not in records]
     with tempfile.TemporaryDirectory(prefix="isomer_attack_") as scratch:

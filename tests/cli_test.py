@@ -9,7 +9,6 @@ import unittest
 
 import ml_dtypes
 import numpy as np
-import onnx
 from onnx import TensorProto, helper
 
 import programs

@@ -312,8 +312,8 @@ def run(command, number, limit):
     """(what happened, figures, seconds)"""
     start = time.monotonic()
     try:
-        done = subprocess.run(["prlimit", f"--as={MEMORY}", "--core=0", *command], env=dict(os.environ, ISOMER_MUTANT=str(number), ISOMER_CONTRACT_CASES="12"), capture_output=True,
-                              text=True, errors="replace", timeout=limit)
+        done = subprocess.run(["prlimit", f"--as={MEMORY}", "--core=0", *command], capture_output=True, text=True, errors="replace", timeout=limit,
+                              env=dict(os.environ, ISOMER_MUTANT=str(number), ISOMER_CONTRACT_CASES="12"))
     except subprocess.TimeoutExpired:
         return "does not end", [], limit
     seconds = time.monotonic() - start

@@ -1,4 +1,4 @@
-"""The built programs and the shared material, as the scripts of this folder find and run them."""
+"""The built programs and the shared material, as the scripts of tests/ and bench/ find and run them."""
 import os
 import pathlib
 import signal
@@ -15,7 +15,7 @@ os.environ.setdefault("ISOMER_CACHE", "none")  # what is measured here is measur
 def program(name):
     """A program of the build under test: beside $ISOMER, else of the release build."""
     isomer = pathlib.Path(os.environ.get("ISOMER", ROOT / "build" / "release" / "isomer"))
-    for folder in (isomer.parent, isomer.parent / "tests", isomer.parent / "tests" / "contract", isomer.parent / "tests" / "search"):
+    for folder in (isomer.parent, isomer.parent / "tests", isomer.parent / "tests" / "contract", isomer.parent / "tests" / "search", isomer.parent / "bench"):
         if (folder / name).is_file():
             return str(folder / name)
     sys.exit(f"no {name} below {isomer.parent}: build it first")

@@ -20,6 +20,7 @@ from onnx import numpy_helper
 import programs
 import proving
 import zoo
+from records import Records
 
 LARGEST_MB = 30
 
@@ -104,7 +105,7 @@ def main():
     if given.check:
         given.mutants, given.models, given.seconds = 9, 3, 5
     names = [n for n in zoo.names() if zoo.index()[n]["megabytes"] <= LARGEST_MB][:given.models]
-    answers = proving.Records(given.results, "number")
+    answers = Records(given.results, "number")
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
         for k, name in enumerate(names):

@@ -1,4 +1,4 @@
-"""`isomer prove` asked many times: one answer as a record, records that outlive an interruption, and what they say together."""
+"""`isomer prove` asked many times: one answer as a record, and what records say together."""
 import collections
 import json
 import statistics
@@ -66,28 +66,6 @@ def runtime_difference(a, b, seed):
             if u.size:
                 worst = max(worst, float(np.abs(u.astype(np.float64) - v).max() / max(np.abs(u).max(), 1e-30)))
     return worst
-
-
-class Records:
-    """Records by key, kept in a file of lines if there is one: a second run goes on where the first was stopped."""
-
-    def __init__(self, path, *fields):
-        self.path, self.fields, self.all = path, fields, {}
-        if path and path.exists():
-            for line in path.read_text().splitlines():
-                self._take(json.loads(line))
-
-    def _take(self, record):
-        self.all[tuple(record[f] for f in self.fields)] = record
-
-    def __contains__(self, key):
-        return key in self.all
-
-    def add(self, record):
-        self._take(record)
-        if self.path:
-            with self.path.open("a") as file:
-                file.write(json.dumps(record) + "\n")
 
 
 def tell(label, records):

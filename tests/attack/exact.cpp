@@ -6,9 +6,9 @@
 #include <cmath>
 #include <limits>
 
-#include "eval/scalar.h"
 #include "base/check.h"
 #include "base/hash.h"
+#include "eval/scalar.h"
 
 namespace isomer::attack {
 
@@ -107,7 +107,8 @@ int Oracle::fold(Reduction reduction, std::set<int> values) {
   for (const int v : values) {
     std::vector<int> parts{v};
     const Poly& p = polys_[static_cast<std::size_t>(v)];
-    if (p.size() == 1 && p.begin()->second == 1 && p.begin()->first.size() == 1 && p.begin()->first[0].second == 1) {
+    if (p.size() == 1 && p.begin()->second == 1 && p.begin()->first.size() == 1 &&
+        p.begin()->first[0].second == 1) {
       const Scalar& s = scalars_[static_cast<std::size_t>(p.begin()->first[0].first)];
       if (s.kind == Scalar::Kind::Fold && s.what == static_cast<int>(reduction)) parts = s.args;
     }
@@ -183,7 +184,8 @@ class Oracle::Walk {
     for (const Index::Term& t : index.terms()) {
       std::int64_t atom = 0;
       if (t.atom.kind == Index::AtomKind::Axis) atom = axes_.at(t.atom.axis.id);
-      else if (t.atom.kind == Index::AtomKind::Floor) atom = floor_div(at(*t.atom.inner), t.atom.divisor.concrete());
+      else if (t.atom.kind == Index::AtomKind::Floor)
+        atom = floor_div(at(*t.atom.inner), t.atom.divisor.concrete());
       else atom = floor_mod(at(*t.atom.inner), t.atom.divisor.concrete());
       out += t.scale.concrete() * atom;
     }
@@ -243,7 +245,8 @@ class Oracle::Walk {
       if (*c == 0 && fn == Fn::Sigmoid) return {oracle_.constant(mpq_class(1, 2)), a.needs};
       if (fn == Fn::Abs) return {oracle_.constant(abs(*c)), a.needs};
     }
-    return {oracle_.of_scalar({.kind = Scalar::Kind::Apply, .what = static_cast<int>(fn), .args = {a.value}}), a.needs};
+    return {oracle_.of_scalar({.kind = Scalar::Kind::Apply, .what = static_cast<int>(fn), .args = {a.value}}),
+            a.needs};
   }
 
   static std::set<int> joined(const Exact& a, const Exact& b) {
@@ -414,7 +417,9 @@ std::string Oracle::text(int value) const {
       switch (s.kind) {
         case Scalar::Kind::Element: out += fmt::format(" x{}[{}]", s.what, args); break;
         case Scalar::Kind::Apply: out += fmt::format(" {}({})", name(static_cast<Fn>(s.what)), args); break;
-        case Scalar::Kind::Fold: out += fmt::format(" {}{{{}}}", name(static_cast<Reduction>(s.what)), args); break;
+        case Scalar::Kind::Fold:
+          out += fmt::format(" {}{{{}}}", name(static_cast<Reduction>(s.what)), args);
+          break;
         case Scalar::Kind::Reciprocal: out += fmt::format(" 1/({})", args); break;
       }
       if (power != 1) out += fmt::format("^{}", power);

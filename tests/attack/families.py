@@ -3,8 +3,7 @@ import dataclasses
 import random
 from collections.abc import Callable, Iterator
 
-from attack import (bodies, bounds, certificates, flags, folding, hand, integers, mutants, operators, opsets, random_models, randomness, reader,
-                    symbols)
+from attack import bodies, bounds, certificates, flags, folding, hand, integers, mutants, operators, opsets, random_models, randomness, reader, symbols
 from attack.cases import Certificate, Proof
 
 

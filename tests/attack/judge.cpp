@@ -5,9 +5,9 @@
 #include <cstring>
 #include <random>
 
+#include "base/hash.h"
 #include "eval/field_pair.h"
 #include "eval/program.h"
-#include "base/hash.h"
 
 namespace isomer::attack {
 
@@ -68,7 +68,8 @@ SetsVerdict judge_sets(const Case& c, bool laws, const Budget& budget, const Tru
     if (truth != nullptr && a.axes.size() == b.axes.size()) {
       const auto unproved = forms.unproved_positions(a, b);
       out.exact = unproved.exact;
-      const auto positions = positions_of(c.a.output_type(0).shape.empty() ? Extents{} : *concrete(a.shape()));
+      const auto positions =
+          positions_of(c.a.output_type(0).shape.empty() ? Extents{} : *concrete(a.shape()));
       Points different = unproved.positions - unproved.positions;
       for (std::size_t i = 0; i < positions.size(); ++i) {
         if (!truth->different[i]) continue;
@@ -106,7 +107,8 @@ bool uses(const Formula& f, const std::vector<Fn>& any) {
 
 namespace {
 
-FieldVerdict judge_once(const Case& c, ElementType field, const Program& left, const Program& right, std::uint64_t key) {
+FieldVerdict judge_once(const Case& c, ElementType field, const Program& left, const Program& right,
+                        std::uint64_t key) {
   std::vector<std::optional<Tensor>> inputs;
   for (std::size_t k = 0; k < c.inputs.size(); ++k) {
     std::vector<std::int64_t> values(static_cast<std::size_t>(*element_count(c.inputs[k])));
@@ -119,7 +121,8 @@ FieldVerdict judge_once(const Case& c, ElementType field, const Program& left, c
   const Tensor &s = (*x)[0], &t = (*y)[0];
   if (s.type() != t.type() || s.extents() != t.extents()) return FieldVerdict::Differ;
   if (field == ElementType::Field)
-    return std::memcmp(s.bytes().data, t.bytes().data, s.bytes().size) == 0 ? FieldVerdict::Agree : FieldVerdict::Differ;
+    return std::memcmp(s.bytes().data, t.bytes().data, s.bytes().size) == 0 ? FieldVerdict::Agree
+                                                                            : FieldVerdict::Differ;
   const auto a = s.as<FieldPair>(), b = t.as<FieldPair>();
   bool tested = true;
   for (std::size_t i = 0; i < a.size(); ++i) {

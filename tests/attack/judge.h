@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "normal/normal_form.h"
 #include "attack/exact.h"
 #include "attack/random_program.h"
+#include "normal/normal_form.h"
 
 namespace isomer::attack {
 
@@ -19,7 +19,7 @@ Case written(const Pair& pair, std::uint64_t seed);
 struct Truth {
   bool equal = false;           // at every position, where both are defined
   bool defined = false;         // where the first is defined, so is the second
-  std::vector<bool> different;   // by position
+  std::vector<bool> different;  // by position
   std::vector<Exact> a, b;
 };
 Truth truth_of(Oracle& oracle, const Case& c);
@@ -27,7 +27,7 @@ Truth truth_of(Oracle& oracle, const Case& c);
 bool differ_as_numbers(Oracle& oracle, const Truth& truth);
 
 struct SetsVerdict {
-  bool proved = false;     // equal, and the second defined where the first is
+  bool proved = false;  // equal, and the second defined where the first is
   bool equal = false;
   bool undecided = false;  // a budget, or a shape out of reach
   std::string why;

@@ -26,7 +26,8 @@ struct Tally {
   double sets_seconds = 0, field_seconds = 0;
   std::map<std::string, std::int64_t> causes;
   std::int64_t falsehoods() const {
-    return sets_false + sets_undefined + laws_false + laws_undefined + field_false + claims_false + exact_false;
+    return sets_false + sets_undefined + laws_false + laws_undefined + field_false + claims_false +
+           exact_false;
   }
 };
 
@@ -63,14 +64,17 @@ class Fuzz {
     if (seed % laws_every_ == 0) laws(seed, c, oracle, truth);
   }
 
-  void show(std::uint64_t seed, const Case& c, const Oracle& oracle, const Truth& truth, const std::string& what) {
+  void show(std::uint64_t seed, const Case& c, const Oracle& oracle, const Truth& truth,
+            const std::string& what) {
     if (shown_++ >= most_shown_) return;
     std::printf("---- seed %llu: %s\n", static_cast<unsigned long long>(seed), what.c_str());
-    for (std::size_t k = 0; k < c.inputs.size(); ++k) std::printf("x%zu %s\n", k, text(to_dims(c.inputs[k])).c_str());
+    for (std::size_t k = 0; k < c.inputs.size(); ++k)
+      std::printf("x%zu %s\n", k, text(to_dims(c.inputs[k])).c_str());
     std::printf("A\n%sB\n%s", text(c.a).c_str(), text(c.b).c_str());
     for (std::size_t i = 0, lines = 0; i < truth.a.size() && lines < 4; ++i) {
       if (!truth.different[i] && truth.a[i].needs == truth.b[i].needs) continue;
-      std::printf("  at %zu: %s  |  %s\n", i, oracle.text(truth.a[i].value).c_str(), oracle.text(truth.b[i].value).c_str());
+      std::printf("  at %zu: %s  |  %s\n", i, oracle.text(truth.a[i].value).c_str(),
+                  oracle.text(truth.b[i].value).c_str());
       ++lines;
     }
   }
@@ -171,16 +175,20 @@ int run(const Options& options) {
       return of == 0 ? 0.0 : 100.0 * static_cast<double>(part) / static_cast<double>(of);
     };
     std::string causes;
-    for (const auto& [why, n] : t.causes) causes += fmt::format("{}{}: {}", causes.empty() ? "" : "; ", why, n);
+    for (const auto& [why, n] : t.causes)
+      causes += fmt::format("{}{}: {}", causes.empty() ? "" : "; ", why, n);
     fmt::print(
-        "{} pairs ({} too large), {} equal ({:.1f} %), {} equal beyond the oracle | sets: {} false, {} no refinement, "
+        "{} pairs ({} too large), {} equal ({:.1f} %), {} equal beyond the oracle | sets: {} false, {} no "
+        "refinement, "
         "{} proved, missed {} of the equal ({:.2f} %; {}), {} undecided | with laws, of {}: {} false, {} no "
-        "refinement, {} proved, {} by laws only | field: {} false, {} missed, {} not tested | positions, of {}: {} "
+        "refinement, {} proved, {} by laws only | field: {} false, {} missed, {} not tested | positions, of "
+        "{}: {} "
         "false; {} exact, {} wrongly | {:.2f} ms sets, {:.2f} ms field a pair\n",
-        t.pairs, t.dropped, t.equal, share(t.equal, t.pairs), t.beyond, t.sets_false, t.sets_undefined, t.sets_proved,
-        t.sets_missed, share(t.sets_missed, t.equal), causes, t.sets_undecided, t.laws_asked, t.laws_false,
-        t.laws_undefined, t.laws_proved, t.law_gain, t.field_false, t.field_missed, t.field_untested, t.claims,
-        t.claims_false, t.exact, t.exact_false, 1e3 * t.sets_seconds / static_cast<double>(std::max<std::int64_t>(t.pairs, 1)),
+        t.pairs, t.dropped, t.equal, share(t.equal, t.pairs), t.beyond, t.sets_false, t.sets_undefined,
+        t.sets_proved, t.sets_missed, share(t.sets_missed, t.equal), causes, t.sets_undecided, t.laws_asked,
+        t.laws_false, t.laws_undefined, t.laws_proved, t.law_gain, t.field_false, t.field_missed,
+        t.field_untested, t.claims, t.claims_false, t.exact, t.exact_false,
+        1e3 * t.sets_seconds / static_cast<double>(std::max<std::int64_t>(t.pairs, 1)),
         1e3 * t.field_seconds / static_cast<double>(std::max<std::int64_t>(t.pairs, 1)));
     std::fflush(stdout);
   };

@@ -1,6 +1,6 @@
 // isomer-prover-mutants [--mutants N] [--seed S] RULES...: mutants of rewrites at the level of graphs, each
-// witness of the prover alone against evaluation in float64 at three sizes and five kinds of inputs. Exit code
-// 1: something false was proved.
+// witness of the prover alone against evaluation in float64 at three sizes and five kinds of inputs. Exit
+// code 1: something false was proved.
 //
 // A mutant is the text of one side with an attribute, an axis, an operand, an operator, a number or a node
 // changed, once or twice; those that are no legal model, or of another shape, are not counted.
@@ -15,9 +15,9 @@
 #include <set>
 #include <sstream>
 
-#include "eval/program.h"
 #include "attack/random_program.h"
 #include "base/hash.h"
+#include "eval/program.h"
 #include "graph/infer.h"
 #include "graph/interpret.h"
 #include "graph/text.h"
@@ -66,14 +66,16 @@ std::vector<Match> all_matches(const std::string& line, const std::string& patte
   const std::regex regex(pattern);
   for (auto m = std::sregex_iterator(line.begin() + static_cast<std::ptrdiff_t>(from), line.end(), regex);
        m != std::sregex_iterator(); ++m)
-    out.push_back({static_cast<std::size_t>(m->position()) + from, static_cast<std::size_t>(m->length()), m->str()});
+    out.push_back(
+        {static_cast<std::size_t>(m->position()) + from, static_cast<std::size_t>(m->length()), m->str()});
   return out;
 }
 
 // The operands of a node's line: the names in its last parentheses.
 std::vector<Match> operands(const std::string& line) {
   const std::size_t open = line.rfind('(');
-  return open == std::string::npos ? std::vector<Match>{} : all_matches(line, "[A-Za-z_][A-Za-z_0-9]*", open + 1);
+  return open == std::string::npos ? std::vector<Match>{}
+                                   : all_matches(line, "[A-Za-z_][A-Za-z_0-9]*", open + 1);
 }
 
 std::string replaced(const std::string& line, const Match& m, const std::string& by) {
@@ -101,7 +103,8 @@ bool is_node(const std::string& line) {
          line.find("agraph") == std::string::npos;
 }
 
-std::optional<std::string> mutate_line(Random& random, const std::string& line, const std::vector<std::string>& names) {
+std::optional<std::string> mutate_line(Random& random, const std::string& line,
+                                       const std::vector<std::string>& names) {
   const auto args = operands(line);
   switch (random.below(9)) {
     case 0:  // operand order
@@ -127,7 +130,8 @@ std::optional<std::string> mutate_line(Random& random, const std::string& line, 
         return replaced(replaced(line, numbers[i + 1], numbers[i].text), numbers[i], numbers[i + 1].text);
       }
       if (m.text.find('.') != std::string::npos)
-        return replaced(line, m, random.chance(50) ? "-" + m.text : fmt::format("{:.6f}", std::stod(m.text) * 2));
+        return replaced(line, m,
+                        random.chance(50) ? "-" + m.text : fmt::format("{:.6f}", std::stod(m.text) * 2));
       const std::int64_t v = std::stoll(m.text);
       return replaced(line, m, std::to_string(random.chance(80) ? v + (random.chance(50) ? 1 : -1) : -v));
     }
@@ -158,7 +162,8 @@ std::optional<Graph> mutant(Random& random, const Graph& graph) {
     const std::size_t at = random.one_of(nodes);
     for (const std::size_t i : nodes)
       if (i < at)
-        for (const Match& m : all_matches(lines[i].substr(0, lines[i].find(" = ")), "[A-Za-z_][A-Za-z_0-9]*")) names.push_back(m.text);
+        for (const Match& m : all_matches(lines[i].substr(0, lines[i].find(" = ")), "[A-Za-z_][A-Za-z_0-9]*"))
+          names.push_back(m.text);
     if (names.empty()) return std::nullopt;
     if (random.chance(8) && nodes.size() > 1) {
       // A function on the other side of its neighbour: the operators of two nodes in a row change places.
@@ -183,7 +188,8 @@ std::optional<Graph> mutant(Random& random, const Graph& graph) {
 
 // ---- the oracle
 
-std::vector<Sizes> prime_sizes(Random& random, const std::set<std::string>& symbols, const Dims& preconditions) {
+std::vector<Sizes> prime_sizes(Random& random, const std::set<std::string>& symbols,
+                               const Dims& preconditions) {
   std::vector<Sizes> out;
   if (symbols.empty()) return {Sizes{}};
   for (int tries = 0; tries < 40 && out.size() < 3; ++tries) {
@@ -245,7 +251,8 @@ void observe(const Graph& a, const Graph& b, std::uint64_t key, Observed& seen) 
     const auto x = interpret(a, feeds, Arithmetic::Double), y = interpret(b, for_b, Arithmetic::Double);
     if (!x.ok() || !y.ok() || x->opaque || y->opaque) return;
     for (std::size_t k = 0; k < a.outputs().size(); ++k) {
-      const Tensor &s = x->outputs.at(a.name_of(a.outputs()[k])), &t = y->outputs.at(b.name_of(b.outputs()[k]));
+      const Tensor &s = x->outputs.at(a.name_of(a.outputs()[k])),
+                   &t = y->outputs.at(b.name_of(b.outputs()[k]));
       if (s.extents() != t.extents() || s.type() != t.type()) {
         seen.differ = true;
         return;
@@ -268,8 +275,8 @@ void observe(const Graph& a, const Graph& b, std::uint64_t key, Observed& seen) 
 // ---- the judgement
 
 struct Tally {
-  std::int64_t mutants = 0, different = 0, undefined = 0, sets_false = 0, field_false = 0, sets_proved = 0, field_agree = 0,
-               missed = 0;
+  std::int64_t mutants = 0, different = 0, undefined = 0, sets_false = 0, field_false = 0, sets_proved = 0,
+               field_agree = 0, missed = 0;
 };
 
 int run(std::int64_t wanted, std::uint64_t seed, const std::vector<std::string>& files) {
@@ -306,8 +313,12 @@ int run(std::int64_t wanted, std::uint64_t seed, const std::vector<std::string>&
     ProveOptions sets{.preconditions = r.rule.preconditions, .field = false, .refute = false};
     sets.budget.set_operations = std::uint64_t{1} << 18u;
     const bool by_sets = std::holds_alternative<Proved>(prove_equal(a, b, sets));
-    const bool by_field = std::holds_alternative<Proved>(
-        prove_equal(a, b, {.preconditions = r.rule.preconditions, .key = seed + static_cast<std::uint64_t>(tries), .sets = false, .refute = false}));
+    const bool by_field =
+        std::holds_alternative<Proved>(prove_equal(a, b,
+                                                   {.preconditions = r.rule.preconditions,
+                                                    .key = seed + static_cast<std::uint64_t>(tries),
+                                                    .sets = false,
+                                                    .refute = false}));
     t.sets_proved += by_sets;
     t.field_agree += by_field;
     const bool false_sets = by_sets && (seen.differ || seen.undefined), false_field = by_field && seen.differ;
@@ -315,15 +326,17 @@ int run(std::int64_t wanted, std::uint64_t seed, const std::vector<std::string>&
     t.field_false += false_field;
     if (!seen.differ && !seen.undefined && !by_sets) ++t.missed;
     if (false_sets || false_field) {
-      fmt::print("---- FALSE by the {}: {}\n{}\n{}\n", false_sets ? "sets" : "field", r.name, text(a), text(b));
+      fmt::print("---- FALSE by the {}: {}\n{}\n{}\n", false_sets ? "sets" : "field", r.name, text(a),
+                 text(b));
       std::fflush(stdout);
     }
   }
   fmt::print(
-      "{} mutants of {} rewrites, {} different, {} undefined where the original is not | sets: {} false, {} proved, {} of the "
+      "{} mutants of {} rewrites, {} different, {} undefined where the original is not | sets: {} false, {} "
+      "proved, {} of the "
       "rest not proved | field: {} false, {} agree | {:.0f} s\n",
-      t.mutants, rules.size(), t.different, t.undefined, t.sets_false, t.sets_proved, t.missed, t.field_false, t.field_agree,
-      static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
+      t.mutants, rules.size(), t.different, t.undefined, t.sets_false, t.sets_proved, t.missed, t.field_false,
+      t.field_agree, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
   return t.sets_false + t.field_false == 0 ? 0 : 1;
 }
 

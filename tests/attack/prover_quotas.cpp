@@ -1,5 +1,5 @@
-// isomer-prover-quotas [PAIRS]: random pairs under quotas of 1, 2, 4 ... 2^20 set operations. A verdict is the
-// unlimited one or undecided, and an answer never depends on what the quota cut off. Exit code 1: it did.
+// isomer-prover-quotas [PAIRS]: random pairs under quotas of 1, 2, 4 ... 2^20 set operations. A verdict is
+// the unlimited one or undecided, and an answer never depends on what the quota cut off. Exit code 1: it did.
 #include <fmt/format.h>
 
 #include <cstdio>
@@ -39,8 +39,9 @@ int run(int pairs) {
       }
     }
   }
-  fmt::print("{} pairs, {} questions under a quota: {} undecided, {} other than without one ({} proved without)\n", pairs, asked,
-             undecided, wrong, proved);
+  fmt::print(
+      "{} pairs, {} questions under a quota: {} undecided, {} other than without one ({} proved without)\n",
+      pairs, asked, undecided, wrong, proved);
   return wrong == 0 ? 0 : 1;
 }
 

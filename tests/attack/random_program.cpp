@@ -143,9 +143,11 @@ Ref random_program(Random& random, const std::vector<Extents>& inputs, const Ext
     case 5:
     case 6:
     case 7: {
-      static const std::vector<Fn> all{Fn::Add, Fn::Add, Fn::Sub, Fn::Mul, Fn::Mul, Fn::Max, Fn::Min, Fn::Div};
+      static const std::vector<Fn> all{Fn::Add, Fn::Add, Fn::Sub, Fn::Mul,
+                                       Fn::Mul, Fn::Max, Fn::Min, Fn::Div};
       const Fn fn = random.one_of(all);
-      return make({.kind = Node::Kind::Binary, .shape = shape, .fn = fn, .args = {smaller(shape), smaller(shape)}});
+      return make(
+          {.kind = Node::Kind::Binary, .shape = shape, .fn = fn, .args = {smaller(shape), smaller(shape)}});
     }
     case 8: {
       static const std::vector<double> all{-1, 2, 0.5, -0.25, 3};

@@ -47,7 +47,8 @@ std::vector<Index> same_position(const Extents& shape) {
   return out;
 }
 Ref move_of(const Ref& from, const Extents& shape, std::vector<Index> at, Domain when = {}) {
-  return make({.kind = Kind::Move, .shape = shape, .at = std::move(at), .when = std::move(when), .args = {from}});
+  return make(
+      {.kind = Kind::Move, .shape = shape, .at = std::move(at), .when = std::move(when), .args = {from}});
 }
 std::size_t drawn_dim(Random& random, const Extents& shape) {
   return static_cast<std::size_t>(random.below(static_cast<int>(shape.size())));
@@ -83,8 +84,8 @@ bool is_total(const Node& move) {
 }
 bool is_linear(Fn fn) { return fn == Fn::Add || fn == Fn::Sub; }
 bool is_zero_at_zero(Fn fn) {
-  return is_linear(fn) || fn == Fn::Mul || fn == Fn::Max || fn == Fn::Min || fn == Fn::Relu || fn == Fn::Tanh ||
-         fn == Fn::Abs;
+  return is_linear(fn) || fn == Fn::Mul || fn == Fn::Max || fn == Fn::Min || fn == Fn::Relu ||
+         fn == Fn::Tanh || fn == Fn::Abs;
 }
 bool commutes(Fn fn) { return fn == Fn::Add || fn == Fn::Mul || fn == Fn::Max || fn == Fn::Min; }
 
@@ -104,7 +105,8 @@ std::optional<Ref> swap_with_movement(const Ref& n) {
     if (!harmless) return std::nullopt;
     std::vector<Ref> inner;
     for (const Ref& a : n->args) {
-      if (a->kind != Kind::Move || a->at != m->at || a->when != m->when || a->args[0]->shape != m->args[0]->shape)
+      if (a->kind != Kind::Move || a->at != m->at || a->when != m->when ||
+          a->args[0]->shape != m->args[0]->shape)
         return std::nullopt;
       inner.push_back(a->args[0]);
     }
@@ -135,7 +137,8 @@ std::optional<Ref> distribute(const Ref& n) {
     }
   }
   if (n->kind == Kind::Scale && n->args[0]->kind == Kind::Binary && is_linear(n->args[0]->fn))
-    return binary(n->args[0]->fn, scale(n->args[0]->args[0], n->number), scale(n->args[0]->args[1], n->number));
+    return binary(n->args[0]->fn, scale(n->args[0]->args[0], n->number),
+                  scale(n->args[0]->args[1], n->number));
   if (n->kind == Kind::Reduce && n->reduction == Reduction::Sum) {
     const Ref& body = n->args[0];
     if (body->kind == Kind::Binary && is_linear(body->fn))
@@ -174,7 +177,8 @@ std::optional<Ref> reorder_reduction(Random& random, const Ref& n) {
       c = c.substitute([&](const Axis& a) { return at[static_cast<std::size_t>(a.id)]; });
     return make(std::move(out));
   }
-  const std::size_t dim = first + drawn_dim(random, Extents(whole.begin() + static_cast<std::ptrdiff_t>(first), whole.end()));
+  const std::size_t dim =
+      first + drawn_dim(random, Extents(whole.begin() + static_cast<std::ptrdiff_t>(first), whole.end()));
   auto at = same_position(whole);
   at[dim] = Index(whole[dim] - 1) - at[dim];
   out.args = {move_of(n->args[0], whole, at)};
@@ -232,7 +236,8 @@ std::optional<Ref> the_same(Random& random, const Ref& x, const std::vector<Exte
       Extents shape{count};
       for (const std::int64_t d : {2, 3, 5})
         if (count % d == 0 && random.chance(60)) shape = {count / d, d};
-      const Ref there = move_of(x, shape, delinearize(linearize(same_position(shape), to_dims(shape)), to_dims(x->shape)));
+      const Ref there =
+          move_of(x, shape, delinearize(linearize(same_position(shape), to_dims(shape)), to_dims(x->shape)));
       return move_of(there, x->shape,
                      delinearize(linearize(same_position(x->shape), to_dims(x->shape)), to_dims(shape)));
     }
@@ -245,7 +250,8 @@ std::optional<Ref> the_same(Random& random, const Ref& x, const std::vector<Exte
     }
     case 4: {  // a slice of a padded one
       const std::int64_t before = random.between(0, 2);
-      return sliced(padded(x, dim, before, extent + before + random.between(0, 2)), dim, before, before + extent);
+      return sliced(padded(x, dim, before, extent + before + random.between(0, 2)), dim, before,
+                    before + extent);
     }
     case 5: {
       Node out{.kind = Kind::Choose, .shape = x->shape, .args = {x, x}};
@@ -286,7 +292,8 @@ std::optional<Ref> arithmetic(Random& random, const Ref& n) {
   if (n->kind == Kind::Choose && n->when.size() == 1) {
     const Index c = n->when[0];
     const auto at = same_position(n->shape);
-    return binary(Fn::Add, move_of(n->args[0], n->shape, at, {c}), move_of(n->args[1], n->shape, at, {Index(-1) - c}));
+    return binary(Fn::Add, move_of(n->args[0], n->shape, at, {c}),
+                  move_of(n->args[1], n->shape, at, {Index(-1) - c}));
   }
   return std::nullopt;
 }
@@ -297,7 +304,8 @@ Domain changed(Random& random, Domain when, const Extents& shape) {
   } else if (random.chance(40)) {
     when.pop_back();
   } else {
-    when.back() = random.chance(60) ? when.back() + Index(random.chance(50) ? 1 : -1) : Index(-1) - when.back();
+    when.back() =
+        random.chance(60) ? when.back() + Index(random.chance(50) ? 1 : -1) : Index(-1) - when.back();
   }
   return when;
 }
@@ -340,7 +348,9 @@ std::optional<Ref> mutated(Random& random, const Ref& root, const std::vector<Ex
           case 0: i = i + Index(random.chance(50) ? 1 : -1); break;
           case 1: i = Dim(random.chance(50) ? 2 : -1) * i; break;
           case 2: std::swap(out.at.front(), out.at.back()); break;
-          default: i = random_index(random, n->shape, n->args[0]->shape[static_cast<std::size_t>(&i - out.at.data())]);
+          default:
+            i = random_index(random, n->shape,
+                             n->args[0]->shape[static_cast<std::size_t>(&i - out.at.data())]);
         }
         break;
       }
@@ -366,7 +376,8 @@ std::optional<Ref> mutated(Random& random, const Ref& root, const std::vector<Ex
       case Kind::Reduce:
         if (random.chance(60)) out.when = changed(random, out.when, n->args[0]->shape);
         else
-          out.reduction = random.one_of(std::vector<Reduction>{Reduction::Sum, Reduction::Max, Reduction::Min});
+          out.reduction =
+              random.one_of(std::vector<Reduction>{Reduction::Sum, Reduction::Max, Reduction::Min});
         break;
     }
     return make(std::move(out));

@@ -89,7 +89,8 @@ Case scalings() {
                  {"k"});
 }
 
-// A scale goes past Relu, since it is positive: a fact about its bytes. Large enough not to take part by value.
+// A scale goes past Relu, since it is positive: a fact about its bytes. Large enough not to take part by
+// value.
 Case positive() {
   return claimed("positive",
                  "agraph (float[N, 72] x, float[N, 72] u) => (float[N, 72] y, float[N, 72] v) <" +
@@ -115,10 +116,10 @@ Case with_body() {
     node.domain = "own";
     node.inputs = {graph->inputs()[0]};
     node.outputs = {"called"};
-    node.bodies = {{.attribute = "",
-                    .graph = std::make_shared<Graph>(
-                        parsed("agraph (float[N, 3] p) => (float[N, 3] q) {q = Tanh(p)}")),
-                    .captured = {}}};
+    node.bodies = {
+        {.attribute = "",
+         .graph = std::make_shared<Graph>(parsed("agraph (float[N, 3] p) => (float[N, 3] q) {q = Tanh(p)}")),
+         .captured = {}}};
     graph->add_output({graph->add(std::move(node)), 0});
   }
   return c;

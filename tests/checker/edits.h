@@ -27,7 +27,7 @@ struct Edit {
   bool (*apply)(Random& random, const Case& original, Mutant& mutant);  // false: nothing to edit there
 };
 
-std::span<const Edit> edits_of_models();       // edits_models.cpp
+std::span<const Edit> edits_of_models();        // edits_models.cpp
 std::span<const Edit> edits_of_certificates();  // edits_certificates.cpp
 
 Mutant honest(const Case& original);

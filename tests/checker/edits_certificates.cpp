@@ -28,7 +28,8 @@ std::vector<std::size_t> steps_of(const Mutant& m) {
   return out;
 }
 
-bool change_step(Random& random, Mutant& m, const std::string& field, const std::function<bool(Json&)>& change) {
+bool change_step(Random& random, Mutant& m, const std::string& field,
+                 const std::function<bool(Json&)>& change) {
   const auto lines = lines_with(m, field);
   if (lines.empty()) return false;
   std::string& line = m.lines[random.one_of(lines)];
@@ -61,15 +62,16 @@ bool change_program(Random& random, Mutant& m, const std::string& pattern,
     const auto text = step["by"].get<std::string>();
     const std::size_t body = std::min(text.size(), text.find(">\n") + 1);  // after the header
     const std::regex regex(pattern);
-    std::vector<std::smatch> found(std::sregex_iterator(text.begin() + static_cast<std::ptrdiff_t>(body),
-                                                        text.end(), regex),
-                                   std::sregex_iterator());
+    std::vector<std::smatch> found(
+        std::sregex_iterator(text.begin() + static_cast<std::ptrdiff_t>(body), text.end(), regex),
+        std::sregex_iterator());
     if (found.empty()) return false;
     std::string changed;
     for (int tries = 0; tries < 8; ++tries) {
       const std::smatch& at = random.one_of(found);
       const auto begin = static_cast<std::size_t>(at.position()) + body;
-      changed = text.substr(0, begin) + other(at.str()) + text.substr(begin + static_cast<std::size_t>(at.length()));
+      changed = text.substr(0, begin) + other(at.str()) +
+                text.substr(begin + static_cast<std::size_t>(at.length()));
       if (changed != text && parse_graph(changed).ok()) break;
     }
     step["by"] = changed;
@@ -86,7 +88,8 @@ bool number_of_program(Random& random, const Case&, Mutant& m) {
 
 bool operator_of_program(Random& random, const Case&, Mutant& m) {
   return change_program(random, m, "\\b[A-Z][A-Za-z]+\\b", [&](const std::string&) {
-    static const std::vector<std::string> ops{"Add", "Mul", "Sub", "Relu", "Neg", "MatMul", "Conv", "Identity", "Abs"};
+    static const std::vector<std::string> ops{"Add",    "Mul",  "Sub",      "Relu", "Neg",
+                                              "MatMul", "Conv", "Identity", "Abs"};
     return random.one_of(ops);
   });
 }
@@ -96,9 +99,8 @@ bool operand_of_program(Random& random, const Case& original, Mutant& m) {
   for (const CertifiedStep& step : original.certificate.steps)
     if (const auto* claim = std::get_if<Claim>(&step))
       for (const std::string& name : names_in(claim->after)) names.push_back(name);
-  return change_program(random, m, "\"[^\"\\n]+\"|\\b[a-z]\\b", [&](const std::string&) {
-    return fmt::format("\"{}\"", random.one_of(names));
-  });
+  return change_program(random, m, "\"[^\"\\n]+\"|\\b[a-z]\\b",
+                        [&](const std::string&) { return fmt::format("\"{}\"", random.one_of(names)); });
 }
 
 // A step that is true with a constant of its own, which has the name of another one of the model.
@@ -106,7 +108,8 @@ bool own_constant(Random& random, const Case& original, Mutant& m) {
   std::vector<NodeId> constants;
   for (const NodeId id : original.in.order()) {
     const Node& node = original.in.node(id);
-    if (node.kind == NodeKind::Initializer && node.tensor.type() == ElementType::Float) constants.push_back(id);
+    if (node.kind == NodeKind::Initializer && node.tensor.type() == ElementType::Float)
+      constants.push_back(id);
   }
   const NodeId from = random.one_of(constants), taken = random.one_of(constants);
   const Tensor& value = original.in.node(from).tensor;
@@ -123,11 +126,11 @@ bool own_constant(Random& random, const Case& original, Mutant& m) {
       if (original.in.node(v.node).kind != NodeKind::Initializer) inputs.push_back(operands.back());
     }
     const auto elements = value.as<float>();
-    const std::string program =
-        fmt::format("<ir_version: 8, opset_import: [\"\" : 18]>\nagraph ({}) => (float[] own) <float[{}] {} = {{{}}}> "
-                    "{{own = {}({})}}",
-                    fmt::join(declared, ", "), fmt::join(value.extents(), ", "), original.in.name_of({taken, 0}),
-                    fmt::join(elements.begin(), elements.end(), ", "), node.op, fmt::join(operands, ", "));
+    const std::string program = fmt::format(
+        "<ir_version: 8, opset_import: [\"\" : 18]>\nagraph ({}) => (float[] own) <float[{}] {} = {{{}}}> "
+        "{{own = {}({})}}",
+        fmt::join(declared, ", "), fmt::join(value.extents(), ", "), original.in.name_of({taken, 0}),
+        fmt::join(elements.begin(), elements.end(), ", "), node.op, fmt::join(operands, ", "));
     // The only step: OUT is the original with the wrong constant.
     m.lines = {m.lines[0],
                Json{{"replace", Json::array({node.outputs[0]})}, {"from", inputs}, {"by", program}}.dump()};
@@ -137,9 +140,10 @@ bool own_constant(Random& random, const Case& original, Mutant& m) {
   return false;
 }
 
-// Claims that are true, each by itself, of which the first makes `of` depend on `on` (it adds on - on): applied
-// with its mirror image, or where `on` already depends on `of`, values would depend on themselves.
-std::string claim_that_adds_nothing(const Graph& graph, NodeId of, const std::string& on, const std::string& prefix) {
+// Claims that are true, each by itself, of which the first makes `of` depend on `on` (it adds on - on):
+// applied with its mirror image, or where `on` already depends on `of`, values would depend on themselves.
+std::string claim_that_adds_nothing(const Graph& graph, NodeId of, const std::string& on,
+                                    const std::string& prefix) {
   const Node& node = graph.node(of);
   std::vector<std::string> operands, from{on}, declared{"float[] \"" + on + "\""};
   for (const Value& v : node.inputs) {
@@ -150,10 +154,11 @@ std::string claim_that_adds_nothing(const Graph& graph, NodeId of, const std::st
       from.push_back(name);
   }
   const std::string program = fmt::format(
-      "<ir_version: 8, opset_import: [\"\" : 18]>\nagraph ({}) => (float[] {}r) {{\n{}n = Sub(\"{}\", \"{}\")\n"
+      "<ir_version: 8, opset_import: [\"\" : 18]>\nagraph ({}) => (float[] {}r) {{\n{}n = Sub(\"{}\", "
+      "\"{}\")\n"
       "{}o = {}({})\n{}r = Add({}o, {}n)}}",
-      fmt::join(declared, ", "), prefix, prefix, on, on, prefix, node.op, fmt::join(operands, ", "), prefix, prefix,
-      prefix);
+      fmt::join(declared, ", "), prefix, prefix, on, on, prefix, node.op, fmt::join(operands, ", "), prefix,
+      prefix, prefix);
   return Json{{"replace", Json::array({node.outputs[0]})}, {"from", from}, {"by", program}}.dump();
 }
 
@@ -161,7 +166,8 @@ bool circular(Random& random, const Case& original, Mutant& m) {
   std::vector<NodeId> plain;
   for (const NodeId id : original.in.order()) {
     const Node& node = original.in.node(id);
-    if (node.kind == NodeKind::Operator && node.attributes.all().empty() && node.bodies.empty()) plain.push_back(id);
+    if (node.kind == NodeKind::Operator && node.attributes.all().empty() && node.bodies.empty())
+      plain.push_back(id);
   }
   const NodeId a = random.one_of(plain), b = random.one_of(plain);
   const std::string &x = original.in.node(a).outputs[0], &y = original.in.node(b).outputs[0];
@@ -227,9 +233,12 @@ bool head(Random& random, const Case&, Mutant& m) {
 }
 
 bool note(Random& random, const Case&, Mutant& m) {
-  static const std::vector<std::string> notes{
-      R"({"note":{"kind":"collapse","what":"nothing","ratio":9}})", R"({"note":3})", R"({"note":{"kind":3}})",
-      R"({"note":{"ratio":"fast"}})", R"({"note":{},"fold":["y"]})", R"({"note":null})"};
+  static const std::vector<std::string> notes{R"({"note":{"kind":"collapse","what":"nothing","ratio":9}})",
+                                              R"({"note":3})",
+                                              R"({"note":{"kind":3}})",
+                                              R"({"note":{"ratio":"fast"}})",
+                                              R"({"note":{},"fold":["y"]})",
+                                              R"({"note":null})"};
   m.lines.insert(m.lines.begin() + 1 + random.below(static_cast<int>(m.lines.size())), random.one_of(notes));
   return true;
 }
@@ -245,8 +254,14 @@ bool unknown_field(Random& random, const Case&, Mutant& m) {
 bool garbage(Random& random, const Case&, Mutant& m) {
   std::string& line = m.lines[static_cast<std::size_t>(random.below(static_cast<int>(m.lines.size())))];
   const auto at = static_cast<std::size_t>(random.below(static_cast<int>(line.size())));
-  static const std::vector<std::string> more{R"({"trust":true})", "[]", "{", R"({"fold":[]})", R"({"fold":null})", "",
-                                             std::string(1, '\0'), R"({"replace":[],"from":[],"by":""})"};
+  static const std::vector<std::string> more{R"({"trust":true})",
+                                             "[]",
+                                             "{",
+                                             R"({"fold":[]})",
+                                             R"({"fold":null})",
+                                             "",
+                                             std::string(1, '\0'),
+                                             R"({"replace":[],"from":[],"by":""})"};
   m.digests = random.chance(50);
   switch (random.below(5)) {
     case 0: line[at] = static_cast<char>(random.between(32, 126)); break;

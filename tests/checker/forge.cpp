@@ -9,7 +9,8 @@ namespace isomer::checker {
 namespace {
 
 // The program's nodes added to the graph; per node of the program, what it became.
-std::optional<std::map<NodeId, NodeId>> add_program(Graph& graph, const ValuesByName& names, const Graph& program) {
+std::optional<std::map<NodeId, NodeId>> add_program(Graph& graph, const ValuesByName& names,
+                                                    const Graph& program) {
   std::map<NodeId, NodeId> moved;
   for (const NodeId id : program.order()) {
     Node node = program.node(id);

@@ -1,10 +1,11 @@
-// isomer-checker-mutants [--edits N] [--seed S] [--no-runtime] [--list FIELD]: edits of certificates and of the models that they
-// are about, with all digests put right afterwards. The checker may accept one only if the reference interpreter
-// in float64 and ONNX Runtime agree that OUT still equals IN. Half of the edits are of what means something.
+// isomer-checker-mutants [--edits N] [--seed S] [--no-runtime] [--list FIELD]: edits of certificates and of
+// the models that they are about, with all digests put right afterwards. The checker may accept one only if
+// the reference interpreter in float64 and ONNX Runtime agree that OUT still equals IN. Half of the edits are
+// of what means something.
 //
 // Prints accepted and rejected by field, with the most frequent reasons. Exit code 1: something wrong was
-// accepted, or the checker threw. `--list FIELD` edits that field alone and prints which edits were accepted, for
-// tests/checker_switches.py.
+// accepted, or the checker threw. `--list FIELD` edits that field alone and prints which edits were accepted,
+// for tests/checker_switches.py.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -15,11 +16,11 @@
 #include <map>
 #include <regex>
 
-#include "eval/program.h"
 #include "certify/check.h"
 #include "certify/digest.h"
 #include "checker/edits.h"
 #include "checker/forge.h"
+#include "eval/program.h"
 #include "graph/interpret.h"
 #include "onnx/model.h"
 #include "prove/shrink.h"
@@ -44,7 +45,8 @@ NamedTensors drawn_feeds(const Graph& graph, std::uint64_t seed) {
     }
     std::vector<double> values(static_cast<std::size_t>(element_count(extents).value_or(0)));
     for (double& x : values) x = random.between(-400, 400) / 100.0;
-    out.emplace(graph.name_of(v), convert(Tensor::of(ElementType::Double, extents, values), node.declared.type));
+    out.emplace(graph.name_of(v),
+                convert(Tensor::of(ElementType::Double, extents, values), node.declared.type));
   }
   return out;
 }
@@ -108,7 +110,8 @@ class Arbiter {
  private:
   static std::string by_reference(const Mutant& m, std::uint64_t seed) {
     const NamedTensors feeds = drawn_feeds(m.in, seed);
-    const auto x = interpret(m.in, feeds, Arithmetic::Double), y = interpret(m.out, feeds, Arithmetic::Double);
+    const auto x = interpret(m.in, feeds, Arithmetic::Double),
+               y = interpret(m.out, feeds, Arithmetic::Double);
     if (!x.ok() || x->opaque) return "";  // IN is no program: nothing is asked of OUT
     if (!y.ok()) return "the reference: " + y.error().message;
     if (y->opaque) return "the reference: " + y->opaque->reason;
@@ -266,10 +269,12 @@ class Run {
       if (field.semantic) semantic += field.accepted + field.rejected + field.wrong;
     }
     const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - start_;
-    fmt::print("\n{} edits of {} certificates, {} of what means something, seed {}: {} rejected, {} accepted and equal, "
-               "{} wrong; {} pairs of models compared in float64, {} of them on the runtime; {:.0f} s\n",
-               accepted + rejected + wrong, cases_.size(), semantic, options_.seed, rejected, accepted, wrong,
-               arbiter_.pairs(), arbiter_.ran(), spent.count());
+    fmt::print(
+        "\n{} edits of {} certificates, {} of what means something, seed {}: {} rejected, {} accepted and "
+        "equal, "
+        "{} wrong; {} pairs of models compared in float64, {} of them on the runtime; {:.0f} s\n",
+        accepted + rejected + wrong, cases_.size(), semantic, options_.seed, rejected, accepted, wrong,
+        arbiter_.pairs(), arbiter_.ran(), spent.count());
     return wrong == 0 ? 0 : 1;
   }
 
@@ -290,11 +295,13 @@ int main(int argc, char** argv) {
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i] == "--no-runtime") options.runtime = false;
     else if (arguments[i] == "--list" && i + 1 < arguments.size()) options.list = arguments[++i];
-    else if (arguments[i] == "--edits" && i + 1 < arguments.size()) options.edits = std::atoi(arguments[++i].c_str());
+    else if (arguments[i] == "--edits" && i + 1 < arguments.size())
+      options.edits = std::atoi(arguments[++i].c_str());
     else if (arguments[i] == "--seed" && i + 1 < arguments.size())
       options.seed = static_cast<std::uint64_t>(std::atoll(arguments[++i].c_str()));
     else {
-      std::fprintf(stderr, "usage: isomer-checker-mutants [--edits N] [--seed S] [--no-runtime] [--list FIELD]\n");
+      std::fprintf(stderr,
+                   "usage: isomer-checker-mutants [--edits N] [--seed S] [--no-runtime] [--list FIELD]\n");
       return 2;
     }
   }

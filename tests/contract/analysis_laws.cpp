@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "analysis/analysis.h"
-#include "eval/program.h"
 #include "contract/laws.h"
 #include "contract/tensors.h"
+#include "eval/program.h"
 
 namespace isomer::contract {
 namespace {

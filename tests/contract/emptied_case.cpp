@@ -46,7 +46,8 @@ EmptiedCase::Promise promise_of(const Formula& formula, const Inputs& inputs) {
     return c.kind == SizeCondition::Kind::Exact && at_zero(c.extent).value_or(-1) < 0;
   });
   for (const IndexRange& r : formula.ranges)
-    if (!points_inside(*inputs[static_cast<std::size_t>(r.input)], r)) runs = false, fails = fails || is_exact;
+    if (!points_inside(*inputs[static_cast<std::size_t>(r.input)], r))
+      runs = false, fails = fails || is_exact;
   return runs ? EmptiedCase::Promise::Runs : fails ? EmptiedCase::Promise::Fails : EmptiedCase::Promise::None;
 }
 
@@ -92,7 +93,8 @@ std::optional<EmptiedCase> emptied_case(const DrawnCase& drawn, std::uint64_t ch
   out.promise = promise_of(*formula, out.drawn.inputs);
   for (std::size_t k = 0; k < formula->outputs.size(); ++k) {
     Extents shape;
-    for (const Dim& d : formula->output_type(static_cast<int>(k)).shape) shape.push_back(at_zero(d).value_or(-1));
+    for (const Dim& d : formula->output_type(static_cast<int>(k)).shape)
+      shape.push_back(at_zero(d).value_or(-1));
     out.shapes.push_back(std::move(shape));
   }
   return out;

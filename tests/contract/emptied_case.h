@@ -1,5 +1,5 @@
-// EmptiedCase: a drawn case with one of its extents made 0 wherever it occurs, and what its formula, defined with
-// a symbol in the place of that extent, promises there.
+// EmptiedCase: a drawn case with one of its extents made 0 wherever it occurs, and what its formula, defined
+// with a symbol in the place of that extent, promises there.
 #pragma once
 
 #include "contract/drawn_case.h"
@@ -17,8 +17,8 @@ struct EmptiedCase {
   std::vector<Extents> shapes;  // of the outputs, as the formula has them
 };
 
-// `choice` says which extent, and whether constants and known integers have it, too. nullopt: there is none to
-// empty.
+// `choice` says which extent, and whether constants and known integers have it, too. nullopt: there is none
+// to empty.
 std::optional<EmptiedCase> emptied_case(const DrawnCase& drawn, std::uint64_t choice);
 
 }  // namespace isomer::contract

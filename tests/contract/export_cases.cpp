@@ -3,7 +3,8 @@
 //
 //   isomer-contract-cases --list                     the operators, as JSON
 //   isomer-contract-cases OP CASES BASE [DOMAIN]     writes BASE.json (calls) and BASE.npz (tensors)
-//   isomer-contract-cases --empty OP CASES BASE [DOMAIN]   the same with an extent of each made 0, and what the
+//   isomer-contract-cases --empty OP CASES BASE [DOMAIN]   the same with an extent of each made 0, and what
+//   the
 //                                                    formula promises there
 //
 // Tensors are named by case: 17.in0, 17.attribute.value, 17.native0 and 17.double0 (the same output computed
@@ -17,12 +18,12 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "eval/program.h"
 #include "cli/npz.h"
 #include "contract/drawn_case.h"
 #include "contract/emptied_case.h"
 #include "contract/samples/samples.h"
 #include "contract/tensors.h"
+#include "eval/program.h"
 #include "ops/empty.h"
 
 namespace isomer::contract {

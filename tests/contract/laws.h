@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "expr/formula.h"
 #include "contract/drawn_case.h"
+#include "expr/formula.h"
 
 namespace isomer::contract {
 

@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "eval/field.h"
-#include "expr/formula.h"
-#include "eval/program.h"
 #include "base/hash.h"
+#include "eval/field.h"
+#include "eval/program.h"
+#include "expr/formula.h"
 
 namespace isomer::contract {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "analysis/analysis.h"
-#include "expr/tensor.h"
 #include "contract/drawn_case.h"
+#include "expr/tensor.h"
 
 namespace isomer::contract {
 

@@ -6,10 +6,10 @@
 #include <algorithm>
 
 #include "analysis/analysis.h"
-#include "eval/element.h"
-#include "eval/program.h"
 #include "contract/laws.h"
 #include "contract/tensors.h"
+#include "eval/element.h"
+#include "eval/program.h"
 
 namespace isomer::contract {
 namespace {

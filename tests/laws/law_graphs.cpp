@@ -15,8 +15,8 @@ namespace {
 using contract::DrawnCase;
 
 constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
-constexpr int kSliceByInputs = 10;    // the opset since which Slice has steps, and its bounds as inputs
-constexpr int kConstantOfShape = 9;   // since that opset
+constexpr int kSliceByInputs = 10;   // the opset since which Slice has steps, and its bounds as inputs
+constexpr int kConstantOfShape = 9;  // since that opset
 
 using Shapes = std::vector<Dims>;  // per input; empty where it is absent
 
@@ -66,8 +66,7 @@ class Side {
     return {graph.add(std::move(node)), 0};
   }
   Value integers(const std::vector<std::int64_t>& values) {
-    return initializer(
-        Tensor::of(ElementType::Int64, {static_cast<std::int64_t>(values.size())}, values));
+    return initializer(Tensor::of(ElementType::Int64, {static_cast<std::int64_t>(values.size())}, values));
   }
   Value number(ElementType type, double value) {
     return initializer(convert(Tensor::of<double>(ElementType::Double, {}, {value}), type));
@@ -96,8 +95,9 @@ class Side {
     if (opset() >= kSliceByInputs)
       return apply("Slice", {x, integers({start}), integers({end}), integers({axis}), integers({step})});
     using Integers = std::vector<std::int64_t>;
-    return apply("Slice", {x},
-                 Attributes({{"starts", Integers{start}}, {"ends", Integers{end}}, {"axes", Integers{axis}}}));
+    return apply(
+        "Slice", {x},
+        Attributes({{"starts", Integers{start}}, {"ends", Integers{end}}, {"axes", Integers{axis}}}));
   }
   Value concat(std::vector<Value> parts, int axis) {
     return apply("Concat", std::move(parts), Attributes({{"axis", std::int64_t{axis}}}));

@@ -1,9 +1,10 @@
-// isomer-laws [--cases N] [--sets LOG2] [--only OP] [--verbose]: the laws that the analyses promise of every operator, proved.
+// isomer-laws [--cases N] [--sets LOG2] [--only OP] [--verbose]: the laws that the analyses promise of every
+// operator, proved.
 //
-// For each of N drawn calls of an operator every promise of its formula becomes two small graphs for the prover,
-// with all sizes open, then with those of the law's axes, then as drawn; the first proof counts. "not said":
-// the same attributes don't say the law at other sizes (a Reshape to a fixed shape), or a constant is in the
-// way. Exit code 1: a promise is refuted, or the two witnesses disagree.
+// For each of N drawn calls of an operator every promise of its formula becomes two small graphs for the
+// prover, with all sizes open, then with those of the law's axes, then as drawn; the first proof counts. "not
+// said": the same attributes don't say the law at other sizes (a Reshape to a fixed shape), or a constant is
+// in the way. Exit code 1: a promise is refuted, or the two witnesses disagree.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -73,8 +74,8 @@ Judged judge(const contract::DrawnCase& drawn, const Promise& promise, unsigned 
 
 struct Options {
   int cases = 3;
-  // Operations on sets of one attempt, as a power of two. Of the laws of one call each 89 % are proved with 2^17
-  // (105 s of processor time), 84 % with 2^15 (72 s).
+  // Operations on sets of one attempt, as a power of two. Of the laws of one call each 89 % are proved with
+  // 2^17 (105 s of processor time), 84 % with 2^15 (72 s).
   unsigned sets = 17;
   bool verbose = false;
   std::string only;
@@ -88,7 +89,8 @@ struct Results {
 };
 
 void run_operator(const Operator& op, const Options& options, Results& results) {
-  const std::string title = op.domain.empty() ? std::string(op.name) : fmt::format("{}:{}", op.domain, op.name);
+  const std::string title =
+      op.domain.empty() ? std::string(op.name) : fmt::format("{}:{}", op.domain, op.name);
   Tally& tally = results.operators[title];
   const std::clock_t start = std::clock();
   for (int number = 0; number < options.cases; ++number) {
@@ -106,7 +108,7 @@ void run_operator(const Operator& op, const Options& options, Results& results) 
       const bool failed = judged.outcome == Outcome::Refuted;
       if (failed || (options.verbose && !judged.why.empty()))
         fmt::print("{}: {} of output {}{}: {}\n", drawn.text(), name(promise.kind), promise.output,
-                   promise.input >= 0    ? fmt::format(", input {}", promise.input)
+                   promise.input >= 0     ? fmt::format(", input {}", promise.input)
                    : promise.axes.empty() ? ""
                                           : fmt::format(", axis {}", promise.axes[0].output_axis),
                    judged.why);
@@ -117,8 +119,8 @@ void run_operator(const Operator& op, const Options& options, Results& results) 
 
 void print_row(const std::string& what, const Tally& tally) {
   const int laws = tally[0] + tally[1] + tally[2] + tally[3] + tally[4];
-  fmt::print("| {} | {} | {} | {} | {} | {} | {} | {} |\n", what, laws, tally[0], tally[1], tally[2], tally[3],
-             tally[4], tally[5]);
+  fmt::print("| {} | {} | {} | {} | {} | {} | {} | {} |\n", what, laws, tally[0], tally[1], tally[2],
+             tally[3], tally[4], tally[5]);
 }
 
 void print_table(const std::string& title, const std::vector<std::pair<std::string, Tally>>& rows) {

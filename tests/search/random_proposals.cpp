@@ -1,10 +1,11 @@
-// isomer-random-proposals: soundness under pressure. A proposer that has no idea what it does, on regions of real
-// models; whatever the prover accepts is evaluated, and none of it may be false.
+// isomer-random-proposals: soundness under pressure. A proposer that has no idea what it does, on regions of
+// real models; whatever the prover accepts is evaluated, and none of it may be false.
 //
 //   isomer-random-proposals [--proposals 10000] [--seed 1] [--verbose] MODEL...
-// Proposals go the way of all proposals: they are proved as steps of the whole model, those that were accepted are
-// applied together, and the next ones are about the graph that results. An accepted one is run beside its region in
-// float64 at several inputs. Prints how many were refused, by reason and by what was done; exit 1 if one was false.
+// Proposals go the way of all proposals: they are proved as steps of the whole model, those that were
+// accepted are applied together, and the next ones are about the graph that results. An accepted one is run
+// beside its region in float64 at several inputs. Prints how many were refused, by reason and by what was
+// done; exit 1 if one was false.
 #include <fmt/format.h>
 
 #include <cmath>
@@ -21,11 +22,11 @@
 namespace isomer::testing {
 namespace {
 
-constexpr std::size_t kBatch = 40;              // proposals about one graph
-constexpr std::size_t kMostNodes = 5;           // of a region
-constexpr double kMostOperations = 2e7;         // of one evaluation
-constexpr double kTolerance = 1e-9;             // of the largest element: float64 in another order
-constexpr std::int64_t kSize = 3;               // of a named extent, for evaluating
+constexpr std::size_t kBatch = 40;       // proposals about one graph
+constexpr std::size_t kMostNodes = 5;    // of a region
+constexpr double kMostOperations = 2e7;  // of one evaluation
+constexpr double kTolerance = 1e-9;      // of the largest element: float64 in another order
+constexpr std::int64_t kSize = 3;        // of a named extent, for evaluating
 constexpr int kInputs = 3;
 
 struct Tally {
@@ -85,7 +86,8 @@ Evaluation evaluated(const Graph& before, const Graph& after, Random& random) {
       if (!extents) return Evaluation::None;
       feeds.emplace(a.name_of(v), drawn(info->of(v).type, *extents, random));
     }
-    const auto left = interpret(a, feeds, Arithmetic::Double), right = interpret(b, feeds, Arithmetic::Double);
+    const auto left = interpret(a, feeds, Arithmetic::Double),
+               right = interpret(b, feeds, Arithmetic::Double);
     if (!left.ok() || left->opaque) return Evaluation::None;  // undefined there
     if (!right.ok() || right->opaque) return Evaluation::Different;
     if (!is_same(left->outputs.begin()->second, right->outputs.begin()->second)) return Evaluation::Different;
@@ -94,13 +96,14 @@ Evaluation evaluated(const Graph& before, const Graph& after, Random& random) {
 }
 
 // A few nodes, from a value back.
-std::optional<Claim> some_region(const Workpiece& piece, const std::vector<NodeId>& operators, Random& random) {
+std::optional<Claim> some_region(const Workpiece& piece, const std::vector<NodeId>& operators,
+                                 Random& random) {
   const Graph& graph = piece.graph();
   const NodeId last = operators[below(random, operators.size())];
   const auto may_join = [&](Value v) {
     const Node& node = graph.node(v.node);
-    return node.kind == NodeKind::Operator && node.captures.empty() && !piece.inference().opaque.contains(v.node) &&
-           !(node.op == "Constant" && node.domain.empty());
+    return node.kind == NodeKind::Operator && node.captures.empty() &&
+           !piece.inference().opaque.contains(v.node) && !(node.op == "Constant" && node.domain.empty());
   };
   if (!may_join({last, 0}) || graph.node(last).outputs.size() != 1) return std::nullopt;
   const std::size_t size = 1 + below(random, kMostNodes);
@@ -110,7 +113,8 @@ std::optional<Claim> some_region(const Workpiece& piece, const std::vector<NodeI
     std::advance(from, static_cast<std::ptrdiff_t>(below(random, inside.size())));
     const auto& inputs = graph.node(*from).inputs;
     if (inputs.empty()) continue;
-    if (const Value v = inputs[below(random, inputs.size())]; v.exists() && may_join(v)) inside.insert(v.node);
+    if (const Value v = inputs[below(random, inputs.size())]; v.exists() && may_join(v))
+      inside.insert(v.node);
   }
   Claim claim{.inputs = {}, .outputs = {graph.name_of({last, 0})}, .after = {}};
   std::set<std::string> seen;
@@ -118,7 +122,8 @@ std::optional<Claim> some_region(const Workpiece& piece, const std::vector<NodeI
     for (const Value& v : graph.node(id).inputs) {
       if (!v.exists() || inside.contains(v.node)) continue;
       const Node& node = graph.node(v.node);
-      const bool is_constant = (node.kind == NodeKind::Initializer && !graph.is_overridable(v.node)) || node.op == "Constant";
+      const bool is_constant =
+          (node.kind == NodeKind::Initializer && !graph.is_overridable(v.node)) || node.op == "Constant";
       if (!is_constant && seen.insert(graph.name_of(v)).second) claim.inputs.push_back(graph.name_of(v));
     }
   return claim;
@@ -205,13 +210,14 @@ class Pressure {
 };
 
 int report(const Tally& t) {
-  fmt::print("{} proposals: {} refused, {} accepted ({} of them evaluated, {} applied), {} false\n", t.proposed, t.refused,
-             t.accepted, t.evaluated, t.applied, t.is_false);
+  fmt::print("{} proposals: {} refused, {} accepted ({} of them evaluated, {} applied), {} false\n",
+             t.proposed, t.refused, t.accepted, t.evaluated, t.applied, t.is_false);
   fmt::print("refused because:\n");
   for (const auto& [why, count] : t.reasons) fmt::print("  {:6}  {}\n", count, why);
   fmt::print("accepted of proposed, single changes:\n");
   for (const auto& [kind, counts] : t.kinds)
-    if (kind.find(',') == std::string::npos) fmt::print("  {:6} of {:6}  {}\n", counts.second, counts.first, kind);
+    if (kind.find(',') == std::string::npos)
+      fmt::print("  {:6} of {:6}  {}\n", counts.second, counts.first, kind);
   // With nothing accepted, or nothing refused, nothing was tested.
   return t.is_false == 0 && t.evaluated > 0 && t.refused > 0 ? 0 : 1;
 }
@@ -237,7 +243,8 @@ int main(const std::vector<std::string>& arguments) {
     const int left = proposals - pressure.tally.proposed;
     pressure.on(*model, left / static_cast<int>(models.size() - k));
     const Tally& t = pressure.tally;
-    fmt::print("{}: {} proposed, {} accepted, {} false so far\n", models[k], t.proposed, t.accepted, t.is_false);
+    fmt::print("{}: {} proposed, {} accepted, {} false so far\n", models[k], t.proposed, t.accepted,
+               t.is_false);
     std::fflush(stdout);
   }
   return report(pressure.tally);

@@ -22,7 +22,8 @@ bool is_commutative(const std::string& op) { return op == "Add" || op == "Mul"; 
 
 }  // namespace
 
-RandomRewrite::RandomRewrite(const Graph& region, const Inference& inference, Random& random) : random_(random) {
+RandomRewrite::RandomRewrite(const Graph& region, const Inference& inference, Random& random)
+    : random_(random) {
   std::map<NodeId, int> moved;
   for (const NodeId id : region.order()) {
     Part part{.node = region.node(id), .inputs = {}, .shapes = {}, .types = {}};
@@ -70,7 +71,8 @@ Graph RandomRewrite::program(const Graph& graph, const std::string& replaced) co
   for (const Part& part : parts_) {
     std::vector<Value> inputs;
     for (const Ref& r : part.inputs)
-      inputs.push_back(r.part < 0 ? Value::none() : Value{made[static_cast<std::size_t>(r.part)].node, r.output});
+      inputs.push_back(r.part < 0 ? Value::none()
+                                  : Value{made[static_cast<std::size_t>(r.part)].node, r.output});
     if (part.node.kind == NodeKind::Operator) made.push_back(b.copy(part.node, inputs));
     else if (part.is_new) made.push_back(b.constant(part.node.tensor));
     else made.push_back(b.input(part.node.outputs[0]));
@@ -102,8 +104,8 @@ bool RandomRewrite::is_like(Ref a, Ref b) const {
   return x.shapes[a.output] == y.shapes[b.output] && x.types[a.output] == y.types[b.output];
 }
 
-RandomRewrite::Ref RandomRewrite::insert(int at, const std::string& op, const std::vector<Ref>& inputs, Ref like,
-                                         Attributes attributes) {
+RandomRewrite::Ref RandomRewrite::insert(int at, const std::string& op, const std::vector<Ref>& inputs,
+                                         Ref like, Attributes attributes) {
   Part part{.node = {}, .inputs = inputs, .is_new = true, .shapes = {}, .types = {}};
   part.node.op = op;
   part.node.outputs = {""};
@@ -164,7 +166,8 @@ bool RandomRewrite::other_attribute() {
     node.attributes.set(chosen.name, *i + by);
   } else if (const auto* f = std::get_if<float>(&chosen.value)) {
     node.attributes.set(chosen.name, *f * (below(random_, 2) == 0 ? 1.001f : -1.0f));
-  } else if (const auto* list = std::get_if<std::vector<std::int64_t>>(&chosen.value); list && !list->empty()) {
+  } else if (const auto* list = std::get_if<std::vector<std::int64_t>>(&chosen.value);
+             list && !list->empty()) {
     std::vector<std::int64_t> changed = *list;
     std::int64_t& entry = changed[below(random_, changed.size())];
     if (below(random_, 2) == 0) entry += by;
@@ -278,7 +281,8 @@ bool RandomRewrite::transpose_twice() {
   std::vector<std::int64_t> order(rank), back(rank);
   for (std::size_t k = 0; k < rank; ++k) order[k] = static_cast<std::int64_t>(k);
   std::ranges::shuffle(order, random_);
-  for (std::size_t k = 0; k < rank; ++k) back[static_cast<std::size_t>(order[k])] = static_cast<std::int64_t>(k);
+  for (std::size_t k = 0; k < rank; ++k)
+    back[static_cast<std::size_t>(order[k])] = static_cast<std::int64_t>(k);
   if (below(random_, 3) == 0) std::ranges::shuffle(back, random_);  // or not quite back
   const Ref once = insert(*at + 1, "Transpose", {from}, from, with({{"perm", order}}));
   redirect(from, insert(*at + 2, "Transpose", {once}, from, with({{"perm", back}})), *at + 2);
@@ -304,7 +308,8 @@ bool RandomRewrite::reassociate() {
   if (!at) return false;
   Part& outer = parts_[static_cast<std::size_t>(*at)];
   const Ref left = outer.inputs[0], c = outer.inputs[1];
-  if (left.part < 0 || c.part < 0 || !parts_[static_cast<std::size_t>(left.part)].node.domain.empty()) return false;
+  if (left.part < 0 || c.part < 0 || !parts_[static_cast<std::size_t>(left.part)].node.domain.empty())
+    return false;
   const Part inner = parts_[static_cast<std::size_t>(left.part)];
   if (inner.node.op != outer.node.op || inner.inputs.size() != 2) return false;
   const Ref sum = insert(*at, inner.node.op, {inner.inputs[1], c}, {*at, 0});
@@ -318,7 +323,8 @@ bool RandomRewrite::distribute() {
   if (!at) return false;
   Part& outer = parts_[static_cast<std::size_t>(*at)];
   const Ref left = outer.inputs[0], c = outer.inputs[1];
-  if (left.part < 0 || c.part < 0 || !parts_[static_cast<std::size_t>(left.part)].node.domain.empty()) return false;
+  if (left.part < 0 || c.part < 0 || !parts_[static_cast<std::size_t>(left.part)].node.domain.empty())
+    return false;
   const Part inner = parts_[static_cast<std::size_t>(left.part)];
   const std::string op = outer.node.op;
   if (inner.inputs.size() != 2 || (!is_commutative(inner.node.op) && inner.node.op != "Sub")) return false;

@@ -1,5 +1,5 @@
-// Rewrites that nobody thought about: a small program with something changed at random. Most are wrong, some are
-// right; none is believed by whoever draws them.
+// Rewrites that nobody thought about: a small program with something changed at random. Most are wrong, some
+// are right; none is believed by whoever draws them.
 #pragma once
 
 #include <optional>
@@ -23,7 +23,8 @@ class RandomRewrite {
 
   // Changes something. What was done; nullopt: nothing came to mind.
   std::optional<std::string> change();
-  // The program, as a claim about this graph writes it: names that nobody has, constants of the model by name.
+  // The program, as a claim about this graph writes it: names that nobody has, constants of the model by
+  // name.
   Graph program(const Graph& graph, const std::string& replaced) const;
 
  private:
@@ -35,8 +36,8 @@ class RandomRewrite {
   struct Part {
     Node node;
     std::vector<Ref> inputs;
-    bool is_new = false;        // no node of the region any more
-    std::vector<Dims> shapes;   // of the outputs; empty: not known
+    bool is_new = false;       // no node of the region any more
+    std::vector<Dims> shapes;  // of the outputs; empty: not known
     std::vector<ElementType> types;
   };
 
@@ -59,7 +60,8 @@ class RandomRewrite {
   std::optional<int> some_operator(const std::vector<std::string>& names = {});
   bool is_like(Ref a, Ref b) const;  // same type and shape
   // A node put in before the part at `at`; its shape is the one of `like`.
-  Ref insert(int at, const std::string& op, const std::vector<Ref>& inputs, Ref like, Attributes attributes = {});
+  Ref insert(int at, const std::string& op, const std::vector<Ref>& inputs, Ref like,
+             Attributes attributes = {});
   void redirect(Ref from, Ref to, int after);  // readers behind `after`, and the output
 
   std::vector<Part> parts_;

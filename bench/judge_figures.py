@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Whether the judge can be believed: its verdicts where the truth is known.
 
-  tests/judge_figures.py aa [--count 200] [--seconds 6]        models against themselves, half of them beside a busy process
-  tests/judge_figures.py slowdown [--count 50] [--seconds 20]  3 % of calibrated extra work, beside a busy process and not
-  tests/judge_figures.py ab [--seconds 10]                     expert pairs of ../shared, idle and beside a busy process
-  tests/judge_figures.py disagree [--seconds 10]               pairs on which two runtimes disagree
+  bench/judge_figures.py aa [--count 200] [--seconds 6]        models against themselves, half of them beside a busy process
+  bench/judge_figures.py slowdown [--count 50] [--seconds 20]  3 % of calibrated extra work, beside a busy process and not
+  bench/judge_figures.py ab [--seconds 10]                     expert pairs of ../shared, idle and beside a busy process
+  bench/judge_figures.py disagree [--seconds 10]               pairs on which two runtimes disagree
 --check: a short form for ctest, which fails on what no noise explains. Prints figures and where each comes from.
 """
 import argparse

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Expert pairs: every graph of ../shared/expert against its hand-made variants, which are equal to it.
 
-  tests/prove_pairs.py [--blocks DIR] [--filter TEXT] [--seconds 60] [--jobs 2] [--results FILE.jsonl] [--check]
+  bench/prove_pairs.py [--blocks DIR] [--filter TEXT] [--seconds 60] [--jobs 2] [--results FILE.jsonl] [--check]
 DIR holds what ../shared/expert/make_blocks.py writes (several GB); without it the experiments that --filter names are made in a
 temporary folder. --results keeps what was answered, and a second run goes on where the first was stopped.
 A pair that is refuted is run by ONNX Runtime: equal there (1e-3 of the largest value) means that we are wrong.
@@ -15,8 +15,10 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
+import bench_path  # noqa: F401
 import programs
 import proving
+from records import Records
 
 WANTED = 0.95
 TOLERANCE = 1e-3
@@ -60,7 +62,7 @@ def main():
         if not given.blocks:
             make_blocks(blocks, texts)
         pairs = list(pairs_of(blocks, texts))
-        records = proving.Records(given.results, "name")
+        records = Records(given.results, "name")
 
         def answer(pair):
             name, orig, variant = pair

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Other tools' outputs: zoo models through onnxsim and OnnxSlim, each output against its original.
 
-  tests/prove_tools.py --python PYTHON [--models 60] [--largest 120] [--filter TEXT] [--tool onnxsim|onnxslim] [--seconds 60]
+  bench/prove_tools.py --python PYTHON [--models 60] [--largest 120] [--filter TEXT] [--tool onnxsim|onnxslim] [--seconds 60]
                        [--results FILE.jsonl] [--check]
 PYTHON is that of an environment which has the tools (python3 -m venv DIR; DIR/bin/pip install onnxsim onnxslim). Models of up to
 --largest MB, small ones first. A refuted output is run by ONNX Runtime beside its original: equal there means that we are wrong, and this
@@ -15,9 +15,11 @@ import tempfile
 
 import onnx
 
+import bench_path  # noqa: F401
 import programs
 import proving
 import zoo
+from records import Records
 
 TOOLS = ("onnxsim", "onnxslim")
 
@@ -41,7 +43,7 @@ def main():
     names = [n for n in zoo.names(text=given.filter) if zoo.index()[n]["megabytes"] <= given.largest]
     names = names[::max(1, len(names) // given.models)][:given.models]
     tools = given.tool or list(TOOLS)
-    records = proving.Records(given.results, "model", "tool")
+    records = Records(given.results, "model", "tool")
     for name in names:
         todo = [t for t in tools if (name, t) not in records]
         if not todo:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Own outputs: what `optimize` made of a model, given to `check` and to `prove` in both orders.
 
-  tests/prove_own.py [--blocks DIR] [--filter TEXT] [--zoo N] [--seconds 30] [--results FILE.jsonl] [--least 0.0] [--check]
+  bench/prove_own.py [--blocks DIR] [--filter TEXT] [--zoo N] [--seconds 30] [--results FILE.jsonl] [--least 0.0] [--check]
 DIR holds what ../shared/expert/make_blocks.py writes; --zoo adds the N smallest models of the zoo. `prove` is asked without the
 certificate, so that it has to find a proof of its own, and once with it. Fails if a result is rejected by `check`, refuted by `prove` in the
 order in which it was made, not proved with its certificate, or if fewer than --least are proved without.
@@ -15,10 +15,12 @@ import shutil
 import sys
 import tempfile
 
+import bench_path  # noqa: F401
 import programs
 import prove_pairs
 import proving
 import zoo
+from records import Records
 
 SHORT = ["05_", "07_lora_S1_r16", "09_bn_before", "13_gqa_S1_N512"]
 
@@ -74,7 +76,7 @@ def main():
     parser.add_argument("--least", type=float, default=0.0)
     parser.add_argument("--check", action="store_true")
     given = parser.parse_args()
-    records = proving.Records(given.results, "model")
+    records = Records(given.results, "model")
     with tempfile.TemporaryDirectory() as scratch:
         for name, path in models(given, pathlib.Path(scratch)):
             if (name,) in records:

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Advice beside two busy processes, on models that have nothing to be advised of: all of it would be false.
 
-  tests/false_advice.py                     20 runs on each of mobilenet_v2 and squeezenet1_1 (15 minutes)
-  tests/false_advice.py --runs 2            a short form
+  bench/false_advice.py                     20 runs on each of mobilenet_v2 and squeezenet1_1 (15 minutes)
+  bench/false_advice.py --runs 2            a short form
 """
 import argparse
 import json
@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 
+import bench_path  # noqa: F401
 import programs
 import zoo
 

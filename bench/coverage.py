@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How much of real models the operators' formulas define.
 
-  tests/coverage.py [--limit N] [--filter TEXT] [--least PERCENT] [--verbose]
+  bench/coverage.py [--limit N] [--filter TEXT] [--least PERCENT] [--verbose]
 Every zoo model (with weights of zeros: only shapes matter) and every trained one (tools/fetch_trained) is inspected. Counted are
 nodes with a float input or output, Constant and Identity not, bodies of If and Loop included. What is not defined is listed by
 operator and reason. Exit 1 if less than --least per cent are defined, or if a model can't be read.
@@ -14,6 +14,7 @@ import re
 import sys
 import tempfile
 
+import bench_path  # noqa: F401
 import programs
 import zoo
 

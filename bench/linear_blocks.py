@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Unlisted linear blocks: random sums and chains of convolutions, pools, scalings, slices, pads, reshapes, shuffles, identities.
 
-  tests/linear_blocks.py [--blocks 200] [--seed 1] [--judge any|cost] [--least 0.95] [--verbose] [--keep DIR]
+  bench/linear_blocks.py [--blocks 200] [--seed 1] [--judge any|cost] [--least 0.95] [--verbose] [--keep DIR]
 Each block is a small model of its own (block k has seed SEED·1000 + k) that is optimized without measuring; `any` also ignores the
 analytic cost. A block is collapsed and proved, or left alone with the reason. Which blocks are one convolution is known by how they
 were drawn: nothing but 1x1 operators without bias before the one place that looks around, or all padding in front. What was written
@@ -21,6 +21,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
+import bench_path  # noqa: F401
 import programs
 
 WANTED = 0.95

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """The zoo through `isomer optimize`: faster or the same bytes, accepted by the checker, never slower.
 
-  tests/zoo_optimize.py [--models NAME,...] [--limit N] [--budget 60s] [--state FILE.json] [--filled DIR] [--tools PYTHON]
+  bench/zoo_optimize.py [--models NAME,...] [--limit N] [--budget 60s] [--results FILE.jsonl] [--filled DIR] [--tools PYTHON]
                         [--runtime ort|openvino] [--threads N]
 The 77 plain models, small ones first. Each is optimized, checked, and, if it was changed, measured again by `isomer bench`,
 independently. Slower means slower beyond 1.02 in both runs. What inputs, outputs, opsets and metadata say must be as it was.
 --models two-threads and --models openvino are the models for those: twelve and ten, of all kinds.
---state keeps what is done, so that a run may be interrupted; --filled keeps the models' weights. --tools: a Python that has onnxsim,
+--results keeps what is done, so that a run may be interrupted; --filled keeps the models' weights. --tools: a Python that has onnxsim,
 onnxslim and onnxoptimizer; their results are measured beside ours. The table is Markdown. Fails if anything is rejected, slower or changed
 in its interface.
 """
@@ -19,8 +19,10 @@ import time
 
 import onnx
 
+import bench_path  # noqa: F401
 import optimizing
 import zoo
+from records import Records
 
 SLOWER = 1 / 1.02
 # What the models' authors reach by fusing in PyTorch, as the project's issue tells.
@@ -119,7 +121,7 @@ def main():
     parser.add_argument("--models", default="")
     parser.add_argument("--limit", type=int)
     parser.add_argument("--budget", default="60s")
-    parser.add_argument("--state", type=pathlib.Path)
+    parser.add_argument("--results", type=pathlib.Path)
     parser.add_argument("--filled", type=pathlib.Path)
     parser.add_argument("--tools")
     parser.add_argument("--runtime", choices=("ort", "openvino"), default="ort")
@@ -129,17 +131,17 @@ def main():
     start = time.monotonic()
     lists = {"two-threads": TWO_THREADS, "openvino": FOR_OPENVINO}
     names = lists.get(options.models) or options.models.split(",") if options.models else [n for n in zoo.names() if "." not in n][:options.limit]
-    state = optimizing.State(options.state)
+    records = Records(options.results, "model")
     for name in names:
-        if name in state or time.monotonic() - start > options.seconds:
+        if (name,) in records or time.monotonic() - start > options.seconds:
             continue
         with optimizing.filled_model(name, options.filled) as (model, folder):
             row = optimize(model, folder, options)
             if options.tools:
                 row["tools"] = other_tools(model, folder, options.tools)
         print(f"{name}: {row['result']} {ratio_text(row.get('again'))} {row.get('reason', '')}", file=sys.stderr, flush=True)
-        state.add(name, row)
-    rows = {name: state.rows[name] for name in names if name in state}
+        records.add({"model": name} | row)
+    rows = {name: records.all[name,] for name in names if (name,) in records}
     print_table(rows)
     wrong = list(faults(rows))
     for name, why in wrong:

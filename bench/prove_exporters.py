@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Exporters: one PyTorch module with the same weights, by the legacy exporter and by dynamo. Are the two files the same model?
 
-  tests/prove_exporters.py --python PYTHON [--models NAME,...] [--exports DIR] [--seconds 60] [--results FILE.jsonl]
+  bench/prove_exporters.py --python PYTHON [--models NAME,...] [--exports DIR] [--seconds 60] [--results FILE.jsonl]
 PYTHON is that of an environment with PyTorch, torchvision, timm, transformers and onnxscript; ../shared/zoo/README.md says how to have one.
 DIR keeps the exports. A refuted pair is run by ONNX Runtime: equal there means that we are wrong, and this fails; otherwise one of the
 exporters is. --results keeps what was answered; a second run goes on from there.
@@ -12,8 +12,10 @@ import subprocess
 import sys
 import tempfile
 
+import bench_path  # noqa: F401
 import programs
 import proving
+from records import Records
 
 MODELS = ("resnet18,mobilenet_v2,mobilenet_v3_small,efficientnet_b0,densenet121,googlenet,squeezenet1_1,shufflenet_v2_x1_0,mnasnet1_0,"
           "regnet_y_400mf,convnext_tiny,vit_small_patch16,swin_t,repvgg_a0,ghostnet_100,mixer_s32,bert_base_sdpa_4l,llama_tiny,moe_dense,unet_bn")
@@ -44,7 +46,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--results", type=pathlib.Path)
     given = parser.parse_args()
-    records = proving.Records(given.results, "model")
+    records = Records(given.results, "model")
     with tempfile.TemporaryDirectory() as scratch:
         folder = given.exports or pathlib.Path(scratch)
         folder.mkdir(exist_ok=True)

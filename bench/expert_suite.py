@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 """The expert suite: what people who know the runtime rewrite by hand, and what isomer finds alone.
 
-  tests/expert_suite.py BLOCKS [--measured measured.json] [--table docs/expert_suite.json] [--only NAME,...] [--wanted | --short]
+  bench/expert_suite.py BLOCKS [--measured measured.json] [--results FILE.jsonl] [--only NAME,...] [--wanted | --short]
                         [--budget 20s] [--seconds 3] [--check]
 BLOCKS has one folder per experiment: orig.onnx, hand-made variants, feeds.npz. Each original is optimized (--budget, and a size growth
 of 100, since experts trade size for time, too); then the original, the result and all variants are run in turns on ONNX Runtime, one
-thread. Gains are the smaller one of the ratios of medians and of minima of CPU time. The table is kept after each experiment and
-taken up again: an experiment that it has is not repeated.
+thread. Gains are the smaller one of the ratios of medians and of minima of CPU time. --results keeps what is done; an
+experiment that it has is not repeated.
 
 --wanted: only experiments in which a variant gained 1.2 by both figures of --measured, without those that are numerically unsafe.
 --short: for CI, a few small ones of --wanted, fresh each time; fails if one reaches less than half of the hand-made gain.
@@ -25,7 +25,9 @@ import time
 import numpy as np
 import onnxruntime
 
+import bench_path  # noqa: F401
 import programs
+from records import Records
 
 UNSAFE = {"13_pairwise_dist_to_gemm", "11_act_Mish"}  # real-equal, but numerically bad
 UNSAFE_VARIANTS = {"F4"}  # Winograd's F(4,3): 20 times the error
@@ -129,7 +131,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("blocks", type=pathlib.Path)
     parser.add_argument("--measured", type=pathlib.Path)
-    parser.add_argument("--table", type=pathlib.Path)
+    parser.add_argument("--results", type=pathlib.Path)
     parser.add_argument("--only", default="")
     parser.add_argument("--wanted", action="store_true")
     parser.add_argument("--short", action="store_true")
@@ -146,15 +148,14 @@ def main():
         names = [n for n in SHORT if n in names]
     if options.only:
         names = [n for n in names if any(n.startswith(o) for o in options.only.split(","))]
-    table = json.loads(options.table.read_text()) if options.table and options.table.exists() else {}
+    records = Records(options.results, "experiment")
     for name in names:
-        if name in table:
+        if (name,) in records:
             continue
-        table[name] = experiment(options.blocks / name, options.budget, options.seconds, options.check)
-        print(name, {k: v for k, v in table[name].items() if k != "steps"}, file=sys.stderr, flush=True)
-        if options.table:
-            options.table.write_text(json.dumps(table, indent=1) + "\n")
-    done, failed = report(table, names)
+        row = experiment(options.blocks / name, options.budget, options.seconds, options.check)
+        print(name, {k: v for k, v in row.items() if k != "steps"}, file=sys.stderr, flush=True)
+        records.add({"experiment": name} | row)
+    done, failed = report({name: row for (name,), row in records.all.items()}, names)
     wrong = [n for n, r in done.items() if r.get("accepted") is False]
     if wrong:
         print("rejected or different:", ", ".join(wrong))

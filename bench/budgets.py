@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """How long `isomer optimize` takes against the budget that it was given: at most 10 % and 2 s more.
 
-  tests/budgets.py                 budgets of 5, 10, 30 and 60 s on six models of the zoo (11 minutes)
-  tests/budgets.py --check         5 s on two small models of our own, with a loose bound: what CI runs
+  bench/budgets.py                 budgets of 5, 10, 30 and 60 s on six models of the zoo (11 minutes)
+  bench/budgets.py --check         5 s on two small models of our own, with a loose bound: what CI runs
 """
 import argparse
 import json
@@ -14,6 +14,7 @@ import time
 
 import onnx
 
+import bench_path  # noqa: F401
 import programs
 import small_models
 import zoo

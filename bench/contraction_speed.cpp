@@ -7,8 +7,8 @@
 #include <cstdio>
 #include <string_view>
 
-#include "eval/program.h"
 #include "base/hash.h"
+#include "eval/program.h"
 #include "ops/operator.h"
 
 namespace isomer {

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What `bilinear` adds: Winograd's filtering where dense 3x3 convolutions are most of the work.
 
-  tests/fewer_multiplications.py [--models NAME,...] [--budget 60s] [--state FILE.json] [--filled DIR]
+  bench/fewer_multiplications.py [--models NAME,...] [--budget 60s] [--results FILE.jsonl] [--filled DIR]
 Each model four times through `isomer optimize`: with the default --max-error-growth and with 40, each with and without the proposer; all
 with --max-size-growth 4, since transformed kernels are larger. What it adds is one result measured against the other by `isomer bench`. Then
 every layer that was tried, by itself. The tables are Markdown. Fails if a result is rejected, or slower than without.
@@ -11,7 +11,9 @@ import pathlib
 import re
 import sys
 
+import bench_path  # noqa: F401
 import optimizing
+from records import Records
 
 MODELS = ["vgg16", "resnet18", "repvgg_a2", "retinanet_resnet50_fpn_heads", "sd_vae_decoder_small"]
 GROWTHS = ["2", "40"]
@@ -82,20 +84,19 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", default=",".join(MODELS))
     parser.add_argument("--budget", default="60s")
-    parser.add_argument("--state", type=pathlib.Path)
+    parser.add_argument("--results", type=pathlib.Path)
     parser.add_argument("--filled", type=pathlib.Path)
     options = parser.parse_args()
-    state = optimizing.State(options.state)
+    records = Records(options.results, "model", "growth")
     rows = {}
     for name in options.models.split(","):
         for growth in GROWTHS:
-            key = f"{name} {growth}"
-            if key not in state:
+            if (name, growth) not in records:
                 with optimizing.filled_model(name, options.filled) as (model, folder):
                     row = both(model, folder, growth, options.budget)
-                print(f"{key}: {number((row.get('added') or {}).get('ratio'), '.3f')}", file=sys.stderr, flush=True)
-                state.add(key, row)
-            rows[name, growth] = state.rows[key]
+                print(f"{name} {growth}: {number((row.get('added') or {}).get('ratio'), '.3f')}", file=sys.stderr, flush=True)
+                records.add({"model": name, "growth": growth} | row)
+            rows[name, growth] = records.all[name, growth]
     print_models(rows)
     print_layers(rows)
     wrong = list(faults(rows))

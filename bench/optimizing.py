@@ -4,6 +4,7 @@ import json
 import pathlib
 import tempfile
 
+import bench_path  # noqa: F401
 import programs
 import zoo
 
@@ -38,19 +39,3 @@ def bench(a, b, *options):
         return None
     pair = json.loads(answer.stdout)["pairs"][0]
     return {key: pair[key] for key in ("ratio", "low", "high", "verdict")}
-
-
-class State:
-    """Rows by name, kept in a file if there is one: a second run goes on where the first was stopped."""
-
-    def __init__(self, path):
-        self.path = path
-        self.rows = json.loads(path.read_text()) if path and path.exists() else {}
-
-    def __contains__(self, name):
-        return name in self.rows
-
-    def add(self, name, row):
-        self.rows[name] = row
-        if self.path:
-            self.path.write_text(json.dumps(self.rows, indent=1))

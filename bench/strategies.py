@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Relaxed substitutions matter: what strategies that accept a loss on their way find, and what a measured judge refuses.
 
-  tests/strategies.py BLOCKS [--experiments NAME,...] [--without collapse] [--measure] [--seconds 60] [--check]
+  bench/strategies.py BLOCKS [--experiments NAME,...] [--without collapse] [--measure] [--seconds 60] [--check]
 BLOCKS holds the expert experiments as models (EXPERIMENT/orig.onnx). Every strategy searches each of them with --judge cost, without what would
 find it in one step: the analytic cost that is reached (of the original's), states, proofs, what was known already, CPU seconds. backtrack:1 walks the same
 steps and accepts no loss. With --measure, experiments in which the cost model likes a merge are also run with the runtime as judge: does it agree?
@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 
+import bench_path  # noqa: F401
 import linear_blocks
 import programs
 

@@ -1,0 +1,60 @@
+"""Answers that outlive an interruption: lines of JSON in a file, the first of which says what made them (bench/results/README.md)."""
+import datetime
+import json
+import os
+import pathlib
+import platform
+import subprocess
+import sys
+
+import programs
+
+
+def machine():
+    """The processor's name; on other systems than Linux its architecture."""
+    try:
+        lines = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.machine()
+    return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def head():
+    """What made a file of records. Of folders only the last name is kept: a result says nothing of where it was measured."""
+    import onnxruntime
+    git = subprocess.run(["git", "-C", str(programs.ROOT), "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)
+    arguments = [pathlib.Path(a).name if a.startswith("/") else a for a in sys.argv[1:]]
+    script = pathlib.Path(sys.argv[0]).resolve()
+    name = script.relative_to(programs.ROOT) if script.is_relative_to(programs.ROOT) else script.name
+    return {"command": " ".join([str(name), *arguments]), "build": git.stdout.strip() or "unknown", "processor": machine(), "cores": os.cpu_count(),
+            "onnxruntime": onnxruntime.__version__, "date": datetime.date.today().isoformat()}
+
+
+class Records:
+    """Records by key, kept in a file of lines if there is one: a second run goes on where the first was stopped."""
+
+    def __init__(self, path, *fields):
+        self.path, self.fields, self.all, self.head = path, fields, {}, None
+        if path and path.exists():
+            for line in path.read_text(encoding="utf-8").splitlines():
+                record = json.loads(line)
+                if "head" in record:
+                    self.head = record["head"]
+                else:
+                    self._take(record)
+
+    def _take(self, record):
+        self.all[tuple(record[f] for f in self.fields)] = record
+
+    def __contains__(self, key):
+        return key in self.all
+
+    def add(self, record):
+        self._take(record)
+        if self.path:
+            is_new = not self.path.exists()
+            with self.path.open("a", encoding="utf-8") as file:
+                if is_new:
+                    self.head = head()
+                    file.write(json.dumps({"head": self.head}, ensure_ascii=False) + "\n")
+                file.write(json.dumps(record, ensure_ascii=False) + "\n")
