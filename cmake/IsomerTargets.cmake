@@ -86,7 +86,10 @@ function(isomer_optimize folder library)
     return()
   endif()
   set(avx2 "${CMAKE_SOURCE_DIR}/src/eval/contraction_avx2.cpp")
-  if(EXISTS "${avx2}" AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  if(NOT EXISTS "${avx2}")
+    message(FATAL_ERROR "no ${avx2}: it must be compiled with flags of its own")  # without them it is empty, and slow
+  endif()
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     set_source_files_properties("${avx2}" PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-ffp-contract=fast"
                                 SKIP_PRECOMPILE_HEADERS ON)
   endif()
