@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "analysis/analysis.h"
 
 namespace isomer {

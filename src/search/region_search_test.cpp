@@ -4,6 +4,7 @@
 
 #include "propose/testing.h"
 #include "search/regions.h"
+#include "search/search.h"
 
 namespace isomer {
 namespace {
