@@ -18,7 +18,7 @@ class GraphIndex {
  public:
   explicit GraphIndex(const Graph& graph);
 
-  // Nodes that read it, bodies' captures included; each once for every time that it does.
+  // Nodes that read it, bodies' captures included.
   const std::vector<NodeId>& readers(Value v) const;
   const std::map<Value, std::vector<NodeId>>& all_readers() const { return readers_; }
   // The one node that reads this value, if nothing else does and it is no output.

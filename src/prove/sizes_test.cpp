@@ -88,7 +88,8 @@ TEST(Sizes, WhatTheFirstProgramNeedsMayBeNeededAgain) {
   const std::string image = "float[1,8,h,w] x", pooled = "float[1,8,1,1] y";
   const auto mean = program(image, pooled, "y = ReduceMean(x, a)", "int64[2] a = {2, 3}");
   const auto pool = program(image, pooled, "y = GlobalAveragePool(x)");
-  EXPECT_THAT(verdict(mean, pool), HasSubstr("proved,"));
+  // Of nothing the runtime says that the mean is 0, and refuses to pool.
+  EXPECT_THAT(verdict(mean, pool), HasSubstr("undecided"));
   EXPECT_THAT(verdict(pool, mean), HasSubstr("proved,"));
 }
 
