@@ -10,7 +10,9 @@ if(begin EQUAL -1 OR end EQUAL -1)
 endif()
 math(EXPR length "${end} - ${begin}")
 string(SUBSTRING "${text}" ${begin} ${length} text)
-string(REGEX REPLACE "^[^\n]*\n" "" text "${text}")
+string(FIND "${text}" "\n" first_line)  # a REGEX REPLACE of "^..." would take every line
+math(EXPR first_line "${first_line} + 1")
+string(SUBSTRING "${text}" ${first_line} -1 text)
 file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/generated/cli/contract_text.h" @ONLY CONTENT
 "// Generated from docs/equality.md.
 #pragma once

@@ -49,4 +49,7 @@ struct Box {
 // Per input, a box that holds every element which the given box of an output reads; nullopt: none is read.
 std::vector<std::optional<Box>> needed_regions(const Formula& formula, int output, const Box& box);
 
+// Whether a value is an input's at other coordinates.
+bool moves_data(const ExprNode& value);
+
 }  // namespace isomer

@@ -44,4 +44,17 @@ Cost cost(const Formula& formula) {
   return out;
 }
 
+bool moves_data(const ExprNode& e) {
+  switch (e.kind) {
+    case ExprNode::Kind::Read: return e.tensor.kind == TensorRef::Kind::Input;
+    case ExprNode::Kind::Reduce:
+      return e.domain.empty() && std::ranges::all_of(e.axes, [](const Axis& a) { return a.extent.is(1); }) &&
+             moves_data(*e.args[0]);
+    case ExprNode::Kind::Cases:
+      return moves_data(*e.args[0]) &&
+             std::ranges::all_of(e.cases, [](const ExprNode::Case& c) { return moves_data(*c.value); });
+    default: return false;
+  }
+}
+
 }  // namespace isomer

@@ -197,24 +197,27 @@ void add_bench(CLI::App& app, Chosen& chosen) {
       "bench", "Latency, peak memory and operators of models on a runtime, compared in pairs");
   command->add_option("MODEL", request->models, "ONNX files; the others are compared with the first")
       ->required();
-  add_feeds_option(*command, request->feeds, "The inputs");
+  add_feeds_option(*command, request->feeds, "The inputs", "made-up ones");
   add_shape_option(*command, request->shapes);
   add_runtime_options(*command, request->runtime);
   command->add_option("--seconds", request->seconds, "The most that one comparison may take")
       ->check(CLI::PositiveNumber)
+      ->type_name("S")
       ->capture_default_str();
   command
       ->add_option("--clock", request->clock,
                    "What the ratio is of: wall time, CPU time of all threads; auto: CPU time with one thread")
       ->check(CLI::IsMember({"auto", "wall", "cpu"}))
+      ->type_name("auto|wall|cpu")
       ->capture_default_str();
   command
       ->add_option(
           "--cache", request->cache,
           "Where comparisons are kept; one that was made before under all the same conditions is not "
-          "made again")
+          "made again (default: nowhere)")
       ->type_name("FILE");
   command->add_option("--seed", request->seed, "Of made-up inputs and of the bootstrap")
+      ->type_name("N")
       ->capture_default_str();
   add_live_options(*command, request->live);
   command->add_flag("--json", chosen.json, "Answer in JSON");

@@ -100,6 +100,16 @@ std::string words_of_step(std::string_view kind, std::string_view what) {
   return fmt::format("{}", fmt::join(words, " "));
 }
 
+std::string words_of_progress(std::string_view now) {
+  constexpr std::string_view kProving = "proving: ", kMeasuring = "measuring ", kRegions = " regions, ";
+  if (now.starts_with(kProving))
+    return std::string(kProving) + words_of_step("collapse", now.substr(kProving.size()));
+  const auto regions = now.find(kRegions);
+  if (!now.starts_with(kMeasuring) || regions == std::string_view::npos) return std::string(now);
+  return fmt::format("{} × {}", now.substr(0, regions),
+                     words_of_group(now.substr(regions + kRegions.size())));
+}
+
 std::string words_of_group(std::string_view label) {
   const Label l = parse(label);
   if (l.kind == "simplify")

@@ -15,6 +15,9 @@ std::string words_of_step(std::string_view kind, std::string_view what);
 // normalization folded into its convolution".
 std::string words_of_group(std::string_view label);
 
+// The same for what a search says of its progress.
+std::string words_of_progress(std::string_view now);
+
 // A value as people look for it in a viewer: without the slash and the number that exporters add.
 std::string short_name(std::string_view name);
 

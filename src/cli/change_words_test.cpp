@@ -25,6 +25,14 @@ TEST(ChangeWords, WhatNobodyForesawIsSaidAsItIs) {
   EXPECT_EQ(words_of_group("novel"), "novel");
 }
 
+TEST(ChangeWords, WhatIsGoingOnIsSaidInTheSameWords) {
+  EXPECT_EQ(words_of_progress("proving: 4 nodes linear in x are one 3x3 convolution"),
+            "proving: 4 nodes after x merged into one 3×3 convolution");
+  EXPECT_EQ(words_of_progress("measuring 6 regions, collapse: Conv+Add -> Conv"),
+            "measuring 6 × parallel branches merged into one convolution");
+  EXPECT_EQ(words_of_progress("measuring the result, 14 %"), "measuring the result, 14 %");
+}
+
 TEST(ChangeWords, AStepNamesItsPlaceWithoutWhatExportersAdd) {
   EXPECT_EQ(
       words_of_step("collapse", "10 nodes linear in /stages/stages.0/Relu_output_0 are one 1x1 convolution"),

@@ -50,7 +50,8 @@ std::string kind_of(const Note& note) {
     const std::string_view word = rest.substr(0, end);
     rest.remove_prefix(std::min(end + 1, rest.size()));
     out += ' ';
-    if (word.find_first_of("/._") != std::string_view::npos) out += '*';
+    const bool is_name = out.ends_with(" linear in ") || word.find_first_of("/._") != std::string_view::npos;
+    if (is_name) out += '*';
     else
       for (const char c : word) out += c >= '0' && c <= '9' ? '#' : c;
   }
@@ -93,7 +94,11 @@ Result<Reply> explain(const ExplainRequest& request) {
     list.push_back({{"kind", n.kind}, {"what", n.what}, {"ratio", n.ratio}});
     if (n.kind == "measured") text = fmt::format("{} was measured {:.2f} times as fast\n", n.what, n.ratio);
   }
-  if (certificate.steps.empty()) text += "nothing was changed\n";
+  if (certificate.pairing)
+    text += fmt::format(
+        "two models that were proved equal by {} pairs of values, which isomer check proves again\n",
+        grouped(certificate.pairing->equations.size()));
+  else if (certificate.steps.empty()) text += "nothing was changed\n";
   else text += fmt::format("{} steps, which isomer check proves again\n", grouped(certificate.steps.size()));
   if (request.verbose) {
     for (const Note& n : certificate.notes)

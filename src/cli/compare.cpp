@@ -244,7 +244,7 @@ void add_compare(CLI::App& app, Chosen& chosen) {
   command->add_option("B", request->b, "An ONNX file with the same inputs, by name, and outputs, by position")
       ->type_name("")
       ->required();
-  add_feeds_option(*command, request->feeds, "The inputs (default: made-up ones)");
+  add_feeds_option(*command, request->feeds, "The inputs", "made-up ones");
   add_shape_option(*command, request->shapes);
   command
       ->add_option("--engine", request->engine,

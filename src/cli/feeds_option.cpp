@@ -34,8 +34,12 @@ std::string misfit(const Tensor& tensor, const DeclaredType& declared) {
 
 }  // namespace
 
-void add_feeds_option(CLI::App& command, std::filesystem::path& feeds, const std::string& what) {
-  command.add_option("--feeds", feeds, what + ", by name, as numpy.savez writes them")->type_name("F.npz");
+void add_feeds_option(CLI::App& command, std::filesystem::path& feeds, const std::string& what,
+                      const std::string& otherwise) {
+  command
+      .add_option("--feeds", feeds,
+                  fmt::format("{}, by name, as numpy.savez writes them (default: {})", what, otherwise))
+      ->type_name("F.npz");
 }
 
 Status check_feeds(const NamedTensors& feeds, const Graph& graph) {

@@ -15,7 +15,8 @@ class App;
 
 namespace isomer::cli {
 
-void add_feeds_option(CLI::App& command, std::filesystem::path& feeds, const std::string& what);
+void add_feeds_option(CLI::App& command, std::filesystem::path& feeds, const std::string& what,
+                      const std::string& otherwise);
 
 // The arrays of an npz file, if they fit the inputs: every input that has no default, no other name, the
 // element type, the rank and the extents that the model declares.

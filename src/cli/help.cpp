@@ -18,7 +18,7 @@ struct Entry {
   std::string names;  // "-o,--output"; of an argument its name
   std::string type;   // "OUT"; "" for a flag
   std::string about;  // with its default
-  bool is_argument = false, is_required = false;
+  bool is_argument = false, is_required = false, is_list = false;
   std::string spelled() const { return type.empty() ? names : names + " " + type; }
 };
 
@@ -38,6 +38,7 @@ std::vector<Entry> entries_of(const CLI::App& app) {
     Entry entry;
     entry.is_argument = option->get_positional();
     entry.is_required = option->get_required();
+    entry.is_list = option->get_items_expected_max() > 1;
     entry.names = option->get_name(entry.is_argument, !entry.is_argument);
     // CLI11 appends what is checked; the description says it in words.
     if (!entry.is_argument && option->get_items_expected_max() > 0) {
@@ -66,7 +67,8 @@ std::string usage(const CLI::App& app, const std::string& name) {
   std::string line = name;
   if (!commands_of(app).empty()) line += " COMMAND";
   for (const Entry& e : entries_of(app)) {
-    if (e.is_argument) line += " " + e.names;
+    const std::string argument = e.names + (e.is_list ? "..." : "");
+    if (e.is_argument) line += e.is_required ? " " + argument : " [" + argument + "]";
     else if (e.is_required) line += " " + e.names.substr(0, e.names.find(',')) + " " + e.type;
   }
   return line + " [OPTIONS]";
@@ -91,7 +93,9 @@ class HelpFormatter : public CLI::Formatter {
     if (!commands.empty()) text += "\nCommands:\n" + commands;
     if (!arguments.empty()) text += "\nArguments:\n" + arguments;
     if (!options.empty()) text += "\nOptions:\n" + options;
-    const std::string footer = make_footer(app);
+    std::string footer = make_footer(app);
+    // Who reads about a command knows how to.
+    if (app->get_parent() != nullptr) footer = footer.substr(0, footer.find("'isomer COMMAND"));
     return text + (footer.empty() ? "" : '\n' + footer);
   }
 };

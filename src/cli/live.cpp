@@ -30,7 +30,8 @@ std::string_view phase_of(std::string_view text) {
 
 void add_live_options(CLI::App& command, LiveRequest& request) {
   command.add_flag("--quiet", request.quiet, "Say nothing but the result");
-  command.add_option("--log", request.log, "Write all that is done, with the time, to a file")
+  command
+      .add_option("--log", request.log, "Write all that is done, with the time, to a file (default: to none)")
       ->type_name("FILE");
 }
 

@@ -33,6 +33,7 @@ bool write(std::FILE* stream, std::string_view text) {
 
 void complain(std::string text) {
   std::ranges::replace(text, '\n', ' ');
+  while (text.ends_with(' ')) text.pop_back();
   write(stderr, fmt::format("isomer: {}\n", printable(text)));
 }
 

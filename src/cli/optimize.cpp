@@ -8,6 +8,7 @@
 #include <memory>
 
 #include "cli/cache_option.h"
+#include "cli/change_words.h"
 #include "cli/command.h"
 #include "cli/deadline.h"
 #include "cli/feeds_option.h"
@@ -118,6 +119,8 @@ Result<Reply> run(const Request& request) {
   wish.min_gain = request.min_gain;
   wish.require_gain = request.require_gain;
   wish.simplify = request.simplify;
+  if (request.runtime.runtimes.size() > 1)
+    return Error{"--runtime: a model is made for one runtime; run isomer optimize once for each"};
   ISOMER_TRY(wish.runtime, runtime_options(request.runtime));
   wish.worker = worker_options(request.runtime, request.runtime.runtimes.at(0));
   ISOMER_TRY(Model model, read_model(request.in));
@@ -138,7 +141,7 @@ Result<Reply> run(const Request& request) {
   if (wish.measure) wish.search.cache = open_cache(request.cache);
   const auto cache = wish.search.cache;
   ISOMER_TRY(const auto live, Live::start(request.live, wish.seconds, interrupt.flag()));
-  wish.search.progress = [&live](const std::string& now) { live->show(now); };
+  wish.search.progress = [&live](const std::string& now) { live->show(words_of_progress(now)); };
   wish.on_best = [&live](double ratio) { live->show_best(ratio); };
   ISOMER_TRY(const OptimizeReport report, optimize(std::move(wish), model));
   if (cache) words.cache = cache_text(*cache, report);
@@ -198,7 +201,7 @@ void add_optimize(CLI::App& app, Chosen& chosen) {
       ->check(CLI::IsMember({"runtime", "cost", "any"}))
       ->type_name("runtime|cost")
       ->capture_default_str();
-  add_feeds_option(*command, request->feeds, "Inputs to measure with");
+  add_feeds_option(*command, request->feeds, "Inputs to measure with", "made-up ones");
   add_shape_option(*command, request->shapes);
   command
       ->add_option("--strategy", request->strategy,
@@ -208,7 +211,8 @@ void add_optimize(CLI::App& app, Chosen& chosen) {
       ->capture_default_str();
   command
       ->add_option("--without", request->without,
-                   fmt::format("Proposers that are not asked, of {}", fmt::join(proposer_names(), ", ")))
+                   fmt::format("Proposers that are not asked, of {} (default: none)",
+                               fmt::join(proposer_names(), ", ")))
       ->delimiter(',')
       ->type_name("NAME,...");
   command

@@ -20,6 +20,7 @@ namespace {
 
 using Outcome = OptimizeReport::Result;
 
+constexpr double kWidest = 4;          // high to low, of an interval that is worth showing
 constexpr std::size_t kMostLines = 8;  // of what was done or tried; -v has all
 
 std::size_t columns() { return columns_of(STDOUT_FILENO); }
@@ -30,13 +31,17 @@ std::string paragraph(std::string_view text, std::size_t first, std::size_t rest
 }
 
 std::string interval_text(const Interval& ns) {
-  if (!std::isfinite(ns.high)) return latency_text(ns.estimate);
+  // Of two rounds on a busy machine: no reader is helped by "1.4 ms to 18 s".
+  if (!std::isfinite(ns.high) || ns.high > kWidest * ns.low) return "about " + latency_text(ns.estimate);
   return fmt::format("{} [{}, {}]", latency_text(ns.estimate), latency_text(std::max(0.0, ns.low)),
                      latency_text(ns.high));
 }
 
 // "1.25 times faster [1.23, 1.27]" or "0.99 times [0.98, 1.01]"
 std::string gain_text(const Interval& ratio) {
+  if (ratio.high > kWidest * ratio.low)
+    return fmt::format("{:.2f} times as fast, at least {:.3f}, by few measurements", ratio.estimate,
+                       ratio.low);
   return fmt::format("{:.3f} times as fast [{:.3f}, {:.3f}]", ratio.estimate, ratio.low, ratio.high);
 }
 
@@ -52,10 +57,13 @@ std::string headline(const OptimizeReport& report, const OptimizeWords& words) {
     case Outcome::Unchanged: break;
   }
   if (report.certificate.empty()) return painted("unchanged: nothing was written", Colour::Yellow);
-  return painted(fmt::format("{}: unchanged", out), Colour::Yellow);
+  if (!words.fixed.empty()) return painted(out + ": fixed to one size, else unchanged", Colour::Yellow);
+  return painted(fmt::format("{}: unchanged, a copy of {}", out, printable(words.in.string())),
+                 Colour::Yellow);
 }
 
 std::string megabytes(std::uintmax_t bytes) {
+  if (bytes < 100'000) return fmt::format("{:.1f} kB", static_cast<double>(bytes) * 1e-3);
   const double value = static_cast<double>(bytes) * 1e-6;
   return fmt::format("{:.{}f} MB", value, value < 1 ? 3 : value < 100 ? 2 : 0);
 }
@@ -124,7 +132,8 @@ std::vector<Line> done_lines(const OptimizeReport& report) {
     auto at = std::ranges::find(lines, words, &Line::what);
     if (at == lines.end()) at = lines.insert(at, {words, 0, 0, 0});
     at->places += g.places;
-    at->fewer += g.fewer;
+    // What a simplification leaves without a reader goes with it, uncounted: the table has the sum.
+    if (!g.what.starts_with("simplify")) at->fewer += g.fewer;
     at->ratio = std::max(at->ratio, g.ratio);
   }
   std::ranges::stable_sort(lines, std::greater<>{}, &Line::places);
@@ -209,8 +218,9 @@ std::string to_text(const OptimizeReport& report, const OptimizeWords& words) {
         fmt::format("advice: with {}={} the original is {:.2f} times as fast [{:.2f}, {:.2f}]: {}", a.option,
                     a.value, a.ratio.estimate, a.ratio.low, a.ratio.high, printable(a.why)),
         2, 10);
-  if (report.search.stopped_by == "interrupt") text += "  stopped by Ctrl-C\n";
-  else if (report.search.stopped_by == "budget" && report.result == Outcome::Improved)
+  if (report.search.stopped_by == StoppedBy::Interrupt && report.result != Outcome::Unchanged)
+    text += "  stopped by Ctrl-C\n";
+  else if (report.search.stopped_by == StoppedBy::Budget && report.result == Outcome::Improved)
     text += "  the time ran out; a longer --budget may find more\n";
   if (!words.fixed.empty())
     text += paragraph(
@@ -269,7 +279,7 @@ Json to_json(const OptimizeReport& report, const OptimizeWords& words) {
           {"inputs", words.inputs},
           {"fixed", words.fixed},
           {"steps", steps},
-          {"stopped_by", s.stopped_by},
+          {"stopped_by", name(s.stopped_by)},
           {"seconds", report.seconds},
           {"search",
            {{"regions", s.unique_regions},

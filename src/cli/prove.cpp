@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <sstream>
 
 #include "certify/check_files.h"
 #include "certify/digest.h"
@@ -127,6 +128,24 @@ Status write_certificate(const ProveRequest& request, const Models& models, cons
   return file.rename();
 }
 
+// The section of docs/equality.md in lines that fit: paragraphs and points are broken anew.
+std::string contract_text() {
+  std::string out = "\nWhat \"equal\" means\n\n", block;
+  const auto end_block = [&] {
+    const std::size_t indent = block.starts_with("- ") ? 4 : 2;
+    if (!block.empty()) out += "  " + wrapped(block, columns_of(STDOUT_FILENO), indent, 2) + '\n';
+    block.clear();
+  };
+  std::istringstream lines{std::string(kContractText)};
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || line.starts_with("- ")) end_block();
+    if (line.empty()) out += '\n';
+    else block += (block.empty() ? "" : " ") + line;
+  }
+  end_block();
+  return out;
+}
+
 Result<Reply> prove(const ProveRequest& request) {
   const auto start = std::chrono::steady_clock::now();
   ISOMER_TRY(const double seconds, seconds_of(request.budget));
@@ -145,8 +164,7 @@ Result<Reply> prove(const ProveRequest& request) {
   const Exit exit = answer.verdict.answer == Answer::Proved    ? Exit::Done
                     : answer.verdict.answer == Answer::Refuted ? Exit::Refuted
                                                                : Exit::Undecided;
-  const std::string promised =
-      request.verbose ? fmt::format("\nWhat \"equal\" means:\n\n{}", kContractText) : "";
+  const std::string promised = request.verbose ? contract_text() : "";
   const std::string text = to_text(answer, request.verbose);
   live->log(text);
   live.reset();
@@ -171,8 +189,10 @@ void add_prove(CLI::App& app, Chosen& chosen) {
                    "If they are equal: write how, for isomer check (default: nothing is written)")
       ->type_name("FILE");
   command
-      ->add_option("--save-input", request->save_input,
-                   "If they differ: write an input that shows it, for isomer run and compare")
+      ->add_option(
+          "--save-input", request->save_input,
+          "If they differ: write an input that shows it, for isomer run and compare (default: nothing is "
+          "written)")
       ->type_name("F.npz");
   command
       ->add_option("--shape", request->shapes,

@@ -48,6 +48,8 @@ std::string plain_reason(std::string_view why) {
       Words{"the field witness could not test it: ",
             "the second test, by exact arithmetic, was not possible: "},
       Words{"equal as sets, but ", "proved, but "},
+      Words{"output 0: not proved at ...", "neither a proof nor an input that shows a difference was found"},
+      Words{"not proved at ...", "neither a proof nor an input that shows a difference was found"},
       Words{"no smaller instance is equal", "it is too large, and not equal at smaller sizes"},
   };
   for (const auto& [from, to] : kWords) replace_all(text, from, to);

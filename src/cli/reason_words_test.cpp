@@ -16,6 +16,11 @@ TEST(ReasonWords, LeaveSetsOut) {
   EXPECT_EQ(plain_reason("an open { brace"), "an open { brace");
 }
 
+TEST(ReasonWords, SayThatNothingWasFound) {
+  EXPECT_EQ(plain_reason("output y: output 0: not proved at { [i0] : 0 <= i0 <= 7 }"),
+            "output y: neither a proof nor an input that shows a difference was found");
+}
+
 TEST(ReasonWords, KeepWhatIsPlain) { EXPECT_EQ(plain_reason("the time is up"), "the time is up"); }
 
 }  // namespace

@@ -101,16 +101,18 @@ void add_run(CLI::App& app, Chosen& chosen) {
   auto request = std::make_shared<RunRequest>();
   CLI::App* command = app.add_subcommand("run", "Compute a model's outputs for given inputs");
   command->add_option("MODEL", request->model, "An ONNX file")->required();
-  add_feeds_option(*command, request->feeds, "The inputs");
+  add_feeds_option(*command, request->feeds, "The inputs", "none, for a model without inputs");
   command->add_option("-o,--output", request->output, "Where to write the outputs")
       ->type_name("O.npz")
       ->required();
   command
       ->add_option("--engine", request->engine, "reference: the operators' own formulas; ort: ONNX Runtime")
       ->check(CLI::IsMember({"reference", "ort"}))
+      ->type_name("reference|ort")
       ->capture_default_str();
-  command->add_option("--arithmetic", request->arithmetic, "of floats: in their own type, or all as double")
+  command->add_option("--arithmetic", request->arithmetic, "Of floats: in their own type, or all as double")
       ->check(CLI::IsMember({"native", "double"}))
+      ->type_name("native|double")
       ->capture_default_str();
   add_library_options(*command, request->runtime);
   command->add_flag("--json", chosen.json, "Answer in JSON");

@@ -7,6 +7,7 @@
 #include "graph/constant.h"
 #include "graph/infer.h"
 #include "prove/value_numbers.h"
+#include "rewrite/impulse_response.h"
 #include "rewrite/site.h"
 
 namespace isomer {
@@ -82,14 +83,6 @@ std::vector<std::int64_t> ints(const Node& node, const std::string& name,
   const auto* list = node.attributes.find_as<std::vector<std::int64_t>>(name);
   return list != nullptr ? *list : otherwise;
 }
-
-// Unit vectors: as rows of a matrix (no spatial axes), or of every group of channels, each at one place of an
-// image, once per phase of a stride.
-struct Impulses {
-  std::int64_t rows = 0, groups = 1;
-  Extents spatial = {};
-  std::vector<Extents> places = {};  // per phase
-};
 
 // Runs the first program on tensors of the solver's choice.
 class Solver {
@@ -203,7 +196,8 @@ class Solver {
   ProgramBuilder& builder() { return b_; }
 
  private:
-  // What a convolution or a product makes of impulses is its own weights, moved.
+  // What a convolution or a product makes of impulses is its own weights, moved. Without spatial axes the
+  // impulses are the rows of a unit matrix.
   std::optional<Value> response(const Node& node, const std::vector<Value>& inputs,
                                 const Impulses& impulses) {
     const Node& weights = b_.graph().node(inputs[1].node);
@@ -225,7 +219,8 @@ class Solver {
     for (std::size_t i = 0; i < d; ++i) swap.push_back(static_cast<std::int64_t>(i + 2));
     const Value turned = b_.op("Transpose", {inputs[1]}, with({{"perm", swap}}));
     std::vector<Value> parts;
-    for (const Extents& place : impulses.places) {
+    for (std::int64_t phase = 0; phase < impulses.phases(); ++phase) {
+      const Extents place = impulses.place_of(phase);
       std::vector<std::int64_t> start(d), end(d), axes(d), step(d), before(d), after(d);
       for (std::size_t i = 0; i < d; ++i) {
         const std::int64_t reach = impulses.spatial[i] + pads[i] + pads[i + d] - k[i + 2];
@@ -276,89 +271,40 @@ void add(Answers& out, std::optional<SolvedConstant> answer) {
   if (answer) out.push_back(std::move(*answer));
 }
 
-// y[n, o, p] = Σ x[n, c, stride·p - pad + dilation·u] · K[o, c, u]: an impulse so far from the borders that
-// all taps see it, one for each phase of the stride.
 Answers solve_convolution(const Graph& a, const std::string& input, const Linear& linear) {
   const Extents& k = linear.weight->extents();
   const std::size_t d = k.size() - 2;
-  const std::int64_t groups = attribute(*linear.node, "group", std::int64_t{1}), rows = k[1],
-                     channels = rows * groups;
   const auto* auto_pad = linear.node->attributes.find_as<std::string>("auto_pad");
   if (auto_pad != nullptr && *auto_pad != "NOTSET" && *auto_pad != "VALID") return {};
-  const auto stride = ints(*linear.node, "strides", Extents(d, 1));
   const auto dilation = ints(*linear.node, "dilations", Extents(d, 1));
   const auto pads = ints(*linear.node, "pads", Extents(2 * d, 0));
-  Extents place(d), spatial(d);
-  std::int64_t count = 1;
+  Impulses impulses{.rows = k[1],
+                    .groups = attribute(*linear.node, "group", std::int64_t{1}),
+                    .stride = ints(*linear.node, "strides", Extents(d, 1)),
+                    .spatial = Extents(d),
+                    .place = Extents(d)};
+  std::int64_t elements = impulses.phases() * impulses.rows * impulses.channels();
   for (std::size_t i = 0; i < d; ++i) {
     const std::int64_t reach = dilation[i] * (k[i + 2] - 1) + 1;
-    place[i] = reach - 1;
-    spatial[i] = 2 * reach - 2 + stride[i];
-    count *= stride[i];
+    impulses.place[i] = reach - 1;
+    impulses.spatial[i] = 2 * reach - 2 + impulses.stride[i];
+    elements *= impulses.spatial[i];
   }
-  std::int64_t elements = count * rows * channels;
-  for (const std::int64_t s : spatial) elements *= s;
   if (elements > kMostElements) return {};
   Solver solver(a, input);
   if (!solver.can_run()) return {};
   ProgramBuilder& b = solver.builder();
-  const Value flat =
-      b.op("Reshape", {solver.eyes(rows, groups), b.integers(joined({rows, channels}, Extents(d, 1)))});
-  std::vector<Value> impulses;
-  Impulses where{.rows = rows, .groups = groups, .spatial = spatial, .places = {}};
-  for (std::int64_t n = 0; n < count; ++n) {
-    std::vector<std::int64_t> begin(d), end(d);
-    std::int64_t rest = n;
-    for (std::size_t i = d; i-- > 0;) {
-      begin[i] = place[i] + rest % stride[i];
-      end[i] = spatial[i] - 1 - begin[i];
-      rest /= stride[i];
-    }
-    where.places.push_back(begin);
-    impulses.push_back(b.op("Pad", {flat, b.integers(joined(joined({0, 0}, begin), joined({0, 0}, end)))}));
-  }
-  const Value all =
-      impulses.size() == 1 ? impulses[0] : b.op("Concat", impulses, with({{"axis", std::int64_t{0}}}));
-  const Value zero = solver.run(solver.filled(joined({1, channels}, spatial), 0));
-  Value answer = b.op("Sub", {solver.run(all, &where), zero});
+  const Value all = impulse_images(b, impulses, solver.eyes(impulses.rows, impulses.groups));
+  const Value zero = solver.run(solver.filled(joined({1, impulses.channels()}, impulses.spatial), 0));
+  const Value answer = b.op("Sub", {solver.run(all, &impulses), zero});
   const auto out = solver.extents(answer);
-  if (!out || out->size() != d + 2 || (*out)[0] != count * rows || (*out)[1] != k[0]) return {};
+  if (!out || out->size() != d + 2 || (*out)[0] != impulses.phases() * impulses.rows || (*out)[1] != k[0])
+    return {};
   Answers answers;
-  if (linear.bias) {
-    Value middle = zero;
-    for (std::size_t i = d; i-- > 0;)
-      middle = b.op("Gather", {middle, b.integers({(*out)[i + 2] / 2})},
-                    with({{"axis", static_cast<std::int64_t>(i + 2)}}));
-    add(answers, solver.finish(middle, *linear.bias));
-  }
-  if (count > 1) {
-    // [phases..., rows, outputs, sizes...] -> [rows, outputs, phase·size, ...]
-    const auto split = joined(joined(stride, {rows, k[0]}), {out->begin() + 2, out->end()});
-    std::vector<std::int64_t> order{static_cast<std::int64_t>(d), static_cast<std::int64_t>(d + 1)},
-        shape{rows, k[0]};
-    for (std::size_t i = 0; i < d; ++i) {
-      order.push_back(static_cast<std::int64_t>(i));
-      order.push_back(static_cast<std::int64_t>(d + 2 + i));
-      shape.push_back(stride[i] * (*out)[i + 2]);
-    }
-    answer = b.op("Reshape", {answer, b.integers(split)});
-    answer = b.op("Transpose", {answer}, with({{"perm", order}}));
-    answer = b.op("Reshape", {answer, b.integers(shape)});
-  }
-  // Tap u of the window at p sees the impulse at place: stride·p - pad + dilation·u = place + phase.
-  for (std::size_t i = 0; i < d; ++i) {
-    std::vector<std::int64_t> places;
-    for (std::int64_t u = 0; u < k[i + 2]; ++u) {
-      const std::int64_t at = place[i] + pads[i] - dilation[i] * u;
-      const std::int64_t phase = (stride[i] - at % stride[i]) % stride[i], p = (at + phase) / stride[i];
-      if (at < 0 || p >= (*out)[i + 2]) return answers;
-      places.push_back(phase * (*out)[i + 2] + p);
-    }
-    answer = b.op("Gather", {answer, b.integers(places)}, with({{"axis", static_cast<std::int64_t>(i + 2)}}));
-  }
-  std::vector<std::int64_t> swap{1, 0};
-  for (std::size_t i = 0; i < d; ++i) swap.push_back(static_cast<std::int64_t>(i + 2));
-  add(answers, solver.finish(b.op("Transpose", {answer}, with({{"perm", swap}})), *linear.weight));
+  if (linear.bias) add(answers, solver.finish(middle_of(b, zero, *out), *linear.bias));
+  const auto kernel = kernel_from(b, impulses, answer, *out, {k.begin() + 2, k.end()},
+                                  {pads.begin(), pads.begin() + static_cast<std::ptrdiff_t>(d)}, dilation);
+  if (kernel) add(answers, solver.finish(*kernel, *linear.weight));
   return answers;
 }
 

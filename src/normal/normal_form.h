@@ -55,11 +55,6 @@ class NormalForms {
   // Equal type, rank, extents for all values of the symbols, and no unproved position; otherwise why not.
   std::optional<std::string> why_not_equal(const Form& a, const Form& b);
 
-  // What the tensor `unknown`, which occurs linearly in b, has to be for b to equal a: a polynomial over its
-  // own coordinates, of the other tensors. One join of relations, then checked by putting it in. nullopt:
-  // none found.
-  std::optional<Polynomial> solve(const Form& a, const Form& b, const Form& unknown);
-
   // Whether what was applied after `mark` is defined wherever the forms `original` are: nothing but partial
   // functions of these forms' own elements, or such whose arguments' sign is known.
   std::size_t mark() const { return partial_.size(); }

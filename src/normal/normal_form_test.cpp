@@ -128,21 +128,5 @@ TEST_F(NormalFormTest, ArgumentsAreReduced) {  // trap 15
   EXPECT_TRUE(equal(relu(binary(Fn::Sub, add(x, y), y)), relu(x)));
 }
 
-TEST_F(NormalFormTest, SolvesForTheMergedKernel) {
-  const Form x = tensor({1, 4, 9}), w = tensor({5, 4, 3}), v = tensor({5, 4, 3}), k = tensor({5, 4, 3});
-  const Form both = add(conv(x, w, 1), conv(x, v, 1));
-  const auto kernel = forms.solve(both, conv(x, k, 1), k);
-  ASSERT_TRUE(kernel.has_value());
-  EXPECT_EQ(kernel->groups.size(), 2u);  // w + v, each at the kernel's own coordinates
-  for (const auto& [group, weighted] : kernel->groups) {
-    ASSERT_EQ(weighted.size(), 1u);
-    EXPECT_EQ(weighted[0].weight, 1);
-    EXPECT_TRUE(weighted[0].at == identity_on(weighted[0].at.domain()));
-  }
-  // No kernel of this size does what two convolutions in a row do.
-  const Form u = tensor({5, 5, 3});
-  EXPECT_FALSE(forms.solve(conv(conv(x, w, 1), u, 1), conv(x, k, 1), k).has_value());
-}
-
 }  // namespace
 }  // namespace isomer

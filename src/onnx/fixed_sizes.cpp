@@ -21,8 +21,8 @@ Status bind(Symbols& symbols, const std::string& symbol, std::int64_t size) {
 Status fix_input(onnx::ValueInfoProto& input, const Extents& extents, Symbols& symbols) {
   const std::string name = printable(input.name());
   if (!input.type().has_tensor_type()) return Error{fmt::format("input '{}' is no tensor", name)};
+  const bool is_new = !input.type().tensor_type().has_shape();
   auto& shape = *input.mutable_type()->mutable_tensor_type()->mutable_shape();
-  const bool is_new = shape.dim_size() == 0;
   if (!is_new && static_cast<std::size_t>(shape.dim_size()) != extents.size())
     return Error{fmt::format("input '{}' has {} axes, not {}", name, shape.dim_size(), extents.size())};
   for (std::size_t d = 0; d < extents.size(); ++d) {

@@ -53,6 +53,8 @@ TEST(FixedSizes, AShapeThatContradictsIsRefused) {
   EXPECT_THAT(refusal({2, 4, 2}), HasSubstr("has the extent 3, not 4"));
   EXPECT_THAT(refusal({2, 3, 5}), HasSubstr("'n' would be 2 and 5"));
   EXPECT_THAT(refusal({2, 3}), HasSubstr("has 3 axes, not 2"));
+  graph = graph_with({});  // a scalar, which is a shape too
+  EXPECT_THAT(refusal({2}), HasSubstr("has 0 axes, not 1"));
 }
 
 }  // namespace

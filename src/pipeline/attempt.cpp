@@ -13,7 +13,8 @@ constexpr double kShareOfSearch = 0.6;  // of the time, if something is measured
 // left, and only where four such looks would fit.
 constexpr double kShareOfLook = 0.1, kLeastLookSeconds = 2, kMostLookSeconds = 10, kLooksThatFit = 4;
 constexpr double kMostFinalSeconds = 120;
-constexpr double kAnotherLookSeconds = 10;  // it takes to look at an earlier draft, too
+constexpr double kShareBesideSimplified = 0.5;  // of the final looks, where --simplify needs one of its own
+constexpr double kAnotherLookSeconds = 10;      // it takes to look at an earlier draft, too
 constexpr double kShareOfAdvice = 0.05, kLeastAdviceSeconds = 4;
 constexpr double kPeakSeconds = 2;
 
@@ -171,7 +172,9 @@ Status Attempt::look_at_last(std::vector<Draft> history) {
       });
       return Done{};
     }
-    ISOMER_TRY(Look look, guard_->look_at(draft, std::min(limit.seconds_left(), kMostFinalSeconds)));
+    // What is only simplified is to be looked at, too.
+    const double share = request_.simplify && !is_only_simplified(draft) ? kShareBesideSimplified : 1;
+    ISOMER_TRY(Look look, guard_->look_at(draft, std::min(share * limit.seconds_left(), kMostFinalSeconds)));
     if (look.kind == Look::Kind::Accepted) {
       accept(draft, std::move(look));
       return Done{};

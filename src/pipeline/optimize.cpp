@@ -21,6 +21,7 @@ constexpr double kBytesWrittenPerSecond = 2e8, kMostShareOfWriting = 0.3;
 // little for any; after Ctrl-C, of the three seconds that are promised.
 constexpr double kLateShare = 0.05, kLateSeconds = 0.7, kInterruptedSeconds = 1.2;
 constexpr double kGlanceSeconds = 0.02;
+constexpr const char* kTimeRanOut = "time ran out";  // how such reasons begin
 
 bool is_same_file(const fs::path& a, const fs::path& b) {
   std::error_code error;
@@ -83,19 +84,20 @@ void tell(OptimizeReport& report, const Look& look, const Reached& reached) {
 
 // Whether there was no time to come to an answer.
 bool has_run_out(const Reached& reached) {
-  return !reached.best && (reached.reason.empty() || reached.reason.starts_with("time ran out") ||
+  return !reached.best && (reached.reason.empty() || reached.reason.starts_with(kTimeRanOut) ||
                            (reached.last && reached.last->kind == Look::Kind::NoTime));
 }
 
 // Why nothing changed, where the time or a user ended it.
-std::string why_unchanged(const Reached& reached, const std::string& stopped_by) {
-  if (stopped_by == "interrupt") return "it was interrupted before a gain was measured";
+std::string why_unchanged(const Reached& reached, StoppedBy stopped_by) {
+  if (stopped_by == StoppedBy::Interrupt) return "Ctrl-C came before a gain was measured";
   if (reached.search.is_out_of_steps) return reached.reason + "; --steps ran out";
-  std::string why = reached.reason.empty() || (stopped_by == "budget" && !reached.last)
+  std::string why = reached.reason.empty() || (stopped_by == StoppedBy::Budget && !reached.last)
                         ? "time ran out before anything faster was found and measured"
                         : reached.reason;
-  if (stopped_by == "budget" && why.find("--budget") == std::string::npos)
-    why += reached.last ? "; time ran out, a longer --budget may find more" : "; try a longer --budget";
+  if (stopped_by == StoppedBy::Budget && why.find("--budget") == std::string::npos)
+    why += why.starts_with(kTimeRanOut) ? "; try a longer --budget"
+                                        : "; time ran out, a longer --budget may find more";
   return why;
 }
 
@@ -140,8 +142,8 @@ Result<OptimizeReport> optimize(OptimizeRequest request, const Model& model) {
   Reached reached = reached_in_time(request, model, request.seconds - writing, report.is_abandoned);
   if (reached.error) return *reached.error;
   report.search = std::move(reached.search);
-  if (limit.is_interrupted()) report.search.stopped_by = "interrupt";
-  else if (report.is_abandoned || has_run_out(reached)) report.search.stopped_by = "budget";
+  if (limit.is_interrupted()) report.search.stopped_by = StoppedBy::Interrupt;
+  else if (report.is_abandoned || has_run_out(reached)) report.search.stopped_by = StoppedBy::Budget;
   report.advice = std::move(reached.advice);
   report.runtime = reached.runtime;
   report.runtime_version = reached.runtime_version;

@@ -10,9 +10,10 @@
 #include <algorithm>
 
 #include "graph/constant.h"
+#include "graph/node_attributes.h"
 #include "prove/shrink.h"
+#include "rewrite/impulse_response.h"
 #include "rewrite/linear_region.h"
-#include "rewrite/node_attributes.h"
 #include "rewrite/program_builder.h"
 #include "rewrite/proposal.h"
 
@@ -249,85 +250,36 @@ struct Kernel {
 std::optional<Kernel> kernel_of(ProgramBuilder& b, const Site& site, const Look& look) {
   const std::size_t d = look.kernel.size();
   const std::int64_t rows = look.channels / look.groups;
-  // An impulse so far from the borders that all taps see it; one for each phase of the stride.
-  Extents spatial(d), phases = look.stride, places_of_impulse(d);
-  std::int64_t count = 1;
-  for (const std::int64_t p : phases) count *= p;
-  double elements = static_cast<double>(count * rows * look.channels);
+  Impulses impulses{
+      .rows = rows, .groups = look.groups, .stride = look.stride, .spatial = Extents(d), .place = Extents(d)};
+  double elements = static_cast<double>(impulses.phases() * rows * look.channels);
   for (std::size_t i = 0; i < d; ++i) {
-    places_of_impulse[i] = look.kernel[i] - 1;
-    spatial[i] = 2 * look.kernel[i] - 2 + look.stride[i];
+    impulses.place[i] = look.kernel[i] - 1;
+    impulses.spatial[i] = 2 * look.kernel[i] - 2 + look.stride[i];
     if (site.open == Site::Open::None) continue;
     // Only the batch may be another one.
     const auto& shape = site.inference.of(site.region.input).shape;
     const auto size = shape ? (*shape)[i + 2].value() : std::nullopt;
     if (!size || *size < look.stride[i]) return std::nullopt;
-    spatial[i] = *size;
-    places_of_impulse[i] = (*size - look.stride[i]) / 2;
+    impulses.spatial[i] = *size;
+    impulses.place[i] = (*size - look.stride[i]) / 2;
     elements *= static_cast<double>(*size);
   }
   if (elements > kMostElements) return std::nullopt;
-  const auto out = output_sizes(site, joined({count * rows, look.channels}, spatial));
-  if (!out || out->size() != d + 2 || (*out)[0] != count * rows || (*out)[1] != look.outputs)
-    return std::nullopt;
+  const std::int64_t images = impulses.phases() * rows;
+  const auto out = output_sizes(site, joined({images, look.channels}, impulses.spatial));
+  if (!out || out->size() != d + 2 || (*out)[0] != images || (*out)[1] != look.outputs) return std::nullopt;
 
-  const Value flat =
-      b.op("Reshape", {eyes(b, rows, look.groups), b.integers(joined({rows, look.channels}, Extents(d, 1)))});
-  std::vector<Value> impulses;
-  for (std::int64_t n = 0; n < count; ++n) {
-    std::vector<std::int64_t> begin(d), end(d);
-    std::int64_t rest = n;
-    for (std::size_t i = d; i-- > 0;) {
-      begin[i] = places_of_impulse[i] + rest % phases[i];
-      end[i] = spatial[i] - 1 - begin[i];
-      rest /= phases[i];
-    }
-    const auto pads = joined(joined({0, 0}, begin), joined({0, 0}, end));
-    impulses.push_back(b.op("Pad", {flat, b.integers(pads)}));
-  }
-  const Value all =
-      impulses.size() == 1 ? impulses[0] : b.op("Concat", impulses, with({{"axis", std::int64_t{0}}}));
-  Value answer = run_region(b, site, all);
-
+  Value answer = run_region(b, site, impulse_images(b, impulses, eyes(b, rows, look.groups)));
   Kernel kernel;
   if (site.region.affine) {
-    const Value rest = run_region(b, site, b.zeros(joined({1, look.channels}, spatial)));
+    const Value rest = run_region(b, site, b.zeros(joined({1, look.channels}, impulses.spatial)));
     answer = b.op("Sub", {answer, rest});
-    Value middle = rest;
-    for (std::size_t i = d; i-- > 0;)
-      middle = b.op("Gather", {middle, b.integers({(*out)[i + 2] / 2})},
-                    with({{"axis", static_cast<std::int64_t>(i + 2)}}));
-    kernel.bias = b.op("Reshape", {middle, b.integers({look.outputs})});
+    kernel.bias = b.op("Reshape", {middle_of(b, rest, *out), b.integers({look.outputs})});
   }
-  if (count > 1) {
-    // [phases..., rows, outputs, sizes...] -> [rows, outputs, phase·size, ...]
-    std::vector<std::int64_t> split =
-        joined(joined(phases, {rows, look.outputs}), {out->begin() + 2, out->end()});
-    std::vector<std::int64_t> order{static_cast<std::int64_t>(d), static_cast<std::int64_t>(d + 1)};
-    std::vector<std::int64_t> joined{rows, look.outputs};
-    for (std::size_t i = 0; i < d; ++i) {
-      order.push_back(static_cast<std::int64_t>(i));
-      order.push_back(static_cast<std::int64_t>(d + 2 + i));
-      joined.push_back(phases[i] * (*out)[i + 2]);
-    }
-    answer = b.op("Reshape", {answer, b.integers(split)});
-    answer = b.op("Transpose", {answer}, with({{"perm", order}}));
-    answer = b.op("Reshape", {answer, b.integers(joined)});
-  }
-  // Tap u of the window at p sees the impulse at a: stride·p - pad + u = a + phase.
-  for (std::size_t i = 0; i < d; ++i) {
-    std::vector<std::int64_t> places;
-    for (std::int64_t u = 0; u < look.kernel[i]; ++u) {
-      const std::int64_t a = places_of_impulse[i] + look.pad_begin[i] - u;
-      const std::int64_t phase = floor_mod(-a, look.stride[i]), p = (a + phase) / look.stride[i];
-      if (p < 0 || p >= (*out)[i + 2]) return std::nullopt;
-      places.push_back(phase * (*out)[i + 2] + p);
-    }
-    answer = b.op("Gather", {answer, b.integers(places)}, with({{"axis", static_cast<std::int64_t>(i + 2)}}));
-  }
-  std::vector<std::int64_t> swap{1, 0};
-  for (std::size_t i = 0; i < d; ++i) swap.push_back(static_cast<std::int64_t>(i + 2));
-  kernel.weights = b.op("Transpose", {answer}, with({{"perm", swap}}));
+  const auto weights = kernel_from(b, impulses, answer, *out, look.kernel, look.pad_begin, Extents(d, 1));
+  if (!weights) return std::nullopt;
+  kernel.weights = *weights;
   return kernel;
 }
 

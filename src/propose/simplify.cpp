@@ -10,9 +10,10 @@
 #include "analysis/analysis.h"
 #include "graph/constant.h"
 #include "graph/content.h"
+#include "graph/dequantized.h"
+#include "graph/graph_index.h"
 #include "graph/last_digits.h"
 #include "graph/purity.h"
-#include "rewrite/dequantized.h"
 #include "rewrite/program_builder.h"
 #include "rewrite/proposal.h"
 
@@ -36,9 +37,7 @@ void add_sample(Hasher& hasher, const Tensor& tensor) {
 class Simplifier {
  public:
   Simplifier(const Graph& graph, const Inference& inference)
-      : graph_(graph), inference_(inference), consumers_(graph.consumers()) {
-    for (const Value& v : graph.outputs()) outputs_.insert(v);
-  }
+      : graph_(graph), inference_(inference), index_(graph) {}
 
   Proposals run() {
     note_few_bits();
@@ -86,7 +85,7 @@ class Simplifier {
       if (node.kind != NodeKind::Operator || node.inputs.empty() || node.outputs.size() != 1 ||
           !std::ranges::all_of(node.inputs, is_constant) || purity(graph_, node) != Purity::Function)
         continue;
-      if (node.op == "Identity" && !outputs_.contains({id, 0})) continue;  // shared weights stay shared
+      if (node.op == "Identity" && !index_.is_output({id, 0})) continue;  // shared weights stay shared
       if (is_dequantization(node)) continue;
       const Definition definition = define_node(graph_, inference_, id);
       const auto* formula = std::get_if<Formula>(&definition);
@@ -114,14 +113,12 @@ class Simplifier {
 
   // An Identity that gives a constant an output's name stays.
   void fold(Value v) {
-    if (!outputs_.contains(v) || graph_.node(v.node).op != "Identity") folds_.push_back(graph_.name_of(v));
+    if (!index_.is_output(v) || graph_.node(v.node).op != "Identity") folds_.push_back(graph_.name_of(v));
   }
 
   bool is_read_by_others(Value v) const {
-    if (outputs_.contains(v)) return true;
-    const auto readers = consumers_.find(v);
-    return readers != consumers_.end() &&
-           std::ranges::any_of(readers->second, [&](NodeId r) { return !constants_.contains({r, 0}); });
+    return index_.is_output(v) ||
+           std::ranges::any_of(index_.readers(v), [&](NodeId r) { return !constants_.contains({r, 0}); });
   }
 
   std::int64_t bytes_of(Value v) const {
@@ -146,10 +143,8 @@ class Simplifier {
   bool know_value(NodeId id) {
     const Value v{id, 0};
     if (!is_known(v)) return false;
-    const auto readers = consumers_.find(v);
-    const bool is_last = outputs_.contains(v) ||
-                         (readers != consumers_.end() &&
-                          std::ranges::any_of(readers->second, [&](NodeId r) { return !is_known({r, 0}); }));
+    const bool is_last = index_.is_output(v) ||
+                         std::ranges::any_of(index_.readers(v), [&](NodeId r) { return !is_known({r, 0}); });
     if (is_last) fold(v);
     return true;
   }
@@ -157,7 +152,7 @@ class Simplifier {
   // A node whose every element is that of its input at the same place.
   bool drop_identity(NodeId id) {
     const Node& node = graph_.node(id);
-    if (node.outputs.size() != 1 || outputs_.contains({id, 0})) return false;
+    if (node.outputs.size() != 1 || index_.is_output({id, 0})) return false;
     const Definition definition = define_node(graph_, inference_, id);
     const auto* formula = std::get_if<Formula>(&definition);
     if (formula == nullptr || formula->outputs.size() != 1) return false;
@@ -259,8 +254,8 @@ class Simplifier {
 
   const Graph& graph_;
   const Inference& inference_;
-  std::map<Value, std::vector<NodeId>> consumers_;
-  std::set<Value> outputs_, constants_, jumping_, few_bits_;
+  GraphIndex index_;
+  std::set<Value> constants_, jumping_, few_bits_;
   std::unordered_map<Digest, NodeId> first_;
   std::map<NodeId, std::vector<NodeId>> twins_;
   std::vector<std::string> folds_;

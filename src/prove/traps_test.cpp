@@ -635,5 +635,16 @@ TEST(Traps, Trap20OnlyWhatIsProvedIsMerged) {
                     program(both, made, "s = Add(x, y)\na = Mul(x, x)\nb = Mul(y, y)\np = Add(a, b)")));
 }
 
+TEST(Traps, AShapeThatIsRightAtOneSizeOnly) {
+  const std::string in = "float[M, N] x, float[M, 1] s";
+  const Graph whole = program(in, "float[a, b] y", "y = Softmax<axis = -1>(x)"),
+              single = program(in, "float[a, b] y", "y = Softmax<axis = -1>(s)");
+  for (std::uint64_t key = 1; key <= 20; ++key) {
+    EXPECT_FALSE(is_proved(by_field(whole, single, key))) << key;
+    EXPECT_TRUE(is_proved(by_field(whole, whole, key))) << key;
+  }
+  EXPECT_FALSE(is_proved(by_sets(whole, single)));
+}
+
 }  // namespace
 }  // namespace isomer

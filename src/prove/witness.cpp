@@ -336,6 +336,15 @@ WitnessReport test_concrete(const Graph& a, const Graph& b, std::uint64_t key,
   return last;
 }
 
+bool has_other_shapes(const Graph& a, const Inference& a_info, const Graph& b, const Inference& b_info) {
+  for (std::size_t k = 0; k < a.outputs().size(); ++k) {
+    const auto &x = a_info.of(a.outputs()[k]).shape, &y = b_info.of(b.outputs()[k]).shape;
+    const auto left = x ? concrete(*x) : std::nullopt, right = y ? concrete(*y) : std::nullopt;
+    if (left && right && *left != *right) return true;
+  }
+  return false;
+}
+
 WitnessReport test_symbolic(const Graph& a, const Graph& b, const std::set<std::string>& symbols,
                             const WitnessOptions& options) {
   WitnessReport all;
@@ -344,9 +353,15 @@ WitnessReport test_symbolic(const Graph& a, const Graph& b, const std::set<std::
   for (const Sizes& sizes : small_sizes(symbols, options.preconditions, options.key, 40)) {
     if (instances == 3) break;
     const Graph sized_a = at_sizes(a, sizes), sized_b = at_sizes(b, sizes);
-    if (!infer(sized_a).ok() || !infer(sized_b).ok()) continue;
+    const auto a_info = infer(sized_a), b_info = infer(sized_b);
+    if (!a_info.ok() || !b_info.ok()) continue;
     const WitnessReport report =
-        test_concrete(sized_a, sized_b, mix(options.key + static_cast<std::uint64_t>(instances)), options);
+        has_other_shapes(sized_a, *a_info, sized_b, *b_info)
+            ? WitnessReport{.outcome = WitnessReport::Outcome::Differ,
+                            .test = {},
+                            .what = "an output has another shape"}
+            : test_concrete(sized_a, sized_b, mix(options.key + static_cast<std::uint64_t>(instances)),
+                            options);
     if (report.outcome == WitnessReport::Outcome::Differ) {
       WitnessReport out = report;
       for (const auto& [symbol, size] : sizes) out.what += fmt::format(", {} = {}", symbol, size);

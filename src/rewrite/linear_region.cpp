@@ -5,7 +5,7 @@
 #include <ranges>
 
 #include "graph/constant.h"
-#include "rewrite/dequantized.h"
+#include "graph/dequantized.h"
 
 namespace isomer {
 namespace {
@@ -30,25 +30,21 @@ bool adds(const Node& node) {
 
 std::set<Value> constant_values(const Graph& graph) {
   std::set<Value> out;
-  for (const NodeId id : graph.order()) {
+  const auto may_be = [&](NodeId id) {
     const Node& node = graph.node(id);
-    if (node.kind == NodeKind::Input || !node.captures.empty()) continue;
-    bool constant = known_constant(graph, {id, 0}).has_value();
-    if (!constant && node.kind == NodeKind::Operator && !node.inputs.empty() && !is_dequantization(node))
-      constant = std::ranges::all_of(node.inputs, [&](Value v) { return !v.exists() || out.contains(v); });
-    if (constant)
-      for (std::uint32_t k = 0; k < node.outputs.size(); ++k) out.insert({id, k});
-  }
+    if (!node.captures.empty()) return false;
+    return known_constant(graph, {id, 0}).has_value() ||
+           (node.kind == NodeKind::Operator && !node.inputs.empty() && !is_dequantization(node));
+  };
+  for (const NodeId id : constant_nodes(graph, may_be))
+    for (std::uint32_t k = 0; k < graph.node(id).outputs.size(); ++k) out.insert({id, k});
   return out;
 }
 
 LinearRegions::LinearRegions(const Graph& graph, const Inference& inference)
-    : graph_(graph), constants_(constant_values(graph)), consumers_(graph.consumers()) {
-  for (const Value& v : graph.outputs()) consumers_[v].push_back(Value::none().node);  // nobody's inner value
-  for (const NodeId id : graph.order()) {
-    places_.emplace(id, places_.size());
+    : graph_(graph), index_(graph), constants_(constant_values(graph)) {
+  for (const NodeId id : graph.order())
     if (!constants_.contains({id, 0})) roles_.emplace(id, role_of(inference, id));
-  }
 }
 
 LinearRegions::Role LinearRegions::role_of(const Inference& inference, NodeId id) const {
@@ -90,9 +86,9 @@ LinearRegions::Role LinearRegions::role_of(const Inference& inference, NodeId id
 // Whether all that reads this node is inside.
 bool LinearRegions::is_inner(NodeId id, const std::set<NodeId>& inside) const {
   for (std::uint32_t k = 0; k < graph_.node(id).outputs.size(); ++k) {
-    const auto readers = consumers_.find(Value{id, k});
-    if (readers == consumers_.end()) continue;
-    if (!std::ranges::all_of(readers->second, [&](NodeId r) { return inside.contains(r); })) return false;
+    const Value v{id, k};
+    if (index_.is_output(v)) return false;
+    if (!std::ranges::all_of(index_.readers(v), [&](NodeId r) { return inside.contains(r); })) return false;
   }
   return true;
 }
@@ -103,7 +99,7 @@ std::vector<LinearRegion> LinearRegions::ending_in(Value output) const {
   if (graph_.node(output.node).outputs.size() != 1 || last == roles_.end() || !last->second.linear) return {};
   std::set<NodeId> inside;
   std::set<Value> frontier{output};
-  std::map<std::size_t, NodeId, std::greater<>> open{{places_.at(output.node), output.node}};
+  std::map<std::size_t, NodeId, std::greater<>> open{{index_.position(output.node), output.node}};
   LinearRegion region{.nodes = {}, .input = Value::none(), .output = output, .affine = false};
   // Against the order of the graph: all readers of a value come before it.
   while (!open.empty() && inside.size() < kMostRegionNodes) {
@@ -119,7 +115,7 @@ std::vector<LinearRegion> LinearRegions::ending_in(Value output) const {
     for (const Value& v : graph_.node(id).inputs) {
       if (!v.exists() || constants_.contains(v)) continue;
       frontier.insert(v);
-      open.emplace(places_.at(v.node), v.node);
+      open.emplace(index_.position(v.node), v.node);
     }
     if (frontier.size() != 1 || inside.size() < 2) continue;
     region.input = *frontier.begin();

@@ -9,6 +9,7 @@
 
 #include "analysis/analysis.h"
 #include "graph/graph.h"
+#include "graph/graph_index.h"
 #include "graph/infer.h"
 #include "rewrite/proposal.h"
 
@@ -44,10 +45,9 @@ class LinearRegions {
   bool is_inner(NodeId id, const std::set<NodeId>& inside) const;
 
   const Graph& graph_;
+  GraphIndex index_;
   std::set<Value> constants_;
-  std::map<Value, std::vector<NodeId>> consumers_;
   std::unordered_map<NodeId, Role> roles_;
-  std::unordered_map<NodeId, std::size_t> places_;  // in the graph's order
 };
 
 // The box of the region's input that one position of its output needs. Concrete sizes.

@@ -3,84 +3,11 @@
 #include <algorithm>
 #include <ranges>
 
+#include "cost/price.h"
 #include "graph/constant.h"
-#include "rewrite/dequantized.h"
 
 namespace isomer {
 namespace {
-
-constexpr std::int64_t kSomeSize = 32;  // for named extents
-
-std::optional<std::int64_t> some_value(const Dim& dim) {
-  return dim.evaluate([](std::string_view) { return std::optional(kSomeSize); });
-}
-
-// The same elements in the same order.
-bool is_view(const Node& node) {
-  static const std::set<std::string, std::less<>> views{"Reshape", "Flatten", "Squeeze", "Unsqueeze",
-                                                        "Identity"};
-  return node.domain.empty() && views.contains(node.op);
-}
-
-bool is_function(Fn fn) {
-  switch (fn) {
-    case Fn::Exp:
-    case Fn::Log:
-    case Fn::Tanh:
-    case Fn::Sigmoid:
-    case Fn::Erf:
-    case Fn::Pow:
-    case Fn::Sqrt:
-    case Fn::Sin:
-    case Fn::Cos: return true;
-    default: return false;
-  }
-}
-
-bool has_functions(const ExprNode& e) {
-  return (e.kind == ExprNode::Kind::Apply && is_function(e.fn)) ||
-         std::ranges::any_of(e.args, [](const ExprRef& a) { return has_functions(*a); }) ||
-         std::ranges::any_of(e.cases, [](const ExprNode::Case& c) { return has_functions(*c.value); });
-}
-
-// What an operation of this node costs.
-double rate_of(const Graph& graph, const Inference& inference, NodeId id, const Formula& formula,
-               const Machine& machine) {
-  const Node& node = graph.node(id);
-  const Prices& prices = machine.prices();
-  if (node.op == "Conv" && node.domain.empty()) {
-    const std::int64_t groups = attribute(node, "group", std::int64_t{1});
-    if (groups > 1 && inference.of(node.inputs[0]).shape &&
-        (*inference.of(node.inputs[0]).shape)[1].is(groups))
-      return prices.depthwise;
-    return machine.is_blocked(graph, inference, id).value_or(true) ? prices.convolution : prices.unblocked;
-  }
-  const bool functions =
-      std::ranges::any_of(formula.stages, [](const Stage& s) { return has_functions(*s.value); });
-  return functions ? prices.function : 1;
-}
-
-std::optional<double> price_of(const Graph& graph, const Inference& inference, NodeId id,
-                               const Machine& machine) {
-  const Definition definition = define_node(graph, inference, id);
-  const auto* formula = std::get_if<Formula>(&definition);
-  if (formula == nullptr) return std::nullopt;
-  const auto operations = some_value(cost(*formula).operations);
-  if (!operations) return std::nullopt;
-  const Prices& prices = machine.prices();
-  double price =
-      static_cast<double>(*operations) * rate_of(graph, inference, id, *formula, machine) + prices.node;
-  if (is_view(graph.node(id))) return price;
-  if (!moves_data(*formula->output(0).value))
-    for (const auto& input : formula->inputs)
-      if (input) price += prices.element * static_cast<double>(some_value(product(input->shape)).value_or(0));
-  for (int k = 0; k < static_cast<int>(formula->outputs.size()); ++k) {
-    const auto elements = some_value(product(formula->output(k).shape()));
-    if (!elements) return std::nullopt;
-    price += prices.element * static_cast<double>(*elements);
-  }
-  return price + prices.reordered * machine.reordered(graph, inference, id);
-}
 
 // What the claim's outputs are computed from, the last ones first.
 std::vector<NodeId> nodes_of(const Site& site, const Claim& claim) {
@@ -152,20 +79,9 @@ Graph typed(const Site& site, const Graph& program) {
   return out;
 }
 
-std::set<NodeId> constant_nodes(const Graph& graph) {
-  std::set<NodeId> out;
-  for (const NodeId id : graph.order()) {
-    const Node& node = graph.node(id);
-    if (node.kind == NodeKind::Input || is_dequantization(node)) continue;
-    if (std::ranges::all_of(node.inputs, [&](Value v) { return !v.exists() || out.contains(v.node); }))
-      out.insert(id);
-  }
-  return out;
-}
-
 // Constants that the program computes and something that is no constant reads.
 std::vector<std::string> folds_of(const Graph& program) {
-  const std::set<NodeId> constants = constant_nodes(program);
+  const std::set<NodeId> constants = folded_nodes(program);
   std::vector<std::string> out;
   std::set<Value> seen;
   const auto note = [&](Value v) {
@@ -180,27 +96,11 @@ std::vector<std::string> folds_of(const Graph& program) {
 
 }  // namespace
 
-bool moves_data(const ExprNode& e) {
-  switch (e.kind) {
-    case ExprNode::Kind::Read: return e.tensor.kind == TensorRef::Kind::Input;
-    case ExprNode::Kind::Reduce:
-      return e.domain.empty() && std::ranges::all_of(e.axes, [](const Axis& a) { return a.extent.is(1); }) &&
-             moves_data(*e.args[0]);
-    case ExprNode::Kind::Cases:
-      return moves_data(*e.args[0]) &&
-             std::ranges::all_of(e.cases, [](const ExprNode::Case& c) { return moves_data(*c.value); });
-    default: return false;
-  }
-}
-
 Site::Site(const Graph& g, const Inference& i, const Machine& m)
-    : graph(g), inference(i), machine(m), readers_(g.consumers()) {
+    : graph(g), inference(i), machine(m), index_(g) {
   std::map<std::pair<int, Extents>, std::vector<std::pair<Tensor, int>>> alike;
   int next = 0;
   for (const NodeId id : g.order()) {
-    positions_.emplace(id, positions_.size());
-    for (std::uint32_t k = 0; k < g.node(id).outputs.size(); ++k)
-      if (!g.node(id).outputs[k].empty()) names_.emplace(g.node(id).outputs[k], Value{id, k});
     const auto tensor = known_constant(g, {id, 0});
     if (!tensor) continue;
     constants_.insert({id, 0});
@@ -209,24 +109,6 @@ Site::Site(const Graph& g, const Inference& i, const Machine& m)
     contents_.emplace(Value{id, 0}, same == others.end() ? next : same->second);
     if (same == others.end()) others.emplace_back(*tensor, next++);
   }
-  outputs_.insert(g.outputs().begin(), g.outputs().end());
-}
-
-const std::vector<NodeId>& Site::readers(Value v) const {
-  static const std::vector<NodeId> none;
-  const auto at = readers_.find(v);
-  return at == readers_.end() ? none : at->second;
-}
-
-std::optional<Value> Site::find(const std::string& name) const {
-  const auto at = names_.find(name);
-  return at == names_.end() ? std::nullopt : std::optional(at->second);
-}
-
-std::optional<NodeId> Site::only_reader(Value v) const {
-  const auto& all = readers(v);
-  if (all.size() != 1 || is_output(v)) return std::nullopt;
-  return all[0];
 }
 
 bool Site::is(NodeId id, std::string_view op) const {
@@ -250,7 +132,7 @@ std::optional<Extents> Site::sizes(Value v) const {
   if (!shape) return std::nullopt;
   Extents out;
   for (const Dim& d : *shape) {
-    const auto size = some_value(d);
+    const auto size = typical_size(d);
     if (!size) return std::nullopt;
     out.push_back(*size);
   }
@@ -333,7 +215,7 @@ std::optional<double> saved(const Site& site, const Claim& claim) {
   const Graph program = typed(site, claim.after);
   const auto inference = infer(program);
   if (!inference.ok()) return std::nullopt;
-  const std::set<NodeId> constants = constant_nodes(program);
+  const std::set<NodeId> constants = folded_nodes(program);
   for (const NodeId id : program.order()) {
     if (program.node(id).kind != NodeKind::Operator || constants.contains(id)) continue;
     const auto price = price_of(program, *inference, id, site.machine);
@@ -343,15 +225,6 @@ std::optional<double> saved(const Site& site, const Claim& claim) {
   for (std::size_t k = 0; k < claim.outputs.size(); ++k)
     if (!inference->of(program.outputs()[k]).shape) return std::nullopt;
   return before - after;
-}
-
-double price(const Graph& graph, const Inference& inference, const Machine& machine) {
-  const std::set<NodeId> constants = constant_nodes(graph);
-  double out = 0;
-  for (const NodeId id : graph.order())
-    if (graph.node(id).kind == NodeKind::Operator && !constants.contains(id))
-      out += price_of(graph, inference, id, machine).value_or(0);
-  return out;
 }
 
 std::optional<Proposal> propose(const Site& site, std::string kind, std::string what, ProgramBuilder& builder,

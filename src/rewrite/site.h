@@ -6,13 +6,13 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
 #include "analysis/analysis.h"
 #include "graph/graph.h"
+#include "graph/graph_index.h"
 #include "graph/infer.h"
-#include "rewrite/node_attributes.h"
+#include "graph/node_attributes.h"
 #include "rewrite/program_builder.h"
 #include "rewrite/proposal.h"
 
@@ -30,12 +30,11 @@ class Site {
   const std::string& name(Value v) const { return graph.name_of(v); }
   // Initializers and Constant nodes: what a claim's program may read by name.
   bool is_constant(Value v) const { return v.exists() && constants_.contains(v); }
-  bool is_output(Value v) const { return outputs_.contains(v); }
-  const std::vector<NodeId>& readers(Value v) const;
-  std::optional<Value> find(const std::string& name) const;
-  std::size_t position(NodeId id) const { return positions_.at(id); }  // in the graph's order
-  // The one node that reads this value, if nothing else does.
-  std::optional<NodeId> only_reader(Value v) const;
+  bool is_output(Value v) const { return index_.is_output(v); }
+  const std::vector<NodeId>& readers(Value v) const { return index_.readers(v); }
+  std::optional<Value> find(const std::string& name) const { return index_.find(name); }
+  std::size_t position(NodeId id) const { return index_.position(id); }
+  std::optional<NodeId> only_reader(Value v) const { return index_.only_reader(v); }
   // An operator of the standard domain with this name and no bodies.
   bool is(NodeId id, std::string_view op) const;
   // The producer of a value, if it is such an operator.
@@ -59,15 +58,10 @@ class Site {
   std::optional<Formula> formula(NodeId id) const;  // of a node of the standard kind, one output
 
  private:
-  std::set<Value> constants_, outputs_;
+  GraphIndex index_;
+  std::set<Value> constants_;
   std::map<Value, int> contents_;
-  std::unordered_map<std::string, Value> names_;
-  std::unordered_map<NodeId, std::size_t> positions_;
-  std::map<Value, std::vector<NodeId>> readers_;
 };
-
-// Whether a value is an input's at other coordinates.
-bool moves_data(const ExprNode& value);
 
 // Whether every element of the output depends only on the elements at the same place, under broadcasting.
 bool is_pointwise(const Site& site, NodeId id);
@@ -75,7 +69,7 @@ bool is_pointwise(const Site& site, NodeId id);
 // taken out): the new shape of a constant, or nothing if it stays.
 std::optional<Extents> with_axis_inserted(const Extents& constant, std::size_t rank, std::size_t axis);
 
-// One position of an axis, which is gone.
+// A Gather of one index: the axis is dropped.
 struct Position {
   Value whole;
   std::int64_t axis, at;
@@ -84,13 +78,8 @@ struct Position {
 std::optional<Position> position_of(const Site& site, Value v);
 
 // What a claim saves: the price of what nobody needs any more, less the price of the new program, without
-// what is folded. Price is scalar operations plus something for each element and node. nullopt: the new
-// program is not legal, or a size is not known.
+// what is folded (cost/price.h). nullopt: the new program is not legal, or a size is not known.
 std::optional<double> saved(const Site& site, const Claim& claim);
-
-// The price of a whole program, without what depends on constants only. Nodes of unknown price are free: what
-// nobody rewrites costs the same before and after.
-double price(const Graph& graph, const Inference& inference, const Machine& machine);
 
 // A proposal that replaces one value by what the builder made of it; nullopt where `saved` knows nothing. Its
 // folds are the constants that the builder's program computes.

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "search/search.h"
+#include "search/context.h"
 
 namespace isomer {
 

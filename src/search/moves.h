@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "search/context.h"
 #include "search/proof_memory.h"
-#include "search/search.h"
 
 namespace isomer {
 

@@ -8,7 +8,7 @@
 #include "graph/constant.h"
 #include "graph/content.h"
 #include "rewrite/site.h"
-#include "search/trials.h"
+#include "search/scratch_model.h"
 
 namespace isomer {
 namespace {

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <map>
 
+#include "cost/price.h"
 #include "graph/rebuild.h"
-#include "rewrite/site.h"
 #include "search/assembly.h"
 #include "search/moves.h"
 #include "search/regions.h"

@@ -2,7 +2,7 @@
 // what was found is done at all of its places, step by step.
 #pragma once
 
-#include "search/search.h"
+#include "search/context.h"
 
 namespace isomer {
 

@@ -4,26 +4,20 @@
 #include <map>
 #include <set>
 
+#include "graph/graph_index.h"
+
 namespace isomer {
 namespace {
 
 class Partition {
  public:
-  Partition(const Workpiece& piece, int most) : piece_(piece), graph_(piece.graph()), most_(most) {
-    finals_.insert(graph_.outputs().begin(), graph_.outputs().end());
-    for (const auto& [value, readers] : graph_.consumers()) readers_[value] = readers;
-    std::set<NodeId> constants;
-    for (const NodeId id : graph_.order()) {
-      const Node& node = graph_.node(id);
-      const bool is_constant = node.kind != NodeKind::Input && !graph_.is_overridable(id) &&
-                               node.captures.empty() && std::ranges::all_of(node.inputs, [&](Value v) {
-                                 return !v.exists() || constants.contains(v.node);
-                               });
-      if (is_constant) constants.insert(id);
-      else if (node.kind == NodeKind::Operator) order_.push_back(id);
-    }
+  Partition(const Workpiece& piece, int most)
+      : piece_(piece), graph_(piece.graph()), index_(graph_), most_(most) {
+    constants_ = constant_nodes(
+        graph_, [&](NodeId id) { return !graph_.is_overridable(id) && graph_.node(id).captures.empty(); });
+    for (const NodeId id : graph_.order())
+      if (graph_.node(id).kind == NodeKind::Operator && !constants_.contains(id)) order_.push_back(id);
     for (std::size_t k = 0; k < order_.size(); ++k) position_[order_[k]] = k;
-    constants_ = std::move(constants);
     count_crossings();
   }
 
@@ -53,7 +47,7 @@ class Partition {
   // crossings_[k]: values that are made before the k-th node and read by it or later.
   void count_crossings() {
     std::vector<int> change(order_.size() + 1, 0);
-    for (const auto& [value, readers] : readers_) {
+    for (const auto& [value, readers] : index_.all_readers()) {
       if (constants_.contains(value.node)) continue;
       const auto made = position_.find(value.node);
       std::size_t last = 0;
@@ -97,9 +91,7 @@ class Partition {
           from.push_back(v);
       for (std::uint32_t o = 0; o < node.outputs.size(); ++o) {
         const Value v{order_[k], o};
-        const auto readers = readers_.find(v);
-        const bool is_read = readers != readers_.end() && !std::ranges::all_of(readers->second, is_inside);
-        if (is_read || finals_.contains(v)) to.push_back(v);
+        if (index_.is_output(v) || !std::ranges::all_of(index_.readers(v), is_inside)) to.push_back(v);
       }
     }
     if (to.empty()) return std::nullopt;
@@ -113,9 +105,8 @@ class Partition {
 
   const Workpiece& piece_;
   const Graph& graph_;
+  GraphIndex index_;
   int most_;
-  std::set<Value> finals_;
-  std::map<Value, std::vector<NodeId>> readers_;
   std::set<NodeId> constants_;
   std::vector<NodeId> order_;  // operators that are no constants
   std::map<NodeId, std::size_t> position_;

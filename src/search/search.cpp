@@ -1,6 +1,6 @@
 #include "search/search.h"
 
-#include "rewrite/site.h"
+#include "cost/price.h"
 #include "search/assembly.h"
 #include "search/moves.h"
 #include "search/region_search.h"
@@ -55,14 +55,6 @@ Result<std::vector<Draft>> searched(SearchContext& context) {
 }
 
 }  // namespace
-
-bool SearchContext::is_over() {
-  if (report.stopped_by != "done") return true;
-  if (options.limit && options.limit->is_interrupted()) report.stopped_by = "interrupt";
-  else if (tried >= options.steps || options.seconds_left() <= 0) report.stopped_by = "budget";
-  report.is_out_of_steps = tried >= options.steps;
-  return report.stopped_by != "done";
-}
 
 Result<std::vector<Draft>> search(const SearchOptions& options, const Model& model, Trials* trials,
                                   SearchReport& report) {

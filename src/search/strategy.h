@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "search/search.h"
+#include "search/options.h"
 
 namespace isomer {
 

@@ -135,18 +135,6 @@ bool is_affordable(const Graph& graph, const NamedTensors& feeds, double most) {
 
 }  // namespace
 
-Model as_model(Graph graph) {
-  Model model;
-  model.graph = std::move(graph);
-  model.ir_version = 8;
-  return model;
-}
-
-Model with_graph(Model model, const Graph& graph) {
-  model.graph = graph;
-  return model;
-}
-
 OnProgress told_as(const std::function<void(const std::string&)>& progress, const std::string& what) {
   return [&progress, what](const MeasureProgress& now) {
     progress(fmt::format("measuring {}, {:.0f} %{}", what, 100 * now.share,
@@ -154,31 +142,9 @@ OnProgress told_as(const std::function<void(const std::string&)>& progress, cons
   };
 }
 
-Result<ScratchModel> ScratchModel::write(const Model& model, const std::filesystem::path& out) {
-  ISOMER_TRY(wire::OutputFile lease, wire::OutputFile::create(out));
-  ScratchModel made(std::move(lease), model.graph);
-  ISOMER_TRY_DO(write_model(model, made.path()));
-  return made;
-}
-
-ScratchModel::~ScratchModel() {
-  if (lease_.temporary().empty()) return;
-  std::error_code error;
-  std::filesystem::remove(path(), error);
-  std::filesystem::remove(path().string() + ".data", error);
-}
-
-std::filesystem::path ScratchModel::path() const {
-  return std::filesystem::path(lease_.temporary()).replace_extension(".onnx");
-}
-
 const ObservedMachine& Trials::machine() {
   if (!machine_) machine_ = std::make_unique<ObservedMachine>(*judge_, options_.runtime, options_.out);
   return *machine_;
-}
-
-std::string ScratchModel::digest() const {
-  return canonical_hashes(graph_, ContentDigests::Full).graph.hex();
 }
 
 // Shapes and types of the feeds are what a time depends on.

@@ -1,4 +1,4 @@
-#include "rewrite/node_attributes.h"
+#include "graph/node_attributes.h"
 
 namespace isomer {
 

@@ -1,0 +1,28 @@
+// What a program costs on a machine: scalar operations at their rates, and something for each element and
+// node.
+#pragma once
+
+#include <optional>
+#include <set>
+
+#include "cost/machine.h"
+#include "graph/graph.h"
+#include "graph/infer.h"
+
+namespace isomer {
+
+// The value of an extent; named ones have a size that stands for any.
+std::optional<std::int64_t> typical_size(const Dim& dim);
+
+// Nodes that depend on constants only and will be folded.
+std::set<NodeId> folded_nodes(const Graph& graph);
+
+// Of one node; nullopt: nobody knows.
+std::optional<double> price_of(const Graph& graph, const Inference& inference, NodeId id,
+                               const Machine& machine);
+
+// Of a whole program, without what will be folded. Nodes of unknown price are free: what nobody rewrites
+// costs the same before and after.
+double price(const Graph& graph, const Inference& inference, const Machine& machine);
+
+}  // namespace isomer

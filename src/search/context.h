@@ -1,0 +1,25 @@
+// What all parts of one search share.
+#pragma once
+
+#include "onnx/model.h"
+#include "search/options.h"
+#include "search/trials.h"
+
+namespace isomer {
+
+// Trials: the runtime that has the last word; nullptr: the analytic cost has it.
+struct SearchContext {
+  const SearchOptions& options;
+  const Model& model;
+  Trials* trials;
+  SearchReport& report;
+  ProofCache proofs = {};
+  std::int64_t tried = 0;
+  int next_place = 0;  // for names that nobody has
+
+  const Machine& machine() const { return trials ? trials->machine() : unknown_machine(); }
+  // Whether to stop now; says why in the report.
+  bool is_over();
+};
+
+}  // namespace isomer

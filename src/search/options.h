@@ -1,0 +1,76 @@
+// What a search is asked for, and what it tells afterwards.
+#pragma once
+
+#include <atomic>
+#include <filesystem>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cost/machine.h"
+#include "runtime/statistics.h"
+#include "runtime/time_limit.h"
+#include "runtime/timing_cache.h"
+#include "search/steps.h"
+
+namespace isomer {
+
+// How far to look; see strategy.h.
+struct Strategy {
+  enum class Kind : std::uint8_t { Greedy, Backtrack, Beam } kind = Kind::Greedy;
+  double alpha = 1.05;     // Backtrack
+  std::size_t width = 16;  // Beam
+};
+Result<Strategy> parse_strategy(std::string_view text);  // "greedy", "backtrack:1.05", "beam:16"
+
+struct SearchOptions {
+  Strategy strategy = {};
+  std::int64_t steps = 1 << 30;        // proposals to try
+  bool any_price = false;              // every proved step is taken
+  std::set<std::string> without = {};  // proposers that are not asked
+  double max_error_growth = 2;
+  std::uintmax_t more_bytes = std::numeric_limits<std::uintmax_t>::max();  // that constants may take
+  std::uint64_t seed = 1;
+  std::filesystem::path out;  // scratch files are its neighbours
+  // Of the search, without what comes after it; null: none. Its flag is somebody's to refresh.
+  std::shared_ptr<TimeLimit> limit = {};
+  double seconds_left() const { return limit ? limit->seconds_left() : std::numeric_limits<double>::max(); }
+  const std::atomic<bool>* stop() const { return limit ? limit->flag() : nullptr; }
+  // How proofs that took long went is remembered there (proof_memory.h); null: nowhere.
+  std::shared_ptr<TimingCache> cache = {};
+  // What is going on: "proving: 5 nodes are one convolution".
+  std::function<void(const std::string&)> progress = [](const std::string&) {};
+  // A draft was reached that is better than all before, as far as the search can tell.
+  std::function<void(const Draft&)> on_draft = [](const Draft&) {};
+};
+
+// Done: nothing was left to try.
+enum class StoppedBy : std::uint8_t { Done, Budget, Interrupt };
+std::string_view name(StoppedBy by);  // "done", ...
+
+struct SearchReport {
+  struct Region {
+    std::string what, first;  // label of a group of equal changes; the one of them that was measured
+    int places = 0;
+    Interval ratio;
+  };
+  std::vector<Region> regions;  // as measured in their context, those that were not taken, too
+  // One line for each proposal that was not proved, and for each region with none.
+  std::vector<std::string> refused, declined;
+  StoppedBy stopped_by = StoppedBy::Done;
+  bool is_out_of_steps = false;  // stopped by the budget of --steps, not of time
+  // Groups of equal steps, or regions that were searched; graphs that were looked at; proofs that were tried,
+  // and what was known already.
+  std::size_t unique_regions = 0, states = 0, proofs = 0, cache_hits = 0;
+  double cost_before = 0, cost_after = 0;  // analytic, of the whole model
+  Prices prices;
+  std::size_t questions = 0;  // that the runtime was asked about kinds of nodes
+  // From earlier runs: measurements, which attempt proves a claim, that none does.
+  std::size_t known_measurements = 0, known_proofs = 0, known_refusals = 0;
+};
+
+}  // namespace isomer
