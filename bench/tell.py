@@ -97,8 +97,9 @@ ZOOS = (("zoo", "One thread, ONNX Runtime"), ("zoo_two_threads", "Two threads"),
 
 def zoo_page():
     yield from ("# Results: the zoo", "", GENERATED, "",
-                "Each model through `isomer optimize`: what came out was checked by `isomer check`, and, where it was changed, measured again by `isomer bench`,",
-                "independently. Ratios above 1 are faster; brackets are 95 % intervals. The baseline is the original with all of the runtime's own optimizations.", "",
+                "Each model through `isomer optimize`: what came out was checked by `isomer check`, and, where it was changed, measured again,",
+                "independently, by `isomer bench`. Ratios above 1 are faster; brackets are 95 % intervals. The baseline is the original with all of",
+                "the runtime's own optimizations.", "",
                 "![Gains of the zoo models](zoo.svg)", "")
     for name, title in ZOOS:
         if (found := read(name)) is None:
@@ -106,8 +107,9 @@ def zoo_page():
         head, rows = found
         s = zoo_summary(rows)
         yield from (f"## {title}", "",
-                    f"**{s['models']} models: {s['faster']} faster, {s['slower']} slower, {s['rejected']} certificates rejected.** Geometric mean {s['mean']:.3f}"
-                    f" ({s['mean_without_two']:.3f} without the two best), median {s['median']:.3f}, best {s['best']:.2f}.", "", provenance(head), "")
+                    f"**{s['models']} models: {s['faster']} faster, {s['slower']} slower, {s['rejected']} certificates rejected.** Geometric mean "
+                    f"{s['mean']:.3f} ({s['mean_without_two']:.3f} without the two best), median {s['median']:.3f}, best {s['best']:.2f}.",
+                    "", provenance(head), "")
         yield from zoo_table(rows)
 
 
@@ -119,7 +121,7 @@ def picture():
     _, rows = found
     rows = sorted((r for r in rows if r["result"] != "failed"), key=gain, reverse=True)
     s = zoo_summary(rows)
-    left, top, step, height = 52, 46, 10, 230
+    left, top, step, height = 52, 46, 12, 230
     width, top_ratio = left + step * len(rows) + 16, 5.0
 
     def y(ratio):
@@ -145,10 +147,10 @@ def picture():
         pair = row.get("again") or row
         middle = x + (step - 3) / 2
         yield f'<line x1="{middle}" x2="{middle}" y1="{y(min(pair["high"], top_ratio)):.1f}" y2="{y(pair["low"]):.1f}" stroke="#0b3d91"/>'
-        if i < 8:
+        if i < 7:
             yield (f'<text transform="translate({middle + 3.5:.1f} {y(min(pair["high"], top_ratio)) - 5:.1f}) rotate(-62)" font-size="9.5" '
                    f'fill="#1f2328">{row["model"]}</text>' if i > 1 else
-                   f'<text x="{middle + 7 + 12 * i:.1f}" y="{y(ratio) + 9 + 13 * i:.1f}" font-size="9.5" fill="#1f2328">{row["model"]}</text>')
+                   f'<text x="{middle + 9:.1f}" y="{y(ratio) + 10 * i + 4:.1f}" font-size="9.5" fill="#1f2328">{row["model"]}</text>')
     yield f'<text x="{left}" y="{top + height + 24}" fill="#59636e">one bar per model, sorted; line: 95 % interval of an independent second measurement</text>'
     yield "</svg>"
 
@@ -180,11 +182,13 @@ def expert_page():
     head, rows = found
     wanted, others = [r for r in rows if r.get("wanted")], [r for r in rows if not r.get("wanted")]
     s, t = expert_summary(wanted), expert_summary(others)
-    yield from ("People who know the runtime rewrote 150 pieces of models by hand. Each original is given to `isomer optimize`; then the original, the result and the",
-                "variants by hand are run in turns. `hand` is the gain of the best variant by hand, `isomer` that of what was found alone, `of it` their quotient.", "",
+    yield from (f"People who know the runtime rewrote {len(rows)} pieces of models by hand. Each original is given to `isomer optimize`; then the original,",
+                "the result and the variants by hand are run in turns. `hand` is the gain of the best variant by hand, `isomer` that of what was found",
+                "alone, `of it` their quotient.", "",
                 provenance(head), "",
                 f"## Where a rewrite by hand gains 1.2 or more: {s['experiments']}", "",
-                f"**{s['reached']} of {s['experiments']} reach {REACHED} of the best rewrite by hand, {s['beaten']} beat it by 5 %, {s['slower']} are slower than the original.**",
+                f"**{s['reached']} of {s['experiments']} reach {REACHED} of the best rewrite by hand, {s['beaten']} beat it by 5 %, {s['slower']} are slower "
+                "than the original.**",
                 left_out(), "")
     yield from expert_table(wanted)
     yield from (f"## The others: {t['experiments']}", "",
@@ -201,8 +205,8 @@ def expert_table(rows):
             continue
         what = r["reason"] or (r["steps"] or [""])[0]
         mark = " (left out: unsafe)" if r["experiment"] in unsafe.EXPERIMENTS else ""
-        yield (f"| {r['experiment']}{mark} | {r['orig_ms']:.3f} | {best_hand(r):.2f} | {r['isomer']:.2f} | {r['isomer'] / best_hand(r):.2f} | {r['growth']:.2f} | "
-               f"{what.replace('|', '/')[:110]} |")
+        yield (f"| {r['experiment']}{mark} | {r['orig_ms']:.3f} | {best_hand(r):.2f} | {r['isomer']:.2f} | {r['isomer'] / best_hand(r):.2f} | "
+               f"{r['growth']:.2f} | {what.replace('|', '/')[:110]} |")
     yield ""
 
 
@@ -219,8 +223,9 @@ def proofs_page():
     refuted = sum(r["verdict"] == "refuted" for r in rows)
     seconds = [r["seconds"] for r in rows]
     yield from ("Every piece of the expert suite against its variants by hand, which are equal to it: what `isomer prove` answers.", "",
-                f"**{len(proved)} of {len(rows)} proved ({len(proved) / len(rows):.1%})**, {sum(r['rounded'] > 0 for r in proved)} of them but for rounded constants; {refuted} refuted, "
-                f"{len(rows) - len(proved) - refuted} not decided. Median {statistics.median(seconds):.1f} s, slowest {max(seconds):.1f} s, "
+                f"**{len(proved)} of {len(rows)} proved ({len(proved) / len(rows):.1%})**, {sum(r['rounded'] > 0 for r in proved)} of them but for rounded "
+                f"constants; {refuted} refuted, {len(rows) - len(proved) - refuted} not decided. "
+                f"Median {statistics.median(seconds):.1f} s, slowest {max(seconds):.1f} s, "
                 f"peak {max(r['peak_mb'] for r in rows)} MB.", "", provenance(head), "", "| not proved | answer | s | why |", "|---|---|---:|---|")
     for r in rows:
         if r["verdict"] != "proved":
@@ -237,11 +242,12 @@ def headline():
                      f"{s['mean_of_faster']:.2f} times as fast (geometric mean; all {s['models']}: {s['mean']:.2f}), the best {s['best']:.1f} times.")
     if expert := read("expert"):
         s = expert_summary([r for r in expert[1] if r.get("wanted")])
-        parts.append(f"Of {s['experiments']} rewrites by experts that gain 1.2 or more, it finds {s['reached']} by itself (at least {REACHED} of their gain; {s['beaten']} are "
-                     "beaten by 5 %). Not counted, as numerically unsafe: pairwise distance as a matrix product, Mish by a sigmoid, Winograd's F(4,3).")
+        parts.append(f"Of {s['experiments']} rewrites by experts that gain 1.2 or more, it finds {s['reached']} by itself (at least {REACHED} of their gain; "
+                     f"{s['beaten']} are beaten by 5 %). "
+                     "Not counted, as numerically unsafe: pairwise distance as a matrix product, Mish by a sigmoid, Winograd's F(4,3).")
     if pairs := read("pairs"):
         proved = sum(r["verdict"] == "proved" for r in pairs[1])
-        parts.append(f"`isomer prove` decides {proved} of {len(pairs[1])} pairs of such models.")
+        parts.append(f"`isomer prove` proves {proved} of {len(pairs[1])} pairs of such models.")
     parts.append(f"{operator_count()} operators have a formula ([which](docs/reference/operators.md)).")
     return parts
 
