@@ -238,8 +238,10 @@ def headline():
     parts = []
     if zoo := read("zoo"):
         s = zoo_summary(zoo[1])
-        parts.append(f"**{s['models']} models: {s['faster']} faster, {s['slower'] or 'none'} slower, every result proved equal.** The {s['faster']} are "
-                     f"{s['mean_of_faster']:.2f} times as fast (geometric mean; all {s['models']}: {s['mean']:.2f}), the best {s['best']:.1f} times.")
+        proofs = f"{s['rejected']} certificates rejected" if s["rejected"] else "every result proved equal"
+        parts.append(f"**{s['models']} models: {s['faster']} faster, {s['slower'] or 'none'} slower, {proofs}.** The {s['faster']} are "
+                     f"{s['mean_of_faster']:.2f} times as fast (geometric mean; all {s['models']}: {s['mean']:.2f}), the best {s['best']:.1f} times. "
+                     f"Measured {zoo[0]['date']}, by {zoo[0]['build']}.")
     if expert := read("expert"):
         s = expert_summary([r for r in expert[1] if r.get("wanted")])
         parts.append(f"Of {s['experiments']} rewrites by experts that gain 1.2 or more, it finds {s['reached']} by itself (at least {REACHED} of their gain; "
