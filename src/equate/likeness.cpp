@@ -21,7 +21,7 @@ constexpr double kAlike = 1e-4;              // folded constants are rounded
 constexpr std::size_t kMostMoved = 256;
 constexpr double kMostOperations = 1.2e11;  // of one model: half a minute
 
-// The position of a sample, of so many.
+// Index of the sample number `sample` among `count` elements: pseudo-random, the same in every run.
 std::uint64_t sampled(std::uint64_t sample, std::uint64_t count) { return mix(sample) % count; }
 
 std::optional<Tensor> drawn(const ValueInfo& info, std::uint64_t key, bool zero_integers) {

@@ -9,11 +9,11 @@
 namespace isomer {
 namespace {
 
-constexpr std::size_t kMostBlocks = 96;
-constexpr int kMostSmall = 4;            // blocks of a few numbers: accidents
+constexpr std::size_t kMostBlocks = 96;  // pieces that a constant is put together of
+constexpr int kMostSmall = 4;            // pieces of a few numbers: more of them are coincidences
 constexpr std::size_t kMostPlaces = 48;  // at which one number is looked for
 constexpr std::int64_t kMostElements = 1 << 26;
-constexpr std::int64_t kMostTimes = 64;  // that the same is said
+constexpr std::int64_t kMostTimes = 64;  // largest factor by which numbers are repeated
 
 Extents strides_of(const Extents& extents) {
   Extents out(extents.size(), 1);

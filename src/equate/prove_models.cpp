@@ -33,16 +33,17 @@ constexpr std::size_t kMostCandidates = 3;                 // for one value
 // Of one pair inside of the models, and of one of outputs.
 constexpr std::uint64_t kSetOperations = std::uint64_t{1} << 20, kMostSetOperations = std::uint64_t{1} << 22;
 
-// Runs of both models at the end: two, each again with other constants, at sizes that may be larger.
+// Time reserved for looking for an input that refutes, in runs of both models: two runs, each again with
+// other constants, at sizes that may be larger.
 constexpr double kKept = 5;
 // Of the set library, on a slow machine: a question that is begun late is a short one.
 constexpr double kOperationsPerSecond = 0x1p18;
 constexpr double kShare = 0.25;  // of the time that is left, for one question
 
-constexpr std::size_t kMostMoved = 48;
+constexpr std::size_t kMostMoved = 48;  // transposed and sliced copies that A is extended by
 
-// Values that the second model seems to have, each as one of the first that is turned or in phases; and by
-// what they look like in the second, the name of such a value.
+// Transposed and sliced copies of A's values that B seems to use: A is extended by them. `alike`: from a
+// value of B to the name of the copy that it looks like.
 struct Moved {
   std::vector<MovedValue> values;
   std::map<std::string, std::string> alike;
@@ -387,8 +388,8 @@ bool Prover::try_pair(Value a, Value b, int rounds, std::uint64_t set_operations
   return false;
 }
 
-// Values of A that this one may be equal to: those that look like it, and where nobody has seen it (the
-// models could not be run), the one of its name, which tools that rewrite models keep.
+// Values of A that this one may be equal to: those that look like it. Where the models could not be run,
+// nothing is known of its looks: then the value of its name, which tools that rewrite models keep.
 std::vector<std::string> Prover::candidates_for(const std::string& name) const {
   auto out = likeness_ ? likeness_->like(name, kMostCandidates) : std::vector<std::string>();
   const bool is_seen = likeness_ && likeness_->has_seen(name);

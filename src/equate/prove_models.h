@@ -18,7 +18,7 @@ namespace isomer {
 
 struct ProveModelsOptions {
   const std::atomic<bool>* stop = nullptr;
-  std::function<double()> seconds_left = {};  // until then
+  std::function<double()> seconds_left = {};  // until the deadline
   std::function<void(const std::string&)> progress = [](const std::string&) {};
   std::function<void(const std::string&)> trace = {};  // every pair that is tried
 };

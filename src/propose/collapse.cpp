@@ -33,7 +33,8 @@ struct Site {
   const Graph& graph;          // the model's
   const Inference& inference;  // symbolic sizes
   const LinearRegion& region;
-  // Shapes of Reshape are made so that another extent fits: of the first axis, or of the last but one.
+  // Which axis the targets of Reshape nodes leave open (-1), so that the region can be run at another size:
+  // the batch, which is the first, or the rows, which are the last but one.
   enum class Open : std::uint8_t { None, Batch, Rows } open = Open::None;
 };
 

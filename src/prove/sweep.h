@@ -31,8 +31,8 @@ class Sweep {
  public:
   // Graphs without calls of local functions (flatten.h), whose inputs of one name have one type and shape.
   // All must outlive this. Every node of A, which computes nothing that its outputs don't need, gets its
-  // classes here; B's by `add_to_b`, in their order. `moved`: values of A that only move others; where the
-  // class of one is open, both models' regions are written with what it moves.
+  // classes here; B's by `add_to_b`, in their order. `moved`: values of A that only move others (a
+  // transposed copy, say). Where the class of one is open, both regions use A's definition of it.
   Sweep(const Graph& a, const Inference& a_info, const Graph& b, const Inference& b_info,
         const std::vector<Value>& moved = {});
   void add_to_b(NodeId id);
