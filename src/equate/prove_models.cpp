@@ -129,7 +129,7 @@ class Prover {
   void run();
 
  private:
-  // What is left when there is only time to look for a difference is not for proofs.
+  // The last part of the time is reserved for looking for a difference: no proof may use it.
   bool is_stopped() const {
     return (options_.stop != nullptr && *options_.stop) ||
            (options_.seconds_left && options_.seconds_left() < kKept * seconds_of_a_run_);
@@ -225,7 +225,7 @@ std::set<int> Prover::widened(const Sweep::Regions& regions, const std::set<int>
   return more;
 }
 
-// Constants of B that nobody understands yet, and what they seem to be.
+// Constants of B that are not understood yet, and what each of them may be.
 std::vector<std::pair<Value, Graph>> Prover::solved(const Sweep::Regions& regions) const {
   std::vector<Tensor> unknown;
   for (const int c : regions.constants)
@@ -318,7 +318,7 @@ bool Prover::ask_with_rounded_numbers(Value a, Value b, const std::set<int>& ope
   };
   std::vector<Rounded> all;
   std::size_t tries = 0;
-  // So few numbers that they took part as they are.
+  // So few numbers that the proof used them as they are.
   for (auto& [constant, program] : solved(regions)) {
     all.push_back({Side::B, constant, {std::move(program)}});
     tries = 1;
@@ -366,13 +366,13 @@ bool Prover::try_pair(Value a, Value b, int rounds, std::uint64_t set_operations
       if (!regions.ok()) return false;
     }
     if (const std::string unknown = unsolved_in(*regions); !unknown.empty()) {
-      // A number that nobody understands is equal to nothing; elsewhere it may be solved for.
+      // A constant that is not understood yet is equal to nothing here; in another pair it may be solved for.
       why_ = fmt::format("constant {} of the second model is not understood", unknown);
       open = widened(*regions, open);
       if (open.empty()) return false;
       continue;
     }
-    // What only the second one begins at is something else to the first.
+    // An input that only the second region has: the first computes this value, or does not use it.
     if (!std::ranges::includes(regions->a_begins, regions->b_begins)) {
       if (const auto wider = widened(*regions, open); !wider.empty() && wider != open) {
         open = wider;

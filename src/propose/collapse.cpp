@@ -325,7 +325,7 @@ double convolution_price(const Look& look, const Extents& y) {
   return 2 * macs * static_cast<double>(per_group);
 }
 
-// What would come out is there already.
+// Whether the region is already what would be proposed: one product and its bias.
 bool is_product_and_bias(const Graph& graph, const LinearRegion& region) {
   return region.nodes.size() == 2 && graph.node(region.nodes[0]).op == "MatMul" &&
          graph.node(region.nodes[1]).op == "Add";
@@ -397,7 +397,7 @@ std::optional<Proposal> as_matrix(Site site, const Graph& sized, const Inference
       .gain = price - after};
 }
 
-// Some sizes, for looking: what the proof says must hold for all.
+// Numbers for the named sizes, to find a candidate with; the proof is for all sizes.
 std::optional<Inference> sized_inference(const Graph& graph, Graph& sized) {
   Sizes sizes;
   for (const std::string& s : symbols_of(graph)) sizes[s] = 32;

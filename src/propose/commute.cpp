@@ -127,7 +127,7 @@ std::optional<Value> apply_mover(ProgramBuilder& b, const Site& site, const Move
     }
     return b.copy(std::move(node), inputs);
   }
-  // Others say nothing about axes: they must be where they were.
+  // Other operators name no axes: these must have stayed in place.
   if (axes != m.axes || rank != static_cast<std::size_t>(own_rank) || m.drops_axes) return std::nullopt;
   return b.copy(std::move(node), inputs);
 }
@@ -183,7 +183,7 @@ std::optional<Passing> passing(const Site& site, const Mover& m, NodeId id, cons
   return out;
 }
 
-// A node of the way, on what the mover left of its inputs. Shapes that are written down follow.
+// A node on the way, applied to what the mover has left of its inputs; constant shapes are adapted.
 std::optional<Value> rebuilt(ProgramBuilder& b, const Site& site, NodeId id, std::vector<Value> inputs,
                              const Axes& axes, const Extents& extents) {
   Node node = site.node(id);
