@@ -35,6 +35,7 @@ def provenance(head):
     """Where figures come from, as one line."""
     parts = [f"`{head['command']}`", f"build {head['build']}", head["date"], f"{head['processor']}, {head['cores']} cores",
              f"ONNX Runtime {head['onnxruntime']}"]
+    parts += [f"load {head['load']}"] if "load" in head else []
     parts += [head["note"]] if "note" in head else []
     parts += [f"read from {head['from']}"] if "from" in head else []
     return "; ".join(parts) + "."
@@ -232,6 +233,20 @@ def proofs_page():
             yield f"| {r['name']} | {r['verdict']} | {r['seconds']} | {r['why'].replace('|', '/')[:120]} |"
 
 
+# ---- the search ------------------------------------------------------------------------------------------------------
+
+def search_page():
+    yield from ("# Results: the search", "", GENERATED, "", "How long `isomer optimize --judge cost` takes, and what grows with the size of a model: equal layers are proved once.", "")
+    found = read("search_time")
+    if found is None:
+        yield "There are no results yet."
+        return
+    head, rows = found
+    yield from (provenance(head), "", "| model | nodes | s | unique regions | states | proofs | known already |", "|---|---:|---:|---:|---:|---:|---:|")
+    for r in rows:
+        yield f"| {r['model']} | {r['nodes']:,} | {r['seconds']:.1f} | {r['regions']} | {r['states']} | {r['proofs']} | {r['known']:,} |"
+
+
 # ---- the first page and the README -----------------------------------------------------------------------------------
 
 def headline():
@@ -262,6 +277,7 @@ def first_page():
                 "| [zoo.md](zoo.md) | whole models through `isomer optimize` |",
                 "| [expert.md](expert.md) | pieces of models that experts rewrote by hand |",
                 "| [proofs.md](proofs.md) | what `isomer prove` decides |",
+                "| [search.md](search.md) | how long the search takes |",
                 "| [older.md](older.md) | older figures, typed by hand, with their build |",
                 "", "How to measure again: [bench/results](../../bench/results/README.md) says what is kept; each script says how it is run.")
 
@@ -277,7 +293,7 @@ def main():
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     pages = {PAGES / "README.md": first_page(), PAGES / "zoo.md": zoo_page(), PAGES / "zoo.svg": picture(), PAGES / "expert.md": expert_page(),
-             PAGES / "proofs.md": proofs_page()}
+             PAGES / "proofs.md": proofs_page(), PAGES / "search.md": search_page()}
     texts = {path: "\n".join(lines).rstrip("\n") + "\n" for path, lines in pages.items()} | {ROOT / "README.md": readme()}
     stale = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     for path in stale:
