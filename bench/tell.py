@@ -236,7 +236,8 @@ def proofs_page():
 # ---- the search ------------------------------------------------------------------------------------------------------
 
 def search_page():
-    yield from ("# Results: the search", "", GENERATED, "", "How long `isomer optimize --judge cost` takes, and what grows with the size of a model: equal layers are proved once.", "")
+    yield from ("# Results: the search", "", GENERATED, "",
+                "How long `isomer optimize --judge cost` takes, and what grows with the size of a model: equal layers are proved once.", "")
     found = read("search_time")
     if found is None:
         yield "There are no results yet."

@@ -28,8 +28,8 @@ def head():
     arguments = [pathlib.Path(a).name if a.startswith("/") else a for a in sys.argv[1:]]
     script = pathlib.Path(sys.argv[0]).resolve()
     name = script.relative_to(programs.ROOT) if script.is_relative_to(programs.ROOT) else script.name
-    return {"command": " ".join([str(name), *arguments]), "build": git.stdout.strip() or "unknown", "processor": machine(), "cores": os.cpu_count(), "load": round(os.getloadavg()[0], 1),
-            "onnxruntime": onnxruntime.__version__, "date": datetime.date.today().isoformat()}
+    return {"command": " ".join([str(name), *arguments]), "build": git.stdout.strip() or "unknown", "processor": machine(),
+            "cores": os.cpu_count(), "load": round(os.getloadavg()[0], 1), "onnxruntime": onnxruntime.__version__, "date": datetime.date.today().isoformat()}
 
 
 class Records:
