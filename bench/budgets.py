@@ -2,6 +2,7 @@
 """How long `isomer optimize` takes against the budget that it was given: at most 10 % and 2 s more.
 
   bench/budgets.py                 budgets of 5, 10, 30 and 60 s on six models of the zoo (11 minutes)
+  bench/budgets.py --results FILE.jsonl   the same, kept
   bench/budgets.py --check         5 s on two small models of our own, with a loose bound: what CI runs
 """
 import argparse
@@ -18,6 +19,7 @@ import bench_path  # noqa: F401
 import programs
 import small_models
 import zoo
+from records import Records
 
 MODELS = ("squeezenet1_1", "mobilenet_v2", "repvgg_a0", "resnet18.bn", "llama_tiny.dyn", "resnet50")
 BUDGETS = (5, 10, 30, 60)
@@ -42,11 +44,13 @@ def run(path, budget, folder):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--results", type=pathlib.Path)
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--models", nargs="*", default=MODELS)
     parser.add_argument("--budgets", nargs="*", type=float, default=BUDGETS)
     arguments = parser.parse_args()
     late = 0
+    records = Records(arguments.results, "model", "budget")
     print(f"{'model':24} {'budget':>7} {'allowed':>8} {'taken':>7}  result")
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
@@ -65,6 +69,7 @@ def main():
                 onnx.save(made, path)
             for budget in arguments.budgets:
                 row = run(path, budget, folder)
+                records.add({"model": model, "budget": budget} | row)
                 bound = allowed(budget) + (LOOSE if arguments.check else 0)
                 is_late = row["seconds"] > bound or row["left"]
                 late += bool(is_late)

@@ -8,7 +8,8 @@ of 100, since experts trade size for time, too); then the original, the result a
 thread. Gains are the smaller one of the ratios of medians and of minima of CPU time. --results keeps what is done; an
 experiment that it has is not repeated.
 
---wanted: only experiments in which a variant gained 1.2 by both figures of --measured, without those that are numerically unsafe.
+--wanted: only experiments in which a variant gained 1.2 by both figures of --measured, without those that are numerically unsafe
+(unsafe.py).
 --short: for CI, a few small ones of --wanted, fresh each time; fails if one reaches less than half of the hand-made gain.
 --check: also `isomer check` of every result, and that its outputs are the original's within 1e-4 of the largest.
 """
@@ -27,10 +28,9 @@ import onnxruntime
 
 import bench_path  # noqa: F401
 import programs
+import unsafe
 from records import Records
 
-UNSAFE = {"13_pairwise_dist_to_gemm", "11_act_Mish"}  # real-equal, but numerically bad
-UNSAFE_VARIANTS = {"F4"}  # Winograd's F(4,3): 20 times the error
 SHORT = ["09_conv1x1_then_GAP", "09_mean_through_matmul", "07_gcn_assoc_512_512_16", "13_broadcast_dot_to_matmul", "13_gqa_S1_N512",
          "09_softmax_axis1", "11_chanpad_dw_58_28"]
 WANTED_GAIN, REACHED = 1.2, 0.9
@@ -81,7 +81,7 @@ def experiment(folder, budget, seconds, check):
         answer = optimized(folder, out, budget)
         if "error" in answer:
             return {"error": str(answer["error"])[:300]}
-        variants = {p.stem: p for p in sorted(folder.glob("*.onnx")) if p.stem not in ("orig", *UNSAFE_VARIANTS)}
+        variants = {p.stem: p for p in sorted(folder.glob("*.onnx")) if p.stem not in ("orig", *unsafe.VARIANTS)}
         feeds = dict(np.load(folder / "feeds.npz"))
         times, outputs = measured_in_turns({"orig": folder / "orig.onnx", "isomer": out, **variants}, feeds, seconds)
         row = {"orig_ms": round(1e3 * min(times["orig"]), 3), "isomer": round(gain(times, "isomer"), 3),
@@ -104,8 +104,8 @@ def wanted_experiments(measured):
     out = []
     for name, variants in measured.items():
         gains = [min(v["ort"], v["ort_min"]) for k, v in variants.items()
-                 if not k.startswith("onnx") and k not in UNSAFE_VARIANTS]
-        if name not in UNSAFE and gains and max(gains) >= WANTED_GAIN:
+                 if not k.startswith("onnx") and k not in unsafe.VARIANTS]
+        if name not in unsafe.EXPERIMENTS and gains and max(gains) >= WANTED_GAIN:
             out.append(name)
     return out
 
@@ -141,8 +141,10 @@ def main():
     options = parser.parse_args()
 
     names = sorted(p.name for p in options.blocks.iterdir() if (p / "orig.onnx").exists())
+    wanted = set(wanted_experiments(json.loads(options.measured.read_text())["experiments"])) if options.measured else set()
+    if options.wanted and not options.measured:
+        parser.error("--wanted needs --measured")
     if options.wanted:
-        wanted = set(wanted_experiments(json.loads(options.measured.read_text())["experiments"]))
         names = [n for n in names if n in wanted]
     if options.short:
         names = [n for n in SHORT if n in names]
@@ -154,7 +156,7 @@ def main():
             continue
         row = experiment(options.blocks / name, options.budget, options.seconds, options.check)
         print(name, {k: v for k, v in row.items() if k != "steps"}, file=sys.stderr, flush=True)
-        records.add({"experiment": name} | row)
+        records.add({"experiment": name, "wanted": name in wanted} | row)
     done, failed = report({name: row for (name,), row in records.all.items()}, names)
     wrong = [n for n, r in done.items() if r.get("accepted") is False]
     if wrong:

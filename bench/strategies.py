@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Relaxed substitutions matter: what strategies that accept a loss on their way find, and what a measured judge refuses.
 
-  bench/strategies.py BLOCKS [--experiments NAME,...] [--without collapse] [--measure] [--seconds 60] [--check]
+  bench/strategies.py BLOCKS [--experiments NAME,...] [--without collapse] [--measure] [--seconds 60]
+                      [--results FILE.jsonl] [--check]
 BLOCKS holds the expert experiments as models (EXPERIMENT/orig.onnx). Every strategy searches each of them with --judge cost, without what would
 find it in one step: the analytic cost that is reached (of the original's), states, proofs, what was known already, CPU seconds. backtrack:1 walks the same
 steps and accepts no loss. With --measure, experiments in which the cost model likes a merge are also run with the runtime as judge: does it agree?
@@ -17,6 +18,7 @@ import tempfile
 import bench_path  # noqa: F401
 import linear_blocks
 import programs
+from records import Records
 
 STRATEGIES = ("greedy", "backtrack:1", "backtrack:1.05", "backtrack:1.3", "beam:16")
 EXPERIMENTS = ("01_mobileone_s0_train", "05_parallel_dw_sum_to_one", "09_up2nearest_conv3x3_64_64_64", "09_upsample_linear_256_64_32",
@@ -38,8 +40,10 @@ def optimized(model, strategy, folder, without=None, judge="cost", seconds=60):
     return json.loads(run.stdout), run.seconds
 
 
-def row(name, strategy, report, seconds):
+def row(records, name, strategy, report, seconds):
     s = report["search"]
+    records.add({"experiment": name, "strategy": strategy, "cost": s["cost_after"] / s["cost_before"], "states": s["states"], "proofs": s["proofs"],
+                 "known": s["cache_hits"], "seconds": round(seconds, 1), "steps": report["steps"], "stopped_by": report["stopped_by"]})
     print(f"{name:34}{strategy:16}{s['cost_after'] / s['cost_before']:8.3f}{s['states']:8}{s['proofs']:8}{s['cache_hits']:8}{seconds:8.1f}  "
           + ", ".join(f"{k['count']} {k['kind']}" for k in report["steps"]) + (" (out of time)" if report["stopped_by"] != "done" else ""), flush=True)
     return s["cost_after"] / s["cost_before"]
@@ -69,19 +73,21 @@ def main():
     parser.add_argument("--without", default="collapse")
     parser.add_argument("--measure", action="store_true")
     parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--results", type=pathlib.Path)
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
+    records = Records(options.results, "experiment", "strategy")
     print(f"{'experiment':34}{'strategy':16}{'cost':>8}{'states':>8}{'proofs':>8}{'known':>8}{'s':>8}  steps")
     with tempfile.TemporaryDirectory(prefix="isomer_strategies_") as folder:
         if options.check:
             model = generated(folder)
-            cost = {s: row("block", s, *optimized(model, s, folder, "collapse", seconds=60)) for s in ("greedy", "backtrack:1", "backtrack:1.3")}
+            cost = {s: row(records, "block", s, *optimized(model, s, folder, "collapse", seconds=60)) for s in ("greedy", "backtrack:1", "backtrack:1.3")}
             sys.exit(0 if cost["backtrack:1.3"] < 0.95 * min(cost["greedy"], cost["backtrack:1"]) else "backtracking finds nothing more")
         if not options.blocks:
             parser.error("BLOCKS is needed")
         for name in options.experiments.split(","):
             for strategy in STRATEGIES:
-                row(name, strategy, *optimized(options.blocks / name / "orig.onnx", strategy, folder, options.without, seconds=options.seconds))
+                row(records, name, strategy, *optimized(options.blocks / name / "orig.onnx", strategy, folder, options.without, seconds=options.seconds))
         for name in MERGES if options.measure else ():
             model = options.blocks / name / "orig.onnx"
             liked, _ = optimized(model, "greedy", folder, seconds=options.seconds)

@@ -2,8 +2,8 @@
 """ONNX's own node tests on the reference engine: every case passes or is refused as opaque with a reason; none is wrong.
 
   tests/conformance.py [--filter TEXT] [--limit N] [--jobs 2] [--verbose]
-  tests/conformance.py --write    also writes docs/operators.md
-  tests/conformance.py --check    exit 1 only if docs/operators.md, which names every wrong case, is not what --write would make
+  tests/conformance.py --write    also writes docs/reference/operators.md
+  tests/conformance.py --check    exit 1 only if docs/reference/operators.md, which names every wrong case, is not what --write would make
 Outputs are compared within each case's own tolerance, types and shapes exactly; all that is neither within it nor opaque is wrong.
 But "nearer" is a float output that misses the tolerance and is right: ONNX's own evaluator, with every float of the model a
 float64, is the referee, and where ours is off from the expected output, its error is no larger than the expected output's own,
@@ -29,7 +29,7 @@ from onnx import numpy_helper
 import programs
 import referee
 
-DOCUMENT = programs.ROOT / "docs" / "operators.md"
+DOCUMENT = programs.ROOT / "docs" / "reference" / "operators.md"
 FEEDABLE = {np.dtype(kind) for kind in ("?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", "f2", "f4", "f8", ml_dtypes.bfloat16)}
 LAST_BIT = {np.dtype(np.float16): 2.0**-10, np.dtype(ml_dtypes.bfloat16): 2.0**-7}
 

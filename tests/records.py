@@ -22,12 +22,14 @@ def machine():
 def head():
     """What made a file of records. Of folders only the last name is kept: a result says nothing of where it was measured."""
     import onnxruntime
-    git = subprocess.run(["git", "-C", str(programs.ROOT), "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)
+    # The tree in which the command was built, which $ISOMER may name another one of.
+    tree = pathlib.Path(programs.program("isomer")).parent
+    git = subprocess.run(["git", "-C", str(tree), "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)
     arguments = [pathlib.Path(a).name if a.startswith("/") else a for a in sys.argv[1:]]
     script = pathlib.Path(sys.argv[0]).resolve()
     name = script.relative_to(programs.ROOT) if script.is_relative_to(programs.ROOT) else script.name
-    return {"command": " ".join([str(name), *arguments]), "build": git.stdout.strip() or "unknown", "processor": machine(), "cores": os.cpu_count(),
-            "onnxruntime": onnxruntime.__version__, "date": datetime.date.today().isoformat()}
+    return {"command": " ".join([str(name), *arguments]), "build": git.stdout.strip() or "unknown", "processor": machine(),
+            "cores": os.cpu_count(), "load": round(os.getloadavg()[0], 1), "onnxruntime": onnxruntime.__version__, "date": datetime.date.today().isoformat()}
 
 
 class Records:

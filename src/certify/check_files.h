@@ -12,7 +12,7 @@ namespace isomer {
 
 struct CheckedFiles {
   CheckReport report;
-  std::size_t notes = 0;  // records of the certificate that nobody checks
+  std::size_t notes = 0;  // records for people, which the checker skips
 
   std::string text() const;           // one line for people
   std::string json(double ms) const;  // {verdict, step, reason, steps, ms}

@@ -187,7 +187,7 @@ std::variant<ModelPair, PairFailure> paired(const Graph& first, const Graph& sec
   auto flat_b = flattened(second);
   if (!flat_b.ok()) return failure("second", flat_b.error());
   ModelPair out;
-  out.a = without_dead_nodes(*a);  // what the first model does not compute, nobody knows to run
+  out.a = without_dead_nodes(*a);  // nothing is known of whether dead nodes of the first model run
   out.b = with_symbols_of(out.a, *flat_b);
   auto values = add_moved(out.a, moved);
   if (!values.ok()) return failure("first", values.error());

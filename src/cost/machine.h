@@ -26,7 +26,7 @@ class Machine {
   Machine(const Machine&) = delete;
   Machine& operator=(const Machine&) = delete;
   const Prices& prices() const { return prices_; }
-  // Whether this convolution is computed in the runtime's blocked layout; nullopt: nobody knows.
+  // Whether this convolution is computed in the runtime's blocked layout; nullopt: not known.
   virtual std::optional<bool> is_blocked(const Graph& graph, const Inference& inference,
                                          NodeId convolution) const;
   // How many elements change their layout around this node, if what it reads comes from convolutions in the

@@ -17,7 +17,7 @@ std::optional<std::int64_t> typical_size(const Dim& dim);
 // Nodes that depend on constants only and will be folded.
 std::set<NodeId> folded_nodes(const Graph& graph);
 
-// Of one node; nullopt: nobody knows.
+// Of one node; nullopt: not known.
 std::optional<double> price_of(const Graph& graph, const Inference& inference, NodeId id,
                                const Machine& machine);
 

@@ -14,9 +14,9 @@ namespace isomer {
 
 struct ConstantDifference {
   std::string name;
-  std::uint64_t differing = 0, of = 0;  // elements
+  std::uint64_t differing = 0, of = 0;  // elements that differ, and all
   Extents first;                        // position of the first that differs
-  double a = 0, b = 0;                  // there
+  double a = 0, b = 0;                  // the numbers at that position
   double largest = 0;                   // |a - b| / max(|a|, |b|), of any element
 };
 
@@ -29,9 +29,9 @@ std::vector<ConstantDifference> differing_constants(const Graph& a, const Graph&
 // Whether the second model is the first but for these constants.
 bool is_all_that_differs(const Graph& a, const Graph& b, const std::vector<ConstantDifference>& differences);
 
-// An input on which models differ that have nothing else to tell them apart, and in constants that are apart
-// by more than rounding: both are the same computation, so that what float64 makes of them differs only where
-// the constants make it differ.
+// An input that shows that two models differ, for models that are the same but for constants which are
+// farther apart than rounding. Both are the same computation: if their results in float64 differ, only the
+// constants can be the reason.
 std::optional<Refuted> differing_by_constants(const Graph& a, const Graph& b,
                                               const std::vector<ConstantDifference>& differences,
                                               const std::atomic<bool>* stop);

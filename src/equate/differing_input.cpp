@@ -60,8 +60,8 @@ std::optional<Refuted> differing_input(const Graph& a, const Graph& b, const std
                                        const std::vector<bool>& proved, const Likeness::Options& feeds) {
   const auto seen = Likeness::of(a, b, feeds);
   if (!seen) return std::nullopt;
-  // Numbers of the second model's own may be rounded ones of the first: what that can do is seen by rounding
-  // them, and much more than that is none of it.
+  // Constants that only the second model has may be rounded. What rounding can do is seen by changing them a
+  // little; a difference that is much larger is not explained by it.
   std::optional<Likeness> shaken;
   if (!own.empty()) {
     shaken = Likeness::of(a, with_shaken_constants(b, own), feeds);

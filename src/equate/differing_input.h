@@ -9,9 +9,9 @@
 
 namespace isomer {
 
-// `own`: constants that only the second model has, which may be rounded ones of the first: what that can do
-// is seen by shaking them, and a difference counts where it is much larger. `proved`: outputs that need no
-// look.
+// `own`: constants that only the second model has. They may be constants of the first that were folded and
+// rounded. What such rounding can do to the outputs is seen by changing them a little, and only a difference
+// that is much larger counts. `proved`: outputs that are known to be equal.
 std::optional<Refuted> differing_input(const Graph& a, const Graph& b, const std::vector<Tensor>& own,
                                        const std::vector<bool>& proved, const Likeness::Options& feeds);
 

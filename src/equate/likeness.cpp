@@ -16,12 +16,12 @@ namespace isomer {
 namespace {
 
 constexpr int kSamples = 24;
-constexpr std::size_t kMostLookedAt = 4096;  // elements, for how large a value is
+constexpr std::size_t kMostLookedAt = 4096;  // elements, to know the largest magnitude of a value
 constexpr double kAlike = 1e-4;              // folded constants are rounded
 constexpr std::size_t kMostMoved = 256;
 constexpr double kMostOperations = 1.2e11;  // of one model: half a minute
 
-// The position of a sample, of so many.
+// Index of the sample number `sample` among `count` elements: pseudo-random, the same in every run.
 std::uint64_t sampled(std::uint64_t sample, std::uint64_t count) { return mix(sample) % count; }
 
 std::optional<Tensor> drawn(const ValueInfo& info, std::uint64_t key, bool zero_integers) {
@@ -291,7 +291,7 @@ std::vector<std::string> Likeness::like(const std::string& value, std::size_t mo
   const Look& mine = at->second;
   const auto known = by_extents_.find(mine.extents);
   if (known == by_extents_.end()) return {};
-  // What is the same everywhere looks like too much.
+  // A value whose samples are all the same number looks like too many others.
   if (mine.samples.size() > 1 &&
       std::ranges::all_of(mine.samples, [&](double s) { return s == mine.samples[0]; }))
     return {};

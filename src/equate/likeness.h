@@ -19,7 +19,7 @@ class Likeness {
   struct Options {
     // Images may be smaller than the models declare, if both run on them; what is seen is no counterexample.
     bool smaller = false;
-    bool zero_integers = false;  // what is not a float is zero: nothing is attended to, nothing is valid
+    bool zero_integers = false;  // all integers and booleans are zero: masks that let nothing through
     const std::atomic<bool>* stop = nullptr;
   };
   // nullopt: no sizes were found at which both models run, or they would cost too much.
@@ -31,8 +31,8 @@ class Likeness {
   // Whether this value of the second model was computed.
   bool has_seen(const std::string& value) const { return b_.looks.contains(value); }
 
-  // Values of the second model that look like none of the first, but like one of its values turned, or like
-  // every so many'th of its elements.
+  // Values of the second model that look like no value of the first, but like one of them transposed or
+  // sliced (every second row, say).
   struct Moved {
     std::string of, like;            // of the first model, of the second
     std::vector<std::int64_t> perm;  // of a transposition; or, where that is empty:

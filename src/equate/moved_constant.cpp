@@ -9,11 +9,11 @@
 namespace isomer {
 namespace {
 
-constexpr std::size_t kMostBlocks = 96;
-constexpr int kMostSmall = 4;            // blocks of a few numbers: accidents
+constexpr std::size_t kMostBlocks = 96;  // pieces that a constant is put together of
+constexpr int kMostSmall = 4;            // pieces of a few numbers: more of them are coincidences
 constexpr std::size_t kMostPlaces = 48;  // at which one number is looked for
 constexpr std::int64_t kMostElements = 1 << 26;
-constexpr std::int64_t kMostTimes = 64;  // that the same is said
+constexpr std::int64_t kMostTimes = 64;  // largest factor by which numbers are repeated
 
 Extents strides_of(const Extents& extents) {
   Extents out(extents.size(), 1);
@@ -155,7 +155,7 @@ std::optional<Block> Finder::best_at(std::int64_t seed) {
       if (!best || block.volume() > best->volume()) best = std::move(block);
       if (++places >= kMostPlaces) return best;
     }
-    // So many numbers in a row are no accident.
+    // A run of so many equal numbers is no coincidence.
     if (best && best->volume() >= 16) break;
   }
   return best;
@@ -187,11 +187,11 @@ std::optional<std::vector<Block>> Finder::find() {
     if (covered_[i] || is_zero(wanted_.bits[i])) continue;
     if (out.size() == kMostBlocks) return std::nullopt;
     auto block = best_at(static_cast<std::int64_t>(i));
-    // A whole source, small as it may be, is no accident.
+    // That a whole source occurs, however small it is, is no coincidence.
     const bool is_small = block && block->volume() <= few &&
                           (block->volume() < 4 || block->volume() < std::ssize(sources_[block->source].bits));
     if (!block || (is_small && ++small > kMostSmall)) {
-      // Nothing but accidents in the shape that it has: another shape does not help.
+      // Only coincidences were found in its own shape: another shape does not help.
       is_hopeless_ = !block || (is_own_shape_ && static_cast<std::size_t>(small) > out.size());
       return std::nullopt;
     }
@@ -408,7 +408,7 @@ std::vector<Tensor> factors_of(const std::vector<Tensor>& tensors) {
   return out;
 }
 
-// A tensor that says the same several times along an axis: [outer, times, inner].
+// A tensor that repeats the same numbers along an axis: [outer, times, inner].
 struct Repeated {
   std::int64_t outer, times, inner;
 };

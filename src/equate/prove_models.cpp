@@ -33,16 +33,17 @@ constexpr std::size_t kMostCandidates = 3;                 // for one value
 // Of one pair inside of the models, and of one of outputs.
 constexpr std::uint64_t kSetOperations = std::uint64_t{1} << 20, kMostSetOperations = std::uint64_t{1} << 22;
 
-// Runs of both models at the end: two, each again with other constants, at sizes that may be larger.
+// Time reserved for looking for an input that refutes, in runs of both models: two runs, each again with
+// other constants, at sizes that may be larger.
 constexpr double kKept = 5;
 // Of the set library, on a slow machine: a question that is begun late is a short one.
 constexpr double kOperationsPerSecond = 0x1p18;
 constexpr double kShare = 0.25;  // of the time that is left, for one question
 
-constexpr std::size_t kMostMoved = 48;
+constexpr std::size_t kMostMoved = 48;  // transposed and sliced copies that A is extended by
 
-// Values that the second model seems to have, each as one of the first that is turned or in phases; and by
-// what they look like in the second, the name of such a value.
+// Transposed and sliced copies of A's values that B seems to use: A is extended by them. `alike`: from a
+// value of B to the name of the copy that it looks like.
 struct Moved {
   std::vector<MovedValue> values;
   std::map<std::string, std::string> alike;
@@ -128,7 +129,7 @@ class Prover {
   void run();
 
  private:
-  // What is left when there is only time to look for a difference is not for proofs.
+  // The last part of the time is reserved for looking for a difference: no proof may use it.
   bool is_stopped() const {
     return (options_.stop != nullptr && *options_.stop) ||
            (options_.seconds_left && options_.seconds_left() < kKept * seconds_of_a_run_);
@@ -224,7 +225,7 @@ std::set<int> Prover::widened(const Sweep::Regions& regions, const std::set<int>
   return more;
 }
 
-// Constants of B that nobody understands yet, and what they seem to be.
+// Constants of B that are not understood yet, and what each of them may be.
 std::vector<std::pair<Value, Graph>> Prover::solved(const Sweep::Regions& regions) const {
   std::vector<Tensor> unknown;
   for (const int c : regions.constants)
@@ -317,7 +318,7 @@ bool Prover::ask_with_rounded_numbers(Value a, Value b, const std::set<int>& ope
   };
   std::vector<Rounded> all;
   std::size_t tries = 0;
-  // So few numbers that they took part as they are.
+  // So few numbers that the proof used them as they are.
   for (auto& [constant, program] : solved(regions)) {
     all.push_back({Side::B, constant, {std::move(program)}});
     tries = 1;
@@ -365,13 +366,13 @@ bool Prover::try_pair(Value a, Value b, int rounds, std::uint64_t set_operations
       if (!regions.ok()) return false;
     }
     if (const std::string unknown = unsolved_in(*regions); !unknown.empty()) {
-      // A number that nobody understands is equal to nothing; elsewhere it may be solved for.
+      // A constant that is not understood yet is equal to nothing here; in another pair it may be solved for.
       why_ = fmt::format("constant {} of the second model is not understood", unknown);
       open = widened(*regions, open);
       if (open.empty()) return false;
       continue;
     }
-    // What only the second one begins at is something else to the first.
+    // An input that only the second region has: the first computes this value, or does not use it.
     if (!std::ranges::includes(regions->a_begins, regions->b_begins)) {
       if (const auto wider = widened(*regions, open); !wider.empty() && wider != open) {
         open = wider;
@@ -387,8 +388,8 @@ bool Prover::try_pair(Value a, Value b, int rounds, std::uint64_t set_operations
   return false;
 }
 
-// Values of A that this one may be equal to: those that look like it, and where nobody has seen it (the
-// models could not be run), the one of its name, which tools that rewrite models keep.
+// Values of A that this one may be equal to: those that look like it. Where the models could not be run,
+// nothing is known of its looks: then the value of its name, which tools that rewrite models keep.
 std::vector<std::string> Prover::candidates_for(const std::string& name) const {
   auto out = likeness_ ? likeness_->like(name, kMostCandidates) : std::vector<std::string>();
   const bool is_seen = likeness_ && likeness_->has_seen(name);

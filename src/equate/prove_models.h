@@ -18,7 +18,7 @@ namespace isomer {
 
 struct ProveModelsOptions {
   const std::atomic<bool>* stop = nullptr;
-  std::function<double()> seconds_left = {};  // until then
+  std::function<double()> seconds_left = {};  // until the deadline
   std::function<void(const std::string&)> progress = [](const std::string&) {};
   std::function<void(const std::string&)> trace = {};  // every pair that is tried
 };
@@ -39,8 +39,9 @@ struct ModelsVerdict {
   int constants_rounded = 0, constants_restated = 0, constants_moved = 0;  // see rounding.h
   double worst_ulp = 0;
   std::int64_t points = 0;        // mod p, of all proofs together
-  int proofs = 0, questions = 0;  // of pairs; asked and not answered by an earlier proof
-  // Questions on which the two witnesses disagree: open ones, and a mistake of ours. What the first was.
+  int proofs = 0, questions = 0;  // pairs that were proved; questions that no earlier proof answered
+  // Questions on which the two witnesses disagreed: each stays undecided and is a bug of ours. Then the
+  // first.
   int witness_disagreements = 0;
   std::string disagreement;
   Pairing pairing;  // how they are equal; whole only where that is proved

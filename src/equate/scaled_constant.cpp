@@ -75,7 +75,7 @@ std::optional<Value> explained(ProgramBuilder& b, const std::vector<double>& r,
     if (is_close(r, [&](std::size_t i) { return v[i]; })) return flat(t);
     if (is_close(r, [&](std::size_t i) { return 1 / v[i]; })) return b.op("Reciprocal", {flat(t)});
   }
-  // A small number that is nobody's constant.
+  // A small number that is no constant of the model.
   for (const double literal : {-1.0, 2.0, -2.0, 0.5, -0.5, 4.0, 0.25})
     if (is_close(r, [&](std::size_t) { return literal; }))
       return b.op(
@@ -179,7 +179,7 @@ std::optional<Value> product(ProgramBuilder& b, const Tensor& wanted, const std:
         continue;
       const std::int64_t inner = x.extents()[1];
       const auto u = x.as<float>(), v = y.as<float>();
-      // A few elements of every part tell.
+      // A few elements of every part are enough to see whether it fits.
       bool is_it = true;
       for (std::int64_t k = 0; k < 64 && is_it; ++k) {
         const std::int64_t i = k * 2654435761 % rows, j = k * 40503 % all;

@@ -68,7 +68,7 @@ bool narrows(const ExprNode& e) {
          std::ranges::any_of(e.cases, [](const ExprNode::Case& c) { return narrows(*c.value); });
 }
 
-// The roundings on the way to an element; nullopt: nobody says how they are done.
+// The roundings on the way to an element; nullopt: no standard says how they are done.
 std::optional<int> roundings(const ExprNode& e) {
   const bool is_half = e.type == ElementType::Float16 || e.type == ElementType::BFloat16;
   int count = 0;

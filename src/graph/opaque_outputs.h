@@ -12,7 +12,7 @@
 
 namespace isomer {
 
-// One per output of the node; nothing is known of those that no line speaks of.
+// One per output of the node; nothing is known of outputs that have no line.
 std::vector<ValueInfo> opaque_outputs(const Graph& graph, const Inference& inference, Symbols& symbols,
                                       const Node& node);
 

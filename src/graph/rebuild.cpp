@@ -82,7 +82,7 @@ bool Rebuilder::is_gone(NodeId id) const {
   return any;
 }
 
-// Decides who bears the names of replaced values that must stay.
+// Decides which new values get the names of replaced ones that must stay (outputs, say).
 Status Rebuilder::keep_names() {
   std::vector<Value> named = old_.outputs();
   for (const NodeId id : old_.order()) {

@@ -15,7 +15,7 @@ class Symbols {
  public:
   // Knows the names that the graph declares, so that a new symbol is none of them.
   explicit Symbols(const Graph& graph);
-  // Nor is it this one.
+  // It is not this one, either.
   void take(const std::string& name) { taken_.try_emplace(name, 0); }
 
   void bind(std::string_view symbol, std::int64_t value) {

@@ -80,7 +80,7 @@ class FormulaReader {
         case Fn::Neg: return scaled(arg(0), Coefficient{.number = -1});
         case Fn::Mul: return forms_.multiply(arg(0), arg(1));
         case Fn::Div:
-          // Integers truncate: no ring knows that.
+          // Division of integers truncates, which is no operation of a ring.
           if (is_float(e.type)) return forms_.multiply(arg(0), forms_.reciprocal(arg(1)));
           break;
         case Fn::Pow: return forms_.power(arg(0), arg(1), e.type);
@@ -107,8 +107,8 @@ class FormulaReader {
            (is_integer(e.type) && e.kind == ExprNode::Kind::Number && e.integer >= 0 && e.integer <= 127);
   }
 
-  // A value that is there whatever a choice takes: made of tensors that are finite everywhere. What a choice
-  // does not take may be undefined, so nothing else may leave it.
+  // A value that is defined whichever branch of a choice is taken: made of tensors that are finite
+  // everywhere. A branch that is not taken may be undefined, so nothing else may be moved out of it.
   bool is_always_defined(const Sum& sum) const {
     return std::ranges::all_of(sum, [&](const Term& t) {
       return std::ranges::all_of(t.factors, [&](const SourceFactor& f) {
@@ -120,7 +120,7 @@ class FormulaReader {
     });
   }
 
-  // Whether an expression is there whatever x is: a function of it without gaps, of x and of finite tensors.
+  // Whether an expression is defined whatever x is: a total function of x and of finite tensors.
   bool is_total_in(const ExprNode& e, const ExprNode* x) {
     if (&e == x) return true;
     if (e.kind == ExprNode::Kind::Number) return std::isfinite(e.number);
@@ -293,7 +293,7 @@ Sum NormalForms::index_number(const Index& index) {
 Sum NormalForms::number(ElementType, double value) {
   if (value == 0) return {};
   if (std::isfinite(value)) return {{.coefficient = {.number = Rational(value)}}};
-  // Not a number of algebra: a name.
+  // No rational number (infinite or NaN): a symbol, equal only to itself.
   const auto [at, is_new] = strange_numbers_.try_emplace(fmt::format("{}", value), 0);
   if (is_new)
     at->second = add_source({.extents = {},

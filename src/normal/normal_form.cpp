@@ -112,7 +112,7 @@ Sum NormalForms::multiply(const Sum& a, const Sum& b) {
     for (const Term& y : b) {
       auto term = product(x, y, maker_);
       if (!term) continue;
-      // x · (1/x) = 1, where 1/x is defined: whoever made the 1/x answers for that.
+      // x · (1/x) = 1 where 1/x is defined; that it is was registered as an obligation when 1/x was made.
       auto& factors = term->factors;
       for (std::size_t i = 0; i < factors.size(); ++i) {
         const auto other = source(factors[i].source).reciprocal;
@@ -296,7 +296,7 @@ Piece NormalForms::apply_piece(Fn fn, ElementType type, const std::vector<int>& 
   std::vector<Rational> numbers;
   for (const int a : args)
     if (elements_[a].kind == Element::Kind::Number) numbers.push_back(elements_[a].number);
-  // A choice that is made.
+  // The condition is known: the choice is made here.
   if (fn == Fn::Where && elements_[args[0]].kind == Element::Kind::Number) {
     const std::size_t taken = elements_[args[0]].number != 0 ? 1 : 2;
     const Points everywhere = at[0].beside(at[1]).beside(at[2]).domain();
@@ -382,7 +382,7 @@ std::optional<Sum> NormalForms::call_on_movement(Fn fn, ElementType type, const 
 
 Sum NormalForms::call(Fn fn, ElementType type, std::vector<Sum> args, ElementType of) {
   for (Sum& a : args) a = expanded(a);
-  // Of what is not negative; which no field knows.
+  // Only for values that are not negative: a law of ordered numbers, which no finite field has.
   if (options_.laws && is_float(type) && (fn == Fn::Relu || fn == Fn::Abs) && !args[0].empty() &&
       is_finite(args[0]) && sign_of(args[0]).nonnegative) {
     used_laws_ = used_order_ = true;
@@ -429,7 +429,7 @@ Sum NormalForms::call_without_order(Fn fn, ElementType type, const std::vector<S
         // A tensor that is positive is drawn so, as squares; of what is computed no field knows it.
         used_order_ = used_order_ || !is_drawn(f.source);
       }
-      // Of a relu the order of numbers takes care.
+      // Relus are handled with the laws of ordered numbers (normal_form_order.cpp).
       Rational largest = 0;
       for (const Term& t : rest) largest = std::max(largest, Rational(abs(t.coefficient.number)));
       if (fn == Fn::Relu || !is_square_mod_p(largest)) largest = 1;

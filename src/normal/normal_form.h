@@ -58,8 +58,8 @@ class NormalForms {
   // Whether what was applied after `mark` is defined wherever the forms `original` are: nothing but partial
   // functions of these forms' own elements, or such whose arguments' sign is known.
   std::size_t mark() const { return partial_.size(); }
-  // Whoever uses a value again answers for it again: for the sources that had to be defined for it, or for a
-  // tensor that may not be finite itself.
+  // A value that is computed once may be used many times. Each use registers its obligations again: the
+  // sources that had to be defined for it, or the tensor itself if that may not be finite.
   std::vector<int> partial_since(std::size_t mark) const {
     return {partial_.begin() + static_cast<std::ptrdiff_t>(mark), partial_.end()};
   }

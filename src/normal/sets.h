@@ -47,7 +47,7 @@ class SetSpace {
   int opaque(const Dim& dim) const { return parameter("(" + dim.text()); }
   // What holds of these parameters and of all that are tied to them.
   Dims preconditions_of(std::vector<int> parameters) const;
-  // Whether sets speak of opaque parameters: then more points than there are may be in them.
+  // Whether sets have opaque parameters: such a set may have more points than the real one.
   bool has_opaque() const;
   const Dims& preconditions() const { return preconditions_; }
 
@@ -148,7 +148,7 @@ class RelationBuilder {
   // Makes parameters of all that is named, so that the space stays the same while an expression is built.
   void learn(const Dim& dim);
   void learn(const Index& index);
-  // A set speaks only of the parameters that it depends on: those that don't matter cost dearly.
+  // A set has only the parameters that it depends on: superfluous ones make isl slow.
   int place_of(int parameter) const;
   isl_space* dims() const;
   void hold_preconditions();

@@ -65,7 +65,7 @@ std::optional<Term> fixed(Term term, const Axis& bound, const Index& value);
 std::optional<Term> without_fixed_axes(Term term);
 std::optional<Term> product(const Term& a, const Term& b, AxisMaker& maker);
 Sum scaled(Sum sum, const Coefficient& by);
-// Adds up the coefficients of summands that are written alike, and drops zeros.
+// Adds up the coefficients of summands that are the same as written, and drops those that become zero.
 void merge_alike(Sum& sum);
 // Disjoint conjunctions that together are the complement of one.
 std::vector<Domain> complement(const Domain& conditions);

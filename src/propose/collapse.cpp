@@ -33,7 +33,8 @@ struct Site {
   const Graph& graph;          // the model's
   const Inference& inference;  // symbolic sizes
   const LinearRegion& region;
-  // Shapes of Reshape are made so that another extent fits: of the first axis, or of the last but one.
+  // Which axis the targets of Reshape nodes leave open (-1), so that the region can be run at another size:
+  // the batch, which is the first, or the rows, which are the last but one.
   enum class Open : std::uint8_t { None, Batch, Rows } open = Open::None;
 };
 
@@ -324,7 +325,7 @@ double convolution_price(const Look& look, const Extents& y) {
   return 2 * macs * static_cast<double>(per_group);
 }
 
-// What would come out is there already.
+// Whether the region is already what would be proposed: one product and its bias.
 bool is_product_and_bias(const Graph& graph, const LinearRegion& region) {
   return region.nodes.size() == 2 && graph.node(region.nodes[0]).op == "MatMul" &&
          graph.node(region.nodes[1]).op == "Add";
@@ -396,7 +397,7 @@ std::optional<Proposal> as_matrix(Site site, const Graph& sized, const Inference
       .gain = price - after};
 }
 
-// Some sizes, for looking: what the proof says must hold for all.
+// Numbers for the named sizes, to find a candidate with; the proof is for all sizes.
 std::optional<Inference> sized_inference(const Graph& graph, Graph& sized) {
   Sizes sizes;
   for (const std::string& s : symbols_of(graph)) sizes[s] = 32;

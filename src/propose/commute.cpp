@@ -72,7 +72,8 @@ std::optional<Mover> mover_at(const Site& site, NodeId id) {
   return out;
 }
 
-// The mover on another value, where it touches other axes; nullopt: its operator cannot say so.
+// The mover (a slice, a mean ...) applied to another value, where it acts on other axes; nullopt: its
+// operator cannot express that.
 std::optional<Value> apply_mover(ProgramBuilder& b, const Site& site, const Mover& m, Value value,
                                  const Axes& axes, std::size_t rank) {
   Node node = site.node(m.node);
@@ -82,7 +83,7 @@ std::optional<Value> apply_mover(ProgramBuilder& b, const Site& site, const Move
     inputs.push_back(node.inputs[k].exists() ? b.input(site.name(node.inputs[k])) : Value::none());
   const std::vector<std::int64_t> wide(axes.begin(), axes.end());
   const auto in_order = [&](std::vector<std::int64_t> named) {
-    // Its own axes, as it names them, to the others.
+    // Maps the axes that the mover names to those of this value.
     for (std::int64_t& a : named) {
       const auto at = std::ranges::find(m.axes, static_cast<int>(a < 0 ? a + own_rank : a));
       if (at == m.axes.end()) return std::vector<std::int64_t>();
@@ -126,7 +127,7 @@ std::optional<Value> apply_mover(ProgramBuilder& b, const Site& site, const Move
     }
     return b.copy(std::move(node), inputs);
   }
-  // Others say nothing about axes: they must be where they were.
+  // Other operators name no axes: these must have stayed in place.
   if (axes != m.axes || rank != static_cast<std::size_t>(own_rank) || m.drops_axes) return std::nullopt;
   return b.copy(std::move(node), inputs);
 }
@@ -182,7 +183,7 @@ std::optional<Passing> passing(const Site& site, const Mover& m, NodeId id, cons
   return out;
 }
 
-// A node of the way, on what the mover left of its inputs. Shapes that are written down follow.
+// A node on the way, applied to what the mover has left of its inputs; constant shapes are adapted.
 std::optional<Value> rebuilt(ProgramBuilder& b, const Site& site, NodeId id, std::vector<Value> inputs,
                              const Axes& axes, const Extents& extents) {
   Node node = site.node(id);

@@ -1,5 +1,6 @@
-// Phases: what is linear in a smaller image is, at every so many positions, a convolution of that image. The
-// phases are computed apart, with all that follows and is the same at every position, and interleaved last.
+// Phases: an enlarged image that is convolved is, at every second (third ...) position, a convolution of the
+// small image. These phases are computed apart, with the nodes that follow, as far as those do the same at
+// every position, and are interleaved last.
 #pragma once
 
 #include "rewrite/site.h"

@@ -26,7 +26,7 @@ constexpr Attempt kAttempts[] = {
     {.cut_common = true, .seal = false, .laws = false},
     {.cut_common = false, .seal = false, .laws = false},
     {.cut_common = true, .seal = false, .laws = false, .candidates = 16},
-    // Without a look at small constants: of dozens of channels each number is a case of its own.
+    // Without the values of small constants: with dozens of channels each number would be a case of its own.
     {.cut_common = true, .seal = false, .laws = true, .candidates = 16},
     {.cut_common = true, .seal = false, .laws = true, .by_value = kSmall, .candidates = 16},
     {.cut_common = false, .seal = false, .laws = true, .by_value = kSmall, .candidates = 16},
@@ -143,7 +143,7 @@ std::vector<int> attempts_for(const Graph& a, const Graph& b, const ProveOptions
 }
 
 // Whether they differ mod p even if the constants keep all that a proof may use of them: then no attempt can
-// end well.
+// prove them equal.
 bool is_hopeless(const Graph& a, const Graph& b, const ProveOptions& options) {
   const WitnessReport report = field_witness(a, b,
                                              {.key = options.key,

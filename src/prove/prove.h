@@ -28,7 +28,7 @@ struct ProveOptions {
   // Inputs of the first program that may themselves be undefined: the second may use them only where the
   // first does.
   std::set<std::string> partial_inputs = {};
-  // What else holds of the sizes that matter, each >= 0: those of a larger model.
+  // What is known of the sizes from the model around these programs, each >= 0.
   Dims sizes = {};
   Budget budget = {};
   std::optional<int> attempt =

@@ -9,7 +9,7 @@
 namespace isomer {
 namespace {
 
-// A region of more nodes is no small question.
+// A region of more nodes is too large a question for one proof.
 constexpr std::size_t kMostNodes = 400;
 
 // An extent that is not negative whatever its symbols are.

@@ -2,8 +2,8 @@
 // Names are the program's own: equal regions of a model are equal programs.
 //
 // A class of `open` is followed to what it is computed from; one of Sweep::follow_in_a to what it is computed
-// from in A, for both sides. B's value is proved to be A's, so both programs may say what it is in the same
-// words.
+// from in A, for both sides. B's value is proved to be A's, so both programs may use A's
+// definition of it.
 #pragma once
 
 #include <map>

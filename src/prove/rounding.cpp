@@ -36,7 +36,7 @@ constexpr double kMostUnits = 4096;
 // roundings that are not all of one sign √n remain.
 constexpr double kMostRoundings = 64;
 
-// An element of which fewer binary digits than these are left is a number of its own.
+// An element of which cancellation has left fewer binary digits than these is taken for another number.
 constexpr double kFewDigits = 0x1p-10;
 
 // Of two that folded a batch norm (add, root, quotient, product; each of them half a unit), in units of the
@@ -113,7 +113,7 @@ struct Evaluated {
   Tensor value, magnitude;
   double operations = 0;
   std::optional<Tensor> stored = {};
-  bool is_exact = true, is_agreed = true;  // nothing was rounded; everybody rounds alike
+  bool is_exact = true, is_agreed = true;  // nothing was rounded; all runtimes round it to the same number
 };
 
 class Evaluation {

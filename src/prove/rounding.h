@@ -16,10 +16,10 @@
 namespace isomer {
 
 struct Rounding {
-  bool is_exact = false;     // the program only moves numbers, and these are they
+  bool is_exact = false;     // the program only moves numbers, and the stored ones are the same
   bool is_restated = false;  // it only moves numbers, and these differ in their last digits
-  bool has_cancelled =
-      false;             // an element is nearly 0, the rest of larger terms: another number, but for them
+  // An element is nearly 0 because larger terms cancelled in it: most of its own digits may be wrong.
+  bool has_cancelled = false;
   double worst_ulp = 0;  // of an element, in units of its own last place
 };
 

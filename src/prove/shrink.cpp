@@ -165,7 +165,7 @@ std::optional<Instance> shrunk(const Graph& a, const Graph& b, Resized allowed, 
       if (done || t >= m) break;
       const Resize same = [&](std::int64_t n) { return n == m ? t : n; };
       const Resize alike = [&](std::int64_t n) { return n % m == 0 ? n / m * t : n; };
-      // As often as it is in it: 64 · 64 kernels in a row.
+      // As often as the factor divides the extent: 64 · 64 kernels in a row.
       const Resize power = [&](std::int64_t n) {
         std::int64_t times = 1;
         for (; n > 0 && n % m == 0; n /= m) times *= t;
@@ -174,7 +174,7 @@ std::optional<Instance> shrunk(const Graph& a, const Graph& b, Resized allowed, 
       done = (allowed == Resized::All && (attempt(alike, Resized::All) || attempt(same, Resized::All) ||
                                           attempt(power, Resized::All))) ||
              attempt(alike, Resized::Inputs) || attempt(same, Resized::Inputs) ||
-             // As many channels as pixels: an image may be smaller all the same.
+             // Channels and pixels have the same number: the image alone may still be made smaller.
              attempt(same, Resized::Inputs, 2);
     }
   }

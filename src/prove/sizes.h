@@ -1,6 +1,6 @@
 // What is known of sizes: for which of them a program runs, and where its formulas are exact.
 //
-// Formulas take things for granted that depend on symbols (expr/formula.h: SizeCondition): that a Reshape
+// Formulas assume things that depend on named sizes (expr/formula.h: SizeCondition): that a Reshape
 // has as many elements before as after, that there is something to take the maximum of. Wherever the first of
 // two programs runs, what it needs holds; the second one may need nothing else.
 #pragma once
@@ -51,7 +51,7 @@ enum class Doubt : std::uint8_t { OfExactness, OfRunning };
 std::set<NodeId> doubtful_nodes(const Graph& graph, const Inference& inference, const SizeFacts& facts,
                                 Doubt doubt);
 
-// Those that speak of these symbols only.
+// Those facts that mention no other symbols than these.
 Dims about(const Dims& facts, const std::set<std::string>& symbols);
 
 }  // namespace isomer

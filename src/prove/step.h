@@ -27,7 +27,8 @@ struct Claim {
   // A program of the same outputs, by position. Its inputs are the region's, or constants of the model, by
   // name; the names of the values that it makes are new.
   Graph after;
-  std::optional<int> attempt = {};  // the way to put the question that answered it; none: all are tried
+  std::optional<int> attempt =
+      {};  // the attempt that proved it (prove.cpp has the list); none: all are tried
 };
 
 // "These values, which depend on constants only, may be computed now."
@@ -110,7 +111,7 @@ std::optional<Tensor> known_value(const Inference& inference, Value value);
 
 // The graph with these values, which are known, or depend on constants only, computed: floats in float64 and
 // rounded once, but what jumps or is cast to a narrower float in the arithmetic of the stored types. Error: a
-// value that hangs on digits which runtimes need not agree on.
+// value that depends on digits about which runtimes may disagree.
 // The same bytes on every machine of one kind of arithmetic.
 inline constexpr std::string_view kFoldedSuffix = "_folded";  // of the constant that a value becomes
 Result<Graph> fold_constants(const Graph& graph, const std::vector<std::string>& values);

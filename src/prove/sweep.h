@@ -31,8 +31,8 @@ class Sweep {
  public:
   // Graphs without calls of local functions (flatten.h), whose inputs of one name have one type and shape.
   // All must outlive this. Every node of A, which computes nothing that its outputs don't need, gets its
-  // classes here; B's by `add_to_b`, in their order. `moved`: values of A that only move others; where the
-  // class of one is open, both models' regions are written with what it moves.
+  // classes here; B's by `add_to_b`, in their order. `moved`: values of A that only move others (a
+  // transposed copy, say). Where the class of one is open, both regions use A's definition of it.
   Sweep(const Graph& a, const Inference& a_info, const Graph& b, const Inference& b_info,
         const std::vector<Value>& moved = {});
   void add_to_b(NodeId id);
@@ -52,7 +52,7 @@ class Sweep {
     std::set<int> a_begins, b_begins;  // classes that are inputs
     std::set<int> constants;           // classes of constants that only B has, and that no program replaces
     std::set<int> constants_of_a;      // classes of constants that A's program reads
-    std::set<int> settled;             // classes of all constants that a proof would take as they are now
+    std::set<int> settled;             // classes of all constants that a proof of these regions would use
     std::set<std::string> partial;     // inputs that may be undefined
     std::set<NodeId> inner_b;          // nodes of B that its program has
   };
@@ -65,7 +65,7 @@ class Sweep {
   // by a program over literals or over constants of B. Error: it is another number, or a proof has taken it
   // as it is.
   Result<Rounding> replace_constant(Side side, Value constant, const Graph& program);
-  // Takes that back; an Error if a proof stands on it.
+  // Undoes that; an Error if a proof has used it.
   Status restore_constant(Side side, Value constant);
   struct Folded {
     Side side;
@@ -100,7 +100,7 @@ class Sweep {
     NodeId node;
     std::vector<int> inputs;
     std::vector<int> outputs;
-    bool is_taken = false;  // by its one counterpart, if it is no function
+    bool is_taken = false;  // if it is no function (random, say): its one counterpart was found
   };
   const Model& model(Side side) const { return side == Side::A ? a_ : b_; }
   Model& model(Side side) { return side == Side::A ? a_ : b_; }
@@ -134,7 +134,7 @@ class Sweep {
   std::unordered_map<Digest, std::vector<Entry>> entries_;
   std::set<int> followed_in_a_;
   std::map<int, Folded> folded_;
-  std::set<int> settled_;  // constants that a proof has taken as they are now
+  std::set<int> settled_;  // constants whose present numbers or symbols a proof has used: they must stay
   std::set<int> seen_;     // classes of what proofs have looked at in B
 };
 

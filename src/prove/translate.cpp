@@ -288,7 +288,7 @@ bool Translator::is_total(const Graph& graph, const Inference& inference, NodeId
 void Translator::add_symbol(const Graph& graph, const Inference& inference, Value value) {
   if (!known_.contains(key(graph, value))) {
     const ValueInfo& info = inference.of(value);
-    // What is not known of it only matters to who reads it.
+    // An unknown type or shape matters only if something reads the value.
     if (info.type == ElementType::Undefined || !info.shape) return;
     known_.emplace(key(graph, value), forms_.tensor(info.type, *info.shape));
   }

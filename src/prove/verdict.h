@@ -29,7 +29,7 @@ struct Proved {
   std::vector<ValueFact> facts;
   bool expanded_constants = false;  // small constants took part by value
   bool used_laws = false;
-  int attempt = 0;  // the way to put the question that answered it
+  int attempt = 0;  // number of the attempt that proved it (prove.cpp)
 };
 
 // An input on which both were evaluated in float64 and differ by far more than rounding can explain.
@@ -44,7 +44,7 @@ struct NotDecided {
   std::string why;
 };
 
-// The two witnesses disagree: one of them is wrong, and so are we. About the programs it says nothing.
+// The two witnesses disagree: one of them has a bug. Nothing is known of the programs then.
 struct WitnessesDisagree {
   std::string what;
 };

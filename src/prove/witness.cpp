@@ -47,7 +47,7 @@ bool is_selecting(Fn fn) {
 // Of the largest value: far more than float64 rounds, far less than a wrong constant makes.
 constexpr double kRoundingInDouble = 1e-10;
 
-// As many as a small program affords; a large one has many positions, and gets three.
+// Keys that are tried: many for a small program; a large one has many positions, and gets three.
 int rounds_for(double operations) { return std::clamp(static_cast<int>(2e5 / (operations + 1)), 3, 24); }
 
 // Evaluates two programs of concrete sizes; what they have in common once.
@@ -329,7 +329,7 @@ WitnessReport test_concrete(const Graph& a, const Graph& b, std::uint64_t key,
     WitnessReport report = FieldRun(*instance, options).run(key, rounds_for(*x + *y));
     if (report.outcome == WitnessReport::Outcome::Agree) return report;
     if (report.outcome == WitnessReport::Outcome::Differ && !instance->is_smaller) return report;
-    // Smaller programs need not be equal because larger ones are.
+    // That the smaller programs differ does not mean that the larger ones do.
     last.what =
         report.outcome == WitnessReport::Outcome::Differ ? "no smaller instance is equal" : report.what;
   }

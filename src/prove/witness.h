@@ -21,7 +21,7 @@ struct WitnessOptions {
   ByValue by_value = {};
   bool keep_signs = false;  // constants that are positive are drawn positive
   // The proof used that numbers are ordered, which no finite field is: where the field does not agree,
-  // float64 speaks.
+  // both programs are compared in float64 instead.
   bool ordered = false;
   double most_operations = 3e6;  // of one evaluation; a hundred times more where nothing can be shrunk
 };

@@ -40,7 +40,7 @@ std::string text(const Conditions& conditions);  // "g = 1 and H is odd"
 // A rule at one choice of its enumerated values, for all sizes that satisfy the preconditions.
 struct RuleInstance {
   std::vector<std::pair<std::string, std::string>> values;  // enumerated name -> as written
-  std::map<std::string, Dim, std::less<>> names;            // what conditions may speak of
+  std::map<std::string, Dim, std::less<>> names;            // what conditions may mention
   Graph left, right;
   Dims preconditions;  // each >= 0
 };

@@ -1,4 +1,4 @@
-// The machine that measurements are true on.
+// The machine on which something was measured.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// The statistics of paired timings: what can be said of a ratio after so many noisy looks at it.
+// The statistics of paired timings: what is known of a ratio after a number of noisy measurements.
 //
 // Two kinds of noise: within a round (the machine does other things) and between rounds (where memory
 // happened to lie when the sessions were made; it stays for the life of a session). So rounds are resampled,

@@ -80,7 +80,7 @@ Outcome<Message> Worker::State::receive() {
   runtime_ns += integer_field(answer.body, "runtime_ns").value_or(0);
   auto failure = failure_from(answer.body);
   if (!failure) return answer;
-  // A process that ran out of memory holds on to it: what it says next would be about that.
+  // A process that ran out of memory keeps it: its next answers would fail for that reason alone.
   return failure->kind == FailureKind::OutOfMemory ? bury(*failure) : *failure;
 }
 

@@ -16,7 +16,8 @@ constexpr double kRegionOperations = 1e9;  // in float64, to know a region's err
 // The same where the error decides, for each second that is left: a quarter of what the interpreter did in
 // one (2.4e10, a dense convolution of 256 channels at 56x56).
 constexpr double kOperationsPerSecond = 6e9;
-constexpr double kWorstOfGood = 0.985;  // what was faster alone may be measured so together: that is noise
+// Steps that were each faster alone may measure this much together: less than 1 by noise only.
+constexpr double kWorstOfGood = 0.985;
 // Of the time that is left, for the whole model; with less than the least, the guard had better have it.
 constexpr double kShareOfModel = 0.25, kLeastModelSeconds = 2, kMostModelSeconds = 20;
 
@@ -51,7 +52,7 @@ Assembly::Ranked Assembly::rank(const StepMaker& maker, std::vector<StepGroup>& 
   const double least_left = context_.options.seconds_left() * (1 - kShareOfRegions);
   Ranked out;
   std::vector<std::pair<double, const StepGroup*>> faster;
-  std::map<std::string, std::pair<int, int>> kin;  // of those that do the same at other sizes: faster, slower
+  std::map<std::string, std::pair<int, int>> kin;  // by kind of change: groups that were faster, and slower
   one_of_each_first(groups);
   for (StepGroup& g : groups) {
     if (!is_observed || context_.is_over()) {
@@ -115,8 +116,8 @@ Assembly::Ranked Assembly::rank(const StepMaker& maker, std::vector<StepGroup>& 
   return out;
 }
 
-// All together if the whole model does not get slower by it; else each half by itself. Of what nobody
-// measured alone, the whole model must get faster. Of what does not fit, a part.
+// All together if the whole model does not get slower by it; else each half by itself. With groups
+// that were not measured alone, the whole model must get faster. If the result is too large, a part of it.
 Draft Assembly::settled(const Draft& best, StepMaker& maker, const Ranked& ranked) {
   struct Batch {
     std::vector<const StepGroup*> groups;
@@ -131,8 +132,8 @@ Draft Assembly::settled(const Draft& best, StepMaker& maker, const Ranked& ranke
     const Batch batch = std::move(open.back());
     open.pop_back();
     if (batch.groups.empty()) continue;
-    // With no time left the guard will say; what is known to be good alone is worth that, and nothing else
-    // is.
+    // With no time left it is not measured here, but by the guard. That is worth trying for what was faster
+    // alone, and for nothing else.
     const bool is_late = context_.is_over() || context_.options.seconds_left() < kLeastModelSeconds;
     if (is_late && (!batch.is_promising || !taken.empty())) break;
     std::vector<const StepGroup*> all = taken;

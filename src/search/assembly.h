@@ -1,6 +1,6 @@
-// Assembly: which of the proved steps are taken, by the word of the runtime. Each group of equals is measured
-// once, alone in its context (cheap, sharp); the good ones together in the whole model; if that is slower,
-// each half by itself.
+// Assembly: which of the proved steps are taken; the runtime decides by measuring. Each group of equals is
+// measured once, alone in its context (cheap, sharp); the good ones together in the whole model; if that is
+// slower, each half by itself.
 #pragma once
 
 #include <vector>
@@ -18,7 +18,7 @@ class Assembly {
   bool is_faster(const Draft& before, const Draft& after);
 
  private:
-  // Groups by what their regions said, alone in their context.
+  // Groups by how their regions were measured, alone in their context.
   struct Ranked {
     std::vector<const StepGroup*> faster;   // the most time saved first
     std::vector<const StepGroup*> unknown;  // there was no time to ask

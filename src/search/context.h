@@ -7,7 +7,7 @@
 
 namespace isomer {
 
-// Trials: the runtime that has the last word; nullptr: the analytic cost has it.
+// Trials: the runtime decides what is taken; nullptr: the analytic cost decides.
 struct SearchContext {
   const SearchOptions& options;
   const Model& model;
@@ -15,7 +15,7 @@ struct SearchContext {
   SearchReport& report;
   ProofCache proofs = {};
   std::int64_t tried = 0;
-  int next_place = 0;  // for names that nobody has
+  int next_place = 0;  // makes names that are not used yet
 
   const Machine& machine() const { return trials ? trials->machine() : unknown_machine(); }
   // Whether to stop now; says why in the report.

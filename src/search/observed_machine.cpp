@@ -160,7 +160,7 @@ std::optional<bool> ObservedMachine::is_blocked(const Graph& graph, const Infere
   const auto dilations = attribute(node, "dilations", std::vector<std::int64_t>(x->size() - 2, 1));
   for (std::size_t d = 2; d < x->size(); ++d) small.push_back(((*w)[d] - 1) * dilations[d - 2] + 3);
   const auto kernels = kernels_of(program_of("Conv", small, {*w}, node.attributes));
-  // What is blocked has to be unblocked for who called.
+  // A blocked output is brought back into the plain layout for the caller.
   const std::optional<bool> answer = kernels ? std::optional(count_reorders(*kernels) > 0) : std::nullopt;
   blocked_.emplace(key, answer);
   return answer;

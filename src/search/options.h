@@ -33,14 +33,14 @@ struct SearchOptions {
   bool any_price = false;              // every proved step is taken
   std::set<std::string> without = {};  // proposers that are not asked
   double max_error_growth = 2;
-  std::uintmax_t more_bytes = std::numeric_limits<std::uintmax_t>::max();  // that constants may take
+  std::uintmax_t more_bytes = std::numeric_limits<std::uintmax_t>::max();  // by which constants may grow
   std::uint64_t seed = 1;
   std::filesystem::path out;  // scratch files are its neighbours
   // Of the search, without what comes after it; null: none. Its flag is somebody's to refresh.
   std::shared_ptr<TimeLimit> limit = {};
   double seconds_left() const { return limit ? limit->seconds_left() : std::numeric_limits<double>::max(); }
   const std::atomic<bool>* stop() const { return limit ? limit->flag() : nullptr; }
-  // How proofs that took long went is remembered there (proof_memory.h); null: nowhere.
+  // Where it is remembered how slow proofs went (proof_memory.h); null: nowhere.
   std::shared_ptr<TimingCache> cache = {};
   // What is going on: "proving: 5 nodes are one convolution".
   std::function<void(const std::string&)> progress = [](const std::string&) {};
@@ -68,8 +68,9 @@ struct SearchReport {
   std::size_t unique_regions = 0, states = 0, proofs = 0, cache_hits = 0;
   double cost_before = 0, cost_after = 0;  // analytic, of the whole model
   Prices prices;
-  std::size_t questions = 0;  // that the runtime was asked about kinds of nodes
-  // From earlier runs: measurements, which attempt proves a claim, that none does.
+  std::size_t questions = 0;  // small models that the runtime was asked about, for prices and layouts
+  // What the cache knew from earlier runs: measurements; claims with the attempt that proves them; claims
+  // that no attempt proves.
   std::size_t known_measurements = 0, known_proofs = 0, known_refusals = 0;
 };
 

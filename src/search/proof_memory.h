@@ -13,11 +13,11 @@ namespace isomer {
 
 class ProofMemory {
  public:
-  // Null: nobody remembers anything.
+  // Null: nothing is remembered.
   ProofMemory(std::shared_ptr<TimingCache> cache, std::uint64_t seed)
       : cache_(std::move(cache)), seed_(seed) {}
 
-  // Of a claim about a graph; "" if nobody remembers.
+  // The key of a claim about a graph; "" if nothing is remembered.
   std::string key(const Workpiece& piece, const Claim& claim) const;
 
   struct Hint {

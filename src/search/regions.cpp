@@ -38,7 +38,7 @@ class Partition {
   }
 
  private:
-  // What no region has inside.
+  // Nodes that belong to no region.
   bool is_closed(std::size_t at) const {
     const Node& node = graph_.node(order_[at]);
     return !node.captures.empty() || piece_.inference().opaque.contains(order_[at]);

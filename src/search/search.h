@@ -1,5 +1,5 @@
-// The search: simplify, propose, prove, choose, until nothing new pays. What is chosen is a runtime's word
-// (assembly.h), or the analytic cost's.
+// The search: simplify, propose, prove, choose, until nothing new pays. A runtime decides what is
+// chosen (assembly.h), or the analytic cost.
 #pragma once
 
 #include <vector>

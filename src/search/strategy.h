@@ -26,8 +26,8 @@ class StateSpace {
   virtual ~StateSpace() = default;
   // Every state that one proved step leads to and that costs less than `most`.
   virtual std::vector<State> expand(const State& state, double most) = 0;
-  // Equal keys: equal but for names and for the values of larger constants; as all states of a region compute
-  // the same, that is all that is to know.
+  // Equal keys: equal but for names and for the values of larger constants. All states of a region compute
+  // the same, so such states need not be told apart.
   virtual std::string key(const State& state) const = 0;
   virtual bool is_over() = 0;
 };

@@ -1,4 +1,4 @@
-"""Runs the code blocks of README.md's "First steps", in order, with the built command: the README can't go stale."""
+"""Runs the code blocks of docs/tutorial.md, in order, with the built command: it can't go stale."""
 import os
 import pathlib
 import re
@@ -6,15 +6,14 @@ import subprocess
 import sys
 import tempfile
 
-readme = pathlib.Path(os.environ["ISOMER_SOURCE_DIR"], "README.md").read_text(encoding="utf-8")
+tutorial = pathlib.Path(os.environ["ISOMER_SOURCE_DIR"], "docs", "tutorial.md").read_text(encoding="utf-8")
 isomer = os.environ["ISOMER"]
 if not os.access(isomer, os.X_OK):
     print("skipped: the command is not built")
     sys.exit(77)
 
-section = readme.split("## First steps", 1)[1].split("\n## ", 1)[0]
-blocks = re.findall(r"^```(python|sh)\n(.*?)^```$", section, re.S | re.M)
-assert {language for language, _ in blocks} == {"python", "sh"}, "README.md lost its example"
+blocks = re.findall(r"^```(python|sh)\n(.*?)^```$", tutorial, re.S | re.M)
+assert {language for language, _ in blocks} == {"python", "sh"}, "the tutorial lost its example"
 with tempfile.TemporaryDirectory() as folder:
     for language, text in blocks:
         print(f"--- {language}\n{text}", flush=True)

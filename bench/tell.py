@@ -1,0 +1,310 @@
+#!/usr/bin/env python3
+"""Writes what is told of results from bench/results: the pages of docs/results, the picture, and the headline of the README.
+
+  bench/tell.py           writes them
+  bench/tell.py --check   exit 1 if one of them is not what would be written
+No figure of these is typed. Needs no package: it reads lines of JSON.
+"""
+import argparse
+import json
+import math
+import pathlib
+import re
+import statistics
+import sys
+
+import unsafe
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+RESULTS, PAGES = ROOT / "bench" / "results", ROOT / "docs" / "results"
+BEGIN, END = "<!-- results: written by bench/tell.py -->", "<!-- /results -->"
+GENERATED = "<!-- Written by bench/tell.py from bench/results; not edited by hand. -->"
+REACHED, BEATEN, SLOWER = 0.9, 1.05, 0.95
+
+
+def read(name):
+    """(head, rows), or None where there are no such results."""
+    path = RESULTS / f"{name}.jsonl"
+    if not path.exists():
+        return None
+    lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+    return lines[0].get("head", {}), [line for line in lines if "head" not in line]
+
+
+def provenance(head):
+    """Where figures come from, as one line."""
+    parts = [f"`{head['command']}`", f"build {head['build']}", head["date"], f"{head['processor']}, {head['cores']} cores",
+             f"ONNX Runtime {head['onnxruntime']}"]
+    parts += [f"load {head['load']}"] if "load" in head else []
+    parts += [head["note"]] if "note" in head else []
+    parts += [f"read from {head['from']}"] if "from" in head else []
+    return "; ".join(parts) + "."
+
+
+def geometric_mean(numbers):
+    return math.exp(statistics.fmean(map(math.log, numbers)))
+
+
+def operator_count():
+    return len(re.findall(r"^\s*X\(\w+\)", (ROOT / "src" / "ops" / "list.h").read_text(encoding="utf-8"), re.M))
+
+
+# ---- the zoo ---------------------------------------------------------------------------------------------------------
+
+def gain(row):
+    """What was measured a second time, independently; 1 for a model that came back as it was."""
+    return (row.get("again") or row)["ratio"] if row["result"] == "improved" else 1.0
+
+
+def growth(row):
+    return row["growth"] if "growth" in row else row["bytes_out"] / max(1, row["bytes_in"])
+
+
+def interval(pair):
+    return f"{pair['ratio']:.2f} [{pair['low']:.2f}, {pair['high']:.2f}]" if pair and pair.get("ratio") else "-"
+
+
+def zoo_summary(rows):
+    gains = sorted((gain(r) for r in rows if r["result"] != "failed"), reverse=True)
+    better = [g for g in gains if g > 1]
+    slower = sum(g < 1 / 1.02 for g in gains)
+    rejected = sum(not r.get("accepted", False) for r in rows)
+    return {"models": len(gains), "faster": len(better), "slower": slower, "rejected": rejected, "mean": geometric_mean(gains),
+            "mean_without_two": geometric_mean(gains[2:]) if len(gains) > 2 else 1.0, "mean_of_faster": geometric_mean(better) if better else 1.0,
+            "median": statistics.median(gains), "best": gains[0]}
+
+
+def zoo_table(rows):
+    yield "| model | gain when chosen | measured again | steps | file size | float error | check, s |"
+    yield "|---|---|---|---|---:|---|---:|"
+    for row in sorted((r for r in rows if r["result"] == "improved"), key=gain, reverse=True):
+        steps = ", ".join(f"{s['count']} {s['kind']}" for s in row["steps"])
+        error = f"{row['error_before']:.0e} → {row['error_after']:.0e}" if row.get("error_before") is not None else ""
+        yield f"| {row['model']} | {interval(row)} | {interval(row.get('again'))} | {steps} | {growth(row):.2f} | {error} | {row['check_seconds']:.1f} |"
+    yield ""
+    unchanged = sorted((r for r in rows if r["result"] != "improved"), key=lambda r: r["model"])
+    if unchanged:
+        yield f"**{len(unchanged)} came back unchanged**, and why:"
+        yield ""
+        yield "| model | why |"
+        yield "|---|---|"
+        for row in unchanged:
+            yield f"| {row['model']} | {row['reason'].replace('|', '/').strip()} |"
+        yield ""
+
+
+ZOOS = (("zoo", "One thread, ONNX Runtime"), ("zoo_two_threads", "Two threads"), ("zoo_openvino", "Another runtime: OpenVINO"))
+
+
+def zoo_page():
+    yield from ("# Results: the zoo", "", GENERATED, "",
+                "Each model through `isomer optimize`: what came out was checked by `isomer check`, and, where it was changed, measured again,",
+                "independently, by `isomer bench`. Ratios above 1 are faster; brackets are 95 % intervals. The baseline is the original with all of",
+                "the runtime's own optimizations.", "",
+                "![Gains of the zoo models](zoo.svg)", "")
+    for name, title in ZOOS:
+        if (found := read(name)) is None:
+            continue
+        head, rows = found
+        s = zoo_summary(rows)
+        yield from (f"## {title}", "",
+                    f"**{s['models']} models: {s['faster']} faster, {s['slower']} slower, {s['rejected']} certificates rejected.** Geometric mean "
+                    f"{s['mean']:.3f} ({s['mean_without_two']:.3f} without the two best), median {s['median']:.3f}, best {s['best']:.2f}.",
+                    "", provenance(head), "")
+        yield from zoo_table(rows)
+
+
+def picture():
+    """Every model of the zoo as a bar, on a logarithmic axis, with the interval of what was measured again."""
+    found = read("zoo")
+    if found is None:
+        return
+    _, rows = found
+    rows = sorted((r for r in rows if r["result"] != "failed"), key=gain, reverse=True)
+    s = zoo_summary(rows)
+    left, top, step, height = 52, 46, 12, 230
+    width, top_ratio = left + step * len(rows) + 16, 5.0
+
+    def y(ratio):
+        return top + height * (1 - math.log(max(ratio, 0.9) / 0.9) / math.log(top_ratio / 0.9))
+
+    yield (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {top + height + 34}" width="{width}" font-family="sans-serif" font-size="11" '
+           f'role="img" aria-label="{s["faster"]} of {s["models"]} models are faster, none slower">')
+    yield f'<rect width="{width}" height="{top + height + 34}" rx="6" fill="#ffffff"/>'
+    yield (f'<text x="{left}" y="20" font-size="14" fill="#1f2328">Times as fast as ONNX Runtime with all of its own optimizations: '
+           f'{s["models"]} models, proved equal</text>')
+    yield (f'<text x="{left}" y="37" fill="#59636e">{s["faster"]} faster (geometric mean {s["mean_of_faster"]:.2f}), '
+           f'{s["models"] - s["faster"]} returned unchanged, {s["slower"] or "none"} slower</text>')
+    for tick in (1, 1.25, 1.5, 2, 3, 4):
+        yield f'<line x1="{left}" x2="{width - 12}" y1="{y(tick):.1f}" y2="{y(tick):.1f}" stroke="{"#8c959f" if tick == 1 else "#e1e4e8"}"/>'
+        yield f'<text x="{left - 6}" y="{y(tick) + 4:.1f}" text-anchor="end" fill="#59636e">{tick}×</text>'
+    for i, row in enumerate(rows):
+        x, ratio = left + step * i + 1, gain(row)
+        name = f"<title>{row['model']}: {ratio:.2f}</title>"
+        if ratio == 1:
+            yield f'<rect x="{x}" y="{y(1) - 1.5:.1f}" width="{step - 3}" height="3" fill="#c4cad1">{name}</rect>'
+            continue
+        yield f'<rect x="{x}" y="{y(ratio):.1f}" width="{step - 3}" height="{y(1) - y(ratio):.1f}" fill="#2f81f7">{name}</rect>'
+        pair = row.get("again") or row
+        middle = x + (step - 3) / 2
+        yield f'<line x1="{middle}" x2="{middle}" y1="{y(min(pair["high"], top_ratio)):.1f}" y2="{y(pair["low"]):.1f}" stroke="#0b3d91"/>'
+        if i < 7:
+            yield (f'<text transform="translate({middle + 3.5:.1f} {y(min(pair["high"], top_ratio)) - 5:.1f}) rotate(-62)" font-size="9.5" '
+                   f'fill="#1f2328">{row["model"]}</text>' if i > 1 else
+                   f'<text x="{middle + 9:.1f}" y="{y(ratio) + 10 * i + 4:.1f}" font-size="9.5" fill="#1f2328">{row["model"]}</text>')
+    yield f'<text x="{left}" y="{top + height + 24}" fill="#59636e">one bar per model, sorted; line: 95 % interval of an independent second measurement</text>'
+    yield "</svg>"
+
+
+# ---- the expert suite ------------------------------------------------------------------------------------------------
+
+def best_hand(row):
+    return max(row["hand"].values(), default=1.0)
+
+
+def expert_summary(rows):
+    done = [r for r in rows if "hand" in r]
+    return {"experiments": len(done), "reached": sum(r["isomer"] >= REACHED * best_hand(r) for r in done),
+            "beaten": sum(r["isomer"] > BEATEN * best_hand(r) for r in done), "slower": sum(r["isomer"] < SLOWER for r in done)}
+
+
+def left_out():
+    """Said wherever the number of wins stands."""
+    return ("Left out of this count, because they are equal over the reals and numerically unsafe: "
+            + "; ".join([*unsafe.EXPERIMENTS.values(), *unsafe.VARIANTS.values()]) + ".")
+
+
+def expert_page():
+    found = read("expert")
+    yield from ("# Results: the expert suite", "", GENERATED, "")
+    if found is None:
+        yield "There are no results yet."
+        return
+    head, rows = found
+    wanted, others = [r for r in rows if r.get("wanted")], [r for r in rows if not r.get("wanted")]
+    s, t = expert_summary(wanted), expert_summary(others)
+    yield from (f"People who know the runtime rewrote {len(rows)} pieces of models by hand. Each original is given to `isomer optimize`; then the original,",
+                "the result and the variants by hand are run in turns. `hand` is the gain of the best variant by hand, `isomer` that of what was found",
+                "alone, `of it` their quotient.", "",
+                provenance(head), "",
+                f"## Where a rewrite by hand gains 1.2 or more: {s['experiments']}", "",
+                f"**{s['reached']} of {s['experiments']} reach {REACHED} of the best rewrite by hand, {s['beaten']} beat it by 5 %, {s['slower']} are slower "
+                "than the original.**",
+                left_out(), "")
+    yield from expert_table(wanted)
+    yield from (f"## The others: {t['experiments']}", "",
+                f"Nothing by hand gains 1.2 there, or it is numerically unsafe. {t['slower']} results are slower than the original.", "")
+    yield from expert_table(others)
+
+
+def expert_table(rows):
+    yield "| experiment | ms | hand | isomer | of it | file size | what was done, or why nothing |"
+    yield "|---|---:|---:|---:|---:|---:|---|"
+    for r in rows:
+        if "hand" not in r:
+            yield f"| {r['experiment']} | | | | | | failed: {r.get('error', '')[:80]} |"
+            continue
+        what = r["reason"] or (r["steps"] or [""])[0]
+        mark = " (left out: unsafe)" if r["experiment"] in unsafe.EXPERIMENTS else ""
+        yield (f"| {r['experiment']}{mark} | {r['orig_ms']:.3f} | {best_hand(r):.2f} | {r['isomer']:.2f} | {r['isomer'] / best_hand(r):.2f} | "
+               f"{r['growth']:.2f} | {what.replace('|', '/')[:110]} |")
+    yield ""
+
+
+# ---- proofs ----------------------------------------------------------------------------------------------------------
+
+def proofs_page():
+    yield from ("# Results: proofs", "", GENERATED, "", "## Expert pairs", "")
+    found = read("pairs")
+    if found is None:
+        yield "There are no results yet."
+        return
+    head, rows = found
+    proved = [r for r in rows if r["verdict"] == "proved"]
+    refuted = sum(r["verdict"] == "refuted" for r in rows)
+    seconds = [r["seconds"] for r in rows]
+    yield from ("Every piece of the expert suite against its variants by hand, which are equal to it: what `isomer prove` answers.", "",
+                f"**{len(proved)} of {len(rows)} proved ({len(proved) / len(rows):.1%})**, {sum(r['rounded'] > 0 for r in proved)} of them but for rounded "
+                f"constants; {refuted} refuted, {len(rows) - len(proved) - refuted} not decided. "
+                f"Median {statistics.median(seconds):.1f} s, slowest {max(seconds):.1f} s, "
+                f"peak {max(r['peak_mb'] for r in rows)} MB.", "", provenance(head), "", "| not proved | answer | s | why |", "|---|---|---:|---|")
+    for r in rows:
+        if r["verdict"] != "proved":
+            yield f"| {r['name']} | {r['verdict']} | {r['seconds']} | {r['why'].replace('|', '/')[:120]} |"
+
+
+# ---- the search ------------------------------------------------------------------------------------------------------
+
+def search_page():
+    yield from ("# Results: the search", "", GENERATED, "",
+                "How long `isomer optimize --judge cost` takes, and what grows with the size of a model: equal layers are proved once.", "")
+    found = read("search_time")
+    if found is None:
+        yield "There are no results yet."
+        return
+    head, rows = found
+    yield from (provenance(head), "", "| model | nodes | s | unique regions | states | proofs | known already |", "|---|---:|---:|---:|---:|---:|---:|")
+    for r in rows:
+        yield f"| {r['model']} | {r['nodes']:,} | {r['seconds']:.1f} | {r['regions']} | {r['states']} | {r['proofs']} | {r['known']:,} |"
+
+
+# ---- the first page and the README -----------------------------------------------------------------------------------
+
+def headline():
+    parts = []
+    if zoo := read("zoo"):
+        s = zoo_summary(zoo[1])
+        proofs = f"{s['rejected']} certificates rejected" if s["rejected"] else "every result proved equal"
+        parts.append(f"**{s['models']} models: {s['faster']} faster, {s['slower'] or 'none'} slower, {proofs}.** The {s['faster']} are "
+                     f"{s['mean_of_faster']:.2f} times as fast (geometric mean; all {s['models']}: {s['mean']:.2f}), the best {s['best']:.1f} times. "
+                     f"Measured {zoo[0]['date']}, by {zoo[0]['build']}.")
+    if expert := read("expert"):
+        s = expert_summary([r for r in expert[1] if r.get("wanted")])
+        parts.append(f"Of {s['experiments']} rewrites by experts that gain 1.2 or more, it finds {s['reached']} by itself (at least {REACHED} of their gain; "
+                     f"{s['beaten']} are beaten by 5 %). "
+                     "Not counted, as numerically unsafe: pairwise distance as a matrix product, Mish by a sigmoid, Winograd's F(4,3).")
+    if pairs := read("pairs"):
+        proved = sum(r["verdict"] == "proved" for r in pairs[1])
+        parts.append(f"`isomer prove` proves {proved} of {len(pairs[1])} pairs of such models.")
+    parts.append(f"{operator_count()} operators have a formula ([which](docs/reference/operators.md)).")
+    return parts
+
+
+def first_page():
+    yield from ("# Results", "", GENERATED, "")
+    for part in headline():
+        yield f"- {part.replace('](docs/', '](../')}"
+    yield from ("", "| page | what |", "|---|---|",
+                "| [zoo.md](zoo.md) | whole models through `isomer optimize` |",
+                "| [expert.md](expert.md) | pieces of models that experts rewrote by hand |",
+                "| [proofs.md](proofs.md) | what `isomer prove` decides |",
+                "| [search.md](search.md) | how long the search takes |",
+                "| [older.md](older.md) | older figures, typed by hand, with their build |",
+                "", "How to measure again: [bench/results](../../bench/results/README.md) says what is kept; each script says how it is run.")
+
+
+def readme():
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN, 1)
+    return before + BEGIN + "\n" + "\n".join(f"- {p}" for p in headline()) + "\n" + END + rest.split(END, 1)[1]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    pages = {PAGES / "README.md": first_page(), PAGES / "zoo.md": zoo_page(), PAGES / "zoo.svg": picture(), PAGES / "expert.md": expert_page(),
+             PAGES / "proofs.md": proofs_page(), PAGES / "search.md": search_page()}
+    texts = {path: "\n".join(lines).rstrip("\n") + "\n" for path, lines in pages.items()} | {ROOT / "README.md": readme()}
+    stale = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
+    for path in stale:
+        if options.check:
+            print(f"{path.relative_to(ROOT)} is not what bench/tell.py writes: run it")
+        else:
+            path.write_text(text := texts[path], encoding="utf-8")
+            print(f"{path.relative_to(ROOT)}: {len(text)} characters")
+    return 1 if options.check and stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
