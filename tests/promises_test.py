@@ -267,7 +267,7 @@ class Remembered(Promises):
 
     def test_nothing_is_remembered_where_nobody_wants_it(self):
         self.optimize(self.save(small.plain(1)), "--budget", "10s", "--cache", "none", env={**os.environ, "XDG_CACHE_HOME": str(self.path / "home")})
-        self.assertFalse((self.path / "home").exists())
+        self.assertFalse((self.path / "home" / "isomer").exists())
         self.assertIn("there is no cache", self.isomer("cache", "--cache", "none").stdout)
 
     def test_a_damaged_file_is_no_obstacle(self):
