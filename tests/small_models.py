@@ -16,7 +16,9 @@ def integers(name, values):
 
 
 def model(nodes, constants, inputs, outputs, opset=18):
-    value = lambda v: helper.make_tensor_value_info(v[0], v[2] if len(v) > 2 else TensorProto.FLOAT, v[1])
+    def value(v):
+        return helper.make_tensor_value_info(v[0], v[2] if len(v) > 2 else TensorProto.FLOAT, v[1])
+
     graph = helper.make_graph(nodes, "g", [value(v) for v in inputs], [value(v) for v in outputs], constants)
     made = helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)
     onnx.checker.check_model(made)
