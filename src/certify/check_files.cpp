@@ -43,6 +43,27 @@ Result<Certificate> read_certificate(const std::filesystem::path& path) {
   return certificate;
 }
 
+namespace {
+
+CheckedFiles checked(const Graph& in, const Graph& out, const Result<Certificate>& certificate) {
+  CheckedFiles checked;
+  if (!certificate.ok()) {
+    checked.report.reason = certificate.error().message;
+    return checked;
+  }
+  std::random_device random;
+  const std::uint64_t key = (static_cast<std::uint64_t>(random()) << 32u) | random();
+  checked.report = check_certificate(in, out, *certificate, key);
+  checked.notes = certificate->notes.size();
+  return checked;
+}
+
+}  // namespace
+
+CheckedFiles check_models(const Graph& in, const Graph& out, std::string_view certificate) {
+  return checked(in, out, parse_certificate(certificate));
+}
+
 Result<CheckedFiles> check_files(const std::filesystem::path& in, const std::filesystem::path& out,
                                  const std::filesystem::path& certificate,
                                  const std::vector<std::string>& sizes) {
@@ -54,17 +75,7 @@ Result<CheckedFiles> check_files(const std::filesystem::path& in, const std::fil
   ISOMER_TRY(const Model after, read_model(out));
   if (!std::ifstream(certificate, std::ios::binary))
     return Error{fmt::format("can't read the certificate {}", certificate.string())};
-  CheckedFiles checked;
-  const auto steps = read_certificate(certificate);
-  if (!steps.ok()) {
-    checked.report.reason = steps.error().message;
-    return checked;
-  }
-  std::random_device random;
-  const std::uint64_t key = (static_cast<std::uint64_t>(random()) << 32u) | random();
-  checked.report = check_certificate(before.graph, after.graph, *steps, key);
-  checked.notes = steps->notes.size();
-  return checked;
+  return checked(before.graph, after.graph, read_certificate(certificate));
 }
 
 }  // namespace isomer

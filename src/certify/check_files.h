@@ -4,6 +4,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "certify/check.h"
@@ -17,6 +18,9 @@ struct CheckedFiles {
   std::string text() const;           // one line for people
   std::string json(double ms) const;  // {verdict, step, reason, steps, ms}
 };
+
+// The certificate's text against models that have been read. A text that is no certificate is rejected.
+CheckedFiles check_models(const Graph& in, const Graph& out, std::string_view certificate);
 
 Result<Certificate> read_certificate(const std::filesystem::path& path);
 

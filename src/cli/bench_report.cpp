@@ -147,78 +147,12 @@ std::string to_text(const BenchRun& run) {
   return text;
 }
 
-Json interval_json(const char* middle, const Interval& interval) {
-  return {{middle, interval.estimate}, {"low", interval.low}, {"high", interval.high}};
-}
-
-Json failure_json(const Failure& failure) { return {{"kind", name(failure.kind)}, {"what", failure.what}}; }
-
-Json to_json(const BenchModel& model) {
-  Json json{{"path", model.path}};
-  if (model.failure) {
-    json["failure"] = failure_json(*model.failure);
-    return json;
-  }
-  const double total = total_ns(model.facts);
-  Json operators = Json::array();
-  for (const KernelKind& kind : model.facts.kernels)
-    operators.push_back({{"op", kind.op},
-                         {"nodes", kind.nodes},
-                         {"time_ns", kind.time_ns},
-                         {"share", total > 0 ? kind.time_ns / total : 0}});
-  json["latency_ns"] = interval_json("median", model.latency.wall_ns);
-  json["cpu_ns"] = interval_json("median", model.latency.cpu_ns);
-  json["peak_bytes"] = model.facts.peak_bytes;
-  json["load_ns"] = model.facts.load_ns;
-  json["nodes_in_file"] = count_nodes(model.file_nodes);
-  json["reorders"] = model.facts.reorders;
-  json["operators"] = std::move(operators);
-  return json;
-}
-
-Json to_json(const BenchPair& pair, const BenchRun& run) {
-  Json json{{"a", run.models[pair.a].path}, {"b", run.models[pair.b].path}};
-  if (pair.failure) {
-    json["failure"] = failure_json(*pair.failure);
-    return json;
-  }
-  const PairMeasurement& measured = pair.measured;
-  json.update(interval_json("ratio", measured.ratio));
-  json["verdict"] = text(measured.verdict);
-  json["clock"] = measured.by_cpu_time ? "cpu" : "wall";
-  json["wall_ratio"] = interval_json("ratio", measured.wall_ratio);
-  json["cpu_ratio"] = interval_json("ratio", measured.cpu_ratio);
-  json["rounds"] = measured.explored.size() + measured.confirmed.size();
-  json["seconds"] = measured.seconds;
-  json["own_seconds"] = measured.own_seconds;
-  json["from_cache"] = measured.from_cache;
-  return json;
-}
-
-Json to_json(const BenchRun& run) {
-  Json models = Json::array(), pairs = Json::array();
-  for (const BenchModel& model : run.models) models.push_back(to_json(model));
-  for (const BenchPair& pair : run.pairs) pairs.push_back(to_json(pair, run));
-  const char* network = run.guard == NetworkGuard::Filter      ? "seccomp"
-                        : run.guard == NetworkGuard::Namespace ? "namespace"
-                                                               : "open";
-  return {{"runtime", run.runtime},   {"version", run.version}, {"threads", run.threads},
-          {"network", network},       {"inputs", run.inputs},   {"models", std::move(models)},
-          {"pairs", std::move(pairs)}};
-}
-
 }  // namespace
 
 std::string to_text(const std::vector<BenchRun>& runs) {
   std::string text;
   for (const BenchRun& run : runs) text += (text.empty() ? "" : "\n") + to_text(run);
   return text;
-}
-
-Json to_json(const std::vector<BenchRun>& runs) {
-  Json json = to_json(runs.front());
-  for (std::size_t i = 1; i < runs.size(); ++i) json["others"].push_back(to_json(runs[i]));
-  return json;
 }
 
 }  // namespace isomer::cli

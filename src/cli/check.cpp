@@ -11,10 +11,10 @@
 #include <string_view>
 
 #include "certify/check_files.h"
-#include "cli/change_words.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "cli/wording.h"
+#include "pipeline/change_words.h"
 
 namespace isomer::cli {
 namespace {

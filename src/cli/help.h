@@ -17,9 +17,6 @@ namespace isomer::cli {
 
 std::shared_ptr<CLI::FormatterBase> help_formatter();
 
-// The word that this one was probably meant to be, or "".
-std::string nearest(std::string_view word, const std::vector<std::string>& words);
-
 // What was wrong with the arguments, with what was probably meant.
 std::string complaint_about(const CLI::ParseError& error, const CLI::App& app,
                             const std::vector<std::string>& arguments);

@@ -7,12 +7,13 @@
 #include <map>
 #include <memory>
 
+#include "api/report_json.h"
 #include "cli/command.h"
 #include "cli/shape_option.h"
-#include "cli/summary.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
 #include "cli/wording.h"
+#include "pipeline/summary.h"
 
 namespace isomer::cli {
 namespace {
@@ -119,45 +120,6 @@ std::string to_text(const Summary& summary, const std::filesystem::path& path) {
   if (!summary.operators.empty()) result += '\n' + operator_table(summary);
   if (!summary.opaque.empty()) result += '\n' + opaque_table(summary);
   return result;
-}
-
-Json to_json(const std::vector<InterfaceValue>& values) {
-  Json list = Json::array();
-  for (const InterfaceValue& value : values) {
-    Json shape;  // null where the rank isn't known
-    if (value.shape) {
-      shape = Json::array();
-      for (const Dim& dim : *value.shape)
-        shape.push_back(dim.is_concrete() ? Json(dim.concrete()) : Json(dim.text()));
-    }
-    list.push_back({{"name", value.name}, {"type", name(value.type)}, {"shape", shape}});
-  }
-  return list;
-}
-
-Json to_json(const Summary& summary) {
-  Json operators = Json::array(), opaque = Json::array();
-  for (const OperatorCount& kind : summary.operators)
-    operators.push_back(
-        {{"op", kind.op}, {"domain", kind.domain}, {"count", kind.count}, {"defined", kind.defined}});
-  for (const OpaqueEntry& entry : summary.opaque)
-    opaque.push_back(
-        {{"node", entry.node}, {"op", entry.op}, {"reason", entry.reason}, {"floats", entry.on_floats}});
-  const auto opset = summary.opsets.find("");
-  Json json{
-      {"opset", opset == summary.opsets.end() ? Json() : Json(opset->second)},
-      {"ir", summary.ir},
-      {"nodes", summary.nodes},
-      {"inputs", to_json(summary.inputs)},
-      {"outputs", to_json(summary.outputs)},
-      {"operators", operators},
-      {"float_nodes", summary.float_nodes},
-      {"float_nodes_defined", summary.float_nodes_defined},
-      {"opaque", opaque},
-      {"flops", summary.flops && summary.flops->is_concrete() ? Json(summary.flops->concrete()) : Json()},
-      {"weight_bytes", summary.weight_bytes}};
-  if (summary.flops && !summary.flops->is_concrete()) json["flops_expression"] = summary.flops->text();
-  return json;
 }
 
 Result<Reply> inspect(const InspectRequest& request) {

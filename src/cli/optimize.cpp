@@ -7,10 +7,9 @@
 #include <filesystem>
 #include <memory>
 
+#include "cli/budget.h"
 #include "cli/cache_option.h"
-#include "cli/change_words.h"
 #include "cli/command.h"
-#include "cli/deadline.h"
 #include "cli/feeds_option.h"
 #include "cli/interrupt.h"
 #include "cli/live.h"
@@ -19,8 +18,12 @@
 #include "cli/shape_option.h"
 #include "cli/wording.h"
 #include "onnx/model.h"
+#include "onnx/write_file.h"
+#include "pipeline/change_words.h"
 #include "pipeline/optimize.h"
-#include "propose/list.h"
+#include "pipeline/proposer_names.h"
+#include "pipeline/sized_model.h"
+#include "pipeline/write_optimized.h"
 #include "runtime/feeds.h"
 #include "runtime/machine.h"
 
@@ -42,21 +45,9 @@ struct Request {
   RuntimeRequest runtime;
 };
 
-std::vector<std::string> proposer_names() {
-  std::vector<std::string> names;
-  for (const Proposer& p : proposers()) names.push_back(p.name);
-  return names;
-}
-
 Status fill_search(const Request& request, OptimizeRequest& wish) {
   ISOMER_TRY(wish.search.strategy, parse_strategy(request.strategy));
-  for (const std::string& name : request.without) {
-    const auto names = proposer_names();
-    if (std::ranges::find(names, name) == names.end())
-      return Error{
-          fmt::format("--without {}: no proposer has this name; there are {}", name, fmt::join(names, ", "))};
-    wish.search.without.insert(name);
-  }
+  ISOMER_TRY(wish.search.without, proposers_named(request.without));
   // "any", for tests of the proposers, takes what the cost does not like, too.
   wish.measure = request.judge == "runtime";
   wish.search.any_price = request.judge == "any";
@@ -75,19 +66,6 @@ Result<std::string> fill_feeds(const Request& request, const Model& model, Optim
   ISOMER_TRY(FeedsForModels made, feeds_for({&model.graph}, request.feeds, shapes, request.seed));
   wish.feeds = std::move(made.tensors);
   return made.words;
-}
-
-// The model at the sizes that were given or are assumed, and how `isomer check --shape` is told them.
-Result<Model> read_at_sizes(const Request& request, const Model& open, std::vector<std::string>& fixed) {
-  ISOMER_TRY(const InferOptions given, parse_sizes(request.shapes, open.graph));
-  ISOMER_TRY(const ChosenSizes chosen, choose_sizes(open.graph, given));
-  fixed = request.shapes;
-  if (!chosen.assumed.empty()) {
-    fixed.clear();
-    for (const auto& [name, shape] : chosen.options.shapes)
-      fixed.push_back(fmt::format("{}={}", name, fmt::join(shape, "x")));
-  }
-  return read_model_at(request.in, chosen.options);
 }
 
 std::string cache_text(const TimingCache& cache, const OptimizeReport& report) {
@@ -111,13 +89,12 @@ Result<Reply> run(const Request& request) {
   wish.search.limit = std::make_shared<TimeLimit>(wish.seconds, interrupt.flag());
   if (request.out == "-") return Error{"-o -: a model is written to a file, since its proof goes beside it"};
   wish.in = request.in;
-  wish.out = request.out;
-  wish.certificate =
-      request.certificate.empty() ? fs::path(request.out.string() + ".cert") : request.certificate;
+  wish.scratch = request.out;
+  OptimizedFiles files{.in = request.in, .out = request.out, .certificate = request.certificate};
+  if (files.certificate.empty()) files.certificate = request.out.string() + ".cert";
   ISOMER_TRY_DO(fill_search(request, wish));
   if (request.max_size_growth > 0) wish.max_size_growth = request.max_size_growth;
   wish.min_gain = request.min_gain;
-  wish.require_gain = request.require_gain;
   wish.simplify = request.simplify;
   if (request.runtime.runtimes.size() > 1)
     return Error{"--runtime: a model is made for one runtime; run isomer optimize once for each"};
@@ -126,24 +103,32 @@ Result<Reply> run(const Request& request) {
   ISOMER_TRY(Model model, read_model(request.in));
   OptimizeWords words{.in = request.in,
                       .out = request.out,
-                      .inputs = {},
-                      .machine = this_machine().cpu,
-                      .threads = request.runtime.threads,
-                      .min_gain = request.min_gain,
+                      .context = {.machine = this_machine().cpu,
+                                  .threads = request.runtime.threads,
+                                  .min_gain = request.min_gain},
                       .is_verbose = request.verbose,
-                      .cache = {},
-                      .fixed = {}};
+                      .cache = {}};
   if (request.fix_shape) {
-    ISOMER_TRY(model, read_at_sizes(request, model, words.fixed));
-    wish.write_unchanged = true;
+    ISOMER_TRY(SizedModel sized, read_at_sizes(request.in, model.graph, request.shapes, true));
+    model = std::move(sized.model);
+    words.context.fixed = std::move(sized.sizes);
+    files.writes_unchanged = true;
   }
-  ISOMER_TRY(words.inputs, fill_feeds(request, model, wish));
+  ISOMER_TRY(words.context.inputs, fill_feeds(request, model, wish));
   if (wish.measure) wish.search.cache = open_cache(request.cache);
   const auto cache = wish.search.cache;
+  const auto limit = wish.search.limit;
   ISOMER_TRY(const auto live, Live::start(request.live, wish.seconds, interrupt.flag()));
   wish.search.progress = [&live](const std::string& now) { live->show(words_of_progress(now)); };
   wish.on_best = [&live](double ratio) { live->show_best(ratio); };
-  ISOMER_TRY(const OptimizeReport report, optimize(std::move(wish), model));
+  ISOMER_TRY_DO(check_places(files));
+  ISOMER_TRY(Optimized optimized, optimize(std::move(wish), model));
+  OptimizeReport& report = optimized.report;
+  if (report.result == OptimizeReport::Result::Improved || !request.require_gain)
+    ISOMER_TRY_DO(write_optimized(files, optimized));
+  else report.bytes_out = report.bytes_in;
+  if (report.is_abandoned) wire::remove_own_outputs(request.out.parent_path());
+  report.seconds = limit->spent();
   if (cache) words.cache = cache_text(*cache, report);
   OptimizeWords verbose = words;
   verbose.is_verbose = true;
@@ -151,7 +136,7 @@ Result<Reply> run(const Request& request) {
   const Exit exit = exit_of(report, request);
   return Reply{.exit = exit,
                .text = to_text(report, words),
-               .json = to_json(report, words),
+               .json = to_json(report, words.context),
                .complaint = exit == Exit::Done ? "" : "no gain: " + report.reason,
                .leaves_threads = report.is_abandoned};
 }

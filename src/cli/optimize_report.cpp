@@ -8,11 +8,11 @@
 #include <cmath>
 #include <map>
 
-#include "cli/change_words.h"
 #include "cli/reason_words.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
 #include "cli/wording.h"
+#include "pipeline/change_words.h"
 #include "runtime/engines.h"
 
 namespace isomer::cli {
@@ -57,7 +57,8 @@ std::string headline(const OptimizeReport& report, const OptimizeWords& words) {
     case Outcome::Unchanged: break;
   }
   if (report.certificate.empty()) return painted("unchanged: nothing was written", Colour::Yellow);
-  if (!words.fixed.empty()) return painted(out + ": fixed to one size, else unchanged", Colour::Yellow);
+  if (!words.context.fixed.empty())
+    return painted(out + ": fixed to one size, else unchanged", Colour::Yellow);
   return painted(fmt::format("{}: unchanged, a copy of {}", out, printable(words.in.string())),
                  Colour::Yellow);
 }
@@ -93,10 +94,10 @@ std::string measured_on(const OptimizeReport& report, const OptimizeWords& words
   const Engine* engine = engine_named(report.runtime);
   return fmt::format("on {} {}, {}, {}; inputs {}", engine ? engine->title : report.runtime,
                      printable(report.runtime_version),
-                     words.threads == 0   ? "its own number of threads"
-                     : words.threads == 1 ? "1 thread"
-                                          : fmt::format("{} threads", words.threads),
-                     printable(words.machine), printable(words.inputs));
+                     words.context.threads == 0   ? "its own number of threads"
+                     : words.context.threads == 1 ? "1 thread"
+                                                  : fmt::format("{} threads", words.context.threads),
+                     printable(words.context.machine), printable(words.context.inputs));
 }
 
 struct Line {
@@ -174,30 +175,6 @@ std::string details(const OptimizeReport& report, const OptimizeWords& words) {
   return text;
 }
 
-Json interval_json(const Interval& i) {
-  return {{"median", i.estimate}, {"low", i.low}, {"high", std::isfinite(i.high) ? Json(i.high) : Json()}};
-}
-
-Json cost_json(const std::optional<RunCost>& cost) {
-  if (!cost) return {};
-  return {{"latency_ns", interval_json(cost->latency_ns)},
-          {"peak_bytes", cost->peak_bytes ? Json(*cost->peak_bytes) : Json()}};
-}
-
-// In operations of a matrix product.
-Json prices_of(const Prices& p) {
-  return {{"node", p.node},           {"element", p.element},
-          {"function", p.function},   {"convolution", p.convolution},
-          {"unblocked", p.unblocked}, {"depthwise", p.depthwise},
-          {"reordered", p.reordered}};
-}
-
-std::string_view word(Outcome result) {
-  return result == Outcome::Improved     ? "improved"
-         : result == Outcome::Simplified ? "simplified"
-                                         : "unchanged";
-}
-
 }  // namespace
 
 std::string to_text(const OptimizeReport& report, const OptimizeWords& words) {
@@ -222,84 +199,15 @@ std::string to_text(const OptimizeReport& report, const OptimizeWords& words) {
     text += "  stopped by Ctrl-C\n";
   else if (report.search.stopped_by == StoppedBy::Budget && report.result == Outcome::Improved)
     text += "  the time ran out; a longer --budget may find more\n";
-  if (!words.fixed.empty())
-    text += paragraph(
-        fmt::format("for one size only: isomer check {} {} {} --shape {}", words.in.string(),
-                    words.out.string(), report.certificate.string(), fmt::join(words.fixed, " --shape ")),
-        2, 4);
+  if (!words.context.fixed.empty())
+    text += paragraph(fmt::format("for one size only: isomer check {} {} {} --shape {}", words.in.string(),
+                                  words.out.string(), report.certificate.string(),
+                                  fmt::join(words.context.fixed, " --shape ")),
+                      2, 4);
   if (!report.certificate.empty() && report.result != Outcome::Unchanged)
     text += paragraph("certificate: " + printable(report.certificate.string()), 2, 4);
   if (words.is_verbose) text += details(report, words);
   return text;
-}
-
-Json to_json(const OptimizeReport& report, const OptimizeWords& words) {
-  const auto maybe = [](const std::optional<double>& v) { return v ? Json(*v) : Json(); };
-  Json steps = Json::array(), advice = Json::array(), regions = Json::array(), groups = Json::array();
-  for (const auto& s : report.steps)
-    steps.push_back({{"kind", s.kind}, {"count", s.count}, {"nodes", s.nodes}});
-  for (const Advice& a : report.advice)
-    advice.push_back({{"option", a.option},
-                      {"value", a.value},
-                      {"ratio", a.ratio.estimate},
-                      {"low", a.ratio.low},
-                      {"high", a.ratio.high},
-                      {"why", a.why}});
-  for (const auto& r : report.search.regions)
-    regions.push_back({{"what", r.what},
-                       {"first", r.first},
-                       {"places", r.places},
-                       {"ratio", r.ratio.estimate},
-                       {"low", r.ratio.low},
-                       {"high", r.ratio.high}});
-  for (const auto& g : report.groups)
-    groups.push_back({{"what", g.what},
-                      {"words", words_of_group(g.what)},
-                      {"places", g.places},
-                      {"fewer_nodes", g.fewer},
-                      {"ratio", g.ratio > 0 ? Json(g.ratio) : Json()}});
-  const SearchReport& s = report.search;
-  return {{"result", word(report.result)},
-          {"reason", report.reason},
-          {"ratio", report.ratio ? Json(report.ratio->estimate) : Json()},
-          {"low", report.ratio ? Json(report.ratio->low) : Json()},
-          {"high", report.ratio ? Json(report.ratio->high) : Json()},
-          {"min_gain", words.min_gain},
-          {"before", cost_json(report.before)},
-          {"after", cost_json(report.after)},
-          {"error_before", maybe(report.error_before)},
-          {"error_after", maybe(report.error_after)},
-          {"nodes_in", report.nodes_in},
-          {"nodes_out", report.nodes_out},
-          {"bytes_in", report.bytes_in},
-          {"bytes_out", report.bytes_out},
-          {"runtime",
-           {{"name", report.runtime}, {"version", report.runtime_version}, {"threads", words.threads}}},
-          {"machine", words.machine},
-          {"inputs", words.inputs},
-          {"fixed", words.fixed},
-          {"steps", steps},
-          {"stopped_by", name(s.stopped_by)},
-          {"seconds", report.seconds},
-          {"search",
-           {{"regions", s.unique_regions},
-            {"states", s.states},
-            {"proofs", s.proofs},
-            {"cache_hits", s.cache_hits},
-            {"cost_before", s.cost_before},
-            {"cost_after", s.cost_after},
-            {"questions", s.questions},
-            {"known_measurements", s.known_measurements},
-            {"known_proofs", s.known_proofs},
-            {"known_refusals", s.known_refusals},
-            {"prices", prices_of(s.prices)}}},
-          {"certificate", report.certificate.string()},
-          {"advice", advice},
-          {"groups", groups},
-          {"regions", regions},
-          {"changes", report.changes},
-          {"not_taken", s.refused},
-          {"left_alone", s.declined}};
 }
 
 }  // namespace isomer::cli

@@ -4,26 +4,26 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <sstream>
 
+#include "api/report_json.h"
 #include "certify/check_files.h"
-#include "certify/digest.h"
+#include "cli/budget.h"
 #include "cli/command.h"
 #include "cli/contract_text.h"
-#include "cli/deadline.h"
 #include "cli/live.h"
-#include "cli/npz.h"
 #include "cli/prove_report.h"
 #include "cli/shape_option.h"
 #include "cli/terminal.h"
 #include "cli/wording.h"
+#include "npz/npz.h"
 #include "onnx/model.h"
 #include "onnx/write_file.h"
+#include "pipeline/equality.h"
 
 namespace isomer::cli {
 namespace {
@@ -67,64 +67,24 @@ std::optional<CheckReport> by_certificate(const ProveRequest& request) {
   return checked->report;
 }
 
-std::vector<ModelsVerdict::Output> outputs_of(const Models& models, Answer answer) {
-  const Graph &a = models.a.graph, &b = models.b.graph;
-  std::vector<ModelsVerdict::Output> out;
-  for (std::size_t k = 0; k < std::min(a.outputs().size(), b.outputs().size()); ++k)
-    out.push_back(
-        {.a = a.name_of(a.outputs()[k]), .b = b.name_of(b.outputs()[k]), .answer = answer, .why = {}});
-  return out;
-}
-
-// Models that differ in nothing but numbers that are far apart: an input shows it at once.
-bool is_refuted_by_constants(const Models& models, const std::atomic<bool>* stop, ProveAnswer& answer) {
-  const auto found = differing_by_constants(models.a.graph, models.b.graph, answer.constants, stop);
-  if (!found) return false;
-  ModelsVerdict& v = answer.verdict;
-  v.answer = Answer::Refuted;
-  v.example = *found;
-  v.outputs = outputs_of(models, Answer::Undecided);
-  auto& output = v.outputs[static_cast<std::size_t>(found->output)];
-  output.answer = Answer::Refuted;
-  v.why = output.why = fmt::format("output {} at {} is {} and {}", output.a, text(to_dims(found->position)),
-                                   found->a, found->b);
-  return true;
-}
-
-// What was seen so far is told before minutes of proving begin.
-void say_constants(ProveAnswer& answer, Live& live) {
+ProveAnswer answer_of(const ProveRequest& request, const Models& models, const Deadline& deadline, Live& live,
+                      bool& is_said) {
   constexpr std::size_t kMost = 5;
-  for (std::size_t k = 0; k < std::min(answer.constants.size(), kMost); ++k)
-    answer.is_said = live.say(text(answer.constants[k]));
-}
-
-ProveAnswer answer_of(const ProveRequest& request, const Models& models, const Deadline& deadline,
-                      Live& live) {
-  ProveAnswer answer;
   live.show("reading");
-  if (const auto report = request.certificate.empty() ? by_certificate(request) : std::nullopt) {
-    answer.is_by_certificate = true;
-    answer.verdict.answer = Answer::Proved;
-    answer.verdict.proofs = report->steps;
-    answer.verdict.outputs = outputs_of(models, Answer::Proved);
-    return answer;
-  }
-  answer.constants = differing_constants(models.a.graph, models.b.graph);
-  if (!answer.constants.empty() && is_refuted_by_constants(models, deadline.flag(), answer)) return answer;
-  say_constants(answer, live);
-  ProveModelsOptions options{.stop = deadline.flag(),
-                             .seconds_left = [&] { return deadline.seconds_left(); },
-                             .progress = [&](const std::string& now) { live.show(now); },
-                             .trace = {}};
-  if (request.trace) options.trace = [](const std::string& now) { fmt::print(stderr, "{}\n", now); };
-  answer.verdict = prove_models(models.a.graph, models.b.graph, options);
-  return answer;
+  if (const auto report = request.certificate.empty() ? by_certificate(request) : std::nullopt)
+    return proved_by(*report, models.a, models.b);
+  EqualityRequest question{.a = models.a, .b = models.b, .deadline = deadline};
+  question.progress = [&](const std::string& now) { live.show(now); };
+  if (request.trace) question.trace = [](const std::string& now) { fmt::print(stderr, "{}\n", now); };
+  question.on_constants = [&](const std::vector<ConstantDifference>& constants) {
+    for (std::size_t k = 0; k < std::min(constants.size(), kMost); ++k)
+      is_said = live.say(text(constants[k]));
+  };
+  return prove_equal(question);
 }
 
-Status write_certificate(const ProveRequest& request, const Models& models, const ModelsVerdict& verdict) {
-  const Certificate found{.steps = {}, .pairing = verdict.pairing, .notes = {}};
-  const std::string text = to_text(with_digests(found, models.a.graph, models.b.graph));
-  ISOMER_TRY(wire::OutputFile file, wire::written_output(request.certificate, text));
+Status write_certificate(const fs::path& path, const std::string& text) {
+  ISOMER_TRY(wire::OutputFile file, wire::written_output(path, text));
   return file.rename();
 }
 
@@ -152,11 +112,12 @@ Result<Reply> prove(const ProveRequest& request) {
   ISOMER_TRY(const Models models, read_models(request));
   ISOMER_TRY(auto live, Live::start(request.live, seconds));
   const Deadline deadline(seconds);
-  ProveAnswer answer = answer_of(request, models, deadline, *live);
+  bool is_said = false;
+  ProveAnswer answer = answer_of(request, models, deadline, *live, is_said);
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
   answer.sizes = models.sizes;
   if (!request.certificate.empty() && answer.verdict.answer == Answer::Proved)
-    ISOMER_TRY_DO(write_certificate(request, models, answer.verdict));
+    ISOMER_TRY_DO(write_certificate(request.certificate, certificate_of(answer, models.a, models.b)));
   if (!request.save_input.empty() && answer.verdict.example) {
     ISOMER_TRY_DO(write_npz(answer.verdict.example->feeds, request.save_input));
     answer.saved = request.save_input.string();
@@ -165,7 +126,7 @@ Result<Reply> prove(const ProveRequest& request) {
                     : answer.verdict.answer == Answer::Refuted ? Exit::Refuted
                                                                : Exit::Undecided;
   const std::string promised = request.verbose ? contract_text() : "";
-  const std::string text = to_text(answer, request.verbose);
+  const std::string text = to_text(answer, request.verbose, is_said);
   live->log(text);
   live.reset();
   return Reply{exit, text + promised, to_json(answer, spent.count()),

@@ -34,15 +34,6 @@ std::string rounding_text(const ModelsVerdict& v) {
                      other == 1 ? "its" : "their");
 }
 
-Json example_json(const Refuted& refuted) {
-  return {{"position", refuted.position}, {"a", refuted.a}, {"b", refuted.b}};
-}
-
-Json constant_json(const ConstantDifference& d) {
-  return {{"name", d.name}, {"differing", d.differing}, {"elements", d.of}, {"first", d.first}, {"a", d.a},
-          {"b", d.b}};
-}
-
 }  // namespace
 
 std::string plain_headline(const ProveAnswer& answer) {
@@ -53,7 +44,7 @@ std::string plain_headline(const ProveAnswer& answer) {
   return fmt::format("equal {}{}", where, rounded.empty() ? "" : ", but for rounding: " + rounded);
 }
 
-std::string to_text(const ProveAnswer& answer, bool is_verbose) {
+std::string to_text(const ProveAnswer& answer, bool is_verbose, bool is_said) {
   const ModelsVerdict& v = answer.verdict;
   const Colour colour = v.answer == Answer::Proved    ? Colour::Green
                         : v.answer == Answer::Refuted ? Colour::Red
@@ -65,7 +56,7 @@ std::string to_text(const ProveAnswer& answer, bool is_verbose) {
   std::string text = painted(broken.substr(0, first_word), colour) + broken.substr(first_word);
   std::size_t shown = 0;
   for (const ConstantDifference& d : answer.constants) {
-    if (answer.is_said && is_terminal(STDOUT_FILENO)) break;
+    if (is_said && is_terminal(STDOUT_FILENO)) break;
     if (v.answer == Answer::Proved) break;  // folded into others, say: it is proved all the same
     if (!is_verbose && shown++ >= kMostConstants) {
       text += fmt::format("  and {} more constants differ\n", answer.constants.size() - kMostConstants);
@@ -103,39 +94,6 @@ std::string to_text(const ProveAnswer& answer, bool is_verbose) {
                          v.proofs, grouped(static_cast<std::uint64_t>(v.points))),
              2, 2);
   return text;
-}
-
-Json to_json(const ProveAnswer& answer, double ms) {
-  const ModelsVerdict& verdict = answer.verdict;
-  Json outputs = Json::array(), constants = Json::array();
-  for (std::size_t k = 0; k < verdict.outputs.size(); ++k) {
-    const auto& output = verdict.outputs[k];
-    const bool is_it = verdict.example && verdict.example->output == static_cast<int>(k);
-    outputs.push_back({{"a", output.a},
-                       {"b", output.b},
-                       {"verdict", word(output.answer)},
-                       {"why", output.why},
-                       {"example", is_it ? example_json(*verdict.example) : Json()}});
-  }
-  for (const ConstantDifference& d : answer.constants) constants.push_back(constant_json(d));
-  const Json witnesses{{"sets", verdict.answer == Answer::Proved}, {"field_points", verdict.points}};
-  return {{"verdict", word(verdict.answer)},
-          {"outputs", outputs},
-          {"why", verdict.why},
-          {"first_difference", verdict.first_difference},
-          {"constants_differ", constants},
-          {"constants_rounded", verdict.constants_rounded},
-          {"constants_restated", verdict.constants_restated},
-          {"constants_moved", verdict.constants_moved},
-          {"worst_ulp", verdict.worst_ulp},
-          {"worst_relative", relative_of(verdict.worst_ulp)},
-          {"pairs", verdict.proofs},
-          {"witnesses", witnesses},
-          {"witness_disagreements", verdict.witness_disagreements},
-          {"by_certificate", answer.is_by_certificate},
-          {"sizes", answer.sizes},
-          {"input", answer.saved},
-          {"ms", ms}};
 }
 
 }  // namespace isomer::cli

@@ -10,13 +10,13 @@
 #include <sstream>
 
 #include "cli/command.h"
-#include "cli/help.h"
 #include "cli/reason_words.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
 #include "cli/wording.h"
 #include "onnx/schemas.h"
 #include "ops/operator.h"
+#include "pipeline/nearest_word.h"
 #include "rules/prove_rule.h"
 
 namespace isomer::cli {

@@ -9,11 +9,11 @@
 
 #include "cli/command.h"
 #include "cli/feeds_option.h"
-#include "cli/npz.h"
 #include "cli/runtime_option.h"
 #include "cli/table.h"
 #include "cli/wording.h"
 #include "graph/interpret.h"
+#include "npz/npz.h"
 #include "onnx/model.h"
 #include "runtime/judge.h"
 

@@ -106,7 +106,7 @@ Status Attempt::work() {
     });
     trials_ = std::make_unique<Trials>(std::move(*judge), Trials::Options{.runtime = request_.runtime,
                                                                           .feeds = request_.feeds,
-                                                                          .out = request_.out,
+                                                                          .out = request_.scratch,
                                                                           .seed = request_.search.seed,
                                                                           .cache = request_.search.cache});
     ISOMER_TRY_DO(try_original());
@@ -249,7 +249,8 @@ void Attempt::find_peaks() {
   request_.search.progress("measuring memory");
   const auto feeds = SharedFeeds::make(request_.feeds);
   if (!feeds.ok()) return;
-  const auto candidate = ScratchModel::write(with_graph(model_, reached_.best->draft.graph), request_.out);
+  const auto candidate =
+      ScratchModel::write(with_graph(model_, reached_.best->draft.graph), request_.scratch);
   if (!candidate.ok()) return;
   const auto before =
       trials_->judge().peak_bytes(ModelSource::file(request_.in.string()), *feeds, request_.runtime);
@@ -269,7 +270,7 @@ void Attempt::find_advice() {
   request_.search.progress("looking for advice");
   auto advice = advice_for({.model = model_,
                             .in = request_.in,
-                            .out = request_.out,
+                            .out = request_.scratch,
                             .feeds = request_.feeds,
                             .worker = request_.worker,
                             .runtime = request_.runtime,

@@ -68,7 +68,7 @@ Result<Look> Guard::look_at(const Draft& draft, double seconds) {
   const double end = request_.search.limit->spent() + seconds;
   const auto left = [&] { return std::max(0.0, end - request_.search.limit->spent()); };
   ISOMER_TRY(const ScratchModel candidate,
-             ScratchModel::write(with_graph(model_, draft.graph), request_.out));
+             ScratchModel::write(with_graph(model_, draft.graph), request_.scratch));
   look.bytes = bytes_of(candidate.path());
   if (const auto most = allowed_bytes(request_, bytes_in_); look.bytes > most)
     return reject(Look::Kind::TooLarge,

@@ -23,23 +23,6 @@ constexpr double kLateShare = 0.05, kLateSeconds = 0.7, kInterruptedSeconds = 1.
 constexpr double kGlanceSeconds = 0.02;
 constexpr const char* kTimeRanOut = "time ran out";  // how such reasons begin
 
-bool is_same_file(const fs::path& a, const fs::path& b) {
-  std::error_code error;
-  return a.lexically_normal() == b.lexically_normal() || fs::equivalent(a, b, error);
-}
-
-// What is wrong with the places that are to be written, before any work is done.
-Status check_places(const OptimizeRequest& request) {
-  if (is_same_file(request.in, request.out)) return Error{"the output is the input's own file"};
-  if (is_same_file(request.in, request.certificate) || is_same_file(request.out, request.certificate))
-    return Error{"the certificate needs a file of its own"};
-  for (const fs::path& path : {request.out, request.certificate}) {
-    ISOMER_TRY_DO(wire::check_target(path, {}));
-    ISOMER_TRY_DO(wire::OutputFile::create(path));
-  }
-  return Done{};
-}
-
 // What was reached in the time there is: when the attempt ends, or when it is left.
 Reached reached_in_time(const OptimizeRequest& request, const Model& model, double end, bool& is_abandoned) {
   TimeLimit& limit = *request.search.limit;
@@ -49,8 +32,9 @@ Reached reached_in_time(const OptimizeRequest& request, const Model& model, doub
   while (!attempt->has_ended(kGlanceSeconds)) {
     limit.refresh();
     if (limit.is_interrupted() && !interrupted) interrupted = limit.spent();
-    is_abandoned =
+    const bool is_late =
         limit.spent() > latest || (interrupted && limit.spent() > *interrupted + kInterruptedSeconds);
+    is_abandoned = is_late && !request.waits;
     if (is_abandoned) break;
   }
   return attempt->take();
@@ -102,38 +86,24 @@ std::string why_unchanged(const Reached& reached, StoppedBy stopped_by) {
 }
 
 // What was done, as a certificate tells it.
-Certificate certificate_of(const Draft& draft) {
+Certificate certificate_of(const Draft& draft, const OptimizeReport& report, const Graph& in) {
   Certificate out{.steps = draft.steps, .notes = {}};
   for (const Draft::Taken& t : draft.taken) out.notes.push_back({t.kind, t.what, t.ratio});
-  return out;
-}
-
-Status write(const OptimizeRequest& request, const Model& model, const Draft& best,
-             const OptimizeReport& report) {
-  Certificate certificate = certificate_of(best);
-  const bool is_improved = report.result == OptimizeReport::Result::Improved;
-  if (report.ratio && is_improved)
-    certificate.notes.push_back({"measured", "the whole model", report.ratio->estimate});
-  certificate = with_digests(std::move(certificate), model.graph, best.graph);
-  const bool is_changed = report.result != OptimizeReport::Result::Unchanged || request.write_unchanged;
-  // The certificate is on the disk before OUT is, so that a full one leaves neither.
-  ISOMER_TRY(wire::OutputFile proof, wire::written_output(request.certificate, to_text(certificate)));
-  ISOMER_TRY_DO(is_changed ? write_model(with_graph(model, best.graph), request.out)
-                           : copy_model(model, request.in, request.out));
-  return proof.rename();
+  if (report.ratio && report.result == OptimizeReport::Result::Improved)
+    out.notes.push_back({"measured", "the whole model", report.ratio->estimate});
+  return with_digests(std::move(out), in, draft.graph);
 }
 
 }  // namespace
 
-Result<OptimizeReport> optimize(OptimizeRequest request, const Model& model) {
+Result<Optimized> optimize(OptimizeRequest request, const Model& model) {
   if (!request.search.limit) request.search.limit = std::make_shared<TimeLimit>(request.seconds);
   const TimeLimit& limit = *request.search.limit;
-  ISOMER_TRY_DO(check_places(request));
-  wire::remove_stale_outputs(request.out.parent_path());
+  wire::remove_stale_outputs(request.scratch.parent_path());
   OptimizeReport report;
   std::error_code no_size;
   report.bytes_in = fs::file_size(request.in, no_size) + external_bytes(model);
-  request.search.out = request.out;
+  request.search.out = request.scratch;
   request.search.more_bytes = allowed_bytes(request, report.bytes_in) -
                               std::min(report.bytes_in, allowed_bytes(request, report.bytes_in));
   const double writing = std::min(static_cast<double>(report.bytes_in) / kBytesWrittenPerSecond,
@@ -161,16 +131,12 @@ Result<OptimizeReport> optimize(OptimizeRequest request, const Model& model) {
   tell(report, best);
   report.nodes_in = model.graph.operator_count();
   report.nodes_out = best.graph.operator_count();
-  report.bytes_out = report.bytes_in;
-  const bool is_written = report.result == OptimizeReport::Result::Improved || !request.require_gain;
-  if (is_written) {
-    ISOMER_TRY_DO(write(request, model, best, report));
-    report.certificate = request.certificate;
-    report.bytes_out = bytes_of(request.out);
-  }
-  if (report.is_abandoned) wire::remove_own_outputs(request.out.parent_path());
+  report.bytes_out = reached.best ? reached.best->look.bytes : report.bytes_in;
+  std::string certificate = to_text(certificate_of(best, report, model.graph));
   report.seconds = limit.spent();
-  return report;
+  return Optimized{.model = reached.best ? with_graph(model, best.graph) : model,
+                   .certificate = std::move(certificate),
+                   .report = std::move(report)};
 }
 
 }  // namespace isomer

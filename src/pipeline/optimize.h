@@ -1,5 +1,5 @@
-// optimize: the whole program on one page. Search, look at the result once more, write it; or the input's
-// bytes back, with the reason.
+// optimize: the whole program on one page. Search, look at the result once more, give it back with its proof;
+// or the model as it was, with the reason. Nothing stays on the disk: write_optimized.h is for that.
 #pragma once
 
 #include <filesystem>
@@ -18,10 +18,11 @@
 namespace isomer {
 
 struct OptimizeRequest {
-  std::filesystem::path in, out, certificate;
-  SearchOptions search = {};  // its limit began with the run, before the model was read
-  double seconds = 300;       // of the whole run, with reading and writing: --budget
-  bool measure = true;        // --judge runtime; otherwise the analytic cost decides
+  std::filesystem::path in;       // what the model was read from: the runtime runs it as the original
+  std::filesystem::path scratch;  // models that are measured are written as neighbours of this name
+  SearchOptions search = {};      // its limit began with the run, before the model was read
+  double seconds = 300;           // of the whole run, with reading and writing: --budget
+  bool measure = true;            // --judge runtime; otherwise the analytic cost decides
   WorkerOptions worker = {};
   RuntimeOptions runtime = {};
   NamedTensors feeds = {};  // for measuring
@@ -29,10 +30,10 @@ struct OptimizeRequest {
   double min_gain = 1.02;   // the lower end of the 95 % interval must exceed it
   // File size against the original's, obeyed to the byte. nullopt: 1.1, or 16 MiB more where that is larger.
   std::optional<double> max_size_growth = {};
-  bool require_gain = false;  // nothing is written unless it is faster
-  bool simplify = false;      // the simplified graph is kept where nothing is faster and it is not slower
-  bool write_unchanged =
-      false;  // what comes back unchanged is the model as it was read, not the file's bytes
+  bool simplify = false;  // the simplified graph is kept where nothing is faster and it is not slower
+  // A proof that can't be interrupted is waited for, however late that is; otherwise its thread is left, and
+  // the process should end.
+  bool waits = false;
   std::function<void(double)> on_best = [](double) {};  // so many times faster is the best so far
 };
 
@@ -66,12 +67,18 @@ struct OptimizeReport {
   std::vector<std::string> changes;  // one line for each step
   std::vector<Advice> advice;        // about the original
   SearchReport search;
-  std::filesystem::path certificate;
+  std::filesystem::path certificate;  // where it was written; or ""
   double seconds = 0;
   bool is_abandoned = false;  // a thread of it still runs: the process should end without waiting for it
 };
 
+struct Optimized {
+  Model model;              // as it was, where the report says Unchanged
+  std::string certificate;  // that it equals the one that was given, for check_certificate
+  OptimizeReport report;
+};
+
 // The model is the one that was read from request.in. Error: the request or a file is at fault.
-Result<OptimizeReport> optimize(OptimizeRequest request, const Model& model);
+Result<Optimized> optimize(OptimizeRequest request, const Model& model);
 
 }  // namespace isomer

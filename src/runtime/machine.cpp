@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "base/hash.h"
+#include "runtime/own_file.h"
 
 namespace isomer {
 namespace {
@@ -49,7 +50,7 @@ MachineName read_machine() {
 
 const std::string& this_program() {
   static const std::string kDigest = [] {
-    std::ifstream file("/proc/self/exe", std::ios::binary);
+    std::ifstream file(own_file(), std::ios::binary);
     std::ostringstream bytes;
     bytes << file.rdbuf();
     return Hasher().add(std::string_view(bytes.view())).digest().hex();

@@ -12,7 +12,7 @@ struct MachineName {
 
 const MachineName& this_machine();
 
-// A digest of the program that runs, to the byte.
+// A digest of the program that runs, or of the library that this is in, to the byte.
 const std::string& this_program();
 
 }  // namespace isomer

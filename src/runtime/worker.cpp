@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "runtime/engines.h"
+#include "runtime/own_file.h"
 #include "runtime/worker_state.h"
 
 namespace isomer {
@@ -16,11 +17,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kProgram = "isomer-worker";
+constexpr int kFoldersUp = 3;  // from lib/x86_64-linux-gnu to the prefix, and one more
+
+// Beside the program; of the library, beside it or in the bin of its prefix.
 std::string find_program() {
   if (const char* named = std::getenv("ISOMER_WORKER"); named && *named) return named;
   std::error_code failure;
-  const fs::path self = fs::read_symlink("/proc/self/exe", failure);
-  return (self.parent_path() / "isomer-worker").string();
+  const fs::path beside = fs::read_symlink("/proc/self/exe", failure).parent_path() / kProgram;
+  if (fs::exists(beside, failure)) return beside.string();
+  fs::path folder = own_file().parent_path();
+  if (fs::exists(folder / kProgram, failure)) return (folder / kProgram).string();
+  for (int up = 0; up < kFoldersUp && folder.has_relative_path(); ++up) {
+    folder = folder.parent_path();
+    if (fs::path found = folder / "bin" / kProgram; fs::exists(found, failure)) return found.string();
+  }
+  return beside.string();
 }
 
 constexpr std::int64_t kGlanceNs = 20'000'000;  // how late one may notice that the time is up

@@ -21,7 +21,7 @@ namespace isomer {
 struct WorkerOptions {
   std::string runtime = "ort";
   std::string library = {};  // "": find_library
-  std::string program = {};  // "": isomer-worker beside this program
+  std::string program = {};  // "": $ISOMER_WORKER, else isomer-worker beside this program or in bin
   Limits limits = {};
   double call_seconds = 600;  // a request that takes longer counts as a hang
   bool may_fault = false;     // for tests

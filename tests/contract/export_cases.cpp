@@ -18,12 +18,12 @@
 #include <nlohmann/json.hpp>
 #include <span>
 
-#include "cli/npz.h"
 #include "contract/drawn_case.h"
 #include "contract/emptied_case.h"
 #include "contract/samples/samples.h"
 #include "contract/tensors.h"
 #include "eval/program.h"
+#include "npz/npz.h"
 #include "ops/empty.h"
 
 namespace isomer::contract {
@@ -141,7 +141,7 @@ int export_operator(std::span<char*> arguments, bool empty) {
   }
   if (tensors.empty()) tensors.emplace("none", Tensor::of<float>(ElementType::Float, {}, {0}));
   const std::string base = arguments[3];
-  const auto written = cli::write_npz(tensors, base + ".npz");
+  const auto written = write_npz(tensors, base + ".npz");
   if (!written) std::cerr << written.error().message << '\n';
   std::ofstream out(base + ".json");
   out << Json{{"op", op->name}, {"domain", op->domain}, {"cases", cases}}.dump(1);

@@ -1,4 +1,4 @@
-#include "cli/summary.h"
+#include "pipeline/summary.h"
 
 #include <algorithm>
 #include <map>
@@ -7,7 +7,7 @@
 #include "analysis/analysis.h"
 #include "graph/flatten.h"
 
-namespace isomer::cli {
+namespace isomer {
 namespace {
 
 InterfaceValue describe(const Graph& graph, const Inference& inference, Value value) {
@@ -112,4 +112,4 @@ Result<Summary> summarize(const Model& model, const InferOptions& options) {
   return summary;
 }
 
-}  // namespace isomer::cli
+}  // namespace isomer

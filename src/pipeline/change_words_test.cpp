@@ -1,8 +1,8 @@
-#include "cli/change_words.h"
+#include "pipeline/change_words.h"
 
 #include <gtest/gtest.h>
 
-namespace isomer::cli {
+namespace isomer {
 namespace {
 
 TEST(ChangeWords, AGroupIsSaidInWordsThatItsOwnerKnows) {
@@ -41,4 +41,4 @@ TEST(ChangeWords, AStepNamesItsPlaceWithoutWhatExportersAdd) {
 }
 
 }  // namespace
-}  // namespace isomer::cli
+}  // namespace isomer

@@ -6,7 +6,7 @@
 #include "base/result.h"
 #include "graph/interpret.h"
 
-namespace isomer::cli {
+namespace isomer {
 
 // Reads untrusted bytes. Messages name the file and the array.
 Result<NamedTensors> read_npz(const std::filesystem::path& path);
@@ -14,4 +14,4 @@ Result<NamedTensors> read_npz(const std::filesystem::path& path);
 // Writes atomically: a temporary file in the same directory, synced, renamed. Equal tensors make equal bytes.
 Status write_npz(const NamedTensors& tensors, const std::filesystem::path& path);
 
-}  // namespace isomer::cli
+}  // namespace isomer

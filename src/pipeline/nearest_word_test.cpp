@@ -1,8 +1,8 @@
-#include "cli/help.h"
+#include "pipeline/nearest_word.h"
 
 #include <gtest/gtest.h>
 
-namespace isomer::cli {
+namespace isomer {
 namespace {
 
 TEST(Nearest, FindsWhatWasMeant) {
@@ -18,4 +18,4 @@ TEST(Nearest, GuessesNothingFarAway) {
 }
 
 }  // namespace
-}  // namespace isomer::cli
+}  // namespace isomer

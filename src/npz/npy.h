@@ -15,7 +15,7 @@
 #include "base/result.h"
 #include "expr/tensor.h"
 
-namespace isomer::cli {
+namespace isomer {
 
 // Fills exactly `size` bytes, or says why it can't.
 using ByteSource = std::function<Status(void* into, std::size_t size)>;
@@ -28,4 +28,4 @@ Result<Tensor> read_npy(const ByteSource& source, std::uint64_t size);
 // An error if numpy has no dtype for the element type. BFloat16 is written as ml_dtypes does it, as '<V2'.
 Result<std::string> npy_header(const Tensor& tensor);
 
-}  // namespace isomer::cli
+}  // namespace isomer

@@ -1,4 +1,4 @@
-#include "cli/npy.h"
+#include "npz/npy.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -9,7 +9,7 @@
 #include <optional>
 #include <utility>
 
-namespace isomer::cli {
+namespace isomer {
 namespace {
 
 constexpr std::string_view kMagic{"\x93NUMPY", 6};
@@ -211,4 +211,4 @@ Result<std::string> npy_header(const Tensor& tensor) {
   return result + text;
 }
 
-}  // namespace isomer::cli
+}  // namespace isomer

@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-namespace isomer::cli {
+namespace isomer {
 
 // One step, from what its proposer said: "10 nodes linear in /stages/stages.0/Relu_output_0 are one 1x1
 // convolution" -> "10 nodes after stages/stages.0/Relu merged into one 1×1 convolution".
@@ -21,4 +21,4 @@ std::string words_of_progress(std::string_view now);
 // A value as people look for it in a viewer: without the slash and the number that exporters add.
 std::string short_name(std::string_view name);
 
-}  // namespace isomer::cli
+}  // namespace isomer

@@ -1,4 +1,4 @@
-#include "cli/change_words.h"
+#include "pipeline/change_words.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <set>
 
-namespace isomer::cli {
+namespace isomer {
 namespace {
 
 std::vector<std::string> split(std::string_view text, char at) {
@@ -127,4 +127,4 @@ std::string words_of_group(std::string_view label) {
   return fmt::format("{} replaced by {}", listed(l.before), listed(l.after));
 }
 
-}  // namespace isomer::cli
+}  // namespace isomer

@@ -1,4 +1,4 @@
-#include "cli/deadline.h"
+#include "cli/budget.h"
 
 #include <fmt/format.h>
 
@@ -21,24 +21,6 @@ Result<double> seconds_of(const std::string& text) {
   if (end == text.c_str() || scale == 0 || !std::isfinite(number) || number < 0)
     return Error{fmt::format("--budget {}: expected a time such as 30s, 5m or 1h", text)};
   return std::min(number * scale, kLongest);
-}
-
-Deadline::Deadline(double seconds)
-    : end_(std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                                                  std::chrono::duration<double>(seconds))),
-      watch_([this] {
-        std::unique_lock lock(mutex_);
-        const bool ended = ended_.wait_until(lock, end_, [this] { return is_done_; });
-        if (!ended) is_over_ = true;
-      }) {}
-
-Deadline::~Deadline() {
-  {
-    const std::lock_guard lock(mutex_);
-    is_done_ = true;
-  }
-  ended_.notify_all();
-  watch_.join();
 }
 
 }  // namespace isomer::cli

@@ -11,7 +11,7 @@
 #include "graph/infer.h"
 #include "onnx/model.h"
 
-namespace isomer::cli {
+namespace isomer {
 
 struct InterfaceValue {
   std::string name;
@@ -47,4 +47,4 @@ struct Summary {
 
 Result<Summary> summarize(const Model& model, const InferOptions& options);
 
-}  // namespace isomer::cli
+}  // namespace isomer

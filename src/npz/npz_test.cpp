@@ -1,4 +1,4 @@
-#include "cli/npz.h"
+#include "npz/npz.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,9 +8,9 @@
 #include <iterator>
 
 #include "base/hash.h"
-#include "cli/npy.h"
+#include "npz/npy.h"
 
-namespace isomer::cli {
+namespace isomer {
 namespace {
 
 namespace fs = std::filesystem;
@@ -199,4 +199,4 @@ TEST(Npy, RefusesMalformedHeaders) {
 }
 
 }  // namespace
-}  // namespace isomer::cli
+}  // namespace isomer

@@ -1,4 +1,4 @@
-#include "cli/npz.h"
+#include "npz/npz.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -12,9 +12,9 @@
 #include <string>
 #include <system_error>
 
-#include "cli/npy.h"
+#include "npz/npy.h"
 
-namespace isomer::cli {
+namespace isomer {
 namespace {
 
 namespace fs = std::filesystem;
@@ -168,4 +168,4 @@ Status write_npz(const NamedTensors& tensors, const fs::path& path) {
   return about(path, done.error().message);
 }
 
-}  // namespace isomer::cli
+}  // namespace isomer

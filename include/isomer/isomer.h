@@ -1,0 +1,290 @@
+// Isomer as a library, for C++20: makes ONNX models faster and proves that they compute the same.
+//
+//   auto model = isomer::api::load("model.onnx");
+//   auto faster = isomer::api::optimize(model);
+//   isomer::api::save(faster.model, "faster.onnx");
+//
+// Whatever can't be answered is an Error, thrown; whatever is an answer ("undecided", "not faster") is a
+// value. No function prints, ends the process or leaves a thread behind. Functions may be called from many
+// threads at once, also with the same model. docs/library.md says what is promised about later versions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#ifndef ISOMER_API
+#if defined(__GNUC__)
+#define ISOMER_API __attribute__((visibility("default")))
+#else
+#define ISOMER_API
+#endif
+#endif
+
+namespace isomer::api {
+
+// Of the library that is loaded: "0.2.0".
+ISOMER_API std::string_view version() noexcept;
+
+enum class ErrorKind : int {
+  BadInput = 1,     // a file, an option or an argument is at fault
+  NotModelled = 2,  // the model has a node that has no meaning here, or no certain one
+  Runtime = 3,      // the runtime is not there, refuses the model, or died of it
+  OutOfMemory = 4,
+  Internal = 5,  // a bug of Isomer's
+};
+
+class ISOMER_API Error : public std::runtime_error {
+ public:
+  Error(ErrorKind kind, const std::string& message, std::string node = {}, std::string attribute = {});
+  Error(const Error&) = default;
+  Error& operator=(const Error&) = default;
+  ~Error() override;
+  ErrorKind kind() const noexcept { return kind_; }
+  const std::string& node() const noexcept { return node_; }            // "": none to name
+  const std::string& attribute() const noexcept { return attribute_; }  // of the node; "": none to name
+
+ private:
+  ErrorKind kind_;
+  std::string node_, attribute_;
+};
+
+// ---- Models
+
+// A model that was read or made; it never changes, and copies are cheap.
+class ISOMER_API Model {
+ public:
+  Model(const Model&);
+  Model(Model&&) noexcept;
+  Model& operator=(const Model&);
+  Model& operator=(Model&&) noexcept;
+  ~Model();
+
+  struct State;
+  explicit Model(std::shared_ptr<const State> state);  // Isomer's own
+  const State& state() const;
+
+ private:
+  std::shared_ptr<const State> state_;
+};
+
+// Sizes are "x=1x3x224x224" (an input) or "batch=8" (a dimension that inputs name).
+struct LoadOptions {
+  std::vector<std::string> sizes = {};  // the model at these: another model, for these sizes only
+  bool assume_sizes = false;            // sizes that nobody gives are 1 for a first axis and 128 for others
+};
+
+// External data is looked for beneath the model's own folder. The file must stay as it is while the model is
+// used: one that has changed is refused.
+ISOMER_API Model load(const std::filesystem::path& path, const LoadOptions& options = {});
+
+// Whole or not at all; the weights of large models beside it, in PATH.data. A model that was loaded and not
+// changed is written byte by byte as it was.
+ISOMER_API void save(const Model& model, const std::filesystem::path& path);
+
+// ---- Tensors
+
+// Numbered as ONNX numbers them (TensorProto.DataType); types without a name here are possible.
+enum class ElementType : std::int32_t {
+  Undefined = 0,
+  Float = 1,
+  Uint8 = 2,
+  Int8 = 3,
+  Uint16 = 4,
+  Int16 = 5,
+  Int32 = 6,
+  Int64 = 7,
+  Bool = 9,
+  Float16 = 10,
+  Double = 11,
+  Uint32 = 12,
+  Uint64 = 13,
+  BFloat16 = 16,
+};
+
+struct Tensor {
+  ElementType type = ElementType::Undefined;
+  std::vector<std::int64_t> shape = {};
+  std::vector<std::byte> bytes = {};  // row-major, little-endian
+};
+using Tensors = std::map<std::string, Tensor, std::less<>>;
+
+// npz files, as numpy.savez writes and numpy.load reads them.
+ISOMER_API Tensors load_tensors(const std::filesystem::path& path);
+ISOMER_API void save_tensors(const Tensors& tensors, const std::filesystem::path& path);
+
+// ---- What a model is
+
+struct Port {
+  std::string name;
+  ElementType type = ElementType::Undefined;
+  std::optional<std::vector<std::string>> shape = {};  // "3", "batch"; nullopt: the rank is not known
+};
+
+struct Inspection {
+  std::int64_t ir_version = 0;
+  std::map<std::string, int> opsets = {};  // by domain; "" is ONNX's own
+  std::uint64_t nodes = 0;
+  std::vector<Port> inputs = {}, outputs = {};
+  std::uint64_t float_nodes = 0, float_nodes_defined = 0;  // that have a meaning here
+  struct Opaque {
+    std::string node, op, reason;
+  };
+  std::vector<Opaque> opaque = {};         // nodes that have none
+  std::optional<std::int64_t> flops = {};  // nullopt: sizes are not known, or too many
+  std::uint64_t weight_bytes = 0;
+  std::string json = {};  // what `isomer inspect --json` prints
+};
+
+// At these sizes, where they matter.
+ISOMER_API Inspection inspect(const Model& model, const std::vector<std::string>& sizes = {});
+
+// ---- Runtimes, always in a process of their own (isomer-worker)
+
+struct RuntimeOptions {
+  std::string name = "ort";  // or "openvino"
+  std::filesystem::path library =
+      {};  // of the runtime; "": $ISOMER_ORT_LIBRARY (or _OPENVINO_), else that of the Python package
+  std::filesystem::path worker =
+      {};  // the program; "": $ISOMER_WORKER, else isomer-worker beside this program or in this library's bin
+  int threads = 1;                         // 0: as many as the runtime likes
+  std::string optimization_level = "all";  // of ONNX Runtime's own passes: none, basic, extended, all
+  std::vector<std::string> disabled_optimizers = {}, custom_op_libraries = {};
+  std::map<std::string, std::string> config = {};  // as the runtime spells it
+  double memory_gib = 0;                           // 0: three quarters of the machine's
+  double call_seconds = 600;                       // until one call counts as a hang
+};
+
+enum class Engine : int { Reference = 0, ReferenceInDouble = 1, Runtime = 2 };
+
+struct RunOptions {
+  Engine engine = Engine::Reference;  // the operators' own formulas: slow, and what "equal" is about
+  RuntimeOptions runtime = {};        // of Engine::Runtime
+};
+ISOMER_API Tensors run(const Model& model, const Tensors& feeds, const RunOptions& options = {});
+
+// ---- A faster model
+
+// What is going on: "proving: 5 nodes are one convolution". Called while the function works, one call at a
+// time, and maybe by another thread; it should return soon and must not throw.
+using Progress = std::function<void(std::string_view now)>;
+
+struct Interval {
+  double estimate = 0, low = 0, high = 0;  // 95 %
+};
+
+enum class Judge : int {
+  Runtime = 0,  // by measuring: what isn't surely faster is not taken
+  Cost = 1,     // an analytic cost, which measures nothing
+};
+
+struct OptimizeOptions {
+  double seconds = 300;  // for all of it; a proof that can't be interrupted may end a little later
+  Judge judge = Judge::Runtime;
+  double min_gain = 1.02;                      // it must be surely more than this many times as fast
+  double max_error_growth = 2;                 // rounding error against float64, compared with the original's
+  std::optional<double> max_size_growth = {};  // nullopt: 1.1, or 16 MiB more where that is larger
+  bool simplify = false;                       // keep what is simpler and not slower, where nothing is faster
+  std::string strategy = "greedy";             // or "backtrack:ALPHA", "beam:WIDTH"
+  std::vector<std::string> without = {};       // proposers that are not asked
+  std::int64_t steps = 0;                      // proposals to try, for repeatable runs; 0: as time allows
+  std::uint64_t seed = 1;
+  std::optional<Tensors> feeds = {};    // to measure with; nullopt: made up, at `sizes`
+  std::vector<std::string> sizes = {};  // of made-up feeds
+  RuntimeOptions runtime = {};
+  std::filesystem::path cache = {};    // what was measured before; "": nothing is remembered
+  std::filesystem::path scratch = {};  // a folder for models that are measured; "": that of temporary files
+  Progress progress = {};
+  std::function<void(double)> on_best = {};  // so many times faster is the best so far; called as progress
+  std::stop_token stop = {};                 // the best so far is then the result
+};
+
+struct Optimized {
+  enum class Result : int { Unchanged = 0, Improved = 1, Simplified = 2 } result = Result::Unchanged;
+  std::string reason = {};             // why it is not improved; or ""
+  Model model;                         // the one that was given, if it is unchanged
+  std::string certificate = {};        // for `check` and for the program isomer-check
+  std::optional<Interval> ratio = {};  // latency(before) / latency(after), if it was measured
+  std::string json = {};               // what `isomer optimize --json` prints
+};
+ISOMER_API Optimized optimize(const Model& model, const OptimizeOptions& options = {});
+
+// ---- Equality, in the sense of docs/equality.md
+
+enum class Verdict : int { Proved = 0, Refuted = 1, Undecided = 2 };
+
+struct ProveOptions {
+  double seconds = 300;
+  std::string certificate = {};  // tried first: a proof that need not be found, only checked; "": none
+  Progress progress = {};
+  std::stop_token stop = {};
+};
+
+struct Proof {
+  Verdict verdict = Verdict::Undecided;
+  std::string why = {};          // of what is not proved
+  std::string certificate = {};  // if it is, for `check`
+  Tensors counterexample = {};   // feeds on which the models differ, if it is refuted and some were found
+  std::string json = {};         // what `isomer prove --json` prints
+};
+// Inputs are the same by name, outputs by position.
+ISOMER_API Proof prove_equal(const Model& a, const Model& b, const ProveOptions& options = {});
+
+struct Checked {
+  bool accepted = false;    // `out` equals `in`: every step was proved again
+  std::string reason = {};  // why not
+  std::string json = {};    // what `isomer check --json` prints
+};
+ISOMER_API Checked check(const Model& in, const Model& out, std::string_view certificate);
+
+// ---- Speed
+
+struct BenchOptions {
+  std::optional<Tensors> feeds = {};    // nullopt: made up, at `sizes`
+  std::vector<std::string> sizes = {};  // of made-up feeds
+  double seconds = 20;                  // of one comparison, at most
+  enum class Clock : int {
+    Auto = 0,
+    Wall = 1,
+    Cpu = 2
+  } clock = Clock::Auto;  // Auto: CPU time with one thread
+  std::uint64_t seed = 0;
+  RuntimeOptions runtime = {};
+  std::filesystem::path cache = {};    // comparisons that need not be made again; "": none
+  std::filesystem::path scratch = {};  // as in OptimizeOptions
+  Progress progress = {};
+};
+
+struct BenchReport {
+  struct Of {
+    std::string failure = {};  // not "": it was not measured, and this is why
+    Interval latency_ns = {};
+    std::int64_t peak_bytes = 0, load_ns = 0;
+  };
+  struct Pair {
+    std::size_t a = 0, b = 0;  // numbers of models
+    std::string failure = {};  // not "": they were not compared
+    Interval ratio = {};       // latency(a) / latency(b)
+    enum class Verdict : int {
+      NoDifference = 0,
+      Faster = 1,
+      Slower = 2
+    } verdict = Verdict::NoDifference;  // b
+  };
+  std::string runtime_version = {};
+  std::vector<Of> models = {};
+  std::vector<Pair> pairs = {};  // the first with each other one
+  std::string json = {};         // what `isomer bench --json` prints
+};
+ISOMER_API BenchReport bench(const std::vector<Model>& models, const BenchOptions& options = {});
+
+}  // namespace isomer::api

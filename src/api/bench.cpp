@@ -1,0 +1,77 @@
+#include "pipeline/bench.h"
+
+#include <fmt/format.h>
+
+#include <deque>
+
+#include "api/errors.h"
+#include "api/model_state.h"
+#include "api/report_json.h"
+#include "pipeline/model_feeds.h"
+
+namespace isomer::api {
+namespace {
+
+Interval to_public(const isomer::Interval& i) { return {i.estimate, i.low, i.high}; }
+
+BenchReport::Pair::Verdict to_public(PairVerdict verdict) {
+  using enum BenchReport::Pair::Verdict;
+  return verdict == PairVerdict::Faster ? Faster : verdict == PairVerdict::Slower ? Slower : NoDifference;
+}
+
+BenchReport report_of(const BenchRun& run) {
+  BenchReport out{.runtime_version = run.version, .json = json_text(to_json(std::vector{run}))};
+  for (const BenchModel& m : run.models)
+    out.models.push_back({.failure = m.failure ? to_error(*m.failure).message : "",
+                          .latency_ns = to_public(m.latency.wall_ns),
+                          .peak_bytes = m.facts.peak_bytes,
+                          .load_ns = m.facts.load_ns});
+  for (const BenchPair& p : run.pairs)
+    out.pairs.push_back({.a = p.a,
+                         .b = p.b,
+                         .failure = p.failure ? to_error(*p.failure).message : "",
+                         .ratio = to_public(p.measured.ratio),
+                         .verdict = to_public(p.measured.verdict)});
+  return out;
+}
+
+}  // namespace
+
+BenchReport bench(const std::vector<Model>& models, const BenchOptions& options) {
+  return guarded([&] {
+    if (models.empty()) throw Error(ErrorKind::BadInput, "there is no model to measure");
+    const bool has_cache = !options.cache.empty();
+    std::deque<RunnableFile> files;
+    std::vector<BenchModel> subjects;
+    for (const Model& model : models) {
+      const Model::State& state = model.state();
+      files.emplace_back(state, options.scratch);
+      const std::string name =
+          state.file.empty() ? fmt::format("model {}", subjects.size()) : state.file.string();
+      subjects.push_back(bench_model(name, state.model.graph, files.back().source(), has_cache));
+    }
+    std::optional<NamedTensors> given;
+    if (options.feeds) given = to_internal(*options.feeds);
+    const FeedsForModels feeds =
+        take(feeds_for({&models.front().state().model.graph}, given, options.sizes, options.seed));
+    const RuntimeRequest runtime = request_of(options.runtime);
+    BenchRequest request{.models = subjects,
+                         .feeds = feeds.tensors,
+                         .inputs = feeds.words,
+                         .worker = worker_options(runtime, options.runtime.name),
+                         .cache = options.cache.string()};
+    request.measure.runtime = take(runtime_options(runtime));
+    request.measure.seconds = checked_seconds(options.seconds);
+    request.measure.seed = options.seed;
+    request.measure.clock = options.clock == BenchOptions::Clock::Wall  ? Clock::Wall
+                            : options.clock == BenchOptions::Clock::Cpu ? Clock::Cpu
+                                                                        : Clock::Auto;
+    if (options.progress) request.progress = [&](const std::string& now) { options.progress(now); };
+    const std::vector<BenchRun> runs{take(isomer::bench(request))};
+    if (const Failure* refusal = nothing_but_refusals(runs))
+      throw Error(ErrorKind::Runtime, to_error(*refusal).message);
+    return report_of(runs.front());
+  });
+}
+
+}  // namespace isomer::api

@@ -1,0 +1,285 @@
+#include "api/report_json.h"
+
+#include <cmath>
+
+#include "pipeline/change_words.h"
+
+namespace isomer {
+namespace {
+
+using Json = ReportJson;
+
+// ---- inspect
+
+Json to_json(const std::vector<InterfaceValue>& values) {
+  Json list = Json::array();
+  for (const InterfaceValue& value : values) {
+    Json shape;  // null where the rank isn't known
+    if (value.shape) {
+      shape = Json::array();
+      for (const Dim& dim : *value.shape)
+        shape.push_back(dim.is_concrete() ? Json(dim.concrete()) : Json(dim.text()));
+    }
+    list.push_back({{"name", value.name}, {"type", name(value.type)}, {"shape", shape}});
+  }
+  return list;
+}
+
+// ---- optimize
+
+Json interval_json(const Interval& i) {
+  return {{"median", i.estimate}, {"low", i.low}, {"high", std::isfinite(i.high) ? Json(i.high) : Json()}};
+}
+
+Json cost_json(const std::optional<RunCost>& cost) {
+  if (!cost) return {};
+  return {{"latency_ns", interval_json(cost->latency_ns)},
+          {"peak_bytes", cost->peak_bytes ? Json(*cost->peak_bytes) : Json()}};
+}
+
+// In operations of a matrix product.
+Json prices_of(const Prices& p) {
+  return {{"node", p.node},           {"element", p.element},
+          {"function", p.function},   {"convolution", p.convolution},
+          {"unblocked", p.unblocked}, {"depthwise", p.depthwise},
+          {"reordered", p.reordered}};
+}
+
+std::string_view word(OptimizeReport::Result result) {
+  return result == OptimizeReport::Result::Improved     ? "improved"
+         : result == OptimizeReport::Result::Simplified ? "simplified"
+                                                        : "unchanged";
+}
+
+// ---- prove
+
+std::string_view word(Answer answer) {
+  return answer == Answer::Proved ? "proved" : answer == Answer::Refuted ? "refuted" : "undecided";
+}
+
+// The largest relative difference that so many last places of a float are.
+double relative_of(double ulp) { return ulp * 0x1p-23; }
+
+Json example_json(const Refuted& refuted) {
+  return {{"position", refuted.position}, {"a", refuted.a}, {"b", refuted.b}};
+}
+
+Json constant_json(const ConstantDifference& d) {
+  return {{"name", d.name}, {"differing", d.differing}, {"elements", d.of}, {"first", d.first}, {"a", d.a},
+          {"b", d.b}};
+}
+
+// ---- bench
+
+double total_ns(const ModelFacts& facts) {
+  double total = 0;
+  for (const KernelKind& kind : facts.kernels) total += kind.time_ns;
+  return total;
+}
+
+std::uint64_t count_nodes(const std::map<std::string, std::uint64_t>& kinds) {
+  std::uint64_t nodes = 0;
+  for (const auto& [op, count] : kinds) nodes += count;
+  return nodes;
+}
+
+Json interval_json(const char* middle, const Interval& interval) {
+  return {{middle, interval.estimate}, {"low", interval.low}, {"high", interval.high}};
+}
+
+Json failure_json(const Failure& failure) { return {{"kind", name(failure.kind)}, {"what", failure.what}}; }
+
+Json to_json(const BenchModel& model) {
+  Json json{{"path", model.path}};
+  if (model.failure) {
+    json["failure"] = failure_json(*model.failure);
+    return json;
+  }
+  const double total = total_ns(model.facts);
+  Json operators = Json::array();
+  for (const KernelKind& kind : model.facts.kernels)
+    operators.push_back({{"op", kind.op},
+                         {"nodes", kind.nodes},
+                         {"time_ns", kind.time_ns},
+                         {"share", total > 0 ? kind.time_ns / total : 0}});
+  json["latency_ns"] = interval_json("median", model.latency.wall_ns);
+  json["cpu_ns"] = interval_json("median", model.latency.cpu_ns);
+  json["peak_bytes"] = model.facts.peak_bytes;
+  json["load_ns"] = model.facts.load_ns;
+  json["nodes_in_file"] = count_nodes(model.file_nodes);
+  json["reorders"] = model.facts.reorders;
+  json["operators"] = std::move(operators);
+  return json;
+}
+
+Json to_json(const BenchPair& pair, const BenchRun& run) {
+  Json json{{"a", run.models[pair.a].path}, {"b", run.models[pair.b].path}};
+  if (pair.failure) {
+    json["failure"] = failure_json(*pair.failure);
+    return json;
+  }
+  const PairMeasurement& measured = pair.measured;
+  json.update(interval_json("ratio", measured.ratio));
+  json["verdict"] = text(measured.verdict);
+  json["clock"] = measured.by_cpu_time ? "cpu" : "wall";
+  json["wall_ratio"] = interval_json("ratio", measured.wall_ratio);
+  json["cpu_ratio"] = interval_json("ratio", measured.cpu_ratio);
+  json["rounds"] = measured.explored.size() + measured.confirmed.size();
+  json["seconds"] = measured.seconds;
+  json["own_seconds"] = measured.own_seconds;
+  json["from_cache"] = measured.from_cache;
+  return json;
+}
+
+Json to_json(const BenchRun& run) {
+  Json models = Json::array(), pairs = Json::array();
+  for (const BenchModel& model : run.models) models.push_back(to_json(model));
+  for (const BenchPair& pair : run.pairs) pairs.push_back(to_json(pair, run));
+  const char* network = run.guard == NetworkGuard::Filter      ? "seccomp"
+                        : run.guard == NetworkGuard::Namespace ? "namespace"
+                                                               : "open";
+  return {{"runtime", run.runtime},   {"version", run.version}, {"threads", run.threads},
+          {"network", network},       {"inputs", run.inputs},   {"models", std::move(models)},
+          {"pairs", std::move(pairs)}};
+}
+
+}  // namespace
+
+ReportJson to_json(const Summary& summary) {
+  Json operators = Json::array(), opaque = Json::array();
+  for (const OperatorCount& kind : summary.operators)
+    operators.push_back(
+        {{"op", kind.op}, {"domain", kind.domain}, {"count", kind.count}, {"defined", kind.defined}});
+  for (const OpaqueEntry& entry : summary.opaque)
+    opaque.push_back(
+        {{"node", entry.node}, {"op", entry.op}, {"reason", entry.reason}, {"floats", entry.on_floats}});
+  const auto opset = summary.opsets.find("");
+  Json json{
+      {"opset", opset == summary.opsets.end() ? Json() : Json(opset->second)},
+      {"ir", summary.ir},
+      {"nodes", summary.nodes},
+      {"inputs", to_json(summary.inputs)},
+      {"outputs", to_json(summary.outputs)},
+      {"operators", operators},
+      {"float_nodes", summary.float_nodes},
+      {"float_nodes_defined", summary.float_nodes_defined},
+      {"opaque", opaque},
+      {"flops", summary.flops && summary.flops->is_concrete() ? Json(summary.flops->concrete()) : Json()},
+      {"weight_bytes", summary.weight_bytes}};
+  if (summary.flops && !summary.flops->is_concrete()) json["flops_expression"] = summary.flops->text();
+  return json;
+}
+
+ReportJson to_json(const OptimizeReport& report, const OptimizeContext& context) {
+  const auto maybe = [](const std::optional<double>& v) { return v ? Json(*v) : Json(); };
+  Json steps = Json::array(), advice = Json::array(), regions = Json::array(), groups = Json::array();
+  for (const auto& s : report.steps)
+    steps.push_back({{"kind", s.kind}, {"count", s.count}, {"nodes", s.nodes}});
+  for (const Advice& a : report.advice)
+    advice.push_back({{"option", a.option},
+                      {"value", a.value},
+                      {"ratio", a.ratio.estimate},
+                      {"low", a.ratio.low},
+                      {"high", a.ratio.high},
+                      {"why", a.why}});
+  for (const auto& r : report.search.regions)
+    regions.push_back({{"what", r.what},
+                       {"first", r.first},
+                       {"places", r.places},
+                       {"ratio", r.ratio.estimate},
+                       {"low", r.ratio.low},
+                       {"high", r.ratio.high}});
+  for (const auto& g : report.groups)
+    groups.push_back({{"what", g.what},
+                      {"words", words_of_group(g.what)},
+                      {"places", g.places},
+                      {"fewer_nodes", g.fewer},
+                      {"ratio", g.ratio > 0 ? Json(g.ratio) : Json()}});
+  const SearchReport& s = report.search;
+  return {{"result", word(report.result)},
+          {"reason", report.reason},
+          {"ratio", report.ratio ? Json(report.ratio->estimate) : Json()},
+          {"low", report.ratio ? Json(report.ratio->low) : Json()},
+          {"high", report.ratio ? Json(report.ratio->high) : Json()},
+          {"min_gain", context.min_gain},
+          {"before", cost_json(report.before)},
+          {"after", cost_json(report.after)},
+          {"error_before", maybe(report.error_before)},
+          {"error_after", maybe(report.error_after)},
+          {"nodes_in", report.nodes_in},
+          {"nodes_out", report.nodes_out},
+          {"bytes_in", report.bytes_in},
+          {"bytes_out", report.bytes_out},
+          {"runtime",
+           {{"name", report.runtime}, {"version", report.runtime_version}, {"threads", context.threads}}},
+          {"machine", context.machine},
+          {"inputs", context.inputs},
+          {"fixed", context.fixed},
+          {"steps", steps},
+          {"stopped_by", name(s.stopped_by)},
+          {"seconds", report.seconds},
+          {"search",
+           {{"regions", s.unique_regions},
+            {"states", s.states},
+            {"proofs", s.proofs},
+            {"cache_hits", s.cache_hits},
+            {"cost_before", s.cost_before},
+            {"cost_after", s.cost_after},
+            {"questions", s.questions},
+            {"known_measurements", s.known_measurements},
+            {"known_proofs", s.known_proofs},
+            {"known_refusals", s.known_refusals},
+            {"prices", prices_of(s.prices)}}},
+          {"certificate", report.certificate.string()},
+          {"advice", advice},
+          {"groups", groups},
+          {"regions", regions},
+          {"changes", report.changes},
+          {"not_taken", s.refused},
+          {"left_alone", s.declined}};
+}
+
+ReportJson to_json(const ProveAnswer& answer, double ms) {
+  const ModelsVerdict& verdict = answer.verdict;
+  Json outputs = Json::array(), constants = Json::array();
+  for (std::size_t k = 0; k < verdict.outputs.size(); ++k) {
+    const auto& output = verdict.outputs[k];
+    const bool is_it = verdict.example && verdict.example->output == static_cast<int>(k);
+    outputs.push_back({{"a", output.a},
+                       {"b", output.b},
+                       {"verdict", word(output.answer)},
+                       {"why", output.why},
+                       {"example", is_it ? example_json(*verdict.example) : Json()}});
+  }
+  for (const ConstantDifference& d : answer.constants) constants.push_back(constant_json(d));
+  const Json witnesses{{"sets", verdict.answer == Answer::Proved}, {"field_points", verdict.points}};
+  return {{"verdict", word(verdict.answer)},
+          {"outputs", outputs},
+          {"why", verdict.why},
+          {"first_difference", verdict.first_difference},
+          {"constants_differ", constants},
+          {"constants_rounded", verdict.constants_rounded},
+          {"constants_restated", verdict.constants_restated},
+          {"constants_moved", verdict.constants_moved},
+          {"worst_ulp", verdict.worst_ulp},
+          {"worst_relative", relative_of(verdict.worst_ulp)},
+          {"pairs", verdict.proofs},
+          {"witnesses", witnesses},
+          {"witness_disagreements", verdict.witness_disagreements},
+          {"by_certificate", answer.is_by_certificate},
+          {"sizes", answer.sizes},
+          {"input", answer.saved},
+          {"ms", ms}};
+}
+
+ReportJson to_json(const std::vector<BenchRun>& runs) {
+  Json json = to_json(runs.front());
+  for (std::size_t i = 1; i < runs.size(); ++i) json["others"].push_back(to_json(runs[i]));
+  return json;
+}
+
+std::string json_text(const ReportJson& json) {
+  return json.dump(2, ' ', false, ReportJson::error_handler_t::replace) + '\n';
+}
+
+}  // namespace isomer

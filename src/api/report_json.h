@@ -1,0 +1,34 @@
+// What was found, told to programs: the objects that `--json` prints and the library returns as text.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "pipeline/bench.h"
+#include "pipeline/equality.h"
+#include "pipeline/optimize.h"
+#include "pipeline/summary.h"
+
+namespace isomer {
+
+using ReportJson = nlohmann::ordered_json;
+
+// What a report of `optimize` does not know itself.
+struct OptimizeContext {
+  std::string inputs = {};   // that were measured with, in words: "x 1x3x224x224 (batch=1 was assumed)"
+  std::string machine = {};  // the processor
+  int threads = 1;
+  double min_gain = 1.02;
+  std::vector<std::string> fixed = {};  // sizes that the result is for; none: all
+};
+
+ReportJson to_json(const Summary& summary);
+ReportJson to_json(const OptimizeReport& report, const OptimizeContext& context);
+ReportJson to_json(const ProveAnswer& answer, double ms);
+ReportJson to_json(const std::vector<BenchRun>& runs);
+
+// As it is printed; what isn't UTF-8 in a model's names is replaced.
+std::string json_text(const ReportJson& json);
+
+}  // namespace isomer

@@ -1,0 +1,42 @@
+// Are two models equal? What is seen at once is said first: a certificate that there is already, constants
+// that are far apart. The rest is prove_models'.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "certify/check.h"
+#include "equate/constant_difference.h"
+#include "equate/prove_models.h"
+#include "onnx/model.h"
+#include "pipeline/deadline.h"
+
+namespace isomer {
+
+struct ProveAnswer {
+  ModelsVerdict verdict;
+  std::vector<ConstantDifference> constants = {};  // under one name, and not equal
+  bool is_by_certificate = false;                  // that was there already, checked again
+  std::string sizes = {};                          // that it is true at; "": all
+  std::string saved = {};                          // where the refuting input is; or ""
+};
+
+struct EqualityRequest {
+  const Model &a, &b;
+  const Deadline& deadline;
+  std::function<void(const std::string&)> progress = [](const std::string&) {};
+  std::function<void(const std::string&)> trace = {};  // every pair that is tried
+  // Before minutes of proving begin.
+  std::function<void(const std::vector<ConstantDifference>&)> on_constants =
+      [](const std::vector<ConstantDifference>&) {};
+};
+ProveAnswer prove_equal(const EqualityRequest& request);
+
+// The answer that a certificate gives which the checker has accepted.
+ProveAnswer proved_by(const CheckReport& accepted, const Model& a, const Model& b);
+
+// How a and b are equal, of an answer that says so, as a certificate.
+std::string certificate_of(const ProveAnswer& answer, const Model& a, const Model& b);
+
+}  // namespace isomer

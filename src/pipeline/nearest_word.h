@@ -1,0 +1,13 @@
+// What a misspelled word was probably meant to be.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace isomer {
+
+// The word that this one was probably meant to be, or "".
+std::string nearest(std::string_view word, const std::vector<std::string>& words);
+
+}  // namespace isomer
