@@ -14,7 +14,7 @@ constexpr double kShareOfSearch = 0.6;  // of the time, if something is measured
 constexpr double kShareOfLook = 0.1, kLeastLookSeconds = 2, kMostLookSeconds = 10, kLooksThatFit = 4;
 constexpr double kMostFinalSeconds = 120;
 constexpr double kShareBesideSimplified = 0.5;  // of the final looks, where --simplify needs one of its own
-constexpr double kAnotherLookSeconds = 10;  // it takes to look at an earlier draft, too
+constexpr double kAnotherLookSeconds = 10;      // it takes to look at an earlier draft, too
 constexpr double kShareOfAdvice = 0.05, kLeastAdviceSeconds = 4;
 constexpr double kPeakSeconds = 2;
 
