@@ -233,6 +233,25 @@ def proofs_page():
             yield f"| {r['name']} | {r['verdict']} | {r['seconds']} | {r['why'].replace('|', '/')[:120]} |"
 
 
+# ---- attacks ---------------------------------------------------------------------------------------------------------
+
+def attacks_page():
+    yield from ("# Results: attacks", "", GENERATED, "", "Long runs against what says \"equal\". [kernel.md](../kernel.md) says which part each is for.", "",
+                "## Cases drawn against the command", "")
+    if found := read("generators"):
+        head, rows = found
+        names = list(rows[0])
+        yield from (provenance(head), "", "| " + " | ".join(names) + " |", "|---|" + "---:|" * (len(names) - 1))
+        for r in rows:
+            yield "| " + " | ".join(f"{r[n]:,}" if isinstance(r[n], int) else str(r[n]) for n in names) + " |"
+    else:
+        yield "There are no results yet."
+    yield from ("", "## Others", "", "What each program printed last.", "", "| attack | command | build | it said |", "|---|---|---|---|")
+    if found := read("attacks"):
+        for r in found[1]:
+            yield f"| {r['attack']} | `{r['command']}` | {r['build']} | {r['said'].replace('|', '/')} |"
+
+
 # ---- the search ------------------------------------------------------------------------------------------------------
 
 def search_page():
@@ -278,6 +297,7 @@ def first_page():
                 "| [zoo.md](zoo.md) | whole models through `isomer optimize` |",
                 "| [expert.md](expert.md) | pieces of models that experts rewrote by hand |",
                 "| [proofs.md](proofs.md) | what `isomer prove` decides |",
+                "| [attacks.md](attacks.md) | what was tried to make it say something false |",
                 "| [search.md](search.md) | how long the search takes |",
                 "| [older.md](older.md) | older figures, typed by hand, with their build |",
                 "", "How to measure again: [bench/results](../../bench/results/README.md) says what is kept; each script says how it is run.")
@@ -294,7 +314,7 @@ def main():
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     pages = {PAGES / "README.md": first_page(), PAGES / "zoo.md": zoo_page(), PAGES / "zoo.svg": picture(), PAGES / "expert.md": expert_page(),
-             PAGES / "proofs.md": proofs_page(), PAGES / "search.md": search_page()}
+             PAGES / "proofs.md": proofs_page(), PAGES / "attacks.md": attacks_page(), PAGES / "search.md": search_page()}
     texts = {path: "\n".join(lines).rstrip("\n") + "\n" for path, lines in pages.items()} | {ROOT / "README.md": readme()}
     stale = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     for path in stale:

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Cases drawn by the thousand against the built command: nothing false may be called proved.
 
-  tests/attack_generators.py [FAMILY...] [--count N] [--seed 1] [--seconds 6] [--jobs 1] [--only TEXT] [--record FILE.jsonl] [--keep FOLDER] [--short]
+  tests/attack_generators.py [FAMILY...] [--count N] [--seed 1] [--seconds 6] [--jobs 1] [--only TEXT] [--record FILE.jsonl]
+                             [--summary FILE.jsonl] [--keep FOLDER] [--short]
 A case is a pair that is proved or not, a model that is optimized, checked and proved again, a forged certificate, or an odd model to be read. It is
 false if the command says proved and ONNX Runtime shows, on an input on which the first model runs and computes finite values only, that the second
 fails or differs beyond rounding (attack/oracle.py). --count takes so many of each family, chosen by --seed. --record keeps what was answered, and a
-second run goes on where the first was stopped. --keep saves the models of what is false or crashed. --short: some of each, for ctest.
+second run goes on where the first was stopped. --summary writes a line for each family.
+--keep saves the models of what is false or crashed. --short: some of each, for ctest.
 Prints a table; exit 1 if anything is false or crashed.
 """
 import argparse
@@ -88,16 +90,24 @@ def chosen_cases(name: str, given: argparse.Namespace) -> list:
     return everything if count is None or count >= len(everything) else random.Random(given.seed).sample(everything, count)
 
 
-def print_findings(records: list[dict]) -> None:
+HEADINGS = ("family", "cases", *COLUMNS, "unequal", "FALSE", "crashes", "seconds")
+
+
+def print_findings(records: list[dict], summary: pathlib.Path | None) -> None:
     rows = []
     for family in dict.fromkeys(r["family"] for r in records):
         mine = [r for r in records if r["family"] == family]
         verdicts = collections.Counter(r["verdict"] for r in mine)
         rows.append((family, len(mine), *(verdicts[c] for c in COLUMNS), sum(r["unequal"] is not None for r in mine),
                      sum(r["false"] is not None for r in mine), sum(r["crash"] is not None for r in mine), round(sum(r["seconds"] for r in mine))))
+    if summary:
+        summary.unlink(missing_ok=True)
+        kept = Records(summary, "family")
+        for row in rows:
+            kept.add(dict(zip(HEADINGS, row, strict=True)))
     if len(rows) > 1:
         rows.append(("all", *(sum(column) for column in list(zip(*rows))[1:])))
-    programs.print_table(("family", "cases", *COLUMNS, "unequal", "FALSE", "crashes", "seconds"), rows)
+    programs.print_table(HEADINGS, rows)
 
 
 def main() -> int:
@@ -109,6 +119,7 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--only", default="", help="cases whose name has this in it")
     parser.add_argument("--record", type=pathlib.Path)
+    parser.add_argument("--summary", type=pathlib.Path)
     parser.add_argument("--keep", type=pathlib.Path)
     parser.add_argument("--short", action="store_true")
     given = parser.parse_args()
@@ -127,7 +138,7 @@ def main() -> int:
                 print(f"{'FALSE' if finding.false else 'CRASH'}: {family}: {case.name}: {finding.verdict}: {finding.false or finding.crash}", flush=True)
                 if given.keep:
                     shutil.copytree(folder, given.keep / f"{family} {case.name}".replace(" ", "_"), dirs_exist_ok=True)
-    print_findings([r for r in records.all.values() if r["family"] in names])
+    print_findings([r for r in records.all.values() if r["family"] in names], given.summary)
     return 1 if any(r["false"] or r["crash"] for r in records.all.values()) else 0
 
 
