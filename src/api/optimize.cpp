@@ -51,6 +51,7 @@ Optimized to_public(const Model& given, isomer::Optimized found, const OptimizeC
                 .json = json_text(to_json(report, context))};
   if (report.ratio) out.ratio = Interval{report.ratio->estimate, report.ratio->low, report.ratio->high};
   // What was made is equal at the same sizes, and is no file.
+  found.model.node_count = found.model.graph.operator_count();
   if (is_changed)
     out.model = Model(std::make_shared<Model::State>(
         Model::State{.model = std::move(found.model), .fixed = given.state().fixed}));
