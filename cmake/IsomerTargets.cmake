@@ -122,7 +122,7 @@ function(isomer_tests folder tests)
   isomer_precompile(${executable} precompiled_tests.h)
   # Discovered when ctest runs, not when the linker does: a test binary that crashes at start is then a failed test.
   gtest_discover_tests(${executable} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 TEST_PREFIX "${folder}."
-                       PROPERTIES LABELS ${folder} TIMEOUT 300)
+                       PROPERTIES LABELS ${folder} TIMEOUT 600)
 endfunction()
 
 function(isomer_fuzzers fuzzers)
