@@ -246,7 +246,7 @@ def attacks_page():
             yield "| " + " | ".join(f"{r[n]:,}" if isinstance(r[n], int) else str(r[n]) for n in names) + " |"
     else:
         yield "There are no results yet."
-    yield from ("", "## Others", "", "What each program printed last.", "", "| attack | command | build | it said |", "|---|---|---|---|")
+    yield from ("", "## Others", "", "What each run gave; of one that was stopped, so far.", "", "| attack | command | build | it said |", "|---|---|---|---|")
     if found := read("attacks"):
         for r in found[1]:
             yield f"| {r['attack']} | `{r['command']}` | {r['build']} | {r['said'].replace('|', '/')} |"
