@@ -154,11 +154,24 @@ std::optional<api::Tensors> feeds_of(const isomer_tensors* feeds) {
   return feeds == nullptr ? std::nullopt : std::optional(feeds->tensors);
 }
 
+// What options of optimize and of bench have in common.
+template <class To, class From>
+void take_shared(To& to, const From& from) {
+  to.seconds = from.seconds;
+  to.seed = from.seed;
+  to.feeds = feeds_of(from.feeds);
+  to.sizes = sizes_of(from.sizes, from.size_count);
+  to.runtime = runtime_of(from.runtime);
+  to.cache = text_of(from.cache);
+  to.scratch = text_of(from.scratch);
+  to.progress = progress_of(from.progress, from.user);
+}
+
 api::OptimizeOptions optimize_options_of(const isomer_optimize_options* options) {
   const auto all = complete(options, isomer_optimize_options_init);
   if (all.judge != ISOMER_JUDGE_RUNTIME && all.judge != ISOMER_JUDGE_COST) refuse("there is no such judge");
   api::OptimizeOptions out;
-  out.seconds = all.seconds;
+  take_shared(out, all);
   out.judge = all.judge == ISOMER_JUDGE_COST ? api::Judge::Cost : api::Judge::Runtime;
   out.min_gain = all.min_gain;
   out.max_error_growth = all.max_error_growth;
@@ -166,13 +179,6 @@ api::OptimizeOptions optimize_options_of(const isomer_optimize_options* options)
   out.simplify = all.simplify != 0;
   if (const std::string strategy = text_of(all.strategy); !strategy.empty()) out.strategy = strategy;
   out.steps = all.steps;
-  out.seed = all.seed;
-  out.feeds = feeds_of(all.feeds);
-  out.sizes = sizes_of(all.sizes, all.size_count);
-  out.runtime = runtime_of(all.runtime);
-  out.cache = text_of(all.cache);
-  out.scratch = text_of(all.scratch);
-  out.progress = progress_of(all.progress, all.user);
   out.stop = stop_of(all.stop);
   return out;
 }
@@ -379,14 +385,7 @@ isomer_status isomer_bench(const isomer_model* const* models, size_t count,
     std::vector<api::Model> of;
     for (std::size_t k = 0; k < count; ++k) of.push_back(model_of(models == nullptr ? nullptr : models[k]));
     api::BenchOptions how;
-    how.seconds = all.seconds;
-    how.seed = all.seed;
-    how.feeds = feeds_of(all.feeds);
-    how.sizes = sizes_of(all.sizes, all.size_count);
-    how.runtime = runtime_of(all.runtime);
-    how.cache = text_of(all.cache);
-    how.scratch = text_of(all.scratch);
-    how.progress = progress_of(all.progress, all.user);
+    take_shared(how, all);
     Text(api::bench(of, how).json).give(json);
   });
 }

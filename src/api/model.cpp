@@ -20,6 +20,25 @@ namespace {
 
 constexpr double kLongest = 1e9;  // seconds; 30 years, and no overflow
 
+// Both are numbered as ONNX numbers them.
+constexpr bool is_same(ElementType a, isomer::ElementType b) {
+  return static_cast<std::int32_t>(a) == static_cast<std::int32_t>(b);
+}
+static_assert(is_same(ElementType::Undefined, isomer::ElementType::Undefined) &&
+              is_same(ElementType::Float, isomer::ElementType::Float) &&
+              is_same(ElementType::Uint8, isomer::ElementType::Uint8) &&
+              is_same(ElementType::Int8, isomer::ElementType::Int8) &&
+              is_same(ElementType::Uint16, isomer::ElementType::Uint16) &&
+              is_same(ElementType::Int16, isomer::ElementType::Int16) &&
+              is_same(ElementType::Int32, isomer::ElementType::Int32) &&
+              is_same(ElementType::Int64, isomer::ElementType::Int64) &&
+              is_same(ElementType::Bool, isomer::ElementType::Bool) &&
+              is_same(ElementType::Float16, isomer::ElementType::Float16) &&
+              is_same(ElementType::Double, isomer::ElementType::Double) &&
+              is_same(ElementType::Uint32, isomer::ElementType::Uint32) &&
+              is_same(ElementType::Uint64, isomer::ElementType::Uint64) &&
+              is_same(ElementType::BFloat16, isomer::ElementType::BFloat16));
+
 isomer::ElementType internal_type(const std::string& name, ElementType type) {
   const auto number = static_cast<std::int32_t>(type);
   // Numbers beyond ONNX's own are ours; strings have no bytes.

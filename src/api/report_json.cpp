@@ -71,18 +71,6 @@ Json constant_json(const ConstantDifference& d) {
 
 // ---- bench
 
-double total_ns(const ModelFacts& facts) {
-  double total = 0;
-  for (const KernelKind& kind : facts.kernels) total += kind.time_ns;
-  return total;
-}
-
-std::uint64_t count_nodes(const std::map<std::string, std::uint64_t>& kinds) {
-  std::uint64_t nodes = 0;
-  for (const auto& [op, count] : kinds) nodes += count;
-  return nodes;
-}
-
 Json interval_json(const char* middle, const Interval& interval) {
   return {{middle, interval.estimate}, {"low", interval.low}, {"high", interval.high}};
 }
@@ -95,7 +83,7 @@ Json to_json(const BenchModel& model) {
     json["failure"] = failure_json(*model.failure);
     return json;
   }
-  const double total = total_ns(model.facts);
+  const double total = kernel_ns(model);
   Json operators = Json::array();
   for (const KernelKind& kind : model.facts.kernels)
     operators.push_back({{"op", kind.op},
@@ -106,7 +94,7 @@ Json to_json(const BenchModel& model) {
   json["cpu_ns"] = interval_json("median", model.latency.cpu_ns);
   json["peak_bytes"] = model.facts.peak_bytes;
   json["load_ns"] = model.facts.load_ns;
-  json["nodes_in_file"] = count_nodes(model.file_nodes);
+  json["nodes_in_file"] = nodes_in_file(model);
   json["reorders"] = model.facts.reorders;
   json["operators"] = std::move(operators);
   return json;

@@ -87,18 +87,6 @@ std::string model_table(const BenchRun& run) {
   return table.text() + lines;
 }
 
-double total_ns(const ModelFacts& facts) {
-  double total = 0;
-  for (const KernelKind& kind : facts.kernels) total += kind.time_ns;
-  return total;
-}
-
-std::uint64_t count_nodes(const std::map<std::string, std::uint64_t>& kinds) {
-  std::uint64_t nodes = 0;
-  for (const auto& [op, count] : kinds) nodes += count;
-  return nodes;
-}
-
 std::string kernel_table(const BenchModel& model, const std::string& name) {
   if (model.failure || model.facts.kernels.empty()) return "";
   std::uint64_t run_nodes = 0;
@@ -108,13 +96,13 @@ std::string kernel_table(const BenchModel& model, const std::string& name) {
     if (!model.file_nodes.contains(kind.op))
       made += fmt::format("{}{} {}", made.empty() ? "" : ", ", kind.nodes, printable(kind.op));
   }
-  std::string head = fmt::format("{}: {} nodes in the file, {} run", name,
-                                 grouped(count_nodes(model.file_nodes)), grouped(run_nodes));
+  std::string head = fmt::format("{}: {} nodes in the file, {} run", name, grouped(nodes_in_file(model)),
+                                 grouped(run_nodes));
   if (model.facts.reorders > 0) head += fmt::format(", {} layout changes", model.facts.reorders);
   if (!made.empty()) head += "; made by the runtime: " + shortened(made, 120);
   using enum Table::Align;
   Table table({{"operator", Left}, {"in the file", Right}, {"run", Right}, {"share", Right}});
-  const double total = total_ns(model.facts);
+  const double total = kernel_ns(model);
   std::size_t rows = 0;
   double rest = 0;
   for (const KernelKind& kind : model.facts.kernels) {

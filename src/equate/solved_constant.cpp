@@ -78,12 +78,6 @@ std::optional<Linear> read_linear(const Graph& b) {
   return out;
 }
 
-std::vector<std::int64_t> ints(const Node& node, const std::string& name,
-                               std::vector<std::int64_t> otherwise) {
-  const auto* list = node.attributes.find_as<std::vector<std::int64_t>>(name);
-  return list != nullptr ? *list : otherwise;
-}
-
 // Runs the first program on tensors of the solver's choice.
 class Solver {
  public:
@@ -161,12 +155,6 @@ class Solver {
     return b_.op("ConstantOfShape", {b_.integers(shape)}, with({{"value", one}}));
   }
 
-  // [rows, groups·rows]: ones where column mod rows = row.
-  Value eyes(std::int64_t rows, std::int64_t groups) {
-    const Value eye = b_.op("EyeLike", {filled({rows, rows}, 0)}, with({{"dtype", std::int64_t{1}}}));
-    return groups == 1 ? eye : b_.op("Tile", {eye, b_.integers({1, groups})});
-  }
-
   std::optional<SolvedConstant> finish(Value v, const Tensor& stored) {
     const auto shape = extents(v);
     if (!shape) return std::nullopt;
@@ -212,9 +200,10 @@ class Solver {
     if (!is_op(node, "Conv") || (auto_pad != nullptr && *auto_pad != "NOTSET") || k.size() != d + 2 ||
         attribute(node, "group", std::int64_t{1}) != impulses.groups || k[1] != impulses.rows)
       return std::nullopt;
-    for (const std::int64_t dilation : ints(node, "dilations", Extents(d, 1)))
+    for (const std::int64_t dilation : attribute(node, "dilations", Extents(d, 1)))
       if (dilation != 1) return std::nullopt;
-    const auto stride = ints(node, "strides", Extents(d, 1)), pads = ints(node, "pads", Extents(2 * d, 0));
+    const auto stride = attribute(node, "strides", Extents(d, 1)),
+               pads = attribute(node, "pads", Extents(2 * d, 0));
     std::vector<std::int64_t> swap{1, 0};
     for (std::size_t i = 0; i < d; ++i) swap.push_back(static_cast<std::int64_t>(i + 2));
     const Value turned = b_.op("Transpose", {inputs[1]}, with({{"perm", swap}}));
@@ -276,11 +265,11 @@ Answers solve_convolution(const Graph& a, const std::string& input, const Linear
   const std::size_t d = k.size() - 2;
   const auto* auto_pad = linear.node->attributes.find_as<std::string>("auto_pad");
   if (auto_pad != nullptr && *auto_pad != "NOTSET" && *auto_pad != "VALID") return {};
-  const auto dilation = ints(*linear.node, "dilations", Extents(d, 1));
-  const auto pads = ints(*linear.node, "pads", Extents(2 * d, 0));
+  const auto dilation = attribute(*linear.node, "dilations", Extents(d, 1));
+  const auto pads = attribute(*linear.node, "pads", Extents(2 * d, 0));
   Impulses impulses{.rows = k[1],
                     .groups = attribute(*linear.node, "group", std::int64_t{1}),
-                    .stride = ints(*linear.node, "strides", Extents(d, 1)),
+                    .stride = attribute(*linear.node, "strides", Extents(d, 1)),
                     .spatial = Extents(d),
                     .place = Extents(d)};
   std::int64_t elements = impulses.phases() * impulses.rows * impulses.channels();
@@ -294,7 +283,7 @@ Answers solve_convolution(const Graph& a, const std::string& input, const Linear
   Solver solver(a, input);
   if (!solver.can_run()) return {};
   ProgramBuilder& b = solver.builder();
-  const Value all = impulse_images(b, impulses, solver.eyes(impulses.rows, impulses.groups));
+  const Value all = impulse_images(b, impulses);
   const Value zero = solver.run(solver.filled(joined({1, impulses.channels()}, impulses.spatial), 0));
   const Value answer = b.op("Sub", {solver.run(all, &impulses), zero});
   const auto out = solver.extents(answer);
@@ -311,7 +300,7 @@ Answers solve_convolution(const Graph& a, const std::string& input, const Linear
 // y[..., j] = Σ_k x[..., k] M[k, j]: the first program applied to the unit matrix.
 Answers solve_matrix(const Graph& a, const std::string& input, const Linear& linear, std::size_t rank) {
   if (linear.weight->rank() != 2 || rank < 2) return {};
-  const bool is_turned = linear.node->op == "Gemm" && attribute(*linear.node, "transB", std::int64_t{0}) != 0;
+  const bool is_turned = has_transposed_weights(*linear.node);
   const std::int64_t rows = linear.weight->extents()[is_turned ? 1 : 0];
   if (rows * rows > kMostElements) return {};
   Solver solver(a, input);
@@ -319,7 +308,7 @@ Answers solve_matrix(const Graph& a, const std::string& input, const Linear& lin
   ProgramBuilder& b = solver.builder();
   Extents shape(rank, 1), one(rank, 1);
   shape[rank - 2] = shape[rank - 1] = one[rank - 1] = rows;
-  const Value eye = solver.eyes(rows, 1);
+  const Value eye = b.eye(rows);
   const Value zero = solver.run(solver.filled(one, 0));
   const Impulses where{.rows = rows};
   const Value x = rank == 2 ? eye : b.op("Reshape", {eye, b.integers(shape)});

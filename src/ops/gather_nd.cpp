@@ -53,12 +53,15 @@ Definition define_gather_nd(const Call& call) {
     };
     const auto known = known_indices(
         column(call.in(1).integers, static_cast<std::size_t>(k), static_cast<std::size_t>(*depth)), extent);
-    if (known)
+    if (known) {
       for (const Dim& index : *known) {
         call.need(slice * index);
         call.need(slice * (extent - index - Dim(1)));
       }
-    else call.need_index(1, extent, static_cast<int>(k)), call.exact_if(slice - Dim(1));
+    } else {
+      call.need_index(1, extent, static_cast<int>(k));
+      call.exact_if(slice - Dim(1));
+    }
     if (const auto affine = known && extents ? as_progression(*known, *extents, q) : std::nullopt)
       return next(*affine);
     auto place = to_indices(q);

@@ -115,6 +115,18 @@ class Bench {
 
 }  // namespace
 
+double kernel_ns(const BenchModel& model) {
+  double total = 0;
+  for (const KernelKind& kind : model.facts.kernels) total += kind.time_ns;
+  return total;
+}
+
+std::uint64_t nodes_in_file(const BenchModel& model) {
+  std::uint64_t nodes = 0;
+  for (const auto& [op, count] : model.file_nodes) nodes += count;
+  return nodes;
+}
+
 Outcome<BenchRun> bench(const BenchRequest& request) {
   ISOMER_TRY(const SharedFeeds feeds, SharedFeeds::make(request.feeds));
   return Bench(request, feeds).run();

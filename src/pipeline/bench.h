@@ -22,6 +22,9 @@ struct BenchModel {
   Latency latency = {};
 };
 
+double kernel_ns(const BenchModel& model);  // of all kernels together
+std::uint64_t nodes_in_file(const BenchModel& model);
+
 struct BenchPair {
   std::size_t a = 0, b = 0;
   std::optional<Failure> failure;

@@ -238,12 +238,6 @@ std::optional<Extents> output_sizes(const Site& site, const Extents& input) {
   return sizes_of(*sizes, program.outputs()[0]);
 }
 
-// [rows, groups·rows, ...]: ones where column mod rows = row.
-Value eyes(ProgramBuilder& b, std::int64_t rows, std::int64_t groups) {
-  const Value eye = b.eye(rows);
-  return groups == 1 ? eye : b.op("Tile", {eye, b.integers({1, groups})});
-}
-
 struct Kernel {
   Value weights, bias = Value::none();
 };
@@ -271,7 +265,7 @@ std::optional<Kernel> kernel_of(ProgramBuilder& b, const Site& site, const Look&
   const auto out = output_sizes(site, joined({images, look.channels}, impulses.spatial));
   if (!out || out->size() != d + 2 || (*out)[0] != images || (*out)[1] != look.outputs) return std::nullopt;
 
-  Value answer = run_region(b, site, impulse_images(b, impulses, eyes(b, rows, look.groups)));
+  Value answer = run_region(b, site, impulse_images(b, impulses));
   Kernel kernel;
   if (site.region.affine) {
     const Value rest = run_region(b, site, b.zeros(joined({1, look.channels}, impulses.spatial)));
@@ -372,7 +366,7 @@ std::optional<Proposal> as_matrix(Site site, const Graph& sized, const Inference
   const std::string name = site.graph.name_of(site.region.output);
   ProgramBuilder b(site.graph, name);
   const Value in = b.input(site.graph.name_of(site.region.input));
-  Value answer = run_region(b, site, b.op("Reshape", {eyes(b, rows, 1), b.integers(shape)}), shape);
+  Value answer = run_region(b, site, b.op("Reshape", {b.eye(rows), b.integers(shape)}), shape);
   std::vector<std::string> folds;
   Value bias = Value::none();
   if (site.region.affine) {

@@ -17,8 +17,11 @@ Extents Impulses::place_of(std::int64_t phase) const {
   return out;
 }
 
-Value impulse_images(ProgramBuilder& b, const Impulses& impulses, Value eyes) {
+Value impulse_images(ProgramBuilder& b, const Impulses& impulses) {
   const std::size_t d = impulses.spatial.size();
+  // [rows, channels]: ones where column mod rows = row.
+  Value eyes = b.eye(impulses.rows);
+  if (impulses.groups != 1) eyes = b.op("Tile", {eyes, b.integers({1, impulses.groups})});
   const Value flat =
       b.op("Reshape", {eyes, b.integers(joined({impulses.rows, impulses.channels()}, Extents(d, 1)))});
   std::vector<Value> images;

@@ -22,8 +22,8 @@ struct Impulses {
   Extents place_of(std::int64_t phase) const;
 };
 
-// [phases·rows, channels, spatial...]. `eyes`: [rows, channels], ones where column mod rows = row.
-Value impulse_images(ProgramBuilder& b, const Impulses& impulses, Value eyes);
+// [phases·rows, channels, spatial...].
+Value impulse_images(ProgramBuilder& b, const Impulses& impulses);
 
 // What is at the middle of an answer to zeros, of these extents: nothing that padding reaches.
 Value middle_of(ProgramBuilder& b, Value answer, const Extents& extents);

@@ -6,8 +6,8 @@
 #include <cmath>
 #include <set>
 
-#include "graph/canonical_hash.h"
 #include "graph/constant.h"
+#include "graph/graph_index.h"
 #include "prove/shrink.h"
 
 namespace isomer {
@@ -39,7 +39,7 @@ bool is_fusible(const Workpiece& piece, NodeId id) {
 Context context_of(const Workpiece& piece, const Step& step, bool with_neighbours) {
   const Graph& graph = piece.graph();
   std::set<NodeId> inside;
-  const auto consumers = graph.consumers();
+  const GraphIndex index(graph);
   for (const NodeId id : graph.order())
     for (const std::string& o : graph.node(id).outputs)
       if (!o.empty() && step.replaced.contains(o)) inside.insert(id);
@@ -63,9 +63,8 @@ Context context_of(const Workpiece& piece, const Step& step, bool with_neighbour
     }
     for (const NodeId id : core) {
       for (std::uint32_t k = 0; k < graph.node(id).outputs.size(); ++k)
-        if (const auto readers = consumers.find({id, k}); readers != consumers.end())
-          for (const NodeId r : readers->second)
-            if (may_join(r)) inside.insert(r);
+        for (const NodeId r : index.readers({id, k}))
+          if (may_join(r)) inside.insert(r);
     }
   }
   // What lies between two nodes that are inside must be, too.
@@ -86,7 +85,6 @@ Context context_of(const Workpiece& piece, const Step& step, bool with_neighbour
       if (v.exists()) above.insert(v.node);
   }
   std::set<std::string> inputs, outputs;
-  const std::set<Value> finals(graph.outputs().begin(), graph.outputs().end());
   for (const NodeId id : inside) {
     const Node& node = graph.node(id);
     for (const Value& v : node.inputs)
@@ -94,11 +92,9 @@ Context context_of(const Workpiece& piece, const Step& step, bool with_neighbour
         inputs.insert(graph.name_of(v));
     for (std::uint32_t k = 0; k < node.outputs.size(); ++k) {
       if (node.outputs[k].empty()) continue;
-      const auto readers = consumers.find({id, k});
-      const bool is_read = readers != consumers.end() && std::ranges::any_of(readers->second, [&](NodeId r) {
-                             return !inside.contains(r);
-                           });
-      if (is_read || finals.contains({id, k})) outputs.insert(node.outputs[k]);
+      const bool is_read =
+          std::ranges::any_of(index.readers({id, k}), [&](NodeId r) { return !inside.contains(r); });
+      if (is_read || index.is_output({id, k})) outputs.insert(node.outputs[k]);
     }
   }
   return {{inputs.begin(), inputs.end()}, {outputs.begin(), outputs.end()}};
