@@ -1,5 +1,6 @@
 // isomer check: does a certificate prove that OUT equals IN? isomer explain: what does it say?
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -14,6 +15,7 @@
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "cli/wording.h"
+#include "graph/text.h"
 #include "pipeline/change_words.h"
 
 namespace isomer::cli {
@@ -31,6 +33,7 @@ struct CheckRequest {
 struct ExplainRequest {
   fs::path certificate;
   bool verbose = false;
+  bool steps = false;
 };
 
 Result<Reply> check(const CheckRequest& request) {
@@ -86,6 +89,32 @@ std::string step_text(const std::string& count, const Note& note, double ratio, 
   return "  " + count + wrapped(what, columns_of(STDOUT_FILENO), indent, indent) + '\n';
 }
 
+std::string joined(const std::vector<std::string>& names) {
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// A program of a certificate in ONNX's text syntax.
+std::string program_text(const Graph& program) {
+  constexpr std::int64_t kMostElements = 16;
+  return text(program, {.most_elements = kMostElements}) + '\n';
+}
+
+// What the checker is told, step by step.
+std::string steps_text(const Certificate& certificate) {
+  std::string out;
+  for (const CertifiedStep& step : certificate.steps) {
+    if (const auto* claim = std::get_if<Claim>(&step))
+      out += fmt::format("\nreplace {} from {} by\n{}", printable(joined(claim->outputs)),
+                         printable(joined(claim->inputs)), program_text(claim->after));
+    else out += fmt::format("\nfold {}\n", printable(joined(std::get<FoldStep>(step).values)));
+  }
+  if (certificate.pairing)
+    for (const StatedConstant& c : certificate.pairing->constants)
+      out += fmt::format("\nconstant {} of {} by\n{}", printable(c.name), c.side == Side::A ? "IN" : "OUT",
+                         program_text(c.program));
+  return out;
+}
+
 Result<Reply> explain(const ExplainRequest& request) {
   ISOMER_TRY(const Certificate certificate, read_certificate(request.certificate));
   std::string text;
@@ -115,6 +144,7 @@ Result<Reply> explain(const ExplainRequest& request) {
           step_text(fmt::format("{:>4} × ", e.count), *e.first, e.ratio, e.count > 1 ? ", and so on" : "");
     }
   }
+  if (request.steps) text += steps_text(certificate);
   return Reply{Exit::Done, text, {{"steps", certificate.steps.size()}, {"notes", list}}};
 }
 
@@ -141,6 +171,7 @@ void add_check(CLI::App& app, Chosen& chosen) {
   CLI::App* told = app.add_subcommand("explain", "What a certificate says was done");
   told->add_option("CERT", wanted->certificate, "The certificate")->type_name("")->required();
   told->add_flag("-v,--verbose", wanted->verbose, "Every step by itself");
+  told->add_flag("--steps", wanted->steps, "What the checker is told: every step with its program as text");
   told->add_flag("--json", chosen.json, "Answer in JSON");
   told->callback([&chosen, wanted] { chosen.run = [wanted] { return explain(*wanted); }; });
 }
