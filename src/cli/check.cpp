@@ -1,22 +1,18 @@
 // isomer check: does a certificate prove that OUT equals IN? isomer explain: what does it say?
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <string_view>
 
-#include "certify/check_files.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "cli/wording.h"
-#include "graph/text.h"
-#include "pipeline/change_words.h"
+#include "isomer/isomer.h"
 
 namespace isomer::cli {
 namespace {
@@ -37,13 +33,11 @@ struct ExplainRequest {
 };
 
 Result<Reply> check(const CheckRequest& request) {
-  const auto start = std::chrono::steady_clock::now();
-  ISOMER_TRY(const CheckedFiles checked,
-             check_files(request.in, request.out, request.certificate, request.shapes));
-  const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
-  return Reply{checked.report.accepted ? Exit::Done : Exit::Refuted, checked.text(),
-               Json::parse(checked.json(spent.count()))};
+  const api::Checked checked = api::check_files(request.in, request.out, request.certificate, request.shapes);
+  return Reply{checked.accepted ? Exit::Done : Exit::Refuted, checked.text, Json::parse(checked.json)};
 }
+
+using Note = api::Explanation::Note;
 
 // Steps that read the same but for names and numbers are one line.
 std::string kind_of(const Note& note) {
@@ -67,10 +61,10 @@ struct Explained {
   double ratio = 0;
 };
 
-std::vector<Explained> grouped_notes(const Certificate& certificate) {
+std::vector<Explained> grouped_notes(const api::Explanation& explanation) {
   std::vector<Explained> out;
   std::map<std::string, std::size_t> places;
-  for (const Note& n : certificate.notes) {
+  for (const Note& n : explanation.notes) {
     if (n.kind == "measured") continue;
     const auto [at, is_new] = places.emplace(kind_of(n), out.size());
     if (is_new) out.push_back({&n});
@@ -83,69 +77,65 @@ std::vector<Explained> grouped_notes(const Certificate& certificate) {
 }
 
 std::string step_text(const std::string& count, const Note& note, double ratio, const std::string& more) {
-  std::string what = printable(words_of_step(note.kind, note.what)) + more;
+  std::string what = printable(note.words) + more;
   if (ratio > 0) what += fmt::format(", {:.2f} times as fast in its place", ratio);
   const std::size_t indent = 2 + width(count);
   return "  " + count + wrapped(what, columns_of(STDOUT_FILENO), indent, indent) + '\n';
 }
 
-std::string joined(const std::vector<std::string>& names) {
-  return fmt::format("{}", fmt::join(names, ", "));
+std::string head(const api::Explanation& explanation) {
+  std::string text;
+  for (const Note& n : explanation.notes)
+    if (n.kind == "measured") text = fmt::format("{} was measured {:.2f} times as fast\n", n.what, n.ratio);
+  if (explanation.pairs)
+    return text + fmt::format(
+                      "two models that were proved equal by {} pairs of values, which isomer check proves "
+                      "again\n",
+                      grouped(*explanation.pairs));
+  if (explanation.steps == 0) return text + "nothing was changed\n";
+  return text + fmt::format("{} steps, which isomer check proves again\n", grouped(explanation.steps));
 }
 
-// A program of a certificate in ONNX's text syntax.
-std::string program_text(const Graph& program) {
-  constexpr std::int64_t kMostElements = 16;
-  return text(program, {.most_elements = kMostElements}) + '\n';
-}
-
-// What the checker is told, step by step.
-std::string steps_text(const Certificate& certificate) {
-  std::string out;
-  for (const CertifiedStep& step : certificate.steps) {
-    if (const auto* claim = std::get_if<Claim>(&step))
-      out += fmt::format("\nreplace {} from {} by\n{}", printable(joined(claim->outputs)),
-                         printable(joined(claim->inputs)), program_text(claim->after));
-    else out += fmt::format("\nfold {}\n", printable(joined(std::get<FoldStep>(step).values)));
+std::string to_text(const api::Explanation& explanation, bool is_verbose) {
+  std::string text = head(explanation);
+  if (is_verbose) {
+    for (const Note& n : explanation.notes)
+      if (n.kind != "measured") text += step_text("", n, n.ratio, "");
+    return text;
   }
-  if (certificate.pairing)
-    for (const StatedConstant& c : certificate.pairing->constants)
-      out += fmt::format("\nconstant {} of {} by\n{}", printable(c.name), c.side == Side::A ? "IN" : "OUT",
-                         program_text(c.program));
+  std::size_t shown = 0;
+  const auto groups = grouped_notes(explanation);
+  for (const Explained& e : groups) {
+    if (shown++ >= kMostSteps) {
+      text += fmt::format("  and {} more kinds; -v lists every step\n", groups.size() - kMostSteps);
+      break;
+    }
+    text += step_text(fmt::format("{:>4} × ", e.count), *e.first, e.ratio, e.count > 1 ? ", and so on" : "");
+  }
+  return text;
+}
+
+std::string printable_lines(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size());
+    out += printable(text.substr(0, end)) + '\n';
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
   return out;
 }
 
 Result<Reply> explain(const ExplainRequest& request) {
-  ISOMER_TRY(const Certificate certificate, read_certificate(request.certificate));
-  std::string text;
-  Json list = Json::array();
-  for (const Note& n : certificate.notes) {
-    list.push_back({{"kind", n.kind}, {"what", n.what}, {"ratio", n.ratio}});
-    if (n.kind == "measured") text = fmt::format("{} was measured {:.2f} times as fast\n", n.what, n.ratio);
+  const std::string certificate = api::load_certificate(request.certificate);
+  try {
+    const api::Explanation explanation = api::explain(certificate);
+    std::string text = to_text(explanation, request.verbose);
+    if (request.steps) text += printable_lines(explanation.told);
+    return Reply{Exit::Done, std::move(text), Json::parse(explanation.json)};
+  } catch (const api::Error& e) {
+    if (e.kind() != api::ErrorKind::BadInput) throw;
+    return Error{fmt::format("{}: {}", request.certificate.string(), e.what())};
   }
-  if (certificate.pairing)
-    text += fmt::format(
-        "two models that were proved equal by {} pairs of values, which isomer check proves again\n",
-        grouped(certificate.pairing->equations.size()));
-  else if (certificate.steps.empty()) text += "nothing was changed\n";
-  else text += fmt::format("{} steps, which isomer check proves again\n", grouped(certificate.steps.size()));
-  if (request.verbose) {
-    for (const Note& n : certificate.notes)
-      if (n.kind != "measured") text += step_text("", n, n.ratio, "");
-  } else {
-    std::size_t shown = 0;
-    const auto groups = grouped_notes(certificate);
-    for (const Explained& e : groups) {
-      if (shown++ >= kMostSteps) {
-        text += fmt::format("  and {} more kinds; -v lists every step\n", groups.size() - kMostSteps);
-        break;
-      }
-      text +=
-          step_text(fmt::format("{:>4} × ", e.count), *e.first, e.ratio, e.count > 1 ? ", and so on" : "");
-    }
-  }
-  if (request.steps) text += steps_text(certificate);
-  return Reply{Exit::Done, text, {{"steps", certificate.steps.size()}, {"notes", list}}};
 }
 
 }  // namespace
