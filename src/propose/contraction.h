@@ -6,11 +6,13 @@
 #include <optional>
 #include <vector>
 
+#include "expr/dim.h"
 #include "rewrite/program_builder.h"
 
 namespace isomer {
 
 using Labels = std::vector<int>;
+using LabelSizes = std::map<int, Dim>;
 
 struct Operand {
   Value value;
@@ -19,10 +21,23 @@ struct Operand {
 };
 constexpr int kNoLabel = -1;
 
+bool has(const Labels& labels, int label);
+// Those of `order` that are present, in this order.
+Labels only_of(const Labels& order, const Labels& present);
+double typical_count(const Labels& labels, const LabelSizes& extents);
+Dims shape_of(const Labels& labels, const LabelSizes& extents);
+
+// The same elements in another shape; nullopt: Reshape cannot say it for all sizes.
+std::optional<Value> reshaped(ProgramBuilder& b, Value value, const Dims& from, const Dims& to);
+
+// The operand with its axes in this order, to be broadcast: axes that it has not have extent 1, or are left
+// out in front. All of its labels are in the order.
+std::optional<Value> aligned(ProgramBuilder& b, const Operand& operand, const Labels& order,
+                             const LabelSizes& extents);
+
 // out[...] = Σ a[...] · b[...] over the labels that `out` has not, as a tensor of this shape. nullopt: no
-// label is summed, or one that only one of the two has.
+// label is summed, or one that only one of the two has, or Reshape cannot say it for all sizes.
 std::optional<Value> contract(ProgramBuilder& b, const Operand& left, const Operand& right, const Labels& out,
-                              const std::map<int, std::int64_t>& extents,
-                              const std::vector<std::int64_t>& shape);
+                              const LabelSizes& extents, const Dims& shape);
 
 }  // namespace isomer

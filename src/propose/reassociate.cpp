@@ -41,7 +41,7 @@ void chains(const Site& site, Proposals& out) {
 // Labels of a formula that is one sum of products of two reads, each at plain axes.
 struct Contraction {
   Labels left, right, out;
-  std::map<int, std::int64_t> extents;
+  LabelSizes extents;
 };
 
 std::optional<Labels> labels_of_read(const ExprNode& e, int input, Contraction& c) {
@@ -94,7 +94,7 @@ void contractions(const Site& site, Proposals& out) {
     if (!sizes) continue;
     const auto result =
         contract(b, {b.input(site.name(x)), c->left, site.is_constant(x)},
-                 {b.input(site.name(y)), c->right, site.is_constant(y)}, c->out, c->extents, *sizes);
+                 {b.input(site.name(y)), c->right, site.is_constant(y)}, c->out, c->extents, to_dims(*sizes));
     if (!result) continue;
     out.add(propose(site, kKind, fmt::format("{} as a matrix product", label(site.node(id))), b, {{id, 0}},
                     {*result}));
@@ -121,7 +121,7 @@ void sums_of_products(const Site& site, Proposals& out) {
     const auto full = site.concrete_sizes({*product, 0}), result_sizes = site.concrete_sizes({id, 0});
     const auto axes = full ? reduced_axes(site, id, full->size()) : std::nullopt;
     if (!axes || axes->empty() || !result_sizes) continue;
-    std::map<int, std::int64_t> extents;
+    LabelSizes extents;
     Labels result;
     for (std::size_t d = 0; d < full->size(); ++d) {
       extents[static_cast<int>(d)] = (*full)[d];
@@ -140,7 +140,7 @@ void sums_of_products(const Site& site, Proposals& out) {
       operands.push_back(std::move(o));
     }
     if (operands.size() != 2) continue;
-    const auto value = contract(b, operands[0], operands[1], result, extents, *result_sizes);
+    const auto value = contract(b, operands[0], operands[1], result, extents, to_dims(*result_sizes));
     if (!value) continue;
     out.add(propose(site, kKind, fmt::format("sum of products {} as a matrix product", site.name({id, 0})), b,
                     {{id, 0}}, {*value}));

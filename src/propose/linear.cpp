@@ -1,0 +1,453 @@
+// linear: what is a sum of products, by the cheapest products.
+//
+// A value is written as its linear form (facts/linear_form.h), a factor after the other is replaced by what
+// it is made of, and each of these forms is written back: for every term the cheapest order of its products
+// (all orders are tried), each product over the indices that its operands really have, so that what is
+// repeated is computed once; then the terms are added, small ones first. Chains of products, products with
+// concatenations and with repeated operands, sums of products, and what broadcasting can do by itself fall
+// out of that; no operator is named but those that are written.
+#include "propose/linear.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <map>
+#include <set>
+
+#include "cost/price.h"
+#include "facts/linear_form.h"
+#include "propose/contraction.h"
+#include "rewrite/site.h"
+
+namespace isomer {
+namespace {
+
+constexpr const char* kKind = "linear";
+constexpr int kMostExpansions = 16;
+constexpr std::size_t kMostOperands = 8;   // of one term: all orders are tried
+constexpr double kMostConstant = 1 << 24;  // elements that a product of constants may have
+
+Labels labels_in(const std::vector<Operand>& operands) {
+  Labels out;
+  for (const Operand& o : operands)
+    for (const int l : o.labels)
+      if (l != kNoLabel && !has(out, l)) out.push_back(l);
+  return out;
+}
+
+// Writes one linear form as a program.
+class Writer {
+ public:
+  Writer(const Site& site, const LinearForm& form, Value y, bool is_image)
+      : site_(site), form_(form), y_(y), is_image_(is_image), b_(site.graph, site.name(y)) {
+    for (const auto& parts : form.axes)
+      for (const Axis& a : parts) {
+        extents_[a.id] = a.extent;
+        pattern_.push_back(a.extent.is(1) ? kNoLabel : a.id);
+        if (!a.extent.is(1)) out_.push_back(a.id);
+      }
+    for (const LinearTerm& t : form.terms)
+      for (const Axis& a : t.summed) extents_[a.id] = a.extent;
+  }
+
+  std::optional<Proposal> proposal() {
+    std::vector<Operand> terms;
+    for (const LinearTerm& t : form_.terms) {
+      auto term = written(t);
+      if (!term) return std::nullopt;
+      terms.push_back(std::move(*term));
+    }
+    const auto result = sum(std::move(terms));
+    if (!result) return std::nullopt;
+    return propose(site_, kKind, fmt::format("{} by {} products", site_.name(y_), products_), b_, {y_},
+                   {*result});
+  }
+
+ private:
+  // A factor as its value with an axis per label.
+  std::optional<Operand> read(const LinearFactor& factor) {
+    const auto axes = labelled(site_, factor);
+    if (!axes) return std::nullopt;
+    Operand out{.value = b_.input(site_.name(factor.value)),
+                .labels = {},
+                .is_constant = site_.is_constant(factor.value)};
+    Dims shape = *site_.inference.of(factor.value).shape;
+    std::vector<std::int64_t> begin, end, along, step;
+    Dims split;
+    for (std::size_t d = 0; d < axes->size(); ++d) {
+      const LabelledAxis& axis = (*axes)[d];
+      Dim count = 1;
+      for (const Axis& a : axis.labels) count = count * a.extent;
+      if (!axis.is_whole) {
+        const auto n = count.value();
+        if (!n) return std::nullopt;
+        begin.push_back(axis.begin);
+        end.push_back(axis.begin + (*n - 1) * axis.step + 1);
+        along.push_back(static_cast<std::int64_t>(d));
+        step.push_back(axis.step);
+        shape[d] = count;
+      }
+      for (const Axis& a : axis.labels) {
+        out.labels.push_back(a.id);
+        split.push_back(a.extent);
+      }
+      if (axis.labels.empty()) {
+        out.labels.push_back(kNoLabel);
+        split.emplace_back(1);
+      }
+    }
+    if (!begin.empty())
+      out.value = b_.op(
+          "Slice", {out.value, b_.integers(begin), b_.integers(end), b_.integers(along), b_.integers(step)});
+    const auto value = reshaped(b_, out.value, shape, split);
+    if (!value) return std::nullopt;
+    out.value = factor.is_inverse ? b_.op("Reciprocal", {*value}) : *value;
+    return out;
+  }
+
+  std::optional<Operand> written(const LinearTerm& t) {
+    operands_.clear();
+    for (const LinearFactor& f : t.factors) {
+      auto operand = read(f);
+      if (!operand) return std::nullopt;
+      operands_.push_back(std::move(*operand));
+    }
+    if (t.scale != 1 || operands_.empty())
+      operands_.push_back(
+          {b_.constant(Tensor::of(ElementType::Float, {}, std::vector<float>{static_cast<float>(t.scale)})),
+           {},
+           true});
+    if (operands_.size() > kMostOperands) return std::nullopt;
+    return in_best_order();
+  }
+
+  // ---- the order of products: sets of operands as bits
+
+  using Set = unsigned;
+  struct Best {
+    double cost = 0;
+    Set left = 0;  // 0: one operand
+  };
+
+  Labels labels_of(Set set) const {
+    std::vector<Operand> in;
+    for (std::size_t k = 0; k < operands_.size(); ++k)
+      if (set >> k & 1) in.push_back(operands_[k]);
+    return labels_in(in);
+  }
+  // Of the labels of a set those that someone else needs.
+  Labels kept_by(Set set) const {
+    const Set all = (Set{1} << operands_.size()) - 1;
+    const Labels outside = labels_of(all & ~set);
+    Labels out;
+    for (const int l : labels_of(set))
+      if (has(out_, l) || has(outside, l)) out.push_back(l);
+    return out;
+  }
+  bool is_constant(Set set) const {
+    for (std::size_t k = 0; k < operands_.size(); ++k)
+      if ((set >> k & 1) && !operands_[k].is_constant) return false;
+    return true;
+  }
+  double cost_of(Set left, Set right) const {
+    const Labels kept = kept_by(left | right);
+    const double count = typical_count(kept, extents_);
+    if (is_constant(left | right)) return count > kMostConstant ? 1e30 : 0;
+    const Prices& prices = site_.machine.prices();
+    Labels all = kept_by(left);
+    for (const int l : kept_by(right))
+      if (!has(all, l)) all.push_back(l);
+    const double products = typical_count(all, extents_);
+    return 2 * products + prices.element * (count + products / 64) + prices.node;
+  }
+
+  std::optional<Operand> in_best_order() {
+    const Set all = (Set{1} << operands_.size()) - 1;
+    std::vector<Best> best(all + 1);
+    for (Set set = 1; set <= all; ++set) {
+      if (std::popcount(set) < 2) continue;
+      best[set].cost = 1e40;
+      for (Set left = (set - 1) & set; left > 0; left = (left - 1) & set) {
+        const Set right = set & ~left;
+        if (left < right) continue;
+        const double cost = best[left].cost + best[right].cost + cost_of(left, right);
+        if (cost < best[set].cost) best[set] = {cost, left};
+      }
+    }
+    auto whole = built(best, all);
+    if (!whole) return std::nullopt;
+    return reduced(*whole, out_);
+  }
+
+  std::optional<Operand> built(const std::vector<Best>& best, Set set) {
+    if (std::popcount(set) == 1) return operands_[static_cast<std::size_t>(std::countr_zero(set))];
+    const Set left = best[set].left;
+    const auto a = built(best, left), b = built(best, set & ~left);
+    if (!a || !b) return std::nullopt;
+    return joined(*a, *b, kept_by(set));
+  }
+
+  // Summed over the labels that are not kept.
+  Operand reduced(const Operand& o, const Labels& kept) {
+    std::vector<std::int64_t> axes;
+    Labels labels;
+    for (std::size_t d = 0; d < o.labels.size(); ++d) {
+      if (o.labels[d] == kNoLabel || has(kept, o.labels[d])) labels.push_back(o.labels[d]);
+      else axes.push_back(static_cast<std::int64_t>(d));
+    }
+    if (axes.empty()) return o;
+    const Attributes drop = with({{"keepdims", std::int64_t{0}}});
+    const Value value =
+        site_.graph.opset("") >= 13
+            ? b_.op("ReduceSum", {o.value, b_.integers(axes)}, drop)
+            : b_.op("ReduceSum", {o.value}, with({{"keepdims", std::int64_t{0}}, {"axes", axes}}));
+    return {value, labels, o.is_constant};
+  }
+
+  std::optional<Operand> joined(const Operand& x, const Operand& y, const Labels& kept) {
+    const auto needed = [&](const Operand& other) {
+      Labels out = kept;
+      for (const int l : other.labels)
+        if (l != kNoLabel && !has(out, l)) out.push_back(l);
+      return out;
+    };
+    const Operand a = reduced(x, needed(y)), b = reduced(y, needed(x));
+    const bool is_constant = a.is_constant && b.is_constant;
+    const bool is_summed = std::ranges::any_of(
+        a.labels, [&](int l) { return l != kNoLabel && has(b.labels, l) && !has(kept, l); });
+    if (!is_summed) return multiplied(a, b, "Mul");
+    if (!is_constant) ++products_;
+    if (is_image_)
+      for (const auto& [image, weights] : {std::pair(a, b), std::pair(b, a)})
+        if (auto made = convolved(image, weights, kept)) return made;
+    Labels order = only_of(out_, kept);
+    if (order.size() != kept.size()) {
+      order.clear();
+      for (const Operand* o : {&a, &b})
+        for (const int l : o->labels)
+          if (has(kept, l) && !has(order, l)) order.push_back(l);
+    }
+    const auto value = contract(b_, a, b, order, extents_, shape_of(order, extents_));
+    if (!value) return std::nullopt;
+    return Operand{*value, order, is_constant};
+  }
+
+  // Weights [o, c] times an image [n, c, ...]: a convolution.
+  std::optional<Operand> convolved(const Operand& image, const Operand& weights, const Labels& kept) {
+    if (!weights.is_constant || image.is_constant || image.labels.size() < 3 || image.labels.size() > 5)
+      return std::nullopt;
+    const int channel = image.labels[1];
+    Labels own;
+    for (const int l : weights.labels)
+      if (l != kNoLabel) own.push_back(l);
+    if (channel == kNoLabel || has(kept, channel) || own.size() != 2 || !has(own, channel))
+      return std::nullopt;
+    const int made = own[own[0] == channel ? 1 : 0];
+    if (has(image.labels, made)) return std::nullopt;
+    Labels order{made, channel};
+    order.resize(image.labels.size(), kNoLabel);
+    const auto w = aligned(b_, weights, order, extents_);
+    if (!w) return std::nullopt;
+    Operand out{b_.op("Conv", {image.value, *w}), image.labels, false};
+    out.labels[1] = made;
+    return out;
+  }
+
+  // Element by element, broadcast.
+  std::optional<Operand> multiplied(const Operand& x, const Operand& y, const char* op) {
+    const bool swapped = y.labels.size() > x.labels.size() ||
+                         (y.labels.size() == x.labels.size() &&
+                          typical_count(y.labels, extents_) > typical_count(x.labels, extents_));
+    const Operand &large = swapped ? y : x, &small = swapped ? x : y;
+    const bool is_constant = x.is_constant && y.is_constant;
+    const bool is_inside =
+        std::ranges::all_of(small.labels, [&](int l) { return l == kNoLabel || has(large.labels, l); });
+    Labels order = large.labels;
+    if (!is_inside) {
+      const Labels both = labels_in({x, y});
+      order = only_of(out_, both);
+      for (const int l : both)
+        if (!has(order, l)) order.push_back(l);
+      // Along the image, if all are there.
+      if (const Labels plain = only_of(pattern_, order); plain == order) {
+        order = pattern_;
+        for (int& l : order)
+          if (!has(both, l)) l = kNoLabel;
+      }
+    }
+    const auto a = aligned(b_, large, order, extents_), b = aligned(b_, small, order, extents_);
+    if (!a || !b) return std::nullopt;
+    return Operand{b_.op(op, {*a, *b}), order, is_constant};
+  }
+
+  std::optional<Value> sum(std::vector<Operand> terms) {
+    std::ranges::stable_sort(terms, {}, [&](const Operand& o) { return typical_count(o.labels, extents_); });
+    std::optional<Operand> all;
+    for (const Operand& t : terms) {
+      all = all ? multiplied(*all, t, "Add") : t;
+      if (!all) return std::nullopt;
+    }
+    Dims shape;
+    for (const auto& parts : form_.axes) {
+      Dim extent = 1;
+      for (const Axis& a : parts) extent = extent * a.extent;
+      shape.push_back(extent);
+    }
+    const Labels own = only_of(out_, all->labels);
+    Labels present;
+    for (const int l : all->labels)
+      if (l != kNoLabel) present.push_back(l);
+    if (present != own) {
+      const auto turned = aligned(b_, *all, own, extents_);
+      if (!turned) return std::nullopt;
+      all = Operand{*turned, own, all->is_constant};
+    }
+    if (own == out_) return reshaped(b_, all->value, shape_of(all->labels, extents_), shape);
+    // It is the same along some axes.
+    const auto sizes = concrete(shape_of(pattern_, extents_));
+    if (!sizes) return std::nullopt;
+    const auto wide = aligned(b_, *all, pattern_, extents_);
+    if (!wide) return std::nullopt;
+    return reshaped(b_, b_.op("Expand", {*wide, b_.integers(*sizes)}), to_dims(*sizes), shape);
+  }
+
+  const Site& site_;
+  const LinearForm& form_;
+  Value y_;
+  bool is_image_;
+  ProgramBuilder b_;
+  LabelSizes extents_;
+  Labels out_;      // labels of the value's axes, in order
+  Labels pattern_;  // the same with axes of one element
+  std::vector<Operand> operands_;
+  int products_ = 0;
+};
+
+class LinearProposer {
+ public:
+  explicit LinearProposer(const Site& site) : site_(site) {}
+
+  std::vector<Value> ends() {
+    std::vector<Value> out;
+    std::set<Value> seen;
+    const auto note = [&](Value v) {
+      if (seen.insert(v).second) out.push_back(v);
+    };
+    for (const NodeId id : site_.graph.order()) {
+      if (!is_worth_a_look(id)) continue;
+      Value end{id, 0};
+      for (int k = 0; k < kMostExpansions; ++k) {
+        const auto next = site_.only_reader(end);
+        if (!next || site_.is_output(end) || !form_of(*next)) break;
+        end = {*next, 0};
+      }
+      note(end);
+      note({id, 0});
+    }
+    return out;
+  }
+
+  // The best way to compute this value.
+  std::optional<Proposal> best(Value y) {
+    std::optional<Proposal> out;
+    const auto own = form_of(y.node);
+    if (!own) return out;
+    LinearForm form = *own;
+    bool is_image = site_.is(y.node, "Conv");
+    std::set<Value> leaves;
+    for (int k = 0; k < kMostExpansions; ++k) {
+      if (auto next = Writer(site_, form, y, is_image).proposal(); next && (!out || next->gain > out->gain))
+        out = std::move(next);
+      bool has_grown = false;
+      while (const auto v = latest(form, leaves)) {
+        auto next = form_of(v->node) ? expanded(site_, form, *v) : std::nullopt;
+        leaves.insert(*v);
+        if (!next) continue;
+        is_image = is_image || site_.is(v->node, "Conv");
+        form = std::move(*next);
+        has_grown = true;
+        break;
+      }
+      if (!has_grown) break;
+    }
+    return out;
+  }
+
+ private:
+  const std::optional<LinearForm>& form_of(NodeId id) {
+    const auto at = forms_.find(id);
+    if (at != forms_.end()) return at->second;
+    std::optional<LinearForm> form;
+    const Value v{id, 0};
+    const Node& node = site_.node(id);
+    if (node.kind == NodeKind::Operator && node.outputs.size() == 1 && !site_.is_constant(v) &&
+        site_.inference.of(v).type == ElementType::Float) {
+      form = linear_form(site_, v);
+      if (form) form = expanded(site_, *form, v);
+      if (form && std::ranges::any_of(form->terms, [&](const LinearTerm& t) {
+            return std::ranges::any_of(t.factors, [&](const LinearFactor& f) {
+              return site_.inference.of(f.value).type != ElementType::Float;
+            });
+          }))
+        form.reset();
+    }
+    return forms_.emplace(id, std::move(form)).first->second;
+  }
+
+  // The producer that is last in the graph.
+  std::optional<Value> latest(const LinearForm& form, const std::set<Value>& leaves) const {
+    std::optional<Value> out;
+    for (const LinearTerm& t : form.terms)
+      for (const LinearFactor& f : t.factors) {
+        if (leaves.contains(f.value) || f.is_inverse || f.value.output != 0 || site_.is_constant(f.value) ||
+            site_.node(f.value.node).kind != NodeKind::Operator)
+          continue;
+        if (!out || site_.position(f.value.node) > site_.position(out->node)) out = f.value;
+      }
+    return out;
+  }
+
+  // It sums products, or reads what is repeated.
+  bool is_worth_a_look(NodeId id) {
+    const auto& form = form_of(id);
+    if (!form) return false;
+    for (const LinearTerm& t : form->terms) {
+      if (!t.summed.empty() && t.factors.size() > 1) return true;
+      for (const LinearFactor& f : t.factors)
+        if (f.value.exists() && is_repeated(f.value)) return true;
+    }
+    return false;
+  }
+  bool is_repeated(Value v) {
+    const Node& node = site_.node(v.node);
+    if (node.kind != NodeKind::Operator || site_.is_constant(v) || node.inputs.empty()) return false;
+    const auto& form = form_of(v.node);
+    if (!form || form->terms.size() != 1 || form->terms[0].factors.size() != 1) return false;
+    const auto to = site_.sizes(v), from = site_.sizes(form->terms[0].factors[0].value);
+    const auto count = [](const Extents& e) {
+      double n = 1;
+      for (const std::int64_t x : e) n *= static_cast<double>(x);
+      return n;
+    };
+    return to && from && count(*to) > count(*from);
+  }
+
+  const Site& site_;
+  std::map<NodeId, std::optional<LinearForm>> forms_;
+};
+
+}  // namespace
+
+Proposals propose_linear(const Graph& graph, const Inference& inference, const ProposeOptions& options) {
+  Proposals out;
+  const Site site(graph, inference, *options.machine);
+  LinearProposer proposer(site);
+  for (const Value& y : proposer.ends())
+    if (auto found = proposer.best(y); found && (options.any_price || found->gain > 0))
+      out.list.push_back(std::move(*found));
+  std::ranges::stable_sort(out.list, std::greater<>{}, &Proposal::gain);
+  return out;
+}
+
+}  // namespace isomer
