@@ -413,7 +413,8 @@ std::optional<LinearForm> expanded(const Site& site, const LinearForm& form, Val
   if (!settled) return std::nullopt;
   for (const LinearTerm& t : settled->terms)
     for (const LinearFactor& f : t.factors)
-      if (!labelled(site, f)) return std::nullopt;
+      if (site.inference.of(f.value).type != formula->output(0).type || !labelled(site, f))
+        return std::nullopt;
   return settled;
 } catch (const DimOverflow&) {
   return std::nullopt;

@@ -15,6 +15,8 @@ Labels without_missing(const Labels& labels) {
   return out;
 }
 
+constexpr double kNode = 300;  // run at all, in the unit of price()
+
 // MatMul's [batch..., rows, columns], out of a[batch..., rows, summed] and b[batch..., summed, columns].
 struct Plan {
   bool swapped = false;  // the second operand is on the left
@@ -214,24 +216,29 @@ std::optional<Value> aligned(ProgramBuilder& b, const Operand& operand, const La
 
 std::optional<Value> contract(ProgramBuilder& b, const Operand& left, const Operand& right, const Labels& out,
                               const LabelSizes& extents, const Dims& shape) {
-  std::vector<std::pair<double, Plan>> plans;
+  std::optional<ProgramBuilder> best;
+  Value result;
+  double least = 0;
   for (const bool swapped : {false, true}) {
     const Operand &first = swapped ? right : left, &second = swapped ? left : right;
     for (std::size_t prefix = 0; prefix <= out.size(); ++prefix) {
       auto plan = plan_for(first, second, out, prefix);
       if (!plan) continue;
       plan->swapped = swapped;
-      const double now = price(*plan, first, second, out, extents);
-      plans.emplace_back(now, std::move(*plan));
+      ProgramBuilder trial = b;
+      const auto value = product_by(trial, *plan, left, right, out, extents, shape);
+      if (!value) continue;
+      const double now = price(*plan, first, second, out, extents) +
+                         kNode * static_cast<double>(trial.graph().order().size());
+      if (best && now >= least) continue;
+      best = std::move(trial);
+      result = *value;
+      least = now;
     }
   }
-  std::ranges::stable_sort(plans, {}, [](const auto& p) { return p.first; });
-  for (const auto& [cost, plan] : plans) {
-    ProgramBuilder trial = b;
-    if (!product_by(trial, plan, left, right, out, extents, shape)) continue;
-    return product_by(b, plan, left, right, out, extents, shape);
-  }
-  return std::nullopt;
+  if (!best) return std::nullopt;
+  b = std::move(*best);
+  return result;
 }
 
 }  // namespace isomer

@@ -361,7 +361,7 @@ class LinearProposer {
         out = std::move(next);
       bool has_grown = false;
       while (const auto v = latest(form, leaves)) {
-        auto next = form_of(v->node) ? expanded(site_, form, *v) : std::nullopt;
+        auto next = expanded(site_, form, *v);
         leaves.insert(*v);
         if (!next) continue;
         is_image = is_image || site_.is(v->node, "Conv");
@@ -385,12 +385,6 @@ class LinearProposer {
         site_.inference.of(v).type == ElementType::Float) {
       form = linear_form(site_, v);
       if (form) form = expanded(site_, *form, v);
-      if (form && std::ranges::any_of(form->terms, [&](const LinearTerm& t) {
-            return std::ranges::any_of(t.factors, [&](const LinearFactor& f) {
-              return site_.inference.of(f.value).type != ElementType::Float;
-            });
-          }))
-        form.reset();
     }
     return forms_.emplace(id, std::move(form)).first->second;
   }
