@@ -41,12 +41,18 @@ class Writer {
  public:
   Writer(const Site& site, const LinearForm& form, Value y, bool is_image)
       : site_(site), form_(form), y_(y), is_image_(is_image), b_(site.graph, site.name(y)) {
-    for (const auto& parts : form.axes)
+    int next = form.next_axis;
+    for (const auto& parts : form.axes) {
+      Dim extent = 1;
+      for (const Axis& a : parts) extent = extent * a.extent;
+      wholes_.push_back({next++, extent});
+      extents_[wholes_.back().id] = extent;
+      if (parts.size() > 1) out_.push_back(wholes_.back().id);
       for (const Axis& a : parts) {
         extents_[a.id] = a.extent;
-        pattern_.push_back(a.extent.is(1) ? kNoLabel : a.id);
         if (!a.extent.is(1)) out_.push_back(a.id);
       }
+    }
     for (const LinearTerm& t : form.terms)
       for (const Axis& a : t.summed) extents_[a.id] = a.extent;
   }
@@ -65,18 +71,47 @@ class Writer {
   }
 
  private:
+  // What a term's factors read, where an axis of the result that is split, but not for this term, is whole.
+  std::optional<std::vector<std::vector<LabelledAxis>>> reads_of(const LinearTerm& t) {
+    std::vector<std::vector<LabelledAxis>> out;
+    for (const LinearFactor& f : t.factors) {
+      auto axes = labelled(site_, f);
+      if (!axes) return std::nullopt;
+      out.push_back(std::move(*axes));
+    }
+    for (std::size_t d = 0; d < form_.axes.size(); ++d) {
+      const std::vector<Axis>& parts = form_.axes[d];
+      if (parts.size() < 2) continue;
+      const auto stays_together = [&](const std::vector<LabelledAxis>& factor) {
+        return std::ranges::all_of(factor, [&](const LabelledAxis& axis) {
+          const auto mentions = [&](const Axis& a) {
+            return std::ranges::find(axis.labels, a) != axis.labels.end();
+          };
+          return std::ranges::none_of(parts, mentions) || !std::ranges::search(axis.labels, parts).empty();
+        });
+      };
+      if (!std::ranges::all_of(out, stays_together)) continue;
+      for (auto& factor : out)
+        for (LabelledAxis& axis : factor) {
+          const auto run = std::ranges::search(axis.labels, parts);
+          if (run.empty()) continue;
+          *run.begin() = wholes_[d];
+          axis.labels.erase(run.begin() + 1, run.end());
+        }
+    }
+    return out;
+  }
+
   // A factor as its value with an axis per label.
-  std::optional<Operand> read(const LinearFactor& factor) {
-    const auto axes = labelled(site_, factor);
-    if (!axes) return std::nullopt;
+  std::optional<Operand> read(const LinearFactor& factor, const std::vector<LabelledAxis>& axes) {
     Operand out{.value = b_.input(site_.name(factor.value)),
                 .labels = {},
                 .is_constant = site_.is_constant(factor.value)};
     Dims shape = *site_.inference.of(factor.value).shape;
     std::vector<std::int64_t> begin, end, along, step;
     Dims split;
-    for (std::size_t d = 0; d < axes->size(); ++d) {
-      const LabelledAxis& axis = (*axes)[d];
+    for (std::size_t d = 0; d < axes.size(); ++d) {
+      const LabelledAxis& axis = axes[d];
       Dim count = 1;
       for (const Axis& a : axis.labels) count = count * a.extent;
       if (!axis.is_whole) {
@@ -108,8 +143,10 @@ class Writer {
 
   std::optional<Operand> written(const LinearTerm& t) {
     operands_.clear();
-    for (const LinearFactor& f : t.factors) {
-      auto operand = read(f);
+    const auto reads = reads_of(t);
+    if (!reads) return std::nullopt;
+    for (std::size_t k = 0; k < t.factors.size(); ++k) {
+      auto operand = read(t.factors[k], (*reads)[k]);
       if (!operand) return std::nullopt;
       operands_.push_back(std::move(*operand));
     }
@@ -281,7 +318,85 @@ class Writer {
     return Operand{b_.op(op, {*a, *b}), order, is_constant};
   }
 
+  // An image that is smaller by whole factors, each element repeated: what terms have that read only the
+  // outer part of a split axis.
+  std::optional<Operand> enlarged(const Operand& o) {
+    if (o.labels.size() < 3 || o.labels.size() > 5 || o.is_constant || site_.graph.opset("") < 13)
+      return std::nullopt;
+    std::vector<float> scales(o.labels.size(), 1.0F);
+    Operand out = o;
+    bool is_larger = false;
+    for (std::size_t k = 0; k < o.labels.size(); ++k)
+      for (std::size_t d = 0; d < form_.axes.size(); ++d) {
+        const std::vector<Axis>& parts = form_.axes[d];
+        if (parts.size() != 2 || parts[0].id != o.labels[k]) continue;
+        const auto factor = parts[1].extent.value();
+        if (!factor || k < 2 || has(o.labels, parts[1].id)) return std::nullopt;
+        scales[k] = static_cast<float>(*factor);
+        out.labels[k] = wholes_[d].id;
+        is_larger = true;
+      }
+    if (!is_larger) return std::nullopt;
+    const auto rank = static_cast<std::int64_t>(scales.size());
+    out.value =
+        b_.op("Resize", {o.value, Value::none(), b_.constant(Tensor::of(ElementType::Float, {rank}, scales))},
+              with({{"mode", std::string("nearest")},
+                    {"coordinate_transformation_mode", std::string("asymmetric")},
+                    {"nearest_mode", std::string("floor")}}));
+    return out;
+  }
+
+  // With whole axes in parts, where another term needs that.
+  std::optional<Operand> split(const Operand& o, const std::vector<bool>& is_split) {
+    Operand out{.value = o.value, .labels = {}, .is_constant = o.is_constant};
+    for (const int l : o.labels) {
+      const auto whole = std::ranges::find(wholes_, l, &Axis::id);
+      const auto d = static_cast<std::size_t>(whole - wholes_.begin());
+      if (whole == wholes_.end() || !is_split[d]) {
+        out.labels.push_back(l);
+        continue;
+      }
+      for (const Axis& a : form_.axes[d]) out.labels.push_back(a.extent.is(1) ? kNoLabel : a.id);
+    }
+    const auto value = reshaped(b_, o.value, shape_of(o.labels, extents_), shape_of(out.labels, extents_));
+    if (!value) return std::nullopt;
+    out.value = *value;
+    return out;
+  }
+
+  // The terms over the same axes: `pattern_` is what the result's axes are.
+  bool match(std::vector<Operand>& terms) {
+    const auto is_whole = [&](std::size_t d) {
+      return std::ranges::any_of(terms, [&](const Operand& o) { return has(o.labels, wholes_[d].id); });
+    };
+    bool any_whole = false;
+    for (std::size_t d = 0; d < form_.axes.size(); ++d) any_whole |= form_.axes[d].size() > 1 && is_whole(d);
+    if (any_whole && is_image_)
+      for (Operand& o : terms)
+        if (auto larger = enlarged(o)) o = std::move(*larger);
+    std::vector<bool> is_split;
+    pattern_.clear();
+    for (std::size_t d = 0; d < form_.axes.size(); ++d) {
+      const auto reads_part = [&](const Axis& a) {
+        return std::ranges::any_of(terms, [&](const Operand& o) { return has(o.labels, a.id); });
+      };
+      is_split.push_back(form_.axes[d].size() > 1 && std::ranges::any_of(form_.axes[d], reads_part));
+      if (is_split.back() || form_.axes[d].size() == 1)
+        for (const Axis& a : form_.axes[d]) pattern_.push_back(a.extent.is(1) ? kNoLabel : a.id);
+      else pattern_.push_back(wholes_[d].extent.is(1) ? kNoLabel : wholes_[d].id);
+    }
+    out_.clear();
+    std::ranges::copy_if(pattern_, std::back_inserter(out_), [](int l) { return l != kNoLabel; });
+    for (Operand& o : terms) {
+      auto now = split(o, is_split);
+      if (!now) return false;
+      o = std::move(*now);
+    }
+    return true;
+  }
+
   std::optional<Value> sum(std::vector<Operand> terms) {
+    if (!match(terms)) return std::nullopt;
     std::ranges::stable_sort(terms, {}, [&](const Operand& o) { return typical_count(o.labels, extents_); });
     std::optional<Operand> all;
     for (const Operand& t : terms) {
@@ -289,11 +404,7 @@ class Writer {
       if (!all) return std::nullopt;
     }
     Dims shape;
-    for (const auto& parts : form_.axes) {
-      Dim extent = 1;
-      for (const Axis& a : parts) extent = extent * a.extent;
-      shape.push_back(extent);
-    }
+    for (const Axis& a : wholes_) shape.push_back(a.extent);
     const Labels own = only_of(out_, all->labels);
     Labels present;
     for (const int l : all->labels)
@@ -318,8 +429,9 @@ class Writer {
   bool is_image_;
   ProgramBuilder b_;
   LabelSizes extents_;
-  Labels out_;      // labels of the value's axes, in order
-  Labels pattern_;  // the same with axes of one element
+  std::vector<Axis> wholes_;  // per axis of the value
+  Labels out_;                // labels of the value's axes, in order
+  Labels pattern_;            // the same with axes of one element, once the terms match
   std::vector<Operand> operands_;
   int products_ = 0;
 };
@@ -354,17 +466,16 @@ class LinearProposer {
     const auto own = form_of(y.node);
     if (!own) return out;
     LinearForm form = *own;
-    bool is_image = site_.is(y.node, "Conv");
     std::set<Value> leaves;
     for (int k = 0; k < kMostExpansions; ++k) {
-      if (auto next = Writer(site_, form, y, is_image).proposal(); next && (!out || next->gain > out->gain))
+      if (auto next = Writer(site_, form, y, is_image(form, y)).proposal();
+          next && (!out || next->gain > out->gain))
         out = std::move(next);
       bool has_grown = false;
       while (const auto v = latest(form, leaves)) {
         auto next = expanded(site_, form, *v);
         leaves.insert(*v);
         if (!next) continue;
-        is_image = is_image || site_.is(v->node, "Conv");
         form = std::move(*next);
         has_grown = true;
         break;
@@ -387,6 +498,19 @@ class LinearProposer {
       if (form) form = expanded(site_, *form, v);
     }
     return forms_.emplace(id, std::move(form)).first->second;
+  }
+
+  // Convolutions are around: others would have to change the layout.
+  bool is_image(const LinearForm& form, Value y) const {
+    const auto meets = [&](Value v) {
+      return site_.made_by(v, "Conv") ||
+             std::ranges::any_of(site_.readers(v), [&](NodeId r) { return site_.is(r, "Conv"); });
+    };
+    return meets(y) || std::ranges::any_of(form.terms, [&](const LinearTerm& t) {
+             return std::ranges::any_of(t.factors, [&](const LinearFactor& f) {
+               return !site_.is_constant(f.value) && meets(f.value);
+             });
+           });
   }
 
   // The producer that is last in the graph.
