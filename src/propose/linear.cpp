@@ -159,70 +159,90 @@ class Writer {
     return in_best_order();
   }
 
-  // ---- the order of products: sets of operands as bits
+  // ---- the order of products: sets of operands, and of labels, as bits
 
-  using Set = unsigned;
+  using Set = std::uint64_t;
   struct Best {
     double cost = 0;
     Set left = 0;  // 0: one operand
   };
 
-  Labels labels_of(Set set) const {
-    std::vector<Operand> in;
-    for (std::size_t k = 0; k < operands_.size(); ++k)
-      if (set >> k & 1) in.push_back(operands_[k]);
-    return labels_in(in);
+  // Labels of the operands, by their bits.
+  struct Order {
+    Labels labels = {};
+    std::vector<double> sizes = {};
+    std::vector<Set> of_operand = {};  // the labels of each
+    Set out = 0;                       // labels of the result
+    std::vector<Set> of_set = {};      // the labels of each set of operands
+  };
+  Order order_of_operands() const {
+    Order o{.labels = labels_in(operands_)};
+    for (std::size_t k = 0; k < o.labels.size(); ++k) {
+      o.sizes.push_back(typical_count({o.labels[k]}, extents_));
+      if (has(out_, o.labels[k])) o.out |= Set{1} << k;
+    }
+    for (const Operand& operand : operands_) {
+      Set bits = 0;
+      for (std::size_t k = 0; k < o.labels.size(); ++k)
+        if (has(operand.labels, o.labels[k])) bits |= Set{1} << k;
+      o.of_operand.push_back(bits);
+    }
+    o.of_set.resize(Set{1} << operands_.size());
+    for (Set set = 1; set < o.of_set.size(); ++set)
+      o.of_set[set] =
+          o.of_set[set & (set - 1)] | o.of_operand[static_cast<std::size_t>(std::countr_zero(set))];
+    return o;
   }
   // Of the labels of a set those that someone else needs.
-  Labels kept_by(Set set) const {
-    const Set all = (Set{1} << operands_.size()) - 1;
-    const Labels outside = labels_of(all & ~set);
-    Labels out;
-    for (const int l : labels_of(set))
-      if (has(out_, l) || has(outside, l)) out.push_back(l);
-    return out;
+  static Set kept_by(const Order& o, Set set) {
+    return o.of_set[set] & (o.out | o.of_set[(o.of_set.size() - 1) & ~set]);
   }
-  bool is_constant(Set set) const {
-    for (std::size_t k = 0; k < operands_.size(); ++k)
-      if ((set >> k & 1) && !operands_[k].is_constant) return false;
-    return true;
+  static double count(const Order& o, Set labels) {
+    double n = 1;
+    for (; labels != 0; labels &= labels - 1)
+      n *= o.sizes[static_cast<std::size_t>(std::countr_zero(labels))];
+    return n;
   }
-  double cost_of(Set left, Set right) const {
-    const Labels kept = kept_by(left | right);
-    const double count = typical_count(kept, extents_);
-    if (is_constant(left | right)) return count > kMostConstant ? 1e30 : 0;
+  double cost_of(const Order& o, Set constants, Set left, Set right) const {
+    const double made = count(o, kept_by(o, left | right));
+    if (((left | right) & ~constants) == 0) return made > kMostConstant ? 1e30 : 0;
     const Prices& prices = site_.machine.prices();
-    Labels all = kept_by(left);
-    for (const int l : kept_by(right))
-      if (!has(all, l)) all.push_back(l);
-    const double products = typical_count(all, extents_);
-    return 2 * products + prices.element * (count + products / 64) + prices.node;
+    const double products = count(o, kept_by(o, left) | kept_by(o, right));
+    return 2 * products + prices.element * (made + products / 64) + prices.node;
   }
 
   std::optional<Operand> in_best_order() {
-    const Set all = (Set{1} << operands_.size()) - 1;
-    std::vector<Best> best(all + 1);
+    const Order o = order_of_operands();
+    if (o.labels.size() > 60) return std::nullopt;
+    Set constants = 0;
+    for (std::size_t k = 0; k < operands_.size(); ++k)
+      if (operands_[k].is_constant) constants |= Set{1} << k;
+    const Set all = o.of_set.size() - 1;
+    std::vector<Best> best(o.of_set.size());
     for (Set set = 1; set <= all; ++set) {
       if (std::popcount(set) < 2) continue;
       best[set].cost = 1e40;
       for (Set left = (set - 1) & set; left > 0; left = (left - 1) & set) {
         const Set right = set & ~left;
-        if (left < right) continue;
-        const double cost = best[left].cost + best[right].cost + cost_of(left, right);
+        if (left < right) break;
+        const double cost = best[left].cost + best[right].cost + cost_of(o, constants, left, right);
         if (cost < best[set].cost) best[set] = {cost, left};
       }
     }
-    auto whole = built(best, all);
+    auto whole = built(o, best, all);
     if (!whole) return std::nullopt;
     return reduced(*whole, out_);
   }
 
-  std::optional<Operand> built(const std::vector<Best>& best, Set set) {
+  std::optional<Operand> built(const Order& o, const std::vector<Best>& best, Set set) {
     if (std::popcount(set) == 1) return operands_[static_cast<std::size_t>(std::countr_zero(set))];
     const Set left = best[set].left;
-    const auto a = built(best, left), b = built(best, set & ~left);
+    const auto a = built(o, best, left), b = built(o, best, set & ~left);
     if (!a || !b) return std::nullopt;
-    return joined(*a, *b, kept_by(set));
+    Labels kept;
+    for (Set bits = kept_by(o, set); bits != 0; bits &= bits - 1)
+      kept.push_back(o.labels[static_cast<std::size_t>(std::countr_zero(bits))]);
+    return joined(*a, *b, kept);
   }
 
   // Summed over the labels that are not kept.
