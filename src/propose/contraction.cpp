@@ -90,6 +90,9 @@ std::optional<Arranged> arranged(ProgramBuilder& b, const Operand& operand, cons
   const bool is_turned = own != order && own == only_of(joined({batch, second, first}), own);
   Dims sizes = shape_of(operand.labels, extents);
   if (own != order && !is_turned) {
+    const auto split = with_axes_of_labels(b, operand, extents);
+    if (!split) return std::nullopt;
+    value = *split;
     std::vector<std::int64_t> perm;
     // Axes without a label come first.
     for (std::size_t d = 0; d < operand.labels.size(); ++d)
@@ -107,7 +110,14 @@ std::optional<Arranged> arranged(ProgramBuilder& b, const Operand& operand, cons
   shape.erase(shape.begin(), leading);
   shape.push_back(size_of(is_turned ? second : first, extents));
   shape.push_back(size_of(is_turned ? first : second, extents));
-  const auto made = reshaped(b, value, sizes, shape);
+  // Nor do they hurt.
+  const std::size_t more = sizes.size() - std::min(sizes.size(), shape.size());
+  const auto front = sizes.begin() + static_cast<std::ptrdiff_t>(more);
+  if (std::equal(front, sizes.end(), shape.begin(), shape.end()) &&
+      std::all_of(sizes.begin(), front, [](const Dim& e) { return e.is(1); }))
+    shape = sizes;
+  const bool is_moved = value != operand.value || !operand.shape;
+  const auto made = reshaped(b, value, is_moved ? sizes : *operand.shape, shape);
   if (!made) return std::nullopt;
   value = *made;
   if (is_turned) {
@@ -132,9 +142,8 @@ Dims product_shape(const Arranged& x, const Arranged& y) {
   return out;
 }
 
-std::optional<Value> product_by(ProgramBuilder& b, const Plan& plan, const Operand& left,
-                                const Operand& right, const Labels& out, const LabelSizes& extents,
-                                const Dims& shape) {
+std::optional<Operand> product_by(ProgramBuilder& b, const Plan& plan, const Operand& left,
+                                  const Operand& right, const Labels& out, const LabelSizes& extents) {
   const Operand &first = plan.swapped ? right : left, &second = plan.swapped ? left : right;
   const auto x = arranged(b, first, plan.batch, plan.rows, plan.summed, extents);
   const auto y = arranged(b, second, plan.batch, plan.summed, plan.columns, extents);
@@ -147,10 +156,12 @@ std::optional<Value> product_by(ProgramBuilder& b, const Plan& plan, const Opera
     for (const int l : out) perm.push_back(std::ranges::find(order, l) - order.begin());
     result = reshaped(b, *result, now, shape_of(order, extents));
     if (!result) return std::nullopt;
-    result = b.transpose(*result, perm);
-    now = shape_of(out, extents);
+    return Operand{b.transpose(*result, perm), out, left.is_constant && right.is_constant};
   }
-  return reshaped(b, *result, now, shape);
+  Operand made{*result, out, left.is_constant && right.is_constant};
+  if (now != shape_of(out, extents)) made.shape = now;
+  ProgramBuilder trial = b;
+  return with_axes_of_labels(trial, made, extents) ? std::optional(made) : std::nullopt;
 }
 
 }  // namespace
@@ -196,6 +207,12 @@ std::optional<Value> reshaped(ProgramBuilder& b, Value value, const Dims& from, 
   return b.reshape(value, shape);
 }
 
+std::optional<Value> with_axes_of_labels(ProgramBuilder& b, const Operand& operand,
+                                         const LabelSizes& extents) {
+  const Dims to = shape_of(operand.labels, extents);
+  return reshaped(b, operand.value, operand.shape.value_or(to), to);
+}
+
 std::optional<Value> aligned(ProgramBuilder& b, const Operand& operand, const Labels& order,
                              const LabelSizes& extents) {
   const Labels own = without_missing(only_of(order, operand.labels));
@@ -211,13 +228,16 @@ std::optional<Value> aligned(ProgramBuilder& b, const Operand& operand, const La
   for (const int l : order) to.push_back(l != kNoLabel && has(operand.labels, l) ? extents.at(l) : Dim(1));
   // Leading ones broadcast by themselves.
   while (to.size() > from.size() && to[0].is(1)) to.erase(to.begin());
-  return reshaped(b, b.transpose(operand.value, perm), from, to);
+  if (is_in_order) return reshaped(b, operand.value, operand.shape.value_or(from), to);
+  const auto split = with_axes_of_labels(b, operand, extents);
+  if (!split) return std::nullopt;
+  return reshaped(b, b.transpose(*split, perm), from, to);
 }
 
-std::optional<Value> contract(ProgramBuilder& b, const Operand& left, const Operand& right, const Labels& out,
-                              const LabelSizes& extents, const Dims& shape) {
+std::optional<Operand> contract(ProgramBuilder& b, const Operand& left, const Operand& right,
+                                const Labels& out, const LabelSizes& extents) {
   std::optional<ProgramBuilder> best;
-  Value result;
+  Operand result;
   double least = 0;
   for (const bool swapped : {false, true}) {
     const Operand &first = swapped ? right : left, &second = swapped ? left : right;
@@ -226,7 +246,7 @@ std::optional<Value> contract(ProgramBuilder& b, const Operand& left, const Oper
       if (!plan) continue;
       plan->swapped = swapped;
       ProgramBuilder trial = b;
-      const auto value = product_by(trial, *plan, left, right, out, extents, shape);
+      const auto value = product_by(trial, *plan, left, right, out, extents);
       if (!value) continue;
       const double now = price(*plan, first, second, out, extents) +
                          kNode * static_cast<double>(trial.graph().order().size());

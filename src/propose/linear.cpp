@@ -135,9 +135,8 @@ class Writer {
     if (!begin.empty())
       out.value = b_.op(
           "Slice", {out.value, b_.integers(begin), b_.integers(end), b_.integers(along), b_.integers(step)});
-    const auto value = reshaped(b_, out.value, shape, split);
-    if (!value) return std::nullopt;
-    out.value = factor.is_inverse ? b_.op("Reciprocal", {*value}) : *value;
+    if (factor.is_inverse) out.value = b_.op("Reciprocal", {out.value});
+    if (shape != split) out.shape = shape;
     return out;
   }
 
@@ -230,8 +229,7 @@ class Writer {
       }
     }
     auto whole = built(o, best, all);
-    if (!whole) return std::nullopt;
-    return reduced(*whole, out_);
+    return whole ? reduced(*whole, out_) : std::nullopt;
   }
 
   std::optional<Operand> built(const Order& o, const std::vector<Best>& best, Set set) {
@@ -246,7 +244,7 @@ class Writer {
   }
 
   // Summed over the labels that are not kept.
-  Operand reduced(const Operand& o, const Labels& kept) {
+  std::optional<Operand> reduced(const Operand& o, const Labels& kept) {
     std::vector<std::int64_t> axes;
     Labels labels;
     for (std::size_t d = 0; d < o.labels.size(); ++d) {
@@ -254,12 +252,14 @@ class Writer {
       else axes.push_back(static_cast<std::int64_t>(d));
     }
     if (axes.empty()) return o;
+    const auto split = with_axes_of_labels(b_, o, extents_);
+    if (!split) return std::nullopt;
     const Attributes drop = with({{"keepdims", std::int64_t{0}}});
     const Value value =
         site_.graph.opset("") >= 13
-            ? b_.op("ReduceSum", {o.value, b_.integers(axes)}, drop)
-            : b_.op("ReduceSum", {o.value}, with({{"keepdims", std::int64_t{0}}, {"axes", axes}}));
-    return {value, labels, o.is_constant};
+            ? b_.op("ReduceSum", {*split, b_.integers(axes)}, drop)
+            : b_.op("ReduceSum", {*split}, with({{"keepdims", std::int64_t{0}}, {"axes", axes}}));
+    return Operand{value, labels, o.is_constant};
   }
 
   std::optional<Operand> joined(const Operand& x, const Operand& y, const Labels& kept) {
@@ -269,7 +269,9 @@ class Writer {
         if (l != kNoLabel && !has(out, l)) out.push_back(l);
       return out;
     };
-    const Operand a = reduced(x, needed(y)), b = reduced(y, needed(x));
+    const auto left = reduced(x, needed(y)), right = reduced(y, needed(x));
+    if (!left || !right) return std::nullopt;
+    const Operand &a = *left, &b = *right;
     const bool is_constant = a.is_constant && b.is_constant;
     const bool is_summed = std::ranges::any_of(
         a.labels, [&](int l) { return l != kNoLabel && has(b.labels, l) && !has(kept, l); });
@@ -285,9 +287,7 @@ class Writer {
         for (const int l : o->labels)
           if (has(kept, l) && !has(order, l)) order.push_back(l);
     }
-    const auto value = contract(b_, a, b, order, extents_, shape_of(order, extents_));
-    if (!value) return std::nullopt;
-    return Operand{*value, order, is_constant};
+    return contract(b_, a, b, order, extents_);
   }
 
   // Weights [o, c] times an image [n, c, ...]: a convolution.
@@ -306,7 +306,9 @@ class Writer {
     order.resize(image.labels.size(), kNoLabel);
     const auto w = aligned(b_, weights, order, extents_);
     if (!w) return std::nullopt;
-    Operand out{b_.op("Conv", {image.value, *w}), image.labels, false};
+    const auto x = with_axes_of_labels(b_, image, extents_);
+    if (!x) return std::nullopt;
+    Operand out{b_.op("Conv", {*x, *w}), image.labels, false};
     out.labels[1] = made;
     return out;
   }
@@ -345,6 +347,7 @@ class Writer {
       return std::nullopt;
     std::vector<float> scales(o.labels.size(), 1.0F);
     Operand out = o;
+    out.shape.reset();
     bool is_larger = false;
     for (std::size_t k = 0; k < o.labels.size(); ++k)
       for (std::size_t d = 0; d < form_.axes.size(); ++d) {
@@ -357,9 +360,11 @@ class Writer {
         is_larger = true;
       }
     if (!is_larger) return std::nullopt;
+    const auto x = with_axes_of_labels(b_, o, extents_);
+    if (!x) return std::nullopt;
     const auto rank = static_cast<std::int64_t>(scales.size());
     out.value =
-        b_.op("Resize", {o.value, Value::none(), b_.constant(Tensor::of(ElementType::Float, {rank}, scales))},
+        b_.op("Resize", {*x, Value::none(), b_.constant(Tensor::of(ElementType::Float, {rank}, scales))},
               with({{"mode", std::string("nearest")},
                     {"coordinate_transformation_mode", std::string("asymmetric")},
                     {"nearest_mode", std::string("floor")}}));
@@ -367,7 +372,7 @@ class Writer {
   }
 
   // With whole axes in parts, where another term needs that.
-  std::optional<Operand> split(const Operand& o, const std::vector<bool>& is_split) {
+  Operand split(const Operand& o, const std::vector<bool>& is_split) const {
     Operand out{.value = o.value, .labels = {}, .is_constant = o.is_constant};
     for (const int l : o.labels) {
       const auto whole = std::ranges::find(wholes_, l, &Axis::id);
@@ -378,14 +383,13 @@ class Writer {
       }
       for (const Axis& a : form_.axes[d]) out.labels.push_back(a.extent.is(1) ? kNoLabel : a.id);
     }
-    const auto value = reshaped(b_, o.value, shape_of(o.labels, extents_), shape_of(out.labels, extents_));
-    if (!value) return std::nullopt;
-    out.value = *value;
+    const Dims to = shape_of(out.labels, extents_);
+    if (const Dims from = o.shape.value_or(shape_of(o.labels, extents_)); from != to) out.shape = from;
     return out;
   }
 
   // The terms over the same axes: `pattern_` is what the result's axes are.
-  bool match(std::vector<Operand>& terms) {
+  void match(std::vector<Operand>& terms) {
     const auto is_whole = [&](std::size_t d) {
       return std::ranges::any_of(terms, [&](const Operand& o) { return has(o.labels, wholes_[d].id); });
     };
@@ -407,16 +411,11 @@ class Writer {
     }
     out_.clear();
     std::ranges::copy_if(pattern_, std::back_inserter(out_), [](int l) { return l != kNoLabel; });
-    for (Operand& o : terms) {
-      auto now = split(o, is_split);
-      if (!now) return false;
-      o = std::move(*now);
-    }
-    return true;
+    for (Operand& o : terms) o = split(o, is_split);
   }
 
   std::optional<Value> sum(std::vector<Operand> terms) {
-    if (!match(terms)) return std::nullopt;
+    match(terms);
     std::ranges::stable_sort(terms, {}, [&](const Operand& o) { return typical_count(o.labels, extents_); });
     std::optional<Operand> all;
     for (const Operand& t : terms) {
@@ -434,7 +433,8 @@ class Writer {
       if (!turned) return std::nullopt;
       all = Operand{*turned, own, all->is_constant};
     }
-    if (own == out_) return reshaped(b_, all->value, shape_of(all->labels, extents_), shape);
+    if (own == out_)
+      return reshaped(b_, all->value, all->shape.value_or(shape_of(all->labels, extents_)), shape);
     // It is the same along some axes.
     const auto sizes = concrete(shape_of(pattern_, extents_));
     if (!sizes) return std::nullopt;
@@ -551,7 +551,7 @@ class LinearProposer {
     const auto& form = form_of(id);
     if (!form) return false;
     for (const LinearTerm& t : form->terms) {
-      if (!t.summed.empty() && t.factors.size() > 1) return true;
+      if (!t.summed.empty()) return true;
       for (const LinearFactor& f : t.factors)
         if (f.value.exists() && is_repeated(f.value)) return true;
     }
@@ -581,9 +581,10 @@ Proposals propose_linear(const Graph& graph, const Inference& inference, const P
   Proposals out;
   const Site site(graph, inference, *options.machine);
   LinearProposer proposer(site);
+  // Less than a node's price is less than anyone could measure.
+  const double least = options.any_price ? 0 : site.machine.prices().node;
   for (const Value& y : proposer.ends())
-    if (auto found = proposer.best(y); found && (options.any_price || found->gain > 0))
-      out.list.push_back(std::move(*found));
+    if (auto found = proposer.best(y); found && found->gain > least) out.list.push_back(std::move(*found));
   std::ranges::stable_sort(out.list, std::greater<>{}, &Proposal::gain);
   return out;
 }
