@@ -2,7 +2,7 @@
 import numpy as np
 from onnx import TensorProto
 
-from structures.building import END, Draw, Graph, both, ints, number, structure
+from structures.building import END, ONE, Draw, Graph, both, ints, number, structure
 
 
 @structure("SOLOv2 mask features (CoordConv): linspace, meshgrid, expand to the batch, cat, Conv2d 3x3", "constant along batch: two channels are known maps")
@@ -107,7 +107,7 @@ def detr_sine_positions():
         g = Graph(16)
         x = g.input("x", [1, 2 * half, "h", "w"])
         if not by_hand:
-            ones = g.ConstantOfShape(g.extents(x, (0,), (2,), (3,)), value=_one())
+            ones = g.ConstantOfShape(g.extents(x, (0,), (2,), (3,)), value=ONE)
             parts = []
             for axis in (1, 2):
                 count = g.CumSum(ones, np.array(axis, np.int64))
@@ -133,11 +133,6 @@ def detr_sine_positions():
 def _extents(g, *extents):
     """A shape of numbers and of scalars that the graph computes."""
     return g.concat(*[g.unsqueeze(e, 0) if isinstance(e, str) else g.constant(ints(e)) for e in extents], axis=0)
-
-
-def _one():
-    from onnx import numpy_helper
-    return numpy_helper.from_array(np.ones(1, np.float32))
 
 
 @structure("Llama rotary embedding (transformers): cat(freqs, freqs).cos() and .sin() of any length, rotate_half of query and key",
@@ -292,12 +287,10 @@ def detr_first_decoder_layer():
     own, cross = ([(draw.matrix(width, width), draw.vector(width)) for _ in range(4)] for _ in range(2))
     scale, shift = draw.around_one(width), draw.vector(width)
 
-    def heads_of(g, x):
-        return g.transpose(g.reshape(x, 0, -1, heads, width // heads), 0, 2, 1, 3)
-
     def attend(g, q, k, v, out):
         q = g.Mul(q, number((width // heads) ** -0.5))
-        mixed = g.MatMul(g.Softmax(g.MatMul(heads_of(g, q), g.transpose(heads_of(g, k), 0, 1, 3, 2)), axis=-1), heads_of(g, v))
+        scores = g.MatMul(g.heads_of(q, heads, width), g.transpose(g.heads_of(k, heads, width), 0, 1, 3, 2))
+        mixed = g.MatMul(g.Softmax(scores, axis=-1), g.heads_of(v, heads, width))
         return g.linear(g.reshape(g.transpose(mixed, 0, 2, 1, 3), 0, -1, width), *out)
 
     def make(by_hand):

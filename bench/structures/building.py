@@ -7,6 +7,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 STRUCTURES = {}
+ONE = numpy_helper.from_array(np.ones(1, np.float32))  # the value of ConstantOfShape that makes ones
 END = np.iinfo(np.int64).max  # of a slice, as torch writes it
 
 
@@ -20,7 +21,7 @@ def structure(origin, fact):
 
 
 def both(make, feeds):
-    """Most structures: make(g, by_hand) -> outputs; `make` has its opset and style in the default of g."""
+    """What most structures answer: make(by_hand) is a model."""
     return make(False), make(True), feeds
 
 
@@ -110,8 +111,12 @@ class Graph:
     def layer_norm(self, x, scale, bias):
         return self.LayerNormalization(x, scale, bias, axis=-1, epsilon=1e-5)
 
+    def heads_of(self, x, heads, width):
+        """[b, n, width] as [b, heads, n, width / heads]"""
+        return self.transpose(self.reshape(x, 0, -1, heads, width // heads), 0, 2, 1, 3)
+
     def extents(self, x, *wanted):
-        """The shape as torch writes it: of every named axis one Gather of Shape, numbers as they are."""
+        """A shape as torch writes it: (axis,) is that extent of x, by a Gather of its Shape; numbers are as they are."""
         shape = self.Shape(x)
         return self.Concat(*[self.unsqueeze(self.Gather(shape, np.array(w[0], np.int64)), 0) if isinstance(w, tuple) else self.constant(ints(w))
                              for w in wanted], axis=0)

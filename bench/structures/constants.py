@@ -7,7 +7,7 @@ from structures.building import Draw, Graph, both, ints, number, structure
 HAAR = np.array([[[1, 1], [1, 1]], [[-1, -1], [1, 1]], [[-1, 1], [-1, 1]], [[1, -1], [-1, 1]]], np.float32) / 2
 
 
-@structure("Wavelet pooling in Keras (no groups there): Haar filters as a dense Conv2D kernel of zeros (tf2onnx)", "block-diagonal: groups")
+@structure("Haar scattering in Keras (no groups there): filters as a dense Conv2D kernel of zeros, modulus (tf2onnx)", "block-diagonal: groups")
 def haar_dense_kernel():
     draw, channels, size, out = Draw(), 32, 96, 32
     dense = np.zeros((4 * channels, channels, 2, 2), np.float32)
@@ -19,7 +19,7 @@ def haar_dense_kernel():
         g = Graph(13, torch=False)
         x = g.input("x", [1, channels, size, size])
         y = g.conv(x, dense.sum(1, keepdims=True), None, 2, 0, channels) if by_hand else g.conv(x, dense, None, 2)
-        return g.model(g.Relu(g.conv(y, weight, bias)))
+        return g.model(g.Relu(g.conv(g.Abs(y), weight, bias)))
     return both(make, {"x": draw.data(1, channels, size, size)})
 
 

@@ -14,14 +14,9 @@ class Layer:
         self.up, self.down = (draw.matrix(width, wide), draw.vector(wide)), (draw.matrix(wide, width), draw.vector(width))
 
 
-def heads_of(g, x, heads, width):
-    """[b, n, width] as [b, heads, n, width / heads]"""
-    return g.transpose(g.reshape(x, 0, -1, heads, width // heads), 0, 2, 1, 3)
-
-
 def attention(g, layer, rows, everything, heads, width, mask=None):
     """`rows` ask `everything`; [b, n, width]"""
-    q, k, v = (heads_of(g, g.linear(x, *w), heads, width) for x, w in ((rows, layer.q), (everything, layer.k), (everything, layer.v)))
+    q, k, v = (g.heads_of(g.linear(x, *w), heads, width) for x, w in ((rows, layer.q), (everything, layer.k), (everything, layer.v)))
     scores = g.Mul(g.MatMul(q, g.transpose(k, 0, 1, 3, 2)), number((width // heads) ** -0.5))
     mixed = g.MatMul(g.Softmax(scores if mask is None else g.Add(scores, mask), axis=-1), v)
     return g.linear(g.reshape(g.transpose(mixed, 0, 2, 1, 3), 0, -1, width), *layer.o)

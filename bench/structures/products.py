@@ -2,7 +2,7 @@
 import numpy as np
 from onnx import TensorProto
 
-from structures.building import END, Draw, Graph, both, ints, number, structure
+from structures.building import END, ONE, Draw, Graph, both, ints, number, structure
 
 
 @structure("DLinear (cure-lab/LTSF-Linear): moving average with repeated ends, trend and rest through a Linear each", "everything is one linear map")
@@ -192,14 +192,9 @@ def biaffine_labels():
             scores = g.MatMul(left, g.unsqueeze(g.transpose(y, 0, 2, 1), 1))
             column = g.unsqueeze(g.transpose(g.linear(x, weight[:, :-1, -1].T, weight[:, -1, -1]), 0, 2, 1), 3)
             return g.model(g.Add(scores, column))
-        appended = [g.concat(v, g.ConstantOfShape(g.extents(v, (0,), n, 1), value=_one()), axis=2) for v in (x, y)]
+        appended = [g.concat(v, g.ConstantOfShape(g.extents(v, (0,), n, 1), value=ONE), axis=2) for v in (x, y)]
         return g.model(g.Einsum(appended[0], weight, appended[1], equation="bxi,oij,byj->boxy"))
     return both(make, {"x": draw.data(1, n, width), "y": draw.data(1, n, width)})
-
-
-def _one():
-    from onnx import numpy_helper
-    return numpy_helper.from_array(np.ones(1, np.float32))
 
 
 @structure("Spektral GCN in batch mode (Keras): a . (x . W) + b, GlobalAvgPool, Dense (tf2onnx)", "a mean through products: one row of the adjacency")
