@@ -197,7 +197,8 @@ def biaffine_labels():
     return both(make, {"x": draw.data(1, n, width), "y": draw.data(1, n, width)})
 
 
-@structure("Spektral GCN in batch mode (Keras): a . (x . W) + b, GlobalAvgPool, Dense (tf2onnx)", "a mean through products: one row of the adjacency")
+@structure("Spektral GCN in batch mode (Keras): a . (x . W) + b, GlobalAvgPool, Dense (tf2onnx)",
+           "a mean through products: one row of the adjacency; the narrow side first")
 def gcn_mean_readout():
     draw, nodes, width = Draw(), 256, 160
     first, b1, second, b2, last, b3 = (f(*s) for f, s in ((draw.matrix, (32, width)), (draw.vector, (width,)), (draw.matrix, (width, width)),
@@ -206,7 +207,7 @@ def gcn_mean_readout():
     def make(by_hand):
         g = Graph(13, torch=False)
         x, a = g.input("x", ["batch", nodes, 32]), g.input("a", ["batch", nodes, nodes])
-        h = g.Relu(g.Add(g.MatMul(a, g.MatMul(x, first)), b1))
+        h = g.Relu(g.Add(g.MatMul(g.MatMul(a, x), first) if by_hand else g.MatMul(a, g.MatMul(x, first)), b1))
         if by_hand:
             y = g.Add(g.MatMul(g.MatMul(g.reduce("Mean", a, [1]), h), second), b2)
             return g.model(g.Add(g.MatMul(g.squeeze(y, 1), last), b3))
