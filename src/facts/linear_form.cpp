@@ -373,7 +373,11 @@ std::optional<LinearForm> expanded(const Site& site, const LinearForm& form, Val
   if (!formula || factor.output != 0 || !is_float(formula->output(0).type)) return std::nullopt;
   LinearForm out = form;
   out.terms.clear();
+  const auto times = [&](const LinearTerm& t) {
+    return std::ranges::count(t.factors, factor, &LinearFactor::value);
+  };
   for (LinearTerm rest : form.terms) {
+    const bool is_squared = times(rest) > 1;
     std::vector<LinearTerm> terms{rest};
     while (true) {
       const auto at =
@@ -387,7 +391,8 @@ std::optional<LinearForm> expanded(const Site& site, const LinearForm& form, Val
         t.factors.erase(t.factors.begin() + number);
         const auto parts =
             Multiplied(*formula, site.node(factor.node), out.next_axis).stage(formula->output(0), place);
-        if (!parts) return std::nullopt;
+        // (x - m)² is not x² - 2xm + m² in floats.
+        if (!parts || (is_squared && parts->size() > 1)) return std::nullopt;
         for (LinearTerm part : *parts) {
           LinearTerm whole = t;
           whole.scale *= part.scale;

@@ -76,6 +76,12 @@ std::optional<Plan> plan_for(const Operand& a, const Operand& b, const Labels& o
   return p;
 }
 
+// Runtimes refuse a batch of none that is broadcast, unless the second operand has no batch.
+bool runs_at_all_sizes(const Plan& p, const Operand& a, const Operand& b, const LabelSizes& extents) {
+  const Labels of_a = only_of(p.batch, a.labels), of_b = only_of(p.batch, b.labels);
+  return of_a == of_b || of_b.empty() || is_concrete(shape_of(p.batch, extents));
+}
+
 struct Arranged {
   Value value;
   Dims shape;
@@ -243,7 +249,7 @@ std::optional<Operand> contract(ProgramBuilder& b, const Operand& left, const Op
     const Operand &first = swapped ? right : left, &second = swapped ? left : right;
     for (std::size_t prefix = 0; prefix <= out.size(); ++prefix) {
       auto plan = plan_for(first, second, out, prefix);
-      if (!plan) continue;
+      if (!plan || !runs_at_all_sizes(*plan, first, second, extents)) continue;
       plan->swapped = swapped;
       ProgramBuilder trial = b;
       const auto value = product_by(trial, *plan, left, right, out, extents);

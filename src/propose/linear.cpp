@@ -276,6 +276,13 @@ class Writer {
     const bool is_summed = std::ranges::any_of(
         a.labels, [&](int l) { return l != kNoLabel && has(b.labels, l) && !has(kept, l); });
     if (!is_summed) return multiplied(a, b, "Mul");
+    // A product of no rows and no columns is none.
+    const auto is_shared = [&](int l) { return l == kNoLabel || (has(a.labels, l) && has(b.labels, l)); };
+    if (!is_constant && std::ranges::all_of(a.labels, is_shared) &&
+        std::ranges::all_of(b.labels, is_shared)) {
+      const auto all = multiplied(a, b, "Mul");
+      return all ? reduced(*all, kept) : std::nullopt;
+    }
     if (!is_constant) ++products_;
     if (is_image_)
       for (const auto& [image, weights] : {std::pair(a, b), std::pair(b, a)})

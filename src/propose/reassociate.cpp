@@ -30,10 +30,9 @@ std::optional<Labels> labels_of_read(const ExprNode& e, int input, Contraction& 
       continue;
     }
     const auto axis = i.as_axis();
-    if (!axis || !axis->extent.is_concrete() || std::ranges::find(out, axis->id) != out.end())
-      return std::nullopt;
+    if (!axis || std::ranges::find(out, axis->id) != out.end()) return std::nullopt;
     out.push_back(axis->id);
-    c.extents[axis->id] = axis->extent.concrete();
+    c.extents[axis->id] = axis->extent;
   }
   return out;
 }
@@ -66,13 +65,11 @@ void contractions(const Site& site, Proposals& out) {
     if (!c) continue;
     ProgramBuilder b(site.graph, site.name({id, 0}));
     const Value x = site.node(id).inputs[0], y = site.node(id).inputs[1];
-    const auto sizes = site.concrete_sizes({id, 0});
-    if (!sizes) continue;
     const auto product = contract(b, {b.input(site.name(x)), c->left, site.is_constant(x)},
                                   {b.input(site.name(y)), c->right, site.is_constant(y)}, c->out, c->extents);
     if (!product) continue;
-    const auto result =
-        reshaped(b, product->value, product->shape.value_or(shape_of(c->out, c->extents)), to_dims(*sizes));
+    const auto result = reshaped(b, product->value, product->shape.value_or(shape_of(c->out, c->extents)),
+                                 formula->output(0).shape());
     if (!result) continue;
     out.add(propose(site, kKind, fmt::format("{} as a matrix product", label(site.node(id))), b, {{id, 0}},
                     {*result}));
