@@ -55,6 +55,11 @@ KEPT = "(float[2,3] x) => (float[] y) <int64[1] {0} = {{1}}> {{ y = ReduceMax<ke
 DECLARED = "(float[q] x) => (int64[1] y, float[q] u) { u = Unique(x) y = Shape(%s) }"
 MAXIMUM = "m = ReduceMax<keepdims=1>(x) d = Sub(m,m) q = Neg(z)"
 THREE = {"x": f32(1, -2, 3)}
+# A weight is another number, which a program that adds and takes away something large calls rounding.
+SCALED = "(float[2] x) => (float[2] y) { y = Mul(x,w) }"
+LARGE_AND_BACK = [{"compare": "values"},
+                  {"constant": "w", "of": "out", "by": HEAD + "(float[2] w) => (q) <float k = {1e8}> { s = Add(w,k) q = Sub(s,k) }"},
+                  {"equal": ["y", "y"], "open": [], "work": 1 << 20, "attempt": 1, "at_end": False}]
 FORGERIES = [
     forged("two_negations", ["(float[3] x) => (float[3] y) { n = Neg(x) y = Neg(n) }", "(float[3] x) => (float[3] y) { y = Identity(x) }"],
            [replace("y", "x", "(float[3] x) => (float[3] w) { w = Identity(x) }")], THREE, EQUAL),
@@ -84,6 +89,7 @@ FORGERIES = [
                          Model(E_FOLDED, {"e_folded": np.ceil(hand.WIDE["c"] * hand.WIDE["d"]).astype(np.float32)})], FOLD_E, hand.NOUGHT),
     forged("fold_bfloat16", [Model(hand.ADD_LONG % "h = Cast<to=16>(c) e = Cast<to=1>(h)", hand.WEIGHTS),
                              Model(E_FOLDED, {"e_folded": hand.WEIGHTS["c"]})], FOLD_E, hand.NOUGHT),
+    forged("rounded_by_cancellation", (Model(SCALED, {"w": f32(1000, w)}) for w in (0.1, 0.3)), LARGE_AND_BACK, {"x": f32(0, 1000)}),
     forged("keepdims_2", [KEPT.format("one", 2), KEPT.format("o", 1)],
            [replace("y", "x", "(float[2,3] x) => (float[2,1] m) <int64[1] o = {1}> { m = ReduceMax<keepdims=1>(x,o) }")],
            {"x": np.ones((2, 3), np.float32)}),
