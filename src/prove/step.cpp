@@ -308,7 +308,7 @@ Result<Graph> fold_constants(const Graph& graph, const std::vector<std::string>&
     else open.push_back(wanted[k]);
   }
   ISOMER_TRY(const Graph program, region_of(graph, inference, {}, open));
-  ISOMER_TRY(const EvaluatedProgram evaluated, evaluate_constants(program, false));
+  ISOMER_TRY(const EvaluatedProgram evaluated, evaluate_constants(program));
   for (std::size_t k = 0; k < open.size(); ++k) results.emplace(open[k], evaluated.outputs[k].value);
   Graph out = graph;
   Replacements replacements;

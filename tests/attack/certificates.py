@@ -30,9 +30,12 @@ class Forgery:
     kind: str = UNEQUAL  # a special one must be rejected too
 
 
+def program(text: str) -> str:
+    return base64.b64encode(onnx.parser.parse_model(HEAD + text).SerializeToString()).decode()
+
+
 def replace(output: str, inputs: str, by: str) -> dict:
-    program = onnx.parser.parse_model(HEAD + by).SerializeToString()
-    return {"replace": [output], "from": list(inputs.split()), "by": base64.b64encode(program).decode()}
+    return {"replace": [output], "from": list(inputs.split()), "by": program(by)}
 
 
 # y = Shape(r1) becomes Shape(r2): right only if both have one size.
@@ -58,6 +61,11 @@ KEPT = "(float[2,3] x) => (float[] y) <int64[1] {0} = {{1}}> {{ y = ReduceMax<ke
 DECLARED = "(float[q] x) => (int64[1] y, float[q] u) { u = Unique(x) y = Shape(%s) }"
 MAXIMUM = "m = ReduceMax<keepdims=1>(x) d = Sub(m,m) q = Neg(z)"
 THREE = {"x": f32(1, -2, 3)}
+# A weight is another number, which a program that adds and takes away something large calls rounding.
+SCALED = "(float[2] x) => (float[2] y) { y = Mul(x,w) }"
+LARGE_AND_BACK = [{"compare": "values"},
+                  {"constant": "w", "of": "out", "by": program("(float[2] w) => (float[2] q) <float k = {1e8}> { s = Add(w,k) q = Sub(s,k) }")},
+                  {"equal": ["y", "y"], "open": [], "work": 1 << 20, "attempt": 1, "at_end": False}]
 FORGERIES = [
     forged("two_negations", ["(float[3] x) => (float[3] y) { n = Neg(x) y = Neg(n) }", "(float[3] x) => (float[3] y) { y = Identity(x) }"],
            [replace("y", "x", "(float[3] x) => (float[3] w) { w = Identity(x) }")], THREE, EQUAL),
@@ -87,6 +95,7 @@ FORGERIES = [
                          Model(E_FOLDED, {"e_folded": np.ceil(hand.WIDE["c"] * hand.WIDE["d"]).astype(np.float32)})], FOLD_E, hand.NOUGHT),
     forged("fold_bfloat16", [Model(hand.ADD_LONG % "h = Cast<to=16>(c) e = Cast<to=1>(h)", hand.WEIGHTS),
                              Model(E_FOLDED, {"e_folded": hand.WEIGHTS["c"]})], FOLD_E, hand.NOUGHT),
+    forged("rounded_by_cancellation", (Model(SCALED, {"w": f32(1000, w)}) for w in (0.1, 0.3)), LARGE_AND_BACK, {"x": f32(0, 1000)}),
     forged("keepdims_2", [KEPT.format("one", 2), KEPT.format("o", 1)],
            [replace("y", "x", "(float[2,3] x) => (float[2,1] m) <int64[1] o = {1}> { m = ReduceMax<keepdims=1>(x,o) }")],
            {"x": np.ones((2, 3), np.float32)}),
