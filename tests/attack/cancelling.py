@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from attack.cases import Certificate
-from attack.certificates import HEAD, Forgery
+from attack.certificates import Forgery, program
 from attack.hand import EQUAL, UNEQUAL
 from attack.models import Model
 
@@ -44,7 +44,7 @@ MADE = {"": "Identity", "floor": "Floor", "bfloat16": "bfloat16"}
 
 
 def steps(constants: dict[str, str], attempt: int) -> list[dict]:
-    return [{"compare": "values"}, *({"constant": name, "of": "out", "by": HEAD + by} for name, by in constants.items()),
+    return [{"compare": "values"}, *({"constant": name, "of": "out", "by": program(by)} for name, by in constants.items()),
             {"equal": ["y", "y"], "open": [], "work": 1 << 20, "attempt": attempt, "at_end": False}]
 
 
@@ -68,7 +68,7 @@ def one(draw: random.Random, k: int) -> Forgery:
     body, literals = WAYS[way]
     said = literals.format(k=f"{large:.9g}", i=f"{1 / large:.9g}", n=n, m=n + 1, t0=f"{t[0]:.9g}", t1=f"{t[1]:.9g}")
     inputs = f"float[{n}] w" + (", float[2] t" if " t" in f" {body.replace('(t', ' t')}" else "")
-    program = f"({inputs}) => (q) <{said}> {{ {body.replace('q = ', 'f0 = ') if kind else body} {made(kind, 'f0', 'q') if kind else ''} }}"
+    said_of_w = f"({inputs}) => (q) <{said}> {{ {body.replace('q = ', 'f0 = ') if kind else body} {made(kind, 'f0', 'q') if kind else ''} }}"
     right = np.floor(w) if kind == "floor" else (w.view(np.uint32) & np.uint32(0xFFFF0000)).view(np.float32) if kind == "bfloat16" else w
     wrong, at = right.copy(), int(np.argmin(w))
     wrong[at] = right[at] * np.float32(draw.choice(FACTORS)) if right[at] else np.float32(draw.choice((1, 8)))
@@ -76,7 +76,7 @@ def one(draw: random.Random, k: int) -> Forgery:
         wrong[at] = right[at] + np.float32(1)
     before = f"(float[{n}] x, float[2] z) => (float[{n}] y, float[2] u) {{ {made(kind, 'w', 'v')} y = Mul(x,v) u = Mul(z,t) }}"
     after = f"(float[{n}] x, float[2] z) => (float[{n}] y, float[2] u) {{ y = Mul(x,v) u = Mul(z,t) }}"
-    return Forgery(f"{k} {way} {large:g} {kind}".strip(), Model(before, {"w": w, "t": t}), Model(after, {"v": wrong, "t": t}), steps({"v": program}, attempt),
+    return Forgery(f"{k} {way} {large:g} {kind}".strip(), Model(before, {"w": w, "t": t}), Model(after, {"v": wrong, "t": t}), steps({"v": said_of_w}, attempt),
                    {}, UNEQUAL)
 
 
