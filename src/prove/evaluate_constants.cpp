@@ -40,6 +40,9 @@ Tensor size_of(const Tensor& value, const Tensor& error) {
   return mapped(value, [&](std::size_t i, double v) { return std::abs(v) + errors[i]; });
 }
 
+// Of a number that is folded.
+constexpr double kMostLost = 0x1p-15;
+
 // Beyond this, a single tensor does not fit the machines that this is for.
 constexpr std::size_t kMostTensorBytes = std::size_t{8} << 30;
 
@@ -207,6 +210,16 @@ Result<EvaluatedProgram> Evaluation::run() {
 
 Tensor EvaluatedConstant::errors() const {
   return error ? *error : mapped(value, [](std::size_t, double) { return 0.0; });
+}
+
+bool EvaluatedConstant::has_digits() const {
+  if (!error || value.type() != ElementType::Double) return true;
+  const auto numbers = value.as<double>(), off = error->as<double>();
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const double most = kMostLost * std::abs(numbers[i]) + smallest_normal(ElementType::Float);
+    if (std::isfinite(numbers[i]) && !(off[i] * kDoubleUnit <= most)) return false;
+  }
+  return true;
 }
 
 double Nudge::of(double v) const {

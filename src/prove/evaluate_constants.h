@@ -22,6 +22,8 @@ struct EvaluatedConstant {
   bool is_exact = true, is_agreed = true;  // nothing was rounded; all runtimes round it to the same number
 
   Tensor errors() const;
+  // Whether float64 has lost no more than 2^-15 of any number: of (w + k) - k it may leave nothing.
+  bool has_digits() const;
 };
 
 struct EvaluatedProgram {
