@@ -301,15 +301,18 @@ Result<Graph> fold_constants(const Graph& graph, const std::vector<std::string>&
       return Error{fmt::format("{} may be something else where a size is 0", values[k])};
   for (std::size_t k = 0; k < values.size(); ++k) {
     auto known = known_value(inference, wanted[k]);
-    // Floats that follow from constants alone are computed with all of their digits.
-    const bool is_exact = known && !is_float(known->type());
-    if (known && (is_exact || !region_of(graph, inference, {}, {wanted[k]}).ok()))
+    // What follows from constants alone is computed with all digits, also on the way to integers.
+    if (known && !region_of(graph, inference, {}, {wanted[k]}).ok())
       results.emplace(wanted[k], std::move(*known));
     else open.push_back(wanted[k]);
   }
   ISOMER_TRY(const Graph program, region_of(graph, inference, {}, open));
-  ISOMER_TRY(const EvaluatedProgram evaluated, evaluate_constants(program, false));
-  for (std::size_t k = 0; k < open.size(); ++k) results.emplace(open[k], evaluated.outputs[k].value);
+  ISOMER_TRY(const EvaluatedProgram evaluated, evaluate_constants(program));
+  for (std::size_t k = 0; k < open.size(); ++k) {
+    if (!evaluated.outputs[k].has_digits())
+      return Error{fmt::format("cancellation leaves too few digits of {}", graph.name_of(open[k]))};
+    results.emplace(open[k], evaluated.outputs[k].value);
+  }
   Graph out = graph;
   Replacements replacements;
   for (std::size_t k = 0; k < values.size(); ++k) {
