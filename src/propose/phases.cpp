@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "rewrite/linear_region.h"
+#include "propose/collapse.h"
 
 namespace isomer {
 namespace {
@@ -59,9 +59,11 @@ std::optional<Graph> phase(const Site& site, const Enlarging& e, std::int64_t ro
     if (sliced.node(id).kind == NodeKind::Operator && !constants.contains({id, 0}))
       region.nodes.push_back(id);
   std::string why;
-  const auto proposal = collapse_region(sliced, *inference, region, true, why);
-  if (!proposal || proposal->claim.after.node(proposal->claim.after.outputs()[0].node).op != "Conv")
-    return std::nullopt;
+  const auto proposals = collapse_region(Site(sliced, *inference, site.machine), region, true, why);
+  const auto proposal = std::ranges::find_if(proposals, [](const Proposal& p) {
+    return p.claim.after.node(p.claim.after.outputs()[0].node).op == "Conv";
+  });
+  if (proposal == proposals.end()) return std::nullopt;
   // What the slice needs is no constant of the model: the program's own.
   Graph out = proposal->claim.after.without_nodes();
   std::map<NodeId, NodeId> moved;
