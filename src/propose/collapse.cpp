@@ -11,7 +11,7 @@
 
 #include <algorithm>
 
-#include "facts/linear_form.h"
+#include "facts/region_form.h"
 #include "propose/collapse_form.h"
 #include "prove/refute.h"
 #include "prove/shrink.h"
@@ -87,15 +87,15 @@ bool is_refuted(const Site& site, const LinearRegion& region, const Claim& claim
       .has_value();
 }
 
-std::string text_of(const LinearForm& form) {
-  if (form.kind == LinearForm::Kind::Scaling) return "scale and shift";
+std::string text_of(const RegionForm& form) {
+  if (form.kind == RegionForm::Kind::Scaling) return "scale and shift";
   const auto count = [](const std::vector<FormDigit>& digits) {
     Dim out = 1;
     for (const FormDigit& d : digits)
       if (d.role == FormDigit::Role::Channel) out = out * d.extent;
     return out.text();
   };
-  if (form.kind == LinearForm::Kind::Product)
+  if (form.kind == RegionForm::Kind::Product)
     return count(form.input) + "x" + count(form.output) + " matrix product";
   std::string taps;
   for (const FormWindow& w : form.windows) taps += (taps.empty() ? "" : "x") + std::to_string(w.taps);
@@ -107,12 +107,12 @@ struct Form {
   std::string why;
 };
 
-Form in_form(const Site& site, const LinearRegion& region, const RegionRunner& runner, const LinearForm& form,
+Form in_form(const Site& site, const LinearRegion& region, const RegionRunner& runner, const RegionForm& form,
              bool any_price) {
   std::string why;
   for (const Constant constant : {Constant::None, Constant::Bias, Constant::Map}) {
     if ((constant == Constant::None) == region.affine) continue;
-    if (constant == Constant::Map && form.kind != LinearForm::Kind::Convolution) continue;
+    if (constant == Constant::Map && form.kind != RegionForm::Kind::Convolution) continue;
     ProgramBuilder b(site.graph, site.name(region.output));
     const Value x = b.input(site.name(region.input));
     const auto y = write_form(b,
@@ -148,7 +148,7 @@ std::vector<Proposal> collapse_region(const Site& site, const LinearRegion& regi
   if (map) map = at_real_sizes(std::move(*map), *x, *y);
   if (!map) return out;
   why = "it is neither a convolution nor a matrix product";
-  for (const LinearForm& form : forms_of(*map)) {
+  for (const RegionForm& form : forms_of(*map)) {
     Form made = in_form(site, region, *runner, form, any_price);
     if (made.proposal) out.push_back(std::move(*made.proposal));
     else why = made.why;

@@ -83,9 +83,9 @@ class FormWriter {
   std::optional<Value> write(Value x) {
     if (!is_possible_) return std::nullopt;
     switch (form_.kind) {
-      case LinearForm::Kind::Convolution: return convolution(x);
-      case LinearForm::Kind::Product: return is_left() ? left_product(x) : product(x);
-      case LinearForm::Kind::Scaling: return scaling(x);
+      case RegionForm::Kind::Convolution: return convolution(x);
+      case RegionForm::Kind::Product: return is_left() ? left_product(x) : product(x);
+      case RegionForm::Kind::Scaling: return scaling(x);
     }
     return std::nullopt;
   }
@@ -492,7 +492,7 @@ class FormWriter {
 
   // Channels last, in the input.
   bool is_right() const {
-    return form_.kind == LinearForm::Kind::Product && groups_.empty() && !channels_.empty() &&
+    return form_.kind == RegionForm::Kind::Product && groups_.empty() && !channels_.empty() &&
            channels_.back() + 1 == form_.input.size();
   }
   // Channels, then one or more batch axes, here and there.
@@ -599,7 +599,7 @@ class FormWriter {
 
   ProgramBuilder& b_;
   const FormSite& site_;
-  const LinearForm& form_;
+  const RegionForm& form_;
   std::vector<std::size_t> batch_, groups_, channels_, windows_;  // digits of the input
   Extents group_sizes_, channel_sizes_, output_sizes_;
   bool is_possible_ = true;

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "facts/linear_form.h"
+#include "facts/region_form.h"
 #include "rewrite/program_builder.h"
 #include "rewrite/region_runner.h"
 
@@ -15,7 +15,7 @@ enum class Constant : std::uint8_t { None, Bias, Map };
 
 struct FormSite {
   const RegionRunner& runner;
-  const LinearForm& form;
+  const RegionForm& form;
   const Dims& input;  // the shape of the region's input, and of its output
   const Dims& output;
   Constant constant = Constant::None;

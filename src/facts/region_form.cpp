@@ -1,4 +1,4 @@
-#include "facts/linear_form.h"
+#include "facts/region_form.h"
 
 #include <algorithm>
 
@@ -47,7 +47,7 @@ std::optional<FormWindow> window_of(const InputAxis& a, const Dim& outputs) {
 
 class FormBuilder {
  public:
-  FormBuilder(const RegionMap& map, LinearForm::Kind kind) : map_(map) { form_.kind = kind; }
+  FormBuilder(const RegionMap& map, RegionForm::Kind kind) : map_(map) { form_.kind = kind; }
 
   void batch(std::size_t axis) { follow(axis, Role::Batch); }
   void group(std::size_t axis) { follow(axis, Role::Group); }
@@ -70,7 +70,7 @@ class FormBuilder {
     else form_.windows.push_back(*w);
     follow(axis, Role::Window);
   }
-  std::optional<LinearForm> finish() {
+  std::optional<RegionForm> finish() {
     if (!is_possible_) return std::nullopt;
     for (const OutputDigit& d : map_.outputs)
       form_.output.push_back({.role = Role::Channel, .axis = d.axis, .extent = d.extent});
@@ -89,7 +89,7 @@ class FormBuilder {
     form_.input.push_back({.role = role, .axis = axis, .extent = a.extent, .other = a.digit});
   }
   const RegionMap& map_;
-  LinearForm form_;
+  RegionForm form_;
   std::vector<std::pair<int, std::size_t>> linked_;  // digits of the output, and of the input
   bool is_possible_ = true;
 };
@@ -98,8 +98,8 @@ bool is_window(const RegionMap& map, std::size_t d) {
   return map.inputs[d].kind == Kind::Window && !is_grouped(map.inputs[d], map);
 }
 
-std::optional<LinearForm> convolution(const RegionMap& map, bool pointwise) {
-  FormBuilder b(map, LinearForm::Kind::Convolution);
+std::optional<RegionForm> convolution(const RegionMap& map, bool pointwise) {
+  FormBuilder b(map, RegionForm::Kind::Convolution);
   const std::size_t rank = map.inputs.size();
   const auto is_channel = [&](std::size_t d) {
     return map.inputs[d].kind == Kind::Full || is_grouped(map.inputs[d], map) ||
@@ -138,8 +138,8 @@ std::optional<LinearForm> convolution(const RegionMap& map, bool pointwise) {
   return taken == 0 ? std::nullopt : b.finish();
 }
 
-std::optional<LinearForm> product(const RegionMap& map) {
-  FormBuilder b(map, LinearForm::Kind::Product);
+std::optional<RegionForm> product(const RegionMap& map) {
+  FormBuilder b(map, RegionForm::Kind::Product);
   bool has_channels = false;
   for (std::size_t d = 0; d < map.inputs.size(); ++d) {
     const InputAxis& a = map.inputs[d];
@@ -156,8 +156,8 @@ std::optional<LinearForm> product(const RegionMap& map) {
   return has_channels ? b.finish() : std::nullopt;
 }
 
-std::optional<LinearForm> scaling(const RegionMap& map) {
-  FormBuilder b(map, LinearForm::Kind::Scaling);
+std::optional<RegionForm> scaling(const RegionMap& map) {
+  FormBuilder b(map, RegionForm::Kind::Scaling);
   for (std::size_t d = 0; d < map.inputs.size(); ++d) {
     const InputAxis& a = map.inputs[d];
     if (a.kind != Kind::Parallel && !a.extent.is(1)) return std::nullopt;
@@ -170,14 +170,14 @@ std::optional<LinearForm> scaling(const RegionMap& map) {
 
 }  // namespace
 
-std::vector<std::size_t> LinearForm::input_digits(Role role) const {
+std::vector<std::size_t> RegionForm::input_digits(Role role) const {
   std::vector<std::size_t> out;
   for (std::size_t k = 0; k < input.size(); ++k)
     if (input[k].role == role) out.push_back(k);
   return out;
 }
 
-std::vector<std::size_t> LinearForm::output_digits(Role role) const {
+std::vector<std::size_t> RegionForm::output_digits(Role role) const {
   std::vector<std::size_t> out;
   if (role == Role::Channel) {
     for (std::size_t k = 0; k < output.size(); ++k)
@@ -188,9 +188,9 @@ std::vector<std::size_t> LinearForm::output_digits(Role role) const {
   return out;
 }
 
-std::vector<LinearForm> forms_of(const RegionMap& map) {
-  std::vector<LinearForm> out;
-  const auto add = [&](std::optional<LinearForm> form) {
+std::vector<RegionForm> forms_of(const RegionMap& map) {
+  std::vector<RegionForm> out;
+  const auto add = [&](std::optional<RegionForm> form) {
     if (form) out.push_back(std::move(*form));
   };
   add(scaling(map));

@@ -1,4 +1,4 @@
-#include "facts/linear_form.h"
+#include "facts/region_form.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@ namespace {
 using Kind = InputAxis::Kind;
 using Role = FormDigit::Role;
 
-TEST(LinearForm, ChannelsLastAreMovedAndWindowsPadded) {
+TEST(RegionForm, ChannelsLastAreMovedAndWindowsPadded) {
   // y[n, p, o] = Σ x[n, 2p + u - 1, c] w[u, c, o], u < 3
   const RegionMap map{
       .inputs = {{.kind = Kind::Parallel, .digit = 0, .extent = Dim::symbol("n")},
@@ -18,7 +18,7 @@ TEST(LinearForm, ChannelsLastAreMovedAndWindowsPadded) {
           {.axis = 0, .extent = Dim::symbol("n")}, {.axis = 1, .extent = 8}, {.axis = 2, .extent = 5}}};
   const auto forms = forms_of(map);
   ASSERT_FALSE(forms.empty());
-  EXPECT_EQ(forms[0].kind, LinearForm::Kind::Convolution);
+  EXPECT_EQ(forms[0].kind, RegionForm::Kind::Convolution);
   ASSERT_EQ(forms[0].windows.size(), 1u);
   EXPECT_EQ(forms[0].windows[0].taps, 3);
   EXPECT_EQ(forms[0].windows[0].begin, 1);
@@ -27,7 +27,7 @@ TEST(LinearForm, ChannelsLastAreMovedAndWindowsPadded) {
   EXPECT_EQ(forms[0].output_digits(Role::Window), std::vector<std::size_t>{1});
 }
 
-TEST(LinearForm, WhatIsCutOffAtTheEndOfANamedLengthAreTapsOfZero) {
+TEST(RegionForm, WhatIsCutOffAtTheEndOfANamedLengthAreTapsOfZero) {
   const Dim t = Dim::symbol("t");
   const RegionMap map{.inputs = {{.kind = Kind::Window, .digit = 0, .high = 1, .extent = t},
                                  {.kind = Kind::Full, .extent = 4}},
@@ -37,13 +37,13 @@ TEST(LinearForm, WhatIsCutOffAtTheEndOfANamedLengthAreTapsOfZero) {
   EXPECT_EQ(forms[0].windows[0].taps, 4);
 }
 
-TEST(LinearForm, AnAxisThatNothingMixesIsScaled) {
+TEST(RegionForm, AnAxisThatNothingMixesIsScaled) {
   const RegionMap map{.inputs = {{.kind = Kind::Parallel, .digit = 0, .extent = 3},
                                  {.kind = Kind::Parallel, .digit = 1, .weighted = true, .extent = 4}},
                       .outputs = {{.axis = 0, .extent = 3}, {.axis = 1, .extent = 4, .weighted = true}}};
   const auto forms = forms_of(map);
   ASSERT_EQ(forms.size(), 1u);
-  EXPECT_EQ(forms[0].kind, LinearForm::Kind::Scaling);
+  EXPECT_EQ(forms[0].kind, RegionForm::Kind::Scaling);
 }
 
 }  // namespace

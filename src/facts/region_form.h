@@ -22,7 +22,7 @@ struct FormDigit {
   int other = -1;  // the digit of the other side that it is, but for channels; of a window: of the other side
 };
 
-struct LinearForm {
+struct RegionForm {
   enum class Kind : std::uint8_t { Convolution, Product, Scaling } kind = Kind::Product;
   std::vector<FormDigit> input, output;  // in the order of the axes
   std::vector<FormWindow> windows;       // in the order of the input's
@@ -33,6 +33,6 @@ struct LinearForm {
 };
 
 // Forms to try, the most likely first.
-std::vector<LinearForm> forms_of(const RegionMap& map);
+std::vector<RegionForm> forms_of(const RegionMap& map);
 
 }  // namespace isomer
