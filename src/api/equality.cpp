@@ -131,7 +131,8 @@ std::string told_by(const Certificate& certificate) {
 Explanation explain(std::string_view certificate) {
   return guarded([&] {
     const Certificate parsed = take(parse_certificate(certificate));
-    Explanation out{.steps = parsed.steps.size(), .told = told_by(parsed), .json = json_text(to_json(parsed))};
+    Explanation out{
+        .steps = parsed.steps.size(), .told = told_by(parsed), .json = json_text(to_json(parsed))};
     if (parsed.pairing) out.pairs = parsed.pairing->equations.size();
     for (const Note& n : parsed.notes)
       out.notes.push_back({n.kind, n.what, words_of_step(n.kind, n.what), n.ratio});

@@ -16,7 +16,7 @@ bool is_grouped(const InputAxis& a, const RegionMap& map) {
 
 // What a convolution has to pad so that it has as many outputs; nullopt: it can't.
 std::optional<FormWindow> window_of(const InputAxis& a, const Dim& outputs) {
-  FormWindow out{.stride = a.stride, .low = a.low, .dilation = a.dilation};
+  FormWindow out{.stride = a.stride, .low = a.low, .dilation = a.dilation, .weighted = a.weighted};
   out.taps = (a.high - a.low) / a.dilation + 1;
   // What is cut off in front are taps of weight zero; at the end, too, unless the stride skips it.
   if (out.low > 0) {

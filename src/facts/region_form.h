@@ -11,6 +11,7 @@ namespace isomer {
 // taps stride·p + low + dilation·u, u < taps; begin and end are what a convolution has to pad.
 struct FormWindow {
   std::int64_t stride = 1, low = 0, taps = 1, dilation = 1, begin = 0, end = 0;
+  bool weighted = false;  // something differs along it: a border, or it is no window
   std::int64_t span() const { return dilation * (taps - 1) + 1; }
 };
 

@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <variant>
 
 #include "facts/region_form.h"
 #include "propose/collapse_form.h"
@@ -76,15 +78,50 @@ std::optional<RegionMap> at_real_sizes(RegionMap map, const Dims& x, const Dims&
   return map;
 }
 
-// Whether both programs differ on some input, at small sizes.
-bool is_refuted(const Site& site, const LinearRegion& region, const Claim& claim) {
-  auto before = region_of(site.graph, site.inference, {region.input}, {region.output});
-  if (!before.ok()) return false;
-  Sizes sizes;
-  for (const std::string& s : symbols_of(*before)) sizes[s] = sizes.empty() ? 2 : 24;
-  return find_counterexample(at_sizes(*before, sizes), at_sizes(with_constants(site, claim.after), sizes), {},
-                             1)
-      .has_value();
+// Whether somewhere in the region windows look at what windows made: then borders may be otherwise than those
+// of one window. Elsewhere the prover alone is asked.
+bool has_inner_borders(const RegionRunner& runner) {
+  const Graph& program = runner.program();
+  std::map<Value, int> depth;
+  for (const NodeId id : runner.region().nodes) {
+    const Definition definition = define_node(program, runner.inference(), id);
+    const auto* formula = std::get_if<Formula>(&definition);
+    if (formula == nullptr) return true;
+    const Node& node = program.node(id);
+    const auto roles = axis_roles(*formula, 0);
+    int deepest = 0;
+    for (std::size_t k = 0; k < node.inputs.size() && k < roles.size(); ++k) {
+      const auto inner = depth.find(node.inputs[k]);
+      if (inner == depth.end() && node.inputs[k] != runner.region().input) continue;
+      const bool looks = std::ranges::count(roles[k].axes, AxisRole::Window) > 0;
+      deepest = std::max(deepest, (inner == depth.end() ? 0 : inner->second) + (looks ? 1 : 0));
+    }
+    if (deepest > 1) return true;
+    for (std::uint32_t k = 0; k < node.outputs.size(); ++k) depth[{id, k}] = deepest;
+  }
+  return false;
+}
+
+// Whether both programs differ on some input: at a smaller size, if they run there.
+bool is_refuted(const Site& site, const RegionRunner& runner, const RegionForm& form, const Claim& claim) {
+  constexpr double kMostOperations = 2e8;
+  if (std::ranges::none_of(form.windows, &FormWindow::weighted) && !has_inner_borders(runner)) return false;
+  const Graph after = with_constants(site, claim.after);
+  const std::string& x = runner.program().name_of(runner.region().input);
+  const Extents smaller = smaller_input(runner, form);
+  for (const Extents& sizes : {smaller, runner.input_sizes()}) {
+    const auto before = sizes == runner.input_sizes() ? std::optional(runner) : runner.at(sizes);
+    if (!before) continue;
+    const Graph resized = with_input_shape(after, x, sizes);
+    const auto info = infer(resized);
+    if (!info.ok() ||
+        sizes_in(*info, resized.outputs()[0]) != sizes_in(before->inference(), before->region().output))
+      continue;
+    const auto work = operations(resized, *info);
+    if (!work || *work > kMostOperations) continue;
+    return find_counterexample(before->program(), resized, {}, 1).has_value();
+  }
+  return false;
 }
 
 std::string text_of(const RegionForm& form) {
@@ -102,42 +139,36 @@ std::string text_of(const RegionForm& form) {
   return taps + " convolution";
 }
 
-struct Form {
-  std::optional<Proposal> proposal;
-  std::string why;
-};
-
-Form in_form(const Site& site, const LinearRegion& region, const RegionRunner& runner, const RegionForm& form,
-             bool any_price) {
-  std::string why;
-  for (const Constant constant : {Constant::None, Constant::Bias, Constant::Map}) {
-    if ((constant == Constant::None) == region.affine) continue;
-    if (constant == Constant::Map && form.kind != RegionForm::Kind::Convolution) continue;
-    ProgramBuilder b(site.graph, site.name(region.output));
-    const Value x = b.input(site.name(region.input));
-    const auto y = write_form(b,
-                              {runner, form, *site.inference.of(region.input).shape,
-                               *site.inference.of(region.output).shape, constant},
-                              x);
-    if (!y) return {std::nullopt, "the weights of one " + text_of(form) + " are not found"};
-    auto proposal = propose(
-        site, "collapse",
-        fmt::format("{} nodes linear in {} are one {}{}", region.nodes.size(), site.name(region.input),
-                    text_of(form), constant == Constant::Map ? " and a constant" : ""),
-        b, {region.output}, {*y});
-    if (!proposal) return {std::nullopt, "one " + text_of(form) + " is of unknown price"};
-    if (proposal->gain <= 0 && !any_price) return {std::nullopt, "one " + text_of(form) + " would cost more"};
-    if (!is_refuted(site, region, proposal->claim)) return {std::move(proposal), ""};
-    why = "it is not one " + text_of(form) + " everywhere";
-  }
-  return {std::nullopt, why};
+// The region in this form, or why not.
+std::variant<Collapsed, std::string> in_form(const Site& site, const LinearRegion& region,
+                                             const RegionRunner& runner, const RegionForm& form,
+                                             bool any_price) {
+  Constant constant = Constant::None;
+  if (region.affine) constant = is_even(runner, form).value_or(true) ? Constant::Bias : Constant::Map;
+  const bool has_map = constant == Constant::Map;
+  ProgramBuilder b(site.graph, site.name(region.output));
+  const Value x = b.input(site.name(region.input));
+  const FormSite form_site{runner, form, *site.inference.of(region.input).shape,
+                           *site.inference.of(region.output).shape, constant};
+  const auto y = write_form(b, form_site, x);
+  if (!y) return "the weights of one " + text_of(form) + " are not found";
+  auto proposal =
+      propose(site, "collapse",
+              fmt::format("{} nodes linear in {} are one {}{}", region.nodes.size(), site.name(region.input),
+                          text_of(form), has_map ? " and a constant" : ""),
+              b, {region.output}, {*y});
+  if (!proposal) return "one " + text_of(form) + " is of unknown price";
+  if (proposal->gain <= 0 && !any_price) return "one " + text_of(form) + " would cost more";
+  if (is_refuted(site, runner, form, proposal->claim))
+    return "it is not one " + text_of(form) + " everywhere";
+  return Collapsed{std::move(*proposal), has_map};
 }
 
 }  // namespace
 
-std::vector<Proposal> collapse_region(const Site& site, const LinearRegion& region, bool any_price,
-                                      std::string& why) {
-  std::vector<Proposal> out;
+std::vector<Collapsed> collapse_region(const Site& site, const LinearRegion& region, bool any_price,
+                                       std::string& why) {
+  std::vector<Collapsed> out;
   why = "its sizes are not known";
   const auto& x = site.inference.of(region.input).shape;
   const auto& y = site.inference.of(region.output).shape;
@@ -149,11 +180,11 @@ std::vector<Proposal> collapse_region(const Site& site, const LinearRegion& regi
   if (!map) return out;
   why = "it is neither a convolution nor a matrix product";
   for (const RegionForm& form : forms_of(*map)) {
-    Form made = in_form(site, region, *runner, form, any_price);
-    if (made.proposal) out.push_back(std::move(*made.proposal));
-    else why = made.why;
+    auto made = in_form(site, region, *runner, form, any_price);
+    if (auto* collapsed = std::get_if<Collapsed>(&made)) out.push_back(std::move(*collapsed));
+    else why = std::get<std::string>(made);
   }
-  std::ranges::stable_sort(out, std::greater<>{}, &Proposal::gain);
+  std::ranges::stable_sort(out, std::greater<>{}, [](const Collapsed& c) { return c.proposal.gain; });
   return out;
 }
 
@@ -169,17 +200,20 @@ Proposals propose_collapse(const Graph& graph, const Inference& inference, const
     for (const LinearRegion& region : regions.ending_in({*at, 0})) {
       if (++tries > kMostTries) break;
       std::string why;
-      auto proposals = collapse_region(site, region, options.any_price, why);
-      if (!proposals.empty()) {
-        taken.insert(region.nodes.begin(), region.nodes.end());
-        // With named sizes it is not known here which of the forms runs for all of them.
-        const std::size_t most = is_concrete(*inference.of(region.input).shape) ? 1 : 2;
-        for (std::size_t k = 0; k < std::min(most, proposals.size()); ++k)
-          out.list.push_back(std::move(proposals[k]));
-        break;
+      auto found = collapse_region(site, region, options.any_price, why);
+      if (found.empty()) {
+        out.declined.push_back(fmt::format("{} nodes from {} to {}: {}", region.nodes.size(),
+                                           graph.name_of(region.input), graph.name_of(region.output), why));
+        continue;
       }
-      out.declined.push_back(fmt::format("{} nodes from {} to {}: {}", region.nodes.size(),
-                                         graph.name_of(region.input), graph.name_of(region.output), why));
+      taken.insert(region.nodes.begin(), region.nodes.end());
+      // With named sizes it is not known here which of the forms runs for all of them.
+      const std::size_t most = is_concrete(*inference.of(region.input).shape) ? 1 : 2;
+      for (std::size_t k = 0; k < std::min(most, found.size()); ++k)
+        out.list.push_back(std::move(found[k].proposal));
+      // A constant of the output's size may cost more than the shift that it stands for: then the region
+      // behind the shift is the better one.
+      if (!found[0].has_map) break;
     }
   }
   std::ranges::stable_sort(out.list, std::greater<>{}, &Proposal::gain);

@@ -1,7 +1,9 @@
 #include "propose/collapse_form.h"
 
 #include <algorithm>
+#include <cmath>
 
+#include "graph/interpret.h"
 #include "prove/shrink.h"
 
 namespace isomer {
@@ -606,6 +608,64 @@ class FormWriter {
 };
 
 }  // namespace
+
+Extents smaller_input(const RegionRunner& runner, const RegionForm& form) {
+  Extents out = runner.input_sizes();
+  std::size_t window = 0;
+  for (const FormDigit& d : form.input) {
+    if (d.role == Role::Batch) out[d.axis] = 1;
+    if (d.role != Role::Window) continue;
+    const FormWindow& w = form.windows[window++];
+    const std::int64_t enough = 3 * w.span();
+    if (out[d.axis] > enough) out[d.axis] -= (out[d.axis] - enough) / w.stride * w.stride;
+  }
+  return out;
+}
+
+std::optional<bool> is_even(const RegionRunner& runner, const RegionForm& form) {
+  const auto windows = form.input_digits(Role::Window);
+  if (windows.empty()) return true;
+  const Extents smaller = smaller_input(runner, form);
+  auto small = runner.at(smaller);
+  const RegionRunner& used = small ? *small : runner;
+  const auto work = operations(used.program(), used.inference());
+  if (!work || *work > kMostOperations / 10) return std::nullopt;
+  // The extents of the output's digits, and which of them are windows'.
+  Extents digits;
+  std::vector<bool> is_window;
+  for (const FormDigit& d : form.output) {
+    is_window.push_back(d.role == Role::Window);
+    const std::size_t from = d.other >= 0 ? form.input[static_cast<std::size_t>(d.other)].axis : 0;
+    if (d.role == Role::Batch) digits.push_back(used.input_sizes()[from]);
+    else if (d.role == Role::Window) {
+      const auto at = std::ranges::find(windows, static_cast<std::size_t>(d.other)) - windows.begin();
+      const FormWindow& w = form.windows[static_cast<std::size_t>(at)];
+      digits.push_back(floor_div(used.input_sizes()[from] + w.begin + w.end - w.span(), w.stride) + 1);
+    } else if (d.extent.is_concrete()) digits.push_back(d.extent.concrete());
+    else return std::nullopt;
+  }
+  const Value x = used.region().input;
+  const auto count = static_cast<std::size_t>(product_of(used.input_sizes()));
+  const auto zeros = Tensor::of(ElementType::Float, used.input_sizes(), std::vector<float>(count, 0));
+  const auto outcome = interpret(used.program(), {{used.program().name_of(x), zeros}});
+  if (!outcome.ok() || outcome->opaque) return std::nullopt;
+  const auto y = outcome->outputs.begin()->second.doubles();
+  if (!y || static_cast<std::int64_t>(y->size()) != product_of(digits)) return std::nullopt;
+  double scale = 0;
+  for (const double v : *y) scale = std::max(scale, std::abs(v));
+  for (std::size_t n = 0; n < y->size(); ++n) {
+    // The same element at the first place of all windows.
+    std::size_t rest = n, first = 0, stride = 1;
+    for (std::size_t k = digits.size(); k-- > 0;) {
+      const auto extent = static_cast<std::size_t>(digits[k]);
+      if (!is_window[k]) first += rest % extent * stride;
+      rest /= extent;
+      stride *= extent;
+    }
+    if (std::abs((*y)[n] - (*y)[first]) > 1e-5 * scale) return false;
+  }
+  return true;
+}
 
 std::optional<Value> write_form(ProgramBuilder& b, const FormSite& site, Value x) {
   return FormWriter(b, site).write(x);

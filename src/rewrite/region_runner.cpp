@@ -181,7 +181,8 @@ RegionRunner::Selected RegionRunner::selected(const std::vector<std::int64_t>& p
       const Definition definition = define_node(program_, inference_, id);
       const auto* formula = std::get_if<Formula>(&definition);
       const bool moves = formula != nullptr && moves_data(*formula->output(0).value);
-      if (!moves) continue;
+      const auto is_made = [&](Value v) { return !v.exists() || made.contains(v); };
+      if (!moves || !std::ranges::all_of(node.inputs, is_made)) continue;
       factors.emplace(Value{id, 0}, known->second);
     }
     for (Value& v : node.inputs)
