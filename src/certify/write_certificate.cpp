@@ -37,6 +37,8 @@ std::string to_text(const Certificate& certificate) {
   for (const CertifiedStep& step : certificate.steps) {
     if (const auto* claim = std::get_if<Claim>(&step)) {
       Json line{{"replace", claim->outputs}, {"from", claim->inputs}, {"by", text(claim->after)}};
+      for (const ConstantFact& fact : claim->facts)
+        line["facts"].push_back({{"constant", fact.constant}, {"by", text(fact.program)}});
       if (claim->attempt) line["attempt"] = *claim->attempt;
       out += line.dump() + "\n";
     } else {

@@ -8,7 +8,7 @@ const std::vector<Proposer>& proposers() {
   static const std::vector<Proposer> list{
       {"simplify", propose_simplify},       {"collapse", propose_collapse}, {"commute", propose_commute},
       {"reassociate", propose_reassociate}, {"fastpath", propose_fastpath}, {"bilinear", propose_bilinear},
-      {"relax", propose_relax, true},
+      {"structure", propose_structure},     {"relax", propose_relax, true},
   };
   return list;
 }
