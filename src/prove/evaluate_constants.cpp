@@ -94,7 +94,7 @@ Status Evaluation::add(const Inference& inference, NodeId id) {
   double before = 0;
   const bool moves =
       std::ranges::all_of(formula->stages, [](const Stage& s) { return only_moves(*s.value); });
-  bool is_exact = moves;
+  bool is_exact = true;
   for (std::size_t k = 0; k < count && k < node.inputs.size(); ++k) {
     if (!formula->inputs[k]) continue;
     const auto at = values_.find(node.inputs[k]);
@@ -106,6 +106,7 @@ Status Evaluation::add(const Inference& inference, NodeId id) {
   only_moved_ = only_moved_ && moves;
   const Formula lifted = lift(*formula, ElementType::Double);
   ISOMER_TRY(std::vector<Tensor> results, Program::compile(lifted).run(values));
+  is_exact = is_exact && (moves || is_computed_exactly(lifted, values));
   std::vector<std::optional<Tensor>> errors(results.size());
   // What is decided by the stored types is exact (`decide`).
   if (!is_exact && is_continuous(*formula, node) && !narrows(*formula)) {

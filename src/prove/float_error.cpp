@@ -1,7 +1,9 @@
 #include "prove/float_error.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <unordered_map>
 
 namespace isomer {
@@ -126,7 +128,85 @@ class Errors {
   std::unordered_map<const ExprNode*, ExprRef> done_;
 };
 
+// Multiples of 2^low, of at most 2^high.
+struct Digits {
+  int low = 0, high = 0;
+};
+
+Digits both(Digits a, Digits b) { return {std::min(a.low, b.low), std::max(a.high, b.high)}; }
+
+Digits digits_of(double number) {
+  if (number == 0) return {};
+  if (!std::isfinite(number)) throw NotFollowed{};
+  int high = 0;
+  const double leading = std::ldexp(std::abs(std::frexp(number, &high)), 53);
+  return {high - 53 + std::countr_zero(static_cast<std::uint64_t>(leading)), high};
+}
+
+class Exactness {
+ public:
+  explicit Exactness(const std::vector<std::optional<Tensor>>& inputs) : inputs_(inputs) {}
+  void add(const Stage& stage) { stages_.push_back(is_float(stage.type) ? of(*stage.value) : Digits{}); }
+
+ private:
+  Digits of(const ExprNode& e) {
+    if (e.type != ElementType::Double) throw NotFollowed{};
+    const Digits out = made(e);
+    if (out.high - out.low > 53 || out.low < -1000 || out.high > 1000) throw NotFollowed{};
+    return out;
+  }
+  Digits made(const ExprNode& e) {
+    switch (e.kind) {
+      case ExprNode::Kind::Number: return digits_of(e.number);
+      case ExprNode::Kind::Read: return read(e);
+      case ExprNode::Kind::Reduce: return reduced(e);
+      case ExprNode::Kind::Apply: return applied(e);
+      case ExprNode::Kind::IndexNumber: throw NotFollowed{};
+      case ExprNode::Kind::Cases: break;
+    }
+    Digits out;
+    for (const ExprRef& a : e.args) out = both(out, of(*a));
+    for (const ExprNode::Case& c : e.cases) out = both(out, of(*c.value));
+    return out;
+  }
+  Digits applied(const ExprNode& e) {
+    const Digits a = of(*e.args[0]);
+    if (e.fn == Fn::Neg) return a;
+    if (e.fn != Fn::Add && e.fn != Fn::Sub && e.fn != Fn::Mul) throw NotFollowed{};
+    const Digits b = of(*e.args[1]), all = both(a, b);
+    if (e.fn == Fn::Mul) return {a.low + b.low, a.high + b.high};
+    return {all.low, all.high + 1};
+  }
+  Digits read(const ExprNode& e) const {
+    const auto number = static_cast<std::size_t>(e.tensor.number);
+    if (e.tensor.kind != TensorRef::Kind::Input) return stages_.at(number);
+    Digits out;
+    for (const double v : inputs_.at(number)->as<double>()) out = both(out, digits_of(v));
+    return out;
+  }
+  Digits reduced(const ExprNode& e) {
+    if (e.reduction != Reduction::Sum) throw NotFollowed{};
+    Digits out = of(*e.args[0]);
+    for (const Axis& a : e.axes)
+      out.high += std::ilogb(static_cast<double>(std::max<std::int64_t>(a.extent.concrete(), 1))) + 1;
+    return out;
+  }
+
+  const std::vector<std::optional<Tensor>>& inputs_;
+  std::vector<Digits> stages_;
+};
+
 }  // namespace
+
+bool is_computed_exactly(const Formula& formula, const std::vector<std::optional<Tensor>>& inputs) {
+  try {
+    Exactness exactness(inputs);
+    for (const Stage& s : formula.stages) exactness.add(s);
+    return true;
+  } catch (const NotFollowed&) {
+    return false;
+  }
+}
 
 bool reads_floats(const ExprNode& e) {
   return (e.kind == ExprNode::Kind::Read && is_float(e.type)) ||

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <optional>
+#include <vector>
 
 #include "expr/formula.h"
 #include "expr/tensor.h"
@@ -14,6 +15,9 @@ namespace isomer {
 // errors, then their sizes: |number| + error. nullopt: it has a function through which errors are not
 // followed.
 std::optional<Formula> error_of(const Formula& formula);
+
+// Whether float64 rounds nothing: sums and products of numbers that are short enough.
+bool is_computed_exactly(const Formula& formula, const std::vector<std::optional<Tensor>>& inputs);
 
 bool reads_floats(const ExprNode& expr);
 
