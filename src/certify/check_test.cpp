@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "base/base64.h"
 #include "certify/digest.h"
 #include "graph/rebuild.h"
 #include "graph/testing.h"
+#include "onnx/program.h"
 
 namespace isomer {
 namespace {
@@ -318,9 +320,10 @@ TEST(Certificate, UnknownFieldsAreRefused) {
   EXPECT_FALSE(parse_certificate(head + "{\"fold\":[\"k\"],\"trust\":true}\n").ok());
   EXPECT_FALSE(parse_certificate(head + "{\"fold\":\"k\"}\n").ok());
   EXPECT_FALSE(parse_certificate(head + "[]\n").ok());
-  const std::string step =
-      "{\"replace\":[\"z\"],\"from\":[\"x\"],\"by\":\"agraph (float[1] x) => (float[1] k) {k = "
-      "Abs(x)}\",\"facts\":";
+  const Graph program = testing::parsed(
+      "<ir_version: 8, opset_import: [\"\" : 18]>\ng (float[1] x) => (float[1] k) {k = Abs(x)}");
+  const std::string step = "{\"replace\":[\"z\"],\"from\":[\"x\"],\"by\":\"" +
+                           to_base64(write_program(program).value()) + "\",\"facts\":";
   EXPECT_TRUE(parse_certificate(head + step + "[]}\n").ok());
   EXPECT_FALSE(parse_certificate(head + step + "{}}\n").ok());
   EXPECT_FALSE(parse_certificate(head + step + "[{\"constant\":\"w\"}]}\n").ok());
