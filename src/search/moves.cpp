@@ -56,8 +56,7 @@ std::vector<Step> Moves::proved(const StepMaker& maker, const std::vector<Propos
     else if (context_.options.seconds_left() <= 0) {
       context_.is_over();  // says so in the report: the proof was given up, which says nothing about it
       break;
-    }
-    else if (scope_ == Scope::Model)
+    } else if (scope_ == Scope::Model)
       context_.report.refused.push_back(p.what + ": " + std::get<std::string>(step));
   }
   return out;
