@@ -41,8 +41,7 @@ ConstantStructure::ConstantStructure(const Tensor& tensor)
 bool ConstantStructure::has_any() const {
   if (has_zeros_ || (extents().size() == 4 && extent(1) == 1)) return true;
   for (std::size_t k = 0; k < axes_.size(); ++k)
-    if (axes_[k] != SliceFacts{.begin = 0, .end = extent(k), .step = 1, .repeat = 1, .period = extent(k)})
-      return true;
+    if (axes_[k] != SliceFacts{.begin = 0, .end = extent(k)}) return true;
   return false;
 }
 
@@ -67,7 +66,7 @@ bool ConstantStructure::is_equal(std::size_t axis, std::int64_t a, std::int64_t 
 
 SliceFacts ConstantStructure::slices(std::size_t axis) const {
   const std::int64_t n = extent(axis);
-  SliceFacts out{.begin = 0, .end = n, .step = 1, .repeat = 1, .period = n};
+  SliceFacts out{.begin = 0, .end = n};
   if (n < 2) return out;
   while (out.end > 0 && is_zero(axis, out.end - 1)) --out.end;
   while (out.begin < out.end && is_zero(axis, out.begin)) ++out.begin;
@@ -78,18 +77,17 @@ SliceFacts ConstantStructure::slices(std::size_t axis) const {
   out.step = std::max<std::int64_t>(step, 1);
   // All zero between two slices, or one slice alone: nothing repeats that zeros don't say better.
   if (out.end - out.begin < n) return out;
-  const auto holds = [&](std::int64_t lag, std::int64_t run) {
-    for (std::int64_t i = lag; i < n; ++i)
-      if (i % run != 0 && !is_equal(axis, i - lag, i)) return false;
-    return true;
-  };
-  std::int64_t run = 1;
-  while (run < n && is_equal(axis, 0, run)) ++run;
-  if (run > 1 && n % run == 0 && holds(1, run)) out.repeat = run;
-  for (std::int64_t p = 2; out.repeat == 1 && p <= n / 2; ++p) {
-    if (n % p != 0 || !is_equal(axis, 0, p)) continue;
-    if (!holds(p, n + 1)) continue;
-    out.period = p;
+  for (std::int64_t unit = 1; unit <= n / 2; ++unit) {
+    if (n % unit != 0 || !is_equal(axis, 0, unit)) continue;
+    std::int64_t times = 2;
+    while (times * unit < n && is_equal(axis, 0, times * unit)) ++times;
+    if (n % (times * unit) != 0) continue;
+    bool holds = true;
+    for (std::int64_t i = unit; i < n && holds; ++i)
+      holds = i / unit % times == 0 || is_equal(axis, i - unit, i);
+    if (!holds) continue;
+    out.times = times;
+    out.unit = unit;
     break;
   }
   return out;

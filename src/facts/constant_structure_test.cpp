@@ -28,15 +28,17 @@ TEST(ConstantStructure, FindsNothingInDenseNumbers) {
 TEST(ConstantStructure, FindsZeroSlicesAtTheBorderAndBetween) {
   const auto s = ConstantStructure::of(
       matrix(9, 8, [](auto i, auto j) { return i % 2 == 1 && i < 6 && j >= 3 ? dense(i, j) : -0.0F; }));
-  EXPECT_EQ(s->axis(0), (SliceFacts{.begin = 1, .end = 6, .step = 2, .repeat = 1, .period = 9}));
-  EXPECT_EQ(s->axis(1), (SliceFacts{.begin = 3, .end = 8, .step = 1, .repeat = 1, .period = 8}));
+  EXPECT_EQ(s->axis(0), (SliceFacts{.begin = 1, .end = 6, .step = 2}));
+  EXPECT_EQ(s->axis(1), (SliceFacts{.begin = 3, .end = 8}));
 }
 
-TEST(ConstantStructure, FindsRunsAndPeriods) {
+TEST(ConstantStructure, FindsSlicesThatRepeat) {
   const auto s = ConstantStructure::of(matrix(6, 8, [](auto i, auto j) { return dense(i / 3, j % 4); }));
-  EXPECT_EQ(s->axis(0).repeat, 3);
-  EXPECT_EQ(s->axis(1).period, 4);
-  EXPECT_EQ(s->axis(1).repeat, 1);
+  EXPECT_EQ(s->axis(0), (SliceFacts{.begin = 0, .end = 6, .times = 3, .unit = 1}));
+  EXPECT_EQ(s->axis(1), (SliceFacts{.begin = 0, .end = 8, .times = 2, .unit = 4}));
+  const auto heads =
+      ConstantStructure::of(matrix(4, 12, [](auto i, auto j) { return dense(i, j / 6 * 2 + j % 2); }));
+  EXPECT_EQ(heads->axis(1), (SliceFacts{.begin = 0, .end = 12, .times = 3, .unit = 2}));
 }
 
 TEST(ConstantStructure, FindsBlocksOfRunsAndOfRemainders) {

@@ -65,6 +65,7 @@ bool replaces_one_axis(const ProductSum& p, const Reading& x, const std::vector<
     if (static_cast<int>(d) == p.axes[*k].x) continue;
     const Index here = x.at[d].substitute(
         [&](const Axis& a) { return place_of(x.summed, a) >= 0 && a.extent.is(1) ? Index(0) : Index(a); });
+    if (here.is_constant() && output[d].extent.is(1)) continue;
     const auto axis = here.as_axis();
     if (!axis || place_of(output, *axis) != static_cast<int>(d)) return false;
   }

@@ -136,16 +136,27 @@ TEST(Structure, SeesAUnitMatrixAsNothing) {
       "Relu");
 }
 
+TEST(Structure, LooksUpWhatALargeMatrixSelects) {
+  const std::string w =
+      numbers("w", {40, 30}, [](const Extents& at) { return at[0] == at[1] * at[1] % 37 ? 1 : 0; });
+  EXPECT_EQ(rewritten("agraph (float[b,n,40] x) => (float[b,n,30] y) <" + w + "> {y = MatMul(x, w)}"),
+            "Gather");
+}
+
 TEST(Structure, AddsUpWhatMeetsEqualRows) {
   const std::string w = numbers("w", {12, 4}, [](const Extents& at) { return dense({at[0] / 3, at[1]}); });
   EXPECT_EQ(rewritten("agraph (float[b,n,12] x) => (float[b,n,4] y) <" + w + "> {y = MatMul(x, w)}"),
-            "Reshape ReduceSum MatMul");
+            "Reshape ReduceSum Reshape MatMul");
 }
 
 TEST(Structure, ComputesEqualColumnsOnce) {
   const std::string w = numbers("w", {6, 12}, [](const Extents& at) { return dense({at[0], at[1] % 4}); });
   EXPECT_EQ(rewritten("agraph (float[b,n,6] x) => (float[b,n,12] y) <" + w + "> {y = MatMul(x, w)}"),
             "MatMul Tile");
+  const std::string heads =
+      numbers("w", {6, 12}, [](const Extents& at) { return dense({at[0], at[1] / 6 * 2 + at[1] % 2}); });
+  EXPECT_EQ(rewritten("agraph (float[b,n,6] x) => (float[b,n,12] y) <" + heads + "> {y = MatMul(x, w)}"),
+            "MatMul Reshape Tile Reshape");
 }
 
 TEST(Structure, SeesRunningSumsAndBands) {
