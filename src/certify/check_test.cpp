@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "base/base64.h"
 #include "certify/digest.h"
 #include "graph/rebuild.h"
 #include "graph/testing.h"
+#include "onnx/program.h"
 
 namespace isomer {
 namespace {
@@ -311,20 +313,27 @@ TEST(Step, TakesNoNameThatTheFileDeclaresSomethingOf) {
 TEST(Certificate, UnknownFieldsAreRefused) {
   EXPECT_FALSE(parse_certificate("").ok());
   EXPECT_FALSE(parse_certificate("{\"isomer_certificate\":1}\n").ok());
-  EXPECT_FALSE(parse_certificate("{\"isomer_certificate\":3}\n").ok());
-  const std::string head = "{\"isomer_certificate\":3,\"in\":\"0\",\"out\":\"1\"}\n";
+  EXPECT_FALSE(parse_certificate("{\"isomer_certificate\":4}\n").ok());
+  const std::string head = "{\"isomer_certificate\":4,\"in\":\"0\",\"out\":\"1\"}\n";
   EXPECT_TRUE(parse_certificate(head).ok());
   EXPECT_TRUE(parse_certificate(head + "{\"note\":{\"kind\":3,\"ratio\":\"x\"}}\n").ok());
   EXPECT_FALSE(parse_certificate(head + "{\"fold\":[\"k\"],\"trust\":true}\n").ok());
   EXPECT_FALSE(parse_certificate(head + "{\"fold\":\"k\"}\n").ok());
   EXPECT_FALSE(parse_certificate(head + "[]\n").ok());
-  const std::string step =
-      "{\"replace\":[\"z\"],\"from\":[\"x\"],\"by\":\"agraph (float[1] x) => (float[1] k) {k = "
-      "Abs(x)}\",\"facts\":";
+  const Graph program = testing::parsed(
+      "<ir_version: 8, opset_import: [\"\" : 18]>\ng (float[1] x) => (float[1] k) {k = Abs(x)}");
+  const std::string step = "{\"replace\":[\"z\"],\"from\":[\"x\"],\"by\":\"" +
+                           to_base64(write_program(program).value()) + "\",\"facts\":";
   EXPECT_TRUE(parse_certificate(head + step + "[]}\n").ok());
   EXPECT_FALSE(parse_certificate(head + step + "{}}\n").ok());
   EXPECT_FALSE(parse_certificate(head + step + "[{\"constant\":\"w\"}]}\n").ok());
   EXPECT_FALSE(parse_certificate(head + "{\"replace\":[\"z\"],\"from\":[\"x\"],\"by\":\"agraph\"}\n").ok());
+}
+
+TEST(Certificate, OfAnotherFormatIsRefusedByItsNumber) {
+  const auto old = parse_certificate("{\"isomer_certificate\":3,\"in\":\"0\",\"out\":\"1\"}\n");
+  ASSERT_FALSE(old.ok());
+  EXPECT_EQ(old.error().message, "line 1: a certificate of format 3; only format 4 is read: make it again");
 }
 
 }  // namespace

@@ -18,8 +18,7 @@ struct ConstantFact {
   Graph program;         // one output; its inputs are constants of the model, by name
 };
 
-// Whether a program without inputs computes these numbers, rounded to the type they are stored in (-0 is 0).
-// An error says why not.
+// Whether a program without inputs computes these very numbers (-0 is 0). An error says why not.
 Status states(const Graph& program, const Tensor& constant);
 
 }  // namespace isomer

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "graph/constant.h"
-#include "prove/refute.h"
+#include "prove/attempts.h"
 #include "prove/shrink.h"
 #include "prove/sizes.h"
 #include "prove/translate.h"
@@ -129,7 +129,7 @@ Answer ask(const Graph& a, const Inference& a_info, const Graph& b, const Infere
 
 // The attempts that are worth it for these programs, by their number, in the order in which they are made.
 std::vector<int> attempts_for(const Graph& a, const Graph& b, const ProveOptions& options) {
-  if (options.attempt) {
+  if (options.attempt && *options.attempt != kSymbolsOnly) {
     const bool is_one = *options.attempt >= 0 && *options.attempt < static_cast<int>(std::size(kAttempts));
     return is_one ? std::vector<int>{*options.attempt} : std::vector<int>{};
   }
@@ -139,6 +139,7 @@ std::vector<int> attempts_for(const Graph& a, const Graph& b, const ProveOptions
     out.insert(out.begin(), kWithTables);
     out.push_back(kWithTablesAndLaws);
   }
+  if (options.attempt) std::erase_if(out, takes_numbers);
   return out;
 }
 
@@ -155,6 +156,11 @@ bool is_hopeless(const Graph& a, const Graph& b, const ProveOptions& options) {
 }
 
 }  // namespace
+
+bool takes_numbers(int attempt) {
+  const ByValue& by_value = kAttempts[static_cast<std::size_t>(attempt)].by_value;
+  return by_value.elements > ByValue{}.elements || by_value.tables;
+}
 
 std::string text(const Verdict& verdict) {
   struct Speak {
@@ -187,7 +193,10 @@ Verdict prove_equal(const Graph& a, const Graph& b, const ProveOptions& options)
   if (!b_info.ok()) return NotDecided{"the second program: " + b_info.error().message};
 
   Answer answer;
-  bool may_refute = options.refute;
+  Refuter refuter = options.refute;
+  const auto refuted = [&]() -> std::optional<Refuted> {
+    return refuter ? refuter(a, b, options.preconditions, options.key) : std::nullopt;
+  };
   if (options.sets) {
     ValueNumbers numbers;
     numbers.add(a, *a_info);
@@ -195,8 +204,7 @@ Verdict prove_equal(const Graph& a, const Graph& b, const ProveOptions& options)
     Dims sizes = options.preconditions;
     sizes.insert(sizes.end(), options.sizes.begin(), options.sizes.end());
     if (const auto why = why_not_running(a, *a_info, b, *b_info, numbers, sizes)) {
-      if (may_refute)
-        if (auto refuted = find_counterexample(a, b, options.preconditions, options.key)) return *refuted;
+      if (auto example = refuted()) return *example;
       return NotDecided{*why};
     }
     std::set<std::string> names = symbols_of(a);
@@ -212,17 +220,16 @@ Verdict prove_equal(const Graph& a, const Graph& b, const ProveOptions& options)
       if (answer.proved) break;
       if (attempt == attempts.front() && options.field && is_hopeless(a, b, options)) break;
       // With symbolic sizes small ones refute quickly what more attempts would fail to prove.
-      if (!symbols.empty() && may_refute) {
-        if (auto refuted = find_counterexample(a, b, options.preconditions, options.key)) return *refuted;
-        may_refute = false;
+      if (!symbols.empty()) {
+        if (auto example = refuted()) return *example;
+        refuter = nullptr;
       }
     }
   } else {
     answer.proved = Proved{};
   }
   if (!answer.proved) {
-    if (may_refute)
-      if (auto refuted = find_counterexample(a, b, options.preconditions, options.key)) return *refuted;
+    if (auto example = refuted()) return *example;
     return NotDecided{answer.why};
   }
   if (options.field) {
