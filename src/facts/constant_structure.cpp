@@ -190,38 +190,23 @@ struct Factors {
   std::vector<float> column, row;
 };
 
+// To the last digit: what was rounded is no product.
 bool is_product(std::span<const float> matrix, const Factors& f) {
   for (std::size_t i = 0; i < f.column.size(); ++i)
     for (std::size_t j = 0; j < f.row.size(); ++j)
-      if (f.column[i] * f.row[j] != matrix[i * f.row.size() + j]) return false;
+      if (static_cast<double>(f.column[i]) * f.row[j] != matrix[i * f.row.size() + j]) return false;
   return true;
 }
 
-// Numbers next to v whose square is rounded to this.
-float root_of(float square, float v) {
-  for (const float candidate : {v, std::nextafter(v, 0.0F), std::nextafter(v, 2 * v)})
-    if (candidate * candidate == square) return candidate;
-  return v;
-}
-
-// The largest row as it is; or, of a symmetric matrix, the roots of its diagonal: g[i] · g[j] was rounded.
+// The largest row as it is, and the multiples of it.
 std::optional<Factors> factors_of(std::span<const float> matrix, std::size_t h, std::size_t w) {
   const auto pivot = std::ranges::max_element(matrix, {}, [](float v) { return std::abs(v); });
   if (*pivot == 0) return std::nullopt;
   const auto where = static_cast<std::size_t>(pivot - matrix.begin());
-  const std::size_t pi = where / w, pj = where % w;
-  Factors plain, symmetric;
-  for (std::size_t i = 0; i < h; ++i) plain.column.push_back(matrix[i * w + pj] / *pivot);
-  for (std::size_t j = 0; j < w; ++j) plain.row.push_back(matrix[pi * w + j]);
-  if (is_product(matrix, plain)) return plain;
-  if (h != w) return std::nullopt;
-  for (std::size_t i = 0; i < h; ++i) {
-    const float square = matrix[i * w + i];
-    if (!(square >= 0)) return std::nullopt;
-    symmetric.row.push_back(std::copysign(root_of(square, std::sqrt(square)), plain.column[i]));
-  }
-  symmetric.column = symmetric.row;
-  return is_product(matrix, symmetric) ? std::optional(symmetric) : std::nullopt;
+  Factors out;
+  for (std::size_t i = 0; i < h; ++i) out.column.push_back(matrix[i * w + where % w] / *pivot);
+  for (std::size_t j = 0; j < w; ++j) out.row.push_back(matrix[where / w * w + j]);
+  return is_product(matrix, out) ? std::optional(std::move(out)) : std::nullopt;
 }
 
 }  // namespace
@@ -231,20 +216,15 @@ std::optional<ConstantStructure::Product> ConstantStructure::product() const {
   const auto h = static_cast<std::size_t>(extent(rank - 2)), w = static_cast<std::size_t>(extent(rank - 1));
   if (h < 2 || w < 2) return std::nullopt;
   std::vector<float> columns, rows;
-  bool is_exact = true;
   for (std::size_t m = 0; m < numbers_.size(); m += h * w) {
     const auto factors = factors_of(numbers_.subspan(m, h * w), h, w);
     if (!factors) return std::nullopt;
-    for (std::size_t k = 0; k < h * w; ++k)
-      is_exact =
-          is_exact && static_cast<double>(factors->column[k / w]) * factors->row[k % w] == numbers_[m + k];
     columns.insert(columns.end(), factors->column.begin(), factors->column.end());
     rows.insert(rows.end(), factors->row.begin(), factors->row.end());
   }
   Extents tall = extents(), wide = extents();
   tall[rank - 1] = wide[rank - 2] = 1;
-  return Product{Tensor::of(ElementType::Float, tall, columns), Tensor::of(ElementType::Float, wide, rows),
-                 is_exact};
+  return Product{Tensor::of(ElementType::Float, tall, columns), Tensor::of(ElementType::Float, wide, rows)};
 }
 
 }  // namespace isomer

@@ -64,11 +64,10 @@ class ConstantStructure {
   std::optional<Selection> selection(std::size_t k, std::size_t n) const;
   // Whether w[.., i at a, .., j at b, ..] is 1 for i <= j and 0 elsewhere: sums of all that came before.
   bool is_running_sum(std::size_t a, std::size_t b) const;
-  // The last two axes as products, column times row, for each position of the others, rounded once:
+  // The last two axes as products, column times row, for each position of the others, to the last digit:
   // `column` has the extents with 1 at the end, `row` those with 1 before it.
   struct Product {
     Tensor column, row;
-    bool is_exact = true;  // nothing was rounded
   };
   std::optional<Product> product() const;
 

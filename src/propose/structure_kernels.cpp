@@ -58,10 +58,8 @@ std::optional<Proposal> as_rows_and_columns(const Site& site, const ProductSum& 
   std::vector<Value> inputs{half, a.constant(product.row)};
   if (p.bias.exists()) inputs.push_back(claim.bias());
   const Value stated = f.op("Mul", {f.constant(product.column), f.constant(product.row)});
-  auto out = claim.finish(fmt::format("{} by rows and columns", label(site.node(p.id))),
-                          a.op("Conv", inputs, attributes_of(columns)), stated);
-  if (out) out->rounds_otherwise = !product.is_exact;
-  return out;
+  return claim.finish(fmt::format("{} by rows and columns", label(site.node(p.id))),
+                      a.op("Conv", inputs, attributes_of(columns)), stated);
 }
 
 // Single channels, each by itself, times 1.
