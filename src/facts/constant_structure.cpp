@@ -198,14 +198,39 @@ bool is_product(std::span<const float> matrix, const Factors& f) {
   return true;
 }
 
-// The largest row as it is, and the multiples of it.
+// The numbers divided by all that they have in common, as integers: of 3/64, 9/64, 3/64 that is 1, 3, 1.
+std::optional<std::vector<float>> without_common_factor(std::span<const float> numbers) {
+  constexpr int kDigits = 24, kMostSpread = 36;  // of a float; of exponents, so that int64 has all digits
+  int low = 0, high = 0;
+  bool is_first = true;
+  for (const float v : numbers) {
+    if (v == 0) continue;
+    const int exponent = std::ilogb(v);
+    low = is_first ? exponent : std::min(low, exponent);
+    high = is_first ? exponent : std::max(high, exponent);
+    is_first = false;
+  }
+  if (is_first || high - low > kMostSpread) return std::nullopt;
+  std::int64_t common = 0;
+  std::vector<std::int64_t> whole;
+  for (const float v : numbers) {
+    whole.push_back(static_cast<std::int64_t>(std::ldexp(static_cast<double>(v), kDigits - 1 - low)));
+    common = std::gcd(common, whole.back());
+  }
+  std::vector<float> out;
+  for (const std::int64_t v : whole) out.push_back(static_cast<float>(v / common));
+  return out;
+}
+
+// A row without its common factor, and the multiples of it.
 std::optional<Factors> factors_of(std::span<const float> matrix, std::size_t h, std::size_t w) {
   const auto pivot = std::ranges::max_element(matrix, {}, [](float v) { return std::abs(v); });
-  if (*pivot == 0) return std::nullopt;
+  if (*pivot == 0 || !std::isfinite(*pivot)) return std::nullopt;
   const auto where = static_cast<std::size_t>(pivot - matrix.begin());
-  Factors out;
-  for (std::size_t i = 0; i < h; ++i) out.column.push_back(matrix[i * w + where % w] / *pivot);
-  for (std::size_t j = 0; j < w; ++j) out.row.push_back(matrix[where / w * w + j]);
+  const auto row = without_common_factor(matrix.subspan(where / w * w, w));
+  if (!row) return std::nullopt;
+  Factors out{.column = {}, .row = *row};
+  for (std::size_t i = 0; i < h; ++i) out.column.push_back(matrix[i * w + where % w] / out.row[where % w]);
   return is_product(matrix, out) ? std::optional(std::move(out)) : std::nullopt;
 }
 

@@ -29,13 +29,13 @@ class Cropping {
   Cropping(const Site& site, const ProductSum& product, const ConstantStructure& structure)
       : site_(site), p_(product), claim_(site, product), conv_(convolution_at(site, product.id)) {
     for (std::size_t d = 0; d < p_.axes.size(); ++d) {
-      const SliceFacts s =
-          p_.axes[d].kind == Kind::Window && conv_ ? within_reach(d, structure.axis(d)) : structure.axis(d);
+      // The first two are channels, also where a group of one reads them as a window does.
+      const bool is_kernel = p_.axes[d].kind == Kind::Window && conv_ && d >= 2;
+      const SliceFacts s = is_kernel ? within_reach(d, structure.axis(d)) : structure.axis(d);
       const std::int64_t left = slices_left(s);
       if (left == 0 || left == p_.sizes[d]) continue;
       const Kind kind = p_.axes[d].kind;
       const bool is_worth_it = (p_.sizes[d] - left) * kLeastShare >= p_.sizes[d];
-      const bool is_kernel = kind == Kind::Window && conv_;
       const bool is_channel = (kind == Kind::Contracted || kind == Kind::Free) && is_worth_it;
       if (is_kernel || is_channel) cropped_.emplace_back(d, s);
     }

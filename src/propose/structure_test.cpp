@@ -81,6 +81,17 @@ TEST(Structure, LeavesOutChannelsThatAreZero) {
             "Slice MatMul");
 }
 
+// Groups whose first or last channels are zero: neither axes to cut, nor windows.
+TEST(Structure, LeavesChannelsOfGroups) {
+  for (const int groups : {2, 4, 8}) {
+    const std::string w =
+        weights({8, 8 / groups, 3, 3}, [](const Extents& at) { return at[0] > 1 && at[1] < 1; });
+    const Graph graph = program("agraph (float[b,8,9,9] x) => (float[b,8,9,9] y) <" + w +
+                                "> {y = Conv<pads=[1,1,1,1], group=" + std::to_string(groups) + ">(x, w)}");
+    EXPECT_TRUE(propose_structure(graph, *infer(graph), {.any_price = true}).list.empty()) << groups;
+  }
+}
+
 TEST(Structure, SeesGroups) {
   const std::string w = weights({8, 12, 3, 3}, [](const Extents& at) { return at[0] / 2 == at[1] / 3; });
   EXPECT_EQ(rewritten("agraph (float[b,12,9,9] x) => (float[b,8,9,9] y) <" + w +
