@@ -138,7 +138,7 @@ OnProgress told_as(const std::function<void(const std::string&)>& progress, cons
   };
 }
 
-const ObservedMachine& Trials::machine() {
+ObservedMachine& Trials::machine() {
   if (!machine_) machine_ = std::make_unique<ObservedMachine>(*judge_, options_.runtime, options_.out);
   return *machine_;
 }
