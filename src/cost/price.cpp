@@ -5,6 +5,7 @@
 #include <string>
 
 #include "analysis/analysis.h"
+#include "expr/parts.h"
 #include "graph/dequantized.h"
 #include "graph/graph_index.h"
 #include "graph/node_attributes.h"
@@ -37,9 +38,8 @@ bool is_function(Fn fn) {
 }
 
 bool has_functions(const ExprNode& e) {
-  return (e.kind == ExprNode::Kind::Apply && is_function(e.fn)) ||
-         std::ranges::any_of(e.args, [](const ExprRef& a) { return has_functions(*a); }) ||
-         std::ranges::any_of(e.cases, [](const ExprNode::Case& c) { return has_functions(*c.value); });
+  return any_part(
+      e, [](const ExprNode& part) { return part.kind == ExprNode::Kind::Apply && is_function(part.fn); });
 }
 
 // What an operation of this node costs.

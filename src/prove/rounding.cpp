@@ -8,6 +8,7 @@
 
 #include "analysis/analysis.h"
 #include "eval/program.h"
+#include "expr/parts.h"
 #include "graph/constant.h"
 #include "graph/infer.h"
 #include "graph/last_digits.h"
@@ -44,9 +45,8 @@ constexpr double kFewDigits = 0x1p-10;
 constexpr double kRestatedUnits = 8;
 
 bool reads_floats(const ExprNode& e) {
-  return (e.kind == ExprNode::Kind::Read && is_float(e.type)) ||
-         std::ranges::any_of(e.args, [](const ExprRef& a) { return reads_floats(*a); }) ||
-         std::ranges::any_of(e.cases, [](const ExprNode::Case& c) { return reads_floats(*c.value); });
+  return any_part(
+      e, [](const ExprNode& part) { return part.kind == ExprNode::Kind::Read && is_float(part.type); });
 }
 
 // The expression without cancellation; nullptr: it has functions for which that means nothing.
