@@ -19,8 +19,7 @@ std::string spelled(const Node& node) {
 }
 
 std::optional<Extents> extents_of(const Inference& inference, Value v) {
-  const auto& shape = inference.of(v).shape;
-  return shape ? concrete(*shape) : std::nullopt;
+  return concrete_shape(inference.of(v));
 }
 
 // Images with channels that fill blocks, not too large to try.

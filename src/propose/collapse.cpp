@@ -40,8 +40,7 @@ struct Site {
 };
 
 std::optional<Extents> sizes_of(const Inference& inference, Value v) {
-  const auto& shape = inference.of(v).shape;
-  return shape ? concrete(*shape) : std::nullopt;
+  return concrete_shape(inference.of(v));
 }
 
 std::optional<Look> look_of(const Graph& graph, const Inference& inference, const LinearRegion& region) {

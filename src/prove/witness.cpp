@@ -170,7 +170,7 @@ class FieldRun {
 
   std::optional<Tensor> unknown(const Graph& graph, const Inference& inference, Value v, std::uint64_t who) {
     const ValueInfo& info = inference.of(v);
-    const auto extents = info.shape ? concrete(*info.shape) : std::nullopt;
+    const auto extents = concrete_shape(info);
     if (!extents || !is_computable(info.type)) {
       problem_ = fmt::format("the shape of {} is not known", graph.name_of(v));
       return std::nullopt;

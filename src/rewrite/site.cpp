@@ -110,10 +110,7 @@ std::optional<Extents> Site::sizes(Value v) const {
   return out;
 }
 
-std::optional<Extents> Site::concrete_sizes(Value v) const {
-  const auto& shape = inference.of(v).shape;
-  return shape ? concrete(*shape) : std::nullopt;
-}
+std::optional<Extents> Site::concrete_sizes(Value v) const { return concrete_shape(inference.of(v)); }
 
 std::size_t Site::rank(Value v) const {
   const auto& shape = inference.of(v).shape;
