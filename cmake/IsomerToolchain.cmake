@@ -54,7 +54,7 @@ endif()
 
 # Warnings for our own targets; generated and third-party code doesn't link this.
 add_library(isomer_warnings INTERFACE)
-target_compile_options(isomer_warnings INTERFACE -Wall -Wextra -Wconversion $<$<BOOL:${ISOMER_WERROR}>:-Werror>)
+target_compile_options(isomer_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wconversion $<$<BOOL:${ISOMER_WERROR}>:-Werror>)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 warns wrongly about `"text" + std::string` (GCC bug 105651).
   target_compile_options(isomer_warnings INTERFACE -Wno-restrict)

@@ -148,7 +148,7 @@ RuntimeRequest request_of(const RuntimeOptions& options) {
     throw Error(ErrorKind::BadInput, "memory_gib is no amount of memory");
   if (!(checked_seconds(options.call_seconds) > 0))
     throw Error(ErrorKind::BadInput, "call_seconds must be more than 0");
-  for (const auto& [key, value] : options.config) request.config.push_back(key + "=" + value);
+  for (const auto& [key, value] : options.config) request.config.push_back(fmt::format("{}={}", key, value));
   return request;
 }
 

@@ -1,5 +1,5 @@
 // Result<T>: a value, or a fault of the world (a bad file, a bad attribute, a refused request) with a message
-// for the person who can mend it.
+// for the person who can mend it. Result<T, E>: or another kind of failure, with a function `message_of`.
 //
 // Not for our own bugs (ISOMER_CHECK) and not for outcomes that are answers (Opaque, Verdict).
 #pragma once
@@ -19,12 +19,14 @@ struct Error {
   std::string attribute = {};
 };
 
-template <class T>
+inline const std::string& message_of(const Error& error) { return error.message; }
+
+template <class T, class E = Error>
 class [[nodiscard]] Result {
  public:
   Result(T value)
       : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
-  Result(Error error)
+  Result(E error)
       : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
   bool ok() const { return state_.index() == 0; }
@@ -48,16 +50,16 @@ class [[nodiscard]] Result {
   T* operator->() { return &value(); }
   const T* operator->() const { return &value(); }
 
-  const Error& error() const {
+  const E& error() const {
     ISOMER_CHECK(!ok());
     return *std::get_if<1>(&state_);
   }
 
  private:
   void check() const {
-    if (!ok()) fail_check("result.ok()", __FILE__, __LINE__, std::get_if<1>(&state_)->message);
+    if (!ok()) fail_check("result.ok()", __FILE__, __LINE__, message_of(*std::get_if<1>(&state_)));
   }
-  std::variant<T, Error> state_;
+  std::variant<T, E> state_;
 };
 
 struct Done {};

@@ -34,6 +34,7 @@ Json joined(const std::vector<api::BenchReport>& reports) {
 
 Result<Reply> bench(const BenchCommand& request) {
   std::vector<api::Model> models;
+  models.reserve(request.models.size());
   for (const std::string& path : request.models) models.push_back(api::load(path));
   if (request.runtime.names.size() > 1 && !request.runtime.options.library.empty())
     return Error{"--runtime-library names one library: use it with one --runtime"};

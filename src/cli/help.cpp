@@ -82,7 +82,7 @@ class HelpFormatter : public CLI::Formatter {
     if (full.empty()) {
       full = app->get_name();
       for (const CLI::App* at = app->get_parent(); at; at = at->get_parent())
-        full = at->get_name() + " " + full;
+        full = fmt::format("{} {}", at->get_name(), full);
     }
     std::string text = wrapped(app->get_description(), kColumns, 0) +
                        "\n\nUsage: " + wrapped(usage(*app, full), kColumns, 7, 7) + '\n';

@@ -34,6 +34,7 @@ std::vector<std::size_t> Table::widths(std::size_t columns) const {
 
 std::string Table::text(std::size_t columns) const {
   std::vector<std::string> titles;
+  titles.reserve(columns_.size());
   for (const Column& column : columns_) titles.push_back(column.title);
   const bool has_head = std::ranges::any_of(titles, [](const std::string& title) { return !title.empty(); });
   const std::vector<std::size_t> widths = this->widths(columns);

@@ -1,8 +1,10 @@
-// Machine: what proposers may know of the runtime and the processor that will run a model. By itself it knows
-// nothing and has estimates; search/observed_machine.h asks the real one.
+// Machine: what is known of the runtime and the processor that will run a model. Plain figures: whoever has a
+// runtime asks it before prices are computed (search/observed_machine.h); by itself it is an estimate.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <string>
 
 #include "graph/infer.h"
 
@@ -19,24 +21,28 @@ struct Prices {
   double reordered = 0;    // an element brought into the blocked layout, or out of it
 };
 
-class Machine {
- public:
-  virtual ~Machine();
-  Machine() = default;
-  Machine(const Machine&) = delete;
-  Machine& operator=(const Machine&) = delete;
-  const Prices& prices() const { return prices_; }
-  // Whether this convolution is computed in the runtime's blocked layout; nullopt: not known.
-  virtual std::optional<bool> is_blocked(const Graph& graph, const Inference& inference,
-                                         NodeId convolution) const;
-  // How many elements change their layout around this node, if what it reads comes from convolutions in the
-  // blocked layout and what it makes goes to such.
-  virtual double reordered(const Graph& graph, const Inference& inference, NodeId node) const;
-
- protected:
-  Prices prices_;
+struct Machine {
+  Prices prices = {};
+  std::map<std::string, bool> blocked = {};      // by convolution_kind
+  std::map<std::string, double> reordered = {};  // by layout_kind
 };
 
 const Machine& unknown_machine();
+
+// The name of what decides whether a convolution is computed in the runtime's blocked layout; "": its sizes
+// are not known.
+std::string convolution_kind(const Graph& graph, const Inference& inference, NodeId convolution);
+// The name of what decides which layouts a node reads and makes; "": it can't be between convolutions in the
+// blocked layout, or is too large to try.
+std::string layout_kind(const Graph& graph, const Inference& inference, NodeId node);
+inline constexpr std::int64_t kBlockChannels = 16;  // a multiple of what any processor's blocks hold
+
+// Whether this convolution is computed in the runtime's blocked layout; nullopt: not known.
+std::optional<bool> is_blocked(const Machine& machine, const Graph& graph, const Inference& inference,
+                               NodeId convolution);
+// How many elements change their layout around this node, if what it reads comes from convolutions in the
+// blocked layout and what it makes goes to such; 0 where it is not known.
+double reordered_elements(const Machine& machine, const Graph& graph, const Inference& inference,
+                          NodeId node);
 
 }  // namespace isomer

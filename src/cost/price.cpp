@@ -5,6 +5,7 @@
 #include <string>
 
 #include "analysis/analysis.h"
+#include "expr/parts.h"
 #include "graph/dequantized.h"
 #include "graph/graph_index.h"
 #include "graph/node_attributes.h"
@@ -37,22 +38,21 @@ bool is_function(Fn fn) {
 }
 
 bool has_functions(const ExprNode& e) {
-  return (e.kind == ExprNode::Kind::Apply && is_function(e.fn)) ||
-         std::ranges::any_of(e.args, [](const ExprRef& a) { return has_functions(*a); }) ||
-         std::ranges::any_of(e.cases, [](const ExprNode::Case& c) { return has_functions(*c.value); });
+  return any_part(
+      e, [](const ExprNode& part) { return part.kind == ExprNode::Kind::Apply && is_function(part.fn); });
 }
 
 // What an operation of this node costs.
 double rate_of(const Graph& graph, const Inference& inference, NodeId id, const Formula& formula,
                const Machine& machine) {
   const Node& node = graph.node(id);
-  const Prices& prices = machine.prices();
+  const Prices& prices = machine.prices;
   if (node.op == "Conv" && node.domain.empty()) {
     const std::int64_t groups = attribute(node, "group", std::int64_t{1});
     if (groups > 1 && inference.of(node.inputs[0]).shape &&
         (*inference.of(node.inputs[0]).shape)[1].is(groups))
       return prices.depthwise;
-    return machine.is_blocked(graph, inference, id).value_or(true) ? prices.convolution : prices.unblocked;
+    return is_blocked(machine, graph, inference, id).value_or(true) ? prices.convolution : prices.unblocked;
   }
   const bool functions =
       std::ranges::any_of(formula.stages, [](const Stage& s) { return has_functions(*s.value); });
@@ -76,7 +76,7 @@ std::optional<double> price_of(const Graph& graph, const Inference& inference, N
   if (formula == nullptr) return std::nullopt;
   const auto operations = typical_size(cost(*formula).operations);
   if (!operations) return std::nullopt;
-  const Prices& prices = machine.prices();
+  const Prices& prices = machine.prices;
   double price =
       static_cast<double>(*operations) * rate_of(graph, inference, id, *formula, machine) + prices.node;
   if (is_view(graph.node(id))) return price;
@@ -89,7 +89,7 @@ std::optional<double> price_of(const Graph& graph, const Inference& inference, N
     if (!elements) return std::nullopt;
     price += prices.element * static_cast<double>(*elements);
   }
-  return price + prices.reordered * machine.reordered(graph, inference, id);
+  return price + prices.reordered * reordered_elements(machine, graph, inference, id);
 }
 
 double price(const Graph& graph, const Inference& inference, const Machine& machine) {

@@ -1,5 +1,5 @@
 // What a program costs on a machine: scalar operations at their rates, and something for each element and
-// node.
+// node. Functions of their arguments and of nothing else: nobody is asked, nothing is measured.
 #pragma once
 
 #include <optional>

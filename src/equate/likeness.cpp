@@ -25,7 +25,7 @@ constexpr double kMostOperations = 1.2e11;  // of one model: half a minute
 std::uint64_t sampled(std::uint64_t sample, std::uint64_t count) { return mix(sample) % count; }
 
 std::optional<Tensor> drawn(const ValueInfo& info, std::uint64_t key, bool zero_integers) {
-  const auto extents = info.shape ? concrete(*info.shape) : std::nullopt;
+  const auto extents = concrete_shape(info);
   if (!extents || !is_computable(info.type)) return std::nullopt;
   const auto count = element_count(*extents);
   if (!count || *count > (std::int64_t{1} << 28)) return std::nullopt;

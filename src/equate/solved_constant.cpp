@@ -145,9 +145,7 @@ class Solver {
 
   std::optional<Extents> extents(Value v) const {
     const auto info = infer(b_.graph());
-    if (!info.ok()) return std::nullopt;
-    const auto& shape = info->of(v).shape;
-    return shape ? concrete(*shape) : std::nullopt;
+    return info.ok() ? concrete_shape(info->of(v)) : std::nullopt;
   }
 
   Value filled(const Extents& shape, float value) {

@@ -1,5 +1,6 @@
 #include "eval/contraction_kernel.h"
 
+#include "base/uint128.h"
 #include "eval/scalar.h"
 
 namespace isomer {
@@ -41,11 +42,11 @@ template <>
 void multiply_tile(const Zp* a, const Zp* b, std::int64_t depth, Zp* tile) {
   constexpr int kRows = TileShape<Zp>::kRows, kColumns = TileShape<Zp>::kColumns;
   constexpr std::int64_t kLazy = 32;
-  unsigned __int128 sum[kRows][kColumns] = {};
+  Uint128 sum[kRows][kColumns] = {};
   for (std::int64_t k = 0; k < depth;) {
     for (const std::int64_t end = std::min(depth, k + kLazy); k < end; ++k, a += kRows, b += kColumns)
       for (int r = 0; r < kRows; ++r)
-        for (int c = 0; c < kColumns; ++c) sum[r][c] += static_cast<unsigned __int128>(a[r].v) * b[c].v;
+        for (int c = 0; c < kColumns; ++c) sum[r][c] += static_cast<Uint128>(a[r].v) * b[c].v;
     for (auto& row : sum)
       for (auto& s : row) s = Zp::shorten(s);
   }

@@ -12,6 +12,7 @@
 #include <bit>
 #include <cstdint>
 
+#include "base/uint128.h"
 #include "expr/expr.h"
 
 namespace isomer {
@@ -20,7 +21,7 @@ namespace isomer {
 // twice.
 template <unsigned kBits, std::uint64_t kGap>
 struct Residue {
-  using Wide = unsigned __int128;
+  using Wide = Uint128;
   static constexpr std::uint64_t kMask = (std::uint64_t{1} << kBits) - 1, kModulus = kMask - kGap + 1;
   static_assert(kBits < 63 && kGap < (1u << 29u));  // for the bounds below
 

@@ -66,7 +66,7 @@ TEST(FieldPair, WithoutACommonLaneNothingWasTested) {
 }
 
 TEST(FieldPair, TheSecondModulusMultipliesAsDivisionDoes) {
-  using Wide = unsigned __int128;
+  using Wide = Uint128;
   std::mt19937_64 random(7);
   for (int trial = 0; trial < 1000; ++trial) {
     const Zq x{Zq::fold(random())}, y{Zq::fold(random())};

@@ -30,7 +30,7 @@ TEST(Field, IsAField) {
 
 // Miller and Rabin's test; with these bases it is exact below 3.3e24.
 bool is_prime(std::uint64_t n) {
-  using Wide = unsigned __int128;
+  using Wide = Uint128;
   const std::uint64_t bases[] = {2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41};
   for (const std::uint64_t b : bases)
     if (n % b == 0) return n == b;
@@ -55,7 +55,7 @@ TEST(Field, HasAPrimeInWhichSmallPrimesAreSquares) {
 }
 
 TEST(Field, FoldsProductsAsDivisionDoes) {
-  using Wide = unsigned __int128;
+  using Wide = Uint128;
   const auto e = random_elements(200);
   for (const Zp x : e)
     for (const Zp y : e) EXPECT_EQ((x * y).v, static_cast<std::uint64_t>(Wide{x.v} * y.v % Zp::kModulus));

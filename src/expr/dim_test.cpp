@@ -42,7 +42,6 @@ TEST(Dim, ComparesOnlyWhatHoldsForAllSymbols) {
 }
 
 TEST(Dim, WhatIsRoundedUpKeepsItsSign) {
-  const Dim n = Dim::symbol("n");
   EXPECT_EQ(Dim::ceil(n, 2).at_least(0), true);
   EXPECT_EQ(Dim::ceil(Dim::max(n - Dim(3), 0), 2).at_least(0), true);
   EXPECT_EQ(Dim::ceil(n - Dim(3), 2).at_least(0), std::nullopt);

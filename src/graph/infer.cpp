@@ -325,6 +325,10 @@ Result<Inference> Inferrer::run() {
 
 }  // namespace
 
+std::optional<Extents> concrete_shape(const ValueInfo& info) {
+  return info.shape ? concrete(*info.shape) : std::nullopt;
+}
+
 const ValueInfo& Inference::of(Value value) const {
   static const ValueInfo nothing;
   if (!value.exists()) return nothing;

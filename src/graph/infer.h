@@ -30,6 +30,9 @@ struct ValueInfo {
   std::optional<Tensor> constant = {};        // a small tensor computed from constants and known extents
 };
 
+// Its extents, if all of them are known numbers.
+std::optional<Extents> concrete_shape(const ValueInfo& info);
+
 struct Inference {
   // By node id of the graph's store, then output number. Nothing is known of an absent value.
   const ValueInfo& of(Value value) const;

@@ -1,4 +1,5 @@
 #include "graph/last_digits.h"
+#include "expr/parts.h"
 
 #include <algorithm>
 #include <array>
@@ -9,12 +10,11 @@ namespace isomer {
 namespace {
 
 bool depends(const ExprNode& e, const std::vector<bool>& changed, const std::set<int>& changed_stages) {
-  if (e.kind == ExprNode::Kind::Read)
-    return e.tensor.kind == TensorRef::Kind::Input ? changed[static_cast<std::size_t>(e.tensor.number)]
-                                                   : changed_stages.contains(e.tensor.number);
-  const auto asks = [&](const ExprNode& inner) { return depends(inner, changed, changed_stages); };
-  return std::ranges::any_of(e.args, [&](const ExprRef& a) { return asks(*a); }) ||
-         std::ranges::any_of(e.cases, [&](const ExprNode::Case& c) { return asks(*c.value); });
+  return any_part(e, [&](const ExprNode& part) {
+    if (part.kind != ExprNode::Kind::Read) return false;
+    return part.tensor.kind == TensorRef::Kind::Input ? changed[static_cast<std::size_t>(part.tensor.number)]
+                                                      : changed_stages.contains(part.tensor.number);
+  });
 }
 
 bool has_jumps(Fn fn, ElementType type) {
@@ -36,22 +36,19 @@ bool has_jumps(Fn fn, ElementType type) {
 }
 
 bool jumps(const ExprNode& e, const std::vector<bool>& changed, const std::set<int>& changed_stages) {
-  if (!depends(e, changed, changed_stages)) return false;
-  if (e.kind == ExprNode::Kind::Apply && has_jumps(e.fn, e.type)) return true;
-  const auto asks = [&](const ExprNode& inner) { return jumps(inner, changed, changed_stages); };
-  return std::ranges::any_of(e.args, [&](const ExprRef& a) { return asks(*a); }) ||
-         std::ranges::any_of(e.cases, [&](const ExprNode::Case& c) { return asks(*c.value); });
+  return any_part(e, [&](const ExprNode& part) {
+    return part.kind == ExprNode::Kind::Apply && has_jumps(part.fn, part.type) &&
+           depends(part, changed, changed_stages);
+  });
 }
 
 bool is_steep_near_zero(const ExprNode& e, const std::vector<bool>& changed, const std::set<int>& stages) {
-  if (e.kind == ExprNode::Kind::Apply) {
-    const bool divides = e.fn == Fn::Div && depends(*e.args[1], changed, stages);
-    const bool is_steep = e.fn == Fn::Sqrt || e.fn == Fn::Log || e.fn == Fn::Pow;
-    if (divides || (is_steep && depends(e, changed, stages))) return true;
-  }
-  const auto asks = [&](const ExprNode& inner) { return is_steep_near_zero(inner, changed, stages); };
-  return std::ranges::any_of(e.args, [&](const ExprRef& a) { return asks(*a); }) ||
-         std::ranges::any_of(e.cases, [&](const ExprNode::Case& c) { return asks(*c.value); });
+  return any_part(e, [&](const ExprNode& part) {
+    if (part.kind != ExprNode::Kind::Apply) return false;
+    const bool is_steep = part.fn == Fn::Sqrt || part.fn == Fn::Log || part.fn == Fn::Pow;
+    return (part.fn == Fn::Div && depends(*part.args[1], changed, stages)) ||
+           (is_steep && depends(part, changed, stages));
+  });
 }
 
 // Their formulas distinguish cases by a comparison with zero, and both cases agree there.
@@ -63,10 +60,7 @@ bool is_narrowing(const ExprNode& e) {
   return is_float(from) && is_float(e.type) && !is_exact_cast(from, e.type);
 }
 
-bool narrows(const ExprNode& e) {
-  return is_narrowing(e) || std::ranges::any_of(e.args, [](const ExprRef& a) { return narrows(*a); }) ||
-         std::ranges::any_of(e.cases, [](const ExprNode::Case& c) { return narrows(*c.value); });
-}
+bool narrows(const ExprNode& e) { return any_part(e, is_narrowing); }
 
 // The roundings on the way to an element; nullopt: no standard says how they are done.
 std::optional<int> roundings(const ExprNode& e) {

@@ -24,7 +24,7 @@ std::optional<Model> opened_model(const Model& model, const NamedTensors& feeds,
     if (node.kind != NodeKind::Operator) continue;
     for (std::uint32_t k = 0; k < node.outputs.size(); ++k) {
       const ValueInfo& info = inference->of({id, k});
-      const auto shape = info.shape ? concrete(*info.shape) : std::nullopt;
+      const auto shape = concrete_shape(info);
       if (!values.contains(node.outputs[k]) || info.type == ElementType::Undefined || !shape ||
           outputs.contains({id, k}))
         continue;

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 
+#include "cost/price.h"
 #include "graph/constant.h"
 #include "graph/node_attributes.h"
 #include "prove/shrink.h"
@@ -39,8 +40,7 @@ struct Site {
 };
 
 std::optional<Extents> sizes_of(const Inference& inference, Value v) {
-  const auto& shape = inference.of(v).shape;
-  return shape ? concrete(*shape) : std::nullopt;
+  return concrete_shape(inference.of(v));
 }
 
 std::optional<Look> look_of(const Graph& graph, const Inference& inference, const LinearRegion& region) {
@@ -284,7 +284,47 @@ std::string spatial_text(const Extents& kernel) {
   return out;
 }
 
-std::optional<Proposal> as_convolution(const Site& site, const Look& look, double price) {
+DeclaredType floats(const Extents& extents) {
+  DeclaredType type;
+  type.type = ElementType::Float;
+  type.shape.emplace(extents.begin(), extents.end());
+  return type;
+}
+
+// What a program of ours costs, whose weights are inputs: those are read, too.
+std::optional<double> price_of_program(const ProgramBuilder& b, const Machine& machine) {
+  const auto inference = infer(b.graph());
+  return inference.ok() ? std::optional(price(b.graph(), *inference, machine)) : std::nullopt;
+}
+
+Attributes attributes_of(const Look& look) {
+  return with({{"kernel_shape", look.kernel},
+               {"strides", look.stride},
+               {"pads", joined(look.pad_begin, look.pad_end)},
+               {"group", look.groups}});
+}
+
+std::optional<double> convolution_price(const Look& look, const Extents& x, bool affine,
+                                        const Machine& machine) {
+  ProgramBuilder b({{"", 17}}, "v");
+  std::vector<Value> inputs{
+      b.input("x", floats(x)),
+      b.input("w", floats(joined({look.outputs, look.channels / look.groups}, look.kernel)))};
+  if (affine) inputs.push_back(b.input("b", floats({look.outputs})));
+  b.output(b.op("Conv", inputs, attributes_of(look)));
+  return price_of_program(b, machine);
+}
+
+std::optional<double> product_price(const Extents& x, std::int64_t columns, bool affine,
+                                    const Machine& machine) {
+  ProgramBuilder b({{"", 17}}, "v");
+  Value y = b.op("MatMul", {b.input("x", floats(x)), b.input("w", floats({x.back(), columns}))});
+  if (affine) y = b.op("Add", {y, b.input("b", floats({columns}))});
+  b.output(y);
+  return price_of_program(b, machine);
+}
+
+std::optional<Proposal> as_convolution(const Site& site, const Look& look, double gain) {
   const std::string y = site.graph.name_of(site.region.output);
   ProgramBuilder b(site.graph, y);
   const Value x = b.input(site.graph.name_of(site.region.input));
@@ -296,11 +336,7 @@ std::optional<Proposal> as_convolution(const Site& site, const Look& look, doubl
     inputs.push_back(kernel->bias);
     folds.push_back(b.name_of(kernel->bias));
   }
-  const Value out = b.op("Conv", inputs,
-                         with({{"kernel_shape", look.kernel},
-                               {"strides", look.stride},
-                               {"pads", joined(look.pad_begin, look.pad_end)},
-                               {"group", look.groups}}));
+  const Value out = b.op("Conv", inputs, attributes_of(look));
   b.output(out);
   return Proposal{
       .kind = "collapse",
@@ -308,15 +344,7 @@ std::optional<Proposal> as_convolution(const Site& site, const Look& look, doubl
                           site.graph.name_of(site.region.input), spatial_text(look.kernel)),
       .claim = {.inputs = {site.graph.name_of(site.region.input)}, .outputs = {y}, .after = b.graph()},
       .folds = std::move(folds),
-      .gain = price};
-}
-
-double convolution_price(const Look& look, const Extents& y) {
-  double macs = 1;
-  for (const std::int64_t e : y) macs *= static_cast<double>(e);
-  for (const std::int64_t k : look.kernel) macs *= static_cast<double>(k);
-  const std::int64_t per_group = look.channels / look.groups;
-  return 2 * macs * static_cast<double>(per_group);
+      .gain = gain};
 }
 
 // Whether the region is already what would be proposed: one product and its bias.
@@ -327,8 +355,8 @@ bool is_product_and_bias(const Graph& graph, const LinearRegion& region) {
 
 // y[..., j] = Σ_k x[..., k] M[k, j]: the region applied to the unit matrix.
 std::optional<Proposal> as_matrix(Site site, const Graph& sized, const Inference& info,
-                                  const LinearRegion& region, double price, bool any_price,
-                                  std::string& why) {
+                                  const LinearRegion& region, double before, const Machine& machine,
+                                  bool any_price, std::string& why) {
   const auto x = sizes_of(info, region.input), y = sizes_of(info, region.output);
   if (!x || !y || x->size() != y->size() || x->size() < 2) return std::nullopt;
   Extents position(y->size(), 0);
@@ -341,14 +369,13 @@ std::optional<Proposal> as_matrix(Site site, const Graph& sized, const Inference
   for (std::size_t d = 0; d + 1 < y->size(); ++d)
     if (box->low[d] != position[d] || box->high[d] != position[d] + 1) return std::nullopt;
   const std::int64_t rows = x->back(), columns = y->back();
-  double rest = 1;
-  for (std::size_t d = 0; d + 1 < y->size(); ++d) rest *= static_cast<double>((*y)[d]);
-  const double after = 2 * rest * static_cast<double>(rows) * static_cast<double>(columns);
+  const auto after = product_price(*x, columns, site.region.affine, machine);
+  if (!after) return std::nullopt;
   if (is_product_and_bias(site.graph, site.region)) {
     why = "it is one matrix product already";
     return std::nullopt;
   }
-  if (after >= price && !any_price) {
+  if (*after >= before && !any_price) {
     why = "one matrix product would cost more";
     return std::nullopt;
   }
@@ -388,7 +415,7 @@ std::optional<Proposal> as_matrix(Site site, const Graph& sized, const Inference
                           site.graph.name_of(site.region.input), rows, columns),
       .claim = {.inputs = {site.graph.name_of(site.region.input)}, .outputs = {name}, .after = b.graph()},
       .folds = std::move(folds),
-      .gain = price - after};
+      .gain = before - *after};
 }
 
 // Numbers for the named sizes, to find a candidate with; the proof is for all sizes.
@@ -404,7 +431,8 @@ std::optional<Inference> sized_inference(const Graph& graph, Graph& sized) {
 }  // namespace
 
 std::optional<Proposal> collapse_region(const Graph& graph, const Inference& inference,
-                                        const LinearRegion& region, bool any_price, std::string& why) {
+                                        const LinearRegion& region, const Machine& machine, bool any_price,
+                                        std::string& why) {
   // The region alone, at some sizes.
   why = "its sizes are not known";
   const auto program = region_of(graph, inference, {region.input}, {region.output});
@@ -412,8 +440,7 @@ std::optional<Proposal> collapse_region(const Graph& graph, const Inference& inf
   Graph sized;
   const auto info = sized_inference(*program, sized);
   if (!info) return std::nullopt;
-  const auto price = operations(sized, *info);
-  if (!price) return std::nullopt;
+  const double before = price(sized, *info, machine);
   LinearRegion inner{
       .nodes = {}, .input = sized.inputs()[0], .output = sized.outputs()[0], .affine = region.affine};
   const auto constants = constant_values(sized);
@@ -422,17 +449,18 @@ std::optional<Proposal> collapse_region(const Graph& graph, const Inference& inf
   const Site site{graph, inference, region};
   why = "it is neither a convolution nor a matrix product";
   if (const auto look = look_of(sized, *info, inner)) {
-    const double after = convolution_price(*look, *sizes_of(*info, inner.output));
-    if (any_price || after < *price) {
-      if (auto proposal = as_convolution(site, *look, *price - after)) return proposal;
+    const auto after = convolution_price(*look, *sizes_of(*info, inner.input), region.affine, machine);
+    if (!after) return std::nullopt;
+    if (any_price || *after < before) {
+      if (auto proposal = as_convolution(site, *look, before - *after)) return proposal;
       const Site fixed{graph, inference, region, Site::Open::Batch};
-      if (auto proposal = as_convolution(fixed, *look, *price - after)) return proposal;
+      if (auto proposal = as_convolution(fixed, *look, before - *after)) return proposal;
       why = "its kernel is not found at another size";
     } else {
       why = "one convolution would cost more";
     }
   }
-  return as_matrix(site, sized, *info, inner, *price, any_price, why);
+  return as_matrix(site, sized, *info, inner, before, machine, any_price, why);
 }
 
 Proposals propose_collapse(const Graph& graph, const Inference& inference, const ProposeOptions& options) {
@@ -444,7 +472,7 @@ Proposals propose_collapse(const Graph& graph, const Inference& inference, const
     if (taken.contains(*at) || regions.constants().contains({*at, 0})) continue;
     for (const LinearRegion& region : regions.ending_in({*at, 0})) {
       std::string why;
-      auto proposal = collapse_region(graph, inference, region, options.any_price, why);
+      auto proposal = collapse_region(graph, inference, region, *options.machine, options.any_price, why);
       if (proposal) {
         taken.insert(region.nodes.begin(), region.nodes.end());
         out.list.push_back(std::move(*proposal));

@@ -59,7 +59,7 @@ std::optional<Graph> phase(const Site& site, const Enlarging& e, std::int64_t ro
     if (sliced.node(id).kind == NodeKind::Operator && !constants.contains({id, 0}))
       region.nodes.push_back(id);
   std::string why;
-  const auto proposal = collapse_region(sliced, *inference, region, true, why);
+  const auto proposal = collapse_region(sliced, *inference, region, site.machine, true, why);
   if (!proposal || proposal->claim.after.node(proposal->claim.after.outputs()[0].node).op != "Conv")
     return std::nullopt;
   // What the slice needs is no constant of the model: the program's own.

@@ -119,7 +119,7 @@ class Simplifier {
 
   std::int64_t bytes_of(Value v) const {
     const ValueInfo& info = inference_.of(v);
-    const auto extents = info.shape ? concrete(*info.shape) : std::nullopt;
+    const auto extents = concrete_shape(info);
     if (!extents || info.type == ElementType::Undefined) return std::int64_t{1} << 60;
     const auto bytes = byte_size(info.type, *extents);
     return bytes ? static_cast<std::int64_t>(*bytes) : std::int64_t{1} << 60;

@@ -9,15 +9,10 @@
 #include "graph/constant.h"
 #include "graph/infer.h"
 #include "prove/evaluate_constants.h"
+#include "prove/float_error.h"
 
 namespace isomer {
 namespace {
-
-bool reads_floats(const ExprNode& e) {
-  return (e.kind == ExprNode::Kind::Read && is_float(e.type)) ||
-         std::ranges::any_of(e.args, [](const ExprRef& a) { return reads_floats(*a); }) ||
-         std::ranges::any_of(e.cases, [](const ExprNode::Case& c) { return reads_floats(*c.value); });
-}
 
 bool only_moves(const ExprNode& e);
 

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <unordered_map>
 
+#include "expr/parts.h"
+
 namespace isomer {
 namespace {
 
@@ -209,9 +211,8 @@ bool is_computed_exactly(const Formula& formula, const std::vector<std::optional
 }
 
 bool reads_floats(const ExprNode& e) {
-  return (e.kind == ExprNode::Kind::Read && is_float(e.type)) ||
-         std::ranges::any_of(e.args, [](const ExprRef& a) { return reads_floats(*a); }) ||
-         std::ranges::any_of(e.cases, [](const ExprNode::Case& c) { return reads_floats(*c.value); });
+  return any_part(
+      e, [](const ExprNode& part) { return part.kind == ExprNode::Kind::Read && is_float(part.type); });
 }
 
 std::optional<double> unit_roundoff(ElementType type) {

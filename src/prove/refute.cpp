@@ -16,7 +16,7 @@ constexpr double kMostOperations = 2e8;
 
 // Round 0: small integers, so that zeros and ties occur; then both signs, any size.
 std::optional<Tensor> drawn(const ValueInfo& info, std::uint64_t key, std::uint64_t round) {
-  const auto extents = info.shape ? concrete(*info.shape) : std::nullopt;
+  const auto extents = concrete_shape(info);
   if (!extents || !is_computable(info.type)) return std::nullopt;
   const auto count = static_cast<std::size_t>(element_count(*extents).value_or(0));
   std::vector<double> values(count);

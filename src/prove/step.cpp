@@ -324,7 +324,7 @@ Result<Graph> Workpiece::with(const std::vector<ProvedClaim>& claims) const {
 std::optional<Tensor> known_value(const Inference& inference, Value value) {
   const ValueInfo& info = inference.of(value);
   if (info.constant) return info.constant;
-  const auto extents = info.shape ? concrete(*info.shape) : std::nullopt;
+  const auto extents = concrete_shape(info);
   const auto integers = info.integers ? concrete(*info.integers) : std::nullopt;
   if (!extents || !integers || info.type == ElementType::Undefined) return std::nullopt;
   const Tensor wide = Tensor::of(ElementType::Int64, *extents, *integers);

@@ -114,7 +114,7 @@ std::optional<Tensor> Sweep::known(Side side, Value value) const {
   if (model(side).doubtful.contains(value.node)) return std::nullopt;
   const ValueInfo& info = model(side).info->of(value);
   if (info.constant) return info.constant;
-  const auto extents = info.shape ? concrete(*info.shape) : std::nullopt;
+  const auto extents = concrete_shape(info);
   const auto integers = info.integers ? concrete(*info.integers) : std::nullopt;
   if (!extents || !integers || info.type == ElementType::Undefined) return std::nullopt;
   return convert(Tensor::of(ElementType::Int64, *extents, *integers), info.type);

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "expr/parts.h"
 #include "graph/constant.h"
 #include "prove/facts.h"
 
@@ -158,9 +159,7 @@ bool may_be_undefined(const ExprNode& e, const Signs& signs, std::vector<Axis> p
   }
   const auto asks = [&](const ExprNode& inner) { return may_be_undefined(inner, signs, positions); };
   const bool infinite = e.kind == ExprNode::Kind::Number && is_float(e.type) && !std::isfinite(e.number);
-  return infinite || (e.kind == ExprNode::Kind::Apply && signs.may_fail(e)) ||
-         std::ranges::any_of(e.args, [&](const ExprRef& a) { return asks(*a); }) ||
-         std::ranges::any_of(e.cases, [&](const ExprNode::Case& c) { return asks(*c.value); });
+  return infinite || (e.kind == ExprNode::Kind::Apply && signs.may_fail(e)) || any_direct_part(e, asks);
 }
 
 bool only_selects(const ExprNode& e) {

@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "eval/field_pair.h"
 #include "eval/program.h"
+#include "expr/parts.h"
 #include "graph/constant.h"
 #include "graph/content.h"
 #include "prove/facts.h"
@@ -19,10 +20,10 @@ namespace isomer {
 namespace {
 
 bool applies(const ExprNode& e, const std::function<bool(Fn)>& which) {
-  if (e.kind == ExprNode::Kind::Apply && which(e.fn)) return true;
-  if (e.kind == ExprNode::Kind::Reduce && e.reduction != Reduction::Sum && which(Fn::Max)) return true;
-  return std::ranges::any_of(e.args, [&](const ExprRef& a) { return applies(*a, which); }) ||
-         std::ranges::any_of(e.cases, [&](const ExprNode::Case& c) { return applies(*c.value, which); });
+  return any_part(e, [&](const ExprNode& part) {
+    return (part.kind == ExprNode::Kind::Apply && which(part.fn)) ||
+           (part.kind == ExprNode::Kind::Reduce && part.reduction != Reduction::Sum && which(Fn::Max));
+  });
 }
 
 bool is_ring(Fn fn) { return fn == Fn::Add || fn == Fn::Sub || fn == Fn::Mul || fn == Fn::Neg; }
@@ -169,7 +170,7 @@ class FieldRun {
 
   std::optional<Tensor> unknown(const Graph& graph, const Inference& inference, Value v, std::uint64_t who) {
     const ValueInfo& info = inference.of(v);
-    const auto extents = info.shape ? concrete(*info.shape) : std::nullopt;
+    const auto extents = concrete_shape(info);
     if (!extents || !is_computable(info.type)) {
       problem_ = fmt::format("the shape of {} is not known", graph.name_of(v));
       return std::nullopt;

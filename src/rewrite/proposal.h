@@ -18,7 +18,7 @@ struct Proposal {
   std::string what;                // for people: "7 nodes linear in relu_3 are one 3x3 convolution"
   Claim claim;                     // no outputs: nothing is replaced, only folded
   std::vector<std::string> folds;  // values of the new program that become constants
-  double gain = 0;                 // operations saved, by the analytic cost
+  double gain = 0;                 // what it saves, by the analytic cost: in the unit of cost/machine.h
   // Equal over the reals, but not by reordering sums: to be taken only where its error is known.
   bool rounds_otherwise = false;
 };

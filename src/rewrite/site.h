@@ -41,7 +41,7 @@ class Site {
   std::optional<NodeId> made_by(Value v, std::string_view op) const;
   // Whether it is known that the runtime computes this convolution in its blocked layout.
   bool is_blocked(NodeId convolution) const {
-    return machine.is_blocked(graph, inference, convolution).value_or(false);
+    return isomer::is_blocked(machine, graph, inference, convolution).value_or(false);
   }
   // Inputs that exist and are no constants.
   std::vector<Value> activations(NodeId id) const;
@@ -76,6 +76,9 @@ struct Position {
 };
 // Of a Gather of an activation; nullopt: it is none, or its index or sizes are not known.
 std::optional<Position> position_of(const Site& site, Value v);
+
+// The claim's program with the types of what it reads, and the model's constants.
+Graph typed_program(const Site& site, const Claim& claim);
 
 // What a claim saves: the price of what nobody needs any more, less the price of the new program, without
 // what is folded (cost/price.h). nullopt: the new program is not legal, or a size is not known.

@@ -6,10 +6,7 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
-#include <variant>
 
-#include "base/check.h"
 #include "base/result.h"
 
 namespace isomer {
@@ -38,45 +35,10 @@ inline bool is_deadly(const Failure& failure) {
          failure.kind != FailureKind::Stopped;
 }
 
+inline const std::string& message_of(const Failure& failure) { return failure.what; }
+
 template <class T>
-class [[nodiscard]] Outcome {
- public:
-  Outcome(T value)
-      : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
-  Outcome(Failure failure)
-      : state_(std::in_place_index<1>, std::move(failure)) {}  // NOLINT(google-explicit-constructor)
-
-  bool ok() const { return state_.index() == 0; }
-  explicit operator bool() const { return ok(); }
-  T& value() & {
-    check();
-    return *std::get_if<0>(&state_);
-  }
-  const T& value() const& {
-    check();
-    return *std::get_if<0>(&state_);
-  }
-  T&& value() && {
-    check();
-    return std::move(*std::get_if<0>(&state_));
-  }
-  T& operator*() & { return value(); }
-  const T& operator*() const& { return value(); }
-  T&& operator*() && { return std::move(*this).value(); }
-  T* operator->() { return &value(); }
-  const T* operator->() const { return &value(); }
-  // Named as Result's, so that ISOMER_TRY works on both.
-  const Failure& error() const {
-    ISOMER_CHECK(!ok());
-    return *std::get_if<1>(&state_);
-  }
-
- private:
-  void check() const {
-    if (!ok()) fail_check("outcome.ok()", __FILE__, __LINE__, std::get_if<1>(&state_)->what);
-  }
-  std::variant<T, Failure> state_;
-};
+using Outcome = Result<T, Failure>;
 
 Error to_error(const Failure& failure);
 

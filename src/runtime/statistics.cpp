@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/uint128.h"
 
 namespace isomer {
 namespace {
@@ -35,7 +36,7 @@ class Random {
   explicit Random(std::uint64_t seed) : state_(mix(seed)) {}
   std::size_t below(std::size_t bound) {
     state_ = mix(state_);
-    return static_cast<std::size_t>((static_cast<unsigned __int128>(state_) * bound) >> 64);
+    return static_cast<std::size_t>((static_cast<Uint128>(state_) * bound) >> 64);
   }
 
  private:

@@ -17,7 +17,11 @@ struct SearchContext {
   std::int64_t tried = 0;
   int next_place = 0;  // makes names that are not used yet
 
-  const Machine& machine() const { return trials ? trials->machine() : unknown_machine(); }
+  const Machine& machine() const { return trials ? trials->machine().machine() : unknown_machine(); }
+  // To be called before a graph is priced. Whether something new is known of the machine.
+  bool learn(const Graph& graph, const Inference& inference) const {
+    return trials && trials->machine().learn(graph, inference);
+  }
   // Whether to stop now; says why in the report.
   bool is_over();
 };

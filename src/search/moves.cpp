@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "propose/list.h"
+#include "rewrite/site.h"
 #include "runtime/runtime.h"
 
 namespace isomer {
@@ -10,6 +11,7 @@ namespace {
 
 constexpr int kMostRounds = 8;                 // of simplifying
 constexpr std::int64_t kSlowNs = 100'000'000;  // of a proof: worth remembering how it went
+constexpr int kMostPricings = 3;               // of proposals, while more is learned of the machine
 constexpr double kShareOfProofs = 0.5;         // of the search's time that is left, in one go
 
 std::string key_of(const Proposal& p) {
@@ -26,16 +28,35 @@ std::vector<Proposal> Moves::proposals(const Workpiece& piece, bool relaxed) {
   ++context_.report.states;
   std::set<std::string> without = options.without;
   without.insert("simplify");  // done
-  Proposals found = propose_all(piece.graph(), piece.inference(),
-                                {.any_price = options.any_price,
-                                 .relaxed = relaxed,
-                                 .without = without,
-                                 .machine = &context_.machine()});
+  context_.learn(piece.graph(), piece.inference());
+  Proposals found;
+  // Prices are of what is known: what proposals bring that is new to the machine is asked about, and they are
+  // priced again.
+  for (int round = 0; round < kMostPricings; ++round) {
+    found = propose_all(piece.graph(), piece.inference(),
+                        {.any_price = options.any_price,
+                         .relaxed = relaxed,
+                         .without = without,
+                         .machine = &context_.machine()});
+    if (!learn_from(piece, found)) break;
+  }
   if (scope_ == Scope::Model) context_.report.declined = std::move(found.declined);
   // Without a runtime to ask, the analytic cost has the last word.
   if (context_.trials == nullptr && !options.any_price && !relaxed)
     std::erase_if(found.list, [](const Proposal& p) { return p.gain <= 0; });
   return std::move(found.list);
+}
+
+bool Moves::learn_from(const Workpiece& piece, const Proposals& found) {
+  if (context_.trials == nullptr) return false;
+  const Site site(piece.graph(), piece.inference(), context_.machine());
+  bool has_learned = false;
+  for (const Proposal& p : found.list) {
+    const Graph program = typed_program(site, p.claim);
+    const auto inference = infer(program);
+    if (inference.ok() && context_.learn(program, *inference)) has_learned = true;
+  }
+  return has_learned;
 }
 
 std::vector<Step> Moves::proved(const StepMaker& maker, const std::vector<Proposal>& proposals) {

@@ -29,6 +29,7 @@ class Moves {
   bool was_cut_short() const { return was_cut_short_; }
 
  private:
+  bool learn_from(const Workpiece& piece, const Proposals& found);  // whether anything is new of the machine
   std::variant<Step, std::string> answer(const StepMaker& maker, const Proposal& proposal);
   SearchContext& context_;
   ProofMemory memory_{context_.options.cache, context_.options.seed};

@@ -1,22 +1,20 @@
 #include "search/observed_machine.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
+#include "cost/price.h"
 #include "graph/constant.h"
-#include "graph/content.h"
 #include "rewrite/site.h"
 #include "search/scratch_model.h"
 
 namespace isomer {
 namespace {
 
-constexpr std::int64_t kChannels = 16;  // a multiple of what any processor's blocks hold
+constexpr std::int64_t kChannels = kBlockChannels;
 constexpr std::int64_t kLeastRuns = 3, kWarmNs = 15'000'000;
 constexpr int kManyNodes = 65;
-constexpr std::int64_t kMostElements = 1 << 20;  // of a value in a question
 constexpr std::size_t kMostQuestions = 200;
 const std::map<std::string, int, std::less<>> kOpsets{{"", 17}};
 
@@ -50,23 +48,6 @@ Graph program_of(const std::string& op, const Extents& x, const std::vector<Exte
   }
   b.output(last);
   return b.graph();
-}
-
-std::string spelled(const Node& node) {
-  Hasher hasher;
-  add_content(hasher, node.attributes, ContentDigests::Full);
-  const Digest digest = hasher.digest();
-  return fmt::format("{} {:x}.{:x}", node.op, digest.high, digest.low);
-}
-
-std::optional<Extents> extents_of(const Inference& inference, Value v) {
-  const auto& shape = inference.of(v).shape;
-  return shape ? concrete(*shape) : std::nullopt;
-}
-
-// Images with channels that fill blocks, not too large to try.
-bool fills_blocks(const std::optional<Extents>& x) {
-  return x && x->size() == 4 && (*x)[1] % kChannels == 0 && count(*x) > 0 && count(*x) <= kMostElements;
 }
 
 }  // namespace
@@ -118,16 +99,17 @@ void ObservedMachine::measure_prices() {
   const auto product = time_of(program_of("MatMul", {128, 512}, {{512, 512}}));
   if (!one || !many || !product) return;
   const double unit = std::max(*product - *one, 1.0) / (2.0 * 128 * 512 * 512);  // ns of an operation
-  prices_.node = std::max(*many - *one, 1.0) / (kManyNodes - 1) / unit;
+  machine_.prices.node = std::max(*many - *one, 1.0) / (kManyNodes - 1) / unit;
   // What is left of a program's time besides the call itself and its elements, for each operation.
   const auto rate = [&](const Graph& program, double elements, double operations) -> std::optional<double> {
     const auto time = time_of(program);
     if (!time) return std::nullopt;
-    return std::max((*time - *one) / unit - elements * prices_.element, 0.0) / operations;
+    return std::max((*time - *one) / unit - elements * machine_.prices.element, 0.0) / operations;
   };
   const Extents plane{1, 64, 128, 128};
-  if (const auto all = rate(program_of("Abs", plane), 0, 2 * count(plane))) prices_.element = *all;
-  if (const auto f = rate(program_of("Tanh", plane), 2 * count(plane), count(plane))) prices_.function = *f;
+  if (const auto all = rate(program_of("Abs", plane), 0, 2 * count(plane))) machine_.prices.element = *all;
+  if (const auto f = rate(program_of("Tanh", plane), 2 * count(plane), count(plane)))
+    machine_.prices.function = *f;
   const auto of_convolution = [&](std::int64_t channels, std::int64_t groups, double& price) {
     const std::int64_t width = channels / groups;
     const Extents x{1, channels, 56, 56}, w{channels, width, 3, 3};
@@ -135,78 +117,77 @@ void ObservedMachine::measure_prices() {
     const double operations = 2 * count(x) * static_cast<double>(width) * 9;
     if (const auto p = rate(program_of("Conv", x, {w}, attributes), 2 * count(x), operations)) price = *p;
   };
-  of_convolution(64, 1, prices_.convolution);
-  of_convolution(64, 64, prices_.depthwise);
-  of_convolution(62, 1, prices_.unblocked);
+  of_convolution(64, 1, machine_.prices.convolution);
+  of_convolution(64, 64, machine_.prices.depthwise);
+  of_convolution(62, 1, machine_.prices.unblocked);
   // A convolution by itself is brought into the layout and back.
   const Extents image{1, kChannels, 128, 128};
   if (const auto kernels = kernels_of(program_of("Conv", image, {{kChannels, kChannels, 1, 1}}))) {
     double reordering = 0;
     for (const KernelKind& k : *kernels)
       if (count_reorders({k}) > 0) reordering += k.time_ns;
-    prices_.reordered = reordering / unit / (2 * count(image));
+    machine_.prices.reordered = reordering / unit / (2 * count(image));
   }
 }
 
-std::optional<bool> ObservedMachine::is_blocked(const Graph& graph, const Inference& inference,
-                                                NodeId convolution) const {
+bool ObservedMachine::learn(const Graph& graph, const Inference& inference) {
+  if (judge_.runtime() != "ort") return false;
+  const std::size_t asked = asked_.size();
+  const std::set<NodeId> folded = folded_nodes(graph);
+  // Whether this is to be asked now: each kind once, and not too many.
+  const auto is_new = [&](const std::string& kind) {
+    return !kind.empty() && asked_.size() < kMostQuestions && asked_.insert(kind).second;
+  };
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    if (node.kind != NodeKind::Operator || folded.contains(id)) continue;
+    if (node.op == "Conv" && node.domain.empty()) {
+      const std::string kind = convolution_kind(graph, inference, id);
+      if (!is_new(kind)) continue;
+      if (const auto answer = ask_blocked(graph, inference, id)) machine_.blocked.emplace(kind, *answer);
+    } else if (const std::string kind = layout_kind(graph, inference, id); is_new(kind)) {
+      machine_.reordered.emplace(kind, ask_reordered(graph, inference, id));
+    }
+  }
+  return asked_.size() > asked;
+}
+
+std::optional<bool> ObservedMachine::ask_blocked(const Graph& graph, const Inference& inference,
+                                                 NodeId convolution) const {
   const Node& node = graph.node(convolution);
-  const auto x = extents_of(inference, node.inputs[0]), w = extents_of(inference, node.inputs[1]);
-  if (judge_.runtime() != "ort" || !x || !w || x->size() != w->size() || x->size() < 3) return std::nullopt;
-  const std::string key = fmt::format("{} {}", spelled(node), fmt::join(*w, ","));
-  if (const auto known = blocked_.find(key); known != blocked_.end()) return known->second;
-  if (questions() >= kMostQuestions) return std::nullopt;
-  Extents small{1, (*x)[1]};
-  const auto dilations = attribute(node, "dilations", std::vector<std::int64_t>(x->size() - 2, 1));
-  for (std::size_t d = 2; d < x->size(); ++d) small.push_back(((*w)[d] - 1) * dilations[d - 2] + 3);
-  const auto kernels = kernels_of(program_of("Conv", small, {*w}, node.attributes));
+  const Extents x = *concrete(*inference.of(node.inputs[0]).shape);
+  const Extents w = *concrete(*inference.of(node.inputs[1]).shape);
+  Extents small{1, x[1]};
+  const auto dilations = attribute(node, "dilations", std::vector<std::int64_t>(x.size() - 2, 1));
+  for (std::size_t d = 2; d < x.size(); ++d) small.push_back((w[d] - 1) * dilations[d - 2] + 3);
+  const auto kernels = kernels_of(program_of("Conv", small, {w}, node.attributes));
   // A blocked output is brought back into the plain layout for the caller.
-  const std::optional<bool> answer = kernels ? std::optional(count_reorders(*kernels) > 0) : std::nullopt;
-  blocked_.emplace(key, answer);
-  return answer;
+  return kernels ? std::optional(count_reorders(*kernels) > 0) : std::nullopt;
 }
 
-double ObservedMachine::reordered(const Graph& graph, const Inference& inference, NodeId id) const {
+double ObservedMachine::ask_reordered(const Graph& graph, const Inference& inference, NodeId id) const {
   const Node& node = graph.node(id);
-  const auto made = extents_of(inference, {id, 0});
-  if (judge_.runtime() != "ort" || node.op == "Conv" || node.outputs.size() != 1 || !fills_blocks(made))
-    return 0;
-  std::string key = fmt::format("{} {}", spelled(node), fmt::join(*made, ","));
-  std::map<Value, Extents> images;
-  for (const Value& v : node.inputs) {
-    const auto constant = v.exists() ? known_constant(graph, v) : std::nullopt;
-    if (constant) key += fmt::format(" constant {}", fmt::join(constant->extents(), ","));
-    if (!v.exists() || constant) continue;
-    const auto x = extents_of(inference, v);
-    if (!fills_blocks(x) || inference.of(v).type != ElementType::Float) return 0;
-    key += fmt::format(" {}", fmt::join(*x, ","));
-    images.emplace(v, *x);
-  }
-  if (images.empty()) return 0;
-  if (const auto known = reordered_.find(key); known != reordered_.end()) return known->second;
-  if (questions() >= kMostQuestions) return 0;
+  const Extents made = *concrete(*inference.of({id, 0}).shape);
   ProgramBuilder b(graph.opsets, "v");
   std::vector<Value> inputs;
-  double elements = count(*made), ports = 1;
+  double elements = count(made), ports = 1;
   for (const Value& v : node.inputs) {
-    const auto image = images.find(v);
-    if (image == images.end()) {
-      inputs.push_back(v.exists() ? b.constant(*known_constant(graph, v)) : v);
+    const auto constant = v.exists() ? known_constant(graph, v) : std::nullopt;
+    if (!v.exists() || constant) {
+      inputs.push_back(constant ? b.constant(*constant) : v);
       continue;
     }
-    const Extents& x = image->second;
+    const Extents x = *concrete(*inference.of(v).shape);
     const Value from = b.input(fmt::format("x{}", inputs.size()), floats({x[0], kChannels, x[2], x[3]}));
     inputs.push_back(convolution(b, from, kChannels, x[1]));
     elements += count(x);
     ++ports;
   }
-  b.output(convolution(b, b.copy(node, inputs), (*made)[1], kChannels));
+  b.output(convolution(b, b.copy(node, inputs), made[1], kChannels));
   const auto kernels = kernels_of(b.graph());
   // Each input has to be blocked and the output unblocked, whatever lies between.
   const double extra = kernels ? static_cast<double>(count_reorders(*kernels)) - ports : 0;
-  const double answer = std::max(extra, 0.0) * elements / ports;
-  reordered_.emplace(key, answer);
-  return answer;
+  return std::max(extra, 0.0) * elements / ports;
 }
 
 }  // namespace isomer

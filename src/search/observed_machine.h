@@ -1,9 +1,9 @@
-// A machine that was asked: small models are run on the user's runtime, and the graph that it makes of them
-// is looked at. Prices are measured once; questions about a kind of node are asked once each.
+// Figures of a machine by asking it: small models are run on the user's runtime, and the graph that it makes
+// of them is looked at. Prices are measured once, a kind of node is asked about once.
 #pragma once
 
 #include <filesystem>
-#include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -12,18 +12,20 @@
 
 namespace isomer {
 
-class ObservedMachine : public Machine {
+class ObservedMachine {
  public:
   // Scratch files are neighbours of `out`.
   ObservedMachine(Judge& judge, RuntimeOptions options, std::filesystem::path out);
 
-  std::optional<bool> is_blocked(const Graph& graph, const Inference& inference,
-                                 NodeId convolution) const override;
-  double reordered(const Graph& graph, const Inference& inference, NodeId node) const override;
-  std::size_t questions() const { return blocked_.size() + reordered_.size(); }
+  const Machine& machine() const { return machine_; }
+  // Asks about the kinds of node in this graph that it was not asked about before. Whether there was any.
+  bool learn(const Graph& graph, const Inference& inference);
+  std::size_t questions() const { return asked_.size(); }
 
  private:
   void measure_prices();
+  std::optional<bool> ask_blocked(const Graph& graph, const Inference& inference, NodeId convolution) const;
+  double ask_reordered(const Graph& graph, const Inference& inference, NodeId node) const;
   struct Question;
   std::optional<Question> question(const Graph& program) const;
   // The fastest run, in nanoseconds; nullopt: it doesn't run.
@@ -34,8 +36,8 @@ class ObservedMachine : public Machine {
   Judge& judge_;
   RuntimeOptions options_;
   std::filesystem::path out_;
-  mutable std::map<std::string, std::optional<bool>> blocked_;
-  mutable std::map<std::string, double> reordered_;
+  Machine machine_;
+  std::set<std::string> asked_;
 };
 
 }  // namespace isomer

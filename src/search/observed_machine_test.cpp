@@ -17,26 +17,28 @@ Graph convolution(const std::string& x, const std::string& w, int count, const s
 
 class Observed : public ::testing::Test {
  protected:
-  std::optional<bool> is_blocked(const Machine& machine, const Graph& graph) {
+  std::optional<bool> is_blocked(ObservedMachine& observed, const Graph& graph) {
     const auto inference = infer(graph);
     EXPECT_TRUE(inference.ok());
-    return machine.is_blocked(graph, *inference, graph.outputs()[0].node);
+    observed.learn(graph, *inference);
+    return isomer::is_blocked(observed.machine(), graph, *inference, graph.outputs()[0].node);
   }
-  double reordered(const Machine& machine, const std::string& body) {
+  double reordered(ObservedMachine& observed, const std::string& body) {
     const Graph graph = testing::parsed(
         "<ir_version: 8, opset_import: [\"\" : 17]>\nagraph (float[1,32,8,8] x, float[1,32,8,8] z) => (y) "
         "{\n" +
         body + "}");
     const auto inference = infer(graph);
     EXPECT_TRUE(inference.ok());
-    return machine.reordered(graph, *inference, graph.outputs()[0].node);
+    observed.learn(graph, *inference);
+    return reordered_elements(observed.machine(), graph, *inference, graph.outputs()[0].node);
   }
   testing::TemporaryFolder folder_;
 };
 
 TEST_F(Observed, TheRuntimeTellsWhichConvolutionsAreBlocked) {
   ISOMER_JUDGE_OR_SKIP(judge);
-  const ObservedMachine machine(*judge, {}, folder_ / "out.onnx");
+  ObservedMachine machine(*judge, {}, folder_ / "out.onnx");
   EXPECT_EQ(is_blocked(machine, convolution("1,32,9,9", "32,32,1,1", 1024)), true);
   EXPECT_EQ(is_blocked(machine, convolution("1,30,9,9", "30,30,1,1", 900)), false);
   EXPECT_EQ(is_blocked(machine, convolution("1,32,9", "32,32,1", 1024)), false);
@@ -48,7 +50,7 @@ TEST_F(Observed, TheRuntimeTellsWhichConvolutionsAreBlocked) {
 
 TEST_F(Observed, TheRuntimeTellsWhatBreaksItsLayout) {
   ISOMER_JUDGE_OR_SKIP(judge);
-  const ObservedMachine machine(*judge, {}, folder_ / "out.onnx");
+  ObservedMachine machine(*judge, {}, folder_ / "out.onnx");
   EXPECT_EQ(reordered(machine, "y = Relu(x)"), 0);
   EXPECT_EQ(reordered(machine, "y = Add(x, z)"), 0);
   EXPECT_EQ(reordered(machine, "y = Concat<axis=1>(x, z)"), 0);
@@ -61,8 +63,8 @@ TEST_F(Observed, PricesAreThoseOfTheMachine) {
   ISOMER_JUDGE_OR_SKIP(judge);
   // Beside other processes a measurement may say anything; not always.
   const auto is_plausible = [&] {
-    const ObservedMachine machine(*judge, {}, folder_ / "out.onnx");
-    const Prices& prices = machine.prices();
+    ObservedMachine machine(*judge, {}, folder_ / "out.onnx");
+    const Prices& prices = machine.machine().prices;
     return prices.node > 100 &&      // a node is no operation
            prices.element > 0.05 &&  // memory is slower than arithmetic
            prices.depthwise > prices.convolution && prices.reordered > 0;

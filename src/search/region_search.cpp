@@ -51,6 +51,7 @@ class RegionSpace : public StateSpace {
   std::optional<State> priced(Draft draft) const {
     const auto inference = infer(draft.graph);
     if (!inference.ok()) return std::nullopt;
+    context_.learn(draft.graph, *inference);
     const double cost = price(draft.graph, *inference, context_.machine());
     return State{std::move(draft), cost};
   }

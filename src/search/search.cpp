@@ -33,7 +33,7 @@ Status greedy(SearchContext& context, std::vector<Draft>& history) {
 
 double price_of(const Graph& graph, const Machine& machine) {
   const auto inference = infer(graph);
-  return inference.ok() ? price(graph, *inference, machine) : 0;
+  return inference.ok() ? price(graph, *inference, machine) : 0;  // by what the search has learned
 }
 
 Result<std::vector<Draft>> searched(SearchContext& context) {
@@ -62,7 +62,7 @@ Result<std::vector<Draft>> search(const SearchOptions& options, const Model& mod
   auto history = searched(context);
   report.proofs = context.proofs.attempts();
   report.cache_hits = context.proofs.hits();
-  report.prices = context.machine().prices();
+  report.prices = context.machine().prices;
   report.cost_before = price_of(model.graph, context.machine());
   if (history.ok()) report.cost_after = price_of(history->back().graph, context.machine());
   if (trials) report.questions = trials->machine().questions();

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "expr/parts.h"
 #include "graph/constant.h"
 #include "graph/graph_index.h"
 #include "prove/shrink.h"
@@ -21,9 +22,7 @@ constexpr int kFarthest = 6;  // Gelu spelled out, from its last product to what
 constexpr std::size_t kMostNeighbours = 24;
 
 bool has_sums(const ExprNode& e) {
-  return e.kind == ExprNode::Kind::Reduce ||
-         std::ranges::any_of(e.args, [](const ExprRef& a) { return has_sums(*a); }) ||
-         std::ranges::any_of(e.cases, [](const ExprNode::Case& c) { return has_sums(*c.value); });
+  return any_part(e, [](const ExprNode& part) { return part.kind == ExprNode::Kind::Reduce; });
 }
 
 // Whether a node is what runtimes fuse with others: element by element, or a movement.
@@ -138,7 +137,7 @@ OnProgress told_as(const std::function<void(const std::string&)>& progress, cons
   };
 }
 
-const ObservedMachine& Trials::machine() {
+ObservedMachine& Trials::machine() {
   if (!machine_) machine_ = std::make_unique<ObservedMachine>(*judge_, options_.runtime, options_.out);
   return *machine_;
 }

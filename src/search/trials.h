@@ -44,7 +44,7 @@ class Trials {
 
   Judge& judge() { return *judge_; }
   // Asked when somebody wants to know.
-  const ObservedMachine& machine();
+  ObservedMachine& machine();
   // latency(a) / latency(b) of whole models, confirmed by fresh samples, until it is known whether it exceeds
   // this ratio. Never from the cache.
   Outcome<PairMeasurement> compare(const ModelSource& a, const ModelSource& b, double seconds, double beyond,
