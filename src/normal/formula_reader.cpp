@@ -97,7 +97,7 @@ class FormulaReader {
     for (std::size_t i = 0; i < e.args.size(); ++i) args.push_back(arg(i));
     const ElementType type = e.args.back()->type;
     const bool compares = e.fn == Fn::Equal || e.fn == Fn::Less || e.fn == Fn::LessOrEqual;
-    if (compares && forms_.options_.laws && is_float(type)) forms_.compare_simpler(args[0], args[1]);
+    if (compares && forms_.options_.laws && is_float(type)) forms_.compare_simpler(e.fn, args[0], args[1]);
     return forms_.call(e.fn, e.type, args,
                        is_integer(type) && type != e.type ? type : ElementType::Undefined);
   }

@@ -68,15 +68,15 @@ bool is_positively_homogeneous(Fn fn) { return fn == Fn::Relu || fn == Fn::Abs; 
 Order order_of(Fn fn) {
   switch (fn) {
     case Fn::Exp:
-    case Fn::Log:
-    case Fn::Sqrt:
     case Fn::Erf:
     case Fn::Sigmoid:
     case Fn::Softplus:
-    case Fn::Asin:
     case Fn::Atan:
+    case Fn::Tanh: return {.direction = 1, .strict = true, .saturates = true};
+    case Fn::Log:
+    case Fn::Sqrt:
+    case Fn::Asin:
     case Fn::Sinh:
-    case Fn::Tanh:
     case Fn::Asinh:
     case Fn::Acosh:
     case Fn::Atanh: return {.direction = 1, .strict = true};

@@ -29,6 +29,8 @@ bool is_positively_homogeneous(Fn fn);
 struct Order {
   int direction = 0;  // 1, -1; 0: neither
   bool strict = false;
+  // Numbers that lie far apart may become the same float: sigmoid(40) and sigmoid(50), exp(-200) and 0.
+  bool saturates = false;
 };
 Order order_of(Fn fn);
 // f of numbers, where that is a rational number (Bool: 0 or 1), for a result of this type. Of float types

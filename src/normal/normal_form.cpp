@@ -505,13 +505,14 @@ Sum NormalForms::fold(Reduction reduction, ElementType type, const std::vector<A
   const auto bodies = elements_.pieces(on(polynomial(body, all), points), points);
   Sign sign = is_full ? sign_of(body) : Sign{};
   sign.nonzero = sign.positive();
-  return {{.factors = {{add_source({.extents = extents,
-                                    .element = {},
-                                    .pieces = elements_.fold(reduction, bodies, box(space_, extents)),
-                                    .sign = sign,
-                                    .finite = is_full && is_finite(body),
-                                    .reciprocal = {}}),
-                        to_indices(position)}}}};
+  const int id = add_source({.extents = extents,
+                             .element = {},
+                             .pieces = elements_.fold(reduction, bodies, box(space_, extents)),
+                             .sign = sign,
+                             .finite = is_full && is_finite(body),
+                             .reciprocal = {}});
+  if (reduction == Reduction::Max) maxima_.insert(id);
+  return {{.factors = {{id, to_indices(position)}}}};
 }
 
 Form NormalForms::sealed(const Form& form) {

@@ -150,8 +150,9 @@ class NormalForms {
   std::optional<Followed> follow(const Sum& sum, const Sum& y, const Sum& put, const Domain& domain);
   std::optional<Sum> fold_by_order(Reduction reduction, ElementType type, const std::vector<Axis>& axes,
                                    const Domain& domain, const Sum& of);
-  // Two numbers that are in the order of these, and simpler.
-  void compare_simpler(Sum& a, Sum& b);
+  // Two numbers that are in the order of these, and simpler; also in floats, but for what rounding does to
+  // neighbours.
+  void compare_simpler(Fn comparison, Sum& a, Sum& b);
   bool is_same(const Sum& a, const Sum& b);
   std::optional<Sum> call_on_movement(Fn fn, ElementType type, const Sum& arg, ElementType of);
   Sum fold(Reduction reduction, ElementType type, const std::vector<Axis>& axes, const Domain& domain,
@@ -185,6 +186,7 @@ class NormalForms {
   AxisMaker maker_;
   std::vector<Source> sources_;
   std::set<int> real_;        // elements that are tensors of any real values
+  std::set<int> maxima_;      // sources that are a maximum
   std::vector<int> partial_;  // sources that a partial function made, in order
   std::optional<int> index_numbers_;
   std::map<std::string, int> strange_numbers_;

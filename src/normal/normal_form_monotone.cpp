@@ -2,7 +2,7 @@
 // minima and off comparisons.
 //
 //   max_k f(y_k) = f(max_k y_k) for f that rises, f(min_k y_k) for f that falls, k from a set that is not
-//   empty; f(a) < f(b) iff a < b for f that rises strictly.
+//   empty; f(a) < f(b) iff a < b for f that rises strictly, if it keeps floats apart, too.
 //
 // f is what a sum is as a function of one number: piecewise linear functions of it, known functions of such,
 // sums of these that all rise or all fall. Laws of real numbers, and of no finite field.
@@ -210,24 +210,15 @@ std::optional<Sum> NormalForms::fold_by_order(Reduction reduction, ElementType t
   return follow(body, number, folded(tried->direction, number), domain)->value;
 }
 
-void NormalForms::compare_simpler(Sum& a, Sum& b) {
+void NormalForms::compare_simpler(Fn comparison, Sum& a, Sum& b) {
   if (!is_finite(a) || !is_finite(b)) return;
   const auto is_single = [](const Sum& s) {
     return s.size() == 1 && is_plain(s[0]) && !s[0].factors.empty();
   };
-  const auto is_alike = [](const Term& s, const Term& t) {
-    return is_plain(s) && is_plain(t) && s.coefficient.number == t.coefficient.number &&
-           s.factors == t.factors;
-  };
   const auto changed = [&] { used_laws_ = used_order_ = true; };
-  // c + a, c + b
-  for (std::size_t i = a.size(); i-- > 0;) {
-    const auto twin = std::ranges::find_if(b, [&](const Term& t) { return is_alike(a[i], t); });
-    if (twin == b.end()) continue;
-    b.erase(twin);
-    a.erase(a.begin() + static_cast<std::ptrdiff_t>(i));
-    changed();
-  }
+  const auto is_maximum = [&](const Sum& s) {
+    return is_single(s) && s[0].factors.size() == 1 && maxima_.contains(s[0].factors[0].source);
+  };
   while (true) {
     // s·a, s·b
     if (is_single(a) && is_single(b) && a[0].coefficient.number == b[0].coefficient.number) {
@@ -254,11 +245,15 @@ void NormalForms::compare_simpler(Sum& a, Sum& b) {
       const auto at_zero = exact_value(call->fn, call->type, {Rational(0)});
       return at_zero && is_same(other, *at_zero == 0 ? Sum{} : Sum{{.coefficient = {.number = *at_zero}}});
     };
-    const Call* both = f != nullptr && g != nullptr && f->fn == g->fn ? f : nullptr;
-    if (both == nullptr && !is_at_zero(f, b) && !is_at_zero(g, a)) return;
+    const bool are_both = f != nullptr && g != nullptr && f->fn == g->fn;
+    if (!are_both && !is_at_zero(f, b) && !is_at_zero(g, a)) return;
     const Fn fn = f != nullptr ? f->fn : g->fn;
     Sum left = f != nullptr ? argument(a[0].factors[0]) : Sum{},
         right = g != nullptr ? argument(b[0].factors[0]) : Sum{};
+    // The largest of exponentials is not lost: where the largest is equal to others, they are near it.
+    const bool finds_largest =
+        fn == Fn::Exp && comparison == Fn::Equal && (is_maximum(left) || is_maximum(right));
+    if (are_both && order_of(fn).saturates && !finds_largest) return;
     if (order_of(fn).direction < 0) std::swap(left, right);
     a = std::move(left);
     b = std::move(right);

@@ -248,7 +248,7 @@ TEST(Bodies, AFunctionInADomainOfTheRuntimeIsNotWrittenOut) {
 
 TEST(Bodies, AFunctionThatIsNotWrittenOutIsKnownByAllThatItSays) {
   // So many calls that the last one is not written out.
-  const auto model = [](const std::string& op) {
+  const auto made = [](const std::string& op) {
     onnx::ModelProto model = calling_model();
     onnx::FunctionProto& function = *model.mutable_functions(0);
     function.mutable_node(0)->set_op_type(op);
@@ -262,12 +262,12 @@ TEST(Bodies, AFunctionThatIsNotWrittenOutIsKnownByAllThatItSays) {
     model.mutable_graph()->mutable_output(0)->set_name("y24");
     return graph_of(model);
   };
-  const Graph neg = model("Neg"), abs = model("Abs");
+  const Graph neg = made("Neg"), abs = made("Abs");
   const auto last = [](const Graph& graph) -> const Node& { return graph.node(graph.outputs()[0].node); };
   ASSERT_TRUE(last(neg).bodies.empty());
   EXPECT_TRUE(same_inside(neg, last(neg), neg, last(neg)));
   EXPECT_FALSE(same_inside(neg, last(neg), abs, last(abs)));
-  EXPECT_FALSE(first_difference(neg, model("Neg")).has_value());
+  EXPECT_FALSE(first_difference(neg, made("Neg")).has_value());
   EXPECT_TRUE(first_difference(neg, abs).has_value());
 }
 

@@ -48,7 +48,7 @@ RegionWriter::Kind RegionWriter::kind_of(const Place& at) const {
   if (const auto extents = sweep_.extents_in(at.side, at.value);
       extents && info.shape && info.shape->size() == 1 && info.type == ElementType::Int64 &&
       std::ranges::all_of(*extents, is_plain))
-    return Kind::Extents;
+    return Kind::Sizes;
   return sweep_.is_common(c) && !open_.contains(c) && !info.integers ? Kind::Begin : Kind::Inner;
 }
 
@@ -141,7 +141,7 @@ Status RegionWriter::walk(const Place& target) {
     switch (kind_of(at)) {
       case Kind::Constant: add_constant(at, *sweep_.known(at.side, at.value)); continue;
       case Kind::Folded: ISOMER_TRY_DO(add_program(at, sweep_.folded_.at(class_of(at)).program)); continue;
-      case Kind::Extents: add_extents(at, *sweep_.extents_in(at.side, at.value)); continue;
+      case Kind::Sizes: add_extents(at, *sweep_.extents_in(at.side, at.value)); continue;
       case Kind::Begin: ISOMER_TRY_DO(begin_at(at)); continue;
       case Kind::Inner: break;
     }

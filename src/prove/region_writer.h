@@ -33,7 +33,7 @@ class RegionWriter {
   static std::string input_name(int value_class);
 
  private:
-  enum class Kind : std::uint8_t { Constant, Folded, Extents, Begin, Inner };
+  enum class Kind : std::uint8_t { Constant, Folded, Sizes, Begin, Inner };
   struct Place {
     Side side = Side::A;
     Value value;
