@@ -208,7 +208,7 @@ class Writer {
   double cost_of(const Order& o, Set constants, Set left, Set right) const {
     const double made = count(o, kept_by(o, left | right));
     if (((left | right) & ~constants) == 0) return made > kMostConstant ? 1e30 : 0;
-    const Prices& prices = site_.machine.prices();
+    const Prices& prices = site_.machine.prices;
     const double products = count(o, kept_by(o, left) | kept_by(o, right));
     return 2 * products + prices.element * (made + products / 64) + prices.node;
   }
@@ -618,7 +618,7 @@ Proposals propose_linear(const Graph& graph, const Inference& inference, const P
   const Site site(graph, inference, *options.machine);
   LinearProposer proposer(site);
   // Less than a node's price is less than anyone could measure.
-  const double least = options.any_price ? 0 : site.machine.prices().node;
+  const double least = options.any_price ? 0 : site.machine.prices.node;
   for (const Value& y : proposer.ends())
     if (auto found = proposer.best(y); found && found->gain > least) out.list.push_back(std::move(*found));
   std::ranges::stable_sort(out.list, std::greater<>{}, &Proposal::gain);

@@ -9,10 +9,10 @@ namespace isomer {
 namespace {
 
 Graph program(const std::string& body) {
-  auto graph =
-      parse_graph("<ir_version: 8, opset_import: [\"\" : 18]> g (float[2,5] x, float[2,5] z, float[1,2,6] i) => "
-                  "(y) <float two = {2}, float less = {-1}, float half = {0.5}, int64[1] last = {1}> {" +
-                  body + "}");
+  auto graph = parse_graph(
+      "<ir_version: 8, opset_import: [\"\" : 18]> g (float[2,5] x, float[2,5] z, float[1,2,6] i) => "
+      "(y) <float two = {2}, float less = {-1}, float half = {0.5}, int64[1] last = {1}> {" +
+      body + "}");
   if (!graph.ok()) ADD_FAILURE() << graph.error().message << " in " << body;
   return *graph;
 }
@@ -38,8 +38,9 @@ Folded folded(const std::string& f) {
 }
 
 TEST(Order, MaximaOfWhatRises) {
-  for (const char* f : {"$1 = Relu($0)", "$1 = Sigmoid($0)", "$1 = Floor($0)", "$1 = Clip($0, less, two)",
-                        "$1 = LeakyRelu<alpha=0.1>($0)", "e = Exp($0) $1 = Add(e, $0)", "$1 = Add($0, two)"}) {
+  for (const char* f :
+       {"$1 = Relu($0)", "$1 = Sigmoid($0)", "$1 = Floor($0)", "$1 = Clip($0, less, two)",
+        "$1 = LeakyRelu<alpha=0.1>($0)", "e = Exp($0) $1 = Add(e, $0)", "$1 = Add($0, two)"}) {
     EXPECT_TRUE(folded(f).by_maximum) << f;
     EXPECT_FALSE(folded(f).by_minimum) << f;
   }
@@ -53,8 +54,9 @@ TEST(Order, MaximaOfWhatFalls) {
 }
 
 TEST(Order, MaximaOfWhatDoesNeither) {
-  for (const char* f : {"$1 = Abs($0)", "$1 = Mul($0, $0)", "$1 = LeakyRelu<alpha=-0.5>($0)",
-                        "e = Exp($0) $1 = Sub($0, e)", "s = Sigmoid($0) $1 = Mul($0, s)", "$1 = HardSwish($0)"}) {
+  for (const char* f :
+       {"$1 = Abs($0)", "$1 = Mul($0, $0)", "$1 = LeakyRelu<alpha=-0.5>($0)", "e = Exp($0) $1 = Sub($0, e)",
+        "s = Sigmoid($0) $1 = Mul($0, s)", "$1 = HardSwish($0)"}) {
     EXPECT_FALSE(folded(f).by_maximum) << f;
     EXPECT_FALSE(folded(f).by_minimum) << f;
   }

@@ -147,7 +147,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Death{"divide", FailureKind::Crashed}, Death{"exit", FailureKind::Crashed},
                       Death{"memory", FailureKind::OutOfMemory}, Death{"hang", FailureKind::TimedOut},
                       Death{"garbage", FailureKind::Garbled}),
-    [](const auto& info) { return info.param.fault; });
+    [](const auto& death) { return death.param.fault; });
 
 TEST_P(EachDeath, IsAnAnswerAndTheJudgeGoesOn) {
   WorkerOptions options;

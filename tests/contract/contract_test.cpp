@@ -70,7 +70,7 @@ TEST_P(Samples, AreLegalAndMostlyModelled) {
 
 INSTANTIATE_TEST_SUITE_P(Operators, Samples,
                          ::testing::ValuesIn(all_operators().begin(), all_operators().end()),
-                         [](const auto& info) { return test_name(*info.param); });
+                         [](const auto& at) { return test_name(*at.param); });
 
 class Contract : public ::testing::TestWithParam<std::tuple<const Operator*, Law>> {};
 
@@ -95,9 +95,9 @@ INSTANTIATE_TEST_SUITE_P(Operators, Contract,
                          ::testing::Combine(::testing::ValuesIn(all_operators().begin(),
                                                                 all_operators().end()),
                                             ::testing::ValuesIn(laws().begin(), laws().end())),
-                         [](const auto& info) {
-                           return fmt::format("{}_{}", test_name(*std::get<0>(info.param)),
-                                              std::get<1>(info.param).name);
+                         [](const auto& at) {
+                           return fmt::format("{}_{}", test_name(*std::get<0>(at.param)),
+                                              std::get<1>(at.param).name);
                          });
 
 }  // namespace
