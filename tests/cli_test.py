@@ -102,7 +102,7 @@ class Usage(CommandLine):
 
 
 class Inspect(CommandLine):
-    FIELDS = ["opset", "ir", "nodes", "inputs", "outputs", "operators", "float_nodes", "float_nodes_defined", "opaque",
+    FIELDS = ["opset", "opsets", "ir", "nodes", "inputs", "outputs", "operators", "float_nodes", "float_nodes_defined", "opaque",
               "flops", "weight_bytes"]
 
     def inspect(self, model, *arguments):

@@ -33,7 +33,7 @@ def declared():
 
 def check_symbols(library):
     functions, classes = declared()
-    assert {"isomer_optimize", "optimize", "check", "bench"} <= functions and classes == {"Error", "Model"}, (functions, classes)
+    assert {"isomer_optimize", "optimize", "check", "bench"} <= functions and classes == {"Error", "Model", "NotModelledError"}, (functions, classes)
     shown = [line.split(" ", 2)[2] for line in run("nm", "-DC", "--defined-only", library).splitlines()]
     seen = set()
     for symbol in shown:

@@ -288,7 +288,7 @@ class Words(Promises):
                     self.assertRegex(entry, r"\(default:|\(required\)", command)
 
     def test_the_names_of_proposers_are_listed(self):
-        self.assertIn("simplify, collapse, needed, commute, reassociate, fastpath, bilinear", " ".join(self.isomer("optimize", "--help").stdout.split()))
+        self.assertIn("simplify, collapse, needed, commute, linear, reassociate, fastpath, bilinear", " ".join(self.isomer("optimize", "--help").stdout.split()))
 
     def test_bash_completes_commands_and_options(self):
         script = self.isomer("completion", "bash").stdout

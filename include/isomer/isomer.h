@@ -58,6 +58,20 @@ class ISOMER_API Error : public std::runtime_error {
   std::string node_, attribute_;
 };
 
+// A node of the model has no meaning here, so that it can't be run: ErrorKind::NotModelled.
+class ISOMER_API NotModelledError : public Error {
+ public:
+  NotModelledError(std::string node, std::string op, std::string reason);
+  NotModelledError(const NotModelledError&) = default;
+  NotModelledError& operator=(const NotModelledError&) = default;
+  ~NotModelledError() override;
+  const std::string& op() const noexcept { return op_; }
+  const std::string& reason() const noexcept { return reason_; }
+
+ private:
+  std::string op_, reason_;
+};
+
 // ---- Models
 
 // A model that was read or made; it never changes, and copies are cheap.
@@ -86,6 +100,13 @@ struct LoadOptions {
 // External data is looked for beneath the model's own folder. The file must stay as it is while the model is
 // used: one that has changed is refused.
 ISOMER_API Model load(const std::filesystem::path& path, const LoadOptions& options = {});
+
+// Two models at the same sizes; a name that only one of them has is no mistake.
+struct ModelPair {
+  Model a, b;
+};
+ISOMER_API ModelPair load_pair(const std::filesystem::path& a, const std::filesystem::path& b,
+                               const std::vector<std::string>& sizes = {});
 
 // Whole or not at all; the weights of large models beside it, in PATH.data. A model that was loaded and not
 // changed is written byte by byte as it was.
@@ -121,6 +142,10 @@ using Tensors = std::map<std::string, Tensor, std::less<>>;
 // npz files, as numpy.savez writes and numpy.load reads them.
 ISOMER_API Tensors load_tensors(const std::filesystem::path& path);
 ISOMER_API void save_tensors(const Tensors& tensors, const std::filesystem::path& path);
+
+ISOMER_API std::string_view name(ElementType type) noexcept;  // "float", "int64"
+// The elements as numbers; nullopt: they are none, or the bytes don't fit the shape.
+ISOMER_API std::optional<std::vector<double>> numbers(const Tensor& tensor);
 
 // ---- What a model is
 
@@ -164,6 +189,9 @@ struct RuntimeOptions {
   double call_seconds = 600;                       // until one call counts as a hang
 };
 
+// The names that RuntimeOptions::name may have here.
+ISOMER_API std::vector<std::string> runtimes();
+
 enum class Engine : int { Reference = 0, ReferenceInDouble = 1, Runtime = 2 };
 
 struct RunOptions {
@@ -185,7 +213,11 @@ struct Interval {
 enum class Judge : int {
   Runtime = 0,  // by measuring: what isn't surely faster is not taken
   Cost = 1,     // an analytic cost, which measures nothing
+  Any = 2,      // whatever is proved is taken, also what costs more: for tests of the proposers
 };
+
+// The names that OptimizeOptions::without may have.
+ISOMER_API std::vector<std::string> proposers();
 
 struct OptimizeOptions {
   double seconds = 300;  // for all of it; a proof that can't be interrupted may end a little later
@@ -198,14 +230,19 @@ struct OptimizeOptions {
   std::vector<std::string> without = {};       // proposers that are not asked
   std::int64_t steps = 0;                      // proposals to try, for repeatable runs; 0: as time allows
   std::uint64_t seed = 1;
-  std::optional<Tensors> feeds = {};    // to measure with; nullopt: made up, at `sizes`
-  std::vector<std::string> sizes = {};  // of made-up feeds
+  std::optional<Tensors> feeds = {};      // to measure with; nullopt: made up, at `sizes`
+  std::filesystem::path feeds_file = {};  // the npz file that they are in; "": none
+  std::vector<std::string> sizes = {};    // of made-up feeds
   RuntimeOptions runtime = {};
   std::filesystem::path cache = {};    // what was measured before; "": nothing is remembered
+  double cache_mebibytes = 0;          // the oldest of it is forgotten beyond this size; 0: no limit
   std::filesystem::path scratch = {};  // a folder for models that are measured; "": that of temporary files
   Progress progress = {};
   std::function<void(double)> on_best = {};  // so many times faster is the best so far; called as progress
   std::stop_token stop = {};                 // the best so far is then the result
+  // A proof can't be interrupted. true: where one takes too long, it is not waited for; its thread still runs
+  // (Optimized::leaves_thread), and the process should end soon, by std::_Exit.
+  bool may_leave_thread = false;
 };
 
 struct Optimized {
@@ -214,9 +251,31 @@ struct Optimized {
   Model model;                         // the one that was given, if it is unchanged
   std::string certificate = {};        // for `check` and for the program isomer-check
   std::optional<Interval> ratio = {};  // latency(before) / latency(after), if it was measured
+  bool leaves_thread = false;          // see OptimizeOptions::may_leave_thread
   std::string json = {};               // what `isomer optimize --json` prints
 };
 ISOMER_API Optimized optimize(const Model& model, const OptimizeOptions& options = {});
+
+struct OptimizeFiles {
+  std::filesystem::path in, out;
+  std::filesystem::path certificate = {};  // "": OUT.cert
+  bool fix_sizes = false;     // a model for one size: options.sizes, and those that nobody gives are chosen
+  bool require_gain = false;  // nothing is written unless the result is faster
+};
+// The same from file to file: the model and its certificate are written, or neither. `seconds` are those of
+// reading and writing, too; `scratch`, if it is "", is the folder of `out`.
+ISOMER_API Optimized optimize_file(const OptimizeFiles& files, const OptimizeOptions& options = {});
+
+// ---- What is remembered of earlier runs
+
+// $ISOMER_CACHE, else a file in the user's cache folder; "": none is wanted, or there is no such folder.
+ISOMER_API std::filesystem::path default_cache();
+
+struct CacheState {
+  std::uint64_t entries = 0, bytes = 0;
+};
+ISOMER_API CacheState cache_state(const std::filesystem::path& cache);
+ISOMER_API void clear_cache(const std::filesystem::path& cache);
 
 // ---- Equality, in the sense of docs/equality.md
 
@@ -226,6 +285,8 @@ struct ProveOptions {
   double seconds = 300;
   std::string certificate = {};  // tried first: a proof that need not be found, only checked; "": none
   Progress progress = {};
+  Progress notice = {};  // what is seen at once and is worth saying now: "w differs in 1 of 9 elements, ..."
+  Progress trace = {};   // every pair of values that is tried
   std::stop_token stop = {};
 };
 
@@ -242,16 +303,87 @@ ISOMER_API Proof prove_equal(const Model& a, const Model& b, const ProveOptions&
 struct Checked {
   bool accepted = false;    // `out` equals `in`: every step was proved again
   std::string reason = {};  // why not
+  std::string text = {};    // the answer as one line, as the program isomer-check prints it
   std::string json = {};    // what `isomer check --json` prints
 };
 ISOMER_API Checked check(const Model& in, const Model& out, std::string_view certificate);
+// The same of files, as the program isomer-check does it; `in` at these sizes, if `out` was made for them.
+ISOMER_API Checked check_files(const std::filesystem::path& in, const std::filesystem::path& out,
+                               const std::filesystem::path& certificate,
+                               const std::vector<std::string>& sizes = {});
+
+// Whole or not at all; whether it is a certificate is not looked at.
+ISOMER_API std::string load_certificate(const std::filesystem::path& path);
+ISOMER_API void save_certificate(std::string_view certificate, const std::filesystem::path& path);
+
+// What a certificate says was done. Nothing of it is proved here.
+struct Explanation {
+  struct Note {
+    std::string kind, what;  // as its proposer said it
+    std::string words;       // for people
+    double ratio = 0;        // so many times faster, as it was measured; 0: it was not
+  };
+  std::vector<Note> notes = {};
+  std::uint64_t steps = 0;
+  std::optional<std::uint64_t> pairs = {};  // of two models that were proved equal: pairs of values
+  std::string told = {};                    // what the checker is told: each step, its program as text
+  std::string json = {};                    // what `isomer explain --json` prints
+};
+ISOMER_API Explanation explain(std::string_view certificate);
+
+// ---- How far apart two models are, on one input
+
+struct CompareOptions {
+  Engine engine = Engine::Runtime;
+  std::optional<Tensors> feeds = {};      // nullopt: made up, at `sizes`
+  std::filesystem::path feeds_file = {};  // the npz file that they are in; "": none
+  std::vector<std::string> sizes = {};    // of made-up feeds
+  std::optional<double> tolerance = {};   // of the largest value; nullopt: what is usual for its type
+  std::uint64_t seed = 1;                 // of made-up feeds
+  RuntimeOptions runtime = {};            // of Engine::Runtime
+  std::filesystem::path scratch = {};     // as in OptimizeOptions
+  Progress progress = {};
+};
+
+struct Comparison {
+  bool differ = false;  // by more than the tolerance
+  struct Output {
+    std::string a, b;         // its names
+    std::string misfit = {};  // not "": types or shapes differ, and no number is known
+    std::uint64_t differing = 0, elements = 0;
+    double largest_absolute = 0, largest_relative = 0;
+    double of_scale = 0;  // the largest difference, of the largest value
+  };
+  std::vector<Output> outputs = {};
+  std::string json = {};  // what `isomer compare --json` prints; with the first value where they part
+};
+// Inputs are the same by name, outputs by position.
+ISOMER_API Comparison compare(const Model& a, const Model& b, const CompareOptions& options = {});
+
+// ---- Rewrite rules as text (docs/rules.md)
+
+struct DecidedRule {
+  enum class Outcome : int { Proved = 0, Conditional = 1, Refuted = 2, Undecided = 3 };
+  std::string name = {};
+  Outcome outcome = Outcome::Undecided;
+  std::string why = {};                  // it is undecided
+  std::optional<bool> as_expected = {};  // nullopt: its text expects nothing
+};
+
+struct DecidedRules {
+  std::vector<DecidedRule> rules = {};
+  std::string json = {};  // what `isomer rules prove --json` prints
+};
+// Decides each rule of a file, for all sizes.
+ISOMER_API DecidedRules prove_rules(const std::filesystem::path& file);
 
 // ---- Speed
 
 struct BenchOptions {
-  std::optional<Tensors> feeds = {};    // nullopt: made up, at `sizes`
-  std::vector<std::string> sizes = {};  // of made-up feeds
-  double seconds = 20;                  // of one comparison, at most
+  std::optional<Tensors> feeds = {};      // nullopt: made up, at `sizes`
+  std::filesystem::path feeds_file = {};  // the npz file that they are in; "": none
+  std::vector<std::string> sizes = {};    // of made-up feeds
+  double seconds = 20;                    // of one comparison, at most
   enum class Clock : int {
     Auto = 0,
     Wall = 1,
@@ -286,5 +418,9 @@ struct BenchReport {
   std::string json = {};         // what `isomer bench --json` prints
 };
 ISOMER_API BenchReport bench(const std::vector<Model>& models, const BenchOptions& options = {});
+// On several runtimes, one after the other; options.runtime is not looked at.
+ISOMER_API std::vector<BenchReport> bench_on(const std::vector<RuntimeOptions>& runtimes,
+                                             const std::vector<Model>& models,
+                                             const BenchOptions& options = {});
 
 }  // namespace isomer::api

@@ -137,6 +137,9 @@ ISOMER_API void isomer_optimize_options_init(isomer_optimize_options* options);
 /* *model is the one that was given, again, where the report's "result" is "unchanged". */
 ISOMER_API isomer_status isomer_optimize(const isomer_model* in, const isomer_optimize_options* options,
                                          isomer_model** model, char** certificate, char** report_json);
+/* From file to file; certificate: "" or NULL for OUT.cert. */
+ISOMER_API isomer_status isomer_optimize_file(const char* in, const char* out, const char* certificate,
+                                              const isomer_optimize_options* options, char** report_json);
 
 /* ---- equality */
 
@@ -160,6 +163,33 @@ ISOMER_API isomer_status isomer_prove_equal(const isomer_model* a, const isomer_
 /* *accepted: 1 if `out` is proved equal to `in`, else 0. */
 ISOMER_API isomer_status isomer_check(const isomer_model* in, const isomer_model* out,
                                       const char* certificate, int* accepted, char** json);
+/* What a certificate says was done. */
+ISOMER_API isomer_status isomer_explain(const char* certificate, char** json);
+
+/* ---- how far apart two models are, on one input */
+
+typedef struct isomer_compare_options {
+  size_t struct_size;
+  isomer_engine engine; /* not ISOMER_ENGINE_REFERENCE_IN_DOUBLE */
+  double tolerance;     /* of the largest value; negative: what is usual for its type */
+  uint64_t seed;
+  const isomer_tensors* feeds; /* NULL: made up, at these sizes */
+  const char* const* sizes;
+  size_t size_count;
+  const isomer_runtime_options* runtime;
+  const char* scratch;
+  isomer_progress progress;
+  void* user;
+} isomer_compare_options;
+ISOMER_API void isomer_compare_options_init(isomer_compare_options* options);
+
+/* *differ: 1 if an output differs by more than the tolerance, else 0. */
+ISOMER_API isomer_status isomer_compare(const isomer_model* a, const isomer_model* b,
+                                        const isomer_compare_options* options, int* differ, char** json);
+
+/* ---- rewrite rules: decides each rule of a file, for all sizes */
+
+ISOMER_API isomer_status isomer_prove_rules(const char* path, char** json);
 
 /* ---- speed */
 

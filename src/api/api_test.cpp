@@ -158,6 +158,61 @@ TEST_F(ApiTest, ModelsThatDifferAreRefutedWithAnInput) {
   EXPECT_TRUE(proof.counterexample.contains("x"));
 }
 
+TEST_F(ApiTest, FromFileToFileBothAreWrittenOrNeither) {
+  const OptimizeFiles files{.in = twice_, .out = folder() / "out.onnx"};
+  const Optimized found = optimize_file(files, by_cost());
+  ASSERT_EQ(found.result, Optimized::Result::Improved) << found.reason;
+  const Checked checked = check_files(twice_, files.out, folder() / "out.onnx.cert");
+  EXPECT_TRUE(checked.accepted) << checked.text;
+  EXPECT_GT(explain(load_certificate(folder() / "out.onnx.cert")).steps, 0U);
+  // There is no gain in what is done already.
+  const OptimizeFiles again{.in = files.out, .out = folder() / "again.onnx", .require_gain = true};
+  EXPECT_EQ(optimize_file(again, by_cost()).result, Optimized::Result::Unchanged);
+  EXPECT_FALSE(fs::exists(again.out));
+  EXPECT_EQ(kind_of([&] { optimize_file({.in = twice_, .out = twice_}, by_cost()); }), ErrorKind::BadInput);
+}
+
+TEST_F(ApiTest, ANodeWithoutAMeaningIsNamed) {
+  const Model model = load(folder().model("odd.onnx", R"(
+    <ir_version: 8, opset_import: ["" : 17, "nobody" : 1]>
+    odd (float[3] x) => (float[3] y) { y = nobody.Odd(x) })"));
+  try {
+    run(model, {{"x", floats({3}, {1, 2, 3})}});
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const NotModelledError& e) {
+    EXPECT_EQ(e.kind(), ErrorKind::NotModelled);
+    EXPECT_EQ(e.op(), "Odd");
+    EXPECT_NE(e.reason(), "");
+  }
+}
+
+TEST_F(ApiTest, ComparingSaysHowFarApartModelsAre) {
+  const Model a = load(twice_), b = load(folder().model("other.onnx", kOther));
+  const CompareOptions here{.engine = Engine::Reference, .sizes = {"N=2"}};
+  EXPECT_FALSE(compare(a, a, here).differ);
+  const Comparison found = compare(a, b, here);
+  EXPECT_TRUE(found.differ);
+  ASSERT_EQ(found.outputs.size(), 1U);
+  EXPECT_EQ(found.outputs[0].elements, 6U);
+  EXPECT_GT(found.outputs[0].largest_absolute, 0);
+  EXPECT_NE(found.json.find("first_parting"), std::string::npos);
+}
+
+TEST_F(ApiTest, RulesAreDecided) {
+  std::ofstream(folder() / "some.rules") << "rule same\ngiven float[N] x\nleft { y = Relu(x) } => y\n"
+                                            "right { y = Relu(x) } => y\n";
+  const DecidedRules decided = prove_rules(folder() / "some.rules");
+  ASSERT_EQ(decided.rules.size(), 1U);
+  EXPECT_EQ(decided.rules[0].outcome, DecidedRule::Outcome::Proved);
+  EXPECT_EQ(kind_of([&] { prove_rules(folder() / "none.rules"); }), ErrorKind::BadInput);
+}
+
+TEST_F(ApiTest, ACacheThatIsNotThereIsEmpty) {
+  EXPECT_EQ(cache_state(folder() / "none.sqlite").entries, 0U);
+  clear_cache(folder() / "none.sqlite");
+  EXPECT_FALSE(fs::exists(folder() / "none.sqlite"));
+}
+
 TEST_F(ApiTest, OptionsThatNobodyKnowsAreRefused) {
   const Model model = load(relu_);
   const auto refused = [&](const auto& change) {
@@ -183,6 +238,11 @@ TEST_F(ApiTest, InCNothingIsThrownAndTheReasonIsSaid) {
   EXPECT_EQ(isomer_save(nullptr, "x"), ISOMER_BAD_INPUT);
   EXPECT_EQ(isomer_optimize(nullptr, nullptr, nullptr, nullptr, nullptr), ISOMER_BAD_INPUT);
   EXPECT_EQ(isomer_bench(nullptr, 1, nullptr, nullptr), ISOMER_BAD_INPUT);
+  EXPECT_EQ(isomer_optimize_file("/no/such/file", "/no/such/place", nullptr, nullptr, nullptr),
+            ISOMER_BAD_INPUT);
+  EXPECT_EQ(isomer_compare(nullptr, nullptr, nullptr, nullptr, nullptr), ISOMER_BAD_INPUT);
+  EXPECT_EQ(isomer_explain("no certificate", nullptr), ISOMER_BAD_INPUT);
+  EXPECT_EQ(isomer_prove_rules("/no/such/file", nullptr), ISOMER_BAD_INPUT);
   EXPECT_EQ(isomer_tensors_at(nullptr, 0, nullptr), ISOMER_BAD_INPUT);
   isomer_model_free(nullptr);
   isomer_tensors_free(nullptr);

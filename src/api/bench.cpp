@@ -7,7 +7,6 @@
 #include "api/errors.h"
 #include "api/model_state.h"
 #include "api/report_json.h"
-#include "pipeline/model_feeds.h"
 
 namespace isomer::api {
 namespace {
@@ -20,7 +19,7 @@ BenchReport::Pair::Verdict to_public(PairVerdict verdict) {
 }
 
 BenchReport report_of(const BenchRun& run) {
-  BenchReport out{.runtime_version = run.version, .json = json_text(to_json(std::vector{run}))};
+  BenchReport out{.runtime_version = run.version, .json = json_text(to_json(run))};
   for (const BenchModel& m : run.models)
     out.models.push_back({.failure = m.failure ? to_error(*m.failure).message : "",
                           .latency_ns = to_public(m.latency.wall_ns),
@@ -35,42 +34,54 @@ BenchReport report_of(const BenchRun& run) {
   return out;
 }
 
+Clock clock_of(BenchOptions::Clock clock) {
+  return clock == BenchOptions::Clock::Wall  ? Clock::Wall
+         : clock == BenchOptions::Clock::Cpu ? Clock::Cpu
+                                             : Clock::Auto;
+}
+
 }  // namespace
 
 BenchReport bench(const std::vector<Model>& models, const BenchOptions& options) {
+  return bench_on({options.runtime}, models, options).front();
+}
+
+std::vector<BenchReport> bench_on(const std::vector<RuntimeOptions>& runtimes,
+                                  const std::vector<Model>& models, const BenchOptions& options) {
   return guarded([&] {
     if (models.empty()) throw Error(ErrorKind::BadInput, "there is no model to measure");
-    const bool has_cache = !options.cache.empty();
+    if (runtimes.empty()) throw Error(ErrorKind::BadInput, "there is no runtime to measure on");
     std::deque<RunnableFile> files;
     std::vector<BenchModel> subjects;
     for (const Model& model : models) {
       const Model::State& state = model.state();
       files.emplace_back(state, options.scratch);
-      const std::string name =
-          state.file.empty() ? fmt::format("model {}", subjects.size()) : state.file.string();
-      subjects.push_back(bench_model(name, state.model.graph, files.back().source(), has_cache));
+      const std::string name = state.file.empty() ? fmt::format("model {}", subjects.size()) : state.given;
+      subjects.push_back(bench_model(name, state.model.graph, files.back().source(), !options.cache.empty()));
     }
-    std::optional<NamedTensors> given;
-    if (options.feeds) given = to_internal(*options.feeds);
-    const FeedsForModels feeds =
-        take(feeds_for({&models.front().state().model.graph}, given, options.sizes, options.seed));
-    const RuntimeRequest runtime = request_of(options.runtime);
-    BenchRequest request{.models = subjects,
-                         .feeds = feeds.tensors,
-                         .inputs = feeds.words,
-                         .worker = worker_options(runtime, options.runtime.name),
-                         .cache = options.cache.string()};
-    request.measure.runtime = take(runtime_options(runtime));
-    request.measure.seconds = checked_seconds(options.seconds);
-    request.measure.seed = options.seed;
-    request.measure.clock = options.clock == BenchOptions::Clock::Wall  ? Clock::Wall
-                            : options.clock == BenchOptions::Clock::Cpu ? Clock::Cpu
-                                                                        : Clock::Auto;
-    if (options.progress) request.progress = [&](const std::string& now) { options.progress(now); };
-    const std::vector<BenchRun> runs{take(isomer::bench(request))};
+    const FeedsForModels feeds = feeds_of(options, {&models.front().state().model.graph}, options.sizes);
+    std::vector<BenchRequest> requests;  // all of them before the first is measured: each may be at fault
+    for (const RuntimeOptions& each : runtimes) {
+      const RuntimeRequest runtime = request_of(each);
+      BenchRequest request{.models = subjects,
+                           .feeds = feeds.tensors,
+                           .inputs = feeds.words,
+                           .worker = worker_options(runtime, each.name),
+                           .cache = options.cache.string()};
+      request.measure.runtime = take(runtime_options(runtime));
+      request.measure.seconds = checked_seconds(options.seconds);
+      request.measure.seed = options.seed;
+      request.measure.clock = clock_of(options.clock);
+      if (options.progress) request.progress = [&](const std::string& now) { options.progress(now); };
+      requests.push_back(std::move(request));
+    }
+    std::vector<BenchRun> runs;
+    for (const BenchRequest& request : requests) runs.push_back(take(isomer::bench(request)));
     if (const Failure* refusal = nothing_but_refusals(runs))
       throw Error(ErrorKind::Runtime, to_error(*refusal).message);
-    return report_of(runs.front());
+    std::vector<BenchReport> reports;
+    for (const BenchRun& run : runs) reports.push_back(report_of(run));
+    return reports;
   });
 }
 

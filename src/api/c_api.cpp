@@ -154,15 +154,13 @@ std::optional<api::Tensors> feeds_of(const isomer_tensors* feeds) {
   return feeds == nullptr ? std::nullopt : std::optional(feeds->tensors);
 }
 
-// What options of optimize and of bench have in common.
+// What options of optimize, of bench and of compare have in common.
 template <class To, class From>
 void take_shared(To& to, const From& from) {
-  to.seconds = from.seconds;
   to.seed = from.seed;
   to.feeds = feeds_of(from.feeds);
   to.sizes = sizes_of(from.sizes, from.size_count);
   to.runtime = runtime_of(from.runtime);
-  to.cache = text_of(from.cache);
   to.scratch = text_of(from.scratch);
   to.progress = progress_of(from.progress, from.user);
 }
@@ -172,6 +170,8 @@ api::OptimizeOptions optimize_options_of(const isomer_optimize_options* options)
   if (all.judge != ISOMER_JUDGE_RUNTIME && all.judge != ISOMER_JUDGE_COST) refuse("there is no such judge");
   api::OptimizeOptions out;
   take_shared(out, all);
+  out.seconds = all.seconds;
+  out.cache = text_of(all.cache);
   out.judge = all.judge == ISOMER_JUDGE_COST ? api::Judge::Cost : api::Judge::Runtime;
   out.min_gain = all.min_gain;
   out.max_error_growth = all.max_error_growth;
@@ -320,6 +320,15 @@ isomer_status isomer_optimize(const isomer_model* in, const isomer_optimize_opti
   });
 }
 
+isomer_status isomer_optimize_file(const char* in, const char* out, const char* certificate,
+                                   const isomer_optimize_options* options, char** report_json) {
+  return answer([&] {
+    const api::OptimizeFiles files{
+        .in = path_of(in), .out = path_of(out), .certificate = text_of(certificate)};
+    Text(api::optimize_file(files, optimize_options_of(options)).json).give(report_json);
+  });
+}
+
 void isomer_prove_options_init(isomer_prove_options* options) {
   const api::ProveOptions usual;
   *options = {.struct_size = sizeof(*options),
@@ -363,6 +372,44 @@ isomer_status isomer_check(const isomer_model* in, const isomer_model* out, cons
   });
 }
 
+isomer_status isomer_explain(const char* certificate, char** json) {
+  return answer([&] { Text(api::explain(&given(certificate, "the certificate is NULL")).json).give(json); });
+}
+
+void isomer_compare_options_init(isomer_compare_options* options) {
+  const api::CompareOptions usual;
+  *options = {.struct_size = sizeof(*options),
+              .engine = ISOMER_ENGINE_RUNTIME,
+              .tolerance = -1,
+              .seed = usual.seed,
+              .feeds = nullptr,
+              .sizes = nullptr,
+              .size_count = 0,
+              .runtime = nullptr,
+              .scratch = "",
+              .progress = nullptr,
+              .user = nullptr};
+}
+
+isomer_status isomer_compare(const isomer_model* a, const isomer_model* b,
+                             const isomer_compare_options* options, int* differ, char** json) {
+  return answer([&] {
+    const auto all = complete(options, isomer_compare_options_init);
+    api::CompareOptions how;
+    take_shared(how, all);
+    how.engine = static_cast<api::Engine>(all.engine);
+    if (all.tolerance >= 0) how.tolerance = all.tolerance;
+    const api::Comparison found = api::compare(model_of(a), model_of(b), how);
+    Text report(found.json);
+    if (differ != nullptr) *differ = found.differ ? 1 : 0;
+    report.give(json);
+  });
+}
+
+isomer_status isomer_prove_rules(const char* path, char** json) {
+  return answer([&] { Text(api::prove_rules(path_of(path)).json).give(json); });
+}
+
 void isomer_bench_options_init(isomer_bench_options* options) {
   const api::BenchOptions usual;
   *options = {.struct_size = sizeof(*options),
@@ -386,6 +433,8 @@ isomer_status isomer_bench(const isomer_model* const* models, size_t count,
     for (std::size_t k = 0; k < count; ++k) of.push_back(model_of(models == nullptr ? nullptr : models[k]));
     api::BenchOptions how;
     take_shared(how, all);
+    how.seconds = all.seconds;
+    how.cache = text_of(all.cache);
     Text(api::bench(of, how).json).give(json);
   });
 }

@@ -3,8 +3,10 @@
 
 #include <exception>
 #include <new>
+#include <string>
 #include <utility>
 
+#include "base/check.h"
 #include "base/result.h"
 #include "isomer/isomer.h"
 #include "runtime/outcome.h"
@@ -32,8 +34,10 @@ auto guarded(const Function& function) {
     throw;
   } catch (const std::bad_alloc&) {
     throw Error(ErrorKind::OutOfMemory, "not enough memory");
-  } catch (const std::exception& bug) {
+  } catch (const InternalError& bug) {
     throw Error(ErrorKind::Internal, bug.what());
+  } catch (const std::exception& bug) {
+    throw Error(ErrorKind::Internal, std::string("internal error: ") + bug.what());
   }
 }
 

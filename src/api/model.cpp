@@ -9,8 +9,8 @@
 #include "api/report_json.h"
 #include "npz/npz.h"
 #include "onnx/size_arguments.h"
-#include "pipeline/model_feeds.h"
 #include "pipeline/sized_model.h"
+#include "runtime/engines.h"
 
 namespace isomer::api {
 
@@ -65,9 +65,15 @@ std::vector<Port> ports_of(const std::vector<InterfaceValue>& values) {
 Tensors run_here(const Graph& graph, const NamedTensors& feeds, Arithmetic arithmetic) {
   const RunOutcome outcome = take(interpret(graph, feeds, arithmetic));
   if (!outcome.opaque) return to_public(outcome.outputs);
-  throw Error(ErrorKind::NotModelled,
-              fmt::format("{} is not modelled here: {}", outcome.opaque->op, outcome.opaque->reason),
-              outcome.opaque->node);
+  throw NotModelledError(outcome.opaque->node, outcome.opaque->op, outcome.opaque->reason);
+}
+
+// Before it is read. Of a file that is not there, reading will say so.
+void set_file(Model::State& state, const fs::path& path) {
+  std::error_code failure;
+  state.file = fs::absolute(path);
+  state.given = path.string();
+  if (fs::exists(path, failure)) state.stamp = FileStamp::of(path);
 }
 
 Tensors run_there(const Model::State& state, const NamedTensors& feeds, const RuntimeOptions& options) {
@@ -85,6 +91,12 @@ std::string_view version() noexcept { return ISOMER_VERSION; }
 Error::Error(ErrorKind kind, const std::string& message, std::string node, std::string attribute)
     : std::runtime_error(message), kind_(kind), node_(std::move(node)), attribute_(std::move(attribute)) {}
 Error::~Error() = default;
+
+NotModelledError::NotModelledError(std::string node, std::string op, std::string reason)
+    : Error(ErrorKind::NotModelled, fmt::format("{} is not modelled here: {}", op, reason), std::move(node)),
+      op_(std::move(op)),
+      reason_(std::move(reason)) {}
+NotModelledError::~NotModelledError() = default;
 
 Model::Model(std::shared_ptr<const State> state) : state_(std::move(state)) {}
 Model::Model(const Model&) = default;
@@ -175,17 +187,34 @@ double checked_seconds(double seconds) {
 Model load(const fs::path& path, const LoadOptions& options) {
   return guarded([&] {
     auto state = std::make_shared<Model::State>();
-    state->file = fs::absolute(path);
-    state->stamp = FileStamp::of(path);
-    state->model = take(read_model(state->file));
+    set_file(*state, path);
+    state->model = take(read_model(path));
     if (!options.sizes.empty() || options.assume_sizes) {
-      SizedModel sized =
-          take(read_at_sizes(state->file, state->model.graph, options.sizes, options.assume_sizes));
+      SizedModel sized = take(read_at_sizes(path, state->model.graph, options.sizes, options.assume_sizes));
       state->model = std::move(sized.model);
       state->fixed = std::move(sized.sizes);
     }
     check_file(*state);  // what was read is what the stamp is of
     return Model(std::move(state));
+  });
+}
+
+ModelPair load_pair(const fs::path& a, const fs::path& b, const std::vector<std::string>& sizes) {
+  return guarded([&] {
+    auto first = std::make_shared<Model::State>(), second = std::make_shared<Model::State>();
+    set_file(*first, a);
+    set_file(*second, b);
+    first->model = take(read_model(a));
+    second->model = take(read_model(b));
+    if (!sizes.empty()) {
+      const auto parsed = take(parse_sizes(sizes, {&first->model.graph, &second->model.graph}));
+      first->model = take(read_model_at(a, parsed[0]));
+      second->model = take(read_model_at(b, parsed[1]));
+      first->fixed = second->fixed = sizes;
+    }
+    check_file(*first);
+    check_file(*second);
+    return ModelPair{Model(std::move(first)), Model(std::move(second))};
   });
 }
 
@@ -204,6 +233,27 @@ Tensors load_tensors(const fs::path& path) {
 
 void save_tensors(const Tensors& tensors, const fs::path& path) {
   guarded([&] { return take(write_npz(to_internal(tensors), path)); });
+}
+
+std::string_view name(ElementType type) noexcept {
+  return isomer::name(static_cast<isomer::ElementType>(type));
+}
+
+std::optional<std::vector<double>> numbers(const Tensor& tensor) {
+  return guarded([&]() -> std::optional<std::vector<double>> {
+    const isomer::ElementType type = internal_type("", tensor.type);
+    if (byte_size(type, tensor.shape) != tensor.bytes.size()) return std::nullopt;
+    return isomer::Tensor(type, tensor.shape, Bytes::copy_of(tensor.bytes.data(), tensor.bytes.size()))
+        .doubles();
+  });
+}
+
+std::vector<std::string> runtimes() {
+  return guarded([] {
+    std::vector<std::string> names;
+    for (const isomer::Engine& engine : engines()) names.emplace_back(engine.name);
+    return names;
+  });
 }
 
 Inspection inspect(const Model& model, const std::vector<std::string>& sizes) {

@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "api/errors.h"
 #include "isomer/isomer.h"
 #include "onnx/model.h"
+#include "pipeline/model_feeds.h"
 #include "pipeline/runtime_request.h"
 #include "search/trials.h"
 
@@ -27,7 +29,8 @@ struct FileStamp {
 
 struct Model::State {
   isomer::Model model;
-  std::filesystem::path file = {};  // that it was read from; "": it was made here
+  std::filesystem::path file = {};  // that it was read from, absolute; "": it was made here
+  std::string given = {};           // the file as the user named it
   FileStamp stamp = {};
   std::vector<std::string> fixed = {};  // sizes that it was read at; none: as the file has it
   bool is_whole_file() const { return !file.empty() && fixed.empty(); }
@@ -56,5 +59,16 @@ RuntimeRequest request_of(const RuntimeOptions& options);
 NamedTensors to_internal(const Tensors& tensors);  // throws, if a tensor is none
 Tensors to_public(const NamedTensors& tensors);    // throws, if one is of strings
 double checked_seconds(double seconds);            // throws, if that is no time
+
+// Inputs for models that have the same, as options say: given ones, those of a file, or made-up ones.
+template <class Options>
+FeedsForModels feeds_of(const Options& options, const std::vector<const Graph*>& graphs,
+                        const std::vector<std::string>& sizes) {
+  if (!options.feeds_file.empty())
+    return take(feeds_from_file(graphs, options.feeds_file, sizes, options.seed));
+  std::optional<NamedTensors> given;
+  if (options.feeds) given = to_internal(*options.feeds);
+  return take(feeds_for(graphs, given, sizes, options.seed));
+}
 
 }  // namespace isomer::api

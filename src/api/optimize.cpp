@@ -6,31 +6,33 @@
 #include "api/errors.h"
 #include "api/model_state.h"
 #include "api/report_json.h"
-#include "pipeline/model_feeds.h"
+#include "onnx/write_file.h"
+#include "pipeline/change_words.h"
 #include "pipeline/proposer_names.h"
+#include "pipeline/write_optimized.h"
 #include "runtime/machine.h"
 
 namespace isomer::api {
 namespace {
 
-// A limit with the flag that it looks at.
-struct StoppableLimit {
-  explicit StoppableLimit(double seconds) : limit(seconds, &is_stopped) {}
-  std::atomic<bool> is_stopped{false};
-  TimeLimit limit;
-};
+static_assert(
+    static_cast<int>(OptimizeReport::Result::Unchanged) == static_cast<int>(Optimized::Result::Unchanged) &&
+    static_cast<int>(OptimizeReport::Result::Improved) == static_cast<int>(Optimized::Result::Improved) &&
+    static_cast<int>(OptimizeReport::Result::Simplified) == static_cast<int>(Optimized::Result::Simplified));
 
 void fill_search(const OptimizeOptions& options, OptimizeRequest& request) {
   SearchOptions& search = request.search;
   search.strategy = take(parse_strategy(options.strategy));
   search.without = take(proposers_named(options.without));
+  search.any_price = options.judge == Judge::Any;
   if (options.steps < 0) throw Error(ErrorKind::BadInput, "steps can't be negative");
   if (options.steps > 0) search.steps = options.steps;
   if (!(options.max_error_growth > 0))
     throw Error(ErrorKind::BadInput, "max_error_growth must be more than 0");
   search.max_error_growth = options.max_error_growth;
   search.seed = options.seed;
-  if (options.progress) search.progress = [&options](const std::string& now) { options.progress(now); };
+  if (options.progress)
+    search.progress = [&options](const std::string& now) { options.progress(words_of_progress(now)); };
   if (options.on_best) request.on_best = options.on_best;
   if (!(options.min_gain >= 1)) throw Error(ErrorKind::BadInput, "min_gain must be 1 or more");
   request.min_gain = options.min_gain;
@@ -40,63 +42,125 @@ void fill_search(const OptimizeOptions& options, OptimizeRequest& request) {
   request.simplify = options.simplify;
 }
 
-Optimized to_public(const Model& given, isomer::Optimized found, const OptimizeContext& context) {
-  const OptimizeReport& report = found.report;
-  const bool is_changed = report.result != OptimizeReport::Result::Unchanged;
-  Optimized out{.result = static_cast<Optimized::Result>(report.result),
-                .reason = report.reason,
-                .model = given,
-                .certificate = std::move(found.certificate),
-                .ratio = {},
-                .json = json_text(to_json(report, context))};
-  if (report.ratio) out.ratio = Interval{report.ratio->estimate, report.ratio->low, report.ratio->high};
-  // What was made is equal at the same sizes, and is no file.
-  found.model.node_count = found.model.graph.operator_count();
-  if (is_changed)
-    out.model = Model(std::make_shared<Model::State>(
-        Model::State{.model = std::move(found.model), .fixed = given.state().fixed}));
-  return out;
+std::shared_ptr<TimingCache> cache_of(const OptimizeOptions& options) {
+  if (options.cache.empty()) return nullptr;
+  std::shared_ptr<TimingCache> cache = TimingCache::open(options.cache.string());
+  if (options.cache_mebibytes > 0)
+    cache->shrink_to(static_cast<std::uint64_t>(options.cache_mebibytes * 0x1p20));
+  return cache;
 }
 
-static_assert(
-    static_cast<int>(OptimizeReport::Result::Unchanged) == static_cast<int>(Optimized::Result::Unchanged) &&
-    static_cast<int>(OptimizeReport::Result::Improved) == static_cast<int>(Optimized::Result::Improved) &&
-    static_cast<int>(OptimizeReport::Result::Simplified) == static_cast<int>(Optimized::Result::Simplified));
+// A run of `optimize`. Its time begins with it.
+class OptimizeRun {
+ public:
+  explicit OptimizeRun(const OptimizeOptions& options)
+      : options_(options),
+        limit_(std::make_shared<StoppableLimit>(checked_seconds(options.seconds))),
+        on_stop_(options.stop, [limit = limit_] { limit->is_stopped = true; }) {
+    request_.seconds = checked_seconds(options.seconds);
+    request_.search.limit = std::shared_ptr<TimeLimit>(limit_, &limit_->limit);
+    request_.waits = !options.may_leave_thread;
+    request_.measure = options.judge == Judge::Runtime;
+    fill_search(options, request_);
+    const RuntimeRequest runtime = request_of(options.runtime);
+    request_.runtime = take(runtime_options(runtime));
+    request_.worker = worker_options(runtime, options.runtime.name);
+  }
+
+  // What was found for the model, which a runtime reads from this file.
+  isomer::Optimized find(const Model::State& state, const std::filesystem::path& file,
+                         const std::filesystem::path& scratch) {
+    request_.in = file;
+    request_.scratch = scratch;
+    return take(isomer::optimize(std::move(request_), state.model));
+  }
+
+  // Inputs, and what is remembered; at these sizes, if any are made up.
+  void prepare(const Model::State& state, const std::vector<std::string>& sizes) {
+    request_.own_feeds = options_.feeds || !options_.feeds_file.empty() || !options_.sizes.empty();
+    context_ = {.machine = this_machine().cpu,
+                .threads = options_.runtime.threads,
+                .min_gain = options_.min_gain,
+                .fixed = state.fixed};
+    if (request_.measure || request_.own_feeds) {
+      FeedsForModels feeds = feeds_of(options_, {&state.model.graph}, sizes);
+      request_.feeds = std::move(feeds.tensors);
+      context_.inputs = std::move(feeds.words);
+    }
+    if (request_.measure) context_.cache = request_.search.cache = cache_of(options_);
+  }
+
+  double spent() const { return limit_->limit.spent(); }
+
+  Optimized to_public(const Model& given, isomer::Optimized found) const {
+    const OptimizeReport& report = found.report;
+    const bool is_changed = report.result != OptimizeReport::Result::Unchanged;
+    Optimized out{.result = static_cast<Optimized::Result>(report.result),
+                  .reason = report.reason,
+                  .model = given,
+                  .certificate = std::move(found.certificate),
+                  .ratio = {},
+                  .leaves_thread = report.is_abandoned,
+                  .json = json_text(to_json(report, context_))};
+    if (report.ratio) out.ratio = Interval{report.ratio->estimate, report.ratio->low, report.ratio->high};
+    // What was made is equal at the same sizes, and is no file.
+    found.model.node_count = found.model.graph.operator_count();
+    if (is_changed)
+      out.model = Model(std::make_shared<Model::State>(
+          Model::State{.model = std::move(found.model), .fixed = given.state().fixed}));
+    return out;
+  }
+
+ private:
+  // A limit with the flag that it looks at.
+  struct StoppableLimit {
+    explicit StoppableLimit(double seconds) : limit(seconds, &is_stopped) {}
+    std::atomic<bool> is_stopped{false};
+    TimeLimit limit;
+  };
+  const OptimizeOptions& options_;
+  std::shared_ptr<StoppableLimit> limit_;
+  std::stop_callback<std::function<void()>> on_stop_;
+  OptimizeRequest request_;
+  OptimizeContext context_;
+};
 
 }  // namespace
 
+std::vector<std::string> proposers() {
+  return guarded([] { return proposer_names(); });
+}
+
 Optimized optimize(const Model& model, const OptimizeOptions& options) {
   return guarded([&] {
-    OptimizeRequest request;
-    request.seconds = checked_seconds(options.seconds);
-    const auto limit = std::make_shared<StoppableLimit>(request.seconds);
-    const std::stop_callback on_stop(options.stop, [&] { limit->is_stopped = true; });
-    request.search.limit = std::shared_ptr<TimeLimit>(limit, &limit->limit);
-    request.waits = true;
-    request.measure = options.judge == Judge::Runtime;
-    fill_search(options, request);
-    const RuntimeRequest runtime = request_of(options.runtime);
-    request.runtime = take(runtime_options(runtime));
-    request.worker = worker_options(runtime, options.runtime.name);
+    OptimizeRun run(options);
     const Model::State& state = model.state();
-    request.own_feeds = options.feeds || !options.sizes.empty();
-    OptimizeContext context{.machine = this_machine().cpu,
-                            .threads = options.runtime.threads,
-                            .min_gain = options.min_gain,
-                            .fixed = state.fixed};
-    if (request.measure || request.own_feeds) {
-      std::optional<NamedTensors> given;
-      if (options.feeds) given = to_internal(*options.feeds);
-      FeedsForModels feeds = take(feeds_for({&state.model.graph}, given, options.sizes, options.seed));
-      request.feeds = std::move(feeds.tensors);
-      context.inputs = std::move(feeds.words);
-    }
-    if (request.measure && !options.cache.empty())
-      request.search.cache = TimingCache::open(options.cache.string());
+    run.prepare(state, options.sizes);
     const RunnableFile in(state, options.scratch);
-    request.in = in.path();
-    request.scratch = scratch_name(options.scratch);
-    return to_public(model, take(isomer::optimize(std::move(request), state.model)), context);
+    return run.to_public(model, run.find(state, in.path(), scratch_name(options.scratch)));
+  });
+}
+
+Optimized optimize_file(const OptimizeFiles& files, const OptimizeOptions& options) {
+  return guarded([&] {
+    OptimizeRun run(options);
+    OptimizedFiles places{.in = files.in, .out = files.out, .certificate = files.certificate};
+    if (places.certificate.empty()) places.certificate = files.out.string() + ".cert";
+    places.writes_unchanged = files.fix_sizes;
+    const Model model =
+        files.fix_sizes ? load(files.in, {.sizes = options.sizes, .assume_sizes = true}) : load(files.in);
+    // A model that was made for one size has no others.
+    run.prepare(model.state(), files.fix_sizes ? std::vector<std::string>{} : options.sizes);
+    take(check_places(places));
+    isomer::Optimized found = run.find(model.state(), files.in,
+                                       options.scratch.empty() ? files.out : scratch_name(options.scratch));
+    OptimizeReport& report = found.report;
+    if (report.result == OptimizeReport::Result::Improved || !files.require_gain)
+      take(write_optimized(places, found));
+    else report.bytes_out = report.bytes_in;
+    if (report.is_abandoned) wire::remove_own_outputs(files.out.parent_path());
+    report.seconds = run.spent();
+    return run.to_public(model, std::move(found));
   });
 }
 

@@ -1,15 +1,28 @@
 #include "api/report_json.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
 
 #include "pipeline/change_words.h"
+#include "runtime/engines.h"
 
 namespace isomer {
 namespace {
 
 using Json = ReportJson;
 
+// JSON has no numbers that are not finite: those are texts.
+Json number_json(double v) { return std::isfinite(v) ? Json(v) : Json(fmt::format("{}", v)); }
+
 // ---- inspect
+
+// A count that may depend on open sizes, or be too large (nullopt).
+void put_flops(Json& json, const std::optional<Dim>& flops) {
+  json["flops"] = flops && flops->is_concrete() ? Json(flops->concrete()) : Json();
+  if (flops && !flops->is_concrete()) json["flops_expression"] = flops->text();
+}
 
 Json to_json(const std::vector<InterfaceValue>& values) {
   Json list = Json::array();
@@ -66,7 +79,7 @@ Json example_json(const Refuted& refuted) {
 
 Json constant_json(const ConstantDifference& d) {
   return {{"name", d.name}, {"differing", d.differing}, {"elements", d.of}, {"first", d.first}, {"a", d.a},
-          {"b", d.b}};
+          {"b", d.b},       {"words", text(d)}};
 }
 
 // ---- bench
@@ -75,7 +88,9 @@ Json interval_json(const char* middle, const Interval& interval) {
   return {{middle, interval.estimate}, {"low", interval.low}, {"high", interval.high}};
 }
 
-Json failure_json(const Failure& failure) { return {{"kind", name(failure.kind)}, {"what", failure.what}}; }
+Json failure_json(const Failure& failure) {
+  return {{"kind", name(failure.kind)}, {"what", failure.what}, {"message", to_error(failure).message}};
+}
 
 Json to_json(const BenchModel& model) {
   Json json{{"path", model.path}};
@@ -85,11 +100,14 @@ Json to_json(const BenchModel& model) {
   }
   const double total = kernel_ns(model);
   Json operators = Json::array();
-  for (const KernelKind& kind : model.facts.kernels)
+  for (const KernelKind& kind : model.facts.kernels) {
+    const auto in_file = model.file_nodes.find(kind.op);
     operators.push_back({{"op", kind.op},
+                         {"in_file", in_file == model.file_nodes.end() ? 0 : in_file->second},
                          {"nodes", kind.nodes},
                          {"time_ns", kind.time_ns},
                          {"share", total > 0 ? kind.time_ns / total : 0}});
+  }
   json["latency_ns"] = interval_json("median", model.latency.wall_ns);
   json["cpu_ns"] = interval_json("median", model.latency.cpu_ns);
   json["peak_bytes"] = model.facts.peak_bytes;
@@ -101,7 +119,7 @@ Json to_json(const BenchModel& model) {
 }
 
 Json to_json(const BenchPair& pair, const BenchRun& run) {
-  Json json{{"a", run.models[pair.a].path}, {"b", run.models[pair.b].path}};
+  Json json{{"a", run.models[pair.a].path}, {"b", run.models[pair.b].path}, {"number_of_b", pair.b}};
   if (pair.failure) {
     json["failure"] = failure_json(*pair.failure);
     return json;
@@ -119,48 +137,119 @@ Json to_json(const BenchPair& pair, const BenchRun& run) {
   return json;
 }
 
-Json to_json(const BenchRun& run) {
+// ---- compare
+
+Json to_json(const ComparedValue& value) {
+  const TensorDifference& d = value.difference;
+  Json json{{"a", value.a}, {"b", value.b}, {"type", name(value.type)}, {"misfit", d.misfit}};
+  if (!d.misfit.empty()) return json;
+  json.update(Json{{"differing", d.differing},
+                   {"elements", d.of},
+                   {"largest_absolute", number_json(d.largest_absolute)},
+                   {"largest_relative", number_json(d.largest_relative)},
+                   {"of_scale", number_json(d.of_scale)}});
+  if (d.differing == 0) return json;
+  json["first"] = {{"position", d.first}, {"a", number_json(d.first_a)}, {"b", number_json(d.first_b)}};
+  json["worst"] = {{"position", d.worst}, {"a", number_json(d.worst_a)}, {"b", number_json(d.worst_b)}};
+  return json;
+}
+
+// ---- rules
+
+using RuleOutcome = RuleVerdict::Outcome;
+
+std::string_view word(RuleOutcome outcome) {
+  switch (outcome) {
+    case RuleOutcome::Proved: return "proved";
+    case RuleOutcome::Conditional: return "conditional";
+    case RuleOutcome::Refuted: return "refuted";
+    case RuleOutcome::Undecided: break;
+  }
+  return "undecided";
+}
+
+Json to_json(const RuleCounterexample& example) {
+  Json values = Json::object(), shapes = Json::object();
+  for (const auto& [name, value] : example.values) values[name] = value;
+  for (const auto& [name, tensor] : example.refuted.feeds) shapes[name] = tensor.extents();
+  return {{"values", values},
+          {"shapes", shapes},
+          {"output", example.refuted.output},
+          {"position", example.refuted.position},
+          {"left", number_json(example.refuted.a)},
+          {"right", number_json(example.refuted.b)}};
+}
+
+Json to_json(const Decided& d) {
+  Json required = Json::array();
+  for (const Conditions& conditions : d.verdict.weakest) {
+    Json all = Json::array();
+    for (const Condition& c : conditions) all.push_back(c.text);
+    required.push_back(std::move(all));
+  }
+  return {{"name", d.rule.name},
+          {"line", d.rule.line},
+          {"instances", d.rule.instances.size()},
+          {"verdict", word(d.verdict.outcome)},
+          {"requires", std::move(required)},
+          {"counterexample", d.verdict.counterexample ? to_json(*d.verdict.counterexample) : Json()},
+          {"why", d.verdict.why},
+          {"as_expected", d.rule.expectation ? Json(d.as_expected) : Json()},
+          {"ms", d.ms}};
+}
+
+Json cache_json(const TimingCache* cache) {
+  if (!cache) return {};
+  return {{"place", cache->path()}, {"bytes", cache->bytes()}, {"trouble", cache->trouble()}};
+}
+
+}  // namespace
+
+ReportJson to_json(const BenchRun& run) {
   Json models = Json::array(), pairs = Json::array();
   for (const BenchModel& model : run.models) models.push_back(to_json(model));
   for (const BenchPair& pair : run.pairs) pairs.push_back(to_json(pair, run));
   const char* network = run.guard == NetworkGuard::Filter      ? "seccomp"
                         : run.guard == NetworkGuard::Namespace ? "namespace"
                                                                : "open";
-  return {{"runtime", run.runtime},   {"version", run.version}, {"threads", run.threads},
-          {"network", network},       {"inputs", run.inputs},   {"models", std::move(models)},
-          {"pairs", std::move(pairs)}};
+  return {{"runtime", run.runtime},      {"title", run.title},        {"version", run.version},
+          {"threads", run.threads},      {"network", network},        {"inputs", run.inputs},
+          {"models", std::move(models)}, {"pairs", std::move(pairs)}, {"note", run.note}};
 }
-
-}  // namespace
 
 ReportJson to_json(const Summary& summary) {
   Json operators = Json::array(), opaque = Json::array();
-  for (const OperatorCount& kind : summary.operators)
+  for (const OperatorCount& kind : summary.operators) {
     operators.push_back(
         {{"op", kind.op}, {"domain", kind.domain}, {"count", kind.count}, {"defined", kind.defined}});
+    put_flops(operators.back(), kind.flops);
+  }
   for (const OpaqueEntry& entry : summary.opaque)
-    opaque.push_back(
-        {{"node", entry.node}, {"op", entry.op}, {"reason", entry.reason}, {"floats", entry.on_floats}});
+    opaque.push_back({{"node", entry.node},
+                      {"op", entry.op},
+                      {"domain", entry.domain},
+                      {"reason", entry.reason},
+                      {"floats", entry.on_floats}});
   const auto opset = summary.opsets.find("");
-  Json json{
-      {"opset", opset == summary.opsets.end() ? Json() : Json(opset->second)},
-      {"ir", summary.ir},
-      {"nodes", summary.nodes},
-      {"inputs", to_json(summary.inputs)},
-      {"outputs", to_json(summary.outputs)},
-      {"operators", operators},
-      {"float_nodes", summary.float_nodes},
-      {"float_nodes_defined", summary.float_nodes_defined},
-      {"opaque", opaque},
-      {"flops", summary.flops && summary.flops->is_concrete() ? Json(summary.flops->concrete()) : Json()},
-      {"weight_bytes", summary.weight_bytes}};
-  if (summary.flops && !summary.flops->is_concrete()) json["flops_expression"] = summary.flops->text();
+  Json json{{"opset", opset == summary.opsets.end() ? Json() : Json(opset->second)},
+            {"opsets", summary.opsets},
+            {"ir", summary.ir},
+            {"nodes", summary.nodes},
+            {"inputs", to_json(summary.inputs)},
+            {"outputs", to_json(summary.outputs)},
+            {"operators", operators},
+            {"float_nodes", summary.float_nodes},
+            {"float_nodes_defined", summary.float_nodes_defined},
+            {"opaque", opaque}};
+  put_flops(json, summary.flops);
+  json["weight_bytes"] = summary.weight_bytes;
   return json;
 }
 
 ReportJson to_json(const OptimizeReport& report, const OptimizeContext& context) {
   const auto maybe = [](const std::optional<double>& v) { return v ? Json(*v) : Json(); };
-  Json steps = Json::array(), advice = Json::array(), regions = Json::array(), groups = Json::array();
+  Json steps = Json::array(), advice = Json::array(), regions = Json::array(), groups = Json::array(),
+       changes = Json::array();
   for (const auto& s : report.steps)
     steps.push_back({{"kind", s.kind}, {"count", s.count}, {"nodes", s.nodes}});
   for (const Advice& a : report.advice)
@@ -172,6 +261,7 @@ ReportJson to_json(const OptimizeReport& report, const OptimizeContext& context)
                       {"why", a.why}});
   for (const auto& r : report.search.regions)
     regions.push_back({{"what", r.what},
+                       {"words", words_of_group(r.what)},
                        {"first", r.first},
                        {"places", r.places},
                        {"ratio", r.ratio.estimate},
@@ -183,6 +273,8 @@ ReportJson to_json(const OptimizeReport& report, const OptimizeContext& context)
                       {"places", g.places},
                       {"fewer_nodes", g.fewer},
                       {"ratio", g.ratio > 0 ? Json(g.ratio) : Json()}});
+  for (const std::string& c : report.changes) changes.push_back(words_of_step("collapse", c));
+  const Engine* engine = engine_named(report.runtime);
   const SearchReport& s = report.search;
   return {{"result", word(report.result)},
           {"reason", report.reason},
@@ -199,7 +291,10 @@ ReportJson to_json(const OptimizeReport& report, const OptimizeContext& context)
           {"bytes_in", report.bytes_in},
           {"bytes_out", report.bytes_out},
           {"runtime",
-           {{"name", report.runtime}, {"version", report.runtime_version}, {"threads", context.threads}}},
+           {{"name", report.runtime},
+            {"title", engine ? engine->title : report.runtime},
+            {"version", report.runtime_version},
+            {"threads", context.threads}}},
           {"machine", context.machine},
           {"inputs", context.inputs},
           {"fixed", context.fixed},
@@ -223,8 +318,10 @@ ReportJson to_json(const OptimizeReport& report, const OptimizeContext& context)
           {"groups", groups},
           {"regions", regions},
           {"changes", report.changes},
+          {"changes_in_words", changes},
           {"not_taken", s.refused},
-          {"left_alone", s.declined}};
+          {"left_alone", s.declined},
+          {"cache", cache_json(context.cache.get())}};
 }
 
 ReportJson to_json(const ProveAnswer& answer, double ms) {
@@ -254,16 +351,45 @@ ReportJson to_json(const ProveAnswer& answer, double ms) {
           {"pairs", verdict.proofs},
           {"witnesses", witnesses},
           {"witness_disagreements", verdict.witness_disagreements},
+          {"disagreement", verdict.disagreement},
           {"by_certificate", answer.is_by_certificate},
           {"sizes", answer.sizes},
           {"input", answer.saved},
           {"ms", ms}};
 }
 
-ReportJson to_json(const std::vector<BenchRun>& runs) {
-  Json json = to_json(runs.front());
-  for (std::size_t i = 1; i < runs.size(); ++i) json["others"].push_back(to_json(runs[i]));
-  return json;
+ReportJson to_json(const Certificate& certificate) {
+  Json notes = Json::array();
+  for (const Note& n : certificate.notes)
+    notes.push_back(
+        {{"kind", n.kind}, {"what", n.what}, {"words", words_of_step(n.kind, n.what)}, {"ratio", n.ratio}});
+  return {{"steps", certificate.steps.size()},
+          {"pairs", certificate.pairing ? Json(certificate.pairing->equations.size()) : Json()},
+          {"notes", notes}};
+}
+
+ReportJson to_json(const ComparedModels& compared, const std::string& engine, const std::string& inputs) {
+  Json outputs = Json::array();
+  for (const ComparedValue& value : compared.outputs) outputs.push_back(to_json(value));
+  return {{"differ", compared.differ()},
+          {"outputs", outputs},
+          {"first_parting", compared.first_parting ? to_json(*compared.first_parting) : Json()},
+          {"engine", engine},
+          {"inputs", inputs}};
+}
+
+ReportJson to_json(const std::vector<Decided>& rules, double ms) {
+  Json list = Json::array();
+  for (const Decided& d : rules) list.push_back(to_json(d));
+  const auto count = [&](RuleOutcome outcome) {
+    return std::ranges::count_if(rules, [&](const Decided& d) { return d.verdict.outcome == outcome; });
+  };
+  return {{"rules", std::move(list)},
+          {"proved", count(RuleOutcome::Proved)},
+          {"conditional", count(RuleOutcome::Conditional)},
+          {"refuted", count(RuleOutcome::Refuted)},
+          {"undecided", count(RuleOutcome::Undecided)},
+          {"ms", ms}};
 }
 
 std::string json_text(const ReportJson& json) {

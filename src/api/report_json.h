@@ -5,7 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "certify/certificate.h"
 #include "pipeline/bench.h"
+#include "pipeline/compare_models.h"
+#include "pipeline/decide_rules.h"
 #include "pipeline/equality.h"
 #include "pipeline/optimize.h"
 #include "pipeline/summary.h"
@@ -21,12 +24,16 @@ struct OptimizeContext {
   int threads = 1;
   double min_gain = 1.02;
   std::vector<std::string> fixed = {};  // sizes that the result is for; none: all
+  std::shared_ptr<TimingCache> cache = {};
 };
 
 ReportJson to_json(const Summary& summary);
 ReportJson to_json(const OptimizeReport& report, const OptimizeContext& context);
 ReportJson to_json(const ProveAnswer& answer, double ms);
-ReportJson to_json(const std::vector<BenchRun>& runs);
+ReportJson to_json(const BenchRun& run);
+ReportJson to_json(const Certificate& certificate);
+ReportJson to_json(const ComparedModels& compared, const std::string& engine, const std::string& inputs);
+ReportJson to_json(const std::vector<Decided>& rules, double ms);
 
 // As it is printed; what isn't UTF-8 in a model's names is replaced.
 std::string json_text(const ReportJson& json);

@@ -4,7 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "graph/text.h"
+#include "base/base64.h"
+#include "onnx/program.h"
 
 namespace isomer {
 namespace {
@@ -30,6 +31,11 @@ std::string text_of(const Json& json, const char* field) {
 Status parse_head(const Json& json, Certificate& out) {
   out.in_digest = text_of(json, "in");
   out.out_digest = text_of(json, "out");
+  const auto format = json.find("isomer_certificate");
+  if (format != json.end() && format->is_number_integer() &&
+      format->get<std::int64_t>() != kCertificateFormat)
+    return Error{fmt::format("a certificate of format {}; only format {} is read: make it again",
+                             format->get<std::int64_t>(), kCertificateFormat)};
   if (json !=
       Json{{"isomer_certificate", kCertificateFormat}, {"in", out.in_digest}, {"out", out.out_digest}})
     return Error{"not a certificate of this format"};
@@ -49,6 +55,13 @@ Result<std::vector<std::int64_t>> integers(const Json& json) {
 Result<std::string> string(const Json& json) {
   if (!json.is_string()) return Error{"a text is expected"};
   return json.get<std::string>();
+}
+
+Result<Graph> program(const Json& json) {
+  ISOMER_TRY(const std::string text, string(json));
+  const auto bytes = from_base64(text);
+  if (!bytes) return Error{"a program is a model in base64"};
+  return read_program(*bytes);
 }
 
 // Whether the object has these fields, maybe those, and no others.
@@ -80,8 +93,7 @@ Result<CertifiedStep> parse_step(const Json& json) {
     return Error{"a step is {replace, from, by} or {fold}"};
   ISOMER_TRY(auto outputs, strings(json["replace"]));
   ISOMER_TRY(auto inputs, strings(json["from"]));
-  ISOMER_TRY(const std::string program, string(json["by"]));
-  ISOMER_TRY(Graph after, parse_graph(program));
+  ISOMER_TRY(Graph after, program(json["by"]));
   ISOMER_TRY(const auto attempt, attempt_of(json));
   if (after.outputs().size() != outputs.size())
     return Error{"the program has not as many outputs as it replaces"};
@@ -115,8 +127,7 @@ Result<StatedConstant> parse_constant(const Json& json) {
   ISOMER_TRY(const std::string of, string(json["of"]));
   if (of != "in" && of != "out") return Error{"a constant is of \"in\" or of \"out\""};
   out.side = of == "in" ? Side::A : Side::B;
-  ISOMER_TRY(const std::string program, string(json["by"]));
-  ISOMER_TRY(out.program, parse_graph(program));
+  ISOMER_TRY(out.program, program(json["by"]));
   return out;
 }
 

@@ -1,9 +1,9 @@
 // Certificate: what was done to a model, so that anyone can do it again and prove it.
 //
 // JSON lines. The first names the format and the two models, by digests (certify/digest.h):
-//   {"isomer_certificate": 3, "in": "<64 digits>", "out": "<64 digits>"}
+//   {"isomer_certificate": 4, "in": "<64 digits>", "out": "<64 digits>"}
 // Each other line is a step:
-//   {"replace": ["y"], "from": ["x"], "by": "<program in ONNX's text syntax>"}
+//   {"replace": ["y"], "from": ["x"], "by": "<program>"}
 //   {"fold": ["k", "b"]}
 // or a record, {"note": {...}}: texts and timings, which the checker skips. Replacements that follow one
 // another are all about the graph before the first of them, and are applied together. Where the steps end,
@@ -13,6 +13,7 @@
 //   {"moved": "m", "of": "t", "perm": [0, 2, 1]}  or  {"moved": "m", "of": "t", "begin": [0], "step": [2]}
 //   {"constant": "w", "of": "out", "by": "<program over constants of the other model>"}
 //   {"equal": ["a", "b"], "open": ["t"], "work": 1048576, "attempt": 2, "at_end": false}
+// A program is an ONNX model (onnx/program.h) in base64.
 // There is no field in a step that is not used; unknown fields are refused. "attempt", here and in a
 // replacement, is the way in which the proof was found: the checker tries no other.
 #pragma once
@@ -29,7 +30,7 @@
 
 namespace isomer {
 
-inline constexpr int kCertificateFormat = 3;
+inline constexpr int kCertificateFormat = 4;
 
 struct Note {
   std::string kind, what;

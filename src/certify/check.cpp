@@ -29,7 +29,7 @@ CheckReport check_certificate(const Graph& in, const Graph& out, const Certifica
     for (; at < certificate.steps.size(); ++at) {
       const auto* claim = std::get_if<Claim>(&certificate.steps[at]);
       if (claim == nullptr) break;
-      auto answer = piece->prove(*claim, {.key = key, .refute = false}, &proofs);
+      auto answer = piece->prove(*claim, {.key = key}, &proofs);
       if (const auto* why = std::get_if<std::string>(&answer)) return rejected(report.steps, *why);
       proved.push_back(std::get<ProvedClaim>(std::move(answer)));
       ++report.steps;

@@ -291,14 +291,20 @@ TEST(Step, TakesNoNameThatTheFileDeclaresSomethingOf) {
 TEST(Certificate, UnknownFieldsAreRefused) {
   EXPECT_FALSE(parse_certificate("").ok());
   EXPECT_FALSE(parse_certificate("{\"isomer_certificate\":1}\n").ok());
-  EXPECT_FALSE(parse_certificate("{\"isomer_certificate\":3}\n").ok());
-  const std::string head = "{\"isomer_certificate\":3,\"in\":\"0\",\"out\":\"1\"}\n";
+  EXPECT_FALSE(parse_certificate("{\"isomer_certificate\":4}\n").ok());
+  const std::string head = "{\"isomer_certificate\":4,\"in\":\"0\",\"out\":\"1\"}\n";
   EXPECT_TRUE(parse_certificate(head).ok());
   EXPECT_TRUE(parse_certificate(head + "{\"note\":{\"kind\":3,\"ratio\":\"x\"}}\n").ok());
   EXPECT_FALSE(parse_certificate(head + "{\"fold\":[\"k\"],\"trust\":true}\n").ok());
   EXPECT_FALSE(parse_certificate(head + "{\"fold\":\"k\"}\n").ok());
   EXPECT_FALSE(parse_certificate(head + "[]\n").ok());
   EXPECT_FALSE(parse_certificate(head + "{\"replace\":[\"z\"],\"from\":[\"x\"],\"by\":\"agraph\"}\n").ok());
+}
+
+TEST(Certificate, OfAnotherFormatIsRefusedByItsNumber) {
+  const auto old = parse_certificate("{\"isomer_certificate\":3,\"in\":\"0\",\"out\":\"1\"}\n");
+  ASSERT_FALSE(old.ok());
+  EXPECT_EQ(old.error().message, "line 1: a certificate of format 3; only format 4 is read: make it again");
 }
 
 }  // namespace

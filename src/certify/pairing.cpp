@@ -143,7 +143,6 @@ Status PairChecker::prove(const Equation& equation, PairedReport& report) {
   }
   ProveOptions options;
   options.key = key_;
-  options.refute = false;
   options.attempt = equation.attempt;
   if (equation.work > 0) options.budget.set_operations = std::min(equation.work, kMostWork);
   const Verdict verdict = sweep_.prove(a, b, open, cache_, options);

@@ -1,16 +1,14 @@
 // isomer bench: how fast models are on the runtime that their user deploys, compared in pairs.
 #include <CLI/CLI.hpp>
 #include <memory>
-#include <optional>
 
-#include "api/report_json.h"
 #include "cli/bench_report.h"
 #include "cli/command.h"
 #include "cli/feeds_option.h"
 #include "cli/live.h"
 #include "cli/runtime_option.h"
 #include "cli/shape_option.h"
-#include "onnx/model.h"
+#include "isomer/isomer.h"
 
 namespace isomer::cli {
 namespace {
@@ -27,37 +25,32 @@ struct BenchCommand {
   LiveRequest live;
 };
 
+// One report; with those of the other runtimes beside it.
+Json joined(const std::vector<api::BenchReport>& reports) {
+  Json json = Json::parse(reports.front().json);
+  for (std::size_t i = 1; i < reports.size(); ++i) json["others"].push_back(Json::parse(reports[i].json));
+  return json;
+}
+
 Result<Reply> bench(const BenchCommand& request) {
-  std::vector<BenchModel> models;
-  std::optional<FeedsForModels> inputs;
-  for (const std::string& path : request.models) {
-    ISOMER_TRY(const Model model, read_model(path));
-    models.push_back(bench_model(path, model.graph, ModelSource::file(path), !request.cache.empty()));
-    if (inputs) continue;
-    ISOMER_TRY(inputs, feeds_for({&model.graph}, request.feeds, request.shapes, request.seed));
-  }
-  if (request.runtime.runtimes.size() > 1 && !request.runtime.library.empty())
+  std::vector<api::Model> models;
+  for (const std::string& path : request.models) models.push_back(api::load(path));
+  if (request.runtime.names.size() > 1 && !request.runtime.options.library.empty())
     return Error{"--runtime-library names one library: use it with one --runtime"};
-  MeasureOptions options;
-  ISOMER_TRY(options.runtime, runtime_options(request.runtime));
-  options.seconds = request.seconds;
-  options.seed = request.seed;
-  options.clock = request.clock == "wall" ? Clock::Wall : request.clock == "cpu" ? Clock::Cpu : Clock::Auto;
+  ISOMER_TRY(const auto runtimes, runtime_options(request.runtime));
   ISOMER_TRY(const auto live, Live::start(request.live));
-  std::vector<BenchRun> runs;
-  for (const std::string& runtime : request.runtime.runtimes) {
-    auto run = isomer::bench({.models = models,
-                              .feeds = inputs->tensors,
-                              .inputs = inputs->words,
-                              .worker = worker_options(request.runtime, runtime),
-                              .measure = options,
-                              .cache = request.cache,
-                              .progress = [&live](const std::string& now) { live->show(now); }});
-    if (!run) return to_error(run.error());
-    runs.push_back(std::move(*run));
-  }
-  if (const Failure* refusal = nothing_but_refusals(runs)) return to_error(*refusal);
-  return Reply{Exit::Done, to_text(runs), to_json(runs)};
+  using Clock = api::BenchOptions::Clock;
+  const api::BenchOptions options{.feeds_file = request.feeds,
+                                  .sizes = request.shapes,
+                                  .seconds = request.seconds,
+                                  .clock = request.clock == "wall"  ? Clock::Wall
+                                           : request.clock == "cpu" ? Clock::Cpu
+                                                                    : Clock::Auto,
+                                  .seed = request.seed,
+                                  .cache = request.cache,
+                                  .progress = [&live](std::string_view now) { live->show(now); }};
+  Json json = joined(api::bench_on(runtimes, models, options));
+  return Reply{Exit::Done, bench_text(json), json};
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <filesystem>
 
-#include "cli/runtime_option.h"
+#include "cli/json_text.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
 #include "cli/wording.h"
@@ -30,35 +30,38 @@ std::string ratio_text(const Interval& ratio) {
   return fmt::format("{:.3f} [{:.3f}, {:.3f}]", ratio.estimate, ratio.low, ratio.high);
 }
 
-std::string plain_verdict(const BenchPair& pair) {
-  if (pair.failure) return "not compared: " + printable(to_error(*pair.failure).message);
-  const double ratio = pair.measured.ratio.estimate;
-  switch (pair.measured.verdict) {
-    case PairVerdict::Faster:
-      return ratio >= 1.995 ? fmt::format("{:.1f} times as fast", ratio)
-                            : fmt::format("faster, by {:.1f} %", 100 * (ratio - 1));
-    case PairVerdict::Slower:
-      return ratio <= 1 / 1.995 ? fmt::format("{:.1f} times as slow", 1 / ratio)
-                                : fmt::format("slower, by {:.1f} %", 100 * (1 / ratio - 1));
-    case PairVerdict::NoDifference: break;
-  }
+// Why it was not measured, or "".
+std::string failure_of(const Json& measured) {
+  return measured.contains("failure") ? printable(measured["failure"]["message"].get<std::string>()) : "";
+}
+
+std::string plain_verdict(const Json& pair) {
+  if (const std::string failure = failure_of(pair); !failure.empty()) return "not compared: " + failure;
+  const double ratio = number_of(pair["ratio"]);
+  if (pair["verdict"] == "faster")
+    return ratio >= 1.995 ? fmt::format("{:.1f} times as fast", ratio)
+                          : fmt::format("faster, by {:.1f} %", 100 * (ratio - 1));
+  if (pair["verdict"] == "slower")
+    return ratio <= 1 / 1.995 ? fmt::format("{:.1f} times as slow", 1 / ratio)
+                              : fmt::format("slower, by {:.1f} %", 100 * (1 / ratio - 1));
   return "no difference seen";
 }
 
 // The parts of paths by which they differ, which is what one wants to read.
-std::vector<std::string> short_names(const std::vector<BenchModel>& models) {
+std::vector<std::string> short_names(const Json& models) {
   std::vector<std::string> names;
   std::map<std::string, int> count;
+  const auto path_of = [](const Json& model) { return model["path"].get<std::string>(); };
   const auto last = [](const std::string& path) { return std::filesystem::path(path).filename().string(); };
-  for (const BenchModel& model : models) ++count[last(model.path)];
-  for (const BenchModel& model : models)
-    names.push_back(cell(count[last(model.path)] == 1 ? last(model.path) : model.path));
+  for (const Json& model : models) ++count[last(path_of(model))];
+  for (const Json& model : models)
+    names.push_back(cell(count[last(path_of(model))] == 1 ? last(path_of(model)) : path_of(model)));
   return names;
 }
 
-std::string model_table(const BenchRun& run) {
+std::string model_table(const Json& run) {
   using enum Table::Align;
-  const auto names = short_names(run.models);
+  const auto names = short_names(run["models"]);
   // What the other columns leave of a line.
   const std::size_t widest = std::clamp<std::size_t>(columns_of(STDOUT_FILENO) - 56, 16, kWidestCell);
   Table table({{"model", Left}, {"latency", Right}, {"peak memory", Right}, {"load", Right}});
@@ -66,80 +69,91 @@ std::string model_table(const BenchRun& run) {
   const auto add_line = [&](const std::string& line) {
     lines += "  " + wrapped(line, columns_of(STDOUT_FILENO), 4, 2) + '\n';
   };
-  for (std::size_t i = 0; i < run.models.size(); ++i) {
-    const BenchModel& model = run.models[i];
-    if (model.failure) {
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Json& model = run["models"][i];
+    if (const std::string failure = failure_of(model); !failure.empty()) {
       table.add({shortened(names[i], widest), "-", "-", "-"});
-      add_line(names[i] + ": " + printable(to_error(*model.failure).message));
+      add_line(names[i] + ": " + failure);
       continue;
     }
-    table.add({shortened(names[i], widest), interval_text(model.latency.wall_ns),
-               bytes_text(static_cast<std::uint64_t>(model.facts.peak_bytes)),
-               latency_text(static_cast<double>(model.facts.load_ns))});
-    for (const BenchPair& pair : run.pairs)
-      if (pair.b == i)
-        add_line(fmt::format("{}: {}{}", names[i], plain_verdict(pair),
-                             pair.failure ? ""
-                                          : fmt::format("; {} of {} over this one's: {}, 95 % interval",
-                                                        pair.measured.by_cpu_time ? "CPU time" : "latency",
-                                                        names[pair.a], ratio_text(pair.measured.ratio))));
+    table.add({shortened(names[i], widest), interval_text(interval_of(model["latency_ns"])),
+               bytes_text(model["peak_bytes"].get<std::uint64_t>()),
+               latency_text(number_of(model["load_ns"]))});
+    for (const Json& pair : run["pairs"]) {
+      if (pair["number_of_b"] != i) continue;
+      std::string line = fmt::format("{}: {}", names[i], plain_verdict(pair));
+      if (failure_of(pair).empty())
+        line += fmt::format("; {} of {} over this one's: {}, 95 % interval",
+                            pair["clock"] == "cpu" ? "CPU time" : "latency", names[0],
+                            ratio_text(interval_of(pair, "ratio")));
+      add_line(line);
+    }
   }
   return table.text() + lines;
 }
 
-std::string kernel_table(const BenchModel& model, const std::string& name) {
-  if (model.failure || model.facts.kernels.empty()) return "";
+std::string kernel_table(const Json& model, const std::string& name) {
+  if (model.contains("failure") || model["operators"].empty()) return "";
   std::uint64_t run_nodes = 0;
   std::string made;
-  for (const KernelKind& kind : model.facts.kernels) {
-    run_nodes += kind.nodes;
-    if (!model.file_nodes.contains(kind.op))
-      made += fmt::format("{}{} {}", made.empty() ? "" : ", ", kind.nodes, printable(kind.op));
+  double total = 0;
+  for (const Json& kind : model["operators"]) {
+    total += number_of(kind["time_ns"]);
+    run_nodes += kind["nodes"].get<std::uint64_t>();
+    if (kind["in_file"] == 0)
+      made += fmt::format("{}{} {}", made.empty() ? "" : ", ", kind["nodes"].get<std::uint64_t>(),
+                          printable(kind["op"].get<std::string>()));
   }
-  std::string head = fmt::format("{}: {} nodes in the file, {} run", name, grouped(nodes_in_file(model)),
-                                 grouped(run_nodes));
-  if (model.facts.reorders > 0) head += fmt::format(", {} layout changes", model.facts.reorders);
+  std::string head = fmt::format("{}: {} nodes in the file, {} run", name,
+                                 grouped(model["nodes_in_file"].get<std::uint64_t>()), grouped(run_nodes));
+  if (const auto reorders = model["reorders"].get<std::uint64_t>(); reorders > 0)
+    head += fmt::format(", {} layout changes", reorders);
   if (!made.empty()) head += "; made by the runtime: " + shortened(made, 120);
   using enum Table::Align;
   Table table({{"operator", Left}, {"in the file", Right}, {"run", Right}, {"share", Right}});
-  const double total = kernel_ns(model);
   std::size_t rows = 0;
   double rest = 0;
-  for (const KernelKind& kind : model.facts.kernels) {
+  for (const Json& kind : model["operators"]) {
+    const double time = number_of(kind["time_ns"]);
     if (rows++ >= kMostKinds) {
-      rest += kind.time_ns;
+      rest += time;
       continue;
     }
-    const auto in_file = model.file_nodes.find(kind.op);
-    table.add({cell(kind.op), in_file == model.file_nodes.end() ? "" : grouped(in_file->second),
-               grouped(kind.nodes), total > 0 ? fmt::format("{:.1f} %", 100 * kind.time_ns / total) : ""});
+    const auto in_file = kind["in_file"].get<std::uint64_t>();
+    table.add({cell(kind["op"].get<std::string>()), in_file == 0 ? "" : grouped(in_file),
+               grouped(kind["nodes"].get<std::uint64_t>()),
+               total > 0 ? fmt::format("{:.1f} %", 100 * time / total) : ""});
   }
   if (rest > 0) table.add({"others", "", "", fmt::format("{:.1f} %", 100 * rest / total)});
   return '\n' + wrapped(head, columns_of(STDOUT_FILENO), 2) + '\n' + table.text();
 }
 
-std::string to_text(const BenchRun& run) {
-  std::string text =
-      fmt::format("{} {}, {}\n", run.title, printable(run.version),
-                  run.threads == 0 ? "its own number of threads"
-                                   : fmt::format("{} thread{}", run.threads, run.threads == 1 ? "" : "s"));
+std::string run_text(const Json& run) {
+  const int threads = run["threads"].get<int>();
+  std::string text = fmt::format("{} {}, {}\n", run["title"].get<std::string>(),
+                                 printable(run["version"].get<std::string>()),
+                                 threads == 0 ? "its own number of threads"
+                                              : fmt::format("{} thread{}", threads, threads == 1 ? "" : "s"));
   const auto add = [&](const std::string& line) {
     text += wrapped(line, columns_of(STDOUT_FILENO), 2) + '\n';
   };
-  add("inputs: " + printable(run.inputs));
-  if (const std::string note = network_note(run.guard); !note.empty()) add("note: " + note);
-  if (!run.note.empty()) add("note: " + printable(run.note));
+  add("inputs: " + printable(run["inputs"].get<std::string>()));
+  if (run["network"] == "open")
+    add("note: this kernel forbids both seccomp and network namespaces: the runtime's process could use the "
+        "network");
+  if (const std::string note = run["note"].get<std::string>(); !note.empty()) add("note: " + printable(note));
   text += '\n' + model_table(run);
-  const auto names = short_names(run.models);
-  for (std::size_t i = 0; i < run.models.size(); ++i) text += kernel_table(run.models[i], names[i]);
+  const auto names = short_names(run["models"]);
+  for (std::size_t i = 0; i < names.size(); ++i) text += kernel_table(run["models"][i], names[i]);
   return text;
 }
 
 }  // namespace
 
-std::string to_text(const std::vector<BenchRun>& runs) {
-  std::string text;
-  for (const BenchRun& run : runs) text += (text.empty() ? "" : "\n") + to_text(run);
+std::string bench_text(const Json& report) {
+  std::string text = run_text(report);
+  if (report.contains("others"))
+    for (const Json& other : report["others"]) text += '\n' + run_text(other);
   return text;
 }
 

@@ -1,13 +1,12 @@
-// What `isomer bench` found, as tables for people; programs are told by api/report_json.h.
+// What `isomer bench` found, as tables for people.
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "pipeline/bench.h"
+#include "cli/command.h"
 
 namespace isomer::cli {
 
-std::string to_text(const std::vector<BenchRun>& runs);
+std::string bench_text(const Json& report);
 
 }  // namespace isomer::cli

@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cstdlib>
 #include <filesystem>
 #include <memory>
 
@@ -10,11 +9,10 @@
 #include "cli/command.h"
 #include "cli/table.h"
 #include "cli/wording.h"
+#include "isomer/isomer.h"
 
 namespace isomer::cli {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct CacheCommand {
   CacheRequest cache;
@@ -22,28 +20,21 @@ struct CacheCommand {
 };
 
 Result<Reply> show(const CacheCommand& request) {
-  const std::string place = cache_place(request.cache);
+  const std::filesystem::path place = cache_place(request.cache);
   if (place.empty())
     return Reply{.exit = Exit::Done,
                  .text = "there is no cache\n",
                  .json = {{"place", Json()}, {"entries", 0}, {"bytes", 0}}};
-  std::error_code failure;
-  if (request.clear)
-    for (const char* ending : {"", "-wal", "-shm", ".lock"}) fs::remove(place + ending, failure);
-  std::size_t entries = 0;
-  std::uint64_t bytes = 0;
-  if (fs::exists(place, failure)) {
-    const auto cache = TimingCache::open(place);
-    entries = cache->size();
-    bytes = cache->bytes();
-  }
+  if (request.clear) api::clear_cache(place);
+  const api::CacheState state = api::cache_state(place);
   Table table = Table::without_head(2);
-  table.add({"place", printable(place)});
-  table.add({"comparisons", grouped(entries)});
-  table.add({"size", fmt::format("{} of at most {:g} MiB", bytes_text(bytes), request.cache.mebibytes)});
+  table.add({"place", printable(place.string())});
+  table.add({"comparisons", grouped(state.entries)});
+  table.add(
+      {"size", fmt::format("{} of at most {:g} MiB", bytes_text(state.bytes), request.cache.mebibytes)});
   return Reply{.exit = Exit::Done,
                .text = table.text(),
-               .json = {{"place", place}, {"entries", entries}, {"bytes", bytes}}};
+               .json = {{"place", place.string()}, {"entries", state.entries}, {"bytes", state.bytes}}};
 }
 
 }  // namespace
@@ -63,19 +54,9 @@ void add_cache_options(CLI::App& command, CacheRequest& request) {
       ->capture_default_str();
 }
 
-std::string cache_place(const CacheRequest& request) {
-  std::string place = request.place;
-  if (const char* named = std::getenv("ISOMER_CACHE"); place.empty() && named) place = named;
-  if (place == "none") return "";
-  return place.empty() ? TimingCache::default_path() : place;
-}
-
-std::shared_ptr<TimingCache> open_cache(const CacheRequest& request) {
-  const std::string place = cache_place(request);
-  if (place.empty()) return nullptr;
-  std::shared_ptr<TimingCache> cache = TimingCache::open(place);
-  cache->shrink_to(static_cast<std::uint64_t>(request.mebibytes * 0x1p20));
-  return cache;
+std::filesystem::path cache_place(const CacheRequest& request) {
+  if (request.place == "none") return "";
+  return request.place.empty() ? api::default_cache() : std::filesystem::path(request.place);
 }
 
 void add_cache(CLI::App& app, Chosen& chosen) {

@@ -2,10 +2,8 @@
 // could not be proved.
 #pragma once
 
-#include <memory>
+#include <filesystem>
 #include <string>
-
-#include "runtime/timing_cache.h"
 
 namespace CLI {
 class App;
@@ -20,8 +18,6 @@ struct CacheRequest {
 void add_cache_options(CLI::App& command, CacheRequest& request);
 
 // What the place means: that of $ISOMER_CACHE, else of the user's cache folder; "" for none.
-std::string cache_place(const CacheRequest& request);
-// Opened, and no larger than asked; null: none is wanted.
-std::shared_ptr<TimingCache> open_cache(const CacheRequest& request);
+std::filesystem::path cache_place(const CacheRequest& request);
 
 }  // namespace isomer::cli

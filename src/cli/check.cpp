@@ -4,17 +4,15 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <string_view>
 
-#include "certify/check_files.h"
 #include "cli/command.h"
 #include "cli/terminal.h"
 #include "cli/wording.h"
-#include "pipeline/change_words.h"
+#include "isomer/isomer.h"
 
 namespace isomer::cli {
 namespace {
@@ -31,16 +29,15 @@ struct CheckRequest {
 struct ExplainRequest {
   fs::path certificate;
   bool verbose = false;
+  bool steps = false;
 };
 
 Result<Reply> check(const CheckRequest& request) {
-  const auto start = std::chrono::steady_clock::now();
-  ISOMER_TRY(const CheckedFiles checked,
-             check_files(request.in, request.out, request.certificate, request.shapes));
-  const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
-  return Reply{checked.report.accepted ? Exit::Done : Exit::Refuted, checked.text(),
-               Json::parse(checked.json(spent.count()))};
+  const api::Checked checked = api::check_files(request.in, request.out, request.certificate, request.shapes);
+  return Reply{checked.accepted ? Exit::Done : Exit::Refuted, checked.text, Json::parse(checked.json)};
 }
+
+using Note = api::Explanation::Note;
 
 // Steps that read the same but for names and numbers are one line.
 std::string kind_of(const Note& note) {
@@ -64,10 +61,10 @@ struct Explained {
   double ratio = 0;
 };
 
-std::vector<Explained> grouped_notes(const Certificate& certificate) {
+std::vector<Explained> grouped_notes(const api::Explanation& explanation) {
   std::vector<Explained> out;
   std::map<std::string, std::size_t> places;
-  for (const Note& n : certificate.notes) {
+  for (const Note& n : explanation.notes) {
     if (n.kind == "measured") continue;
     const auto [at, is_new] = places.emplace(kind_of(n), out.size());
     if (is_new) out.push_back({&n});
@@ -80,42 +77,65 @@ std::vector<Explained> grouped_notes(const Certificate& certificate) {
 }
 
 std::string step_text(const std::string& count, const Note& note, double ratio, const std::string& more) {
-  std::string what = printable(words_of_step(note.kind, note.what)) + more;
+  std::string what = printable(note.words) + more;
   if (ratio > 0) what += fmt::format(", {:.2f} times as fast in its place", ratio);
   const std::size_t indent = 2 + width(count);
   return "  " + count + wrapped(what, columns_of(STDOUT_FILENO), indent, indent) + '\n';
 }
 
-Result<Reply> explain(const ExplainRequest& request) {
-  ISOMER_TRY(const Certificate certificate, read_certificate(request.certificate));
+std::string head(const api::Explanation& explanation) {
   std::string text;
-  Json list = Json::array();
-  for (const Note& n : certificate.notes) {
-    list.push_back({{"kind", n.kind}, {"what", n.what}, {"ratio", n.ratio}});
+  for (const Note& n : explanation.notes)
     if (n.kind == "measured") text = fmt::format("{} was measured {:.2f} times as fast\n", n.what, n.ratio);
-  }
-  if (certificate.pairing)
-    text += fmt::format(
-        "two models that were proved equal by {} pairs of values, which isomer check proves again\n",
-        grouped(certificate.pairing->equations.size()));
-  else if (certificate.steps.empty()) text += "nothing was changed\n";
-  else text += fmt::format("{} steps, which isomer check proves again\n", grouped(certificate.steps.size()));
-  if (request.verbose) {
-    for (const Note& n : certificate.notes)
+  if (explanation.pairs)
+    return text + fmt::format(
+                      "two models that were proved equal by {} pairs of values, which isomer check proves "
+                      "again\n",
+                      grouped(*explanation.pairs));
+  if (explanation.steps == 0) return text + "nothing was changed\n";
+  return text + fmt::format("{} steps, which isomer check proves again\n", grouped(explanation.steps));
+}
+
+std::string to_text(const api::Explanation& explanation, bool is_verbose) {
+  std::string text = head(explanation);
+  if (is_verbose) {
+    for (const Note& n : explanation.notes)
       if (n.kind != "measured") text += step_text("", n, n.ratio, "");
-  } else {
-    std::size_t shown = 0;
-    const auto groups = grouped_notes(certificate);
-    for (const Explained& e : groups) {
-      if (shown++ >= kMostSteps) {
-        text += fmt::format("  and {} more kinds; -v lists every step\n", groups.size() - kMostSteps);
-        break;
-      }
-      text +=
-          step_text(fmt::format("{:>4} × ", e.count), *e.first, e.ratio, e.count > 1 ? ", and so on" : "");
-    }
+    return text;
   }
-  return Reply{Exit::Done, text, {{"steps", certificate.steps.size()}, {"notes", list}}};
+  std::size_t shown = 0;
+  const auto groups = grouped_notes(explanation);
+  for (const Explained& e : groups) {
+    if (shown++ >= kMostSteps) {
+      text += fmt::format("  and {} more kinds; -v lists every step\n", groups.size() - kMostSteps);
+      break;
+    }
+    text += step_text(fmt::format("{:>4} × ", e.count), *e.first, e.ratio, e.count > 1 ? ", and so on" : "");
+  }
+  return text;
+}
+
+std::string printable_lines(std::string_view text) {
+  std::string out;
+  while (!text.empty()) {
+    const auto end = std::min(text.find('\n'), text.size());
+    out += printable(text.substr(0, end)) + '\n';
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+  return out;
+}
+
+Result<Reply> explain(const ExplainRequest& request) {
+  const std::string certificate = api::load_certificate(request.certificate);
+  try {
+    const api::Explanation explanation = api::explain(certificate);
+    std::string text = to_text(explanation, request.verbose);
+    if (request.steps) text += printable_lines(explanation.told);
+    return Reply{Exit::Done, std::move(text), Json::parse(explanation.json)};
+  } catch (const api::Error& e) {
+    if (e.kind() != api::ErrorKind::BadInput) throw;
+    return Error{fmt::format("{}: {}", request.certificate.string(), e.what())};
+  }
 }
 
 }  // namespace
@@ -141,6 +161,7 @@ void add_check(CLI::App& app, Chosen& chosen) {
   CLI::App* told = app.add_subcommand("explain", "What a certificate says was done");
   told->add_option("CERT", wanted->certificate, "The certificate")->type_name("")->required();
   told->add_flag("-v,--verbose", wanted->verbose, "Every step by itself");
+  told->add_flag("--steps", wanted->steps, "What the checker is told: every step with its program as text");
   told->add_flag("--json", chosen.json, "Answer in JSON");
   told->callback([&chosen, wanted] { chosen.run = [wanted] { return explain(*wanted); }; });
 }

@@ -6,14 +6,15 @@
 #include <filesystem>
 #include <map>
 #include <memory>
+#include <utility>
 
-#include "api/report_json.h"
 #include "cli/command.h"
+#include "cli/json_text.h"
 #include "cli/shape_option.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
 #include "cli/wording.h"
-#include "pipeline/summary.h"
+#include "isomer/isomer.h"
 
 namespace isomer::cli {
 namespace {
@@ -28,105 +29,109 @@ struct InspectRequest {
 
 std::string cell(std::string_view text) { return shortened(printable(text), kWidestCell); }
 
-std::string type_text(const InterfaceValue& value) {
-  const std::string type(value.type == ElementType::Undefined ? "?" : name(value.type));
-  return type + (value.shape ? text(*value.shape) : "[?]");
+std::string type_text(const Json& value) {
+  const auto type = value["type"].get<std::string>();
+  return (type == "undefined" ? "?" : type) + (value["shape"].is_null() ? "[?]" : shape_text(value["shape"]));
 }
 
-std::string full_name(const std::string& op, const std::string& domain) {
+// Of an operator, or of a node.
+std::string full_name(const Json& of) {
+  const auto op = of["op"].get<std::string>(), domain = of["domain"].get<std::string>();
   return domain.empty() ? op : domain + "." + op;
 }
 
-std::string flops_text(const std::optional<Dim>& flops) {
-  if (!flops) return "more than 2^63";
-  return flops->is_concrete() ? count_text(static_cast<double>(flops->concrete())) : cell(flops->text());
+std::string flops_text(const Json& of) {
+  if (!of["flops"].is_null()) return count_text(of["flops"].get<double>());
+  return of.contains("flops_expression") ? cell(of["flops_expression"].get<std::string>()) : "more than 2^63";
 }
 
 // Empty where there is nothing to say: no FLOPs, or sizes that are not known.
-std::string percent(const Dim& part, const std::optional<Dim>& whole) {
-  if (!whole || !whole->is_concrete() || !part.is_concrete() || part.is(0)) return "";
-  const double share = 100 * static_cast<double>(part.concrete()) / static_cast<double>(whole->concrete());
+std::string percent(const Json& part, const Json& whole) {
+  if (part.is_null() || whole.is_null() || part == 0) return "";
+  const double share = 100 * part.get<double>() / whole.get<double>();
   return share < 0.1 ? "< 0.1 %" : fmt::format("{:.1f} %", share);
 }
 
-std::string opset_text(const Summary& summary) {
+std::string opset_text(const Json& report) {
   std::string text;
-  for (const auto& [domain, version] : summary.opsets)
-    text +=
-        fmt::format("{}{}{}", text.empty() ? "" : ", ", domain.empty() ? "" : cell(domain) + " ", version);
+  for (const auto& [domain, version] : report["opsets"].items())
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", domain.empty() ? "" : cell(domain) + " ",
+                        version.get<int>());
   return text;
 }
 
-std::string head(const Summary& summary, const std::filesystem::path& path) {
+std::string head(const Json& report, const std::filesystem::path& path) {
   auto table = Table::without_head(2);
-  table.add({"format", fmt::format("IR {}, opset {}", summary.ir, opset_text(summary))});
-  const std::uint64_t open = summary.float_nodes - summary.float_nodes_defined;
-  table.add({"nodes",
-             fmt::format("{}, {} of them on floats{}", grouped(summary.nodes), grouped(summary.float_nodes),
-                         open == 0 ? ", all defined" : fmt::format(", {} not defined", grouped(open)))});
-  table.add({"weights", bytes_text(summary.weight_bytes)});
-  table.add({"FLOPs", flops_text(summary.flops)});
+  const auto number = [&](const char* field) { return report[field].get<std::uint64_t>(); };
+  table.add({"format", fmt::format("IR {}, opset {}", report["ir"].get<std::int64_t>(), opset_text(report))});
+  const std::uint64_t open = number("float_nodes") - number("float_nodes_defined");
+  table.add(
+      {"nodes",
+       fmt::format("{}, {} of them on floats{}", grouped(number("nodes")), grouped(number("float_nodes")),
+                   open == 0 ? ", all defined" : fmt::format(", {} not defined", grouped(open)))});
+  table.add({"weights", bytes_text(number("weight_bytes"))});
+  table.add({"FLOPs", flops_text(report)});
   return printable(path.string()) + '\n' + table.text(columns_of(STDOUT_FILENO));
 }
 
-std::string interface_table(const Summary& summary) {
+std::string interface_table(const Json& report) {
   auto table = Table::without_head(3);
-  const auto add = [&](std::string_view title, const std::vector<InterfaceValue>& values) {
-    for (const InterfaceValue& value : values)
-      table.add(
-          {&value == values.data() ? std::string(title) : "", cell(value.name), cell(type_text(value))});
-  };
-  add("inputs", summary.inputs);
-  add("outputs", summary.outputs);
+  for (const char* title : {"inputs", "outputs"}) {
+    std::string first = title;
+    for (const Json& value : report[title])
+      table.add({std::exchange(first, ""), cell(value["name"].get<std::string>()), cell(type_text(value))});
+  }
   return table.text(columns_of(STDOUT_FILENO));
 }
 
-std::string operator_table(const Summary& summary) {
+std::string operator_table(const Json& report) {
   using enum Table::Align;
   Table table({{"operator", Left}, {"count", Right}, {"defined", Right}, {"FLOPs", Right}, {"share", Right}});
-  for (const OperatorCount& kind : summary.operators)
-    table.add({cell(full_name(kind.op, kind.domain)), grouped(kind.count), grouped(kind.defined),
-               kind.defined == 0 ? "?" : flops_text(kind.flops), percent(kind.flops, summary.flops)});
+  for (const Json& kind : report["operators"]) {
+    const auto defined = kind["defined"].get<std::uint64_t>();
+    table.add({cell(full_name(kind)), grouped(kind["count"].get<std::uint64_t>()), grouped(defined),
+               defined == 0 ? "?" : flops_text(kind), percent(kind["flops"], report["flops"])});
+  }
   return table.text(columns_of(STDOUT_FILENO));
 }
 
 // Nodes of one operator with one reason are one line, as in "3 nodes, the first is /conv1".
-std::string opaque_table(const Summary& summary) {
+std::string opaque_table(const Json& report) {
   struct Group {
-    const OpaqueEntry* first;
+    const Json* first;
     std::uint64_t count;
   };
   std::vector<Group> groups;
   std::map<std::pair<std::string, std::string>, std::size_t> numbers;
-  for (const OpaqueEntry& entry : summary.opaque) {
+  for (const Json& entry : report["opaque"]) {
     const auto [at, is_new] =
-        numbers.try_emplace({full_name(entry.op, entry.domain), entry.reason}, groups.size());
+        numbers.try_emplace({full_name(entry), entry["reason"].get<std::string>()}, groups.size());
     if (is_new) groups.push_back({&entry, 0});
     ++groups[at->second].count;
   }
   using enum Table::Align;
   Table table({{"opaque", Left}, {"count", Right}, {"first node", Left}, {"reason", Left}});
-  for (std::size_t i = 0; i < std::min(groups.size(), kMostLines); ++i)
-    table.add({cell(full_name(groups[i].first->op, groups[i].first->domain)), grouped(groups[i].count),
-               cell(groups[i].first->node), printable(groups[i].first->reason)});
+  for (std::size_t i = 0; i < std::min(groups.size(), kMostLines); ++i) {
+    const Json& first = *groups[i].first;
+    table.add({cell(full_name(first)), grouped(groups[i].count), cell(first["node"].get<std::string>()),
+               printable(first["reason"].get<std::string>())});
+  }
   std::string result = table.text(columns_of(STDOUT_FILENO));
   if (groups.size() > kMostLines)
     result += fmt::format("  and {} more (--json lists all)\n", groups.size() - kMostLines);
   return result;
 }
 
-std::string to_text(const Summary& summary, const std::filesystem::path& path) {
-  std::string result = head(summary, path) + '\n' + interface_table(summary);
-  if (!summary.operators.empty()) result += '\n' + operator_table(summary);
-  if (!summary.opaque.empty()) result += '\n' + opaque_table(summary);
+std::string to_text(const Json& report, const std::filesystem::path& path) {
+  std::string result = head(report, path) + '\n' + interface_table(report);
+  if (!report["operators"].empty()) result += '\n' + operator_table(report);
+  if (!report["opaque"].empty()) result += '\n' + opaque_table(report);
   return result;
 }
 
 Result<Reply> inspect(const InspectRequest& request) {
-  ISOMER_TRY(const Model model, read_model(request.model));
-  ISOMER_TRY(const InferOptions options, parse_sizes(request.shapes, model.graph));
-  ISOMER_TRY(const Summary summary, summarize(model, options));
-  return Reply{Exit::Done, to_text(summary, request.model), to_json(summary)};
+  Json json = Json::parse(api::inspect(api::load(request.model), request.shapes).json);
+  return Reply{Exit::Done, to_text(json, request.model), json};
 }
 
 }  // namespace

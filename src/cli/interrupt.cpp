@@ -1,7 +1,11 @@
 #include "cli/interrupt.h"
 
+#include <chrono>
+
 namespace isomer::cli {
 namespace {
+
+constexpr std::chrono::milliseconds kGlance{20};  // nobody notices so short a wait
 
 // A signal finds nothing else. It outlives all threads that look at it.
 std::atomic<bool> interrupted{false};
@@ -18,6 +22,10 @@ Interrupt::Interrupt() {
   interrupted = false;
   old_int_ = std::signal(SIGINT, on_signal);
   old_term_ = std::signal(SIGTERM, on_signal);
+  watch_ = std::jthread([stop = stop_](const std::stop_token& over) mutable {
+    while (!over.stop_requested() && !interrupted) std::this_thread::sleep_for(kGlance);
+    if (interrupted) stop.request_stop();
+  });
 }
 
 Interrupt::~Interrupt() {

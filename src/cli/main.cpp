@@ -18,6 +18,7 @@
 #include "cli/help.h"
 #include "cli/terminal.h"
 #include "cli/wording.h"
+#include "isomer/isomer.h"
 
 namespace isomer::cli {
 namespace {
@@ -70,6 +71,9 @@ int run(const Chosen& chosen) {
     const int exit = reply ? deliver(*reply, chosen.json) : refuse(reply.error(), chosen.json);
     if (reply && reply->leaves_threads) std::_Exit(exit);
     return exit;
+  } catch (const api::Error& e) {
+    return refuse({e.what(), e.node(), e.attribute()}, chosen.json,
+                  e.kind() == api::ErrorKind::Internal ? Exit::OurBug : Exit::BadInput);
   } catch (const std::bad_alloc&) {
     return refuse({"not enough memory"}, chosen.json);
   } catch (const InternalError& bug) {

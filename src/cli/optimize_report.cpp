@@ -6,19 +6,15 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 
+#include "cli/json_text.h"
 #include "cli/reason_words.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
 #include "cli/wording.h"
-#include "pipeline/change_words.h"
-#include "runtime/engines.h"
 
 namespace isomer::cli {
 namespace {
-
-using Outcome = OptimizeReport::Result;
 
 constexpr double kWidest = 4;          // high to low, of an interval that is worth showing
 constexpr std::size_t kMostLines = 8;  // of what was done or tried; -v has all
@@ -45,59 +41,64 @@ std::string gain_text(const Interval& ratio) {
   return fmt::format("{:.3f} times as fast [{:.3f}, {:.3f}]", ratio.estimate, ratio.low, ratio.high);
 }
 
-std::string headline(const OptimizeReport& report, const OptimizeWords& words) {
+bool is_changed(const Json& report) { return report["result"] != "unchanged"; }
+
+std::string string_of(const Json& json, const char* field) { return json.at(field).get<std::string>(); }
+
+std::string headline(const Json& report, const OptimizeWords& words) {
   const std::string out = printable(words.out.string());
-  switch (report.result) {
-    case Outcome::Improved:
-      if (!report.ratio) return painted(out + ": rewritten and proved equal, not measured", Colour::Green);
-      return painted(fmt::format("{}: {:.2f} times as fast, proved equal", out, report.ratio->estimate),
-                     Colour::Green);
-    case Outcome::Simplified:
-      return painted(fmt::format("{}: simplified and proved equal, not faster", out), Colour::Green);
-    case Outcome::Unchanged: break;
+  if (report["result"] == "improved") {
+    if (report["ratio"].is_null())
+      return painted(out + ": rewritten and proved equal, not measured", Colour::Green);
+    return painted(fmt::format("{}: {:.2f} times as fast, proved equal", out, number_of(report["ratio"])),
+                   Colour::Green);
   }
-  if (report.certificate.empty()) return painted("unchanged: nothing was written", Colour::Yellow);
-  if (!words.context.fixed.empty())
-    return painted(out + ": fixed to one size, else unchanged", Colour::Yellow);
+  if (is_changed(report))
+    return painted(fmt::format("{}: simplified and proved equal, not faster", out), Colour::Green);
+  if (report["certificate"] == "") return painted("unchanged: nothing was written", Colour::Yellow);
+  if (!report["fixed"].empty()) return painted(out + ": fixed to one size, else unchanged", Colour::Yellow);
   return painted(fmt::format("{}: unchanged, a copy of {}", out, printable(words.in.string())),
                  Colour::Yellow);
 }
 
-std::string megabytes(std::uintmax_t bytes) {
+std::string megabytes(const Json& count) {
+  const auto bytes = count.get<std::uint64_t>();
   if (bytes < 100'000) return fmt::format("{:.1f} kB", static_cast<double>(bytes) * 1e-3);
   const double value = static_cast<double>(bytes) * 1e-6;
   return fmt::format("{:.{}f} MB", value, value < 1 ? 3 : value < 100 ? 2 : 0);
 }
 
-std::string comparison(const OptimizeReport& report) {
+std::string comparison(const Json& report) {
   using enum Table::Align;
-  const bool is_changed = report.result != Outcome::Unchanged;
-  if (!report.before && !is_changed) return "";
-  Table table({{"", Left}, {"before", Right}, {is_changed ? "after" : "tried", Right}});
-  if (report.before && report.after)
-    table.add({"latency", interval_text(report.before->latency_ns), interval_text(report.after->latency_ns)});
-  if (is_changed) {
-    table.add({"nodes", grouped(report.nodes_in), grouped(report.nodes_out)});
-    table.add({"file", megabytes(report.bytes_in), megabytes(report.bytes_out)});
+  const Json &before = report["before"], &after = report["after"];
+  if (before.is_null() && !is_changed(report)) return "";
+  Table table({{"", Left}, {"before", Right}, {is_changed(report) ? "after" : "tried", Right}});
+  if (!before.is_null() && !after.is_null())
+    table.add({"latency", interval_text(interval_of(before["latency_ns"])),
+               interval_text(interval_of(after["latency_ns"]))});
+  if (is_changed(report)) {
+    table.add({"nodes", grouped(report["nodes_in"].get<std::uint64_t>()),
+               grouped(report["nodes_out"].get<std::uint64_t>())});
+    table.add({"file", megabytes(report["bytes_in"]), megabytes(report["bytes_out"])});
   }
-  if (report.before && report.before->peak_bytes && report.after->peak_bytes)
-    table.add({"peak memory", megabytes(static_cast<std::uintmax_t>(*report.before->peak_bytes)),
-               megabytes(static_cast<std::uintmax_t>(*report.after->peak_bytes))});
-  if (report.error_before && report.error_after)
-    table.add({"rounding error", fmt::format("{:.1e}", *report.error_before),
-               fmt::format("{:.1e}", *report.error_after)});
+  if (!before.is_null() && !before["peak_bytes"].is_null() && !after["peak_bytes"].is_null())
+    table.add({"peak memory", megabytes(before["peak_bytes"]), megabytes(after["peak_bytes"])});
+  if (!report["error_before"].is_null() && !report["error_after"].is_null())
+    table.add({"rounding error", fmt::format("{:.1e}", number_of(report["error_before"])),
+               fmt::format("{:.1e}", number_of(report["error_after"]))});
   return table.text(columns());
 }
 
-std::string measured_on(const OptimizeReport& report, const OptimizeWords& words) {
-  if (report.runtime.empty()) return "";
-  const Engine* engine = engine_named(report.runtime);
-  return fmt::format("on {} {}, {}, {}; inputs {}", engine ? engine->title : report.runtime,
-                     printable(report.runtime_version),
-                     words.context.threads == 0   ? "its own number of threads"
-                     : words.context.threads == 1 ? "1 thread"
-                                                  : fmt::format("{} threads", words.context.threads),
-                     printable(words.context.machine), printable(words.context.inputs));
+std::string measured_on(const Json& report) {
+  const Json& runtime = report["runtime"];
+  if (runtime["name"] == "") return "";
+  const int threads = runtime["threads"].get<int>();
+  return fmt::format("on {} {}, {}, {}; inputs {}", string_of(runtime, "title"),
+                     printable(string_of(runtime, "version")),
+                     threads == 0   ? "its own number of threads"
+                     : threads == 1 ? "1 thread"
+                                    : fmt::format("{} threads", threads),
+                     printable(string_of(report, "machine")), printable(string_of(report, "inputs")));
 }
 
 struct Line {
@@ -125,88 +126,99 @@ std::string lines_text(const std::vector<Line>& lines, bool all) {
   return text;
 }
 
-// Groups with the same words are one to their reader.
-std::vector<Line> done_lines(const OptimizeReport& report) {
+// The line with the same words: what has the same words is one to its reader.
+Line& line_for(std::vector<Line>& lines, const Json& change) {
+  const std::string words = string_of(change, "words");
+  auto at = std::ranges::find(lines, words, &Line::what);
+  if (at == lines.end()) at = lines.insert(at, {words, 0, 0, 0});
+  at->places += change["places"].get<int>();
+  if (!change["ratio"].is_null()) at->ratio = std::max(at->ratio, number_of(change["ratio"]));
+  return *at;
+}
+
+std::vector<Line> done_lines(const Json& report) {
   std::vector<Line> lines;
-  for (const auto& g : report.groups) {
-    const std::string words = words_of_group(g.what);
-    auto at = std::ranges::find(lines, words, &Line::what);
-    if (at == lines.end()) at = lines.insert(at, {words, 0, 0, 0});
-    at->places += g.places;
+  for (const Json& group : report["groups"]) {
+    Line& line = line_for(lines, group);
     // What a simplification leaves without a reader goes with it, uncounted: the table has the sum.
-    if (!g.what.starts_with("simplify")) at->fewer += g.fewer;
-    at->ratio = std::max(at->ratio, g.ratio);
+    if (!string_of(group, "what").starts_with("simplify")) line.fewer += group["fewer_nodes"].get<int>();
   }
   std::ranges::stable_sort(lines, std::greater<>{}, &Line::places);
   return lines;
 }
 
-std::vector<Line> tried_lines(const OptimizeReport& report) {
+std::vector<Line> tried_lines(const Json& report) {
   std::vector<Line> lines;
-  for (const auto& r : report.search.regions) {
-    const std::string words = words_of_group(r.what);
-    auto at = std::ranges::find(lines, words, &Line::what);
-    if (at == lines.end()) at = lines.insert(at, {words, 0, 0, 0});
-    at->places += r.places;
-    at->ratio = std::max(at->ratio, r.ratio.estimate);
-  }
+  for (const Json& region : report["regions"]) line_for(lines, region);
   std::ranges::stable_sort(lines, std::greater<>{}, &Line::ratio);
   return lines;
 }
 
-std::string details(const OptimizeReport& report, const OptimizeWords& words) {
+// What earlier runs were good for, and where that is kept.
+std::string cache_text(const Json& report) {
+  const Json &cache = report["cache"], &search = report["search"];
+  if (const std::string trouble = string_of(cache, "trouble"); !trouble.empty()) return "cache: " + trouble;
+  return fmt::format(
+      "from earlier runs: {} comparisons, how to prove {} changes, that {} can't be proved; cache: "
+      "{}, {} (--cache, --cache-size)",
+      search["known_measurements"].get<std::int64_t>(), search["known_proofs"].get<std::int64_t>(),
+      search["known_refusals"].get<std::int64_t>(), string_of(cache, "place"),
+      bytes_text(cache["bytes"].get<std::uint64_t>()));
+}
+
+std::string details(const Json& report) {
   std::string text = "\n";
-  const auto list = [&](const char* title, const std::vector<std::string>& lines) {
+  const auto list = [&](const char* title, const Json& lines) {
     if (!lines.empty()) text += fmt::format("  {}\n", title);
-    for (const std::string& l : lines) text += paragraph(printable(plain_reason(l)), 4, 6);
+    for (const Json& line : lines) text += paragraph(printable(plain_reason(line.get<std::string>())), 4, 6);
   };
-  std::vector<std::string> steps;
-  for (const std::string& c : report.changes) steps.push_back(words_of_step("collapse", c));
-  list("each step", steps);
-  list("not proved, or not accepted", report.search.refused);
-  list("looked at and left alone", report.search.declined);
-  const SearchReport& s = report.search;
+  list("each step", report["changes_in_words"]);
+  list("not proved, or not accepted", report["not_taken"]);
+  list("looked at and left alone", report["left_alone"]);
+  const auto count = [&](const char* field) { return report["search"][field].get<std::int64_t>(); };
   text +=
       paragraph(fmt::format("the search looked at {} graphs and {} kinds of change; {} proofs were tried, "
                             "{} more were equal to one of them; {:.1f} s in all",
-                            s.states, s.unique_regions, s.proofs, s.cache_hits, report.seconds),
+                            count("states"), count("regions"), count("proofs"), count("cache_hits"),
+                            number_of(report["seconds"])),
                 2, 2);
-  if (!words.cache.empty()) text += paragraph(words.cache, 2, 2);
+  if (!report["cache"].is_null()) text += paragraph(cache_text(report), 2, 2);
   return text;
 }
 
 }  // namespace
 
-std::string to_text(const OptimizeReport& report, const OptimizeWords& words) {
+std::string optimize_text(const Json& report, const OptimizeWords& words) {
   std::string text = headline(report, words) + '\n';
-  if (!report.reason.empty()) text += paragraph("why: " + printable(report.reason), 2, 7);
+  const std::string reason = string_of(report, "reason"), certificate = string_of(report, "certificate");
+  if (!reason.empty()) text += paragraph("why: " + printable(reason), 2, 7);
   text += comparison(report);
-  if (report.ratio) {
-    text += paragraph("speed: " + gain_text(*report.ratio) + ", 95 % interval", 2, 9);
-    text += paragraph("measured " + measured_on(report, words), 2, 4);
+  if (!report["ratio"].is_null()) {
+    text += paragraph("speed: " + gain_text(interval_of(report, "ratio")) + ", 95 % interval", 2, 9);
+    text += paragraph("measured " + measured_on(report), 2, 4);
   }
-  if (report.result != Outcome::Unchanged) {
+  if (is_changed(report)) {
     text += "  what was done\n" + lines_text(done_lines(report), words.is_verbose);
   } else if (const auto tried = tried_lines(report); !tried.empty()) {
     text += "  what was tried\n" + lines_text(tried, words.is_verbose);
   }
-  for (const Advice& a : report.advice)
-    text += paragraph(
-        fmt::format("advice: with {}={} the original is {:.2f} times as fast [{:.2f}, {:.2f}]: {}", a.option,
-                    a.value, a.ratio.estimate, a.ratio.low, a.ratio.high, printable(a.why)),
-        2, 10);
-  if (report.search.stopped_by == StoppedBy::Interrupt && report.result != Outcome::Unchanged)
-    text += "  stopped by Ctrl-C\n";
-  else if (report.search.stopped_by == StoppedBy::Budget && report.result == Outcome::Improved)
+  for (const Json& a : report["advice"])
+    text +=
+        paragraph(fmt::format("advice: with {}={} the original is {:.2f} times as fast [{:.2f}, {:.2f}]: {}",
+                              string_of(a, "option"), string_of(a, "value"), number_of(a["ratio"]),
+                              number_of(a["low"]), number_of(a["high"]), printable(string_of(a, "why"))),
+                  2, 10);
+  if (report["stopped_by"] == "interrupt" && is_changed(report)) text += "  stopped by Ctrl-C\n";
+  else if (report["stopped_by"] == "budget" && report["result"] == "improved")
     text += "  the time ran out; a longer --budget may find more\n";
-  if (!words.context.fixed.empty())
+  if (!report["fixed"].empty())
     text += paragraph(fmt::format("for one size only: isomer check {} {} {} --shape {}", words.in.string(),
-                                  words.out.string(), report.certificate.string(),
-                                  fmt::join(words.context.fixed, " --shape ")),
+                                  words.out.string(), certificate,
+                                  fmt::join(report["fixed"].get<std::vector<std::string>>(), " --shape ")),
                       2, 4);
-  if (!report.certificate.empty() && report.result != Outcome::Unchanged)
-    text += paragraph("certificate: " + printable(report.certificate.string()), 2, 4);
-  if (words.is_verbose) text += details(report, words);
+  if (!certificate.empty() && is_changed(report))
+    text += paragraph("certificate: " + printable(certificate), 2, 4);
+  if (words.is_verbose) text += details(report);
   return text;
 }
 

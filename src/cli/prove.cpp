@@ -3,27 +3,18 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <chrono>
 #include <filesystem>
 #include <memory>
-#include <optional>
 #include <sstream>
 
-#include "api/report_json.h"
-#include "certify/check_files.h"
 #include "cli/budget.h"
 #include "cli/command.h"
 #include "cli/contract_text.h"
 #include "cli/live.h"
 #include "cli/prove_report.h"
-#include "cli/shape_option.h"
 #include "cli/terminal.h"
 #include "cli/wording.h"
-#include "npz/npz.h"
-#include "onnx/model.h"
-#include "onnx/write_file.h"
-#include "pipeline/equality.h"
+#include "isomer/isomer.h"
 
 namespace isomer::cli {
 namespace {
@@ -38,54 +29,16 @@ struct ProveRequest {
   LiveRequest live;
 };
 
-// The models, at the sizes that the user gave, if any.
-struct Models {
-  Model a, b;
-  std::string sizes;  // "batch=1, x=1x3"
-};
-
-Result<Models> read_models(const ProveRequest& request) {
-  Models out;
-  ISOMER_TRY(out.a, read_model(request.a));
-  ISOMER_TRY(out.b, read_model(request.b));
-  if (request.shapes.empty()) return out;
-  ISOMER_TRY(const auto sizes, parse_sizes(request.shapes, {&out.a.graph, &out.b.graph}));
-  ISOMER_TRY(out.a, read_model_at(request.a, sizes[0]));
-  ISOMER_TRY(out.b, read_model_at(request.b, sizes[1]));
-  for (const std::string& s : request.shapes) out.sizes += (out.sizes.empty() ? "" : ", ") + s;
-  return out;
-}
-
 // The certificate that `optimize` leaves beside its result is a proof that need not be found, only checked.
-std::optional<CheckReport> by_certificate(const ProveRequest& request) {
-  fs::path beside = request.b;
-  beside += ".cert";
+std::string certificate_beside(const fs::path& model) {
+  const fs::path beside = model.string() + ".cert";
   std::error_code ignored;
-  if (!fs::is_regular_file(beside, ignored)) return std::nullopt;
-  const auto checked = check_files(request.a, request.b, beside, request.shapes);
-  if (!checked.ok() || !checked->report.accepted) return std::nullopt;
-  return checked->report;
-}
-
-ProveAnswer answer_of(const ProveRequest& request, const Models& models, const Deadline& deadline, Live& live,
-                      bool& is_said) {
-  constexpr std::size_t kMost = 5;
-  live.show("reading");
-  if (const auto report = request.certificate.empty() ? by_certificate(request) : std::nullopt)
-    return proved_by(*report, models.a, models.b);
-  EqualityRequest question{.a = models.a, .b = models.b, .deadline = deadline};
-  question.progress = [&](const std::string& now) { live.show(now); };
-  if (request.trace) question.trace = [](const std::string& now) { fmt::print(stderr, "{}\n", now); };
-  question.on_constants = [&](const std::vector<ConstantDifference>& constants) {
-    for (std::size_t k = 0; k < std::min(constants.size(), kMost); ++k)
-      is_said = live.say(text(constants[k]));
-  };
-  return prove_equal(question);
-}
-
-Status write_certificate(const fs::path& path, const std::string& text) {
-  ISOMER_TRY(wire::OutputFile file, wire::written_output(path, text));
-  return file.rename();
+  if (!fs::is_regular_file(beside, ignored)) return "";
+  try {
+    return api::load_certificate(beside);
+  } catch (const api::Error&) {
+    return "";  // one that can't be read proves nothing
+  }
 }
 
 // The section of docs/equality.md in lines that fit: paragraphs and points are broken anew.
@@ -107,30 +60,36 @@ std::string contract_text() {
 }
 
 Result<Reply> prove(const ProveRequest& request) {
-  const auto start = std::chrono::steady_clock::now();
+  constexpr int kMostNotices = 5;
   ISOMER_TRY(const double seconds, seconds_of(request.budget));
-  ISOMER_TRY(const Models models, read_models(request));
+  const api::ModelPair models = api::load_pair(request.a, request.b, request.shapes);
   ISOMER_TRY(auto live, Live::start(request.live, seconds));
-  const Deadline deadline(seconds);
+  int notices = 0;
   bool is_said = false;
-  ProveAnswer answer = answer_of(request, models, deadline, *live, is_said);
-  const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
-  answer.sizes = models.sizes;
-  if (!request.certificate.empty() && answer.verdict.answer == Answer::Proved)
-    ISOMER_TRY_DO(write_certificate(request.certificate, certificate_of(answer, models.a, models.b)));
-  if (!request.save_input.empty() && answer.verdict.example) {
-    ISOMER_TRY_DO(write_npz(answer.verdict.example->feeds, request.save_input));
-    answer.saved = request.save_input.string();
+  api::ProveOptions options{.seconds = seconds};
+  if (request.certificate.empty()) options.certificate = certificate_beside(request.b);
+  options.progress = [&](std::string_view now) { live->show(now); };
+  options.notice = [&](std::string_view what) {
+    if (notices++ < kMostNotices) is_said = live->say(what);
+  };
+  if (request.trace) options.trace = [](std::string_view now) { fmt::print(stderr, "{}\n", now); };
+  live->show("reading");
+  const api::Proof proof = api::prove_equal(models.a, models.b, options);
+  Json json = Json::parse(proof.json);
+  if (!request.certificate.empty() && proof.verdict == api::Verdict::Proved)
+    api::save_certificate(proof.certificate, request.certificate);
+  if (!request.save_input.empty() && has_example(json)) {
+    api::save_tensors(proof.counterexample, request.save_input);
+    json["input"] = request.save_input.string();
   }
-  const Exit exit = answer.verdict.answer == Answer::Proved    ? Exit::Done
-                    : answer.verdict.answer == Answer::Refuted ? Exit::Refuted
-                                                               : Exit::Undecided;
+  const Exit exit = proof.verdict == api::Verdict::Proved    ? Exit::Done
+                    : proof.verdict == api::Verdict::Refuted ? Exit::Refuted
+                                                             : Exit::Undecided;
   const std::string promised = request.verbose ? contract_text() : "";
-  const std::string text = to_text(answer, request.verbose, is_said);
+  const std::string text = prove_text(json, request.verbose, is_said);
   live->log(text);
   live.reset();
-  return Reply{exit, text + promised, to_json(answer, spent.count()),
-               exit == Exit::Done ? "" : plain_headline(answer)};
+  return Reply{exit, text + promised, json, exit == Exit::Done ? "" : plain_headline(json)};
 }
 
 }  // namespace

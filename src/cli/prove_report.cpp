@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cmath>
 
+#include "cli/json_text.h"
 #include "cli/reason_words.h"
 #include "cli/terminal.h"
 #include "cli/wording.h"
@@ -15,83 +15,97 @@ namespace {
 
 constexpr std::size_t kMostConstants = 5, kMostOutputs = 12;  // -v lists all
 
-std::string_view word(Answer answer) {
-  return answer == Answer::Proved ? "proved" : answer == Answer::Refuted ? "refuted" : "undecided";
-}
-
 std::string line(std::string_view text, std::size_t first, std::size_t rest) {
   return std::string(first, ' ') + wrapped(text, columns_of(STDOUT_FILENO), rest, first) + '\n';
 }
 
-// The largest relative difference that so many last places of a float are.
-double relative_of(double ulp) { return ulp * 0x1p-23; }
+std::string string_of(const Json& json, const char* field) { return json.at(field).get<std::string>(); }
 
-std::string rounding_text(const ModelsVerdict& v) {
-  const int other = v.constants_rounded + v.constants_restated;
+std::string rounding_text(const Json& report) {
+  const int other = report["constants_rounded"].get<int>() + report["constants_restated"].get<int>();
   if (other == 0) return "";
   return fmt::format("{} constant{} {} rounded otherwise, by {:.1g} of {} value at most", other,
-                     other == 1 ? "" : "s", other == 1 ? "is" : "are", relative_of(v.worst_ulp),
+                     other == 1 ? "" : "s", other == 1 ? "is" : "are", number_of(report["worst_relative"]),
                      other == 1 ? "its" : "their");
+}
+
+std::string constants_text(const Json& report, bool is_verbose) {
+  std::string text;
+  std::size_t shown = 0;
+  for (const Json& constant : report["constants_differ"]) {
+    if (!is_verbose && shown++ >= kMostConstants) {
+      const std::size_t more = report["constants_differ"].size() - kMostConstants;
+      return text + fmt::format("  and {} more constants differ\n", more);
+    }
+    text += line(printable(string_of(constant, "words")), 2, 4);
+  }
+  return text;
+}
+
+std::string outputs_text(const Json& report, bool is_verbose) {
+  std::string text;
+  std::size_t shown = 0;
+  const std::string all = string_of(report, "why");
+  for (const Json& output : report["outputs"]) {
+    if (!is_verbose && shown++ >= kMostOutputs)
+      return text + fmt::format("  and {} more outputs\n", report["outputs"].size() - kMostOutputs);
+    const std::string why = string_of(output, "why");
+    text += line(
+        fmt::format(
+            "output {}: {}{}", printable(string_of(output, "a")), string_of(output, "verdict"),
+            why.empty() || all.find(why) != std::string::npos ? "" : ", " + printable(plain_reason(why))),
+        2, 4);
+  }
+  return text;
 }
 
 }  // namespace
 
-std::string plain_headline(const ProveAnswer& answer) {
-  const ModelsVerdict& v = answer.verdict;
-  if (v.answer != Answer::Proved) return fmt::format("{}: {}", word(v.answer), plain_reason(v.why));
-  const std::string where = answer.sizes.empty() ? "for all inputs" : "for all inputs at " + answer.sizes;
-  const std::string rounded = rounding_text(v);
+bool has_example(const Json& report) {
+  return std::ranges::any_of(report["outputs"],
+                             [](const Json& output) { return !output["example"].is_null(); });
+}
+
+std::string plain_headline(const Json& report) {
+  const std::string verdict = string_of(report, "verdict"), sizes = string_of(report, "sizes");
+  if (verdict != "proved") return fmt::format("{}: {}", verdict, plain_reason(string_of(report, "why")));
+  const std::string where = sizes.empty() ? "for all inputs" : "for all inputs at " + sizes;
+  const std::string rounded = rounding_text(report);
   return fmt::format("equal {}{}", where, rounded.empty() ? "" : ", but for rounding: " + rounded);
 }
 
-std::string to_text(const ProveAnswer& answer, bool is_verbose, bool is_said) {
-  const ModelsVerdict& v = answer.verdict;
-  const Colour colour = v.answer == Answer::Proved    ? Colour::Green
-                        : v.answer == Answer::Refuted ? Colour::Red
-                                                      : Colour::Yellow;
-  const std::string head = plain_headline(answer);
+std::string prove_text(const Json& report, bool is_verbose, bool is_said) {
+  const bool is_proved = report["verdict"] == "proved";
+  const Colour colour = is_proved                        ? Colour::Green
+                        : report["verdict"] == "refuted" ? Colour::Red
+                                                         : Colour::Yellow;
+  const std::string head = plain_headline(report);
   const auto first_word = std::min(head.find_first_of(": "), head.size());
   // The line is broken before it is coloured, since colours have no width.
   std::string broken = line(printable(head), 0, 2);
   std::string text = painted(broken.substr(0, first_word), colour) + broken.substr(first_word);
-  std::size_t shown = 0;
-  for (const ConstantDifference& d : answer.constants) {
-    if (is_said && is_terminal(STDOUT_FILENO)) break;
-    if (v.answer == Answer::Proved) break;  // folded into others, say: it is proved all the same
-    if (!is_verbose && shown++ >= kMostConstants) {
-      text += fmt::format("  and {} more constants differ\n", answer.constants.size() - kMostConstants);
-      break;
-    }
-    text += line(printable(isomer::text(d)), 2, 4);
-  }
+  // Constants of equal models are folded into others, say: they are proved all the same.
+  if (!is_proved && !(is_said && is_terminal(STDOUT_FILENO))) text += constants_text(report, is_verbose);
   // One output says no more than the headline.
-  shown = 0;
-  for (const auto& o : v.outputs) {
-    if (v.outputs.size() == 1 || (!is_verbose && v.answer == Answer::Proved)) break;
-    if (!is_verbose && shown++ >= kMostOutputs) {
-      text += fmt::format("  and {} more outputs\n", v.outputs.size() - kMostOutputs);
-      break;
-    }
-    text += line(fmt::format("output {}: {}{}", printable(o.a), word(o.answer),
-                             o.why.empty() || v.why.find(o.why) != std::string::npos
-                                 ? ""
-                                 : ", " + printable(plain_reason(o.why))),
-                 2, 4);
-  }
-  if (!v.first_difference.empty()) text += line("the models part at " + printable(v.first_difference), 2, 4);
-  if (v.witness_disagreements > 0)
-    text += line(fmt::format("the two witnesses disagree on {} question{}, a mistake of Isomer's: {}",
-                             v.witness_disagreements, v.witness_disagreements == 1 ? "" : "s",
-                             printable(v.disagreement)),
-                 2, 4);
-  if (answer.is_by_certificate) text += "  by the certificate beside the second model, checked again\n";
-  if (!answer.saved.empty()) text += line("an input that shows it: " + printable(answer.saved), 2, 4);
-  else if (v.example) text += "  --save-input F.npz writes an input that shows it\n";
-  if (v.answer == Answer::Proved && is_verbose && !answer.is_by_certificate)
+  if (report["outputs"].size() != 1 && (is_verbose || !is_proved)) text += outputs_text(report, is_verbose);
+  if (const std::string first = string_of(report, "first_difference"); !first.empty())
+    text += line("the models part at " + printable(first), 2, 4);
+  if (const int disagreements = report["witness_disagreements"].get<int>(); disagreements > 0)
+    text += line(
+        fmt::format("the two witnesses disagree on {} question{}, a mistake of Isomer's: {}", disagreements,
+                    disagreements == 1 ? "" : "s", printable(string_of(report, "disagreement"))),
+        2, 4);
+  const bool is_by_certificate = report["by_certificate"].get<bool>();
+  if (is_by_certificate) text += "  by the certificate beside the second model, checked again\n";
+  if (const std::string saved = string_of(report, "input"); !saved.empty())
+    text += line("an input that shows it: " + printable(saved), 2, 4);
+  else if (has_example(report)) text += "  --save-input F.npz writes an input that shows it\n";
+  if (is_proved && is_verbose && !is_by_certificate)
     text +=
         line(fmt::format("{} pairs of values were proved equal, one after the other; each proof was tested "
                          "a second time by exact arithmetic at {} points",
-                         v.proofs, grouped(static_cast<std::uint64_t>(v.points))),
+                         report["pairs"].get<std::int64_t>(),
+                         grouped(report["witnesses"]["field_points"].get<std::uint64_t>())),
              2, 2);
   return text;
 }

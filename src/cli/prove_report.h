@@ -3,12 +3,13 @@
 
 #include <string>
 
-#include "pipeline/equality.h"
+#include "cli/command.h"
 
 namespace isomer::cli {
 
-std::string plain_headline(const ProveAnswer& answer);  // one line, no colour
+std::string plain_headline(const Json& report);  // one line, no colour
 // is_said: the constants, to who looks at the terminal.
-std::string to_text(const ProveAnswer& answer, bool is_verbose, bool is_said);
+std::string prove_text(const Json& report, bool is_verbose, bool is_said);
+bool has_example(const Json& report);  // an input on which the models differ
 
 }  // namespace isomer::cli

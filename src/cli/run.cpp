@@ -9,13 +9,11 @@
 
 #include "cli/command.h"
 #include "cli/feeds_option.h"
+#include "cli/json_text.h"
 #include "cli/runtime_option.h"
 #include "cli/table.h"
 #include "cli/wording.h"
-#include "graph/interpret.h"
-#include "npz/npz.h"
-#include "onnx/model.h"
-#include "runtime/judge.h"
+#include "isomer/isomer.h"
 
 namespace isomer::cli {
 namespace {
@@ -30,8 +28,8 @@ struct RunRequest {
 };
 
 // "-1.25 .. 3.5" over the finite elements, and how many are not.
-std::string range_text(const Tensor& tensor) {
-  const auto values = tensor.doubles();
+std::string range_text(const api::Tensor& tensor) {
+  const auto values = api::numbers(tensor);
   if (!values || values->empty()) return "";
   double low = INFINITY, high = -INFINITY;
   std::uint64_t odd = 0;
@@ -44,35 +42,24 @@ std::string range_text(const Tensor& tensor) {
   return text;
 }
 
-Reply refuse_opaque(const OpaqueNode& opaque) {
-  const std::string message = fmt::format("{} is not modelled here: {}", opaque.op, opaque.reason);
+Reply refuse_opaque(const api::NotModelledError& opaque) {
   return {Exit::Undecided,
-          fmt::format("node '{}': {}", opaque.node, message),
-          {{"error", {{"message", message}, {"node", opaque.node}, {"attribute", ""}}},
-           {"opaque", {{"node", opaque.node}, {"op", opaque.op}, {"reason", opaque.reason}}}}};
+          fmt::format("node '{}': {}", opaque.node(), opaque.what()),
+          {{"error", {{"message", opaque.what()}, {"node", opaque.node()}, {"attribute", ""}}},
+           {"opaque", {{"node", opaque.node()}, {"op", opaque.op()}, {"reason", opaque.reason()}}}}};
 }
 
-Reply describe(const NamedTensors& outputs, const fs::path& path) {
+Reply describe(const api::Tensors& outputs, const fs::path& path) {
   auto table = Table::without_head(3);
   Json list = Json::array();
   for (const auto& [output, tensor] : outputs) {
-    const TensorType type{tensor.type(), to_dims(tensor.extents())};
-    table.add({printable(output), text(type), range_text(tensor)});
-    list.push_back({{"name", output}, {"type", name(tensor.type())}, {"shape", tensor.extents()}});
+    const std::string type(api::name(tensor.type));
+    table.add({printable(output), type + shape_text(tensor.shape), range_text(tensor)});
+    list.push_back({{"name", output}, {"type", type}, {"shape", tensor.shape}});
   }
   return {Exit::Done,
           printable(path.string()) + '\n' + table.text(),
           {{"outputs", list}, {"path", path.string()}}};
-}
-
-Result<Reply> run_on_ort(const RunRequest& request, const NamedTensors& feeds) {
-  ISOMER_TRY(const RuntimeOptions options, runtime_options(request.runtime));
-  auto judge = Judge::start(worker_options(request.runtime, "ort"));
-  if (!judge) return to_error(judge.error());
-  const auto outputs = (*judge)->run(ModelSource::file(request.model.string()), feeds, options);
-  if (!outputs) return to_error(outputs.error());
-  ISOMER_TRY_DO(write_npz(*outputs, request.output));
-  return describe(*outputs, request.output);
 }
 
 Result<Reply> run(const RunRequest& request) {
@@ -81,18 +68,21 @@ Result<Reply> run(const RunRequest& request) {
     if (fs::equivalent(input, request.output, failure))
       return Error{fmt::format("{} is an input too; write to another file", request.output.string())};
 
-  ISOMER_TRY(const Model model, read_model(request.model));
-  NamedTensors feeds;
-  if (!request.feeds.empty()) {
-    ISOMER_TRY(feeds, read_npz(request.feeds));
+  const api::Model model = api::load(request.model);
+  api::Tensors feeds;
+  if (!request.feeds.empty()) feeds = api::load_tensors(request.feeds);
+  ISOMER_TRY(const auto runtimes, runtime_options(request.runtime));
+  const api::RunOptions options{.engine = request.engine == "ort"          ? api::Engine::Runtime
+                                          : request.arithmetic == "double" ? api::Engine::ReferenceInDouble
+                                                                           : api::Engine::Reference,
+                                .runtime = runtimes.front()};
+  try {
+    const api::Tensors outputs = api::run(model, feeds, options);
+    api::save_tensors(outputs, request.output);
+    return describe(outputs, request.output);
+  } catch (const api::NotModelledError& opaque) {
+    return refuse_opaque(opaque);
   }
-  ISOMER_TRY_DO(check_feeds(feeds, model.graph));
-  if (request.engine == "ort") return run_on_ort(request, feeds);
-  const Arithmetic arithmetic = request.arithmetic == "double" ? Arithmetic::Double : Arithmetic::Native;
-  ISOMER_TRY(const RunOutcome outcome, interpret(model.graph, feeds, arithmetic));
-  if (outcome.opaque) return refuse_opaque(*outcome.opaque);
-  ISOMER_TRY_DO(write_npz(outcome.outputs, request.output));
-  return describe(outcome.outputs, request.output);
 }
 
 }  // namespace

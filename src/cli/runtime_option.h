@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "pipeline/runtime_request.h"
+#include "base/result.h"
+#include "isomer/isomer.h"
 
 namespace CLI {
 class App;
@@ -12,10 +13,15 @@ class App;
 
 namespace isomer::cli {
 
+struct RuntimeRequest {
+  std::vector<std::string> names = {"ort"};
+  std::vector<std::string> config = {};  // KEY=VALUE
+  api::RuntimeOptions options = {};      // all else
+};
 void add_library_options(CLI::App& command, RuntimeRequest& request);  // of commands with one fixed runtime
 void add_runtime_options(CLI::App& command, RuntimeRequest& request);  // those, and which runtimes
 
-// What the worker could not be denied, as a sentence for people; "" where all is as it should be.
-std::string network_note(NetworkGuard guard);
+// One for each name.
+Result<std::vector<api::RuntimeOptions>> runtime_options(const RuntimeRequest& request);
 
 }  // namespace isomer::cli

@@ -1,11 +1,9 @@
 // The option --shape NAME=SHAPE of several commands: concrete extents for an input, or a value for a symbolic
-// dimension (onnx/size_arguments.h reads it).
+// dimension.
 #pragma once
 
 #include <string>
 #include <vector>
-
-#include "onnx/size_arguments.h"
 
 namespace CLI {
 class App;

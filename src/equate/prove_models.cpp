@@ -269,7 +269,6 @@ std::string Prover::unsolved_in(const Sweep::Regions& regions) const {
 bool Prover::ask(Value a, Value b, const std::set<int>& open, const Sweep::Regions& regions,
                  std::uint64_t set_operations) {
   ProveOptions options;
-  options.refute = false;
   options.stop = options_.stop;
   options.partial_inputs = regions.partial;
   options.budget.set_operations = set_operations;

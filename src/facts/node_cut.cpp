@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 #include <set>
 
@@ -44,6 +45,13 @@ bool is_fewer(const Dim& count, const Dim& extent) {
   const auto some = typical_size(count), all = typical_size(extent);
   return some && all && *some < *all;
 }
+
+constexpr std::int64_t kEnd = std::numeric_limits<std::int64_t>::max();
+
+// All but so many positions at the beginning and at the end of an axis whose extent has a name.
+struct Trim {
+  std::int64_t front = 0, back = 0;
+};
 
 class Cutter {
  public:
@@ -165,6 +173,28 @@ class Cutter {
     return std::nullopt;
   }
 
+  std::optional<Trim> trim_of(const Positions& p) const {
+    if (p.is_whole()) return Trim{};
+    if (p.selection() < 0) return std::nullopt;
+    const Selection& s = selections_.at(p.selection());
+    if (s.kind != Selection::Kind::Slice || s.step != 1 || s.start < 0 || (s.end >= 0 && s.end != kEnd))
+      return std::nullopt;
+    return Trim{s.start, s.end < 0 ? -s.end : 0};
+  }
+
+  Positions sliced(Selection s, const Dim& extent) const {
+    s.key = fmt::format("slice {} {} {} of {}", s.start, s.end, s.step, extent.text());
+    return Positions::chosen(selections_.number(s));
+  }
+
+  Positions trimmed(const Trim& t, const Dim& extent) const {
+    if (t.front == 0 && t.back == 0) return {};
+    return sliced({.extents = {extent - Dim(t.front) - Dim(t.back)},
+                   .start = t.front,
+                   .end = t.back > 0 ? -t.back : kEnd},
+                  extent);
+  }
+
   // What one output selects of the input along one axis. `whole_axis`: the output's axis can only be whole.
   std::optional<Positions> selected(const Index& index, std::size_t axis, const std::vector<Axis>& axes,
                                     const Needs& needs, bool& whole_axis) const {
@@ -182,13 +212,17 @@ class Cutter {
       return Positions::listed(std::move(*list), extent.concrete());
     }
     if (!site_.is(id_, "Slice") || index.terms().empty()) return std::nullopt;
+    const Axis made = index.axes()[0];
+    const Dim behind = extent - index.offset() - made.extent;
+    const auto trim = trim_of(needs[static_cast<std::size_t>(std::ranges::find(axes, made) - axes.begin())]);
+    if (trim && index.terms()[0].scale.is(1) && index.offset().is_concrete() && behind.is_concrete())
+      return trimmed({trim->front + index.offset().concrete(), trim->back + behind.concrete()}, extent);
     auto slice = slice_along(axis);
     if (!slice || slice->step < 1) return std::nullopt;
-    slice->extents = {index.axes()[0].extent};
+    slice->extents = {made.extent};
     if (!is_fewer(slice->extents[0], extent)) return std::nullopt;
     whole_axis = true;
-    slice->key = fmt::format("slice {} {} {} of {}", slice->start, slice->end, slice->step, extent.text());
-    return Positions::chosen(selections_.number(*slice));
+    return sliced(*slice, extent);
   }
 
   // Slices, splits, strides: positions of the input in their order.
@@ -369,6 +403,13 @@ class Cutter {
       }
       const Dim& extent = shape(node_.inputs[0])[d];
       const bool crops = before[d] < 0 || after[d] < 0;
+      if (const auto trim = trim_of(need()[d]); trim && !extent.is_concrete() && is_constant) {
+        const std::int64_t front = trim->front - before[d], back = trim->back - after[d];
+        out_.numbers[d] = std::max<std::int64_t>(0, -front);
+        out_.numbers[rank + d] = std::max<std::int64_t>(0, -back);
+        want(0)[d] = trimmed({std::max<std::int64_t>(0, front), std::max<std::int64_t>(0, back)}, extent);
+        continue;
+      }
       if (need()[d].is_whole() && !crops) continue;
       if (!extent.is_concrete() || need()[d].selection() >= 0 ||
           !cut_pads(d, before[d], extent.concrete(), is_constant)) {
@@ -490,10 +531,18 @@ class Cutter {
   // The window of the first input along one of the output's axes.
   std::optional<WindowAxis> window(std::size_t axis) {
     if (site_.is(id_, "ConvTranspose")) return transposed_window(axis);
+    const Dim &from = shape(node_.inputs[0])[axis], &to = formula_->output(0).axes[axis].extent;
+    auto out = from.is_concrete() && to.is_concrete() ? taps(axis) : std::nullopt;
+    if (!out) return std::nullopt;
+    out->input = from.concrete();
+    out->output = to.concrete();
+    return out;
+  }
+
+  // The same without the extents.
+  std::optional<WindowAxis> taps(std::size_t axis) {
     if (reads_.empty()) reads_ = input_reads(*formula_, 0);
-    const Dim& extent = shape(node_.inputs[0])[axis];
     const Axis& p = formula_->output(0).axes[axis];
-    if (!extent.is_concrete() || !p.extent.is_concrete()) return std::nullopt;
     std::optional<WindowAxis> out;
     for (const InputRead& read : reads_) {
       if (read.input != 0) continue;
@@ -503,8 +552,8 @@ class Cutter {
                    .dilation = 1,
                    .kernel = 1,
                    .pad = -index.offset().concrete(),
-                   .input = extent.concrete(),
-                   .output = p.extent.concrete()};
+                   .input = 0,
+                   .output = 0};
       int others = 0;
       for (const Index::Term& t : index.terms()) {
         if (t.atom.kind != Index::AtomKind::Axis || !t.scale.is_concrete()) return std::nullopt;
@@ -593,22 +642,35 @@ class Cutter {
     return true;
   }
 
-  // A look-up by computed indices is a sum with one term for the prover: it passes what is linear.
-  bool is_linear_along(const std::vector<InputRoles>& roles, int axis) const {
+  // Whether the prover can follow a choice through this node. A look-up by computed indices is a sum with one
+  // term: it passes what is linear. What is left of an axis that may be too short (min(1, n)) has no extent
+  // that the prover knows: it passes what is affine.
+  bool passes(const Selection& s, const std::vector<InputRoles>& roles, int axis) const {
+    const bool is_lookup = s.kind != Selection::Kind::Slice && !known_integers(site_, s.indices);
+    if (!is_lookup && (s.kind != Selection::Kind::Slice || is_plain(s.extents[0]))) return true;
     std::vector<int> followers;
     for (std::size_t k = 0; k < node_.inputs.size() && k < roles.size(); ++k)
       if (std::ranges::find(roles[k].output_axis, axis) != roles[k].output_axis.end())
         followers.push_back(static_cast<int>(k));
-    if (followers.size() == 1) return linearity(*formula_, 0, followers[0]) == Linearity::Linear;
-    return preserves_zero(*formula_, 0) && std::ranges::all_of(followers, [&](int k) {
-             return linearity(*formula_, 0, k) == Linearity::Affine;
-           });
+    const auto are = [&](Linearity most) {
+      return std::ranges::all_of(followers, [&](int k) { return linearity(*formula_, 0, k) <= most; });
+    };
+    if (!is_lookup) return are(Linearity::Affine);
+    if (followers.size() == 1) return are(Linearity::Linear);
+    return preserves_zero(*formula_, 0) && are(Linearity::Affine);
+  }
+
+  // Sums of symbols only.
+  static bool is_plain(const Dim& extent) {
+    for (const Dim::Summand& s : extent.summands())
+      for (const Dim::Factor& f : s.factors)
+        if (f.kind != Dim::Factor::Kind::Symbol) return false;
+    return true;
   }
 
   bool is_followed(const std::vector<InputRoles>& roles, int axis) {
     const int chosen = need()[static_cast<std::size_t>(axis)].selection();
-    if (chosen >= 0 && selections_.at(chosen).kind != Selection::Kind::Slice && !is_linear_along(roles, axis))
-      return false;
+    if (chosen >= 0 && !passes(selections_.at(chosen), roles, axis)) return false;
     for (std::size_t k = 0; k < node_.inputs.size() && k < roles.size(); ++k) {
       if (!node_.inputs[k].exists() || !formula_->inputs[k]) continue;
       bool follows = false;
@@ -626,7 +688,8 @@ class Cutter {
     if (roles[0].axes[a] == AxisRole::Parallel)
       return need()[a].is_whole() || is_followed(roles, static_cast<int>(a));
     const auto& w = out_.windows[a];
-    if (!w || need()[a].selection() >= 0) return false;
+    if (need()[a].selection() >= 0) return trim_window(a);
+    if (!w) return false;
     if (w->is_transposed && need()[a].is_whole()) return true;
     need()[a] = w->is_transposed ? need()[a].range(w->output) : need()[a].hull(w->output);
     const auto made = need()[a].is_whole() ? Progression{.count = w->output} : need()[a].progression();
@@ -637,6 +700,22 @@ class Cutter {
     const auto read = made ? read_through(*w, *made) : std::nullopt;
     if (!read) return false;
     want(0)[a] = *read;
+    return true;
+  }
+
+  // What is trimmed behind a window in steps of one is trimmed of its pads first.
+  bool trim_window(std::size_t a) {
+    const auto trim = trim_of(need()[a]);
+    const auto w = trim && !site_.is(id_, "ConvTranspose") ? taps(a) : std::nullopt;
+    if (!w || w->stride != 1) return false;
+    const Dim& extent = shape(node_.inputs[0])[a];
+    const Dim after =
+        formula_->output(0).axes[a].extent + Dim(w->dilation * (w->kernel - 1) - w->pad) - extent;
+    if (!after.is_concrete()) return false;
+    const std::int64_t front = trim->front - w->pad, back = trim->back - after.concrete();
+    out_.pads.resize(need().size());
+    out_.pads[a] = {std::max<std::int64_t>(0, -front), std::max<std::int64_t>(0, -back)};
+    want(0)[a] = trimmed({std::max<std::int64_t>(0, front), std::max<std::int64_t>(0, back)}, extent);
     return true;
   }
 

@@ -56,8 +56,10 @@ struct NodeCut {
   std::vector<std::optional<Needs>> outputs;            // what of each is computed; nullopt: nobody reads it
   std::vector<std::optional<Needs>> inputs;             // what of each that reads; nullopt: nothing
   std::vector<std::optional<WindowAxis>> windows = {};  // Copy: per axis of the output
-  std::vector<Needs> parts = {};                        // Select: per output, what it is of the input
-  std::vector<std::int64_t> dropped = {};               // Select, Gather: axes of the input
+  // Copy: the new pads along an axis whose extent has a name.
+  std::vector<std::optional<std::pair<std::int64_t, std::int64_t>>> pads = {};
+  std::vector<Needs> parts = {};           // Select: per output, what it is of the input
+  std::vector<std::int64_t> dropped = {};  // Select, Gather: axes of the input
   std::vector<std::int64_t> numbers = {};  // Gather: the indices, if they are known; Pad: the new pads
 };
 

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "onnx/fixed_sizes.h"
+#include "onnx/program.h"
 #include "onnx/read_attribute.h"
 #include "onnx/read_functions.h"
 #include "onnx/read_graph.h"
@@ -37,6 +38,15 @@ Status check_ir_version(const onnx::ModelProto& model) {
   return Done{};
 }
 
+Status check_input_types(const Graph& graph) {
+  for (const Value& input : graph.inputs()) {
+    const DeclaredType& type = graph.node(input.node).declared;
+    if (type.is_tensor && type.type == ElementType::Undefined)
+      return Error{fmt::format("graph input {} has no type", shown(graph.name_of(input)))};
+  }
+  return Done{};
+}
+
 // Moves the fields before the graph into a message of their own, and nodes and initializers out of the graph.
 void take_apart(onnx::ModelProto& model, ModelShell& shell) {
   Arena* arena = shell.arena.get();
@@ -63,11 +73,9 @@ void take_apart(onnx::ModelProto& model, ModelShell& shell) {
   shell.bulk->mutable_initializer()->UnsafeArenaSwap(shell.graph->mutable_initializer());
 }
 
-Result<Model> read_parsed(ParsedModel parsed, const std::filesystem::path& directory,
-                          const InferOptions* sizes, ModelShell& shell) {
+Result<Model> read_parsed(ParsedModel parsed, const InferOptions* sizes, ModelShell& shell) {
   onnx::ModelProto& proto = *parsed.model;
   shell.arena = parsed.arena;
-  shell.files = std::make_unique<ExternalFiles>(directory);
   const TensorSource source{parsed.arena, shell.files.get()};
 
   ISOMER_TRY_DO(check_ir_version(proto));
@@ -94,13 +102,14 @@ Result<Model> read_parsed(ParsedModel parsed, const std::filesystem::path& direc
 }
 
 Result<Model> read_stream(google::protobuf::io::ZeroCopyInputStream& stream, std::uint64_t bytes,
-                          const std::filesystem::path& directory, std::vector<FileIdentity> sources,
+                          ExternalFiles files, std::vector<FileIdentity> sources,
                           const InferOptions* sizes = nullptr) {
   try {
     auto shell = std::make_shared<ModelShell>();
+    shell->files = std::make_unique<ExternalFiles>(std::move(files));
     shell->sources = std::move(sources);
     ISOMER_TRY(ParsedModel parsed, parse_model(stream, message_memory_limit(bytes)));
-    ISOMER_TRY(Model model, read_parsed(std::move(parsed), directory, sizes, *shell));
+    ISOMER_TRY(Model model, read_parsed(std::move(parsed), sizes, *shell));
     model.shell = std::move(shell);
     return model;
   } catch (const std::bad_alloc&) {
@@ -108,11 +117,20 @@ Result<Model> read_stream(google::protobuf::io::ZeroCopyInputStream& stream, std
   }
 }
 
+Result<Model> read_bytes(std::span<const std::byte> bytes, ExternalFiles files) {
+  if (bytes.size() > kLargestModelBytes) return Error{"a model of more than 2 GiB"};
+  google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
+  return read_stream(stream, bytes.size(), std::move(files), {});
+}
+
 Result<Model> read_file(const std::filesystem::path& path, const InferOptions* sizes) {
   const auto read = [&]() -> Result<Model> {
     ISOMER_TRY(const ModelFile file, open_model_file(path));
     google::protobuf::io::FileInputStream stream(file.descriptor.get(), kReadBytes);
-    return read_stream(stream, file.bytes, path.parent_path(), {file.identity}, sizes);
+    ISOMER_TRY(Model model,
+               read_stream(stream, file.bytes, ExternalFiles(path.parent_path()), {file.identity}, sizes));
+    ISOMER_TRY_DO(check_input_types(model.graph));
+    return model;
   };
   auto model = read();
   if (model.ok()) return model;
@@ -130,9 +148,21 @@ Result<Model> read_model_at(const std::filesystem::path& path, const InferOption
 }
 
 Result<Model> read_model_bytes(std::span<const std::byte> bytes, const std::filesystem::path& directory) {
-  if (bytes.size() > kLargestModelBytes) return Error{"a model of more than 2 GiB"};
-  google::protobuf::io::ArrayInputStream stream(bytes.data(), static_cast<int>(bytes.size()));
-  return read_stream(stream, bytes.size(), directory, {});
+  ISOMER_TRY(Model model, read_bytes(bytes, ExternalFiles(directory)));
+  ISOMER_TRY_DO(check_input_types(model.graph));
+  return model;
+}
+
+Result<Graph> read_program(std::string_view bytes) {
+  ISOMER_TRY(const Model model, read_bytes(std::as_bytes(std::span(bytes)), ExternalFiles()));
+  if (!model.graph.functions->empty()) return Error{"a program has no functions"};
+  for (const NodeId id : model.graph.order()) {
+    const Node& node = model.graph.node(id);
+    for (const Attribute& a : node.attributes.all())
+      if (const auto* raw = std::get_if<RawAttribute>(&a.value); raw != nullptr && raw->is_graph)
+        return Error{fmt::format("{} has a subgraph", label(node))};
+  }
+  return model.graph;
 }
 
 }  // namespace isomer

@@ -81,6 +81,7 @@ ExternalFiles::ExternalFiles(std::filesystem::path directory)
       directory_(::open(directory_name_.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC)) {}
 
 Result<ExternalFiles::Opened> ExternalFiles::open(const std::string& location) const {
+  if (directory_name_.empty()) return unusable(location, "can't be read here: no other file may be");
   if (!directory_.is_open()) return unusable(location, "is in a directory that can't be opened");
   Opened opened;
   const int result = open_beneath(directory_.get(), location);

@@ -20,6 +20,7 @@ namespace isomer::wire {
 
 class ExternalFiles {
  public:
+  ExternalFiles() = default;  // none: a tensor that asks for a file is an error
   // The directory may be missing or unreadable: that is an error only once a tensor asks for a file.
   explicit ExternalFiles(std::filesystem::path directory);
 

@@ -61,9 +61,6 @@ Status GraphBuilder::add_inputs() {
   for (const auto& tensor : proto_.sparse_initializer()) initializers.insert(tensor.values().name());
   for (const auto& input : proto_.input()) {
     ISOMER_TRY(DeclaredType type, read_type(input));
-    if (type.is_tensor && type.type == ElementType::Undefined) {
-      return Error{fmt::format("graph input {} has no type", shown(input.name()))};
-    }
     if (initializers.contains(input.name())) {
       defaults_.emplace(input.name(), std::move(type));
       continue;

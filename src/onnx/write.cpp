@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -9,6 +10,7 @@
 #include <optional>
 
 #include "onnx/model.h"
+#include "onnx/program.h"
 #include "onnx/read_text.h"
 #include "onnx/read_wire.h"
 #include "onnx/shell.h"
@@ -22,6 +24,8 @@ namespace {
 using namespace wire;
 using google::protobuf::MessageLite;
 using google::protobuf::io::CodedOutputStream;
+
+constexpr std::int64_t kProgramIr = 8;  // any from 4 on: an initializer is no input
 
 constexpr std::uint32_t tag(int field) {
   return static_cast<std::uint32_t>(field) << 3 | 2;
@@ -182,6 +186,21 @@ std::uint64_t external_bytes(const Model& model) {
 Status copy_model(const Model& model, const std::filesystem::path& from, const std::filesystem::path& path) {
   const bool is_alone = model.shell && model.shell->files->files().empty();
   return is_alone ? copy_file(*model.shell, from, path) : write_model(model, path);
+}
+
+Result<std::string> write_program(const Graph& graph) {
+  const Model model{.graph = graph, .ir_version = kProgramIr, .node_count = 0, .shell = {}};
+  const auto shell = make_shell(model);
+  ModelOut out;
+  ISOMER_TRY_DO(fill(out, model, *shell));
+  if (!out.external.empty()) return Error{"a program has no data in other files"};
+  std::string bytes;
+  {
+    google::protobuf::io::StringOutputStream text(&bytes);
+    CodedOutputStream stream(&text);
+    write_messages(out, stream);
+  }
+  return bytes;
 }
 
 Status write_model(const Model& model, const std::filesystem::path& path) {

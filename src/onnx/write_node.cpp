@@ -97,8 +97,9 @@ void write_type(const DeclaredType& type, onnx::TypeProto& proto) {
   for (const auto& extent : *type.shape) {
     auto& dim = *tensor.mutable_shape()->add_dim();
     if (!extent) continue;
+    const auto symbols = extent->symbols();
     if (extent->is_concrete()) dim.set_dim_value(extent->concrete());
-    else dim.set_dim_param(extent->symbols().size() == 1 ? extent->symbols().front() : extent->text());
+    else dim.set_dim_param(*extent == Dim::symbol(symbols[0]) ? symbols[0] : extent->text());
   }
 }
 

@@ -211,7 +211,8 @@ std::shared_ptr<const ModelShell> make_shell(const Model& model) {
   for (const Value& input : model.graph.inputs()) {
     onnx::ValueInfoProto& info = *shell->graph->add_input();
     info.set_name(model.graph.name_of(input));
-    write_type(model.graph.node(input.node).declared, *info.mutable_type());
+    const DeclaredType& declared = model.graph.node(input.node).declared;
+    if (declared.type != ElementType::Undefined) write_type(declared, *info.mutable_type());
   }
   for (const Value& output : model.graph.outputs()) {
     onnx::ValueInfoProto& info = *shell->graph->add_output();

@@ -214,9 +214,12 @@ Definition resample(const Call& call, const Resampling& r) {
     const auto at = *coordinate(r.coordinates, r.axes[i], extent);
     const auto c = r.is_linear || r.cubic ? at : *rounded(r.nearest, r.axes[i], at);
     const Index numerator = Dim(c.a) * Index(p[i]) + Index(c.b);
-    const Expr y = r.is_linear ? between_elements(numerator, c.c, extent, along)
-                   : r.cubic   ? on_spline(numerator, c.c, extent, r, along)
-                               : nearest_element(Index::floor(numerator, c.c), extent, along);
+    // The one element that there is; a linear weight and its complement add up to 1.
+    const bool is_alone = extent.is(1) && !r.cubic;
+    const Expr y = is_alone      ? along(0)
+                   : r.is_linear ? between_elements(numerator, c.c, extent, along)
+                   : r.cubic     ? on_spline(numerator, c.c, extent, r, along)
+                                 : nearest_element(Index::floor(numerator, c.c), extent, along);
     x = i == resampled.back() ? f.output(p, y) : f.stage(p, y);
   }
   return std::move(f).finish();

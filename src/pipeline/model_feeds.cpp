@@ -6,6 +6,7 @@
 #include <map>
 
 #include "expr/formula.h"
+#include "npz/npz.h"
 #include "onnx/size_arguments.h"
 #include "runtime/feeds.h"
 
@@ -69,6 +70,17 @@ Result<FeedsForModels> feeds_for(const std::vector<const Graph*>& graphs,
         tensor.extents().empty() ? "scalar" : fmt::format("{}", fmt::join(tensor.extents(), "x")));
   if (out.words.empty()) out.words = "none";
   if (!assumed.empty()) out.words += fmt::format(" ({} was assumed; --shape says otherwise)", assumed);
+  return out;
+}
+
+Result<FeedsForModels> feeds_from_file(const std::vector<const Graph*>& graphs,
+                                       const std::filesystem::path& file,
+                                       const std::vector<std::string>& sizes, std::uint64_t seed) {
+  ISOMER_TRY(const NamedTensors given, read_npz(file));
+  if (const Status fits = check_feeds(given, *graphs.front()); !fits.ok())
+    return Error{fmt::format("--feeds {}: {}", file.string(), fits.error().message)};
+  ISOMER_TRY(FeedsForModels out, feeds_for(graphs, given, sizes, seed));
+  out.words += fmt::format(" of {}", file.string());
   return out;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,5 +25,9 @@ struct FeedsForModels {
 Result<FeedsForModels> feeds_for(const std::vector<const Graph*>& graphs,
                                  const std::optional<NamedTensors>& given,
                                  const std::vector<std::string>& sizes, std::uint64_t seed);
+// The same with those of an npz file (--feeds).
+Result<FeedsForModels> feeds_from_file(const std::vector<const Graph*>& graphs,
+                                       const std::filesystem::path& file,
+                                       const std::vector<std::string>& sizes, std::uint64_t seed);
 
 }  // namespace isomer

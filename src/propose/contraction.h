@@ -6,23 +6,45 @@
 #include <optional>
 #include <vector>
 
+#include "expr/dim.h"
 #include "rewrite/program_builder.h"
 
 namespace isomer {
 
 using Labels = std::vector<int>;
+using LabelSizes = std::map<int, Dim>;
 
 struct Operand {
   Value value;
   Labels labels;             // one per axis, each once; an axis of extent 1 may have none: kNoLabel
   bool is_constant = false;  // transposing it costs nothing
+  // The shape that the value has, where that is not yet the one that its labels have; the elements are the
+  // same, in the same order.
+  std::optional<Dims> shape = {};
 };
 constexpr int kNoLabel = -1;
 
-// out[...] = Σ a[...] · b[...] over the labels that `out` has not, as a tensor of this shape. nullopt: no
-// label is summed, or one that only one of the two has.
-std::optional<Value> contract(ProgramBuilder& b, const Operand& left, const Operand& right, const Labels& out,
-                              const std::map<int, std::int64_t>& extents,
-                              const std::vector<std::int64_t>& shape);
+bool has(const Labels& labels, int label);
+// Those of `order` that are present, in this order.
+Labels only_of(const Labels& order, const Labels& present);
+double typical_count(const Labels& labels, const LabelSizes& extents);
+Dims shape_of(const Labels& labels, const LabelSizes& extents);
+
+// The same elements in another shape; nullopt: Reshape cannot say it for all sizes.
+std::optional<Value> reshaped(ProgramBuilder& b, Value value, const Dims& from, const Dims& to);
+
+// The operand's value in the shape that its labels have.
+std::optional<Value> with_axes_of_labels(ProgramBuilder& b, const Operand& operand,
+                                         const LabelSizes& extents);
+
+// The operand with its axes in this order, to be broadcast: axes that it has not have extent 1, or are left
+// out in front. All of its labels are in the order.
+std::optional<Value> aligned(ProgramBuilder& b, const Operand& operand, const Labels& order,
+                             const LabelSizes& extents);
+
+// out[...] = Σ a[...] · b[...] over the labels that `out` has not. nullopt: no label is summed, or one that
+// only one of the two has, or Reshape cannot say it for all sizes.
+std::optional<Operand> contract(ProgramBuilder& b, const Operand& left, const Operand& right,
+                                const Labels& out, const LabelSizes& extents);
 
 }  // namespace isomer

@@ -267,6 +267,11 @@ class RegionWriter {
     for (std::size_t i = 0; i < d; ++i) {
       const auto& w = cut.windows[i + 2];
       const Positions& made = (*cut.outputs[0])[i + 2];
+      if (i + 2 < cut.pads.size() && cut.pads[i + 2]) {
+        pads[i] = cut.pads[i + 2]->first;
+        pads[d + i] = cut.pads[i + 2]->second;
+        continue;
+      }
       if (!w || made.selection() >= 0) {  // as it is: the window is one position
         if (!has_pads) return false;
         continue;

@@ -106,8 +106,20 @@ TEST(Needed, ComputedIndicesAreAppliedBeforeTheProduct) {
 TEST(Needed, LastTokenOfASequenceWhoseLengthHasAName) {
   EXPECT_EQ(cut("agraph (float[b,n,8] x) => (float[b,1,6] y) <" + weight("w", "8,6", 48, 1) + ", " +
                 integers("from", {-1}) + ", int64[1] to = {9223372036854775807}, " + integers("ax", {1}) +
-                "> {\nm = MatMul(x, w)\nt = Tanh(m)\ny = Slice(t, from, to, ax)}"),
-            "Slice MatMul Tanh");
+                "> {\nm = MatMul(x, w)\ny = Slice(m, from, to, ax)}"),
+            "Slice MatMul");
+  EXPECT_EQ(cut("agraph (float[b,n,8] x) => (float[b,6] y) <" + weight("w", "8,6", 48, 1) +
+                ", int64 last = {-1}> {\nm = MatMul(x, w)\nt = Tanh(m)\ny = Gather<axis=1>(t, last)}"),
+            "Gather MatMul Tanh Squeeze");
+}
+
+TEST(Needed, EndOfACausalConvolutionWhoseLengthHasANameIsNotComputed) {
+  EXPECT_EQ(cut("agraph (float[1,4,n] x) => (float[1,4,n] y) <" + weight("w", "4,4,3", 48, 1) + ", " +
+                weight("v", "4,4,3", 48, 2) + ", " + integers("from", {0}) + ", " + integers("to", {-6}) +
+                ", " + integers("ax", {2}) +
+                "> {\na = Conv<pads=[2,2]>(x, w)\nr = Relu(a)\nb = Conv<dilations=[2], pads=[4,4]>(r, v)\n"
+                "y = Slice(b, from, to, ax)}"),
+            "Conv Relu Conv");
 }
 
 TEST(Needed, TuplesOfIndicesAreAppliedBeforeTheProduct) {

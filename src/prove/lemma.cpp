@@ -88,7 +88,8 @@ Verdict prove_with_lemma(const Graph& a, const Graph& b, const ProveOptions& opt
   numbers.add(a, *a_info);
   numbers.add(b, *b_info);
   ProveOptions quick = options, quiet = options;
-  quick.sets = quick.refute = quiet.refute = false;
+  quick.sets = false;
+  quick.refute = quiet.refute = nullptr;
   std::size_t tried = 0;
   for (const Value u : inner_values(a)) {
     const ValueInfo& x = a_info->of(u);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "graph/text.h"
+#include "prove/refute.h"
 
 namespace isomer {
 namespace {
@@ -27,7 +28,7 @@ TEST(Lemma, IsNoReasonToProveWhatIsFalse) {
   const std::string in = "float[N] a, float[N] b";
   const Graph left = program(in, "u = Add(a, b)\nv = Relu(u)\ny = Mul(v, a)");
   const Graph right = program(in, "u = Add(b, a)\nv = Relu(u)\ny = Mul(v, b)");
-  const Verdict verdict = prove_with_lemma(left, right);
+  const Verdict verdict = prove_with_lemma(left, right, {.refute = find_counterexample});
   EXPECT_TRUE(std::holds_alternative<Refuted>(verdict)) << text(verdict);
 }
 

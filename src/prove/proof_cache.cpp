@@ -132,7 +132,7 @@ Verdict ProofCache::prove(const Graph& a, const Graph& b, const ProveOptions& op
     ++hits_;
     return known->second;
   }
-  const std::string effort = key + fmt::format(" {} {} {} {}", options.key, options.refute,
+  const std::string effort = key + fmt::format(" {} {} {} {}", options.key, options.refute != nullptr,
                                                options.budget.set_operations, options.attempt.value_or(-1));
   if (const auto known = undecided_.find(effort); known != undecided_.end()) {
     ++hits_;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "graph/testing.h"
+#include "prove/refute.h"
 
 namespace isomer {
 namespace {
@@ -30,12 +31,11 @@ TEST(ProofCache, AsksOnceWhatItCouldNotDecide) {
   const std::string head = "agraph (float[3] x, float[3] y) => (float[3] z) {";
   const Graph a = program(head + "z = Sub(x, y)}"), b = program(head + "z = Sub(y, x)}");
   ProofCache cache;
-  for (int k = 0; k < 2; ++k)
-    EXPECT_TRUE(std::holds_alternative<NotDecided>(cache.prove(a, b, {.refute = false})));
+  for (int k = 0; k < 2; ++k) EXPECT_TRUE(std::holds_alternative<NotDecided>(cache.prove(a, b)));
   EXPECT_EQ(cache.attempts(), 1u);
   EXPECT_EQ(cache.hits(), 1u);
   // Whoever wants a counterexample gets one.
-  EXPECT_TRUE(std::holds_alternative<Refuted>(cache.prove(a, b)));
+  EXPECT_TRUE(std::holds_alternative<Refuted>(cache.prove(a, b, {.refute = find_counterexample})));
 }
 
 TEST(ProofCache, DoesNotMixUpInputs) {
@@ -78,8 +78,7 @@ TEST(ProofCache, OtherExtentsAreAnotherConstant) {
   EXPECT_FALSE(std::holds_alternative<Proved>(cache.prove(a, b)));
   EXPECT_TRUE(std::holds_alternative<Proved>(cache.prove(a, same)));
   for (const bool sets : {true, false})
-    EXPECT_FALSE(
-        std::holds_alternative<Proved>(cache.prove(a, b, {.sets = sets, .field = !sets, .refute = false})));
+    EXPECT_FALSE(std::holds_alternative<Proved>(cache.prove(a, b, {.sets = sets, .field = !sets})));
 }
 
 }  // namespace

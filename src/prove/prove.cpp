@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "graph/constant.h"
-#include "prove/refute.h"
 #include "prove/shrink.h"
 #include "prove/sizes.h"
 #include "prove/translate.h"
@@ -187,7 +186,10 @@ Verdict prove_equal(const Graph& a, const Graph& b, const ProveOptions& options)
   if (!b_info.ok()) return NotDecided{"the second program: " + b_info.error().message};
 
   Answer answer;
-  bool may_refute = options.refute;
+  Refuter refuter = options.refute;
+  const auto refuted = [&]() -> std::optional<Refuted> {
+    return refuter ? refuter(a, b, options.preconditions, options.key) : std::nullopt;
+  };
   if (options.sets) {
     ValueNumbers numbers;
     numbers.add(a, *a_info);
@@ -195,8 +197,7 @@ Verdict prove_equal(const Graph& a, const Graph& b, const ProveOptions& options)
     Dims sizes = options.preconditions;
     sizes.insert(sizes.end(), options.sizes.begin(), options.sizes.end());
     if (const auto why = why_not_running(a, *a_info, b, *b_info, numbers, sizes)) {
-      if (may_refute)
-        if (auto refuted = find_counterexample(a, b, options.preconditions, options.key)) return *refuted;
+      if (auto example = refuted()) return *example;
       return NotDecided{*why};
     }
     std::set<std::string> names = symbols_of(a);
@@ -212,17 +213,16 @@ Verdict prove_equal(const Graph& a, const Graph& b, const ProveOptions& options)
       if (answer.proved) break;
       if (attempt == attempts.front() && options.field && is_hopeless(a, b, options)) break;
       // With symbolic sizes small ones refute quickly what more attempts would fail to prove.
-      if (!symbols.empty() && may_refute) {
-        if (auto refuted = find_counterexample(a, b, options.preconditions, options.key)) return *refuted;
-        may_refute = false;
+      if (!symbols.empty()) {
+        if (auto example = refuted()) return *example;
+        refuter = nullptr;
       }
     }
   } else {
     answer.proved = Proved{};
   }
   if (!answer.proved) {
-    if (may_refute)
-      if (auto refuted = find_counterexample(a, b, options.preconditions, options.key)) return *refuted;
+    if (auto example = refuted()) return *example;
     return NotDecided{answer.why};
   }
   if (options.field) {

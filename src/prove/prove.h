@@ -19,12 +19,18 @@ namespace isomer {
 // Constants that may take part by value: what they are is a part of the question.
 constexpr ByValue kByValue{.elements = 64, .tables = true};
 
+// An input on which two programs differ, of sizes that satisfy the preconditions; nullopt: none was found.
+using Refuter = std::optional<Refuted> (*)(const Graph& a, const Graph& b, const Dims& preconditions,
+                                           std::uint64_t key);
+
 struct ProveOptions {
   Dims preconditions = {};  // of symbolic sizes, each >= 0
   std::uint64_t key = 1;    // of the field witness
   bool sets = true;         // for tests of one witness alone
   bool field = true;
-  bool refute = true;  // look for a counterexample where there is no proof
+  // Asked where there is no proof: find_counterexample (refute.h). What it says is no part of any proof, so
+  // the checker links none.
+  Refuter refute = nullptr;
   // Inputs of the first program that may themselves be undefined: the second may use them only where the
   // first does.
   std::set<std::string> partial_inputs = {};

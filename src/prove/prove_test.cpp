@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "graph/text.h"
+#include "prove/refute.h"
 
 namespace isomer {
 namespace {
@@ -31,7 +32,7 @@ TEST(Prove, ReluDoesNotCommuteWithMatMul) {
   const std::string in = "float[M,K] x, float[K,N] w", out = "float[M,N] y";
   const Graph a = program(in, out, "t = MatMul(x, w)\ny = Relu(t)");
   const Graph b = program(in, out, "t = Relu(x)\ny = MatMul(t, w)");
-  const Verdict v = prove_equal(a, b);
+  const Verdict v = prove_equal(a, b, {.refute = find_counterexample});
   EXPECT_TRUE(is_refuted(v)) << text(v);
 }
 
@@ -58,8 +59,9 @@ TEST(Prove, WitnessesDoNotDisagreeAboutScales) {
   const std::string in = "float[4] x", out = "float[4] y";
   for (const char* k : {"2.0", "3.0", "0.1", "6.0"}) {
     const std::string c = std::string("k = Constant<value_float=") + k + ">()\n";
-    const Verdict v = prove_equal(program(in, out, c + "t = Mul(x, k)\ny = Relu(t)"),
-                                  program(in, out, c + "t = Relu(x)\ny = Mul(t, k)"));
+    const Verdict v =
+        prove_equal(program(in, out, c + "t = Mul(x, k)\ny = Relu(t)"),
+                    program(in, out, c + "t = Relu(x)\ny = Mul(t, k)"), {.refute = find_counterexample});
     EXPECT_FALSE(std::holds_alternative<WitnessesDisagree>(v)) << k << ": " << text(v);
     EXPECT_FALSE(is_refuted(v)) << k;
   }
@@ -205,7 +207,7 @@ TEST(Prove, NewSymbolsOfTwoProgramsAreNotTheSame) {
   const Graph a = shape_of("u = NonZero(x)\n" + constants), b = shape_of("u = NonZero(z)\n" + constants),
               c = program(in, "int64[1] y", "y = Shape(w)");
   // By the set algebra alone: the other witness can't evaluate what has no known size.
-  const ProveOptions sets{.field = false, .refute = false};
+  const ProveOptions sets{.field = false};
   EXPECT_FALSE(is_proved(prove_equal(a, b, sets)));
   EXPECT_FALSE(is_proved(prove_equal(a, c, sets)));
   EXPECT_FALSE(is_proved(prove_equal(c, a, sets)));

@@ -3,14 +3,14 @@
 
 #include <optional>
 
-#include "prove/verdict.h"
+#include "prove/prove.h"
 
 namespace isomer {
 
 // Where the element of this number is, row-major.
 Extents position_of(std::int64_t linear, const Extents& extents);
 
-// nullopt: none found. Symbolic sizes are instantiated with small numbers that satisfy the preconditions.
+// A `Refuter`. Symbolic sizes are instantiated with small numbers that satisfy the preconditions.
 std::optional<Refuted> find_counterexample(const Graph& a, const Graph& b, const Dims& preconditions,
                                            std::uint64_t key);
 

@@ -8,8 +8,8 @@
 
 #include "eval/program.h"
 #include "graph/constant.h"
-#include "graph/interpret.h"
 #include "graph/rebuild.h"
+#include "prove/evaluate_constants.h"
 #include "prove/shrink.h"
 #include "prove/translate.h"
 
@@ -292,7 +292,7 @@ Result<Graph> fold_constants(const Graph& graph, const std::vector<std::string>&
   const Names names = values_by_name(graph);
   ISOMER_TRY(const std::vector<Value> wanted, find_values(names, values));
   ISOMER_TRY(const Inference inference, infer(graph));
-  NamedTensors results;
+  std::map<Value, Tensor> results;
   std::vector<Value> open;
   // What follows from extents follows only where these are what they seem to be.
   const std::set<NodeId> untrusted = sizes_of(graph, inference).untrusted;
@@ -304,20 +304,18 @@ Result<Graph> fold_constants(const Graph& graph, const std::vector<std::string>&
     // Floats that follow from constants alone are computed with all of their digits.
     const bool is_exact = known && !is_float(known->type());
     if (known && (is_exact || !region_of(graph, inference, {}, {wanted[k]}).ok()))
-      results.emplace(values[k], std::move(*known));
+      results.emplace(wanted[k], std::move(*known));
     else open.push_back(wanted[k]);
   }
   ISOMER_TRY(const Graph program, region_of(graph, inference, {}, open));
-  ISOMER_TRY(RunOutcome outcome, interpret(program, {}, Arithmetic::Certain));
-  if (outcome.opaque)
-    return Error{fmt::format("{} is not known: {}", outcome.opaque->node, outcome.opaque->reason)};
-  results.merge(outcome.outputs);
+  ISOMER_TRY(const EvaluatedProgram evaluated, evaluate_constants(program, false));
+  for (std::size_t k = 0; k < open.size(); ++k) results.emplace(open[k], evaluated.outputs[k].value);
   Graph out = graph;
   Replacements replacements;
   for (std::size_t k = 0; k < values.size(); ++k) {
     const ElementType type = inference.of(wanted[k]).type;
     if (type == ElementType::Undefined) return Error{fmt::format("the type of {} is not known", values[k])};
-    const Tensor& exact = results.at(values[k]);
+    const Tensor& exact = results.at(wanted[k]);
     Node constant = constant_node(values[k] + std::string(kFoldedSuffix),
                                   exact.type() == type ? exact : convert(exact, type));
     if (names.contains(constant.outputs[0]) || graph.declared().contains(constant.outputs[0]))

@@ -28,8 +28,7 @@ struct Both {
     return sweep.class_of(Side::A, value_named(a, x)) == sweep.class_of(Side::B, value_named(b, y));
   }
   bool prove(const std::string& x, const std::string& y, const std::set<int>& open = {}) {
-    return std::holds_alternative<Proved>(
-        sweep.prove(value_named(a, x), value_named(b, y), open, cache, {.refute = false}));
+    return std::holds_alternative<Proved>(sweep.prove(value_named(a, x), value_named(b, y), open, cache, {}));
   }
   Graph a, b;
   Inference a_info, b_info;

@@ -62,12 +62,12 @@ Graph program(const std::string& inputs, const std::string& output, const std::s
 }
 
 bool is_proved(const Graph& a, const Graph& b, std::string* why = nullptr) {
-  const Verdict v = prove_equal(a, b, {.refute = false});
+  const Verdict v = prove_equal(a, b);
   if (why) *why = text(v);
   return std::holds_alternative<Proved>(v);
 }
 bool sets_prove(const Graph& a, const Graph& b) {
-  return std::holds_alternative<Proved>(prove_equal(a, b, {.field = false, .refute = false}));
+  return std::holds_alternative<Proved>(prove_equal(a, b, {.field = false}));
 }
 
 // One image axis, one channel.
@@ -167,7 +167,7 @@ TEST(Tables, NoNumberOfALineMayBeAnother) {
 // The attempt that looks at the numbers of tables. All others, which NoNumberOfALineMayBeAnother has been put
 // to, are slow to give up on an image.
 bool tables_prove(const Graph& a, const Graph& b) {
-  return std::holds_alternative<Proved>(prove_equal(a, b, {.field = false, .refute = false, .attempt = 7}));
+  return std::holds_alternative<Proved>(prove_equal(a, b, {.field = false, .attempt = 7}));
 }
 
 class AlmostTheFilteringOfAnImage : public ::testing::TestWithParam<int> {};

@@ -26,11 +26,9 @@ Graph program(const std::string& inputs, const std::string& outputs, const std::
 }
 
 bool is_proved(const Verdict& v) { return std::holds_alternative<Proved>(v); }
-Verdict by_sets(const Graph& a, const Graph& b) {
-  return prove_equal(a, b, {.field = false, .refute = false});
-}
+Verdict by_sets(const Graph& a, const Graph& b) { return prove_equal(a, b, {.field = false}); }
 Verdict by_field(const Graph& a, const Graph& b, std::uint64_t key = 1) {
-  return prove_equal(a, b, {.key = key, .sets = false, .refute = false});
+  return prove_equal(a, b, {.key = key, .sets = false});
 }
 
 testing::AssertionResult right(const Graph& a, const Graph& b) {
@@ -143,7 +141,7 @@ TEST(Traps, Trap04AnErrorOfTheSetLibraryIsNoAnswer) {
   const Graph other = program(in, out, "u = Transpose(x)\nv = Transpose(w)\nt = MatMul(v, u)\ny = Relu(t)");
   bool proved = false;
   for (std::uint64_t quota = 1; quota <= (std::uint64_t{1} << 20u); quota *= 2) {
-    ProveOptions options{.field = false, .refute = false};
+    ProveOptions options{.field = false};
     options.budget.set_operations = quota;
     EXPECT_FALSE(is_proved(prove_equal(a, other, options))) << quota;
     const bool now = is_proved(prove_equal(a, same, options));
@@ -600,7 +598,7 @@ TEST(Traps, Trap19FoldedNumbersAreSolvedFor) {
           !sweep.replace_constant(Side::B, {id, 0}, solution).ok())
         return false;
     ProofCache cache;
-    return is_proved(sweep.prove(a.outputs()[0], b.outputs()[0], {}, cache, {.refute = false}));
+    return is_proved(sweep.prove(a.outputs()[0], b.outputs()[0], {}, cache, {}));
   };
   const Graph solution = program("", "float[3] k", "k = Mul(w, v)", w + ", " + v),
               other = program("", "float[3] k", "k = Mul(w, w)", w);

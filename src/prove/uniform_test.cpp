@@ -29,7 +29,7 @@ Graph with(const std::string& op, float number, float last) {
 }
 
 bool is_identity(ProofCache& cache, const Graph& graph) {
-  return std::holds_alternative<Proved>(cache.prove(graph, program("y = Identity(x)"), {.refute = false}));
+  return std::holds_alternative<Proved>(cache.prove(graph, program("y = Identity(x)")));
 }
 
 TEST(Uniform, NeutralNumbersChangeNothing) {

@@ -5,13 +5,16 @@
 namespace isomer {
 namespace {
 
-// "y.isomer.", or "y.isomer2." and so on: no name in the graph or in what it declares begins so.
+// "y.isomer.", or "y.isomer2." and so on: no name of a value or node in the graph or in what it declares
+// begins so.
 std::string fresh_prefix(const Graph& graph, const std::string& name) {
   const std::string stem = name.substr(0, name.find(".isomer"));
   const auto begins_so = [&](const std::string& prefix) {
-    for (const NodeId id : graph.order())
+    for (const NodeId id : graph.order()) {
+      if (graph.node(id).name.starts_with(prefix)) return true;
       for (const std::string& output : graph.node(id).outputs)
         if (output.starts_with(prefix)) return true;
+    }
     return std::ranges::any_of(graph.declared(),
                                [&](const auto& declared) { return declared.first.starts_with(prefix); });
   };

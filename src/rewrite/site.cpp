@@ -94,6 +94,38 @@ std::vector<std::string> folds_of(const Graph& program) {
   return out;
 }
 
+// What the region behind the claim's outputs depends on beside the claim's inputs: inputs of the model, and
+// values of which only the shape is read. The new program does not read them.
+std::vector<std::string> also_read(const Site& site, const Claim& claim) {
+  Claim whole = claim;
+  std::vector<std::string> out;
+  const std::set<std::string> given(claim.inputs.begin(), claim.inputs.end());
+  std::set<std::string> seen;
+  const auto note = [&](Value v) {
+    const std::string& name = site.name(v);
+    if (!given.contains(name) && seen.insert(name).second) out.push_back(name);
+  };
+  // Values behind a Shape are not looked at: from here on they are inputs.
+  for (bool has_grown = true; has_grown;) {
+    has_grown = false;
+    for (const NodeId id : nodes_of(site, whole)) {
+      const Node& node = site.node(id);
+      const bool reads_shape = node.op == "Shape" && node.domain.empty() && !site.is_constant(node.inputs[0]);
+      for (const Value& v : node.inputs) {
+        if (!v.exists()) continue;
+        const bool is_input = site.node(v.node).kind == NodeKind::Input;
+        if ((!reads_shape && !is_input) || given.contains(site.name(v)) || seen.contains(site.name(v)))
+          continue;
+        note(v);
+        whole.inputs.push_back(site.name(v));
+        has_grown = true;
+      }
+      if (has_grown) break;
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 Site::Site(const Graph& g, const Inference& i, const Machine& m)
@@ -239,6 +271,7 @@ std::optional<Proposal> propose(const Site& site, std::string kind, std::string 
     const auto from = site.find(builder.name_of(v));
     if (from && !site.is_constant(*from)) out.claim.inputs.push_back(builder.name_of(v));
   }
+  for (std::string& name : also_read(site, out.claim)) out.claim.inputs.push_back(std::move(name));
   out.folds = folds_of(typed(site, out.claim.after));
   const auto gain = saved(site, out.claim);
   if (!gain) return std::nullopt;

@@ -7,6 +7,7 @@
 
 #include "graph/text.h"
 #include "prove/lemma.h"
+#include "prove/refute.h"
 #include "prove/shrink.h"
 
 namespace isomer {
@@ -104,7 +105,8 @@ class RuleProver {
 
   Verdict decide(const RuleInstance& instance) {
     Verdict verdict =
-        prove_with_lemma(instance.left, instance.right, {.preconditions = instance.preconditions});
+        prove_with_lemma(instance.left, instance.right,
+                         {.preconditions = instance.preconditions, .refute = find_counterexample});
     if (std::holds_alternative<WitnessesDisagree>(verdict))
       return NotDecided{described(instance, text(verdict))};
     return verdict;
@@ -113,8 +115,7 @@ class RuleProver {
   // Whether a few small sizes, evaluated mod p, show a difference; cheap.
   static bool differs(const RuleInstance& instance) {
     const Verdict verdict =
-        prove_equal(instance.left, instance.right,
-                    {.preconditions = instance.preconditions, .sets = false, .refute = false});
+        prove_equal(instance.left, instance.right, {.preconditions = instance.preconditions, .sets = false});
     return !std::holds_alternative<Proved>(verdict);
   }
 

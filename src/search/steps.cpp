@@ -68,7 +68,7 @@ std::variant<Step, std::string> StepMaker::prove(const Proposal& proposal) const
   Step step{.proposal = proposal, .claims = {}, .region = {}, .replaced = {}, .label = proposal.kind};
   const Claim& claim = proposal.claim;
   if (claim.outputs.empty()) return step;
-  auto answer = piece_.prove(claim, {.key = key_, .refute = false, .stop = stop_}, &proofs_);
+  auto answer = piece_.prove(claim, {.key = key_, .stop = stop_}, &proofs_);
   if (auto* why = std::get_if<std::string>(&answer)) return std::move(*why);
   step.claims.push_back(std::get<ProvedClaim>(std::move(answer)));
   auto region = piece_.region(claim.inputs, claim.outputs);

@@ -2,12 +2,14 @@
 
 Digests are those of the build under test, so that the steps are what is rejected.
 """
+import base64
 import dataclasses
 import json
 import pathlib
 from collections.abc import Iterable
 
 import numpy as np
+import onnx.parser
 
 import programs
 from attack import hand
@@ -29,7 +31,8 @@ class Forgery:
 
 
 def replace(output: str, inputs: str, by: str) -> dict:
-    return {"replace": [output], "from": list(inputs.split()), "by": HEAD + by}
+    program = onnx.parser.parse_model(HEAD + by).SerializeToString()
+    return {"replace": [output], "from": list(inputs.split()), "by": base64.b64encode(program).decode()}
 
 
 # y = Shape(r1) becomes Shape(r2): right only if both have one size.

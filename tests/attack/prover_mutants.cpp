@@ -310,15 +310,14 @@ int run(std::int64_t wanted, std::uint64_t seed, const std::vector<std::string>&
     rules.insert(r.name);
     if (seen.differ) ++t.different;
     if (seen.undefined) ++t.undefined;
-    ProveOptions sets{.preconditions = r.rule.preconditions, .field = false, .refute = false};
+    ProveOptions sets{.preconditions = r.rule.preconditions, .field = false};
     sets.budget.set_operations = std::uint64_t{1} << 18u;
     const bool by_sets = std::holds_alternative<Proved>(prove_equal(a, b, sets));
     const bool by_field =
         std::holds_alternative<Proved>(prove_equal(a, b,
                                                    {.preconditions = r.rule.preconditions,
                                                     .key = seed + static_cast<std::uint64_t>(tries),
-                                                    .sets = false,
-                                                    .refute = false}));
+                                                    .sets = false}));
     t.sets_proved += by_sets;
     t.field_agree += by_field;
     const bool false_sets = by_sets && (seen.differ || seen.undefined), false_field = by_field && seen.differ;

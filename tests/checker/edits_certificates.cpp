@@ -6,8 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
+#include "base/base64.h"
 #include "checker/edits.h"
 #include "graph/text.h"
+#include "onnx/program.h"
 
 namespace isomer::checker {
 namespace {
@@ -39,6 +41,18 @@ bool change_step(Random& random, Mutant& m, const std::string& field,
   return true;
 }
 
+// A program as a certificate holds it; one that is no program as it is.
+std::string written(const std::string& program) {
+  const auto graph = parse_graph(program);
+  const auto bytes = graph.ok() ? write_program(*graph) : Result<std::string>(graph.error());
+  return bytes.ok() ? to_base64(*bytes) : program;
+}
+
+std::string program_of(const Json& step) {
+  const auto graph = read_program(from_base64(step["by"].get<std::string>()).value_or(""));
+  return graph.ok() ? text(*graph) : "";
+}
+
 bool site(Random& random, const Case& original, Mutant& m) {
   m.forge = random.chance(50);
   return change_step(random, m, "by", [&](Json& step) {
@@ -59,7 +73,7 @@ bool change_program(Random& random, Mutant& m, const std::string& pattern,
                     const std::function<std::string(const std::string&)>& other) {
   m.forge = random.chance(70);
   return change_step(random, m, "by", [&](Json& step) {
-    const auto text = step["by"].get<std::string>();
+    const std::string text = program_of(step);
     const std::size_t body = std::min(text.size(), text.find(">\n") + 1);  // after the header
     const std::regex regex(pattern);
     std::vector<std::smatch> found(
@@ -74,7 +88,7 @@ bool change_program(Random& random, Mutant& m, const std::string& pattern,
                 text.substr(begin + static_cast<std::size_t>(at.length()));
       if (changed != text && parse_graph(changed).ok()) break;
     }
-    step["by"] = changed;
+    step["by"] = written(changed);
     return true;
   });
 }
@@ -101,6 +115,23 @@ bool operand_of_program(Random& random, const Case& original, Mutant& m) {
       for (const std::string& name : names_in(claim->after)) names.push_back(name);
   return change_program(random, m, "\"[^\"\\n]+\"|\\b[a-z]\\b",
                         [&](const std::string&) { return fmt::format("\"{}\"", random.one_of(names)); });
+}
+
+// A bit of the program's message: most of them are no program any more, some are another one.
+bool bit_of_program(Random& random, const Case&, Mutant& m) {
+  m.forge = random.chance(70);
+  return change_step(random, m, "by", [&](Json& step) {
+    std::string bytes = from_base64(step["by"].get<std::string>()).value_or("");
+    if (bytes.empty()) return false;
+    for (int tries = 0; tries < 32; ++tries) {
+      std::string changed = bytes;
+      changed[static_cast<std::size_t>(random.below(static_cast<int>(bytes.size())))] ^=
+          static_cast<char>(1 << random.below(8));
+      step["by"] = to_base64(changed);
+      if (read_program(changed).ok()) break;
+    }
+    return true;
+  });
 }
 
 // A step that is true with a constant of its own, which has the name of another one of the model.
@@ -132,8 +163,9 @@ bool own_constant(Random& random, const Case& original, Mutant& m) {
         fmt::join(declared, ", "), fmt::join(value.extents(), ", "), original.in.name_of({taken, 0}),
         fmt::join(elements.begin(), elements.end(), ", "), node.op, fmt::join(operands, ", "));
     // The only step: OUT is the original with the wrong constant.
-    m.lines = {m.lines[0],
-               Json{{"replace", Json::array({node.outputs[0]})}, {"from", inputs}, {"by", program}}.dump()};
+    m.lines = {
+        m.lines[0],
+        Json{{"replace", Json::array({node.outputs[0]})}, {"from", inputs}, {"by", written(program)}}.dump()};
     m.forge = true;
     return true;
   }
@@ -159,7 +191,7 @@ std::string claim_that_adds_nothing(const Graph& graph, NodeId of, const std::st
       "{}o = {}({})\n{}r = Add({}o, {}n)}}",
       fmt::join(declared, ", "), prefix, prefix, on, on, prefix, node.op, fmt::join(operands, ", "), prefix,
       prefix, prefix);
-  return Json{{"replace", Json::array({node.outputs[0]})}, {"from", from}, {"by", program}}.dump();
+  return Json{{"replace", Json::array({node.outputs[0]})}, {"from", from}, {"by", written(program)}}.dump();
 }
 
 bool circular(Random& random, const Case& original, Mutant& m) {
@@ -219,7 +251,7 @@ bool head(Random& random, const Case&, Mutant& m) {
   m.digests = false;
   Json json = Json::parse(m.lines[0]);
   switch (random.below(4)) {
-    case 0: json["isomer_certificate"] = random.between(4, 9); break;
+    case 0: json["isomer_certificate"] = random.between(5, 9); break;
     case 1: json[random.chance(50) ? "in" : "out"] = std::string(64, 'a'); break;
     case 2: json["trust"] = true; break;
     default: {
@@ -279,6 +311,7 @@ constexpr Edit kEdits[] = {
     {"program: number", true, number_of_program},
     {"program: operator", true, operator_of_program},
     {"program: operand", true, operand_of_program},
+    {"program: bit", true, bit_of_program},
     {"program: own constant", true, own_constant},
     {"circular claims", true, circular},
     {"fold list", true, fold_list},

@@ -16,7 +16,7 @@
 
 #include "graph/infer.h"
 #include "laws/law_graphs.h"
-#include "prove/prove.h"
+#include "prove/refute.h"
 
 namespace isomer::laws {
 namespace {
@@ -62,7 +62,7 @@ Judged judge(const contract::DrawnCase& drawn, const Promise& promise, unsigned 
   for (const auto& [sizes, proved] : kLevels) {
     const auto q = question(drawn, promise, sizes);
     if (sizes != Sizes::Drawn && (!is_promised(*drawn.op, *q, promise) || why_not_said(*q))) continue;
-    ProveOptions options;
+    ProveOptions options{.refute = find_counterexample};
     options.budget.set_operations = std::uint64_t{1} << sets_log2;
     const Verdict verdict = prove_equal(q->before, q->after, options);
     if (std::holds_alternative<Proved>(verdict)) return {proved, ""};
