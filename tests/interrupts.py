@@ -51,8 +51,11 @@ def interrupt(path, folder, moment):
     left = [p.name for p in folder.iterdir() if p.name.startswith(".isomer")]
     onnx.checker.check_model(str(out))
     what = f"{answer['ratio']:.2f}x" if answer["result"] == "improved" else answer["result"]
-    return {"moment": moment, "seconds": seconds, "answered": answered, "result": what,
-            "valid": checked.returncode == 0 and not left and answer["stopped_by"] in ("interrupt", "done")}
+    wrong = [f"check: {checked.stdout}{checked.stderr}"] if checked.returncode != 0 else []
+    wrong += [f"left {name}" for name in left]
+    if answer["stopped_by"] not in ("interrupt", "done"):
+        wrong.append(f"stopped by {answer['stopped_by']}")
+    return {"moment": moment, "seconds": seconds, "answered": answered, "result": "; ".join([what, *wrong]), "valid": not wrong}
 
 
 def main():

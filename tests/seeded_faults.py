@@ -20,6 +20,8 @@ import subprocess
 import sys
 import tempfile
 
+from kernel_mutants import COPIED
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SKIP = object()
 
@@ -65,10 +67,10 @@ FAULTS = [
     ("elements", "more = more | (once & here);", None, SKIP),
     ("elements", "more = more | (once & here);", "once & here", "once - here"),
     ("elements", "once = once | here;", None, SKIP),
-    ("elements", "const auto [at, is_new] = applications_.try_emplace({fn, type, args}", "fn", "Fn::Relu"),
+    ("elements", "applications_.try_emplace({fn, type, of, args}", "fn", "Fn::Relu"),
     ("elements", "const auto [at, is_new] = numbers_.try_emplace(value,", "value", "Rational(abs(value))"),
-    ("elements", "if (const Points zero = positions - support(value, nothing); !zero.is_empty())", "!zero.is_empty()", "false"),
-    ("elements", "Points rest = positions & support(value, nothing);", "positions & support(value, nothing)", "positions"),
+    ("elements", "if (const Points zero = positions - there; !zero.is_empty())", "!zero.is_empty()", "false"),
+    ("elements", "rest = positions & there;", "positions & there", "positions"),
     ("elements", "g.elements.size() <= 1 && g.symbols.empty()", "g.elements.size() <= 1", "g.elements.size() <= 2"),
     ("elements", "if (!is_number && (w.weight != 1 || !w.at.is_function())) continue;", "w.weight != 1", "w.weight == 0"),
     ("elements", "if (!is_number && (w.weight != 1 || !w.at.is_function())) continue;", "!w.at.is_function()", "false"),
@@ -76,15 +78,15 @@ FAULTS = [
     ("elements", "const Points alone = (w.at.domain() & rest) - shared;", "(w.at.domain() & rest) - shared", "w.at.domain() - shared"),
     ("elements", "is_number ? number(w.weight) : group.elements[0]", "number(w.weight)", "number(1)"),
     ("elements", "rest = rest - alone;\n      }", "rest - alone", "rest"),
-    ("elements", "if (weighted.empty()) weighted.push_back({1, here});", "here", "b.to.ins(positions.rank())"),
+    ("elements", "const Relation here = b.to.ins(positions.rank()).on(positions);", "b.to.ins(positions.rank()).on(positions)", "b.to.ins(positions.rank())"),
     ("elements", "else weighted[0].at = (weighted[0].at | here).coalesced();", "(weighted[0].at | here).coalesced()", "here"),
     ("elements", "else weighted[0].at = (weighted[0].at | here).coalesced();", "(weighted[0].at | here).coalesced()", "(weighted[0].at & here).coalesced()"),
     ("elements", "if (!weighted[0].at.is_function()) continue;", "!weighted[0].at.is_function()", "false"),
     ("elements", "const Points alone = weighted[0].at.domain() - shared;", "weighted[0].at.domain() - shared", "weighted[0].at.domain()"),
-    ("elements", "if (straight.is_function()) return straight.on(rest).into(*known.domain);", "straight.on(rest).into(*known.domain)", "straight.on(rest)"),
-    ("elements", "return m.is_function() ? m : m.smallest();", "m.is_function() ? m : m.smallest()", "m"),
-    ("elements", "const bool alone = weighted.size() == 1 && (domain & *shared).is_empty();", "weighted.size() == 1 && (domain & *shared).is_empty()", "weighted.size() == 1"),
-    ("elements", "const bool alone = weighted.size() == 1 && (domain & *shared).is_empty();", "weighted.size() == 1", "!weighted.empty()"),
+    ("elements", "if (straight.is_function()) return {straight.on(rest).into(*known.domain)};", "straight.on(rest).into(*known.domain)", "straight.on(rest)"),
+    ("elements", "const Relation m = possible.is_function ? possible.at : possible.at.smallest();", "possible.is_function ? possible.at : possible.at.smallest()", "possible.at"),
+    ("elements", "alone = alone && (domain & *shared).is_empty();", "alone && (domain & *shared).is_empty()", "alone"),
+    ("elements", "bool alone = weighted.size() == 1;", "weighted.size() == 1", "!weighted.empty()"),
     ("elements", "const Points good = domain - differing(mine, at(m, (*this)[element].body), nothing);", "domain - differing(mine, at(m, (*this)[element].body), nothing)", "domain"),
     ("elements", "const Points good = domain - differing(mine, at(m, (*this)[element].body), nothing);", "at(m, (*this)[element].body)", "mine"),
     ("elements", "rest = (rest - good).coalesced();", "(rest - good).coalesced()", "(rest & good).coalesced()"),
@@ -135,7 +137,7 @@ FAULTS = [
     ("normal_form", "if (vanishes_at_zero(fn) && are_apart(args[0])) {", "vanishes_at_zero(fn) && are_apart(args[0])", "vanishes_at_zero(fn)"),
     ("normal_form", "if (vanishes_at_zero(fn) && are_apart(args[0])) {", "vanishes_at_zero(fn) && are_apart(args[0])", "are_apart(args[0])"),
     ("normal_form", "return call(Fn::Relu, type, {args[0].empty() ? args[1] : args[0]});", "Fn::Relu", "Fn::Abs"),
-    ("normal_form", "out.positions = differing(left, right, positions - positions);", "differing(left, right, positions - positions)", "positions - positions"),
+    ("normal_form", "out.positions = differing(left, right, positions - positions) & sizes.finish().domain();", "differing(left, right, positions - positions)", "positions - positions"),
     ("normal_form", "if (args[0].empty() && vanishes_at_zero(fn)) return {};", "args[0].empty() && vanishes_at_zero(fn)", "args[0].empty()"),
     ("normal_form", "inside.hold(domain);\n  const Points points", None, SKIP),
     ("normal_form", "const auto partner = std::ranges::find(factors, SourceFactor{*other, factors[i].at});", "factors[i].at", "factors[0].at"),
@@ -170,9 +172,9 @@ FAULTS = [
     ("formula_reader", "if (!open.empty()) give(value(*e.args[0]), open);", "!open.empty()", "false"),
     ("formula_reader", "if (!require(t, conditions)) continue;", "!require(t, conditions)", "false"),
     ("formula_reader", "t.bound.insert(t.bound.end(), axes.begin(), axes.end());", None, SKIP),
-    ("formula_reader", "if (rest.mentions(a)) continue;", "rest.mentions(a)", "false"),
-    ("formula_reader", "const Index v = Dim(-1) * rest;", "Dim(-1) * rest", "rest"),
-    ("formula_reader", "if (!v.is_inside(a.extent) && !require(less, between(0, v, a.extent))) return std::nullopt;", "!v.is_inside(a.extent) && !require(less, between(0, v, a.extent))", "false"),
+    ("term", "if (rest.mentions(a)) continue;", "rest.mentions(a)", "false"),
+    ("term", "fixed(std::move(less), a, Dim(-1) * rest);", "Dim(-1) * rest", "rest"),
+    ("term", "if (!value.is_inside(bound.extent) && !require(term, between(0, value, bound.extent))) return std::nullopt;", "!value.is_inside(bound.extent) && !require(term, between(0, value, bound.extent))", "false"),
     ("formula_reader", "case Reduction::Min: return forms_.fold(e.reduction, axes, conditions, body);", "e.reduction", "Reduction::Max"),
     ("formula_reader", "case Reduction::Min: return forms_.fold(e.reduction, axes, conditions, body);", "conditions", "Domain{}"),
     # laws.cpp
@@ -272,9 +274,7 @@ def main():
     parser.add_argument("--keep")
     arguments = parser.parse_args()
     scratch = pathlib.Path(arguments.keep or tempfile.mkdtemp(prefix="isomer-faults-"))
-    for part in ("src", "tests", "cmake", "docs", "CMakeLists.txt", "CMakePresets.json", "include"):
-        if not (ROOT / part).exists():
-            continue
+    for part in COPIED:
         if (ROOT / part).is_dir():
             shutil.copytree(ROOT / part, scratch / part, dirs_exist_ok=True)
         else:
@@ -286,7 +286,7 @@ def main():
         print(f"fault {number}: {file}.cpp no longer has: {around}")
     build = scratch / "build" / "release"
     for command in (["cmake", "--preset", "release"],
-                    ["cmake", "--build", "--preset", "release", "-j2", "--target", "isomer-prover-fuzz"]):
+                    ["cmake", "--build", "--preset", "release", "-j2", "--target", "isomer-prover-fuzz", "--", "-k", "0"]):
         done = subprocess.run(command, cwd=scratch, capture_output=True, text=True)
         if done.returncode != 0:
             print(done.stdout[-4000:], done.stderr[-2000:])

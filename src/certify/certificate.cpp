@@ -83,24 +83,39 @@ Result<std::optional<int>> attempt_of(const Json& json) {
   return std::optional(json["attempt"].get<int>());
 }
 
+Result<std::vector<ConstantFact>> facts_of(const Json& json) {
+  std::vector<ConstantFact> out;
+  if (!json.contains("facts")) return out;
+  if (!json["facts"].is_array()) return Error{"a list of facts is expected"};
+  for (const Json& fact : json["facts"]) {
+    if (!fact.is_object() || !has_fields(fact, {"constant", "by"})) return Error{"a fact is {constant, by}"};
+    ISOMER_TRY(auto constant, string(fact["constant"]));
+    ISOMER_TRY(Graph by, program(fact["by"]));
+    out.push_back({std::move(constant), std::move(by)});
+  }
+  return out;
+}
+
 Result<CertifiedStep> parse_step(const Json& json) {
   if (json.contains("fold")) {
     if (json.size() != 1) return Error{"a fold has no other fields"};
     ISOMER_TRY(auto values, strings(json["fold"]));
     return CertifiedStep(FoldStep{std::move(values)});
   }
-  if (!has_fields(json, {"replace", "from", "by"}, {"attempt"}))
+  if (!has_fields(json, {"replace", "from", "by"}, {"attempt", "facts"}))
     return Error{"a step is {replace, from, by} or {fold}"};
   ISOMER_TRY(auto outputs, strings(json["replace"]));
   ISOMER_TRY(auto inputs, strings(json["from"]));
   ISOMER_TRY(Graph after, program(json["by"]));
   ISOMER_TRY(const auto attempt, attempt_of(json));
+  ISOMER_TRY(auto facts, facts_of(json));
   if (after.outputs().size() != outputs.size())
     return Error{"the program has not as many outputs as it replaces"};
   return CertifiedStep(Claim{.inputs = std::move(inputs),
                              .outputs = std::move(outputs),
                              .after = std::move(after),
-                             .attempt = attempt});
+                             .attempt = attempt,
+                             .facts = std::move(facts)});
 }
 
 Result<MovedValue> parse_moved(const Json& json) {

@@ -5,6 +5,8 @@
 // Each other line is a step:
 //   {"replace": ["y"], "from": ["x"], "by": "<program>"}
 //   {"fold": ["k", "b"]}
+// A replacement may rest on what constants are (prove/constant_fact.h), which is checked on their bytes:
+//   "facts": [{"constant": "w", "by": "<program over constants>"}]
 // or a record, {"note": {...}}: texts and timings, which the checker skips. Replacements that follow one
 // another are all about the graph before the first of them, and are applied together. Where the steps end,
 // the graph is OUT, name by name; or

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "base/base64.h"
 #include "certify/digest.h"
 #include "graph/rebuild.h"
 #include "graph/testing.h"
+#include "onnx/program.h"
 
 namespace isomer {
 namespace {
@@ -141,6 +143,26 @@ TEST(Certificate, SurvivesItsText) {
   const CheckReport report = check_certificate(program(kModel), optimized(), *read, 7);
   EXPECT_TRUE(report.accepted) << report.reason;
   EXPECT_EQ(report.steps, 2);
+}
+
+TEST(Certificate, TellsWhatAStepKnowsOfConstants) {
+  const Graph in = program(
+      "agraph (float[2,3] x) => (float[2,2] y) <float[3,2] w = {1.0, 2.0, 3.0, 4.0, 0.0, 0.0}> {y = "
+      "MatMul(x, w)}");
+  const std::string cut = "int64[1] o = {0}, int64[1] e = {2}, int64[1] c = {1}";
+  Claim claim{.inputs = {"x"},
+              .outputs = {"y"},
+              .after = program("agraph (float[2,3] x, float[3,2] w) => (float[2,2] q) <" + cut +
+                               "> {\nv = Slice(w, o, e, o)\nu = Slice(x, o, e, c)\nq = MatMul(u, v)}")};
+  claim.facts = {{"w", program("agraph (float[3,2] w) => (float[3,2] k) <" + cut +
+                               ", int64[4] p = {0, 0, 1, 0}> {\ns = Slice(w, o, e, o)\nk = Pad(s, p)}")}};
+  const auto out = prove_claim(in, claim);
+  ASSERT_TRUE(std::holds_alternative<Graph>(out)) << std::get<std::string>(out);
+  const Certificate certificate = with_digests({.steps = {claim}, .notes = {}}, in, std::get<Graph>(out));
+  const auto read = parse_certificate(to_text(certificate));
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  const CheckReport report = check_certificate(in, std::get<Graph>(out), *read, 7);
+  EXPECT_TRUE(report.accepted) << report.reason;
 }
 
 TEST(Certificate, IsRejectedForAnythingElse) {
@@ -298,6 +320,13 @@ TEST(Certificate, UnknownFieldsAreRefused) {
   EXPECT_FALSE(parse_certificate(head + "{\"fold\":[\"k\"],\"trust\":true}\n").ok());
   EXPECT_FALSE(parse_certificate(head + "{\"fold\":\"k\"}\n").ok());
   EXPECT_FALSE(parse_certificate(head + "[]\n").ok());
+  const Graph program = testing::parsed(
+      "<ir_version: 8, opset_import: [\"\" : 18]>\ng (float[1] x) => (float[1] k) {k = Abs(x)}");
+  const std::string step = "{\"replace\":[\"z\"],\"from\":[\"x\"],\"by\":\"" +
+                           to_base64(write_program(program).value()) + "\",\"facts\":";
+  EXPECT_TRUE(parse_certificate(head + step + "[]}\n").ok());
+  EXPECT_FALSE(parse_certificate(head + step + "{}}\n").ok());
+  EXPECT_FALSE(parse_certificate(head + step + "[{\"constant\":\"w\"}]}\n").ok());
   EXPECT_FALSE(parse_certificate(head + "{\"replace\":[\"z\"],\"from\":[\"x\"],\"by\":\"agraph\"}\n").ok());
 }
 

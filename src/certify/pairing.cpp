@@ -165,6 +165,9 @@ Status PairChecker::finish(PairedReport& report) {
     return Error{fmt::format("{} of the second model may fail where the first model doesn't", label(*node))};
   if (const Node* jump = sweep_.jump_behind_rounding())
     return Error{fmt::format("rounded constants reach {}, where a small change may be a jump", label(*jump))};
+  if (const Node* node = sweep_.undetermined_constant())
+    return Error{
+        fmt::format("nothing determines a rounded constant of {} but its own program", label(*node))};
   for (const auto& [c, folded] : sweep_.folded()) {
     ++(folded.rounding.is_exact      ? report.constants_moved
        : folded.rounding.is_restated ? report.constants_restated

@@ -44,6 +44,8 @@ std::string to_text(const Certificate& certificate) {
   for (const CertifiedStep& step : certificate.steps) {
     if (const auto* claim = std::get_if<Claim>(&step)) {
       Json line{{"replace", claim->outputs}, {"from", claim->inputs}, {"by", text_of(claim->after)}};
+      for (const ConstantFact& fact : claim->facts)
+        line["facts"].push_back({{"constant", fact.constant}, {"by", text_of(fact.program)}});
       if (claim->attempt) line["attempt"] = *claim->attempt;
       out += line.dump() + "\n";
     } else {

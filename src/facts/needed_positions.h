@@ -23,12 +23,12 @@ class NeededPositions {
   bool is_cut(Value v) const { return isomer::is_cut(of(v)); }
   // Of nodes that make or read a value that is cut.
   const NodeCut* cut(NodeId id) const;
-  const Selections& selections() const { return selections_; }
+  const Choices& selections() const { return selections_; }
 
  private:
   std::map<Value, Needs> needs_;
   std::unordered_map<NodeId, NodeCut> cuts_;
-  Selections selections_;
+  Choices selections_;
 };
 
 }  // namespace isomer

@@ -13,7 +13,7 @@
 
 namespace isomer {
 
-int Selections::number(Selection selection) {
+int Choices::number(Choice selection) {
   const auto [at, is_new] = numbers_.emplace(selection.key, static_cast<int>(list_.size()));
   if (is_new) list_.push_back(std::move(selection));
   return at->second;
@@ -26,7 +26,7 @@ std::optional<std::vector<std::int64_t>> known_integers(const Site& site, Value 
   return known ? concrete(*known) : std::nullopt;
 }
 
-Dims extents_of(const Dims& shape, const Needs& needs, const Selections& selections) {
+Dims extents_of(const Dims& shape, const Needs& needs, const Choices& selections) {
   Dims out = shape;
   for (std::size_t d = 0; d < needs.size() && d < out.size(); ++d) {
     if (needs[d].list()) out[d] = static_cast<std::int64_t>(needs[d].list()->size());
@@ -55,7 +55,7 @@ struct Trim {
 
 class Cutter {
  public:
-  Cutter(const Site& site, Selections& selections, NodeId id, const std::vector<std::optional<Needs>>& needed)
+  Cutter(const Site& site, Choices& selections, NodeId id, const std::vector<std::optional<Needs>>& needed)
       : site_(site), selections_(selections), id_(id), node_(site.node(id)) {
     out_.outputs = needed;
     reset();
@@ -106,7 +106,7 @@ class Cutter {
         for (const Positions& p : *needs)
           if (p.selection() >= 0) places[p.selection()].insert(p.place());
         for (const auto& [number, here] : places) {
-          const Selection& s = selections_.at(number);
+          const Choice& s = selections_.at(number);
           if (here.size() == s.axes()) continue;
           if (list == &out_.outputs || *here.rbegin() >= s.batch) torn.insert(number);
           else
@@ -150,7 +150,7 @@ class Cutter {
   }
 
   // The slice of one axis as the node says it.
-  std::optional<Selection> slice_along(std::size_t axis) const {
+  std::optional<Choice> slice_along(std::size_t axis) const {
     const bool by_inputs = site_.graph.opset("") >= 10;
     const auto list = [&](const char* name, std::size_t input) -> std::optional<std::vector<std::int64_t>> {
       if (by_inputs)
@@ -169,20 +169,20 @@ class Cutter {
     const auto rank = static_cast<std::int64_t>(site_.rank(node_.inputs[0]));
     for (std::size_t k = 0; k < axes->size() && k < starts->size(); ++k)
       if (((*axes)[k] + rank) % rank == static_cast<std::int64_t>(axis))
-        return Selection{.start = (*starts)[k], .end = (*ends)[k], .step = steps ? (*steps)[k] : 1};
+        return Choice{.start = (*starts)[k], .end = (*ends)[k], .step = steps ? (*steps)[k] : 1};
     return std::nullopt;
   }
 
   std::optional<Trim> trim_of(const Positions& p) const {
     if (p.is_whole()) return Trim{};
     if (p.selection() < 0) return std::nullopt;
-    const Selection& s = selections_.at(p.selection());
-    if (s.kind != Selection::Kind::Slice || s.step != 1 || s.start < 0 || (s.end >= 0 && s.end != kEnd))
+    const Choice& s = selections_.at(p.selection());
+    if (s.kind != Choice::Kind::Slice || s.step != 1 || s.start < 0 || (s.end >= 0 && s.end != kEnd))
       return std::nullopt;
     return Trim{s.start, s.end < 0 ? -s.end : 0};
   }
 
-  Positions sliced(Selection s, const Dim& extent) const {
+  Positions sliced(Choice s, const Dim& extent) const {
     s.key = fmt::format("slice {} {} {} of {}", s.start, s.end, s.step, extent.text());
     return Positions::chosen(selections_.number(s));
   }
@@ -300,7 +300,7 @@ class Cutter {
       out_.kind = Kind::Copy;
       return true;
     }
-    want(0)[axis] = Positions::chosen(selections_.number({.kind = Selection::Kind::Gather,
+    want(0)[axis] = Positions::chosen(selections_.number({.kind = Choice::Kind::Gather,
                                                           .extents = {count},
                                                           .indices = indices,
                                                           .key = "gather " + words_for(indices)}));
@@ -317,14 +317,15 @@ class Cutter {
     const Value data = node_.inputs[0], indices = node_.inputs[1];
     const std::int64_t batch = attribute(node_, "batch_dims", std::int64_t{0});
     const Dims &from = shape(data), &tuples = shape(indices);
-    if (!tuples.back().is_concrete() || batch > 1) return false;
+    // Two look-ups at once are not proved.
+    if (!tuples.back().is_concrete() || batch > 1 || tuples.back().concrete() > 1) return false;
     const auto axes = static_cast<std::size_t>(batch + tuples.back().concrete());
     const Dim count = product({tuples.begin(), tuples.end() - 1});
-    Selection s{.kind = Selection::Kind::GatherNd,
-                .extents = Dims(axes, 1),
-                .indices = indices,
-                .batch = batch,
-                .key = fmt::format("gather_nd {} {}", words_for(indices), batch)};
+    Choice s{.kind = Choice::Kind::GatherNd,
+             .extents = Dims(axes, 1),
+             .indices = indices,
+             .batch = batch,
+             .key = fmt::format("gather_nd {} {}", words_for(indices), batch)};
     const std::size_t chosen = tuples.size() - 1;  // axes of the output before the data's own
     if (axes == 0 ||
         !is_fewer(count, product({from.begin(), from.begin() + static_cast<std::ptrdiff_t>(axes)})))
@@ -359,11 +360,11 @@ class Cutter {
       if (d + 1 != rows && !(from[d] == to[d])) return false;
     }
     if (!is_fewer(to[rows - 1], from[rows - 1])) return false;
-    Selection s{.kind = Selection::Kind::GatherNd,
-                .extents = {to.begin(), to.begin() + static_cast<std::ptrdiff_t>(rows)},
-                .indices = indices,
-                .batch = axis,
-                .key = fmt::format("gather_nd {} {}", words_for(indices), axis)};
+    Choice s{.kind = Choice::Kind::GatherNd,
+             .extents = {to.begin(), to.begin() + static_cast<std::ptrdiff_t>(rows)},
+             .indices = indices,
+             .batch = axis,
+             .key = fmt::format("gather_nd {} {}", words_for(indices), axis)};
     out_.kind = Kind::GatherNd;
     const int number = selections_.number(s);
     for (std::size_t d = 0; d < from.size(); ++d)
@@ -505,8 +506,8 @@ class Cutter {
   bool rows_of_several_axes() {
     const Dims from = shape(node_.inputs[0]), to = formula_->output(0).shape();
     if (need().empty() || need()[0].selection() < 0) return false;
-    Selection s = selections_.at(need()[0].selection());
-    if (s.kind != Selection::Kind::Gather) return false;
+    Choice s = selections_.at(need()[0].selection());
+    if (s.kind != Choice::Kind::Gather) return false;
     const bool joins = s.axes() == 1;
     const std::size_t several = joins ? from.size() - std::min(from.size(), to.size() - 1) : s.axes();
     const Dims &wide = joins ? from : to, &narrow = joins ? to : from;
@@ -645,9 +646,9 @@ class Cutter {
   // Whether the prover can follow a choice through this node. A look-up by computed indices is a sum with one
   // term: it passes what is linear. What is left of an axis that may be too short (min(1, n)) has no extent
   // that the prover knows: it passes what is affine.
-  bool passes(const Selection& s, const std::vector<InputRoles>& roles, int axis) const {
-    const bool is_lookup = s.kind != Selection::Kind::Slice && !known_integers(site_, s.indices);
-    if (!is_lookup && (s.kind != Selection::Kind::Slice || is_plain(s.extents[0]))) return true;
+  bool passes(const Choice& s, const std::vector<InputRoles>& roles, int axis) const {
+    const bool is_lookup = s.kind != Choice::Kind::Slice && !known_integers(site_, s.indices);
+    if (!is_lookup && (s.kind != Choice::Kind::Slice || is_plain(s.extents[0]))) return true;
     std::vector<int> followers;
     for (std::size_t k = 0; k < node_.inputs.size() && k < roles.size(); ++k)
       if (std::ranges::find(roles[k].output_axis, axis) != roles[k].output_axis.end())
@@ -720,7 +721,7 @@ class Cutter {
   }
 
   const Site& site_;
-  Selections& selections_;
+  Choices& selections_;
   NodeId id_;
   const Node& node_;
   const Formula* formula_ = nullptr;
@@ -730,7 +731,7 @@ class Cutter {
 
 }  // namespace
 
-NodeCut cut_of(const Site& site, Selections& selections, NodeId id,
+NodeCut cut_of(const Site& site, Choices& selections, NodeId id,
                const std::vector<std::optional<Needs>>& needed) {
   return Cutter(site, selections, id, needed).cut();
 }

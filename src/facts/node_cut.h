@@ -14,7 +14,7 @@ namespace isomer {
 
 // A choice of positions that is no list of numbers: computed indices, or a slice of an axis whose extent has
 // a name. Of several axes together, it leaves the extents below, and they are the first of the value.
-struct Selection {
+struct Choice {
   enum class Kind : std::uint8_t { Slice, Gather, GatherNd } kind = Kind::Slice;
   Dims extents = {};                          // of what is left of each axis
   Value indices = {};                         // Gather: of one axis, or of several as one; GatherNd: tuples
@@ -25,14 +25,14 @@ struct Selection {
 };
 
 // The choices that a graph makes; equal ones have one number.
-class Selections {
+class Choices {
  public:
-  int number(Selection selection);
-  const Selection& at(int number) const { return list_[static_cast<std::size_t>(number)]; }
+  int number(Choice selection);
+  const Choice& at(int number) const { return list_[static_cast<std::size_t>(number)]; }
 
  private:
   std::map<std::string, int> numbers_;
-  std::vector<Selection> list_;
+  std::vector<Choice> list_;
 };
 
 // Along a spatial axis, position p of the output reads stride·p + dilation·k - pad for k < kernel;
@@ -64,11 +64,11 @@ struct NodeCut {
 };
 
 // `needed` per output: what anyone reads of it. What is computed is that or more.
-NodeCut cut_of(const Site& site, Selections& selections, NodeId id,
+NodeCut cut_of(const Site& site, Choices& selections, NodeId id,
                const std::vector<std::optional<Needs>>& needed);
 
 // The extents of what is needed.
-Dims extents_of(const Dims& shape, const Needs& needs, const Selections& selections);
+Dims extents_of(const Dims& shape, const Needs& needs, const Choices& selections);
 
 // The integers of a constant, or of what is known before the model runs.
 std::optional<std::vector<std::int64_t>> known_integers(const Site& site, Value v);

@@ -36,9 +36,10 @@ TEST(Program, SurvivesItsBytes) {
     ASSERT_TRUE(read.ok()) << read.error().message << " in " << program;
     EXPECT_EQ(text(*read), text(graph));
     EXPECT_EQ(read->opsets, graph.opsets);
-    for (const NodeId id : graph.order())
-      if (graph.node(id).kind == NodeKind::Input)
-        EXPECT_EQ(read->node(id).declared.type, graph.node(id).declared.type);
+    for (const NodeId id : graph.order()) {
+      if (graph.node(id).kind != NodeKind::Input) continue;
+      EXPECT_EQ(read->node(id).declared.type, graph.node(id).declared.type);
+    }
   }
 }
 

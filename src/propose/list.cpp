@@ -11,7 +11,8 @@ const std::vector<Proposer>& proposers() {
   static const std::vector<Proposer> list{
       {"simplify", propose_simplify}, {"collapse", propose_collapse}, {"needed", propose_needed},
       {"commute", propose_commute},   {"linear", propose_linear},     {"reassociate", propose_reassociate},
-      {"fastpath", propose_fastpath}, {"bilinear", propose_bilinear}, {"relax", propose_relax, true},
+      {"fastpath", propose_fastpath}, {"bilinear", propose_bilinear}, {"structure", propose_structure},
+      {"relax", propose_relax, true},
   };
   return list;
 }

@@ -114,17 +114,17 @@ class RegionWriter {
   }
 
   // What a selection leaves of a value whose axes it begins with; of one axis: of any.
-  std::optional<Value> chosen(Value from, const Dims& extents, const Selection& s, std::int64_t axis) {
-    if (s.kind == Selection::Kind::Slice)
+  std::optional<Value> chosen(Value from, const Dims& extents, const Choice& s, std::int64_t axis) {
+    if (s.kind == Choice::Kind::Slice)
       return b_.op("Slice", {from, b_.integers({s.start}), b_.integers({s.end}), b_.integers({axis}),
                              b_.integers({s.step})});
     const auto known = site_.integers(s.indices);
-    const bool is_listed = known && s.kind == Selection::Kind::Gather;
+    const bool is_listed = known && s.kind == Choice::Kind::Gather;
     Value indices = is_listed ? b_.integers(*known) : b_.input(site_.name(s.indices));
     const std::size_t rank = site_.rank(s.indices);
     Integers ones;  // axes of which one position is left
     for (std::size_t d = 1; d < s.axes(); ++d) ones.push_back(static_cast<std::int64_t>(d));
-    if (s.kind == Selection::Kind::GatherNd) {
+    if (s.kind == Choice::Kind::GatherNd) {
       if (s.batch == 0 && rank != 2) indices = b_.reshape(indices, {-1, static_cast<std::int64_t>(s.axes())});
       if (s.batch == 1 && rank == 3) ones.clear();
       const auto attributes = s.batch == 0 ? Attributes() : with({{"batch_dims", s.batch}});
@@ -155,8 +155,8 @@ class RegionWriter {
       if (wanted[d] == all[d]) continue;
       const auto axis = static_cast<std::int64_t>(d);
       if (wanted[d].selection() >= 0 && all[d].is_whole()) {
-        const Selection& s = fact_.selections().at(wanted[d].selection());
-        const bool leads = s.axes() > 1 || s.kind == Selection::Kind::GatherNd;
+        const Choice& s = fact_.selections().at(wanted[d].selection());
+        const bool leads = s.axes() > 1 || s.kind == Choice::Kind::GatherNd;
         if (leads && wanted[d].place() != axis) return std::nullopt;
         if (wanted[d].place() > 0) continue;
         const auto some = chosen(out, shape(v, all), s, axis);
@@ -276,7 +276,7 @@ class RegionWriter {
         if (!has_pads) return false;
         continue;
       }
-      auto fit = fitted(*w, made, there[i + 2]);
+      auto fit = w->is_transposed ? std::nullopt : fitted(*w, made, there[i + 2]);
       if (fit) wanted[i + 2] = there[i + 2];
       else fit = fitted(*w, made, wanted[i + 2]);
       if (!fit) return false;

@@ -122,12 +122,6 @@ TEST(Needed, EndOfACausalConvolutionWhoseLengthHasANameIsNotComputed) {
             "Conv Relu Conv");
 }
 
-TEST(Needed, TuplesOfIndicesAreAppliedBeforeTheProduct) {
-  EXPECT_EQ(cut("agraph (float[b,16,8] x, int64[b,2] at) => (float[b,6] y) <" + weight("w", "8,6", 48, 1) +
-                "> {\nt = MatMul(x, w)\ny = GatherND(t, at)}"),
-            "GatherND Unsqueeze MatMul Reshape");
-}
-
 TEST(Needed, RowsOfBatchAndPositionAsOneAxis) {
   EXPECT_EQ(
       cut("agraph (float[b,16,8] x, int64[b] at) => (float[b,6] y) <" + weight("w", "8,6", 48, 1) + ", " +

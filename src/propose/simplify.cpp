@@ -95,20 +95,16 @@ class Simplifier {
         continue;
       spent += static_cast<double>(*price);
       constants_.insert({id, 0});
-      if (!is_continuous(*formula, node) ||
-          std::ranges::any_of(node.inputs, [&](Value v) { return jumping_.contains(v); }))
-        jumping_.insert({id, 0});
     }
     for (const Value& v : constants_) {
       const Node& node = graph_.node(v.node);
-      if (node.kind == NodeKind::Operator && !is_constant_node(node) && is_read_by_others(v) && may_fold(v))
-        fold(v);
+      if (node.kind == NodeKind::Operator && !is_constant_node(node) && is_read_by_others(v)) fold(v);
     }
-  }
-
-  // Behind a jump a value may hang on digits that runtimes do not agree on: then nobody folds it.
-  bool may_fold(Value v) const {
-    return !jumping_.contains(v) || isomer::fold_constants(graph_, {graph_.name_of(v)}).ok();
+    // A value may hang on digits that runtimes do not agree on, or that cancellation has not left.
+    const auto may_fold = [&](const std::vector<std::string>& values) {
+      return isomer::fold_constants(graph_, values).ok();
+    };
+    if (!may_fold(folds_)) std::erase_if(folds_, [&](const std::string& v) { return !may_fold({v}); });
   }
 
   // An Identity that gives a constant an output's name stays.
@@ -255,7 +251,7 @@ class Simplifier {
   const Graph& graph_;
   const Inference& inference_;
   GraphIndex index_;
-  std::set<Value> constants_, jumping_, few_bits_;
+  std::set<Value> constants_, few_bits_;
   std::unordered_map<Digest, NodeId> first_;
   std::map<NodeId, std::vector<NodeId>> twins_;
   std::vector<std::string> folds_;

@@ -7,61 +7,15 @@
 #include <map>
 
 #include "analysis/analysis.h"
+#include "base/hash.h"
 #include "eval/program.h"
 #include "graph/constant.h"
 #include "graph/infer.h"
 #include "graph/last_digits.h"
+#include "prove/float_error.h"
 
 namespace isomer {
 namespace {
-
-bool reads_floats(const ExprNode& e) {
-  return (e.kind == ExprNode::Kind::Read && is_float(e.type)) ||
-         std::ranges::any_of(e.args, [](const ExprRef& a) { return reads_floats(*a); }) ||
-         std::ranges::any_of(e.cases, [](const ExprNode::Case& c) { return reads_floats(*c.value); });
-}
-
-// The expression without cancellation; nullptr: it has functions for which that means nothing.
-ExprRef without_signs(const ExprRef& expr) {
-  if (!is_float(expr->type)) return reads_floats(*expr) ? nullptr : expr;
-  ExprNode node = *expr;
-  if (node.kind == ExprNode::Kind::Number) node.number = std::abs(node.number);
-  if (node.kind == ExprNode::Kind::Reduce && node.reduction != Reduction::Sum) return nullptr;
-  for (ExprRef& a : node.args)
-    if ((a = without_signs(a)) == nullptr) return nullptr;
-  for (ExprNode::Case& c : node.cases)
-    if ((c.value = without_signs(c.value)) == nullptr) return nullptr;
-  if (node.kind == ExprNode::Kind::Apply) {
-    switch (node.fn) {
-      case Fn::Add:
-      case Fn::Mul:
-      case Fn::Div:
-      case Fn::Sqrt:
-      case Fn::Where: break;
-      case Fn::Sub: node.fn = Fn::Add; break;
-      case Fn::Neg: return node.args[0];
-      case Fn::Cast:
-        if (!is_float(node.args[0]->type)) {
-          const auto cast = std::make_shared<const ExprNode>(node);
-          node.fn = Fn::Abs;
-          node.args = {cast};
-        }
-        break;
-      default: return nullptr;
-    }
-  }
-  return std::make_shared<const ExprNode>(std::move(node));
-}
-
-std::optional<Formula> without_signs(const Formula& formula) {
-  Formula out = formula;
-  for (Stage& s : out.stages) {
-    const ExprRef value = without_signs(s.value.ref());
-    if (value == nullptr) return std::nullopt;
-    s.value = value;
-  }
-  return out;
-}
 
 bool only_moves(const ExprNode& e) {
   if (!is_float(e.type)) return !reads_floats(e);
@@ -71,13 +25,23 @@ bool only_moves(const ExprNode& e) {
          std::ranges::all_of(e.cases, [](const ExprNode::Case& c) { return only_moves(*c.value); });
 }
 
-Tensor absolute(const Tensor& tensor) {
+// Of each double.
+template <class Fn>
+Tensor mapped(const Tensor& tensor, const Fn& fn) {
   if (tensor.type() != ElementType::Double) return tensor;
-  std::vector<double> values;
-  values.reserve(static_cast<std::size_t>(tensor.count()));
-  for (const double v : tensor.as<double>()) values.push_back(std::abs(v));
+  std::vector<double> values(tensor.as<double>().begin(), tensor.as<double>().end());
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = fn(i, values[i]);
   return Tensor::of(ElementType::Double, tensor.extents(), values);
 }
+
+Tensor size_of(const Tensor& value, const Tensor& error) {
+  if (value.type() != ElementType::Double) return value;
+  const auto errors = error.as<double>();
+  return mapped(value, [&](std::size_t i, double v) { return std::abs(v) + errors[i]; });
+}
+
+// Of a number that is folded.
+constexpr double kMostLost = 0x1p-15;
 
 // Beyond this, a single tensor does not fit the machines that this is for.
 constexpr std::size_t kMostTensorBytes = std::size_t{8} << 30;
@@ -92,8 +56,8 @@ bool can_be_computed(const Formula& formula) {
 
 class Evaluation {
  public:
-  Evaluation(const Graph& program, bool with_magnitudes, bool with_stored)
-      : program_(program), with_magnitudes_(with_magnitudes), with_stored_(with_stored) {}
+  Evaluation(const Graph& program, const Nudge& nudge, bool with_stored)
+      : program_(program), nudge_(nudge), with_stored_(with_stored) {}
   Result<EvaluatedProgram> run();
   bool wants_stored() const { return wants_stored_; }
 
@@ -101,12 +65,14 @@ class Evaluation {
   Status add(const Inference& inference, NodeId id);
   Status decide(const Formula& formula, const Node& node, std::vector<EvaluatedConstant>& results);
   void add_constant(NodeId id, const Tensor& tensor) {
-    const Tensor value = is_float(tensor.type()) ? convert(tensor, ElementType::Double) : tensor;
-    values_.insert_or_assign(Value{id, 0}, EvaluatedConstant{value, magnitude(value), 0, tensor});
+    Tensor value = is_float(tensor.type()) ? convert(tensor, ElementType::Double) : tensor;
+    if (nudge_.symbols.contains(id))
+      value = mapped(value, [&](std::size_t, double v) { return nudge_.of(v); });
+    values_.insert_or_assign(Value{id, 0}, EvaluatedConstant{.value = value, .stored = tensor});
   }
-  Tensor magnitude(const Tensor& value) const { return with_magnitudes_ ? absolute(value) : value; }
   const Graph& program_;
-  bool with_magnitudes_, with_stored_, wants_stored_ = false;
+  const Nudge& nudge_;
+  bool with_stored_, wants_stored_ = false;
   std::map<Value, EvaluatedConstant> values_;  // until they are read for the last time
   std::map<Value, int> reads_;                 // to come
   bool only_moved_ = true;
@@ -123,37 +89,63 @@ Status Evaluation::add(const Inference& inference, NodeId id) {
   if (formula == nullptr) return Error{fmt::format("{} has no formula", label(node))};
   if (!can_be_computed(*formula))
     return Error{fmt::format("{} is too large, or its size is not known", label(node))};
-  std::vector<std::optional<Tensor>> values(formula->inputs.size()), magnitudes(formula->inputs.size());
+  const std::size_t count = formula->inputs.size();
+  std::vector<std::optional<Tensor>> values(count);
   double before = 0;
-  for (std::size_t k = 0; k < values.size() && k < node.inputs.size(); ++k) {
+  const bool moves =
+      std::ranges::all_of(formula->stages, [](const Stage& s) { return only_moves(*s.value); });
+  bool is_exact = true;
+  for (std::size_t k = 0; k < count && k < node.inputs.size(); ++k) {
     if (!formula->inputs[k]) continue;
     const auto at = values_.find(node.inputs[k]);
     if (at == values_.end()) return Error{fmt::format("{} reads what is no number", label(node))};
     values[k] = at->second.value;
-    magnitudes[k] = at->second.magnitude;
+    is_exact = is_exact && !at->second.error;
     before = std::max(before, at->second.operations);
   }
+  only_moved_ = only_moved_ && moves;
   const Formula lifted = lift(*formula, ElementType::Double);
   ISOMER_TRY(std::vector<Tensor> results, Program::compile(lifted).run(values));
-  std::vector<Tensor> sizes;
-  const auto unsigned_formula = with_magnitudes_ ? without_signs(lifted) : std::nullopt;
-  if (unsigned_formula) {
-    ISOMER_TRY(sizes, Program::compile(*unsigned_formula).run(magnitudes));
-  } else {
-    for (const Tensor& t : results) sizes.push_back(magnitude(t));
+  is_exact = is_exact && (moves || is_computed_exactly(lifted, values));
+  std::vector<std::optional<Tensor>> errors(results.size());
+  // What is decided by the stored types is exact (`decide`).
+  if (!is_exact && is_continuous(*formula, node) && !narrows(*formula)) {
+    const auto error = error_of(lifted);
+    if (!error) return Error{fmt::format("the rounding of {} is not followed", label(node))};
+    values.resize(3 * count);
+    for (std::size_t k = 0; k < count; ++k) {
+      if (!values[k]) continue;
+      values[count + k] = values_.at(node.inputs[k]).errors();
+      values[2 * count + k] = size_of(*values[k], *values[count + k]);
+    }
+    ISOMER_TRY(std::vector<Tensor> bounds, Program::compile(*error).run(values));
+    std::ranges::move(bounds, errors.begin());
   }
-  only_moved_ = only_moved_ &&
-                std::ranges::all_of(formula->stages, [](const Stage& s) { return only_moves(*s.value); });
   const Cost price = cost(*formula);
   std::vector<EvaluatedConstant> out;
   for (std::uint32_t k = 0; k < results.size(); ++k) {
-    const auto count = static_cast<double>(std::max<std::int64_t>(results[k].count(), 1));
-    const double own = std::ceil(static_cast<double>(price.operations.concrete()) / count);
-    out.push_back({std::move(results[k]), std::move(sizes[k]), before + own});
+    const auto elements = static_cast<double>(std::max<std::int64_t>(results[k].count(), 1));
+    const double own = std::ceil(static_cast<double>(price.operations.concrete()) / elements);
+    out.push_back({std::move(results[k]), std::move(errors[k]), before + own});
   }
   ISOMER_TRY_DO(decide(*formula, node, out));
   for (std::uint32_t k = 0; k < out.size(); ++k) values_.insert_or_assign(Value{id, k}, std::move(out[k]));
   return Done{};
+}
+
+// The certificate chooses the program: (w + k) - k is w, and in floats what is left of it may be anything.
+bool is_near_stored(const EvaluatedConstant& e) {
+  if (e.value.type() != ElementType::Double) return true;
+  const auto wide = *e.stored->doubles();
+  const Tensor error = e.errors();
+  const auto wanted = e.value.as<double>(), errors = error.as<double>();
+  const double unit = unit_roundoff(e.stored->type()).value_or(0), least = smallest_normal(e.stored->type());
+  for (std::size_t i = 0; i < wide.size(); ++i) {
+    if (!std::isfinite(wanted[i]) && !std::isfinite(wide[i])) continue;
+    const double bound = kMostRoundings * unit * std::abs(wanted[i]) + least;
+    if (!(std::abs(wide[i] - wanted[i]) <= bound && errors[i] * kDoubleUnit <= bound)) return false;
+  }
+  return true;
 }
 
 // What the stored types make of it, where that decides.
@@ -169,6 +161,8 @@ Status Evaluation::decide(const Formula& formula, const Node& node, std::vector<
   for (std::size_t k = 0; k < inputs.size() && k < node.inputs.size(); ++k) {
     if (!formula.inputs[k]) continue;
     const auto at = values_.find(node.inputs[k]);  // `add` has found it
+    if (is_decided && !is_near_stored(at->second))
+      return Error{fmt::format("what cancellation has left of a number decides {}", label(node))};
     inputs[k] = at->second.stored;
     is_open[k] = !at->second.is_agreed || !has_agreed;
     is_exact = is_exact && at->second.is_exact;
@@ -184,7 +178,7 @@ Status Evaluation::decide(const Formula& formula, const Node& node, std::vector<
     results[k].is_agreed = is_agreed || results[k].is_exact;
     if (is_decided) {
       results[k].value = wide;
-      results[k].magnitude = magnitude(wide);
+      results[k].error.reset();
       results[k].operations = 0;
     }
     results[k].stored = std::move(stored[k]);
@@ -215,10 +209,34 @@ Result<EvaluatedProgram> Evaluation::run() {
 
 }  // namespace
 
-Result<EvaluatedProgram> evaluate_constants(const Graph& program, bool with_magnitudes) {
-  Evaluation plain(program, with_magnitudes, false);
+Tensor EvaluatedConstant::errors() const {
+  return error ? *error : mapped(value, [](std::size_t, double) { return 0.0; });
+}
+
+bool EvaluatedConstant::has_digits() const {
+  if (!error || value.type() != ElementType::Double) return true;
+  const auto numbers = value.as<double>(), off = error->as<double>();
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    const double most = kMostLost * std::abs(numbers[i]) + smallest_normal(ElementType::Float);
+    if (std::isfinite(numbers[i]) && !(off[i] * kDoubleUnit <= most)) return false;
+  }
+  return true;
+}
+
+double Nudge::of(double v) const {
+  if (v == 0 || !std::isfinite(v)) return v;
+  const std::uint64_t bits = mix(trial);
+  const auto waves = static_cast<double>(64 + bits % 256);  // in an octave
+  const double phase = static_cast<double>(bits >> 11) * 0x1p-53;
+  int exponent = 0;
+  const double at = waves * 2 * std::frexp(std::abs(v), &exponent) + phase;
+  return v * (1 + step * (4 * std::abs(at - std::floor(at) - 0.5) - 1));
+}
+
+Result<EvaluatedProgram> evaluate_constants(const Graph& program, const Nudge& nudge) {
+  Evaluation plain(program, nudge, false);
   auto evaluated = plain.run();
-  return plain.wants_stored() ? Evaluation(program, with_magnitudes, true).run() : evaluated;
+  return plain.wants_stored() ? Evaluation(program, nudge, true).run() : evaluated;
 }
 
 }  // namespace isomer

@@ -8,18 +8,17 @@ namespace isomer {
 namespace {
 
 Result<EvaluatedProgram> evaluated(const std::string& outputs, const std::string& constants,
-                                   const std::string& body, bool with_magnitudes = false) {
+                                   const std::string& body) {
   return evaluate_constants(testing::parsed("<ir_version: 8, opset_import: [\"\" : 18]>\nagraph () => (" +
-                                            outputs + ") <" + constants + "> {" + body + "}"),
-                            with_magnitudes);
+                                            outputs + ") <" + constants + "> {" + body + "}"));
 }
 
 TEST(EvaluateConstants, KeepsAllDigitsOfFloat64) {
-  const auto read = evaluated("z, y", "float[2] x = {0.1, -3}", "y = Mul(x, x)\nz = Sub(y, x)", true);
+  const auto read = evaluated("z, y", "float[2] x = {0.1, -3}", "y = Mul(x, x)\nz = Sub(y, x)");
   ASSERT_TRUE(read.ok()) << read.error().message;
   const double tenth = 0.1F;
   EXPECT_EQ(read->outputs[0].value.as<double>()[0], tenth * tenth - tenth);
-  EXPECT_EQ(read->outputs[0].magnitude.as<double>()[1], 12);  // 9 + 3, without the signs
+  EXPECT_EQ(read->outputs[0].errors().as<double>()[1], 9 + 12);  // of the product, and of the difference
   EXPECT_EQ(read->outputs[1].value.as<double>()[1], 9);
   EXPECT_FALSE(read->only_moves);
 }
@@ -36,8 +35,7 @@ TEST(EvaluateConstants, RefusesWhatItCannotCompute) {
   EXPECT_FALSE(evaluated("y", "string[1] s = {\"a\"}", "y = Identity(s)").ok());
   EXPECT_FALSE(evaluated("y", "int64[2] n = {2147483648, 1024}", "y = ConstantOfShape(n)").ok());
   EXPECT_FALSE(evaluate_constants(testing::parsed("<ir_version: 8, opset_import: [\"\" : 18]>\n"
-                                                  "agraph (float[2] x) => (y) {y = Relu(x)}"),
-                                  false)
+                                                  "agraph (float[2] x) => (y) {y = Relu(x)}"))
                    .ok());
 }
 

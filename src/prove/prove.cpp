@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "graph/constant.h"
+#include "prove/attempts.h"
 #include "prove/shrink.h"
 #include "prove/sizes.h"
 #include "prove/translate.h"
@@ -128,7 +129,7 @@ Answer ask(const Graph& a, const Inference& a_info, const Graph& b, const Infere
 
 // The attempts that are worth it for these programs, by their number, in the order in which they are made.
 std::vector<int> attempts_for(const Graph& a, const Graph& b, const ProveOptions& options) {
-  if (options.attempt) {
+  if (options.attempt && *options.attempt != kSymbolsOnly) {
     const bool is_one = *options.attempt >= 0 && *options.attempt < static_cast<int>(std::size(kAttempts));
     return is_one ? std::vector<int>{*options.attempt} : std::vector<int>{};
   }
@@ -138,6 +139,7 @@ std::vector<int> attempts_for(const Graph& a, const Graph& b, const ProveOptions
     out.insert(out.begin(), kWithTables);
     out.push_back(kWithTablesAndLaws);
   }
+  if (options.attempt) std::erase_if(out, takes_numbers);
   return out;
 }
 
@@ -154,6 +156,11 @@ bool is_hopeless(const Graph& a, const Graph& b, const ProveOptions& options) {
 }
 
 }  // namespace
+
+bool takes_numbers(int attempt) {
+  const ByValue& by_value = kAttempts[static_cast<std::size_t>(attempt)].by_value;
+  return by_value.elements > ByValue{}.elements || by_value.tables;
+}
 
 std::string text(const Verdict& verdict) {
   struct Speak {

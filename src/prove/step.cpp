@@ -109,6 +109,35 @@ Result<Graph> with_constants(const Graph& after, const Graph& graph, const Names
   return out;
 }
 
+// The region with a constant as what a program computes. Error: it has no such constant.
+Result<Graph> with_program(const Graph& region, const std::string& constant, const Graph& program) {
+  Graph out = bare(region);
+  std::map<Value, Value> moved;
+  bool is_there = false;
+  const auto add = [&](const Graph& from, NodeId id, std::map<Value, Value>& names) {
+    Node node = from.node(id);
+    for (Value& v : node.inputs)
+      if (v.exists()) v = names.at(v);
+    const auto count = static_cast<std::uint32_t>(node.outputs.size());
+    const NodeId made = out.add(std::move(node));
+    for (std::uint32_t k = 0; k < count; ++k) names.emplace(Value{id, k}, Value{made, k});
+  };
+  for (const NodeId id : region.order()) {
+    if (region.node(id).outputs[0] != constant || !known_constant(region, {id, 0})) {
+      add(region, id, moved);
+      continue;
+    }
+    std::map<Value, Value> inside;
+    for (const NodeId inner : program.order()) add(program, inner, inside);
+    moved.emplace(Value{id, 0}, inside.at(program.outputs()[0]));
+    is_there = true;
+  }
+  if (!is_there) return Error{fmt::format("the region reads no constant {}", constant)};
+  for (const Value& v : region.inputs()) out.add_input(moved.at(v));
+  for (const Value& v : region.outputs()) out.add_output(moved.at(v));
+  return out;
+}
+
 // The graph with values renamed; nothing has the new names yet.
 Graph renamed(const Graph& graph, const std::map<std::string, std::string>& names) {
   return with_changed_nodes(graph, [&](Node& node) {
@@ -223,6 +252,20 @@ Result<Graph> Workpiece::region(const std::vector<std::string>& inputs,
   return region_of(graph(), inference(), from, to);
 }
 
+Result<Graph> Workpiece::region(const Claim& claim) const {
+  ISOMER_TRY(Graph out, region(claim.inputs, claim.outputs));
+  for (const ConstantFact& fact : claim.facts) {
+    ISOMER_TRY(const auto at, find_values(state_->names, {fact.constant}));
+    const auto constant = known_constant(graph(), at[0]);
+    if (!constant) return Error{fmt::format("{} is no constant", fact.constant)};
+    ISOMER_TRY(const Graph program, with_constants(fact.program, graph(), state_->names, {}, out));
+    if (const Status checked = states(program, *constant); !checked.ok())
+      return Error{fmt::format("{}: {}", fact.constant, checked.error().message)};
+    ISOMER_TRY(out, with_program(out, fact.constant, program));
+  }
+  return out;
+}
+
 const Workpiece::State::Judged& Workpiece::State::judged() const {
   std::call_once(once_, [this] {
     judged_.sizes = sizes_of(graph, inference);
@@ -253,7 +296,7 @@ std::optional<std::string> Workpiece::add_context(const Graph& before, const Gra
 
 std::variant<ProvedClaim, std::string> Workpiece::prove(const Claim& claim, const ProveOptions& options,
                                                         ProofCache* cache) const {
-  const auto before = region(claim.inputs, claim.outputs);
+  const auto before = region(claim);
   if (!before.ok()) return before.error().message;
   const std::set<std::string> inputs(claim.inputs.begin(), claim.inputs.end());
   auto after = with_constants(claim.after, graph(), state_->names, inputs, *before);
@@ -301,15 +344,18 @@ Result<Graph> fold_constants(const Graph& graph, const std::vector<std::string>&
       return Error{fmt::format("{} may be something else where a size is 0", values[k])};
   for (std::size_t k = 0; k < values.size(); ++k) {
     auto known = known_value(inference, wanted[k]);
-    // Floats that follow from constants alone are computed with all of their digits.
-    const bool is_exact = known && !is_float(known->type());
-    if (known && (is_exact || !region_of(graph, inference, {}, {wanted[k]}).ok()))
+    // What follows from constants alone is computed with all digits, also on the way to integers.
+    if (known && !region_of(graph, inference, {}, {wanted[k]}).ok())
       results.emplace(wanted[k], std::move(*known));
     else open.push_back(wanted[k]);
   }
   ISOMER_TRY(const Graph program, region_of(graph, inference, {}, open));
-  ISOMER_TRY(const EvaluatedProgram evaluated, evaluate_constants(program, false));
-  for (std::size_t k = 0; k < open.size(); ++k) results.emplace(open[k], evaluated.outputs[k].value);
+  ISOMER_TRY(const EvaluatedProgram evaluated, evaluate_constants(program));
+  for (std::size_t k = 0; k < open.size(); ++k) {
+    if (!evaluated.outputs[k].has_digits())
+      return Error{fmt::format("cancellation leaves too few digits of {}", graph.name_of(open[k]))};
+    results.emplace(open[k], evaluated.outputs[k].value);
+  }
   Graph out = graph;
   Replacements replacements;
   for (std::size_t k = 0; k < values.size(); ++k) {

@@ -15,6 +15,7 @@
 #include "graph/graph.h"
 #include "graph/infer.h"
 #include "graph/names.h"
+#include "prove/constant_fact.h"
 #include "prove/proof_cache.h"
 #include "prove/sizes.h"
 
@@ -29,6 +30,8 @@ struct Claim {
   Graph after;
   std::optional<int> attempt =
       {};  // the attempt that proved it (prove.cpp has the list); none: all are tried
+  // Of constants that the region reads; the proof sees these programs in their place.
+  std::vector<ConstantFact> facts = {};
 };
 
 // "These values, which depend on constants only, may be computed now."
@@ -71,6 +74,9 @@ class Workpiece {
 
   // As `region_of`, by names. Error: a name that does not exist.
   Result<Graph> region(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) const;
+
+  // The region that a claim is about, its constants as the claim's facts say, which are checked.
+  Result<Graph> region(const Claim& claim) const;
 
   // The claim, proved, or why it is not.
   std::variant<ProvedClaim, std::string> prove(const Claim& claim, const ProveOptions& options = {},

@@ -74,6 +74,23 @@ TEST(FoldConstants, LeavesWhatRuntimesMayDifferIn) {
   }
 }
 
+TEST(FoldConstants, NeedsDigitsThatCancellationHasLeft) {
+  // A step before may have written it so: as real numbers that is c.
+  for (const bool is_large : {false, true}) {
+    const std::string c = is_large ? many("c", "5.3") : "float[2] c = {5.3, 5.3}";
+    const auto is_folded = [&](const std::string& big, const std::string& last) {
+      const std::string constants = c + ", float[1] big = {" + big + "}";
+      return fold_constants(parsed(body_of(constants, "a = Add(c, big) d = Sub(a, big)" + last)), {"k"}).ok();
+    };
+    EXPECT_TRUE(is_folded("1e8", " k = Neg(d)")) << is_large;
+    EXPECT_TRUE(is_folded("-5.3", " k = Neg(d)")) << is_large;  // 0, exactly, and back
+    for (const std::string big : {"1e15", "1e30"}) EXPECT_FALSE(is_folded(big, " k = Neg(d)")) << is_large;
+    for (const std::string big : {"1e8", "1e15", "1e30"})
+      for (const std::string jump : {" k = Floor(d)", " k = Cast<to=7>(d)", " h = Cast<to=16>(d) k = Neg(h)"})
+        EXPECT_FALSE(is_folded(big, jump)) << is_large << big << jump;
+  }
+}
+
 TEST(FoldConstants, LetsIntegersWrap) {
   const Tensor k =
       folded("uint8[1] a = {200}, uint8[1] b = {100}, uint8[1] two = {2}", "s = Add(a, b) k = Div(s, two)");

@@ -10,6 +10,7 @@
 #include "graph/last_digits.h"
 #include "graph/purity.h"
 #include "graph/same.h"
+#include "prove/attempts.h"
 #include "prove/region_writer.h"
 #include "prove/shrink.h"
 #include "prove/sizes.h"
@@ -36,6 +37,13 @@ bool same_formula(const Graph& a, const Inference& a_info, NodeId x, const Graph
   const Definition p = define_node(a, a_info, x), q = define_node(b, b_info, y);
   const auto *f = std::get_if<Formula>(&p), *g = std::get_if<Formula>(&q);
   return f != nullptr && g != nullptr && text(*f) == text(*g);
+}
+
+// Whether an operator whose only variable input is this one has its constants for coefficients.
+bool determines(std::string_view op, std::size_t input) {
+  if (op == "Conv" || op == "ConvTranspose") return input == 0;
+  if (op == "Gather") return input == 1;
+  return op == "MatMul" || (op == "Gemm" && input < 2) || op == "Mul" || op == "Add" || op == "Sub";
 }
 
 }  // namespace
@@ -243,12 +251,22 @@ Verdict Sweep::prove(Value a, Value b, const std::set<int>& open, ProofCache& ca
   std::set<std::string> symbols = symbols_of(question->a);
   symbols.merge(symbols_of(question->b));
   options.sizes = about(sizes_, symbols);
+  const bool leans = std::ranges::any_of(question->settled, [&](int c) {
+    const auto at = folded_.find(c);
+    return at != folded_.end() && at->second.rounding.leans_on_symbols;
+  });
+  if (leans && !options.attempt) options.attempt = kSymbolsOnly;
   Verdict verdict = cache.prove(question->a, question->b, options);
-  if (!std::holds_alternative<Proved>(verdict)) return verdict;
+  const auto* proved = std::get_if<Proved>(&verdict);
+  if (proved == nullptr) return verdict;
+  if (leans && takes_numbers(proved->attempt))
+    return NotDecided{"a rounded constant leans on the digits of constants that the proof takes by value"};
   settled_.insert(question->settled.begin(), question->settled.end());
   for (const NodeId id : question->inner_b)
     for (std::uint32_t k = 0; k < b_.graph->node(id).outputs.size(); ++k)
       seen_.insert(class_of(Side::B, {id, k}));
+  note_determined(Side::A, a, question->a_begins);
+  note_determined(Side::B, b, question->b_begins);
   const int from = class_of(Side::B, b), to = class_of(Side::A, a);
   if (from != to) {
     // Equal to another value of A, too: proved, but two classes of A stay two.
@@ -257,6 +275,44 @@ Verdict Sweep::prove(Value a, Value b, const std::set<int>& open, ProofCache& ca
   }
   note(Side::B, to, b);
   return verdict;
+}
+
+// A value that is proved, and the operator of which is linear in a value that may be anything: then every
+// element of its constants is a coefficient, which the other model's program determines. Behind it a constant
+// may be added.
+void Sweep::note_determined(Side side, Value value, const std::set<int>& begins) {
+  std::vector<NodeId> chain;
+  for (Value at = value;;) {
+    const Node& node = model(side).graph->node(at.node);
+    if (node.kind != NodeKind::Operator || !node.domain.empty()) return;
+    Value x = Value::none();
+    for (std::size_t k = 0; k < node.inputs.size(); ++k) {
+      if (!node.inputs[k].exists() || known(side, node.inputs[k])) continue;
+      if (x.exists() || !determines(node.op, k)) return;
+      x = node.inputs[k];
+    }
+    if (!x.exists()) return;
+    chain.push_back(at.node);
+    if (begins.contains(class_of(side, x))) break;
+    if (chain.size() > 1 || node.op != "Add") return;
+    at = x;
+  }
+  for (const NodeId id : chain) determined_.emplace(side, id);
+}
+
+const Node* Sweep::undetermined_constant() const {
+  for (const Side side : {Side::A, Side::B})
+    for (const NodeId id : needed_nodes(*model(side).graph)) {
+      const Node& node = model(side).graph->node(id);
+      for (const auto* values : {&node.inputs, &node.captures})
+        for (const Value& v : *values) {
+          const auto at = v.exists() ? folded_.find(class_of(side, v)) : folded_.end();
+          if (at != folded_.end() && at->second.rounding.leans_on_symbols &&
+              !determined_.contains({side, id}))
+            return &node;
+        }
+    }
+  return nullptr;
 }
 
 // Whether a node may end B's run with an error, or what it makes may be undefined.
@@ -300,6 +356,7 @@ Result<Rounding> Sweep::replace_constant(Side side, Value constant, const Graph&
   const int c = class_of(side, constant);
   if (side == Side::B && in_a(c).exists()) return Error{"it is a constant of the first model"};
   if (folded_.contains(c) || settled_.contains(c)) return Error{"it is settled"};
+  std::set<NodeId> symbols;
   for (const NodeId id : program.order()) {
     const Node& node = program.node(id);
     if (node.kind == NodeKind::Operator) {
@@ -308,11 +365,15 @@ Result<Rounding> Sweep::replace_constant(Side side, Value constant, const Graph&
       continue;
     }
     if (node.kind == NodeKind::Input || program.is_overridable(id)) return Error{"the program has an input"};
-    if (!is_float(node.tensor.type()) || kByValue.takes(node.tensor)) continue;
-    if (!is_constant_of(side == Side::A ? Side::B : Side::A, node.tensor))
-      return Error{"the program has a constant that is not the other model's"};
+    if (!is_float(node.tensor.type())) continue;
+    if (!is_constant_of(side == Side::A ? Side::B : Side::A, node.tensor)) {
+      if (!kByValue.takes(node.tensor))
+        return Error{"the program has a constant that is not the other model's"};
+    } else if (!ByValue{}.takes(node.tensor)) {
+      symbols.insert(id);
+    }
   }
-  ISOMER_TRY(const Rounding rounding, compare_folded(*stored, program));
+  ISOMER_TRY(const Rounding rounding, compare_folded(*stored, program, symbols));
   for (const Side s : {Side::A, Side::B})
     for (const Value& v : model(s).computed_from)
       if (!rounding.is_exact && v.exists() && class_of(s, v) == c)

@@ -79,6 +79,11 @@ class Sweep {
   // none.
   const Node* jump_behind_rounding() const;
 
+  // A node on the way to its model's outputs that reads a constant which leans on symbols (rounding.h), and
+  // may make something else of it than a proof has seen; nullptr: there is none. In w·x + v·x only the sum of
+  // w and v is determined: each may be off by what the other takes away, and both are called rounding.
+  const Node* undetermined_constant() const;
+
   // A node on the way to B's outputs that A has no counterpart of, that no proof has looked at, and that may
   // fail; nullptr: there is none.
   const Node* unaccounted() const;
@@ -115,6 +120,7 @@ class Sweep {
   std::optional<Dims> extents_in(Side side, Value value) const;
   bool is_constant_of(Side side, const Tensor& tensor) const;
   const Node* jump_behind_rounding(const Model& model, Side side) const;
+  void note_determined(Side side, Value value, const std::set<int>& begins);
   std::vector<int> operator_classes(Side side, NodeId id);
   bool may_fail_in_b(NodeId id) const;
 
@@ -136,6 +142,7 @@ class Sweep {
   std::map<int, Folded> folded_;
   std::set<int> settled_;  // constants whose present numbers or symbols a proof has used: they must stay
   std::set<int> seen_;     // classes of what proofs have looked at in B
+  std::set<std::pair<Side, NodeId>> determined_;  // nodes of which a proof determines the constants
 };
 
 }  // namespace isomer

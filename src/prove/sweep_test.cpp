@@ -204,31 +204,73 @@ TEST(Sweep, RoundedConstantsMustNotReachAJump) {
 }
 
 TEST(Sweep, WhatCancellationHasLeftOfAConstantMustNotBeDividedBy) {
-  // The first sum is 2^-23, the rest of two numbers of about 1: a half of that is within their roundings. The
-  // others are large; and so many that inference does not compute with them.
-  std::string large, none;
-  for (int i = 1; i < 5000; ++i) large += ", 50", none += ", 0";
+  // The first sum is about 2^-23, the rest of two numbers of about 1: a half of that is within their
+  // roundings. The others are large; and so many that inference does not compute with them.
+  std::string large, ones, none;
+  for (int i = 1; i < 5000; ++i) large += ", 50", ones += ", 1", none += ", 0";
   const auto numbers = [](const std::string& name, const std::string& first, const std::string& others) {
     return "float[5000] " + name + " = {" + first + others + "}";
   };
   const std::string in = "float[5000] x", out = "float[5000] y",
-                    parts = numbers("a", "1.00000012", large) + ", " + numbers("b", "-1", none);
+                    parts = numbers("a", "1.1", large) + ", " + numbers("c", "0.909091", ones) + ", " +
+                            numbers("b", "-1", none),
+                    sum = "p = Mul(a, c)\nk = Add(p, b)";
   const auto jump = [&](const std::string& first, const std::string& body) {
-    Both both(program(in, out, "k = Add(a, b)\n" + body, parts),
-              program(in, out, body, numbers("k", first, large)));
+    Both both(program(in, out, sum + "\n" + body, parts), program(in, out, body, numbers("k", first, large)));
     const auto rounding = both.sweep.replace_constant(Side::B, value_named(both.b, "k"),
-                                                      program("", "float[5000] k", "k = Add(a, b)", parts));
+                                                      program("", "float[5000] k", sum, parts));
     EXPECT_TRUE(rounding.ok()) << body;
     const Node* node = both.sweep.jump_behind_rounding();
     return node == nullptr ? std::string() : node->op;
   };
-  const std::string half = "5.9604645e-8", whole = "1.1920929e-7";
+  const std::string half = "5.9604645e-8", whole = "1.1704185e-7";
   EXPECT_EQ(jump(half, "y = Div(x, k)"), "Div");
   EXPECT_EQ(jump(half, "d = Neg(k)\ny = Div(x, d)"), "Div");
   EXPECT_EQ(jump(half, "r = Sqrt(k)\ny = Mul(x, r)"), "Sqrt");
   EXPECT_EQ(jump(half, "y = Div(k, x)"), "");
   EXPECT_EQ(jump(half, "s = Add(x, k)\ny = Div(x, s)"), "");
   EXPECT_EQ(jump(whole, "y = Div(x, k)"), "");
+}
+
+// A folded constant that is 0.2 off in its second element, beside 1000.
+struct Forged {
+  Forged(const std::string& a_body, const std::string& a_constants, const std::string& b_body,
+         const std::string& b_constants)
+      : both(program("float[2] x, float[2] z", "float[2] y, float[2] u", a_body, a_constants),
+             program("float[2] x, float[2] z", "float[2] y, float[2] u", b_body, b_constants)) {}
+  bool replace(const std::string& name, const std::string& body, const std::string& constants) {
+    return both.sweep
+        .replace_constant(Side::B, value_named(both.b, name), program("", "float[2] k", body, constants))
+        .ok();
+  }
+  Both both;
+};
+
+TEST(Sweep, NumbersOfSymbolsThatAreLeantOnAreNotUsed) {
+  // t0 · 3e8 - t1 · 1e8 is 0 for these t; the folded constant leans on their digits.
+  const std::string t = "float[2] t = {100000000, 300000000}", w = "float[2] w = {1000, 0.1}";
+  const std::string forged = "p = Mul(t, l)\ns = ReduceSum<keepdims=1>(p)\nm = Mul(s, n)\nk = Add(w, m)";
+  Forged f("y = Mul(x, w)\nu = Mul(z, t)", w + ", " + t, "y = Mul(x, k)\nu = Mul(z, t)",
+           "float[2] k = {1000, 0.3}, " + t);
+  const bool is_taken = f.replace("k", forged, w + ", " + t + ", float[2] l = {3, -1}, float[1] n = {0.01}");
+  EXPECT_TRUE(is_taken);
+  EXPECT_FALSE(f.both.prove("y", "y"));
+}
+
+TEST(Sweep, WhatOneConstantAddsAndAnotherTakesAwayIsNotRounding) {
+  const std::string t = "float[2] t = {100000000, 300000000}", w = "float[2] w = {1000, 0.1}";
+  const auto half = [](const std::string& op) {
+    return "h = Mul(w, o)\np = Mul(t, l)\ns = ReduceSum<keepdims=1>(p)\nm = Mul(s, n)\nk = " + op + "(h, m)";
+  };
+  const std::string constants =
+      w + ", " + t + ", float[2] l = {3, -1}, float[1] n = {0.01}, float[1] o = {0.5}";
+  Forged f("y = Mul(x, w)\nu = Mul(z, t)", w + ", " + t,
+           "p = Mul(x, k)\nq = Mul(x, m)\ny = Add(p, q)\nu = Mul(z, t)",
+           "float[2] k = {500, 0.15}, float[2] m = {500, 0.05}, " + t);
+  EXPECT_TRUE(f.replace("k", half("Add"), constants));
+  EXPECT_TRUE(f.replace("m", half("Sub"), constants));
+  EXPECT_TRUE(f.both.prove("y", "y"));
+  EXPECT_NE(f.both.sweep.undetermined_constant(), nullptr);
 }
 
 TEST(Sweep, ANumberOfTheFirstModelIsReplacedByLiterals) {

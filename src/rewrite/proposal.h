@@ -62,6 +62,11 @@ Proposals propose_bilinear(const Graph& graph, const Inference& inference,
 Proposals propose_fastpath(const Graph& graph, const Inference& inference,
                            const ProposeOptions& options = {});
 
+// What the bytes of constant weights show: zeros, equal slices, blocks, one number per column, kernels that
+// are products.
+Proposals propose_structure(const Graph& graph, const Inference& inference,
+                            const ProposeOptions& options = {});
+
 // Small steps that make room for others: a kernel enlarged to its sibling's size, a normalization as a
 // convolution, equal convolutions that are added as one. Some lose by themselves.
 Proposals propose_relax(const Graph& graph, const Inference& inference, const ProposeOptions& options = {});

@@ -53,8 +53,10 @@ std::vector<Step> Moves::proved(const StepMaker& maker, const std::vector<Propos
     context_.options.progress(fmt::format("proving: {}", p.what));
     auto step = answer(maker, p);
     if (auto* taken = std::get_if<Step>(&step)) out.push_back(std::move(*taken));
-    else if (context_.options.seconds_left() <= 0) break;  // it was given up, which says nothing about it
-    else if (scope_ == Scope::Model)
+    else if (context_.options.seconds_left() <= 0) {
+      context_.is_over();  // says so in the report: the proof was given up, which says nothing about it
+      break;
+    } else if (scope_ == Scope::Model)
       context_.report.refused.push_back(p.what + ": " + std::get<std::string>(step));
   }
   return out;

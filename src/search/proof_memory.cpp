@@ -17,7 +17,7 @@ constexpr char kRefused = '-', kProved = '+';
 
 std::string ProofMemory::key(const Workpiece& piece, const Claim& claim) const {
   if (!cache_ || claim.outputs.empty()) return "";
-  const auto region = piece.region(claim.inputs, claim.outputs);
+  const auto region = piece.region(claim);
   if (!region.ok()) return "";
   Hasher hasher;
   hasher.add(std::string_view(this_program()));  // another build may know more

@@ -85,11 +85,15 @@ class Renaming {
     for (std::string& n : names) n = (*this)(n);
     return names;
   }
+  Graph operator()(const Graph& program) const {
+    return with_changed_nodes(program, [&](Node& node) { node.outputs = (*this)(node.outputs); });
+  }
   Claim operator()(const Claim& claim) const {
-    return {
-        .inputs = (*this)(claim.inputs),
-        .outputs = (*this)(claim.outputs),
-        .after = with_changed_nodes(claim.after, [&](Node& node) { node.outputs = (*this)(node.outputs); })};
+    Claim out{
+        .inputs = (*this)(claim.inputs), .outputs = (*this)(claim.outputs), .after = (*this)(claim.after)};
+    for (const ConstantFact& fact : claim.facts)
+      out.facts.push_back({(*this)(fact.constant), (*this)(fact.program)});
+    return out;
   }
 
  private:

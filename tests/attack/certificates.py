@@ -15,7 +15,7 @@ import programs
 from attack import hand
 from attack.feeds import Feed
 from attack.hand import EQUAL, SPECIAL, UNEQUAL
-from attack.models import Model, f32, function
+from attack.models import Model, f32, function, i64
 
 HEAD = '<ir_version: 9, opset_import: ["" : 18]>\ng '
 
@@ -30,9 +30,12 @@ class Forgery:
     kind: str = UNEQUAL  # a special one must be rejected too
 
 
+def program(text: str) -> str:
+    return base64.b64encode(onnx.parser.parse_model(HEAD + text).SerializeToString()).decode()
+
+
 def replace(output: str, inputs: str, by: str) -> dict:
-    program = onnx.parser.parse_model(HEAD + by).SerializeToString()
-    return {"replace": [output], "from": list(inputs.split()), "by": base64.b64encode(program).decode()}
+    return {"replace": [output], "from": list(inputs.split()), "by": program(by)}
 
 
 # y = Shape(r1) becomes Shape(r2): right only if both have one size.
@@ -58,6 +61,20 @@ KEPT = "(float[2,3] x) => (float[] y) <int64[1] {0} = {{1}}> {{ y = ReduceMax<ke
 DECLARED = "(float[q] x) => (int64[1] y, float[q] u) { u = Unique(x) y = Shape(%s) }"
 MAXIMUM = "m = ReduceMax<keepdims=1>(x) d = Sub(m,m) q = Neg(z)"
 THREE = {"x": f32(1, -2, 3)}
+# A weight is another number, which a program that adds and takes away something large calls rounding.
+SCALED = "(float[2] x) => (float[2] y) { y = Mul(x,w) }"
+LARGE_AND_BACK = [{"compare": "values"},
+                  {"constant": "w", "of": "out", "by": program("(float[2] w) => (float[2] q) <float k = {1e8}> { s = Add(w,k) q = Sub(s,k) }")},
+                  {"equal": ["y", "y"], "open": [], "work": 1 << 20, "attempt": 1, "at_end": False}]
+NEGATED_W = "(float[2] x) => (float[2] y) { v = Neg(w) y = Mul(x,v) }"
+NEGATED_INDEX = "(float[20] x) => (float[1] y) { v = Neg(w) i = Cast<to=7>(v) y = Gather(x,i) }"
+
+
+def large_and_back(n: int, large: str) -> dict:
+    """v = -w, as real numbers."""
+    return replace("v", "w", f"(float[{n}] w) => (float[{n}] q) <float k = {{{large}}}> {{ m = Neg(w) s = Add(m,k) q = Sub(s,k) }}")
+
+
 FORGERIES = [
     forged("two_negations", ["(float[3] x) => (float[3] y) { n = Neg(x) y = Neg(n) }", "(float[3] x) => (float[3] y) { y = Identity(x) }"],
            [replace("y", "x", "(float[3] x) => (float[3] w) { w = Identity(x) }")], THREE, EQUAL),
@@ -87,6 +104,13 @@ FORGERIES = [
                          Model(E_FOLDED, {"e_folded": np.ceil(hand.WIDE["c"] * hand.WIDE["d"]).astype(np.float32)})], FOLD_E, hand.NOUGHT),
     forged("fold_bfloat16", [Model(hand.ADD_LONG % "h = Cast<to=16>(c) e = Cast<to=1>(h)", hand.WEIGHTS),
                              Model(E_FOLDED, {"e_folded": hand.WEIGHTS["c"]})], FOLD_E, hand.NOUGHT),
+    forged("rounded_by_cancellation", (Model(SCALED, {"w": f32(1000, w)}) for w in (0.1, 0.3)), LARGE_AND_BACK, {"x": f32(0, 1000)}),
+    *(forged(f"folded_by_cancellation_{large}",
+             [Model(NEGATED_W, {"w": f32(1000, 0.1)}), Model("(float[2] x) => (float[2] y) { y = Mul(x,v_folded) }", {"v_folded": f32(*left)})],
+             [large_and_back(2, large), {"fold": ["v"]}], {"x": f32(0, 1000)}) for large, left in (("1e15", (-1000, -0.125)), ("1e30", (0, 0)))),
+    forged("index_by_cancellation",
+           [Model(NEGATED_INDEX, {"w": f32(-5.5)}), Model("(float[20] x) => (float[1] y) { y = Gather(x,i_folded) }", {"i_folded": i64(8)})],
+           [large_and_back(1, "1e8"), {"fold": ["i"]}], {"x": np.arange(20, dtype=np.float32)}),
     forged("keepdims_2", [KEPT.format("one", 2), KEPT.format("o", 1)],
            [replace("y", "x", "(float[2,3] x) => (float[2,1] m) <int64[1] o = {1}> { m = ReduceMax<keepdims=1>(x,o) }")],
            {"x": np.ones((2, 3), np.float32)}),
@@ -123,10 +147,10 @@ def answers(before: pathlib.Path, after: pathlib.Path, certificate: pathlib.Path
 
 
 def fault(said: dict[str, dict], honest: bool) -> str | None:
-    """What is wrong with these answers. A rejection for a digest says nothing of the steps: then this suite is wrong."""
+    """What is wrong with these answers. A rejection for a digest or a format says nothing of the steps: then this suite is wrong."""
     for name, answer in said.items():
         if answer["verdict"] != ("accepted" if honest else "rejected"):
             return f"{name}: {answer['verdict']} {answer['reason']}".strip()
-        if answer["reason"].startswith("the certificate is about another"):
+        if answer["reason"].startswith("the certificate is about another") or ".cert: line " in answer["reason"]:
             return f"{name}: {answer['reason']}"
     return None

@@ -3,7 +3,23 @@ import dataclasses
 import random
 from collections.abc import Callable, Iterator
 
-from attack import bodies, bounds, certificates, flags, folding, hand, integers, mutants, operators, opsets, random_models, randomness, reader, symbols
+from attack import (
+    bodies,
+    bounds,
+    cancelling,
+    certificates,
+    flags,
+    folding,
+    hand,
+    integers,
+    mutants,
+    operators,
+    opsets,
+    random_models,
+    randomness,
+    reader,
+    symbols,
+)
 from attack.cases import Certificate, Proof
 
 
@@ -39,6 +55,7 @@ FAMILIES = {
     "bounds": Family(bounds.cases, 40),
     "bodies": Family(bodies.cases, 60),
     "folding": Family(folding.cases, 60),
+    "cancelling": Family(cancelling.cases, 40, 600, is_endless=True),
     "reader": Family(reader.cases, None),
     "models": Family(random_models.cases, 60, 10_000, is_endless=True),
     "mutants": Family(mutants.cases, 60, 2_000, is_endless=True),

@@ -118,7 +118,9 @@ Case with_body() {
     node.outputs = {"called"};
     node.bodies = {
         {.attribute = "",
-         .graph = std::make_shared<Graph>(parsed("agraph (float[N, 3] p) => (float[N, 3] q) {q = Tanh(p)}")),
+         .graph = std::make_shared<Graph>(
+             parsed("agraph (float[N, 3] p) => (float[N, 3] q) <float[3] k = {0.5, -2.0, 3.0}> "
+                    "{m = Mul(p, k)\nl = LeakyRelu<alpha=0.25>(m)\ns = Softmax<axis=1>(l)\nq = Sub(s, m)}")),
          .captured = {}}};
     graph->add_output({graph->add(std::move(node)), 0});
   }

@@ -282,6 +282,41 @@ bool body(Random&, const Case&, Mutant& m) {
   return true;
 }
 
+// An edit of the function that a node of OUT calls. Whoever forges it keeps the function's digest, or not.
+template <class EditOf>
+bool inside(Random& random, const Case& original, Mutant& m, const EditOf& edit) {
+  const auto calls = nodes_where(m.out, [](const Node& n) { return !n.bodies.empty(); });
+  if (calls.empty()) return false;
+  const NodeId chosen = random.one_of(calls);
+  Mutant function{.in = {}, .out = *m.out.node(chosen).bodies[0].graph, .lines = {}};
+  if (!edit(random, original, function)) return false;
+  m.out = rebuilt(m.out, [&](Node& node, NodeId was, const Graph&) {
+    if (was == chosen) node.bodies[0].graph = std::make_shared<Graph>(function.out);
+  });
+  if (random.chance(50))
+    for (auto& [name, digest] : m.out.functions.write()) digest += "x";
+  return true;
+}
+bool constant_in_function(Random& random, const Case& c, Mutant& m) { return inside(random, c, m, weight); }
+bool attribute_in_function(Random& random, const Case& c, Mutant& m) {
+  return inside(random, c, m, attribute);
+}
+bool definition_of_function(Random& random, const Case& c, Mutant& m) {
+  static const std::vector<bool (*)(Random&, const Case&, Mutant&)> edits{
+      wiring, op, inserted, output, new_attribute, shape_of_weight, added, opset};
+  return inside(random, c, m, random.one_of(edits));
+}
+
+// The digest alone, of either model or of both.
+bool digest_of_function(Random& random, const Case&, Mutant& m) {
+  const int which = random.between(1, 3);
+  bool any = false;
+  for (const int k : {0, 1})
+    if (Graph& graph = k == 0 ? m.in : m.out; (which >> k & 1) != 0)
+      for (auto& [name, digest] : graph.functions.write()) any = true, digest += "x";
+  return any;
+}
+
 // The original's constants: folds are computed from them, and facts are about them.
 bool weight_of_original(Random& random, const Case&, Mutant& m) {
   m.forge = random.chance(30);
@@ -344,6 +379,10 @@ constexpr Edit kEdits[] = {
     {"overridable constant", true, overridable},
     {"overridable, then folded", true, overridable_and_folded},
     {"OUT: function body", true, body},
+    {"OUT: constant in a function", true, constant_in_function},
+    {"OUT: attribute in a function", true, attribute_in_function},
+    {"OUT: definition of a function", true, definition_of_function},
+    {"digest of a function", true, digest_of_function},
     {"IN: weight element", true, weight_of_original},
     {"IN: wiring", true, wiring_of_original},
     {"value fact", true, fact},

@@ -1,0 +1,88 @@
+#include "facts/constant_structure.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace isomer {
+namespace {
+
+Tensor matrix(std::int64_t rows, std::int64_t columns,
+              const std::function<float(std::int64_t, std::int64_t)>& number) {
+  std::vector<float> out;
+  for (std::int64_t i = 0; i < rows; ++i)
+    for (std::int64_t j = 0; j < columns; ++j) out.push_back(number(i, j));
+  return Tensor::of(ElementType::Float, {rows, columns}, out);
+}
+
+// All different, none of them zero.
+float dense(std::int64_t i, std::int64_t j) { return static_cast<float>(1 + i * 131 + j * 7 % 131); }
+
+TEST(ConstantStructure, FindsNothingInDenseNumbers) {
+  const auto s = ConstantStructure::of(matrix(12, 8, dense));
+  ASSERT_TRUE(s);
+  EXPECT_FALSE(s->has_any());
+  EXPECT_EQ(s->blocks(0, 1).count, 1);
+}
+
+TEST(ConstantStructure, FindsZeroSlicesAtTheBorderAndBetween) {
+  const auto s = ConstantStructure::of(
+      matrix(9, 8, [](auto i, auto j) { return i % 2 == 1 && i < 6 && j >= 3 ? dense(i, j) : -0.0F; }));
+  EXPECT_EQ(s->axis(0), (SliceFacts{.begin = 1, .end = 6, .step = 2, .repeat = 1, .period = 9}));
+  EXPECT_EQ(s->axis(1), (SliceFacts{.begin = 3, .end = 8, .step = 1, .repeat = 1, .period = 8}));
+}
+
+TEST(ConstantStructure, FindsRunsAndPeriods) {
+  const auto s = ConstantStructure::of(matrix(6, 8, [](auto i, auto j) { return dense(i / 3, j % 4); }));
+  EXPECT_EQ(s->axis(0).repeat, 3);
+  EXPECT_EQ(s->axis(1).period, 4);
+  EXPECT_EQ(s->axis(1).repeat, 1);
+}
+
+TEST(ConstantStructure, FindsBlocksOfRunsAndOfRemainders) {
+  const auto runs = ConstantStructure::of(
+      matrix(12, 8, [](auto i, auto j) { return i / 3 == j / 2 ? dense(i, j) : 0.0F; }));
+  EXPECT_EQ(runs->blocks(0, 1).count, 4);
+  EXPECT_FALSE(runs->has_equal_blocks(0, 1, runs->blocks(0, 1)));
+  const auto dealt = ConstantStructure::of(
+      matrix(12, 8, [](auto i, auto j) { return i % 4 == j % 4 ? dense(i / 4, j / 4) : 0.0F; }));
+  const Blocks blocks = dealt->blocks(0, 1);
+  EXPECT_EQ(blocks.count, 4);
+  EXPECT_TRUE(blocks.a_inner && blocks.b_inner);
+  EXPECT_TRUE(dealt->has_equal_blocks(0, 1, blocks));
+}
+
+TEST(ConstantStructure, FindsOneNumberPerColumn) {
+  const auto s = ConstantStructure::of(
+      matrix(8, 5, [](auto i, auto j) { return i == (3 * j + 1) % 8 ? static_cast<float>(j + 1) : 0.0F; }));
+  const auto selection = s->selection(0, 1);
+  ASSERT_TRUE(selection);
+  EXPECT_EQ(selection->from, (std::vector<std::int64_t>{1, 4, 7, 2, 5}));
+  EXPECT_FALSE(selection->is_plain());
+  EXPECT_FALSE(s->selection(1, 0));
+}
+
+TEST(ConstantStructure, FindsBandsAndRunningSums) {
+  const auto band = ConstantStructure::of(matrix(10, 8, [](auto i, auto j) {
+                      return i - j >= 0 && i - j < 3 ? static_cast<float>(i - j + 1) : 0.0F;
+                    }))->band(0, 1);
+  ASSERT_TRUE(band);
+  EXPECT_EQ(band->first, 0);
+  EXPECT_EQ(band->taps, (std::vector<float>{1, 2, 3}));
+  const auto sums = ConstantStructure::of(matrix(8, 8, [](auto i, auto j) { return i <= j ? 1.0F : 0.0F; }));
+  EXPECT_TRUE(sums->is_running_sum(0, 1));
+  EXPECT_FALSE(sums->is_running_sum(1, 0));
+}
+
+TEST(ConstantStructure, FindsProductsThatWereRounded) {
+  const std::vector<float> g{0.05448868F, 0.24420135F, 0.40261996F, 0.24420135F, 0.05448868F};
+  const auto at = [&](std::int64_t i) { return g[static_cast<std::size_t>(i)]; };
+  const auto s = ConstantStructure::of(matrix(5, 5, [&](auto i, auto j) { return at(i) * at(j); }));
+  const auto product = s->product();
+  ASSERT_TRUE(product);
+  EXPECT_EQ(product->column.extents(), (Extents{5, 1}));
+  EXPECT_FALSE(ConstantStructure::of(matrix(5, 5, dense))->product());
+}
+
+}  // namespace
+}  // namespace isomer

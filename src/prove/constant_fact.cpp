@@ -1,0 +1,83 @@
+#include "prove/constant_fact.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "eval/program.h"
+#include "graph/constant.h"
+#include "graph/infer.h"
+#include "prove/evaluate_constants.h"
+
+namespace isomer {
+namespace {
+
+bool reads_floats(const ExprNode& e) {
+  return (e.kind == ExprNode::Kind::Read && is_float(e.type)) ||
+         std::ranges::any_of(e.args, [](const ExprRef& a) { return reads_floats(*a); }) ||
+         std::ranges::any_of(e.cases, [](const ExprNode::Case& c) { return reads_floats(*c.value); });
+}
+
+// Whether it is a number or an element that is read, whatever the floats are; positions and indices choose.
+bool only_moves(const ExprNode& e) {
+  if (!is_float(e.type)) return !reads_floats(e);
+  switch (e.kind) {
+    case ExprNode::Kind::Number: return std::isfinite(e.number);
+    case ExprNode::Kind::Read: return true;
+    case ExprNode::Kind::Cases:
+      return std::ranges::all_of(e.args, [](const ExprRef& a) { return only_moves(*a); }) &&
+             std::ranges::all_of(e.cases, [](const ExprNode::Case& c) { return only_moves(*c.value); });
+    case ExprNode::Kind::Apply:
+      return e.fn == Fn::Where &&
+             std::ranges::all_of(e.args, [](const ExprRef& a) { return only_moves(*a); });
+    default: return false;
+  }
+}
+
+// The product of two such numbers has 48 binary digits at most: float64 has them all.
+bool has_exact_products(ElementType type) {
+  return type == ElementType::Float || type == ElementType::Float16 || type == ElementType::BFloat16;
+}
+
+bool is_product(const Stage& stage) {
+  const ExprNode& e = *stage.value;
+  return e.kind == ExprNode::Kind::Apply && e.fn == Fn::Mul && has_exact_products(e.type) &&
+         only_moves(*e.args[0]) && only_moves(*e.args[1]);
+}
+
+Status keeps_all_digits(const Graph& program, const Inference& inference) {
+  int products = 0;
+  for (const NodeId id : program.order()) {
+    if (program.node(id).kind != NodeKind::Operator || known_constant(program, {id, 0})) continue;
+    const Definition definition =
+        inference.opaque.contains(id) ? Definition(Opaque{}) : define_node(program, inference, id);
+    const auto* formula = std::get_if<Formula>(&definition);
+    if (formula == nullptr) return Error{fmt::format("{} has no formula", label(program.node(id)))};
+    for (const Stage& stage : formula->stages) {
+      if (is_product(stage)) ++products;
+      else if (!only_moves(*stage.value))
+        return Error{fmt::format("{} does more than move elements", label(program.node(id)))};
+    }
+  }
+  return products <= 1 ? Status(Done{}) : Error{"it is stated with more than one product"};
+}
+
+}  // namespace
+
+Status states(const Graph& program, const Tensor& constant) {
+  if (program.outputs().size() != 1) return Error{"the program of a constant has one output"};
+  ISOMER_TRY(const Inference inference, infer(program));
+  if (!is_float(constant.type()) || inference.of(program.outputs()[0]).type != constant.type())
+    return Error{"its program computes another type"};
+  ISOMER_TRY_DO(keeps_all_digits(program, inference));
+  ISOMER_TRY(const EvaluatedProgram evaluated, evaluate_constants(program));
+  const Tensor& made = evaluated.outputs[0].value;
+  if (made.extents() != constant.extents()) return Error{"its program computes another shape"};
+  // To the last digit: of two constants that are rounded products the difference would be anything.
+  const auto numbers = made.doubles(), wanted = constant.doubles();
+  if (!numbers || !wanted || *numbers != *wanted) return Error{"its program computes other numbers"};
+  return Done{};
+}
+
+}  // namespace isomer
