@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "eval/element.h"
@@ -72,6 +73,48 @@ bool is_exact(const Formula& formula, const MaybeTensors& inputs, const std::vec
   return true;
 }
 
+// Whether it adds floats, or has a function of them that may make a small error a large one.
+bool may_lose_digits(const ExprNode& e) {
+  if (e.kind == ExprNode::Kind::Apply && is_float(e.type)) {
+    switch (e.fn) {
+      case Fn::Mul:
+      case Fn::Div:
+      case Fn::Neg:
+      case Fn::Abs:
+      case Fn::Relu:
+      case Fn::Sign:
+      case Fn::Sqrt:
+      case Fn::Max:
+      case Fn::Min:
+      case Fn::Floor:
+      case Fn::Ceil:
+      case Fn::Round:
+      case Fn::Where:
+      case Fn::Cast: break;
+      default: return true;
+    }
+  }
+  if (e.kind == ExprNode::Kind::Reduce && is_float(e.type) && e.reduction == Reduction::Sum) return true;
+  return std::ranges::any_of(e.args, [](const ExprRef& a) { return may_lose_digits(*a); }) ||
+         std::ranges::any_of(e.cases, [](const ExprNode::Case& c) { return may_lose_digits(*c.value); });
+}
+
+// Whether what is computed has the digits that it should: (5 + 1e8) - 1e8 is 8 in float32. Sums of numbers
+// of these sizes are exact in float64, so that float32 can be held against it.
+bool keeps_digits(const Formula& formula, const MaybeTensors& inputs, const std::vector<Tensor>& outputs) {
+  if (std::ranges::none_of(formula.stages, [](const Stage& s) { return may_lose_digits(*s.value); }))
+    return true;
+  for (const auto& t : inputs) {
+    if (!t || !is_float(t->type())) continue;
+    const auto numbers = t->doubles();
+    const auto is_usual = [](double v) {
+      return v == 0 || (std::abs(v) >= 0x1p-10 && std::abs(v) <= 0x1p18);
+    };
+    if (!numbers || !std::ranges::all_of(*numbers, is_usual)) return false;
+  }
+  return is_exact(formula, inputs, outputs);
+}
+
 // Values that were computed as this machine does, and others may do with other last digits.
 using Open = std::set<Value>;
 
@@ -97,7 +140,9 @@ Folded fold(const Graph& graph, const Inference& inference, const Node& node, co
   }
   const Program program = Program::compile(formula);
   auto outputs = program.run(values);
-  if (!outputs.ok() || (is_large && !is_exact(formula, values, *outputs))) return {};
+  if (!outputs.ok() || !keeps_digits(formula, values, *outputs) ||
+      (is_large && !is_exact(formula, values, *outputs)))
+    return {};
   const bool has_agreed = has_agreed_digits(formula);
   std::vector<bool> is_open(values.size(), !has_agreed);
   for (std::size_t k = 0; k < values.size() && k < node.inputs.size(); ++k)

@@ -12,11 +12,13 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <map>
 #include <set>
 
 #include "cost/price.h"
 #include "facts/linear_form.h"
+#include "graph/constant.h"
 #include "propose/contraction.h"
 #include "rewrite/site.h"
 
@@ -26,6 +28,7 @@ namespace {
 constexpr const char* kKind = "linear";
 constexpr int kMostExpansions = 16;
 constexpr std::size_t kMostOperands = 8;   // of one term: all orders are tried
+constexpr double kLarge = 4096;            // of a number that is added
 constexpr double kMostConstant = 1 << 24;  // elements that a product of constants may have
 
 Labels labels_in(const std::vector<Operand>& operands) {
@@ -502,7 +505,7 @@ class LinearProposer {
       while (const auto v = latest(form, leaves)) {
         auto next = expanded(site_, form, *v);
         leaves.insert(*v);
-        if (!next) continue;
+        if (!next || would_cancel(*next)) continue;
         form = std::move(*next);
         has_grown = true;
         break;
@@ -538,6 +541,32 @@ class LinearProposer {
                return !site_.is_constant(f.value) && meets(f.value);
              });
            });
+  }
+
+  // Two constants of which one is large are apart on purpose: x + 1e8 - 1e8 is not x in floats.
+  bool would_cancel(const LinearForm& form) const {
+    int alone = 0;
+    bool is_large = false;
+    for (const LinearTerm& t : form.terms) {
+      double size = std::abs(t.scale);
+      bool is_constant = true;
+      for (const LinearFactor& f : t.factors) {
+        is_constant = is_constant && site_.is_constant(f.value);
+        if (!is_constant) break;
+        size *= largest(f.value);
+      }
+      if (!is_constant) continue;
+      ++alone;
+      is_large = is_large || !(size <= kLarge);
+    }
+    return alone > 1 && is_large;
+  }
+  double largest(Value constant) const {
+    const auto numbers = known_constant(site_.graph, constant)->doubles();
+    double out = 0;
+    if (numbers)
+      for (const double v : *numbers) out = std::max(out, std::abs(v));
+    return out;
   }
 
   // The producer that is last in the graph.
