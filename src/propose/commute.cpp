@@ -84,11 +84,6 @@ std::optional<Value> apply_mover(ProgramBuilder& b, const Site& site, const Move
   const std::vector<std::int64_t> wide(axes.begin(), axes.end());
   if (site.is(m.node, "Gather")) {
     node.attributes.set("axis", wide[0]);
-    if (m.drops_axes) {
-      const auto index = site.integers(node.inputs[1]);
-      if (!index || index->size() != 1) return std::nullopt;
-      inputs[1] = b.integers(*index);
-    }
     return b.copy(std::move(node), inputs);
   }
   if (node.op.starts_with("Reduce") && node.domain.empty()) {
@@ -401,7 +396,7 @@ Proposals propose_commute(const Graph& graph, const Inference& inference, const 
   const Site site(graph, inference, *options.machine);
   for (const NodeId id : graph.order()) {
     const auto mover = mover_at(site, id);
-    if (!mover || (mover->is_data && !mover->grows)) continue;
+    if (!mover || (!mover->grows && (mover->is_data || site.is(id, "Gather")))) continue;
     auto found = mover->grows ? best_of(Push(site, *mover)) : best_of(Pull(site, *mover));
     if (found && (options.any_price || found->gain > 0)) out.list.push_back(std::move(*found));
   }

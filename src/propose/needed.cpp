@@ -113,11 +113,21 @@ class RegionWriter {
     return at == made_.end() ? Needs(site_.rank(v)) : at->second.has;
   }
 
+  bool has_steps() const { return site_.graph.opset("") >= 10; }  // of slices
+
+  Value slice(Value from, const Integers& starts, const Integers& ends, const Integers& axes,
+              const Integers& steps) {
+    if (!has_steps())
+      return b_.op("Slice", {from}, with({{"starts", starts}, {"ends", ends}, {"axes", axes}}));
+    std::vector<Value> inputs{from, b_.integers(starts), b_.integers(ends), b_.integers(axes)};
+    if (std::ranges::any_of(steps, [](std::int64_t s) { return s != 1; }))
+      inputs.push_back(b_.integers(steps));
+    return b_.op("Slice", inputs);
+  }
+
   // What a selection leaves of a value whose axes it begins with; of one axis: of any.
   std::optional<Value> chosen(Value from, const Dims& extents, const Choice& s, std::int64_t axis) {
-    if (s.kind == Choice::Kind::Slice)
-      return b_.op("Slice", {from, b_.integers({s.start}), b_.integers({s.end}), b_.integers({axis}),
-                             b_.integers({s.step})});
+    if (s.kind == Choice::Kind::Slice) return slice(from, {s.start}, {s.end}, {axis}, {s.step});
     const auto known = site_.integers(s.indices);
     const bool is_listed = known && s.kind == Choice::Kind::Gather;
     Value indices = is_listed ? b_.integers(*known) : b_.input(site_.name(s.indices));
@@ -167,7 +177,8 @@ class RegionWriter {
       if (!wanted[d].list()) return std::nullopt;
       auto places = places_in(all[d].list(), *wanted[d].list());
       if (!places) return std::nullopt;
-      if (const auto steps_of = as_progression(*places)) {
+      const auto steps_of = as_progression(*places);
+      if (steps_of && (steps_of->step == 1 || has_steps())) {
         starts.push_back(steps_of->first);
         ends.push_back(steps_of->last() + 1);
         axes.push_back(axis);
@@ -176,12 +187,7 @@ class RegionWriter {
         lists.emplace_back(axis, std::move(*places));
       }
     }
-    if (!axes.empty()) {
-      std::vector<Value> inputs{out, b_.integers(starts), b_.integers(ends), b_.integers(axes)};
-      if (std::ranges::any_of(steps, [](std::int64_t s) { return s != 1; }))
-        inputs.push_back(b_.integers(steps));
-      out = b_.op("Slice", inputs);
-    }
+    if (!axes.empty()) out = slice(out, starts, ends, axes, steps);
     for (const auto& [axis, places] : lists)
       out = b_.op("Gather", {out, b_.integers(places)}, with({{"axis", axis}}));
     parts_.emplace(key, out);

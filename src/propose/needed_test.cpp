@@ -24,6 +24,19 @@ TEST(Needed, LastPositionIsTakenBeforeNormalisationResidualAndProducts) {
             "Slice LayerNormalization MatMul Tanh Add MatMul");
 }
 
+TEST(Needed, SlicesOfOldModelsHaveNoSteps) {
+  const auto model = testing::parsed(
+      "<ir_version: 8, opset_import: [\"\" : 9]>\nagraph (float[1,2,12] x) => "
+      "(float[1,2,3] y) <" +
+      weight("w", "2,2,3", 12, 1) +
+      "> {\nc = Conv<pads=[2,0]>(x, w)\nr = Relu(c)\n"
+      "y = Slice<starts=[9], ends=[12], axes=[2]>(r)}");
+  std::string why;
+  const auto result = testing::taken(propose_needed, model, &why, true);
+  ASSERT_TRUE(result) << why;
+  EXPECT_EQ(operators(*result), "Slice Conv Relu");
+}
+
 TEST(Needed, StopsWhereAValueIsNeededWhole) {
   EXPECT_EQ(
       cut("agraph (float[1,8,4] x) => (float[1,1,4] y, float[1,8,4] t) <" + weight("w", "4,4", 16, 1) + ", " +
