@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "analysis/input_reads.h"
 #include "base/check.h"
 #include "expr/reads.h"
 
@@ -23,14 +24,7 @@ void for_each_position(const ExprNode& e, F&& f) {
   for (const ExprRef& a : e.args) for_each_position(*a, f);
 }
 
-// The whole formula as reads of inputs at indices over one output's axes and reduction axes: reads of stages
-// are followed.
-struct InputRead {
-  int input;
-  std::vector<Index> at;
-  std::set<int> reduced;  // ids of axes that run under a reduction
-};
-
+// Reads of stages are followed.
 class ReadCollector {
  public:
   explicit ReadCollector(const Formula& formula) : formula_(formula) {}
@@ -98,12 +92,21 @@ Role role_of(const Index& full, const std::set<int>& reduced, const std::vector<
   return {alone && alone->extent == extent ? AxisRole::Parallel : AxisRole::Window, position};
 }
 
+ReadCollector collected(const Formula& formula, int output) {
+  ReadCollector out(formula);
+  out.collect(formula.outputs[static_cast<std::size_t>(output)], to_indices(formula.output(output).axes), {});
+  return out;
+}
+
 }  // namespace
+
+std::vector<InputRead> input_reads(const Formula& formula, int output) {
+  return collected(formula, output).reads;
+}
 
 std::vector<InputRoles> axis_roles(const Formula& formula, int output) {
   const Stage& stage = formula.output(output);
-  ReadCollector collector(formula);
-  collector.collect(formula.outputs[static_cast<std::size_t>(output)], to_indices(stage.axes), {});
+  const ReadCollector collector = collected(formula, output);
   std::vector<InputRoles> out(formula.inputs.size());
   for (std::size_t k = 0; k < formula.inputs.size(); ++k) {
     if (!formula.inputs[k]) continue;

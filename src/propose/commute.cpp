@@ -1,10 +1,10 @@
-// commute: move what makes a tensor smaller towards the inputs, and what makes it larger towards the outputs.
+// commute: move what adds elements up towards the inputs, and what makes a tensor larger towards the outputs.
 //
-// A mover is a node that is linear in one activation and touches only some of its axes: slices, gathers,
-// strides, means, pools, resizes. It passes a node in which these axes are parallel, with the axes followed
-// from output to input (or back) by the roles that the node's formula gives them. Movement of data passes
-// any such node, what adds elements up only those that are linear. The whole way is one claim: it ends where
-// somebody else needs a value whole, so that nothing is computed twice.
+// A mover is a node that is linear in one activation and touches only some of its axes: means, pools,
+// repetitions, resizes. It passes a node in which these axes are parallel, with the axes followed from output
+// to input (or back) by the roles that the node's formula gives them. Movement of data passes any such node,
+// what adds elements up only those that are linear. The whole way is one claim: it ends where somebody else
+// needs a value whole, so that nothing is computed twice. What only selects elements is needed.cpp's.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -82,39 +82,8 @@ std::optional<Value> apply_mover(ProgramBuilder& b, const Site& site, const Move
   for (std::size_t k = 1; k < node.inputs.size(); ++k)
     inputs.push_back(node.inputs[k].exists() ? b.input(site.name(node.inputs[k])) : Value::none());
   const std::vector<std::int64_t> wide(axes.begin(), axes.end());
-  const auto in_order = [&](std::vector<std::int64_t> named) {
-    // Maps the axes that the mover names to those of this value.
-    for (std::int64_t& a : named) {
-      const auto at = std::ranges::find(m.axes, static_cast<int>(a < 0 ? a + own_rank : a));
-      if (at == m.axes.end()) return std::vector<std::int64_t>();
-      a = wide[static_cast<std::size_t>(at - m.axes.begin())];
-    }
-    return named;
-  };
   if (site.is(m.node, "Gather")) {
     node.attributes.set("axis", wide[0]);
-    if (m.drops_axes) {
-      const auto index = site.integers(node.inputs[1]);
-      if (!index || index->size() != 1) return std::nullopt;
-      inputs[1] = b.integers(*index);
-    }
-    return b.copy(std::move(node), inputs);
-  }
-  if (site.is(m.node, "Slice") && node.inputs.size() >= 3) {
-    std::vector<std::int64_t> named;
-    if (node.inputs.size() > 3 && node.inputs[3].exists()) {
-      const auto given = site.integers(node.inputs[3]);
-      if (!given) return std::nullopt;
-      named = *given;
-    } else {
-      const auto starts = site.integers(node.inputs[1]);
-      if (!starts) return std::nullopt;
-      for (std::size_t k = 0; k < starts->size(); ++k) named.push_back(static_cast<std::int64_t>(k));
-    }
-    named = in_order(named);
-    if (named.empty()) return std::nullopt;
-    if (inputs.size() < 4) inputs.push_back(Value::none());
-    inputs[3] = b.integers(named);
     return b.copy(std::move(node), inputs);
   }
   if (node.op.starts_with("Reduce") && node.domain.empty()) {
@@ -196,70 +165,6 @@ std::optional<Value> rebuilt(ProgramBuilder& b, const Site& site, NodeId id, std
   return b.copy(std::move(node), inputs);
 }
 
-// A selection of every so many positions, as (first, step) per axis.
-struct Stride {
-  std::int64_t first, step;
-};
-std::optional<std::vector<Stride>> strides_of(const Site& site, const Mover& m) {
-  const auto formula = site.formula(m.node);
-  if (!m.is_data || m.drops_axes || !formula || !concrete(formula->output(0).shape())) return std::nullopt;
-  const auto needed = [&](std::size_t axis, std::int64_t at) -> std::optional<std::int64_t> {
-    const std::size_t rank = formula->output(0).axes.size();
-    Box box{Extents(rank, 0), Extents(rank, 1)};
-    box.low[axis] = at;
-    box.high[axis] = at + 1;
-    const auto region = needed_regions(*formula, 0, box)[0];
-    if (!region || region->high[axis] != region->low[axis] + 1) return std::nullopt;
-    return region->low[axis];
-  };
-  std::vector<Stride> out;
-  for (std::size_t k = 0; k < m.axes.size(); ++k) {
-    const auto axis = static_cast<std::size_t>(m.axes[k]);
-    const auto first = needed(axis, 0);
-    const auto second = m.extents[k] > 1 ? needed(axis, 1) : first;
-    if (!first || !second) return std::nullopt;
-    out.push_back({*first, m.extents[k] > 1 ? *second - *first : 1});
-  }
-  return out;
-}
-
-// A convolution or pool of which only these positions are wanted: its own stride is larger.
-std::optional<Node> strided(const Site& site, const Mover& m, NodeId id, const Axes& axes) {
-  const Node& node = site.node(id);
-  if (!site.is(id, "Conv") && !site.is(id, "MaxPool") && !site.is(id, "AveragePool")) return std::nullopt;
-  const auto x = site.concrete_sizes(node.inputs[0]);
-  const auto selection = strides_of(site, m);
-  if (!x || !selection || attribute(node, "auto_pad", std::string("NOTSET")) != "NOTSET" ||
-      attribute(node, "ceil_mode", std::int64_t{0}) != 0)
-    return std::nullopt;
-  const std::size_t d = x->size() - 2;
-  std::vector<std::int64_t> kernel = attribute(node, "kernel_shape", std::vector<std::int64_t>{});
-  if (kernel.empty()) {
-    const auto w = site.concrete_sizes(node.inputs[1]);
-    if (!w) return std::nullopt;
-    kernel.assign(w->begin() + 2, w->end());
-  }
-  auto stride = attribute(node, "strides", std::vector<std::int64_t>(d, 1));
-  auto pads = attribute(node, "pads", std::vector<std::int64_t>(2 * d, 0));
-  const auto dilation = attribute(node, "dilations", std::vector<std::int64_t>(d, 1));
-  bool changes = false;
-  for (std::size_t k = 0; k < axes.size(); ++k) {
-    if (axes[k] < 2) return std::nullopt;
-    const auto i = static_cast<std::size_t>(axes[k] - 2);
-    changes = changes || (*selection)[k].step != 1;
-    pads[i] -= (*selection)[k].first * stride[i];
-    stride[i] *= (*selection)[k].step;
-    if (pads[i] < 0) return std::nullopt;
-    pads[d + i] = std::max<std::int64_t>(
-        0, (m.extents[k] - 1) * stride[i] + (kernel[i] - 1) * dilation[i] + 1 - pads[i] - (*x)[i + 2]);
-  }
-  if (!changes) return std::nullopt;
-  Node out = node;
-  out.attributes.set("strides", stride);
-  out.attributes.set("pads", pads);
-  return out;
-}
-
 // The way of a mover towards the inputs.
 class Pull {
  public:
@@ -299,8 +204,7 @@ class Pull {
           inputs.push_back(*input);
         }
       }
-      const auto value = step.strided ? std::optional(b.copy(*step.strided, inputs))
-                                      : rebuilt(b, site_, id, std::move(inputs), step.axes, mover_.extents);
+      const auto value = rebuilt(b, site_, id, std::move(inputs), step.axes, mover_.extents);
       if (!value) return std::nullopt;
       made.emplace(std::pair(Value{id, 0}, step.axes), *value);
     }
@@ -322,7 +226,6 @@ class Pull {
     NodeId node;
     Axes axes;  // of its output, that the mover touches
     Passing passing;
-    std::optional<Node> strided = {};  // takes the mover in
   };
 
   void find_way() {
@@ -339,19 +242,14 @@ class Pull {
       const Axes axes = *want->second.begin();
       const Node& node = site_.node(id);
       auto pass = passing(site_, mover_, id, axes);
-      std::optional<Node> changed;
-      if (!pass) {
-        changed = strided(site_, mover_, id, axes);
-        if (!changed) continue;
-        pass.emplace().inputs.resize(node.inputs.size());
-      }
+      if (!pass) continue;
       for (std::size_t k = 0; k < node.inputs.size(); ++k) {
         if (!node.inputs[k].exists()) continue;
         if (pass->inputs[k].depends) wanted[node.inputs[k]].insert(pass->inputs[k].axes);
         else whole.insert(node.inputs[k]);
       }
       inside.insert(id);
-      way_.push_back({id, axes, std::move(*pass), std::move(changed)});
+      way_.push_back({id, axes, std::move(*pass)});
     }
   }
 
@@ -480,12 +378,11 @@ bool is_closed(const Site& site, const std::set<NodeId>& nodes, Value end) {
 
 namespace {
 
-// The best stop on the way. What moves data costs nothing anywhere: as far as it goes.
+// The best stop on the way.
 template <class Way>
-std::optional<Proposal> best_of(Way way, const Mover& mover) {
+std::optional<Proposal> best_of(Way way) {
   std::optional<Proposal> best;
-  const bool is_free = mover.is_data && !mover.grows && way.length() > 0;
-  for (std::size_t count = is_free ? way.length() : 1; count <= way.length(); ++count) {
+  for (std::size_t count = 1; count <= way.length(); ++count) {
     auto next = way.proposal(count);
     if (next && (!best || next->gain >= best->gain)) best = std::move(next);
   }
@@ -499,8 +396,8 @@ Proposals propose_commute(const Graph& graph, const Inference& inference, const 
   const Site site(graph, inference, *options.machine);
   for (const NodeId id : graph.order()) {
     const auto mover = mover_at(site, id);
-    if (!mover) continue;
-    auto found = mover->grows ? best_of(Push(site, *mover), *mover) : best_of(Pull(site, *mover), *mover);
+    if (!mover || (!mover->grows && (mover->is_data || site.is(id, "Gather")))) continue;
+    auto found = mover->grows ? best_of(Push(site, *mover)) : best_of(Pull(site, *mover));
     if (found && (options.any_price || found->gain > 0)) out.list.push_back(std::move(*found));
   }
   propose_phases(site, out);

@@ -13,49 +13,6 @@ std::string moved(const std::string& text, std::string* why = nullptr) {
   return result ? operators(*result) : "";
 }
 
-TEST(Commute, LastPositionIsTakenBeforeNormalisationResidualAndProducts) {
-  EXPECT_EQ(moved("agraph (float[N,8,4] x) => (float[N,1,6] y) <" + weight("w", "4,4", 16, 1) + ", " +
-                  weight("v", "4,6", 24, 2) + ", " + weight("s", "4", 4, 3) + ", " + integers("last", {7}) +
-                  "> {\nn = LayerNormalization(x, s)\na = MatMul(n, w)\nt = Tanh(a)\nr = Add(x, t)\n"
-                  "l = MatMul(r, v)\ny = Gather<axis=1>(l, last)}"),
-            "Gather LayerNormalization MatMul Tanh Add MatMul");
-}
-
-TEST(Commute, StopsWhereAValueIsNeededWhole) {
-  EXPECT_EQ(moved("agraph (float[1,8,4] x) => (float[1,1,4] y, float[1,8,4] t) <" +
-                  weight("w", "4,4", 16, 1) + ", " + integers("first", {0}) +
-                  "> {\nt = Tanh(x)\na = MatMul(t, w)\ny = Gather<axis=1>(a, first)}"),
-            "Tanh Gather MatMul");
-}
-
-TEST(Commute, QueryRowsOfAttention) {
-  EXPECT_EQ(moved("agraph (float[1,2,8,4] q, float[1,2,4,8] k, float[1,2,8,4] v) => (float[1,2,1,4] y) <" +
-                  integers("first", {0}) +
-                  "> {\na = MatMul(q, k)\ns = Softmax(a)\no = MatMul(s, v)\ny = Gather<axis=2>(o, first)}"),
-            "Gather MatMul Softmax MatMul");
-}
-
-TEST(Commute, SoftmaxOverTheSlicedAxisIsInTheWay) {
-  EXPECT_EQ(moved("agraph (float[4,8] x) => (float[4,1] y) <" + integers("first", {0}) +
-                  "> {\ns = Softmax(x)\ny = Gather<axis=1>(s, first)}"),
-            "");
-}
-
-TEST(Commute, ChannelsThatNobodyReadsAreNotComputed) {
-  EXPECT_EQ(moved("agraph (float[1,2,6,6] x) => (float[1,2,6,6] y) <" + weight("w", "4,2,3,3", 72, 1) + ", " +
-                  weight("b", "4", 4, 2) + ", " + integers("from", {1}) + ", " + integers("to", {3}) + ", " +
-                  integers("ax", {1}) +
-                  "> {\nc = Conv<pads=[1,1,1,1]>(x, w, b)\nr = Relu(c)\ny = Slice(r, from, to, ax)}"),
-            "Conv Relu");
-}
-
-TEST(Commute, StrideGoesIntoTheConvolution) {
-  EXPECT_EQ(moved("agraph (float[1,2,9,9] x) => (float[1,4,5,5] y) <" + weight("w", "4,2,3,3", 72, 1) +
-                  "> {\nc = Conv<pads=[1,1,1,1]>(x, w)\nr = Relu(c)\n"
-                  "y = MaxPool<kernel_shape=[1,1], strides=[2,2]>(r)}"),
-            "Conv Relu");
-}
-
 TEST(Commute, MeanGoesBeforeTheProductAndNotBeforeTheFunction) {
   EXPECT_EQ(moved("agraph (float[2,9,4] x) => (float[2,6] y) <" + weight("w", "4,6", 24, 1) + ", " +
                   weight("b", "6", 6, 2) + ", " + integers("ax", {1}) +

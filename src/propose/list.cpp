@@ -3,14 +3,16 @@
 #include <algorithm>
 
 #include "propose/linear.h"
+#include "propose/needed.h"
 
 namespace isomer {
 
 const std::vector<Proposer>& proposers() {
   static const std::vector<Proposer> list{
-      {"simplify", propose_simplify}, {"collapse", propose_collapse},       {"commute", propose_commute},
-      {"linear", propose_linear},     {"reassociate", propose_reassociate}, {"fastpath", propose_fastpath},
-      {"bilinear", propose_bilinear}, {"structure", propose_structure},     {"relax", propose_relax, true},
+      {"simplify", propose_simplify}, {"collapse", propose_collapse}, {"needed", propose_needed},
+      {"commute", propose_commute},   {"linear", propose_linear},     {"reassociate", propose_reassociate},
+      {"fastpath", propose_fastpath}, {"bilinear", propose_bilinear}, {"structure", propose_structure},
+      {"relax", propose_relax, true},
   };
   return list;
 }
