@@ -488,7 +488,7 @@ class Region {
   bool is_inner(Value v) const { return v.exists() && fact_.is_cut(v) && inside_.contains(v.node); }
 
   double slice_price(Value v, const Needs& wanted) const {
-    const Prices& prices = site_.machine.prices();
+    const Prices& prices = site_.machine.prices;
     return prices.node +
            prices.element * elements(extents_of(*site_.inference.of(v).shape, wanted, fact_.selections()));
   }
@@ -506,7 +506,7 @@ class Region {
       const double some =
           elements(extents_of(*site_.inference.of(v).shape, *cut.outputs[k], fact_.selections()));
       const auto price = price_of(site_.graph, site_.inference, id, site_.machine);
-      if (all > 0 && price) gain += (*price - site_.machine.prices().node) * (1 - some / all);
+      if (all > 0 && price) gain += (*price - site_.machine.prices.node) * (1 - some / all);
       gain += slice_price(v, *cut.outputs[k]);
     }
     if (!makes_less) return true;
