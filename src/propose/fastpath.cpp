@@ -171,6 +171,7 @@ Proposals propose_fastpath(const Graph& graph, const Inference& inference, const
   propose_padded_channels(site, out);
   propose_channels_first(site, out);
   propose_recurrence(site, out);
+  propose_residuals(site, out);
   softmax(site, out);
   slopes(site, out);
   groups(site, out);

@@ -15,6 +15,8 @@ void propose_padded_channels(const Site& site, Proposals& out);
 void propose_channels_first(const Site& site, Proposals& out);
 // Steps of an LSTM that were written out, as the operator.
 void propose_recurrence(const Site& site, Proposals& out);
+// Sums of two activations that a normalization reads, in a form that the runtime does not fuse with it.
+void propose_residuals(const Site& site, Proposals& out);
 
 // Channels that fill blocks of the runtime's layout on any processor. Padding to 16 was the best of 4, 8 and
 // 16 in the expert experiments that gain; what is blocked without it is not padded.

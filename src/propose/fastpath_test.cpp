@@ -136,5 +136,31 @@ TEST(Fastpath, MatricesAreNoBatches) {
             "MatMul");
 }
 
+TEST(Fastpath, AResidualBeforeANormalizationIsASum) {
+  std::string why;
+  const std::string weights = weight("s", "8", 8, 1) + ", " + weight("c", "8", 8, 2);
+  EXPECT_EQ(faster("agraph (float[1,4,8] x, float[1,4,8] z) => (float[1,4,8] r, float[1,4,8] y) <" + weights +
+                       "> {\nr = Add(x, z)\ny = LayerNormalization(r, s, c)}",
+                   &why),
+            "Sum LayerNormalization")
+      << why;
+  // Spelled out, for any length.
+  EXPECT_EQ(
+      faster("agraph (float[N,4,8] x, float[N,4,8] z) => (float[N,4,8] y) <" + weights +
+                 ", float e = {1e-5}> {\nr = Add(x, z)\nm = ReduceMean<axes=[-1]>(r)\nd = Sub(r, m)\np = "
+                 "Mul(d, d)\nv = ReduceMean<axes=[-1]>(p)\nw = Add(v, e)\nq = Sqrt(w)\nn = Div(d, q)\nt = "
+                 "Mul(n, s)\ny = Add(t, c)}",
+             &why),
+      "Sum ReduceMean Sub Mul ReduceMean Add Sqrt Div Mul Add")
+      << why;
+  // Not where nothing is normalized, and not of a mask.
+  EXPECT_EQ(
+      faster("agraph (float[1,4,8] x, float[1,4,8] z) => (float[1,4,8] y) {\nr = Add(x, z)\ny = Relu(r)}"),
+      "");
+  EXPECT_EQ(
+      faster("agraph (float[1,4,8] x, float[1,1,8] z) => (float[1,4,8] y) {\nr = Add(x, z)\ny = Softmax(r)}"),
+      "");
+}
+
 }  // namespace
 }  // namespace isomer
