@@ -423,6 +423,8 @@ Points box(const SetSpace& space, const Dims& extents) {
   const int rank = static_cast<int>(extents.size());
   RelationBuilder builder(space, rank, 0, 0);
   for (int i = 0; i < rank; ++i) builder.inside(i, extents[static_cast<std::size_t>(i)]);
+  // Also of sizes that no extent mentions: positions at sizes that do not occur would be cases of their own.
+  builder.hold_all_preconditions();
   return builder.finish().domain();
 }
 

@@ -37,6 +37,14 @@ TEST(Needed, SlicesOfOldModelsHaveNoSteps) {
   EXPECT_EQ(operators(*result), "Slice Conv Relu");
 }
 
+TEST(Needed, LastPositionOfAnAxisWhoseExtentHasAName) {
+  EXPECT_EQ(cut("agraph (float[B,N,4] x) => (float[B,4] y) <" + weight("w", "4,4", 16, 1) + ", " +
+                weight("s", "4", 4, 3) + ", int64 last = {-1}> {\nn = LayerNormalization(x, s)\n" +
+                "a = MatMul(n, w)\nt = Tanh(a)\nr = Add(x, t)\nm = LayerNormalization(r, s)\n"
+                "y = Gather<axis=1>(m, last)}"),
+            "Gather LayerNormalization MatMul Tanh Add LayerNormalization Squeeze");
+}
+
 TEST(Needed, StopsWhereAValueIsNeededWhole) {
   EXPECT_EQ(
       cut("agraph (float[1,8,4] x) => (float[1,1,4] y, float[1,8,4] t) <" + weight("w", "4,4", 16, 1) + ", " +

@@ -70,6 +70,13 @@ bool only_selects(const Graph& graph, const Inference& inference) {
   });
 }
 
+// A bound of one named size, as a position on an axis gives it: n >= 1 where the last one is taken. It holds
+// wherever the first program runs. What that needs of several sizes would only make sets larger.
+bool is_bound_of_one(const Dim& extent) {
+  const auto symbols = extent.symbols();
+  return symbols.size() == 1 && (Dim::symbol(*symbols.begin()) - extent).is_concrete();
+}
+
 struct Answer {
   std::optional<Proved> proved;
   ByValue by_value = {};
@@ -79,15 +86,14 @@ struct Answer {
 };
 
 Answer ask(const Graph& a, const Inference& a_info, const Graph& b, const Inference& b_info,
-           const ValueNumbers& numbers, const std::vector<std::string>& symbols, const ProveOptions& options,
-           const Attempt& attempt) {
+           const ValueNumbers& numbers, const std::vector<std::string>& symbols, const Dims& preconditions,
+           const ProveOptions& options, const Attempt& attempt) {
   Answer out;
   try {
     Budget budget = options.budget;
     budget.by_value = attempt.by_value;
     budget.candidates = attempt.candidates;
-    NormalForms forms(symbols,
-                      {.preconditions = options.preconditions, .laws = attempt.laws, .budget = budget});
+    NormalForms forms(symbols, {.preconditions = preconditions, .laws = attempt.laws, .budget = budget});
     Translator translator(forms, numbers,
                           {.cut_common = attempt.cut_common,
                            .seal = attempt.seal,
@@ -210,10 +216,13 @@ Verdict prove_equal(const Graph& a, const Graph& b, const ProveOptions& options)
     std::set<std::string> names = symbols_of(a);
     names.merge(symbols_of(b));
     const std::vector<std::string> symbols(names.begin(), names.end());
+    Dims preconditions = options.preconditions;
+    for (const Dim& d : about(needed_sizes(a, *a_info), names))
+      if (is_bound_of_one(d)) preconditions.push_back(d);
     const std::vector<int> attempts = attempts_for(a, b, options);
     for (const int attempt : attempts) {
       if (options.stop != nullptr && *options.stop) return NotDecided{"the time is up"};
-      Answer next = ask(a, *a_info, b, *b_info, numbers, symbols, options,
+      Answer next = ask(a, *a_info, b, *b_info, numbers, symbols, preconditions, options,
                         kAttempts[static_cast<std::size_t>(attempt)]);
       if (next.proved) next.proved->attempt = attempt;
       if (answer.why.empty() || next.proved || (next.is_equal && !answer.is_equal)) answer = std::move(next);
