@@ -64,8 +64,9 @@ bool is_residual(const Site& site, NodeId id) {
 void propose_residuals(const Site& site, Proposals& out) {
   for (const NodeId id : site.graph.order()) {
     if (!is_residual(site, id)) continue;
-    const std::vector<NodeId> nodes = computed_from(site, {id, 0});
+    std::vector<NodeId> nodes = computed_from(site, {id, 0});
     if (std::ranges::none_of(nodes, [&](NodeId n) { return sums_up(site, n); })) continue;
+    if (!site.concrete_sizes({id, 0})) nodes.clear();
     ProgramBuilder b(site.graph, site.name({id, 0}));
     const std::vector<Value>& in = site.node(id).inputs;
     std::map<Value, Value> made{
