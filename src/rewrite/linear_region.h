@@ -54,8 +54,4 @@ class LinearRegions {
 std::optional<Box> needed_input(const Graph& graph, const Inference& inference, const LinearRegion& region,
                                 const Extents& position);
 
-// The region as one convolution or matrix product; nullopt: `why` not.
-std::optional<Proposal> collapse_region(const Graph& graph, const Inference& inference,
-                                        const LinearRegion& region, bool any_price, std::string& why);
-
 }  // namespace isomer

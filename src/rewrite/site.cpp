@@ -50,35 +50,6 @@ std::set<NodeId> dying(const Site& site, const Claim& claim) {
   return out;
 }
 
-// The program with the types of what it reads, and the model's constants.
-Graph typed(const Site& site, const Graph& program) {
-  Graph out = program.without_nodes();
-  std::map<NodeId, NodeId> moved;
-  for (const NodeId id : program.order()) {
-    Node node = program.node(id);
-    if (node.kind == NodeKind::Input) {
-      const auto at = site.find(node.outputs[0]);
-      const auto constant = at ? known_constant(site.graph, *at) : std::nullopt;
-      if (constant) {
-        node.kind = NodeKind::Initializer;
-        node.tensor = *constant;
-      } else if (at) {
-        const ValueInfo& info = site.inference.of(*at);
-        node.declared.type = info.type;
-        if (info.shape)
-          node.declared.shape = std::vector<std::optional<Dim>>(info.shape->begin(), info.shape->end());
-      }
-    }
-    for (Value& v : node.inputs)
-      if (v.exists()) v.node = moved.at(v.node);
-    moved.emplace(id, out.add(std::move(node)));
-    const NodeId made = moved.at(id);
-    if (out.node(made).kind == NodeKind::Input) out.add_input({made, 0});
-  }
-  for (const Value& v : program.outputs()) out.add_output({moved.at(v.node), v.output});
-  return out;
-}
-
 // Constants that the program computes and something that is no constant reads.
 std::vector<std::string> folds_of(const Graph& program) {
   const std::set<NodeId> constants = folded_nodes(program);
@@ -238,13 +209,41 @@ std::optional<Position> position_of(const Site& site, Value v) {
   return Position{.whole = in[0], .axis = axis, .at = (*index)[0] < 0 ? (*index)[0] + extent : (*index)[0]};
 }
 
+Graph with_constants(const Site& site, const Graph& program) {
+  Graph out = program.without_nodes();
+  std::map<NodeId, NodeId> moved;
+  for (const NodeId id : program.order()) {
+    Node node = program.node(id);
+    if (node.kind == NodeKind::Input) {
+      const auto at = site.find(node.outputs[0]);
+      const auto constant = at ? known_constant(site.graph, *at) : std::nullopt;
+      if (constant) {
+        node.kind = NodeKind::Initializer;
+        node.tensor = *constant;
+      } else if (at) {
+        const ValueInfo& info = site.inference.of(*at);
+        node.declared.type = info.type;
+        if (info.shape)
+          node.declared.shape = std::vector<std::optional<Dim>>(info.shape->begin(), info.shape->end());
+      }
+    }
+    for (Value& v : node.inputs)
+      if (v.exists()) v.node = moved.at(v.node);
+    moved.emplace(id, out.add(std::move(node)));
+    const NodeId made = moved.at(id);
+    if (out.node(made).kind == NodeKind::Input) out.add_input({made, 0});
+  }
+  for (const Value& v : program.outputs()) out.add_output({moved.at(v.node), v.output});
+  return out;
+}
+
 std::optional<double> saved(const Site& site, const Claim& claim) {
   double before = 0, after = 0;
   for (const NodeId id : dying(site, claim)) {
     const auto price = price_of(site.graph, site.inference, id, site.machine);
     before += price.value_or(0);
   }
-  const Graph program = typed(site, claim.after);
+  const Graph program = with_constants(site, claim.after);
   const auto inference = infer(program);
   if (!inference.ok()) return std::nullopt;
   const std::set<NodeId> constants = folded_nodes(program);
@@ -272,7 +271,7 @@ std::optional<Proposal> propose(const Site& site, std::string kind, std::string 
     if (from && !site.is_constant(*from)) out.claim.inputs.push_back(builder.name_of(v));
   }
   for (std::string& name : also_read(site, out.claim)) out.claim.inputs.push_back(std::move(name));
-  out.folds = folds_of(typed(site, out.claim.after));
+  out.folds = folds_of(with_constants(site, out.claim.after));
   const auto gain = saved(site, out.claim);
   if (!gain) return std::nullopt;
   out.gain = *gain;
