@@ -30,8 +30,13 @@ class Forgery:
     kind: str = UNEQUAL  # a special one must be rejected too
 
 
+def as_model(text: str) -> str:
+    """A program of ONNX's text syntax as certificates have it."""
+    return base64.b64encode(onnx.parser.parse_model(text).SerializeToString()).decode()
+
+
 def program(text: str) -> str:
-    return base64.b64encode(onnx.parser.parse_model(HEAD + text).SerializeToString()).decode()
+    return as_model(HEAD + text)
 
 
 def replace(output: str, inputs: str, by: str) -> dict:
