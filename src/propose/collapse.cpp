@@ -15,6 +15,7 @@
 
 #include "facts/region_form.h"
 #include "propose/collapse_form.h"
+#include "propose/region_weights.h"
 #include "prove/refute.h"
 #include "prove/shrink.h"
 #include "rewrite/region_runner.h"

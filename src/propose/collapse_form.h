@@ -21,12 +21,6 @@ struct FormSite {
   Constant constant = Constant::None;
 };
 
-// Whether what the region makes of zeros is the same at all places of the windows; nullopt: not known.
-std::optional<bool> is_even(const RegionRunner& runner, const RegionForm& form);
-
-// A shape of the input with a batch of one and windows that are just large enough to show all borders.
-Extents smaller_input(const RegionRunner& runner, const RegionForm& form);
-
 // The region's output from its input `x`; nullopt: the weights are not found, or a shape can't be written.
 std::optional<Value> write_form(ProgramBuilder& b, const FormSite& site, Value x);
 
