@@ -8,12 +8,15 @@
 #include "propose/collapse.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <map>
 #include <variant>
 
+#include "cost/price.h"
 #include "facts/region_form.h"
+#include "graph/constant.h"
 #include "propose/collapse_form.h"
 #include "propose/region_weights.h"
 #include "prove/refute.h"
@@ -24,6 +27,8 @@ namespace isomer {
 namespace {
 
 constexpr std::size_t kMostTries = 12;  // regions that end in one value
+constexpr std::int64_t kMostMapFactor =
+    16;  // times the constants of the model, or it grows out of proportion
 
 // The map of a region, with axes of one element looked at as if they were longer: a batch of one is a batch.
 std::optional<RegionMap> opened_map(const RegionRunner& runner) {
@@ -140,6 +145,46 @@ std::string text_of(const RegionForm& form) {
   return taps + " convolution";
 }
 
+// Whether the new program computes less. Prices know how fast a runtime is with each of its nodes, but not
+// well: what computes less is worth measuring.
+bool has_fewer_operations(const Site& site, const RegionRunner& runner, const Claim& claim) {
+  const Graph after = with_input_shape(with_constants(site, claim.after),
+                                       runner.program().name_of(runner.region().input), runner.input_sizes());
+  const auto info = infer(after);
+  if (!info.ok()) return false;
+  const auto folded = folded_nodes(after);
+  const auto work = [](const Graph& graph, const Inference& inference, const std::set<NodeId>& without) {
+    double out = 0;
+    for (const NodeId id : graph.order()) {
+      if (graph.node(id).kind != NodeKind::Operator || without.contains(id)) continue;
+      const Definition definition = define_node(graph, inference, id);
+      const auto* formula = std::get_if<Formula>(&definition);
+      if (formula == nullptr) continue;
+      const Cost c = cost(*formula);
+      out += static_cast<double>(typical_size(c.operations).value_or(0)) +
+             static_cast<double>(typical_size(c.bytes).value_or(0)) / 4;
+    }
+    return out;
+  };
+  const Graph& before = runner.program();
+  return work(after, *info, folded) < work(before, runner.inference(), folded_nodes(before));
+}
+
+// Of a constant that is added to each image of the output.
+std::int64_t map_elements(const RegionForm& form) {
+  double out = 1;
+  for (const FormDigit& d : form.output)
+    if (d.role != FormDigit::Role::Batch) out *= static_cast<double>(typical_size(d.extent).value_or(1));
+  return static_cast<std::int64_t>(std::min(out, 1e15));
+}
+
+std::int64_t constant_elements(const Site& site) {
+  std::int64_t out = 0;
+  for (const NodeId id : site.graph.order())
+    if (const auto tensor = known_constant(site.graph, {id, 0})) out += tensor->count();
+  return out;
+}
+
 // The region in this form, or why not.
 std::variant<Collapsed, std::string> in_form(const Site& site, const LinearRegion& region,
                                              const RegionRunner& runner, const RegionForm& form,
@@ -147,6 +192,8 @@ std::variant<Collapsed, std::string> in_form(const Site& site, const LinearRegio
   Constant constant = Constant::None;
   if (region.affine) constant = is_even(runner, form).value_or(true) ? Constant::Bias : Constant::Map;
   const bool has_map = constant == Constant::Map;
+  if (has_map && map_elements(form) > kMostMapFactor * constant_elements(site))
+    return "one " + text_of(form) + " would need a large constant";
   ProgramBuilder b(site.graph, site.name(region.output));
   const Value x = b.input(site.name(region.input));
   const FormSite form_site{runner, form, *site.inference.of(region.input).shape,
@@ -159,7 +206,8 @@ std::variant<Collapsed, std::string> in_form(const Site& site, const LinearRegio
                           text_of(form), has_map ? " and a constant" : ""),
               b, {region.output}, {*y});
   if (!proposal) return "one " + text_of(form) + " is of unknown price";
-  if (proposal->gain <= 0 && !any_price) return "one " + text_of(form) + " would cost more";
+  if (proposal->gain <= 0 && !any_price && !has_fewer_operations(site, runner, proposal->claim))
+    return "one " + text_of(form) + " would cost more";
   if (is_refuted(site, runner, form, proposal->claim))
     return "it is not one " + text_of(form) + " everywhere";
   return Collapsed{std::move(*proposal), has_map};
@@ -179,12 +227,14 @@ std::vector<Collapsed> collapse_region(const Site& site, const LinearRegion& reg
   auto map = opened_map(*runner);
   if (map) map = at_real_sizes(std::move(*map), *x, *y);
   if (!map) return out;
-  why = "it is neither a convolution nor a matrix product";
+  std::vector<std::string> reasons;
   for (const RegionForm& form : forms_of(*map)) {
     auto made = in_form(site, region, *runner, form, any_price);
     if (auto* collapsed = std::get_if<Collapsed>(&made)) out.push_back(std::move(*collapsed));
-    else why = std::get<std::string>(made);
+    else reasons.push_back(std::get<std::string>(made));
   }
+  why = reasons.empty() ? "it is neither a convolution nor a matrix product"
+                        : fmt::format("{}", fmt::join(reasons, "; "));
   std::ranges::stable_sort(out, std::greater<>{}, [](const Collapsed& c) { return c.proposal.gain; });
   return out;
 }

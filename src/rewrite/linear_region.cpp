@@ -10,7 +10,7 @@
 namespace isomer {
 namespace {
 
-constexpr std::size_t kMostRegionNodes = 64;
+constexpr std::size_t kMostRegionNodes = 256;  // a recurrence of a few dozen steps, unrolled
 
 void widen(std::map<Value, Box>& needed, Value value, const Box& box) {
   const auto [known, is_new] = needed.try_emplace(value, box);

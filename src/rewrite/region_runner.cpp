@@ -37,6 +37,9 @@ std::optional<Extents> reshaped(const Extents& from, const Extents& changed, con
     if (from[i] == changed[i]) continue;
     const std::int64_t outer = inner * from[i];
     std::optional<std::size_t> place;
+    // A batch of one that grows: it may be hidden in an axis (1·64), and come out of it again.
+    for (std::size_t j = 0; j < to.size() && changed[i] % from[i] == 0 && !place; ++j)
+      if (to[j] == 1 && stride[j] == outer) place = j;
     for (std::size_t j = 0; j < to.size() && !place; ++j)
       if (stride[j] <= inner && outer <= stride[j] * to[j]) place = j;
     for (std::size_t j = 0; j < to.size() && !place; ++j)
