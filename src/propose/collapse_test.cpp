@@ -54,7 +54,7 @@ std::string collapsed_text(const std::string& text, std::string* why = nullptr) 
 
 TEST(Collapse, AShiftBeforePaddingStaysOrIsAConstantMap) {
   const Graph graph =
-      program("agraph (float[N,3,40,40] x) => (float[N,4,40,40] y) <" + weight("m", "3,1,1", 3, 1) + ", " +
+      program("agraph (float[N,3,20,20] x) => (float[N,4,20,20] y) <" + weight("m", "3,1,1", 3, 1) + ", " +
               weight("s", "3,1,1", 3, 2) + ", " + weight("w", "4,3,3,3", 108, 3) +
               "> {\na = Sub(x, m)\nb = Div(a, s)\nc = Mul(b, s)\nd = Div(c, s)\n"
               "y = Conv<pads=[1,1,1,1]>(d, w)}");
