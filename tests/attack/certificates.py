@@ -116,6 +116,13 @@ FORGERIES = [
     forged("index_by_cancellation",
            [Model(NEGATED_INDEX, {"w": f32(-5.5)}), Model("(float[20] x) => (float[1] y) { y = Gather(x,i_folded) }", {"i_folded": i64(8)})],
            [large_and_back(1, "1e8"), {"fold": ["i"]}], {"x": np.arange(20, dtype=np.float32)}),
+    # A shape as a float, 5, is (5 + 1e8) - 1e8 over the reals, and 8 where inference computes in float32. From `z`: so that the region is whole.
+    *(forged(f"shape_by_cancellation_from_{start}",
+             ["(float[20] x, float[5] z) => (float[20] y) { s = Shape(z) f = Cast<to=1>(s) y = Mul(x,f) }",
+              Model("(float[20] x, float[5] z) => (float[20] y) { y = Mul(x,f_folded) }", {"f_folded": f32(8)})],
+             [replace("f", start, program_text), {"fold": ["f"]}], {"x": np.arange(20, dtype=np.float32), "z": np.zeros(5, np.float32)})
+      for start, program_text in (("s", "(int64[1] s) => (float[1] q) <float k = {1e8}> { m = Cast<to=1>(s) t = Add(m,k) q = Sub(t,k) }"),
+                                  ("z", "(float[5] z) => (float[1] q) <float k = {1e8}> { s = Shape(z) m = Cast<to=1>(s) t = Add(m,k) q = Sub(t,k) }"))),
     forged("keepdims_2", [KEPT.format("one", 2), KEPT.format("o", 1)],
            [replace("y", "x", "(float[2,3] x) => (float[2,1] m) <int64[1] o = {1}> { m = ReduceMax<keepdims=1>(x,o) }")],
            {"x": np.ones((2, 3), np.float32)}),
