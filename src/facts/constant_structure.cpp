@@ -41,8 +41,7 @@ ConstantStructure::ConstantStructure(const Tensor& tensor)
 bool ConstantStructure::has_any() const {
   if (has_zeros_ || (extents().size() == 4 && extent(1) == 1)) return true;
   for (std::size_t k = 0; k < axes_.size(); ++k)
-    if (axes_[k] != SliceFacts{.begin = 0, .end = extent(k), .step = 1, .repeat = 1, .period = extent(k)})
-      return true;
+    if (axes_[k] != SliceFacts{.begin = 0, .end = extent(k)}) return true;
   return false;
 }
 
@@ -67,7 +66,7 @@ bool ConstantStructure::is_equal(std::size_t axis, std::int64_t a, std::int64_t 
 
 SliceFacts ConstantStructure::slices(std::size_t axis) const {
   const std::int64_t n = extent(axis);
-  SliceFacts out{.begin = 0, .end = n, .step = 1, .repeat = 1, .period = n};
+  SliceFacts out{.begin = 0, .end = n};
   if (n < 2) return out;
   while (out.end > 0 && is_zero(axis, out.end - 1)) --out.end;
   while (out.begin < out.end && is_zero(axis, out.begin)) ++out.begin;
@@ -78,18 +77,17 @@ SliceFacts ConstantStructure::slices(std::size_t axis) const {
   out.step = std::max<std::int64_t>(step, 1);
   // All zero between two slices, or one slice alone: nothing repeats that zeros don't say better.
   if (out.end - out.begin < n) return out;
-  const auto holds = [&](std::int64_t lag, std::int64_t run) {
-    for (std::int64_t i = lag; i < n; ++i)
-      if (i % run != 0 && !is_equal(axis, i - lag, i)) return false;
-    return true;
-  };
-  std::int64_t run = 1;
-  while (run < n && is_equal(axis, 0, run)) ++run;
-  if (run > 1 && n % run == 0 && holds(1, run)) out.repeat = run;
-  for (std::int64_t p = 2; out.repeat == 1 && p <= n / 2; ++p) {
-    if (n % p != 0 || !is_equal(axis, 0, p)) continue;
-    if (!holds(p, n + 1)) continue;
-    out.period = p;
+  for (std::int64_t unit = 1; unit <= n / 2; ++unit) {
+    if (n % unit != 0 || !is_equal(axis, 0, unit)) continue;
+    std::int64_t times = 2;
+    while (times * unit < n && is_equal(axis, 0, times * unit)) ++times;
+    if (n % (times * unit) != 0) continue;
+    bool holds = true;
+    for (std::int64_t i = unit; i < n && holds; ++i)
+      holds = i / unit % times == 0 || is_equal(axis, i - unit, i);
+    if (!holds) continue;
+    out.times = times;
+    out.unit = unit;
     break;
   }
   return out;
@@ -192,38 +190,48 @@ struct Factors {
   std::vector<float> column, row;
 };
 
+// To the last digit: what was rounded is no product.
 bool is_product(std::span<const float> matrix, const Factors& f) {
   for (std::size_t i = 0; i < f.column.size(); ++i)
     for (std::size_t j = 0; j < f.row.size(); ++j)
-      if (f.column[i] * f.row[j] != matrix[i * f.row.size() + j]) return false;
+      if (static_cast<double>(f.column[i]) * f.row[j] != matrix[i * f.row.size() + j]) return false;
   return true;
 }
 
-// Numbers next to v whose square is rounded to this.
-float root_of(float square, float v) {
-  for (const float candidate : {v, std::nextafter(v, 0.0F), std::nextafter(v, 2 * v)})
-    if (candidate * candidate == square) return candidate;
-  return v;
+// The numbers divided by all that they have in common, as integers: of 3/64, 9/64, 3/64 that is 1, 3, 1.
+std::optional<std::vector<float>> without_common_factor(std::span<const float> numbers) {
+  constexpr int kDigits = 24, kMostSpread = 36;  // of a float; of exponents, so that int64 has all digits
+  int low = 0, high = 0;
+  bool is_first = true;
+  for (const float v : numbers) {
+    if (v == 0) continue;
+    const int exponent = std::ilogb(v);
+    low = is_first ? exponent : std::min(low, exponent);
+    high = is_first ? exponent : std::max(high, exponent);
+    is_first = false;
+  }
+  if (is_first || high - low > kMostSpread) return std::nullopt;
+  std::int64_t common = 0;
+  std::vector<std::int64_t> whole;
+  for (const float v : numbers) {
+    whole.push_back(static_cast<std::int64_t>(std::ldexp(static_cast<double>(v), kDigits - 1 - low)));
+    common = std::gcd(common, whole.back());
+  }
+  std::vector<float> out;
+  for (const std::int64_t v : whole) out.push_back(static_cast<float>(v / common));
+  return out;
 }
 
-// The largest row as it is; or, of a symmetric matrix, the roots of its diagonal: g[i] · g[j] was rounded.
+// A row without its common factor, and the multiples of it.
 std::optional<Factors> factors_of(std::span<const float> matrix, std::size_t h, std::size_t w) {
   const auto pivot = std::ranges::max_element(matrix, {}, [](float v) { return std::abs(v); });
-  if (*pivot == 0) return std::nullopt;
+  if (*pivot == 0 || !std::isfinite(*pivot)) return std::nullopt;
   const auto where = static_cast<std::size_t>(pivot - matrix.begin());
-  const std::size_t pi = where / w, pj = where % w;
-  Factors plain, symmetric;
-  for (std::size_t i = 0; i < h; ++i) plain.column.push_back(matrix[i * w + pj] / *pivot);
-  for (std::size_t j = 0; j < w; ++j) plain.row.push_back(matrix[pi * w + j]);
-  if (is_product(matrix, plain)) return plain;
-  if (h != w) return std::nullopt;
-  for (std::size_t i = 0; i < h; ++i) {
-    const float square = matrix[i * w + i];
-    if (!(square >= 0)) return std::nullopt;
-    symmetric.row.push_back(std::copysign(root_of(square, std::sqrt(square)), plain.column[i]));
-  }
-  symmetric.column = symmetric.row;
-  return is_product(matrix, symmetric) ? std::optional(symmetric) : std::nullopt;
+  const auto row = without_common_factor(matrix.subspan(where / w * w, w));
+  if (!row) return std::nullopt;
+  Factors out{.column = {}, .row = *row};
+  for (std::size_t i = 0; i < h; ++i) out.column.push_back(matrix[i * w + where % w] / out.row[where % w]);
+  return is_product(matrix, out) ? std::optional(std::move(out)) : std::nullopt;
 }
 
 }  // namespace
@@ -233,20 +241,15 @@ std::optional<ConstantStructure::Product> ConstantStructure::product() const {
   const auto h = static_cast<std::size_t>(extent(rank - 2)), w = static_cast<std::size_t>(extent(rank - 1));
   if (h < 2 || w < 2) return std::nullopt;
   std::vector<float> columns, rows;
-  bool is_exact = true;
   for (std::size_t m = 0; m < numbers_.size(); m += h * w) {
     const auto factors = factors_of(numbers_.subspan(m, h * w), h, w);
     if (!factors) return std::nullopt;
-    for (std::size_t k = 0; k < h * w; ++k)
-      is_exact =
-          is_exact && static_cast<double>(factors->column[k / w]) * factors->row[k % w] == numbers_[m + k];
     columns.insert(columns.end(), factors->column.begin(), factors->column.end());
     rows.insert(rows.end(), factors->row.begin(), factors->row.end());
   }
   Extents tall = extents(), wide = extents();
   tall[rank - 1] = wide[rank - 2] = 1;
-  return Product{Tensor::of(ElementType::Float, tall, columns), Tensor::of(ElementType::Float, wide, rows),
-                 is_exact};
+  return Product{Tensor::of(ElementType::Float, tall, columns), Tensor::of(ElementType::Float, wide, rows)};
 }
 
 }  // namespace isomer

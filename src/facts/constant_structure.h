@@ -17,9 +17,9 @@ namespace isomer {
 struct SliceFacts {
   // Slices outside of begin, begin + step, ... < end are zero; begin = end: all are.
   std::int64_t begin = 0, end = 0, step = 1;
-  std::int64_t repeat = 1;  // slices come in runs of so many equal ones
-  std::int64_t period =
-      0;  // the slices are those of the first period, again and again; the extent: they aren't
+  // The axis is [.., times, unit], and the slices are the same whatever the place along `times`. Runs of
+  // equal slices have a unit of 1; slices that come again and again have one that fills the axis.
+  std::int64_t times = 1, unit = 1;
   friend bool operator==(const SliceFacts&, const SliceFacts&) = default;
 };
 
@@ -42,6 +42,7 @@ class ConstantStructure {
   // nullopt: no floats, or too small to gain by.
   static std::optional<ConstantStructure> of(const Tensor& tensor);
 
+  const Tensor& tensor() const { return tensor_; }
   const Extents& extents() const { return tensor_.extents(); }
   const SliceFacts& axis(std::size_t k) const { return axes_[k]; }
   bool has_zeros() const { return has_zeros_; }  // every tenth number or more, as far as was looked
@@ -63,11 +64,10 @@ class ConstantStructure {
   std::optional<Selection> selection(std::size_t k, std::size_t n) const;
   // Whether w[.., i at a, .., j at b, ..] is 1 for i <= j and 0 elsewhere: sums of all that came before.
   bool is_running_sum(std::size_t a, std::size_t b) const;
-  // The last two axes as products, column times row, for each position of the others, rounded once:
+  // The last two axes as products, column times row, for each position of the others, to the last digit:
   // `column` has the extents with 1 at the end, `row` those with 1 before it.
   struct Product {
     Tensor column, row;
-    bool is_exact = true;  // nothing was rounded
   };
   std::optional<Product> product() const;
 

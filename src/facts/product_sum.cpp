@@ -48,9 +48,12 @@ ProductSum::AxisUse use_of(const Index& index, const Dim& extent, const Reading&
   if (at < 0 || place_of(x.summed, *axis) < 0) return {};
   const Index& there = x.at[static_cast<std::size_t>(at)];
   if (there.as_axis()) return {Kind::Contracted, at, -1};
+  // Groups are no windows: what they read jumps.
+  const bool is_affine = std::ranges::all_of(
+      there.terms(), [](const Index::Term& t) { return t.atom.kind == Index::AtomKind::Axis; });
   const auto axes = there.axes();
   const auto other = std::ranges::find_if(axes, [&](const Axis& a) { return place_of(output, a) >= 0; });
-  if (axes.size() != 2 || other == axes.end()) return {};
+  if (!is_affine || axes.size() != 2 || other == axes.end()) return {};
   return {Kind::Window, at, place_of(output, *other)};
 }
 
@@ -65,6 +68,7 @@ bool replaces_one_axis(const ProductSum& p, const Reading& x, const std::vector<
     if (static_cast<int>(d) == p.axes[*k].x) continue;
     const Index here = x.at[d].substitute(
         [&](const Axis& a) { return place_of(x.summed, a) >= 0 && a.extent.is(1) ? Index(0) : Index(a); });
+    if (here.is_constant() && output[d].extent.is(1)) continue;
     const auto axis = here.as_axis();
     if (!axis || place_of(output, *axis) != static_cast<int>(d)) return false;
   }

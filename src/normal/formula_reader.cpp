@@ -96,6 +96,8 @@ class FormulaReader {
     std::vector<Sum> args;
     for (std::size_t i = 0; i < e.args.size(); ++i) args.push_back(arg(i));
     const ElementType type = e.args.back()->type;
+    const bool compares = e.fn == Fn::Equal || e.fn == Fn::Less || e.fn == Fn::LessOrEqual;
+    if (compares && forms_.options_.laws && is_float(type)) forms_.compare_simpler(args[0], args[1]);
     return forms_.call(e.fn, e.type, args,
                        is_integer(type) && type != e.type ? type : ElementType::Undefined);
   }
@@ -216,7 +218,7 @@ class FormulaReader {
     switch (e.reduction) {
       case Reduction::Sum: return sum(axes, conditions, body);
       case Reduction::Max:
-      case Reduction::Min: return forms_.fold(e.reduction, axes, conditions, body);
+      case Reduction::Min: return forms_.fold(e.reduction, e.type, axes, conditions, body);
       case Reduction::Product: return unrolled_product(axes, conditions, body);
     }
     ISOMER_UNREACHABLE("a kind that does not exist");

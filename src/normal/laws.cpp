@@ -65,6 +65,33 @@ bool is_commutative(Fn fn) {
 
 bool is_positively_homogeneous(Fn fn) { return fn == Fn::Relu || fn == Fn::Abs; }
 
+Order order_of(Fn fn) {
+  switch (fn) {
+    case Fn::Exp:
+    case Fn::Log:
+    case Fn::Sqrt:
+    case Fn::Erf:
+    case Fn::Sigmoid:
+    case Fn::Softplus:
+    case Fn::Asin:
+    case Fn::Atan:
+    case Fn::Sinh:
+    case Fn::Tanh:
+    case Fn::Asinh:
+    case Fn::Acosh:
+    case Fn::Atanh: return {.direction = 1, .strict = true};
+    case Fn::Relu:
+    case Fn::Sign:
+    case Fn::Floor:
+    case Fn::Ceil:
+    case Fn::Round: return {.direction = 1};
+    case Fn::Neg:
+    case Fn::Acos:
+    case Fn::Div: return {.direction = -1, .strict = true};
+    default: return {};
+  }
+}
+
 std::optional<Rational> exact_value(Fn fn, ElementType type, const std::vector<Rational>& args) {
   const Rational& a = args[0];
   const Rational b = args.size() > 1 ? args[1] : Rational(0);
@@ -87,6 +114,9 @@ std::optional<Rational> exact_value(Fn fn, ElementType type, const std::vector<R
       return a / b;
     case Fn::Exp:
       if (a == 0) return Rational(1);
+      return std::nullopt;
+    case Fn::Sigmoid:
+      if (a == 0) return Rational(1, 2);
       return std::nullopt;
     case Fn::Log:
       if (a == 1) return Rational(0);

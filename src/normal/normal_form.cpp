@@ -237,6 +237,7 @@ int NormalForms::reciprocal_of(int id) {
   const int out = add_source(std::move(made));
   sources_[static_cast<std::size_t>(id)].reciprocal = out;
   if (!is_total) partial_.push_back(out);
+  note_call_on(out, Fn::Div, ElementType::Float, id);
   return out;
 }
 
@@ -377,6 +378,7 @@ std::optional<Sum> NormalForms::call_on_movement(Fn fn, ElementType type, const 
         id = static_cast<int>(i);
   if (!id) id = add_source(std::move(made));
   if (!is_total) partial_.push_back(*id);
+  if (is_float(type)) note_call_on(*id, fn, type, t.factors[0].source);
   return Sum{{.where = t.where, .factors = {{*id, t.factors[0].at}}}};
 }
 
@@ -464,11 +466,13 @@ Sum NormalForms::call_without_order(Fn fn, ElementType type, const std::vector<S
   const bool is_total = (fn == Fn::Div && is_float(type) && signs[1].nonzero) ||
                         (fn == Fn::Log && signs[0].positive()) || (fn == Fn::Sqrt && signs[0].nonnegative);
   if (is_partial(fn) && !is_total) partial_.push_back(id);
+  const bool inverts = fn == Fn::Div && as_number(args[0]) == Rational(1);
+  if (is_float(type) && (args.size() == 1 || inverts)) note_call(id, fn, type, args.back(), position);
   return {{.factors = {{id, to_indices(position)}}}};
 }
 
-Sum NormalForms::fold(Reduction reduction, const std::vector<Axis>& axes, const Domain& domain,
-                      const Sum& of) {
+Sum NormalForms::fold(Reduction reduction, ElementType type, const std::vector<Axis>& axes,
+                      const Domain& domain, const Sum& of) {
   const Sum body = expanded(of);
   std::vector<Axis> position;
   const auto note = [&](const Axis& a) {
@@ -496,6 +500,8 @@ Sum NormalForms::fold(Reduction reduction, const std::vector<Axis>& axes, const 
                           });
   const bool is_full =
       is_bounded || box(space_, extents).is_subset_of(points.first(static_cast<int>(position.size())));
+  if (options_.laws && is_float(type) && is_full && is_finite(body))
+    if (auto out = fold_by_order(reduction, type, axes, domain, body)) return *out;
   const auto bodies = elements_.pieces(on(polynomial(body, all), points), points);
   Sign sign = is_full ? sign_of(body) : Sign{};
   sign.nonzero = sign.positive();

@@ -31,8 +31,9 @@ struct Form {
 class NormalForms {
  public:
   struct Options {
-    Dims preconditions = {};  // each >= 0; symbols are anyway
-    bool laws = false;        // exp of sums, common factors, positive scales
+    Dims preconditions = {};   // each >= 0; symbols are anyway
+    bool laws = false;         // exp of sums, common factors, positive scales, order
+    bool definitions = false;  // sigmoid, tanh and softplus by exp and log
     Budget budget = {};
   };
   NormalForms(const std::vector<std::string>& symbols, Options options);
@@ -85,7 +86,7 @@ class NormalForms {
   const SetSpace& space() const { return space_; }
   const Elements& elements() const { return elements_; }
   bool used_laws() const { return used_laws_; }
-  bool used_order() const { return used_order_; }  // laws that hold for ordered numbers only
+  bool used_order() const { return used_order_; }  // laws of real numbers, which no finite field has
 
  private:
   friend class FormulaReader;
@@ -132,9 +133,29 @@ class NormalForms {
   std::optional<Sum> call_by_order(Fn fn, ElementType type, const std::vector<Sum>& args);
   Sum bend(const Sum& y, const Rational& knot, ElementType type);  // relu(y - knot)
   Sum bent(const SourceFactor& factor);                            // its y
+  Sum argument(const SourceFactor& factor);                        // of a source that is f(argument)
+  void note_call(int source, Fn fn, ElementType type, const Sum& argument, const std::vector<Axis>& axes);
+  void note_call_on(int source, Fn fn, ElementType type, int of);  // of a whole family of scalars
+  std::optional<Sum> exponent(const Term& term);  // of a product of exponentials and their reciprocals
+  // The number that all of a sum is a function of, as far as one can see; how the sum follows it (up, down,
+  // or not at all), with another number in its place.
+  struct Parts;
+  struct Followed {
+    int direction;
+    Sum value;
+  };
+  Parts parts_of(const Sum& sum, const Domain& domain);
+  std::optional<Sum> inner(const Sum& base, const Domain& domain);
+  Sum number_in(const Sum& sum, const Domain& domain);
+  std::optional<Followed> follow(const Sum& sum, const Sum& y, const Sum& put, const Domain& domain);
+  std::optional<Sum> fold_by_order(Reduction reduction, ElementType type, const std::vector<Axis>& axes,
+                                   const Domain& domain, const Sum& of);
+  // Two numbers that are in the order of these, and simpler.
+  void compare_simpler(Sum& a, Sum& b);
   bool is_same(const Sum& a, const Sum& b);
   std::optional<Sum> call_on_movement(Fn fn, ElementType type, const Sum& arg, ElementType of);
-  Sum fold(Reduction reduction, const std::vector<Axis>& axes, const Domain& domain, const Sum& of);
+  Sum fold(Reduction reduction, ElementType type, const std::vector<Axis>& axes, const Domain& domain,
+           const Sum& of);
   std::vector<Piece> apply_pieces(Fn fn, ElementType type, const std::vector<std::vector<Piece>>& args,
                                   ElementType of);
   Piece apply_piece(Fn fn, ElementType type, const std::vector<int>& args, const std::vector<Relation>& at,
@@ -174,6 +195,13 @@ class NormalForms {
     Rational knot;
   };
   std::map<int, Bend> bends_;  // sources that are relu(y - knot)
+  struct Call {
+    Fn fn;  // Div: 1 / argument
+    ElementType type;
+    Sum argument;
+    std::vector<Axis> axes;
+  };
+  std::map<int, Call> calls_;  // sources that are functions of one number
   bool used_laws_ = false, used_order_ = false;
 };
 

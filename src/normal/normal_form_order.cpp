@@ -12,19 +12,6 @@ bool is_plain(const Term& t) { return t.bound.empty() && t.where.empty() && t.co
 
 Sum times(Sum sum, const Rational& k) { return scaled(std::move(sum), Coefficient{.number = k}); }
 
-// What to divide a sum by: of y, 6y and -y/2 it makes one. By a whole view of the terms, not by their order.
-Rational leading(const Sum& sum) {
-  Rational largest = 0, total = 0;
-  int signs = 0;
-  for (const Term& t : sum) {
-    const Rational& k = t.coefficient.number;
-    largest = std::max(largest, Rational(abs(k)));
-    total += k;
-    signs += sgn(k);
-  }
-  return signs < 0 || (signs == 0 && total < 0) ? Rational(-largest) : largest;
-}
-
 }  // namespace
 
 // A sum as a function of one number: of what is left without constants and known bends, or of what these

@@ -182,6 +182,18 @@ std::string spelling(Term& term) {
 
 }  // namespace
 
+Rational leading(const Sum& sum) {
+  Rational largest = 0, total = 0;
+  int signs = 0;
+  for (const Term& t : sum) {
+    const Rational& k = t.coefficient.number;
+    largest = std::max(largest, Rational(abs(k)));
+    total += k;
+    signs += sgn(k);
+  }
+  return signs < 0 || (signs == 0 && total < 0) ? Rational(-largest) : largest;
+}
+
 void merge_alike(Sum& sum) {
   if (sum.size() < 2) return;
   std::unordered_map<std::string, std::size_t> places;

@@ -6,12 +6,11 @@
 
 namespace isomer {
 
-// propose_structure is not asked yet: it crashes on a constant whose first channel is zero.
 const std::vector<Proposer>& proposers() {
   static const std::vector<Proposer> list{
       {"simplify", propose_simplify}, {"collapse", propose_collapse},       {"commute", propose_commute},
       {"linear", propose_linear},     {"reassociate", propose_reassociate}, {"fastpath", propose_fastpath},
-      {"bilinear", propose_bilinear}, {"relax", propose_relax, true},
+      {"bilinear", propose_bilinear}, {"structure", propose_structure},     {"relax", propose_relax, true},
   };
   return list;
 }

@@ -83,6 +83,7 @@ class BatchOfBlocks {
     n_inner_ = is_turned ? blocks.a_inner : blocks.b_inner;
     inner_ = p_.sizes[k] / blocks.count;
     columns_ = p_.sizes[n];
+    matrix_ = {p_.sizes[std::min(k, n)], p_.sizes[std::max(k, n)]};
   }
 
   // One block, again and again: the other class is a row or a column more.
@@ -96,7 +97,7 @@ class BatchOfBlocks {
     const auto whole = shape_with(shape, axis_, {columns_});
     if (!apart || !whole) return std::nullopt;
     ProgramBuilder &a = claim_.after, &f = claim_.fact;
-    const Blocked s = blocked(p_.sizes, first_axis(), blocks_);
+    const Blocked s = blocked(matrix_, 0, blocks_);
     const auto first = [&](ProgramBuilder& b) {
       return b.slice(b.slice(split(b, claim_.constant(b), s), 0, 0, 1), 2, 0, 1);
     };
@@ -115,7 +116,7 @@ class BatchOfBlocks {
     const bool is_last = axis_ + 1 == shape.size();
     if (shape.size() < 2 || (!is_last && axis_ + 2 != shape.size())) return std::nullopt;
     ProgramBuilder& a = claim_.after;
-    const Blocked s = blocked(p_.sizes, first_axis(), blocks_);
+    const Blocked s = blocked(matrix_, 0, blocks_);
     Value w = diagonal(claim_, s, blocks_.count);  // [g, inner, outer], or turned
     if (is_turned_ == is_last) w = a.transpose(w, {0, 2, 1});
     const auto y = is_last ? rows_times(w, shape) : times_columns(w, shape);
@@ -151,7 +152,6 @@ class BatchOfBlocks {
     const Value x = a.transpose(a.reshape(claim_.x(), *apart), k_inner_ ? turned : plain);
     return a.reshape(a.transpose(a.op("MatMul", {w, x}), n_inner_ ? turned : plain), *whole);
   }
-  std::size_t first_axis() const { return std::min(*p_.only(Kind::Contracted), *p_.only(Kind::Free)); }
 
   const Site& site_;
   const ProductSum& p_;
@@ -160,6 +160,7 @@ class BatchOfBlocks {
   bool is_turned_, k_inner_ = false, n_inner_ = false;
   std::size_t axis_ = 0;
   std::int64_t inner_ = 0, columns_ = 0;
+  Extents matrix_;  // the constant's sizes without axes of one element
 };
 
 }  // namespace
@@ -174,7 +175,7 @@ void propose_blocks(const Site& site, const ProductSum& product, const ConstantS
   if (blocks.count < 2) return;
   const bool convolves = site.is(product.id, "Conv") || site.is(product.id, "ConvTranspose");
   if (convolves && !blocks.a_inner && !blocks.b_inner) out.add(as_groups(site, product, blocks));
-  if (convolves || !product.is_matrix || product.sizes.size() != 2) return;
+  if (convolves || !product.is_matrix) return;
   std::optional<Proposal> one;
   if (structure.has_equal_blocks(a, b, blocks))
     one = BatchOfBlocks(site, product, blocks, *n < *k).propose_one();

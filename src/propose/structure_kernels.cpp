@@ -58,10 +58,16 @@ std::optional<Proposal> as_rows_and_columns(const Site& site, const ProductSum& 
   std::vector<Value> inputs{half, a.constant(product.row)};
   if (p.bias.exists()) inputs.push_back(claim.bias());
   const Value stated = f.op("Mul", {f.constant(product.column), f.constant(product.row)});
-  auto out = claim.finish(fmt::format("{} by rows and columns", label(site.node(p.id))),
-                          a.op("Conv", inputs, attributes_of(columns)), stated);
-  if (out) out->rounds_otherwise = !product.is_exact;
-  return out;
+  return claim.finish(fmt::format("{} by rows and columns", label(site.node(p.id))),
+                      a.op("Conv", inputs, attributes_of(columns)), stated);
+}
+
+// Single channels, each by itself, times 1.
+bool is_unit(const Convolution& c, const Tensor& w) {
+  const bool is_pointwise = std::ranges::all_of(c.kernel, [](std::int64_t k) { return k == 1; }) &&
+                            std::ranges::all_of(c.strides, [](std::int64_t s) { return s == 1; }) &&
+                            std::ranges::all_of(c.pads, [](std::int64_t p) { return p == 0; });
+  return is_pointwise && c.w[1] == 1 && c.groups == c.channels && w.is_uniform() && w.as<float>()[0] == 1;
 }
 
 // w[k, n] = taps[k - n - first], along the last axis: a convolution of rows.
@@ -110,10 +116,17 @@ void propose_kernels(const Site& site, const ProductSum& product, const Constant
   if (!c) return;
   bool is_even = true, is_kernel = false;
   for (std::size_t d = 2; d < c->w.size(); ++d) {
-    is_even = is_even && structure.axis(d).repeat == c->w[d];
+    is_even = is_even && (c->w[d] == 1 || structure.axis(d).times == c->w[d]);
     is_kernel = is_kernel || c->w[d] > 1;
   }
   if (is_even && is_kernel) out.add(as_mean(site, product, *c));
+  if (is_unit(*c, structure.tensor())) {
+    StructureClaim claim(site, product);
+    out.add(claim.finish(fmt::format("{} changes nothing", label(site.node(product.id))),
+                         claim.with_bias(claim.x()),
+                         claim.fact.op("Identity", {claim.constant(claim.fact)})));
+    return;
+  }
   if (!is_two_dimensional(*c) || c->w[1] != 1) return;
   if (const auto factors = structure.product()) out.add(as_rows_and_columns(site, product, *c, *factors));
 }

@@ -24,11 +24,10 @@ class Selecting {
         is_turned_(n < k) {}
 
   std::optional<Proposal> choose(const Selection& s) {
-    for (const auto& form : {stride(s), shuffle(s), look_up(s)}) {
-      if (!form) continue;
-      return finish(s, form->first, form->second);
-    }
-    return std::nullopt;
+    Form form = stride(s);
+    if (!form) form = shuffle(s);
+    if (!form) form = look_up(s);
+    return finish(s, form->first, form->second);
   }
 
   std::optional<Proposal> running_sum(bool reverse) {

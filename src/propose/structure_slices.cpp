@@ -29,13 +29,13 @@ class Cropping {
   Cropping(const Site& site, const ProductSum& product, const ConstantStructure& structure)
       : site_(site), p_(product), claim_(site, product), conv_(convolution_at(site, product.id)) {
     for (std::size_t d = 0; d < p_.axes.size(); ++d) {
-      const SliceFacts s =
-          p_.axes[d].kind == Kind::Window && conv_ ? within_reach(d, structure.axis(d)) : structure.axis(d);
+      // The first two are channels, also where a group of one reads them as a window does.
+      const bool is_kernel = p_.axes[d].kind == Kind::Window && conv_ && d >= 2;
+      const SliceFacts s = is_kernel ? within_reach(d, structure.axis(d)) : structure.axis(d);
       const std::int64_t left = slices_left(s);
       if (left == 0 || left == p_.sizes[d]) continue;
       const Kind kind = p_.axes[d].kind;
       const bool is_worth_it = (p_.sizes[d] - left) * kLeastShare >= p_.sizes[d];
-      const bool is_kernel = kind == Kind::Window && conv_;
       const bool is_channel = (kind == Kind::Contracted || kind == Kind::Free) && is_worth_it;
       if (is_kernel || is_channel) cropped_.emplace_back(d, s);
     }
@@ -152,64 +152,66 @@ class Cropping {
   std::int64_t extent_ = 0;
 };
 
-// A sum of products whose constant has equal slices: in runs, or again and again.
+// A sum of products whose constant has equal slices: an axis [outer, times, unit] that doesn't depend on
+// times.
 class Repetition {
  public:
   Repetition(const Site& site, const ProductSum& product, std::size_t axis, const SliceFacts& s)
-      : site_(site), p_(product), claim_(site, product), axis_(axis), is_run_(s.repeat > 1) {
-    times_ = is_run_ ? s.repeat : p_.sizes[axis] / s.period;
-    different_ = p_.sizes[axis] / times_;
+      : site_(site), p_(product), claim_(site, product), axis_(axis), times_(s.times), unit_(s.unit) {
+    outer_ = p_.sizes[axis] / (times_ * unit_);
   }
 
   // Computed once, and copied.
   std::optional<Proposal> of_output() {
-    const auto y = site_.inference.of({p_.id, 0}).shape;
-    const auto axis = static_cast<std::size_t>(p_.axes[axis_].y);
-    ProgramBuilder& a = claim_.after;
-    const auto whole = shape_with(*y, axis, {p_.sizes[axis_]});
-    if (!whole) return std::nullopt;
-    const Value once = claim_.call(claim_.x(), few(a));
-    return finish(repeated(a, once, p_.rank, axis, *whole));
+    const Dims& y = *site_.inference.of({p_.id, 0}).shape;
+    const Value once = claim_.call(claim_.x(), few(claim_.after));
+    const auto all = repeated(claim_.after, once, y, static_cast<std::size_t>(p_.axes[axis_].y));
+    return all ? finish(*all) : std::nullopt;
   }
 
   // What meets equal slices is added up first.
   std::optional<Proposal> of_input() {
-    const auto x = site_.inference.of(p_.x).shape;
+    const Dims& x = *site_.inference.of(p_.x).shape;
     const auto axis = static_cast<std::size_t>(p_.axes[axis_].x);
-    const auto apart =
-        shape_with(*x, axis, is_run_ ? std::vector{different_, times_} : std::vector{times_, different_});
-    if (!apart) return std::nullopt;
+    const auto apart = shape_with(x, axis, {outer_, times_, unit_}),
+               whole = shape_with(x, axis, {outer_ * unit_});
+    if (!apart || !whole) return std::nullopt;
     ProgramBuilder& a = claim_.after;
-    const auto summed = static_cast<std::int64_t>(is_run_ ? axis + 1 : axis);
-    return finish(claim_.call(reduce_sum(a, a.reshape(claim_.x(), *apart), summed), few(a)));
+    const Value sums = reduce_sum(a, a.reshape(claim_.x(), *apart), static_cast<std::int64_t>(axis + 1));
+    return finish(claim_.call(a.reshape(sums, *whole), few(a)));
   }
 
  private:
   Value few(ProgramBuilder& b) {
-    const SliceFacts s{
-        .begin = 0, .end = is_run_ ? p_.sizes[axis_] : different_, .step = is_run_ ? times_ : 1};
-    return sliced(b, claim_.constant(b), axis_, s);
+    Extents apart = p_.sizes, whole = p_.sizes;
+    const auto at = apart.begin() + static_cast<std::ptrdiff_t>(axis_);
+    apart.insert(apart.erase(at), {outer_, times_, unit_});
+    whole[axis_] = outer_ * unit_;
+    const Value all = b.reshape(claim_.constant(b), apart);
+    return b.reshape(b.slice(all, static_cast<std::int64_t>(axis_ + 1), 0, 1), whole);
   }
-  Value repeated(ProgramBuilder& b, Value v, std::size_t rank, std::size_t axis,
-                 const std::vector<std::int64_t>& whole) {
-    std::vector<std::int64_t> times(rank + (is_run_ ? 1 : 0), 1);
-    times[is_run_ ? axis + 1 : axis] = times_;
-    if (!is_run_) return b.op("Tile", {v, b.integers(times)});
-    const Value apart = b.unsqueeze(v, {static_cast<std::int64_t>(axis + 1)});
-    return b.reshape(b.op("Tile", {apart, b.integers(times)}), whole);
+  std::optional<Value> repeated(ProgramBuilder& b, Value v, const Dims& shape, std::size_t axis) {
+    std::vector<std::int64_t> times(shape.size(), 1);
+    times[axis] = times_;
+    if (outer_ == 1) return b.op("Tile", {v, b.integers(times)});
+    times[axis] = 1;
+    times.insert(times.begin() + static_cast<std::ptrdiff_t>(axis + 1), {times_, 1});
+    const auto apart = shape_with(shape, axis, {outer_, 1, unit_});
+    const auto whole = shape_with(shape, axis, {outer_ * times_ * unit_});
+    if (!apart || !whole) return std::nullopt;
+    return b.reshape(b.op("Tile", {b.reshape(v, *apart), b.integers(times)}), *whole);
   }
   std::optional<Proposal> finish(Value y) {
-    return claim_.finish(fmt::format("{} of {} different slices", label(site_.node(p_.id)), different_),
+    return claim_.finish(fmt::format("{} of {} different slices", label(site_.node(p_.id)), outer_ * unit_),
                          claim_.with_bias(y),
-                         repeated(claim_.fact, few(claim_.fact), p_.sizes.size(), axis_, p_.sizes));
+                         *repeated(claim_.fact, few(claim_.fact), to_dims(p_.sizes), axis_));
   }
 
   const Site& site_;
   const ProductSum& p_;
   StructureClaim claim_;
   std::size_t axis_;
-  bool is_run_;
-  std::int64_t times_ = 1, different_ = 1;
+  std::int64_t times_, unit_, outer_ = 1;
 };
 
 }  // namespace
@@ -219,7 +221,7 @@ void propose_fewer_slices(const Site& site, const ProductSum& product, const Con
   out.add(Cropping(site, product, structure).propose());
   for (std::size_t d = 0; d < product.axes.size(); ++d) {
     const SliceFacts& s = structure.axis(d);
-    if (s.repeat == 1 && s.period == product.sizes[d]) continue;
+    if (s.times == 1) continue;
     const Kind kind = product.axes[d].kind;
     if (kind == Kind::Free) out.add(Repetition(site, product, d, s).of_output());
     if (kind == Kind::Contracted) out.add(Repetition(site, product, d, s).of_input());

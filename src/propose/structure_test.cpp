@@ -81,6 +81,17 @@ TEST(Structure, LeavesOutChannelsThatAreZero) {
             "Slice MatMul");
 }
 
+// Groups whose first or last channels are zero: neither axes to cut, nor windows.
+TEST(Structure, LeavesChannelsOfGroups) {
+  for (const int groups : {2, 4, 8}) {
+    const std::string w =
+        weights({8, 8 / groups, 3, 3}, [](const Extents& at) { return at[0] > 1 && at[1] < 1; });
+    const Graph graph = program("agraph (float[b,8,9,9] x) => (float[b,8,9,9] y) <" + w +
+                                "> {y = Conv<pads=[1,1,1,1], group=" + std::to_string(groups) + ">(x, w)}");
+    EXPECT_TRUE(propose_structure(graph, *infer(graph), {.any_price = true}).list.empty()) << groups;
+  }
+}
+
 TEST(Structure, SeesGroups) {
   const std::string w = weights({8, 12, 3, 3}, [](const Extents& at) { return at[0] / 2 == at[1] / 3; });
   EXPECT_EQ(rewritten("agraph (float[b,12,9,9] x) => (float[b,8,9,9] y) <" + w +
@@ -136,16 +147,27 @@ TEST(Structure, SeesAUnitMatrixAsNothing) {
       "Relu");
 }
 
+TEST(Structure, LooksUpWhatALargeMatrixSelects) {
+  const std::string w =
+      numbers("w", {40, 30}, [](const Extents& at) { return at[0] == at[1] * at[1] % 37 ? 1 : 0; });
+  EXPECT_EQ(rewritten("agraph (float[b,n,40] x) => (float[b,n,30] y) <" + w + "> {y = MatMul(x, w)}"),
+            "Gather");
+}
+
 TEST(Structure, AddsUpWhatMeetsEqualRows) {
   const std::string w = numbers("w", {12, 4}, [](const Extents& at) { return dense({at[0] / 3, at[1]}); });
   EXPECT_EQ(rewritten("agraph (float[b,n,12] x) => (float[b,n,4] y) <" + w + "> {y = MatMul(x, w)}"),
-            "Reshape ReduceSum MatMul");
+            "Reshape ReduceSum Reshape MatMul");
 }
 
 TEST(Structure, ComputesEqualColumnsOnce) {
   const std::string w = numbers("w", {6, 12}, [](const Extents& at) { return dense({at[0], at[1] % 4}); });
   EXPECT_EQ(rewritten("agraph (float[b,n,6] x) => (float[b,n,12] y) <" + w + "> {y = MatMul(x, w)}"),
             "MatMul Tile");
+  const std::string heads =
+      numbers("w", {6, 12}, [](const Extents& at) { return dense({at[0], at[1] / 6 * 2 + at[1] % 2}); });
+  EXPECT_EQ(rewritten("agraph (float[b,n,6] x) => (float[b,n,12] y) <" + heads + "> {y = MatMul(x, w)}"),
+            "MatMul Reshape Tile Reshape");
 }
 
 TEST(Structure, SeesRunningSumsAndBands) {

@@ -19,6 +19,22 @@ bool reads_floats(const ExprNode& e) {
          std::ranges::any_of(e.cases, [](const ExprNode::Case& c) { return reads_floats(*c.value); });
 }
 
+bool only_moves(const ExprNode& e);
+
+// Σ_v (v = index ? data(v) : 0): one term at most is not zero.
+bool looks_up(const ExprNode& e) {
+  if (e.reduction != Reduction::Sum || e.axes.size() != 1 || !e.domain.empty()) return false;
+  const Axis& v = e.axes[0];
+  const ExprNode& choice = *e.args[0];
+  if (choice.kind != ExprNode::Kind::Apply || choice.fn != Fn::Where) return false;
+  const ExprNode &hit = *choice.args[0], &otherwise = *choice.args[2];
+  if (hit.kind != ExprNode::Kind::Apply || hit.fn != Fn::Equal) return false;
+  const ExprNode &place = *hit.args[0], &index = *hit.args[1];
+  return place.kind == ExprNode::Kind::IndexNumber && place.index == Index(v) && !is_float(index.type) &&
+         !reads_floats(index) && !mentions(index, v) && otherwise.kind == ExprNode::Kind::Number &&
+         otherwise.number == 0 && only_moves(*choice.args[1]);
+}
+
 // Whether it is a number or an element that is read, whatever the floats are; positions and indices choose.
 bool only_moves(const ExprNode& e) {
   if (!is_float(e.type)) return !reads_floats(e);
@@ -31,6 +47,7 @@ bool only_moves(const ExprNode& e) {
     case ExprNode::Kind::Apply:
       return e.fn == Fn::Where &&
              std::ranges::all_of(e.args, [](const ExprRef& a) { return only_moves(*a); });
+    case ExprNode::Kind::Reduce: return looks_up(e);
     default: return false;
   }
 }

@@ -47,6 +47,27 @@ TEST(ConstantFact, AProductIsExact) {
   EXPECT_FALSE(states_product("0.1", "0.3", 0.1F * 0.3F));
 }
 
+TEST(ConstantFact, LookUpsMove) {
+  std::string indices = "int64[20] i = {", w = "float[20] w = {";
+  std::vector<float> wanted;
+  for (int k = 0; k < 20; ++k) {
+    const int from = k * k % 19 - (k % 2 == 0 ? 0 : 20);
+    indices += (k ? "," : "") + std::to_string(from);
+    w += (k ? "," : "") + std::to_string(k) + ".5";
+    wanted.push_back(static_cast<float>((from + 20) % 20) + 0.5F);
+  }
+  const Graph program = parsed("<ir_version: 8, opset_import: [\"\" : 18]> g () => (k) <" + w + "}, " +
+                               indices + "}> {k = Gather(w, i)}");
+  EXPECT_TRUE(states(program, Tensor::of(ElementType::Float, {20}, wanted)).ok());
+}
+
+TEST(ConstantFact, OtherSumsDoNot) {
+  EXPECT_NE(refusal("k = CumSum(w, a)", "int64 a = {0}"), "");
+  EXPECT_NE(refusal("k = MatMul(w, m)",
+                    "float[4,4] m = {1.0,0.0,0.0,0.0,0.0,1.0,0.0,0.0,0.0,0.0,1.0,0.0,0.0,0.0,0.0,1.0}"),
+            "");
+}
+
 // In float64 this is 0, whatever w is.
 TEST(ConstantFact, SumsMightForgetWhatTheyAreSumsOf) {
   EXPECT_NE(refusal("a = Add(w, big) k = Sub(a, big)", "float[1] big = {1e30}",
