@@ -168,6 +168,15 @@ std::optional<RegionForm> scaling(const RegionMap& map) {
   return b.finish();
 }
 
+// How many elements of the input an element of the output is a sum over.
+double reads_of_an_output(const RegionForm& form) {
+  double out = 1;
+  for (const std::size_t k : form.input_digits(Role::Channel))
+    out *= static_cast<double>(form.input[k].extent.value().value_or(1));
+  for (const FormWindow& w : form.windows) out *= static_cast<double>(w.taps);
+  return out;
+}
+
 }  // namespace
 
 std::vector<std::size_t> RegionForm::input_digits(Role role) const {
@@ -204,7 +213,9 @@ std::vector<RegionForm> forms_of(const RegionMap& map) {
   const bool named =
       std::ranges::any_of(map.inputs, [](const InputAxis& a) { return !a.extent.is_concrete(); });
   add(convolution(map, behind >= 2 || (behind == 1 && named)));
-  add(product(map));
+  auto dense = product(map);
+  if (out.empty() || (dense && reads_of_an_output(*dense) <= reads_of_an_output(out[0])))
+    add(std::move(dense));
   return out;
 }
 

@@ -208,6 +208,8 @@ std::variant<Collapsed, std::string> in_form(const Site& site, const LinearRegio
   if (!proposal) return "one " + text_of(form) + " is of unknown price";
   if (proposal->gain <= 0 && !any_price && !has_fewer_operations(site, runner, proposal->claim))
     return "one " + text_of(form) + " would cost more";
+  const bool may_cancel = region.affine || form.kind == RegionForm::Kind::Scaling;
+  if (may_cancel && !keeps_digits(runner, form)) return "its constants cancel";
   if (is_refuted(site, runner, form, proposal->claim))
     return "it is not one " + text_of(form) + " everywhere";
   return Collapsed{std::move(*proposal), has_map};

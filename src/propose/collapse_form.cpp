@@ -72,6 +72,7 @@ class FormWriter {
  private:
   // The input with its digits in this order, of these extents.
   std::optional<Value> arranged(Value x, const std::vector<std::size_t>& order, const Dims& to) {
+    if (std::ranges::is_sorted(order)) return reshape(b_, x, site_.input, to);
     Dims split, moved;
     for (const FormDigit& d : form_.input) split.push_back(d.extent);
     const auto v = reshape(b_, x, site_.input, split);
@@ -81,11 +82,10 @@ class FormWriter {
   }
   // The output out of its digits in this order, merged to these extents.
   std::optional<Value> restored(Value y, const Dims& from, const std::vector<std::size_t>& order) {
+    if (std::ranges::is_sorted(order)) return reshape(b_, y, from, site_.output);
     Dims moved, split;
     for (const std::size_t k : order) moved.push_back(form_.output[k].extent);
     for (const FormDigit& d : form_.output) split.push_back(d.extent);
-    const bool in_order = std::ranges::is_sorted(order);
-    if (in_order) return reshape(b_, y, from, site_.output);
     const auto v = reshape(b_, y, from, moved);
     if (!v) return std::nullopt;
     return reshape(b_, b_.transpose(*v, inverse(order)), split, site_.output);
@@ -201,10 +201,10 @@ class FormWriter {
     if (form_.input.size() != form_.output.size()) return std::nullopt;
     for (const std::size_t k : joined_digits({batch_, groups_}))
       if (other(k) != k) return std::nullopt;
-    const auto ends = weights_.ends();
-    if (!ends) return std::nullopt;
-    if (!ends->zero.exists()) return b_.op("Mul", {x, ends->one});
-    return b_.op("Add", {b_.op("Mul", {x, b_.op("Sub", {ends->one, ends->zero})}), ends->zero});
+    const auto line = weights_.line();
+    if (!line) return std::nullopt;
+    const Value y = b_.op("Mul", {x, line->slope});
+    return line->shift.exists() ? b_.op("Add", {y, line->shift}) : y;
   }
 
   std::size_t other(std::size_t digit) const { return static_cast<std::size_t>(form_.input[digit].other); }

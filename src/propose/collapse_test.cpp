@@ -113,6 +113,22 @@ TEST(Collapse, ScalesAndShiftsAreOneOfEach) {
             "Mul Add");
 }
 
+TEST(Collapse, LeavesConstantsThatCancel) {
+  EXPECT_EQ(collapsed_text("agraph (float[2,3] x) => (float[2,3] y) <float k = {1e8}, float s = {3}> "
+                           "{\na = Add(x, k)\nb = Sub(a, k)\ny = Mul(b, s)}"),
+            "");
+  EXPECT_EQ(collapsed_text("agraph (float[2,3] x) => (float[2,3] y) <float k = {1e30}, float l = {1e-30}> "
+                           "{\na = Mul(x, k)\ny = Mul(a, l)}"),
+            "");
+}
+
+TEST(Collapse, AWindowOfMoreThanHalfOfTheImageIsOneConvolution) {
+  EXPECT_EQ(collapsed_text("agraph (float[1,4,13] x) => (float[1,4,3] y) <" + weight("w", "4,4,3", 48, 1) +
+                           ", " + weight("v", "4,4,9", 144, 2) + ", " + weight("b", "4,1", 4, 3) +
+                           "> {\na = Conv(x, w)\nc = Add(a, b)\nd = Conv(c, v)\ny = Add(d, b)}"),
+            "Conv");
+}
+
 TEST(Collapse, TriesThePartsOfARegionThatIsNotOneConvolution) {
   // Both convolutions together differ at the border from one; the first one and its scale do not.
   EXPECT_EQ(collapsed_text("agraph (float[1,3,12] x) => (float[1,3,12] y) <" + weight("w", "3,3,3", 27, 1) +

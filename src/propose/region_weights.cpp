@@ -95,7 +95,9 @@ bool RegionWeights::choose_windows(Run& run, bool small) const {
     const std::int64_t natural = this->natural(windows_[i]);
     std::int64_t size = natural;
     std::optional<std::int64_t> place;
-    for (std::int64_t n = w.stride; small && n < natural && !place; n += w.stride)
+    // That may be more than there is: a place that all taps see.
+    const std::int64_t enough = std::max(natural - 1, 2 * w.span() + w.stride);
+    for (std::int64_t n = w.stride; small && n <= enough && !place; n += w.stride)
       if ((place = place_in(w, n, true))) size = n;
     if (!place) place = place_in(w, natural, true);
     if (!place) place = place_in(w, natural, false);
@@ -170,29 +172,10 @@ std::optional<RegionWeights::Run> RegionWeights::cut_run_for(std::int64_t count)
   return std::nullopt;
 }
 
-// [impulses, groups..., channels..., windows...], one impulse each, in all groups at once.
-Value RegionWeights::impulse_images(const Run& run) {
-  const std::int64_t n = impulses();
-  Extents shape{n};
-  shape.insert(shape.end(), groups_.size(), 1);
-  shape = joined(shape, channel_sizes_);
-  for (const FormWindow& w : form_.windows) shape.push_back(w.stride);
-  Value v = b_.eye(n);
-  v = b_.reshape(v, shape);
-  if (product_of(group_sizes_) > 1) {
-    Extents times(shape.size(), 1);
-    std::ranges::copy(group_sizes_, times.begin() + 1);
-    v = b_.op("Tile", {v, b_.integers(times)});
-  }
-  Extents begin(shape.size(), 0), end(shape.size(), 0);
-  bool pads = false;
-  for (std::size_t i = 0; i < windows_.size(); ++i) {
-    const std::size_t at = shape.size() - windows_.size() + i;
-    begin[at] = run.places[i];
-    end[at] = run.spatial[i] - form_.windows[i].stride - run.places[i];
-    pads = pads || begin[at] != 0 || end[at] != 0;
-  }
-  return pads ? b_.op("Pad", {v, b_.integers(joined(begin, end))}) : v;
+// [phases·rows, groups..., channels..., windows...], one impulse each, in all groups at once.
+Value RegionWeights::images(const Run& run) {
+  const Value v = impulse_images(b_, impulses_in(run));
+  return b_.reshape(v, joined(joined(joined({impulses()}, group_sizes_), channel_sizes_), run.spatial));
 }
 
 // Images as the region's input.
@@ -275,13 +258,13 @@ RegionRunner::Selected RegionWeights::selected(const Run& run) const {
   if (!runner || product_of(one) * impulses() != product_of(run.input)) return {};
   std::vector<std::int64_t> places;
   for (std::int64_t r = 0; r < impulses(); ++r) {
-    // The digits of its number: channels, then phases of the windows.
+    // The digits of its number: phases of the windows, then channels.
     Extents at(one.size(), 0);
     std::int64_t rest = r;
-    for (std::size_t i = windows_.size(); i-- > 0; rest /= form_.windows[i].stride)
-      at[form_.input[windows_[i]].axis] = run.places[i] + rest % form_.windows[i].stride;
     for (std::size_t i = channels_.size(); i-- > 0; rest /= channel_sizes_[i])
       at[form_.input[channels_[i]].axis] = rest % channel_sizes_[i];
+    for (std::size_t i = windows_.size(); i-- > 0; rest /= form_.windows[i].stride)
+      at[form_.input[windows_[i]].axis] = run.places[i] + rest % form_.windows[i].stride;
     std::int64_t place = 0;
     for (std::size_t d = 0; d < one.size(); ++d) place = place * one[d] + at[d];
     places.push_back(place);
@@ -289,7 +272,7 @@ RegionRunner::Selected RegionWeights::selected(const Run& run) const {
   return runner->selected(places);
 }
 
-Value RegionWeights::answer_in_pieces(Value images, const Run& run) {
+Value RegionWeights::answer_in_pieces(Value images, const Run& run, const RegionRunner::Shifts& zeros) {
   const std::int64_t piece = run.batch[run.carrier], n = impulses();
   Extents pads(2 * (1 + groups_.size() + channels_.size() + windows_.size()), 0);
   pads[pads.size() / 2] = run.runs * piece - n;
@@ -297,31 +280,38 @@ Value RegionWeights::answer_in_pieces(Value images, const Run& run) {
   std::vector<Value> parts;
   for (std::int64_t i = 0; i < run.runs; ++i) {
     const Value part = in_place(b_.slice(images, 0, i * piece, (i + 1) * piece), run);
-    parts.push_back(canonical_answer(run.runner->run(b_, part), run));
+    parts.push_back(canonical_answer(run.runner->run(b_, part, {}, zeros), run));
   }
   return b_.slice(b_.concat(parts, 0), 0, 0, n);
 }
 
-// [channels, phases..., groups, outputs, windows...]: what the region makes of the impulses.
+// [phases·rows, groups·outputs, windows...]: what the region makes of the impulses.
 std::optional<Value> RegionWeights::response(Run& run) {
   auto found = run_for(impulses());
   if (!found) found = cut_run_for(impulses());
   if (!found) return std::nullopt;
   run = *found;
-  const Value images = impulse_images(run);
-  Value answer = run.runs > 1
-                     ? answer_in_pieces(images, run)
-                     : canonical_answer(run.runner->run(b_, in_place(images, run), selected(run)), run);
-  if (affine_) {
+  // Without what is added, or, where that is not told apart, less what is made of zeros.
+  const auto zeros = affine_ ? run.runner->shifts() : RegionRunner::Shifts{};
+  Value answer = images(run);
+  answer = run.runs > 1 ? answer_in_pieces(answer, run, zeros.value_or(RegionRunner::Shifts{}))
+                        : canonical_answer(run.runner->run(b_, in_place(answer, run), selected(run),
+                                                           zeros.value_or(RegionRunner::Shifts{})),
+                                           run);
+  if (!zeros) {
     Extents outputs;
     const auto rest = answer_to_zeros(run.spatial, outputs);
     if (!rest) return std::nullopt;
     answer = b_.op("Sub", {answer, *rest});
   }
-  Extents shape{product_of(channel_sizes_)};
-  for (const FormWindow& w : form_.windows) shape.push_back(w.stride);
-  shape = joined(shape, {groups(), outputs()});
-  return b_.reshape(answer, joined(shape, run.outputs));
+  return b_.reshape(answer, joined({impulses(), groups() * outputs()}, run.outputs));
+}
+
+Impulses RegionWeights::impulses_in(const Run& run) const {
+  Impulses out{
+      .rows = product_of(channel_sizes_), .groups = groups(), .spatial = run.spatial, .place = run.places};
+  for (const FormWindow& w : form_.windows) out.stride.push_back(w.stride);
+  return out;
 }
 
 // The kernel [groups·outputs, channels, taps...].
@@ -329,31 +319,14 @@ std::optional<Value> RegionWeights::kernel() {
   Run run;
   const auto answer = response(run);
   if (!answer) return std::nullopt;
-  const std::size_t d = windows_.size();
-  const std::int64_t rows = product_of(channel_sizes_), groups = this->groups(), outputs = this->outputs();
-  Value v = *answer;
-  // [rows, phases..., groups, outputs, places...] -> [rows, groups·outputs, place·phase, ...]
-  std::vector<std::int64_t> order{0, static_cast<std::int64_t>(d + 1), static_cast<std::int64_t>(d + 2)},
-      shape{rows, groups * outputs};
-  for (std::size_t i = 0; i < d; ++i) {
-    order.push_back(static_cast<std::int64_t>(1 + i));
-    order.push_back(static_cast<std::int64_t>(d + 3 + i));
-    shape.push_back(form_.windows[i].stride * run.outputs[i]);
+  Extents taps, begin, dilation;
+  for (const FormWindow& w : form_.windows) {
+    taps.push_back(w.taps);
+    begin.push_back(-w.low);
+    dilation.push_back(w.dilation);
   }
-  v = b_.reshape(b_.transpose(v, order), shape);
-  // Tap u of the window at p sees the impulse at place: stride·p + low + dilation·u = place + phase.
-  for (std::size_t i = 0; i < d; ++i) {
-    const FormWindow& w = form_.windows[i];
-    std::vector<std::int64_t> places;
-    for (std::int64_t u = 0; u < w.taps; ++u) {
-      const std::int64_t at = run.places[i] - w.low - w.dilation * u, phase = floor_mod(-at, w.stride);
-      places.push_back(phase * run.outputs[i] + (at + phase) / w.stride);
-    }
-    v = b_.op("Gather", {v, b_.integers(places)}, with({{"axis", static_cast<std::int64_t>(i + 2)}}));
-  }
-  std::vector<std::int64_t> swap{1, 0};
-  for (std::size_t i = 0; i < d; ++i) swap.push_back(static_cast<std::int64_t>(i + 2));
-  return b_.transpose(v, swap);
+  return kernel_from(b_, impulses_in(run), *answer, joined({impulses(), groups() * outputs()}, run.outputs),
+                     taps, begin, dilation);
 }
 
 // [groups, channels, outputs]; without groups [channels, outputs].
@@ -384,16 +357,17 @@ std::optional<Value> RegionWeights::bias() {
   return b_.reshape(*v, {groups() * outputs()});
 }
 
-std::optional<RegionWeights::Ends> RegionWeights::ends() {
+std::optional<RegionWeights::Line> RegionWeights::line() {
   Run run;
   run.batch.assign(batch_.size(), 1);
   if (!windows_.empty() || !prepare(run)) return std::nullopt;
-  const auto filled = [&](float value) {
-    const Tensor tensor = Tensor::of(ElementType::Float, {1}, std::vector<float>{value});
-    return b_.op("ConstantOfShape", {b_.integers(run.input)}, with({{"value", tensor}}));
-  };
-  const Value one = run.runner->run(b_, filled(1));
-  return Ends{.zero = affine_ ? run.runner->run(b_, filled(0)) : Value::none(), .one = one};
+  const Tensor one = Tensor::of(ElementType::Float, {1}, std::vector<float>{1});
+  const Value ones = b_.op("ConstantOfShape", {b_.integers(run.input)}, with({{"value", one}}));
+  if (!affine_) return Line{.slope = run.runner->run(b_, ones)};
+  const Value shift = run.runner->run(b_, b_.zeros(run.input));
+  const auto zeros = run.runner->shifts();
+  if (zeros) return Line{.slope = run.runner->run(b_, ones, {}, *zeros), .shift = shift};
+  return Line{.slope = b_.op("Sub", {run.runner->run(b_, ones), shift}), .shift = shift};
 }
 
 Extents smaller_input(const RegionRunner& runner, const RegionForm& form) {
@@ -407,6 +381,40 @@ Extents smaller_input(const RegionRunner& runner, const RegionForm& form) {
     if (out[d.axis] > enough) out[d.axis] -= (out[d.axis] - enough) / w.stride * w.stride;
   }
   return out;
+}
+
+bool keeps_digits(const RegionRunner& runner, const RegionForm& form) {
+  constexpr double kMostLost = 0x1p-14;   // a long sum loses 2^-18; 4096 that cancels 2^-12
+  constexpr double kMostShift = 0x1p+12;  // times what inputs of size 1 do
+  const auto small = runner.at(smaller_input(runner, form));
+  const RegionRunner& used = small ? *small : runner;
+  const auto work = operations(used.program(), used.inference());
+  if (!work || *work > kMostOperations / 10) return false;
+  // The answer to numbers that are spread over [-size, size).
+  const auto answer = [&](float size, Arithmetic arithmetic) {
+    std::vector<float> x(static_cast<std::size_t>(product_of(used.input_sizes())));
+    for (std::size_t n = 0; n < x.size(); ++n)
+      x[n] = size * (static_cast<float>((n + 1) * 40503 % 65536) / 32768 - 1);
+    const NamedTensors feeds{
+        {used.program().name_of(used.region().input), Tensor::of(ElementType::Float, used.input_sizes(), x)}};
+    const auto outcome = interpret(used.program(), feeds, arithmetic);
+    if (!outcome.ok() || outcome->opaque) return std::vector<double>();
+    return outcome->outputs.begin()->second.doubles().value_or(std::vector<double>());
+  };
+  const auto largest = [](const std::vector<double>& a, const std::vector<double>& b) {
+    double out = a.empty() || a.size() != b.size() ? std::nan("") : 0;
+    for (std::size_t n = 0; n < a.size() && !std::isnan(out); ++n)
+      out = std::isfinite(a[n] - b[n]) ? std::max(out, std::abs(a[n] - b[n])) : std::nan("");
+    return out;
+  };
+  const std::vector<double> shift = answer(0, Arithmetic::Double), none(shift.size(), 0);
+  const auto keeps = [&](float size) {
+    const auto exact = answer(size, Arithmetic::Double);
+    return largest(answer(size, Arithmetic::Native), exact) <= kMostLost * largest(exact, none);
+  };
+  if (!keeps(1) || !(largest(shift, none) <= kMostShift * largest(answer(1, Arithmetic::Double), shift)))
+    return false;
+  return form.kind != RegionForm::Kind::Scaling || (keeps(0x1p+64F) && keeps(0x1p-64F));
 }
 
 std::optional<bool> is_even(const RegionRunner& runner, const RegionForm& form) {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "facts/region_form.h"
+#include "rewrite/impulse_response.h"
 #include "rewrite/program_builder.h"
 #include "rewrite/region_runner.h"
 
@@ -12,6 +13,11 @@ namespace isomer {
 
 // Whether what the region makes of zeros is the same at all places of the windows; nullopt: not known.
 std::optional<bool> is_even(const RegionRunner& runner, const RegionForm& form);
+
+// Whether floats have the digits of what the region computes, and will have them in another order: of
+// (x + 1e8) - 1e8 and (x · 1e30) · 1e-30 they leave few, and who rounds so may want it; x - 1e8 may be the
+// second half of it. What is not known counts as no.
+bool keeps_digits(const RegionRunner& runner, const RegionForm& form);
 
 // A shape of the input with a batch of one and windows that are just large enough to show all borders.
 Extents smaller_input(const RegionRunner& runner, const RegionForm& form);
@@ -37,11 +43,11 @@ class RegionWeights {
   std::optional<Value> constants();  // the answer to zeros: [1, groups·outputs, windows...]
   std::optional<Value> bias();       // the same at one place: [groups·outputs]
 
-  // The answers to zeros and to ones, of a batch of one, in the output's own layout.
-  struct Ends {
-    Value zero, one;
+  // slope · x + shift, of a batch of one, in the output's own layout.
+  struct Line {
+    Value slope, shift = Value::none();  // none: nothing is added
   };
-  std::optional<Ends> ends();
+  std::optional<Line> line();
 
  private:
   struct Run;
@@ -52,12 +58,13 @@ class RegionWeights {
   bool prepare(Run& run) const;
   std::optional<Run> run_for(std::int64_t count) const;
   std::optional<Run> cut_run_for(std::int64_t count) const;
-  Value impulse_images(const Run& run);
+  Impulses impulses_in(const Run& run) const;
+  Value images(const Run& run);
   Value in_place(Value images, const Run& run);
   Value canonical_answer(Value y, const Run& run);
   std::optional<Value> answer_to_zeros(const Extents& spatial, Extents& outputs);
   RegionRunner::Selected selected(const Run& run) const;
-  Value answer_in_pieces(Value images, const Run& run);
+  Value answer_in_pieces(Value images, const Run& run, const RegionRunner::Shifts& zeros);
   std::optional<Value> response(Run& run);
   std::size_t other(std::size_t digit) const { return static_cast<std::size_t>(form_.input[digit].other); }
   std::int64_t natural(std::size_t digit) const { return runner_.input_sizes()[form_.input[digit].axis]; }

@@ -216,7 +216,44 @@ RegionRunner::Selected RegionRunner::selected(const std::vector<std::int64_t>& p
   return out;
 }
 
-Value RegionRunner::weights_of(ProgramBuilder& b, NodeId product, const Selection& selection) const {
+std::optional<RegionRunner::Shifts> RegionRunner::shifts() const {
+  Shifts out;
+  for (const NodeId id : region_.nodes) {
+    const Node& node = program_.node(id);
+    const Definition definition = define_node(program_, inference_, id);
+    const auto* formula = std::get_if<Formula>(&definition);
+    if (formula == nullptr) return std::nullopt;
+    const auto is = [&](Linearity wanted, const std::set<int>& inputs) {
+      for (int k = 0; k < static_cast<int>(formula->outputs.size()); ++k)
+        if (linearity(*formula, k, inputs) == wanted) return true;
+      return false;
+    };
+    std::set<int> linear;
+    std::vector<int> constants;
+    for (std::size_t k = 0; k < node.inputs.size() && k < formula->inputs.size(); ++k) {
+      const Value v = node.inputs[k];
+      if (!v.exists() || !formula->inputs[k]) continue;
+      const bool works =
+          v == region_.input || std::ranges::find(region_.nodes, v.node) != region_.nodes.end();
+      if (works) linear.insert(static_cast<int>(k));
+      else if (formula->inputs[k]->type == ElementType::Float && sizes_in(inference_, v))
+        constants.push_back(static_cast<int>(k));
+    }
+    if (!is(Linearity::Affine, linear)) continue;
+    for (const int k : constants) {
+      std::set<int> more = linear;
+      more.insert(k);
+      if (is(Linearity::Nonlinear, more)) continue;
+      linear = std::move(more);
+      out.emplace(id, static_cast<std::size_t>(k));
+    }
+    if (is(Linearity::Affine, linear)) return std::nullopt;
+  }
+  return out;
+}
+
+Value RegionRunner::weights_of(ProgramBuilder& b, NodeId product, const Selection& selection,
+                               const Shifts& zeros) const {
   const Node& node = program_.node(product);
   Value out = b.input(program_.name_of(node.inputs[1]));
   if (has_transposed_weights(node)) out = b.transpose(out, {1, 0});
@@ -225,12 +262,12 @@ Value RegionRunner::weights_of(ProgramBuilder& b, NodeId product, const Selectio
     const Node& factor = program_.node(id);
     out = b.op(factor.op, {out, b.input(program_.name_of(factor.inputs[*factor_of(program_, factor)]))});
   }
-  if (node.op == "Gemm" && node.inputs.size() > 2 && node.inputs[2].exists())
+  if (node.op == "Gemm" && node.inputs.size() > 2 && node.inputs[2].exists() && !zeros.contains({product, 2}))
     out = b.op("Add", {out, b.input(program_.name_of(node.inputs[2]))});
   return node.op == "Gemm" ? out : b.reshape(out, *sizes_in(inference_, {product, 0}));
 }
 
-Value RegionRunner::run(ProgramBuilder& b, Value input, const Selected& selected) const {
+Value RegionRunner::run(ProgramBuilder& b, Value input, const Selected& selected, const Shifts& zeros) const {
   // What the output needs, but for what moves impulses to products alone.
   std::set<NodeId> needed{region_.output.node};
   for (std::size_t k = region_.nodes.size(); k-- > 0;)
@@ -243,13 +280,14 @@ Value RegionRunner::run(ProgramBuilder& b, Value input, const Selected& selected
     const Node& node = program_.node(id);
     if (!needed.contains(id)) continue;
     if (const auto known = selected.find(k); known != selected.end()) {
-      made.emplace(Value{id, 0}, weights_of(b, id, known->second));
+      made.emplace(Value{id, 0}, weights_of(b, id, known->second, zeros));
       continue;
     }
     const auto target = targets_.find(id);
     std::vector<Value> inputs;
     for (const Value& v : node.inputs) {
-      if (target != targets_.end() && inputs.size() == 1) inputs.push_back(b.integers(target->second));
+      if (zeros.contains({id, inputs.size()})) inputs.push_back(b.zeros(*sizes_in(inference_, v)));
+      else if (target != targets_.end() && inputs.size() == 1) inputs.push_back(b.integers(target->second));
       else if (!v.exists()) inputs.push_back(v);
       else if (const auto at = made.find(v); at != made.end()) inputs.push_back(at->second);
       else inputs.push_back(b.input(program_.name_of(v)));

@@ -4,6 +4,8 @@
 
 #include <map>
 #include <optional>
+#include <set>
+#include <utility>
 #include <vector>
 
 #include "rewrite/linear_region.h"
@@ -35,13 +37,19 @@ class RegionRunner {
   // `places`: where each impulse is in the input, of which there is one of a batch here, row-major.
   Selected selected(const std::vector<std::int64_t>& places) const;
 
-  // The region's nodes on this value, of the shape that this is for. Constants are the model's, by name.
-  Value run(ProgramBuilder& b, Value input, const Selected& selected = {}) const;
+  // Constants that are added, as inputs of nodes: with zeros for them the region is linear. nullopt:
+  // something else is added.
+  using Shifts = std::set<std::pair<NodeId, std::size_t>>;
+  std::optional<Shifts> shifts() const;
+
+  // The region's nodes on this value, of the shape that this is for. Constants are the model's, by name, or
+  // zeros.
+  Value run(ProgramBuilder& b, Value input, const Selected& selected = {}, const Shifts& zeros = {}) const;
 
  private:
   RegionRunner() = default;
   std::optional<std::vector<std::int64_t>> new_target(NodeId id, const Extents& input) const;
-  Value weights_of(ProgramBuilder& b, NodeId product, const Selection& selection) const;
+  Value weights_of(ProgramBuilder& b, NodeId product, const Selection& selection, const Shifts& zeros) const;
 
   Graph program_;
   Inference inference_;
