@@ -145,29 +145,55 @@ std::string text_of(const RegionForm& form) {
   return taps + " convolution";
 }
 
-// Whether the new program may be faster, whatever the price says: prices know how fast a runtime is with each
-// of its nodes, but not well. Here all of them are alike, and a sum is no faster than a product.
+// What a program costs if all nodes of a runtime were alike and a sum no faster than a product.
+double plain_cost(const Graph& graph, const Inference& inference) {
+  const std::set<NodeId> folded = folded_nodes(graph);
+  double out = 0;
+  for (const NodeId id : graph.order()) {
+    if (graph.node(id).kind != NodeKind::Operator || folded.contains(id)) continue;
+    const Definition definition = define_node(graph, inference, id);
+    const auto* formula = std::get_if<Formula>(&definition);
+    if (formula == nullptr) continue;
+    const Cost c = cost(*formula);
+    const double moved = static_cast<double>(typical_size(c.bytes).value_or(0)) / sizeof(float);
+    out += Prices{}.node + moved +
+           std::max(static_cast<double>(typical_size(c.operations).value_or(0)), 2 * moved);
+  }
+  return out;
+}
+
+// Whether the new program may be faster whatever its price: prices know how fast a runtime is with each of
+// its nodes, but not well.
 bool is_worth_measuring(const Site& site, const RegionRunner& runner, const Claim& claim) {
   const Graph after = with_input_shape(with_constants(site, claim.after),
                                        runner.program().name_of(runner.region().input), runner.input_sizes());
   const auto info = infer(after);
-  if (!info.ok()) return false;
-  const auto work = [](const Graph& graph, const Inference& inference) {
-    const std::set<NodeId> folded = folded_nodes(graph);
-    double out = 0;
-    for (const NodeId id : graph.order()) {
-      if (graph.node(id).kind != NodeKind::Operator || folded.contains(id)) continue;
-      const Definition definition = define_node(graph, inference, id);
-      const auto* formula = std::get_if<Formula>(&definition);
-      if (formula == nullptr) continue;
-      const Cost c = cost(*formula);
-      const double moved = static_cast<double>(typical_size(c.bytes).value_or(0)) / sizeof(float);
-      out += Prices{}.node + moved +
-             std::max(static_cast<double>(typical_size(c.operations).value_or(0)), 2 * moved);
-    }
-    return out;
-  };
-  return work(after, *info) < work(runner.program(), runner.inference());
+  return info.ok() && plain_cost(after, *info) < plain_cost(runner.program(), runner.inference());
+}
+
+bool has_sum(const ExprNode& e) {
+  return e.kind == ExprNode::Kind::Reduce ||
+         std::ranges::any_of(e.args, [](const ExprRef& a) { return has_sum(*a); }) ||
+         std::ranges::any_of(e.cases, [](const ExprNode::Case& c) { return has_sum(*c.value); });
+}
+
+// Whether an element of the output may see more than one of the input. Elements that are only moved and
+// scaled are no matrix: a runtime is slow with one for three channels.
+bool mixes(const RegionRunner& runner) {
+  const LinearRegion& region = runner.region();
+  for (const NodeId id : region.nodes) {
+    const Node& node = runner.program().node(id);
+    const auto is_active = [&](Value v) {
+      return v == region.input || std::ranges::find(region.nodes, v.node) != region.nodes.end();
+    };
+    if (node.op != "Concat" && std::ranges::count_if(node.inputs, is_active) > 1) return true;
+    const Definition definition = define_node(runner.program(), runner.inference(), id);
+    const auto* formula = std::get_if<Formula>(&definition);
+    if (formula == nullptr ||
+        std::ranges::any_of(formula->stages, [](const Stage& s) { return has_sum(*s.value); }))
+      return true;
+  }
+  return false;
 }
 
 // Of a constant that is added to each image of the output.
@@ -230,12 +256,14 @@ std::vector<Collapsed> collapse_region(const Site& site, const LinearRegion& reg
   if (map) map = at_real_sizes(std::move(*map), *x, *y);
   if (!map) return out;
   std::vector<std::string> reasons;
+  const bool is_matrix = mixes(*runner);
   for (const RegionForm& form : forms_of(*map)) {
+    if (form.kind != RegionForm::Kind::Scaling && !is_matrix) continue;
     auto made = in_form(site, region, *runner, form, any_price);
     if (auto* collapsed = std::get_if<Collapsed>(&made)) out.push_back(std::move(*collapsed));
     else reasons.push_back(std::get<std::string>(made));
   }
-  why = reasons.empty() ? "it is neither a convolution nor a matrix product"
+  why = reasons.empty() ? "it is no convolution, matrix product or scaling"
                         : fmt::format("{}", fmt::join(reasons, "; "));
   std::ranges::stable_sort(out, std::greater<>{}, [](const Collapsed& c) { return c.proposal.gain; });
   return out;
@@ -259,14 +287,16 @@ Proposals propose_collapse(const Graph& graph, const Inference& inference, const
                                            graph.name_of(region.input), graph.name_of(region.output), why));
         continue;
       }
-      taken.insert(region.nodes.begin(), region.nodes.end());
+      // What the price says no to, if the runtime does too, leaves the parts.
+      const bool is_liked = options.any_price || found[0].proposal.gain > 0;
+      if (is_liked) taken.insert(region.nodes.begin(), region.nodes.end());
       // With named sizes it is not known here which of the forms runs for all of them.
       const std::size_t most = is_concrete(*inference.of(region.input).shape) ? 1 : 2;
       for (std::size_t k = 0; k < std::min(most, found.size()); ++k)
         out.list.push_back(std::move(found[k].proposal));
       // A constant of the output's size may cost more than the shift that it stands for: then the region
       // behind the shift is the better one.
-      if (!found[0].has_map) break;
+      if (is_liked && !found[0].has_map) break;
     }
   }
   std::ranges::stable_sort(out.list, std::greater<>{}, &Proposal::gain);
