@@ -13,7 +13,8 @@ using Role = FormDigit::Role;
 namespace {
 
 constexpr double kMostElements = 1 << 24;  // of all impulses together
-constexpr double kMostOperations = 4e9;    // of the region on them
+constexpr double kMostOperations = 2e10;   // of the region on them: 256 channels, 3x3, to 128
+constexpr double kMostLooked = 1e9;        // of a look at what it does
 constexpr std::int64_t kMostRuns = 8;
 
 std::int64_t outputs_of(const FormWindow& w, std::int64_t size) {
@@ -389,7 +390,7 @@ bool keeps_digits(const RegionRunner& runner, const RegionForm& form) {
   const auto small = runner.at(smaller_input(runner, form));
   const RegionRunner& used = small ? *small : runner;
   const auto work = operations(used.program(), used.inference());
-  if (!work || *work > kMostOperations / 10) return false;
+  if (!work || *work > kMostLooked) return false;
   // The answer to numbers that are spread over [-size, size).
   const auto answer = [&](float size, Arithmetic arithmetic) {
     std::vector<float> x(static_cast<std::size_t>(product_of(used.input_sizes())));
@@ -424,7 +425,7 @@ std::optional<bool> is_even(const RegionRunner& runner, const RegionForm& form) 
   auto small = runner.at(smaller);
   const RegionRunner& used = small ? *small : runner;
   const auto work = operations(used.program(), used.inference());
-  if (!work || *work > kMostOperations / 10) return std::nullopt;
+  if (!work || *work > kMostLooked) return std::nullopt;
   // The extents of the output's digits, and which of them are windows'.
   Extents digits;
   std::vector<bool> is_window;
