@@ -3,6 +3,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <vector>
 
 #include "expr/formula.h"
@@ -37,6 +38,8 @@ std::vector<InputRoles> axis_roles(const Formula& formula, int output);
 enum class Linearity : std::uint8_t { Independent, Linear, Affine, Nonlinear };
 // How an output depends on one input, the others fixed: Linear means f(a·x + b·y) = a·f(x) + b·f(y).
 Linearity linearity(const Formula& formula, int output, int input);
+// The same for several inputs together: a sum is linear in both of its operands, a product in one at a time.
+Linearity linearity(const Formula& formula, int output, const std::set<int>& inputs);
 // Whether the output is zero everywhere if all inputs are zero everywhere.
 bool preserves_zero(const Formula& formula, int output);
 

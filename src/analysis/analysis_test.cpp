@@ -67,6 +67,9 @@ TEST(Analysis, KnowsLinearAffineAndNonlinear) {
   EXPECT_EQ(linearity(g, 4, 1), Linearity::Linear);
   EXPECT_EQ(linearity(g, 4, 0), Linearity::Nonlinear);
   EXPECT_EQ(linearity(g, 1, 1), Linearity::Independent);
+  // Linear in each of two inputs is not linear in both.
+  EXPECT_EQ(linearity(g, 0, std::set{0, 1}), Linearity::Nonlinear);
+  EXPECT_EQ(linearity(conv, 0, std::set{0, 2}), Linearity::Linear);
 }
 
 TEST(Analysis, ZeroInMeansZeroOutOnlyWhereItDoes) {

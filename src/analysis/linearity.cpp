@@ -9,7 +9,7 @@ namespace isomer {
 
 namespace {
 
-// How a value depends on one input. Zero is the constant 0, which is linear and independent at once.
+// How a value depends on some inputs. Zero is the constant 0, which is linear and independent at once.
 enum class Dependence : std::uint8_t { Zero, Independent, Linear, Affine, Nonlinear };
 
 Dependence add(Dependence a, Dependence b) {
@@ -30,7 +30,7 @@ bool is_free(Dependence d) { return d == Dependence::Zero || d == Dependence::In
 
 class DependenceOn {
  public:
-  DependenceOn(const Formula& formula, int input) : formula_(formula), input_(input) {}
+  DependenceOn(const Formula& formula, const std::set<int>& inputs) : formula_(formula), inputs_(inputs) {}
 
   Dependence stage(int number) {
     const auto at = known_.find(number);
@@ -47,7 +47,7 @@ class DependenceOn {
       case ExprNode::Kind::IndexNumber: return Dependence::Independent;
       case ExprNode::Kind::Read:
         if (e.tensor.kind == TensorRef::Kind::Stage) return stage(e.tensor.number);
-        return e.tensor.number == input_ ? Dependence::Linear : Dependence::Independent;
+        return inputs_.contains(e.tensor.number) ? Dependence::Linear : Dependence::Independent;
       case ExprNode::Kind::Cases: {
         Dependence d = of(*e.args[0]);
         for (const ExprNode::Case& c : e.cases) d = add(d, of(*c.value));
@@ -96,14 +96,18 @@ class DependenceOn {
   }
 
   const Formula& formula_;
-  int input_;
+  const std::set<int>& inputs_;
   std::map<int, Dependence> known_;
 };
 
 }  // namespace
 
 Linearity linearity(const Formula& formula, int output, int input) {
-  switch (DependenceOn(formula, input).stage(formula.outputs[static_cast<std::size_t>(output)])) {
+  return linearity(formula, output, std::set<int>{input});
+}
+
+Linearity linearity(const Formula& formula, int output, const std::set<int>& inputs) {
+  switch (DependenceOn(formula, inputs).stage(formula.outputs[static_cast<std::size_t>(output)])) {
     case Dependence::Zero:
     case Dependence::Independent: return Linearity::Independent;
     case Dependence::Linear: return Linearity::Linear;

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "rewrite/linear_region.h"
+#include "propose/collapse.h"
 
 namespace isomer {
 namespace {
@@ -59,16 +59,20 @@ std::optional<Graph> phase(const Site& site, const Enlarging& e, std::int64_t ro
     if (sliced.node(id).kind == NodeKind::Operator && !constants.contains({id, 0}))
       region.nodes.push_back(id);
   std::string why;
-  const auto proposal = collapse_region(sliced, *inference, region, site.machine, true, why);
-  if (!proposal || proposal->claim.after.node(proposal->claim.after.outputs()[0].node).op != "Conv")
-    return std::nullopt;
+  const auto found = collapse_region(Site(sliced, *inference, site.machine), region, true, why);
+  const auto convolution = std::ranges::find_if(found, [](const Collapsed& c) {
+    const Graph& after = c.proposal.claim.after;
+    return after.node(after.outputs()[0].node).op == "Conv";
+  });
+  if (convolution == found.end()) return std::nullopt;
+  const Graph& after = convolution->proposal.claim.after;
   // What the slice needs is no constant of the model: the program's own.
-  Graph out = proposal->claim.after.without_nodes();
+  Graph out = after.without_nodes();
   std::map<NodeId, NodeId> moved;
   std::map<std::string, NodeId> names;
   for (const NodeId id : sliced.order()) names.emplace(sliced.node(id).outputs[0], id);
-  for (const NodeId id : proposal->claim.after.order()) {
-    Node node = proposal->claim.after.node(id);
+  for (const NodeId id : after.order()) {
+    Node node = after.node(id);
     const auto known = node.kind == NodeKind::Input ? names.find(node.outputs[0]) : names.end();
     const bool is_own = known != names.end() && own.contains(known->second);
     if (is_own) node = sliced.node(known->second);
@@ -76,7 +80,7 @@ std::optional<Graph> phase(const Site& site, const Enlarging& e, std::int64_t ro
       if (v.exists()) v.node = moved.at(v.node);
     moved.emplace(id, out.add(std::move(node)));
   }
-  for (const Value& v : proposal->claim.after.outputs()) out.add_output({moved.at(v.node), v.output});
+  for (const Value& v : after.outputs()) out.add_output({moved.at(v.node), v.output});
   return out;
 }
 

@@ -17,7 +17,29 @@ Extents Impulses::place_of(std::int64_t phase) const {
   return out;
 }
 
+namespace {
+
+// One after the other they are easier to reason about than as digits of one number, as long as they are few.
+constexpr std::int64_t kMostPieces = 4;
+
+// All phases out of one unit matrix.
+Value images_by_digits(ProgramBuilder& b, const Impulses& impulses) {
+  const std::size_t d = impulses.spatial.size();
+  const std::int64_t n = impulses.phases() * impulses.rows;
+  std::vector<std::int64_t> order{0, static_cast<std::int64_t>(d + 1)};
+  for (std::size_t i = 0; i < d; ++i) order.push_back(static_cast<std::int64_t>(i + 1));
+  Value v = b.reshape(b.eye(n), joined(joined({n}, impulses.stride), {impulses.rows}));
+  v = b.transpose(v, order);
+  if (impulses.groups != 1) v = b.op("Tile", {v, b.integers(joined({1, impulses.groups}, Extents(d, 1)))});
+  Extents end(d);
+  for (std::size_t i = 0; i < d; ++i) end[i] = impulses.spatial[i] - impulses.stride[i] - impulses.place[i];
+  return b.op("Pad", {v, b.integers(joined(joined({0, 0}, impulses.place), joined({0, 0}, end)))});
+}
+
+}  // namespace
+
 Value impulse_images(ProgramBuilder& b, const Impulses& impulses) {
+  if (impulses.phases() > kMostPieces) return images_by_digits(b, impulses);
   const std::size_t d = impulses.spatial.size();
   // [rows, channels]: ones where column mod rows = row.
   Value eyes = b.eye(impulses.rows);

@@ -10,7 +10,7 @@
 namespace isomer {
 namespace {
 
-constexpr std::size_t kMostRegionNodes = 64;
+constexpr std::size_t kMostRegionNodes = 256;  // a recurrence of a few dozen steps, unrolled
 
 void widen(std::map<Value, Box>& needed, Value value, const Box& box) {
   const auto [known, is_new] = needed.try_emplace(value, box);
@@ -57,28 +57,19 @@ LinearRegions::Role LinearRegions::role_of(const Inference& inference, NodeId id
   const int outputs = static_cast<int>(formula->outputs.size());
   for (int k = 0; k < outputs; ++k)
     if (!is_float(formula->output(k).type)) return {};
-  Role role{.linear = true, .affine = false};
-  int activations = 0;
+  std::set<int> activations;
   for (std::size_t k = 0; k < node.inputs.size(); ++k) {
     const Value v = node.inputs[k];
     if (!v.exists() || constants_.contains(v)) continue;
     if (k >= formula->inputs.size() || !formula->inputs[k]) return {};
-    bool is_read = false;
-    for (int output = 0; output < outputs; ++output) {
-      const Linearity l = linearity(*formula, output, static_cast<int>(k));
-      if (l == Linearity::Nonlinear) return {};
-      role.affine = role.affine || l == Linearity::Affine;
-      is_read = is_read || l != Linearity::Independent;
-    }
-    if (is_read) ++activations;
+    activations.insert(static_cast<int>(k));
   }
-  // With any other operator two activations are not jointly linear.
-  const bool is_joint = adds(node) || (node.domain.empty() && node.op == "Concat");
-  if (activations == 0 || (activations > 1 && !is_joint)) return {};
-  if (activations > 1) {
-    // Affine in each, as long as the others are there; constants come in only by constants.
-    role.affine =
-        std::ranges::any_of(node.inputs, [&](Value v) { return v.exists() && constants_.contains(v); });
+  Role role;
+  for (int output = 0; output < outputs; ++output) {
+    const Linearity l = linearity(*formula, output, activations);
+    if (l == Linearity::Nonlinear) return {};
+    role.affine = role.affine || l == Linearity::Affine;
+    role.linear = role.linear || l != Linearity::Independent;
   }
   return role;
 }

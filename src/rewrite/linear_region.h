@@ -54,10 +54,4 @@ class LinearRegions {
 std::optional<Box> needed_input(const Graph& graph, const Inference& inference, const LinearRegion& region,
                                 const Extents& position);
 
-// The region as one convolution or matrix product, which is cheaper on this machine; nullopt: `why` not.
-// any_price: also if it is not.
-std::optional<Proposal> collapse_region(const Graph& graph, const Inference& inference,
-                                        const LinearRegion& region, const Machine& machine, bool any_price,
-                                        std::string& why);
-
 }  // namespace isomer

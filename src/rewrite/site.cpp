@@ -206,8 +206,7 @@ std::optional<Position> position_of(const Site& site, Value v) {
   return Position{.whole = in[0], .axis = axis, .at = (*index)[0] < 0 ? (*index)[0] + extent : (*index)[0]};
 }
 
-Graph typed_program(const Site& site, const Claim& claim) {
-  const Graph& program = claim.after;
+Graph with_constants(const Site& site, const Graph& program) {
   Graph out = program.without_nodes();
   std::map<NodeId, NodeId> moved;
   for (const NodeId id : program.order()) {
@@ -241,7 +240,7 @@ std::optional<double> saved(const Site& site, const Claim& claim) {
     const auto price = price_of(site.graph, site.inference, id, site.machine);
     before += price.value_or(0);
   }
-  const Graph program = typed_program(site, claim);
+  const Graph program = with_constants(site, claim.after);
   const auto inference = infer(program);
   if (!inference.ok()) return std::nullopt;
   const std::set<NodeId> constants = folded_nodes(program);
@@ -269,7 +268,7 @@ std::optional<Proposal> propose(const Site& site, std::string kind, std::string 
     if (from && !site.is_constant(*from)) out.claim.inputs.push_back(builder.name_of(v));
   }
   for (std::string& name : also_read(site, out.claim)) out.claim.inputs.push_back(std::move(name));
-  out.folds = folds_of(typed_program(site, out.claim));
+  out.folds = folds_of(with_constants(site, out.claim.after));
   const auto gain = saved(site, out.claim);
   if (!gain) return std::nullopt;
   out.gain = *gain;

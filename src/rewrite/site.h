@@ -77,8 +77,8 @@ struct Position {
 // Of a Gather of an activation; nullopt: it is none, or its index or sizes are not known.
 std::optional<Position> position_of(const Site& site, Value v);
 
-// The claim's program with the types of what it reads, and the model's constants.
-Graph typed_program(const Site& site, const Claim& claim);
+// A claim's program with the types of what it reads, and the model's constants.
+Graph with_constants(const Site& site, const Graph& program);
 
 // What a claim saves: the price of what nobody needs any more, less the price of the new program, without
 // what is folded (cost/price.h). nullopt: the new program is not legal, or a size is not known.

@@ -52,7 +52,7 @@ bool Moves::learn_from(const Workpiece& piece, const Proposals& found) {
   const Site site(piece.graph(), piece.inference(), context_.machine());
   bool has_learned = false;
   for (const Proposal& p : found.list) {
-    const Graph program = typed_program(site, p.claim);
+    const Graph program = with_constants(site, p.claim.after);
     const auto inference = infer(program);
     if (inference.ok() && context_.learn(program, *inference)) has_learned = true;
   }
