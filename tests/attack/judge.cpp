@@ -24,14 +24,16 @@ Truth truth_of(Oracle& oracle, const Case& c) {
   out.a = oracle.evaluate(c.a);
   out.b = oracle.evaluate(c.b);
   out.equal = out.a.size() == out.b.size();
+  // Where the first program is undefined at some position whatever its inputs are, nothing is asked of the
+  // second.
+  const bool runs = std::ranges::none_of(out.a, [](const auto& at) { return at.value == Exact::kUndefined; });
   out.defined = true;
   for (std::size_t i = 0; i < out.a.size() && i < out.b.size(); ++i) {
     const bool both = out.a[i].value != Exact::kUndefined && out.b[i].value != Exact::kUndefined;
     const bool same = !both || oracle.equal(out.a[i].value, out.b[i].value);
     out.different.push_back(!same);
     out.equal = out.equal && same;
-    if (out.a[i].value != Exact::kUndefined)
-      out.defined = out.defined && both && std::ranges::includes(out.a[i].needs, out.b[i].needs);
+    if (runs) out.defined = out.defined && both && std::ranges::includes(out.a[i].needs, out.b[i].needs);
   }
   return out;
 }
