@@ -4,6 +4,7 @@
 
 #include "propose/linear.h"
 #include "propose/needed.h"
+#include "propose/order.h"
 
 namespace isomer {
 
@@ -12,7 +13,7 @@ const std::vector<Proposer>& proposers() {
       {"simplify", propose_simplify}, {"collapse", propose_collapse}, {"needed", propose_needed},
       {"commute", propose_commute},   {"linear", propose_linear},     {"reassociate", propose_reassociate},
       {"fastpath", propose_fastpath}, {"bilinear", propose_bilinear}, {"structure", propose_structure},
-      {"relax", propose_relax, true},
+      {"order", propose_order},       {"relax", propose_relax, true},
   };
   return list;
 }

@@ -1,0 +1,13 @@
+// Functions that keep the order of numbers, and values whose range is known.
+//
+// The largest of f(x) is f of the largest x, for f that never falls: f is computed of fewer elements. Who
+// only compares elements of f(x) may compare x, for f that rises.
+#pragma once
+
+#include "rewrite/proposal.h"
+
+namespace isomer {
+
+Proposals propose_order(const Graph& graph, const Inference& inference, const ProposeOptions& options = {});
+
+}  // namespace isomer

@@ -1,0 +1,57 @@
+#include "propose/order.h"
+
+#include "propose/testing.h"
+
+namespace isomer {
+namespace {
+
+using testing::operators;
+using testing::program;
+using testing::taken;
+
+std::string after(const std::string& text) {
+  std::string why;
+  const auto out = taken(propose_order, program(text), &why);
+  return out ? operators(*out) : "nothing: " + why;
+}
+
+TEST(Order, APoolComesBeforeAnActivation) {
+  EXPECT_EQ(after("agraph (float[b,8,16,16] x) => (float[b,8,8,8] y) {\n"
+                  "e = Elu(x)\ny = MaxPool<kernel_shape=[2,2], strides=[2,2]>(e)\n}"),
+            "MaxPool Elu");
+  EXPECT_EQ(after("agraph (float[b,8,16,16] x) => (float[b,8,8,8] y) {\n"
+                  "e = Sigmoid(x)\nr = Relu(e)\ny = MaxPool<kernel_shape=[3,3], strides=[2,2], "
+                  "pads=[1,1,1,1]>(r)\n}"),
+            "MaxPool Sigmoid Relu");
+  EXPECT_EQ(
+      after("agraph (float[b,8,16,16] x) => (float[b,8,1,1] y) {\nt = Tanh(x)\ny = GlobalMaxPool(t)\n}"),
+      "GlobalMaxPool Tanh");
+}
+
+TEST(Order, AMaximumOfWhatFallsIsAMinimum) {
+  EXPECT_EQ(
+      after("agraph (float[b,64,128] x) => (float[b,128] y) {\n"
+            "ax = Constant<value_ints=[1]>()\nn = Neg(x)\ne = Exp(n)\ny = ReduceMax<keepdims=0>(e, ax)\n}"),
+      "Constant ReduceMin Neg Exp");
+}
+
+TEST(Order, AScalePerChannelIsTheSameInAllOfAWindow) {
+  EXPECT_EQ(after("agraph (float[b,3,16,16] x) => (float[b,3,8,8] y) <float[3,1,1] w = {0.5, 1.0, 2.0}> {\n"
+                  "m = Mul(x, w)\ny = MaxPool<kernel_shape=[2,2], strides=[2,2]>(m)\n}"),
+            "MaxPool Mul");
+  EXPECT_EQ(after("agraph (float[b,3,16,16] x) => (float[b,3,8,8] y) <float[3,1,1] w = {0.5, -1.0, 2.0}> {\n"
+                  "m = Mul(x, w)\ny = MaxPool<kernel_shape=[2,2], strides=[2,2]>(m)\n}"),
+            "nothing: ");
+}
+
+TEST(Order, ThePlaceOfTheLargestNeedsNoSoftmax) {
+  EXPECT_EQ(after("agraph (float[b,21,8,8] x) => (int64[b,1,8,8] y) {\n"
+                  "s = Softmax<axis=1>(x)\ny = ArgMax<axis=1>(s)\n}"),
+            "ArgMax");
+  EXPECT_EQ(
+      after("agraph (float[b,21] x) => (int64[b,1] y) {\ns = Softmax<axis=0>(x)\ny = ArgMax<axis=1>(s)\n}"),
+      "nothing: ");
+}
+
+}  // namespace
+}  // namespace isomer
