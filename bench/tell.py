@@ -223,15 +223,24 @@ def structures_page():
     yield from ("Graphs as exporters write them, of networks that nothing was tuned for, each with an equal graph made by hand (`bench/structures/`, and those",
                 "of the shared material). `hand` is what the graph by hand gains, `isomer` what `isomer optimize --budget 20s` finds alone, `of it` their",
                 "quotient; `equal` is what `isomer prove` answers of the pair within 20 s.", "", provenance(head), "")
+    before = read("structures_before")
     for name, title in (("own", "Our own"), ("shared", "Shared")):
-        done = [r for r in rows if r["set"] == name and "isomer" in r]
-        if done:
-            gains, by_hand = [structure_gain(r) for r in done], [r["hand"] for r in done]
-            yield from (f"## {title}: {len(done)}", "",
-                        f"**{sum(g >= REACHED * h for g, h in zip(gains, by_hand))} of {len(done)} reach {REACHED} of the gain by hand, "
-                        f"{sum(r['verdict'] == 'proved' for r in done)} pairs are proved, {sum(g < SLOWER for g in gains)} results are slower than the "
-                        f"original.** Geometric mean {geometric_mean(gains):.2f}, by hand {geometric_mean(by_hand):.2f}.", "")
+        if done := measured_of(rows, name):
+            yield from (f"## {title}: {len(done)}", "", f"**{structures_summary(done)}**", "")
+            if older := before and measured_of(before[1], name):
+                yield from (f"Before facts drove the search (build {before[0]['build']}): {structures_summary(older)}", "")
             yield from structures_table(done)
+
+
+def measured_of(rows, name):
+    return [r for r in rows if r["set"] == name and "isomer" in r]
+
+
+def structures_summary(rows):
+    gains, by_hand = [structure_gain(r) for r in rows], [r["hand"] for r in rows]
+    return (f"{sum(g >= REACHED * h for g, h in zip(gains, by_hand))} of {len(rows)} reach {REACHED} of the gain by hand, "
+            f"{sum(r['verdict'] == 'proved' for r in rows)} pairs are proved, {sum(g < SLOWER for g in gains)} results are slower than the "
+            f"original. Geometric mean {geometric_mean(gains):.2f}, by hand {geometric_mean(by_hand):.2f}.")
 
 
 def structure_gain(row):
