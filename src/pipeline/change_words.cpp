@@ -118,6 +118,8 @@ std::string words_of_group(std::string_view label) {
   if (l.kind == "collapse") return collapsed(l);
   if (l.kind == "reassociate" || l.kind == "linear") return reassociated(l);
   if (l.kind == "needed") return fmt::format("only what is read is computed of {}", listed(l.before));
+  if (l.kind == "batch")
+    return fmt::format("equal computations on several inputs as one: {}", listed(l.before));
   if (l.kind == "commute") return fmt::format("{} moved to where less has to be computed", listed(l.before));
   if (l.kind == "fastpath")
     return l.before == l.after

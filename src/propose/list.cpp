@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "propose/batch.h"
 #include "propose/linear.h"
 #include "propose/needed.h"
 #include "propose/order.h"
@@ -10,10 +11,18 @@ namespace isomer {
 
 const std::vector<Proposer>& proposers() {
   static const std::vector<Proposer> list{
-      {"simplify", propose_simplify}, {"collapse", propose_collapse}, {"needed", propose_needed},
-      {"commute", propose_commute},   {"linear", propose_linear},     {"reassociate", propose_reassociate},
-      {"fastpath", propose_fastpath}, {"bilinear", propose_bilinear}, {"structure", propose_structure},
-      {"order", propose_order},       {"relax", propose_relax, true},
+      {"simplify", propose_simplify},
+      {"collapse", propose_collapse},
+      {"needed", propose_needed},
+      {"batch", propose_batch},
+      {"commute", propose_commute},
+      {"linear", propose_linear},
+      {"reassociate", propose_reassociate},
+      {"fastpath", propose_fastpath},
+      {"bilinear", propose_bilinear},
+      {"structure", propose_structure},
+      {"order", propose_order},
+      {"relax", propose_relax, true},
   };
   return list;
 }
