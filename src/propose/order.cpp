@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "eval/program.h"
 #include "facts/order.h"
 #include "facts/ranges.h"
 #include "rewrite/site.h"
@@ -34,6 +35,49 @@ const std::map<std::string, std::string, std::less<>>& opposites() {
       {"ReduceMax", "ReduceMin"}, {"ReduceMin", "ReduceMax"}, {"ArgMax", "ArgMin"}, {"ArgMin", "ArgMax"}};
   return list;
 }
+
+// Values made again inside of a program, as far back as it takes to see there what they lie in.
+class Remade {
+ public:
+  Remade(const Site& site, const Ranges& ranges, ProgramBuilder& b) : site_(site), ranges_(ranges), b_(b) {}
+
+  Value of(Value v) {
+    if (const auto at = made_.find(v); at != made_.end()) return at->second;
+    const ValueRange range = ranges_.of(v);
+    const auto formula = v.output == 0 && !site_.is_constant(v) ? site_.formula(v.node) : std::nullopt;
+    if (!formula || range == ValueRange{} || made_.size() >= kMostNodes) return b_.input(site_.name(v));
+    const Node& node = site_.node(v.node);
+    std::vector<ValueRange> given;
+    for (const Value& x : node.inputs)
+      given.push_back(x.exists() && site_.is_constant(x) ? ranges_.of(x) : ValueRange{});
+    const bool is_enough = range_of(node, *formula, given) == range;
+    std::vector<Value> inputs;
+    for (const Value& x : node.inputs)
+      inputs.push_back(!x.exists() ? x : is_enough ? b_.input(site_.name(x)) : of(x));
+    return made_.emplace(v, b_.copy(node, inputs)).first->second;
+  }
+
+  // What others read of them is replaced, too.
+  void add_to(std::vector<Value>& replaced, std::vector<Value>& by) const {
+    const auto is_gone = [&](NodeId id) {
+      return made_.contains({id, 0}) || std::ranges::find(replaced, Value{id, 0}) != replaced.end();
+    };
+    std::vector<std::pair<Value, Value>> others;
+    for (const auto& [v, value] : made_)
+      if (site_.is_output(v) || !std::ranges::all_of(site_.readers(v), is_gone))
+        others.emplace_back(v, value);
+    for (const auto& [v, value] : others) {
+      replaced.push_back(v);
+      by.push_back(value);
+    }
+  }
+
+ private:
+  const Site& site_;
+  const Ranges& ranges_;
+  ProgramBuilder& b_;
+  std::map<Value, Value> made_;
+};
 
 class Orders {
  public:
@@ -65,6 +109,54 @@ class Orders {
     }
     way.resize(count);
     if (count > 0) propose_before(way, choices);
+  }
+
+  // A clip of what lies inside.
+  void drop(NodeId id) {
+    const Node& node = site_.node(id);
+    const auto formula = site_.formula(id);
+    if (!formula || formula->output(0).value->kind != ExprNode::Kind::Apply) return;
+    const auto same = same_as_input(*formula, ranges_.inputs_of(node));
+    const Value v = same ? node.inputs[static_cast<std::size_t>(*same)] : Value::none();
+    if (!v.exists() || site_.is_constant(v) || !has_same_shape(v, {id, 0})) return;
+    ProgramBuilder b(site_.graph, site_.name({id, 0}));
+    Remade remade(site_, ranges_, b);
+    std::vector<Value> replaced{{id, 0}}, by{remade.of(v)};
+    remade.add_to(replaced, by);
+    out_.add(propose(site_, "order",
+                     fmt::format("{} changes nothing, all of {} lies inside", label(node), site_.name(v)), b,
+                     replaced, by));
+  }
+
+  // f(x) < f(0) is x < 0.
+  void compare_earlier(NodeId id) {
+    const Node& node = site_.node(id);
+    const auto formula = site_.formula(id);
+    if (!formula || node.inputs.size() != 2) return;
+    const ExprNode& e = *formula->output(0).value;
+    if (e.kind != ExprNode::Kind::Apply || (e.fn != Fn::Less && e.fn != Fn::LessOrEqual)) return;
+    for (std::size_t k = 0; k < 2; ++k) {
+      const Value v = node.inputs[k], bound = node.inputs[1 - k];
+      const std::vector<Value> from = site_.activations(v.node);
+      if (!site_.is_constant(bound) || from.size() != 1 || !has_same_shape(from[0], v)) continue;
+      const auto f = site_.formula(v.node);
+      std::vector<ValueRange> inputs = ranges_.inputs_of(site_.node(v.node));
+      const std::size_t at = static_cast<std::size_t>(std::ranges::find(site_.node(v.node).inputs, from[0]) -
+                                                      site_.node(v.node).inputs.begin());
+      std::vector<int> axes;
+      for (std::size_t d = 0; d < site_.rank(v); ++d) axes.push_back(static_cast<int>(d));
+      if (!f || following_along(*f, static_cast<int>(at), axes, inputs).direction != Direction::Up) continue;
+      inputs[at] = ValueRange::of(0);
+      const ValueRange at_zero = range_of(site_.node(v.node), *f, inputs);
+      if (!at_zero.is_point() || at_zero != ranges_.of(bound)) continue;
+      ProgramBuilder b(site_.graph, site_.name({id, 0}));
+      const Value zero = b.constant(
+          convert(Tensor::of(ElementType::Double, {}, std::vector<double>{0}), site_.inference.of(v).type));
+      const Value x = b.input(site_.name(from[0]));
+      const Value y = b.copy(node, k == 0 ? std::vector<Value>{x, zero} : std::vector<Value>{zero, x});
+      out_.add(propose(site_, "order", fmt::format("{} of {} with 0", label(node), site_.name(from[0])), b,
+                       {{id, 0}}, {y}));
+    }
   }
 
  private:
@@ -141,11 +233,11 @@ class Orders {
     return true;
   }
 
-  Value rebuilt(ProgramBuilder& b, const Node& node, std::size_t changed, Value by) const {
+  static Value rebuilt(ProgramBuilder& b, Remade& remade, const Node& node, std::size_t changed, Value by) {
     std::vector<Value> inputs;
     for (std::size_t k = 0; k < node.inputs.size(); ++k) {
       const Value v = node.inputs[k];
-      inputs.push_back(!v.exists() ? v : k == changed ? by : b.input(site_.name(v)));
+      inputs.push_back(!v.exists() ? v : k == changed ? by : remade.of(v));
     }
     return b.copy(node, inputs);
   }
@@ -154,10 +246,14 @@ class Orders {
   void propose_before(const std::vector<Step>& way, const std::vector<Choice>& choices) {
     const Value first = site_.node(way.back().node).inputs[way.back().input];
     ProgramBuilder b(site_.graph, site_.name({choices[0].node, 0}));
-    Value x = b.input(site_.name(first));
+    Remade remade(site_, ranges_, b);
+    // A factor's sign is seen from what makes it.
+    const bool has_factor = std::ranges::any_of(
+        way, [&](const Step& s) { return !s.is_view && site_.activations(s.node).size() > 1; });
+    Value x = has_factor ? remade.of(first) : b.input(site_.name(first));
     std::vector<Step> functions;
     for (auto step = way.rbegin(); step != way.rend(); ++step) {
-      if (step->is_view) x = rebuilt(b, site_.node(step->node), step->input, x);
+      if (step->is_view) x = rebuilt(b, remade, site_.node(step->node), step->input, x);
       else functions.push_back(*step);
     }
     const bool is_scalar = std::ranges::all_of(functions, &Step::is_scalar);
@@ -170,13 +266,18 @@ class Orders {
       const bool drops_axes = site_.rank({choice.node, 0}) < site_.rank(node.inputs[0]);
       const bool keeps_for_functions = choice.is_extremum && drops_axes && !is_scalar;
       if (keeps_for_functions) node.attributes.set("keepdims", std::int64_t{1});
-      Value value = rebuilt(b, node, 0, x);
+      Value value = rebuilt(b, remade, node, 0, x);
       if (choice.is_extremum)
-        for (const Step& s : functions) value = rebuilt(b, site_.node(s.node), s.input, value);
+        for (const Step& s : functions) value = rebuilt(b, remade, site_.node(s.node), s.input, value);
       if (keeps_for_functions) value = b.squeeze(value, {choice.axes.begin(), choice.axes.end()});
       replaced.push_back({choice.node, 0});
       by.push_back(value);
     }
+    // The nodes between are gone.
+    for (const Step& s : way) replaced.push_back({s.node, 0});
+    remade.add_to(replaced, by);
+    replaced.erase(replaced.begin() + static_cast<std::ptrdiff_t>(choices.size()),
+                   replaced.begin() + static_cast<std::ptrdiff_t>(choices.size() + way.size()));
     out_.add(propose(site_, "order",
                      fmt::format("{} before {}, which keeps the order", label(site_.node(choices[0].node)),
                                  label(site_.node(way.back().node))),
@@ -195,7 +296,11 @@ Proposals propose_order(const Graph& graph, const Inference& inference, const Pr
   const Site site(graph, inference, *options.machine);
   Orders orders(site, out);
   for (const NodeId id : graph.order())
-    if (graph.node(id).kind == NodeKind::Operator) orders.look_at({id, 0});
+    if (graph.node(id).kind == NodeKind::Operator) {
+      orders.look_at({id, 0});
+      orders.drop(id);
+      orders.compare_earlier(id);
+    }
   if (!options.any_price) std::erase_if(out.list, [](const Proposal& p) { return p.gain <= 0; });
   return out;
 }

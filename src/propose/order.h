@@ -1,7 +1,8 @@
 // Functions that keep the order of numbers, and values whose range is known.
 //
 // The largest of f(x) is f of the largest x, for f that never falls: f is computed of fewer elements. Who
-// only compares elements of f(x) may compare x, for f that rises.
+// only compares elements of f(x) may compare x, for f that rises. What only cuts off numbers that are never
+// there is left out.
 #pragma once
 
 #include "rewrite/proposal.h"

@@ -53,5 +53,40 @@ TEST(Order, ThePlaceOfTheLargestNeedsNoSoftmax) {
       "nothing: ");
 }
 
+TEST(Order, FunctionsAndViewsInAnyOrder) {
+  EXPECT_EQ(after("agraph (float[b,64,8] x) => (float[b,8] y) <int64[1] ax = {2}> {\n"
+                  "t = Tanh(x)\nv = Transpose<perm=[0,2,1]>(t)\ny = ReduceMax<keepdims=0>(v, ax)\n}"),
+            "Transpose ReduceMax Tanh");
+}
+
+TEST(Order, AFactorsSignIsSeenWhereItIsMade) {
+  EXPECT_EQ(
+      after("agraph (float[b,80] x, float[b,1] z) => (float[b,1] y, int64[b,1] at) <int64[1] ax = {1}> {\n"
+            "s = Sigmoid(x)\nu = Sigmoid(z)\np = Mul(s, u)\ny = ReduceMax(p, ax)\n"
+            "at = ArgMax<axis=1>(p)\n}"),
+      "Sigmoid ReduceMax Sigmoid Mul ArgMax");
+  EXPECT_EQ(after("agraph (float[b,80] x, float[b,1] z) => (float[b,1] y) <int64[1] ax = {1}> {\n"
+                  "s = Sigmoid(x)\np = Mul(s, z)\ny = ReduceMax(p, ax)\n}"),
+            "nothing: ");
+}
+
+TEST(Order, AThresholdOfASigmoidIsOneOfItsArgument) {
+  EXPECT_EQ(after("agraph (float[b,64] x) => (bool[b,64] y) <float h = {0.5}> {\ns = Sigmoid(x)\ny = "
+                  "Greater(s, h)\n}"),
+            "Greater");
+  EXPECT_EQ(after("agraph (float[b,64] x) => (bool[b,64] y) <float h = {0.3}> {\ns = Sigmoid(x)\ny = "
+                  "Greater(s, h)\n}"),
+            "nothing: ");
+}
+
+TEST(Order, WhatCutsNothingOffIsLeftOut) {
+  EXPECT_EQ(after("agraph (float[b,4,8,8] x, float[b,4,8,8] u) => (float[b,8,8,8] z) {\n"
+                  "r = Relu(x)\ns = Relu(u)\nc = Concat<axis=1>(r, s)\ny = Relu(c)\nz = Neg(y)\n}"),
+            "Relu Relu Concat Neg");
+  EXPECT_EQ(after("agraph (float[b,64] x) => (float[b,64] z) <float l = {0.1}, float h = {1}> {\n"
+                  "s = Sigmoid(x)\ny = Clip(s, l, h)\nz = Neg(y)\n}"),
+            "nothing: ");
+}
+
 }  // namespace
 }  // namespace isomer
