@@ -16,6 +16,18 @@ namespace {
 constexpr int kMostCuts = 16;        // rows of one family that cannot be written
 constexpr std::int64_t kSmall = 64;  // elements: shapes, axes, permutations
 
+// Whether a node sums products of two inputs.
+bool is_product(const Site& site, NodeId id) {
+  const auto formula = site.formula(id);
+  if (!formula || formula->inputs.size() < 2) return false;
+  const auto roles = axis_roles(*formula, 0);
+  const auto is_summed = [](const InputRoles& in) {
+    return std::ranges::any_of(in.axes,
+                               [](AxisRole r) { return r == AxisRole::Reduced || r == AxisRole::Window; });
+  };
+  return std::ranges::count_if(roles, is_summed) >= 2;
+}
+
 class FamilyWriter {
  public:
   FamilyWriter(const Site& site, const LaneFamily& family, const std::set<std::size_t>& cut, bool stacks)
@@ -42,6 +54,7 @@ class FamilyWriter {
       operands_[r] = writer_.write(site_.node(row.values[0].node), inputs);
       if (!operands_[r]) return r;
       ++written_;
+      has_product_ |= is_product(site_, row.values[0].node);
     }
     return std::nullopt;
   }
@@ -60,7 +73,8 @@ class FamilyWriter {
       replaced.insert(replaced.end(), family_.rows[r].values.begin(), family_.rows[r].values.end());
       by.insert(by.end(), lanes->begin(), lanes->end());
     }
-    if (replaced.empty() || written_ == 0) return std::nullopt;
+    // Values are not worth a copy for the sake of functions of single elements.
+    if (replaced.empty() || written_ == 0 || (copies_ && !has_product_)) return std::nullopt;
     return propose(site_, "batch",
                    fmt::format("{} nodes in each of {} lanes as one batch, to {}", written_, family_.lanes,
                                site_.name(replaced[0])),
@@ -107,6 +121,7 @@ class FamilyWriter {
       out.forms.push_back(whole_of(*row.part));
       return out;
     }
+    copies_ |= !out.is_constant;
     for (const Value& v : row.values) out.separate.push_back(b_.input(site_.name(v)));
     return out;
   }
@@ -157,6 +172,7 @@ class FamilyWriter {
   LaneWriter writer_;
   std::vector<std::optional<LaneOperand>> operands_;
   int written_ = 0;
+  bool has_product_ = false, copies_ = false;
 };
 
 // The family without what cannot be written.

@@ -314,7 +314,8 @@ void LaneWriter::consider_stacked(const Node& node, const std::vector<LaneOperan
         plan.inputs[k].ones = missing > at ? missing - at : 0;
         plan.effort += effort(*inputs[k], *plan.inputs[k].layout) +
                        (plan.inputs[k].ones > 0 && !inputs[k]->is_constant ? kReshape : 0);
-      } else if (!reads_shapes(node.op) && inputs[k]->shape.size() > behind) {
+      } else if (!reads_shapes(node.op) && inputs[k]->shape.size() > behind &&
+                 (node.op != "MatMul" || inputs[k]->shape.size() > 2)) {
         plan.inputs[k].opened = inputs[k]->shape.size() - behind;
         plan.effort += inputs[k]->is_constant ? 0 : kReshape;
       }
@@ -398,6 +399,14 @@ std::optional<LaneOperand> LaneWriter::product_and_sum(const Node& gemm,
   return write(node, {&*out, inputs[2]});
 }
 
+// What it takes at least to have all lanes together, wherever.
+double LaneWriter::least_effort(const std::vector<LaneOperand*>& inputs) const {
+  double out = 0;
+  for (const LaneOperand* in : inputs)
+    if (in != nullptr && in->has_lanes && !in->is_constant && in->forms.empty()) out += kStack;
+  return out;
+}
+
 std::optional<LaneOperand> LaneWriter::write(const Node& node, const std::vector<LaneOperand*>& inputs) {
   std::vector<std::optional<Dims>> shapes;
   for (const LaneOperand* in : inputs)
@@ -405,7 +414,8 @@ std::optional<LaneOperand> LaneWriter::write(const Node& node, const std::vector
   const auto one = called(node, shapes, inputs, std::vector<Input>(inputs.size()));
   if (!one) return std::nullopt;
   const auto best = best_plan(node, inputs, one->shape);
-  if (node.op == "Gemm" && is_plain_product(node) && (!best || best->effort > kTwoNodes))
+  if (node.op == "Gemm" && is_plain_product(node) &&
+      (!best || best->effort > kTwoNodes + least_effort(inputs)))
     return product_and_sum(node, inputs);
   return best ? carry_out(*best, inputs, one->shape, one->type) : std::nullopt;
 }

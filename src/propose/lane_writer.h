@@ -65,6 +65,7 @@ class LaneWriter {
   Dims stacked(const Dims& shape, LaneLayout layout) const;
   bool is_turn_free(const LaneOperand& operand, std::size_t from, std::size_t to) const;
   double effort(const LaneOperand& operand, LaneLayout layout) const;
+  double least_effort(const std::vector<LaneOperand*>& inputs) const;
   std::optional<Value> reshaped(Value value, const Dims& from, const Dims& to);
   std::optional<Value> stacked_anew(LaneOperand& operand, LaneLayout layout);
 
