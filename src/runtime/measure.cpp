@@ -65,8 +65,9 @@ class Pairing {
       ISOMER_TRY(const bool is_made, add_round(explored, false));
       is_cut_short = !is_made;
       if (is_cut_short) break;
-      if (explored.size() == 1) in_two = in_two && share() * kFewRounds < 1;
       if (explored.size() < kFewestOfAll) continue;
+      // By the last round's time: the first one may have read a whole runtime from a cold disk.
+      if (explored.size() == kFewestOfAll) in_two = in_two && round_seconds_ * kFewRounds < options_.seconds;
       const bool time_is_up = is_time_up(in_two ? kExploringShare : 1) || explored.size() >= kMostRounds;
       if (options_.confirm && !in_two && !time_is_up) continue;
       if ((explored.size() < kFewestRounds || !is_look(explored.size())) && !time_is_up) continue;
