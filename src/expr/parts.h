@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "expr/expr.h"
+#include "expr/formula.h"
 
 namespace isomer {
 
@@ -17,6 +17,12 @@ bool any_direct_part(const ExprNode& e, const F& holds) {
 template <class F>
 bool any_part(const ExprNode& e, const F& holds) {
   return holds(e) || any_direct_part(e, [&](const ExprNode& part) { return any_part(part, holds); });
+}
+
+// Whether any stage sums, or takes the largest, of several.
+inline bool has_reductions(const Formula& formula) {
+  const auto reduces = [](const ExprNode& e) { return e.kind == ExprNode::Kind::Reduce; };
+  return std::ranges::any_of(formula.stages, [&](const Stage& s) { return any_part(*s.value, reduces); });
 }
 
 }  // namespace isomer

@@ -18,4 +18,17 @@ void for_each_read(const ExprNode& e, std::vector<Axis>& reduced, F&& f) {
   reduced.resize(outer);
 }
 
+// Calls f on every index below an expression that is looked at otherwise than to read: conditions, and
+// positions as numbers.
+template <class F>
+void for_each_position(const ExprNode& e, F&& f) {
+  if (e.kind == ExprNode::Kind::IndexNumber) f(e.index);
+  for (const Index& i : e.domain) f(i);
+  for (const ExprNode::Case& c : e.cases) {
+    for (const Index& i : c.when) f(i);
+    for_each_position(*c.value, f);
+  }
+  for (const ExprRef& a : e.args) for_each_position(*a, f);
+}
+
 }  // namespace isomer

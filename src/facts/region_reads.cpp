@@ -16,18 +16,6 @@ constexpr std::size_t kMostReads = 2048;  // of one value
 
 using Position = std::vector<Index>;
 
-// Calls f on every index below an expression that is looked at otherwise than to read.
-template <class F>
-void for_each_position(const ExprNode& e, F&& f) {
-  if (e.kind == ExprNode::Kind::IndexNumber) f(e.index);
-  for (const Index& i : e.domain) f(i);
-  for (const ExprNode::Case& c : e.cases) {
-    for (const Index& i : c.when) f(i);
-    for_each_position(*c.value, f);
-  }
-  for (const ExprRef& a : e.args) for_each_position(*a, f);
-}
-
 std::string text_of(const Position& at) {
   std::string out;
   for (const Index& i : at) out += i.text() + ",";

@@ -148,21 +148,12 @@ class FamilyWriter {
       const std::size_t axis = last.forms.empty() ? 0 : last.forms.back().layout.axis;
       const auto value = writer_.in(last, {axis, false});
       if (!value) return std::nullopt;
-      parts.push_back(reduced(*value, static_cast<std::int64_t>(axis)));
+      parts.push_back(b_.reduce("Reduce" + join.op, *value, static_cast<std::int64_t>(axis)));
     }
     for (const Value& v : join.after) parts.push_back(b_.input(site_.name(v)));
     if (join.op == "Concat") return b_.concat(parts, join.axis);
     if (parts.size() == 1) return parts[0];
     return parts.size() == 2 && join.op == "Sum" ? b_.op("Add", parts) : b_.op(join.op, parts);
-  }
-
-  Value reduced(Value value, std::int64_t axis) {
-    const std::string op = "Reduce" + family_.join->op;
-    const int since = family_.join->op == "Sum" ? 13 : 18;  // axes are an input
-    if (site_.graph.opset("") >= since)
-      return b_.op(op, {value, b_.integers({axis})}, with({{"keepdims", std::int64_t{0}}}));
-    return b_.op(op, {value},
-                 with({{"axes", std::vector<std::int64_t>{axis}}, {"keepdims", std::int64_t{0}}}));
   }
 
   const Site& site_;

@@ -15,6 +15,7 @@
 #include <variant>
 
 #include "cost/price.h"
+#include "expr/parts.h"
 #include "facts/region_form.h"
 #include "graph/constant.h"
 #include "propose/collapse_form.h"
@@ -171,12 +172,6 @@ bool is_worth_measuring(const Site& site, const RegionRunner& runner, const Clai
   return info.ok() && plain_cost(after, *info) < plain_cost(runner.program(), runner.inference());
 }
 
-bool has_sum(const ExprNode& e) {
-  return e.kind == ExprNode::Kind::Reduce ||
-         std::ranges::any_of(e.args, [](const ExprRef& a) { return has_sum(*a); }) ||
-         std::ranges::any_of(e.cases, [](const ExprNode::Case& c) { return has_sum(*c.value); });
-}
-
 // Whether an element of the output may see more than one of the input. Elements that are only moved and
 // scaled are no matrix: a runtime is slow with one for three channels.
 bool mixes(const RegionRunner& runner) {
@@ -189,9 +184,7 @@ bool mixes(const RegionRunner& runner) {
     if (node.op != "Concat" && std::ranges::count_if(node.inputs, is_active) > 1) return true;
     const Definition definition = define_node(runner.program(), runner.inference(), id);
     const auto* formula = std::get_if<Formula>(&definition);
-    if (formula == nullptr ||
-        std::ranges::any_of(formula->stages, [](const Stage& s) { return has_sum(*s.value); }))
-      return true;
+    if (formula == nullptr || has_reductions(*formula)) return true;
   }
   return false;
 }

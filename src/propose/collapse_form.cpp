@@ -21,20 +21,6 @@ std::vector<std::int64_t> inverse(const std::vector<std::size_t>& order) {
   return out;
 }
 
-// With named extents: those that stay in their place are copied, one other may remain.
-std::optional<Value> reshape(ProgramBuilder& b, Value v, const Dims& from, const Dims& to) {
-  if (from == to) return v;
-  std::vector<std::int64_t> target;
-  int open = 0;
-  for (std::size_t k = 0; k < to.size(); ++k) {
-    if (to[k].is_concrete()) target.push_back(to[k].concrete());
-    else if (k < from.size() && from[k] == to[k]) target.push_back(0);
-    else if (++open == 1) target.push_back(-1);
-    else return std::nullopt;
-  }
-  return b.reshape(v, target);
-}
-
 Dims extents_of(const std::vector<FormDigit>& digits, const std::vector<std::size_t>& which) {
   Dims out;
   for (const std::size_t k : which) out.push_back(digits[k].extent);
@@ -72,23 +58,23 @@ class FormWriter {
  private:
   // The input with its digits in this order, of these extents.
   std::optional<Value> arranged(Value x, const std::vector<std::size_t>& order, const Dims& to) {
-    if (std::ranges::is_sorted(order)) return reshape(b_, x, site_.input, to);
+    if (std::ranges::is_sorted(order)) return b_.reshape(x, site_.input, to);
     Dims split, moved;
     for (const FormDigit& d : form_.input) split.push_back(d.extent);
-    const auto v = reshape(b_, x, site_.input, split);
+    const auto v = b_.reshape(x, site_.input, split);
     if (!v) return std::nullopt;
     for (const std::size_t k : order) moved.push_back(split[k]);
-    return reshape(b_, b_.transpose(*v, permutation(order)), moved, to);
+    return b_.reshape(b_.transpose(*v, permutation(order)), moved, to);
   }
   // The output out of its digits in this order, merged to these extents.
   std::optional<Value> restored(Value y, const Dims& from, const std::vector<std::size_t>& order) {
-    if (std::ranges::is_sorted(order)) return reshape(b_, y, from, site_.output);
+    if (std::ranges::is_sorted(order)) return b_.reshape(y, from, site_.output);
     Dims moved, split;
     for (const std::size_t k : order) moved.push_back(form_.output[k].extent);
     for (const FormDigit& d : form_.output) split.push_back(d.extent);
-    const auto v = reshape(b_, y, from, moved);
+    const auto v = b_.reshape(y, from, moved);
     if (!v) return std::nullopt;
-    return reshape(b_, b_.transpose(*v, inverse(order)), split, site_.output);
+    return b_.reshape(b_.transpose(*v, inverse(order)), split, site_.output);
   }
 
   std::optional<Value> convolution(Value x) {

@@ -305,11 +305,8 @@ class Push {
     for (const int a : mover_.axes) extents.push_back((*small)[static_cast<std::size_t>(a)]);
     for (std::size_t k = 0; k < count; ++k) {
       std::vector<Value> inputs;
-      for (const Value& v : site_.node(way_[k].node).inputs) {
-        const auto at = made.find(v);
-        if (!v.exists()) inputs.push_back(v);
-        else inputs.push_back(at != made.end() ? at->second : b.input(site_.name(v)));
-      }
+      for (const Value& v : site_.node(way_[k].node).inputs)
+        inputs.push_back(b.made_or_input(site_.graph, v, made));
       const auto value = rebuilt(b, site_, way_[k].node, std::move(inputs), way_[k].axes, extents);
       if (!value) return std::nullopt;
       made.emplace(Value{way_[k].node, 0}, *value);

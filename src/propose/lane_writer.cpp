@@ -101,17 +101,11 @@ double LaneWriter::effort(const LaneOperand& operand, LaneLayout layout) const {
 
 std::optional<Value> LaneWriter::reshaped(Value value, const Dims& from, const Dims& to) {
   if (from == to) return value;
-  Integers sizes;
-  int open = 0;
-  for (std::size_t d = 0; d < to.size(); ++d) {
-    if (to[d].is_concrete()) sizes.push_back(to[d].concrete());
-    else if (d < from.size() && from[d] == to[d]) sizes.push_back(0);
-    else sizes.push_back(-1), ++open;
-  }
-  if (open == 0) return b_.reshape(value, sizes);
+  const auto target = reshape_target(from, to);
+  if (target && std::ranges::find(*target, -1) == target->end()) return b_.reshape(value, *target);
   if (const auto ones = ones_between(from, to)) return b_.unsqueeze(value, *ones);
   if (const auto ones = ones_between(to, from)) return b_.squeeze(value, *ones);
-  return open > 1 ? std::nullopt : std::optional(b_.reshape(value, sizes));
+  return target ? std::optional(b_.reshape(value, *target)) : std::nullopt;
 }
 
 std::optional<Value> LaneWriter::stacked_anew(LaneOperand& operand, LaneLayout layout) {

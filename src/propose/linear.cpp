@@ -548,14 +548,10 @@ class LinearProposer {
     int alone = 0;
     bool is_large = false;
     for (const LinearTerm& t : form.terms) {
+      if (!std::ranges::all_of(t.factors, [&](const LinearFactor& f) { return site_.is_constant(f.value); }))
+        continue;
       double size = std::abs(t.scale);
-      bool is_constant = true;
-      for (const LinearFactor& f : t.factors) {
-        is_constant = is_constant && site_.is_constant(f.value);
-        if (!is_constant) break;
-        size *= largest(f.value);
-      }
-      if (!is_constant) continue;
+      for (const LinearFactor& f : t.factors) size *= largest(f.value);
       ++alone;
       is_large = is_large || !(size <= kLarge);
     }

@@ -329,7 +329,7 @@ class RegionWriter {
     if (chosen.selection() >= 0)
       return rank == 1
                  ? data
-                 : reshaped(*data, shape(node.inputs[0], *cut.inputs[0]), shape({id, 0}, *cut.outputs[0]));
+                 : b_.reshape(*data, shape(node.inputs[0], *cut.inputs[0]), shape({id, 0}, *cut.outputs[0]));
     const auto places = places_in(chosen.list(), cut.numbers);
     if (!places) return std::nullopt;
     const auto steps = as_progression(*places);
@@ -345,7 +345,7 @@ class RegionWriter {
     const Value from = site_.node(id).inputs[0];
     const auto data = part(from, *cut.inputs[0]);
     if (!data) return std::nullopt;
-    return reshaped(*data, shape(from, *cut.inputs[0]), shape({id, 0}, *cut.outputs[0]));
+    return b_.reshape(*data, shape(from, *cut.inputs[0]), shape({id, 0}, *cut.outputs[0]));
   }
 
   std::optional<Value> pad(NodeId id, const NodeCut& cut) {
@@ -373,30 +373,11 @@ class RegionWriter {
     return left.size() == 1 ? left[0] : b_.copy(site_.node(id), left);
   }
 
-  // With sizes that have names left as they are, or as what follows from the others.
-  std::optional<Value> reshaped(Value value, const Dims& from, const Dims& to) {
-    if (from == to) return value;
-    Integers target;
-    bool is_open = false;
-    for (std::size_t d = 0; d < to.size(); ++d) {
-      if (to[d].is_concrete()) {
-        target.push_back(to[d].concrete());
-      } else if (d < from.size() && from[d] == to[d]) {
-        target.push_back(0);
-      } else {
-        if (is_open) return std::nullopt;
-        is_open = true;
-        target.push_back(-1);
-      }
-    }
-    return b_.reshape(value, target);
-  }
-
   std::optional<Value> reshape(NodeId id, const NodeCut& cut) {
     const Node& node = site_.node(id);
     const auto value = part(node.inputs[0], *cut.inputs[0]);
     if (!value) return std::nullopt;
-    if (auto out = reshaped(*value, shape(node.inputs[0], *cut.inputs[0]), shape({id, 0}, *cut.outputs[0])))
+    if (auto out = b_.reshape(*value, shape(node.inputs[0], *cut.inputs[0]), shape({id, 0}, *cut.outputs[0])))
       return out;
     if (!site_.is(id, "Reshape")) return std::nullopt;
     Value target = b_.input(site_.name(node.inputs[1]));

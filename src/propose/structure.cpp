@@ -35,14 +35,6 @@ std::optional<Proposal> StructureClaim::finish(const std::string& what, Value y,
   return out;
 }
 
-Value reduce_sum(ProgramBuilder& b, Value value, std::int64_t axis) {
-  const std::vector<std::int64_t> axes{axis};
-  const std::int64_t drop = 0;
-  if (b.graph().opset("") >= 13)
-    return b.op("ReduceSum", {value, b.integers(axes)}, with({{"keepdims", drop}}));
-  return b.op("ReduceSum", {value}, with({{"axes", axes}, {"keepdims", drop}}));
-}
-
 std::optional<std::vector<std::int64_t>> shape_with(const Dims& shape, std::size_t axis,
                                                     const std::vector<std::int64_t>& parts) {
   std::vector<std::int64_t> out;

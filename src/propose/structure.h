@@ -32,7 +32,6 @@ class StructureClaim {
   const ProductSum& product_;
 };
 
-Value reduce_sum(ProgramBuilder& b, Value value, std::int64_t axis);  // which is dropped
 // The shape with these extents in place of one, for Reshape; nullopt: named extents leave it open.
 std::optional<std::vector<std::int64_t>> shape_with(const Dims& shape, std::size_t axis,
                                                     const std::vector<std::int64_t>& parts);

@@ -55,7 +55,7 @@ Value stated(StructureClaim& claim, const Blocked& s, const Extents& sizes, std:
 Value diagonal(StructureClaim& claim, const Blocked& s, std::int64_t classes) {
   ProgramBuilder& a = claim.after;
   const Value apart = split(a, claim.constant(a), s);
-  return reduce_sum(a, a.op("Mul", {apart, same_class(a, classes, s.order.size())}), 2);
+  return a.reduce("ReduceSum", a.op("Mul", {apart, same_class(a, classes, s.order.size())}), 2);
 }
 
 // Convolutions: the classes are groups.

@@ -177,7 +177,8 @@ class Repetition {
                whole = shape_with(x, axis, {outer_ * unit_});
     if (!apart || !whole) return std::nullopt;
     ProgramBuilder& a = claim_.after;
-    const Value sums = reduce_sum(a, a.reshape(claim_.x(), *apart), static_cast<std::int64_t>(axis + 1));
+    const Value sums =
+        a.reduce("ReduceSum", a.reshape(claim_.x(), *apart), static_cast<std::int64_t>(axis + 1));
     return finish(claim_.call(a.reshape(sums, *whole), few(a)));
   }
 

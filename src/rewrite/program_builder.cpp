@@ -81,6 +81,26 @@ Value ProgramBuilder::with_axes(const std::string& name, Value value, const std:
                                 : op(name, {value}, with({{"axes", axes}}));
 }
 
+std::optional<Value> ProgramBuilder::reshape(Value value, const Dims& from, const Dims& to) {
+  if (from == to) return value;
+  const auto target = reshape_target(from, to);
+  return target ? std::optional(reshape(value, *target)) : std::nullopt;
+}
+
+Value ProgramBuilder::reduce(const std::string& op, Value value, std::int64_t axis) {
+  const std::vector<std::int64_t> axes{axis};
+  const std::int64_t drop = 0;
+  const int since = op == "ReduceSum" ? 13 : 18;  // axes are an input
+  if (graph_.opset("") >= since) return this->op(op, {value, integers(axes)}, with({{"keepdims", drop}}));
+  return this->op(op, {value}, with({{"axes", axes}, {"keepdims", drop}}));
+}
+
+Value ProgramBuilder::made_or_input(const Graph& graph, Value value, const std::map<Value, Value>& made) {
+  if (!value.exists()) return value;
+  const auto at = made.find(value);
+  return at != made.end() ? at->second : input(graph.name_of(value));
+}
+
 Value ProgramBuilder::transpose(Value value, const std::vector<std::int64_t>& order) {
   bool is_identity = true;
   for (std::size_t k = 0; k < order.size(); ++k) is_identity &= order[k] == static_cast<std::int64_t>(k);
@@ -117,6 +137,18 @@ Value ProgramBuilder::copy(Node node, const std::vector<Value>& inputs) {
   node.name = node.outputs[0];
   node.extras.clear();
   return {graph_.add(std::move(node)), 0};
+}
+
+std::optional<std::vector<std::int64_t>> reshape_target(const Dims& from, const Dims& to) {
+  std::vector<std::int64_t> out;
+  int open = 0;
+  for (std::size_t d = 0; d < to.size(); ++d) {
+    if (to[d].is_concrete()) out.push_back(to[d].concrete());
+    else if (d < from.size() && from[d] == to[d]) out.push_back(0);
+    else if (++open == 1) out.push_back(-1);
+    else return std::nullopt;
+  }
+  return out;
 }
 
 std::vector<std::int64_t> joined(std::vector<std::int64_t> a, const std::vector<std::int64_t>& b) {

@@ -1,6 +1,8 @@
 // Builds the small programs that proposers write: operators by name, integer vectors as constants.
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -36,6 +38,11 @@ class ProgramBuilder {
   Value reshape(Value value, const std::vector<std::int64_t>& shape) {
     return op("Reshape", {value, integers(shape)});
   }
+  // To a shape with named extents: those that keep their place are copied, one other may follow from the
+  // rest. nullopt: there are more.
+  std::optional<Value> reshape(Value value, const Dims& from, const Dims& to);
+  // ReduceSum, ReduceMax and so on, along an axis that is dropped.
+  Value reduce(const std::string& op, Value value, std::int64_t axis);
   // Nothing where the permutation is the identity.
   Value transpose(Value value, const std::vector<std::int64_t>& order);
   Value concat(const std::vector<Value>& values, std::int64_t axis);
@@ -43,6 +50,8 @@ class ProgramBuilder {
   // Parts of these sizes; one value each.
   std::vector<Value> split(Value value, std::int64_t axis, const std::vector<std::int64_t>& sizes);
   Value copy(Node node, const std::vector<Value>& inputs);  // the first of its outputs
+  // What was made in the place of a graph's value; else the value itself, by its name.
+  Value made_or_input(const Graph& graph, Value value, const std::map<Value, Value>& made);
   void output(Value value) { graph_.add_output(value); }
   const std::string& name_of(Value value) const { return graph_.name_of(value); }
   const Graph& graph() const { return graph_; }
@@ -54,6 +63,10 @@ class ProgramBuilder {
   std::string prefix_;
   int next_ = 0;
 };
+
+// The target of a Reshape between these shapes: 0 for a named extent that keeps its place, -1 for another
+// one. nullopt: there are more.
+std::optional<std::vector<std::int64_t>> reshape_target(const Dims& from, const Dims& to);
 
 std::vector<std::int64_t> joined(std::vector<std::int64_t> a, const std::vector<std::int64_t>& b);
 

@@ -287,9 +287,7 @@ Value RegionRunner::run(ProgramBuilder& b, Value input, const Selected& selected
     for (const Value& v : node.inputs) {
       if (zeros.contains({id, inputs.size()})) inputs.push_back(b.zeros(*sizes_in(inference_, v)));
       else if (target != targets_.end() && inputs.size() == 1) inputs.push_back(b.integers(target->second));
-      else if (!v.exists()) inputs.push_back(v);
-      else if (const auto at = made.find(v); at != made.end()) inputs.push_back(at->second);
-      else inputs.push_back(b.input(program_.name_of(v)));
+      else inputs.push_back(b.made_or_input(program_, v, made));
     }
     const Value first = b.copy(node, inputs);
     for (std::uint32_t o = 0; o < node.outputs.size(); ++o) made.emplace(Value{id, o}, Value{first.node, o});

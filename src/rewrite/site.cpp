@@ -234,13 +234,16 @@ Graph with_constants(const Site& site, const Graph& program) {
   return out;
 }
 
-std::optional<double> saved(const Site& site, const Claim& claim) {
+namespace {
+
+// What a claim saves: the price of what nobody needs any more, less the price of the new program, without
+// what is folded (cost/price.h). nullopt: the new program is not legal, or a size is not known.
+std::optional<double> saved(const Site& site, const Claim& claim, const Graph& program) {
   double before = 0, after = 0;
   for (const NodeId id : dying(site, claim)) {
     const auto price = price_of(site.graph, site.inference, id, site.machine);
     before += price.value_or(0);
   }
-  const Graph program = with_constants(site, claim.after);
   const auto inference = infer(program);
   if (!inference.ok()) return std::nullopt;
   const std::set<NodeId> constants = folded_nodes(program);
@@ -255,6 +258,8 @@ std::optional<double> saved(const Site& site, const Claim& claim) {
   return before - after;
 }
 
+}  // namespace
+
 std::optional<Proposal> propose(const Site& site, std::string kind, std::string what, ProgramBuilder& builder,
                                 const std::vector<Value>& replaced, const std::vector<Value>& by) {
   for (const Value& v : by) builder.output(v);
@@ -268,8 +273,9 @@ std::optional<Proposal> propose(const Site& site, std::string kind, std::string 
     if (from && !site.is_constant(*from)) out.claim.inputs.push_back(builder.name_of(v));
   }
   for (std::string& name : also_read(site, out.claim)) out.claim.inputs.push_back(std::move(name));
-  out.folds = folds_of(with_constants(site, out.claim.after));
-  const auto gain = saved(site, out.claim);
+  const Graph program = with_constants(site, out.claim.after);
+  out.folds = folds_of(program);
+  const auto gain = saved(site, out.claim, program);
   if (!gain) return std::nullopt;
   out.gain = *gain;
   return out;

@@ -80,11 +80,7 @@ std::optional<Position> position_of(const Site& site, Value v);
 // A claim's program with the types of what it reads, and the model's constants.
 Graph with_constants(const Site& site, const Graph& program);
 
-// What a claim saves: the price of what nobody needs any more, less the price of the new program, without
-// what is folded (cost/price.h). nullopt: the new program is not legal, or a size is not known.
-std::optional<double> saved(const Site& site, const Claim& claim);
-
-// A proposal that replaces one value by what the builder made of it; nullopt where `saved` knows nothing. Its
+// A proposal that replaces one value by what the builder made of it; nullopt where its gain is not known. Its
 // folds are the constants that the builder's program computes.
 std::optional<Proposal> propose(const Site& site, std::string kind, std::string what, ProgramBuilder& builder,
                                 const std::vector<Value>& replaced, const std::vector<Value>& by);

@@ -21,16 +21,11 @@ struct Context {
 constexpr int kFarthest = 6;  // Gelu spelled out, from its last product to what it is of
 constexpr std::size_t kMostNeighbours = 24;
 
-bool has_sums(const ExprNode& e) {
-  return any_part(e, [](const ExprNode& part) { return part.kind == ExprNode::Kind::Reduce; });
-}
-
 // Whether a node is what runtimes fuse with others: element by element, or a movement.
 bool is_fusible(const Workpiece& piece, NodeId id) {
   const Definition definition = define_node(piece.graph(), piece.inference(), id);
   const auto* formula = std::get_if<Formula>(&definition);
-  return formula != nullptr &&
-         std::ranges::none_of(formula->stages, [](const Stage& s) { return has_sums(*s.value); });
+  return formula != nullptr && !has_reductions(*formula);
 }
 
 // The region of a step and its neighbours, since a runtime fuses and lays out beyond the borders of a region:
