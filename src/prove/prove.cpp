@@ -70,6 +70,14 @@ bool only_selects(const Graph& graph, const Inference& inference) {
   });
 }
 
+// Whether a program is defined for all finite inputs, because of signs: no root of less than 0, no quotient
+// by what may be 0.
+bool is_total(const Graph& graph, const Inference& inference, const std::set<std::string>& partial_inputs) {
+  return partial_nodes(graph, inference).empty() && std::ranges::none_of(graph.inputs(), [&](const Value& v) {
+           return partial_inputs.contains(graph.name_of(v));
+         });
+}
+
 // A bound of one named size, as a position on an axis gives it: n >= 1 where the last one is taken. It holds
 // wherever the first program runs. What that needs of several sizes would only make sets larger.
 bool is_bound_of_one(const Dim& extent) {
@@ -109,7 +117,8 @@ Answer ask(const Graph& a, const Inference& a_info, const Graph& b, const Infere
       }
     }
     out.is_equal = true;
-    if (!only_selects(b, b_info) && !forms.is_defined_with(mark, left)) {
+    if (!only_selects(b, b_info) && !forms.is_defined_with(mark, left) &&
+        !is_total(b, b_info, options.partial_inputs)) {
       out.why =
           "equal where both are defined, but the second program may be undefined where the first is not";
       return out;

@@ -55,6 +55,19 @@ TEST(Prove, SoftmaxIsShiftInvariant) {
   EXPECT_TRUE(is_proved(v)) << text(v);
 }
 
+TEST(Prove, AQuotientThatIsThereNoMoreMustHaveBeenDefined) {
+  const std::string in = "float[4] x", out = "float[4] y";
+  const auto verdict = [&](const std::string& divisor) {
+    return prove_equal(program(in, out, "y = Neg(x)"),
+                       program(in, out,
+                               "e = Constant<value_float=1.0>()\ns = Mul(x, x)\nd = " + divisor +
+                                   "\nr = Div(e, d)\nz = Sub(r, r)\nn = Neg(x)\ny = Add(n, z)"));
+  };
+  EXPECT_TRUE(is_proved(verdict("Add(s, e)"))) << text(verdict("Add(s, e)"));
+  EXPECT_FALSE(is_proved(verdict("Identity(s)")));
+  EXPECT_FALSE(is_proved(verdict("Sub(s, e)")));
+}
+
 TEST(Prove, WitnessesDoNotDisagreeAboutScales) {
   const std::string in = "float[4] x", out = "float[4] y";
   for (const char* k : {"2.0", "3.0", "0.1", "6.0"}) {

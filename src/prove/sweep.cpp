@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <functional>
 
 #include "eval/program.h"
 #include "graph/constant.h"
@@ -44,6 +45,50 @@ bool determines(std::string_view op, std::size_t input) {
   if (op == "Conv" || op == "ConvTranspose") return input == 0;
   if (op == "Gather") return input == 1;
   return op == "MatMul" || (op == "Gemm" && input < 2) || op == "Mul" || op == "Add" || op == "Sub";
+}
+
+// Whether every element of an operator's first input is one of its output, and nothing else is.
+bool only_rearranges(std::string_view op) {
+  return op == "DepthToSpace" || op == "SpaceToDepth" || op == "Reshape" || op == "Transpose";
+}
+
+// Which input of a node is added to what the node makes of input 0 or, of a sum, of the other one.
+std::optional<std::size_t> added_input(const Node& node, const std::function<bool(Value)>& is_known) {
+  if (!node.domain.empty() || node.inputs.size() < 2) return std::nullopt;
+  if (node.op == "Conv" && node.inputs.size() == 3 && is_known(node.inputs[1])) return 2;
+  if (node.op != "Add") return std::nullopt;
+  return is_known(node.inputs[0]) ? 0 : 1;
+}
+
+// Zeros of the shape that a value has.
+Value zeros_like(Graph& graph, Value value) {
+  Node shape, zeros;
+  shape.op = "Shape", zeros.op = "ConstantOfShape";
+  shape.inputs = {value};
+  shape.outputs = {graph.name_of(value) + " shape"}, zeros.outputs = {graph.name_of(value) + " zeros"};
+  zeros.inputs = {{graph.add(std::move(shape)), 0}};
+  return {graph.add(std::move(zeros)), 0};
+}
+
+// A program with zeros in place of its inputs; none: not all that it reads and makes is float32.
+std::optional<Graph> of_zeros(const Graph& program, bool only_zeros) {
+  Graph out;
+  out.opsets = program.opsets;
+  std::map<NodeId, NodeId> moved;
+  for (const NodeId id : program.order()) {
+    Node node = program.node(id);
+    for (Value& i : node.inputs)
+      if (i.exists()) i.node = moved.at(i.node);
+    const bool is_input = node.kind == NodeKind::Input;
+    if (is_input && node.declared.type != ElementType::Float) return std::nullopt;
+    const NodeId made = out.add(std::move(node));
+    if (is_input) out.add_input({made, 0});
+    moved.emplace(id, is_input ? zeros_like(out, {made, 0}).node : made);
+  }
+  const Value result = program.outputs()[0];
+  const Value made{moved.at(result.node), result.output};
+  out.add_output(only_zeros ? zeros_like(out, made) : made);
+  return out;
 }
 
 }  // namespace
@@ -251,15 +296,17 @@ Verdict Sweep::prove(Value a, Value b, const std::set<int>& open, ProofCache& ca
   std::set<std::string> symbols = symbols_of(question->a);
   symbols.merge(symbols_of(question->b));
   options.sizes = about(sizes_, symbols);
-  const bool leans = std::ranges::any_of(question->settled, [&](int c) {
-    const auto at = folded_.find(c);
-    return at != folded_.end() && at->second.rounding.leans_on_symbols;
-  });
-  if (leans && !options.attempt) options.attempt = kSymbolsOnly;
+  bool leaning = false, on_small = false;
+  for (const int c : question->settled)
+    if (const auto at = folded_.find(c); at != folded_.end()) {
+      leaning = leaning || at->second.rounding.leans_on_symbols;
+      on_small = on_small || at->second.leans_on_small;
+    }
+  if (on_small && !options.attempt) options.attempt = kSymbolsOnly;
   Verdict verdict = cache.prove(question->a, question->b, options);
   const auto* proved = std::get_if<Proved>(&verdict);
   if (proved == nullptr) return verdict;
-  if (leans && takes_numbers(proved->attempt))
+  if (on_small && takes_numbers(proved->attempt))
     return NotDecided{"a rounded constant leans on the digits of constants that the proof takes by value"};
   settled_.insert(question->settled.begin(), question->settled.end());
   for (const NodeId id : question->inner_b)
@@ -267,6 +314,10 @@ Verdict Sweep::prove(Value a, Value b, const std::set<int>& open, ProofCache& ca
       seen_.insert(class_of(Side::B, {id, k}));
   note_determined(Side::A, a, question->a_begins);
   note_determined(Side::B, b, question->b_begins);
+  if (leaning) {
+    note_added(Side::A, a, open, cache, options);
+    note_added(Side::B, b, open, cache, options);
+  }
   const int from = class_of(Side::B, b), to = class_of(Side::A, a);
   if (from != to) {
     // Equal to another value of A, too: proved, but two classes of A stay two.
@@ -279,12 +330,16 @@ Verdict Sweep::prove(Value a, Value b, const std::set<int>& open, ProofCache& ca
 
 // A value that is proved, and the operator of which is linear in a value that may be anything: then every
 // element of its constants is a coefficient, which the other model's program determines. Behind it a constant
-// may be added.
+// may be added, and all of the elements may be put elsewhere.
 void Sweep::note_determined(Side side, Value value, const std::set<int>& begins) {
   std::vector<NodeId> chain;
   for (Value at = value;;) {
     const Node& node = model(side).graph->node(at.node);
     if (node.kind != NodeKind::Operator || !node.domain.empty()) return;
+    if (only_rearranges(node.op)) {
+      at = node.inputs[0];
+      continue;
+    }
     Value x = Value::none();
     for (std::size_t k = 0; k < node.inputs.size(); ++k) {
       if (!node.inputs[k].exists() || known(side, node.inputs[k])) continue;
@@ -297,20 +352,45 @@ void Sweep::note_determined(Side side, Value value, const std::set<int>& begins)
     if (chain.size() > 1 || node.op != "Add") return;
     at = x;
   }
-  for (const NodeId id : chain) determined_.emplace(side, id);
+  for (const NodeId id : chain)
+    for (std::size_t k = 0; k < model(side).graph->node(id).inputs.size(); ++k)
+      determined_.emplace(side, id, k);
+}
+
+bool Sweep::leans(Side side, Value v) const {
+  const auto at = v.exists() ? folded_.find(class_of(side, v)) : folded_.end();
+  return at != folded_.end() && at->second.rounding.leans_on_symbols;
+}
+
+// A value that is proved, and is a constant plus what is 0 where the region's inputs are 0, whatever the
+// other constants are: then the constant is what the other model's program makes of zeros.
+void Sweep::note_added(Side side, Value value, const std::set<int>& open, ProofCache& cache,
+                       const ProveOptions& options) {
+  const Node& node = model(side).graph->node(value.node);
+  const auto k = added_input(node, [&](Value v) { return known(side, v).has_value(); });
+  if (!k || !leans(side, node.inputs[*k]) || determined_.contains({side, value.node, *k})) return;
+  const Value rest = node.inputs[*k == 0 ? 1 : 0];
+  if (known(side, rest)) return;
+  RegionWriter writer(*this, side, open);
+  const auto region = writer.write(rest);
+  if (!region.ok()) return;
+  const auto made = of_zeros(*region, false), zeros = of_zeros(*region, true);
+  if (!made || !zeros) return;
+  ProveOptions of_symbols = options;
+  of_symbols.attempt = kSymbolsOnly;
+  of_symbols.partial_inputs.clear();  // only their shapes are read
+  if (std::holds_alternative<Proved>(cache.prove(*zeros, *made, of_symbols)))
+    determined_.emplace(side, value.node, *k);
 }
 
 const Node* Sweep::undetermined_constant() const {
   for (const Side side : {Side::A, Side::B})
     for (const NodeId id : needed_nodes(*model(side).graph)) {
       const Node& node = model(side).graph->node(id);
-      for (const auto* values : {&node.inputs, &node.captures})
-        for (const Value& v : *values) {
-          const auto at = v.exists() ? folded_.find(class_of(side, v)) : folded_.end();
-          if (at != folded_.end() && at->second.rounding.leans_on_symbols &&
-              !determined_.contains({side, id}))
-            return &node;
-        }
+      for (std::size_t k = 0; k < node.inputs.size(); ++k)
+        if (leans(side, node.inputs[k]) && !determined_.contains({side, id, k})) return &node;
+      for (const Value& v : node.captures)
+        if (leans(side, v)) return &node;
     }
   return nullptr;
 }
@@ -356,7 +436,7 @@ Result<Rounding> Sweep::replace_constant(Side side, Value constant, const Graph&
   const int c = class_of(side, constant);
   if (side == Side::B && in_a(c).exists()) return Error{"it is a constant of the first model"};
   if (folded_.contains(c) || settled_.contains(c)) return Error{"it is settled"};
-  std::set<NodeId> symbols;
+  std::set<NodeId> large, symbols;  // what every proof takes for symbols, and what some do
   for (const NodeId id : program.order()) {
     const Node& node = program.node(id);
     if (node.kind == NodeKind::Operator) {
@@ -371,14 +451,18 @@ Result<Rounding> Sweep::replace_constant(Side side, Value constant, const Graph&
         return Error{"the program has a constant that is not the other model's"};
     } else if (!ByValue{}.takes(node.tensor)) {
       symbols.insert(id);
+      if (!kByValue.takes(node.tensor)) large.insert(id);
     }
   }
-  ISOMER_TRY(const Rounding rounding, compare_folded(*stored, program, symbols));
+  auto compared = compare_folded(*stored, program, large);
+  const bool leans_on_small = !compared.ok() && large.size() < symbols.size();
+  if (leans_on_small) compared = compare_folded(*stored, program, symbols);
+  ISOMER_TRY(const Rounding rounding, std::move(compared));
   for (const Side s : {Side::A, Side::B})
     for (const Value& v : model(s).computed_from)
       if (!rounding.is_exact && v.exists() && class_of(s, v) == c)
         return Error{"another constant is computed from it"};
-  folded_.emplace(c, Folded{side, graph.name_of(constant), program, rounding});
+  folded_.emplace(c, Folded{side, graph.name_of(constant), program, rounding, leans_on_small});
   return rounding;
 }
 

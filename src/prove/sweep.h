@@ -15,6 +15,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -72,6 +73,8 @@ class Sweep {
     std::string name;
     Graph program;
     Rounding rounding;
+    // On constants whose numbers some attempts of a proof know, too.
+    bool leans_on_small = false;
   };
   const std::map<int, Folded>& folded() const { return folded_; }
 
@@ -121,6 +124,9 @@ class Sweep {
   bool is_constant_of(Side side, const Tensor& tensor) const;
   const Node* jump_behind_rounding(const Model& model, Side side) const;
   void note_determined(Side side, Value value, const std::set<int>& begins);
+  void note_added(Side side, Value value, const std::set<int>& open, ProofCache& cache,
+                  const ProveOptions& options);
+  bool leans(Side side, Value constant) const;
   std::vector<int> operator_classes(Side side, NodeId id);
   bool may_fail_in_b(NodeId id) const;
 
@@ -142,7 +148,8 @@ class Sweep {
   std::map<int, Folded> folded_;
   std::set<int> settled_;  // constants whose present numbers or symbols a proof has used: they must stay
   std::set<int> seen_;     // classes of what proofs have looked at in B
-  std::set<std::pair<Side, NodeId>> determined_;  // nodes of which a proof determines the constants
+  // Constants that a proof determines, by the node that reads them and as which of its inputs.
+  std::set<std::tuple<Side, NodeId, std::size_t>> determined_;
 };
 
 }  // namespace isomer
