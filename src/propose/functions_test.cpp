@@ -59,5 +59,31 @@ TEST(Functions, AGeluIsWrittenAsTheEngineKnowsIt) {
             "Mul Erf Add Mul Mul");
 }
 
+std::string normalized(const std::string& body) {
+  std::string why;
+  const auto out = taken(
+      propose_functions,
+      program("agraph (float[b,4,5,3] x) => (float[b,4,5,3] y) <float[3] g = {1.5, 2, 0.5}, float[1,1,1,3] "
+              "s = {0.25, 1, -1}, float e = {0.001}, int64[2] a = {1, 2}> {\n" +
+              body + "\n}"),
+      &why, true);
+  return out ? operators(*out) : "nothing: " + why;
+}
+
+TEST(Functions, ANormalizationIsTheEnginesInAnyLayout) {
+  EXPECT_EQ(
+      normalized("m = ReduceMean(x, a)\nd = Sub(x, m)\nq = Mul(d, d)\nv = ReduceMean(q, a)\n"
+                 "w = Add(v, e)\nr = Sqrt(w)\nn = Div(d, r)\nu = Mul(g, n)\nk = Add(u, s)\ny = Relu(k)"),
+      "Transpose InstanceNormalization Transpose Relu");
+  // As TensorFlow's batch_normalization writes it, with the mean of the squares.
+  EXPECT_EQ(normalized("m = ReduceMean(x, a)\nq = Mul(x, x)\nz = ReduceMean(q, a)\nf = Mul(m, m)\n"
+                       "v = Sub(z, f)\nw = Add(v, e)\nr = Sqrt(w)\ni = Reciprocal(r)\nh = Mul(i, g)\n"
+                       "o = Mul(x, h)\np = Mul(m, h)\nt = Sub(s, p)\ny = Add(o, t)"),
+            "Transpose InstanceNormalization Transpose");
+  EXPECT_EQ(normalized("m = ReduceMean(x, a)\nd = Sub(x, m)\nq = Abs(d)\nv = ReduceMean(q, a)\n"
+                       "w = Add(v, e)\nr = Sqrt(w)\ny = Div(d, r)"),
+            "nothing: ");
+}
+
 }  // namespace
 }  // namespace isomer
