@@ -89,6 +89,7 @@ Proposals propose_structure(const Graph& graph, const Inference& inference, cons
       break;
     }
   }
+  propose_fewer_channels(site, out);
   return out;
 }
 

@@ -36,9 +36,9 @@ std::string weights(const Extents& shape, const Keep& keep) {
   return numbers("w", shape, [&](const Extents& at) { return keep(at) ? dense(at) : 0; });
 }
 
-std::string rewritten(const std::string& text) {
+std::string rewritten(const std::string& text, std::size_t number = 0) {
   std::string why;
-  const auto result = testing::taken(propose_structure, program(text), &why, true);
+  const auto result = testing::taken(propose_structure, program(text), &why, true, number);
   return result ? operators(*result) : "refused: " + why;
 }
 
@@ -197,6 +197,28 @@ TEST(Structure, SeesProductsAsRowsAndColumns) {
   EXPECT_EQ(rewritten("agraph (float[b,4,9,9] x) => (float[b,4,9,9] y) <" + w +
                       "> {y = Conv<pads=[1,1,1,1], group=4>(x, w)}"),
             "Conv Conv");
+}
+
+TEST(Structure, ComputesNoChannelsThatAreZeroOrUnread) {
+  const std::string v =
+      weights({6, 4, 3, 3}, [](const Extents& at) { return at[0] != 1 && at[0] != 2 && at[0] != 4; });
+  const std::string u = numbers("u", {5, 6, 1, 1}, dense);
+  const std::string after = "r = Relu(c)\ns = Sigmoid(c)\nz = Mul(r, s)\ny = Conv(z, u)}";
+  EXPECT_EQ(rewritten("agraph (float[b,4,8,8] x) => (float[b,5,8,8] y) <" + v + ", " + u +
+                      ", float[6] o = {1, 0, 0, 2, 0, 1}> {c = Conv<pads=[1,1,1,1]>(x, w, o)\n" + after),
+            "Conv Relu Sigmoid Mul Conv");
+  // A shift makes something of nothing.
+  EXPECT_EQ(rewritten("agraph (float[b,4,8,8] x) => (float[b,5,8,8] y) <" + v + ", " + u +
+                      ", float[6] o = {1, 4, 1, 2, 3, 1}> {c = Conv<pads=[1,1,1,1]>(x, w, o)\n" + after),
+            "refused: ");
+  // Nobody reads the last half.
+  const std::string t = numbers("t", {4, 6}, dense);
+  const std::string few = weights({6, 5}, [](const Extents& at) { return at[0] < 3; });
+  EXPECT_EQ(rewritten("agraph (float[b,7,4] x) => (float[b,7,5] y) <" + t + ", " + few +
+                          ", float[6] o = {1, 4, 1, 2, 3, 1}> {a = MatMul(x, t)\nc = Add(a, o)\ne = Exp(c)\n"
+                          "y = MatMul(e, w)}",
+                      1),
+            "MatMul Add Exp MatMul");
 }
 
 TEST(Structure, IsNotBelievedWithoutTheBytes) {
