@@ -53,6 +53,9 @@ void propose_blocks(const Site& site, const ProductSum& product, const ConstantS
 // False: it is nothing of the kind.
 bool propose_selection(const Site& site, const ProductSum& product, const ConstantStructure& structure,
                        Proposals& out);
+// Kernels of one number each: parts of the activation, shifted and strided. False: they are not.
+bool propose_shifts(const Site& site, const ProductSum& product, const ConstantStructure& structure,
+                    Proposals& out);
 // A matrix that is a band of equal diagonals, as a convolution.
 void propose_band(const Site& site, const ProductSum& product, const ConstantStructure& structure,
                   Proposals& out);

@@ -199,6 +199,23 @@ TEST(Structure, SeesProductsAsRowsAndColumns) {
             "Conv Conv");
 }
 
+TEST(Structure, SeesKernelsOfOneNumberAsMovement) {
+  // What a RealNVP calls its squeeze: pixels become channels.
+  const std::string squeeze = numbers("w", {16, 4, 2, 2}, [](const Extents& at) {
+    const std::int64_t tap[] = {0, 3, 1, 2};
+    return at[1] == at[0] % 4 && at[2] * 2 + at[3] == tap[at[0] / 4] ? 1 : 0;
+  });
+  EXPECT_EQ(rewritten("agraph (float[b,4,6,8] x) => (float[b,16,3,4] y) <" + squeeze +
+                      "> {y = Conv<strides=[2,2]>(x, w)}"),
+            "SpaceToDepth Slice Slice Slice Slice Concat");
+  // Channels that move by a pixel each, to one side or the other.
+  const std::string moved =
+      numbers("w", {6, 1, 3}, [](const Extents& at) { return at[2] == (at[0] < 3 ? 0 : 2) ? 1 : 0; });
+  EXPECT_EQ(rewritten("agraph (float[b,6,20] x) => (float[b,6,20] y) <" + moved +
+                      ", float[6] o = {1, 2, 3, 4, 5, 6}> {y = Conv<pads=[1,1], group=6>(x, w, o)}"),
+            "Pad Slice Slice Concat Add");
+}
+
 TEST(Structure, ComputesNoChannelsThatAreZeroOrUnread) {
   const std::string v =
       weights({6, 4, 3, 3}, [](const Extents& at) { return at[0] != 1 && at[0] != 2 && at[0] != 4; });
