@@ -53,7 +53,9 @@ bool is_arithmetic(const Site& site, Value v) {
 
 // Back to the first value that all of it is a function of, with two reductions between.
 std::optional<Region> region_at(const Site& site, Value output) {
-  const auto is_later = [&](Value a, Value b) { return site.position(a.node) > site.position(b.node); };
+  const auto is_later = [&](Value a, Value b) {
+    return a.node != b.node ? site.position(a.node) > site.position(b.node) : a.output < b.output;
+  };
   std::set<Value, decltype(is_later)> open({output}, is_later);
   Region out;
   int reductions = 0;

@@ -49,6 +49,12 @@ TEST(Functions, PowersAndQuotientsHaveNames) {
             "Elu");
 }
 
+TEST(Functions, TwoOutputsOfANodeAreTwoValues) {
+  EXPECT_EQ(found("int64[2] p = {32, 32}",
+                  "a, b = Split<axis=2>(x, p)\nc = Add(a, b)\nd = Relu(c)\ny = Concat<axis=2>(d, d)"),
+            "nothing: ");
+}
+
 TEST(Functions, AGeluIsWrittenAsTheEngineKnowsIt) {
   EXPECT_EQ(found("float a = {0.044715}, float c = {0.7978846}, float o = {1}, float h = {0.5}",
                   "q = Mul(x, x)\nr = Mul(x, q)\ns = Mul(a, r)\nt = Add(x, s)\nu = Mul(c, t)\nv = Tanh(u)\n"
