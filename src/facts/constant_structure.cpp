@@ -12,6 +12,15 @@ constexpr std::int64_t kLooks = 256;            // for zeros
 constexpr std::int64_t kLeastZeros = 24;        // of these: two blocks have half of them
 constexpr std::int64_t kMostSupport = 1 << 24;  // pairs of slices that are looked at
 
+// Slice i of an axis of this extent, with so many numbers to the next one.
+bool is_zero(std::span<const float> numbers, std::int64_t extent, std::int64_t inner, std::int64_t i) {
+  for (auto at = i * inner; at < static_cast<std::int64_t>(numbers.size()); at += extent * inner) {
+    const auto from = numbers.begin() + at;
+    if (std::any_of(from, from + inner, [](float v) { return v != 0; })) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 bool Selection::is_plain() const {
@@ -46,12 +55,18 @@ bool ConstantStructure::has_any() const {
 }
 
 bool ConstantStructure::is_zero(std::size_t axis, std::int64_t i) const {
-  const std::int64_t inner = strides_[axis], outer = tensor_.count() / (inner * extent(axis));
-  for (std::int64_t o = 0; o < outer; ++o) {
-    const auto from = numbers_.begin() + (o * extent(axis) + i) * inner;
-    if (std::any_of(from, from + inner, [](float v) { return v != 0; })) return false;
-  }
-  return true;
+  return isomer::is_zero(numbers_, extent(axis), strides_[axis], i);
+}
+
+std::vector<bool> zero_slices(const Tensor& tensor, std::size_t axis) {
+  const std::int64_t size = tensor.extents()[axis];
+  std::vector<bool> out(static_cast<std::size_t>(size), false);
+  if (tensor.type() != ElementType::Float || tensor.count() == 0) return out;
+  std::int64_t inner = 1;
+  for (std::size_t d = axis + 1; d < tensor.extents().size(); ++d) inner *= tensor.extents()[d];
+  for (std::int64_t i = 0; i < size; ++i)
+    out[static_cast<std::size_t>(i)] = is_zero(tensor.as<float>(), size, inner, i);
+  return out;
 }
 
 bool ConstantStructure::is_equal(std::size_t axis, std::int64_t a, std::int64_t b) const {

@@ -37,6 +37,9 @@ struct Selection {
   bool is_plain() const;  // all scales are 1
 };
 
+// Which slices along an axis of a constant of floats are zero.
+std::vector<bool> zero_slices(const Tensor& tensor, std::size_t axis);
+
 class ConstantStructure {
  public:
   // nullopt: no floats, or too small to gain by.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "propose/batch.h"
+#include "propose/functions.h"
 #include "propose/linear.h"
 #include "propose/needed.h"
 #include "propose/order.h"
@@ -22,6 +23,7 @@ const std::vector<Proposer>& proposers() {
       {"bilinear", propose_bilinear},
       {"structure", propose_structure},
       {"order", propose_order},
+      {"functions", propose_functions},
       {"relax", propose_relax, true},
   };
   return list;

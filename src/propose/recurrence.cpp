@@ -1,5 +1,5 @@
-// An LSTM that was written out step by step, as the operator: a runtime runs its steps without coming back to
-// the graph, which for small states is most of the time.
+// An LSTM or GRU that was written out step by step, as the operator: a runtime runs its steps without coming
+// back to the graph, which for small states is most of the time.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -30,15 +30,27 @@ struct Affine {
   std::vector<Vector> vectors;
 };
 
-enum Gate : std::uint8_t { kInput, kOutput, kForget, kCandidate };  // in the order of ONNX
+// What an operator makes of a step. Its gates in the order of ONNX; a GRU's last one in two parts, of the
+// step's input and of the state.
+struct Kind {
+  const char* op;
+  std::array<bool, 4> reads_input, reads_state;
+  // A proof follows so many steps; longer chains become several.
+  std::size_t most_steps;
+};
+constexpr Kind kLstm{"LSTM", {true, true, true, true}, {true, true, true, true}, 16};
+constexpr Kind kGru{"GRU", {true, true, true, false}, {true, true, false, true}, 8};
 constexpr std::size_t kGates = 4;
 constexpr std::size_t kMostDepth = 12;
 
 struct Cell {
-  NodeId h, c;
+  const Kind* kind = &kLstm;
+  NodeId h, c;   // c: of a GRU it is h
   Value before;  // the state c
   std::array<Affine, kGates> gates;
   std::set<NodeId> nodes;  // that compute it
+  // Of a GRU: the state that the candidate multiplies, if it is reset before it does.
+  Value reset = Value::none();
 };
 
 struct State {
@@ -81,7 +93,102 @@ class Reader {
     return std::nullopt;
   }
 
+  // h = (1 - sigmoid(z)) · tanh(n) + sigmoid(z) · before, n = a(x) + sigmoid(r) · b(before) or a(x) +
+  // b(sigmoid(r) · before); or tanh(n) + sigmoid(z) · (before - tanh(n)).
+  std::optional<Cell> gru_cell(NodeId h) {
+    if (!site_.is(h, "Add")) return std::nullopt;
+    Cell out{.kind = &kGru, .h = h, .c = h, .before = {}, .gates = {}, .nodes = {h}};
+    const auto& sum = site_.node(h).inputs;
+    for (const auto& [kept, added] : {std::pair(sum[0], sum[1]), std::pair(sum[1], sum[0])}) {
+      const auto product = site_.made_by(kept, "Mul");
+      if (!product) continue;
+      const auto& factors = site_.node(*product).inputs;
+      for (const auto& [gate, before] :
+           {std::pair(factors[0], factors[1]), std::pair(factors[1], factors[0])}) {
+        const auto update = site_.made_by(gate, "Sigmoid");
+        if (!update) continue;
+        std::set<NodeId> nodes{h, *product, *update};
+        const auto candidate = blended(added, gate, before, nodes);
+        if (!candidate) continue;
+        out.nodes = nodes;
+        out.before = candidate->second;
+        out.nodes.insert(candidate->first);
+        if (read(argument(*update), 0, out.gates[0], out.nodes, 0) &&
+            read_candidate(argument(candidate->first), out))
+          return out;
+        out.gates = {};
+      }
+    }
+    return std::nullopt;
+  }
+
  private:
+  // The candidate and the state before, of which h is a mixture.
+  std::optional<std::pair<NodeId, Value>> blended(Value added, Value gate, Value before,
+                                                  std::set<NodeId>& nodes) const {
+    // n + z · (before - n).
+    if (const auto n = site_.made_by(added, "Tanh"), sub = site_.made_by(before, "Sub"); n && sub) {
+      if (site_.node(*sub).inputs[1] != added) return std::nullopt;
+      nodes.insert(*sub);
+      return std::pair(*n, site_.node(*sub).inputs[0]);
+    }
+    const auto product = site_.made_by(added, "Mul");
+    if (!product) return std::nullopt;
+    const auto& factors = site_.node(*product).inputs;
+    for (const auto& [rest, candidate] :
+         {std::pair(factors[0], factors[1]), std::pair(factors[1], factors[0])}) {
+      const auto sub = site_.made_by(rest, "Sub"), n = site_.made_by(candidate, "Tanh");
+      if (!sub || !n || site_.node(*sub).inputs[1] != gate || !site_.is_constant(site_.node(*sub).inputs[0]))
+        continue;
+      nodes.insert({*product, *sub});
+      return std::pair(*n, before);
+    }
+    return std::nullopt;
+  }
+
+  // Gate 1 is the reset gate; 2 and 3 are the candidate's two parts.
+  bool read_candidate(Value v, Cell& out) const {
+    const auto add = site_.made_by(v, "Add");
+    if (!add) return false;
+    const auto& terms = site_.node(*add).inputs;
+    out.nodes.insert(*add);
+    for (const auto& [of_input, of_state] : {std::pair(terms[0], terms[1]), std::pair(terms[1], terms[0])}) {
+      Cell tried = out;
+      if (const auto product = site_.made_by(of_state, "Mul")) {
+        const auto& factors = site_.node(*product).inputs;
+        for (const auto& [gate, state] :
+             {std::pair(factors[0], factors[1]), std::pair(factors[1], factors[0])}) {
+          tried = out;
+          const auto reset = site_.made_by(gate, "Sigmoid");
+          tried.nodes.insert(*product);
+          if (!reset || !read(state, 0, tried.gates[3], tried.nodes, 0)) continue;
+          tried.nodes.insert(*reset);
+          if (read(of_input, 0, tried.gates[2], tried.nodes, 0) &&
+              read(argument(*reset), 0, tried.gates[1], tried.nodes, 0)) {
+            out = tried;
+            return true;
+          }
+        }
+        continue;
+      }
+      if (!read(of_input, 0, tried.gates[2], tried.nodes, 0) ||
+          !read(of_state, 0, tried.gates[3], tried.nodes, 0) || tried.gates[3].products.size() != 1)
+        continue;
+      tried.reset = tried.gates[3].products[0].x;
+      const auto product = site_.made_by(tried.reset, "Mul");
+      if (!product) continue;
+      for (const Value& gate : site_.node(*product).inputs) {
+        const auto reset = site_.made_by(gate, "Sigmoid");
+        if (!reset) continue;
+        tried.nodes.insert({*product, *reset});
+        if (!read(argument(*reset), 0, tried.gates[1], tried.nodes, 0)) break;
+        out = tried;
+        return true;
+      }
+    }
+    return false;
+  }
+
   Value argument(NodeId id) const { return site_.node(id).inputs[0]; }
 
   // The two inputs of a node, if they are made by such operators.
@@ -119,9 +226,9 @@ class Reader {
     if (site_.is(id, "Split")) {
       if (attribute(site_.node(id), "axis", std::int64_t{0}) % 2 == 0 || site_.rank(in[0]) != 2) return false;
       for (std::uint32_t k = 0; k < v.output; ++k) {
-        const auto sizes = site_.concrete_sizes({id, k});
-        if (!sizes) return false;
-        begin += (*sizes)[1];
+        const auto& shape = site_.inference.of({id, k}).shape;
+        if (!shape || !(*shape)[1].is_concrete()) return false;
+        begin += (*shape)[1].concrete();
       }
       return read(in[0], begin, out, nodes, depth + 1);
     }
@@ -148,6 +255,7 @@ struct Chain {
   std::vector<Value> inputs;     // of each step
   std::optional<State> initial;  // nullopt: zero
   Weights weights;
+  const Kind& kind() const { return *cells[0]->kind; }
 };
 
 class Chains {
@@ -185,24 +293,34 @@ class Chains {
     std::optional<Value> input;
     for (std::size_t g = 0; g < kGates; ++g) {
       const auto& products = cell.gates[g].products;
-      if (products.size() != 2) return std::nullopt;
-      const std::size_t which = products[0].x == state ? 0 : 1;
-      out.of_state[g] = products[which];
-      out.of_input[g] = products[1 - which];
-      if (out.of_state[g].x != state || (input && *input != out.of_input[g].x)) return std::nullopt;
+      const bool reads_input = cell.kind->reads_input[g], reads_state = cell.kind->reads_state[g];
+      if (products.size() != std::size_t{reads_input} + std::size_t{reads_state}) return std::nullopt;
+      const Value own = g == 3 && cell.reset.exists() ? cell.reset : state;
+      const std::size_t which = reads_state && products[0].x != own ? products.size() - 1 : 0;
+      if (reads_state) {
+        out.of_state[g] = products[which];
+        if (out.of_state[g].x != own) return std::nullopt;
+      }
+      if (!reads_input) continue;
+      out.of_input[g] = products[reads_state ? 1 - which : 0];
+      if (input && *input != out.of_input[g].x) return std::nullopt;
       input = out.of_input[g].x;
     }
     return std::pair(out, *input);
   }
-  bool are_same(const Weights& a, const Weights& b) const {
+  bool are_same(const Kind& kind, const Weights& a, const Weights& b) const {
     for (std::size_t g = 0; g < kGates; ++g)
-      if (!is_same(a.of_input[g], b.of_input[g]) || !is_same(a.of_state[g], b.of_state[g])) return false;
+      if ((kind.reads_input[g] && !is_same(a.of_input[g], b.of_input[g])) ||
+          (kind.reads_state[g] && !is_same(a.of_state[g], b.of_state[g])))
+        return false;
     return true;
   }
 
   bool append(Chain& chain, const Cell& before, const Cell& cell) const {
-    const auto told = told_apart(cell, {before.h, 0});
-    if (!told || (!chain.cells.empty() && !are_same(told->first, chain.weights))) return false;
+    const auto told = cell.kind == before.kind && cell.reset.exists() == before.reset.exists()
+                          ? told_apart(cell, {before.h, 0})
+                          : std::nullopt;
+    if (!told || (!chain.cells.empty() && !are_same(*cell.kind, told->first, chain.weights))) return false;
     if (chain.cells.empty()) {
       chain.initial = State{{before.h, 0}, {before.c, 0}};
       chain.weights = told->first;
@@ -247,6 +365,7 @@ class Chains {
     const auto& products = first.gates[0].products;
     Value input;
     if (products.size() == 1) {
+      if (first.kind == &kGru) return std::nullopt;
       for (std::size_t g = 0; g < kGates; ++g) {
         const auto& own = first.gates[g].products;
         if (own.size() != 1 || own[0].x != products[0].x || !is_same(own[0], chain.weights.of_input[g]))
@@ -258,8 +377,9 @@ class Chains {
     } else {
       std::optional<std::pair<Weights, Value>> told;
       for (const Product& p : products)
-        if (!told || !are_same(told->first, chain.weights)) told = told_apart(first, p.x);
-      if (!told || !are_same(told->first, chain.weights)) return std::nullopt;
+        if (!told || !are_same(*first.kind, told->first, chain.weights)) told = told_apart(first, p.x);
+      if (!told || !are_same(*first.kind, told->first, chain.weights)) return std::nullopt;
+      if (first.kind == &kGru && told->first.of_state[0].x != first.before) return std::nullopt;
       input = told->second;
       out.initial = State{told->first.of_state[0].x, first.before};
     }
@@ -277,43 +397,49 @@ class Writer {
       : site_(site), chain_(chain), b_(site.graph, site.name({chain.cells.back()->h, 0})) {}
 
   std::optional<Proposal> proposal() {
-    const auto state = site_.concrete_sizes({chain_.cells[0]->h, 0});
-    if (!state || state->size() != 2) return std::nullopt;
-    hidden_ = (*state)[1];
-    std::vector<Value> inputs{sequence(), matrices(chain_.weights.of_input),
-                              matrices(chain_.weights.of_state)};
+    const auto& state = site_.inference.of({chain_.cells[0]->h, 0}).shape;
+    if (!state || state->size() != 2 || !(*state)[1].is_concrete()) return std::nullopt;
+    hidden_ = (*state)[1].concrete();
+    const bool is_gru = &chain_.kind() == &kGru;
+    const Kind& kind = chain_.kind();
+    std::vector<Value> inputs{sequence(), matrices(chain_.weights.of_input, kind.reads_input),
+                              matrices(chain_.weights.of_state, kind.reads_state)};
     const auto vectors = biases();
     if (!vectors) return std::nullopt;
     inputs.push_back(*vectors);
     if (chain_.initial) {
       inputs.push_back(Value::none());
       for (const Value v : {chain_.initial->h, chain_.initial->c}) {
-        if (site_.concrete_sizes(v) != state) return std::nullopt;
+        const auto& shape = site_.inference.of(v).shape;
+        if (!shape || *shape != *state) return std::nullopt;
         inputs.push_back(b_.unsqueeze(b_.input(site_.name(v)), {0}));
+        if (is_gru) break;
       }
     }
     Node node;
-    node.op = "LSTM";
+    node.op = chain_.kind().op;
     node.attributes.set("hidden_size", hidden_);
-    node.outputs.resize(3);
+    if (is_gru && !chain_.cells[0]->reset.exists())
+      node.attributes.set("linear_before_reset", std::int64_t{1});
+    node.outputs.resize(is_gru ? 2 : 3);
     const NodeId lstm = b_.copy(std::move(node), inputs).node;
     std::vector<Value> replaced, by;
     for (std::size_t t = 0; t < chain_.cells.size(); ++t) {
       const Value h{chain_.cells[t]->h, 0}, c{chain_.cells[t]->c, 0};
       const bool is_last = t + 1 == chain_.cells.size();
-      if (is_read(c) && !is_last) return std::nullopt;
+      if (!is_gru && is_read(c) && !is_last) return std::nullopt;
       if (is_read(h)) {
         replaced.push_back(h);
         by.push_back(is_last ? b_.squeeze({lstm, 1}, {0}) : at_time({lstm, 0}, t));
       }
-      if (is_last && is_read(c)) {
+      if (!is_gru && is_last && is_read(c)) {
         replaced.push_back(c);
         by.push_back(b_.squeeze({lstm, 2}, {0}));
       }
     }
     if (replaced.empty()) return std::nullopt;
     return propose(site_, "fastpath",
-                   fmt::format("{} steps as one LSTM, to {}", chain_.cells.size(),
+                   fmt::format("{} steps as one {}, to {}", chain_.cells.size(), chain_.kind().op,
                                site_.name({chain_.cells.back()->h, 0})),
                    b_, replaced, by);
   }
@@ -354,17 +480,19 @@ class Writer {
         return std::nullopt;
     }
     const auto steps = static_cast<std::int64_t>(chain_.inputs.size());
-    const Extents sizes = *site_.concrete_sizes(first->whole);
+    const Dims& shape = *site_.inference.of(first->whole).shape;
     Value x = b_.input(site_.name(first->whole));
-    if (sizes[static_cast<std::size_t>(first->axis)] != steps)
+    if (!shape[static_cast<std::size_t>(first->axis)].is(steps))
       x = b_.slice(x, first->axis, first->at, first->at + steps);
     return first->axis == 0 ? x : b_.transpose(x, {1, 0, 2});
   }
 
   // [1, gates · hidden, columns].
-  Value matrices(const std::array<Product, kGates>& products) {
+  Value matrices(const std::array<Product, kGates>& products, const std::array<bool, kGates>& are_there) {
     std::vector<Value> rows;
-    for (const Product& p : products) {
+    for (std::size_t g = 0; g < kGates; ++g) {
+      if (!are_there[g]) continue;
+      const Product& p = products[g];
       const Value part =
           b_.slice(b_.input(site_.name(p.matrix)), p.transposed ? 0 : 1, p.begin, p.begin + hidden_);
       rows.push_back(p.transposed ? part : b_.transpose(part, {1, 0}));
@@ -374,23 +502,32 @@ class Writer {
 
   // [1, 2 · gates · hidden]; nullopt: a vector is none.
   std::optional<Value> biases() {
-    std::vector<Value> all;
-    for (const Affine& gate : chain_.cells.back()->gates) {
-      std::optional<Value> sum;
-      for (const Vector& v : gate.vectors) {
-        const auto sizes = site_.concrete_sizes(v.constant);
-        if (!sizes || sizes->empty() || sizes->size() > 2 || sizes->back() < v.begin + hidden_)
-          return std::nullopt;
-        if (sizes->size() == 2 && (*sizes)[0] != 1) return std::nullopt;
-        const auto axis = static_cast<std::int64_t>(sizes->size()) - 1;
-        Value part = b_.slice(b_.input(site_.name(v.constant)), axis, v.begin, v.begin + hidden_);
-        if (axis == 1) part = b_.squeeze(part, {0});
-        sum = sum ? b_.op("Add", {*sum, part}) : part;
-      }
-      all.push_back(sum ? *sum : b_.zeros({hidden_}));
+    std::vector<Value> of_input, of_state;
+    const Kind& kind = chain_.kind();
+    for (std::size_t g = 0; g < kGates; ++g) {
+      const auto sum = vectors(chain_.cells.back()->gates[g]);
+      if (!sum) return std::nullopt;
+      if (kind.reads_input[g]) of_input.push_back(*sum);
+      if (kind.reads_state[g]) of_state.push_back(kind.reads_input[g] ? b_.zeros({hidden_}) : *sum);
     }
-    all.push_back(b_.zeros({static_cast<std::int64_t>(kGates) * hidden_}));
-    return b_.unsqueeze(b_.concat(all, 0), {0});
+    of_input.insert(of_input.end(), of_state.begin(), of_state.end());
+    return b_.unsqueeze(b_.concat(of_input, 0), {0});
+  }
+
+  // All that a gate adds.
+  std::optional<Value> vectors(const Affine& gate) {
+    std::optional<Value> sum;
+    for (const Vector& v : gate.vectors) {
+      const auto sizes = site_.concrete_sizes(v.constant);
+      if (!sizes || sizes->empty() || sizes->size() > 2 || sizes->back() < v.begin + hidden_)
+        return std::nullopt;
+      if (sizes->size() == 2 && (*sizes)[0] != 1) return std::nullopt;
+      const auto axis = static_cast<std::int64_t>(sizes->size()) - 1;
+      Value part = b_.slice(b_.input(site_.name(v.constant)), axis, v.begin, v.begin + hidden_);
+      if (axis == 1) part = b_.squeeze(part, {0});
+      sum = sum ? b_.op("Add", {*sum, part}) : part;
+    }
+    return sum ? sum : b_.zeros({hidden_});
   }
 
   const Site& site_;
@@ -399,6 +536,21 @@ class Writer {
   std::int64_t hidden_ = 0;
 };
 
+// Of as many steps as a proof can follow.
+std::vector<Chain> pieces(const Chain& chain) {
+  std::vector<Chain> out;
+  const std::size_t most = chain.kind().most_steps;
+  for (std::size_t t = 0; t < chain.cells.size(); ++t) {
+    if (t % most == 0) {
+      out.push_back({.cells = {}, .inputs = {}, .initial = chain.initial, .weights = chain.weights});
+      if (t > 0) out.back().initial = State{{chain.cells[t - 1]->h, 0}, {chain.cells[t - 1]->c, 0}};
+    }
+    out.back().cells.push_back(chain.cells[t]);
+    out.back().inputs.push_back(chain.inputs[t]);
+  }
+  return out;
+}
+
 }  // namespace
 
 void propose_recurrence(const Site& site, Proposals& out) {
@@ -406,8 +558,10 @@ void propose_recurrence(const Site& site, Proposals& out) {
   Reader reader(site);
   for (const NodeId id : site.graph.order())
     if (auto cell = reader.cell(id)) cells.push_back(std::move(*cell));
+    else if (auto gru = reader.gru_cell(id)) cells.push_back(std::move(*gru));
   for (const Chain& chain : Chains(site, cells).all)
-    if (chain.cells.size() > 1) out.add(Writer(site, chain).proposal());
+    for (const Chain& piece : pieces(chain))
+      if (piece.cells.size() > 1) out.add(Writer(site, piece).proposal());
 }
 
 }  // namespace isomer

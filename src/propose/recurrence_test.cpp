@@ -120,5 +120,77 @@ i#, f#, g#, o# = Split<axis=1>(z#, parts))");
             "");
 }
 
+// Steps of a GRU: of the gates r, z and the candidate's two parts n and m, which `gates` computes.
+std::string gru_steps(int count, const std::string& gates) {
+  std::string out;
+  for (int t = 0; t < count; ++t) {
+    std::string body = gates;
+    for (const auto& [sign, by] :
+         {std::pair('#', std::to_string(t)), std::pair('@', t == 0 ? std::string() : std::to_string(t - 1))})
+      for (std::size_t at = body.find(sign); at != std::string::npos; at = body.find(sign))
+        body.replace(at, 1, by);
+    out += body;
+  }
+  return out;
+}
+
+const std::string kGruWeights = weight("w", "2,9", 18, 1) + ", " + weight("u", "3,9", 27, 2) + ", " +
+                                weight("a", "9", 9, 3) + ", " + weight("b", "9", 9, 4) + ", " +
+                                integers("parts", {3, 3, 3}) +
+                                ", float one = {1}, int64 t0 = {0}, int64 t1 = {1}, int64 t2 = {2}";
+
+TEST(Recurrence, AGruIsAnOperatorToo) {
+  std::string why;
+  EXPECT_EQ(as_operator("agraph (float[2,3,2] x, float[2,3] h) => (float[2,3] h1, float[2,3] h2) <" +
+                            kGruWeights + "> {" + gru_steps(3, R"(
+x# = Gather<axis=1>(x, t#)
+p# = Gemm(x#, w, a)
+pr#, pz#, pn# = Split<axis=1>(p#, parts)
+q# = Gemm(h@, u, b)
+qr#, qz#, qn# = Split<axis=1>(q#, parts)
+ar# = Add(pr#, qr#)
+r# = Sigmoid(ar#)
+az# = Add(pz#, qz#)
+z# = Sigmoid(az#)
+m# = Mul(r#, qn#)
+s# = Add(pn#, m#)
+n# = Tanh(s#)
+o# = Sub(one, z#)
+k# = Mul(o#, n#)
+j# = Mul(z#, h@)
+h# = Add(k#, j#)
+)") + "}",
+                        &why),
+            "Transpose Unsqueeze GRU Gather Squeeze Squeeze")
+      << why;
+}
+
+TEST(Recurrence, AGruThatResetsFirst) {
+  std::string why;
+  EXPECT_EQ(as_operator("agraph (float[2,3,2] x, float[2,3] h) => (float[2,3] h2) <" + kGruWeights + ", " +
+                            weight("v", "3,6", 18, 3) + ", " + weight("c", "3,3", 9, 4) + ", " +
+                            integers("two", {3, 3}) + "> {" + gru_steps(3, R"(
+x# = Gather<axis=1>(x, t#)
+p# = Gemm(x#, w, a)
+pr#, pz#, pn# = Split<axis=1>(p#, parts)
+q# = MatMul(h@, v)
+qr#, qz# = Split<axis=1>(q#, two)
+ar# = Add(pr#, qr#)
+r# = Sigmoid(ar#)
+az# = Add(qz#, pz#)
+z# = Sigmoid(az#)
+g# = Mul(r#, h@)
+m# = MatMul(g#, c)
+s# = Add(m#, pn#)
+n# = Tanh(s#)
+d# = Sub(h@, n#)
+k# = Mul(z#, d#)
+h# = Add(n#, k#)
+)") + "}",
+                        &why),
+            "Transpose Unsqueeze GRU Squeeze")
+      << why;
+}
+
 }  // namespace
 }  // namespace isomer

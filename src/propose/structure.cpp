@@ -82,6 +82,7 @@ Proposals propose_structure(const Graph& graph, const Inference& inference, cons
       const auto product = product_sum_at(site, id);
       if (!product) break;
       if (propose_selection(site, *product, *structure, out)) break;
+      if (propose_shifts(site, *product, *structure, out)) break;
       propose_blocks(site, *product, *structure, out);
       propose_band(site, *product, *structure, out);
       propose_fewer_slices(site, *product, *structure, out);
@@ -89,6 +90,7 @@ Proposals propose_structure(const Graph& graph, const Inference& inference, cons
       break;
     }
   }
+  propose_fewer_channels(site, out);
   return out;
 }
 

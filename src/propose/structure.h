@@ -44,6 +44,8 @@ Value same_class(ProgramBuilder& b, std::int64_t classes, std::size_t rank);
 // Slices that are zero: neither read nor multiplied. Slices that are equal: multiplied once.
 void propose_fewer_slices(const Site& site, const ProductSum& product, const ConstantStructure& structure,
                           Proposals& out);
+// Channels that are zero when they are summed, or that meet zeros there: not computed. Of a whole graph.
+void propose_fewer_channels(const Site& site, Proposals& out);
 // Blocks along a diagonal: groups of a convolution, or a batch of matrices.
 void propose_blocks(const Site& site, const ProductSum& product, const ConstantStructure& structure,
                     Proposals& out);
@@ -51,6 +53,9 @@ void propose_blocks(const Site& site, const ProductSum& product, const ConstantS
 // False: it is nothing of the kind.
 bool propose_selection(const Site& site, const ProductSum& product, const ConstantStructure& structure,
                        Proposals& out);
+// Kernels of one number each: parts of the activation, shifted and strided. False: they are not.
+bool propose_shifts(const Site& site, const ProductSum& product, const ConstantStructure& structure,
+                    Proposals& out);
 // A matrix that is a band of equal diagonals, as a convolution.
 void propose_band(const Site& site, const ProductSum& product, const ConstantStructure& structure,
                   Proposals& out);

@@ -36,9 +36,9 @@ std::string weights(const Extents& shape, const Keep& keep) {
   return numbers("w", shape, [&](const Extents& at) { return keep(at) ? dense(at) : 0; });
 }
 
-std::string rewritten(const std::string& text) {
+std::string rewritten(const std::string& text, std::size_t number = 0) {
   std::string why;
-  const auto result = testing::taken(propose_structure, program(text), &why, true);
+  const auto result = testing::taken(propose_structure, program(text), &why, true, number);
   return result ? operators(*result) : "refused: " + why;
 }
 
@@ -197,6 +197,45 @@ TEST(Structure, SeesProductsAsRowsAndColumns) {
   EXPECT_EQ(rewritten("agraph (float[b,4,9,9] x) => (float[b,4,9,9] y) <" + w +
                       "> {y = Conv<pads=[1,1,1,1], group=4>(x, w)}"),
             "Conv Conv");
+}
+
+TEST(Structure, SeesKernelsOfOneNumberAsMovement) {
+  // What a RealNVP calls its squeeze: pixels become channels.
+  const std::string squeeze = numbers("w", {16, 4, 2, 2}, [](const Extents& at) {
+    const std::int64_t tap[] = {0, 3, 1, 2};
+    return at[1] == at[0] % 4 && at[2] * 2 + at[3] == tap[at[0] / 4] ? 1 : 0;
+  });
+  EXPECT_EQ(rewritten("agraph (float[b,4,6,8] x) => (float[b,16,3,4] y) <" + squeeze +
+                      "> {y = Conv<strides=[2,2]>(x, w)}"),
+            "SpaceToDepth Slice Slice Slice Slice Concat");
+  // Channels that move by a pixel each, to one side or the other.
+  const std::string moved =
+      numbers("w", {6, 1, 3}, [](const Extents& at) { return at[2] == (at[0] < 3 ? 0 : 2) ? 1 : 0; });
+  EXPECT_EQ(rewritten("agraph (float[b,6,20] x) => (float[b,6,20] y) <" + moved +
+                      ", float[6] o = {1, 2, 3, 4, 5, 6}> {y = Conv<pads=[1,1], group=6>(x, w, o)}"),
+            "Pad Slice Slice Concat Add");
+}
+
+TEST(Structure, ComputesNoChannelsThatAreZeroOrUnread) {
+  const std::string v =
+      weights({6, 4, 3, 3}, [](const Extents& at) { return at[0] != 1 && at[0] != 2 && at[0] != 4; });
+  const std::string u = numbers("u", {5, 6, 1, 1}, dense);
+  const std::string after = "r = Relu(c)\ns = Sigmoid(c)\nz = Mul(r, s)\ny = Conv(z, u)}";
+  EXPECT_EQ(rewritten("agraph (float[b,4,8,8] x) => (float[b,5,8,8] y) <" + v + ", " + u +
+                      ", float[6] o = {1, 0, 0, 2, 0, 1}> {c = Conv<pads=[1,1,1,1]>(x, w, o)\n" + after),
+            "Conv Relu Sigmoid Mul Conv");
+  // A shift makes something of nothing.
+  EXPECT_EQ(rewritten("agraph (float[b,4,8,8] x) => (float[b,5,8,8] y) <" + v + ", " + u +
+                      ", float[6] o = {1, 4, 1, 2, 3, 1}> {c = Conv<pads=[1,1,1,1]>(x, w, o)\n" + after),
+            "refused: ");
+  // Nobody reads the last half.
+  const std::string t = numbers("t", {4, 6}, dense);
+  const std::string few = weights({6, 5}, [](const Extents& at) { return at[0] < 3; });
+  EXPECT_EQ(rewritten("agraph (float[b,7,4] x) => (float[b,7,5] y) <" + t + ", " + few +
+                          ", float[6] o = {1, 4, 1, 2, 3, 1}> {a = MatMul(x, t)\nc = Add(a, o)\ne = Exp(c)\n"
+                          "y = MatMul(e, w)}",
+                      1),
+            "MatMul Add Exp MatMul");
 }
 
 TEST(Structure, IsNotBelievedWithoutTheBytes) {

@@ -197,13 +197,16 @@ std::optional<Position> position_of(const Site& site, Value v) {
   if (!gather) return std::nullopt;
   const std::vector<Value>& in = site.node(*gather).inputs;
   const auto index = site.integers(in[1]);
-  const auto sizes = site.concrete_sizes(in[0]), rank = site.concrete_sizes(in[1]);
-  if (!index || index->size() != 1 || !sizes || !rank || !rank->empty() || site.is_constant(in[0]))
+  const auto& shape = site.inference.of(in[0]).shape;
+  const auto rank = site.concrete_sizes(in[1]);
+  if (!index || index->size() != 1 || !shape || !rank || !rank->empty() || site.is_constant(in[0]))
     return std::nullopt;
   std::int64_t axis = attribute(site.node(*gather), "axis", std::int64_t{0});
-  if (axis < 0) axis += static_cast<std::int64_t>(sizes->size());
-  const std::int64_t extent = (*sizes)[static_cast<std::size_t>(axis)];
-  return Position{.whole = in[0], .axis = axis, .at = (*index)[0] < 0 ? (*index)[0] + extent : (*index)[0]};
+  if (axis < 0) axis += static_cast<std::int64_t>(shape->size());
+  const Dim& extent = (*shape)[static_cast<std::size_t>(axis)];
+  if (!extent.is_concrete()) return std::nullopt;
+  const std::int64_t at = (*index)[0];
+  return Position{.whole = in[0], .axis = axis, .at = at < 0 ? at + extent.concrete() : at};
 }
 
 Graph with_constants(const Site& site, const Graph& program) {

@@ -1,0 +1,13 @@
+// Functions that are spelled out, as the engine has them: a function of one number is known by its values,
+// whatever nodes compute it (facts/scalar_region.h), and the prover decides. Of functions that an engine
+// fuses by the look of their nodes, the look that it knows. Likewise normalizations (facts/normalization.h).
+#pragma once
+
+#include "rewrite/proposal.h"
+
+namespace isomer {
+
+Proposals propose_functions(const Graph& graph, const Inference& inference,
+                            const ProposeOptions& options = {});
+
+}  // namespace isomer
