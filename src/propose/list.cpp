@@ -6,22 +6,16 @@
 #include "propose/linear.h"
 #include "propose/needed.h"
 #include "propose/order.h"
+#include "propose/repeated.h"
 
 namespace isomer {
 
 const std::vector<Proposer>& proposers() {
   static const std::vector<Proposer> list{
-      {"simplify", propose_simplify},
-      {"collapse", propose_collapse},
-      {"needed", propose_needed},
-      {"batch", propose_batch},
-      {"commute", propose_commute},
-      {"linear", propose_linear},
-      {"reassociate", propose_reassociate},
-      {"fastpath", propose_fastpath},
-      {"bilinear", propose_bilinear},
-      {"structure", propose_structure},
-      {"order", propose_order},
+      {"simplify", propose_simplify}, {"collapse", propose_collapse},       {"needed", propose_needed},
+      {"batch", propose_batch},       {"commute", propose_commute},         {"linear", propose_linear},
+      {"repeated", propose_repeated}, {"reassociate", propose_reassociate}, {"fastpath", propose_fastpath},
+      {"bilinear", propose_bilinear}, {"structure", propose_structure},     {"order", propose_order},
       {"relax", propose_relax, true},
   };
   return list;
