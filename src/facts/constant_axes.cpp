@@ -1,33 +1,11 @@
 #include "facts/constant_axes.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "analysis/input_reads.h"
-#include "graph/constant.h"
 
 namespace isomer {
 namespace {
-
-// Of a constant, by its bytes.
-AxisSet axes_of(const Tensor& t) {
-  const Extents& extents = t.extents();
-  AxisSet out(extents.size(), false);
-  const auto total = t.bytes().size;
-  if (t.count() < 2 || !is_float(t.type()) || total % static_cast<std::size_t>(t.count()) != 0) return out;
-  const auto* bytes = reinterpret_cast<const char*>(t.bytes().data);
-  std::size_t inner = total / static_cast<std::size_t>(t.count());
-  for (std::size_t d = extents.size(); d-- > 0;) {
-    const auto extent = static_cast<std::size_t>(extents[d]), block = inner * extent;
-    if (block == 0) return AxisSet(extents.size(), false);
-    bool is_same = extent > 1;
-    for (std::size_t at = 0; at < total && is_same; at += block)
-      is_same = std::memcmp(bytes + at, bytes + at + inner, block - inner) == 0;
-    out[d] = is_same;
-    inner = block;
-  }
-  return out;
-}
 
 // Whether a formula's output depends on the position along one of its axes.
 class Dependence {
@@ -112,10 +90,6 @@ bool is_empty(const AxisSet& axes) {
 ConstantAxes::ConstantAxes(const Site& site) {
   for (const NodeId id : site.graph.order()) {
     const Node& node = site.node(id);
-    if (site.is_constant({id, 0})) {
-      note({id, 0}, axes_of(*known_constant(site.graph, {id, 0})));
-      continue;
-    }
     if (node.kind != NodeKind::Operator || !node.captures.empty() || site.inference.opaque.contains(id))
       continue;
     const Definition definition = define_node(site.graph, site.inference, id);

@@ -1,7 +1,7 @@
 // Axes along which a value is the same everywhere, whatever is fed: what was expanded, tiled, broadcast from
 // one element, concatenated with itself, filled with a number, and all that is computed of it position by
-// position. Read off the formulas, for all operators at once and for all sizes. Untrusted: who uses it
-// proposes.
+// position. Read off the formulas, for all operators at once and for all sizes; the bytes of constants are
+// not looked at. Untrusted: who uses it proposes.
 #pragma once
 
 #include <map>

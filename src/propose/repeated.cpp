@@ -91,7 +91,10 @@ class Repeated {
       return !formula || !moves_data(*formula->output(0).value);
     };
     const bool is_moved = std::ranges::none_of(end.nodes, computes);
-    if (is_moved && (end.inputs.empty() || is_linear(end.value))) return;
+    const auto is_looked_at = [&](NodeId id) { return is_linear({id, 0}); };
+    if (is_moved &&
+        (end.inputs.empty() || (is_linear(end.value) && std::ranges::all_of(end.nodes, is_looked_at))))
+      return;
     ends_.push_back(std::move(end));
   }
 

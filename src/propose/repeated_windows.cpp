@@ -215,9 +215,34 @@ class Windows {
     for (std::size_t k = 0; k < now.size(); ++k)
       places[static_cast<std::size_t>(now[k])] = static_cast<std::int64_t>(k);
     Value out = b_.transpose(b_.reshape(wide, shape), places);
-    for (const std::int64_t d : classed)
-      out = b_.op("Gather", {out, b_.integers(classes[static_cast<std::size_t>(d)].of)}, with({{"axis", d}}));
+    for (const std::int64_t d : classed) out = at_positions(out, d, classes[static_cast<std::size_t>(d)]);
     return out;
+  }
+
+  // Each class at its positions: those that follow each other as they are, one that is repeated expanded.
+  Value at_positions(Value x, std::int64_t axis, const Classes& classes) {
+    const auto count = static_cast<std::int64_t>(classes.of.size());
+    const auto at = [&](std::int64_t p) { return classes.of[static_cast<std::size_t>(p)]; };
+    std::vector<Value> runs;
+    for (std::int64_t p = 0; p < count;) {
+      std::int64_t same = p + 1, next = p + 1;
+      while (same < count && at(same) == at(p)) ++same;
+      if (same - p > 1) {
+        // Cut from the whole axis, so that every number is of the border or of the image: the field witness
+        // looks at smaller images. A later round expands no more than is left.
+        std::vector<std::int64_t> shape(rank(), 1);
+        shape[static_cast<std::size_t>(axis)] = count;
+        const Value all = b_.op("Expand", {b_.slice(x, axis, at(p), at(p) + 1), b_.integers(shape)});
+        runs.push_back(b_.slice(all, axis, p, same == count ? count : same - count));
+        p = same;
+        continue;
+      }
+      while (next < count && at(next) == at(next - 1) + 1 && (next + 1 == count || at(next + 1) != at(next)))
+        ++next;
+      runs.push_back(b_.slice(x, axis, at(p), at(next - 1) + 1));
+      p = next;
+    }
+    return b_.concat(runs, axis);
   }
 
   // Whether along every axis some part is not constant, or the convolution is looked up.
