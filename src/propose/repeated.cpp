@@ -2,14 +2,17 @@
 //
 // A region is what hangs together by values that are constant along an axis. It is written anew with one
 // position of that axis. Where it ends, in a node whose result is not constant there, that node broadcasts
-// by itself, or the last value of the region is expanded.
+// by itself, or the last value of the region is expanded. A region with several functions of sums is done in
+// parts, each up to the next of them: what was proved of one is not looked at again.
 #include "propose/repeated.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
+#include "expr/parts.h"
 #include "facts/linear_form.h"
+#include "graph/names.h"
 #include "propose/once_writer.h"
 
 namespace isomer {
@@ -17,6 +20,7 @@ namespace {
 
 constexpr const char* kKind = "repeated";
 constexpr std::size_t kMostNodes = 64, kMostEnds = 16;  // of one claim
+constexpr int kMostHard = 1;                            // nodes of one claim that are hard to look through
 
 // A value that is replaced: by what broadcasts some inputs of its node, or by itself, expanded.
 struct End {
@@ -74,9 +78,27 @@ class Repeated {
     return at >= own.size() || !own[at];
   }
 
-  void expand(Value v) {
-    if (!site_.concrete_sizes(v)) return;
-    note({.value = v, .inputs = {}, .axes = constants_.of(v)});
+  void expand(Value v) { note({.value = v, .inputs = {}, .axes = constants_.of(v)}); }
+
+  // Functions of sums, and products of values that are computed.
+  bool is_hard(NodeId id) const {
+    const auto formula = site_.formula(id);
+    if (!formula) return true;
+    if (formula->stages.size() > 1) return true;
+    const auto reduces = [](const ExprNode& e) { return e.kind == ExprNode::Kind::Reduce; };
+    return site_.activations(id).size() > 1 && any_part(*formula->output(0).value, reduces);
+  }
+
+  // The last of a region's values before it gets too hard.
+  void expand_first_hard(const End& end) {
+    for (const NodeId id : end.nodes) {
+      const Value v{id, 0};
+      if (!is_hard(id) || site_.node(id).outputs.size() != 1 || constants_.of(v).empty()) continue;
+      ProgramBuilder b(site_.graph, site_.name(v));
+      OnceWriter writer(site_, constants_, b);
+      if (!writer.of(v, constants_.of(v))) continue;
+      if (std::ranges::count_if(writer.nodes(), [&](NodeId n) { return is_hard(n); }) <= kMostHard) expand(v);
+    }
   }
 
   // An end with something before it that is computed.
@@ -86,16 +108,22 @@ class Repeated {
     OnceWriter writer(site_, constants_, b);
     if (!written(end, b, writer)) return;
     end.nodes = writer.nodes();
-    const auto computes = [&](NodeId id) {
-      const auto formula = site_.formula(id);
-      return !formula || !moves_data(*formula->output(0).value);
-    };
-    const bool is_moved = std::ranges::none_of(end.nodes, computes);
+    if (std::ranges::count_if(end.nodes, [&](NodeId id) { return is_hard(id); }) > kMostHard)
+      return expand_first_hard(end);
+    const bool is_moved = std::ranges::none_of(end.nodes, [&](NodeId id) { return computes(id); });
     const auto is_looked_at = [&](NodeId id) { return is_linear({id, 0}); };
     if (is_moved &&
         (end.inputs.empty() || (is_linear(end.value) && std::ranges::all_of(end.nodes, is_looked_at))))
       return;
     ends_.push_back(std::move(end));
+  }
+
+  bool computes(NodeId id) const {
+    const auto formula = site_.formula(id);
+    if (!formula) return true;
+    return any_part(*formula->output(0).value, [](const ExprNode& e) {
+      return e.kind == ExprNode::Kind::Apply || e.kind == ExprNode::Kind::Reduce;
+    });
   }
 
   // Sums of products are looked at elsewhere, broadcasts and all.
@@ -107,8 +135,8 @@ class Repeated {
   std::optional<Value> written(const End& end, ProgramBuilder& b, OnceWriter& writer) const {
     if (end.inputs.empty()) {
       const auto once = writer.of(end.value, end.axes);
-      if (!once) return std::nullopt;
-      return b.op("Expand", {*once, b.integers(*site_.concrete_sizes(end.value))});
+      const auto shape = once ? shape_of(end.value, b) : std::nullopt;
+      return shape ? std::optional(b.op("Expand", {*once, *shape})) : std::nullopt;
     }
     const Node& node = site_.node(end.value.node);
     std::vector<Value> inputs;
@@ -119,6 +147,32 @@ class Repeated {
       inputs.push_back(*x);
     }
     return b.copy(node, inputs);
+  }
+
+  // As a value: extents with a name as an input of the graph has them.
+  std::optional<Value> shape_of(Value v, ProgramBuilder& b) const {
+    if (const auto sizes = site_.concrete_sizes(v)) return b.integers(*sizes);
+    std::vector<Value> parts;
+    for (const Dim& extent : *site_.inference.of(v).shape) {
+      if (extent.is_concrete()) {
+        parts.push_back(b.integers({extent.concrete()}));
+        continue;
+      }
+      const auto part = extent_of(extent, b);
+      if (!part) return std::nullopt;
+      parts.push_back(*part);
+    }
+    return b.concat(parts, 0);
+  }
+  std::optional<Value> extent_of(const Dim& extent, ProgramBuilder& b) const {
+    for (const Value& x : site_.graph.inputs()) {
+      const auto& shape = site_.inference.of(x).shape;
+      const auto at = shape ? std::ranges::find(*shape, extent) : Dims::const_iterator{};
+      if (!shape || at == shape->end()) continue;
+      const auto axis = static_cast<std::int64_t>(at - shape->begin());
+      return b.slice(b.op("Shape", {b.input(site_.name(x))}), 0, axis, axis + 1);
+    }
+    return std::nullopt;
   }
 
   // Ends of the same region are proposed together.
@@ -153,10 +207,32 @@ class Repeated {
       by.push_back(*value);
     }
     if (ends.size() > kMostEnds || writer.nodes().size() > kMostNodes) return;
-    out_.add(propose(site_, kKind,
-                     fmt::format("{} nodes before {} compute what is repeated once", writer.nodes().size(),
-                                 site_.name(ends[0].value)),
-                     b, replaced, by));
+    auto proposal = propose(site_, kKind,
+                            fmt::format("{} nodes before {} compute what is repeated once",
+                                        writer.nodes().size(), site_.name(ends[0].value)),
+                            b, replaced, by);
+    if (!proposal) return;
+    keep_folds(*proposal);
+    out_.list.push_back(std::move(*proposal));
+  }
+
+  // What has too few digits to be folded here is left to the runtime; what it is made of is folded.
+  void keep_folds(Proposal& proposal) const {
+    const Graph program = with_constants(site_, proposal.claim.after);
+    if (proposal.folds.empty() || fold_constants(program, proposal.folds).ok()) return;
+    std::vector<std::string> open = std::move(proposal.folds), folds;
+    const ValuesByName names = values_by_name(program);
+    for (std::size_t k = 0; k < open.size() && k < kMostNodes; ++k) {
+      if (fold_constants(program, {open[k]}).ok()) {
+        folds.push_back(open[k]);
+        continue;
+      }
+      for (const Value& v : program.node(names.at(open[k]).node).inputs)
+        if (v.exists() && program.node(v.node).kind == NodeKind::Operator &&
+            std::ranges::find(open, program.name_of(v)) == open.end())
+          open.push_back(program.name_of(v));
+    }
+    proposal.folds = std::move(folds);
   }
 
   const Site& site_;
