@@ -218,11 +218,13 @@ std::optional<int> same_as_input(const Formula& formula, const std::vector<Value
         break;
       case Fn::Add:
       case Fn::Sub:
+        if (&of != e) break;
         if (b == ValueRange::of(0)) taken = 0;
         else if (of.fn == Fn::Add && a == ValueRange::of(0)) taken = 1;
         break;
       case Fn::Mul:
       case Fn::Div:
+        if (&of != e) break;
         if (b == ValueRange::of(1)) taken = 0;
         else if (of.fn == Fn::Mul && a == ValueRange::of(1)) taken = 1;
         break;

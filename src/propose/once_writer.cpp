@@ -48,15 +48,39 @@ Value OnceWriter::first(Value v, const AxisSet& axes) {
   return b_.op("Slice", {b_.input(site_.name(v)), b_.integers(begin), b_.integers(end), b_.integers(along)});
 }
 
+std::optional<Value> OnceWriter::as_value(const Dims& shape) {
+  if (const auto sizes = concrete(shape)) return b_.integers(*sizes);
+  std::vector<Value> parts;
+  for (const Dim& d : shape) {
+    const auto part = extent(d);
+    if (!part) return std::nullopt;
+    parts.push_back(*part);
+  }
+  return b_.concat(parts, 0);
+}
+
+std::optional<Value> OnceWriter::extent(const Dim& extent) {
+  if (extent.is_concrete()) return b_.integers({extent.concrete()});
+  for (const Value& x : site_.graph.inputs()) {
+    const auto& shape = site_.inference.of(x).shape;
+    if (!shape) continue;
+    const auto at = std::ranges::find(*shape, extent);
+    if (at == shape->end()) continue;
+    const auto axis = at - shape->begin();
+    return b_.slice(b_.op("Shape", {b_.input(site_.name(x))}), 0, axis, axis + 1);
+  }
+  return std::nullopt;
+}
+
 std::optional<Value> OnceWriter::moved(Value from, const Dims& shape, const Dims& to) {
   Dims longer = shape;
   if (longer.size() < to.size()) longer.insert(longer.begin(), to.size() - longer.size(), Dim(1));
   const auto value = b_.reshape(from, shape, longer);
   if (!value || longer == to) return value;
-  const auto sizes = concrete(to);
   for (std::size_t d = 0; d < to.size(); ++d)
-    if (!sizes || (!longer[d].is(1) && longer[d] != to[d])) return std::nullopt;
-  return b_.op("Expand", {*value, b_.integers(*sizes)});
+    if (!longer[d].is(1) && longer[d] != to[d]) return std::nullopt;
+  const auto sizes = as_value(to);
+  return sizes ? std::optional(b_.op("Expand", {*value, *sizes})) : std::nullopt;
 }
 
 std::optional<Value> OnceWriter::made(Value v, const AxisSet& axes) {
@@ -66,8 +90,8 @@ std::optional<Value> OnceWriter::made(Value v, const AxisSet& axes) {
   const Dims to = shape(v, axes);
   nodes_.insert(id);
   if (site_.is(id, "ConstantOfShape")) {
-    const auto sizes = concrete(to);
-    return sizes ? std::optional(b_.copy(node, {b_.integers(*sizes)})) : std::nullopt;
+    const auto sizes = as_value(to);
+    return sizes ? std::optional(b_.copy(node, {*sizes})) : std::nullopt;
   }
   const Definition definition = define_node(site_.graph, site_.inference, id);
   const auto* formula = std::get_if<Formula>(&definition);

@@ -21,6 +21,8 @@ class OnceWriter {
   std::optional<Value> of(Value v, const AxisSet& axes);
   // Its shape.
   Dims shape(Value v, const AxisSet& axes) const;
+  // A shape as a value: extents with a name as an input of the graph has them.
+  std::optional<Value> as_value(const Dims& shape);
   // Nodes of the graph that were written.
   const std::set<NodeId>& nodes() const { return nodes_; }
 
@@ -28,6 +30,7 @@ class OnceWriter {
   std::optional<Value> made(Value v, const AxisSet& axes);
   std::optional<Value> moved(Value from, const Dims& shape, const Dims& to);
   Value first(Value v, const AxisSet& axes);
+  std::optional<Value> extent(const Dim& extent);
 
   const Site& site_;
   const ConstantAxes& constants_;

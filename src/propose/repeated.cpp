@@ -129,13 +129,17 @@ class Repeated {
   // Sums of products are looked at elsewhere, broadcasts and all.
   bool is_linear(Value v) const {
     const auto form = linear_form(site_, v);
-    return form && expanded(site_, *form, v);
+    const auto own = form ? expanded(site_, *form, v) : std::nullopt;
+    // A divisor is left as it is there.
+    return own && std::ranges::none_of(own->terms, [](const LinearTerm& t) {
+             return std::ranges::any_of(t.factors, &LinearFactor::is_inverse);
+           });
   }
 
   std::optional<Value> written(const End& end, ProgramBuilder& b, OnceWriter& writer) const {
     if (end.inputs.empty()) {
       const auto once = writer.of(end.value, end.axes);
-      const auto shape = once ? shape_of(end.value, b) : std::nullopt;
+      const auto shape = once ? writer.as_value(*site_.inference.of(end.value).shape) : std::nullopt;
       return shape ? std::optional(b.op("Expand", {*once, *shape})) : std::nullopt;
     }
     const Node& node = site_.node(end.value.node);
@@ -147,32 +151,6 @@ class Repeated {
       inputs.push_back(*x);
     }
     return b.copy(node, inputs);
-  }
-
-  // As a value: extents with a name as an input of the graph has them.
-  std::optional<Value> shape_of(Value v, ProgramBuilder& b) const {
-    if (const auto sizes = site_.concrete_sizes(v)) return b.integers(*sizes);
-    std::vector<Value> parts;
-    for (const Dim& extent : *site_.inference.of(v).shape) {
-      if (extent.is_concrete()) {
-        parts.push_back(b.integers({extent.concrete()}));
-        continue;
-      }
-      const auto part = extent_of(extent, b);
-      if (!part) return std::nullopt;
-      parts.push_back(*part);
-    }
-    return b.concat(parts, 0);
-  }
-  std::optional<Value> extent_of(const Dim& extent, ProgramBuilder& b) const {
-    for (const Value& x : site_.graph.inputs()) {
-      const auto& shape = site_.inference.of(x).shape;
-      const auto at = shape ? std::ranges::find(*shape, extent) : Dims::const_iterator{};
-      if (!shape || at == shape->end()) continue;
-      const auto axis = static_cast<std::int64_t>(at - shape->begin());
-      return b.slice(b.op("Shape", {b.input(site_.name(x))}), 0, axis, axis + 1);
-    }
-    return std::nullopt;
   }
 
   // Ends of the same region are proposed together.
