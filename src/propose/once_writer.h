@@ -23,6 +23,7 @@ class OnceWriter {
   Dims shape(Value v, const AxisSet& axes) const;
   // A shape as a value: extents with a name as an input of the graph has them.
   std::optional<Value> as_value(const Dims& shape);
+  std::optional<Value> extent(const Dim& extent);
   // Nodes of the graph that were written.
   const std::set<NodeId>& nodes() const { return nodes_; }
 
@@ -30,7 +31,6 @@ class OnceWriter {
   std::optional<Value> made(Value v, const AxisSet& axes);
   std::optional<Value> moved(Value from, const Dims& shape, const Dims& to);
   Value first(Value v, const AxisSet& axes);
-  std::optional<Value> extent(const Dim& extent);
 
   const Site& site_;
   const ConstantAxes& constants_;

@@ -56,10 +56,19 @@ TEST(Repeated, TheBorderOfARepeatedPartHasFewClasses) {
 }
 
 TEST(Repeated, WithoutABorderThereIsOneClassAtAnySize) {
-  EXPECT_EQ(best("agraph (float[b,8,h,w] x, float[b,8,1,1] c) => (y) <" +
-                 integers("sp", {2, 3}) + ", " + weight("k", "8,16,3,3", 1152, 1) +
+  EXPECT_EQ(best("agraph (float[b,8,h,w] x, float[b,8,1,1] c) => (y) <" + integers("sp", {2, 3}) + ", " +
+                 weight("k", "8,16,3,3", 1152, 1) +
                  "> {\nn = Shape(x)\nt = Expand(c, n)\nj = Concat<axis=1>(x, t)\ny = Conv(j, k)}"),
             "Conv Conv Add");
+}
+
+TEST(Repeated, BordersAtAnySize) {
+  // A speaker beside frames, as many as there are.
+  EXPECT_EQ(best("agraph (float[b,8,t] x, float[b,16,1] c) => (y) <" + integers("ch", {16}) + ", " +
+                 integers("at", {0}) + ", " + integers("to", {2}) + ", " + weight("k", "8,24,3", 576, 1) +
+                 "> {\nn = Shape(x)\np = Gather(n, at)\nq = Gather(n, to)\ns = Concat<axis=0>(p, ch, q)\n"
+                 "e = Expand(c, s)\nj = Concat<axis=1>(x, e)\ny = Conv<pads=[1,1]>(j, k)}"),
+            "Conv Reshape Shape Slice Concat ConstantOfShape Conv Squeeze MatMul Conv Add");
 }
 
 TEST(Repeated, ConstantMapsAreConvolvedBeforehand) {

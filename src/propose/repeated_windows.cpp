@@ -1,10 +1,13 @@
 // A convolution of parts that are constant along some axes, beside parts that are not: the convolution is
 // the sum of those of its parts. Along an axis on which a part is constant, an output depends only on which
 // of the kernel's positions meet the part and not the border. There are few such classes; each is a sum
-// over some of the kernel, computed once, and looked up where it is added.
+// over some of the kernel, computed once, and looked up where it is added. Where an extent has a name, nobody
+// knows where the classes are: then each position of the kernel is computed once, and a small product says
+// which of them an output sees.
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <ranges>
 
 #include "propose/once_writer.h"
 #include "propose/repeated.h"
@@ -19,18 +22,23 @@ constexpr std::size_t kMostParts = 16;
 // Positions of an output along one axis by what they see of the kernel.
 struct Classes {
   std::vector<std::pair<std::int64_t, std::int64_t>> seen;  // of each class, the kernel's positions: from, to
-  std::vector<std::int64_t> of;                             // of each position; empty: there is one class
+  std::vector<std::int64_t> of = {};                        // of each position; empty: there is one class
+  bool is_open = false;  // the positions are not known: each of the kernel's is a class, and outputs see some
   std::int64_t count() const { return static_cast<std::int64_t>(seen.size()); }
 };
 
-// Along a spatial axis; nullopt: the borders' places are not known.
-std::optional<Classes> classes_along(const Site& site, const Convolution& c, std::size_t axis) {
+// Along a spatial axis.
+Classes classes_along(const Site& site, const Convolution& c, std::size_t axis) {
   const std::int64_t kernel = c.kernel[axis], before = c.pads[axis], after = c.pads[c.kernel.size() + axis];
-  if (before == 0 && after == 0) return Classes{{{0, kernel}}, {}};
+  if (before == 0 && after == 0) return Classes{.seen = {{0, kernel}}};
   const Dim x = (*site.inference.of(c.x).shape)[axis + 2];
   const Dim y = (*site.inference.of({c.id, 0}).shape)[axis + 2];
-  if (!x.is_concrete() || !y.is_concrete()) return std::nullopt;
   Classes out;
+  if (!x.is_concrete() || !y.is_concrete()) {
+    for (std::int64_t k = 0; k < kernel; ++k) out.seen.emplace_back(k, k + 1);
+    out.is_open = true;
+    return out;
+  }
   for (std::int64_t p = 0; p < y.concrete(); ++p) {
     const auto is_seen = [&](std::int64_t k) {
       const std::int64_t at = c.strides[axis] * p + c.dilations[axis] * k - before;
@@ -63,7 +71,9 @@ class Windows {
         once_(site, constants, b_) {}
 
   std::optional<Proposal> proposal() {
-    if (c_.groups != 1 || !site_.inference.of(c_.x).shape || !add_parts(c_.x, 0)) return std::nullopt;
+    if (c_.groups != 1 || site_.inference.of(c_.x).type != ElementType::Float ||
+        !site_.inference.of(c_.x).shape || !add_parts(c_.x, 0))
+      return std::nullopt;
     std::vector<Part> others;
     std::map<AxisSet, std::vector<Part>> repeated;
     bool has_zero = false;
@@ -122,10 +132,12 @@ class Windows {
     out[1] = false;
     for (std::size_t d = 2; d < out.size(); ++d) {
       if (!out[d]) continue;
-      const auto classes = classes_along(site_, c_, d - 2);
-      out[d] = classes &&
-               (classes->of.empty() || 2 * classes->count() <= static_cast<std::int64_t>(classes->of.size()));
+      const Classes classes = classes_along(site_, c_, d - 2);
+      const auto positions = static_cast<std::int64_t>(classes.of.size());
+      out[d] = classes.is_open ? classes.count() > 1 && d + 2 >= out.size()
+                               : positions == 0 || 2 * classes.count() <= positions;
     }
+    if (is_empty(out)) out.clear();
     return out;
   }
 
@@ -163,7 +175,7 @@ class Windows {
     std::vector<Classes> classes(rank());
     for (std::size_t d = 2; d < axes.size(); ++d) {
       if (!axes[d]) continue;
-      classes[d] = *classes_along(site_, c_, d - 2);
+      classes[d] = classes_along(site_, c_, d - 2);
       weights = summed(weights, d, classes[d]);
       small.kernel[d - 2] = small.strides[d - 2] = small.dilations[d - 2] = 1;
       small.pads[d - 2] = small.pads[small.kernel.size() + d - 2] = 0;
@@ -215,12 +227,49 @@ class Windows {
     for (std::size_t k = 0; k < now.size(); ++k)
       places[static_cast<std::size_t>(now[k])] = static_cast<std::int64_t>(k);
     Value out = b_.transpose(b_.reshape(wide, shape), places);
-    for (const std::int64_t d : classed) out = at_positions(out, d, classes[static_cast<std::size_t>(d)]);
+    for (const std::int64_t d : std::views::reverse(classed)) {
+      const Classes& along = classes[static_cast<std::size_t>(d)];
+      const auto placed = along.is_open ? where_seen(out, d) : at_positions(out, d, along);
+      if (!placed) return std::nullopt;
+      out = *placed;
+    }
     return out;
   }
 
+  // The extent of the input along an axis, as a value: as an input of the graph, or a part, has it.
+  std::optional<Value> extent_along(std::size_t axis) {
+    const Dim& extent = (*site_.inference.of(c_.x).shape)[axis];
+    if (const auto known = once_.extent(extent)) return known;
+    for (const Part& p : parts_) {
+      const AxisSet& axes = constants_.of(p.value);
+      if (site_.is_constant(p.value) || (axis < axes.size() && axes[axis])) continue;
+      const auto at = static_cast<std::int64_t>(axis);
+      return b_.slice(b_.op("Shape", {b_.input(site_.name(p.value))}), 0, at, at + 1);
+    }
+    return std::nullopt;
+  }
+
+  // The sum over the kernel's positions along one of the last two axes that an output sees: a product with
+  // what the kernel's impulses make of ones.
+  std::optional<Value> where_seen(Value x, std::int64_t axis) {
+    const auto extent = extent_along(static_cast<std::size_t>(axis));
+    if (!extent) return std::nullopt;
+    const auto k = static_cast<std::size_t>(axis) - 2, spatial = c_.kernel.size();
+    const Value ones = b_.op("ConstantOfShape", {b_.concat({b_.integers({1, 1}), *extent}, 0)},
+                             with({{"value", Tensor::of(ElementType::Float, {1}, std::vector<float>{1})}}));
+    const Value impulses = b_.reshape(b_.eye(c_.kernel[k]), {c_.kernel[k], 1, c_.kernel[k]});
+    const Value seen = b_.op("Conv", {ones, impulses},
+                             with({{"kernel_shape", Extents{c_.kernel[k]}},
+                                   {"strides", Extents{c_.strides[k]}},
+                                   {"dilations", Extents{c_.dilations[k]}},
+                                   {"pads", Extents{c_.pads[k], c_.pads[spatial + k]}}}));
+    const Value matrix = b_.squeeze(seen, {0});
+    if (axis + 1 == static_cast<std::int64_t>(rank())) return b_.op("MatMul", {x, matrix});
+    return b_.op("MatMul", {b_.transpose(matrix, {1, 0}), x});
+  }
+
   // Each class at its positions: those that follow each other as they are, one that is repeated expanded.
-  Value at_positions(Value x, std::int64_t axis, const Classes& classes) {
+  std::optional<Value> at_positions(Value x, std::int64_t axis, const Classes& classes) {
     const auto count = static_cast<std::int64_t>(classes.of.size());
     const auto at = [&](std::int64_t p) { return classes.of[static_cast<std::size_t>(p)]; };
     std::vector<Value> runs;
@@ -252,7 +301,9 @@ class Windows {
       if (d == 1 || full[d].is(1)) continue;
       const bool is_there = std::ranges::any_of(repeated, [&](const auto& group) {
         if (group.first.empty() || !group.first[d]) return true;
-        return d >= 2 && !classes_along(site_, c_, d - 2)->of.empty();
+        if (d < 2) return false;
+        const Classes classes = classes_along(site_, c_, d - 2);
+        return classes.is_open || !classes.of.empty();
       });
       if (!is_there) return false;
     }
