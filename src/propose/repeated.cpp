@@ -55,8 +55,12 @@ class Repeated {
       const Value x = node.inputs[k];
       if (!is_repeated(x)) continue;
       AxisSet axes = constants_.of(x);
-      for (std::size_t d = 0; d < axes.size(); ++d) axes[d] = axes[d] && ends_here(roles[k], d, y);
-      if (is_empty(axes)) continue;
+      bool is_all_reduced = true;
+      for (std::size_t d = 0; d < axes.size(); ++d) {
+        axes[d] = axes[d] && ends_here(roles[k], d, y);
+        is_all_reduced = is_all_reduced && (!axes[d] || roles[k].axes[d] == AxisRole::Reduced);
+      }
+      if (is_all_reduced) continue;
       const bool is_batch = !site_.is(id, "MatMul") || !(axes.back() || axes[axes.size() - 2]);
       if (broadcasts && is_batch) end.inputs[k] = axes;
       else expand(x);
@@ -111,6 +115,12 @@ class Repeated {
     if (std::ranges::count_if(end.nodes, [&](NodeId id) { return is_hard(id); }) > kMostHard)
       return expand_first_hard(end);
     const bool is_moved = std::ranges::none_of(end.nodes, [&](NodeId id) { return computes(id); });
+    // Numbers that fill a tensor are cheap.
+    const auto reads_nothing = [&](NodeId id) {
+      return std::ranges::none_of(
+          site_.node(id).inputs, [&](Value v) { return v.exists() && is_float(site_.inference.of(v).type); });
+    };
+    if (is_moved && std::ranges::all_of(end.nodes, reads_nothing)) return;
     const auto is_looked_at = [&](NodeId id) { return is_linear({id, 0}); };
     if (is_moved &&
         (end.inputs.empty() || (is_linear(end.value) && std::ranges::all_of(end.nodes, is_looked_at))))
