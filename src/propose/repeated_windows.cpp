@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ranges>
 
 #include "propose/once_writer.h"
 #include "propose/repeated.h"
@@ -134,8 +133,7 @@ class Windows {
       if (!out[d]) continue;
       const Classes classes = classes_along(site_, c_, d - 2);
       const auto positions = static_cast<std::int64_t>(classes.of.size());
-      out[d] = classes.is_open ? classes.count() > 1 && d + 2 >= out.size()
-                               : positions == 0 || 2 * classes.count() <= positions;
+      out[d] = classes.is_open ? classes.count() > 1 : positions == 0 || 2 * classes.count() <= positions;
     }
     if (is_empty(out)) out.clear();
     return out;
@@ -227,7 +225,7 @@ class Windows {
     for (std::size_t k = 0; k < now.size(); ++k)
       places[static_cast<std::size_t>(now[k])] = static_cast<std::int64_t>(k);
     Value out = b_.transpose(b_.reshape(wide, shape), places);
-    for (const std::int64_t d : std::views::reverse(classed)) {
+    for (const std::int64_t d : classed) {
       const Classes& along = classes[static_cast<std::size_t>(d)];
       const auto placed = along.is_open ? where_seen(out, d) : at_positions(out, d, along);
       if (!placed) return std::nullopt;
@@ -249,8 +247,8 @@ class Windows {
     return std::nullopt;
   }
 
-  // The sum over the kernel's positions along one of the last two axes that an output sees: a product with
-  // what the kernel's impulses make of ones.
+  // The sum over the kernel's positions along an axis that an output sees: a product with what the kernel's
+  // impulses make of ones.
   std::optional<Value> where_seen(Value x, std::int64_t axis) {
     const auto extent = extent_along(static_cast<std::size_t>(axis));
     if (!extent) return std::nullopt;
@@ -264,8 +262,10 @@ class Windows {
                                    {"dilations", Extents{c_.dilations[k]}},
                                    {"pads", Extents{c_.pads[k], c_.pads[spatial + k]}}}));
     const Value matrix = b_.squeeze(seen, {0});
-    if (axis + 1 == static_cast<std::int64_t>(rank())) return b_.op("MatMul", {x, matrix});
-    return b_.op("MatMul", {b_.transpose(matrix, {1, 0}), x});
+    std::vector<std::int64_t> last;  // the axis at the end, and back
+    for (std::size_t d = 0; d < rank(); ++d) last.push_back(static_cast<std::int64_t>(d));
+    std::swap(last[static_cast<std::size_t>(axis)], last.back());
+    return b_.transpose(b_.op("MatMul", {b_.transpose(x, last), matrix}), last);
   }
 
   // Each class at its positions: those that follow each other as they are, one that is repeated expanded.
