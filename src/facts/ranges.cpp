@@ -21,6 +21,9 @@ double product(double a, double b) { return a == 0 || b == 0 ? 0 : a * b; }
 ValueRange operator+(const ValueRange& a, const ValueRange& b) { return {a.low + b.low, a.high + b.high}; }
 ValueRange operator-(const ValueRange& a) { return {-a.high, -a.low}; }
 ValueRange operator*(const ValueRange& a, const ValueRange& b) {
+  // What has no bound may be infinite when it is run, and then this is no number.
+  const auto has_no_bound = [](const ValueRange& r) { return std::isinf(r.low) || std::isinf(r.high); };
+  if ((a == ValueRange::of(0) && has_no_bound(b)) || (b == ValueRange::of(0) && has_no_bound(a))) return {};
   const double corners[] = {product(a.low, b.low), product(a.low, b.high), product(a.high, b.low),
                             product(a.high, b.high)};
   return {*std::ranges::min_element(corners), *std::ranges::max_element(corners)};
@@ -83,6 +86,7 @@ class Reader {
     const ValueRange body = of(*e.args[0]);
     if (e.reduction == Reduction::Max || e.reduction == Reduction::Min) return body;
     if (e.reduction == Reduction::Product) return body.low >= 0 ? ValueRange{0, kInfinity} : ValueRange{};
+    if (body == ValueRange::of(0)) return body;
     double count = 1;
     for (const Axis& a : e.axes)
       count *= a.extent.is_concrete() ? static_cast<double>(a.extent.concrete()) : kInfinity;
@@ -211,6 +215,18 @@ std::optional<int> same_as_input(const Formula& formula, const std::vector<Value
         break;
       case Fn::Less:
         if (e->fn == Fn::Where && (above || a.high < b.low)) taken = above ? 2 : 1;
+        break;
+      case Fn::Add:
+      case Fn::Sub:
+        if (&of != e) break;
+        if (b == ValueRange::of(0)) taken = 0;
+        else if (of.fn == Fn::Add && a == ValueRange::of(0)) taken = 1;
+        break;
+      case Fn::Mul:
+      case Fn::Div:
+        if (&of != e) break;
+        if (b == ValueRange::of(1)) taken = 0;
+        else if (of.fn == Fn::Mul && a == ValueRange::of(1)) taken = 1;
         break;
       default: break;
     }

@@ -28,6 +28,7 @@ namespace {
 constexpr const char* kKind = "linear";
 constexpr int kMostExpansions = 16;
 constexpr std::size_t kMostOperands = 8;   // of one term: all orders are tried
+constexpr std::size_t kMostReaders = 8;    // of a product that is written into all of them
 constexpr double kLarge = 4096;            // of a number that is added
 constexpr double kMostConstant = 1 << 24;  // elements that a product of constants may have
 
@@ -42,8 +43,8 @@ Labels labels_in(const std::vector<Operand>& operands) {
 // Writes one linear form as a program.
 class Writer {
  public:
-  Writer(const Site& site, const LinearForm& form, Value y, bool is_image)
-      : site_(site), form_(form), y_(y), is_image_(is_image), b_(site.graph, site.name(y)) {
+  Writer(const Site& site, const LinearForm& form, ProgramBuilder& b, bool is_image)
+      : site_(site), form_(form), is_image_(is_image), b_(b) {
     int next = form.next_axis;
     for (const auto& parts : form.axes) {
       Dim extent = 1;
@@ -60,18 +61,16 @@ class Writer {
       for (const Axis& a : t.summed) extents_[a.id] = a.extent;
   }
 
-  std::optional<Proposal> proposal() {
+  std::optional<Value> written() {
     std::vector<Operand> terms;
     for (const LinearTerm& t : form_.terms) {
       auto term = written(t);
       if (!term) return std::nullopt;
       terms.push_back(std::move(*term));
     }
-    const auto result = sum(std::move(terms));
-    if (!result) return std::nullopt;
-    return propose(site_, kKind, fmt::format("{} by {} products", site_.name(y_), products_), b_, {y_},
-                   {*result});
+    return sum(std::move(terms));
   }
+  int products() const { return products_; }
 
  private:
   // What a term's factors read, where an axis of the result that is split, but not for this term, is whole.
@@ -455,9 +454,8 @@ class Writer {
 
   const Site& site_;
   const LinearForm& form_;
-  Value y_;
   bool is_image_;
-  ProgramBuilder b_;
+  ProgramBuilder& b_;
   LabelSizes extents_;
   std::vector<Axis> wholes_;  // per axis of the value
   Labels out_;                // labels of the value's axes, in order
@@ -490,6 +488,32 @@ class LinearProposer {
     return out;
   }
 
+  // A product that several sums read is part of all of them: they are written together, so that it need not
+  // be computed.
+  std::optional<Proposal> shared(NodeId id) {
+    const Value v{id, 0};
+    const std::set<NodeId> readers(site_.readers(v).begin(), site_.readers(v).end());
+    if (readers.size() < 2 || readers.size() > kMostReaders || site_.is_output(v) || !is_product(id))
+      return std::nullopt;
+    ProgramBuilder b(site_.graph, site_.name(v));
+    std::vector<Value> replaced, by;
+    int products = 0;
+    for (const NodeId r : readers) {
+      const auto& own = form_of(r);
+      if (!own || std::ranges::all_of(own->terms, [](const LinearTerm& t) { return t.summed.empty(); }))
+        return std::nullopt;
+      const auto form = without_products(*own, v);
+      if (!form) return std::nullopt;
+      Writer writer(site_, *form, b, is_image(*form, {r, 0}));
+      const auto value = writer.written();
+      if (!value) return std::nullopt;
+      products += writer.products();
+      replaced.push_back({r, 0});
+      by.push_back(*value);
+    }
+    return propose(site_, kKind, fmt::format("{} in {} products", site_.name(v), products), b, replaced, by);
+  }
+
   // The best way to compute this value.
   std::optional<Proposal> best(Value y) {
     std::optional<Proposal> out;
@@ -498,9 +522,7 @@ class LinearProposer {
     LinearForm form = *own;
     std::set<Value> leaves;
     for (int k = 0; k < kMostExpansions; ++k) {
-      if (auto next = Writer(site_, form, y, is_image(form, y)).proposal();
-          next && (!out || next->gain > out->gain))
-        out = std::move(next);
+      if (auto next = written(form, y); next && (!out || next->gain > out->gain)) out = std::move(next);
       bool has_grown = false;
       while (const auto v = latest(form, leaves)) {
         auto next = expanded(site_, form, *v);
@@ -528,6 +550,35 @@ class LinearProposer {
       if (form) form = expanded(site_, *form, v);
     }
     return forms_.emplace(id, std::move(form)).first->second;
+  }
+
+  std::optional<Proposal> written(const LinearForm& form, Value y) const {
+    ProgramBuilder b(site_.graph, site_.name(y));
+    Writer writer(site_, form, b, is_image(form, y));
+    const auto value = writer.written();
+    if (!value) return std::nullopt;
+    return propose(site_, kKind, fmt::format("{} by {} products", site_.name(y), writer.products()), b, {y},
+                   {*value});
+  }
+
+  // A product of several values, element by element.
+  bool is_product(NodeId id) {
+    const auto& form = form_of(id);
+    return form && form->terms.size() == 1 && form->terms[0].summed.empty() &&
+           form->terms[0].factors.size() > 1;
+  }
+
+  // With this product, and those that only it reads, as their factors.
+  std::optional<LinearForm> without_products(const LinearForm& form, Value product) {
+    auto out = expanded(site_, form, product);
+    for (const Value& v : site_.node(product.node).inputs) {
+      if (!out || would_cancel(*out)) return std::nullopt;
+      if (!v.exists() || site_.is_constant(v) || v.output != 0 || site_.is_output(v) ||
+          site_.only_reader(v) != product.node || !is_product(v.node))
+        continue;
+      if (auto further = without_products(*out, v)) out = std::move(further);
+    }
+    return out;
   }
 
   // Convolutions are around: others would have to change the layout.
@@ -615,8 +666,11 @@ Proposals propose_linear(const Graph& graph, const Inference& inference, const P
   LinearProposer proposer(site);
   // Less than a node's price is less than anyone could measure.
   const double least = options.any_price ? 0 : site.machine.prices.node;
-  for (const Value& y : proposer.ends())
-    if (auto found = proposer.best(y); found && found->gain > least) out.list.push_back(std::move(*found));
+  const auto add = [&](std::optional<Proposal> found) {
+    if (found && found->gain > least) out.list.push_back(std::move(*found));
+  };
+  for (const Value& y : proposer.ends()) add(proposer.best(y));
+  for (const NodeId id : graph.order()) add(proposer.shared(id));
   std::ranges::stable_sort(out.list, std::greater<>{}, &Proposal::gain);
   return out;
 }

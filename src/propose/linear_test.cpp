@@ -83,5 +83,14 @@ TEST(Linear, ProductsThatAreBestAlreadyStay) {
   EXPECT_TRUE(propose_linear(graph, *inference).list.empty());
 }
 
+TEST(Linear, AFactorOfRowsIsTakenOutOfSeveralProducts) {
+  // A normalization before two projections: the factors of columns go into the weights.
+  EXPECT_EQ(best("agraph (float[b,n,64] x, float[b,n,1] r) => (float[b,n,4] y, float[b,n,4] z) <" +
+                 weight("g", "64", 64, 1) + ", " + weight("v", "64,4", 256, 2) + ", " +
+                 weight("w", "64,4", 256, 3) +
+                 "> {\np = Mul(x, r)\nq = Mul(g, p)\ny = MatMul(q, v)\nz = MatMul(q, w)}"),
+            "MatMul Mul MatMul Mul");
+}
+
 }  // namespace
 }  // namespace isomer

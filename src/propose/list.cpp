@@ -7,6 +7,7 @@
 #include "propose/linear.h"
 #include "propose/needed.h"
 #include "propose/order.h"
+#include "propose/repeated.h"
 
 namespace isomer {
 
@@ -18,6 +19,7 @@ const std::vector<Proposer>& proposers() {
       {"batch", propose_batch},
       {"commute", propose_commute},
       {"linear", propose_linear},
+      {"repeated", propose_repeated},
       {"reassociate", propose_reassociate},
       {"fastpath", propose_fastpath},
       {"bilinear", propose_bilinear},

@@ -111,7 +111,7 @@ class Orders {
     if (count > 0) propose_before(way, choices);
   }
 
-  // A clip of what lies inside.
+  // A clip of what lies inside; what is added is zero, what is multiplied with is one.
   void drop(NodeId id) {
     const Node& node = site_.node(id);
     const auto formula = site_.formula(id);
@@ -121,11 +121,31 @@ class Orders {
     if (!v.exists() || site_.is_constant(v) || !has_same_shape(v, {id, 0})) return;
     ProgramBuilder b(site_.graph, site_.name({id, 0}));
     Remade remade(site_, ranges_, b);
-    std::vector<Value> replaced{{id, 0}}, by{remade.of(v)};
-    remade.add_to(replaced, by);
+    std::vector<Value> replaced{{id, 0}}, by;
+    const auto other = std::ranges::find_if(node.inputs, [&](Value x) { return is_number(x); });
+    if (other != node.inputs.end()) {
+      by.push_back(b.input(site_.name(v)));
+      read_before(*other, b);
+    } else {
+      by.push_back(remade.of(v));
+      remade.add_to(replaced, by);
+    }
     out_.add(propose(site_, "order",
-                     fmt::format("{} changes nothing, all of {} lies inside", label(node), site_.name(v)), b,
-                     replaced, by));
+                     fmt::format("{} changes nothing, {}", label(node),
+                                 other == node.inputs.end() ? "all of " + site_.name(v) + " lies inside"
+                                                            : site_.name(*other) + " is one number"),
+                     b, replaced, by));
+  }
+
+  // A value that is computed, and is one number whatever is fed.
+  bool is_number(Value v) const { return v.exists() && !site_.is_constant(v) && ranges_.of(v).is_point(); }
+  // What such a value is computed of, as far as that is anything: where a claim's region begins.
+  void read_before(Value number, ProgramBuilder& b) const {
+    for (const Value& x : site_.node(number.node).inputs) {
+      if (!x.exists() || site_.is_constant(x) || !is_float(site_.inference.of(x).type)) continue;
+      if (is_number(x)) read_before(x, b);
+      else b.input(site_.name(x));
+    }
   }
 
   // f(x) < f(0) is x < 0.

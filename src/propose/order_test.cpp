@@ -88,5 +88,15 @@ TEST(Order, WhatCutsNothingOffIsLeftOut) {
             "nothing: ");
 }
 
+TEST(Order, WhatIsZeroIsNotAdded) {
+  // The first step of a recurrence, whose state is zero, at any batch.
+  const std::string state =
+      "agraph (float[b,16] x, float[b,16] f) => (float[b,16] y) {\n"
+      "s = Shape(x)\nz = ConstantOfShape(s)\n";
+  EXPECT_EQ(after(state + "g = Sigmoid(f)\nm = Mul(g, z)\nt = Tanh(x)\ny = Add(m, t)\n}"), "Tanh");
+  // What multiplies it may be infinite, which times zero is no number.
+  EXPECT_EQ(after(state + "g = Relu(f)\nm = Mul(g, z)\nt = Tanh(x)\ny = Add(m, t)\n}"), "nothing: ");
+}
+
 }  // namespace
 }  // namespace isomer

@@ -1,12 +1,17 @@
 #include "rewrite/program_builder.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+
+#include "base/hash.h"
 
 namespace isomer {
 namespace {
 
 // "y.isomer.", or "y.isomer2." and so on: no name of a value or node in the graph or in what it declares
-// begins so.
+// begins so. For values that were named so, each has a number of its own: what replaces two of them may be
+// taken together.
 std::string fresh_prefix(const Graph& graph, const std::string& name) {
   const std::string stem = name.substr(0, name.find(".isomer"));
   const auto begins_so = [&](const std::string& prefix) {
@@ -18,8 +23,11 @@ std::string fresh_prefix(const Graph& graph, const std::string& name) {
     return std::ranges::any_of(graph.declared(),
                                [&](const auto& declared) { return declared.first.starts_with(prefix); });
   };
-  std::string prefix = stem + ".isomer.";
-  for (int k = 2; begins_so(prefix); ++k) prefix = stem + ".isomer" + std::to_string(k) + ".";
+  const auto numbered = [&](std::uint64_t k) { return fmt::format("{}.isomer{}.", stem, k); };
+  constexpr std::uint64_t kMostNumbers = 1'000'000;
+  std::uint64_t k = stem == name ? 1 : Hasher().add(name).digest().low % kMostNumbers + 2;
+  std::string prefix = k == 1 ? stem + ".isomer." : numbered(k);
+  while (begins_so(prefix)) prefix = numbered(++k);
   return prefix;
 }
 

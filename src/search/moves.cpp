@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "propose/list.h"
 #include "rewrite/site.h"
 #include "runtime/runtime.h"
@@ -122,6 +124,20 @@ Result<Draft> Moves::simplified(Draft draft) {
     note_trouble(maker);
   }
   return draft;
+}
+
+void Moves::allow_left_out(const std::vector<StepGroup>& groups, const Draft& before, const Draft& after) {
+  std::set<std::string> chosen, gone;
+  for (std::size_t k = before.taken.size(); k < after.taken.size(); ++k) chosen.insert(after.taken[k].what);
+  const std::vector<const Step*> steps = all_steps(pointers_to(groups));
+  for (const Step* s : steps)
+    if (chosen.contains(s->proposal.what)) gone.insert(s->replaced.begin(), s->replaced.end());
+  for (const Step* s : steps) {
+    const bool is_slower = context_.trials != nullptr && s->ratio <= 1;
+    if (is_slower || chosen.contains(s->proposal.what)) continue;
+    if (std::ranges::any_of(s->replaced, [&](const std::string& name) { return gone.contains(name); }))
+      seen_.erase(key_of(s->proposal));
+  }
 }
 
 void Moves::note_trouble(const StepMaker& maker) {

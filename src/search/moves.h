@@ -25,6 +25,9 @@ class Moves {
   // Applied unconditionally: it costs nothing at run time and exposes more to the proposers.
   Result<Draft> simplified(Draft draft);
   void note_trouble(const StepMaker& maker);
+  // Steps that were left out because another one took a part of their regions may be tried again: what they
+  // replace may still be there.
+  void allow_left_out(const std::vector<StepGroup>& groups, const Draft& before, const Draft& after);
   // Whether the last proofs were cut short by that: the rest is there for another round.
   bool was_cut_short() const { return was_cut_short_; }
 

@@ -25,6 +25,7 @@ Status greedy(SearchContext& context, std::vector<Draft>& history) {
       if (has_more) continue;
       return Done{};
     }
+    moves.allow_left_out(groups, history.back(), next);
     ISOMER_TRY(next, moves.simplified(next));
     history.push_back(std::move(next));
     context.options.on_draft(history.back());

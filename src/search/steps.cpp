@@ -101,6 +101,9 @@ Result<Draft> StepMaker::together(const Draft& draft, const std::vector<const St
         {s->proposal.kind, s->proposal.what, s->label, s->fewer, s->ratio, !s->claims.empty()});
   }
   ISOMER_TRY(const Graph changed, piece_.with(claims));
+  // What one step makes for another value to be folded may be gone with that value.
+  const ValuesByName names = values_by_name(changed);
+  std::erase_if(folds, [&](const std::string& name) { return !names.contains(name); });
   ISOMER_TRY(out.graph, fold_constants(changed, folds));
   out.steps.emplace_back(FoldStep{folds});
   return out;
