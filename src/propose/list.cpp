@@ -13,20 +13,11 @@ namespace isomer {
 
 const std::vector<Proposer>& proposers() {
   static const std::vector<Proposer> list{
-      {"simplify", propose_simplify},
-      {"collapse", propose_collapse},
-      {"needed", propose_needed},
-      {"batch", propose_batch},
-      {"commute", propose_commute},
-      {"linear", propose_linear},
-      {"repeated", propose_repeated},
-      {"reassociate", propose_reassociate},
-      {"fastpath", propose_fastpath},
-      {"bilinear", propose_bilinear},
-      {"structure", propose_structure},
-      {"order", propose_order},
-      {"functions", propose_functions},
-      {"relax", propose_relax, true},
+      {"simplify", propose_simplify},   {"collapse", propose_collapse},       {"needed", propose_needed},
+      {"batch", propose_batch},         {"commute", propose_commute},         {"linear", propose_linear},
+      {"repeated", propose_repeated},   {"reassociate", propose_reassociate}, {"fastpath", propose_fastpath},
+      {"bilinear", propose_bilinear},   {"structure", propose_structure},     {"order", propose_order},
+      {"functions", propose_functions}, {"relax", propose_relax, true},
   };
   return list;
 }

@@ -173,7 +173,8 @@ int main(int argc, char** argv) {
     } else if (i + 1 < arguments.size() && arguments[i] == "--only") {
       options.only = arguments[++i];
     } else {
-      std::fprintf(stderr, "usage: isomer-laws [--cases N] [--sets LOG2] [--only OP] [--every N] [--verbose]\n");
+      std::fprintf(stderr,
+                   "usage: isomer-laws [--cases N] [--sets LOG2] [--only OP] [--every N] [--verbose]\n");
       return 2;
     }
   }
