@@ -98,37 +98,41 @@ class Channels {
     return true;
   }
 
+  using ByChannel = std::vector<ValueRange>;
+
   // Channels that are zero where they are summed, or that meet zeros there.
   void find_kept() {
     const std::size_t count = all();
-    std::map<Value, std::vector<bool>> zero;
-    std::vector<bool>& computed = zero[{first_.id, 0}];
-    computed = zero_slices(first_.constant, axis_);
-    if (first_.bias.exists()) {
-      const auto axis = axis_of_channels(first_.bias, first_.bias_axis.has_value());
-      const auto added = axis ? zero_slices(first_.bias, *axis) : std::vector<bool>(count, false);
-      for (std::size_t k = 0; k < count; ++k) computed[k] = computed[k] && added[k];
-    }
-    for (const NodeId id : between_) zero[{id, 0}] = zero_after(id, zero);
+    const std::vector<bool> computed = zero_slices(first_.constant, axis_);
+    const auto axis =
+        first_.bias.exists() ? axis_of_channels(first_.bias, first_.bias_axis.has_value()) : std::nullopt;
+    const std::vector<bool> added =
+        axis ? zero_slices(first_.bias, *axis) : std::vector<bool>(count, !first_.bias.exists());
+    std::map<Value, ByChannel> ranges;
+    for (std::size_t k = 0; k < count; ++k)
+      ranges[{first_.id, 0}].push_back(computed[k] && added[k] ? ValueRange::of(0) : ValueRange{});
+    for (const NodeId id : between_) ranges[{id, 0}] = ranges_after(id, ranges);
     kept_.assign(count, false);
-    for (const auto& [p, axis] : last_) {
-      const std::vector<bool> unread = zero_slices(p.constant, axis);
-      for (std::size_t k = 0; k < count; ++k) kept_[k] = kept_[k] || (!zero.at(p.x)[k] && !unread[k]);
+    for (const auto& [p, last_axis] : last_) {
+      const std::vector<bool> unread = zero_slices(p.constant, last_axis);
+      const ByChannel& summed = ranges.at(p.x);
+      for (std::size_t k = 0; k < count; ++k)
+        kept_[k] = kept_[k] || (summed[k] != ValueRange::of(0) && !unread[k]);
     }
   }
 
-  std::vector<bool> zero_after(NodeId id, const std::map<Value, std::vector<bool>>& zero) const {
+  ByChannel ranges_after(NodeId id, const std::map<Value, ByChannel>& ranges) const {
     const auto formula = site_.formula(id);
     const Node& node = site_.node(id);
-    std::vector<bool> out;
+    ByChannel out;
     for (std::size_t k = 0; k < all(); ++k) {
       std::vector<ValueRange> inputs;
       for (const Value& v : node.inputs) {
         if (!v.exists()) inputs.emplace_back();
         else if (site_.is_constant(v)) inputs.push_back(range_of_constant(v, k));
-        else inputs.push_back(zero.at(v)[k] ? ValueRange::of(0) : ValueRange{});
+        else inputs.push_back(ranges.at(v)[k]);
       }
-      out.push_back(range_of(node, *formula, inputs) == ValueRange::of(0));
+      out.push_back(range_of(node, *formula, inputs));
     }
     return out;
   }
