@@ -91,5 +91,26 @@ TEST(Functions, ANormalizationIsTheEnginesInAnyLayout) {
             "nothing: ");
 }
 
+TEST(Functions, ExponentialsByTheirSumAreASoftmax) {
+  EXPECT_EQ(found("int64[1] a = {2}", "e = Exp(x)\ns = ReduceSum(e, a)\ny = Div(e, s)"), "Softmax");
+  const std::string less = "m = ReduceMax(x, a)\nd = Sub(x, m)\ne = Exp(d)\ns = ReduceSum(e, a)\n";
+  EXPECT_EQ(found("int64[1] a = {-1}", less + "y = Div(e, s)"), "Softmax");
+  EXPECT_EQ(found("int64[1] a = {2}", less + "l = Log(s)\ny = Sub(d, l)"), "LogSoftmax");
+  // Along another axis the engine's own is slower than its parts.
+  EXPECT_EQ(found("int64[1] a = {1}", less + "y = Div(e, s)"), "nothing: ");
+}
+
+TEST(Functions, ALayerThatTheEngineDoesNotSee) {
+  const std::string numbers = testing::weight("g", "64", 64, 1) + ", " + testing::weight("h", "64", 64, 2) +
+                              ", float e = {0.001}, int64[1] a = {2}, float half = {-0.5}";
+  const std::string moments =
+      "m = ReduceMean(x, a)\nd = Sub(x, m)\nq = Mul(d, d)\nv = ReduceMean(q, a)\nw = Add(v, e)\n";
+  EXPECT_EQ(found(numbers, moments + "r = Pow(w, half)\nk = Mul(r, g)\no = Mul(x, k)\np = Mul(m, k)\n"
+                                     "t = Sub(h, p)\ny = Add(o, t)"),
+            "LayerNormalization");
+  EXPECT_EQ(found(numbers, moments + "r = Sqrt(w)\nn = Div(d, r)\nu = Mul(n, g)\ny = Add(u, h)"),
+            "nothing: ");
+}
+
 }  // namespace
 }  // namespace isomer
