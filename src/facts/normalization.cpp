@@ -47,27 +47,38 @@ bool is_arithmetic(const Site& site, Value v) {
 // What the region makes of numbers that look random.
 class Sample {
  public:
-  static std::optional<Sample> of(const Site& site, Value input, Value output) {
-    auto program = region_of(site.graph, site.inference, {input}, {output});
+  // Of few positions along the kept axes, if the region goes with that.
+  static std::optional<Sample> of(const Site& site, Value input, Value output,
+                                  const std::vector<std::size_t>& kept) {
+    const auto program = region_of(site.graph, site.inference, {input}, {output});
     if (!program.ok() || program->inputs().size() != 1) return std::nullopt;
     Sizes sizes;
     for (const std::string& s : symbols_of(*program)) sizes[s] = kSize;
-    const Graph at = at_sizes(*program, sizes);
-    const auto inference = infer(at);
-    const auto extents = inference.ok() ? concrete_shape(inference->of(at.inputs()[0])) : std::nullopt;
-    const std::int64_t count = extents ? element_count(*extents).value_or(0) : 0;
+    const Graph whole = at_sizes(*program, sizes);
+    const auto inference = infer(whole);
+    const auto extents = inference.ok() ? concrete_shape(inference->of(whole.inputs()[0])) : std::nullopt;
+    if (!extents) return std::nullopt;
+    Extents few = *extents;
+    for (const std::size_t d : kept) few[d] = std::min(few[d], kSize);
+    if (auto out = at(with_input_shape(whole, whole.name_of(whole.inputs()[0]), few), few)) return out;
+    return at(whole, *extents);
+  }
+
+  static std::optional<Sample> at(const Graph& program, const Extents& extents) {
+    const std::int64_t count = element_count(extents).value_or(0);
     if (count < 2 || count > kMostElements) return std::nullopt;
     Sample out;
-    out.extents = *extents;
+    out.extents = extents;
     for (std::int64_t k = 0; k < count; ++k)
       out.x.push_back(static_cast<double>(k * 40503 % 65536) / 32768 - 0.75);
-    const Tensor numbers = Tensor::of(ElementType::Double, *extents, out.x);
+    const Tensor numbers = Tensor::of(ElementType::Double, extents, out.x);
+    const Node& input = program.node(program.inputs()[0].node);
     const auto outcome =
-        interpret(at, {{at.name_of(at.inputs()[0]), convert(numbers, inference->of(at.inputs()[0]).type)}},
-                  Arithmetic::Double);
+        interpret(program, {{input.outputs[0], convert(numbers, input.declared.type)}}, Arithmetic::Double);
     if (!outcome.ok() || outcome->opaque || outcome->outputs.size() != 1) return std::nullopt;
-    const auto y = outcome->outputs.begin()->second.doubles();
-    if (!y || y->size() != out.x.size()) return std::nullopt;
+    const Tensor& made = outcome->outputs.begin()->second;
+    const auto y = made.extents() == extents ? made.doubles() : std::nullopt;
+    if (!y) return std::nullopt;
     out.y = *y;
     return out;
   }
@@ -249,7 +260,7 @@ std::optional<Normalization> Normalizations::normalization(const Region& region,
   bool is_layer = is_suffix;
   for (std::size_t d = out.kept.size(); d < rank; ++d) is_layer = is_layer && is_number(d);
   if (!is_suffix && !is_instance) return std::nullopt;
-  const auto sample = Sample::of(site_, region.input, output);
+  const auto sample = Sample::of(site_, region.input, output, out.kept);
   if (!sample) return std::nullopt;
   const Along a = along(*sample, out.kept);
   if (is_suffix && out.kept.size() + 1 == rank) {

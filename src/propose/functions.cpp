@@ -207,8 +207,15 @@ class Functions {
     return false;
   }
 
+  // Whether it has the same operators, one after the other.
   bool is_itself(const ScalarRegion& region, const Form& form) const {
-    return region.nodes.size() == 1 && site_.is(region.nodes[0], form.name);
+    std::vector<std::string> here, there;
+    for (const NodeId id : std::views::reverse(region.nodes)) here.push_back(site_.node(id).op);
+    ProgramBuilder b(site_.graph.opsets, "form.");
+    form.write(b, b.input("x"));
+    for (const NodeId id : b.graph().order())
+      if (b.graph().node(id).kind == NodeKind::Operator) there.push_back(b.graph().node(id).op);
+    return here == there;
   }
 
   void add(const ScalarRegion& region, const Form& form) {

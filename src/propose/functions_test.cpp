@@ -61,7 +61,7 @@ TEST(Functions, AGeluIsWrittenAsTheEngineKnowsIt) {
                   "w = Add(o, v)\nk = Mul(h, w)\ny = Mul(x, k)"),
             "Pow Mul Add Mul Tanh Mul Add Mul");
   EXPECT_EQ(found("float c = {0.70710677}, float o = {1}, float h = {0.5}",
-                  "s = Mul(x, c)\ne = Erf(s)\nw = Add(o, e)\nk = Mul(h, w)\ny = Mul(x, k)"),
+                  "s = Mul(x, c)\ne = Erf(s)\nk = Mul(h, e)\nw = Add(h, k)\ny = Mul(x, w)"),
             "Mul Erf Add Mul Mul");
 }
 
