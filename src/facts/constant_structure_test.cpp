@@ -88,5 +88,13 @@ TEST(ConstantStructure, FindsProductsThatNothingWasRoundedOf) {
   EXPECT_FALSE(ConstantStructure::of(matrix(5, 5, dense))->product());
 }
 
+TEST(ConstantStructure, ZeroSlicesAnywhere) {
+  const Tensor w =
+      Tensor::of(ElementType::Float, {3, 2, 2}, std::vector<float>{1, 0, 0, 0, 0, 0, 0, 0, 2, 0, 3, 0});
+  EXPECT_EQ(zero_slices(w, 0), (std::vector<bool>{false, true, false}));
+  EXPECT_EQ(zero_slices(w, 1), (std::vector<bool>{false, false}));
+  EXPECT_EQ(zero_slices(w, 2), (std::vector<bool>{false, true}));
+}
+
 }  // namespace
 }  // namespace isomer

@@ -1,8 +1,9 @@
-// Regions that are a normalization of one value: (x - mean) / sqrt(variance + epsilon), mean and variance
-// over all axes but two, a factor and a shift along one of these two, or none. However it is spelled out:
-// what it is shows in its values. Untrusted: who uses it proposes.
+// Regions that normalize one value along some of its axes, however they are spelled out: softmax and its
+// logarithm along the last axis; (x - mean) / sqrt(variance + epsilon), with a factor and a shift or without.
+// What a region is shows in its values. Untrusted: who uses it proposes.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <vector>
 
@@ -11,14 +12,44 @@
 namespace isomer {
 
 struct Normalization {
+  enum class Kind : std::uint8_t {
+    Softmax,
+    LogSoftmax,
+    Instance,  // moments over all axes but two, of which the second has a factor and a shift
+    Layer,     // moments over the last axes, which have a factor and a shift
+  };
+  Kind kind = Kind::Softmax;
   Value input, output;
   std::vector<NodeId> nodes;
-  std::size_t batch = 0, channel = 1;  // the two axes
+  std::vector<std::size_t> kept;  // axes, the others are reduced
   float epsilon = 0;
-  Value scale = Value::none(), shift = Value::none();  // constants along the channels; none: 1 and 0
+  Value scale = Value::none(), shift = Value::none();  // constants; none: 1 and 0
 };
 
-// The normalization that ends in this value; nullopt: there is none, or its sizes are not known.
-std::optional<Normalization> normalization_at(const Site& site, Value output);
+class Normalizations {
+ public:
+  // The site must outlive this.
+  explicit Normalizations(const Site& site);
+  // The normalization that ends in this value; nullopt: there is none, or its sizes are not known.
+  std::optional<Normalization> ending_in(Value output) const;
+
+ private:
+  // What a node is of one.
+  struct Part {
+    bool is_element_wise = false;  // or a view
+    std::vector<bool> reduced;     // per axis of its input; empty: it reduces nothing
+  };
+  struct Region {
+    Value input;
+    std::vector<NodeId> nodes;
+    std::vector<bool> reduced;
+  };
+  std::vector<Region> regions(Value output) const;
+  std::optional<Normalization> normalization(const Region& region, Value output) const;
+
+  const Site& site_;
+  std::map<NodeId, Part> parts_;
+  bool has_reductions_ = false;
+};
 
 }  // namespace isomer

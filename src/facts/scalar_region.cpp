@@ -1,6 +1,7 @@
 #include "facts/scalar_region.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "eval/program.h"
 #include "graph/constant.h"
@@ -80,14 +81,14 @@ std::optional<std::vector<double>> ScalarRegions::values(const ScalarRegion& reg
   ProgramBuilder b(site_.graph.opsets, "scalar.");
   const std::vector<std::optional<Dim>> shape{Dim(static_cast<std::int64_t>(at.size()))};
   std::map<Value, Value> made{{region.input, b.input("x", {.type = type, .shape = shape})}};
-  for (auto id = region.nodes.rbegin(); id != region.nodes.rend(); ++id) {
+  for (const NodeId id : std::views::reverse(region.nodes)) {
     std::vector<Value> inputs;
-    for (const Value& v : site_.node(*id).inputs) {
+    for (const Value& v : site_.node(id).inputs) {
       if (v.exists() && !made.contains(v))
         made.emplace(v, b.constant(as_number(*known_constant(site_.graph, v))));
       inputs.push_back(v.exists() ? made.at(v) : v);
     }
-    made[{*id, 0}] = b.copy(site_.node(*id), inputs);
+    made[{id, 0}] = b.copy(site_.node(id), inputs);
   }
   b.output(made.at(region.output));
   return values_of(b.graph(), type, at);

@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <ranges>
+#include <set>
 
 #include "eval/program.h"
-#include "facts/normalization.h"
 #include "facts/scalar_region.h"
 #include "graph/constant.h"
 
@@ -82,7 +83,9 @@ struct Form {
 
 class Functions {
  public:
-  Functions(const Site& site, Proposals& out) : site_(site), regions_(site), out_(out) {}
+  // `covered`: nodes that are left alone.
+  Functions(const Site& site, std::set<NodeId> covered, Proposals& out)
+      : site_(site), regions_(site), covered_(std::move(covered)), out_(out) {}
 
   void look_at(Value v) {
     if (covered_.contains(v.node)) return;
@@ -91,6 +94,7 @@ class Functions {
     // The largest region, and the largest that only cuts off: a convolution may take that in.
     bool is_first = true;
     for (const ScalarRegion& region : regions) {
+      if (site_.inference.of(region.input).type != site_.inference.of(v).type) continue;
       const auto values = regions_.values(region, places());
       const auto form = values ? form_of({*values}, region) : std::nullopt;
       if (!form || is_itself(region, *form)) continue;
@@ -102,66 +106,16 @@ class Functions {
     }
   }
 
-  // Normalized over all axes but two, as InstanceNormalization has it: these two first.
-  void normalization(Value v) {
-    if (covered_.contains(v.node)) return;
-    const auto n = normalization_at(site_, v);
-    if (!n || is_of_a_layer(*n)) return;
-    covered_.insert(n->nodes.begin(), n->nodes.end());
-    std::vector<std::int64_t> order{static_cast<std::int64_t>(n->batch),
-                                    static_cast<std::int64_t>(n->channel)};
-    const auto rank = static_cast<std::int64_t>(site_.rank(v));
-    for (std::int64_t d = 0; d < rank; ++d)
-      if (d != order[0] && d != order[1]) order.push_back(d);
-    std::vector<std::int64_t> back(order.size());
-    for (std::size_t d = 0; d < order.size(); ++d)
-      back[static_cast<std::size_t>(order[d])] = static_cast<std::int64_t>(d);
-    ProgramBuilder b(site_.graph, site_.name(v));
-    const std::int64_t channels = (*site_.inference.of(v).shape)[n->channel].concrete();
-    const auto along_channels = [&](Value constant, float otherwise) {
-      if (constant.exists()) return b.reshape(b.input(site_.name(constant)), {channels});
-      return b.constant(Tensor::of(ElementType::Float, {channels},
-                                   std::vector<float>(static_cast<std::size_t>(channels), otherwise)));
-    };
-    const Value y =
-        b.op("InstanceNormalization",
-             {turned(b, n->input, order), along_channels(n->scale, 1), along_channels(n->shift, 0)},
-             with({{"epsilon", n->epsilon}}));
-    out_.add(propose(
-        site_, "functions",
-        fmt::format("{} nodes from {} are an InstanceNormalization", n->nodes.size(), site_.name(n->input)),
-        b, {v}, {b.transpose(y, back)}));
-  }
-
  private:
-  // A value with its axes in this order; of one that is turned already, what it was.
-  Value turned(ProgramBuilder& b, Value v, std::vector<std::int64_t> order) const {
-    if (const auto transpose = site_.made_by(v, "Transpose")) {
-      const auto before = attribute(site_.node(*transpose), "perm", std::vector<std::int64_t>{});
-      if (before.size() == order.size()) {
-        for (std::int64_t& d : order) d = before[static_cast<std::size_t>(d)];
-        v = site_.node(*transpose).inputs[0];
-      }
-    }
-    return b.transpose(b.input(site_.name(v)), order);
-  }
-
-  // Whether the next factor differs along what is reduced: a LayerNormalization, which runtimes see.
-  bool is_of_a_layer(const Normalization& n) const {
-    const auto reader = site_.only_reader(n.output);
-    if (!reader || !site_.is(*reader, "Mul")) return false;
-    for (const Value& v : site_.node(*reader).inputs) {
-      const auto sizes = site_.is_constant(v) ? site_.concrete_sizes(v) : std::nullopt;
-      if (!sizes || element_count(*sizes) == 1) continue;
-      const std::size_t offset = site_.rank(n.output) - std::min(sizes->size(), site_.rank(n.output));
-      for (std::size_t d = 0; d < sizes->size(); ++d)
-        if ((*sizes)[d] != 1 && d + offset != n.batch && d + offset != n.channel) return true;
-    }
-    return false;
-  }
-
+  // Whether it has the same operators, one after the other.
   bool is_itself(const ScalarRegion& region, const Form& form) const {
-    return region.nodes.size() == 1 && site_.is(region.nodes[0], form.name);
+    std::vector<std::string> here, there;
+    for (const NodeId id : std::views::reverse(region.nodes)) here.push_back(site_.node(id).op);
+    ProgramBuilder b(site_.graph.opsets, "form.");
+    form.write(b, b.input("x"));
+    for (const NodeId id : b.graph().order())
+      if (b.graph().node(id).kind == NodeKind::Operator) there.push_back(b.graph().node(id).op);
+    return here == there;
   }
 
   void add(const ScalarRegion& region, const Form& form) {
@@ -272,8 +226,8 @@ class Functions {
 
   const Site& site_;
   const ScalarRegions regions_;
-  Proposals& out_;
   std::set<NodeId> covered_;
+  Proposals& out_;
 };
 
 }  // namespace
@@ -281,12 +235,9 @@ class Functions {
 Proposals propose_functions(const Graph& graph, const Inference& inference, const ProposeOptions& options) {
   Proposals out;
   const Site site(graph, inference, *options.machine);
-  Functions functions(site, out);
-  for (auto id = graph.order().rbegin(); id != graph.order().rend(); ++id)
-    if (graph.node(*id).kind == NodeKind::Operator) {
-      functions.normalization({*id, 0});
-      functions.look_at({*id, 0});
-    }
+  Functions functions(site, propose_normalizations(site, out), out);
+  for (const NodeId id : std::views::reverse(graph.order()))
+    if (graph.node(id).kind == NodeKind::Operator) functions.look_at({id, 0});
   return out;
 }
 

@@ -3,11 +3,16 @@
 // fuses by the look of their nodes, the look that it knows. Likewise normalizations (facts/normalization.h).
 #pragma once
 
-#include "rewrite/proposal.h"
+#include <set>
+
+#include "rewrite/site.h"
 
 namespace isomer {
 
 Proposals propose_functions(const Graph& graph, const Inference& inference,
                             const ProposeOptions& options = {});
+
+// The part of it that looks along axes: softmax and normalizations. The nodes that these are made of.
+std::set<NodeId> propose_normalizations(const Site& site, Proposals& out);
 
 }  // namespace isomer

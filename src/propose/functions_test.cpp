@@ -61,7 +61,7 @@ TEST(Functions, AGeluIsWrittenAsTheEngineKnowsIt) {
                   "w = Add(o, v)\nk = Mul(h, w)\ny = Mul(x, k)"),
             "Pow Mul Add Mul Tanh Mul Add Mul");
   EXPECT_EQ(found("float c = {0.70710677}, float o = {1}, float h = {0.5}",
-                  "s = Mul(x, c)\ne = Erf(s)\nw = Add(o, e)\nk = Mul(h, w)\ny = Mul(x, k)"),
+                  "s = Mul(x, c)\ne = Erf(s)\nk = Mul(h, e)\nw = Add(h, k)\ny = Mul(x, w)"),
             "Mul Erf Add Mul Mul");
 }
 
@@ -88,6 +88,27 @@ TEST(Functions, ANormalizationIsTheEnginesInAnyLayout) {
             "Transpose InstanceNormalization Transpose");
   EXPECT_EQ(normalized("m = ReduceMean(x, a)\nd = Sub(x, m)\nq = Abs(d)\nv = ReduceMean(q, a)\n"
                        "w = Add(v, e)\nr = Sqrt(w)\ny = Div(d, r)"),
+            "nothing: ");
+}
+
+TEST(Functions, ExponentialsByTheirSumAreASoftmax) {
+  EXPECT_EQ(found("int64[1] a = {2}", "e = Exp(x)\ns = ReduceSum(e, a)\ny = Div(e, s)"), "Softmax");
+  const std::string less = "m = ReduceMax(x, a)\nd = Sub(x, m)\ne = Exp(d)\ns = ReduceSum(e, a)\n";
+  EXPECT_EQ(found("int64[1] a = {-1}", less + "y = Div(e, s)"), "Softmax");
+  EXPECT_EQ(found("int64[1] a = {2}", less + "l = Log(s)\ny = Sub(d, l)"), "LogSoftmax");
+  // Along another axis the engine's own is slower than its parts.
+  EXPECT_EQ(found("int64[1] a = {1}", less + "y = Div(e, s)"), "nothing: ");
+}
+
+TEST(Functions, ALayerThatTheEngineDoesNotSee) {
+  const std::string numbers = testing::weight("g", "64", 64, 1) + ", " + testing::weight("h", "64", 64, 2) +
+                              ", float e = {0.001}, int64[1] a = {2}, float half = {-0.5}";
+  const std::string moments =
+      "m = ReduceMean(x, a)\nd = Sub(x, m)\nq = Mul(d, d)\nv = ReduceMean(q, a)\nw = Add(v, e)\n";
+  EXPECT_EQ(found(numbers, moments + "r = Pow(w, half)\nk = Mul(r, g)\no = Mul(x, k)\np = Mul(m, k)\n"
+                                     "t = Sub(h, p)\ny = Add(o, t)"),
+            "LayerNormalization");
+  EXPECT_EQ(found(numbers, moments + "r = Sqrt(w)\nn = Div(d, r)\nu = Mul(n, g)\ny = Add(u, h)"),
             "nothing: ");
 }
 

@@ -398,7 +398,9 @@ class Writer {
 
   std::optional<Proposal> proposal() {
     const auto& state = site_.inference.of({chain_.cells[0]->h, 0}).shape;
-    if (!state || state->size() != 2 || !(*state)[1].is_concrete()) return std::nullopt;
+    // Of an empty batch it is not known whether a runtime runs these operators.
+    if (!state || state->size() != 2 || !(*state)[0].is_concrete() || !(*state)[1].is_concrete())
+      return std::nullopt;
     hidden_ = (*state)[1].concrete();
     const bool is_gru = &chain_.kind() == &kGru;
     const Kind& kind = chain_.kind();
