@@ -19,7 +19,7 @@ namespace isomer {
 namespace {
 
 constexpr const char* kKind = "repeated";
-constexpr std::size_t kMostNodes = 64, kMostEnds = 16;  // of one claim
+constexpr std::size_t kMostNodes = 64, kMostEnds = 64;  // of one claim
 constexpr int kMostHard = 1;                            // nodes of one claim that are hard to look through
 
 // A value that is replaced: by what broadcasts some inputs of its node, or by itself, expanded.

@@ -71,7 +71,7 @@ class Windows {
 
   std::optional<Proposal> proposal() {
     if (c_.groups != 1 || site_.inference.of(c_.x).type != ElementType::Float ||
-        !site_.inference.of(c_.x).shape || !add_parts(c_.x, 0))
+        !site_.inference.of(c_.x).shape || !add_parts(c_.x, 0, 0))
       return std::nullopt;
     std::vector<Part> others;
     std::map<AxisSet, std::vector<Part>> repeated;
@@ -108,16 +108,18 @@ class Windows {
   std::size_t rank() const { return c_.kernel.size() + 2; }
 
   // The input, or what it is concatenated of.
-  bool add_parts(Value v, std::int64_t begin) {
+  bool add_parts(Value v, std::int64_t begin, std::size_t depth) {
     const auto& shape = site_.inference.of(v).shape;
     const auto concat = site_.made_by(v, "Concat");
-    if (!shape || !(*shape)[1].is_concrete() || parts_.size() > kMostParts) return false;
-    if (!concat || attribute(site_.node(*concat), "axis", std::int64_t{0}) != 1) {
+    if (!shape || !(*shape)[1].is_concrete() || parts_.size() > kMostParts || depth > kMostParts)
+      return false;
+    const std::int64_t axis = concat ? attribute(site_.node(*concat), "axis", std::int64_t{0}) : 0;
+    if (axis != 1 && axis + static_cast<std::int64_t>(rank()) != 1) {
       parts_.push_back({v, begin, begin + (*shape)[1].concrete()});
       return true;
     }
     for (const Value& part : site_.node(*concat).inputs) {
-      if (!add_parts(part, begin)) return false;
+      if (!add_parts(part, begin, depth + 1)) return false;
       begin = parts_.back().end;
     }
     return true;
