@@ -83,6 +83,19 @@ class Dependence {
 
 }  // namespace
 
+// What is computed of a value of the same shape, and of no constant one, varies as that does: formulas need
+// not be asked.
+bool ConstantAxes::reads_its_own_shape(const Site& site, const Node& node, NodeId id) const {
+  const auto& shape = site.inference.of({id, 0}).shape;
+  bool out = false;
+  for (const Value& v : node.inputs) {
+    if (!v.exists() || site.is_constant(v)) continue;
+    if (!of(v).empty()) return false;
+    out = out || (shape && site.inference.of(v).shape == shape);
+  }
+  return out;
+}
+
 bool is_empty(const AxisSet& axes) {
   return std::ranges::none_of(axes, [](bool is) { return is; });
 }
@@ -92,6 +105,7 @@ ConstantAxes::ConstantAxes(const Site& site) {
     const Node& node = site.node(id);
     if (node.kind != NodeKind::Operator || !node.captures.empty() || site.inference.opaque.contains(id))
       continue;
+    if (reads_its_own_shape(site, node, id)) continue;
     const Definition definition = define_node(site.graph, site.inference, id);
     const auto* formula = std::get_if<Formula>(&definition);
     if (formula == nullptr) continue;

@@ -21,8 +21,10 @@ class ConstantAxes {
   explicit ConstantAxes(const Site& site);
   // Empty where none is known.
   const AxisSet& of(Value v) const;
+  bool are_none() const { return known_.empty(); }
 
  private:
+  bool reads_its_own_shape(const Site& site, const Node& node, NodeId id) const;
   void note(Value v, AxisSet axes);
   std::map<Value, AxisSet> known_;
 };

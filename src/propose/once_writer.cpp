@@ -5,6 +5,8 @@
 namespace isomer {
 namespace {
 
+constexpr std::size_t kMostNodes = 128;  // that are written: what is before them is read
+
 // Elements of one input at other positions, some of them several times.
 bool repeats(const Site& site, NodeId id) {
   return site.is(id, "Expand") || site.is(id, "Tile") || site.is(id, "Resize") || site.is(id, "Upsample");
@@ -86,7 +88,8 @@ std::optional<Value> OnceWriter::moved(Value from, const Dims& shape, const Dims
 std::optional<Value> OnceWriter::made(Value v, const AxisSet& axes) {
   const NodeId id = v.node;
   const Node& node = site_.node(id);
-  if (node.kind != NodeKind::Operator || !node.captures.empty()) return std::nullopt;
+  if (node.kind != NodeKind::Operator || !node.captures.empty() || nodes_.size() >= kMostNodes)
+    return std::nullopt;
   const Dims to = shape(v, axes);
   nodes_.insert(id);
   if (site_.is(id, "ConstantOfShape")) {

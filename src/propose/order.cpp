@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "eval/program.h"
 #include "facts/order.h"
@@ -125,7 +126,8 @@ class Orders {
     const auto other = std::ranges::find_if(node.inputs, [&](Value x) { return is_number(x); });
     if (other != node.inputs.end()) {
       by.push_back(b.input(site_.name(v)));
-      read_before(*other, b);
+      std::set<Value> seen;
+      read_before(*other, b, seen);
     } else {
       by.push_back(remade.of(v));
       remade.add_to(replaced, by);
@@ -140,10 +142,11 @@ class Orders {
   // A value that is computed, and is one number whatever is fed.
   bool is_number(Value v) const { return v.exists() && !site_.is_constant(v) && ranges_.of(v).is_point(); }
   // What such a value is computed of, as far as that is anything: where a claim's region begins.
-  void read_before(Value number, ProgramBuilder& b) const {
+  void read_before(Value number, ProgramBuilder& b, std::set<Value>& seen) const {
+    if (!seen.insert(number).second) return;
     for (const Value& x : site_.node(number.node).inputs) {
       if (!x.exists() || site_.is_constant(x) || !is_float(site_.inference.of(x).type)) continue;
-      if (is_number(x)) read_before(x, b);
+      if (is_number(x) && seen.size() < kMostNodes) read_before(x, b, seen);
       else b.input(site_.name(x));
     }
   }

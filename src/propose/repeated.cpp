@@ -19,7 +19,7 @@ namespace isomer {
 namespace {
 
 constexpr const char* kKind = "repeated";
-constexpr std::size_t kMostNodes = 64, kMostEnds = 16;  // of one claim
+constexpr std::size_t kMostNodes = 64, kMostEnds = 64;  // of one claim
 constexpr int kMostHard = 1;                            // nodes of one claim that are hard to look through
 
 // A value that is replaced: by what broadcasts some inputs of its node, or by itself, expanded.
@@ -235,8 +235,9 @@ Proposals propose_repeated(const Graph& graph, const Inference& inference, const
   Proposals out;
   const Site site(graph, inference, *options.machine);
   const ConstantAxes constants(site);
+  if (constants.are_none()) return out;
   Repeated(site, constants, out).look();
-  propose_repeated_windows(site, constants, Ranges(site), out);
+  propose_repeated_windows(site, constants, out);
   const double least = options.any_price ? -1e30 : site.machine.prices.node;
   std::erase_if(out.list, [&](const Proposal& p) { return p.gain <= least; });
   return out;

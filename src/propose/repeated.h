@@ -1,7 +1,6 @@
 #pragma once
 
 #include "facts/constant_axes.h"
-#include "facts/ranges.h"
 #include "rewrite/site.h"
 
 namespace isomer {
@@ -13,7 +12,6 @@ Proposals propose_repeated(const Graph& graph, const Inference& inference,
 
 // A convolution of such values, alone or concatenated with others, borders and all: along an axis on which
 // its input is constant, few outputs differ (`repeated_windows.cpp`).
-void propose_repeated_windows(const Site& site, const ConstantAxes& constants, const Ranges& ranges,
-                              Proposals& out);
+void propose_repeated_windows(const Site& site, const ConstantAxes& constants, Proposals& out);
 
 }  // namespace isomer

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "graph/constant.h"
 #include "propose/once_writer.h"
 #include "propose/repeated.h"
 #include "rewrite/convolution.h"
@@ -61,25 +62,23 @@ struct Part {
 
 class Windows {
  public:
-  Windows(const Site& site, const ConstantAxes& constants, const Ranges& ranges, Convolution c)
+  Windows(const Site& site, const ConstantAxes& constants, Convolution c)
       : site_(site),
         constants_(constants),
-        ranges_(ranges),
         c_(std::move(c)),
         b_(site.graph, site.name({c_.id, 0})),
         once_(site, constants, b_) {}
 
   std::optional<Proposal> proposal() {
     if (c_.groups != 1 || site_.inference.of(c_.x).type != ElementType::Float ||
-        !site_.inference.of(c_.x).shape || !add_parts(c_.x, 0))
+        !site_.inference.of(c_.x).shape || !add_parts(c_.x, 0, 0))
       return std::nullopt;
     std::vector<Part> others;
     std::map<AxisSet, std::vector<Part>> repeated;
     bool has_zero = false;
     for (const Part& p : parts_) {
       const AxisSet axes = axes_of(p.value);
-      const ValueRange range = ranges_.of(p.value);
-      if (range.is_point() && range.low == 0) has_zero = true;
+      if (is_zero(p.value)) has_zero = true;
       else if (is_empty(axes) && !site_.is_constant(p.value)) others.push_back(p);
       else repeated[axes].push_back(p);
     }
@@ -109,19 +108,33 @@ class Windows {
   std::size_t rank() const { return c_.kernel.size() + 2; }
 
   // The input, or what it is concatenated of.
-  bool add_parts(Value v, std::int64_t begin) {
+  bool add_parts(Value v, std::int64_t begin, std::size_t depth) {
     const auto& shape = site_.inference.of(v).shape;
     const auto concat = site_.made_by(v, "Concat");
-    if (!shape || !(*shape)[1].is_concrete() || parts_.size() > kMostParts) return false;
-    if (!concat || attribute(site_.node(*concat), "axis", std::int64_t{0}) != 1) {
+    if (!shape || !(*shape)[1].is_concrete() || parts_.size() > kMostParts || depth > kMostParts)
+      return false;
+    const std::int64_t axis = concat ? attribute(site_.node(*concat), "axis", std::int64_t{0}) : 0;
+    if (axis != 1 && axis + static_cast<std::int64_t>(rank()) != 1) {
       parts_.push_back({v, begin, begin + (*shape)[1].concrete()});
       return true;
     }
     for (const Value& part : site_.node(*concat).inputs) {
-      if (!add_parts(part, begin)) return false;
+      if (!add_parts(part, begin, depth + 1)) return false;
       begin = parts_.back().end;
     }
     return true;
+  }
+
+  // Filled with zeros.
+  bool is_zero(Value v) const {
+    const auto formula = constants_.of(v).empty() ? std::nullopt : site_.formula(v.node);
+    const ExprNode* e = formula ? &*formula->output(0).value : nullptr;
+    if (e && e->kind == ExprNode::Kind::Read && e->tensor.kind == TensorRef::Kind::Input) {
+      const auto constant =
+          known_constant(site_.graph, site_.node(v.node).inputs[static_cast<std::size_t>(e->tensor.number)]);
+      return constant && constant->is_uniform() && constant->doubles() && constant->doubles()->front() == 0;
+    }
+    return e && e->kind == ExprNode::Kind::Number && e->number == 0;
   }
 
   // Along which it is worth to look at one position.
@@ -312,7 +325,6 @@ class Windows {
 
   const Site& site_;
   const ConstantAxes& constants_;
-  const Ranges& ranges_;
   Convolution c_;
   ProgramBuilder b_;
   OnceWriter once_;
@@ -321,11 +333,9 @@ class Windows {
 
 }  // namespace
 
-void propose_repeated_windows(const Site& site, const ConstantAxes& constants, const Ranges& ranges,
-                              Proposals& out) {
+void propose_repeated_windows(const Site& site, const ConstantAxes& constants, Proposals& out) {
   for (const NodeId id : site.graph.order())
-    if (auto c = convolution_at(site, id))
-      out.add(Windows(site, constants, ranges, std::move(*c)).proposal());
+    if (auto c = convolution_at(site, id)) out.add(Windows(site, constants, std::move(*c)).proposal());
 }
 
 }  // namespace isomer
