@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <numeric>
 
 #include "graph/constant.h"
 #include "propose/once_writer.h"
@@ -155,12 +156,14 @@ class Windows {
   Value weights_of(const std::vector<Part>& parts) {
     const Value all = b_.input(site_.name(c_.weights));
     std::vector<Value> slices;
+    slices.reserve(parts.size());
     for (const Part& p : parts) slices.push_back(b_.slice(all, 1, p.begin, p.end));
     return b_.concat(slices, 1);
   }
 
   Value convolved(const std::vector<Part>& parts) {
     std::vector<Value> values;
+    values.reserve(parts.size());
     for (const Part& p : parts) values.push_back(b_.input(site_.name(p.value)));
     std::vector<Value> inputs{b_.concat(values, 1), weights_of(parts)};
     if (c_.bias.exists()) inputs.push_back(b_.input(site_.name(c_.bias)));
@@ -275,8 +278,8 @@ class Windows {
                                    {"dilations", Extents{c_.dilations[k]}},
                                    {"pads", Extents{c_.pads[k], c_.pads[spatial + k]}}}));
     const Value matrix = b_.squeeze(seen, {0});
-    std::vector<std::int64_t> last;  // the axis at the end, and back
-    for (std::size_t d = 0; d < rank(); ++d) last.push_back(static_cast<std::int64_t>(d));
+    std::vector<std::int64_t> last(rank());  // the axis at the end, and back
+    std::iota(last.begin(), last.end(), 0);
     std::swap(last[static_cast<std::size_t>(axis)], last.back());
     return b_.transpose(b_.op("MatMul", {b_.transpose(x, last), matrix}), last);
   }
