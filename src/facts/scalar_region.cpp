@@ -5,7 +5,6 @@
 
 #include "eval/program.h"
 #include "graph/constant.h"
-#include "graph/interpret.h"
 
 namespace isomer {
 namespace {
@@ -76,7 +75,8 @@ std::vector<ScalarRegion> ScalarRegions::ending_in(Value output) const {
 }
 
 std::optional<std::vector<double>> ScalarRegions::values(const ScalarRegion& region,
-                                                         const std::vector<double>& at) const {
+                                                         const std::vector<double>& at,
+                                                         Arithmetic arithmetic) const {
   const ElementType type = site_.inference.of(region.input).type;
   ProgramBuilder b(site_.graph.opsets, "scalar.");
   const std::vector<std::optional<Dim>> shape{Dim(static_cast<std::int64_t>(at.size()))};
@@ -91,7 +91,7 @@ std::optional<std::vector<double>> ScalarRegions::values(const ScalarRegion& reg
     made[{id, 0}] = b.copy(site_.node(id), inputs);
   }
   b.output(made.at(region.output));
-  return values_of(b.graph(), type, at);
+  return values_of(b.graph(), type, at, arithmetic);
 }
 
 std::vector<Value> ScalarRegions::numbers(const ScalarRegion& region) const {
@@ -103,10 +103,10 @@ std::vector<Value> ScalarRegions::numbers(const ScalarRegion& region) const {
 }
 
 std::optional<std::vector<double>> values_of(const Graph& program, ElementType type,
-                                             const std::vector<double>& at) {
+                                             const std::vector<double>& at, Arithmetic arithmetic) {
   const Tensor numbers = Tensor::of(ElementType::Double, {static_cast<std::int64_t>(at.size())}, at);
-  const auto outcome = interpret(program, {{program.name_of(program.inputs()[0]), convert(numbers, type)}},
-                                 Arithmetic::Double);
+  const auto outcome =
+      interpret(program, {{program.name_of(program.inputs()[0]), convert(numbers, type)}}, arithmetic);
   if (!outcome.ok() || outcome->opaque || outcome->outputs.size() != 1) return std::nullopt;
   return outcome->outputs.begin()->second.doubles();
 }

@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "graph/interpret.h"
 #include "rewrite/site.h"
 
 namespace isomer {
@@ -23,8 +24,9 @@ class ScalarRegions {
 
   // Regions that end in this value, each within the next.
   std::vector<ScalarRegion> ending_in(Value output) const;
-  // The function at these numbers, in float64; nullopt: it could not be computed.
-  std::optional<std::vector<double>> values(const ScalarRegion& region, const std::vector<double>& at) const;
+  // The function at these numbers; nullopt: it could not be computed.
+  std::optional<std::vector<double>> values(const ScalarRegion& region, const std::vector<double>& at,
+                                            Arithmetic arithmetic = Arithmetic::Double) const;
   // The single numbers that it computes with, as constants of the graph.
   std::vector<Value> numbers(const ScalarRegion& region) const;
 
@@ -36,8 +38,9 @@ class ScalarRegions {
   std::set<NodeId> scalar_;
 };
 
-// What a program of one input and one output, both of one axis, makes of these numbers, in float64.
+// What a program of one input and one output, both of one axis, makes of these numbers.
 std::optional<std::vector<double>> values_of(const Graph& program, ElementType type,
-                                             const std::vector<double>& at);
+                                             const std::vector<double>& at,
+                                             Arithmetic arithmetic = Arithmetic::Double);
 
 }  // namespace isomer

@@ -18,6 +18,7 @@ namespace {
 constexpr double kFar = 1 << 20;            // a function that has an end is there
 constexpr double kPerUnit = 8, kReach = 8;  // numbers at which functions are compared
 constexpr double kTolerance = 1e-12;        // of float64: a proof is of exact numbers
+constexpr double kMostLost = 1e-3;          // of what a region makes in its own arithmetic
 
 bool is_near(double a, double b) {
   if (std::isnan(a) || std::isnan(b)) return std::isnan(a) == std::isnan(b);
@@ -97,7 +98,7 @@ class Functions {
       if (site_.inference.of(region.input).type != site_.inference.of(v).type) continue;
       const auto values = regions_.values(region, places());
       const auto form = values ? form_of({*values}, region) : std::nullopt;
-      if (!form || is_itself(region, *form)) continue;
+      if (!form || is_itself(region, *form) || loses_digits(region, *values)) continue;
       const bool cuts_off = form->name == "Clip" || form->name == "Relu";
       if (is_first || cuts_off) add(region, *form);
       if (is_first) covered_.insert(region.nodes.begin(), region.nodes.end());
@@ -116,6 +117,27 @@ class Functions {
     for (const NodeId id : b.graph().order())
       if (b.graph().node(id).kind == NodeKind::Operator) there.push_back(b.graph().node(id).op);
     return here == there;
+  }
+
+  // Whether it makes another number of these in its own arithmetic: what (x + 1e8) - 1e8 leaves of x is
+  // meant, or not, but it is not x.
+  bool loses_digits(const ScalarRegion& region, const std::vector<double>& exact) const {
+    const auto own = regions_.values(region, places(), Arithmetic::Native);
+    return !own || !std::ranges::equal(*own, exact, [](double a, double b) {
+      return is_near(a, b) || std::abs(a - b) <= kMostLost * std::max(1.0, std::abs(b));
+    });
+  }
+
+  // Whether a maximum or minimum with 0 is part of it.
+  bool chooses_zero(const ScalarRegion& region) const {
+    return std::ranges::any_of(region.nodes, [&](NodeId id) {
+      const Node& node = site_.node(id);
+      if (node.op == "HardSigmoid") return true;
+      return (node.op == "Max" || node.op == "Min") && std::ranges::any_of(node.inputs, [&](const Value& v) {
+               const auto number = v.exists() ? known_constant(site_.graph, v) : std::nullopt;
+               return number && number->count() == 1 && number->doubles()->front() == 0;
+             });
+    });
   }
 
   void add(const ScalarRegion& region, const Form& form) {
@@ -146,10 +168,11 @@ class Functions {
   std::vector<Form> forms(const Sampled& f, const ScalarRegion& region) const {
     std::vector<Form> out;
     const ElementType type = site_.inference.of(region.input).type;
-    if (f.at(1) == 1 && f.at(-1) == -1 && f.at(kFar) == kFar && f.at(-kFar) == -kFar)
-      out.push_back({"nothing", [](ProgramBuilder&, Value x) { return x; }});
     const auto low = f.end(-1), high = f.end(1);
-    if (low == 0.0 && f.at(kFar) == kFar) out.push_back(call("Relu"));
+    const bool ends_at_zero = low == 0.0 || high == 0.0;
+    if (ends_at_zero && chooses_zero(region)) {
+      // Max(-0, 0) is 0, and Relu(-0) is -0.
+    } else if (low == 0.0 && f.at(kFar) == kFar) out.push_back(call("Relu"));
     else if ((low || high) && (low.value_or(-kFar) < high.value_or(kFar)) &&
              site_.graph.opset("") >= (type == ElementType::Float ? 11 : 12))
       out.push_back({"Clip", [=](ProgramBuilder& b, Value x) {
@@ -157,17 +180,13 @@ class Functions {
                        if (high) in.push_back(number(b, *high, type));
                        return b.op("Clip", in);
                      }});
-    if (const auto line = rise(f)) out.push_back(hard_sigmoid(*line, false));
+    if (const auto line = rise(f); line && line->shift != 0) out.push_back(hard_sigmoid(*line, false));
     if (const auto line = rise(f.over_x())) out.push_back(hard_sigmoid(*line, true));
     if (f.at(1) == 1 && f.at(-1) < 0 && is_near(f.at(-2), 2 * f.at(-1)))
       out.push_back(call("LeakyRelu", with({{"alpha", static_cast<float>(-f.at(-1))}})));
     if (f.at(1) == 1 && low && *low < 0)
       out.push_back(call("Elu", with({{"alpha", static_cast<float>(-*low)}})));
     if (is_near(f.at(1), 0.5) && is_near(f.at(-1), -0.5)) out.push_back(call("Softsign"));
-    if (std::isnan(f.at(-1)) && f.at(4) == 2) out.push_back(call("Sqrt"));
-    if (std::isnan(f.at(-1)) && f.at(4) == 0.5)
-      out.push_back({"Reciprocal of a Sqrt",
-                     [](ProgramBuilder& b, Value x) { return b.op("Reciprocal", {b.op("Sqrt", {x})}); }});
     if (low == 0.0 && f.at(kFar) == kFar && f.at(0) == 0 && f.at(1) > 0.8 && f.at(1) < 0.9) {
       add_tanh_gelu(region, out);
       add_erf_gelu(region, out);

@@ -6,9 +6,6 @@
 
 namespace isomer {
 
-// Larger weights are mapped, and stay so: a proof would copy them.
-static constexpr std::int64_t kMostElements = std::int64_t{1} << 24;
-
 Value StructureClaim::call(Value x, Value constant, const Attributes* attributes) {
   Node node = site_.node(product_.id);
   if (attributes != nullptr) node.attributes = *attributes;
@@ -76,7 +73,7 @@ Proposals propose_structure(const Graph& graph, const Inference& inference, cons
       if (!site.is_constant(v)) continue;
       const auto [at, is_new] = known.try_emplace(site.content(v));
       const Tensor constant = *known_constant(graph, v);
-      if (is_new && constant.count() <= kMostElements) at->second = ConstantStructure::of(constant);
+      if (is_new && constant.count() <= kMostWeights) at->second = ConstantStructure::of(constant);
       const auto& structure = at->second;
       if (!structure || !structure->has_any()) break;
       const auto product = product_sum_at(site, id);

@@ -7,6 +7,9 @@
 
 namespace isomer {
 
+// Larger weights are mapped, and stay so: a proof would copy them.
+constexpr std::int64_t kMostWeights = std::int64_t{1} << 24;
+
 // A claim about one sum of products: the new program, and what it takes the constant for.
 class StructureClaim {
  public:

@@ -15,6 +15,11 @@ constexpr std::size_t kMostNodes = 16;   // between two products
 constexpr std::size_t kMostRuns = 32;    // of slices that are left
 constexpr std::int64_t kLeastShare = 8;  // of all that is left out, as where slices are cut off
 
+bool is_small(const Site& site, Value constant) {
+  const auto sizes = site.concrete_sizes(constant);
+  return sizes && element_count(*sizes).value_or(kMostWeights + 1) <= kMostWeights;
+}
+
 struct Run {
   std::int64_t begin = 0, end = 0;
   bool is_kept = true;
@@ -65,7 +70,7 @@ class Channels {
         if (made.contains({id, 0})) continue;
         if (const auto p = product_sum_at(site_, id); p && p->x == open[k]) {
           const auto axis = summed_axis(*p);
-          if (!axis) return false;
+          if (!axis || !is_small(site_, p->constant)) return false;
           if (std::ranges::none_of(last_, [&](const auto& l) { return l.first.id == id; }))
             last_.emplace_back(*p, *axis);
           continue;
@@ -260,7 +265,9 @@ void propose_fewer_channels(const Site& site, Proposals& out) {
   const auto may_have_zeros = [&](NodeId id) {
     for (const Value& v : site.node(id).inputs) {
       const auto sizes = v.exists() && site.is_constant(v) ? site.concrete_sizes(v) : std::nullopt;
-      if (!sizes || sizes->size() < 2 || site.inference.of(v).type != ElementType::Float) continue;
+      if (!sizes || sizes->size() < 2 || site.inference.of(v).type != ElementType::Float ||
+          !is_small(site, v))
+        continue;
       const Tensor constant = *known_constant(site.graph, v);
       for (std::size_t d = 0; d < sizes->size(); ++d)
         if (std::ranges::count(zero_slices(constant, d), true) * kLeastShare >= (*sizes)[d] &&
@@ -273,7 +280,7 @@ void propose_fewer_channels(const Site& site, Proposals& out) {
   if (std::ranges::none_of(order, may_have_zeros)) return;
   for (const NodeId id : order) {
     const auto p = product_sum_at(site, id);
-    if (!p) continue;
+    if (!p || !is_small(site, p->constant)) continue;
     for (std::size_t d = 0; d < p->axes.size(); ++d)
       if (p->axes[d].kind == Kind::Free && p->sizes[d] > 1) out.add(Channels(site, *p, d).propose());
   }
