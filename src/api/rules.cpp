@@ -2,6 +2,7 @@
 #include "api/report_json.h"
 #include "api/stopwatch.h"
 #include "pipeline/decide_rules.h"
+#include "pipeline/rule_pack.h"
 
 namespace isomer::api {
 namespace {
@@ -28,6 +29,33 @@ DecidedRules prove_rules(const std::filesystem::path& file) {
       out.rules.push_back(std::move(rule));
     }
     return out;
+  });
+}
+
+GeneratedRules generate_rules(const std::filesystem::path& file, const GenerateRulesOptions& options) {
+  return guarded([&] {
+    const Stopwatch watch;
+    const rules::GeneratedPack pack =
+        take(write_generated_rules(file, {.operators = options.operators,
+                                          .threads = options.threads,
+                                          .most_terms = options.most_terms,
+                                          .stop = options.stop,
+                                          .progress = options.progress}));
+    return GeneratedRules{.rules = pack.rules,
+                          .is_complete = pack.is_complete,
+                          .json = json_text(to_json(pack, watch.ms()))};
+  });
+}
+
+std::string list_rules(const std::filesystem::path& file) {
+  return guarded([&] { return json_text(to_json(take(isomer::list_rules(file)))); });
+}
+
+std::string derive_rules(const std::filesystem::path& file, const std::filesystem::path& pack, int steps) {
+  return guarded([&] {
+    const Stopwatch watch;
+    const auto derived = take(isomer::derive_rules(file, pack, steps));
+    return json_text(to_json(derived, watch.ms()));
   });
 }
 

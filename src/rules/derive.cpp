@@ -4,7 +4,7 @@
 #include <deque>
 #include <unordered_set>
 
-namespace isomer {
+namespace isomer::rules {
 namespace {
 
 // Terms that are one if they are equal.
@@ -132,6 +132,7 @@ std::optional<Derivation> derive(const Words& words, const EquationIndex& index,
     for (const TermId t : fresh) {
       const auto x = from_a.ways().find(t), y = from_b.ways().find(t);
       if (x == from_a.ways().end() || y == from_b.ways().end()) continue;
+      if (std::ssize(x->second) + std::ssize(y->second) > bounds.steps) continue;
       Derivation out = x->second;
       out.insert(out.end(), y->second.rbegin(), y->second.rend());
       return out;
@@ -139,12 +140,11 @@ std::optional<Derivation> derive(const Words& words, const EquationIndex& index,
     return std::nullopt;
   };
   if (const auto same = meeting(from_a.last())) return same;
-  // In turn, from the side that is simpler first.
-  for (int step = 0; step < bounds.steps; ++step) {
-    Reach& reach = step % 2 == 0 ? from_a : from_b;
-    reach.step();
-    if (const auto found = meeting(reach.last())) return found;
-  }
+  for (int step = 0; step < bounds.steps; ++step)
+    for (Reach* reach : {&from_a, &from_b}) {
+      reach->step();
+      if (const auto found = meeting(reach->last())) return found;
+    }
   return std::nullopt;
 }
 
@@ -160,4 +160,4 @@ std::optional<Derivation> derive_rule(Words& words, const EquationIndex& index, 
   return longest;
 }
 
-}  // namespace isomer
+}  // namespace isomer::rules

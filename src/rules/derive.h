@@ -10,7 +10,7 @@
 
 #include "rules/term.h"
 
-namespace isomer {
+namespace isomer::rules {
 
 struct DeriveBounds {
   int steps = 3;
@@ -27,4 +27,4 @@ std::optional<Derivation> derive(const Words& words, const EquationIndex& index,
 std::optional<Derivation> derive_rule(Words& words, const EquationIndex& index, const Rule& rule,
                                       const DeriveBounds& bounds = {});
 
-}  // namespace isomer
+}  // namespace isomer::rules

@@ -15,7 +15,7 @@
 #include "graph/text.h"
 #include "rules/rule_text.h"
 
-namespace isomer {
+namespace isomer::rules {
 namespace {
 
 constexpr std::uint64_t kKey = 20;           // of all that is drawn
@@ -71,10 +71,11 @@ struct Plan {
   std::uint32_t shape = 0;
 };
 
-// Of one shape, or one of them reduced: what else can be stretched over the other is an accident.
-bool fit_elementwise(const Shape& a, const Shape& b) {
-  if (a.role == Role::Weight || a.extents[0].size() != b.extents[0].size()) return a.extents == b.extents;
-  return true;
+// An image that is one pixel high or wide in one instance only is an accident, of which windows see too much.
+bool is_accident(const Shape& s) {
+  for (std::size_t axis = 2; axis < s.extents[0].size(); ++axis)
+    if ((s.extents[0][axis] == 1) != (s.extents[1][axis] == 1)) return true;
+  return false;
 }
 
 struct ValueEntry {
@@ -148,16 +149,29 @@ struct Enumeration::State {
     }
   }
 
+  std::size_t family_of(Uses input) const {
+    return static_cast<std::size_t>(std::ranges::upper_bound(first_of_family, input) - first_of_family.begin() - 1);
+  }
   // Whether inputs of every family are used in order, beginning with its first.
-  bool is_canonical(Uses uses) const {
+  bool is_in_order(Uses uses) const {
     std::array<Uses, 16> next{};
     for (; uses != 0; uses >>= kBits) {
       const Uses input = (uses & 63u) - 1;
-      const auto family = static_cast<std::size_t>(
-          std::ranges::upper_bound(first_of_family, input) - first_of_family.begin() - 1);
+      const std::size_t family = family_of(input);
       if (input != first_of_family[family] + next[family]++) return false;
     }
     return true;
+  }
+  // Whether the inputs are the first ones of their families, in any order: all others are renamings.
+  bool are_first(Uses uses) const {
+    std::array<Uses, 16> count{}, last{};
+    for (; uses != 0; uses >>= kBits) {
+      const Uses input = (uses & 63u) - 1;
+      const std::size_t family = family_of(input);
+      last[family] = std::max(last[family], input - first_of_family[family] + 1);
+      ++count[family];
+    }
+    return count == last;
   }
   Uses uses_of(const Term& t) const {
     Uses uses = 0;
@@ -185,7 +199,9 @@ struct Enumeration::State {
     } else if (!c.on[static_cast<std::size_t>(role)] || (b && shapes[*b].role != role)) {
       return nullptr;
     }
-    if (b && c.word.is_elementwise() && !fit_elementwise(shapes[a], shapes[*b])) return nullptr;
+    // What can be stretched over the other one is another law for every shape: operands are of one shape.
+    if (b && c.word.is_elementwise() && shapes[a].extents != shapes[*b].extents) return nullptr;
+    if (!c.word.is_elementwise() && is_accident(shapes[a])) return nullptr;
     auto out = std::make_unique<Plan>();
     std::array<Extents, kInstances> result;
     for (int k = 0; k < kInstances; ++k) {
@@ -277,6 +293,10 @@ struct Enumeration::State {
 
 namespace {
 
+bool is_uniform(const Numbers& data) {
+  return std::ranges::all_of(data, [&](std::uint64_t v) { return v == data[0]; });
+}
+
 struct Job {
   Term term;
   const Plan* plan = nullptr;
@@ -302,11 +322,8 @@ bool Enumeration::is_weight(TermId id) const {
   return state_->shapes[state_->values[id].shape].role == Role::Weight;
 }
 
-std::string Enumeration::input_name(TermId input) const {
-  const TermId number = at(input).operands[0];
-  std::size_t family = state_->first_of_family.size() - 1;
-  while (state_->first_of_family[family] > number) --family;
-  return fmt::format("{}{}", families()[family].letter, number - state_->first_of_family[family]);
+std::string_view Enumeration::input_letter(TermId input) const {
+  return families()[state_->family_of(at(input).operands[0])].letter;
 }
 
 Side Enumeration::side_of(const Term& top, std::vector<TermId>& inputs, int instance) const {
@@ -361,7 +378,9 @@ std::vector<Candidate> Enumeration::next_level(const EquationIndex& known, bool 
       if (v.shape == shape && other == job.data) {
         if (!is_last) s.classes.emplace(job.term, at->second);
         ++counts_.candidates;
-        if (const Uses uses = with(job.uses, v.uses); s.is_canonical(uses))
+        // One of the pairs that are renamings of each other: one in which either side uses inputs in order.
+        const Uses uses = with(job.uses, v.uses);
+        if (s.is_in_order(uses) || s.is_in_order(with(v.uses, job.uses)))
           candidates.push_back({job.term, at->second, (static_cast<int>(std::bit_width(uses)) + kBits - 1) / kBits});
         else ++counts_.renamings;
         return;
@@ -370,7 +389,8 @@ std::vector<Candidate> Enumeration::next_level(const EquationIndex& known, bool 
     const TermId id = s.add_value(job.term, shape, job.uses, is_last ? nullptr : &job.data);
     s.by_digest.emplace(job.digest, id);
     if (!is_last) s.classes.emplace(job.term, id);
-    made[shape].push_back(id);
+    // Nothing is made of what is one number everywhere, such as x - x.
+    if (!is_uniform(job.data)) made[shape].push_back(id);
     ++counts_.values;
   };
 
@@ -403,7 +423,7 @@ std::vector<Candidate> Enumeration::next_level(const EquationIndex& known, bool 
     }
     ++counts_.terms;
     const Uses uses = s.uses_of(term);
-    if (is_last && !s.is_canonical(uses)) {
+    if (is_last && !s.are_first(uses)) {
       ++counts_.renamings;
       return;
     }
@@ -451,4 +471,4 @@ std::vector<Candidate> Enumeration::next_level(const EquationIndex& known, bool 
   return candidates;
 }
 
-}  // namespace isomer
+}  // namespace isomer::rules

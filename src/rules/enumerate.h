@@ -17,7 +17,7 @@
 
 #include "rules/term.h"
 
-namespace isomer {
+namespace isomer::rules {
 
 struct Candidate {
   Term term;               // over values
@@ -44,8 +44,9 @@ class Enumeration final : public Terms {
  public:
   explicit Enumeration(Words& words);
   ~Enumeration() override;
-  // The next level: terms of one operator more. Of the last one, of several that are renamings of each other
-  // only one is computed, and no values are kept. Candidates are such that inputs are used in order.
+  // The next level: terms of one operator more. Of the last one, only terms of the first inputs of
+  // every family are computed, and no values are kept. Of candidates that are renamings of each other there is
+  // one, or two.
   std::vector<Candidate> next_level(const EquationIndex& known, bool is_last, const EnumerateOptions& options);
   const EnumerationCounts& counts() const { return counts_; }  // of the last level
 
@@ -54,7 +55,7 @@ class Enumeration final : public Terms {
   int instances() const override { return 2; }
   // The term in full, over inputs numbered as they are first used from here on; shapes are those of an instance.
   Side side_of(const Term& top, std::vector<TermId>& inputs, int instance = 0) const;
-  std::string input_name(TermId input) const;
+  std::string_view input_letter(TermId input) const;  // of its family
   bool is_weight(TermId id) const;
 
  private:
@@ -63,4 +64,4 @@ class Enumeration final : public Terms {
   EnumerationCounts counts_;
 };
 
-}  // namespace isomer
+}  // namespace isomer::rules

@@ -10,7 +10,7 @@
 #include "prove/shrink.h"
 #include "rules/rule_text.h"
 
-namespace isomer {
+namespace isomer::rules {
 namespace {
 
 // Equations that a rule may need; each solves one symbol, of which there are 20 at most.
@@ -31,6 +31,7 @@ class Generalizer {
       auto equation = next_equation(*left, *right);
       if (!equation.ok()) return equation.error();
       if (!*equation) return shapes_of_inputs(*left);
+      if (std::getenv("DBG2")) fmt::print(stderr, "EQ {}\n", (*equation)->text());
       if (!solve(**equation)) return Error{"what the sizes must satisfy is not solved"};
     }
     return Error{"the sizes must satisfy too much"};
@@ -264,4 +265,4 @@ Result<std::string> general_rule(const Words& words, const std::vector<Term>& le
   return "for s = M, \"M, K\", \"B, M, K\", \"N, C, H, W\"\n" + rule_text(spelled, names, left_body, right_body);
 }
 
-}  // namespace isomer
+}  // namespace isomer::rules

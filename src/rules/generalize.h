@@ -12,7 +12,7 @@
 #include "base/result.h"
 #include "rules/term.h"
 
-namespace isomer {
+namespace isomer::rules {
 
 struct GeneralInput {
   std::string name;
@@ -25,4 +25,4 @@ struct GeneralInput {
 Result<std::string> general_rule(const Words& words, const std::vector<Term>& left, const std::vector<Term>& right,
                                  const std::vector<GeneralInput>& inputs);
 
-}  // namespace isomer
+}  // namespace isomer::rules

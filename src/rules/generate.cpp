@@ -12,7 +12,7 @@
 #include "rules/derive.h"
 #include "rules/generalize.h"
 
-namespace isomer {
+namespace isomer::rules {
 namespace {
 
 // Candidates that are proved together; those that the first of them implies are dropped afterwards. A constant,
@@ -42,31 +42,35 @@ std::string formula_text(const Words& words, const std::vector<Term>& terms, con
   return out.back();
 }
 
+// What a rule may do to the last digits of numbers, told from its words.
 std::string_view contract(const Words& words, const Side& left, const Side& right) {
-  // What both sides do to numbers they do alike only if they do it as often; words that only move are free.
-  auto worst = Rounding::MovesData;
-  std::map<std::string, int> used;
-  for (const auto& [side, sign] : {std::pair(&left, 1), std::pair(&right, -1)})
-    for (const Term& t : side->terms)
-      if (t.word != kVariable && words.of(t.word).rounding() != Rounding::MovesData)
-        used[words.of(t.word).text()] += sign;
-  const auto sums = [&](const Side& side) {
-    return std::ranges::any_of(side.terms, [&](const Term& t) {
-      return t.word != kVariable && words.of(t.word).rounding() == Rounding::ReordersSums;
-    });
+  std::array<std::set<std::string>, 2> functions;
+  bool sums = false;
+  for (std::size_t k = 0; k < 2; ++k)
+    for (const Term& t : (k == 0 ? left : right).terms) {
+      if (t.word == kVariable) continue;
+      const Word& word = words.of(t.word);
+      if (word.rounding() == Rounding::Otherwise) return "may round otherwise";
+      if (word.rounding() == Rounding::Function) functions[k].insert(word.text());
+      sums = sums || word.rounding() == Rounding::Sum;
+    }
+  if (functions[0] != functions[1]) return "may round otherwise";
+  return sums ? "may reorder sums" : "only moves data";
+}
+
+// The rule with a number of groups in place of two, where all convolutions have two; else as it is.
+std::string with_any_groups(const std::string& text) {
+  const auto count = [&](std::string_view what) {
+    int n = 0;
+    for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + 1)) ++n;
+    return n;
   };
-  for (const Side* side : {&left, &right})
-    for (const Term& t : side->terms)
-      if (t.word != kVariable && words.of(t.word).rounding() == Rounding::Otherwise &&
-          used[words.of(t.word).text()] != 0)
-        worst = Rounding::Otherwise;
-  if (worst == Rounding::MovesData && (sums(left) || sums(right))) worst = Rounding::ReordersSums;
-  switch (worst) {
-    case Rounding::MovesData: return "only moves data";
-    case Rounding::ReordersSums: return "may reorder sums";
-    case Rounding::Otherwise: break;
-  }
-  return "may round otherwise";
+  if (count("group = 2") == 0 || count("group = 2") != count("Conv<") || count("Conv(") > 0) return text;
+  std::string out = "for g = 1, 2, 4\n" + text;
+  for (const auto& [what, by] : {std::pair<std::string, std::string>("group = 2", "group = $g"), {"2*", "$g*"}})
+    for (std::size_t at = out.find(what); at != std::string::npos; at = out.find(what, at + by.size()))
+      out.replace(at, what.size(), by);
+  return out;
 }
 
 // What is dropped for one reason, in few words.
@@ -111,7 +115,8 @@ class Generator {
       begun = std::chrono::steady_clock::now();
       decide(stage, candidates);
       stage.decide_ms = ms_since(begun);
-      pack.is_complete = pack.is_complete && stage.enumerated.left_out == 0 && !options_.stop.stop_requested();
+      pack.is_complete = pack.is_complete && stage.enumerated.left_out + stage.left_out == 0 &&
+                          !options_.stop.stop_requested();
       if (options_.stop.stop_requested()) break;
     }
     pack.rules = kept_.size();
@@ -131,10 +136,11 @@ class Generator {
     out.right = enumeration_.side_of(enumeration_.at(c.representative), inputs);
     // The whole of either side has the shape of the representative.
     for (Side* side : {&out.left, &out.right}) side->shapes.back() = enumeration_.shape(c.representative, 0);
-    std::map<char, int> used;
+    std::map<std::string_view, int> used;
     for (const TermId id : inputs) {
       GeneralInput& input = out.inputs.emplace_back();
-      input.name = enumeration_.input_name(id);
+      const std::string_view letter = enumeration_.input_letter(id);
+      input.name = fmt::format("{}{}", letter, used[letter]++);
       input.is_weight = enumeration_.is_weight(id);
       for (int k = 0; k < 2; ++k)
         input.extents[static_cast<std::size_t>(k)] = *concrete(enumeration_.shape(id, k));
@@ -152,6 +158,10 @@ class Generator {
     // What is said of more inputs is more general.
     std::ranges::stable_sort(candidates, std::greater{}, &Candidate::inputs);
     stage.after_renaming = candidates.size();
+    if (candidates.size() > options_.most_candidates) {
+      stage.left_out = candidates.size() - options_.most_candidates;
+      candidates.resize(options_.most_candidates);
+    }
     std::vector<Open> batch;
     std::size_t seen = 0;
     for (const Candidate& c : candidates) {
@@ -195,6 +205,11 @@ class Generator {
       o.why = general.error().message;
       return;
     }
+    // What holds of two groups may hold of any number of them.
+    if (std::string grouped = with_any_groups(*general); grouped != *general && decide_candidate(grouped).empty()) {
+      o.text = std::move(grouped);
+      return;
+    }
     o.text = *general;
     o.why = decide_candidate(o.text);
   }
@@ -206,7 +221,6 @@ class Generator {
     if (!o.why.empty()) {
       // What it implies is not asked either, unless it is false.
       if (!o.text.empty() && o.why != "refuted") add_equations(o.text);
-      if (std::getenv("DBG")) fmt::print(stderr, "DROP {} = {}: {}\n{}\n", formula_text(words_, o.left.terms, names_of(o)), formula_text(words_, o.right.terms, names_of(o)), o.why, o.text);
       ++stage.dropped[cause(o.why)];
       return;
     }
@@ -266,4 +280,4 @@ std::string decide_candidate(std::string& text, const std::function<RuleVerdict(
 
 GeneratedPack generate_rules(const GenerateOptions& options) { return Generator(options).run(); }
 
-}  // namespace isomer
+}  // namespace isomer::rules

@@ -12,12 +12,13 @@
 #include "rules/enumerate.h"
 #include "rules/prove_rule.h"
 
-namespace isomer {
+namespace isomer::rules {
 
 struct GenerateOptions {
   int operators = 2;  // of either side, at most
   int threads = 2;
   std::uint64_t most_terms = 100'000'000;  // of one level
+  std::uint64_t most_candidates = 40'000;  // of one level, those of most inputs first
   std::stop_token stop = {};
   std::function<void(const std::string&)> progress = {};
 };
@@ -26,6 +27,7 @@ struct GenerateOptions {
 struct GenerateStage {
   int operators = 0;
   EnumerationCounts enumerated;
+  std::uint64_t left_out = 0;  // candidates beyond the bound
   std::uint64_t after_renaming = 0, after_common = 0, after_derivability = 0, proved = 0, conditional = 0;
   std::map<std::string, std::uint64_t> dropped;  // cause -> candidates that no proof was found for
   double enumerate_ms = 0, decide_ms = 0;
@@ -44,4 +46,4 @@ GeneratedPack generate_rules(const GenerateOptions& options);
 // added to the text.
 std::string decide_candidate(std::string& text, const std::function<RuleVerdict(const Rule&)>& prove = prove_rule);
 
-}  // namespace isomer
+}  // namespace isomer::rules

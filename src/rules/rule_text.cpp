@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-namespace isomer {
+namespace isomer::rules {
 
 std::string body_text(const Words& words, const std::vector<Term>& terms,
                       const std::vector<std::string>& names) {
@@ -46,4 +46,4 @@ std::string body_text(const Words& words, const std::vector<Term>& terms,
   return fmt::format("{{ {} }} => {}", fmt::join(lines, "\n        "), output);
 }
 
-}  // namespace isomer
+}  // namespace isomer::rules

@@ -5,10 +5,10 @@
 
 #include "rules/term.h"
 
-namespace isomer {
+namespace isomer::rules {
 
 // "{ v0 = MatMul(x0, x1)\n v1 = Relu(v0) } => v1"; names are those of the variables.
 std::string body_text(const Words& words, const std::vector<Term>& terms,
                       const std::vector<std::string>& names);
 
-}  // namespace isomer
+}  // namespace isomer::rules

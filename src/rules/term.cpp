@@ -5,7 +5,7 @@
 
 #include "graph/infer.h"
 
-namespace isomer {
+namespace isomer::rules {
 namespace {
 
 // The terms of one output of one side; nullopt: it has what no word says.
@@ -265,4 +265,4 @@ std::optional<Match> EquationIndex::match_of(const Terms& terms, const Equation&
   return match;
 }
 
-}  // namespace isomer
+}  // namespace isomer::rules

@@ -13,7 +13,7 @@
 #include "rules/rule.h"
 #include "rules/vocabulary.h"
 
-namespace isomer {
+namespace isomer::rules {
 
 using WordId = std::uint16_t;
 using TermId = std::uint32_t;
@@ -111,4 +111,4 @@ class EquationIndex {
   std::vector<Equation> equations_;
 };
 
-}  // namespace isomer
+}  // namespace isomer::rules

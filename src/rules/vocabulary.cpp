@@ -9,7 +9,7 @@
 #include "graph/constant.h"
 #include "graph/tensor_text.h"
 
-namespace isomer {
+namespace isomer::rules {
 namespace {
 
 template <std::size_t kCount>
@@ -19,9 +19,10 @@ bool is_one_of(std::string_view op, const std::array<std::string_view, kCount>& 
 
 constexpr std::array<std::string_view, 11> kElementwise = {"Relu", "Tanh", "Sigmoid", "Exp", "Neg", "Add",
                                                            "Sub",  "Mul",  "Max",     "Abs", "Min"};
-constexpr std::array<std::string_view, 11> kMoving = {"Concat", "Split",   "Slice", "Pad", "Transpose", "Reshape",
-                                                      "Resize", "Relu",    "Max",   "Min", "MaxPool"};
+constexpr std::array<std::string_view, 12> kMoving = {"Concat", "Split",  "Slice", "Pad", "Transpose", "Reshape",
+                                                      "Resize", "Relu",   "Max",   "Min", "MaxPool",   "Neg"};
 constexpr std::array<std::string_view, 5> kSumming = {"MatMul", "Conv", "Add", "Sub", "ReduceSum"};
+constexpr std::array<std::string_view, 3> kFunctions = {"Tanh", "Sigmoid", "Exp"};
 
 // An attribute as rules write it; nullopt: of another kind.
 std::optional<std::string> spelled_attribute(const Attribute& a) {
@@ -121,8 +122,10 @@ bool Word::is_commutative() const {
 bool Word::is_elementwise() const { return is_one_of(op, kElementwise); }
 
 Rounding Word::rounding() const {
-  if (is_one_of(op, kMoving) || op == "Neg") return Rounding::MovesData;
-  return is_one_of(op, kSumming) ? Rounding::ReordersSums : Rounding::Otherwise;
+  const bool doubles = op == "Mul" && constants == std::vector<std::string>{"value_float = 2.0"};
+  if (is_one_of(op, kMoving) || op == "ReduceMax" || op == "EyeLike" || doubles) return Rounding::None;
+  if (is_one_of(op, kFunctions)) return Rounding::Function;
+  return is_one_of(op, kSumming) ? Rounding::Sum : Rounding::Otherwise;
 }
 
 std::optional<WordUse> word_of(const Graph& graph, Value value) {
@@ -168,13 +171,13 @@ std::span<const Choice> vocabulary() {
 std::span<const Family> families() {
   static const std::vector<Family> all = {
       {.letter = "a", .role = Role::Data, .count = 4, .extents = {{{4, 4}, {6, 6}}}},
-      {.letter = "b", .role = Role::Data, .count = 2, .extents = {{{2, 4, 4}, {4, 6, 6}}}},
+      {.letter = "b", .role = Role::Data, .count = 4, .extents = {{{2, 4, 4}, {4, 6, 6}}}},
       {.letter = "x", .role = Role::Data, .count = 4, .extents = {{{2, 4, 2, 4}, {4, 2, 4, 2}}}},
-      {.letter = "w", .role = Role::Weight, .count = 3, .extents = {{{4, 4, 3, 3}, {2, 2, 3, 3}}}},
-      {.letter = "p", .role = Role::Weight, .count = 2, .extents = {{{4, 4, 1, 1}, {2, 2, 1, 1}}}},
+      {.letter = "w", .role = Role::Weight, .count = 4, .extents = {{{4, 4, 3, 3}, {2, 2, 3, 3}}}},
+      {.letter = "p", .role = Role::Weight, .count = 3, .extents = {{{4, 4, 1, 1}, {2, 2, 1, 1}}}},
       {.letter = "g", .role = Role::Weight, .count = 2, .extents = {{{4, 2, 3, 3}, {2, 1, 3, 3}}}},
   };
   return all;
 }
 
-}  // namespace isomer
+}  // namespace isomer::rules

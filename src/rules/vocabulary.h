@@ -16,10 +16,11 @@
 
 #include "graph/graph.h"
 
-namespace isomer {
+namespace isomer::rules {
 
-// How a rewrite made of these words may change the last digits of numbers; from little to much.
-enum class Rounding : std::uint8_t { MovesData, ReordersSums, Otherwise };
+// What a word does to the last digits of numbers: nothing, as it moves or compares them; what a function of one
+// number does to each alike; what depends on the order of a sum; something else.
+enum class Rounding : std::uint8_t { None, Function, Sum, Otherwise };
 
 struct Word {
   std::string op;
@@ -64,4 +65,4 @@ struct Family {
 };
 std::span<const Family> families();
 
-}  // namespace isomer
+}  // namespace isomer::rules
