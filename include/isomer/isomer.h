@@ -380,7 +380,8 @@ ISOMER_API DecidedRules prove_rules(const std::filesystem::path& file);
 struct GenerateRulesOptions {
   int operators = 3;                       // of either side, at most
   int threads = 2;                         // the pack is the same for any number
-  std::uint64_t most_terms = 100'000'000;  // of one level; what is left out is counted
+  std::uint64_t most_terms = 100'000'000;  // of one number of operators; what is left out is counted
+  std::uint64_t most_candidates = 40'000;  // the same
   Progress progress = {};
   std::stop_token stop = {};  // the pack then says that it is incomplete
 };

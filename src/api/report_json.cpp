@@ -392,44 +392,6 @@ ReportJson to_json(const std::vector<Decided>& rules, double ms) {
           {"ms", ms}};
 }
 
-ReportJson to_json(const rules::GeneratedPack& pack, double ms) {
-  Json stages = Json::array();
-  for (const rules::GenerateStage& s : pack.stages)
-    stages.push_back({{"operators", s.operators},
-                      {"terms", s.enumerated.terms},
-                      {"derived", s.enumerated.derived},
-                      {"computed", s.enumerated.computed},
-                      {"values", s.enumerated.values},
-                      {"left_out", s.enumerated.left_out},
-                      {"candidates", s.enumerated.candidates},
-                      {"after_renaming", s.after_renaming},
-                      {"after_common", s.after_common},
-                      {"after_derivability", s.after_derivability},
-                      {"proved", s.proved},
-                      {"conditional", s.conditional},
-                      {"dropped", s.dropped},
-                      {"enumerate_ms", s.enumerate_ms},
-                      {"decide_ms", s.decide_ms}});
-  return {{"stages", stages}, {"rules", pack.rules}, {"complete", pack.is_complete}, {"ms", ms}};
-}
-
-ReportJson to_json(const std::vector<ListedRule>& rules) {
-  Json list = Json::array();
-  for (const ListedRule& r : rules) list.push_back({{"name", r.name}, {"says", r.says}, {"text", r.text}});
-  return {{"rules", list}};
-}
-
-ReportJson to_json(const std::vector<DerivedRule>& rules, double ms) {
-  Json list = Json::array();
-  for (const DerivedRule& r : rules)
-    list.push_back({{"name", r.name},
-                    {"derived", r.is_derived},
-                    {"instances", r.instances},
-                    {"derived_instances", r.derived_instances},
-                    {"steps", r.steps}});
-  return {{"rules", list}, {"derived", std::ranges::count_if(rules, &DerivedRule::is_derived)}, {"ms", ms}};
-}
-
 std::string json_text(const ReportJson& json) {
   return json.dump(2, ' ', false, ReportJson::error_handler_t::replace) + '\n';
 }

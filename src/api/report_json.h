@@ -11,7 +11,6 @@
 #include "pipeline/decide_rules.h"
 #include "pipeline/equality.h"
 #include "pipeline/optimize.h"
-#include "pipeline/rule_pack.h"
 #include "pipeline/summary.h"
 
 namespace isomer {
@@ -35,9 +34,6 @@ ReportJson to_json(const BenchRun& run);
 ReportJson to_json(const Certificate& certificate);
 ReportJson to_json(const ComparedModels& compared, const std::string& engine, const std::string& inputs);
 ReportJson to_json(const std::vector<Decided>& rules, double ms);
-ReportJson to_json(const rules::GeneratedPack& pack, double ms);
-ReportJson to_json(const std::vector<ListedRule>& rules);
-ReportJson to_json(const std::vector<DerivedRule>& rules, double ms);
 
 // As it is printed; what isn't UTF-8 in a model's names is replaced.
 std::string json_text(const ReportJson& json);

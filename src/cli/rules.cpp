@@ -132,8 +132,9 @@ std::string generated_text(const Json& report, const std::filesystem::path& out)
                fmt::format("{:.1f}", (s["enumerate_ms"].get<double>() + s["decide_ms"].get<double>()) / 1000)});
     for (const auto& [why, n] : s["dropped"].items())
       dropped += "  " + wrapped(fmt::format("{} operators: {} dropped: {}", count("operators"), grouped(n.get<std::uint64_t>()), why), columns, 4, 2) + '\n';
-    if (const auto left_out = s["left_out"].get<std::uint64_t>(); left_out > 0)
-      dropped += fmt::format("  {} operators: {} terms left out by the bound\n", count("operators"), grouped(left_out));
+    for (const auto& [field, what] : {std::pair("left_out", "terms"), {"candidates_left_out", "candidates"}})
+      if (s[field].get<std::uint64_t>() > 0)
+        dropped += fmt::format("  {} operators: {} {} left out by the bound\n", count("operators"), count(field), what);
   }
   return table.text() + (dropped.empty() ? "" : '\n' + dropped) + '\n' +
          wrapped(fmt::format("{} rules in {}{}; {:.1f} s", grouped(report["rules"].get<std::uint64_t>()), out.string(),
@@ -164,6 +165,10 @@ void add_generate(CLI::App& rules, Chosen& chosen) {
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
   command->add_option("--most-terms", request->options.most_terms, "Terms of one number of operators, at most")
+      ->capture_default_str();
+  command
+      ->add_option("--most-candidates", request->options.most_candidates,
+                   "Candidates of one number of operators, at most; those of most inputs first")
       ->capture_default_str();
   command->add_flag("--json", chosen.json, "Answer in JSON");
   add_live_options(*command, request->live);

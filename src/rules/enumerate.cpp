@@ -443,6 +443,7 @@ std::vector<Candidate> Enumeration::next_level(const EquationIndex& known, bool 
 
   for (std::size_t c = 0; c < vocabulary().size(); ++c) {
     const Word& word = vocabulary()[c].word;
+    if (!options.only.empty() && std::ranges::find(options.only, word.op) == options.only.end()) continue;
     if (word.operands == 1) {
       if (vocabulary()[c].of_inputs_only && size > 1) continue;
       for (const auto& [shape, ids] : s.levels[size - 1])

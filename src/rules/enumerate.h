@@ -36,6 +36,7 @@ struct EnumerationCounts {
 struct EnumerateOptions {
   int threads = 2;
   std::uint64_t most_terms = 100'000'000;  // of one level
+  std::vector<std::string> only = {};      // operators; none: all of the vocabulary
   std::stop_token stop = {};
   std::function<void(const EnumerationCounts&)> progress = {};
 };

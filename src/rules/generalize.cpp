@@ -31,7 +31,6 @@ class Generalizer {
       auto equation = next_equation(*left, *right);
       if (!equation.ok()) return equation.error();
       if (!*equation) return shapes_of_inputs(*left);
-      if (std::getenv("DBG2")) fmt::print(stderr, "EQ {}\n", (*equation)->text());
       if (!solve(**equation)) return Error{"what the sizes must satisfy is not solved"};
     }
     return Error{"the sizes must satisfy too much"};

@@ -11,6 +11,7 @@
 
 #include "rules/derive.h"
 #include "rules/generalize.h"
+#include "rules/rule_text.h"
 
 namespace isomer::rules {
 namespace {
@@ -88,7 +89,9 @@ struct Open {
 };
 
 struct Kept {
-  std::string id, text;
+  Open rule;
+  int operators = 0;
+  std::string text;  // below its name
 };
 
 class Generator {
@@ -105,6 +108,7 @@ class Generator {
           index_, level == options_.operators,
           {.threads = options_.threads,
            .most_terms = options_.most_terms,
+           .only = options_.only,
            .stop = options_.stop,
            .progress = [&](const EnumerationCounts& c) {
              say(fmt::format("{} operators: {} terms, {} computed, {} values, {} candidates", level, c.terms,
@@ -119,6 +123,7 @@ class Generator {
                           !options_.stop.stop_requested();
       if (options_.stop.stop_requested()) break;
     }
+    if (!options_.stop.stop_requested()) join_halves();
     pack.rules = kept_.size();
     pack.text = pack_text(pack);
     return pack;
@@ -226,14 +231,9 @@ class Generator {
     }
     const bool is_conditional = o.text.find("require ") != std::string::npos;
     ++(is_conditional ? stage.conditional : stage.proved);
-    const std::string id = Hasher().add(o.text).digest().hex().substr(0, 12);
-    if (!ids_.insert(id).second) return;
-    const auto names = names_of(o);
-    std::string text = fmt::format("# {} = {}\n# {}; {} operators\nrule r_{}\n{}", formula_text(words_, o.left.terms, names),
-                                   formula_text(words_, o.right.terms, names), contract(words_, o.left, o.right),
-                                   stage.operators, id, o.text);
+    if (!texts_.insert(o.text).second) return;
     add_equations(o.text);
-    kept_.push_back({id, std::move(text)});
+    kept_.push_back({o, stage.operators, o.text});
   }
 
   void add_equations(const std::string& text) {
@@ -242,13 +242,58 @@ class Generator {
     for (Equation& e : equations_of(words_, (*rules)[0], kept_.size())) index_.add(std::move(e));
   }
 
+  // The halves of one value: two rules that say what each of them is become one rule with two outputs.
+  void join_halves() {
+    std::map<std::string, std::size_t> first;  // what both have in common -> the first half's rule
+    for (std::size_t i = 0; i < kept_.size(); ++i) {
+      const std::vector<Term>& left = kept_[i].rule.left.terms;
+      const Word* root = left.back().word == kVariable ? nullptr : &words_.of(left.back().word);
+      if (root == nullptr || root->outputs != 2) continue;
+      const std::string key = kept_[i].text.substr(0, kept_[i].text.find("\nright"));
+      const std::size_t arrow = key.rfind(" => ");
+      const auto [at, is_new] = first.emplace(key.substr(0, arrow), i);
+      if (is_new) continue;
+      Kept &a = kept_[at->second], &b = kept_[i];
+      Kept& one = words_.of(a.rule.left.terms.back().word).output == 0 ? a : b;
+      Kept& other = &one == &a ? b : a;
+      std::string joined = one.text.substr(0, one.text.find("left  "));
+      joined += "left  " + both(one.rule.left.terms, other.rule.left.terms, names_of(one.rule)) + "\n";
+      joined += "right " + both(one.rule.right.terms, other.rule.right.terms, names_of(one.rule)) + "\n";
+      if (names_of(one.rule) != names_of(other.rule) || !decide_candidate(joined).empty()) continue;
+      one.text = std::move(joined);
+      one.rule.title = title_of(one.rule) + "; " + title_of(other.rule);
+      other.text.clear();
+    }
+    std::erase_if(kept_, [](const Kept& k) { return k.text.empty(); });
+  }
+  std::string both(std::vector<Term> terms, const std::vector<Term>& more, const std::vector<std::string>& names) const {
+    const auto offset = static_cast<TermId>(terms.size());
+    for (Term t : more) {
+      for (std::size_t k = 0; k < t.count; ++k) t.operands[k] += offset;
+      terms.push_back(t);
+    }
+    return body_text(words_, terms, names, {offset - 1, static_cast<TermId>(terms.size() - 1)});
+  }
+
+  std::string title_of(const Open& o) const {
+    if (!o.title.empty()) return o.title;
+    const auto names = names_of(o);
+    return fmt::format("{} = {}", formula_text(words_, o.left.terms, names), formula_text(words_, o.right.terms, names));
+  }
+
   std::string pack_text(const GeneratedPack& pack) {
-    std::ranges::sort(kept_, {}, &Kept::id);
+    std::map<std::string, std::string> by_id;
+    for (const Kept& k : kept_) {
+      const std::string id = Hasher().add(k.text).digest().hex().substr(0, 12);
+      by_id[id] = fmt::format("# {}\n# {}; {} operator{}\nrule r_{}\n{}", title_of(k.rule),
+                              contract(words_, k.rule.left, k.rule.right), k.operators, k.operators == 1 ? "" : "s",
+                              id, k.text);
+    }
     std::string out = fmt::format(
         "# Rules made by `isomer rules generate --operators {}`{}: {} of them, each proved for all sizes by both\n"
-        "# witnesses. Sorted by content. Above each: what it says, and what it does to the last digits.\n",
-        options_.operators, pack.is_complete ? "" : ", INCOMPLETE", kept_.size());
-    for (const Kept& k : kept_) out += '\n' + k.text;
+        "# witnesses. Sorted by content. Above each: what it says, and what it may do to the last digits.\n",
+        options_.operators, pack.is_complete ? "" : ", INCOMPLETE", by_id.size());
+    for (const auto& [id, text] : by_id) out += '\n' + text;
     return out;
   }
 
@@ -257,7 +302,7 @@ class Generator {
   Enumeration enumeration_;
   EquationIndex index_;
   std::vector<Kept> kept_;
-  std::set<std::string> ids_;
+  std::set<std::string> texts_;
 };
 
 }  // namespace

@@ -19,6 +19,7 @@ struct GenerateOptions {
   int threads = 2;
   std::uint64_t most_terms = 100'000'000;  // of one level
   std::uint64_t most_candidates = 40'000;  // of one level, those of most inputs first
+  std::vector<std::string> only = {};  // operators; none: all of the vocabulary
   std::stop_token stop = {};
   std::function<void(const std::string&)> progress = {};
 };
