@@ -391,13 +391,15 @@ struct GeneratedRules {
   std::string json = {};  // what `isomer rules generate --json` prints
 };
 // Finds rules by enumeration, proves them for all sizes, and writes those that do not follow from others.
-ISOMER_API GeneratedRules generate_rules(const std::filesystem::path& file, const GenerateRulesOptions& options = {});
+ISOMER_API GeneratedRules generate_rules(const std::filesystem::path& file,
+                                         const GenerateRulesOptions& options = {});
 
 // The rules of a file, as `isomer rules list --json` prints them.
 ISOMER_API std::string list_rules(const std::filesystem::path& file);
 // Whether each rule of a file follows from those of a pack in so many steps, as `isomer rules derive --json`
 // prints it.
-ISOMER_API std::string derive_rules(const std::filesystem::path& file, const std::filesystem::path& pack, int steps = 3);
+ISOMER_API std::string derive_rules(const std::filesystem::path& file, const std::filesystem::path& pack,
+                                    int steps = 3);
 
 // ---- Speed
 

@@ -83,9 +83,8 @@ GeneratedRules generate_rules(const std::filesystem::path& file, const GenerateR
                                           .most_candidates = options.most_candidates,
                                           .stop = options.stop,
                                           .progress = options.progress}));
-    return GeneratedRules{.rules = pack.rules,
-                          .is_complete = pack.is_complete,
-                          .json = json_text(to_json(pack, watch.ms()))};
+    return GeneratedRules{
+        .rules = pack.rules, .is_complete = pack.is_complete, .json = json_text(to_json(pack, watch.ms()))};
   });
 }
 

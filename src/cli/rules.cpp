@@ -120,25 +120,38 @@ struct GenerateRequest {
 std::string generated_text(const Json& report, const std::filesystem::path& out) {
   using enum Table::Align;
   const std::size_t columns = columns_of(STDOUT_FILENO);
-  Table table({{"operators", Right}, {"enumerated", Right}, {"computed", Right}, {"candidates", Right},
-               {"after renaming", Right}, {"common subgraphs", Right}, {"derivability", Right}, {"proved", Right},
+  Table table({{"operators", Right},
+               {"enumerated", Right},
+               {"computed", Right},
+               {"candidates", Right},
+               {"after renaming", Right},
+               {"common subgraphs", Right},
+               {"derivability", Right},
+               {"proved", Right},
                {"seconds", Right}});
   std::string dropped;
   for (const Json& s : report["stages"]) {
     const auto count = [&](const char* field) { return grouped(s[field].get<std::uint64_t>()); };
-    table.add({count("operators"), count("terms"), count("computed"), count("candidates"), count("after_renaming"),
-               count("after_common"), count("after_derivability"),
-               grouped(s["proved"].get<std::uint64_t>() + s["conditional"].get<std::uint64_t>()),
-               fmt::format("{:.1f}", (s["enumerate_ms"].get<double>() + s["decide_ms"].get<double>()) / 1000)});
+    table.add(
+        {count("operators"), count("terms"), count("computed"), count("candidates"), count("after_renaming"),
+         count("after_common"), count("after_derivability"),
+         grouped(s["proved"].get<std::uint64_t>() + s["conditional"].get<std::uint64_t>()),
+         fmt::format("{:.1f}", (s["enumerate_ms"].get<double>() + s["decide_ms"].get<double>()) / 1000)});
     for (const auto& [why, n] : s["dropped"].items())
-      dropped += "  " + wrapped(fmt::format("{} operators: {} dropped: {}", count("operators"), grouped(n.get<std::uint64_t>()), why), columns, 4, 2) + '\n';
+      dropped += "  " +
+                 wrapped(fmt::format("{} operators: {} dropped: {}", count("operators"),
+                                     grouped(n.get<std::uint64_t>()), why),
+                         columns, 4, 2) +
+                 '\n';
     for (const auto& [field, what] : {std::pair("left_out", "terms"), {"candidates_left_out", "candidates"}})
       if (s[field].get<std::uint64_t>() > 0)
-        dropped += fmt::format("  {} operators: {} {} left out by the bound\n", count("operators"), count(field), what);
+        dropped += fmt::format("  {} operators: {} {} left out by the bound\n", count("operators"),
+                               count(field), what);
   }
   return table.text() + (dropped.empty() ? "" : '\n' + dropped) + '\n' +
-         wrapped(fmt::format("{} rules in {}{}; {:.1f} s", grouped(report["rules"].get<std::uint64_t>()), out.string(),
-                             report["complete"].get<bool>() ? "" : ", INCOMPLETE", report["ms"].get<double>() / 1000),
+         wrapped(fmt::format("{} rules in {}{}; {:.1f} s", grouped(report["rules"].get<std::uint64_t>()),
+                             out.string(), report["complete"].get<bool>() ? "" : ", INCOMPLETE",
+                             report["ms"].get<double>() / 1000),
                  columns, 0) +
          '\n';
 }
@@ -156,7 +169,8 @@ Result<Reply> generate(GenerateRequest request) {
 void add_generate(CLI::App& rules, Chosen& chosen) {
   auto request = std::make_shared<GenerateRequest>();
   CLI::App* command = rules.add_subcommand(
-      "generate", "Find rules by enumeration, prove them for all sizes, keep those that do not follow from others");
+      "generate",
+      "Find rules by enumeration, prove them for all sizes, keep those that do not follow from others");
   command->add_option("-o,--output", request->out, "Where to write the rules")->required();
   command->add_option("--operators", request->options.operators, "Operators of either side, at most")
       ->check(CLI::Range(1, 5))
@@ -164,7 +178,8 @@ void add_generate(CLI::App& rules, Chosen& chosen) {
   command->add_option("--threads", request->options.threads, "Threads; the rules are the same for any number")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
-  command->add_option("--most-terms", request->options.most_terms, "Terms of one number of operators, at most")
+  command
+      ->add_option("--most-terms", request->options.most_terms, "Terms of one number of operators, at most")
       ->capture_default_str();
   command
       ->add_option("--most-candidates", request->options.most_candidates,
@@ -228,10 +243,13 @@ void add_readers(CLI::App& rules, Chosen& chosen) {
   });
   CLI::App* shown = add("show", "One rule of a file in full");
   shown->add_option("NAME", request->name, "The rule")->required();
-  shown->callback([&chosen, request] { chosen.run = [request] { return show(request->file, request->name); }; });
+  shown->callback(
+      [&chosen, request] { chosen.run = [request] { return show(request->file, request->name); }; });
   CLI::App* derived = add("derive", "Which rules of a file follow from those of another in a few steps");
   derived->add_option("--from", request->pack, "The rules that may be used")->required();
-  derived->add_option("--steps", request->steps, "Uses of a rule, at most")->check(CLI::Range(1, 6))->capture_default_str();
+  derived->add_option("--steps", request->steps, "Uses of a rule, at most")
+      ->check(CLI::Range(1, 6))
+      ->capture_default_str();
   derived->callback([&chosen, request] {
     chosen.run = [request] { return derive(request->file, request->pack, request->steps); };
   });

@@ -59,13 +59,14 @@ Result<std::vector<ListedRule>> list_rules(const std::filesystem::path& file) {
     rule.name = read.rules[r].name;
     for (std::size_t i = begin; i < end; ++i) rule.text += lines[i] + '\n';
     for (std::size_t i = begin; i < line; ++i)
-      rule.says += (rule.says.empty() ? "" : "; ") + lines[i].substr(std::min<std::size_t>(2, lines[i].size()));
+      rule.says +=
+          (rule.says.empty() ? "" : "; ") + lines[i].substr(std::min<std::size_t>(2, lines[i].size()));
   }
   return out;
 }
 
-Result<std::vector<DerivedRule>> derive_rules(const std::filesystem::path& file, const std::filesystem::path& pack,
-                                              int steps) {
+Result<std::vector<DerivedRule>> derive_rules(const std::filesystem::path& file,
+                                              const std::filesystem::path& pack, int steps) {
   ISOMER_TRY(const RulesFile asked, read_rules(file));
   ISOMER_TRY(const RulesFile known, read_rules(pack));
   rules::Words words;
@@ -76,17 +77,23 @@ Result<std::vector<DerivedRule>> derive_rules(const std::filesystem::path& file,
   for (const Rule& rule : asked.rules) {
     DerivedRule& answer = out.emplace_back();
     answer.name = rule.name;
-    answer.instances = rule.instances.size();
     rules::Derivation longest;
     for (const RuleInstance& instance : rule.instances) {
+      // Of a rule that is expected to need something, what satisfies it.
       Rule alone = rule;
       alone.instances = {instance};
+      if (rule.expectation && rule.expectation->kind == Expectation::Kind::Requires) {
+        Imposed imposed = impose(rule.expectation->conditions, instance);
+        if (imposed.outcome != Imposed::Outcome::Kept) continue;
+        alone.instances = {std::move(*imposed.instance)};
+      }
+      ++answer.instances;
       const auto found = rules::derive_rule(words, index, alone, {.steps = steps});
       if (!found) continue;
       ++answer.derived_instances;
       if (found->size() > longest.size()) longest = *found;
     }
-    answer.is_derived = answer.derived_instances == answer.instances;
+    answer.is_derived = answer.instances > 0 && answer.derived_instances == answer.instances;
     for (const std::size_t i : longest) answer.steps.push_back(known.rules[i].name);
   }
   return out;

@@ -29,10 +29,11 @@ Result<std::vector<ListedRule>> list_rules(const std::filesystem::path& file);
 struct DerivedRule {
   std::string name;
   bool is_derived = false;
-  std::vector<std::string> steps;  // rules of the pack, of the longest derivation among its outputs and instances
+  std::vector<std::string>
+      steps;  // rules of the pack, of the longest derivation among its outputs and instances
   std::size_t instances = 0, derived_instances = 0;
 };
-Result<std::vector<DerivedRule>> derive_rules(const std::filesystem::path& file, const std::filesystem::path& pack,
-                                              int steps);
+Result<std::vector<DerivedRule>> derive_rules(const std::filesystem::path& file,
+                                              const std::filesystem::path& pack, int steps);
 
 }  // namespace isomer

@@ -124,8 +124,8 @@ class Reach {
 
 }  // namespace
 
-std::optional<Derivation> derive(const Words& words, const EquationIndex& index, const Side& a,
-                                 const Side& b, const DeriveBounds& bounds) {
+std::optional<Derivation> derive(const Words& words, const EquationIndex& index, const Side& a, const Side& b,
+                                 const DeriveBounds& bounds) {
   Pool pool(words);
   Reach from_a(pool, index, bounds, pool.add(a)), from_b(pool, index, bounds, pool.add(b));
   const auto meeting = [&](const std::vector<TermId>& fresh) -> std::optional<Derivation> {

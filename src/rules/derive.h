@@ -20,8 +20,8 @@ struct DeriveBounds {
 
 // The rules that a way takes, from one side to the other, by number; nullopt: none was found.
 using Derivation = std::vector<std::size_t>;
-std::optional<Derivation> derive(const Words& words, const EquationIndex& index, const Side& a,
-                                 const Side& b, const DeriveBounds& bounds = {});
+std::optional<Derivation> derive(const Words& words, const EquationIndex& index, const Side& a, const Side& b,
+                                 const DeriveBounds& bounds = {});
 
 // Of all outputs of all instances of a rule: the longest derivation; nullopt: one of them is not derivable.
 std::optional<Derivation> derive_rule(Words& words, const EquationIndex& index, const Rule& rule,

@@ -18,12 +18,13 @@
 namespace isomer::rules {
 namespace {
 
-constexpr std::uint64_t kKey = 20;           // of all that is drawn
-constexpr std::size_t kChunk = 1u << 14u;    // terms that are computed together
-constexpr std::size_t kArena = 1u << 20u;    // numbers that are allocated together
+constexpr std::uint64_t kKey = 20;         // of all that is drawn
+constexpr std::size_t kChunk = 1u << 14u;  // terms that are computed together
+constexpr std::size_t kArena = 1u << 20u;  // numbers that are allocated together
 constexpr int kInstances = 2;
 
-// Inputs in the order of their first use, six bits each, from the lowest on; number + 1, so that 0 is the end.
+// Inputs in the order of their first use, six bits each, from the lowest on; number + 1, so that 0 is the
+// end.
 using Uses = std::uint64_t;
 constexpr int kBits = 6;
 
@@ -66,7 +67,8 @@ struct Shape {
 // A word at given shapes, compiled.
 struct Plan {
   std::array<Program, kInstances> programs;
-  std::array<std::vector<std::optional<Tensor>>, kInstances> inputs;  // with constants; operands to be filled in
+  std::array<std::vector<std::optional<Tensor>>, kInstances>
+      inputs;  // with constants; operands to be filled in
   std::size_t output = 0;
   std::uint32_t shape = 0;
 };
@@ -97,17 +99,17 @@ struct Enumeration::State {
   std::vector<Shape> shapes;
   std::map<std::pair<int, std::array<Extents, kInstances>>, std::uint32_t> shape_ids;
   std::vector<ValueEntry> values;
-  std::vector<TermId> inputs;                                         // values that are inputs
-  std::vector<std::map<std::uint32_t, std::vector<TermId>>> levels;   // by operators, then by shape
-  std::unordered_map<Term, TermId, TermHash> classes;                 // of terms seen
+  std::vector<TermId> inputs;                                        // values that are inputs
+  std::vector<std::map<std::uint32_t, std::vector<TermId>>> levels;  // by operators, then by shape
+  std::unordered_map<Term, TermId, TermHash> classes;                // of terms seen
   std::unordered_map<Digest, TermId> by_digest;
-  std::unordered_map<std::uint64_t, std::unique_ptr<Plan>> plans;     // nullptr: not well formed
+  std::unordered_map<std::uint64_t, std::unique_ptr<Plan>> plans;  // nullptr: not well formed
   std::vector<Uses> first_of_family;
   Arena arena;
 
   std::uint32_t shape_id(Role role, std::array<Extents, kInstances> extents) {
-    const auto [at, is_new] =
-        shape_ids.emplace(std::pair(static_cast<int>(role), extents), static_cast<std::uint32_t>(shapes.size()));
+    const auto [at, is_new] = shape_ids.emplace(std::pair(static_cast<int>(role), extents),
+                                                static_cast<std::uint32_t>(shapes.size()));
     if (is_new) {
       Shape& s = shapes.emplace_back();
       s.role = role;
@@ -140,7 +142,8 @@ struct Enumeration::State {
         const std::uint64_t number = inputs.size();
         for (int k = 0; k < kInstances; ++k)
           for (std::size_t e = 0; e < shapes[shape].counts[k]; ++e)
-            data.push_back(mix(mix(kKey + (number << 32u) + static_cast<std::uint64_t>(k)) + e) % Zp::kModulus);
+            data.push_back(mix(mix(kKey + (number << 32u) + static_cast<std::uint64_t>(k)) + e) %
+                           Zp::kModulus);
         const TermId id = add_value(Term::variable(static_cast<TermId>(number)), shape, number + 1, &data);
         by_digest.emplace(digest_of(shape, data), id);
         levels[0][shape].push_back(id);
@@ -150,7 +153,8 @@ struct Enumeration::State {
   }
 
   std::size_t family_of(Uses input) const {
-    return static_cast<std::size_t>(std::ranges::upper_bound(first_of_family, input) - first_of_family.begin() - 1);
+    return static_cast<std::size_t>(std::ranges::upper_bound(first_of_family, input) -
+                                    first_of_family.begin() - 1);
   }
   // Whether inputs of every family are used in order, beginning with its first.
   bool is_in_order(Uses uses) const {
@@ -219,8 +223,9 @@ struct Enumeration::State {
       terms.push_back(top);
       const std::string body = body_text(words, terms, {"x", "y"});
       const std::size_t arrow = body.rfind(" => ");
-      const auto graph = parse_graph(fmt::format("<ir_version: 8, opset_import: [\"\" : 18]> g ({}) => ({}) {}",
-                                                 given, body.substr(arrow + 4), body.substr(0, arrow)));
+      const auto graph =
+          parse_graph(fmt::format("<ir_version: 8, opset_import: [\"\" : 18]> g ({}) => ({}) {}", given,
+                                  body.substr(arrow + 4), body.substr(0, arrow)));
       ISOMER_CHECK(graph.ok());
       const auto info = infer(*graph);
       if (!info.ok()) return nullptr;
@@ -330,7 +335,7 @@ Side Enumeration::side_of(const Term& top, std::vector<TermId>& inputs, int inst
   Side side;
   std::map<TermId, TermId> known;
   const std::function<TermId(const Term&, TermId, const Dims&)> add = [&](const Term& t, TermId id,
-                                                                         const Dims& shape) {
+                                                                          const Dims& shape) {
     if (const auto at = known.find(id); at != known.end()) return at->second;
     Term here = t;
     if (t.word == kVariable) {
@@ -371,8 +376,10 @@ std::vector<Candidate> Enumeration::next_level(const EquationIndex& known, bool 
       if (v.data != nullptr) {
         other.assign(v.data, v.data + s.shapes[v.shape].counts[0] + s.shapes[v.shape].counts[1]);
       } else {
-        const auto choice = static_cast<std::size_t>(std::ranges::find(s.word_ids, v.term.word) - s.word_ids.begin());
-        const auto second = v.term.count == 2 ? std::optional(s.values[v.term.operands[1]].shape) : std::nullopt;
+        const auto choice =
+            static_cast<std::size_t>(std::ranges::find(s.word_ids, v.term.word) - s.word_ids.begin());
+        const auto second =
+            v.term.count == 2 ? std::optional(s.values[v.term.operands[1]].shape) : std::nullopt;
         other = s.compute(*s.plan(choice, s.values[v.term.operands[0]].shape, second), v.term);
       }
       if (v.shape == shape && other == job.data) {
@@ -381,7 +388,8 @@ std::vector<Candidate> Enumeration::next_level(const EquationIndex& known, bool 
         // One of the pairs that are renamings of each other: one in which either side uses inputs in order.
         const Uses uses = with(job.uses, v.uses);
         if (s.is_in_order(uses) || s.is_in_order(with(v.uses, job.uses)))
-          candidates.push_back({job.term, at->second, (static_cast<int>(std::bit_width(uses)) + kBits - 1) / kBits});
+          candidates.push_back(
+              {job.term, at->second, (static_cast<int>(std::bit_width(uses)) + kBits - 1) / kBits});
         else ++counts_.renamings;
         return;
       }

@@ -6,8 +6,8 @@
 // is a candidate for a rule: term = representative. A term that a known equation turns into one that has been
 // seen is not computed at all. Nothing here is a proof.
 //
-// Deterministic: terms come in a fixed order and in chunks of a fixed size; threads only compute. The terms of a
-// level are a pure function of the levels below it, so that ranges of chunks could be given to others.
+// Deterministic: terms come in a fixed order and in chunks of a fixed size; threads only compute. The terms
+// of a level are a pure function of the levels below it, so that ranges of chunks could be given to others.
 #pragma once
 
 #include <array>
@@ -20,8 +20,8 @@
 namespace isomer::rules {
 
 struct Candidate {
-  Term term;               // over values
-  TermId representative;   // of its value
+  Term term;              // over values
+  TermId representative;  // of its value
   int inputs = 0;
 };
 
@@ -46,15 +46,17 @@ class Enumeration final : public Terms {
   explicit Enumeration(Words& words);
   ~Enumeration() override;
   // The next level: terms of one operator more. Of the last one, only terms of the first inputs of
-  // every family are computed, and no values are kept. Of candidates that are renamings of each other there is
-  // one, or two.
-  std::vector<Candidate> next_level(const EquationIndex& known, bool is_last, const EnumerateOptions& options);
+  // every family are computed, and no values are kept. Of candidates that are renamings of each other there
+  // is one, or two.
+  std::vector<Candidate> next_level(const EquationIndex& known, bool is_last,
+                                    const EnumerateOptions& options);
   const EnumerationCounts& counts() const { return counts_; }  // of the last level
 
   const Term& at(TermId id) const override;
   const Dims& shape(TermId id, int instance) const override;
   int instances() const override { return 2; }
-  // The term in full, over inputs numbered as they are first used from here on; shapes are those of an instance.
+  // The term in full, over inputs numbered as they are first used from here on; shapes are those of an
+  // instance.
   Side side_of(const Term& top, std::vector<TermId>& inputs, int instance = 0) const;
   std::string_view input_letter(TermId input) const;  // of its family
   bool is_weight(TermId id) const;

@@ -28,10 +28,9 @@ class Generalizer {
     for (int i = 0; i < kMostEquations; ++i) {
       const auto left = infer(left_), right = infer(right_);
       if (!left.ok() || !right.ok()) return Error{"the sides are not well formed at general sizes"};
-      auto equation = next_equation(*left, *right);
-      if (!equation.ok()) return equation.error();
-      if (!*equation) return shapes_of_inputs(*left);
-      if (!solve(**equation)) return Error{"what the sizes must satisfy is not solved"};
+      ISOMER_TRY(const Dims zeros, equations(*left, *right));
+      if (zeros.empty()) return shapes_of_inputs(*left);
+      if (!solve(simplest(zeros))) return Error{"what the sizes must satisfy is not solved"};
     }
     return Error{"the sizes must satisfy too much"};
   }
@@ -51,54 +50,79 @@ class Generalizer {
   }
   bool vanishes(const Dim& d) const { return at(d, 0) == 0 && at(d, 1) == 0; }
 
-  // A form that has to be 0 and is not, for all sizes; nullopt: there is none left.
-  Result<std::optional<Dim>> next_equation(const Inference& left, const Inference& right) {
+  // Forms that have to be 0 and are not, for all sizes.
+  Result<Dims> equations(const Inference& left, const Inference& right) {
+    Dims out;
     for (const auto& [graph, info] : {std::pair(&left_, &left), std::pair(&right_, &right)})
-      for (const NodeId id : graph->order()) {
-        if (graph->node(id).kind != NodeKind::Operator) continue;
-        auto found = of_node(*graph, *info, id);
-        if (!found.ok() || *found) return found;
-      }
+      for (const NodeId id : graph->order())
+        if (graph->node(id).kind == NodeKind::Operator) ISOMER_TRY_DO(of_node(*graph, *info, id, out));
     const auto &a = left.of(left_.outputs()[0]).shape, &b = right.of(right_.outputs()[0]).shape;
     if (!a || !b || a->size() != b->size()) return Error{"the outputs have different ranks"};
     for (std::size_t i = 0; i < a->size(); ++i)
-      if (!((*a)[i] == (*b)[i])) return std::optional((*a)[i] - (*b)[i]);
-    return std::optional<Dim>();
+      if (!((*a)[i] == (*b)[i])) out.push_back((*a)[i] - (*b)[i]);
+    return out;
   }
 
-  Result<std::optional<Dim>> of_node(const Graph& graph, const Inference& info, NodeId id) {
+  Status of_node(const Graph& graph, const Inference& info, NodeId id, Dims& out) {
     const Node& node = graph.node(id);
-    if (node.op == "Constant") return std::optional<Dim>();
+    if (node.op == "Constant") return Done{};
     if (info.opaque.contains(id)) return Error{fmt::format("{} has no formula at general sizes", node.op)};
     const auto shape = [&](std::size_t k) { return *info.of(node.inputs[k]).shape; };
     if (node.op == "Split") {
       const auto axis = static_cast<std::size_t>(*node.attributes.find_as<std::int64_t>("axis"));
       const Dim extent = shape(0)[axis];
-      if (!Dim::exact_quotient(extent, 2)) return std::optional(Dim::mod(extent, 2));
+      if (!Dim::exact_quotient(extent, 2)) out.push_back(Dim::mod(extent, 2));
     }
-    // Of operands that are stretched, or not, as in the instances.
+    // Elementwise operands are of one shape; what inference would need is less.
     if (node.inputs.size() == 2 && Word{.op = node.op}.is_elementwise()) {
       const Dims a = shape(0), b = shape(1);
       for (std::size_t i = 1; i <= std::min(a.size(), b.size()); ++i) {
-        const Dim &x = a[a.size() - i], &y = b[b.size() - i];
-        if (x == y || x.is(1) || y.is(1)) continue;
-        for (const Dim& needed : {x - y, x - 1, y - 1})
-          if (vanishes(needed)) return std::optional(needed);
+        const Dim difference = a[a.size() - i] - b[b.size() - i];
+        if (!difference.is(0) && vanishes(difference)) out.push_back(difference);
       }
     }
     for (const ValueInfo& output : info.values.at(id))
       for (const Dim& extent : *output.shape)
-        if (auto found = of_difference(extent)) return found;
+        if (const auto found = of_difference(extent)) out.push_back(*found);
     if (const auto needed = info.conditions.find(id); needed != info.conditions.end())
       for (const SizeCondition& c : needed->second) {
         if (c.kind != SizeCondition::Kind::Needed || c.extent.equals(0) == true) continue;
         const SizeCondition opposite{.kind = c.kind, .extent = Dim(0) - c.extent};
         const bool is_equation = opposite.extent.at_least(0) == true ||
                                  std::ranges::find(needed->second, opposite) != needed->second.end();
-        if (is_equation && vanishes(c.extent))
-          return std::optional(c.extent);
+        if (is_equation && vanishes(c.extent)) out.push_back(c.extent);
       }
-    return std::optional<Dim>();
+    return Done{};
+  }
+
+  // The equation that leaves the least to guess: that two symbols are equal, else what one of them is.
+  const Dim& simplest(const Dims& zeros) const {
+    const auto guessed = [&](const Dim& zero) {
+      const auto summands = zero.summands();
+      const bool is_linear = std::ranges::all_of(summands, [](const auto& s) {
+        return s.factors.size() <= 1 && (s.factors.empty() || s.factors[0].kind == Dim::Factor::Kind::Symbol);
+      });
+      if (!is_linear) return 2;
+      if (summands.size() == 2 && summands[0].coefficient + summands[1].coefficient == 0) return 0;
+      return isolated(zero) ? 1 : 3;
+    };
+    return *std::ranges::min_element(zeros, {}, guessed);
+  }
+
+  // A symbol that is a sum of others where the form is 0.
+  std::optional<std::pair<std::string, Dim>> isolated(const Dim& zero) const {
+    for (const std::string& s : zero.symbols()) {
+      const auto with = [&](std::int64_t v) {
+        return zero.substitute([&](std::string_view t) { return t == s ? Dim(v) : Dim::symbol(t); });
+      };
+      const Dim slope = with(1) - with(0);
+      if (!slope.is(1) && !slope.is(-1)) continue;
+      const Dim rest = slope.is(1) ? Dim(0) - with(0) : with(0);
+      const auto parts = rest.summands();
+      if (!parts.empty() && std::ranges::all_of(parts, [](const auto& p) { return p.coefficient > 0; }))
+        return std::pair(s, rest);
+    }
+    return std::nullopt;
   }
 
   // What is left of an extent, if something is: max(0, M - 1) says that M is 1 + ...
@@ -108,10 +132,13 @@ class Generalizer {
         if (factor.kind != Dim::Factor::Kind::Max || !(factor.a.is(0) || factor.b.is(0))) continue;
         const Dim rest = factor.a.is(0) ? factor.b : factor.a;
         const auto symbols = rest.symbols();
-        if (symbols.size() != 1 || !(rest - Dim::symbol(symbols[0])).is_concrete() || at(rest, 0).value_or(0) < 1 || at(rest, 1).value_or(0) < 1) continue;
+        if (symbols.size() != 1 || !(rest - Dim::symbol(symbols[0])).is_concrete() ||
+            at(rest, 0).value_or(0) < 1 || at(rest, 1).value_or(0) < 1)
+          continue;
         const std::string more = symbols[0] + "m";
         for (std::size_t k = 0; k < 2; ++k) sizes_[k][more] = *at(rest, k);
-        return Dim::symbol(symbols[0]) - Dim::symbol(more) + rest.substitute([](std::string_view) { return Dim(0); });
+        return Dim::symbol(symbols[0]) - Dim::symbol(more) +
+               rest.substitute([](std::string_view) { return Dim(0); });
       }
     return std::nullopt;
   }
@@ -141,19 +168,9 @@ class Generalizer {
       for (const auto& factor : summand.factors)
         if (factor.kind == Dim::Factor::Kind::Floor && factor.b.is_concrete())
           return solve_divisible(factor.a, factor.b.concrete());
-    // A symbol that is a sum of others.
-    for (const std::string& s : zero.symbols()) {
-      const auto with = [&](std::int64_t v) {
-        return zero.substitute([&](std::string_view t) { return t == s ? Dim(v) : Dim::symbol(t); });
-      };
-      const Dim slope = with(1) - with(0);
-      if (!slope.is(1) && !slope.is(-1)) continue;
-      const Dim rest = slope.is(1) ? Dim(0) - with(0) : with(0);
-      const auto parts = rest.summands();
-      if (!parts.empty() && std::ranges::all_of(parts, [](const auto& p) { return p.coefficient > 0; })) {
-        put(s, rest);
-        return true;
-      }
+    if (const auto found = isolated(zero)) {
+      put(found->first, found->second);
+      return true;
     }
     // Two that are equal where the terms were found.
     const auto symbols = zero.symbols();
@@ -173,7 +190,8 @@ class Generalizer {
     for (const auto& summand : summands)
       if (summand.factors.size() == 1 && std::abs(summand.coefficient) == 1 && symbols.size() == 2)
         for (const auto& other : summands)
-          if (std::abs(other.coefficient) > 1) return put_multiple(summand.factors[0].symbol, std::abs(other.coefficient));
+          if (std::abs(other.coefficient) > 1)
+            return put_multiple(summand.factors[0].symbol, std::abs(other.coefficient));
     return false;
   }
 
@@ -197,7 +215,8 @@ class Generalizer {
 std::string symbol_of(std::size_t input, std::size_t axis) { return fmt::format("s{}_{}", input, axis); }
 
 // Names as people use them, where an extent is first seen.
-std::vector<std::string> spelled_shapes(const std::vector<Dims>& shapes, const std::vector<GeneralInput>& inputs) {
+std::vector<std::string> spelled_shapes(const std::vector<Dims>& shapes,
+                                        const std::vector<GeneralInput>& inputs) {
   static constexpr std::array<std::string_view, 5> kAxes = {"", "M", "MK", "BMK", "NCHW"};
   std::map<std::string, std::string, std::less<>> names;
   std::set<std::string> taken;
@@ -215,7 +234,8 @@ std::vector<std::string> spelled_shapes(const std::vector<Dims>& shapes, const s
   for (const Dims& shape : shapes) {
     std::vector<std::string> extents;
     for (const Dim& d : shape)
-      extents.push_back(d.substitute([&](std::string_view s) { return Dim::symbol(names.find(s)->second); }).text());
+      extents.push_back(
+          d.substitute([&](std::string_view s) { return Dim::symbol(names.find(s)->second); }).text());
     out.push_back(fmt::format("{}", fmt::join(extents, ", ")));
   }
   return out;
@@ -224,7 +244,8 @@ std::vector<std::string> spelled_shapes(const std::vector<Dims>& shapes, const s
 std::string rule_text(const std::vector<std::string>& shapes, const std::vector<std::string>& names,
                       const std::string& left, const std::string& right) {
   std::vector<std::string> given;
-  for (std::size_t i = 0; i < shapes.size(); ++i) given.push_back(fmt::format("float[{}] {}", shapes[i], names[i]));
+  for (std::size_t i = 0; i < shapes.size(); ++i)
+    given.push_back(fmt::format("float[{}] {}", shapes[i], names[i]));
   return fmt::format("given {}\nleft  {}\nright {}\n", fmt::join(given, ", "), left, right);
 }
 
@@ -235,8 +256,8 @@ bool is_elementwise(const Words& words, const std::vector<Term>& terms) {
 
 }  // namespace
 
-Result<std::string> general_rule(const Words& words, const std::vector<Term>& left, const std::vector<Term>& right,
-                                 const std::vector<GeneralInput>& inputs) {
+Result<std::string> general_rule(const Words& words, const std::vector<Term>& left,
+                                 const std::vector<Term>& right, const std::vector<GeneralInput>& inputs) {
   std::vector<std::string> names, shapes;
   SizesAt sizes;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -261,7 +282,8 @@ Result<std::string> general_rule(const Words& words, const std::vector<Term>& le
                               std::ranges::count(spelled, spelled[0]) == std::ssize(spelled);
   if (!is_of_any_rank) return rule_text(spelled, names, left_body, right_body);
   std::ranges::fill(spelled, "$s");
-  return "for s = M, \"M, K\", \"B, M, K\", \"N, C, H, W\"\n" + rule_text(spelled, names, left_body, right_body);
+  return "for s = M, \"M, K\", \"B, M, K\", \"N, C, H, W\"\n" +
+         rule_text(spelled, names, left_body, right_body);
 }
 
 }  // namespace isomer::rules

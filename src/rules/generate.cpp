@@ -16,8 +16,8 @@
 namespace isomer::rules {
 namespace {
 
-// Candidates that are proved together; those that the first of them implies are dropped afterwards. A constant,
-// so that the pack is the same for any number of threads.
+// Candidates that are proved together; those that the first of them implies are dropped afterwards. A
+// constant, so that the pack is the same for any number of threads.
 constexpr std::size_t kBatch = 16;
 // Steps of a derivation that is worth looking for, and how far: a rule too many costs less than an hour.
 constexpr DeriveBounds kDerivable{.steps = 3, .most_terms = 400, .most_nodes = 10};
@@ -27,7 +27,8 @@ double ms_since(std::chrono::steady_clock::time_point begun) {
 }
 
 // "Relu(Concat1(x0, x1))": for people.
-std::string formula_text(const Words& words, const std::vector<Term>& terms, const std::vector<std::string>& names) {
+std::string formula_text(const Words& words, const std::vector<Term>& terms,
+                         const std::vector<std::string>& names) {
   std::vector<std::string> out;
   for (const Term& t : terms) {
     if (t.word == kVariable) {
@@ -68,7 +69,8 @@ std::string with_any_groups(const std::string& text) {
   };
   if (count("group = 2") == 0 || count("group = 2") != count("Conv<") || count("Conv(") > 0) return text;
   std::string out = "for g = 1, 2, 4\n" + text;
-  for (const auto& [what, by] : {std::pair<std::string, std::string>("group = 2", "group = $g"), {"2*", "$g*"}})
+  for (const auto& [what, by] :
+       {std::pair<std::string, std::string>("group = 2", "group = $g"), {"2*", "$g*"}})
     for (std::size_t at = out.find(what); at != std::string::npos; at = out.find(what, at + by.size()))
       out.replace(at, what.size(), by);
   return out;
@@ -120,7 +122,7 @@ class Generator {
       decide(stage, candidates);
       stage.decide_ms = ms_since(begun);
       pack.is_complete = pack.is_complete && stage.enumerated.left_out + stage.left_out == 0 &&
-                          !options_.stop.stop_requested();
+                         !options_.stop.stop_requested();
       if (options_.stop.stop_requested()) break;
     }
     if (!options_.stop.stop_requested()) join_halves();
@@ -174,7 +176,8 @@ class Generator {
       ++seen;
       Open o = open(c);
       // An instance of a kept rule as a whole, or inside of what both sides do alike.
-      if (derive(words_, index_, o.left, o.right, {.steps = 1, .most_terms = kDerivable.most_terms})) continue;
+      if (derive(words_, index_, o.left, o.right, {.steps = 1, .most_terms = kDerivable.most_terms}))
+        continue;
       ++stage.after_common;
       if (derive(words_, index_, o.left, o.right, kDerivable)) continue;
       batch.push_back(std::move(o));
@@ -211,7 +214,8 @@ class Generator {
       return;
     }
     // What holds of two groups may hold of any number of them.
-    if (std::string grouped = with_any_groups(*general); grouped != *general && decide_candidate(grouped).empty()) {
+    if (std::string grouped = with_any_groups(*general);
+        grouped != *general && decide_candidate(grouped).empty()) {
       o.text = std::move(grouped);
       return;
     }
@@ -266,7 +270,8 @@ class Generator {
     }
     std::erase_if(kept_, [](const Kept& k) { return k.text.empty(); });
   }
-  std::string both(std::vector<Term> terms, const std::vector<Term>& more, const std::vector<std::string>& names) const {
+  std::string both(std::vector<Term> terms, const std::vector<Term>& more,
+                   const std::vector<std::string>& names) const {
     const auto offset = static_cast<TermId>(terms.size());
     for (Term t : more) {
       for (std::size_t k = 0; k < t.count; ++k) t.operands[k] += offset;
@@ -278,7 +283,8 @@ class Generator {
   std::string title_of(const Open& o) const {
     if (!o.title.empty()) return o.title;
     const auto names = names_of(o);
-    return fmt::format("{} = {}", formula_text(words_, o.left.terms, names), formula_text(words_, o.right.terms, names));
+    return fmt::format("{} = {}", formula_text(words_, o.left.terms, names),
+                       formula_text(words_, o.right.terms, names));
   }
 
   std::string pack_text(const GeneratedPack& pack) {
@@ -286,11 +292,12 @@ class Generator {
     for (const Kept& k : kept_) {
       const std::string id = Hasher().add(k.text).digest().hex().substr(0, 12);
       by_id[id] = fmt::format("# {}\n# {}; {} operator{}\nrule r_{}\n{}", title_of(k.rule),
-                              contract(words_, k.rule.left, k.rule.right), k.operators, k.operators == 1 ? "" : "s",
-                              id, k.text);
+                              contract(words_, k.rule.left, k.rule.right), k.operators,
+                              k.operators == 1 ? "" : "s", id, k.text);
     }
     std::string out = fmt::format(
-        "# Rules made by `isomer rules generate --operators {}`{}: {} of them, each proved for all sizes by both\n"
+        "# Rules made by `isomer rules generate --operators {}`{}: {} of them, each proved for all sizes by "
+        "both\n"
         "# witnesses. Sorted by content. Above each: what it says, and what it may do to the last digits.\n",
         options_.operators, pack.is_complete ? "" : ", INCOMPLETE", by_id.size());
     for (const auto& [id, text] : by_id) out += '\n' + text;

@@ -19,7 +19,7 @@ struct GenerateOptions {
   int threads = 2;
   std::uint64_t most_terms = 100'000'000;  // of one level
   std::uint64_t most_candidates = 40'000;  // of one level, those of most inputs first
-  std::vector<std::string> only = {};  // operators; none: all of the vocabulary
+  std::vector<std::string> only = {};      // operators; none: all of the vocabulary
   std::stop_token stop = {};
   std::function<void(const std::string&)> progress = {};
 };
@@ -43,8 +43,9 @@ struct GeneratedPack {
 
 GeneratedPack generate_rules(const GenerateOptions& options);
 
-// Decides a candidate's text; "": it is proved, else why it is dropped. Conditions that it turns out to need are
-// added to the text.
-std::string decide_candidate(std::string& text, const std::function<RuleVerdict(const Rule&)>& prove = prove_rule);
+// Decides a candidate's text; "": it is proved, else why it is dropped. Conditions that it turns out to need
+// are added to the text.
+std::string decide_candidate(std::string& text,
+                             const std::function<RuleVerdict(const Rule&)>& prove = prove_rule);
 
 }  // namespace isomer::rules

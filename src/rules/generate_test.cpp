@@ -9,7 +9,8 @@ namespace {
 
 // A part of the vocabulary, to be quick.
 GenerateOptions small(int threads) {
-  return {.operators = 2, .threads = threads, .only = {"MatMul", "Relu", "Transpose", "Add", "Concat", "Split"}};
+  return {
+      .operators = 2, .threads = threads, .only = {"MatMul", "Relu", "Transpose", "Add", "Concat", "Split"}};
 }
 
 const GeneratedPack& of_two() {
@@ -62,9 +63,7 @@ right { y = Identity(x) } => y)",
                        2));
 }
 
-TEST(Generate, IsTheSameForAnyNumberOfThreads) {
-  EXPECT_EQ(generate_rules(small(1)).text, of_two().text);
-}
+TEST(Generate, IsTheSameForAnyNumberOfThreads) { EXPECT_EQ(generate_rules(small(1)).text, of_two().text); }
 
 TEST(Generate, WhatIsNotProvedIsNotKept) {
   // As if two values had matched by accident: refused, whatever the fingerprints said.

@@ -5,8 +5,8 @@
 
 namespace isomer::rules {
 
-std::string body_text(const Words& words, const std::vector<Term>& terms, const std::vector<std::string>& names,
-                      std::vector<TermId> outputs) {
+std::string body_text(const Words& words, const std::vector<Term>& terms,
+                      const std::vector<std::string>& names, std::vector<TermId> outputs) {
   std::vector<std::string> lines, of_term;
   std::map<std::string, std::string> made;  // the outputs of one node are written once
   int constants = 0;
@@ -28,12 +28,14 @@ std::string body_text(const Words& words, const std::vector<Term>& terms, const 
     std::vector<std::string> inputs;
     for (std::size_t k = 0; k < t.count; ++k) inputs.push_back(of_term[t.operands[k]]);
     for (const std::string& c : word.constants) inputs.push_back(constant(c));
-    const std::string call = fmt::format("{}{}({})", word.op, word.attributes.empty() ? "" : "<" + word.attributes + ">",
-                                         fmt::join(inputs, ", "));
+    const std::string call =
+        fmt::format("{}{}({})", word.op, word.attributes.empty() ? "" : "<" + word.attributes + ">",
+                    fmt::join(inputs, ", "));
     auto [at, is_new] = made.emplace(call, fmt::format("v{}", made.size()));
     std::vector<std::string> results;
     for (int k = 0; k < word.outputs; ++k)
-      results.push_back(word.outputs == 1 ? at->second : fmt::format("{}{}", at->second, static_cast<char>('a' + k)));
+      results.push_back(word.outputs == 1 ? at->second
+                                          : fmt::format("{}{}", at->second, static_cast<char>('a' + k)));
     if (is_new) lines.push_back(fmt::format("{} = {}", fmt::join(results, ", "), call));
     of_term.push_back(results[static_cast<std::size_t>(word.output)]);
   }

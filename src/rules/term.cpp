@@ -140,8 +140,9 @@ std::optional<InTerms> in_terms(Words& words, const RuleInstance& instance) {
     out.given.push_back(*left_info->of(v).shape);
   }
   for (std::size_t k = 0; k < instance.left.outputs().size(); ++k)
-    out.outputs.emplace_back(side_of(words, instance.left, *left_info, instance.left.outputs()[k], variables),
-                             side_of(words, instance.right, *right_info, instance.right.outputs()[k], variables));
+    out.outputs.emplace_back(
+        side_of(words, instance.left, *left_info, instance.left.outputs()[k], variables),
+        side_of(words, instance.right, *right_info, instance.right.outputs()[k], variables));
   return out;
 }
 

@@ -1,6 +1,6 @@
 // Term: a word applied to other terms, or a variable. Equation: one output of one instance of a rule as two
-// terms, to be read from left to right: whatever matches `from`, at sizes that the rule speaks of, is equal to
-// `to`. For those who ask what rules imply; what is to be believed is proved on graphs (prove_rule.h).
+// terms, to be read from left to right: whatever matches `from`, at sizes that the rule speaks of, is equal
+// to `to`. For those who ask what rules imply; what is to be believed is proved on graphs (prove_rule.h).
 #pragma once
 
 #include <array>
@@ -35,7 +35,9 @@ struct Term {
   WordId word = kVariable;
   std::uint8_t count = 0;                            // of operands
   std::array<TermId, 2> operands{kNoTerm, kNoTerm};  // a variable: its number
-  static Term variable(TermId number) { return {.word = kVariable, .count = 0, .operands = {number, kNoTerm}}; }
+  static Term variable(TermId number) {
+    return {.word = kVariable, .count = 0, .operands = {number, kNoTerm}};
+  }
   friend bool operator==(const Term&, const Term&) = default;
 };
 struct TermHash {

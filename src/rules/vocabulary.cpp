@@ -19,8 +19,9 @@ bool is_one_of(std::string_view op, const std::array<std::string_view, kCount>& 
 
 constexpr std::array<std::string_view, 11> kElementwise = {"Relu", "Tanh", "Sigmoid", "Exp", "Neg", "Add",
                                                            "Sub",  "Mul",  "Max",     "Abs", "Min"};
-constexpr std::array<std::string_view, 12> kMoving = {"Concat", "Split",  "Slice", "Pad", "Transpose", "Reshape",
-                                                      "Resize", "Relu",   "Max",   "Min", "MaxPool",   "Neg"};
+constexpr std::array<std::string_view, 12> kMoving = {"Concat",    "Split",   "Slice",   "Pad",
+                                                      "Transpose", "Reshape", "Resize",  "Relu",
+                                                      "Max",       "Min",     "MaxPool", "Neg"};
 constexpr std::array<std::string_view, 5> kSumming = {"MatMul", "Conv", "Add", "Sub", "ReduceSum"};
 constexpr std::array<std::string_view, 3> kFunctions = {"Tanh", "Sigmoid", "Exp"};
 
@@ -94,7 +95,9 @@ std::vector<Choice> make_vocabulary() {
     add({.op = op, .attributes = "kernel_shape = [2, 2], strides = [2, 2]"});
   }
   const auto add_conv = [&](int kernel, const char* attributes) {
-    out.push_back({.word = {.op = "Conv", .attributes = attributes, .operands = 2}, .takes_weight = true, .kernel = kernel});
+    out.push_back({.word = {.op = "Conv", .attributes = attributes, .operands = 2},
+                   .takes_weight = true,
+                   .kernel = kernel});
   };
   add_conv(3, "pads = [1, 1, 1, 1]");
   add_conv(0, "");

@@ -1,9 +1,9 @@
 // Word: an operator with its attributes and constant inputs fixed, so that what is left of it are its
 // operands. One of several outputs is a word of its own (the first half of a Split).
 //
-// `vocabulary()` is the one table of the words that rules are generated from, and `families()` the inputs that
-// they start with; both are the same at every depth. What a word computes and which shapes it takes is not
-// said here: that is the operator's formula.
+// `vocabulary()` is the one table of the words that rules are generated from, and `families()` the inputs
+// that they start with; both are the same at every depth. What a word computes and which shapes it takes is
+// not said here: that is the operator's formula.
 #pragma once
 
 #include <array>
@@ -18,8 +18,8 @@
 
 namespace isomer::rules {
 
-// What a word does to the last digits of numbers: nothing, as it moves or compares them; what a function of one
-// number does to each alike; what depends on the order of a sum; something else.
+// What a word does to the last digits of numbers: nothing, as it moves or compares them; what a function of
+// one number does to each alike; what depends on the order of a sum; something else.
 enum class Rounding : std::uint8_t { None, Function, Sum, Otherwise };
 
 struct Word {
