@@ -1,27 +1,18 @@
 #include "rules/enumerate.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <atomic>
 #include <bit>
-#include <deque>
 #include <thread>
 
 #include "eval/field.h"
-#include "eval/program.h"
-#include "graph/constant.h"
-#include "graph/infer.h"
-#include "graph/text.h"
-#include "rules/rule_text.h"
+#include "rules/word_program.h"
 
 namespace isomer::rules {
 namespace {
 
-constexpr std::uint64_t kKey = 20;         // of all that is drawn
 constexpr std::size_t kChunk = 1u << 14u;  // terms that are computed together
 constexpr std::size_t kArena = 1u << 20u;  // numbers that are allocated together
-constexpr int kInstances = 2;
 
 // Inputs in the order of their first use, six bits each, from the lowest on; number + 1, so that 0 is the
 // end.
@@ -57,93 +48,54 @@ class Arena {
   std::size_t used_ = 0;
 };
 
-struct Shape {
-  Role role = Role::Data;
-  std::array<Extents, kInstances> extents;
-  std::array<Dims, kInstances> dims;
-  std::array<std::size_t, kInstances> counts{};  // of elements
-};
-
-// A word at given shapes, compiled.
-struct Plan {
-  std::array<Program, kInstances> programs;
-  std::array<std::vector<std::optional<Tensor>>, kInstances>
-      inputs;  // with constants; operands to be filled in
-  std::size_t output = 0;
-  std::uint32_t shape = 0;
-};
-
-// An image that is one pixel high or wide in one instance only is an accident, of which windows see too much.
-bool is_accident(const Shape& s) {
-  for (std::size_t axis = 2; axis < s.extents[0].size(); ++axis)
-    if ((s.extents[0][axis] == 1) != (s.extents[1][axis] == 1)) return true;
-  return false;
-}
-
 struct ValueEntry {
   Term term;
-  std::uint32_t shape = 0;
+  ShapeId shape = 0;
   Uses uses = 0;
   const std::uint64_t* data = nullptr;  // both instances; nullptr: not kept
 };
+using ByShape = std::map<ShapeId, std::vector<TermId>>;
 
-using Numbers = std::vector<std::uint64_t>;
+Digest digest_of(ShapeId shape, const Numbers& data) {
+  return Hasher().add(static_cast<std::uint64_t>(shape)).add_bytes(data.data(), data.size() * 8).digest();
+}
+
+bool is_uniform(const Numbers& data) {
+  return std::ranges::all_of(data, [&](std::uint64_t v) { return v == data[0]; });
+}
 
 }  // namespace
 
 struct Enumeration::State {
-  explicit State(Words& w) : words(w) {}
+  explicit State(Words& w) : words(w), programs(w) { add_inputs(); }
 
   Words& words;
-  std::vector<WordId> word_ids;  // of the vocabulary
-  std::vector<Shape> shapes;
-  std::map<std::pair<int, std::array<Extents, kInstances>>, std::uint32_t> shape_ids;
+  WordPrograms programs;
   std::vector<ValueEntry> values;
-  std::vector<TermId> inputs;                                        // values that are inputs
-  std::vector<std::map<std::uint32_t, std::vector<TermId>>> levels;  // by operators, then by shape
-  std::unordered_map<Term, TermId, TermHash> classes;                // of terms seen
+  std::vector<TermId> inputs;                          // values that are inputs
+  std::vector<ByShape> levels;                         // by operators
+  std::unordered_map<Term, TermId, TermHash> classes;  // of terms seen
   std::unordered_map<Digest, TermId> by_digest;
-  std::unordered_map<std::uint64_t, std::unique_ptr<Plan>> plans;  // nullptr: not well formed
   std::vector<Uses> first_of_family;
   Arena arena;
 
-  std::uint32_t shape_id(Role role, std::array<Extents, kInstances> extents) {
-    const auto [at, is_new] = shape_ids.emplace(std::pair(static_cast<int>(role), extents),
-                                                static_cast<std::uint32_t>(shapes.size()));
-    if (is_new) {
-      Shape& s = shapes.emplace_back();
-      s.role = role;
-      s.extents = std::move(extents);
-      for (int k = 0; k < kInstances; ++k) {
-        s.dims[k] = to_dims(s.extents[k]);
-        s.counts[k] = static_cast<std::size_t>(*element_count(s.extents[k]));
-      }
-    }
-    return at->second;
-  }
-
-  TermId add_value(const Term& term, std::uint32_t shape, Uses uses, const Numbers* data) {
+  TermId add_value(const Term& term, ShapeId shape, Uses uses, const Numbers* data) {
     const auto id = static_cast<TermId>(values.size());
     values.push_back({.term = term, .shape = shape, .uses = uses, .data = data ? arena.add(*data) : nullptr});
     return id;
   }
 
-  Digest digest_of(std::uint32_t shape, const Numbers& data) const {
-    return Hasher().add(static_cast<std::uint64_t>(shape)).add_bytes(data.data(), data.size() * 8).digest();
-  }
-
   void add_inputs() {
     levels.emplace_back();
     for (const Family& family : families()) {
-      const std::uint32_t shape = shape_id(family.role, family.extents);
+      const ShapeId shape = programs.shape_id(family.role, family.extents);
       first_of_family.push_back(inputs.size());
       for (int i = 0; i < family.count; ++i) {
         Numbers data;
         const std::uint64_t number = inputs.size();
-        for (int k = 0; k < kInstances; ++k)
-          for (std::size_t e = 0; e < shapes[shape].counts[k]; ++e)
-            data.push_back(mix(mix(kKey + (number << 32u) + static_cast<std::uint64_t>(k)) + e) %
-                           Zp::kModulus);
+        for (std::size_t k = 0; k < kInstances; ++k)
+          for (std::size_t e = 0; e < programs.shape(shape).counts[k]; ++e)
+            data.push_back(mix(mix(kFieldKey + (number << 32u) + k) + e) % Zp::kModulus);
         const TermId id = add_value(Term::variable(static_cast<TermId>(number)), shape, number + 1, &data);
         by_digest.emplace(digest_of(shape, data), id);
         levels[0][shape].push_back(id);
@@ -183,97 +135,21 @@ struct Enumeration::State {
     return uses;
   }
 
-  const Plan* plan(std::size_t choice, std::uint32_t a, std::optional<std::uint32_t> b) {
-    const std::uint64_t key = (choice << 48u) + (std::uint64_t{a} << 24u) + (b ? *b + 1 : 0);
-    const auto [at, is_new] = plans.emplace(key, nullptr);
-    if (is_new) {
-      auto made = make_plan(choice, a, b);
-      plans[key] = std::move(made);
-      return plans[key].get();
+  Numbers compute(const WordProgram& program, const Term& term) const {
+    std::array<WordPrograms::Operand, 2> operands;
+    for (std::size_t i = 0; i < term.count; ++i) {
+      const ValueEntry& v = values[term.operands[i]];
+      operands[i] = {.shape = v.shape, .data = v.data};
     }
-    return at->second.get();
+    return programs.run(program, std::span(operands).first(term.count));
   }
-
-  std::unique_ptr<Plan> make_plan(std::size_t choice, std::uint32_t a, std::optional<std::uint32_t> b) {
-    const Choice& c = vocabulary()[choice];
-    const Role role = shapes[a].role;
-    if (c.takes_weight) {
-      if (role != Role::Data || shapes[*b].role != Role::Weight) return nullptr;
-      if (c.kernel != 0 && shapes[*b].extents[0][2] != c.kernel) return nullptr;
-    } else if (!c.on[static_cast<std::size_t>(role)] || (b && shapes[*b].role != role)) {
-      return nullptr;
-    }
-    // What can be stretched over the other one is another law for every shape: operands are of one shape.
-    if (b && c.word.is_elementwise() && shapes[a].extents != shapes[*b].extents) return nullptr;
-    if (!c.word.is_elementwise() && is_accident(shapes[a])) return nullptr;
-    auto out = std::make_unique<Plan>();
-    std::array<Extents, kInstances> result;
-    for (int k = 0; k < kInstances; ++k) {
-      const auto type = [&](std::uint32_t shape) {
-        return fmt::format("float{}", text(shapes[shape].dims[k]));
-      };
-      std::vector<Term> terms{Term::variable(0)};
-      Term top{.word = word_ids[choice], .count = 1, .operands = {0, kNoTerm}};
-      std::string given = type(a) + " x";
-      if (b) {
-        terms.push_back(Term::variable(1));
-        top = {.word = word_ids[choice], .count = 2, .operands = {0, 1}};
-        given += ", " + type(*b) + " y";
-      }
-      terms.push_back(top);
-      const std::string body = body_text(words, terms, {"x", "y"});
-      const std::size_t arrow = body.rfind(" => ");
-      const auto graph =
-          parse_graph(fmt::format("<ir_version: 8, opset_import: [\"\" : 18]> g ({}) => ({}) {}", given,
-                                  body.substr(arrow + 4), body.substr(0, arrow)));
-      ISOMER_CHECK(graph.ok());
-      const auto info = infer(*graph);
-      if (!info.ok()) return nullptr;
-      const Value value = graph->outputs()[0];
-      if (info->opaque.contains(value.node)) return nullptr;
-      const Definition definition = define_node(*graph, *info, value.node);
-      const auto* formula = std::get_if<Formula>(&definition);
-      if (formula == nullptr) return nullptr;
-      const auto shape = concrete_shape(info->of(value));
-      if (!shape || element_count(*shape).value_or(0) == 0) return nullptr;
-      // Halves are equal.
-      for (const ValueInfo& sibling : info->values.at(value.node))
-        if (sibling.shape != info->of(value).shape) return nullptr;
-      result[k] = *shape;
-      out->programs[k] = Program::compile(lift(*formula, ElementType::Field));
-      out->output = value.output;
-      for (std::size_t i = 0; i < formula->inputs.size(); ++i) {
-        auto& input = out->inputs[k].emplace_back();
-        const Node& node = graph->node(value.node);
-        if (!formula->inputs[i] || !node.inputs[i].exists()) continue;
-        if (const auto tensor = known_constant(*graph, node.inputs[i]))
-          input = is_float(tensor->type()) ? convert(*tensor, ElementType::Field) : *tensor;
-      }
-    }
-    out->shape = shape_id(role, result);
-    return out;
-  }
-
-  // Both instances; empty: the program does not run.
-  Numbers compute(const Plan& plan, const Term& term) const {
-    Numbers out;
-    for (int k = 0; k < kInstances; ++k) {
-      auto inputs_here = plan.inputs[k];
-      for (std::size_t i = 0; i < term.count; ++i) {
-        const ValueEntry& v = values[term.operands[i]];
-        const Shape& s = shapes[v.shape];
-        const std::uint64_t* data = v.data + (k == 0 ? 0 : s.counts[0]);
-        inputs_here[i] = Tensor(ElementType::Field, s.extents[k],
-                                Bytes{.owner = nullptr,
-                                      .data = reinterpret_cast<const std::byte*>(data),
-                                      .size = s.counts[k] * sizeof(std::uint64_t)});
-      }
-      const auto results = plan.programs[k].run(inputs_here, kKey);
-      if (!results.ok()) return {};
-      const auto numbers = (*results)[plan.output].as<std::uint64_t>();
-      out.insert(out.end(), numbers.begin(), numbers.end());
-    }
-    return out;
+  // What a value is, also if that was not kept.
+  Numbers numbers_of(const ValueEntry& v) {
+    const Shape& shape = programs.shape(v.shape);
+    if (v.data != nullptr) return {v.data, v.data + shape.counts[0] + shape.counts[1]};
+    const auto second = v.term.count == 2 ? std::optional(values[v.term.operands[1]].shape) : std::nullopt;
+    return compute(*programs.find(programs.choice(v.term.word), values[v.term.operands[0]].shape, second),
+                   v.term);
   }
 
   // The class of an equation's other side; kNoTerm: it has not been seen.
@@ -296,35 +172,164 @@ struct Enumeration::State {
   }
 };
 
-namespace {
+// One level: terms are considered one by one, computed in chunks, and taken in in their order.
+class Enumeration::Level {
+ public:
+  Level(Enumeration& all, const EquationIndex& known, bool is_last, const EnumerateOptions& options)
+      : all_(all),
+        s_(*all.state_),
+        counts_(all.counts_),
+        known_(known),
+        is_last_(is_last),
+        options_(options) {}
 
-bool is_uniform(const Numbers& data) {
-  return std::ranges::all_of(data, [&](std::uint64_t v) { return v == data[0]; });
-}
+  // false: stopped.
+  bool run() {
+    for (std::size_t c = 0; c < vocabulary().size(); ++c) {
+      const Choice& choice = vocabulary()[c];
+      const auto& only = options_.only;
+      if (!only.empty() && std::ranges::find(only, choice.word.op) == only.end()) continue;
+      if (choice.of_inputs_only && s_.levels.size() > 1) continue;
+      if (!(choice.word.operands == 1 ? apply_to_one(c) : apply_to_two(c))) return false;
+    }
+    flush();
+    s_.levels.push_back(std::move(made_));
+    return true;
+  }
+  std::vector<Candidate> candidates;
 
-struct Job {
-  Term term;
-  const Plan* plan = nullptr;
-  Uses uses = 0;
-  Numbers data;
-  Digest digest;
+ private:
+  struct Job {
+    Term term;
+    const WordProgram* program = nullptr;
+    Uses uses = 0;
+    Numbers data = {};
+    Digest digest = {};
+  };
+
+  bool apply_to_one(std::size_t c) {
+    for (const auto& [shape, ids] : s_.levels.back())
+      if (const WordProgram* program = s_.programs.find(c, shape, std::nullopt))
+        for (const TermId id : ids) {
+          if (options_.stop.stop_requested()) return false;
+          consider(*program, {.word = s_.programs.word(c), .count = 1, .operands = {id, kNoTerm}});
+        }
+    return true;
+  }
+
+  bool apply_to_two(std::size_t c) {
+    const bool commutes = vocabulary()[c].word.is_commutative();
+    const std::size_t size = s_.levels.size();
+    for (std::size_t left = 0; left < size; ++left)
+      for (const auto& [a, a_ids] : s_.levels[left])
+        for (const auto& [b, b_ids] : s_.levels[size - 1 - left]) {
+          const WordProgram* program = s_.programs.find(c, a, b);
+          if (program == nullptr) continue;
+          for (const TermId x : a_ids) {
+            if (options_.stop.stop_requested()) return false;
+            for (const TermId y : b_ids)
+              if (!commutes || x <= y)
+                consider(*program, {.word = s_.programs.word(c), .count = 2, .operands = {x, y}});
+          }
+        }
+    return true;
+  }
+
+  void consider(const WordProgram& program, const Term& term) {
+    if (counts_.terms >= options_.most_terms) {
+      ++counts_.left_out;
+      return;
+    }
+    ++counts_.terms;
+    const Uses uses = s_.uses_of(term);
+    if (is_last_ && !s_.are_first(uses)) {
+      ++counts_.renamings;
+      return;
+    }
+    const bool is_known = known_.find(all_, term, [&](const Equation& e, const Match& match) {
+      const TermId there = s_.class_of(e.to, match);
+      if (there == kNoTerm) return false;
+      if (!is_last_) s_.classes.emplace(term, there);
+      return true;
+    });
+    if (is_known) {
+      ++counts_.derived;
+      return;
+    }
+    chunk_.push_back({.term = term, .program = &program, .uses = uses});
+    if (chunk_.size() == kChunk) flush();
+  }
+
+  void flush() {
+    std::atomic<std::size_t> next = 0;
+    const auto work = [&] {
+      constexpr std::size_t kBatch = 64;
+      for (std::size_t i = next.fetch_add(kBatch); i < chunk_.size(); i = next.fetch_add(kBatch))
+        for (std::size_t k = i; k < std::min(i + kBatch, chunk_.size()); ++k) {
+          chunk_[k].data = s_.compute(*chunk_[k].program, chunk_[k].term);
+          chunk_[k].digest = digest_of(chunk_[k].program->shape, chunk_[k].data);
+        }
+    };
+    {
+      std::vector<std::jthread> threads;
+      for (int i = 1; i < options_.threads; ++i) threads.emplace_back(work);
+      work();
+    }
+    counts_.computed += chunk_.size();
+    for (const Job& job : chunk_)
+      if (!job.data.empty()) take(job);
+    chunk_.clear();
+    if (options_.progress) options_.progress(counts_);
+  }
+
+  void take(const Job& job) {
+    const auto at = s_.by_digest.find(job.digest);
+    if (at != s_.by_digest.end()) {
+      const ValueEntry& v = s_.values[at->second];
+      if (v.shape == job.program->shape && s_.numbers_of(v) == job.data) {
+        if (!is_last_) s_.classes.emplace(job.term, at->second);
+        take_candidate(job, at->second);
+        return;
+      }
+    }
+    const TermId id = s_.add_value(job.term, job.program->shape, job.uses, is_last_ ? nullptr : &job.data);
+    s_.by_digest.emplace(job.digest, id);
+    if (!is_last_) s_.classes.emplace(job.term, id);
+    // Nothing is made of what is one number everywhere, such as x - x.
+    if (!is_uniform(job.data)) made_[job.program->shape].push_back(id);
+    ++counts_.values;
+  }
+
+  // Of pairs that are renamings of each other one in which either side uses inputs in order.
+  void take_candidate(const Job& job, TermId representative) {
+    ++counts_.candidates;
+    const Uses uses = with(job.uses, s_.values[representative].uses);
+    if (s_.is_in_order(uses) || s_.is_in_order(with(s_.values[representative].uses, job.uses)))
+      candidates.push_back(
+          {job.term, representative, (static_cast<int>(std::bit_width(uses)) + kBits - 1) / kBits});
+    else ++counts_.renamings;
+  }
+
+  Enumeration& all_;
+  State& s_;
+  EnumerationCounts& counts_;
+  const EquationIndex& known_;
+  bool is_last_;
+  const EnumerateOptions& options_;
+  ByShape made_;
+  std::vector<Job> chunk_;
 };
 
-}  // namespace
-
-Enumeration::Enumeration(Words& words) : state_(std::make_unique<State>(words)) {
-  for (const Choice& c : vocabulary()) state_->word_ids.push_back(words.add(c.word));
-  state_->add_inputs();
-}
+Enumeration::Enumeration(Words& words) : state_(std::make_unique<State>(words)) {}
 Enumeration::~Enumeration() = default;
 
 const Term& Enumeration::at(TermId id) const { return state_->values[id].term; }
 const Dims& Enumeration::shape(TermId id, int instance) const {
-  return state_->shapes[state_->values[id].shape].dims[static_cast<std::size_t>(instance)];
+  return state_->programs.shape(state_->values[id].shape).dims[static_cast<std::size_t>(instance)];
 }
 
 bool Enumeration::is_weight(TermId id) const {
-  return state_->shapes[state_->values[id].shape].role == Role::Weight;
+  return state_->programs.shape(state_->values[id].shape).role == Role::Weight;
 }
 
 std::string_view Enumeration::input_letter(TermId input) const {
@@ -359,125 +364,10 @@ Side Enumeration::side_of(const Term& top, std::vector<TermId>& inputs, int inst
 
 std::vector<Candidate> Enumeration::next_level(const EquationIndex& known, bool is_last,
                                                const EnumerateOptions& options) {
-  State& s = *state_;
-  const std::size_t size = s.levels.size();
   counts_ = {};
-  std::vector<Candidate> candidates;
-  std::map<std::uint32_t, std::vector<TermId>> made;
-  std::vector<Job> chunk;
-
-  const auto insert = [&](Job& job) {
-    if (job.data.empty()) return;
-    const std::uint32_t shape = job.plan->shape;
-    const auto at = s.by_digest.find(job.digest);
-    if (at != s.by_digest.end()) {
-      const ValueEntry& v = s.values[at->second];
-      Numbers other;
-      if (v.data != nullptr) {
-        other.assign(v.data, v.data + s.shapes[v.shape].counts[0] + s.shapes[v.shape].counts[1]);
-      } else {
-        const auto choice =
-            static_cast<std::size_t>(std::ranges::find(s.word_ids, v.term.word) - s.word_ids.begin());
-        const auto second =
-            v.term.count == 2 ? std::optional(s.values[v.term.operands[1]].shape) : std::nullopt;
-        other = s.compute(*s.plan(choice, s.values[v.term.operands[0]].shape, second), v.term);
-      }
-      if (v.shape == shape && other == job.data) {
-        if (!is_last) s.classes.emplace(job.term, at->second);
-        ++counts_.candidates;
-        // One of the pairs that are renamings of each other: one in which either side uses inputs in order.
-        const Uses uses = with(job.uses, v.uses);
-        if (s.is_in_order(uses) || s.is_in_order(with(v.uses, job.uses)))
-          candidates.push_back(
-              {job.term, at->second, (static_cast<int>(std::bit_width(uses)) + kBits - 1) / kBits});
-        else ++counts_.renamings;
-        return;
-      }
-    }
-    const TermId id = s.add_value(job.term, shape, job.uses, is_last ? nullptr : &job.data);
-    s.by_digest.emplace(job.digest, id);
-    if (!is_last) s.classes.emplace(job.term, id);
-    // Nothing is made of what is one number everywhere, such as x - x.
-    if (!is_uniform(job.data)) made[shape].push_back(id);
-    ++counts_.values;
-  };
-
-  const auto flush = [&] {
-    if (chunk.empty()) return;
-    std::atomic<std::size_t> next = 0;
-    const auto work = [&] {
-      constexpr std::size_t kBatch = 64;
-      for (std::size_t i = next.fetch_add(kBatch); i < chunk.size(); i = next.fetch_add(kBatch))
-        for (std::size_t k = i; k < std::min(i + kBatch, chunk.size()); ++k) {
-          chunk[k].data = s.compute(*chunk[k].plan, chunk[k].term);
-          chunk[k].digest = s.digest_of(chunk[k].plan->shape, chunk[k].data);
-        }
-    };
-    {
-      std::vector<std::jthread> threads;
-      for (int i = 1; i < options.threads; ++i) threads.emplace_back(work);
-      work();
-    }
-    counts_.computed += chunk.size();
-    for (Job& job : chunk) insert(job);
-    chunk.clear();
-    if (options.progress) options.progress(counts_);
-  };
-
-  const auto consider = [&](const Plan& plan, const Term& term) {
-    if (counts_.terms >= options.most_terms) {
-      ++counts_.left_out;
-      return;
-    }
-    ++counts_.terms;
-    const Uses uses = s.uses_of(term);
-    if (is_last && !s.are_first(uses)) {
-      ++counts_.renamings;
-      return;
-    }
-    const bool is_known = known.find(*this, term, [&](const Equation& e, const Match& match) {
-      const TermId there = s.class_of(e.to, match);
-      if (there == kNoTerm) return false;
-      if (!is_last) s.classes.emplace(term, there);
-      return true;
-    });
-    if (is_known) {
-      ++counts_.derived;
-      return;
-    }
-    chunk.push_back({.term = term, .plan = &plan, .uses = uses, .data = {}, .digest = {}});
-    if (chunk.size() == kChunk) flush();
-  };
-
-  for (std::size_t c = 0; c < vocabulary().size(); ++c) {
-    const Word& word = vocabulary()[c].word;
-    if (!options.only.empty() && std::ranges::find(options.only, word.op) == options.only.end()) continue;
-    if (word.operands == 1) {
-      if (vocabulary()[c].of_inputs_only && size > 1) continue;
-      for (const auto& [shape, ids] : s.levels[size - 1])
-        if (const Plan* plan = s.plan(c, shape, std::nullopt))
-          for (const TermId id : ids) {
-            if (options.stop.stop_requested()) return {};
-            consider(*plan, {.word = s.word_ids[c], .count = 1, .operands = {id, kNoTerm}});
-          }
-      continue;
-    }
-    for (std::size_t left = 0; left < size; ++left)
-      for (const auto& [a, a_ids] : s.levels[left])
-        for (const auto& [b, b_ids] : s.levels[size - 1 - left]) {
-          const Plan* plan = s.plan(c, a, b);
-          if (plan == nullptr) continue;
-          for (const TermId x : a_ids) {
-            if (options.stop.stop_requested()) return {};
-            for (const TermId y : b_ids)
-              if (!word.is_commutative() || x <= y)
-                consider(*plan, {.word = s.word_ids[c], .count = 2, .operands = {x, y}});
-          }
-        }
-  }
-  flush();
-  s.levels.push_back(std::move(made));
-  return candidates;
+  Level level(*this, known, is_last, options);
+  if (!level.run()) return {};
+  return std::move(level.candidates);
 }
 
 }  // namespace isomer::rules

@@ -63,6 +63,7 @@ class Enumeration final : public Terms {
 
  private:
   struct State;
+  class Level;
   std::unique_ptr<State> state_;
   EnumerationCounts counts_;
 };
