@@ -45,6 +45,9 @@ with tempfile.TemporaryDirectory() as name:
         "compare": ["compare", "in.onnx", "out.onnx", "--engine", "reference"],
         "inspect": ["inspect", "in.onnx"],
         "rules prove": ["rules", "prove", "same.rules"],
+        "rules generate": ["rules", "generate", "--operators", "1", "-o", "made.rules"],
+        "rules list": ["rules", "list", "same.rules"],
+        "rules derive": ["rules", "derive", "same.rules", "--from", "same.rules"],
         "cache": ["cache", "--cache", str(folder / "cache.sqlite")],
     }
     faults = 0

@@ -377,6 +377,30 @@ struct DecidedRules {
 // Decides each rule of a file, for all sizes.
 ISOMER_API DecidedRules prove_rules(const std::filesystem::path& file);
 
+struct GenerateRulesOptions {
+  int operators = 3;                       // of either side, at most
+  int threads = 2;                         // the pack is the same for any number
+  std::uint64_t most_terms = 100'000'000;  // of one number of operators; what is left out is counted
+  std::uint64_t most_candidates = 40'000;  // the same
+  Progress progress = {};
+  std::stop_token stop = {};  // the pack then says that it is incomplete
+};
+struct GeneratedRules {
+  std::size_t rules = 0;
+  bool is_complete = true;
+  std::string json = {};  // what `isomer rules generate --json` prints
+};
+// Finds rules by enumeration, proves them for all sizes, and writes those that do not follow from others.
+ISOMER_API GeneratedRules generate_rules(const std::filesystem::path& file,
+                                         const GenerateRulesOptions& options = {});
+
+// The rules of a file, as `isomer rules list --json` prints them.
+ISOMER_API std::string list_rules(const std::filesystem::path& file);
+// Whether each rule of a file follows from those of a pack in so many steps, as `isomer rules derive --json`
+// prints it.
+ISOMER_API std::string derive_rules(const std::filesystem::path& file, const std::filesystem::path& pack,
+                                    int steps = 3);
+
 // ---- Speed
 
 struct BenchOptions {

@@ -1,7 +1,10 @@
+#include <algorithm>
+
 #include "api/errors.h"
 #include "api/report_json.h"
 #include "api/stopwatch.h"
 #include "pipeline/decide_rules.h"
+#include "pipeline/rule_pack.h"
 
 namespace isomer::api {
 namespace {
@@ -12,6 +15,45 @@ static_assert(
         static_cast<int>(DecidedRule::Outcome::Conditional) &&
     static_cast<int>(RuleVerdict::Outcome::Refuted) == static_cast<int>(DecidedRule::Outcome::Refuted) &&
     static_cast<int>(RuleVerdict::Outcome::Undecided) == static_cast<int>(DecidedRule::Outcome::Undecided));
+
+ReportJson to_json(const rules::GeneratedPack& pack, double ms) {
+  ReportJson stages = ReportJson::array();
+  for (const rules::GenerateStage& s : pack.stages)
+    stages.push_back({{"operators", s.operators},
+                      {"terms", s.enumerated.terms},
+                      {"derived", s.enumerated.derived},
+                      {"computed", s.enumerated.computed},
+                      {"values", s.enumerated.values},
+                      {"left_out", s.enumerated.left_out},
+                      {"candidates", s.enumerated.candidates},
+                      {"after_renaming", s.after_renaming},
+                      {"candidates_left_out", s.left_out},
+                      {"after_common", s.after_common},
+                      {"after_derivability", s.after_derivability},
+                      {"proved", s.proved},
+                      {"conditional", s.conditional},
+                      {"dropped", s.dropped},
+                      {"enumerate_ms", s.enumerate_ms},
+                      {"decide_ms", s.decide_ms}});
+  return {{"stages", stages}, {"rules", pack.rules}, {"complete", pack.is_complete}, {"ms", ms}};
+}
+
+ReportJson to_json(const std::vector<ListedRule>& listed) {
+  ReportJson list = ReportJson::array();
+  for (const ListedRule& r : listed) list.push_back({{"name", r.name}, {"says", r.says}, {"text", r.text}});
+  return {{"rules", list}};
+}
+
+ReportJson to_json(const std::vector<DerivedRule>& asked, double ms) {
+  ReportJson list = ReportJson::array();
+  for (const DerivedRule& r : asked)
+    list.push_back({{"name", r.name},
+                    {"derived", r.is_derived},
+                    {"instances", r.instances},
+                    {"derived_instances", r.derived_instances},
+                    {"steps", r.steps}});
+  return {{"rules", list}, {"derived", std::ranges::count_if(asked, &DerivedRule::is_derived)}, {"ms", ms}};
+}
 
 }  // namespace
 
@@ -28,6 +70,33 @@ DecidedRules prove_rules(const std::filesystem::path& file) {
       out.rules.push_back(std::move(rule));
     }
     return out;
+  });
+}
+
+GeneratedRules generate_rules(const std::filesystem::path& file, const GenerateRulesOptions& options) {
+  return guarded([&] {
+    const Stopwatch watch;
+    const rules::GeneratedPack pack =
+        take(write_generated_rules(file, {.operators = options.operators,
+                                          .threads = options.threads,
+                                          .most_terms = options.most_terms,
+                                          .most_candidates = options.most_candidates,
+                                          .stop = options.stop,
+                                          .progress = options.progress}));
+    return GeneratedRules{
+        .rules = pack.rules, .is_complete = pack.is_complete, .json = json_text(to_json(pack, watch.ms()))};
+  });
+}
+
+std::string list_rules(const std::filesystem::path& file) {
+  return guarded([&] { return json_text(to_json(take(isomer::list_rules(file)))); });
+}
+
+std::string derive_rules(const std::filesystem::path& file, const std::filesystem::path& pack, int steps) {
+  return guarded([&] {
+    const Stopwatch watch;
+    const auto derived = take(isomer::derive_rules(file, pack, steps));
+    return json_text(to_json(derived, watch.ms()));
   });
 }
 

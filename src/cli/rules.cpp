@@ -1,4 +1,5 @@
-// isomer rules prove: decides every rule of a file, for all sizes.
+// isomer rules: decides every rule of a file, for all sizes; generates rules; lists them; says which follow
+// from others.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <unistd.h>
@@ -8,7 +9,9 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/interrupt.h"
 #include "cli/json_text.h"
+#include "cli/live.h"
 #include "cli/reason_words.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
@@ -106,6 +109,152 @@ Result<Reply> prove_rules(const std::filesystem::path& path) {
   return reply_of(Json::parse(api::prove_rules(path).json));
 }
 
+// ---- generate
+
+struct GenerateRequest {
+  std::filesystem::path out;
+  api::GenerateRulesOptions options;
+  LiveRequest live;
+};
+
+std::string generated_text(const Json& report, const std::filesystem::path& out) {
+  using enum Table::Align;
+  const std::size_t columns = columns_of(STDOUT_FILENO);
+  Table table({{"operators", Right},
+               {"enumerated", Right},
+               {"computed", Right},
+               {"candidates", Right},
+               {"after renaming", Right},
+               {"common subgraphs", Right},
+               {"derivability", Right},
+               {"proved", Right},
+               {"seconds", Right}});
+  std::string dropped;
+  for (const Json& s : report["stages"]) {
+    const auto count = [&](const char* field) { return grouped(s[field].get<std::uint64_t>()); };
+    table.add(
+        {count("operators"), count("terms"), count("computed"), count("candidates"), count("after_renaming"),
+         count("after_common"), count("after_derivability"),
+         grouped(s["proved"].get<std::uint64_t>() + s["conditional"].get<std::uint64_t>()),
+         fmt::format("{:.1f}", (s["enumerate_ms"].get<double>() + s["decide_ms"].get<double>()) / 1000)});
+    for (const auto& [why, n] : s["dropped"].items())
+      dropped += "  " +
+                 wrapped(fmt::format("{} operators: {} dropped: {}", count("operators"),
+                                     grouped(n.get<std::uint64_t>()), why),
+                         columns, 4, 2) +
+                 '\n';
+    for (const auto& [field, what] : {std::pair("left_out", "terms"), {"candidates_left_out", "candidates"}})
+      if (s[field].get<std::uint64_t>() > 0)
+        dropped += fmt::format("  {} operators: {} {} left out by the bound\n", count("operators"),
+                               count(field), what);
+  }
+  return table.text() + (dropped.empty() ? "" : '\n' + dropped) + '\n' +
+         wrapped(fmt::format("{} rules in {}{}; {:.1f} s", grouped(report["rules"].get<std::uint64_t>()),
+                             out.string(), report["complete"].get<bool>() ? "" : ", INCOMPLETE",
+                             report["ms"].get<double>() / 1000),
+                 columns, 0) +
+         '\n';
+}
+
+Result<Reply> generate(GenerateRequest request) {
+  const Interrupt interrupt;
+  ISOMER_TRY(auto live, Live::start(request.live, {}, interrupt.flag()));
+  request.options.stop = interrupt.token();
+  request.options.progress = [&live](std::string_view now) { live->show(now); };
+  const Json report = Json::parse(api::generate_rules(request.out, request.options).json);
+  live.reset();
+  return Reply{.exit = Exit::Done, .text = generated_text(report, request.out), .json = report};
+}
+
+void add_generate(CLI::App& rules, Chosen& chosen) {
+  auto request = std::make_shared<GenerateRequest>();
+  CLI::App* command = rules.add_subcommand(
+      "generate",
+      "Find rules by enumeration, prove them for all sizes, keep those that do not follow from others");
+  command->add_option("-o,--output", request->out, "Where to write the rules")->required();
+  command->add_option("--operators", request->options.operators, "Operators of either side, at most")
+      ->check(CLI::Range(1, 5))
+      ->capture_default_str();
+  command->add_option("--threads", request->options.threads, "Threads; the rules are the same for any number")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  command
+      ->add_option("--most-terms", request->options.most_terms, "Terms of one number of operators, at most")
+      ->capture_default_str();
+  command
+      ->add_option("--most-candidates", request->options.most_candidates,
+                   "Candidates of one number of operators, at most; those of most inputs first")
+      ->capture_default_str();
+  command->add_flag("--json", chosen.json, "Answer in JSON");
+  add_live_options(*command, request->live);
+  command->callback([&chosen, request] { chosen.run = [request] { return generate(*request); }; });
+}
+
+// ---- list, show, derive
+
+Result<Reply> list(const std::filesystem::path& path) {
+  const Json report = Json::parse(api::list_rules(path));
+  const std::size_t columns = columns_of(STDOUT_FILENO);
+  std::string out;
+  for (const Json& rule : report["rules"])
+    out += wrapped(printable(string_of(rule, "name") + "  " + string_of(rule, "says")), columns, 4) + '\n';
+  return Reply{.exit = Exit::Done, .text = out, .json = report};
+}
+
+Result<Reply> show(const std::filesystem::path& path, const std::string& name) {
+  const Json report = Json::parse(api::list_rules(path));
+  for (const Json& rule : report["rules"])
+    if (rule["name"] == name) return Reply{.exit = Exit::Done, .text = string_of(rule, "text"), .json = rule};
+  return Error{fmt::format("{} has no rule {}", path.string(), name)};
+}
+
+Result<Reply> derive(const std::filesystem::path& path, const std::filesystem::path& pack, int steps) {
+  const Json report = Json::parse(api::derive_rules(path, pack, steps));
+  using enum Table::Align;
+  Table table({{"rule", Left}, {"instances", Right}, {"derived", Right}, {"by", Left}});
+  for (const Json& rule : report["rules"])
+    table.add({printable(string_of(rule, "name")), grouped(rule["instances"].get<std::uint64_t>()),
+               grouped(rule["derived_instances"].get<std::uint64_t>()),
+               fmt::format("{}", fmt::join(rule["steps"].get<std::vector<std::string>>(), " "))});
+  const std::size_t all = report["rules"].size();
+  const auto derived = report["derived"].get<std::size_t>();
+  return Reply{.exit = derived == all ? Exit::Done : Exit::Undecided,
+               .text = table.text() + fmt::format("\n{} of {} rules follow\n", derived, all),
+               .json = report,
+               .complaint = derived == all ? "" : fmt::format("{} rules are not derived", all - derived)};
+}
+
+struct FileRequest {
+  std::filesystem::path file, pack;
+  std::string name;
+  int steps = 3;
+};
+
+void add_readers(CLI::App& rules, Chosen& chosen) {
+  auto request = std::make_shared<FileRequest>();
+  const auto add = [&](const char* name, const char* what) {
+    CLI::App* command = rules.add_subcommand(name, what);
+    command->add_option("FILE", request->file, "Rules as text")->required();
+    command->add_flag("--json", chosen.json, "Answer in JSON");
+    return command;
+  };
+  add("list", "What each rule of a file says")->callback([&chosen, request] {
+    chosen.run = [request] { return list(request->file); };
+  });
+  CLI::App* shown = add("show", "One rule of a file in full");
+  shown->add_option("NAME", request->name, "The rule")->required();
+  shown->callback(
+      [&chosen, request] { chosen.run = [request] { return show(request->file, request->name); }; });
+  CLI::App* derived = add("derive", "Which rules of a file follow from those of another in a few steps");
+  derived->add_option("--from", request->pack, "The rules that may be used")->required();
+  derived->add_option("--steps", request->steps, "Uses of a rule, at most")
+      ->check(CLI::Range(1, 6))
+      ->capture_default_str();
+  derived->callback([&chosen, request] {
+    chosen.run = [request] { return derive(request->file, request->pack, request->steps); };
+  });
+}
+
 }  // namespace
 
 void add_rules(CLI::App& app, Chosen& chosen) {
@@ -117,6 +266,8 @@ void add_rules(CLI::App& app, Chosen& chosen) {
   prove->add_option("FILE", *path, "Rules as text")->required();
   prove->add_flag("--json", chosen.json, "Answer in JSON");
   prove->callback([&chosen, path] { chosen.run = [path] { return prove_rules(*path); }; });
+  add_generate(*rules, chosen);
+  add_readers(*rules, chosen);
 }
 
 }  // namespace isomer::cli

@@ -3,30 +3,14 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <fstream>
-#include <sstream>
 
 #include "onnx/schemas.h"
 #include "ops/operator.h"
 #include "pipeline/nearest_word.h"
+#include "pipeline/rule_pack.h"
 
 namespace isomer {
 namespace {
-
-constexpr std::uintmax_t kMostBytes = std::uintmax_t{64}
-                                      << 20u;  // of a file of rules; people write kilobytes
-
-Result<std::string> read_text(const std::filesystem::path& path) {
-  std::error_code failure;
-  const std::uintmax_t size = std::filesystem::file_size(path, failure);
-  if (failure) return Error{fmt::format("can't read {}: {}", path.string(), failure.message())};
-  if (size > kMostBytes) return Error{fmt::format("{} is too large for a file of rules", path.string())};
-  std::ifstream stream(path, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  if (!stream) return Error{fmt::format("can't read {}", path.string())};
-  return std::move(text).str();
-}
 
 // An operator that nobody knows is a slip of the pen, not something to be undecided about.
 Status check_operators(const Rule& rule) {
@@ -49,14 +33,12 @@ Status check_operators(const Rule& rule) {
 }  // namespace
 
 Result<std::vector<Decided>> decide_rules(const std::filesystem::path& file) {
-  ISOMER_TRY(const std::string source, read_text(file));
-  auto rules = parse_rules(source);
-  if (!rules.ok()) return Error{fmt::format("{}: {}", file.string(), rules.error().message)};
-  for (const Rule& rule : *rules)
+  ISOMER_TRY(RulesFile read, read_rules(file));
+  for (const Rule& rule : read.rules)
     if (const Status known = check_operators(rule); !known.ok())
       return Error{fmt::format("{}: {}", file.string(), known.error().message)};
   std::vector<Decided> out;
-  for (Rule& rule : *rules) {
+  for (Rule& rule : read.rules) {
     const auto begun = std::chrono::steady_clock::now();
     RuleVerdict verdict = prove_rule(rule);
     const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - begun;

@@ -1,0 +1,102 @@
+#include "pipeline/rule_pack.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "onnx/write_file.h"
+#include "rules/derive.h"
+
+namespace isomer {
+namespace {
+
+constexpr std::uintmax_t kMostBytes = std::uintmax_t{64}
+                                      << 20u;  // of a file of rules; people write kilobytes
+
+}  // namespace
+
+Result<RulesFile> read_rules(const std::filesystem::path& file) {
+  std::error_code failure;
+  const std::uintmax_t size = std::filesystem::file_size(file, failure);
+  if (failure) return Error{fmt::format("can't read {}: {}", file.string(), failure.message())};
+  if (size > kMostBytes) return Error{fmt::format("{} is too large for a file of rules", file.string())};
+  std::ifstream stream(file, std::ios::binary);
+  std::ostringstream text;
+  text << stream.rdbuf();
+  if (!stream) return Error{fmt::format("can't read {}", file.string())};
+  RulesFile out{.text = std::move(text).str(), .rules = {}};
+  auto parsed = parse_rules(out.text);
+  if (!parsed.ok()) return Error{fmt::format("{}: {}", file.string(), parsed.error().message)};
+  out.rules = std::move(parsed).value();
+  return out;
+}
+
+Result<rules::GeneratedPack> write_generated_rules(const std::filesystem::path& file,
+                                                   const rules::GenerateOptions& options) {
+  ISOMER_TRY_DO(wire::check_target(file, {}));
+  rules::GeneratedPack pack = rules::generate_rules(options);
+  ISOMER_TRY(wire::OutputFile output, wire::written_output(file, pack.text));
+  ISOMER_TRY_DO(output.rename());
+  return pack;
+}
+
+Result<std::vector<ListedRule>> list_rules(const std::filesystem::path& file) {
+  ISOMER_TRY(const RulesFile read, read_rules(file));
+  std::vector<std::string> lines;
+  std::istringstream stream(read.text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  const auto is_comment = [&](std::size_t i) { return lines[i].starts_with('#'); };
+  std::vector<ListedRule> out;
+  for (std::size_t r = 0; r < read.rules.size(); ++r) {
+    const auto line = static_cast<std::size_t>(read.rules[r].line - 1);
+    std::size_t begin = line, end = r + 1 < read.rules.size()
+                                        ? static_cast<std::size_t>(read.rules[r + 1].line - 1)
+                                        : lines.size();
+    while (begin > 0 && is_comment(begin - 1)) --begin;
+    while (end > line && (lines[end - 1].empty() || is_comment(end - 1))) --end;
+    ListedRule& rule = out.emplace_back();
+    rule.name = read.rules[r].name;
+    for (std::size_t i = begin; i < end; ++i) rule.text += lines[i] + '\n';
+    for (std::size_t i = begin; i < line; ++i)
+      rule.says +=
+          (rule.says.empty() ? "" : "; ") + lines[i].substr(std::min<std::size_t>(2, lines[i].size()));
+  }
+  return out;
+}
+
+Result<std::vector<DerivedRule>> derive_rules(const std::filesystem::path& file,
+                                              const std::filesystem::path& pack, int steps) {
+  ISOMER_TRY(const RulesFile asked, read_rules(file));
+  ISOMER_TRY(const RulesFile known, read_rules(pack));
+  rules::Words words;
+  rules::EquationIndex index;
+  for (std::size_t i = 0; i < known.rules.size(); ++i)
+    for (rules::Equation& e : rules::equations_of(words, known.rules[i], i)) index.add(std::move(e));
+  std::vector<DerivedRule> out;
+  for (const Rule& rule : asked.rules) {
+    DerivedRule& answer = out.emplace_back();
+    answer.name = rule.name;
+    rules::Derivation longest;
+    for (const RuleInstance& instance : rule.instances) {
+      // Of a rule that is expected to need something, what satisfies it.
+      Rule alone = rule;
+      alone.instances = {instance};
+      if (rule.expectation && rule.expectation->kind == Expectation::Kind::Requires) {
+        Imposed imposed = impose(rule.expectation->conditions, instance);
+        if (imposed.outcome != Imposed::Outcome::Kept) continue;
+        alone.instances = {std::move(*imposed.instance)};
+      }
+      ++answer.instances;
+      const auto found = rules::derive_rule(words, index, alone, {.steps = steps});
+      if (!found) continue;
+      ++answer.derived_instances;
+      if (found->size() > longest.size()) longest = *found;
+    }
+    answer.is_derived = answer.instances > 0 && answer.derived_instances == answer.instances;
+    for (const std::size_t i : longest) answer.steps.push_back(known.rules[i].name);
+  }
+  return out;
+}
+
+}  // namespace isomer

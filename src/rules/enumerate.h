@@ -1,0 +1,71 @@
+// Enumeration of values, not of graphs: bottom up by the number of operators, a word is applied to the
+// *representatives* of values only, so that what is found is not merely a consequence inside of an operand.
+//
+// Every term is computed over the finite field (eval/field.h) in two instances, at inputs drawn by a fixed
+// key. A value that nobody has is new, and the term its representative; one that is known, compared in full,
+// is a candidate for a rule: term = representative. A term that a known equation turns into one that has been
+// seen is not computed at all. Nothing here is a proof.
+//
+// Deterministic: terms come in a fixed order and in chunks of a fixed size; threads only compute. The terms
+// of a level are a pure function of the levels below it, so that ranges of chunks could be given to others.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <stop_token>
+
+#include "rules/term.h"
+
+namespace isomer::rules {
+
+struct Candidate {
+  Term term;              // over values
+  TermId representative;  // of its value
+  int inputs = 0;
+};
+
+struct EnumerationCounts {
+  std::uint64_t terms = 0;      // that are well formed
+  std::uint64_t renamings = 0;  // of the last level, of others: not computed
+  std::uint64_t derived = 0;    // known by an equation: not computed
+  std::uint64_t computed = 0, values = 0, candidates = 0;
+  std::uint64_t left_out = 0;  // beyond the bound
+};
+
+struct EnumerateOptions {
+  int threads = 2;
+  std::uint64_t most_terms = 100'000'000;  // of one level
+  std::vector<std::string> only = {};      // operators; none: all of the vocabulary
+  std::stop_token stop = {};
+  std::function<void(const EnumerationCounts&)> progress = {};
+};
+
+class Enumeration final : public Terms {
+ public:
+  explicit Enumeration(Words& words);
+  ~Enumeration() override;
+  // The next level: terms of one operator more. Of the last one, only terms of the first inputs of
+  // every family are computed, and no values are kept. Of candidates that are renamings of each other there
+  // is one, or two.
+  std::vector<Candidate> next_level(const EquationIndex& known, bool is_last,
+                                    const EnumerateOptions& options);
+  const EnumerationCounts& counts() const { return counts_; }  // of the last level
+
+  const Term& at(TermId id) const override;
+  const Dims& shape(TermId id, int instance) const override;
+  int instances() const override { return 2; }
+  // The term in full, over inputs numbered as they are first used from here on; shapes are those of an
+  // instance.
+  Side side_of(const Term& top, std::vector<TermId>& inputs, int instance = 0) const;
+  std::string_view input_letter(TermId input) const;  // of its family
+  bool is_weight(TermId id) const;
+
+ private:
+  struct State;
+  class Level;
+  std::unique_ptr<State> state_;
+  EnumerationCounts counts_;
+};
+
+}  // namespace isomer::rules

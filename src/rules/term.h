@@ -1,0 +1,116 @@
+// Term: a word applied to other terms, or a variable. Equation: one output of one instance of a rule as two
+// terms, to be read from left to right: whatever matches `from`, at sizes that the rule speaks of, is equal
+// to `to`. For those who ask what rules imply; what is to be believed is proved on graphs (prove_rule.h).
+#pragma once
+
+#include <array>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/hash.h"
+#include "rules/rule.h"
+#include "rules/vocabulary.h"
+
+namespace isomer::rules {
+
+using WordId = std::uint16_t;
+using TermId = std::uint32_t;
+constexpr WordId kVariable = 0xffff;
+constexpr TermId kNoTerm = 0xffffffffu;
+
+// All words in use, each with a number.
+class Words {
+ public:
+  WordId add(const Word& word);
+  const Word& of(WordId id) const { return words_[id]; }
+
+ private:
+  std::vector<Word> words_;
+  std::unordered_map<std::string, WordId> numbers_;
+};
+
+struct Term {
+  WordId word = kVariable;
+  std::uint8_t count = 0;                            // of operands
+  std::array<TermId, 2> operands{kNoTerm, kNoTerm};  // a variable: its number
+  static Term variable(TermId number) {
+    return {.word = kVariable, .count = 0, .operands = {number, kNoTerm}};
+  }
+  friend bool operator==(const Term&, const Term&) = default;
+};
+struct TermHash {
+  std::size_t operator()(const Term& t) const {
+    return mix(mix((std::uint64_t{t.word} << 32u) + t.operands[0]) + t.operands[1]);
+  }
+};
+
+// One side of an equation: terms after their operands, the last one is all of it. Shapes are in the rule's
+// symbols.
+struct Side {
+  std::vector<Term> terms;
+  std::vector<Dims> shapes;
+};
+
+struct Equation {
+  std::size_t rule = 0;  // its number, for the caller
+  Side from, to;
+  std::vector<Dims> given;  // shapes of the variables
+  Dims preconditions;       // each >= 0
+};
+
+// The equations of a rule, in both directions, where all variables on the right are on the left, too. A word
+// that commutes gives one for either order of its operands. None for what can't be said in terms.
+std::vector<Equation> equations_of(Words& words, const Rule& rule, std::size_t number);
+
+// Every output of every instance of a rule as two terms; nullopt: of what can't be said in terms.
+using Sides = std::pair<std::optional<Side>, std::optional<Side>>;
+std::vector<Sides> sides_of(Words& words, const Rule& rule);
+
+// Where terms are looked for: some store of them, in which shapes are known in one or more instances.
+class Terms {
+ public:
+  virtual ~Terms() = default;
+  virtual const Term& at(TermId id) const = 0;
+  virtual const Dims& shape(TermId id, int instance) const = 0;
+  virtual int instances() const { return 1; }
+};
+
+struct Match {
+  std::vector<TermId> variables;
+  std::vector<std::map<std::string, Dim, std::less<>>> sizes;  // of the rule's symbols, per instance
+};
+
+// Equations by what they begin with: a discrimination tree over the words of `from`, from the root and from
+// left to right, where a variable stands for any term.
+class EquationIndex {
+ public:
+  EquationIndex() : nodes_(1) {}
+  void add(Equation equation);
+  const std::vector<Equation>& all() const { return equations_; }
+  // Calls `visit(equation, match)` for each that matches, in the order of the tree, until it answers true.
+  template <class Visit>
+  bool find(const Terms& terms, const Term& top, const Visit& visit) const {
+    std::vector<std::size_t> found;
+    std::vector<const Term*> open{&top};
+    walk(terms, 0, open, found);
+    for (const std::size_t i : found)
+      if (const auto match = match_of(terms, equations_[i], top))
+        if (visit(equations_[i], *match)) return true;
+    return false;
+  }
+
+ private:
+  struct Node {
+    std::map<WordId, std::size_t> next;  // a variable under kVariable
+    std::vector<std::size_t> equations;
+  };
+  void walk(const Terms& terms, std::size_t node, std::vector<const Term*>& open,
+            std::vector<std::size_t>& found) const;
+  static std::optional<Match> match_of(const Terms& terms, const Equation& equation, const Term& top);
+  std::vector<Node> nodes_;
+  std::vector<Equation> equations_;
+};
+
+}  // namespace isomer::rules
