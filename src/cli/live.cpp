@@ -84,6 +84,11 @@ void Live::show_best(double ratio) {
   best_ = ratio;
 }
 
+void Live::set_kept(std::string what) {
+  const std::lock_guard lock(mutex_);
+  kept_ = std::move(what);
+}
+
 void Live::log(std::string_view text) {
   if (!log_) return;
   const std::lock_guard lock(mutex_);
@@ -103,8 +108,7 @@ void Live::run() {
 
 void Live::answer_interrupt() {
   was_interrupted_ = true;
-  const std::string best = best_ > 0 ? fmt::format("the best so far is {:.2f} times as fast", best_)
-                                     : std::string("nothing faster was measured yet");
+  const std::string best = best_ > 0 ? fmt::format("the best so far is {:.2f} times as fast", best_) : kept_;
   fmt::print(stderr, "{}isomer: finishing: {}; Ctrl-C again to quit\n", is_drawn_ ? "\r\x1b[K" : "", best);
   (void)std::fflush(stderr);
   is_drawn_ = false;

@@ -40,6 +40,7 @@ class Live {
   void show(std::string_view now);
   bool say(std::string_view line);  // at once, to stay; false: --quiet
   void show_best(double ratio);     // so many times faster is the best so far
+  void set_kept(std::string what);  // what Ctrl-C leaves, where nothing is the best so far
   void log(std::string_view text);
 
  private:
@@ -58,7 +59,7 @@ class Live {
   std::mutex mutex_;
   std::condition_variable changed_;
   bool is_over_ = false, is_drawn_ = false, was_interrupted_ = false;
-  std::string now_, last_phase_;
+  std::string now_, last_phase_, kept_ = "nothing faster was measured yet";
   double best_ = 0, told_best_ = 0, last_line_ = 0;
   std::thread thread_;
 };

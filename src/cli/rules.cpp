@@ -159,6 +159,7 @@ std::string generated_text(const Json& report, const std::filesystem::path& out)
 Result<Reply> generate(GenerateRequest request) {
   const Interrupt interrupt;
   ISOMER_TRY(auto live, Live::start(request.live, {}, interrupt.flag()));
+  live->set_kept("the rules that are proved are written");
   request.options.stop = interrupt.token();
   request.options.progress = [&live](std::string_view now) { live->show(now); };
   const Json report = Json::parse(api::generate_rules(request.out, request.options).json);
