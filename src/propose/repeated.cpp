@@ -32,8 +32,9 @@ struct End {
 
 class Repeated {
  public:
-  Repeated(const Site& site, const ConstantAxes& constants, Proposals& out)
-      : site_(site), constants_(constants), out_(out) {}
+  // `least`: what a proposal has to gain.
+  Repeated(const Site& site, const ConstantAxes& constants, double least, Proposals& out)
+      : site_(site), constants_(constants), least_(least), out_(out) {}
 
   void look() {
     for (const NodeId id : site_.graph.order()) look_at(id);
@@ -89,8 +90,7 @@ class Repeated {
     const auto formula = site_.formula(id);
     if (!formula) return true;
     if (formula->stages.size() > 1) return true;
-    const auto reduces = [](const ExprNode& e) { return e.kind == ExprNode::Kind::Reduce; };
-    return site_.activations(id).size() > 1 && any_part(*formula->output(0).value, reduces);
+    return site_.activations(id).size() > 1 && has_reductions(*formula);
   }
 
   // The last of a region's values before it gets too hard.
@@ -199,7 +199,7 @@ class Repeated {
                             fmt::format("{} nodes before {} compute what is repeated once",
                                         writer.nodes().size(), site_.name(ends[0].value)),
                             b, replaced, by);
-    if (!proposal) return;
+    if (!proposal || proposal->gain <= least_) return;
     keep_folds(*proposal);
     out_.list.push_back(std::move(*proposal));
   }
@@ -225,6 +225,7 @@ class Repeated {
 
   const Site& site_;
   const ConstantAxes& constants_;
+  double least_;
   Proposals& out_;
   std::vector<End> ends_;
 };
@@ -236,9 +237,9 @@ Proposals propose_repeated(const Graph& graph, const Inference& inference, const
   const Site site(graph, inference, *options.machine);
   const ConstantAxes constants(site);
   if (constants.are_none()) return out;
-  Repeated(site, constants, out).look();
-  propose_repeated_windows(site, constants, out);
   const double least = options.any_price ? -1e30 : site.machine.prices.node;
+  Repeated(site, constants, least, out).look();
+  propose_repeated_windows(site, constants, out);
   std::erase_if(out.list, [&](const Proposal& p) { return p.gain <= least; });
   return out;
 }

@@ -129,26 +129,29 @@ class Channels {
   ByChannel ranges_after(NodeId id, const std::map<Value, ByChannel>& ranges) const {
     const auto formula = site_.formula(id);
     const Node& node = site_.node(id);
+    std::vector<ByChannel> inputs;
+    for (const Value& v : node.inputs) {
+      if (!v.exists()) inputs.emplace_back(all());
+      else inputs.push_back(site_.is_constant(v) ? ranges_of_constant(v) : ranges.at(v));
+    }
     ByChannel out;
     for (std::size_t k = 0; k < all(); ++k) {
-      std::vector<ValueRange> inputs;
-      for (const Value& v : node.inputs) {
-        if (!v.exists()) inputs.emplace_back();
-        else if (site_.is_constant(v)) inputs.push_back(range_of_constant(v, k));
-        else inputs.push_back(ranges.at(v)[k]);
-      }
-      out.push_back(range_of(node, *formula, inputs));
+      std::vector<ValueRange> here;
+      for (const ByChannel& input : inputs) here.push_back(input[k]);
+      out.push_back(range_of(node, *formula, here));
     }
     return out;
   }
 
-  // Of a channel; of all where that is not told apart.
-  ValueRange range_of_constant(Value v, std::size_t channel) const {
+  // The same for all channels where these are not told apart.
+  ByChannel ranges_of_constant(Value v) const {
     const auto numbers = known_constant(site_.graph, v)->doubles();
-    if (!numbers || numbers->empty()) return {};
-    if (axis_of_channels(v) && numbers->size() == all()) return ValueRange::of((*numbers)[channel]);
+    if (!numbers || numbers->empty()) return ByChannel(all());
     const auto [low, high] = std::ranges::minmax(*numbers);
-    return {low, high};
+    ByChannel out(all(), ValueRange{low, high});
+    if (axis_of_channels(v) && numbers->size() == all())
+      std::ranges::transform(*numbers, out.begin(), [](double number) { return ValueRange::of(number); });
+    return out;
   }
   std::size_t all() const { return static_cast<std::size_t>(count_); }
 
