@@ -37,13 +37,6 @@ bool is_view(const Site& site, NodeId id) {
   return formula && view_of(*formula) == 0;
 }
 
-bool is_arithmetic(const Site& site, Value v) {
-  const auto formula = site.formula(v.node);
-  if (!formula || formula->output(0).value->kind != ExprNode::Kind::Apply) return false;
-  const Fn fn = formula->output(0).value->fn;
-  return fn == Fn::Add || fn == Fn::Sub || fn == Fn::Mul || fn == Fn::Div;
-}
-
 // What the region makes of numbers that look random.
 class Sample {
  public:
@@ -209,10 +202,7 @@ Normalizations::Normalizations(const Site& site) : site_(site) {
 
 // Back to values that all of it is a function of, with reductions between.
 std::vector<Normalizations::Region> Normalizations::regions(Value output) const {
-  const auto is_later = [&](Value a, Value b) {
-    return a.node != b.node ? site_.position(a.node) > site_.position(b.node) : a.output < b.output;
-  };
-  std::set<Value, decltype(is_later)> open({output}, is_later);
+  std::set<Value, LaterFirst> open({output}, LaterFirst{&site_});
   std::vector<Region> out;
   Region now;
   while (now.nodes.size() < kMostNodes && !open.empty()) {
@@ -236,7 +226,8 @@ std::vector<Normalizations::Region> Normalizations::regions(Value output) const 
 }
 
 std::optional<Normalization> Normalizations::ending_in(Value output) const {
-  if (!has_reductions_ || !is_arithmetic(site_, output)) return std::nullopt;
+  const auto formula = has_reductions_ ? site_.formula(output.node) : std::nullopt;
+  if (!formula || !is_arithmetic(*formula)) return std::nullopt;
   // The largest of those that are one: a softmax of differences is one of what was subtracted from.
   std::optional<Normalization> out;
   for (const Region& region : regions(output)) {

@@ -151,6 +151,12 @@ std::optional<Reduction> extremum_of(const Formula& formula) {
   return is_one ? std::optional(e.reduction) : std::nullopt;
 }
 
+bool is_arithmetic(const Formula& formula) {
+  const ExprNode& e = *formula.output(0).value;
+  return e.kind == ExprNode::Kind::Apply &&
+         (e.fn == Fn::Add || e.fn == Fn::Sub || e.fn == Fn::Mul || e.fn == Fn::Div);
+}
+
 bool reads_order_only(const Formula& formula, int input) {
   return std::ranges::all_of(formula.stages,
                              [&](const Stage& s) {

@@ -25,6 +25,9 @@ Following following_along(const Formula& formula, int input, const std::vector<i
 // The input of which every element of the output is an element, found by its place alone: a Transpose.
 std::optional<int> view_of(const Formula& formula);
 
+// The output is a sum, difference, product or quotient of elements.
+bool is_arithmetic(const Formula& formula);
+
 // The output is the largest, or smallest, element of input 0 among some.
 std::optional<Reduction> extremum_of(const Formula& formula);
 

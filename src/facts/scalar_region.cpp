@@ -56,10 +56,7 @@ bool ScalarRegions::is_scalar(NodeId id) const {
 std::vector<ScalarRegion> ScalarRegions::ending_in(Value output) const {
   std::vector<ScalarRegion> out;
   if (!is_float(site_.inference.of(output).type)) return out;
-  const auto is_later = [&](Value a, Value b) {
-    return a.node != b.node ? site_.position(a.node) > site_.position(b.node) : a.output < b.output;
-  };
-  std::set<Value, decltype(is_later)> open({output}, is_later);
+  std::set<Value, LaterFirst> open({output}, LaterFirst{&site_});
   std::vector<NodeId> nodes;
   while (nodes.size() < kMostNodes) {
     const Value v = *open.begin();

@@ -63,9 +63,6 @@ class SpelledNormalizations {
     std::vector<std::int64_t> order(n.kept.begin(), n.kept.end());
     for (std::size_t d = 0; d < shape.size(); ++d)
       if (std::ranges::find(n.kept, d) == n.kept.end()) order.push_back(static_cast<std::int64_t>(d));
-    std::vector<std::int64_t> back(order.size());
-    for (std::size_t d = 0; d < order.size(); ++d)
-      back[static_cast<std::size_t>(order[d])] = static_cast<std::int64_t>(d);
     const std::int64_t channels = shape[n.kept[1]].concrete();
     const auto along_channels = [&](Value constant, float otherwise) {
       if (constant.exists()) return b.reshape(b.input(site_.name(constant)), {channels});
@@ -75,7 +72,7 @@ class SpelledNormalizations {
     const Value y = b.op("InstanceNormalization",
                          {turned(b, n.input, order), along_channels(n.scale, 1), along_channels(n.shift, 0)},
                          with({{"epsilon", n.epsilon}}));
-    return b.transpose(y, back);
+    return b.transpose(y, inverse_order(order));
   }
 
   // As ONNX Runtime sees it: optimizer/layer_norm_fusion.cc.

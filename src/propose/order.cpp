@@ -124,10 +124,8 @@ class Orders {
     Remade remade(site_, ranges_, b);
     std::vector<Value> replaced{{id, 0}}, by;
     const auto other = std::ranges::find_if(node.inputs, [&](Value x) { return is_number(x); });
-    const Fn fn = formula->output(0).value->fn;
     // A zero that the model has for a constant may be there for the sign of another one: -0 + 0 is 0.
-    const bool is_arithmetic = fn == Fn::Add || fn == Fn::Sub || fn == Fn::Mul || fn == Fn::Div;
-    if (is_arithmetic && other == node.inputs.end()) return;
+    if (is_arithmetic(*formula) && other == node.inputs.end()) return;
     if (other != node.inputs.end()) {
       by.push_back(b.input(site_.name(v)));
       std::set<Value> seen;

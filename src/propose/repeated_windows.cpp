@@ -229,7 +229,7 @@ class Windows {
         b_.op("Conv", {x, b_.reshape(b_.transpose(weights, order), kernel)}, attributes_of(small));
     // [n, o · classes, ...] as [n, o, classes, rest], then in place.
     const Dims& full = *site_.inference.of({c_.id, 0}).shape;
-    std::vector<std::int64_t> shape{batch.is(1) ? 1 : 0, c_.channels}, places(rank());
+    std::vector<std::int64_t> shape{batch.is(1) ? 1 : 0, c_.channels};
     for (const std::int64_t d : classed) shape.push_back(classes[static_cast<std::size_t>(d)].count());
     for (const std::int64_t d : rest) {
       const bool is_one = classes[static_cast<std::size_t>(d)].count() == 1;
@@ -238,9 +238,7 @@ class Windows {
       shape.push_back(is_one ? 1 : *extent);
     }
     const std::vector<std::int64_t> now = joined(joined({0, 1}, classed), rest);
-    for (std::size_t k = 0; k < now.size(); ++k)
-      places[static_cast<std::size_t>(now[k])] = static_cast<std::int64_t>(k);
-    Value out = b_.transpose(b_.reshape(wide, shape), places);
+    Value out = b_.transpose(b_.reshape(wide, shape), inverse_order(now));
     for (const std::int64_t d : classed) {
       const Classes& along = classes[static_cast<std::size_t>(d)];
       const auto placed = along.is_open ? where_seen(out, d) : at_positions(out, d, along);

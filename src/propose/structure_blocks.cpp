@@ -32,9 +32,7 @@ Blocked blocked(const Extents& sizes, std::size_t a, const Blocks& blocks) {
     out.split.insert(out.split.end(), {inner ? rest : g, inner ? g : rest});
     out.order.insert(out.order.end(), {inner ? next + 1 : next, inner ? next : next + 1});
   }
-  out.back.resize(out.order.size());
-  for (std::size_t d = 0; d < out.order.size(); ++d)
-    out.back[static_cast<std::size_t>(out.order[d])] = static_cast<std::int64_t>(d);
+  out.back = inverse_order(out.order);
   return out;
 }
 

@@ -159,6 +159,13 @@ std::optional<std::vector<std::int64_t>> reshape_target(const Dims& from, const 
   return out;
 }
 
+std::vector<std::int64_t> inverse_order(const std::vector<std::int64_t>& order) {
+  std::vector<std::int64_t> out(order.size());
+  for (std::size_t k = 0; k < order.size(); ++k)
+    out[static_cast<std::size_t>(order[k])] = static_cast<std::int64_t>(k);
+  return out;
+}
+
 std::vector<std::int64_t> joined(std::vector<std::int64_t> a, const std::vector<std::int64_t>& b) {
   a.insert(a.end(), b.begin(), b.end());
   return a;

@@ -70,6 +70,9 @@ std::optional<std::vector<std::int64_t>> reshape_target(const Dims& from, const 
 
 std::vector<std::int64_t> joined(std::vector<std::int64_t> a, const std::vector<std::int64_t>& b);
 
+// The order that undoes this one.
+std::vector<std::int64_t> inverse_order(const std::vector<std::int64_t>& order);
+
 Attributes with(std::vector<std::pair<std::string, Attribute::Value>> list);
 
 }  // namespace isomer

@@ -63,6 +63,14 @@ class Site {
   std::map<Value, int> contents_;
 };
 
+// For a walk from values to what they are computed of: each is met after all of its readers.
+struct LaterFirst {
+  const Site* site;
+  bool operator()(Value a, Value b) const {
+    return a.node != b.node ? site->position(a.node) > site->position(b.node) : a.output < b.output;
+  }
+};
+
 // Whether every element of the output depends only on the elements at the same place, under broadcasting.
 bool is_pointwise(const Site& site, NodeId id);
 // The same for constants that broadcast against a value of this rank, with an axis of one element put in (or
