@@ -316,6 +316,9 @@ ISOMER_API Checked check_files(const std::filesystem::path& in, const std::files
 ISOMER_API std::string load_certificate(const std::filesystem::path& path);
 ISOMER_API void save_certificate(std::string_view certificate, const std::filesystem::path& path);
 
+// The same of any other text.
+ISOMER_API void save_text(std::string_view text, const std::filesystem::path& path);
+
 // What a certificate says was done. Nothing of it is proved here.
 struct Explanation {
   struct Note {
@@ -403,16 +406,15 @@ ISOMER_API std::string derive_rules(const std::filesystem::path& file, const std
 
 // ---- Speed
 
+// What a ratio of latencies is of. Auto: CPU time with one thread, else wall time.
+enum class Clock : int { Auto = 0, Wall = 1, Cpu = 2 };
+
 struct BenchOptions {
   std::optional<Tensors> feeds = {};      // nullopt: made up, at `sizes`
   std::filesystem::path feeds_file = {};  // the npz file that they are in; "": none
   std::vector<std::string> sizes = {};    // of made-up feeds
   double seconds = 20;                    // of one comparison, at most
-  enum class Clock : int {
-    Auto = 0,
-    Wall = 1,
-    Cpu = 2
-  } clock = Clock::Auto;  // Auto: CPU time with one thread
+  Clock clock = Clock::Auto;
   std::uint64_t seed = 0;
   RuntimeOptions runtime = {};
   std::filesystem::path cache = {};    // comparisons that need not be made again; "": none
@@ -446,5 +448,35 @@ ISOMER_API BenchReport bench(const std::vector<Model>& models, const BenchOption
 ISOMER_API std::vector<BenchReport> bench_on(const std::vector<RuntimeOptions>& runtimes,
                                              const std::vector<Model>& models,
                                              const BenchOptions& options = {});
+
+// ---- Whether a model may take another one's place
+
+struct GateOptions {
+  double min_ratio = 0.98;                // latency(base) / latency(candidate) must not be below
+  bool equal = false;                     // they must be equal, too
+  std::optional<Tensors> feeds = {};      // nullopt: made up, at `sizes`
+  std::filesystem::path feeds_file = {};  // the npz file that they are in; "": none
+  std::vector<std::string> sizes = {};    // of made-up feeds
+  double seconds = 60;                    // of measuring, at most
+  double prove_seconds = 300;             // of proving, at most
+  std::string certificate = {};           // as in ProveOptions
+  Clock clock = Clock::Auto;
+  std::uint64_t seed = 0;
+  RuntimeOptions runtime = {};
+  std::optional<RuntimeOptions> base_runtime = {};  // of the base, if it is another one
+  std::filesystem::path scratch = {};               // as in OptimizeOptions
+  Progress progress = {};
+  std::stop_token stop = {};  // of proving
+};
+
+struct GateReport {
+  // Unsure: not decided in the time there was. Fails: surely slower, surely different, or it does not run.
+  enum class Verdict : int { Passes = 0, Fails = 1, Unsure = 2 } verdict = Verdict::Unsure;
+  std::string line = {};               // the answer and why
+  std::optional<Interval> ratio = {};  // latency(base) / latency(candidate); nullopt: it does not run
+  std::string markdown = {};           // for a pull request
+  std::string json = {};               // what `isomer gate --json` prints
+};
+ISOMER_API GateReport gate(const Model& base, const Model& candidate, const GateOptions& options = {});
 
 }  // namespace isomer::api

@@ -34,13 +34,13 @@ BenchReport report_of(const BenchRun& run) {
   return out;
 }
 
-Clock clock_of(BenchOptions::Clock clock) {
-  return clock == BenchOptions::Clock::Wall  ? Clock::Wall
-         : clock == BenchOptions::Clock::Cpu ? Clock::Cpu
-                                             : Clock::Auto;
-}
-
 }  // namespace
+
+isomer::Clock internal_clock(Clock clock) {
+  return clock == Clock::Wall  ? isomer::Clock::Wall
+         : clock == Clock::Cpu ? isomer::Clock::Cpu
+                               : isomer::Clock::Auto;
+}
 
 BenchReport bench(const std::vector<Model>& models, const BenchOptions& options) {
   return bench_on({options.runtime}, models, options).front();
@@ -71,7 +71,7 @@ std::vector<BenchReport> bench_on(const std::vector<RuntimeOptions>& runtimes,
       request.measure.runtime = take(runtime_options(runtime));
       request.measure.seconds = checked_seconds(options.seconds);
       request.measure.seed = options.seed;
-      request.measure.clock = clock_of(options.clock);
+      request.measure.clock = internal_clock(options.clock);
       if (options.progress) request.progress = [&](const std::string& now) { options.progress(now); };
       requests.push_back(std::move(request));
     }

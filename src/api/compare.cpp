@@ -23,11 +23,9 @@ Comparison compare(const Model& a, const Model& b, const CompareOptions& options
       judge = take(isomer::Judge::start(worker_options(wanted, options.runtime.name)));
     }
     const RunnableFile file_a(first, options.scratch), file_b(second, options.scratch);
-    CompareRequest request{.a = {first.model, file_a.source()},
-                           .b = {second.model, file_b.source()},
+    CompareRequest request{.a = {first.model, file_a.source(), judge.get(), runtime},
+                           .b = {second.model, file_b.source(), judge.get(), runtime},
                            .feeds = feeds.tensors,
-                           .judge = judge.get(),
-                           .runtime = runtime,
                            .tolerance = options.tolerance,
                            .scratch = scratch_name(options.scratch)};
     if (options.progress) request.progress = [&](const std::string& now) { options.progress(now); };

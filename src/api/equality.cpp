@@ -96,11 +96,15 @@ std::string load_certificate(const std::filesystem::path& path) {
   });
 }
 
-void save_certificate(std::string_view certificate, const std::filesystem::path& path) {
+void save_text(std::string_view text, const std::filesystem::path& path) {
   guarded([&] {
-    wire::OutputFile file = take(wire::written_output(path, certificate));
+    wire::OutputFile file = take(wire::written_output(path, text));
     take(file.rename());
   });
+}
+
+void save_certificate(std::string_view certificate, const std::filesystem::path& path) {
+  save_text(certificate, path);
 }
 
 namespace {

@@ -58,7 +58,8 @@ RuntimeRequest request_of(const RuntimeOptions& options);
 
 NamedTensors to_internal(const Tensors& tensors);  // throws, if a tensor is none
 Tensors to_public(const NamedTensors& tensors);    // throws, if one is of strings
-double checked_seconds(double seconds);            // throws, if that is no time
+isomer::Clock internal_clock(Clock clock);
+double checked_seconds(double seconds);  // throws, if that is no time
 
 // Inputs for models that have the same, as options say: given ones, those of a file, or made-up ones.
 template <class Options>

@@ -118,15 +118,9 @@ Json to_json(const BenchModel& model) {
   return json;
 }
 
-Json to_json(const BenchPair& pair, const BenchRun& run) {
-  Json json{{"a", run.models[pair.a].path}, {"b", run.models[pair.b].path}, {"number_of_b", pair.b}};
-  if (pair.failure) {
-    json["failure"] = failure_json(*pair.failure);
-    return json;
-  }
-  const PairMeasurement& measured = pair.measured;
+// All of a comparison but what it says.
+void put_measured(Json& json, const PairMeasurement& measured) {
   json.update(interval_json("ratio", measured.ratio));
-  json["verdict"] = text(measured.verdict);
   json["clock"] = measured.by_cpu_time ? "cpu" : "wall";
   json["wall_ratio"] = interval_json("ratio", measured.wall_ratio);
   json["cpu_ratio"] = interval_json("ratio", measured.cpu_ratio);
@@ -134,6 +128,16 @@ Json to_json(const BenchPair& pair, const BenchRun& run) {
   json["seconds"] = measured.seconds;
   json["own_seconds"] = measured.own_seconds;
   json["from_cache"] = measured.from_cache;
+}
+
+Json to_json(const BenchPair& pair, const BenchRun& run) {
+  Json json{{"a", run.models[pair.a].path}, {"b", run.models[pair.b].path}, {"number_of_b", pair.b}};
+  if (pair.failure) {
+    json["failure"] = failure_json(*pair.failure);
+    return json;
+  }
+  json["verdict"] = text(pair.measured.verdict);
+  put_measured(json, pair.measured);
   return json;
 }
 
@@ -215,6 +219,34 @@ ReportJson to_json(const BenchRun& run) {
   return {{"runtime", run.runtime},      {"title", run.title},        {"version", run.version},
           {"threads", run.threads},      {"network", network},        {"inputs", run.inputs},
           {"models", std::move(models)}, {"pairs", std::move(pairs)}, {"note", run.note}};
+}
+
+ReportJson to_json(const GateRun& run) {
+  const PairMeasurement& measured = run.speed.measured;
+  Json base{{"path", run.base}, {"runtime", run.base_runtime}},
+      candidate{{"path", run.candidate}, {"runtime", run.candidate_runtime}};
+  Json speed{{"verdict", text(run.speed.answer)}};
+  if (run.speed.failure) {
+    speed["failure"] = failure_json(*run.speed.failure);
+  } else {
+    put_measured(speed, measured);
+    base["latency_ns"] = interval_json("median", measured.a_wall_ns);
+    base["cpu_ns"] = interval_json("median", measured.a_cpu_ns);
+    candidate["latency_ns"] = interval_json("median", measured.b_wall_ns);
+    candidate["cpu_ns"] = interval_json("median", measured.b_cpu_ns);
+  }
+  Json equality;
+  if (run.equality)
+    equality = {
+        {"verdict", text(run.equality->answer)},
+        {"why", run.equality->why},
+        {"proof", run.equality->proof},
+        {"outputs_differ", run.equality->outputs_differ ? Json(*run.equality->outputs_differ) : Json()}};
+  return {{"verdict", text(run.answer())},   {"line", line_of(run)},
+          {"min_ratio", run.min_ratio},      {"speed", std::move(speed)},
+          {"equality", std::move(equality)}, {"base", std::move(base)},
+          {"new", std::move(candidate)},     {"threads", run.threads},
+          {"machine", run.machine},          {"inputs", run.inputs}};
 }
 
 ReportJson to_json(const Summary& summary) {

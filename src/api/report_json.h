@@ -10,6 +10,7 @@
 #include "pipeline/compare_models.h"
 #include "pipeline/decide_rules.h"
 #include "pipeline/equality.h"
+#include "pipeline/gate.h"
 #include "pipeline/optimize.h"
 #include "pipeline/summary.h"
 
@@ -31,6 +32,7 @@ ReportJson to_json(const Summary& summary);
 ReportJson to_json(const OptimizeReport& report, const OptimizeContext& context);
 ReportJson to_json(const ProveAnswer& answer, double ms);
 ReportJson to_json(const BenchRun& run);
+ReportJson to_json(const GateRun& run);
 ReportJson to_json(const Certificate& certificate);
 ReportJson to_json(const ComparedModels& compared, const std::string& engine, const std::string& inputs);
 ReportJson to_json(const std::vector<Decided>& rules, double ms);

@@ -40,13 +40,10 @@ Result<Reply> bench(const BenchCommand& request) {
     return Error{"--runtime-library names one library: use it with one --runtime"};
   ISOMER_TRY(const auto runtimes, runtime_options(request.runtime));
   ISOMER_TRY(const auto live, Live::start(request.live));
-  using Clock = api::BenchOptions::Clock;
   const api::BenchOptions options{.feeds_file = request.feeds,
                                   .sizes = request.shapes,
                                   .seconds = request.seconds,
-                                  .clock = request.clock == "wall"  ? Clock::Wall
-                                           : request.clock == "cpu" ? Clock::Cpu
-                                                                    : Clock::Auto,
+                                  .clock = clock_named(request.clock),
                                   .seed = request.seed,
                                   .cache = request.cache,
                                   .progress = [&live](std::string_view now) { live->show(now); }};
@@ -69,12 +66,7 @@ void add_bench(CLI::App& app, Chosen& chosen) {
       ->check(CLI::PositiveNumber)
       ->type_name("S")
       ->capture_default_str();
-  command
-      ->add_option("--clock", request->clock,
-                   "What the ratio is of: wall time, CPU time of all threads; auto: CPU time with one thread")
-      ->check(CLI::IsMember({"auto", "wall", "cpu"}))
-      ->type_name("auto|wall|cpu")
-      ->capture_default_str();
+  add_clock_option(*command, request->clock);
   command
       ->add_option(
           "--cache", request->cache,

@@ -47,6 +47,7 @@ void add_bench(CLI::App& app, Chosen& chosen);
 void add_cache(CLI::App& app, Chosen& chosen);
 void add_check(CLI::App& app, Chosen& chosen);
 void add_compare(CLI::App& app, Chosen& chosen);
+void add_gate(CLI::App& app, Chosen& chosen);
 void add_inspect(CLI::App& app, Chosen& chosen);
 void add_manual(CLI::App& app, Chosen& chosen);
 void add_optimize(CLI::App& app, Chosen& chosen);

@@ -90,7 +90,7 @@ int start(int argc, char** argv) {
   app.failure_message(CLI::FailureMessage::simple);
   app.formatter(help_formatter());
   app.footer(
-      "Exit: 0 done; 1 refuted, rejected or different; 2 bad usage or input;\n"
+      "Exit: 0 done; 1 refuted, rejected, different or slower; 2 bad usage or input;\n"
       "3 undecided or not modelled; 4 no gain, where --require-gain asks for one.\n"
       "'isomer COMMAND --help' describes a command.");
   Chosen chosen;
@@ -98,6 +98,7 @@ int start(int argc, char** argv) {
   add_optimize(app, chosen);
   add_check(app, chosen);
   add_compare(app, chosen);
+  add_gate(app, chosen);
   add_inspect(app, chosen);
   add_prove(app, chosen);
   add_rules(app, chosen);

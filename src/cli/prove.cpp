@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "cli/budget.h"
+#include "cli/certificate_beside.h"
 #include "cli/command.h"
 #include "cli/contract_text.h"
 #include "cli/live.h"
@@ -28,18 +29,6 @@ struct ProveRequest {
   bool trace = false, verbose = false;
   LiveRequest live;
 };
-
-// The certificate that `optimize` leaves beside its result is a proof that need not be found, only checked.
-std::string certificate_beside(const fs::path& model) {
-  const fs::path beside = model.string() + ".cert";
-  std::error_code ignored;
-  if (!fs::is_regular_file(beside, ignored)) return "";
-  try {
-    return api::load_certificate(beside);
-  } catch (const api::Error&) {
-    return "";  // one that can't be read proves nothing
-  }
-}
 
 // The section of docs/equality.md in lines that fit: paragraphs and points are broken anew.
 std::string contract_text() {

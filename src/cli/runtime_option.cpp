@@ -14,6 +14,10 @@ void add_library_options(CLI::App& command, RuntimeRequest& request) {
           "The runtime's library (default: $ISOMER_ORT_LIBRARY or $ISOMER_OPENVINO_LIBRARY, else that "
           "of the installed Python package)")
       ->type_name("L");
+  add_setting_options(command, request);
+}
+
+void add_setting_options(CLI::App& command, RuntimeRequest& request) {
   command.add_option("--threads", request.options.threads, "Threads of the runtime; 0: as many as it likes")
       ->check(CLI::Range(0, 1024))
       ->type_name("N")
@@ -62,6 +66,19 @@ void add_runtime_options(CLI::App& command, RuntimeRequest& request) {
       ->type_name("NAME,...")
       ->capture_default_str();
   add_library_options(command, request);
+}
+
+void add_clock_option(CLI::App& command, std::string& clock) {
+  command
+      .add_option("--clock", clock,
+                  "What the ratio is of: wall time, CPU time of all threads; auto: CPU time with one thread")
+      ->check(CLI::IsMember({"auto", "wall", "cpu"}))
+      ->type_name("auto|wall|cpu")
+      ->capture_default_str();
+}
+
+api::Clock clock_named(const std::string& name) {
+  return name == "wall" ? api::Clock::Wall : name == "cpu" ? api::Clock::Cpu : api::Clock::Auto;
 }
 
 Result<std::vector<api::RuntimeOptions>> runtime_options(const RuntimeRequest& request) {

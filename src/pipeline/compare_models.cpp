@@ -13,14 +13,13 @@
 namespace isomer {
 namespace {
 
-Result<NamedTensors> outputs_of(const CompareRequest& request, const Model& model,
-                                const ModelSource& source) {
-  if (request.judge) {
-    auto outputs = request.judge->run(source, request.feeds, request.runtime);
+Result<NamedTensors> outputs_of(const ComparedModel& of, const NamedTensors& feeds) {
+  if (of.judge) {
+    auto outputs = of.judge->run(of.source, feeds, of.runtime);
     if (!outputs) return to_error(outputs.error());
     return std::move(*outputs);
   }
-  ISOMER_TRY(RunOutcome outcome, interpret(model.graph, request.feeds, Arithmetic::Native));
+  ISOMER_TRY(RunOutcome outcome, interpret(of.model.graph, feeds, Arithmetic::Native));
   if (outcome.opaque)
     return Error{fmt::format("{} is not modelled here: {}", outcome.opaque->op, outcome.opaque->reason)};
   return std::move(outcome.outputs);
@@ -64,12 +63,13 @@ std::set<std::string> common_values(const Graph& a, const Graph& b) {
 Result<std::optional<ComparedValue>> first_parting(const CompareRequest& request) {
   const std::set<std::string> common = common_values(request.a.model.graph, request.b.model.graph);
   NamedTensors values[2];
-  const Model* models[] = {&request.a.model, &request.b.model};
+  const ComparedModel* sides[] = {&request.a, &request.b};
   for (const int k : {0, 1}) {
-    const auto opened = opened_model(*models[k], request.feeds, common);
+    const ComparedModel& side = *sides[k];
+    const auto opened = opened_model(side.model, request.feeds, common);
     if (!opened) return std::optional<ComparedValue>();
     ISOMER_TRY(const ScratchModel file, ScratchModel::write(*opened, request.scratch));
-    auto run = outputs_of(request, *opened, file.source());
+    auto run = outputs_of({*opened, file.source(), side.judge, side.runtime}, request.feeds);
     if (!run.ok()) return std::optional<ComparedValue>();
     values[k] = std::move(*run);
   }
@@ -92,9 +92,9 @@ bool ComparedModels::differ() const {
 
 Result<ComparedModels> compare_models(const CompareRequest& request) {
   request.progress("running the first model");
-  ISOMER_TRY(const NamedTensors of_a, outputs_of(request, request.a.model, request.a.source));
+  ISOMER_TRY(const NamedTensors of_a, outputs_of(request.a, request.feeds));
   request.progress("running the second model");
-  ISOMER_TRY(const NamedTensors of_b, outputs_of(request, request.b.model, request.b.source));
+  ISOMER_TRY(const NamedTensors of_b, outputs_of(request.b, request.feeds));
   ComparedModels out;
   ISOMER_TRY(out.outputs, compare_outputs(request, of_a, of_b));
   if (!out.differ()) return out;

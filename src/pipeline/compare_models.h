@@ -28,17 +28,17 @@ struct ComparedModels {
   bool differ() const;
 };
 
-// A model, and the file that a runtime reads it from.
+// A model, the file that a runtime reads it from, and the runtime.
 struct ComparedModel {
   const Model& model;
   ModelSource source;
+  Judge* judge = nullptr;  // nullptr: by the operators' own formulas
+  RuntimeOptions runtime = {};
 };
 
 struct CompareRequest {
   ComparedModel a, b;
   const NamedTensors& feeds;
-  Judge* judge = nullptr;  // nullptr: by the operators' own formulas
-  RuntimeOptions runtime = {};
   std::optional<double> tolerance = {};  // relative to the largest value; nullopt: what is usual for the type
   std::filesystem::path scratch;         // models that are run are written as neighbours of this name
   std::function<void(const std::string&)> progress = [](const std::string&) {};

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "runtime/measure_rounds.h"
+
 namespace isomer {
 namespace {
 
@@ -52,12 +54,10 @@ bool excludes(const Interval& interval, double ratio) {
 
 class Pairing {
  public:
-  Pairing(Worker& worker, const ModelSource& a, const ModelSource& b, const SharedFeeds& feeds,
-          const MeasureOptions& options, const OnProgress& on_progress)
-      : worker_(worker), models_{&a, &b}, feeds_(feeds), options_(options), on_progress_(on_progress) {}
+  Pairing(const MakeRound& make, const MeasureOptions& options, double against, const OnProgress& on_progress)
+      : make_(make), options_(options), against_(against), on_progress_(on_progress) {}
 
   Outcome<PairMeasurement> measure() {
-    worker_.take_runtime_ns();
     const bool cpu = decides_by_cpu(options_);
     std::vector<Round> explored, confirmed;
     bool in_two = options_.confirm, is_cut_short = false;
@@ -73,10 +73,12 @@ class Pairing {
       if ((explored.size() < kFewestRounds || !is_look(explored.size())) && !time_is_up) continue;
       const Interval now = ratio_interval(explored, cpu, kExploring, options_.seed);
       report(false, explored.size(), now);
-      if (excludes(now, 1) || time_is_up || now.is_within(1 - options_.precision, 1 + options_.precision))
+      if (excludes(now, against_) || time_is_up ||
+          now.is_within(1 - options_.precision, 1 + options_.precision))
         break;
     }
-    if (in_two && !is_cut_short && excludes(ratio_interval(explored, cpu, kReported, options_.seed), 1)) {
+    if (in_two && !is_cut_short &&
+        excludes(ratio_interval(explored, cpu, kReported, options_.seed), against_)) {
       const std::size_t wanted = std::max(explored.size(), kFewestRounds);
       for (;;) {
         ISOMER_TRY(const bool is_made, add_round(confirmed, true));
@@ -94,9 +96,7 @@ class Pairing {
     }
     PairMeasurement result = judge_samples(std::move(explored), std::move(confirmed), options_);
     result.is_cut_short = is_cut_short;
-    const std::int64_t spent = now_ns() - start_ns_;
-    result.seconds = static_cast<double>(spent) * 1e-9;
-    result.own_seconds = static_cast<double>(spent - worker_.take_runtime_ns()) * 1e-9;
+    result.seconds = static_cast<double>(now_ns() - start_ns_) * 1e-9;
     return result;
   }
 
@@ -120,7 +120,7 @@ class Pairing {
     const RoundPlan plan{
         rounds.size() % 2 == 0, is_slow_ ? 1 : kWarmRuns, kWarmNs, kLegNs, kFewestBlocks, kMostBlocks};
     const std::int64_t start = now_ns();
-    auto made = worker_.round(*models_[0], *models_[1], options_.runtime, feeds_, plan);
+    auto made = make_(plan);
     if (!made && made.error().kind == FailureKind::Stopped && rounds.size() >= kFewestOfAll) return false;
     ISOMER_TRY(Round round, std::move(made));
     round_seconds_ = static_cast<double>(now_ns() - start) * 1e-9;
@@ -132,10 +132,9 @@ class Pairing {
     return true;
   }
 
-  Worker& worker_;
-  const ModelSource* models_[2];
-  const SharedFeeds& feeds_;
+  const MakeRound& make_;
   const MeasureOptions& options_;
+  const double against_;
   const OnProgress& on_progress_;
   std::int64_t start_ns_ = now_ns();
   double round_seconds_ = 0;  // of the last one
@@ -153,10 +152,27 @@ std::string_view text(PairVerdict verdict) {
   ISOMER_UNREACHABLE("a verdict");
 }
 
+Outcome<PairMeasurement> measure_rounds(const MakeRound& make, const MeasureOptions& options, double against,
+                                        const OnProgress& on_progress) {
+  return Pairing(make, options, against, on_progress).measure();
+}
+
 Outcome<PairMeasurement> measure_pair(Worker& worker, const ModelSource& a, const ModelSource& b,
                                       const SharedFeeds& feeds, const MeasureOptions& options,
                                       const OnProgress& on_progress) {
-  return Pairing(worker, a, b, feeds, options, on_progress).measure();
+  return measure_pair_against(worker, a, b, feeds, options, 1, on_progress);
+}
+
+Outcome<PairMeasurement> measure_pair_against(Worker& worker, const ModelSource& a, const ModelSource& b,
+                                              const SharedFeeds& feeds, const MeasureOptions& options,
+                                              double against, const OnProgress& on_progress) {
+  worker.take_runtime_ns();
+  const MakeRound make = [&](const RoundPlan& plan) {
+    return worker.round(a, b, options.runtime, feeds, plan);
+  };
+  ISOMER_TRY(PairMeasurement result, measure_rounds(make, options, against, on_progress));
+  result.own_seconds = result.seconds - static_cast<double>(worker.take_runtime_ns()) * 1e-9;
+  return result;
 }
 
 PairMeasurement judge_samples(std::vector<Round> explored, std::vector<Round> confirmed,
