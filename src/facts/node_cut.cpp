@@ -337,11 +337,24 @@ class Cutter {
     if (batch == 1 && tuples.size() == 3) s.extents[1] = tuples[1];
     for (std::size_t k = 0; k < chosen; ++k)
       if (!need()[k].is_whole()) return copy();
-    out_.kind = Kind::GatherNd;
-    const int number = selections_.number(s);
-    for (std::size_t d = 0; d < from.size(); ++d)
-      want(0)[d] = d < axes ? Positions::chosen(number, static_cast<int>(d)) : need()[chosen + d - axes];
+    choose_rows(std::move(s), from[0]);
+    for (std::size_t d = axes; d < from.size(); ++d) want(0)[d] = need()[chosen + d - axes];
     return true;
+  }
+
+  // Along the first axes of the data. A batch of one is no batch: its second axis is chosen from.
+  void choose_rows(Choice s, const Dim& batch) {
+    out_.kind = Kind::GatherNd;
+    if (s.batch == 1 && batch.is(1)) {
+      want(0)[1] = Positions::chosen(selections_.number({.kind = Choice::Kind::Gather,
+                                                         .extents = {s.extents[1]},
+                                                         .indices = s.indices,
+                                                         .key = "gather " + words_for(s.indices)}));
+      return;
+    }
+    const auto axes = static_cast<int>(s.axes());
+    const int number = selections_.number(std::move(s));
+    for (int d = 0; d < axes; ++d) want(0)[static_cast<std::size_t>(d)] = Positions::chosen(number, d);
   }
 
   // One index for the whole of each row, repeated along it: rows are chosen.
@@ -367,10 +380,8 @@ class Cutter {
              .indices = indices,
              .batch = axis,
              .key = fmt::format("gather_nd {} {}", words_for(indices), axis)};
-    out_.kind = Kind::GatherNd;
-    const int number = selections_.number(s);
-    for (std::size_t d = 0; d < from.size(); ++d)
-      want(0)[d] = d < rows ? Positions::chosen(number, static_cast<int>(d)) : need()[d];
+    choose_rows(std::move(s), from[0]);
+    for (std::size_t d = rows; d < from.size(); ++d) want(0)[d] = need()[d];
     return true;
   }
 
