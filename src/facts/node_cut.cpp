@@ -10,6 +10,7 @@
 #include "analysis/analysis.h"
 #include "analysis/input_reads.h"
 #include "cost/price.h"
+#include "prove/translate.h"
 
 namespace isomer {
 
@@ -55,8 +56,9 @@ struct Trim {
 
 class Cutter {
  public:
-  Cutter(const Site& site, Choices& selections, NodeId id, const std::vector<std::optional<Needs>>& needed)
-      : site_(site), selections_(selections), id_(id), node_(site.node(id)) {
+  Cutter(const Site& site, Choices& selections, PartialNodes& partial, NodeId id,
+         const std::vector<std::optional<Needs>>& needed)
+      : site_(site), selections_(selections), partial_(partial), id_(id), node_(site.node(id)) {
     out_.outputs = needed;
     reset();
   }
@@ -335,11 +337,24 @@ class Cutter {
     if (batch == 1 && tuples.size() == 3) s.extents[1] = tuples[1];
     for (std::size_t k = 0; k < chosen; ++k)
       if (!need()[k].is_whole()) return copy();
-    out_.kind = Kind::GatherNd;
-    const int number = selections_.number(s);
-    for (std::size_t d = 0; d < from.size(); ++d)
-      want(0)[d] = d < axes ? Positions::chosen(number, static_cast<int>(d)) : need()[chosen + d - axes];
+    choose_rows(std::move(s), from[0]);
+    for (std::size_t d = axes; d < from.size(); ++d) want(0)[d] = need()[chosen + d - axes];
     return true;
+  }
+
+  // Along the first axes of the data. A batch of one is no batch: its second axis is chosen from.
+  void choose_rows(Choice s, const Dim& batch) {
+    out_.kind = Kind::GatherNd;
+    if (s.batch == 1 && batch.is(1)) {
+      want(0)[1] = Positions::chosen(selections_.number({.kind = Choice::Kind::Gather,
+                                                         .extents = {s.extents[1]},
+                                                         .indices = s.indices,
+                                                         .key = "gather " + words_for(s.indices)}));
+      return;
+    }
+    const auto axes = static_cast<int>(s.axes());
+    const int number = selections_.number(std::move(s));
+    for (int d = 0; d < axes; ++d) want(0)[static_cast<std::size_t>(d)] = Positions::chosen(number, d);
   }
 
   // One index for the whole of each row, repeated along it: rows are chosen.
@@ -365,10 +380,8 @@ class Cutter {
              .indices = indices,
              .batch = axis,
              .key = fmt::format("gather_nd {} {}", words_for(indices), axis)};
-    out_.kind = Kind::GatherNd;
-    const int number = selections_.number(s);
-    for (std::size_t d = 0; d < from.size(); ++d)
-      want(0)[d] = d < rows ? Positions::chosen(number, static_cast<int>(d)) : need()[d];
+    choose_rows(std::move(s), from[0]);
+    for (std::size_t d = rows; d < from.size(); ++d) want(0)[d] = need()[d];
     return true;
   }
 
@@ -643,22 +656,19 @@ class Cutter {
     return true;
   }
 
-  // Whether the prover can follow a choice through this node. A look-up by computed indices is a sum with one
-  // term: it passes what is linear. What is left of an axis that may be too short (min(1, n)) has no extent
-  // that the prover knows: it passes what is affine.
-  bool passes(const Choice& s, const std::vector<InputRoles>& roles, int axis) const {
-    const bool is_lookup = s.kind != Choice::Kind::Slice && !known_integers(site_, s.indices);
-    if (!is_lookup && (s.kind != Choice::Kind::Slice || is_plain(s.extents[0]))) return true;
-    std::vector<int> followers;
-    for (std::size_t k = 0; k < node_.inputs.size() && k < roles.size(); ++k)
-      if (std::ranges::find(roles[k].output_axis, axis) != roles[k].output_axis.end())
-        followers.push_back(static_cast<int>(k));
-    const auto are = [&](Linearity most) {
-      return std::ranges::all_of(followers, [&](int k) { return linearity(*formula_, 0, k) <= most; });
-    };
-    if (!is_lookup) return are(Linearity::Affine);
-    if (followers.size() == 1) return are(Linearity::Linear);
-    return preserves_zero(*formula_, 0) && are(Linearity::Affine);
+  // Whether the prover can follow a choice through this node. A look-up by computed indices passes real
+  // functions that are defined for all positions. What is left of an axis that may be too short (min(1, n))
+  // has no extent that the prover knows: it passes what is affine.
+  bool passes(const Choice& s, const std::vector<InputRoles>& roles, int axis) {
+    const bool is_slice = s.kind == Choice::Kind::Slice;
+    if (is_slice ? is_plain(s.extents[0]) : known_integers(site_, s.indices).has_value()) return true;
+    for (std::size_t k = 0; k < node_.inputs.size() && k < roles.size(); ++k) {
+      if (std::ranges::find(roles[k].output_axis, axis) == roles[k].output_axis.end()) continue;
+      if (is_slice ? linearity(*formula_, 0, static_cast<int>(k)) > Linearity::Affine
+                   : !is_float(formula_->inputs[k]->type))
+        return false;
+    }
+    return is_slice || (is_float(formula_->output(0).type) && !partial_.contains(site_, id_));
   }
 
   // Sums of symbols only.
@@ -722,6 +732,7 @@ class Cutter {
 
   const Site& site_;
   Choices& selections_;
+  PartialNodes& partial_;
   NodeId id_;
   const Node& node_;
   const Formula* formula_ = nullptr;
@@ -731,9 +742,14 @@ class Cutter {
 
 }  // namespace
 
-NodeCut cut_of(const Site& site, Choices& selections, NodeId id,
+bool PartialNodes::contains(const Site& site, NodeId id) {
+  if (!nodes_) nodes_ = partial_nodes(site.graph, site.inference);
+  return nodes_->contains(id);
+}
+
+NodeCut cut_of(const Site& site, Choices& selections, PartialNodes& partial, NodeId id,
                const std::vector<std::optional<Needs>>& needed) {
-  return Cutter(site, selections, id, needed).cut();
+  return Cutter(site, selections, partial, id, needed).cut();
 }
 
 }  // namespace isomer

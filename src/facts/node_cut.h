@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -63,8 +64,17 @@ struct NodeCut {
   std::vector<std::int64_t> numbers = {};  // Gather: the indices, if they are known; Pad: the new pads
 };
 
+// Nodes of a graph whose values may be undefined, found when first asked for.
+class PartialNodes {
+ public:
+  bool contains(const Site& site, NodeId id);
+
+ private:
+  std::optional<std::set<NodeId>> nodes_;
+};
+
 // `needed` per output: what anyone reads of it. What is computed is that or more.
-NodeCut cut_of(const Site& site, Choices& selections, NodeId id,
+NodeCut cut_of(const Site& site, Choices& selections, PartialNodes& partial, NodeId id,
                const std::vector<std::optional<Needs>>& needed);
 
 // The extents of what is needed.

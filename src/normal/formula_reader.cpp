@@ -12,8 +12,9 @@ namespace isomer {
 
 class FormulaReader {
  public:
-  FormulaReader(NormalForms& forms, const std::vector<std::optional<Form>>& inputs)
-      : forms_(forms), inputs_(inputs) {}
+  FormulaReader(NormalForms& forms, const std::vector<std::optional<Form>>& inputs,
+                const std::vector<IndexRange>& ranges)
+      : forms_(forms), inputs_(inputs), ranges_(ranges) {}
 
   Form read(const Stage& stage) {
     Form out{.type = stage.type, .axes = {}, .sum = {}};
@@ -116,6 +117,7 @@ class FormulaReader {
       return std::ranges::all_of(t.factors, [&](const SourceFactor& f) {
         const NormalForms::Source& from = forms_.source(f.source);
         if (!from.numbers.empty()) return true;  // a table
+        if (forms_.hits_.contains(f.source)) return forms_.is_total({{.factors = {f}}});
         return from.finite && from.element && forms_.elements_[*from.element].kind == Element::Kind::Tensor &&
                std::ranges::find(forms_.partial_, f.source) == forms_.partial_.end();
       });
@@ -139,12 +141,56 @@ class FormulaReader {
     return out;
   }
 
+  // Whether this is an index of the node along an axis, brought from -extent..extent-1 to 0..extent-1. That
+  // it lies there is what a program has to grant to run (IndexRange), and is proved of the second one.
+  bool points_inside(const ExprNode& index, const Dim& extent) const {
+    if (index.kind != ExprNode::Kind::Apply || index.fn != Fn::Where) return false;
+    const ExprNode &below = *index.args[0], &wrapped = *index.args[1], *given = index.args[2].get();
+    const auto is_apply = [&](const ExprNode& e, Fn fn) {
+      return e.kind == ExprNode::Kind::Apply && e.fn == fn && e.args[0].get() == given;
+    };
+    if (!is_apply(below, Fn::Less) || !is_zero(*below.args[1]) || !is_apply(wrapped, Fn::Add)) return false;
+    const ExprNode& added = *wrapped.args[1];
+    if (added.kind != ExprNode::Kind::IndexNumber || !(added.index == Index(extent)) ||
+        index.type != ElementType::Int64)
+      return false;
+    const bool is_cast = given->kind == ExprNode::Kind::Apply && given->fn == Fn::Cast;
+    const ExprNode& read = is_cast ? *given->args[0] : *given;
+    if (read.kind != ExprNode::Kind::Read || read.tensor.kind != TensorRef::Kind::Input ||
+        (read.type != ElementType::Int32 && read.type != ElementType::Int64))
+      return false;
+    for (std::size_t k = 0; k < read.at.size(); ++k)
+      if (!read.at[k].is_inside(read.extents[k])) return false;
+    return std::ranges::any_of(ranges_, [&](const IndexRange& r) {
+      return r.input == read.tensor.number && r.extent == extent &&
+             (!r.place || (!read.at.empty() && read.at.back() == Index(*r.place)));
+    });
+  }
+
+  // Σ_v (v = index ? x(v) : 0), of an index that points inside and an x that is defined everywhere.
+  std::optional<Sum> look_up(const ExprNode& e) {
+    const ExprNode& body = *e.args[0];
+    if (!forms_.options_.laws || !is_float(e.type) || e.axes.size() != 1 || !e.domain.empty() ||
+        body.kind != ExprNode::Kind::Apply || body.fn != Fn::Where || !is_zero(*body.args[2]))
+      return std::nullopt;
+    const ExprNode& condition = *body.args[0];
+    if (condition.kind != ExprNode::Kind::Apply || condition.fn != Fn::Equal ||
+        condition.args[0]->kind != ExprNode::Kind::IndexNumber ||
+        !(condition.args[0]->index == Index(e.axes[0])) ||
+        !points_inside(*condition.args[1], e.axes[0].extent))
+      return std::nullopt;
+    const Axis v = forms_.maker_.axis(e.axes[0].extent);
+    axes_.insert_or_assign(e.axes[0].id, Index(v));
+    const Sum of = value(*body.args[1]);
+    if (!forms_.is_total(of)) return std::nullopt;
+    const auto hit = forms_.hit(value(condition), v, e.type);
+    if (!hit) return std::nullopt;
+    return forms_.looked_up(*hit, v, of);
+  }
+
   // x < 0 ? f(x) : g(x) is f(min(x, 0)) + g(max(x, 0)) - f(0), if f(0) = g(0).
   std::optional<Sum> choice_by_sign(const ExprNode& e) {
     const ExprNode &condition = *e.args[0], &below = *e.args[1], &above = *e.args[2];
-    const auto is_zero = [](const ExprNode& n) {
-      return n.kind == ExprNode::Kind::Number && n.number == 0 && n.integer == 0;
-    };
     if (condition.kind != ExprNode::Kind::Apply || condition.fn != Fn::Less || !is_zero(*condition.args[1]))
       return std::nullopt;
     const ExprNode* x = condition.args[0].get();
@@ -161,6 +207,9 @@ class FormulaReader {
     return forms_.add(both, scaled(middle, minus));
   }
 
+  static bool is_zero(const ExprNode& e) {
+    return e.kind == ExprNode::Kind::Number && e.number == 0 && e.integer == 0;
+  }
   static bool is_number(const Sum& sum) {
     return std::ranges::all_of(
         sum, [](const Term& t) { return t.factors.empty() && t.where.empty() && t.bound.empty(); });
@@ -208,6 +257,8 @@ class FormulaReader {
   }
 
   Sum reduce(const ExprNode& e) {
+    if (e.reduction == Reduction::Sum)
+      if (auto out = look_up(e)) return *out;
     std::vector<Axis> axes;
     for (const Axis& a : e.axes) {
       axes.push_back(forms_.maker_.axis(a.extent));
@@ -264,6 +315,7 @@ class FormulaReader {
 
   NormalForms& forms_;
   const std::vector<std::optional<Form>>& inputs_;
+  const std::vector<IndexRange>& ranges_;
   std::vector<Form> stages_;
   std::map<int, Index> axes_;
   std::map<const ExprNode*, Sum> put_;  // in the place of an expression
@@ -309,7 +361,7 @@ Sum NormalForms::number(ElementType, double value) {
 
 std::vector<Form> NormalForms::apply(const Formula& formula, const std::vector<std::optional<Form>>& inputs) {
   ISOMER_CHECK(inputs.size() >= formula.inputs.size());
-  FormulaReader reader(*this, inputs);
+  FormulaReader reader(*this, inputs, formula.ranges);
   std::vector<Form> stages, out;
   for (const Stage& s : formula.stages) stages.push_back(reader.read(s));
   for (const int o : formula.outputs) out.push_back(stages[static_cast<std::size_t>(o)]);
