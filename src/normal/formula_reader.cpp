@@ -94,6 +94,8 @@ class FormulaReader {
     }
     if (e.fn == Fn::Where && forms_.options_.laws && is_float(e.type))
       if (auto sum = choice(e)) return *sum;
+    if (e.fn == Fn::Sqrt && forms_.options_.laws && is_float(e.type))
+      if (auto root = root_mean_square(e)) return *root;
     std::vector<Sum> args;
     for (std::size_t i = 0; i < e.args.size(); ++i) args.push_back(arg(i));
     const ElementType type = e.args.back()->type;
@@ -170,8 +172,9 @@ class FormulaReader {
   // Σ_v (v = index ? x(v) : 0), of an index that points inside and an x that is defined everywhere.
   std::optional<Sum> look_up(const ExprNode& e) {
     const ExprNode& body = *e.args[0];
-    if (!forms_.options_.laws || !is_float(e.type) || e.axes.size() != 1 || !e.domain.empty() ||
-        body.kind != ExprNode::Kind::Apply || body.fn != Fn::Where || !is_zero(*body.args[2]))
+    if (!forms_.options_.laws || !put_.empty() || !is_float(e.type) || e.axes.size() != 1 ||
+        !e.domain.empty() || body.kind != ExprNode::Kind::Apply || body.fn != Fn::Where ||
+        !is_zero(*body.args[2]))
       return std::nullopt;
     const ExprNode& condition = *body.args[0];
     if (condition.kind != ExprNode::Kind::Apply || condition.fn != Fn::Equal ||
@@ -186,6 +189,44 @@ class FormulaReader {
     const auto hit = forms_.hit(value(condition), v, e.type);
     if (!hit) return std::nullopt;
     return forms_.looked_up(*hit, v, of);
+  }
+
+  // sqrt(Σ x² / n + c) of c > 0, which is defined whatever x is: multiplied out, a variance no longer shows
+  // it.
+  struct Squares {
+    std::vector<Axis> axes;
+    Sum scale, added;
+    ElementType type;
+  };
+  std::optional<Sum> root_mean_square(const ExprNode& e) {
+    const auto is_apply = [](const ExprNode& n, Fn fn) {
+      return n.kind == ExprNode::Kind::Apply && n.fn == fn;
+    };
+    if (!put_.empty() || !is_apply(*e.args[0], Fn::Add)) return std::nullopt;
+    const ExprNode &mean = *e.args[0]->args[0], &added = *e.args[0]->args[1];
+    if (!is_apply(mean, Fn::Div) || added.kind != ExprNode::Kind::Number || !std::isfinite(added.number) ||
+        added.number <= 0)
+      return std::nullopt;
+    const ExprNode& total = *mean.args[0];
+    if (total.kind != ExprNode::Kind::Reduce || total.reduction != Reduction::Sum || !total.domain.empty() ||
+        !is_apply(*total.args[0], Fn::Mul) || total.args[0]->args[0] != total.args[0]->args[1])
+      return std::nullopt;
+    const Sum count = value(*mean.args[1]);
+    if (count.size() != 1 || !is_number(count) || count[0].coefficient.number <= 0) return std::nullopt;
+    Squares squares{.axes = {}, .scale = forms_.reciprocal(count), .added = value(added), .type = e.type};
+    for (const Axis& a : total.axes) {
+      squares.axes.push_back(forms_.maker_.axis(a.extent));
+      axes_.insert_or_assign(a.id, Index(squares.axes.back()));
+    }
+    return root_mean_square(squares, value(*total.args[0]->args[0]));
+  }
+  Sum root_mean_square(const Squares& squares, const Sum& x) {
+    if (auto out = forms_.through_look_up(
+            {x}, squares.axes, [&](const auto& each) { return root_mean_square(squares, each[0]); }))
+      return *out;
+    const Sum mean = forms_.multiply(sum(squares.axes, {}, forms_.multiply(x, x)), squares.scale);
+    return forms_.call_of_signs(Fn::Sqrt, squares.type, {forms_.expanded(forms_.add(mean, squares.added))},
+                                {{.nonnegative = true, .nonzero = true}});
   }
 
   // x < 0 ? f(x) : g(x) is f(min(x, 0)) + g(max(x, 0)) - f(0), if f(0) = g(0).
@@ -318,7 +359,8 @@ class FormulaReader {
   const std::vector<IndexRange>& ranges_;
   std::vector<Form> stages_;
   std::map<int, Index> axes_;
-  std::map<const ExprNode*, Sum> put_;  // in the place of an expression
+  std::map<const ExprNode*, Sum>
+      put_;  // in the place of an expression; where it is not empty, all go by value()
 };
 
 // A tensor of rank 1 whose element at i is i.

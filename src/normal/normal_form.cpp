@@ -448,6 +448,13 @@ Sum NormalForms::call_without_order(Fn fn, ElementType type, const std::vector<S
       }
     }
   }
+  std::vector<Sign> signs;
+  for (const Sum& a : args) signs.push_back(sign_of(a));
+  return call_of_signs(fn, type, args, signs, of);
+}
+
+Sum NormalForms::call_of_signs(Fn fn, ElementType type, const std::vector<Sum>& args,
+                               const std::vector<Sign>& signs, ElementType of) {
   std::vector<Axis> position;
   for (const Sum& a : args)
     for (const Axis& axis : free_axes(a))
@@ -456,11 +463,9 @@ Sum NormalForms::call_without_order(Fn fn, ElementType type, const std::vector<S
   for (const Axis& a : position) extents.push_back(a.extent);
   const Points positions = box(space_, extents);
   std::vector<std::vector<Piece>> pieces;
-  std::vector<Sign> signs;
   bool finite = true;
   for (const Sum& a : args) {
     pieces.push_back(elements_.pieces(polynomial(a, position), positions));
-    signs.push_back(sign_of(a));
     finite = finite && is_finite(a);
   }
   const int id = add_source({.extents = extents,

@@ -162,6 +162,9 @@ class NormalForms {
                                   ElementType of);
   Piece apply_piece(Fn fn, ElementType type, const std::vector<int>& args, const std::vector<Relation>& at,
                     ElementType of = ElementType::Undefined);
+  // With signs of the arguments that are known otherwise than from their terms.
+  Sum call_of_signs(Fn fn, ElementType type, const std::vector<Sum>& args, const std::vector<Sign>& signs,
+                    ElementType of = ElementType::Undefined);
   Sign sign_of(const Sum& sum) const;
   bool is_finite(const Sum& sum) const;
   bool is_total(const Sum& sum);

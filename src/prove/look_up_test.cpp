@@ -40,6 +40,9 @@ const std::vector<std::string> kTotal = {
     "c = Less($0, b) $1 = Where(c, $0, b)",
     "$1 = Softmax($0)",
     "$1 = LogSoftmax($0)",
+    "$1 = LayerNormalization($0, b)",
+    "r = Add(b, $0) m = MatMul(r, w) l = LayerNormalization(m, b) $1 = Add(l, $0)",
+    "n = LayerNormalization($0, b) m = MatMul(n, w) $1 = Softmax(m)",
 };
 
 TEST(LookUps, PassFunctionsThatAreDefinedEverywhere) {
@@ -120,8 +123,8 @@ TEST(LookUps, ThatArePaddedDoNotPassThere) {
 
 // Of all rows, not only of those that are taken.
 TEST(LookUps, PartialFunctionsDoNotMoveInside) {
-  for (const char* f : {"$1 = Log($0)", "$1 = Sqrt($0)", "$1 = Div(b, $0)", "$1 = Reciprocal($0)",
-                        "e1 = Log($0) $1 = Relu(e1)"}) {
+  for (const char* f : {"$1 = LayerNormalization<epsilon=0.0>($0, b)", "$1 = Log($0)", "$1 = Sqrt($0)",
+                        "$1 = Div(b, $0)", "$1 = Reciprocal($0)", "e1 = Log($0) $1 = Relu(e1)"}) {
     EXPECT_FALSE(proves("g = Gather(x, i)\n" + with(f, "g", "y"), with(f, "x", "f") + "y = Gather(f, i)"))
         << f;
     // Nor are those rows defined that the first program computes and does not take.
