@@ -319,8 +319,9 @@ class Cutter {
     const Value data = node_.inputs[0], indices = node_.inputs[1];
     const std::int64_t batch = attribute(node_, "batch_dims", std::int64_t{0});
     const Dims &from = shape(data), &tuples = shape(indices);
-    // Two look-ups at once are not proved.
-    if (!tuples.back().is_concrete() || batch > 1 || tuples.back().concrete() > 1) return false;
+    if (!tuples.back().is_concrete() || batch > 1) return false;
+    if (batch == 0 && tuples.back().is(2) && from[0].is(1)) return gather_of_one(from, tuples, indices);
+    if (tuples.back().concrete() > 1) return false;  // two look-ups at once are not proved
     const auto axes = static_cast<std::size_t>(batch + tuples.back().concrete());
     const Dim count = product({tuples.begin(), tuples.end() - 1});
     Choice s{.kind = Choice::Kind::GatherNd,
@@ -339,6 +340,22 @@ class Cutter {
       if (!need()[k].is_whole()) return copy();
     choose_rows(std::move(s), from[0]);
     for (std::size_t d = axes; d < from.size(); ++d) want(0)[d] = need()[chosen + d - axes];
+    return true;
+  }
+
+  // Tuples of two, the first of which chooses of one position.
+  bool gather_of_one(const Dims& from, const Dims& tuples, Value indices) {
+    const Dim count = product({tuples.begin(), tuples.end() - 1});
+    if (!is_fewer(count, from[1])) return false;
+    for (std::size_t k = 0; k + 1 < tuples.size(); ++k)
+      if (!need()[k].is_whole()) return copy();
+    out_.kind = Kind::GatherNd;
+    want(0)[1] = Positions::chosen(selections_.number({.kind = Choice::Kind::Gather,
+                                                       .extents = {count},
+                                                       .indices = indices,
+                                                       .column = 1,
+                                                       .key = "gather the second of " + words_for(indices)}));
+    for (std::size_t d = 2; d < from.size(); ++d) want(0)[d] = need()[tuples.size() + d - 3];
     return true;
   }
 

@@ -19,6 +19,7 @@ struct Choice {
   enum class Kind : std::uint8_t { Slice, Gather, GatherNd } kind = Kind::Slice;
   Dims extents = {};                          // of what is left of each axis
   Value indices = {};                         // Gather: of one axis, or of several as one; GatherNd: tuples
+  std::int64_t column = -1;                   // Gather: of tuples, the place of what is meant
   std::int64_t batch = 0;                     // GatherNd: so many axes stay, and each has tuples of its own
   std::int64_t start = 0, end = 0, step = 1;  // Slice
   std::string key = {};                       // equal for those that choose alike

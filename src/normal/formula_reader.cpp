@@ -182,6 +182,11 @@ class FormulaReader {
         !(condition.args[0]->index == Index(e.axes[0])) ||
         !points_inside(*condition.args[1], e.axes[0].extent))
       return std::nullopt;
+    if (e.axes[0].extent.is(1)) {  // inside of one position there is one place
+      axes_.insert_or_assign(e.axes[0].id, Index(0));
+      forms_.used_laws_ = true;
+      return value(*body.args[1]);
+    }
     const Axis v = forms_.maker_.axis(e.axes[0].extent);
     axes_.insert_or_assign(e.axes[0].id, Index(v));
     const Sum of = value(*body.args[1]);

@@ -173,6 +173,11 @@ TEST(Needed, RowsOfABatchOfOne) {
   EXPECT_EQ(cut("agraph (float[1,64,8] x, int64[1,1] at) => (float[1,8] y) {\nt = Exp(x)\n"
                 "y = GatherND<batch_dims=1>(t, at)}"),
             "Reshape Gather Exp Reshape");
+  EXPECT_EQ(cut("agraph (float[1,64,8] x, int64[1,64] ids) => (float[1,8] y) <int64[1,1] b = {0}, " +
+                integers("ax", {1}) +
+                "> {\nt = Exp(x)\nm = ArgMax<axis=1, keepdims=0>(ids)\nu = Unsqueeze(m, ax)\n"
+                "at = Concat<axis=1>(b, u)\ny = GatherND(t, at)}"),
+            "ArgMax Unsqueeze Concat Slice Reshape Gather Exp Reshape");
 }
 
 TEST(Needed, ComputedIndicesPassAFunctionThatIsDefinedEverywhere) {

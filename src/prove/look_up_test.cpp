@@ -95,6 +95,13 @@ TEST(LookUps, OfOtherGathers) {
                      "a = Gather(x, i) c = Gather(x, j) r = Relu(a) s = Relu(c) y = Sub(r, s)"));
 }
 
+// Inside of one position there is one place, whatever the index says.
+TEST(LookUps, OfOnePosition) {
+  const std::string one = "o = Unsqueeze(b, first)\n";
+  EXPECT_TRUE(proves(one + "y = Gather(o, i)", one + "c = Sub(i, i) y = Gather(o, c)"));
+  EXPECT_FALSE(proves(one + "c = Sub(i, i) y = Gather(o, c)", one + "y = Gather(o, i)"));
+}
+
 // Where no index hits, these are zero, and f(0) need not be.
 TEST(LookUps, ThatMayMissDoNotPass) {
   const std::string hot = "h = Shape<end=1>(x) d = Squeeze(h) o = OneHot(i, d, values)\n";
