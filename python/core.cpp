@@ -133,7 +133,7 @@ void bind_models(nb::module_& m) {
                   const api::RuntimeOptions& runtime) {
     Watch watch;
     const api::Tensors given = to_tensors(feeds);
-    const api::RunOptions options{.engine = engine, .runtime = runtime};
+    const api::RunOptions options{.engine = engine, .runtime = runtime, .stop = watch.token()};
     return from_tensors(watch.run([&] { return api::run(model, given, options); }));
   });
 }
@@ -178,6 +178,7 @@ void bind_equality(nb::module_& m) {
     Watch watch;
     set_feeds(options, feeds);
     options.progress = watch.teller(progress);
+    options.stop = watch.token();
     return watch.run([&] { return api::compare(a, b, options).json; });
   });
   m.def("bench", [](const std::vector<api::Model>& models, api::BenchOptions options, const Feeds& feeds,
@@ -185,6 +186,7 @@ void bind_equality(nb::module_& m) {
     Watch watch;
     set_feeds(options, feeds);
     options.progress = watch.teller(progress);
+    options.stop = watch.token();
     return watch.run([&] { return api::bench(models, options).json; });
   });
 }

@@ -2,7 +2,7 @@
 
   tests/wheel_test.py                 makes the wheel of $ISOMER's build, installs it, runs what is below
   tests/wheel_test.py --wheel FILE    the same for a wheel that is there already, with this Python
-  tests/wheel_test.py --inside DOCS   what is run inside: public functions, doctests, the page docs/python.md, Ctrl-C
+  tests/wheel_test.py --inside ...    what is run inside: public functions, doctests, docs/python.md, README's block, Ctrl-C
 
 Says how large the wheel is and how long `import isomer` takes; neither is a verdict about time.
 """
@@ -86,8 +86,8 @@ def outside(wheel):
         work.mkdir()
         # Copied, so that nothing beside them can be imported.
         script = shutil.copy(__file__, work)
-        page = shutil.copy(source / "docs" / "python.md", work)
-        inside = subprocess.run([python, script, "--inside", page], cwd=work, env=environment, check=False)
+        pages = [shutil.copy(source / page, work) for page in ("docs/python.md", "README.md")]
+        inside = subprocess.run([python, script, "--inside", *pages], cwd=work, env=environment, check=False)
         print(f"import isomer: {import_milliseconds(python, environment):.0f} ms")
         return inside.returncode
 
@@ -127,7 +127,7 @@ def check_doctests():
 def check_page(page):
     text = "\n".join(re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M))
     assert "isomer.optimize" in text
-    exec(compile(text, "docs/python.md", "exec"), {})
+    exec(compile(text, "a page", "exec"), {})
 
 
 def branches(blocks, channels=64, size=56):
@@ -153,6 +153,13 @@ def raised(kind, function):
     except kind as error:
         return error
     raise AssertionError(f"no {kind.__name__}")
+
+
+def check_readme(page):
+    import onnx
+
+    onnx.save(branches(1, channels=8, size=8), "model.onnx")
+    check_page(page)
 
 
 def check_calls():
@@ -265,22 +272,29 @@ def check_commands():
     assert subprocess.run(["isomer-onnx", "inspect", "missing.onnx"], capture_output=True, check=False).returncode == 2
 
 
-def inside(page):
+def inside(page, readme):
     import isomer
 
     assert pathlib.Path(isomer.__file__).is_relative_to(sys.prefix), isomer.__file__
-    page = pathlib.Path(page).read_text(encoding="utf-8")
-    for check in (lambda: check_documented(page), check_doctests, lambda: check_page(page), check_calls, check_commands, check_threads, check_interrupts):
-        check()
+    check_documented(page)
+    check_doctests()
+    check_page(page)
+    check_readme(readme)
+    check_calls()
+    check_commands()
+    check_threads()
+    check_interrupts()
     return 0
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--wheel", type=pathlib.Path)
-    parser.add_argument("--inside", metavar="DOCS")
+    parser.add_argument("--inside", nargs=2, metavar=("PYTHON.MD", "README.MD"))
     arguments = parser.parse_args()
-    return inside(arguments.inside) if arguments.inside else outside(arguments.wheel)
+    if arguments.inside:
+        return inside(*(pathlib.Path(page).read_text(encoding="utf-8") for page in arguments.inside))
+    return outside(arguments.wheel)
 
 
 if __name__ == "__main__":
