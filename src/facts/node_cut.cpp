@@ -42,8 +42,8 @@ namespace {
 using Kind = NodeCut::Kind;
 
 // Whether so many of an axis are few.
-bool is_fewer(const Dim& count, const Dim& extent) {
-  const auto some = typical_size(count), all = typical_size(extent);
+bool is_fewer(const Site& site, const Dim& count, const Dim& extent) {
+  const auto some = typical_size(count, site.machine), all = typical_size(extent, site.machine);
   return some && all && *some < *all;
 }
 
@@ -222,7 +222,7 @@ class Cutter {
     auto slice = slice_along(axis);
     if (!slice || slice->step < 1) return std::nullopt;
     slice->extents = {made.extent};
-    if (!is_fewer(slice->extents[0], extent)) return std::nullopt;
+    if (!is_fewer(site_, slice->extents[0], extent)) return std::nullopt;
     whole_axis = true;
     return sliced(*slice, extent);
   }
@@ -298,7 +298,7 @@ class Cutter {
     }
     if (cuts_indices) return false;
     const Dim count = product(shape(indices));
-    if (!is_fewer(count, extent)) {
+    if (!is_fewer(site_, count, extent)) {
       out_.kind = Kind::Copy;
       return true;
     }
@@ -331,7 +331,7 @@ class Cutter {
              .key = fmt::format("gather_nd {} {}", words_for(indices), batch)};
     const std::size_t chosen = tuples.size() - 1;  // axes of the output before the data's own
     if (axes == 0 ||
-        !is_fewer(count, product({from.begin(), from.begin() + static_cast<std::ptrdiff_t>(axes)})))
+        !is_fewer(site_, count, product({from.begin(), from.begin() + static_cast<std::ptrdiff_t>(axes)})))
       return false;
     s.extents[0] = batch == 0 ? count : tuples[0];
     if (batch == 1 && (tuples.size() > 3 || axes < 2)) return false;
@@ -346,7 +346,7 @@ class Cutter {
   // Tuples of two, the first of which chooses of one position.
   bool gather_of_one(const Dims& from, const Dims& tuples, Value indices) {
     const Dim count = product({tuples.begin(), tuples.end() - 1});
-    if (!is_fewer(count, from[1])) return false;
+    if (!is_fewer(site_, count, from[1])) return false;
     for (std::size_t k = 0; k + 1 < tuples.size(); ++k)
       if (!need()[k].is_whole()) return copy();
     out_.kind = Kind::GatherNd;
@@ -391,7 +391,7 @@ class Cutter {
       if (d < rows && (!((*once)[d] == to[d]) || !need()[d].is_whole())) return false;
       if (d + 1 != rows && !(from[d] == to[d])) return false;
     }
-    if (!is_fewer(to[rows - 1], from[rows - 1])) return false;
+    if (!is_fewer(site_, to[rows - 1], from[rows - 1])) return false;
     Choice s{.kind = Choice::Kind::GatherNd,
              .extents = {to.begin(), to.begin() + static_cast<std::ptrdiff_t>(rows)},
              .indices = indices,

@@ -431,8 +431,6 @@ class Regions {
   std::map<NodeId, NodeId> root_;
 };
 
-double elements(const Dims& shape) { return static_cast<double>(typical_size(product(shape)).value_or(0)); }
-
 class Region {
  public:
   Region(const Site& site, const NeededPositions& fact, std::vector<NodeId> nodes)
@@ -483,6 +481,10 @@ class Region {
 
   // Made in the region, with less of it.
   bool is_inner(Value v) const { return v.exists() && fact_.is_cut(v) && inside_.contains(v.node); }
+
+  double elements(const Dims& shape) const {
+    return static_cast<double>(typical_size(product(shape), site_.machine).value_or(0));
+  }
 
   double slice_price(Value v, const Needs& wanted) const {
     const Prices& prices = site_.machine.prices;
