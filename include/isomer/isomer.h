@@ -41,6 +41,7 @@ enum class ErrorKind : int {
   Runtime = 3,      // the runtime is not there, refuses the model, or died of it
   OutOfMemory = 4,
   Internal = 5,  // a bug of Isomer's
+  Stopped = 6,   // by the caller, where nothing can be given back
 };
 
 class ISOMER_API Error : public std::runtime_error {
@@ -197,6 +198,7 @@ enum class Engine : int { Reference = 0, ReferenceInDouble = 1, Runtime = 2 };
 struct RunOptions {
   Engine engine = Engine::Reference;  // the operators' own formulas: slow, and what "equal" is about
   RuntimeOptions runtime = {};        // of Engine::Runtime
+  std::stop_token stop = {};          // ErrorKind::Stopped; formulas are not interrupted
 };
 ISOMER_API Tensors run(const Model& model, const Tensors& feeds, const RunOptions& options = {});
 
@@ -346,6 +348,7 @@ struct CompareOptions {
   RuntimeOptions runtime = {};            // of Engine::Runtime
   std::filesystem::path scratch = {};     // as in OptimizeOptions
   Progress progress = {};
+  std::stop_token stop = {};  // as in RunOptions
 };
 
 struct Comparison {
@@ -420,6 +423,7 @@ struct BenchOptions {
   std::filesystem::path cache = {};    // comparisons that need not be made again; "": none
   std::filesystem::path scratch = {};  // as in OptimizeOptions
   Progress progress = {};
+  std::stop_token stop = {};  // ErrorKind::Stopped
 };
 
 struct BenchReport {

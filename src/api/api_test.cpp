@@ -149,6 +149,18 @@ TEST_F(ApiTest, AStopThatCameBeforeLeavesTheModelAsItWas) {
   EXPECT_NE(found.reason, "");
 }
 
+TEST_F(ApiTest, WhatIsStoppedOnARuntimeGivesNothingBack) {
+  std::stop_source stop;
+  stop.request_stop();
+  const Model model = load(twice_);
+  const RunOptions there{.engine = Engine::Runtime, .stop = stop.get_token()};
+  EXPECT_EQ(kind_of([&] { run(model, {{"x", floats({1, 3}, {1, 2, 3})}}, there); }), ErrorKind::Stopped);
+  const CompareOptions apart{.sizes = {"N=2"}, .stop = stop.get_token()};
+  EXPECT_EQ(kind_of([&] { compare(model, model, apart); }), ErrorKind::Stopped);
+  const BenchOptions speed{.sizes = {"N=2"}, .stop = stop.get_token()};
+  EXPECT_EQ(kind_of([&] { bench({model, model}, speed); }), ErrorKind::Stopped);
+}
+
 TEST_F(ApiTest, ModelsThatDifferAreRefutedWithAnInput) {
   const Model a = load(twice_, {.sizes = {"N=1"}});
   const Model b = load(folder().model("other.onnx", kOther), {.sizes = {"N=1"}});

@@ -7,6 +7,7 @@
 #include "api/errors.h"
 #include "api/model_state.h"
 #include "api/report_json.h"
+#include "api/stoppable_limit.h"
 
 namespace isomer::api {
 namespace {
@@ -51,6 +52,7 @@ std::vector<BenchReport> bench_on(const std::vector<RuntimeOptions>& runtimes,
   return guarded([&] {
     if (models.empty()) throw Error(ErrorKind::BadInput, "there is no model to measure");
     if (runtimes.empty()) throw Error(ErrorKind::BadInput, "there is no runtime to measure on");
+    const StoppableLimit limit(options.stop);
     std::deque<RunnableFile> files;
     std::vector<BenchModel> subjects;
     for (const Model& model : models) {
@@ -68,6 +70,7 @@ std::vector<BenchReport> bench_on(const std::vector<RuntimeOptions>& runtimes,
                            .inputs = feeds.words,
                            .worker = worker_options(runtime, each.name),
                            .cache = options.cache.string()};
+      request.worker.limit = limit.limit();
       request.measure.runtime = take(runtime_options(runtime));
       request.measure.seconds = checked_seconds(options.seconds);
       request.measure.seed = options.seed;
@@ -76,10 +79,12 @@ std::vector<BenchReport> bench_on(const std::vector<RuntimeOptions>& runtimes,
       requests.push_back(std::move(request));
     }
     std::vector<BenchRun> runs;
-    for (const BenchRequest& request : requests) runs.push_back(take(isomer::bench(request)));
+    runs.reserve(requests.size());
+    for (const BenchRequest& request : requests) runs.push_back(limit.take(isomer::bench(request)));
     if (const Failure* refusal = nothing_but_refusals(runs))
       throw Error(ErrorKind::Runtime, to_error(*refusal).message);
     std::vector<BenchReport> reports;
+    reports.reserve(runs.size());
     for (const BenchRun& run : runs) reports.push_back(report_of(run));
     return reports;
   });

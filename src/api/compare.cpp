@@ -5,6 +5,7 @@
 #include "api/errors.h"
 #include "api/model_state.h"
 #include "api/report_json.h"
+#include "api/stoppable_limit.h"
 
 namespace isomer::api {
 
@@ -15,12 +16,15 @@ Comparison compare(const Model& a, const Model& b, const CompareOptions& options
     const bool is_here = options.engine == Engine::Reference;
     const Model::State &first = a.state(), &second = b.state();
     const FeedsForModels feeds = feeds_of(options, {&first.model.graph, &second.model.graph}, options.sizes);
+    const StoppableLimit limit(options.stop);
     isomer::RuntimeOptions runtime;
     std::unique_ptr<isomer::Judge> judge;
     if (!is_here) {
       const RuntimeRequest wanted = request_of(options.runtime);
       runtime = take(runtime_options(wanted));
-      judge = take(isomer::Judge::start(worker_options(wanted, options.runtime.name)));
+      WorkerOptions worker = worker_options(wanted, options.runtime.name);
+      worker.limit = limit.limit();
+      judge = limit.take(isomer::Judge::start(worker));
     }
     const RunnableFile file_a(first, options.scratch), file_b(second, options.scratch);
     CompareRequest request{.a = {first.model, file_a.source(), judge.get(), runtime},
@@ -29,7 +33,7 @@ Comparison compare(const Model& a, const Model& b, const CompareOptions& options
                            .tolerance = options.tolerance,
                            .scratch = scratch_name(options.scratch)};
     if (options.progress) request.progress = [&](const std::string& now) { options.progress(now); };
-    const ComparedModels found = take(compare_models(request));
+    const ComparedModels found = limit.take(compare_models(request));
     Comparison out{
         .differ = found.differ(),
         .json = json_text(to_json(found, is_here ? "reference" : options.runtime.name, feeds.words))};

@@ -7,6 +7,7 @@
 #include "api/errors.h"
 #include "api/model_state.h"
 #include "api/report_json.h"
+#include "api/stoppable_limit.h"
 #include "npz/npz.h"
 #include "onnx/size_arguments.h"
 #include "pipeline/sized_model.h"
@@ -76,12 +77,15 @@ void set_file(Model::State& state, const fs::path& path) {
   if (fs::exists(path, failure)) state.stamp = FileStamp::of(path);
 }
 
-Tensors run_there(const Model::State& state, const NamedTensors& feeds, const RuntimeOptions& options) {
-  const RuntimeRequest request = request_of(options);
+Tensors run_there(const Model::State& state, const NamedTensors& feeds, const RunOptions& options) {
+  const RuntimeRequest request = request_of(options.runtime);
   const auto runtime = take(runtime_options(request));
   const RunnableFile file(state, {});
-  const auto judge = take(isomer::Judge::start(worker_options(request, options.name)));
-  return to_public(take(judge->run(file.source(), feeds, runtime)));
+  const StoppableLimit limit(options.stop);
+  WorkerOptions worker = worker_options(request, options.runtime.name);
+  worker.limit = limit.limit();
+  const auto judge = limit.take(isomer::Judge::start(worker));
+  return to_public(limit.take(judge->run(file.source(), feeds, runtime)));
 }
 
 }  // namespace
@@ -282,7 +286,7 @@ Tensors run(const Model& model, const Tensors& feeds, const RunOptions& options)
     const NamedTensors given = to_internal(feeds);
     take(check_feeds(given, state.model.graph));
     switch (options.engine) {
-      case Engine::Runtime: return run_there(state, given, options.runtime);
+      case Engine::Runtime: return run_there(state, given, options);
       case Engine::Reference: return run_here(state.model.graph, given, Arithmetic::Native);
       case Engine::ReferenceInDouble: return run_here(state.model.graph, given, Arithmetic::Double);
     }

@@ -1,11 +1,11 @@
 #include "pipeline/optimize.h"
 
-#include <atomic>
 #include <memory>
 
 #include "api/errors.h"
 #include "api/model_state.h"
 #include "api/report_json.h"
+#include "api/stoppable_limit.h"
 #include "onnx/write_file.h"
 #include "pipeline/change_words.h"
 #include "pipeline/proposer_names.h"
@@ -54,11 +54,9 @@ std::shared_ptr<TimingCache> cache_of(const OptimizeOptions& options) {
 class OptimizeRun {
  public:
   explicit OptimizeRun(const OptimizeOptions& options)
-      : options_(options),
-        limit_(std::make_shared<StoppableLimit>(checked_seconds(options.seconds))),
-        on_stop_(options.stop, [limit = limit_] { limit->is_stopped = true; }) {
+      : options_(options), limit_(options.stop, checked_seconds(options.seconds)) {
     request_.seconds = checked_seconds(options.seconds);
-    request_.search.limit = std::shared_ptr<TimeLimit>(limit_, &limit_->limit);
+    request_.search.limit = limit_.limit();
     request_.waits = !options.may_leave_thread;
     request_.measure = options.judge == Judge::Runtime;
     fill_search(options, request_);
@@ -90,7 +88,7 @@ class OptimizeRun {
     if (request_.measure) context_.cache = request_.search.cache = cache_of(options_);
   }
 
-  double spent() const { return limit_->limit.spent(); }
+  double spent() const { return limit_.spent(); }
 
   Optimized to_public(const Model& given, isomer::Optimized found) const {
     const OptimizeReport& report = found.report;
@@ -112,15 +110,8 @@ class OptimizeRun {
   }
 
  private:
-  // A limit with the flag that it looks at.
-  struct StoppableLimit {
-    explicit StoppableLimit(double seconds) : limit(seconds, &is_stopped) {}
-    std::atomic<bool> is_stopped{false};
-    TimeLimit limit;
-  };
   const OptimizeOptions& options_;
-  std::shared_ptr<StoppableLimit> limit_;
-  std::stop_callback<std::function<void()>> on_stop_;
+  StoppableLimit limit_;
   OptimizeRequest request_;
   OptimizeContext context_;
 };

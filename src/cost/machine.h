@@ -23,8 +23,9 @@ struct Prices {
 
 struct Machine {
   Prices prices = {};
-  std::map<std::string, bool> blocked = {};      // by convolution_kind
-  std::map<std::string, double> reordered = {};  // by layout_kind
+  std::map<std::string, bool> blocked = {};                     // by convolution_kind
+  std::map<std::string, double> reordered = {};                 // by layout_kind
+  std::map<std::string, std::int64_t, std::less<>> sizes = {};  // of named extents, where a model is measured
 };
 
 const Machine& unknown_machine();

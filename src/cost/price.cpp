@@ -61,8 +61,11 @@ double rate_of(const Graph& graph, const Inference& inference, NodeId id, const 
 
 }  // namespace
 
-std::optional<std::int64_t> typical_size(const Dim& dim) {
-  return dim.evaluate([](std::string_view) { return std::optional(kTypicalSize); });
+std::optional<std::int64_t> typical_size(const Dim& dim, const Machine& machine) {
+  return dim.evaluate([&](std::string_view name) {
+    const auto known = machine.sizes.find(name);
+    return std::optional(known == machine.sizes.end() ? kTypicalSize : known->second);
+  });
 }
 
 std::set<NodeId> folded_nodes(const Graph& graph) {
@@ -74,7 +77,7 @@ std::optional<double> price_of(const Graph& graph, const Inference& inference, N
   const Definition definition = define_node(graph, inference, id);
   const auto* formula = std::get_if<Formula>(&definition);
   if (formula == nullptr) return std::nullopt;
-  const auto operations = typical_size(cost(*formula).operations);
+  const auto operations = typical_size(cost(*formula).operations, machine);
   if (!operations) return std::nullopt;
   const Prices& prices = machine.prices;
   double price =
@@ -83,9 +86,10 @@ std::optional<double> price_of(const Graph& graph, const Inference& inference, N
   if (!moves_data(*formula->output(0).value))
     for (const auto& input : formula->inputs)
       if (input)
-        price += prices.element * static_cast<double>(typical_size(product(input->shape)).value_or(0));
+        price +=
+            prices.element * static_cast<double>(typical_size(product(input->shape), machine).value_or(0));
   for (int k = 0; k < static_cast<int>(formula->outputs.size()); ++k) {
-    const auto elements = typical_size(product(formula->output(k).shape()));
+    const auto elements = typical_size(product(formula->output(k).shape()), machine);
     if (!elements) return std::nullopt;
     price += prices.element * static_cast<double>(*elements);
   }

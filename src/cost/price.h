@@ -11,8 +11,9 @@
 
 namespace isomer {
 
-// The value of an extent; named ones have a size that stands for any.
-std::optional<std::int64_t> typical_size(const Dim& dim);
+// The value of an extent; named ones are as large as where the model is measured, else of a size that stands
+// for any.
+std::optional<std::int64_t> typical_size(const Dim& dim, const Machine& machine);
 
 // Nodes that depend on constants only and will be folded.
 std::set<NodeId> folded_nodes(const Graph& graph);

@@ -18,6 +18,7 @@ NeededPositions::NeededPositions(const Site& site) {
     const auto& shape = site.inference.of(v).shape;
     for (std::size_t d = 0; d < all.size(); ++d) all[d] = all[d].united(more[d], (*shape)[d]);
   };
+  PartialNodes partial;
   for (const Value& v : site.graph.outputs()) add(v, whole(v));
   for (const NodeId id : site.graph.order() | std::views::reverse) {
     const Node& node = site.node(id);
@@ -26,7 +27,7 @@ NeededPositions::NeededPositions(const Site& site) {
     std::vector<std::optional<Needs>> needed(node.outputs.size());
     for (std::uint32_t k = 0; k < node.outputs.size(); ++k)
       if (const auto at = needs_.find({id, k}); at != needs_.end()) needed[k] = at->second;
-    NodeCut cut = cut_of(site, selections_, id, needed);
+    NodeCut cut = cut_of(site, selections_, partial, id, needed);
     bool is_of_interest = false;
     for (std::uint32_t k = 0; k < node.outputs.size(); ++k) {
       if (!cut.outputs[k]) continue;

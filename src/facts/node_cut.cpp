@@ -10,6 +10,7 @@
 #include "analysis/analysis.h"
 #include "analysis/input_reads.h"
 #include "cost/price.h"
+#include "prove/translate.h"
 
 namespace isomer {
 
@@ -41,8 +42,8 @@ namespace {
 using Kind = NodeCut::Kind;
 
 // Whether so many of an axis are few.
-bool is_fewer(const Dim& count, const Dim& extent) {
-  const auto some = typical_size(count), all = typical_size(extent);
+bool is_fewer(const Site& site, const Dim& count, const Dim& extent) {
+  const auto some = typical_size(count, site.machine), all = typical_size(extent, site.machine);
   return some && all && *some < *all;
 }
 
@@ -55,8 +56,9 @@ struct Trim {
 
 class Cutter {
  public:
-  Cutter(const Site& site, Choices& selections, NodeId id, const std::vector<std::optional<Needs>>& needed)
-      : site_(site), selections_(selections), id_(id), node_(site.node(id)) {
+  Cutter(const Site& site, Choices& selections, PartialNodes& partial, NodeId id,
+         const std::vector<std::optional<Needs>>& needed)
+      : site_(site), selections_(selections), partial_(partial), id_(id), node_(site.node(id)) {
     out_.outputs = needed;
     reset();
   }
@@ -220,7 +222,7 @@ class Cutter {
     auto slice = slice_along(axis);
     if (!slice || slice->step < 1) return std::nullopt;
     slice->extents = {made.extent};
-    if (!is_fewer(slice->extents[0], extent)) return std::nullopt;
+    if (!is_fewer(site_, slice->extents[0], extent)) return std::nullopt;
     whole_axis = true;
     return sliced(*slice, extent);
   }
@@ -296,7 +298,7 @@ class Cutter {
     }
     if (cuts_indices) return false;
     const Dim count = product(shape(indices));
-    if (!is_fewer(count, extent)) {
+    if (!is_fewer(site_, count, extent)) {
       out_.kind = Kind::Copy;
       return true;
     }
@@ -317,8 +319,9 @@ class Cutter {
     const Value data = node_.inputs[0], indices = node_.inputs[1];
     const std::int64_t batch = attribute(node_, "batch_dims", std::int64_t{0});
     const Dims &from = shape(data), &tuples = shape(indices);
-    // Two look-ups at once are not proved.
-    if (!tuples.back().is_concrete() || batch > 1 || tuples.back().concrete() > 1) return false;
+    if (!tuples.back().is_concrete() || batch > 1) return false;
+    if (batch == 0 && tuples.back().is(2) && from[0].is(1)) return gather_of_one(from, tuples, indices);
+    if (tuples.back().concrete() > 1) return false;  // two look-ups at once are not proved
     const auto axes = static_cast<std::size_t>(batch + tuples.back().concrete());
     const Dim count = product({tuples.begin(), tuples.end() - 1});
     Choice s{.kind = Choice::Kind::GatherNd,
@@ -328,18 +331,47 @@ class Cutter {
              .key = fmt::format("gather_nd {} {}", words_for(indices), batch)};
     const std::size_t chosen = tuples.size() - 1;  // axes of the output before the data's own
     if (axes == 0 ||
-        !is_fewer(count, product({from.begin(), from.begin() + static_cast<std::ptrdiff_t>(axes)})))
+        !is_fewer(site_, count, product({from.begin(), from.begin() + static_cast<std::ptrdiff_t>(axes)})))
       return false;
     s.extents[0] = batch == 0 ? count : tuples[0];
     if (batch == 1 && (tuples.size() > 3 || axes < 2)) return false;
     if (batch == 1 && tuples.size() == 3) s.extents[1] = tuples[1];
     for (std::size_t k = 0; k < chosen; ++k)
       if (!need()[k].is_whole()) return copy();
-    out_.kind = Kind::GatherNd;
-    const int number = selections_.number(s);
-    for (std::size_t d = 0; d < from.size(); ++d)
-      want(0)[d] = d < axes ? Positions::chosen(number, static_cast<int>(d)) : need()[chosen + d - axes];
+    choose_rows(std::move(s), from[0]);
+    for (std::size_t d = axes; d < from.size(); ++d) want(0)[d] = need()[chosen + d - axes];
     return true;
+  }
+
+  // Tuples of two, the first of which chooses of one position.
+  bool gather_of_one(const Dims& from, const Dims& tuples, Value indices) {
+    const Dim count = product({tuples.begin(), tuples.end() - 1});
+    if (!is_fewer(site_, count, from[1])) return false;
+    for (std::size_t k = 0; k + 1 < tuples.size(); ++k)
+      if (!need()[k].is_whole()) return copy();
+    out_.kind = Kind::GatherNd;
+    want(0)[1] = Positions::chosen(selections_.number({.kind = Choice::Kind::Gather,
+                                                       .extents = {count},
+                                                       .indices = indices,
+                                                       .column = 1,
+                                                       .key = "gather the second of " + words_for(indices)}));
+    for (std::size_t d = 2; d < from.size(); ++d) want(0)[d] = need()[tuples.size() + d - 3];
+    return true;
+  }
+
+  // Along the first axes of the data. A batch of one is no batch: its second axis is chosen from.
+  void choose_rows(Choice s, const Dim& batch) {
+    out_.kind = Kind::GatherNd;
+    if (s.batch == 1 && batch.is(1)) {
+      want(0)[1] = Positions::chosen(selections_.number({.kind = Choice::Kind::Gather,
+                                                         .extents = {s.extents[1]},
+                                                         .indices = s.indices,
+                                                         .key = "gather " + words_for(s.indices)}));
+      return;
+    }
+    const auto axes = static_cast<int>(s.axes());
+    const int number = selections_.number(std::move(s));
+    for (int d = 0; d < axes; ++d) want(0)[static_cast<std::size_t>(d)] = Positions::chosen(number, d);
   }
 
   // One index for the whole of each row, repeated along it: rows are chosen.
@@ -359,16 +391,14 @@ class Cutter {
       if (d < rows && (!((*once)[d] == to[d]) || !need()[d].is_whole())) return false;
       if (d + 1 != rows && !(from[d] == to[d])) return false;
     }
-    if (!is_fewer(to[rows - 1], from[rows - 1])) return false;
+    if (!is_fewer(site_, to[rows - 1], from[rows - 1])) return false;
     Choice s{.kind = Choice::Kind::GatherNd,
              .extents = {to.begin(), to.begin() + static_cast<std::ptrdiff_t>(rows)},
              .indices = indices,
              .batch = axis,
              .key = fmt::format("gather_nd {} {}", words_for(indices), axis)};
-    out_.kind = Kind::GatherNd;
-    const int number = selections_.number(s);
-    for (std::size_t d = 0; d < from.size(); ++d)
-      want(0)[d] = d < rows ? Positions::chosen(number, static_cast<int>(d)) : need()[d];
+    choose_rows(std::move(s), from[0]);
+    for (std::size_t d = rows; d < from.size(); ++d) want(0)[d] = need()[d];
     return true;
   }
 
@@ -643,22 +673,19 @@ class Cutter {
     return true;
   }
 
-  // Whether the prover can follow a choice through this node. A look-up by computed indices is a sum with one
-  // term: it passes what is linear. What is left of an axis that may be too short (min(1, n)) has no extent
-  // that the prover knows: it passes what is affine.
-  bool passes(const Choice& s, const std::vector<InputRoles>& roles, int axis) const {
-    const bool is_lookup = s.kind != Choice::Kind::Slice && !known_integers(site_, s.indices);
-    if (!is_lookup && (s.kind != Choice::Kind::Slice || is_plain(s.extents[0]))) return true;
-    std::vector<int> followers;
-    for (std::size_t k = 0; k < node_.inputs.size() && k < roles.size(); ++k)
-      if (std::ranges::find(roles[k].output_axis, axis) != roles[k].output_axis.end())
-        followers.push_back(static_cast<int>(k));
-    const auto are = [&](Linearity most) {
-      return std::ranges::all_of(followers, [&](int k) { return linearity(*formula_, 0, k) <= most; });
-    };
-    if (!is_lookup) return are(Linearity::Affine);
-    if (followers.size() == 1) return are(Linearity::Linear);
-    return preserves_zero(*formula_, 0) && are(Linearity::Affine);
+  // Whether the prover can follow a choice through this node. A look-up by computed indices passes real
+  // functions that are defined for all positions. What is left of an axis that may be too short (min(1, n))
+  // has no extent that the prover knows: it passes what is affine.
+  bool passes(const Choice& s, const std::vector<InputRoles>& roles, int axis) {
+    const bool is_slice = s.kind == Choice::Kind::Slice;
+    if (is_slice ? is_plain(s.extents[0]) : known_integers(site_, s.indices).has_value()) return true;
+    for (std::size_t k = 0; k < node_.inputs.size() && k < roles.size(); ++k) {
+      if (std::ranges::find(roles[k].output_axis, axis) == roles[k].output_axis.end()) continue;
+      if (is_slice ? linearity(*formula_, 0, static_cast<int>(k)) > Linearity::Affine
+                   : !is_float(formula_->inputs[k]->type))
+        return false;
+    }
+    return is_slice || (is_float(formula_->output(0).type) && !partial_.contains(site_, id_));
   }
 
   // Sums of symbols only.
@@ -722,6 +749,7 @@ class Cutter {
 
   const Site& site_;
   Choices& selections_;
+  PartialNodes& partial_;
   NodeId id_;
   const Node& node_;
   const Formula* formula_ = nullptr;
@@ -731,9 +759,14 @@ class Cutter {
 
 }  // namespace
 
-NodeCut cut_of(const Site& site, Choices& selections, NodeId id,
+bool PartialNodes::contains(const Site& site, NodeId id) {
+  if (!nodes_) nodes_ = partial_nodes(site.graph, site.inference);
+  return nodes_->contains(id);
+}
+
+NodeCut cut_of(const Site& site, Choices& selections, PartialNodes& partial, NodeId id,
                const std::vector<std::optional<Needs>>& needed) {
-  return Cutter(site, selections, id, needed).cut();
+  return Cutter(site, selections, partial, id, needed).cut();
 }
 
 }  // namespace isomer

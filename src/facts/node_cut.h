@@ -4,6 +4,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@ struct Choice {
   enum class Kind : std::uint8_t { Slice, Gather, GatherNd } kind = Kind::Slice;
   Dims extents = {};                          // of what is left of each axis
   Value indices = {};                         // Gather: of one axis, or of several as one; GatherNd: tuples
+  std::int64_t column = -1;                   // Gather: of tuples, the place of what is meant
   std::int64_t batch = 0;                     // GatherNd: so many axes stay, and each has tuples of its own
   std::int64_t start = 0, end = 0, step = 1;  // Slice
   std::string key = {};                       // equal for those that choose alike
@@ -63,8 +65,17 @@ struct NodeCut {
   std::vector<std::int64_t> numbers = {};  // Gather: the indices, if they are known; Pad: the new pads
 };
 
+// Nodes of a graph whose values may be undefined, found when first asked for.
+class PartialNodes {
+ public:
+  bool contains(const Site& site, NodeId id);
+
+ private:
+  std::optional<std::set<NodeId>> nodes_;
+};
+
 // `needed` per output: what anyone reads of it. What is computed is that or more.
-NodeCut cut_of(const Site& site, Choices& selections, NodeId id,
+NodeCut cut_of(const Site& site, Choices& selections, PartialNodes& partial, NodeId id,
                const std::vector<std::optional<Needs>>& needed);
 
 // The extents of what is needed.

@@ -75,6 +75,7 @@ class Follower {
 
   Direction apply(const ExprNode& e, const std::vector<Axis>& at) {
     std::vector<Direction> d;
+    d.reserve(e.args.size());
     for (const ExprRef& a : e.args) d.push_back(of(*a, at));
     if (std::ranges::all_of(d, [](Direction k) { return k == Direction::Fixed; })) return Direction::Fixed;
     note_loss(e.fn);

@@ -163,7 +163,8 @@ std::optional<Digits> digits_of(const RegionReads& r, const std::map<int, Dims>&
     Dims strides{1};
     if (const auto found = cuts.find(r.axes[k].id); found != cuts.end()) {
       Dims sorted = found->second;
-      std::ranges::sort(sorted, {}, [](const Dim& d) { return typical_size(d).value_or(0); });
+      std::ranges::sort(sorted, {},
+                        [](const Dim& d) { return typical_size(d, unknown_machine()).value_or(0); });
       for (const Dim& cut : sorted) {
         if (cut == strides.back() || cut == r.axes[k].extent) continue;
         if (!Dim::exact_quotient(cut, strides.back())) return std::nullopt;

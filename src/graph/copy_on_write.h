@@ -17,6 +17,7 @@ class CopyOnWrite {
     box_->shared.store(true, std::memory_order_relaxed);
   }
   CopyOnWrite& operator=(const CopyOnWrite& other) {
+    if (this == &other) return *this;
     other.box_->shared.store(true, std::memory_order_relaxed);
     box_ = other.box_;
     return *this;

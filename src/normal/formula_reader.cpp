@@ -12,8 +12,9 @@ namespace isomer {
 
 class FormulaReader {
  public:
-  FormulaReader(NormalForms& forms, const std::vector<std::optional<Form>>& inputs)
-      : forms_(forms), inputs_(inputs) {}
+  FormulaReader(NormalForms& forms, const std::vector<std::optional<Form>>& inputs,
+                const std::vector<IndexRange>& ranges)
+      : forms_(forms), inputs_(inputs), ranges_(ranges) {}
 
   Form read(const Stage& stage) {
     Form out{.type = stage.type, .axes = {}, .sum = {}};
@@ -93,6 +94,8 @@ class FormulaReader {
     }
     if (e.fn == Fn::Where && forms_.options_.laws && is_float(e.type))
       if (auto sum = choice(e)) return *sum;
+    if (e.fn == Fn::Sqrt && forms_.options_.laws && is_float(e.type))
+      if (auto root = root_mean_square(e)) return *root;
     std::vector<Sum> args;
     for (std::size_t i = 0; i < e.args.size(); ++i) args.push_back(arg(i));
     const ElementType type = e.args.back()->type;
@@ -116,6 +119,7 @@ class FormulaReader {
       return std::ranges::all_of(t.factors, [&](const SourceFactor& f) {
         const NormalForms::Source& from = forms_.source(f.source);
         if (!from.numbers.empty()) return true;  // a table
+        if (forms_.hits_.contains(f.source)) return forms_.is_total({{.factors = {f}}});
         return from.finite && from.element && forms_.elements_[*from.element].kind == Element::Kind::Tensor &&
                std::ranges::find(forms_.partial_, f.source) == forms_.partial_.end();
       });
@@ -139,12 +143,100 @@ class FormulaReader {
     return out;
   }
 
+  // Whether this is an index of the node along an axis, brought from -extent..extent-1 to 0..extent-1. That
+  // it lies there is what a program has to grant to run (IndexRange), and is proved of the second one.
+  bool points_inside(const ExprNode& index, const Dim& extent) const {
+    if (index.kind != ExprNode::Kind::Apply || index.fn != Fn::Where) return false;
+    const ExprNode &below = *index.args[0], &wrapped = *index.args[1], *given = index.args[2].get();
+    const auto is_apply = [&](const ExprNode& e, Fn fn) {
+      return e.kind == ExprNode::Kind::Apply && e.fn == fn && e.args[0].get() == given;
+    };
+    if (!is_apply(below, Fn::Less) || !is_zero(*below.args[1]) || !is_apply(wrapped, Fn::Add)) return false;
+    const ExprNode& added = *wrapped.args[1];
+    if (added.kind != ExprNode::Kind::IndexNumber || !(added.index == Index(extent)) ||
+        index.type != ElementType::Int64)
+      return false;
+    const bool is_cast = given->kind == ExprNode::Kind::Apply && given->fn == Fn::Cast;
+    const ExprNode& read = is_cast ? *given->args[0] : *given;
+    if (read.kind != ExprNode::Kind::Read || read.tensor.kind != TensorRef::Kind::Input ||
+        (read.type != ElementType::Int32 && read.type != ElementType::Int64))
+      return false;
+    for (std::size_t k = 0; k < read.at.size(); ++k)
+      if (!read.at[k].is_inside(read.extents[k])) return false;
+    return std::ranges::any_of(ranges_, [&](const IndexRange& r) {
+      return r.input == read.tensor.number && r.extent == extent &&
+             (!r.place || (!read.at.empty() && read.at.back() == Index(*r.place)));
+    });
+  }
+
+  // Σ_v (v = index ? x(v) : 0), of an index that points inside and an x that is defined everywhere.
+  std::optional<Sum> look_up(const ExprNode& e) {
+    const ExprNode& body = *e.args[0];
+    if (!forms_.options_.laws || !put_.empty() || !is_float(e.type) || e.axes.size() != 1 ||
+        !e.domain.empty() || body.kind != ExprNode::Kind::Apply || body.fn != Fn::Where ||
+        !is_zero(*body.args[2]))
+      return std::nullopt;
+    const ExprNode& condition = *body.args[0];
+    if (condition.kind != ExprNode::Kind::Apply || condition.fn != Fn::Equal ||
+        condition.args[0]->kind != ExprNode::Kind::IndexNumber ||
+        !(condition.args[0]->index == Index(e.axes[0])) ||
+        !points_inside(*condition.args[1], e.axes[0].extent))
+      return std::nullopt;
+    if (e.axes[0].extent.is(1)) {  // inside of one position there is one place
+      axes_.insert_or_assign(e.axes[0].id, Index(0));
+      forms_.used_laws_ = true;
+      return value(*body.args[1]);
+    }
+    const Axis v = forms_.maker_.axis(e.axes[0].extent);
+    axes_.insert_or_assign(e.axes[0].id, Index(v));
+    const Sum of = value(*body.args[1]);
+    if (!forms_.is_total(of)) return std::nullopt;
+    const auto hit = forms_.hit(value(condition), v, e.type);
+    if (!hit) return std::nullopt;
+    return forms_.looked_up(*hit, v, of);
+  }
+
+  // sqrt(Σ x² / n + c) of c > 0, which is defined whatever x is: multiplied out, a variance no longer shows
+  // it.
+  struct Squares {
+    std::vector<Axis> axes;
+    Sum scale, added;
+    ElementType type;
+  };
+  std::optional<Sum> root_mean_square(const ExprNode& e) {
+    const auto is_apply = [](const ExprNode& n, Fn fn) {
+      return n.kind == ExprNode::Kind::Apply && n.fn == fn;
+    };
+    if (!put_.empty() || !is_apply(*e.args[0], Fn::Add)) return std::nullopt;
+    const ExprNode &mean = *e.args[0]->args[0], &added = *e.args[0]->args[1];
+    if (!is_apply(mean, Fn::Div) || added.kind != ExprNode::Kind::Number || !std::isfinite(added.number) ||
+        added.number <= 0)
+      return std::nullopt;
+    const ExprNode& total = *mean.args[0];
+    if (total.kind != ExprNode::Kind::Reduce || total.reduction != Reduction::Sum || !total.domain.empty() ||
+        !is_apply(*total.args[0], Fn::Mul) || total.args[0]->args[0] != total.args[0]->args[1])
+      return std::nullopt;
+    const Sum count = value(*mean.args[1]);
+    if (count.size() != 1 || !is_number(count) || count[0].coefficient.number <= 0) return std::nullopt;
+    Squares squares{.axes = {}, .scale = forms_.reciprocal(count), .added = value(added), .type = e.type};
+    for (const Axis& a : total.axes) {
+      squares.axes.push_back(forms_.maker_.axis(a.extent));
+      axes_.insert_or_assign(a.id, Index(squares.axes.back()));
+    }
+    return root_mean_square(squares, value(*total.args[0]->args[0]));
+  }
+  Sum root_mean_square(const Squares& squares, const Sum& x) {
+    if (auto out = forms_.through_look_up(
+            {x}, squares.axes, [&](const auto& each) { return root_mean_square(squares, each[0]); }))
+      return *out;
+    const Sum mean = forms_.multiply(sum(squares.axes, {}, forms_.multiply(x, x)), squares.scale);
+    return forms_.call_of_signs(Fn::Sqrt, squares.type, {forms_.expanded(forms_.add(mean, squares.added))},
+                                {{.nonnegative = true, .nonzero = true}});
+  }
+
   // x < 0 ? f(x) : g(x) is f(min(x, 0)) + g(max(x, 0)) - f(0), if f(0) = g(0).
   std::optional<Sum> choice_by_sign(const ExprNode& e) {
     const ExprNode &condition = *e.args[0], &below = *e.args[1], &above = *e.args[2];
-    const auto is_zero = [](const ExprNode& n) {
-      return n.kind == ExprNode::Kind::Number && n.number == 0 && n.integer == 0;
-    };
     if (condition.kind != ExprNode::Kind::Apply || condition.fn != Fn::Less || !is_zero(*condition.args[1]))
       return std::nullopt;
     const ExprNode* x = condition.args[0].get();
@@ -161,6 +253,9 @@ class FormulaReader {
     return forms_.add(both, scaled(middle, minus));
   }
 
+  static bool is_zero(const ExprNode& e) {
+    return e.kind == ExprNode::Kind::Number && e.number == 0 && e.integer == 0;
+  }
   static bool is_number(const Sum& sum) {
     return std::ranges::all_of(
         sum, [](const Term& t) { return t.factors.empty() && t.where.empty() && t.bound.empty(); });
@@ -208,6 +303,8 @@ class FormulaReader {
   }
 
   Sum reduce(const ExprNode& e) {
+    if (e.reduction == Reduction::Sum)
+      if (auto out = look_up(e)) return *out;
     std::vector<Axis> axes;
     for (const Axis& a : e.axes) {
       axes.push_back(forms_.maker_.axis(a.extent));
@@ -264,9 +361,11 @@ class FormulaReader {
 
   NormalForms& forms_;
   const std::vector<std::optional<Form>>& inputs_;
+  const std::vector<IndexRange>& ranges_;
   std::vector<Form> stages_;
   std::map<int, Index> axes_;
-  std::map<const ExprNode*, Sum> put_;  // in the place of an expression
+  std::map<const ExprNode*, Sum>
+      put_;  // in the place of an expression; where it is not empty, all go by value()
 };
 
 // A tensor of rank 1 whose element at i is i.
@@ -309,7 +408,7 @@ Sum NormalForms::number(ElementType, double value) {
 
 std::vector<Form> NormalForms::apply(const Formula& formula, const std::vector<std::optional<Form>>& inputs) {
   ISOMER_CHECK(inputs.size() >= formula.inputs.size());
-  FormulaReader reader(*this, inputs);
+  FormulaReader reader(*this, inputs, formula.ranges);
   std::vector<Form> stages, out;
   for (const Stage& s : formula.stages) stages.push_back(reader.read(s));
   for (const int o : formula.outputs) out.push_back(stages[static_cast<std::size_t>(o)]);

@@ -111,6 +111,7 @@ Sum NormalForms::multiply(const Sum& a, const Sum& b) {
   for (const Term& x : a) {
     for (const Term& y : b) {
       auto term = product(x, y, maker_);
+      if (term) term = with_each_hit_once(std::move(*term));
       if (!term) continue;
       // x · (1/x) = 1 where 1/x is defined; that it is was registered as an obligation when 1/x was made.
       auto& factors = term->factors;
@@ -242,6 +243,8 @@ int NormalForms::reciprocal_of(int id) {
 }
 
 Sum NormalForms::reciprocal(const Sum& divisor) {
+  if (auto out = through_look_up({divisor}, {}, [&](const auto& of) { return reciprocal(of[0]); }))
+    return *out;
   const Sum a = expanded(divisor);
   if (a.size() == 1 && is_plain(a[0])) {
     Term out{.coefficient = a[0].coefficient.inverse()};
@@ -383,6 +386,9 @@ std::optional<Sum> NormalForms::call_on_movement(Fn fn, ElementType type, const 
 }
 
 Sum NormalForms::call(Fn fn, ElementType type, std::vector<Sum> args, ElementType of) {
+  if (is_float(type) || type == ElementType::Bool)
+    if (auto out = through_look_up(args, {}, [&](const auto& each) { return call(fn, type, each, of); }))
+      return *out;
   for (Sum& a : args) a = expanded(a);
   // Only for values that are not negative: a law of ordered numbers, which no finite field has.
   if (options_.laws && is_float(type) && (fn == Fn::Relu || fn == Fn::Abs) && !args[0].empty() &&
@@ -442,6 +448,13 @@ Sum NormalForms::call_without_order(Fn fn, ElementType type, const std::vector<S
       }
     }
   }
+  std::vector<Sign> signs;
+  for (const Sum& a : args) signs.push_back(sign_of(a));
+  return call_of_signs(fn, type, args, signs, of);
+}
+
+Sum NormalForms::call_of_signs(Fn fn, ElementType type, const std::vector<Sum>& args,
+                               const std::vector<Sign>& signs, ElementType of) {
   std::vector<Axis> position;
   for (const Sum& a : args)
     for (const Axis& axis : free_axes(a))
@@ -450,11 +463,9 @@ Sum NormalForms::call_without_order(Fn fn, ElementType type, const std::vector<S
   for (const Axis& a : position) extents.push_back(a.extent);
   const Points positions = box(space_, extents);
   std::vector<std::vector<Piece>> pieces;
-  std::vector<Sign> signs;
   bool finite = true;
   for (const Sum& a : args) {
     pieces.push_back(elements_.pieces(polynomial(a, position), positions));
-    signs.push_back(sign_of(a));
     finite = finite && is_finite(a);
   }
   const int id = add_source({.extents = extents,
@@ -473,6 +484,10 @@ Sum NormalForms::call_without_order(Fn fn, ElementType type, const std::vector<S
 
 Sum NormalForms::fold(Reduction reduction, ElementType type, const std::vector<Axis>& axes,
                       const Domain& domain, const Sum& of) {
+  if (is_float(type))
+    if (auto out = through_look_up(
+            {of}, axes, [&](const auto& each) { return fold(reduction, type, axes, domain, each[0]); }))
+      return *out;
   const Sum body = expanded(of);
   std::vector<Axis> position;
   const auto note = [&](const Axis& a) {

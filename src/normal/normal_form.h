@@ -8,6 +8,7 @@
 // budget ends or a shape is out of reach.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <set>
@@ -161,8 +162,21 @@ class NormalForms {
                                   ElementType of);
   Piece apply_piece(Fn fn, ElementType type, const std::vector<int>& args, const std::vector<Relation>& at,
                     ElementType of = ElementType::Undefined);
+  // With signs of the arguments that are known otherwise than from their terms.
+  Sum call_of_signs(Fn fn, ElementType type, const std::vector<Sum>& args, const std::vector<Sign>& signs,
+                    ElementType of = ElementType::Undefined);
   Sign sign_of(const Sum& sum) const;
   bool is_finite(const Sum& sum) const;
+  bool is_total(const Sum& sum);
+  // Look-ups by computed indices that are known to point inside (normal_form_look_up.cpp).
+  std::optional<SourceFactor> hit(const Sum& condition, const Axis& v, ElementType type);
+  bool is_same_hit(const SourceFactor& a, const SourceFactor& b) const;
+  bool is_hit(const SourceFactor& factor, const Term& term, const std::vector<Axis>& apart_from) const;
+  std::optional<Term> with_each_hit_once(Term term);
+  Sum looked_up(const SourceFactor& hit, const Axis& v, const Sum& of);
+  using Function = std::function<Sum(const std::vector<Sum>& args)>;
+  std::optional<Sum> through_look_up(const std::vector<Sum>& args, const std::vector<Axis>& apart_from,
+                                     const Function& f);
   // What all terms have in common and no bound axis touches.
   std::vector<SourceFactor> common_factors(const Sum& sum) const;
   Sum index_number(const Index& index);
@@ -187,6 +201,7 @@ class NormalForms {
   std::vector<Source> sources_;
   std::set<int> real_;        // elements that are tensors of any real values
   std::set<int> maxima_;      // sources that are a maximum
+  std::set<int> hits_;        // sources [v = index(q)] over (v, q): for every q one of them is 1
   std::vector<int> partial_;  // sources that a partial function made, in order
   std::optional<int> index_numbers_;
   std::map<std::string, int> strange_numbers_;

@@ -183,7 +183,7 @@ std::optional<NormalForms::Followed> NormalForms::follow(const Sum& sum, const S
 std::optional<Sum> NormalForms::fold_by_order(Reduction reduction, ElementType type,
                                               const std::vector<Axis>& axes, const Domain& domain,
                                               const Sum& of) {
-  const Sum body = inside(of, domain);
+  Sum body = inside(of, domain);
   const auto folded = [&](int direction, const Sum& what) {
     used_laws_ = used_order_ = true;
     return fold(direction > 0 ? reduction : turned(reduction), type, axes, domain, what);

@@ -37,7 +37,7 @@ class NormalFormTest : public testing::Test {
   Form conv(const Form& x, const Form& w, int pad) {
     return apply({x, w}, [&](FormulaBuilder& f) {
       const auto a = f.input(0), b = f.input(1);
-      const Dim k = b.extent(2);
+      const Dim& k = b.extent(2);
       const auto p = f.axes({a.extent(0), b.extent(0), a.extent(2) + Dim(2 * pad + 1) - k});
       const auto c = f.axis(b.extent(1)), u = f.axis(k);
       f.output(p, sum({c, u}, a(p[0], c, Index(p[2]) + Index(u) - Index(pad)) * b(p[1], c, u)));

@@ -12,7 +12,8 @@ Rational PiecewiseLinear::at(const Rational& y) const {
 }
 
 void PiecewiseLinear::add_bend(const Rational& knot, const Rational& bend) {
-  if ((bends[knot] += bend) == 0) bends.erase(knot);
+  bends[knot] += bend;
+  if (bends[knot] == 0) bends.erase(knot);
 }
 
 PiecewiseLinear operator+(const PiecewiseLinear& f, const PiecewiseLinear& g) {

@@ -80,7 +80,7 @@ std::optional<Term> at_place(const Term& term, std::size_t factor, const Extents
     const auto axis =
         std::ranges::find_if(out->bound, [&](const Axis& a) { return !(at - Index(a)).mentions(a); });
     if (axis != out->bound.end()) {
-      const Axis a = *axis;
+      const Axis a = *axis;  // NOLINT(performance-unnecessary-copy-initialization): what it lies in is moved
       out = fixed(std::move(*out), a, Index(place[d]) - (at - Index(a)));
     } else if (std::ranges::any_of(out->bound, [&](const Axis& a) { return at.mentions(a); })) {
       if (!require(*out, equal_to(at, place[d]))) out = std::nullopt;

@@ -18,8 +18,10 @@ Coefficient Coefficient::inverse() const {
 
 Coefficient operator*(const Coefficient& a, const Coefficient& b) {
   Coefficient out{.number = a.number * b.number, .symbols = a.symbols};
-  for (const auto& [symbol, power] : b.symbols)
-    if ((out.symbols[symbol] += power) == 0) out.symbols.erase(symbol);
+  for (const auto& [symbol, power] : b.symbols) {
+    out.symbols[symbol] += power;
+    if (out.symbols[symbol] == 0) out.symbols.erase(symbol);
+  }
   return out;
 }
 

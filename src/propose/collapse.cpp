@@ -147,7 +147,7 @@ std::string text_of(const RegionForm& form) {
 }
 
 // What a program costs if all nodes of a runtime were alike and a sum no faster than a product.
-double plain_cost(const Graph& graph, const Inference& inference) {
+double plain_cost(const Graph& graph, const Inference& inference, const Machine& machine) {
   const std::set<NodeId> folded = folded_nodes(graph);
   double out = 0;
   for (const NodeId id : graph.order()) {
@@ -156,9 +156,9 @@ double plain_cost(const Graph& graph, const Inference& inference) {
     const auto* formula = std::get_if<Formula>(&definition);
     if (formula == nullptr) continue;
     const Cost c = cost(*formula);
-    const double moved = static_cast<double>(typical_size(c.bytes).value_or(0)) / sizeof(float);
+    const double moved = static_cast<double>(typical_size(c.bytes, machine).value_or(0)) / sizeof(float);
     out += Prices{}.node + moved +
-           std::max(static_cast<double>(typical_size(c.operations).value_or(0)), 2 * moved);
+           std::max(static_cast<double>(typical_size(c.operations, machine).value_or(0)), 2 * moved);
   }
   return out;
 }
@@ -169,7 +169,8 @@ bool is_worth_measuring(const Site& site, const RegionRunner& runner, const Clai
   const Graph after = with_input_shape(with_constants(site, claim.after),
                                        runner.program().name_of(runner.region().input), runner.input_sizes());
   const auto info = infer(after);
-  return info.ok() && plain_cost(after, *info) < plain_cost(runner.program(), runner.inference());
+  return info.ok() && plain_cost(after, *info, site.machine) <
+                          plain_cost(runner.program(), runner.inference(), site.machine);
 }
 
 // Whether an element of the output may see more than one of the input. Elements that are only moved and
@@ -190,10 +191,11 @@ bool mixes(const RegionRunner& runner) {
 }
 
 // Of a constant that is added to each image of the output.
-std::int64_t map_elements(const RegionForm& form) {
+std::int64_t map_elements(const RegionForm& form, const Machine& machine) {
   double out = 1;
   for (const FormDigit& d : form.output)
-    if (d.role != FormDigit::Role::Batch) out *= static_cast<double>(typical_size(d.extent).value_or(1));
+    if (d.role != FormDigit::Role::Batch)
+      out *= static_cast<double>(typical_size(d.extent, machine).value_or(1));
   return static_cast<std::int64_t>(std::min(out, 1e15));
 }
 
@@ -211,7 +213,7 @@ std::variant<Collapsed, std::string> in_form(const Site& site, const LinearRegio
   Constant constant = Constant::None;
   if (region.affine) constant = is_even(runner, form).value_or(true) ? Constant::Bias : Constant::Map;
   const bool has_map = constant == Constant::Map;
-  if (has_map && map_elements(form) > kMostMapFactor * constant_elements(site))
+  if (has_map && map_elements(form, site.machine) > kMostMapFactor * constant_elements(site))
     return "one " + text_of(form) + " would need a large constant";
   ProgramBuilder b(site.graph, site.name(region.output));
   const Value x = b.input(site.name(region.input));

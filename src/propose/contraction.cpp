@@ -183,7 +183,7 @@ Labels only_of(const Labels& order, const Labels& present) {
 double typical_count(const Labels& labels, const LabelSizes& extents) {
   double n = 1;
   for (const int l : labels)
-    if (l != kNoLabel) n *= static_cast<double>(typical_size(extents.at(l)).value_or(1));
+    if (l != kNoLabel) n *= static_cast<double>(typical_size(extents.at(l), *extents.machine).value_or(1));
   return n;
 }
 

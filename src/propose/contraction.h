@@ -6,13 +6,18 @@
 #include <optional>
 #include <vector>
 
+#include "cost/machine.h"
 #include "expr/dim.h"
 #include "rewrite/program_builder.h"
 
 namespace isomer {
 
 using Labels = std::vector<int>;
-using LabelSizes = std::map<int, Dim>;
+// The extent of each label, and how large named ones are.
+struct LabelSizes : std::map<int, Dim> {
+  explicit LabelSizes(const Machine& where) : machine(&where) {}
+  const Machine* machine;
+};
 
 struct Operand {
   Value value;

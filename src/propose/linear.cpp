@@ -44,7 +44,7 @@ Labels labels_in(const std::vector<Operand>& operands) {
 class Writer {
  public:
   Writer(const Site& site, const LinearForm& form, ProgramBuilder& b, bool is_image)
-      : site_(site), form_(form), is_image_(is_image), b_(b) {
+      : site_(site), form_(form), is_image_(is_image), b_(b), extents_(site.machine) {
     int next = form.next_axis;
     for (const auto& parts : form.axes) {
       Dim extent = 1;

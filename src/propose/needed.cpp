@@ -19,7 +19,9 @@
 namespace isomer {
 namespace {
 
-constexpr std::size_t kMostNodes = 64;  // of one claim, the last ones; the others are for the next round
+// Of one claim, the last ones; the others are for the next round. Of a look-up by computed indices every
+// function is asked for all that it may find, which multiplies what has to be compared.
+constexpr std::size_t kMostNodes = 64, kMostLookedUp = 8;
 
 using Integers = std::vector<std::int64_t>;
 
@@ -129,7 +131,7 @@ class RegionWriter {
   std::optional<Value> chosen(Value from, const Dims& extents, const Choice& s, std::int64_t axis) {
     if (s.kind == Choice::Kind::Slice) return slice(from, {s.start}, {s.end}, {axis}, {s.step});
     const auto known = site_.integers(s.indices);
-    const bool is_listed = known && s.kind == Choice::Kind::Gather;
+    const bool is_listed = known && s.kind == Choice::Kind::Gather && s.column < 0;
     Value indices = is_listed ? b_.integers(*known) : b_.input(site_.name(s.indices));
     const std::size_t rank = site_.rank(s.indices);
     Integers ones;  // axes of which one position is left
@@ -141,6 +143,8 @@ class RegionWriter {
       from = b_.op("GatherND", {from, indices}, attributes);
       return ones.empty() ? from : b_.unsqueeze(from, ones);
     }
+    if (s.column >= 0)
+      indices = b_.slice(indices, static_cast<std::int64_t>(rank) - 1, s.column, s.column + 1);
     if (!is_listed && rank != 1) indices = b_.reshape(indices, {-1});
     if (s.axes() > 1) {
       const auto rest = concrete({extents.begin() + static_cast<std::ptrdiff_t>(s.axes()), extents.end()});
@@ -427,13 +431,12 @@ class Regions {
   std::map<NodeId, NodeId> root_;
 };
 
-double elements(const Dims& shape) { return static_cast<double>(typical_size(product(shape)).value_or(0)); }
-
 class Region {
  public:
   Region(const Site& site, const NeededPositions& fact, std::vector<NodeId> nodes)
       : site_(site), fact_(fact), nodes_(std::move(nodes)) {
-    if (nodes_.size() > kMostNodes) nodes_.erase(nodes_.begin(), nodes_.end() - kMostNodes);
+    const std::size_t most = has_look_up() ? kMostLookedUp : kMostNodes;
+    if (nodes_.size() > most) nodes_.erase(nodes_.begin(), nodes_.end() - static_cast<std::ptrdiff_t>(most));
     inside_.insert(nodes_.begin(), nodes_.end());
     trim();
   }
@@ -465,8 +468,23 @@ class Region {
   }
 
  private:
+  bool has_look_up() const {
+    const auto is_look_up = [&](const Positions& p) {
+      return p.selection() >= 0 && fact_.selections().at(p.selection()).kind != Choice::Kind::Slice;
+    };
+    return std::ranges::any_of(nodes_, [&](NodeId id) {
+      return std::ranges::any_of(fact_.cut(id)->inputs, [&](const auto& needs) {
+        return needs && std::ranges::any_of(*needs, is_look_up);
+      });
+    });
+  }
+
   // Made in the region, with less of it.
   bool is_inner(Value v) const { return v.exists() && fact_.is_cut(v) && inside_.contains(v.node); }
+
+  double elements(const Dims& shape) const {
+    return static_cast<double>(typical_size(product(shape), site_.machine).value_or(0));
+  }
 
   double slice_price(Value v, const Needs& wanted) const {
     const Prices& prices = site_.machine.prices;

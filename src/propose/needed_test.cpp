@@ -164,9 +164,30 @@ TEST(Needed, QueryRowsThatEachBatchChooses) {
             "GatherND Unsqueeze MatMul Reshape");
 }
 
-// What a look-up by computed indices finds behind a function is not proved: nothing is tried.
-TEST(Needed, ComputedIndicesStopAtAFunction) {
+TEST(Needed, RowsOfABatchOfOne) {
+  EXPECT_EQ(cut("agraph (float[1,64,8] x, int64[1,3] at) => (float[1,3,6] y) <" + weight("w", "8,6", 48, 1) +
+                ", " + integers("ax", {2}) + ", " + integers("times", {1, 1, 6}) +
+                "> {\nt = MatMul(x, w)\nr = Relu(t)\nu = Unsqueeze(at, ax)\ni = Tile(u, times)\n"
+                "y = GatherElements<axis=1>(r, i)}"),
+            "Unsqueeze Reshape Gather MatMul Relu");
+  EXPECT_EQ(cut("agraph (float[1,64,8] x, int64[1,1] at) => (float[1,8] y) {\nt = Exp(x)\n"
+                "y = GatherND<batch_dims=1>(t, at)}"),
+            "Reshape Gather Exp Reshape");
+  EXPECT_EQ(cut("agraph (float[1,64,8] x, int64[1,64] ids) => (float[1,8] y) <int64[1,1] b = {0}, " +
+                integers("ax", {1}) +
+                "> {\nt = Exp(x)\nm = ArgMax<axis=1, keepdims=0>(ids)\nu = Unsqueeze(m, ax)\n"
+                "at = Concat<axis=1>(b, u)\ny = GatherND(t, at)}"),
+            "ArgMax Unsqueeze Concat Slice Reshape Gather Exp Reshape");
+}
+
+TEST(Needed, ComputedIndicesPassAFunctionThatIsDefinedEverywhere) {
   EXPECT_EQ(cut("agraph (float[64,8] x, int64[3] at) => (float[3,8] y) {\nt = Exp(x)\ny = Gather(t, at)}"),
+            "Gather Exp");
+}
+
+// A logarithm may be undefined at rows that nobody takes.
+TEST(Needed, ComputedIndicesStopAtAFunctionThatMayBeUndefined) {
+  EXPECT_EQ(cut("agraph (float[64,8] x, int64[3] at) => (float[3,8] y) {\nt = Log(x)\ny = Gather(t, at)}"),
             "");
 }
 

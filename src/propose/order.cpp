@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
+#include <ranges>
 #include <set>
 
 #include "eval/program.h"
@@ -49,10 +51,12 @@ class Remade {
     if (!formula || range == ValueRange{} || made_.size() >= kMostNodes) return b_.input(site_.name(v));
     const Node& node = site_.node(v.node);
     std::vector<ValueRange> given;
+    given.reserve(node.inputs.size());
     for (const Value& x : node.inputs)
       given.push_back(x.exists() && site_.is_constant(x) ? ranges_.of(x) : ValueRange{});
     const bool is_enough = range_of(node, *formula, given) == range;
     std::vector<Value> inputs;
+    inputs.reserve(node.inputs.size());
     for (const Value& x : node.inputs)
       inputs.push_back(!x.exists() ? x : is_enough ? b_.input(site_.name(x)) : of(x));
     return made_.emplace(v, b_.copy(node, inputs)).first->second;
@@ -94,6 +98,7 @@ class Orders {
       choices.push_back(std::move(*choice));
     }
     std::vector<std::vector<int>> axes;
+    axes.reserve(choices.size());
     for (const Choice& c : choices) axes.push_back(c.axes);
     std::vector<Step> way;
     std::vector<bool> falls(choices.size(), false);
@@ -168,8 +173,8 @@ class Orders {
       std::vector<ValueRange> inputs = ranges_.inputs_of(site_.node(v.node));
       const std::size_t at = static_cast<std::size_t>(std::ranges::find(site_.node(v.node).inputs, from[0]) -
                                                       site_.node(v.node).inputs.begin());
-      std::vector<int> axes;
-      for (std::size_t d = 0; d < site_.rank(v); ++d) axes.push_back(static_cast<int>(d));
+      std::vector<int> axes(site_.rank(v));
+      std::iota(axes.begin(), axes.end(), 0);
       if (!f || following_along(*f, static_cast<int>(at), axes, inputs).direction != Direction::Up) continue;
       inputs[at] = ValueRange::of(0);
       const ValueRange at_zero = range_of(site_.node(v.node), *f, inputs);
@@ -277,9 +282,9 @@ class Orders {
         way, [&](const Step& s) { return !s.is_view && site_.activations(s.node).size() > 1; });
     Value x = has_factor ? remade.of(first) : b.input(site_.name(first));
     std::vector<Step> functions;
-    for (auto step = way.rbegin(); step != way.rend(); ++step) {
-      if (step->is_view) x = rebuilt(b, remade, site_.node(step->node), step->input, x);
-      else functions.push_back(*step);
+    for (const Step& step : std::views::reverse(way)) {
+      if (step.is_view) x = rebuilt(b, remade, site_.node(step.node), step.input, x);
+      else functions.push_back(step);
     }
     const bool is_scalar = std::ranges::all_of(functions, &Step::is_scalar);
     std::vector<Value> replaced, by;

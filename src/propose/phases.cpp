@@ -35,7 +35,7 @@ std::optional<Graph> phase(const Site& site, const Enlarging& e, std::int64_t ro
   auto program = region_of(site.graph, site.inference, {e.region.input}, {e.region.output});
   if (!program.ok()) return std::nullopt;
   std::set<NodeId> own;
-  const auto constant = [&](const char* name, std::vector<std::int64_t> values) {
+  const auto constant = [&](const char* name, const std::vector<std::int64_t>& values) {
     Node node;
     node.kind = NodeKind::Initializer;
     node.outputs = {fmt::format("{}.{}.{}.{}", site.name(e.region.output), name, row, column)};

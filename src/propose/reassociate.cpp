@@ -37,7 +37,7 @@ std::optional<Labels> labels_of_read(const ExprNode& e, int input, Contraction& 
   return out;
 }
 
-std::optional<Contraction> contraction_of(const Formula& formula) {
+std::optional<Contraction> contraction_of(const Formula& formula, const Machine& machine) {
   if (formula.stages.size() != 1 || formula.inputs.size() != 2) return std::nullopt;
   const Stage& stage = formula.stages[0];
   const ExprNode& sum = *stage.value;
@@ -45,7 +45,7 @@ std::optional<Contraction> contraction_of(const Formula& formula) {
     return std::nullopt;
   const ExprNode& product = *sum.args[0];
   if (product.kind != ExprNode::Kind::Apply || product.fn != Fn::Mul) return std::nullopt;
-  Contraction c;
+  Contraction c{.left = {}, .right = {}, .out = {}, .extents = LabelSizes(machine)};
   const auto left = labels_of_read(*product.args[0], 0, c), right = labels_of_read(*product.args[1], 1, c);
   if (!left || !right) return std::nullopt;
   c.left = *left;
@@ -61,7 +61,7 @@ void contractions(const Site& site, Proposals& out) {
     if (site.node(id).kind != NodeKind::Operator || site.node(id).inputs.size() != 2 || site.is(id, "MatMul"))
       continue;
     const auto formula = site.formula(id);
-    const auto c = formula ? contraction_of(*formula) : std::nullopt;
+    const auto c = formula ? contraction_of(*formula, site.machine) : std::nullopt;
     if (!c) continue;
     ProgramBuilder b(site.graph, site.name({id, 0}));
     const Value x = site.node(id).inputs[0], y = site.node(id).inputs[1];

@@ -99,8 +99,10 @@ bool RegionWeights::choose_windows(Run& run, bool small) const {
     std::optional<std::int64_t> place;
     // That may be more than there is: a place that all taps see.
     const std::int64_t enough = std::max(natural - 1, 2 * w.span() + w.stride);
-    for (std::int64_t n = w.stride; small && n <= enough && !place; n += w.stride)
-      if ((place = place_in(w, n, true))) size = n;
+    for (std::int64_t n = w.stride; small && n <= enough && !place; n += w.stride) {
+      place = place_in(w, n, true);
+      if (place) size = n;
+    }
     if (!place) place = place_in(w, natural, true);
     if (!place) place = place_in(w, natural, false);
     if (!place) return false;

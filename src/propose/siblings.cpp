@@ -226,8 +226,8 @@ void same_parts(const Site& site, Proposals& out) {
     ProgramBuilder b(site.graph, site.name({nodes[0], 0}));
     std::vector<Value> inputs;
     std::optional<std::int64_t> axis;
-    for (std::size_t k = 0; k < first.inputs.size(); ++k) {
-      const auto part = part_of(site, first.inputs[k]);
+    for (const Value& input : first.inputs) {
+      const auto part = part_of(site, input);
       if (!part) continue;
       if (part->count == nodes.size() && (!axis || axis == part->axis)) axis = part->axis;
       else axis = -1;

@@ -86,14 +86,18 @@ class FieldRun {
     return report;
   }
 
-  // Integers are drawn wide, or, if they then point outside of a tensor, as 0 and 1.
+  // Integers are drawn wide, or, if they then point outside of a tensor, as 0 and 1, or as 0 and -1, which
+  // are inside even of one position.
+  enum class Integers : std::uint8_t { Wide, Bits, Signs };
   WitnessReport run_in(ElementType field) {
     field_ = field;
-    wide_integers_ = true;
-    WitnessReport wide = compare_all();
-    if (wide.outcome != WitnessReport::Outcome::NotTested || !drew_integers_) return wide;
-    wide_integers_ = false;
-    return compare_all();
+    WitnessReport report;
+    for (const Integers integers : {Integers::Wide, Integers::Bits, Integers::Signs}) {
+      integers_ = integers;
+      report = compare_all();
+      if (report.outcome != WitnessReport::Outcome::NotTested || !drew_integers_) break;
+    }
+    return report;
   }
 
   WitnessReport compare_all() {
@@ -132,18 +136,23 @@ class FieldRun {
   // A tensor of pseudo-random elements, a function of (who, coordinate, key).
   Tensor drawn(ElementType type, const Extents& extents, std::uint64_t who, bool positive) {
     drew_integers_ = drew_integers_ || is_integer(type);
-    const bool wide = wide_integers_ && is_integer(type);
     const auto count = static_cast<std::size_t>(element_count(extents).value_or(0));
     std::vector<std::int64_t> values(count);
     for (std::size_t i = 0; i < count; ++i) {
       const std::uint64_t bits = mix(mix(who ^ key_) + i);
-      if (!is_float(type)) values[i] = static_cast<std::int64_t>(wide ? bits : bits % 2);
+      if (!is_float(type)) values[i] = integer(type, bits);
       else if (positive) values[i] = static_cast<std::int64_t>((Zp::of(word(bits)) * Zp::of(word(bits))).v);
       else values[i] = word(bits);
     }
     if (is_float(type) && field_ == ElementType::Double) return drawn_reals(extents, values, positive);
     const Tensor integers = Tensor::of(ElementType::Int64, extents, values);
     return convert(integers, is_float(type) ? field_ : type);
+  }
+  std::int64_t integer(ElementType type, std::uint64_t bits) const {
+    const auto bit = static_cast<std::int64_t>(bits % 2);
+    if (!is_integer(type)) return bit;
+    if (integers_ == Integers::Wide) return static_cast<std::int64_t>(bits);
+    return integers_ == Integers::Bits ? bit : -bit;
   }
   // Of either sign, and from 1/16 to 16: on all sides of the numbers that programs compare with.
   static Tensor drawn_reals(const Extents& extents, const std::vector<std::int64_t>& bits, bool positive) {
@@ -306,7 +315,8 @@ class FieldRun {
   ValueNumbers numbers_;
   ElementType field_ = ElementType::Field;
   bool needs_pair_ = false, polynomial_ = true, selecting_ = false;
-  bool wide_integers_ = true, drew_integers_ = false;
+  Integers integers_ = Integers::Wide;
+  bool drew_integers_ = false;
   std::int64_t untested_ = 0;
   std::map<Key, Tensor> values_;
   std::map<std::pair<int, ElementType>, Compiled> programs_;

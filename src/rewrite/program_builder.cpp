@@ -134,6 +134,7 @@ std::vector<Value> ProgramBuilder::split(Value value, std::int64_t axis,
   else node.attributes.set("split", sizes);
   const Value first = copy(std::move(node), inputs);
   std::vector<Value> out;
+  out.reserve(sizes.size());
   for (std::uint32_t k = 0; k < sizes.size(); ++k) out.push_back({first.node, k});
   return out;
 }

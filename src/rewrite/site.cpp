@@ -135,7 +135,7 @@ std::optional<Extents> Site::sizes(Value v) const {
   if (!shape) return std::nullopt;
   Extents out;
   for (const Dim& d : *shape) {
-    const auto size = typical_size(d);
+    const auto size = typical_size(d, machine);
     if (!size) return std::nullopt;
     out.push_back(*size);
   }

@@ -52,8 +52,10 @@ Graph program_of(const std::string& op, const Extents& x, const std::vector<Exte
 
 }  // namespace
 
-ObservedMachine::ObservedMachine(Judge& judge, RuntimeOptions options, std::filesystem::path out)
+ObservedMachine::ObservedMachine(Judge& judge, RuntimeOptions options, std::filesystem::path out,
+                                 const NamedTensors& feeds)
     : judge_(judge), options_(std::move(options)), out_(std::move(out)) {
+  for (const auto& [name, tensor] : feeds) fed_.emplace(name, tensor.extents());
   measure_prices();
 }
 
@@ -130,7 +132,19 @@ void ObservedMachine::measure_prices() {
   }
 }
 
+void ObservedMachine::learn_sizes(const Graph& graph, const Inference& inference) {
+  for (const Value& v : graph.inputs()) {
+    const auto fed = fed_.find(graph.name_of(v));
+    const auto& shape = inference.of(v).shape;
+    if (fed == fed_.end() || !shape || shape->size() != fed->second.size()) continue;
+    for (std::size_t d = 0; d < shape->size(); ++d)
+      for (const std::string& name : (*shape)[d].symbols())
+        if ((*shape)[d] == Dim::symbol(name)) machine_.sizes.emplace(name, fed->second[d]);
+  }
+}
+
 bool ObservedMachine::learn(const Graph& graph, const Inference& inference) {
+  learn_sizes(graph, inference);
   if (judge_.runtime() != "ort") return false;
   const std::size_t asked = asked_.size();
   const std::set<NodeId> folded = folded_nodes(graph);

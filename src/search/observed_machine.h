@@ -14,16 +14,19 @@ namespace isomer {
 
 class ObservedMachine {
  public:
-  // Scratch files are neighbours of `out`.
-  ObservedMachine(Judge& judge, RuntimeOptions options, std::filesystem::path out);
+  // Scratch files are neighbours of `out`. `feeds`: of the model that is measured.
+  ObservedMachine(Judge& judge, RuntimeOptions options, std::filesystem::path out,
+                  const NamedTensors& feeds = {});
 
   const Machine& machine() const { return machine_; }
   // Asks about the kinds of node in this graph that it was not asked about before. Whether there was any.
+  // Inputs that are fed say how large their named extents are.
   bool learn(const Graph& graph, const Inference& inference);
   std::size_t questions() const { return asked_.size(); }
 
  private:
   void measure_prices();
+  void learn_sizes(const Graph& graph, const Inference& inference);
   std::optional<bool> ask_blocked(const Graph& graph, const Inference& inference, NodeId convolution) const;
   double ask_reordered(const Graph& graph, const Inference& inference, NodeId node) const;
   struct Question;
@@ -36,6 +39,7 @@ class ObservedMachine {
   Judge& judge_;
   RuntimeOptions options_;
   std::filesystem::path out_;
+  std::map<std::string, Extents, std::less<>> fed_;
   Machine machine_;
   std::set<std::string> asked_;
 };

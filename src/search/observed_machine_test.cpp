@@ -1,5 +1,6 @@
 #include "search/observed_machine.h"
 
+#include "cost/price.h"
 #include "rewrite/proposal.h"
 #include "rewrite/site.h"
 #include "runtime/testing.h"
@@ -35,6 +36,20 @@ class Observed : public ::testing::Test {
   }
   testing::TemporaryFolder folder_;
 };
+
+TEST_F(Observed, FedInputsSayHowLargeNamedExtentsAre) {
+  ISOMER_JUDGE_OR_SKIP(judge);
+  const NamedTensors feeds{{"x", Tensor::of<float>(ElementType::Float, {3, 2}, {0, 0, 0, 0, 0, 0})}};
+  ObservedMachine observed(*judge, {}, folder_ / "out.onnx", feeds);
+  const Graph graph = testing::parsed(
+      "<ir_version: 8, opset_import: [\"\" : 17]>\nagraph (float[n,m] x, float[k] z) => (y) {\ny = Relu(x)}");
+  const auto inference = infer(graph);
+  ASSERT_TRUE(inference.ok());
+  observed.learn(graph, *inference);
+  EXPECT_EQ(typical_size(Dim::symbol("n") * Dim(2) + Dim::symbol("m"), observed.machine()), 8);
+  EXPECT_EQ(typical_size(Dim::symbol("k"), observed.machine()),
+            typical_size(Dim::symbol("k"), unknown_machine()));
+}
 
 TEST_F(Observed, TheRuntimeTellsWhichConvolutionsAreBlocked) {
   ISOMER_JUDGE_OR_SKIP(judge);

@@ -133,7 +133,8 @@ OnProgress told_as(const std::function<void(const std::string&)>& progress, cons
 }
 
 ObservedMachine& Trials::machine() {
-  if (!machine_) machine_ = std::make_unique<ObservedMachine>(*judge_, options_.runtime, options_.out);
+  if (!machine_)
+    machine_ = std::make_unique<ObservedMachine>(*judge_, options_.runtime, options_.out, options_.feeds);
   return *machine_;
 }
 

@@ -13,6 +13,7 @@ MOST_PAIRS = 250  # of a group
 SIZE = "sh = Shape(x) n = Squeeze(sh) "
 # A matrix times a column: times a vector, the runtime leaves memory as it is if there is nothing to sum, and fails if there are no rows.
 PRODUCT = "xc = Unsqueeze(x,last) p = MatMul({0},xc) y = Squeeze(p,last)"
+ROWS = "sh = Shape<end=1>(x) n = Squeeze(sh) "
 MASK = SIZE + "r = Range(zero,n,one) u = Unsqueeze({0},last) e = Equal(r,u) f = Cast<to=1>(e) " + PRODUCT.format("f")
 POSITIVE = "neg = Less(i,zero) up = Add(i,n) j = Where(neg,up,i)"
 
@@ -34,6 +35,24 @@ TABLE = [
     "j = Mod(i,depth) y = Gather(w,j)", "t = Transpose(w) g = Gather<axis=1>(t,i) y = Transpose(g)", "g = Gather(w,i) y = Identity(g)",
     "v = Concat<axis=0>(w,w) y = Gather(v,i)", "v = Slice(w,first,fourth,first) y = Gather(v,i)", "j = Clip(i,zero,three) y = Gather(w,j)",
 ]
+# i are indices of x's rows; functions before and after, some undefined at rows that are not taken, some not zero at zero
+FUNCTIONS = [
+    "{1} = Exp({0})", "{1} = Relu({0})", "{1} = Add({0},half)", "{1} = Log({0})", "{1} = Reciprocal({0})", "{1} = Softmax({0})",
+    "m{1} = Mul({0},{0}) {1} = Sqrt(m{1})",
+]
+LOOK_UPS = ["{1} = Gather({0},i)", "k = Unsqueeze(i,last) {1} = GatherND({0},k)", ROWS + "o = OneHot(i,n,values) {1} = MatMul(o,{0})"]
+COMPUTED = [
+    order
+    for look_up in LOOK_UPS
+    for function in FUNCTIONS
+    for order in (function.format("x", "f") + " " + look_up.format("f", "y"), look_up.format("x", "g") + " " + function.format("g", "y"))
+] + [
+    "r = Relu(x) e = Exp(r) y = Gather(e,i)", "r = Relu(x) g = Gather(r,i) y = Exp(g)", "g = Gather(x,i) r = Relu(g) y = Exp(r)",
+    "g = Gather(x,i) l = Log(g) y = Relu(l)", "l = Log(x) g = Gather(l,i) y = Relu(g)", "l = Log(x) r = Relu(l) y = Gather(r,i)",
+    "l = Log(x) r = Relu(l) g = Gather(r,i) d = Sub(l,l) s = ReduceSum<keepdims=0>(d,first) y = Add(g,s)",
+    "g = Gather(x,i) y = Mul(g,g)", "q = Mul(x,x) y = Gather(q,i)", "g = Gather(x,i) j = Abs(i) h = Gather(x,j) y = Mul(g,h)",
+    "g = Gather(x,i) q = Pad(g,pads) y = Exp(q)", "e = Exp(x) g = Gather(e,i) y = Pad(g,pads)",
+]
 # u is written into x at i
 WRITTEN = [
     "y = ScatterElements(x,i,u)", 'y = ScatterElements<reduction="add">(x,i,u)', "k = Unsqueeze(i,last) y = ScatterND(x,k,u)",
@@ -45,7 +64,7 @@ WRITTEN = [
 ]
 CONSTANTS = {
     "zero": np.array(0), "one": np.array(1), "three": np.array(3), "last": i64(1), "first": i64(0), "fourth": i64(4), "values": f32(0, 1), "half": f32(0.5),
-    "depth": np.array(4), "depth5": np.array(5), "rows": np.arange(4), "w": np.arange(12, dtype=np.float32).reshape(4, 3) + 1,
+    "depth": np.array(4), "depth5": np.array(5), "rows": np.arange(4), "pads": i64(1, 0, 0, 0), "w": np.arange(12, dtype=np.float32).reshape(4, 3) + 1,
 }
 CHOSEN = ((0, 2), (3, 3), (0, -2), (-1, -4), (4, 1), (9, 0), (-5, 0), ())
 
@@ -55,6 +74,14 @@ def vectors() -> Iterator[Feed]:
         yield {"x": f32(1, 2, 3, 4), "i": i64(*indices)}
     yield {"x": f32(), "i": i64()}
     yield {"x": f32(), "i": i64(0)}
+
+
+def rows() -> Iterator[Feed]:
+    for indices in CHOSEN:
+        for second in (2.0, -2.0, 0.0):
+            yield {"x": f32(1, 0.5, second, 3, 4, 2, 0.25, 1).reshape(4, 2), "i": i64(*indices)}
+    yield {"x": f32().reshape(0, 2), "i": i64()}
+    yield {"x": f32().reshape(0, 2), "i": i64(0)}
 
 
 def tables() -> Iterator[Feed]:
@@ -69,6 +96,7 @@ def writings() -> Iterator[Feed]:
 
 GROUPS = [
     (Group("vector", "(float[n] x, int64[k] i) => (float[] y)", VECTOR, CONSTANTS), vectors),
+    (Group("computed", "(float[n,2] x, int64[k] i) => (float[] y)", COMPUTED, CONSTANTS), rows),
     (Group("table", "(int64[k] i) => (float[] y)", TABLE, CONSTANTS), tables),
     (Group("written", "(float[n] x, int64[k] i, float[k] u) => (float[] y)", WRITTEN, CONSTANTS), writings),
 ]

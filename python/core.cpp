@@ -1,0 +1,226 @@
+// isomer._core: isomer.h for Python, name for name. What people call is python/isomer, which is made of this.
+#include <isomer/isomer.h>
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/filesystem.h>
+#include <nanobind/stl/map.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tensors.h"
+#include "watch.h"
+
+namespace isomer::python {
+namespace {
+
+using Path = std::filesystem::path;
+using Told = std::optional<nb::callable>;  // who is told what is going on; None: nobody
+
+// isomer._errors has a class for each kind.
+void raise(const std::exception_ptr& thrown, void* /*unused*/) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const api::Error& e) {
+    const nb::object error =
+        nb::module_::import_("isomer._errors")
+            .attr("error_of")(static_cast<int>(e.kind()), e.what(), e.node(), e.attribute());
+    PyErr_SetObject(error.type().ptr(), error.ptr());
+  }
+}
+
+nb::bytes bytes_of(const std::string& text) { return nb::bytes(text.data(), text.size()); }
+std::string text_of(const nb::bytes& bytes) { return {bytes.c_str(), bytes.size()}; }
+
+// Options that are structs here are objects with the same names there; functions and tensors are arguments.
+void bind_options(nb::module_& m) {
+  using R = api::RuntimeOptions;
+  nb::class_<R>(m, "RuntimeOptions")
+      .def(nb::init<>())
+      .def_rw("name", &R::name)
+      .def_rw("library", &R::library)
+      .def_rw("worker", &R::worker)
+      .def_rw("threads", &R::threads)
+      .def_rw("optimization_level", &R::optimization_level)
+      .def_rw("disabled_optimizers", &R::disabled_optimizers)
+      .def_rw("custom_op_libraries", &R::custom_op_libraries)
+      .def_rw("config", &R::config)
+      .def_rw("memory_gib", &R::memory_gib)
+      .def_rw("call_seconds", &R::call_seconds);
+
+  nb::enum_<api::Judge>(m, "Judge").value("runtime", api::Judge::Runtime).value("cost", api::Judge::Cost);
+  using O = api::OptimizeOptions;
+  nb::class_<O>(m, "OptimizeOptions")
+      .def(nb::init<>())
+      .def_rw("seconds", &O::seconds)
+      .def_rw("judge", &O::judge)
+      .def_rw("min_gain", &O::min_gain)
+      .def_rw("max_error_growth", &O::max_error_growth)
+      .def_rw("max_size_growth", &O::max_size_growth)
+      .def_rw("simplify", &O::simplify)
+      .def_rw("strategy", &O::strategy)
+      .def_rw("without", &O::without)
+      .def_rw("steps", &O::steps)
+      .def_rw("seed", &O::seed)
+      .def_rw("feeds_file", &O::feeds_file)
+      .def_rw("sizes", &O::sizes)
+      .def_rw("runtime", &O::runtime)
+      .def_rw("cache", &O::cache)
+      .def_rw("scratch", &O::scratch);
+
+  nb::enum_<api::Engine>(m, "Engine")
+      .value("reference", api::Engine::Reference)
+      .value("double", api::Engine::ReferenceInDouble)
+      .value("runtime", api::Engine::Runtime);
+  using C = api::CompareOptions;
+  nb::class_<C>(m, "CompareOptions")
+      .def(nb::init<>())
+      .def_rw("engine", &C::engine)
+      .def_rw("feeds_file", &C::feeds_file)
+      .def_rw("sizes", &C::sizes)
+      .def_rw("tolerance", &C::tolerance)
+      .def_rw("seed", &C::seed)
+      .def_rw("runtime", &C::runtime);
+
+  using B = api::BenchOptions;
+  nb::enum_<B::Clock>(m, "Clock")
+      .value("auto", B::Clock::Auto)
+      .value("wall", B::Clock::Wall)
+      .value("cpu", B::Clock::Cpu);
+  nb::class_<B>(m, "BenchOptions")
+      .def(nb::init<>())
+      .def_rw("feeds_file", &B::feeds_file)
+      .def_rw("sizes", &B::sizes)
+      .def_rw("seconds", &B::seconds)
+      .def_rw("clock", &B::clock)
+      .def_rw("seed", &B::seed)
+      .def_rw("runtime", &B::runtime)
+      .def_rw("cache", &B::cache);
+}
+
+using Feeds = std::optional<GivenTensors>;
+template <class Options>
+void set_feeds(Options& options, const Feeds& feeds) {
+  if (feeds) options.feeds = to_tensors(*feeds);
+}
+
+void bind_models(nb::module_& m) {
+  nb::class_<api::Model>(m, "Model");
+  m.def(
+      "load",
+      [](const Path& path, const std::vector<std::string>& sizes) {
+        Watch watch;
+        return watch.run([&] { return api::load(path, {.sizes = sizes}); });
+      },
+      nb::arg("path"), nb::arg("sizes"));
+  m.def(
+      "load_pair",
+      [](const Path& a, const Path& b, const std::vector<std::string>& sizes) {
+        Watch watch;
+        api::ModelPair pair = watch.run([&] { return api::load_pair(a, b, sizes); });
+        return nb::make_tuple(pair.a, pair.b);
+      },
+      nb::arg("a"), nb::arg("b"), nb::arg("sizes"));
+  m.def("inspect", [](const api::Model& model, const std::vector<std::string>& sizes) {
+    Watch watch;
+    return watch.run([&] { return api::inspect(model, sizes).json; });
+  });
+  m.def("run", [](const api::Model& model, const GivenTensors& feeds, api::Engine engine,
+                  const api::RuntimeOptions& runtime) {
+    Watch watch;
+    const api::Tensors given = to_tensors(feeds);
+    const api::RunOptions options{.engine = engine, .runtime = runtime, .stop = watch.token()};
+    return from_tensors(watch.run([&] { return api::run(model, given, options); }));
+  });
+}
+
+void bind_optimize(nb::module_& m) {
+  m.def("proposers", &api::proposers);
+  m.def("runtimes", &api::runtimes);
+  m.def("default_cache", &api::default_cache);
+  m.def("optimize_file", [](const Path& in, const Path& out, const Path& certificate, bool fix_sizes,
+                            api::OptimizeOptions options, const Feeds& feeds, const Told& progress) {
+    Watch watch;
+    set_feeds(options, feeds);
+    options.progress = watch.teller(progress);
+    options.stop = watch.token();
+    const api::OptimizeFiles files{.in = in, .out = out, .certificate = certificate, .fix_sizes = fix_sizes};
+    const api::Optimized found =
+        watch.run([&] { return api::optimize_file(files, options); }, OnInterrupt::GiveBest);
+    return nb::make_tuple(found.json, bytes_of(found.certificate));
+  });
+}
+
+void bind_equality(nb::module_& m) {
+  m.def("prove", [](const api::Model& a, const api::Model& b, double seconds, const nb::bytes& certificate,
+                    const Told& progress) {
+    Watch watch;
+    const api::ProveOptions options{.seconds = seconds,
+                                    .certificate = text_of(certificate),
+                                    .progress = watch.teller(progress),
+                                    .stop = watch.token()};
+    api::Proof proof = watch.run([&] { return api::prove_equal(a, b, options); }, OnInterrupt::GiveBest);
+    return nb::make_tuple(proof.json, bytes_of(proof.certificate),
+                          from_tensors(std::move(proof.counterexample)));
+  });
+  m.def("check", [](const api::Model& in, const api::Model& out, const nb::bytes& certificate) {
+    Watch watch;
+    const std::string text = text_of(certificate);
+    return watch.run([&] { return api::check(in, out, text).json; });
+  });
+  m.def("explain", [](const nb::bytes& certificate) { return api::explain(text_of(certificate)).json; });
+  m.def("compare", [](const api::Model& a, const api::Model& b, api::CompareOptions options,
+                      const Feeds& feeds, const Told& progress) {
+    Watch watch;
+    set_feeds(options, feeds);
+    options.progress = watch.teller(progress);
+    options.stop = watch.token();
+    return watch.run([&] { return api::compare(a, b, options).json; });
+  });
+  m.def("bench", [](const std::vector<api::Model>& models, api::BenchOptions options, const Feeds& feeds,
+                    const Told& progress) {
+    Watch watch;
+    set_feeds(options, feeds);
+    options.progress = watch.teller(progress);
+    options.stop = watch.token();
+    return watch.run([&] { return api::bench(models, options).json; });
+  });
+}
+
+void bind_rules(nb::module_& m) {
+  m.def("prove_rules", [](const Path& file) {
+    Watch watch;
+    return watch.run([&] { return api::prove_rules(file).json; });
+  });
+  m.def("generate_rules", [](const Path& file, int operators, int threads, const Told& progress) {
+    Watch watch;
+    const api::GenerateRulesOptions options{.operators = operators,
+                                            .threads = threads,
+                                            .progress = watch.teller(progress),
+                                            .stop = watch.token()};
+    return watch.run([&] { return api::generate_rules(file, options).json; }, OnInterrupt::GiveBest);
+  });
+  m.def("list_rules", [](const Path& file) { return api::list_rules(file); });
+  m.def("derive_rules", [](const Path& file, const Path& pack, int steps) {
+    Watch watch;
+    return watch.run([&] { return api::derive_rules(file, pack, steps); });
+  });
+}
+
+}  // namespace
+}  // namespace isomer::python
+
+NB_MODULE(_core, m) {
+  using namespace isomer::python;
+  nb::register_exception_translator(raise);
+  m.attr("version") = std::string(isomer::api::version());
+  bind_options(m);
+  bind_models(m);
+  bind_optimize(m);
+  bind_equality(m);
+  bind_rules(m);
+}

@@ -1,0 +1,27 @@
+"""Isomer makes ONNX models faster and proves that they compute the same.
+
+>>> import isomer, onnx
+>>> model = onnx.parser.parse_model('''
+...   <ir_version: 8, opset_import: ["" : 17]>
+...   twice (float[batch, 3] x) => (float[batch, 3] y) { a = Identity(x) b = Identity(a) y = Relu(b) }''')
+>>> found = isomer.optimize(model, judge="cost", simplify=True)
+>>> found.result, len(found.model.graph.node)
+('improved', 1)
+>>> bool(isomer.check(model, found.model, found.certificate))
+True
+
+A model is a path, or an `onnx.ModelProto`; what comes back is of the same kind. docs/python.md is the reference.
+"""
+
+from . import rules
+from ._core import version as __version__
+from ._errors import BadInput, Error, InternalError, NotModelled, OutOfMemory, RuntimeFailed
+from ._functions import bench, check, compare, default_cache, explain, inspect, optimize, proposers, prove, run, runtimes
+from ._inputs import Runtime
+from ._results import Bench, Checked, Comparison, Explanation, Inspection, Interval, ModelSpeed, Optimized, PairSpeed, Port, Proof
+
+__all__ = [
+    "BadInput", "Bench", "Checked", "Comparison", "Error", "Explanation", "Inspection", "InternalError", "Interval", "ModelSpeed", "NotModelled",
+    "Optimized", "OutOfMemory", "PairSpeed", "Port", "Proof", "Runtime", "RuntimeFailed", "__version__", "bench", "check", "compare", "default_cache",
+    "explain", "inspect", "optimize", "proposers", "prove", "rules", "run", "runtimes",
+]  # fmt: skip

@@ -1,0 +1,359 @@
+"""The functions of the package. Each says what its command says (docs/reference/commands.md), of files or of models in memory."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
+
+from . import _core
+from ._inputs import (
+    Feeds,
+    PathLike,
+    Runtime,
+    Sizes,
+    Tensors,
+    as_files,
+    certificate_bytes,
+    given_tensors,
+    is_proto,
+    made_tensors,
+    path_of,
+    runtime_options,
+    set_feeds,
+    size_texts,
+    write_proto,
+)
+from ._results import Bench, Checked, Comparison, Explanation, Inspection, ModelSpeed, Optimized, PairSpeed, Port, Proof, interval_of
+
+if TYPE_CHECKING:
+    import numpy as np
+    import onnx
+
+Progress = Callable[[str], object]
+Engine = Literal["reference", "double", "runtime"]
+
+
+def _engine(name: str, allowed: Sequence[str] = ("reference", "double", "runtime")) -> _core.Engine:
+    if name not in allowed:
+        raise ValueError(f"engine is one of {', '.join(allowed)}, not {name!r}")
+    return getattr(_core.Engine, name)
+
+
+class OptimizeOptions(TypedDict, total=False):
+    """The options of `optimize`, for those who check types."""
+
+    certificate: PathLike | None
+    seconds: float
+    judge: Literal["runtime", "cost"]
+    min_gain: float
+    max_error_growth: float
+    max_size_growth: float | None
+    simplify: bool
+    fix_sizes: bool
+    strategy: str
+    without: Sequence[str]
+    steps: int
+    seed: int
+    feeds: Feeds | None
+    sizes: Sizes | None
+    runtime: Runtime | None
+    cache: PathLike | None
+    progress: Progress | None
+
+
+@overload
+def optimize(model: onnx.ModelProto, out: PathLike | None = None, **options: Unpack[OptimizeOptions]) -> Optimized[onnx.ModelProto]: ...
+@overload
+def optimize(model: PathLike, out: PathLike, **options: Unpack[OptimizeOptions]) -> Optimized[Path]: ...
+def optimize(
+    model: PathLike | onnx.ModelProto,
+    out: PathLike | None = None,
+    *,
+    certificate: PathLike | None = None,
+    seconds: float = 300,
+    judge: Literal["runtime", "cost"] = "runtime",
+    min_gain: float = 1.02,
+    max_error_growth: float = 2,
+    max_size_growth: float | None = None,
+    simplify: bool = False,
+    fix_sizes: bool = False,
+    strategy: str = "greedy",
+    without: Sequence[str] = (),
+    steps: int = 0,
+    seed: int = 1,
+    feeds: Feeds | None = None,
+    sizes: Sizes | None = None,
+    runtime: Runtime | None = None,
+    cache: PathLike | None = None,
+    progress: Progress | None = None,
+) -> Optimized[Any]:
+    """A model that is proved equal and measured faster, or the one that was given, with the reason.
+
+    A path needs `out`, where the result goes; its certificate goes to `certificate`, or beside it as OUT.cert. Of a ModelProto the result is
+    a ModelProto, and is written only if `out` is given. Ctrl-C ends the search: the result is then the best so far.
+
+    `seconds`: for all of it. `judge`: "runtime" measures; "cost" is an analytic cost, which measures nothing. `min_gain`: a result must surely be more
+    than this many times as fast. `max_error_growth`, `max_size_growth`: of rounding error and of the file's size, against the original's.
+    `simplify`: where nothing is faster, keep what is simpler and not slower. `fix_sizes`: make a model for one size only, that of `sizes` or of the
+    defaults. `strategy`: "greedy", "backtrack:ALPHA" or "beam:WIDTH". `without`: of `proposers()`, those that are not asked. `steps`: proposals to
+    try, for repeatable runs. `feeds`: inputs to measure with, arrays by name or an npz file; without them they are made up, at `sizes`.
+    `cache`: a file in which measurements are remembered (`default_cache()` is that of the command). `progress`: called with what is going on.
+
+    >>> import isomer, onnx
+    >>> model = onnx.parser.parse_model('''
+    ...   <ir_version: 8, opset_import: ["" : 17]>
+    ...   twice (float[batch, 3] x) => (float[batch, 3] y) { a = Identity(x) b = Identity(a) y = Relu(b) }''')
+    >>> isomer.optimize(model, judge="cost")
+    <Optimized: improved, 3 nodes -> 1>
+    """
+    options = _core.OptimizeOptions()
+    if judge not in ("runtime", "cost"):
+        raise ValueError(f"judge is runtime or cost, not {judge!r}")
+    options.judge = getattr(_core.Judge, judge)
+    plain = {"seconds": seconds, "min_gain": min_gain, "max_error_growth": max_error_growth, "max_size_growth": max_size_growth, "simplify": simplify,
+             "strategy": strategy, "without": list(without), "steps": steps, "seed": seed, "sizes": size_texts(sizes)}  # fmt: skip
+    for name, value in plain.items():
+        setattr(options, name, value)
+    options.runtime = runtime_options(runtime)
+    if cache is not None:
+        options.cache = path_of(cache, "a cache")
+    arrays = set_feeds(options, feeds)
+    with contextlib.ExitStack() as stack:
+        is_in_memory = is_proto(model)
+        if is_in_memory:
+            folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="isomer-")))
+            read = write_proto(model, folder / "model.onnx")
+        else:
+            read = path_of(model)
+            if out is None:
+                raise TypeError("optimize of a file needs `out`: where the result goes")
+        written = path_of(out, "`out`") if out is not None else folder / "out.onnx"
+        proof = path_of(certificate, "`certificate`") if certificate is not None else ""
+        text, found = _core.optimize_file(read, written, proof, fix_sizes, options, arrays, progress)
+        report = json.loads(text)
+        is_same = report["result"] == "unchanged" and not fix_sizes
+        result: Any = model if is_in_memory and is_same else _load(written) if is_in_memory else written
+    return Optimized(report["result"], report["reason"], result, found, interval_of(report, "ratio"), report["nodes_in"], report["nodes_out"], report)
+
+
+def _load(path: Path) -> onnx.ModelProto:
+    import onnx
+
+    return onnx.load(path)
+
+
+def prove(
+    a: PathLike | onnx.ModelProto,
+    b: PathLike | onnx.ModelProto,
+    *,
+    sizes: Sizes | None = None,
+    seconds: float = 300,
+    certificate: bytes | PathLike | None = None,
+    progress: Progress | None = None,
+) -> Proof:
+    """Whether two models are equal for all inputs (docs/equality.md says in which sense): proved, refuted or undecided.
+
+    Inputs are the same by name, outputs by position. `sizes`: the question is about these only. `certificate`: tried first, a proof that need
+    not be found. Ctrl-C makes it undecided.
+
+    >>> import isomer, onnx
+    >>> def model(body):
+    ...     return onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[N] x) => (float[N] y) {' + body + '}')
+    >>> isomer.prove(model("a = Neg(x) y = Neg(a)"), model("y = Identity(x)"))
+    <Proof: proved>
+    >>> found = isomer.prove(model("y = Neg(x)"), model("y = Identity(x)"))
+    >>> found.verdict, sorted(found.counterexample)
+    ('refuted', ['x'])
+    """
+    with as_files(a, b) as (first, second):
+        one, two = _core.load_pair(first, second, size_texts(sizes))
+        text, proof, example = _core.prove(one, two, seconds, certificate_bytes(certificate), progress)
+    report = json.loads(text)
+    return Proof(report["verdict"], report["why"], proof, made_tensors(example), report)
+
+
+def check(
+    model: PathLike | onnx.ModelProto, out: PathLike | onnx.ModelProto, certificate: bytes | PathLike, *, sizes: Sizes | None = None
+) -> Checked:
+    """Whether a certificate proves that `out` equals `model`: every step of it is proved again, nothing is searched.
+
+    `sizes`: of `model`, where `out` was made for them (`fix_sizes`).
+
+    >>> import isomer, onnx
+    >>> model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[N] x) => (float[N] y) { a = Identity(x) y = Relu(a) }')
+    >>> found = isomer.optimize(model, judge="cost")
+    >>> isomer.check(model, found.model, found.certificate).accepted
+    True
+    >>> isomer.check(model, model, found.certificate).accepted
+    False
+    """
+    with as_files(model, out) as (first, second):
+        text = _core.check(_core.load(first, size_texts(sizes)), _core.load(second, []), certificate_bytes(certificate))
+    report = json.loads(text)
+    return Checked(report["verdict"] == "accepted", report["reason"], report)
+
+
+def explain(certificate: bytes | PathLike) -> Explanation:
+    """What a certificate says was done. Nothing of it is proved here: `check` does that.
+
+    >>> import isomer, onnx
+    >>> model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[N] x) => (float[N] y) { a = Identity(x) y = Relu(a) }')
+    >>> isomer.explain(isomer.optimize(model, judge="cost").certificate).steps > 0
+    True
+    """
+    report = json.loads(_core.explain(certificate_bytes(certificate)))
+    return Explanation(report["steps"], [note["words"] for note in report["notes"]], report)
+
+
+def compare(
+    a: PathLike | onnx.ModelProto,
+    b: PathLike | onnx.ModelProto,
+    *,
+    engine: Literal["reference", "runtime"] = "runtime",
+    feeds: Feeds | None = None,
+    sizes: Sizes | None = None,
+    tolerance: float | None = None,
+    seed: int = 1,
+    runtime: Runtime | None = None,
+    progress: Progress | None = None,
+) -> Comparison:
+    """How far apart the outputs of two models are on one input, and where the models part first.
+
+    `engine`: "reference" computes by the operators' own formulas, slowly. `tolerance`: relative to the largest value; None for what is usual
+    for the type. `feeds`: arrays by name or an npz file; without them they are made up, at `sizes`.
+
+    >>> import isomer, onnx
+    >>> def model(body):
+    ...     return onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[4] x) => (float[4] y) {' + body + '}')
+    >>> isomer.compare(model("y = Neg(x)"), model("y = Neg(x)"), engine="reference").differ
+    False
+    >>> isomer.compare(model("y = Neg(x)"), model("y = Exp(x)"), engine="reference").outputs[0]["differing"]
+    4
+    """
+    options = _core.CompareOptions()
+    options.engine = _engine(engine, ("reference", "runtime"))
+    options.tolerance, options.seed, options.sizes = tolerance, seed, size_texts(sizes)
+    options.runtime = runtime_options(runtime)
+    arrays = set_feeds(options, feeds)
+    with as_files(a, b) as (first, second):
+        text = _core.compare(_core.load(first, []), _core.load(second, []), options, arrays, progress)
+    report = json.loads(text)
+    return Comparison(report["differ"], report["outputs"], report)
+
+
+def bench(
+    *models: PathLike | onnx.ModelProto,
+    seconds: float = 20,
+    clock: Literal["auto", "wall", "cpu"] = "auto",
+    feeds: Feeds | None = None,
+    sizes: Sizes | None = None,
+    seed: int = 0,
+    runtime: Runtime | None = None,
+    cache: PathLike | None = None,
+    progress: Progress | None = None,
+) -> Bench:
+    """How fast models are on a runtime; each but the first one is compared with the first, in pairs (docs/concepts/judge.md).
+
+    `seconds`: of one comparison, at most. `clock`: "auto" is CPU time with one thread, else wall time. `feeds`: arrays by name or an npz file;
+    without them they are made up, at `sizes`. `cache`: a file of comparisons that need not be made again.
+
+    >>> import isomer, onnx
+    >>> model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[64] x) => (float[64] y) { y = Tanh(x) }')
+    >>> found = isomer.bench(model, seconds=1)
+    >>> found.models[0].latency_ns.estimate > 0
+    True
+    """
+    options = _core.BenchOptions()
+    if clock not in ("auto", "wall", "cpu"):
+        raise ValueError(f"clock is auto, wall or cpu, not {clock!r}")
+    options.clock = getattr(_core.Clock, clock)
+    options.seconds, options.seed, options.sizes = seconds, seed, size_texts(sizes)
+    options.runtime = runtime_options(runtime)
+    if cache is not None:
+        options.cache = path_of(cache, "a cache")
+    arrays = set_feeds(options, feeds)
+    with as_files(*models) as files:
+        report = json.loads(_core.bench([_core.load(file, []) for file in files], options, arrays, progress))
+    measured, pairs = [], []
+    for number, (model, told) in enumerate(zip(models, report["models"])):
+        name = f"model {number}" if is_proto(model) else str(model)
+        failure = told.get("failure")
+        latency = interval_of(told.get("latency_ns"), "median")
+        measured.append(ModelSpeed(name, failure["message"] if failure else "", latency, told.get("peak_bytes"), told.get("load_ns")))
+    for told in report["pairs"]:
+        failure = told.get("failure")
+        pairs.append(PairSpeed(told["number_of_b"], told.get("verdict", ""), failure["message"] if failure else "", interval_of(told, "ratio")))
+    return Bench(f"{report['title']} {report['version']}", measured, pairs, report)
+
+
+def inspect(model: PathLike | onnx.ModelProto, *, sizes: Sizes | None = None) -> Inspection:
+    """What a model is: operators, shapes, floating-point operations, and which nodes have no meaning here, with the reason.
+
+    >>> import isomer, onnx
+    >>> model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[N, 3] x) => (float[N, 3] y) { y = Relu(x) }')
+    >>> isomer.inspect(model)
+    <Inspection: 1 nodes, opset 17, 0 bytes of weights, 0 nodes without a meaning here>
+    >>> isomer.inspect(model).inputs
+    [Port(name='x', type='float', shape=['N', 3])]
+    >>> isomer.inspect(model, sizes={"N": 8}).flops
+    24
+    """
+    with as_files(model) as (file,):
+        report = json.loads(_core.inspect(_core.load(file, []), size_texts(sizes)))
+    inputs, outputs = ([Port(p["name"], p["type"], p["shape"]) for p in report[key]] for key in ("inputs", "outputs"))
+    operators = {f"{o['domain']}.{o['op']}" if o["domain"] else o["op"]: o["count"] for o in report["operators"]}
+    return Inspection(
+        report["nodes"], report["opset"], inputs, outputs, operators, report["float_nodes"], report["float_nodes_defined"], report["opaque"],
+        report["flops"], report["weight_bytes"], report,
+    )  # fmt: skip
+
+
+def run(
+    model: PathLike | onnx.ModelProto, feeds: Tensors | None = None, *, engine: Engine = "reference", runtime: Runtime | None = None
+) -> dict[str, np.ndarray]:
+    """The outputs of a model, by name, for inputs by name.
+
+    `engine`: "reference" computes by the operators' own formulas, slowly: that is what "equal" is about. "double": the same, with all
+    floating-point numbers as float64. "runtime": on the runtime.
+
+    >>> import isomer, numpy, onnx
+    >>> model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[N] x) => (float[N] y) { y = Relu(x) }')
+    >>> isomer.run(model, {"x": numpy.array([-1, 2], numpy.float32)})["y"].tolist()
+    [0.0, 2.0]
+    """
+    with as_files(model) as (file,):
+        return made_tensors(_core.run(_core.load(file, []), given_tensors(feeds or {}), _engine(engine), runtime_options(runtime)))
+
+
+def proposers() -> list[str]:
+    """The names that `without` of `optimize` may have.
+
+    >>> import isomer
+    >>> "collapse" in isomer.proposers()
+    True
+    """
+    return _core.proposers()
+
+
+def runtimes() -> list[str]:
+    """The names that a `Runtime` may have.
+
+    >>> import isomer
+    >>> isomer.runtimes()
+    ['ort', 'openvino']
+    """
+    return _core.runtimes()
+
+
+def default_cache() -> Path:
+    """The file in which the command remembers what it measured; an empty path, if there is none. For `cache`, since functions use none by themselves.
+
+    >>> import isomer
+    >>> str(isomer.default_cache()) != ""
+    True
+    """
+    return _core.default_cache()
