@@ -87,10 +87,10 @@ void bind_options(nb::module_& m) {
       .def_rw("runtime", &C::runtime);
 
   using B = api::BenchOptions;
-  nb::enum_<B::Clock>(m, "Clock")
-      .value("auto", B::Clock::Auto)
-      .value("wall", B::Clock::Wall)
-      .value("cpu", B::Clock::Cpu);
+  nb::enum_<api::Clock>(m, "Clock")
+      .value("auto", api::Clock::Auto)
+      .value("wall", api::Clock::Wall)
+      .value("cpu", api::Clock::Cpu);
   nb::class_<B>(m, "BenchOptions")
       .def(nb::init<>())
       .def_rw("feeds_file", &B::feeds_file)
