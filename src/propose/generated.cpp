@@ -1,7 +1,9 @@
 #include "propose/generated.h"
 
+#include <algorithm>
 #include <set>
 
+#include "cost/price.h"
 #include "graph/text.h"
 #include "propose/rule_writer.h"
 
@@ -25,6 +27,18 @@ std::string key_of(const Proposal& p) {
   return out;
 }
 
+// Whether a rewrite has no more operators than what it was written for, but for those that are computed
+// beforehand. What saves nothing and adds operators leads to more of the same: x as -(-x), and so on.
+bool adds_no_operators(const Site& site, const Proposal& p, const rules::Pattern& pattern) {
+  const Graph program = with_constants(site, p.claim.after);
+  const std::set<NodeId> constants = folded_nodes(program);
+  const auto before = std::ranges::count(pattern.from.nodes, false, &rules::PatternNode::is_variable);
+  const auto after = std::ranges::count_if(program.order(), [&](NodeId id) {
+    return program.node(id).kind == NodeKind::Operator && !constants.contains(id);
+  });
+  return after <= before;
+}
+
 }  // namespace
 
 Proposals propose_by_rules(const Graph& graph, const Inference& inference, const ProposeOptions& options,
@@ -41,7 +55,9 @@ Proposals propose_by_rules(const Graph& graph, const Inference& inference, const
     for (std::uint32_t k = 0; k < node.outputs.size(); ++k)
       for (const RuleMatch& match : matches_at(site, *net, {id, k}))
         for (Proposal& p : written(site, match, kind)) {
-          if (p.gain <= 0 && !options.relaxed && !options.any_price) continue;
+          const bool is_wanted = p.gain > 0 || options.any_price ||
+                                 (options.relaxed && adds_no_operators(site, p, *match.pattern));
+          if (!is_wanted) continue;
           if (out.list.size() < kMostProposals && seen.insert(key_of(p)).second)
             out.list.push_back(std::move(p));
         }

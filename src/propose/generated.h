@@ -9,7 +9,7 @@
 namespace isomer {
 
 // What a book says of a graph. What does not save anything by the analytic cost is proposed only to those who
-// look further (`relaxed`) or take any price.
+// take any price, or look further (`relaxed`) if it adds no operators.
 Proposals propose_by_rules(const Graph& graph, const Inference& inference, const ProposeOptions& options,
                            const rules::RuleBook& book, const std::string& kind);
 
