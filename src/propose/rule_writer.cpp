@@ -31,6 +31,7 @@ class RuleWriter {
       if (!sizes) return std::nullopt;
       by = b_.split(value(to_.outputs[0]), axis, *sizes);
     } else {
+      by.reserve(to_.outputs.size());
       for (const PatternValue& v : to_.outputs) by.push_back(value(v));
     }
     auto out =

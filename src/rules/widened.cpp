@@ -49,6 +49,7 @@ class Widening {
     if (!renaming || !number_variables(*renaming)) return nullptr;
     Pattern out{.rule = old_.rule, .from = {}, .to = {}, .is_divided = old_.is_divided, .axis = old_.axis};
     std::vector<PatternValue> made;
+    made.reserve(parts_);
     for (std::size_t k = 0; k < parts_; ++k) made.push_back(copied(old_.from, two[0], k, out.from));
     if (old_.is_divided) out.from.outputs = made;
     else out.from.outputs = {joined(old_.from.nodes[whole.node], made, out.from)};
@@ -143,6 +144,7 @@ class Widening {
           });
       if (is_alike && has(variables_of(old_.to, operands[0]), first_)) {
         std::vector<PatternValue> made;
+        made.reserve(parts_);
         for (std::size_t k = 0; k < parts_; ++k) made.push_back(copied(old_.to, operands[0], k, out));
         return joined(node, made, out);
       }
