@@ -119,6 +119,16 @@ class Optimize(unittest.TestCase):
         self.assertEqual(self.operators(), ["Conv", "Relu"])
         self.assert_equal_and_certified(source, {"x": draw.normal(size=(3, 32, 28, 28)).astype(np.float32)})
 
+    def test_only_these_proposers_are_asked(self):
+        source = self.save(branches())
+        self.assertEqual(self.optimize(source, "--judge", "cost", "--only", "commute")["result"], "unchanged")
+        report = self.optimize(source, "--judge", "cost", "--only", "generated")
+        self.assertEqual({s["kind"] for s in report["steps"]}, {"generated"})
+        self.assert_equal_and_certified(source, {"x": draw.normal(size=(3, 32, 28, 28)).astype(np.float32)})
+        ran = subprocess.run([isomer, "optimize", str(source), "-o", str(self.path / "out.onnx"), "--only", "nobody"], capture_output=True, text=True)
+        self.assertEqual(ran.returncode, 2)
+        self.assertIn("--only nobody: no proposer has this name", ran.stderr)
+
     def test_clutter_goes(self):
         source = self.save(clutter())
         self.optimize(source, "--judge", "cost")
@@ -186,7 +196,7 @@ class Optimize(unittest.TestCase):
         self.assert_equal_and_certified(source, {"x": draw.normal(size=(1, 32, 28, 28)).astype(np.float32)})
 
     def test_without_a_proposer(self):
-        report = self.optimize(self.save(branches()), "--judge", "cost", "--without", "collapse,reassociate,commute,fastpath")
+        report = self.optimize(self.save(branches()), "--judge", "cost", "--without", "collapse,reassociate,commute,fastpath,generated")
         self.assertEqual(report["result"], "unchanged")
         ran = subprocess.run([isomer, "optimize", str(self.path / "in.onnx"), "-o", str(self.path / "o.onnx"), "--without", "wishes"],
                              capture_output=True, text=True)

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <memory>
 
 #include "cli/budget.h"
@@ -22,6 +23,7 @@ namespace {
 struct Request {
   api::OptimizeFiles files;
   api::OptimizeOptions options;
+  std::vector<std::string> only;  // proposers
   std::string budget = "5m", judge = "runtime";
   double max_size_growth = 0;
   bool verbose = false;
@@ -30,9 +32,22 @@ struct Request {
   RuntimeRequest runtime;
 };
 
+// All proposers but these are left out.
+Status ask_only(const std::vector<std::string>& only, api::OptimizeOptions& options) {
+  const std::vector<std::string> known = api::proposers();
+  for (const std::string& name : only)
+    if (std::ranges::find(known, name) == known.end())
+      return Error{
+          fmt::format("--only {}: no proposer has this name; there are {}", name, fmt::join(known, ", "))};
+  for (const std::string& name : known)
+    if (!only.empty() && std::ranges::find(only, name) == only.end()) options.without.push_back(name);
+  return Done{};
+}
+
 Result<api::OptimizeOptions> options_of(const Request& request) {
   api::OptimizeOptions options = request.options;
   ISOMER_TRY(options.seconds, seconds_of(request.budget));
+  ISOMER_TRY_DO(ask_only(request.only, options));
   if (request.files.out == "-")
     return Error{"-o -: a model is written to a file, since its proof goes beside it"};
   options.judge = request.judge == "cost"  ? api::Judge::Cost
@@ -129,6 +144,9 @@ void add_optimize(CLI::App& app, Chosen& chosen) {
       ->add_option("--without", request->options.without,
                    fmt::format("Proposers that are not asked, of {} (default: none)",
                                fmt::join(api::proposers(), ", ")))
+      ->delimiter(',')
+      ->type_name("NAME,...");
+  command->add_option("--only", request->only, "Proposers that are asked, and no others (default: all)")
       ->delimiter(',')
       ->type_name("NAME,...");
   command

@@ -1,9 +1,11 @@
 #include "propose/list.h"
 
 #include <algorithm>
+#include <map>
 
 #include "propose/batch.h"
 #include "propose/functions.h"
+#include "propose/generated.h"
 #include "propose/linear.h"
 #include "propose/needed.h"
 #include "propose/order.h"
@@ -17,19 +19,45 @@ const std::vector<Proposer>& proposers() {
       {"batch", propose_batch},         {"commute", propose_commute},         {"linear", propose_linear},
       {"repeated", propose_repeated},   {"reassociate", propose_reassociate}, {"fastpath", propose_fastpath},
       {"bilinear", propose_bilinear},   {"structure", propose_structure},     {"order", propose_order},
-      {"functions", propose_functions}, {"relax", propose_relax, true},
+      {"functions", propose_functions}, {"generated", propose_generated},     {"user", nullptr},
+      {"relax", propose_relax, true},
   };
   return list;
 }
 
-Proposals propose_all(const Graph& graph, const Inference& inference, const ProposeOptions& options) {
+namespace {
+
+// What rules say where another proposer replaces the same values and saves as much: it would only be proved
+// and measured once more.
+void drop_what_others_do(std::vector<Proposal>& list) {
+  const auto is_by_rule = [](const Proposal& p) { return p.kind == "generated" || p.kind == "user"; };
+  std::map<std::vector<std::string>, double> best;
+  for (const Proposal& p : list)
+    if (!is_by_rule(p)) {
+      const auto [at, is_new] = best.emplace(p.claim.outputs, p.gain);
+      if (!is_new) at->second = std::max(at->second, p.gain);
+    }
+  std::erase_if(list, [&](const Proposal& p) {
+    const auto at = best.find(p.claim.outputs);
+    return is_by_rule(p) && at != best.end() && at->second >= p.gain;
+  });
+}
+
+}  // namespace
+
+Proposals propose_all(const Graph& graph, const Inference& inference, const ProposeOptions& options,
+                      const rules::RuleBook* user_rules) {
   Proposals out;
   for (const Proposer& proposer : proposers()) {
     if (options.without.contains(proposer.name) || (proposer.is_relaxed && !options.relaxed)) continue;
-    Proposals found = proposer.propose(graph, inference, options);
+    Proposals found;
+    if (proposer.propose != nullptr) found = proposer.propose(graph, inference, options);
+    else if (user_rules != nullptr)
+      found = propose_by_rules(graph, inference, options, *user_rules, proposer.name);
     for (Proposal& p : found.list) out.list.push_back(std::move(p));
     for (std::string& why : found.declined) out.declined.push_back(std::move(why));
   }
+  if (!options.relaxed && !options.any_price) drop_what_others_do(out.list);
   std::ranges::stable_sort(out.list, std::greater<>{}, &Proposal::gain);
   return out;
 }

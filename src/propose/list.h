@@ -5,11 +5,13 @@
 #include <vector>
 
 #include "rewrite/proposal.h"
+#include "rules/rule_book.h"
 
 namespace isomer {
 
 struct Proposer {
   std::string name;
+  // Null: the rules that the user gave (propose_by_rules).
   Proposals (*propose)(const Graph& graph, const Inference& inference, const ProposeOptions& options);
   bool is_relaxed = false;  // its steps may lose by themselves: for strategies that look further
 };
@@ -17,6 +19,7 @@ struct Proposer {
 const std::vector<Proposer>& proposers();
 
 // Largest gain first. A gain of zero or less is a bet on the runtime: only measuring can like it.
-Proposals propose_all(const Graph& graph, const Inference& inference, const ProposeOptions& options = {});
+Proposals propose_all(const Graph& graph, const Inference& inference, const ProposeOptions& options = {},
+                      const rules::RuleBook* user_rules = nullptr);
 
 }  // namespace isomer

@@ -1,0 +1,11 @@
+# generated/rules/generated_text.h: rules/generated.rules as a text inside of the program, so that it finds its rules wherever it is installed.
+
+set(pack "${CMAKE_SOURCE_DIR}/rules/generated.rules")
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${pack}")
+file(READ "${pack}" text)
+file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/generated/rules/generated_text.h" @ONLY CONTENT
+"// Generated from rules/generated.rules.
+#pragma once
+#pragma GCC diagnostic ignored \"-Woverlength-strings\"
+inline constexpr char kGeneratedText[] = R\"generated(@text@)generated\";
+")
