@@ -15,11 +15,21 @@ namespace isomer {
 
 const std::vector<Proposer>& proposers() {
   static const std::vector<Proposer> list{
-      {"simplify", propose_simplify},   {"collapse", propose_collapse},       {"needed", propose_needed},
-      {"batch", propose_batch},         {"commute", propose_commute},         {"linear", propose_linear},
-      {"repeated", propose_repeated},   {"reassociate", propose_reassociate}, {"fastpath", propose_fastpath},
-      {"bilinear", propose_bilinear},   {"structure", propose_structure},     {"order", propose_order},
-      {"functions", propose_functions}, {"generated", propose_generated},     {"user", nullptr},
+      {"simplify", propose_simplify},
+      {"collapse", propose_collapse},
+      {"needed", propose_needed},
+      {"batch", propose_batch},
+      {"commute", propose_commute},
+      {"linear", propose_linear},
+      {"repeated", propose_repeated},
+      {"reassociate", propose_reassociate},
+      {"fastpath", propose_fastpath},
+      {"bilinear", propose_bilinear},
+      {"structure", propose_structure},
+      {"order", propose_order},
+      {"functions", propose_functions},
+      {"generated", propose_generated, true},
+      {"user", nullptr},
       {"relax", propose_relax, true},
   };
   return list;
@@ -48,8 +58,11 @@ void drop_what_others_do(std::vector<Proposal>& list) {
 Proposals propose_all(const Graph& graph, const Inference& inference, const ProposeOptions& options,
                       const rules::RuleBook* user_rules) {
   Proposals out;
+  const bool is_further = options.relaxed || std::ranges::all_of(proposers(), [&](const Proposer& p) {
+                            return p.is_relaxed || p.propose == nullptr || options.without.contains(p.name);
+                          });
   for (const Proposer& proposer : proposers()) {
-    if (options.without.contains(proposer.name) || (proposer.is_relaxed && !options.relaxed)) continue;
+    if (options.without.contains(proposer.name) || (proposer.is_relaxed && !is_further)) continue;
     Proposals found;
     if (proposer.propose != nullptr) found = proposer.propose(graph, inference, options);
     else if (user_rules != nullptr)

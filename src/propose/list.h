@@ -13,7 +13,9 @@ struct Proposer {
   std::string name;
   // Null: the rules that the user gave (propose_by_rules).
   Proposals (*propose)(const Graph& graph, const Inference& inference, const ProposeOptions& options);
-  bool is_relaxed = false;  // its steps may lose by themselves: for strategies that look further
+  // Its steps may lose by themselves, or break what others would do at once: for strategies that look
+  // further, or where nobody else is asked.
+  bool is_relaxed = false;
 };
 
 const std::vector<Proposer>& proposers();
