@@ -11,6 +11,7 @@ import unittest
 
 import numpy as np
 import onnx
+import onnx.parser
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
@@ -118,6 +119,23 @@ class Optimize(unittest.TestCase):
         self.assertEqual(report["result"], "improved")
         self.assertEqual(self.operators(), ["Conv", "Relu"])
         self.assert_equal_and_certified(source, {"x": draw.normal(size=(3, 32, 28, 28)).astype(np.float32)})
+
+    def test_a_users_true_rule_is_used_and_a_false_one_told(self):
+        graph = onnx.parser.parse_graph("agraph (float[3, 4] x) => (float[3, 4] y) "
+                                        "{ a = Tanh(x) b = Tanh(a) c = Relu(b) y = Relu(c) }")
+        source = self.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8))
+        rules = self.path / "mine"
+        rules.mkdir()
+        (rules / "a.rules").write_text("rule once\ngiven float[M, K] x\nleft { t = Relu(x)\n y = Relu(t) } => y\nright { y = Relu(x) } => y\n")
+        (rules / "b.rules").write_text("rule wrong\ngiven float[M, K] x\nleft { t = Tanh(x)\n y = Tanh(t) } => y\nright { y = Tanh(x) } => y\n")
+        report = self.optimize(source, "--judge", "cost", "--only", "user", "--rules", str(rules))
+        self.assertEqual(self.operators(), ["Tanh", "Tanh", "Relu"])
+        self.assertEqual([r["verdict"] for r in report["user_rules"]], ["proved", "refuted"])
+        self.assertEqual(report["changes"], ["Relu producing y by rule once"])
+        self.assert_equal_and_certified(source, {"x": draw.normal(size=(3, 4)).astype(np.float32)})
+        ran = subprocess.run([isomer, "optimize", str(source), "-o", str(self.path / "out.onnx"), "--judge", "cost", "--rules", str(rules)],
+                             capture_output=True, text=True, timeout=300)
+        self.assertIn("rule wrong is false and is not used: for example, x [", ran.stderr)
 
     def test_only_these_proposers_are_asked(self):
         source = self.save(branches())

@@ -218,7 +218,7 @@ enum class Judge : int {
   Any = 2,      // whatever is proved is taken, also what costs more: for tests of the proposers
 };
 
-// The names that OptimizeOptions::without may have.
+// The names that OptimizeOptions::without and ::only may have.
 ISOMER_API std::vector<std::string> proposers();
 
 struct OptimizeOptions {
@@ -230,7 +230,11 @@ struct OptimizeOptions {
   bool simplify = false;                       // keep what is simpler and not slower, where nothing is faster
   std::string strategy = "greedy";             // or "backtrack:ALPHA", "beam:WIDTH"
   std::vector<std::string> without = {};       // proposers that are not asked
-  std::int64_t steps = 0;                      // proposals to try, for repeatable runs; 0: as time allows
+  std::vector<std::string> only = {};          // proposers that are asked, and no others; none: all
+  // Rules of the user (docs/rules.md): a file, or a folder of files *.rules; "": none. Each is decided first;
+  // those that are not refuted are for the proposer `user`.
+  std::filesystem::path rules = {};
+  std::int64_t steps = 0;  // proposals to try, for repeatable runs; 0: as time allows
   std::uint64_t seed = 1;
   std::optional<Tensors> feeds = {};      // to measure with; nullopt: made up, at `sizes`
   std::filesystem::path feeds_file = {};  // the npz file that they are in; "": none
@@ -240,6 +244,7 @@ struct OptimizeOptions {
   double cache_mebibytes = 0;          // the oldest of it is forgotten beyond this size; 0: no limit
   std::filesystem::path scratch = {};  // a folder for models that are measured; "": that of temporary files
   Progress progress = {};
+  Progress notice = {};  // what is known before the search and worth saying now: a rule that is false
   std::function<void(double)> on_best = {};  // so many times faster is the best so far; called as progress
   std::stop_token stop = {};                 // the best so far is then the result
   // A proof can't be interrupted. true: where one takes too long, it is not waited for; its thread still runs

@@ -9,6 +9,7 @@
 #include "onnx/write_file.h"
 #include "pipeline/change_words.h"
 #include "pipeline/proposer_names.h"
+#include "pipeline/user_rules.h"
 #include "pipeline/write_optimized.h"
 #include "runtime/machine.h"
 
@@ -23,7 +24,7 @@ static_assert(
 void fill_search(const OptimizeOptions& options, OptimizeRequest& request) {
   SearchOptions& search = request.search;
   search.strategy = take(parse_strategy(options.strategy));
-  search.without = take(proposers_named(options.without));
+  search.without = take(left_out_proposers(options.without, options.only));
   search.any_price = options.judge == Judge::Any;
   if (options.steps < 0) throw Error(ErrorKind::BadInput, "steps can't be negative");
   if (options.steps > 0) search.steps = options.steps;
@@ -60,6 +61,7 @@ class OptimizeRun {
     request_.waits = !options.may_leave_thread;
     request_.measure = options.judge == Judge::Runtime;
     fill_search(options, request_);
+    if (!options.rules.empty()) take_rules();
     const RuntimeRequest runtime = request_of(options.runtime);
     request_.runtime = take(runtime_options(runtime));
     request_.worker = worker_options(runtime, options.runtime.name);
@@ -76,10 +78,10 @@ class OptimizeRun {
   // Inputs, and what is remembered; at these sizes, if any are made up.
   void prepare(const Model::State& state, const std::vector<std::string>& sizes) {
     request_.own_feeds = options_.feeds || !options_.feeds_file.empty() || !options_.sizes.empty();
-    context_ = {.machine = this_machine().cpu,
-                .threads = options_.runtime.threads,
-                .min_gain = options_.min_gain,
-                .fixed = state.fixed};
+    context_.machine = this_machine().cpu;
+    context_.threads = options_.runtime.threads;
+    context_.min_gain = options_.min_gain;
+    context_.fixed = state.fixed;
     if (request_.measure || request_.own_feeds) {
       FeedsForModels feeds = feeds_of(options_, {&state.model.graph}, sizes);
       request_.feeds = std::move(feeds.tensors);
@@ -110,6 +112,15 @@ class OptimizeRun {
   }
 
  private:
+  // What is said of a rule is said before the search.
+  void take_rules() {
+    UserRules rules = take(read_user_rules(options_.rules));
+    request_.search.user_rules = std::move(rules.book);
+    for (const Decided& d : rules.decided)
+      if (const std::string words = remark(d); !words.empty() && options_.notice) options_.notice(words);
+    context_.user_rules = std::move(rules.decided);
+  }
+
   const OptimizeOptions& options_;
   StoppableLimit limit_;
   OptimizeRequest request_;

@@ -181,7 +181,8 @@ Json to_json(const RuleCounterexample& example) {
           {"output", example.refuted.output},
           {"position", example.refuted.position},
           {"left", number_json(example.refuted.a)},
-          {"right", number_json(example.refuted.b)}};
+          {"right", number_json(example.refuted.b)},
+          {"words", example_text(example)}};
 }
 
 Json to_json(const Decided& d) {
@@ -306,6 +307,8 @@ ReportJson to_json(const OptimizeReport& report, const OptimizeContext& context)
                       {"fewer_nodes", g.fewer},
                       {"ratio", g.ratio > 0 ? Json(g.ratio) : Json()}});
   for (const std::string& c : report.changes) changes.push_back(words_of_step("collapse", c));
+  Json user_rules = Json::array();
+  for (const Decided& d : context.user_rules) user_rules.push_back(to_json(d));
   const Engine* engine = engine_named(report.runtime);
   const SearchReport& s = report.search;
   return {{"result", word(report.result)},
@@ -352,6 +355,7 @@ ReportJson to_json(const OptimizeReport& report, const OptimizeContext& context)
           {"changes", report.changes},
           {"changes_in_words", changes},
           {"not_taken", s.refused},
+          {"user_rules", user_rules},
           {"left_alone", s.declined},
           {"cache", cache_json(context.cache.get())}};
 }

@@ -26,6 +26,7 @@ struct OptimizeContext {
   double min_gain = 1.02;
   std::vector<std::string> fixed = {};  // sizes that the result is for; none: all
   std::shared_ptr<TimingCache> cache = {};
+  std::vector<Decided> user_rules = {};
 };
 
 ReportJson to_json(const Summary& summary);

@@ -3,7 +3,6 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <memory>
 
 #include "cli/budget.h"
@@ -23,7 +22,6 @@ namespace {
 struct Request {
   api::OptimizeFiles files;
   api::OptimizeOptions options;
-  std::vector<std::string> only;  // proposers
   std::string budget = "5m", judge = "runtime";
   double max_size_growth = 0;
   bool verbose = false;
@@ -32,22 +30,9 @@ struct Request {
   RuntimeRequest runtime;
 };
 
-// All proposers but these are left out.
-Status ask_only(const std::vector<std::string>& only, api::OptimizeOptions& options) {
-  const std::vector<std::string> known = api::proposers();
-  for (const std::string& name : only)
-    if (std::ranges::find(known, name) == known.end())
-      return Error{
-          fmt::format("--only {}: no proposer has this name; there are {}", name, fmt::join(known, ", "))};
-  for (const std::string& name : known)
-    if (!only.empty() && std::ranges::find(only, name) == only.end()) options.without.push_back(name);
-  return Done{};
-}
-
 Result<api::OptimizeOptions> options_of(const Request& request) {
   api::OptimizeOptions options = request.options;
   ISOMER_TRY(options.seconds, seconds_of(request.budget));
-  ISOMER_TRY_DO(ask_only(request.only, options));
   if (request.files.out == "-")
     return Error{"-o -: a model is written to a file, since its proof goes beside it"};
   options.judge = request.judge == "cost"  ? api::Judge::Cost
@@ -71,6 +56,7 @@ Result<Reply> run(const Request& request) {
   options.stop = interrupt.token();
   options.progress = [&live](std::string_view now) { live->show(now); };
   options.on_best = [&live](double ratio) { live->show_best(ratio); };
+  options.notice = [&live](std::string_view what) { live->say(what); };
   const api::Optimized found = api::optimize_file(request.files, options);
   const Json json = Json::parse(found.json);
   OptimizeWords words{.in = request.files.in, .out = request.files.out, .is_verbose = true};
@@ -146,9 +132,15 @@ void add_optimize(CLI::App& app, Chosen& chosen) {
                                fmt::join(api::proposers(), ", ")))
       ->delimiter(',')
       ->type_name("NAME,...");
-  command->add_option("--only", request->only, "Proposers that are asked, and no others (default: all)")
+  command
+      ->add_option("--only", request->options.only, "Proposers that are asked, and no others (default: all)")
       ->delimiter(',')
       ->type_name("NAME,...");
+  command
+      ->add_option("--rules", request->options.rules,
+                   "Rules of your own (docs/rules.md): a file, or a folder of files *.rules. Each is decided "
+                   "first; what is false is told and not used (default: none)")
+      ->type_name("FILE|DIR");
   command
       ->add_option("--steps", request->options.steps,
                    "Proposals to try, for repeatable runs (default: as many as there is time for)")

@@ -32,19 +32,6 @@ std::string required_text(const Json& rule) {
   return out;
 }
 
-// "g = 2, x [3, 4, 7, 5], w [2, 2, 3, 3]: output 0 at [0, 1, 0, 0] is -6 on the left, 4 on the right"
-std::string example_text(const Json& example) {
-  std::string where;
-  for (const auto& [name, value] : example["values"].items())
-    where += fmt::format("{} = {}, ", name, value.get<std::string>());
-  for (const auto& [name, shape] : example["shapes"].items())
-    where += fmt::format("{} {}, ", name, shape_text(shape));
-  where.resize(where.size() - std::min<std::size_t>(where.size(), 2));
-  return fmt::format("{}: output {} at {} is {} on the left, {} on the right", where,
-                     example["output"].get<int>(), shape_text(example["position"]),
-                     number_of(example["left"]), number_of(example["right"]));
-}
-
 std::string remark(const Json& rule) {
   if (rule["verdict"] == "proved") return "for all sizes";
   if (rule["verdict"] == "conditional") return "requires " + required_text(rule);
@@ -72,7 +59,7 @@ std::string to_text(const Json& report) {
                string_of(rule, "verdict"), expected_text(rule)});
     if (rule["verdict"] != "proved") add_remark(remark(rule));
     if (const Json& example = rule["counterexample"]; !example.is_null())
-      add_remark("for example, " + example_text(example));
+      add_remark("for example, " + string_of(example, "words"));
   }
   std::string out = table.text();
   if (!remarks.empty()) out += '\n' + remarks;

@@ -1,6 +1,7 @@
 #include "pipeline/decide_rules.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <chrono>
 
@@ -31,6 +32,16 @@ Status check_operators(const Rule& rule) {
 }
 
 }  // namespace
+
+std::string example_text(const RuleCounterexample& example) {
+  std::vector<std::string> where;
+  for (const auto& [name, value] : example.values) where.push_back(fmt::format("{} = {}", name, value));
+  for (const auto& [name, tensor] : example.refuted.feeds)
+    where.push_back(fmt::format("{} [{}]", name, fmt::join(tensor.extents(), ", ")));
+  return fmt::format("{}: output {} at [{}] is {:g} on the left, {:g} on the right", fmt::join(where, ", "),
+                     example.refuted.output, fmt::join(example.refuted.position, ", "), example.refuted.a,
+                     example.refuted.b);
+}
 
 Result<std::vector<Decided>> decide_rules(const std::filesystem::path& file) {
   ISOMER_TRY(RulesFile read, read_rules(file));

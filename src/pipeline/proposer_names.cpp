@@ -15,13 +15,19 @@ std::vector<std::string> proposer_names() {
   return names;
 }
 
-Result<std::set<std::string>> proposers_named(const std::vector<std::string>& names) {
+Result<std::set<std::string>> left_out_proposers(const std::vector<std::string>& without,
+                                                 const std::vector<std::string>& only) {
   const auto known = proposer_names();
-  for (const std::string& name : names)
-    if (std::ranges::find(known, name) == known.end())
-      return Error{
-          fmt::format("--without {}: no proposer has this name; there are {}", name, fmt::join(known, ", "))};
-  return std::set<std::string>(names.begin(), names.end());
+  for (const auto& [option, names] : {std::pair("--without", &without), {"--only", &only}})
+    for (const std::string& name : *names)
+      if (std::ranges::find(known, name) == known.end())
+        return Error{fmt::format("{} {}: no proposer has this name; there are {}", option, name,
+                                 fmt::join(known, ", "))};
+  std::set<std::string> out(without.begin(), without.end());
+  if (!only.empty())
+    for (const std::string& name : known)
+      if (std::ranges::find(only, name) == only.end()) out.insert(name);
+  return out;
 }
 
 }  // namespace isomer

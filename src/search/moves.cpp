@@ -39,7 +39,8 @@ std::vector<Proposal> Moves::proposals(const Workpiece& piece, bool relaxed) {
                         {.any_price = options.any_price,
                          .relaxed = relaxed,
                          .without = without,
-                         .machine = &context_.machine()});
+                         .machine = &context_.machine()},
+                        options.user_rules.get());
     if (!learn_from(piece, found)) break;
   }
   if (scope_ == Scope::Model) context_.report.declined = std::move(found.declined);

@@ -19,6 +19,10 @@
 
 namespace isomer {
 
+namespace rules {
+class RuleBook;  // rules/rule_book.h
+}  // namespace rules
+
 // How far to look; see strategy.h.
 struct Strategy {
   enum class Kind : std::uint8_t { Greedy, Backtrack, Beam } kind = Kind::Greedy;
@@ -29,9 +33,10 @@ Result<Strategy> parse_strategy(std::string_view text);  // "greedy", "backtrack
 
 struct SearchOptions {
   Strategy strategy = {};
-  std::int64_t steps = 1 << 30;        // proposals to try
-  bool any_price = false;              // every proved step is taken
-  std::set<std::string> without = {};  // proposers that are not asked
+  std::int64_t steps = 1 << 30;                            // proposals to try
+  bool any_price = false;                                  // every proved step is taken
+  std::set<std::string> without = {};                      // proposers that are not asked
+  std::shared_ptr<const rules::RuleBook> user_rules = {};  // null: none
   double max_error_growth = 2;
   std::uintmax_t more_bytes = std::numeric_limits<std::uintmax_t>::max();  // by which constants may grow
   std::uint64_t seed = 1;

@@ -25,7 +25,7 @@ std::size_t operators_after(const Graph& graph, const std::string& strategy, Sea
   model.graph = graph;
   SearchOptions options;
   options.strategy = *parse_strategy(strategy);
-  options.without = {"collapse", "reassociate", "fastpath", "commute"};
+  options.without = {"collapse", "reassociate", "fastpath", "commute", "generated"};
   const auto history = search(options, model, nullptr, report);
   EXPECT_TRUE(history.ok());
   return history->back().graph.operator_count();
