@@ -18,7 +18,7 @@ PatternNet::Token PatternNet::token_of(const PatternNode& node, std::uint32_t ou
   return out;
 }
 
-void PatternNet::add(std::shared_ptr<const Pattern> pattern) {
+void PatternNet::add(const std::shared_ptr<const Pattern>& pattern) {
   const std::vector<PatternNode>& nodes = pattern->from.nodes;
   std::vector<std::size_t> commuting;
   for (std::size_t i = 0; i < nodes.size() && commuting.size() < kMostExchanged; ++i)

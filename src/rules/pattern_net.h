@@ -13,7 +13,7 @@ namespace isomer::rules {
 class PatternNet {
  public:
   PatternNet() : nodes_(1) {}
-  void add(std::shared_ptr<const Pattern> pattern);
+  void add(const std::shared_ptr<const Pattern>& pattern);
   std::size_t size() const { return patterns_; }
 
   // A pattern, and the nodes of it whose two operands are exchanged.
