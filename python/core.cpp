@@ -64,6 +64,8 @@ void bind_options(nb::module_& m) {
       .def_rw("simplify", &O::simplify)
       .def_rw("strategy", &O::strategy)
       .def_rw("without", &O::without)
+      .def_rw("only", &O::only)
+      .def_rw("rules", &O::rules)
       .def_rw("steps", &O::steps)
       .def_rw("seed", &O::seed)
       .def_rw("feeds_file", &O::feeds_file)
@@ -100,6 +102,20 @@ void bind_options(nb::module_& m) {
       .def_rw("seed", &B::seed)
       .def_rw("runtime", &B::runtime)
       .def_rw("cache", &B::cache);
+
+  using G = api::GateOptions;
+  nb::class_<G>(m, "GateOptions")
+      .def(nb::init<>())
+      .def_rw("min_ratio", &G::min_ratio)
+      .def_rw("equal", &G::equal)
+      .def_rw("feeds_file", &G::feeds_file)
+      .def_rw("sizes", &G::sizes)
+      .def_rw("seconds", &G::seconds)
+      .def_rw("prove_seconds", &G::prove_seconds)
+      .def_rw("clock", &G::clock)
+      .def_rw("seed", &G::seed)
+      .def_rw("runtime", &G::runtime)
+      .def_rw("base_runtime", &G::base_runtime);
 }
 
 using Feeds = std::optional<GivenTensors>;
@@ -188,6 +204,16 @@ void bind_equality(nb::module_& m) {
     options.progress = watch.teller(progress);
     options.stop = watch.token();
     return watch.run([&] { return api::bench(models, options).json; });
+  });
+  m.def("gate", [](const api::Model& base, const api::Model& candidate, api::GateOptions options,
+                   const nb::bytes& certificate, const Feeds& feeds, const Told& progress) {
+    Watch watch;
+    set_feeds(options, feeds);
+    options.certificate = text_of(certificate);
+    options.progress = watch.teller(progress);
+    options.stop = watch.token();
+    const api::GateReport report = watch.run([&] { return api::gate(base, candidate, options); });
+    return nb::make_tuple(report.json, report.markdown);
   });
 }
 

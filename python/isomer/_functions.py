@@ -27,7 +27,7 @@ from ._inputs import (
     size_texts,
     write_proto,
 )
-from ._results import Bench, Checked, Comparison, Explanation, Inspection, ModelSpeed, Optimized, PairSpeed, Port, Proof, interval_of
+from ._results import Bench, Checked, Comparison, Explanation, Gate, Inspection, ModelSpeed, Optimized, PairSpeed, Port, Proof, interval_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -43,6 +43,12 @@ def _engine(name: str, allowed: Sequence[str] = ("reference", "double", "runtime
     return getattr(_core.Engine, name)
 
 
+def _clock(name: str) -> _core.Clock:
+    if name not in ("auto", "wall", "cpu"):
+        raise ValueError(f"clock is auto, wall or cpu, not {name!r}")
+    return getattr(_core.Clock, name)
+
+
 class OptimizeOptions(TypedDict, total=False):
     """The options of `optimize`, for those who check types."""
 
@@ -56,6 +62,8 @@ class OptimizeOptions(TypedDict, total=False):
     fix_sizes: bool
     strategy: str
     without: Sequence[str]
+    only: Sequence[str]
+    rules: PathLike | None
     steps: int
     seed: int
     feeds: Feeds | None
@@ -83,6 +91,8 @@ def optimize(
     fix_sizes: bool = False,
     strategy: str = "greedy",
     without: Sequence[str] = (),
+    only: Sequence[str] = (),
+    rules: PathLike | None = None,
     steps: int = 0,
     seed: int = 1,
     feeds: Feeds | None = None,
@@ -99,8 +109,9 @@ def optimize(
     `seconds`: for all of it. `judge`: "runtime" measures; "cost" is an analytic cost, which measures nothing. `min_gain`: a result must surely be more
     than this many times as fast. `max_error_growth`, `max_size_growth`: of rounding error and of the file's size, against the original's.
     `simplify`: where nothing is faster, keep what is simpler and not slower. `fix_sizes`: make a model for one size only, that of `sizes` or of the
-    defaults. `strategy`: "greedy", "backtrack:ALPHA" or "beam:WIDTH". `without`: of `proposers()`, those that are not asked. `steps`: proposals to
-    try, for repeatable runs. `feeds`: inputs to measure with, arrays by name or an npz file; without them they are made up, at `sizes`.
+    defaults. `strategy`: "greedy", "backtrack:ALPHA" or "beam:WIDTH". `without`, `only`: of `proposers()`, those that are not asked; those that are,
+    and no others. `rules`: a file of your own rewrite rules, or a folder of them (docs/rules.md). `steps`: proposals to try, for repeatable runs.
+    `feeds`: inputs to measure with, arrays by name or an npz file; without them they are made up, at `sizes`.
     `cache`: a file in which measurements are remembered (`default_cache()` is that of the command). `progress`: called with what is going on.
 
     >>> import isomer, onnx
@@ -115,10 +126,12 @@ def optimize(
         raise ValueError(f"judge is runtime or cost, not {judge!r}")
     options.judge = getattr(_core.Judge, judge)
     plain = {"seconds": seconds, "min_gain": min_gain, "max_error_growth": max_error_growth, "max_size_growth": max_size_growth, "simplify": simplify,
-             "strategy": strategy, "without": list(without), "steps": steps, "seed": seed, "sizes": size_texts(sizes)}  # fmt: skip
+             "strategy": strategy, "without": list(without), "only": list(only), "steps": steps, "seed": seed, "sizes": size_texts(sizes)}  # fmt: skip
     for name, value in plain.items():
         setattr(options, name, value)
     options.runtime = runtime_options(runtime)
+    if rules is not None:
+        options.rules = path_of(rules, "`rules`")
     if cache is not None:
         options.cache = path_of(cache, "a cache")
     arrays = set_feeds(options, feeds)
@@ -268,9 +281,7 @@ def bench(
     True
     """
     options = _core.BenchOptions()
-    if clock not in ("auto", "wall", "cpu"):
-        raise ValueError(f"clock is auto, wall or cpu, not {clock!r}")
-    options.clock = getattr(_core.Clock, clock)
+    options.clock = _clock(clock)
     options.seconds, options.seed, options.sizes = seconds, seed, size_texts(sizes)
     options.runtime = runtime_options(runtime)
     if cache is not None:
@@ -288,6 +299,51 @@ def bench(
         failure = told.get("failure")
         pairs.append(PairSpeed(told["number_of_b"], told.get("verdict", ""), failure["message"] if failure else "", interval_of(told, "ratio")))
     return Bench(f"{report['title']} {report['version']}", measured, pairs, report)
+
+
+def gate(
+    base: PathLike | onnx.ModelProto,
+    candidate: PathLike | onnx.ModelProto,
+    *,
+    min_ratio: float = 0.98,
+    equal: bool = False,
+    certificate: bytes | PathLike | None = None,
+    seconds: float = 60,
+    prove_seconds: float = 300,
+    clock: Literal["auto", "wall", "cpu"] = "auto",
+    feeds: Feeds | None = None,
+    sizes: Sizes | None = None,
+    seed: int = 0,
+    runtime: Runtime | None = None,
+    base_runtime: Runtime | None = None,
+    progress: Progress | None = None,
+) -> Gate:
+    """Whether `candidate` may take the place of `base`: a check for CI.
+
+    `min_ratio`: how fast it has to be, of the base's speed. `equal`: it must be proved equal, too; `certificate` is tried first. `seconds`: of
+    measuring, at most; `prove_seconds`: of proving. `base_runtime`: of the base, if it is another one: give the same model twice to compare two
+    versions of a runtime.
+
+    >>> import isomer, onnx
+    >>> def model(body):
+    ...     return onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[64] x) => (float[64] y) {' + body + '}')
+    >>> isomer.gate(model("y = Neg(x)"), model("y = Identity(x)"), equal=True, seconds=1).verdict
+    'fails'
+    >>> bool(isomer.gate(model("a = Neg(x) y = Neg(a)"), model("y = Identity(x)"), equal=True, min_ratio=0.01, seconds=1))
+    True
+    """
+    options = _core.GateOptions()
+    options.min_ratio, options.equal, options.clock = min_ratio, equal, _clock(clock)
+    options.seconds, options.prove_seconds, options.seed, options.sizes = seconds, prove_seconds, seed, size_texts(sizes)
+    options.runtime = runtime_options(runtime)
+    if base_runtime is not None:
+        options.base_runtime = runtime_options(base_runtime)
+    arrays = set_feeds(options, feeds)
+    with as_files(base, candidate) as (first, second):
+        one, two = _core.load_pair(first, second, [])
+        text, markdown = _core.gate(one, two, options, certificate_bytes(certificate), arrays, progress)
+    report = json.loads(text)
+    return Gate(report["verdict"], report["line"], interval_of(report["speed"], "ratio"), markdown, report)
 
 
 def inspect(model: PathLike | onnx.ModelProto, *, sizes: Sizes | None = None) -> Inspection:

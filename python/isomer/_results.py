@@ -211,6 +211,24 @@ def _speed(model: ModelSpeed) -> str:
 
 
 @dataclasses.dataclass(repr=False)
+class Gate(_Shown):
+    """Whether a model may take another one's place; true only if it "passes". `line`: the answer and why. `ratio`: latency of the base, divided
+    by that of the candidate; None, if that does not run. `markdown`: for a pull request."""
+
+    verdict: Literal["passes", "fails", "unsure"]
+    line: str
+    ratio: Interval | None
+    markdown: str
+    report: dict[str, Any] = _report()
+
+    def __bool__(self) -> bool:
+        return self.verdict == "passes"
+
+    def _line(self) -> str:
+        return self.line
+
+
+@dataclasses.dataclass(repr=False)
 class Explanation(_Shown):
     """What a certificate says was done. `notes`: each change in words; nothing of it is proved here."""
 

@@ -25,9 +25,7 @@ struct Side {
         runtime(take(runtime_options(request))),
         title(engine_named(options.name)->title) {}
 
-  GateSide gate_side(isomer::Judge* judge) const {
-    return {name, {state.model, file.source(), judge, runtime}};
-  }
+  ComparedModel on(isomer::Judge* judge) const { return {state.model, file.source(), judge, runtime}; }
 
   const Model::State& state;
   std::string name;
@@ -49,7 +47,7 @@ GateEquality judge_equality(const Model& base, const Model& candidate, const Gat
   out.proof = is_proved ? "proved" : is_refuted ? "refuted" : "undecided";
   out.answer = is_proved ? GateAnswer::Passes : is_refuted ? GateAnswer::Fails : GateAnswer::Unsure;
   // A proof is about models. Two runtimes may disagree about one, and outputs may decide what nobody proved.
-  const ComparedModel &a = request.base.model, &b = request.candidate.model;
+  const ComparedModel &a = request.base, &b = request.candidate;
   if (is_refuted || (is_proved && a.judge == b.judge)) return out;
   const ComparedModels compared = take(
       compare_models({.a = a, .b = b, .feeds = request.feeds, .scratch = scratch_name(options.scratch)}));
@@ -92,8 +90,8 @@ GateReport gate(const Model& base, const Model& candidate, const GateOptions& op
     const auto judge = start(second);
     const auto other = options.base_runtime ? start(first) : nullptr;
     isomer::Judge& base_judge = other ? *other : *judge;
-    GateRequest request{.base = first.gate_side(&base_judge),
-                        .candidate = second.gate_side(judge.get()),
+    GateRequest request{.base = first.on(&base_judge),
+                        .candidate = second.on(judge.get()),
                         .feeds = feeds.tensors,
                         .min_ratio = options.min_ratio};
     request.measure.runtime = second.runtime;

@@ -302,11 +302,18 @@ class Cutter {
       out_.kind = Kind::Copy;
       return true;
     }
-    want(0)[axis] = Positions::chosen(selections_.number({.kind = Choice::Kind::Gather,
-                                                          .extents = {count},
-                                                          .indices = indices,
-                                                          .key = "gather " + words_for(indices)}));
+    want(0)[axis] = gathered(indices, count);
     return true;
+  }
+
+  // Along one axis, by indices in any shape; of tuples, by this column.
+  Positions gathered(Value indices, const Dim& count, std::int64_t column = -1) {
+    return Positions::chosen(
+        selections_.number({.kind = Choice::Kind::Gather,
+                            .extents = {count},
+                            .indices = indices,
+                            .column = column,
+                            .key = fmt::format("gather {} {}", words_for(indices), column)}));
   }
 
   std::string words_for(Value indices) const {
@@ -350,11 +357,7 @@ class Cutter {
     for (std::size_t k = 0; k + 1 < tuples.size(); ++k)
       if (!need()[k].is_whole()) return copy();
     out_.kind = Kind::GatherNd;
-    want(0)[1] = Positions::chosen(selections_.number({.kind = Choice::Kind::Gather,
-                                                       .extents = {count},
-                                                       .indices = indices,
-                                                       .column = 1,
-                                                       .key = "gather the second of " + words_for(indices)}));
+    want(0)[1] = gathered(indices, count, 1);
     for (std::size_t d = 2; d < from.size(); ++d) want(0)[d] = need()[tuples.size() + d - 3];
     return true;
   }
@@ -363,10 +366,7 @@ class Cutter {
   void choose_rows(Choice s, const Dim& batch) {
     out_.kind = Kind::GatherNd;
     if (s.batch == 1 && batch.is(1)) {
-      want(0)[1] = Positions::chosen(selections_.number({.kind = Choice::Kind::Gather,
-                                                         .extents = {s.extents[1]},
-                                                         .indices = s.indices,
-                                                         .key = "gather " + words_for(s.indices)}));
+      want(0)[1] = gathered(s.indices, s.extents[1]);
       return;
     }
     const auto axes = static_cast<int>(s.axes());

@@ -18,10 +18,7 @@ class FormulaReader {
 
   Form read(const Stage& stage) {
     Form out{.type = stage.type, .axes = {}, .sum = {}};
-    for (const Axis& a : stage.axes) {
-      out.axes.push_back(forms_.maker_.axis(a.extent));
-      axes_.insert_or_assign(a.id, Index(out.axes.back()));
-    }
+    out.axes = own(stage.axes);
     out.sum = value(*stage.value);
     forms_.check_size(out.sum);
     stages_.push_back(out);
@@ -29,6 +26,15 @@ class FormulaReader {
   }
 
  private:
+  // Axes of the formula as new ones of the normal form.
+  std::vector<Axis> own(const std::vector<Axis>& axes) {
+    std::vector<Axis> out;
+    for (const Axis& a : axes) {
+      out.push_back(forms_.maker_.axis(a.extent));
+      axes_.insert_or_assign(a.id, Index(out.back()));
+    }
+    return out;
+  }
   Index index(const Index& i) {
     return i
         .substitute([&](const Axis& axis) {
@@ -146,18 +152,17 @@ class FormulaReader {
   // Whether this is an index of the node along an axis, brought from -extent..extent-1 to 0..extent-1. That
   // it lies there is what a program has to grant to run (IndexRange), and is proved of the second one.
   bool points_inside(const ExprNode& index, const Dim& extent) const {
-    if (index.kind != ExprNode::Kind::Apply || index.fn != Fn::Where) return false;
+    if (!is_apply(index, Fn::Where)) return false;
     const ExprNode &below = *index.args[0], &wrapped = *index.args[1], *given = index.args[2].get();
-    const auto is_apply = [&](const ExprNode& e, Fn fn) {
-      return e.kind == ExprNode::Kind::Apply && e.fn == fn && e.args[0].get() == given;
+    const auto is_of_it = [&](const ExprNode& e, Fn fn) {
+      return is_apply(e, fn) && e.args[0].get() == given;
     };
-    if (!is_apply(below, Fn::Less) || !is_zero(*below.args[1]) || !is_apply(wrapped, Fn::Add)) return false;
+    if (!is_of_it(below, Fn::Less) || !is_zero(*below.args[1]) || !is_of_it(wrapped, Fn::Add)) return false;
     const ExprNode& added = *wrapped.args[1];
     if (added.kind != ExprNode::Kind::IndexNumber || !(added.index == Index(extent)) ||
         index.type != ElementType::Int64)
       return false;
-    const bool is_cast = given->kind == ExprNode::Kind::Apply && given->fn == Fn::Cast;
-    const ExprNode& read = is_cast ? *given->args[0] : *given;
+    const ExprNode& read = is_apply(*given, Fn::Cast) ? *given->args[0] : *given;
     if (read.kind != ExprNode::Kind::Read || read.tensor.kind != TensorRef::Kind::Input ||
         (read.type != ElementType::Int32 && read.type != ElementType::Int64))
       return false;
@@ -173,12 +178,10 @@ class FormulaReader {
   std::optional<Sum> look_up(const ExprNode& e) {
     const ExprNode& body = *e.args[0];
     if (!forms_.options_.laws || !put_.empty() || !is_float(e.type) || e.axes.size() != 1 ||
-        !e.domain.empty() || body.kind != ExprNode::Kind::Apply || body.fn != Fn::Where ||
-        !is_zero(*body.args[2]))
+        !e.domain.empty() || !is_apply(body, Fn::Where) || !is_zero(*body.args[2]))
       return std::nullopt;
     const ExprNode& condition = *body.args[0];
-    if (condition.kind != ExprNode::Kind::Apply || condition.fn != Fn::Equal ||
-        condition.args[0]->kind != ExprNode::Kind::IndexNumber ||
+    if (!is_apply(condition, Fn::Equal) || condition.args[0]->kind != ExprNode::Kind::IndexNumber ||
         !(condition.args[0]->index == Index(e.axes[0])) ||
         !points_inside(*condition.args[1], e.axes[0].extent))
       return std::nullopt;
@@ -187,8 +190,7 @@ class FormulaReader {
       forms_.used_laws_ = true;
       return value(*body.args[1]);
     }
-    const Axis v = forms_.maker_.axis(e.axes[0].extent);
-    axes_.insert_or_assign(e.axes[0].id, Index(v));
+    const Axis v = own(e.axes)[0];
     const Sum of = value(*body.args[1]);
     if (!forms_.is_total(of)) return std::nullopt;
     const auto hit = forms_.hit(value(condition), v, e.type);
@@ -204,9 +206,6 @@ class FormulaReader {
     ElementType type;
   };
   std::optional<Sum> root_mean_square(const ExprNode& e) {
-    const auto is_apply = [](const ExprNode& n, Fn fn) {
-      return n.kind == ExprNode::Kind::Apply && n.fn == fn;
-    };
     if (!put_.empty() || !is_apply(*e.args[0], Fn::Add)) return std::nullopt;
     const ExprNode &mean = *e.args[0]->args[0], &added = *e.args[0]->args[1];
     if (!is_apply(mean, Fn::Div) || added.kind != ExprNode::Kind::Number || !std::isfinite(added.number) ||
@@ -218,11 +217,8 @@ class FormulaReader {
       return std::nullopt;
     const Sum count = value(*mean.args[1]);
     if (count.size() != 1 || !is_number(count) || count[0].coefficient.number <= 0) return std::nullopt;
-    Squares squares{.axes = {}, .scale = forms_.reciprocal(count), .added = value(added), .type = e.type};
-    for (const Axis& a : total.axes) {
-      squares.axes.push_back(forms_.maker_.axis(a.extent));
-      axes_.insert_or_assign(a.id, Index(squares.axes.back()));
-    }
+    const Squares squares{
+        .axes = own(total.axes), .scale = forms_.reciprocal(count), .added = value(added), .type = e.type};
     return root_mean_square(squares, value(*total.args[0]->args[0]));
   }
   Sum root_mean_square(const Squares& squares, const Sum& x) {
@@ -237,8 +233,7 @@ class FormulaReader {
   // x < 0 ? f(x) : g(x) is f(min(x, 0)) + g(max(x, 0)) - f(0), if f(0) = g(0).
   std::optional<Sum> choice_by_sign(const ExprNode& e) {
     const ExprNode &condition = *e.args[0], &below = *e.args[1], &above = *e.args[2];
-    if (condition.kind != ExprNode::Kind::Apply || condition.fn != Fn::Less || !is_zero(*condition.args[1]))
-      return std::nullopt;
+    if (!is_apply(condition, Fn::Less) || !is_zero(*condition.args[1])) return std::nullopt;
     const ExprNode* x = condition.args[0].get();
     if (!is_float(x->type) || !is_total_in(below, x) || !is_total_in(above, x)) return std::nullopt;
     const Sum number = value(*x);
@@ -253,6 +248,7 @@ class FormulaReader {
     return forms_.add(both, scaled(middle, minus));
   }
 
+  static bool is_apply(const ExprNode& e, Fn fn) { return e.kind == ExprNode::Kind::Apply && e.fn == fn; }
   static bool is_zero(const ExprNode& e) {
     return e.kind == ExprNode::Kind::Number && e.number == 0 && e.integer == 0;
   }
@@ -305,11 +301,7 @@ class FormulaReader {
   Sum reduce(const ExprNode& e) {
     if (e.reduction == Reduction::Sum)
       if (auto out = look_up(e)) return *out;
-    std::vector<Axis> axes;
-    for (const Axis& a : e.axes) {
-      axes.push_back(forms_.maker_.axis(a.extent));
-      axes_.insert_or_assign(a.id, Index(axes.back()));
-    }
+    const std::vector<Axis> axes = own(e.axes);
     const Domain conditions = domain(e.domain);
     const Sum body = value(*e.args[0]);
     switch (e.reduction) {
@@ -323,15 +315,7 @@ class FormulaReader {
 
   Sum sum(const std::vector<Axis>& axes, const Domain& conditions, const Sum& body) {
     if (!forms_.is_finite(body)) throw Undecided("a sum over numbers that are not finite");
-    Sum out;
-    for (Term t : body) {
-      t.bound.insert(t.bound.end(), axes.begin(), axes.end());
-      if (!require(t, conditions)) continue;
-      if (auto settled = without_fixed_axes(std::move(t)))
-        if (auto added = forms_.contracted(std::move(*settled))) out.push_back(std::move(*added));
-    }
-    merge_alike(out);
-    return out;
+    return forms_.summed(axes, conditions, body);
   }
 
   Sum unrolled_product(const std::vector<Axis>& axes, const Domain& conditions, const Sum& body) {

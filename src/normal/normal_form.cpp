@@ -104,6 +104,18 @@ Sum NormalForms::add(Sum a, const Sum& b) {
   return a;
 }
 
+Sum NormalForms::summed(const std::vector<Axis>& axes, const Domain& conditions, const Sum& body) {
+  Sum out;
+  for (Term t : body) {
+    t.bound.insert(t.bound.end(), axes.begin(), axes.end());
+    if (!require(t, conditions)) continue;
+    if (auto settled = without_fixed_axes(std::move(t)))
+      if (auto added = contracted(std::move(*settled))) out.push_back(std::move(*added));
+  }
+  merge_alike(out);
+  return out;
+}
+
 Sum NormalForms::multiply(const Sum& a, const Sum& b) {
   if (!is_finite(a) || !is_finite(b)) return call(Fn::Mul, ElementType::Float, {a, b});
   if (a.size() * b.size() > options_.budget.terms) check_size(Sum(a.size() * b.size()));

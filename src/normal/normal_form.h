@@ -116,6 +116,8 @@ class NormalForms {
   int table(const Extents& extents, std::vector<Rational> numbers);
   // Sums over axes that only tables mention, done in numbers; nullopt: zero.
   std::optional<Term> contracted(Term term);
+  // Over axes, where the conditions hold.
+  Sum summed(const std::vector<Axis>& axes, const Domain& conditions, const Sum& body);
   // Each entry that is not zero as a term.
   Sum expanded(const Sum& sum);
   Sum read(const Form& form, const std::vector<Index>& at);

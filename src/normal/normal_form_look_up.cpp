@@ -114,12 +114,7 @@ Sum NormalForms::looked_up(const SourceFactor& hit, const Axis& v, const Sum& of
     const auto axes = free_axes({t});
     (std::ranges::find(axes, v) == axes.end() ? out : chosen).push_back(t);
   }
-  for (Term t : multiply({{.factors = {hit}}}, chosen)) {
-    t.bound.push_back(v);
-    if (auto settled = without_fixed_axes(std::move(t)))
-      if (auto added = contracted(std::move(*settled))) out.push_back(std::move(*added));
-  }
-  merge_alike(out);
+  out = add(out, summed({v}, {}, multiply({{.factors = {hit}}}, chosen)));
   check_size(out);
   return out;
 }

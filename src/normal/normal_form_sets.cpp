@@ -123,10 +123,7 @@ void NormalForms::settle_bound(Polynomial& out, Summand s, int position, std::ve
     if (!(widened == s.at)) continue;
     s.at = less;
     s.weight *= extent->number;
-    for (const auto& [symbol, power] : extent->symbols) {
-      s.symbols[symbol] += power;
-      if (s.symbols[symbol] == 0) s.symbols.erase(symbol);
-    }
+    isomer::multiply(s.symbols, extent->symbols);
     bound.erase(bound.begin() + static_cast<std::ptrdiff_t>(i));
     settle_bound(out, std::move(s), position, std::move(bound));
     return;

@@ -16,12 +16,16 @@ Coefficient Coefficient::inverse() const {
   return out;
 }
 
+void multiply(Powers& powers, const Powers& by) {
+  for (const auto& [symbol, power] : by) {
+    powers[symbol] += power;
+    if (powers[symbol] == 0) powers.erase(symbol);
+  }
+}
+
 Coefficient operator*(const Coefficient& a, const Coefficient& b) {
   Coefficient out{.number = a.number * b.number, .symbols = a.symbols};
-  for (const auto& [symbol, power] : b.symbols) {
-    out.symbols[symbol] += power;
-    if (out.symbols[symbol] == 0) out.symbols.erase(symbol);
-  }
+  multiply(out.symbols, b.symbols);
   return out;
 }
 

@@ -19,10 +19,13 @@ namespace isomer {
 
 using Rational = mpq_class;
 
+using Powers = std::map<std::string, int>;  // of symbols; none is zero
+void multiply(Powers& powers, const Powers& by);
+
 // A number times powers of symbols (1/N of a mean over N elements).
 struct Coefficient {
   Rational number = 1;
-  std::map<std::string, int> symbols = {};  // no zero exponents
+  Powers symbols = {};
   Coefficient inverse() const;
   friend Coefficient operator*(const Coefficient& a, const Coefficient& b);
 };

@@ -10,12 +10,15 @@
 namespace isomer {
 namespace {
 
+std::string ratio_text(const Interval& ratio) {
+  return fmt::format("{:.3f} [{:.3f}, {:.3f}]", ratio.estimate, ratio.low, ratio.high);
+}
+
 OnProgress progress_of(const GateRequest& request) {
   return [&request](const MeasureProgress& now) {
     std::string line = fmt::format("{}, round {}, {:.0f} %", now.confirming ? "confirming" : "measuring",
                                    now.rounds, 100 * now.share);
-    if (now.ratio)
-      line += fmt::format(", {:.3f} [{:.3f}, {:.3f}]", now.ratio->estimate, now.ratio->low, now.ratio->high);
+    if (now.ratio) line += ", " + ratio_text(*now.ratio);
     request.progress(line);
   };
 }
@@ -25,7 +28,7 @@ Outcome<PairMeasurement> measure(const GateRequest& request) {
   options.beyond = request.min_ratio;
   options.precision = 0;  // what is asked is the ratio, not whether there is a difference
   ISOMER_TRY(const SharedFeeds feeds, SharedFeeds::make(request.feeds));
-  const ComparedModel &a = request.base.model, &b = request.candidate.model;
+  const ComparedModel &a = request.base, &b = request.candidate;
   const OnProgress progress = progress_of(request);
   ISOMER_TRY(Worker * worker_a, a.judge->worker());
   if (a.judge == b.judge)
@@ -33,10 +36,6 @@ Outcome<PairMeasurement> measure(const GateRequest& request) {
   ISOMER_TRY(Worker * worker_b, b.judge->worker());
   return measure_sides({*worker_a, a.source, a.runtime}, {*worker_b, b.source, b.runtime}, feeds, options,
                        request.min_ratio, progress);
-}
-
-std::string ratio_text(const Interval& ratio) {
-  return fmt::format("{:.3f} [{:.3f}, {:.3f}]", ratio.estimate, ratio.low, ratio.high);
 }
 
 std::string speed_words(const GateRun& run) {

@@ -18,13 +18,8 @@ namespace isomer {
 enum class GateAnswer : std::uint8_t { Passes, Fails, Unsure };
 std::string_view text(GateAnswer answer);  // "passes", "fails", "unsure"
 
-struct GateSide {
-  std::string path;  // or whatever its user calls it
-  ComparedModel model;
-};
-
 struct GateRequest {
-  GateSide base, candidate;  // their judges may be one
+  ComparedModel base, candidate;  // their judges may be one
   const NamedTensors& feeds;
   MeasureOptions measure = {};  // of the candidate's runtime
   double min_ratio = 0.98;      // latency(base) / latency(candidate) must not be below

@@ -57,9 +57,9 @@ Proposals propose_by_rules(const Graph& graph, const Inference& inference, const
         for (Proposal& p : written(site, match, kind)) {
           const bool is_wanted = p.gain > 0 || options.any_price ||
                                  (options.relaxed && adds_no_operators(site, p, *match.pattern));
-          if (!is_wanted) continue;
-          if (out.list.size() < kMostProposals && seen.insert(key_of(p)).second)
-            out.list.push_back(std::move(p));
+          if (!is_wanted || !seen.insert(key_of(p)).second) continue;
+          out.list.push_back(std::move(p));
+          if (out.list.size() == kMostProposals) return out;
         }
   }
   return out;

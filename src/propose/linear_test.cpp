@@ -10,12 +10,7 @@ using testing::operators;
 using testing::program;
 using testing::weight;
 
-// The operators after the best proposal; why it is not proved.
-std::string best(const std::string& text) {
-  std::string why = "no proposal";
-  const auto result = testing::taken(propose_linear, program(text), &why);
-  return result ? operators(*result) : why;
-}
+std::string best(const std::string& text) { return testing::best_operators(propose_linear, text); }
 
 TEST(Linear, LinearAttentionMultipliesTheSmallOnesFirst) {
   const Graph graph = program(

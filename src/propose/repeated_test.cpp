@@ -10,11 +10,7 @@ using testing::operators;
 using testing::program;
 using testing::weight;
 
-std::string best(const std::string& text) {
-  std::string why = "no proposal";
-  const auto result = testing::taken(propose_repeated, program(text), &why);
-  return result ? operators(*result) : why;
-}
+std::string best(const std::string& text) { return testing::best_operators(propose_repeated, text); }
 
 TEST(Repeated, FunctionsOfWhatIsRepeatedAreComputedOnce) {
   // At any batch and any size of the image.

@@ -16,6 +16,10 @@ using rules::PatternValue;
 
 constexpr std::size_t kMostSiblings = 16;  // that are changed together
 
+bool is_same_value(const Site& site, Value a, Value b) {
+  return a == b || (site.is_constant(a) && site.is_constant(b) && site.content(a) == site.content(b));
+}
+
 // Whether two nodes apply the same word: equal attributes, but for those that say what is so anyway.
 bool is_same_word(const Site& site, NodeId x, NodeId y) {
   if (x == y) return true;
@@ -35,8 +39,7 @@ bool is_same_word(const Site& site, NodeId x, NodeId y) {
     if (v.exists() != w.exists()) return false;
     // Parameters; operands may be constants, too, and are compared by whoever asks for them.
     if (!v.exists() || is_float(site.inference.of(v).type)) continue;
-    if (v != w && !(site.is_constant(v) && site.is_constant(w) && site.content(v) == site.content(w)))
-      return false;
+    if (!is_same_value(site, v, w)) return false;
   }
   return true;
 }
@@ -60,7 +63,7 @@ class Binding {
       const PatternNode& node = match.pattern->from.nodes[p.node];
       if (node.is_variable) {
         const auto [known, is_new] = match.variables.emplace(node.number, v);
-        if (!is_new && !is_same(known->second, v)) return false;
+        if (!is_new && !is_same_value(*site_, known->second, v)) return false;
         continue;
       }
       Value& bound = nodes_[p.node];
@@ -84,11 +87,6 @@ class Binding {
   }
 
  private:
-  bool is_same(Value a, Value b) const {
-    return a == b ||
-           (site_->is_constant(a) && site_->is_constant(b) && site_->content(a) == site_->content(b));
-  }
-
   bool bind_node(const PatternNode& p, std::size_t number, NodeId id,
                  std::vector<std::pair<PatternValue, Value>>& open) {
     const Node& node = site_->node(id);

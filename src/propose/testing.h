@@ -58,4 +58,11 @@ inline std::string operators(const Graph& graph) {
   return out;
 }
 
+// After the best proposal; why it is not proved.
+inline std::string best_operators(ProposeFunction propose, const std::string& text) {
+  std::string why = "no proposal";
+  const auto result = taken(propose, program(text), &why);
+  return result ? operators(*result) : why;
+}
+
 }  // namespace isomer::testing

@@ -57,15 +57,21 @@ std::optional<PatternSide> side_of(const Graph& graph, const std::map<std::strin
   return out;
 }
 
+// Per node, whether an output needs it.
+std::vector<bool> needed_nodes(const PatternSide& side) {
+  std::vector<bool> out(side.nodes.size());
+  for (const PatternValue& v : side.outputs) out[v.node] = true;
+  for (std::size_t i = side.nodes.size(); i-- > 0;)
+    if (out[i])
+      for (const PatternValue& v : side.nodes[i].operands()) out[v.node] = true;
+  return out;
+}
+
 std::set<int> variables_of(const PatternSide& side) {
-  std::vector<bool> used(side.nodes.size());
-  for (const PatternValue& v : side.outputs) used[v.node] = true;
+  const std::vector<bool> needed = needed_nodes(side);
   std::set<int> out;
-  for (std::size_t i = side.nodes.size(); i-- > 0;) {
-    if (!used[i]) continue;
-    if (side.nodes[i].is_variable) out.insert(side.nodes[i].number);
-    for (const PatternValue& v : side.nodes[i].operands()) used[v.node] = true;
-  }
+  for (std::size_t i = 0; i < side.nodes.size(); ++i)
+    if (needed[i] && side.nodes[i].is_variable) out.insert(side.nodes[i].number);
   return out;
 }
 
@@ -120,15 +126,11 @@ std::string side_text(const PatternSide& side, std::map<int, std::size_t>& varia
 
 // Without what no output needs.
 PatternSide needed_part(const PatternSide& side) {
-  std::vector<bool> used(side.nodes.size());
-  for (const PatternValue& v : side.outputs) used[v.node] = true;
-  for (std::size_t i = side.nodes.size(); i-- > 0;)
-    if (used[i])
-      for (const PatternValue& v : side.nodes[i].operands()) used[v.node] = true;
+  const std::vector<bool> needed = needed_nodes(side);
   PatternSide out;
   std::vector<std::uint32_t> to(side.nodes.size());
   for (std::size_t i = 0; i < side.nodes.size(); ++i) {
-    if (!used[i]) continue;
+    if (!needed[i]) continue;
     to[i] = static_cast<std::uint32_t>(out.nodes.size());
     out.nodes.push_back(side.nodes[i]);
     for (PatternInput& input : out.nodes.back().inputs) input.operand.node = to[input.operand.node];
