@@ -29,7 +29,7 @@ import sys
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-COPIED = ("src", "tests", "bench", "cmake", "docs", "include", "tools", "CMakeLists.txt", "CMakePresets.json")
+COPIED = ("src", "tests", "bench", "cmake", "docs", "include", "rules", "tools", "CMakeLists.txt", "CMakePresets.json")
 # Compiled with flags of its own; the command line.
 LEFT_OUT = {"src/eval/contraction_avx2.cpp", "src/certify/check_main.cpp"}
 MEMORY = 6 << 30  # a mutant may not end, and must not take the machine with it

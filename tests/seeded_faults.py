@@ -170,13 +170,13 @@ FAULTS = [
     ("formula_reader", "narrow(d, when, here);", "when", "Domain{}"),
     ("formula_reader", "for (const Domain& other : complement(when)) narrow(d, other, rest);", "complement(when)", "std::vector<Domain>{Domain{}}"),
     ("formula_reader", "if (!open.empty()) give(value(*e.args[0]), open);", "!open.empty()", "false"),
-    ("formula_reader", "if (!require(t, conditions)) continue;", "!require(t, conditions)", "false"),
-    ("formula_reader", "t.bound.insert(t.bound.end(), axes.begin(), axes.end());", None, SKIP),
+    ("normal_form", "if (!require(t, conditions)) continue;", "!require(t, conditions)", "false"),
+    ("normal_form", "t.bound.insert(t.bound.end(), axes.begin(), axes.end());", None, SKIP),
     ("term", "if (rest.mentions(a)) continue;", "rest.mentions(a)", "false"),
     ("term", "fixed(std::move(less), a, Dim(-1) * rest);", "Dim(-1) * rest", "rest"),
     ("term", "if (!value.is_inside(bound.extent) && !require(term, between(0, value, bound.extent))) return std::nullopt;", "!value.is_inside(bound.extent) && !require(term, between(0, value, bound.extent))", "false"),
-    ("formula_reader", "case Reduction::Min: return forms_.fold(e.reduction, axes, conditions, body);", "e.reduction", "Reduction::Max"),
-    ("formula_reader", "case Reduction::Min: return forms_.fold(e.reduction, axes, conditions, body);", "conditions", "Domain{}"),
+    ("formula_reader", "case Reduction::Min: return forms_.fold(e.reduction, e.type, axes, conditions, body);", "e.reduction", "Reduction::Max"),
+    ("formula_reader", "case Reduction::Min: return forms_.fold(e.reduction, e.type, axes, conditions, body);", "conditions", "Domain{}"),
     # laws.cpp
     ("laws", "bool is_positively_homogeneous(Fn fn) { return fn == Fn::Relu || fn == Fn::Abs; }", "fn == Fn::Relu || fn == Fn::Abs", "fn == Fn::Relu || fn == Fn::Abs || fn == Fn::Tanh"),
     ("laws", "case Fn::Relu: return a > 0 ? a : Rational(0);", "a > 0 ? a : Rational(0)", "a"),
@@ -283,7 +283,7 @@ def main():
         (scratch / ".deps").symlink_to((ROOT / ".deps").resolve())
     seeded, gone = seed(scratch)
     for number, file, around in gone:
-        print(f"fault {number}: {file}.cpp no longer has: {around}")
+        print(f"fault {number}: {file}.cpp no longer has: {around}", flush=True)
     build = scratch / "build" / "release"
     for command in (["cmake", "--preset", "release"],
                     ["cmake", "--build", "--preset", "release", "-j2", "--target", "isomer-prover-fuzz", "--", "-k", "0"]):
