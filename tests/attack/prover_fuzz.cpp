@@ -20,7 +20,7 @@ struct Tally {
   std::int64_t pairs = 0, dropped = 0, equal = 0, beyond = 0;
   std::int64_t sets_false = 0, sets_undefined = 0, sets_missed = 0, sets_undecided = 0, sets_proved = 0;
   std::int64_t laws_asked = 0, laws_false = 0, laws_undefined = 0, laws_proved = 0, law_gain = 0;
-  std::int64_t accepted = 0;  // false by the sets, and the field has no objection
+  std::int64_t accepted = 0;  // false by the sets, and the field agrees; what it could not test is undecided
   std::int64_t field_false = 0, field_missed = 0, field_untested = 0;
   std::int64_t claims = 0, exact = 0, claims_false = 0, exact_false = 0;
   double sets_seconds = 0, field_seconds = 0;
@@ -98,7 +98,7 @@ class Fuzz {
     if (verdict.equal && !truth.equal) {
       if (differ_as_numbers(oracle, truth)) {
         ++tally.sets_false;
-        if (judge_field(c, seed) != FieldVerdict::Differ) ++tally.accepted;
+        if (judge_field(c, seed) == FieldVerdict::Agree) ++tally.accepted;
         show(seed, c, oracle, truth, "FALSE by the sets");
       } else {
         ++tally.beyond;
@@ -145,7 +145,7 @@ class Fuzz {
     if (verdict.equal && !truth.equal) {
       if (differ_as_numbers(oracle, truth)) {
         ++tally.laws_false;
-        if (judge_field(c, seed) != FieldVerdict::Differ) ++tally.accepted;
+        if (judge_field(c, seed) == FieldVerdict::Agree) ++tally.accepted;
         show(seed, c, oracle, truth, "FALSE by the sets with laws");
       } else {
         ++tally.law_gain;
