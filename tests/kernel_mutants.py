@@ -32,6 +32,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 COPIED = ("src", "tests", "bench", "cmake", "docs", "include", "rules", "tools", "CMakeLists.txt", "CMakePresets.json")
 # Compiled with flags of its own; the command line.
 LEFT_OUT = {"src/eval/contraction_avx2.cpp", "src/certify/check_main.cpp"}
+SLOW = 1.5  # seconds of one test
 MEMORY = 6 << 30  # a mutant may not end, and must not take the machine with it
 SWITCH = """#pragma once
 #include <cstdlib>
@@ -323,6 +324,20 @@ def run(command, number, limit):
     return (first.group(1) if first else f"exit {done.returncode}"), [], seconds
 
 
+def in_two(name, target, command, folder):
+    """[(name, target, command)]: where a few tests of a suite take most of its time, they are a suite of their own, which comes later."""
+    if "--gtest_brief=1" not in command:
+        return [(name, target, command)]
+    times = folder / f"times_{name}.json"
+    if not times.exists():
+        subprocess.run([*command, f"--gtest_output=json:{times}"], capture_output=True)
+    tests = [(f"{case['name']}.{test['name']}", float(test["time"].rstrip("s")))
+             for case in json.loads(times.read_text())["testsuites"] for test in case["testsuite"]]
+    slow = ":".join(test for test, seconds in tests if seconds > SLOW)
+    return [(name, target, [*command, f"--gtest_filter=-{slow}"]), (f"{name}-slow", target, [*command, f"--gtest_filter={slow}"])] if slow else [
+        (name, target, command)]
+
+
 def healthy(all_suites, tree):
     """{suite: (figures, seconds)} without a mutant; what fails then can't tell anything."""
     known = tree.parent / "healthy.json"
@@ -419,7 +434,7 @@ def main():
         return 0
     log = tree.parent / "results.jsonl"
     results = {r["mutant"]: r for r in map(json.loads, log.read_text().splitlines())} if log.exists() else {}
-    all_suites = suites(tree)
+    all_suites = [part for suite in suites(tree) for part in in_two(*suite, tree.parent)]
     well = healthy(all_suites, tree)
     open_ = [k for k in mutants if (k not in results if arguments.only is None else k == arguments.only)][:arguments.runs]
     with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool, log.open("a") as out:

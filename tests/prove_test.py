@@ -97,6 +97,27 @@ class Prove(Commands):
         self.assertEqual(self.answer("prove", a, b)["verdict"], "proved")
         self.assertEqual(self.answer("prove", b, a)["verdict"], "proved")
 
+    def test_what_the_search_does_others_may_have_done(self):
+        """Votes of capsules, weighted alike, as one product: the search finds it, and the product's weight is then understood."""
+        w = np.random.default_rng(1).normal(size=(1, 2, 6, 4, 3)).astype(np.float32)
+        votes = [node("Unsqueeze", ["x", "axes"], ["u"]), node("MatMul", ["w", "u"], ["m"]), node("Squeeze", ["m", "last"], ["s"]),
+                 node("ConstantOfShape", ["shape"], ["z"]), node("Softmax", ["z"], ["c"], axis=1), node("Mul", ["c", "s"], ["p"]),
+                 node("ReduceSum", ["p", "two"], ["y"], keepdims=0)]
+        constants = [numpy_helper.from_array(w, "w"), *(small.integers(*v) for v in (
+            ("axes", [1, 4]), ("last", [4]), ("shape", [1, 2, 6, 1]), ("two", [2])))]
+        a = self.save(small.model(votes, constants, [("x", [1, 6, 3])], [("y", [1, 2, 4])]), "a.onnx")
+        whole = (w[0] / 2).transpose(1, 3, 0, 2).reshape(18, 8)
+        product = [node("Reshape", ["x", "row"], ["r"]), node("MatMul", ["r", "v"], ["t"]), node("Reshape", ["t", "parts"], ["y"])]
+        constants = [numpy_helper.from_array(whole, "v"), small.integers("row", [1, 18]), small.integers("parts", [1, 2, 4])]
+        b = self.save(small.model(product, constants, [("x", [1, 6, 3])], [("y", [1, 2, 4])]), "b.onnx")
+        certificate = str(self.path / "cert")
+        self.assertEqual(self.answer("prove", a, b, "--certificate", certificate)["verdict"], "proved")
+        self.assertGreater(json.loads(self.isomer("explain", certificate, "--json").stdout)["steps"], 0)
+        self.isomer("check", a, b, certificate)
+        wrong = self.save(changed(onnx.load(b), shift(5, 0.5)), "wrong.onnx")
+        self.assertEqual(self.answer("prove", a, wrong, code=1)["verdict"], "refuted")
+        self.isomer("check", a, wrong, certificate, code=1)
+
     def test_a_proof_in_the_other_order_counts_only_where_nothing_can_fail(self):
         """x and x*z/z: the second refines nothing where z is 0."""
         inputs = [("x", [4]), ("z", [4])]

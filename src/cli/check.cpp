@@ -89,8 +89,9 @@ std::string head(const api::Explanation& explanation) {
     if (n.kind == "measured") text = fmt::format("{} was measured {:.2f} times as fast\n", n.what, n.ratio);
   if (explanation.pairs)
     return text + fmt::format(
-                      "two models that were proved equal by {} pairs of values, which isomer check proves "
+                      "two models that were proved equal by {}{} pairs of values, which isomer check proves "
                       "again\n",
+                      explanation.steps > 0 ? fmt::format("{} steps, then ", grouped(explanation.steps)) : "",
                       grouped(*explanation.pairs));
   if (explanation.steps == 0) return text + "nothing was changed\n";
   return text + fmt::format("{} steps, which isomer check proves again\n", grouped(explanation.steps));

@@ -3,11 +3,21 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
+#include <memory>
+#include <ranges>
+#include <thread>
 
+#include "certify/check_files.h"
 #include "certify/digest.h"
+#include "search/search.h"
 
 namespace isomer {
 namespace {
+
+constexpr double kLeastSearch = 1;      // seconds that are left, or there is no use in it
+constexpr double kShareOfSearch = 0.3;  // of what is left
+constexpr int kMostDrafts = 3;
 
 std::vector<ModelsVerdict::Output> outputs_of(const Graph& a, const Graph& b, Answer answer) {
   std::vector<ModelsVerdict::Output> out;
@@ -33,6 +43,49 @@ bool is_refuted_by_constants(const EqualityRequest& request, ProveAnswer& answer
   return true;
 }
 
+ModelsVerdict paired(const EqualityRequest& request, const Graph& a) {
+  return prove_models(a, request.b.graph,
+                      {.stop = request.deadline.flag(),
+                       .seconds_left = [&] { return request.deadline.seconds_left(); },
+                       .progress = request.progress,
+                       .trace = request.trace});
+}
+
+// What the search makes of the first model, by the analytic cost: the last is the farthest from it.
+std::vector<Draft> searched(const EqualityRequest& request) {
+  SearchOptions options;
+  options.limit = std::make_shared<TimeLimit>(kShareOfSearch * request.deadline.seconds_left(),
+                                              request.deadline.flag());
+  options.progress = request.progress;
+  const std::jthread clock([&limit = *options.limit](const std::stop_token& done) {
+    for (; !done.stop_requested(); std::this_thread::sleep_for(std::chrono::milliseconds(20)))
+      limit.refresh();
+  });
+  SearchReport report;
+  auto drafts = search(options, request.a, nullptr, report);
+  return drafts.ok() ? std::move(*drafts) : std::vector<Draft>{};
+}
+
+// Whoever folded weights or rewrote a region may have done what the search does. Its steps are proved one by
+// one; that all of it together is a proof, the checker says.
+void prove_by_steps(const EqualityRequest& request, ProveAnswer& answer) {
+  std::vector<Draft> drafts = searched(request);
+  int looks = 0;
+  for (Draft& draft : std::views::reverse(drafts)) {
+    if (draft.steps.empty() || looks++ == kMostDrafts || *request.deadline.flag()) return;
+    ProveAnswer found{.verdict = paired(request, draft.graph),
+                      .constants = answer.constants,
+                      .steps = std::move(draft.steps)};
+    if (found.verdict.answer != Answer::Proved ||
+        !check_models(request.a.graph, request.b.graph, certificate_of(found, request.a, request.b))
+             .report.accepted)
+      continue;
+    found.verdict.proofs += static_cast<int>(found.steps.size());
+    answer = std::move(found);
+    return;
+  }
+}
+
 }  // namespace
 
 ProveAnswer proved_by(const CheckReport& accepted, const Model& a, const Model& b) {
@@ -51,17 +104,15 @@ ProveAnswer prove_equal(const EqualityRequest& request) {
   answer.constants = differing_constants(a, b);
   if (!answer.constants.empty() && is_refuted_by_constants(request, answer)) return answer;
   request.on_constants(answer.constants);
-  answer.verdict = prove_models(a, b,
-                                {.stop = request.deadline.flag(),
-                                 .seconds_left = [&] { return request.deadline.seconds_left(); },
-                                 .progress = request.progress,
-                                 .trace = request.trace});
+  answer.verdict = paired(request, a);
+  if (answer.verdict.answer == Answer::Undecided && request.deadline.seconds_left() > kLeastSearch)
+    prove_by_steps(request, answer);
   return answer;
 }
 
 std::string certificate_of(const ProveAnswer& answer, const Model& a, const Model& b) {
   ISOMER_CHECK(answer.verdict.answer == Answer::Proved && !answer.is_by_certificate);
-  const Certificate found{.steps = {}, .pairing = answer.verdict.pairing, .notes = {}};
+  const Certificate found{.steps = answer.steps, .pairing = answer.verdict.pairing, .notes = {}};
   return to_text(with_digests(found, a.graph, b.graph));
 }
 

@@ -1,5 +1,6 @@
 // Are two models equal? What is seen at once is said first: a certificate that there is already, constants
-// that are far apart. The rest is prove_models'.
+// that are far apart. Then prove_models pairs their values; and where it can't, what the search makes of the
+// first model is paired with the second.
 #pragma once
 
 #include <functional>
@@ -18,6 +19,7 @@ struct ProveAnswer {
   ModelsVerdict verdict;
   std::vector<ConstantDifference> constants = {};  // under one name, and not equal
   bool is_by_certificate = false;                  // that was there already, checked again
+  std::vector<CertifiedStep> steps = {};           // that the first model went before its values were paired
   std::string sizes = {};                          // that it is true at; "": all
   std::string saved = {};                          // where the refuting input is; or ""
 };
