@@ -54,8 +54,8 @@ ModelsVerdict paired(const EqualityRequest& request, const Graph& a) {
 // What the search makes of the first model, by the analytic cost: the last is the farthest from it.
 std::vector<Draft> searched(const EqualityRequest& request) {
   SearchOptions options;
-  options.limit = std::make_shared<TimeLimit>(kShareOfSearch * request.deadline.seconds_left(),
-                                              request.deadline.flag());
+  options.limit =
+      std::make_shared<TimeLimit>(kShareOfSearch * request.deadline.seconds_left(), request.deadline.flag());
   options.progress = request.progress;
   const std::jthread clock([&limit = *options.limit](const std::stop_token& done) {
     for (; !done.stop_requested(); std::this_thread::sleep_for(std::chrono::milliseconds(20)))
