@@ -205,15 +205,14 @@ Dim::Assignment lookup(const Sizes& sizes) {
 }  // namespace
 
 std::vector<Sizes> small_sizes(const std::set<std::string>& symbols, const Dims& preconditions,
-                               std::uint64_t key, std::size_t most) {
+                               std::uint64_t key, std::size_t most, std::span<const std::int64_t, 7> of) {
   std::vector<Sizes> out;
-  constexpr std::int64_t kChoices[] = {3, 5, 2, 7, 4, 6, 1};
   for (std::uint64_t round = 0; round < 50 * most && out.size() < most; ++round) {
     Sizes sizes;
     std::uint64_t i = 0;
-    // Distinct primes first; then anything.
+    // Distinct ones first; then anything.
     for (const std::string& s : symbols)
-      sizes[s] = kChoices[round == 0 ? i++ % 4 : mix(key + 131 * round + i++) % std::size(kChoices)];
+      sizes[s] = of[round == 0 ? i++ % 4 : mix(key + 131 * round + i++) % of.size()];
     const bool holds = std::ranges::all_of(preconditions, [&](const Dim& d) {
       const auto value = d.evaluate(lookup(sizes));
       return value && *value >= 0;

@@ -1,9 +1,11 @@
 // The same programs at smaller sizes: what the field witness evaluates in full.
 #pragma once
 
+#include <array>
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -34,8 +36,11 @@ std::optional<Instance> shrunk(const Graph& a, const Graph& b, Resized what, dou
 // program at such sizes.
 using Sizes = std::map<std::string, std::int64_t, std::less<>>;
 std::set<std::string> symbols_of(const Graph& graph);
+inline constexpr std::array<std::int64_t, 7> kSmallSizes = {3, 5, 2, 7, 4, 6, 1};
+inline constexpr std::array<std::int64_t, 7> kSizesOfParts = {8, 12, 3, 16, 5, 10, 9};  // [frames] as [-1,8]
 std::vector<Sizes> small_sizes(const std::set<std::string>& symbols, const Dims& preconditions,
-                               std::uint64_t key, std::size_t most);
+                               std::uint64_t key, std::size_t most,
+                               std::span<const std::int64_t, 7> of = kSmallSizes);
 Graph at_sizes(const Graph& graph, const Sizes& sizes);
 // The same program for another shape of one input.
 Graph with_input_shape(const Graph& graph, const std::string& input, const Extents& shape);

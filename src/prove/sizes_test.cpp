@@ -10,6 +10,8 @@ namespace isomer {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 const Dim n = Dim::symbol("n"), m = Dim::symbol("m"), k = Dim::symbol("k");
 
@@ -33,6 +35,12 @@ TEST(SizeFacts, SayWhatFollowsOfProductsAndSums) {
   EXPECT_TRUE(SizeFacts({Dim(12) * n * m - Dim(1)}).imply(m - Dim(1)));
   EXPECT_TRUE(SizeFacts({n - Dim(1), m - Dim(1)}).imply(Dim(3) * n * m - Dim(3)));
   EXPECT_TRUE(SizeFacts({n - Dim(3)}).imply(Dim(2) * n - Dim(6)));
+  // Half a row is a whole one.
+  EXPECT_TRUE(SizeFacts({Dim(2) * n - Dim(7)}).imply(n - Dim(4)));
+  EXPECT_FALSE(SizeFacts({Dim(2) * n - Dim(7)}).imply(n - Dim(5)));
+  // A factor of a product may be a maximum, if it is known not to be negative.
+  EXPECT_TRUE(SizeFacts({Dim::max(n - Dim(3), 0) * m - Dim(1)}).imply(m - Dim(1)));
+  EXPECT_FALSE(SizeFacts({Dim::max(n - Dim(3), k - Dim(3)) * m - Dim(1)}).imply(k * m - Dim(1)));
   EXPECT_FALSE(SizeFacts({n + m - Dim(1)}).imply(n - Dim(1)));
   EXPECT_TRUE(SizeFacts({n + m - Dim(1)}).imply(n + Dim(9) * m - Dim(1)));
   EXPECT_TRUE(SizeFacts({m * (n - Dim(1))}).imply(Dim(2) * m * n - m));
@@ -46,6 +54,20 @@ TEST(SizeFacts, PutEqualsInForEquals) {
 }
 
 TEST(SizeFacts, OfNoSizesImplyAnything) { EXPECT_TRUE(SizeFacts({Dim(-1)}).imply(n - Dim(7))); }
+
+// Most small sizes are no multiples, and then neither program runs.
+TEST(Sizes, WhatIsCutIntoPartsIsTestedAtMultiples) {
+  const std::string in = "float[n,3] x", out = "float[m,2] y";
+  const std::string constants =
+      "float[3,2] w = {1, 2, 3, 4, 5, 7}, int64[3] s = {-1, 8, 2}, int64[3] t = {-1, 8, 3}, int64[1] a = {1}";
+  const Graph late =
+      program(in, out, "p = MatMul(x, w)\nr = Reshape(p, s)\ny = ReduceSum<keepdims=0>(r, a)", constants);
+  const auto early = [&](const std::string& last) {
+    return program(in, out, "r = Reshape(x, t)\nq = ReduceSum<keepdims=0>(r, a)\n" + last, constants);
+  };
+  EXPECT_THAT(verdict(late, early("y = MatMul(q, w)")), StartsWith("proved"));
+  EXPECT_THAT(verdict(late, early("p = MatMul(q, w)\ny = Neg(p)")), Not(StartsWith("proved")));
+}
 
 // Each second program fails, or computes something else, where a size is 0; the first does not.
 TEST(Sizes, WhatFailsAtSizeZeroIsNotProved) {

@@ -361,7 +361,9 @@ WitnessReport test_symbolic(const Graph& a, const Graph& b, const std::set<std::
   WitnessReport all;
   all.what = "no small sizes make both programs well formed";
   int instances = 0;
-  const std::vector<Sizes> choices = small_sizes(symbols, options.preconditions, options.key, 40);
+  std::vector<Sizes> choices = small_sizes(symbols, options.preconditions, options.key, 40);
+  std::ranges::copy(small_sizes(symbols, options.preconditions, options.key, 20, kSizesOfParts),
+                    std::back_inserter(choices));
   // Of one element nearly everything is equal: softmax, and any other share of the whole.
   const auto has_single = [](const Sizes& sizes) {
     return std::ranges::any_of(sizes, [](const auto& s) { return s.second == 1; });
