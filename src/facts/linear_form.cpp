@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 
 namespace isomer {
 namespace {
@@ -425,6 +426,21 @@ std::optional<LinearForm> expanded(const Site& site, const LinearForm& form, Val
   return std::nullopt;
 }
 
+namespace {
+
+// Whether so many positions are all of an axis. An open axis that was cut into parts is a multiple of their
+// size, or the model does not run: 8 · floor(n / 8) is n.
+bool covers(const Dim& covered, const Dim& extent, const std::vector<Axis>& parts) {
+  if (covered == extent) return true;
+  if (extent.is_concrete() || parts.empty()) return false;
+  Dim inner = 1;
+  for (const Axis& a : parts | std::views::drop(1)) inner = inner * a.extent;
+  const auto size = inner.value();
+  return size && *size > 1 && covered == Dim::floor(extent, *size) * inner;
+}
+
+}  // namespace
+
 std::optional<std::vector<LabelledAxis>> labelled(const Site& site, const LinearFactor& factor) {
   const auto& shape = site.inference.of(factor.value).shape;
   if (!shape) return std::nullopt;
@@ -467,7 +483,7 @@ std::optional<std::vector<LabelledAxis>> labelled(const Site& site, const Linear
     const auto begin = i.offset().value();
     if (!begin || *begin < 0) return std::nullopt;
     axis.begin = *begin;
-    axis.is_whole = *begin == 0 && axis.step == 1 && covered == (*shape)[d];
+    axis.is_whole = *begin == 0 && axis.step == 1 && covers(covered, (*shape)[d], axis.labels);
     if (!axis.is_whole && !(covered.is_concrete() && (*shape)[d].is_concrete())) {
       // One position of an axis of unknown extent is known to be there if it is the first of one.
       if (!(axis.labels.empty() && (*shape)[d].is_concrete())) return std::nullopt;

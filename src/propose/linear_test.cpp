@@ -87,5 +87,13 @@ TEST(Linear, AFactorOfRowsIsTakenOutOfSeveralProducts) {
             "MatMul Mul MatMul Mul");
 }
 
+TEST(Linear, OpenAxesThatAreCutIntoPartsAreSeenThrough) {
+  // Frames of clips: the mean of eight, then the product.
+  EXPECT_EQ(best("agraph (float[n,256] x) => (float[m,128] y) <" + weight("w", "256,128", 256 * 128, 1) +
+                 ", int64[3] s = {-1, 8, 128}, int64[1] a = {1}> {\n"
+                 "p = MatMul(x, w)\nr = Reshape(p, s)\ny = ReduceMean<keepdims=0>(r, a)\n}"),
+            "Reshape ReduceSum MatMul");
+}
+
 }  // namespace
 }  // namespace isomer
