@@ -19,6 +19,7 @@ namespace isomer {
 namespace {
 
 constexpr std::size_t kMostNodes = 48;  // on one way
+constexpr std::size_t kMostEnds = 4;    // of one way
 using Axes = std::vector<int>;
 
 struct Mover {
@@ -34,20 +35,24 @@ struct Mover {
 // The input's axes that the output does not follow one to one, the axes in between in order.
 std::optional<Mover> mover_at(const Site& site, NodeId id) {
   const Node& node = site.node(id);
-  if (node.kind != NodeKind::Operator || node.inputs.empty() || site.activations(id).size() != 1)
-    return std::nullopt;
-  if (site.is_constant(node.inputs[0])) return std::nullopt;
+  if (node.kind != NodeKind::Operator || node.inputs.empty()) return std::nullopt;
+  const std::vector<Value> read = site.activations(id);
+  const auto is_first = [&](Value v) { return v == node.inputs[0]; };
+  if (read.empty() || !std::ranges::all_of(read, is_first)) return std::nullopt;
   const auto formula = site.formula(id);
-  if (!formula || !is_float(formula->output(0).type) || linearity(*formula, 0, 0) != Linearity::Linear)
-    return std::nullopt;
+  if (!formula || !is_float(formula->output(0).type)) return std::nullopt;
+  // Of one value that is read twice only movement is linear for sure.
+  const bool is_data = moves_data(*formula->output(0).value);
+  if (read.size() > 1 ? !is_data : linearity(*formula, 0, 0) != Linearity::Linear) return std::nullopt;
   // Constants of a floating type take part in the value: a product, not a mover.
   for (std::size_t k = 1; k < formula->inputs.size() && k < node.inputs.size(); ++k)
-    if (formula->inputs[k] && linearity(*formula, 0, static_cast<int>(k)) != Linearity::Independent &&
+    if (formula->inputs[k] && !is_first(node.inputs[k]) &&
+        linearity(*formula, 0, static_cast<int>(k)) != Linearity::Independent &&
         is_float(formula->inputs[k]->type))
       return std::nullopt;
   const InputRoles roles = axis_roles(*formula, 0)[0];
   Mover out{.node = id, .input = node.inputs[0], .output = {id, 0}};
-  out.is_data = moves_data(*formula->output(0).value);
+  out.is_data = is_data;
   const auto from = site.sizes(out.input), to = site.sizes(out.output);
   if (!from || !to || to->size() > from->size()) return std::nullopt;
   out.drops_axes = to->size() < from->size();
@@ -56,7 +61,9 @@ std::optional<Mover> mover_at(const Site& site, NodeId id) {
   out.grows = *after > *before;
   int next = 0;
   for (std::size_t d = 0; d < from->size(); ++d) {
-    const bool follows = roles.axes[d] == AxisRole::Parallel && roles.output_axis[d] == next;
+    // Concat's first input is followed one to one, and there is more behind it.
+    const bool follows = roles.axes[d] == AxisRole::Parallel && roles.output_axis[d] == next &&
+                         (*from)[d] == (*to)[static_cast<std::size_t>(next)];
     // An axis of one element has no index to follow.
     const bool is_alone = !out.drops_axes && (*from)[d] == 1 && (*to)[d] == 1;
     if (follows || is_alone) {
@@ -79,10 +86,10 @@ std::optional<Value> apply_mover(ProgramBuilder& b, const Site& site, const Move
   Node node = site.node(m.node);
   const auto own_rank = static_cast<std::int64_t>(site.inference.of(m.input).shape->size());
   std::vector<Value> inputs{value};
-  for (std::size_t k = 1; k < node.inputs.size(); ++k)
-    inputs.push_back(node.inputs[k].exists() ? b.input(site.name(node.inputs[k])) : Value::none());
+  for (const Value& v : node.inputs | std::views::drop(1))
+    inputs.push_back(!v.exists() ? Value::none() : v == m.input ? value : b.input(site.name(v)));
   const std::vector<std::int64_t> wide(axes.begin(), axes.end());
-  if (site.is(m.node, "Gather")) {
+  if (site.is(m.node, "Gather") || site.is(m.node, "Concat")) {
     node.attributes.set("axis", wide[0]);
     return b.copy(std::move(node), inputs);
   }
@@ -286,39 +293,45 @@ std::optional<Axes> axes_after(const Site& site, const Mover& m, NodeId id,
   return out;
 }
 
-// The way of a mover towards the outputs, as far as one value is left at its end.
+// The way of a mover towards the outputs.
 class Push {
  public:
   Push(const Site& site, const Mover& mover) : site_(site), mover_(mover) { find_way(); }
 
   std::size_t length() const { return way_.size(); }
 
+  // Past the first `count` nodes of the way. What others read of them is moved at its end.
   std::optional<Proposal> proposal(std::size_t count) {
-    const Value end{way_[count - 1].node, 0};
     std::set<NodeId> inside{mover_.node};
     for (std::size_t k = 0; k < count; ++k) inside.insert(way_[k].node);
-    if (!is_closed(site_, inside, end)) return std::nullopt;
-    ProgramBuilder b(site_.graph, site_.name(end));
+    if (is_read_outside(mover_.output, inside)) return std::nullopt;
+    ProgramBuilder b(site_.graph, site_.name(Value{way_[count - 1].node, 0}));
     std::map<Value, Value> made{{mover_.output, b.input(site_.name(mover_.input))}};
     const auto small = site_.sizes(mover_.input);
     Extents extents;
     for (const int a : mover_.axes) extents.push_back((*small)[static_cast<std::size_t>(a)]);
-    for (std::size_t k = 0; k < count; ++k) {
+    std::vector<Value> ends, results;
+    for (const Step& step : way_ | std::views::take(count)) {
       std::vector<Value> inputs;
-      for (const Value& v : site_.node(way_[k].node).inputs)
+      for (const Value& v : site_.node(step.node).inputs)
         inputs.push_back(b.made_or_input(site_.graph, v, made));
-      const auto value = rebuilt(b, site_, way_[k].node, std::move(inputs), way_[k].axes, extents);
+      const auto value = rebuilt(b, site_, step.node, std::move(inputs), step.axes, extents);
       if (!value) return std::nullopt;
-      made.emplace(Value{way_[k].node, 0}, *value);
+      const Value old{step.node, 0};
+      made.emplace(old, *value);
+      if (!is_read_outside(old, inside)) continue;
+      const auto& shape = site_.inference.of(old).shape;
+      if (!shape || ends.size() == kMostEnds) return std::nullopt;
+      const auto result = apply_mover(b, site_, mover_, *value, step.axes, shape->size());
+      if (!result) return std::nullopt;
+      ends.push_back(old);
+      results.push_back(*result);
     }
-    const auto& shape = site_.inference.of(end).shape;
-    if (!shape) return std::nullopt;
-    const auto result = apply_mover(b, site_, mover_, made.at(end), way_[count - 1].axes, shape->size());
-    if (!result) return std::nullopt;
+    if (ends.empty()) return std::nullopt;
     return propose(site_, "commute",
                    fmt::format("{} of {} after {} nodes, to {}", site_.node(mover_.node).op,
-                               site_.name(mover_.input), count, site_.name(end)),
-                   b, {end}, {*result});
+                               site_.name(mover_.input), count, site_.name(ends.back())),
+                   b, ends, results);
   }
 
  private:
@@ -326,6 +339,11 @@ class Push {
     NodeId node;
     Axes axes;  // of its output
   };
+
+  bool is_read_outside(Value v, const std::set<NodeId>& inside) const {
+    return site_.is_output(v) ||
+           std::ranges::any_of(site_.readers(v), [&](NodeId r) { return !inside.contains(r); });
+  }
 
   void find_way() {
     std::map<Value, Axes> moved{{mover_.output, mover_.axes}};

@@ -34,5 +34,21 @@ TEST(Commute, UpsamplingGoesAfterThePointwiseConvolution) {
   EXPECT_EQ(moved(text), "Conv Resize");
 }
 
+TEST(Commute, FunctionsOfWhatIsThereTwiceAreComputedOnce) {
+  // Rotary positions, at any length; two functions, and the second half moved with the heads' axis.
+  const std::string head =
+      "agraph (float[1,n,4] x, float[1,2,n,8] q) => (float[1,2,n,8] y, float[1,n,8] z) <" +
+      integers("one", {1}) + "> {\nt = Concat<axis=-1>(x, x)\nc = Cos(t)\n";
+  EXPECT_EQ(moved(head + "u = Unsqueeze(c, one)\ny = Mul(q, u)\nz = Sin(t)}"),
+            "Cos Unsqueeze Concat Mul Sin Concat");
+  // Not where the halves are told apart, or something else is between them.
+  EXPECT_EQ(moved("agraph (float[3,4] x) => (float[3,8] y) {\nt = Concat<axis=1>(x, x)\n"
+                  "y = Softmax<axis=1>(t)}"),
+            "");
+  EXPECT_EQ(moved("agraph (float[3,4] x, float[3,4] z) => (float[3,12] y) {\nt = Concat<axis=1>(x, z, x)\n"
+                  "y = Cos(t)}"),
+            "");
+}
+
 }  // namespace
 }  // namespace isomer
