@@ -16,8 +16,8 @@ namespace {
 
 constexpr std::int64_t kChannels = 64, kSize = 56, kKernel = 3;
 constexpr int kRuns = 7;  // the median of them counts
-constexpr double kFloatTarget_ms = 60;
-constexpr double kDoubleTarget_ms = 120;
+constexpr double kFloatTargetMs = 60;
+constexpr double kDoubleTargetMs = 120;
 constexpr double kFieldFactor =
     5;  // of the time in double, as measured: a product mod p is a 128-bit product, reduced once in 32
 
@@ -60,8 +60,8 @@ int report() {
                target, ms <= target ? "met" : "MISSED");
   };
   const double in_double = measure(ElementType::Double), in_field = measure(ElementType::Field);
-  row("float", measure(ElementType::Float), kFloatTarget_ms);
-  row("double", in_double, kDoubleTarget_ms);
+  row("float", measure(ElementType::Float), kFloatTargetMs);
+  row("double", in_double, kDoubleTargetMs);
   row("field", in_field, kFieldFactor * in_double);
   fmt::print("field / double = {:.1f}\n", in_field / in_double);
   return met ? 0 : 1;

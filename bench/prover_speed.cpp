@@ -87,8 +87,7 @@ Case dense_net(int layers) {
          "float[1,16,14,14] x, " +
              list(layers, [](int i) { return fmt::format("float[8,{},3,3] w{}", 16 + 8 * i, i); }),
          fmt::format("float[1,{},14,14] y", 16 + 8 * layers), "", ""};
-  std::string pairwise, all = "x";
-  std::string last = "x";
+  std::string all = "x", last = "x";
   for (int i = 0; i < layers; ++i) {
     c.a += fmt::format("a{0} = Relu({1})\nc{0} = Conv<pads=[1,1,1,1]>(a{0}, w{0})\n", i, last);
     const std::string joined = i + 1 == layers ? "y" : fmt::format("p{}", i);

@@ -18,7 +18,7 @@ Graph model(const std::string& inputs, const std::string& outputs, const std::st
 
 const std::string kIn = "float[N,3] x", kOut = "float[N,3] y";
 
-PairedReport checked(const Graph& a, const Graph& b, Pairing pairing) {
+PairedReport checked(const Graph& a, const Graph& b, const Pairing& pairing) {
   return check_pairing(a, b, pairing, 7);
 }
 

@@ -55,7 +55,8 @@ std::string headline(const Json& report, const OptimizeWords& words) {
   }
   if (is_changed(report))
     return painted(fmt::format("{}: simplified and proved equal, not faster", out), Colour::Green);
-  if (report["certificate"] == "") return painted("unchanged: nothing was written", Colour::Yellow);
+  if (string_of(report, "certificate").empty())
+    return painted("unchanged: nothing was written", Colour::Yellow);
   if (!report["fixed"].empty()) return painted(out + ": fixed to one size, else unchanged", Colour::Yellow);
   return painted(fmt::format("{}: unchanged, a copy of {}", out, printable(words.in.string())),
                  Colour::Yellow);
@@ -91,7 +92,7 @@ std::string comparison(const Json& report) {
 
 std::string measured_on(const Json& report) {
   const Json& runtime = report["runtime"];
-  if (runtime["name"] == "") return "";
+  if (string_of(runtime, "name").empty()) return "";
   const int threads = runtime["threads"].get<int>();
   return fmt::format("on {} {}, {}, {}; inputs {}", string_of(runtime, "title"),
                      printable(string_of(runtime, "version")),

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <utility>
 
 namespace isomer::cli {
@@ -67,7 +68,7 @@ std::string grouped(std::uint64_t count) {
 
 std::string duration_text(double seconds) {
   if (seconds < 9.95) return fmt::format("{:.1f} s", seconds);
-  const auto whole = static_cast<std::uint64_t>(seconds + 0.5);
+  const auto whole = static_cast<std::uint64_t>(std::llround(seconds));
   if (whole < 60) return fmt::format("{} s", whole);
   if (whole < 3600) return fmt::format("{} m {:02} s", whole / 60, whole % 60);
   return fmt::format("{} h {:02} m", whole / 3600, whole / 60 % 60);

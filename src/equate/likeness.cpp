@@ -194,7 +194,7 @@ std::optional<Likeness> Likeness::of(const Graph& a, const Graph& b, const Optio
     Likeness out;
     if (!out.start(at_sizes(a, sizes), at_sizes(b, sizes), options)) continue;
     // Sizes at which a model does not run say little.
-    if (out.a_.outputs.empty() && sizes.size() > 0 && !out.a_.looks.empty()) continue;
+    if (out.a_.outputs.empty() && !sizes.empty() && !out.a_.looks.empty()) continue;
     return out;
   }
   return std::nullopt;

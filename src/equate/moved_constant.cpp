@@ -384,7 +384,9 @@ std::vector<Source> scaled(const std::vector<Tensor>& tensors, const std::vector
   for (const Tensor& factor : numbers)
     for (const Tensor& t : tensors)
       for (const bool divides : {false, true}) {
-        if (!fits(t) || t.count() < 2 || (elements += t.count()) > kMostScaled) continue;
+        if (!fits(t) || t.count() < 2) continue;
+        elements += t.count();
+        if (elements > kMostScaled) continue;
         const float by = factor.as<float>()[0];
         std::vector<float> values;
         values.reserve(static_cast<std::size_t>(t.count()));

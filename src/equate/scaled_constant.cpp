@@ -208,7 +208,8 @@ std::optional<Value> shifted(ProgramBuilder& b, const Tensor& wanted, const std:
     const std::int64_t k = m.extents()[0];
     for (const Tensor& v : sources) {
       if (v.type() != ElementType::Float || v.count() != k || v.rank() != 1) continue;
-      if ((work += static_cast<double>(m.count())) > kMostWork) return std::nullopt;
+      work += static_cast<double>(m.count());
+      if (work > kMostWork) return std::nullopt;
       std::vector<double> rest, size;
       for (const float w : wanted.as<float>()) {
         rest.push_back(static_cast<double>(w));

@@ -148,7 +148,7 @@ Formula integer_formula(ElementType type, Fn fn) {
 }
 
 TEST(Program, IntegersWrapAndTruncate) {
-  const auto run = [](Fn fn, std::vector<std::int32_t> a, std::vector<std::int32_t> b) {
+  const auto run = [](Fn fn, const std::vector<std::int32_t>& a, const std::vector<std::int32_t>& b) {
     return Program::compile(integer_formula(ElementType::Int32, fn))
         .run({Tensor::of(ElementType::Int32, {3}, a), Tensor::of(ElementType::Int32, {3}, b)});
   };

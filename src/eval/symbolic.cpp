@@ -142,7 +142,8 @@ class SymbolicWalker {
     if (!a) return std::nullopt;
     if (e.fn == Fn::Where) return a->is_concrete() ? evaluate(*e.args[a->is(0) ? 2 : 1]) : std::nullopt;
     std::optional<Dim> b(Dim(0));
-    if (e.args.size() > 1 && !(b = evaluate(*e.args[1]))) return std::nullopt;
+    if (e.args.size() > 1) b = evaluate(*e.args[1]);
+    if (!b) return std::nullopt;
     if (a->is_concrete() && b->is_concrete()) return compute(e.fn, of, e.type, a->concrete(), b->concrete());
     const auto exact = over_integers(e.fn, *a, *b, e.type);
     return exact ? in_type(*exact, e.type) : std::nullopt;
@@ -263,7 +264,9 @@ std::optional<Dims> evaluate_symbolic(const Formula& formula, int output,
   std::int64_t count = 1;
   for (const std::int64_t e : *extents) {
     if (e == 0) return Dims{};
-    if (e > most || (count = checked_multiply(count, e)) > most) return std::nullopt;
+    if (e > most) return std::nullopt;
+    count = checked_multiply(count, e);
+    if (count > most) return std::nullopt;
   }
   try {
     SymbolicWalker walker(formula, inputs, products);

@@ -32,7 +32,7 @@ std::int64_t number_of(std::mt19937_64& random, ElementType type) {
 
 class Drawn {
  public:
-  Drawn(std::mt19937_64& random, std::span<const ElementType> types, const FormulaBuilder& f, Axis p)
+  Drawn(std::mt19937_64& random, std::span<const ElementType> types, const FormulaBuilder& f, const Axis& p)
       : random_(random), types_(types), f_(f), p_(p) {}
 
   Expr of(ElementType type, int depth) {

@@ -137,7 +137,7 @@ Index Index::mod(const Index& a, const Dim& divisor) {
                "an index is divided by positive numbers only");
   if (divisor.is(1)) return 0;
   if (a.is_constant()) return Index(Dim::mod(a.offset_, divisor));
-  const Index rest = split(a, divisor).rest;
+  Index rest = split(a, divisor).rest;
   if (rest.is_inside(divisor)) return rest;
   if (const auto range = rest.range();
       range && range->low.is_concrete() && range->high.is_concrete() && divisor.is_concrete()) {

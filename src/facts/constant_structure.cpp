@@ -233,7 +233,10 @@ std::optional<std::vector<float>> without_common_factor(std::span<const float> n
     common = std::gcd(common, whole.back());
   }
   std::vector<float> out;
-  for (const std::int64_t v : whole) out.push_back(static_cast<float>(v / common));
+  for (const std::int64_t v : whole) {
+    const std::int64_t part = v / common;  // exact
+    out.push_back(static_cast<float>(part));
+  }
   return out;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <ranges>
+#include <utility>
 
 namespace isomer {
 namespace {
@@ -292,8 +293,8 @@ class Settled {
       t.domain.clear();
       return true;
     }
-    const Axis old = *axis, narrower{form_.next_axis++, Dim(high - low)};
-    *axis = narrower;
+    const Axis narrower{form_.next_axis++, Dim(high - low)};
+    const Axis old = std::exchange(*axis, narrower);
     replace(t, old, Index(narrower) + Index(low));
     return true;
   }
@@ -377,7 +378,7 @@ std::optional<LinearForm> expanded(const Site& site, const LinearForm& form, Val
   const auto times = [&](const LinearTerm& t) {
     return std::ranges::count(t.factors, factor, &LinearFactor::value);
   };
-  for (LinearTerm rest : form.terms) {
+  for (const LinearTerm& rest : form.terms) {
     const bool is_squared = times(rest) > 1;
     std::vector<LinearTerm> terms{rest};
     while (true) {
@@ -394,7 +395,7 @@ std::optional<LinearForm> expanded(const Site& site, const LinearForm& form, Val
             Multiplied(*formula, site.node(factor.node), out.next_axis).stage(formula->output(0), place);
         // (x - m)² is not x² - 2xm + m² in floats.
         if (!parts || (is_squared && parts->size() > 1)) return std::nullopt;
-        for (LinearTerm part : *parts) {
+        for (const LinearTerm& part : *parts) {
           LinearTerm whole = t;
           whole.scale *= part.scale;
           whole.summed.insert(whole.summed.end(), part.summed.begin(), part.summed.end());

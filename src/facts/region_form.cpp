@@ -1,6 +1,7 @@
 #include "facts/region_form.h"
 
 #include <algorithm>
+#include <ranges>
 
 namespace isomer {
 namespace {
@@ -207,9 +208,10 @@ std::vector<RegionForm> forms_of(const RegionMap& map) {
   // Channels in front of two or more parallel axes: an image, and a convolution of one tap. Also in front of
   // one for a batch of a named size: a product from the left may not run for a batch of none.
   std::size_t behind = 0;
-  for (std::size_t d = map.inputs.size();
-       d-- > 0 && map.inputs[d].kind == Kind::Parallel && !map.inputs[d].weighted;)
+  for (const InputAxis& a : map.inputs | std::views::reverse) {
+    if (a.kind != Kind::Parallel || a.weighted) break;
     ++behind;
+  }
   const bool named =
       std::ranges::any_of(map.inputs, [](const InputAxis& a) { return !a.extent.is_concrete(); });
   add(convolution(map, behind >= 2 || (behind == 1 && named)));

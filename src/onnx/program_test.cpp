@@ -21,8 +21,8 @@ TEST(Program, SurvivesItsBytes) {
   for (const std::string program : {
            "(float[N, 3] x) => (float[N, 3] y) { y = Relu (x) }",
            "(x, \"a name/of.a:value\") => (y, x) { y = Add (x, \"a name/of.a:value\") }",
-           "(float[\"2*N\", \"a b\"] x, int64[] i) => (y) <float[2] c = {1, -0.0}, string[1] s = {\"t\"}> "
-           "{ y = Conv <pads = [1, 1], group = 1, auto_pad = \"NOTSET\"> (x, c) }",
+           ("(float[\"2*N\", \"a b\"] x, int64[] i) => (y) <float[2] c = {1, -0.0}, string[1] s = {\"t\"}> "
+            "{ y = Conv <pads = [1, 1], group = 1, auto_pad = \"NOTSET\"> (x, c) }"),
            "(double x) => (y) { a, , b = Split <axis = 0, num_outputs = 3> (x)\n y = Clip (a, , b) }",
            "(float16[0, ?] x) => (y) { y = com.microsoft.Gelu (x)\n z = some.where.f : o (y) }",
            "(x) => (y) { y = Constant <value_floats = [1.5]> ()\n [n] z = Reshape <allowzero = 1> (x, y) }",

@@ -73,7 +73,7 @@ void take_apart(onnx::ModelProto& model, ModelShell& shell) {
   shell.bulk->mutable_initializer()->UnsafeArenaSwap(shell.graph->mutable_initializer());
 }
 
-Result<Model> read_parsed(ParsedModel parsed, const InferOptions* sizes, ModelShell& shell) {
+Result<Model> read_parsed(const ParsedModel& parsed, const InferOptions* sizes, ModelShell& shell) {
   onnx::ModelProto& proto = *parsed.model;
   shell.arena = parsed.arena;
   const TensorSource source{parsed.arena, shell.files.get()};
@@ -108,8 +108,8 @@ Result<Model> read_stream(google::protobuf::io::ZeroCopyInputStream& stream, std
     auto shell = std::make_shared<ModelShell>();
     shell->files = std::make_unique<ExternalFiles>(std::move(files));
     shell->sources = std::move(sources);
-    ISOMER_TRY(ParsedModel parsed, parse_model(stream, message_memory_limit(bytes)));
-    ISOMER_TRY(Model model, read_parsed(std::move(parsed), sizes, *shell));
+    ISOMER_TRY(const ParsedModel parsed, parse_model(stream, message_memory_limit(bytes)));
+    ISOMER_TRY(Model model, read_parsed(parsed, sizes, *shell));
     model.shell = std::move(shell);
     return model;
   } catch (const std::bad_alloc&) {

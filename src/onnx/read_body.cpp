@@ -143,7 +143,8 @@ void substitute(Nodes& nodes, const Given& given) {
 
 Result<Body> call_body(const onnx::NodeProto& call, const onnx::FunctionProto& function,
                        const BodyContext& context, int depth) {
-  if ((context.nodes_left -= kNodesOfAGraph) < 0) return Error{"too many calls of functions"};
+  context.nodes_left -= kNodesOfAGraph;
+  if (context.nodes_left < 0) return Error{"too many calls of functions"};
   Given given;
   for (const auto& attribute : function.attribute_proto()) given[attribute.name()] = &attribute;
   for (const auto& attribute : call.attribute()) given[attribute.name()] = &attribute;
@@ -194,8 +195,9 @@ void read_bodies(Node& node, const onnx::NodeProto& proto, const Opsets& opsets,
   if (depth > kDeepest) return;
   std::vector<Body> bodies;
   const auto add = [&](Result<Body> body) {
-    if (body.ok()) bodies.push_back(*std::move(body));
-    return body.ok();
+    const bool is_ok = body.ok();
+    if (is_ok) bodies.push_back(*std::move(body));
+    return is_ok;
   };
   const FunctionName name = called_name(proto);
   if (const auto function = context.functions.find(name); function != context.functions.end()) {

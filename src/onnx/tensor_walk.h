@@ -31,7 +31,7 @@ class TensorWalk {
 // What the message says whatever file its tensors' elements lie in, these elements apart.
 template <class Message>
 std::string bytes_without_places(const Message& message) {
-  Message copy = message;
+  Message copy = message;  // NOLINT(performance-unnecessary-copy-initialization): changed below
   TensorWalk inside;
   inside.add(copy);
   for (const onnx::TensorProto* tensor : inside.tensors)

@@ -120,7 +120,7 @@ TEST(Pad, IsOpaqueWhereAReflectionIsLongerThanTheAxis) {
   EXPECT_THAT(opaque_reason("Pad", call), HasSubstr("more than one period"));
 }
 
-Call resize(Dims shape, std::vector<float> scales, std::vector<Attribute> attributes) {
+Call resize(Dims shape, const std::vector<float>& scales, std::vector<Attribute> attributes) {
   Call call = float_call(13, {std::move(shape)}, std::move(attributes));
   call.inputs.emplace_back();
   const auto count = static_cast<std::int64_t>(scales.size());

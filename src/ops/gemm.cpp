@@ -18,7 +18,7 @@ Definition define_gemm(const Call& call) {
   auto f = call.formula();
   const auto a = f.input(0), b = f.input(1);
   const bool flip_a = call.flag("transA", false), flip_b = call.flag("transB", false);
-  const Dim inner = a.extent(flip_a ? 0 : 1), other = b.extent(flip_b ? 1 : 0);
+  const Dim &inner = a.extent(flip_a ? 0 : 1), &other = b.extent(flip_b ? 1 : 0);
   if (!call.may_equal(inner, other)) return invalid("the inner extents differ");
 
   const auto p = f.axes({a.extent(flip_a ? 1 : 0), b.extent(flip_b ? 0 : 1)});

@@ -92,7 +92,7 @@ class Bench {
       pair.failure = measured.error();
     } else {
       pair.measured = std::move(*measured);
-      if (b == 1 || !run_.models[0].latency.wall_ns.high)
+      if (b == 1 || run_.models[0].latency.wall_ns.high == 0)
         run_.models[0].latency = {pair.measured.a_wall_ns, pair.measured.a_cpu_ns};
       run_.models[b].latency = {pair.measured.b_wall_ns, pair.measured.b_cpu_ns};
     }

@@ -12,11 +12,11 @@ namespace {
 TEST(LibraryNames, AreTextsThatEnd) {
   const testing::TemporaryFolder folder;
   const std::string path = (folder / "lib.so").string();
-  const std::string bytes(
+  using namespace std::string_literals;
+  const std::string bytes =
       "\x7f"
       "ELF\0session.disable_prepacking\0\x01"
-      "14MatmulBNFusionE\0ConvBNFusion\0",
-      75);
+      "14MatmulBNFusionE\0ConvBNFusion\0"s;
   std::ofstream(path, std::ios::binary) << bytes;
   const auto names = LibraryNames::of(path);
   ASSERT_TRUE(names);

@@ -39,7 +39,7 @@ class TemporaryFolder {
 };
 
 // The libraries that tools/setup installed; a test is skipped where there are none.
-inline std::unique_ptr<Judge> start_judge(WorkerOptions options = {}) {
+inline std::unique_ptr<Judge> start_judge(const WorkerOptions& options = {}) {
   ::setenv("VIRTUAL_ENV", ISOMER_SOURCE_DIR "/.deps/venv", 0);
   auto judge = Judge::start(options);
   return judge ? std::move(*judge) : nullptr;

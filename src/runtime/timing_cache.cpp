@@ -86,15 +86,15 @@ struct TimingCache::Database {
     const std::int64_t application = ask("PRAGMA application_id").second;
     const std::int64_t schema = ask("PRAGMA user_version").second;
     if (tables > 0 && (application != kApplication || schema != kSchema)) return SQLITE_NOTADB;  // not ours
-    if ((code = run("PRAGMA journal_mode=WAL")) != SQLITE_OK) return code;
-    if ((code = run("PRAGMA synchronous=FULL")) != SQLITE_OK) return code;  // acknowledged is on the disk
-    if (tables == 0) {
-      const std::string mark =
-          fmt::format("BEGIN IMMEDIATE; {} PRAGMA application_id={}; PRAGMA user_version={}; COMMIT;",
-                      kCreate, kApplication, kSchema);
-      if ((code = run(mark.c_str())) != SQLITE_OK) return code;
-    } else if ((code = run(kCreate)) != SQLITE_OK) {  // a file from before there were notes
-      return code;
+    const std::string mark =
+        fmt::format("BEGIN IMMEDIATE; {} PRAGMA application_id={}; PRAGMA user_version={}; COMMIT;", kCreate,
+                    kApplication, kSchema);
+    for (const std::string& statement :
+         {std::string("PRAGMA journal_mode=WAL"),
+          std::string("PRAGMA synchronous=FULL"),        // acknowledged is on the disk
+          tables == 0 ? mark : std::string(kCreate)}) {  // a file may be from before there were notes
+      code = run(statement.c_str());
+      if (code != SQLITE_OK) return code;
     }
     code = sqlite3_prepare_v2(handle, "SELECT samples, description FROM timing WHERE key = ?", -1, &find,
                               nullptr);

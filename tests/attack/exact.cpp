@@ -65,8 +65,8 @@ int Oracle::multiply(int a, int b) {
   for (const auto& [m, c] : x) {
     for (const auto& [n, d] : y) {
       std::map<int, int> powers(m.begin(), m.end());
-      for (const auto& [scalar, power] : n)
-        if ((powers[scalar] += power) == 0) powers.erase(scalar);
+      for (const auto& [scalar, power] : n) powers[scalar] += power;
+      std::erase_if(powers, [](const auto& p) { return p.second == 0; });
       out[Monomial(powers.begin(), powers.end())] += c * d;
     }
   }
@@ -101,7 +101,7 @@ int Oracle::reciprocal(int a, std::set<int>& needs) {
 }
 
 // The largest (smallest) of a set of values: nested ones joined, of numbers the best, of one that one.
-int Oracle::fold(Reduction reduction, std::set<int> values) {
+int Oracle::fold(Reduction reduction, const std::set<int>& values) {
   std::set<int> flat;
   std::optional<mpq_class> best;
   for (const int v : values) {

@@ -67,7 +67,7 @@ class Oracle {
   int add(int a, int b, int scale);
   int multiply(int a, int b);
   int reciprocal(int a, std::set<int>& needs);
-  int fold(Reduction reduction, std::set<int> values);
+  int fold(Reduction reduction, const std::set<int>& values);
   bool is_positive(int scalar) const;
   long double scalar_number(int scalar, std::uint64_t key, int kind);
   static void limit(const Poly& poly);

@@ -69,7 +69,8 @@ Index drawn_axis(Random& random, const Extents& shape) {
 
 Index random_index(Random& random, const Extents& shape, std::int64_t extent) {
   if (shape.empty() || random.chance(8)) return random.between(0, static_cast<int>(extent) - 1);
-  const Index a = drawn_axis(random, shape), b = drawn_axis(random, shape);
+  Index a = drawn_axis(random, shape);
+  const Index b = drawn_axis(random, shape);
   switch (random.below(12)) {
     case 0: return Index(extent - 1) - a;
     case 1: return Dim(2) * a + Index(random.between(-1, 1));
@@ -276,7 +277,7 @@ class Writer {
     if (!is_tensor)
       for (std::size_t i = 0; i < inner.size(); ++i)
         inside = both(inside, between(0, inner[i], from->shape[i]));
-    const Expr body = value(from, inner);
+    Expr body = value(from, inner);
     if (inside.empty()) return body;
     return cases({{inside, body}}, number(body.type(), 0));
   }

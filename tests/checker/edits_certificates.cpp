@@ -244,7 +244,7 @@ bool foreign_step(Random& random, const Case& original, Mutant& m) {
   m.lines.insert(m.lines.begin() + 1 + random.below(static_cast<int>(steps_of(m).size()) + 1),
                  other.lines[random.one_of(steps_of(other))]);
   m.forge = random.chance(30);
-  return original.certificate.steps.size() > 0;
+  return !original.certificate.steps.empty();
 }
 
 bool head(Random& random, const Case&, Mutant& m) {

@@ -223,7 +223,7 @@ bool opset(Random& random, const Case&, Mutant& m) {
 std::optional<std::string> make_overridable(Random& random, Graph& graph, bool as_input) {
   const auto constants = nodes_where(graph, is_float_constant);
   if (constants.empty()) return std::nullopt;
-  const std::string name = graph.node(random.one_of(constants)).outputs[0];
+  std::string name = graph.node(random.one_of(constants)).outputs[0];
   graph = rebuilt(graph, [&](Node& node, NodeId, const Graph&) {
     if (!as_input || node.outputs[0] != name) return;
     const Dims dims = to_dims(node.tensor.extents());

@@ -117,7 +117,7 @@ class Side {
     return apply("ConstantOfShape", {apply("Shape", {x})}, Attributes({{"value", zero}}));
   }
 
-  Graph finish(Value value) && {
+  Graph finish(Value value) {
     graph.add_output(value);
     return std::move(graph);
   }
@@ -213,8 +213,8 @@ class Writer {
       Value& v = inputs[static_cast<std::size_t>(p.input)];
       v = move(after, v, p.axis);
     }
-    return asked(std::move(before).finish(move(before, whole, along.output_axis)),
-                 std::move(after).finish(after.call(std::move(inputs), promise_.output)));
+    return asked(before.finish(move(before, whole, along.output_axis)),
+                 after.finish(after.call(std::move(inputs), promise_.output)));
   }
 
   // Inputs come in two parts; a constant is cut after its first position.
@@ -255,8 +255,8 @@ class Writer {
     }
     const Value h = after.call(std::move(head), promise_.output);
     const Value t = after.call(std::move(tail), promise_.output);
-    return asked(std::move(before).finish(before.call(std::move(whole), promise_.output)),
-                 std::move(after).finish(after.concat({h, t}, along.output_axis)));
+    return asked(before.finish(before.call(std::move(whole), promise_.output)),
+                 after.finish(after.concat({h, t}, along.output_axis)));
   }
 
   std::optional<Question> transposed() const {
@@ -272,8 +272,8 @@ class Writer {
     const auto* formula = std::get_if<Formula>(&definition);
     if (formula == nullptr) return std::nullopt;
     const auto rank = static_cast<int>(formula->output(promise_.output).axes.size());
-    return asked(std::move(before).finish(before.swap_axes(whole, rank, a.output_axis, b.output_axis)),
-                 std::move(after).finish(after.call(std::move(inputs), promise_.output)));
+    return asked(before.finish(before.swap_axes(whole, rank, a.output_axis, b.output_axis)),
+                 after.finish(after.call(std::move(inputs), promise_.output)));
   }
 
   std::optional<Question> combined() const {
@@ -289,8 +289,8 @@ class Writer {
     auto [x, y] = values_of(before);
     auto [z, w] = values_of(after);
     if (promise_.kind == Kind::Independent)
-      return asked(std::move(before).finish(before.call(x, promise_.output)),
-                   std::move(after).finish(after.call(w, promise_.output)));
+      return asked(before.finish(before.call(x, promise_.output)),
+                   after.finish(after.call(w, promise_.output)));
     const auto weights = [&](Side& s) {
       const Value a = s.input(s.type(i), "a", {});
       if (promise_.kind == Kind::Linear) return std::pair(a, s.input(s.type(i), "b", {}));
@@ -300,8 +300,7 @@ class Writer {
     const Value fx = before.call(x, promise_.output), fy = before.call(y, promise_.output);
     const auto [c, d] = weights(after);
     z[at] = after.combine(c, z[at], d, w[at]);
-    return asked(std::move(before).finish(before.combine(a, fx, b, fy)),
-                 std::move(after).finish(after.call(z, promise_.output)));
+    return asked(before.finish(before.combine(a, fx, b, fy)), after.finish(after.call(z, promise_.output)));
   }
 
   std::optional<Question> zero() const {
@@ -318,8 +317,8 @@ class Writer {
       return s.call(std::move(zeros), promise_.output);
     };
     const Value value = at_zero(before), shaped = at_zero(after);
-    return asked(std::move(before).finish(value),
-                 std::move(after).finish(after.zeros_like(shaped, formula->output(promise_.output).type)));
+    return asked(before.finish(value),
+                 after.finish(after.zeros_like(shaped, formula->output(promise_.output).type)));
   }
 
   const DrawnCase& drawn_;

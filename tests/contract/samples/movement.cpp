@@ -215,13 +215,13 @@ void Slice(Sampler& s) {
   axes.resize(static_cast<std::size_t>(s.between(1, rank)));
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max(),
                          kLeast = std::numeric_limits<std::int64_t>::min();
-  for (std::size_t i = 0; i < axes.size(); ++i) {
+  for (std::int64_t& axis : axes) {
     steps.push_back(steps_given ? s.pick({1, 1, 2, 3, -1, -2, 100}) : 1);
     starts.push_back(s.between(-8, 8));
     ends.push_back(s.between(-8, 8));
     if (s.chance(0.3))
       ends.back() = steps.back() > 0 ? s.pick({kMost, std::int64_t{0x7fffffff}}) : kLeast + 1;
-    if (s.opset() >= 11 && !all && s.chance(0.3)) axes[i] -= rank;
+    if (s.opset() >= 11 && !all && s.chance(0.3)) axis -= rank;
   }
   if (s.opset() < 10) {
     s.attribute("starts", starts);

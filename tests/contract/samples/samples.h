@@ -8,7 +8,7 @@
 namespace isomer::contract::samples {
 
 #define ISOMER_DECLARE(op) void op(Sampler& s);
-ISOMER_OPERATORS(ISOMER_DECLARE)
+ISOMER_OPERATORS(ISOMER_DECLARE)  // NOLINT(readability-identifier-naming): the operators' own
 #undef ISOMER_DECLARE
 
 // Draws a call of the operator.
