@@ -9,6 +9,7 @@
 #include "base/hash.h"
 #include "graph/rebuild.h"
 #include "graph/testing.h"
+#include "prove/float_error.h"
 
 namespace isomer {
 namespace {
@@ -206,6 +207,13 @@ TEST(Rounding, ShapesAndTypesHaveToAgree) {
   EXPECT_FALSE(compare_folded(floats({1, 2, 3}), same).ok());
   EXPECT_FALSE(
       compare_folded(Tensor::of(ElementType::Int64, {2}, std::vector<std::int64_t>{1, 2}), same).ok());
+}
+
+TEST(Rounding, BelowTheSmallestNormalNumberDigitsAreLost) {
+  EXPECT_EQ(smallest_normal(ElementType::Double), std::numeric_limits<double>::min());
+  EXPECT_EQ(smallest_normal(ElementType::Float), std::numeric_limits<float>::min());
+  EXPECT_EQ(smallest_normal(ElementType::BFloat16), std::numeric_limits<float>::min());
+  EXPECT_EQ(smallest_normal(ElementType::Float16), 1.0 / 16384);
 }
 
 }  // namespace

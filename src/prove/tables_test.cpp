@@ -214,5 +214,20 @@ TEST(Tables, ProductsOfTablesAreTablesOnlyWhereNothingElseReadsTheAxis) {
   EXPECT_TRUE(is_proved(sum_of("q = Mul(a, b)\np = Mul(q, x)"), sum_of("q = Mul(b, x)\np = Mul(a, q)")));
 }
 
+// Zeros behind a product's columns, and before its rows: the second product sums over the columns that are
+// there, for the rows that are there.
+TEST(Tables, AreSummedWhereConditionsHold) {
+  const Graph padded =
+      program("float[3,2] x", "float[4,2] y", "h = MatMul(x, a)\np = Pad(h, z)\ny = MatMul(p, b)",
+              numbers("2,3", "a", {1, 2, 3, 4, 5, 6}) + ", int64[4] z = {1, 0, 0, 2}, " +
+                  numbers("5,2", "b", {1, 0, 2, 1, 0, 3, 7, 7, 9, 9}));
+  const auto joined = [](const std::vector<int>& c) {
+    return program("float[3,2] x", "float[4,2] y", "h = MatMul(x, c)\ny = Pad(h, z)",
+                   numbers("2,2", "c", c) + ", int64[4] z = {1, 0, 0, 0}");
+  };
+  EXPECT_TRUE(std::holds_alternative<Proved>(prove_equal(padded, joined({5, 11, 14, 23}))));
+  EXPECT_FALSE(std::holds_alternative<Proved>(prove_equal(padded, joined({5, 11, 14, 24}))));
+}
+
 }  // namespace
 }  // namespace isomer
