@@ -7,7 +7,7 @@
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
-#include <set>
+#include <utility>
 
 #include "runtime/ort_api.h"
 
@@ -16,9 +16,11 @@ namespace {
 
 using Json = nlohmann::json;
 
+// A kernel in one node: the node's name and its number, since names need not differ.
+using KernelNode = std::pair<std::string, std::string>;
+
 struct Gathered {
-  std::set<std::string> nodes;
-  double time_us = 0;
+  std::map<KernelNode, double> time_us;
 };
 
 std::string text_of(const Json& object, const char* key) {
@@ -48,13 +50,19 @@ std::vector<KernelKind> gather(const Json& events) {
     const auto arguments = event.find("args");
     if (text_of(event, "cat") != "Node" || !name.ends_with(kEnding) || arguments == event.end()) continue;
     Gathered& kind = kinds[text_of(*arguments, "op_name")];
-    kind.nodes.insert(name.substr(0, name.size() - kEnding.size()) + '#' + text_of(*arguments, "node_index"));
-    if (number_of(event, "ts") >= first_end) kind.time_us += number_of(event, "dur");
+    double& time_us =
+        kind.time_us[{name.substr(0, name.size() - kEnding.size()), text_of(*arguments, "node_index")}];
+    if (number_of(event, "ts") >= first_end) time_us += number_of(event, "dur");
   }
   const auto counted = static_cast<double>(std::max<std::uint64_t>(1, runs < 2 ? runs : runs - 1));
   std::vector<KernelKind> result;
-  for (const auto& [op, kind] : kinds)
-    result.push_back({op, kind.nodes.size(), 1000 * kind.time_us / counted});
+  for (const auto& [op, kind] : kinds) {
+    KernelKind& told = result.emplace_back(KernelKind{.op = op, .nodes = kind.time_us.size()});
+    for (const auto& [node, time_us] : kind.time_us) {
+      told.each.push_back({node.first, 1000 * time_us / counted});
+      told.time_ns += told.each.back().time_ns;
+    }
+  }
   std::ranges::sort(result, std::greater{}, &KernelKind::time_ns);
   return result;
 }

@@ -52,6 +52,12 @@ struct KernelKind {
   std::string op;
   std::uint64_t nodes = 0;
   double time_ns = 0;  // of all of them in one run
+  // Each of them, by the runtime's name of the node, which it may have made itself.
+  struct Each {
+    std::string node;
+    double time_ns = 0;
+  };
+  std::vector<Each> each = {};
 };
 
 class Session {

@@ -1,0 +1,113 @@
+#include "report/report.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "certify/digest.h"
+#include "cost/price.h"
+#include "report/node_times.h"
+#include "report/report_data.h"
+#include "runtime/engines.h"
+
+#include "report/page_text.h"
+
+namespace isomer {
+namespace {
+
+// The text with the first place of a mark replaced.
+std::string filled(std::string text, std::string_view mark, std::string_view by) {
+  const auto at = text.find(mark);
+  ISOMER_CHECK(at != std::string::npos, "a page with a place for all of its parts");
+  return text.replace(at, mark.size(), by);
+}
+
+// JSON inside of a script element: "<" could begin the element's end.
+std::string json_for_page(const ReportData& data) {
+  const std::string text = data.dump(-1, ' ', false, ReportData::error_handler_t::replace);
+  std::string out;
+  out.reserve(text.size());
+  for (const char c : text) {
+    if (c == '<') out += "\\u003c";
+    else out += c;
+  }
+  return out;
+}
+
+std::vector<NodeId> operators_of(const Graph& graph) {
+  std::vector<NodeId> out;
+  for (const NodeId id : graph.order())
+    if (graph.node(id).kind == NodeKind::Operator) out.push_back(id);
+  return out;
+}
+
+// What the analytic cost says of each operator; 1 for each, if nothing is known of the graph.
+std::vector<double> costs_of(const Graph& graph, bool& is_known) {
+  std::vector<double> out;
+  const auto inference = infer(graph);
+  is_known = is_known && inference.ok();
+  const std::set<NodeId> folded = folded_nodes(graph);
+  for (const NodeId id : operators_of(graph))
+    out.push_back(!inference.ok()         ? 1
+                  : folded.contains(id) ? 0
+                                        : price_of(graph, *inference, id, unknown_machine()).value_or(0));
+  return out;
+}
+
+Outcome<Widths> times_of(const ReportRequest& request) {
+  request.progress("asking the runtime how long each node takes");
+  ISOMER_TRY(const auto judge, Judge::start(request.worker));
+  ISOMER_TRY(const SharedFeeds feeds, SharedFeeds::make(request.feeds));
+  ISOMER_TRY(NodeTimes before, node_times(*judge, request.in, feeds, request.runtime, request.scratch));
+  ISOMER_TRY(NodeTimes after, node_times(*judge, request.out, feeds, request.runtime, request.scratch));
+  const Engine* engine = engine_named(judge->runtime());
+  return Widths{.unit = "time",
+                .before = std::move(before.ns),
+                .after = std::move(after.ns),
+                .others_before = before.others_ns,
+                .others_after = after.others_ns,
+                .runtime = fmt::format("{} {}", engine ? engine->title : judge->runtime(), judge->version()),
+                .inputs = request.inputs,
+                .threads = request.runtime.threads};
+}
+
+Widths widths_of(const ReportRequest& request) {
+  std::string why;
+  if (request.measure) {
+    auto times = times_of(request);
+    if (times.ok()) return std::move(*times);
+    why = to_error(times.error()).message;
+  }
+  Widths out;
+  bool is_known = true;
+  out.before = costs_of(request.in.graph, is_known);
+  out.after = costs_of(request.out.graph, is_known);
+  out.unit = is_known ? "cost" : "nodes";
+  if (!is_known)
+    for (auto* widths : {&out.before, &out.after}) std::ranges::fill(*widths, 1);
+  out.why = std::move(why);
+  return out;
+}
+
+}  // namespace
+
+Result<ReportPage> make_report(const ReportRequest& request) {
+  ISOMER_TRY(const Certificate certificate, parse_certificate(request.certificate));
+  if (certificate.in_digest != model_digest(request.in.graph))
+    return Error{fmt::format("{} is about another original than {}", request.certificate_name, request.in_name)};
+  if (certificate.out_digest != model_digest(request.out.graph))
+    return Error{fmt::format("{} is about another result than {}", request.certificate_name, request.out_name)};
+  const Lineage lineage = lineage_of(request.in.graph, request.out.graph, certificate);
+  const Widths widths = widths_of(request);
+  const ReportData data = report_data(request, certificate, lineage, widths);
+  std::string html = filled(kPageHtml, "/*style*/", kPageCss);
+  html = filled(std::move(html), "/*data*/", json_for_page(data));
+  html = filled(std::move(html), "/*script*/", kPageJs);
+  return ReportPage{.html = std::move(html),
+                    .widths = widths.unit,
+                    .why = widths.why,
+                    .regions = lineage.changed.size(),
+                    .unchanged = lineage.kept.size()};
+}
+
+}  // namespace isomer

@@ -1,0 +1,293 @@
+#include "report/report_data.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "cost/price.h"
+#include "pipeline/change_words.h"
+#include "pipeline/summary.h"
+#include "report/laws.h"
+
+namespace isomer {
+namespace {
+
+using Json = ReportData;
+
+// Four digits: nobody sees more, and a page has many numbers.
+Json rounded(double value) {
+  if (!std::isfinite(value) || value <= 0) return 0;
+  const double unit = std::pow(10, std::floor(std::log10(value)) - 3);
+  const double out = std::round(value / unit) * unit;
+  return out >= 1000 ? Json(static_cast<std::int64_t>(std::round(out))) : Json(std::stod(fmt::format("{:.4g}", out)));
+}
+
+// Texts that many nodes share, each once.
+class Texts {
+ public:
+  std::size_t number(const std::string& text) {
+    const auto [at, is_new] = numbers_.emplace(text, list_.size());
+    if (is_new) list_.push_back(text);
+    return at->second;
+  }
+  Json json() const { return list_; }
+
+ private:
+  std::unordered_map<std::string, std::size_t> numbers_;
+  std::vector<std::string> list_;
+};
+
+// "1×64×56×56"; a symbol as it is named.
+std::string shape_text(const std::optional<Dims>& shape) {
+  if (!shape) return "";
+  std::vector<std::string> dims;
+  for (const Dim& d : *shape) dims.push_back(d.text());
+  return dims.empty() ? "scalar" : fmt::format("{}", fmt::join(dims, "×"));
+}
+
+// A graph as columns, and the number of each of its operators.
+class Drawn {
+ public:
+  Drawn(const Graph& graph, const std::vector<double>& widths, Texts& texts) : graph_(graph) {
+    const auto inference = infer(graph);
+    const Inference nothing;
+    const Inference& known = inference.ok() ? *inference : nothing;
+    for (std::uint32_t k = 0; k < graph.inputs().size(); ++k) inputs_.emplace(graph.inputs()[k].node, k);
+    for (const NodeId id : graph.order()) {
+      if (graph.node(id).kind != NodeKind::Operator) continue;
+      const std::size_t number = numbers_.size();
+      numbers_.emplace(id, number);
+      add(id, known, number < widths.size() ? widths[number] : 0, texts);
+    }
+    json_["inputs"] = Json::array();
+    for (const Value v : graph.inputs())
+      json_["inputs"].push_back({graph.name_of(v), shape_text(known.of(v).shape)});
+    json_["outputs"] = Json::array();
+    for (const Value v : graph.outputs())
+      if (const auto at = numbers_.find(v.node); at != numbers_.end())
+        json_["outputs"].push_back({at->second, graph.name_of(v)});
+  }
+  std::size_t number(NodeId id) const { return numbers_.at(id); }
+  Json numbers(const std::vector<NodeId>& ids) const {
+    Json out = Json::array();
+    for (const NodeId id : ids) out.push_back(number(id));
+    return out;
+  }
+  const Json& json() const { return json_; }
+
+ private:
+  void add(NodeId id, const Inference& inference, double width, Texts& texts) {
+    const Node& node = graph_.node(id);
+    Json from = Json::array();
+    std::string weight;
+    for (const auto* values : {&node.inputs, &node.captures})
+      for (const Value v : *values) {
+        if (!v.exists()) continue;
+        if (const auto at = numbers_.find(v.node); at != numbers_.end()) {
+          if (std::ranges::find(from, Json(at->second)) == from.end()) from.push_back(at->second);
+        } else if (const auto input = inputs_.find(v.node);
+                   input != inputs_.end() && graph_.node(v.node).kind == NodeKind::Input) {
+          from.push_back(-1 - static_cast<std::int64_t>(input->second));
+        } else if (weight.empty()) {
+          weight = shape_text(inference.of(v).shape);
+        }
+      }
+    json_["op"].push_back(texts.number(node.domain.empty() ? node.op : node.domain + "." + node.op));
+    json_["name"].push_back(!node.name.empty() || node.outputs.empty() ? node.name : node.outputs[0]);
+    json_["from"].push_back(std::move(from));
+    json_["shape"].push_back(texts.number(node.outputs.empty() ? "" : shape_text(inference.of({id, 0}).shape)));
+    json_["weight"].push_back(texts.number(weight));
+    json_["width"].push_back(rounded(width));
+  }
+
+  const Graph& graph_;
+  std::unordered_map<NodeId, std::size_t> numbers_;
+  std::unordered_map<NodeId, std::uint32_t> inputs_;
+  Json json_{{"op", Json::array()},    {"name", Json::array()},   {"from", Json::array()},
+             {"shape", Json::array()}, {"weight", Json::array()}, {"width", Json::array()}};
+};
+
+// Operators, each once, without what is computed beforehand: "Conv+Add".
+std::string operators_of(const Graph& graph, const std::vector<NodeId>& ids, const std::set<NodeId>& folded) {
+  std::vector<std::string> ops;
+  for (const NodeId id : ids)
+    if (const std::string& op = graph.node(id).op; !folded.contains(id) && std::ranges::find(ops, op) == ops.end())
+      ops.push_back(op);
+  return fmt::format("{}", fmt::join(ops, "+"));
+}
+
+// The step that a region is named by: what was measured to gain most; a simplification only if there is no other.
+const Note* main_note(const ChangedRegion& region, const std::vector<Note>& notes) {
+  const Note* out = nullptr;
+  for (const std::size_t claim : region.claims) {
+    if (claim >= notes.size()) continue;
+    const Note& note = notes[claim];
+    const auto rank = [](const Note& n) { return std::pair(n.kind != "simplify", n.ratio); };
+    if (out == nullptr || rank(note) > rank(*out)) out = &note;
+  }
+  return out;
+}
+
+std::string title_of(const std::string& kind, const std::string& before, const std::string& after) {
+  if (kind == "simplify") return words_of_group(kind);
+  const std::string label = fmt::format("{}: {} -> {}", kind, before, after);
+  if (before.empty()) return "values that others are made of";
+  if (after.empty()) {
+    const std::string words = words_of_group(fmt::format("{}: {} -> nodes", kind, before));
+    return words.ends_with("nodes") ? "nodes that are not needed any more" : words;
+  }
+  return words_of_group(label);
+}
+
+// Changes that read the same, with their law and what was measured of them.
+class EqualChanges {
+ public:
+  explicit EqualChanges(const Json& optimized) : optimized_(optimized) {}
+
+  std::size_t number(const std::string& kind, const std::string& title, const Note* note) {
+    const auto [at, is_new] = numbers_.emplace(std::pair(kind, title), list_.size());
+    if (is_new) list_.push_back({{"kind", kind}, {"title", title}, {"ratio", Json()}, {"low", Json()}, {"high", Json()}});
+    Json& group = list_[at->second];
+    if (note && note->ratio > 0 && (group["ratio"].is_null() || note->ratio > group["ratio"].get<double>())) {
+      group["ratio"] = note->ratio;
+      put_interval(group, *note);
+    }
+    return at->second;
+  }
+  Json json() && { return std::move(list_); }
+
+ private:
+  // The run knows the interval of the measurement that a note's ratio is from.
+  void put_interval(Json& group, const Note& note) const {
+    group["low"] = group["high"] = Json();
+    if (!optimized_.is_object() || !optimized_.contains("regions")) return;
+    for (const Json& measured : optimized_["regions"])
+      if (measured["ratio"].is_number() && measured["ratio"].get<double>() == note.ratio) {
+        group["low"] = measured["low"];
+        group["high"] = measured["high"];
+      }
+  }
+
+  const Json& optimized_;
+  std::map<std::pair<std::string, std::string>, std::size_t> numbers_;
+  Json list_ = Json::array();
+};
+
+Json steps_of(const Certificate& certificate, const std::vector<Note>& notes) {
+  Json out = Json::array();
+  for (const CertifiedStep& step : certificate.steps) {
+    const auto* claim = std::get_if<Claim>(&step);
+    if (claim == nullptr) continue;
+    const Note* note = out.size() < notes.size() ? &notes[out.size()] : nullptr;
+    out.push_back({note ? note->kind : "",
+                   note ? words_of_step(note->kind, note->what)
+                        : fmt::format("{} computed another way", fmt::join(claim->outputs, ", ")),
+                   note ? note->ratio : 0, claim->facts.size()});
+  }
+  return out;
+}
+
+Json opaque_of(const Model& model) {
+  Json out = Json::array();
+  const auto summary = summarize(model, {});
+  if (!summary.ok()) return out;
+  for (const OpaqueEntry& e : summary->opaque)
+    out.push_back({e.node, e.domain.empty() ? e.op : e.domain + "." + e.op, e.reason});
+  return out;
+}
+
+// Of what `optimize` told, the fields that the page shows.
+Json run_of(const Json& optimized) {
+  if (!optimized.is_object()) return {};
+  Json out;
+  for (const char* field : {"result", "reason", "ratio", "low", "high", "before", "after", "error_before", "error_after",
+                            "bytes_in", "bytes_out", "runtime", "machine", "inputs", "steps", "stopped_by", "seconds",
+                            "search", "advice", "regions"})
+    if (optimized.contains(field)) out[field] = optimized[field];
+  out["refused"] = optimized.contains("not_taken") ? optimized["not_taken"].size() : 0;
+  return out;
+}
+
+Json laws_json(const Json& groups) {
+  Json out = Json::object();
+  for (const Json& group : groups) {
+    const std::string kind = group["kind"].get<std::string>();
+    const Law& law = law_of(kind);
+    out[kind] = {{"title", law.title}, {"formula", law.formula}, {"says", law.says}};
+  }
+  return out;
+}
+
+std::vector<std::string> kinds() {
+  std::vector<std::string> out;
+  for (const Law& law : laws()) out.emplace_back(law.kind);
+  return out;
+}
+
+double ratio_of_model(const Certificate& certificate) {
+  for (const Note& note : certificate.notes)
+    if (note.kind == "measured") return note.ratio;
+  return 0;
+}
+
+}  // namespace
+
+ReportData report_data(const ReportRequest& request, const Certificate& certificate, const Lineage& lineage,
+                       const Widths& widths) {
+  const Graph &in = request.in.graph, &out = request.out.graph;
+  Texts texts;
+  const Drawn before(in, widths.before, texts), after(out, widths.after, texts);
+  const std::vector<Note> notes = notes_of_claims(certificate);
+  const std::set<NodeId> folded_in = folded_nodes(in), folded_out = folded_nodes(out);
+  EqualChanges groups(request.optimized);
+  Json regions = Json::array(), kept_in = Json::array(), kept_out = Json::array();
+  for (const ChangedRegion& region : lineage.changed) {
+    const Note* note = main_note(region, notes);
+    const std::string kind = note ? note->kind : region.claims.empty() && !certificate.pairing ? "simplify" : "";
+    const std::string title = title_of(kind, operators_of(in, region.before, folded_in),
+                                       operators_of(out, region.after, folded_out));
+    regions.push_back({{"group", groups.number(kind, title, note)},
+                       {"before", before.numbers(region.before)},
+                       {"after", after.numbers(region.after)},
+                       {"steps", region.claims}});
+  }
+  for (const auto& [a, b] : lineage.kept) {
+    kept_in.push_back(before.number(a));
+    kept_out.push_back(after.number(b));
+  }
+  Json group_list = std::move(groups).json();
+  Json laws = laws_json(group_list);
+  const double ratio = ratio_of_model(certificate);
+  return {{"version", request.version},
+          {"names", {{"in", request.in_name}, {"out", request.out_name}, {"certificate", request.certificate_name}}},
+          {"fixed", request.fixed},
+          {"is_pairing", certificate.pairing.has_value()},
+          {"proofs", certificate.pairing ? certificate.pairing->equations.size() : certificate.steps.size()},
+          {"ratio", ratio > 0 ? Json(ratio) : Json()},
+          {"run", run_of(request.optimized)},
+          {"widths",
+           {{"unit", widths.unit},
+            {"others_before", rounded(widths.others_before)},
+            {"others_after", rounded(widths.others_after)},
+            {"runtime", widths.runtime},
+            {"inputs", widths.inputs},
+            {"threads", widths.threads},
+            {"why", widths.why}}},
+          {"texts", texts.json()},
+          {"before", before.json()},
+          {"after", after.json()},
+          {"regions", std::move(regions)},
+          {"kept", Json::array({std::move(kept_in), std::move(kept_out)})},
+          {"groups", std::move(group_list)},
+          {"steps", steps_of(certificate, notes)},
+          {"kinds", kinds()},
+          {"laws", std::move(laws)},
+          {"opaque", opaque_of(request.in)}};
+}
+
+}  // namespace isomer
