@@ -396,7 +396,7 @@ function drawDetail() {
   const g = groups[chosen.group], region = regions[chosen.region], law = laws[g.kind];
   const detail = $('detail');
   detail.style.borderTop = `4px solid ${colour(g.kind)}`;
-  detail.replaceChildren(
+  detail.replaceChildren(...[
     html('h3', {}, g.title[0].toUpperCase() + g.title.slice(1)),
     html('p', { class: 'formula' }, law.formula),
     html('p', { class: 'quiet' }, law.says),
@@ -404,7 +404,7 @@ function drawDetail() {
     html('h4', {}, shorter(placeName(region), 90)),
     html('div', { class: 'figures' }, figure('before', before, region.before, region.widthBefore, g.kind), figure('after', after, region.after, region.widthAfter, g.kind)),
     html('h4', {}, 'Why it is the same'), witnesses(region),
-    places(g));
+    places(g)].filter(Boolean));
 }
 
 function measuredText(g) {

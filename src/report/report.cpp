@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "certify/digest.h"
-#include "cost/price.h"
 #include "report/node_times.h"
 #include "report/report_data.h"
 #include "runtime/engines.h"
@@ -34,26 +33,6 @@ std::string json_for_page(const ReportData& data) {
   return out;
 }
 
-std::vector<NodeId> operators_of(const Graph& graph) {
-  std::vector<NodeId> out;
-  for (const NodeId id : graph.order())
-    if (graph.node(id).kind == NodeKind::Operator) out.push_back(id);
-  return out;
-}
-
-// What the analytic cost says of each operator; 1 for each, if nothing is known of the graph.
-std::vector<double> costs_of(const Graph& graph, bool& is_known) {
-  std::vector<double> out;
-  const auto inference = infer(graph);
-  is_known = is_known && inference.ok();
-  const std::set<NodeId> folded = folded_nodes(graph);
-  for (const NodeId id : operators_of(graph))
-    out.push_back(!inference.ok()         ? 1
-                  : folded.contains(id) ? 0
-                                        : price_of(graph, *inference, id, unknown_machine()).value_or(0));
-  return out;
-}
-
 Outcome<Widths> times_of(const ReportRequest& request) {
   request.progress("asking the runtime how long each node takes");
   ISOMER_TRY(const auto judge, Judge::start(request.worker));
@@ -79,9 +58,9 @@ Widths widths_of(const ReportRequest& request) {
     why = to_error(times.error()).message;
   }
   Widths out;
-  bool is_known = true;
-  out.before = costs_of(request.in.graph, is_known);
-  out.after = costs_of(request.out.graph, is_known);
+  out.before = analytic_costs(request.in.graph);
+  out.after = analytic_costs(request.out.graph);
+  const bool is_known = std::ranges::any_of(out.before, [](double cost) { return cost > 0; });
   out.unit = is_known ? "cost" : "nodes";
   if (!is_known)
     for (auto* widths : {&out.before, &out.after}) std::ranges::fill(*widths, 1);

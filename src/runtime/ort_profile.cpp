@@ -20,7 +20,8 @@ using Json = nlohmann::json;
 using KernelNode = std::pair<std::string, std::string>;
 
 struct Gathered {
-  std::map<KernelNode, double> time_us;
+  double time_us = 0;
+  std::int64_t place = 0;  // of the first event
 };
 
 std::string text_of(const Json& object, const char* key) {
@@ -44,22 +45,24 @@ std::vector<KernelKind> gather(const Json& events) {
     if (is_run(event) && runs++ == 0) first_end = number_of(event, "ts") + number_of(event, "dur");
   if (runs < 2) first_end = 0;
   constexpr std::string_view kEnding = "_kernel_time";
-  std::map<std::string, Gathered> kinds;
+  std::map<std::string, std::map<KernelNode, Gathered>> kinds;
+  std::int64_t place = 0;
   for (const Json& event : events) {
     const std::string name = text_of(event, "name");
     const auto arguments = event.find("args");
     if (text_of(event, "cat") != "Node" || !name.ends_with(kEnding) || arguments == event.end()) continue;
-    Gathered& kind = kinds[text_of(*arguments, "op_name")];
-    double& time_us =
-        kind.time_us[{name.substr(0, name.size() - kEnding.size()), text_of(*arguments, "node_index")}];
-    if (number_of(event, "ts") >= first_end) time_us += number_of(event, "dur");
+    const KernelNode node{name.substr(0, name.size() - kEnding.size()), text_of(*arguments, "node_index")};
+    Gathered& kernel =
+        kinds[text_of(*arguments, "op_name")].try_emplace(node, Gathered{.place = place}).first->second;
+    ++place;
+    if (number_of(event, "ts") >= first_end) kernel.time_us += number_of(event, "dur");
   }
   const auto counted = static_cast<double>(std::max<std::uint64_t>(1, runs < 2 ? runs : runs - 1));
   std::vector<KernelKind> result;
-  for (const auto& [op, kind] : kinds) {
-    KernelKind& told = result.emplace_back(KernelKind{.op = op, .nodes = kind.time_us.size()});
-    for (const auto& [node, time_us] : kind.time_us) {
-      told.each.push_back({node.first, 1000 * time_us / counted});
+  for (const auto& [op, kernels] : kinds) {
+    KernelKind& told = result.emplace_back(KernelKind{.op = op, .nodes = kernels.size()});
+    for (const auto& [node, kernel] : kernels) {
+      told.each.push_back({node.first, 1000 * kernel.time_us / counted, kernel.place});
       told.time_ns += told.each.back().time_ns;
     }
   }

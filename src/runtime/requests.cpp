@@ -80,7 +80,8 @@ Json to_json(const std::vector<KernelKind>& kinds) {
   Json list = Json::array();
   for (const KernelKind& kind : kinds) {
     Json each = Json::array();
-    for (const KernelKind::Each& e : kind.each) each.push_back({{"node", e.node}, {"time_ns", e.time_ns}});
+    for (const KernelKind::Each& e : kind.each)
+      each.push_back({{"node", e.node}, {"time_ns", e.time_ns}, {"place", e.place}});
     list.push_back(
         {{"op", kind.op}, {"nodes", kind.nodes}, {"time_ns", kind.time_ns}, {"each", std::move(each)}});
   }
@@ -95,7 +96,9 @@ std::vector<KernelKind> kinds_from(const Json& json) {
                                                      .nodes = count_field(entry, "nodes"),
                                                      .time_ns = time_field(entry)});
     for (const Json& each : array_field(entry, "each"))
-      if (each.is_object()) kind.each.push_back({text_field(each, "node").value_or(""), time_field(each)});
+      if (each.is_object())
+        kind.each.push_back({text_field(each, "node").value_or(""), time_field(each),
+                             integer_field(each, "place").value_or(0)});
   }
   return kinds;
 }

@@ -56,6 +56,7 @@ struct KernelKind {
   struct Each {
     std::string node;
     double time_ns = 0;
+    std::int64_t place = 0;  // among all kernels of a run, in the order in which they run
   };
   std::vector<Each> each = {};
 };
