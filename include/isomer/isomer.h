@@ -277,9 +277,10 @@ ISOMER_API Optimized optimize_file(const OptimizeFiles& files, const OptimizeOpt
 // ---- A page that shows what was done
 
 struct ReportOptions {
-  std::string optimized = {};            // Optimized::json of the run that made it; "": none, and less is shown
+  std::string optimized = {};  // Optimized::json of the run that made it; "": none, and less is shown
   std::filesystem::path certificate_file = {};  // what the page calls it where it tells how to check
-  bool measure = true;  // ask the runtime how long each node takes; where it can't, an analytic cost stands for that
+  bool measure =
+      true;  // ask the runtime how long each node takes; where it can't, an analytic cost stands for that
   std::optional<Tensors> feeds = {};      // to measure with; nullopt: made up, at `sizes`
   std::filesystem::path feeds_file = {};  // the npz file that they are in; "": none
   std::vector<std::string> sizes = {};    // of made-up feeds
@@ -296,8 +297,8 @@ struct Report {
   std::string why = {};      // they are not, though that was asked for
   std::string json = {};     // what `isomer report --json` prints
 };
-// What a certificate did to `in` to make `out`: which nodes became which, by which law, how long they take. The
-// models are compared with the certificate's digests; nothing is proved again: `check` does that.
+// What a certificate did to `in` to make `out`: which nodes became which, by which law, how long they take.
+// The models are compared with the certificate's digests; nothing is proved again: `check` does that.
 ISOMER_API Report report(const Model& in, const Model& out, std::string_view certificate,
                          const ReportOptions& options = {});
 

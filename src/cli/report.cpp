@@ -66,16 +66,20 @@ void add_report(CLI::App& app, Chosen& chosen) {
   command->add_option("CERT", request->certificate, "The certificate")->type_name("")->required();
   command->add_option("-o,--output", request->page, "Where the page goes")->type_name("FILE")->required();
   command
-      ->add_option("--widths", request->widths,
-                   "What widths show: time, which the runtime is asked for, node by node, or an analytic cost, for "
-                   "which nothing runs")
+      ->add_option(
+          "--widths", request->widths,
+          "What widths show: time, which the runtime is asked for, node by node, or an analytic cost, for "
+          "which nothing runs")
       ->check(CLI::IsMember({"time", "cost"}))
       ->type_name("time|cost")
       ->capture_default_str();
-  command->add_flag("--fix-shape", request->is_fixed, "OUT was made with --fix-shape: IN is read at the size of --shape");
+  command->add_flag("--fix-shape", request->is_fixed,
+                    "OUT was made with --fix-shape: IN is read at the size of --shape");
   add_feeds_option(*command, request->options.feeds_file, "Inputs to measure with", "made-up ones");
   add_shape_option(*command, request->options.sizes);
-  command->add_option("--seed", request->options.seed, "Of made-up inputs")->type_name("N")->capture_default_str();
+  command->add_option("--seed", request->options.seed, "Of made-up inputs")
+      ->type_name("N")
+      ->capture_default_str();
   add_live_options(*command, request->live);
   command->add_flag("--json", chosen.json, "Answer in JSON");
   add_runtime_options(*command, request->runtime);

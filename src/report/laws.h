@@ -1,5 +1,5 @@
-// The laws that proposers use, for people: one formula and one sentence for each. Which of them holds where is the
-// prover's to say; this is only how a report names it.
+// The laws that proposers use, for people: one formula and one sentence for each. Which of them holds where
+// is the prover's to say; this is only how a report names it.
 #pragma once
 
 #include <string_view>

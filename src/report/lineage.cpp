@@ -132,8 +132,9 @@ class Outline {
     std::unordered_map<NodeId, Value> firsts;  // output 0 of each node of the program
     const auto move = [&](Value v) {
       const auto at = firsts.find(v.node);
-      return at == firsts.end() || !at->second.exists() ? Value::none()
-                                                        : Value{at->second.node, at->second.output + v.output};
+      return at == firsts.end() || !at->second.exists()
+                 ? Value::none()
+                 : Value{at->second.node, at->second.output + v.output};
     };
     for (const NodeId id : program.order()) {
       const Node& node = program.node(id);
@@ -229,7 +230,8 @@ class Outline {
   void forget(NodeId id) {
     items_[id].is_alive = false;
     for (std::uint32_t k = 0; k < items_[id].outputs.size(); ++k)
-      if (const auto at = names_.find(items_[id].outputs[k]); at != names_.end() && at->second == Value{id, k})
+      if (const auto at = names_.find(items_[id].outputs[k]);
+          at != names_.end() && at->second == Value{id, k})
         names_.erase(at);
   }
 
@@ -275,7 +277,8 @@ Placed placed_by_steps(const Graph& in, const Graph& out, Outline& outline) {
   for (const Item& item : outline.items()) {
     if (!item.is_operator) continue;
     if (!item.is_alive) {
-      if (item.original && item.region) placed.before.emplace(*item.original, outline.unions.find(*item.region));
+      if (item.original && item.region)
+        placed.before.emplace(*item.original, outline.unions.find(*item.region));
       continue;
     }
     const std::string* name = first_name(item.outputs);
@@ -346,7 +349,8 @@ Lineage gathered(const Graph& in, const Graph& out, Outline& outline, const Plac
     if (const auto at = placed.before.find(id); at != placed.before.end())
       region(at->second).before.push_back(id);
   for (const NodeId id : out.order())
-    if (const auto at = placed.after.find(id); at != placed.after.end()) region(at->second).after.push_back(id);
+    if (const auto at = placed.after.find(id); at != placed.after.end())
+      region(at->second).after.push_back(id);
   for (std::size_t k = 0; k < outline.claims().size(); ++k)
     if (const auto at = numbers.find(unions.find(outline.claims()[k])); at != numbers.end())
       lineage.changed[at->second].claims.push_back(k);
@@ -368,8 +372,7 @@ Lineage lineage_of(const Graph& in, const Graph& out, const Certificate& certifi
       claims.push_back(claim);
     }
     if (!claims.empty()) outline.replace(claims);
-    if (at < certificate.steps.size())
-      outline.fold(std::get<FoldStep>(certificate.steps[at++]).values);
+    if (at < certificate.steps.size()) outline.fold(std::get<FoldStep>(certificate.steps[at++]).values);
   }
   Placed placed = placed_by_steps(in, out, outline);
   place_rest(in, out, outline.unions, placed);

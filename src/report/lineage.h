@@ -1,7 +1,7 @@
 // Lineage: which nodes of a model became which nodes of the other, by the steps of a certificate.
 //
-// The steps are done again on an outline of the graph, names and wiring only: nothing is proved, no constant is
-// computed, and nothing here is believed by anyone but the reader of a report.
+// The steps are done again on an outline of the graph, names and wiring only: nothing is proved, no constant
+// is computed, and nothing here is believed by anyone but the reader of a report.
 #pragma once
 
 #include <optional>
@@ -21,8 +21,8 @@ struct ChangedRegion {
 };
 
 struct Lineage {
-  std::vector<ChangedRegion> changed;            // by their first node before
-  std::vector<std::pair<NodeId, NodeId>> kept;   // nodes that are in both, in the order of IN
+  std::vector<ChangedRegion> changed;           // by their first node before
+  std::vector<std::pair<NodeId, NodeId>> kept;  // nodes that are in both, in the order of IN
 };
 
 // Every operator of either graph is in one region or kept.

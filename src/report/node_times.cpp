@@ -15,7 +15,7 @@
 namespace isomer {
 namespace {
 
-constexpr std::int64_t kProfileNs = 500'000'000;  // of runs: single nodes are to be told apart
+constexpr std::int64_t kProfileNs = 300'000'000;  // of runs: single nodes are to be told apart
 constexpr char kMark = '@';                       // "@12@"; no exporter is known to use it
 
 // Names that somebody outside or in a subgraph knows.
@@ -28,7 +28,8 @@ std::set<std::string> fixed_names(const Graph& graph) {
   return out;
 }
 
-// Whether a kernel of this name may be a node of that operator: "FusedMatMul" is a MatMul, a Gemm may have been one.
+// Whether a kernel of this name may be a node of that operator: "FusedMatMul" is a MatMul, a Gemm may have
+// been one.
 bool is_kernel_of(const std::string& kernel, const std::string& op) {
   return kernel.find(op) != std::string::npos || (op == "MatMul" && kernel.ends_with("Gemm"));
 }
@@ -168,7 +169,8 @@ NodeTimes shared_out(const Graph& graph, const std::vector<KernelKind>& kernels)
     double total = 0;
     for (const std::size_t n : share.nodes) total += costs[n];
     for (const std::size_t n : share.nodes)
-      out.ns[n] += share.time_ns * (total > 0 ? costs[n] / total : 1 / static_cast<double>(share.nodes.size()));
+      out.ns[n] +=
+          share.time_ns * (total > 0 ? costs[n] / total : 1 / static_cast<double>(share.nodes.size()));
   }
   return out;
 }

@@ -1,8 +1,9 @@
 // How long the nodes of a model take in a runtime, by its own profile.
 //
-// The runtime fuses nodes and renames them, so that this is a best effort: nodes are marked, and a kernel is that of the
-// node whose mark is in its name, of nodes without a kernel before it up to the operator that the kernel says it is, and of
-// those behind it. They share its time by their analytic cost. What can't be told is nobody's.
+// The runtime fuses nodes and renames them, so that this is a best effort: nodes are marked, and a kernel is
+// that of the node whose mark is in its name, of nodes without a kernel before it up to the operator that the
+// kernel says it is, and of those behind it. They share its time by their analytic cost. What can't be told
+// is nobody's.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +16,8 @@ namespace isomer {
 
 struct NodeTimes {
   std::vector<double> ns;  // of each operator, in the order of the graph
-  double others_ns = 0;    // of kernels that belong to no node: changes of layout, fusions under names of their own
+  double others_ns =
+      0;  // of kernels that belong to no node: changes of layout, fusions under names of their own
 };
 
 // `scratch`: a name whose neighbours may be written.

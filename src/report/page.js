@@ -45,6 +45,7 @@ function widthText(value) {
 // ---- What is where
 
 const KEPT = -1;
+const gain = r => r.widthBefore - r.widthAfter;
 const regionOf = graph => new Int32Array(graph.op.length).fill(KEPT);
 before.region = regionOf(before);
 after.region = regionOf(after);
@@ -61,6 +62,8 @@ for (const group of groups) {
   group.widthAfter = sum(group.regions.map(r => regions[r].widthAfter));
   group.nodesBefore = sum(group.regions.map(r => regions[r].before.length));
   group.nodesAfter = sum(group.regions.map(r => regions[r].after.length));
+  // The place to show first: where most was gained.
+  group.best = group.regions.reduce((a, b) => gain(regions[b]) > gain(regions[a]) ? b : a);
 }
 
 // Each kind of law has a colour of its own; the same one in most reports.
@@ -140,12 +143,13 @@ function drawFacts() {
     const value = is === undefined ? [was] : [was, html('span', { class: 'to' }, '→'), is];
     list.append(html('div', {}, html('dt', {}, name), html('dd', {}, value)));
   };
-  if (run && run.before && run.after) fact('latency', timeText(run.before.latency_ns.median), timeText(run.after.latency_ns.median));
-  fact('nodes', grouped(before.op.length), grouped(after.op.length));
-  if (run && run.bytes_in) fact('file', bytesText(run.bytes_in), bytesText(run.bytes_out));
-  if (run && run.before && run.before.peak_bytes && run.after.peak_bytes) fact('peak memory', bytesText(run.before.peak_bytes), bytesText(run.after.peak_bytes));
-  if (run && run.error_before !== null && run.error_before !== undefined) fact('rounding error', run.error_before.toExponential(1), run.error_after.toExponential(1));
-  fact(data.is_pairing ? 'pairs of values proved' : 'proved steps', grouped(data.is_pairing ? data.proofs : data.steps.length));
+  const isChanged = regions.length > 0, both = isChanged ? (name, was, is) => fact(name, was, is) : (name, was) => fact(name, was);
+  if (run && run.before && run.after) both('latency', timeText(run.before.latency_ns.median), timeText(run.after.latency_ns.median));
+  both('nodes', grouped(before.op.length), grouped(after.op.length));
+  if (run && run.bytes_in) both('file', bytesText(run.bytes_in), bytesText(run.bytes_out));
+  if (run && run.before && run.before.peak_bytes && run.after.peak_bytes) both('peak memory', bytesText(run.before.peak_bytes), bytesText(run.after.peak_bytes));
+  if (run && run.error_before !== null && run.error_before !== undefined) both('rounding error', run.error_before.toExponential(1), run.error_after.toExponential(1));
+  if (isChanged) fact(data.is_pairing ? 'pairs of values proved' : 'proved steps', grouped(data.is_pairing ? data.proofs : data.steps.length));
 }
 
 // ---- The ribbon
@@ -159,7 +163,8 @@ function segmentsOf() {
   for (let n = 0; n < before.op.length; ++n) {
     const r = before.region[n];
     if (r === KEPT) {
-      if (!same) list.push(same = { kind: null, regions: [], before: [], after: [] });
+      // Where nothing changed, each node is worth a look.
+      if (!same || !regions.length) list.push(same = { kind: null, regions: [], before: [], after: [] });
       same.before.push(n);
       if (twin[n] >= 0) same.after.push(twin[n]);
     } else if (!seen.has(r)) {
@@ -211,17 +216,23 @@ function placed(list, width, total) {
   for (const s of [...list].sort((a, b) => a.place - b.place)) { s.y0 = x; s.y1 = x += s.widthAfter * scale; }
 }
 
+const HAIR = 0.8;  // what vanished, or has no time, is a line of this width
+
+function hairPath(s, top, bottom) {
+  const half = (top + bottom) / 2, x = (s.x0 + s.x1) / 2, y = (s.y0 + s.y1) / 2;
+  return `M${x.toFixed(2)} ${top}C${x.toFixed(2)} ${half} ${y.toFixed(2)} ${half} ${y.toFixed(2)} ${bottom}`;
+}
+
 function flowPath(s, top, bottom) {
   const half = (top + bottom) / 2;
-  const hair = 0.6;  // what vanished, or has no time, is a hair
-  const x1 = Math.max(s.x1, s.x0 + hair), y1 = Math.max(s.y1, s.y0 + hair);
+  const x1 = Math.max(s.x1, s.x0 + HAIR), y1 = Math.max(s.y1, s.y0 + HAIR);
   return `M${s.x0.toFixed(2)} ${top}C${s.x0.toFixed(2)} ${half} ${s.y0.toFixed(2)} ${half} ${s.y0.toFixed(2)} ${bottom}L${y1.toFixed(2)} ${bottom}C${y1.toFixed(2)} ${half} ${x1.toFixed(2)} ${half} ${x1.toFixed(2)} ${top}Z`;
 }
 
 function segmentTip(s) {
   const change = `${widthText(s.widthBefore)} → ${widthText(s.widthAfter)}`;
   if (s.kind === 'runtime') return `the runtime's own work: changes of layout, and kernels that it names by no node\n${change}`;
-  if (s.kind === null) return `unchanged: ${plural(s.before.length, 'node')}\n${opsText(before, s.before)}\n${change}`;
+  if (s.kind === null) return `${regions.length ? `unchanged: ${plural(s.before.length, 'node')}\n` : ''}${opsText(before, s.before)}\n${regions.length ? change : widthText(s.widthBefore)}`;
   const titles = [...new Set(s.regions.map(r => groups[regions[r].group].title))];
   const more = titles.length > 2 ? `\nand ${titles.length - 2} more` : '';
   return `${titles.slice(0, 2).join('\n')}${more}\n${s.regions.length > 1 ? plural(s.regions.length, 'place') + ', ' : ''}${plural(s.before.length, 'node')} → ${s.after.length}\n${change}`;
@@ -257,7 +268,9 @@ function ribbonSvg(width, paint, isForFile) {
     const fillWith = isSame ? paint('--same') : paint(`--k${colourOf[s.kind]}`);
     const bar = (x0, x1, y) => svg('rect', { class: 'bar', x: x0.toFixed(2), y, width: Math.max(0.6, x1 - x0 - (x1 - x0 > 4 ? 0.8 : 0)).toFixed(2), height: tall, fill: fillWith, opacity: s.kind === 'runtime' ? 0.55 : 1 });
     const g = svg('g', { class: 'seg' + (isSame ? ' same' : ''), 'data-regions': isForFile ? null : s.regions.slice(0, 400).join(' ') },
-      svg('path', { class: 'flow', d: flowPath(s, flowTop, flowBottom), fill: fillWith, opacity: isSame ? 0.3 : 0.45 }),
+      Math.max(s.x1 - s.x0, s.y1 - s.y0) > HAIR
+        ? svg('path', { class: 'flow', d: flowPath(s, flowTop, flowBottom), fill: fillWith, opacity: isSame ? 0.3 : 0.45 })
+        : svg('path', { class: 'flow', d: hairPath(s, flowTop, flowBottom), fill: 'none', stroke: fillWith, 'stroke-width': HAIR, opacity: isSame ? 0.3 : 0.45 }),
       s.widthBefore > 0 || !s.widthAfter ? bar(s.x0, s.x1, top) : null, s.widthAfter > 0 ? bar(s.y0, s.y1, flowBottom) : null);
     for (const [x0, x1, y, graph, nodes] of [[s.x0, s.x1, top, before, s.before], [s.y0, s.y1, flowBottom, after, s.after]]) {
       const text = s.kind === 'runtime' ? 'runtime' : barLabel(graph, nodes);
@@ -310,6 +323,7 @@ function drawRibbon() {
 }
 
 function drawRibbonText() {
+  if (!regions.length) $('ribbon-title').textContent = 'Where the time goes';
   const note = $('ribbon-note');
   if (widths.unit === 'time')
     note.textContent = `Widths are time, node by node, by the profile of ${widths.runtime}, ${plural(widths.threads, 'thread')}, inputs ${widths.inputs}. What the runtime fuses is counted where it names it.`;
@@ -360,14 +374,13 @@ function exportRibbon() {
 
 let chosen = { group: -1, region: -1 };
 
-const saved = g => g.widthBefore - g.widthAfter;
-const groupOrder = groups.map((_, k) => k).sort((a, b) => saved(groups[b]) - saved(groups[a]) || groups[b].regions.length - groups[a].regions.length);
+const groupOrder = groups.map((_, k) => k).sort((a, b) => gain(groups[b]) - gain(groups[a]) || groups[b].regions.length - groups[a].regions.length);
 
 function drawGroups() {
   for (const k of groupOrder) {
     const g = groups[k];
     const numbers = [plural(g.regions.length, 'place'), `${plural(g.nodesBefore, 'node')} → ${grouped(g.nodesAfter)}`, `${widthText(g.widthBefore)} → ${widthText(g.widthAfter)}`];
-    $('groups').append(html('li', {}, html('button', { type: 'button', 'data-group': k, onclick: () => select(k, g.regions[0], false) },
+    $('groups').append(html('li', {}, html('button', { type: 'button', 'data-group': k, onclick: () => select(k, g.best, false) },
       html('span', { class: 'row' }, html('span', { class: 'dot', style: `background:${colour(g.kind)}` }), html('span', { class: 'what' }, g.title)),
       html('span', { class: 'numbers' }, numbers.join(' · ')))));
   }
@@ -376,8 +389,11 @@ function drawGroups() {
 function markRibbon() {
   $('ribbon').classList.toggle('picked', chosen.group >= 0 && groups.length > 1);
   const mine = chosen.group >= 0 ? new Set(groups[chosen.group].regions) : new Set();
-  for (const seg of document.querySelectorAll('#ribbon .seg'))
-    seg.classList.toggle('on', seg.dataset.regions !== '' && seg.dataset.regions.split(' ').some(r => mine.has(Number(r))));
+  for (const seg of document.querySelectorAll('#ribbon .seg')) {
+    const own = seg.dataset.regions === '' ? [] : seg.dataset.regions.split(' ').map(Number);
+    seg.classList.toggle('on', own.some(r => mine.has(r)));
+    seg.classList.toggle('here', own.includes(chosen.region));
+  }
 }
 
 function select(group, region, byPicture) {
@@ -400,17 +416,20 @@ function drawDetail() {
     html('h3', {}, g.title[0].toUpperCase() + g.title.slice(1)),
     html('p', { class: 'formula' }, law.formula),
     html('p', { class: 'quiet' }, law.says),
-    measuredText(g),
+    measuredText(region),
     html('h4', {}, shorter(placeName(region), 90)),
     html('div', { class: 'figures' }, figure('before', before, region.before, region.widthBefore, g.kind), figure('after', after, region.after, region.widthAfter, g.kind)),
     html('h4', {}, 'Why it is the same'), witnesses(region),
     places(g)].filter(Boolean));
 }
 
-function measuredText(g) {
-  if (!g.ratio) return null;
-  const interval = g.low ? ` [${ratioText(g.low)}, ${ratioText(g.high)}]` : '';
-  return html('p', { class: 'ratio' }, html('b', {}, `${ratioText(g.ratio)} times as fast${interval}`), ' in its place, measured', interval ? ' (95 % interval)' : '', '.');
+// What the step that gained most did to the time of its place. The run knows the interval; a certificate alone does not.
+function measuredText(region) {
+  const ratio = Math.max(0, ...region.steps.map(s => data.steps[s][2]));
+  if (!ratio) return null;
+  const known = run && run.regions ? run.regions.find(r => r.ratio === ratio) : null;
+  const interval = known && known.low ? ` [${ratioText(known.low)}, ${ratioText(known.high)}]` : '';
+  return html('p', { class: 'ratio' }, html('b', {}, `${ratioText(ratio)} times as fast${interval}`), ' in its place, measured', interval ? ' (95 % interval)' : '', '.');
 }
 
 function witnesses(region) {
@@ -432,8 +451,14 @@ function places(g) {
   const list = html('ul', { class: 'places' });
   for (const r of g.regions.slice(0, most))
     list.append(html('li', {}, html('button', { type: 'button', 'aria-pressed': r === chosen.region, onclick: () => { select(chosen.group, r, false); } },
-      html('span', { class: 'name' }, placeName(regions[r])), html('span', { class: 'time' }, `${widthText(regions[r].widthBefore)} → ${widthText(regions[r].widthAfter)}`))));
+      splitName(placeName(regions[r])), html('span', { class: 'time' }, `${widthText(regions[r].widthBefore)} → ${widthText(regions[r].widthAfter)}`))));
   return html('div', { class: 'screen-only' }, html('h4', {}, g.regions.length > most ? `The first ${most} of ${plural(g.regions.length, 'place')}` : `All ${g.regions.length} places`), list);
+}
+
+// The end of a long name says most: the beginning is what gives way.
+function splitName(name) {
+  const end = Math.max(0, name.length - 22);
+  return html('span', { class: 'name', title: name }, html('span', {}, name.slice(0, end)), html('span', {}, name.slice(end)));
 }
 
 // ---- Graphs: layers by the longest path, each node near what it reads
@@ -484,7 +509,8 @@ const MOST_IN_FIGURE = 60;
 
 function figure(title, graph, nodes, width, kind) {
   const real = nodes.filter(n => texts[graph.op[n]] !== 'Constant'), shown = real.slice(0, MOST_IN_FIGURE);
-  const words = `${title} · ${plural(nodes.length, 'node')} · ${widthText(width)}`;
+  const hidden = nodes.length - real.length;
+  const words = `${title} · ${plural(nodes.length, 'node')}${hidden && shown.length ? `, ${plural(hidden, 'constant')} of them not drawn` : ''} · ${widthText(width)}`;
   if (!shown.length)
     return html('figure', { class: 'figure' }, html('figcaption', {}, words), html('div', { class: 'scroll quiet' }, html('p', { style: 'padding:24px 0' }, nodes.length ? 'constants only' : 'nothing: it vanished')));
   const l = layout(graph, shown), inside = new Set(shown);
@@ -501,7 +527,7 @@ function figure(title, graph, nodes, width, kind) {
     const [op, shape] = nodeLines(graph, n);
     const g = svg('g', { onpointermove: e => showTip(nodeTip(graph, n), e.clientX, e.clientY), onpointerleave: hideTip },
       svg('rect', { x: cx(k) - NODE.width / 2, y: y(k), width: NODE.width, height: NODE.height, rx: 6, fill: 'var(--paper)', stroke: colour(kind), 'stroke-width': 1.4 }),
-      svg('text', { x: cx(k), y: y(k) + (shape ? 15 : 21), 'text-anchor': 'middle', 'font-size': 12, 'font-weight': 600, fill: 'var(--ink)' }, fitted(op, 15)));
+      svg('text', { x: cx(k), y: y(k) + (shape ? 15 : 21), 'text-anchor': 'middle', 'font-size': 12, 'font-weight': 600, fill: 'var(--ink)' }, fitted(op, 13)));
     if (shape) g.append(svg('text', { x: cx(k), y: y(k) + 28, 'text-anchor': 'middle', 'font-size': 10, fill: 'var(--quiet)' }, fitted(shape, 19)));
     root.append(g);
   });
@@ -710,7 +736,7 @@ class GraphView {
     g.textAlign = 'center';
     g.fillStyle = this.colours.ink;
     g.font = `600 12px ${this.colours.font}`;
-    g.fillText(fitted(op, 15), cx, top + (shape ? 15 : 21));
+    g.fillText(fitted(op, 13), cx, top + (shape ? 15 : 21));
     if (!shape) return;
     g.fillStyle = this.colours.quiet;
     g.font = `10px ${this.colours.font}`;
@@ -833,7 +859,7 @@ drawRibbonText();
 drawRibbon();
 drawGroups();
 drawGraphs();
-if (groups.length) select(groupOrder[0], groups[groupOrder[0]].regions[0], false);
+if (groups.length) select(groupOrder[0], groups[groupOrder[0]].best, false);
 else { $('changes-section').hidden = true; }
 drawSearch();
 drawOpaque();

@@ -33,12 +33,25 @@ std::string json_for_page(const ReportData& data) {
   return out;
 }
 
+void keep_least(NodeTimes& times, const NodeTimes& again) {
+  for (std::size_t n = 0; n < times.ns.size(); ++n) times.ns[n] = std::min(times.ns[n], again.ns[n]);
+  times.others_ns = std::min(times.others_ns, again.others_ns);
+}
+
 Outcome<Widths> times_of(const ReportRequest& request) {
   request.progress("asking the runtime how long each node takes");
   ISOMER_TRY(const auto judge, Judge::start(request.worker));
   ISOMER_TRY(const SharedFeeds feeds, SharedFeeds::make(request.feeds));
-  ISOMER_TRY(NodeTimes before, node_times(*judge, request.in, feeds, request.runtime, request.scratch));
-  ISOMER_TRY(NodeTimes after, node_times(*judge, request.out, feeds, request.runtime, request.scratch));
+  const auto times = [&](const Model& model) {
+    return node_times(*judge, model, feeds, request.runtime, request.scratch);
+  };
+  // By turns, twice: what a busy machine adds is mostly in one of them.
+  ISOMER_TRY(NodeTimes before, times(request.in));
+  ISOMER_TRY(NodeTimes after, times(request.out));
+  ISOMER_TRY(const NodeTimes before_again, times(request.in));
+  ISOMER_TRY(const NodeTimes after_again, times(request.out));
+  keep_least(before, before_again);
+  keep_least(after, after_again);
   const Engine* engine = engine_named(judge->runtime());
   return Widths{.unit = "time",
                 .before = std::move(before.ns),
@@ -73,11 +86,17 @@ Widths widths_of(const ReportRequest& request) {
 Result<ReportPage> make_report(const ReportRequest& request) {
   ISOMER_TRY(const Certificate certificate, parse_certificate(request.certificate));
   if (certificate.in_digest != model_digest(request.in.graph))
-    return Error{fmt::format("{} is about another original than {}", request.certificate_name, request.in_name)};
+    return Error{
+        fmt::format("{} is about another original than {}", request.certificate_name, request.in_name)};
   if (certificate.out_digest != model_digest(request.out.graph))
-    return Error{fmt::format("{} is about another result than {}", request.certificate_name, request.out_name)};
+    return Error{
+        fmt::format("{} is about another result than {}", request.certificate_name, request.out_name)};
   const Lineage lineage = lineage_of(request.in.graph, request.out.graph, certificate);
-  const Widths widths = widths_of(request);
+  Widths widths = widths_of(request);
+  if (lineage.changed.empty() && widths.after.size() == widths.before.size()) {  // one model, measured twice
+    widths.after = widths.before;
+    widths.others_after = widths.others_before;
+  }
   const ReportData data = report_data(request, certificate, lineage, widths);
   std::string html = filled(kPageHtml, "/*style*/", kPageCss);
   html = filled(std::move(html), "/*data*/", json_for_page(data));

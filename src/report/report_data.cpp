@@ -24,7 +24,8 @@ Json rounded(double value) {
   if (!std::isfinite(value) || value <= 0) return 0;
   const double unit = std::pow(10, std::floor(std::log10(value)) - 3);
   const double out = std::round(value / unit) * unit;
-  return out >= 1000 ? Json(static_cast<std::int64_t>(std::round(out))) : Json(std::stod(fmt::format("{:.4g}", out)));
+  return out >= 1000 ? Json(static_cast<std::int64_t>(std::round(out)))
+                     : Json(std::stod(fmt::format("{:.4g}", out)));
 }
 
 // Texts that many nodes share, each once.
@@ -100,7 +101,8 @@ class Drawn {
     json_["op"].push_back(texts.number(node.domain.empty() ? node.op : node.domain + "." + node.op));
     json_["name"].push_back(!node.name.empty() || node.outputs.empty() ? node.name : node.outputs[0]);
     json_["from"].push_back(std::move(from));
-    json_["shape"].push_back(texts.number(node.outputs.empty() ? "" : shape_text(inference.of({id, 0}).shape)));
+    json_["shape"].push_back(
+        texts.number(node.outputs.empty() ? "" : shape_text(inference.of({id, 0}).shape)));
     json_["weight"].push_back(texts.number(weight));
     json_["width"].push_back(rounded(width));
   }
@@ -116,12 +118,14 @@ class Drawn {
 std::string operators_of(const Graph& graph, const std::vector<NodeId>& ids, const std::set<NodeId>& folded) {
   std::vector<std::string> ops;
   for (const NodeId id : ids)
-    if (const std::string& op = graph.node(id).op; !folded.contains(id) && std::ranges::find(ops, op) == ops.end())
+    if (const std::string& op = graph.node(id).op;
+        !folded.contains(id) && std::ranges::find(ops, op) == ops.end())
       ops.push_back(op);
   return fmt::format("{}", fmt::join(ops, "+"));
 }
 
-// The step that a region is named by: what was measured to gain most; a simplification only if there is no other.
+// The step that a region is named by: what was measured to gain most; a simplification only if there is no
+// other.
 const Note* main_note(const ChangedRegion& region, const std::vector<Note>& notes) {
   const Note* out = nullptr;
   for (const std::size_t claim : region.claims) {
@@ -144,36 +148,17 @@ std::string title_of(const std::string& kind, const std::string& before, const s
   return words_of_group(label);
 }
 
-// Changes that read the same, with their law and what was measured of them.
+// Changes that read the same are one to their reader.
 class EqualChanges {
  public:
-  explicit EqualChanges(const Json& optimized) : optimized_(optimized) {}
-
-  std::size_t number(const std::string& kind, const std::string& title, const Note* note) {
+  std::size_t number(const std::string& kind, const std::string& title) {
     const auto [at, is_new] = numbers_.emplace(std::pair(kind, title), list_.size());
-    if (is_new) list_.push_back({{"kind", kind}, {"title", title}, {"ratio", Json()}, {"low", Json()}, {"high", Json()}});
-    Json& group = list_[at->second];
-    if (note && note->ratio > 0 && (group["ratio"].is_null() || note->ratio > group["ratio"].get<double>())) {
-      group["ratio"] = note->ratio;
-      put_interval(group, *note);
-    }
+    if (is_new) list_.push_back({{"kind", kind}, {"title", title}});
     return at->second;
   }
   Json json() && { return std::move(list_); }
 
  private:
-  // The run knows the interval of the measurement that a note's ratio is from.
-  void put_interval(Json& group, const Note& note) const {
-    group["low"] = group["high"] = Json();
-    if (!optimized_.is_object() || !optimized_.contains("regions")) return;
-    for (const Json& measured : optimized_["regions"])
-      if (measured["ratio"].is_number() && measured["ratio"].get<double>() == note.ratio) {
-        group["low"] = measured["low"];
-        group["high"] = measured["high"];
-      }
-  }
-
-  const Json& optimized_;
   std::map<std::pair<std::string, std::string>, std::size_t> numbers_;
   Json list_ = Json::array();
 };
@@ -205,9 +190,10 @@ Json opaque_of(const Model& model) {
 Json run_of(const Json& optimized) {
   if (!optimized.is_object()) return {};
   Json out;
-  for (const char* field : {"result", "reason", "ratio", "low", "high", "before", "after", "error_before", "error_after",
-                            "bytes_in", "bytes_out", "runtime", "machine", "inputs", "steps", "stopped_by", "seconds",
-                            "search", "advice", "regions"})
+  for (const char* field :
+       {"result",       "reason",      "ratio",    "low",       "high",    "before",  "after",
+        "error_before", "error_after", "bytes_in", "bytes_out", "runtime", "machine", "inputs",
+        "steps",        "stopped_by",  "seconds",  "search",    "advice",  "regions"})
     if (optimized.contains(field)) out[field] = optimized[field];
   out["refused"] = optimized.contains("not_taken") ? optimized["not_taken"].size() : 0;
   return out;
@@ -244,14 +230,16 @@ ReportData report_data(const ReportRequest& request, const Certificate& certific
   const Drawn before(in, widths.before, texts), after(out, widths.after, texts);
   const std::vector<Note> notes = notes_of_claims(certificate);
   const std::set<NodeId> folded_in = folded_nodes(in), folded_out = folded_nodes(out);
-  EqualChanges groups(request.optimized);
+  EqualChanges groups;
   Json regions = Json::array(), kept_in = Json::array(), kept_out = Json::array();
   for (const ChangedRegion& region : lineage.changed) {
     const Note* note = main_note(region, notes);
-    const std::string kind = note ? note->kind : region.claims.empty() && !certificate.pairing ? "simplify" : "";
+    const std::string kind = note                                            ? note->kind
+                             : region.claims.empty() && !certificate.pairing ? "simplify"
+                                                                             : "";
     const std::string title = title_of(kind, operators_of(in, region.before, folded_in),
                                        operators_of(out, region.after, folded_out));
-    regions.push_back({{"group", groups.number(kind, title, note)},
+    regions.push_back({{"group", groups.number(kind, title)},
                        {"before", before.numbers(region.before)},
                        {"after", after.numbers(region.after)},
                        {"steps", region.claims}});
@@ -264,7 +252,8 @@ ReportData report_data(const ReportRequest& request, const Certificate& certific
   Json laws = laws_json(group_list);
   const double ratio = ratio_of_model(certificate);
   return {{"version", request.version},
-          {"names", {{"in", request.in_name}, {"out", request.out_name}, {"certificate", request.certificate_name}}},
+          {"names",
+           {{"in", request.in_name}, {"out", request.out_name}, {"certificate", request.certificate_name}}},
           {"fixed", request.fixed},
           {"is_pairing", certificate.pairing.has_value()},
           {"proofs", certificate.pairing ? certificate.pairing->equations.size() : certificate.steps.size()},

@@ -1,5 +1,5 @@
-// What the page of a report is made of, as JSON: page.js is its only reader. Nodes are numbers, in the order of their
-// graph.
+// What the page of a report is made of, as JSON: page.js is its only reader. Nodes are numbers, in the order
+// of their graph.
 #pragma once
 
 #include <nlohmann/json.hpp>
