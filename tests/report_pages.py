@@ -57,8 +57,8 @@ def main():
             onnx.save(blocks(BLOCKS[name]), model)
         elif not model.exists():
             zoo.fill(name, folder).rename(model)
-        subprocess.run([isomer, "optimize", model, "-o", out, "--judge", "cost", "--only", "simplify,collapse,linear", "--budget", "10m", "--quiet"], check=True,
-                       stdout=subprocess.DEVNULL)
+        judge = ("--judge", "cost", "--only", "simplify,collapse,linear", "--budget", "10m")
+        subprocess.run([isomer, "optimize", model, "-o", out, *judge, "--quiet"], check=True, stdout=subprocess.DEVNULL)
         subprocess.run([isomer, "report", model, out, f"{out}.cert", "-o", options.folder / f"{name}.html", "--quiet"], check=True)
 
 

@@ -190,12 +190,12 @@ function measure(s) {
   s.widthAfter = sum(s.after.map(n => after.width[n]));
 }
 
-// Segments too thin to be seen are drawn with a neighbour of their kind.
+// Segments too thin to be seen are drawn with a neighbour of their kind, until that is thick enough.
 function thickEnough(list, perPixel) {
-  const out = [], least = 1.5 * perPixel, near = 8;
+  const out = [], least = 1.5 * perPixel, enough = 5 * perPixel, near = 8;
+  const isBelow = (s, width) => s.widthBefore < width && s.widthAfter < width;
   for (const s of list) {
-    const isThin = s.widthBefore < least && s.widthAfter < least;
-    const other = isThin ? out.slice(-near).reverse().find(o => o.kind === s.kind) : null;
+    const other = isBelow(s, least) ? out.slice(-near).reverse().find(o => o.kind === s.kind && isBelow(o, enough)) : null;
     if (!other) {
       out.push({ ...s, before: s.before.slice(), after: s.after.slice(), regions: s.regions.slice() });
       continue;
