@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <set>
 #include <unordered_map>
 
@@ -64,8 +65,10 @@ class Outline {
     }
     redirect(replaced);
     bury(cones);
+    std::set<Value> renamed;  // what replaces several values has the name of the first
     for (const auto& [value, name] : names)
-      if (items_[value.node].is_alive && !names_.contains(name)) rename(value, name);
+      if (renamed.insert(value).second && items_[value.node].is_alive && !names_.contains(name))
+        rename(value, name);
   }
 
   void fold(const std::vector<std::string>& values) {
@@ -209,14 +212,14 @@ class Outline {
   void settle(const std::vector<NodeId>& dead, const std::unordered_map<NodeId, std::size_t>& cones) {
     std::unordered_map<NodeId, std::size_t> by_reader;
     // Programs stand behind what they read, but for what they replace: readers are found first, mostly.
-    for (auto at = dead.rbegin(); at != dead.rend(); ++at) {
-      Item& item = items_[*at];
-      if (const auto cone = cones.find(*at); cone != cones.end()) {
+    for (const NodeId id : std::ranges::reverse_view(dead)) {
+      Item& item = items_[id];
+      if (const auto cone = cones.find(id); cone != cones.end()) {
         if (item.region) unions.join(cone->second, *item.region);
         else item.region = cone->second;
       }
       if (!item.region)
-        if (const auto reader = by_reader.find(*at); reader != by_reader.end()) item.region = reader->second;
+        if (const auto reader = by_reader.find(id); reader != by_reader.end()) item.region = reader->second;
       if (!item.region && item.is_operator) {
         if (!folded) folded = unions.add();
         item.region = folded;
