@@ -28,6 +28,7 @@ const ratioText = x => x.toFixed(x >= 10 ? 1 : 2);
 const shorter = (text, most) => text.length <= most ? text : '…' + text.slice(text.length - most + 1);
 
 function timeText(ns) {
+  if (!ns) return '0';
   if (ns >= 1e9) return digits(ns / 1e9) + ' s';
   if (ns >= 1e6) return digits(ns / 1e6) + ' ms';
   if (ns >= 1e3) return digits(ns / 1e3) + ' µs';
@@ -372,7 +373,7 @@ function exportRibbon() {
 
 // ---- What was done, and one change of it
 
-let chosen = { group: -1, region: -1 };
+let chosen = { group: -1, region: -1 }, isPicked = false;  // by the reader; until then all of the ribbon is in colour
 
 const groupOrder = groups.map((_, k) => k).sort((a, b) => gain(groups[b]) - gain(groups[a]) || groups[b].regions.length - groups[a].regions.length);
 
@@ -387,16 +388,17 @@ function drawGroups() {
 }
 
 function markRibbon() {
-  $('ribbon').classList.toggle('picked', chosen.group >= 0 && groups.length > 1);
+  $('ribbon').classList.toggle('picked', isPicked && groups.length > 1);
   const mine = chosen.group >= 0 ? new Set(groups[chosen.group].regions) : new Set();
   for (const seg of document.querySelectorAll('#ribbon .seg')) {
     const own = seg.dataset.regions === '' ? [] : seg.dataset.regions.split(' ').map(Number);
-    seg.classList.toggle('on', own.some(r => mine.has(r)));
-    seg.classList.toggle('here', own.includes(chosen.region));
+    seg.classList.toggle('on', isPicked && own.some(r => mine.has(r)));
+    seg.classList.toggle('here', isPicked && own.includes(chosen.region));
   }
 }
 
 function select(group, region, byPicture) {
+  isPicked = chosen.group >= 0;
   chosen = { group, region };
   for (const button of document.querySelectorAll('#groups button')) {
     const isOn = Number(button.dataset.group) === group;
@@ -472,6 +474,13 @@ function layout(graph, nodes) {
   for (let k = 0; k < count; ++k) for (const s of from[k]) { layer[k] = Math.max(layer[k], layer[s] + 1); readers[s].push(k); }
   // What reads nothing here stands right before its first reader.
   for (let k = 0; k < count; ++k) if (!from[k].length && readers[k].length) layer[k] = Math.max(0, Math.min(...readers[k].map(r => layer[r])) - 1);
+  // What is joined with nothing here stands in rows behind all else.
+  const lone = [...layer.keys()].filter(k => !from[k].length && !readers[k].length), perRow = 4;
+  if (lone.length > perRow) {
+    let last = -1;
+    for (let k = 0; k < count; ++k) if (from[k].length || readers[k].length) last = Math.max(last, layer[k]);
+    lone.forEach((k, i) => { layer[k] = last + 1 + Math.floor(i / perRow); });
+  }
   const layers = [];
   for (let k = 0; k < count; ++k) (layers[layer[k]] = layers[layer[k]] || []).push(k);
   const x = new Float64Array(count);
@@ -516,7 +525,7 @@ function figure(title, graph, nodes, width, kind) {
   const l = layout(graph, shown), inside = new Set(shown);
   const w = l.columns * NODE.dx + 8, h = l.rows * NODE.dy + 20;
   const cx = k => l.x[k] * NODE.dx + NODE.dx / 2 + 4, y = k => l.layer[k] * NODE.dy + 22;
-  const root = svg('svg', { viewBox: `0 0 ${w} ${h}`, width: Math.round(w), height: Math.round(h), style: 'max-width:100%;height:auto', role: 'img', 'aria-label': `${title}: ${opsText(graph, nodes, 8)}` });
+  const root = svg('svg', { viewBox: `0 0 ${w} ${h}`, width: Math.round(w), height: Math.round(h), style: `max-width:max(100%, ${Math.round(0.6 * w)}px);height:auto`, role: 'img', 'aria-label': `${title}: ${opsText(graph, nodes, 8)}` });
   shown.forEach((n, k) => {
     for (const s of l.from[k]) root.append(svg('path', { d: edgePath(cx(s), y(s) + NODE.height, cx(k), y(k)), fill: 'none', stroke: 'var(--quiet)', 'stroke-width': 1.2, opacity: 0.7 }));
     const comes = graph.from[n].some(s => !inside.has(s)), goes = !l.readers[k].length;
@@ -649,12 +658,16 @@ class GraphView {
     const nodes = this.graph === before ? regions[region].before : regions[region].after;
     const spots = nodes.filter(n => this.index.has(n)).map(n => this.centre(this.index.get(n)));
     if (spots.length && this.canvas.clientWidth) {
-      const xs = spots.map(p => p[0]), ys = spots.map(p => p[1]);
       if (this.scale < 0.4) this.scale = 0.6;
-      this.x = (Math.min(...xs) + Math.max(...xs)) / 2 - (this.canvas.clientWidth - this.stripWidth) / 2 / this.scale;
-      // Of a region that is taller than the view, its beginning.
-      const tall = (Math.max(...ys) - Math.min(...ys)) * this.scale > this.canvas.clientHeight - 80;
-      this.y = Math.max(-14 / this.scale, tall ? Math.min(...ys) - 30 / this.scale : (Math.min(...ys) + Math.max(...ys)) / 2 - this.canvas.clientHeight / 2 / this.scale);
+      const roomX = (this.canvas.clientWidth - this.stripWidth) / this.scale, roomY = this.canvas.clientHeight / this.scale;
+      // Of a region that is larger than the view, its beginning.
+      const middle = (axis, room) => {
+        let low = Infinity, high = -Infinity;
+        for (const p of spots) { low = Math.min(low, p[axis]); high = Math.max(high, p[axis]); }
+        return high - low < room - 80 ? (low + high) / 2 : spots[0][axis];
+      };
+      this.x = middle(0, roomX - NODE.width) - roomX / 2;
+      this.y = Math.max(-14 / this.scale, middle(1, roomY) - roomY / 2);
     }
     this.draw();
   }
