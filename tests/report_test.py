@@ -74,6 +74,7 @@ class Report(unittest.TestCase):
             for name in ("src", "href", "srcset", "action", "data"):
                 self.assertNotIn(name, attributes, (tag, attributes))
         self.assertEqual([tag for tag, _ in page.elements].count("script"), 2)
+        self.assertNotRegex(text, r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|fetch\(|XMLHttpRequest|WebSocket")
         self.assertNotRegex(page.styles, r"url\(|@import")
         addresses = set(re.findall(r"https?://[^'\"\s<]*", text))
         self.assertLessEqual(addresses, {"http://www.w3.org/2000/svg"})  # the name of a vocabulary, not a place
