@@ -4,10 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
-#include <unordered_map>
 
 #include "cost/price.h"
 #include "pipeline/change_words.h"
@@ -18,101 +16,6 @@ namespace isomer {
 namespace {
 
 using Json = ReportData;
-
-// Four digits: nobody sees more, and a page has many numbers.
-Json rounded(double value) {
-  if (!std::isfinite(value) || value <= 0) return 0;
-  const double unit = std::pow(10, std::floor(std::log10(value)) - 3);
-  const double out = std::round(value / unit) * unit;
-  return out >= 1000 ? Json(static_cast<std::int64_t>(std::round(out)))
-                     : Json(std::stod(fmt::format("{:.4g}", out)));
-}
-
-// Texts that many nodes share, each once.
-class Texts {
- public:
-  std::size_t number(const std::string& text) {
-    const auto [at, is_new] = numbers_.emplace(text, list_.size());
-    if (is_new) list_.push_back(text);
-    return at->second;
-  }
-  Json json() const { return list_; }
-
- private:
-  std::unordered_map<std::string, std::size_t> numbers_;
-  std::vector<std::string> list_;
-};
-
-// "1×64×56×56"; a symbol as it is named.
-std::string shape_text(const std::optional<Dims>& shape) {
-  if (!shape) return "";
-  std::vector<std::string> dims;
-  for (const Dim& d : *shape) dims.push_back(d.text());
-  return dims.empty() ? "scalar" : fmt::format("{}", fmt::join(dims, "×"));
-}
-
-// A graph as columns, and the number of each of its operators.
-class Drawn {
- public:
-  Drawn(const Graph& graph, const std::vector<double>& widths, Texts& texts) : graph_(graph) {
-    const auto inference = infer(graph);
-    const Inference nothing;
-    const Inference& known = inference.ok() ? *inference : nothing;
-    for (std::uint32_t k = 0; k < graph.inputs().size(); ++k) inputs_.emplace(graph.inputs()[k].node, k);
-    for (const NodeId id : graph.order()) {
-      if (graph.node(id).kind != NodeKind::Operator) continue;
-      const std::size_t number = numbers_.size();
-      numbers_.emplace(id, number);
-      add(id, known, number < widths.size() ? widths[number] : 0, texts);
-    }
-    json_["inputs"] = Json::array();
-    for (const Value v : graph.inputs())
-      json_["inputs"].push_back({graph.name_of(v), shape_text(known.of(v).shape)});
-    json_["outputs"] = Json::array();
-    for (const Value v : graph.outputs())
-      if (const auto at = numbers_.find(v.node); at != numbers_.end())
-        json_["outputs"].push_back({at->second, graph.name_of(v)});
-  }
-  std::size_t number(NodeId id) const { return numbers_.at(id); }
-  Json numbers(const std::vector<NodeId>& ids) const {
-    Json out = Json::array();
-    for (const NodeId id : ids) out.push_back(number(id));
-    return out;
-  }
-  const Json& json() const { return json_; }
-
- private:
-  void add(NodeId id, const Inference& inference, double width, Texts& texts) {
-    const Node& node = graph_.node(id);
-    Json from = Json::array();
-    std::string weight;
-    for (const auto* values : {&node.inputs, &node.captures})
-      for (const Value v : *values) {
-        if (!v.exists()) continue;
-        if (const auto at = numbers_.find(v.node); at != numbers_.end()) {
-          if (std::ranges::find(from, Json(at->second)) == from.end()) from.push_back(at->second);
-        } else if (const auto input = inputs_.find(v.node);
-                   input != inputs_.end() && graph_.node(v.node).kind == NodeKind::Input) {
-          from.push_back(-1 - static_cast<std::int64_t>(input->second));
-        } else if (weight.empty()) {
-          weight = shape_text(inference.of(v).shape);
-        }
-      }
-    json_["op"].push_back(texts.number(node.domain.empty() ? node.op : node.domain + "." + node.op));
-    json_["name"].push_back(!node.name.empty() || node.outputs.empty() ? node.name : node.outputs[0]);
-    json_["from"].push_back(std::move(from));
-    json_["shape"].push_back(
-        texts.number(node.outputs.empty() ? "" : shape_text(inference.of({id, 0}).shape)));
-    json_["weight"].push_back(texts.number(weight));
-    json_["width"].push_back(rounded(width));
-  }
-
-  const Graph& graph_;
-  std::unordered_map<NodeId, std::size_t> numbers_;
-  std::unordered_map<NodeId, std::uint32_t> inputs_;
-  Json json_{{"op", Json::array()},    {"name", Json::array()},   {"from", Json::array()},
-             {"shape", Json::array()}, {"weight", Json::array()}, {"width", Json::array()}};
-};
 
 // Operators, each once, without what is computed beforehand: "Conv+Add".
 std::string operators_of(const Graph& graph, const std::vector<NodeId>& ids, const std::set<NodeId>& folded) {
@@ -226,8 +129,8 @@ double ratio_of_model(const Certificate& certificate) {
 ReportData report_data(const ReportRequest& request, const Certificate& certificate, const Lineage& lineage,
                        const Widths& widths) {
   const Graph &in = request.in.graph, &out = request.out.graph;
-  Texts texts;
-  const Drawn before(in, widths.before, texts), after(out, widths.after, texts);
+  SharedTexts texts;
+  const DrawnGraph before(in, widths.before, texts), after(out, widths.after, texts);
   const std::vector<Note> notes = notes_of_claims(certificate);
   const std::set<NodeId> folded_in = folded_nodes(in), folded_out = folded_nodes(out);
   EqualChanges groups;

@@ -1,17 +1,15 @@
-// What the page of a report is made of, as JSON: page.js is its only reader. Nodes are numbers, in the order
+// What the page of a report is made of, as JSON: page/ is its only reader. Nodes are numbers, in the order
 // of their graph.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
+#include "report/drawn_graph.h"
 #include "report/lineage.h"
 #include "report/report.h"
 
 namespace isomer {
-
-using ReportData = nlohmann::ordered_json;
 
 // How wide each operator is drawn.
 struct Widths {
