@@ -173,7 +173,12 @@ function drawRibbonText() {
   const note = $('ribbon-note');
   if (widths.unit === 'time')
     note.textContent = `Widths are time, node by node, by the profile of ${widths.runtime}, ${plural(widths.threads, 'thread')}, inputs ${widths.inputs}. What the runtime fuses is counted where it names it.`;
-  else
+  if (widths.unit === 'time') {
+    // The same nodes should take the same time; where they don't, the reader should know.
+    const was = sum(data.kept[0].map(n => before.width[n])), is = sum(data.kept[1].map(n => after.width[n]));
+    if (Math.max(was, is) > 1.15 * Math.min(was, is))
+      note.append(` The nodes that did not change took ${timeText(was)} in one model and ${timeText(is)} in the other: their neighbours or a busy machine, so that these widths are rough.`);
+  } else
     note.textContent = (widths.unit === 'cost' ? 'Widths are an analytic cost, not time' : 'Widths are numbers of nodes, not time') +
       (widths.why ? `: the runtime could not be asked (${widths.why}).` : ': no runtime was asked.');
   const legend = $('legend');
