@@ -172,7 +172,7 @@ function drawRibbonText() {
   if (!regions.length) $('ribbon-title').textContent = 'Where the time goes';
   const note = $('ribbon-note');
   if (widths.unit === 'time')
-    note.textContent = `Widths are time, node by node, by the profile of ${widths.runtime}, ${plural(widths.threads, 'thread')}, inputs ${widths.inputs}. What the runtime fuses is counted where it names it.`;
+    note.textContent = `Widths are time, node by node, by the profile of ${widths.runtime}, ${plural(widths.threads, 'thread')}, inputs ${widths.inputs}. Nodes that the runtime fuses share a kernel’s time by their analytic cost.`;
   if (widths.unit === 'time') {
     // The same nodes should take the same time; where they don't, the reader should know.
     const was = sum(data.kept[0].map(n => before.width[n])), is = sum(data.kept[1].map(n => after.width[n]));
