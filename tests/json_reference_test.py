@@ -41,6 +41,7 @@ with tempfile.TemporaryDirectory() as name:
         "optimize": ["optimize", "in.onnx", "-o", "out.onnx", "--judge", "cost"],
         "check": ["check", "in.onnx", "out.onnx", "out.onnx.cert"],
         "explain": ["explain", "out.onnx.cert"],
+        "report": ["report", "in.onnx", "out.onnx", "out.onnx.cert", "-o", "r.html", "--widths", "cost"],
         "gate": ["gate", "in.onnx", "out.onnx", "--equal", "--seconds", "1"],
         "prove": ["prove", "in.onnx", "out.onnx"],
         "compare": ["compare", "in.onnx", "out.onnx", "--engine", "reference"],

@@ -268,10 +268,39 @@ struct OptimizeFiles {
   std::filesystem::path certificate = {};  // "": OUT.cert
   bool fix_sizes = false;     // a model for one size: options.sizes, and those that nobody gives are chosen
   bool require_gain = false;  // nothing is written unless the result is faster
+  std::filesystem::path report = {};  // where a page about it goes, as `report` makes it; "": nowhere
 };
 // The same from file to file: the model and its certificate are written, or neither. `seconds` are those of
 // reading and writing, too; `scratch`, if it is "", is the folder of `out`.
 ISOMER_API Optimized optimize_file(const OptimizeFiles& files, const OptimizeOptions& options = {});
+
+// ---- A page that shows what was done
+
+struct ReportOptions {
+  std::string optimized = {};  // Optimized::json of the run that made it; "": none, and less is shown
+  std::filesystem::path certificate_file = {};  // what the page calls it where it tells how to check
+  bool measure =
+      true;  // ask the runtime how long each node takes; where it can't, an analytic cost stands for that
+  std::optional<Tensors> feeds = {};      // to measure with; nullopt: made up, at `sizes`
+  std::filesystem::path feeds_file = {};  // the npz file that they are in; "": none
+  std::vector<std::string> sizes = {};    // of made-up feeds
+  std::uint64_t seed = 1;                 // of made-up feeds
+  RuntimeOptions runtime = {};
+  std::filesystem::path scratch = {};  // as in OptimizeOptions
+  Progress progress = {};
+  std::stop_token stop = {};  // of measuring
+};
+
+struct Report {
+  std::string html = {};     // one file that fetches nothing
+  bool is_measured = false;  // its widths are times
+  std::string why = {};      // they are not, though that was asked for
+  std::string json = {};     // what `isomer report --json` prints
+};
+// What a certificate did to `in` to make `out`: which nodes became which, by which law, how long they take.
+// The models are compared with the certificate's digests; nothing is proved again: `check` does that.
+ISOMER_API Report report(const Model& in, const Model& out, std::string_view certificate,
+                         const ReportOptions& options = {});
 
 // ---- What is remembered of earlier runs
 

@@ -1,5 +1,7 @@
 #include "pipeline/optimize.h"
 
+#include <fmt/format.h>
+
 #include <memory>
 
 #include "api/errors.h"
@@ -127,6 +129,31 @@ class OptimizeRun {
   OptimizeContext context_;
 };
 
+void check_report_place(const std::filesystem::path& report, const OptimizedFiles& places) {
+  if (report.empty()) return;
+  take(wire::check_target(report, {}));
+  for (const std::filesystem::path& other : {places.in, places.out, places.certificate})
+    if (std::filesystem::weakly_canonical(report) == std::filesystem::weakly_canonical(other))
+      throw Error(ErrorKind::BadInput, fmt::format("{} can't be the report, too", other.string()));
+}
+
+// The page about a run whose model and certificate are written.
+void write_report(const OptimizeFiles& files, const OptimizeOptions& options, const OptimizedFiles& places,
+                  const Model& model, const Optimized& found) {
+  const ReportOptions wanted{.optimized = found.json,
+                             .certificate_file = places.certificate,
+                             .measure = options.judge == Judge::Runtime,
+                             .feeds = options.feeds,
+                             .feeds_file = options.feeds_file,
+                             .sizes = files.fix_sizes ? std::vector<std::string>{} : options.sizes,
+                             .seed = options.seed,
+                             .runtime = options.runtime,
+                             .scratch = options.scratch.empty() ? files.out.parent_path() : options.scratch,
+                             .progress = options.progress,
+                             .stop = options.stop};
+  save_text(report(model, load(files.out), found.certificate, wanted).html, files.report);
+}
+
 }  // namespace
 
 std::vector<std::string> proposers() {
@@ -154,15 +181,18 @@ Optimized optimize_file(const OptimizeFiles& files, const OptimizeOptions& optio
     // A model that was made for one size has no others.
     run.prepare(model.state(), files.fix_sizes ? std::vector<std::string>{} : options.sizes);
     take(check_places(places));
+    check_report_place(files.report, places);
     isomer::Optimized found = run.find(model.state(), files.in,
                                        options.scratch.empty() ? files.out : scratch_name(options.scratch));
     OptimizeReport& report = found.report;
-    if (report.result == OptimizeReport::Result::Improved || !files.require_gain)
-      take(write_optimized(places, found));
+    const bool is_wanted = report.result == OptimizeReport::Result::Improved || !files.require_gain;
+    if (is_wanted) take(write_optimized(places, found));
     else report.bytes_out = report.bytes_in;
     if (report.is_abandoned) wire::remove_own_outputs(files.out.parent_path());
     report.seconds = run.spent();
-    return run.to_public(model, std::move(found));
+    Optimized out = run.to_public(model, std::move(found));
+    if (is_wanted && !files.report.empty()) write_report(files, options, places, model, out);
+    return out;
   });
 }
 

@@ -307,7 +307,9 @@ ReportJson to_json(const OptimizeReport& report, const OptimizeContext& context)
                       {"fewer_nodes", g.fewer},
                       {"ratio", g.ratio > 0 ? Json(g.ratio) : Json()}});
   for (const std::string& c : report.changes) changes.push_back(words_of_step("collapse", c));
-  Json user_rules = Json::array();
+  Json user_rules = Json::array(), proposers = Json::array();
+  for (const auto& [kind, asked] : report.search.asked)
+    proposers.push_back({{"kind", kind}, {"tried", asked.tried}, {"proved", asked.proved}});
   for (const Decided& d : context.user_rules) user_rules.push_back(to_json(d));
   const Engine* engine = engine_named(report.runtime);
   const SearchReport& s = report.search;
@@ -347,6 +349,7 @@ ReportJson to_json(const OptimizeReport& report, const OptimizeContext& context)
             {"known_measurements", s.known_measurements},
             {"known_proofs", s.known_proofs},
             {"known_refusals", s.known_refusals},
+            {"proposers", proposers},
             {"prices", prices_of(s.prices)}}},
           {"certificate", report.certificate.string()},
           {"advice", advice},

@@ -83,6 +83,10 @@ void add_optimize(CLI::App& app, Chosen& chosen) {
       ->required();
   command->add_option("--certificate", request->files.certificate, "Where the proof goes (default: OUT.cert)")
       ->type_name("FILE");
+  command
+      ->add_option("--report", request->files.report,
+                   "Write a page about it, HTML in one file, after the budget (default: no)")
+      ->type_name("FILE");
   command->add_option("--budget", request->budget, "Time for the whole run: 30s, 5m, 1h")
       ->type_name("TIME")
       ->capture_default_str();

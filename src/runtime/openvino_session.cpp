@@ -134,7 +134,9 @@ Outcome<std::vector<KernelKind>> read_profile(const Api& api, Session& session) 
     KernelKind& kind = kinds[node.node_type];
     kind.op = node.node_type;
     ++kind.nodes;
-    kind.time_ns += 1000.0 * static_cast<double>(node.real_time);
+    kind.each.push_back(
+        {node.node_name, 1000.0 * static_cast<double>(node.real_time), static_cast<std::int64_t>(i)});
+    kind.time_ns += kind.each.back().time_ns;
   }
   api.ov_profiling_info_list_free(&list);
   std::vector<KernelKind> result;

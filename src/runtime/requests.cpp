@@ -28,6 +28,11 @@ std::uint64_t count_field(const Json& object, const char* key) {
   return static_cast<std::uint64_t>(std::max<std::int64_t>(0, integer_field(object, key).value_or(0)));
 }
 
+double time_field(const Json& object) {
+  const auto time = object.find("time_ns");
+  return time != object.end() && time->is_number() ? time->get<double>() : 0;
+}
+
 }  // namespace
 
 Json to_json(const RuntimeOptions& options) {
@@ -73,8 +78,13 @@ Signature signature_from(const Json& json) {
 
 Json to_json(const std::vector<KernelKind>& kinds) {
   Json list = Json::array();
-  for (const KernelKind& kind : kinds)
-    list.push_back({{"op", kind.op}, {"nodes", kind.nodes}, {"time_ns", kind.time_ns}});
+  for (const KernelKind& kind : kinds) {
+    Json each = Json::array();
+    for (const KernelKind::Each& e : kind.each)
+      each.push_back({{"node", e.node}, {"time_ns", e.time_ns}, {"place", e.place}});
+    list.push_back(
+        {{"op", kind.op}, {"nodes", kind.nodes}, {"time_ns", kind.time_ns}, {"each", std::move(each)}});
+  }
   return list;
 }
 
@@ -82,9 +92,13 @@ std::vector<KernelKind> kinds_from(const Json& json) {
   std::vector<KernelKind> kinds;
   for (const Json& entry : json) {
     if (!entry.is_object()) continue;
-    const auto time = entry.find("time_ns");
-    kinds.push_back({text_field(entry, "op").value_or(""), count_field(entry, "nodes"),
-                     time != entry.end() && time->is_number() ? time->get<double>() : 0});
+    KernelKind& kind = kinds.emplace_back(KernelKind{.op = text_field(entry, "op").value_or(""),
+                                                     .nodes = count_field(entry, "nodes"),
+                                                     .time_ns = time_field(entry)});
+    for (const Json& each : array_field(entry, "each"))
+      if (each.is_object())
+        kind.each.push_back({text_field(each, "node").value_or(""), time_field(each),
+                             integer_field(each, "place").value_or(0)});
   }
   return kinds;
 }

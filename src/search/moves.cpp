@@ -76,6 +76,9 @@ std::vector<Step> Moves::proved(const StepMaker& maker, const std::vector<Propos
     ++context_.tried;
     context_.options.progress(fmt::format("proving: {}", p.what));
     auto step = answer(maker, p);
+    SearchReport::Asked& asked = context_.report.asked[p.kind];
+    ++asked.tried;
+    if (std::holds_alternative<Step>(step)) ++asked.proved;
     if (auto* taken = std::get_if<Step>(&step)) out.push_back(std::move(*taken));
     else if (context_.options.seconds_left() <= 0) {
       context_.is_over();  // says so in the report: the proof was given up, which says nothing about it

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -66,6 +67,11 @@ struct SearchReport {
   std::vector<Region> regions;  // as measured in their context, those that were not taken, too
   // One line for each proposal that was not proved, and for each region with none.
   std::vector<std::string> refused, declined;
+  // By proposer: what it proposed and was tried, and how much of that was proved.
+  struct Asked {
+    int tried = 0, proved = 0;
+  };
+  std::map<std::string, Asked> asked;
   StoppedBy stopped_by = StoppedBy::Done;
   bool is_out_of_steps = false;  // stopped by the budget of --steps, not of time
   // Groups of equal steps, or regions that were searched; graphs that were looked at; proofs that were tried,
