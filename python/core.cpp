@@ -116,6 +116,17 @@ void bind_options(nb::module_& m) {
       .def_rw("seed", &G::seed)
       .def_rw("runtime", &G::runtime)
       .def_rw("base_runtime", &G::base_runtime);
+
+  using P = api::ReportOptions;
+  nb::class_<P>(m, "ReportOptions")
+      .def(nb::init<>())
+      .def_rw("optimized", &P::optimized)
+      .def_rw("certificate_file", &P::certificate_file)
+      .def_rw("measure", &P::measure)
+      .def_rw("feeds_file", &P::feeds_file)
+      .def_rw("sizes", &P::sizes)
+      .def_rw("seed", &P::seed)
+      .def_rw("runtime", &P::runtime);
 }
 
 using Feeds = std::optional<GivenTensors>;
@@ -214,6 +225,16 @@ void bind_equality(nb::module_& m) {
     options.stop = watch.token();
     const api::GateReport report = watch.run([&] { return api::gate(base, candidate, options); });
     return nb::make_tuple(report.json, report.markdown);
+  });
+  m.def("report", [](const api::Model& in, const api::Model& out, const nb::bytes& certificate,
+                     api::ReportOptions options, const Feeds& feeds, const Told& progress) {
+    Watch watch;
+    set_feeds(options, feeds);
+    options.progress = watch.teller(progress);
+    options.stop = watch.token();
+    const std::string text = text_of(certificate);
+    const api::Report report = watch.run([&] { return api::report(in, out, text, options); });
+    return nb::make_tuple(report.json, report.html, report.is_measured, report.why);
   });
 }
 

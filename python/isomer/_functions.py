@@ -27,7 +27,7 @@ from ._inputs import (
     size_texts,
     write_proto,
 )
-from ._results import Bench, Checked, Comparison, Explanation, Gate, Inspection, ModelSpeed, Optimized, PairSpeed, Port, Proof, interval_of
+from ._results import Bench, Checked, Comparison, Explanation, Gate, Inspection, ModelSpeed, Optimized, PairSpeed, Port, Proof, Report, interval_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -220,6 +220,45 @@ def explain(certificate: bytes | PathLike) -> Explanation:
     """
     report = json.loads(_core.explain(certificate_bytes(certificate)))
     return Explanation(report["steps"], [note["words"] for note in report["notes"]], report)
+
+
+def report(
+    model: PathLike | onnx.ModelProto,
+    out: PathLike | onnx.ModelProto,
+    certificate: bytes | PathLike,
+    *,
+    found: Optimized[Any] | None = None,
+    measure: bool = True,
+    feeds: Feeds | None = None,
+    sizes: Sizes | None = None,
+    seed: int = 1,
+    runtime: Runtime | None = None,
+    progress: Progress | None = None,
+) -> Report:
+    """A page that shows what a certificate did to `model` to make `out`: which nodes became which, by which law, how long they take.
+
+    `found`: what `optimize` returned; the page then has its figures and its search, too. `measure`: ask the runtime how long each node takes; where it
+    can't, an analytic cost stands for that. Nothing is proved again: `check` does that.
+
+    >>> import isomer, onnx
+    >>> model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[N] x) => (float[N] y) { a = Identity(x) y = Relu(a) }')
+    >>> found = isomer.optimize(model, judge="cost")
+    >>> page = isomer.report(model, found.model, found.certificate, found=found, measure=False)
+    >>> page.html.startswith("<!doctype html>")
+    True
+    """
+    options = _core.ReportOptions()
+    options.measure, options.seed, options.sizes = measure, seed, size_texts(sizes)
+    options.runtime = runtime_options(runtime)
+    if found is not None:
+        options.optimized = json.dumps(found.report)
+    if not isinstance(certificate, bytes):
+        options.certificate_file = path_of(certificate, "`certificate`")
+    arrays = set_feeds(options, feeds)
+    with as_files(model, out) as (first, second):
+        models = _core.load(first, []), _core.load(second, [])
+        text, html, is_measured, why = _core.report(*models, certificate_bytes(certificate), options, arrays, progress)
+    return Report(html, is_measured, why, json.loads(text))
 
 
 def compare(

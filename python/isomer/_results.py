@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import html
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 if TYPE_CHECKING:
@@ -226,6 +228,23 @@ class Gate(_Shown):
 
     def _line(self) -> str:
         return self.line
+
+
+@dataclasses.dataclass(repr=False)
+class Report(_Shown):
+    """A page about a result: one file that fetches nothing. `is_measured`: its widths are times; `why`: they are not, though that was asked for."""
+
+    html: str = dataclasses.field(repr=False)
+    is_measured: bool
+    why: str
+    report: dict[str, Any] = _report()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the page."""
+        Path(path).write_text(self.html, encoding="utf-8")
+
+    def _line(self) -> str:
+        return f"{len(self.html) / 1000:.0f} kB, widths are {'times' if self.is_measured else 'an analytic cost'}"
 
 
 @dataclasses.dataclass(repr=False)

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <set>
 
 #include "base/hash.h"
 #include "eval/field_pair.h"
@@ -28,12 +29,16 @@ Truth truth_of(Oracle& oracle, const Case& c) {
   // second.
   const bool runs = std::ranges::none_of(out.a, [](const auto& at) { return at.value == Exact::kUndefined; });
   out.defined = true;
+  // An output is judged as a whole (docs/equality.md): what the first divides by for one element of it, the
+  // second may divide by for another.
+  std::set<int> needs;
+  for (const auto& at : out.a) needs.insert(at.needs.begin(), at.needs.end());
   for (std::size_t i = 0; i < out.a.size() && i < out.b.size(); ++i) {
     const bool both = out.a[i].value != Exact::kUndefined && out.b[i].value != Exact::kUndefined;
     const bool same = !both || oracle.equal(out.a[i].value, out.b[i].value);
     out.different.push_back(!same);
     out.equal = out.equal && same;
-    if (runs) out.defined = out.defined && both && std::ranges::includes(out.a[i].needs, out.b[i].needs);
+    if (runs) out.defined = out.defined && both && std::ranges::includes(needs, out.b[i].needs);
   }
   return out;
 }
