@@ -43,17 +43,23 @@ template <class T>
 class IndexNode final : public RegisterNode<T> {
  public:
   IndexNode(StripCompiler& compiler, const Index& index)
-      : RegisterNode<T>(compiler), index_(compiler.index(index)), strip_slot_(compiler.strip_slot()) {}
+      : RegisterNode<T>(compiler),
+        index_(compiler.index(index)),
+        strip_slot_(compiler.strip_slot()),
+        varies_(index_.mentions(strip_slot_) || compiler.mentions_lane(index_)) {}
   const void* run(StripState& state) const override {
     T* out = this->out(state);
-    for_each_lane(state, strip_slot_, 0, state.length,
-                  [&](int i) { out[i] = static_cast<T>(index_.at(state.slots.data())); });
+    if (!varies_) std::fill_n(out, state.length, static_cast<T>(index_.at(state.slots.data())));
+    else
+      for_each_lane(state, strip_slot_, 0, state.length,
+                    [&](int i) { out[i] = static_cast<T>(index_.at(state.slots.data())); });
     return out;
   }
 
  private:
   LoopIndex index_;
   int strip_slot_;
+  bool varies_;  // along the strip
 };
 
 template <class To, class From>

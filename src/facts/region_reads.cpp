@@ -8,6 +8,8 @@
 
 #include "cost/price.h"
 #include "expr/reads.h"
+#include "graph/constant.h"
+#include "rewrite/repeated_constant.h"
 
 namespace isomer {
 namespace {
@@ -85,8 +87,7 @@ class Composition {
       const bool is_inside =
           v == region_.input || std::ranges::find(region_.nodes, v.node) != region_.nodes.end();
       if (is_inside) ok = ok && note(v, position);
-      else
-        for (const Index& i : position) weigh(i);
+      else weigh_constant(v, position);
     });
     return ok;
   }
@@ -95,6 +96,16 @@ class Composition {
     auto& known = pending_[v];
     known.emplace(text_of(at), at);
     return known.size() <= kMostReads;
+  }
+  // A constant whose slices along an axis are all the same does not differ along it.
+  void weigh_constant(Value v, const Position& at) {
+    auto known = repeated_.find(v);
+    if (known == repeated_.end()) {
+      const auto tensor = known_constant(graph_, v);
+      known = repeated_.emplace(v, tensor ? repeated_axes(*tensor) : std::vector(at.size(), false)).first;
+    }
+    for (std::size_t k = 0; k < at.size(); ++k)
+      if (!known->second[k]) weigh(at[k]);
   }
   void weigh(const Index& i) {
     if (!i.is_constant()) weighted_.emplace(i.text(), i);
@@ -113,6 +124,7 @@ class Composition {
   std::map<int, Axis> axes_;  // of the node that is looked at
   std::map<Value, std::map<std::string, Position>> pending_;
   std::map<std::string, Index> weighted_;
+  std::map<Value, std::vector<bool>> repeated_;  // of constants
   RegionReads out_;
 };
 

@@ -73,12 +73,15 @@ TEST(RegionReads, DilationIsWhatAllTapsHaveInCommon) {
 }
 
 TEST(RegionReads, WeightsTellParallelAxesFromGroups) {
-  const auto map = map_of_text("agraph (float[N,4,6] x) => (float[N,4,6] y) <float[4,1] s = " + zeros(4) +
-                               ", float[1] t = {2}> {\na = Mul(x, s)\ny = Mul(a, t)}");
-  ASSERT_TRUE(map.has_value());
-  EXPECT_FALSE(map->inputs[0].weighted);
-  EXPECT_TRUE(map->inputs[1].weighted);
-  EXPECT_FALSE(map->inputs[2].weighted);
+  for (const bool are_equal : {false, true}) {
+    const auto map = map_of_text(
+        std::string("agraph (float[N,4,6] x) => (float[N,4,6] y) <float[4,1] s = {") +
+        (are_equal ? "3, 3, 3, 3" : "3, 3, 3, 4") + "}, float[1] t = {2}> {\na = Mul(x, s)\ny = Mul(a, t)}");
+    ASSERT_TRUE(map.has_value());
+    EXPECT_FALSE(map->inputs[0].weighted);
+    EXPECT_EQ(map->inputs[1].weighted, !are_equal);
+    EXPECT_FALSE(map->inputs[2].weighted);
+  }
 }
 
 TEST(RegionReads, EqualPartsOneAfterTheOtherAreADigit) {

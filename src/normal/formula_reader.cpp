@@ -97,6 +97,9 @@ class FormulaReader {
     if (e.fn == Fn::Cast) {
       const ExprNode& from = *e.args[0];
       if (is_exact_cast(from.type, e.type) || (is_float(e.type) && is_literal(from))) return arg(0);
+      // A truth value as a number is a choice between 1 and 0.
+      if (from.type == ElementType::Bool && is_number)
+        return forms_.call(Fn::Where, e.type, {arg(0), Sum{Term{}}, Sum{}});
     }
     if (e.fn == Fn::Where && forms_.options_.laws && is_float(e.type))
       if (auto sum = choice(e)) return *sum;
@@ -262,7 +265,13 @@ class FormulaReader {
     if (auto sum = choice_by_sign(e)) return sum;
     const ExprNode &condition = *e.args[0], &yes = *e.args[1];
     const Sum a = forms_.expanded(value(yes)), b = forms_.expanded(value(*e.args[2]));
-    if ((is_number(a) && is_number(b)) || !is_always_defined(a) || !is_always_defined(b)) return std::nullopt;
+    const bool are_numbers = is_number(a) && is_number(b);
+    if (are_numbers && forms_.is_same(a, b)) {
+      value(condition);  // which has to be defined
+      forms_.used_laws_ = true;
+      return a;
+    }
+    if (are_numbers || !is_always_defined(a) || !is_always_defined(b)) return std::nullopt;
     forms_.used_laws_ = true;
     const Sum holds = forms_.call(Fn::Where, e.type, {value(condition), Sum{Term{}}, Sum{}});
     return forms_.add(b, forms_.multiply(holds, forms_.add(a, scaled(b, Coefficient{.number = -1}))));

@@ -307,6 +307,36 @@ Sum NormalForms::exponential(const Sum& a) {
 
 // ---- functions
 
+namespace {
+
+// Between which numbers an integer lies, as far as choices between numbers say: the larger of two is no less
+// than either. Numbers that any type of indices holds: nothing here wraps.
+struct Bounds {
+  std::optional<Dim> low, high;
+};
+Bounds bounds_of(const Elements& elements, int id, int depth = 8) {
+  const Element& e = elements[id];
+  if (e.kind == Element::Kind::Number) {
+    if (e.number.get_den() != 1 || abs(e.number) > 0x7fffffff) return {};
+    const Dim number(e.number.get_num().get_si());
+    return {number, number};
+  }
+  const bool chooses =
+      e.kind == Element::Kind::Apply && (e.fn == Fn::Max || e.fn == Fn::Min || e.fn == Fn::Where);
+  if (!chooses || depth == 0 || (e.type != ElementType::Int32 && e.type != ElementType::Int64)) return {};
+  const std::size_t first = e.args.size() - 2;  // a choice has its condition before them
+  const Bounds a = bounds_of(elements, e.args[first], depth - 1);
+  const Bounds b = bounds_of(elements, e.args[first + 1], depth - 1);
+  Bounds out;
+  if (a.low && b.low) out.low = e.fn == Fn::Max ? Dim::max(*a.low, *b.low) : Dim::min(*a.low, *b.low);
+  else if (e.fn == Fn::Max) out.low = a.low ? a.low : b.low;
+  if (a.high && b.high) out.high = e.fn == Fn::Min ? Dim::min(*a.high, *b.high) : Dim::max(*a.high, *b.high);
+  else if (e.fn == Fn::Min) out.high = a.high ? a.high : b.high;
+  return out;
+}
+
+}  // namespace
+
 Piece NormalForms::apply_piece(Fn fn, ElementType type, const std::vector<int>& args,
                                const std::vector<Relation>& at, ElementType of) {
   std::vector<Rational> numbers;
@@ -317,6 +347,25 @@ Piece NormalForms::apply_piece(Fn fn, ElementType type, const std::vector<int>& 
     const std::size_t taken = elements_[args[0]].number != 0 ? 1 : 2;
     const Points everywhere = at[0].beside(at[1]).beside(at[2]).domain();
     return {args[taken], at[taken].on(everywhere)};
+  }
+  // Of integers that are known to lie apart.
+  if (fn == Fn::Less && args.size() == 2) {
+    const Bounds a = bounds_of(elements_, args[0]), b = bounds_of(elements_, args[1]);
+    const bool holds = a.high && b.low && b.low->at_least(*a.high + Dim(1)) == true;
+    const bool fails = a.low && b.high && a.low->at_least(*b.high) == true;
+    if (holds || fails) return {elements_.number(holds ? 1 : 0), to_nothing(at[0].beside(at[1]).domain())};
+  }
+  // A choice between small integers, as a float, is one between floats.
+  if (fn == Fn::Cast && is_float(type)) {
+    const Element& choice = elements_[args[0]];
+    const auto is_small = [&](std::size_t k) {
+      const Bounds known = bounds_of(elements_, choice.args[k]);
+      return known.low && known.low == known.high && known.low->at_least(0) == true &&
+             Dim(1024).at_least(*known.high) == true;
+    };
+    if (choice.kind == Element::Kind::Apply && choice.fn == Fn::Where && is_integer(choice.type) &&
+        is_small(1) && is_small(2))
+      return {elements_.apply(Fn::Where, type, choice.args), at[0]};
   }
   std::vector<std::size_t> order(args.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -651,14 +700,11 @@ std::map<int, Points> NormalForms::coordinates_in(const std::vector<Form>& forms
   return out;
 }
 
-// Numbers, and positions as numbers, that lie in -extent..extent-1.
+// Integers between numbers, and positions as numbers, that lie in -extent..extent-1.
 bool NormalForms::is_inside(const Piece& piece, const Dim& extent) {
-  const Element& e = elements_[piece.element];
-  if (e.kind == Element::Kind::Number) {
-    if (e.number.get_den() != 1 || !e.number.get_num().fits_slong_p()) return false;
-    const Dim number(e.number.get_num().get_si());
-    return extent.at_least(number + Dim(1)) == true && (number + extent).at_least(0) == true;
-  }
+  const Bounds known = bounds_of(elements_, piece.element);
+  if (known.low && known.high)
+    return extent.at_least(*known.high + Dim(1)) == true && (*known.low + extent).at_least(0) == true;
   if (!index_numbers_ || source(*index_numbers_).element != piece.element) return false;
   RelationBuilder inside(space_, 1, 0, 0);
   const Axis axis = maker_.axis(extent);

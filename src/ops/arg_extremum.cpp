@@ -1,4 +1,5 @@
-// y = min { i : x[i] = max x }, written as min_i (i if x[i] = max x, else the extent).
+// y = min { i : x[i] = max x }, written as min_i (i if x[i] = max x, else the extent). There is such an i, so
+// that y lies inside of the axis: the formula says that, too.
 #include "ops/arg_extremum.h"
 
 #include "ops/reduce.h"
@@ -23,7 +24,9 @@ Definition define_arg_extremum(const Call& call, Reduction extremum) {
   const auto r = f.axes(over.extents());
   const Expr is_best = apply(Fn::Equal, {x.at(over.along(y.position, r)), best.at(y.position)});
   const Expr place = where(is_best, index_number(r[0]), index_number(last ? Index(-1) : Index(r[0].extent)));
-  f.output(y.axes, reduce(last ? Reduction::Max : Reduction::Min, r, place));
+  const Expr found = reduce(last ? Reduction::Max : Reduction::Min, r, place);
+  const Expr below = apply(Fn::Min, {found, index_number(Index(r[0].extent - Dim(1)))});
+  f.output(y.axes, apply(Fn::Max, {below, integer(ElementType::Int64, 0)}));
   return std::move(f).finish();
 }
 

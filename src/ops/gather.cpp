@@ -53,7 +53,7 @@ Definition define_gather(const Call& call) {
       return std::move(f).finish();
     }
   }
-  if (!known) call.need_index(1, extent);
+  if (!known || call.in(1).constant) call.need_index(1, extent);
   f.output(p, look_up(f, indices.at(to_indices(q)), extent, data_at));
   return std::move(f).finish();
 }

@@ -13,7 +13,7 @@ namespace isomer {
 
 struct Scattering {
   std::vector<Axis> updates;                             // the axes along which updates are tried
-  Expr hits;                                             // whether the update at these axes hits the position
+  std::function<Expr(const std::vector<Index>&)> hits;   // whether the update there hits the position
   std::function<Expr(const std::vector<Index>&)> value;  // the update there
   Expr data;                                             // the element that is there before
 };

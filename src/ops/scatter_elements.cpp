@@ -30,9 +30,12 @@ Definition define_scatter_elements(const Call& call) {
     at[a] = i;
     return at;
   };
-  const Expr index = wrapped_index(indices.at(along(j)), data.extent(*axis));
+  const auto hits = [&](const std::vector<Index>& at) {
+    return apply(Fn::Equal,
+                 {index_number(p[a]), wrapped_index(indices.at(along(at[0])), data.extent(*axis))});
+  };
   const Scattering s{.updates = {j},
-                     .hits = apply(Fn::Equal, {index_number(p[a]), index}),
+                     .hits = hits,
                      .value = [&](const std::vector<Index>& at) { return updates.at(along(at[0])); },
                      .data = data.at(to_indices(p))};
   Domain reached;  // beside the axis, indices may end before the data does

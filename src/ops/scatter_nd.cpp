@@ -75,14 +75,17 @@ Definition define_scatter_nd(const Call& call) {
     return std::move(f).finish();
   }
   const auto q = f.axes({indices.shape().begin(), indices.shape().end() - 1});
-  Expr hits;
-  for (std::int64_t k = 0; k < *depth; ++k) {
-    auto at = to_indices(q);
-    at.emplace_back(k);
-    const Axis& here = p[static_cast<std::size_t>(k)];
-    const Expr hit = apply(Fn::Equal, {index_number(here), wrapped_index(indices.at(at), here.extent)});
-    hits = hits ? apply(Fn::And, {hits, hit}) : hit;
-  }
+  const auto hits = [&](const std::vector<Index>& tuple) {
+    Expr all;
+    for (std::int64_t k = 0; k < *depth; ++k) {
+      auto at = tuple;
+      at.emplace_back(k);
+      const Axis& here = p[static_cast<std::size_t>(k)];
+      const Expr hit = apply(Fn::Equal, {index_number(here), wrapped_index(indices.at(at), here.extent)});
+      all = all ? apply(Fn::And, {all, hit}) : hit;
+    }
+    return all;
+  };
   f.output(p, scattered(f, {.updates = q, .hits = hits, .value = value, .data = before}, reduction));
   return std::move(f).finish();
 }

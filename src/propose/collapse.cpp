@@ -23,6 +23,7 @@
 #include "prove/refute.h"
 #include "prove/shrink.h"
 #include "rewrite/region_runner.h"
+#include "rewrite/repeated_constant.h"
 
 namespace isomer {
 namespace {
@@ -206,12 +207,42 @@ std::int64_t constant_elements(const Site& site) {
   return out;
 }
 
+// That slices of constants are all the same, which the weights are computed with.
+std::vector<ConstantFact> repeated_constants(const Site& site, const LinearRegion& region) {
+  std::vector<ConstantFact> out;
+  std::set<Value> seen;
+  for (const NodeId id : region.nodes) {
+    for (const Value& v : site.node(id).inputs) {
+      const auto tensor = v.exists() && seen.insert(v).second ? known_constant(site.graph, v) : std::nullopt;
+      if (!tensor) continue;
+      ProgramBuilder fact(site.graph, site.name(v));
+      const auto stated = as_expanded(fact, fact.input(site.name(v)), *tensor);
+      if (!stated) continue;
+      fact.output(*stated);
+      out.push_back({site.name(v), fact.graph()});
+    }
+  }
+  return out;
+}
+
+// Whether all that is added is zero, as what is scattered into is.
+bool adds_only_zeros(const RegionRunner& runner) {
+  const auto is_zero = [&](const std::pair<NodeId, std::size_t>& shift) {
+    const auto added =
+        known_constant(runner.program(), runner.program().node(shift.first).inputs[shift.second]);
+    return added && added->is_uniform() && added->as<float>()[0] == 0;
+  };
+  const auto shifts = runner.shifts();
+  return shifts && std::ranges::all_of(*shifts, is_zero);
+}
+
 // The region in this form, or why not.
 std::variant<Collapsed, std::string> in_form(const Site& site, const LinearRegion& region,
                                              const RegionRunner& runner, const RegionForm& form,
                                              bool any_price) {
   Constant constant = Constant::None;
-  if (region.affine) constant = is_even(runner, form).value_or(true) ? Constant::Bias : Constant::Map;
+  if (region.affine && !adds_only_zeros(runner))
+    constant = is_even(runner, form).value_or(true) ? Constant::Bias : Constant::Map;
   const bool has_map = constant == Constant::Map;
   if (has_map && map_elements(form, site.machine) > kMostMapFactor * constant_elements(site))
     return "one " + text_of(form) + " would need a large constant";
@@ -227,6 +258,7 @@ std::variant<Collapsed, std::string> in_form(const Site& site, const LinearRegio
                           text_of(form), has_map ? " and a constant" : ""),
               b, {region.output}, {*y});
   if (!proposal) return "one " + text_of(form) + " is of unknown price";
+  proposal->claim.facts = repeated_constants(site, region);
   if (proposal->gain <= 0 && !any_price && !is_worth_measuring(site, runner, proposal->claim))
     return "one " + text_of(form) + " would cost more";
   const bool may_cancel = region.affine || form.kind == RegionForm::Kind::Scaling;

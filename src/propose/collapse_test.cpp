@@ -106,6 +106,19 @@ TEST(Collapse, ARecurrenceWithConstantFactorsAlongAnAxisIsOneProduct) {
             "Conv");
 }
 
+// Edges of a graph that does not change, their ends repeated for each channel as an exporter writes them.
+TEST(Collapse, SumsAlongConstantEdgesAreOneProduct) {
+  EXPECT_EQ(
+      collapsed_text("agraph (float[5,2] x) => (float[5,2] y) <" +
+                     integers("from", {0, 2, 4, 4, 1, 3, 3, 0, 2, 1, 1, 0, 4, 2, 3, 3, 1, 0}) +
+                     ", int64[18,2] to = {1,1, 0,0, 3,3, 1,1, 2,2, 4,4, 0,0, 2,2, 2,2, 3,3, 0,0, 4,4, 1,1, "
+                     "3,3, 0,0, 2,2, 1,1, 4,4}, " +
+                     weight("w", "18,1", 18, 1) +
+                     ", float[5,2] z = {0,0,0,0,0,0,0,0,0,0}> {\ng = Gather(x, from)\nm = Mul(g, w)\n"
+                     "y = ScatterElements<axis=0, reduction=\"add\">(z, to, m)}"),
+      "MatMul");
+}
+
 TEST(Collapse, ScalesAndShiftsAreOneOfEach) {
   EXPECT_EQ(collapsed_text("agraph (float[N,4,6] x) => (float[N,4,6] y) <" + weight("s", "4,1", 4, 1) + ", " +
                            weight("t", "4,1", 4, 2) + ", " + weight("u", "1", 1, 3) +

@@ -7,6 +7,8 @@ namespace isomer {
 
 // Products with what is looked up in constant tables, computed once for every row of the table.
 void propose_tables(const Site& site, Proposals& out);
+// Products with rows of which one element is 1 and all others are 0: a row is looked up instead.
+void propose_one_hot(const Site& site, Proposals& out);
 
 // Equal nodes side by side as one: n products with one activation, the same function of all parts of a split,
 // the same product at every position of an axis. Always all of them at once, never by pairs.

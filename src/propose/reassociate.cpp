@@ -120,6 +120,7 @@ Proposals propose_reassociate(const Graph& graph, const Inference& inference, co
   contractions(site, out);
   sums_over_parts(site, out);
   propose_tables(site, out);
+  propose_one_hot(site, out);
   propose_siblings(site, out);
   std::ranges::stable_sort(out.list, std::greater<>{}, &Proposal::gain);
   return out;

@@ -45,6 +45,17 @@ TEST(Reassociate, ProductOfLookedUpRowsIsLookedUp) {
                   .contains("Gather"));
 }
 
+TEST(Reassociate, ProductsWithOneHotRowsAreLookedUp) {
+  const std::string e = weight("e", "4,3", 12, 1);
+  EXPECT_TRUE(ways("agraph (float[5,4] x) => (float[5,3] y) <int64 d = {4}, float[2] v = {0, 1}, " + e +
+                   "> {\ni = ArgMax<axis=1, keepdims=0>(x)\no = OneHot(i, d, v)\ny = MatMul(o, e)}")
+                  .contains("ArgMax Gather"));
+  EXPECT_TRUE(ways("agraph (float[5,4] x) => (float[5,3] y) <float[5,4] z = "
+                   "{0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0,0}, float[5,1] u = {1,1,1,1,1}, " +
+                   e + "> {\ni = ArgMax<axis=1>(x)\no = ScatterElements<axis=1>(z, i, u)\ny = MatMul(o, e)}")
+                  .contains("ArgMax Squeeze Gather"));
+}
+
 TEST(Reassociate, SiblingsOnOneValueAreOne) {
   EXPECT_TRUE(ways("agraph (float[3,4] x) => (float[3,2] a, float[3,5] b) <" + weight("v", "4,2", 8, 1) +
                    ", " + weight("w", "4,5", 20, 2) + "> {\na = MatMul(x, v)\nb = MatMul(x, w)}")

@@ -97,5 +97,21 @@ TEST(ConstantFact, IsAboutAConstantThatTheRegionReads) {
   }
 }
 
+TEST(ConstantFact, IntegersAreStatedToTheLastBit) {
+  const auto states_index = [](const std::string& body, std::int64_t last) {
+    const std::string w = "int64[2,2] w = {7, 7, 9007199254740993, " + std::to_string(last) + "}";
+    const Graph program = parsed("<ir_version: 8, opset_import: [\"\" : 18]> g () => (k) <" + w +
+                                 ", int64[1] b = {0}, int64[1] e = {1}, int64[2] s = {2, 2}> {" + body + "}");
+    return states(program, Tensor::of(ElementType::Int64, {2, 2},
+                                      std::vector<std::int64_t>{7, 7, 9007199254740993, last}))
+        .ok();
+  };
+  const std::string expanded = "c = Slice(w, b, e, e) k = Expand(c, s)";
+  EXPECT_TRUE(states_index(expanded, 9007199254740993));
+  EXPECT_FALSE(states_index(expanded, 9007199254740992));  // the same as a double
+  EXPECT_FALSE(states_index("c = Slice(w, b, e, e) x = Expand(c, s) f = Cast<to=11>(x) k = Cast<to=7>(f)",
+                            9007199254740993));
+}
+
 }  // namespace
 }  // namespace isomer

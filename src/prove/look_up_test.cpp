@@ -147,5 +147,64 @@ TEST(LookUps, PartialFunctionsDoNotMoveInside) {
                       "first) y = Add(g, s)"));
 }
 
+// Rows of which one element is 1: a product with them looks up, if the index is known to point inside.
+std::string clipped(int low, int high) {
+  return "lo = Constant<value_int = " + std::to_string(low) +
+         ">() hi = Constant<value_int = " + std::to_string(high) + ">() a1 = Max(i, lo) c = Min(hi, a1)\n";
+}
+const std::string kHot = "d = Constant<value_ints = [4]>() o = OneHot(c, d, values) y = MatMul(o, w)";
+const std::string kTaken = "y = Gather(w, c)";
+
+TEST(LookUps, AreProductsWithOneHotRows) {
+  EXPECT_TRUE(proves(clipped(0, 3) + kHot, clipped(0, 3) + kTaken));
+  EXPECT_TRUE(proves(clipped(-4, 3) + kHot, clipped(-4, 3) + kTaken));
+  EXPECT_TRUE(
+      proves("c = ArgMax<axis=1, keepdims=0>(x)\n" + kHot, "c = ArgMax<axis=1, keepdims=0>(x)\n" + kTaken));
+  EXPECT_TRUE(proves("c = ArgMin<axis=1, keepdims=0, select_last_index=1>(x)\n" + kHot,
+                     "c = ArgMin<axis=1, keepdims=0, select_last_index=1>(x)\n" + kTaken));
+}
+
+TEST(LookUps, AreNotWhereTheIndexMayPointOutside) {
+  EXPECT_FALSE(proves(clipped(0, 4) + kHot, clipped(0, 4) + kTaken));
+  EXPECT_FALSE(proves(clipped(-5, 3) + kHot, clipped(-5, 3) + kTaken));
+  EXPECT_FALSE(proves("c = Identity(i)\n" + kHot, "c = Identity(i)\n" + kTaken));
+  // One of both bounds only, or of another number.
+  const std::string below = "hi = Constant<value_int = 3>() c = Min(hi, i)\n";
+  EXPECT_FALSE(proves(below + kHot, below + kTaken));
+  const std::string added = clipped(0, 3) + "one = Constant<value_int = 1>() k1 = Add(c, one)\n";
+  EXPECT_FALSE(proves(added + "d = Constant<value_ints = [4]>() o = OneHot(k1, d, values) y = MatMul(o, w)",
+                      added + "y = Gather(w, k1)"));
+  // The position of the largest of an axis that is longer than what is looked up in.
+  const std::string longer = "t2 = Concat<axis=1>(x, x) c = ArgMax<axis=1, keepdims=0>(t2)\n";
+  EXPECT_FALSE(proves(longer + kHot, longer + kTaken));
+}
+
+TEST(LookUps, OneHotRowsAreSpelledInSeveralWays) {
+  const std::string places =
+      "n0 = Constant<value_int = 0>() n1 = Constant<value_int = 1>() s0 = Shape<end=1>(b) n4 = Squeeze(s0) r "
+      "= Range(n0, n4, n1) "
+      "k1 = Unsqueeze(c, last)\n";
+  const std::string equal = places + "q = Equal(k1, r) o = Cast<to=1>(q) y = MatMul(o, w)";
+  // -1 is no place, but the last row of a look-up.
+  EXPECT_FALSE(proves(clipped(-1, 3) + equal, clipped(-1, 3) + kTaken));
+  const std::string whole =
+      "d = Constant<value_ints = [4]>() v = Constant<value_ints = [0, 1]>() h = OneHot(c, d, v) o = "
+      "Cast<to=1>(h) y = MatMul(o, w)";
+  EXPECT_TRUE(proves(clipped(0, 3) + whole, clipped(0, 3) + kTaken));
+  // A large integer is rounded.
+  const std::string large =
+      "d = Constant<value_ints = [4]>() v = Constant<value_ints = [0, 16777217]>() h = OneHot(c, d, v) o = "
+      "Cast<to=1>(h) ";
+  const std::string number = "t2 = Constant<value_int = 16777217>() m = Cast<to=1>(t2) ";
+  EXPECT_FALSE(proves(
+      clipped(0, 3) + large + "y = Identity(o)",
+      clipped(0, 3) + number + "d = Constant<value_ints = [4]>() h = OneHot(c, d, values) y = Mul(h, m)"));
+  const std::string scattered =
+      "k1 = Unsqueeze(c, last) z4 = Constant<value_floats = [0.0, 0.0, 0.0, 0.0]>() s1 = Shape(u) zeros = "
+      "Expand(z4, s1) one = Constant<value_floats = [1.0]>() s2 = Shape(k1) ones = Expand(one, s2) o = "
+      "ScatterElements<axis=1>(zeros, k1, ones) y = MatMul(o, w)";
+  EXPECT_TRUE(proves(clipped(0, 3) + scattered, clipped(0, 3) + kTaken));
+}
+
 }  // namespace
 }  // namespace isomer

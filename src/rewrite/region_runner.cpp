@@ -6,6 +6,7 @@
 #include "graph/interpret.h"
 #include "graph/node_attributes.h"
 #include "prove/shrink.h"
+#include "rewrite/repeated_constant.h"
 
 namespace isomer {
 namespace {
@@ -274,6 +275,13 @@ Value RegionRunner::run(ProgramBuilder& b, Value input, const Selected& selected
       for (const Value& v : program_.node(region_.nodes[k]).inputs)
         if (v.exists()) needed.insert(v.node);
   std::map<Value, Value> made{{region_.input, input}};
+  const auto value_of = [&](Value v) {
+    const auto constant = v.exists() && !made.contains(v) ? known_constant(program_, v) : std::nullopt;
+    if (constant)
+      if (const auto expanded = as_expanded(b, b.input(program_.name_of(v)), *constant))
+        return made.emplace(v, *expanded).first->second;
+    return b.made_or_input(program_, v, made);
+  };
   for (std::size_t k = 0; k < region_.nodes.size(); ++k) {
     const NodeId id = region_.nodes[k];
     const Node& node = program_.node(id);
@@ -287,7 +295,7 @@ Value RegionRunner::run(ProgramBuilder& b, Value input, const Selected& selected
     for (const Value& v : node.inputs) {
       if (zeros.contains({id, inputs.size()})) inputs.push_back(b.zeros(*sizes_in(inference_, v)));
       else if (target != targets_.end() && inputs.size() == 1) inputs.push_back(b.integers(target->second));
-      else inputs.push_back(b.made_or_input(program_, v, made));
+      else inputs.push_back(value_of(v));
     }
     const Value first = b.copy(node, inputs);
     for (std::uint32_t o = 0; o < node.outputs.size(); ++o) made.emplace(Value{id, o}, Value{first.node, o});
