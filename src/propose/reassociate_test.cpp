@@ -45,6 +45,17 @@ TEST(Reassociate, ProductOfLookedUpRowsIsLookedUp) {
                   .contains("Gather"));
 }
 
+TEST(Reassociate, WhatIsComputedOfLookedUpRowsIsLookedUp) {
+  const std::string table = weight("e", "7,4", 28, 1) + ", " + weight("c", "4", 4, 2);
+  EXPECT_TRUE(ways("agraph (int64[3] i) => (float[3,4] y) <" + table +
+                   "> {\nx = Gather(e, i)\na = Add(x, c)\ny = Relu(a)}")
+                  .contains("Gather"));
+  // Of each place another number: no row of the table has it.
+  EXPECT_FALSE(ways("agraph (int64[3] i) => (float[3,4] y) <" + table + ", " + weight("p", "3,4", 12, 3) +
+                    "> {\nx = Gather(e, i)\ny = Add(x, p)}")
+                   .contains("Gather"));
+}
+
 TEST(Reassociate, ProductsWithOneHotRowsAreLookedUp) {
   const std::string e = weight("e", "4,3", 12, 1);
   EXPECT_TRUE(ways("agraph (float[5,4] x) => (float[5,3] y) <int64 d = {4}, float[2] v = {0, 1}, " + e +

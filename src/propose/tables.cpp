@@ -1,5 +1,8 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <map>
+
 #include "propose/parts.h"
 
 namespace isomer {
@@ -50,9 +53,51 @@ std::vector<Value> parts_of(const Site& site, Value x) {
   return axis == rank - 1 || axis == -1 ? site.node(*concat).inputs : std::vector<Value>{x};
 }
 
+// Whether a node computes each element of its result of the one of `x` at the same place, and of constants
+// that are the same for every row of a table of this rank.
+bool is_by_row(const Site& site, NodeId id, Value x, std::size_t rank) {
+  const Node& node = site.node(id);
+  if (node.outputs.size() != 1 || !is_pointwise(site, id) || site.sizes(x) != site.sizes({id, 0}))
+    return false;
+  return std::ranges::all_of(node.inputs, [&](const Value& v) {
+    return v == x || !v.exists() || (site.is_constant(v) && site.rank(v) < rank);
+  });
+}
+
+// What is computed of looked up rows is looked up instead: of constants it is known before anything runs.
+void propose_rows(const Site& site, NodeId gather, Proposals& out) {
+  const Node& node = site.node(gather);
+  const auto table = site.concrete_sizes(node.inputs[0]);
+  if (attribute(node, "axis", std::int64_t{0}) != 0 || !site.is_constant(node.inputs[0]) || !table ||
+      site.is_constant(node.inputs[1]) ||
+      static_cast<double>(element_count(*table).value_or(0)) > kMostElements)
+    return;
+  Value end{gather, 0};
+  std::vector<NodeId> chain;
+  for (auto next = site.only_reader(end); next && is_by_row(site, *next, end, table->size());
+       next = site.only_reader(end)) {
+    chain.push_back(*next);
+    end = {*next, 0};
+  }
+  if (chain.empty()) return;
+  ProgramBuilder b(site.graph, site.name(end));
+  std::map<Value, Value> made{{{gather, 0}, b.input(site.name(node.inputs[0]))}};
+  for (const NodeId id : chain) {
+    std::vector<Value> inputs;
+    for (const Value& v : site.node(id).inputs) inputs.push_back(b.made_or_input(site.graph, v, made));
+    made[{id, 0}] = b.copy(site.node(id), inputs);
+  }
+  const Value y = b.op("Gather", {made.at(end), b.input(site.name(node.inputs[1]))});
+  auto p =
+      propose(site, "reassociate", fmt::format("{} looked up in a table", site.name(end)), b, {end}, {y});
+  if (p) out.list.push_back(std::move(*p));
+}
+
 }  // namespace
 
 void propose_tables(const Site& site, Proposals& out) {
+  for (const NodeId id : site.graph.order())
+    if (site.is(id, "Gather")) propose_rows(site, id, out);
   for (const NodeId id : site.graph.order()) {
     const auto product = product_of(site, id);
     if (!product) continue;
