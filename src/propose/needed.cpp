@@ -13,6 +13,7 @@
 
 #include "cost/price.h"
 #include "facts/needed_positions.h"
+#include "propose/chosen_elements.h"
 #include "propose/needed.h"
 #include "rewrite/site.h"
 
@@ -546,6 +547,7 @@ Proposals propose_needed(const Graph& graph, const Inference& inference, const P
     auto found = Region(site, fact, std::move(nodes)).proposal();
     if (found && (options.any_price || found->gain > 0)) out.list.push_back(std::move(*found));
   }
+  propose_chosen_elements(site, options.any_price, out);
   std::ranges::stable_sort(out.list, std::greater<>{}, &Proposal::gain);
   return out;
 }

@@ -164,6 +164,19 @@ TEST(Needed, QueryRowsThatEachBatchChooses) {
             "GatherND Unsqueeze MatMul Reshape");
 }
 
+TEST(Needed, ElementsThatAreChosenOneByOne) {
+  EXPECT_EQ(cut("agraph (float[b,64] x, int64[b,2] i) => (float[b,2] y) {\nt = Exp(x)\nu = Tanh(t)\n"
+                "y = GatherElements<axis=1>(u, i)}"),
+            "GatherElements Exp Tanh");
+  EXPECT_EQ(cut("agraph (float[b,64] x, int64[b,1] i) => (float[b,1] y) {\nt = LogSoftmax(x)\n"
+                "y = GatherElements<axis=1>(t, i)}"),
+            "ReduceLogSumExp GatherElements Sub");
+  EXPECT_EQ(
+      cut("agraph (float[b,64] x, int64[b,1] i) => (float[b,1] y) {\nt = Softmax<axis=1>(x)\nl = Log(t)\n"
+          "y = GatherElements<axis=1>(l, i)}"),
+      "Softmax GatherElements Log");
+}
+
 TEST(Needed, RowsOfABatchOfOne) {
   EXPECT_EQ(cut("agraph (float[1,64,8] x, int64[1,3] at) => (float[1,3,6] y) <" + weight("w", "8,6", 48, 1) +
                 ", " + integers("ax", {2}) + ", " + integers("times", {1, 1, 6}) +
