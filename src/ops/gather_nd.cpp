@@ -64,6 +64,7 @@ Definition define_gather_nd(const Call& call) {
     }
     if (const auto affine = known && extents ? as_progression(*known, *extents, q) : std::nullopt)
       return next(*affine);
+    if (known && is_concrete(*known)) call.need_index(1, extent, static_cast<int>(k));
     auto place = to_indices(q);
     place.emplace_back(k);
     return look_up(f, indices.at(place), extent, next);

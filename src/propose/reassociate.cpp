@@ -121,6 +121,7 @@ Proposals propose_reassociate(const Graph& graph, const Inference& inference, co
   sums_over_parts(site, out);
   propose_tables(site, out);
   propose_one_hot(site, out);
+  propose_chosen_pairs(site, out);
   propose_siblings(site, out);
   std::ranges::stable_sort(out.list, std::greater<>{}, &Proposal::gain);
   return out;

@@ -56,6 +56,16 @@ TEST(Reassociate, WhatIsComputedOfLookedUpRowsIsLookedUp) {
                    .contains("Gather"));
 }
 
+TEST(Reassociate, InnerProductsOfPairsAreLookedUp) {
+  EXPECT_TRUE(ways("agraph (float[n,7,3] x) => (float[n,21] y) <" +
+                   integers("r", {0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 4, 4, 5}) + ", " +
+                   integers("c", {1, 2, 3, 4, 5, 6, 2, 3, 4, 5, 6, 3, 4, 5, 6, 4, 5, 6, 5, 6, 6}) + ", " +
+                   integers("last", {2}) +
+                   "> {\np = Gather<axis=1>(x, r)\nq = Gather<axis=1>(x, c)\nm = Mul(p, q)\n"
+                   "y = ReduceSum<keepdims=0>(m, last)}")
+                  .contains("Transpose MatMul Transpose GatherND Transpose"));
+}
+
 TEST(Reassociate, ProductsWithOneHotRowsAreLookedUp) {
   const std::string e = weight("e", "4,3", 12, 1);
   EXPECT_TRUE(ways("agraph (float[5,4] x) => (float[5,3] y) <int64 d = {4}, float[2] v = {0, 1}, " + e +
