@@ -82,6 +82,9 @@ Expr FormulaBuilder::Tensor::at(std::vector<Index> position) const {
   return read(ref_, type_, shape_, std::move(position));
 }
 
+// What a slice of one position has of an axis: 1, or 0 where the axis has none. It broadcasts to the axis.
+static bool is_first_of(const Dim& extent, const Dim& axis) { return extent == Dim::min(Dim(1), axis); }
+
 Expr broadcast(const FormulaBuilder::Tensor& x, const std::vector<Axis>& position) {
   ISOMER_CHECK(position.size() >= x.shape().size());
   const std::size_t lead = position.size() - x.shape().size();
@@ -91,6 +94,7 @@ Expr broadcast(const FormulaBuilder::Tensor& x, const std::vector<Axis>& positio
     const Axis& axis = position[lead + i];
     if (extent.is(1)) at.emplace_back(0);
     else if (extent == axis.extent) at.emplace_back(axis);
+    else if (is_first_of(extent, axis.extent)) at.emplace_back(0);
     else
       at.push_back(
           Index::mod(axis, extent));  // 1 or the full extent, not known which: either way the axis mod it
@@ -106,8 +110,8 @@ std::optional<Dims> broadcast_shape(const std::vector<Dims>& shapes) {
     for (std::size_t i = 0; i < s.size(); ++i) {
       Dim& a = out[rank - s.size() + i];
       const Dim& b = s[i];
-      if (a == b || b.is(1)) continue;
-      if (a.is(1)) a = b;
+      if (a == b || b.is(1) || is_first_of(b, a)) continue;
+      if (a.is(1) || is_first_of(a, b)) a = b;
       else if (a.is_concrete() && b.is_concrete()) return std::nullopt;
       // One of them is symbolic: 1 or equal to the other, so the other, if that is concrete, is the result.
       else if (a.is_concrete()) continue;

@@ -134,6 +134,8 @@ std::optional<Dims> Call::broadcast(const std::vector<Dims>& shapes) const {
     }
     for (std::size_t k = 0; k < open.size(); ++k)
       for (std::size_t m = 0; m < k; ++m) {
+        // A slice of one position of the axis is as long as the axis where that has none.
+        if (open[k] == Dim::min(Dim(1), open[m]) || open[m] == Dim::min(Dim(1), open[k])) continue;
         const Dim gap = (open[k] - open[m]) * (open[k] - Dim(1)) * (open[m] - Dim(1));
         need(gap);
         need(Dim(0) - gap);

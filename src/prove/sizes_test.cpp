@@ -156,6 +156,22 @@ TEST(Sizes, HeadsAreSplitAndMergedAtAnySize) {
               HasSubstr("proved,"));
 }
 
+// x[:, -1:] has one position, or none where x has none: it broadcasts to x either way.
+TEST(Sizes, ASliceOfOnePositionBroadcastsAtAnySize) {
+  const std::string constants =
+      "int64[1] last = {-1}, int64[1] end = {9223372036854775807}, int64[1] one = {1}";
+  const auto with = [&](const std::string& body) {
+    return program("float[b,n] x, float[b,m] z", "y", "s = Slice(x, last, end, one)\n" + body, constants);
+  };
+  const Graph a = with("d = Sub(s, x)\ny = Neg(d)");
+  EXPECT_THAT(verdict(a, with("y = Sub(x, s)")), StartsWith("proved"));
+  EXPECT_THAT(verdict(a, with("y = Sub(x, x)")), Not(StartsWith("proved")));
+  // Of another axis it does not, where that has none and this one some, or the other way round.
+  EXPECT_THAT(verdict(program("float[b,n] x, float[b,m] z", "y", "y = Identity(z)", constants),
+                      with("d = Sub(s, s)\ny = Add(z, d)")),
+              Not(StartsWith("proved")));
+}
+
 TEST(Sizes, AWindowMustFitAsItDid) {
   const std::string in = "float[1,2,h,9] x, float[2,2,3,3] w, float[2,2,3,3] v", out = "float[1,2,p,5] y";
   const Graph a = program(in, out, "t = Conv(x, w)\ns = Conv(t, v)\ny = Relu(s)");
