@@ -264,7 +264,8 @@ class FormulaReader {
   std::optional<Sum> choice(const ExprNode& e) {
     if (auto sum = choice_by_sign(e)) return sum;
     const ExprNode &condition = *e.args[0], &yes = *e.args[1];
-    const Sum a = forms_.expanded(value(yes)), b = forms_.expanded(value(*e.args[2]));
+    Sum a = forms_.expanded(value(yes));
+    const Sum b = forms_.expanded(value(*e.args[2]));
     const bool are_numbers = is_number(a) && is_number(b);
     if (are_numbers && forms_.is_same(a, b)) {
       value(condition);  // which has to be defined
