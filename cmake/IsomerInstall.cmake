@@ -7,6 +7,9 @@ if(ISOMER_SANITIZE OR ISOMER_FUZZ)
   return()  # those builds test the parts; nobody links them
 endif()
 
+# Off where the standard library inside is not that of who links it (tools/portable): libisomer.so is then for C.
+option(ISOMER_PUBLIC_CXX "libisomer.so shows isomer.h, too" ON)
+
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
@@ -18,7 +21,12 @@ target_include_directories(isomer_shared INTERFACE "$<BUILD_INTERFACE:${CMAKE_SO
 # isomer.map leaves only the public functions: the other folders are compiled as for the programs, and the standard library's
 # templates are visible wherever they are used.
 set(map "${CMAKE_SOURCE_DIR}/cmake/isomer.map")
-target_link_options(isomer_shared PRIVATE "-Wl,--version-script=${map}" -Wl,--exclude-libs,ALL -Wl,--as-needed -Wl,-z,defs)
+set(headers include/isomer/isomer_c.h include/isomer/isomer.h)
+if(NOT ISOMER_PUBLIC_CXX)
+  set(map "${CMAKE_SOURCE_DIR}/cmake/isomer_c.map")
+  set(headers include/isomer/isomer_c.h)
+endif()
+target_link_options(isomer_shared PRIVATE "-Wl,--version-script=${map}" -Wl,--as-needed -Wl,-z,defs)
 # Before 1.0 a minor version may break what links it.
 set_target_properties(isomer_shared PROPERTIES
   OUTPUT_NAME isomer EXPORT_NAME isomer LINKER_LANGUAGE CXX LINK_DEPENDS "${map}"
@@ -29,7 +37,7 @@ set_target_properties(isomer_shared PROPERTIES
 set(package "${CMAKE_INSTALL_LIBDIR}/cmake/isomer")
 install(TARGETS isomer isomer-check isomer-worker RUNTIME)
 install(TARGETS isomer_shared EXPORT isomerTargets LIBRARY)
-install(FILES include/isomer/isomer.h include/isomer/isomer_c.h DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/isomer")
+install(FILES ${headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/isomer")
 install(FILES rules/generated.rules DESTINATION "${CMAKE_INSTALL_DATADIR}/isomer")
 install(EXPORT isomerTargets NAMESPACE isomer:: DESTINATION "${package}")
 

@@ -1,5 +1,7 @@
 # The three kinds of target in this tree.
 
+include(CheckCXXSourceCompiles)
+
 # Splits the sources below src/<folder> by the ending of their names: *_test.cpp, *_fuzz.cpp, the rest.
 function(isomer_sources folder out_sources out_tests out_fuzzers)
   file(GLOB_RECURSE all CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/${folder}/*.cpp")
@@ -92,6 +94,12 @@ function(isomer_optimize folder library)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     set_source_files_properties("${avx2}" PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-ffp-contract=fast"
                                 SKIP_PRECOMPILE_HEADERS ON)
+    check_cxx_source_compiles("int main() { return __builtin_cpu_supports(\"avx2\"); }" ISOMER_HAS_CPU_MODEL)
+    if(NOT ISOMER_HAS_CPU_MODEL)
+      target_sources(${library} PRIVATE "${CMAKE_SOURCE_DIR}/cmake/cpu_model.cpp")
+    endif()
+  else()
+    target_compile_definitions(${library} PRIVATE "__builtin_cpu_supports(x)=false")  # elsewhere these names are errors
   endif()
 endfunction()
 

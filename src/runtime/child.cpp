@@ -129,12 +129,31 @@ std::string Child::last_words() const {
   return text;
 }
 
+namespace {
+
+// Those that processes die of by themselves. glibc has names for all from 2.32 on, which is too new for what
+// others run.
+std::string name_of_signal(int signal) {
+  switch (signal) {
+    case SIGABRT: return "SIGABRT (Aborted)";
+    case SIGBUS: return "SIGBUS (Bus error)";
+    case SIGFPE: return "SIGFPE (Floating point exception)";
+    case SIGILL: return "SIGILL (Illegal instruction)";
+    case SIGSEGV: return "SIGSEGV (Segmentation fault)";
+    case SIGSYS: return "SIGSYS (Bad system call)";
+    case SIGTERM: return "SIGTERM (Terminated)";
+    case SIGTRAP: return "SIGTRAP (Trace/breakpoint trap)";
+    default: return fmt::format("signal {}", signal);
+  }
+}
+
+}  // namespace
+
 Failure describe_end(int status, const std::string& last_words) {
   Failure failure{FailureKind::Crashed, {}};
   if (WIFSIGNALED(status)) {
     const int signal = WTERMSIG(status);
-    failure.what = fmt::format("killed by SIG{} ({})", ::sigabbrev_np(signal) ? ::sigabbrev_np(signal) : "?",
-                               ::sigdescr_np(signal) ? ::sigdescr_np(signal) : "?");
+    failure.what = "killed by " + name_of_signal(signal);
     if (signal == SIGXCPU) failure = {FailureKind::TimedOut, "reached its limit of CPU time"};
     // Nobody of ours killed it, so the kernel did.
     if (signal == SIGKILL) failure = {FailureKind::OutOfMemory, "killed by the kernel, for want of memory"};

@@ -121,7 +121,8 @@ Received receive_message(int socket, Message& into, std::optional<std::int64_t> 
   auto received = receive_all(socket, std::as_writable_bytes(std::span(&head, 1)), into.files, deadline_ns);
   if (received != Received::Whole) return received;
   if (head.magic != kMagic || head.size > kLongest) return Received::Garbage;
-  std::vector<std::uint8_t> bytes(head.size);
+  std::vector<char> bytes(
+      head.size);  // not of uint8_t: not every standard library has traits of such characters
   received = receive_all(socket, std::as_writable_bytes(std::span(bytes)), into.files, deadline_ns);
   if (received != Received::Whole) return received;
   into.body = Json::from_cbor(bytes, true, false);

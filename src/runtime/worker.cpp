@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 constexpr const char* kProgram = "isomer-worker";
 constexpr int kFoldersUp = 3;  // from lib/x86_64-linux-gnu to the prefix, and one more
 
-// Beside the program; of the library, beside it or in the bin of its prefix.
+// Beside the program; of the library, beside it, in a bin beside it or in the bin of its prefix.
 std::string find_program() {
   if (const char* named = std::getenv("ISOMER_WORKER"); named && *named) return named;
   std::error_code failure;
@@ -28,8 +28,7 @@ std::string find_program() {
   if (fs::exists(beside, failure)) return beside.string();
   fs::path folder = own_file().parent_path();
   if (fs::exists(folder / kProgram, failure)) return (folder / kProgram).string();
-  for (int up = 0; up < kFoldersUp && folder.has_relative_path(); ++up) {
-    folder = folder.parent_path();
+  for (int up = 0; up <= kFoldersUp && folder.has_relative_path(); ++up, folder = folder.parent_path()) {
     if (fs::path found = folder / "bin" / kProgram; fs::exists(found, failure)) return found.string();
   }
   return beside.string();
