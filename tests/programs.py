@@ -8,6 +8,7 @@ import time
 
 ROOT = pathlib.Path(os.environ.get("ISOMER_SOURCE_DIR", pathlib.Path(__file__).resolve().parent.parent))
 SHARED = ROOT.parent / "shared"
+STAMP = "pkg.isomer."  # how the entries of metadata begin that `optimize` adds
 SKIPPED = 77  # what ctest takes for "not tested here"
 os.environ.setdefault("ISOMER_CACHE", "none")  # what is measured here is measured, not remembered
 
@@ -28,6 +29,11 @@ def shared(name):
         print(f"no {path}: skipped")
         sys.exit(SKIPPED)
     return path
+
+
+def own_metadata(model):
+    """What the author of a ModelProto says of it, without what `optimize` adds."""
+    return {p.key: p.value for p in model.metadata_props if not p.key.startswith(STAMP)}
 
 
 class Outcome:
