@@ -13,6 +13,7 @@ import re
 import statistics
 import sys
 
+import tell_comparison
 import unsafe
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -154,6 +155,18 @@ def picture():
                    f'<text x="{middle + 9:.1f}" y="{y(ratio) + 10 * i + 4:.1f}" font-size="9.5" fill="#1f2328">{row["model"]}</text>')
     yield f'<text x="{left}" y="{top + height + 24}" fill="#59636e">one bar per model, sorted; line: 95 % interval of an independent second measurement</text>'
     yield "</svg>"
+
+
+# ---- beside other tools ----------------------------------------------------------------------------------------------
+
+def comparison_page():
+    yield from ("# Results: beside other tools", "", GENERATED, "")
+    found = read("comparison")
+    if found is None:
+        yield "There are no results yet: `bench/comparison.py` makes them."
+        return
+    yield from (provenance(found[0]), "")
+    yield from tell_comparison.page(found[1])
 
 
 # ---- the expert suite ------------------------------------------------------------------------------------------------
@@ -342,6 +355,7 @@ def first_page():
         yield f"- {part.replace('](docs/', '](../')}"
     yield from ("", "| page | what |", "|---|---|",
                 "| [zoo.md](zoo.md) | whole models through `isomer optimize` |",
+                "| [comparison.md](comparison.md) | the same models through other tools |",
                 "| [expert.md](expert.md) | pieces of models that experts rewrote by hand |",
                 "| [structures.md](structures.md) | structures of real networks that nothing was tuned for |",
                 "| [proofs.md](proofs.md) | what `isomer prove` decides |",
@@ -363,7 +377,7 @@ def main():
     options = parser.parse_args()
     pages = {PAGES / "README.md": first_page(), PAGES / "zoo.md": zoo_page(), PAGES / "zoo.svg": picture(), PAGES / "expert.md": expert_page(),
              PAGES / "proofs.md": proofs_page(), PAGES / "attacks.md": attacks_page(), PAGES / "search.md": search_page(),
-             PAGES / "structures.md": structures_page()}
+             PAGES / "structures.md": structures_page(), PAGES / "comparison.md": comparison_page()}
     texts = {path: "\n".join(lines).rstrip("\n") + "\n" for path, lines in pages.items()} | {ROOT / "README.md": readme()}
     stale = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     for path in stale:

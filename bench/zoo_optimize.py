@@ -21,6 +21,7 @@ import onnx
 
 import bench_path  # noqa: F401
 import optimizing
+import programs
 import zoo
 from records import Records
 
@@ -39,7 +40,7 @@ def interface(path):
     model = onnx.load(path, load_external_data=False)
     return ([v.SerializeToString() for v in model.graph.input], [v.SerializeToString() for v in model.graph.output],
             sorted((o.domain, o.version) for o in model.opset_import), model.ir_version,
-            sorted((p.key, p.value) for p in model.metadata_props))
+            sorted(programs.own_metadata(model).items()))
 
 
 KEPT = ("result", "reason", "ratio", "low", "high", "error_before", "error_after", "bytes_in", "bytes_out", "steps", "stopped_by", "seconds",

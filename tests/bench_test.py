@@ -30,6 +30,19 @@ def model(folder, name, body, shape="batch, 20000"):
     return path
 
 
+def test_a_profile_is_written_for_other_viewers(folder):
+    path = model(folder, "two", "a = Erf(x) y = Tanh(a)")
+    data, trace = folder / "data.json", folder / "trace.json"
+    isomer("bench", path, "--seconds", 1, "--node-data", data, "--trace", trace)
+    results = json.loads(data.read_text())["results"]
+    assert set(results) == {"node", "node_1"} and all(r["value"] > 0 for r in results.values()), results
+    events = [e for e in json.loads(trace.read_text())["traceEvents"] if e["ph"] == "X"]
+    assert [(e["name"], e["args"]["nodes"]) for e in events] == [("Erf", ["node"]), ("Tanh", ["node_1"])], events
+    assert events[1]["ts"] >= events[0]["ts"] + events[0]["dur"] > 0
+    assert "of one model" in isomer("bench", path, path, "--trace", trace, expected=2).stderr
+    assert "overwrite" in isomer("bench", path, "--trace", path, expected=2).stderr
+
+
 def test_bench_tells_which_is_faster(folder):
     short, long = model(folder, "short", "y = Erf(x)"), model(folder, "long", "a = Erf(x) b = Erf(a) c = Erf(b) y = Erf(c)")
     answer = json.loads(isomer("bench", long, short, "--seconds", 12, "--json").stdout)

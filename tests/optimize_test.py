@@ -1,4 +1,5 @@
 """isomer optimize as its user meets it: what is found, what is promised, what is left alone."""
+import hashlib
 import json
 import os
 import pathlib
@@ -14,6 +15,8 @@ import onnx
 import onnx.parser
 import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
+
+import programs
 
 isomer = os.environ["ISOMER"]
 draw = np.random.default_rng(7)
@@ -108,7 +111,7 @@ class Optimize(unittest.TestCase):
         self.assertEqual(before.graph.input, after.graph.input)
         self.assertEqual(before.graph.output, after.graph.output)
         self.assertEqual(before.opset_import, after.opset_import)
-        self.assertEqual(before.metadata_props, after.metadata_props)
+        self.assertEqual({p.key: p.value for p in before.metadata_props}, programs.own_metadata(after))
 
     def operators(self):
         return [n.op_type for n in onnx.load(self.path / "out.onnx").graph.node]
@@ -160,7 +163,7 @@ class Optimize(unittest.TestCase):
         for op in ("DequantizeLinear", "QuantizeLinear"):
             self.assertEqual(self.operators().count(op), before.count(op))
         self.assertNotIn("Shape", self.operators())
-        self.assertLessEqual((self.path / "out.onnx").stat().st_size, source.stat().st_size)
+        self.assertLessEqual(self.bytes_without_stamp(), source.stat().st_size)
         self.assert_equal_and_certified(source, {"x": draw.normal(size=(3, 8, 6, 6)).astype(np.float32)})
 
     def test_constants_are_folded_as_the_runtime_computes_them(self):
@@ -209,9 +212,51 @@ class Optimize(unittest.TestCase):
             self.assertEqual((self.path / "out.onnx").read_bytes(), source.read_bytes())
             return
         self.assertGreater(report["low"], 1.02)
+        self.assertEqual(self.stamp()["pkg.isomer.ratio"], f"{report['ratio']:.3f} [{report['low']:.3f}, {report['high']:.3f}]")
+        self.assertRegex(self.stamp()["pkg.isomer.runtime"], r"^\w+ \d+\.")
         self.assertIsNotNone(report["error_after"])
         self.assertTrue(report["regions"])
         self.assert_equal_and_certified(source, {"x": draw.normal(size=(1, 32, 28, 28)).astype(np.float32)})
+
+    def stamp(self):
+        made = onnx.load(self.path / "out.onnx")
+        onnx.checker.check_model(made)
+        return {p.key: p.value for p in made.metadata_props if p.key.startswith("pkg.isomer.")}
+
+    def bytes_without_stamp(self):
+        made = onnx.load(self.path / "out.onnx")
+        del made.metadata_props[1:]  # the author's is the first
+        return made.ByteSize()
+
+    def test_a_result_is_stamped_once_and_nothing_else_is(self):
+        source = self.save(branches(1))
+        self.optimize(source, "--judge", "cost")
+        proof = (self.path / "out.onnx.cert").read_bytes()
+        version = subprocess.run([isomer, "--version"], capture_output=True, text=True).stdout.split()[-1]
+        wanted = {"pkg.isomer.version": version, "pkg.isomer.certificate": hashlib.blake2b(proof, digest_size=32).hexdigest()}
+        self.assertEqual(self.stamp(), wanted)
+        stamped = onnx.load(self.path / "out.onnx")
+        self.assertEqual(onnx.load(source).producer_name, stamped.producer_name)
+        # Optimized again, it has one stamp, the last; equality is blind to it.
+        stamped.graph.node.insert(0, helper.make_node("Identity", ["x"], ["i"]))
+        stamped.graph.node[1].input[0] = "i"
+        again = self.save(stamped, "again.onnx")
+        self.optimize(again, "--judge", "cost")
+        self.assertEqual(len(self.stamp()), 2)
+        self.assertNotEqual(self.stamp(), wanted)
+        self.assertEqual(subprocess.run([isomer, "check", str(again), str(self.path / "out.onnx"), str(self.path / "out.onnx.cert")],
+                                        stdout=subprocess.DEVNULL).returncode, 0)
+        self.assertEqual(subprocess.run([isomer, "prove", str(source), str(self.path / "out.onnx")], stdout=subprocess.DEVNULL).returncode, 0)
+
+    def test_a_stamp_keeps_to_the_size_that_was_asked_for(self):
+        source = self.save(branches(1))
+        out = self.path / "out.onnx"
+        self.optimize(source, "--judge", "cost")
+        bare, size = self.bytes_without_stamp(), source.stat().st_size
+        for room in (0, out.stat().st_size - bare):
+            report = self.optimize(source, "--judge", "cost", "--max-size-growth", str((bare + room + 0.5) / size))
+            self.assertEqual((report["result"], bool(self.stamp())), ("improved", room > 0))
+            self.assertEqual(report["bytes_out"], out.stat().st_size)
 
     def test_without_a_proposer(self):
         report = self.optimize(self.save(branches()), "--judge", "cost", "--without", "collapse,reassociate,commute,fastpath,generated")

@@ -59,7 +59,7 @@ def interface(path):
     return {"inputs": [v.SerializeToString(deterministic=True) for v in graph.input],
             "outputs": [v.SerializeToString(deterministic=True) for v in graph.output],
             "opsets": sorted((o.domain, o.version) for o in model.opset_import),
-            "metadata": sorted((p.key, p.value) for p in model.metadata_props),
+            "metadata": sorted(programs.own_metadata(model).items()),
             "functions": [f.SerializeToString(deterministic=True) for f in model.functions],
             "texts": (model.ir_version, model.producer_name, model.producer_version, model.domain, model.model_version,
                       model.doc_string, graph.name, graph.doc_string)}

@@ -55,21 +55,29 @@ def falsehood(a, b, number):
     return oracle.falsehood(oracle.Program(a), oracle.Program(b), feeds.drawn(onnx.load(a, load_external_data=False), seed=number))
 
 
-def run_mutant(name, original, folder, number, given):
-    """A record; None: nothing of that kind was found that the runtime takes."""
-    family = FAMILIES[number // given.models % len(FAMILIES)]
+def written_pair(original, family, folder, drawn):
+    """(path, path, what differs) of two models that differ in one place; None: nothing of that kind was found that the runtime takes."""
+    folder.mkdir(exist_ok=True)
     a, b = folder / "a" / "model.onnx", folder / "b" / "model.onnx"
     for k in range(TRIES):
-        pair = draw_pair(original, family, f"{given.seed} {number} {k}")
+        pair = draw_pair(original, family, f"{drawn} {k}")
         if pair is None:
             continue
         write(pair[0], a)
         write(pair[1], b)
         if proving.loads(a) is not None and proving.loads(b) is not None:
-            break
-    else:
+            return a, b, pair[2]
+    return None
+
+
+def run_mutant(name, original, folder, number, given):
+    """A record; None: there is no such mutant."""
+    family = FAMILIES[number // given.models % len(FAMILIES)]
+    written = written_pair(original, family, folder, f"{given.seed} {number}")
+    if written is None:
         return None
-    record = {"number": number, "model": name, "kind": family.name, "what": pair[2]} | proving.prove(a, b, given.seconds)
+    a, b, what = written
+    record = {"number": number, "model": name, "kind": family.name, "what": what} | proving.prove(a, b, given.seconds)
     if record["verdict"] == "proved":
         record["false"] = falsehood(a, b, number)
         if record["false"] and given.keep:

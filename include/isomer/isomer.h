@@ -487,6 +487,25 @@ ISOMER_API std::vector<BenchReport> bench_on(const std::vector<RuntimeOptions>& 
                                              const std::vector<Model>& models,
                                              const BenchOptions& options = {});
 
+struct ProfileOptions {
+  std::optional<Tensors> feeds = {};      // nullopt: made up, at `sizes`
+  std::filesystem::path feeds_file = {};  // the npz file that they are in; "": none
+  std::vector<std::string> sizes = {};    // of made-up feeds
+  std::uint64_t seed = 0;                 // of made-up feeds
+  RuntimeOptions runtime = {};
+  std::filesystem::path scratch = {};  // as in OptimizeOptions
+  std::stop_token stop = {};           // ErrorKind::Stopped
+};
+
+// JSON for viewers of other people.
+struct Profile {
+  std::string node_data = {};  // microseconds of each node, for Model Explorer
+  std::string trace = {};      // the kernels of a run as trace events, for ui.perfetto.dev
+};
+// How long each node takes, by the runtime's own profile. Fused nodes share a kernel's time by what they
+// cost.
+ISOMER_API Profile profile(const Model& model, const ProfileOptions& options = {});
+
 // ---- Whether a model may take another one's place
 
 struct GateOptions {

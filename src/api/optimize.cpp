@@ -176,6 +176,7 @@ Optimized optimize_file(const OptimizeFiles& files, const OptimizeOptions& optio
     OptimizedFiles places{.in = files.in, .out = files.out, .certificate = files.certificate};
     if (places.certificate.empty()) places.certificate = files.out.string() + ".cert";
     places.writes_unchanged = files.fix_sizes;
+    places.version = version();
     const Model model =
         files.fix_sizes ? load(files.in, {.sizes = options.sizes, .assume_sizes = true}) : load(files.in);
     // A model that was made for one size has no others.

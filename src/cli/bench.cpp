@@ -1,5 +1,8 @@
 // isomer bench: how fast models are on the runtime that their user deploys, compared in pairs.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 
 #include "cli/bench_report.h"
@@ -22,6 +25,7 @@ struct BenchCommand {
   std::string clock = "auto";
   std::string cache;
   std::uint64_t seed = 0;
+  std::filesystem::path node_data, trace;
   LiveRequest live;
 };
 
@@ -32,6 +36,16 @@ Json joined(const std::vector<api::BenchReport>& reports) {
   return json;
 }
 
+// For viewers of other people: of one model, on one runtime.
+void write_profile(const BenchCommand& request, const api::Model& model, const api::RuntimeOptions& runtime) {
+  if (request.node_data.empty() && request.trace.empty()) return;
+  const api::Profile made = api::profile(
+      model,
+      {.feeds_file = request.feeds, .sizes = request.shapes, .seed = request.seed, .runtime = runtime});
+  if (!request.node_data.empty()) api::save_text(made.node_data, request.node_data);
+  if (!request.trace.empty()) api::save_text(made.trace, request.trace);
+}
+
 Result<Reply> bench(const BenchCommand& request) {
   std::vector<api::Model> models;
   models.reserve(request.models.size());
@@ -39,6 +53,13 @@ Result<Reply> bench(const BenchCommand& request) {
   if (request.runtime.names.size() > 1 && !request.runtime.options.library.empty())
     return Error{"--runtime-library names one library: use it with one --runtime"};
   ISOMER_TRY(const auto runtimes, runtime_options(request.runtime));
+  const bool is_profiled = !request.node_data.empty() || !request.trace.empty();
+  if (is_profiled && (models.size() > 1 || runtimes.size() > 1))
+    return Error{"--node-data and --trace are of one model on one runtime"};
+  for (const std::filesystem::path& path : {request.node_data, request.trace})
+    if (!path.empty() &&
+        std::filesystem::weakly_canonical(path) == std::filesystem::weakly_canonical(request.models.front()))
+      return Error{fmt::format("{}: it would overwrite the model", path.string())};
   ISOMER_TRY(const auto live, Live::start(request.live));
   const api::BenchOptions options{.feeds_file = request.feeds,
                                   .sizes = request.shapes,
@@ -48,6 +69,7 @@ Result<Reply> bench(const BenchCommand& request) {
                                   .cache = request.cache,
                                   .progress = [&live](std::string_view now) { live->show(now); }};
   Json json = joined(api::bench_on(runtimes, models, options));
+  write_profile(request, models.front(), runtimes.front());
   return Reply{Exit::Done, bench_text(json), json};
 }
 
@@ -72,6 +94,14 @@ void add_bench(CLI::App& app, Chosen& chosen) {
           "--cache", request->cache,
           "Where comparisons are kept; one that was made before under all the same conditions is not "
           "made again (default: nowhere)")
+      ->type_name("FILE");
+  command
+      ->add_option("--node-data", request->node_data,
+                   "Write the time of each node, for Model Explorer (default: no)")
+      ->type_name("FILE");
+  command
+      ->add_option("--trace", request->trace,
+                   "Write the kernels of a run as a trace, for ui.perfetto.dev (default: no)")
       ->type_name("FILE");
   command->add_option("--seed", request->seed, "Of made-up inputs and of the bootstrap")
       ->type_name("N")

@@ -104,8 +104,8 @@ Result<Optimized> optimize(OptimizeRequest request, const Model& model) {
   std::error_code no_size;
   report.bytes_in = fs::file_size(request.in, no_size) + external_bytes(model);
   request.search.out = request.scratch;
-  request.search.more_bytes = allowed_bytes(request, report.bytes_in) -
-                              std::min(report.bytes_in, allowed_bytes(request, report.bytes_in));
+  const std::uintmax_t most_bytes = allowed_bytes(request, report.bytes_in);
+  request.search.more_bytes = most_bytes - std::min(report.bytes_in, most_bytes);
   const double writing = std::min(static_cast<double>(report.bytes_in) / kBytesWrittenPerSecond,
                                   kMostShareOfWriting * request.seconds);
 
@@ -136,7 +136,8 @@ Result<Optimized> optimize(OptimizeRequest request, const Model& model) {
   report.seconds = limit.spent();
   return Optimized{.model = reached.best ? with_graph(model, best.graph) : model,
                    .certificate = std::move(certificate),
-                   .report = std::move(report)};
+                   .report = std::move(report),
+                   .most_bytes = most_bytes};
 }
 
 }  // namespace isomer

@@ -76,6 +76,7 @@ struct Optimized {
   Model model;              // as it was, where the report says Unchanged
   std::string certificate;  // that it equals the one that was given, for check_certificate
   OptimizeReport report;
+  std::uintmax_t most_bytes = 0;  // that it may have on the disk
 };
 
 // The model is the one that was read from request.in. Error: the request or a file is at fault.

@@ -11,6 +11,7 @@ struct OptimizedFiles {
   std::filesystem::path in, out, certificate;
   // What comes back unchanged is the model as it was read, not the file's bytes: it was read at other sizes.
   bool writes_unchanged = false;
+  std::string version = {};  // of Isomer, for the stamp
 };
 
 // What is wrong with the places that are to be written, before any work is done.

@@ -213,12 +213,18 @@ std::vector<std::size_t> marks_in(std::string_view name) {
   return out;
 }
 
-Outcome<NodeTimes> node_times(Judge& judge, const Model& model, const SharedFeeds& feeds,
-                              const RuntimeOptions& options, const std::filesystem::path& scratch) {
+Outcome<std::vector<KernelKind>> marked_kernels(Judge& judge, const Model& model, const SharedFeeds& feeds,
+                                                const RuntimeOptions& options,
+                                                const std::filesystem::path& scratch) {
   const auto marked = ScratchModel::write(with_graph(model, with_marks(model.graph)), scratch);
   if (!marked.ok()) return Failure{FailureKind::Refused, marked.error().message};
   ISOMER_TRY(Worker * worker, judge.worker());
-  ISOMER_TRY(const auto kernels, worker->profile(marked->source(), options, feeds, kProfileNs));
+  return worker->profile(marked->source(), options, feeds, kProfileNs);
+}
+
+Outcome<NodeTimes> node_times(Judge& judge, const Model& model, const SharedFeeds& feeds,
+                              const RuntimeOptions& options, const std::filesystem::path& scratch) {
+  ISOMER_TRY(const auto kernels, marked_kernels(judge, model, feeds, options, scratch));
   return shared_out(model.graph, kernels);
 }
 

@@ -24,6 +24,11 @@ struct NodeTimes {
 Outcome<NodeTimes> node_times(Judge& judge, const Model& model, const SharedFeeds& feeds,
                               const RuntimeOptions& options, const std::filesystem::path& scratch);
 
+// The kernels that the runtime runs of the model with marks.
+Outcome<std::vector<KernelKind>> marked_kernels(Judge& judge, const Model& model, const SharedFeeds& feeds,
+                                                const RuntimeOptions& options,
+                                                const std::filesystem::path& scratch);
+
 // What kernels of a marked graph tell of its operators.
 NodeTimes shared_out(const Graph& graph, const std::vector<KernelKind>& kernels);
 
