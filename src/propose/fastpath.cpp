@@ -18,7 +18,17 @@ void keep(Proposals& out, std::optional<Proposal> p) {
 
 ProgramBuilder builder(const Site& site, NodeId id) { return {site.graph, site.name({id, 0})}; }
 
-// Softmax along another axis than the last is transposed twice by its kernel; its parts are not.
+// A Transpose that only this node reads, which can as well follow it.
+std::optional<std::vector<std::int64_t>> order_before(const Site& site, Value x) {
+  const auto id = site.made_by(x, "Transpose");
+  const auto order = id && site.only_reader(x)
+                         ? site.node(*id).attributes.find_as<std::vector<std::int64_t>>("perm")
+                         : nullptr;
+  return order != nullptr ? std::optional(*order) : std::nullopt;
+}
+
+// Softmax along another axis than the last is transposed twice by its kernel; its parts are not. A Transpose
+// before it follows them: what reads the result may not need it.
 void softmax(const Site& site, Proposals& out) {
   for (const NodeId id : site.graph.order()) {
     if (!site.is(id, "Softmax") || site.graph.opset("") < 13) continue;
@@ -30,12 +40,15 @@ void softmax(const Site& site, Proposals& out) {
     if (axis < 0) axis += rank;
     if (axis == rank - 1) continue;
     ProgramBuilder b = builder(site, id);
-    const Value in = b.input(site.name(x));
+    const auto order = order_before(site, x);
+    if (order) axis = (*order)[static_cast<std::size_t>(axis)];
+    const Value in = b.input(site.name(order ? site.node(x.node).inputs[0] : x));
     const Value largest = site.graph.opset("") >= 18
                               ? b.op("ReduceMax", {in, b.integers({axis})})
                               : b.op("ReduceMax", {in}, with({{"axes", std::vector<std::int64_t>{axis}}}));
     const Value e = b.op("Exp", {b.op("Sub", {in, largest})});
-    const Value result = b.op("Div", {e, b.op("ReduceSum", {e, b.integers({axis})})});
+    Value result = b.op("Div", {e, b.op("ReduceSum", {e, b.integers({axis})})});
+    if (order) result = b.transpose(result, *order);
     keep(out,
          propose(site, kKind, fmt::format("{} in its parts", label(site.node(id))), b, {{id, 0}}, {result}));
   }

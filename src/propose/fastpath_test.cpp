@@ -108,6 +108,9 @@ TEST(Fastpath, LinearLayersBetweenTranspositionsAreConvolutions) {
 TEST(Fastpath, SoftmaxAlongAnotherAxisInParts) {
   EXPECT_EQ(faster("agraph (float[2,3,4] x) => (float[2,3,4] y) {\ny = Softmax<axis=1>(x)}"),
             "ReduceMax Sub Exp ReduceSum Div");
+  EXPECT_EQ(faster("agraph (float[2,3,4,5] x) => (float[2,4,3,5] y) {\nt = Transpose<perm=[0,2,1,3]>(x)\n"
+                   "y = Softmax<axis=1>(t)}"),
+            "ReduceMax Sub Exp ReduceSum Div Transpose");
   EXPECT_EQ(faster("agraph (float[2,3,4] x) => (float[2,3,4] y) {\ny = Softmax<axis=2>(x)}"), "");
 }
 
