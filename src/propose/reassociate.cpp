@@ -122,6 +122,7 @@ Proposals propose_reassociate(const Graph& graph, const Inference& inference, co
   propose_tables(site, out);
   propose_one_hot(site, out);
   propose_chosen_pairs(site, out);
+  propose_shift_first(site, out);
   propose_siblings(site, out);
   std::ranges::stable_sort(out.list, std::greater<>{}, &Proposal::gain);
   return out;

@@ -56,6 +56,15 @@ TEST(Reassociate, WhatIsComputedOfLookedUpRowsIsLookedUp) {
                    .contains("Gather"));
 }
 
+TEST(Reassociate, ShiftsBeforeABorderComeFirst) {
+  EXPECT_TRUE(ways("agraph (float[n,3,8,8] x) => (float[n,4,8,8] y) <" + integers("bgr", {2, 1, 0}) +
+                   ", float[1] c = {255}, " + weight("mean", "3,1,1", 3, 1) +
+                   ", float[1,3,1,1] deviation = {0.25, 0.5, 2}, " + weight("w", "4,3,3,3", 108, 2) +
+                   "> {\ng = Gather<axis=1>(x, bgr)\nd = Div(g, c)\ns = Sub(d, mean)\nt = Div(s, deviation)\n"
+                   "y = Conv<pads=[1,1,1,1]>(t, w)}")
+                  .contains("Add Conv"));
+}
+
 TEST(Reassociate, InnerProductsOfPairsAreLookedUp) {
   EXPECT_TRUE(ways("agraph (float[n,7,3] x) => (float[n,21] y) <" +
                    integers("r", {0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 3, 4, 4, 5}) + ", " +
