@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <map>
-#include <ranges>
+
+#include "propose/copied_nodes.h"
 
 namespace isomer {
 namespace {
@@ -51,19 +52,14 @@ class Chosen {
     }
     const bool is_log = is_log_softmax(x);
     if (chain.empty() && !is_log) return std::nullopt;
-    Value y = is_log ? chosen_log(x) : chosen(x);
-    std::map<Value, Value> made{{x, y}};
-    for (const NodeId id : std::views::reverse(chain)) {
-      std::vector<Value> inputs;
-      for (const Value& v : site_.node(id).inputs) inputs.push_back(b_.made_or_input(site_.graph, v, made));
-      y = b_.copy(site_.node(id), inputs);
-      made[{id, 0}] = y;
-    }
+    std::map<Value, Value> made{{x, is_log ? chosen_log(x) : chosen(x)}};
+    std::ranges::reverse(chain);
+    copy_nodes(b_, site_, chain, made);
     const std::size_t functions = chain.size() + (is_log ? 1 : 0);
     return propose(
         site_, "needed",
         fmt::format("{} nodes before {} compute only what is read", functions, site_.name({gather_, 0})), b_,
-        {{gather_, 0}}, {y});
+        {{gather_, 0}}, {made.at(data_)});
   }
 
  private:

@@ -228,9 +228,7 @@ std::vector<ConstantFact> repeated_constants(const Site& site, const LinearRegio
 // Whether all that is added is zero, as what is scattered into is.
 bool adds_only_zeros(const RegionRunner& runner) {
   const auto is_zero = [&](const std::pair<NodeId, std::size_t>& shift) {
-    const auto added =
-        known_constant(runner.program(), runner.program().node(shift.first).inputs[shift.second]);
-    return added && added->is_uniform() && added->as<float>()[0] == 0;
+    return is_all(runner.program(), runner.program().node(shift.first).inputs[shift.second], 0);
   };
   const auto shifts = runner.shifts();
   return shifts && std::ranges::all_of(*shifts, is_zero);

@@ -8,6 +8,7 @@
 
 #include "graph/constant.h"
 #include "propose/parts.h"
+#include "rewrite/repeated_constant.h"
 
 namespace isomer {
 namespace {
@@ -24,13 +25,6 @@ bool is_last(const Site& site, NodeId id, Value of, std::int64_t otherwise) {
   return axis == -1 || axis == static_cast<std::int64_t>(site.rank(of)) - 1;
 }
 
-bool is_all(const Site& site, Value v, double number) {
-  const auto tensor = known_constant(site.graph, v);
-  if (!tensor || !tensor->is_uniform()) return false;
-  const auto numbers = tensor->doubles();
-  return numbers && numbers->front() == number;
-}
-
 std::optional<Hot> hot_rows(const Site& site, Value v) {
   while (const auto cast = site.made_by(v, "Cast")) v = site.node(*cast).inputs[0];
   if (const auto id = site.made_by(v, "OneHot")) {
@@ -42,8 +36,8 @@ std::optional<Hot> hot_rows(const Site& site, Value v) {
   if (const auto id = site.made_by(v, "ScatterElements")) {
     const std::vector<Value>& in = site.node(*id).inputs;
     const auto sizes = site.sizes(in[1]);
-    if (sizes && sizes->back() == 1 && is_last(site, *id, v, 0) && is_all(site, in[0], 0) &&
-        is_all(site, in[2], 1))
+    if (sizes && sizes->back() == 1 && is_last(site, *id, v, 0) && is_all(site.graph, in[0], 0) &&
+        is_all(site.graph, in[2], 1))
       return Hot{in[1], true};
   }
   return std::nullopt;

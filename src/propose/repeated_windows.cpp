@@ -9,10 +9,10 @@
 #include <algorithm>
 #include <numeric>
 
-#include "graph/constant.h"
 #include "propose/once_writer.h"
 #include "propose/repeated.h"
 #include "rewrite/convolution.h"
+#include "rewrite/repeated_constant.h"
 
 namespace isomer {
 namespace {
@@ -130,11 +130,8 @@ class Windows {
   bool is_zero(Value v) const {
     const auto formula = constants_.of(v).empty() ? std::nullopt : site_.formula(v.node);
     const ExprNode* e = formula ? &*formula->output(0).value : nullptr;
-    if (e && e->kind == ExprNode::Kind::Read && e->tensor.kind == TensorRef::Kind::Input) {
-      const auto constant =
-          known_constant(site_.graph, site_.node(v.node).inputs[static_cast<std::size_t>(e->tensor.number)]);
-      return constant && constant->is_uniform() && constant->doubles() && constant->doubles()->front() == 0;
-    }
+    if (e && e->kind == ExprNode::Kind::Read && e->tensor.kind == TensorRef::Kind::Input)
+      return is_all(site_.graph, site_.node(v.node).inputs[static_cast<std::size_t>(e->tensor.number)], 0);
     return e && e->kind == ExprNode::Kind::Number && e->number == 0;
   }
 

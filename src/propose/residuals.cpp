@@ -10,6 +10,7 @@
 #include <set>
 
 #include "expr/parts.h"
+#include "propose/copied_nodes.h"
 #include "propose/fastpath.h"
 
 namespace isomer {
@@ -68,11 +69,7 @@ void propose_residuals(const Site& site, Proposals& out) {
     const std::vector<Value>& in = site.node(id).inputs;
     std::map<Value, Value> made{
         {{id, 0}, b.op("Sum", {b.input(site.name(in[0])), b.input(site.name(in[1]))})}};
-    for (const NodeId n : nodes) {
-      std::vector<Value> inputs;
-      for (const Value& v : site.node(n).inputs) inputs.push_back(b.made_or_input(site.graph, v, made));
-      made.emplace(Value{n, 0}, b.copy(site.node(n), inputs));
-    }
+    copy_nodes(b, site, nodes, made);
     std::vector<Value> replaced, by;
     for (const auto& [value, copy] : made) {
       const auto is_outside = [&](NodeId r) { return !made.contains({r, 0}); };

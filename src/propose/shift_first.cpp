@@ -2,7 +2,6 @@
 // is added can't go into the bias, since the border is zero and not the shift of zero. But it can be added
 // first, so that all the rest goes into the weights: Conv(x - 255 · mean, W / 255 / std).
 #include <algorithm>
-#include <numeric>
 #include <ranges>
 
 #include "propose/parts.h"
@@ -27,12 +26,11 @@ bool is_by_channel(const Site& site, Value constant, std::size_t rank, const Dim
          (*sizes)[sizes->size() + 1 - rank] == *count;
 }
 
-std::optional<std::vector<std::int64_t>> inverse_of(const std::vector<std::int64_t>& order) {
-  std::vector<std::int64_t> out(order.size(), -1);
-  for (std::size_t k = 0; k < order.size(); ++k)
-    if (order[k] >= 0 && order[k] < static_cast<std::int64_t>(out.size()))
-      out[static_cast<std::size_t>(order[k])] = static_cast<std::int64_t>(k);
-  return std::ranges::count(out, -1) == 0 ? std::optional(out) : std::nullopt;
+bool is_order(std::vector<std::int64_t> places) {
+  std::ranges::sort(places);
+  for (std::size_t k = 0; k < places.size(); ++k)
+    if (places[k] != static_cast<std::int64_t>(k)) return false;
+  return true;
 }
 
 std::optional<Step> step_at(const Site& site, Value v) {
@@ -44,7 +42,7 @@ std::optional<Step> step_at(const Site& site, Value v) {
     const auto order = site.is_constant(node.inputs[1]) ? site.integers(node.inputs[1]) : std::nullopt;
     if (attribute(node, "axis", std::int64_t{0}) != 1 || !order ||
         !channels.is(static_cast<std::int64_t>(order->size())) || site.rank(node.inputs[1]) != 1 ||
-        site.inference.of(node.inputs[0]).shape != shape || !inverse_of(*order))
+        site.inference.of(node.inputs[0]).shape != shape || !is_order(*order))
       return std::nullopt;
     return Step{Step::Kind::Order, v.node, node.inputs[0], node.inputs[1]};
   }
@@ -89,7 +87,7 @@ class ShiftFirst {
  private:
   Value constant(const Step& s) { return b_.input(site_.name(s.constant)); }
   Value reordered(const Step& s, Value by_channel) {
-    return b_.op("Gather", {by_channel, b_.integers(*inverse_of(*site_.integers(s.constant)))},
+    return b_.op("Gather", {by_channel, b_.integers(inverse_order(*site_.integers(s.constant)))},
                  with({{"axis", std::int64_t{1}}}));
   }
   // One number for each channel as [1, channels, 1...].

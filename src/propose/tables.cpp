@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "propose/copied_nodes.h"
 #include "propose/parts.h"
 
 namespace isomer {
@@ -82,11 +83,7 @@ void propose_rows(const Site& site, NodeId gather, Proposals& out) {
   if (chain.empty()) return;
   ProgramBuilder b(site.graph, site.name(end));
   std::map<Value, Value> made{{{gather, 0}, b.input(site.name(node.inputs[0]))}};
-  for (const NodeId id : chain) {
-    std::vector<Value> inputs;
-    for (const Value& v : site.node(id).inputs) inputs.push_back(b.made_or_input(site.graph, v, made));
-    made[{id, 0}] = b.copy(site.node(id), inputs);
-  }
+  copy_nodes(b, site, chain, made);
   const Value y = b.op("Gather", {made.at(end), b.input(site.name(node.inputs[1]))});
   auto p =
       propose(site, "reassociate", fmt::format("{} looked up in a table", site.name(end)), b, {end}, {y});

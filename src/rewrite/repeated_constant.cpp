@@ -3,7 +3,17 @@
 #include <algorithm>
 #include <cstring>
 
+#include "graph/constant.h"
+
 namespace isomer {
+
+bool is_all(const Graph& graph, Value v, double number) {
+  const auto tensor = known_constant(graph, v);
+  if (!tensor || !tensor->is_uniform()) return false;
+  if (tensor->type() == ElementType::Float) return static_cast<double>(tensor->as<float>()[0]) == number;
+  const auto numbers = tensor->doubles();
+  return numbers && numbers->front() == number;
+}
 
 std::vector<bool> repeated_axes(const Tensor& tensor) {
   std::vector<bool> out(tensor.extents().size(), false);

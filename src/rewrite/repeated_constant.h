@@ -10,6 +10,9 @@
 
 namespace isomer {
 
+// Whether a value is a constant, all of whose elements are this number.
+bool is_all(const Graph& graph, Value v, double number);
+
 // The axes of two elements or more along which all slices are the same bytes.
 std::vector<bool> repeated_axes(const Tensor& tensor);
 
