@@ -21,12 +21,14 @@
 #include "graph/constant.h"
 #include "propose/contraction.h"
 #include "rewrite/site.h"
+#include "rewrite/surroundings.h"
 
 namespace isomer {
 namespace {
 
 constexpr const char* kKind = "linear";
 constexpr int kMostExpansions = 16;
+constexpr int kStepsAround = 6;  // back from a value: what decides how it is written best
 constexpr std::size_t kMostOperands = 8;   // of one term: all orders are tried
 constexpr std::size_t kMostReaders = 8;    // of a product that is written into all of them
 constexpr double kLarge = 4096;            // of a number that is added
@@ -514,15 +516,23 @@ class LinearProposer {
     return propose(site_, kKind, fmt::format("{} in {} products", site_.name(v), products), b, replaced, by);
   }
 
-  // The best way to compute this value.
-  std::optional<Proposal> best(Value y) {
-    std::optional<Proposal> out;
+  struct Way {
+    std::optional<Proposal> proposal = {};
+    int expansions = 0;
+  };
+  // The best way to compute this value; or the one after so many expansions.
+  Way best(Value y, std::optional<int> expansions) {
+    Way out;
     const auto own = form_of(y.node);
     if (!own) return out;
     LinearForm form = *own;
     std::set<Value> leaves;
     for (int k = 0; k < kMostExpansions; ++k) {
-      if (auto next = written(form, y); next && (!out || next->gain > out->gain)) out = std::move(next);
+      if (!expansions || *expansions == k) {
+        auto next = written(form, y);
+        if (next && (!out.proposal || next->gain > out.proposal->gain)) out = {std::move(next), k};
+        if (expansions) return out;
+      }
       bool has_grown = false;
       while (const auto v = latest(form, leaves)) {
         auto next = expanded(site_, form, *v);
@@ -669,7 +679,16 @@ Proposals propose_linear(const Graph& graph, const Inference& inference, const P
   const auto add = [&](std::optional<Proposal> found) {
     if (found && found->gain > least) out.list.push_back(std::move(*found));
   };
-  for (const Value& y : proposer.ends()) add(proposer.best(y));
+  // What was found in one layer, or that nothing was, is so in its equals.
+  const Surroundings around(site, kStepsAround);
+  std::map<Digest, std::optional<int>> known;
+  for (const Value& y : proposer.ends()) {
+    const auto [at, is_new] = known.try_emplace(around.of(y.node));
+    if (!is_new && !at->second) continue;
+    LinearProposer::Way way = proposer.best(y, at->second);
+    if (is_new && way.proposal && way.proposal->gain > least) at->second = way.expansions;
+    add(std::move(way.proposal));
+  }
   for (const NodeId id : graph.order()) add(proposer.shared(id));
   std::ranges::stable_sort(out.list, std::greater<>{}, &Proposal::gain);
   return out;
