@@ -237,8 +237,8 @@ bool RandomRewrite::swap_neighbours() {
   Part& inner = parts_[static_cast<std::size_t>(outer.inputs[0].part)];
   if (inner.node.kind != NodeKind::Operator || inner.inputs.empty()) return false;
   // Each keeps what else it reads, as far as that comes before it.
-  for (const Ref& r : outer.inputs)
-    if (r.part > outer.inputs[0].part) return false;
+  for (std::size_t k = 1; k < outer.inputs.size(); ++k)
+    if (outer.inputs[k].part >= outer.inputs[0].part) return false;
   std::swap(inner.node, outer.node);
   std::vector<Ref> rest(outer.inputs.begin() + 1, outer.inputs.end());
   outer.inputs.resize(1);
