@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <array>
-#include <chrono>
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -50,10 +49,6 @@ Status write_weights(const fs::path& path, const lower::Plan& plan) {
   return file.rename();
 }
 
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
 }  // namespace
 
 std::vector<std::string> compile_targets() {
@@ -90,9 +85,7 @@ Result<CompiledModule> compile_module(const Graph& graph, const CompileRequest& 
   out.compiler = request.compiler.empty() ? find_compiler() : request.compiler;
   if (out.compiler.empty()) return Error{"there is no C++ compiler in $PATH; install clang or g++, or name one by --compiler"};
   ISOMER_TRY(const InferOptions sizes, parse_sizes(request.sizes, graph));
-  auto start = std::chrono::steady_clock::now();
-  ISOMER_TRY(out.texts, lower::module_of(graph, sizes, request.name));
-  out.lower_seconds = seconds_since(start);
+  ISOMER_TRY(out.texts, lower::module_of(graph, sizes, request.name, request.schedules));
   std::error_code failure;
   fs::create_directories(request.folder, failure);
   if (failure) return Error{fmt::format("can't make the folder {}: {}", request.folder.string(), failure.message())};
@@ -100,7 +93,6 @@ Result<CompiledModule> compile_module(const Graph& graph, const CompileRequest& 
   ISOMER_TRY_DO(write_text(in(request.name + ".cpp"), out.texts.code));
   ISOMER_TRY_DO(write_text(in(request.name + ".h"), out.texts.header));
   ISOMER_TRY_DO(write_weights(in(request.name + ".weights"), out.texts.plan));
-  start = std::chrono::steady_clock::now();
   std::vector<std::string> flags{"-x", "c++", "-std=c++17", "-O3", "-fPIC", "-fvisibility=hidden", "-fno-math-errno",
                                  "-fno-trapping-math", "-ffp-contract=fast", "-fno-exceptions", "-fno-rtti", "-w"};
   flags.insert(flags.end(), target->flags.begin(), target->flags.end());
@@ -109,7 +101,6 @@ Result<CompiledModule> compile_module(const Graph& graph, const CompileRequest& 
   object.insert(object.end(), {"-c", in(request.name + ".cpp").string(), "-o", object_file});
   ISOMER_TRY_DO(run_compiler(out.compiler, object));
   ISOMER_TRY_DO(run_compiler(out.compiler, {"-shared", "-nostdlib++", "-o", library, object_file, "-lm"}));
-  out.compile_seconds = seconds_since(start);
   out.library_bytes = fs::file_size(library, failure);
   ISOMER_TRY_DO(write_text(in("interface.json"), interface_json(out.texts.plan, request)));
   return out;
