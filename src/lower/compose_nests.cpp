@@ -152,6 +152,8 @@ class Composer {
         is_reduced = is_reduced || s.is_reduced;
         for (std::size_t d = 0; d < s.at.size(); ++d) all_whole = all_whole && s.at[d].is_inside(nest.axes[d].extent);
         if (moves && nest.value->kind == ExprNode::Kind::Read) quotients = quotients || makes_quotients(nest, s);
+        // Sums stay in the shape in which they can be tiled.
+        if (reduces && std::ranges::any_of(s.at, has_quotient)) return false;
       }
       if (reduces && has_reduction(reader.value)) return false;
     }

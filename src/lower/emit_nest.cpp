@@ -543,52 +543,71 @@ void NestWriter::tiled() {
     return std::int64_t{0};
   };
 
-  say(fmt::format("float tile[im_rows<{0}>::most * {0}] __attribute__((aligned(64)));", tile.width));
-  say(fmt::format("const int64_t height = im_tile_height<{}>({});", tile.width, rows));
+  const bool in_pieces = tile.chunk > 0;
+  const std::int64_t block_rows = tile.outer_rows.empty() ? std::min(rows, tile.block) : rows * tile.block;
+  say(in_pieces ? fmt::format("float tile[{} * {}] __attribute__((aligned(64)));", block_rows, tile.width)
+                : fmt::format("float tile[im_rows<{0}>::most * {0}] __attribute__((aligned(64)));", tile.width));
+  say(fmt::format("const int64_t height = im_tile_height<{}>({});", tile.width, tile.outer_rows.empty() ? std::min(rows, tile.block) : rows));
   std::size_t opened = 0;
   const auto loop = [&](const Axis& a) {
     if (a.extent.is(1)) define_axis(a, "0");
     else open_loop(a, "0", fmt::format("{}", a.extent.concrete())), ++opened;
   };
   for (const Axis& a : tile.batch) loop(a);
-  std::vector<Axis> outer = tile.outer_rows;
-  std::string from = "0", to = fmt::format("{}", rows);
-  if (outer.empty()) {
-    open(fmt::format("for (int64_t start = 0; start < {}; start += {})", rows, tile.block));
-    say(fmt::format("const int64_t end = start + {0} < {1} ? start + {0} : {1};", tile.block, rows));
-    from = "start", to = "end";
-  } else {
-    for (std::size_t k = 0; k + 1 < outer.size(); ++k) loop(outer[k]);
-    open(fmt::format("for (int64_t start = 0; start < {}; start += {})", outer.back().extent.concrete(), tile.block));
-    say(fmt::format("const int64_t end = start + {0} < {1} ? start + {0} : {1};", tile.block, outer.back().extent.concrete()));
-  }
-  ++opened;
+  const std::vector<Axis>& outer = tile.outer_rows;
+  for (std::size_t k = 0; k + 1 < outer.size(); ++k) loop(outer[k]);
+  const std::int64_t length = outer.empty() ? rows : outer.back().extent.concrete();
+  open(fmt::format("for (int64_t start = 0; start < {}; start += {})", length, tile.block));
+  say(fmt::format("const int64_t end = start + {0} < {1} ? start + {0} : {1};", tile.block, length));
   open_loop(panel, "0", fmt::format("{}", panel.extent.concrete()));
-  ++opened;
-  if (!outer.empty()) {
-    open_loop(outer.back(), "start", "end");
-    ++opened;
-  }
-  open(fmt::format("for (int64_t first = {}; first < {}; first += height)", from, to));
-  blocks_.back().axes.insert(first.id);
-  ++opened;
-  say(fmt::format("const int64_t rows = first + height < {0} ? height : {0} - first;", to));
-  AxisMap by{{tile.rows.id, Index(first)}, {tile.depth.id, Index(0)}};
-  for (const Axis& a : nest_.reduction->axes) by[a.id] = Index(0);
+  opened += 2;
+
   std::vector<Index> at;
   for (const Axis& a : tile.kept) at.emplace_back(a);
   at.emplace_back(panel);
   at.resize(plan_.buffers[static_cast<std::size_t>(tile.right)].extents.size());
-  const auto nth = [&](std::size_t k) {  // the k-th of the outer reduced axes, counted from the innermost
-    const bool exists = k < tile.outer.size();
-    const Axis a = exists ? tile.outer[tile.outer.size() - 1 - k] : Axis{};
-    return std::pair{exists ? step(a) : 0, exists ? a.extent.concrete() : 1};
+  std::vector<Axis> reduced = tile.outer;  // outermost first
+  reduced.push_back(tile.depth);
+  const std::int64_t pieces = reduced[0].extent.concrete();
+  std::int64_t below = tile.width;  // of the panel, per step of the outermost reduced axis
+  for (std::size_t k = 1; k < reduced.size(); ++k) below *= reduced[k].extent.concrete();
+  AxisMap by{{tile.rows.id, Index(first)}};
+  for (const Axis& a : nest_.reduction->axes) by[a.id] = Index(0);
+  // Steps and counts of the three reduced loops that a tile has; missing ones are loops of one.
+  std::vector<std::int64_t> steps(3 - reduced.size(), 0);
+  std::vector<std::string> counts(3 - reduced.size(), "1");
+  for (const Axis& a : reduced) {
+    steps.push_back(step(a));
+    counts.push_back(fmt::format("{}", a.extent.concrete()));
+  }
+  std::string begin = text(with_axes(left, by)), panel_at = text(address(tile.right, at));
+  if (in_pieces) {
+    open(fmt::format("for (int64_t piece = 0; piece < {}; piece += {})", pieces, tile.chunk));
+    say(fmt::format("const int64_t more = piece + {0} < {1} ? {0} : {1} - piece;", tile.chunk, pieces));
+    counts[3 - reduced.size()] = "more";
+    begin += fmt::format(" + {}*piece", step(reduced[0]));
+    panel_at += fmt::format(" + {}*piece", below);
+  }
+  const auto open_rows = [&] {
+    if (!outer.empty()) open_loop(outer.back(), "start", "end");
+    open(fmt::format("for (int64_t first = {}; first < {}; first += height)", outer.empty() ? "start" : "0", outer.empty() ? "end" : fmt::format("{}", rows)));
+    blocks_.back().axes.insert(first.id);
+    say(fmt::format("const int64_t rows = first + height < {0} ? height : {0} - first;", outer.empty() ? "end" : fmt::format("{}", rows)));
+    return outer.empty() ? std::size_t{1} : std::size_t{2};
   };
-  const auto [q_step, q_count] = nth(0);
-  const auto [r_step, r_count] = nth(1);
-  say(fmt::format("const im_left left = {{{} + ({}), {}, {}, {}, {}, {}, {}, {}}};", pointer(tile.left), text(with_axes(left, by)),
-                  step(tile.rows), r_step, q_step, step(tile.depth), r_count, q_count, tile.depth.extent.concrete()));
-  say(fmt::format("im_tiles<{}>::run(rows, left, {} + ({}), tile);", tile.width, pointer(tile.right), text(address(tile.right, at))));
+  std::string sums = "tile";
+  if (in_pieces)
+    sums = outer.empty() ? fmt::format("tile + {}*(first - start)", tile.width)
+                         : fmt::format("tile + {}*(({} - start)*{} + first)", tile.width, name_of(outer.back()), rows);
+  std::size_t inside = open_rows();
+  say(fmt::format("const im_left left = {{{} + ({}), {}, {}, {}, {}, {}, {}, {}}};", pointer(tile.left), begin, step(tile.rows), steps[0],
+                  steps[1], steps[2], counts[0], counts[1], counts[2]));
+  say(fmt::format("im_tiles<{}>::run(rows, left, {} + ({}), {}{});", tile.width, pointer(tile.right), panel_at, sums, in_pieces ? ", piece > 0" : ""));
+  if (in_pieces) {
+    for (; inside > 0; --inside) close();
+    close();  // the pieces
+    inside = open_rows();
+  }
   open("for (int64_t m = 0; m < rows; ++m)");
   define_axis(tile.rows, "first + m");
   std::string width = fmt::format("{}", tile.width);
@@ -598,9 +617,9 @@ void NestWriter::tiled() {
   }
   open(fmt::format("for (int64_t n = 0; n < {}; ++n)", width));
   define_axis(tile.columns, fmt::format("{}*panel + n", tile.width));
-  bound_[nest_.reduction.get()] = fmt::format("tile[{}*m + n]", tile.width);
+  bound_[nest_.reduction.get()] = fmt::format("({})[{}*m + n]", sums, tile.width);
   store(value(nest_.value.ref()));
-  for (opened += 2; opened > 0; --opened) close();
+  for (opened += inside + 2; opened > 0; --opened) close();
 }
 
 // Blocks of tiles: their inputs transformed, 36 products, then tile by tile what becomes of the outputs.

@@ -133,7 +133,7 @@ class NestChecker {
     if (!same_axes(kept, nest_.axes) || !same_axes(reduced, nest_.reduction->axes)) return "the tile leaves out an axis";
     const ExprNode& product = *nest_.reduction->args[0];
     const ExprNode &left = *product.args[t.left_first ? 0 : 1], &right = *product.args[t.left_first ? 1 : 0];
-    if (left.tensor.number != t.left || t.width <= 0 || t.block <= 0) return "the tile is of another product";
+    if (left.tensor.number != t.left || t.width <= 0 || t.block <= 0 || t.chunk < 0) return "the tile is of another product";
     for (std::size_t d = 0; d < left.at.size(); ++d)
       if (!stays_inside(storage(t.left), d, left.at[d])) return "the tile reads outside of its left factor";
     if (!steps_evenly(t, left)) return "the left factor does not go in equal steps";

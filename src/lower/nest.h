@@ -66,6 +66,7 @@ struct Tile {
   std::vector<Axis> kept = {};   // of the batch, those that the right factor has
   std::int64_t width = 0;   // columns of one panel
   std::int64_t block = 0;   // outer rows (or, without any, rows) that see all panels before the next ones do
+  std::int64_t chunk = 0;   // of the outermost reduced axis, that all rows of a block see before the next; 0: all of it
   bool left_first = true;   // among the product's factors
   int left = 0, right = 0;  // buffers; `right` is packed: [kept..., panel, outer..., depth, lane]
   std::vector<Axis> packed_axes = {};  // of `right`, and its value over them

@@ -9,6 +9,7 @@ namespace isomer::lower {
 namespace {
 
 constexpr std::int64_t kBlockBytes = std::int64_t{384} << 10;  // of the left factor, which should stay in the second cache
+constexpr std::int64_t kPanelBytes = std::int64_t{128} << 10, kSumBytes = std::int64_t{64} << 10;
 constexpr std::int64_t kWinogradBytes = 1'200'000;  // of transformed inputs and products
 constexpr std::int64_t kFewestProducts = 128;                 // per output row: below, a tile is not worth its packing
 
@@ -36,6 +37,7 @@ class Tiler {
     nest_ = nest;
     before_.clear();
     if (!find_product()) return std::nullopt;
+    trim_windows();
     if (by_winograd()) return std::vector<Nest>{std::move(nest_)};
     split_groups();
     if (!find_product()) return std::nullopt;
@@ -96,6 +98,32 @@ class Tiler {
       if (extent(a) > 1 && stride(target, a) > 0 && (!innermost || stride(target, a) < stride(target, *innermost)))
         innermost = a;
     if (innermost && mentions(*product.args[0], *innermost) && !mentions(*product.args[1], *innermost)) left_ = 1;
+  }
+
+  // Steps of a window that never meet the image, as far dilated ones don't, are left out.
+  void trim_windows() {
+    const std::vector<Axis> all = sum().axes;
+    for (const Axis& axis : all) {
+      if (extent(axis) > 16) continue;
+      const auto meets = [&](std::int64_t k) {
+        const AxisMap by{{axis.id, Index(k)}};
+        for (std::size_t d = 0; d < left().at.size(); ++d) {
+          if (!left().at[d].mentions(axis)) continue;
+          const auto range = with_axes(left().at[d], by).range();
+          if (range && (range->high.at_least(0) == false || range->low.at_least(left().extents[d]) == true)) return false;
+        }
+        return true;
+      };
+      std::int64_t low = 0, high = extent(axis);
+      while (low < high && !meets(low)) ++low;
+      while (low < high && !meets(high - 1)) --high;
+      if (low == high || high - low == extent(axis)) continue;
+      const Axis fresh = numbers_.make(high - low);
+      const AxisMap by{{axis.id, Index(fresh) + Index(low)}};
+      std::vector<Axis> axes = sum().axes;
+      std::ranges::replace(axes, axis, fresh);
+      reindex(std::move(axes), by);
+    }
   }
 
   // A 3x3 window that moves by one, of channels that lie next to each other, over an image that is not small.
@@ -317,10 +345,15 @@ class Tiler {
   }
   void fuse_reduced(const Axis& outer, const Axis& inner) {
     const Axis fused = numbers_.make(extent(outer) * extent(inner));
-    const AxisMap by{{outer.id, Index::floor(Index(fused), inner.extent)}, {inner.id, Index::mod(Index(fused), inner.extent)}};
+    std::vector<Axis> axes = sum().axes;
+    std::erase_if(axes, [&](const Axis& a) { return a == outer || a == inner; });
+    axes.push_back(fused);
+    reindex(axes, {{outer.id, Index::floor(Index(fused), inner.extent)}, {inner.id, Index::mod(Index(fused), inner.extent)}});
+  }
+  // The same sum over other axes.
+  void reindex(std::vector<Axis> axes, const AxisMap& by) {
     ExprNode changed = sum();
-    std::erase_if(changed.axes, [&](const Axis& a) { return a == outer || a == inner; });
-    changed.axes.push_back(fused);
+    changed.axes = std::move(axes);
     ExprNode product = *changed.args[0];
     for (ExprRef& factor : product.args) {
       ExprNode f = *factor;
@@ -401,14 +434,33 @@ class Tiler {
     tile.outer_rows = rows_;
     tile.batch = batch_;
     // What one more row brings into the cache; windows of neighbouring rows overlap.
-    const std::int64_t step = 4 * std::max<std::int64_t>(1, stride(l, rows_.empty() ? row_ : rows_.back()));
+    std::int64_t step = 4 * std::max<std::int64_t>(1, stride(l, rows_.empty() ? row_ : rows_.back()));
+    if (!rows_.empty()) step = std::min(step, 4 * 3 * extent(row_) * std::max<std::int64_t>(1, stride(l, row_)));
     tile.block = std::max<std::int64_t>(1, kBlockBytes / step);
-    if (rows_.empty()) tile.block = std::max<std::int64_t>(1, tile.block / 14) * 14;
+    const std::int64_t all = extent(rows_.empty() ? row_ : rows_.back());
+    const std::int64_t blocks = std::max<std::int64_t>(1, (all + tile.block / 2) / tile.block);
+    tile.block = (all + blocks - 1) / blocks;
+    if (rows_.empty() && blocks > 1) tile.block = std::min(all, (tile.block + 13) / 14 * 14);
+    choose_chunk(tile, depth);
     if (!pack(tile)) return false;
     nest_.tile = tile;
     nest_.loops.clear();
     nest_.of.clear();
     return true;
+  }
+
+  // A panel that is too long for the caches goes piece by piece, over a block of rows whose sums wait in memory.
+  void choose_chunk(Tile& tile, const std::vector<Axis>& depth) const {
+    std::int64_t step = 4 * tile.width;  // bytes of the panel for one step of the outermost reduced axis
+    for (std::size_t k = 1; k < depth.size(); ++k) step *= extent(depth[k]);
+    const std::int64_t all = extent(depth[0]), chunk = std::max<std::int64_t>(1, kPanelBytes / step);
+    if (all * step < 2 * kPanelBytes || chunk >= all) return;
+    const std::int64_t row_bytes = 4 * tile.width * (rows_.empty() ? 1 : extent(row_));
+    const std::int64_t block = std::min(tile.block, kSumBytes / row_bytes);
+    if (block < 1 || block * (rows_.empty() ? 1 : extent(row_)) < 28) return;
+    tile.block = block;
+    const std::int64_t pieces = (all + chunk - 1) / chunk;
+    tile.chunk = (all + pieces - 1) / pieces;
   }
 
   // right[batch..., panel, outer..., depth, column]

@@ -245,13 +245,13 @@ struct im_rows {
 };
 
 template <int ROWS, int WIDTH>
-static __attribute__((noinline)) void im_tile_rows(const im_left& l, const float* b, float* tile) {
+static __attribute__((noinline)) void im_tile_rows(const im_left& l, const float* b, float* tile, bool goes_on) {
   enum { V = WIDTH / IM_LANES };
   im_vector sum[ROWS][V];
 #pragma GCC unroll 16
   for (int m = 0; m < ROWS; ++m)
 #pragma GCC unroll 16
-    for (int v = 0; v < V; ++v) sum[m][v] = (im_vector){};
+    for (int v = 0; v < V; ++v) sum[m][v] = goes_on ? *(const im_vector*)(tile + m * WIDTH + v * IM_LANES) : (im_vector){};
   const int64_t am = l.am, ak = l.ak;
   for (int64_t r = 0; r < l.r; ++r)
     for (int64_t q = 0; q < l.q; ++q) {
@@ -276,14 +276,15 @@ static __attribute__((noinline)) void im_tile_rows(const im_left& l, const float
 
 template <int WIDTH, int ROWS = im_rows<WIDTH>::most>
 struct im_tiles {
-  static void run(int64_t rows, const im_left& l, const float* b, float* tile) {
-    if (rows == ROWS) im_tile_rows<ROWS, WIDTH>(l, b, tile);
-    else im_tiles<WIDTH, ROWS - 1>::run(rows, l, b, tile);
+  // goes_on: added to what the tile has already.
+  static void run(int64_t rows, const im_left& l, const float* b, float* tile, bool goes_on = false) {
+    if (rows == ROWS) im_tile_rows<ROWS, WIDTH>(l, b, tile, goes_on);
+    else im_tiles<WIDTH, ROWS - 1>::run(rows, l, b, tile, goes_on);
   }
 };
 template <int WIDTH>
 struct im_tiles<WIDTH, 0> {
-  static void run(int64_t, const im_left&, const float*, float*) {}
+  static void run(int64_t, const im_left&, const float*, float*, bool = false) {}
 };
 // So many rows that tiles are about equally high.
 template <int WIDTH>
