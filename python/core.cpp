@@ -117,6 +117,14 @@ void bind_options(nb::module_& m) {
       .def_rw("runtime", &G::runtime)
       .def_rw("base_runtime", &G::base_runtime);
 
+  using L = api::CompileOptions;
+  nb::class_<L>(m, "CompileOptions")
+      .def(nb::init<>())
+      .def_rw("name", &L::name)
+      .def_rw("target", &L::target)
+      .def_rw("compiler", &L::compiler)
+      .def_rw("sizes", &L::sizes);
+
   using P = api::ReportOptions;
   nb::class_<P>(m, "ReportOptions")
       .def(nb::init<>())
@@ -155,6 +163,11 @@ void bind_models(nb::module_& m) {
   m.def("inspect", [](const api::Model& model, const std::vector<std::string>& sizes) {
     Watch watch;
     return watch.run([&] { return api::inspect(model, sizes).json; });
+  });
+  m.def("compile", [](const api::Model& model, const Path& folder, const api::CompileOptions& options) {
+    Watch watch;
+    const api::Compiled compiled = watch.run([&] { return api::compile(model, folder, options); });
+    return nb::make_tuple(compiled.json, compiled.nests);
   });
   m.def("run", [](const api::Model& model, const GivenTensors& feeds, api::Engine engine,
                   const api::RuntimeOptions& runtime) {
