@@ -448,10 +448,14 @@ struct CompileOptions {
   std::string target = "native";        // one of compile_targets()
   std::string compiler = {};            // a C++ compiler; "": $CXX, else clang++ or g++ of $PATH
   std::vector<std::string> sizes = {};  // of inputs whose sizes the model leaves open
+  std::string schedules = {};           // how loops run, where it is not left to Isomer: docs/how-to/compile.md
 };
 
 struct Compiled {
-  std::string nests = {};  // the loops of every node, as text
+  struct Nest {
+    std::string name, text;  // the loops that compute one tensor
+  };
+  std::vector<Nest> nests = {};
   std::string json = {};   // what `isomer compile --json` prints
 };
 

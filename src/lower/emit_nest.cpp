@@ -219,13 +219,18 @@ std::string NestWriter::number(const ExprNode& e) const {
   return is_float(e.type) ? literal(e.number, e.type) : literal(e.integer, e.type);
 }
 
-std::string NestWriter::read(const ExprNode& e) {
+// Where a read has to ask whether it is inside of its tensor.
+std::string NestWriter::inside_of(const ExprNode& e) {
   Domain inside;
   for (std::size_t d = 0; d < e.at.size(); ++d)
     if (!stays_inside(plan_.buffers[static_cast<std::size_t>(e.tensor.number)], d, e.at[d]))
       inside = both(std::move(inside), between(0, e.at[d], e.extents[d]));
+  return holds(inside);
+}
+
+std::string NestWriter::read(const ExprNode& e) {
   const std::string element = load(e.tensor.number, text(address(e.tensor.number, e.at)), e.type);
-  const std::string condition = holds(inside);
+  const std::string condition = inside_of(e);
   return condition.empty() ? element : fmt::format("{} ? {} : ({})0", condition, element, c_type(e.type));
 }
 
@@ -402,7 +407,7 @@ void NestWriter::reduced() {
   const std::vector<Loop> outer(nest_.loops.begin(), first);
   std::vector<Loop> inner(first, nest_.loops.end());
   std::optional<Loop> lanes;
-  if (inner.back().kind == Loop::Kind::Vector) {
+  if (nest_.lanes) {
     lanes = inner.back();
     inner.pop_back();
   }
@@ -433,7 +438,7 @@ void NestWriter::reduced() {
   if (lanes) define_axis(lanes->axis, "0");
   define_axes(true);
   const std::string sum = fmt::format("sum[{}]", text(place));
-  const std::string condition = holds(reduction.domain);
+  const std::string condition = holds(both(nest_.guard, reduction.domain));
   const std::string added = lanes ? vector_value(*reduction.args[0], lanes->axis)
                                   : fmt::format("({}){}", type, value(reduction.args[0]));
   const std::string combined = combine(reduction.reduction, sum, added);
@@ -450,6 +455,14 @@ void NestWriter::reduced() {
     bound_[nest_.reduction.get()] = fmt::format("lanes[{}]", name_of(lanes->axis));
   }
   define_axes(false);
+  Domain kept;
+  std::ranges::copy_if(nest_.guard, std::back_inserter(kept), [&](const Index& g) {
+    return !std::ranges::any_of(inner, [&](const Loop& l) { return is_reduced(l) && g.mentions(l.axis); });
+  });
+  if (const std::string inside = holds(kept); !inside.empty()) {
+    open(fmt::format("if ({})", inside));
+    ++opened;
+  }
   store(value(nest_.value.ref()));
   for (; opened > 0; --opened) close();
   for (std::size_t k = 0; k < outer.size(); ++k) close();
@@ -458,22 +471,14 @@ void NestWriter::reduced() {
 // Sixteen elements along an axis at once: reads that are next to each other, or the same.
 std::string NestWriter::vector_value(const ExprNode& e, const Axis& lane) {
   if (e.kind == ExprNode::Kind::Read) {
-    const std::string element = read(e);
-    const std::size_t at = element.find(pointer(e.tensor.number) + "[");
-    ISOMER_CHECK(at != std::string::npos && element.find('[', at) != std::string::npos);
-    Index address_of_read;
-    for (const AxisOfLoops& a : nest_.of)
-      if (a.index.mentions(lane) && std::ranges::any_of(e.at, [&](const Index& i) { return i.mentions(a.axis); })) {
-        std::string out = element;
-        const std::size_t end = out.find(']', at);
-        const std::string name = pointer(e.tensor.number);
-        const std::string place = out.substr(at + name.size() + 1, end - at - name.size() - 1);
-        out.replace(at, end + 1 - at, fmt::format("*(const im_lanes*)({} + ({}))", name, place));
-        const std::size_t zero = out.rfind(" : (float)0");
-        if (zero != std::string::npos) out.replace(zero, std::string::npos, " : im_all(0.0f)");
-        return "(" + out + ")";
-      }
-    return fmt::format("im_all({})", element);
+    const bool goes_along = std::ranges::any_of(nest_.of, [&](const AxisOfLoops& a) {
+      return a.index.mentions(lane) && std::ranges::any_of(e.at, [&](const Index& i) { return i.mentions(a.axis); });
+    });
+    const std::string condition = inside_of(e);
+    const std::string place = text(address(e.tensor.number, e.at));
+    const std::string element = goes_along ? fmt::format("*(const im_lanes*)({} + ({}))", pointer(e.tensor.number), place)
+                                           : fmt::format("im_all({}[{}])", pointer(e.tensor.number), place);
+    return condition.empty() ? element : fmt::format("({} ? {} : im_all(0.0f))", condition, element);
   }
   if (e.kind == ExprNode::Kind::Number) return fmt::format("im_all({})", number(e));
   ISOMER_CHECK(e.kind == ExprNode::Kind::Apply && e.args.size() == 2);

@@ -61,6 +61,7 @@ class NestWriter {
   std::size_t block_for(const std::set<int>& axes) const;
   std::string value(const ExprRef& e);
   std::string number(const ExprNode& e) const;
+  std::string inside_of(const ExprNode& e);
   std::string read(const ExprNode& e);
   std::string apply(const ExprNode& e);
   std::string cast(const ExprNode& e);

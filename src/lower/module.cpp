@@ -8,7 +8,9 @@
 #include "lower/emit.h"
 #include "lower/kernels_text.h"
 #include "lower/layout.h"
+#include "lower/legality.h"
 #include "lower/lower.h"
+#include "lower/schedule.h"
 
 namespace isomer::lower {
 namespace {
@@ -92,13 +94,17 @@ __attribute__((visibility("default"))) int {0}_run(const {0}_module* module, con
 
 }  // namespace
 
-Result<ModuleTexts> module_of(const Graph& graph, const InferOptions& sizes, const std::string& name) {
+Result<ModuleTexts> module_of(const Graph& graph, const InferOptions& sizes, const std::string& name,
+                              const std::string& schedules) {
   AxisNumbers numbers;
   ISOMER_TRY(Plan plan, lower_graph(graph, sizes, numbers));
   compose_nests(plan, numbers);
   choose_layouts(plan);
   ISOMER_TRY_DO(schedule_nests(plan, numbers));
+  ISOMER_TRY(const Schedules own, parse_schedules(schedules));
+  ISOMER_TRY_DO(apply_schedules(plan, own, numbers));
   place_buffers(plan);
+  if (const auto wrong = illegal(plan)) return Error{fmt::format("the plan was refused: {}", *wrong)};
   Emitted emitted = emit(plan, name);
   ModuleTexts out;
   std::string upper = name;

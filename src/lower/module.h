@@ -18,8 +18,9 @@ struct ModuleTexts {
   std::size_t functions = 0;
 };
 
-// `name` begins every symbol: a C identifier.
-Result<ModuleTexts> module_of(const Graph& graph, const InferOptions& sizes, const std::string& name);
+// `name` begins every symbol: a C identifier. `schedules`: text, as schedule.h has it; "": none.
+Result<ModuleTexts> module_of(const Graph& graph, const InferOptions& sizes, const std::string& name,
+                              const std::string& schedules = {});
 
 // The bytes of the weights' file, piece by piece, in order.
 void for_each_weight(const Plan& plan, const std::function<void(const void* bytes, std::size_t size)>& write);

@@ -68,6 +68,8 @@ struct Tile {
   std::int64_t block = 0;   // outer rows (or, without any, rows) that see all panels before the next ones do
   bool left_first = true;   // among the product's factors
   int left = 0, right = 0;  // buffers; `right` is packed: [kept..., panel, outer..., depth, lane]
+  std::vector<Axis> packed_axes = {};  // of `right`, and its value over them
+  Expr packed_value = {};
 };
 
 // A 3x3 convolution by Winograd's F(4, 3).
@@ -94,6 +96,7 @@ struct Nest {
   Domain guard = {};                 // points of the loops that are points of the axes
   std::optional<Tile> tile = {};
   std::optional<Winograd> winograd = {};
+  bool lanes = false;  // the innermost loop is sixteen elements at once, which all reads allow
   std::vector<std::string> schedule = {};  // the lines that made the loops
 };
 

@@ -441,6 +441,8 @@ class Tiler {
     packed.strides = row_major(packed.extents);
     packed.size = *element_count(packed.extents);
     tile.kept = kept;
+    tile.packed_axes = axes;
+    tile.packed_value = value;
     const Storage& source = storage(factor.tensor.number);
     if (source.kind == Storage::Kind::Weight) {
       Formula formula;
@@ -612,6 +614,7 @@ class Reducer {
   }
 
   void by_lanes(Nest& nest, std::size_t data) {
+    nest.lanes = true;
     const Loop channels = nest.loops[data - 1];
     const std::int64_t vectors = extent(channels.axis) / kLanes;
     std::int64_t wide = 1;

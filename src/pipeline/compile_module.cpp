@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
-#include <chrono>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -65,17 +63,12 @@ Status need_sizes(const Graph& graph, const InferOptions& sizes) {
     const ValueInfo& info = inference.of(input);
     if (graph.node(input.node).kind != NodeKind::Input || concrete_shape(info)) continue;
     const std::string& name = graph.name_of(input);
-    return Error{fmt::format("a module is for one size, and that of input '{}'{} is open: give it by --shape "
-                             "NAME=NUMBER, or --shape "
-                             "{}=1x2x3",
+    return Error{fmt::format("a module is for one size, and that of input '{}'{} is open: "
+                             "give it by --shape NAME=NUMBER, or --shape {}=1x2x3",
                              name, info.shape ? ' ' + text(*info.shape) : "", name),
                  name};
   }
   return Done{};
-}
-
-double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 }  // namespace
@@ -119,9 +112,7 @@ Result<CompiledModule> compile_module(const Graph& graph, const CompileRequest& 
     return Error{"there is no C++ compiler in $PATH; install clang or g++, or name one by --compiler"};
   ISOMER_TRY(const InferOptions sizes, parse_sizes(request.sizes, graph));
   ISOMER_TRY_DO(need_sizes(graph, sizes));
-  auto start = std::chrono::steady_clock::now();
-  ISOMER_TRY(out.texts, lower::module_of(graph, sizes, request.name));
-  out.lower_seconds = seconds_since(start);
+  ISOMER_TRY(out.texts, lower::module_of(graph, sizes, request.name, request.schedules));
   std::error_code failure;
   fs::create_directories(request.folder, failure);
   if (failure)
@@ -131,7 +122,6 @@ Result<CompiledModule> compile_module(const Graph& graph, const CompileRequest& 
   ISOMER_TRY_DO(write_text(in(request.name + ".cpp"), out.texts.code));
   ISOMER_TRY_DO(write_text(in(request.name + ".h"), out.texts.header));
   ISOMER_TRY_DO(write_weights(in(request.name + ".weights"), out.texts.plan));
-  start = std::chrono::steady_clock::now();
   std::vector<std::string> flags{"-x",
                                  "c++",
                                  "-std=c++17",
@@ -150,9 +140,9 @@ Result<CompiledModule> compile_module(const Graph& graph, const CompileRequest& 
                     library = in("lib" + request.name + ".so").string();
   object.insert(object.end(), {"-c", in(request.name + ".cpp").string(), "-o", object_file});
   ISOMER_TRY_DO(run_compiler(out.compiler, object));
-  ISOMER_TRY_DO(run_compiler(out.compiler, {"-shared", "-Wl,--as-needed", "-o", library, object_file, "-lm"}));
+  ISOMER_TRY_DO(
+      run_compiler(out.compiler, {"-shared", "-Wl,--as-needed", "-o", library, object_file, "-lm"}));
   fs::remove(object_file, failure);
-  out.compile_seconds = seconds_since(start);
   out.library_bytes = fs::file_size(library, failure);
   ISOMER_TRY_DO(write_text(in("interface.json"), interface_json(out.texts.plan, request)));
   return out;

@@ -17,13 +17,13 @@ struct CompileRequest {
   std::string target = "native";  // a name that targets() has
   std::string compiler = {};      // "": the one that is found
   std::vector<std::string> sizes = {};
+  std::string schedules = {};  // as lower/schedule.h has them
 };
 
 struct CompiledModule {
   lower::ModuleTexts texts;
   std::string compiler;
   std::uint64_t library_bytes = 0;
-  double lower_seconds = 0, compile_seconds = 0;
 };
 
 std::vector<std::string> compile_targets();
