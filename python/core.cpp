@@ -123,6 +123,7 @@ void bind_options(nb::module_& m) {
       .def_rw("name", &L::name)
       .def_rw("target", &L::target)
       .def_rw("compiler", &L::compiler)
+      .def_rw("schedules", &L::schedules)
       .def_rw("sizes", &L::sizes);
 
   using P = api::ReportOptions;
@@ -167,7 +168,9 @@ void bind_models(nb::module_& m) {
   m.def("compile", [](const api::Model& model, const Path& folder, const api::CompileOptions& options) {
     Watch watch;
     const api::Compiled compiled = watch.run([&] { return api::compile(model, folder, options); });
-    return nb::make_tuple(compiled.json, compiled.nests);
+    nb::list nests;
+    for (const api::Compiled::Nest& nest : compiled.nests) nests.append(nb::make_tuple(nest.name, nest.text));
+    return nb::make_tuple(compiled.json, nests);
   });
   m.def("run", [](const api::Model& model, const GivenTensors& feeds, api::Engine engine,
                   const api::RuntimeOptions& runtime) {

@@ -322,6 +322,41 @@ class Runs(Compiles):
             del module
 
 
+class Schedules(Compiles):
+    """Loops that a user orders: the results stay, and what is no order is said."""
+
+    CASE = Case("a = MatMul (x, w) y = Relu (a)", {"x": normal(12, 20)}, "y", {"w": normal(20, 30)})
+    PAGE = (programs.ROOT / "docs" / "how-to" / "compile.md").read_text(encoding="utf-8").split("```\nnest ", 1)[1].split("```", 1)[0]
+    NEST = PAGE.split("#", 1)[0].strip()
+
+    def scheduled(self, lines, *options):
+        (self.path / "schedule").write_text(f"nest {self.NEST}\n{lines}\n")
+        return modules.compile_model(self.save(model_of([self.CASE])), self.path / "compiled", "--schedule", str(self.path / "schedule"), *options)
+
+    def test_keep_the_results(self):
+        expected = np.maximum(self.CASE.inputs["x"] @ self.CASE.constants["w"], 0)
+        for lines in (self.PAGE.split("\n", 1)[1], "reorder i1 i0", "split i0 5\nreorder i0.o i1 i0.i", "split r0 4\nunroll r0.i",
+                      "split i0 4\nsplit i1 7\nreorder i0.o i1.o r0 i0.i i1.i  # a tile\nparallel i0.o"):
+            with self.subTest(lines=lines):
+                ran = self.scheduled(lines)
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                self.assertLessEqual(modules.distance(expected, modules.load(self.path / "compiled")(**self.CASE.inputs)["y"]), TOLERANCE[expected.dtype])
+
+    def test_that_are_none(self):
+        for lines, words in (("split i0 0", "split"), ("split i7 2", "i7"), ("tile i0 2", "tile"), ("fuse i0 i0", "i0"), ("reorder i0 i0", "twice"),
+                             ("vectorize", "vectorize"), ("vectorize i0", "innermost"), ("nest nobody", "nobody")):
+            with self.subTest(lines=lines):
+                ran = self.scheduled(lines)
+                self.assertEqual(ran.returncode, 2, ran.stdout)
+                self.assertIn(words, ran.answer["error"]["message"])
+
+    def test_are_shown(self):
+        shown = subprocess.run([isomer, "compile", str(self.save(model_of([self.CASE]))), "-o", str(self.path / "compiled"), "--show", "Relu"],
+                               capture_output=True, text=True, check=True).stdout
+        self.assertIn(self.NEST + ":", shown)
+        self.assertIn("relu(sum(", shown)
+
+
 class Refuses(Compiles):
     def refused(self, model, code, *words, options=(), **more):
         folder = self.path / "compiled"

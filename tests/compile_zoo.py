@@ -93,7 +93,7 @@ def judge(name, model, folder, options):
     if made.returncode != 0:
         opaque = opaque_nodes(model, sizes)
         return {"status": "opaque" if opaque else "failed", "reason": opaque[0] if opaque else (made.stderr or made.stdout).strip()[-300:]}
-    row = {key: made.answer[key] for key in ("nests", "tiled", "functions", "lower_seconds", "compile_seconds", "library_bytes", "weight_bytes", "workspace_bytes")}
+    row = {key: made.answer[key] for key in ("nests", "tiled", "winograd", "functions", "ms", "library_bytes", "weight_bytes", "workspace_bytes")}
     np.savez(feeds, **reference.feeds_of(onnx.load(model, load_external_data=False), shapes))
     child = subprocess.run([sys.executable, __file__, "--run", str(model), str(compiled), str(feeds), str(out)], capture_output=True, text=True, check=False)
     if child.returncode != 0:
@@ -108,14 +108,14 @@ def judge(name, model, folder, options):
 
 
 def print_table(rows):
-    print("| model | ratio | error | ONNX Runtime's | apart | nests | tiled | s to lower, compile | library | workspace | |\n|---|" + "---:|" * 9 + "---|")
+    print("| model | ratio | error | ONNX Runtime's | apart | nests | tiled | Winograd | s to compile | library | workspace | |\n|---|" + "---:|" * 10 + "---|")
     for name, row in sorted(rows.items()):
         if "ratio" not in row:
-            print(f"| {name} | | | | | | | | | | {row['status']}: {row['reason'].splitlines()[0] if row['reason'] else ''} |")
+            print(f"| {name} | | | | | | | | | | | {row['status']}: {row['reason'].splitlines()[0] if row['reason'] else ''} |")
             continue
         error, theirs = (f"{row[k]:.1e}" if k in row else "" for k in ("error", "ort_error"))
         print(f"| {name} | {row['ratio']:.2f} | {error} | {theirs} | {row['apart']:.1e} | {row['nests']} | {row['tiled']} | "
-              f"{row['lower_seconds']:.1f}, {row['compile_seconds']:.1f} | {row['library_bytes'] / 1e6:.2f} MB | {row['workspace_bytes'] / 1e6:.1f} MB | "
+              f"{row['winograd']} | {row['ms'] / 1000:.1f} | {row['library_bytes'] / 1e6:.2f} MB | {row['workspace_bytes'] / 1e6:.1f} MB | "
               f"{'' if row['status'] == 'good' else row['status']} |")
     count = {status: sum(row["status"] == status for row in rows.values()) for status in ("good", "far", "failed", "opaque")}
     ratios = [row["ratio"] for row in rows.values() if "ratio" in row]

@@ -136,10 +136,10 @@ class Comparison(_Shown):
 
 @dataclasses.dataclass(repr=False)
 class Compiled(_Shown):
-    """What `compile` wrote, for `load`. `nests`: the loops of every node, as text."""
+    """What `compile` wrote, for `load`. `nests`: name and text of all loops."""
 
     folder: Path
-    nests: str
+    nests: list[tuple[str, str]]
     report: dict[str, Any] = _report()
 
     def _line(self) -> str:
