@@ -300,29 +300,16 @@ IM_INLINE im_lanes im_max(im_lanes a, im_lanes b) { return (a > b) | (a != a) ? 
 IM_INLINE im_lanes im_min(im_lanes a, im_lanes b) { return (a < b) | (a != a) ? a : b; }
 
 // Zeros before and behind each axis of a tensor, whose axes are given outermost first.
-IM_INLINE void im_border(float* p, int rank, const int64_t* extent, const int64_t* low, const int64_t* high, const int64_t* stride) {
-  // The place where the rest of a position begins, zeros included.
-  int64_t before = 0;
-  for (int d = 1; d < rank; ++d) before += low[d] * stride[d];
-  int is_bordered = 0;
-  for (int d = 1; d < rank; ++d) is_bordered |= (low[d] | high[d]) != 0;
+static inline void im_border(float* p, int rank, const int64_t* extent, const int64_t* low, const int64_t* high, const int64_t* stride) {
+  int64_t before = 0, is_bordered = 0;  // where the rest of a position begins, and whether it has zeros, too
+  for (int d = 1; d < rank; ++d) {
+    before += low[d] * stride[d];
+    is_bordered |= low[d] | high[d];
+  }
   for (int64_t i = -low[0]; i < extent[0] + high[0]; ++i) {
     float* at = p + i * stride[0];
     if (i < 0 || i >= extent[0]) memset(at - before, 0, (size_t)stride[0] * 4);
-    else if (is_bordered) {
-      // One level further down; levels are few, and written out so that nothing recurs.
-      int64_t rest = 0;
-      for (int d = 2; d < rank; ++d) rest += low[d] * stride[d];
-      int deeper = 0;
-      for (int d = 2; d < rank; ++d) deeper |= (low[d] | high[d]) != 0;
-      for (int64_t j = -low[1]; j < extent[1] + high[1]; ++j) {
-        float* row = at + j * stride[1];
-        if (j < 0 || j >= extent[1]) memset(row - rest, 0, (size_t)stride[1] * 4);
-        else if (deeper)
-          for (int64_t k = -low[2]; k < extent[2] + high[2]; ++k)
-            if (k < 0 || k >= extent[2]) memset(row + k * stride[2], 0, (size_t)stride[2] * 4);
-      }
-    }
+    else if (is_bordered != 0) im_border(at, rank - 1, extent + 1, low + 1, high + 1, stride + 1);
   }
 }
 
