@@ -427,6 +427,7 @@ void NestWriter::reduced() {
     }
     return opened;
   };
+  if (!lanes && is_extremum_along(inner)) return extremum(outer, inner);
   const std::string type = lanes ? "im_lanes" : c_type(reduction.type);
   const std::string zero = lanes ? fmt::format("im_all({})", start(reduction)) : start(reduction);
   for (const Loop& l : outer) open_loop(l.axis, "0", fmt::format("{}", l.axis.extent.concrete()));
@@ -465,6 +466,37 @@ void NestWriter::reduced() {
   }
   store(value(nest_.value.ref()));
   for (; opened > 0; --opened) close();
+  for (std::size_t k = 0; k < outer.size(); ++k) close();
+}
+
+// Whether one loop is left, which takes the largest or smallest of a row of floats.
+bool NestWriter::is_extremum_along(const std::vector<Loop>& inner) const {
+  const ExprNode& reduction = *nest_.reduction;
+  if (inner.size() != 1 || inner[0].axis.extent.concrete() < 32 || reduction.type != ElementType::Float || !reduction.domain.empty() ||
+      !nest_.guard.empty() || (reduction.reduction != Reduction::Max && reduction.reduction != Reduction::Min))
+    return false;
+  const ExprNode& e = *reduction.args[0];
+  if (e.kind != ExprNode::Kind::Read || plan_.buffers[static_cast<std::size_t>(e.tensor.number)].type != ElementType::Float) return false;
+  for (std::size_t d = 0; d < e.at.size(); ++d)
+    if (!stays_inside(plan_.buffers[static_cast<std::size_t>(e.tensor.number)], d, e.at[d])) return false;
+  const Index at = address(e.tensor.number, e.at);
+  return std::ranges::any_of(at.terms(), [&](const Index::Term& t) {
+    return t.atom.kind == Index::AtomKind::Axis && t.atom.axis == inner[0].axis && t.scale.is(1);
+  }) && std::ranges::all_of(at.terms(), [](const Index::Term& t) { return t.atom.kind == Index::AtomKind::Axis; });
+}
+
+void NestWriter::extremum(const std::vector<Loop>& outer, const std::vector<Loop>& inner) {
+  const ExprNode& e = *nest_.reduction->args[0];
+  for (const Loop& l : outer) open_loop(l.axis, "0", fmt::format("{}", l.axis.extent.concrete()));
+  define_axes(false);
+  AxisMap first;
+  for (const AxisOfLoops& a : nest_.of)
+    if (a.is_reduced) first[a.axis.id] = Index(0);
+  const std::string row = fmt::format("{} + ({})", pointer(e.tensor.number), text(with_axes(address(e.tensor.number, e.at), first)));
+  const bool is_max = nest_.reduction->reduction == Reduction::Max;
+  say(fmt::format("const float sum = im_{}_of_row({}, {});", is_max ? "max" : "min", row, inner[0].axis.extent.concrete()));
+  bound_[nest_.reduction.get()] = "sum";
+  store(value(nest_.value.ref()));
   for (std::size_t k = 0; k < outer.size(); ++k) close();
 }
 

@@ -43,6 +43,8 @@ class NestWriter {
   void say(const std::string& line) { blocks_.back().text += indent() + line + '\n'; }
   std::string indent() const { return std::string(2 * blocks_.size(), ' '); }
   bool is_reduced(const Loop& loop) const;
+  bool is_extremum_along(const std::vector<Loop>& inner) const;
+  void extremum(const std::vector<Loop>& outer, const std::vector<Loop>& inner);
   static std::string pragma_of(const Loop& loop);
   std::string vector_value(const ExprNode& e, const Axis& lane);
   void define_axes(bool with_reduced);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t kBlockBytes = std::int64_t{384} << 10;  // of the left factor, which should stay in the second cache
 constexpr std::int64_t kWinogradBytes = 1'200'000;  // of transformed inputs and products
-constexpr std::int64_t kFewestProducts = 512;                 // per output row and panel: below, packing is not worth it
+constexpr std::int64_t kFewestProducts = 128;                 // per output row: below, a tile is not worth its packing
 
 bool is_plain(const Index& index) {
   return std::ranges::all_of(index.terms(), [](const Index::Term& t) { return t.atom.kind == Index::AtomKind::Axis; });
@@ -480,7 +480,44 @@ class Reducer {
  public:
   Reducer(Plan& plan, AxisNumbers& numbers) : plan_(plan), numbers_(numbers) {}
 
-  void schedule(Nest& nest) {
+  // The nest, or two of them: sixteens of channels, and the rest.
+  std::vector<Nest> schedule(const Nest& nest) {
+    std::vector<Nest> out{nest};
+    if (const auto axis = to_be_divided(nest)) {
+      const std::int64_t whole = extent(*axis) / kLanes * kLanes;
+      out = {part(nest, *axis, 0, whole), part(nest, *axis, whole, extent(*axis))};
+    }
+    for (Nest& each : out) order(each);
+    return out;
+  }
+
+ private:
+  static constexpr std::int64_t kLanes = 16, kMostSums = 12;
+
+  // The target's innermost axis, if most of it could go by sixteens, but not all.
+  std::optional<Axis> to_be_divided(const Nest& nest) const {
+    Nest trial = nest;
+    trial.reduction = main_reduction(trial.value);
+    reset_loops(trial, plan_);
+    if (!trial.reduction || trial.axes.empty()) return std::nullopt;
+    const Axis axis = trial.loops[trial.axes.size() - 1].axis;
+    int reads = 0;
+    if (extent(axis) <= kLanes || extent(axis) % kLanes == 0 || trial.reduction->type != ElementType::Float ||
+        trial.reduction->reduction == Reduction::Product || !fits(*trial.reduction->args[0], axis, reads) || reads == 0)
+      return std::nullopt;
+    return axis;
+  }
+  Nest part(const Nest& nest, const Axis& axis, std::int64_t low, std::int64_t high) {
+    Nest out = nest;
+    const Axis fresh = numbers_.make(high - low);
+    const AxisMap by{{axis.id, Index(fresh) + Index(low)}};
+    std::ranges::replace(out.axes, axis, fresh);
+    for (Index& i : out.at) i = with_axes(i, by);
+    out.value = with_axes(out.value, by, numbers_);
+    return out;
+  }
+
+  void order(Nest& nest) {
     nest.reduction = main_reduction(nest.value);
     reset_loops(nest, plan_);
     if (!nest.reduction || nest.axes.empty()) return;
@@ -500,9 +537,6 @@ class Reducer {
     nest.loops.erase(nest.loops.begin() + static_cast<std::ptrdiff_t>(data) - 1);
     nest.loops.push_back(innermost);
   }
-
- private:
-  static constexpr std::int64_t kLanes = 16, kMostSums = 12;
 
   // Axes of one element need no loops.
   static void drop_single(Nest& nest) {
@@ -679,8 +713,7 @@ Status schedule_nests(Plan& plan, AxisNumbers& numbers) {
       }
       continue;
     }
-    out.push_back(nest);
-    reducer.schedule(out.back());
+    for (Nest& part : reducer.schedule(nest)) out.push_back(std::move(part));
   }
   plan.nests = std::move(out);
   return Done{};

@@ -299,6 +299,20 @@ IM_INLINE im_lanes im_all(float a) { return (im_lanes){} + a; }
 IM_INLINE im_lanes im_max(im_lanes a, im_lanes b) { return (a > b) | (a != a) ? a : b; }
 IM_INLINE im_lanes im_min(im_lanes a, im_lanes b) { return (a < b) | (a != a) ? a : b; }
 
+// The largest and the smallest of at least sixteen numbers; NaN wins.
+#define IM_OF_ROW(which)                                                                        \
+  static inline float im_##which##_of_row(const float* p, int64_t n) {                         \
+    im_lanes a = *(const im_lanes*)p;                                                           \
+    int64_t i = 16;                                                                             \
+    for (; i + 16 <= n; i += 16) a = im_##which(a, *(const im_lanes*)(p + i));                  \
+    if (i < n) a = im_##which(a, *(const im_lanes*)(p + n - 16));                               \
+    float out = a[0];                                                                           \
+    for (int k = 1; k < 16; ++k) out = im_##which(out, (float)a[k]);                            \
+    return out;                                                                                 \
+  }
+IM_OF_ROW(max)
+IM_OF_ROW(min)
+
 // Zeros before and behind each axis of a tensor, whose axes are given outermost first.
 static inline void im_border(float* p, int rank, const int64_t* extent, const int64_t* low, const int64_t* high, const int64_t* stride) {
   int64_t before = 0, is_bordered = 0;  // where the rest of a position begins, and whether it has zeros, too
