@@ -6,6 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "graph/infer.h"
 #include "onnx/size_arguments.h"
 #include "onnx/write_file.h"
 #include "runtime/compiler.h"
@@ -49,6 +50,27 @@ Status write_weights(const fs::path& path, const lower::Plan& plan) {
   return file.rename();
 }
 
+bool is_identifier(std::string_view name) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  return !name.empty() && !is_digit(name.front()) &&
+         std::ranges::all_of(name, [&](char c) { return is_letter(c) || is_digit(c); });
+}
+
+Status need_sizes(const Graph& graph, const InferOptions& sizes) {
+  ISOMER_TRY(const Inference inference, infer(graph, sizes));
+  for (const Value input : graph.inputs()) {
+    const ValueInfo& info = inference.of(input);
+    if (graph.node(input.node).kind != NodeKind::Input || concrete_shape(info)) continue;
+    const std::string& name = graph.name_of(input);
+    return Error{fmt::format("a module is for one size, and that of input '{}'{} is open: "
+                             "give it by --shape NAME=NUMBER, or --shape {}=1x2x3",
+                             name, info.shape ? ' ' + text(*info.shape) : "", name),
+                 name};
+  }
+  return Done{};
+}
+
 }  // namespace
 
 std::vector<std::string> compile_targets() {
@@ -81,26 +103,46 @@ std::string interface_json(const lower::Plan& plan, const CompileRequest& reques
 Result<CompiledModule> compile_module(const Graph& graph, const CompileRequest& request) {
   const auto target = std::ranges::find(targets(), request.target, &Target::name);
   if (target == targets().end()) return Error{fmt::format("no target is named {}", request.target)};
+  if (!is_identifier(request.name))
+    return Error{
+        fmt::format("--name {}: not an identifier of C, which every symbol begins with", request.name)};
   CompiledModule out;
   out.compiler = request.compiler.empty() ? find_compiler() : request.compiler;
-  if (out.compiler.empty()) return Error{"there is no C++ compiler in $PATH; install clang or g++, or name one by --compiler"};
+  if (out.compiler.empty())
+    return Error{"there is no C++ compiler in $PATH; install clang or g++, or name one by --compiler"};
   ISOMER_TRY(const InferOptions sizes, parse_sizes(request.sizes, graph));
+  ISOMER_TRY_DO(need_sizes(graph, sizes));
   ISOMER_TRY(out.texts, lower::module_of(graph, sizes, request.name, request.schedules));
   std::error_code failure;
   fs::create_directories(request.folder, failure);
-  if (failure) return Error{fmt::format("can't make the folder {}: {}", request.folder.string(), failure.message())};
+  if (failure)
+    return Error{fmt::format("can't make the folder {}: {}", request.folder.string(), failure.message())};
   const auto in = [&](const std::string& file) { return request.folder / file; };
+  fs::remove(in("interface.json"), failure);  // of another model: there is one only where all of a module is
   ISOMER_TRY_DO(write_text(in(request.name + ".cpp"), out.texts.code));
   ISOMER_TRY_DO(write_text(in(request.name + ".h"), out.texts.header));
   ISOMER_TRY_DO(write_weights(in(request.name + ".weights"), out.texts.plan));
-  std::vector<std::string> flags{"-x", "c++", "-std=c++17", "-O3", "-fPIC", "-fvisibility=hidden", "-fno-math-errno",
-                                 "-fno-trapping-math", "-ffp-contract=fast", "-fno-exceptions", "-fno-rtti", "-w"};
+  std::vector<std::string> flags{"-x",
+                                 "c++",
+                                 "-std=c++17",
+                                 "-O3",
+                                 "-fPIC",
+                                 "-fvisibility=hidden",
+                                 "-fno-math-errno",
+                                 "-fno-trapping-math",
+                                 "-ffp-contract=fast",
+                                 "-fno-exceptions",
+                                 "-fno-rtti",
+                                 "-w"};
   flags.insert(flags.end(), target->flags.begin(), target->flags.end());
   std::vector<std::string> object = flags;
-  const std::string object_file = in(request.name + ".o").string(), library = in("lib" + request.name + ".so").string();
+  const std::string object_file = in(request.name + ".o").string(),
+                    library = in("lib" + request.name + ".so").string();
   object.insert(object.end(), {"-c", in(request.name + ".cpp").string(), "-o", object_file});
   ISOMER_TRY_DO(run_compiler(out.compiler, object));
-  ISOMER_TRY_DO(run_compiler(out.compiler, {"-shared", "-nostdlib++", "-o", library, object_file, "-lm"}));
+  ISOMER_TRY_DO(
+      run_compiler(out.compiler, {"-shared", "-Wl,--as-needed", "-o", library, object_file, "-lm"}));
+  fs::remove(object_file, failure);
   out.library_bytes = fs::file_size(library, failure);
   ISOMER_TRY_DO(write_text(in("interface.json"), interface_json(out.texts.plan, request)));
   return out;

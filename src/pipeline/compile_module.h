@@ -1,4 +1,4 @@
-// A model as a compiled module in a folder: shared and static library, C header, weights, interface.
+// A model as a compiled module in a folder: shared library, C header, weights, interface.
 #pragma once
 
 #include <filesystem>
@@ -13,9 +13,9 @@ namespace isomer {
 
 struct CompileRequest {
   std::filesystem::path folder;
-  std::string name = "model";       // begins every symbol
-  std::string target = "native";    // a name that targets() has
-  std::string compiler = {};        // "": the one that is found
+  std::string name = "model";     // begins every symbol
+  std::string target = "native";  // a name that targets() has
+  std::string compiler = {};      // "": the one that is found
   std::vector<std::string> sizes = {};
   std::string schedules = {};  // as lower/schedule.h has them
 };
@@ -28,7 +28,8 @@ struct CompiledModule {
 
 std::vector<std::string> compile_targets();
 
-// Error: a node without a formula, by name; a size that is not known; no compiler, or one that fails.
+// Error: a node without a formula, by name; a size that is not known; a name that is none in C; no compiler,
+// or one that fails.
 Result<CompiledModule> compile_module(const Graph& graph, const CompileRequest& request);
 
 // What its inputs and outputs are, as interface.json says it.
