@@ -448,7 +448,7 @@ struct CompileOptions {
   std::string target = "native";        // one of compile_targets()
   std::string compiler = {};            // a C++ compiler; "": $CXX, else clang++ or g++ of $PATH
   std::vector<std::string> sizes = {};  // of inputs whose sizes the model leaves open
-  std::string schedules = {};           // how loops run, where it is not left to Isomer: docs/how-to/compile.md
+  std::string schedules = {};  // how loops run, where it is not left to Isomer: docs/how-to/compile.md
 };
 
 struct Compiled {
@@ -456,7 +456,7 @@ struct Compiled {
     std::string name, text;  // the loops that compute one tensor
   };
   std::vector<Nest> nests = {};
-  std::string json = {};   // what `isomer compile --json` prints
+  std::string json = {};  // what `isomer compile --json` prints
 };
 
 ISOMER_API std::vector<std::string> compile_targets();

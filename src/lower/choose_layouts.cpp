@@ -20,10 +20,13 @@ class Layouts {
   void run() {
     for (const Nest& nest : plan_.nests) look_at(nest);
     std::vector<int> votes(plan_.buffers.size(), 0);
-    for (std::size_t k = 0; k < votes.size(); ++k) votes[static_cast<std::size_t>(root(static_cast<int>(k)))] += wants_[k];
+    for (std::size_t k = 0; k < votes.size(); ++k)
+      votes[static_cast<std::size_t>(root(static_cast<int>(k)))] += wants_[k];
     for (std::size_t k = 0; k < votes.size(); ++k) {
       Storage& s = plan_.buffers[k];
-      if (s.kind != Storage::Kind::Local || !is_image(s) || votes[static_cast<std::size_t>(root(static_cast<int>(k)))] <= 0) continue;
+      if (s.kind != Storage::Kind::Local || !is_image(s) ||
+          votes[static_cast<std::size_t>(root(static_cast<int>(k)))] <= 0)
+        continue;
       std::vector<int> order(s.extents.size());
       std::iota(order.begin(), order.end(), 0);
       std::rotate(order.begin() + 1, order.begin() + 2, order.end());
@@ -48,8 +51,10 @@ class Layouts {
       const Storage& source = plan_.buffers[static_cast<std::size_t>(e.tensor.number)];
       if (source.extents.size() != target.extents.size() || source.kind == Storage::Kind::Weight) return;
       for (std::size_t d = 2; d < e.at.size(); ++d) {
-        const auto mentions_reduced = std::ranges::any_of(around, [&](const Axis& a) { return e.at[d].mentions(a); });
-        const auto mentions_kept = std::ranges::any_of(nest.axes, [&](const Axis& a) { return e.at[d].mentions(a); });
+        const auto mentions_reduced =
+            std::ranges::any_of(around, [&](const Axis& a) { return e.at[d].mentions(a); });
+        const auto mentions_kept =
+            std::ranges::any_of(nest.axes, [&](const Axis& a) { return e.at[d].mentions(a); });
         slides = slides || (mentions_reduced && mentions_kept);
       }
       images.push_back(e.tensor.number);
@@ -93,7 +98,9 @@ void choose_borders(Plan& plan) {
     std::vector<Axis> reduced;
     for_each_read(*sum->args[0], reduced, [&](const ExprNode& e, const std::vector<Axis>&) {
       Storage& s = plan.buffers[static_cast<std::size_t>(e.tensor.number)];
-      if (s.kind != Storage::Kind::Local || s.type != ElementType::Float || !is_image(s) || s.extents.back() < kShortestWithBorder) return;
+      if (s.kind != Storage::Kind::Local || s.type != ElementType::Float || !is_image(s) ||
+          s.extents.back() < kShortestWithBorder)
+        return;
       Extents low(s.extents.size(), 0), high(s.extents.size(), 0);
       bool is_needed = false;
       for (std::size_t d = 0; d < e.at.size(); ++d) {

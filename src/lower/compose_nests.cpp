@@ -31,7 +31,8 @@ bool has_quotient(const Index& index) {
 
 // Moves data and computes nothing: a read, or a number.
 bool is_movement(const ExprNode& e) {
-  return e.kind == ExprNode::Kind::Read || e.kind == ExprNode::Kind::Number || e.kind == ExprNode::Kind::IndexNumber;
+  return e.kind == ExprNode::Kind::Read || e.kind == ExprNode::Kind::Number ||
+         e.kind == ExprNode::Kind::IndexNumber;
 }
 
 // Nests whose value is chosen by intervals of one axis become one nest per interval, so that what computes a
@@ -150,8 +151,10 @@ class Composer {
         ++sites;
         times += s.times;
         is_reduced = is_reduced || s.is_reduced;
-        for (std::size_t d = 0; d < s.at.size(); ++d) all_whole = all_whole && s.at[d].is_inside(nest.axes[d].extent);
-        if (moves && nest.value->kind == ExprNode::Kind::Read) quotients = quotients || makes_quotients(nest, s);
+        for (std::size_t d = 0; d < s.at.size(); ++d)
+          all_whole = all_whole && s.at[d].is_inside(nest.axes[d].extent);
+        if (moves && nest.value->kind == ExprNode::Kind::Read)
+          quotients = quotients || makes_quotients(nest, s);
         // Sums stay in the shape in which they can be tiled.
         if (reduces && std::ranges::any_of(s.at, has_quotient)) return false;
       }
@@ -167,7 +170,8 @@ class Composer {
   static bool makes_quotients(const Nest& nest, const Site& site) {
     AxisMap by;
     for (std::size_t d = 0; d < nest.axes.size(); ++d) by[nest.axes[d].id] = site.at[d];
-    return std::ranges::any_of(nest.value->at, [&](const Index& i) { return has_quotient(with_axes(i, by)); });
+    return std::ranges::any_of(nest.value->at,
+                               [&](const Index& i) { return has_quotient(with_axes(i, by)); });
   }
 
   void move(std::size_t n) {
@@ -209,7 +213,8 @@ class Composer {
     for (const Port& p : plan_.outputs) wanted.insert(p.buffer);
     for (std::size_t n = nests_.size(); n-- > 0;) {
       const auto writers = writers_.find(nests_[n].target);
-      if (writers == writers_.end() || !writers->second.contains(n) || !wanted.contains(nests_[n].target)) continue;
+      if (writers == writers_.end() || !writers->second.contains(n) || !wanted.contains(nests_[n].target))
+        continue;
       needed.insert(n);
       for (const auto& [buffer, sites] : sites_of(nests_[n])) wanted.insert(buffer);
     }

@@ -23,7 +23,8 @@ std::string place_of(const Plan& plan, int buffer) {
     case Storage::Kind::Input: return fmt::format("(const {}*)inputs[{}]", type, port(plan.inputs));
     case Storage::Kind::Output: return fmt::format("({}*)outputs[{}]", type, port(plan.outputs));
     case Storage::Kind::Weight: return fmt::format("(const {}*)(weights + {})", type, s.offset);
-    case Storage::Kind::Local: return fmt::format("({}*)(workspace + {})", type, s.offset + origin(s) * stored_bytes(s.type));
+    case Storage::Kind::Local:
+      return fmt::format("({}*)(workspace + {})", type, s.offset + origin(s) * stored_bytes(s.type));
   }
   ISOMER_UNREACHABLE("a kind of storage");
 }
@@ -41,9 +42,11 @@ std::string border_of(const Plan& plan, int buffer) {
     stride.push_back(s.strides[k]);
   }
   return fmt::format(
-      "  {{\n    static const int64_t extent[] = {{{}}}, low[] = {{{}}}, high[] = {{{}}}, stride[] = {{{}}};\n"
+      "  {{\n    static const int64_t extent[] = {{{}}}, low[] = {{{}}}, high[] = {{{}}}, stride[] = "
+      "{{{}}};\n"
       "    im_border({}, {}, extent, low, high, stride);\n  }}\n",
-      fmt::join(extent, ", "), fmt::join(low, ", "), fmt::join(high, ", "), fmt::join(stride, ", "), place_of(plan, buffer), extent.size());
+      fmt::join(extent, ", "), fmt::join(low, ", "), fmt::join(high, ", "), fmt::join(stride, ", "),
+      place_of(plan, buffer), extent.size());
 }
 
 }  // namespace
@@ -64,20 +67,23 @@ Emitted emit(const Plan& plan, const std::string& prefix) {
                                 stored_type(plan.buffers[static_cast<std::size_t>(buffer)].type), k);
       arguments += (k == 0 ? "" : ", ") + place_of(plan, buffer);
     }
-    if (!plan.buffers[static_cast<std::size_t>(nest.target)].low.empty() && bordered.insert(nest.target).second)
+    if (!plan.buffers[static_cast<std::size_t>(nest.target)].low.empty() &&
+        bordered.insert(nest.target).second)
       calls += border_of(plan, nest.target);
     const std::string result = writer.may_fail() ? "int" : "void";
     const std::string text = fmt::format("({}) {{\n{}}}\n", parameters, body);
     auto [known, is_new] = functions.try_emplace(result + text, "");
     if (is_new) {
       known->second = fmt::format("{}_{}", prefix, out.functions++);
-      out.code += fmt::format("// {}\nstatic __attribute__((noinline)) {} {}{}\n", nest.name, result, known->second, text);
+      out.code += fmt::format("// {}\nstatic __attribute__((noinline)) {} {}{}\n", nest.name, result,
+                              known->second, text);
     }
     calls += writer.may_fail() ? fmt::format("  if ({}({}) != 0) return 1;\n", known->second, arguments)
                                : fmt::format("  {}({});\n", known->second, arguments);
   }
   out.code += fmt::format(
-      "static int {}_all(const void* const* inputs, void* const* outputs, char* workspace, const char* weights) {{\n"
+      "static int {}_all(const void* const* inputs, void* const* outputs, char* workspace, const char* "
+      "weights) {{\n"
       "  (void)inputs, (void)outputs, (void)workspace, (void)weights;\n{}  return 0;\n}}\n",
       prefix, calls);
   return out;

@@ -1,4 +1,5 @@
-// From a plan to C++: one function per kind of nest (equal nests share one), and `run`, which calls them in order.
+// From a plan to C++: one function per kind of nest (equal nests share one), and `run`, which calls them in
+// order.
 #pragma once
 
 #include <string>
@@ -8,7 +9,7 @@
 namespace isomer::lower {
 
 struct Emitted {
-  std::string code;      // of the functions and of `run`; needs kernels/kernels.h above it
+  std::string code;  // of the functions and of `run`; needs kernels/kernels.h above it
   std::size_t functions = 0;
 };
 

@@ -16,8 +16,10 @@ bool is_half(ElementType type) { return type == ElementType::Float16 || type == 
 std::string literal(double value, ElementType type) {
   const bool is_double = type == ElementType::Double;
   if (std::isnan(value)) return is_double ? "(double)NAN" : "(float)NAN";
-  if (std::isinf(value)) return fmt::format("({}{})", value < 0 ? "-" : "", is_double ? "(double)INFINITY" : "(float)INFINITY");
-  std::string digits = is_double ? fmt::format("{:a}", value) : fmt::format("{:a}", static_cast<double>(static_cast<float>(value)));
+  if (std::isinf(value))
+    return fmt::format("({}{})", value < 0 ? "-" : "", is_double ? "(double)INFINITY" : "(float)INFINITY");
+  std::string digits = is_double ? fmt::format("{:a}", value)
+                                 : fmt::format("{:a}", static_cast<double>(static_cast<float>(value)));
   return "(" + digits + (is_double ? ")" : "f)");
 }
 
@@ -52,9 +54,7 @@ std::string stored_type(ElementType type) {
 
 // ---- Blocks
 
-void NestWriter::open(const std::string& head) {
-  blocks_.push_back({.head = indent() + head + " {\n"});
-}
+void NestWriter::open(const std::string& head) { blocks_.push_back({.head = indent() + head + " {\n"}); }
 
 void NestWriter::close() {
   const Block inner = std::move(blocks_.back());
@@ -63,7 +63,8 @@ void NestWriter::close() {
   for (const ExprNode* e : inner.values) values_.erase(e);
 }
 
-void NestWriter::open_loop(const Axis& axis, const std::string& from, const std::string& to, const std::string& pragma) {
+void NestWriter::open_loop(const Axis& axis, const std::string& from, const std::string& to,
+                           const std::string& pragma) {
   const std::string name = name_of(axis);
   if (!pragma.empty()) say(pragma);
   open(fmt::format("for (int64_t {0} = {1}; {0} < {2}; ++{0})", name, from, to));
@@ -110,8 +111,9 @@ std::string NestWriter::text(const Index& index) {
     const std::string inner = text(*t.atom.inner);
     const std::int64_t divisor = t.atom.divisor.concrete();
     const bool is_floor = t.atom.kind == Index::AtomKind::Floor;
-    add(scale, is_natural ? fmt::format("(({}) {} {})", inner, is_floor ? "/" : "%", divisor)
-                          : fmt::format("{}({}, {})", is_floor ? "im_floor_div" : "im_floor_mod", inner, divisor));
+    add(scale, is_natural
+                   ? fmt::format("(({}) {} {})", inner, is_floor ? "/" : "%", divisor)
+                   : fmt::format("{}({}, {})", is_floor ? "im_floor_div" : "im_floor_mod", inner, divisor));
   }
   add(index.offset().concrete(), "");
   return out.empty() ? "0" : out;
@@ -143,7 +145,8 @@ std::string NestWriter::load(int buffer, const std::string& address, ElementType
   const std::string element = fmt::format("{}[{}]", pointer(buffer), address);
   if (stored == ElementType::Float16) return fmt::format("im_from_half({})", element);
   if (stored == ElementType::BFloat16) return fmt::format("im_from_bfloat({})", element);
-  if (stored == ElementType::Bool && type == ElementType::Bool) return fmt::format("(uint8_t)({} != 0)", element);
+  if (stored == ElementType::Bool && type == ElementType::Bool)
+    return fmt::format("(uint8_t)({} != 0)", element);
   return element;
 }
 
@@ -186,23 +189,25 @@ std::string NestWriter::value(const ExprRef& e) {
   if (const auto known = values_.find(e.get()); known != values_.end()) return known->second;
   // What a bound reduction is a part of belongs to where that was bound.
   const bool is_free = bound_.empty() || !std::ranges::any_of(bound_, [&](const auto& b) {
-    std::vector<const ExprNode*> left{e.get()};
-    while (!left.empty()) {
-      const ExprNode* next = left.back();
-      left.pop_back();
-      if (next == b.first) return true;
-      for (const ExprRef& a : next->args) left.push_back(a.get());
-      for (const ExprNode::Case& c : next->cases) left.push_back(c.value.get());
-    }
-    return false;
-  });
+                         std::vector<const ExprNode*> left{e.get()};
+                         while (!left.empty()) {
+                           const ExprNode* next = left.back();
+                           left.pop_back();
+                           if (next == b.first) return true;
+                           for (const ExprRef& a : next->args) left.push_back(a.get());
+                           for (const ExprNode::Case& c : next->cases) left.push_back(c.value.get());
+                         }
+                         return false;
+                       });
   const std::size_t block = is_free ? block_for(axes_of(*e)) : blocks_.size() - 1;
   std::vector<Block> inside(std::make_move_iterator(blocks_.begin() + static_cast<std::ptrdiff_t>(block) + 1),
                             std::make_move_iterator(blocks_.end()));
   blocks_.resize(block + 1);
   std::string name;
   switch (e->kind) {
-    case ExprNode::Kind::IndexNumber: name = define(*e, fmt::format("({})({})", c_type(e->type), text(e->index))); break;
+    case ExprNode::Kind::IndexNumber:
+      name = define(*e, fmt::format("({})({})", c_type(e->type), text(e->index)));
+      break;
     case ExprNode::Kind::Read: name = define(*e, read(*e)); break;
     case ExprNode::Kind::Apply: name = define(*e, e->fn == Fn::Cast ? cast(*e) : apply(*e)); break;
     case ExprNode::Kind::Cases: name = define(*e, choice(*e)); break;
@@ -361,7 +366,8 @@ void NestWriter::define_axes(bool with_reduced) {
 
 void NestWriter::store(const std::string& stored) {
   const ElementType type = plan_.buffers[static_cast<std::size_t>(nest_.target)].type;
-  const std::string place = fmt::format("{}[{}]", pointer(nest_.target), text(address(nest_.target, nest_.at)));
+  const std::string place =
+      fmt::format("{}[{}]", pointer(nest_.target), text(address(nest_.target, nest_.at)));
   if (type == ElementType::Float16) say(fmt::format("{} = im_to_half({});", place, stored));
   else if (type == ElementType::BFloat16) say(fmt::format("{} = im_to_bfloat({});", place, stored));
   else say(fmt::format("{} = {};", place, stored));
@@ -381,7 +387,8 @@ std::string NestWriter::body() {
 
 void NestWriter::plain() {
   std::size_t opened = nest_.loops.size();
-  for (const Loop& loop : nest_.loops) open_loop(loop.axis, "0", fmt::format("{}", loop.axis.extent.concrete()));
+  for (const Loop& loop : nest_.loops)
+    open_loop(loop.axis, "0", fmt::format("{}", loop.axis.extent.concrete()));
   define_axes(false);
   if (const std::string condition = holds(nest_.guard); !condition.empty()) {
     open(fmt::format("if ({})", condition));
@@ -392,15 +399,16 @@ void NestWriter::plain() {
 }
 
 bool NestWriter::is_reduced(const Loop& loop) const {
-  return std::ranges::any_of(nest_.of, [&](const AxisOfLoops& a) { return a.is_reduced && a.index.mentions(loop.axis); });
+  return std::ranges::any_of(
+      nest_.of, [&](const AxisOfLoops& a) { return a.is_reduced && a.index.mentions(loop.axis); });
 }
 
 std::string NestWriter::pragma_of(const Loop& loop) {
   return loop.kind == Loop::Kind::Unrolled ? "IM_UNROLL" : "";
 }
 
-// Loops from the first reduced one on go over a tile of sums: first all that is added to them, then what becomes
-// of them. A vector loop, which is the innermost one, is an element of the tile.
+// Loops from the first reduced one on go over a tile of sums: first all that is added to them, then what
+// becomes of them. A vector loop, which is the innermost one, is an element of the tile.
 void NestWriter::reduced() {
   const ExprNode& reduction = *nest_.reduction;
   const auto first = std::ranges::find_if(nest_.loops, [&](const Loop& l) { return is_reduced(l); });
@@ -472,17 +480,24 @@ void NestWriter::reduced() {
 // Whether one loop is left, which takes the largest or smallest of a row of floats.
 bool NestWriter::is_extremum_along(const std::vector<Loop>& inner) const {
   const ExprNode& reduction = *nest_.reduction;
-  if (inner.size() != 1 || inner[0].axis.extent.concrete() < 32 || reduction.type != ElementType::Float || !reduction.domain.empty() ||
-      !nest_.guard.empty() || (reduction.reduction != Reduction::Max && reduction.reduction != Reduction::Min))
+  if (inner.size() != 1 || inner[0].axis.extent.concrete() < 32 || reduction.type != ElementType::Float ||
+      !reduction.domain.empty() || !nest_.guard.empty() ||
+      (reduction.reduction != Reduction::Max && reduction.reduction != Reduction::Min))
     return false;
   const ExprNode& e = *reduction.args[0];
-  if (e.kind != ExprNode::Kind::Read || plan_.buffers[static_cast<std::size_t>(e.tensor.number)].type != ElementType::Float) return false;
+  if (e.kind != ExprNode::Kind::Read ||
+      plan_.buffers[static_cast<std::size_t>(e.tensor.number)].type != ElementType::Float)
+    return false;
   for (std::size_t d = 0; d < e.at.size(); ++d)
     if (!stays_inside(plan_.buffers[static_cast<std::size_t>(e.tensor.number)], d, e.at[d])) return false;
   const Index at = address(e.tensor.number, e.at);
-  return std::ranges::any_of(at.terms(), [&](const Index::Term& t) {
-    return t.atom.kind == Index::AtomKind::Axis && t.atom.axis == inner[0].axis && t.scale.is(1);
-  }) && std::ranges::all_of(at.terms(), [](const Index::Term& t) { return t.atom.kind == Index::AtomKind::Axis; });
+  return std::ranges::any_of(at.terms(),
+                             [&](const Index::Term& t) {
+                               return t.atom.kind == Index::AtomKind::Axis && t.atom.axis == inner[0].axis &&
+                                      t.scale.is(1);
+                             }) &&
+         std::ranges::all_of(at.terms(),
+                             [](const Index::Term& t) { return t.atom.kind == Index::AtomKind::Axis; });
 }
 
 void NestWriter::extremum(const std::vector<Loop>& outer, const std::vector<Loop>& inner) {
@@ -492,9 +507,11 @@ void NestWriter::extremum(const std::vector<Loop>& outer, const std::vector<Loop
   AxisMap first;
   for (const AxisOfLoops& a : nest_.of)
     if (a.is_reduced) first[a.axis.id] = Index(0);
-  const std::string row = fmt::format("{} + ({})", pointer(e.tensor.number), text(with_axes(address(e.tensor.number, e.at), first)));
+  const std::string row = fmt::format("{} + ({})", pointer(e.tensor.number),
+                                      text(with_axes(address(e.tensor.number, e.at), first)));
   const bool is_max = nest_.reduction->reduction == Reduction::Max;
-  say(fmt::format("const float sum = im_{}_of_row({}, {});", is_max ? "max" : "min", row, inner[0].axis.extent.concrete()));
+  say(fmt::format("const float sum = im_{}_of_row({}, {});", is_max ? "max" : "min", row,
+                  inner[0].axis.extent.concrete()));
   bound_[nest_.reduction.get()] = "sum";
   store(value(nest_.value.ref()));
   for (std::size_t k = 0; k < outer.size(); ++k) close();
@@ -504,12 +521,14 @@ void NestWriter::extremum(const std::vector<Loop>& outer, const std::vector<Loop
 std::string NestWriter::vector_value(const ExprNode& e, const Axis& lane) {
   if (e.kind == ExprNode::Kind::Read) {
     const bool goes_along = std::ranges::any_of(nest_.of, [&](const AxisOfLoops& a) {
-      return a.index.mentions(lane) && std::ranges::any_of(e.at, [&](const Index& i) { return i.mentions(a.axis); });
+      return a.index.mentions(lane) &&
+             std::ranges::any_of(e.at, [&](const Index& i) { return i.mentions(a.axis); });
     });
     const std::string condition = inside_of(e);
     const std::string place = text(address(e.tensor.number, e.at));
-    const std::string element = goes_along ? fmt::format("*(const im_lanes*)({} + ({}))", pointer(e.tensor.number), place)
-                                           : fmt::format("im_all({}[{}])", pointer(e.tensor.number), place);
+    const std::string element =
+        goes_along ? fmt::format("*(const im_lanes*)({} + ({}))", pointer(e.tensor.number), place)
+                   : fmt::format("im_all({}[{}])", pointer(e.tensor.number), place);
     return condition.empty() ? element : fmt::format("({} ? {} : im_all(0.0f))", condition, element);
   }
   if (e.kind == ExprNode::Kind::Number) return fmt::format("im_all({})", number(e));
@@ -525,8 +544,8 @@ std::string NestWriter::vector_value(const ExprNode& e, const Axis& lane) {
   }
 }
 
-// for batch, blocks of outer rows, panels of columns, outer rows, tiles of rows: the tile, then what becomes of
-// its elements.
+// for batch, blocks of outer rows, panels of columns, outer rows, tiles of rows: the tile, then what becomes
+// of its elements.
 void NestWriter::tiled() {
   const Tile& tile = *nest_.tile;
   const Axis panel{.id = -2, .extent = (tile.columns.extent.concrete() + tile.width - 1) / tile.width};
@@ -545,9 +564,11 @@ void NestWriter::tiled() {
 
   const bool in_pieces = tile.chunk > 0;
   const std::int64_t block_rows = tile.outer_rows.empty() ? std::min(rows, tile.block) : rows * tile.block;
-  say(in_pieces ? fmt::format("float tile[{} * {}] __attribute__((aligned(64)));", block_rows, tile.width)
-                : fmt::format("float tile[im_rows<{0}>::most * {0}] __attribute__((aligned(64)));", tile.width));
-  say(fmt::format("const int64_t height = im_tile_height<{}>({});", tile.width, tile.outer_rows.empty() ? std::min(rows, tile.block) : rows));
+  say(in_pieces
+          ? fmt::format("float tile[{} * {}] __attribute__((aligned(64)));", block_rows, tile.width)
+          : fmt::format("float tile[im_rows<{0}>::most * {0}] __attribute__((aligned(64)));", tile.width));
+  say(fmt::format("const int64_t height = im_tile_height<{}>({});", tile.width,
+                  tile.outer_rows.empty() ? std::min(rows, tile.block) : rows));
   std::size_t opened = 0;
   const auto loop = [&](const Axis& a) {
     if (a.extent.is(1)) define_axis(a, "0");
@@ -590,19 +611,23 @@ void NestWriter::tiled() {
   }
   const auto open_rows = [&] {
     if (!outer.empty()) open_loop(outer.back(), "start", "end");
-    open(fmt::format("for (int64_t first = {}; first < {}; first += height)", outer.empty() ? "start" : "0", outer.empty() ? "end" : fmt::format("{}", rows)));
+    open(fmt::format("for (int64_t first = {}; first < {}; first += height)", outer.empty() ? "start" : "0",
+                     outer.empty() ? "end" : fmt::format("{}", rows)));
     blocks_.back().axes.insert(first.id);
-    say(fmt::format("const int64_t rows = first + height < {0} ? height : {0} - first;", outer.empty() ? "end" : fmt::format("{}", rows)));
+    say(fmt::format("const int64_t rows = first + height < {0} ? height : {0} - first;",
+                    outer.empty() ? "end" : fmt::format("{}", rows)));
     return outer.empty() ? std::size_t{1} : std::size_t{2};
   };
   std::string sums = "tile";
   if (in_pieces)
-    sums = outer.empty() ? fmt::format("tile + {}*(first - start)", tile.width)
-                         : fmt::format("tile + {}*(({} - start)*{} + first)", tile.width, name_of(outer.back()), rows);
+    sums = outer.empty()
+               ? fmt::format("tile + {}*(first - start)", tile.width)
+               : fmt::format("tile + {}*(({} - start)*{} + first)", tile.width, name_of(outer.back()), rows);
   std::size_t inside = open_rows();
-  say(fmt::format("const im_left left = {{{} + ({}), {}, {}, {}, {}, {}, {}, {}}};", pointer(tile.left), begin, step(tile.rows), steps[0],
-                  steps[1], steps[2], counts[0], counts[1], counts[2]));
-  say(fmt::format("im_tiles<{}>::run(rows, left, {} + ({}), {}{});", tile.width, pointer(tile.right), panel_at, sums, in_pieces ? ", piece > 0" : ""));
+  say(fmt::format("const im_left left = {{{} + ({}), {}, {}, {}, {}, {}, {}, {}}};", pointer(tile.left),
+                  begin, step(tile.rows), steps[0], steps[1], steps[2], counts[0], counts[1], counts[2]));
+  say(fmt::format("im_tiles<{}>::run(rows, left, {} + ({}), {}{});", tile.width, pointer(tile.right),
+                  panel_at, sums, in_pieces ? ", piece > 0" : ""));
   if (in_pieces) {
     for (; inside > 0; --inside) close();
     close();  // the pieces
@@ -612,7 +637,8 @@ void NestWriter::tiled() {
   define_axis(tile.rows, "first + m");
   std::string width = fmt::format("{}", tile.width);
   if (columns % tile.width != 0) {
-    say(fmt::format("const int64_t width = {0} - {1}*panel < {1} ? {0} - {1}*panel : {1};", columns, tile.width));
+    say(fmt::format("const int64_t width = {0} - {1}*panel < {1} ? {0} - {1}*panel : {1};", columns,
+                    tile.width));
     width = "width";
   }
   open(fmt::format("for (int64_t n = 0; n < {}; ++n)", width));
@@ -627,7 +653,8 @@ void NestWriter::winograd() {
   const Winograd& w = *nest_.winograd;
   const Storage& image = plan_.buffers[static_cast<std::size_t>(w.left)];
   const ExprNode& read_left = *nest_.reduction->args[0]->args[w.left_first ? 0 : 1];
-  const std::int64_t rows = w.row.extent.concrete(), columns = w.column.extent.concrete(), outputs = w.output.extent.concrete();
+  const std::int64_t rows = w.row.extent.concrete(), columns = w.column.extent.concrete(),
+                     outputs = w.output.extent.concrete();
   const std::int64_t across = (columns + 3) / 4, all = (rows + 3) / 4 * across;
   const std::int64_t ld = w.channels + 16, plane = w.tiles * ld;
   std::size_t opened = 0;
@@ -639,20 +666,22 @@ void NestWriter::winograd() {
   first_window[w.row_axis] = first_window[w.column_axis] = first_window[w.channel_axis] = Index(0);
   const std::string scratch = pointer(w.scratch);
   say(fmt::format("const im_image image = {{{} + ({}), {}, {}, {}, {}, {}, {}, {}, {}}};", pointer(w.left),
-                  text(address(w.left, first_window)), image.strides[w.row_axis], image.strides[w.column_axis],
-                  image.extents[w.row_axis], image.extents[w.column_axis], w.channels, w.top, w.left_edge, across));
+                  text(address(w.left, first_window)), image.strides[w.row_axis],
+                  image.strides[w.column_axis], image.extents[w.row_axis], image.extents[w.column_axis],
+                  w.channels, w.top, w.left_edge, across));
   say(fmt::format("float* v = (float*){0};\n{1}float* m = v + {2};", scratch, indent(), 36 * plane));
   open(fmt::format("for (int64_t first = 0; first < {}; first += {})", all, w.tiles));
   ++opened;
   say(fmt::format("const int64_t tiles = first + {0} < {1} ? {0} : {1} - first;", w.tiles, all));
   say(fmt::format("im_winograd_input(image, {}, first, tiles, v, {}, {});", pointer(w.zeros), ld, plane));
-  say(fmt::format("im_winograd_products<{}>(v, {}, {}, {}, {}, {}, tiles, {}, m);", w.width, ld, plane, pointer(w.weights), w.panels,
-                  w.channels, w.tiles));
+  say(fmt::format("im_winograd_products<{}>(v, {}, {}, {}, {}, {}, tiles, {}, m);", w.width, ld, plane,
+                  pointer(w.weights), w.panels, w.channels, w.tiles));
   open("for (int64_t i = 0; i < tiles; ++i)");
   say(fmt::format("const int64_t row = (first + i) / {0} * 4, column = (first + i) % {0} * 4;", across));
   open(fmt::format("for (int64_t c = 0; c < {}; c += 16)", outputs));
   say("float tile[256];");
-  say(fmt::format("im_winograd_output(m + (c / {0} * {1} + i) * {0} + c % {0}, {2}, tile);", w.width, w.tiles, w.panels * w.tiles * w.width));
+  say(fmt::format("im_winograd_output(m + (c / {0} * {1} + i) * {0} + c % {0}, {2}, tile);", w.width, w.tiles,
+                  w.panels * w.tiles * w.width));
   open(fmt::format("for (int64_t k = 0; k < 4 && row + k < {}; ++k)", rows));
   define_axis(w.row, "row + k");
   open(fmt::format("for (int64_t j = 0; j < 4 && column + j < {}; ++j)", columns));

@@ -11,16 +11,16 @@
 
 namespace isomer::lower {
 
-std::string c_type(ElementType type);      // that an element is computed in
+std::string c_type(ElementType type);       // that an element is computed in
 std::string stored_type(ElementType type);  // that it has in memory
 
-// Statements of a nest. A value is computed in the outermost block in which all that it depends on is known, and
-// once, however often the expression mentions it.
+// Statements of a nest. A value is computed in the outermost block in which all that it depends on is known,
+// and once, however often the expression mentions it.
 class NestWriter {
  public:
   NestWriter(const Plan& plan, const Nest& nest) : plan_(plan), nest_(nest) {}
 
-  std::string body();                                       // of the function
+  std::string body();                                           // of the function
   const std::vector<int>& buffers() const { return buffers_; }  // its pointers p0, p1, ..., in order
   bool may_fail() const { return may_fail_; }
 
@@ -37,7 +37,8 @@ class NestWriter {
   void tiled();
   void winograd();
 
-  void open_loop(const Axis& axis, const std::string& from, const std::string& to, const std::string& pragma = {});
+  void open_loop(const Axis& axis, const std::string& from, const std::string& to,
+                 const std::string& pragma = {});
   void open(const std::string& head);
   void close();
   void say(const std::string& line) { blocks_.back().text += indent() + line + '\n'; }

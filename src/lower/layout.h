@@ -7,7 +7,8 @@
 
 namespace isomer::lower {
 
-// Images that convolutions read or write get their channels innermost, and with them whatever they are added to.
+// Images that convolutions read or write get their channels innermost, and with them whatever they are added
+// to.
 void choose_layouts(Plan& plan);
 
 // Sums of products of two reads become tiles of a matrix product: axes are merged where addresses allow, the

@@ -1,7 +1,8 @@
-// Whether a plan computes what its formulas say, asked of isl: a checker that knows nothing of how plans are made.
+// Whether a plan computes what its formulas say, asked of isl: a checker that knows nothing of how plans are
+// made.
 //
-//   each instance of a formula runs, and once; positions are written once, all of them, before anyone reads them;
-//   no access leaves its memory; a packed factor is the factor; what lives at the same time lies apart
+//   each instance of a formula runs, and once; positions are written once, all of them, before anyone reads
+//   them; no access leaves its memory; a packed factor is the factor; what lives at the same time lies apart
 //
 // Sums may be added up in any other order. What a C++ compiler makes of it is tested, not proved.
 #pragma once

@@ -131,8 +131,9 @@ class Lowering {
       const bool is_output = output != formula.outputs.end();
       const bool is_half = stage.type == ElementType::Float16 || stage.type == ElementType::BFloat16;
       Storage storage{.kind = Storage::Kind::Local,
-                      .name = is_output && number < node.outputs.size() ? node.outputs[number]
-                                                                        : fmt::format("{}.{}", label(node), s),
+                      .name = is_output && number < node.outputs.size()
+                                  ? node.outputs[number]
+                                  : fmt::format("{}.{}", label(node), s),
                       .type = is_half && !is_output ? ElementType::Float : stage.type,
                       .extents = *extents};
       stages.push_back(add(std::move(storage)));
@@ -179,7 +180,8 @@ class Lowering {
     Nest nest{.name = copy.name};
     for (const std::int64_t e : copy.extents) nest.axes.push_back(numbers_.make(e));
     nest.at = to_indices(nest.axes);
-    nest.value = read({.kind = TensorRef::Kind::Input, .number = source}, copy.type, to_dims(copy.extents), nest.at);
+    nest.value =
+        read({.kind = TensorRef::Kind::Input, .number = source}, copy.type, to_dims(copy.extents), nest.at);
     nest.target = add(std::move(copy));
     plan_.outputs.push_back({graph_.name_of(output), nest.target});
     plan_.nests.push_back(std::move(nest));

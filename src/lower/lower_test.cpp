@@ -54,32 +54,37 @@ Lowered scheduled(const std::string& body) {
 
 const std::string kConvolution =
     "(float[1, 32, 20, 20] x, float[1, 32, 20, 20] r, float[32] b) => (float[1, 32, 20, 20] y) "
-    "{ s = Constant<value_ints = [32, 32, 3, 3]>() w = ConstantOfShape(s) e = Exp(x) c = Conv<pads = [1, 1, 1, 1]>(e, w, b) d = Add(c, r) "
+    "{ s = Constant<value_ints = [32, 32, 3, 3]>() w = ConstantOfShape(s) e = Exp(x) c = Conv<pads = [1, 1, "
+    "1, 1]>(e, w, b) d = Add(c, r) "
     "y = Relu(d) }";
 
 TEST(Lower, WhatFollowsAProductElementByElementIsWrittenIntoIt) {
   const Lowered a = composed(
-      "(float[4, 8] x, float[8, 6] w, float[6] b) => (float[4, 6] y) { m = MatMul(x, w) n = Add(m, b) y = Relu(n) }");
+      "(float[4, 8] x, float[8, 6] w, float[6] b) => (float[4, 6] y) { m = MatMul(x, w) n = Add(m, b) y = "
+      "Relu(n) }");
   ASSERT_EQ(a.plan.nests.size(), 1u);
   EXPECT_TRUE(a.plan.nests[0].reduction);
 }
 
 TEST(Lower, PartsOfAConcatAreWrittenWhereTheyBelong) {
   const Lowered a = composed(
-      "(float[2, 3] x, float[2, 5] z) => (float[2, 8] y) { a = Relu(x) b = Exp(z) y = Concat<axis = 1>(a, b) }");
+      "(float[2, 3] x, float[2, 5] z) => (float[2, 8] y) { a = Relu(x) b = Exp(z) y = Concat<axis = 1>(a, b) "
+      "}");
   ASSERT_EQ(a.plan.nests.size(), 2u);
   EXPECT_EQ(a.plan.nests[0].target, a.plan.nests[1].target);
   EXPECT_EQ(illegal(a.plan), std::nullopt);
 }
 
 TEST(Lower, WhatIsReadOftenStays) {
-  const Lowered a = composed("(float[4, 8] x, float[8, 6] w) => (float[4, 6] y) { e = Exp(x) y = MatMul(e, w) }");
+  const Lowered a =
+      composed("(float[4, 8] x, float[8, 6] w) => (float[4, 6] y) { e = Exp(x) y = MatMul(e, w) }");
   EXPECT_EQ(a.plan.nests.size(), 2u);
 }
 
 TEST(Lower, ANodeWithoutAFormulaIsRefusedByName) {
   AxisNumbers numbers;
-  const auto plan = lower_graph(graph_of("(float[4] x) => (float[4] y) { [odd] y = RandomNormalLike(x) }"), {}, numbers);
+  const auto plan =
+      lower_graph(graph_of("(float[4] x) => (float[4] y) { [odd] y = RandomNormalLike(x) }"), {}, numbers);
   ASSERT_FALSE(plan);
   EXPECT_NE(plan.error().message.find("RandomNormalLike"), std::string::npos);
 }
@@ -106,9 +111,11 @@ TEST(Schedule, SplitAndReorderAsText) {
 // A product and the bias that is added to it are one nest; its loops in blocks of 8 x 8.
 TEST(Schedule, AProductInBlocks) {
   Lowered a = composed(
-      "(float[32, 16] x, float[16, 24] w, float[24] b) => (float[32, 24] y) { [dot] m = MatMul(x, w) [add] y = Add(m, b) }");
+      "(float[32, 16] x, float[16, 24] w, float[24] b) => (float[32, 24] y) { [dot] m = MatMul(x, w) [add] y "
+      "= Add(m, b) }");
   Nest& nest = a.plan.nests[0];
-  for (const char* line : {"split i0 8", "split i1 8", "split r0 4", "reorder i0.o i1.o r0.o r0.i i0.i i1.i", "unroll i0.i", "vectorize i1.i"})
+  for (const char* line : {"split i0 8", "split i1 8", "split r0 4", "reorder i0.o i1.o r0.o r0.i i0.i i1.i",
+                           "unroll i0.i", "vectorize i1.i"})
     ASSERT_TRUE(apply_schedule(nest, line, a.numbers)) << line;
   EXPECT_EQ(illegal(a.plan, nest), std::nullopt);
   std::vector<std::string> names;
@@ -119,7 +126,8 @@ TEST(Schedule, AProductInBlocks) {
 TEST(Schedule, MistakesAreSaid) {
   Lowered a = composed("(float[4, 6] x) => (float[4, 1] y) { y = ReduceMax<axes = [1]>(x) }");
   Nest& nest = a.plan.nests[0];
-  for (const char* line : {"split i9 4", "split i0 0", "split i0", "fuse i0 r0", "turn i0", "reorder i0 i0", "unroll"})
+  for (const char* line :
+       {"split i9 4", "split i0 0", "split i0", "fuse i0 r0", "turn i0", "reorder i0 i0", "unroll"})
     EXPECT_FALSE(apply_schedule(nest, line, a.numbers)) << line;
   EXPECT_FALSE(parse_schedules("split i0 4\n"));
   EXPECT_FALSE(apply_schedules(a.plan, {{"nobody", {}}}, a.numbers));
@@ -128,10 +136,12 @@ TEST(Schedule, MistakesAreSaid) {
 TEST(Legality, PlansOfAllKindsAreLegal) {
   for (const char* body :
        {"(float[1, 32, 20, 20] x) => (float[1, 32, 10, 10] y) "
-        "{ s = Constant<value_ints = [32, 1, 3, 3]>() w = ConstantOfShape(s) y = Conv<group = 32, strides = [2, 2], pads = [1, 1, 1, 1]>(x, w) }",
+        "{ s = Constant<value_ints = [32, 1, 3, 3]>() w = ConstantOfShape(s) y = Conv<group = 32, strides = "
+        "[2, 2], pads = [1, 1, 1, 1]>(x, w) }",
         "(float[2, 3, 9, 7] x, float[2, 3, 7, 5] z) => (float[2, 3, 9, 5] y) { y = MatMul(x, z) }",
         "(float[1, 8, 16, 16] x) => (float[1, 16, 16, 16] y) "
-        "{ s = Constant<value_ints = [16, 4, 3, 3]>() w = ConstantOfShape(s) y = Conv<group = 2, pads = [1, 1, 1, 1]>(x, w) }",
+        "{ s = Constant<value_ints = [16, 4, 3, 3]>() w = ConstantOfShape(s) y = Conv<group = 2, pads = [1, "
+        "1, 1, 1]>(x, w) }",
         "(float[3, 40] x) => (float[3, 40] y) { y = Softmax(x) }",
         "(float[2, 6] x, int64[4] i) => (float[2, 4] y) { y = Gather<axis = 1>(x, i) }"}) {
     const Lowered a = scheduled(body);
@@ -191,9 +201,12 @@ TEST(Legality, AgreesWithRunningRandomSchedules) {
     Lowered a = start;
     Nest& nest = a.plan.nests[0];
     for (std::size_t steps = 1 + below(4); steps > 0; --steps) {
-      const std::string one = nest.loops[below(nest.loops.size())].name, other = nest.loops[below(nest.loops.size())].name;
+      const std::string one = nest.loops[below(nest.loops.size())].name,
+                        other = nest.loops[below(nest.loops.size())].name;
       switch (below(3)) {
-        case 0: (void)apply_schedule(nest, "split " + one + " " + std::to_string(2 + below(3)), a.numbers); break;
+        case 0:
+          (void)apply_schedule(nest, "split " + one + " " + std::to_string(2 + below(3)), a.numbers);
+          break;
         case 1: (void)apply_schedule(nest, "fuse " + one + " " + other, a.numbers); break;
         default: (void)apply_schedule(nest, "reorder " + one + " " + other, a.numbers); break;
       }
@@ -220,7 +233,8 @@ TEST(Legality, AgreesWithRunningRandomSchedules) {
 TEST(Legality, PlantedFaultsOfPlansAreFound) {
   const Lowered a = scheduled(
       "(float[4, 64] x) => (float[4, 32] y, float[4, 64] z) "
-      "{ s = Constant<value_ints = [64, 64]>() v = ConstantOfShape(s) t = Constant<value_ints = [64, 32]>() w = ConstantOfShape(t) a = MatMul(x, v) b = Exp(a) c = Softmax(b) y = MatMul(c, w) z = Sub(b, a) }");
+      "{ s = Constant<value_ints = [64, 64]>() v = ConstantOfShape(s) t = Constant<value_ints = [64, 32]>() "
+      "w = ConstantOfShape(t) a = MatMul(x, v) b = Exp(a) c = Softmax(b) y = MatMul(c, w) z = Sub(b, a) }");
   ASSERT_EQ(illegal(a.plan), std::nullopt);
   std::vector<int> locals, weights;
   for (std::size_t k = 0; k < a.plan.buffers.size(); ++k) {

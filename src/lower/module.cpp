@@ -15,7 +15,8 @@
 namespace isomer::lower {
 namespace {
 
-constexpr char kHeader[] = R"(/* {0}: a compiled model. Needs libc and libm. Calls are safe from many threads, each with a workspace of its own. */
+constexpr char kHeader[] =
+    R"(/* {0}: a compiled model. Needs libc and libm. Calls are safe from many threads, each with a workspace of its own. */
 #ifndef {1}_H
 #define {1}_H
 #include <stddef.h>
@@ -108,7 +109,8 @@ Result<ModuleTexts> module_of(const Graph& graph, const InferOptions& sizes, con
   Emitted emitted = emit(plan, name);
   ModuleTexts out;
   std::string upper = name;
-  std::ranges::transform(upper, upper.begin(), [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+  std::ranges::transform(upper, upper.begin(),
+                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
   out.header = fmt::format(kHeader, name, upper);
   out.code = std::string(kKernelsText) + "\n" + emitted.code + fmt::format("\n#include \"{}.h\"\n", name) +
              fmt::format(kEnds, name, plan.weights, plan.workspace);

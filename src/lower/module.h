@@ -1,5 +1,5 @@
-// A compiled model as texts: C++ that needs libc and libm, a C header, what its inputs and outputs are, and the
-// bytes of its weights.
+// A compiled model as texts: C++ that needs libc and libm, a C header, what its inputs and outputs are, and
+// the bytes of its weights.
 #pragma once
 
 #include <functional>

@@ -98,7 +98,8 @@ void reset_loops(Nest& nest, const Plan& plan) {
   for (std::size_t k = 0; k < nest.reduction->axes.size(); ++k) {
     const Axis& axis = nest.reduction->axes[k];
     nest.loops.push_back({.axis = axis, .name = fmt::format("r{}", k)});
-    nest.of.push_back({.axis = axis, .index = Index(axis), .is_reduced = true, .name = fmt::format("r{}", k)});
+    nest.of.push_back(
+        {.axis = axis, .index = Index(axis), .is_reduced = true, .name = fmt::format("r{}", k)});
   }
 }
 
@@ -117,8 +118,7 @@ std::string text(const Nest& nest, const Plan& plan) {
     return fmt::format("{}", fmt::join(words, ", "));
   };
   for (const AxisOfLoops& a : nest.of)
-    if (!(a.index == Index(a.axis)) )
-      out += fmt::format("{}a{} = {}\n", indent, a.axis.id, a.index.text());
+    if (!(a.index == Index(a.axis))) out += fmt::format("{}a{} = {}\n", indent, a.axis.id, a.index.text());
   for (const Index& g : nest.guard) out += fmt::format("{}if {} >= 0\n", indent, g.text());
   out += fmt::format("{}b{}[{}] = {}\n", indent, nest.target, position(nest.at), text(nest.value));
   return out;
@@ -129,8 +129,8 @@ std::string text(const Plan& plan) {
   for (std::size_t k = 0; k < plan.buffers.size(); ++k) {
     const Storage& b = plan.buffers[k];
     static constexpr const char* kKinds[] = {"input", "output", "weight", "local"};
-    out += fmt::format("b{}: {} {} {}[{}] strides [{}]\n", k, kKinds[static_cast<std::size_t>(b.kind)], b.name,
-                       name(b.type), fmt::join(b.extents, ", "), fmt::join(b.strides, ", "));
+    out += fmt::format("b{}: {} {} {}[{}] strides [{}]\n", k, kKinds[static_cast<std::size_t>(b.kind)],
+                       b.name, name(b.type), fmt::join(b.extents, ", "), fmt::join(b.strides, ", "));
   }
   for (const Nest& nest : plan.nests) out += text(nest, plan);
   return out;

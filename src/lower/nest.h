@@ -1,10 +1,11 @@
-// Nest: one tensor of a compiled model as loops over buffers; Plan: all of them, in the order in which they run.
+// Nest: one tensor of a compiled model as loops over buffers; Plan: all of them, in the order in which they
+// run.
 //
 //   for every point p of `axes`:  target[at(p)] = value(p)
 //
 // `value` is a formula's expression whose reads are numbered by buffer. Loops say in which order points run:
-// they begin as the axes themselves, and a schedule (schedule.h) splits, fuses and reorders them. Nothing here
-// knows an operator: nests are made of formulas, and changed by what formulas allow.
+// they begin as the axes themselves, and a schedule (schedule.h) splits, fuses and reorders them. Nothing
+// here knows an operator: nests are made of formulas, and changed by what formulas allow.
 #pragma once
 
 #include <cstdint>
@@ -24,11 +25,11 @@ struct Storage {
   std::string name = {};  // of the model's value; for people
   ElementType type = ElementType::Float;
   Extents extents = {};
-  Extents strides = {};           // in elements
-  Extents low = {}, high = {};    // zeros before and behind each axis; none: there are none
-  std::int64_t size = 0;     // elements of memory, gaps included
-  std::int64_t offset = -1;  // bytes: of a Local in the workspace, of a Weight in its file; -1: not placed
-  Tensor value = {};         // of a Weight, as it was before `strides`
+  Extents strides = {};         // in elements
+  Extents low = {}, high = {};  // zeros before and behind each axis; none: there are none
+  std::int64_t size = 0;        // elements of memory, gaps included
+  std::int64_t offset = -1;     // bytes: of a Local in the workspace, of a Weight in its file; -1: not placed
+  Tensor value = {};            // of a Weight, as it was before `strides`
 };
 // Where the element at zeros is in that memory.
 std::int64_t origin(const Storage& storage);
@@ -64,11 +65,12 @@ struct Tile {
   std::vector<Axis> batch = {}, outer_rows = {};
   std::vector<Axis> outer = {};  // other reduced axes, outermost first: at most two
   std::vector<Axis> kept = {};   // of the batch, those that the right factor has
-  std::int64_t width = 0;   // columns of one panel
-  std::int64_t block = 0;   // outer rows (or, without any, rows) that see all panels before the next ones do
-  std::int64_t chunk = 0;   // of the outermost reduced axis, that all rows of a block see before the next; 0: all of it
-  bool left_first = true;   // among the product's factors
-  int left = 0, right = 0;  // buffers; `right` is packed: [kept..., panel, outer..., depth, lane]
+  std::int64_t width = 0;        // columns of one panel
+  std::int64_t block = 0;  // outer rows (or, without any, rows) that see all panels before the next ones do
+  std::int64_t chunk =
+      0;  // of the outermost reduced axis, that all rows of a block see before the next; 0: all of it
+  bool left_first = true;              // among the product's factors
+  int left = 0, right = 0;             // buffers; `right` is packed: [kept..., panel, outer..., depth, lane]
   std::vector<Axis> packed_axes = {};  // of `right`, and its value over them
   Expr packed_value = {};
 };
@@ -80,7 +82,7 @@ struct Winograd {
   int left = 0, weights = 0, zeros = 0, scratch = 0;  // buffers
   bool left_first = true;
   std::size_t row_axis = 0, column_axis = 0, channel_axis = 0;  // of the left tensor
-  std::int64_t top = 0, left_edge = 0;  // what the first window begins with
+  std::int64_t top = 0, left_edge = 0;                          // what the first window begins with
   std::int64_t channels = 0, width = 0, panels = 0, tiles = 0;  // tiles: that are done together
 };
 
@@ -90,7 +92,8 @@ struct Nest {
   std::vector<Axis> axes = {};
   std::vector<Index> at = {};  // the position in the target, over `axes`
   Expr value = {};             // Input k reads buffer k
-  // The reduction whose axes have loops of their own; null: none, and reductions are loops inside of the point.
+  // The reduction whose axes have loops of their own; null: none, and reductions are loops inside of the
+  // point.
   ExprRef reduction = nullptr;
   std::vector<Loop> loops = {};
   std::vector<AxisOfLoops> of = {};  // every axis over the loops

@@ -26,7 +26,8 @@ std::map<int, Lifetime> lifetimes(const Plan& plan) {
     const Nest& nest = plan.nests[n];
     use(nest.target, n);
     std::vector<Axis> reduced;
-    for_each_read(*nest.value, reduced, [&](const ExprNode& e, const std::vector<Axis>&) { use(e.tensor.number, n); });
+    for_each_read(*nest.value, reduced,
+                  [&](const ExprNode& e, const std::vector<Axis>&) { use(e.tensor.number, n); });
     if (nest.tile) use(nest.tile->right, n);
     if (nest.winograd)
       for (const int b : {nest.winograd->weights, nest.winograd->zeros, nest.winograd->scratch}) use(b, n);

@@ -50,7 +50,9 @@ class Scheduler {
   Status split(const std::vector<std::string>& words) {
     std::int64_t by = 0;
     if (words.size() != 3 ||
-        std::from_chars(words[2].data(), words[2].data() + words[2].size(), by).ptr != words[2].data() + words[2].size() || by < 1)
+        std::from_chars(words[2].data(), words[2].data() + words[2].size(), by).ptr !=
+            words[2].data() + words[2].size() ||
+        by < 1)
       return Error{"split NAME BY, where BY is a number of at least 1"};
     ISOMER_TRY(const std::size_t at, find(words[1]));
     const Loop loop = nest_.loops[at];
@@ -60,7 +62,8 @@ class Scheduler {
     substitute({{loop.axis.id, whole}});
     if (extent % by != 0) nest_.guard.push_back(Index(extent - 1) - whole);
     nest_.loops[at] = {.axis = outer, .name = loop.name + ".o"};
-    nest_.loops.insert(nest_.loops.begin() + static_cast<std::ptrdiff_t>(at) + 1, {.axis = inner, .name = loop.name + ".i"});
+    nest_.loops.insert(nest_.loops.begin() + static_cast<std::ptrdiff_t>(at) + 1,
+                       {.axis = inner, .name = loop.name + ".i"});
     return Done{};
   }
 
@@ -68,14 +71,17 @@ class Scheduler {
     if (words.size() != 3) return Error{"fuse A B"};
     ISOMER_TRY(const std::size_t at, find(words[1]));
     ISOMER_TRY(const std::size_t next, find(words[2]));
-    if (next != at + 1) return Error{fmt::format("{} is not the loop right inside of {}", words[2], words[1])};
+    if (next != at + 1)
+      return Error{fmt::format("{} is not the loop right inside of {}", words[2], words[1])};
     const Loop a = nest_.loops[at], b = nest_.loops[next];
     const auto is_reduced = [&](const Loop& l) {
-      return std::ranges::any_of(nest_.of, [&](const AxisOfLoops& x) { return x.is_reduced && x.index.mentions(l.axis); });
+      return std::ranges::any_of(
+          nest_.of, [&](const AxisOfLoops& x) { return x.is_reduced && x.index.mentions(l.axis); });
     };
     if (is_reduced(a) != is_reduced(b)) return Error{"a loop that sums and one that does not can't be one"};
     const Axis fused = numbers_.make(a.axis.extent * b.axis.extent);
-    substitute({{a.axis.id, Index::floor(Index(fused), b.axis.extent)}, {b.axis.id, Index::mod(Index(fused), b.axis.extent)}});
+    substitute({{a.axis.id, Index::floor(Index(fused), b.axis.extent)},
+                {b.axis.id, Index::mod(Index(fused), b.axis.extent)}});
     nest_.loops[at] = {.axis = fused, .name = a.name + "." + b.name};
     nest_.loops.erase(nest_.loops.begin() + static_cast<std::ptrdiff_t>(next));
     return Done{};
@@ -86,7 +92,8 @@ class Scheduler {
     std::vector<Loop> loops;
     for (std::size_t k = 1; k < words.size(); ++k) {
       ISOMER_TRY(const std::size_t at, find(words[k]));
-      if (std::ranges::find(places, at) != places.end()) return Error{fmt::format("{} is named twice", words[k])};
+      if (std::ranges::find(places, at) != places.end())
+        return Error{fmt::format("{} is named twice", words[k])};
       places.push_back(at);
       loops.push_back(nest_.loops[at]);
     }
@@ -143,7 +150,8 @@ Result<Schedules> parse_schedules(std::string_view text) {
 Status apply_schedules(Plan& plan, const Schedules& schedules, AxisNumbers& numbers) {
   for (const auto& [name, lines] : schedules) {
     const auto nest = std::ranges::find_if(plan.nests, [&](const Nest& n) { return n.name == name; });
-    if (nest == plan.nests.end()) return Error{fmt::format("no nest is named {}; --show all lists them", name)};
+    if (nest == plan.nests.end())
+      return Error{fmt::format("no nest is named {}; --show all lists them", name)};
     if (nest->tile || nest->winograd) {
       nest->tile.reset();
       nest->winograd.reset();
@@ -152,7 +160,8 @@ Status apply_schedules(Plan& plan, const Schedules& schedules, AxisNumbers& numb
     nest->reduction = main_reduction(nest->value);
     reset_loops(*nest, plan);
     for (const std::string& line : lines)
-      if (auto done = apply_schedule(*nest, line, numbers); !done) return Error{fmt::format("{}: {}", name, done.error().message)};
+      if (auto done = apply_schedule(*nest, line, numbers); !done)
+        return Error{fmt::format("{}: {}", name, done.error().message)};
   }
   return Done{};
 }

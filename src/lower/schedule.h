@@ -5,8 +5,8 @@
 //   reorder A B ...     these loops, in the places that they have, in this order
 //   unroll NAME | vectorize NAME | parallel NAME
 //
-// Loops begin as i0, i1, ... (axes of the tensor) and r0, r1, ... (axes that are summed over). Nothing is believed:
-// legality.h asks whether the result runs what the formula says.
+// Loops begin as i0, i1, ... (axes of the tensor) and r0, r1, ... (axes that are summed over). Nothing is
+// believed: legality.h asks whether the result runs what the formula says.
 #pragma once
 
 #include <map>
@@ -27,7 +27,8 @@ Status apply_schedule(Nest& nest, std::string_view line, AxisNumbers& numbers);
 using Schedules = std::map<std::string, std::vector<std::string>, std::less<>>;
 Result<Schedules> parse_schedules(std::string_view text);
 
-// Nests that are named get plain loops, then their lines. Error: a nest that is not there, or a line that fails.
+// Nests that are named get plain loops, then their lines. Error: a nest that is not there, or a line that
+// fails.
 Status apply_schedules(Plan& plan, const Schedules& schedules, AxisNumbers& numbers);
 
 }  // namespace isomer::lower

@@ -8,13 +8,15 @@
 namespace isomer::lower {
 namespace {
 
-constexpr std::int64_t kBlockBytes = std::int64_t{384} << 10;  // of the left factor, which should stay in the second cache
+constexpr std::int64_t kBlockBytes = std::int64_t{384}
+                                     << 10;  // of the left factor, which should stay in the second cache
 constexpr std::int64_t kPanelBytes = std::int64_t{128} << 10, kSumBytes = std::int64_t{64} << 10;
 constexpr std::int64_t kWinogradBytes = 1'200'000;  // of transformed inputs and products
-constexpr std::int64_t kFewestProducts = 128;                 // per output row: below, a tile is not worth its packing
+constexpr std::int64_t kFewestProducts = 128;       // per output row: below, a tile is not worth its packing
 
 bool is_plain(const Index& index) {
-  return std::ranges::all_of(index.terms(), [](const Index::Term& t) { return t.atom.kind == Index::AtomKind::Axis; });
+  return std::ranges::all_of(index.terms(),
+                             [](const Index::Term& t) { return t.atom.kind == Index::AtomKind::Axis; });
 }
 
 std::int64_t extent(const Axis& a) { return a.extent.concrete(); }
@@ -25,7 +27,9 @@ std::int64_t stride(const Index& address, const Axis& axis) {
   return 0;
 }
 
-bool contains(const std::vector<Axis>& axes, const Axis& axis) { return std::ranges::find(axes, axis) != axes.end(); }
+bool contains(const std::vector<Axis>& axes, const Axis& axis) {
+  return std::ranges::find(axes, axis) != axes.end();
+}
 
 // Tries to make one nest a tiled product. Works on a copy; `plan` gets new buffers and nests only at the end.
 class Tiler {
@@ -95,9 +99,11 @@ class Tiler {
     const Index target = at_target();
     std::optional<Axis> innermost;
     for (const Axis& a : nest_.axes)
-      if (extent(a) > 1 && stride(target, a) > 0 && (!innermost || stride(target, a) < stride(target, *innermost)))
+      if (extent(a) > 1 && stride(target, a) > 0 &&
+          (!innermost || stride(target, a) < stride(target, *innermost)))
         innermost = a;
-    if (innermost && mentions(*product.args[0], *innermost) && !mentions(*product.args[1], *innermost)) left_ = 1;
+    if (innermost && mentions(*product.args[0], *innermost) && !mentions(*product.args[1], *innermost))
+      left_ = 1;
   }
 
   // Steps of a window that never meet the image, as far dilated ones don't, are left out.
@@ -110,7 +116,8 @@ class Tiler {
         for (std::size_t d = 0; d < left().at.size(); ++d) {
           if (!left().at[d].mentions(axis)) continue;
           const auto range = with_axes(left().at[d], by).range();
-          if (range && (range->high.at_least(0) == false || range->low.at_least(left().extents[d]) == true)) return false;
+          if (range && (range->high.at_least(0) == false || range->low.at_least(left().extents[d]) == true))
+            return false;
         }
         return true;
       };
@@ -130,17 +137,21 @@ class Tiler {
   bool by_winograd() {
     const ExprNode &image = left(), &weights = right();
     const Storage& s = storage(image.tensor.number);
-    if (storage(weights.tensor.number).kind != Storage::Kind::Weight || sum().axes.size() != 3 || image.at.size() != 4 || weights.at.size() != 4 ||
-        s.kind == Storage::Kind::Input)
+    if (storage(weights.tensor.number).kind != Storage::Kind::Weight || sum().axes.size() != 3 ||
+        image.at.size() != 4 || weights.at.size() != 4 || s.kind == Storage::Kind::Input)
       return false;
     Winograd w{.left = image.tensor.number, .left_first = left_ == 0};
     const auto channel = image.at[1].as_axis(), output = weights.at[0].as_axis();
-    if (!channel || !output || !contains(sum().axes, *channel) || weights.at[1].as_axis() != channel || s.strides[1] != 1) return false;
+    if (!channel || !output || !contains(sum().axes, *channel) || weights.at[1].as_axis() != channel ||
+        s.strides[1] != 1)
+      return false;
     const auto window = [&](std::size_t d, Axis& kept, std::int64_t& begin) {
       const auto k = weights.at[d].as_axis();
       if (!k || extent(*k) != 3 || !contains(sum().axes, *k)) return false;
       const Index rest = image.at[d] - Index(*k);
-      if (rest.terms().size() != 1 || rest.terms()[0].atom.kind != Index::AtomKind::Axis || !rest.terms()[0].scale.is(1)) return false;
+      if (rest.terms().size() != 1 || rest.terms()[0].atom.kind != Index::AtomKind::Axis ||
+          !rest.terms()[0].scale.is(1))
+        return false;
       kept = rest.terms()[0].atom.axis;
       begin = rest.offset().concrete();
       return contains(nest_.axes, kept);
@@ -149,7 +160,8 @@ class Tiler {
     w.row_axis = 2, w.column_axis = 3, w.channel_axis = 1;
     w.output = *output;
     w.channels = extent(*channel);
-    if (extent(w.row) < 12 || extent(w.column) < 12 || w.channels < 32 || w.channels % 16 != 0 || extent(w.output) % 16 != 0 || extent(w.output) < 32)
+    if (extent(w.row) < 12 || extent(w.column) < 12 || w.channels < 32 || w.channels % 16 != 0 ||
+        extent(w.output) % 16 != 0 || extent(w.output) < 32)
       return false;
     for (const Axis& a : nest_.axes) {
       if (a == w.row || a == w.column || a == w.output) continue;
@@ -167,8 +179,14 @@ class Tiler {
     scratch.strides = {1};
     scratch.size = scratch.extents[0];
     w.scratch = add(std::move(scratch));
-    Storage zeros{.kind = Storage::Kind::Weight, .name = "zeros", .type = ElementType::Float, .extents = {w.channels}, .strides = {1}, .size = w.channels};
-    zeros.value = Tensor::of(ElementType::Float, {w.channels}, std::vector<float>(static_cast<std::size_t>(w.channels)));
+    Storage zeros{.kind = Storage::Kind::Weight,
+                  .name = "zeros",
+                  .type = ElementType::Float,
+                  .extents = {w.channels},
+                  .strides = {1},
+                  .size = w.channels};
+    zeros.value = Tensor::of(ElementType::Float, {w.channels},
+                             std::vector<float>(static_cast<std::size_t>(w.channels)));
     w.zeros = add(std::move(zeros));
     w.weights = add(transformed(storage(weights.tensor.number), w));
     nest_.winograd = w;
@@ -184,7 +202,8 @@ class Tiler {
                                                   {1 / nb, b / nb, b * b / nb},
                                                   {1 / nb, -b / nb, b * b / nb},
                                                   {0, 0, 1}}};
-    Storage out{.kind = Storage::Kind::Weight, .name = weights.name + ".transformed", .type = ElementType::Float};
+    Storage out{
+        .kind = Storage::Kind::Weight, .name = weights.name + ".transformed", .type = ElementType::Float};
     out.extents = {36, w.panels, w.channels, w.width};
     out.strides = row_major(out.extents);
     out.size = *element_count(out.extents);
@@ -199,7 +218,8 @@ class Tiler {
           for (std::size_t j = 0; j < 6; ++j) {
             double v = 0;
             for (std::size_t p = 0; p < 3; ++p)
-              for (std::size_t q = 0; q < 3; ++q) v += g[i][p] * static_cast<double>(kernel[3 * p + q]) * g[j][q];
+              for (std::size_t q = 0; q < 3; ++q)
+                v += g[i][p] * static_cast<double>(kernel[3 * p + q]) * g[j][q];
             const std::int64_t plane = static_cast<std::int64_t>(6 * i + j) * w.panels + o / w.width;
             u[(plane * channels + c) * w.width + o % w.width] = static_cast<float>(v);
           }
@@ -348,7 +368,8 @@ class Tiler {
     std::vector<Axis> axes = sum().axes;
     std::erase_if(axes, [&](const Axis& a) { return a == outer || a == inner; });
     axes.push_back(fused);
-    reindex(axes, {{outer.id, Index::floor(Index(fused), inner.extent)}, {inner.id, Index::mod(Index(fused), inner.extent)}});
+    reindex(axes, {{outer.id, Index::floor(Index(fused), inner.extent)},
+                   {inner.id, Index::mod(Index(fused), inner.extent)}});
   }
   // The same sum over other axes.
   void reindex(std::vector<Axis> axes, const AxisMap& by) {
@@ -384,11 +405,14 @@ class Tiler {
       }
     }
     const Index l = at_left();
-    std::ranges::stable_sort(rows_, [&](const Axis& a, const Axis& b) { return stride(l, a) > stride(l, b); });
+    std::ranges::stable_sort(rows_,
+                             [&](const Axis& a, const Axis& b) { return stride(l, a) > stride(l, b); });
     // The row axis of tiles: a long one, if possible the innermost.
     const auto is_long = [](const Axis& a) { return extent(a) >= 8; };
     auto at = std::find_if(rows_.rbegin(), rows_.rend(), is_long);
-    if (at == rows_.rend()) at = std::max_element(rows_.rbegin(), rows_.rend(), [](const Axis& a, const Axis& b) { return extent(a) < extent(b); });
+    if (at == rows_.rend())
+      at = std::max_element(rows_.rbegin(), rows_.rend(),
+                            [](const Axis& a, const Axis& b) { return extent(a) < extent(b); });
     if (rows_.empty()) {
       row_ = numbers_.make(1);
       nest_.axes.push_back(row_);
@@ -399,7 +423,8 @@ class Tiler {
   }
   void fuse_rows(const Axis& outer, const Axis& inner) {
     const Axis fused = numbers_.make(extent(outer) * extent(inner));
-    const AxisMap by{{outer.id, Index::floor(Index(fused), inner.extent)}, {inner.id, Index::mod(Index(fused), inner.extent)}};
+    const AxisMap by{{outer.id, Index::floor(Index(fused), inner.extent)},
+                     {inner.id, Index::mod(Index(fused), inner.extent)}};
     for (auto* axes : {&nest_.axes, &rows_}) {
       std::erase_if(*axes, [&](const Axis& a) { return a == outer || a == inner; });
       axes->push_back(fused);
@@ -422,7 +447,8 @@ class Tiler {
     const Index l = at_left();
     if (!is_plain(l)) return false;
     std::vector<Axis> depth = sum().axes;
-    std::ranges::stable_sort(depth, [&](const Axis& a, const Axis& b) { return stride(l, a) > stride(l, b); });
+    std::ranges::stable_sort(depth,
+                             [&](const Axis& a, const Axis& b) { return stride(l, a) > stride(l, b); });
     std::erase_if(depth, [](const Axis& a) { return extent(a) == 1; });
     if (depth.size() > 3) return false;
     if (depth.empty()) return false;
@@ -435,7 +461,8 @@ class Tiler {
     tile.batch = batch_;
     // What one more row brings into the cache; windows of neighbouring rows overlap.
     std::int64_t step = 4 * std::max<std::int64_t>(1, stride(l, rows_.empty() ? row_ : rows_.back()));
-    if (!rows_.empty()) step = std::min(step, 4 * 3 * extent(row_) * std::max<std::int64_t>(1, stride(l, row_)));
+    if (!rows_.empty())
+      step = std::min(step, 4 * 3 * extent(row_) * std::max<std::int64_t>(1, stride(l, row_)));
     tile.block = std::max<std::int64_t>(1, kBlockBytes / step);
     const std::int64_t all = extent(rows_.empty() ? row_ : rows_.back());
     const std::int64_t blocks = std::max<std::int64_t>(1, (all + tile.block / 2) / tile.block);
@@ -449,7 +476,8 @@ class Tiler {
     return true;
   }
 
-  // A panel that is too long for the caches goes piece by piece, over a block of rows whose sums wait in memory.
+  // A panel that is too long for the caches goes piece by piece, over a block of rows whose sums wait in
+  // memory.
   void choose_chunk(Tile& tile, const std::vector<Axis>& depth) const {
     std::int64_t step = 4 * tile.width;  // bytes of the panel for one step of the outermost reduced axis
     for (std::size_t k = 1; k < depth.size(); ++k) step *= extent(depth[k]);
@@ -488,7 +516,9 @@ class Tiler {
     Expr value = with_axes(Expr(sum().args[0]->args[1 - left_]), by, numbers_);
     if (extent(column_) % tile.width != 0)
       value = cases({{between(0, column, column_.extent), value}}, number(ElementType::Float, 0));
-    Storage packed{.kind = Storage::Kind::Local, .name = storage(factor.tensor.number).name + ".packed", .type = ElementType::Float};
+    Storage packed{.kind = Storage::Kind::Local,
+                   .name = storage(factor.tensor.number).name + ".packed",
+                   .type = ElementType::Float};
     for (const Axis& a : axes) packed.extents.push_back(extent(a));
     packed.strides = row_major(packed.extents);
     packed.size = *element_count(packed.extents);
@@ -512,7 +542,8 @@ class Tiler {
       return true;
     }
     tile.right = add(std::move(packed));
-    before_.push_back({.name = nest_.name, .target = tile.right, .axes = axes, .at = to_indices(axes), .value = value});
+    before_.push_back(
+        {.name = nest_.name, .target = tile.right, .axes = axes, .at = to_indices(axes), .value = value});
     return true;
   }
 
@@ -555,7 +586,8 @@ class Reducer {
     const Axis axis = trial.loops[trial.axes.size() - 1].axis;
     int reads = 0;
     if (extent(axis) <= kLanes || extent(axis) % kLanes == 0 || trial.reduction->type != ElementType::Float ||
-        trial.reduction->reduction == Reduction::Product || !fits(*trial.reduction->args[0], axis, reads) || reads == 0)
+        trial.reduction->reduction == Reduction::Product || !fits(*trial.reduction->args[0], axis, reads) ||
+        reads == 0)
       return std::nullopt;
     return axis;
   }
@@ -574,7 +606,8 @@ class Reducer {
     reset_loops(nest, plan_);
     if (!nest.reduction || nest.axes.empty()) return;
     drop_single(nest);
-    const std::size_t data = static_cast<std::size_t>(std::ranges::count_if(nest.loops, [&](const Loop& l) { return contains(nest.axes, l.axis); }));
+    const std::size_t data = static_cast<std::size_t>(
+        std::ranges::count_if(nest.loops, [&](const Loop& l) { return contains(nest.axes, l.axis); }));
     if (data == nest.loops.size()) {
       nest.reduction = nullptr;
       std::erase_if(nest.of, &AxisOfLoops::is_reduced);
@@ -625,13 +658,15 @@ class Reducer {
   // Whether sixteen elements along the axis can be computed at once. Weights are laid out for it.
   bool in_lanes(Nest& nest, const Axis& axis) {
     if (extent(axis) % kLanes != 0 || nest.reduction->type != ElementType::Float) return false;
-    if (std::ranges::any_of(nest.reduction->domain, [&](const Index& i) { return i.mentions(axis); })) return false;
+    if (std::ranges::any_of(nest.reduction->domain, [&](const Index& i) { return i.mentions(axis); }))
+      return false;
     if (nest.reduction->reduction == Reduction::Product) return false;
     int reads = 0;
     if (!fits(*nest.reduction->args[0], axis, reads) || reads == 0) return false;
     const ExprRef old = nest.reduction;
     ExprNode changed = *old;
-    changed.args[0] = with_reads(Expr(old->args[0]), [&](const ExprNode& e) { return repacked(e, axis); }).ref();
+    changed.args[0] =
+        with_reads(Expr(old->args[0]), [&](const ExprNode& e) { return repacked(e, axis); }).ref();
     const auto reduction = std::make_shared<const ExprNode>(std::move(changed));
     nest.value = with_part(nest.value, old, Expr(reduction));
     nest.reduction = reduction;
@@ -641,7 +676,8 @@ class Reducer {
     if (e.type != ElementType::Float) return false;
     if (e.kind == ExprNode::Kind::Number) return true;
     if (e.kind == ExprNode::Kind::Apply) {
-      const bool is_known = e.fn == Fn::Add || e.fn == Fn::Sub || e.fn == Fn::Mul || e.fn == Fn::Max || e.fn == Fn::Min;
+      const bool is_known =
+          e.fn == Fn::Add || e.fn == Fn::Sub || e.fn == Fn::Mul || e.fn == Fn::Max || e.fn == Fn::Min;
       return is_known && std::ranges::all_of(e.args, [&](const ExprRef& a) { return fits(*a, axis, reads); });
     }
     if (e.kind != ExprNode::Kind::Read) return false;
@@ -649,7 +685,8 @@ class Reducer {
     if (s.type != ElementType::Float) return false;
     const Index at = address(e);
     if (!is_plain(at)) return false;
-    if (!at.mentions(axis)) return !std::ranges::any_of(e.at, [&](const Index& i) { return i.mentions(axis); });
+    if (!at.mentions(axis))
+      return !std::ranges::any_of(e.at, [&](const Index& i) { return i.mentions(axis); });
     for (std::size_t d = 0; d < e.at.size(); ++d)
       if (e.at[d].mentions(axis) && !e.at[d].is_inside(s.extents[d])) return false;
     if (s.kind != Storage::Kind::Weight) ++reads;
@@ -668,7 +705,8 @@ class Reducer {
   // A weight with that axis innermost.
   std::optional<Expr> repacked(const ExprNode& e, const Axis& axis) {
     const Storage source = plan_.buffers[static_cast<std::size_t>(e.tensor.number)];
-    if (source.kind != Storage::Kind::Weight || stride(address(e), axis) == 1 || !address(e).mentions(axis)) return std::nullopt;
+    if (source.kind != Storage::Kind::Weight || stride(address(e), axis) == 1 || !address(e).mentions(axis))
+      return std::nullopt;
     const std::size_t along = *place_along(e, axis);
     std::vector<Axis> axes(source.extents.size());
     std::vector<Index> from(source.extents.size()), at;
@@ -687,7 +725,8 @@ class Reducer {
     put(along);
     formula.stages.push_back({.type = source.type,
                               .axes = order,
-                              .value = read({.kind = TensorRef::Kind::Input, .number = 0}, source.type, to_dims(source.extents), from)});
+                              .value = read({.kind = TensorRef::Kind::Input, .number = 0}, source.type,
+                                            to_dims(source.extents), from)});
     formula.outputs = {0};
     auto tensors = Program::compile(formula).run({source.value});
     ISOMER_CHECK(tensors.ok(), "a weight is only moved");
@@ -695,8 +734,8 @@ class Reducer {
     packed.strides = row_major(packed.extents);
     packed.size = source.size;
     plan_.buffers.push_back(std::move(packed));
-    return read({.kind = TensorRef::Kind::Input, .number = static_cast<int>(plan_.buffers.size()) - 1}, e.type,
-                to_dims(plan_.buffers.back().extents), at);
+    return read({.kind = TensorRef::Kind::Input, .number = static_cast<int>(plan_.buffers.size()) - 1},
+                e.type, to_dims(plan_.buffers.back().extents), at);
   }
 
   void by_lanes(Nest& nest, std::size_t data) {
@@ -728,18 +767,22 @@ class Reducer {
       loops.pop_back();
       split(nest, row, high, loops, tile);
     }
-    const Axis outer = numbers_.make(vectors / wide), inner = numbers_.make(wide), lane = numbers_.make(kLanes);
+    const Axis outer = numbers_.make(vectors / wide), inner = numbers_.make(wide),
+               lane = numbers_.make(kLanes);
     // Channels outside of the row, so that their weights stay in registers.
-    loops.insert(loops.begin() + static_cast<std::ptrdiff_t>(loops.empty() ? 0 : loops.size() - 1), {.axis = outer, .name = channels.name + ".o"});
+    loops.insert(loops.begin() + static_cast<std::ptrdiff_t>(loops.empty() ? 0 : loops.size() - 1),
+                 {.axis = outer, .name = channels.name + ".o"});
     tile.push_back({.axis = inner, .kind = Loop::Kind::Unrolled, .name = channels.name + ".v"});
     tile.push_back({.axis = lane, .kind = Loop::Kind::Vector, .name = channels.name + ".l"});
     for (AxisOfLoops& a : nest.of)
-      if (a.axis == channels.axis) a.index = Dim(wide * kLanes) * Index(outer) + Dim(kLanes) * Index(inner) + Index(lane);
+      if (a.axis == channels.axis)
+        a.index = Dim(wide * kLanes) * Index(outer) + Dim(kLanes) * Index(inner) + Index(lane);
     nest.loops = loops;
     nest.loops.insert(nest.loops.end(), reduced.begin(), reduced.end());
     nest.loops.insert(nest.loops.end(), tile.begin(), tile.end());
   }
-  void split(Nest& nest, const Loop& loop, std::int64_t by, std::vector<Loop>& outside, std::vector<Loop>& inside) {
+  void split(Nest& nest, const Loop& loop, std::int64_t by, std::vector<Loop>& outside,
+             std::vector<Loop>& inside) {
     const Axis outer = numbers_.make(extent(loop.axis) / by), inner = numbers_.make(by);
     outside.push_back({.axis = outer, .name = loop.name + ".o"});
     inside.push_back({.axis = inner, .kind = Loop::Kind::Unrolled, .name = loop.name + ".i"});

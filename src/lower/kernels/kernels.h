@@ -97,9 +97,13 @@ IM_INLINE T im_pow(T base, T exponent) {
 IM_INLINE float im_pow(float a, float b) { return powf(a, b); }
 IM_INLINE double im_pow(double a, double b) { return pow(a, b); }
 template <class T>
-IM_INLINE T im_shift_left(T a, T b) { return (uint64_t)b >= sizeof(T) * 8 ? (T)0 : (T)((uint64_t)a << b); }
+IM_INLINE T im_shift_left(T a, T b) {
+  return (uint64_t)b >= sizeof(T) * 8 ? (T)0 : (T)((uint64_t)a << b);
+}
 template <class T>
-IM_INLINE T im_shift_right(T a, T b) { return (uint64_t)b >= sizeof(T) * 8 ? (T)0 : (T)(a >> b); }
+IM_INLINE T im_shift_right(T a, T b) {
+  return (uint64_t)b >= sizeof(T) * 8 ? (T)0 : (T)(a >> b);
+}
 
 // Floats to integers as x86 does it: out of range the smallest one of 32 or 64 bits.
 template <class To, class From>
@@ -116,17 +120,27 @@ IM_INLINE To im_to_integer(From a) {
 // ---- Reals. NaN wins over numbers in max and min.
 
 template <class T>
-IM_INLINE T im_max(T a, T b) { return a > b || a != a ? a : b; }
+IM_INLINE T im_max(T a, T b) {
+  return a > b || a != a ? a : b;
+}
 template <class T>
-IM_INLINE T im_min(T a, T b) { return a < b || a != a ? a : b; }
+IM_INLINE T im_min(T a, T b) {
+  return a < b || a != a ? a : b;
+}
 template <class T>
-IM_INLINE T im_abs(T a) { return a < 0 ? (T)(0 - a) : a; }
+IM_INLINE T im_abs(T a) {
+  return a < 0 ? (T)(0 - a) : a;
+}
 IM_INLINE float im_abs(float a) { return __builtin_fabsf(a); }
 IM_INLINE double im_abs(double a) { return __builtin_fabs(a); }
 template <class T>
-IM_INLINE T im_relu(T a) { return a < 0 ? (T)0 : a; }
+IM_INLINE T im_relu(T a) {
+  return a < 0 ? (T)0 : a;
+}
 template <class T>
-IM_INLINE T im_sign(T a) { return a != a ? a : (T)((a > 0) - (a < 0)); }
+IM_INLINE T im_sign(T a) {
+  return a != a ? a : (T)((a > 0) - (a < 0));
+}
 IM_INLINE float im_sqrt(float a) { return __builtin_sqrtf(a); }
 IM_INLINE double im_sqrt(double a) { return __builtin_sqrt(a); }
 IM_INLINE float im_floor(float a) { return __builtin_floorf(a); }
@@ -204,8 +218,8 @@ IM_INLINE float im_erf(float a) {
 IM_INLINE double im_erf(double a) { return erf(a); }
 IM_INLINE float im_softplus(float a) { return a > 0 ? a + log1pf(expf(-a)) : log1pf(expf(a)); }
 IM_INLINE double im_softplus(double a) { return a > 0 ? a + log1p(exp(-a)) : log1p(exp(a)); }
-#define IM_LIBM(name)                                           \
-  IM_INLINE float im_##name(float a) { return name##f(a); }     \
+#define IM_LIBM(name)                                       \
+  IM_INLINE float im_##name(float a) { return name##f(a); } \
   IM_INLINE double im_##name(double a) { return name(a); }
 IM_LIBM(sin)
 IM_LIBM(cos)
@@ -241,17 +255,25 @@ struct im_left {
 // Rows that a tile may have so that it stays in registers, with one row of b and one number of a beside it.
 template <int WIDTH>
 struct im_rows {
-  enum { vectors = WIDTH / IM_LANES, fit = (IM_REGISTERS - vectors) / vectors, most = fit < 1 ? 1 : fit > 14 ? 14 : fit };
+  enum {
+    vectors = WIDTH / IM_LANES,
+    fit = (IM_REGISTERS - vectors) / vectors,
+    most = fit < 1    ? 1
+           : fit > 14 ? 14
+                      : fit
+  };
 };
 
 template <int ROWS, int WIDTH>
-static __attribute__((noinline)) void im_tile_rows(const im_left& l, const float* b, float* tile, bool goes_on) {
+static __attribute__((noinline)) void im_tile_rows(const im_left& l, const float* b, float* tile,
+                                                   bool goes_on) {
   enum { V = WIDTH / IM_LANES };
   im_vector sum[ROWS][V];
 #pragma GCC unroll 16
   for (int m = 0; m < ROWS; ++m)
 #pragma GCC unroll 16
-    for (int v = 0; v < V; ++v) sum[m][v] = goes_on ? *(const im_vector*)(tile + m * WIDTH + v * IM_LANES) : (im_vector){};
+    for (int v = 0; v < V; ++v)
+      sum[m][v] = goes_on ? *(const im_vector*)(tile + m * WIDTH + v * IM_LANES) : (im_vector){};
   const int64_t am = l.am, ak = l.ak;
   for (int64_t r = 0; r < l.r; ++r)
     for (int64_t q = 0; q < l.q; ++q) {
@@ -301,21 +323,22 @@ IM_INLINE im_lanes im_max(im_lanes a, im_lanes b) { return (a > b) | (a != a) ? 
 IM_INLINE im_lanes im_min(im_lanes a, im_lanes b) { return (a < b) | (a != a) ? a : b; }
 
 // The largest and the smallest of at least sixteen numbers; NaN wins.
-#define IM_OF_ROW(which)                                                                        \
-  static inline float im_##which##_of_row(const float* p, int64_t n) {                         \
-    im_lanes a = *(const im_lanes*)p;                                                           \
-    int64_t i = 16;                                                                             \
-    for (; i + 16 <= n; i += 16) a = im_##which(a, *(const im_lanes*)(p + i));                  \
-    if (i < n) a = im_##which(a, *(const im_lanes*)(p + n - 16));                               \
-    float out = a[0];                                                                           \
-    for (int k = 1; k < 16; ++k) out = im_##which(out, (float)a[k]);                            \
-    return out;                                                                                 \
+#define IM_OF_ROW(which)                                                       \
+  static inline float im_##which##_of_row(const float* p, int64_t n) {         \
+    im_lanes a = *(const im_lanes*)p;                                          \
+    int64_t i = 16;                                                            \
+    for (; i + 16 <= n; i += 16) a = im_##which(a, *(const im_lanes*)(p + i)); \
+    if (i < n) a = im_##which(a, *(const im_lanes*)(p + n - 16));              \
+    float out = a[0];                                                          \
+    for (int k = 1; k < 16; ++k) out = im_##which(out, (float)a[k]);           \
+    return out;                                                                \
   }
 IM_OF_ROW(max)
 IM_OF_ROW(min)
 
 // Zeros before and behind each axis of a tensor, whose axes are given outermost first.
-static inline void im_border(float* p, int rank, const int64_t* extent, const int64_t* low, const int64_t* high, const int64_t* stride) {
+static inline void im_border(float* p, int rank, const int64_t* extent, const int64_t* low,
+                             const int64_t* high, const int64_t* stride) {
   int64_t before = 0, is_bordered = 0;  // where the rest of a position begins, and whether it has zeros, too
   for (int d = 1; d < rank; ++d) {
     before += low[d] * stride[d];
@@ -345,14 +368,16 @@ IM_INLINE void im_winograd_in6(im_lanes* d, int s) {
   d[5 * s] = d1 - (IM_A2 + IM_B2) * d3 + d5;
 }
 IM_INLINE void im_winograd_out4(const im_lanes* m, int s, im_lanes* y, int t) {
-  const im_lanes s1 = m[s] + m[2 * s], d1 = m[s] - m[2 * s], s2 = m[3 * s] + m[4 * s], d2 = m[3 * s] - m[4 * s];
+  const im_lanes s1 = m[s] + m[2 * s], d1 = m[s] - m[2 * s], s2 = m[3 * s] + m[4 * s],
+                 d2 = m[3 * s] - m[4 * s];
   y[0] = m[0] + s1 + s2;
   y[t] = (2.0f / 3.0f) * d1 + 1.5f * d2;
   y[2 * t] = IM_A2 * s1 + IM_B2 * s2;
   y[3 * t] = (8.0f / 27.0f) * d1 + 3.375f * d2 + m[5 * s];
 }
 
-// An image: its element at (row, column, channel) is x[row·xh + column·xw + channel]; zero outside of height x width.
+// An image: its element at (row, column, channel) is x[row·xh + column·xw + channel]; zero outside of height
+// x width.
 struct im_image {
   const float* x;
   int64_t xh, xw, height, width, channels;  // channels: a multiple of 16
@@ -360,15 +385,19 @@ struct im_image {
   int64_t across;                           // tiles of a row
 };
 // v[e][tile][channel], rows of `ld`, planes of `plane` numbers.
-static __attribute__((noinline)) void im_winograd_input(const im_image& image, const float* zeros, int64_t first, int64_t tiles, float* v,
-                                                        int64_t ld, int64_t plane) {
+static __attribute__((noinline)) void im_winograd_input(const im_image& image, const float* zeros,
+                                                        int64_t first, int64_t tiles, float* v, int64_t ld,
+                                                        int64_t plane) {
   for (int64_t i = 0; i < tiles; ++i) {
-    const int64_t row = (first + i) / image.across * 4 + image.top, column = (first + i) % image.across * 4 + image.left;
+    const int64_t row = (first + i) / image.across * 4 + image.top,
+                  column = (first + i) % image.across * 4 + image.left;
     const float* from[36];
     for (int u = 0; u < 6; ++u)
       for (int w = 0; w < 6; ++w) {
         const int64_t y = row + u, x = column + w;
-        from[6 * u + w] = y < 0 || x < 0 || y >= image.height || x >= image.width ? zeros : image.x + y * image.xh + x * image.xw;
+        from[6 * u + w] = y < 0 || x < 0 || y >= image.height || x >= image.width
+                              ? zeros
+                              : image.x + y * image.xh + x * image.xw;
       }
     for (int64_t c = 0; c < image.channels; c += 16) {
       im_lanes d[36];
@@ -389,15 +418,16 @@ static __attribute__((noinline)) void im_winograd_input(const im_image& image, c
 }
 // m[e][panel][tile][lane] = Σ_c v[e][tile][c] · u[e][panel][c][lane]
 template <int WIDTH>
-static void im_winograd_products(const float* v, int64_t ld, int64_t plane, const float* u, int64_t panels, int64_t channels, int64_t tiles,
-                                 int64_t most, float* m) {
+static void im_winograd_products(const float* v, int64_t ld, int64_t plane, const float* u, int64_t panels,
+                                 int64_t channels, int64_t tiles, int64_t most, float* m) {
   const int64_t height = im_tile_height<WIDTH>(tiles);
   for (int64_t e = 0; e < 36; ++e)
     for (int64_t p = 0; p < panels; ++p)
       for (int64_t first = 0; first < tiles; first += height) {
         const int64_t rows = first + height < tiles ? height : tiles - first;
         const im_left left = {v + e * plane + first * ld, ld, 0, 0, 1, 1, 1, channels};
-        im_tiles<WIDTH>::run(rows, left, u + (e * panels + p) * channels * WIDTH, m + ((e * panels + p) * most + first) * WIDTH);
+        im_tiles<WIDTH>::run(rows, left, u + (e * panels + p) * channels * WIDTH,
+                             m + ((e * panels + p) * most + first) * WIDTH);
       }
 }
 // y[4][4][16] of one tile and sixteen channels; planes of m are `plane` apart.
@@ -415,9 +445,13 @@ IM_INLINE void im_winograd_output(const float* m, int64_t plane, float* y) {
 
 // What a largest or smallest number of nothing is.
 template <class T>
-IM_INLINE T im_least_of() { return (T)-1 < 0 ? (T)((uint64_t)1 << (sizeof(T) * 8 - 1)) : (T)0; }
+IM_INLINE T im_least_of() {
+  return (T)-1 < 0 ? (T)((uint64_t)1 << (sizeof(T) * 8 - 1)) : (T)0;
+}
 template <class T>
-IM_INLINE T im_most_of() { return (T)~im_least_of<T>(); }
+IM_INLINE T im_most_of() {
+  return (T)~im_least_of<T>();
+}
 
 // Sums may be added up in any order.
 #if defined(__clang__)
