@@ -201,7 +201,7 @@ class Composer {
       if (!read.at[d].is_inside(nest.axes[d].extent))
         inside = both(std::move(inside), between(0, read.at[d], nest.axes[d].extent));
     }
-    const Expr value = with_axes(nest.value, by, numbers_);
+    Expr value = with_axes(nest.value, by, numbers_);
     if (inside.empty()) return value;
     const Expr zero = is_float(value.type()) ? number(value.type(), 0) : integer(value.type(), 0);
     return cases({{inside, value}}, zero);

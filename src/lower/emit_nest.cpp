@@ -142,7 +142,7 @@ Index NestWriter::address(int buffer, const std::vector<Index>& at) const {
 
 std::string NestWriter::load(int buffer, const std::string& address, ElementType type) {
   const ElementType stored = plan_.buffers[static_cast<std::size_t>(buffer)].type;
-  const std::string element = fmt::format("{}[{}]", pointer(buffer), address);
+  std::string element = fmt::format("{}[{}]", pointer(buffer), address);
   if (stored == ElementType::Float16) return fmt::format("im_from_half({})", element);
   if (stored == ElementType::BFloat16) return fmt::format("im_from_bfloat({})", element);
   if (stored == ElementType::Bool && type == ElementType::Bool)
@@ -251,7 +251,7 @@ std::string NestWriter::choice(const ExprNode& e) {
 
 std::string NestWriter::cast(const ExprNode& e) {
   const ElementType from = e.args[0]->type;
-  const std::string a = value(e.args[0]);
+  std::string a = value(e.args[0]);
   if (from == e.type) return a;
   if (e.type == ElementType::Bool) return fmt::format("(uint8_t)({} != 0)", a);
   if (e.type == ElementType::Float16) return fmt::format("im_from_half(im_to_half((float){}))", a);

@@ -583,7 +583,7 @@ class Reducer {
     trial.reduction = main_reduction(trial.value);
     reset_loops(trial, plan_);
     if (!trial.reduction || trial.axes.empty()) return std::nullopt;
-    const Axis axis = trial.loops[trial.axes.size() - 1].axis;
+    Axis axis = trial.loops[trial.axes.size() - 1].axis;
     int reads = 0;
     if (extent(axis) <= kLanes || extent(axis) % kLanes == 0 || trial.reduction->type != ElementType::Float ||
         trial.reduction->reduction == Reduction::Product || !fits(*trial.reduction->args[0], axis, reads) ||
