@@ -264,6 +264,18 @@ class Agrees(Compiles):
         np.testing.assert_array_equal(got["b"], np.maximum(x, 0))
         np.testing.assert_array_equal(got["w"], numpy_helper.to_array(model.graph.initializer[0]))
 
+    def test_names_of_values_are_no_code(self):
+        # Left out until they are mended: a node's name that ends in a backslash (its comment takes the next line in), and an input whose
+        # default is an initializer ("it is read before it is computed").
+        nodes, x = [], normal(1, 3)
+        for k, name in enumerate(("a*/b", 'q"uote', "%s{}{0}", "üñï", "*/ int x; /*", "??/ //")):
+            nodes += [helper.make_node("Softmax", [f"x{k}" if k else "x"], [name], name=name), helper.make_node("Neg", [name], [f"x{k + 1}"], name=name + "!")]
+        model = model_of([Case("", {"x": x}, "")])
+        model.graph.node.extend(nodes)
+        model.graph.output.append(helper.make_tensor_value_info("x6", TensorProto.FLOAT, None))
+        got = self.module(model)(x=x)["x6"]
+        self.assertLessEqual(modules.distance(modules.session(self.path / "model.onnx").run(None, {"x": x})[0], got), TOLERANCE[got.dtype])
+
     def test_other_targets_and_names(self):
         self.agree(Case("y = Conv <pads = [1, 1, 1, 1]> (x, w) z = Softmax <axis = 1> (y)", {"x": normal(1, 8, 9, 9)}, "y z",
                         {"w": normal(8, 8, 3, 3) / np.float32(8)}),
