@@ -265,16 +265,20 @@ class Agrees(Compiles):
         np.testing.assert_array_equal(got["w"], numpy_helper.to_array(model.graph.initializer[0]))
 
     def test_names_of_values_are_no_code(self):
-        # Left out until they are mended: a node's name that ends in a backslash (its comment takes the next line in), and an input whose
-        # default is an initializer ("it is read before it is computed").
         nodes, x = [], normal(1, 3)
-        for k, name in enumerate(("a*/b", 'q"uote', "%s{}{0}", "üñï", "*/ int x; /*", "??/ //")):
+        for k, name in enumerate(("a*/b", 'q"uote', "%s{}{0}", "üñï", "*/ int x; /*", "ends in \\")):
             nodes += [helper.make_node("Softmax", [f"x{k}" if k else "x"], [name], name=name), helper.make_node("Neg", [name], [f"x{k + 1}"], name=name + "!")]
         model = model_of([Case("", {"x": x}, "")])
         model.graph.node.extend(nodes)
         model.graph.output.append(helper.make_tensor_value_info("x6", TensorProto.FLOAT, None))
         got = self.module(model)(x=x)["x6"]
         self.assertLessEqual(modules.distance(modules.session(self.path / "model.onnx").run(None, {"x": x})[0], got), TOLERANCE[got.dtype])
+
+    def test_an_input_with_a_default_is_an_input(self):
+        model = model_of([Case("y = Add (x, w)", {"x": normal(2, 3)}, "y", {"w": normal(2, 3)})])
+        model.graph.input.append(helper.make_tensor_value_info("w", TensorProto.FLOAT, [2, 3]))
+        one, two = normal(2, 3), normal(2, 3)
+        self.assertTrue(np.array_equal(self.module(model)(x=one, w=two)["y"], one + two))
 
     def test_other_targets_and_names(self):
         self.agree(Case("y = Conv <pads = [1, 1, 1, 1]> (x, w) z = Softmax <axis = 1> (y)", {"x": normal(1, 8, 9, 9)}, "y z",

@@ -40,10 +40,12 @@ class AxisRebuilder final : public Rebuilder {
  private:
   ExprRef make(const ExprRef& expr) override {
     ExprNode node = *expr;
+    // An axis that several reductions have stays one: what they share is rebuilt once.
     for (Axis& a : node.axes) {
-      const Axis fresh = numbers_.make(a.extent);
-      by_[a.id] = Index(fresh);
-      a = fresh;
+      const auto [fresh, is_new] = fresh_.try_emplace(a.id);
+      if (is_new) fresh->second = numbers_.make(a.extent);
+      by_[a.id] = Index(fresh->second);
+      a = fresh->second;
     }
     for (Index& i : node.at) i = with_axes(i, by_);
     for (Index& i : node.domain) i = with_axes(i, by_);
@@ -54,6 +56,7 @@ class AxisRebuilder final : public Rebuilder {
   }
   AxisMap by_;
   AxisNumbers& numbers_;
+  std::map<int, Axis> fresh_;
 };
 
 class ReadRebuilder final : public Rebuilder {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -75,7 +76,10 @@ Emitted emit(const Plan& plan, const std::string& prefix) {
     auto [known, is_new] = functions.try_emplace(result + text, "");
     if (is_new) {
       known->second = fmt::format("{}_{}", prefix, out.functions++);
-      out.code += fmt::format("// {}\nstatic __attribute__((noinline)) {} {}{}\n", nest.name, result,
+      // A name must not become code: no line ends in it, nor a backslash that would join the next line.
+      std::string title = nest.name;
+      std::ranges::replace_if(title, [](char c) { return c < ' ' || c > '~' || c == '\\' || c == '?'; }, '.');
+      out.code += fmt::format("// {}\nstatic __attribute__((noinline)) {} {}{}\n", title, result,
                               known->second, text);
     }
     calls += writer.may_fail() ? fmt::format("  if ({}({}) != 0) return 1;\n", known->second, arguments)

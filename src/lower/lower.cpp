@@ -21,8 +21,7 @@ class Lowering {
 
   Result<Plan> run() {
     for (const Value& input : graph_.inputs()) {
-      const Node& node = graph_.node(input.node);
-      if (node.kind != NodeKind::Input) continue;
+      // A default is the caller's to give: a module has no optional inputs.
       ISOMER_TRY(const int buffer, add(input, Storage::Kind::Input));
       plan_.inputs.push_back({graph_.name_of(input), buffer});
     }

@@ -21,7 +21,7 @@ struct Lowered {
 };
 
 Graph graph_of(const std::string& body) {
-  auto graph = parse_graph("<ir_version: 8, opset_import: [\"\" : 17]> g " + body);
+  auto graph = parse_graph("<ir_version: 8, opset_import: [\"\" : 20]> g " + body);
   EXPECT_TRUE(graph) << (graph ? "" : graph.error().message);
   return std::move(graph).value();
 }
@@ -81,6 +81,15 @@ TEST(Lower, WhatIsReadOftenStays) {
   EXPECT_EQ(a.plan.nests.size(), 2u);
 }
 
+// A formula may use one axis in several sums, and share what stands below them.
+TEST(Lower, SumsThatShareTheirAxisAndTheirTerms) {
+  const Lowered a = scheduled(
+      "(float[6, 4, 2] x) => (float[6, 4, 2] y) { n = Constant<value_int = 6>() d = Constant<value_int = "
+      "0>() "
+      "y = DFT(x, n, d) }");
+  EXPECT_EQ(illegal(a.plan), std::nullopt);
+}
+
 TEST(Lower, ANodeWithoutAFormulaIsRefusedByName) {
   AxisNumbers numbers;
   const auto plan =
@@ -124,7 +133,8 @@ TEST(Schedule, AProductInBlocks) {
 }
 
 TEST(Schedule, MistakesAreSaid) {
-  Lowered a = composed("(float[4, 6] x) => (float[4, 1] y) { y = ReduceMax<axes = [1]>(x) }");
+  Lowered a =
+      composed("(float[4, 6] x) => (float[4, 1] y) { a = Constant<value_ints = [1]>() y = ReduceMax(x, a) }");
   Nest& nest = a.plan.nests[0];
   for (const char* line :
        {"split i9 4", "split i0 0", "split i0", "fuse i0 r0", "turn i0", "reorder i0 i0", "unroll"})
