@@ -117,6 +117,15 @@ void bind_options(nb::module_& m) {
       .def_rw("runtime", &G::runtime)
       .def_rw("base_runtime", &G::base_runtime);
 
+  using L = api::CompileOptions;
+  nb::class_<L>(m, "CompileOptions")
+      .def(nb::init<>())
+      .def_rw("name", &L::name)
+      .def_rw("target", &L::target)
+      .def_rw("compiler", &L::compiler)
+      .def_rw("schedules", &L::schedules)
+      .def_rw("sizes", &L::sizes);
+
   using P = api::ReportOptions;
   nb::class_<P>(m, "ReportOptions")
       .def(nb::init<>())
@@ -155,6 +164,13 @@ void bind_models(nb::module_& m) {
   m.def("inspect", [](const api::Model& model, const std::vector<std::string>& sizes) {
     Watch watch;
     return watch.run([&] { return api::inspect(model, sizes).json; });
+  });
+  m.def("compile", [](const api::Model& model, const Path& folder, const api::CompileOptions& options) {
+    Watch watch;
+    const api::Compiled compiled = watch.run([&] { return api::compile(model, folder, options); });
+    nb::list nests;
+    for (const api::Compiled::Nest& nest : compiled.nests) nests.append(nb::make_tuple(nest.name, nest.text));
+    return nb::make_tuple(compiled.json, nests);
   });
   m.def("run", [](const api::Model& model, const GivenTensors& feeds, api::Engine engine,
                   const api::RuntimeOptions& runtime) {

@@ -110,15 +110,22 @@ def check_documented(page):
             assert text and not text.startswith(f"{name}("), f"{prefix}{name} has no text"
 
 
+def has_compiler():
+    """Of C++, which only `compile` needs; an old system may have none."""
+    folders = [pathlib.Path(p) for p in os.environ["PATH"].split(":")]
+    return bool(os.environ.get("CXX")) or any(next(folder.glob(name), None) for folder in folders for name in ("clang++*", "g++*"))
+
+
 def check_doctests():
     import isomer
 
-    seen = 0
-    for module in (isomer, isomer._functions, isomer._inputs, isomer._results, isomer.rules):
-        failed, tried = doctest.testmod(module)
-        assert failed == 0, module.__name__
-        seen += tried
-    assert seen > 40, seen
+    finder, runner = doctest.DocTestFinder(), doctest.DocTestRunner()
+    for module in (isomer, isomer._functions, isomer._inputs, isomer._module, isomer._results, isomer.rules):
+        for test in finder.find(module):
+            if has_compiler() or "isomer.compile(" not in test.docstring:
+                runner.run(test)
+    failed, tried = runner.summarize()
+    assert failed == 0 and tried > 40, (failed, tried)
     options = [p.name for p in inspect.signature(isomer.optimize).parameters.values() if p.kind is p.KEYWORD_ONLY]
     assert options == list(isomer._functions.OptimizeOptions.__annotations__)
     functions = [f for f in vars(isomer).values() if getattr(f, "__module__", "") == "isomer._functions"]
@@ -126,6 +133,9 @@ def check_doctests():
 
 
 def check_page(page):
+    if not has_compiler():
+        print("no C++ compiler here: `compile` is not tested")
+        page = re.sub(r"^## Compiled models$.*?^(?=## )", "", page, flags=re.S | re.M)
     text = "\n".join(re.findall(r"^```python\n(.*?)^```$", page, re.S | re.M))
     assert "isomer.optimize" in text
     exec(compile(text, "a page", "exec"), {})

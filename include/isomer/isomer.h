@@ -441,6 +441,29 @@ ISOMER_API std::string list_rules(const std::filesystem::path& file);
 ISOMER_API std::string derive_rules(const std::filesystem::path& file, const std::filesystem::path& pack,
                                     int steps = 3);
 
+// ---- A model as a library of its own
+
+struct CompileOptions {
+  std::string name = "model";           // what every symbol begins with: a C identifier
+  std::string target = "native";        // one of compile_targets()
+  std::string compiler = {};            // a C++ compiler; "": $CXX, else clang++ or g++ of $PATH
+  std::vector<std::string> sizes = {};  // of inputs whose sizes the model leaves open
+  std::string schedules = {};  // how loops run, where it is not left to Isomer: docs/how-to/compile.md
+};
+
+struct Compiled {
+  struct Nest {
+    std::string name, text;  // the loops that compute one tensor
+  };
+  std::vector<Nest> nests = {};
+  std::string json = {};  // what `isomer compile --json` prints
+};
+
+ISOMER_API std::vector<std::string> compile_targets();
+// Writes libNAME.so, NAME.h, NAME.weights, NAME.cpp and interface.json into the folder.
+ISOMER_API Compiled compile(const Model& model, const std::filesystem::path& folder,
+                            const CompileOptions& options = {});
+
 // ---- Speed
 
 // What a ratio of latencies is of. Auto: CPU time with one thread, else wall time.

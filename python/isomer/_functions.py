@@ -27,7 +27,7 @@ from ._inputs import (
     size_texts,
     write_proto,
 )
-from ._results import Bench, Checked, Comparison, Explanation, Gate, Inspection, ModelSpeed, Optimized, PairSpeed, Port, Proof, Report, interval_of
+from ._results import Bench, Checked, Comparison, Compiled, Explanation, Gate, Inspection, ModelSpeed, Optimized, PairSpeed, Port, Proof, Report, interval_of
 
 if TYPE_CHECKING:
     import numpy as np
@@ -405,6 +405,36 @@ def inspect(model: PathLike | onnx.ModelProto, *, sizes: Sizes | None = None) ->
         report["nodes"], report["opset"], inputs, outputs, operators, report["float_nodes"], report["float_nodes_defined"], report["opaque"],
         report["flops"], report["weight_bytes"], report,
     )  # fmt: skip
+
+
+def compile(
+    model: PathLike | onnx.ModelProto,
+    folder: PathLike,
+    *,
+    name: str = "model",
+    target: Literal["native", "x86-64-v3", "x86-64-v4"] = "native",
+    sizes: Sizes | None = None,
+    compiler: str = "",
+    schedules: str = "",
+) -> Compiled:
+    """Makes a library of a model in `folder`, which needs no runtime (docs/how-to/compile.md); `load` gives it back as a function.
+
+    `name`: what its files and symbols begin with. `target`: the processor, this one or a level. `sizes`: of inputs, where the model leaves them
+    open. `compiler`: a C++ compiler; without it `$CXX`, or clang++ or g++ of `$PATH`. `schedules`: how loops run, as text.
+
+    >>> import isomer, onnx, tempfile
+    >>> model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[N] x) => (float[N] y) { a = Exp(x) y = Neg(a) }')
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     compiled = isomer.compile(model, folder, sizes={"N": 100}, target="x86-64-v3")
+    >>> len(compiled.nests)
+    1
+    """
+    options = _core.CompileOptions()
+    options.name, options.target, options.compiler, options.schedules, options.sizes = name, target, compiler, schedules, size_texts(sizes)
+    place = path_of(folder, "`folder`")
+    with as_files(model) as (file,):
+        text, nests = _core.compile(_core.load(file, []), place, options)
+    return Compiled(place, nests, json.loads(text))
 
 
 def run(

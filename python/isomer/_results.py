@@ -134,6 +134,21 @@ class Comparison(_Shown):
         return [(o["b"], o["misfit"] or f"{o['differing']} of {o['elements']} differ, the largest by {o['largest_absolute']:.3g}") for o in self.outputs]
 
 
+@dataclasses.dataclass(repr=False)
+class Compiled(_Shown):
+    """What `compile` wrote, for `load`. `nests`: name and text of all loops."""
+
+    folder: Path
+    nests: list[tuple[str, str]]
+    report: dict[str, Any] = _report()
+
+    def _line(self) -> str:
+        return f"{self.folder}, {self.report['nests']} nests, for {self.report['target']}"
+
+    def _rows(self) -> Rows:
+        return [(k.replace("_", " "), v) for k, v in self.report.items()]
+
+
 @dataclasses.dataclass(frozen=True)
 class Port:
     """An input or an output. `shape`: a number, or the name of a size that is open; None if nobody knows the rank."""

@@ -98,6 +98,7 @@ int start(int argc, char** argv) {
   add_optimize(app, chosen);
   add_check(app, chosen);
   add_report(app, chosen);
+  add_compile(app, chosen);
   add_compare(app, chosen);
   add_gate(app, chosen);
   add_inspect(app, chosen);

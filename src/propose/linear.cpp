@@ -28,7 +28,7 @@ namespace {
 
 constexpr const char* kKind = "linear";
 constexpr int kMostExpansions = 16;
-constexpr int kStepsAround = 6;  // back from a value: what decides how it is written best
+constexpr int kStepsAround = 6;            // back from a value: what decides how it is written best
 constexpr std::size_t kMostOperands = 8;   // of one term: all orders are tried
 constexpr std::size_t kMostReaders = 8;    // of a product that is written into all of them
 constexpr double kLarge = 4096;            // of a number that is added

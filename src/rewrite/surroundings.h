@@ -1,5 +1,5 @@
-// What is computed a few steps before every node, as a digest: equal layers of a model have equal ones, so that
-// who found nothing in one layer need not look at the others.
+// What is computed a few steps before every node, as a digest: equal layers of a model have equal ones, so
+// that who found nothing in one layer need not look at the others.
 #pragma once
 
 #include <unordered_map>

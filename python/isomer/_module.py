@@ -1,0 +1,149 @@
+"""Compiled models: what `isomer compile` wrote into a folder, loaded and run. Needs numpy and nothing of Isomer's library."""
+
+from __future__ import annotations
+
+import _ctypes
+import ctypes
+import json
+import os
+import weakref
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ._errors import BadInput
+from ._results import Port
+
+if TYPE_CHECKING:
+    import numpy as np
+
+_ALIGNMENT = 64  # of the workspace: the header of a module asks for it
+_NUMPY_NAMES = {"float": "float32", "double": "float64"}  # the other types have the same name there
+
+
+def _dtype(name: str) -> np.dtype:
+    import numpy as np
+
+    if name == "bfloat16":
+        from onnx import TensorProto, helper
+
+        return helper.tensor_dtype_to_np_dtype(TensorProto.BFLOAT16)
+    return np.dtype(_NUMPY_NAMES.get(name, name))
+
+
+def _pointers(arrays: list[Any]) -> ctypes.Array[ctypes.c_void_p]:
+    return (ctypes.c_void_p * max(1, len(arrays)))(*(a.ctypes.data for a in arrays))
+
+
+def _free(library: ctypes.CDLL, destroy: Any, handle: int) -> None:
+    destroy(handle)
+    _ctypes.dlclose(library._handle)  # so that what is compiled into the same folder later can be loaded
+
+
+class Module:
+    """A compiled model. `inputs` and `outputs` are Ports, whose shapes are numbers.
+
+    An array that was set is not copied if it is contiguous: what is in it when `run` is called counts. Outputs are new arrays after each
+    `run`. One thread at a time may use a module; load the folder once for each thread, or call the C functions.
+    """
+
+    inputs: list[Port]
+    outputs: list[Port]
+
+    def __init__(self, folder: str | os.PathLike[str]) -> None:
+        import numpy as np
+
+        place = Path(folder).resolve()
+        try:
+            about = json.loads((place / "interface.json").read_text(encoding="utf-8"))
+        except OSError as error:
+            raise BadInput(f"{folder} is no compiled model: it has no interface.json; `isomer compile MODEL -o {folder}` makes one") from error
+        self.inputs, self.outputs = ([Port(p["name"], p["type"], p["shape"]) for p in about[key]] for key in ("inputs", "outputs"))
+        self._name, self._given, self._made = about["name"], {}, []
+        try:
+            library = ctypes.CDLL(str(place / about["library"]))
+        except OSError as error:
+            raise BadInput(f"{place / about['library']} can't be loaded: {error}") from error
+        create, destroy, self._run = (getattr(library, f"{self._name}_{what}") for what in ("create", "destroy", "run"))
+        create.restype, create.argtypes = ctypes.c_void_p, [ctypes.c_char_p]
+        destroy.restype, destroy.argtypes = None, [ctypes.c_void_p]
+        self._run.restype, self._run.argtypes = ctypes.c_int, [ctypes.c_void_p] * 4
+        self._handle = create(str(place / about["weights"]).encode())
+        if not self._handle:
+            raise BadInput(f"{place / about['weights']} is missing, or is not this model's")
+        self._workspace = np.empty(about["workspace_bytes"] + _ALIGNMENT, np.uint8)
+        self._end = weakref.finalize(self, _free, library, destroy, self._handle)
+
+    def __repr__(self) -> str:
+        def told(ports: list[Port]) -> str:
+            return ", ".join(f"{p.name} {p.type}{p.shape}" for p in ports)
+
+        return f"<Module {self._name}: {told(self.inputs)} -> {told(self.outputs)}>"
+
+    def set_input(self, name: str, array: Any) -> None:
+        """Gives an input its value for the runs that follow. The array must have the input's shape and type: nothing is converted."""
+        import numpy as np
+
+        port = next((p for p in self.inputs if p.name == name), None)
+        if port is None:
+            raise BadInput(f"there is no input {name!r}; the inputs are {', '.join(p.name for p in self.inputs) or 'none'}")
+        array = np.asarray(array)
+        if array.dtype != _dtype(port.type):
+            raise BadInput(f"input {name!r} has elements of type {_dtype(port.type)}, not {array.dtype}")
+        if list(array.shape) != port.shape:
+            raise BadInput(f"input {name!r} has shape {port.shape}, not {list(array.shape)}")
+        # ascontiguousarray makes a scalar an array of one element, which has the same bytes.
+        self._given[name] = np.ascontiguousarray(array)
+
+    def run(self) -> None:
+        """Computes the outputs. The GIL is released meanwhile."""
+        import numpy as np
+
+        missing = [p.name for p in self.inputs if p.name not in self._given]
+        if missing:
+            raise BadInput(f"no value is set for input {', '.join(map(repr, missing))}")
+        made = [np.empty(p.shape, _dtype(p.type)) for p in self.outputs]
+        start = self._workspace.ctypes.data
+        start += -start % _ALIGNMENT
+        if self._run(self._handle, _pointers([self._given[p.name] for p in self.inputs]), _pointers(made), start) != 0:
+            raise BadInput("an index that the model computes is outside of its tensor")
+        self._made = made
+
+    def get_output(self, which: str | int) -> np.ndarray:
+        """An output of the last run, by its name or its number."""
+        names = [p.name for p in self.outputs]
+        number = names.index(which) if which in names else which
+        if not isinstance(number, int) or not 0 <= number < len(names):
+            raise BadInput(f"there is no output {which!r}; the outputs are {', '.join(names)}")
+        if not self._made:
+            raise BadInput("no run has made outputs yet")
+        return self._made[number]
+
+    def __call__(self, **inputs: Any) -> dict[str, np.ndarray]:
+        """Sets inputs, runs, and gives all outputs by name. Names that Python doesn't allow: `module(**{"x.1": x})`."""
+        for name, array in inputs.items():
+            self.set_input(name, array)
+        self.run()
+        return {p.name: array for p, array in zip(self.outputs, self._made, strict=True)}
+
+
+def load(folder: str | os.PathLike[str]) -> Module:
+    """A compiled model of the folder that `compile`, or `isomer compile`, has written.
+
+    >>> import isomer, numpy, onnx, tempfile
+    >>> model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[3] x) => (float[3] y) { y = Relu(x) }')
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     compiled = isomer.compile(model, folder)
+    ...     module = isomer.load(folder)
+    >>> module
+    <Module model: x float[3] -> y float[3]>
+    >>> module.set_input("x", numpy.array([-1, 0, 2], numpy.float32))
+    >>> module.run()
+    >>> module.get_output(0).tolist()
+    [0.0, 0.0, 2.0]
+    >>> module(x=numpy.array([1, -1, 1], numpy.float32))["y"].tolist()
+    [1.0, 0.0, 1.0]
+    >>> module.set_input("x", numpy.zeros(3))
+    Traceback (most recent call last):
+    isomer._errors.BadInput: input 'x' has elements of type float32, not float64
+    """
+    return Module(folder)

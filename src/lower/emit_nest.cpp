@@ -1,0 +1,696 @@
+#include "lower/emit_nest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/check.h"
+#include "lower/compose.h"
+
+namespace isomer::lower {
+namespace {
+
+bool is_half(ElementType type) { return type == ElementType::Float16 || type == ElementType::BFloat16; }
+
+std::string literal(double value, ElementType type) {
+  const bool is_double = type == ElementType::Double;
+  if (std::isnan(value)) return is_double ? "(double)NAN" : "(float)NAN";
+  if (std::isinf(value))
+    return fmt::format("({}{})", value < 0 ? "-" : "", is_double ? "(double)INFINITY" : "(float)INFINITY");
+  std::string digits = is_double ? fmt::format("{:a}", value)
+                                 : fmt::format("{:a}", static_cast<double>(static_cast<float>(value)));
+  return "(" + digits + (is_double ? ")" : "f)");
+}
+
+std::string literal(std::int64_t value, ElementType type) {
+  if (type == ElementType::Uint64) return fmt::format("((uint64_t){}ull)", static_cast<std::uint64_t>(value));
+  if (value == INT64_MIN) return "INT64_MIN";
+  return fmt::format("(({}){})", c_type(type), value);
+}
+
+}  // namespace
+
+std::string c_type(ElementType type) { return is_half(type) ? "float" : stored_type(type); }
+
+std::string stored_type(ElementType type) {
+  switch (type) {
+    case ElementType::Float: return "float";
+    case ElementType::Double: return "double";
+    case ElementType::Int8: return "int8_t";
+    case ElementType::Int16: return "int16_t";
+    case ElementType::Int32: return "int32_t";
+    case ElementType::Int64: return "int64_t";
+    case ElementType::Bool:
+    case ElementType::Uint8: return "uint8_t";
+    case ElementType::Uint16:
+    case ElementType::Float16:
+    case ElementType::BFloat16: return "uint16_t";
+    case ElementType::Uint32: return "uint32_t";
+    case ElementType::Uint64: return "uint64_t";
+    default: ISOMER_UNREACHABLE("not a computable type");
+  }
+}
+
+// ---- Blocks
+
+void NestWriter::open(const std::string& head) { blocks_.push_back({.head = indent() + head + " {\n"}); }
+
+void NestWriter::close() {
+  const Block inner = std::move(blocks_.back());
+  blocks_.pop_back();
+  blocks_.back().text += inner.head + inner.text + indent() + "}\n";
+  for (const ExprNode* e : inner.values) values_.erase(e);
+}
+
+void NestWriter::open_loop(const Axis& axis, const std::string& from, const std::string& to,
+                           const std::string& pragma) {
+  const std::string name = name_of(axis);
+  if (!pragma.empty()) say(pragma);
+  open(fmt::format("for (int64_t {0} = {1}; {0} < {2}; ++{0})", name, from, to));
+  blocks_.back().axes.insert(axis.id);
+}
+
+void NestWriter::define_axis(const Axis& axis, const std::string& value) {
+  say(fmt::format("const int64_t {} = {};", name_of(axis), value));
+  blocks_.back().axes.insert(axis.id);
+}
+
+// ---- Positions
+
+std::string NestWriter::name_of(const Axis& axis) {
+  const auto known = axis_names_.find(axis.id);
+  if (known != axis_names_.end()) return known->second;
+  return axis_names_[axis.id] = fmt::format("i{}", axis_names_.size());
+}
+
+std::string NestWriter::pointer(int buffer) {
+  auto at = std::ranges::find(buffers_, buffer);
+  if (at == buffers_.end()) at = buffers_.insert(buffers_.end(), buffer);
+  return fmt::format("p{}", at - buffers_.begin());
+}
+
+std::string NestWriter::text(const Index& index) {
+  std::string out;
+  const auto add = [&](std::int64_t scale, const std::string& word) {
+    if (scale == 0) return;
+    if (!out.empty()) out += scale < 0 ? " - " : " + ";
+    else if (scale < 0) out += "-";
+    const std::int64_t size = scale < 0 ? -scale : scale;
+    if (word.empty()) out += fmt::format("{}", size);
+    else out += size == 1 ? word : fmt::format("{}*{}", size, word);
+  };
+  for (const Index::Term& t : index.terms()) {
+    const std::int64_t scale = t.scale.concrete();
+    if (t.atom.kind == Index::AtomKind::Axis) {
+      add(scale, name_of(t.atom.axis));
+      continue;
+    }
+    const auto range = t.atom.inner->range();
+    const bool is_natural = range && range->low.at_least(0) == true;
+    const std::string inner = text(*t.atom.inner);
+    const std::int64_t divisor = t.atom.divisor.concrete();
+    const bool is_floor = t.atom.kind == Index::AtomKind::Floor;
+    add(scale, is_natural
+                   ? fmt::format("(({}) {} {})", inner, is_floor ? "/" : "%", divisor)
+                   : fmt::format("{}({}, {})", is_floor ? "im_floor_div" : "im_floor_mod", inner, divisor));
+  }
+  add(index.offset().concrete(), "");
+  return out.empty() ? "0" : out;
+}
+
+std::string NestWriter::at_least_zero(const Index& index) {
+  const auto range = index.range();
+  if (range && range->low.at_least(0) == true) return "";
+  return fmt::format("{} >= 0", text(index));
+}
+
+std::string NestWriter::holds(const Domain& domain) {
+  std::vector<std::string> words;
+  for (const Index& i : domain)
+    if (std::string word = at_least_zero(i); !word.empty()) words.push_back(std::move(word));
+  return fmt::format("{}", fmt::join(words, " && "));
+}
+
+Index NestWriter::address(int buffer, const std::vector<Index>& at) const {
+  const Storage& storage = plan_.buffers[static_cast<std::size_t>(buffer)];
+  Index out;
+  for (std::size_t d = 0; d < at.size(); ++d)
+    if (storage.extents[d] != 1) out = out + Dim(storage.strides[d]) * at[d];
+  return out.recombined();
+}
+
+std::string NestWriter::load(int buffer, const std::string& address, ElementType type) {
+  const ElementType stored = plan_.buffers[static_cast<std::size_t>(buffer)].type;
+  std::string element = fmt::format("{}[{}]", pointer(buffer), address);
+  if (stored == ElementType::Float16) return fmt::format("im_from_half({})", element);
+  if (stored == ElementType::BFloat16) return fmt::format("im_from_bfloat({})", element);
+  if (stored == ElementType::Bool && type == ElementType::Bool)
+    return fmt::format("(uint8_t)({} != 0)", element);
+  return element;
+}
+
+// ---- Values
+
+const std::set<int>& NestWriter::axes_of(const ExprNode& e) {
+  if (const auto known = axes_.find(&e); known != axes_.end()) return known->second;
+  std::set<int> axes;
+  const auto add = [&](const Index& i) {
+    for (const Axis& a : i.axes()) axes.insert(a.id);
+  };
+  for (const Index& i : e.at) add(i);
+  for (const Index& i : e.domain) add(i);
+  add(e.index);
+  for (const ExprNode::Case& c : e.cases) {
+    for (const Index& i : c.when) add(i);
+    axes.merge(std::set<int>(axes_of(*c.value)));
+  }
+  for (const ExprRef& a : e.args) axes.merge(std::set<int>(axes_of(*a)));
+  for (const Axis& a : e.axes) axes.erase(a.id);
+  return axes_.emplace(&e, std::move(axes)).first->second;
+}
+
+std::size_t NestWriter::block_for(const std::set<int>& axes) const {
+  std::size_t block = 0;
+  for (std::size_t k = 0; k < blocks_.size(); ++k)
+    if (std::ranges::any_of(blocks_[k].axes, [&](int a) { return axes.contains(a); })) block = k;
+  return block;
+}
+
+std::string NestWriter::define(const ExprNode& e, const std::string& value) {
+  const std::string name = fmt::format("t{}", next_++);
+  say(fmt::format("const {} {} = {};", c_type(e.type), name, value));
+  return name;
+}
+
+std::string NestWriter::value(const ExprRef& e) {
+  if (const auto bound = bound_.find(e.get()); bound != bound_.end()) return bound->second;
+  if (e->kind == ExprNode::Kind::Number) return number(*e);
+  if (const auto known = values_.find(e.get()); known != values_.end()) return known->second;
+  // What a bound reduction is a part of belongs to where that was bound.
+  const bool is_free = bound_.empty() || !std::ranges::any_of(bound_, [&](const auto& b) {
+                         std::vector<const ExprNode*> left{e.get()};
+                         while (!left.empty()) {
+                           const ExprNode* next = left.back();
+                           left.pop_back();
+                           if (next == b.first) return true;
+                           for (const ExprRef& a : next->args) left.push_back(a.get());
+                           for (const ExprNode::Case& c : next->cases) left.push_back(c.value.get());
+                         }
+                         return false;
+                       });
+  const std::size_t block = is_free ? block_for(axes_of(*e)) : blocks_.size() - 1;
+  std::vector<Block> inside(std::make_move_iterator(blocks_.begin() + static_cast<std::ptrdiff_t>(block) + 1),
+                            std::make_move_iterator(blocks_.end()));
+  blocks_.resize(block + 1);
+  std::string name;
+  switch (e->kind) {
+    case ExprNode::Kind::IndexNumber:
+      name = define(*e, fmt::format("({})({})", c_type(e->type), text(e->index)));
+      break;
+    case ExprNode::Kind::Read: name = define(*e, read(*e)); break;
+    case ExprNode::Kind::Apply: name = define(*e, e->fn == Fn::Cast ? cast(*e) : apply(*e)); break;
+    case ExprNode::Kind::Cases: name = define(*e, choice(*e)); break;
+    case ExprNode::Kind::Reduce: name = as_look_up(*e) ? look_up(*e) : reduce(*e); break;
+    case ExprNode::Kind::Number: break;
+  }
+  values_.emplace(e.get(), name);
+  blocks_.back().values.push_back(e.get());
+  for (Block& b : inside) blocks_.push_back(std::move(b));
+  return name;
+}
+
+std::string NestWriter::number(const ExprNode& e) const {
+  return is_float(e.type) ? literal(e.number, e.type) : literal(e.integer, e.type);
+}
+
+// Where a read has to ask whether it is inside of its tensor.
+std::string NestWriter::inside_of(const ExprNode& e) {
+  Domain inside;
+  for (std::size_t d = 0; d < e.at.size(); ++d)
+    if (!stays_inside(plan_.buffers[static_cast<std::size_t>(e.tensor.number)], d, e.at[d]))
+      inside = both(std::move(inside), between(0, e.at[d], e.extents[d]));
+  return holds(inside);
+}
+
+std::string NestWriter::read(const ExprNode& e) {
+  const std::string element = load(e.tensor.number, text(address(e.tensor.number, e.at)), e.type);
+  const std::string condition = inside_of(e);
+  return condition.empty() ? element : fmt::format("{} ? {} : ({})0", condition, element, c_type(e.type));
+}
+
+std::string NestWriter::choice(const ExprNode& e) {
+  std::string out;
+  for (const ExprNode::Case& c : e.cases) {
+    const std::string condition = holds(c.when);
+    if (condition.empty()) return out + value(c.value);
+    out += fmt::format("{} ? {} : ", condition, value(c.value));
+  }
+  return out + value(e.args[0]);
+}
+
+std::string NestWriter::cast(const ExprNode& e) {
+  const ElementType from = e.args[0]->type;
+  std::string a = value(e.args[0]);
+  if (from == e.type) return a;
+  if (e.type == ElementType::Bool) return fmt::format("(uint8_t)({} != 0)", a);
+  if (e.type == ElementType::Float16) return fmt::format("im_from_half(im_to_half((float){}))", a);
+  if (e.type == ElementType::BFloat16) return fmt::format("im_from_bfloat(im_to_bfloat((float){}))", a);
+  if (is_float(from) && !is_float(e.type)) return fmt::format("im_to_integer<{}>({})", c_type(e.type), a);
+  return fmt::format("({}){}", c_type(e.type), a);
+}
+
+std::string NestWriter::apply(const ExprNode& e) {
+  std::vector<std::string> a;
+  for (const ExprRef& arg : e.args) a.push_back(value(arg));
+  const std::string type = c_type(e.type), of = c_type(e.args[0]->type);
+  const bool is_real = is_float(e.args[0]->type);
+  const auto whole = [&](char op) {
+    return fmt::format("({0})((uint64_t){1} {2} (uint64_t){3})", type, a[0], op, a[1]);
+  };
+  const auto real = [&](char op) { return fmt::format("{} {} {}", a[0], op, a[1]); };
+  switch (e.fn) {
+    case Fn::Add: return is_real ? real('+') : whole('+');
+    case Fn::Sub: return is_real ? real('-') : whole('-');
+    case Fn::Mul: return is_real ? real('*') : whole('*');
+    case Fn::Div: return is_real ? real('/') : fmt::format("im_div<{}>({}, {})", type, a[0], a[1]);
+    case Fn::Neg: return is_real ? "-" + a[0] : fmt::format("({})(0 - (uint64_t){})", type, a[0]);
+    case Fn::Mod: return fmt::format("im_mod({}, {})", a[0], a[1]);
+    case Fn::Fmod: return fmt::format("im_fmod({}, {})", a[0], a[1]);
+    case Fn::Pow: return fmt::format("im_pow({}, {})", a[0], a[1]);
+    case Fn::Max: return fmt::format("im_max<{}>({}, {})", of, a[0], a[1]);
+    case Fn::Min: return fmt::format("im_min<{}>({}, {})", of, a[0], a[1]);
+    case Fn::Equal: return fmt::format("(uint8_t)({} == {})", a[0], a[1]);
+    case Fn::Less: return fmt::format("(uint8_t)({} < {})", a[0], a[1]);
+    case Fn::LessOrEqual: return fmt::format("(uint8_t)({} <= {})", a[0], a[1]);
+    case Fn::And:
+    case Fn::BitAnd: return fmt::format("({})({} & {})", type, a[0], a[1]);
+    case Fn::Or:
+    case Fn::BitOr: return fmt::format("({})({} | {})", type, a[0], a[1]);
+    case Fn::Xor:
+    case Fn::BitXor: return fmt::format("({})({} ^ {})", type, a[0], a[1]);
+    case Fn::Not: return fmt::format("(uint8_t)({} == 0)", a[0]);
+    case Fn::BitNot: return fmt::format("({})~{}", type, a[0]);
+    case Fn::ShiftLeft: return fmt::format("im_shift_left<{}>({}, {})", type, a[0], a[1]);
+    case Fn::ShiftRight: return fmt::format("im_shift_right<{}>({}, {})", type, a[0], a[1]);
+    case Fn::IsNaN: return is_real ? fmt::format("(uint8_t)({0} != {0})", a[0]) : "(uint8_t)0";
+    case Fn::IsPositiveInf: return is_real ? fmt::format("(uint8_t)({} == INFINITY)", a[0]) : "(uint8_t)0";
+    case Fn::IsNegativeInf: return is_real ? fmt::format("(uint8_t)({} == -INFINITY)", a[0]) : "(uint8_t)0";
+    case Fn::Where: return fmt::format("{} ? {} : {}", a[0], a[1], a[2]);
+    case Fn::Abs: return is_real ? fmt::format("im_abs({})", a[0]) : fmt::format("im_abs<{}>({})", of, a[0]);
+    case Fn::Relu: return fmt::format("im_relu<{}>({})", of, a[0]);
+    case Fn::Sign: return fmt::format("im_sign<{}>({})", of, a[0]);
+    case Fn::Cast: ISOMER_UNREACHABLE("a cast is written elsewhere");
+    default: return fmt::format("im_{}({})", isomer::name(e.fn), a[0]);
+  }
+}
+
+std::string NestWriter::combine(Reduction reduction, const std::string& a, const std::string& b) {
+  switch (reduction) {
+    case Reduction::Sum: return fmt::format("{} + {}", a, b);
+    case Reduction::Product: return fmt::format("{} * {}", a, b);
+    case Reduction::Max: return fmt::format("im_max({}, {})", a, b);
+    case Reduction::Min: return fmt::format("im_min({}, {})", a, b);
+  }
+  ISOMER_UNREACHABLE("a reduction");
+}
+
+// What a reduction of nothing is.
+std::string NestWriter::start(const ExprNode& e) {
+  const std::string type = c_type(e.type);
+  switch (e.reduction) {
+    case Reduction::Sum: return fmt::format("({})0", type);
+    case Reduction::Product: return fmt::format("({})1", type);
+    case Reduction::Max:
+    case Reduction::Min: break;
+  }
+  const bool is_max = e.reduction == Reduction::Max;
+  if (is_float(e.type)) return is_max ? "(float)-INFINITY" : "(float)INFINITY";
+  return fmt::format("im_{}_of<{}>()", is_max ? "least" : "most", type);
+}
+
+std::string NestWriter::reduce(const ExprNode& e) {
+  const std::string name = fmt::format("t{}", next_++), type = c_type(e.type);
+  say(fmt::format("{} {} = {};", type, name, start(e)));
+  for (const Axis& a : e.axes) open_loop(a, "0", fmt::format("{}", a.extent.concrete()));
+  if (is_float(e.type) && !e.axes.empty()) say("IM_REORDER");
+  const std::string condition = holds(e.domain);
+  const std::string all = fmt::format("({}){}", type, value(e.args[0]));
+  const std::string combined = combine(e.reduction, name, all);
+  say(condition.empty() ? fmt::format("{} = {};", name, combined)
+                        : fmt::format("{0} = {1} ? {2} : {0};", name, condition, combined));
+  for (std::size_t k = 0; k < e.axes.size(); ++k) close();
+  return name;
+}
+
+std::string NestWriter::look_up(const ExprNode& e) {
+  const LookUp look = *as_look_up(e);
+  const std::string at = value(look.at);
+  may_fail_ = true;
+  const std::string extent = fmt::format("{}", look.axis.extent.concrete());
+  say(fmt::format("if (__builtin_expect((uint64_t)(int64_t){} >= {}u, 0)) return 1;", at, extent));
+  define_axis(look.axis, fmt::format("(int64_t){}", at));
+  return value(look.value);
+}
+
+// ---- Nests
+
+// The formula's axes, where loops are something else.
+void NestWriter::define_axes(bool with_reduced) {
+  for (const AxisOfLoops& a : nest_.of) {
+    if (a.is_reduced && !with_reduced) continue;
+    if (a.index == Index(a.axis)) continue;
+    define_axis(a.axis, text(a.index));
+  }
+}
+
+void NestWriter::store(const std::string& stored) {
+  const ElementType type = plan_.buffers[static_cast<std::size_t>(nest_.target)].type;
+  const std::string place =
+      fmt::format("{}[{}]", pointer(nest_.target), text(address(nest_.target, nest_.at)));
+  if (type == ElementType::Float16) say(fmt::format("{} = im_to_half({});", place, stored));
+  else if (type == ElementType::BFloat16) say(fmt::format("{} = im_to_bfloat({});", place, stored));
+  else say(fmt::format("{} = {};", place, stored));
+}
+
+std::string NestWriter::body() {
+  blocks_.emplace_back();
+  pointer(nest_.target);
+  if (nest_.winograd) winograd();
+  else if (nest_.reduction && nest_.tile) tiled();
+  else if (nest_.reduction) reduced();
+  else plain();
+  if (may_fail_) say("return 0;");
+  ISOMER_CHECK(blocks_.size() == 1, "every block is closed");
+  return blocks_[0].text;
+}
+
+void NestWriter::plain() {
+  std::size_t opened = nest_.loops.size();
+  for (const Loop& loop : nest_.loops)
+    open_loop(loop.axis, "0", fmt::format("{}", loop.axis.extent.concrete()));
+  define_axes(false);
+  if (const std::string condition = holds(nest_.guard); !condition.empty()) {
+    open(fmt::format("if ({})", condition));
+    ++opened;
+  }
+  store(value(nest_.value.ref()));
+  for (std::size_t k = 0; k < opened; ++k) close();
+}
+
+bool NestWriter::is_reduced(const Loop& loop) const {
+  return std::ranges::any_of(
+      nest_.of, [&](const AxisOfLoops& a) { return a.is_reduced && a.index.mentions(loop.axis); });
+}
+
+std::string NestWriter::pragma_of(const Loop& loop) {
+  return loop.kind == Loop::Kind::Unrolled ? "IM_UNROLL" : "";
+}
+
+// Loops from the first reduced one on go over a tile of sums: first all that is added to them, then what
+// becomes of them. A vector loop, which is the innermost one, is an element of the tile.
+void NestWriter::reduced() {
+  const ExprNode& reduction = *nest_.reduction;
+  const auto first = std::ranges::find_if(nest_.loops, [&](const Loop& l) { return is_reduced(l); });
+  const std::vector<Loop> outer(nest_.loops.begin(), first);
+  std::vector<Loop> inner(first, nest_.loops.end());
+  std::optional<Loop> lanes;
+  if (nest_.lanes) {
+    lanes = inner.back();
+    inner.pop_back();
+  }
+  std::int64_t tile = 1;
+  Index place;
+  for (const Loop& l : inner) {
+    if (is_reduced(l)) continue;
+    place = Dim(l.axis.extent.concrete()) * place + Index(l.axis);
+    tile *= l.axis.extent.concrete();
+  }
+  const auto open_loops = [&](bool with_reduced) {
+    std::size_t opened = 0;
+    for (const Loop& l : inner) {
+      if (!with_reduced && is_reduced(l)) continue;
+      open_loop(l.axis, "0", fmt::format("{}", l.axis.extent.concrete()), pragma_of(l));
+      ++opened;
+    }
+    return opened;
+  };
+  if (!lanes && is_extremum_along(inner)) return extremum(outer, inner);
+  const std::string type = lanes ? "im_lanes" : c_type(reduction.type);
+  const std::string zero = lanes ? fmt::format("im_all({})", start(reduction)) : start(reduction);
+  for (const Loop& l : outer) open_loop(l.axis, "0", fmt::format("{}", l.axis.extent.concrete()));
+  say(fmt::format("{} sum[{}];", type, tile));
+  if (lanes) say("IM_UNROLL");
+  say(fmt::format("for (int64_t n = 0; n < {}; ++n) sum[n] = {};", tile, zero));
+  std::size_t opened = open_loops(true);
+  if (opened > 0 && is_float(reduction.type)) say("IM_REORDER");
+  if (lanes) define_axis(lanes->axis, "0");
+  define_axes(true);
+  const std::string sum = fmt::format("sum[{}]", text(place));
+  const std::string condition = holds(both(nest_.guard, reduction.domain));
+  const std::string added = lanes ? vector_value(*reduction.args[0], lanes->axis)
+                                  : fmt::format("({}){}", type, value(reduction.args[0]));
+  const std::string combined = combine(reduction.reduction, sum, added);
+  say(condition.empty() ? fmt::format("{} = {};", sum, combined)
+                        : fmt::format("if ({}) {} = {};", condition, sum, combined));
+  for (; opened > 0; --opened) close();
+  opened = open_loops(false);
+  bound_[nest_.reduction.get()] = sum;
+  if (lanes) {
+    say("float lanes[16];");
+    say(fmt::format("*(im_lanes*)lanes = {};", sum));
+    open_loop(lanes->axis, "0", "16");
+    ++opened;
+    bound_[nest_.reduction.get()] = fmt::format("lanes[{}]", name_of(lanes->axis));
+  }
+  define_axes(false);
+  Domain kept;
+  std::ranges::copy_if(nest_.guard, std::back_inserter(kept), [&](const Index& g) {
+    return !std::ranges::any_of(inner, [&](const Loop& l) { return is_reduced(l) && g.mentions(l.axis); });
+  });
+  if (const std::string inside = holds(kept); !inside.empty()) {
+    open(fmt::format("if ({})", inside));
+    ++opened;
+  }
+  store(value(nest_.value.ref()));
+  for (; opened > 0; --opened) close();
+  for (std::size_t k = 0; k < outer.size(); ++k) close();
+}
+
+// Whether one loop is left, which takes the largest or smallest of a row of floats.
+bool NestWriter::is_extremum_along(const std::vector<Loop>& inner) const {
+  const ExprNode& reduction = *nest_.reduction;
+  if (inner.size() != 1 || inner[0].axis.extent.concrete() < 32 || reduction.type != ElementType::Float ||
+      !reduction.domain.empty() || !nest_.guard.empty() ||
+      (reduction.reduction != Reduction::Max && reduction.reduction != Reduction::Min))
+    return false;
+  const ExprNode& e = *reduction.args[0];
+  if (e.kind != ExprNode::Kind::Read ||
+      plan_.buffers[static_cast<std::size_t>(e.tensor.number)].type != ElementType::Float)
+    return false;
+  for (std::size_t d = 0; d < e.at.size(); ++d)
+    if (!stays_inside(plan_.buffers[static_cast<std::size_t>(e.tensor.number)], d, e.at[d])) return false;
+  const Index at = address(e.tensor.number, e.at);
+  return std::ranges::any_of(at.terms(),
+                             [&](const Index::Term& t) {
+                               return t.atom.kind == Index::AtomKind::Axis && t.atom.axis == inner[0].axis &&
+                                      t.scale.is(1);
+                             }) &&
+         std::ranges::all_of(at.terms(),
+                             [](const Index::Term& t) { return t.atom.kind == Index::AtomKind::Axis; });
+}
+
+void NestWriter::extremum(const std::vector<Loop>& outer, const std::vector<Loop>& inner) {
+  const ExprNode& e = *nest_.reduction->args[0];
+  for (const Loop& l : outer) open_loop(l.axis, "0", fmt::format("{}", l.axis.extent.concrete()));
+  define_axes(false);
+  AxisMap first;
+  for (const AxisOfLoops& a : nest_.of)
+    if (a.is_reduced) first[a.axis.id] = Index(0);
+  const std::string row = fmt::format("{} + ({})", pointer(e.tensor.number),
+                                      text(with_axes(address(e.tensor.number, e.at), first)));
+  const bool is_max = nest_.reduction->reduction == Reduction::Max;
+  say(fmt::format("const float sum = im_{}_of_row({}, {});", is_max ? "max" : "min", row,
+                  inner[0].axis.extent.concrete()));
+  bound_[nest_.reduction.get()] = "sum";
+  store(value(nest_.value.ref()));
+  for (std::size_t k = 0; k < outer.size(); ++k) close();
+}
+
+// Sixteen elements along an axis at once: reads that are next to each other, or the same.
+std::string NestWriter::vector_value(const ExprNode& e, const Axis& lane) {
+  if (e.kind == ExprNode::Kind::Read) {
+    const bool goes_along = std::ranges::any_of(nest_.of, [&](const AxisOfLoops& a) {
+      return a.index.mentions(lane) &&
+             std::ranges::any_of(e.at, [&](const Index& i) { return i.mentions(a.axis); });
+    });
+    const std::string condition = inside_of(e);
+    const std::string place = text(address(e.tensor.number, e.at));
+    const std::string element =
+        goes_along ? fmt::format("*(const im_lanes*)({} + ({}))", pointer(e.tensor.number), place)
+                   : fmt::format("im_all({}[{}])", pointer(e.tensor.number), place);
+    return condition.empty() ? element : fmt::format("({} ? {} : im_all(0.0f))", condition, element);
+  }
+  if (e.kind == ExprNode::Kind::Number) return fmt::format("im_all({})", number(e));
+  ISOMER_CHECK(e.kind == ExprNode::Kind::Apply && e.args.size() == 2);
+  const std::string a = vector_value(*e.args[0], lane), b = vector_value(*e.args[1], lane);
+  switch (e.fn) {
+    case Fn::Add: return fmt::format("({} + {})", a, b);
+    case Fn::Sub: return fmt::format("({} - {})", a, b);
+    case Fn::Mul: return fmt::format("({} * {})", a, b);
+    case Fn::Max: return fmt::format("im_max({}, {})", a, b);
+    case Fn::Min: return fmt::format("im_min({}, {})", a, b);
+    default: ISOMER_UNREACHABLE("a function that the schedule lets through");
+  }
+}
+
+// for batch, blocks of outer rows, panels of columns, outer rows, tiles of rows: the tile, then what becomes
+// of its elements.
+void NestWriter::tiled() {
+  const Tile& tile = *nest_.tile;
+  const Axis panel{.id = -2, .extent = (tile.columns.extent.concrete() + tile.width - 1) / tile.width};
+  const Axis first{.id = -3, .extent = tile.rows.extent};
+  axis_names_[panel.id] = "panel";
+  axis_names_[first.id] = "first";
+  const std::int64_t rows = tile.rows.extent.concrete(), columns = tile.columns.extent.concrete();
+  const ExprNode& product = *nest_.reduction->args[0];
+  const ExprNode& read_left = *product.args[tile.left_first ? 0 : 1];
+  const Index left = address(tile.left, read_left.at);
+  const auto step = [&](const Axis& axis) {
+    for (const Index::Term& t : left.terms())
+      if (t.atom.kind == Index::AtomKind::Axis && t.atom.axis == axis) return t.scale.concrete();
+    return std::int64_t{0};
+  };
+
+  const bool in_pieces = tile.chunk > 0;
+  const std::int64_t block_rows = tile.outer_rows.empty() ? std::min(rows, tile.block) : rows * tile.block;
+  say(in_pieces
+          ? fmt::format("float tile[{} * {}] __attribute__((aligned(64)));", block_rows, tile.width)
+          : fmt::format("float tile[im_rows<{0}>::most * {0}] __attribute__((aligned(64)));", tile.width));
+  say(fmt::format("const int64_t height = im_tile_height<{}>({});", tile.width,
+                  tile.outer_rows.empty() ? std::min(rows, tile.block) : rows));
+  std::size_t opened = 0;
+  const auto loop = [&](const Axis& a) {
+    if (a.extent.is(1)) define_axis(a, "0");
+    else open_loop(a, "0", fmt::format("{}", a.extent.concrete())), ++opened;
+  };
+  for (const Axis& a : tile.batch) loop(a);
+  const std::vector<Axis>& outer = tile.outer_rows;
+  for (std::size_t k = 0; k + 1 < outer.size(); ++k) loop(outer[k]);
+  const std::int64_t length = outer.empty() ? rows : outer.back().extent.concrete();
+  open(fmt::format("for (int64_t start = 0; start < {}; start += {})", length, tile.block));
+  say(fmt::format("const int64_t end = start + {0} < {1} ? start + {0} : {1};", tile.block, length));
+  open_loop(panel, "0", fmt::format("{}", panel.extent.concrete()));
+  opened += 2;
+
+  std::vector<Index> at;
+  for (const Axis& a : tile.kept) at.emplace_back(a);
+  at.emplace_back(panel);
+  at.resize(plan_.buffers[static_cast<std::size_t>(tile.right)].extents.size());
+  std::vector<Axis> reduced = tile.outer;  // outermost first
+  reduced.push_back(tile.depth);
+  const std::int64_t pieces = reduced[0].extent.concrete();
+  std::int64_t below = tile.width;  // of the panel, per step of the outermost reduced axis
+  for (std::size_t k = 1; k < reduced.size(); ++k) below *= reduced[k].extent.concrete();
+  AxisMap by{{tile.rows.id, Index(first)}};
+  for (const Axis& a : nest_.reduction->axes) by[a.id] = Index(0);
+  // Steps and counts of the three reduced loops that a tile has; missing ones are loops of one.
+  std::vector<std::int64_t> steps(3 - reduced.size(), 0);
+  std::vector<std::string> counts(3 - reduced.size(), "1");
+  for (const Axis& a : reduced) {
+    steps.push_back(step(a));
+    counts.push_back(fmt::format("{}", a.extent.concrete()));
+  }
+  std::string begin = text(with_axes(left, by)), panel_at = text(address(tile.right, at));
+  if (in_pieces) {
+    open(fmt::format("for (int64_t piece = 0; piece < {}; piece += {})", pieces, tile.chunk));
+    say(fmt::format("const int64_t more = piece + {0} < {1} ? {0} : {1} - piece;", tile.chunk, pieces));
+    counts[3 - reduced.size()] = "more";
+    begin += fmt::format(" + {}*piece", step(reduced[0]));
+    panel_at += fmt::format(" + {}*piece", below);
+  }
+  const auto open_rows = [&] {
+    if (!outer.empty()) open_loop(outer.back(), "start", "end");
+    open(fmt::format("for (int64_t first = {}; first < {}; first += height)", outer.empty() ? "start" : "0",
+                     outer.empty() ? "end" : fmt::format("{}", rows)));
+    blocks_.back().axes.insert(first.id);
+    say(fmt::format("const int64_t rows = first + height < {0} ? height : {0} - first;",
+                    outer.empty() ? "end" : fmt::format("{}", rows)));
+    return outer.empty() ? std::size_t{1} : std::size_t{2};
+  };
+  std::string sums = "tile";
+  if (in_pieces)
+    sums = outer.empty()
+               ? fmt::format("tile + {}*(first - start)", tile.width)
+               : fmt::format("tile + {}*(({} - start)*{} + first)", tile.width, name_of(outer.back()), rows);
+  std::size_t inside = open_rows();
+  say(fmt::format("const im_left left = {{{} + ({}), {}, {}, {}, {}, {}, {}, {}}};", pointer(tile.left),
+                  begin, step(tile.rows), steps[0], steps[1], steps[2], counts[0], counts[1], counts[2]));
+  say(fmt::format("im_tiles<{}>::run(rows, left, {} + ({}), {}{});", tile.width, pointer(tile.right),
+                  panel_at, sums, in_pieces ? ", piece > 0" : ""));
+  if (in_pieces) {
+    for (; inside > 0; --inside) close();
+    close();  // the pieces
+    inside = open_rows();
+  }
+  open("for (int64_t m = 0; m < rows; ++m)");
+  define_axis(tile.rows, "first + m");
+  std::string width = fmt::format("{}", tile.width);
+  if (columns % tile.width != 0) {
+    say(fmt::format("const int64_t width = {0} - {1}*panel < {1} ? {0} - {1}*panel : {1};", columns,
+                    tile.width));
+    width = "width";
+  }
+  open(fmt::format("for (int64_t n = 0; n < {}; ++n)", width));
+  define_axis(tile.columns, fmt::format("{}*panel + n", tile.width));
+  bound_[nest_.reduction.get()] = fmt::format("({})[{}*m + n]", sums, tile.width);
+  store(value(nest_.value.ref()));
+  for (opened += inside + 2; opened > 0; --opened) close();
+}
+
+// Blocks of tiles: their inputs transformed, 36 products, then tile by tile what becomes of the outputs.
+void NestWriter::winograd() {
+  const Winograd& w = *nest_.winograd;
+  const Storage& image = plan_.buffers[static_cast<std::size_t>(w.left)];
+  const ExprNode& read_left = *nest_.reduction->args[0]->args[w.left_first ? 0 : 1];
+  const std::int64_t rows = w.row.extent.concrete(), columns = w.column.extent.concrete(),
+                     outputs = w.output.extent.concrete();
+  const std::int64_t across = (columns + 3) / 4, all = (rows + 3) / 4 * across;
+  const std::int64_t ld = w.channels + 16, plane = w.tiles * ld;
+  std::size_t opened = 0;
+  for (const Axis& a : w.batch) {
+    if (a.extent.is(1)) define_axis(a, "0");
+    else open_loop(a, "0", fmt::format("{}", a.extent.concrete())), ++opened;
+  }
+  std::vector<Index> first_window = read_left.at;
+  first_window[w.row_axis] = first_window[w.column_axis] = first_window[w.channel_axis] = Index(0);
+  const std::string scratch = pointer(w.scratch);
+  say(fmt::format("const im_image image = {{{} + ({}), {}, {}, {}, {}, {}, {}, {}, {}}};", pointer(w.left),
+                  text(address(w.left, first_window)), image.strides[w.row_axis],
+                  image.strides[w.column_axis], image.extents[w.row_axis], image.extents[w.column_axis],
+                  w.channels, w.top, w.left_edge, across));
+  say(fmt::format("float* v = (float*){0};\n{1}float* m = v + {2};", scratch, indent(), 36 * plane));
+  open(fmt::format("for (int64_t first = 0; first < {}; first += {})", all, w.tiles));
+  ++opened;
+  say(fmt::format("const int64_t tiles = first + {0} < {1} ? {0} : {1} - first;", w.tiles, all));
+  say(fmt::format("im_winograd_input(image, {}, first, tiles, v, {}, {});", pointer(w.zeros), ld, plane));
+  say(fmt::format("im_winograd_products<{}>(v, {}, {}, {}, {}, {}, tiles, {}, m);", w.width, ld, plane,
+                  pointer(w.weights), w.panels, w.channels, w.tiles));
+  open("for (int64_t i = 0; i < tiles; ++i)");
+  say(fmt::format("const int64_t row = (first + i) / {0} * 4, column = (first + i) % {0} * 4;", across));
+  open(fmt::format("for (int64_t c = 0; c < {}; c += 16)", outputs));
+  say("float tile[256];");
+  say(fmt::format("im_winograd_output(m + (c / {0} * {1} + i) * {0} + c % {0}, {2}, tile);", w.width, w.tiles,
+                  w.panels * w.tiles * w.width));
+  open(fmt::format("for (int64_t k = 0; k < 4 && row + k < {}; ++k)", rows));
+  define_axis(w.row, "row + k");
+  open(fmt::format("for (int64_t j = 0; j < 4 && column + j < {}; ++j)", columns));
+  define_axis(w.column, "column + j");
+  open("for (int64_t n = 0; n < 16; ++n)");
+  define_axis(w.output, "c + n");
+  bound_[nest_.reduction.get()] = "tile[64*k + 16*j + n]";
+  store(value(nest_.value.ref()));
+  for (opened += 5; opened > 0; --opened) close();
+}
+
+}  // namespace isomer::lower

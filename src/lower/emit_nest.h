@@ -1,0 +1,90 @@
+// One nest as a C++ function. Internal to emit.cpp.
+#pragma once
+
+#include <map>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "lower/nest.h"
+
+namespace isomer::lower {
+
+std::string c_type(ElementType type);       // that an element is computed in
+std::string stored_type(ElementType type);  // that it has in memory
+
+// Statements of a nest. A value is computed in the outermost block in which all that it depends on is known,
+// and once, however often the expression mentions it.
+class NestWriter {
+ public:
+  NestWriter(const Plan& plan, const Nest& nest) : plan_(plan), nest_(nest) {}
+
+  std::string body();                                           // of the function
+  const std::vector<int>& buffers() const { return buffers_; }  // its pointers p0, p1, ..., in order
+  bool may_fail() const { return may_fail_; }
+
+ private:
+  struct Block {
+    std::string head = {};  // what opens it; whatever is said of the block around comes before
+    std::string text = {};
+    std::set<int> axes = {};                   // defined here
+    std::vector<const ExprNode*> values = {};  // computed here
+  };
+
+  void plain();
+  void reduced();
+  void tiled();
+  void winograd();
+
+  void open_loop(const Axis& axis, const std::string& from, const std::string& to,
+                 const std::string& pragma = {});
+  void open(const std::string& head);
+  void close();
+  void say(const std::string& line) { blocks_.back().text += indent() + line + '\n'; }
+  std::string indent() const { return std::string(2 * blocks_.size(), ' '); }
+  bool is_reduced(const Loop& loop) const;
+  bool is_extremum_along(const std::vector<Loop>& inner) const;
+  void extremum(const std::vector<Loop>& outer, const std::vector<Loop>& inner);
+  static std::string pragma_of(const Loop& loop);
+  std::string vector_value(const ExprNode& e, const Axis& lane);
+  void define_axes(bool with_reduced);
+  void define_axis(const Axis& axis, const std::string& value);
+  void store(const std::string& value);
+
+  std::string name_of(const Axis& axis);
+  std::string pointer(int buffer);
+  std::string text(const Index& index);
+  std::string holds(const Domain& domain);
+  std::string at_least_zero(const Index& index);
+  Index address(int buffer, const std::vector<Index>& at) const;
+  std::string load(int buffer, const std::string& address, ElementType type);
+
+  const std::set<int>& axes_of(const ExprNode& e);
+  std::size_t block_for(const std::set<int>& axes) const;
+  std::string value(const ExprRef& e);
+  std::string number(const ExprNode& e) const;
+  std::string inside_of(const ExprNode& e);
+  std::string read(const ExprNode& e);
+  std::string apply(const ExprNode& e);
+  std::string cast(const ExprNode& e);
+  std::string choice(const ExprNode& e);
+  std::string reduce(const ExprNode& e);
+  std::string look_up(const ExprNode& e);
+  std::string define(const ExprNode& e, const std::string& value);
+  static std::string combine(Reduction reduction, const std::string& a, const std::string& b);
+  static std::string start(const ExprNode& e);
+
+  const Plan& plan_;
+  const Nest& nest_;
+  std::vector<Block> blocks_;
+  std::vector<int> buffers_;
+  std::map<int, std::string> axis_names_;
+  std::unordered_map<const ExprNode*, std::string> values_;
+  std::unordered_map<const ExprNode*, std::set<int>> axes_;
+  std::unordered_map<const ExprNode*, std::string> bound_;  // a reduction that is computed already
+  int next_ = 0;
+  bool may_fail_ = false;
+};
+
+}  // namespace isomer::lower

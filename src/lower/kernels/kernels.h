@@ -1,0 +1,463 @@
+// What generated code calls: scalar functions as ONNX Runtime computes them, written so that loops of them
+// become vector code, and the tile of a matrix product. Needs libc and libm.
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#define IM_INLINE static inline __attribute__((always_inline))
+
+// ---- Numbers of 16 bits
+
+IM_INLINE float im_from_half(uint16_t h) {
+  const uint32_t sign = (uint32_t)(h & 0x8000u) << 16, rest = h & 0x7fffu;
+  uint32_t bits;
+  if (rest >= 0x7c00u) bits = sign | 0x7f800000u | ((rest & 0x3ffu) << 13);
+  else if (rest >= 0x400u) bits = sign | ((rest << 13) + 0x38000000u);
+  else {
+    const float small = (float)rest * 0x1p-24f;
+    memcpy(&bits, &small, 4);
+    bits |= sign;
+  }
+  float f;
+  memcpy(&f, &bits, 4);
+  return f;
+}
+IM_INLINE uint16_t im_to_half(float f) {
+  uint32_t bits;
+  memcpy(&bits, &f, 4);
+  const uint32_t sign = (bits >> 16) & 0x8000u;
+  bits &= 0x7fffffffu;
+  if (bits > 0x7f800000u) return (uint16_t)(sign | 0x7e00u);
+  if (bits >= 0x477ff000u) return (uint16_t)(sign | 0x7c00u);
+  if (bits < 0x38800000u) {
+    float small;
+    memcpy(&small, &bits, 4);
+    return (uint16_t)(sign | (uint32_t)rintf(small * 0x1p24f));
+  }
+  const uint32_t odd = (bits >> 13) & 1u;
+  return (uint16_t)(sign | ((bits + 0xfffu + odd - 0x38000000u) >> 13));
+}
+IM_INLINE float im_from_bfloat(uint16_t h) {
+  const uint32_t bits = (uint32_t)h << 16;
+  float f;
+  memcpy(&f, &bits, 4);
+  return f;
+}
+IM_INLINE uint16_t im_to_bfloat(float f) {
+  uint32_t bits;
+  memcpy(&bits, &f, 4);
+  if ((bits & 0x7fffffffu) > 0x7f800000u) return (uint16_t)((bits >> 16) | 0x40u);
+  return (uint16_t)((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
+}
+
+// ---- Integers
+
+IM_INLINE int64_t im_floor_div(int64_t a, int64_t b) {
+  const int64_t q = a / b;
+  return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
+}
+IM_INLINE int64_t im_floor_mod(int64_t a, int64_t b) {
+  const int64_t r = a % b;
+  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+template <class T>
+IM_INLINE T im_div(T a, T b) {
+  if (b == 0) return 0;
+  if ((T)-1 < 0 && b == (T)-1) return (T)(0 - (uint64_t)a);
+  return (T)(a / b);
+}
+template <class T>
+IM_INLINE T im_fmod(T a, T b) {
+  if (b == 0 || ((T)-1 < 0 && b == (T)-1)) return 0;
+  return (T)(a % b);
+}
+template <class T>
+IM_INLINE T im_mod(T a, T b) {
+  const T r = im_fmod(a, b);
+  return r != 0 && (r < 0) != (b < 0) ? (T)(r + b) : r;
+}
+IM_INLINE float im_fmod(float a, float b) { return fmodf(a, b); }
+IM_INLINE double im_fmod(double a, double b) { return fmod(a, b); }
+IM_INLINE float im_mod(float a, float b) {
+  const float r = fmodf(a, b);
+  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+IM_INLINE double im_mod(double a, double b) {
+  const double r = fmod(a, b);
+  return r != 0 && (r < 0) != (b < 0) ? r + b : r;
+}
+template <class T>
+IM_INLINE T im_pow(T base, T exponent) {
+  if (exponent < 0) return base == 1 ? (T)1 : base == (T)-1 ? (T)(exponent % 2 != 0 ? -1 : 1) : (T)0;
+  uint64_t result = 1, square = (uint64_t)(int64_t)base;
+  for (uint64_t e = (uint64_t)exponent; e != 0; e >>= 1, square *= square)
+    if (e & 1) result *= square;
+  return (T)result;
+}
+IM_INLINE float im_pow(float a, float b) { return powf(a, b); }
+IM_INLINE double im_pow(double a, double b) { return pow(a, b); }
+template <class T>
+IM_INLINE T im_shift_left(T a, T b) {
+  return (uint64_t)b >= sizeof(T) * 8 ? (T)0 : (T)((uint64_t)a << b);
+}
+template <class T>
+IM_INLINE T im_shift_right(T a, T b) {
+  return (uint64_t)b >= sizeof(T) * 8 ? (T)0 : (T)(a >> b);
+}
+
+// Floats to integers as x86 does it: out of range the smallest one of 32 or 64 bits.
+template <class To, class From>
+IM_INLINE To im_to_integer(From a) {
+  if (sizeof(To) < 4 || (sizeof(To) == 4 && (To)-1 < 0)) {
+    if (!(a > (From)-0x1p31 - 1 && a < (From)0x1p31)) return (To)INT32_MIN;
+    return (To)(int32_t)a;
+  }
+  if (sizeof(To) == 8 && (To)-1 > 0 && a >= (From)0x1p63 && a < (From)0x1p64) return (To)(uint64_t)a;
+  if (!(a >= (From)-0x1p63 && a < (From)0x1p63)) return (To)INT64_MIN;
+  return (To)(int64_t)a;
+}
+
+// ---- Reals. NaN wins over numbers in max and min.
+
+template <class T>
+IM_INLINE T im_max(T a, T b) {
+  return a > b || a != a ? a : b;
+}
+template <class T>
+IM_INLINE T im_min(T a, T b) {
+  return a < b || a != a ? a : b;
+}
+template <class T>
+IM_INLINE T im_abs(T a) {
+  return a < 0 ? (T)(0 - a) : a;
+}
+IM_INLINE float im_abs(float a) { return __builtin_fabsf(a); }
+IM_INLINE double im_abs(double a) { return __builtin_fabs(a); }
+template <class T>
+IM_INLINE T im_relu(T a) {
+  return a < 0 ? (T)0 : a;
+}
+template <class T>
+IM_INLINE T im_sign(T a) {
+  return a != a ? a : (T)((a > 0) - (a < 0));
+}
+IM_INLINE float im_sqrt(float a) { return __builtin_sqrtf(a); }
+IM_INLINE double im_sqrt(double a) { return __builtin_sqrt(a); }
+IM_INLINE float im_floor(float a) { return __builtin_floorf(a); }
+IM_INLINE double im_floor(double a) { return __builtin_floor(a); }
+IM_INLINE float im_ceil(float a) { return __builtin_ceilf(a); }
+IM_INLINE double im_ceil(double a) { return __builtin_ceil(a); }
+IM_INLINE float im_round(float a) { return __builtin_rintf(a); }
+IM_INLINE double im_round(double a) { return __builtin_rint(a); }
+
+// e^a: 2^n · e^r with |r| <= ln(2)/2 and a polynomial for e^r; where the result is denormal, zero.
+IM_INLINE float im_exp(float a) {
+  const float low = -87.33654f, high = 88.72283f;
+  const float x = a > high ? high : a < low ? low : a;
+  const float n = __builtin_rintf(x * 1.44269504f);
+  const float r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
+  float p = 1.990756949e-04f;
+  p = p * r + 1.393364326e-03f;
+  p = p * r + 8.333286029e-03f;
+  p = p * r + 4.166646498e-02f;
+  p = p * r + 1.666666676e-01f;
+  p = p * r + 5.000000013e-01f;
+  p = p * (r * r) + r + 1.0f;
+  // 2^n in two factors, since 2^128 is none.
+  const int32_t whole = (int32_t)n, half = whole >> 1;
+  const int32_t first = (half + 127) << 23, second = (whole - half + 127) << 23;
+  float one, other;
+  memcpy(&one, &first, 4);
+  memcpy(&other, &second, 4);
+  const float y = p * one * other;
+  return a != a ? a : a > high ? INFINITY : a < low ? 0.0f : y;
+}
+IM_INLINE double im_exp(double a) { return exp(a); }
+IM_INLINE float im_log(float a) { return logf(a); }
+IM_INLINE double im_log(double a) { return log(a); }
+IM_INLINE float im_sigmoid(float a) {
+  const float e = im_exp(-__builtin_fabsf(a));
+  const float y = 1.0f / (1.0f + e);
+  return a >= 0 ? y : a != a ? a : e * y;
+}
+IM_INLINE double im_sigmoid(double a) { return a >= 0 ? 1 / (1 + exp(-a)) : exp(a) / (1 + exp(a)); }
+// tanh: a polynomial near zero, where 1 - 2/(e^2a + 1) would lose digits.
+IM_INLINE float im_tanh(float a) {
+  const float b = __builtin_fabsf(a), s = a * a;
+  float p = -6.255252279e-03f;
+  p = p * s + 2.113158002e-02f;
+  p = p * s - 5.388818720e-02f;
+  p = p * s + 1.333313763e-01f;
+  p = p * s - 3.333333761e-01f;
+  const float small = p * s * a + a;
+  const float large = 1.0f - 2.0f / (im_exp(2.0f * b) + 1.0f);
+  return b < 0.625f ? small : a < 0 ? -large : a != a ? a : large;
+}
+IM_INLINE double im_tanh(double a) { return tanh(a); }
+// erf: a polynomial near zero, 1 - e^polynomial beyond.
+IM_INLINE float im_erf(float a) {
+  const float b = __builtin_fabsf(a), t = b > 4.0f ? 4.0f : b, s = a * a;
+  float q = -2.082861821e-05f;
+  q = q * t + 4.313935634e-04f;
+  q = q * t - 4.156254905e-03f;
+  q = q * t + 2.508061647e-02f;
+  q = q * t - 1.082203840e-01f;
+  q = q * t - 6.334008509e-01f;
+  q = q * t - 1.129488406e+00f;
+  q = q * t + 1.692051262e-04f;
+  const float large = 1.0f - im_exp(q);
+  float p = -5.999363242e-04f;
+  p = p * s + 4.995316601e-03f;
+  p = p * s - 2.676845774e-02f;
+  p = p * s + 1.128188012e-01f;
+  p = p * s - 3.761250140e-01f;
+  p = p * s + 1.283791510e-01f;
+  const float small = p * a + a;
+  return b < 0.925f ? small : a < 0 ? -large : a != a ? a : large;
+}
+IM_INLINE double im_erf(double a) { return erf(a); }
+IM_INLINE float im_softplus(float a) { return a > 0 ? a + log1pf(expf(-a)) : log1pf(expf(a)); }
+IM_INLINE double im_softplus(double a) { return a > 0 ? a + log1p(exp(-a)) : log1p(exp(a)); }
+#define IM_LIBM(name)                                       \
+  IM_INLINE float im_##name(float a) { return name##f(a); } \
+  IM_INLINE double im_##name(double a) { return name(a); }
+IM_LIBM(sin)
+IM_LIBM(cos)
+IM_LIBM(tan)
+IM_LIBM(asin)
+IM_LIBM(acos)
+IM_LIBM(atan)
+IM_LIBM(sinh)
+IM_LIBM(cosh)
+IM_LIBM(asinh)
+IM_LIBM(acosh)
+IM_LIBM(atanh)
+
+// ---- The tile of a matrix product:
+//   tile[m][n] = Σ_{r, q, k} a[m·am + r·ar + q·aq + k·ak] · b[r][q][k][n],  n < WIDTH
+
+#if defined(__AVX512F__)
+enum { IM_LANES = 16, IM_REGISTERS = 31 };
+#elif defined(__AVX2__)
+enum { IM_LANES = 8, IM_REGISTERS = 15 };
+#else
+enum { IM_LANES = 4, IM_REGISTERS = 14 };
+#endif
+typedef float im_vector __attribute__((vector_size(IM_LANES * 4), aligned(4)));
+
+// Where the left factor of a tile is.
+struct im_left {
+  const float* a;
+  int64_t am, ar, aq, ak;  // steps
+  int64_t r, q, k;         // how many
+};
+
+// Rows that a tile may have so that it stays in registers, with one row of b and one number of a beside it.
+template <int WIDTH>
+struct im_rows {
+  enum {
+    vectors = WIDTH / IM_LANES,
+    fit = (IM_REGISTERS - vectors) / vectors,
+    most = fit < 1    ? 1
+           : fit > 14 ? 14
+                      : fit
+  };
+};
+
+template <int ROWS, int WIDTH>
+static __attribute__((noinline)) void im_tile_rows(const im_left& l, const float* b, float* tile,
+                                                   bool goes_on) {
+  enum { V = WIDTH / IM_LANES };
+  im_vector sum[ROWS][V];
+#pragma GCC unroll 16
+  for (int m = 0; m < ROWS; ++m)
+#pragma GCC unroll 16
+    for (int v = 0; v < V; ++v)
+      sum[m][v] = goes_on ? *(const im_vector*)(tile + m * WIDTH + v * IM_LANES) : (im_vector){};
+  const int64_t am = l.am, ak = l.ak;
+  for (int64_t r = 0; r < l.r; ++r)
+    for (int64_t q = 0; q < l.q; ++q) {
+      const float* p = l.a + r * l.ar + q * l.aq;
+      for (int64_t k = 0; k < l.k; ++k, p += ak, b += WIDTH) {
+        im_vector column[V];
+#pragma GCC unroll 16
+        for (int v = 0; v < V; ++v) column[v] = *(const im_vector*)(b + v * IM_LANES);
+#pragma GCC unroll 16
+        for (int m = 0; m < ROWS; ++m) {
+          const float x = p[m * am];
+#pragma GCC unroll 16
+          for (int v = 0; v < V; ++v) sum[m][v] += x * column[v];
+        }
+      }
+    }
+#pragma GCC unroll 16
+  for (int m = 0; m < ROWS; ++m)
+#pragma GCC unroll 16
+    for (int v = 0; v < V; ++v) *(im_vector*)(tile + m * WIDTH + v * IM_LANES) = sum[m][v];
+}
+
+template <int WIDTH, int ROWS = im_rows<WIDTH>::most>
+struct im_tiles {
+  // goes_on: added to what the tile has already.
+  static void run(int64_t rows, const im_left& l, const float* b, float* tile, bool goes_on = false) {
+    if (rows == ROWS) im_tile_rows<ROWS, WIDTH>(l, b, tile, goes_on);
+    else im_tiles<WIDTH, ROWS - 1>::run(rows, l, b, tile, goes_on);
+  }
+};
+template <int WIDTH>
+struct im_tiles<WIDTH, 0> {
+  static void run(int64_t, const im_left&, const float*, float*, bool = false) {}
+};
+// So many rows that tiles are about equally high.
+template <int WIDTH>
+IM_INLINE int64_t im_tile_height(int64_t rows) {
+  const int64_t count = (rows + im_rows<WIDTH>::most - 1) / im_rows<WIDTH>::most;
+  return (rows + count - 1) / count;
+}
+
+// Sixteen numbers at once, whatever the machine has.
+typedef float im_lanes __attribute__((vector_size(64), aligned(4)));
+typedef int32_t im_mask __attribute__((vector_size(64), aligned(4)));
+IM_INLINE im_lanes im_all(float a) { return (im_lanes){} + a; }
+IM_INLINE im_lanes im_max(im_lanes a, im_lanes b) { return (a > b) | (a != a) ? a : b; }
+IM_INLINE im_lanes im_min(im_lanes a, im_lanes b) { return (a < b) | (a != a) ? a : b; }
+
+// The largest and the smallest of at least sixteen numbers; NaN wins.
+#define IM_OF_ROW(which)                                                       \
+  static inline float im_##which##_of_row(const float* p, int64_t n) {         \
+    im_lanes a = *(const im_lanes*)p;                                          \
+    int64_t i = 16;                                                            \
+    for (; i + 16 <= n; i += 16) a = im_##which(a, *(const im_lanes*)(p + i)); \
+    if (i < n) a = im_##which(a, *(const im_lanes*)(p + n - 16));              \
+    float out = a[0];                                                          \
+    for (int k = 1; k < 16; ++k) out = im_##which(out, (float)a[k]);           \
+    return out;                                                                \
+  }
+IM_OF_ROW(max)
+IM_OF_ROW(min)
+
+// Zeros before and behind each axis of a tensor, whose axes are given outermost first.
+static inline void im_border(float* p, int rank, const int64_t* extent, const int64_t* low,
+                             const int64_t* high, const int64_t* stride) {
+  int64_t before = 0, is_bordered = 0;  // where the rest of a position begins, and whether it has zeros, too
+  for (int d = 1; d < rank; ++d) {
+    before += low[d] * stride[d];
+    is_bordered |= low[d] | high[d];
+  }
+  for (int64_t i = -low[0]; i < extent[0] + high[0]; ++i) {
+    float* at = p + i * stride[0];
+    if (i < 0 || i >= extent[0]) memset(at - before, 0, (size_t)stride[0] * 4);
+    else if (is_bordered != 0) im_border(at, rank - 1, extent + 1, low + 1, high + 1, stride + 1);
+  }
+}
+
+// ---- 3x3 convolutions by Winograd's F(4, 3): tiles of 4x4 outputs, from 6x6 inputs, by 36 products.
+// Points 0, ±2/3, ±3/2, ∞: their error is less than half of that of 0, ±1, ±2, ∞.
+
+#define IM_A2 (4.0f / 9.0f)
+#define IM_B2 (9.0f / 4.0f)
+IM_INLINE void im_winograd_in6(im_lanes* d, int s) {
+  const im_lanes d0 = d[0], d1 = d[s], d2 = d[2 * s], d3 = d[3 * s], d4 = d[4 * s], d5 = d[5 * s];
+  const im_lanes e1 = d4 - IM_B2 * d2, o1 = (2.0f / 3.0f) * (d3 - IM_B2 * d1);
+  const im_lanes e2 = d4 - IM_A2 * d2, o2 = 1.5f * (d3 - IM_A2 * d1);
+  d[0] = d0 - (IM_A2 + IM_B2) * d2 + d4;
+  d[s] = e1 + o1;
+  d[2 * s] = e1 - o1;
+  d[3 * s] = e2 + o2;
+  d[4 * s] = e2 - o2;
+  d[5 * s] = d1 - (IM_A2 + IM_B2) * d3 + d5;
+}
+IM_INLINE void im_winograd_out4(const im_lanes* m, int s, im_lanes* y, int t) {
+  const im_lanes s1 = m[s] + m[2 * s], d1 = m[s] - m[2 * s], s2 = m[3 * s] + m[4 * s],
+                 d2 = m[3 * s] - m[4 * s];
+  y[0] = m[0] + s1 + s2;
+  y[t] = (2.0f / 3.0f) * d1 + 1.5f * d2;
+  y[2 * t] = IM_A2 * s1 + IM_B2 * s2;
+  y[3 * t] = (8.0f / 27.0f) * d1 + 3.375f * d2 + m[5 * s];
+}
+
+// An image: its element at (row, column, channel) is x[row·xh + column·xw + channel]; zero outside of height
+// x width.
+struct im_image {
+  const float* x;
+  int64_t xh, xw, height, width, channels;  // channels: a multiple of 16
+  int64_t top, left;                        // what the first window begins with
+  int64_t across;                           // tiles of a row
+};
+// v[e][tile][channel], rows of `ld`, planes of `plane` numbers.
+static __attribute__((noinline)) void im_winograd_input(const im_image& image, const float* zeros,
+                                                        int64_t first, int64_t tiles, float* v, int64_t ld,
+                                                        int64_t plane) {
+  for (int64_t i = 0; i < tiles; ++i) {
+    const int64_t row = (first + i) / image.across * 4 + image.top,
+                  column = (first + i) % image.across * 4 + image.left;
+    const float* from[36];
+    for (int u = 0; u < 6; ++u)
+      for (int w = 0; w < 6; ++w) {
+        const int64_t y = row + u, x = column + w;
+        from[6 * u + w] = y < 0 || x < 0 || y >= image.height || x >= image.width
+                              ? zeros
+                              : image.x + y * image.xh + x * image.xw;
+      }
+    for (int64_t c = 0; c < image.channels; c += 16) {
+      im_lanes d[36];
+#pragma GCC unroll 6
+      for (int j = 0; j < 6; ++j) {
+#pragma GCC unroll 6
+        for (int k = 0; k < 6; ++k) d[6 * k + j] = *(const im_lanes*)(from[6 * k + j] + c);
+        im_winograd_in6(d + j, 6);
+      }
+#pragma GCC unroll 6
+      for (int k = 0; k < 6; ++k) {
+        im_winograd_in6(d + 6 * k, 1);
+#pragma GCC unroll 6
+        for (int j = 0; j < 6; ++j) *(im_lanes*)(v + (6 * k + j) * plane + i * ld + c) = d[6 * k + j];
+      }
+    }
+  }
+}
+// m[e][panel][tile][lane] = Σ_c v[e][tile][c] · u[e][panel][c][lane]
+template <int WIDTH>
+static void im_winograd_products(const float* v, int64_t ld, int64_t plane, const float* u, int64_t panels,
+                                 int64_t channels, int64_t tiles, int64_t most, float* m) {
+  const int64_t height = im_tile_height<WIDTH>(tiles);
+  for (int64_t e = 0; e < 36; ++e)
+    for (int64_t p = 0; p < panels; ++p)
+      for (int64_t first = 0; first < tiles; first += height) {
+        const int64_t rows = first + height < tiles ? height : tiles - first;
+        const im_left left = {v + e * plane + first * ld, ld, 0, 0, 1, 1, 1, channels};
+        im_tiles<WIDTH>::run(rows, left, u + (e * panels + p) * channels * WIDTH,
+                             m + ((e * panels + p) * most + first) * WIDTH);
+      }
+}
+// y[4][4][16] of one tile and sixteen channels; planes of m are `plane` apart.
+IM_INLINE void im_winograd_output(const float* m, int64_t plane, float* y) {
+  im_lanes a[36], b[24], c[16];
+#pragma GCC unroll 36
+  for (int e = 0; e < 36; ++e) a[e] = *(const im_lanes*)(m + e * plane);
+#pragma GCC unroll 6
+  for (int j = 0; j < 6; ++j) im_winograd_out4(a + j, 6, b + j, 6);
+#pragma GCC unroll 4
+  for (int k = 0; k < 4; ++k) im_winograd_out4(b + 6 * k, 1, c + 4 * k, 1);
+#pragma GCC unroll 16
+  for (int k = 0; k < 16; ++k) *(im_lanes*)(y + 16 * k) = c[k];
+}
+
+// What a largest or smallest number of nothing is.
+template <class T>
+IM_INLINE T im_least_of() {
+  return (T)-1 < 0 ? (T)((uint64_t)1 << (sizeof(T) * 8 - 1)) : (T)0;
+}
+template <class T>
+IM_INLINE T im_most_of() {
+  return (T)~im_least_of<T>();
+}
+
+// Sums may be added up in any order.
+#if defined(__clang__)
+#define IM_UNROLL _Pragma("unroll")
+#define IM_REORDER _Pragma("clang fp reassociate(on)")
+#else
+#define IM_REORDER
+#define IM_UNROLL _Pragma("GCC unroll 64")
+#endif

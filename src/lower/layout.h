@@ -1,0 +1,22 @@
+// Where tensors lie in memory, and which nests go tile by tile.
+#pragma once
+
+#include "base/result.h"
+#include "lower/compose.h"
+#include "lower/nest.h"
+
+namespace isomer::lower {
+
+// Images that convolutions read or write get their channels innermost, and with them whatever they are added
+// to.
+void choose_layouts(Plan& plan);
+
+// Sums of products of two reads become tiles of a matrix product: axes are merged where addresses allow, the
+// right factor is packed, by the compiler if it is a weight; a left factor that is read outside of its tensor
+// is copied into a larger one. What fits no tile gets an order of loops.
+Status schedule_nests(Plan& plan, AxisNumbers& numbers);
+
+// Memory of locals by their lifetimes, of weights in their file.
+void place_buffers(Plan& plan);
+
+}  // namespace isomer::lower

@@ -1,0 +1,306 @@
+#include "lower/legality.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "expr/reads.h"
+#include "lower/compose.h"
+#include "normal/sets.h"
+
+namespace isomer::lower {
+namespace {
+
+constexpr std::uint64_t kMostOperations = 2'000'000;
+
+using Wrong = std::optional<std::string>;
+
+Dims extents_of(const std::vector<Axis>& axes) {
+  Dims out;
+  for (const Axis& a : axes) out.push_back(a.extent);
+  return out;
+}
+
+// From positions of axes to where an access goes.
+Relation access(const SetSpace& space, const std::vector<Axis>& axes, const std::vector<Index>& at,
+                const Domain& domain) {
+  const int in = static_cast<int>(axes.size()), out = static_cast<int>(at.size());
+  RelationBuilder builder(space, in, out, 0);
+  for (int k = 0; k < in; ++k) {
+    builder.name_axis(axes[static_cast<std::size_t>(k)], k);
+    builder.inside(k, axes[static_cast<std::size_t>(k)].extent);
+  }
+  for (int k = 0; k < out; ++k) builder.equal(in + k, at[static_cast<std::size_t>(k)]);
+  builder.hold(domain);
+  return builder.finish();
+}
+
+class NestChecker {
+ public:
+  NestChecker(const Plan& plan, const Nest& nest)
+      : plan_(plan), nest_(nest), space_({}, {}, kMostOperations) {}
+
+  Wrong run() {
+    try {
+      Wrong wrong = nest_.tile ? tile() : nest_.winograd ? winograd() : loops();
+      if (!wrong) wrong = write();
+      if (!wrong) wrong = reads();
+      return wrong;
+    } catch (const Undecided& open) {
+      return fmt::format("undecided: {}", open.what());
+    }
+  }
+
+ private:
+  const Storage& storage(int buffer) const { return plan_.buffers[static_cast<std::size_t>(buffer)]; }
+  std::vector<Axis> all_axes() const {
+    std::vector<Axis> all = nest_.axes;
+    if (nest_.reduction) all.insert(all.end(), nest_.reduction->axes.begin(), nest_.reduction->axes.end());
+    return all;
+  }
+
+  // The points of the loops that the guard lets through are the instances of the formula, each once.
+  Wrong loops() {
+    std::vector<Axis> over, axes;
+    std::vector<Index> to;
+    for (const Loop& l : nest_.loops) over.push_back(l.axis);
+    for (const AxisOfLoops& a : nest_.of) {
+      axes.push_back(a.axis);
+      to.push_back(a.index);
+    }
+    for (const Axis& a : all_axes())
+      if (std::ranges::count(axes, a) != 1) return "an axis has no loops, or is there twice";
+    if (axes.size() != all_axes().size()) return "a loop belongs to no axis";
+    for (std::size_t k = 0; k + 1 < nest_.loops.size(); ++k)
+      if (nest_.loops[k].kind == Loop::Kind::Vector) return "a vector loop is not the innermost one";
+    if (nest_.lanes &&
+        (nest_.loops.empty() || !nest_.loops.back().axis.extent.is(16) || !nest_.guard.empty()))
+      return "sixteen elements at once are not sixteen";
+    const Relation instances = access(space_, over, to, nest_.guard);
+    if (!instances.is_injective()) return "an instance runs twice";
+    if (!(instances.range() == box(space_, extents_of(axes))))
+      return "the loops run other instances than the formula has";
+    return std::nullopt;
+  }
+
+  // All positions differ and are positions of the target.
+  Wrong write() {
+    const Storage& target = storage(nest_.target);
+    const Relation to = access(space_, nest_.axes, nest_.at, {});
+    if (!to.is_injective()) return "a position is written twice";
+    if (!to.range().is_subset_of(box(space_, to_dims(target.extents))))
+      return "it writes outside of its target";
+    return std::nullopt;
+  }
+
+  Wrong reads() {
+    Wrong wrong;
+    std::vector<Axis> reduced;
+    for_each_read(*nest_.value, reduced, [&](const ExprNode& e, const std::vector<Axis>& around) {
+      if (!wrong) wrong = read(e, around);
+    });
+    return wrong;
+  }
+  // What is read without asking stays inside of the memory: the tensor and the zeros around it.
+  Wrong read(const ExprNode& e, const std::vector<Axis>& around) {
+    const Storage& source = storage(e.tensor.number);
+    if (source.extents.size() != e.at.size() || to_dims(source.extents) != e.extents)
+      return "a read is of another shape";
+    std::vector<Axis> axes = nest_.axes;
+    axes.insert(axes.end(), around.begin(), around.end());
+    for (std::size_t d = 0; d < e.at.size(); ++d) {
+      if (!stays_inside(source, d, e.at[d])) continue;  // the code asks
+      const std::int64_t low = source.low.empty() ? 0 : source.low[d],
+                         high = source.high.empty() ? 0 : source.high[d];
+      const Relation to = access(space_, axes, {e.at[d] + Index(low)}, {});
+      if (!to.range().is_subset_of(box(space_, {Dim(source.extents[d] + low + high)})))
+        return fmt::format("it reads outside of {}", source.name);
+    }
+    return std::nullopt;
+  }
+
+  static bool same_axes(std::vector<Axis> a, std::vector<Axis> b) {
+    std::erase_if(a, [](const Axis& x) { return x.extent.is(1); });
+    std::erase_if(b, [](const Axis& x) { return x.extent.is(1); });
+    std::ranges::sort(a, {}, &Axis::id);
+    std::ranges::sort(b, {}, &Axis::id);
+    return a == b;
+  }
+
+  // Every axis has its place among the tile's loops, once; the left factor goes in equal steps; what is
+  // packed, read at the tile's position, is what the product reads.
+  Wrong tile() {
+    const Tile& t = *nest_.tile;
+    std::vector<Axis> kept = t.batch, reduced = t.outer;
+    kept.insert(kept.end(), t.outer_rows.begin(), t.outer_rows.end());
+    kept.insert(kept.end(), {t.rows, t.columns});
+    reduced.push_back(t.depth);
+    if (!same_axes(kept, nest_.axes) || !same_axes(reduced, nest_.reduction->axes))
+      return "the tile leaves out an axis";
+    const ExprNode& product = *nest_.reduction->args[0];
+    const ExprNode &left = *product.args[t.left_first ? 0 : 1], &right = *product.args[t.left_first ? 1 : 0];
+    if (left.tensor.number != t.left || t.width <= 0 || t.block <= 0 || t.chunk < 0)
+      return "the tile is of another product";
+    for (std::size_t d = 0; d < left.at.size(); ++d)
+      if (!stays_inside(storage(t.left), d, left.at[d])) return "the tile reads outside of its left factor";
+    if (!steps_evenly(t, left)) return "the left factor does not go in equal steps";
+    return packed(t, right);
+  }
+  bool steps_evenly(const Tile& t, const ExprNode& left) const {
+    Index address;
+    for (std::size_t d = 0; d < left.at.size(); ++d)
+      address = address + Dim(storage(t.left).strides[d]) * left.at[d];
+    address = address.recombined();
+    return std::ranges::all_of(
+        address.terms(), [](const Index::Term& term) { return term.atom.kind == Index::AtomKind::Axis; });
+  }
+  Wrong packed(const Tile& t, const ExprNode& right) {
+    AxisMap by;
+    std::size_t k = 0;
+    const auto put = [&](const Index& index) {
+      if (k < t.packed_axes.size()) by[t.packed_axes[k].id] = index;
+      ++k;
+    };
+    for (const Axis& a : t.kept) put(Index(a));
+    put(Index::floor(Index(t.columns), t.width));
+    for (const Axis& a : t.outer) put(Index(a));
+    put(Index(t.depth));
+    put(Index::mod(Index(t.columns), t.width));
+    if (k != t.packed_axes.size()) return "the packed factor has other axes";
+    if (extents_of(t.packed_axes) != to_dims(storage(t.right).extents))
+      return "the packed factor is of another shape";
+    const ExprNode* source = t.packed_value.ref().get();
+    if (source->kind == ExprNode::Kind::Cases) source = source->cases[0].value.get();
+    if (source->kind != ExprNode::Kind::Read) return "the packed factor is no read";
+    std::vector<Axis> axes = all_axes();
+    AxisMap single;
+    for (const Axis& a : axes)
+      if (a.extent.is(1)) single[a.id] = Index(0);
+    std::vector<Index> from, wanted;
+    for (const Index& i : source->at) from.push_back(with_axes(with_axes(i, by), single));
+    for (const Index& i : right.at) wanted.push_back(with_axes(i, single));
+    if (!(access(space_, axes, from, {}) == access(space_, axes, wanted, {})))
+      return "what is packed is not what the product reads";
+    return std::nullopt;
+  }
+
+  Wrong winograd() {
+    const Winograd& w = *nest_.winograd;
+    std::vector<Axis> kept = w.batch;
+    kept.insert(kept.end(), {w.row, w.column, w.output});
+    if (!same_axes(kept, nest_.axes)) return "the tiles leave out an axis";
+    const ExprNode& product = *nest_.reduction->args[0];
+    const ExprNode &left = *product.args[w.left_first ? 0 : 1], &right = *product.args[w.left_first ? 1 : 0];
+    const auto channel = left.at[w.channel_axis].as_axis(), k = right.at[2].as_axis(),
+               l = right.at[3].as_axis();
+    if (!channel || !k || !l || !k->extent.is(3) || !l->extent.is(3)) return "it is no 3x3 window";
+    if (!same_axes({*channel, *k, *l}, nest_.reduction->axes)) return "it sums other axes";
+    if (!(left.at[w.row_axis] == Index(w.row) + Index(*k) + Index(w.top)) ||
+        !(left.at[w.column_axis] == Index(w.column) + Index(*l) + Index(w.left_edge)))
+      return "the window moves otherwise";
+    if (!(right.at[0] == Index(w.output)) || !(right.at[1] == Index(*channel)))
+      return "the weights are another convolution's";
+    if (w.channels % 16 != 0 || !channel->extent.is(w.channels) || w.output.extent.concrete() % 16 != 0 ||
+        storage(w.left).strides[w.channel_axis] != 1)
+      return "channels do not come in sixteens";
+    const std::int64_t needed = 36 * w.tiles * (w.channels + 16 + w.panels * w.width);
+    return w.tiles <= 0 || storage(w.scratch).size < needed ? Wrong("the scratch memory is too small")
+                                                            : std::nullopt;
+  }
+
+  const Plan& plan_;
+  const Nest& nest_;
+  SetSpace space_;
+};
+
+std::set<int> read_by(const Nest& nest) {
+  std::set<int> out;
+  std::vector<Axis> reduced;
+  for_each_read(*nest.value, reduced,
+                [&](const ExprNode& e, const std::vector<Axis>&) { out.insert(e.tensor.number); });
+  if (nest.tile) out.insert(nest.tile->right);
+  if (nest.winograd) out.insert({nest.winograd->weights, nest.winograd->zeros});
+  return out;
+}
+
+// Whether what a nest reads has been written as a whole by those before it, and nothing is written twice.
+Wrong out_of_order(const Plan& plan) {
+  const SetSpace space({}, {}, kMostOperations);
+  std::map<int, Points> written;
+  const auto is_whole = [&](int buffer) {
+    const Storage& s = plan.buffers[static_cast<std::size_t>(buffer)];
+    if (s.kind == Storage::Kind::Input || s.kind == Storage::Kind::Weight) return true;
+    const auto at = written.find(buffer);
+    return at != written.end() && at->second == box(space, to_dims(s.extents));
+  };
+  for (const Nest& nest : plan.nests) {
+    for (const int buffer : read_by(nest))
+      if (!is_whole(buffer))
+        return fmt::format("{}: it reads {} before it is written", nest.name,
+                           plan.buffers[static_cast<std::size_t>(buffer)].name);
+    const Points now = access(space, nest.axes, nest.at, {}).range();
+    const auto [at, is_first] = written.try_emplace(nest.target, now);
+    if (is_first) continue;
+    if (!(at->second & now).is_empty())
+      return fmt::format("{}: it writes again what another nest has written", nest.name);
+    at->second = (at->second | now).coalesced();
+  }
+  for (const Port& p : plan.outputs)
+    if (!is_whole(p.buffer)) return fmt::format("output {} is not written as a whole", p.name);
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<std::string> illegal(const Plan& plan, const Nest& nest) {
+  return NestChecker(plan, nest).run();
+}
+
+std::optional<std::string> overlapping(const Plan& plan) {
+  struct Life {
+    std::size_t first = SIZE_MAX, last = 0;
+  };
+  std::map<int, Life> lives;
+  const auto use = [&](int buffer, std::size_t n) {
+    lives[buffer].first = std::min(lives[buffer].first, n);
+    lives[buffer].last = std::max(lives[buffer].last, n);
+  };
+  for (std::size_t n = 0; n < plan.nests.size(); ++n) {
+    use(plan.nests[n].target, n);
+    for (const int buffer : read_by(plan.nests[n])) use(buffer, n);
+    if (plan.nests[n].winograd) use(plan.nests[n].winograd->scratch, n);
+  }
+  for (auto a = lives.begin(); a != lives.end(); ++a) {
+    const Storage& s = plan.buffers[static_cast<std::size_t>(a->first)];
+    const bool is_weight = s.kind == Storage::Kind::Weight;
+    if (!is_weight && s.kind != Storage::Kind::Local) continue;
+    const std::int64_t end = s.offset + s.size * stored_bytes(s.type);
+    if (s.offset < 0 || s.offset % stored_bytes(s.type) != 0 ||
+        end > (is_weight ? plan.weights : plan.workspace))
+      return fmt::format("{} is outside of the memory", s.name);
+    for (auto b = std::next(a); b != lives.end(); ++b) {
+      const Storage& o = plan.buffers[static_cast<std::size_t>(b->first)];
+      if (o.kind != s.kind) continue;
+      const bool together =
+          is_weight || (a->second.first <= b->second.last && b->second.first <= a->second.last);
+      if (together && s.offset < o.offset + o.size * stored_bytes(o.type) && o.offset < end)
+        return fmt::format("{} and {} live at the same time and overlap", s.name, o.name);
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> illegal(const Plan& plan) {
+  for (const Nest& nest : plan.nests)
+    if (auto wrong = illegal(plan, nest)) return fmt::format("{}: {}", nest.name, *wrong);
+  try {
+    if (auto wrong = out_of_order(plan)) return wrong;
+  } catch (const Undecided& open) {
+    return fmt::format("undecided: {}", open.what());
+  }
+  return overlapping(plan);
+}
+
+}  // namespace isomer::lower

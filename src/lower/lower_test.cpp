@@ -1,0 +1,280 @@
+#include "lower/lower.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <random>
+
+#include "graph/text.h"
+#include "lower/layout.h"
+#include "lower/legality.h"
+#include "lower/schedule.h"
+
+namespace isomer::lower {
+namespace {
+
+struct Lowered {
+  Plan plan;
+  AxisNumbers numbers;
+};
+
+Graph graph_of(const std::string& body) {
+  auto graph = parse_graph("<ir_version: 8, opset_import: [\"\" : 20]> g " + body);
+  EXPECT_TRUE(graph) << (graph ? "" : graph.error().message);
+  return std::move(graph).value();
+}
+
+// Stages as nests, written into each other, not scheduled.
+Lowered composed(const std::string& body) {
+  Lowered out;
+  auto plan = lower_graph(graph_of(body), {}, out.numbers);
+  EXPECT_TRUE(plan) << (plan ? "" : plan.error().message);
+  out.plan = std::move(plan).value();
+  compose_nests(out.plan, out.numbers);
+  for (Nest& nest : out.plan.nests) {
+    nest.reduction = main_reduction(nest.value);
+    reset_loops(nest, out.plan);
+  }
+  return out;
+}
+
+Lowered scheduled(const std::string& body) {
+  Lowered out;
+  auto plan = lower_graph(graph_of(body), {}, out.numbers);
+  EXPECT_TRUE(plan) << (plan ? "" : plan.error().message);
+  out.plan = std::move(plan).value();
+  compose_nests(out.plan, out.numbers);
+  choose_layouts(out.plan);
+  EXPECT_TRUE(schedule_nests(out.plan, out.numbers));
+  place_buffers(out.plan);
+  return out;
+}
+
+const std::string kConvolution =
+    "(float[1, 32, 20, 20] x, float[1, 32, 20, 20] r, float[32] b) => (float[1, 32, 20, 20] y) "
+    "{ s = Constant<value_ints = [32, 32, 3, 3]>() w = ConstantOfShape(s) e = Exp(x) c = Conv<pads = [1, 1, "
+    "1, 1]>(e, w, b) d = Add(c, r) "
+    "y = Relu(d) }";
+
+TEST(Lower, WhatFollowsAProductElementByElementIsWrittenIntoIt) {
+  const Lowered a = composed(
+      "(float[4, 8] x, float[8, 6] w, float[6] b) => (float[4, 6] y) { m = MatMul(x, w) n = Add(m, b) y = "
+      "Relu(n) }");
+  ASSERT_EQ(a.plan.nests.size(), 1u);
+  EXPECT_TRUE(a.plan.nests[0].reduction);
+}
+
+TEST(Lower, PartsOfAConcatAreWrittenWhereTheyBelong) {
+  const Lowered a = composed(
+      "(float[2, 3] x, float[2, 5] z) => (float[2, 8] y) { a = Relu(x) b = Exp(z) y = Concat<axis = 1>(a, b) "
+      "}");
+  ASSERT_EQ(a.plan.nests.size(), 2u);
+  EXPECT_EQ(a.plan.nests[0].target, a.plan.nests[1].target);
+  EXPECT_EQ(illegal(a.plan), std::nullopt);
+}
+
+TEST(Lower, WhatIsReadOftenStays) {
+  const Lowered a =
+      composed("(float[4, 8] x, float[8, 6] w) => (float[4, 6] y) { e = Exp(x) y = MatMul(e, w) }");
+  EXPECT_EQ(a.plan.nests.size(), 2u);
+}
+
+// A formula may use one axis in several sums, and share what stands below them.
+TEST(Lower, SumsThatShareTheirAxisAndTheirTerms) {
+  const Lowered a = scheduled(
+      "(float[6, 4, 2] x) => (float[6, 4, 2] y) { n = Constant<value_int = 6>() d = Constant<value_int = "
+      "0>() "
+      "y = DFT(x, n, d) }");
+  EXPECT_EQ(illegal(a.plan), std::nullopt);
+}
+
+TEST(Lower, ANodeWithoutAFormulaIsRefusedByName) {
+  AxisNumbers numbers;
+  const auto plan =
+      lower_graph(graph_of("(float[4] x) => (float[4] y) { [odd] y = RandomNormalLike(x) }"), {}, numbers);
+  ASSERT_FALSE(plan);
+  EXPECT_NE(plan.error().message.find("RandomNormalLike"), std::string::npos);
+}
+
+// The loops of a tensor expression of 128 elements, split into 32 x 4 and reordered, as texts.
+TEST(Schedule, SplitAndReorderAsText) {
+  Lowered a = composed("(float[128] x, float[128] z) => (float[128] y) { [add] y = Add(x, z) }");
+  Nest& nest = a.plan.nests[0];
+  ASSERT_TRUE(apply_schedule(nest, "split i0 4", a.numbers));
+  ASSERT_TRUE(apply_schedule(nest, "reorder i0.i i0.o", a.numbers));
+  ASSERT_TRUE(apply_schedule(nest, "vectorize i0.o", a.numbers));
+  EXPECT_EQ(text(nest, a.plan),
+            "add: y[128]\n"
+            "  split i0 4\n"
+            "  reorder i0.i i0.o\n"
+            "  vectorize i0.o\n"
+            "  for i0.i in 4:\n"
+            "    vector for i0.o in 32:\n"
+            "      a0 = 4*a1 + a2\n"
+            "      b2[a0] = add(x0[a0], x1[a0])\n");
+  EXPECT_EQ(illegal(a.plan, nest), std::nullopt);
+}
+
+// A product and the bias that is added to it are one nest; its loops in blocks of 8 x 8.
+TEST(Schedule, AProductInBlocks) {
+  Lowered a = composed(
+      "(float[32, 16] x, float[16, 24] w, float[24] b) => (float[32, 24] y) { [dot] m = MatMul(x, w) [add] y "
+      "= Add(m, b) }");
+  Nest& nest = a.plan.nests[0];
+  for (const char* line : {"split i0 8", "split i1 8", "split r0 4", "reorder i0.o i1.o r0.o r0.i i0.i i1.i",
+                           "unroll i0.i", "vectorize i1.i"})
+    ASSERT_TRUE(apply_schedule(nest, line, a.numbers)) << line;
+  EXPECT_EQ(illegal(a.plan, nest), std::nullopt);
+  std::vector<std::string> names;
+  for (const Loop& l : nest.loops) names.push_back(l.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"i0.o", "i1.o", "r0.o", "r0.i", "i0.i", "i1.i"}));
+}
+
+TEST(Schedule, MistakesAreSaid) {
+  Lowered a =
+      composed("(float[4, 6] x) => (float[4, 1] y) { a = Constant<value_ints = [1]>() y = ReduceMax(x, a) }");
+  Nest& nest = a.plan.nests[0];
+  for (const char* line :
+       {"split i9 4", "split i0 0", "split i0", "fuse i0 r0", "turn i0", "reorder i0 i0", "unroll"})
+    EXPECT_FALSE(apply_schedule(nest, line, a.numbers)) << line;
+  EXPECT_FALSE(parse_schedules("split i0 4\n"));
+  EXPECT_FALSE(apply_schedules(a.plan, {{"nobody", {}}}, a.numbers));
+}
+
+TEST(Legality, PlansOfAllKindsAreLegal) {
+  for (const char* body :
+       {"(float[1, 32, 20, 20] x) => (float[1, 32, 10, 10] y) "
+        "{ s = Constant<value_ints = [32, 1, 3, 3]>() w = ConstantOfShape(s) y = Conv<group = 32, strides = "
+        "[2, 2], pads = [1, 1, 1, 1]>(x, w) }",
+        "(float[2, 3, 9, 7] x, float[2, 3, 7, 5] z) => (float[2, 3, 9, 5] y) { y = MatMul(x, z) }",
+        "(float[1, 8, 16, 16] x) => (float[1, 16, 16, 16] y) "
+        "{ s = Constant<value_ints = [16, 4, 3, 3]>() w = ConstantOfShape(s) y = Conv<group = 2, pads = [1, "
+        "1, 1, 1]>(x, w) }",
+        "(float[3, 40] x) => (float[3, 40] y) { y = Softmax(x) }",
+        "(float[2, 6] x, int64[4] i) => (float[2, 4] y) { y = Gather<axis = 1>(x, i) }"}) {
+    const Lowered a = scheduled(body);
+    EXPECT_EQ(illegal(a.plan), std::nullopt) << body;
+  }
+}
+
+TEST(Legality, AConvolutionGoesByWinogradAndIsLegal) {
+  Lowered a = scheduled(kConvolution);
+  const auto at = std::ranges::find_if(a.plan.nests, [](const Nest& n) { return n.winograd.has_value(); });
+  ASSERT_NE(at, a.plan.nests.end());
+  EXPECT_EQ(illegal(a.plan), std::nullopt);
+  at->winograd->top += 1;
+  EXPECT_NE(illegal(a.plan), std::nullopt);
+  at->winograd->top -= 1;
+  at->winograd->tiles *= 2;
+  EXPECT_NE(illegal(a.plan), std::nullopt);
+}
+
+// Whether every instance runs exactly once, by running the loops.
+bool runs_each_once(const Nest& nest) {
+  std::vector<std::int64_t> at(nest.loops.size(), 0);
+  std::map<std::vector<std::int64_t>, int> times;
+  std::int64_t instances = 1;
+  for (const AxisOfLoops& a : nest.of) instances *= a.axis.extent.concrete();
+  for (bool goes_on = true; goes_on;) {
+    AxisMap by;
+    for (std::size_t k = 0; k < at.size(); ++k) by[nest.loops[k].axis.id] = Index(at[k]);
+    const auto number = [&](const Index& i) { return with_axes(i, by).offset().concrete(); };
+    if (std::ranges::all_of(nest.guard, [&](const Index& g) { return number(g) >= 0; })) {
+      std::vector<std::int64_t> point;
+      for (const AxisOfLoops& a : nest.of) {
+        point.push_back(number(a.index));
+        if (point.back() < 0 || point.back() >= a.axis.extent.concrete()) return false;
+      }
+      if (++times[point] > 1) return false;
+    }
+    goes_on = false;
+    for (std::size_t k = at.size(); k-- > 0;) {
+      if (++at[k] < nest.loops[k].axis.extent.concrete()) {
+        goes_on = true;
+        break;
+      }
+      at[k] = 0;
+    }
+  }
+  return static_cast<std::int64_t>(times.size()) == instances;
+}
+
+// Random schedules, half of them spoilt: the checker says what running the loops shows.
+TEST(Legality, AgreesWithRunningRandomSchedules) {
+  std::mt19937_64 random(7);
+  const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+  const Lowered start = composed("(float[6, 5] x, float[5, 4] w) => (float[6, 4] y) { y = MatMul(x, w) }");
+  int legal = 0, refused = 0;
+  for (int round = 0; round < 1000; ++round) {
+    Lowered a = start;
+    Nest& nest = a.plan.nests[0];
+    for (std::size_t steps = 1 + below(4); steps > 0; --steps) {
+      const std::string one = nest.loops[below(nest.loops.size())].name,
+                        other = nest.loops[below(nest.loops.size())].name;
+      switch (below(3)) {
+        case 0:
+          (void)apply_schedule(nest, "split " + one + " " + std::to_string(2 + below(3)), a.numbers);
+          break;
+        case 1: (void)apply_schedule(nest, "fuse " + one + " " + other, a.numbers); break;
+        default: (void)apply_schedule(nest, "reorder " + one + " " + other, a.numbers); break;
+      }
+      if (nest.loops.size() > 6) break;
+    }
+    Loop& loop = nest.loops[below(nest.loops.size())];
+    AxisOfLoops& axis = nest.of[below(nest.of.size())];
+    switch (below(8)) {
+      case 0: loop.axis.extent = Dim(loop.axis.extent.concrete() + 1); break;
+      case 1: loop.axis.extent = Dim(std::max<std::int64_t>(1, loop.axis.extent.concrete() - 1)); break;
+      case 2: axis.index = axis.index + Index(1); break;
+      case 3: nest.guard.clear(); break;
+      default: break;
+    }
+    const bool runs = runs_each_once(nest), accepted = !illegal(a.plan, nest);
+    EXPECT_EQ(runs, accepted) << text(nest, a.plan) << illegal(a.plan, nest).value_or("");
+    (accepted ? legal : refused) += 1;
+  }
+  EXPECT_GT(legal, 300);
+  EXPECT_GT(refused, 100);
+}
+
+// Ten ways to plan memory wrongly, or to run nests in a wrong order.
+TEST(Legality, PlantedFaultsOfPlansAreFound) {
+  const Lowered a = scheduled(
+      "(float[4, 64] x) => (float[4, 32] y, float[4, 64] z) "
+      "{ s = Constant<value_ints = [64, 64]>() v = ConstantOfShape(s) t = Constant<value_ints = [64, 32]>() "
+      "w = ConstantOfShape(t) a = MatMul(x, v) b = Exp(a) c = Softmax(b) y = MatMul(c, w) z = Sub(b, a) }");
+  ASSERT_EQ(illegal(a.plan), std::nullopt);
+  std::vector<int> locals, weights;
+  for (std::size_t k = 0; k < a.plan.buffers.size(); ++k) {
+    const Storage& s = a.plan.buffers[k];
+    if (s.offset < 0) continue;
+    (s.kind == Storage::Kind::Weight ? weights : locals).push_back(static_cast<int>(k));
+  }
+  ASSERT_GE(locals.size(), 2u);
+  ASSERT_GE(weights.size(), 2u);
+  int found = 0;
+  const auto plant = [&](const std::function<void(Plan&)>& fault) {
+    Plan plan = a.plan;
+    fault(plan);
+    found += illegal(plan) ? 1 : 0;
+  };
+  const auto buffer = [](Plan& plan, int k) -> Storage& { return plan.buffers[static_cast<std::size_t>(k)]; };
+  plant([&](Plan& p) { p.workspace -= 64; });
+  plant([&](Plan& p) { p.weights -= 64; });
+  plant([&](Plan& p) { buffer(p, weights[1]).offset = buffer(p, weights[0]).offset; });
+  plant([&](Plan& p) { buffer(p, locals[0]).offset = -1; });
+  plant([&](Plan& p) { buffer(p, locals[0]).offset += 2; });
+  plant([&](Plan& p) {
+    for (const int k : locals) buffer(p, k).offset = 0;
+  });
+  plant([&](Plan& p) { std::swap(p.nests.front(), p.nests.back()); });
+  plant([&](Plan& p) { p.nests.erase(p.nests.begin()); });
+  plant([&](Plan& p) { p.nests.push_back(p.nests.back()); });
+  plant([&](Plan& p) { p.nests.back().at[0] = p.nests.back().at[0] + Index(1); });
+  EXPECT_EQ(found, 10);
+}
+
+}  // namespace
+}  // namespace isomer::lower

@@ -1,0 +1,137 @@
+#include "lower/module.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "lower/emit.h"
+#include "lower/kernels_text.h"
+#include "lower/layout.h"
+#include "lower/legality.h"
+#include "lower/lower.h"
+#include "lower/schedule.h"
+
+namespace isomer::lower {
+namespace {
+
+constexpr char kHeader[] =
+    R"(/* {0}: a compiled model. Needs libc and libm. Calls are safe from many threads, each with a workspace of its own. */
+#ifndef {1}_H
+#define {1}_H
+#include <stddef.h>
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
+typedef struct {0}_module {0}_module;
+
+/* Maps the weights; NULL: the file is not there, or is not this model's. */
+{0}_module* {0}_create(const char* weights_file);
+void {0}_destroy({0}_module* module);
+/* Bytes of memory that a run needs besides its inputs and outputs. */
+size_t {0}_workspace_size(void);
+/* Inputs and outputs in the order of interface.json, in the caller's memory; `workspace` at a multiple of 64.
+   0: done; 1: a computed index was outside of its tensor. */
+int {0}_run(const {0}_module* module, const void* const* inputs, void* const* outputs, void* workspace);
+
+#ifdef __cplusplus
+}}
+#endif
+#endif
+)";
+
+constexpr char kEnds[] = R"(
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#if !defined(__wasm__)
+#include <sys/mman.h>
+#endif
+
+extern "C" {{
+struct {0}_module {{ char* weights; }};
+
+__attribute__((visibility("default"))) void {0}_destroy({0}_module* module) {{
+  if (module == NULL) return;
+#if defined(__wasm__)
+  free(module->weights);
+#else
+  if (module->weights != NULL) munmap(module->weights, {1});
+#endif
+  free(module);
+}}
+
+__attribute__((visibility("default"))) {0}_module* {0}_create(const char* weights_file) {{
+  {0}_module* module = ({0}_module*)calloc(1, sizeof({0}_module));
+  if (module == NULL || {1} == 0) return module;
+  const int file = open(weights_file, O_RDONLY);
+  struct stat about;
+  if (file >= 0 && fstat(file, &about) == 0 && about.st_size == {1}) {{
+#if defined(__wasm__)
+    module->weights = (char*)malloc({1});
+    for (long done = 0, more = 1; module->weights != NULL && done < {1}; done += more)
+      if ((more = read(file, module->weights + done, {1} - done)) <= 0) break;
+#else
+    void* mapped = mmap(NULL, {1}, PROT_READ, MAP_PRIVATE, file, 0);
+    module->weights = mapped == MAP_FAILED ? NULL : (char*)mapped;
+#endif
+  }}
+  if (file >= 0) close(file);
+  if (module->weights != NULL) return module;
+  free(module);
+  return NULL;
+}}
+
+__attribute__((visibility("default"))) size_t {0}_workspace_size(void) {{ return {2}; }}
+
+__attribute__((visibility("default"))) int {0}_run(const {0}_module* module, const void* const* inputs, void* const* outputs,
+                                                   void* workspace) {{
+  return {0}_all(inputs, outputs, (char*)workspace, module->weights);
+}}
+}}
+)";
+
+}  // namespace
+
+Result<ModuleTexts> module_of(const Graph& graph, const InferOptions& sizes, const std::string& name,
+                              const std::string& schedules) {
+  AxisNumbers numbers;
+  ISOMER_TRY(Plan plan, lower_graph(graph, sizes, numbers));
+  compose_nests(plan, numbers);
+  choose_layouts(plan);
+  ISOMER_TRY_DO(schedule_nests(plan, numbers));
+  ISOMER_TRY(const Schedules own, parse_schedules(schedules));
+  ISOMER_TRY_DO(apply_schedules(plan, own, numbers));
+  place_buffers(plan);
+  if (const auto wrong = illegal(plan)) return Error{fmt::format("the plan was refused: {}", *wrong)};
+  Emitted emitted = emit(plan, name);
+  ModuleTexts out;
+  std::string upper = name;
+  std::ranges::transform(upper, upper.begin(),
+                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+  out.header = fmt::format(kHeader, name, upper);
+  out.code = std::string(kKernelsText) + "\n" + emitted.code + fmt::format("\n#include \"{}.h\"\n", name) +
+             fmt::format(kEnds, name, plan.weights, plan.workspace);
+  out.functions = emitted.functions;
+  out.plan = std::move(plan);
+  return out;
+}
+
+void for_each_weight(const Plan& plan, const std::function<void(const void*, std::size_t)>& write) {
+  std::vector<const Storage*> order;
+  for (const Storage& s : plan.buffers)
+    if (s.kind == Storage::Kind::Weight && s.offset >= 0) order.push_back(&s);
+  std::ranges::sort(order, {}, &Storage::offset);
+  static constexpr std::array<char, 64> kZeros{};
+  std::int64_t at = 0;
+  for (const Storage* s : order) {
+    if (s->offset > at) write(kZeros.data(), static_cast<std::size_t>(s->offset - at));
+    write(s->value.bytes().data, s->value.bytes().size);
+    at = s->offset + static_cast<std::int64_t>(s->value.bytes().size);
+  }
+  if (plan.weights > at) write(kZeros.data(), static_cast<std::size_t>(plan.weights - at));
+}
+
+}  // namespace isomer::lower

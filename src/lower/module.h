@@ -1,0 +1,28 @@
+// A compiled model as texts: C++ that needs libc and libm, a C header, what its inputs and outputs are, and
+// the bytes of its weights.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "base/result.h"
+#include "graph/graph.h"
+#include "graph/infer.h"
+#include "lower/nest.h"
+
+namespace isomer::lower {
+
+struct ModuleTexts {
+  std::string code, header;
+  Plan plan;
+  std::size_t functions = 0;
+};
+
+// `name` begins every symbol: a C identifier. `schedules`: text, as schedule.h has it; "": none.
+Result<ModuleTexts> module_of(const Graph& graph, const InferOptions& sizes, const std::string& name,
+                              const std::string& schedules = {});
+
+// The bytes of the weights' file, piece by piece, in order.
+void for_each_weight(const Plan& plan, const std::function<void(const void* bytes, std::size_t size)>& write);
+
+}  // namespace isomer::lower

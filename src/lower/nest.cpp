@@ -1,0 +1,139 @@
+#include "lower/nest.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "base/check.h"
+
+namespace isomer::lower {
+
+Extents row_major(const Extents& extents) {
+  std::vector<int> order(extents.size());
+  std::iota(order.begin(), order.end(), 0);
+  return strides_in_order(extents, order);
+}
+
+Extents strides_in_order(const Extents& extents, const std::vector<int>& order) {
+  Extents strides(extents.size(), 1);
+  std::int64_t step = 1;
+  for (std::size_t k = order.size(); k-- > 0;) {
+    const auto axis = static_cast<std::size_t>(order[k]);
+    strides[axis] = step;
+    step *= std::max<std::int64_t>(1, extents[axis]);
+  }
+  return strides;
+}
+
+std::int64_t origin(const Storage& storage) {
+  std::int64_t at = 0;
+  for (std::size_t d = 0; d < storage.low.size(); ++d) at += storage.low[d] * storage.strides[d];
+  return at;
+}
+
+bool stays_inside(const Storage& storage, std::size_t axis, const Index& at) {
+  if (at.is_inside(storage.extents[axis])) return true;
+  if (storage.low.empty()) return false;
+  return (at + Index(storage.low[axis]))
+      .is_inside(storage.low[axis] + storage.extents[axis] + storage.high[axis]);
+}
+
+std::vector<int> order_of(const Storage& storage) {
+  std::vector<int> order(storage.extents.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::ranges::stable_sort(order, [&](int a, int b) {
+    return storage.strides[static_cast<std::size_t>(a)] > storage.strides[static_cast<std::size_t>(b)];
+  });
+  return order;
+}
+
+void lay_out(Storage& storage, const std::vector<int>& order) {
+  Extents all = storage.extents;
+  for (std::size_t d = 0; d < storage.low.size(); ++d) all[d] += storage.low[d] + storage.high[d];
+  storage.strides = strides_in_order(all, order);
+  storage.size = *element_count(all);
+}
+
+std::int64_t stored_bytes(ElementType type) { return (bits(type) + 7) / 8; }
+
+namespace {
+
+std::int64_t stride_of(const Nest& nest, const Plan& plan, const Axis& axis) {
+  const Storage& target = plan.buffers[static_cast<std::size_t>(nest.target)];
+  std::int64_t stride = 0;
+  for (std::size_t d = 0; d < nest.at.size(); ++d)
+    for (const Index::Term& t : nest.at[d].terms())
+      if (t.atom.kind == Index::AtomKind::Axis && t.atom.axis == axis)
+        stride += t.scale.concrete() * target.strides[d];
+  return stride;
+}
+
+std::string loop_word(Loop::Kind kind) {
+  switch (kind) {
+    case Loop::Kind::Serial: return "for";
+    case Loop::Kind::Parallel: return "parallel for";
+    case Loop::Kind::Unrolled: return "unrolled for";
+    case Loop::Kind::Vector: return "vector for";
+  }
+  ISOMER_UNREACHABLE("a kind of loop");
+}
+
+}  // namespace
+
+void reset_loops(Nest& nest, const Plan& plan) {
+  nest.loops.clear();
+  nest.of.clear();
+  nest.guard.clear();
+  std::vector<std::size_t> order(nest.axes.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+    return stride_of(nest, plan, nest.axes[a]) > stride_of(nest, plan, nest.axes[b]);
+  });
+  for (const std::size_t k : order)
+    nest.loops.push_back({.axis = nest.axes[k], .name = fmt::format("i{}", k)});
+  for (std::size_t k = 0; k < nest.axes.size(); ++k)
+    nest.of.push_back({.axis = nest.axes[k], .index = Index(nest.axes[k]), .name = fmt::format("i{}", k)});
+  if (!nest.reduction) return;
+  for (std::size_t k = 0; k < nest.reduction->axes.size(); ++k) {
+    const Axis& axis = nest.reduction->axes[k];
+    nest.loops.push_back({.axis = axis, .name = fmt::format("r{}", k)});
+    nest.of.push_back(
+        {.axis = axis, .index = Index(axis), .is_reduced = true, .name = fmt::format("r{}", k)});
+  }
+}
+
+std::string text(const Nest& nest, const Plan& plan) {
+  const Storage& target = plan.buffers[static_cast<std::size_t>(nest.target)];
+  std::string out = fmt::format("{}: {}[{}]\n", nest.name, target.name, fmt::join(target.extents, ", "));
+  for (const std::string& line : nest.schedule) out += "  " + line + '\n';
+  std::string indent = "  ";
+  for (const Loop& loop : nest.loops) {
+    out += fmt::format("{}{} {} in {}:\n", indent, loop_word(loop.kind), loop.name, loop.axis.extent.text());
+    indent += "  ";
+  }
+  const auto position = [&](const std::vector<Index>& at) {
+    std::vector<std::string> words;
+    for (const Index& i : at) words.push_back(i.text());
+    return fmt::format("{}", fmt::join(words, ", "));
+  };
+  for (const AxisOfLoops& a : nest.of)
+    if (!(a.index == Index(a.axis))) out += fmt::format("{}a{} = {}\n", indent, a.axis.id, a.index.text());
+  for (const Index& g : nest.guard) out += fmt::format("{}if {} >= 0\n", indent, g.text());
+  out += fmt::format("{}b{}[{}] = {}\n", indent, nest.target, position(nest.at), text(nest.value));
+  return out;
+}
+
+std::string text(const Plan& plan) {
+  std::string out;
+  for (std::size_t k = 0; k < plan.buffers.size(); ++k) {
+    const Storage& b = plan.buffers[k];
+    static constexpr const char* kKinds[] = {"input", "output", "weight", "local"};
+    out += fmt::format("b{}: {} {} {}[{}] strides [{}]\n", k, kKinds[static_cast<std::size_t>(b.kind)],
+                       b.name, name(b.type), fmt::join(b.extents, ", "), fmt::join(b.strides, ", "));
+  }
+  for (const Nest& nest : plan.nests) out += text(nest, plan);
+  return out;
+}
+
+}  // namespace isomer::lower

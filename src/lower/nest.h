@@ -1,0 +1,129 @@
+// Nest: one tensor of a compiled model as loops over buffers; Plan: all of them, in the order in which they
+// run.
+//
+//   for every point p of `axes`:  target[at(p)] = value(p)
+//
+// `value` is a formula's expression whose reads are numbered by buffer. Loops say in which order points run:
+// they begin as the axes themselves, and a schedule (schedule.h) splits, fuses and reorders them. Nothing
+// here knows an operator: nests are made of formulas, and changed by what formulas allow.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "expr/formula.h"
+#include "expr/tensor.h"
+
+namespace isomer::lower {
+
+// Where the elements of a tensor are: a box with a stride for every axis, inside of some memory.
+struct Storage {
+  enum class Kind : std::uint8_t { Input, Output, Weight, Local };
+  Kind kind = Kind::Local;
+  std::string name = {};  // of the model's value; for people
+  ElementType type = ElementType::Float;
+  Extents extents = {};
+  Extents strides = {};         // in elements
+  Extents low = {}, high = {};  // zeros before and behind each axis; none: there are none
+  std::int64_t size = 0;        // elements of memory, gaps included
+  std::int64_t offset = -1;     // bytes: of a Local in the workspace, of a Weight in its file; -1: not placed
+  Tensor value = {};            // of a Weight, as it was before `strides`
+};
+// Where the element at zeros is in that memory.
+std::int64_t origin(const Storage& storage);
+// Whether an index along an axis never leaves the memory: the tensor, or the zeros around it.
+bool stays_inside(const Storage& storage, std::size_t axis, const Index& at);
+// The axes, outermost first, as strides have them.
+std::vector<int> order_of(const Storage& storage);
+// Lays the tensor out in this order, with the zeros around it.
+void lay_out(Storage& storage, const std::vector<int>& order);
+// Strides of a row-major box, and of one whose axes are laid out in another order, outermost first.
+Extents row_major(const Extents& extents);
+Extents strides_in_order(const Extents& extents, const std::vector<int>& order);
+
+struct Loop {
+  enum class Kind : std::uint8_t { Serial, Parallel, Unrolled, Vector };
+  Axis axis = {};
+  Kind kind = Kind::Serial;
+  std::string name = {};
+};
+
+// What a formula's axis is, as an index over loops.
+struct AxisOfLoops {
+  Axis axis = {};
+  Index index = {};
+  bool is_reduced = false;
+  std::string name = {};
+};
+
+// The product of two reads, summed, that a kernel does tile by tile:
+//   for batch, blocks of outer rows, panels of columns, outer rows, tiles of rows
+struct Tile {
+  Axis rows = {}, columns = {}, depth = {};  // of the nest, or of its reduction
+  std::vector<Axis> batch = {}, outer_rows = {};
+  std::vector<Axis> outer = {};  // other reduced axes, outermost first: at most two
+  std::vector<Axis> kept = {};   // of the batch, those that the right factor has
+  std::int64_t width = 0;        // columns of one panel
+  std::int64_t block = 0;  // outer rows (or, without any, rows) that see all panels before the next ones do
+  std::int64_t chunk =
+      0;  // of the outermost reduced axis, that all rows of a block see before the next; 0: all of it
+  bool left_first = true;              // among the product's factors
+  int left = 0, right = 0;             // buffers; `right` is packed: [kept..., panel, outer..., depth, lane]
+  std::vector<Axis> packed_axes = {};  // of `right`, and its value over them
+  Expr packed_value = {};
+};
+
+// A 3x3 convolution by Winograd's F(4, 3).
+struct Winograd {
+  Axis row = {}, column = {}, output = {};  // of the nest
+  std::vector<Axis> batch = {};
+  int left = 0, weights = 0, zeros = 0, scratch = 0;  // buffers
+  bool left_first = true;
+  std::size_t row_axis = 0, column_axis = 0, channel_axis = 0;  // of the left tensor
+  std::int64_t top = 0, left_edge = 0;                          // what the first window begins with
+  std::int64_t channels = 0, width = 0, panels = 0, tiles = 0;  // tiles: that are done together
+};
+
+struct Nest {
+  std::string name = {};  // of the node, or nodes, that it computes
+  int target = 0;
+  std::vector<Axis> axes = {};
+  std::vector<Index> at = {};  // the position in the target, over `axes`
+  Expr value = {};             // Input k reads buffer k
+  // The reduction whose axes have loops of their own; null: none, and reductions are loops inside of the
+  // point.
+  ExprRef reduction = nullptr;
+  std::vector<Loop> loops = {};
+  std::vector<AxisOfLoops> of = {};  // every axis over the loops
+  Domain guard = {};                 // points of the loops that are points of the axes
+  std::optional<Tile> tile = {};
+  std::optional<Winograd> winograd = {};
+  bool lanes = false;  // the innermost loop is sixteen elements at once, which all reads allow
+  std::vector<std::string> schedule = {};  // the lines that made the loops
+};
+
+struct Port {
+  std::string name = {};
+  int buffer = 0;
+};
+
+struct Plan {
+  std::vector<Storage> buffers;
+  std::vector<Nest> nests;
+  std::vector<Port> inputs, outputs;
+  std::int64_t workspace = 0;  // bytes
+  std::int64_t weights = 0;    // bytes
+};
+
+// A nest whose loops are its axes, in the order of the target's strides.
+void reset_loops(Nest& nest, const Plan& plan);
+
+// Bytes that an element takes in memory.
+std::int64_t stored_bytes(ElementType type);
+
+std::string text(const Nest& nest, const Plan& plan);
+std::string text(const Plan& plan);
+
+}  // namespace isomer::lower

@@ -1,0 +1,417 @@
+"""`isomer compile`: small models become libraries whose outputs are those of ONNX Runtime; what can't be compiled is said.
+
+Cases are compiled together, since each call of a C++ compiler takes a second: a case has inputs and outputs of its own.
+"""
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+import modules
+import programs
+
+isomer = programs.program("isomer")
+# Of the largest value: sums are added up in another order, and exp, tanh and erf are other polynomials than the runtime's.
+TOLERANCE = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-12, np.dtype(np.float16): 2e-3}
+draw = np.random.default_rng(3)
+
+
+def normal(*shape, dtype=np.float32):
+    return draw.standard_normal(shape).astype(dtype)
+
+
+def integers(low, high, *shape, dtype=np.int64):
+    return draw.integers(low, high, shape).astype(dtype)
+
+
+class Case:
+    """Nodes as text, their inputs and constants as arrays, the names of their outputs with types that are not float's."""
+
+    def __init__(self, body, inputs, outputs, constants=None):
+        self.nodes, self.inputs, self.constants = list(onnx.parser.parse_graph(f"g () => () {{ {body} }}").node), inputs, constants or {}
+        self.outputs = dict((o.split(":") + ["float"])[:2] for o in outputs.split())
+
+    def renamed(self, prefix):
+        """With names that no other case has."""
+        def named(names):
+            return [n and prefix + n for n in names]
+
+        for node in self.nodes:
+            node.input[:], node.output[:] = named(node.input), named(node.output)
+        for field in ("inputs", "outputs", "constants"):
+            setattr(self, field, {prefix + n: v for n, v in getattr(self, field).items()})
+        return self
+
+
+def model_of(cases, opset=18, open_sizes=()):
+    """All cases as one model. `open_sizes`: inputs whose first axis is called N."""
+    def value(name, array):
+        shape = ["N", *array.shape[1:]] if name in open_sizes else array.shape
+        return helper.make_tensor_value_info(name, helper.np_dtype_to_tensor_dtype(array.dtype), shape)
+
+    inputs = [value(name, array) for case in cases for name, array in case.inputs.items()]
+    outputs = [helper.make_tensor_value_info(name, getattr(TensorProto, kind.upper()), None) for case in cases for name, kind in case.outputs.items()]
+    constants = [numpy_helper.from_array(np.asarray(array), name) for case in cases for name, array in case.constants.items()]
+    graph = helper.make_graph([node for case in cases for node in case.nodes], "g", inputs, outputs, constants)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", opset)], ir_version=9)
+
+
+class Compiles(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="isomer_compile_")
+        self.addCleanup(folder.cleanup)
+        self.path = pathlib.Path(folder.name)
+
+    def save(self, model):
+        onnx.save(model, self.path / "model.onnx")
+        return self.path / "model.onnx"
+
+    def module(self, model, *options):
+        ran = modules.compile_model(self.save(model), self.path / "compiled", *options)
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        return modules.load(self.path / "compiled")
+
+    def agree(self, *cases, opset=18, options=()):
+        cases = [case.renamed(f"c{k}_") for k, case in enumerate(cases)]
+        feeds = {name: array for case in cases for name, array in case.inputs.items()}
+        module = self.module(model_of(cases, opset), *options)
+        got = module(**feeds)
+        for name, expected in zip(got, modules.session(self.path / "model.onnx").run(None, feeds), strict=True):
+            with self.subTest(output=name):
+                self.assertLessEqual(modules.distance(expected, got[name]), TOLERANCE.get(expected.dtype, 0), f"{expected}\n{got[name]}")
+
+
+class Agrees(Compiles):
+    def test_convolutions(self):
+        def conv(options, image, weights, bias=True):
+            x = normal(*image)
+            w = normal(*weights) / np.float32(np.sqrt(np.prod(weights[1:])))
+            constants = {"w": w, "b": normal(weights[0])} if bias else {"w": w}
+            return Case(f"y = Conv {options and f'<{options}>'} ({', '.join(['x', *constants])})", {"x": x}, "y", constants)
+
+        self.agree(
+            conv("pads = [1, 1, 1, 1]", (1, 16, 14, 14), (32, 16, 3, 3)),
+            conv("pads = [1, 1, 1, 1]", (2, 64, 28, 28), (64, 64, 3, 3)),
+            conv("strides = [2, 2], pads = [3, 3, 3, 3]", (1, 3, 33, 31), (16, 3, 7, 7)),
+            conv("pads = [0, 1, 2, 0]", (1, 5, 9, 11), (7, 5, 3, 2), bias=False),
+            conv("group = 4, pads = [1, 1, 1, 1]", (1, 16, 10, 10), (32, 4, 3, 3)),
+            conv("group = 24, pads = [1, 1, 1, 1]", (1, 24, 15, 15), (24, 1, 3, 3)),
+            conv("group = 24, strides = [2, 2], pads = [2, 2, 2, 2]", (1, 24, 15, 15), (24, 1, 5, 5)),
+            conv("group = 8, pads = [1, 1, 1, 1]", (1, 8, 9, 9), (16, 1, 3, 3)),
+            conv("dilations = [2, 3], pads = [2, 3, 2, 3]", (1, 8, 13, 17), (16, 8, 3, 3)),
+            conv("auto_pad = \"SAME_UPPER\", strides = [2, 2]", (1, 8, 10, 11), (8, 8, 3, 3)),
+            conv("", (3, 20, 7, 5), (33, 20, 1, 1)),
+            conv("pads = [2, 2]", (1, 6, 50), (10, 6, 5)),
+            conv("pads = [1, 1, 1, 1, 1, 1]", (1, 3, 6, 7, 8), (5, 3, 3, 3, 3)),
+        )
+
+    def test_what_surrounds_convolutions(self):
+        def weights(*shape):
+            return normal(*shape) / np.float32(np.sqrt(np.prod(shape[1:])))
+
+        residual = Case(
+            "a = Conv <pads = [1, 1, 1, 1]> (x, w) b = Relu(a) c = Conv <pads = [1, 1, 1, 1]> (b, v) d = Add(c, x) y = Relu(d) p = GlobalAveragePool(y)",
+            {"x": normal(1, 16, 12, 12)}, "y p", {"w": weights(16, 16, 3, 3), "v": weights(16, 16, 3, 3)})
+        norm = Case("a = Conv (x, w) b = BatchNormalization (a, s, t, m, v) y = Clip (b, low, high)", {"x": normal(1, 8, 6, 6)}, "y",
+                    {"w": weights(12, 8, 1, 1), "s": normal(12), "t": normal(12), "m": normal(12), "v": abs(normal(12)) + 1, "low": np.float32(0),
+                     "high": np.float32(6)})
+        excite = Case("a = GlobalAveragePool (x) b = Conv (a, w) c = Sigmoid (b) d = Mul (x, c) y = Conv <group = 8, pads = [1, 1, 1, 1]> (d, v)",
+                      {"x": normal(1, 8, 7, 7)}, "y", {"w": weights(8, 8, 1, 1), "v": weights(8, 1, 3, 3)})
+        branches = Case("a = Conv (x, w) b = Conv <pads = [1, 1, 1, 1]> (x, v) c = MaxPool <kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [1, 1]> (x) "
+                        "y = Concat <axis = 1> (a, b, c)", {"x": normal(1, 9, 8, 8)}, "y", {"w": weights(5, 9, 1, 1), "v": weights(7, 9, 3, 3)})
+        pools = Case("y = AveragePool <kernel_shape = [3, 3], pads = [1, 1, 1, 1], strides = [2, 2]> (x) "
+                     "z = AveragePool <kernel_shape = [2, 3], count_include_pad = 1, pads = [1, 0, 0, 1]> (x) "
+                     "m = MaxPool <kernel_shape = [2, 2], strides = [2, 2]> (x)",
+                     {"x": normal(2, 3, 9, 9)}, "y z m")
+        up = Case("y = ConvTranspose <strides = [2, 2], pads = [1, 1, 1, 1]> (x, w) "
+                  "r = Resize <mode = \"nearest\"> (x, , s)", {"x": normal(1, 6, 5, 5)}, "y r",
+                  {"w": weights(6, 4, 4, 4), "s": np.array([1, 1, 2, 2], np.float32)})
+        shuffle = Case("a = Reshape (x, s) b = Transpose <perm = [0, 2, 1, 3, 4]> (a) c = Reshape (b, t) "
+                       "y = Conv <group = 2> (c, w) d = DepthToSpace <blocksize = 2> (x)",
+                       {"x": normal(1, 12, 6, 6)}, "y d", {"s": np.array([1, 3, 4, 6, 6]), "t": np.array([1, 12, 6, 6]), "w": weights(8, 6, 3, 3)})
+        self.agree(residual, norm, excite, branches, pools, up, shuffle)
+
+    def test_products(self):
+        self.agree(
+            Case("y = MatMul (x, w)", {"x": normal(37, 65)}, "y", {"w": normal(65, 129)}),
+            Case("y = MatMul (x, w)", {"x": normal(37, 65), "w": normal(65, 18)}, "y"),
+            Case("y = MatMul (x, w)", {"x": normal(2, 3, 17, 20), "w": normal(2, 3, 20, 9)}, "y"),
+            Case("y = MatMul (x, w)", {"x": normal(2, 1, 17, 20), "w": normal(3, 20, 9)}, "y"),
+            Case("y = MatMul (x, w)", {"x": normal(20)}, "y", {"w": normal(20, 33)}),
+            Case("y = MatMul (x, w)", {"x": normal(20), "w": normal(20)}, "y"),
+            Case("t = Transpose <perm = [0, 2, 1]> (w) y = MatMul (x, t)", {"x": normal(4, 10, 32), "w": normal(4, 12, 32)}, "y"),
+            Case("y = Gemm <transA = 1, transB = 1, alpha = 0.5, beta = 2.0> (a, b, c)", {"a": normal(30, 11), "b": normal(40, 30)}, "y", {"c": normal(40)}),
+            Case("a = MatMul (x, w) b = Add (a, c) y = Gelu (b)", {"x": normal(1, 16, 48)}, "y", {"w": normal(48, 64) / np.float32(7), "c": normal(64)}),
+            Case("y = Einsum <equation = \"bhid,bhjd->bhij\"> (a, b)", {"a": normal(1, 2, 9, 8), "b": normal(1, 2, 7, 8)}, "y"),
+            Case("y = MatMul (x, w)", {"x": normal(5, 64, dtype=np.float64)}, "y:double", {"w": normal(64, 31, dtype=np.float64)}),
+            Case("y = MatMul (x, w)", {"x": integers(-9, 9, 6, 20, dtype=np.int32), "w": integers(-9, 9, 20, 7, dtype=np.int32)}, "y:int32"),
+            Case("q = MatMul (x, wq) k = MatMul (x, wk) v = MatMul (x, wv) q1 = Reshape (q, s) k1 = Reshape (k, s) v1 = Reshape (v, s) "
+                 "q2 = Transpose <perm = [0, 2, 1, 3]> (q1) k2 = Transpose <perm = [0, 2, 3, 1]> (k1) v2 = Transpose <perm = [0, 2, 1, 3]> (v1) "
+                 "a = MatMul (q2, k2) b = Div (a, r) c = Softmax <axis = -1> (b) d = MatMul (c, v2) e = Transpose <perm = [0, 2, 1, 3]> (d) y = Reshape (e, t)",
+                 {"x": normal(2, 19, 32)}, "y", {"s": np.array([2, 19, 4, 8]), "t": np.array([2, 19, 32]), "r": np.float32(2.83),
+                                                 **{f"w{n}": normal(32, 32) / np.float32(6) for n in "qkv"}}),
+            opset=20)
+
+    def test_reductions(self):
+        self.agree(
+            Case("y = Softmax <axis = -1> (x) z = Softmax <axis = 1> (x) l = LogSoftmax <axis = 0> (x)", {"x": 30 * normal(4, 5, 17)}, "y z l"),
+            Case("y = LayerNormalization <axis = -1> (x, s, b) z = LayerNormalization <axis = 1> (x, t)", {"x": normal(3, 7, 40)}, "y z",
+                 {"s": normal(40), "b": normal(40), "t": normal(7, 40)}),
+            Case("m = ReduceMean <axes = [2], keepdims = 1> (x) d = Sub (x, m) q = Mul (d, d) v = ReduceMean <axes = [2], keepdims = 1> (q) e = Add (v, eps) "
+                 "r = Sqrt (e) n = Div (d, r) y = Mul (n, s)", {"x": normal(2, 9, 33)}, "y", {"eps": np.float32(1e-5), "s": normal(33)}),
+            Case("a = ReduceSum <keepdims = 0> (x, k) b = ReduceMax <axes = [0]> (x) c = ReduceMin <axes = [1, 2]> (x) d = ReduceProd <axes = [1]> (x) "
+                 "e = ReduceL2 <axes = [2]> (x)", {"x": normal(3, 4, 5)}, "a b c d e", {"k": np.array([0, 2])}),
+            Case("y = ArgMax <axis = 1> (x) z = ArgMin <axis = 2, keepdims = 0, select_last_index = 1> (x)", {"x": integers(0, 4, 3, 6, 5).astype(np.float32)},
+                 "y:int64 z:int64"),
+            Case("y = CumSum (x, k)", {"x": normal(3, 11)}, "y", {"k": np.array(1)}),
+            Case("y = InstanceNormalization (x, s, b)", {"x": normal(2, 3, 8, 8)}, "y", {"s": normal(3), "b": normal(3)}),
+            opset=17)
+
+    def test_functions(self):
+        x = np.concatenate([normal(200) * 4, np.array([0, -0.0, 88, -88, 120, -120, 1e-30, np.inf, -np.inf, np.nan], np.float32)])
+        positive = np.concatenate([abs(normal(100)) * 50, np.array([1, 1e-30, 1e30, np.inf], np.float32)])
+        plain = Case("".join(f"{o.lower()} = {o} (x) " for o in ("Exp", "Tanh", "Erf", "Sigmoid", "Relu", "Abs", "Neg", "Softplus", "LeakyRelu", "Elu",
+                                                                 "HardSigmoid", "HardSwish", "Floor", "Ceil", "Round", "Sign")),
+                     {"x": x[np.isfinite(x)]}, "exp tanh erf sigmoid relu abs neg softplus leakyrelu elu hardsigmoid hardswish floor ceil round sign")
+        special = Case("a = Exp (x) b = Tanh (x) c = Sigmoid (x) d = Relu (x) e = IsNaN (x) f = Erf (x)", {"x": x}, "a b c d e:bool f")
+        roots = Case("a = Sqrt (x) b = Log (x) c = Reciprocal (x) d = Pow (x, p)", {"x": positive}, "a b c d", {"p": np.float32(0.25)})
+        waves = Case("a = Sin (x) b = Cos (x) c = Mod <fmod = 1> (x, p)", {"x": 3 * normal(50)}, "a b c", {"p": np.float32(1.5)})
+        double = Case("a = Exp (x) b = Tanh (x) c = Sigmoid (x) d = Sqrt (q)", {"x": normal(30, dtype=np.float64), "q": abs(normal(30, dtype=np.float64))},
+                      "a:double b:double c:double d:double")
+        self.agree(plain, special, roots, waves, double)
+
+    def test_integers_and_choices(self):
+        a, b = integers(-100, 100, 40), integers(1, 9, 40) * np.where(integers(0, 2, 40), 1, -1)
+        small = integers(0, 256, 30, dtype=np.uint8)
+        self.agree(
+            Case("p = Add (a, b) m = Mul (a, b) s = Sub (a, b) d = Div (a, b) r = Mod (a, b) f = Mod <fmod = 1> (a, b) n = Neg (a) x = Max (a, b) v = Abs (a)",
+                 {"a": a, "b": b}, "p:int64 m:int64 s:int64 d:int64 r:int64 f:int64 n:int64 x:int64 v:int64"),
+            Case("p = Add (a, b) m = Mul (a, b)", {"a": integers(-(2**31), 2**31, 20, dtype=np.int32), "b": integers(-(2**31), 2**31, 20, dtype=np.int32)},
+                 "p:int32 m:int32"),
+            Case("s = BitShift <direction = \"LEFT\"> (a, k) t = BitShift <direction = \"RIGHT\"> (a, k) i = Cast <to = 6> (a) "
+                 "f = Cast <to = 1> (a) o = BitwiseAnd (a, k)",
+                 {"a": small, "k": integers(0, 8, 30, dtype=np.uint8)}, "s:uint8 t:uint8 i:int32 f o:uint8"),
+            Case("c = Greater (x, y) d = LessOrEqual (x, y) e = Equal (x, x) n = Not (c) o = Or (c, d) p = And (n, d) q = Xor (c, o) w = Where (c, x, y) "
+                 "i = Cast <to = 7> (c) f = Cast <to = 1> (n)", {"x": normal(5, 6), "y": normal(6)},
+                 "c:bool d:bool e:bool n:bool o:bool p:bool q:bool w i:int64 f"),
+            Case("i = Cast <to = 7> (x) j = Cast <to = 6> (x) b = Cast <to = 9> (x) d = Cast <to = 11> (x) h = Cast <to = 10> (x)", {"x": 50 * normal(20)},
+                 "i:int64 j:int32 b:bool d:double h:float16"),
+            Case("z = Constant <value_float = 0.0> () c = Less (x, z) y = Where (c, k, x)", {"x": normal(1, 4, 1)}, "y", {"k": normal(3, 1, 5)}),
+        )
+
+    def test_float16(self):
+        half = np.float16
+        self.agree(
+            Case("a = MatMul (x, w) y = Add (a, b)", {"x": normal(9, 32, dtype=half)}, "y:float16",
+                 {"w": (normal(32, 20) / 6).astype(half), "b": normal(20, dtype=half)}),
+            Case("a = Cast <to = 1> (x) b = Softmax <axis = -1> (a) y = Cast <to = 10> (b)", {"x": normal(4, 33, dtype=half)}, "y:float16"),
+            Case("a = Mul (x, x) b = Sub (a, x) y = Sigmoid (b)", {"x": normal(70, dtype=half)}, "y:float16"),
+            Case("y = Transpose (x) z = Concat <axis = 0> (x, x)", {"x": normal(5, 7, dtype=half)}, "y:float16 z:float16"),
+        )
+
+    def test_data_movement(self):
+        self.agree(
+            Case("y = Concat <axis = 1> (a, b, a) p, q = Split <axis = 1, num_outputs = 2> (y)", {"a": normal(2, 3, 4), "b": normal(2, 4, 4)}, "y p q"),
+            Case("y = Pad (x, p, v) z = Pad <mode = \"reflect\"> (x, p) e = Pad <mode = \"edge\"> (x, p)", {"x": normal(4, 5)}, "y z e",
+                 {"p": np.array([1, 2, 0, 3]), "v": np.float32(7)}),
+            Case("y = Pad (x, p)", {"x": normal(6, 5)}, "y", {"p": np.array([-1, 2, -2, -3])}),
+            Case("y = Transpose <perm = [2, 0, 3, 1]> (x) r = Reshape (y, s) f = Flatten <axis = 2> (y)", {"x": normal(3, 4, 5, 6)}, "y r f",
+                 {"s": np.array([15, -1])}),
+            Case("y = Expand (x, s) t = Tile (x, k)", {"x": normal(3, 1, 4)}, "y t", {"s": np.array([2, 3, 5, 4]), "k": np.array([2, 3, 1])}),
+            Case("y = Slice (x, b, e, a, s)", {"x": normal(9, 10)}, "y",
+                 {"b": np.array([7, 1]), "e": np.array([0, 100]), "a": np.array([0, 1]), "s": np.array([-2, 3])}),
+            Case("y = Gather <axis = 1> (x, i) n = Gather (x, j)", {"x": normal(4, 6, 3), "i": integers(-6, 6, 2, 5)}, "y n", {"j": np.array([3, -1, 0])}),
+            Case("a = ArgMax <axis = 1, keepdims = 0> (x) y = Gather (t, a)", {"x": normal(7, 10)}, "y", {"t": normal(10, 6)}),
+            Case("y = GatherElements <axis = 1> (x, i) n = GatherND (x, k)", {"x": normal(4, 6), "i": integers(0, 6, 4, 3), "k": integers(0, 4, 5, 2)}, "y n"),
+            Case("y = ScatterElements <axis = 0> (x, i, u) n = ScatterND (x, k, v)", {"x": normal(6, 4), "u": normal(2, 4), "v": normal(2, 4)}, "y n",
+                 {"i": np.array([[0, 1, 2, 3], [5, 4, 3, 2]]), "k": np.array([[1], [4]])}),
+            Case("y = OneHot (i, d, v)", {"i": integers(0, 5, 6)}, "y", {"d": np.array(5), "v": np.array([0, 1], np.float32)}),
+            Case("y = Squeeze (x, k) u = Unsqueeze (x, j) s = Shape (x) r = Range (a, b, c)", {"x": normal(1, 4, 1, 3)}, "y u s:int64 r:int64",
+                 {"k": np.array([0, 2]), "j": np.array([1]), "a": np.array(2), "b": np.array(11), "c": np.array(3)}),
+            Case("y = Trilu <upper = 0> (x) e = EyeLike (x)", {"x": normal(5, 6)}, "y e"),
+        )
+
+    def test_what_is_small_or_empty(self):
+        nothing = np.array([], np.int64)
+        self.agree(
+            Case("y = Relu (x)", {"x": normal()}, "y"),
+            Case("y = Add (x, x) z = Exp (x)", {"x": normal(1, 1)}, "y z"),
+            Case("y = Neg (x) s = ReduceSum <keepdims = 0> (x)", {"x": normal(0, 3)}, "y s"),
+            Case("y = Concat <axis = 0> (a, b)", {"a": normal(0, 3), "b": normal(2, 3)}, "y"),
+            Case("y = MatMul (a, b)", {"a": normal(3, 0), "b": normal(0, 4)}, "y"),
+            Case("y = MatMul (a, b)", {"a": normal(1, 1), "b": normal(1, 1)}, "y"),
+            Case("y = Conv (x, w)", {"x": normal(1, 1, 1, 1)}, "y", {"w": normal(1, 1, 1, 1)}),
+            Case("y = Reshape (x, s) z = Softmax (x)", {"x": normal(1)}, "y z", {"s": nothing}),
+        )
+
+    def test_outputs_that_are_computed_by_nobody(self):
+        """An input, a constant, one value twice, a value and what is computed of it."""
+        case = Case("b = Relu (x) c = Neg (b) i = Identity (x) j = Identity (b) k = Identity (w) l = Add (w, w)",
+                    {"x": normal(4, 5)}, "b c i j k l", {"w": normal(3)})
+        self.agree(case)
+        model = model_of([Case("b = Relu (x)", {"x": normal(4)}, "b", {"w": normal(3)})])
+        for name in ("x", "w"):  # without a node
+            model.graph.output.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, None))
+        module, x = self.module(model), normal(4)
+        got = module(x=x)
+        np.testing.assert_array_equal(got["x"], x)
+        np.testing.assert_array_equal(got["b"], np.maximum(x, 0))
+        np.testing.assert_array_equal(got["w"], numpy_helper.to_array(model.graph.initializer[0]))
+
+    def test_names_of_values_are_no_code(self):
+        nodes, x = [], normal(1, 3)
+        for k, name in enumerate(("a*/b", 'q"uote', "%s{}{0}", "üñï", "*/ int x; /*", "ends in \\")):
+            nodes += [helper.make_node("Softmax", [f"x{k}" if k else "x"], [name], name=name), helper.make_node("Neg", [name], [f"x{k + 1}"], name=name + "!")]
+        model = model_of([Case("", {"x": x}, "")])
+        model.graph.node.extend(nodes)
+        model.graph.output.append(helper.make_tensor_value_info("x6", TensorProto.FLOAT, None))
+        got = self.module(model)(x=x)["x6"]
+        self.assertLessEqual(modules.distance(modules.session(self.path / "model.onnx").run(None, {"x": x})[0], got), TOLERANCE[got.dtype])
+
+    def test_an_input_with_a_default_is_an_input(self):
+        model = model_of([Case("y = Add (x, w)", {"x": normal(2, 3)}, "y", {"w": normal(2, 3)})])
+        model.graph.input.append(helper.make_tensor_value_info("w", TensorProto.FLOAT, [2, 3]))
+        one, two = normal(2, 3), normal(2, 3)
+        self.assertTrue(np.array_equal(self.module(model)(x=one, w=two)["y"], one + two))
+
+    def test_other_targets_and_names(self):
+        self.agree(Case("y = Conv <pads = [1, 1, 1, 1]> (x, w) z = Softmax <axis = 1> (y)", {"x": normal(1, 8, 9, 9)}, "y z",
+                        {"w": normal(8, 8, 3, 3) / np.float32(8)}),
+                   Case("y = MatMul (x, w)", {"x": normal(13, 40)}, "y", {"w": normal(40, 50)}), options=("--target", "x86-64-v3", "--name", "other_1"))
+        self.assertEqual({p.name for p in (self.path / "compiled").iterdir()},
+                         {"libother_1.so", "other_1.h", "other_1.cpp", "other_1.weights", "interface.json"})
+
+
+class Runs(Compiles):
+    """The module's own behaviour, in Python."""
+
+    def test_an_index_outside_is_an_error_of_the_run(self):
+        module = self.module(model_of([Case("y = Gather (t, i)", {"i": np.zeros(3, np.int64)}, "y", {"t": normal(4, 2)})]))
+        table = module(i=np.array([0, 1, 3]))["y"]
+        np.testing.assert_array_equal(module(i=np.array([-4, -3, -1]))["y"], table)
+        for outside in (4, -5, 2**40):
+            with self.assertRaisesRegex(modules.BadInput, "outside"):
+                module(i=np.array([0, outside, 1]))
+        np.testing.assert_array_equal(module(i=np.array([0, 1, 3]))["y"], table)
+
+    def test_what_is_wrong_is_named(self):
+        module = self.module(model_of([Case("y = Add (x, z)", {"x": normal(2, 3), "z": normal(3)}, "y")]))
+        self.assertEqual([(p.name, p.type, p.shape) for p in module.inputs], [("x", "float", [2, 3]), ("z", "float", [3])])
+        for name, value, words in (("w", normal(2, 3), "no input 'w'.*x, z"), ("x", normal(3, 2), r"'x'.*\[2, 3\].*\[3, 2\]"),
+                                   ("x", np.zeros((2, 3)), "'x'.*float32.*float64")):
+            with self.assertRaisesRegex(modules.BadInput, words):
+                module.set_input(name, value)
+        with self.assertRaisesRegex(modules.BadInput, "no run"):
+            module.get_output(0)
+        module.set_input("x", np.asfortranarray(np.arange(6, dtype=np.float32).reshape(2, 3)))
+        with self.assertRaisesRegex(modules.BadInput, "'z'"):
+            module.run()
+        module.set_input("z", np.ones(3, np.float32))
+        module.run()
+        first = module.get_output("y")
+        np.testing.assert_array_equal(first, [[1, 2, 3], [4, 5, 6]])
+        module(z=np.zeros(3, np.float32))
+        np.testing.assert_array_equal(first, [[1, 2, 3], [4, 5, 6]])  # as it was
+        np.testing.assert_array_equal(module.get_output(0), [[0, 1, 2], [3, 4, 5]])
+        for which in ("x", 1, -1):
+            with self.assertRaisesRegex(modules.BadInput, "no output"):
+                module.get_output(which)
+        with self.assertRaisesRegex(modules.BadInput, "interface.json"):
+            modules.load(self.path)
+
+    def test_weights_of_another_model_are_refused(self):
+        self.module(model_of([Case("y = MatMul (x, w)", {"x": normal(2, 3)}, "y", {"w": normal(3, 4)})]))
+        (self.path / "compiled" / "model.weights").write_bytes(b"short")
+        with self.assertRaisesRegex(modules.BadInput, "model.weights"):
+            modules.load(self.path / "compiled")
+
+    def test_a_folder_can_be_compiled_into_again(self):
+        for body, expected in (("y = Relu (x)", 0), ("y = Neg (x)", 2)):
+            module = self.module(model_of([Case(body, {"x": normal(1)}, "y")]))
+            self.assertEqual(module(x=np.array([-2], np.float32))["y"][0], expected)
+            del module
+
+
+class Schedules(Compiles):
+    """Loops that a user orders: the results stay, and what is no order is said."""
+
+    CASE = Case("a = MatMul (x, w) y = Relu (a)", {"x": normal(12, 20)}, "y", {"w": normal(20, 30)})
+    PAGE = (programs.ROOT / "docs" / "how-to" / "compile.md").read_text(encoding="utf-8").split("```\nnest ", 1)[1].split("```", 1)[0]
+    NEST = PAGE.split("#", 1)[0].strip()
+
+    def scheduled(self, lines, *options):
+        (self.path / "schedule").write_text(f"nest {self.NEST}\n{lines}\n")
+        return modules.compile_model(self.save(model_of([self.CASE])), self.path / "compiled", "--schedule", str(self.path / "schedule"), *options)
+
+    def test_keep_the_results(self):
+        expected = np.maximum(self.CASE.inputs["x"] @ self.CASE.constants["w"], 0)
+        for lines in (self.PAGE.split("\n", 1)[1], "reorder i1 i0", "split i0 5\nreorder i0.o i1 i0.i", "split r0 4\nunroll r0.i",
+                      "split i0 4\nsplit i1 7\nreorder i0.o i1.o r0 i0.i i1.i  # a tile\nparallel i0.o"):
+            with self.subTest(lines=lines):
+                ran = self.scheduled(lines)
+                self.assertEqual(ran.returncode, 0, ran.stderr)
+                self.assertLessEqual(modules.distance(expected, modules.load(self.path / "compiled")(**self.CASE.inputs)["y"]), TOLERANCE[expected.dtype])
+
+    def test_that_are_none(self):
+        for lines, words in (("split i0 0", "split"), ("split i7 2", "i7"), ("tile i0 2", "tile"), ("fuse i0 i0", "i0"), ("reorder i0 i0", "twice"),
+                             ("vectorize", "vectorize"), ("vectorize i0", "innermost"), ("nest nobody", "nobody")):
+            with self.subTest(lines=lines):
+                ran = self.scheduled(lines)
+                self.assertEqual(ran.returncode, 2, ran.stdout)
+                self.assertIn(words, ran.answer["error"]["message"])
+
+    def test_are_shown(self):
+        shown = subprocess.run([isomer, "compile", str(self.save(model_of([self.CASE]))), "-o", str(self.path / "compiled"), "--show", "Relu"],
+                               capture_output=True, text=True, check=True).stdout
+        self.assertIn(self.NEST + ":", shown)
+        self.assertIn("relu(sum(", shown)
+
+
+class Refuses(Compiles):
+    def refused(self, model, code, *words, options=(), **more):
+        folder = self.path / "compiled"
+        ran = subprocess.run([isomer, "compile", str(self.save(model)), "-o", str(folder), *options], capture_output=True, text=True, check=False, **more)
+        self.assertEqual(ran.returncode, code, ran.stdout + ran.stderr)
+        for word in words:
+            self.assertIn(word, ran.stderr)
+        self.assertFalse((folder / "interface.json").exists())
+        with self.assertRaises(modules.BadInput):
+            modules.load(folder)
+
+    def test_a_node_without_a_formula(self):
+        node = helper.make_node("Mystery", ["x"], ["y"], name="who knows", domain="mine")
+        model = model_of([Case("", {"x": normal(3)}, "y")])
+        model.graph.node.append(node)
+        model.opset_import.append(helper.make_opsetid("mine", 1))
+        self.refused(model, 2, "who knows", "Mystery")
+
+    def test_a_size_that_is_not_known(self):
+        model = model_of([Case("y = Relu (x)", {"x": normal(3, 4)}, "y")], open_sizes="x")
+        self.refused(model, 2, "[N, 4]", "--shape")
+        self.assertEqual(self.module(model, "--shape", "N=5").inputs[0].shape, [5, 4])
+
+    def test_no_compiler_or_one_that_fails(self):
+        model = model_of([Case("y = Relu (x)", {"x": normal(3)}, "y")])
+        environment = {k: v for k, v in os.environ.items() if k != "CXX"}
+        self.refused(model, 2, "no C++ compiler", "--compiler", env={**environment, "PATH": str(self.path)})
+        self.refused(model, 2, "no_such_compiler", options=("--compiler", "no_such_compiler"))
+        self.refused(model, 2, "false", options=("--compiler", "false"))
+
+    def test_names_and_targets_that_there_are_not(self):
+        model = model_of([Case("y = Relu (x)", {"x": normal(3)}, "y")])
+        for name in ("not a name", "../up", "1st", ""):
+            self.refused(model, 2, "--name", "identifier", options=("--name", name))
+        self.refused(model, 2, "x86-64-v3", options=("--target", "vax"))
+
+
+if __name__ == "__main__":
+    if not modules.has_compiler():
+        print("skipped: no C++ compiler here")
+        sys.exit(programs.SKIPPED)
+    unittest.main()
