@@ -11,6 +11,8 @@ namespace {
 constexpr std::int64_t kBlockBytes = std::int64_t{384}
                                      << 10;  // of the left factor, which should stay in the second cache
 constexpr std::int64_t kPanelBytes = std::int64_t{128} << 10, kSumBytes = std::int64_t{64} << 10;
+// Smaller images have too few tiles for the weights that have to be brought, four times as many.
+constexpr std::int64_t kShortestForWinograd = 12;
 constexpr std::int64_t kWinogradBytes = 1'200'000;  // of transformed inputs and products
 constexpr std::int64_t kFewestProducts = 128;       // per output row: below, a tile is not worth its packing
 
@@ -160,8 +162,8 @@ class Tiler {
     w.row_axis = 2, w.column_axis = 3, w.channel_axis = 1;
     w.output = *output;
     w.channels = extent(*channel);
-    if (extent(w.row) < 12 || extent(w.column) < 12 || w.channels < 32 || w.channels % 16 != 0 ||
-        extent(w.output) % 16 != 0 || extent(w.output) < 32)
+    if (extent(w.row) < kShortestForWinograd || extent(w.column) < kShortestForWinograd || w.channels < 32 ||
+        w.channels % 16 != 0 || extent(w.output) % 16 != 0 || extent(w.output) < 32)
       return false;
     for (const Axis& a : nest_.axes) {
       if (a == w.row || a == w.column || a == w.output) continue;
