@@ -30,7 +30,7 @@ const std::vector<Proposer>& proposers() {
       {"structure", propose_structure},
       {"order", propose_order},
       {"functions", propose_functions},
-      {"partial", propose_partial, true},
+      {"partial", propose_partial},
       {"derive", propose_derive, true},
       {"generated", propose_generated, true},
       {"user", nullptr},

@@ -15,10 +15,12 @@ struct Mutant {
   std::string what;
   Value from, to;  // of the graph: what it reads beside constants, and what it is almost equal to
   Graph program;   // reads the graph's values by name; one output, of the shape of `to`; one convolution
-  bool is_arithmetic = false;  // it multiplies other numbers, not the same ones elsewhere
+  bool is_arithmetic = false;  // it multiplies other numbers, not the same ones laid out otherwise
 };
 
-// All mutants of what ends in this node.
-std::vector<Mutant> mutants_of(const Site& site, NodeId id);
+// All mutants of what ends in this node, or only those of a kind that was seen to gain
+// (tests/partial_examples.py).
+enum class Mutations : std::uint8_t { All, Likely };
+std::vector<Mutant> mutants_of(const Site& site, NodeId id, Mutations mutations = Mutations::All);
 
 }  // namespace isomer

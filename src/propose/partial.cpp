@@ -217,7 +217,7 @@ std::string told(const WrongPositions& wrong) {
     if (m.begin > 0) out += fmt::format("first {}", m.begin);
     if (m.end > 0) out += fmt::format("{}last {}", m.begin > 0 ? ", " : "", m.end);
   }
-  return fmt::format("wrong at {} ({}), computed as before", wrong.set, out);
+  return fmt::format("wrong at {}, which is computed as before", out);
 }
 
 // Functions of the result alone, each read once: so that a runtime can still compute them with the
@@ -255,14 +255,25 @@ Mutant with_functions(const Site& site, const Mutant& mutant, const std::vector<
   return out;
 }
 
+// What the mutant would save if it were right.
+double gain_of(const Site& site, const Mutant& mutant) {
+  ProgramBuilder b(site.graph, site.name(mutant.to));
+  const Value y = append_program(b, site, mutant.program);
+  const auto proposal = propose(site, "partial", mutant.what, b, {mutant.to}, {y});
+  return proposal ? proposal->gain : 0;
+}
+
 void propose_mutant(const Site& site, const Mutant& bare, const ProposeOptions& options, Proposals& out) {
+  const auto decline = [&](const std::string& why) {
+    out.declined.push_back(fmt::format("{}: {}", bare.what, why));
+  };
+  // Another kernel is a matter of arithmetic; how images are laid out, the runtime has to say.
+  const bool must_gain = bare.is_arithmetic && !options.any_price && !options.relaxed;
+  if (must_gain && gain_of(site, bare) <= 0) return;
   const auto right = region_of(site.graph, site.inference, {bare.from}, {bare.to});
   if (!right.ok()) return;
   const auto wrong = wrong_positions(*right, with_constants(site, bare.program));
   const Mutant mutant = with_functions(site, bare, functions_after(site, bare.to));
-  const auto decline = [&](const std::string& why) {
-    out.declined.push_back(fmt::format("{}: {}", mutant.what, why));
-  };
   if (!wrong.ok()) return decline(wrong.error().message);
   const double share = share_of(site, mutant, *wrong);
   if (share > kMostShare && !options.any_price)
@@ -274,9 +285,7 @@ void propose_mutant(const Site& site, const Mutant& bare, const ProposeOptions& 
     if (next && (!best || next->gain > best->gain)) best = std::move(next);
   }
   if (!best) return decline("wrong at " + wrong->set + ", which can't be written for all sizes");
-  // Another kernel is a matter of arithmetic; how images are laid out, the runtime has to say.
-  if (bare.is_arithmetic && best->gain <= 0 && !options.any_price && !options.relaxed)
-    return decline("no gain by the analytic cost; " + told(*wrong));
+  if (must_gain && best->gain <= 0) return decline("no gain by the analytic cost; " + told(*wrong));
   out.list.push_back(std::move(*best));
 }
 
@@ -297,8 +306,9 @@ Proposals propose_partial(const Graph& graph, const Inference& inference, const 
   Proposals out;
   if (graph.opset("") < 11) return out;
   const Site site(graph, inference, *options.machine);
+  const auto mutations = options.any_price || options.relaxed ? Mutations::All : Mutations::Likely;
   for (const NodeId id : graph.order())
-    for (const Mutant& mutant : mutants_of(site, id)) propose_mutant(site, mutant, options, out);
+    for (const Mutant& mutant : mutants_of(site, id, mutations)) propose_mutant(site, mutant, options, out);
   return out;
 }
 

@@ -9,6 +9,7 @@
 
 namespace isomer {
 
+// Unasked, only what is likely to gain; `relaxed` and `any_price`: all mutants.
 Proposals propose_partial(const Graph& graph, const Inference& inference, const ProposeOptions& options = {});
 
 // How what is right and what was computed again become one value: side by side, or each with zeros around it
