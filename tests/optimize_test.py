@@ -150,6 +150,19 @@ class Optimize(unittest.TestCase):
         self.assertEqual(ran.returncode, 2)
         self.assertIn("--only nobody: no proposer has this name", ran.stderr)
 
+    def test_two_convolutions_are_one_and_their_border_is_as_before(self):
+        graph = onnx.parser.parse_graph("agraph (float[1, 3, 64, 64] x) => (float[1, 8, 64, 64] y) "
+                                        "{ t = Conv<pads = [1, 1, 1, 1]>(x, w, b) y = Conv<pads = [1, 1, 1, 1]>(t, v) }")
+        for name, shape in (("w", (32, 3, 3, 3)), ("b", (32,)), ("v", (8, 32, 3, 3))):
+            graph.initializer.append(weights(name, *shape))
+        source = self.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8))
+        feeds = {"x": draw.normal(size=(1, 3, 64, 64)).astype(np.float32)}
+        self.assertIn("partial", {s["kind"] for s in self.optimize(source, "--judge", "cost")["steps"]})
+        self.assert_equal_and_certified(source, feeds)
+        report = self.optimize(source, "--judge", "any", "--only", "derive")
+        self.assertEqual({s["kind"] for s in report["steps"]}, {"derive"})
+        self.assert_equal_and_certified(source, feeds)
+
     def test_clutter_goes(self):
         source = self.save(clutter())
         self.optimize(source, "--judge", "cost")

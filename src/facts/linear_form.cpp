@@ -370,7 +370,8 @@ std::optional<LinearForm> linear_form(const Site& site, Value value) {
   return out;
 }
 
-std::optional<LinearForm> expanded(const Site& site, const LinearForm& form, Value factor) try {
+std::optional<LinearForm> expanded(const Site& site, const LinearForm& form, Value factor,
+                                   Windows windows) try {
   const auto formula = site.formula(factor.node);
   if (!formula || factor.output != 0 || !is_float(formula->output(0).type)) return std::nullopt;
   LinearForm out = form;
@@ -420,7 +421,8 @@ std::optional<LinearForm> expanded(const Site& site, const LinearForm& form, Val
   if (!settled) return std::nullopt;
   for (const LinearTerm& t : settled->terms)
     for (const LinearFactor& f : t.factors)
-      if (site.inference.of(f.value).type != formula->output(0).type || !labelled(site, f))
+      if (site.inference.of(f.value).type != formula->output(0).type ||
+          (windows == Windows::Refused && !labelled(site, f)))
         return std::nullopt;
   return settled;
 } catch (const DimOverflow&) {

@@ -126,6 +126,8 @@ std::string words_of_group(std::string_view label) {
                ? fmt::format("{} in a form that the runtime has a faster kernel for", listed(l.before))
                : fmt::format("{} as {}, which the runtime has a faster kernel for", listed(l.before),
                              listed(l.after));
+  if (l.kind == "partial")
+    return fmt::format("{} done another way, and its border as before", listed(l.before));
   if (l.kind == "bilinear") return "3x3 convolution with fewer multiplications (Winograd)";
   return fmt::format("{} replaced by {}", listed(l.before), listed(l.after));
 }

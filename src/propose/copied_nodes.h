@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <string>
 #include <vector>
 
 #include "rewrite/site.h"
@@ -10,13 +11,16 @@ namespace isomer {
 
 // In this order, each of one output, on what was made in the place of what it reads; `made` gets their
 // results.
-inline void copy_nodes(ProgramBuilder& b, const Site& site, const std::vector<NodeId>& nodes,
-                       std::map<Value, Value>& made) {
-  for (const NodeId id : nodes) {
-    std::vector<Value> inputs;
-    for (const Value& v : site.node(id).inputs) inputs.push_back(b.made_or_input(site.graph, v, made));
-    made.emplace(Value{id, 0}, b.copy(site.node(id), inputs));
-  }
-}
+void copy_nodes(ProgramBuilder& b, const Site& site, const std::vector<NodeId>& nodes,
+                std::map<Value, Value>& made);
+
+// A program's nodes in another one, which is for this site: what the site has is read by its name, but for
+// what was made in its place. The program's one output there.
+Value append_program(ProgramBuilder& b, const Site& site, const Graph& program,
+                     const std::map<std::string, Value>& made = {});
+
+// The same for a program that reads values of `inner`, which itself reads the site's: what `inner` computes
+// of them comes first.
+Value append_program(ProgramBuilder& b, const Site& site, const Graph& inner, const Graph& program);
 
 }  // namespace isomer

@@ -670,6 +670,11 @@ class LinearProposer {
 
 }  // namespace
 
+std::optional<Value> write_linear(const Site& site, const LinearForm& form, ProgramBuilder& b,
+                                  bool is_image) {
+  return Writer(site, form, b, is_image).written();
+}
+
 Proposals propose_linear(const Graph& graph, const Inference& inference, const ProposeOptions& options) {
   Proposals out;
   const Site site(graph, inference, *options.machine);

@@ -4,11 +4,13 @@
 #include <map>
 
 #include "propose/batch.h"
+#include "propose/derive.h"
 #include "propose/functions.h"
 #include "propose/generated.h"
 #include "propose/linear.h"
 #include "propose/needed.h"
 #include "propose/order.h"
+#include "propose/partial.h"
 #include "propose/repeated.h"
 
 namespace isomer {
@@ -28,6 +30,8 @@ const std::vector<Proposer>& proposers() {
       {"structure", propose_structure},
       {"order", propose_order},
       {"functions", propose_functions},
+      {"partial", propose_partial},
+      {"derive", propose_derive, true},
       {"generated", propose_generated, true},
       {"user", nullptr},
       {"relax", propose_relax, true},

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "propose/collapse.h"
+#include "propose/copied_nodes.h"
 
 namespace isomer {
 namespace {
@@ -84,24 +85,6 @@ std::optional<Graph> phase(const Site& site, const Enlarging& e, std::int64_t ro
   return out;
 }
 
-// A program's nodes in another one; its one output there.
-Value appended(ProgramBuilder& b, const Graph& program) {
-  std::map<NodeId, NodeId> moved;
-  for (const NodeId id : program.order()) {
-    const Node& node = program.node(id);
-    std::vector<Value> inputs = node.inputs;
-    for (Value& v : inputs)
-      if (v.exists()) v.node = moved.at(v.node);
-    Value made;
-    if (node.kind == NodeKind::Input) made = b.input(node.outputs[0]);
-    else if (node.kind == NodeKind::Initializer) made = b.constant(node.tensor);
-    else made = b.copy(node, inputs);
-    moved.emplace(id, made.node);
-  }
-  const Value y = program.outputs()[0];
-  return {moved.at(y.node), y.output};
-}
-
 // The phases, then the first `count` nodes of what follows for each of them, then interleaved.
 std::optional<Proposal> interleaved(const Site& site, const Enlarging& e, const std::vector<Graph>& phases,
                                     const std::vector<NodeId>& after, std::size_t count) {
@@ -112,7 +95,7 @@ std::optional<Proposal> interleaved(const Site& site, const Enlarging& e, const 
   ProgramBuilder b(site.graph, site.name(end));
   std::vector<Value> parts;
   for (const Graph& phase : phases) {
-    std::map<Value, Value> made{{e.region.output, appended(b, phase)}};
+    std::map<Value, Value> made{{e.region.output, append_program(b, site, phase)}};
     for (std::size_t k = 0; k < count; ++k) {
       std::vector<Value> inputs;
       for (const Value& v : site.node(after[k]).inputs)

@@ -49,6 +49,14 @@ const std::vector<Law>& laws() {
        "there."},
       {"functions", "known by its values", "f(x) = g(x) for all x",
        "A function that is spelled out in several nodes is one that the runtime has as one."},
+      {"partial", "right but for a border",
+       "f(x) = g(x) outside of B   ⟹   f(x) = g(x) outside of B, f(x)[B] on B",
+       "Another computation is the same but for a few positions, which the prover names; these are computed "
+       "as "
+       "before."},
+      {"derive", "by the formula", "Σₖ w[k] x[p + k] = w[0] x[p] + w[1] x[p + 1] + …",
+       "A node's formula is a sum of products; its sums are pulled apart or put together, and written with "
+       "other operators."},
       {"generated", "a rule that nobody wrote", "l(x) = r(x) for all x and all sizes",
        "A rule found by enumeration and proved for all sizes, and proved again in this place."},
       {"user", "a rule of your own", "l(x) = r(x) for all x and all sizes",

@@ -1,0 +1,71 @@
+#include "propose/copied_nodes.h"
+
+#include <optional>
+
+namespace isomer {
+namespace {
+
+// The value of this name, if the graph's own nodes compute it.
+std::optional<Value> computed(const Graph& graph, const std::string& name) {
+  for (const NodeId id : graph.order()) {
+    const Node& node = graph.node(id);
+    for (std::uint32_t k = 0; k < node.outputs.size(); ++k)
+      if (node.kind == NodeKind::Operator && node.outputs[k] == name) return Value{id, k};
+  }
+  return std::nullopt;
+}
+
+// What a value is computed by.
+Graph up_to(const Graph& graph, Value value) {
+  std::set<NodeId> needed{value.node};
+  for (auto at = graph.order().rbegin(); at != graph.order().rend(); ++at)
+    if (needed.contains(*at))
+      for (const Value& v : graph.node(*at).inputs)
+        if (v.exists()) needed.insert(v.node);
+  Graph out = graph.without_nodes();
+  for (const NodeId id : graph.order())
+    if (needed.contains(id)) out.add(id);
+  out.add_output(value);
+  return out;
+}
+
+}  // namespace
+
+void copy_nodes(ProgramBuilder& b, const Site& site, const std::vector<NodeId>& nodes,
+                std::map<Value, Value>& made) {
+  for (const NodeId id : nodes) {
+    std::vector<Value> inputs;
+    for (const Value& v : site.node(id).inputs) inputs.push_back(b.made_or_input(site.graph, v, made));
+    made.emplace(Value{id, 0}, b.copy(site.node(id), inputs));
+  }
+}
+
+Value append_program(ProgramBuilder& b, const Site& site, const Graph& program,
+                     const std::map<std::string, Value>& made) {
+  std::map<NodeId, Value> moved;  // first outputs
+  for (const NodeId id : program.order()) {
+    const Node& node = program.node(id);
+    std::vector<Value> inputs;
+    for (const Value& v : node.inputs)
+      inputs.push_back(v.exists() ? Value{moved.at(v.node).node, moved.at(v.node).output + v.output} : v);
+    const auto at = node.kind == NodeKind::Input ? made.find(node.outputs[0]) : made.end();
+    const bool is_read = node.kind == NodeKind::Input ||
+                         (node.kind == NodeKind::Initializer && site.find(node.outputs[0]).has_value());
+    if (at != made.end()) moved.emplace(id, at->second);
+    else if (is_read) moved.emplace(id, b.input(node.outputs[0]));
+    else if (node.kind == NodeKind::Initializer) moved.emplace(id, b.constant(node.tensor));
+    else moved.emplace(id, b.copy(node, inputs));
+  }
+  const Value y = program.outputs()[0];
+  return {moved.at(y.node).node, moved.at(y.node).output + y.output};
+}
+
+Value append_program(ProgramBuilder& b, const Site& site, const Graph& inner, const Graph& program) {
+  std::map<std::string, Value> made;
+  for (const Value& v : program.inputs())
+    if (const auto own = computed(inner, program.name_of(v)))
+      made.emplace(program.name_of(v), append_program(b, site, up_to(inner, *own)));
+  return append_program(b, site, program, made);
+}
+
+}  // namespace isomer
