@@ -278,7 +278,7 @@ class Remembered(Promises):
 
 class Words(Promises):
     COMMANDS = ("bench", "check", "compare", "completion", "explain", "inspect", "man", "optimize", "prove", "rules derive", "rules generate", "rules list",
-                "rules prove", "rules show", "run", "cache")
+                "rules merge", "rules prove", "rules show", "run", "cache")
 
     def test_help_tells_the_default_of_every_option_that_takes_a_value(self):
         for command in self.COMMANDS:

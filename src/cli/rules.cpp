@@ -200,6 +200,12 @@ void add_generate(CLI::App& rules, Chosen& chosen) {
           "Candidates of one number of operators that are asked, at most; those of most inputs first")
       ->capture_default_str();
   command
+      ->add_option(
+          "--most-doubtful", request->options.most_doubtful,
+          "Candidates of one number of operators that follow from what is neither proved nor refuted, "
+          "at most; asked last")
+      ->capture_default_str();
+  command
       ->add_option("--shard", request->shard,
                    "I/N: part I of N of the largest number of operators, for rules merge; a complete file "
                    "is not made again")

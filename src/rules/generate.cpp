@@ -159,11 +159,9 @@ class Generator {
     std::vector<TermId> inputs;
     Side left = enumeration_.side_of(c.term, inputs), right = enumeration_.side_of(c.representative, inputs);
     for (Side* side : {&left, &right}) side->shapes.back() = c.shape;
-    // An instance of a kept rule as a whole, or inside of what both sides do alike.
-    DeriveBounds one = kDerivable;
-    one.steps = 1;
-    if (derive(words_, kept_.index(), left, right, one)) return {Open::Fate::Common, {}};
-    if (derive(words_, kept_.index(), left, right, kDerivable)) return {Open::Fate::Derived, {}};
+    // One step: an instance of a kept rule as a whole, or inside of what both sides do alike.
+    if (const auto way = derive(words_, kept_.index(), left, right, kDerivable))
+      return {way->size() <= 1 ? Open::Fate::Common : Open::Fate::Derived, {}};
     auto general = general_rule(words_, left.terms, right.terms, general_inputs(inputs));
     if (!general.ok()) return {Open::Fate::Dropped, general.error().message};
     return {Open::Fate::Proposed, std::move(general).value()};
