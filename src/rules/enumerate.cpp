@@ -200,8 +200,8 @@ struct Enumeration::State {
       if (roots.size() < kMostRoots && std::ranges::find(roots, *made) == roots.end()) roots.push_back(*made);
       return false;
     };
-    for (std::size_t i = 0; i < roots.size(); ++i) {
-      const Term root = roots[i];
+    for (std::size_t next = 0; next < roots.size();) {
+      const Term root = roots[next++];  // a copy: there may be more of them afterwards
       if (known.find_general(all, root, visit)) return true;
     }
     return false;
