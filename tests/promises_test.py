@@ -276,9 +276,35 @@ class Remembered(Promises):
         self.optimize(self.save(small.branches(1)), "--budget", "10s", "--cache", str(cache))
 
 
+class Shards(Promises):
+    """Parts of `rules generate` make the pack of one run, and a part that is there is not made again."""
+
+    def generate(self, name, *arguments):
+        ran = self.isomer("rules", "generate", "--operators", "1", "-o", str(self.path / name), "--json", *arguments)
+        return json.loads(ran.stdout)
+
+    def test_shards_merge_to_the_bytes_of_one_run(self):
+        self.generate("plain.rules", "--threads", "1")
+        shards = [self.path / f"{i}.shard" for i in (1, 2, 3)]
+        for i, shard in enumerate(shards, 1):
+            self.assertFalse(self.generate(shard.name, "--shard", f"{i}/3")["shard"]["reused"])
+        self.assertTrue(self.generate(shards[1].name, "--shard", "2/3")["shard"]["reused"])
+        self.assertFalse(self.generate(shards[1].name, "--shard", "2/3", "--most-candidates", "7")["shard"]["reused"])
+        self.isomer("rules", "merge", *map(str, shards), "-o", str(self.path / "mixed.rules"), code=2)  # one of another run
+        shards[1].write_text(shards[1].read_text()[:-9])
+        self.isomer("rules", "merge", *map(str, shards), "-o", str(self.path / "cut.rules"), code=2)
+        self.assertFalse(self.generate(shards[1].name, "--shard", "2/3")["shard"]["reused"])
+        self.isomer("rules", "merge", *map(str, shards), "-o", str(self.path / "merged.rules"))
+        self.assertEqual((self.path / "merged.rules").read_bytes(), (self.path / "plain.rules").read_bytes())
+
+    def test_a_shard_that_is_no_part_is_refused(self):
+        for shard in ("4/3", "0/3", "1", "x/2", "1/"):
+            self.isomer("rules", "generate", "-o", str(self.path / "none.rules"), "--shard", shard, code=2)
+
+
 class Words(Promises):
     COMMANDS = ("bench", "check", "compare", "completion", "explain", "inspect", "man", "optimize", "prove", "rules derive", "rules generate", "rules list",
-                "rules prove", "rules show", "run", "cache")
+                "rules merge", "rules prove", "rules show", "run", "cache")
 
     def test_help_tells_the_default_of_every_option_that_takes_a_value(self):
         for command in self.COMMANDS:

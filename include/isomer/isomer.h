@@ -418,10 +418,14 @@ struct DecidedRules {
 ISOMER_API DecidedRules prove_rules(const std::filesystem::path& file);
 
 struct GenerateRulesOptions {
-  int operators = 3;                       // of either side, at most
-  int threads = 2;                         // the pack is the same for any number
-  std::uint64_t most_terms = 100'000'000;  // of one number of operators; what is left out is counted
-  std::uint64_t most_candidates = 40'000;  // the same
+  int operators = 3;                             // of either side, at most
+  int threads = 2;                               // the pack is the same for any number
+  std::uint64_t most_terms = 10'000'000'000;     // of one number of operators; what is left out is counted
+  std::uint64_t most_candidates = 400'000;       // that are asked; the same
+  std::uint64_t most_doubtful = 10'000'000'000;  // that follow from what is not decided; the same
+  // Part `shard` of `shards` of the largest number of operators, for merge_rules; 0: all of it. A file that
+  // has it already is left as it is.
+  int shard = 0, shards = 0;
   Progress progress = {};
   std::stop_token stop = {};  // the pack then says that it is incomplete
 };
@@ -433,6 +437,16 @@ struct GeneratedRules {
 // Finds rules by enumeration, proves them for all sizes, and writes those that do not follow from others.
 ISOMER_API GeneratedRules generate_rules(const std::filesystem::path& file,
                                          const GenerateRulesOptions& options = {});
+
+struct MergeRulesOptions {
+  int threads = 2;
+  Progress progress = {};
+  std::stop_token stop = {};  // the pack then says that it is incomplete
+};
+// Writes the pack that one run would have made of all shards, which must be there.
+ISOMER_API GeneratedRules merge_rules(const std::vector<std::filesystem::path>& shards,
+                                      const std::filesystem::path& file,
+                                      const MergeRulesOptions& options = {});
 
 // The rules of a file, as `isomer rules list --json` prints them.
 ISOMER_API std::string list_rules(const std::filesystem::path& file);

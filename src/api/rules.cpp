@@ -1,3 +1,5 @@
+#include <sys/resource.h>
+
 #include <algorithm>
 
 #include "api/errors.h"
@@ -16,11 +18,12 @@ static_assert(
     static_cast<int>(RuleVerdict::Outcome::Refuted) == static_cast<int>(DecidedRule::Outcome::Refuted) &&
     static_cast<int>(RuleVerdict::Outcome::Undecided) == static_cast<int>(DecidedRule::Outcome::Undecided));
 
-ReportJson to_json(const rules::GeneratedPack& pack, double ms) {
+ReportJson to_json(const std::vector<rules::GenerateStage>& all) {
   ReportJson stages = ReportJson::array();
-  for (const rules::GenerateStage& s : pack.stages)
+  for (const rules::GenerateStage& s : all)
     stages.push_back({{"operators", s.operators},
                       {"terms", s.enumerated.terms},
+                      {"renamings", s.enumerated.renamings},
                       {"derived", s.enumerated.derived},
                       {"computed", s.enumerated.computed},
                       {"values", s.enumerated.values},
@@ -30,12 +33,34 @@ ReportJson to_json(const rules::GeneratedPack& pack, double ms) {
                       {"candidates_left_out", s.left_out},
                       {"after_common", s.after_common},
                       {"after_derivability", s.after_derivability},
+                      {"doubtful", s.doubtful},
+                      {"doubtful_left_out", s.doubtful_left_out},
                       {"proved", s.proved},
                       {"conditional", s.conditional},
                       {"dropped", s.dropped},
                       {"enumerate_ms", s.enumerate_ms},
+                      {"propose_ms", s.propose_ms},
                       {"decide_ms", s.decide_ms}});
-  return {{"stages", stages}, {"rules", pack.rules}, {"complete", pack.is_complete}, {"ms", ms}};
+  return stages;
+}
+
+// Of this process, so far.
+std::uint64_t peak_bytes() {
+  rusage used{};
+  getrusage(RUSAGE_SELF, &used);
+  return static_cast<std::uint64_t>(used.ru_maxrss) * 1024;
+}
+
+ReportJson to_json(const rules::GeneratedPack& pack, double ms) {
+  return {{"stages", to_json(pack.stages)},
+          {"rules", pack.rules},
+          {"complete", pack.is_complete},
+          {"peak_bytes", peak_bytes()},
+          {"ms", ms}};
+}
+
+GeneratedRules generated(const rules::GeneratedPack& pack, ReportJson json) {
+  return {.rules = pack.rules, .is_complete = pack.is_complete, .json = json_text(json)};
 }
 
 ReportJson to_json(const std::vector<ListedRule>& listed) {
@@ -76,15 +101,42 @@ DecidedRules prove_rules(const std::filesystem::path& file) {
 GeneratedRules generate_rules(const std::filesystem::path& file, const GenerateRulesOptions& options) {
   return guarded([&] {
     const Stopwatch watch;
-    const rules::GeneratedPack pack =
-        take(write_generated_rules(file, {.operators = options.operators,
-                                          .threads = options.threads,
-                                          .most_terms = options.most_terms,
-                                          .most_candidates = options.most_candidates,
-                                          .stop = options.stop,
-                                          .progress = options.progress}));
-    return GeneratedRules{
-        .rules = pack.rules, .is_complete = pack.is_complete, .json = json_text(to_json(pack, watch.ms()))};
+    const rules::GenerateOptions asked{.operators = options.operators,
+                                       .threads = options.threads,
+                                       .most_terms = options.most_terms,
+                                       .most_candidates = options.most_candidates,
+                                       .most_doubtful = options.most_doubtful,
+                                       .stop = options.stop,
+                                       .progress = options.progress};
+    if (options.shards == 0) {
+      const rules::GeneratedPack pack = take(write_generated_rules(file, asked));
+      ReportJson json = to_json(pack, watch.ms());
+      json["shard"] = nullptr;
+      return generated(pack, std::move(json));
+    }
+    const WrittenShard written =
+        take(write_shard(file, asked, {.index = options.shard, .of = options.shards}));
+    const rules::GeneratedPack pack{.stages = written.shard.stages,
+                                    .rules = static_cast<std::size_t>(std::ranges::count_if(
+                                        written.shard.history, &rules::KeptRules::Event::is_kept)),
+                                    .is_complete = true,
+                                    .text = {}};
+    ReportJson json = to_json(pack, watch.ms());
+    json["shard"] = {{"index", options.shard},
+                     {"of", options.shards},
+                     {"proposed", written.shard.proposed.size()},
+                     {"reused", written.is_reused}};
+    return generated(pack, std::move(json));
+  });
+}
+
+GeneratedRules merge_rules(const std::vector<std::filesystem::path>& shards,
+                           const std::filesystem::path& file, const MergeRulesOptions& options) {
+  return guarded([&] {
+    const Stopwatch watch;
+    const rules::GeneratedPack pack = take(write_merged_rules(
+        shards, file, {.threads = options.threads, .stop = options.stop, .progress = options.progress}));
+    return generated(pack, to_json(pack, watch.ms()));
   });
 }
 

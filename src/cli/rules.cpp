@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <filesystem>
 #include <memory>
 
@@ -101,8 +102,22 @@ Result<Reply> prove_rules(const std::filesystem::path& path) {
 struct GenerateRequest {
   std::filesystem::path out;
   api::GenerateRulesOptions options;
+  std::string shard = "";
   LiveRequest live;
 };
+
+// "2/3"; false: it is no part of a whole.
+bool read_shard(const std::string& text, api::GenerateRulesOptions& out) {
+  const std::size_t slash = text.find('/');
+  if (slash == std::string::npos) return false;
+  const auto number = [](std::string_view digits, int& value) {
+    const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+    return read.ec == std::errc() && read.ptr == digits.data() + digits.size() && value >= 1;
+  };
+  const std::string_view all = text;
+  return number(all.substr(0, slash), out.shard) && number(all.substr(slash + 1), out.shards) &&
+         out.shard <= out.shards;
+}
 
 std::string generated_text(const Json& report, const std::filesystem::path& out) {
   using enum Table::Align;
@@ -119,31 +134,41 @@ std::string generated_text(const Json& report, const std::filesystem::path& out)
   std::string dropped;
   for (const Json& s : report["stages"]) {
     const auto count = [&](const char* field) { return grouped(s[field].get<std::uint64_t>()); };
-    table.add(
-        {count("operators"), count("terms"), count("computed"), count("candidates"), count("after_renaming"),
-         count("after_common"), count("after_derivability"),
-         grouped(s["proved"].get<std::uint64_t>() + s["conditional"].get<std::uint64_t>()),
-         fmt::format("{:.1f}", (s["enumerate_ms"].get<double>() + s["decide_ms"].get<double>()) / 1000)});
+    table.add({count("operators"), count("terms"), count("computed"), count("candidates"),
+               count("after_renaming"), count("after_common"), count("after_derivability"),
+               grouped(s["proved"].get<std::uint64_t>() + s["conditional"].get<std::uint64_t>()),
+               fmt::format("{:.1f}", (s["enumerate_ms"].get<double>() + s["propose_ms"].get<double>() +
+                                      s["decide_ms"].get<double>()) /
+                                         1000)});
     for (const auto& [why, n] : s["dropped"].items())
       dropped += "  " +
                  wrapped(fmt::format("{} operators: {} dropped: {}", count("operators"),
                                      grouped(n.get<std::uint64_t>()), why),
                          columns, 4, 2) +
                  '\n';
-    for (const auto& [field, what] : {std::pair("left_out", "terms"), {"candidates_left_out", "candidates"}})
+    for (const auto& [field, what] : {std::pair("left_out", "terms"),
+                                      {"candidates_left_out", "candidates"},
+                                      {"doubtful_left_out", "doubtful candidates"}})
       if (s[field].get<std::uint64_t>() > 0)
         dropped += fmt::format("  {} operators: {} {} left out by the bound\n", count("operators"),
                                count(field), what);
   }
-  return table.text() + (dropped.empty() ? "" : '\n' + dropped) + '\n' +
-         wrapped(fmt::format("{} rules in {}{}; {:.1f} s", grouped(report["rules"].get<std::uint64_t>()),
-                             out.string(), report["complete"].get<bool>() ? "" : ", INCOMPLETE",
-                             report["ms"].get<double>() / 1000),
-                 columns, 0) +
-         '\n';
+  const std::string spent = fmt::format("{:.1f} s, peak memory {:.0f} MB", report["ms"].get<double>() / 1000,
+                                        report["peak_bytes"].get<double>() / 1e6);
+  std::string made = fmt::format("{} rules in {}{}; {}", grouped(report["rules"].get<std::uint64_t>()),
+                                 out.string(), report["complete"].get<bool>() ? "" : ", INCOMPLETE", spent);
+  if (const auto shard = report.find("shard"); shard != report.end() && !shard->is_null())
+    made = fmt::format("shard {}/{} in {}{}: {} rules of fewer operators, {} proposed; {}",
+                       (*shard)["index"].get<int>(), (*shard)["of"].get<int>(), out.string(),
+                       (*shard)["reused"].get<bool>() ? ", which was there" : "",
+                       grouped(report["rules"].get<std::uint64_t>()),
+                       grouped((*shard)["proposed"].get<std::uint64_t>()), spent);
+  return table.text() + (dropped.empty() ? "" : '\n' + dropped) + '\n' + wrapped(made, columns, 0) + '\n';
 }
 
 Result<Reply> generate(GenerateRequest request) {
+  if (!request.shard.empty() && !read_shard(request.shard, request.options))
+    return Error{fmt::format("--shard {}: not I/N with 1 <= I <= N", request.shard)};
   const Interrupt interrupt;
   ISOMER_TRY(auto live, Live::start(request.live, {}, interrupt.flag()));
   live->set_kept("the rules that are proved are written");
@@ -170,12 +195,56 @@ void add_generate(CLI::App& rules, Chosen& chosen) {
       ->add_option("--most-terms", request->options.most_terms, "Terms of one number of operators, at most")
       ->capture_default_str();
   command
-      ->add_option("--most-candidates", request->options.most_candidates,
-                   "Candidates of one number of operators, at most; those of most inputs first")
+      ->add_option(
+          "--most-candidates", request->options.most_candidates,
+          "Candidates of one number of operators that are asked, at most; those of most inputs first")
       ->capture_default_str();
+  command
+      ->add_option(
+          "--most-doubtful", request->options.most_doubtful,
+          "Candidates of one number of operators that follow from what is neither proved nor refuted, "
+          "at most; asked last")
+      ->capture_default_str();
+  command
+      ->add_option("--shard", request->shard,
+                   "I/N: part I of N of the largest number of operators, for rules merge; a complete file "
+                   "is not made again")
+      ->default_str("all of it");
   command->add_flag("--json", chosen.json, "Answer in JSON");
   add_live_options(*command, request->live);
   command->callback([&chosen, request] { chosen.run = [request] { return generate(*request); }; });
+}
+
+struct MergeRequest {
+  std::vector<std::filesystem::path> shards;
+  std::filesystem::path out;
+  api::MergeRulesOptions options;
+  LiveRequest live;
+};
+
+Result<Reply> merge(MergeRequest request) {
+  const Interrupt interrupt;
+  ISOMER_TRY(auto live, Live::start(request.live, {}, interrupt.flag()));
+  live->set_kept("the rules that are proved are written");
+  request.options.stop = interrupt.token();
+  request.options.progress = [&live](std::string_view now) { live->show(now); };
+  const Json report = Json::parse(api::merge_rules(request.shards, request.out, request.options).json);
+  live.reset();
+  return Reply{.exit = Exit::Done, .text = generated_text(report, request.out), .json = report};
+}
+
+void add_merge(CLI::App& rules, Chosen& chosen) {
+  auto request = std::make_shared<MergeRequest>();
+  CLI::App* command = rules.add_subcommand(
+      "merge", "Prove what the shards of `rules generate` propose, and write the rules of one run");
+  command->add_option("SHARD", request->shards, "All shards of a run")->required();
+  command->add_option("-o,--output", request->out, "Where to write the rules")->required();
+  command->add_option("--threads", request->options.threads, "Threads; the rules are the same for any number")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
+  command->add_flag("--json", chosen.json, "Answer in JSON");
+  add_live_options(*command, request->live);
+  command->callback([&chosen, request] { chosen.run = [request] { return merge(*request); }; });
 }
 
 // ---- list, show, derive
@@ -255,6 +324,7 @@ void add_rules(CLI::App& app, Chosen& chosen) {
   prove->add_flag("--json", chosen.json, "Answer in JSON");
   prove->callback([&chosen, path] { chosen.run = [path] { return prove_rules(*path); }; });
   add_generate(*rules, chosen);
+  add_merge(*rules, chosen);
   add_readers(*rules, chosen);
 }
 

@@ -13,19 +13,38 @@ namespace {
 
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{64}
                                       << 20u;  // of a file of rules; people write kilobytes
+constexpr std::uintmax_t kMostShardBytes = std::uintmax_t{4}
+                                           << 30u;  // millions of rules, half a kilobyte each
 
-}  // namespace
-
-Result<RulesFile> read_rules(const std::filesystem::path& file) {
+Result<std::string> read_text(const std::filesystem::path& file, std::uintmax_t most) {
   std::error_code failure;
   const std::uintmax_t size = std::filesystem::file_size(file, failure);
   if (failure) return Error{fmt::format("can't read {}: {}", file.string(), failure.message())};
-  if (size > kMostBytes) return Error{fmt::format("{} is too large for a file of rules", file.string())};
+  if (size > most) return Error{fmt::format("{} is too large for a file of rules", file.string())};
   std::ifstream stream(file, std::ios::binary);
   std::ostringstream text;
   text << stream.rdbuf();
   if (!stream) return Error{fmt::format("can't read {}", file.string())};
-  RulesFile out{.text = std::move(text).str(), .rules = {}};
+  return std::move(text).str();
+}
+
+Result<rules::ShardText> read_shard(const std::filesystem::path& file) {
+  ISOMER_TRY(const std::string text, read_text(file, kMostShardBytes));
+  auto shard = rules::ShardText::parse(text);
+  if (!shard.ok()) return Error{fmt::format("{}: {}", file.string(), shard.error().message)};
+  return shard;
+}
+
+Status write(const std::filesystem::path& file, const std::string& text) {
+  ISOMER_TRY(wire::OutputFile output, wire::written_output(file, text));
+  return output.rename();
+}
+
+}  // namespace
+
+Result<RulesFile> read_rules(const std::filesystem::path& file) {
+  ISOMER_TRY(std::string text, read_text(file, kMostBytes));
+  RulesFile out{.text = std::move(text), .rules = {}};
   auto parsed = parse_rules(out.text);
   if (!parsed.ok()) return Error{fmt::format("{}: {}", file.string(), parsed.error().message)};
   out.rules = std::move(parsed).value();
@@ -36,8 +55,33 @@ Result<rules::GeneratedPack> write_generated_rules(const std::filesystem::path& 
                                                    const rules::GenerateOptions& options) {
   ISOMER_TRY_DO(wire::check_target(file, {}));
   rules::GeneratedPack pack = rules::generate_rules(options);
-  ISOMER_TRY(wire::OutputFile output, wire::written_output(file, pack.text));
-  ISOMER_TRY_DO(output.rename());
+  ISOMER_TRY_DO(write(file, pack.text));
+  return pack;
+}
+
+Result<WrittenShard> write_shard(const std::filesystem::path& file, const rules::GenerateOptions& options,
+                                 rules::Shard shard) {
+  ISOMER_TRY_DO(wire::check_target(file, {}));
+  if (std::filesystem::exists(file))
+    if (auto old = read_shard(file); old.ok() && rules::is_shard_of(*old, options, shard))
+      return WrittenShard{.shard = std::move(old).value(), .is_reused = true};
+  auto made = rules::propose_shard(options, shard);
+  if (!made) return Error{"stopped before the shard was complete; nothing is written"};
+  ISOMER_TRY_DO(write(file, made->text()));
+  return WrittenShard{.shard = std::move(*made), .is_reused = false};
+}
+
+Result<rules::GeneratedPack> write_merged_rules(const std::vector<std::filesystem::path>& shards,
+                                                const std::filesystem::path& file,
+                                                const rules::GenerateOptions& options) {
+  ISOMER_TRY_DO(wire::check_target(file, {}));
+  std::vector<rules::ShardText> read;
+  for (const std::filesystem::path& path : shards) {
+    ISOMER_TRY(rules::ShardText shard, read_shard(path));
+    read.push_back(std::move(shard));
+  }
+  ISOMER_TRY(rules::GeneratedPack pack, rules::merge_shards(std::move(read), options));
+  ISOMER_TRY_DO(write(file, pack.text));
   return pack;
 }
 

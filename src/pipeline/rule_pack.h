@@ -20,6 +20,19 @@ Result<RulesFile> read_rules(const std::filesystem::path& file);
 Result<rules::GeneratedPack> write_generated_rules(const std::filesystem::path& file,
                                                    const rules::GenerateOptions& options);
 
+// A shard of a run as a file. One that is there already, complete and of the same run, is not made again.
+// Error: it was stopped, or the file can't be written.
+struct WrittenShard {
+  rules::ShardText shard;
+  bool is_reused = false;
+};
+Result<WrittenShard> write_shard(const std::filesystem::path& file, const rules::GenerateOptions& options,
+                                 rules::Shard shard);
+// The pack of all shards, written as write_generated_rules does.
+Result<rules::GeneratedPack> write_merged_rules(const std::vector<std::filesystem::path>& shards,
+                                                const std::filesystem::path& file,
+                                                const rules::GenerateOptions& options);
+
 struct ListedRule {
   std::string name, says, text;  // what the comment above it says; all of its lines
 };

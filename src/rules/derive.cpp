@@ -100,16 +100,19 @@ class Reach {
       for (const TermId part : pool_.parts(root)) {
         const Term top = pool_.at(part);
         if (top.word == kVariable) continue;
-        index_.find(pool_, top, [&](const Equation& e, const Match& match) {
-          const TermId made = pool_.replaced(root, part, pool_.add(e.to, match));
-          if (ways_.size() >= bounds_.most_terms) return true;
-          if (pool_.parts(made).size() > bounds_.most_nodes || ways_.contains(made)) return false;
-          Derivation way = ways_.at(root);
-          way.push_back(e.rule);
-          ways_.emplace(made, std::move(way));
-          next.push_back(made);
-          return false;
-        });
+        index_.find(
+            pool_, top,
+            [&](const Equation& e, const Match& match) {
+              const TermId made = pool_.replaced(root, part, pool_.add(e.to, match));
+              if (ways_.size() >= bounds_.most_terms) return true;
+              if (pool_.parts(made).size() > bounds_.most_nodes || ways_.contains(made)) return false;
+              Derivation way = ways_.at(root);
+              way.push_back(e.rule);
+              ways_.emplace(made, std::move(way));
+              next.push_back(made);
+              return false;
+            },
+            bounds_.which);
       }
     last_ = std::move(next);
   }

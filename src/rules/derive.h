@@ -16,6 +16,8 @@ struct DeriveBounds {
   int steps = 3;
   std::size_t most_terms = 4000;  // whole sides seen from one side
   std::size_t most_nodes = 12;    // of a side on the way
+  // With general equations, a way that is found at some sizes is one at all sizes of both sides.
+  EquationIndex::Which which = EquationIndex::Which::All;
 };
 
 // The rules that a way takes, from one side to the other, by number; nullopt: none was found.

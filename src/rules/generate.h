@@ -1,37 +1,27 @@
 // Rules that nobody wrote: enumerated, generalised, pruned, proved by both witnesses, and written as a pack.
 //
 // Level by level of the number of operators. What the rules kept so far imply is not asked again: an
-// enumerated term that one of them turns into a known one is not even computed, a candidate that follows from
-// them in a few steps is dropped. What is not proved for all sizes is counted and dropped.
+// enumerated term that they turn into a known one is not even computed, a candidate that follows from them in
+// a few steps is dropped. What is not proved for all sizes is counted, dropped, and implies nothing.
+//
+// The last level can be divided between processes: each proposes rules for its shapes (propose_shard), and
+// one decides them all (merge_shards). A run of one process is the same with one shard.
 #pragma once
 
-#include <functional>
-#include <stop_token>
-#include <string>
-
-#include "rules/enumerate.h"
-#include "rules/prove_rule.h"
+#include "rules/shard_text.h"
 
 namespace isomer::rules {
 
 struct GenerateOptions {
   int operators = 2;  // of either side, at most
   int threads = 2;
-  std::uint64_t most_terms = 100'000'000;  // of one level
-  std::uint64_t most_candidates = 40'000;  // of one level, those of most inputs first
-  std::vector<std::string> only = {};      // operators; none: all of the vocabulary
+  std::uint64_t most_terms = 10'000'000'000;     // of one level
+  std::uint64_t most_candidates = 400'000;       // of one level, those of most inputs first
+  std::uint64_t most_doubtful = 10'000'000'000;  // of one level: what follows from what is not decided
+  std::vector<std::string> only = {};            // operators; none: all of the vocabulary
   std::stop_token stop = {};
   std::function<void(const std::string&)> progress = {};
-};
-
-// What became of the candidates of one level.
-struct GenerateStage {
-  int operators = 0;
-  EnumerationCounts enumerated;
-  std::uint64_t left_out = 0;  // candidates beyond the bound
-  std::uint64_t after_renaming = 0, after_common = 0, after_derivability = 0, proved = 0, conditional = 0;
-  std::map<std::string, std::uint64_t> dropped;  // cause -> candidates that no proof was found for
-  double enumerate_ms = 0, decide_ms = 0;
+  std::function<RuleVerdict(const Rule&)> prove = prove_rule;
 };
 
 struct GeneratedPack {
@@ -43,9 +33,15 @@ struct GeneratedPack {
 
 GeneratedPack generate_rules(const GenerateOptions& options);
 
-// Decides a candidate's text; "": it is proved, else why it is dropped. Conditions that it turns out to need
-// are added to the text.
-std::string decide_candidate(std::string& text,
-                             const std::function<RuleVerdict(const Rule&)>& prove = prove_rule);
+// What one process found: the rules of all levels but the last, the same in every shard, and what it proposes
+// for the last one. nullopt: stopped.
+std::optional<ShardText> propose_shard(const GenerateOptions& options, Shard shard);
+
+// Whether a shard is this one of the run that the options ask for.
+bool is_shard_of(const ShardText& text, const GenerateOptions& options, Shard shard);
+
+// All shards of one run, in any order. Threads, progress and stop are taken from the options. Error: one is
+// missing, or they are of different runs.
+Result<GeneratedPack> merge_shards(std::vector<ShardText> shards, const GenerateOptions& options);
 
 }  // namespace isomer::rules

@@ -63,6 +63,92 @@ right { y = Identity(x) } => y)",
                        2));
 }
 
+// With the sizes of both parts equal, as they are where values are computed, it follows from two other rules.
+TEST(Generate, WhatFollowsOnlyWhereSizesAreEqualIsKeptForAllSizes) {
+  const GeneratedPack pack =
+      generate_rules({.operators = 3, .threads = 2, .only = {"Concat", "ReduceSum", "Add"}});
+  EXPECT_TRUE(follows(pack.text, R"(given float[M, K] x, float[M2, K] z
+left  { c = Constant<value_ints = [0]>()  t = Concat<axis = 0>(x, z)  y = ReduceSum(t, c) } => y
+right { c = Constant<value_ints = [0]>()  t = ReduceSum(x, c)  u = ReduceSum(z, c)  y = Add(t, u) } => y)",
+                      1));
+}
+
+TEST(Generate, WhatIsNotDecidedPrunesNothing) {
+  // The first law of two Relus, which is of matrices, is left open; the same law of other tensors is found.
+  bool is_first = true;
+  GenerateOptions options{.operators = 2, .threads = 1, .only = {"Relu"}};
+  options.prove = [&](const Rule& rule) {
+    return std::exchange(is_first, false) ? RuleVerdict{.why = "left open by the test"} : prove_rule(rule);
+  };
+  const GeneratedPack pack = generate_rules(options);
+  EXPECT_EQ(pack.stages[1].dropped.at("undecided: left open by the test"), 1u);
+  EXPECT_TRUE(follows(pack.text, R"(given float[M, K] x
+left  { t = Relu(x)  y = Relu(t) } => y
+right { y = Relu(x) } => y)",
+                      1));
+}
+
+TEST(Generate, WhatFollowsFromTheUndecidedIsAskedLastAndWithinABound) {
+  GenerateOptions options{.operators = 3, .threads = 1, .only = {"Add"}};
+  options.prove = [](const Rule&) { return RuleVerdict{.why = "left open by the test"}; };
+  options.most_doubtful = 4;
+  const GeneratedPack pack = generate_rules(options);
+  EXPECT_GT(pack.stages[2].doubtful, 4u);
+  EXPECT_EQ(pack.stages[2].doubtful_left_out, pack.stages[2].doubtful - 4);
+  EXPECT_FALSE(pack.is_complete);
+}
+
+// Through its text, as another process would read it.
+ShardText written_and_read(const ShardText& shard) {
+  auto read = ShardText::parse(shard.text());
+  if (!read.ok()) throw std::runtime_error(read.error().message);
+  return std::move(read).value();
+}
+
+TEST(Generate, ShardsAreMergedToTheSamePack) {
+  const GenerateOptions options = small(1);
+  for (const int count : {1, 3}) {
+    std::vector<ShardText> shards;
+    std::size_t proposed = 0;
+    for (int i = count; i >= 1; --i) {
+      shards.push_back(written_and_read(*propose_shard(options, {.index = i, .of = count})));
+      EXPECT_TRUE(is_shard_of(shards.back(), options, {.index = i, .of = count}));
+      EXPECT_FALSE(is_shard_of(shards.back(), options, {.index = i, .of = count + 1}));
+      proposed += shards.back().proposed.empty() ? 0 : 1;
+    }
+    EXPECT_EQ(proposed, static_cast<std::size_t>(count));  // each has its part
+    const auto merged = merge_shards(std::move(shards), {.threads = 2});
+    ASSERT_TRUE(merged.ok());
+    EXPECT_EQ(merged->text, of_two().text);
+    EXPECT_EQ(merged->stages.back().enumerated.terms, of_two().stages.back().enumerated.terms);
+    EXPECT_EQ(merged->stages.back().proved, of_two().stages.back().proved);
+  }
+}
+
+TEST(Generate, MergesOnlyAllShardsOfOneRun) {
+  GenerateOptions options{.operators = 1, .threads = 1, .only = {"Relu", "Add"}};
+  const ShardText one = *propose_shard(options, {.index = 1, .of = 2});
+  const auto alone = merge_shards({one}, {});
+  ASSERT_FALSE(alone.ok());
+  EXPECT_EQ(alone.error().message, "shard 2/2 has to be given once");
+  options.most_terms = 5;
+  const ShardText other = *propose_shard(options, {.index = 2, .of = 2});
+  EXPECT_FALSE(merge_shards({one, other}, {}).ok());
+  const std::string text = one.text();
+  EXPECT_FALSE(ShardText::parse(text.substr(0, text.size() - 2)).ok());
+  EXPECT_FALSE(ShardText::parse("# no shard\n").ok());
+}
+
+TEST(Generate, ABoundLeavesOutAndSaysSo) {
+  GenerateOptions options = small(1);
+  options.most_terms = 500;
+  const GeneratedPack pack = generate_rules(options);
+  EXPECT_FALSE(pack.is_complete);
+  EXPECT_EQ(pack.stages[1].enumerated.terms, 500u);
+  EXPECT_EQ(pack.stages[1].enumerated.terms + pack.stages[1].enumerated.left_out,
+            of_two().stages[1].enumerated.terms);
+}
+
 TEST(Generate, IsTheSameForAnyNumberOfThreads) { EXPECT_EQ(generate_rules(small(1)).text, of_two().text); }
 
 TEST(Generate, WhatIsNotProvedIsNotKept) {

@@ -8,6 +8,8 @@
 namespace isomer::rules {
 namespace {
 
+constexpr std::size_t kMostTerms = 64;  // of a side of an equation; people write a tenth of it
+
 // The terms of one output of one side; nullopt: it has what no word says.
 std::optional<Side> side_of(Words& words, const Graph& graph, const Inference& info, Value output,
                             const std::map<std::string, TermId>& variables) {
@@ -44,7 +46,7 @@ std::optional<Side> side_of(Words& words, const Graph& graph, const Inference& i
     if (!use || use->operands.size() > 2 || use->operands.empty()) return std::nullopt;
     Term term{.word = words.add(use->word), .count = static_cast<std::uint8_t>(use->operands.size())};
     bool is_ready = true;
-    for (std::size_t i = 0; i < use->operands.size(); ++i) {
+    for (std::size_t i = use->operands.size(); i-- > 0;) {  // the first one is on top of the stack
       const auto at = known.find(use->operands[i]);
       if (at == known.end()) {
         open.push_back(use->operands[i]);
@@ -171,11 +173,12 @@ std::vector<Equation> equations_of(Words& words, const Rule& rule, std::size_t n
     for (const auto& [left, right] : made->outputs) {
       if (!left || !right) continue;
       for (const auto& [from, to] : {std::pair(&*left, &*right), std::pair(&*right, &*left)}) {
-        if (from->terms.back().word == kVariable ||
+        if (from->terms.back().word == kVariable || from->terms.size() > kMostTerms ||
             !std::ranges::includes(variables_of(*from), variables_of(*to)))
           continue;
         for (Side& side : orders_of(words, *from))
           out.push_back({.rule = number,
+                         .is_reversed = from == &*right,
                          .from = std::move(side),
                          .to = *to,
                          .given = made->given,
@@ -198,6 +201,7 @@ void EquationIndex::add(Equation equation) {
     if (is_new) nodes_.emplace_back();
     for (std::size_t i = t.count; i-- > 0;) open.push_back(t.operands[i]);
   }
+  ISOMER_CHECK(terms.size() <= kMostTerms);
   nodes_[node].equations.push_back(equations_.size());
   equations_.push_back(std::move(equation));
 }
@@ -221,27 +225,50 @@ void EquationIndex::walk(const Terms& terms, std::size_t node, std::vector<const
   open.push_back(t);
 }
 
-std::optional<Match> EquationIndex::match_of(const Terms& terms, const Equation& equation, const Term& top) {
+bool EquationIndex::match_variables(const Terms& terms, const Equation& equation, const Term& top,
+                                    std::vector<TermId>& variables) {
   const auto& from = equation.from.terms;
-  Match match{.variables = std::vector<TermId>(equation.given.size(), kNoTerm), .sizes = {}};
-  std::vector<TermId> matched(from.size(), kNoTerm);
+  variables.assign(equation.given.size(), kNoTerm);
+  std::array<TermId, kMostTerms> matched;
+  ISOMER_CHECK(from.size() <= kMostTerms);
+  std::fill_n(matched.begin(), from.size(), kNoTerm);
   // From the root down: users come after what they use. The root itself need not be stored.
   for (std::size_t i = from.size(); i-- > 0;) {
     const Term& p = from[i];
     if (p.word == kVariable) {
-      TermId& bound = match.variables[p.operands[0]];
-      if (bound != kNoTerm && bound != matched[i]) return std::nullopt;
+      TermId& bound = variables[p.operands[0]];
+      if (bound != kNoTerm && bound != matched[i]) return false;
       bound = matched[i];
       continue;
     }
     const Term& t = i + 1 == from.size() ? top : terms.at(matched[i]);
-    if (t.word != p.word) return std::nullopt;
+    if (t.word != p.word) return false;
     for (std::size_t k = 0; k < p.count; ++k) {
       TermId& under = matched[p.operands[k]];
-      if (under != kNoTerm && under != t.operands[k]) return std::nullopt;
+      if (under != kNoTerm && under != t.operands[k]) return false;
       under = t.operands[k];
     }
   }
+  return true;
+}
+
+bool EquationIndex::fits(const Terms& terms, const Equation& equation, const std::vector<TermId>& variables) {
+  for (std::size_t v = 0; v < variables.size(); ++v) {
+    if (variables[v] == kNoTerm) continue;
+    const Dims& given = equation.given[v];
+    for (int k = 0; k < terms.instances(); ++k) {
+      const Dims& shape = terms.shape(variables[v], k);
+      if (shape.size() != given.size()) return false;
+      for (std::size_t i = 0; i < given.size(); ++i)
+        if (given[i].is_concrete() && !(given[i] == shape[i])) return false;
+    }
+  }
+  return true;
+}
+
+std::optional<Match> EquationIndex::match_of(const Terms& terms, const Equation& equation, const Term& top) {
+  Match match;
+  if (!match_variables(terms, equation, top, match.variables)) return std::nullopt;
   for (int k = 0; k < terms.instances(); ++k) {
     auto& sizes = match.sizes.emplace_back();
     // Extents of several symbols are read last.

@@ -54,10 +54,14 @@ struct Side {
 };
 
 struct Equation {
-  std::size_t rule = 0;  // its number, for the caller
+  std::size_t rule = 0;      // its number, for the caller
+  bool is_reversed = false;  // from the rule's right side to its left one
   Side from, to;
   std::vector<Dims> given;  // shapes of the variables
   Dims preconditions;       // each >= 0
+  // It speaks of all sizes at which `from` is well formed: what matches it in words, ranks and numbers among
+  // the extents matches it. Where it is not known, false.
+  bool is_general = false;
 };
 
 // The equations of a rule, in both directions, where all variables on the right are on the left, too. A word
@@ -90,14 +94,23 @@ class EquationIndex {
   void add(Equation equation);
   const std::vector<Equation>& all() const { return equations_; }
   // Calls `visit(equation, match)` for each that matches, in the order of the tree, until it answers true.
+  enum class Which : std::uint8_t { All, General };
   template <class Visit>
-  bool find(const Terms& terms, const Term& top, const Visit& visit) const {
-    std::vector<std::size_t> found;
-    std::vector<const Term*> open{&top};
-    walk(terms, 0, open, found);
-    for (const std::size_t i : found)
-      if (const auto match = match_of(terms, equations_[i], top))
-        if (visit(equations_[i], *match)) return true;
+  bool find(const Terms& terms, const Term& top, const Visit& visit, Which which = Which::All) const {
+    for (const std::size_t i : found(terms, top))
+      if (which == Which::All || equations_[i].is_general)
+        if (const auto match = match_of(terms, equations_[i], top))
+          if (visit(equations_[i], *match)) return true;
+    return false;
+  }
+  // The general ones only, by `visit(equation, variables)`: sizes are not asked for, which is much quicker.
+  template <class Visit>
+  bool find_general(const Terms& terms, const Term& top, const Visit& visit) const {
+    std::vector<TermId> variables;
+    for (const std::size_t i : found(terms, top))
+      if (equations_[i].is_general && match_variables(terms, equations_[i], top, variables) &&
+          fits(terms, equations_[i], variables) && visit(equations_[i], variables))
+        return true;
     return false;
   }
 
@@ -108,6 +121,16 @@ class EquationIndex {
   };
   void walk(const Terms& terms, std::size_t node, std::vector<const Term*>& open,
             std::vector<std::size_t>& found) const;
+  std::vector<std::size_t> found(const Terms& terms, const Term& top) const {
+    std::vector<std::size_t> out;
+    std::vector<const Term*> open{&top};
+    walk(terms, 0, open, out);
+    return out;
+  }
+  // In words alone; false: it does not match.
+  static bool match_variables(const Terms& terms, const Equation& equation, const Term& top,
+                              std::vector<TermId>& variables);
+  static bool fits(const Terms& terms, const Equation& equation, const std::vector<TermId>& variables);
   static std::optional<Match> match_of(const Terms& terms, const Equation& equation, const Term& top);
   std::vector<Node> nodes_;
   std::vector<Equation> equations_;

@@ -101,34 +101,46 @@ bool WordPrograms::compile_instance(std::size_t choice, ShapeId a, std::optional
   for (const ValueInfo& sibling : info->values.at(value.node))
     if (sibling.shape != info->of(value).shape) return false;
   result = *shape;
-  out.programs[instance] = Program::compile(lift(*formula, ElementType::Field));
   out.output = value.output;
   const Node& node = graph->node(value.node);
+  std::vector<bool> is_constant;
   for (std::size_t i = 0; i < formula->inputs.size(); ++i) {
     auto& input = out.inputs[instance].emplace_back();
-    if (!formula->inputs[i] || !node.inputs[i].exists()) continue;
-    if (const auto tensor = known_constant(*graph, node.inputs[i]))
-      input = is_float(tensor->type()) ? convert(*tensor, ElementType::Field) : *tensor;
+    if (formula->inputs[i] && node.inputs[i].exists())
+      if (const auto tensor = known_constant(*graph, node.inputs[i]))
+        input = is_float(tensor->type()) ? convert(*tensor, ElementType::Field) : *tensor;
+    is_constant.push_back(input.has_value());
   }
+  out.programs[instance] = Program::compile(with_lanes(lift(*formula, ElementType::Field), is_constant));
   return true;
 }
 
-Numbers WordPrograms::run(const WordProgram& program, std::span<const Operand> operands) const {
-  Numbers out;
+std::vector<Numbers> WordPrograms::run(const WordProgram& program, std::size_t operands,
+                                       std::span<const Operands> terms) const {
+  ISOMER_CHECK(!terms.empty() && terms.size() <= kLanes);
+  std::vector<Numbers> out(terms.size());
+  std::array<Numbers, 2> lanes;
   for (std::size_t k = 0; k < kInstances; ++k) {
     auto inputs = program.inputs[k];
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-      const Shape& s = shapes_[operands[i].shape];
-      const std::uint64_t* data = operands[i].data + (k == 0 ? 0 : s.counts[0]);
-      inputs[i] = Tensor(ElementType::Field, s.extents[k],
+    for (std::size_t i = 0; i < operands; ++i) {
+      const Shape& s = shapes_[terms[0][i].shape];
+      lanes[i].assign(s.counts[k] * kLanes, 0);
+      for (std::size_t lane = 0; lane < terms.size(); ++lane) {
+        const std::uint64_t* data = terms[lane][i].data + (k == 0 ? 0 : s.counts[0]);
+        for (std::size_t e = 0; e < s.counts[k]; ++e) lanes[i][e * kLanes + lane] = data[e];
+      }
+      Extents extents = s.extents[k];
+      extents.push_back(kLanes);
+      inputs[i] = Tensor(ElementType::Field, extents,
                          Bytes{.owner = nullptr,
-                               .data = reinterpret_cast<const std::byte*>(data),
-                               .size = s.counts[k] * sizeof(std::uint64_t)});
+                               .data = reinterpret_cast<const std::byte*>(lanes[i].data()),
+                               .size = lanes[i].size() * sizeof(std::uint64_t)});
     }
     const auto results = program.programs[k].run(inputs, kFieldKey);
     if (!results.ok()) return {};
     const auto numbers = (*results)[program.output].as<std::uint64_t>();
-    out.insert(out.end(), numbers.begin(), numbers.end());
+    for (std::size_t lane = 0; lane < terms.size(); ++lane)
+      for (std::size_t e = lane; e < numbers.size(); e += kLanes) out[lane].push_back(numbers[e]);
   }
   return out;
 }

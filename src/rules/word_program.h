@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "eval/program.h"
+#include "rules/lanes.h"
 #include "rules/term.h"
 
 namespace isomer::rules {
@@ -26,7 +27,7 @@ struct Shape {
 using ShapeId = std::uint32_t;
 
 struct WordProgram {
-  std::array<Program, kInstances> programs;
+  std::array<Program, kInstances> programs;  // of kLanes terms at once
   // Constants; operands are to be filled in.
   std::array<std::vector<std::optional<Tensor>>, kInstances> inputs;
   std::size_t output = 0;
@@ -42,12 +43,15 @@ class WordPrograms {
   std::size_t choice(WordId word) const;
   // nullptr: the word does not take these shapes.
   const WordProgram* find(std::size_t choice, ShapeId a, std::optional<ShapeId> b);
-  // From any thread. Empty: the program does not run.
+  // The operands of one term.
   struct Operand {
     ShapeId shape = 0;
     const std::uint64_t* data = nullptr;
   };
-  Numbers run(const WordProgram& program, std::span<const Operand> operands) const;
+  using Operands = std::array<Operand, 2>;
+  // Terms of one program, kLanes at most. From any thread. Empty: the program does not run.
+  std::vector<Numbers> run(const WordProgram& program, std::size_t operands,
+                           std::span<const Operands> terms) const;
 
  private:
   bool takes(const Choice& choice, const Shape& a, const Shape* b) const;
