@@ -1,0 +1,70 @@
+#include "lower/packing.h"
+
+#include <algorithm>
+
+#include "eval/program.h"
+
+namespace isomer::lower {
+
+std::int64_t extent(const Axis& axis) { return axis.extent.concrete(); }
+
+std::int64_t stride(const Index& address, const Axis& axis) {
+  for (const Index::Term& t : address.terms())
+    if (t.atom.kind == Index::AtomKind::Axis && t.atom.axis == axis) return t.scale.concrete();
+  return 0;
+}
+
+bool is_plain(const Index& index) {
+  return std::ranges::all_of(index.terms(),
+                             [](const Index::Term& t) { return t.atom.kind == Index::AtomKind::Axis; });
+}
+
+bool contains(const std::vector<Axis>& axes, const Axis& axis) {
+  return std::ranges::find(axes, axis) != axes.end();
+}
+
+Index Packing::address(int buffer, const std::vector<Index>& at) const {
+  Index out;
+  for (std::size_t d = 0; d < at.size(); ++d)
+    if (storage(buffer).extents[d] != 1) out = out + Dim(storage(buffer).strides[d]) * at[d];
+  return out.recombined();
+}
+
+int Packing::add(Storage s) {
+  if (s.kind == Storage::Kind::Weight) {
+    Hasher hasher;
+    for (const std::int64_t e : s.extents) hasher.add(e);
+    hasher.add_bytes(s.value.bytes().data, s.value.bytes().size);
+    const auto [from, to] = weights_.equal_range(hasher.digest());
+    for (auto at = from; at != to; ++at)
+      if (storage(at->second).extents == s.extents && storage(at->second).value.same_bits(s.value))
+        return at->second;
+    weights_.emplace(hasher.digest(), static_cast<int>(plan_.buffers.size()));
+  }
+  plan_.buffers.push_back(std::move(s));
+  return static_cast<int>(plan_.buffers.size()) - 1;
+}
+
+std::optional<int> Packing::computed(const Expr& value, const std::vector<Axis>& axes, std::string name) {
+  std::optional<int> source;
+  const Expr alone = with_reads(value, [&](const ExprNode& e) -> std::optional<Expr> {
+    source = e.tensor.number;
+    return read({.kind = TensorRef::Kind::Input, .number = 0}, e.type, e.extents, e.at);
+  });
+  if (!source) return std::nullopt;
+  const Storage& weight = storage(*source);
+  Formula formula;
+  formula.inputs = {TensorType{weight.type, to_dims(weight.extents)}};
+  formula.stages.push_back({.type = value.type(), .axes = axes, .value = alone});
+  formula.outputs = {0};
+  auto tensors = Program::compile(formula).run({weight.value});
+  if (!tensors) return std::nullopt;
+  Storage out{.kind = Storage::Kind::Weight, .name = std::move(name), .type = value.type()};
+  for (const Axis& a : axes) out.extents.push_back(extent(a));
+  out.strides = row_major(out.extents);
+  out.size = *element_count(out.extents);
+  out.value = tensors->front();
+  return add(std::move(out));
+}
+
+}  // namespace isomer::lower

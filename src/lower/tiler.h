@@ -1,0 +1,17 @@
+// Sums of products as tiles of a matrix product, or by Winograd's algorithm. Internal to schedule_nests.cpp.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "lower/packing.h"
+
+namespace isomer::lower {
+
+// Nests that have to run before it, and it; nullopt: it is no product, or a small one.
+std::optional<std::vector<Nest>> tiled(const Nest& nest, Packing& packing);
+
+// Weights of a 3x3 convolution, transformed: u[6·i + j][panel][channel][lane].
+Storage transformed(const Storage& weights, const Winograd& w);
+
+}  // namespace isomer::lower
