@@ -12,7 +12,8 @@ namespace {
 // goes inside of the reduced ones as it is; else reduced axes are innermost.
 class Reducer {
  public:
-  explicit Reducer(Packing& packing) : packing_(packing), plan_(packing.plan()), numbers_(packing.numbers()) {}
+  explicit Reducer(Packing& packing)
+      : packing_(packing), plan_(packing.plan()), numbers_(packing.numbers()) {}
 
   // The nest, or two of them: sixteens of channels, and the rest.
   std::vector<Nest> schedule(const Nest& nest) {
