@@ -327,6 +327,36 @@ def search_page():
         yield f"| {r['model']} | {r['nodes']:,} | {r['seconds']:.1f} | {r['regions']} | {r['states']} | {r['proofs']} | {r['known']:,} |"
 
 
+# ---- compiled models -------------------------------------------------------------------------------------------------
+
+def compiled_page():
+    yield from ("# Results: compiled models", "", GENERATED, "",
+                "Models of the zoo through `isomer compile`, one thread. `ratio` is the CPU time of ONNX Runtime with all of its optimizations over that of the module, run by turns. "
+                "Errors are the largest difference to float64, of the largest value. *far*: the error is more than twice ONNX Runtime's, and more than 1e-6.", "")
+    found = read("compile")
+    if found is None:
+        yield "There are no results yet."
+        return
+    head, rows = found
+    ran = [r for r in rows if r.get("ratio")]
+    ratios = [r["ratio"] for r in ran]
+    status = [r["status"] for r in rows]
+    yield from (f"**{len(ran)} of {len(rows)} compiled and run** ({status.count('opaque')} have a node without a formula); {status.count('far')} are far. "
+                f"Geometric mean of the ratios {geometric_mean(ratios):.2f}, median {statistics.median(ratios):.2f}; "
+                f"{sum(r > 1 for r in ratios)} are faster than ONNX Runtime, {sum(r > 1.05 for r in ratios)} by more than 5 %, {sum(r < 0.95 for r in ratios)} slower by more than 5 %.",
+                "", provenance(head), "",
+                "| model | ratio | runtime ms | module ms | error | runtime's | nests | tiled | Winograd | made in s | library KB | weights MB | workspace MB | |",
+                "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|")
+    for r in sorted(rows, key=lambda r: -(r.get("ratio") or 0)):
+        if not r.get("ratio"):
+            yield f"| {r['model']} |" + " |" * 12 + f" {r['status']}: {r['reason'].replace('|', '/')[:80]} |"
+            continue
+        error = f"{r['error']:.1e} | {r['ort_error']:.1e}" if r.get("error") is not None and r.get("ort_error") is not None else f"{r['apart']:.1e} apart |"
+        yield (f"| {r['model']} | {r['ratio']:.2f} | {r['ort_ms']:.2f} | {r['module_ms']:.2f} | {error} | {r['nests']} | {r['tiled']} | {r['winograd']} | "
+               f"{r['ms'] / 1000:.1f} | {r['library_bytes'] // 1024:,} | {r['weight_bytes'] / 1e6:.1f} | {r['workspace_bytes'] / 1e6:.1f} | "
+               f"{'' if r['status'] == 'good' else r['status']} |")
+
+
 # ---- the first page and the README -----------------------------------------------------------------------------------
 
 def headline():
@@ -361,6 +391,7 @@ def first_page():
                 "| [proofs.md](proofs.md) | what `isomer prove` decides |",
                 "| [attacks.md](attacks.md) | what was tried to make it say something false |",
                 "| [search.md](search.md) | how long the search takes |",
+                "| [compiled.md](compiled.md) | models through `isomer compile`, beside ONNX Runtime |",
                 "| [older.md](older.md) | older figures, typed by hand, with their build |",
                 "", "How to measure again: [bench/results](../../bench/results/README.md) says what is kept; each script says how it is run.")
 
@@ -377,7 +408,7 @@ def main():
     options = parser.parse_args()
     pages = {PAGES / "README.md": first_page(), PAGES / "zoo.md": zoo_page(), PAGES / "zoo.svg": picture(), PAGES / "expert.md": expert_page(),
              PAGES / "proofs.md": proofs_page(), PAGES / "attacks.md": attacks_page(), PAGES / "search.md": search_page(),
-             PAGES / "structures.md": structures_page(), PAGES / "comparison.md": comparison_page()}
+             PAGES / "structures.md": structures_page(), PAGES / "comparison.md": comparison_page(), PAGES / "compiled.md": compiled_page()}
     texts = {path: "\n".join(lines).rstrip("\n") + "\n" for path, lines in pages.items()} | {ROOT / "README.md": readme()}
     stale = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     for path in stale:

@@ -155,6 +155,10 @@ class Composer {
           all_whole = all_whole && s.at[d].is_inside(nest.axes[d].extent);
         if (moves && nest.value->kind == ExprNode::Kind::Read)
           quotients = quotients || makes_quotients(nest, s);
+        // A product of reads stays one.
+        if (moves && s.is_reduced)
+          for (std::size_t d = 0; d < s.at.size(); ++d)
+            if (asks_along(nest, d, s.at[d])) return false;
         // Sums stay in the shape in which they can be tiled.
         if (reduces && std::ranges::any_of(s.at, has_quotient)) return false;
       }
@@ -192,13 +196,23 @@ class Composer {
   static bool has_same_name(const std::string& names, const std::string& name) {
     return names == name || names.starts_with(name + " +") || names.ends_with("+ " + name);
   }
+  // Whether a position has to be looked at before a nest's value is read there: it may be outside. What only
+  // reads another tensor along a whole axis of it is zero there as well.
+  static bool asks_along(const Nest& nest, std::size_t d, const Index& at) {
+    if (at.is_inside(nest.axes[d].extent)) return false;
+    if (nest.value->kind != ExprNode::Kind::Read) return true;
+    for (std::size_t e = 0; e < nest.value->at.size(); ++e)
+      if (nest.value->at[e] == Index(nest.axes[d]) && nest.value->extents[e] == nest.axes[d].extent)
+        return false;
+    return true;
+  }
   // The value of a nest at the position of a read, which is zero outside.
   Expr written(const Nest& nest, const ExprNode& read) {
     AxisMap by;
     Domain inside;
     for (std::size_t d = 0; d < nest.axes.size(); ++d) {
       by[nest.axes[d].id] = read.at[d];
-      if (!read.at[d].is_inside(nest.axes[d].extent))
+      if (asks_along(nest, d, read.at[d]))
         inside = both(std::move(inside), between(0, read.at[d], nest.axes[d].extent));
     }
     Expr value = with_axes(nest.value, by, numbers_);
