@@ -66,8 +66,9 @@ void NestWriter::close() {
 void NestWriter::open_loop(const Axis& axis, const std::string& from, const std::string& to,
                            const std::string& pragma) {
   const std::string name = name_of(axis);
-  if (!pragma.empty()) say(pragma);
-  open(fmt::format("for (int64_t {0} = {1}; {0} < {2}; ++{0})", name, from, to));
+  // A pragma stays with its loop, whatever is computed before it.
+  const std::string before = pragma.empty() ? "" : pragma + '\n' + indent();
+  open(before + fmt::format("for (int64_t {0} = {1}; {0} < {2}; ++{0})", name, from, to));
   blocks_.back().axes.insert(axis.id);
 }
 
