@@ -331,8 +331,9 @@ def search_page():
 
 def compiled_page():
     yield from ("# Results: compiled models", "", GENERATED, "",
-                "Models of the zoo through `isomer compile`, one thread. `ratio` is the CPU time of ONNX Runtime with all of its optimizations over that of the module, run by turns. "
-                "Errors are the largest difference to float64, of the largest value. *far*: the error is more than twice ONNX Runtime's, and more than 1e-6.", "")
+                "Models of the zoo through `isomer compile`, one thread. `ratio` is the CPU time of ONNX Runtime with all of its optimizations over "
+                "that of the module, run by turns. Errors are the largest difference to float64, of the largest value. *far*: the error is more than "
+                "twice ONNX Runtime's, and more than 1e-6.", "")
     found = read("compile")
     if found is None:
         yield "There are no results yet."
@@ -343,9 +344,11 @@ def compiled_page():
     status = [r["status"] for r in rows]
     yield from (f"**{len(ran)} of {len(rows)} compiled and run** ({status.count('opaque')} have a node without a formula); {status.count('far')} are far. "
                 f"Geometric mean of the ratios {geometric_mean(ratios):.2f}, median {statistics.median(ratios):.2f}; "
-                f"{sum(r > 1 for r in ratios)} are faster than ONNX Runtime, {sum(r > 1.05 for r in ratios)} by more than 5 %, {sum(r < 0.95 for r in ratios)} slower by more than 5 %.",
+                f"{sum(r > 1 for r in ratios)} are faster than ONNX Runtime, {sum(r > 1.05 for r in ratios)} by more than 5 %, "
+                f"{sum(r < 0.95 for r in ratios)} slower by more than 5 %.",
                 "", provenance(head), "",
-                "| model | ratio | runtime ms | module ms | error | runtime's | nests | tiled | Winograd | made in s | library KB | weights MB | workspace MB | |",
+                "| model | ratio | runtime ms | module ms | error | runtime's | nests | tiled | Winograd | made in s "
+                "| library KB | weights MB | workspace MB | |",
                 "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|")
     for r in sorted(rows, key=lambda r: -(r.get("ratio") or 0)):
         if not r.get("ratio"):

@@ -59,7 +59,7 @@ ReportJson to_json(const rules::GeneratedPack& pack, double ms) {
           {"ms", ms}};
 }
 
-GeneratedRules generated(const rules::GeneratedPack& pack, ReportJson json) {
+GeneratedRules generated(const rules::GeneratedPack& pack, const ReportJson& json) {
   return {.rules = pack.rules, .is_complete = pack.is_complete, .json = json_text(json)};
 }
 
