@@ -112,7 +112,7 @@ GeneratedRules generate_rules(const std::filesystem::path& file, const GenerateR
       const rules::GeneratedPack pack = take(write_generated_rules(file, asked));
       ReportJson json = to_json(pack, watch.ms());
       json["shard"] = nullptr;
-      return generated(pack, std::move(json));
+      return generated(pack, json);
     }
     const WrittenShard written =
         take(write_shard(file, asked, {.index = options.shard, .of = options.shards}));
@@ -126,7 +126,7 @@ GeneratedRules generate_rules(const std::filesystem::path& file, const GenerateR
                      {"of", options.shards},
                      {"proposed", written.shard.proposed.size()},
                      {"reused", written.is_reused}};
-    return generated(pack, std::move(json));
+    return generated(pack, json);
   });
 }
 
