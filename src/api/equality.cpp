@@ -97,10 +97,7 @@ std::string load_certificate(const std::filesystem::path& path) {
 }
 
 void save_text(std::string_view text, const std::filesystem::path& path) {
-  guarded([&] {
-    wire::OutputFile file = take(wire::written_output(path, text));
-    take(file.rename());
-  });
+  guarded([&] { take(wire::write_text(path, text)); });
 }
 
 void save_certificate(std::string_view certificate, const std::filesystem::path& path) {

@@ -3,6 +3,7 @@
 #include "eval/strip_nodes.h"
 #include "eval/strip_read.h"
 #include "eval/strip_reduce.h"
+#include "expr/look_up.h"
 
 namespace isomer {
 
@@ -48,36 +49,6 @@ NodePtr StripCompiler::compile_read(const ExprNode& expr) {
   }
 }
 
-namespace {
-
-// The parts of Σ_{axes} where(v = e, value, 0), where v is one of the axes and e doesn't depend on any of
-// them.
-struct Lookup {
-  Axis axis;
-  const ExprNode* at;
-  const ExprNode* value;
-};
-
-std::optional<Lookup> as_lookup(const ExprNode& expr) {
-  if (expr.reduction != Reduction::Sum || expr.axes.size() != 1 || !expr.domain.empty()) return std::nullopt;
-  const ExprNode& where = *expr.args[0];
-  if (where.kind != ExprNode::Kind::Apply || where.fn != Fn::Where) return std::nullopt;
-  const ExprNode &condition = *where.args[0], &zero = *where.args[2];
-  if (zero.kind != ExprNode::Kind::Number || zero.number != 0 || zero.integer != 0) return std::nullopt;
-  if (condition.kind != ExprNode::Kind::Apply || condition.fn != Fn::Equal) return std::nullopt;
-  for (int side = 0; side < 2; ++side) {
-    const ExprNode &index = *condition.args[static_cast<std::size_t>(side)],
-                   &at = *condition.args[static_cast<std::size_t>(1 - side)];
-    if (index.kind != ExprNode::Kind::IndexNumber || !is_integer(at.type)) continue;
-    const auto axis = index.index.as_axis();
-    if (axis && *axis == expr.axes[0] && !mentions(at, *axis))
-      return Lookup{expr.axes[0], &at, where.args[1].get()};
-  }
-  return std::nullopt;
-}
-
-}  // namespace
-
 NodePtr StripCompiler::compile_apply(const ExprNode& expr) {
   std::vector<NodePtr> args;
   for (const ExprRef& a : expr.args) args.push_back(compile(*a));
@@ -86,7 +57,7 @@ NodePtr StripCompiler::compile_apply(const ExprNode& expr) {
 }
 
 NodePtr StripCompiler::compile_reduce(const ExprNode& expr) {
-  if (const auto lookup = as_lookup(expr)) {
+  if (const auto lookup = as_look_up(expr)) {
     NodePtr at = compile(*lookup->at);
     const int slot = slot_of(lookup->axis);
     set_lane(slot, true);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <ranges>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -12,24 +11,13 @@
 #include "graph/call.h"
 #include "graph/constant.h"
 #include "graph/last_digits.h"
+#include "graph/live_nodes.h"
 #include "graph/program_cache.h"
 #include "graph/spelling.h"
 #include "graph/symbols.h"
 
 namespace isomer {
 namespace {
-
-// Operators whose outputs some graph output depends on.
-std::unordered_set<NodeId> live_nodes(const Graph& graph) {
-  std::unordered_set<NodeId> live;
-  for (const Value& output : graph.outputs()) live.insert(output.node);
-  for (const NodeId id : std::views::reverse(graph.order())) {
-    if (!live.contains(id)) continue;
-    for (const auto* values : {&graph.node(id).inputs, &graph.node(id).captures})
-      for (const Value& value : *values) live.insert(value.node);
-  }
-  return live;
-}
 
 Status check_feeds(const Graph& graph, const NamedTensors& feeds) {
   Symbols symbols(graph);

@@ -87,10 +87,6 @@ class PartRebuilder final : public Rebuilder {
   const Expr& by_;
 };
 
-bool is_zero(const ExprNode& e) {
-  return e.kind == ExprNode::Kind::Number && e.number == 0 && e.integer == 0;
-}
-
 }  // namespace
 
 Index with_axes(const Index& index, const AxisMap& by) {
@@ -110,25 +106,6 @@ Expr with_part(const Expr& expr, const ExprRef& part, const Expr& by) {
   return PartRebuilder(part, by).rebuild(expr.ref());
 }
 
-std::optional<LookUp> as_look_up(const ExprNode& expr) {
-  if (expr.kind != ExprNode::Kind::Reduce || expr.reduction != Reduction::Sum || expr.axes.size() != 1 ||
-      !expr.domain.empty())
-    return std::nullopt;
-  const ExprNode& where = *expr.args[0];
-  if (where.kind != ExprNode::Kind::Apply || where.fn != Fn::Where || !is_zero(*where.args[2]))
-    return std::nullopt;
-  const ExprNode& condition = *where.args[0];
-  if (condition.kind != ExprNode::Kind::Apply || condition.fn != Fn::Equal) return std::nullopt;
-  for (std::size_t side = 0; side < 2; ++side) {
-    const ExprNode& index = *condition.args[side];
-    const ExprRef& at = condition.args[1 - side];
-    if (index.kind != ExprNode::Kind::IndexNumber || !is_integer(at->type)) continue;
-    const auto axis = index.index.as_axis();
-    if (axis && *axis == expr.axes[0] && !mentions(*at, *axis)) return LookUp{*axis, at, where.args[1]};
-  }
-  return std::nullopt;
-}
-
 ExprRef main_reduction(const Expr& expr) {
   const std::function<ExprRef(const ExprRef&)> find = [&](const ExprRef& e) -> ExprRef {
     if (e->kind == ExprNode::Kind::Reduce && !as_look_up(*e)) return e;
@@ -142,6 +119,22 @@ ExprRef main_reduction(const Expr& expr) {
 }
 
 bool has_reduction(const Expr& expr) { return main_reduction(expr) != nullptr; }
+
+void replace_reduction(Nest& nest, ExprNode by) {
+  const auto reduction = std::make_shared<const ExprNode>(std::move(by));
+  nest.value = with_part(nest.value, nest.reduction, Expr(reduction));
+  nest.reduction = reduction;
+}
+
+Nest part_of(const Nest& nest, const Axis& axis, std::int64_t low, std::int64_t high, AxisNumbers& numbers) {
+  Nest out = nest;
+  const Axis fresh = numbers.make(high - low);
+  const AxisMap by{{axis.id, Index(fresh) + Index(low)}};
+  std::ranges::replace(out.axes, axis, fresh);
+  for (Index& i : out.at) i = with_axes(i, by);
+  out.value = with_axes(out.value, by, numbers);
+  return out;
+}
 
 std::optional<std::pair<Axis, Interval>> as_interval(const Domain& domain) {
   std::optional<Axis> axis;

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "expr/look_up.h"
 #include "lower/nest.h"
 
 namespace isomer::lower {
@@ -29,16 +30,14 @@ Expr with_reads(const Expr& expr, const ReadMap& by);
 // The same expression with one part of it replaced.
 Expr with_part(const Expr& expr, const ExprRef& part, const Expr& by);
 
-// Σ_v (v = at ? value : 0): a look-up, where `at` is computed and doesn't depend on v.
-struct LookUp {
-  Axis axis;
-  ExprRef at, value;
-};
-std::optional<LookUp> as_look_up(const ExprNode& expr);
-
 // The first reduction of an expression that is no look-up and stands inside of no other; null: none.
 ExprRef main_reduction(const Expr& expr);
 bool has_reduction(const Expr& expr);  // but look-ups
+
+// The nest with its main reduction replaced, here and in its value.
+void replace_reduction(Nest& nest, ExprNode by);
+// The points of a nest at which an axis is low to high - 1, as a nest of their own.
+Nest part_of(const Nest& nest, const Axis& axis, std::int64_t low, std::int64_t high, AxisNumbers& numbers);
 
 // Of a conjunction over one axis: the interval that it leaves; nullopt where it says anything else.
 struct Interval {

@@ -57,7 +57,11 @@ class Splitter {
     if (!axis || std::ranges::find(nest.axes, *axis) == nest.axes.end()) return {nest};
     for (const Interval& i : left) parts.emplace_back(i, value.args[0]);
     std::vector<Nest> out;
-    for (const auto& [interval, part] : parts) out.push_back(part_of(nest, *axis, interval, part));
+    for (const auto& [interval, part] : parts) {
+      Nest whole = nest;
+      whole.value = Expr(part);
+      out.push_back(part_of(whole, *axis, interval.low, interval.high, numbers_));
+    }
     return out;
   }
 
@@ -76,16 +80,6 @@ class Splitter {
       if (both.high < i.high) rest.push_back({both.high, i.high});
     }
     left = rest;
-  }
-  Nest part_of(const Nest& nest, const Axis& axis, const Interval& interval, const ExprRef& value) {
-    Nest out = nest;
-    const Axis fresh = numbers_.make(interval.high - interval.low);
-    const AxisMap by{{axis.id, Index(fresh) + Index(interval.low)}};
-    for (Axis& a : out.axes)
-      if (a == axis) a = fresh;
-    for (Index& i : out.at) i = with_axes(i, by);
-    out.value = with_axes(Expr(value), by, numbers_);
-    return out;
   }
   AxisNumbers& numbers_;
 };

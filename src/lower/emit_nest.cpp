@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "expr/parts.h"
 #include "lower/compose.h"
 
 namespace isomer::lower {
@@ -72,6 +73,16 @@ void NestWriter::open_loop(const Axis& axis, const std::string& from, const std:
   blocks_.back().axes.insert(axis.id);
 }
 
+// A loop over all of an axis, unless it has one element; how many were opened.
+std::size_t NestWriter::open_axis(const Axis& axis) {
+  if (axis.extent.is(1)) {
+    define_axis(axis, "0");
+    return 0;
+  }
+  open_loop(axis, "0", fmt::format("{}", axis.extent.concrete()));
+  return 1;
+}
+
 void NestWriter::define_axis(const Axis& axis, const std::string& value) {
   say(fmt::format("const int64_t {} = {};", name_of(axis), value));
   blocks_.back().axes.insert(axis.id);
@@ -134,11 +145,7 @@ std::string NestWriter::holds(const Domain& domain) {
 }
 
 Index NestWriter::address(int buffer, const std::vector<Index>& at) const {
-  const Storage& storage = plan_.buffers[static_cast<std::size_t>(buffer)];
-  Index out;
-  for (std::size_t d = 0; d < at.size(); ++d)
-    if (storage.extents[d] != 1) out = out + Dim(storage.strides[d]) * at[d];
-  return out.recombined();
+  return address_of(plan_.buffers[static_cast<std::size_t>(buffer)], at);
 }
 
 std::string NestWriter::load(int buffer, const std::string& address, ElementType type) {
@@ -189,17 +196,7 @@ std::string NestWriter::value(const ExprRef& e) {
   if (e->kind == ExprNode::Kind::Number) return number(*e);
   if (const auto known = values_.find(e.get()); known != values_.end()) return known->second;
   // What a bound reduction is a part of belongs to where that was bound.
-  const bool is_free = bound_.empty() || !std::ranges::any_of(bound_, [&](const auto& b) {
-                         std::vector<const ExprNode*> left{e.get()};
-                         while (!left.empty()) {
-                           const ExprNode* next = left.back();
-                           left.pop_back();
-                           if (next == b.first) return true;
-                           for (const ExprRef& a : next->args) left.push_back(a.get());
-                           for (const ExprNode::Case& c : next->cases) left.push_back(c.value.get());
-                         }
-                         return false;
-                       });
+  const bool is_free = !any_part(*e, [&](const ExprNode& part) { return bound_.contains(&part); });
   const std::size_t block = is_free ? block_for(axes_of(*e)) : blocks_.size() - 1;
   std::vector<Block> inside(std::make_move_iterator(blocks_.begin() + static_cast<std::ptrdiff_t>(block) + 1),
                             std::make_move_iterator(blocks_.end()));
@@ -557,11 +554,7 @@ void NestWriter::tiled() {
   const ExprNode& product = *nest_.reduction->args[0];
   const ExprNode& read_left = *product.args[tile.left_first ? 0 : 1];
   const Index left = address(tile.left, read_left.at);
-  const auto step = [&](const Axis& axis) {
-    for (const Index::Term& t : left.terms())
-      if (t.atom.kind == Index::AtomKind::Axis && t.atom.axis == axis) return t.scale.concrete();
-    return std::int64_t{0};
-  };
+  const auto step = [&](const Axis& axis) { return stride(left, axis); };
 
   const bool in_pieces = tile.chunk > 0;
   const std::int64_t block_rows = tile.outer_rows.empty() ? std::min(rows, tile.block) : rows * tile.block;
@@ -571,13 +564,9 @@ void NestWriter::tiled() {
   say(fmt::format("const int64_t height = im_tile_height<{}>({});", tile.width,
                   tile.outer_rows.empty() ? std::min(rows, tile.block) : rows));
   std::size_t opened = 0;
-  const auto loop = [&](const Axis& a) {
-    if (a.extent.is(1)) define_axis(a, "0");
-    else open_loop(a, "0", fmt::format("{}", a.extent.concrete())), ++opened;
-  };
-  for (const Axis& a : tile.batch) loop(a);
+  for (const Axis& a : tile.batch) opened += open_axis(a);
   const std::vector<Axis>& outer = tile.outer_rows;
-  for (std::size_t k = 0; k + 1 < outer.size(); ++k) loop(outer[k]);
+  for (std::size_t k = 0; k + 1 < outer.size(); ++k) opened += open_axis(outer[k]);
   const std::int64_t length = outer.empty() ? rows : outer.back().extent.concrete();
   open(fmt::format("for (int64_t start = 0; start < {}; start += {})", length, tile.block));
   say(fmt::format("const int64_t end = start + {0} < {1} ? start + {0} : {1};", tile.block, length));
@@ -659,10 +648,7 @@ void NestWriter::winograd() {
   const std::int64_t across = (columns + 3) / 4, all = (rows + 3) / 4 * across;
   const std::int64_t ld = w.channels + 16, plane = w.tiles * ld;
   std::size_t opened = 0;
-  for (const Axis& a : w.batch) {
-    if (a.extent.is(1)) define_axis(a, "0");
-    else open_loop(a, "0", fmt::format("{}", a.extent.concrete())), ++opened;
-  }
+  for (const Axis& a : w.batch) opened += open_axis(a);
   std::vector<Index> first_window = read_left.at;
   first_window[w.row_axis] = first_window[w.column_axis] = first_window[w.channel_axis] = Index(0);
   const std::string scratch = pointer(w.scratch);

@@ -39,6 +39,7 @@ class NestWriter {
 
   void open_loop(const Axis& axis, const std::string& from, const std::string& to,
                  const std::string& pragma = {});
+  std::size_t open_axis(const Axis& axis);
   void open(const std::string& head);
   void close();
   void say(const std::string& line) { blocks_.back().text += indent() + line + '\n'; }

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <map>
-#include <unordered_set>
 
 #include "eval/program.h"
 #include "graph/call.h"
 #include "graph/constant.h"
 #include "graph/flatten.h"
+#include "graph/live_nodes.h"
 
 namespace isomer::lower {
 namespace {
@@ -25,7 +25,7 @@ class Lowering {
       ISOMER_TRY(const int buffer, add(input, Storage::Kind::Input));
       plan_.inputs.push_back({graph_.name_of(input), buffer});
     }
-    const auto live = live_nodes();
+    const auto live = live_nodes(graph_);
     for (const NodeId id : graph_.order()) {
       if (!live.contains(id) || graph_.node(id).kind != NodeKind::Operator) continue;
       ISOMER_TRY_DO(lower_node(id));
@@ -35,15 +35,6 @@ class Lowering {
   }
 
  private:
-  std::unordered_set<NodeId> live_nodes() const {
-    std::unordered_set<NodeId> live;
-    for (const Value& output : graph_.outputs()) live.insert(output.node);
-    for (auto id = graph_.order().rbegin(); id != graph_.order().rend(); ++id)
-      if (live.contains(*id))
-        for (const Value& value : graph_.node(*id).inputs) live.insert(value.node);
-    return live;
-  }
-
   int add(Storage storage) {
     storage.strides = row_major(storage.extents);
     storage.size = element_count(storage.extents).value_or(0);

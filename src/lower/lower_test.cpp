@@ -26,13 +26,19 @@ Graph graph_of(const std::string& body) {
   return std::move(graph).value();
 }
 
-// Stages as nests, written into each other, not scheduled.
-Lowered composed(const std::string& body) {
+// Stages as nests, written into each other.
+Lowered lowered(const std::string& body) {
   Lowered out;
   auto plan = lower_graph(graph_of(body), {}, out.numbers);
   EXPECT_TRUE(plan) << (plan ? "" : plan.error().message);
   out.plan = std::move(plan).value();
   compose_nests(out.plan, out.numbers);
+  return out;
+}
+
+// The same with loops that are not scheduled.
+Lowered composed(const std::string& body) {
+  Lowered out = lowered(body);
   for (Nest& nest : out.plan.nests) {
     nest.reduction = main_reduction(nest.value);
     reset_loops(nest, out.plan);
@@ -41,11 +47,7 @@ Lowered composed(const std::string& body) {
 }
 
 Lowered scheduled(const std::string& body) {
-  Lowered out;
-  auto plan = lower_graph(graph_of(body), {}, out.numbers);
-  EXPECT_TRUE(plan) << (plan ? "" : plan.error().message);
-  out.plan = std::move(plan).value();
-  compose_nests(out.plan, out.numbers);
+  Lowered out = lowered(body);
   choose_layouts(out.plan);
   EXPECT_TRUE(schedule_nests(out.plan, out.numbers));
   place_buffers(out.plan);

@@ -39,6 +39,19 @@ bool stays_inside(const Storage& storage, std::size_t axis, const Index& at) {
       .is_inside(storage.low[axis] + storage.extents[axis] + storage.high[axis]);
 }
 
+Index address_of(const Storage& storage, const std::vector<Index>& at) {
+  Index out;
+  for (std::size_t d = 0; d < at.size(); ++d)
+    if (storage.extents[d] != 1) out = out + Dim(storage.strides[d]) * at[d];
+  return out.recombined();
+}
+
+std::int64_t stride(const Index& address, const Axis& axis) {
+  for (const Index::Term& t : address.terms())
+    if (t.atom.kind == Index::AtomKind::Axis && t.atom.axis == axis) return t.scale.concrete();
+  return 0;
+}
+
 std::vector<int> order_of(const Storage& storage) {
   std::vector<int> order(storage.extents.size());
   std::iota(order.begin(), order.end(), 0);
@@ -93,13 +106,12 @@ void reset_loops(Nest& nest, const Plan& plan) {
   for (const std::size_t k : order)
     nest.loops.push_back({.axis = nest.axes[k], .name = fmt::format("i{}", k)});
   for (std::size_t k = 0; k < nest.axes.size(); ++k)
-    nest.of.push_back({.axis = nest.axes[k], .index = Index(nest.axes[k]), .name = fmt::format("i{}", k)});
+    nest.of.push_back({.axis = nest.axes[k], .index = Index(nest.axes[k])});
   if (!nest.reduction) return;
   for (std::size_t k = 0; k < nest.reduction->axes.size(); ++k) {
     const Axis& axis = nest.reduction->axes[k];
     nest.loops.push_back({.axis = axis, .name = fmt::format("r{}", k)});
-    nest.of.push_back(
-        {.axis = axis, .index = Index(axis), .is_reduced = true, .name = fmt::format("r{}", k)});
+    nest.of.push_back({.axis = axis, .index = Index(axis), .is_reduced = true});
   }
 }
 
@@ -121,18 +133,6 @@ std::string text(const Nest& nest, const Plan& plan) {
     if (!(a.index == Index(a.axis))) out += fmt::format("{}a{} = {}\n", indent, a.axis.id, a.index.text());
   for (const Index& g : nest.guard) out += fmt::format("{}if {} >= 0\n", indent, g.text());
   out += fmt::format("{}b{}[{}] = {}\n", indent, nest.target, position(nest.at), text(nest.value));
-  return out;
-}
-
-std::string text(const Plan& plan) {
-  std::string out;
-  for (std::size_t k = 0; k < plan.buffers.size(); ++k) {
-    const Storage& b = plan.buffers[k];
-    static constexpr const char* kKinds[] = {"input", "output", "weight", "local"};
-    out += fmt::format("b{}: {} {} {}[{}] strides [{}]\n", k, kKinds[static_cast<std::size_t>(b.kind)],
-                       b.name, name(b.type), fmt::join(b.extents, ", "), fmt::join(b.strides, ", "));
-  }
-  for (const Nest& nest : plan.nests) out += text(nest, plan);
   return out;
 }
 

@@ -29,12 +29,16 @@ struct Storage {
   Extents low = {}, high = {};  // zeros before and behind each axis; none: there are none
   std::int64_t size = 0;        // elements of memory, gaps included
   std::int64_t offset = -1;     // bytes: of a Local in the workspace, of a Weight in its file; -1: not placed
-  Tensor value = {};            // of a Weight, as it was before `strides`
+  Tensor value = {};            // of a Weight; its strides are row-major
 };
 // Where the element at zeros is in that memory.
 std::int64_t origin(const Storage& storage);
 // Whether an index along an axis never leaves the memory: the tensor, or the zeros around it.
 bool stays_inside(const Storage& storage, std::size_t axis, const Index& at);
+// Where an access goes, in elements from there.
+Index address_of(const Storage& storage, const std::vector<Index>& at);
+// How far an address goes with one step of the axis.
+std::int64_t stride(const Index& address, const Axis& axis);
 // The axes, outermost first, as strides have them.
 std::vector<int> order_of(const Storage& storage);
 // Lays the tensor out in this order, with the zeros around it.
@@ -55,7 +59,6 @@ struct AxisOfLoops {
   Axis axis = {};
   Index index = {};
   bool is_reduced = false;
-  std::string name = {};
 };
 
 // The product of two reads, summed, that a kernel does tile by tile:
@@ -124,6 +127,5 @@ void reset_loops(Nest& nest, const Plan& plan);
 std::int64_t stored_bytes(ElementType type);
 
 std::string text(const Nest& nest, const Plan& plan);
-std::string text(const Plan& plan);
 
 }  // namespace isomer::lower

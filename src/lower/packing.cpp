@@ -8,12 +8,6 @@ namespace isomer::lower {
 
 std::int64_t extent(const Axis& axis) { return axis.extent.concrete(); }
 
-std::int64_t stride(const Index& address, const Axis& axis) {
-  for (const Index::Term& t : address.terms())
-    if (t.atom.kind == Index::AtomKind::Axis && t.atom.axis == axis) return t.scale.concrete();
-  return 0;
-}
-
 bool is_plain(const Index& index) {
   return std::ranges::all_of(index.terms(),
                              [](const Index::Term& t) { return t.atom.kind == Index::AtomKind::Axis; });
@@ -21,13 +15,6 @@ bool is_plain(const Index& index) {
 
 bool contains(const std::vector<Axis>& axes, const Axis& axis) {
   return std::ranges::find(axes, axis) != axes.end();
-}
-
-Index Packing::address(int buffer, const std::vector<Index>& at) const {
-  Index out;
-  for (std::size_t d = 0; d < at.size(); ++d)
-    if (storage(buffer).extents[d] != 1) out = out + Dim(storage(buffer).strides[d]) * at[d];
-  return out.recombined();
 }
 
 int Packing::add(Storage s) {

@@ -22,7 +22,7 @@ class Packing {
 
   const Storage& storage(int buffer) const { return plan_.buffers[static_cast<std::size_t>(buffer)]; }
   // Where an access goes, in elements.
-  Index address(int buffer, const std::vector<Index>& at) const;
+  Index address(int buffer, const std::vector<Index>& at) const { return address_of(storage(buffer), at); }
 
   const Plan& plan() const { return plan_; }
   AxisNumbers& numbers() { return numbers_; }
@@ -34,8 +34,6 @@ class Packing {
 };
 
 std::int64_t extent(const Axis& axis);
-// How far an address goes with one step of the axis.
-std::int64_t stride(const Index& address, const Axis& axis);
 // Whether an index is affine in axes: no quotients, no rests.
 bool is_plain(const Index& index);
 bool contains(const std::vector<Axis>& axes, const Axis& axis);

@@ -20,7 +20,7 @@ class Reducer {
     std::vector<Nest> out{nest};
     if (const auto axis = to_be_divided(nest)) {
       const std::int64_t whole = extent(*axis) / kLanes * kLanes;
-      out = {part(nest, *axis, 0, whole), part(nest, *axis, whole, extent(*axis))};
+      out = {part_of(nest, *axis, 0, whole, numbers_), part_of(nest, *axis, whole, extent(*axis), numbers_)};
     }
     for (Nest& each : out) order(each);
     return out;
@@ -43,16 +43,6 @@ class Reducer {
       return std::nullopt;
     return axis;
   }
-  Nest part(const Nest& nest, const Axis& axis, std::int64_t low, std::int64_t high) {
-    Nest out = nest;
-    const Axis fresh = numbers_.make(high - low);
-    const AxisMap by{{axis.id, Index(fresh) + Index(low)}};
-    std::ranges::replace(out.axes, axis, fresh);
-    for (Index& i : out.at) i = with_axes(i, by);
-    out.value = with_axes(out.value, by, numbers_);
-    return out;
-  }
-
   void order(Nest& nest) {
     nest.reduction = main_reduction(nest.value);
     reset_loops(nest, plan_);
@@ -109,13 +99,10 @@ class Reducer {
     if (nest.reduction->reduction == Reduction::Product) return false;
     int reads = 0;
     if (!fits(*nest.reduction->args[0], axis, reads) || reads == 0) return false;
-    const ExprRef old = nest.reduction;
-    ExprNode changed = *old;
+    ExprNode changed = *nest.reduction;
     changed.args[0] =
-        with_reads(Expr(old->args[0]), [&](const ExprNode& e) { return repacked(e, axis); }).ref();
-    const auto reduction = std::make_shared<const ExprNode>(std::move(changed));
-    nest.value = with_part(nest.value, old, Expr(reduction));
-    nest.reduction = reduction;
+        with_reads(Expr(changed.args[0]), [&](const ExprNode& e) { return repacked(e, axis); }).ref();
+    replace_reduction(nest, std::move(changed));
     return true;
   }
   bool fits(const ExprNode& e, const Axis& axis, int& reads) const {

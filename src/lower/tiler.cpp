@@ -13,7 +13,7 @@ constexpr std::int64_t kShortestForWinograd = 12;
 constexpr std::int64_t kWinogradBytes = 1'200'000;  // of transformed inputs and products
 constexpr std::int64_t kFewestProducts = 128;       // per output row: below, a tile is not worth its packing
 
-// Tries to make one nest a tiled product. Works on a copy; `plan` gets new buffers and nests only at the end.
+// Tries to make one nest a tiled product. Works on a copy; the plan gets new buffers.
 class Tiler {
  public:
   explicit Tiler(Packing& packing) : packing_(packing), numbers_(packing.numbers()) {}
@@ -202,27 +202,27 @@ class Tiler {
   }
 
   bool sort_axes() {
-    const Index l = at_left(), r = at_right(), target = at_target();
+    const Index target = at_target();
+    std::vector<Axis> columns;
     rows_.clear();
-    columns_.clear();
     batch_.clear();
     for (const Axis& a : nest_.axes) {
       const bool in_left = mentions(left(), a), in_right = mentions(right(), a);
       if (in_left && in_right) batch_.push_back(a);
-      else if (in_right) columns_.push_back(a);
+      else if (in_right) columns.push_back(a);
       else if (in_left) rows_.push_back(a);
       else if (extent(a) == 1) batch_.push_back(a);
       else return false;
     }
     for (const Axis& a : sum().axes)
       if (extent(a) > 1 && (!mentions(left(), a) || !mentions(right(), a))) return false;
-    if (columns_.empty()) return false;
-    std::ranges::stable_sort(columns_, [&](const Axis& a, const Axis& b) {
+    if (columns.empty()) return false;
+    std::ranges::stable_sort(columns, [&](const Axis& a, const Axis& b) {
       if ((extent(a) == 1) != (extent(b) == 1)) return extent(a) != 1;
       return stride(target, a) < stride(target, b);
     });
-    for (std::size_t k = 1; k < columns_.size(); ++k) batch_.push_back(columns_[k]);
-    column_ = columns_[0];
+    for (std::size_t k = 1; k < columns.size(); ++k) batch_.push_back(columns[k]);
+    column_ = columns[0];
     std::int64_t depth = 1, height = 1;
     for (const Axis& a : sum().axes) depth *= extent(a);
     for (const Axis& a : rows_) height *= extent(a);
@@ -251,19 +251,12 @@ class Tiler {
       source.push_back(Index(axes.back()) + Index(low));
     }
     if (!is_padded) return;
-    std::vector<int> order(padded.extents.size());
-    for (std::size_t d = 0; d < order.size(); ++d) order[d] = static_cast<int>(d);
-    if (padded.kind == Storage::Kind::Local) {
-      std::ranges::stable_sort(order, [&](int a, int b) {
-        return padded.strides[static_cast<std::size_t>(a)] > padded.strides[static_cast<std::size_t>(b)];
-      });
-    } else if (order.size() >= 3) {
+    std::vector<int> order = order_of(padded);
+    if (padded.kind != Storage::Kind::Local && order.size() >= 3)
       std::rotate(order.begin() + 1, order.begin() + 2, order.end());
-    }
-    padded.strides = strides_in_order(padded.extents, order);
-    padded.size = *element_count(padded.extents);
-    padded.kind = Storage::Kind::Local;
     padded.low = padded.high = {};
+    lay_out(padded, order);
+    padded.kind = Storage::Kind::Local;
     padded.name += ".padded";
     padded.value = {};
     const int buffer = add(std::move(padded));
@@ -278,9 +271,7 @@ class Tiler {
     product.args[left_] = by.ref();
     ExprNode changed = sum();
     changed.args[0] = std::make_shared<const ExprNode>(std::move(product));
-    const auto reduction = std::make_shared<const ExprNode>(std::move(changed));
-    nest_.value = with_part(nest_.value, nest_.reduction, Expr(reduction));
-    nest_.reduction = reduction;
+    replace_reduction(nest_, std::move(changed));
   }
   int add(Storage s) { return packing_.add(std::move(s)); }
 
@@ -320,9 +311,7 @@ class Tiler {
       factor = std::make_shared<const ExprNode>(std::move(f));
     }
     changed.args[0] = std::make_shared<const ExprNode>(std::move(product));
-    const auto reduction = std::make_shared<const ExprNode>(std::move(changed));
-    nest_.value = with_part(nest_.value, nest_.reduction, Expr(reduction));
-    nest_.reduction = reduction;
+    replace_reduction(nest_, std::move(changed));
   }
 
   void merge_rows() {
@@ -368,7 +357,6 @@ class Tiler {
       axes->push_back(fused);
     }
     for (Index& i : nest_.at) i = with_axes(i, by);
-    const ExprRef old = nest_.reduction;
     nest_.value = with_axes(nest_.value, by, numbers_);
     nest_.reduction = main_reduction(nest_.value);
   }
@@ -478,7 +466,7 @@ class Tiler {
   Nest nest_;
   std::vector<Nest> before_;
   std::size_t left_ = 0;
-  std::vector<Axis> rows_, columns_, batch_;
+  std::vector<Axis> rows_, batch_;
   Axis row_, column_;
 };
 

@@ -128,6 +128,11 @@ Result<OutputFile> written_output(const std::filesystem::path& path, std::string
   return file;
 }
 
+Status write_text(const std::filesystem::path& path, std::string_view text) {
+  ISOMER_TRY(OutputFile file, written_output(path, text));
+  return file.rename();
+}
+
 Status check_target(const std::filesystem::path& path, const std::vector<FileIdentity>& sources) {
   if (!path.has_filename())
     return Error{fmt::format("{} is not the name of a file", printable(path.native()))};

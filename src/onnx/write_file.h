@@ -45,6 +45,8 @@ void remove_own_outputs(const std::filesystem::path& directory);
 
 // A whole file of this text, or an error and no file.
 Result<OutputFile> written_output(const std::filesystem::path& path, std::string_view text);
+// The same, under its name.
+Status write_text(const std::filesystem::path& path, std::string_view text);
 
 // Whether there may be a file of ours under this name: nothing, or a regular file that is none of those being
 // read.

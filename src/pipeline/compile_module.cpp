@@ -30,12 +30,6 @@ const std::vector<Target>& targets() {
   return kTargets;
 }
 
-Status write_text(const fs::path& path, std::string_view text) {
-  ISOMER_TRY(wire::OutputFile file, wire::written_output(path, text));
-  ISOMER_TRY_DO(file.sync());
-  return file.rename();
-}
-
 Status write_weights(const fs::path& path, const lower::Plan& plan) {
   ISOMER_TRY(wire::OutputFile file, wire::OutputFile::create(path));
   {
@@ -119,8 +113,8 @@ Result<CompiledModule> compile_module(const Graph& graph, const CompileRequest& 
     return Error{fmt::format("can't make the folder {}: {}", request.folder.string(), failure.message())};
   const auto in = [&](const std::string& file) { return request.folder / file; };
   fs::remove(in("interface.json"), failure);  // of another model: there is one only where all of a module is
-  ISOMER_TRY_DO(write_text(in(request.name + ".cpp"), out.texts.code));
-  ISOMER_TRY_DO(write_text(in(request.name + ".h"), out.texts.header));
+  ISOMER_TRY_DO(wire::write_text(in(request.name + ".cpp"), out.texts.code));
+  ISOMER_TRY_DO(wire::write_text(in(request.name + ".h"), out.texts.header));
   ISOMER_TRY_DO(write_weights(in(request.name + ".weights"), out.texts.plan));
   std::vector<std::string> flags{"-x",
                                  "c++",
@@ -144,7 +138,7 @@ Result<CompiledModule> compile_module(const Graph& graph, const CompileRequest& 
       run_compiler(out.compiler, {"-shared", "-Wl,--as-needed", "-o", library, object_file, "-lm"}));
   fs::remove(object_file, failure);
   out.library_bytes = fs::file_size(library, failure);
-  ISOMER_TRY_DO(write_text(in("interface.json"), interface_json(out.texts.plan, request)));
+  ISOMER_TRY_DO(wire::write_text(in("interface.json"), interface_json(out.texts.plan, request)));
   return out;
 }
 

@@ -35,11 +35,6 @@ Result<rules::ShardText> read_shard(const std::filesystem::path& file) {
   return shard;
 }
 
-Status write(const std::filesystem::path& file, const std::string& text) {
-  ISOMER_TRY(wire::OutputFile output, wire::written_output(file, text));
-  return output.rename();
-}
-
 }  // namespace
 
 Result<RulesFile> read_rules(const std::filesystem::path& file) {
@@ -55,7 +50,7 @@ Result<rules::GeneratedPack> write_generated_rules(const std::filesystem::path& 
                                                    const rules::GenerateOptions& options) {
   ISOMER_TRY_DO(wire::check_target(file, {}));
   rules::GeneratedPack pack = rules::generate_rules(options);
-  ISOMER_TRY_DO(write(file, pack.text));
+  ISOMER_TRY_DO(wire::write_text(file, pack.text));
   return pack;
 }
 
@@ -67,7 +62,7 @@ Result<WrittenShard> write_shard(const std::filesystem::path& file, const rules:
       return WrittenShard{.shard = std::move(old).value(), .is_reused = true};
   auto made = rules::propose_shard(options, shard);
   if (!made) return Error{"stopped before the shard was complete; nothing is written"};
-  ISOMER_TRY_DO(write(file, made->text()));
+  ISOMER_TRY_DO(wire::write_text(file, made->text()));
   return WrittenShard{.shard = std::move(*made), .is_reused = false};
 }
 
@@ -81,7 +76,7 @@ Result<rules::GeneratedPack> write_merged_rules(const std::vector<std::filesyste
     read.push_back(std::move(shard));
   }
   ISOMER_TRY(rules::GeneratedPack pack, rules::merge_shards(std::move(read), options));
-  ISOMER_TRY_DO(write(file, pack.text));
+  ISOMER_TRY_DO(wire::write_text(file, pack.text));
   return pack;
 }
 
