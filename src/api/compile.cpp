@@ -129,8 +129,8 @@ Compiled compile(const Model& model, const std::filesystem::path& folder, const 
       // Never slower: then it is the model that was given.
       out.is_operator = !out.ratio || out.ratio->high >= 1;
       save(out.is_operator ? as_operator : model, folder / "model.onnx");
-      json["is_operator"] = out.is_operator;
     }
+    json["is_operator"] = out.is_operator;
     out.json = json_text(json);
     return out;
   });
