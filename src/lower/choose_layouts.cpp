@@ -54,7 +54,7 @@ class Layouts {
     std::vector<Axis> reduced;
     for_each_read(*nest.value, reduced, [&](const ExprNode& e, const std::vector<Axis>&) {
       const auto source = static_cast<std::size_t>(e.tensor.number);
-      if (plan_.buffers[source].kind == Storage::Kind::Weight || !is_image(plan_.buffers[source])) return;
+      if (plan_.buffers[source].kind == Storage::Kind::Weight || e.at.size() != nest.at.size()) return;
       for (std::size_t d = 0; d < e.at.size(); ++d)
         for (std::size_t t = 0; t < nest.at.size(); ++t)
           if (!nest.at[t].axes().empty() && e.at[d].axes() == nest.at[t].axes())
@@ -66,6 +66,8 @@ class Layouts {
   // Of a sum whose window moves over an image, or that is a pointwise product with weights: the channels of
   // what it reads, and those of what it writes.
   void vote(const Nest& nest, const ExprNode& sum) {
+    std::vector<Axis> summed;  // a group of one channel has an axis of one
+    std::ranges::copy_if(sum.axes, std::back_inserter(summed), [](const Axis& a) { return !a.extent.is(1); });
     std::vector<const ExprNode*> images;
     const ExprNode* weights = nullptr;
     std::vector<Axis> around = sum.axes;
@@ -78,30 +80,30 @@ class Layouts {
                             weights && weights->at.size() == nest.at.size() && nest.at.size() > 2;
     for (const ExprNode* image : images) {
       const auto slides = [&](std::size_t d) {
-        return steps_along(image->at[d], nest.axes) && steps_along(image->at[d], sum.axes);
+        return steps_along(image->at[d], nest.axes) && steps_along(image->at[d], summed);
       };
       std::optional<std::size_t> channels;
       bool is_window = false;
       for (std::size_t d = 0; d < image->at.size(); ++d) {
         if (slides(d)) is_window = true;
-        else if (!channels && mentions_any(image->at[d], sum.axes)) channels = d;
+        else if (!channels && mentions_any(image->at[d], summed)) channels = d;
       }
       if (!is_window && !(is_product && channels)) continue;
       for (std::size_t d = 1; d < image->at.size() && !channels && weights; ++d)
         if (!slides(d) && std::ranges::any_of(weights->at, [&](const Index& i) {
-              return i.axes() == image->at[d].axes() && !i.axes().empty();
+              return mentions_any(image->at[d], i.axes()) && !i.axes().empty();
             }))
           channels = d;
       for (std::size_t d = 1; d < image->at.size() && !channels; ++d)
         if (!slides(d)) channels = d;
       if (!channels) continue;
       ++wants_[axis(static_cast<std::size_t>(image->tensor.number), *channels)];
-      if (const auto written = written_channels(nest, sum, *image, *channels, weights))
+      if (const auto written = written_channels(nest, summed, *image, *channels, weights))
         ++wants_[axis(static_cast<std::size_t>(nest.target), *written)];
     }
   }
   // Those that the weights are for; without weights, those that are read.
-  static std::optional<std::size_t> written_channels(const Nest& nest, const ExprNode& sum,
+  static std::optional<std::size_t> written_channels(const Nest& nest, const std::vector<Axis>& summed,
                                                      const ExprNode& image, std::size_t channels,
                                                      const ExprNode* weights) {
     for (std::size_t t = 0; t < nest.at.size(); ++t) {
@@ -109,8 +111,8 @@ class Layouts {
       if (axes.empty()) continue;
       if (weights ? std::ranges::any_of(
                         weights->at,
-                        [&](const Index& i) { return mentions_any(i, axes) && !mentions_any(i, sum.axes); })
-                  : image.at[channels].axes() == axes)
+                        [&](const Index& i) { return mentions_any(i, axes) && !mentions_any(i, summed); })
+                  : mentions_any(image.at[channels], axes))
         return t;
     }
     return std::nullopt;
