@@ -48,7 +48,7 @@ constexpr char kWrapper[] =
 #include <cstdlib>
 #include <initializer_list>
 
-#include "{0}.h"
+{2}
 
 class {0} {{
  public:
@@ -155,6 +155,8 @@ __attribute__((visibility("default"))) int {0}_run(const {0}_module* module, con
 #endif  // of IM_PART
 )";
 
+std::string include_of(const std::string& name) { return fmt::format("#include \"{}.h\"", name); }
+
 }  // namespace
 
 Result<ModuleTexts> module_of(const Graph& graph, const InferOptions& sizes, const std::string& name,
@@ -174,9 +176,9 @@ Result<ModuleTexts> module_of(const Graph& graph, const InferOptions& sizes, con
   std::ranges::transform(upper, upper.begin(),
                          [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
   out.header = fmt::format(kHeader, name, upper);
-  out.wrapper = fmt::format(kWrapper, name, upper);
+  out.wrapper = fmt::format(kWrapper, name, upper, include_of(name));
   out.code = "#if !defined(IM_DISPATCH)\n" + std::string(kKernelsText) + "\n" + emitted.code +
-             fmt::format(kPart, name) + fmt::format("\n#include \"{}.h\"\n", name) +
+             fmt::format(kPart, name) + "\n" + include_of(name) + "\n" +
              fmt::format(kEnds, name, plan.weights, plan.workspace);
   out.functions = emitted.functions;
   out.plan = std::move(plan);
