@@ -391,6 +391,7 @@ ReportJson to_json(const ProveAnswer& answer, double ms) {
           {"constants_moved", verdict.constants_moved},
           {"worst_ulp", verdict.worst_ulp},
           {"worst_relative", relative_of(verdict.worst_ulp)},
+          {"widened", answer.widened},
           {"pairs", verdict.proofs},
           {"witnesses", witnesses},
           {"witness_disagreements", verdict.witness_disagreements},
