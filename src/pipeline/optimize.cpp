@@ -93,7 +93,7 @@ std::string why_unchanged(const Reached& reached, StoppedBy stopped_by) {
 Certificate certificate_of(const Draft& draft, const OptimizeReport& report, const Graph& in) {
   Certificate out{.steps = draft.steps, .notes = {}};
   for (const Draft::Taken& t : draft.taken) out.notes.push_back({t.kind, t.what, t.ratio});
-  if (report.ratio && report.result == OptimizeReport::Result::Improved)
+  if (report.ratio && report.sizes.empty() && report.result == OptimizeReport::Result::Improved)
     out.notes.push_back({"measured", "the whole model", report.ratio->estimate});
   if (report.result == OptimizeReport::Result::Improved)
     for (const OptimizeReport::AtSize& at : report.sizes)
