@@ -16,6 +16,10 @@ ReportJson to_json(const Interval& i) { return {{"ratio", i.estimate}, {"low", i
 ReportJson to_json(const CompiledModule& module, const CompileRequest& request, double ms) {
   const lower::Plan& plan = module.texts.plan;
   std::size_t tiled = 0, winograd = 0;
+  std::int64_t tensor_bytes = 0;  // of all that is in the workspace at some time
+  for (const lower::Storage& buffer : plan.buffers)
+    if (buffer.kind == lower::Storage::Kind::Local && buffer.offset >= 0)
+      tensor_bytes += buffer.size * lower::stored_bytes(buffer.type);
   for (const lower::Nest& nest : plan.nests) {
     tiled += nest.tile ? 1 : 0;
     winograd += nest.winograd ? 1 : 0;
@@ -28,6 +32,7 @@ ReportJson to_json(const CompiledModule& module, const CompileRequest& request, 
           {"winograd", winograd},
           {"functions", module.texts.functions},
           {"workspace_bytes", plan.workspace},
+          {"tensor_bytes", tensor_bytes},
           {"weight_bytes", plan.weights},
           {"library_bytes", module.library_bytes},
           {"ms", ms}};
@@ -129,8 +134,8 @@ Compiled compile(const Model& model, const std::filesystem::path& folder, const 
       // Never slower: then it is the model that was given.
       out.is_operator = !out.ratio || out.ratio->high >= 1;
       save(out.is_operator ? as_operator : model, folder / "model.onnx");
-      json["is_operator"] = out.is_operator;
     }
+    json["is_operator"] = out.is_operator;
     out.json = json_text(json);
     return out;
   });
