@@ -176,13 +176,21 @@ class Widening {
     const auto *a = std::get_if<Formula>(&narrow), *b = std::get_if<Formula>(&other);
     if (a == nullptr || b == nullptr) refuse(id, "it has no formula");
     else if (!Comparison().is_same(*a, *b)) refuse(id, "in float32 it has another formula");
+    else if (reads_halves(*a)) refuse_what_decides(id);
     for (std::uint32_t k = 0; k < count; ++k) {
       made_.emplace(Value{id, k}, Value{made, k});
-      // Numbers that follow from floats were computed in the narrow ones.
-      ValueInfo info = inference_.of({id, k});
-      if (a == nullptr || reads_halves(*a)) info.integers = std::nullopt;
-      if (a == nullptr || reads_halves(*a)) info.constant = std::nullopt;
-      know({made, k}, std::move(info));
+      know({made, k}, inference_.of({id, k}));
+    }
+  }
+
+  // Sizes may follow from integers and truth values that are made of floats, and from floats that are known
+  // before the model runs: what their last digits decide is decided in 16 bits, as before.
+  void refuse_what_decides(NodeId id) {
+    for (std::uint32_t k = 0; k < graph_.node(id).outputs.size(); ++k) {
+      const ValueInfo& info = inference_.of({id, k});
+      if (!graph_.node(id).outputs[k].empty() && !is_float(info.type))
+        return refuse(id, "it makes something else of 16-bit floats");
+      if (info.constant) return refuse(id, "its value is known before the model runs");
     }
   }
 

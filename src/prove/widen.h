@@ -5,7 +5,7 @@
 // part, with float32 where 16-bit floats stood. What changes is rounding, which is no part of any proof
 // (docs/equality.md): a node of 16-bit floats rounds all that it makes, and so does the cast that stands in
 // its place where it is read by others; between them less is rounded. A cast that the model has is never
-// dropped: one to 16 bits is a border.
+// dropped: one to 16 bits is a border. So is what makes integers or truth values of 16-bit floats.
 #pragma once
 
 #include <set>

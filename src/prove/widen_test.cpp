@@ -103,6 +103,24 @@ TEST(Widen, CastsTruthValuesAtOnce) {
   EXPECT_EQ(operators(widened(graph)), "Cast Cast Mul Cast");
 }
 
+// Sizes may follow from these: what the last digits decide is decided in 16 bits, as before.
+TEST(Widen, DecidesNothingInOtherDigits) {
+  const std::string text =
+      "agraph (float16[3] x) => (int64[1] i, bool[3] c, int64[3] n) <float16[3] k = {15360,15361,15362}> {\n"
+      "e = Exp(x)\ni = ArgMax(e)\nc = Less(e, k)\nn = Cast<to=7>(e)}";
+  for (const std::string name : {"i", "c", "n"})
+    EXPECT_NE(why_not(text, {name}).find("it makes something else of 16-bit floats"), std::string::npos)
+        << name;
+  EXPECT_EQ(all_widenable(model(text)), std::vector<std::string>{"e"});
+  EXPECT_EQ(operators(widened(model(text))), "Cast Exp Cast ArgMax Less Cast");
+  const std::string known =
+      "agraph (float16[12] x) => (float16[A] y) <float16[1] k = {18432}, float16[1] t = {11878}> {\n"
+      "p = Mul(k, t)\nn = Cast<to=7>(p)\ne = Exp(x)\ny = Tile(e, n)}";
+  EXPECT_NE(why_not(known, {"p"}).find("its value is known before the model runs"), std::string::npos)
+      << why_not(known, {"p"});
+  for (const std::string& name : all_widenable(model(known))) EXPECT_TRUE(name == "e" || name == "y") << name;
+}
+
 TEST(Widen, LeavesUnknownOperatorsAlone) {
   const Graph graph =
       model("agraph (float16[3] x) => (float16[3] y) {\na = Exp(x)\nb = test.domain.Thing(a)\ny = Exp(b)}");
