@@ -24,7 +24,7 @@ std::string string_of(const Json& json, const char* field) { return json.at(fiel
 std::string rounding_text(const Json& report) {
   const int other = report["constants_rounded"].get<int>() + report["constants_restated"].get<int>();
   const int wider = report["widened"].get<int>();
-  const std::string rounds_less =
+  std::string rounds_less =
       wider == 0 ? ""
                  : fmt::format("{} values of 16-bit floats are computed in float32, rounded less", wider);
   if (other == 0) return rounds_less;
