@@ -94,6 +94,13 @@ def zoo_table(rows):
         yield ""
 
 
+def zoo_section(title, rows):
+    s = zoo_summary(rows)
+    yield from (f"## {title}", "",
+                f"**{s['models']} models: {s['faster']} faster, {s['slower']} slower, {s['rejected']} certificates rejected.** Geometric mean "
+                f"{s['mean']:.3f} ({s['mean_without_two']:.3f} without the two best), median {s['median']:.3f}, best {s['best']:.2f}.", "")
+
+
 ZOOS = (("zoo", "One thread, ONNX Runtime"), ("zoo_two_threads", "Two threads"), ("zoo_openvino", "Another runtime: OpenVINO"))
 
 
@@ -107,12 +114,28 @@ def zoo_page():
         if (found := read(name)) is None:
             continue
         head, rows = found
-        s = zoo_summary(rows)
-        yield from (f"## {title}", "",
-                    f"**{s['models']} models: {s['faster']} faster, {s['slower']} slower, {s['rejected']} certificates rejected.** Geometric mean "
-                    f"{s['mean']:.3f} ({s['mean_without_two']:.3f} without the two best), median {s['median']:.3f}, best {s['best']:.2f}.",
-                    "", provenance(head), "")
+        yield from (*zoo_section(title, rows), provenance(head), "")
         yield from zoo_table(rows)
+
+
+DEPLOYED = {"fp16": "float16", "qdq": "int8, QuantizeLinear and DequantizeLinear", "qdq_pc": "the same, a scale for each channel",
+            "qdq_only": "the same around Conv, MatMul and Gemm only", "qop": "int8, QLinear operators", "dynamic": "int8, quantised while it runs",
+            "nbits4": "weights of four bits"}
+
+
+def deployed_page():
+    yield from ("# Results: deployed models", "", GENERATED, "",
+                "Models of the zoo as people deploy them (`bench/make_deployed.py`), through `isomer optimize` as [the zoo](zoo.md) is: checked,",
+                "and measured again where they were changed. Errors are against float64 of the model that was given. Only what was run is told.", "")
+    found = read("deployed")
+    if found is None:
+        yield "There are no results yet."
+        return
+    head, rows = found
+    yield from (provenance(head), "")
+    for kind, title in DEPLOYED.items():
+        if some := [r for r in rows if r["model"].rsplit(".", 1)[1] == kind]:
+            yield from (*zoo_section(title, some), *zoo_table(some))
 
 
 def picture():
@@ -406,6 +429,7 @@ def first_page():
         yield f"- {part.replace('](docs/', '](../')}"
     yield from ("", "| page | what |", "|---|---|",
                 "| [zoo.md](zoo.md) | whole models through `isomer optimize` |",
+                "| [deployed.md](deployed.md) | models as people deploy them: float16, int8, int4 |",
                 "| [comparison.md](comparison.md) | the same models through other tools |",
                 "| [expert.md](expert.md) | pieces of models that experts rewrote by hand |",
                 "| [structures.md](structures.md) | structures of real networks that nothing was tuned for |",
@@ -429,7 +453,8 @@ def main():
     options = parser.parse_args()
     pages = {PAGES / "README.md": first_page(), PAGES / "zoo.md": zoo_page(), PAGES / "zoo.svg": picture(), PAGES / "expert.md": expert_page(),
              PAGES / "proofs.md": proofs_page(), PAGES / "attacks.md": attacks_page(), PAGES / "search.md": search_page(),
-             PAGES / "structures.md": structures_page(), PAGES / "comparison.md": comparison_page(), PAGES / "compiled.md": compiled_page()}
+             PAGES / "structures.md": structures_page(), PAGES / "comparison.md": comparison_page(), PAGES / "compiled.md": compiled_page(),
+             PAGES / "deployed.md": deployed_page()}
     texts = {path: "\n".join(lines).rstrip("\n") + "\n" for path, lines in pages.items()} | {ROOT / "README.md": readme()}
     stale = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     for path in stale:

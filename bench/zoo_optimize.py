@@ -50,6 +50,8 @@ KEPT = ("result", "reason", "ratio", "low", "high", "error_before", "error_after
 def optimize(model, folder, options):
     out = folder / "out.onnx"
     judge = ("--runtime", options.runtime, "--threads", str(options.threads))
+    feeds = model.with_suffix(".npz")  # that a model brings with it
+    judge += ("--feeds", str(feeds)) if feeds.exists() else ()
     row = optimizing.optimize(model, out, "--budget", options.budget, *judge)
     row = {key: row[key] for key in KEPT if key in row}
     if row["result"] == "failed":
@@ -117,8 +119,8 @@ def print_table(rows):
             print(f"by name: {name} {reached:.2f}, wanted {wanted:.2f} ({reached / wanted:.2f} of it)")
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def add_options(parser):
+    """What every script has that runs `optimize` on many models."""
     parser.add_argument("--models", default="")
     parser.add_argument("--limit", type=int)
     parser.add_argument("--budget", default="60s")
@@ -128,15 +130,16 @@ def main():
     parser.add_argument("--runtime", choices=("ort", "openvino"), default="ort")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=math.inf, help="start no model after so long")
-    options = parser.parse_args()
+
+
+def run_all(names, opened, options):
+    """A row for each model, which `opened` gives by its name with a folder to write into; what is done is kept. Exits with 1 if anything is wrong."""
     start = time.monotonic()
-    lists = {"two-threads": TWO_THREADS, "openvino": FOR_OPENVINO}
-    names = lists.get(options.models) or options.models.split(",") if options.models else [n for n in zoo.names() if "." not in n][:options.limit]
     records = Records(options.results, "model")
     for name in names:
         if (name,) in records or time.monotonic() - start > options.seconds:
             continue
-        with optimizing.filled_model(name, options.filled) as (model, folder):
+        with opened(name) as (model, folder):
             row = optimize(model, folder, options)
             if options.tools:
                 row["tools"] = other_tools(model, folder, options.tools)
@@ -148,6 +151,15 @@ def main():
     for name, why in wrong:
         print(f"WRONG {name}: {why}")
     sys.exit(1 if wrong else 0)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add_options(parser)
+    options = parser.parse_args()
+    lists = {"two-threads": TWO_THREADS, "openvino": FOR_OPENVINO}
+    names = lists.get(options.models) or options.models.split(",") if options.models else [n for n in zoo.names() if "." not in n][:options.limit]
+    run_all(names, lambda name: optimizing.filled_model(name, options.filled), options)
 
 
 if __name__ == "__main__":

@@ -82,6 +82,17 @@ def computed(nodes, **constants):
     return helper.make_model(made, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
 
 
+def halved(made):
+    """The same model in float16."""
+    for tensor in made.graph.initializer:
+        if tensor.data_type == TensorProto.FLOAT:
+            tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor).astype(np.float16), tensor.name))
+    for value in [*made.graph.input, *made.graph.output]:
+        value.type.tensor_type.elem_type = TensorProto.FLOAT16
+    onnx.checker.check_model(made)
+    return made
+
+
 class Optimize(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.TemporaryDirectory()
@@ -122,6 +133,61 @@ class Optimize(unittest.TestCase):
         self.assertEqual(report["result"], "improved")
         self.assertEqual(self.operators(), ["Conv", "Relu"])
         self.assert_equal_and_certified(source, {"x": draw.normal(size=(3, 32, 28, 28)).astype(np.float32)})
+
+    def test_branches_are_one_convolution_in_float16(self):
+        source = self.save(halved(branches()))
+        report = self.optimize(source, "--judge", "cost")
+        self.assertEqual((report["result"], self.operators()), ("improved", ["Conv", "Relu"]))
+        self.assertTrue(all(t.data_type == TensorProto.FLOAT16 for t in onnx.load(self.path / "out.onnx").graph.initializer))
+        feeds = {"x": draw.normal(size=(3, 32, 28, 28)).astype(np.float16)}
+        a, b = (self.outputs(p, feeds)[0].astype(np.float64) for p in (source, self.path / "out.onnx"))
+        self.assertLessEqual(np.abs(a - b).max(), 1e-2 * np.abs(a).max())
+
+    def test_float16_is_computed_in_float32_and_that_is_said(self):
+        """Clip no longer joins a convolution in float16: computing in float32 gains, and rounds less."""
+        node = helper.make_node
+        nodes, constants, x = [], [numpy_helper.from_array(np.array(v, np.float32), n) for n, v in (("low", 0), ("high", 6))], "x"
+        for k in range(4):
+            nodes += [node("Conv", [x, f"w{k}"], [f"c{k}"], pads=[1, 1, 1, 1], group=64), node("Clip", [f"c{k}", "low", "high"], [f"r{k}"])]
+            constants += [weights(f"w{k}", 64, 1, 3, 3)]
+            x = f"r{k}"
+        nodes[-1].output[0] = "y"
+        source = self.save(halved(model(nodes, constants, [("x", [1, 64, 56, 56])], [("y", [1, 64, 56, 56])])))
+        report = self.optimize(source, "--budget", "20s", "--only", "widen", "--min-gain", "1")
+        if report["result"] == "unchanged":  # a busy machine
+            self.assertIn("faster", report["reason"])
+            return
+        self.assertEqual([s["kind"] for s in report["steps"]], ["widen"])
+        self.assertLessEqual(report["error_after"], report["error_before"])
+        self.assertEqual(self.operators().count("Cast"), 1 + 4 + 1)
+        # Weights are as they were stored.
+        kept = {t.name: t for t in onnx.load(self.path / "out.onnx").graph.initializer}
+        self.assertTrue(all(kept[f"w{k}"].data_type == TensorProto.FLOAT16 for k in range(4)))
+        out = self.path / "out.onnx"
+        said = subprocess.run([isomer, "check", str(source), str(out), f"{out}.cert"], capture_output=True, text=True, check=True).stdout
+        self.assertIn("8 values of 16-bit floats are computed in float32", said)
+        told = subprocess.run([isomer, "explain", f"{out}.cert"], capture_output=True, text=True, check=True).stdout
+        self.assertIn("rounded less", told)
+
+    def test_several_shapes_are_all_judged(self):
+        source = self.save(branches())
+        report = self.optimize(source, "--budget", "20s", "--shape", "N=1", "--shape", "N=4", "--only", "collapse,simplify")
+        self.assertEqual([s["size"] for s in report["sizes"]], ["N=1", "N=4"])
+        self.assertEqual(report["ratio"], report["sizes"][0]["ratio"])
+        if report["result"] == "improved":
+            for size in report["sizes"]:
+                self.assertGreater(size["low"], 1 / 1.02)
+            notes = [json.loads(line)["note"] for line in (self.path / "out.onnx.cert").read_text().splitlines() if line.startswith('{"note"')]
+            self.assertIn("the whole model at N=4", [n["what"] for n in notes if n["kind"] == "measured"])
+        else:
+            self.assertRegex(report["reason"], "^at N=[14]: ")
+        one = self.optimize(source, "--budget", "5s", "--shape", "N=1", "--judge", "cost")
+        self.assertEqual(one["sizes"], [])
+        for flags, why in ((("--shape", "N=1", "--shape", "N=4", "--fix-shape"), "one size"), (("--shape", "N=1", "--shape", "N=x"), "N=x"),
+                           (("--shape", "N=1", "--shape", "x=1x2"), "")):
+            ran = subprocess.run([isomer, "optimize", str(source), "-o", str(self.path / "o.onnx"), *flags], capture_output=True, text=True)
+            self.assertEqual(ran.returncode, 2, flags)
+            self.assertIn(why, ran.stderr)
 
     def test_a_users_true_rule_is_used_and_a_false_one_told(self):
         graph = onnx.parser.parse_graph("agraph (float[3, 4] x) => (float[3, 4] y) "

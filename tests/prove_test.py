@@ -11,7 +11,7 @@ import unittest
 import numpy as np
 import onnx
 import onnxruntime
-from onnx import helper, numpy_helper
+from onnx import TensorProto, helper, numpy_helper
 
 import programs
 import small_models as small
@@ -125,6 +125,30 @@ class Prove(Commands):
         divided = self.save(small.model([node("Mul", ["x", "z"], ["p"]), node("Div", ["p", "z"], ["y"])], [], inputs, [("y", [4])]), "divided.onnx")
         answer = json.loads(subprocess.run([isomer, "prove", plain, divided, "--json", "--budget", "20s"], capture_output=True, text=True).stdout)
         self.assertNotEqual(answer["verdict"], "proved")
+
+    def test_float16_may_be_computed_in_float32_but_no_rounding_of_the_model_is_dropped(self):
+        half, w = TensorProto.FLOAT16, np.random.default_rng(3).normal(size=(8, 8)).astype(np.float16)
+        ports = [("x", [2, 8], half)], [("y", [2, 8], half)]
+        wide = [node("Cast", ["x"], ["xw"], to=1), node("Cast", ["w"], ["ww"], to=1), node("MatMul", ["xw", "ww"], ["a"]), node("Tanh", ["a"], ["t"])]
+        narrow = [node("MatMul", ["x", "w"], ["a"]), node("Tanh", ["a"], ["y"])]
+        stored = numpy_helper.from_array(w, "w")
+        save = lambda nodes, name, constant=stored: self.save(small.model(nodes, [constant], *ports), name)
+        a, b = save(narrow, "a.onnx"), save([*wide, node("Cast", ["t"], ["y"], to=10)], "b.onnx")
+        certificate = str(self.path / "cert")
+        answer = self.answer("prove", a, b, "--certificate", certificate)
+        self.assertEqual((answer["verdict"], answer["widened"]), ("proved", 2))
+        self.assertIn("computed in float32", " ".join(self.isomer("prove", a, b).stdout.split()))
+        self.isomer("check", a, b, certificate)
+        self.isomer("check", b, a, certificate, code=1)
+        # The weights as float32, and the rounding before them kept or lost.
+        c = save([wide[0], node("MatMul", ["xw", "v"], ["a"]), node("Tanh", ["a"], ["t"]), node("Cast", ["t"], ["y"], to=10)], "c.onnx",
+                 numpy_helper.from_array(w.astype(np.float32), "v"))
+        self.assertEqual(self.answer("prove", a, c)["verdict"], "proved")
+        rounds = [*wide, node("Cast", ["t"], ["r"], to=10), node("Exp", ["r"], ["y"])]
+        lost = [*wide, node("Exp", ["t"], ["e"]), node("Cast", ["e"], ["y"], to=10)]
+        ran = subprocess.run([isomer, "prove", save(rounds, "rounds.onnx"), save(lost, "lost.onnx"), "--json", "--budget", "20s"],
+                             capture_output=True, text=True)
+        self.assertNotEqual(json.loads(ran.stdout)["verdict"], "proved")
 
     def test_what_is_said_is_said_once(self):
         a = self.save(small.branches(1), "a.onnx")

@@ -189,6 +189,21 @@ class Report(unittest.TestCase):
         self.assertTrue(data["is_pairing"])
         self.assertTrue(data["regions"])
 
+    def test_what_is_computed_in_float32_is_told(self):
+        """The nodes stay what they are; the casts at their borders are one change."""
+        half = onnx.TensorProto.FLOAT16
+        nodes = [helper.make_node("Exp", ["x"], ["a"]), helper.make_node("Neg", ["a"], ["b"]), helper.make_node("Tanh", ["b"], ["y"])]
+        onnx.save(small_models.model(nodes, [], [("x", [2, 8], half)], [("y", [2, 8], half)]), self.path / "in.onnx")
+        wide = [helper.make_node("Cast", ["x"], ["x_wide"], to=1), helper.make_node("Exp", ["x_wide"], ["a_wide"]),
+                helper.make_node("Neg", ["a_wide"], ["b_wide"]), helper.make_node("Tanh", ["b_wide"], ["y_wide"]),
+                helper.make_node("Cast", ["y_wide"], ["y"], to=10)]
+        onnx.save(small_models.model(wide, [], [("x", [2, 8], half)], [("y", [2, 8], half)]), self.path / "out.onnx")
+        self.run_isomer("prove", "in.onnx", "out.onnx", "--certificate", "c.cert")
+        self.run_isomer("report", "in.onnx", "out.onnx", "c.cert", "-o", "r.html", "--widths", "cost")
+        page = self.page("r.html")
+        self.assertEqual(page["widened"], 3)
+        self.assertEqual(len(page["regions"]), 1)
+
     def test_ten_thousand_nodes_are_less_than_ten_megabytes(self):
         """A chain in which every tenth node changes nothing."""
         values, nodes = ["x"], []

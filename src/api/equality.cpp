@@ -118,7 +118,9 @@ std::string told_by(const Certificate& certificate) {
     if (const auto* claim = std::get_if<Claim>(&step))
       out += fmt::format("\nreplace {} from {} by\n{}", fmt::join(claim->outputs, ", "),
                          fmt::join(claim->inputs, ", "), program_text(claim->after));
-    else out += fmt::format("\nfold {}\n", fmt::join(std::get<FoldStep>(step).values, ", "));
+    else if (const auto* fold = std::get_if<FoldStep>(&step))
+      out += fmt::format("\nfold {}\n", fmt::join(fold->values, ", "));
+    else out += fmt::format("\nwiden {}\n", fmt::join(std::get<WidenStep>(step).values, ", "));
   }
   if (certificate.pairing)
     for (const StatedConstant& c : certificate.pairing->constants)

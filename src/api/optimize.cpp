@@ -1,6 +1,7 @@
 #include "pipeline/optimize.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <memory>
 
@@ -11,6 +12,7 @@
 #include "onnx/write_file.h"
 #include "pipeline/change_words.h"
 #include "pipeline/proposer_names.h"
+#include "pipeline/size_sets.h"
 #include "pipeline/user_rules.h"
 #include "pipeline/write_optimized.h"
 #include "runtime/machine.h"
@@ -85,9 +87,11 @@ class OptimizeRun {
     context_.min_gain = options_.min_gain;
     context_.fixed = state.fixed;
     if (request_.measure || request_.own_feeds) {
-      FeedsForModels feeds = feeds_of(options_, {&state.model.graph}, sizes);
+      const auto sets = size_sets(sizes);
+      FeedsForModels feeds = feeds_of(options_, {&state.model.graph}, sets[0]);
       request_.feeds = std::move(feeds.tensors);
       context_.inputs = std::move(feeds.words);
+      if (sets.size() > 1) prepare_more(state, sets);
     }
     if (request_.measure) context_.cache = request_.search.cache = cache_of(options_);
   }
@@ -114,6 +118,18 @@ class OptimizeRun {
   }
 
  private:
+  void prepare_more(const Model::State& state, const std::vector<std::vector<std::string>>& sets) {
+    if (options_.feeds || !options_.feeds_file.empty())
+      throw Error(ErrorKind::BadInput, "inputs that are given have one size, and --shape says several");
+    for (const std::vector<std::string>& set : sets) {
+      request_.sizes.push_back(fmt::format("{}", fmt::join(set, " ")));
+      if (&set == sets.data()) continue;
+      FeedsForModels feeds = feeds_of(options_, {&state.model.graph}, set);
+      request_.more_feeds.push_back(std::move(feeds.tensors));
+      context_.inputs += "; " + feeds.words;
+    }
+  }
+
   // What is said of a rule is said before the search.
   void take_rules() {
     UserRules rules = take(read_user_rules(options_.rules));
@@ -140,17 +156,18 @@ void check_report_place(const std::filesystem::path& report, const OptimizedFile
 // The page about a run whose model and certificate are written.
 void write_report(const OptimizeFiles& files, const OptimizeOptions& options, const OptimizedFiles& places,
                   const Model& model, const Optimized& found) {
-  const ReportOptions wanted{.optimized = found.json,
-                             .certificate_file = places.certificate,
-                             .measure = options.judge == Judge::Runtime,
-                             .feeds = options.feeds,
-                             .feeds_file = options.feeds_file,
-                             .sizes = files.fix_sizes ? std::vector<std::string>{} : options.sizes,
-                             .seed = options.seed,
-                             .runtime = options.runtime,
-                             .scratch = options.scratch.empty() ? files.out.parent_path() : options.scratch,
-                             .progress = options.progress,
-                             .stop = options.stop};
+  const ReportOptions wanted{
+      .optimized = found.json,
+      .certificate_file = places.certificate,
+      .measure = options.judge == Judge::Runtime,
+      .feeds = options.feeds,
+      .feeds_file = options.feeds_file,
+      .sizes = files.fix_sizes ? std::vector<std::string>{} : size_sets(options.sizes)[0],
+      .seed = options.seed,
+      .runtime = options.runtime,
+      .scratch = options.scratch.empty() ? files.out.parent_path() : options.scratch,
+      .progress = options.progress,
+      .stop = options.stop};
   save_text(report(model, load(files.out), found.certificate, wanted).html, files.report);
 }
 
@@ -177,6 +194,8 @@ Optimized optimize_file(const OptimizeFiles& files, const OptimizeOptions& optio
     if (places.certificate.empty()) places.certificate = files.out.string() + ".cert";
     places.writes_unchanged = files.fix_sizes;
     places.version = version();
+    if (files.fix_sizes && size_sets(options.sizes).size() > 1)
+      throw Error(ErrorKind::BadInput, "a model is fixed to one size, and --shape says several");
     const Model model =
         files.fix_sizes ? load(files.in, {.sizes = options.sizes, .assume_sizes = true}) : load(files.in);
     // A model that was made for one size has no others.

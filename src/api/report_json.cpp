@@ -307,7 +307,10 @@ ReportJson to_json(const OptimizeReport& report, const OptimizeContext& context)
                       {"fewer_nodes", g.fewer},
                       {"ratio", g.ratio > 0 ? Json(g.ratio) : Json()}});
   for (const std::string& c : report.changes) changes.push_back(words_of_step("collapse", c));
-  Json user_rules = Json::array(), proposers = Json::array();
+  Json user_rules = Json::array(), proposers = Json::array(), sizes = Json::array();
+  for (const OptimizeReport::AtSize& at : report.sizes)
+    sizes.push_back(
+        {{"size", at.size}, {"ratio", at.ratio.estimate}, {"low", at.ratio.low}, {"high", at.ratio.high}});
   for (const auto& [kind, asked] : report.search.asked)
     proposers.push_back({{"kind", kind}, {"tried", asked.tried}, {"proved", asked.proved}});
   for (const Decided& d : context.user_rules) user_rules.push_back(to_json(d));
@@ -318,6 +321,7 @@ ReportJson to_json(const OptimizeReport& report, const OptimizeContext& context)
           {"ratio", report.ratio ? Json(report.ratio->estimate) : Json()},
           {"low", report.ratio ? Json(report.ratio->low) : Json()},
           {"high", report.ratio ? Json(report.ratio->high) : Json()},
+          {"sizes", sizes},
           {"min_gain", context.min_gain},
           {"before", cost_json(report.before)},
           {"after", cost_json(report.after)},
@@ -387,6 +391,7 @@ ReportJson to_json(const ProveAnswer& answer, double ms) {
           {"constants_moved", verdict.constants_moved},
           {"worst_ulp", verdict.worst_ulp},
           {"worst_relative", relative_of(verdict.worst_ulp)},
+          {"widened", answer.widened},
           {"pairs", verdict.proofs},
           {"witnesses", witnesses},
           {"witness_disagreements", verdict.witness_disagreements},

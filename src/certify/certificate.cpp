@@ -102,8 +102,13 @@ Result<CertifiedStep> parse_step(const Json& json) {
     ISOMER_TRY(auto values, strings(json["fold"]));
     return CertifiedStep(FoldStep{std::move(values)});
   }
+  if (json.contains("widen")) {
+    if (json.size() != 1) return Error{"a widening has no other fields"};
+    ISOMER_TRY(auto values, strings(json["widen"]));
+    return CertifiedStep(WidenStep{std::move(values)});
+  }
   if (!has_fields(json, {"replace", "from", "by"}, {"attempt", "facts"}))
-    return Error{"a step is {replace, from, by} or {fold}"};
+    return Error{"a step is {replace, from, by}, {fold} or {widen}"};
   ISOMER_TRY(auto outputs, strings(json["replace"]));
   ISOMER_TRY(auto inputs, strings(json["from"]));
   ISOMER_TRY(Graph after, program(json["by"]));

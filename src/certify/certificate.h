@@ -5,6 +5,7 @@
 // Each other line is a step:
 //   {"replace": ["y"], "from": ["x"], "by": "<program>"}
 //   {"fold": ["k", "b"]}
+//   {"widen": ["a", "y"]}
 // A replacement may rest on what constants are (prove/constant_fact.h), which is checked on their bytes:
 //   "facts": [{"constant": "w", "by": "<program over constants>"}]
 // or a record, {"note": {...}}: texts and timings, which the checker skips. Replacements that follow one

@@ -2,6 +2,7 @@
 
 #include "certify/digest.h"
 #include "graph/same.h"
+#include "prove/widen.h"
 
 namespace isomer {
 
@@ -40,11 +41,13 @@ CheckReport check_certificate(const Graph& in, const Graph& out, const Certifica
       now = std::move(*next);
     }
     for (; at < certificate.steps.size(); ++at) {
-      const auto* fold = std::get_if<FoldStep>(&certificate.steps[at]);
-      if (fold == nullptr) break;
-      auto folded = fold_constants(now, fold->values);
-      if (!folded.ok()) return rejected(report.steps, folded.error().message);
-      now = std::move(*folded);
+      const CertifiedStep& step = certificate.steps[at];
+      if (std::holds_alternative<Claim>(step)) break;
+      const auto* fold = std::get_if<FoldStep>(&step);
+      auto next = fold ? fold_constants(now, fold->values) : widen(now, std::get<WidenStep>(step).values);
+      if (!next.ok()) return rejected(report.steps, next.error().message);
+      if (!fold) report.widened += static_cast<int>(std::get<WidenStep>(step).values.size());
+      now = std::move(*next);
       ++report.steps;
     }
   }

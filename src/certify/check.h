@@ -15,6 +15,7 @@ struct CheckReport {
   std::optional<int> step;  // that was rejected
   std::string reason;
   int steps = 0;
+  int widened = 0;                          // values that are computed in float32 now: rounded less
   std::optional<PairedReport> paired = {};  // where the end is equal, not the same
 };
 

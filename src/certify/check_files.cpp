@@ -17,8 +17,13 @@ std::string CheckedFiles::text() const {
       return fmt::format("accepted: OUT equals IN; {} pairs of values proved again\n",
                          report.paired->equations);
     if (report.steps == 0) return "accepted: OUT is IN, nothing was changed\n";
-    return fmt::format("accepted: OUT equals IN; {} step{} proved again\n", report.steps,
-                       report.steps == 1 ? "" : "s");
+    const std::string widened =
+        report.widened == 0
+            ? ""
+            : fmt::format("; {} values of 16-bit floats are computed in float32, rounded less",
+                          report.widened);
+    return fmt::format("accepted: OUT equals IN; {} step{} proved again{}\n", report.steps,
+                       report.steps == 1 ? "" : "s", widened);
   }
   const std::string where = report.step ? fmt::format("step {}: ", *report.step) : "";
   return fmt::format("rejected: {}{}\n", where, report.reason);
@@ -30,6 +35,7 @@ std::string CheckedFiles::json(double ms) const {
                   {"step", report.step ? Json(*report.step) : Json()},
                   {"reason", report.reason},
                   {"steps", report.steps},
+                  {"widened", report.widened},
                   {"ms", ms}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

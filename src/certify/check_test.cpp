@@ -7,6 +7,7 @@
 #include "graph/rebuild.h"
 #include "graph/testing.h"
 #include "onnx/program.h"
+#include "prove/widen.h"
 
 namespace isomer {
 namespace {
@@ -334,6 +335,44 @@ TEST(Certificate, OfAnotherFormatIsRefusedByItsNumber) {
   const auto old = parse_certificate("{\"isomer_certificate\":3,\"in\":\"0\",\"out\":\"1\"}\n");
   ASSERT_FALSE(old.ok());
   EXPECT_EQ(old.error().message, "line 1: a certificate of format 3; only format 4 is read: make it again");
+}
+
+// A value that is rounded to 16 bits on purpose, and then an operator of 16 bits.
+const std::string kRounded =
+    "agraph (float[3] x) => (float16[3] y) {\nh = Cast<to=10>(x)\ne = Exp(h)\ny = Tanh(e)}";
+
+TEST(Widening, IsAcceptedAndCounted) {
+  const Graph in = program(kRounded);
+  const auto out = widen(in, {"e", "y"});
+  ASSERT_TRUE(out.ok());
+  const Certificate certificate{.steps = {WidenStep{{"e", "y"}}}, .notes = {}};
+  const CheckReport report = checked(in, *out, certificate);
+  EXPECT_TRUE(report.accepted) << report.reason;
+  EXPECT_EQ(report.widened, 2);
+  const auto again = parse_certificate(to_text(with_digests(certificate, in, *out)));
+  ASSERT_TRUE(again.ok()) << again.error().message;
+  EXPECT_TRUE(check_certificate(in, *out, *again, 7).accepted);
+  // Another graph than the one that was widened.
+  EXPECT_FALSE(checked(in, in, certificate).accepted);
+}
+
+TEST(Widening, LosesNoRoundingOfTheModel) {
+  const Graph in = program(kRounded);
+  // What a forger would like: x itself instead of what 16 bits leave of it.
+  const Graph out = program(
+      "agraph (float[3] x) => (float16[3] y) {\ne_wide = Exp(x)\ny_wide = Tanh(e_wide)\ny = "
+      "Cast<to=10>(y_wide)}");
+  for (const std::vector<std::string>& values :
+       {std::vector<std::string>{"h", "e", "y"}, {"h"}, {"e", "y"}, {"x", "e", "y"}, {"nobody"}})
+    EXPECT_FALSE(checked(in, out, {.steps = {WidenStep{values}}, .notes = {}}).accepted) << values[0];
+}
+
+TEST(Widening, HasNoOtherFields) {
+  const std::string head =
+      to_text(with_digests({.steps = {}, .notes = {}}, program(kRounded), program(kRounded)));
+  EXPECT_TRUE(parse_certificate(head + "{\"widen\": [\"e\"]}\n").ok());
+  EXPECT_FALSE(parse_certificate(head + "{\"widen\": [\"e\"], \"fold\": []}\n").ok());
+  EXPECT_FALSE(parse_certificate(head + "{\"widen\": \"e\"}\n").ok());
 }
 
 }  // namespace

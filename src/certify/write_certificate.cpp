@@ -48,8 +48,10 @@ std::string to_text(const Certificate& certificate) {
         line["facts"].push_back({{"constant", fact.constant}, {"by", text_of(fact.program)}});
       if (claim->attempt) line["attempt"] = *claim->attempt;
       out += line.dump() + "\n";
+    } else if (const auto* fold = std::get_if<FoldStep>(&step)) {
+      out += Json{{"fold", fold->values}}.dump() + "\n";
     } else {
-      out += Json{{"fold", std::get<FoldStep>(step).values}}.dump() + "\n";
+      out += Json{{"widen", std::get<WidenStep>(step).values}}.dump() + "\n";
     }
   }
   if (certificate.pairing) {

@@ -86,7 +86,7 @@ std::string step_text(const std::string& count, const Note& note, double ratio, 
 std::string head(const api::Explanation& explanation) {
   std::string text;
   for (const Note& n : explanation.notes)
-    if (n.kind == "measured") text = fmt::format("{} was measured {:.2f} times as fast\n", n.what, n.ratio);
+    if (n.kind == "measured") text += fmt::format("{} was measured {:.2f} times as fast\n", n.what, n.ratio);
   if (explanation.pairs)
     return text + fmt::format(
                       "two models that were proved equal by {}{} pairs of values, which isomer check proves "

@@ -123,7 +123,9 @@ void add_optimize(CLI::App& app, Chosen& chosen) {
       ->type_name("runtime|cost")
       ->capture_default_str();
   add_feeds_option(*command, request->options.feeds_file, "Inputs to measure with", "made-up ones");
-  add_shape_option(*command, request->options.sizes);
+  add_shape_option(
+      *command, request->options.sizes,
+      ". A name that comes again begins another size: what is slower at one of them is not taken");
   command
       ->add_option("--strategy", request->options.strategy,
                    "How far to look: greedy, backtrack:ALPHA (accepts a loss on the way, up to ALPHA) or "

@@ -196,6 +196,10 @@ std::string optimize_text(const Json& report, const OptimizeWords& words) {
   text += comparison(report);
   if (!report["ratio"].is_null()) {
     text += paragraph("speed: " + gain_text(interval_of(report, "ratio")) + ", 95 % interval", 2, 9);
+    for (const Json& at : report["sizes"])
+      text += paragraph(
+          fmt::format("at {}: {}", printable(string_of(at, "size")), gain_text(interval_of(at, "ratio"))), 4,
+          6);
     text += paragraph("measured " + measured_on(report), 2, 4);
   }
   if (is_changed(report)) {

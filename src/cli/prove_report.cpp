@@ -23,8 +23,13 @@ std::string string_of(const Json& json, const char* field) { return json.at(fiel
 
 std::string rounding_text(const Json& report) {
   const int other = report["constants_rounded"].get<int>() + report["constants_restated"].get<int>();
-  if (other == 0) return "";
-  return fmt::format("{} constant{} {} rounded otherwise, by {:.1g} of {} value at most", other,
+  const int wider = report["widened"].get<int>();
+  std::string rounds_less =
+      wider == 0 ? ""
+                 : fmt::format("{} values of 16-bit floats are computed in float32, rounded less", wider);
+  if (other == 0) return rounds_less;
+  return (wider == 0 ? "" : rounds_less + "; ") +
+         fmt::format("{} constant{} {} rounded otherwise, by {:.1g} of {} value at most", other,
                      other == 1 ? "" : "s", other == 1 ? "is" : "are", number_of(report["worst_relative"]),
                      other == 1 ? "its" : "their");
 }

@@ -4,12 +4,12 @@
 
 namespace isomer::cli {
 
-void add_shape_option(CLI::App& command, std::vector<std::string>& shapes) {
+void add_shape_option(CLI::App& command, std::vector<std::string>& shapes, const std::string& more) {
   command
       .add_option("--shape", shapes,
                   "Extents of an input (x=1x3x224x224) or of a dimension that inputs name (batch=8); may be "
-                  "given several times (default: what the model says, else 1 for a first axis and 128 for "
-                  "others)")
+                  "given several times" +
+                      more + " (default: what the model says, else 1 for a first axis and 128 for others)")
       ->type_name("NAME=SHAPE")
       ->expected(1)
       ->take_all();

@@ -11,6 +11,7 @@ class App;
 
 namespace isomer::cli {
 
-void add_shape_option(CLI::App& command, std::vector<std::string>& shapes);
+// `more`: what else there is to say of it.
+void add_shape_option(CLI::App& command, std::vector<std::string>& shapes, const std::string& more = "");
 
 }  // namespace isomer::cli

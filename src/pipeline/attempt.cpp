@@ -106,6 +106,7 @@ Status Attempt::work() {
     });
     trials_ = std::make_unique<Trials>(std::move(*judge), Trials::Options{.runtime = request_.runtime,
                                                                           .feeds = request_.feeds,
+                                                                          .more_feeds = request_.more_feeds,
                                                                           .out = request_.scratch,
                                                                           .seed = request_.search.seed,
                                                                           .cache = request_.search.cache});
@@ -118,8 +119,10 @@ Status Attempt::work() {
 // Error, or a reason, if there is no use in going on.
 Status Attempt::try_original() {
   request_.search.progress("running the original");
-  const auto runs =
-      trials_->judge().run(ModelSource::file(request_.in.string()), request_.feeds, request_.runtime);
+  const ModelSource original = ModelSource::file(request_.in.string());
+  auto runs = trials_->judge().run(original, request_.feeds, request_.runtime);
+  for (std::size_t k = 1; k < trials_->sizes() && runs.ok(); ++k)
+    runs = trials_->judge().run(original, trials_->feeds_of(k), request_.runtime);
   if (runs.ok()) return Done{};
   const Failure& failure = runs.error();
   if (failure.kind == FailureKind::Stopped) {

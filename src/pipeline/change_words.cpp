@@ -114,6 +114,7 @@ std::string words_of_group(std::string_view label) {
   const Label l = parse(label);
   if (l.kind == "simplify")
     return "known values computed beforehand, nodes that change nothing or repeat others removed";
+  if (l.kind == "widen") return "16-bit floats computed in float32, cast at their borders only: rounded less";
   if (l.before.empty()) return std::string(label);
   if (l.kind == "collapse") return collapsed(l);
   if (l.kind == "reassociate" || l.kind == "linear") return reassociated(l);

@@ -10,6 +10,7 @@
 
 #include "certify/check_files.h"
 #include "certify/digest.h"
+#include "prove/widen.h"
 #include "search/search.h"
 
 namespace isomer {
@@ -66,6 +67,48 @@ std::vector<Draft> searched(const EqualityRequest& request) {
   return drafts.ok() ? std::move(*drafts) : std::vector<Draft>{};
 }
 
+int count_of_halves(const Graph& graph) {
+  const auto inference = infer(graph);
+  int count = 0;
+  if (!inference.ok()) return count;
+  for (const NodeId id : graph.order())
+    for (std::uint32_t k = 0; k < graph.node(id).outputs.size(); ++k) {
+      const ElementType type = inference->of({id, k}).type;
+      const bool is_half = type == ElementType::Float16 || type == ElementType::BFloat16;
+      count += is_half && graph.node(id).kind == NodeKind::Operator ? 1 : 0;
+    }
+  return count;
+}
+
+// The first model with its 16-bit floats computed in float32, where the second has fewer of them.
+std::optional<Draft> widened(const Graph& a, const Graph& b) {
+  if (count_of_halves(a) <= count_of_halves(b)) return std::nullopt;
+  const auto inference = infer(a);
+  if (!inference.ok()) return std::nullopt;
+  WidenStep step;
+  for (const NodeId id : widenable(a, *inference))
+    for (const std::string& name : a.node(id).outputs)
+      if (!name.empty()) step.values.push_back(name);
+  auto wide = widen(a, step.values);
+  if (step.values.empty() || !wide.ok()) return std::nullopt;
+  return Draft{.graph = std::move(*wide), .steps = {std::move(step)}};
+}
+
+// Whether the first model is equal to the second by these steps, and then value by value; the checker says.
+bool is_proved_by(const EqualityRequest& request, Draft& draft, ProveAnswer& answer) {
+  ProveAnswer found{.verdict = paired(request, draft.graph),
+                    .constants = answer.constants,
+                    .steps = std::move(draft.steps)};
+  if (found.verdict.answer != Answer::Proved) return false;
+  const CheckReport checked =
+      check_models(request.a.graph, request.b.graph, certificate_of(found, request.a, request.b)).report;
+  if (!checked.accepted) return false;
+  found.verdict.proofs += static_cast<int>(found.steps.size());
+  found.widened = checked.widened;
+  answer = std::move(found);
+  return true;
+}
+
 // Whoever folded weights or rewrote a region may have done what the search does. Its steps are proved one by
 // one; that all of it together is a proof, the checker says.
 void prove_by_steps(const EqualityRequest& request, ProveAnswer& answer) {
@@ -73,16 +116,7 @@ void prove_by_steps(const EqualityRequest& request, ProveAnswer& answer) {
   int looks = 0;
   for (Draft& draft : std::views::reverse(drafts)) {
     if (draft.steps.empty() || looks++ == kMostDrafts || *request.deadline.flag()) return;
-    ProveAnswer found{.verdict = paired(request, draft.graph),
-                      .constants = answer.constants,
-                      .steps = std::move(draft.steps)};
-    if (found.verdict.answer != Answer::Proved ||
-        !check_models(request.a.graph, request.b.graph, certificate_of(found, request.a, request.b))
-             .report.accepted)
-      continue;
-    found.verdict.proofs += static_cast<int>(found.steps.size());
-    answer = std::move(found);
-    return;
+    if (is_proved_by(request, draft, answer)) return;
   }
 }
 
@@ -92,6 +126,7 @@ ProveAnswer proved_by(const CheckReport& accepted, const Model& a, const Model& 
   ISOMER_CHECK(accepted.accepted);
   ProveAnswer answer;
   answer.is_by_certificate = true;
+  answer.widened = accepted.widened;
   answer.verdict.answer = Answer::Proved;
   answer.verdict.proofs = accepted.steps;
   answer.verdict.outputs = outputs_of(a.graph, b.graph, Answer::Proved);
@@ -104,6 +139,9 @@ ProveAnswer prove_equal(const EqualityRequest& request) {
   answer.constants = differing_constants(a, b);
   if (!answer.constants.empty() && is_refuted_by_constants(request, answer)) return answer;
   request.on_constants(answer.constants);
+  // Before anything else: in float64 a cast to 16 bits is all that differs, and would be taken for a
+  // difference.
+  if (auto wide = widened(a, b); wide && is_proved_by(request, *wide, answer)) return answer;
   answer.verdict = paired(request, a);
   if (answer.verdict.answer == Answer::Undecided && request.deadline.seconds_left() > kLeastSearch)
     prove_by_steps(request, answer);

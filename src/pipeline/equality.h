@@ -20,8 +20,9 @@ struct ProveAnswer {
   std::vector<ConstantDifference> constants = {};  // under one name, and not equal
   bool is_by_certificate = false;                  // that was there already, checked again
   std::vector<CertifiedStep> steps = {};           // that the first model went before its values were paired
-  std::string sizes = {};                          // that it is true at; "": all
-  std::string saved = {};                          // where the refuting input is; or ""
+  int widened = 0;  // values of 16-bit floats that the second model computes in float32 (prove/widen.h)
+  std::string sizes = {};  // that it is true at; "": all
+  std::string saved = {};  // where the refuting input is; or ""
 };
 
 struct EqualityRequest {

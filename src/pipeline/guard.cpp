@@ -19,6 +19,16 @@ std::string megabytes(std::uintmax_t bytes) {
 // "2.5 %", of a ratio.
 std::string percent(double ratio) { return fmt::format("{:.1f} %", 100 * (ratio - 1)); }
 
+// Surely not by as much as a gain must be.
+bool is_no_slower(const Interval& ratio, double min_gain) {
+  return ratio.high >= 1 && ratio.low > 1 / min_gain;
+}
+
+std::string why_slower(const Interval& ratio) {
+  return fmt::format("what was found {} slower, {:.3f} times as fast (95 % interval {:.3f} to {:.3f})",
+                     ratio.high < 1 ? "is" : "may be", ratio.estimate, ratio.low, ratio.high);
+}
+
 }  // namespace
 
 std::uintmax_t bytes_of(const std::filesystem::path& path) {
@@ -51,7 +61,40 @@ std::string why_not_faster(const Interval& ratio, double min_gain) {
 }
 
 bool Guard::is_no_slower(const Look& look, double min_gain) {
-  return look.time && look.time->ratio.high >= 1 && look.time->ratio.low > 1 / min_gain;
+  return look.time && isomer::is_no_slower(look.time->ratio, min_gain) &&
+         std::ranges::all_of(
+             look.more, [&](const PairMeasurement& m) { return isomer::is_no_slower(m.ratio, min_gain); });
+}
+
+std::string Guard::at_size(std::size_t size) const {
+  return request_.sizes.empty() ? "" : fmt::format("at {}: ", request_.sizes[size]);
+}
+
+// Faster at one size, and slower at none.
+std::optional<std::string> Guard::why_not_taken(const Look& look) const {
+  std::vector<Interval> ratios{look.time->ratio};
+  for (const PairMeasurement& m : look.more) ratios.push_back(m.ratio);
+  std::size_t best = 0;
+  for (std::size_t k = 0; k < ratios.size(); ++k) {
+    if (ratios.size() > 1 && !isomer::is_no_slower(ratios[k], request_.min_gain))
+      return at_size(k) + why_slower(ratios[k]);
+    if (ratios[k].low > ratios[best].low) best = k;
+  }
+  if (ratios[best].low > request_.min_gain) return std::nullopt;
+  return at_size(best) + why_not_faster(ratios[best], request_.min_gain);
+}
+
+Outcome<std::optional<Errors>> Guard::grown_errors(const ModelSource& before, const ModelSource& after,
+                                                   double seconds, Look& look) {
+  const auto sizes = static_cast<double>(trials_->sizes());
+  const double most = std::min(seconds * kShareOfErrors * kOperationsPerSecond, kMostOperations) / sizes;
+  for (std::size_t k = 0; k < trials_->sizes(); ++k) {
+    const auto errors = trials_->errors(model_.graph, before, after, trials_->feeds_of(k), most);
+    if (!errors.ok()) return errors.error();
+    if (k == 0) look.errors = *errors;
+    if (*errors && !(*errors)->within(request_.search.max_error_growth)) return *errors;
+  }
+  return std::optional<Errors>();
 }
 
 Result<Look> Guard::look_at(const Draft& draft, double seconds) {
@@ -79,22 +122,22 @@ Result<Look> Guard::look_at(const Draft& draft, double seconds) {
   if (const auto loads = trials_->judge().check_loads(after, request_.runtime); !loads.ok())
     return failed(loads.error(), "the runtime does not load the result: ");
   request_.search.progress("comparing with float64");
-  const auto errors =
-      trials_->errors(model_.graph, before, after, request_.feeds,
-                      std::min(left() * kShareOfErrors * kOperationsPerSecond, kMostOperations));
-  if (!errors.ok()) return failed(errors.error(), "the runtime does not run the result: ");
-  look.errors = *errors;
-  if (look.errors && !look.errors->within(request_.search.max_error_growth))
+  const auto grown = grown_errors(before, after, left(), look);
+  if (!grown.ok()) return failed(grown.error(), "the runtime does not run the result: ");
+  if (*grown)
     return reject(Look::Kind::Inexact,
                   fmt::format("its rounding error would be {:.1e} instead of {:.1e}, more than "
                               "--max-error-growth {:g} allows",
-                              look.errors->after, look.errors->before, request_.search.max_error_growth));
-  auto measured = trials_->compare(before, after, left(), request_.min_gain,
-                                   told_as(request_.search.progress, "the result"));
-  if (!measured.ok()) return failed(measured.error(), "the result could not be measured: ");
-  look.time = std::move(*measured);
-  if (look.time->ratio.low <= request_.min_gain)
-    return reject(Look::Kind::NotFaster, why_not_faster(look.time->ratio, request_.min_gain));
+                              (*grown)->after, (*grown)->before, request_.search.max_error_growth));
+  for (std::size_t k = 0; k < trials_->sizes(); ++k) {
+    const double beyond = k == 0 ? request_.min_gain : 1 / request_.min_gain;
+    auto measured = trials_->compare(before, after, left() / static_cast<double>(trials_->sizes() - k),
+                                     beyond, told_as(request_.search.progress, "the result"), k);
+    if (!measured.ok()) return failed(measured.error(), at_size(k) + "the result could not be measured: ");
+    if (k == 0) look.time = std::move(*measured);
+    else look.more.push_back(std::move(*measured));
+  }
+  if (auto why = why_not_taken(look)) return reject(Look::Kind::NotFaster, std::move(*why));
   return look;
 }
 

@@ -25,6 +25,7 @@ struct Look {
   std::uintmax_t bytes = 0;
   std::optional<Errors> errors;
   std::optional<PairMeasurement> time;  // the original against it
+  std::vector<PairMeasurement> more;    // the same at the other sizes
 };
 
 class Guard {
@@ -40,7 +41,11 @@ class Guard {
   static bool is_no_slower(const Look& look, double min_gain);
 
  private:
-  bool find_errors(const ModelSource& before, const ModelSource& after, double seconds, Look& look);
+  // nullopt: it is as exact as it has to be, at all sizes that there is time for.
+  Outcome<std::optional<Errors>> grown_errors(const ModelSource& before, const ModelSource& after,
+                                              double seconds, Look& look);
+  std::string at_size(std::size_t size) const;
+  std::optional<std::string> why_not_taken(const Look& look) const;
   const OptimizeRequest& request_;
   const Model& model_;
   Trials* trials_;

@@ -55,13 +55,17 @@ void tell(OptimizeReport& report, const Draft& best) {
   std::ranges::stable_sort(report.groups, std::greater<>{}, &OptimizeReport::Group::places);
 }
 
-void tell(OptimizeReport& report, const Look& look, const Reached& reached) {
+void tell(OptimizeReport& report, const Look& look, const Reached& reached,
+          const std::vector<std::string>& sizes) {
   if (look.errors) {
     report.error_before = look.errors->before;
     report.error_after = look.errors->after;
   }
   if (!look.time) return;
   report.ratio = look.time->ratio;
+  if (!sizes.empty()) report.sizes.push_back({sizes[0], look.time->ratio});
+  for (std::size_t k = 0; k < look.more.size(); ++k)
+    report.sizes.push_back({sizes[k + 1], look.more[k].ratio});
   report.before = RunCost{look.time->a_wall_ns, reached.peak_before};
   report.after = RunCost{look.time->b_wall_ns, reached.peak_after};
 }
@@ -89,8 +93,11 @@ std::string why_unchanged(const Reached& reached, StoppedBy stopped_by) {
 Certificate certificate_of(const Draft& draft, const OptimizeReport& report, const Graph& in) {
   Certificate out{.steps = draft.steps, .notes = {}};
   for (const Draft::Taken& t : draft.taken) out.notes.push_back({t.kind, t.what, t.ratio});
-  if (report.ratio && report.result == OptimizeReport::Result::Improved)
+  if (report.ratio && report.sizes.empty() && report.result == OptimizeReport::Result::Improved)
     out.notes.push_back({"measured", "the whole model", report.ratio->estimate});
+  if (report.result == OptimizeReport::Result::Improved)
+    for (const OptimizeReport::AtSize& at : report.sizes)
+      out.notes.push_back({"measured", "the whole model at " + at.size, at.ratio.estimate});
   return with_digests(std::move(out), in, draft.graph);
 }
 
@@ -122,9 +129,9 @@ Result<Optimized> optimize(OptimizeRequest request, const Model& model) {
     best = reached.best->draft;
     report.result =
         reached.best->is_simplified ? OptimizeReport::Result::Simplified : OptimizeReport::Result::Improved;
-    tell(report, reached.best->look, reached);
+    tell(report, reached.best->look, reached, request.sizes);
   } else if (reached.last) {
-    tell(report, *reached.last, reached);
+    tell(report, *reached.last, reached, request.sizes);
   }
   if (report.result != OptimizeReport::Result::Improved)
     report.reason = why_unchanged(reached, report.search.stopped_by);

@@ -26,8 +26,12 @@ struct OptimizeRequest {
   WorkerOptions worker = {};
   RuntimeOptions runtime = {};
   NamedTensors feeds = {};  // for measuring
-  bool own_feeds = false;   // the user's, or of sizes that the user gave: if they don't run, that is an error
-  double min_gain = 1.02;   // the lower end of the 95 % interval must exceed it
+  // The same at other sizes: nothing may be slower at any of them. `sizes`: what to call each, the first one
+  // too; empty where there is one.
+  std::vector<NamedTensors> more_feeds = {};
+  std::vector<std::string> sizes = {};
+  bool own_feeds = false;  // the user's, or of sizes that the user gave: if they don't run, that is an error
+  double min_gain = 1.02;  // the lower end of the 95 % interval must exceed it
   // File size against the original's, obeyed to the byte. nullopt: 1.1, or 16 MiB more where that is larger.
   std::optional<double> max_size_growth = {};
   bool simplify = false;  // the simplified graph is kept where nothing is faster and it is not slower
@@ -47,6 +51,11 @@ struct OptimizeReport {
   enum class Result : std::uint8_t { Unchanged, Improved, Simplified } result = Result::Unchanged;
   std::string reason;  // why it is not improved; or ""
   std::optional<Interval> ratio;
+  struct AtSize {
+    std::string size;
+    Interval ratio;
+  };
+  std::vector<AtSize> sizes;  // where there are several, all that were measured; the first has `ratio`
   std::optional<RunCost> before, after;  // as measured
   std::optional<double> error_before, error_after;
   std::uintmax_t bytes_in = 0, bytes_out = 0;

@@ -5,6 +5,7 @@
 
 #include "propose/batch.h"
 #include "propose/derive.h"
+#include "propose/float_twin.h"
 #include "propose/functions.h"
 #include "propose/generated.h"
 #include "propose/linear.h"
@@ -12,6 +13,7 @@
 #include "propose/order.h"
 #include "propose/partial.h"
 #include "propose/repeated.h"
+#include "propose/widen.h"
 
 namespace isomer {
 
@@ -35,6 +37,7 @@ const std::vector<Proposer>& proposers() {
       {"generated", propose_generated, true},
       {"user", nullptr},
       {"relax", propose_relax, true},
+      {.name = "widen", .propose = propose_widen, .is_first = true},
   };
   return list;
 }
@@ -62,20 +65,36 @@ void drop_what_others_do(std::vector<Proposal>& list) {
 Proposals propose_all(const Graph& graph, const Inference& inference, const ProposeOptions& options,
                       const rules::RuleBook* user_rules) {
   Proposals out;
-  const bool is_further = options.relaxed || std::ranges::all_of(proposers(), [&](const Proposer& p) {
-                            return p.is_relaxed || p.propose == nullptr || options.without.contains(p.name);
-                          });
+  const auto twin = FloatTwin::of(graph, inference);
+  const Graph& seen = twin ? twin->graph() : graph;
+  const Inference& known = twin ? twin->inference() : inference;
+  const bool is_further =
+      options.relaxed || std::ranges::all_of(proposers(), [&](const Proposer& p) {
+        return p.is_relaxed || p.is_first || p.propose == nullptr || options.without.contains(p.name);
+      });
   for (const Proposer& proposer : proposers()) {
-    if (options.without.contains(proposer.name) || (proposer.is_relaxed && !is_further)) continue;
+    if (options.without.contains(proposer.name) || proposer.is_first || (proposer.is_relaxed && !is_further))
+      continue;
     Proposals found;
-    if (proposer.propose != nullptr) found = proposer.propose(graph, inference, options);
+    if (proposer.propose != nullptr) found = proposer.propose(seen, known, options);
     else if (user_rules != nullptr)
-      found = propose_by_rules(graph, inference, options, *user_rules, proposer.name);
-    for (Proposal& p : found.list) out.list.push_back(std::move(p));
+      found = propose_by_rules(seen, known, options, *user_rules, proposer.name);
+    for (Proposal& p : found.list) out.list.push_back(twin ? twin->translated(std::move(p)) : std::move(p));
     for (std::string& why : found.declined) out.declined.push_back(std::move(why));
   }
   if (!options.relaxed && !options.any_price) drop_what_others_do(out.list);
   std::ranges::stable_sort(out.list, std::greater<>{}, &Proposal::gain);
+  return out;
+}
+
+Proposals propose_first(const Graph& graph, const Inference& inference, const ProposeOptions& options) {
+  Proposals out;
+  for (const Proposer& proposer : proposers()) {
+    if (!proposer.is_first || options.without.contains(proposer.name)) continue;
+    Proposals found = proposer.propose(graph, inference, options);
+    for (Proposal& p : found.list) out.list.push_back(std::move(p));
+    for (std::string& why : found.declined) out.declined.push_back(std::move(why));
+  }
   return out;
 }
 

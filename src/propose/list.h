@@ -16,6 +16,8 @@ struct Proposer {
   // Its steps may lose by themselves, or break what others would do at once: for strategies that look
   // further, or where nobody else is asked.
   bool is_relaxed = false;
+  // Asked once, before all others (propose_first): what it makes of a graph is what they look at.
+  bool is_first = false;
 };
 
 const std::vector<Proposer>& proposers();
@@ -23,5 +25,6 @@ const std::vector<Proposer>& proposers();
 // Largest gain first. A gain of zero or less is a bet on the runtime: only measuring can like it.
 Proposals propose_all(const Graph& graph, const Inference& inference, const ProposeOptions& options = {},
                       const rules::RuleBook* user_rules = nullptr);
+Proposals propose_first(const Graph& graph, const Inference& inference, const ProposeOptions& options = {});
 
 }  // namespace isomer

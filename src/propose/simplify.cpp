@@ -22,6 +22,7 @@ namespace {
 
 constexpr double kMostFoldedOperations = 1e9;
 constexpr std::int64_t kMostFoldedBytes = 1 << 20;  // that a folded constant may add
+constexpr std::int64_t kMostWidened = 1 << 12;      // elements of 16 bits that become 32: biases, not weights
 
 // Both ends of a tensor: who looks alike is compared in full by the prover.
 void add_sample(Hasher& hasher, const Tensor& tensor) {
@@ -86,7 +87,7 @@ class Simplifier {
           !std::ranges::all_of(node.inputs, is_constant) || purity(graph_, node) != Purity::Function)
         continue;
       if (node.op == "Identity" && !index_.is_output({id, 0})) continue;  // shared weights stay shared
-      if (is_dequantization(node)) continue;
+      if (is_dequantization(node) || is_stored_narrow(node)) continue;
       const Definition definition = define_node(graph_, inference_, id);
       const auto* formula = std::get_if<Formula>(&definition);
       const auto price = formula ? cost(*formula).operations.value() : std::nullopt;
@@ -105,6 +106,15 @@ class Simplifier {
       return isomer::fold_constants(graph_, values).ok();
     };
     if (!may_fold(folds_)) std::erase_if(folds_, [&](const std::string& v) { return !may_fold({v}); });
+  }
+
+  // Weights that are stored in 16 bits and computed with in more: folded, the file would be twice as large.
+  // Runtimes fold such a cast when they load a model, and proposers look through it (float_twin.h).
+  bool is_stored_narrow(const Node& node) const {
+    if (node.op != "Cast" || !node.domain.empty()) return false;
+    const auto stored = known_constant(graph_, node.inputs[0]);
+    return stored && stored->count() > kMostWidened &&
+           (stored->type() == ElementType::Float16 || stored->type() == ElementType::BFloat16);
   }
 
   // An Identity that gives a constant an output's name stays.

@@ -38,7 +38,11 @@ struct Claim {
 struct FoldStep {
   std::vector<std::string> values;
 };
-using CertifiedStep = std::variant<Claim, FoldStep>;
+// "The nodes that make these values may compute in float32": see widen.h.
+struct WidenStep {
+  std::vector<std::string> values;
+};
+using CertifiedStep = std::variant<Claim, FoldStep, WidenStep>;
 
 // The part of a graph that computes some values from others, as a program of its own: its inputs have the
 // types that inference found. Error: a value that depends on something else.

@@ -65,6 +65,9 @@ const std::vector<Law>& laws() {
        "A step that gains nothing by itself, such as a kernel padded to its sibling's size, and lets another "
        "step "
        "happen."},
+      {"widen", "16 bits in, 16 bits out, float32 between", "ρ₁₆(f(ρ₁₆(g(x))))   ⟼   ρ₁₆(f(g(x)))",
+       "The same formulas, computed in float32 and rounded to 16 bits where they end: over the reals nothing "
+       "changes, and less is rounded, which is measured."},
   };
   return list;
 }

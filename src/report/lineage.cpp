@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <unordered_map>
 
+#include "prove/widen.h"
 #include "report/outline.h"
 
 namespace isomer {
@@ -50,6 +52,20 @@ Placed placed_by_steps(const Graph& in, const Graph& out, Outline& outline) {
       placed.kept.emplace_back(*item.original, at->second);
   }
   return placed;
+}
+
+// The casts at the borders of what is computed in float32 now, as one region.
+void place_casts(const Graph& out, RegionUnions& unions, Placed& placed) {
+  const auto is_wide = [&](Value v) { return v.exists() && out.name_of(v).ends_with(kWideSuffix); };
+  std::optional<std::size_t> region;
+  for (const NodeId id : out.order()) {
+    const Node& node = out.node(id);
+    if (!is_operator(out, id) || node.op != "Cast" || placed.after.contains(id)) continue;
+    if (std::ranges::any_of(placed.kept, [&](const auto& kept) { return kept.second == id; })) continue;
+    if (!is_wide({id, 0}) && !is_wide(node.inputs[0])) continue;
+    if (!region) region = unions.add();
+    placed.after.emplace(id, *region);
+  }
 }
 
 // Nodes that the steps don't explain (all that changed, in a certificate of `isomer prove`): those with an
@@ -133,9 +149,13 @@ Lineage lineage_of(const Graph& in, const Graph& out, const Certificate& certifi
       claims.push_back(claim);
     }
     if (!claims.empty()) outline.replace(claims);
-    if (at < certificate.steps.size()) outline.fold(std::get<FoldStep>(certificate.steps[at++]).values);
+    if (at == certificate.steps.size()) break;
+    const CertifiedStep& step = certificate.steps[at++];
+    if (const auto* fold = std::get_if<FoldStep>(&step)) outline.fold(fold->values);
+    else outline.widen(std::get<WidenStep>(step).values);
   }
   Placed placed = placed_by_steps(in, out, outline);
+  place_casts(out, outline.unions, placed);
   place_rest(in, out, outline.unions, placed);
   return gathered(in, out, outline, placed);
 }
@@ -147,7 +167,7 @@ std::vector<Note> notes_of_claims(const Certificate& certificate) {
   };
   std::vector<Note> out;
   for (const Note& note : certificate.notes)
-    if (note.kind != "measured" && !only_folds(note)) out.push_back(note);
+    if (note.kind != "measured" && note.kind != "widen" && !only_folds(note)) out.push_back(note);
   const auto claims = std::ranges::count_if(
       certificate.steps, [](const CertifiedStep& s) { return std::holds_alternative<Claim>(s); });
   if (out.size() != static_cast<std::size_t>(claims)) out.clear();

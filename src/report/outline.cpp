@@ -3,6 +3,8 @@
 #include <ranges>
 #include <set>
 
+#include "prove/widen.h"
+
 namespace isomer {
 namespace {
 
@@ -59,6 +61,12 @@ void Outline::fold(const std::vector<std::string>& values) {
   }
   redirect(replaced);
   bury({});
+}
+
+void Outline::widen(const std::vector<std::string>& values) {
+  for (const std::string& name : values)
+    if (const auto at = names_.find(name); at != names_.end())
+      rename(Value(at->second), name + std::string(kWideSuffix));
 }
 
 NodeId Outline::add(OutlineItem item) {

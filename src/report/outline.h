@@ -51,6 +51,8 @@ class Outline {
   // Replacements that follow one another are all about the graph before the first of them.
   void replace(const std::vector<const Claim*>& claims);
   void fold(const std::vector<std::string>& values);
+  // The nodes stay; what they make has other names.
+  void widen(const std::vector<std::string>& values);
 
   const std::vector<OutlineItem>& items() const { return items_; }
   const std::vector<std::size_t>& claims() const { return claims_; }  // the region that each one made

@@ -96,7 +96,7 @@ Json run_of(const Json& optimized) {
   for (const char* field :
        {"result",       "reason",      "ratio",    "low",       "high",    "before",  "after",
         "error_before", "error_after", "bytes_in", "bytes_out", "runtime", "machine", "inputs",
-        "steps",        "stopped_by",  "seconds",  "search",    "advice",  "regions"})
+        "steps",        "stopped_by",  "seconds",  "search",    "advice",  "regions", "sizes"})
     if (optimized.contains(field)) out[field] = optimized[field];
   out["refused"] = optimized.contains("not_taken") ? optimized["not_taken"].size() : 0;
   return out;
@@ -115,6 +115,13 @@ Json laws_json(const Json& groups) {
 std::vector<std::string> kinds() {
   std::vector<std::string> out;
   for (const Law& law : laws()) out.emplace_back(law.kind);
+  return out;
+}
+
+std::size_t widened(const Certificate& certificate) {
+  std::size_t out = 0;
+  for (const CertifiedStep& step : certificate.steps)
+    if (const auto* wide = std::get_if<WidenStep>(&step)) out += wide->values.size();
   return out;
 }
 
@@ -161,6 +168,7 @@ ReportData report_data(const ReportRequest& request, const Certificate& certific
           {"is_pairing", certificate.pairing.has_value()},
           {"proofs", certificate.pairing ? certificate.pairing->equations.size() : certificate.steps.size()},
           {"ratio", ratio > 0 ? Json(ratio) : Json()},
+          {"widened", widened(certificate)},
           {"run", run_of(request.optimized)},
           {"widths",
            {{"unit", widths.unit},

@@ -21,6 +21,8 @@ struct Proposal {
   double gain = 0;                 // what it saves, by the analytic cost: in the unit of cost/machine.h
   // Equal over the reals, but not by reordering sums: to be taken only where its error is known.
   bool rounds_otherwise = false;
+  // Values whose nodes compute in float32 (prove/widen.h); then there is no claim.
+  std::vector<std::string> widens = {};
 };
 
 struct Proposals {

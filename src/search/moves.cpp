@@ -92,7 +92,7 @@ std::vector<Step> Moves::proved(const StepMaker& maker, const std::vector<Propos
 // The step, proved, or why not; what took long is remembered, either way.
 std::variant<Step, std::string> Moves::answer(const StepMaker& maker, const Proposal& proposal) {
   // Simplifications are proved faster than they are looked up.
-  if (proposal.kind == "simplify") return maker.prove(proposal);
+  if (proposal.kind == "simplify" || !proposal.widens.empty()) return maker.prove(proposal);
   const std::string key = memory_.key(maker.piece(), proposal.claim);
   const ProofMemory::Hint hint = memory_.find(key);
   if (hint.refusal) {

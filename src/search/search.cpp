@@ -1,12 +1,23 @@
 #include "search/search.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
+
 #include "cost/price.h"
+#include "propose/list.h"
 #include "search/assembly.h"
 #include "search/moves.h"
 #include "search/region_search.h"
 
 namespace isomer {
 namespace {
+
+void keep(SearchContext& context, std::vector<Draft>& history, Draft next) {
+  if (next.steps.size() <= history.back().steps.size()) return;
+  history.push_back(std::move(next));
+  context.options.on_draft(history.back());
+}
 
 // Rounds over the whole model; in each, whatever pays.
 Status greedy(SearchContext& context, std::vector<Draft>& history) {
@@ -32,6 +43,53 @@ Status greedy(SearchContext& context, std::vector<Draft>& history) {
   }
 }
 
+// What computes as fast in float32, but for noise, may go on from there.
+constexpr double kLeastFirst = 0.95, kGainingFirst = 1.05, kFirstSeconds = 2;
+constexpr double kOperationsPerSecond = 6e9;  // of float64, as in assembly.cpp
+
+// Why a first step is not taken; nullopt: it computes as fast, and no less exactly.
+std::optional<std::string> why_not_first(SearchContext& context, const Workpiece& piece, Step& step) {
+  const double left = context.options.seconds_left();
+  if (const auto seen = context.trials->observe(context.model, piece, {&step}); !seen.ok())
+    return seen.error().what;
+  const auto trial = context.trials->region(piece, step, context.proofs, std::min(kFirstSeconds, left / 8),
+                                            left * kOperationsPerSecond);
+  if (!trial.ok()) return trial.error().what;
+  if (!trial->errors || !trial->time) return "there was no time to measure its error";
+  if (!trial->errors->within(std::min(1.0, context.options.max_error_growth)))
+    return fmt::format("its error would be {:.1e} instead of {:.1e}", trial->errors->after,
+                       trial->errors->before);
+  step.ratio = trial->time->ratio.estimate;
+  context.report.regions.push_back({step.label, step.proposal.what, 1, trial->time->ratio});
+  if (step.ratio < kLeastFirst) return fmt::format("it is slower, {:.2f} times as fast", step.ratio);
+  return std::nullopt;
+}
+
+// What is done to a graph before anything else: others look at what it makes of it.
+Status do_first(SearchContext& context, std::vector<Draft>& history) {
+  if (context.trials == nullptr || context.is_over()) return Done{};  // bets on the runtime
+  ISOMER_TRY(Workpiece piece, Workpiece::of(history.back().graph));
+  const Proposals found =
+      propose_first(piece.graph(), piece.inference(), {.without = context.options.without});
+  StepMaker maker(piece, context.proofs, context.options.seed, context.options.stop());
+  Moves moves(context);
+  std::vector<StepGroup> groups = grouped(moves.proved(maker, found.list));
+  for (StepGroup& group : groups) {
+    Step& step = group.steps[0];
+    context.options.progress(fmt::format("measuring 1 regions, {}", group.what));
+    if (const auto why = why_not_first(context, piece, step)) {
+      context.report.refused.push_back(fmt::format("{}: {}", group.what, *why));
+      continue;
+    }
+    Draft next = maker.with(history.back(), {&step});
+    // What is not faster by itself is not worth a look before others have built on it.
+    if (step.ratio > kGainingFirst) keep(context, history, std::move(next));
+    else if (next.steps.size() > history.back().steps.size()) history.push_back(std::move(next));
+  }
+  moves.note_trouble(maker);
+  return Done{};
+}
+
 double price_of(const Graph& graph, const Machine& machine) {
   const auto inference = infer(graph);
   return inference.ok() ? price(graph, *inference, machine) : 0;  // by what the search has learned
@@ -39,17 +97,13 @@ double price_of(const Graph& graph, const Machine& machine) {
 
 Result<std::vector<Draft>> searched(SearchContext& context) {
   std::vector<Draft> history{{.graph = context.model.graph}};
-  const auto keep = [&](Draft next) {
-    if (next.steps.size() <= history.back().steps.size()) return;
-    history.push_back(std::move(next));
-    context.options.on_draft(history.back());
-  };
   ISOMER_TRY(Draft first, Moves(context).simplified(history.back()));
-  keep(std::move(first));
+  keep(context, history, std::move(first));
+  ISOMER_TRY_DO(do_first(context, history));
   if (context.options.strategy.kind != Strategy::Kind::Greedy)
     for (const bool shifted : {false, true}) {
       ISOMER_TRY(Draft next, search_regions(context, history.back(), shifted));
-      keep(std::move(next));
+      keep(context, history, std::move(next));
     }
   ISOMER_TRY_DO(greedy(context, history));
   return history;

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "graph/content.h"
+#include "prove/widen.h"
 
 namespace isomer {
 namespace {
@@ -58,6 +59,7 @@ std::string key_of(const Step& step) {
 
 std::string label_of(const Step& step) {
   const Claim& claim = step.proposal.claim;
+  if (!step.proposal.widens.empty()) return step.proposal.kind + ": 16-bit floats computed in float32";
   return fmt::format("{}: {} -> {}", step.proposal.kind, operators_of(step.region, claim.inputs),
                      operators_of(claim.after, claim.inputs));
 }
@@ -67,6 +69,7 @@ std::string label_of(const Step& step) {
 std::variant<Step, std::string> StepMaker::prove(const Proposal& proposal) const {
   Step step{.proposal = proposal, .claims = {}, .region = {}, .replaced = {}, .label = proposal.kind};
   const Claim& claim = proposal.claim;
+  if (!proposal.widens.empty()) return widened(std::move(step));
   if (claim.outputs.empty()) return step;
   auto answer = piece_.prove(claim, {.key = key_, .stop = stop_}, &proofs_);
   if (auto* why = std::get_if<std::string>(&answer)) return std::move(*why);
@@ -82,6 +85,15 @@ std::variant<Step, std::string> StepMaker::prove(const Proposal& proposal) const
     ++nodes;
   }
   step.fewer = nodes - static_cast<int>(working_nodes(claim.after, claim.inputs).size());
+  return step;
+}
+
+// A step without a claim: `widen` says itself whether it may be done.
+std::variant<Step, std::string> StepMaker::widened(Step step) const {
+  const auto wide = widen(piece_.graph(), step.proposal.widens);
+  if (!wide.ok()) return wide.error().message;
+  step.replaced.insert(step.proposal.widens.begin(), step.proposal.widens.end());
+  step.fewer = static_cast<int>(piece_.graph().operator_count()) - static_cast<int>(wide->operator_count());
   return step;
 }
 
@@ -106,6 +118,11 @@ Result<Draft> StepMaker::together(const Draft& draft, const std::vector<const St
   std::erase_if(folds, [&](const std::string& name) { return !names.contains(name); });
   ISOMER_TRY(out.graph, fold_constants(changed, folds));
   out.steps.emplace_back(FoldStep{folds});
+  for (const Step* s : steps) {
+    if (s->proposal.widens.empty()) continue;
+    ISOMER_TRY(out.graph, widen(out.graph, s->proposal.widens));
+    out.steps.emplace_back(WidenStep{s->proposal.widens});
+  }
   return out;
 }
 

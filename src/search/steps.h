@@ -55,6 +55,7 @@ class StepMaker {
   const std::vector<std::string>& trouble() const { return trouble_; }  // why steps were left out
 
  private:
+  std::variant<Step, std::string> widened(Step step) const;
   Result<Draft> together(const Draft& draft, const std::vector<const Step*>& steps) const;
   Workpiece piece_;
   ProofCache& proofs_;

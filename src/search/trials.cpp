@@ -157,14 +157,21 @@ Outcome<PairMeasurement> Trials::measure(const ScratchModel& a, const ScratchMod
 
 Outcome<PairMeasurement> Trials::rank(const ScratchModel& a, const ScratchModel& b, double seconds,
                                       const OnProgress& progress) {
-  return measure(a, b, options_.feeds,
-                 {.runtime = options_.runtime, .seconds = seconds, .confirm = false, .seed = options_.seed},
-                 progress);
+  const MeasureOptions options{.runtime = options_.runtime,
+                               .seconds = seconds / static_cast<double>(sizes()),
+                               .confirm = false,
+                               .seed = options_.seed};
+  auto worst = measure(a, b, options_.feeds, options, progress);
+  for (std::size_t k = 1; k < sizes() && worst.ok(); ++k) {
+    auto other = measure(a, b, feeds_of(k), options, progress);
+    if (!other.ok() || other->ratio.estimate < worst->ratio.estimate) worst = std::move(other);
+  }
+  return worst;
 }
 
 Outcome<PairMeasurement> Trials::compare(const ModelSource& a, const ModelSource& b, double seconds,
-                                         double beyond, const OnProgress& progress) {
-  auto feeds = SharedFeeds::make(options_.feeds);
+                                         double beyond, const OnProgress& progress, std::size_t size) {
+  auto feeds = SharedFeeds::make(feeds_of(size));
   if (!feeds.ok()) return feeds.error();
   return judge_->measure_pair(a, b, *feeds,
                               {.runtime = options_.runtime,

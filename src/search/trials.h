@@ -35,7 +35,8 @@ class Trials {
   struct Options {
     RuntimeOptions runtime;
     NamedTensors feeds;
-    std::filesystem::path out;  // scratch files are its neighbours
+    std::vector<NamedTensors> more_feeds = {};  // of other sizes, at which whole models are measured, too
+    std::filesystem::path out;                  // scratch files are its neighbours
     std::uint64_t seed = 1;
     std::shared_ptr<TimingCache> cache = {};  // of what is only ranked; null: none
   };
@@ -46,10 +47,16 @@ class Trials {
   // Asked when somebody wants to know.
   ObservedMachine& machine();
   // latency(a) / latency(b) of whole models, confirmed by fresh samples, until it is known whether it exceeds
-  // this ratio. Never from the cache.
+  // this ratio, at the first size or another one. Never from the cache.
   Outcome<PairMeasurement> compare(const ModelSource& a, const ModelSource& b, double seconds, double beyond,
-                                   const OnProgress& progress = {});
-  // The same for choosing between models: not confirmed, and from the cache if it is there.
+                                   const OnProgress& progress = {}, std::size_t size = 0);
+  // Inputs of the first size, then of the others.
+  std::size_t sizes() const { return 1 + options_.more_feeds.size(); }
+  const NamedTensors& feeds_of(std::size_t size) const {
+    return size == 0 ? options_.feeds : options_.more_feeds[size - 1];
+  }
+  // The same for choosing between models: not confirmed, and from the cache if it is there. Of several sizes
+  // the one at which b is worst.
   Outcome<PairMeasurement> rank(const ScratchModel& a, const ScratchModel& b, double seconds,
                                 const OnProgress& progress = {});
   // What flows into the regions of these steps: the model is run once.

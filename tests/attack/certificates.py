@@ -80,7 +80,16 @@ def large_and_back(n: int, large: str) -> dict:
     return replace("v", "w", f"(float[{n}] w) => (float[{n}] q) <float k = {{{large}}}> {{ m = Neg(w) s = Add(m,k) q = Sub(s,k) }}")
 
 
+# What rounding to 16 bits takes away of x: not 0.
+ROUNDED = "(float[3] x) => (float[3] y) { h = Cast<to=10>(x) w = Cast<to=1>(h) y = Sub(w,x) }"
+NOT_ROUNDED = "(float[3] x) => (float[3] y) { y = Sub(x,x) }"
+
 FORGERIES = [
+    forged("a_rounding_is_widened_away", [ROUNDED, NOT_ROUNDED], [{"widen": ["h", "w"]}], {"x": f32(1.0001, -2.0003, 3)}),
+    forged("a_rounding_is_widened_away_behind", [ROUNDED, "(float[3] x) => (float[3] y) { w_wide = Identity(x) y = Sub(w_wide,x) }"],
+           [{"widen": ["w"]}], {"x": f32(1.0001, -2.0003, 3)}),
+    forged("float32_is_widened", ["(float[3] x) => (float[3] y) { y = Neg(x) }", "(float[3] x) => (float[3] y) { y = Identity(x) }"],
+           [{"widen": ["y"]}], THREE),
     forged("two_negations", ["(float[3] x) => (float[3] y) { n = Neg(x) y = Neg(n) }", "(float[3] x) => (float[3] y) { y = Identity(x) }"],
            [replace("y", "x", "(float[3] x) => (float[3] w) { w = Identity(x) }")], THREE, EQUAL),
     forged("nan_in_an_input", ["(float[3] x) => (float[3] y, float[3] w) { w = Log(x) y = Neg(x) }",
