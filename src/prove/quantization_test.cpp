@@ -151,6 +151,23 @@ TEST(Quantized, ChannelsMayBeFilledUpWithZeroPoints) {
       pair.is_proved("Pad(x, one, zx)\nv = Pad(w, one, zw)", "Pad(x, one, next)\nv = Pad(w, one, off)"));
 }
 
+TEST(Quantized, ChannelsMayBeFilledUpBeforeADequantiser) {
+  const Pair pair{.inputs = "float[1,3,6,6] f, int8[2,3,3,3] w",
+                  .outputs = "float[1,2,6,6] y",
+                  .constants =
+                      "float sx = {0.02}, uint8 zx = {120}, float[2] sw = {0.01, 0.02}, int8[2] zw = {0, 0}, "
+                      "int64[8] one = {0,0,0,0,0,1,0,0}, uint8 next = {121}, int8 zero = {0}, int8 off = {1}",
+                  .a = "x = QuantizeLinear(f, sx, zx)\nd = DequantizeLinear(x, sx, zx)\n"
+                       "e = DequantizeLinear<axis=0>(w, sw, zw)\ny = Conv<pads=[1,1,1,1]>(d, e)",
+                  .b = "x = QuantizeLinear(f, sx, zx)\np = Pad(x, one, zx)\nv = Pad(w, one, zero)\n"
+                       "d = DequantizeLinear(p, sx, zx)\ne = DequantizeLinear<axis=0>(v, sw, zw)\n"
+                       "y = Conv<pads=[1,1,1,1]>(d, e)"};
+  EXPECT_TRUE(pair.is_proved()) << pair.said();
+  EXPECT_FALSE(
+      pair.is_proved("Pad(x, one, zx)\nv = Pad(w, one, zero)", "Pad(x, one, next)\nv = Pad(w, one, off)"));
+  EXPECT_FALSE(pair.is_proved("DequantizeLinear<axis=0>(v", "DequantizeLinear<axis=1>(v"));
+}
+
 TEST(Quantized, MovementPassesADequantiser) {
   const Pair pair{
       .inputs = "uint8[4,6] x",
