@@ -10,7 +10,7 @@ Definition define_embed_layer_normalization(const Call& call) {
     if (!call.has(k)) return invalid("an embedding, gamma or beta is missing");
   if (call.rank(0) != 2) return invalid("the words are of another rank");
   if (call.has(1) != call.has(4)) return invalid("segments need an embedding");
-  const Dims rows = call.shape(0);
+  const Dims& rows = call.shape(0);
   Composition c(call);
   const auto width = c.f.input(2).shape().back();
   std::vector<Composition::Tensor> parts{c.of("Gather", {c.input(2), c.input(0)})};

@@ -22,9 +22,7 @@ Expr scale_at(const Call& call, const Tensor& scale, const std::vector<Axis>& p)
 }
 
 Definition scaled_product(const Call& call, Composition& c, const Factors& x) {
-  for (const auto* zero : {&x.a_zero, &x.b_zero})
-    if (*zero && zero == &x.a_zero && !product((*zero)->shape()).is(1))
-      return opaque("a zero point for each row");
+  if (x.a_zero && !product(x.a_zero->shape()).is(1)) return opaque("a zero point for each row");
   if (!product(x.a_scale.shape()).is(1)) return opaque("a scale for each row");
   const Tensor sums = c.of("MatMulInteger", {x.a, x.b, x.a_zero, x.b_zero});
   const auto p = c.f.axes(sums.shape());

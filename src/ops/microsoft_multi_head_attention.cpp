@@ -25,7 +25,7 @@ void check_call(const Call& call) {
 
 // An operand with its part of the bias, which is one vector for all three.
 Tensor with_bias(const Call& call, Composition& c, int k, const Dim& from) {
-  const Tensor x = c.f.input(k);
+  Tensor x = c.f.input(k);
   if (!call.has(3)) return x;
   const auto p = c.f.axes(x.shape());
   return c.f.stage(p, x.at(to_indices(p)) + c.f.input(3)(Index(p[2]) + Index(from)));
