@@ -38,13 +38,21 @@ class ReadCollector {
       for (const Index& i : read.at) at.push_back(bind(i));
       if (read.tensor.kind == TensorRef::Kind::Input)
         reads.push_back({read.tensor.number, std::move(at), std::move(under)});
-      else collect(read.tensor.number, at, under, depth + 1);
+      else follow(read, at, under, depth);
     });
   }
   std::vector<InputRead> reads;
   std::set<int> positions;  // ids of axes on whose position the value itself depends
+  std::set<int> edges;      // ids of axes by which a read of a stage may leave it, and find zero
 
  private:
+  void follow(const ExprNode& read, const std::vector<Index>& at, const std::set<int>& reduced, int depth) {
+    for (std::size_t d = 0; d < at.size(); ++d)
+      if (!at[d].is_inside(read.extents[d]))
+        for (const Axis& a : at[d].axes()) edges.insert(a.id);
+    collect(read.tensor.number, at, reduced, depth + 1);
+  }
+
   const Formula& formula_;
 };
 
@@ -114,8 +122,12 @@ std::vector<InputRoles> axis_roles(const Formula& formula, int output) {
       out[k].axes.push_back(role ? role->role : AxisRole::Fixed);
       out[k].output_axis.push_back(role ? role->output_axis : -1);
     }
-    for (std::size_t a = 0; a < stage.axes.size(); ++a)
-      if (!seen.contains(stage.axes[a].id)) out[k].broadcast.push_back(static_cast<int>(a));
+    // What is read only in some places sees the axes that say where.
+    for (std::size_t a = 0; a < stage.axes.size(); ++a) {
+      const int id = stage.axes[a].id;
+      if (!seen.contains(id) && !collector.positions.contains(id) && !collector.edges.contains(id))
+        out[k].broadcast.push_back(static_cast<int>(a));
+    }
   }
   return out;
 }

@@ -63,6 +63,8 @@ int Elements::number(const Rational& value) {
 }
 
 int Elements::apply(Fn fn, ElementType type, const std::vector<int>& args, ElementType of) {
+  // Floats of any width are real numbers; only a cast says which of them it rounds to.
+  if (is_float(type) && fn != Fn::Cast) type = ElementType::Float;
   const auto [at, is_new] =
       applications_.try_emplace({fn, type, of, args}, static_cast<int>(elements_.size()));
   if (is_new) {

@@ -337,6 +337,11 @@ Bounds bounds_of(const Elements& elements, int id, int depth = 8) {
 
 }  // namespace
 
+// Whether it is a cast of integers to a type that holds numbers of their size: of any of them it is defined.
+static bool is_cast_of_integers(Fn fn, ElementType type, ElementType of) {
+  return fn == Fn::Cast && of != ElementType::Undefined && type != ElementType::Float16;
+}
+
 Piece NormalForms::apply_piece(Fn fn, ElementType type, const std::vector<int>& args,
                                const std::vector<Relation>& at, ElementType of) {
   std::vector<Rational> numbers;
@@ -432,8 +437,8 @@ std::optional<Sum> NormalForms::call_on_movement(Fn fn, ElementType type, const 
   if (s.element) made.element = elements_.apply(fn, type, {*s.element}, of);
   else
     for (const Piece& p : s.pieces) made.pieces.push_back(apply_piece(fn, type, {p.element}, {p.to}, of));
-  const bool is_total =
-      !is_partial(fn) || (fn == Fn::Log && s.sign.positive()) || (fn == Fn::Sqrt && s.sign.nonnegative);
+  const bool is_total = !is_partial(fn) || is_cast_of_integers(fn, type, of) ||
+                        (fn == Fn::Log && s.sign.positive()) || (fn == Fn::Sqrt && s.sign.nonnegative);
   // The same application has been made before, maybe with a reciprocal.
   std::optional<int> id;
   if (made.element)
@@ -535,7 +540,8 @@ Sum NormalForms::call_of_signs(Fn fn, ElementType type, const std::vector<Sum>& 
                              .sign = is_float(type) ? isomer::sign_of(fn, signs) : Sign{},
                              .finite = finite,
                              .reciprocal = {}});
-  const bool is_total = (fn == Fn::Div && is_float(type) && signs[1].nonzero) ||
+  const bool is_total = is_cast_of_integers(fn, type, of) ||
+                        (fn == Fn::Div && is_float(type) && signs[1].nonzero) ||
                         (fn == Fn::Log && signs[0].positive()) || (fn == Fn::Sqrt && signs[0].nonnegative);
   if (is_partial(fn) && !is_total) partial_.push_back(id);
   const bool inverts = fn == Fn::Div && as_number(args[0]) == Rational(1);

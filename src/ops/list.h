@@ -97,11 +97,33 @@
   X(MeanVarianceNormalization)                 \
   X(MicrosoftAttention)                        \
   X(MicrosoftBiasGelu)                         \
+  X(MicrosoftDequantizeLinear)                 \
+  X(MicrosoftDynamicQuantizeMatMul)            \
+  X(MicrosoftEmbedLayerNormalization)          \
   X(MicrosoftFastGelu)                         \
   X(MicrosoftFusedConv)                        \
+  X(MicrosoftFusedGemm)                        \
   X(MicrosoftFusedMatMul)                      \
+  X(MicrosoftGatherBlockQuantized)             \
   X(MicrosoftGelu)                             \
+  X(MicrosoftGroupQueryAttention)              \
+  X(MicrosoftMatMulIntegerToFloat)             \
+  X(MicrosoftMatMulNBits)                      \
+  X(MicrosoftMultiHeadAttention)               \
+  X(MicrosoftQAttention)                       \
+  X(MicrosoftQGemm)                            \
+  X(MicrosoftQLinearAdd)                       \
+  X(MicrosoftQLinearAveragePool)               \
+  X(MicrosoftQLinearConcat)                    \
+  X(MicrosoftQLinearGlobalAveragePool)         \
+  X(MicrosoftQLinearLeakyRelu)                 \
+  X(MicrosoftQLinearMul)                       \
+  X(MicrosoftQLinearSigmoid)                   \
+  X(MicrosoftQLinearSoftmax)                   \
+  X(MicrosoftQLinearWhere)                     \
+  X(MicrosoftQuantizeLinear)                   \
   X(MicrosoftQuickGelu)                        \
+  X(MicrosoftRotaryEmbedding)                  \
   X(MicrosoftSkipLayerNormalization)           \
   X(MicrosoftSkipSimplifiedLayerNormalization) \
   X(Min)                                       \
@@ -116,6 +138,8 @@
   X(Pad)                                       \
   X(Pow)                                       \
   X(PRelu)                                     \
+  X(QLinearConv)                               \
+  X(QLinearMatMul)                             \
   X(QuantizeLinear)                            \
   X(Range)                                     \
   X(Reciprocal)                                \

@@ -19,6 +19,15 @@ Expr look_up(FormulaBuilder& f, const Expr& index, const Dim& extent,
               ElementType::Bool);
 }
 
+Expr look_up_or_zero(FormulaBuilder& f, const Expr& index, const Dim& extent,
+                     const std::function<Expr(const Index&)>& data) {
+  const Expr none = integer(index.type(), 0), at_end = index_number(Index(extent), index.type());
+  const Expr inside =
+      apply(Fn::And, {apply(Fn::LessOrEqual, {none, index}), apply(Fn::Less, {index, at_end})});
+  const Expr found = look_up(f, where(inside, index, none), extent, data);
+  return where(inside, found, integer(found.type(), 0));
+}
+
 std::optional<Dims> known_indices(const std::optional<Dims>& known, const Dim& extent) {
   if (!known) return std::nullopt;
   Dims out;

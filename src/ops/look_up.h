@@ -15,6 +15,10 @@ Expr wrapped_index(const Expr& index, const Dim& extent);
 Expr look_up(FormulaBuilder& f, const Expr& index, const Dim& extent,
              const std::function<Expr(const Index&)>& data);
 
+// The same, and zero for an index outside of the axis.
+Expr look_up_or_zero(FormulaBuilder& f, const Expr& index, const Dim& extent,
+                     const std::function<Expr(const Index&)>& data);
+
 // Known indices along an axis, brought to 0..extent-1; nullopt where one is not known to lie on one side of
 // zero.
 std::optional<Dims> known_indices(const std::optional<Dims>& known, const Dim& extent);

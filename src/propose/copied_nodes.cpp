@@ -1,6 +1,8 @@
 #include "propose/copied_nodes.h"
 
+#include <algorithm>
 #include <optional>
+#include <set>
 
 namespace isomer {
 namespace {
@@ -29,7 +31,46 @@ Graph up_to(const Graph& graph, Value value) {
   return out;
 }
 
+constexpr std::size_t kMostNodes = 16;  // a normalization that is spelled out has nine
+
+bool has_matrix(const Site& site, NodeId id) {
+  return std::ranges::any_of(site.node(id).inputs,
+                             [&](Value v) { return site.is_constant(v) && site.rank(v) > 1; });
+}
+
 }  // namespace
+
+std::vector<NodeId> computed_from(const Site& site, Value value) {
+  std::set<Value> inside{value};
+  std::vector<NodeId> border = site.readers(value), out;
+  while (!border.empty() && out.size() < kMostNodes) {
+    std::ranges::sort(border, {}, [&](NodeId id) { return site.position(id); });
+    const auto next = std::ranges::find_if(border, [&](NodeId id) {
+      return std::ranges::all_of(site.activations(id), [&](Value v) { return inside.contains(v); });
+    });
+    if (next == border.end()) break;
+    const NodeId id = *next;
+    std::erase(border, id);
+    const Node& node = site.node(id);
+    if (node.kind != NodeKind::Operator || !node.captures.empty() || !node.domain.empty() ||
+        node.outputs.size() != 1 || has_matrix(site, id) || !inside.insert({id, 0}).second)
+      continue;
+    out.push_back(id);
+    for (const NodeId r : site.readers({id, 0})) border.push_back(r);
+  }
+  return out;
+}
+
+ReadElsewhere read_elsewhere(const Site& site, const std::map<Value, Value>& made) {
+  ReadElsewhere out;
+  for (const auto& [value, copy] : made) {
+    const auto is_outside = [&](NodeId r) { return !made.contains({r, 0}); };
+    if (!site.is_output(value) && std::ranges::none_of(site.readers(value), is_outside)) continue;
+    out.replaced.push_back(value);
+    out.by.push_back(copy);
+  }
+  return out;
+}
 
 void copy_nodes(ProgramBuilder& b, const Site& site, const std::vector<NodeId>& nodes,
                 std::map<Value, Value>& made) {

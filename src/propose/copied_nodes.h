@@ -14,6 +14,16 @@ namespace isomer {
 void copy_nodes(ProgramBuilder& b, const Site& site, const std::vector<NodeId>& nodes,
                 std::map<Value, Value>& made);
 
+// What is computed from this value and constants alone, but by matrices, in the graph's order: a
+// normalization that is spelled out, a function.
+std::vector<NodeId> computed_from(const Site& site, Value value);
+
+// Values that were made again and that other nodes read, or the graph's user, and what was made of them.
+struct ReadElsewhere {
+  std::vector<Value> replaced, by;
+};
+ReadElsewhere read_elsewhere(const Site& site, const std::map<Value, Value>& made);
+
 // A program's nodes in another one, which is for this site: what the site has is read by its name, but for
 // what was made in its place. The program's one output there.
 Value append_program(ProgramBuilder& b, const Site& site, const Graph& program,

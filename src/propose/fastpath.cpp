@@ -185,6 +185,8 @@ Proposals propose_fastpath(const Graph& graph, const Inference& inference, const
   propose_channels_first(site, out);
   propose_recurrence(site, out);
   propose_residuals(site, out);
+  propose_quantized_channels(site, out);
+  propose_float_borders(site, out);
   softmax(site, out);
   slopes(site, out);
   groups(site, out);

@@ -18,6 +18,11 @@ void propose_recurrence(const Site& site, Proposals& out);
 // Sums of two activations that a normalization reads, in a form that the runtime does not fuse with it.
 void propose_residuals(const Site& site, Proposals& out);
 
+// Channels of a convolution of quantised numbers filled up with zero points to a multiple of four.
+void propose_quantized_channels(const Site& site, Proposals& out);
+// Values that were just dequantised behind a Sum of them alone: what follows stays in floats.
+void propose_float_borders(const Site& site, Proposals& out);
+
 // Channels that fill blocks of the runtime's layout on any processor. Padding to 16 was the best of 4, 8 and
 // 16 in the expert experiments that gain; what is blocked without it is not padded.
 constexpr std::int64_t kChannelBlock = 16;

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 #include "expr/parts.h"
 #include "propose/copied_nodes.h"
@@ -16,38 +15,9 @@
 namespace isomer {
 namespace {
 
-constexpr std::size_t kMostNodes = 16;  // a normalization that is spelled out has nine
-
 bool sums_up(const Site& site, NodeId id) {
   const auto formula = site.formula(id);
   return formula && has_reductions(*formula);
-}
-
-bool has_matrix(const Site& site, NodeId id) {
-  return std::ranges::any_of(site.node(id).inputs,
-                             [&](Value v) { return site.is_constant(v) && site.rank(v) > 1; });
-}
-
-// What is computed from this value alone, in the graph's order.
-std::vector<NodeId> computed_from(const Site& site, Value sum) {
-  std::set<Value> inside{sum};
-  std::vector<NodeId> border = site.readers(sum), out;
-  while (!border.empty() && out.size() < kMostNodes) {
-    std::ranges::sort(border, {}, [&](NodeId id) { return site.position(id); });
-    const auto next = std::ranges::find_if(border, [&](NodeId id) {
-      return std::ranges::all_of(site.activations(id), [&](Value v) { return inside.contains(v); });
-    });
-    if (next == border.end()) break;
-    const NodeId id = *next;
-    std::erase(border, id);
-    const Node& node = site.node(id);
-    if (node.kind != NodeKind::Operator || !node.captures.empty() || !node.domain.empty() ||
-        node.outputs.size() != 1 || has_matrix(site, id) || !inside.insert({id, 0}).second)
-      continue;
-    out.push_back(id);
-    for (const NodeId r : site.readers({id, 0})) border.push_back(r);
-  }
-  return out;
 }
 
 bool is_residual(const Site& site, NodeId id) {
@@ -70,13 +40,7 @@ void propose_residuals(const Site& site, Proposals& out) {
     std::map<Value, Value> made{
         {{id, 0}, b.op("Sum", {b.input(site.name(in[0])), b.input(site.name(in[1]))})}};
     copy_nodes(b, site, nodes, made);
-    std::vector<Value> replaced, by;
-    for (const auto& [value, copy] : made) {
-      const auto is_outside = [&](NodeId r) { return !made.contains({r, 0}); };
-      if (!site.is_output(value) && std::ranges::none_of(site.readers(value), is_outside)) continue;
-      replaced.push_back(value);
-      by.push_back(copy);
-    }
+    const auto [replaced, by] = read_elsewhere(site, made);
     if (auto p =
             propose(site, "fastpath", fmt::format("{} as Sum before a normalization", label(site.node(id))),
                     b, replaced, by))

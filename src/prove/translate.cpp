@@ -109,6 +109,19 @@ class Signs {
     }
   }
 
+  // Whether it is cut off at numbers that the integer type has: min(max(x, low), high), as quantisers write
+  // it.
+  static bool is_cut_off(const ExprNode& e, ElementType to) {
+    const auto is_held = [&](const ExprNode& limit) {
+      const int width = bits(to) - (is_signed_integer(to) ? 1 : 0);
+      return limit.kind == ExprNode::Kind::Number && is_integer(to) && limit.number < std::exp2(width) &&
+             limit.number >= (is_signed_integer(to) ? -std::exp2(width) : 0);
+    };
+    if (e.kind != ExprNode::Kind::Apply || e.fn != Fn::Min || !is_held(*e.args[1])) return false;
+    const ExprNode& inner = *e.args[0];
+    return inner.kind == ExprNode::Kind::Apply && inner.fn == Fn::Max && is_held(*inner.args[1]);
+  }
+
   // Whether a function of finite numbers may be undefined here.
   bool may_fail(const ExprNode& e) const {
     if (!is_partial(e.fn)) return false;
@@ -116,7 +129,7 @@ class Signs {
       case Fn::Div: return !is_float(e.type) || !is_positive(*e.args[1]);
       case Fn::Sqrt: return !is_nonnegative(*e.args[0]);
       case Fn::Log: return !is_positive(*e.args[0]);
-      case Fn::Cast: return is_float(e.args[0]->type) && !is_float(e.type);
+      case Fn::Cast: return is_float(e.args[0]->type) && !is_float(e.type) && !is_cut_off(*e.args[0], e.type);
       default: return true;
     }
   }

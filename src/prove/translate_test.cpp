@@ -34,6 +34,25 @@ TEST(Translate, AWindowThatMeetsTheImageHasAMaximum) {
   }
 }
 
+TEST(Translate, AQuantiserCutsOffBeforeItCasts) {
+  const std::string in = "float[4] x, float s";
+  const auto by = [](const std::string& scale) {
+    return "s = Constant<value_float=" + scale + ">()\nz = Constant<value=uint8 {3}>()\n" +
+           "y = QuantizeLinear(x, s, z)";
+  };
+  EXPECT_FALSE(may_be_undefined("float[4] x", by("0.02")));
+  EXPECT_TRUE(may_be_undefined("float[4] x", by("-0.02")));  // not seen to be no zero
+  EXPECT_TRUE(may_be_undefined(in, "z = Constant<value=uint8 {3}>()\ny = QuantizeLinear(x, s, z)"));
+  // Cut off, but not at what the type has.
+  FormulaBuilder f({TensorType{ElementType::Float, {}}});
+  const Expr low = apply(Fn::Max, {f.input(0)(), number(ElementType::Float, 0)});
+  for (const double high : {255.0, 256.0}) {
+    FormulaBuilder g({TensorType{ElementType::Float, {}}});
+    g.output({}, cast(apply(Fn::Min, {low, number(ElementType::Float, high)}), ElementType::Uint8));
+    EXPECT_EQ(isomer::may_be_undefined(std::move(g).finish()), high > 255);
+  }
+}
+
 TEST(Translate, WhatAQuotientIsByMayBeKnown) {
   const std::string two = "float[4] x, float[4] z", one = "float[2,4] x";
   for (const char* body :

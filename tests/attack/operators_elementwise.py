@@ -107,6 +107,23 @@ GROUPS = [
     Group("MatMulInteger", "(uint8[2,3] x, uint8[3,2] w) => (int32[] y)",
           [f"y = MatMulInteger({i})" for i in ("x,w", "x,w,a", "x,w,,b", "x,w,a,b", "x,w,b,a")], {"a": np.uint8(3), "b": np.uint8(200)},
           lambda r: {"x": r.integers(0, 256, (2, 3)).astype(np.uint8), "w": r.integers(0, 256, (3, 2)).astype(np.uint8)}),
+    Group("QLinearMatMul", "(uint8[2,3] x, int8[3,2] w) => (uint8[] y)", [
+        *(f"y = QLinearMatMul(x,{a},w,{b},{c})" for a, b, c in (
+            ("s,z", "s,n", "s,z"), ("s,z5", "s,n", "s,z"), ("s2,z", "s,n", "s,z"), ("s,z", "s,n5", "s,z"), ("s,z", "s,n", "s2,z"),
+            ("s,z", "s,n", "s,z4"), ("s,z", "sv,nv", "s,z"), ("s,z", "s2,n", "s2,z"))),
+        *(f"d = DequantizeLinear(x,s,z) e = DequantizeLinear<axis={a}>(w,{b}) c = MatMul(d,e) y = QuantizeLinear(c,s,{o})"
+          for a, b, o in ((0, "s,n", "z"), (1, "sv,nv", "z"), (0, "s,n5", "z"), (0, "s,n", "z4")))],
+          {"s": np.float32(0.125), "s2": np.float32(0.25), "z": np.uint8(0), "z5": np.uint8(5), "z4": np.uint8(4), "n": np.int8(0), "n5": np.int8(5),
+           "sv": f32(0.125, 0.25), "nv": np.array([0, 3], np.int8)},
+          lambda r: {"x": r.integers(0, 40, (2, 3)).astype(np.uint8), "w": r.integers(-30, 60, (3, 2)).astype(np.int8)}),
+    Group("QLinearConv", "(uint8[1,3,4,4] x, int8[2,3,3,3] w) => (uint8[] y)", [
+        *(f"y = QLinearConv<pads=[{p}]>(x,s,{z},w,s,n,s2,z4)" for p in ("1,1,1,1", "0,1,2,1") for z in ("z", "z5")),
+        *(f"p = Pad(x,one,{a}) v = Pad(w,one,{b}) y = QLinearConv<pads=[1,1,1,1]>(p,s,z5,v,s,n,s2,z4)" for a in ("z5", "z4") for b in ("n", "n5")),
+        "d = DequantizeLinear(x,s,z5) e = DequantizeLinear(w,s,n) c = Conv<pads=[1,1,1,1]>(d,e) y = QuantizeLinear(c,s2,z4)",
+        "d = DequantizeLinear(x,s,z5) e = DequantizeLinear(w,s,n) c = Conv<pads=[1,1,1,1]>(d,e) r = Relu(c) y = QuantizeLinear(r,s2,z4)"],
+          {"s": np.float32(0.125), "s2": np.float32(0.5), "z": np.uint8(0), "z5": np.uint8(5), "z4": np.uint8(4), "n": np.int8(0), "n5": np.int8(5),
+           "one": i64(0, 0, 0, 0, 0, 1, 0, 0)},
+          lambda r: {"x": r.integers(0, 60, (1, 3, 4, 4)).astype(np.uint8), "w": r.integers(-20, 30, (2, 3, 3, 3)).astype(np.int8)}),
     Group("IsInf", "(float[6] x) => (bool[] y)", ["y = IsInf(x)", "y = IsInf<detect_negative=0>(x)", "y = IsInf<detect_positive=0>(x)", "y = IsNaN(x)"],
           feeds=lambda r: {"x": f32(1, np.inf, -np.inf, np.nan, 0, -1)}, opset=20),
 ]
