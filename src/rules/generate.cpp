@@ -47,7 +47,7 @@ KeepOptions keep_options(const GenerateOptions& o) {
 
 // The end of a run: what is proposed for the last level, by all shards, is decided.
 GeneratedPack finish(KeptRules& kept, std::vector<GenerateStage> stages, std::vector<ProposedRule> proposed,
-                     const GenerateOptions& options) {
+                     const std::string& run, const GenerateOptions& options) {
   GeneratedPack pack;
   GenerateStage& last = stages.back();
   const auto begun = std::chrono::steady_clock::now();
@@ -60,7 +60,7 @@ GeneratedPack finish(KeptRules& kept, std::vector<GenerateStage> stages, std::ve
   pack.stages = std::move(stages);
   if (!options.stop.stop_requested()) kept.join_halves(keep_options(options));
   pack.rules = kept.all().size();
-  pack.text = kept.pack_text(options.operators, pack.is_complete);
+  pack.text = kept.pack_text(options.operators, run, pack.is_complete);
   return pack;
 }
 
@@ -208,7 +208,7 @@ void add(GenerateStage& to, const GenerateStage& more) {
 GeneratedPack generate_rules(const GenerateOptions& options) {
   Generator generator(options);
   std::vector<ProposedRule> proposed = generator.run({});
-  return finish(generator.kept(), std::move(generator.stages), std::move(proposed), options);
+  return finish(generator.kept(), std::move(generator.stages), std::move(proposed), run_of(options), options);
 }
 
 std::optional<ShardText> propose_shard(const GenerateOptions& options, Shard shard) {
@@ -254,7 +254,7 @@ Result<GeneratedPack> merge_shards(std::vector<ShardText> shards, const Generate
   as_run.operators = first.operators;
   as_run.most_doubtful = first.most_doubtful;
   sort_and_cut(proposed, stages.back(), first.most_candidates);
-  return finish(kept, std::move(stages), std::move(proposed), as_run);
+  return finish(kept, std::move(stages), std::move(proposed), first.run, as_run);
 }
 
 }  // namespace isomer::rules
