@@ -126,8 +126,8 @@ void add_optimize(CLI::App& app, Chosen& chosen) {
   add_shape_option(*command, request->options.sizes);
   command
       ->add_option("--strategy", request->options.strategy,
-                   "How far to look: greedy, backtrack:ALPHA (accepts a loss on the way, up to ALPHA) or "
-                   "beam:WIDTH")
+                   "How far to look: greedy, backtrack:ALPHA (accepts a loss on the way, up to ALPHA), "
+                   "beam:WIDTH or saturate (the best of all parts that were found)")
       ->type_name("S")
       ->capture_default_str();
   command
