@@ -325,6 +325,43 @@ def search_page():
     yield from (provenance(head), "", "| model | nodes | s | unique regions | states | proofs | known already |", "|---|---:|---:|---:|---:|---:|---:|")
     for r in rows:
         yield f"| {r['model']} | {r['nodes']:,} | {r['seconds']:.1f} | {r['regions']} | {r['states']} | {r['proofs']} | {r['known']:,} |"
+    yield from strategies_section("strategies", "Strategies", "experiments of experts, without `collapse`, which would find most of it in one step")
+    yield from strategies_section("strategies_structures", "Strategies on structures", "structures of real networks, with all proposers")
+
+
+SAME_COST = 1.001  # a cost that is not further from another one is the same
+
+
+def strategies_section(name, title, what):
+    """What is left of the analytic cost, by strategy."""
+    if (found := read(name)) is None:
+        return
+    head, rows = found
+    cost = {}
+    for r in rows:
+        cost.setdefault(r["experiment"], {})[r["strategy"]] = r
+    strategies = list(dict.fromkeys(r["strategy"] for r in rows))
+    done = {n: c for n, c in cost.items() if len(c) == len(strategies)}
+    yield from ("", f"## {title}", "", f"What is left of the analytic cost (`--judge cost`) of {what}; *: out of time. All certificates were accepted by "
+                "`isomer-check`. Experiments in which all strategies end at the same cost are counted, not listed.", "", provenance(head), "",
+                "| experiment | " + " | ".join(strategies) + " |", "|---|" + "---:|" * len(strategies))
+    least = {n: min(c[s]["cost"] for s in strategies) for n, c in done.items()}
+    differ = [n for n, c in done.items() if max(c[s]["cost"] for s in strategies) > SAME_COST * least[n]]
+    for n in differ:
+        cells = [f"{done[n][s]['cost']:.3f}{'' if done[n][s]['stopped_by'] == 'done' else '*'}" for s in strategies]
+        yield f"| {n} | " + " | ".join(cells) + " |"
+    per_strategy = lambda text: "| " + " | ".join(text(s) for s in strategies) + " |"
+    yield f"| **geometric mean of all {len(done)}** " + per_strategy(lambda s: f"{geometric_mean([c[s]['cost'] for c in done.values()]):.3f}")
+    yield "| the least cost of all strategies, or 0.1 % more " + per_strategy(
+        lambda s: str(sum(c[s]["cost"] <= SAME_COST * least[n] for n, c in done.items())))
+    yield "| seconds " + per_strategy(lambda s: f"{sum(c[s]['seconds'] for c in done.values()):.0f}")
+    yield "| proofs " + per_strategy(lambda s: f"{sum(c[s]['proofs'] for c in done.values()):,}")
+    all_of = [c["saturate"]["saturation"] for c in done.values() if "saturate" in c]
+    if all_of:
+        total = {key: sum(x[key] for x in all_of) for key in all_of[0]}
+        yield from ("", f"`saturate`: {total['nodes']:,} nodes in {total['classes']:,} classes; {total['complete']} regions with nothing left to look at, "
+                    f"{total['exact'] + total['greedy']} in all; {total['exact']} last choices exact (HiGHS), {total['greedy']} greedy; of the programs "
+                    f"that were chosen out of parts {total['proved']} were proved and {total['not_proved']} not.")
 
 
 # ---- compiled models -------------------------------------------------------------------------------------------------
