@@ -49,12 +49,14 @@ def optimized(model, strategy, folder, without=None, judge="cost", seconds=60):
 
 def row(records, name, strategy, report, seconds):
     s = report["search"]
-    records.add({"experiment": name, "strategy": strategy, "cost": s["cost_after"] / s["cost_before"], "states": s["states"], "proofs": s["proofs"],
+    # A search that had to be left tells nothing: its cost is that of what it gave back, which is the original.
+    cost = s["cost_after"] / s["cost_before"] if s["cost_before"] else 1.0
+    records.add({"experiment": name, "strategy": strategy, "cost": cost, "states": s["states"], "proofs": s["proofs"],
                  "known": s["cache_hits"], "seconds": round(seconds, 1), "steps": report["steps"], "stopped_by": report["stopped_by"]}
                 | ({"saturation": s["saturation"]} if strategy == "saturate" else {}))
-    print(f"{name:34}{strategy:16}{s['cost_after'] / s['cost_before']:8.3f}{s['states']:8}{s['proofs']:8}{s['cache_hits']:8}{seconds:8.1f}  "
+    print(f"{name:34}{strategy:16}{cost:8.3f}{s['states']:8}{s['proofs']:8}{s['cache_hits']:8}{seconds:8.1f}  "
           + ", ".join(f"{k['count']} {k['kind']}" for k in report["steps"]) + (" (out of time)" if report["stopped_by"] != "done" else ""), flush=True)
-    return s["cost_after"] / s["cost_before"]
+    return cost
 
 
 def generated(folder, times=1):

@@ -13,7 +13,10 @@ constexpr std::size_t kMostViews = 64;    // as many states as other strategies 
 constexpr std::size_t kMostNodes = 4096;  // of the e-graph
 constexpr int kMostChoices = 4;           // of the last extraction, while what it chooses is not proved
 constexpr double kMostLoss = 2;           // of a state: costs so many times the best
-constexpr double kLess = 1 - 1e-9;        // is less, whatever the order of a sum
+// Operators of a rewrite that saves nothing: larger ones fill the e-graph, and are slowly proved (a
+// convolution as products of ten slices, at named sizes: minutes).
+constexpr std::size_t kMostOfALoss = 16;
+constexpr double kLess = 1 - 1e-9;  // is less, whatever the order of a sum
 
 class Saturation {
  public:
@@ -94,6 +97,7 @@ class Saturation {
     const Placed placed = classes_.current(here.placed);
     seen_.insert(placed.nodes.begin(), placed.nodes.end());
     const auto is_wanted = [&](const Proposal& p) {
+      if (p.gain <= 0 && p.claim.after.operator_count() > kMostOfALoss) return false;
       return p.claim.outputs.empty() ||
              tried_.insert(classes_.key(here.state.draft.graph, placed, p.claim)).second;
     };
