@@ -3,7 +3,7 @@
 
   bench/strategies.py BLOCKS [--experiments NAME,...] [--without collapse] [--measure] [--seconds 60]
                       [--results FILE.jsonl] [--check]
-  bench/strategies.py --structures [--seconds 20] [--results FILE.jsonl]
+  bench/strategies.py --structures [--limit N] [--seconds 20] [--results FILE.jsonl]
 BLOCKS holds the expert experiments as models (EXPERIMENT/orig.onnx). Every strategy searches each of them with --judge cost, without what would
 find it in one step: the analytic cost that is reached (of the original's), states, proofs, what was known already, CPU seconds. backtrack:1 walks the same
 steps and accepts no loss. With --measure, experiments in which the cost model likes a merge are also run with the runtime as judge: does it agree?
@@ -49,12 +49,12 @@ def optimized(model, strategy, folder, without=None, judge="cost", seconds=60):
 
 def row(records, name, strategy, report, seconds):
     s = report["search"]
-    # A search that had to be left tells nothing: its cost is that of what it gave back, which is the original.
-    cost = s["cost_after"] / s["cost_before"] if s["cost_before"] else 1.0
+    # A search that had to be left in the middle of something long does not tell the cost of what it gives back.
+    cost = s["cost_after"] / s["cost_before"] if s["cost_before"] else None
     records.add({"experiment": name, "strategy": strategy, "cost": cost, "states": s["states"], "proofs": s["proofs"],
                  "known": s["cache_hits"], "seconds": round(seconds, 1), "steps": report["steps"], "stopped_by": report["stopped_by"]}
                 | ({"saturation": s["saturation"]} if strategy == "saturate" else {}))
-    print(f"{name:34}{strategy:16}{cost:8.3f}{s['states']:8}{s['proofs']:8}{s['cache_hits']:8}{seconds:8.1f}  "
+    print(f"{name:34}{strategy:16}{'left' if cost is None else f'{cost:.3f}':>8}{s['states']:8}{s['proofs']:8}{s['cache_hits']:8}{seconds:8.1f}  "
           + ", ".join(f"{k['count']} {k['kind']}" for k in report["steps"]) + (" (out of time)" if report["stopped_by"] != "done" else ""), flush=True)
     return cost
 
@@ -78,11 +78,10 @@ def generated(folder, times=1):
 
 
 def on_structures(records, folder, options):
-    """Each structure by each strategy, as they are written; what is done already is not done again."""
-    for name, (make, _, _) in structures.STRUCTURES.items():
-        if all((name, s) in records for s in OF_STRUCTURES):
-            continue
-        onnx.save(make()[0], pathlib.Path(folder, "in.onnx"))
+    """Each structure by each strategy, as they are written, the smallest first; what is done already is not done again."""
+    models = {name: make()[0] for name, (make, _, _) in structures.STRUCTURES.items()}
+    for name in sorted(models, key=lambda n: models[n].ByteSize())[: options.limit]:
+        onnx.save(models[name], pathlib.Path(folder, "in.onnx"))
         for strategy in OF_STRUCTURES:
             if (name, strategy) not in records:
                 row(records, name, strategy, *optimized(pathlib.Path(folder, "in.onnx"), strategy, folder, seconds=options.seconds))
@@ -97,6 +96,7 @@ def main():
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--results", type=pathlib.Path)
     parser.add_argument("--structures", action="store_true")
+    parser.add_argument("--limit", type=int)
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     records = Records(options.results, "experiment", "strategy")

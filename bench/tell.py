@@ -341,7 +341,8 @@ def strategies_section(name, title, what):
     for r in rows:
         cost.setdefault(r["experiment"], {})[r["strategy"]] = r
     strategies = list(dict.fromkeys(r["strategy"] for r in rows))
-    done = {n: c for n, c in cost.items() if len(c) == len(strategies)}
+    done = {n: c for n, c in cost.items() if len(c) == len(strategies) and all(r["cost"] for r in c.values())}
+    left = {n: [s for s in strategies if n in cost and s in c and not c[s]["cost"]] for n, c in cost.items() if n not in done}
     yield from ("", f"## {title}", "", f"What is left of the analytic cost (`--judge cost`) of {what}; *: out of time. All certificates were accepted by "
                 "`isomer-check`. Experiments in which all strategies end at the same cost are counted, not listed.", "", provenance(head), "",
                 "| experiment | " + " | ".join(strategies) + " |", "|---|" + "---:|" * len(strategies))
@@ -356,6 +357,9 @@ def strategies_section(name, title, what):
         lambda s: str(sum(c[s]["cost"] <= SAME_COST * least[n] for n, c in done.items())))
     yield "| seconds " + per_strategy(lambda s: f"{sum(c[s]['seconds'] for c in done.values()):.0f}")
     yield "| proofs " + per_strategy(lambda s: f"{sum(c[s]['proofs'] for c in done.values()):,}")
+    if left := {n: s for n, s in left.items() if s}:
+        yield from ("", "Not counted, because a search had to be left in the middle of something long, and tells no cost: "
+                    + "; ".join(f"{n} ({', '.join(s)})" for n, s in left.items()) + ".")
     all_of = [c["saturate"]["saturation"] for c in done.values() if "saturate" in c]
     if all_of:
         total = {key: sum(x[key] for x in all_of) for key in all_of[0]}
