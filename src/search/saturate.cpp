@@ -10,9 +10,12 @@ namespace isomer {
 namespace {
 
 constexpr std::size_t kMostViews = 64;    // as many states as other strategies look at
+constexpr std::size_t kPatience = 24;     // views without anything better
 constexpr std::size_t kMostNodes = 4096;  // of the e-graph
-constexpr int kMostChoices = 4;           // of the last extraction, while what it chooses is not proved
-constexpr double kMostLoss = 2;           // of a state: costs so many times the best
+constexpr int kMostRefused =
+    8;  // programs of a region, before its last choice: those there are seldom proved
+constexpr int kMostChoices = 4;  // of the last extraction, while what it chooses is not proved
+constexpr double kMostLoss = 2;  // of a state: costs so many times the best
 // Operators of a rewrite that saves nothing: larger ones fill the e-graph, and are slowly proved (a
 // convolution as products of ten slices, at named sizes: minutes).
 constexpr std::size_t kMostOfALoss = 16;
@@ -30,16 +33,18 @@ class Saturation {
   }
 
   std::vector<State> run() {
-    std::size_t views = 0;
-    while (views < kMostViews && classes_.graph().size() < kMostNodes && !space_.is_over()) {
-      combine(extract_greedy(classes_.graph(), roots_));
+    double best = best_;
+    for (std::size_t views = 0, waited = 0; views < kMostViews && waited < kPatience; ++views, ++waited) {
+      if (classes_.graph().size() >= kMostNodes || space_.is_over()) break;
+      if (refused_ < kMostRefused) combine(extract_greedy(classes_.graph(), roots_));
       const auto next = next_view();
       if (!next) {
         ++report_.complete;
         break;
       }
       look_at(view_of(*next));
-      ++views;
+      if (best_ < kLess * best) waited = 0;
+      best = best_;
     }
     choose();
     report_.nodes += classes_.graph().size();
@@ -57,7 +62,7 @@ class Saturation {
     bool is_expanded = false;
   };
 
-  // Nodes of the e-graph that are new since the last call, or are there for the first time.
+  // Whether one of the nodes is there for the first time.
   bool note(const Placed& placed) {
     bool is_new = false;
     for (const EGraph::NodeNumber n : placed.nodes) is_new |= known_.insert(n).second;
@@ -85,7 +90,7 @@ class Saturation {
   // The state, or the cheapest program that has what is new in it, if that is another one.
   std::size_t view_of(std::size_t number) {
     const auto node = unseen(reached_[number]);
-    if (!node) return number;
+    if (!node || refused_ >= kMostRefused) return number;
     const auto cheapest = extract_greedy(classes_.graph(), roots_, node);
     if (!cheapest || cheapest->price >= kLess * reached_[number].state.cost) return number;
     return combine(cheapest, reached_[number].state.cost).value_or(number);
@@ -135,11 +140,13 @@ class Saturation {
     std::set<EGraph::NodeNumber> nodes;
     for (const auto& [c, n] : wanted->chosen) nodes.insert(n);
     if (!combined_.insert(nodes).second) return std::nullopt;
+    const bool is_view = most.has_value();
     for (const auto& [base, claims] : bases(nodes)) {
       const Reached from = reached_[base];
       const auto all = proposals_for(classes_, from.state.draft.graph, classes_.current(from.placed), *wanted,
                                      space_.machine(), claims);
       auto made = all.empty() ? std::nullopt : space_.taken(from.state, all);
+      if (!made && is_view) break;  // the state itself will do
       if (!made) continue;
       ++report_.proved;
       const auto number = admit(from, std::move(*made));
@@ -147,6 +154,7 @@ class Saturation {
       return number;
     }
     ++report_.not_proved;
+    ++refused_;
     return std::nullopt;
   }
   // Where a program is best begun: the state that has most of it; and the region as it was, whose constants
@@ -189,6 +197,7 @@ class Saturation {
   std::set<std::string> keys_;
   std::set<Digest> tried_;
   double best_ = 0;
+  int refused_ = 0;  // programs that were chosen and not proved
 };
 
 }  // namespace
