@@ -327,6 +327,38 @@ def search_page():
         yield f"| {r['model']} | {r['nodes']:,} | {r['seconds']:.1f} | {r['regions']} | {r['states']} | {r['proofs']} | {r['known']:,} |"
     yield from strategies_section("strategies", "Strategies", "experiments of experts, without `collapse`, which would find most of it in one step")
     yield from strategies_section("strategies_structures", "Strategies on structures", "structures of real networks, with all proposers")
+    yield from worth_section()
+
+
+WORTH = (("worth", "by the analytic cost", "(`--judge cost`)"),
+         ("worth_measured", "on the runtime", "(`--judge runtime`, then in turns with the hand-made graphs)"))
+FOUND = 1.02  # as bench/rules_worth.py has it
+
+
+def worth_section():
+    """What proposers find alone of what experts found."""
+    for name, how, judge in WORTH:
+        if (found := read(name)) is None:
+            continue
+        head, rows = found
+        ratio = lambda row, who: row[who].get("ratio", 1.0)
+        who_all = [who for who in rows[0] if isinstance(rows[0][who], dict)]
+        yield from ("", f"## Proposers alone, {how}", "",
+                    f"Of the {len(rows)} rewrites by experts, those in which `--only NAME` {judge} gains more than 2 %.", "", provenance(head), "",
+                    "| asked | better | by 0.9 of what all do | by 0.9 of the hand-made gain, measured |", "|---|---:|---:|---:|")
+        for who in who_all:
+            better = [r for r in rows if ratio(r, who) > FOUND]
+            near = str(sum(ratio(r, who) >= REACHED * ratio(r, "all") for r in better)) if "all" in who_all and who != "all" else ""
+            asked = [r for r in better if "measured" in r[who]]
+            hand = str(sum(r[who]["measured"] >= REACHED * r["hand"] for r in asked)) if asked else ""
+            yield f"| {'all proposers' if who == 'all' else f'`{who}`'} | {len(better)} | {near} | {hand} |"
+        single = [who for who in who_all if who != "all"]
+        yield from ("", "| experiment | " + " | ".join(who_all) + " | first step |", "|---|" + "---:|" * len(who_all) + "---|")
+        for r in rows:
+            best = max(single, key=lambda who: ratio(r, who))
+            if ratio(r, best) > FOUND:
+                step = (r[best].get("steps") or [""])[0].replace("|", "/")
+                yield f"| {r['experiment']} | " + " | ".join(f"{ratio(r, who):.2f}" for who in who_all) + f" | {step} |"
 
 
 SAME_COST = 1.001  # a cost that is not further from another one is the same
