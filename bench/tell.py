@@ -373,26 +373,25 @@ def strategies_section(name, title, what):
     for r in rows:
         cost.setdefault(r["experiment"], {})[r["strategy"]] = r
     strategies = list(dict.fromkeys(r["strategy"] for r in rows))
-    done = {n: c for n, c in cost.items() if len(c) == len(strategies) and all(r["cost"] for r in c.values())}
-    left = {n: [s for s in strategies if n in cost and s in c and not c[s]["cost"]] for n, c in cost.items() if n not in done}
-    yield from ("", f"## {title}", "", f"What is left of the analytic cost (`--judge cost`) of {what}; *: out of time. All certificates were accepted by "
-                "`isomer-check`. Experiments in which all strategies end at the same cost are counted, not listed.", "", provenance(head), "",
+    asked = {n: c for n, c in cost.items() if len(c) == len(strategies)}
+    done = {n: c for n, c in asked.items() if all(r["cost"] for r in c.values())}
+    yield from ("", f"## {title}", "", f"What is left of the analytic cost (`--judge cost`) of {what}. *: out of time; *left*: a search that was in the middle "
+                "of something long when its time was over tells no cost. All certificates were accepted by `isomer-check`. Experiments in which all strategies "
+                "end at the same cost are counted, not listed.", "", provenance(head), "",
                 "| experiment | " + " | ".join(strategies) + " |", "|---|" + "---:|" * len(strategies))
     least = {n: min(c[s]["cost"] for s in strategies) for n, c in done.items()}
-    differ = [n for n, c in done.items() if max(c[s]["cost"] for s in strategies) > SAME_COST * least[n]]
-    for n in differ:
-        cells = [f"{done[n][s]['cost']:.3f}{'' if done[n][s]['stopped_by'] == 'done' else '*'}" for s in strategies]
-        yield f"| {n} | " + " | ".join(cells) + " |"
+    for n, c in asked.items():
+        if n not in done or max(c[s]["cost"] for s in strategies) > SAME_COST * least[n]:
+            cells = ["left" if c[s]["cost"] is None else f"{c[s]['cost']:.3f}{'' if c[s]['stopped_by'] == 'done' else '*'}" for s in strategies]
+            yield f"| {n} | " + " | ".join(cells) + " |"
     per_strategy = lambda text: "| " + " | ".join(text(s) for s in strategies) + " |"
-    yield f"| **geometric mean of all {len(done)}** " + per_strategy(lambda s: f"{geometric_mean([c[s]['cost'] for c in done.values()]):.3f}")
-    yield "| the least cost of all strategies, or 0.1 % more " + per_strategy(
+    yield f"| **geometric mean of the {len(done)} that none left** " + per_strategy(lambda s: f"{geometric_mean([c[s]['cost'] for c in done.values()]):.3f}")
+    yield "| of these, the least cost of all strategies, or 0.1 % more " + per_strategy(
         lambda s: str(sum(c[s]["cost"] <= SAME_COST * least[n] for n, c in done.items())))
-    yield "| seconds " + per_strategy(lambda s: f"{sum(c[s]['seconds'] for c in done.values()):.0f}")
-    yield "| proofs " + per_strategy(lambda s: f"{sum(c[s]['proofs'] for c in done.values()):,}")
-    if left := {n: s for n, s in left.items() if s}:
-        yield from ("", "Not counted, because a search had to be left in the middle of something long, and tells no cost: "
-                    + "; ".join(f"{n} ({', '.join(s)})" for n, s in left.items()) + ".")
-    all_of = [c["saturate"]["saturation"] for c in done.values() if "saturate" in c]
+    yield f"| left, of {len(asked)} " + per_strategy(lambda s: str(sum(c[s]["cost"] is None for c in asked.values())))
+    yield "| seconds, of all " + per_strategy(lambda s: f"{sum(c[s]['seconds'] for c in asked.values()):.0f}")
+    yield "| proofs, of those that none left " + per_strategy(lambda s: f"{sum(c[s]['proofs'] for c in done.values()):,}")
+    all_of = [c["saturate"]["saturation"] for c in asked.values() if "saturate" in c]
     if all_of:
         total = {key: sum(x[key] for x in all_of) for key in all_of[0]}
         yield from ("", f"`saturate`: {total['nodes']:,} nodes in {total['classes']:,} classes; {total['complete']} regions with nothing left to look at, "

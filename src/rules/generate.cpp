@@ -26,9 +26,10 @@ double ms_since(std::chrono::steady_clock::time_point begun) {
 std::string run_of(const GenerateOptions& options) {
   Hasher words;
   for (const Choice& c : vocabulary()) words.add(c.word.text());
-  return fmt::format("words {} operators {} most-terms {} most-candidates {} most-doubtful {} only {}",
-                     words.digest().hex(), options.operators, options.most_terms, options.most_candidates,
-                     options.most_doubtful, fmt::join(options.only, " "));
+  return fmt::format(
+      "words {} operators {} most-terms {} most-candidates {} most-doubtful {} set-operations {} only {}",
+      words.digest().hex(), options.operators, options.most_terms, options.most_candidates,
+      options.most_doubtful, kCandidateSetOperations, fmt::join(options.only, " "));
 }
 
 // A candidate on its way to a rule.
