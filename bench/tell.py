@@ -430,6 +430,24 @@ def compiled_page():
         yield (f"| {r['model']} | {r['ratio']:.2f} | {r['ort_ms']:.2f} | {r['module_ms']:.2f} | {error} | {r['nests']} | {r['tiled']} | {r['winograd']} | "
                f"{r['ms'] / 1000:.1f} | {r['library_bytes'] // 1024:,} | {r['weight_bytes'] / 1e6:.1f} | {r['workspace_bytes'] / 1e6:.1f} | "
                f"{'' if r['status'] == 'good' else r['status']} |")
+    yield from memory_of_modules()
+
+
+def memory_of_modules():
+    found = read("compile_memory")
+    if found is None:
+        return
+    head, rows = found
+    rows = [r for r in rows if "failure" not in r]
+    shared = geometric_mean([r["tensor_bytes"] / r["workspace_bytes"] for r in rows])
+    peaks = geometric_mean([r["ort_peak_bytes"] / (r["workspace_bytes"] + r["weight_bytes"]) for r in rows if r["ort_peak_bytes"]])
+    yield from ("", "## Memory", "",
+                f"The workspace is all that a run writes besides its outputs: tensors that don't live at the same time share it, which makes it {shared:.1f} "
+                f"times as small (geometric mean). Workspace and weights together are {1 / peaks:.2f} of the peak of ONNX Runtime.", "", provenance(head), "",
+                "| model | workspace MB | its tensors MB | weights MB | runtime's peak MB |", "|---|---:|---:|---:|---:|")
+    for r in rows:
+        peak = f"{r['ort_peak_bytes'] / 1e6:.1f}" if r["ort_peak_bytes"] else ""
+        yield f"| {r['model']} | {r['workspace_bytes'] / 1e6:.1f} | {r['tensor_bytes'] / 1e6:.1f} | {r['weight_bytes'] / 1e6:.1f} | {peak} |"
 
 
 # ---- the first page and the README -----------------------------------------------------------------------------------

@@ -124,7 +124,10 @@ void bind_options(nb::module_& m) {
       .def_rw("target", &L::target)
       .def_rw("compiler", &L::compiler)
       .def_rw("schedules", &L::schedules)
-      .def_rw("sizes", &L::sizes);
+      .def_rw("sizes", &L::sizes)
+      .def_rw("as_operator", &L::as_operator)
+      .def_rw("seconds", &L::seconds)
+      .def_rw("runtime", &L::runtime);
 
   using P = api::ReportOptions;
   nb::class_<P>(m, "ReportOptions")
@@ -165,8 +168,9 @@ void bind_models(nb::module_& m) {
     Watch watch;
     return watch.run([&] { return api::inspect(model, sizes).json; });
   });
-  m.def("compile", [](const api::Model& model, const Path& folder, const api::CompileOptions& options) {
+  m.def("compile", [](const api::Model& model, const Path& folder, api::CompileOptions options) {
     Watch watch;
+    options.stop = watch.token();
     const api::Compiled compiled = watch.run([&] { return api::compile(model, folder, options); });
     nb::list nests;
     for (const api::Compiled::Nest& nest : compiled.nests) nests.append(nb::make_tuple(nest.name, nest.text));

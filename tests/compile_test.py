@@ -2,6 +2,7 @@
 
 Cases are compiled together, since each call of a C++ compiler takes a second: a case has inputs and outputs of its own.
 """
+import concurrent.futures
 import os
 import pathlib
 import subprocess
@@ -11,6 +12,7 @@ import unittest
 
 import numpy as np
 import onnx
+import onnxruntime
 from onnx import TensorProto, helper, numpy_helper
 
 import modules
@@ -285,7 +287,111 @@ class Agrees(Compiles):
                         {"w": normal(8, 8, 3, 3) / np.float32(8)}),
                    Case("y = MatMul (x, w)", {"x": normal(13, 40)}, "y", {"w": normal(40, 50)}), options=("--target", "x86-64-v3", "--name", "other_1"))
         self.assertEqual({p.name for p in (self.path / "compiled").iterdir()},
-                         {"libother_1.so", "other_1.h", "other_1.cpp", "other_1.weights", "interface.json"})
+                         {"libother_1.so", "libother_1.a", "other_1.h", "other_1.hpp", "other_1.cpp", "other_1.weights", "interface.json"})
+
+    def test_a_library_that_looks_at_its_processor(self):
+        self.agree(Case("y = Conv <pads = [1, 1, 1, 1]> (x, w) z = Relu (y)", {"x": normal(1, 32, 14, 14)}, "z", {"w": normal(32, 32, 3, 3) / np.float32(16)}),
+                   Case("y = MatMul (x, w)", {"x": normal(13, 700)}, "y", {"w": normal(700, 50)}), options=("--target", "x86-64"))
+
+
+class Compares(Compiles):
+    """With ONNX Runtime, and inside of it."""
+
+    def setUp(self):
+        super().setUp()
+        self.model = model_of([Case("a = MatMul (x, w) y = Softmax <axis = 1> (a) i = Gather (t, k)", {"x": normal(40, 96), "k": np.zeros(3, np.int64)}, "y i",
+                                    {"w": normal(96, 80), "t": normal(4, 2)})], open_sizes=("x",))
+        self.options = ("--shape", "N=40", "--name", "net")
+
+    def compiled(self, *more):
+        ran = modules.compile_model(self.save(self.model), self.path / "compiled", *self.options, *more)
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        return ran.answer
+
+    def test_its_speed_is_told(self):
+        answer = self.compiled("--seconds", "1")
+        self.assertEqual(answer["not_compared"], "")
+        self.assertTrue(0 < answer["speed"]["low"] <= answer["speed"]["ratio"] <= answer["speed"]["high"])
+        self.assertIsNone(self.compiled("--seconds", "0")["speed"])
+        self.assertFalse((self.path / "compiled" / "model.onnx").exists())
+
+    def test_a_runtime_that_is_not_there_is_told(self):
+        answer = self.compiled("--seconds", "1", "--runtime-library", str(self.path / "none.so"))
+        self.assertIsNone(answer["speed"])
+        self.assertIn("none.so", answer["not_compared"])
+
+    def session(self):
+        options = onnxruntime.SessionOptions()
+        options.register_custom_ops_library(str(self.path / "compiled" / "libnet.so"))
+        return onnxruntime.InferenceSession(str(self.path / "compiled" / "model.onnx"), options, providers=["CPUExecutionProvider"])
+
+    def test_an_operator_of_the_runtime(self):
+        self.assertTrue(self.compiled("--as", "custom-op", "--seconds", "0")["is_operator"])
+        session = self.session()
+        for draw_number in range(3):
+            feeds = {"x": normal(40, 96), "k": integers(-4, 4, 3)}
+            for expected, got in zip(modules.session(self.path / "model.onnx").run(None, feeds), session.run(None, feeds), strict=True):
+                self.assertLessEqual(modules.distance(expected, got), TOLERANCE[got.dtype], draw_number)
+
+    def test_runs_side_by_side(self):
+        self.compiled("--as", "custom-op", "--seconds", "0")
+        session = self.session()
+        feeds = [{"x": normal(40, 96), "k": integers(-4, 4, 3)} for _ in range(64)]
+        alone = [session.run(None, f)[0] for f in feeds]
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            for one, other in zip(alone, pool.map(lambda f: session.run(None, f)[0], feeds), strict=True):
+                np.testing.assert_array_equal(one, other)
+
+    def test_what_an_operator_refuses(self):
+        self.compiled("--as", "custom-op", "--seconds", "0")
+        session = self.session()
+        with self.assertRaisesRegex(Exception, "outside of its tensor"):
+            session.run(None, {"x": normal(40, 96), "k": np.array([0, 4, 0])})
+        with self.assertRaisesRegex(Exception, "(?i)dimension"):
+            session.run(None, {"x": normal(39, 96), "k": np.zeros(3, np.int64)})
+        (self.path / "compiled" / "net.weights").unlink()
+        with self.assertRaisesRegex(Exception, "net.weights is not beside its library"):
+            self.session()
+
+    def test_an_operator_that_is_slower_is_not_taken(self):
+        # One channel at a time, by plain loops: much slower than the runtime's own product.
+        self.model = model_of([Case("y = MatMul (x, w)", {"x": normal(300, 300)}, "y", {"w": normal(300, 300)})])
+        self.options = ("--name", "net")
+        schedule = self.path / "slow"
+        schedule.write_text("nest MatMul producing y\nreorder r0 i0 i1\n")
+        answer = self.compiled("--as", "custom-op", "--seconds", "2", "--schedule", str(schedule))
+        self.assertLess(answer["speed"]["high"], 1)
+        self.assertFalse(answer["is_operator"])
+        self.assertEqual((self.path / "compiled" / "model.onnx").read_bytes(), (self.path / "model.onnx").read_bytes())
+
+    def test_linked_from_cpp(self):
+        self.compiled("--seconds", "0")
+        x = normal(40, 96)
+        (self.path / "x").write_bytes(x.tobytes())
+        (self.path / "main.cpp").write_text("""
+#include <cstdint>
+#include <cstdio>
+#include <vector>
+#include "compiled/net.hpp"
+int main(int, char** words) {
+  std::vector<float> x(40 * 96), y(40 * 80), i(6);
+  std::vector<int64_t> k(3);
+  std::FILE* in = std::fopen(words[1], "rb");
+  if (std::fread(x.data(), 4, x.size(), in) != x.size()) return 1;
+  net model(words[2]);
+  if (!model || net("nowhere")) return 2;
+  if (!model.run({x.data(), k.data()}, {y.data(), i.data()})) return 3;
+  k[1] = 4;
+  if (model.run({x.data(), k.data()}, {y.data(), i.data()})) return 4;
+  return std::fwrite(y.data(), 4, y.size(), stdout) == y.size() ? 0 : 5;
+}
+""")
+        subprocess.run(["g++", "-std=c++17", "-Wall", "-Werror", str(self.path / "main.cpp"), str(self.path / "compiled" / "libnet.a"), "-lm", "-ldl",
+                        "-o", str(self.path / "main")], check=True)
+        ran = subprocess.run([str(self.path / "main"), str(self.path / "x"), str(self.path / "compiled" / "net.weights")], capture_output=True, check=False)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        expected = modules.session(self.path / "model.onnx").run(["y"], {"x": x, "k": np.zeros(3, np.int64)})[0]
+        self.assertLessEqual(modules.distance(expected, np.frombuffer(ran.stdout, np.float32).reshape(40, 80)), TOLERANCE[np.dtype(np.float32)])
 
 
 class Runs(Compiles):

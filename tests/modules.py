@@ -32,8 +32,9 @@ def has_compiler():
 
 
 def compile_model(model, folder, *options):
-    """How the command ended, with its JSON in `answer`."""
-    command = [programs.program("isomer"), "compile", str(model), "-o", str(folder), "--json", *options]
+    """How the command ended, with its JSON in `answer`. Speed is not measured unless --seconds is among the options."""
+    seconds = () if "--seconds" in options else ("--seconds", "0")
+    command = [programs.program("isomer"), "compile", str(model), "-o", str(folder), "--json", *options, *seconds]
     ran = subprocess.run(command, capture_output=True, text=True, check=False)
     ran.answer = json.loads(ran.stdout) if ran.stdout.startswith("{") else {}
     return ran

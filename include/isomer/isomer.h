@@ -462,7 +462,13 @@ struct CompileOptions {
   std::string target = "native";        // one of compile_targets()
   std::string compiler = {};            // a C++ compiler; "": $CXX, else clang++ or g++ of $PATH
   std::vector<std::string> sizes = {};  // of inputs whose sizes the model leaves open
-  std::string schedules = {};  // how loops run, where it is not left to Isomer: docs/how-to/compile.md
+  std::string schedules = {};   // how loops run, where it is not left to Isomer: docs/how-to/compile.md
+  bool as_operator = false;     // also model.onnx, in which the library is one operator of ONNX Runtime
+  double seconds = 5;           // of comparing it with ONNX Runtime; 0: it is not compared
+  RuntimeOptions runtime = {};  // that it is compared with, on one thread
+  std::filesystem::path scratch = {};  // as in OptimizeOptions
+  Progress progress = {};
+  std::stop_token stop = {};  // ErrorKind::Stopped
 };
 
 struct Compiled {
@@ -470,11 +476,16 @@ struct Compiled {
     std::string name, text;  // the loops that compute one tensor
   };
   std::vector<Nest> nests = {};
-  std::string json = {};  // what `isomer compile --json` prints
+  std::optional<Interval> ratio = {};  // of the runtime's latency to the module's: more than 1 is faster
+  std::string not_compared = {};       // why there is no ratio
+  bool is_operator = false;  // model.onnx has the operator; else it is the given one, which is faster
+  std::string json = {};     // what `isomer compile --json` prints
 };
 
 ISOMER_API std::vector<std::string> compile_targets();
-// Writes libNAME.so, NAME.h, NAME.weights, NAME.cpp and interface.json into the folder.
+// Writes libNAME.so, libNAME.a, NAME.h, NAME.hpp, NAME.weights, NAME.cpp and interface.json into the folder.
+// Where the model can be run here, outputs are compared with the runtime's first: Error, if they differ by
+// more than is usual for their types.
 ISOMER_API Compiled compile(const Model& model, const std::filesystem::path& folder,
                             const CompileOptions& options = {});
 

@@ -412,29 +412,35 @@ def compile(
     folder: PathLike,
     *,
     name: str = "model",
-    target: Literal["native", "x86-64-v3", "x86-64-v4"] = "native",
+    target: Literal["native", "x86-64", "x86-64-v3", "x86-64-v4", "aarch64", "wasm32"] = "native",
     sizes: Sizes | None = None,
     compiler: str = "",
     schedules: str = "",
+    as_operator: bool = False,
+    seconds: float = 5,
+    runtime: Runtime | None = None,
 ) -> Compiled:
     """Makes a library of a model in `folder`, which needs no runtime (docs/how-to/compile.md); `load` gives it back as a function.
 
     `name`: what its files and symbols begin with. `target`: the processor, this one or a level. `sizes`: of inputs, where the model leaves them
-    open. `compiler`: a C++ compiler; without it `$CXX`, or clang++ or g++ of `$PATH`. `schedules`: how loops run, as text.
+    open. `compiler`: a C++ compiler; without it `$CXX`, or clang++ or g++ of `$PATH`. `schedules`: how loops run, as text. `as_operator`: also
+    model.onnx, in which the library is an operator of ONNX Runtime. `seconds`: of comparing it with that runtime, on one thread; 0: it is not.
 
     >>> import isomer, onnx, tempfile
     >>> model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[N] x) => (float[N] y) { a = Exp(x) y = Neg(a) }')
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     compiled = isomer.compile(model, folder, sizes={"N": 100}, target="x86-64-v3")
+    ...     compiled = isomer.compile(model, folder, sizes={"N": 100}, target="x86-64-v3", seconds=0)
     >>> len(compiled.nests)
     1
     """
     options = _core.CompileOptions()
     options.name, options.target, options.compiler, options.schedules, options.sizes = name, target, compiler, schedules, size_texts(sizes)
+    options.as_operator, options.seconds, options.runtime = as_operator, seconds, runtime_options(runtime)
     place = path_of(folder, "`folder`")
     with as_files(model) as (file,):
         text, nests = _core.compile(_core.load(file, []), place, options)
-    return Compiled(place, nests, json.loads(text))
+    report = json.loads(text)
+    return Compiled(place, nests, interval_of(report["speed"], "ratio"), report)
 
 
 def run(

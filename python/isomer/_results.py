@@ -136,14 +136,16 @@ class Comparison(_Shown):
 
 @dataclasses.dataclass(repr=False)
 class Compiled(_Shown):
-    """What `compile` wrote, for `load`. `nests`: name and text of all loops."""
+    """What `compile` wrote, for `load`. `nests`: name and text of all loops. `ratio`: how many times as fast as ONNX Runtime, if that was measured."""
 
     folder: Path
     nests: list[tuple[str, str]]
+    ratio: Interval | None
     report: dict[str, Any] = _report()
 
     def _line(self) -> str:
-        return f"{self.folder}, {self.report['nests']} nests, for {self.report['target']}"
+        speed = f", {self.ratio} times as fast as the runtime" if self.ratio else ""
+        return f"{self.folder}, {self.report['nests']} nests, for {self.report['target']}{speed}"
 
     def _rows(self) -> Rows:
         return [(k.replace("_", " "), v) for k, v in self.report.items()]

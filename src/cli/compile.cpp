@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/live.h"
 #include "cli/shape_option.h"
 #include "cli/wording.h"
 #include "isomer/isomer.h"
@@ -17,7 +18,8 @@ namespace {
 struct CompileCommand {
   std::filesystem::path model, folder, schedule;
   api::CompileOptions options;
-  std::string show;
+  std::string show, as = "module";
+  LiveRequest live;
 };
 
 std::string megabytes(const Json& bytes) { return fmt::format("{:.3g} MB", bytes.get<double>() / 1e6); }
@@ -29,11 +31,24 @@ Result<std::string> text_of(const std::filesystem::path& path) {
   return text;
 }
 
+std::string speed_of(const api::Compiled& compiled) {
+  if (!compiled.ratio) return "not compared with a runtime: " + printable(compiled.not_compared);
+  const api::Interval& r = *compiled.ratio;
+  const std::string_view verdict = r.low > 1    ? "faster than ONNX Runtime"
+                                   : r.high < 1 ? "SLOWER than ONNX Runtime"
+                                                : "no difference seen to ONNX Runtime";
+  return fmt::format("{}: {:.2f}x (95 % interval {:.2f} to {:.2f}), on one thread; outputs agree", verdict,
+                     r.estimate, r.low, r.high);
+}
+
 Result<Reply> compile(const CompileCommand& request) {
   api::CompileOptions options = request.options;
+  options.as_operator = request.as == "custom-op";
   if (!request.schedule.empty()) {
     ISOMER_TRY(options.schedules, text_of(request.schedule));
   }
+  ISOMER_TRY(const auto live, Live::start(request.live));
+  options.progress = [&live](std::string_view now) { live->show(now); };
   const api::Compiled compiled = api::compile(api::load(request.model), request.folder, options);
   Json json = Json::parse(compiled.json);
   std::string text = fmt::format(
@@ -45,6 +60,13 @@ Result<Reply> compile(const CompileCommand& request) {
                       megabytes(json["weight_bytes"]), megabytes(json["workspace_bytes"]),
                       megabytes(json["library_bytes"]), printable(json["compiler"].get<std::string>()),
                       json["target"].get<std::string>(), json["ms"].get<double>() / 1000);
+  text += "  " + speed_of(compiled) + '\n';
+  if (options.as_operator)
+    text += compiled.is_operator
+                ? fmt::format(
+                      "  model.onnx: one operator; load it with register_custom_ops_library(\"lib{}.so\")\n",
+                      options.name)
+                : "  model.onnx is the model as it was: the runtime's own kernels are faster\n";
   for (const api::Compiled::Nest& nest : compiled.nests)
     if (request.show == "all" || (!request.show.empty() && nest.name.find(request.show) != std::string::npos))
       text += '\n' + nest.text;
@@ -75,7 +97,25 @@ void add_compile(CLI::App& app, Chosen& chosen) {
       ->add_option("--schedule", request->schedule,
                    "How loops of some nodes run (default: as Isomer chooses)")
       ->type_name("FILE");
+  command
+      ->add_option("--as", request->as,
+                   "custom-op: also model.onnx, in which the library is an operator of ONNX Runtime")
+      ->check(CLI::IsMember({"module", "custom-op"}))
+      ->type_name("KIND")
+      ->capture_default_str();
+  command
+      ->add_option("--seconds", request->options.seconds,
+                   "Compare speed with ONNX Runtime for so long, at most; 0: don't")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command
+      ->add_option(
+          "--runtime-library", request->options.runtime.library,
+          "Of ONNX Runtime, to compare with (default: $ISOMER_ORT_LIBRARY, else that of the installed "
+          "Python package)")
+      ->type_name("L");
   add_shape_option(*command, request->options.sizes);
+  add_live_options(*command, request->live);
   command->add_flag("--json", chosen.json, "Answer in JSON");
   command->callback([&chosen, request] { chosen.run = [request] { return compile(*request); }; });
 }

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "expr/reads.h"
@@ -10,81 +11,120 @@ namespace {
 
 bool is_image(const Storage& s) { return s.extents.size() >= 3 && s.extents.size() <= 5; }
 
-// Buffers that should be laid out alike, and whether one of them wants its channels innermost.
+constexpr std::size_t kMostAxes = 5;
+
+// Which axis of an image should be innermost: its channels, where windows and pointwise products want that.
+// Axes of several buffers that go along together are wanted together.
 class Layouts {
  public:
-  explicit Layouts(Plan& plan) : plan_(plan), parent_(plan.buffers.size()), wants_(plan.buffers.size(), 0) {
-    std::iota(parent_.begin(), parent_.end(), 0);
+  explicit Layouts(Plan& plan)
+      : plan_(plan), parent_(plan.buffers.size() * kMostAxes), wants_(parent_.size(), 0) {
+    std::iota(parent_.begin(), parent_.end(), std::size_t{0});
   }
 
   void run() {
     for (const Nest& nest : plan_.nests) look_at(nest);
-    std::vector<int> votes(plan_.buffers.size(), 0);
-    for (std::size_t k = 0; k < votes.size(); ++k)
-      votes[static_cast<std::size_t>(root(static_cast<int>(k)))] += wants_[k];
-    for (std::size_t k = 0; k < votes.size(); ++k) {
+    std::vector<int> votes(wants_.size(), 0);
+    for (std::size_t k = 0; k < votes.size(); ++k) votes[root(k)] += wants_[k];
+    for (std::size_t k = 0; k < plan_.buffers.size(); ++k) {
       Storage& s = plan_.buffers[k];
-      if (s.kind != Storage::Kind::Local || !is_image(s) ||
-          votes[static_cast<std::size_t>(root(static_cast<int>(k)))] <= 0)
-        continue;
-      std::vector<int> order(s.extents.size());
-      std::iota(order.begin(), order.end(), 0);
-      std::rotate(order.begin() + 1, order.begin() + 2, order.end());
+      if (s.kind != Storage::Kind::Local || !is_image(s)) continue;
+      std::size_t best = s.extents.size() - 1;
+      for (std::size_t d = best; d-- > 0;)
+        if (votes[root(axis(k, d))] > votes[root(axis(k, best))]) best = d;
+      std::vector<int> order;
+      for (std::size_t d = 0; d < s.extents.size(); ++d)
+        if (d != best) order.push_back(static_cast<int>(d));
+      order.push_back(static_cast<int>(best));
       lay_out(s, order);
     }
   }
 
  private:
-  int root(int k) {
-    while (parent_[static_cast<std::size_t>(k)] != k) k = parent_[static_cast<std::size_t>(k)];
+  static std::size_t axis(std::size_t buffer, std::size_t d) { return buffer * kMostAxes + d; }
+  std::size_t root(std::size_t k) const {
+    while (parent_[k] != k) k = parent_[k];
     return k;
   }
-  void join(int a, int b) { parent_[static_cast<std::size_t>(root(a))] = root(b); }
 
   void look_at(const Nest& nest) {
-    const Storage& target = plan_.buffers[static_cast<std::size_t>(nest.target)];
-    if (!is_image(target)) return;
+    const auto target = static_cast<std::size_t>(nest.target);
+    if (!is_image(plan_.buffers[target])) return;
+    const ExprRef sum = main_reduction(nest.value);
     std::vector<Axis> reduced;
-    bool slides = false;  // a window moves over a read: a position that adds up an axis and a reduced one
-    std::vector<int> images;
-    for_each_read(*nest.value, reduced, [&](const ExprNode& e, const std::vector<Axis>& around) {
-      const Storage& source = plan_.buffers[static_cast<std::size_t>(e.tensor.number)];
-      if (source.extents.size() != target.extents.size() || source.kind == Storage::Kind::Weight) return;
-      for (std::size_t d = 2; d < e.at.size(); ++d) {
-        const auto mentions_reduced =
-            std::ranges::any_of(around, [&](const Axis& a) { return e.at[d].mentions(a); });
-        const auto mentions_kept =
-            std::ranges::any_of(nest.axes, [&](const Axis& a) { return e.at[d].mentions(a); });
-        slides = slides || (mentions_reduced && mentions_kept);
-      }
-      images.push_back(e.tensor.number);
-      const bool same_place = e.at[1].axes() == nest.at[1].axes() && e.at[0].axes() == nest.at[0].axes();
-      if (same_place) join(e.tensor.number, nest.target);
+    for_each_read(*nest.value, reduced, [&](const ExprNode& e, const std::vector<Axis>&) {
+      const auto source = static_cast<std::size_t>(e.tensor.number);
+      if (plan_.buffers[source].kind == Storage::Kind::Weight || !is_image(plan_.buffers[source])) return;
+      for (std::size_t d = 0; d < e.at.size(); ++d)
+        for (std::size_t t = 0; t < nest.at.size(); ++t)
+          if (!nest.at[t].axes().empty() && e.at[d].axes() == nest.at[t].axes())
+            parent_[root(axis(source, d))] = root(axis(target, t));
     });
-    if (slides || is_pointwise_product(nest)) {
-      ++wants_[static_cast<std::size_t>(nest.target)];
-      for (const int image : images) ++wants_[static_cast<std::size_t>(image)];
+    if (sum) vote(nest, *sum);
+  }
+
+  // Of a sum whose window moves over an image, or that is a pointwise product with weights: the channels of
+  // what it reads, and those of what it writes.
+  void vote(const Nest& nest, const ExprNode& sum) {
+    std::vector<const ExprNode*> images;
+    const ExprNode* weights = nullptr;
+    std::vector<Axis> around = sum.axes;
+    for_each_read(*sum.args[0], around, [&](const ExprNode& e, const std::vector<Axis>&) {
+      const Storage& source = plan_.buffers[static_cast<std::size_t>(e.tensor.number)];
+      if (source.kind == Storage::Kind::Weight) weights = &e;
+      else if (e.at.size() == nest.at.size()) images.push_back(&e);
+    });
+    const bool is_product = sum.args[0]->kind == ExprNode::Kind::Apply && sum.args[0]->fn == Fn::Mul &&
+                            weights && weights->at.size() == nest.at.size() && nest.at.size() > 2;
+    for (const ExprNode* image : images) {
+      const auto slides = [&](std::size_t d) {
+        return steps_along(image->at[d], nest.axes) && steps_along(image->at[d], sum.axes);
+      };
+      std::optional<std::size_t> channels;
+      bool is_window = false;
+      for (std::size_t d = 0; d < image->at.size(); ++d) {
+        if (slides(d)) is_window = true;
+        else if (!channels && mentions_any(image->at[d], sum.axes)) channels = d;
+      }
+      if (!is_window && !(is_product && channels)) continue;
+      for (std::size_t d = 1; d < image->at.size() && !channels && weights; ++d)
+        if (!slides(d) && std::ranges::any_of(weights->at, [&](const Index& i) {
+              return i.axes() == image->at[d].axes() && !i.axes().empty();
+            }))
+          channels = d;
+      for (std::size_t d = 1; d < image->at.size() && !channels; ++d)
+        if (!slides(d)) channels = d;
+      if (!channels) continue;
+      ++wants_[axis(static_cast<std::size_t>(image->tensor.number), *channels)];
+      if (const auto written = written_channels(nest, sum, *image, *channels, weights))
+        ++wants_[axis(static_cast<std::size_t>(nest.target), *written)];
     }
   }
-  // A 1x1 convolution: channels summed with weights of four axes.
-  bool is_pointwise_product(const Nest& nest) const {
-    const ExprRef sum = main_reduction(nest.value);
-    if (!sum || sum->args[0]->kind != ExprNode::Kind::Apply || sum->args[0]->fn != Fn::Mul) return false;
-    const auto is_weight = [&](const ExprRef& e) {
-      if (e->kind != ExprNode::Kind::Read) return false;
-      const Storage& s = plan_.buffers[static_cast<std::size_t>(e->tensor.number)];
-      return s.kind == Storage::Kind::Weight && s.extents.size() == nest.at.size();
-    };
-    const auto sums_channels = [&](const ExprRef& e) {
-      return e->kind == ExprNode::Kind::Read && e->at.size() == nest.at.size() && e->at.size() > 2 &&
-             std::ranges::any_of(sum->axes, [&](const Axis& a) { return e->at[1].mentions(a); });
-    };
-    const auto& args = sum->args[0]->args;
-    return (is_weight(args[0]) && sums_channels(args[1])) || (is_weight(args[1]) && sums_channels(args[0]));
+  // Those that the weights are for; without weights, those that are read.
+  static std::optional<std::size_t> written_channels(const Nest& nest, const ExprNode& sum,
+                                                     const ExprNode& image, std::size_t channels,
+                                                     const ExprNode* weights) {
+    for (std::size_t t = 0; t < nest.at.size(); ++t) {
+      const std::vector<Axis> axes = nest.at[t].axes();
+      if (axes.empty()) continue;
+      if (weights ? std::ranges::any_of(
+                        weights->at,
+                        [&](const Index& i) { return mentions_any(i, axes) && !mentions_any(i, sum.axes); })
+                  : image.at[channels].axes() == axes)
+        return t;
+    }
+    return std::nullopt;
+  }
+  static bool mentions_any(const Index& index, const std::vector<Axis>& axes) {
+    return std::ranges::any_of(axes, [&](const Axis& a) { return index.mentions(a); });
+  }
+  // Whether one of these axes is a summand.
+  static bool steps_along(const Index& index, const std::vector<Axis>& axes) {
+    return std::ranges::any_of(axes, [&](const Axis& a) { return stride(index, a) != 0; });
   }
 
   Plan& plan_;
-  std::vector<int> parent_;
+  std::vector<std::size_t> parent_;
   std::vector<int> wants_;
 };
 

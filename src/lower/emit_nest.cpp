@@ -542,8 +542,8 @@ std::string NestWriter::vector_value(const ExprNode& e, const Axis& lane) {
   }
 }
 
-// for batch, blocks of outer rows, panels of columns, outer rows, tiles of rows: the tile, then what becomes
-// of its elements.
+// for batch, blocks of outer rows, groups of panels of columns, outer rows, tiles of rows, panels: the tile,
+// then what becomes of its elements.
 void NestWriter::tiled() {
   const Tile& tile = *nest_.tile;
   const Axis panel{.id = -2, .extent = (tile.columns.extent.concrete() + tile.width - 1) / tile.width};
@@ -559,7 +559,8 @@ void NestWriter::tiled() {
   const bool in_pieces = tile.chunk > 0;
   const std::int64_t block_rows = tile.outer_rows.empty() ? std::min(rows, tile.block) : rows * tile.block;
   say(in_pieces
-          ? fmt::format("float tile[{} * {}] __attribute__((aligned(64)));", block_rows, tile.width)
+          ? fmt::format("float tile[{} * {} * {}] __attribute__((aligned(64)));", tile.group, block_rows,
+                        tile.width)
           : fmt::format("float tile[im_rows<{0}>::most * {0}] __attribute__((aligned(64)));", tile.width));
   say(fmt::format("const int64_t height = im_tile_height<{}>({});", tile.width,
                   tile.outer_rows.empty() ? std::min(rows, tile.block) : rows));
@@ -570,7 +571,9 @@ void NestWriter::tiled() {
   const std::int64_t length = outer.empty() ? rows : outer.back().extent.concrete();
   open(fmt::format("for (int64_t start = 0; start < {}; start += {})", length, tile.block));
   say(fmt::format("const int64_t end = start + {0} < {1} ? start + {0} : {1};", tile.block, length));
-  open_loop(panel, "0", fmt::format("{}", panel.extent.concrete()));
+  const std::int64_t panels = panel.extent.concrete();
+  open(fmt::format("for (int64_t group = 0; group < {}; group += {})", panels, tile.group));
+  say(fmt::format("const int64_t next = group + {0} < {1} ? group + {0} : {1};", tile.group, panels));
   opened += 2;
 
   std::vector<Index> at;
@@ -608,20 +611,25 @@ void NestWriter::tiled() {
                     outer.empty() ? "end" : fmt::format("{}", rows)));
     return outer.empty() ? std::size_t{1} : std::size_t{2};
   };
+  const auto open_panels = [&] { open_loop(panel, "group", "next"); };
   std::string sums = "tile";
   if (in_pieces)
-    sums = outer.empty()
-               ? fmt::format("tile + {}*(first - start)", tile.width)
-               : fmt::format("tile + {}*(({} - start)*{} + first)", tile.width, name_of(outer.back()), rows);
+    sums = fmt::format("tile + {}*((panel - group)*{} + {})", tile.width, block_rows,
+                       outer.empty() ? "first - start"
+                                     : fmt::format("({} - start)*{} + first", name_of(outer.back()), rows));
   std::size_t inside = open_rows();
   say(fmt::format("const im_left left = {{{} + ({}), {}, {}, {}, {}, {}, {}, {}}};", pointer(tile.left),
                   begin, step(tile.rows), steps[0], steps[1], steps[2], counts[0], counts[1], counts[2]));
+  open_panels();
+  ++inside;
   say(fmt::format("im_tiles<{}>::run(rows, left, {} + ({}), {}{});", tile.width, pointer(tile.right),
                   panel_at, sums, in_pieces ? ", piece > 0" : ""));
   if (in_pieces) {
     for (; inside > 0; --inside) close();
     close();  // the pieces
     inside = open_rows();
+    open_panels();
+    ++inside;
   }
   open("for (int64_t m = 0; m < rows; ++m)");
   define_axis(tile.rows, "first + m");

@@ -215,13 +215,17 @@ class NestChecker {
   SetSpace space_;
 };
 
+// A kernel reads its own copy of the right factor, and not what the formula calls it.
 std::set<int> read_by(const Nest& nest) {
   std::set<int> out;
   std::vector<Axis> reduced;
-  for_each_read(*nest.value, reduced,
+  const Expr value = nest.tile || nest.winograd
+                         ? with_part(nest.value, nest.reduction, number(nest.reduction->type, 0))
+                         : nest.value;
+  for_each_read(*value, reduced,
                 [&](const ExprNode& e, const std::vector<Axis>&) { out.insert(e.tensor.number); });
-  if (nest.tile) out.insert(nest.tile->right);
-  if (nest.winograd) out.insert({nest.winograd->weights, nest.winograd->zeros});
+  if (nest.tile) out.insert({nest.tile->left, nest.tile->right});
+  if (nest.winograd) out.insert({nest.winograd->left, nest.winograd->weights, nest.winograd->zeros});
   return out;
 }
 

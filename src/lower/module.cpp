@@ -41,6 +41,67 @@ int {0}_run(const {0}_module* module, const void* const* inputs, void* const* ou
 #endif
 )";
 
+constexpr char kWrapper[] =
+    R"(// {0} as a class of C++: weights and a workspace that end with it. One thread at a time.
+#ifndef {1}_HPP
+#define {1}_HPP
+#include <cstdlib>
+#include <initializer_list>
+
+#include "{0}.h"
+
+class {0} {{
+ public:
+  explicit {0}(const char* weights_file)
+      : module_({0}_create(weights_file)), workspace_(std::aligned_alloc(64, ({0}_workspace_size() + 127) / 64 * 64)) {{}}
+  ~{0}() {{
+    {0}_destroy(module_);
+    std::free(workspace_);
+  }}
+  {0}(const {0}&) = delete;
+  {0}& operator=(const {0}&) = delete;
+
+  // Whether the weights were found and there was memory; without that it must not run.
+  explicit operator bool() const {{ return module_ != nullptr && workspace_ != nullptr; }}
+  // Inputs and outputs in the order of interface.json, in the caller's memory. False: a computed index was outside of its tensor.
+  bool run(const void* const* inputs, void* const* outputs) {{ return {0}_run(module_, inputs, outputs, workspace_) == 0; }}
+  bool run(std::initializer_list<const void*> inputs, std::initializer_list<void*> outputs) {{
+    return run(inputs.begin(), outputs.begin());
+  }}
+
+ private:
+  {0}_module* module_;
+  void* workspace_;
+}};
+#endif
+)";
+
+// A library for several kinds of processors has the code once for each (IM_PART is its name there), and the
+// ends once.
+constexpr char kPart[] = R"(
+#if defined(IM_PART)
+extern "C" __attribute__((visibility("hidden"))) int IM_PART(const void* const* inputs, void* const* outputs, char* workspace,
+                                                             const char* weights) {{
+  return {0}_all(inputs, outputs, workspace, weights);
+}}
+#endif
+#endif  // of IM_DISPATCH
+#if !defined(IM_PART)
+#if defined(IM_DISPATCH)
+#include <stdint.h>
+#include <string.h>
+extern "C" {{
+int {0}_v3(const void* const*, void* const*, char*, const char*);
+int {0}_v4(const void* const*, void* const*, char*, const char*);
+}}
+static int {0}_all(const void* const* inputs, void* const* outputs, char* workspace, const char* weights) {{
+  static const int is_wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+                             __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
+  return (is_wide ? {0}_v4 : {0}_v3)(inputs, outputs, workspace, weights);
+}}
+#endif
+)";
+
 constexpr char kEnds[] = R"(
 #include <fcntl.h>
 #include <stdlib.h>
@@ -91,6 +152,7 @@ __attribute__((visibility("default"))) int {0}_run(const {0}_module* module, con
   return {0}_all(inputs, outputs, (char*)workspace, module->weights);
 }}
 }}
+#endif  // of IM_PART
 )";
 
 }  // namespace
@@ -112,7 +174,9 @@ Result<ModuleTexts> module_of(const Graph& graph, const InferOptions& sizes, con
   std::ranges::transform(upper, upper.begin(),
                          [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
   out.header = fmt::format(kHeader, name, upper);
-  out.code = std::string(kKernelsText) + "\n" + emitted.code + fmt::format("\n#include \"{}.h\"\n", name) +
+  out.wrapper = fmt::format(kWrapper, name, upper);
+  out.code = "#if !defined(IM_DISPATCH)\n" + std::string(kKernelsText) + "\n" + emitted.code +
+             fmt::format(kPart, name) + fmt::format("\n#include \"{}.h\"\n", name) +
              fmt::format(kEnds, name, plan.weights, plan.workspace);
   out.functions = emitted.functions;
   out.plan = std::move(plan);

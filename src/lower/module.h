@@ -14,6 +14,7 @@ namespace isomer::lower {
 
 struct ModuleTexts {
   std::string code, header;
+  std::string wrapper;  // the header's functions as a class of C++
   Plan plan;
   std::size_t functions = 0;
 };

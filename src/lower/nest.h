@@ -62,7 +62,7 @@ struct AxisOfLoops {
 };
 
 // The product of two reads, summed, that a kernel does tile by tile:
-//   for batch, blocks of outer rows, panels of columns, outer rows, tiles of rows
+//   for batch, blocks of outer rows, groups of panels of columns, outer rows, tiles of rows, panels
 struct Tile {
   Axis rows = {}, columns = {}, depth = {};  // of the nest, or of its reduction
   std::vector<Axis> batch = {}, outer_rows = {};
@@ -70,6 +70,7 @@ struct Tile {
   std::vector<Axis> kept = {};   // of the batch, those that the right factor has
   std::int64_t width = 0;        // columns of one panel
   std::int64_t block = 0;  // outer rows (or, without any, rows) that see all panels before the next ones do
+  std::int64_t group = 1;  // panels that a tile of rows sees while it is in the first cache
   std::int64_t chunk =
       0;  // of the outermost reduced axis, that all rows of a block see before the next; 0: all of it
   bool left_first = true;              // among the product's factors

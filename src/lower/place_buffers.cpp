@@ -2,6 +2,7 @@
 #include <map>
 
 #include "expr/reads.h"
+#include "lower/compose.h"
 #include "lower/layout.h"
 
 namespace isomer::lower {
@@ -26,11 +27,18 @@ std::map<int, Lifetime> lifetimes(const Plan& plan) {
     const Nest& nest = plan.nests[n];
     use(nest.target, n);
     std::vector<Axis> reduced;
-    for_each_read(*nest.value, reduced,
+    // Weights that a kernel has in an order of its own are needed in no other.
+    const bool is_kernel = nest.tile || nest.winograd;
+    const Expr value =
+        is_kernel ? with_part(nest.value, nest.reduction, number(nest.reduction->type, 0)) : nest.value;
+    for_each_read(*value, reduced,
                   [&](const ExprNode& e, const std::vector<Axis>&) { use(e.tensor.number, n); });
-    if (nest.tile) use(nest.tile->right, n);
+    if (nest.tile)
+      for (const int b : {nest.tile->left, nest.tile->right}) use(b, n);
     if (nest.winograd)
-      for (const int b : {nest.winograd->weights, nest.winograd->zeros, nest.winograd->scratch}) use(b, n);
+      for (const int b :
+           {nest.winograd->left, nest.winograd->weights, nest.winograd->zeros, nest.winograd->scratch})
+        use(b, n);
   }
   return out;
 }

@@ -7,7 +7,9 @@ namespace {
 
 constexpr std::int64_t kBlockBytes = std::int64_t{384}
                                      << 10;  // of the left factor, which should stay in the second cache
-constexpr std::int64_t kPanelBytes = std::int64_t{128} << 10, kSumBytes = std::int64_t{64} << 10;
+constexpr std::int64_t kPiecesBytes = std::int64_t{2048} << 10;  // of a left factor that goes piece by piece
+constexpr std::int64_t kPanelBytes = std::int64_t{32} << 10, kSumBytes = std::int64_t{128} << 10;
+constexpr std::int64_t kGroupBytes = std::int64_t{128} << 10, kMostPanels = 4;
 // Smaller images have too few tiles for the weights that have to be brought, four times as many.
 constexpr std::int64_t kShortestForWinograd = 12;
 constexpr std::int64_t kWinogradBytes = 1'200'000;  // of transformed inputs and products
@@ -393,8 +395,8 @@ class Tiler {
     const std::int64_t all = extent(rows_.empty() ? row_ : rows_.back());
     const std::int64_t blocks = std::max<std::int64_t>(1, (all + tile.block / 2) / tile.block);
     tile.block = (all + blocks - 1) / blocks;
-    if (rows_.empty() && blocks > 1) tile.block = std::min(all, (tile.block + 13) / 14 * 14);
-    choose_chunk(tile, depth);
+    choose_group(tile, depth);
+    choose_chunk(tile, depth, 4 * std::max<std::int64_t>(1, stride(l, row_)));
     if (!pack(tile)) return false;
     nest_.tile = tile;
     nest_.loops.clear();
@@ -402,15 +404,29 @@ class Tiler {
     return true;
   }
 
+  void choose_group(Tile& tile, const std::vector<Axis>& depth) const {
+    std::int64_t steps = 1;
+    for (const Axis& a : depth) steps *= extent(a);
+    const std::int64_t panels = (extent(column_) + tile.width - 1) / tile.width;
+    const std::int64_t piece = std::min(4 * tile.width * steps, kPanelBytes);
+    tile.group = std::clamp<std::int64_t>(kGroupBytes / piece, 1, std::min(panels, kMostPanels));
+  }
   // A panel that is too long for the caches goes piece by piece, over a block of rows whose sums wait in
   // memory.
-  void choose_chunk(Tile& tile, const std::vector<Axis>& depth) const {
+  void choose_chunk(Tile& tile, const std::vector<Axis>& depth, std::int64_t left_row) const {
     std::int64_t step = 4 * tile.width;  // bytes of the panel for one step of the outermost reduced axis
     for (std::size_t k = 1; k < depth.size(); ++k) step *= extent(depth[k]);
     const std::int64_t all = extent(depth[0]), chunk = std::max<std::int64_t>(1, kPanelBytes / step);
     if (all * step < 2 * kPanelBytes || chunk >= all) return;
-    const std::int64_t row_bytes = 4 * tile.width * (rows_.empty() ? 1 : extent(row_));
-    const std::int64_t block = std::min(tile.block, kSumBytes / row_bytes);
+    const std::int64_t row_bytes = 4 * tile.width * tile.group * (rows_.empty() ? 1 : extent(row_));
+    std::int64_t block = std::min(tile.block, kSumBytes / row_bytes);
+    // Plain rows: equal blocks, and few, since each brings the panels anew.
+    if (rows_.empty()) {
+      const std::int64_t rows = extent(row_), most = std::min(kSumBytes / row_bytes, kPiecesBytes / left_row);
+      const std::int64_t blocks =
+          (rows + std::max<std::int64_t>(28, most) - 1) / std::max<std::int64_t>(28, most);
+      block = (rows + blocks - 1) / blocks;
+    }
     if (block < 1 || block * (rows_.empty() ? 1 : extent(row_)) < 28) return;
     tile.block = block;
     const std::int64_t pieces = (all + chunk - 1) / chunk;

@@ -10,6 +10,7 @@
 #include "onnx/size_arguments.h"
 #include "onnx/write_file.h"
 #include "runtime/compiler.h"
+#include "runtime/ort_operator.h"
 
 namespace isomer {
 namespace {
@@ -19,15 +20,95 @@ namespace fs = std::filesystem;
 struct Target {
   std::string name;
   std::vector<std::string> flags;
+  // Parts of a library for several kinds of processors, which looks at run time: the name and flags of each.
+  std::vector<std::pair<std::string, std::vector<std::string>>> parts = {};
+  bool is_foreign = false;  // no x86-64: it needs a cross compiler, and is not run here
+  bool is_wasm = false;
 };
 
 const std::vector<Target>& targets() {
+  const auto wide = "-mprefer-vector-width=512";
   static const std::vector<Target> kTargets{
-      {"native", {"-march=native", "-mprefer-vector-width=512"}},
-      {"x86-64-v3", {"-march=x86-64-v3"}},
-      {"x86-64-v4", {"-march=x86-64-v4", "-mprefer-vector-width=512"}},
+      {.name = "native", .flags = {"-march=native", wide}},
+      {.name = "x86-64",
+       .flags = {},
+       .parts = {{"v3", {"-march=x86-64-v3"}}, {"v4", {"-march=x86-64-v4", wide}}}},
+      {.name = "x86-64-v3", .flags = {"-march=x86-64-v3"}},
+      {.name = "x86-64-v4", .flags = {"-march=x86-64-v4", wide}},
+      {.name = "aarch64", .flags = {"-target", "aarch64-linux-gnu"}, .is_foreign = true},
+      {.name = "wasm32",
+       .flags = {"-target", "wasm32-wasi", "-msimd128"},
+       .is_foreign = true,
+       .is_wasm = true},
   };
   return kTargets;
+}
+
+std::string library_name(const Target& target, const std::string& name) {
+  return target.is_wasm ? name + ".wasm" : "lib" + name + ".so";
+}
+
+// Zig spells the levels of x86-64 in its own way.
+std::vector<std::string> spelled_for(const std::string& compiler, std::vector<std::string> flags) {
+  if (compiler.find("zig") == std::string::npos) return flags;
+  for (std::string& flag : flags)
+    if (flag.starts_with("-march=x86-64-v")) std::ranges::replace(flag.begin() + 7, flag.end(), '-', '_');
+  return flags;
+}
+
+// Objects, then the archive and the library that is loaded.
+Status build(const Target& target, const CompileRequest& request, const std::string& compiler) {
+  const auto in = [&](const std::string& file) { return (request.folder / file).string(); };
+  const std::vector<std::string> common{"-x",
+                                        "c++",
+                                        "-std=c++17",
+                                        "-O3",
+                                        "-fPIC",
+                                        "-fvisibility=hidden",
+                                        "-fno-math-errno",
+                                        "-fno-trapping-math",
+                                        "-ffp-contract=fast",
+                                        "-fno-exceptions",
+                                        "-fno-rtti",
+                                        "-w"};
+  std::vector<std::string> objects;
+  const auto compile = [&](const std::string& part, const std::vector<std::string>& more) {
+    std::vector<std::string> words = common;
+    for (const auto* flags : {&target.flags, &more}) words.insert(words.end(), flags->begin(), flags->end());
+    objects.push_back(in(request.name + part + ".o"));
+    words.insert(words.end(), {"-c", in(request.name + ".cpp"), "-o", objects.back()});
+    return run_compiler(compiler, spelled_for(compiler, words));
+  };
+  const auto all = [&]() -> Status {
+    for (const auto& [part, flags] : target.parts) {
+      std::vector<std::string> more = flags;
+      more.push_back(fmt::format("-DIM_PART={}_{}", request.name, part));
+      ISOMER_TRY_DO(compile("_" + part, more));
+    }
+    ISOMER_TRY_DO(compile(
+        "", target.parts.empty() ? std::vector<std::string>{} : std::vector<std::string>{"-DIM_DISPATCH"}));
+    std::vector<std::string> archive{"rcs", in("lib" + request.name + ".a")};
+    archive.insert(archive.end(), objects.begin(), objects.end());
+    std::error_code failure;
+    fs::remove(archive[1], failure);
+    ISOMER_TRY_DO(run_compiler(archiver_of(compiler), archive));
+    std::vector<std::string> link{"-o", in(library_name(target, request.name))};
+    if (target.is_foreign) link.insert(link.end(), target.flags.begin(), target.flags.end());
+    if (target.is_wasm) {
+      link.insert(link.end(), {"-mexec-model=reactor", "-Wl,--export=malloc", "-Wl,--export=free"});
+      for (const char* function : {"create", "run", "destroy", "workspace_size"})
+        link.push_back(fmt::format("-Wl,--export={}_{}", request.name, function));
+    } else {
+      link.insert(link.end(), {"-shared", "-Wl,--as-needed"});
+    }
+    link.insert(link.end(), objects.begin(), objects.end());
+    if (!target.is_wasm) link.insert(link.end(), {"-lm", "-ldl"});
+    return run_compiler(compiler, link);
+  };
+  const Status done = all();
+  std::error_code failure;
+  for (const std::string& object : objects) fs::remove(object, failure);
+  return done;
 }
 
 Status write_weights(const fs::path& path, const lower::Plan& plan) {
@@ -65,12 +146,60 @@ Status need_sizes(const Graph& graph, const InferOptions& sizes) {
   return Done{};
 }
 
+std::vector<OrtPort> ort_ports(const lower::Plan& plan, const std::vector<lower::Port>& ports) {
+  std::vector<OrtPort> out;
+  for (const lower::Port& p : ports) {
+    const lower::Storage& s = plan.buffers[static_cast<std::size_t>(p.buffer)];
+    out.push_back({s.type, s.extents});
+  }
+  return out;
+}
+
 }  // namespace
 
 std::vector<std::string> compile_targets() {
   std::vector<std::string> names;
   for (const Target& t : targets()) names.push_back(t.name);
   return names;
+}
+
+bool runs_here(const std::string& target) {
+  const auto found = std::ranges::find(targets(), target, &Target::name);
+  return found != targets().end() && !found->is_foreign;
+}
+
+Result<Model> operator_model(const lower::Plan& plan, const std::string& name) {
+  constexpr int kOpset = 13, kIrVersion = 8;
+  Model model;
+  model.ir_version = kIrVersion;
+  Graph& graph = model.graph;
+  graph.name = name;
+  graph.opsets = {{"", kOpset}, {kOrtOperatorDomain, 1}};
+  const auto declared = [&](const lower::Port& port) {
+    const lower::Storage& s = plan.buffers[static_cast<std::size_t>(port.buffer)];
+    DeclaredType type{.type = s.type, .shape = std::vector<std::optional<Dim>>{}};
+    for (const std::int64_t e : s.extents) type.shape->push_back(Dim(e));
+    return type;
+  };
+  Node node;
+  node.op = node.name = name;
+  node.domain = kOrtOperatorDomain;
+  for (const lower::Port& port : plan.inputs) {
+    Node port_node;
+    port_node.kind = NodeKind::Input;
+    port_node.outputs = {port.name};
+    port_node.declared = declared(port);
+    const Value input{.node = graph.add(std::move(port_node))};
+    graph.add_input(input);
+    node.inputs.push_back(input);
+  }
+  for (const lower::Port& port : plan.outputs) {
+    node.outputs.push_back(port.name);
+    graph.declare(port.name, declared(port));
+  }
+  const NodeId id = graph.add(std::move(node));
+  for (std::uint32_t k = 0; k < plan.outputs.size(); ++k) graph.add_output({id, k});
+  return model;
 }
 
 std::string interface_json(const lower::Plan& plan, const CompileRequest& request) {
@@ -83,14 +212,15 @@ std::string interface_json(const lower::Plan& plan, const CompileRequest& reques
     }
     return out;
   };
-  const Json json{{"name", request.name},
-                  {"target", request.target},
-                  {"library", "lib" + request.name + ".so"},
-                  {"weights", request.name + ".weights"},
-                  {"workspace_bytes", plan.workspace},
-                  {"weight_bytes", plan.weights},
-                  {"inputs", ports(plan.inputs)},
-                  {"outputs", ports(plan.outputs)}};
+  const Json json{
+      {"name", request.name},
+      {"target", request.target},
+      {"library", library_name(*std::ranges::find(targets(), request.target, &Target::name), request.name)},
+      {"weights", request.name + ".weights"},
+      {"workspace_bytes", plan.workspace},
+      {"weight_bytes", plan.weights},
+      {"inputs", ports(plan.inputs)},
+      {"outputs", ports(plan.outputs)}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
@@ -101,12 +231,20 @@ Result<CompiledModule> compile_module(const Graph& graph, const CompileRequest& 
     return Error{
         fmt::format("--name {}: not an identifier of C, which every symbol begins with", request.name)};
   CompiledModule out;
-  out.compiler = request.compiler.empty() ? find_compiler() : request.compiler;
+  out.compiler = !request.compiler.empty() ? request.compiler
+                 : target->is_foreign      ? find_cross_compiler()
+                                           : find_compiler();
   if (out.compiler.empty())
-    return Error{"there is no C++ compiler in $PATH; install clang or g++, or name one by --compiler"};
+    return Error{
+        target->is_foreign
+            ? fmt::format("--target {} needs Zig's compiler: pip install ziglang, or name one by --compiler",
+                          target->name)
+            : "there is no C++ compiler in $PATH; install clang or g++, or name one by --compiler"};
   ISOMER_TRY(const InferOptions sizes, parse_sizes(request.sizes, graph));
   ISOMER_TRY_DO(need_sizes(graph, sizes));
   ISOMER_TRY(out.texts, lower::module_of(graph, sizes, request.name, request.schedules));
+  out.texts.code += ort_operator_text(request.name, ort_ports(out.texts.plan, out.texts.plan.inputs),
+                                      ort_ports(out.texts.plan, out.texts.plan.outputs));
   std::error_code failure;
   fs::create_directories(request.folder, failure);
   if (failure)
@@ -115,29 +253,11 @@ Result<CompiledModule> compile_module(const Graph& graph, const CompileRequest& 
   fs::remove(in("interface.json"), failure);  // of another model: there is one only where all of a module is
   ISOMER_TRY_DO(wire::write_text(in(request.name + ".cpp"), out.texts.code));
   ISOMER_TRY_DO(wire::write_text(in(request.name + ".h"), out.texts.header));
+  ISOMER_TRY_DO(wire::write_text(in(request.name + ".hpp"), out.texts.wrapper));
   ISOMER_TRY_DO(write_weights(in(request.name + ".weights"), out.texts.plan));
-  std::vector<std::string> flags{"-x",
-                                 "c++",
-                                 "-std=c++17",
-                                 "-O3",
-                                 "-fPIC",
-                                 "-fvisibility=hidden",
-                                 "-fno-math-errno",
-                                 "-fno-trapping-math",
-                                 "-ffp-contract=fast",
-                                 "-fno-exceptions",
-                                 "-fno-rtti",
-                                 "-w"};
-  flags.insert(flags.end(), target->flags.begin(), target->flags.end());
-  std::vector<std::string> object = flags;
-  const std::string object_file = in(request.name + ".o").string(),
-                    library = in("lib" + request.name + ".so").string();
-  object.insert(object.end(), {"-c", in(request.name + ".cpp").string(), "-o", object_file});
-  ISOMER_TRY_DO(run_compiler(out.compiler, object));
-  ISOMER_TRY_DO(
-      run_compiler(out.compiler, {"-shared", "-Wl,--as-needed", "-o", library, object_file, "-lm"}));
-  fs::remove(object_file, failure);
-  out.library_bytes = fs::file_size(library, failure);
+  ISOMER_TRY_DO(build(*target, request, out.compiler));
+  out.library = in(library_name(*target, request.name));
+  out.library_bytes = fs::file_size(out.library, failure);
   ISOMER_TRY_DO(wire::write_text(in("interface.json"), interface_json(out.texts.plan, request)));
   return out;
 }

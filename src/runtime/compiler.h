@@ -8,10 +8,17 @@
 
 namespace isomer {
 
-// $CXX, else clang++ or g++ where one is found in $PATH, the newest first; "": there is none.
+// $CXX, else clang++ or g++ where one is found in $PATH, the newest first, else that of Zig; "": there is
+// none.
 std::string find_compiler();
+// One that compiles for other machines than this, with all that belongs to them: that of Zig, as a program
+// of its own or of the Python package ziglang; "": there is none.
+std::string find_cross_compiler();
+// What makes archives beside this compiler.
+std::string archiver_of(const std::string& compiler);
 
-// Runs it with these arguments; the error is what it said.
+// Runs it with these arguments; the error is what it said. Words of `compiler` that follow the program are
+// arguments, too.
 Status run_compiler(const std::string& compiler, const std::vector<std::string>& arguments);
 
 }  // namespace isomer

@@ -264,36 +264,74 @@ struct im_rows {
   };
 };
 
+// After so many products a sum is put aside and begun again: what is added to a long sum loses its last
+// digits.
+enum { IM_STEPS = 256 };
+// Steps after which what is brought into the cache now will be needed.
+enum { IM_AHEAD = 16 };
+
 template <int ROWS, int WIDTH>
 static __attribute__((noinline)) void im_tile_rows(const im_left& l, const float* b, float* tile,
                                                    bool goes_on) {
   enum { V = WIDTH / IM_LANES };
   im_vector sum[ROWS][V];
+  const auto begin = [&]() __attribute__((always_inline)) {
 #pragma GCC unroll 16
-  for (int m = 0; m < ROWS; ++m)
+    for (int m = 0; m < ROWS; ++m)
 #pragma GCC unroll 16
-    for (int v = 0; v < V; ++v)
-      sum[m][v] = goes_on ? *(const im_vector*)(tile + m * WIDTH + v * IM_LANES) : (im_vector){};
-  const int64_t am = l.am, ak = l.ak;
+      for (int v = 0; v < V; ++v) sum[m][v] = (im_vector){};
+  };
+  const auto put_aside = [&]() __attribute__((always_inline)) {
+#pragma GCC unroll 16
+    for (int m = 0; m < ROWS; ++m)
+#pragma GCC unroll 16
+      for (int v = 0; v < V; ++v) {
+        im_vector* const place = (im_vector*)(tile + m * WIDTH + v * IM_LANES);
+        *place = goes_on ? *place + sum[m][v] : sum[m][v];
+      }
+  };
+  begin();
+  // Bytes from a row to the odd ones after it; addresses have the powers of two. A compiler that knew them
+  // for multiples of one number would add it row by row, which takes longer than the products.
+  int64_t odd[(ROWS + 1) / 2 + 1];
+#pragma GCC unroll 16
+  for (int m = 1; m < ROWS; m += 2) {
+    odd[m / 2] = m * l.am * (int64_t)sizeof(float);
+    __asm__("" : "+r"(odd[m / 2]));
+  }
+  const int64_t ak = l.ak;
+  int64_t steps = 0;
   for (int64_t r = 0; r < l.r; ++r)
     for (int64_t q = 0; q < l.q; ++q) {
       const float* p = l.a + r * l.ar + q * l.aq;
-      for (int64_t k = 0; k < l.k; ++k, p += ak, b += WIDTH) {
-        im_vector column[V];
-#pragma GCC unroll 16
-        for (int v = 0; v < V; ++v) column[v] = *(const im_vector*)(b + v * IM_LANES);
-#pragma GCC unroll 16
-        for (int m = 0; m < ROWS; ++m) {
-          const float x = p[m * am];
-#pragma GCC unroll 16
-          for (int v = 0; v < V; ++v) sum[m][v] += x * column[v];
+      for (int64_t rest = l.k; rest > 0;) {
+        if (steps == IM_STEPS) {
+          put_aside();
+          begin();
+          goes_on = true;
+          steps = 0;
         }
+        const int64_t now = rest < IM_STEPS - steps ? rest : IM_STEPS - steps;
+        for (int64_t k = 0; k < now; ++k, p += ak, b += WIDTH) {
+          im_vector column[V];
+#pragma GCC unroll 16
+          for (int v = 0; v < V; ++v) {
+            column[v] = *(const im_vector*)(b + v * IM_LANES);
+            __builtin_prefetch(b + v * IM_LANES + IM_AHEAD * WIDTH);
+          }
+#pragma GCC unroll 16
+          for (int m = 0; m < ROWS; ++m) {
+            const int twos = m == 0 ? 0 : __builtin_ctz(m);
+            const float x = *(const float*)((const char*)p + (m == 0 ? 0 : odd[(m >> twos) / 2] << twos));
+#pragma GCC unroll 16
+            for (int v = 0; v < V; ++v) sum[m][v] += x * column[v];
+          }
+        }
+        rest -= now;
+        steps += now;
       }
     }
-#pragma GCC unroll 16
-  for (int m = 0; m < ROWS; ++m)
-#pragma GCC unroll 16
-    for (int v = 0; v < V; ++v) *(im_vector*)(tile + m * WIDTH + v * IM_LANES) = sum[m][v];
+  put_aside();
 }
 
 template <int WIDTH, int ROWS = im_rows<WIDTH>::most>

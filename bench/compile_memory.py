@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""What compiled models need of memory: the planned workspace, beside the sum of its tensors, and beside the peak of ONNX Runtime.
+
+  bench/compile_memory.py [--models NAME,...] [--results FILE.jsonl] [--filled DIR]
+Twenty models of the zoo. The workspace is all that a run of a module writes besides its outputs; its tensors together are what that would be if none of them
+shared memory. A module's whole need is workspace and weights, which are mapped. The runtime's peak is what `isomer bench` sees of loading and running
+the model in a process of its own, weights included. The table is Markdown. Fails if a workspace is larger than its tensors together.
+"""
+import argparse
+import json
+import pathlib
+import sys
+import tempfile
+
+import bench_path  # noqa: F401
+import modules
+import programs
+import zoo
+from records import Records
+
+TWENTY = ["squeezenet1_1", "mobilenet_v2", "mobilenet_v3_small", "resnet18", "resnet50", "vgg16", "googlenet", "densenet121", "inception_v3", "efficientnet_b0",
+          "shufflenet_v2_x1_0", "unet_bn", "convnext_tiny", "levit_128s", "segformer_b0", "vit_small_patch16", "bert_base", "gpt2", "llama_tiny", "lstm_tagger"]
+
+
+def measure(name, model, folder):
+    shapes = zoo.index()[name]["run_shapes"]
+    sizes = [word for n, extents in shapes.items() for word in ("--shape", f"{n}={'x'.join(map(str, extents))}")]
+    made = modules.compile_model(model, folder / "compiled", *sizes)
+    if made.returncode != 0:
+        return {"failure": made.stderr.strip()[-200:]}
+    ran = programs.run([programs.program("isomer"), "bench", str(model), "--seconds", "1", "--quiet", "--json", *sizes], 600)
+    told = json.loads(ran.stdout)["models"][0] if ran.code == 0 else {}
+    return {key: made.answer[key] for key in ("workspace_bytes", "tensor_bytes", "weight_bytes")} | {"ort_peak_bytes": told.get("peak_bytes")}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", default=",".join(TWENTY))
+    parser.add_argument("--results", type=pathlib.Path)
+    parser.add_argument("--filled", type=pathlib.Path)
+    options = parser.parse_args()
+    records, names = Records(options.results, "model"), options.models.split(",")
+    for name in names:
+        if (name,) in records:
+            continue
+        with tempfile.TemporaryDirectory(prefix="isomer_compile_memory_") as folder:
+            place = options.filled / name if options.filled else pathlib.Path(folder)
+            place.mkdir(parents=True, exist_ok=True)
+            model = place / "model.onnx" if (place / "model.onnx").exists() else zoo.fill(name, place)
+            records.add({"model": name} | measure(name, model, pathlib.Path(folder)))
+    print("| model | workspace MB | tensors MB | weights MB | runtime's peak MB |\n|---|---:|---:|---:|---:|")
+    faults = 0
+    for name in names:
+        row = records.all[name,]
+        faults += "failure" in row or row["workspace_bytes"] > row["tensor_bytes"]
+        figures = [row.get(k) for k in ("workspace_bytes", "tensor_bytes", "weight_bytes", "ort_peak_bytes")]
+        print(f"| {name} | " + " | ".join("" if f is None else f"{f / 1e6:.1f}" for f in figures) + " |")
+    return int(faults > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,205 @@
+#include "runtime/ort_operator.h"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+
+#include "runtime/ort_api.h"
+
+namespace isomer {
+namespace {
+
+// The table's functions by their places in it, which never change: the runtime only adds to its end.
+// clang-format off
+#define ISOMER_PLACE(name) {#name, offsetof(OrtApi, name) / sizeof(void*)}
+// clang-format on
+struct Place {
+  const char* name;
+  std::size_t index;
+};
+constexpr Place kPlaces[] = {
+    ISOMER_PLACE(CreateStatus),
+    ISOMER_PLACE(CreateCustomOpDomain),
+    ISOMER_PLACE(CustomOpDomain_Add),
+    ISOMER_PLACE(AddCustomOpDomain),
+    ISOMER_PLACE(KernelContext_GetInput),
+    ISOMER_PLACE(KernelContext_GetOutput),
+    ISOMER_PLACE(GetTensorMutableData),
+    ISOMER_PLACE(GetTensorTypeAndShape),
+    ISOMER_PLACE(ReleaseTensorTypeAndShapeInfo),
+    ISOMER_PLACE(GetTensorShapeElementCount),
+};
+#undef ISOMER_PLACE
+
+constexpr char kText[] = R"text(
+// ---- The model as an operator of ONNX Runtime, 1.16 or later
+
+#if !defined(IM_PART) && !defined(__wasm__)
+#include <dlfcn.h>
+#include <limits.h>
+
+namespace {{
+typedef void* im_status;  // NULL: all is well
+enum {{ IM_API = 16 }};    // the version of the table
+enum {{ {1} }};
+const void* const* im_api = NULL;
+template <class... A>
+im_status im_call(int place, A... a) {{
+  return ((im_status (*)(A...))im_api[place])(a...);
+}}
+im_status im_failed(const char* words) {{ return im_call(im_CreateStatus, 1, words); }}
+
+const int im_input_types[] = {{{2}}}, im_output_types[] = {{{3}}};
+const size_t im_input_sizes[] = {{{4}}};
+const int64_t im_output_shapes[] = {{{5}}};
+const size_t im_output_ranks[] = {{{6}}};
+const size_t im_inputs = {7}, im_outputs = {8};
+
+struct im_kernel {{
+  {0}_module* module;
+  void* spare;  // a workspace that no run has
+}};
+
+im_status im_make(const void*, const void*, const void*, void** out) {{
+  Dl_info about;
+  char path[PATH_MAX];
+  if (dladdr((const void*)&{0}_run, &about) == 0 || strlen(about.dli_fname) + 64 + sizeof("{0}") > sizeof(path))
+    return im_failed("{0}: can't tell where its library is");
+  strcpy(path, about.dli_fname);
+  char* const slash = strrchr(path, '/');
+  strcpy(slash == NULL ? path : slash + 1, "{0}.weights");
+  im_kernel* kernel = (im_kernel*)calloc(1, sizeof(im_kernel));
+  if (kernel == NULL || (kernel->module = {0}_create(path)) == NULL) {{
+    free(kernel);
+    return im_failed("{0}: {0}.weights is not beside its library, or is another model's");
+  }}
+  *out = kernel;
+  return NULL;
+}}
+void im_free(void* k) {{
+  im_kernel* kernel = (im_kernel*)k;
+  {0}_destroy(kernel->module);
+  free(kernel->spare);
+  free(kernel);
+}}
+
+im_status im_compute(void* k, void* context) {{
+  im_kernel* kernel = (im_kernel*)k;
+  const void* inputs[im_inputs + 1];
+  void* outputs[im_outputs + 1];
+  for (size_t i = 0; i < im_inputs; ++i) {{
+    void *value = NULL, *data = NULL, *shape = NULL;
+    size_t size = 0;
+    if (im_status s = im_call(im_KernelContext_GetInput, context, i, &value)) return s;
+    if (im_status s = im_call(im_GetTensorTypeAndShape, value, &shape)) return s;
+    const im_status counted = im_call(im_GetTensorShapeElementCount, shape, &size);
+    ((void (*)(void*))im_api[im_ReleaseTensorTypeAndShapeInfo])(shape);
+    if (counted != NULL) return counted;
+    if (size != im_input_sizes[i]) return im_failed("{0}: an input has another size than the model was compiled for");
+    if (im_status s = im_call(im_GetTensorMutableData, value, &data)) return s;
+    inputs[i] = data;
+  }}
+  const int64_t* shape = im_output_shapes;
+  for (size_t i = 0; i < im_outputs; ++i) {{
+    void *value = NULL, *data = NULL;
+    if (im_status s = im_call(im_KernelContext_GetOutput, context, i, shape, im_output_ranks[i], &value)) return s;
+    if (im_status s = im_call(im_GetTensorMutableData, value, &data)) return s;
+    outputs[i] = data;
+    shape += im_output_ranks[i];
+  }}
+  // Runs of several threads each have a workspace; one is kept.
+  void* workspace = __atomic_exchange_n(&kernel->spare, (void*)NULL, __ATOMIC_ACQ_REL);
+  if (workspace == NULL) workspace = aligned_alloc(64, ({0}_workspace_size() + 127) / 64 * 64);
+  if (workspace == NULL) return im_failed("{0}: no memory for its workspace");
+  const int failed = {0}_run(kernel->module, inputs, outputs, workspace);
+  free(__atomic_exchange_n(&kernel->spare, workspace, __ATOMIC_ACQ_REL));
+  return failed == 0 ? NULL : im_failed("{0}: an index that the model computes is outside of its tensor");
+}}
+
+// As the runtime declares it, up to what version 16 has.
+struct im_operator {{
+  uint32_t version;
+  void* (*make_1)(const void*, const void*, const void*);
+  const char* (*name)(const void*);
+  const char* (*provider)(const void*);
+  int (*input_type)(const void*, size_t);
+  size_t (*input_count)(const void*);
+  int (*output_type)(const void*, size_t);
+  size_t (*output_count)(const void*);
+  void (*compute_1)(void*, void*);
+  void (*free)(void*);
+  int (*input_kind)(const void*, size_t);
+  int (*output_kind)(const void*, size_t);
+  int (*input_memory)(const void*, size_t);
+  int (*fewest_inputs)(const void*);
+  int (*equal_inputs)(const void*);
+  int (*fewest_outputs)(const void*);
+  int (*equal_outputs)(const void*);
+  im_status (*make)(const void*, const void*, const void*, void**);
+  im_status (*compute)(void*, void*);
+  void* later[7];
+}};
+const im_operator im_the_operator = {{
+    IM_API,
+    NULL,
+    [](const void*) {{ return "{0}"; }},
+    [](const void*) -> const char* {{ return NULL; }},
+    [](const void*, size_t i) {{ return im_input_types[i]; }},
+    [](const void*) {{ return (size_t)im_inputs; }},
+    [](const void*, size_t i) {{ return im_output_types[i]; }},
+    [](const void*) {{ return (size_t)im_outputs; }},
+    NULL,
+    im_free,
+    [](const void*, size_t) {{ return 0; }},
+    [](const void*, size_t) {{ return 0; }},
+    [](const void*, size_t) {{ return 0; }},
+    [](const void*) {{ return 0; }},
+    [](const void*) {{ return 0; }},
+    [](const void*) {{ return 0; }},
+    [](const void*) {{ return 0; }},
+    im_make,
+    im_compute,
+    {{}}}};
+}}  // namespace
+
+struct im_api_base {{
+  const void* (*table)(uint32_t);
+  const char* (*version)(void);
+}};
+extern "C" __attribute__((visibility("default"), weak)) void* RegisterCustomOps(void* options, const im_api_base* base) {{
+  im_api = (const void* const*)base->table(IM_API);
+  if (im_api == NULL) return NULL;  // an older runtime, which then says that it doesn't know the operator
+  void* domain = NULL;
+  if (im_status s = im_call(im_CreateCustomOpDomain, (const char*)"{9}", &domain)) return s;
+  if (im_status s = im_call(im_CustomOpDomain_Add, domain, &im_the_operator)) return s;
+  return im_call(im_AddCustomOpDomain, options, domain);
+}}
+#endif
+)text";
+
+std::string list(const std::vector<std::string>& words) {
+  return words.empty() ? "0" : fmt::format("{}", fmt::join(words, ", "));
+}
+
+}  // namespace
+
+std::string ort_operator_text(const std::string& name, const std::vector<OrtPort>& inputs,
+                              const std::vector<OrtPort>& outputs) {
+  std::vector<std::string> places, input_types, output_types, sizes, shapes, ranks;
+  for (const Place& p : kPlaces) places.push_back(fmt::format("im_{} = {}", p.name, p.index));
+  for (const OrtPort& port : inputs) {
+    input_types.push_back(fmt::format("{}", static_cast<int>(port.type)));
+    std::int64_t size = 1;
+    for (const std::int64_t e : port.extents) size *= e;
+    sizes.push_back(fmt::format("{}", size));
+  }
+  for (const OrtPort& port : outputs) {
+    output_types.push_back(fmt::format("{}", static_cast<int>(port.type)));
+    for (const std::int64_t e : port.extents) shapes.push_back(fmt::format("{}", e));
+    ranks.push_back(fmt::format("{}", port.extents.size()));
+  }
+  return fmt::format(kText, name, list(places), list(input_types), list(output_types), list(sizes),
+                     list(shapes), list(ranks), inputs.size(), outputs.size(), kOrtOperatorDomain);
+}
+
+}  // namespace isomer

@@ -1,0 +1,24 @@
+// A compiled model as an operator of ONNX Runtime: what has to be added to its C++ for that.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "expr/element_type.h"
+
+namespace isomer {
+
+inline constexpr char kOrtOperatorDomain[] = "isomer";  // of the operator; it is called as the module is
+
+struct OrtPort {
+  ElementType type = ElementType::Float;
+  std::vector<std::int64_t> extents = {};
+};
+
+// C++ that follows a module's code and exports RegisterCustomOps. Includes nothing of ONNX Runtime and links
+// nothing: what it calls comes in the table that the runtime hands over. Weights are found beside the
+// library.
+std::string ort_operator_text(const std::string& name, const std::vector<OrtPort>& inputs,
+                              const std::vector<OrtPort>& outputs);
+
+}  // namespace isomer
