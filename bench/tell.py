@@ -483,7 +483,7 @@ def first_page():
                 "| [structures.md](structures.md) | structures of real networks that nothing was tuned for |",
                 "| [proofs.md](proofs.md) | what `isomer prove` decides |",
                 "| [attacks.md](attacks.md) | what was tried to make it say something false |",
-                "| [search.md](search.md) | how long the search takes |",
+                "| [search.md](search.md) | how long the search takes, what strategies find, and what proposers find alone |",
                 "| [compiled.md](compiled.md) | models through `isomer compile`, beside ONNX Runtime |",
                 "| [older.md](older.md) | older figures, typed by hand, with their build |",
                 "", "How to measure again: [bench/results](../../bench/results/README.md) says what is kept; each script says how it is run.")
