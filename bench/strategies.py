@@ -3,10 +3,13 @@
 
   bench/strategies.py BLOCKS [--experiments NAME,...] [--without collapse] [--measure] [--seconds 60]
                       [--results FILE.jsonl] [--check]
+  bench/strategies.py --structures [--limit N] [--seconds 20] [--results FILE.jsonl]
 BLOCKS holds the expert experiments as models (EXPERIMENT/orig.onnx). Every strategy searches each of them with --judge cost, without what would
 find it in one step: the analytic cost that is reached (of the original's), states, proofs, what was known already, CPU seconds. backtrack:1 walks the same
 steps and accepts no loss. With --measure, experiments in which the cost model likes a merge are also run with the runtime as judge: does it agree?
---check (needs no BLOCKS): a block like MobileOne's, generated; backtracking must find what greedy and backtrack:1 don't, and its certificate must hold.
+--structures: the same of the structures in bench/structures, with all proposers.
+--check (needs no BLOCKS): a block like MobileOne's, generated; backtracking must find what greedy and backtrack:1 don't, saturation as much as that, and of
+four such blocks in a row, whose programs are too many to be looked at one by one, too; all certificates must hold.
 """
 import argparse
 import json
@@ -15,12 +18,16 @@ import subprocess
 import sys
 import tempfile
 
+import onnx
+
 import bench_path  # noqa: F401
 import linear_blocks
 import programs
+import structures
 from records import Records
 
-STRATEGIES = ("greedy", "backtrack:1", "backtrack:1.05", "backtrack:1.3", "beam:16")
+STRATEGIES = ("greedy", "backtrack:1", "backtrack:1.05", "backtrack:1.3", "beam:16", "saturate")
+OF_STRUCTURES = ("greedy", "backtrack:1.05", "beam:16", "saturate")
 EXPERIMENTS = ("01_mobileone_s0_train", "05_parallel_dw_sum_to_one", "09_up2nearest_conv3x3_64_64_64", "09_upsample_linear_256_64_32",
                "09_upsample_nearest_256_64_32")
 MERGES = ("04_googlenet_512_14", "04_inceptionA_35", "03_fire_13_48_192", "03_fire_55_16_64")
@@ -42,28 +49,42 @@ def optimized(model, strategy, folder, without=None, judge="cost", seconds=60):
 
 def row(records, name, strategy, report, seconds):
     s = report["search"]
-    records.add({"experiment": name, "strategy": strategy, "cost": s["cost_after"] / s["cost_before"], "states": s["states"], "proofs": s["proofs"],
-                 "known": s["cache_hits"], "seconds": round(seconds, 1), "steps": report["steps"], "stopped_by": report["stopped_by"]})
-    print(f"{name:34}{strategy:16}{s['cost_after'] / s['cost_before']:8.3f}{s['states']:8}{s['proofs']:8}{s['cache_hits']:8}{seconds:8.1f}  "
+    # A search that had to be left in the middle of something long does not tell the cost of what it gives back.
+    cost = s["cost_after"] / s["cost_before"] if s["cost_before"] else None
+    records.add({"experiment": name, "strategy": strategy, "cost": cost, "states": s["states"], "proofs": s["proofs"],
+                 "known": s["cache_hits"], "seconds": round(seconds, 1), "steps": report["steps"], "stopped_by": report["stopped_by"]}
+                | ({"saturation": s["saturation"]} if strategy == "saturate" else {}))
+    print(f"{name:34}{strategy:16}{'left' if cost is None else f'{cost:.3f}':>8}{s['states']:8}{s['proofs']:8}{s['cache_hits']:8}{seconds:8.1f}  "
           + ", ".join(f"{k['count']} {k['kind']}" for k in report["steps"]) + (" (out of time)" if report["stopped_by"] != "done" else ""), flush=True)
-    return s["cost_after"] / s["cost_before"]
+    return cost
 
 
-def generated(folder):
-    """Branches of a training-time block: a 3x3 and a 1x1 depthwise convolution and the input itself, each normalized, added."""
-    import onnx
+def generated(folder, times=1):
+    """Branches of a training-time block: a 3x3 and a 1x1 depthwise convolution and the input itself, each normalized, added; so many in a row."""
     from onnx import TensorProto, helper
     block = linear_blocks.Block(1)
     block.rank = 2
     x = ("x", 16, [14, 14])
-    branches = [block.batch_norm(b)[0] for b in (block.conv(x, 16, 3, pad=1, group=16), block.conv(x, 16, 1, group=16), x)]
-    made = block.op("Add", [block.op("Add", branches[:2]), branches[2]])
-    block.nodes.append(helper.make_node("Relu", [made], ["y"]))
+    for k in range(times):
+        branches = [block.batch_norm(b)[0] for b in (block.conv(x, 16, 3, pad=1, group=16), block.conv(x, 16, 1, group=16), x)]
+        made = block.op("Add", [block.op("Add", branches[:2]), branches[2]])
+        x = ("y" if k + 1 == times else f"y{k}", 16, [14, 14])
+        block.nodes.append(helper.make_node("Relu", [made], [x[0]]))
     infos = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, 16, 14, 14]) for n in "xy"]
     path = pathlib.Path(folder, "block.onnx")
     onnx.save(helper.make_model(helper.make_graph(block.nodes, "block", infos[:1], infos[1:], block.constants),
                                 opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
     return path
+
+
+def on_structures(records, folder, options):
+    """Each structure by each strategy, as they are written, the smallest first; what is done already is not done again."""
+    models = {name: make()[0] for name, (make, _, _) in structures.STRUCTURES.items()}
+    for name in sorted(models, key=lambda n: models[n].ByteSize())[: options.limit]:
+        onnx.save(models[name], pathlib.Path(folder, "in.onnx"))
+        for strategy in OF_STRUCTURES:
+            if (name, strategy) not in records:
+                row(records, name, strategy, *optimized(pathlib.Path(folder, "in.onnx"), strategy, folder, seconds=options.seconds))
 
 
 def main():
@@ -74,6 +95,8 @@ def main():
     parser.add_argument("--measure", action="store_true")
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--results", type=pathlib.Path)
+    parser.add_argument("--structures", action="store_true")
+    parser.add_argument("--limit", type=int)
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     records = Records(options.results, "experiment", "strategy")
@@ -81,8 +104,15 @@ def main():
     with tempfile.TemporaryDirectory(prefix="isomer_strategies_") as folder:
         if options.check:
             model = generated(folder)
-            cost = {s: row(records, "block", s, *optimized(model, s, folder, "collapse", seconds=60)) for s in ("greedy", "backtrack:1", "backtrack:1.3")}
-            sys.exit(0 if cost["backtrack:1.3"] < 0.95 * min(cost["greedy"], cost["backtrack:1"]) else "backtracking finds nothing more")
+            cost = {s: row(records, "block", s, *optimized(model, s, folder, "collapse", seconds=60))
+                    for s in ("greedy", "backtrack:1", "backtrack:1.3", "saturate")}
+            if cost["backtrack:1.3"] >= 0.95 * min(cost["greedy"], cost["backtrack:1"]):
+                sys.exit("backtracking finds nothing more")
+            four = row(records, "four blocks", "saturate", *optimized(generated(folder, 4), "saturate", folder, "collapse", seconds=120))
+            sys.exit(0 if max(cost["saturate"], four) < 1.01 * cost["backtrack:1.3"] else "saturation finds less than backtracking")
+        if options.structures:
+            on_structures(records, folder, options)
+            return
         if not options.blocks:
             parser.error("BLOCKS is needed")
         for name in options.experiments.split(","):

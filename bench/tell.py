@@ -348,6 +348,78 @@ def search_page():
     yield from (provenance(head), "", "| model | nodes | s | unique regions | states | proofs | known already |", "|---|---:|---:|---:|---:|---:|---:|")
     for r in rows:
         yield f"| {r['model']} | {r['nodes']:,} | {r['seconds']:.1f} | {r['regions']} | {r['states']} | {r['proofs']} | {r['known']:,} |"
+    yield from strategies_section("strategies", "Strategies", "experiments of experts, without `collapse`, which would find most of it in one step")
+    yield from strategies_section("strategies_structures", "Strategies on structures", "structures of real networks, with all proposers")
+    yield from worth_section()
+
+
+WORTH = (("worth", "by the analytic cost", "(`--judge cost`)"),
+         ("worth_measured", "on the runtime", "(`--judge runtime`, then in turns with the hand-made graphs)"))
+FOUND = 1.02  # as bench/rules_worth.py has it
+
+
+def worth_section():
+    """What proposers find alone of what experts found."""
+    for name, how, judge in WORTH:
+        if (found := read(name)) is None:
+            continue
+        head, rows = found
+        ratio = lambda row, who: row[who].get("ratio", 1.0)
+        who_all = [who for who in rows[0] if isinstance(rows[0][who], dict)]
+        yield from ("", f"## Proposers alone, {how}", "",
+                    f"Of the {len(rows)} rewrites by experts, those in which `--only NAME` {judge} gains more than 2 %.", "", provenance(head), "",
+                    "| asked | better | by 0.9 of what all do | by 0.9 of the hand-made gain, measured |", "|---|---:|---:|---:|")
+        for who in who_all:
+            better = [r for r in rows if ratio(r, who) > FOUND]
+            near = str(sum(ratio(r, who) >= REACHED * ratio(r, "all") for r in better)) if "all" in who_all and who != "all" else ""
+            asked = [r for r in better if "measured" in r[who]]
+            hand = str(sum(r[who]["measured"] >= REACHED * r["hand"] for r in asked)) if asked else ""
+            yield f"| {'all proposers' if who == 'all' else f'`{who}`'} | {len(better)} | {near} | {hand} |"
+        single = [who for who in who_all if who != "all"]
+        yield from ("", "| experiment | " + " | ".join(who_all) + " | first step |", "|---|" + "---:|" * len(who_all) + "---|")
+        for r in rows:
+            best = max(single, key=lambda who: ratio(r, who))
+            if ratio(r, best) > FOUND:
+                step = (r[best].get("steps") or [""])[0].replace("|", "/")
+                yield f"| {r['experiment']} | " + " | ".join(f"{ratio(r, who):.2f}" for who in who_all) + f" | {step} |"
+
+
+SAME_COST = 1.001  # a cost that is not further from another one is the same
+
+
+def strategies_section(name, title, what):
+    """What is left of the analytic cost, by strategy."""
+    if (found := read(name)) is None:
+        return
+    head, rows = found
+    cost = {}
+    for r in rows:
+        cost.setdefault(r["experiment"], {})[r["strategy"]] = r
+    strategies = list(dict.fromkeys(r["strategy"] for r in rows))
+    asked = {n: c for n, c in cost.items() if len(c) == len(strategies)}
+    done = {n: c for n, c in asked.items() if all(r["cost"] for r in c.values())}
+    yield from ("", f"## {title}", "", f"What is left of the analytic cost (`--judge cost`) of {what}. *: out of time; *left*: a search that was in the middle "
+                "of something long when its time was over tells no cost. All certificates were accepted by `isomer-check`. Experiments in which all strategies "
+                "end at the same cost are counted, not listed.", "", provenance(head), "",
+                "| experiment | " + " | ".join(strategies) + " |", "|---|" + "---:|" * len(strategies))
+    least = {n: min(c[s]["cost"] for s in strategies) for n, c in done.items()}
+    for n, c in asked.items():
+        if n not in done or max(c[s]["cost"] for s in strategies) > SAME_COST * least[n]:
+            cells = ["left" if c[s]["cost"] is None else f"{c[s]['cost']:.3f}{'' if c[s]['stopped_by'] == 'done' else '*'}" for s in strategies]
+            yield f"| {n} | " + " | ".join(cells) + " |"
+    per_strategy = lambda text: "| " + " | ".join(text(s) for s in strategies) + " |"
+    yield f"| **geometric mean of the {len(done)} that none left** " + per_strategy(lambda s: f"{geometric_mean([c[s]['cost'] for c in done.values()]):.3f}")
+    yield "| of these, the least cost of all strategies, or 0.1 % more " + per_strategy(
+        lambda s: str(sum(c[s]["cost"] <= SAME_COST * least[n] for n, c in done.items())))
+    yield f"| left, of {len(asked)} " + per_strategy(lambda s: str(sum(c[s]["cost"] is None for c in asked.values())))
+    yield "| seconds, of all " + per_strategy(lambda s: f"{sum(c[s]['seconds'] for c in asked.values()):.0f}")
+    yield "| proofs, of those that none left " + per_strategy(lambda s: f"{sum(c[s]['proofs'] for c in done.values()):,}")
+    all_of = [c["saturate"]["saturation"] for c in asked.values() if "saturate" in c]
+    if all_of:
+        total = {key: sum(x[key] for x in all_of) for key in all_of[0]}
+        yield from ("", f"`saturate`: {total['nodes']:,} nodes in {total['classes']:,} classes; {total['complete']} regions with nothing left to look at, "
+                    f"{total['exact'] + total['greedy']} in all; {total['exact']} last choices exact (HiGHS), {total['greedy']} greedy; of the programs "
+                    f"that were chosen out of parts {total['proved']} were proved and {total['not_proved']} not.")
 
 
 # ---- compiled models -------------------------------------------------------------------------------------------------
@@ -435,7 +507,7 @@ def first_page():
                 "| [structures.md](structures.md) | structures of real networks that nothing was tuned for |",
                 "| [proofs.md](proofs.md) | what `isomer prove` decides |",
                 "| [attacks.md](attacks.md) | what was tried to make it say something false |",
-                "| [search.md](search.md) | how long the search takes |",
+                "| [search.md](search.md) | how long the search takes, what strategies find, and what proposers find alone |",
                 "| [compiled.md](compiled.md) | models through `isomer compile`, beside ONNX Runtime |",
                 "| [older.md](older.md) | older figures, typed by hand, with their build |",
                 "", "How to measure again: [bench/results](../../bench/results/README.md) says what is kept; each script says how it is run.")

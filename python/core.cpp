@@ -263,13 +263,23 @@ void bind_rules(nb::module_& m) {
     Watch watch;
     return watch.run([&] { return api::prove_rules(file).json; });
   });
-  m.def("generate_rules", [](const Path& file, int operators, int threads, const Told& progress) {
+  m.def("generate_rules",
+        [](const Path& file, int operators, int threads, int shard, int shards, const Told& progress) {
+          Watch watch;
+          const api::GenerateRulesOptions options{.operators = operators,
+                                                  .threads = threads,
+                                                  .shard = shard,
+                                                  .shards = shards,
+                                                  .progress = watch.teller(progress),
+                                                  .stop = watch.token()};
+          return watch.run([&] { return api::generate_rules(file, options).json; }, OnInterrupt::GiveBest);
+        });
+  m.def("merge_rules", [](const std::vector<Path>& shards, const Path& file, int threads,
+                          const Told& progress) {
     Watch watch;
-    const api::GenerateRulesOptions options{.operators = operators,
-                                            .threads = threads,
-                                            .progress = watch.teller(progress),
-                                            .stop = watch.token()};
-    return watch.run([&] { return api::generate_rules(file, options).json; }, OnInterrupt::GiveBest);
+    const api::MergeRulesOptions options{
+        .threads = threads, .progress = watch.teller(progress), .stop = watch.token()};
+    return watch.run([&] { return api::merge_rules(shards, file, options).json; }, OnInterrupt::GiveBest);
   });
   m.def("list_rules", [](const Path& file) { return api::list_rules(file); });
   m.def("derive_rules", [](const Path& file, const Path& pack, int steps) {

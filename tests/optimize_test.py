@@ -229,6 +229,17 @@ class Optimize(unittest.TestCase):
         self.assertEqual({s["kind"] for s in report["steps"]}, {"derive"})
         self.assert_equal_and_certified(source, feeds)
 
+    def test_saturation_is_certified_and_the_same_every_time(self):
+        source = self.save(branches())
+        outs = []
+        for _ in range(2):
+            report = self.optimize(source, "--judge", "cost", "--without", "collapse", "--strategy", "saturate")
+            self.assertEqual(report["result"], "improved")
+            outs.append(((self.path / "out.onnx").read_bytes(), report["search"]["saturation"]))
+        self.assertEqual(outs[0], outs[1])
+        self.assertGreater(outs[0][1]["nodes"], 0)
+        self.assert_equal_and_certified(source, {"x": draw.normal(size=(3, 32, 28, 28)).astype(np.float32)})
+
     def test_clutter_goes(self):
         source = self.save(clutter())
         self.optimize(source, "--judge", "cost")

@@ -228,7 +228,7 @@ struct OptimizeOptions {
   double max_error_growth = 2;                 // rounding error against float64, compared with the original's
   std::optional<double> max_size_growth = {};  // nullopt: 1.1, or 16 MiB more where that is larger
   bool simplify = false;                       // keep what is simpler and not slower, where nothing is faster
-  std::string strategy = "greedy";             // or "backtrack:ALPHA", "beam:WIDTH"
+  std::string strategy = "greedy";             // or "backtrack:ALPHA", "beam:WIDTH", "saturate"
   std::vector<std::string> without = {};       // proposers that are not asked
   std::vector<std::string> only = {};          // proposers that are asked, and no others; none: all
   // Rules of the user (docs/rules.md): a file, or a folder of files *.rules; "": none. Each is decided first;

@@ -20,6 +20,15 @@ twice_negated proved
 negated refuted
 >>> [rule["name"] for rule in isomer.rules.listed(file)]
 ['twice_negated', 'negated']
+
+Rules of one operator by two processes, and as one pack:
+
+>>> parts = [pathlib.Path(folder.name, f"part{k}.rules") for k in (1, 2)]
+>>> for k, part in enumerate(parts, 1):
+...     _ = isomer.rules.generate(part, operators=1, shard=(k, 2))
+>>> pack = pathlib.Path(folder.name, "pack.rules")
+>>> isomer.rules.merge(parts, pack)["rules"] == len(isomer.rules.listed(pack)) > 0
+True
 >>> folder.cleanup()
 """
 
@@ -27,7 +36,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal
 
 from . import _core
@@ -51,10 +60,27 @@ def prove(file: PathLike) -> list[Rule]:
     return [Rule(r["name"], r["verdict"], r["requires"], r["why"], r["as_expected"]) for r in report["rules"]]
 
 
-def generate(file: PathLike, *, operators: int = 3, threads: int = 2, progress: Callable[[str], object] | None = None) -> dict[str, Any]:
+def generate(
+    file: PathLike,
+    *,
+    operators: int = 3,
+    threads: int = 2,
+    shard: tuple[int, int] | None = None,
+    progress: Callable[[str], object] | None = None,
+) -> dict[str, Any]:
     """Finds rules of up to so many operators by enumeration, proves them for all sizes, and writes those that do not follow from others.
-    Ctrl-C ends it; the file then has what was found so far, and "complete" of the result is false."""
-    return json.loads(_core.generate_rules(path_of(file, "a file of rules"), operators, threads, progress))
+    Ctrl-C ends it; the file then has what was found so far, and "complete" of the result is false. `shard`: (2, 3) is the second of three parts of
+    the largest number of operators, for `merge`."""
+    index, of = shard if shard is not None else (0, 0)
+    if shard is not None and not 1 <= index <= of:
+        raise ValueError(f"shard {index} of {of}: from 1 to how many there are")
+    return json.loads(_core.generate_rules(path_of(file, "a file of rules"), operators, threads, index, of, progress))
+
+
+def merge(shards: Iterable[PathLike], file: PathLike, *, threads: int = 2, progress: Callable[[str], object] | None = None) -> dict[str, Any]:
+    """Writes the pack that one run would have made, out of all of its parts (`generate` with `shard`)."""
+    paths = [path_of(shard, "a shard") for shard in shards]
+    return json.loads(_core.merge_rules(paths, path_of(file, "a file of rules"), threads, progress))
 
 
 def listed(file: PathLike) -> list[dict[str, str]]:

@@ -58,6 +58,12 @@ Json prices_of(const Prices& p) {
           {"reordered", p.reordered}};
 }
 
+Json saturation_json(const SearchReport::Saturation& s) {
+  return {{"nodes", s.nodes},   {"classes", s.classes},       {"complete", s.complete},
+          {"proved", s.proved}, {"not_proved", s.not_proved}, {"exact", s.exact},
+          {"greedy", s.greedy}};
+}
+
 std::string_view word(OptimizeReport::Result result) {
   return result == OptimizeReport::Result::Improved     ? "improved"
          : result == OptimizeReport::Result::Simplified ? "simplified"
@@ -349,6 +355,7 @@ ReportJson to_json(const OptimizeReport& report, const OptimizeContext& context)
             {"cache_hits", s.cache_hits},
             {"cost_before", s.cost_before},
             {"cost_after", s.cost_after},
+            {"saturation", saturation_json(s.saturation)},
             {"questions", s.questions},
             {"known_measurements", s.known_measurements},
             {"known_proofs", s.known_proofs},

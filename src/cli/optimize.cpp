@@ -128,8 +128,8 @@ void add_optimize(CLI::App& app, Chosen& chosen) {
       ". A name that comes again begins another size: what is slower at one of them is not taken");
   command
       ->add_option("--strategy", request->options.strategy,
-                   "How far to look: greedy, backtrack:ALPHA (accepts a loss on the way, up to ALPHA) or "
-                   "beam:WIDTH")
+                   "How far to look: greedy, backtrack:ALPHA (accepts a loss on the way, up to ALPHA), "
+                   "beam:WIDTH or saturate (the best of all parts that were found)")
       ->type_name("S")
       ->capture_default_str();
   command

@@ -216,6 +216,11 @@ std::string optimize_text(const Json& report, const OptimizeWords& words) {
   if (report["stopped_by"] == "interrupt" && is_changed(report)) text += "  stopped by Ctrl-C\n";
   else if (report["stopped_by"] == "budget" && report["result"] == "improved")
     text += "  the time ran out; a longer --budget may find more\n";
+  if (report["search"]["saturation"]["greedy"] > 0)
+    text += paragraph(
+        "chosen greedily, what is read twice paid twice: there is no HiGHS (libhighs.so.1) here, "
+        "or it did not answer",
+        2, 4);
   if (!report["fixed"].empty())
     text += paragraph(fmt::format("for one size only: isomer check {} {} {} --shape {}", words.in.string(),
                                   words.out.string(), certificate,

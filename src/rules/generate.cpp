@@ -26,9 +26,10 @@ double ms_since(std::chrono::steady_clock::time_point begun) {
 std::string run_of(const GenerateOptions& options) {
   Hasher words;
   for (const Choice& c : vocabulary()) words.add(c.word.text());
-  return fmt::format("words {} operators {} most-terms {} most-candidates {} most-doubtful {} only {}",
-                     words.digest().hex(), options.operators, options.most_terms, options.most_candidates,
-                     options.most_doubtful, fmt::join(options.only, " "));
+  return fmt::format(
+      "words {} operators {} most-terms {} most-candidates {} most-doubtful {} set-operations {} only {}",
+      words.digest().hex(), options.operators, options.most_terms, options.most_candidates,
+      options.most_doubtful, kCandidateSetOperations, fmt::join(options.only, " "));
 }
 
 // A candidate on its way to a rule.
@@ -47,7 +48,7 @@ KeepOptions keep_options(const GenerateOptions& o) {
 
 // The end of a run: what is proposed for the last level, by all shards, is decided.
 GeneratedPack finish(KeptRules& kept, std::vector<GenerateStage> stages, std::vector<ProposedRule> proposed,
-                     const GenerateOptions& options) {
+                     const std::string& run, const GenerateOptions& options) {
   GeneratedPack pack;
   GenerateStage& last = stages.back();
   const auto begun = std::chrono::steady_clock::now();
@@ -60,7 +61,7 @@ GeneratedPack finish(KeptRules& kept, std::vector<GenerateStage> stages, std::ve
   pack.stages = std::move(stages);
   if (!options.stop.stop_requested()) kept.join_halves(keep_options(options));
   pack.rules = kept.all().size();
-  pack.text = kept.pack_text(options.operators, pack.is_complete);
+  pack.text = kept.pack_text(options.operators, run, pack.is_complete);
   return pack;
 }
 
@@ -208,7 +209,7 @@ void add(GenerateStage& to, const GenerateStage& more) {
 GeneratedPack generate_rules(const GenerateOptions& options) {
   Generator generator(options);
   std::vector<ProposedRule> proposed = generator.run({});
-  return finish(generator.kept(), std::move(generator.stages), std::move(proposed), options);
+  return finish(generator.kept(), std::move(generator.stages), std::move(proposed), run_of(options), options);
 }
 
 std::optional<ShardText> propose_shard(const GenerateOptions& options, Shard shard) {
@@ -254,7 +255,7 @@ Result<GeneratedPack> merge_shards(std::vector<ShardText> shards, const Generate
   as_run.operators = first.operators;
   as_run.most_doubtful = first.most_doubtful;
   sort_and_cut(proposed, stages.back(), first.most_candidates);
-  return finish(kept, std::move(stages), std::move(proposed), as_run);
+  return finish(kept, std::move(stages), std::move(proposed), first.run, as_run);
 }
 
 }  // namespace isomer::rules

@@ -21,7 +21,7 @@ struct GenerateOptions {
   std::vector<std::string> only = {};            // operators; none: all of the vocabulary
   std::stop_token stop = {};
   std::function<void(const std::string&)> progress = {};
-  std::function<RuleVerdict(const Rule&)> prove = prove_rule;
+  std::function<RuleVerdict(const Rule&)> prove = prove_candidate;
 };
 
 struct GeneratedPack {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "rules/derive.h"
+#include "rules/vocabulary.h"
 
 namespace isomer::rules {
 namespace {
@@ -168,6 +169,17 @@ TEST(Generate, EveryRuleOfThePackCanBeReadAndNoneIsAContradiction) {
   EXPECT_EQ(all.size(), of_two().rules);
   EXPECT_TRUE(of_two().is_complete);
   EXPECT_GT(all.size(), 30u);
+}
+
+TEST(Generate, ThePackSaysOfWhatItWasMade) {
+  const std::string head = of_two().text.substr(0, of_two().text.find("\n\n"));
+  EXPECT_NE(head.find(" operators 2 most-terms 10000000000 most-candidates 400000 most-doubtful 10000000000 "
+                      "set-operations 65536 only MatMul Relu Transpose Add Concat Split\n"),
+            std::string::npos)
+      << head;
+  const std::string operators = head.substr(head.find("# Operators:")) + ' ';
+  for (const Choice& c : vocabulary())
+    EXPECT_NE(operators.find(' ' + c.word.op + ' '), std::string::npos) << c.word.op;
 }
 
 TEST(Generate, HalvesAreOneRule) {

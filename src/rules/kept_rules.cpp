@@ -5,11 +5,13 @@
 
 #include <algorithm>
 #include <atomic>
+#include <set>
 #include <thread>
 
 #include "rules/derive.h"
 #include "rules/generalize.h"
 #include "rules/rule_text.h"
+#include "rules/vocabulary.h"
 
 namespace isomer::rules {
 namespace {
@@ -286,13 +288,23 @@ void KeptRules::join_halves(const KeepOptions& options) {
   std::erase_if(kept_, [](const Kept& k) { return k.text.empty(); });
 }
 
+namespace {
+
+std::set<std::string> operators_of_vocabulary() {
+  std::set<std::string> out;
+  for (const Choice& c : vocabulary()) out.insert(c.word.op);
+  return out;
+}
+
+}  // namespace
+
 std::string KeptRules::title_of(const Kept& kept) const {
   if (!kept.title.empty()) return kept.title;
   return fmt::format("{} = {}", formula_text(words_, kept.left.terms, kept.names),
                      formula_text(words_, kept.right.terms, kept.names));
 }
 
-std::string KeptRules::pack_text(int operators, bool is_complete) const {
+std::string KeptRules::pack_text(int operators, const std::string& run, bool is_complete) const {
   std::map<std::string, std::string> by_id;
   for (const Kept& k : kept_) {
     const std::string id = Hasher().add(k.text).digest().hex().substr(0, 12);
@@ -305,6 +317,7 @@ std::string KeptRules::pack_text(int operators, bool is_complete) const {
       "both\n"
       "# witnesses. Sorted by content. Above each: what it says, and what it may do to the last digits.\n",
       operators, is_complete ? "" : ", INCOMPLETE", by_id.size());
+  out += fmt::format("# Run: {}\n# Operators: {}\n", run, fmt::join(operators_of_vocabulary(), " "));
   for (const auto& [id, text] : by_id) out += '\n' + text;
   return out;
 }

@@ -67,7 +67,8 @@ class KeptRules {
     std::vector<std::string> names;  // of inputs
   };
   const std::vector<Kept>& all() const { return kept_; }
-  std::string pack_text(int operators, bool is_complete) const;
+  // `run`: vocabulary and bounds (shard_text.h).
+  std::string pack_text(int operators, const std::string& run, bool is_complete) const;
 
  private:
   struct Asked;

@@ -69,7 +69,7 @@ Conditions lattice(const Rule& rule) {
 
 class RuleProver {
  public:
-  explicit RuleProver(const Rule& rule) : rule_(rule) {}
+  RuleProver(const Rule& rule, const Budget& budget) : rule_(rule), budget_(budget) {}
 
   RuleVerdict run() {
     RuleVerdict out;
@@ -104,9 +104,9 @@ class RuleProver {
   }
 
   Verdict decide(const RuleInstance& instance) {
-    Verdict verdict =
-        prove_with_lemma(instance.left, instance.right,
-                         {.preconditions = instance.preconditions, .refute = find_counterexample});
+    Verdict verdict = prove_with_lemma(
+        instance.left, instance.right,
+        {.preconditions = instance.preconditions, .refute = find_counterexample, .budget = budget_});
     if (std::holds_alternative<WitnessesDisagree>(verdict))
       return NotDecided{described(instance, text(verdict))};
     return verdict;
@@ -174,12 +174,17 @@ class RuleProver {
   }
 
   const Rule& rule_;
+  const Budget budget_;
   std::optional<std::size_t> failing_;
 };
 
 }  // namespace
 
-RuleVerdict prove_rule(const Rule& rule) { return RuleProver(rule).run(); }
+RuleVerdict prove_rule(const Rule& rule) { return RuleProver(rule, {}).run(); }
+
+RuleVerdict prove_candidate(const Rule& rule) {
+  return RuleProver(rule, {.set_operations = kCandidateSetOperations}).run();
+}
 
 bool is_as_expected(const Rule& rule, const RuleVerdict& verdict) {
   if (!rule.expectation) return true;

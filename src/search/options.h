@@ -26,11 +26,12 @@ class RuleBook;  // rules/rule_book.h
 
 // How far to look; see strategy.h.
 struct Strategy {
-  enum class Kind : std::uint8_t { Greedy, Backtrack, Beam } kind = Kind::Greedy;
+  enum class Kind : std::uint8_t { Greedy, Backtrack, Beam, Saturate } kind = Kind::Greedy;
   double alpha = 1.05;     // Backtrack
   std::size_t width = 16;  // Beam
 };
-Result<Strategy> parse_strategy(std::string_view text);  // "greedy", "backtrack:1.05", "beam:16"
+// "greedy", "backtrack:1.05", "beam:16", "saturate"
+Result<Strategy> parse_strategy(std::string_view text);
 
 struct SearchOptions {
   Strategy strategy = {};
@@ -78,6 +79,13 @@ struct SearchReport {
   // and what was known already.
   std::size_t unique_regions = 0, states = 0, proofs = 0, cache_hits = 0;
   double cost_before = 0, cost_after = 0;  // analytic, of the whole model
+  // Of the strategy `saturate`: nodes of all e-graphs and classes of equal values; regions in which nothing
+  // was left to look at; programs that were chosen out of them and proved, or not; regions whose last choice
+  // was exact, or only greedy.
+  struct Saturation {
+    std::size_t nodes = 0, classes = 0, complete = 0, proved = 0, not_proved = 0, exact = 0, greedy = 0;
+  };
+  Saturation saturation;
   Prices prices;
   std::size_t questions = 0;  // small models that the runtime was asked about, for prices and layouts
   // What the cache knew from earlier runs: measurements; claims with the attempt that proves them; claims

@@ -10,7 +10,7 @@
 #include "search/assembly.h"
 #include "search/moves.h"
 #include "search/regions.h"
-#include "search/strategy.h"
+#include "search/saturate.h"
 
 namespace isomer {
 namespace {
@@ -20,7 +20,7 @@ constexpr std::size_t kMostMeasured = 3;  // final states of one region
 
 std::string structure(const Graph& graph) { return question(graph, graph, {}); }
 
-class RegionSpace : public StateSpace {
+class RegionSpace : public GraphSpace {
  public:
   explicit RegionSpace(SearchContext& context) : context_(context), moves_(context, Moves::Scope::State) {}
 
@@ -30,12 +30,15 @@ class RegionSpace : public StateSpace {
   }
 
   std::vector<State> expand(const State& state, double most) override {
+    return expand_wanted(state, most, [](const Proposal&) { return true; });
+  }
+  std::vector<State> expand_wanted(const State& state, double most, const Wanted& is_wanted) override {
     std::vector<State> out;
     auto piece = Workpiece::of(state.draft.graph);
     if (!piece.ok()) return out;
     StepMaker maker(std::move(*piece), context_.proofs, context_.options.seed, context_.options.stop());
     std::vector<Proposal> found = moves_.proposals(maker.piece(), true);
-    std::erase_if(found, [&](const Proposal& p) { return state.cost - p.gain >= most; });
+    std::erase_if(found, [&](const Proposal& p) { return state.cost - p.gain >= most || !is_wanted(p); });
     for (const Step& step : moves_.proved(maker, found)) {
       auto next = moves_.simplified(maker.with(state.draft, {&step}));
       if (!next.ok() || next->steps.size() == state.draft.steps.size()) continue;
@@ -44,7 +47,19 @@ class RegionSpace : public StateSpace {
     }
     return out;
   }
+  std::optional<State> taken(const State& state, const std::vector<Proposal>& all) override {
+    auto piece = Workpiece::of(state.draft.graph);
+    if (!piece.ok()) return std::nullopt;
+    StepMaker maker(std::move(*piece), context_.proofs, context_.options.seed, context_.options.stop());
+    const std::vector<Step> steps = moves_.proved(maker, all);
+    if (steps.size() < all.size()) return std::nullopt;
+    auto next = moves_.simplified(maker.with(state.draft, pointers_to(steps)));
+    if (!next.ok() || next->steps.size() == state.draft.steps.size()) return std::nullopt;
+    return priced(std::move(*next));
+  }
   std::string key(const State& state) const override { return structure(state.draft.graph); }
+  const Machine& machine() const override { return context_.machine(); }
+  double seconds_left() const override { return context_.options.seconds_left(); }
   bool is_over() override { return context_.is_over(); }
 
  private:
@@ -157,7 +172,10 @@ class RegionSearch {
     RegionSpace space(context_);
     const auto start = space.start(region.places[0]->graph);
     if (!start) return;
-    for (State& s : explore(space, *start, context_.options.strategy))
+    const Strategy& strategy = context_.options.strategy;
+    for (State& s : strategy.kind == Strategy::Kind::Saturate
+                        ? saturate(space, *start, context_.report.saturation)
+                        : explore(space, *start, strategy))
       if (s.cost < start->cost && region.better.size() < kMostMeasured) region.better.push_back(std::move(s));
     if (!region.better.empty())
       region.gain = (start->cost - region.better[0].cost) * static_cast<double>(region.places.size());

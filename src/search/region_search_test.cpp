@@ -40,6 +40,32 @@ TEST(RegionSearch, MergesBranchesOfDifferentKernels) {
   EXPECT_LT(back.cost_after, down.cost_after);
 }
 
+TEST(RegionSearch, SaturationFindsWhatLiesBehindALossToo) {
+  const Graph graph = branches();
+  SearchReport down, all;
+  operators_after(graph, "backtrack:1", down);
+  EXPECT_EQ(operators_after(graph, "saturate", all), 2u);
+  EXPECT_LT(all.cost_after, down.cost_after);
+  EXPECT_GT(all.saturation.nodes, graph.operator_count());
+}
+
+// Four pairs of branches that do not know of each other: one program of all that was found.
+TEST(RegionSearch, SaturationPutsTogetherWhatWasFoundApart) {
+  std::string text = "agraph (float[1,8,9,9] x0) => (float[1,8,9,9] x4) <" +
+                     testing::weight("a", "8,8,3,3", 576, 1) + ", " + testing::weight("b", "8,8,1,1", 64, 2) +
+                     "> {\n";
+  for (int k = 0; k < 4; ++k) {
+    const std::string n = std::to_string(k);
+    text += "p" + n + " = Conv<kernel_shape = [3,3], pads = [1,1,1,1]>(x" + n + ", a)\n q" + n +
+            " = Conv<kernel_shape = [1,1]>(x" + n + ", b)\n s" + n + " = Add(p" + n + ", q" + n + ")\n x" +
+            std::to_string(k + 1) + " = Relu(s" + n + ")\n";
+  }
+  SearchReport report;
+  EXPECT_EQ(operators_after(program(text + "}"), "saturate", report), 8u);
+  EXPECT_GT(report.saturation.proved, 0u);
+  EXPECT_EQ(report.saturation.not_proved, 0u);
+}
+
 TEST(RegionSearch, FindsTheSameForEqualRegionsOnce) {
   std::string text = "agraph (float[4,4] x0) => (float[4,4] x80) {\n";
   for (int k = 0; k < 80; ++k) text += "x" + std::to_string(k + 1) + " = Tanh(x" + std::to_string(k) + ")\n";

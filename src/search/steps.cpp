@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 
+#include "graph/constant.h"
 #include "graph/content.h"
 #include "prove/widen.h"
 
@@ -55,6 +56,18 @@ std::string key_of(const Step& step) {
     add_content(hasher, claim.after.node(id).attributes);
   }
   return hasher.digest().hex();
+}
+
+// What was folded, as it was computed; not what follows from extents.
+void add_folded(const Graph& changed, const ValuesByName& names, const std::vector<std::string>& folds,
+                Draft& out) {
+  const ValuesByName after = values_by_name(out.graph);
+  for (const std::string& name : folds) {
+    const auto constant = after.find(name + std::string(kFoldedSuffix));
+    const auto value = constant == after.end() ? std::nullopt : known_constant(out.graph, constant->second);
+    auto program = region_of(changed, {}, {}, {names.at(name)});
+    if (value && program.ok()) out.folded.push_back({*value, std::move(*program)});
+  }
 }
 
 std::string label_of(const Step& step) {
@@ -117,6 +130,7 @@ Result<Draft> StepMaker::together(const Draft& draft, const std::vector<const St
   const ValuesByName names = values_by_name(changed);
   std::erase_if(folds, [&](const std::string& name) { return !names.contains(name); });
   ISOMER_TRY(out.graph, fold_constants(changed, folds));
+  add_folded(changed, names, folds, out);
   out.steps.emplace_back(FoldStep{folds});
   for (const Step* s : steps) {
     if (s->proposal.widens.empty()) continue;

@@ -38,6 +38,12 @@ struct Draft {
     bool is_claim = true;  // otherwise it only folds
   };
   std::vector<Taken> taken = {};
+  // Constants that were computed on the way, each with the program that computes it from those there were.
+  struct Folded {
+    Tensor value;
+    Graph program;
+  };
+  std::vector<Folded> folded = {};
 };
 
 class StepMaker {

@@ -85,6 +85,10 @@ bool is_number(std::string_view text, T& out) {
 Result<Strategy> parse_strategy(std::string_view text) {
   Strategy out;
   if (text == "greedy") return out;
+  if (text == "saturate") {
+    out.kind = Strategy::Kind::Saturate;
+    return out;
+  }
   const std::string_view name = text.substr(0, text.find(':')),
                          number = text.substr(std::min(name.size() + 1, text.size()));
   if (name == "backtrack") {
@@ -95,13 +99,15 @@ Result<Strategy> parse_strategy(std::string_view text) {
     out.kind = Strategy::Kind::Beam;
     if (is_number(number, out.width) && out.width >= 1) return out;
   }
-  return Error{fmt::format("--strategy {}: greedy, backtrack:ALPHA (1.05) or beam:WIDTH (16)", text)};
+  return Error{
+      fmt::format("--strategy {}: greedy, backtrack:ALPHA (1.05), beam:WIDTH (16) or saturate", text)};
 }
 
 std::vector<State> explore(StateSpace& space, const State& start, const Strategy& strategy) {
   std::vector<State> out;
   switch (strategy.kind) {
-    case Strategy::Kind::Greedy: out = {start}; break;
+    case Strategy::Kind::Greedy:
+    case Strategy::Kind::Saturate: out = {start}; break;
     case Strategy::Kind::Backtrack: out = backtrack(space, start, strategy.alpha); break;
     case Strategy::Kind::Beam: out = beam(space, start, strategy.width); break;
   }

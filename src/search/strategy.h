@@ -4,7 +4,8 @@
 // `greedy` takes what pays at once, over the whole model (search.cpp). `backtrack:ALPHA` and `beam:WIDTH`
 // look at one region after the other and accept a loss on the way: states that cost less than ALPHA times the
 // best so far, in the order of their cost (Jia et al., MetaFlow 2019, TASO 2019); or the WIDTH best of each
-// depth.
+// depth. `saturate` collects all states in an e-graph and chooses the best program of their parts
+// (saturate.h).
 #pragma once
 
 #include <string>
@@ -32,7 +33,7 @@ class StateSpace {
   virtual bool is_over() = 0;
 };
 
-// The states that were reached, the cheapest first; `start` is one of them.
+// The states that were reached, the cheapest first; `start` is one of them. Not for `saturate`.
 std::vector<State> explore(StateSpace& space, const State& start, const Strategy& strategy);
 
 }  // namespace isomer

@@ -49,8 +49,8 @@ TEST(Strategy, NoStateIsExpandedTwice) {
 }
 
 TEST(Strategy, RefusesNumbersThatMeanNothing) {
-  for (const char* text :
-       {"", "greed", "backtrack", "backtrack:", "backtrack:0.5", "backtrack:1x", "beam:0", "beam:-1"})
+  for (const char* text : {"", "greed", "backtrack", "backtrack:", "backtrack:0.5", "backtrack:1x", "beam:0",
+                           "beam:-1", "saturate:", "saturate:4"})
     EXPECT_FALSE(parse_strategy(text).ok()) << text;
 }
 
