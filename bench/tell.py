@@ -437,10 +437,13 @@ def compiled_page():
     ran = [r for r in rows if r.get("ratio")]
     ratios = [r["ratio"] for r in ran]
     status = [r["status"] for r in rows]
+    now = [r["ratio"] for r in ran if "build" not in r]
     yield from (f"**{len(ran)} of {len(rows)} compiled and run** ({status.count('opaque')} have a node without a formula); {status.count('far')} are far. "
                 f"Geometric mean of the ratios {geometric_mean(ratios):.2f}, median {statistics.median(ratios):.2f}; "
                 f"{sum(r > 1 for r in ratios)} are faster than ONNX Runtime, {sum(r > 1.05 for r in ratios)} by more than 5 %, "
                 f"{sum(r < 0.95 for r in ratios)} slower by more than 5 %.",
+                *(["", f"Of these, {len(now)} were measured by the build below: geometric mean {geometric_mean(now):.2f}, median {statistics.median(now):.2f}. "
+                   "A row with a build behind it is of that older one."] if len(now) < len(ratios) else []),
                 "", provenance(head), "",
                 "| model | ratio | runtime ms | module ms | error | runtime's | nests | tiled | Winograd | made in s "
                 "| library KB | weights MB | workspace MB | |",
@@ -452,7 +455,7 @@ def compiled_page():
         error = f"{r['error']:.1e} | {r['ort_error']:.1e}" if r.get("error") is not None and r.get("ort_error") is not None else f"{r['apart']:.1e} apart |"
         yield (f"| {r['model']} | {r['ratio']:.2f} | {r['ort_ms']:.2f} | {r['module_ms']:.2f} | {error} | {r['nests']} | {r['tiled']} | {r['winograd']} | "
                f"{r['ms'] / 1000:.1f} | {r['library_bytes'] // 1024:,} | {r['weight_bytes'] / 1e6:.1f} | {r['workspace_bytes'] / 1e6:.1f} | "
-               f"{'' if r['status'] == 'good' else r['status']} |")
+               f"{'' if r['status'] == 'good' else r['status']}{' (' + r['build'] + ')' if 'build' in r else ''} |")
     yield from memory_of_modules()
 
 
