@@ -23,8 +23,7 @@ TWENTY = ["squeezenet1_1", "mobilenet_v2", "mobilenet_v3_small", "resnet18", "re
 
 
 def measure(name, model, folder):
-    shapes = zoo.index()[name]["run_shapes"]
-    sizes = [word for n, extents in shapes.items() for word in ("--shape", f"{n}={'x'.join(map(str, extents))}")]
+    sizes = zoo.shape_options(name)
     made = modules.compile_model(model, folder / "compiled", *sizes)
     if made.returncode != 0:
         return {"failure": made.stderr.strip()[-200:]}
@@ -44,9 +43,7 @@ def main():
         if (name,) in records:
             continue
         with tempfile.TemporaryDirectory(prefix="isomer_compile_memory_") as folder:
-            place = options.filled / name if options.filled else pathlib.Path(folder)
-            place.mkdir(parents=True, exist_ok=True)
-            model = place / "model.onnx" if (place / "model.onnx").exists() else zoo.fill(name, place)
+            model = zoo.fill_once(name, pathlib.Path(folder), options.filled)
             records.add({"model": name} | measure(name, model, pathlib.Path(folder)))
     print("| model | workspace MB | tensors MB | weights MB | runtime's peak MB |\n|---|---:|---:|---:|---:|")
     faults = 0

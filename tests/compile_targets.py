@@ -127,8 +127,7 @@ def run_there(target, folder, about, compiler):
 
 
 def distance(name, target, model, folder, compiler):
-    shapes = zoo.index()[name]["run_shapes"]
-    sizes = [word for n, extents in shapes.items() for word in ("--shape", f"{n}={'x'.join(map(str, extents))}")]
+    shapes, sizes = zoo.index()[name]["run_shapes"], zoo.shape_options(name)
     made = modules.compile_model(model, folder, *sizes, "--target", target, "--compiler", " ".join(compiler))
     if made.returncode != 0:
         return made.stderr[-300:]
@@ -164,9 +163,7 @@ def main():
     for name in SHORT if options.check else options.models.split(","):
         told = []
         with tempfile.TemporaryDirectory(prefix="isomer_targets_") as folder:
-            place = options.filled / name if options.filled else pathlib.Path(folder)
-            place.mkdir(parents=True, exist_ok=True)
-            model = place / "model.onnx" if (place / "model.onnx").exists() else zoo.fill(name, place)
+            model = zoo.fill_once(name, pathlib.Path(folder), options.filled)
             for target in targets:
                 (there := pathlib.Path(folder) / target).mkdir()
                 found = distance(name, target, model, there, compiler)

@@ -86,8 +86,7 @@ def opaque_nodes(model, sizes):
 
 
 def judge(name, model, folder, options):
-    shapes = zoo.index()[name]["run_shapes"]
-    sizes = [word for n, extents in shapes.items() for word in ("--shape", f"{n}={'x'.join(map(str, extents))}")]
+    shapes, sizes = zoo.index()[name]["run_shapes"], zoo.shape_options(name)
     compiled, feeds, out = folder / "compiled", folder / "feeds.npz", folder / "outputs.npz"
     made = modules.compile_model(model, compiled, *sizes, *options.options.split())
     if made.returncode != 0:
@@ -147,9 +146,7 @@ def main():
         if (name,) in records:
             continue
         with tempfile.TemporaryDirectory(prefix="isomer_compile_zoo_") as folder:
-            place = options.filled / name if options.filled else pathlib.Path(folder)
-            place.mkdir(parents=True, exist_ok=True)
-            model = place / "model.onnx" if (place / "model.onnx").exists() else zoo.fill(name, place)
+            model = zoo.fill_once(name, pathlib.Path(folder), options.filled)
             row = judge(name, model, pathlib.Path(folder), options)
         records.add({"model": name} | row)
         print(f"{name}: {row['status']} {row['reason']}", file=sys.stderr, flush=True)

@@ -88,6 +88,18 @@ def fill(name, folder):
     return path
 
 
+def fill_once(name, folder, kept=None):
+    """The same, in the folder `kept`/NAME, where it stays for the next time; without `kept`, in `folder`."""
+    place = kept / name if kept else folder
+    place.mkdir(parents=True, exist_ok=True)
+    return place / "model.onnx" if (place / "model.onnx").exists() else fill(name, place)
+
+
+def shape_options(name):
+    """The sizes that the index says, as options of a command."""
+    return [word for n, extents in index()[name]["run_shapes"].items() for word in ("--shape", f"{n}={'x'.join(map(str, extents))}")]
+
+
 # Other people's optimizers, each as a program of an environment that has it.
 TOOLS = {
     "onnxsim": "import onnx, onnxsim, sys\nm, ok = onnxsim.simplify(onnx.load(sys.argv[1]))\nonnx.save(m, sys.argv[2])\nassert ok",

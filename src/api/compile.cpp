@@ -86,7 +86,7 @@ class AgainstRuntime {
   RuntimeOptions runtime_;
 };
 
-// What it is for a module to be as fast as it is, and why that is not known.
+// Its ratio, or why there is none.
 void compare_with_runtime(const Model& model, const Model& as_operator, const CompiledModule& module,
                           const CompileOptions& options, Compiled& out) {
   if (options.seconds == 0) out.not_compared = "not asked for";

@@ -314,9 +314,10 @@ ReportJson to_json(const OptimizeReport& report, const OptimizeContext& context)
                       {"ratio", g.ratio > 0 ? Json(g.ratio) : Json()}});
   for (const std::string& c : report.changes) changes.push_back(words_of_step("collapse", c));
   Json user_rules = Json::array(), proposers = Json::array(), sizes = Json::array();
-  for (const OptimizeReport::AtSize& at : report.sizes)
-    sizes.push_back(
-        {{"size", at.size}, {"ratio", at.ratio.estimate}, {"low", at.ratio.low}, {"high", at.ratio.high}});
+  for (const OptimizeReport::AtSize& at : report.sizes) {
+    sizes.push_back({{"size", at.size}});
+    sizes.back().update(interval_json("ratio", at.ratio));
+  }
   for (const auto& [kind, asked] : report.search.asked)
     proposers.push_back({{"kind", kind}, {"tried", asked.tried}, {"proved", asked.proved}});
   for (const Decided& d : context.user_rules) user_rules.push_back(to_json(d));

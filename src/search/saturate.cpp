@@ -21,6 +21,12 @@ constexpr double kMostLoss = 2;  // of a state: costs so many times the best
 constexpr std::size_t kMostOfALoss = 16;
 constexpr double kLess = 1 - 1e-9;  // is less, whatever the order of a sum
 
+std::set<EGraph::NodeNumber> nodes_of(const Extraction& program) {
+  std::set<EGraph::NodeNumber> out;
+  for (const auto& [c, n] : program.chosen) out.insert(n);
+  return out;
+}
+
 class Saturation {
  public:
   Saturation(GraphSpace& space, const State& start, SearchReport::Saturation& report)
@@ -137,8 +143,7 @@ class Saturation {
   std::optional<std::size_t> combine(const std::optional<Extraction>& wanted,
                                      std::optional<double> most = std::nullopt) {
     if (!wanted || wanted->price >= kLess * most.value_or(best_)) return std::nullopt;
-    std::set<EGraph::NodeNumber> nodes;
-    for (const auto& [c, n] : wanted->chosen) nodes.insert(n);
+    const std::set<EGraph::NodeNumber> nodes = nodes_of(*wanted);
     if (!combined_.insert(nodes).second) return std::nullopt;
     const bool is_view = most.has_value();
     for (const auto& [base, claims] : bases(nodes)) {
@@ -181,9 +186,7 @@ class Saturation {
       const auto wanted = extract_exact(classes_.graph(), roots_, refused, space_.seconds_left());
       if (k == 0) ++(wanted ? report_.exact : report_.greedy);
       if (!wanted || wanted->price >= kLess * best_ || combine(wanted)) return;
-      std::set<EGraph::NodeNumber> nodes;
-      for (const auto& [c, n] : wanted->chosen) nodes.insert(n);
-      refused.push_back(std::move(nodes));
+      refused.push_back(nodes_of(*wanted));
     }
   }
 

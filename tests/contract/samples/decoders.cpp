@@ -14,14 +14,18 @@ void add_integers(Sampler& s, ElementType type, const Extents& extents, std::int
   s.inputs.back().constant = false;
 }
 
+// The shape of a scale: one number, or one for each position along an axis.
+Extents parameter_of(Sampler& s, const Extents& shape) {
+  const auto rank = static_cast<std::int64_t>(shape.size()), axis = s.between(0, rank - 1);
+  if (!s.chance(0.5)) return {};
+  s.attribute("axis", s.chance(0.5) ? axis : axis - rank);
+  return {shape[static_cast<std::size_t>(axis)]};
+}
+
 }  // namespace
 
 void MicrosoftDequantizeLinear(Sampler& s) {
-  const Extents shape = s.shape(1, 4);
-  const auto rank = static_cast<std::int64_t>(shape.size()), axis = s.between(0, rank - 1);
-  const bool per_axis = s.chance(0.5);
-  const Extents parameter = per_axis ? Extents{shape[static_cast<std::size_t>(axis)]} : Extents{};
-  if (per_axis) s.attribute("axis", s.chance(0.5) ? axis : axis - rank);
+  const Extents shape = s.shape(1, 4), parameter = parameter_of(s, shape);
   const ElementType type = s.pick({Uint8, Int8, Uint16, Int16});
   s.input(type, shape, Sampler::Values::Wide);
   s.input(Float, parameter, Sampler::Values::Positive);
@@ -150,11 +154,7 @@ void MicrosoftMultiHeadAttention(Sampler& s) {
 }
 
 void MicrosoftQuantizeLinear(Sampler& s) {
-  const Extents shape = s.shape(1, 4);
-  const auto rank = static_cast<std::int64_t>(shape.size()), axis = s.between(0, rank - 1);
-  const bool per_axis = s.chance(0.5);
-  const Extents parameter = per_axis ? Extents{shape[static_cast<std::size_t>(axis)]} : Extents{};
-  if (per_axis) s.attribute("axis", s.chance(0.5) ? axis : axis - rank);
+  const Extents shape = s.shape(1, 4), parameter = parameter_of(s, shape);
   std::vector<float> scales(static_cast<std::size_t>(*element_count(parameter)));
   for (float& scale : scales) scale = s.pick({0.25F, 0.5F, 1.0F, 0.015625F});
   s.input(Float, shape, Sampler::Values::Halves);
