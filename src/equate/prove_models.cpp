@@ -19,6 +19,7 @@
 #include "equate/solved_constant.h"
 #include "graph/constant.h"
 #include "graph/content.h"
+#include "graph/dequantized.h"
 #include "graph/names.h"
 #include "prove/refute.h"
 #include "prove/sweep.h"
@@ -352,6 +353,16 @@ bool Prover::ask_with_rounded_numbers(Value a, Value b, const std::set<int>& ope
   return false;
 }
 
+// A bias of 32 bits in steps of its own, in one of the regions: the scale of such a one is a product of two
+// others, rounded, and to find out that nothing is equal before takes long.
+static bool has_dequantised_bias(const Graph& region) {
+  return std::ranges::any_of(region.order(), [&](NodeId id) {
+    const Node& node = region.node(id);
+    const auto steps = is_dequantization(node) ? known_constant(region, node.inputs[0]) : std::nullopt;
+    return steps && steps->type() == ElementType::Int32;
+  });
+}
+
 bool Prover::try_pair(Value a, Value b, int rounds, std::uint64_t set_operations) {
   std::set<int> open;
   for (int round = 0; round < rounds && !is_stopped(); ++round) {
@@ -378,8 +389,12 @@ bool Prover::try_pair(Value a, Value b, int rounds, std::uint64_t set_operations
         continue;
       }
     }
+    const bool rounded_first =
+        round == 0 && has_dequantised_bias(regions->a) != has_dequantised_bias(regions->b);
+    if (rounded_first && ask_with_rounded_numbers(a, b, open, *regions, set_operations)) return true;
     if (ask(a, b, open, *regions, set_operations)) return true;
-    if (round == 0 && ask_with_rounded_numbers(a, b, open, *regions, set_operations)) return true;
+    if (round == 0 && !rounded_first && ask_with_rounded_numbers(a, b, open, *regions, set_operations))
+      return true;
     const auto wider = widened(*regions, open);
     if (wider.empty()) return false;
     open = wider;
