@@ -400,6 +400,13 @@ struct Comparison {
 // Inputs are the same by name, outputs by position.
 ISOMER_API Comparison compare(const Model& a, const Model& b, const CompareOptions& options = {});
 
+// ---- Operators of one's own (docs/how-to/own_operator.md)
+
+// Shape and formula of operators of one's own domains, as text: from now on, for the whole process, they are
+// known as all others are, and certificates carry them as assumptions. ErrorKind::BadInput, with line and
+// column.
+ISOMER_API void declare_operators(std::string_view text);
+
 // ---- Rewrite rules as text (docs/rules.md)
 
 struct DecidedRule {

@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/live.h"
+#include "cli/operators_option.h"
 #include "cli/shape_option.h"
 #include "cli/wording.h"
 #include "isomer/isomer.h"
@@ -136,6 +137,7 @@ void add_compile(CLI::App& app, Chosen& chosen) {
       ->type_name("L");
   add_shape_option(*command, request->options.sizes);
   add_live_options(*command, request->live);
+  add_operators_option(*command);
   command->add_flag("--json", chosen.json, "Answer in JSON");
   command->callback([&chosen, request] { chosen.run = [request] { return compile(*request); }; });
 }
