@@ -605,4 +605,38 @@ struct GateReport {
 };
 ISOMER_API GateReport gate(const Model& base, const Model& candidate, const GateOptions& options = {});
 
+// ---- Which of the runtime's own passes and settings pay for a model
+
+struct ExploreOptions {
+  std::string objective = "latency";      // load-time, memory, size, energy
+  std::string mode = "mixed";             // fast, full
+  std::optional<Tensors> feeds = {};      // nullopt: made up, at `sizes`
+  std::filesystem::path feeds_file = {};  // the npz file that they are in; "": none
+  std::vector<std::string> sizes = {};    // of made-up feeds
+  double seconds = 5;      // of one trial, at most; the last comparison may take four times that
+  double min_gain = 1.02;  // less is no gain
+  Clock clock = Clock::Auto;
+  std::uint64_t seed = 0;
+  bool control = false;                // only passes that change nothing: what is found then is noise
+  RuntimeOptions runtime = {};         // what is compared with; ONNX Runtime only
+  std::filesystem::path records = {};  // what was found so far, for a run that goes on; "": not kept
+  std::filesystem::path output = {};   // of load-time: the prepared model, if it is better; "": not kept
+  bool this_machine = false;           // of load-time: it may be for processors like this one only
+  double prove_seconds = 60;           // of load-time: for proving that it is equal
+  std::filesystem::path scratch = {};  // as in OptimizeOptions
+  Progress progress = {};
+  std::stop_token stop = {};  // ErrorKind::Stopped
+};
+
+struct ExploreReport {
+  bool is_better = false;              // surely, and by min_gain
+  std::optional<Interval> ratio = {};  // times better; nullopt: nothing was worth a last comparison
+  RuntimeOptions runtime = {};         // what to use
+  std::string python = {}, cpp = {};   // the same, to paste
+  std::string configuration = {};      // the same, for `--runtime-config-file`
+  std::string line = {};               // the answer in words
+  std::string json = {};               // what `isomer explore --json` prints
+};
+ISOMER_API ExploreReport explore(const Model& model, const ExploreOptions& options = {});
+
 }  // namespace isomer::api
