@@ -57,7 +57,7 @@ files = [line.split()[1] for line in listed.stdout.splitlines()]
 assert {f.split("/")[1] for f in files} == TRUSTED - {"onnx_proto"}, files
 assert "src/certify/check.cpp" in files and not [f for f in files if f.endswith(("_test.cpp", "testing.h"))], files
 # What left the kernel (docs/kernel.md).
-GONE = {"src/prove/refute.cpp", "src/graph/parse.cpp", "src/graph/scanner.cpp", "src/graph/interpret.cpp",
+GONE = {"src/prove/refute.cpp", "src/graph/parse.cpp", "src/graph/interpret.cpp",
         "src/graph/program_cache.cpp"}
 assert not GONE & set(files), GONE & set(files)
 

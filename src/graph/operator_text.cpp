@@ -313,6 +313,7 @@ class Reading {
       }
       if (!next.is_constant()) return scanner_.error("axes are multiplied with sizes, and divided by them");
       const Dim by = next.offset();
+      if (!times && call_ != nullptr) call_->need(by - Dim(1));
       if (times) out = by * out;
       else if (const auto value = by.value(); value && *value <= 0)
         return scanner_.error("divided by what is not positive");
@@ -368,6 +369,7 @@ class Reading {
     const auto *x = std::get_if<double>(&a), *y = std::get_if<double>(&b);
     if (x && y && fn != Fn::Div) return Value(fn == Fn::Add ? *x + *y : fn == Fn::Sub ? *x - *y : *x * *y);
     ISOMER_TRY(std::vector<Expr> both, alike(a, b));
+    if (fn == Fn::Div && !is_float(both[0].type())) return scanner_.error("whole numbers are not divided");
     return Value(apply(fn, std::move(both)));
   }
   Result<Value> sum() {
@@ -453,6 +455,8 @@ class Reading {
       return scanner_.error(fmt::format("{} is of {} numbers", what, arity(*fn)));
     if (arguments.size() == 2) {
       ISOMER_TRY(std::vector<Expr> both, alike(arguments[0], arguments[1]));
+      if (*fn != Fn::Max && *fn != Fn::Min && !is_float(both[0].type()))
+        return scanner_.error(fmt::format("{} is of floats", what));
       return Value(apply(*fn, std::move(both)));
     }
     ISOMER_TRY(const Expr of, typed(arguments[0], std::nullopt));

@@ -95,6 +95,8 @@ TEST(OperatorText, SaysWhereItIsWrong) {
   EXPECT_EQ(in("y[i] = x[i*i]"), "line 2, column 13: axes are multiplied with sizes, and divided by them");
   EXPECT_EQ(in("y[i] = x[i] + c[i]"), "line 3, column 1: float and bool are not of one type");
   EXPECT_EQ(in("y[i] = exp(c[i])"), "line 3, column 1: exp is of floats");
+  EXPECT_EQ(in("y[i] = float(i / i)"), "line 2, column 19: whole numbers are not divided");
+  EXPECT_EQ(in("y[i] = x[i / 0]"), "line 2, column 15: divided by what is not positive");
   EXPECT_EQ(in("y[i] = i"), "line 3, column 1: y is of type int64, and float is stated");
   EXPECT_EQ(in("z[i < n] = x[i]"), "line 3, column 2: y has no value, or not in the order of the outputs");
   EXPECT_EQ(wrong_with("operator a::B(x: string[n]) -> (y: float[n]) { y[i] = 1 }"),
