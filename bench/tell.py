@@ -428,7 +428,8 @@ def compiled_page():
     yield from ("# Results: compiled models", "", GENERATED, "",
                 "Models of the zoo through `isomer compile`, one thread. `ratio` is the CPU time of ONNX Runtime with all of its optimizations over "
                 "that of the module, run by turns. Errors are the largest difference to float64, of the largest value. *far*: the error is more than "
-                "twice ONNX Runtime's, and more than 1e-6.", "")
+                "twice ONNX Runtime's, and more than 1e-6. *sums*: how products are added up ([what they are](../reference/json.md#compile)); the first that "
+                "keeps that rule is taken.", "")
     found = read("compile")
     if found is None:
         yield "There are no results yet."
@@ -445,18 +446,33 @@ def compiled_page():
                 *(["", f"Of these, {len(now)} were measured by the build below: geometric mean {geometric_mean(now):.2f}, median {statistics.median(now):.2f}. "
                    "A row with a build behind it is of that older one."] if len(now) < len(ratios) else []),
                 "", provenance(head), "",
-                "| model | ratio | runtime ms | module ms | error | runtime's | nests | tiled | Winograd | made in s "
+                "| model | ratio | runtime ms | module ms | error | runtime's | sums | nests | tiled | Winograd | made in s "
                 "| library KB | weights MB | workspace MB | |",
-                "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|")
+                "|---|---:|---:|---:|---:|---:|---|---:|---:|---:|---:|---:|---:|---:|---|")
     for r in sorted(rows, key=lambda r: -(r.get("ratio") or 0)):
         if not r.get("ratio"):
-            yield f"| {r['model']} |" + " |" * 12 + f" {r['status']}: {r['reason'].replace('|', '/')[:80]} |"
+            yield f"| {r['model']} |" + " |" * 13 + f" {r['status']}: {r['reason'].replace('|', '/')[:80]} |"
             continue
         error = f"{r['error']:.1e} | {r['ort_error']:.1e}" if r.get("error") is not None and r.get("ort_error") is not None else f"{r['apart']:.1e} apart |"
-        yield (f"| {r['model']} | {r['ratio']:.2f} | {r['ort_ms']:.2f} | {r['module_ms']:.2f} | {error} | {r['nests']} | {r['tiled']} | {r['winograd']} | "
+        yield (f"| {r['model']} | {r['ratio']:.2f} | {r['ort_ms']:.2f} | {r['module_ms']:.2f} | {error} | {r.get('sums', 'fast')} | "
+               f"{r['nests']} | {r['tiled']} | {r['winograd']} | "
                f"{r['ms'] / 1000:.1f} | {r['library_bytes'] // 1024:,} | {r['weight_bytes'] / 1e6:.1f} | {r['workspace_bytes'] / 1e6:.1f} | "
                f"{'' if r['status'] == 'good' else r['status']}{' (' + r['build'] + ')' if 'build' in r else ''} |")
+    yield from modules_as_operators()
     yield from memory_of_modules()
+
+
+def modules_as_operators():
+    found = read("compile_operator")
+    if found is None:
+        return
+    head, rows = found
+    rows = [r for r in rows if r.get("ratio")]
+    yield from ("", "## As an operator of ONNX Runtime", "",
+                "The same modules by `--as custom-op`: a session whose one node is the module, beside a session of the model.", "", provenance(head), "",
+                "| model | ratio | runtime ms | operator ms | error | runtime's | sums |", "|---|---:|---:|---:|---:|---:|---|")
+    for r in sorted(rows, key=lambda r: -r["ratio"]):
+        yield f"| {r['model']} | {r['ratio']:.2f} | {r['ort_ms']:.2f} | {r['module_ms']:.2f} | {r['error']:.1e} | {r['ort_error']:.1e} | {r['sums']} |"
 
 
 def memory_of_modules():
