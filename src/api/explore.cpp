@@ -253,12 +253,14 @@ std::string line_of(const PreparedLoad& prepared, const ExploreOptions& options,
   const std::string load = ratio_words(prepared.plain.load);
   if (equality.outputs_differ.value_or(false)) return "none: the prepared model's outputs differ";
   if (equality.proof == "refuted") return "none: the prepared model is not equal: " + equality.why;
+  if (!prepared.runs_as_fast)
+    return fmt::format(
+        "none: it loads {} times faster, and whether it runs as fast is not sure: {}; more --seconds or a "
+        "quieter machine could tell",
+        load, ratio_words(prepared.latency));
   if (!is_better)
-    return prepared.latency.is_below(1)
-               ? fmt::format("none: it loads {} times faster and runs slower: {}", load,
-                             ratio_words(prepared.latency))
-               : fmt::format("none: it loads {} times faster, which is not surely {:.3g} or more", load,
-                             options.min_gain);
+    return fmt::format("none: it loads {} times faster, which is not surely {:.3g} or more", load,
+                       options.min_gain);
   std::string line =
       fmt::format("loads {} times faster, runs {} times as fast", load, ratio_words(prepared.latency));
   if (prepared.pasted)

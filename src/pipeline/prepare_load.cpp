@@ -16,7 +16,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr double kSettling = 4;  // times the seconds of a trial: all of these are last comparisons
+constexpr double kSettling = 4;   // times the seconds of a trial: all of these are last comparisons
+constexpr double kAsFast = 0.95;  // what the interval of the latency must lie above: what is not known is no
 // These know the processor: what portable models leave to it.
 constexpr std::array kLayouts = {"NchwcTransformer", "NhwcTransformer"};
 
@@ -55,8 +56,9 @@ class Preparation {
     ISOMER_TRY(out_.latency, latency());
     ISOMER_TRY(out_.peak_before, load_peak_bytes(request_.explore.worker, {request_.explore.model, base_}));
     ISOMER_TRY(out_.peak_after, load_peak_bytes(request_.explore.worker, {prepared_, base_}));
+    out_.runs_as_fast = out_.latency.low >= kAsFast;
     out_.is_better = out_.plain.load.is_above(1) && out_.plain.load.estimate >= request_.explore.min_gain &&
-                     !out_.latency.is_below(1);
+                     out_.runs_as_fast;
     out_.resumed = records_.known();
     return std::move(out_);
   }
