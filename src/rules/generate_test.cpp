@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <mutex>
+
 #include "rules/derive.h"
 #include "rules/vocabulary.h"
 
@@ -148,6 +150,30 @@ TEST(Generate, ABoundLeavesOutAndSaysSo) {
   EXPECT_EQ(pack.stages[1].enumerated.terms, 500u);
   EXPECT_EQ(pack.stages[1].enumerated.terms + pack.stages[1].enumerated.left_out,
             of_two().stages[1].enumerated.terms);
+}
+
+TEST(Generate, GoesOnFromWhatAnEarlierRunDecided) {
+  GenerateOptions options = small(2);
+  int proofs = 0;
+  std::mutex mutex;
+  const auto prove = options.prove;
+  options.prove = [&](const Rule& rule) {
+    const std::lock_guard lock(mutex);
+    ++proofs;
+    return prove(rule);
+  };
+  std::vector<ShardText> levels;
+  options.on_level = [&](const ShardText& so_far) { levels.push_back(written_and_read(so_far)); };
+  EXPECT_EQ(generate_rules(options).text, of_two().text);
+  ASSERT_EQ(levels.size(), 1u);  // of the last one there is the pack
+  EXPECT_TRUE(is_shard_of(levels[0], options, kNoShard));
+  const int all = std::exchange(proofs, 0);
+  options.begun = &levels[0];
+  const GeneratedPack again = generate_rules(options);
+  EXPECT_EQ(again.text, of_two().text);
+  EXPECT_EQ(again.stages[0].proved, of_two().stages[0].proved);
+  EXPECT_LT(proofs, all);
+  EXPECT_GT(proofs, 0);
 }
 
 TEST(Generate, IsTheSameForAnyNumberOfThreads) { EXPECT_EQ(generate_rules(small(1)).text, of_two().text); }
