@@ -186,9 +186,9 @@ std::optional<std::size_t> KeptRules::steps_to(const ProposedRule& rule, ShapeMe
   return way ? std::optional(way->size()) : std::nullopt;
 }
 
-bool KeptRules::follows(const Asked& asked, ShapeMemory& memory) const {
+bool KeptRules::follows(const Asked& asked, const EquationIndex& from, ShapeMemory& memory) const {
   return !asked.sides.empty() && std::ranges::all_of(asked.sides, [&](const Sides& s) {
-    return s.first && s.second && derive(words_, index_, *s.first, *s.second, kDerivable, &memory);
+    return s.first && s.second && derive(words_, from, *s.first, *s.second, kDerivable, &memory);
   });
 }
 
@@ -216,11 +216,6 @@ std::vector<std::size_t> KeptRules::new_ones(GenerateStage& stage, const Propose
 
 void KeptRules::ask(Asked& asked, Memories& memories, const KeepOptions& options) const {
   if (index_.all().size() > asked.known && steps_to(asked.rule, memories.kept)) return;
-  if (!asked.is_last_chance && doubtful_.all().size() > index_.all().size() &&
-      derive(words_, doubtful_, asked.rule.left, asked.rule.right, kDerivable, &memories.doubtful)) {
-    asked.fate = Asked::Fate::Doubtful;
-    return;
-  }
   auto general =
       general_rule(words_, asked.rule.left.terms, asked.rule.right.terms, inputs_of(asked.rule.names));
   if (!general.ok()) {
@@ -231,7 +226,11 @@ void KeptRules::ask(Asked& asked, Memories& memories, const KeepOptions& options
   asked.text = std::move(*general);
   if (texts_.contains(asked.text)) return;
   read(asked);
-  if (follows(asked, memories.kept)) return;
+  if (follows(asked, index_, memories.kept)) return;
+  asked.fate = Asked::Fate::Doubtful;
+  if (!asked.is_last_chance && doubtful_.all().size() > index_.all().size() &&
+      follows(asked, doubtful_, memories.doubtful))
+    return;
   asked.fate = Asked::Fate::Decided;
   // What holds of two groups may hold of any number of them.
   if (std::string grouped = with_any_groups(asked.text);
@@ -252,7 +251,8 @@ void KeptRules::read(Asked& asked) const {
 void KeptRules::settle(GenerateStage& stage, Asked& asked) {
   if (!asked.text.empty() && !texts_.insert(asked.text).second) return;
   // What came before it in the batch may imply it.
-  if (index_.all().size() > asked.known && !asked.sides.empty() && follows(asked, memories_[0].kept)) return;
+  if (index_.all().size() > asked.known && !asked.sides.empty() && follows(asked, index_, memories_[0].kept))
+    return;
   ++stage.after_derivability;
   if (!asked.why.empty()) {
     ++stage.dropped[cause(asked.why)];

@@ -99,7 +99,7 @@ class KeptRules {
   void ask(Asked& asked, Memories& memories, const KeepOptions& options) const;
   void read(Asked& asked) const;
   void settle(GenerateStage& stage, Asked& asked);
-  bool follows(const Asked& asked, ShapeMemory& memory) const;
+  bool follows(const Asked& asked, const EquationIndex& from, ShapeMemory& memory) const;
   void keep(const std::string& text, int operators);
   void doubt(const Event& event);
   std::string title_of(const Kept& kept) const;
