@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """How much of real models the operators' formulas define.
 
-  bench/coverage.py [--limit N] [--filter TEXT] [--least PERCENT] [--verbose]
+  bench/coverage.py [--limit N] [--filter TEXT] [--least PERCENT] [--folder DIR]
+--folder: the models of a folder instead (bench/make_deployed.py fills one), each node of them counted, integers or not.
 Every zoo model (with weights of zeros: only shapes matter) and every trained one (tools/fetch_trained) is inspected. Counted are
 nodes with a float input or output, Constant and Identity not, bodies of If and Loop included. What is not defined is listed by
 operator and reason. Exit 1 if less than --least per cent are defined, or if a model can't be read.
@@ -32,7 +33,8 @@ def anonymous(reason):
 
 
 class Tally:
-    def __init__(self):
+    def __init__(self, all_nodes=False):
+        self.all_nodes = all_nodes
         self.models = self.total = self.defined = self.nodes = 0
         self.reasons, self.where, self.failures = collections.Counter(), {}, []
 
@@ -43,13 +45,13 @@ class Tally:
             self.failures.append((name, failure))
             return
         self.nodes += told["nodes"]
-        self.total += told["float_nodes"]
-        self.defined += told["float_nodes_defined"]
-        for entry in told["opaque"]:
-            if entry["floats"]:
-                key = entry["op"], anonymous(entry["reason"])
-                self.reasons[key] += 1
-                self.where.setdefault(key, set()).add(name)
+        counted = [e for e in told["opaque"] if self.all_nodes or e["floats"]]
+        self.total += told["nodes"] if self.all_nodes else told["float_nodes"]
+        self.defined += told["nodes"] - len(counted) if self.all_nodes else told["float_nodes_defined"]
+        for entry in counted:
+            key = entry["op"], anonymous(entry["reason"])
+            self.reasons[key] += 1
+            self.where.setdefault(key, set()).add(name)
 
     def print(self, title):
         rows = [(count, op, reason, f"{min(self.where[op, reason])} and {len(self.where[op, reason]) - 1} more")
@@ -58,7 +60,7 @@ class Tally:
             programs.print_table(("nodes", "operator", "why not defined", "models"), rows)
         for name, failure in self.failures:
             print(f"{name}: {failure}")
-        print(f"{title}: {self.models} models, {self.total} nodes on floats, {self.defined} defined, "
+        print(f"{title}: {self.models} models, {self.total} nodes{'' if self.all_nodes else ' on floats'}, {self.defined} defined, "
               f"{self.percent():.2f} %\n")
 
     def percent(self):
@@ -70,7 +72,14 @@ def main():
     parser.add_argument("--limit", type=int)
     parser.add_argument("--filter", default="")
     parser.add_argument("--least", type=float, default=98)
+    parser.add_argument("--folder", type=pathlib.Path)
     arguments = parser.parse_args()
+    if arguments.folder:
+        tally = Tally(all_nodes=True)
+        for path in [p for p in sorted(arguments.folder.glob("*.onnx")) if arguments.filter in p.name][:arguments.limit]:
+            tally.add(path.stem, path)
+        tally.print(arguments.folder.name)
+        return 1 if tally.percent() < arguments.least or tally.failures else 0
     exports, trained = Tally(), Tally()
     for name in zoo.names(arguments.limit, arguments.filter):
         with tempfile.TemporaryDirectory(prefix="isomer_coverage_") as folder:

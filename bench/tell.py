@@ -428,7 +428,8 @@ def compiled_page():
     yield from ("# Results: compiled models", "", GENERATED, "",
                 "Models of the zoo through `isomer compile`, one thread. `ratio` is the CPU time of ONNX Runtime with all of its optimizations over "
                 "that of the module, run by turns. Errors are the largest difference to float64, of the largest value. *far*: the error is more than "
-                "twice ONNX Runtime's, and more than 1e-6.", "")
+                "twice ONNX Runtime's, and more than 1e-6. *sums*: how products are added up ([what they are](../reference/json.md#compile)); the first that "
+                "keeps that rule is taken.", "")
     found = read("compile")
     if found is None:
         yield "There are no results yet."
@@ -445,18 +446,33 @@ def compiled_page():
                 *(["", f"Of these, {len(now)} were measured by the build below: geometric mean {geometric_mean(now):.2f}, median {statistics.median(now):.2f}. "
                    "A row with a build behind it is of that older one."] if len(now) < len(ratios) else []),
                 "", provenance(head), "",
-                "| model | ratio | runtime ms | module ms | error | runtime's | nests | tiled | Winograd | made in s "
+                "| model | ratio | runtime ms | module ms | error | runtime's | sums | nests | tiled | Winograd | made in s "
                 "| library KB | weights MB | workspace MB | |",
-                "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|")
+                "|---|---:|---:|---:|---:|---:|---|---:|---:|---:|---:|---:|---:|---:|---|")
     for r in sorted(rows, key=lambda r: -(r.get("ratio") or 0)):
         if not r.get("ratio"):
-            yield f"| {r['model']} |" + " |" * 12 + f" {r['status']}: {r['reason'].replace('|', '/')[:80]} |"
+            yield f"| {r['model']} |" + " |" * 13 + f" {r['status']}: {r['reason'].replace('|', '/')[:80]} |"
             continue
         error = f"{r['error']:.1e} | {r['ort_error']:.1e}" if r.get("error") is not None and r.get("ort_error") is not None else f"{r['apart']:.1e} apart |"
-        yield (f"| {r['model']} | {r['ratio']:.2f} | {r['ort_ms']:.2f} | {r['module_ms']:.2f} | {error} | {r['nests']} | {r['tiled']} | {r['winograd']} | "
+        yield (f"| {r['model']} | {r['ratio']:.2f} | {r['ort_ms']:.2f} | {r['module_ms']:.2f} | {error} | {r.get('sums', 'fast')} | "
+               f"{r['nests']} | {r['tiled']} | {r['winograd']} | "
                f"{r['ms'] / 1000:.1f} | {r['library_bytes'] // 1024:,} | {r['weight_bytes'] / 1e6:.1f} | {r['workspace_bytes'] / 1e6:.1f} | "
                f"{'' if r['status'] == 'good' else r['status']}{' (' + r['build'] + ')' if 'build' in r else ''} |")
+    yield from modules_as_operators()
     yield from memory_of_modules()
+
+
+def modules_as_operators():
+    found = read("compile_operator")
+    if found is None:
+        return
+    head, rows = found
+    rows = [r for r in rows if r.get("ratio")]
+    yield from ("", "## As an operator of ONNX Runtime", "",
+                "The same modules by `--as custom-op`: a session whose one node is the module, beside a session of the model.", "", provenance(head), "",
+                "| model | ratio | runtime ms | operator ms | error | runtime's | sums |", "|---|---:|---:|---:|---:|---:|---|")
+    for r in sorted(rows, key=lambda r: -r["ratio"]):
+        yield f"| {r['model']} | {r['ratio']:.2f} | {r['ort_ms']:.2f} | {r['module_ms']:.2f} | {r['error']:.1e} | {r['ort_error']:.1e} | {r['sums']} |"
 
 
 def memory_of_modules():
@@ -474,6 +490,93 @@ def memory_of_modules():
     for r in rows:
         peak = f"{r['ort_peak_bytes'] / 1e6:.1f}" if r["ort_peak_bytes"] else ""
         yield f"| {r['model']} | {r['workspace_bytes'] / 1e6:.1f} | {r['tensor_bytes'] / 1e6:.1f} | {r['weight_bytes'] / 1e6:.1f} | {peak} |"
+
+
+# ---- the runtime's own passes ----------------------------------------------------------------------------------------
+
+def explore_page():
+    yield from ("# Results: load time, and the runtime's own passes", "", GENERATED, "",
+                "Models of the zoo through `isomer explore` ([what it does](../explore.md)), one thread, CPU time.", "")
+    found = read("explore")
+    if found is None:
+        yield "There are no results yet."
+        return
+    head, rows = found
+    yield from (provenance(head), "")
+    parts = {part: [r for r in rows if r["part"] == part and "failure" not in r] for part in ("load", "passes", "control", "resume")}
+    yield from load_section(parts["load"], [r for r in rows if r["part"] == "load" and "failure" in r])
+    yield from passes_section(parts["passes"])
+    if parts["control"]:
+        found_something = sum(r["verdict"] == "better" for r in parts["control"])
+        yield from ("## Controls", "",
+                    f"Of {len(parts['control'])} explorations of passes that change nothing, {found_something or 'none'} found something.", "")
+    for r in parts["resume"]:
+        yield (f"An exploration of {r['model']} was killed {r['kills']} times and resumed: {'the same table' if r['same_table'] else 'ANOTHER TABLE'} "
+               f"as that of one which was left alone, {r['resumed']} answers known.")
+
+
+def load_section(rows, failed):
+    if not rows:
+        return
+    yield from ("## Load time", "",
+                "Times faster than ONNX Runtime on the model as it is, all of its passes on: session creation. *with options*: those that `explore` "
+                "prints. *its own*: what the runtime's offline optimization gives (all passes,"
+                " tied to the processor, one file), loaded by turns with the prepared ones in Python.", "",
+                "| | geometric mean | models | proved equal |", "|---|---:|---:|---:|")
+    for kind, title in (("portable", "portable"), ("machine", "this machine")):
+        found = [r[kind] for r in rows]
+        proved = sum(f["equality"] == "proved" for f in found)
+        yield f"| {title}, no option | {geometric_mean([f['plain']['load']['ratio'] for f in found]):.2f} | {len(found)} | {proved} |"
+        best = [(f["with_options"] or f["plain"])["load"]["ratio"] for f in found]
+        yield f"| {title}, with options | {geometric_mean(best):.2f} | {len(found)} | |"
+        first = [f["plain"]["load_and_first_run"]["ratio"] for f in found]
+        yield f"| {title}, loading and the first run | {geometric_mean(first):.2f} | {len(found)} | |"
+    own = [r["turns_ms"]["raw"] / r["turns_ms"]["offline"] for r in rows if "offline" in r["turns_ms"]]
+    if own:
+        yield f"| the runtime's own | {geometric_mean(own):.2f} | {len(own)} | |"
+    none = [f"{r['model']} ({kind})" for r in rows for kind in ("portable", "machine") if r[kind]["verdict"] == "none"]
+    yield from ("", f"Not written, since not surely faster to load, or slower to run: {', '.join(none) or 'none'}.", "")
+    if failed:
+        yield from (f"Failed: {', '.join(r['model'] for r in failed)}.", "")
+    yield from ("| model | portable | with options | this machine | with options | its own | latency portable | this machine "
+                "| peak MB before | portable | this machine | equal |",
+                "|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|")
+    for r in sorted(rows, key=lambda r: -r["portable"]["plain"]["load"]["ratio"]):
+        p, m = r["portable"], r["machine"]
+        own = f"{r['turns_ms']['raw'] / r['turns_ms']['offline']:.2f}" if "offline" in r["turns_ms"] else ""
+        cells = [r["model"]]
+        for f in (p, m):
+            cells += [f"{f['plain']['load']['ratio']:.2f}", f"{f['with_options']['load']['ratio']:.2f}" if f["with_options"] else ""]
+        cells += [own] + [f"{f['latency']['ratio']:.3f}" for f in (p, m)] + [f"{p['peak_bytes_before'] / 1e6:.0f}"]
+        cells += [f"{f['peak_bytes_after'] / 1e6:.0f}" for f in (p, m)] + [f"{p['equality']} / {m['equality']}"]
+        yield "| " + " | ".join(cells) + " |"
+    yield ""
+
+
+def passes_section(rows):
+    if not rows:
+        return
+    better = [r for r in rows if r["verdict"] == "better"]
+    yield from ("## The runtime's own passes", "",
+                f"For {len(better)} of {len(rows)} models a set of passes and settings beats all of them by more than 2 %, surely.", "",
+                "| model | times faster | without (or with) | passes with an effect |", "|---|---:|---|---:|")
+    for r in sorted(better, key=lambda r: -r["measured"]["ratio"]):
+        m = r["measured"]
+        yield f"| {r['model']} | {m['ratio']:.3f} [{m['low']:.3f}, {m['high']:.3f}] | {', '.join(r['best'])} | {r['with_effect']} |"
+    yield ""
+    seen = {}
+    for r in rows:
+        for name, measured in r["effects"].items():
+            seen.setdefault(name, []).append(measured)
+    yield from ("What each pass is worth: in how many models it changes the graph (settings: is measured), in how many it surely helps (leaving "
+                "it out costs 2 % or more), and in how many it surely hurts.", "",
+                "| pass | models | helps | hurts | most | least |", "|---|---:|---:|---:|---:|---:|")
+    for name, all_measured in sorted(seen.items(), key=lambda item: (-len(item[1]), item[0])):
+        ratios = [m["ratio"] for m in all_measured]
+        helps = sum(m["high"] is not None and m["high"] < 1 and m["ratio"] < 1 / 1.02 for m in all_measured)
+        hurts = sum(m["low"] > 1 and m["ratio"] > 1.02 for m in all_measured)
+        yield f"| {name} | {len(ratios)} | {helps} | {hurts} | {1 / min(ratios):.2f} | {1 / max(ratios):.2f} |"
+    yield ""
 
 
 # ---- the first page and the README -----------------------------------------------------------------------------------
@@ -512,6 +615,7 @@ def first_page():
                 "| [attacks.md](attacks.md) | what was tried to make it say something false |",
                 "| [search.md](search.md) | how long the search takes, what strategies find, and what proposers find alone |",
                 "| [compiled.md](compiled.md) | models through `isomer compile`, beside ONNX Runtime |",
+                "| [explore.md](explore.md) | load time, and which of ONNX Runtime's own passes pay |",
                 "| [older.md](older.md) | older figures, typed by hand, with their build |",
                 "", "How to measure again: [bench/results](../../bench/results/README.md) says what is kept; each script says how it is run.")
 
@@ -529,7 +633,7 @@ def main():
     pages = {PAGES / "README.md": first_page(), PAGES / "zoo.md": zoo_page(), PAGES / "zoo.svg": picture(), PAGES / "expert.md": expert_page(),
              PAGES / "proofs.md": proofs_page(), PAGES / "attacks.md": attacks_page(), PAGES / "search.md": search_page(),
              PAGES / "structures.md": structures_page(), PAGES / "comparison.md": comparison_page(), PAGES / "compiled.md": compiled_page(),
-             PAGES / "deployed.md": deployed_page()}
+             PAGES / "deployed.md": deployed_page(), PAGES / "explore.md": explore_page()}
     texts = {path: "\n".join(lines).rstrip("\n") + "\n" for path, lines in pages.items()} | {ROOT / "README.md": readme()}
     stale = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     for path in stale:

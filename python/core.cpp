@@ -127,6 +127,8 @@ void bind_options(nb::module_& m) {
       .def_rw("sizes", &L::sizes)
       .def_rw("as_operator", &L::as_operator)
       .def_rw("seconds", &L::seconds)
+      .def_rw("sums", &L::sums)
+      .def_rw("max_error_growth", &L::max_error_growth)
       .def_rw("runtime", &L::runtime);
 
   using P = api::ReportOptions;

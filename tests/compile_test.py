@@ -113,6 +113,26 @@ class Agrees(Compiles):
             conv("pads = [1, 1, 1, 1, 1, 1]", (1, 3, 6, 7, 8), (5, 3, 3, 3, 3)),
         )
 
+    def test_every_way_to_add_up(self):
+        def weights(*shape):
+            return normal(*shape) / np.float32(np.sqrt(np.prod(shape[1:])))
+
+        def chain(image, channels, pads):
+            """Two of a row, since the first reads an input as the caller has it."""
+            return Case(f"a = Conv <pads = [1, 1, 1, 1]> (x, w) b = Relu (a) c = Conv <pads = {pads}> (b, v, t) y = Tanh (c)", {"x": normal(*image)}, "y",
+                        {"w": weights(channels, image[1], 3, 3), "v": weights(channels, channels, 3, 3), "t": normal(channels)})
+
+        for sums, winograd in (("short", 2), ("F(2,3)", 2), ("direct", 0)):
+            with self.subTest(sums=sums):
+                cases = [chain((2, 32, 14, 14), 32, [1, 1, 1, 1]), chain((1, 32, 17, 13), 48, [0, 0, 0, 0]), chain((1, 32, 15, 21), 64, [0, 1, 2, 0]),
+                         Case("y = MatMul (x, w)", {"x": normal(9, 300)}, "y", {"w": weights(300, 40)})]
+                self.agree(*cases, options=("--sums", sums))
+                shown = modules.compile_model(self.path / "model.onnx", self.path / "compiled", "--sums", sums).answer
+                self.assertEqual(shown["sums"], sums)
+                self.assertGreaterEqual(shown["winograd"], winograd)
+                if sums == "direct":
+                    self.assertEqual(shown["winograd"], 0)
+
     def test_what_surrounds_convolutions(self):
         def weights(*shape):
             return normal(*shape) / np.float32(np.sqrt(np.prod(shape[1:])))
@@ -314,6 +334,23 @@ class Compares(Compiles):
         self.assertTrue(0 < answer["speed"]["low"] <= answer["speed"]["ratio"] <= answer["speed"]["high"])
         self.assertIsNone(self.compiled("--seconds", "0")["speed"])
         self.assertFalse((self.path / "compiled" / "model.onnx").exists())
+
+    def test_errors_are_measured_and_kept(self):
+        """The difference of two convolutions that are nearly the same shows how both were rounded."""
+        w, v = (normal(64, 64, 3, 3) / 24 for _ in range(2))
+        self.model = model_of([Case("a = Conv <pads = [1, 1, 1, 1]> (x, w) b = Relu (a) c = Conv <pads = [1, 1, 1, 1]> (b, v) "
+                                    "d = Conv <pads = [1, 1, 1, 1]> (b, u) y = Sub (c, d)", {"x": normal(1, 64, 16, 16)}, "y",
+                                    {"w": w, "v": v, "u": v * np.float32(1.03125)})])
+        self.options = ("--name", "net")
+        kept = self.compiled("--seconds", "0.01")
+        self.assertTrue(kept["errors"]["kept"], kept)
+        self.assertLessEqual(kept["errors"]["module"], max(2 * kept["errors"]["runtime"], 1e-6))
+        never = self.compiled("--seconds", "0.01", "--max-error-growth", "0.001")  # then the last way is taken, and that is told
+        self.assertEqual((never["sums"], never["errors"]["kept"], never["winograd"]), ("direct", False, 0))
+        chosen = self.compiled("--seconds", "0.01", "--max-error-growth", "0.001", "--sums", "fast")
+        self.assertEqual((chosen["sums"], chosen["errors"]["kept"]), ("fast", False))
+        self.assertGreater(chosen["errors"]["module"], never["errors"]["module"])
+        self.assertIsNone(self.compiled("--seconds", "0.01", "--max-error-growth", "0")["errors"])
 
     def test_a_runtime_that_is_not_there_is_told(self):
         answer = self.compiled("--seconds", "1", "--runtime-library", str(self.path / "none.so"))

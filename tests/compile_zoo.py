@@ -2,12 +2,14 @@
 """The zoo through `isomer compile`: every model whose nodes have formulas is compiled, run, and as near to float64 as ONNX Runtime is.
 
   tests/compile_zoo.py [--models NAME,...] [--limit N] [--results FILE.jsonl] [--filled DIR] [--reference-seconds 300] [--options "..."]
+                       [--as module|custom-op]
   tests/compile_zoo.py --check          three small models, for CI
 Small ones first, at the sizes that the zoo's index says. Errors are max|y - y64| / max|y64|, the worst output, where y64 is what the formulas are in
-float64; a module may have twice ONNX Runtime's, or 1e-6. Where the reference takes longer than --reference-seconds, the module is compared with
-ONNX Runtime instead (1e-4; half precision: 5e-3). Ratios are of CPU time on one thread, run by turns: ONNX Runtime with all of its optimizations
-over the module. A model with an opaque node is told, and no fault if `inspect` lists one. --results keeps what is done, so that a run may be
-interrupted; --filled keeps weights. The table is Markdown. Exit 1: a fault.
+float64; a module may have twice ONNX Runtime's, or 1e-6, which `compile` sees to (`sums`). Where the reference takes longer than
+--reference-seconds, the module is compared with ONNX Runtime instead (1e-4; half precision: 5e-3). Ratios are of CPU time on one thread, run by
+turns: ONNX Runtime with all of its optimizations over the module; with --as custom-op over a session of its own whose one node is the module.
+A model with an opaque node is told, and no fault if `inspect` lists one. --results keeps what is done, so that a run may be interrupted; --filled
+keeps weights. The table is Markdown. Exit 1: a fault.
 """
 import argparse
 import json
@@ -42,15 +44,22 @@ def cpu_seconds(function):
     return time.process_time() - start
 
 
-def run_both(model, compiled, feeds_file, out_file):
+def run_both(model, compiled, feeds_file, out_file, kind):
     with np.load(feeds_file) as file:
         feeds = {name: file[name] for name in file.files}
-    session, module = modules.session(model), modules.load(compiled)
-    theirs, ours = session.run(None, feeds), module(**feeds)
+    session = modules.session(model)
+    theirs = session.run(None, feeds)
+    if kind == "custom-op":
+        operator = modules.session(compiled + "/model.onnx", compiled + "/libmodel.so")
+        ours = operator.run(None, feeds)
+        run = lambda: operator.run(None, feeds)
+    else:
+        module = modules.load(compiled)
+        ours, run = list(module(**feeds).values()), module.run
     times, start = [], time.monotonic()
     while len(times) < ROUNDS or time.monotonic() - start < SECONDS and len(times) < 300:
-        times.append((cpu_seconds(lambda: session.run(None, feeds)), cpu_seconds(module.run)))
-    np.savez(out_file, **{f"{who}{k}": value for who, values in (("theirs", theirs), ("ours", ours.values())) for k, value in enumerate(values)})
+        times.append((cpu_seconds(lambda: session.run(None, feeds)), cpu_seconds(run)))
+    np.savez(out_file, **{f"{who}{k}": value for who, values in (("theirs", theirs), ("ours", ours)) for k, value in enumerate(values)})
     seconds = [statistics.median(t) for t in zip(*times)]
     print(json.dumps({"ratio": seconds[0] / seconds[1], "ort_ms": 1000 * seconds[0], "module_ms": 1000 * seconds[1]}))
 
@@ -88,13 +97,18 @@ def opaque_nodes(model, sizes):
 def judge(name, model, folder, options):
     shapes, sizes = zoo.index()[name]["run_shapes"], zoo.shape_options(name)
     compiled, feeds, out = folder / "compiled", folder / "feeds.npz", folder / "outputs.npz"
-    made = modules.compile_model(model, compiled, *sizes, *options.options.split())
+    # The shortest comparison, for the rule of errors; speed is measured below.
+    made = modules.compile_model(model, compiled, *sizes, *([] if "--sums" in options.options else ["--seconds", "0.01"]), *options.options.split())
+    if options.kind == "custom-op" and made.returncode == 0:  # whatever its speed is: that is to be seen
+        taken = ["--sums", made.answer["sums"]]
+        made = modules.compile_model(model, compiled, *sizes, *taken, "--as", "custom-op")
     if made.returncode != 0:
         opaque = opaque_nodes(model, sizes)
         return {"status": "opaque" if opaque else "failed", "reason": opaque[0] if opaque else (made.stderr or made.stdout).strip()[-300:]}
-    row = {key: made.answer[key] for key in ("nests", "tiled", "winograd", "functions", "ms", "library_bytes", "weight_bytes", "workspace_bytes")}
+    row = {key: made.answer[key] for key in ("nests", "tiled", "winograd", "functions", "ms", "library_bytes", "weight_bytes", "workspace_bytes", "sums")}
     np.savez(feeds, **reference.feeds_of(onnx.load(model, load_external_data=False), shapes))
-    child = subprocess.run([sys.executable, __file__, "--run", str(model), str(compiled), str(feeds), str(out)], capture_output=True, text=True, check=False)
+    words = [str(model), str(compiled), str(feeds), str(out), options.kind]
+    child = subprocess.run([sys.executable, __file__, "--run", *words], capture_output=True, text=True, check=False)
     if child.returncode != 0:
         return row | {"status": "failed", "reason": f"the run ended with {child.returncode}: {child.stderr.strip()[-300:]}"}
     with np.load(out) as file:
@@ -107,14 +121,15 @@ def judge(name, model, folder, options):
 
 
 def print_table(rows):
-    print("| model | ratio | error | ONNX Runtime's | apart | nests | tiled | Winograd | s to compile | library | workspace | |\n|---|" + "---:|" * 10 + "---|")
+    print("| model | ratio | error | ONNX Runtime's | apart "
+          "| nests | tiled | Winograd | sums | s to compile | library | workspace | |\n|---|" + "---:|" * 11 + "---|")
     for name, row in sorted(rows.items()):
         if "ratio" not in row:
-            print(f"| {name} | | | | | | | | | | | {row['status']}: {row['reason'].splitlines()[0] if row['reason'] else ''} |")
+            print(f"| {name} | | | | | | | | | | | | {row['status']}: {row['reason'].splitlines()[0] if row['reason'] else ''} |")
             continue
         error, theirs = (f"{row[k]:.1e}" if k in row else "" for k in ("error", "ort_error"))
         print(f"| {name} | {row['ratio']:.2f} | {error} | {theirs} | {row['apart']:.1e} | {row['nests']} | {row['tiled']} | "
-              f"{row['winograd']} | {row['ms'] / 1000:.1f} | {row['library_bytes'] / 1e6:.2f} MB | {row['workspace_bytes'] / 1e6:.1f} MB | "
+              f"{row['winograd']} | {row['sums']} | {row['ms'] / 1000:.1f} | {row['library_bytes'] / 1e6:.2f} MB | {row['workspace_bytes'] / 1e6:.1f} MB | "
               f"{'' if row['status'] == 'good' else row['status']} |")
     count = {status: sum(row["status"] == status for row in rows.values()) for status in ("good", "far", "failed", "opaque")}
     ratios = [row["ratio"] for row in rows.values() if "ratio" in row]
@@ -135,6 +150,7 @@ def main():
     parser.add_argument("--filled", type=pathlib.Path, help="a folder of models with weights: NAME/model.onnx")
     parser.add_argument("--reference-seconds", type=float, default=300)
     parser.add_argument("--options", default="", help="more options of isomer compile")
+    parser.add_argument("--as", dest="kind", choices=("module", "custom-op"), default="module")
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     if not modules.has_compiler():

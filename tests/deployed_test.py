@@ -2,6 +2,7 @@
 import hashlib
 import os
 import pathlib
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -45,6 +46,15 @@ class Deployed(unittest.TestCase):
             self.assertEqual(*(hashlib.sha256(p.read_bytes()).hexdigest() for p in paths), kind)
             feeds = dict(np.load(paths[0].with_suffix(".npz")))
             self.assertTrue(np.isfinite(make_deployed.session_of(paths[0]).run(None, feeds)[0]).all(), kind)
+
+    def test_every_node_of_each_kind_has_a_formula(self):
+        for kind in ("fp16", "qdq", "qop"):
+            self.made(small_models.branches(1, blocks=2), kind)
+        (self.path / "source.onnx").unlink()
+        told = subprocess.run([sys.executable, ROOT / "bench" / "coverage.py", "--folder", self.path, "--least", "100"], text=True,
+                              capture_output=True, check=False)
+        self.assertEqual(told.returncode, 0, told.stdout + told.stderr)
+        self.assertIn("3 models", told.stdout)
 
     def test_the_runtime_reads_four_bits_as_they_were_written(self):
         for rows in (64, 100):  # the second fills no block

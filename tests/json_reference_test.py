@@ -43,6 +43,7 @@ with tempfile.TemporaryDirectory() as name:
         "explain": ["explain", "out.onnx.cert"],
         "report": ["report", "in.onnx", "out.onnx", "out.onnx.cert", "-o", "r.html", "--widths", "cost"],
         "gate": ["gate", "in.onnx", "out.onnx", "--equal", "--seconds", "1"],
+        "explore": ["explore", "in.onnx", "--objective", "size", "--seconds", "0.2"],
         "prove": ["prove", "in.onnx", "out.onnx"],
         "compare": ["compare", "in.onnx", "out.onnx", "--engine", "reference"],
         "inspect": ["inspect", "in.onnx"],

@@ -40,9 +40,11 @@ def compile_model(model, folder, *options):
     return ran
 
 
-def session(model):
-    """Of ONNX Runtime, on one thread, with all of its optimizations."""
+def session(model, library=None):
+    """Of ONNX Runtime, on one thread, with all of its optimizations; maybe with a library of operators."""
     options = onnxruntime.SessionOptions()
+    if library:
+        options.register_custom_ops_library(str(library))
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 3
     return onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])

@@ -400,6 +400,13 @@ struct Comparison {
 // Inputs are the same by name, outputs by position.
 ISOMER_API Comparison compare(const Model& a, const Model& b, const CompareOptions& options = {});
 
+// ---- Operators of one's own (docs/how-to/own_operator.md)
+
+// Shape and formula of operators of one's own domains, as text: from now on, for the whole process, they are
+// known as all others are, and certificates carry them as assumptions. ErrorKind::BadInput, with line and
+// column.
+ISOMER_API void declare_operators(std::string_view text);
+
 // ---- Rewrite rules as text (docs/rules.md)
 
 struct DecidedRule {
@@ -462,10 +469,15 @@ struct CompileOptions {
   std::string target = "native";        // one of compile_targets()
   std::string compiler = {};            // a C++ compiler; "": $CXX, else clang++ or g++ of $PATH
   std::vector<std::string> sizes = {};  // of inputs whose sizes the model leaves open
-  std::string schedules = {};   // how loops run, where it is not left to Isomer: docs/how-to/compile.md
-  bool as_operator = false;     // also model.onnx, in which the library is one operator of ONNX Runtime
-  double seconds = 5;           // of comparing it with ONNX Runtime; 0: it is not compared
-  RuntimeOptions runtime = {};  // that it is compared with, on one thread
+  std::string schedules = {};  // how loops run, where it is not left to Isomer: docs/how-to/compile.md
+  bool as_operator = false;    // also model.onnx, in which the library is one operator of ONNX Runtime
+  double seconds = 5;          // of comparing it with ONNX Runtime; 0: it is not compared
+  std::string sums =
+      {};  // how products are added up, one of sums_of_products(); "": as max_error_growth asks
+  // Rounding error against float64, compared with the runtime's (or 1e-6, if that is more): the first way of
+  // sums_of_products() that keeps it is taken. 0: it is not measured.
+  double max_error_growth = 2;
+  RuntimeOptions runtime = {};         // that it is compared with, on one thread
   std::filesystem::path scratch = {};  // as in OptimizeOptions
   Progress progress = {};
   std::stop_token stop = {};  // ErrorKind::Stopped
@@ -476,6 +488,13 @@ struct Compiled {
     std::string name, text;  // the loops that compute one tensor
   };
   std::vector<Nest> nests = {};
+  // max |y - y64| / max |y64|, the worst output; nullopt: not measured.
+  struct Errors {
+    double module = 0, runtime = 0;
+    bool kept = true;  // it is within max_error_growth
+  };
+  std::optional<Errors> errors = {};
+  std::string sums = {};               // the way that was taken
   std::optional<Interval> ratio = {};  // of the runtime's latency to the module's: more than 1 is faster
   std::string not_compared = {};       // why there is no ratio
   bool is_operator = false;  // model.onnx has the operator; else it is the given one, which is faster
@@ -483,6 +502,8 @@ struct Compiled {
 };
 
 ISOMER_API std::vector<std::string> compile_targets();
+// Each rounds less than the one before, and takes longer: docs/reference/json.md.
+ISOMER_API std::vector<std::string> sums_of_products();
 // Writes libNAME.so, libNAME.a, NAME.h, NAME.hpp, NAME.weights, NAME.cpp and interface.json into the folder.
 // Where the model can be run here, outputs are compared with the runtime's first: Error, if they differ by
 // more than is usual for their types.
@@ -583,5 +604,39 @@ struct GateReport {
   std::string json = {};               // what `isomer gate --json` prints
 };
 ISOMER_API GateReport gate(const Model& base, const Model& candidate, const GateOptions& options = {});
+
+// ---- Which of the runtime's own passes and settings pay for a model
+
+struct ExploreOptions {
+  std::string objective = "latency";      // load-time, memory, size, energy
+  std::string mode = "mixed";             // fast, full
+  std::optional<Tensors> feeds = {};      // nullopt: made up, at `sizes`
+  std::filesystem::path feeds_file = {};  // the npz file that they are in; "": none
+  std::vector<std::string> sizes = {};    // of made-up feeds
+  double seconds = 5;      // of one trial, at most; the last comparison may take four times that
+  double min_gain = 1.02;  // less is no gain
+  Clock clock = Clock::Auto;
+  std::uint64_t seed = 0;
+  bool control = false;                // only passes that change nothing: what is found then is noise
+  RuntimeOptions runtime = {};         // what is compared with; ONNX Runtime only
+  std::filesystem::path records = {};  // what was found so far, for a run that goes on; "": not kept
+  std::filesystem::path output = {};   // of load-time: the prepared model, if it is better; "": not kept
+  bool this_machine = false;           // of load-time: it may be for processors like this one only
+  double prove_seconds = 60;           // of load-time: for proving that it is equal
+  std::filesystem::path scratch = {};  // as in OptimizeOptions
+  Progress progress = {};
+  std::stop_token stop = {};  // ErrorKind::Stopped
+};
+
+struct ExploreReport {
+  bool is_better = false;              // surely, and by min_gain
+  std::optional<Interval> ratio = {};  // times better; nullopt: nothing was worth a last comparison
+  RuntimeOptions runtime = {};         // what to use
+  std::string python = {}, cpp = {};   // the same, to paste
+  std::string configuration = {};      // the same, for `--runtime-config-file`
+  std::string line = {};               // the answer in words
+  std::string json = {};               // what `isomer explore --json` prints
+};
+ISOMER_API ExploreReport explore(const Model& model, const ExploreOptions& options = {});
 
 }  // namespace isomer::api

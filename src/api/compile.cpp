@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <array>
+
+#include "api/against_runtime.h"
 #include "api/errors.h"
 #include "api/model_state.h"
 #include "api/report_json.h"
@@ -11,6 +15,11 @@
 namespace isomer::api {
 namespace {
 
+using lower::Exactness;
+
+ReportJson to_json(const Compiled::Errors& e) {
+  return {{"module", e.module}, {"runtime", e.runtime}, {"kept", e.kept}};
+}
 ReportJson to_json(const Interval& i) { return {{"ratio", i.estimate}, {"low", i.low}, {"high", i.high}}; }
 
 ReportJson to_json(const CompiledModule& module, const CompileRequest& request, double ms) {
@@ -38,106 +47,127 @@ ReportJson to_json(const CompiledModule& module, const CompileRequest& request, 
           {"ms", ms}};
 }
 
-// The module, as an operator of the runtime, against the runtime itself.
-class AgainstRuntime {
+struct Way {
+  Exactness exactness;
+  const char* word;
+};
+constexpr std::array kWays{Way{Exactness::Fast, "fast"}, Way{Exactness::ShortSums, "short"},
+                           Way{Exactness::SmallTiles, "F(2,3)"}, Way{Exactness::Direct, "direct"}};
+
+bool has_winograd(const lower::Plan& plan) {
+  return std::ranges::any_of(plan.nests, [](const lower::Nest& n) { return n.winograd.has_value(); });
+}
+
+// Compiles a model in the first way that is exact enough.
+class Compilation {
  public:
-  AgainstRuntime(const Model& model, const CompiledModule& module, const CompileOptions& options)
-      : model_(model), options_(options), runtime_(options.runtime) {
-    runtime_.threads = 1;  // as the module has
-    runtime_.custom_op_libraries.push_back(std::filesystem::absolute(module.library));
+  Compilation(const Model& model, const std::filesystem::path& folder, const CompileOptions& options)
+      : model_(model), options_(options) {
+    request_ = {.folder = folder,
+                .name = options.name,
+                .target = options.target,
+                .compiler = options.compiler,
+                .sizes = options.sizes,
+                .schedules = options.schedules};
+    if (options.seconds == 0) out_.not_compared = "not asked for";
+    else if (!runs_here(options.target)) out_.not_compared = options.target + " does not run here";
+    else against_.emplace(model, options);
   }
 
-  // Error: outputs differ.
-  void compare_outputs(const Model& as_operator) const {
-    const Comparison compared = compare(model_, as_operator,
-                                        {.sizes = options_.sizes,
-                                         .runtime = runtime_,
-                                         .scratch = options_.scratch,
-                                         .progress = options_.progress,
-                                         .stop = options_.stop});
-    if (!compared.differ) return;
-    std::string where;
-    for (const Comparison::Output& o : compared.outputs)
-      where +=
-          fmt::format("{}{}: {}", where.empty() ? "" : "; ", o.a,
-                      o.misfit.empty() ? fmt::format("{:.1e} of the largest value", o.of_scale) : o.misfit);
-    throw Error(
-        ErrorKind::Internal,
-        fmt::format("the compiled model's outputs are not the runtime's ({}): please report this", where));
-  }
-  Interval ratio(const Model& as_operator) const {
-    const BenchReport report = bench({model_, as_operator}, {.sizes = options_.sizes,
-                                                             .seconds = options_.seconds,
-                                                             .runtime = runtime_,
-                                                             .scratch = options_.scratch,
-                                                             .progress = options_.progress,
-                                                             .stop = options_.stop});
-    for (const BenchReport::Of& m : report.models)
-      if (!m.failure.empty()) throw Error(ErrorKind::Runtime, m.failure);
-    if (report.pairs.empty() || !report.pairs[0].failure.empty())
-      throw Error(ErrorKind::Runtime,
-                  report.pairs.empty() ? "nothing was measured" : report.pairs[0].failure);
-    return report.pairs[0].ratio;
+  Compiled run() {
+    const Stopwatch watch;
+    bool is_made = false;
+    for (const Way& way : kWays) {
+      if (!options_.sums.empty() && options_.sums != way.word) continue;
+      // Without Winograd, the rest is the same.
+      if (is_made && way.exactness > Exactness::ShortSums && !has_winograd(module_.texts.plan)) break;
+      make(way);
+      is_made = true;
+      if (keeps_errors()) break;
+    }
+    ReportJson json = to_json(module_, request_, watch.ms());
+    measure_speed();
+    tell(json);
+    return std::move(out_);
   }
 
  private:
+  void make(const Way& way) {
+    if (options_.progress) options_.progress(fmt::format("compiling, sums {}", way.word));
+    request_.exactness = way.exactness;
+    out_.sums = way.word;
+    module_ = take(compile_module(model_.state().model.graph, request_));
+    operator_.emplace(std::make_shared<Model::State>(
+        Model::State{.model = take(operator_model(module_.texts.plan, options_.name))}));
+  }
+
+  // Without a runtime that runs the model there is nothing to keep.
+  template <class Ask>
+  void ask(const Ask& question) {
+    if (!against_) return;
+    try {
+      question();
+    } catch (const Error& e) {
+      if (e.kind() != ErrorKind::Runtime) throw;
+      out_.not_compared = e.what();
+      against_.reset();
+    }
+  }
+  bool keeps_errors() {
+    ask([&] {
+      against_->compare_outputs(*operator_, module_.library);
+      if (options_.max_error_growth > 0) out_.errors = against_->errors(*operator_, module_.library);
+    });
+    return !against_ || !out_.errors || out_.errors->kept;
+  }
+  void measure_speed() {
+    ask([&] { out_.ratio = against_->ratio(*operator_, module_.library); });
+  }
+
+  void tell(ReportJson& json) {
+    for (const lower::Nest& nest : module_.texts.plan.nests)
+      out_.nests.push_back({nest.name, lower::text(nest, module_.texts.plan)});
+    json["sums"] = out_.sums;
+    json["errors"] = out_.errors ? to_json(*out_.errors) : ReportJson(nullptr);
+    json["speed"] = out_.ratio ? to_json(*out_.ratio) : ReportJson(nullptr);
+    json["not_compared"] = out_.not_compared;
+    if (options_.as_operator) {
+      // Never slower: then it is the model that was given.
+      out_.is_operator = !out_.ratio || out_.ratio->high >= 1;
+      save(out_.is_operator ? *operator_ : model_, request_.folder / "model.onnx");
+    }
+    json["is_operator"] = out_.is_operator;
+    out_.json = json_text(json);
+  }
+
   const Model& model_;
   const CompileOptions& options_;
-  RuntimeOptions runtime_;
+  CompileRequest request_;
+  CompiledModule module_;
+  std::optional<Model> operator_;  // the module, as one of the runtime's
+  std::optional<AgainstRuntime> against_;
+  Compiled out_;
 };
-
-// Its ratio, or why there is none.
-void compare_with_runtime(const Model& model, const Model& as_operator, const CompiledModule& module,
-                          const CompileOptions& options, Compiled& out) {
-  if (options.seconds == 0) out.not_compared = "not asked for";
-  else if (!runs_here(options.target)) out.not_compared = options.target + " does not run here";
-  if (!out.not_compared.empty()) return;
-  const AgainstRuntime against(model, module, options);
-  try {
-    against.compare_outputs(as_operator);
-    out.ratio = against.ratio(as_operator);
-  } catch (const Error& e) {
-    if (e.kind() != ErrorKind::Runtime) throw;
-    out.not_compared = e.what();  // there is none, or it can't run the model
-  }
-}
 
 }  // namespace
 
 std::vector<std::string> compile_targets() { return isomer::compile_targets(); }
 
+std::vector<std::string> sums_of_products() {
+  std::vector<std::string> words;
+  for (const Way& way : kWays) words.emplace_back(way.word);
+  return words;
+}
+
 Compiled compile(const Model& model, const std::filesystem::path& folder, const CompileOptions& options) {
   return guarded([&] {
-    const CompileRequest request{.folder = folder,
-                                 .name = options.name,
-                                 .target = options.target,
-                                 .compiler = options.compiler,
-                                 .sizes = options.sizes,
-                                 .schedules = options.schedules};
+    if (!options.sums.empty() && std::ranges::find(kWays, options.sums, &Way::word) == kWays.end())
+      throw Error(ErrorKind::BadInput, fmt::format("sums can't be {}", options.sums));
     if (options.as_operator && !runs_here(options.target))
       throw Error(ErrorKind::BadInput,
                   fmt::format("an operator is measured before it is written, and {} does not run here",
                               options.target));
-    const Stopwatch watch;
-    if (options.progress) options.progress("compiling");
-    const CompiledModule module = take(compile_module(model.state().model.graph, request));
-    Compiled out;
-    for (const lower::Nest& nest : module.texts.plan.nests)
-      out.nests.push_back({nest.name, lower::text(nest, module.texts.plan)});
-    ReportJson json = to_json(module, request, watch.ms());
-    const Model as_operator(std::make_shared<Model::State>(
-        Model::State{.model = take(operator_model(module.texts.plan, options.name))}));
-    compare_with_runtime(model, as_operator, module, options, out);
-    json["speed"] = out.ratio ? to_json(*out.ratio) : ReportJson(nullptr);
-    json["not_compared"] = out.not_compared;
-    if (options.as_operator) {
-      // Never slower: then it is the model that was given.
-      out.is_operator = !out.ratio || out.ratio->high >= 1;
-      save(out.is_operator ? as_operator : model, folder / "model.onnx");
-    }
-    json["is_operator"] = out.is_operator;
-    out.json = json_text(json);
-    return out;
+    return Compilation(model, folder, options).run();
   });
 }
 

@@ -6,12 +6,15 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "certify/assumptions.h"
 #include "onnx/model.h"
 #include "onnx/size_arguments.h"
 
 namespace isomer {
 
-std::string CheckedFiles::text() const {
+namespace {
+
+std::string words_of(const CheckReport& report) {
   if (report.accepted) {
     if (report.paired)
       return fmt::format("accepted: OUT equals IN; {} pairs of values proved again\n",
@@ -29,6 +32,15 @@ std::string CheckedFiles::text() const {
   return fmt::format("rejected: {}{}\n", where, report.reason);
 }
 
+}  // namespace
+
+std::string CheckedFiles::text() const {
+  std::string out = words_of(report);
+  if (!report.accepted) return out;
+  for (const std::string& op : assumed) out += "assuming that it is as its user states it:\n" + op + "\n";
+  return out;
+}
+
 std::string CheckedFiles::json(double ms) const {
   using Json = nlohmann::ordered_json;
   const Json json{{"verdict", report.accepted ? "accepted" : "rejected"},
@@ -36,27 +48,42 @@ std::string CheckedFiles::json(double ms) const {
                   {"reason", report.reason},
                   {"steps", report.steps},
                   {"widened", report.widened},
+                  {"assumed", assumed},
                   {"ms", ms}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-Result<Certificate> read_certificate(const std::filesystem::path& path) {
+namespace {
+
+std::string bytes_of(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) return Error{fmt::format("can't read {}", path.string())};
-  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  auto certificate = parse_certificate(text);
+  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+}
+
+}  // namespace
+
+Result<Certificate> read_certificate(const std::filesystem::path& path) {
+  if (!std::ifstream(path, std::ios::binary)) return Error{fmt::format("can't read {}", path.string())};
+  auto certificate = parse_certificate(bytes_of(path));
   if (!certificate.ok()) return Error{fmt::format("{}: {}", path.string(), certificate.error().message)};
   return certificate;
 }
 
 namespace {
 
-CheckedFiles checked(const Graph& in, const Graph& out, const Result<Certificate>& certificate) {
+CheckedFiles checked(const Graph& in, const Graph& out, std::string_view text,
+                     const Result<Certificate>& certificate) {
   CheckedFiles checked;
   if (!certificate.ok()) {
     checked.report.reason = certificate.error().message;
     return checked;
   }
+  auto assumed = declare_assumptions(text);
+  if (!assumed.ok()) {
+    checked.report.reason = assumed.error().message;
+    return checked;
+  }
+  checked.assumed = std::move(*assumed);
   std::random_device random;
   const std::uint64_t key = (static_cast<std::uint64_t>(random()) << 32u) | random();
   checked.report = check_certificate(in, out, *certificate, key);
@@ -67,7 +94,7 @@ CheckedFiles checked(const Graph& in, const Graph& out, const Result<Certificate
 }  // namespace
 
 CheckedFiles check_models(const Graph& in, const Graph& out, std::string_view certificate) {
-  return checked(in, out, parse_certificate(certificate));
+  return checked(in, out, certificate, parse_certificate(certificate));
 }
 
 Result<CheckedFiles> check_files(const std::filesystem::path& in, const std::filesystem::path& out,
@@ -81,7 +108,7 @@ Result<CheckedFiles> check_files(const std::filesystem::path& in, const std::fil
   ISOMER_TRY(const Model after, read_model(out));
   if (!std::ifstream(certificate, std::ios::binary))
     return Error{fmt::format("can't read the certificate {}", certificate.string())};
-  return checked(before.graph, after.graph, read_certificate(certificate));
+  return checked(before.graph, after.graph, bytes_of(certificate), read_certificate(certificate));
 }
 
 }  // namespace isomer

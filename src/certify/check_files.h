@@ -13,9 +13,10 @@ namespace isomer {
 
 struct CheckedFiles {
   CheckReport report;
-  std::size_t notes = 0;  // records for people, which the checker skips
+  std::size_t notes = 0;                  // records for people, which the checker skips
+  std::vector<std::string> assumed = {};  // operators that it takes as their users state them
 
-  std::string text() const;           // one line for people
+  std::string text() const;           // one line for people, and what is assumed
   std::string json(double ms) const;  // {verdict, step, reason, steps, ms}
 };
 

@@ -164,7 +164,10 @@ Status PairChecker::finish(PairedReport& report) {
   if (const Node* node = sweep_.unaccounted())
     return Error{fmt::format("{} of the second model may fail where the first model doesn't", label(*node))};
   if (const Node* jump = sweep_.jump_behind_rounding())
-    return Error{fmt::format("rounded constants reach {}, where a small change may be a jump", label(*jump))};
+    return Error{
+        fmt::format("the outputs are equal but for the last digits of constants, and these reach {}, where a "
+                    "small change may be a jump",
+                    label(*jump))};
   if (const Node* node = sweep_.undetermined_constant())
     return Error{
         fmt::format("nothing determines a rounded constant of {} but its own program", label(*node))};

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/base64.h"
+#include "certify/assumptions.h"
 #include "certify/certificate.h"
 #include "onnx/program.h"
 
@@ -40,7 +41,7 @@ Json to_json(const Equation& e) {
 }  // namespace
 
 std::string to_text(const Certificate& certificate) {
-  std::string out = head(certificate).dump() + "\n";
+  std::string out = head(certificate).dump() + "\n" + assumption_lines();
   for (const CertifiedStep& step : certificate.steps) {
     if (const auto* claim = std::get_if<Claim>(&step)) {
       Json line{{"replace", claim->outputs}, {"from", claim->inputs}, {"by", text_of(claim->after)}};

@@ -8,6 +8,7 @@
 
 #include "cli/command.h"
 #include "cli/live.h"
+#include "cli/operators_option.h"
 #include "cli/shape_option.h"
 #include "cli/wording.h"
 #include "isomer/isomer.h"
@@ -41,6 +42,14 @@ std::string speed_of(const api::Compiled& compiled) {
                      r.estimate, r.low, r.high);
 }
 
+// How far it is from float64, and what was done about it; "": not measured.
+std::string error_of(const api::Compiled& compiled) {
+  if (!compiled.errors) return "";
+  return fmt::format("  rounding error {:.1e}, ONNX Runtime's {:.1e}, against float64; sums: {}{}\n",
+                     compiled.errors->module, compiled.errors->runtime, compiled.sums,
+                     compiled.errors->kept ? "" : "; MORE than --max-error-growth allows");
+}
+
 Result<Reply> compile(const CompileCommand& request) {
   api::CompileOptions options = request.options;
   options.as_operator = request.as == "custom-op";
@@ -60,7 +69,7 @@ Result<Reply> compile(const CompileCommand& request) {
                       megabytes(json["weight_bytes"]), megabytes(json["workspace_bytes"]),
                       megabytes(json["library_bytes"]), printable(json["compiler"].get<std::string>()),
                       json["target"].get<std::string>(), json["ms"].get<double>() / 1000);
-  text += "  " + speed_of(compiled) + '\n';
+  text += error_of(compiled) + "  " + speed_of(compiled) + '\n';
   if (options.as_operator)
     text += compiled.is_operator
                 ? fmt::format(
@@ -109,6 +118,18 @@ void add_compile(CLI::App& app, Chosen& chosen) {
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command
+      ->add_option("--sums", request->options.sums,
+                   "How products are added up (default: the first of these that keeps --max-error-growth)")
+      ->check(CLI::IsMember(api::sums_of_products()))
+      ->type_name("HOW");
+  command
+      ->add_option(
+          "--max-error-growth", request->options.max_error_growth,
+          "The largest rounding error against float64, as a multiple of ONNX Runtime's, before sums are "
+          "added up more exactly; 0: it is not measured")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command
       ->add_option(
           "--runtime-library", request->options.runtime.library,
           "Of ONNX Runtime, to compare with (default: $ISOMER_ORT_LIBRARY, else that of the installed "
@@ -116,6 +137,7 @@ void add_compile(CLI::App& app, Chosen& chosen) {
       ->type_name("L");
   add_shape_option(*command, request->options.sizes);
   add_live_options(*command, request->live);
+  add_operators_option(*command);
   command->add_flag("--json", chosen.json, "Answer in JSON");
   command->callback([&chosen, request] { chosen.run = [request] { return compile(*request); }; });
 }

@@ -10,6 +10,7 @@
 
 #include "cli/command.h"
 #include "cli/json_text.h"
+#include "cli/operators_option.h"
 #include "cli/shape_option.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
@@ -142,6 +143,7 @@ void add_inspect(CLI::App& app, Chosen& chosen) {
       app.add_subcommand("inspect", "Operators, shapes, FLOPs, bytes, which nodes are opaque and why");
   command->add_option("MODEL", request->model, "An ONNX file")->required();
   add_shape_option(*command, request->shapes);
+  add_operators_option(*command);
   command->add_flag("--json", chosen.json, "Answer in JSON");
   command->callback([&chosen, request] { chosen.run = [request] { return inspect(*request); }; });
 }

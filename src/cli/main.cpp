@@ -100,6 +100,7 @@ int start(int argc, char** argv) {
   add_report(app, chosen);
   add_compile(app, chosen);
   add_compare(app, chosen);
+  add_explore(app, chosen);
   add_gate(app, chosen);
   add_inspect(app, chosen);
   add_prove(app, chosen);

@@ -11,6 +11,7 @@
 #include "cli/feeds_option.h"
 #include "cli/interrupt.h"
 #include "cli/live.h"
+#include "cli/operators_option.h"
 #include "cli/optimize_report.h"
 #include "cli/runtime_option.h"
 #include "cli/shape_option.h"
@@ -158,6 +159,7 @@ void add_optimize(CLI::App& app, Chosen& chosen) {
   add_cache_options(*command, request->cache);
   command->add_flag("-v,--verbose", request->verbose, "Tell each step, and what was tried in vain");
   add_live_options(*command, request->live);
+  add_operators_option(*command);
   command->add_flag("--json", chosen.json, "Answer in JSON");
   add_runtime_options(*command, request->runtime);
   command->callback([&chosen, request] { chosen.run = [request] { return run(*request); }; });

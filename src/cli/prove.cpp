@@ -12,6 +12,7 @@
 #include "cli/command.h"
 #include "cli/contract_text.h"
 #include "cli/live.h"
+#include "cli/operators_option.h"
 #include "cli/prove_report.h"
 #include "cli/terminal.h"
 #include "cli/wording.h"
@@ -114,6 +115,7 @@ void add_prove(CLI::App& app, Chosen& chosen) {
                     "Also say what was proved, and what \"equal\" means (docs/equality.md)");
   add_live_options(*command, request->live);
   command->add_flag("--trace", request->trace, "Say every pair of values that is tried");
+  add_operators_option(*command);
   command->add_flag("--json", chosen.json, "Answer in JSON");
   command->callback([&chosen, request] { chosen.run = [request] { return prove(*request); }; });
 }

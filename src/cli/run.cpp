@@ -10,6 +10,7 @@
 #include "cli/command.h"
 #include "cli/feeds_option.h"
 #include "cli/json_text.h"
+#include "cli/operators_option.h"
 #include "cli/runtime_option.h"
 #include "cli/table.h"
 #include "cli/wording.h"
@@ -105,6 +106,7 @@ void add_run(CLI::App& app, Chosen& chosen) {
       ->type_name("native|double")
       ->capture_default_str();
   add_library_options(*command, request->runtime);
+  add_operators_option(*command);
   command->add_flag("--json", chosen.json, "Answer in JSON");
   command->callback([&chosen, request] { chosen.run = [request] { return run(*request); }; });
 }

@@ -4,6 +4,8 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <fstream>
+#include <nlohmann/json.hpp>
 
 namespace isomer::cli {
 
@@ -39,6 +41,10 @@ void add_setting_options(CLI::App& command, RuntimeRequest& request) {
       ->type_name("KEY=VALUE")
       ->expected(1)
       ->take_all();
+  command
+      .add_option("--runtime-config-file", request.config_file,
+                  "Level, passes to leave out and settings, as explore --config writes them (default: none)")
+      ->type_name("FILE");
   command
       .add_option("--custom-op-library", request.options.custom_op_libraries,
                   "Operators of your own (default: none)")
@@ -81,8 +87,38 @@ api::Clock clock_named(const std::string& name) {
   return name == "wall" ? api::Clock::Wall : name == "cpu" ? api::Clock::Cpu : api::Clock::Auto;
 }
 
+namespace {
+
+Status read_config_file(const std::string& path, api::RuntimeOptions& options) {
+  std::ifstream file(path, std::ios::binary);
+  const auto json = nlohmann::json::parse(file, nullptr, false);
+  const Error wrong{fmt::format("--runtime-config-file {}: not what explore --config writes", path)};
+  if (!json.is_object()) return wrong;
+  for (const auto& [key, value] : json.items()) {
+    if (key == "optimization_level" && value.is_string()) {
+      options.optimization_level = value.get<std::string>();
+    } else if (key == "disabled_optimizers" && value.is_array()) {
+      for (const auto& name : value) {
+        if (!name.is_string()) return wrong;
+        options.disabled_optimizers.push_back(name.get<std::string>());
+      }
+    } else if (key == "config" && value.is_object()) {
+      for (const auto& [entry, setting] : value.items()) {
+        if (!setting.is_string()) return wrong;
+        options.config[entry] = setting.get<std::string>();
+      }
+    } else {
+      return wrong;
+    }
+  }
+  return Done{};
+}
+
+}  // namespace
+
 Result<std::vector<api::RuntimeOptions>> runtime_options(const RuntimeRequest& request) {
   api::RuntimeOptions options = request.options;
+  if (!request.config_file.empty()) ISOMER_TRY_DO(read_config_file(request.config_file, options));
   for (const std::string& entry : request.config) {
     const auto equals = entry.find('=');
     if (equals == std::string::npos || equals == 0)

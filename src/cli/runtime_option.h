@@ -16,6 +16,7 @@ namespace isomer::cli {
 struct RuntimeRequest {
   std::vector<std::string> names = {"ort"};
   std::vector<std::string> config = {};  // KEY=VALUE
+  std::string config_file = {};          // as `isomer explore --config` writes it
   api::RuntimeOptions options = {};      // all else
 };
 void add_setting_options(CLI::App& command, RuntimeRequest& request);  // but for which runtime it is

@@ -384,5 +384,38 @@ TEST(ProveModels, IntegersAreTriedAsZero) {
   EXPECT_NE(verdict.example->b, 0);
 }
 
+// A convolution as quantisers write it: spelled out, with a bias in steps of its own, and as one operator.
+ModelsVerdict prove_quantised(const std::string& sx, const std::string& sw, const std::string& bias_scale,
+                              const std::string& next = "0") {
+  std::string weights;
+  for (int i = 0; i < 2 * 3 * 3 * 3; ++i) weights += (i > 0 ? ", " : "") + std::to_string(i * 37 % 255 - 127);
+  const std::string in = "float[1,3,6,6] f", out = "uint8[1,2,6,6] y";
+  const std::string constants = "float sx = {" + sx + "}, uint8 zx = {120}, float sw = {" + sw +
+                                "}, int8 zw = {0}, float sy = {0.05}, uint8 zy = {7}, int8[2,3,3,3] w = {" +
+                                weights + "}";
+  return prove_models(
+      model(
+          in, out,
+          "x = QuantizeLinear(f, sx, zx)\nd = DequantizeLinear(x, sx, zx)\ne = DequantizeLinear(w, sw, zw)\n"
+          "k = DequantizeLinear(b, sb, zb)\nc = Conv<pads=[1,1,1,1]>(d, e, k)\ny = QuantizeLinear(c, sy, zy)",
+          constants + ", int32[2] b = {321, -77}, int32 zb = {0}, float sb = {" + bias_scale + "}"),
+      model(in, out,
+            "x = QuantizeLinear(f, sx, zx)\ny = QLinearConv<pads=[1,1,1,1]>(x, sx, zx, w, sw, zw, sy, zy, b)",
+            constants + ", int32[2] b = {321, -7" + (next == "0" ? "7" : "8") + "}"));
+}
+
+TEST(ProveModels, AConvolutionBetweenQuantisersIsOneInSteps) {
+  const auto exact = prove_quantised("0.03125", "0.00390625", "0.0001220703125");
+  EXPECT_EQ(exact.answer, Answer::Proved) << exact.why;
+  EXPECT_NE(prove_quantised("0.03125", "0.00390625", "0.0001220703125", "1").answer, Answer::Proved);
+}
+
+// 0.02 · 0.003, rounded: that is another bias by its last digits, and a quantiser may make a step of them.
+TEST(ProveModels, ARoundedScaleOfABiasIsNoProof) {
+  const auto rounded = prove_quantised("0.02", "0.003", "0.00006");
+  EXPECT_EQ(rounded.answer, Answer::Undecided);
+  EXPECT_NE(rounded.why.find("last digits"), std::string::npos) << rounded.why;
+}
+
 }  // namespace
 }  // namespace isomer

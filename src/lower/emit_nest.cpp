@@ -646,15 +646,15 @@ void NestWriter::tiled() {
   for (opened += inside + 2; opened > 0; --opened) close();
 }
 
-// Blocks of tiles: their inputs transformed, 36 products, then tile by tile what becomes of the outputs.
+// Blocks of tiles: their inputs transformed, products, then tile by tile what becomes of the outputs.
 void NestWriter::winograd() {
   const Winograd& w = *nest_.winograd;
   const Storage& image = plan_.buffers[static_cast<std::size_t>(w.left)];
   const ExprNode& read_left = *nest_.reduction->args[0]->args[w.left_first ? 0 : 1];
   const std::int64_t rows = w.row.extent.concrete(), columns = w.column.extent.concrete(),
                      outputs = w.output.extent.concrete();
-  const std::int64_t across = (columns + 3) / 4, all = (rows + 3) / 4 * across;
-  const std::int64_t ld = w.channels + 16, plane = w.tiles * ld;
+  const std::int64_t across = w.tiles_across(), all = w.all_tiles();
+  const std::int64_t ld = w.row_length(), plane = w.tiles * ld;
   std::size_t opened = 0;
   for (const Axis& a : w.batch) opened += open_axis(a);
   std::vector<Index> first_window = read_left.at;
@@ -664,26 +664,28 @@ void NestWriter::winograd() {
                   text(address(w.left, first_window)), image.strides[w.row_axis],
                   image.strides[w.column_axis], image.extents[w.row_axis], image.extents[w.column_axis],
                   w.channels, w.top, w.left_edge, across));
-  say(fmt::format("float* v = (float*){0};\n{1}float* m = v + {2};", scratch, indent(), 36 * plane));
+  say(fmt::format("float* v = (float*){0};\n{1}float* m = v + {2};", scratch, indent(), w.points() * plane));
   open(fmt::format("for (int64_t first = 0; first < {}; first += {})", all, w.tiles));
   ++opened;
   say(fmt::format("const int64_t tiles = first + {0} < {1} ? {0} : {1} - first;", w.tiles, all));
-  say(fmt::format("im_winograd_input(image, {}, first, tiles, v, {}, {});", pointer(w.zeros), ld, plane));
-  say(fmt::format("im_winograd_products<{}>(v, {}, {}, {}, {}, {}, tiles, {}, m);", w.width, ld, plane,
-                  pointer(w.weights), w.panels, w.channels, w.tiles));
+  say(fmt::format("im_winograd_input<{}>(image, {}, first, tiles, v, {}, {});", w.size, pointer(w.zeros), ld,
+                  plane));
+  say(fmt::format("im_winograd_products<{}, {}>(v, {}, {}, {}, {}, {}, tiles, {}, m);", w.size, w.width, ld,
+                  plane, pointer(w.weights), w.panels, w.channels, w.tiles));
   open("for (int64_t i = 0; i < tiles; ++i)");
-  say(fmt::format("const int64_t row = (first + i) / {0} * 4, column = (first + i) % {0} * 4;", across));
+  say(fmt::format("const int64_t row = (first + i) / {0} * {1}, column = (first + i) % {0} * {1};", across,
+                  w.size));
   open(fmt::format("for (int64_t c = 0; c < {}; c += 16)", outputs));
-  say("float tile[256];");
-  say(fmt::format("im_winograd_output(m + (c / {0} * {1} + i) * {0} + c % {0}, {2}, tile);", w.width, w.tiles,
-                  w.panels * w.tiles * w.width));
-  open(fmt::format("for (int64_t k = 0; k < 4 && row + k < {}; ++k)", rows));
+  say(fmt::format("float tile[{}];", 16 * w.size * w.size));
+  say(fmt::format("im_winograd_output<{3}>(m + (c / {0} * {1} + i) * {0} + c % {0}, {2}, tile);", w.width,
+                  w.tiles, w.panels * w.tiles * w.width, w.size));
+  open(fmt::format("for (int64_t k = 0; k < {} && row + k < {}; ++k)", w.size, rows));
   define_axis(w.row, "row + k");
-  open(fmt::format("for (int64_t j = 0; j < 4 && column + j < {}; ++j)", columns));
+  open(fmt::format("for (int64_t j = 0; j < {} && column + j < {}; ++j)", w.size, columns));
   define_axis(w.column, "column + j");
   open("for (int64_t n = 0; n < 16; ++n)");
   define_axis(w.output, "c + n");
-  bound_[nest_.reduction.get()] = "tile[64*k + 16*j + n]";
+  bound_[nest_.reduction.get()] = fmt::format("tile[{}*k + 16*j + n]", 16 * w.size);
   store(value(nest_.value.ref()));
   for (opened += 5; opened > 0; --opened) close();
 }

@@ -1,11 +1,21 @@
 // Where tensors lie in memory, and which nests go tile by tile.
 #pragma once
 
+#include <cstdint>
+
 #include "base/result.h"
 #include "lower/compose.h"
 #include "lower/nest.h"
 
 namespace isomer::lower {
+
+// How sums of products are added up: each way rounds less than the one before, and takes longer.
+enum class Exactness : std::uint8_t {
+  Fast,        // convolutions by Winograd's F(4, 3) where that pays
+  ShortSums,   // the same; what is added up in one go is shorter
+  SmallTiles,  // F(2, 3) in place of F(4, 3), sums as short
+  Direct,      // no Winograd
+};
 
 // Images that convolutions read or write get their channels innermost, and with them whatever they are added
 // to.
@@ -14,7 +24,7 @@ void choose_layouts(Plan& plan);
 // Sums of products of two reads become tiles of a matrix product: axes are merged where addresses allow, the
 // right factor is packed, by the compiler if it is a weight; a left factor that is read outside of its tensor
 // is copied into a larger one. What fits no tile gets an order of loops.
-Status schedule_nests(Plan& plan, AxisNumbers& numbers);
+Status schedule_nests(Plan& plan, AxisNumbers& numbers, Exactness exactness = Exactness::Fast);
 
 // Memory of locals by their lifetimes, of weights in their file.
 void place_buffers(Plan& plan);

@@ -205,9 +205,13 @@ class NestChecker {
     if (w.channels % 16 != 0 || !channel->extent.is(w.channels) || w.output.extent.concrete() % 16 != 0 ||
         storage(w.left).strides[w.channel_axis] != 1)
       return "channels do not come in sixteens";
-    const std::int64_t needed = 36 * w.tiles * (w.channels + 16 + w.panels * w.width);
-    return w.tiles <= 0 || storage(w.scratch).size < needed ? Wrong("the scratch memory is too small")
-                                                            : std::nullopt;
+    if (w.size != 2 && w.size != 4) return "there is no such tile";
+    if (storage(w.weights).size != w.points() * w.panels * w.channels * w.width ||
+        w.panels * w.width < w.output.extent.concrete())
+      return "the weights are transformed otherwise";
+    return w.tiles <= 0 || storage(w.scratch).size < w.scratch_size()
+               ? Wrong("the scratch memory is too small")
+               : std::nullopt;
   }
 
   const Plan& plan_;

@@ -173,6 +173,30 @@ TEST(Legality, AConvolutionGoesByWinogradAndIsLegal) {
   EXPECT_NE(illegal(a.plan), std::nullopt);
 }
 
+TEST(Legality, WinogradOfAnotherSizeHasOtherWeights) {
+  Lowered a = lowered(kConvolution);
+  choose_layouts(a.plan);
+  ASSERT_TRUE(schedule_nests(a.plan, a.numbers, Exactness::SmallTiles));
+  place_buffers(a.plan);
+  const auto at = std::ranges::find_if(a.plan.nests, [](const Nest& n) { return n.winograd.has_value(); });
+  ASSERT_NE(at, a.plan.nests.end());
+  EXPECT_EQ(at->winograd->size, 2);
+  EXPECT_EQ(illegal(a.plan), std::nullopt);
+  at->winograd->size = 4;
+  EXPECT_NE(illegal(a.plan), std::nullopt);
+  at->winograd->size = 3;
+  EXPECT_NE(illegal(a.plan), std::nullopt);
+}
+
+TEST(Legality, NoWinogradWhereSumsAreDirect) {
+  Lowered a = lowered(kConvolution);
+  choose_layouts(a.plan);
+  ASSERT_TRUE(schedule_nests(a.plan, a.numbers, Exactness::Direct));
+  place_buffers(a.plan);
+  EXPECT_TRUE(std::ranges::none_of(a.plan.nests, [](const Nest& n) { return n.winograd.has_value(); }));
+  EXPECT_EQ(illegal(a.plan), std::nullopt);
+}
+
 // Whether every instance runs exactly once, by running the loops.
 bool runs_each_once(const Nest& nest) {
   std::vector<std::int64_t> at(nest.loops.size(), 0);

@@ -8,6 +8,7 @@
 #include "base/result.h"
 #include "graph/graph.h"
 #include "graph/infer.h"
+#include "lower/layout.h"
 #include "lower/nest.h"
 
 namespace isomer::lower {
@@ -21,7 +22,7 @@ struct ModuleTexts {
 
 // `name` begins every symbol: a C identifier. `schedules`: text, as schedule.h has it; "": none.
 Result<ModuleTexts> module_of(const Graph& graph, const InferOptions& sizes, const std::string& name,
-                              const std::string& schedules = {});
+                              const std::string& schedules = {}, Exactness exactness = Exactness::Fast);
 
 // The bytes of the weights' file, piece by piece, in order.
 void for_each_weight(const Plan& plan, const std::function<void(const void* bytes, std::size_t size)>& write);

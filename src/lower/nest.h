@@ -79,7 +79,7 @@ struct Tile {
   Expr packed_value = {};
 };
 
-// A 3x3 convolution by Winograd's F(4, 3).
+// A 3x3 convolution by Winograd's F(size, 3).
 struct Winograd {
   Axis row = {}, column = {}, output = {};  // of the nest
   std::vector<Axis> batch = {};
@@ -88,6 +88,14 @@ struct Winograd {
   std::size_t row_axis = 0, column_axis = 0, channel_axis = 0;  // of the left tensor
   std::int64_t top = 0, left_edge = 0;                          // what the first window begins with
   std::int64_t channels = 0, width = 0, panels = 0, tiles = 0;  // tiles: that are done together
+  std::int64_t size = 4;                                        // of a tile of outputs: 4, or 2
+  std::int64_t points() const { return (size + 2) * (size + 2); }
+  // Tiles of one image, and of one row of it.
+  std::int64_t tiles_across() const { return (column.extent.concrete() + size - 1) / size; }
+  std::int64_t all_tiles() const { return (row.extent.concrete() + size - 1) / size * tiles_across(); }
+  // Numbers of the scratch memory: transformed inputs, a row of which has a gap behind it, and products.
+  std::int64_t row_length() const { return channels + 16; }
+  std::int64_t scratch_size() const { return points() * tiles * (row_length() + panels * width); }
 };
 
 struct Nest {

@@ -4,11 +4,11 @@
 
 namespace isomer::lower {
 
-Status schedule_nests(Plan& plan, AxisNumbers& numbers) {
+Status schedule_nests(Plan& plan, AxisNumbers& numbers, Exactness exactness) {
   std::vector<Nest> out;
   Packing packing(plan, numbers);
   for (const Nest& nest : plan.nests) {
-    auto parts = tiled(nest, packing);
+    auto parts = tiled(nest, packing, exactness);
     if (!parts) {
       for (Nest& part : with_ordered_loops(nest, packing)) out.push_back(std::move(part));
       continue;

@@ -13,12 +13,14 @@ constexpr std::int64_t kGroupBytes = std::int64_t{128} << 10, kMostPanels = 4;
 // Smaller images have too few tiles for the weights that have to be brought, four times as many.
 constexpr std::int64_t kShortestForWinograd = 12;
 constexpr std::int64_t kWinogradBytes = 1'200'000;  // of transformed inputs and products
+constexpr std::int64_t kFewestTiles = 42;           // that weights are brought for: three registers' height
 constexpr std::int64_t kFewestProducts = 128;       // per output row: below, a tile is not worth its packing
 
 // Tries to make one nest a tiled product. Works on a copy; the plan gets new buffers.
 class Tiler {
  public:
-  explicit Tiler(Packing& packing) : packing_(packing), numbers_(packing.numbers()) {}
+  Tiler(Packing& packing, Exactness exactness)
+      : packing_(packing), numbers_(packing.numbers()), exactness_(exactness) {}
 
   // Nests that have to run before it, and it; nullopt: it is no product, or a small one.
   std::optional<std::vector<Nest>> tile(const Nest& nest) {
@@ -114,6 +116,7 @@ class Tiler {
 
   // A 3x3 window that moves by one, of channels that lie next to each other, over an image that is not small.
   bool by_winograd() {
+    if (exactness_ == Exactness::Direct) return false;
     const ExprNode &image = left(), &weights = right();
     const Storage& s = storage(image.tensor.number);
     if (storage(weights.tensor.number).kind != Storage::Kind::Weight || sum().axes.size() != 3 ||
@@ -149,12 +152,13 @@ class Tiler {
     }
     w.width = 32;
     w.panels = (extent(w.output) + w.width - 1) / w.width;
-    const std::int64_t all = ((extent(w.row) + 3) / 4) * ((extent(w.column) + 3) / 4);
-    const std::int64_t fit = kWinogradBytes / (36 * 4 * (w.channels + extent(w.output)));
-    const std::int64_t blocks = (all + std::max<std::int64_t>(42, fit) - 1) / std::max<std::int64_t>(42, fit);
-    w.tiles = (all + blocks - 1) / blocks;
+    w.size = exactness_ == Exactness::SmallTiles ? 2 : 4;
+    const std::int64_t bytes = w.points() * 4 * (w.channels + extent(w.output));  // of a tile
+    const std::int64_t fit = std::max<std::int64_t>(kFewestTiles, kWinogradBytes / bytes);
+    const std::int64_t blocks = (w.all_tiles() + fit - 1) / fit;
+    w.tiles = (w.all_tiles() + blocks - 1) / blocks;
     Storage scratch{.name = nest_.name + ".scratch", .type = ElementType::Float};
-    scratch.extents = {36 * w.tiles * (w.channels + 16) + 36 * w.tiles * w.panels * w.width};
+    scratch.extents = {w.scratch_size()};
     scratch.strides = {1};
     scratch.size = scratch.extents[0];
     w.scratch = add(std::move(scratch));
@@ -479,6 +483,7 @@ class Tiler {
 
   Packing& packing_;
   AxisNumbers& numbers_;
+  Exactness exactness_;
   Nest nest_;
   std::vector<Nest> before_;
   std::size_t left_ = 0;
@@ -488,8 +493,8 @@ class Tiler {
 
 }  // namespace
 
-std::optional<std::vector<Nest>> tiled(const Nest& nest, Packing& packing) {
-  return Tiler(packing).tile(nest);
+std::optional<std::vector<Nest>> tiled(const Nest& nest, Packing& packing, Exactness exactness) {
+  return Tiler(packing, exactness).tile(nest);
 }
 
 }  // namespace isomer::lower

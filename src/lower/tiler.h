@@ -4,14 +4,15 @@
 #include <optional>
 #include <vector>
 
+#include "lower/layout.h"
 #include "lower/packing.h"
 
 namespace isomer::lower {
 
 // Nests that have to run before it, and it; nullopt: it is no product, or a small one.
-std::optional<std::vector<Nest>> tiled(const Nest& nest, Packing& packing);
+std::optional<std::vector<Nest>> tiled(const Nest& nest, Packing& packing, Exactness exactness);
 
-// Weights of a 3x3 convolution, transformed: u[6·i + j][panel][channel][lane].
+// Weights of a 3x3 convolution, transformed: u[edge·i + j][panel][channel][lane].
 Storage transformed(const Storage& weights, const Winograd& w);
 
 }  // namespace isomer::lower

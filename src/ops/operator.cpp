@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "ops/empty.h"
+#include "ops/own_operators.h"
 
 namespace isomer {
 namespace {
@@ -158,7 +159,7 @@ Definition define(const Operator& op, const Call& call) {
   if (auto refused = refuse_before(op, call)) return *refused;
   try {
     (void)call.taken_for_granted();  // of an earlier attempt
-    Definition definition = op.define(call);
+    Definition definition = op.define != nullptr ? op.define(call) : define_own(op, call);
     if (auto* formula = std::get_if<Formula>(&definition)) {
       if (auto refused = refuse_after(op, call, *formula)) return *refused;
       Call::TakenForGranted granted = call.taken_for_granted();

@@ -242,7 +242,7 @@ Result<CompiledModule> compile_module(const Graph& graph, const CompileRequest& 
             : "there is no C++ compiler in $PATH; install clang or g++, or name one by --compiler"};
   ISOMER_TRY(const InferOptions sizes, parse_sizes(request.sizes, graph));
   ISOMER_TRY_DO(need_sizes(graph, sizes));
-  ISOMER_TRY(out.texts, lower::module_of(graph, sizes, request.name, request.schedules));
+  ISOMER_TRY(out.texts, lower::module_of(graph, sizes, request.name, request.schedules, request.exactness));
   out.texts.code += ort_operator_text(request.name, ort_ports(out.texts.plan, out.texts.plan.inputs),
                                       ort_ports(out.texts.plan, out.texts.plan.outputs));
   std::error_code failure;

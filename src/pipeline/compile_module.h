@@ -19,6 +19,7 @@ struct CompileRequest {
   std::string compiler = {};      // "": the one that is found
   std::vector<std::string> sizes = {};
   std::string schedules = {};  // as lower/schedule.h has them
+  lower::Exactness exactness = lower::Exactness::Fast;
 };
 
 struct CompiledModule {

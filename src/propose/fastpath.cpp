@@ -187,6 +187,7 @@ Proposals propose_fastpath(const Graph& graph, const Inference& inference, const
   propose_residuals(site, out);
   propose_quantized_channels(site, out);
   propose_float_borders(site, out);
+  propose_quantized_tables(site, out);
   softmax(site, out);
   slopes(site, out);
   groups(site, out);

@@ -105,5 +105,30 @@ TEST(FloatBorders, IntegerKernelsAreLeftAlone) {
             "");
 }
 
+// A GELU whose operators are quantised each; numbers are, too.
+std::string gelu(const std::string& sizes, const std::string& se) {
+  return "agraph (float[" + sizes + "] f) => (uint8[" + sizes +
+         "] y) <float s = {0.03}, uint8 z = {131}, float r = {1.41421356}, float se = {" + se +
+         "}, uint8 ze = {127}, float s1 = {0.00392}, uint8 one = {255}, uint8 z1 = {0}, float so = {0.0152}, "
+         "uint8 zo = {11}>{\nx = QuantizeLinear(f, s, z)\nd = DequantizeLinear(x, s, z)\na = Div(d, r)\n"
+         "e = Erf(a)\nq = QuantizeLinear(e, se, ze)\nu = DequantizeLinear(q, se, ze)\n"
+         "k = DequantizeLinear(one, s1, z1)\ng = Add(u, k)\nh = Mul(d, g)\ny = QuantizeLinear(h, so, zo)}";
+}
+
+TEST(QuantizedTables, AreOfAllThatIsComputedBetweenTwoQuantisers) {
+  std::string why;
+  EXPECT_EQ(faster(gelu("2,64,96", "0.0077"), &why), "QuantizeLinear Cast Reshape GatherElements Reshape")
+      << why;
+  EXPECT_EQ(faster(gelu("N,64,96", "0.0077")), "");  // the proof is of sizes that are numbers
+}
+
+TEST(QuantizedTables, AreNotOfAFunctionOfTwoValues) {
+  EXPECT_EQ(
+      faster("agraph (uint8[8,8] x, uint8[8,8] v) => (uint8[8,8] y) <float s = {0.03}, uint8 z = {131}>{\n"
+             "d = DequantizeLinear(x, s, z)\nb = DequantizeLinear(v, s, z)\ne = Erf(d)\nc = Mul(e, b)\n"
+             "y = QuantizeLinear(c, s, z)}"),
+      "");
+}
+
 }  // namespace
 }  // namespace isomer

@@ -7,6 +7,9 @@ namespace isomer {
 // As ProveOptions::attempt: any of those that take a constant of several numbers for a symbol.
 constexpr int kSymbolsOnly = -2;
 
+// Both programs as functions of 256 cases (cases.h).
+constexpr int kByCases = 9;
+
 bool takes_numbers(int attempt);
 
 }  // namespace isomer

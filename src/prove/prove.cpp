@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "graph/constant.h"
 #include "prove/attempts.h"
+#include "prove/cases.h"
 #include "prove/shrink.h"
 #include "prove/sizes.h"
 #include "prove/translate.h"
@@ -35,6 +37,7 @@ constexpr Attempt kAttempts[] = {
     {.cut_common = true, .seal = false, .laws = true, .by_value = kByValue, .candidates = 16},
 };
 constexpr int kWithTables = 7, kWithTablesAndLaws = 8;
+static_assert(kByCases == std::size(kAttempts));
 
 std::vector<Tensor> tables_of(const Graph& graph) {
   std::vector<Tensor> out;
@@ -93,6 +96,17 @@ struct Answer {
   bool is_equal = false;  // as sets, where both are defined: then that is the better reason
 };
 
+// All cases were computed, by two evaluators: there is nothing left for a finite field, in which a rounding
+// is an unknown function.
+Answer ask_by_cases(const Graph& a, const Inference& a_info, const Graph& b, const Inference& b_info) {
+  Answer out;
+  if (auto why = why_not_equal_by_cases(a, a_info, b, b_info)) out.why = std::move(*why);
+  else
+    out.proved =
+        Proved{.field = {}, .facts = {}, .expanded_constants = true, .used_laws = true, .attempt = kByCases};
+  return out;
+}
+
 Answer ask(const Graph& a, const Inference& a_info, const Graph& b, const Inference& b_info,
            const ValueNumbers& numbers, const std::vector<std::string>& symbols, const Dims& preconditions,
            const ProveOptions& options, const Attempt& attempt) {
@@ -145,7 +159,7 @@ Answer ask(const Graph& a, const Inference& a_info, const Graph& b, const Infere
 // The attempts that are worth it for these programs, by their number, in the order in which they are made.
 std::vector<int> attempts_for(const Graph& a, const Graph& b, const ProveOptions& options) {
   if (options.attempt && *options.attempt != kSymbolsOnly) {
-    const bool is_one = *options.attempt >= 0 && *options.attempt < static_cast<int>(std::size(kAttempts));
+    const bool is_one = *options.attempt >= 0 && *options.attempt <= kByCases;
     return is_one ? std::vector<int>{*options.attempt} : std::vector<int>{};
   }
   std::vector<int> out{0, 1, 2, 3, 4, 5, 6};
@@ -154,6 +168,7 @@ std::vector<int> attempts_for(const Graph& a, const Graph& b, const ProveOptions
     out.insert(out.begin(), kWithTables);
     out.push_back(kWithTablesAndLaws);
   }
+  if (may_have_cases(a, b)) out.insert(out.begin(), kByCases);
   if (options.attempt) std::erase_if(out, takes_numbers);
   return out;
 }
@@ -173,6 +188,7 @@ bool is_hopeless(const Graph& a, const Graph& b, const ProveOptions& options) {
 }  // namespace
 
 bool takes_numbers(int attempt) {
+  if (attempt == kByCases) return true;
   const ByValue& by_value = kAttempts[static_cast<std::size_t>(attempt)].by_value;
   return by_value.elements > ByValue{}.elements || by_value.tables;
 }
@@ -228,21 +244,28 @@ Verdict prove_equal(const Graph& a, const Graph& b, const ProveOptions& options)
     Dims preconditions = options.preconditions;
     for (const Dim& d : about(needed_sizes(a, *a_info), names))
       if (is_bound_of_one(d)) preconditions.push_back(d);
-    const std::vector<int> attempts = attempts_for(a, b, options);
-    for (const int attempt : attempts) {
+    Answer by_cases;
+    bool is_first = true;
+    for (const int attempt : attempts_for(a, b, options)) {
       if (options.stop != nullptr && *options.stop) return NotDecided{"the time is up"};
+      if (attempt == kByCases) {
+        by_cases = ask_by_cases(a, *a_info, b, *b_info);
+        if (by_cases.proved) return *by_cases.proved;
+        continue;
+      }
       Answer next = ask(a, *a_info, b, *b_info, numbers, symbols, preconditions, options,
                         kAttempts[static_cast<std::size_t>(attempt)]);
       if (next.proved) next.proved->attempt = attempt;
       if (answer.why.empty() || next.proved || (next.is_equal && !answer.is_equal)) answer = std::move(next);
       if (answer.proved) break;
-      if (attempt == attempts.front() && options.field && is_hopeless(a, b, options)) break;
+      if (std::exchange(is_first, false) && options.field && is_hopeless(a, b, options)) break;
       // With symbolic sizes small ones refute quickly what more attempts would fail to prove.
       if (!symbols.empty()) {
         if (auto example = refuted()) return *example;
         refuter = nullptr;
       }
     }
+    if (answer.why.empty()) answer.why = by_cases.why;
   } else {
     answer.proved = Proved{};
   }

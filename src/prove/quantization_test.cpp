@@ -51,6 +51,24 @@ TEST(Quantized, AConvolutionInStepsIsOneBetweenADequantiserAndAQuantiser) {
   EXPECT_FALSE(kConv.is_proved("pads=[1,1,1,1]", "pads=[2,1,0,1]"));
 }
 
+// The same with weights that are known, as models have them.
+std::string some_bytes(int count) {
+  std::string out;
+  for (int i = 0; i < count; ++i) out += (i ? ", " : "") + std::to_string(i * 37 % 255 - 127);
+  return out;
+}
+
+TEST(Quantized, AConvolutionOfKnownWeightsIsTheSameInSteps) {
+  for (const auto& [shape, count] : {std::pair{"2,3,3,3", 54}, {"2,3,1,1", 6}, {"2,3,5,5", 150}}) {
+    Pair known = kConv;
+    known.inputs = "uint8[1,3,6,6] x";
+    known.outputs = "uint8[1,2,H,W] y";
+    known.constants += std::string(", int8[") + shape + "] w = {" + some_bytes(count) + "}";
+    EXPECT_TRUE(known.is_proved()) << known.said();
+    EXPECT_FALSE(known.is_proved("(x, sx, zx", "(x, sx, next"));
+  }
+}
+
 const Pair kMatMul{.inputs = "uint8[4,8] a, int8[8,3] b",
                    .outputs = "uint8[4,3] y",
                    .constants =

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <functional>
+#include <ranges>
 
 #include "eval/program.h"
 #include "graph/constant.h"
 #include "graph/content.h"
+#include "graph/dequantized.h"
 #include "graph/last_digits.h"
 #include "graph/purity.h"
 #include "graph/same.h"
@@ -106,17 +108,25 @@ Sweep::Sweep(const Graph& a, const Inference& a_info, const Graph& b, const Infe
   sizes_ = about(sizes.facts, symbols_);
   a_.doubtful = std::move(sizes.untrusted);
   b_.doubtful = doubtful_nodes(b, b_info, SizeFacts(sizes_), Doubt::OfRunning);
-  for (const Side side : {Side::A, Side::B})
-    for (const NodeId id : model(side).graph->order()) {
-      Model& m = model(side);
-      m.position.emplace(id, static_cast<int>(m.position.size()));
-      const Node& node = m.graph->node(id);
-      for (std::uint32_t k = 0; k < node.outputs.size(); ++k)
-        if (const auto& told = m.info->of({id, k}).constant; told && is_float(told->type()))
-          m.computed_from.insert(node.inputs.begin(), node.inputs.end());
-    }
+  for (const Side side : {Side::A, Side::B}) {
+    Model& m = model(side);
+    for (const NodeId id : m.graph->order()) m.position.emplace(id, static_cast<int>(m.position.size()));
+    note_computed(m);
+  }
   for (const NodeId id : a.order()) add(Side::A, id);
   for (const Value& v : moved) followed_in_a_.insert(class_of(Side::A, v));
+}
+
+// A dequantised value is not taken as it was computed (`known`), unless another one was computed from it.
+void Sweep::note_computed(Model& m) {
+  const std::vector<NodeId> order(m.graph->order().begin(), m.graph->order().end());
+  for (const NodeId id : std::views::reverse(order)) {
+    const Node& node = m.graph->node(id);
+    if (is_dequantization(node) && !m.computed_from.contains({id, 0})) continue;
+    for (std::uint32_t k = 0; k < node.outputs.size(); ++k)
+      if (const auto& told = m.info->of({id, k}).constant; told && is_float(told->type()))
+        m.computed_from.insert(node.inputs.begin(), node.inputs.end());
+  }
 }
 
 void Sweep::add_to_b(NodeId id) { add(Side::B, id); }
@@ -157,6 +167,9 @@ std::optional<Tensor> Sweep::known(Side side, Value value) const {
   if (auto constant = known_constant(*model(side).graph, value)) return constant;
   if (model(side).graph->node(value.node).kind != NodeKind::Operator) return std::nullopt;
   if (model(side).doubtful.contains(value.node)) return std::nullopt;
+  // A dequantised bias is its steps times a scale, of which the other model may have the steps alone; what
+  // inference knows of it is rounded.
+  if (is_dequantization(model(side).graph->node(value.node))) return std::nullopt;
   const ValueInfo& info = model(side).info->of(value);
   if (info.constant) return info.constant;
   const auto extents = concrete_shape(info);

@@ -112,6 +112,7 @@ class Sweep {
   };
   const Model& model(Side side) const { return side == Side::A ? a_ : b_; }
   Model& model(Side side) { return side == Side::A ? a_ : b_; }
+  static void note_computed(Model& m);
   int fresh(Side side, Value value);
   void note(Side side, int value_class, Value value);
   int root(int value_class) const;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <unordered_map>
 
 #include "expr/parts.h"
 #include "graph/constant.h"
@@ -56,7 +57,48 @@ class Signs {
  public:
   Signs(const Formula& formula, const std::vector<InputSign>& inputs) : formula_(formula), inputs_(inputs) {}
 
-  bool is_positive(const ExprNode& e) const {
+  bool is_positive(const ExprNode& e) const { return remembered(positive_, e, &Signs::is_seen_positive); }
+  bool is_nonnegative(const ExprNode& e) const {
+    return remembered(nonnegative_, e, &Signs::is_seen_nonnegative);
+  }
+
+  // Whether it is cut off at numbers that the integer type has: min(max(x, low), high), as quantisers write
+  // it.
+  static bool is_cut_off(const ExprNode& e, ElementType to) {
+    const auto is_held = [&](const ExprNode& limit) {
+      const int width = bits(to) - (is_signed_integer(to) ? 1 : 0);
+      return limit.kind == ExprNode::Kind::Number && is_integer(to) && limit.number < std::exp2(width) &&
+             limit.number >= (is_signed_integer(to) ? -std::exp2(width) : 0);
+    };
+    if (e.kind != ExprNode::Kind::Apply || e.fn != Fn::Min || !is_held(*e.args[1])) return false;
+    const ExprNode& inner = *e.args[0];
+    return inner.kind == ExprNode::Kind::Apply && inner.fn == Fn::Max && is_held(*inner.args[1]);
+  }
+
+  // Whether a function of finite numbers may be undefined here.
+  bool may_fail(const ExprNode& e) const {
+    if (!is_partial(e.fn)) return false;
+    switch (e.fn) {
+      case Fn::Div: return !is_float(e.type) || !is_positive(*e.args[1]);
+      case Fn::Sqrt: return !is_nonnegative(*e.args[0]);
+      case Fn::Log: return !is_positive(*e.args[0]);
+      case Fn::Cast: return is_float(e.args[0]->type) && !is_float(e.type) && !is_cut_off(*e.args[0], e.type);
+      default: return true;
+    }
+  }
+
+ private:
+  using Answers = std::unordered_map<const ExprNode*, bool>;
+  // Each part is asked once: the steps of a recurrence read each other, and the ways through them are without
+  // number.
+  bool remembered(Answers& answers, const ExprNode& e, bool (Signs::*sees)(const ExprNode&) const) const {
+    if (const auto at = answers.find(&e); at != answers.end()) return at->second;
+    const bool answer = (this->*sees)(e);
+    answers.emplace(&e, answer);
+    return answer;
+  }
+
+  bool is_seen_positive(const ExprNode& e) const {
     if (is_integer(e.type) && e.type != ElementType::Int64) return false;  // narrow ones wrap
     switch (e.kind) {
       case ExprNode::Kind::Number: return is_float(e.type) ? e.number > 0 : e.integer > 0;
@@ -90,7 +132,7 @@ class Signs {
     }
   }
 
-  bool is_nonnegative(const ExprNode& e) const {
+  bool is_seen_nonnegative(const ExprNode& e) const {
     if (is_positive(e)) return true;
     if (is_integer(e.type) && e.type != ElementType::Int64) return false;
     if (e.kind == ExprNode::Kind::Number) return is_float(e.type) ? e.number >= 0 : e.integer >= 0;
@@ -109,32 +151,6 @@ class Signs {
     }
   }
 
-  // Whether it is cut off at numbers that the integer type has: min(max(x, low), high), as quantisers write
-  // it.
-  static bool is_cut_off(const ExprNode& e, ElementType to) {
-    const auto is_held = [&](const ExprNode& limit) {
-      const int width = bits(to) - (is_signed_integer(to) ? 1 : 0);
-      return limit.kind == ExprNode::Kind::Number && is_integer(to) && limit.number < std::exp2(width) &&
-             limit.number >= (is_signed_integer(to) ? -std::exp2(width) : 0);
-    };
-    if (e.kind != ExprNode::Kind::Apply || e.fn != Fn::Min || !is_held(*e.args[1])) return false;
-    const ExprNode& inner = *e.args[0];
-    return inner.kind == ExprNode::Kind::Apply && inner.fn == Fn::Max && is_held(*inner.args[1]);
-  }
-
-  // Whether a function of finite numbers may be undefined here.
-  bool may_fail(const ExprNode& e) const {
-    if (!is_partial(e.fn)) return false;
-    switch (e.fn) {
-      case Fn::Div: return !is_float(e.type) || !is_positive(*e.args[1]);
-      case Fn::Sqrt: return !is_nonnegative(*e.args[0]);
-      case Fn::Log: return !is_positive(*e.args[0]);
-      case Fn::Cast: return is_float(e.args[0]->type) && !is_float(e.type) && !is_cut_off(*e.args[0], e.type);
-      default: return true;
-    }
-  }
-
- private:
   static bool is_there(const Dim& extent) { return extent.at_least(1).value_or(false); }
   // Outside of a tensor is zero.
   static bool is_inside(const ExprNode& read) {
@@ -162,6 +178,7 @@ class Signs {
   }
   const Formula& formula_;
   const std::vector<InputSign>& inputs_;
+  mutable Answers positive_, nonnegative_;
 };
 
 // `positions`: what it is computed for.

@@ -75,5 +75,16 @@ TEST(Translate, WhatAQuotientIsByMayBeKnown) {
   EXPECT_TRUE(by("8.0, -1.0"));  // not seen
 }
 
+TEST(Translate, ALongRecurrenceIsSeenThroughOnce) {
+  constexpr int kSteps = 80;
+  for (const double begin : {1.0, -1.0}) {
+    FormulaBuilder f({TensorType{ElementType::Float, {}}});
+    Expr x = f.stage({}, number(ElementType::Float, begin))();
+    for (int k = 0; k < kSteps; ++k) x = f.stage({}, x * x + x)();
+    f.output({}, f.input(0)() / x);
+    EXPECT_EQ(isomer::may_be_undefined(std::move(f).finish()), begin < 0);
+  }
+}
+
 }  // namespace
 }  // namespace isomer

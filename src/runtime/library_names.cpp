@@ -32,9 +32,20 @@ bool is_setting(std::string_view text) {
 bool is_optimizer(std::string_view text) {
   if (!std::isupper(static_cast<unsigned char>(text[0]))) return false;
   if (!std::ranges::all_of(text, [](unsigned char c) { return std::isalnum(c) != 0; })) return false;
-  for (const std::string_view part : {"Fusion", "Elimination", "Transformer", "Eliminate", "Folding"})
+  for (const std::string_view part : {"Fusion", "Elimination", "Transformer", "Eliminate", "Folding",
+                                      "Optimizer", "Sharing", "Remover", "EnsureUnique"})
     if (text.find(part) != std::string_view::npos) return true;
   return false;
+}
+
+// A class by the name that its type has in the library ("N11onnxruntime9PadFusionE"), or the text as it is.
+std::string_view class_name(std::string_view text) {
+  constexpr std::string_view kHead = "N11onnxruntime";
+  if (!text.starts_with(kHead) || !text.ends_with('E')) return text;
+  text.remove_prefix(kHead.size());
+  text.remove_suffix(1);
+  while (!text.empty() && std::isdigit(static_cast<unsigned char>(text[0]))) text.remove_prefix(1);
+  return text;
 }
 
 }  // namespace
@@ -89,7 +100,8 @@ std::vector<std::string> LibraryNames::settings() const {
 std::vector<std::string> LibraryNames::optimizers() const {
   std::set<std::string> found;
   each_text([&](std::string_view text) {
-    if (is_optimizer(text)) found.emplace(text);
+    const std::string_view name = class_name(text);
+    if (!name.empty() && is_optimizer(name)) found.emplace(name);
   });
   return {found.begin(), found.end()};
 }

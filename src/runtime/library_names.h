@@ -19,7 +19,7 @@ class LibraryNames {
   bool has(const std::string& name) const;        // as a text of its own
   bool has_class(const std::string& name) const;  // that, or a class of this name
   std::vector<std::string> settings() const;      // texts such as "session.disable_prepacking"
-  std::vector<std::string> optimizers() const;    // texts such as "ConvBNFusion"
+  std::vector<std::string> optimizers() const;    // texts and classes such as "ConvBNFusion"
 
  private:
   LibraryNames(const char* data, std::size_t size) : data_(data), size_(size) {}

@@ -19,6 +19,26 @@ GraphOptimizationLevel native(OptimizationLevel level) {
   ISOMER_UNREACHABLE("an optimization level");
 }
 
+// Settings that have a name among the library's own and no effect as an entry: they have functions.
+bool is_function(const std::string& key) {
+  return key == "session.enable_mem_pattern" || key == "session.enable_cpu_mem_arena" ||
+         key == "session.execution_mode";
+}
+
+Outcome<Done> set_by_function(const Api& api, const std::string& key, const std::string& value,
+                              OrtSessionOptions* native_options) {
+  const bool is_on = value == "1";
+  if (!is_on && value != "0")
+    return Failure{FailureKind::Refused, fmt::format("{}={}: expected 0 or 1", key, value)};
+  if (key == "session.execution_mode")
+    ISOMER_ORT(api, SetSessionExecutionMode(native_options, is_on ? ORT_PARALLEL : ORT_SEQUENTIAL));
+  else if (key == "session.enable_mem_pattern" && is_on) ISOMER_ORT(api, EnableMemPattern(native_options));
+  else if (key == "session.enable_mem_pattern") ISOMER_ORT(api, DisableMemPattern(native_options));
+  else if (is_on) ISOMER_ORT(api, EnableCpuMemArena(native_options));
+  else ISOMER_ORT(api, DisableCpuMemArena(native_options));
+  return Done{};
+}
+
 Outcome<Done> fill(const Api& api, const ModelPlace& model, const RuntimeOptions& options,
                    OrtSessionOptions* native_options) {
   ISOMER_ORT(api, SetSessionGraphOptimizationLevel(native_options, native(options.level)));
@@ -33,12 +53,17 @@ Outcome<Done> fill(const Api& api, const ModelPlace& model, const RuntimeOptions
     ISOMER_ORT(api,
                AddSessionConfigEntry(native_options, "session.model_external_initializers_file_folder_path",
                                      model.folder.c_str()));
-  for (const auto& [key, value] : options.config)
-    ISOMER_ORT(api, AddSessionConfigEntry(native_options, key.c_str(), value.c_str()));
+  for (const auto& [key, value] : options.config) {
+    if (is_function(key)) ISOMER_TRY_DO(set_by_function(api, key, value, native_options));
+    else ISOMER_ORT(api, AddSessionConfigEntry(native_options, key.c_str(), value.c_str()));
+  }
   for (const std::string& library : options.custom_op_libraries)
     ISOMER_ORT(api, RegisterCustomOpsLibrary_V2(native_options, library.c_str()));
   return Done{};
 }
+
+// Weights from this size on are in a file of their own, which the runtime maps instead of copying it.
+constexpr const char* kMappedBytes = "1024";
 
 // Options with an owner.
 class Options {
@@ -80,6 +105,22 @@ class OrtRuntime final : public Runtime {
       ISOMER_TRY_DO(session->run());
     ISOMER_TRY(const std::string path, end_profiling(*api_, *session));
     return read_profile(path);
+  }
+
+  Outcome<DumpedFiles> dump(const ModelPlace& model, const RuntimeOptions& options,
+                            const std::string& weights_name, const std::string& scratch) override {
+    ISOMER_TRY(OrtSessionOptions * made, make_options(*api_, model, options));
+    const Options native_options(*api_, made);
+    DumpedFiles files{scratch + "/dumped.onnx", scratch + '/' + weights_name};
+    ISOMER_ORT(*api_, SetOptimizedModelFilePath(*native_options, files.graph.c_str()));
+    ISOMER_ORT(*api_, AddSessionConfigEntry(*native_options,
+                                            "session.optimized_model_external_initializers_file_name",
+                                            weights_name.c_str()));
+    ISOMER_ORT(*api_, AddSessionConfigEntry(*native_options,
+                                            "session.optimized_model_external_initializers_min_size_in_bytes",
+                                            kMappedBytes));
+    ISOMER_TRY_DO(make_session(api_, model, *native_options));
+    return files;
   }
 
  private:

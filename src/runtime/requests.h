@@ -2,7 +2,8 @@
 //
 // - prepare: the first. Answers private_scratch: whether it needs no temporary folder of ours.
 // - open (runtime, library, limits, faults, scratch): the second. Answers name, version, network.
-// - load (slot, model, options, tensors): a session in a numbered slot, fed. Answers its signature.
+// - load (slot, model, options, tensors): a session in a numbered slot, fed. Answers its signature, and
+//   wall_ns and cpu_ns of making it.
 // - unload (slot).
 // - warm (slot, least_runs, least_ns): untimed runs. Answers runs, fastest_ns.
 // - time (legs: [[slot, repetitions], ...]): answers wall_ns and cpu_ns of each leg.
@@ -10,6 +11,8 @@
 //   repetitions of a leg of each, and wall_ns and cpu_ns of all legs, in order.
 // - run (slot): one run. Answers the outputs.
 // - profile (model, options, tensors, least_ns): answers the kernels that the runtime really ran.
+// - dump (model, options, weights): answers what the runtime makes of the model, as a file, and its large
+//   weights, if it has some, as another one; the first says that the second is called `weights`.
 // - memory: answers the resident and the peak bytes of the process.
 // - fault (kind, delay_us): for tests; does what the kind says (fault.h).
 //

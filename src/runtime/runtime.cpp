@@ -21,6 +21,11 @@ std::string RuntimeOptions::text() const {
   return text;
 }
 
+Outcome<DumpedFiles> Runtime::dump(const ModelPlace&, const RuntimeOptions&, const std::string&,
+                                   const std::string&) {
+  return Failure{FailureKind::Refused, fmt::format("{} does not say what it makes of a model", name())};
+}
+
 std::int64_t now_ns() {
   timespec time{};
   ::clock_gettime(CLOCK_MONOTONIC, &time);

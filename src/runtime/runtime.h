@@ -74,6 +74,11 @@ class Session {
   virtual Outcome<NamedTensors> outputs() = 0;
 };
 
+// Files in a scratch folder: what a runtime made of a model, and its weights, if it has any that large.
+struct DumpedFiles {
+  std::string graph, weights;
+};
+
 class Runtime {
  public:
   virtual ~Runtime() = default;
@@ -85,6 +90,10 @@ class Runtime {
   virtual Outcome<std::vector<KernelKind>> profile(const ModelPlace& model, const RuntimeOptions& options,
                                                    const NamedTensors& feeds, std::int64_t least_ns,
                                                    const std::string& scratch) = 0;
+  // The model as the runtime runs it, after its own passes, written to the scratch folder; weights in a file
+  // of that name. Refused by runtimes that can't say.
+  virtual Outcome<DumpedFiles> dump(const ModelPlace& model, const RuntimeOptions& options,
+                                    const std::string& weights_name, const std::string& scratch);
 };
 
 using OpenRuntime = Outcome<std::unique_ptr<Runtime>> (*)(const std::string& library);

@@ -1,6 +1,8 @@
 #include "runtime/serve.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -51,6 +53,7 @@ class Server {
     if (what == "pair") return pair(message.body);
     if (what == "run") return run(message.body);
     if (what == "profile") return profile(message);
+    if (what == "dump") return dump(message);
     if (what == "memory") return Json{{"resident", status_bytes("VmRSS")}, {"peak", status_bytes("VmHWM")}};
     if (what == "fault" && may_fault_) return fault(message.body);
     return refusal(fmt::format("no such request: {}", what));
@@ -117,14 +120,16 @@ class Server {
     LoadedModel loaded;
     ISOMER_TRY(const ModelPlace model, place(message, loaded.bytes));
     const RuntimeOptions options = options_from(message.body.value("options", Json::object()));
-    const std::int64_t start = now_ns();
+    const std::int64_t cpu_start = cpu_ns(), start = now_ns();
     ISOMER_TRY(loaded.timed.session, in_runtime([&] { return runtime_->load(model, options); }));
-    loaded.timed.preparing_ns = now_ns() - start;
+    const LegTime time{now_ns() - start, cpu_ns() - cpu_start};
+    loaded.timed.preparing_ns = time.wall_ns;
     if (message.body.contains("tensors")) {
       ISOMER_TRY(const NamedTensors feeds, tensors(message));
       ISOMER_TRY_DO(loaded.timed.session->bind(feeds));
     }
-    Json answer{{"signature", to_json(loaded.timed.session->signature())}};
+    Json answer = times_json({time});
+    answer["signature"] = to_json(loaded.timed.session->signature());
     const auto slot = integer_field(message.body, "slot").value_or(0);
     slots_.erase(slot);
     slots_.emplace(slot, std::move(loaded));
@@ -206,6 +211,23 @@ class Server {
     ISOMER_TRY(const auto kinds,
                in_runtime([&] { return runtime_->profile(model, options, feeds, least_ns, scratch_); }));
     return Json{{"kinds", to_json(kinds)}};
+  }
+
+  // The files are gone from the folder before they are sent: whoever holds them open has them.
+  Outcome<Json> dump(const Message& message) {
+    Bytes keep;
+    ISOMER_TRY(const ModelPlace model, place(message, keep));
+    const RuntimeOptions options = options_from(message.body.value("options", Json::object()));
+    const std::string weights = text_field(message.body, "weights").value_or("");
+    if (weights.empty() || weights.find('/') != std::string::npos) return refusal("a file name that is none");
+    ISOMER_TRY(const DumpedFiles files,
+               in_runtime([&] { return runtime_->dump(model, options, weights, scratch_); }));
+    for (const std::string& path : {files.graph, files.weights}) {
+      Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+      if (file.is_open()) files_.push_back(std::move(file));
+      (void)::unlink(path.c_str());
+    }
+    return Json::object();
   }
 
   Outcome<Json> fault(const Json& request) {

@@ -63,6 +63,23 @@ Outcome<NamedTensors> read_table(const Json& table, const ReadBytes& read) {
   return tensors;
 }
 
+Outcome<std::size_t> size_of(const Descriptor& file) {
+  struct stat status{};
+  if (::fstat(file.get(), &status) != 0) return system_failure("can't see shared memory");
+  return static_cast<std::size_t>(status.st_size);
+}
+
+Outcome<Bytes> copy_bytes(const Descriptor& file, std::size_t at, std::size_t size) {
+  Buffer buffer(size);
+  for (std::size_t done = 0; done < size;) {
+    const ssize_t got = ::pread(file.get(), buffer.data() + done, size - done, static_cast<off_t>(at + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) return garbled("a file that shrank");
+    done += static_cast<std::size_t>(got);
+  }
+  return std::move(buffer).freeze();
+}
+
 }  // namespace
 
 Outcome<Descriptor> shared_bytes(const void* data, std::size_t size, const char* name) {
@@ -92,9 +109,7 @@ Outcome<SharedTensors> share(const NamedTensors& tensors) {
 }
 
 Outcome<Bytes> map_file(const Descriptor& file) {
-  struct stat status{};
-  if (::fstat(file.get(), &status) != 0) return system_failure("can't see shared memory");
-  const auto size = static_cast<std::size_t>(status.st_size);
+  ISOMER_TRY(const std::size_t size, size_of(file));
   if (size == 0) return Bytes::copy_of("", 0);
   // Read-only: a runtime that writes to its inputs is told so at once. Populated: no page fault is timed.
   void* data = ::mmap(nullptr, size, PROT_READ, MAP_SHARED | MAP_POPULATE, file.get(), 0);
@@ -115,21 +130,16 @@ Outcome<NamedTensors> map_tensors(const Json& table, const Descriptor& file) {
 }
 
 Outcome<NamedTensors> copy_tensors(const Json& table, const Descriptor& file) {
-  struct stat status{};
-  if (::fstat(file.get(), &status) != 0) return system_failure("can't see shared memory");
-  const auto end = static_cast<std::size_t>(status.st_size);
+  ISOMER_TRY(const std::size_t end, size_of(file));
   return read_table(table, [&](std::size_t at, std::size_t size) -> Outcome<Bytes> {
     if (at > end || size > end - at) return garbled("a tensor beyond the end of its file");
-    Buffer buffer(size);
-    for (std::size_t done = 0; done < size;) {
-      const ssize_t got =
-          ::pread(file.get(), buffer.data() + done, size - done, static_cast<off_t>(at + done));
-      if (got < 0 && errno == EINTR) continue;
-      if (got <= 0) return garbled("a tensor whose file shrank");
-      done += static_cast<std::size_t>(got);
-    }
-    return std::move(buffer).freeze();
+    return copy_bytes(file, at, size);
   });
+}
+
+Outcome<Bytes> copy_file(const Descriptor& file) {
+  ISOMER_TRY(const std::size_t size, size_of(file));
+  return copy_bytes(file, 0, size);
 }
 
 }  // namespace isomer

@@ -21,7 +21,9 @@ Outcome<NamedTensors> map_tensors(const Json& table, const Descriptor& file);
 // The tensors, copied: for the parent. A worker that shrinks the file later harms nobody.
 Outcome<NamedTensors> copy_tensors(const Json& table, const Descriptor& file);
 
-// A whole file, mapped for reading.
+// A whole file, copied: for the parent.
+Outcome<Bytes> copy_file(const Descriptor& file);
+// A whole file, mapped for reading: for the worker.
 Outcome<Bytes> map_file(const Descriptor& file);
 
 }  // namespace isomer

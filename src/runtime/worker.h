@@ -18,6 +18,8 @@
 
 namespace isomer {
 
+struct Message;
+
 struct WorkerOptions {
   std::string runtime = "ort";
   std::string library = {};  // "": find_library
@@ -85,6 +87,11 @@ struct WarmUp {
   std::int64_t fastest_ns = 0;
 };
 
+// A model as a runtime runs it, after its own passes, as two files; the second may be empty.
+struct DumpedModel {
+  Bytes graph, weights;
+};
+
 struct ProcessMemory {
   std::int64_t resident_bytes = 0;
   std::int64_t peak_bytes = 0;
@@ -105,6 +112,9 @@ class Worker {
 
   Outcome<Signature> load(std::int64_t slot, const ModelSource& model, const RuntimeOptions& options,
                           const SharedFeeds* feeds);
+  // The same, and how long the runtime took for it.
+  Outcome<LegTime> time_load(std::int64_t slot, const ModelSource& model, const RuntimeOptions& options,
+                             const SharedFeeds* feeds);
   Outcome<Done> unload(std::int64_t slot);
   Outcome<WarmUp> warm(std::int64_t slot, std::int64_t least_runs, std::int64_t least_ns);
   Outcome<std::vector<LegTime>> time(const std::vector<Leg>& legs);
@@ -114,6 +124,9 @@ class Worker {
   Outcome<NamedTensors> run(std::int64_t slot);
   Outcome<std::vector<KernelKind>> profile(const ModelSource& model, const RuntimeOptions& options,
                                            const SharedFeeds& feeds, std::int64_t least_ns);
+  // `weights`: what the file of weights will be called.
+  Outcome<DumpedModel> dump(const ModelSource& model, const RuntimeOptions& options,
+                            const std::string& weights);
   Outcome<ProcessMemory> memory();
   Outcome<Done> fault(const std::string& kind, std::int64_t delay_us);  // for tests: see fault.h
 
@@ -123,6 +136,8 @@ class Worker {
  private:
   struct State;
   explicit Worker(std::unique_ptr<State> state);
+  Outcome<Message> call_load(std::int64_t slot, const ModelSource& model, const RuntimeOptions& options,
+                             const SharedFeeds* feeds);
   std::unique_ptr<State> state_;
 };
 

@@ -58,15 +58,28 @@ void add_feeds(Json& request, std::vector<int>& files, const SharedFeeds& feeds)
 
 }  // namespace
 
-Outcome<Signature> Worker::load(std::int64_t slot, const ModelSource& model, const RuntimeOptions& options,
-                                const SharedFeeds* feeds) {
+Outcome<Message> Worker::call_load(std::int64_t slot, const ModelSource& model, const RuntimeOptions& options,
+                                   const SharedFeeds* feeds) {
   Json request{{"request", "load"}, {"slot", slot}, {"options", to_json(options)}};
   std::vector<int> files;
   Descriptor keep;
   ISOMER_TRY_DO(add_model(request, files, model, keep));
   if (feeds) add_feeds(request, files, *feeds);
-  ISOMER_TRY(const Message answer, state_->call(request, files));
+  return state_->call(request, files);
+}
+
+Outcome<Signature> Worker::load(std::int64_t slot, const ModelSource& model, const RuntimeOptions& options,
+                                const SharedFeeds* feeds) {
+  ISOMER_TRY(const Message answer, call_load(slot, model, options, feeds));
   return signature_from(answer.body.value("signature", Json::object()));
+}
+
+Outcome<LegTime> Worker::time_load(std::int64_t slot, const ModelSource& model, const RuntimeOptions& options,
+                                   const SharedFeeds* feeds) {
+  ISOMER_TRY(const Message answer, call_load(slot, model, options, feeds));
+  const auto times = times_of(answer);
+  if (!times || times->size() != 1) return state_->bury({FailureKind::Garbled, "times that are none"});
+  return times->front();
 }
 
 Outcome<Done> Worker::unload(std::int64_t slot) {
@@ -154,6 +167,22 @@ Outcome<std::vector<KernelKind>> Worker::profile(const ModelSource& model, const
   add_feeds(request, files, feeds);
   ISOMER_TRY(const Message answer, state_->call(request, files));
   return kinds_from(array_field(answer.body, "kinds"));
+}
+
+Outcome<DumpedModel> Worker::dump(const ModelSource& model, const RuntimeOptions& options,
+                                  const std::string& weights) {
+  Json request{{"request", "dump"}, {"options", to_json(options)}, {"weights", weights}};
+  std::vector<int> files;
+  Descriptor keep;
+  ISOMER_TRY_DO(add_model(request, files, model, keep));
+  ISOMER_TRY(const Message answer, state_->call(request, files));
+  if (answer.files.empty()) return state_->bury({FailureKind::Garbled, "a model without its bytes"});
+  DumpedModel dumped;
+  ISOMER_TRY(dumped.graph, copy_file(answer.files[0]));
+  if (answer.files.size() > 1) {
+    ISOMER_TRY(dumped.weights, copy_file(answer.files[1]));
+  }
+  return dumped;
 }
 
 Outcome<ProcessMemory> Worker::memory() {

@@ -3,13 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "expr/parts.h"
 #include "graph/constant.h"
 #include "graph/graph_index.h"
-#include "prove/shrink.h"
 
 namespace isomer {
 namespace {
@@ -92,35 +90,6 @@ Context context_of(const Workpiece& piece, const Step& step, bool with_neighbour
     }
   }
   return {{inputs.begin(), inputs.end()}, {outputs.begin(), outputs.end()}};
-}
-
-// The worst output; nullopt: not comparable.
-std::optional<double> error_of(const NamedTensors& outputs, const NamedTensors& exact) {
-  double worst = 0;
-  for (const auto& [name, right] : exact) {
-    const auto at = outputs.find(name);
-    if (at == outputs.end()) return std::nullopt;
-    const auto y = at->second.doubles(), z = right.doubles();
-    if (!y || !z || y->size() != z->size()) return std::nullopt;
-    double scale = 0, gap = 0;
-    for (std::size_t i = 0; i < y->size(); ++i) {
-      if (!std::isfinite((*z)[i])) continue;
-      scale = std::max(scale, std::abs((*z)[i]));
-      const double d = std::abs((*y)[i] - (*z)[i]);
-      gap = std::isfinite(d) ? std::max(gap, d) : HUGE_VAL;
-    }
-    if (scale > 0) worst = std::max(worst, gap / scale);
-  }
-  return worst;
-}
-
-bool is_affordable(const Graph& graph, const NamedTensors& feeds, double most) {
-  InferOptions options;
-  for (const auto& [name, tensor] : feeds) options.shapes.emplace(name, tensor.extents());
-  const auto info = infer(graph, options);
-  if (!info.ok()) return false;
-  const auto price = operations(graph, *info);
-  return price && *price < most;
 }
 
 }  // namespace
@@ -261,10 +230,9 @@ Outcome<std::optional<Errors>> Trials::errors(const Graph& exact, const ModelSou
   if (!first.ok()) return first.error();
   const auto second = judge_->run(b, feeds, options_.runtime);
   if (!second.ok()) return second.error();
-  if (!is_affordable(exact, feeds, most)) return std::optional<Errors>();
-  const auto right = interpret(exact, feeds, Arithmetic::Faithful);
-  if (!right.ok() || right->opaque) return std::optional<Errors>();
-  const auto before = error_of(*first, right->outputs), after = error_of(*second, right->outputs);
+  const auto right = exact_outputs(exact, feeds, most);
+  if (!right) return std::optional<Errors>();
+  const auto before = error_of(*first, *right), after = error_of(*second, *right);
   if (!before || !after) return std::optional<Errors>();
   return std::optional<Errors>(Errors{*before, *after});
 }

@@ -9,6 +9,7 @@
 
 #include "onnx/model.h"
 #include "runtime/judge.h"
+#include "search/errors.h"
 #include "search/observed_machine.h"
 #include "search/scratch_model.h"
 #include "search/steps.h"
@@ -17,13 +18,6 @@ namespace isomer {
 
 // Progress of a measurement, as a line.
 OnProgress told_as(const std::function<void(const std::string&)>& progress, const std::string& what);
-
-// Floating-point errors of two programs against float64 (Arithmetic::Faithful): max |y - y64| / max |y64|,
-// the worst output.
-struct Errors {
-  double before = 0, after = 0;
-  bool within(double growth) const { return after <= std::max(growth * before, 1e-6); }
-};
 
 struct RegionTrial {
   std::optional<PairMeasurement> time;  // nullopt: there was no time

@@ -1,0 +1,104 @@
+#include "api/against_runtime.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "api/errors.h"
+#include "api/model_state.h"
+#include "search/errors.h"
+
+namespace isomer::api {
+namespace {
+
+// Of float64: one or two minutes. The largest model of the zoo takes a third.
+constexpr double kMostOperations = 3e11;
+// One input says little of a model whose errors are large here and small there; where more of them take
+// seconds, there are more.
+constexpr std::uint64_t kDraws = 4;
+constexpr double kMostOfMore = 5e9;
+
+}  // namespace
+
+AgainstRuntime::AgainstRuntime(const Model& model, const CompileOptions& options)
+    : model_(model), options_(options), runtime_(options.runtime) {
+  runtime_.threads = 1;  // as the module has
+}
+
+RuntimeOptions AgainstRuntime::with(const std::filesystem::path& library) const {
+  RuntimeOptions out = runtime_;
+  out.custom_op_libraries.push_back(std::filesystem::absolute(library));
+  return out;
+}
+
+void AgainstRuntime::compare_outputs(const Model& as_operator, const std::filesystem::path& library) const {
+  const Comparison compared = compare(model_, as_operator,
+                                      {.sizes = options_.sizes,
+                                       .runtime = with(library),
+                                       .scratch = options_.scratch,
+                                       .progress = options_.progress,
+                                       .stop = options_.stop});
+  if (!compared.differ) return;
+  std::string where;
+  for (const Comparison::Output& o : compared.outputs)
+    where +=
+        fmt::format("{}{}: {}", where.empty() ? "" : "; ", o.a,
+                    o.misfit.empty() ? fmt::format("{:.1e} of the largest value", o.of_scale) : o.misfit);
+  throw Error(
+      ErrorKind::Internal,
+      fmt::format("the compiled model's outputs are not the runtime's ({}): please report this", where));
+}
+
+std::optional<Compiled::Errors> AgainstRuntime::errors(const Model& as_operator,
+                                                       const std::filesystem::path& library) {
+  if (!rights_) {
+    if (options_.progress) options_.progress("comparing with float64");
+    rights_.emplace();
+    for (std::uint64_t seed = 1; seed <= kDraws; ++seed)
+      if (auto drawn = right(seed)) rights_->push_back(std::move(*drawn));
+  }
+  std::optional<Compiled::Errors> worst;
+  double most = -1;  // of what is allowed
+  for (const Right& right : *rights_) {
+    const isomer::Errors errors{right.runtime_error, error_of(as_operator, with(library), right)};
+    const double share = errors.after / std::max(options_.max_error_growth * errors.before, 1e-6);
+    if (share <= most) continue;
+    most = share;
+    worst = {errors.after, errors.before, errors.within(options_.max_error_growth)};
+  }
+  return worst;
+}
+
+std::optional<AgainstRuntime::Right> AgainstRuntime::right(std::uint64_t seed) const {
+  const Graph& graph = model_.state().model.graph;
+  Right out{.feeds = to_public(take(feeds_for({&graph}, std::nullopt, options_.sizes, seed)).tensors)};
+  auto exact = exact_outputs(graph, to_internal(out.feeds), seed == 1 ? kMostOperations : kMostOfMore);
+  if (!exact) return std::nullopt;
+  out.exact = std::move(*exact);
+  out.runtime_error = error_of(model_, runtime_, out);
+  return out;
+}
+
+// Outputs that are not comparable, as those of other types, are as far as can be.
+double AgainstRuntime::error_of(const Model& model, const RuntimeOptions& runtime, const Right& right) const {
+  const Tensors outputs =
+      run(model, right.feeds, {.engine = Engine::Runtime, .runtime = runtime, .stop = options_.stop});
+  return isomer::error_of(to_internal(outputs), right.exact).value_or(HUGE_VAL);
+}
+
+Interval AgainstRuntime::ratio(const Model& as_operator, const std::filesystem::path& library) const {
+  const BenchReport report = bench({model_, as_operator}, {.sizes = options_.sizes,
+                                                           .seconds = options_.seconds,
+                                                           .runtime = with(library),
+                                                           .scratch = options_.scratch,
+                                                           .progress = options_.progress,
+                                                           .stop = options_.stop});
+  for (const BenchReport::Of& m : report.models)
+    if (!m.failure.empty()) throw Error(ErrorKind::Runtime, m.failure);
+  if (report.pairs.empty() || !report.pairs[0].failure.empty())
+    throw Error(ErrorKind::Runtime, report.pairs.empty() ? "nothing was measured" : report.pairs[0].failure);
+  return report.pairs[0].ratio;
+}
+
+}  // namespace isomer::api

@@ -1,0 +1,42 @@
+// A compiled module, as an operator of a runtime, beside the runtime itself: outputs, rounding errors, speed.
+// Internal to compile.cpp.
+#pragma once
+
+#include <filesystem>
+#include <optional>
+#include <vector>
+
+#include "graph/interpret.h"
+#include "isomer/isomer.h"
+
+namespace isomer::api {
+
+// All throw ErrorKind::Runtime where there is no runtime, or one that can't run the model.
+class AgainstRuntime {
+ public:
+  AgainstRuntime(const Model& model, const CompileOptions& options);
+
+  // Throws, if outputs differ by more than is usual for their types.
+  void compare_outputs(const Model& as_operator, const std::filesystem::path& library) const;
+  // Against float64, for made-up inputs, the worst of some; nullopt: that takes too long.
+  std::optional<Compiled::Errors> errors(const Model& as_operator, const std::filesystem::path& library);
+  Interval ratio(const Model& as_operator, const std::filesystem::path& library) const;
+
+ private:
+  RuntimeOptions with(const std::filesystem::path& library) const;
+  // What the model computes of some inputs in float64, and how far the runtime itself is from that.
+  struct Right {
+    Tensors feeds = {};
+    NamedTensors exact = {};
+    double runtime_error = 0;
+  };
+  std::optional<Right> right(std::uint64_t seed) const;
+  double error_of(const Model& model, const RuntimeOptions& runtime, const Right& right) const;
+
+  const Model& model_;
+  const CompileOptions& options_;
+  RuntimeOptions runtime_;
+  std::optional<std::vector<Right>> rights_;  // computed once
+};
+
+}  // namespace isomer::api

@@ -1,0 +1,169 @@
+// isomer explore: which of the runtime's own passes and settings pay for a model; a model that loads faster.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+
+#include "cli/budget.h"
+#include "cli/command.h"
+#include "cli/feeds_option.h"
+#include "cli/interrupt.h"
+#include "cli/live.h"
+#include "cli/runtime_option.h"
+#include "cli/shape_option.h"
+#include "cli/table.h"
+#include "cli/wording.h"
+#include "isomer/isomer.h"
+
+namespace isomer::cli {
+namespace {
+
+struct ExploreCommand {
+  std::filesystem::path model, configuration;
+  api::ExploreOptions options;
+  RuntimeRequest runtime;
+  std::string clock = "auto", budget = "1m";
+  LiveRequest live;
+};
+
+std::string interval_text(const Json& measured) {
+  if (measured.is_null()) return "";
+  return fmt::format(
+      "{:.3f} [{:.3f}, {}]", measured["ratio"].get<double>(), measured["low"].get<double>(),
+      measured["high"].is_null() ? "?" : fmt::format("{:.3f}", measured["high"].get<double>()));
+}
+
+// The passes that were measured, most helpful first: how much better the model is without each.
+std::string passes_text(const Json& report) {
+  std::vector<Json> rows;
+  std::size_t same = 0;
+  for (const char* part : {"passes", "sets"})
+    for (const Json& trial : report[part]) {
+      if (!trial["measured"].is_null() || !trial["failure"].get<std::string>().empty()) rows.push_back(trial);
+      else if (trial["changes_graph"] == Json(false)) ++same;
+    }
+  const auto ratio = [](const Json& trial) {
+    return trial["measured"].is_null() ? 0 : trial["measured"]["ratio"].get<double>();
+  };
+  std::ranges::stable_sort(rows, [&](const Json& a, const Json& b) { return ratio(a) > ratio(b); });
+  Table table({{"without (or with)"}, {"kind"}, {"times better"}, {""}});
+  for (const Json& trial : rows) {
+    const std::string failure = trial["failure"].get<std::string>();
+    table.add({fmt::format("{}", fmt::join(trial["passes"].get<std::vector<std::string>>(), " + ")),
+               trial["kind"].get<std::string>(), interval_text(trial["measured"]),
+               !failure.empty()                      ? printable(failure)
+               : trial["changes_values"].get<bool>() ? "changes what is computed: never chosen"
+                                                     : ""});
+  }
+  if (rows.empty()) return "";
+  return table.text() + fmt::format("{} names change nothing here\n\n", same);
+}
+
+std::string prepared_text(const Json& prepared) {
+  if (prepared.is_null()) return "";
+  const auto row = [](const Json& figures) {
+    return fmt::format("{}; with its first run {}; {} instead of {}", interval_text(figures["load"]),
+                       interval_text(figures["load_and_first_run"]),
+                       latency_text(figures["after_ns"].get<double>()),
+                       latency_text(figures["before_ns"].get<double>()));
+  };
+  std::string text = fmt::format("times faster to load: {}\n", row(prepared["plain"]));
+  if (!prepared["with_options"].is_null())
+    text += fmt::format("with options:         {}\n", row(prepared["with_options"]));
+  return text + fmt::format("peak memory of loading: {} instead of {}; file {}\n\n",
+                            bytes_text(prepared["peak_bytes_after"].get<std::uint64_t>()),
+                            bytes_text(prepared["peak_bytes_before"].get<std::uint64_t>()),
+                            bytes_text(prepared["bytes"].get<std::uint64_t>()));
+}
+
+Result<Reply> explore(const ExploreCommand& request) {
+  api::ExploreOptions options = request.options;
+  ISOMER_TRY(const auto runtimes, runtime_options(request.runtime));
+  options.runtime = runtimes.front();
+  options.clock = clock_named(request.clock);
+  ISOMER_TRY(options.prove_seconds, seconds_of(request.budget));
+  const api::Model model = api::load(request.model);
+  const Interrupt interrupt;
+  ISOMER_TRY(const auto live, Live::start(request.live, {}, interrupt.flag()));
+  live->set_kept(options.records.empty() ? "nothing is kept without --records"
+                                         : "the records are kept: the same command goes on");
+  options.stop = interrupt.token();
+  options.progress = [&live](std::string_view now) { live->show(now); };
+  const api::ExploreReport report = api::explore(model, options);
+  if (!request.configuration.empty()) api::save_text(report.configuration, request.configuration);
+  const Json json = Json::parse(report.json);
+  std::string text = passes_text(json) + prepared_text(json["prepared"]) + printable(report.line) + '\n';
+  if (report.is_better) text += '\n' + report.python + '\n' + report.cpp;
+  return Reply{Exit::Done, text, json};
+}
+
+}  // namespace
+
+void add_explore(CLI::App& app, Chosen& chosen) {
+  auto request = std::make_shared<ExploreCommand>();
+  api::ExploreOptions& options = request->options;
+  CLI::App* command = app.add_subcommand(
+      "explore",
+      "Which of ONNX Runtime's own passes and settings pay for a model; a model that loads faster");
+  command->add_option("MODEL", request->model, "An ONNX file")->required();
+  command
+      ->add_option("--objective", options.objective,
+                   "What is to be better. load-time: a model with the runtime's passes done and its weights "
+                   "mapped; size: of the model that the runtime writes; energy: by CPU time")
+      ->check(CLI::IsMember({"latency", "load-time", "memory", "size", "energy"}))
+      ->type_name("latency|load-time|memory|size|energy")
+      ->capture_default_str();
+  command
+      ->add_option("--mode", options.mode,
+                   "fast: what helps alone, together; mixed: one after the other while it helps; full: all "
+                   "subsets of the five that help most, then as mixed")
+      ->check(CLI::IsMember({"fast", "mixed", "full"}))
+      ->type_name("fast|mixed|full")
+      ->capture_default_str();
+  command
+      ->add_option(
+          "-o,--output", options.output,
+          "Of load-time: where the prepared model goes, if it is better; large weights beside it, in "
+          "OUT.data (default: nowhere)")
+      ->type_name("OUT");
+  command->add_flag("--this-machine", options.this_machine,
+                    "Of load-time: the model may be for processors like this one only");
+  command->add_option("--budget", request->budget, "Of load-time: the most that proving it equal may take")
+      ->type_name("TIME")
+      ->capture_default_str();
+  command
+      ->add_option("--records", options.records,
+                   "What was found so far: a run that was stopped goes on with them (default: not kept)")
+      ->type_name("FILE");
+  command
+      ->add_option("--config", request->configuration,
+                   "Write what to use, for --runtime-config-file of other commands (default: no)")
+      ->type_name("FILE");
+  command
+      ->add_option("--seconds", options.seconds,
+                   "The most that one trial may take; the last comparison may take four times that")
+      ->check(CLI::PositiveNumber)
+      ->type_name("S")
+      ->capture_default_str();
+  command->add_option("--min-gain", options.min_gain, "Less is reported as none")
+      ->check(CLI::Range(1.0, 1000.0))
+      ->type_name("R")
+      ->capture_default_str();
+  command->add_flag("--control", options.control,
+                    "Measure passes that change nothing: what is found then is noise");
+  add_feeds_option(*command, options.feeds_file, "The inputs", "made-up ones");
+  add_shape_option(*command, options.sizes);
+  add_library_options(*command, request->runtime);
+  add_clock_option(*command, request->clock);
+  command->add_option("--seed", options.seed, "Of made-up inputs and of the bootstrap")
+      ->type_name("N")
+      ->capture_default_str();
+  add_live_options(*command, request->live);
+  command->add_flag("--json", chosen.json, "Answer in JSON");
+  command->callback([&chosen, request] { chosen.run = [request] { return explore(*request); }; });
+}
+
+}  // namespace isomer::cli
