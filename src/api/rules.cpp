@@ -45,18 +45,23 @@ ReportJson to_json(const std::vector<rules::GenerateStage>& all) {
 }
 
 // Of this process, so far.
-std::uint64_t peak_bytes() {
-  rusage used{};
-  getrusage(RUSAGE_SELF, &used);
-  return static_cast<std::uint64_t>(used.ru_maxrss) * 1024;
+rusage used() {
+  rusage out{};
+  getrusage(RUSAGE_SELF, &out);
+  return out;
+}
+std::uint64_t peak_bytes() { return static_cast<std::uint64_t>(used().ru_maxrss) * 1024; }
+double cpu_ms() {
+  const rusage now = used();
+  const auto ms = [](const timeval& t) {
+    return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_usec) / 1e3;
+  };
+  return ms(now.ru_utime) + ms(now.ru_stime);
 }
 
 ReportJson to_json(const rules::GeneratedPack& pack, double ms) {
-  return {{"stages", to_json(pack.stages)},
-          {"rules", pack.rules},
-          {"complete", pack.is_complete},
-          {"peak_bytes", peak_bytes()},
-          {"ms", ms}};
+  return {{"stages", to_json(pack.stages)}, {"rules", pack.rules}, {"complete", pack.is_complete},
+          {"peak_bytes", peak_bytes()},     {"cpu_ms", cpu_ms()},  {"ms", ms}};
 }
 
 GeneratedRules generated(const rules::GeneratedPack& pack, const ReportJson& json) {

@@ -130,7 +130,7 @@ std::string generated_text(const Json& report, const std::filesystem::path& out)
                {"common subgraphs", Right},
                {"derivability", Right},
                {"proved", Right},
-               {"seconds", Right}});
+               {"processor s", Right}});
   std::string dropped;
   for (const Json& s : report["stages"]) {
     const auto count = [&](const char* field) { return grouped(s[field].get<std::uint64_t>()); };
@@ -153,8 +153,9 @@ std::string generated_text(const Json& report, const std::filesystem::path& out)
         dropped += fmt::format("  {} operators: {} {} left out by the bound\n", count("operators"),
                                count(field), what);
   }
-  const std::string spent = fmt::format("{:.1f} s, peak memory {:.0f} MB", report["ms"].get<double>() / 1000,
-                                        report["peak_bytes"].get<double>() / 1e6);
+  const std::string spent = fmt::format(
+      "{:.1f} s, {:.1f} s of processor time, peak memory {:.0f} MB", report["ms"].get<double>() / 1000,
+      report["cpu_ms"].get<double>() / 1000, report["peak_bytes"].get<double>() / 1e6);
   std::string made = fmt::format("{} rules in {}{}; {}", grouped(report["rules"].get<std::uint64_t>()),
                                  out.string(), report["complete"].get<bool>() ? "" : ", INCOMPLETE", spent);
   if (const auto shard = report.find("shard"); shard != report.end() && !shard->is_null())

@@ -45,6 +45,8 @@ Attempt::Attempt(OptimizeRequest request, const Model& model, double seconds)
   request_.worker.limit = request_.search.limit;
   request_.search.progress = [this, tell = request_.search.progress](const std::string& now) {
     const std::lock_guard lock(mutex_);
+    reached_.search.cost_before = report_.cost_before;
+    reached_.search.cost_after = report_.cost_after;
     if (!is_silent_) tell(now);
   };
   request_.search.on_draft = [this](const Draft& draft) { on_draft(draft); };

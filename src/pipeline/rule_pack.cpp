@@ -16,6 +16,8 @@ constexpr std::uintmax_t kMostBytes = std::uintmax_t{64}
 constexpr std::uintmax_t kMostShardBytes = std::uintmax_t{4}
                                            << 30u;  // millions of rules, half a kilobyte each
 
+constexpr const char* kLevelsSuffix = ".levels";
+
 Result<std::string> read_text(const std::filesystem::path& file, std::uintmax_t most) {
   std::error_code failure;
   const std::uintmax_t size = std::filesystem::file_size(file, failure);
@@ -49,8 +51,25 @@ Result<RulesFile> read_rules(const std::filesystem::path& file) {
 Result<rules::GeneratedPack> write_generated_rules(const std::filesystem::path& file,
                                                    const rules::GenerateOptions& options) {
   ISOMER_TRY_DO(wire::check_target(file, {}));
-  rules::GeneratedPack pack = rules::generate_rules(options);
+  // What is decided is kept beside the file until all is, so that a run that was stopped can go on.
+  std::filesystem::path levels = file;
+  levels += kLevelsSuffix;
+  std::optional<rules::ShardText> begun;
+  if (std::filesystem::exists(levels))
+    if (auto old = read_shard(levels); old.ok() && rules::is_shard_of(*old, options, rules::kNoShard))
+      begun = std::move(old).value();
+  rules::GenerateOptions asked = options;
+  asked.begun = begun ? &*begun : nullptr;
+  std::optional<Error> failure;
+  asked.on_level = [&](const rules::ShardText& so_far) {
+    if (const Status written = wire::write_text(levels, so_far.text()); !written.ok())
+      failure = written.error();
+  };
+  rules::GeneratedPack pack = rules::generate_rules(asked);
+  if (failure) return *failure;
   ISOMER_TRY_DO(wire::write_text(file, pack.text));
+  std::error_code ignored;
+  if (!options.stop.stop_requested()) std::filesystem::remove(levels, ignored);
   return pack;
 }
 

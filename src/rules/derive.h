@@ -5,7 +5,7 @@
 // pack of rules, nothing more.
 #pragma once
 
-#include <memory>
+#include <deque>
 #include <optional>
 
 #include "rules/term.h"
@@ -20,10 +20,35 @@ struct DeriveBounds {
   EquationIndex::Which which = EquationIndex::Which::All;
 };
 
+// What was learned of shapes, for all questions to one index: what words make of them, and which equations
+// speak of them. It says nothing else than what would be found out again, so that answers do not depend on
+// it. Of one thread.
+class ShapeMemory {
+ public:
+  using ShapeNumber = std::uint32_t;
+  ShapeNumber number(const Dims& shape);
+  const Dims& shape(ShapeNumber number) const { return shapes_[number]; }
+  bool fits(ShapeNumber number, const Needed& needed) const;
+  // The shape of a term whose operands have these; nullopt: there is no such term.
+  std::optional<ShapeNumber> made(const Words& words, const Term& term,
+                                  const std::array<ShapeNumber, 2>& operands);
+  // Whether the equation with this number speaks of variables of these shapes; kNone: it has no such
+  // variable.
+  static constexpr ShapeNumber kNone = 0xffffffffu;
+  bool speaks_of(const Equation& equation, std::size_t equation_number,
+                 const std::vector<ShapeNumber>& variables);
+
+ private:
+  std::unordered_map<std::string, ShapeNumber> numbers_;
+  std::deque<Dims> shapes_;
+  std::unordered_map<Term, std::optional<ShapeNumber>, TermHash> made_;  // a word of shapes
+  std::unordered_map<Digest, bool> speaks_of_;
+};
+
 // The rules that a way takes, from one side to the other, by number; nullopt: none was found.
 using Derivation = std::vector<std::size_t>;
 std::optional<Derivation> derive(const Words& words, const EquationIndex& index, const Side& a, const Side& b,
-                                 const DeriveBounds& bounds = {});
+                                 const DeriveBounds& bounds = {}, ShapeMemory* memory = nullptr);
 
 // Of all outputs of all instances of a rule: the longest derivation; nullopt: one of them is not derivable.
 std::optional<Derivation> derive_rule(Words& words, const EquationIndex& index, const Rule& rule,

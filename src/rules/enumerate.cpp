@@ -511,6 +511,13 @@ const Dims& Enumeration::shape(TermId id, int instance) const {
   return state_->programs.shape(state_->values[id].shape).dims[static_cast<std::size_t>(instance)];
 }
 
+bool Enumeration::fits(TermId id, const Needed& needed) const {
+  const Shape& shape = state_->programs.shape(state_->values[id].shape);
+  return shape.extents[0].size() == needed.rank && std::ranges::all_of(needed.extents, [&](const auto& e) {
+           return shape.extents[0][e.first] == e.second && shape.extents[1][e.first] == e.second;
+         });
+}
+
 bool Enumeration::is_weight(TermId id) const {
   return state_->programs.shape(state_->values[id].shape).role == Role::Weight;
 }

@@ -66,6 +66,7 @@ class Enumeration final : public Terms {
   const Term& at(TermId id) const override;
   const Dims& shape(TermId id, int instance) const override;
   int instances() const override { return 2; }
+  bool fits(TermId id, const Needed& needed) const override;
   // The term in full, over inputs numbered as they are first used from here on; shapes are those of an
   // instance.
   Side side_of(const Term& top, std::vector<TermId>& inputs, int instance = 0) const;

@@ -4,22 +4,14 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <thread>
-
-#include "rules/derive.h"
-#include "rules/generalize.h"
+#include <ctime>
 
 namespace isomer::rules {
 namespace {
 
-// As kept_rules.cpp has it; here with the rules of lower levels.
-constexpr DeriveBounds kDerivable{
-    .steps = 3, .most_terms = 400, .most_nodes = 10, .which = EquationIndex::Which::General};
-
-double ms_since(std::chrono::steady_clock::time_point begun) {
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begun).count();
+// Of the processor, of all threads.
+std::uint64_t spent_ms() {
+  return static_cast<std::uint64_t>(std::clock()) / (static_cast<std::uint64_t>(CLOCKS_PER_SEC) / 1000);
 }
 
 // What the result depends on.
@@ -32,12 +24,6 @@ std::string run_of(const GenerateOptions& options) {
       options.most_doubtful, kCandidateSetOperations, fmt::join(options.only, " "));
 }
 
-// A candidate on its way to a rule.
-struct Open {
-  enum class Fate : std::uint8_t { Common, Derived, Dropped, Proposed } fate = Fate::Common;
-  std::string text;  // or why it is dropped
-};
-
 KeepOptions keep_options(const GenerateOptions& o) {
   return {.threads = o.threads,
           .most_doubtful = o.most_doubtful,
@@ -47,13 +33,13 @@ KeepOptions keep_options(const GenerateOptions& o) {
 }
 
 // The end of a run: what is proposed for the last level, by all shards, is decided.
-GeneratedPack finish(KeptRules& kept, std::vector<GenerateStage> stages, std::vector<ProposedRule> proposed,
+GeneratedPack finish(KeptRules& kept, std::vector<GenerateStage> stages, const ProposedRules& proposed,
                      const std::string& run, const GenerateOptions& options) {
   GeneratedPack pack;
   GenerateStage& last = stages.back();
-  const auto begun = std::chrono::steady_clock::now();
-  kept.decide(last, std::move(proposed), keep_options(options));
-  last.decide_ms += ms_since(begun);
+  const std::uint64_t begun = spent_ms();
+  kept.decide(last, proposed, keep_options(options));
+  last.decide_ms += spent_ms() - begun;
   pack.is_complete =
       !options.stop.stop_requested() && std::ranges::all_of(stages, [](const GenerateStage& s) {
         return s.enumerated.left_out + s.left_out + s.doubtful_left_out == 0;
@@ -66,8 +52,9 @@ GeneratedPack finish(KeptRules& kept, std::vector<GenerateStage> stages, std::ve
 }
 
 // Those of most inputs first, as what is said of more inputs is more general; no more than the bound.
-void sort_and_cut(std::vector<ProposedRule>& proposed, GenerateStage& stage, std::uint64_t most) {
-  std::ranges::sort(proposed, [](const ProposedRule& a, const ProposedRule& b) {
+template <class Proposed>
+void sort_and_cut(std::vector<Proposed>& proposed, GenerateStage& stage, std::uint64_t most) {
+  std::ranges::sort(proposed, [](const Proposed& a, const Proposed& b) {
     return a.inputs != b.inputs ? a.inputs > b.inputs : a.place < b.place;
   });
   if (proposed.size() <= most) return;
@@ -80,19 +67,25 @@ class Generator {
   explicit Generator(const GenerateOptions& options)
       : options_(options), kept_(words_), enumeration_(words_) {}
 
-  // All levels but what is proposed for the last one.
-  std::vector<ProposedRule> run(Shard shard) {
+  // All levels but the last one, and what is proposed for that.
+  std::vector<Candidate> run(Shard shard) {
     for (int level = 1;; ++level) {
-      std::vector<ProposedRule> proposed = propose(level, shard);
+      if (take_begun(level)) continue;
+      std::vector<Candidate> proposed = propose(level, shard);
       const bool is_last = level == options_.operators;
       if (!is_last || shard.of == 1) sort_and_cut(proposed, stages.back(), options_.most_candidates);
       if (is_last || options_.stop.stop_requested()) return proposed;
-      const auto begun = std::chrono::steady_clock::now();
-      kept_.decide(stages.back(), std::move(proposed), keep_options(options_));
+      const std::uint64_t begun = spent_ms();
+      kept_.decide(stages.back(), rules_of(proposed), keep_options(options_));
       enumeration_.settle(kept_.index());
-      stages.back().decide_ms = ms_since(begun);
+      stages.back().decide_ms = spent_ms() - begun;
       if (options_.stop.stop_requested()) return {};
+      if (options_.on_level) options_.on_level(so_far());
     }
+  }
+  // As long as the candidates are there.
+  ProposedRules rules_of(const std::vector<Candidate>& candidates) const {
+    return {.count = candidates.size(), .at = [&](std::size_t i) { return rule_of(candidates[i]); }};
   }
   KeptRules& kept() { return kept_; }
   std::vector<GenerateStage> stages;
@@ -102,11 +95,32 @@ class Generator {
     if (options_.progress) options_.progress(what);
   }
 
-  std::vector<ProposedRule> propose(int level, Shard shard) {
-    GenerateStage& stage = stages.emplace_back();
-    stage.operators = level;
-    auto begun = std::chrono::steady_clock::now();
-    const std::vector<Candidate> candidates = enumeration_.next_level(
+  ShardText so_far() const {
+    return {.run = run_of(options_),
+            .shard = kNoShard,
+            .operators = options_.operators,
+            .most_candidates = options_.most_candidates,
+            .most_doubtful = options_.most_doubtful,
+            .stages = stages,
+            .history = kept_.history(),
+            .proposed = {}};
+  }
+  // A level that an earlier run has decided: values are enumerated again, nothing is asked.
+  bool take_begun(int level) {
+    const ShardText* begun = options_.begun;
+    const auto number = static_cast<std::size_t>(level - 1);
+    if (begun == nullptr || number >= begun->stages.size() || level == options_.operators) return false;
+    enumerate(level, {});
+    if (options_.stop.stop_requested()) return false;
+    for (const KeptRules::Event& e : begun->history)
+      if (e.operators == level) kept_.replay(e);
+    enumeration_.settle(kept_.index());
+    stages.push_back(begun->stages[number]);
+    return true;
+  }
+
+  std::vector<Candidate> enumerate(int level, Shard shard) {
+    return enumeration_.next_level(
         kept_.index(), options_.operators - level,
         {.threads = options_.threads,
          .most_terms = options_.most_terms,
@@ -117,67 +131,34 @@ class Generator {
            say(fmt::format("{} operators: {} terms, {} computed, {} values, {} candidates", level, c.terms,
                            c.computed, c.values, c.candidates));
          }});
+  }
+
+  std::vector<Candidate> propose(int level, Shard shard) {
+    GenerateStage& stage = stages.emplace_back();
+    stage.operators = level;
+    std::uint64_t begun = spent_ms();
+    std::vector<Candidate> candidates = enumerate(level, shard);
     stage.enumerated = enumeration_.counts();
-    stage.enumerate_ms = ms_since(begun);
-    begun = std::chrono::steady_clock::now();
-    std::vector<ProposedRule> out = proposed_of(stage, candidates);
-    stage.propose_ms = ms_since(begun);
+    stage.enumerate_ms = spent_ms() - begun;
+    begun = spent_ms();
+    stage.after_renaming = candidates.size();
+    std::vector<Candidate> out;
+    for (const std::size_t i : kept_.new_ones(stage, rules_of(candidates), keep_options(options_)))
+      out.push_back(std::move(candidates[i]));
+    stage.propose_ms = spent_ms() - begun;
     return out;
   }
 
-  std::vector<ProposedRule> proposed_of(GenerateStage& stage, const std::vector<Candidate>& candidates) {
-    std::vector<Open> all(candidates.size());
-    std::atomic<std::size_t> next = 0;
-    const auto work = [&](bool speaks) {
-      for (std::size_t i = next++; i < all.size() && !options_.stop.stop_requested(); i = next++) {
-        all[i] = open(candidates[i]);
-        if (speaks && i % 1024 == 0)
-          say(fmt::format("{} operators: {} of {} candidates", stage.operators, i, all.size()));
-      }
-    };
-    {
-      std::vector<std::jthread> threads;
-      for (int i = 1; i < options_.threads; ++i) threads.emplace_back(work, false);
-      work(true);
-    }
-    if (options_.stop.stop_requested()) return {};
-    stage.after_renaming = all.size();
-    std::vector<ProposedRule> out;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      stage.after_common += all[i].fate != Open::Fate::Common ? 1 : 0;
-      if (all[i].fate == Open::Fate::Dropped) {
-        ++stage.after_derivability;
-        ++stage.dropped[all[i].text];
-      }
-      if (all[i].fate == Open::Fate::Proposed)
-        out.push_back({std::move(all[i].text), candidates[i].inputs, candidates[i].place});
-    }
-    return out;
-  }
-
-  // From any thread.
-  Open open(const Candidate& c) const {
+  ProposedRule rule_of(const Candidate& c) const {
     std::vector<TermId> inputs;
-    Side left = enumeration_.side_of(c.term, inputs), right = enumeration_.side_of(c.representative, inputs);
-    for (Side* side : {&left, &right}) side->shapes.back() = c.shape;
-    // One step: an instance of a kept rule as a whole, or inside of what both sides do alike.
-    if (const auto way = derive(words_, kept_.index(), left, right, kDerivable))
-      return {way->size() <= 1 ? Open::Fate::Common : Open::Fate::Derived, {}};
-    auto general = general_rule(words_, left.terms, right.terms, general_inputs(inputs));
-    if (!general.ok()) return {Open::Fate::Dropped, general.error().message};
-    return {Open::Fate::Proposed, std::move(general).value()};
-  }
-
-  std::vector<GeneralInput> general_inputs(const std::vector<TermId>& inputs) const {
-    std::vector<GeneralInput> out;
+    ProposedRule out{.left = enumeration_.side_of(c.term, inputs),
+                     .right = enumeration_.side_of(c.representative, inputs),
+                     .names = {}};
+    for (Side* side : {&out.left, &out.right}) side->shapes.back() = c.shape;
     std::map<std::string_view, int> used;
     for (const TermId id : inputs) {
-      GeneralInput& input = out.emplace_back();
       const std::string_view letter = enumeration_.input_letter(id);
-      input.name = fmt::format("{}{}", letter, used[letter]++);
-      input.is_weight = enumeration_.is_weight(id);
-      for (int k = 0; k < 2; ++k)
-        input.extents[static_cast<std::size_t>(k)] = *concrete(enumeration_.shape(id, k));
+      out.names.push_back(fmt::format("{}{}", letter, used[letter]++));
     }
     return out;
   }
@@ -201,6 +182,8 @@ void add(GenerateStage& to, const GenerateStage& more) {
   to.after_renaming += more.after_renaming;
   to.after_common += more.after_common;
   to.after_derivability += more.after_derivability;
+  to.enumerate_ms += more.enumerate_ms;
+  to.propose_ms += more.propose_ms;
   for (const auto& [why, count] : more.dropped) to.dropped[why] += count;
 }
 
@@ -208,23 +191,28 @@ void add(GenerateStage& to, const GenerateStage& more) {
 
 GeneratedPack generate_rules(const GenerateOptions& options) {
   Generator generator(options);
-  std::vector<ProposedRule> proposed = generator.run({});
-  return finish(generator.kept(), std::move(generator.stages), std::move(proposed), run_of(options), options);
+  const std::vector<Candidate> proposed = generator.run({});
+  return finish(generator.kept(), std::move(generator.stages), generator.rules_of(proposed), run_of(options),
+                options);
 }
 
 std::optional<ShardText> propose_shard(const GenerateOptions& options, Shard shard) {
   Generator generator(options);
+  const std::vector<Candidate> proposed = generator.run(shard);
+  if (options.stop.stop_requested()) return std::nullopt;
   ShardText out{.run = run_of(options),
                 .shard = shard,
                 .operators = options.operators,
                 .most_candidates = options.most_candidates,
                 .most_doubtful = options.most_doubtful,
-                .stages = {},
-                .history = {},
-                .proposed = generator.run(shard)};
-  if (options.stop.stop_requested()) return std::nullopt;
-  out.stages = std::move(generator.stages);
-  out.history = generator.kept().history();
+                .stages = std::move(generator.stages),
+                .history = generator.kept().history(),
+                .proposed = {}};
+  const ProposedRules rules = generator.rules_of(proposed);
+  for (std::size_t i = 0; i < proposed.size(); ++i)
+    out.proposed.push_back({.text = generator.kept().text_of(rules.at(i)),
+                            .inputs = proposed[i].inputs,
+                            .place = proposed[i].place});
   return out;
 }
 
@@ -246,7 +234,7 @@ Result<GeneratedPack> merge_shards(std::vector<ShardText> shards, const Generate
   KeptRules kept(words);
   for (const KeptRules::Event& e : first.history) kept.replay(e);
   std::vector<GenerateStage> stages = first.stages;
-  std::vector<ProposedRule> proposed = std::move(shards[0].proposed);
+  std::vector<ShardText::Proposed> proposed = std::move(shards[0].proposed);
   for (std::size_t i = 1; i < shards.size(); ++i) {
     add(stages.back(), shards[i].stages.back());
     std::ranges::move(shards[i].proposed, std::back_inserter(proposed));
@@ -255,7 +243,13 @@ Result<GeneratedPack> merge_shards(std::vector<ShardText> shards, const Generate
   as_run.operators = first.operators;
   as_run.most_doubtful = first.most_doubtful;
   sort_and_cut(proposed, stages.back(), first.most_candidates);
-  return finish(kept, std::move(stages), std::move(proposed), first.run, as_run);
+  std::vector<ProposedRule> rules;
+  for (const ShardText::Proposed& p : proposed) {
+    ISOMER_TRY(ProposedRule rule, kept.proposed_of(p.text));
+    rules.push_back(std::move(rule));
+  }
+  return finish(kept, std::move(stages),
+                {.count = rules.size(), .at = [&](std::size_t i) { return rules[i]; }}, first.run, as_run);
 }
 
 }  // namespace isomer::rules

@@ -22,6 +22,10 @@ struct GenerateOptions {
   std::stop_token stop = {};
   std::function<void(const std::string&)> progress = {};
   std::function<RuleVerdict(const Rule&)> prove = prove_candidate;
+  // All levels that are decided so far, after each but the last; and those of a run that was stopped, which
+  // are not decided again (is_shard_of: of no shard). Null: none.
+  std::function<void(const ShardText&)> on_level = {};
+  const ShardText* begun = nullptr;
 };
 
 struct GeneratedPack {
@@ -37,7 +41,8 @@ GeneratedPack generate_rules(const GenerateOptions& options);
 // for the last one. nullopt: stopped.
 std::optional<ShardText> propose_shard(const GenerateOptions& options, Shard shard);
 
-// Whether a shard is this one of the run that the options ask for.
+// Whether a shard is this one of the run that the options ask for; no shard: levels that were decided.
+constexpr Shard kNoShard{.index = 0, .of = 0};
 bool is_shard_of(const ShardText& text, const GenerateOptions& options, Shard shard);
 
 // All shards of one run, in any order. Threads, progress and stop are taken from the options. Error: one is

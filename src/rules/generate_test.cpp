@@ -150,6 +150,22 @@ TEST(Generate, ABoundLeavesOutAndSaysSo) {
             of_two().stages[1].enumerated.terms);
 }
 
+TEST(Generate, GoesOnFromWhatAnEarlierRunDecided) {
+  GenerateOptions options = small(2);
+  std::vector<ShardText> levels;
+  options.on_level = [&](const ShardText& so_far) { levels.push_back(written_and_read(so_far)); };
+  EXPECT_EQ(generate_rules(options).text, of_two().text);
+  ASSERT_EQ(levels.size(), 1u);  // of the last one there is the pack
+  EXPECT_TRUE(is_shard_of(levels[0], options, kNoShard));
+  levels[0].stages[0].proved = 77;  // to be known again
+  options.begun = levels.data();
+  options.on_level = {};
+  const GeneratedPack again = generate_rules(options);
+  EXPECT_EQ(again.text, of_two().text);
+  EXPECT_EQ(again.stages[0].proved, 77u);
+  EXPECT_EQ(again.stages[1].proved, of_two().stages[1].proved);
+}
+
 TEST(Generate, IsTheSameForAnyNumberOfThreads) { EXPECT_EQ(generate_rules(small(1)).text, of_two().text); }
 
 TEST(Generate, WhatIsNotProvedIsNotKept) {

@@ -5,10 +5,10 @@
 
 #include <algorithm>
 #include <atomic>
+#include <numeric>
 #include <set>
 #include <thread>
 
-#include "rules/derive.h"
 #include "rules/generalize.h"
 #include "rules/rule_text.h"
 #include "rules/vocabulary.h"
@@ -19,8 +19,12 @@ namespace {
 // Rules that are asked together; those that the first of them implies are dropped afterwards. A constant, so
 // that the pack is the same for any number of threads.
 constexpr std::size_t kBatch = 32;
+// Rules of which those that follow from what is kept are left out at once, before they come in batches.
+constexpr std::size_t kGlance = 1024;
 // Steps of a derivation that is worth looking for, and how far: a rule too many costs less than an hour.
 constexpr DeriveBounds kDerivable{.steps = 3, .most_terms = 400, .most_nodes = 10};
+constexpr DeriveBounds kDerivableAtSizes{
+    .steps = 3, .most_terms = 400, .most_nodes = 10, .which = EquationIndex::Which::General};
 
 // "Relu(Concat1(x0, x1))": for people.
 std::string formula_text(const Words& words, const std::vector<Term>& terms,
@@ -124,12 +128,14 @@ Sides sides_of_one(Words& words, const Rule& rule) {
 
 // A rule of a batch, and what is found of it.
 struct KeptRules::Asked {
-  std::string text;  // as it is proposed; with what it requires, if that is found
-  std::vector<Sides> sides;
-  std::size_t known = 0;        // equations there were
+  std::size_t number = 0;
+  ProposedRule rule;
+  std::size_t known = 0;        // equations there were when it was last asked whether it follows
   bool is_last_chance = false;  // doubtful, and asked for all that
   enum class Fate : std::uint8_t { Derived, Doubtful, Decided } fate = Fate::Derived;
-  std::string why;  // decided: it is dropped
+  std::string text = {};  // of all sizes; with what it requires, if that is found
+  std::vector<Sides> sides = {};
+  std::string why = {};  // decided: it is dropped
 };
 
 // The words of the vocabulary come first, so that they have the same numbers in every process.
@@ -137,25 +143,93 @@ KeptRules::KeptRules(Words& words) : words_(words) {
   for (const Choice& c : vocabulary()) words_.add(c.word);
 }
 
-bool KeptRules::follows(const Asked& asked, const EquationIndex& from) const {
+std::string KeptRules::text_of(const ProposedRule& rule) const {
+  std::vector<std::string> given;
+  for (std::size_t i = 0; i < rule.names.size(); ++i)
+    for (const Side* side : {&rule.left, &rule.right}) {
+      const auto at = std::ranges::find(side->terms, Term::variable(static_cast<TermId>(i)));
+      if (at == side->terms.end()) continue;
+      const Dims& shape = side->shapes[static_cast<std::size_t>(at - side->terms.begin())];
+      given.push_back(fmt::format("float{} {}", isomer::text(shape), rule.names[i]));
+      break;
+    }
+  return fmt::format("given {}\nleft  {}\nright {}\n", fmt::join(given, ", "),
+                     body_text(words_, rule.left.terms, rule.names),
+                     body_text(words_, rule.right.terms, rule.names));
+}
+
+Result<ProposedRule> KeptRules::proposed_of(const std::string& text) {
+  ISOMER_TRY(const std::vector<Rule> rules, parse_rules("rule proposed\n" + text));
+  auto [left, right] = sides_of(words_, rules[0])[0];
+  if (!left || !right) return Error{"a proposed rule can't be said in terms"};
+  return ProposedRule{
+      .left = std::move(*left), .right = std::move(*right), .names = names_of(rules[0].instances[0])};
+}
+
+// Threads are told apart by their number.
+template <class Work>
+void KeptRules::in_parallel(std::size_t count, const KeepOptions& options, const Work& work) {
+  std::atomic<std::size_t> next = 0;
+  const auto go = [&](std::size_t thread) {
+    for (std::size_t i = next++; i < count && !options.stop.stop_requested(); i = next++)
+      work(i, memories_[thread]);
+  };
+  const auto most = static_cast<std::size_t>(std::max(1, options.threads));
+  if (memories_.size() < most) memories_.resize(most);
+  std::vector<std::jthread> threads;
+  for (std::size_t i = 1; i < std::min(most, count); ++i) threads.emplace_back(go, i);
+  go(0);
+}
+
+std::optional<std::size_t> KeptRules::steps_to(const ProposedRule& rule, ShapeMemory& memory) const {
+  const auto way = derive(words_, index_, rule.left, rule.right, kDerivableAtSizes, &memory);
+  return way ? std::optional(way->size()) : std::nullopt;
+}
+
+bool KeptRules::follows(const Asked& asked, const EquationIndex& from, ShapeMemory& memory) const {
   return !asked.sides.empty() && std::ranges::all_of(asked.sides, [&](const Sides& s) {
-    return s.first && s.second && derive(words_, from, *s.first, *s.second, kDerivable);
+    return s.first && s.second && derive(words_, from, *s.first, *s.second, kDerivable, &memory);
   });
 }
 
-KeptRules::Asked KeptRules::read(std::string text) {
-  const auto rules = parse_rules("rule proposed\n" + text);
-  ISOMER_CHECK(rules.ok());
-  return {.text = std::move(text),
-          .sides = sides_of(words_, (*rules)[0]),
-          .known = index_.all().size(),
-          .why = {}};
+std::vector<std::size_t> KeptRules::new_ones(GenerateStage& stage, const ProposedRules& proposed,
+                                             const KeepOptions& options) {
+  constexpr std::uint8_t kNever = 255;
+  std::vector<std::uint8_t> steps(proposed.count, kNever);
+  std::atomic<std::size_t> done = 0;
+  in_parallel(proposed.count, options, [&](std::size_t i, Memories& memories) {
+    if (const auto found = steps_to(proposed.at(i), memories.kept))
+      steps[i] = static_cast<std::uint8_t>(*found);
+    if (const std::size_t now = ++done; options.progress && now % kGlance == 0)
+      options.progress(
+          fmt::format("{} operators: {} of {} candidates", stage.operators, now, proposed.count));
+  });
+  std::vector<std::size_t> out;
+  if (options.stop.stop_requested()) return out;
+  for (std::size_t i = 0; i < proposed.count; ++i) {
+    // One step: an instance of a kept rule as a whole, or inside of what both sides do alike.
+    stage.after_common += steps[i] > 1 ? 1 : 0;
+    if (steps[i] == kNever) out.push_back(i);
+  }
+  return out;
 }
 
-void KeptRules::ask(Asked& asked, const KeepOptions& options) const {
-  if (follows(asked, index_)) return;
+void KeptRules::ask(Asked& asked, Memories& memories, const KeepOptions& options) const {
+  if (index_.all().size() > asked.known && steps_to(asked.rule, memories.kept)) return;
+  auto general =
+      general_rule(words_, asked.rule.left.terms, asked.rule.right.terms, inputs_of(asked.rule.names));
+  if (!general.ok()) {
+    asked.fate = Asked::Fate::Decided;
+    asked.why = general.error().message;
+    return;
+  }
+  asked.text = std::move(*general);
+  if (texts_.contains(asked.text)) return;
+  read(asked);
+  if (follows(asked, index_, memories.kept)) return;
   asked.fate = Asked::Fate::Doubtful;
-  if (!asked.is_last_chance && doubtful_.all().size() > index_.all().size() && follows(asked, doubtful_))
+  if (!asked.is_last_chance && doubtful_.all().size() > index_.all().size() &&
+      follows(asked, doubtful_, memories.doubtful))
     return;
   asked.fate = Asked::Fate::Decided;
   // What holds of two groups may hold of any number of them.
@@ -165,58 +239,75 @@ void KeptRules::ask(Asked& asked, const KeepOptions& options) const {
   else asked.why = decide_candidate(asked.text, options.prove);
 }
 
-void KeptRules::ask_all(std::vector<Asked>& batch, const KeepOptions& options) const {
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t i = next++; i < batch.size() && !options.stop.stop_requested(); i = next++)
-      ask(batch[i], options);
-  };
-  std::vector<std::jthread> threads;
-  for (int i = 1; i < options.threads; ++i) threads.emplace_back(work);
-  work();
+// All words of it are those of what was proposed.
+void KeptRules::read(Asked& asked) const {
+  const auto rules = parse_rules("rule proposed\n" + asked.text);
+  ISOMER_CHECK(rules.ok());
+  Words words = words_;
+  asked.sides = sides_of(words, (*rules)[0]);
+  ISOMER_CHECK(words.size() == words_.size());
 }
 
 void KeptRules::settle(GenerateStage& stage, Asked& asked) {
+  if (!asked.text.empty() && !texts_.insert(asked.text).second) return;
   // What came before it in the batch may imply it.
-  if (index_.all().size() > asked.known && follows(asked, index_)) return;
+  if (index_.all().size() > asked.known && !asked.sides.empty() && follows(asked, index_, memories_[0].kept))
+    return;
   ++stage.after_derivability;
   if (!asked.why.empty()) {
     ++stage.dropped[cause(asked.why)];
-    if (asked.why != "refuted") doubt({.text = asked.text, .operators = stage.operators, .is_kept = false});
+    if (asked.why != "refuted" && !asked.text.empty())
+      doubt({.text = asked.text, .operators = stage.operators, .is_kept = false});
     return;
   }
   ++(asked.text.find("require ") != std::string::npos ? stage.conditional : stage.proved);
   keep(asked.text, stage.operators);
 }
 
-void KeptRules::decide(GenerateStage& stage, std::vector<ProposedRule> proposed, const KeepOptions& options) {
-  std::vector<std::string> later;  // doubtful
-  const auto go = [&](std::size_t count, bool is_last_chance, const auto& text_at) {
-    for (std::size_t at = 0; at < count;) {
-      std::vector<Asked> batch;
-      for (; at < count && batch.size() < kBatch; ++at) {
-        std::string text = text_at(at);
-        if (!is_last_chance && !texts_.insert(text).second) continue;
-        batch.push_back(read(std::move(text)));
-        batch.back().is_last_chance = is_last_chance;
-      }
-      ask_all(batch, options);
-      if (options.stop.stop_requested()) return;
-      for (Asked& asked : batch) {
-        if (asked.fate == Asked::Fate::Doubtful) later.push_back(asked.text);
-        if (asked.fate == Asked::Fate::Decided) settle(stage, asked);
-      }
-      if (options.progress)
-        options.progress(fmt::format("{} operators: {} of {} {}, {} rules", stage.operators, at, count,
-                                     is_last_chance ? "doubtful" : "proposed", kept_.size()));
+void KeptRules::decide(GenerateStage& stage, const ProposedRules& proposed, const KeepOptions& options) {
+  std::vector<std::size_t> later;  // doubtful
+  const auto ask_batch = [&](std::vector<Asked>& batch) {
+    in_parallel(batch.size(), options,
+                [&](std::size_t i, Memories& memories) { ask(batch[i], memories, options); });
+    if (options.stop.stop_requested()) return;
+    for (Asked& asked : batch) {
+      if (asked.fate == Asked::Fate::Doubtful) later.push_back(asked.number);
+      if (asked.fate == Asked::Fate::Decided) settle(stage, asked);
     }
   };
-  go(proposed.size(), false, [&](std::size_t i) { return std::move(proposed[i].text); });
-  const std::vector<std::string> doubtful = std::exchange(later, {});
-  const std::size_t asked = std::min<std::size_t>(doubtful.size(), options.most_doubtful);
+  const auto go = [&](const std::vector<std::size_t>& numbers, bool is_last_chance) {
+    for (std::size_t at = 0; at < numbers.size() && !options.stop.stop_requested(); at += kGlance) {
+      const std::size_t known = index_.all().size();
+      std::vector<std::optional<ProposedRule>> open(std::min(kGlance, numbers.size() - at));
+      in_parallel(open.size(), options, [&](std::size_t i, Memories& memories) {
+        ProposedRule rule = proposed.at(numbers[at + i]);
+        if (!steps_to(rule, memories.kept)) open[i] = std::move(rule);
+      });
+      std::vector<Asked> batch;
+      for (std::size_t i = 0; i < open.size() && !options.stop.stop_requested(); ++i) {
+        if (open[i])
+          batch.push_back({.number = numbers[at + i],
+                           .rule = std::move(*open[i]),
+                           .known = known,
+                           .is_last_chance = is_last_chance});
+        if (batch.size() < kBatch && i + 1 < open.size()) continue;
+        ask_batch(batch);
+        batch.clear();
+        if (options.progress)
+          options.progress(fmt::format("{} operators: {} of {} {}, {} rules", stage.operators, at + i + 1,
+                                       numbers.size(), is_last_chance ? "doubtful" : "proposed",
+                                       kept_.size()));
+      }
+    }
+  };
+  std::vector<std::size_t> all(proposed.count);
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  go(all, false);
+  std::vector<std::size_t> doubtful = std::exchange(later, {});
   stage.doubtful = doubtful.size();
-  stage.doubtful_left_out = doubtful.size() - asked;
-  if (!options.stop.stop_requested()) go(asked, true, [&](std::size_t i) { return doubtful[i]; });
+  if (doubtful.size() > options.most_doubtful) doubtful.resize(options.most_doubtful);
+  stage.doubtful_left_out = stage.doubtful - doubtful.size();
+  go(doubtful, true);
 }
 
 void KeptRules::doubt(const Event& event) {

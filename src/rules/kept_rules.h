@@ -1,6 +1,9 @@
 // The rules of a pack while it is made: what is proposed is kept if it does not follow from what is kept
 // already, and is proved.
 //
+// What is asked first costs least: whether it follows at the sizes at which it was found, by equations that
+// hold of all sizes. Only what does not is said of all sizes, asked again there, and proved.
+//
 // What is neither proved nor refuted implies nothing. But what follows from it is seldom proved either, and
 // takes long: it is *doubtful*, and asked after all else of its level.
 #pragma once
@@ -9,16 +12,22 @@
 #include <set>
 #include <stop_token>
 
+#include "rules/derive.h"
 #include "rules/enumerate.h"
 #include "rules/prove_rule.h"
 
 namespace isomer::rules {
 
-// A rule that is claimed, below its name (docs/rules.md).
+// A rule that is claimed of the sizes at which it was found. The name of an input begins with the letter of
+// its family.
 struct ProposedRule {
-  std::string text;
-  int inputs = 0;
-  std::uint64_t place = 0;  // where its term was enumerated
+  Side left, right;
+  std::vector<std::string> names;  // of inputs
+};
+// By number, from any thread.
+struct ProposedRules {
+  std::size_t count = 0;
+  std::function<ProposedRule(std::size_t)> at;
 };
 
 // What became of the candidates of one level.
@@ -29,7 +38,8 @@ struct GenerateStage {
   std::uint64_t after_renaming = 0, after_common = 0, after_derivability = 0, proved = 0, conditional = 0;
   std::uint64_t doubtful = 0, doubtful_left_out = 0;  // among those; beyond the bound
   std::map<std::string, std::uint64_t> dropped;       // cause -> candidates that no proof was found for
-  double enumerate_ms = 0, propose_ms = 0, decide_ms = 0;
+  // Of processor time, of all threads.
+  std::uint64_t enumerate_ms = 0, propose_ms = 0, decide_ms = 0;
 };
 
 struct KeepOptions {
@@ -44,8 +54,14 @@ class KeptRules {
  public:
   explicit KeptRules(Words& words);
 
+  // Those that do not follow from what is kept, by number.
+  std::vector<std::size_t> new_ones(GenerateStage& stage, const ProposedRules& proposed,
+                                    const KeepOptions& options);
   // Rules as they are proposed, in this order.
-  void decide(GenerateStage& stage, std::vector<ProposedRule> proposed, const KeepOptions& options);
+  void decide(GenerateStage& stage, const ProposedRules& proposed, const KeepOptions& options);
+  // A proposed rule as text, below its name (docs/rules.md), and from there.
+  std::string text_of(const ProposedRule& rule) const;
+  Result<ProposedRule> proposed_of(const std::string& text);
   // What happened, so that another process can go on from here: rules that were kept, or neither proved nor
   // refuted.
   struct Event {
@@ -72,21 +88,29 @@ class KeptRules {
 
  private:
   struct Asked;
-  Asked read(std::string text);
-  void ask_all(std::vector<Asked>& batch, const KeepOptions& options) const;
-  void ask(Asked& asked, const KeepOptions& options) const;
+  template <class Work>
+  void in_parallel(std::size_t count, const KeepOptions& options, const Work& work);
+  // Steps in which it follows at its sizes by general equations; nullopt: it does not.
+  std::optional<std::size_t> steps_to(const ProposedRule& rule, ShapeMemory& memory) const;
+  // What a thread has learned of shapes.
+  struct Memories {
+    ShapeMemory kept, doubtful;
+  };
+  void ask(Asked& asked, Memories& memories, const KeepOptions& options) const;
+  void read(Asked& asked) const;
   void settle(GenerateStage& stage, Asked& asked);
-  bool follows(const Asked& asked, const EquationIndex& from) const;
+  bool follows(const Asked& asked, const EquationIndex& from, ShapeMemory& memory) const;
   void keep(const std::string& text, int operators);
   void doubt(const Event& event);
   std::string title_of(const Kept& kept) const;
 
   Words& words_;
   EquationIndex index_;
-  EquationIndex doubtful_;  // with what is neither proved nor refuted
+  EquationIndex doubtful_;                                   // with what is neither proved nor refuted
+  std::deque<Memories> memories_ = std::deque<Memories>(1);  // by thread
   std::vector<Kept> kept_;
   std::vector<Event> history_;
-  std::set<std::string> texts_;  // proposed so far
+  std::set<std::string> texts_;  // decided so far
 };
 
 // Decides a candidate's text; "": it is proved, else why it is dropped. Conditions that it turns out to need

@@ -27,7 +27,10 @@ auto counts_of(Stage& s) {
        {"doubtful", &s.doubtful},
        {"doubtful_left_out", &s.doubtful_left_out},
        {"proved", &s.proved},
-       {"conditional", &s.conditional}});
+       {"conditional", &s.conditional},
+       {"enumerate_ms", &s.enumerate_ms},
+       {"propose_ms", &s.propose_ms},
+       {"decide_ms", &s.decide_ms}});
 }
 
 std::string stage_text(const GenerateStage& s) {
@@ -123,7 +126,7 @@ std::string ShardText::text() const {
   for (std::size_t i = 0; i < history.size(); ++i)
     out += fmt::format("# {} {}\nrule k_{}\n{}", history[i].is_kept ? "kept" : "doubtful",
                        history[i].operators, i, history[i].text);
-  for (const ProposedRule& p : proposed)
+  for (const Proposed& p : proposed)
     out += fmt::format("# proposed {} {}\nrule p_{}\n{}", p.inputs, p.place, p.place, p.text);
   return out + std::string(kEnd) + '\n';
 }

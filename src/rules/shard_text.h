@@ -12,7 +12,12 @@ struct ShardText {
   std::uint64_t most_candidates = 0, most_doubtful = 0;  // of all shards
   std::vector<GenerateStage> stages;                     // the last one as far as the shard has it
   std::vector<KeptRules::Event> history;                 // of the levels before
-  std::vector<ProposedRule> proposed;
+  struct Proposed {
+    std::string text;  // at the sizes at which it was found
+    int inputs = 0;
+    std::uint64_t place = 0;  // where its term was enumerated
+  };
+  std::vector<Proposed> proposed;
 
   std::string text() const;
   // Error: it is no shard, or it ends too early.

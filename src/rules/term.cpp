@@ -196,32 +196,58 @@ void EquationIndex::add(Equation equation) {
   while (!open.empty()) {
     const Term& t = terms[open.back()];
     open.pop_back();
-    const auto [at, is_new] = nodes_[node].next.emplace(t.word, nodes_.size());
-    node = at->second;
-    if (is_new) nodes_.emplace_back();
+    node = child_of(node, t.word);
     for (std::size_t i = t.count; i-- > 0;) open.push_back(t.operands[i]);
   }
   ISOMER_CHECK(terms.size() <= kMostTerms);
+  for (const Dims& given : equation.given) {
+    Needed& needed = equation.needed.emplace_back(Needed{.rank = given.size(), .extents = {}});
+    for (std::size_t i = 0; i < given.size(); ++i)
+      if (const auto number = given[i].value()) needed.extents.emplace_back(i, *number);
+  }
   nodes_[node].equations.push_back(equations_.size());
   equations_.push_back(std::move(equation));
 }
 
+std::size_t EquationIndex::child_of(std::size_t node, WordId word) {
+  const std::size_t fresh = nodes_.size();
+  if (word == kVariable) {
+    if (nodes_[node].any != 0) return nodes_[node].any;
+    nodes_[node].any = fresh;
+  } else {
+    auto& next = nodes_[node].next;
+    const auto at = std::ranges::lower_bound(next, word, {}, &std::pair<WordId, std::size_t>::first);
+    if (at != next.end() && at->first == word) return at->second;
+    next.insert(at, {word, fresh});
+  }
+  nodes_.emplace_back();
+  return fresh;
+}
+
+EquationIndex::Scratch& EquationIndex::scratch_of_thread() {
+  static thread_local Scratch scratch;
+  return scratch;
+}
+
 void EquationIndex::walk(const Terms& terms, std::size_t node, std::vector<const Term*>& open,
                          std::vector<std::size_t>& found) const {
+  const Node& here = nodes_[node];
   if (open.empty()) {
-    found.insert(found.end(), nodes_[node].equations.begin(), nodes_[node].equations.end());
+    found.insert(found.end(), here.equations.begin(), here.equations.end());
     return;
   }
   const Term* const t = open.back();
   open.pop_back();
-  const auto& next = nodes_[node].next;
-  if (const auto any = next.find(kVariable); any != next.end()) walk(terms, any->second, open, found);
-  if (t->word != kVariable)
-    if (const auto same = next.find(t->word); same != next.end()) {
+  if (here.any != 0) walk(terms, here.any, open, found);
+  if (t->word != kVariable) {
+    const auto same =
+        std::ranges::lower_bound(here.next, t->word, {}, &std::pair<WordId, std::size_t>::first);
+    if (same != here.next.end() && same->first == t->word) {
       for (std::size_t i = t->count; i-- > 0;) open.push_back(&terms.at(t->operands[i]));
       walk(terms, same->second, open, found);
       open.resize(open.size() - t->count);
     }
+  }
   open.push_back(t);
 }
 
@@ -253,44 +279,28 @@ bool EquationIndex::match_variables(const Terms& terms, const Equation& equation
 }
 
 bool EquationIndex::fits(const Terms& terms, const Equation& equation, const std::vector<TermId>& variables) {
-  for (std::size_t v = 0; v < variables.size(); ++v) {
-    if (variables[v] == kNoTerm) continue;
-    const Dims& given = equation.given[v];
-    for (int k = 0; k < terms.instances(); ++k) {
-      const Dims& shape = terms.shape(variables[v], k);
-      if (shape.size() != given.size()) return false;
-      for (std::size_t i = 0; i < given.size(); ++i)
-        if (given[i].is_concrete() && !(given[i] == shape[i])) return false;
-    }
-  }
+  for (std::size_t v = 0; v < variables.size(); ++v)
+    if (variables[v] != kNoTerm && !terms.fits(variables[v], equation.needed[v])) return false;
   return true;
 }
 
-std::optional<Match> EquationIndex::match_of(const Terms& terms, const Equation& equation, const Term& top) {
-  Match match;
-  if (!match_variables(terms, equation, top, match.variables)) return std::nullopt;
-  for (int k = 0; k < terms.instances(); ++k) {
-    auto& sizes = match.sizes.emplace_back();
-    // Extents of several symbols are read last.
-    std::vector<std::pair<Dims, Dims>> pairs;
-    for (std::size_t v = 0; v < equation.given.size(); ++v)
-      if (match.variables[v] != kNoTerm)
-        pairs.emplace_back(equation.given[v], terms.shape(match.variables[v], k));
-    const auto plain = [](const auto& pair) {
-      return std::ranges::all_of(pair.first, [](const Dim& d) { return d.symbols().size() <= 1; });
-    };
-    std::ranges::stable_partition(pairs, plain);
-    for (const auto& [pattern, shape] : pairs)
-      if (!bind(pattern, shape, sizes)) return std::nullopt;
-    for (const Dim& p : equation.preconditions) {
-      const Dim here = p.substitute([&](std::string_view s) {
-        const auto at = sizes.find(s);
-        return at == sizes.end() ? Dim::symbol(s) : at->second;
-      });
-      if (here.at_least(0) != true) return std::nullopt;
-    }
-  }
-  return match;
+bool EquationIndex::has_sizes(const Equation& equation, const std::vector<const Dims*>& shapes) {
+  std::map<std::string, Dim, std::less<>> sizes;
+  // Extents of several symbols are read last.
+  const auto is_plain = [&](std::size_t v) {
+    return std::ranges::all_of(equation.given[v], [](const Dim& d) { return d.symbols().size() <= 1; });
+  };
+  for (const bool plain : {true, false})
+    for (std::size_t v = 0; v < shapes.size(); ++v)
+      if (shapes[v] != nullptr && is_plain(v) == plain && !bind(equation.given[v], *shapes[v], sizes))
+        return false;
+  return std::ranges::all_of(equation.preconditions, [&](const Dim& p) {
+    const Dim here = p.substitute([&](std::string_view s) {
+      const auto at = sizes.find(s);
+      return at == sizes.end() ? Dim::symbol(s) : at->second;
+    });
+    return here.at_least(0) == true;
+  });
 }
 
 }  // namespace isomer::rules

@@ -25,6 +25,7 @@ class Words {
  public:
   WordId add(const Word& word);
   const Word& of(WordId id) const { return words_[id]; }
+  std::size_t size() const { return words_.size(); }
 
  private:
   std::vector<Word> words_;
@@ -53,12 +54,19 @@ struct Side {
   std::vector<Dims> shapes;
 };
 
+// What a general equation asks of what a variable stands for: its rank, and extents that are numbers.
+struct Needed {
+  std::size_t rank = 0;
+  std::vector<std::pair<std::size_t, std::int64_t>> extents;  // axis -> number
+};
+
 struct Equation {
   std::size_t rule = 0;      // its number, for the caller
   bool is_reversed = false;  // from the rule's right side to its left one
   Side from, to;
-  std::vector<Dims> given;  // shapes of the variables
-  Dims preconditions;       // each >= 0
+  std::vector<Dims> given;          // shapes of the variables
+  Dims preconditions;               // each >= 0
+  std::vector<Needed> needed = {};  // of the variables; an index fills it in
   // It speaks of all sizes at which `from` is well formed: what matches it in words, ranks and numbers among
   // the extents matches it. Where it is not known, false.
   bool is_general = false;
@@ -79,11 +87,7 @@ class Terms {
   virtual const Term& at(TermId id) const = 0;
   virtual const Dims& shape(TermId id, int instance) const = 0;
   virtual int instances() const { return 1; }
-};
-
-struct Match {
-  std::vector<TermId> variables;
-  std::vector<std::map<std::string, Dim, std::less<>>> sizes;  // of the rule's symbols, per instance
+  virtual bool fits(TermId id, const Needed& needed) const = 0;  // in all instances
 };
 
 // Equations by what they begin with: a discrimination tree over the words of `from`, from the root and from
@@ -93,45 +97,60 @@ class EquationIndex {
   EquationIndex() : nodes_(1) {}
   void add(Equation equation);
   const std::vector<Equation>& all() const { return equations_; }
-  // Calls `visit(equation, match)` for each that matches, in the order of the tree, until it answers true.
+  // Calls `visit(number, variables)` for each that matches in words, in the order of the tree, until it
+  // answers true.
   enum class Which : std::uint8_t { All, General };
   template <class Visit>
   bool find(const Terms& terms, const Term& top, const Visit& visit, Which which = Which::All) const {
-    for (const std::size_t i : found(terms, top))
-      if (which == Which::All || equations_[i].is_general)
-        if (const auto match = match_of(terms, equations_[i], top))
-          if (visit(equations_[i], *match)) return true;
-    return false;
+    Scratch scratch = std::move(scratch_of_thread());
+    scratch.open.assign(1, &top);
+    scratch.found.clear();
+    walk(terms, 0, scratch.open, scratch.found);
+    bool is_done = false;
+    for (std::size_t k = 0; k < scratch.found.size() && !is_done; ++k) {
+      const Equation& e = equations_[scratch.found[k]];
+      is_done = (which == Which::All || e.is_general) && match_variables(terms, e, top, scratch.variables) &&
+                visit(scratch.found[k], scratch.variables);
+    }
+    scratch_of_thread() = std::move(scratch);
+    return is_done;
   }
-  // The general ones only, by `visit(equation, variables)`: sizes are not asked for, which is much quicker.
+  // The general ones that match, by `visit(equation, variables)`: sizes are not asked for, which is much
+  // quicker.
   template <class Visit>
   bool find_general(const Terms& terms, const Term& top, const Visit& visit) const {
-    std::vector<TermId> variables;
-    for (const std::size_t i : found(terms, top))
-      if (equations_[i].is_general && match_variables(terms, equations_[i], top, variables) &&
-          fits(terms, equations_[i], variables) && visit(equations_[i], variables))
-        return true;
-    return false;
+    return find(
+        terms, top,
+        [&](std::size_t number, const std::vector<TermId>& variables) {
+          return fits(terms, equations_[number], variables) && visit(equations_[number], variables);
+        },
+        Which::General);
   }
+  // What a general equation asks of its variables.
+  static bool fits(const Terms& terms, const Equation& equation, const std::vector<TermId>& variables);
+  // Whether there are sizes, which the equation speaks of, under which its variables are of these shapes;
+  // null: it has no such variable.
+  static bool has_sizes(const Equation& equation, const std::vector<const Dims*>& shapes);
 
  private:
   struct Node {
-    std::map<WordId, std::size_t> next;  // a variable under kVariable
+    std::size_t any = 0;                               // a variable; 0: none
+    std::vector<std::pair<WordId, std::size_t>> next;  // sorted
     std::vector<std::size_t> equations;
   };
+  // What a walk needs, kept from one to the next.
+  struct Scratch {
+    std::vector<const Term*> open;
+    std::vector<std::size_t> found;
+    std::vector<TermId> variables;
+  };
+  static Scratch& scratch_of_thread();
+  std::size_t child_of(std::size_t node, WordId word);
   void walk(const Terms& terms, std::size_t node, std::vector<const Term*>& open,
             std::vector<std::size_t>& found) const;
-  std::vector<std::size_t> found(const Terms& terms, const Term& top) const {
-    std::vector<std::size_t> out;
-    std::vector<const Term*> open{&top};
-    walk(terms, 0, open, out);
-    return out;
-  }
   // In words alone; false: it does not match.
   static bool match_variables(const Terms& terms, const Equation& equation, const Term& top,
                               std::vector<TermId>& variables);
-  static bool fits(const Terms& terms, const Equation& equation, const std::vector<TermId>& variables);
-  static std::optional<Match> match_of(const Terms& terms, const Equation& equation, const Term& top);
   std::vector<Node> nodes_;
   std::vector<Equation> equations_;
 };

@@ -1,5 +1,9 @@
 #include "search/context.h"
 
+#include <algorithm>
+
+#include "cost/price.h"
+
 namespace isomer {
 
 std::string_view name(StoppedBy by) {
@@ -9,6 +13,32 @@ std::string_view name(StoppedBy by) {
     case StoppedBy::Interrupt: return "interrupt";
   }
   return "";
+}
+
+namespace {
+
+// Between two tellings: at least this, and so many times what the last one took.
+constexpr double kLeastSeconds = 0.2, kTimesAsLong = 20;
+
+}  // namespace
+
+double price_of(const Graph& graph, const Machine& machine) {
+  const auto inference = infer(graph);
+  return inference.ok() ? price(graph, *inference, machine) : 0;
+}
+
+void SearchContext::tell(const Draft& draft) {
+  report.cost_after = price_of(draft.graph, machine());
+  options.on_draft(draft);
+}
+
+void SearchContext::tell_so_far(const std::vector<Step>& proved) {
+  if (trials || !so_far || !options.limit) return;
+  const double now = options.limit->spent();
+  if (now - told_at_ < std::max(kLeastSeconds, kTimesAsLong * telling_took_)) return;
+  if (const auto draft = so_far(proved)) tell(*draft);
+  told_at_ = options.limit->spent();
+  telling_took_ = told_at_ - now;
 }
 
 bool SearchContext::is_over() {

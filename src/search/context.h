@@ -13,6 +13,8 @@ struct SearchContext {
   const Model& model;
   Trials* trials;
   SearchReport& report;
+  SearchContext(const SearchOptions& o, const Model& m, Trials* t, SearchReport& r)
+      : options(o), model(m), trials(t), report(r) {}
   ProofCache proofs = {};
   std::int64_t tried = 0;
   int next_place = 0;  // makes names that are not used yet
@@ -24,6 +26,21 @@ struct SearchContext {
   }
   // Whether to stop now; says why in the report.
   bool is_over();
+  // A draft that is better than all before.
+  void tell(const Draft& draft);
+  // What would be given back now, if these steps of the graph that is worked on were all; nullopt: nothing
+  // that was not told already. Null: nobody knows.
+  using SoFar = std::function<std::optional<Draft>(const std::vector<Step>& proved)>;
+  SoFar so_far = {};
+  // To be called before what can't be interrupted, such as a proof: who waits no longer takes what was told.
+  // Without a runtime only, whose looks take longer than they are worth; and seldom enough to cost nothing.
+  void tell_so_far(const std::vector<Step>& proved);
+
+ private:
+  double told_at_ = 0, telling_took_ = 0;  // seconds of the limit
 };
+
+// By what the machine is known to do.
+double price_of(const Graph& graph, const Machine& machine);
 
 }  // namespace isomer

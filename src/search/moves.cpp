@@ -27,6 +27,7 @@ std::string key_of(const Proposal& p) {
 
 std::vector<Proposal> Moves::proposals(const Workpiece& piece, bool relaxed) {
   const SearchOptions& options = context_.options;
+  context_.tell_so_far({});
   ++context_.report.states;
   std::set<std::string> without = options.without;
   without.insert("simplify");  // done
@@ -74,6 +75,7 @@ std::vector<Step> Moves::proved(const StepMaker& maker, const std::vector<Propos
     if (was_cut_short_ || context_.is_over()) break;
     if (scope_ == Scope::Model) seen_.insert(key);
     ++context_.tried;
+    context_.tell_so_far(out);
     context_.options.progress(fmt::format("proving: {}", p.what));
     auto step = answer(maker, p);
     SearchReport::Asked& asked = context_.report.asked[p.kind];

@@ -22,7 +22,9 @@ std::string structure(const Graph& graph) { return question(graph, graph, {}); }
 
 class RegionSpace : public GraphSpace {
  public:
-  explicit RegionSpace(SearchContext& context) : context_(context), moves_(context, Moves::Scope::State) {}
+  // `best`: the cheapest state that was reached; nullopt: none so far.
+  RegionSpace(SearchContext& context, std::optional<State>& best)
+      : context_(context), moves_(context, Moves::Scope::State), best_(best) {}
 
   std::optional<State> start(const Graph& region) {
     auto draft = moves_.simplified({.graph = region});
@@ -63,16 +65,19 @@ class RegionSpace : public GraphSpace {
   bool is_over() override { return context_.is_over(); }
 
  private:
-  std::optional<State> priced(Draft draft) const {
+  std::optional<State> priced(Draft draft) {
     const auto inference = infer(draft.graph);
     if (!inference.ok()) return std::nullopt;
     context_.learn(draft.graph, *inference);
     const double cost = price(draft.graph, *inference, context_.machine());
-    return State{std::move(draft), cost};
+    State out{std::move(draft), cost};
+    if (!best_ || cost < best_->cost) best_ = out;
+    return out;
   }
 
   SearchContext& context_;
   Moves moves_;
+  std::optional<State>& best_;
 };
 
 // Equal regions, and what was found for the first of them.
@@ -157,11 +162,16 @@ class RegionSearch {
     std::map<std::string, Unique> unique;
     for (const RegionPlace& p : places) unique[structure(p.graph)].places.push_back(&p);
     std::vector<Unique*> found;
+    const Unique* now = nullptr;
+    double told = 0;  // the gain
+    context_.so_far = [&](const std::vector<Step>&) { return so_far(found, *now, told); };
     for (auto& [key, region] : unique) {
       if (context_.is_over()) break;
+      now = &region;
       explore_one(region);
       if (!region.better.empty()) found.push_back(&region);
     }
+    context_.so_far = {};
     std::ranges::stable_sort(found, std::greater<>{}, &Unique::gain);
     return context_.trials ? measured(found) : best_of(found);
   }
@@ -169,16 +179,46 @@ class RegionSearch {
  private:
   void explore_one(Unique& region) {
     ++context_.report.unique_regions;
-    RegionSpace space(context_);
+    std::optional<State> best;
+    RegionSpace space(context_, best);
     const auto start = space.start(region.places[0]->graph);
     if (!start) return;
+    start_cost_ = start->cost;
+    best_ = &best;
     const Strategy& strategy = context_.options.strategy;
     for (State& s : strategy.kind == Strategy::Kind::Saturate
                         ? saturate(space, *start, context_.report.saturation)
                         : explore(space, *start, strategy))
       if (s.cost < start->cost && region.better.size() < kMostMeasured) region.better.push_back(std::move(s));
-    if (!region.better.empty())
-      region.gain = (start->cost - region.better[0].cost) * static_cast<double>(region.places.size());
+    if (!region.better.empty()) region.gain = gain_of(region, start->cost, region.better[0].cost);
+    best_ = nullptr;
+  }
+  static double gain_of(const Unique& region, double before, double after) {
+    return (before - after) * static_cast<double>(region.places.size());
+  }
+
+  // The regions that are done, and the best of the one that is looked at now, if that is more than was told.
+  std::optional<Draft> so_far(const std::vector<Unique*>& found, const Unique& now, double& told) {
+    double gain = 0;
+    std::vector<Replay> all;
+    const auto take = [&](const Unique& region, const State& state) {
+      std::ranges::move(replays(region, state), std::back_inserter(all));
+    };
+    for (const Unique* region : found) {
+      gain += region->gain;
+      take(*region, region->better[0]);
+    }
+    std::optional<State> best;  // a copy: it may go on while it is taken
+    if (best_ != nullptr && *best_ && (*best_)->cost < start_cost_) {
+      best = *best_;
+      gain += gain_of(now, start_cost_, best->cost);
+      take(now, *best);
+    }
+    if (gain <= told) return std::nullopt;
+    auto draft = with(draft_, std::move(all));
+    if (!draft.ok()) return std::nullopt;
+    told = gain;
+    return std::move(*draft);
   }
 
   std::vector<Replay> replays(const Unique& region, const State& state) {
@@ -236,6 +276,9 @@ class RegionSearch {
   SearchContext& context_;
   const Draft& draft_;
   bool shifted_;
+  // Of the region that is looked at now.
+  const std::optional<State>* best_ = nullptr;
+  double start_cost_ = 0;
 };
 
 }  // namespace

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+#include <thread>
+
 #include "propose/testing.h"
 #include "search/regions.h"
 #include "search/search.h"
@@ -49,19 +52,24 @@ TEST(RegionSearch, SaturationFindsWhatLiesBehindALossToo) {
   EXPECT_GT(all.saturation.nodes, graph.operator_count());
 }
 
-// Four pairs of branches that do not know of each other: one program of all that was found.
-TEST(RegionSearch, SaturationPutsTogetherWhatWasFoundApart) {
-  std::string text = "agraph (float[1,8,9,9] x0) => (float[1,8,9,9] x4) <" +
+// Pairs of branches that do not know of each other.
+Graph pairs_of_branches(int count) {
+  std::string text = "agraph (float[1,8,9,9] x0) => (float[1,8,9,9] x" + std::to_string(count) + ") <" +
                      testing::weight("a", "8,8,3,3", 576, 1) + ", " + testing::weight("b", "8,8,1,1", 64, 2) +
                      "> {\n";
-  for (int k = 0; k < 4; ++k) {
+  for (int k = 0; k < count; ++k) {
     const std::string n = std::to_string(k);
     text += "p" + n + " = Conv<kernel_shape = [3,3], pads = [1,1,1,1]>(x" + n + ", a)\n q" + n +
             " = Conv<kernel_shape = [1,1]>(x" + n + ", b)\n s" + n + " = Add(p" + n + ", q" + n + ")\n x" +
             std::to_string(k + 1) + " = Relu(s" + n + ")\n";
   }
+  return program(text + "}");
+}
+
+// One program of all that was found.
+TEST(RegionSearch, SaturationPutsTogetherWhatWasFoundApart) {
   SearchReport report;
-  EXPECT_EQ(operators_after(program(text + "}"), "saturate", report), 8u);
+  EXPECT_EQ(operators_after(pairs_of_branches(4), "saturate", report), 8u);
   EXPECT_GT(report.saturation.proved, 0u);
   EXPECT_EQ(report.saturation.not_proved, 0u);
 }
@@ -73,6 +81,51 @@ TEST(RegionSearch, FindsTheSameForEqualRegionsOnce) {
   operators_after(program(text + "}"), "backtrack:1.05", report);
   // 40 and 40 nodes; shifted: 20, 40 and 20.
   EXPECT_EQ(report.unique_regions, 3u);
+}
+
+// How many proofs were begun before the first draft was told; each takes long enough to be worth telling
+// something before it.
+std::size_t proofs_before_first_draft(const Graph& graph, const std::string& strategy,
+                                      const std::set<std::string>& without, bool has_limit) {
+  Model model;
+  model.graph = graph;
+  SearchOptions options;
+  options.strategy = *parse_strategy(strategy);
+  options.without = without;
+  if (has_limit) options.limit = std::make_shared<TimeLimit>(1000);
+  std::size_t proofs = 0;
+  std::optional<std::size_t> first;
+  options.progress = [&](const std::string& now) {
+    if (!now.starts_with("proving: ")) return;
+    ++proofs;
+    if (has_limit && !first) std::this_thread::sleep_for(std::chrono::milliseconds(250));
+  };
+  options.on_draft = [&](const Draft& draft) {
+    EXPECT_FALSE(draft.steps.empty());
+    EXPECT_TRUE(infer(draft.graph).ok());
+    if (!first) first = proofs;
+  };
+  SearchReport report;
+  EXPECT_TRUE(search(options, model, nullptr, report).ok());
+  EXPECT_LT(report.cost_after, report.cost_before);
+  return first.value_or(proofs);
+}
+
+// A proof can't be interrupted: whoever leaves in the middle of one takes what was told before.
+TEST(Search, TellsWhatItHasBeforeAProofThatMayNotEndInTime) {
+  std::set<std::string> without = {"collapse", "reassociate", "fastpath", "commute", "generated"};
+  for (const std::string strategy : {"backtrack:2", "saturate"})
+    EXPECT_LT(proofs_before_first_draft(pairs_of_branches(2), strategy, without, true),
+              proofs_before_first_draft(pairs_of_branches(2), strategy, without, false))
+        << strategy;
+  without.erase("commute");
+  // Means of products, twice.
+  const Graph two = program("agraph (float[64,32] x, float[64,32] z) => (float[1,32] y, float[1,32] u) <" +
+                            testing::weight("a", "32,32", 1024, 1) +
+                            "> { p = MatMul(x, a) y = ReduceMean<axes = [0]>(p) q = MatMul(z, a) r = Relu(z)"
+                            " s = Add(q, r) u = ReduceMean<axes = [0]>(s)}");
+  EXPECT_LT(proofs_before_first_draft(two, "greedy", without, true),
+            proofs_before_first_draft(two, "greedy", without, false));
 }
 
 TEST(Regions, AreCutWhereOneValueCrosses) {

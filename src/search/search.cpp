@@ -16,7 +16,7 @@ namespace {
 void keep(SearchContext& context, std::vector<Draft>& history, Draft next) {
   if (next.steps.size() <= history.back().steps.size()) return;
   history.push_back(std::move(next));
-  context.options.on_draft(history.back());
+  context.tell(history.back());
 }
 
 // Rounds over the whole model; in each, whatever pays.
@@ -25,7 +25,14 @@ Status greedy(SearchContext& context, std::vector<Draft>& history) {
   for (;;) {
     ISOMER_TRY(Workpiece piece, Workpiece::of(history.back().graph));
     StepMaker maker(std::move(piece), context.proofs, context.options.seed, context.options.stop());
-    std::vector<StepGroup> groups = grouped(moves.proved(maker, moves.proposals(maker.piece(), false)));
+    const std::vector<Proposal> found = moves.proposals(maker.piece(), false);
+    std::size_t told = 0;
+    context.so_far = [&](const std::vector<Step>& proved) -> std::optional<Draft> {
+      if (proved.size() <= std::exchange(told, proved.size())) return std::nullopt;
+      return maker.with(history.back(), pointers_to(proved));
+    };
+    std::vector<StepGroup> groups = grouped(moves.proved(maker, found));
+    context.so_far = {};
     context.report.unique_regions += groups.size();
     const bool has_more = moves.was_cut_short() && !context.is_over();
     if (groups.empty()) return Done{};
@@ -39,7 +46,7 @@ Status greedy(SearchContext& context, std::vector<Draft>& history) {
     moves.allow_left_out(groups, history.back(), next);
     ISOMER_TRY(next, moves.simplified(next));
     history.push_back(std::move(next));
-    context.options.on_draft(history.back());
+    context.tell(history.back());
   }
 }
 
@@ -90,11 +97,6 @@ Status do_first(SearchContext& context, std::vector<Draft>& history) {
   return Done{};
 }
 
-double price_of(const Graph& graph, const Machine& machine) {
-  const auto inference = infer(graph);
-  return inference.ok() ? price(graph, *inference, machine) : 0;  // by what the search has learned
-}
-
 Result<std::vector<Draft>> searched(SearchContext& context) {
   std::vector<Draft> history{{.graph = context.model.graph}};
   ISOMER_TRY(Draft first, Moves(context).simplified(history.back()));
@@ -113,7 +115,8 @@ Result<std::vector<Draft>> searched(SearchContext& context) {
 
 Result<std::vector<Draft>> search(const SearchOptions& options, const Model& model, Trials* trials,
                                   SearchReport& report) {
-  SearchContext context{.options = options, .model = model, .trials = trials, .report = report};
+  SearchContext context(options, model, trials, report);
+  report.cost_before = report.cost_after = price_of(model.graph, context.machine());
   auto history = searched(context);
   report.proofs = context.proofs.attempts();
   report.cache_hits = context.proofs.hits();
