@@ -195,6 +195,12 @@ class Agrees(Compiles):
             Case("y = InstanceNormalization (x, s, b)", {"x": normal(2, 3, 8, 8)}, "y", {"s": normal(3), "b": normal(3)}),
             opset=17)
 
+    def test_a_long_sum_keeps_its_digits(self):
+        x = normal(3, 200_000) + np.float32(100)
+        case = Case("s = ReduceMean <axes = [1], keepdims = 1> (x) d = Sub (x, s) v = ReduceMean <axes = [1]> (d)", {"x": x}, "s v")
+        got = self.module(model_of([case], 17))(x=x)
+        self.assertLessEqual(np.abs(got["s"][:, 0] / x.mean(1, dtype=np.float64) - 1).max(), 1e-7)
+
     def test_functions(self):
         x = np.concatenate([normal(200) * 4, np.array([0, -0.0, 88, -88, 120, -120, 1e-30, np.inf, -np.inf, np.nan], np.float32)])
         positive = np.concatenate([abs(normal(100)) * 50, np.array([1, 1e-30, 1e30, np.inf], np.float32)])

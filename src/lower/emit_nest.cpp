@@ -30,6 +30,16 @@ std::string literal(std::int64_t value, ElementType type) {
   return fmt::format("(({}){})", c_type(type), value);
 }
 
+// Sums of so many numbers are float64: runtimes add such ones in pieces, and a norm's last digits come from
+// them.
+constexpr std::int64_t kLongSum = 1024;
+
+bool is_long_sum(const ExprNode& e) {
+  std::int64_t count = 1;
+  for (const Axis& a : e.axes) count *= a.extent.concrete();
+  return e.reduction == Reduction::Sum && e.type == ElementType::Float && count >= kLongSum;
+}
+
 }  // namespace
 
 std::string c_type(ElementType type) { return is_half(type) ? "float" : stored_type(type); }
@@ -328,7 +338,7 @@ std::string NestWriter::start(const ExprNode& e) {
 }
 
 std::string NestWriter::reduce(const ExprNode& e) {
-  const std::string name = fmt::format("t{}", next_++), type = c_type(e.type);
+  const std::string name = fmt::format("t{}", next_++), type = is_long_sum(e) ? "double" : c_type(e.type);
   say(fmt::format("{} {} = {};", type, name, start(e)));
   for (const Axis& a : e.axes) open_loop(a, "0", fmt::format("{}", a.extent.concrete()));
   if (is_float(e.type) && !e.axes.empty()) say("IM_REORDER");
@@ -338,7 +348,7 @@ std::string NestWriter::reduce(const ExprNode& e) {
   say(condition.empty() ? fmt::format("{} = {};", name, combined)
                         : fmt::format("{0} = {1} ? {2} : {0};", name, condition, combined));
   for (std::size_t k = 0; k < e.axes.size(); ++k) close();
-  return name;
+  return is_long_sum(e) ? fmt::format("(float){}", name) : name;
 }
 
 std::string NestWriter::look_up(const ExprNode& e) {
@@ -434,7 +444,8 @@ void NestWriter::reduced() {
     return opened;
   };
   if (!lanes && is_extremum_along(inner)) return extremum(outer, inner);
-  const std::string type = lanes ? "im_lanes" : c_type(reduction.type);
+  const bool is_long = !lanes && is_long_sum(reduction);
+  const std::string type = lanes ? "im_lanes" : is_long ? "double" : c_type(reduction.type);
   const std::string zero = lanes ? fmt::format("im_all({})", start(reduction)) : start(reduction);
   for (const Loop& l : outer) open_loop(l.axis, "0", fmt::format("{}", l.axis.extent.concrete()));
   say(fmt::format("{} sum[{}];", type, tile));
@@ -453,7 +464,7 @@ void NestWriter::reduced() {
                         : fmt::format("if ({}) {} = {};", condition, sum, combined));
   for (; opened > 0; --opened) close();
   opened = open_loops(false);
-  bound_[nest_.reduction.get()] = sum;
+  bound_[nest_.reduction.get()] = is_long ? fmt::format("(float){}", sum) : sum;
   if (lanes) {
     say("float lanes[16];");
     say(fmt::format("*(im_lanes*)lanes = {};", sum));
