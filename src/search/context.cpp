@@ -36,7 +36,9 @@ void SearchContext::tell_so_far(const std::vector<Step>& proved) {
   if (trials || !so_far || !options.limit) return;
   const double now = options.limit->spent();
   if (now - told_at_ < std::max(kLeastSeconds, kTimesAsLong * telling_took_)) return;
+  const int next = next_place;  // what is told leaves no trace: the search goes on as if it had not been
   if (const auto draft = so_far(proved)) tell(*draft);
+  next_place = next;
   told_at_ = options.limit->spent();
   telling_took_ = told_at_ - now;
 }
