@@ -121,6 +121,11 @@ def zoo_page():
 DEPLOYED = {"fp16": "float16", "qdq": "int8, QuantizeLinear and DequantizeLinear", "qdq_pc": "the same, a scale for each channel",
             "qdq_only": "the same around Conv, MatMul and Gemm only", "qop": "int8, QLinear operators", "dynamic": "int8, quantised while it runs",
             "nbits4": "weights of four bits"}
+INT8 = ("qdq", "qdq_pc", "qdq_only", "qop", "dynamic")
+
+
+def kind_of(row):
+    return row["model"].rsplit(".", 1)[1]
 
 
 def deployed_page():
@@ -133,8 +138,12 @@ def deployed_page():
         return
     head, rows = found
     yield from (provenance(head), "")
+    if int8 := [r for r in rows if kind_of(r) in INT8]:
+        s = zoo_summary(int8)
+        yield from (f"**All of int8: {s['models']} models, {s['faster']} faster, {s['slower']} slower; geometric mean {s['mean']:.3f}**, "
+                    f"median {s['median']:.3f}.", "")
     for kind, title in DEPLOYED.items():
-        if some := [r for r in rows if r["model"].rsplit(".", 1)[1] == kind]:
+        if some := [r for r in rows if kind_of(r) == kind]:
             yield from (*zoo_section(title, some), *zoo_table(some))
 
 
@@ -444,7 +453,7 @@ def compiled_page():
                 f"{sum(r > 1 for r in ratios)} are faster than ONNX Runtime, {sum(r > 1.05 for r in ratios)} by more than 5 %, "
                 f"{sum(r < 0.95 for r in ratios)} slower by more than 5 %.",
                 *(["", f"Of these, {len(now)} were measured by the build below: geometric mean {geometric_mean(now):.2f}, median {statistics.median(now):.2f}. "
-                   "A row with a build behind it is of that older one."] if len(now) < len(ratios) else []),
+                   "A row with a build behind it is of that one."] if len(now) < len(ratios) else []),
                 "", provenance(head), "",
                 "| model | ratio | runtime ms | module ms | error | runtime's | sums | nests | tiled | Winograd | made in s "
                 "| library KB | weights MB | workspace MB | |",
