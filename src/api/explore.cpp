@@ -132,7 +132,7 @@ struct Exploration {
 // The report with what every objective says.
 ExploreReport report_of(const Exploration& asked, const ExploreOptions& options, bool is_better,
                         const std::optional<isomer::Interval>& ratio, const isomer::RuntimeOptions& runtime,
-                        std::string line, ReportJson rest) {
+                        std::string line, const ReportJson& rest) {
   ExploreReport out{.is_better = is_better, .runtime = options.runtime, .line = std::move(line)};
   if (ratio) out.ratio = Interval{ratio->estimate, ratio->low, ratio->high};
   out.runtime.optimization_level = text(runtime.level);

@@ -312,7 +312,7 @@ class Reading {
         continue;
       }
       if (!next.is_constant()) return scanner_.error("axes are multiplied with sizes, and divided by them");
-      const Dim by = next.offset();
+      const Dim& by = next.offset();
       if (!times && call_ != nullptr) call_->need(by - Dim(1));
       if (times) out = by * out;
       else if (const auto value = by.value(); value && *value <= 0)
@@ -446,7 +446,7 @@ class Reading {
     const auto type = what == "T" ? any_float_ : element_type_named(what);
     if (type) {
       if (arguments.size() != 1 || !is_computable(*type)) return scanner_.error("a cast is of one number");
-      ISOMER_TRY(const Expr of, typed(arguments[0], *type));
+      ISOMER_TRY(const Expr of, typed(arguments[0], type));
       return Value(cast(of, *type));
     }
     const auto fn = function_named(what);
