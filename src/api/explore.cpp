@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <cstdlib>
 
 #include <cmath>
+#include <cstdlib>
 
 #include "api/errors.h"
 #include "api/model_state.h"
