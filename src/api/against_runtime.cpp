@@ -62,7 +62,7 @@ std::optional<Compiled::Errors> AgainstRuntime::errors(const Model& as_operator,
   double most = -1;  // of what is allowed
   for (const Right& right : *rights_) {
     const isomer::Errors errors{right.runtime_error, error_of(as_operator, with(library), right)};
-    const double share = errors.after / std::max(options_.max_error_growth * errors.before, 1e-6);
+    const double share = errors.after / errors.allowed(options_.max_error_growth);
     if (share <= most) continue;
     most = share;
     worst = {errors.after, errors.before, errors.within(options_.max_error_growth)};

@@ -53,12 +53,6 @@ std::string ratio_words(const isomer::Interval& i) {
   return fmt::format("{:.3f} [{:.3f}, {:.3f}]", i.estimate, i.low, i.high);
 }
 
-std::vector<std::string> names_of(const std::vector<Pass>& passes) {
-  std::vector<std::string> names;
-  for (const Pass& pass : passes) names.push_back(pass.name);
-  return names;
-}
-
 ReportJson to_json(const ExploreTrial& trial) {
   const auto& passes = trial.passes;
   ReportJson json{{"passes", names_of(passes)}, {"kind", passes.size() == 1 ? text(passes[0].kind) : "set"}};

@@ -55,22 +55,6 @@ std::string CheckedFiles::json(double ms) const {
 
 namespace {
 
-std::string bytes_of(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
-}
-
-}  // namespace
-
-Result<Certificate> read_certificate(const std::filesystem::path& path) {
-  if (!std::ifstream(path, std::ios::binary)) return Error{fmt::format("can't read {}", path.string())};
-  auto certificate = parse_certificate(bytes_of(path));
-  if (!certificate.ok()) return Error{fmt::format("{}: {}", path.string(), certificate.error().message)};
-  return certificate;
-}
-
-namespace {
-
 CheckedFiles checked(const Graph& in, const Graph& out, std::string_view text,
                      const Result<Certificate>& certificate) {
   CheckedFiles checked;
@@ -106,9 +90,12 @@ Result<CheckedFiles> check_files(const std::filesystem::path& in, const std::fil
     ISOMER_TRY(before, read_model_at(in, at));
   }
   ISOMER_TRY(const Model after, read_model(out));
-  if (!std::ifstream(certificate, std::ios::binary))
-    return Error{fmt::format("can't read the certificate {}", certificate.string())};
-  return checked(before.graph, after.graph, bytes_of(certificate), read_certificate(certificate));
+  std::ifstream file(certificate, std::ios::binary);
+  if (!file) return Error{fmt::format("can't read the certificate {}", certificate.string())};
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  auto parsed = parse_certificate(text);
+  if (!parsed.ok()) parsed = Error{fmt::format("{}: {}", certificate.string(), parsed.error().message)};
+  return checked(before.graph, after.graph, text, parsed);
 }
 
 }  // namespace isomer

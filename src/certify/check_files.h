@@ -23,8 +23,6 @@ struct CheckedFiles {
 // The certificate's text against models that have been read. A text that is no certificate is rejected.
 CheckedFiles check_models(const Graph& in, const Graph& out, std::string_view certificate);
 
-Result<Certificate> read_certificate(const std::filesystem::path& path);
-
 // Proves with a key that nobody could know when the certificate was made. Sizes ("batch=8"): IN is taken at
 // these, as --fix-shape made OUT for them. Error: a file that can't be read; a certificate that can be and is
 // none is rejected.

@@ -372,24 +372,22 @@ class Reading {
     if (fn == Fn::Div && !is_float(both[0].type())) return scanner_.error("whole numbers are not divided");
     return Value(apply(fn, std::move(both)));
   }
-  Result<Value> sum() {
-    ISOMER_TRY(Value out, product());
+  struct Sign {
+    char character;
+    Fn fn;
+  };
+  // Parts with one of two signs between them, from the left.
+  Result<Value> chain(Result<Value> (Reading::*part)(), const Sign& one, const Sign& other) {
+    ISOMER_TRY(Value out, (this->*part)());
     for (;;) {
-      const bool plus = scanner_.matches('+');
-      if (!plus && !scanner_.matches('-')) return out;
-      ISOMER_TRY(const Value next, product());
-      ISOMER_TRY(out, combined(plus ? Fn::Add : Fn::Sub, out, next));
+      const bool is_one = scanner_.matches(one.character);
+      if (!is_one && !scanner_.matches(other.character)) return out;
+      ISOMER_TRY(const Value next, (this->*part)());
+      ISOMER_TRY(out, combined(is_one ? one.fn : other.fn, out, next));
     }
   }
-  Result<Value> product() {
-    ISOMER_TRY(Value out, unary());
-    for (;;) {
-      const bool times = scanner_.matches('*');
-      if (!times && !scanner_.matches('/')) return out;
-      ISOMER_TRY(const Value next, unary());
-      ISOMER_TRY(out, combined(times ? Fn::Mul : Fn::Div, out, next));
-    }
-  }
+  Result<Value> sum() { return chain(&Reading::product, {'+', Fn::Add}, {'-', Fn::Sub}); }
+  Result<Value> product() { return chain(&Reading::unary, {'*', Fn::Mul}, {'/', Fn::Div}); }
   Result<Value> unary() {
     if (!scanner_.matches('-')) return element();
     ISOMER_TRY(const Value of, unary());

@@ -8,10 +8,9 @@
 // Names in the shapes of inputs are sizes, whatever they are; T is any type of floats, the same everywhere.
 // After ; come attributes: a float is a number, an int also an extent. Each line gives one tensor, element by
 // element; it may read inputs and what is above it, and what it reads outside of a tensor is zero. Positions
-// and extents are sums of sizes and of multiples of axes, with / (rounded down) and % by a size. Elements: +
-// -
-// * /, functions of one or two numbers by their names, where(a < b, x, y), sum, product, max and min over
-// axes, T(...) and other types as casts.
+// and extents are sums of sizes and of multiples of axes, with / (rounded down) and % by a size. Elements:
+// sums, differences, products and quotients, functions of one or two numbers by their names,
+// where(a < b, x, y), sum, product, max and min over axes, T(...) and other types as casts.
 #pragma once
 
 #include <string_view>

@@ -46,10 +46,10 @@ Lowered composed(const std::string& body) {
   return out;
 }
 
-Lowered scheduled(const std::string& body) {
+Lowered scheduled(const std::string& body, Exactness exactness = Exactness::Fast) {
   Lowered out = lowered(body);
   choose_layouts(out.plan);
-  EXPECT_TRUE(schedule_nests(out.plan, out.numbers));
+  EXPECT_TRUE(schedule_nests(out.plan, out.numbers, exactness));
   place_buffers(out.plan);
   return out;
 }
@@ -174,10 +174,7 @@ TEST(Legality, AConvolutionGoesByWinogradAndIsLegal) {
 }
 
 TEST(Legality, WinogradOfAnotherSizeHasOtherWeights) {
-  Lowered a = lowered(kConvolution);
-  choose_layouts(a.plan);
-  ASSERT_TRUE(schedule_nests(a.plan, a.numbers, Exactness::SmallTiles));
-  place_buffers(a.plan);
+  Lowered a = scheduled(kConvolution, Exactness::SmallTiles);
   const auto at = std::ranges::find_if(a.plan.nests, [](const Nest& n) { return n.winograd.has_value(); });
   ASSERT_NE(at, a.plan.nests.end());
   EXPECT_EQ(at->winograd->size, 2);
@@ -189,10 +186,7 @@ TEST(Legality, WinogradOfAnotherSizeHasOtherWeights) {
 }
 
 TEST(Legality, NoWinogradWhereSumsAreDirect) {
-  Lowered a = lowered(kConvolution);
-  choose_layouts(a.plan);
-  ASSERT_TRUE(schedule_nests(a.plan, a.numbers, Exactness::Direct));
-  place_buffers(a.plan);
+  const Lowered a = scheduled(kConvolution, Exactness::Direct);
   EXPECT_TRUE(std::ranges::none_of(a.plan.nests, [](const Nest& n) { return n.winograd.has_value(); }));
   EXPECT_EQ(illegal(a.plan), std::nullopt);
 }

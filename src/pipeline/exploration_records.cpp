@@ -7,8 +7,14 @@
 #include <limits>
 
 namespace isomer {
+namespace {
 
-Result<ExplorationRecords> ExplorationRecords::open(const std::filesystem::path& path, const Json& question) {
+Failure unavailable(std::string why) { return {FailureKind::Unavailable, std::move(why)}; }
+
+}  // namespace
+
+Outcome<ExplorationRecords> ExplorationRecords::open(const std::filesystem::path& path,
+                                                     const Json& question) {
   ExplorationRecords records;
   records.path_ = path;
   if (path.empty()) return records;
@@ -23,15 +29,15 @@ Result<ExplorationRecords> ExplorationRecords::open(const std::filesystem::path&
     const Json read = Json::parse(line, nullptr, false);
     const bool is_first = whole == 0;
     if (!read.is_object() || (is_first ? !read.contains("question") : !read.contains("key")))
-      return Error{fmt::format("{}: these are no records of an exploration", path.string())};
+      return unavailable(fmt::format("{}: these are no records of an exploration", path.string()));
     if (is_first && read["question"] != question)
-      return Error{fmt::format("{}: records of another exploration (model, options, runtime or machine)",
-                               path.string())};
+      return unavailable(fmt::format(
+          "{}: records of another exploration (model, options, runtime or machine)", path.string()));
     if (!is_first) records.all_[read["key"].get<std::string>()] = read["answer"];
   }
   file.close();
   std::filesystem::resize_file(path, whole, failure);
-  if (failure) return Error{fmt::format("{}: {}", path.string(), failure.message())};
+  if (failure) return unavailable(fmt::format("{}: {}", path.string(), failure.message()));
   if (whole == 0) ISOMER_TRY_DO(records.write_line({{"question", question}}));
   records.known_ = records.all_.size();
   return records;
@@ -42,17 +48,17 @@ const ExplorationRecords::Json* ExplorationRecords::find(const std::string& key)
   return found == all_.end() ? nullptr : &found->second;
 }
 
-Status ExplorationRecords::add(const std::string& key, Json answer) {
+Outcome<Done> ExplorationRecords::add(const std::string& key, Json answer) {
   ISOMER_TRY_DO(write_line({{"key", key}, {"answer", answer}}));
   all_[key] = std::move(answer);
   return Done{};
 }
 
-Status ExplorationRecords::write_line(const Json& line) {
+Outcome<Done> ExplorationRecords::write_line(const Json& line) {
   if (path_.empty()) return Done{};
   std::ofstream file(path_, std::ios::binary | std::ios::app);
   file << line.dump(-1, ' ', false, Json::error_handler_t::replace) + '\n' << std::flush;
-  if (!file) return Error{fmt::format("can't write to {}", path_.string())};
+  if (!file) return unavailable(fmt::format("can't write to {}", path_.string()));
   return Done{};
 }
 

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "base/result.h"
+#include "runtime/outcome.h"
 #include "runtime/statistics.h"
 
 namespace isomer {
@@ -17,14 +17,14 @@ class ExplorationRecords {
   using Json = nlohmann::json;
 
   // Without a path: in memory only. A last line that was cut off, by whatever killed its writer, is dropped.
-  static Result<ExplorationRecords> open(const std::filesystem::path& path, const Json& question);
+  static Outcome<ExplorationRecords> open(const std::filesystem::path& path, const Json& question);
 
   const Json* find(const std::string& key) const;
-  Status add(const std::string& key, Json answer);
+  Outcome<Done> add(const std::string& key, Json answer);
   std::size_t known() const { return known_; }  // from earlier runs
 
  private:
-  Status write_line(const Json& line);
+  Outcome<Done> write_line(const Json& line);
   std::filesystem::path path_;
   std::map<std::string, Json> all_;
   std::size_t known_ = 0;

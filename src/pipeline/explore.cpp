@@ -8,7 +8,6 @@
 
 #include "base/hash.h"
 #include "pipeline/exploration_records.h"
-#include "runtime/engines.h"
 #include "runtime/machine.h"
 #include "runtime/measure_apart.h"
 
@@ -22,7 +21,6 @@ constexpr double kWorthAdding = 1.003;     // by which a set must beat the set w
 constexpr std::size_t kMostInCompany = 8;  // passes that are combined
 constexpr std::size_t kExhaustive = 5;     // of which all subsets are tried: 26 beside the single ones
 constexpr std::size_t kControls = 8;       // passes of a negative control: about as many as models have
-constexpr double kSettling = 4;            // times the seconds of a trial for the last comparison
 constexpr std::size_t kPeaks = 3;  // pairs of processes whose peaks are compared; twice as many to settle
 constexpr std::array kObjectives = {"latency", "load-time", "memory", "size", "energy"};
 constexpr std::array kModes = {"fast", "mixed", "full"};
@@ -35,15 +33,12 @@ std::optional<Enum> named(const std::array<const char*, N>& names, std::string_v
 }
 
 std::string key_of(const std::vector<Pass>& passes) {
-  std::vector<std::string> names;
-  for (const Pass& pass : passes) names.push_back(pass.name);
+  std::vector<std::string> names = names_of(passes);
   std::ranges::sort(names);
   std::string key;
   for (const std::string& name : names) key += (key.empty() ? "" : " + ") + name;
   return key;
 }
-
-Failure to_failure(const Error& error) { return {FailureKind::Unavailable, error.message}; }
 
 // What a trial's failure says of the trial; others end the exploration.
 bool is_about_trial(const Failure& failure) {
@@ -89,15 +84,12 @@ class Explorer {
     const auto dumped = worker->dump(request_.model, with_passes(base_, passes), "weights");
     if (!dumped) {
       if (!is_about_trial(dumped.error())) return dumped.error();
-      ISOMER_TRY_DO(record(key, {{"failure", dumped.error().what}}));
+      ISOMER_TRY_DO(records_.add(key, {{"failure", dumped.error().what}}));
       return Failure{FailureKind::Refused, dumped.error().what};
     }
-    Hasher hasher;
-    hasher.add_bytes(dumped->graph.data, dumped->graph.size);
-    hasher.add_bytes(dumped->weights.data, dumped->weights.size);
-    const Dumped out{hasher.digest().hex(),
+    const Dumped out{digest_of(*dumped),
                      static_cast<std::int64_t>(dumped->graph.size + dumped->weights.size)};
-    ISOMER_TRY_DO(record(key, {{"digest", out.digest}, {"bytes", out.bytes}}));
+    ISOMER_TRY_DO(records_.add(key, {{"digest", out.digest}, {"bytes", out.bytes}}));
     return out;
   }
 
@@ -169,10 +161,10 @@ class Explorer {
     if (!ratio) {
       if (!is_about_trial(ratio.error()) || ratio.error().model == 0) return ratio.error();
       trial.failure = ratio.error().what;
-      return record(key, {{"failure", trial.failure}});
+      return records_.add(key, {{"failure", trial.failure}});
     }
     trial.ratio = *ratio;
-    return record(key, {{"ratio", interval_record(*ratio)}});
+    return records_.add(key, {{"ratio", interval_record(*ratio)}});
   }
 
   Outcome<Interval> ratio_of(const ExploreTrial& trial, Judge& a, Judge& b, bool is_last) {
@@ -274,12 +266,6 @@ class Explorer {
     return Done{};
   }
 
-  Outcome<Done> record(const std::string& key, Json answer) {
-    const Status added = records_.add(key, std::move(answer));
-    if (!added) return to_failure(added.error());
-    return Done{};
-  }
-
   const ExploreRequest& request_;
   const RuntimeOptions base_;
   SharedFeeds feeds_;
@@ -302,6 +288,13 @@ std::optional<ExploreMode> explore_mode_named(std::string_view name) {
 }
 std::string_view text(ExploreMode mode) { return kModes.at(static_cast<std::size_t>(mode)); }
 
+std::string digest_of(const DumpedModel& dumped) {
+  Hasher hasher;
+  hasher.add_bytes(dumped.graph.data, dumped.graph.size);
+  hasher.add_bytes(dumped.weights.data, dumped.weights.size);
+  return hasher.digest().hex();
+}
+
 nlohmann::json question_of(const ExploreRequest& request, const std::string& version) {
   return {{"model", request.model_digest},
           {"inputs", request.inputs},
@@ -318,12 +311,9 @@ Outcome<ExploreRun> explore(const ExploreRequest& request) {
   ISOMER_TRY(SharedFeeds feeds, SharedFeeds::make(request.feeds));
   ISOMER_TRY(auto a, Judge::start(request.worker));
   ISOMER_TRY(auto b, Judge::start(request.worker));
-  auto records = ExplorationRecords::open(request.records, question_of(request, a->version()));
-  if (!records) return to_failure(records.error());
-  const std::string library =
-      request.worker.library.empty() ? find_library(*engine_named("ort")) : request.worker.library;
-  const std::vector<Pass> registry = passes_of(library, request.measure.runtime.threads);
-  return Explorer(request, std::move(feeds), std::move(a), std::move(b), std::move(*records)).run(registry);
+  ISOMER_TRY(auto records, ExplorationRecords::open(request.records, question_of(request, a->version())));
+  const auto registry = passes_of(request.worker.library, request.measure.runtime.threads);
+  return Explorer(request, std::move(feeds), std::move(a), std::move(b), std::move(records)).run(registry);
 }
 
 }  // namespace isomer

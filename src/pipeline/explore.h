@@ -70,6 +70,11 @@ struct ExploreRun {
 
 Outcome<ExploreRun> explore(const ExploreRequest& request);
 
+// Of the graph and its weights, as the runtime wrote them.
+std::string digest_of(const DumpedModel& dumped);
+
+constexpr double kSettling = 4;  // times the seconds of a trial for a last comparison
+
 // The question that records answer, for all objectives.
 nlohmann::json question_of(const ExploreRequest& request, const std::string& version);
 

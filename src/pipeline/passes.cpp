@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "runtime/engines.h"
 #include "runtime/library_names.h"
 
 namespace isomer {
@@ -23,9 +24,15 @@ std::string_view text(Pass::Kind kind) {
   ISOMER_UNREACHABLE("a kind of pass");
 }
 
+std::vector<std::string> names_of(const std::vector<Pass>& passes) {
+  std::vector<std::string> names;
+  for (const Pass& pass : passes) names.push_back(pass.name);
+  return names;
+}
+
 std::vector<Pass> passes_of(const std::string& library, int threads) {
   std::vector<Pass> passes;
-  if (const auto names = LibraryNames::of(library))
+  if (const auto names = LibraryNames::of(library.empty() ? find_library(*engine_named("ort")) : library))
     for (std::string& name : names->optimizers()) passes.push_back({std::move(name)});
   passes.push_back({"level=basic", Pass::Kind::Level, {}, "basic"});
   passes.push_back({"level=extended", Pass::Kind::Level, {}, "extended"});

@@ -21,7 +21,9 @@ struct Pass {
 
 std::string_view text(Pass::Kind kind);  // "optimizer", "level", "setting"
 
-// Those of this library of ONNX Runtime, for so many threads.
+std::vector<std::string> names_of(const std::vector<Pass>& passes);
+
+// Those of this library of ONNX Runtime ("": the one that is found), for so many threads.
 std::vector<Pass> passes_of(const std::string& library, int threads);
 
 // The options without these optimizers, at these levels, with these settings.

@@ -5,10 +5,8 @@
 #include <algorithm>
 #include <array>
 
-#include "base/hash.h"
 #include "onnx/write_file.h"
 #include "pipeline/exploration_records.h"
-#include "runtime/engines.h"
 #include "runtime/measure_apart.h"
 
 namespace isomer {
@@ -16,7 +14,6 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr double kSettling = 4;   // times the seconds of a trial: all of these are last comparisons
 constexpr double kAsFast = 0.95;  // what the interval of the latency must lie above: what is not known is no
 // These know the processor: what portable models leave to it.
 constexpr std::array kLayouts = {"NchwcTransformer", "NhwcTransformer"};
@@ -39,7 +36,7 @@ class Preparation {
         a_(std::move(a)),
         b_(std::move(b)),
         records_(std::move(records)) {
-    measure_.seconds *= kSettling;
+    measure_.seconds *= kSettling;  // all of these are last comparisons
   }
 
   Outcome<PreparedLoad> run() {
@@ -88,10 +85,7 @@ class Preparation {
   Outcome<std::string> digest(const RuntimeOptions& options) {
     ISOMER_TRY(Worker * worker, b_->worker());
     ISOMER_TRY(const DumpedModel dumped, worker->dump(prepared_, options, "weights"));
-    Hasher hasher;
-    hasher.add_bytes(dumped.graph.data, dumped.graph.size);
-    hasher.add_bytes(dumped.weights.data, dumped.weights.size);
-    return hasher.digest().hex();
+    return digest_of(dumped);
   }
 
   // Options that skip what is done already: no passes at all, or only those for the processor. Taken if the
@@ -101,8 +95,7 @@ class Preparation {
     ISOMER_TRY(const std::string wanted, digest(base_));
     RuntimeOptions nothing = base_, layouts = base_;
     nothing.level = OptimizationLevel::None;
-    const std::string& given = request_.explore.worker.library;
-    for (const Pass& pass : passes_of(given.empty() ? find_library(*engine_named("ort")) : given, 1))
+    for (const Pass& pass : passes_of(request_.explore.worker.library, 1))
       if (pass.kind == Pass::Kind::Optimizer && std::ranges::find(kLayouts, pass.name) == kLayouts.end())
         layouts.disabled_optimizers.push_back(pass.name);
     for (const RuntimeOptions& options : {nothing, layouts}) {
@@ -126,11 +119,11 @@ class Preparation {
     const LoadFigures out{load.ratio, measured.first.ratio,
                           (load.by_cpu_time ? load.a_cpu_ns : load.a_wall_ns).estimate,
                           (load.by_cpu_time ? load.b_cpu_ns : load.b_wall_ns).estimate, load.by_cpu_time};
-    ISOMER_TRY_DO(to_outcome(records_.add(key, {{"load", interval_record(out.load)},
-                                                {"first", interval_record(out.first)},
-                                                {"before_ns", out.before_ns},
-                                                {"after_ns", out.after_ns},
-                                                {"by_cpu_time", out.by_cpu_time}})));
+    ISOMER_TRY_DO(records_.add(key, {{"load", interval_record(out.load)},
+                                     {"first", interval_record(out.first)},
+                                     {"before_ns", out.before_ns},
+                                     {"after_ns", out.after_ns},
+                                     {"by_cpu_time", out.by_cpu_time}}));
     return out;
   }
 
@@ -141,7 +134,7 @@ class Preparation {
     ISOMER_TRY(const PairMeasurement measured,
                measure_sides({*worker_a, request_.explore.model, base_}, {*worker_b, prepared_, base_},
                              feeds_, measure_, 1));
-    ISOMER_TRY_DO(to_outcome(records_.add("latency", interval_record(measured.ratio))));
+    ISOMER_TRY_DO(records_.add("latency", interval_record(measured.ratio)));
     return measured.ratio;
   }
 
@@ -163,9 +156,8 @@ Outcome<PreparedLoad> prepare_load(const PrepareRequest& request) {
   ISOMER_TRY(auto b, Judge::start(request.explore.worker));
   Json question = question_of(request.explore, a->version());
   question["this_machine"] = request.this_machine;
-  auto records = ExplorationRecords::open(request.explore.records, question);
-  if (!records) return Failure{FailureKind::Unavailable, records.error().message};
-  return Preparation(request, std::move(feeds), std::move(a), std::move(b), std::move(*records)).run();
+  ISOMER_TRY(auto records, ExplorationRecords::open(request.explore.records, question));
+  return Preparation(request, std::move(feeds), std::move(a), std::move(b), std::move(records)).run();
 }
 
 }  // namespace isomer

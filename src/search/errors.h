@@ -12,7 +12,8 @@ namespace isomer {
 // the worst output.
 struct Errors {
   double before = 0, after = 0;
-  bool within(double growth) const { return after <= std::max(growth * before, 1e-6); }
+  double allowed(double growth) const { return std::max(growth * before, 1e-6); }
+  bool within(double growth) const { return after <= allowed(growth); }
 };
 
 // What the outputs are in float64. nullopt: that takes more than so many operations, or a node has no
