@@ -3,6 +3,8 @@
 // ones are the last of them (in the first prompt, the first). Query i looks at keys up to its own position,
 // or up to the last that is in use. With do_rotary queries and new keys are turned by their positions first.
 // What the cache has beyond what is in use is zero.
+#include <algorithm>
+
 #include "ops/composition.h"
 #include "ops/look_up.h"
 
@@ -15,6 +17,8 @@ struct Sizes {
   Dim batch, length, total, past, cache;  // new positions, all of them, those of the past, of the present
   std::int64_t heads = 0, shared = 0, size = 0;
   bool is_first = false;  // nothing was before
+  bool is_full = false;   // each sequence is said to use all positions: then what is where is known
+  Dim before() const { return total - length; }
 };
 
 void check_call(const Call& call) {
@@ -62,6 +66,9 @@ Sizes read_sizes(const Call& call) {
   s.is_first = *is_first;
   s.past = call.has(3) ? call.shape(3)[2] : Dim(0);
   s.cache = Dim::max(s.past, s.total);
+  const auto& last = call.in(5).integers;
+  s.is_full = last && !last->empty() &&
+              std::ranges::all_of(*last, [&](const Dim& d) { return (d + Dim(1)).equals(s.total) == true; });
   return s;
 }
 
@@ -96,6 +103,11 @@ Tensor rotated(const Call& call, Composition& c, const Sizes& s, const Lengths& 
     if (cache.rank() != 2 || !cache.extent(1).is_concrete()) throw OpaqueCall("a cache of a symbolic size");
     half = cache.extent(1).concrete();
     const auto p = c.f.axes({s.batch, s.length, half});
+    if (s.is_full) {
+      call.runs_if(cache.extent(0) - s.total);
+      inputs.emplace_back(c.f.stage(p, cache(Index(s.before()) + Index(p[1]), p[2])));
+      continue;
+    }
     const Expr place = lengths.before(p[0]) + index_number(Index(p[1]));
     inputs.emplace_back(
         c.f.stage(p, look_up(c.f, place, cache.extent(0), [&](const Index& v) { return cache(v, p[2]); })));
@@ -110,6 +122,12 @@ Tensor rotated(const Call& call, Composition& c, const Sizes& s, const Lengths& 
 Tensor joined(const Call& call, Composition& c, const Sizes& s, const Lengths& lengths, const Tensor& fresh,
               int past) {
   const auto p = c.f.axes({s.batch, s.shared, s.cache, s.size});
+  if (s.is_full) {  // outside of the new ones it is zero
+    const Expr added = fresh(p[0], p[1], Index(p[2]) - Index(s.before()), p[3]);
+    if (!call.has(past)) return c.f.stage(p, added);
+    const Domain is_old{Index(s.before()) - Index(1) - Index(p[2])};
+    return c.f.stage(p, cases({{is_old, c.f.input(past).at(to_indices(p))}}, added));
+  }
   const Expr place = index_number(Index(p[2])), before = lengths.before(p[0]);
   const Expr added = look_up_or_zero(c.f, place - before, s.length,
                                      [&](const Index& v) { return fresh(p[0], p[1], v, p[3]); });
@@ -120,13 +138,14 @@ Tensor joined(const Call& call, Composition& c, const Sizes& s, const Lengths& l
 Definition define_group_query_attention(const Call& call) {
   check_call(call);
   const Sizes s = read_sizes(call);
-  call.runs_if(-1);  // lengths may be said that are not there
+  if (!s.is_full) call.runs_if(-1);  // lengths may be said that are not there
+  else if (!s.is_first) call.runs_if(s.past - s.before());
   Composition c(call);
   const bool packed = !call.has(1);
   Tensor q = heads_of(c, s, 0, 0, s.heads);
   Tensor k = heads_of(c, s, packed ? 0 : 1, packed ? s.heads : 0, s.shared);
   const Tensor v = heads_of(c, s, packed ? 0 : 2, packed ? s.heads + s.shared : 0, s.shared);
-  const Lengths lengths = read_lengths(c, s);
+  const Lengths lengths = s.is_full ? Lengths{} : read_lengths(c, s);
   if (call.flag("do_rotary", false)) {
     if (!call.has(7) || !call.has(8)) return invalid("a rotation needs caches", "do_rotary");
     q = rotated(call, c, s, lengths, q);
@@ -136,8 +155,11 @@ Definition define_group_query_attention(const Call& call) {
 
   const auto m = c.f.axes({s.batch, 1, s.length, s.cache});
   // What stands behind the last position that is in use looks at what that one looks at.
-  const Expr key = index_number(Index(m[3])), last = lengths.used(m[0]) - 1.0;
-  const Expr place = apply(Fn::Min, {lengths.before(m[0]) + index_number(Index(m[2])), last});
+  const Expr key = index_number(Index(m[3]));
+  const Expr place =
+      s.is_full
+          ? index_number(Index(s.before()) + Index(m[2]))
+          : apply(Fn::Min, {lengths.before(m[0]) + index_number(Index(m[2])), lengths.used(m[0]) - 1.0});
   Expr open = apply(Fn::LessOrEqual, {key, place});
   const std::int64_t window = call.integer("local_window_size", -1);
   const bool is_narrow = window > 0 && Dim(window).at_least(s.length) != true;

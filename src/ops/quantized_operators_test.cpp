@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "eval/program.h"
 #include "expr/parts.h"
 #include "ops/test_call.h"
 
@@ -118,6 +119,67 @@ TEST(GroupQueryAttention, NeedsItsTotalLength) {
   call.inputs[6]->integers = Dims{3};  // a cache that is longer than what is in use
   EXPECT_EQ(std::get<Formula>(runtimes("GroupQueryAttention", call)).output_type(1).shape,
             (Dims{1, 2, 5, 8}));
+}
+
+Tensor numbers(const Extents& extents, int seed) {
+  std::vector<float> values(static_cast<std::size_t>(*element_count(extents)));
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>((static_cast<int>(i) * 37 + seed) % 19 - 9) / 8;
+  return Tensor::of(kFloat, extents, values);
+}
+
+// Where all positions are said to be in use, what is where follows from the sizes: the same numbers, and
+// nothing that may fail but for a table of angles that is too short.
+TEST(GroupQueryAttention, OfFullSequencesIsTheSame) {
+  for (const std::int64_t length : {1, 2}) {
+    const std::int64_t past = 5, total = past + length;
+    Call call = typed_call(
+        1,
+        {{kFloat, {1, length, 4 * 8}},
+         {kFloat, {1, length, 2 * 8}},
+         {kFloat, {1, length, 2 * 8}},
+         {kFloat, {1, 2, past, 8}},
+         {kFloat, {1, 2, past, 8}},
+         {ElementType::Int32, {1}},
+         {ElementType::Int32, {1}},
+         {kFloat, {16, 4}},
+         {kFloat, {16, 4}}},
+        {{"num_heads", std::int64_t{4}}, {"kv_num_heads", std::int64_t{2}}, {"do_rotary", std::int64_t{1}}});
+    call.output_count = 3;
+    call.inputs[6]->integers = Dims{total};
+    const Definition general = runtimes("GroupQueryAttention", call);
+    call.inputs[5]->integers = Dims{total - 1};
+    const Definition full = runtimes("GroupQueryAttention", call);
+    ASSERT_EQ(reason(general), "a formula");
+    ASSERT_EQ(reason(full), "a formula");
+    const auto whole = [](std::int64_t n) {
+      return Tensor::of(ElementType::Int32, {1}, std::vector{static_cast<std::int32_t>(n)});
+    };
+    const std::vector<std::optional<Tensor>> inputs{numbers({1, length, 32}, 1),
+                                                    numbers({1, length, 16}, 2),
+                                                    numbers({1, length, 16}, 3),
+                                                    numbers({1, 2, past, 8}, 4),
+                                                    numbers({1, 2, past, 8}, 5),
+                                                    whole(total - 1),
+                                                    whole(total),
+                                                    numbers({16, 4}, 6),
+                                                    numbers({16, 4}, 7)};
+    const auto a = Program::compile(std::get<Formula>(general)).run(inputs),
+               b = Program::compile(std::get<Formula>(full)).run(inputs);
+    ASSERT_TRUE(a.ok() && b.ok());
+    for (std::size_t o = 0; o < 3; ++o) {
+      ASSERT_EQ((*a)[o].extents(), (*b)[o].extents());
+      for (std::int64_t i = 0; i < (*a)[o].count(); ++i)
+        EXPECT_NEAR((*a)[o].as<float>()[static_cast<std::size_t>(i)],
+                    (*b)[o].as<float>()[static_cast<std::size_t>(i)], 1e-5);
+    }
+    const auto may_fail = [](const Definition& d) {
+      return std::ranges::any_of(std::get<Formula>(d).conditions,
+                                 [](const SizeCondition& c) { return c.extent.is(-1); });
+    };
+    EXPECT_TRUE(may_fail(general));
+    EXPECT_FALSE(may_fail(full));
+  }
 }
 
 // What a part takes for granted, the whole does.
