@@ -58,7 +58,7 @@ def drawn(session, seed):
 def session_of(path):
     settings = ort.SessionOptions()
     settings.log_severity_level = 3
-    return ort.InferenceSession(str(path), settings, providers=["CPUExecutionProvider"])
+    return ort.InferenceSession(path if isinstance(path, bytes) else str(path), settings, providers=["CPUExecutionProvider"])
 
 
 class Reader(q.CalibrationDataReader):

@@ -121,6 +121,7 @@ def zoo_page():
 DEPLOYED = {"fp16": "float16", "qdq": "int8, QuantizeLinear and DequantizeLinear", "qdq_pc": "the same, a scale for each channel",
             "qdq_only": "the same around Conv, MatMul and Gemm only", "qop": "int8, QLinear operators", "dynamic": "int8, quantised while it runs",
             "nbits4": "weights of four bits"}
+SLOWER_AGAIN = 0.95  # as bench/decoders.py has it
 INT8 = ("qdq", "qdq_pc", "qdq_only", "qop", "dynamic")
 
 
@@ -145,6 +146,29 @@ def deployed_page():
     for kind, title in DEPLOYED.items():
         if some := [r for r in rows if kind_of(r) == kind]:
             yield from (*zoo_section(title, some), *zoo_table(some))
+    yield from decoders_part()
+
+
+def decoders_part():
+    """Decoders, at each size that they were judged at."""
+    found = read("decoders")
+    if found is None:
+        return
+    head, rows = found
+    faster = [r for r in rows if r["result"] == "improved"]
+    slower = sum(s["ratio"] < SLOWER_AGAIN for r in faster for s in r["sizes"])
+    yield from ("## Decoders with separate caches", "",
+                f"**{len(rows)} models at {sum(len(r['sizes']) for r in rows)} sizes: {len(faster)} faster, {slower} of these slower at a size.** One model "
+                "is judged at all of its sizes and taken if none is slower. The bound is what no rewrite can beat: the bytes of weights and caches",
+                "that must be read, by the memory's bandwidth (`bench/decoders.py`).", "", provenance(head), "",
+                "| model | new positions | past ones | gain when chosen | run again | ms | bound, ms |", "|---|---:|---:|---|---:|---:|---:|")
+    for r in rows:
+        for s in r["sizes"]:
+            judged = s["judged"]
+            chosen = f"{judged['ratio']:.2f} [{judged['low']:.2f}, {judged['high']:.2f}]" if r["result"] == "improved" and judged["ratio"] else "the same file"
+            yield f"| {r['model']} | {s['seq']} | {s['past']} | {chosen} | {s['ratio']:.2f} | {s['after_ms']:.1f} | {s['bound_ms']:.1f} |"
+    if same := [r for r in rows if r["result"] != "improved"]:
+        yield from ("", "| unchanged | why |", "|---|---|", *(f"| {r['model']} | {r['reason']} |" for r in same))
 
 
 def picture():

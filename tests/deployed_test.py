@@ -6,6 +6,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+from unittest import mock
 
 import numpy as np
 import onnx
@@ -14,7 +15,9 @@ import small_models
 
 ROOT = pathlib.Path(os.environ.get("ISOMER_SOURCE_DIR", pathlib.Path(__file__).resolve().parent.parent))
 sys.path.append(str(ROOT / "bench"))
-import make_deployed  # noqa: E402 it is in another folder
+import decoders  # noqa: E402 it is in another folder
+import make_decoder  # noqa: E402
+import make_deployed  # noqa: E402
 
 
 class Deployed(unittest.TestCase):
@@ -66,6 +69,32 @@ class Deployed(unittest.TestCase):
             x = np.random.default_rng(1).standard_normal((3, rows)).astype(np.float32)
             y = make_deployed.session_of(self.made(model, "nbits4")).run(None, {"x": x})[0]
             self.assertLess(np.abs(y - x @ weights).max(), 1e-5 * np.abs(y).max())
+
+
+class Decoders(unittest.TestCase):
+    SMALL = {"HIDDEN": 64, "LAYERS": 2, "HEADS": 4, "SHARED": 2, "SIZE": 16, "INNER": 96, "WORDS": 40, "POSITIONS": 32}
+
+    def test_both_ways_to_write_one_compute_the_same(self):
+        with mock.patch.multiple(make_decoder, **self.SMALL):
+            for precision in ("fp32", "int4"):
+                models = [make_decoder.make(style, precision) for style in ("spelled", "fused")]
+                self.assertEqual(*(make_decoder.make("fused", precision).SerializeToString() for _ in range(2)))
+                sessions = [make_deployed.session_of(m.SerializeToString()) for m in models]
+                for seq, past in ((5, 0), (1, 7), (3, 4)):
+                    results = [s.run(None, make_decoder.feeds_for(seq, past)) for s in sessions]
+                    self.assertEqual(results[0][1].shape, (1, 2, past + seq, 16))
+                    for a, b in zip(*results, strict=True):
+                        self.assertLess(np.abs(a - b).max(), 1e-4 * max(1, np.abs(a).max()), (precision, seq, past))
+
+    def test_what_must_be_read_is_all_but_the_tables(self):
+        with mock.patch.multiple(make_decoder, **self.SMALL), tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "m.onnx"
+            onnx.save(make_decoder.make("fused", "fp32"), path)
+            matrices = 2 * (64 * (64 + 64) + 64 * 64 + 3 * 64 * 96) + 64 * 40
+            least, most = 4 * matrices, 4 * matrices + 4 * 6 * 64
+            for past in (0, 8):
+                read = decoders.must_read(path, make_decoder.feeds_for(1, past)) - 4 * past * 2 * 2 * 2 * 16
+                self.assertTrue(least <= read <= most, (past, read, least))
 
 
 if __name__ == "__main__":

@@ -164,6 +164,11 @@ TEST(Fastpath, AResidualBeforeANormalizationIsASum) {
              &why),
       "DequantizeLinear Sum LayerNormalization")
       << why;
+  // Not where it goes back to bytes first: that sum is done in integers.
+  EXPECT_EQ(faster("agraph (float[1,4,8] x, float[1,4,8] z) => (float[1,4,8] y) <" + weights +
+                   ", float k = {0.5}, uint8 o = {128}> {\nr = Add(x, z)\nq = QuantizeLinear(r, k, o)\n"
+                   "d = DequantizeLinear(q, k, o)\ny = LayerNormalization(d, s, c)}"),
+            "");
   // Not where nothing is normalized, and not of a mask.
   EXPECT_EQ(
       faster("agraph (float[1,4,8] x, float[1,4,8] z) => (float[1,4,8] y) {\nr = Add(x, z)\ny = Relu(r)}"),
