@@ -117,8 +117,10 @@ class Pairing {
 
   // False: there was no time for it any more, and what is there is enough to answer with.
   Outcome<bool> add_round(std::vector<Round>& rounds, bool confirming) {
-    const RoundPlan plan{
-        rounds.size() % 2 == 0, is_slow_ ? 1 : kWarmRuns, kWarmNs, kLegNs, kFewestBlocks, kMostBlocks};
+    // Where one round took half of the time there is, the next ones are as short as they can be.
+    const bool is_hurried = round_seconds_ > options_.seconds / 2;
+    const RoundPlan plan{rounds.size() % 2 == 0,         is_slow_ ? 1 : kWarmRuns,    kWarmNs, kLegNs,
+                         is_hurried ? 1 : kFewestBlocks, is_hurried ? 1 : kMostBlocks};
     const std::int64_t start = now_ns();
     auto made = make_(plan);
     if (!made && made.error().kind == FailureKind::Stopped && rounds.size() >= kFewestOfAll) return false;

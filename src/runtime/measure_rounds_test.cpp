@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <cmath>
 #include <random>
+#include <thread>
 
 namespace isomer {
 namespace {
@@ -82,6 +84,18 @@ TEST(MeasureRounds, ReportsFreshRoundsOnly) {
   EXPECT_FALSE(result.confirmed.empty());
   EXPECT_GE(result.confirmed.size(), result.explored.size());
   EXPECT_NEAR(result.ratio.estimate, 0.8, 0.02);
+}
+
+TEST(MeasureRounds, AreShortWhereOneTakesHalfOfTheTime) {
+  Noisy noisy(1.2, 1);
+  std::vector<std::int64_t> blocks;
+  const auto slowly = [&](const RoundPlan& plan) {
+    blocks.push_back(plan.fewest_blocks);
+    std::this_thread::sleep_for(std::chrono::milliseconds(30));
+    return Outcome<Round>(noisy(plan));
+  };
+  ASSERT_TRUE(measure_rounds(slowly, {.seconds = 0.02, .confirm = false}, 1).ok());
+  EXPECT_EQ(blocks, (std::vector<std::int64_t>{3, 1}));
 }
 
 }  // namespace
