@@ -198,6 +198,7 @@ void Attempt::accept(const Draft& draft, Look look, bool is_simplified) {
   const std::lock_guard lock(mutex_);
   reached_.best = Reached::Best{draft, std::move(look), is_simplified};
   reached_.reason.clear();
+  reached_.error.reset();
   if (!is_silent_ && ratio > 0 && !is_simplified) request_.on_best(ratio);
 }
 
@@ -221,7 +222,11 @@ void Attempt::on_draft(const Draft& draft) {
     if (left < kLooksThatFit * seconds) return;
   }
   auto look = guard_->look_at(draft, seconds);
-  if (!look.ok()) return;  // the disk is full, say: whoever writes the result will tell
+  if (!look.ok()) {
+    // The disk is full, say. Where the runtime decides, the last look will tell.
+    if (!trials_) publish([&](Reached& r) { r.error = look.error(); });
+    return;
+  }
   if (look->kind == Look::Kind::Accepted) accept(draft, std::move(*look));
   else if (!trials_) reject(draft, std::move(*look));
 }
