@@ -79,7 +79,10 @@ void NestWriter::open_loop(const Axis& axis, const std::string& from, const std:
   const std::string name = name_of(axis);
   // A pragma stays with its loop, whatever is computed before it.
   const std::string before = pragma.empty() ? "" : pragma + '\n' + indent();
-  open(before + fmt::format("for (int64_t {0} = {1}; {0} < {2}; ++{0})", name, from, to));
+  // Of rows that go strip by strip, the function is told which.
+  const bool in_strips = nest_.strip && nest_.strip->rows == axis;
+  open(before + fmt::format("for (int64_t {0} = {1}; {0} < {2}; ++{0})", name, in_strips ? "from" : from,
+                            in_strips ? "to" : to));
   blocks_.back().axes.insert(axis.id);
 }
 

@@ -21,6 +21,10 @@ enum class Exactness : std::uint8_t {
 // to.
 void choose_layouts(Plan& plan);
 
+// Chains of nests whose tensors are too large for the cache, and of which each reads a few rows of the one
+// before, go strip by strip; their tensors are rings of rows.
+void choose_strips(Plan& plan);
+
 // Sums of products of two reads become tiles of a matrix product: axes are merged where addresses allow, the
 // right factor is packed, by the compiler if it is a weight; a left factor that is read outside of its tensor
 // is copied into a larger one. What fits no tile gets an order of loops.

@@ -40,6 +40,16 @@ std::map<int, Lifetime> lifetimes(const Plan& plan) {
            {nest.winograd->left, nest.winograd->weights, nest.winograd->zeros, nest.winograd->scratch})
         use(b, n);
   }
+  // What nests that run in turns use lives until all of them are done.
+  for (std::size_t n = 0; n < plan.nests.size();) {
+    const std::size_t length = strip_length(plan, n);
+    for (auto& [buffer, life] : out) {
+      if (length == 0 || life.first >= n + length || life.last < n) continue;
+      life.first = std::min(life.first, n);
+      life.last = std::max(life.last, n + length - 1);
+    }
+    n += std::max<std::size_t>(1, length);
+  }
   return out;
 }
 

@@ -3,6 +3,18 @@
 #include "lower/tiler.h"
 
 namespace isomer::lower {
+namespace {
+
+// What a nest needs copied is copied before the first strip of its group.
+void put(std::vector<Nest>& out, Nest part, const Nest& whole) {
+  auto at = out.end();
+  if (whole.strip && !part.strip)
+    while (at != out.begin() && std::prev(at)->strip && std::prev(at)->strip->group == whole.strip->group)
+      --at;
+  out.insert(at, std::move(part));
+}
+
+}  // namespace
 
 Status schedule_nests(Plan& plan, AxisNumbers& numbers, Exactness exactness) {
   std::vector<Nest> out;
@@ -15,7 +27,7 @@ Status schedule_nests(Plan& plan, AxisNumbers& numbers, Exactness exactness) {
     }
     for (Nest& part : *parts) {
       if (!part.tile && !part.winograd) reset_loops(part, plan);
-      out.push_back(std::move(part));
+      put(out, std::move(part), nest);
     }
   }
   plan.nests = std::move(out);

@@ -31,7 +31,7 @@ class Tiler {
     if (by_winograd()) return std::vector<Nest>{std::move(nest_)};
     split_groups();
     if (!find_product()) return std::nullopt;
-    if (!is_plain(at_left()) || !is_plain(at_right())) return std::nullopt;
+    if (!is_plain(at_left(), nest_) || !is_plain(at_right())) return std::nullopt;
     if (!sort_axes()) return std::nullopt;
     pad_left();
     merge_depth();
@@ -116,11 +116,11 @@ class Tiler {
 
   // A 3x3 window that moves by one, of channels that lie next to each other, over an image that is not small.
   bool by_winograd() {
-    if (exactness_ == Exactness::Direct) return false;
+    if (exactness_ == Exactness::Direct || nest_.strip) return false;
     const ExprNode &image = left(), &weights = right();
     const Storage& s = storage(image.tensor.number);
     if (storage(weights.tensor.number).kind != Storage::Kind::Weight || sum().axes.size() != 3 ||
-        image.at.size() != 4 || weights.at.size() != 4 || s.kind == Storage::Kind::Input)
+        image.at.size() != 4 || weights.at.size() != 4 || s.kind == Storage::Kind::Input || s.ring > 0)
       return false;
     Winograd w{.left = image.tensor.number, .left_first = left_ == 0};
     const auto channel = image.at[1].as_axis(), output = weights.at[0].as_axis();
@@ -214,10 +214,11 @@ class Tiler {
     batch_.clear();
     for (const Axis& a : nest_.axes) {
       const bool in_left = mentions(left(), a), in_right = mentions(right(), a);
-      if (in_left && in_right) batch_.push_back(a);
+      const bool in_strips = nest_.strip && a == nest_.strip->rows;
+      if (in_strips || (in_left && in_right)) batch_.push_back(a);
       else if (in_right) columns.push_back(a);
-      else if (in_left) rows_.push_back(a);
       else if (extent(a) == 1) batch_.push_back(a);
+      else if (in_left) rows_.push_back(a);
       else return false;
     }
     for (const Axis& a : sum().axes)
@@ -377,7 +378,7 @@ class Tiler {
 
   bool finish() {
     const Index l = at_left();
-    if (!is_plain(l)) return false;
+    if (!is_plain(l, nest_)) return false;
     std::vector<Axis> depth = sum().axes;
     std::ranges::stable_sort(depth,
                              [&](const Axis& a, const Axis& b) { return stride(l, a) > stride(l, b); });
