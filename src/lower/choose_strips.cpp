@@ -9,13 +9,9 @@
 namespace isomer::lower {
 namespace {
 
-// What a chain's tensors have to be in all before strips are worth their loops, and what the rings may have,
-// so that they stay in the second cache.
-constexpr std::int64_t kWorthBytes = std::int64_t{1} << 20;
-constexpr std::int64_t kRingBytes = std::int64_t{512} << 10;
-constexpr std::int64_t kShortestRow = 12;         // shorter ones leave a tile half empty
-constexpr std::int64_t kWinogradChannels = 32;    // with as many, a 3x3 window is better off as a whole
-constexpr int kRows = 2, kChannels = 1;           // axes of an image
+constexpr std::int64_t kShortestRow = 12;       // shorter ones leave a tile half empty
+constexpr std::int64_t kWinogradChannels = 16;  // with as many, a 3x3 window is better off as a whole
+constexpr int kRows = 2, kChannels = 1;         // axes of an image
 
 // What a nest reads of the one before it.
 struct Window {
@@ -24,7 +20,7 @@ struct Window {
 
 class Strips {
  public:
-  explicit Strips(Plan& plan) : plan_(plan) {
+  Strips(Plan& plan, const StripLimits& limits) : plan_(plan), limits_(limits) {
     for (std::size_t n = 0; n < plan.nests.size(); ++n) {
       writers_[plan.nests[n].target].insert(n);
       std::vector<Axis> reduced;
@@ -76,7 +72,8 @@ class Strips {
     bool fits = true;
     std::vector<Axis> around;
     for_each_read(*sum->args[0], around, [&](const ExprNode& e, const std::vector<Axis>&) {
-      if (e.at.size() != 4 || plan_.buffers[static_cast<std::size_t>(e.tensor.number)].kind == Storage::Kind::Weight)
+      if (e.at.size() != 4 ||
+          plan_.buffers[static_cast<std::size_t>(e.tensor.number)].kind == Storage::Kind::Weight)
         return;
       const bool is_window = mentions_any(e.at[kRows], sum->axes) || mentions_any(e.at[3], sum->axes);
       if (!is_window || !mentions_any(e.at[kChannels], sum->axes)) return;
@@ -93,8 +90,9 @@ class Strips {
   std::optional<Window> link(std::size_t a, std::size_t b, bool is_first) {
     const int buffer = plan_.nests[a].target;
     const Storage& s = target(a);
-    if (s.kind != Storage::Kind::Local || order_of(s).back() != kChannels || writers_[buffer].size() != 1 || readers_[buffer] != std::set{b} ||
-        writers_[plan_.nests[b].target].size() != 1 || !may_be_cut(a, is_first) || !may_be_cut(b, false))
+    if (s.kind != Storage::Kind::Local || order_of(s).back() != kChannels || writers_[buffer].size() != 1 ||
+        readers_[buffer] != std::set{b} || writers_[plan_.nests[b].target].size() != 1 ||
+        !may_be_cut(a, is_first) || !may_be_cut(b, false))
       return std::nullopt;
     const Nest& reader = plan_.nests[b];
     if (!(plan_.nests[a].at == to_indices(plan_.nests[a].axes))) return std::nullopt;
@@ -164,7 +162,7 @@ class Strips {
     std::int64_t whole = 0;
     for (std::size_t k = 0; k + 1 < length; ++k)
       whole += row_bytes(target(first + k)) * target(first + k).extents[kRows];
-    if (whole < kWorthBytes) return false;
+    if (whole < limits_.worth) return false;
     const std::int64_t height = target(first + length - 1).extents[kRows];
     for (const std::int64_t rows : {8, 7, 4, 2, 1}) {
       if (2 * rows > height) continue;
@@ -175,7 +173,7 @@ class Strips {
         rings.push_back(ring_of(first + k, windows[k], done[k], done[k + 1]));
         bytes += rings.back() * row_bytes(target(first + k));
       }
-      if (bytes > kRingBytes) continue;
+      if (bytes > limits_.rings) continue;
       for (std::size_t k = 0; k < length; ++k) {
         Nest& nest = plan_.nests[first + k];
         nest.strip = Strip{.group = static_cast<int>(first), .rows = *rows_of(nest), .done = done[k]};
@@ -194,11 +192,12 @@ class Strips {
   }
 
   Plan& plan_;
+  StripLimits limits_;
   std::map<int, std::set<std::size_t>> writers_, readers_;
 };
 
 }  // namespace
 
-void choose_strips(Plan& plan) { Strips(plan).run(); }
+void choose_strips(Plan& plan, const StripLimits& limits) { Strips(plan, limits).run(); }
 
 }  // namespace isomer::lower

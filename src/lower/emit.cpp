@@ -87,7 +87,9 @@ class Emitter {
   }
 
  private:
-  const Storage& target(const Nest& nest) const { return plan_.buffers[static_cast<std::size_t>(nest.target)]; }
+  const Storage& target(const Nest& nest) const {
+    return plan_.buffers[static_cast<std::size_t>(nest.target)];
+  }
 
   void border(const Nest& nest) {
     if (!target(nest).low.empty() && bordered_.insert(nest.target).second)

@@ -23,7 +23,11 @@ void choose_layouts(Plan& plan);
 
 // Chains of nests whose tensors are too large for the cache, and of which each reads a few rows of the one
 // before, go strip by strip; their tensors are rings of rows.
-void choose_strips(Plan& plan);
+struct StripLimits {
+  std::int64_t worth = std::int64_t{1} << 20;    // bytes of a chain's tensors, below which it stays as it is
+  std::int64_t rings = std::int64_t{512} << 10;  // bytes of its rings, which should stay in the second cache
+};
+void choose_strips(Plan& plan, const StripLimits& limits = {});
 
 // Sums of products of two reads become tiles of a matrix product: axes are merged where addresses allow, the
 // right factor is packed, by the compiler if it is a weight; a left factor that is read outside of its tensor

@@ -31,9 +31,9 @@ struct Storage {
   // mod ring is. 0: all of them.
   std::int64_t ring = 0;
   std::size_t ring_axis = 0;
-  std::int64_t size = 0;        // elements of memory, gaps included
-  std::int64_t offset = -1;     // bytes: of a Local in the workspace, of a Weight in its file; -1: not placed
-  Tensor value = {};            // of a Weight; its strides are row-major
+  std::int64_t size = 0;     // elements of memory, gaps included
+  std::int64_t offset = -1;  // bytes: of a Local in the workspace, of a Weight in its file; -1: not placed
+  Tensor value = {};         // of a Weight; its strides are row-major
 };
 // Where the element at zeros is in that memory.
 std::int64_t origin(const Storage& storage);

@@ -17,8 +17,8 @@ bool is_plain(const Index& index, const Nest& nest) {
   return std::ranges::all_of(index.terms(), [&](const Index::Term& t) {
     if (t.atom.kind == Index::AtomKind::Axis) return true;
     return nest.strip && std::ranges::all_of(t.atom.inner->axes(), [&](const Axis& a) {
-      return a == nest.strip->rows || a.extent.is(1);
-    });
+             return a == nest.strip->rows || a.extent.is(1);
+           });
   });
 }
 

@@ -38,8 +38,8 @@ class Reducer {
     Axis axis = trial.loops[trial.axes.size() - 1].axis;
     int reads = 0;
     if (extent(axis) <= kLanes || extent(axis) % kLanes == 0 || trial.reduction->type != ElementType::Float ||
-        trial.reduction->reduction == Reduction::Product || !fits(*trial.reduction->args[0], trial, axis, reads) ||
-        reads == 0)
+        trial.reduction->reduction == Reduction::Product ||
+        !fits(*trial.reduction->args[0], trial, axis, reads) || reads == 0)
       return std::nullopt;
     return axis;
   }
@@ -111,7 +111,8 @@ class Reducer {
     if (e.kind == ExprNode::Kind::Apply) {
       const bool is_known =
           e.fn == Fn::Add || e.fn == Fn::Sub || e.fn == Fn::Mul || e.fn == Fn::Max || e.fn == Fn::Min;
-      return is_known && std::ranges::all_of(e.args, [&](const ExprRef& a) { return fits(*a, nest, axis, reads); });
+      return is_known &&
+             std::ranges::all_of(e.args, [&](const ExprRef& a) { return fits(*a, nest, axis, reads); });
     }
     if (e.kind != ExprNode::Kind::Read) return false;
     const Storage& s = plan_.buffers[static_cast<std::size_t>(e.tensor.number)];

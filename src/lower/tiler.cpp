@@ -10,8 +10,9 @@ constexpr std::int64_t kBlockBytes = std::int64_t{384}
 constexpr std::int64_t kPiecesBytes = std::int64_t{2048} << 10;  // of a left factor that goes piece by piece
 constexpr std::int64_t kPanelBytes = std::int64_t{32} << 10, kSumBytes = std::int64_t{128} << 10;
 constexpr std::int64_t kGroupBytes = std::int64_t{128} << 10, kMostPanels = 4;
-// Smaller images have too few tiles for the weights that have to be brought, four times as many.
-constexpr std::int64_t kShortestForWinograd = 12;
+// Smaller images have too few tiles for the weights that have to be brought, four times as many; fewer
+// channels are no vector.
+constexpr std::int64_t kShortestForWinograd = 12, kFewestChannels = 16;
 constexpr std::int64_t kWinogradBytes = 1'200'000;  // of transformed inputs and products
 constexpr std::int64_t kFewestTiles = 42;           // that weights are brought for: three registers' height
 constexpr std::int64_t kFewestProducts = 128;       // per output row: below, a tile is not worth its packing
@@ -142,8 +143,9 @@ class Tiler {
     w.row_axis = 2, w.column_axis = 3, w.channel_axis = 1;
     w.output = *output;
     w.channels = extent(*channel);
-    if (extent(w.row) < kShortestForWinograd || extent(w.column) < kShortestForWinograd || w.channels < 32 ||
-        w.channels % 16 != 0 || extent(w.output) % 16 != 0 || extent(w.output) < 32)
+    if (extent(w.row) < kShortestForWinograd || extent(w.column) < kShortestForWinograd ||
+        w.channels < kFewestChannels || w.channels % 16 != 0 || extent(w.output) % 16 != 0 ||
+        extent(w.output) < 32)
       return false;
     for (const Axis& a : nest_.axes) {
       if (a == w.row || a == w.column || a == w.output) continue;
