@@ -532,7 +532,8 @@ class Schedules(Compiles):
 
     def test_that_are_none(self):
         for lines, words in (("split i0 0", "split"), ("split i7 2", "i7"), ("tile i0 2", "tile"), ("fuse i0 i0", "i0"), ("reorder i0 i0", "twice"),
-                             ("vectorize", "vectorize"), ("vectorize i0", "innermost"), ("nest nobody", "nobody")):
+                             ("vectorize", "vectorize"), ("vectorize i0", "innermost"), ("pack x0 7", "pack"), ("tensorize F(4,3)", "Winograd"),
+                             ("compute_at nobody 3", "nobody"), ("nest nobody", "nobody")):
             with self.subTest(lines=lines):
                 ran = self.scheduled(lines)
                 self.assertEqual(ran.returncode, 2, ran.stdout)
@@ -543,6 +544,15 @@ class Schedules(Compiles):
                                capture_output=True, text=True, check=True).stdout
         self.assertIn(self.NEST + ":", shown)
         self.assertIn("relu(sum(", shown)
+        # What is shown may be given again.
+        lines = [line.strip() for line in shown.splitlines() if line.strip().startswith(("pack ", "tensorize"))]
+        self.assertEqual([line.split()[0] for line in lines], ["pack", "tensorize"])
+        ran = self.scheduled("\n".join(lines))
+        self.assertEqual((ran.returncode, ran.answer.get("tiled")), (0, 1), ran.stdout)
+        ran = self.scheduled("\n".join(lines).replace("32", "16"))
+        self.assertEqual((ran.returncode, ran.answer.get("tiled")), (0, 1), ran.stdout)
+        expected = np.maximum(self.CASE.inputs["x"] @ self.CASE.constants["w"], 0)
+        self.assertLessEqual(modules.distance(expected, modules.load(self.path / "compiled")(**self.CASE.inputs)["y"]), TOLERANCE[expected.dtype])
 
 
 class Refuses(Compiles):

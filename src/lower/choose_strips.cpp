@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -20,7 +22,8 @@ struct Window {
 
 class Strips {
  public:
-  Strips(Plan& plan, const StripLimits& limits) : plan_(plan), limits_(limits) {
+  Strips(Plan& plan, const StripLimits& limits, const Schedules& own)
+      : plan_(plan), limits_(limits), own_(own) {
     for (std::size_t n = 0; n < plan.nests.size(); ++n) {
       writers_[plan.nests[n].target].insert(n);
       std::vector<Axis> reduced;
@@ -30,11 +33,16 @@ class Strips {
     }
   }
 
-  void run() {
+  Status run() {
     for (std::size_t n = 0; n < plan_.nests.size();) {
       std::size_t length = 1;
       std::vector<Window> windows;
-      while (n + length < plan_.nests.size()) {
+      if (const auto lines = own_.find(plan_.nests[n].name); lines != own_.end()) {
+        ISOMER_TRY(length, as_wished(n, lines->second));
+        n += length;
+        continue;
+      }
+      while (n + length < plan_.nests.size() && !own_.contains(plan_.nests[n + length].name)) {
         const auto window = link(n + length - 1, n + length, length == 1);
         if (!window) break;
         windows.push_back(*window);
@@ -44,6 +52,7 @@ class Strips {
       while (length > 1 && !make(n, length, windows)) windows.resize(--length - 1);
       n += length;
     }
+    return Done{};
   }
 
  private:
@@ -121,6 +130,28 @@ class Strips {
     return fits ? out : std::nullopt;
   }
 
+  // A chain as a schedule wants it, whatever its size; how many nests it has.
+  Result<std::size_t> as_wished(std::size_t first, const std::vector<std::string>& lines) {
+    const std::string& name = plan_.nests[first].name;
+    auto said = strip_wish(lines);
+    if (!said) return Error{fmt::format("{}: {}", name, said.error().message)};
+    const std::optional<StripWish> wish = *said;
+    if (!wish) return std::size_t{1};
+    std::vector<Window> windows;
+    for (std::size_t n = first; n + 1 < plan_.nests.size(); ++n) {
+      const auto window = link(n, n + 1, n == first);
+      if (!window)
+        return Error{fmt::format("{}: compute_at {}: {} does not read {} row by row, it alone", name,
+                                 wish->nest, plan_.nests[n + 1].name, plan_.nests[n].name)};
+      windows.push_back(*window);
+      if (plan_.nests[n + 1].name != wish->nest) continue;
+      const std::int64_t rows = std::min(wish->rows, target(n + 1).extents[kRows]);
+      cut(first, n + 2 - first, rows_done(first, n + 2 - first, windows, rows), windows);
+      return n + 2 - first;
+    }
+    return Error{fmt::format("{}: compute_at: no nest after it is named {}", name, wish->nest)};
+  }
+
   // Rows that are done after each strip, if the last nest does so many in one.
   std::vector<Extents> rows_done(std::size_t first, std::size_t length, const std::vector<Window>& windows,
                                  std::int64_t rows) {
@@ -167,21 +198,22 @@ class Strips {
     for (const std::int64_t rows : {8, 7, 4, 2, 1}) {
       if (2 * rows > height) continue;
       const auto done = rows_done(first, length, windows, rows);
-      std::vector<std::int64_t> rings;
       std::int64_t bytes = 0;
-      for (std::size_t k = 0; k + 1 < length; ++k) {
-        rings.push_back(ring_of(first + k, windows[k], done[k], done[k + 1]));
-        bytes += rings.back() * row_bytes(target(first + k));
-      }
+      for (std::size_t k = 0; k + 1 < length; ++k)
+        bytes += ring_of(first + k, windows[k], done[k], done[k + 1]) * row_bytes(target(first + k));
       if (bytes > limits_.rings) continue;
-      for (std::size_t k = 0; k < length; ++k) {
-        Nest& nest = plan_.nests[first + k];
-        nest.strip = Strip{.group = static_cast<int>(first), .rows = *rows_of(nest), .done = done[k]};
-        if (k + 1 < length) go_round(target(first + k), rings[k]);
-      }
+      cut(first, length, done, windows);
       return true;
     }
     return false;
+  }
+  void cut(std::size_t first, std::size_t length, const std::vector<Extents>& done,
+           const std::vector<Window>& windows) {
+    for (std::size_t k = 0; k < length; ++k) {
+      Nest& nest = plan_.nests[first + k];
+      nest.strip = Strip{.group = static_cast<int>(first), .rows = *rows_of(nest), .done = done[k]};
+      if (k + 1 < length) go_round(target(first + k), ring_of(first + k, windows[k], done[k], done[k + 1]));
+    }
   }
   static void go_round(Storage& s, std::int64_t rows) {
     if (rows >= s.extents[kRows]) return;
@@ -193,11 +225,14 @@ class Strips {
 
   Plan& plan_;
   StripLimits limits_;
+  const Schedules& own_;
   std::map<int, std::set<std::size_t>> writers_, readers_;
 };
 
 }  // namespace
 
-void choose_strips(Plan& plan, const StripLimits& limits) { Strips(plan, limits).run(); }
+Status choose_strips(Plan& plan, const StripLimits& limits, const Schedules& own) {
+  return Strips(plan, limits, own).run();
+}
 
 }  // namespace isomer::lower

@@ -134,8 +134,18 @@ void reset_loops(Nest& nest, const Plan& plan) {
 std::string text(const Nest& nest, const Plan& plan) {
   const Storage& target = plan.buffers[static_cast<std::size_t>(nest.target)];
   std::string out = fmt::format("{}: {}[{}]\n", nest.name, target.name, fmt::join(target.extents, ", "));
-  if (nest.strip)
-    out += fmt::format("  strips of {}: rows {}\n", nest.strip->group, fmt::join(nest.strip->done, ", "));
+  if (nest.strip) {
+    const Nest* last = &nest;  // of those that run in turns
+    for (const Nest& other : plan.nests)
+      if (other.strip && other.strip->group == nest.strip->group) last = &other;
+    if (last->name != nest.name)
+      out += fmt::format("  compute_at {} {}\n", last->name, last->strip->done.front());
+  }
+  if (nest.tile) {
+    const ExprNode& right = *nest.reduction->args[0]->args[nest.tile->left_first ? 1 : 0];
+    out += fmt::format("  pack x{} {}\n  tensorize\n", right.tensor.number, nest.tile->width);
+  }
+  if (nest.winograd) out += fmt::format("  tensorize F({},3)\n", nest.winograd->size);
   for (const std::string& line : nest.schedule) out += "  " + line + '\n';
   std::string indent = "  ";
   for (const Loop& loop : nest.loops) {

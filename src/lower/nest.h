@@ -140,7 +140,9 @@ struct Plan {
   std::vector<Nest> nests;
   std::vector<Port> inputs, outputs;
   std::int64_t workspace = 0;  // bytes
-  std::int64_t weights = 0;    // bytes
+  // What a plan by sizes alone would have, and what lives at the same time, which no plan is below.
+  std::int64_t greedy_workspace = 0, least_workspace = 0;
+  std::int64_t weights = 0;  // bytes
 };
 
 // Nests from `first` on that run strip by strip with it; 0: it runs as a whole.

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include "lower/layout.h"
 #include "lower/reducer.h"
 #include "lower/tiler.h"
@@ -16,11 +18,21 @@ void put(std::vector<Nest>& out, Nest part, const Nest& whole) {
 
 }  // namespace
 
-Status schedule_nests(Plan& plan, AxisNumbers& numbers, Exactness exactness) {
+Status schedule_nests(Plan& plan, AxisNumbers& numbers, Exactness exactness, const Schedules& own) {
   std::vector<Nest> out;
   Packing packing(plan, numbers);
   for (const Nest& nest : plan.nests) {
-    auto parts = tiled(nest, packing, exactness);
+    std::optional<TileWish> wish;
+    if (const auto lines = own.find(nest.name); lines != own.end()) {
+      auto said = tile_wish(lines->second);
+      if (!said) return Error{fmt::format("{}: {}", nest.name, said.error().message)};
+      wish = *said;
+    }
+    auto parts = tiled(nest, packing, exactness, wish);
+    if (wish && !parts)
+      return Error{fmt::format("{}: tensorize: {}", nest.name,
+                               wish->winograd ? "it is no 3x3 convolution that Winograd's tiles fit"
+                                              : "it is no sum of products with such factors")};
     if (!parts) {
       for (Nest& part : with_ordered_loops(nest, packing)) out.push_back(std::move(part));
       continue;

@@ -15,7 +15,8 @@ namespace {
 
 constexpr StripLimits kAlways{.worth = 0, .rings = std::int64_t{1} << 20};
 
-Plan planned(const std::string& body, const StripLimits& limits = kAlways) {
+Plan planned(const std::string& body, const StripLimits& limits = kAlways,
+             const std::string& schedules = {}) {
   auto graph = parse_graph("<ir_version: 8, opset_import: [\"\" : 20]> g " + body);
   EXPECT_TRUE(graph) << (graph ? "" : graph.error().message);
   AxisNumbers numbers;
@@ -23,8 +24,10 @@ Plan planned(const std::string& body, const StripLimits& limits = kAlways) {
   EXPECT_TRUE(plan) << (plan ? "" : plan.error().message);
   compose_nests(*plan, numbers);
   choose_layouts(*plan);
-  choose_strips(*plan, limits);
-  EXPECT_TRUE(schedule_nests(*plan, numbers));
+  const Schedules own = *parse_schedules(schedules);
+  EXPECT_TRUE(choose_strips(*plan, limits, own));
+  EXPECT_TRUE(schedule_nests(*plan, numbers, Exactness::Fast, own));
+  EXPECT_TRUE(apply_schedules(*plan, own, numbers));
   place_buffers(*plan);
   return std::move(plan).value();
 }
@@ -58,6 +61,28 @@ TEST(Strips, ABlockKeepsAFewRowsOfWhatIsInsideOfIt) {
     EXPECT_EQ(illegal(whole), std::nullopt);
     EXPECT_LT(plan.workspace, whole.workspace);
   }
+}
+
+// What Isomer chooses is shown as lines, and lines that are given are obeyed.
+TEST(Strips, AreLinesOfASchedule) {
+  const Plan chosen = planned(block("1"));
+  std::vector<std::string> names;
+  for (const Nest& nest : chosen.nests)
+    if (nest.strip) names.push_back(nest.name);
+  ASSERT_EQ(names.size(), 4u);
+  EXPECT_NE(text(chosen.nests[1], chosen).find("  compute_at " + names[3] + " 8\n"), std::string::npos);
+  const std::string lines = "nest " + names[1] + "\ncompute_at " + names[2] + " 2\ntensorize\n";
+  const Plan plan = planned(block("1"), {}, lines);
+  EXPECT_EQ(illegal(plan), std::nullopt);
+  EXPECT_EQ(rings(plan), 1u);
+  const auto at = std::ranges::find(plan.nests, names[1], &Nest::name);
+  ASSERT_NE(at, plan.nests.end());
+  ASSERT_TRUE(at->strip && at->tile);
+  EXPECT_NE(text(*at, plan).find("  compute_at " + names[2] + " 2\n"), std::string::npos);
+  // Loops of rows that are no rows any more: refused.
+  const Plan split =
+      planned(block("1"), {}, "nest " + names[1] + "\ncompute_at " + names[2] + " 2\nsplit i2 4\n");
+  EXPECT_NE(illegal(split), std::nullopt);
 }
 
 TEST(Strips, WhatSeveralNeedStaysWhole) {
