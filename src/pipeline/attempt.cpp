@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 
 namespace isomer {
 namespace {
@@ -199,6 +200,15 @@ void Attempt::accept(const Draft& draft, Look look, bool is_simplified) {
   reached_.best = Reached::Best{draft, std::move(look), is_simplified};
   reached_.reason.clear();
   reached_.error.reset();
+  if (ratio > 0 && !report_.told.empty()) {
+    // What is looked at after the search was told before; this is when it was known to be faster.
+    SearchReport::Told now = report_.told.back();
+    now.seconds = request_.search.limit->spent();
+    now.cpu_seconds = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+    now.ratio = ratio;
+    report_.told.push_back(now);
+    reached_.search.told = report_.told;
+  }
   if (!is_silent_ && ratio > 0 && !is_simplified) request_.on_best(ratio);
 }
 
