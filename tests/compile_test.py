@@ -113,6 +113,29 @@ class Agrees(Compiles):
             conv("pads = [1, 1, 1, 1, 1, 1]", (1, 3, 6, 7, 8), (5, 3, 3, 3, 3)),
         )
 
+    def test_chains_that_go_strip_by_strip(self):
+        """Tensors of more than a megabyte inside of them, of odd sizes, with windows of all kinds."""
+        def block(height, width, wide, window, stride, pads, channels=(16, 24), middle="Relu"):
+            k = window
+            constants = {"a": normal(wide, channels[0], 1, 1) / 4, "ab": normal(wide), "b": normal(wide, 1, k, k) / np.float32(k),
+                         "c": normal(channels[1], wide, 1, 1) / np.float32(np.sqrt(wide)), "cb": normal(channels[1])}
+            body = (f"d = Conv(x, a, ab) f = {middle}(d) g = Conv<group = {wide}, pads = {pads}, strides = [{stride}, {stride}]>(f, b) h = Relu(g) "
+                    "y = Conv(h, c, cb)")
+            return Case(body, {"x": normal(1, channels[0], height, width)}, "y", constants)
+
+        def pooled(image, weights, options, pool):
+            return Case(f"d = Conv<{options}>(x, w) e = Relu(d) y = MaxPool<{pool}>(e)", {"x": normal(*image)}, "y", {"w": normal(*weights) / 4})
+
+        self.agree(
+            block(64, 64, 96, 3, 2, [1, 1, 1, 1]),
+            block(61, 53, 144, 3, 1, [1, 1, 1, 1]),
+            block(57, 50, 100, 5, 1, [2, 2, 2, 2], channels=(20, 17)),
+            block(70, 45, 112, 5, 2, [2, 1, 1, 2], middle="Sigmoid"),
+            block(50, 64, 96, 3, 1, [0, 0, 0, 0]),
+            pooled((1, 3, 131, 127), (64, 3, 3, 3), "strides = [2, 2]", "kernel_shape = [3, 3], strides = [2, 2], ceil_mode = 1"),
+            pooled((1, 3, 128, 128), (96, 3, 7, 7), "strides = [2, 2], pads = [3, 3, 3, 3]", "kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]"),
+        )
+
     def test_every_way_to_add_up(self):
         def weights(*shape):
             return normal(*shape) / np.float32(np.sqrt(np.prod(shape[1:])))
@@ -509,7 +532,8 @@ class Schedules(Compiles):
 
     def test_that_are_none(self):
         for lines, words in (("split i0 0", "split"), ("split i7 2", "i7"), ("tile i0 2", "tile"), ("fuse i0 i0", "i0"), ("reorder i0 i0", "twice"),
-                             ("vectorize", "vectorize"), ("vectorize i0", "innermost"), ("nest nobody", "nobody")):
+                             ("vectorize", "vectorize"), ("vectorize i0", "innermost"), ("pack x0 7", "pack"), ("tensorize F(4,3)", "Winograd"),
+                             ("compute_at nobody 3", "nobody"), ("nest nobody", "nobody")):
             with self.subTest(lines=lines):
                 ran = self.scheduled(lines)
                 self.assertEqual(ran.returncode, 2, ran.stdout)
@@ -520,6 +544,15 @@ class Schedules(Compiles):
                                capture_output=True, text=True, check=True).stdout
         self.assertIn(self.NEST + ":", shown)
         self.assertIn("relu(sum(", shown)
+        # What is shown may be given again.
+        lines = [line.strip() for line in shown.splitlines() if line.strip().startswith(("pack ", "tensorize"))]
+        self.assertEqual([line.split()[0] for line in lines], ["pack", "tensorize"])
+        ran = self.scheduled("\n".join(lines))
+        self.assertEqual((ran.returncode, ran.answer.get("tiled")), (0, 1), ran.stdout)
+        ran = self.scheduled("\n".join(lines).replace("32", "16"))
+        self.assertEqual((ran.returncode, ran.answer.get("tiled")), (0, 1), ran.stdout)
+        expected = np.maximum(self.CASE.inputs["x"] @ self.CASE.constants["w"], 0)
+        self.assertLessEqual(modules.distance(expected, modules.load(self.path / "compiled")(**self.CASE.inputs)["y"]), TOLERANCE[expected.dtype])
 
 
 class Refuses(Compiles):

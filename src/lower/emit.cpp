@@ -30,67 +30,145 @@ std::string place_of(const Plan& plan, int buffer) {
   ISOMER_UNREACHABLE("a kind of storage");
 }
 
-// The zeros around a buffer, which its writers leave alone.
+// One row of a ring, with the zeros beside it.
+std::string zero_row(const Plan& plan, int buffer, std::int64_t row) {
+  const Storage& s = plan.buffers[static_cast<std::size_t>(buffer)];
+  const std::int64_t bytes = s.strides[s.ring_axis] * stored_bytes(s.type);
+  return fmt::format("  memset(workspace + {}, 0, {});\n", s.offset + row % s.ring * bytes, bytes);
+}
+
+// The zeros around a buffer, which its writers leave alone. Rows of a ring have theirs beside them, all of
+// them; those before the first row are the first ones.
 std::string border_of(const Plan& plan, int buffer) {
   const Storage& s = plan.buffers[static_cast<std::size_t>(buffer)];
   std::vector<std::int64_t> extent, low, high, stride;
+  bool has_zeros = false;
   for (const int d : order_of(s)) {
     const auto k = static_cast<std::size_t>(d);
+    const bool is_ring = s.ring > 0 && k == s.ring_axis;
     if (s.extents[k] == 1 && s.low[k] + s.high[k] == 0 && !extent.empty()) continue;
-    extent.push_back(s.extents[k]);
-    low.push_back(s.low[k]);
-    high.push_back(s.high[k]);
+    extent.push_back(is_ring ? s.ring : s.extents[k]);
+    low.push_back(is_ring ? 0 : s.low[k]);
+    high.push_back(is_ring ? 0 : s.high[k]);
     stride.push_back(s.strides[k]);
+    has_zeros = has_zeros || low.back() + high.back() > 0;
   }
-  return fmt::format(
-      "  {{\n    static const int64_t extent[] = {{{}}}, low[] = {{{}}}, high[] = {{{}}}, stride[] = "
-      "{{{}}};\n"
-      "    im_border({}, {}, extent, low, high, stride);\n  }}\n",
-      fmt::join(extent, ", "), fmt::join(low, ", "), fmt::join(high, ", "), fmt::join(stride, ", "),
-      place_of(plan, buffer), extent.size());
+  std::string out;
+  if (has_zeros)
+    out = fmt::format(
+        "  {{\n    static const int64_t extent[] = {{{}}}, low[] = {{{}}}, high[] = {{{}}}, stride[] = "
+        "{{{}}};\n"
+        "    im_border({}, {}, extent, low, high, stride);\n  }}\n",
+        fmt::join(extent, ", "), fmt::join(low, ", "), fmt::join(high, ", "), fmt::join(stride, ", "),
+        place_of(plan, buffer), extent.size());
+  if (s.ring > 0)
+    for (std::int64_t row = 0; row < s.low[s.ring_axis]; ++row) out += zero_row(plan, buffer, row);
+  return out;
 }
 
-}  // namespace
+// Writes functions, each once, and what calls them.
+class Emitter {
+ public:
+  Emitter(const Plan& plan, const std::string& prefix) : plan_(plan), prefix_(prefix) {}
 
-Emitted emit(const Plan& plan, const std::string& prefix) {
-  Emitted out;
-  std::map<std::string, std::string> functions;  // by what they say
-  std::string calls;
-  std::set<int> bordered;
-  for (const Nest& nest : plan.nests) {
-    NestWriter writer(plan, nest);
+  Emitted run() {
+    for (std::size_t n = 0; n < plan_.nests.size();) {
+      const std::size_t length = strip_length(plan_, n);
+      if (length > 0) strips(n, length);
+      else whole(plan_.nests[n]);
+      n += std::max<std::size_t>(1, length);
+    }
+    out_.code += fmt::format(
+        "static int {}_all(const void* const* inputs, void* const* outputs, char* workspace, const char* "
+        "weights) {{\n"
+        "  (void)inputs, (void)outputs, (void)workspace, (void)weights;\n{}  return 0;\n}}\n",
+        prefix_, calls_);
+    return std::move(out_);
+  }
+
+ private:
+  const Storage& target(const Nest& nest) const {
+    return plan_.buffers[static_cast<std::size_t>(nest.target)];
+  }
+
+  void border(const Nest& nest) {
+    if (!target(nest).low.empty() && bordered_.insert(nest.target).second)
+      calls_ += border_of(plan_, nest.target);
+  }
+  void whole(const Nest& nest) {
+    const std::string call = call_of(nest, "");
+    border(nest);
+    calls_ += "  " + call;
+  }
+  // Strip by strip, what each has to do; zeros behind the last row, where that was written.
+  void strips(std::size_t first, std::size_t length) {
+    const std::size_t count = plan_.nests[first].strip->done.size();
+    std::string rows, body;
+    for (std::size_t k = 0; k <= count; ++k) {
+      std::vector<std::int64_t> done;
+      for (std::size_t n = first; n < first + length; ++n)
+        done.push_back(k == 0 ? 0 : plan_.nests[n].strip->done[k - 1]);
+      rows += fmt::format("{}{{{}}}", k == 0 ? "" : ", ", fmt::join(done, ", "));
+    }
+    for (std::size_t n = 0; n < length; ++n) {
+      const Nest& nest = plan_.nests[first + n];
+      border(nest);
+      body += "      " + call_of(nest, fmt::format("done[k][{0}], done[k + 1][{0}]", n));
+      const Storage& s = target(nest);
+      if (s.ring == 0 || s.low.empty() || s.high[s.ring_axis] == 0) continue;
+      body += fmt::format("      if (done[k][{0}] < {1} && done[k + 1][{0}] == {1}) {{\n", n,
+                          s.extents[s.ring_axis]);
+      for (std::int64_t row = 0; row < s.high[s.ring_axis]; ++row)
+        body += "      " + zero_row(plan_, nest.target, s.low[s.ring_axis] + s.extents[s.ring_axis] + row);
+      body += "      }\n";
+    }
+    calls_ += fmt::format(
+        "  {{\n    static const int64_t done[][{}] = {{{}}};\n    for (int64_t k = 0; k < {}; ++k) {{\n{}    "
+        "}}\n  }}\n",
+        length, rows, count, body);
+  }
+
+  // The function of a nest, if there is none that says the same, and its call.
+  std::string call_of(const Nest& nest, const std::string& rows) {
+    NestWriter writer(plan_, nest);
     const std::string body = writer.body();
     std::string parameters, arguments;
     for (std::size_t k = 0; k < writer.buffers().size(); ++k) {
       const int buffer = writer.buffers()[k];
       const bool is_target = buffer == nest.target || (nest.winograd && buffer == nest.winograd->scratch);
       parameters += fmt::format("{}{}{}* __restrict p{}", k == 0 ? "" : ", ", is_target ? "" : "const ",
-                                stored_type(plan.buffers[static_cast<std::size_t>(buffer)].type), k);
-      arguments += (k == 0 ? "" : ", ") + place_of(plan, buffer);
+                                stored_type(plan_.buffers[static_cast<std::size_t>(buffer)].type), k);
+      arguments += (k == 0 ? "" : ", ") + place_of(plan_, buffer);
     }
-    if (!plan.buffers[static_cast<std::size_t>(nest.target)].low.empty() &&
-        bordered.insert(nest.target).second)
-      calls += border_of(plan, nest.target);
+    if (nest.strip) {
+      parameters += ", int64_t from, int64_t to";
+      arguments += ", " + rows;
+    }
     const std::string result = writer.may_fail() ? "int" : "void";
     const std::string text = fmt::format("({}) {{\n{}}}\n", parameters, body);
-    auto [known, is_new] = functions.try_emplace(result + text, "");
+    auto [known, is_new] = functions_.try_emplace(result + text, "");
     if (is_new) {
-      known->second = fmt::format("{}_{}", prefix, out.functions++);
+      known->second = fmt::format("{}_{}", prefix_, out_.functions++);
       // A name must not become code: no line ends in it, nor a backslash that would join the next line.
       std::string title = nest.name;
       std::ranges::replace_if(title, [](char c) { return c < ' ' || c > '~' || c == '\\' || c == '?'; }, '.');
-      out.code += fmt::format("// {}\nstatic __attribute__((noinline)) {} {}{}\n", title, result,
-                              known->second, text);
+      out_.code += fmt::format("// {}\nstatic __attribute__((noinline)) {} {}{}\n", title, result,
+                               known->second, text);
     }
-    calls += writer.may_fail() ? fmt::format("  if ({}({}) != 0) return 1;\n", known->second, arguments)
-                               : fmt::format("  {}({});\n", known->second, arguments);
+    return writer.may_fail() ? fmt::format("if ({}({}) != 0) return 1;\n", known->second, arguments)
+                             : fmt::format("{}({});\n", known->second, arguments);
   }
-  out.code += fmt::format(
-      "static int {}_all(const void* const* inputs, void* const* outputs, char* workspace, const char* "
-      "weights) {{\n"
-      "  (void)inputs, (void)outputs, (void)workspace, (void)weights;\n{}  return 0;\n}}\n",
-      prefix, calls);
-  return out;
-}
+
+  const Plan& plan_;
+  const std::string& prefix_;
+  Emitted out_;
+  std::map<std::string, std::string> functions_;  // by what they say
+  std::string calls_;
+  std::set<int> bordered_;
+};
+
+}  // namespace
+
+Emitted emit(const Plan& plan, const std::string& prefix) { return Emitter(plan, prefix).run(); }
 
 }  // namespace isomer::lower

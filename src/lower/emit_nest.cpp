@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "base/check.h"
@@ -33,6 +34,10 @@ std::string literal(std::int64_t value, ElementType type) {
 // Sums of so many numbers are float64: runtimes add such ones in pieces, and a norm's last digits come from
 // them.
 constexpr std::int64_t kLongSum = 1024;
+
+bool is_number(const ExprNode& e) {
+  return e.kind == ExprNode::Kind::Number && !(is_float(e.type) && std::isnan(e.number));
+}
 
 bool is_long_sum(const ExprNode& e) {
   std::int64_t count = 1;
@@ -79,7 +84,10 @@ void NestWriter::open_loop(const Axis& axis, const std::string& from, const std:
   const std::string name = name_of(axis);
   // A pragma stays with its loop, whatever is computed before it.
   const std::string before = pragma.empty() ? "" : pragma + '\n' + indent();
-  open(before + fmt::format("for (int64_t {0} = {1}; {0} < {2}; ++{0})", name, from, to));
+  // Of rows that go strip by strip, the function is told which.
+  const bool in_strips = nest_.strip && nest_.strip->rows == axis;
+  open(before + fmt::format("for (int64_t {0} = {1}; {0} < {2}; ++{0})", name, in_strips ? "from" : from,
+                            in_strips ? "to" : to));
   blocks_.back().axes.insert(axis.id);
 }
 
@@ -286,8 +294,14 @@ std::string NestWriter::apply(const ExprNode& e) {
     case Fn::Mod: return fmt::format("im_mod({}, {})", a[0], a[1]);
     case Fn::Fmod: return fmt::format("im_fmod({}, {})", a[0], a[1]);
     case Fn::Pow: return fmt::format("im_pow({}, {})", a[0], a[1]);
-    case Fn::Max: return fmt::format("im_max<{}>({}, {})", of, a[0], a[1]);
-    case Fn::Min: return fmt::format("im_min<{}>({}, {})", of, a[0], a[1]);
+    case Fn::Max:
+    case Fn::Min: {
+      const char* const near = e.fn == Fn::Max ? "im_above" : "im_below";
+      const char* const any = e.fn == Fn::Max ? "im_max" : "im_min";
+      for (const std::size_t k : {std::size_t{1}, std::size_t{0}})
+        if (is_number(*e.args[k])) return fmt::format("{}<{}>({}, {})", near, of, a[1 - k], a[k]);
+      return fmt::format("{}<{}>({}, {})", any, of, a[0], a[1]);
+    }
     case Fn::Equal: return fmt::format("(uint8_t)({} == {})", a[0], a[1]);
     case Fn::Less: return fmt::format("(uint8_t)({} < {})", a[0], a[1]);
     case Fn::LessOrEqual: return fmt::format("(uint8_t)({} <= {})", a[0], a[1]);
@@ -553,6 +567,87 @@ std::string NestWriter::vector_value(const ExprNode& e, const Axis& lane) {
   }
 }
 
+// Whether an access along the columns of a tile goes step by step, or does not go at all.
+bool NestWriter::is_along_columns(int buffer, const std::vector<Index>& at) {
+  const Storage& s = plan_.buffers[static_cast<std::size_t>(buffer)];
+  if (s.type != ElementType::Float) return false;
+  const Axis& columns = nest_.tile->columns;
+  const Index place = address(buffer, at);
+  if (std::ranges::any_of(place.terms(), [&](const Index::Term& t) {
+        return t.atom.kind != Index::AtomKind::Axis && t.atom.inner->mentions(columns);
+      }))
+    return false;
+  for (std::size_t d = 0; d < at.size(); ++d)
+    if (!stays_inside(s, d, at[d])) return false;
+  return stride(place, columns) == 1 || stride(place, columns) == 0;
+}
+
+// Whether what becomes of a tile's sums can be computed a vector at a time.
+bool NestWriter::ends_in_vectors(const ExprNode& e) {
+  if (&e == nest_.reduction.get()) return true;
+  if (e.type != ElementType::Float) return false;
+  switch (e.kind) {
+    case ExprNode::Kind::Number: return true;
+    case ExprNode::Kind::Read: return is_along_columns(e.tensor.number, e.at);
+    case ExprNode::Kind::Apply: {
+      static constexpr std::array kKnown{Fn::Add, Fn::Sub, Fn::Mul, Fn::Neg, Fn::Max, Fn::Min, Fn::Relu};
+      return std::ranges::find(kKnown, e.fn) != kKnown.end() &&
+             std::ranges::all_of(e.args, [&](const ExprRef& a) { return ends_in_vectors(*a); });
+    }
+    default: return false;
+  }
+}
+
+std::string NestWriter::in_vectors(const ExprNode& e,
+                                   std::unordered_map<const ExprNode*, std::string>& known) {
+  if (&e == nest_.reduction.get()) return "sum";
+  if (const auto at = known.find(&e); at != known.end()) return at->second;
+  std::string text;
+  if (e.kind == ExprNode::Kind::Number) {
+    text = fmt::format("im_splat({})", number(e));
+  } else if (e.kind == ExprNode::Kind::Read) {
+    const Index place = address(e.tensor.number, e.at);
+    const std::string from = fmt::format("{} + ({})", pointer(e.tensor.number), this->text(place));
+    const bool goes_along = stride(place, nest_.tile->columns) == 1;
+    text = goes_along ? fmt::format("im_load<count.value>({})", from) : fmt::format("im_splat(*({}))", from);
+  } else {
+    std::vector<std::string> a;
+    for (const ExprRef& arg : e.args) a.push_back(in_vectors(*arg, known));
+    const bool is_max = e.fn == Fn::Max || e.fn == Fn::Min;
+    if (e.fn == Fn::Neg) text = "-" + a[0];
+    else if (e.fn == Fn::Relu) text = fmt::format("im_above({}, im_splat(0.0f))", a[0]);
+    else if (!is_max)
+      text = fmt::format("{} {} {}", a[0], e.fn == Fn::Add ? '+' : e.fn == Fn::Sub ? '-' : '*', a[1]);
+    else if (is_number(*e.args[0]) || is_number(*e.args[1])) {
+      const std::size_t k = is_number(*e.args[1]) ? 1 : 0;
+      text = fmt::format("{}({}, {})", e.fn == Fn::Max ? "im_above" : "im_below", a[1 - k], a[k]);
+    } else {
+      text = fmt::format("im_v{}({}, {})", e.fn == Fn::Max ? "max" : "min", a[0], a[1]);
+    }
+  }
+  const std::string name = fmt::format("v{}", next_++);
+  say(fmt::format("const im_vector {} = {};", name, text));
+  known[&e] = name;
+  return name;
+}
+
+// What becomes of the sums of a tile: a function of where they are.
+void NestWriter::end_in_vectors() {
+  const Tile& tile = *nest_.tile;
+  open(
+      "const auto end_of = [=](int64_t m, int64_t n, auto count, im_vector sum) "
+      "__attribute__((always_inline))");
+  define_axis(tile.rows, "first + m");
+  define_axis(tile.columns, fmt::format("{}*panel + n", tile.width));
+  std::unordered_map<const ExprNode*, std::string> known;
+  const std::string out = in_vectors(*nest_.value, known);
+  say(fmt::format("im_store<count.value>({} + ({}), {});", pointer(nest_.target),
+                  text(address(nest_.target, nest_.at)), out));
+  close();
+  std::string& around = blocks_.back().text;
+  around.insert(around.size() - 1, ";");
+}
+
 // for batch, blocks of outer rows, groups of panels of columns, outer rows, tiles of rows, panels: the tile,
 // then what becomes of its elements.
 void NestWriter::tiled() {
@@ -633,8 +728,39 @@ void NestWriter::tiled() {
                   begin, step(tile.rows), steps[0], steps[1], steps[2], counts[0], counts[1], counts[2]));
   open_panels();
   ++inside;
-  say(fmt::format("im_tiles<{}>::run(rows, left, {} + ({}), {}{});", tile.width, pointer(tile.right),
-                  panel_at, sums, in_pieces ? ", piece > 0" : ""));
+  const bool in_end = ends_in_vectors(*nest_.value) && is_along_columns(nest_.target, nest_.at) &&
+                      stride(address(nest_.target, nest_.at), tile.columns) == 1;
+  const std::string plain = fmt::format("im_tiles<{}>::run(rows, left, {} + ({}), {}{});", tile.width,
+                                        pointer(tile.right), panel_at, sums, in_pieces ? ", piece > 0" : "");
+  if (in_end) {
+    if (in_pieces) {
+      open(fmt::format("if (piece + more < {})", pieces));
+      say(plain);
+      say("continue;");
+      close();
+    }
+    end_in_vectors();
+    // Heights of tiles: of a whole block, of the last one.
+    const std::int64_t all = outer.empty() ? std::min(rows, tile.block) : rows,
+                       last = outer.empty() ? rows % all : 0;
+    const auto run = [&](std::int64_t wanted) {
+      return fmt::format("im_tile<{}, {}, {}, {}>(rows, left, {} + ({}), {}, {}, end_of);", tile.width,
+                         wanted, all, last, pointer(tile.right), panel_at, sums,
+                         in_pieces ? "piece > 0" : "false");
+    };
+    if (columns % tile.width == 0) {
+      say(run(tile.width));
+    } else if (panels == 1) {
+      say(run(columns));
+    } else {
+      say(fmt::format("if (panel + 1 < {}) {}", panels, run(tile.width)));
+      say("else " + run(columns % tile.width));
+    }
+    if (in_pieces) ++opened;
+    for (opened += inside; opened > 0; --opened) close();
+    return;
+  }
+  say(plain);
   if (in_pieces) {
     for (; inside > 0; --inside) close();
     close();  // the pieces

@@ -35,6 +35,10 @@ class NestWriter {
   void plain();
   void reduced();
   void tiled();
+  bool ends_in_vectors(const ExprNode& e);
+  bool is_along_columns(int buffer, const std::vector<Index>& at);
+  std::string in_vectors(const ExprNode& e, std::unordered_map<const ExprNode*, std::string>& known);
+  void end_in_vectors();
   void winograd();
 
   void open_loop(const Axis& axis, const std::string& from, const std::string& to,

@@ -2,10 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <vector>
 
 #include "base/result.h"
 #include "lower/compose.h"
 #include "lower/nest.h"
+#include "lower/schedule.h"
 
 namespace isomer::lower {
 
@@ -21,12 +24,36 @@ enum class Exactness : std::uint8_t {
 // to.
 void choose_layouts(Plan& plan);
 
+// Chains of nests whose tensors are too large for the cache, and of which each reads a few rows of the one
+// before, go strip by strip; their tensors are rings of rows.
+struct StripLimits {
+  std::int64_t worth = std::int64_t{1} << 20;    // bytes of a chain's tensors, below which it stays as it is
+  std::int64_t rings = std::int64_t{512} << 10;  // bytes of its rings, which should stay in the second cache
+};
+// Nests that a schedule names go so if it says so. Error: they can't.
+Status choose_strips(Plan& plan, const StripLimits& limits = {}, const Schedules& own = {});
+
 // Sums of products of two reads become tiles of a matrix product: axes are merged where addresses allow, the
 // right factor is packed, by the compiler if it is a weight; a left factor that is read outside of its tensor
 // is copied into a larger one. What fits no tile gets an order of loops.
-Status schedule_nests(Plan& plan, AxisNumbers& numbers, Exactness exactness = Exactness::Fast);
+Status schedule_nests(Plan& plan, AxisNumbers& numbers, Exactness exactness = Exactness::Fast,
+                      const Schedules& own = {});
 
 // Memory of locals by their lifetimes, of weights in their file.
 void place_buffers(Plan& plan);
+
+// What has to be placed: bytes, from one nest to another.
+struct Block {
+  std::int64_t bytes = 0;
+  std::size_t first = 0, last = 0;
+  bool lives_with(const Block& other) const { return first <= other.last && other.first <= last; }
+};
+std::int64_t peak(const std::vector<Block>& blocks, const std::vector<std::int64_t>& places);
+// What lives at the same time at most: no plan has less.
+std::int64_t least_peak(const std::vector<Block>& blocks);
+std::vector<std::int64_t> placed_greedily(const std::vector<Block>& blocks);
+// A plan that no other is below; nullopt: there is no solver, or it didn't find one. `known_peak`: of a plan.
+std::optional<std::vector<std::int64_t>> placed_exactly(const std::vector<Block>& blocks,
+                                                        std::int64_t known_peak, double seconds);
 
 }  // namespace isomer::lower

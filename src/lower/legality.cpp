@@ -47,6 +47,7 @@ class NestChecker {
       Wrong wrong = nest_.tile ? tile() : nest_.winograd ? winograd() : loops();
       if (!wrong) wrong = write();
       if (!wrong) wrong = reads();
+      if (!wrong && nest_.strip) wrong = strip();
       return wrong;
     } catch (const Undecided& open) {
       return fmt::format("undecided: {}", open.what());
@@ -150,8 +151,12 @@ class NestChecker {
   }
   bool steps_evenly(const Tile& t, const ExprNode& left) const {
     Index address;
-    for (std::size_t d = 0; d < left.at.size(); ++d)
-      address = address + Dim(storage(t.left).strides[d]) * left.at[d];
+    const Storage& s = storage(t.left);
+    for (std::size_t d = 0; d < left.at.size(); ++d) {
+      if (s.ring == 0 || d != s.ring_axis) address = address + Dim(s.strides[d]) * left.at[d];
+      // Where rows go round, a tile is of one row.
+      else if (!nest_.strip || !same_axes(left.at[d].axes(), {nest_.strip->rows})) return false;
+    }
     address = address.recombined();
     return std::ranges::all_of(
         address.terms(), [](const Index::Term& term) { return term.atom.kind == Index::AtomKind::Axis; });
@@ -186,8 +191,32 @@ class NestChecker {
     return std::nullopt;
   }
 
+  // Rows are a loop of their own, of which strips take all, one after the other.
+  Wrong strip() const {
+    const Strip& s = *nest_.strip;
+    const auto is_rows = [&](const Axis& a) { return a == s.rows; };
+    if (std::ranges::count_if(nest_.axes, is_rows) != 1) return "strips are of another nest's rows";
+    if (nest_.winograd) return "tiles of several rows do not go strip by strip";
+    if (nest_.tile) {
+      if (std::ranges::count_if(nest_.tile->batch, is_rows) != 1) return "tiles are of several rows";
+    } else {
+      for (const AxisOfLoops& a : nest_.of)
+        if (is_rows(a.axis) ? !(a.index == Index(s.rows)) : a.index.mentions(s.rows))
+          return "strips are no rows";
+      if (std::ranges::count_if(nest_.loops, [&](const Loop& l) { return is_rows(l.axis); }) != 1)
+        return "rows have no loop";
+      const auto loop = std::ranges::find_if(nest_.loops, [&](const Loop& l) { return is_rows(l.axis); });
+      if (loop->kind != Loop::Kind::Serial) return "rows are no plain loop";
+    }
+    if (s.done.empty() || s.done.front() < 0 || !std::ranges::is_sorted(s.done) ||
+        !s.rows.extent.is(s.done.back()))
+      return "strips leave out rows";
+    return std::nullopt;
+  }
+
   Wrong winograd() {
     const Winograd& w = *nest_.winograd;
+    if (storage(w.left).ring > 0) return "windows of several rows are read where rows go round";
     std::vector<Axis> kept = w.batch;
     kept.insert(kept.end(), {w.row, w.column, w.output});
     if (!same_axes(kept, nest_.axes)) return "the tiles leave out an axis";
@@ -260,6 +289,135 @@ Wrong out_of_order(const Plan& plan) {
   return std::nullopt;
 }
 
+// Nests that run strip by strip, in turns: what one reads of the others has been written in this strip or
+// before, and is still there.
+class StripChecker {
+ public:
+  StripChecker(const Plan& plan, std::size_t first, std::size_t length)
+      : plan_(plan), first_(first), length_(length) {}
+
+  Wrong run() {
+    for (std::size_t n = first_; n < first_ + length_; ++n) {
+      if (strip(n).done.size() != strip(first_).done.size()) return "strips differ in their number";
+      const int target = plan_.nests[n].target;
+      if (axes_.contains(target) && axes_[target] != row_axis(n)) return "rows of one tensor are two axes";
+      axes_[target] = row_axis(n);
+      writers_[target].push_back(n);
+    }
+    for (std::size_t n = first_; n < first_ + length_; ++n) {
+      Wrong wrong;
+      std::vector<Axis> reduced;
+      for_each_read(*plan_.nests[n].value, reduced, [&](const ExprNode& e, const std::vector<Axis>&) {
+        if (!wrong && writers_.contains(e.tensor.number)) wrong = read(n, e);
+      });
+      if (wrong) return fmt::format("{}: {}", plan_.nests[n].name, *wrong);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  const Strip& strip(std::size_t n) const { return *plan_.nests[n].strip; }
+  // Of the target, the one axis that the nest's rows are.
+  std::optional<std::size_t> row_axis(std::size_t n) const {
+    const Nest& nest = plan_.nests[n];
+    std::optional<std::size_t> out;
+    for (std::size_t d = 0; d < nest.at.size(); ++d) {
+      if (!nest.at[d].mentions(strip(n).rows)) continue;
+      if (out || !(nest.at[d] == Index(strip(n).rows))) return std::nullopt;
+      out = d;
+    }
+    return out;
+  }
+  std::int64_t done(std::size_t n, std::size_t strip_count) const {
+    return strip_count == 0 ? 0 : strip(n).done[strip_count - 1];
+  }
+
+  Wrong read(std::size_t n, const ExprNode& e) {
+    const Storage& s = plan_.buffers[static_cast<std::size_t>(e.tensor.number)];
+    const auto axis = axes_[e.tensor.number];
+    if (!axis || *axis >= e.at.size()) return fmt::format("rows of {} are no axis of it", s.name);
+    if (s.ring > 0 && s.ring_axis != *axis) return fmt::format("other rows of {} go round", s.name);
+    const std::int64_t rows = s.extents[*axis], low = s.low.empty() ? 0 : s.low[*axis],
+                       high = s.high.empty() ? 0 : s.high[*axis];
+    for (std::size_t k = 0; k < strip(n).done.size(); ++k) {
+      const std::int64_t from = done(n, k), to = done(n, k + 1);
+      if (from == to) continue;
+      const Axis here{.id = strip(n).rows.id, .extent = Dim(to - from)};
+      const auto range = with_axes(e.at[*axis], {{here.id, Index(here) + Index(from)}}).range();
+      if (!range || !range->low.value() || !range->high.value()) return "which rows are read is not seen";
+      // Further outside nothing is read: the code asks, or it was refused already.
+      const std::int64_t begin = std::max(range->low.concrete(), -low),
+                         end = std::min(range->high.concrete() + 1, rows + high);
+      std::int64_t least = rows, most = 0;  // that all writers have done, that one has
+      for (const std::size_t w : writers_[e.tensor.number]) {
+        const std::int64_t now = done(w, w < n ? k + 1 : k);
+        least = std::min(least, now);
+        most = std::max(most, now);
+      }
+      // Zeros behind the last row are written with it.
+      if (least == rows) least += high;
+      if (most == rows) most += high;
+      if (end > 0 && begin < end && end > least) return fmt::format("it reads rows of {} too early", s.name);
+      if (s.ring > 0 && begin < most - s.ring) return fmt::format("it reads rows of {} too late", s.name);
+    }
+    return std::nullopt;
+  }
+
+  const Plan& plan_;
+  std::size_t first_, length_;
+  std::map<int, std::optional<std::size_t>> axes_;
+  std::map<int, std::vector<std::size_t>> writers_;
+};
+
+Wrong wrong_strips(const Plan& plan) {
+  std::set<int> groups;
+  std::map<int, std::set<std::size_t>> users;  // of buffers, by where their group begins
+  for (std::size_t n = 0; n < plan.nests.size();) {
+    const std::size_t length = strip_length(plan, n);
+    for (std::size_t k = n; k < n + std::max<std::size_t>(1, length); ++k) {
+      users[plan.nests[k].target].insert(n);
+      for (const int buffer : read_by(plan.nests[k])) users[buffer].insert(n);
+    }
+    if (length > 0) {
+      if (!groups.insert(plan.nests[n].strip->group).second) return "a group of strips is there twice";
+      if (auto wrong = StripChecker(plan, n, length).run()) return wrong;
+    }
+    n += std::max<std::size_t>(1, length);
+  }
+  for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
+    const Storage& s = plan.buffers[b];
+    if (s.ring == 0) continue;
+    const auto at = users.find(static_cast<int>(b));
+    if (at == users.end()) continue;
+    if (s.kind != Storage::Kind::Local || s.ring < 0 || s.ring_axis >= s.extents.size() ||
+        at->second.size() != 1 || !plan.nests[*at->second.begin()].strip)
+      return fmt::format("{} is needed as a whole, but its rows go round", s.name);
+    // Zeros before the first row and behind the last are whole rows.
+    for (std::size_t d = 0; d < s.extents.size(); ++d)
+      if (d != s.ring_axis && s.strides[d] >= s.strides[s.ring_axis] && s.extents[d] != 1)
+        return fmt::format("{}: its rows do not lie together", s.name);
+    if (!s.low.empty() && s.low[s.ring_axis] > s.ring) return fmt::format("{} has too few rows", s.name);
+  }
+  return std::nullopt;
+}
+
+// Positions of a tensor, zeros around it included, are places of its memory, each another one.
+Wrong misplaced(const Storage& s) {
+  std::int64_t reach = 0;
+  const std::vector<int> order = order_of(s);
+  for (std::size_t k = order.size(); k-- > 0;) {
+    const auto d = static_cast<std::size_t>(order[k]);
+    const bool goes_round = s.ring > 0 && d == s.ring_axis;
+    const std::int64_t length =
+        goes_round ? s.ring : s.extents[d] + (s.low.empty() ? 0 : s.low[d] + s.high[d]);
+    if (length <= 1) continue;
+    if (s.strides[d] <= reach) return fmt::format("positions of {} share a place", s.name);
+    reach += (length - 1) * s.strides[d];
+  }
+  if (reach >= std::max<std::int64_t>(1, s.size)) return fmt::format("{} is larger than its memory", s.name);
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::string> illegal(const Plan& plan, const Nest& nest) {
@@ -280,10 +438,19 @@ std::optional<std::string> overlapping(const Plan& plan) {
     for (const int buffer : read_by(plan.nests[n])) use(buffer, n);
     if (plan.nests[n].winograd) use(plan.nests[n].winograd->scratch, n);
   }
+  // Nests that run in turns are one.
+  for (std::size_t n = 0; n < plan.nests.size();) {
+    const std::size_t end = n + std::max<std::size_t>(1, strip_length(plan, n));
+    for (auto& [buffer, life] : lives)
+      if (life.first < end && life.last >= n)
+        life = {.first = std::min(life.first, n), .last = std::max(life.last, end - 1)};
+    n = end;
+  }
   for (auto a = lives.begin(); a != lives.end(); ++a) {
     const Storage& s = plan.buffers[static_cast<std::size_t>(a->first)];
     const bool is_weight = s.kind == Storage::Kind::Weight;
     if (!is_weight && s.kind != Storage::Kind::Local) continue;
+    if (auto wrong = misplaced(s)) return wrong;
     const std::int64_t end = s.offset + s.size * stored_bytes(s.type);
     if (s.offset < 0 || s.offset % stored_bytes(s.type) != 0 ||
         end > (is_weight ? plan.weights : plan.workspace))
@@ -305,6 +472,7 @@ std::optional<std::string> illegal(const Plan& plan) {
     if (auto wrong = illegal(plan, nest)) return fmt::format("{}: {}", nest.name, *wrong);
   try {
     if (auto wrong = out_of_order(plan)) return wrong;
+    if (auto wrong = wrong_strips(plan)) return wrong;
   } catch (const Undecided& open) {
     return fmt::format("undecided: {}", open.what());
   }

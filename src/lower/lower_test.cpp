@@ -46,10 +46,14 @@ Lowered composed(const std::string& body) {
   return out;
 }
 
-Lowered scheduled(const std::string& body, Exactness exactness = Exactness::Fast) {
+Lowered scheduled(const std::string& body, Exactness exactness = Exactness::Fast,
+                  const std::string& schedules = {}) {
   Lowered out = lowered(body);
+  const Schedules own = *parse_schedules(schedules);
   choose_layouts(out.plan);
-  EXPECT_TRUE(schedule_nests(out.plan, out.numbers, exactness));
+  EXPECT_TRUE(choose_strips(out.plan, {}, own));
+  EXPECT_TRUE(schedule_nests(out.plan, out.numbers, exactness, own));
+  EXPECT_TRUE(apply_schedules(out.plan, own, out.numbers));
   place_buffers(out.plan);
   return out;
 }
@@ -132,6 +136,93 @@ TEST(Schedule, AProductInBlocks) {
   std::vector<std::string> names;
   for (const Loop& l : nest.loops) names.push_back(l.name);
   EXPECT_EQ(names, (std::vector<std::string>{"i0.o", "i1.o", "r0.o", "r0.i", "i0.i", "i1.i"}));
+  EXPECT_EQ(text(nest, a.plan),
+            "dot + add: y[32, 24]\n"
+            "  split i0 8\n"
+            "  split i1 8\n"
+            "  split r0 4\n"
+            "  reorder i0.o i1.o r0.o r0.i i0.i i1.i\n"
+            "  unroll i0.i\n"
+            "  vectorize i1.i\n"
+            "  for i0.o in 4:\n"
+            "    for i1.o in 3:\n"
+            "      for r0.o in 4:\n"
+            "        for r0.i in 4:\n"
+            "          unrolled for i0.i in 8:\n"
+            "            vector for i1.i in 8:\n"
+            "              a3 = 8*a6 + a7\n"
+            "              a4 = 8*a8 + a9\n"
+            "              a5 = 4*a10 + a11\n"
+            "              b4[a3, a4] = add(sum(a5<16: mul(x0[a3, a5], x1[a5, a4])), x2[a4])\n");
+}
+
+constexpr char kDotAdd[] =
+    "(float[32, 16] x, float[16, 24] w, float[24] b) => (float[32, 24] y) { [dot] m = MatMul(x, w) [add] y = "
+    "Add(m, b) }";
+
+// The same onto the kernel of tiles, as lines that are shown and that one may give.
+TEST(Schedule, AProductOntoTheKernelOfTiles) {
+  const Lowered own = scheduled(kDotAdd);
+  ASSERT_EQ(own.plan.nests.size(), 2u);
+  EXPECT_EQ(text(own.plan.nests[1], own.plan),
+            "dot + add: y[32, 24]\n"
+            "  pack x1 32\n"
+            "  tensorize\n"
+            "  b4[a3, a4] = add(sum(a5<16: mul(x0[a3, a5], x1[a5, a4])), x2[a4])\n");
+  const Lowered a = scheduled(kDotAdd, Exactness::Fast, "nest dot + add\npack x1 16\ntensorize\n");
+  ASSERT_EQ(a.plan.nests.size(), 2u);
+  ASSERT_TRUE(a.plan.nests[1].tile);
+  EXPECT_EQ(a.plan.nests[1].tile->width, 16);
+  EXPECT_EQ(illegal(a.plan), std::nullopt);
+  // Or with the other factor packed.
+  const Lowered b = scheduled(kDotAdd, Exactness::Fast, "nest dot + add\npack x0 32\ntensorize\n");
+  ASSERT_TRUE(b.plan.nests[1].tile);
+  EXPECT_EQ(b.plan.nests[1].tile->left, 1);
+  EXPECT_EQ(illegal(b.plan), std::nullopt);
+  Plan wrong = a.plan;
+  wrong.nests[1].tile->left_first = !wrong.nests[1].tile->left_first;
+  EXPECT_NE(illegal(wrong), std::nullopt);
+}
+
+TEST(Schedule, AConvolutionOntoWinogradsTiles) {
+  for (const std::int64_t size : {2, 4}) {
+    Lowered a = scheduled(kConvolution);
+    const auto at = std::ranges::find_if(a.plan.nests, [](const Nest& n) { return n.winograd.has_value(); });
+    ASSERT_NE(at, a.plan.nests.end());
+    const std::string name = at->name;
+    a = scheduled(kConvolution, Exactness::Direct,
+                  "nest " + name + "\ntensorize F(" + std::to_string(size) + ",3)\n");
+    const auto again =
+        std::ranges::find_if(a.plan.nests, [](const Nest& n) { return n.winograd.has_value(); });
+    ASSERT_NE(again, a.plan.nests.end());
+    EXPECT_EQ(again->winograd->size, size);
+    EXPECT_NE(text(*again, a.plan).find("tensorize F(" + std::to_string(size) + ",3)"), std::string::npos);
+    EXPECT_EQ(illegal(a.plan), std::nullopt);
+  }
+}
+
+TEST(Schedule, MistakesOfLinesAboutMore) {
+  for (const char* line : {"pack x1 8\ntensorize", "pack x1\ntensorize", "pack x1 16", "tensorize F(3,3)",
+                           "tensorize\nsplit i0 4", "pack w 16\ntensorize", "pack x1 16\ntensorize F(4,3)"}) {
+    const auto own = parse_schedules(std::string("nest n\n") + line + "\n");
+    ASSERT_TRUE(own);
+    EXPECT_FALSE(tile_wish(own->at("n"))) << line;
+  }
+  for (const char* line :
+       {"compute_at", "compute_at m", "compute_at m 0", "compute_at m 2\ncompute_at m 2"}) {
+    const auto own = parse_schedules(std::string("nest n\n") + line + "\n");
+    ASSERT_TRUE(own);
+    EXPECT_FALSE(strip_wish(own->at("n"))) << line;
+  }
+  Lowered a = lowered(kDotAdd);
+  for (const char* line : {"pack x7 16\ntensorize", "tensorize F(4,3)"}) {
+    Plan plan = a.plan;
+    EXPECT_FALSE(schedule_nests(plan, a.numbers, Exactness::Fast,
+                                *parse_schedules(std::string("nest dot + add\n") + line)))
+        << line;
+  }
+  Plan plan = a.plan;
+  EXPECT_FALSE(choose_strips(plan, {}, *parse_schedules("nest dot + add\ncompute_at nobody 4")));
 }
 
 TEST(Schedule, MistakesAreSaid) {

@@ -169,8 +169,9 @@ Result<ModuleTexts> module_of(const Graph& graph, const InferOptions& sizes, con
   ISOMER_TRY(Plan plan, lower_graph(graph, sizes, numbers));
   compose_nests(plan, numbers);
   choose_layouts(plan);
-  ISOMER_TRY_DO(schedule_nests(plan, numbers, exactness));
   ISOMER_TRY(const Schedules own, parse_schedules(schedules));
+  ISOMER_TRY_DO(choose_strips(plan, {}, own));
+  ISOMER_TRY_DO(schedule_nests(plan, numbers, exactness, own));
   ISOMER_TRY_DO(apply_schedules(plan, own, numbers));
   place_buffers(plan);
   if (const auto wrong = illegal(plan)) return Error{fmt::format("the plan was refused: {}", *wrong)};

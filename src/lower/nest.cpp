@@ -28,7 +28,8 @@ Extents strides_in_order(const Extents& extents, const std::vector<int>& order) 
 
 std::int64_t origin(const Storage& storage) {
   std::int64_t at = 0;
-  for (std::size_t d = 0; d < storage.low.size(); ++d) at += storage.low[d] * storage.strides[d];
+  for (std::size_t d = 0; d < storage.low.size(); ++d)
+    if (storage.ring == 0 || d != storage.ring_axis) at += storage.low[d] * storage.strides[d];
   return at;
 }
 
@@ -42,7 +43,12 @@ bool stays_inside(const Storage& storage, std::size_t axis, const Index& at) {
 Index address_of(const Storage& storage, const std::vector<Index>& at) {
   Index out;
   for (std::size_t d = 0; d < at.size(); ++d)
-    if (storage.extents[d] != 1) out = out + Dim(storage.strides[d]) * at[d];
+    if (storage.ring > 0 && d == storage.ring_axis) {
+      const Index row = storage.low.empty() ? at[d] : at[d] + Index(storage.low[d]);
+      out = out + Dim(storage.strides[d]) * Index::mod(row, storage.ring);
+    } else if (storage.extents[d] != 1) {
+      out = out + Dim(storage.strides[d]) * at[d];
+    }
   return out.recombined();
 }
 
@@ -64,6 +70,7 @@ std::vector<int> order_of(const Storage& storage) {
 void lay_out(Storage& storage, const std::vector<int>& order) {
   Extents all = storage.extents;
   for (std::size_t d = 0; d < storage.low.size(); ++d) all[d] += storage.low[d] + storage.high[d];
+  if (storage.ring > 0) all[storage.ring_axis] = storage.ring;
   storage.strides = strides_in_order(all, order);
   storage.size = *element_count(all);
 }
@@ -94,6 +101,15 @@ std::string loop_word(Loop::Kind kind) {
 
 }  // namespace
 
+std::size_t strip_length(const Plan& plan, std::size_t first) {
+  if (!plan.nests[first].strip) return 0;
+  std::size_t n = first;
+  while (n < plan.nests.size() && plan.nests[n].strip &&
+         plan.nests[n].strip->group == plan.nests[first].strip->group)
+    ++n;
+  return n - first;
+}
+
 void reset_loops(Nest& nest, const Plan& plan) {
   nest.loops.clear();
   nest.of.clear();
@@ -118,6 +134,18 @@ void reset_loops(Nest& nest, const Plan& plan) {
 std::string text(const Nest& nest, const Plan& plan) {
   const Storage& target = plan.buffers[static_cast<std::size_t>(nest.target)];
   std::string out = fmt::format("{}: {}[{}]\n", nest.name, target.name, fmt::join(target.extents, ", "));
+  if (nest.strip) {
+    const Nest* last = &nest;  // of those that run in turns
+    for (const Nest& other : plan.nests)
+      if (other.strip && other.strip->group == nest.strip->group) last = &other;
+    if (last->name != nest.name)
+      out += fmt::format("  compute_at {} {}\n", last->name, last->strip->done.front());
+  }
+  if (nest.tile) {
+    const ExprNode& right = *nest.reduction->args[0]->args[nest.tile->left_first ? 1 : 0];
+    out += fmt::format("  pack x{} {}\n  tensorize\n", right.tensor.number, nest.tile->width);
+  }
+  if (nest.winograd) out += fmt::format("  tensorize F({},3)\n", nest.winograd->size);
   for (const std::string& line : nest.schedule) out += "  " + line + '\n';
   std::string indent = "  ";
   for (const Loop& loop : nest.loops) {

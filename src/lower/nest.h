@@ -27,9 +27,13 @@ struct Storage {
   Extents extents = {};
   Extents strides = {};         // in elements
   Extents low = {}, high = {};  // zeros before and behind each axis; none: there are none
-  std::int64_t size = 0;        // elements of memory, gaps included
-  std::int64_t offset = -1;     // bytes: of a Local in the workspace, of a Weight in its file; -1: not placed
-  Tensor value = {};            // of a Weight; its strides are row-major
+  // Of a tensor that nobody needs as a whole, so many rows along one axis, zeros included: row r is where r
+  // mod ring is. 0: all of them.
+  std::int64_t ring = 0;
+  std::size_t ring_axis = 0;
+  std::int64_t size = 0;     // elements of memory, gaps included
+  std::int64_t offset = -1;  // bytes: of a Local in the workspace, of a Weight in its file; -1: not placed
+  Tensor value = {};         // of a Weight; its strides are row-major
 };
 // Where the element at zeros is in that memory.
 std::int64_t origin(const Storage& storage);
@@ -98,6 +102,15 @@ struct Winograd {
   std::int64_t scratch_size() const { return points() * tiles * (row_length() + panels * width); }
 };
 
+// Nests that follow each other and have the same number of a group run strip by strip, in turns: strip k
+// takes each from the rows that it has done in the strips before to done[k], so that what one writes is still
+// in the cache when the next one reads it.
+struct Strip {
+  int group = 0;
+  Axis rows = {};  // of the nest
+  Extents done = {};
+};
+
 struct Nest {
   std::string name = {};  // of the node, or nodes, that it computes
   int target = 0;
@@ -112,6 +125,7 @@ struct Nest {
   Domain guard = {};                 // points of the loops that are points of the axes
   std::optional<Tile> tile = {};
   std::optional<Winograd> winograd = {};
+  std::optional<Strip> strip = {};
   bool lanes = false;  // the innermost loop is sixteen elements at once, which all reads allow
   std::vector<std::string> schedule = {};  // the lines that made the loops
 };
@@ -126,8 +140,13 @@ struct Plan {
   std::vector<Nest> nests;
   std::vector<Port> inputs, outputs;
   std::int64_t workspace = 0;  // bytes
-  std::int64_t weights = 0;    // bytes
+  // What a plan by sizes alone would have, and what lives at the same time, which no plan is below.
+  std::int64_t greedy_workspace = 0, least_workspace = 0;
+  std::int64_t weights = 0;  // bytes
 };
+
+// Nests from `first` on that run strip by strip with it; 0: it runs as a whole.
+std::size_t strip_length(const Plan& plan, std::size_t first);
 
 // A nest whose loops are its axes, in the order of the target's strides.
 void reset_loops(Nest& nest, const Plan& plan);

@@ -13,6 +13,15 @@ bool is_plain(const Index& index) {
                              [](const Index::Term& t) { return t.atom.kind == Index::AtomKind::Axis; });
 }
 
+bool is_plain(const Index& index, const Nest& nest) {
+  return std::ranges::all_of(index.terms(), [&](const Index::Term& t) {
+    if (t.atom.kind == Index::AtomKind::Axis) return true;
+    return nest.strip && std::ranges::all_of(t.atom.inner->axes(), [&](const Axis& a) {
+             return a == nest.strip->rows || a.extent.is(1);
+           });
+  });
+}
+
 bool contains(const std::vector<Axis>& axes, const Axis& axis) {
   return std::ranges::find(axes, axis) != axes.end();
 }

@@ -34,8 +34,10 @@ class Packing {
 };
 
 std::int64_t extent(const Axis& axis);
-// Whether an index is affine in axes: no quotients, no rests.
+// Whether an index is affine in axes: no quotients, no rests; but of the rows that a nest does strip by
+// strip.
 bool is_plain(const Index& index);
+bool is_plain(const Index& index, const Nest& nest);
 bool contains(const std::vector<Axis>& axes, const Axis& axis);
 
 }  // namespace isomer::lower

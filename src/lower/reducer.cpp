@@ -38,8 +38,8 @@ class Reducer {
     Axis axis = trial.loops[trial.axes.size() - 1].axis;
     int reads = 0;
     if (extent(axis) <= kLanes || extent(axis) % kLanes == 0 || trial.reduction->type != ElementType::Float ||
-        trial.reduction->reduction == Reduction::Product || !fits(*trial.reduction->args[0], axis, reads) ||
-        reads == 0)
+        trial.reduction->reduction == Reduction::Product ||
+        !fits(*trial.reduction->args[0], trial, axis, reads) || reads == 0)
       return std::nullopt;
     return axis;
   }
@@ -98,32 +98,40 @@ class Reducer {
       return false;
     if (nest.reduction->reduction == Reduction::Product) return false;
     int reads = 0;
-    if (!fits(*nest.reduction->args[0], axis, reads) || reads == 0) return false;
+    if (!fits(*nest.reduction->args[0], nest, axis, reads) || reads == 0) return false;
     ExprNode changed = *nest.reduction;
     changed.args[0] =
         with_reads(Expr(changed.args[0]), [&](const ExprNode& e) { return repacked(e, axis); }).ref();
     replace_reduction(nest, std::move(changed));
     return true;
   }
-  bool fits(const ExprNode& e, const Axis& axis, int& reads) const {
+  bool fits(const ExprNode& e, const Nest& nest, const Axis& axis, int& reads) const {
     if (e.type != ElementType::Float) return false;
     if (e.kind == ExprNode::Kind::Number) return true;
     if (e.kind == ExprNode::Kind::Apply) {
       const bool is_known =
           e.fn == Fn::Add || e.fn == Fn::Sub || e.fn == Fn::Mul || e.fn == Fn::Max || e.fn == Fn::Min;
-      return is_known && std::ranges::all_of(e.args, [&](const ExprRef& a) { return fits(*a, axis, reads); });
+      return is_known &&
+             std::ranges::all_of(e.args, [&](const ExprRef& a) { return fits(*a, nest, axis, reads); });
     }
     if (e.kind != ExprNode::Kind::Read) return false;
     const Storage& s = plan_.buffers[static_cast<std::size_t>(e.tensor.number)];
     if (s.type != ElementType::Float) return false;
     const Index at = address(e);
-    if (!is_plain(at)) return false;
+    if (!is_steady(at, nest)) return false;
     if (!at.mentions(axis))
       return !std::ranges::any_of(e.at, [&](const Index& i) { return i.mentions(axis); });
     for (std::size_t d = 0; d < e.at.size(); ++d)
       if (e.at[d].mentions(axis) && !e.at[d].is_inside(s.extents[d])) return false;
     if (s.kind != Storage::Kind::Weight) ++reads;
     return stride(at, axis) == 1 || (s.kind == Storage::Kind::Weight && place_along(e, axis));
+  }
+  // Whether an address goes in equal steps along every axis but those of rows that go round.
+  static bool is_steady(const Index& at, const Nest& nest) {
+    return std::ranges::all_of(at.terms(), [&](const Index::Term& t) {
+      return t.atom.kind == Index::AtomKind::Axis ||
+             (nest.strip && t.atom.kind == Index::AtomKind::Mod && t.atom.inner->mentions(nest.strip->rows));
+    });
   }
   // The one axis of a tensor along which this axis goes, step by step.
   static std::optional<std::size_t> place_along(const ExprNode& e, const Axis& axis) {

@@ -16,6 +16,17 @@ std::vector<std::string> words_of(std::string_view line) {
   return words;
 }
 
+std::optional<std::int64_t> number_of(std::string_view word) {
+  std::int64_t out = 0;
+  const auto [end, failure] = std::from_chars(word.data(), word.data() + word.size(), out);
+  return failure == std::errc{} && end == word.data() + word.size() ? std::optional(out) : std::nullopt;
+}
+
+// Lines that are about more than the loops of one nest: done before those are.
+bool is_about_more(const std::vector<std::string>& words) {
+  return words[0] == "compute_at" || words[0] == "pack" || words[0] == "tensorize";
+}
+
 class Scheduler {
  public:
   Scheduler(Nest& nest, AxisNumbers& numbers) : nest_(nest), numbers_(numbers) {}
@@ -28,7 +39,10 @@ class Scheduler {
     if (verb == "unroll") return mark(words, Loop::Kind::Unrolled);
     if (verb == "vectorize") return mark(words, Loop::Kind::Vector);
     if (verb == "parallel") return mark(words, Loop::Kind::Parallel);
-    return Error{fmt::format("no step is named {}: split, fuse, reorder, unroll, vectorize, parallel", verb)};
+    return Error{
+        fmt::format("no step is named {}: split, fuse, reorder, unroll, vectorize, parallel, compute_at, "
+                    "pack, tensorize",
+                    verb)};
   }
 
  private:
@@ -48,12 +62,8 @@ class Scheduler {
   }
 
   Status split(const std::vector<std::string>& words) {
-    std::int64_t by = 0;
-    if (words.size() != 3 ||
-        std::from_chars(words[2].data(), words[2].data() + words[2].size(), by).ptr !=
-            words[2].data() + words[2].size() ||
-        by < 1)
-      return Error{"split NAME BY, where BY is a number of at least 1"};
+    const std::int64_t by = words.size() == 3 ? number_of(words[2]).value_or(0) : 0;
+    if (by < 1) return Error{"split NAME BY, where BY is a number of at least 1"};
     ISOMER_TRY(const std::size_t at, find(words[1]));
     const Loop loop = nest_.loops[at];
     const std::int64_t extent = loop.axis.extent.concrete();
@@ -147,20 +157,62 @@ Result<Schedules> parse_schedules(std::string_view text) {
   return out;
 }
 
+Result<std::optional<TileWish>> tile_wish(const std::vector<std::string>& lines) {
+  TileWish wish;
+  bool is_packed = false, is_tensorized = false;
+  for (const std::string& line : lines) {
+    const auto words = words_of(line);
+    if (words.empty()) continue;
+    if (words[0] == "pack") {
+      const auto right = words.size() == 3 && words[1].starts_with('x')
+                             ? number_of(std::string_view(words[1]).substr(1))
+                             : std::nullopt;
+      const auto columns = right ? number_of(words[2]) : std::nullopt;
+      if (!columns || (*columns != 16 && *columns != 32 && *columns != 48 && *columns != 64))
+        return Error{"pack xK COLUMNS, where xK is a factor as --show has it and COLUMNS 16, 32, 48 or 64"};
+      wish.right = static_cast<int>(*right);
+      wish.columns = *columns;
+      is_packed = true;
+    } else if (words[0] == "tensorize") {
+      is_tensorized = true;
+      if (words.size() == 2 && words[1] == "F(4,3)") wish.winograd = 4;
+      else if (words.size() == 2 && words[1] == "F(2,3)") wish.winograd = 2;
+      else if (words.size() != 1) return Error{"tensorize, or tensorize F(4,3) or F(2,3)"};
+    } else if (is_packed || is_tensorized) {
+      if (words[0] != "compute_at") return Error{fmt::format("{}: a tile has no loops of its own", words[0])};
+    }
+  }
+  if (is_packed && (!is_tensorized || wish.winograd)) return Error{"pack is for a tensorize without F"};
+  return is_tensorized ? std::optional(wish) : std::nullopt;
+}
+
+Result<std::optional<StripWish>> strip_wish(const std::vector<std::string>& lines) {
+  std::optional<StripWish> out;
+  for (const std::string& line : lines) {
+    const auto words = words_of(line);
+    if (words.empty() || words[0] != "compute_at") continue;
+    const auto rows = words.size() >= 3 ? number_of(words.back()) : std::nullopt;
+    if (!rows || *rows < 1 || out) return Error{"compute_at NEST ROWS, once, where ROWS is at least 1"};
+    out = StripWish{fmt::format("{}", fmt::join(words.begin() + 1, words.end() - 1, " ")), *rows};
+  }
+  return out;
+}
+
 Status apply_schedules(Plan& plan, const Schedules& schedules, AxisNumbers& numbers) {
   for (const auto& [name, lines] : schedules) {
     const auto nest = std::ranges::find_if(plan.nests, [&](const Nest& n) { return n.name == name; });
     if (nest == plan.nests.end())
       return Error{fmt::format("no nest is named {}; --show all lists them", name)};
-    if (nest->tile || nest->winograd) {
-      nest->tile.reset();
-      nest->winograd.reset();
-    }
+    ISOMER_TRY(const auto wish, tile_wish(lines));
+    if (wish) continue;
+    nest->tile.reset();
+    nest->winograd.reset();
     nest->lanes = false;
     nest->reduction = main_reduction(nest->value);
     reset_loops(*nest, plan);
     for (const std::string& line : lines)
-      if (auto done = apply_schedule(*nest, line, numbers); !done)
+      if (const auto words = words_of(line); !words.empty() && is_about_more(words)) continue;
+      else if (auto done = apply_schedule(*nest, line, numbers); !done)
         return Error{fmt::format("{}: {}", name, done.error().message)};
   }
   return Done{};

@@ -4,12 +4,18 @@
 //   fuse A B            loops that follow each other become one, A.B
 //   reorder A B ...     these loops, in the places that they have, in this order
 //   unroll NAME | vectorize NAME | parallel NAME
+//   compute_at NEST ROWS    what a nest writes, and all between, is computed where NEST needs it: strips of
+//                           so many rows of that
+//   pack xK COLUMNS         the right factor of the product, in panels of so many columns
+//   tensorize               the product onto the kernel of tiles; tensorize F(4,3), F(2,3): onto Winograd's
 //
 // Loops begin as i0, i1, ... (axes of the tensor) and r0, r1, ... (axes that are summed over). Nothing is
 // believed: legality.h asks whether the result runs what the formula says.
 #pragma once
 
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,8 +33,21 @@ Status apply_schedule(Nest& nest, std::string_view line, AxisNumbers& numbers);
 using Schedules = std::map<std::string, std::vector<std::string>, std::less<>>;
 Result<Schedules> parse_schedules(std::string_view text);
 
-// Nests that are named get plain loops, then their lines. Error: a nest that is not there, or a line that
-// fails.
+// What lines say of tiles and of strips, which are not about single loops.
+struct TileWish {
+  int right = -1;                             // the buffer that is packed; -1: any
+  std::int64_t columns = 0;                   // of a panel; 0: any number
+  std::optional<std::int64_t> winograd = {};  // outputs of a tile
+};
+struct StripWish {
+  std::string nest;
+  std::int64_t rows = 0;
+};
+Result<std::optional<TileWish>> tile_wish(const std::vector<std::string>& lines);
+Result<std::optional<StripWish>> strip_wish(const std::vector<std::string>& lines);
+
+// Nests that are named get plain loops, unless they are tensorized, then their lines. Error: a nest that is
+// not there, or a line that fails.
 Status apply_schedules(Plan& plan, const Schedules& schedules, AxisNumbers& numbers);
 
 }  // namespace isomer::lower

@@ -10,8 +10,9 @@ constexpr std::int64_t kBlockBytes = std::int64_t{384}
 constexpr std::int64_t kPiecesBytes = std::int64_t{2048} << 10;  // of a left factor that goes piece by piece
 constexpr std::int64_t kPanelBytes = std::int64_t{32} << 10, kSumBytes = std::int64_t{128} << 10;
 constexpr std::int64_t kGroupBytes = std::int64_t{128} << 10, kMostPanels = 4;
-// Smaller images have too few tiles for the weights that have to be brought, four times as many.
-constexpr std::int64_t kShortestForWinograd = 12;
+// Smaller images have too few tiles for the weights that have to be brought, four times as many; fewer
+// channels are no vector.
+constexpr std::int64_t kShortestForWinograd = 12, kFewestChannels = 16;
 constexpr std::int64_t kWinogradBytes = 1'200'000;  // of transformed inputs and products
 constexpr std::int64_t kFewestTiles = 42;           // that weights are brought for: three registers' height
 constexpr std::int64_t kFewestProducts = 128;       // per output row: below, a tile is not worth its packing
@@ -19,8 +20,8 @@ constexpr std::int64_t kFewestProducts = 128;       // per output row: below, a 
 // Tries to make one nest a tiled product. Works on a copy; the plan gets new buffers.
 class Tiler {
  public:
-  Tiler(Packing& packing, Exactness exactness)
-      : packing_(packing), numbers_(packing.numbers()), exactness_(exactness) {}
+  Tiler(Packing& packing, Exactness exactness, const std::optional<TileWish>& wish)
+      : packing_(packing), numbers_(packing.numbers()), exactness_(exactness), wish_(wish) {}
 
   // Nests that have to run before it, and it; nullopt: it is no product, or a small one.
   std::optional<std::vector<Nest>> tile(const Nest& nest) {
@@ -28,10 +29,12 @@ class Tiler {
     before_.clear();
     if (!find_product()) return std::nullopt;
     trim_windows();
-    if (by_winograd()) return std::vector<Nest>{std::move(nest_)};
+    const bool may_be_winograd = wish_ ? wish_->winograd.has_value() : exactness_ != Exactness::Direct;
+    if (may_be_winograd && by_winograd()) return std::vector<Nest>{std::move(nest_)};
+    if (wish_ && wish_->winograd) return std::nullopt;
     split_groups();
     if (!find_product()) return std::nullopt;
-    if (!is_plain(at_left()) || !is_plain(at_right())) return std::nullopt;
+    if (!is_plain(at_left(), nest_) || !is_plain(at_right())) return std::nullopt;
     if (!sort_axes()) return std::nullopt;
     pad_left();
     merge_depth();
@@ -64,7 +67,7 @@ class Tiler {
       if (storage(factor->tensor.number).type != ElementType::Float) return false;
     }
     choose_sides();
-    return true;
+    return !wish_ || wish_->right < 0 || right().tensor.number == wish_->right;
   }
   // The right factor is the one that is a weight, or else that goes along the target's innermost axis.
   void choose_sides() {
@@ -73,6 +76,10 @@ class Tiler {
       return storage(product.args[k]->tensor.number).kind == Storage::Kind::Weight;
     };
     left_ = 0;
+    if (wish_ && wish_->right >= 0) {
+      if (product.args[0]->tensor.number == wish_->right) left_ = 1;
+      return;
+    }
     if (is_weight(0) != is_weight(1)) {
       left_ = is_weight(0) ? 1 : 0;
       return;
@@ -116,11 +123,11 @@ class Tiler {
 
   // A 3x3 window that moves by one, of channels that lie next to each other, over an image that is not small.
   bool by_winograd() {
-    if (exactness_ == Exactness::Direct) return false;
+    if (nest_.strip) return false;
     const ExprNode &image = left(), &weights = right();
     const Storage& s = storage(image.tensor.number);
     if (storage(weights.tensor.number).kind != Storage::Kind::Weight || sum().axes.size() != 3 ||
-        image.at.size() != 4 || weights.at.size() != 4 || s.kind == Storage::Kind::Input)
+        image.at.size() != 4 || weights.at.size() != 4 || s.kind == Storage::Kind::Input || s.ring > 0)
       return false;
     Winograd w{.left = image.tensor.number, .left_first = left_ == 0};
     const auto channel = image.at[1].as_axis(), output = weights.at[0].as_axis();
@@ -142,8 +149,9 @@ class Tiler {
     w.row_axis = 2, w.column_axis = 3, w.channel_axis = 1;
     w.output = *output;
     w.channels = extent(*channel);
-    if (extent(w.row) < kShortestForWinograd || extent(w.column) < kShortestForWinograd || w.channels < 32 ||
-        w.channels % 16 != 0 || extent(w.output) % 16 != 0 || extent(w.output) < 32)
+    if (extent(w.row) < kShortestForWinograd || extent(w.column) < kShortestForWinograd ||
+        w.channels < kFewestChannels || w.channels % 16 != 0 || extent(w.output) % 16 != 0 ||
+        extent(w.output) < 32)
       return false;
     for (const Axis& a : nest_.axes) {
       if (a == w.row || a == w.column || a == w.output) continue;
@@ -152,7 +160,7 @@ class Tiler {
     }
     w.width = 32;
     w.panels = (extent(w.output) + w.width - 1) / w.width;
-    w.size = exactness_ == Exactness::SmallTiles ? 2 : 4;
+    w.size = wish_ ? *wish_->winograd : exactness_ == Exactness::SmallTiles ? 2 : 4;
     const std::int64_t bytes = w.points() * 4 * (w.channels + extent(w.output));  // of a tile
     const std::int64_t fit = std::max<std::int64_t>(kFewestTiles, kWinogradBytes / bytes);
     const std::int64_t blocks = (w.all_tiles() + fit - 1) / fit;
@@ -214,10 +222,11 @@ class Tiler {
     batch_.clear();
     for (const Axis& a : nest_.axes) {
       const bool in_left = mentions(left(), a), in_right = mentions(right(), a);
-      if (in_left && in_right) batch_.push_back(a);
+      const bool in_strips = nest_.strip && a == nest_.strip->rows;
+      if (in_strips || (in_left && in_right)) batch_.push_back(a);
       else if (in_right) columns.push_back(a);
-      else if (in_left) rows_.push_back(a);
       else if (extent(a) == 1) batch_.push_back(a);
+      else if (in_left) rows_.push_back(a);
       else return false;
     }
     for (const Axis& a : sum().axes)
@@ -233,6 +242,7 @@ class Tiler {
     for (const Axis& a : sum().axes) depth *= extent(a);
     for (const Axis& a : rows_) height *= extent(a);
     const bool packs = storage(right().tensor.number).kind != Storage::Kind::Weight;
+    if (wish_) return true;
     if (extent(column_) < 8 || depth * extent(column_) < kFewestProducts) return false;
     return !packs || height >= 4;
   }
@@ -266,7 +276,7 @@ class Tiler {
     padded.name += ".padded";
     padded.value = {};
     const int buffer = add(std::move(padded));
-    Nest copy{.name = nest_.name, .target = buffer, .axes = axes, .at = to_indices(axes)};
+    Nest copy{.name = nest_.name + ", padded", .target = buffer, .axes = axes, .at = to_indices(axes)};
     copy.value = read(read_left.tensor, read_left.type, read_left.extents, source);
     before_.push_back(std::move(copy));
     replace_left(read({.kind = TensorRef::Kind::Input, .number = buffer}, read_left.type,
@@ -377,14 +387,15 @@ class Tiler {
 
   bool finish() {
     const Index l = at_left();
-    if (!is_plain(l)) return false;
+    if (!is_plain(l, nest_)) return false;
     std::vector<Axis> depth = sum().axes;
     std::ranges::stable_sort(depth,
                              [&](const Axis& a, const Axis& b) { return stride(l, a) > stride(l, b); });
     std::erase_if(depth, [](const Axis& a) { return extent(a) == 1; });
     if (depth.size() > 3) return false;
     if (depth.empty()) return false;
-    const std::int64_t width = panel_width(extent(column_), extent(row_));
+    const std::int64_t width =
+        wish_ && wish_->columns > 0 ? wish_->columns : panel_width(extent(column_), extent(row_));
     Tile tile{.rows = row_, .columns = column_, .depth = depth.back(), .width = width};
     tile.left = left().tensor.number;
     tile.left_first = left_ == 0;
@@ -476,14 +487,18 @@ class Tiler {
     packed.strides = row_major(packed.extents);
     packed.size = *element_count(packed.extents);
     tile.right = add(std::move(packed));
-    before_.push_back(
-        {.name = nest_.name, .target = tile.right, .axes = axes, .at = to_indices(axes), .value = value});
+    before_.push_back({.name = nest_.name + ", packed",
+                       .target = tile.right,
+                       .axes = axes,
+                       .at = to_indices(axes),
+                       .value = value});
     return true;
   }
 
   Packing& packing_;
   AxisNumbers& numbers_;
   Exactness exactness_;
+  const std::optional<TileWish>& wish_;
   Nest nest_;
   std::vector<Nest> before_;
   std::size_t left_ = 0;
@@ -493,8 +508,9 @@ class Tiler {
 
 }  // namespace
 
-std::optional<std::vector<Nest>> tiled(const Nest& nest, Packing& packing, Exactness exactness) {
-  return Tiler(packing, exactness).tile(nest);
+std::optional<std::vector<Nest>> tiled(const Nest& nest, Packing& packing, Exactness exactness,
+                                       const std::optional<TileWish>& wish) {
+  return Tiler(packing, exactness, wish).tile(nest);
 }
 
 }  // namespace isomer::lower

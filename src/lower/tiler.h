@@ -6,11 +6,13 @@
 
 #include "lower/layout.h"
 #include "lower/packing.h"
+#include "lower/schedule.h"
 
 namespace isomer::lower {
 
 // Nests that have to run before it, and it; nullopt: it is no product, or a small one.
-std::optional<std::vector<Nest>> tiled(const Nest& nest, Packing& packing, Exactness exactness);
+std::optional<std::vector<Nest>> tiled(const Nest& nest, Packing& packing, Exactness exactness,
+                                       const std::optional<TileWish>& wish = {});
 
 // Weights of a 3x3 convolution, transformed: u[edge·i + j][panel][channel][lane].
 Storage transformed(const Storage& weights, const Winograd& w);

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "propose/testing.h"
-#include "search/integer_program.h"
+#include "runtime/integer_program.h"
 
 namespace isomer {
 namespace {

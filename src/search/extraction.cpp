@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "search/integer_program.h"
+#include "runtime/integer_program.h"
 
 namespace isomer {
 namespace {

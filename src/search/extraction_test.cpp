@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "search/integer_program.h"
+#include "runtime/integer_program.h"
 
 namespace isomer {
 namespace {

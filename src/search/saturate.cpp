@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "runtime/integer_program.h"
 #include "search/chosen_program.h"
-#include "search/integer_program.h"
 
 namespace isomer {
 namespace {

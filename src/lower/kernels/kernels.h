@@ -127,6 +127,15 @@ template <class T>
 IM_INLINE T im_min(T a, T b) {
   return a < b || a != a ? a : b;
 }
+// The same where the second number is known, and none of those: one instruction.
+template <class T>
+IM_INLINE T im_above(T a, T b) {
+  return b > a ? b : a;
+}
+template <class T>
+IM_INLINE T im_below(T a, T b) {
+  return b < a ? b : a;
+}
 template <class T>
 IM_INLINE T im_abs(T a) {
   return a < 0 ? (T)(0 - a) : a;
@@ -272,10 +281,30 @@ struct im_rows {
 // Steps after which what is brought into the cache now will be needed.
 enum { IM_AHEAD = 16 };
 
-template <int ROWS, int WIDTH>
+IM_INLINE im_vector im_splat(float a) { return (im_vector){} + a; }
+// N numbers, of a vector's or fewer.
+template <int N>
+struct im_count {
+  enum { value = N };
+};
+template <int N>
+IM_INLINE im_vector im_load(const float* p) {
+  im_vector a = {};
+  memcpy(&a, p, N * 4);
+  return a;
+}
+template <int N>
+IM_INLINE void im_store(float* p, im_vector a) {
+  memcpy(p, &a, N * 4);
+}
+
+// COLUMNS of a panel are wanted. end(m, n, count, sums) is told what came out, a vector of each row at a
+// time; without one (NONE), all is left in the tile.
+struct im_none {};
+template <int ROWS, int WIDTH, int COLUMNS = WIDTH, class END = im_none>
 static __attribute__((noinline)) void im_tile_rows(const im_left& l, const float* b, float* tile,
-                                                   bool goes_on) {
-  enum { V = WIDTH / IM_LANES };
+                                                   bool goes_on, const END& end = {}) {
+  enum { V = (COLUMNS + IM_LANES - 1) / IM_LANES };
   im_vector sum[ROWS][V];
   const auto begin = [&]() __attribute__((always_inline)) {
 #pragma GCC unroll 16
@@ -333,7 +362,23 @@ static __attribute__((noinline)) void im_tile_rows(const im_left& l, const float
         steps += now;
       }
     }
-  put_aside();
+  if constexpr (__is_same(END, im_none)) {
+    put_aside();
+  } else {
+    if (goes_on) {
+#pragma GCC unroll 16
+      for (int m = 0; m < ROWS; ++m)
+#pragma GCC unroll 16
+        for (int v = 0; v < V; ++v) sum[m][v] += *(const im_vector*)(tile + m * WIDTH + v * IM_LANES);
+    }
+    enum { REST = COLUMNS % IM_LANES };
+#pragma GCC unroll 16
+    for (int m = 0; m < ROWS; ++m) {
+#pragma GCC unroll 16
+      for (int v = 0; v + (REST != 0) < V; ++v) end(m, v * IM_LANES, im_count<IM_LANES>{}, sum[m][v]);
+      if constexpr (REST != 0) end(m, (V - 1) * IM_LANES, im_count<REST>{}, sum[m][V - 1]);
+    }
+  }
 }
 
 template <int WIDTH, int ROWS = im_rows<WIDTH>::most>
@@ -350,10 +395,22 @@ struct im_tiles<WIDTH, 0> {
 };
 // So many rows that tiles are about equally high.
 template <int WIDTH>
-IM_INLINE int64_t im_tile_height(int64_t rows) {
-  const int64_t count = (rows + im_rows<WIDTH>::most - 1) / im_rows<WIDTH>::most;
-  return (rows + count - 1) / count;
+constexpr int64_t im_tile_height(int64_t rows) {
+  return (rows + (rows + im_rows<WIDTH>::most - 1) / im_rows<WIDTH>::most - 1) /
+         ((rows + im_rows<WIDTH>::most - 1) / im_rows<WIDTH>::most);
 }
+// A tile of ALL rows, or of the LAST ones, whose heights are known.
+template <int WIDTH, int COLUMNS, int ALL, int LAST, class END>
+IM_INLINE void im_tile(int64_t rows, const im_left& l, const float* b, float* tile, bool goes_on,
+                       const END& end) {
+  enum { A = im_tile_height<WIDTH>(ALL), B = ALL % A, C = LAST % A };
+  if (rows == A) im_tile_rows<A, WIDTH, COLUMNS>(l, b, tile, goes_on, end);
+  else if (B != 0 && rows == B) im_tile_rows<B != 0 ? B : A, WIDTH, COLUMNS>(l, b, tile, goes_on, end);
+  else if (C != 0 && rows == C) im_tile_rows<C != 0 ? C : A, WIDTH, COLUMNS>(l, b, tile, goes_on, end);
+}
+
+IM_INLINE im_vector im_vmax(im_vector a, im_vector b) { return (a > b) | (a != a) ? a : b; }
+IM_INLINE im_vector im_vmin(im_vector a, im_vector b) { return (a < b) | (a != a) ? a : b; }
 
 // Sixteen numbers at once, whatever the machine has.
 typedef float im_lanes __attribute__((vector_size(64), aligned(4)));

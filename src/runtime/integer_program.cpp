@@ -1,9 +1,10 @@
-#include "search/integer_program.h"
+#include "runtime/integer_program.h"
 
 #include <dlfcn.h>
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <memory>
 #include <numeric>
 
@@ -12,7 +13,7 @@ namespace {
 
 // HiGHS's C interface (highs_c_api.h), as far as it is used here; its integers are ints, which is asked of
 // the library before anything else.
-constexpr int kRowwise = 2, kMinimize = 1, kInteger = 1, kOptimal = 7;
+constexpr int kRowwise = 2, kMinimize = 1, kReal = 0, kInteger = 1, kOptimal = 7;
 constexpr int kMostBranches = 20'000;  // of the search tree; extractions of 4096 nodes take less than 100
 constexpr double kScale = 1000;        // costs have this sum: HiGHS's tolerances are absolute ones
 constexpr double kGap = 1e-6;          // of that
@@ -85,8 +86,13 @@ std::optional<std::vector<bool>> solved(const IntegerProgram& program, double se
       factors.push_back(factor);
     }
   }
-  const std::vector<double> zeros(n, 0), ones(n, 1);
-  const std::vector<int> integers(n, kInteger);
+  const std::vector<double> zeros(n, 0);
+  std::vector<double> ones(n, 1);
+  std::vector<int> integers(n, kInteger);
+  for (std::size_t k = n - program.reals; k < n; ++k) {
+    ones[k] = std::numeric_limits<double>::infinity();
+    integers[k] = kReal;
+  }
   const std::unique_ptr<void, void (*)(void*)> solver(h.create(), h.destroy);
   h.set_bool(solver.get(), "output_flag", 0);
   h.set_int(solver.get(), "threads", 1);
