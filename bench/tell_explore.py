@@ -25,7 +25,7 @@ SEED = [
 CLASSES = {"resnet50": "RN", "mobilenet_v2": "MN", "ssd300_resnet50": "SSD", "bert_base": "BR"}
 
 
-def prior_section(found, provenance):
+def prior_section(found, structures, provenance):
     if found is None:
         return
     head, rows = found
@@ -50,6 +50,13 @@ def prior_section(found, provenance):
                  *("never" if u is None else f"{u:.2f}" for u in until), ", ".join(r["first"] or ["all"]), r["why"] or ""]
         yield "| " + " | ".join(cells) + " |"
     yield ""
+    if structures:
+        head, rows = structures
+        good = [r for r in rows if "error" not in r]
+        lower = [r["model"] for r in good if r["prior"]["gain"] < r["none"]["gain"] - 0.002]
+        yield (f"Structures by themselves ({provenance(head)[:-1]}): {len(good)}, of which "
+               f"{sum(r['none']['gain'] > 1.0005 for r in good)} gain by the analytic cost; lower with the prior: {', '.join(lower) or 'none'}.")
+        yield ""
 
 
 def seed_section(found, provenance):
