@@ -8,6 +8,7 @@ For each of the four networks:
             prepared and machine: the models that `isomer explore --objective load-time` writes, portable and for processors like this one.
 Each set is loaded and run by turns, each time in a process of its own: CPU time and wall time of loading ("compile time"), the median latency of --runs runs,
 CPU time of a run (energy, where nobody counts it), the peak of memory. Rows have medians over the turns, and medians of ratios to BL of the same turn.
+--turns 0: only the classes, which no clock has a say in.
 --check, the short form: one small model, three turns; fails if a set's outputs differ.
 """
 import argparse
@@ -105,6 +106,8 @@ def row_of(name, model, folder, options):
     if "error" in scanned:
         return {"model": name, "failure": scanned["error"]}
     classes = {t["passes"][0]: t["changes_graph"] for t in scanned["passes"] if t["kind"] == "optimizer"}
+    if not options.turns:
+        return {"model": name, "classes": sorted(p for p, c in classes.items() if c), "names": len(classes)}
     prepared, equality = {}, {}
     for kind, extra in (("prepared", ()), ("machine", ("--this-machine",))):
         out = folder / f"{kind}.onnx"
@@ -132,6 +135,8 @@ def told(row):
     print(f"\n{row['model']}: {len(row.get('classes', []))} of {row.get('names', 0)} passes change its graph: {', '.join(row.get('classes', []))}")
     if "failure" in row:
         print(row["failure"])
+        return
+    if "sets" not in row:
         return
     programs.print_table(["set", "load CPU ms", "of BL", "latency ms", "of BL", "CPU of a run", "peak MB", "of BL", "outputs"],
                          [[k, s["load_cpu_ms"], s["of_BL"]["load_cpu_ms"], s["latency_ms"], s["of_BL"]["latency_ms"], s["of_BL"]["run_cpu_ms"], s["peak_mb"],

@@ -72,7 +72,7 @@ def seed_section(found, provenance):
                 "| model | set | load ms | of BL | latency ms | of BL | CPU of a run, of BL | peak MB | of BL | outputs |",
                 "|---|---|---:|---:|---:|---:|---:|---:|---:|---|")
     for r in rows:
-        for kind, s in r["sets"].items():
+        for kind, s in r.get("sets", {}).items():
             of = s["of_BL"]
             yield (f"| {r['model']} | {kind} | {s['load_cpu_ms']:.0f} | {of['load_cpu_ms']:.2f} | {s['latency_ms']:.1f} | {of['latency_ms']:.2f} | "
                    f"{of['run_cpu_ms']:.2f} | {s['peak_mb']:.0f} | {of['peak_mb']:.2f} | {'same' if s['same_outputs'] else 'DIFFERENT'} |")
