@@ -107,7 +107,7 @@ def row_of(name, model, folder, options):
         return {"model": name, "failure": scanned["error"]}
     classes = {t["passes"][0]: t["changes_graph"] for t in scanned["passes"] if t["kind"] == "optimizer"}
     if not options.turns:
-        return {"model": name, "classes": sorted(p for p, c in classes.items() if c), "names": len(classes)}
+        return {"model": name, "classes": sorted(p for p, c in classes.items() if c), "names": len(classes), "note": scanned["note"]}
     prepared, equality = {}, {}
     for kind, extra in (("prepared", ()), ("machine", ("--this-machine",))):
         out = folder / f"{kind}.onnx"
@@ -128,7 +128,7 @@ def row_of(name, model, folder, options):
             | {"of_BL": {f: round(statistics.median(t[kind][f] / t["BL"][f] for t in turns), 4) for f in FIGURES}}
             | {"passes_left_out": len(sets[kind][2]), "same_outputs": same(folder / "BL.npz", folder / f"{kind}.npz")} for kind in sets}
     return {"model": name, "classes": sorted(p for p, c in classes.items() if c), "names": len(classes), "sets": rows,
-            "explored": equality, "turns": options.turns}
+            "explored": equality, "turns": options.turns, "note": scanned["note"]}
 
 
 def told(row):

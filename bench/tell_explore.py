@@ -80,7 +80,9 @@ def seed_section(found, provenance):
                 "The seed's passes, the classes that its authors put them in by hand (RN, MN, SSD, BR), and the runtime's passes that do such things, with "
                 "the models whose graph they change. *agree*: the same models.", "", "| pass of the seed | its classes | here | models whose graph changes | |",
                 "|---|---|---|---|---|")
-    by_model = {r["model"]: set(r["classes"]) for r in rows}
+    # Where each name seems to change the graph, it is the runtime that makes another graph each time.
+    unknown = [r["model"] for r in rows if len(r["classes"]) == r["names"]]
+    by_model = {r["model"]: set(r["classes"]) for r in rows if r["model"] not in unknown}
     mapped = set()
     for name, classes, here in SEED:
         mapped.update(here)
@@ -91,5 +93,10 @@ def seed_section(found, provenance):
         verdict = "no such pass" if not here else "agree" if seen == said else " ".join(
             ([f"not {', '.join(sorted(said - seen))}"] if said - seen else []) + ([f"also {', '.join(sorted(seen - said))}"] if seen - said else []))
         yield f"| {name} | {classes} | {', '.join(here) or 'none'} | {words} | {verdict} |"
+    if unknown:
+        yield from ("", f"Not known for {', '.join(unknown)}: the runtime makes another graph of it each time, so that hashes tell nothing.")
+    missing = [m for m in CLASSES if m not in by_model and m not in unknown]
+    if missing:
+        yield from ("", f"Not run yet: {', '.join(missing)}.")
     others = sorted(set().union(*by_model.values()) - mapped) if by_model else []
     yield from ("", f"Passes that change one of these graphs and have no counterpart in the seed: {', '.join(others) or 'none'}.", "")
