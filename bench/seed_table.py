@@ -8,6 +8,7 @@ For each of the four networks:
             prepared and machine: the models that `isomer explore --objective load-time` writes, portable and for processors like this one.
 Each set is loaded and run by turns, each time in a process of its own: CPU time and wall time of loading ("compile time"), the median latency of --runs runs,
 CPU time of a run (energy, where nobody counts it), the peak of memory. Rows have medians over the turns, and medians of ratios to BL of the same turn.
+--turns 0: only the classes, which no clock has a say in.
 --check, the short form: one small model, three turns; fails if a set's outputs differ.
 """
 import argparse
@@ -105,6 +106,8 @@ def row_of(name, model, folder, options):
     if "error" in scanned:
         return {"model": name, "failure": scanned["error"]}
     classes = {t["passes"][0]: t["changes_graph"] for t in scanned["passes"] if t["kind"] == "optimizer"}
+    if not options.turns:
+        return {"model": name, "classes": sorted(p for p, c in classes.items() if c), "names": len(classes), "note": scanned["note"]}
     prepared, equality = {}, {}
     for kind, extra in (("prepared", ()), ("machine", ("--this-machine",))):
         out = folder / f"{kind}.onnx"
@@ -125,13 +128,15 @@ def row_of(name, model, folder, options):
             | {"of_BL": {f: round(statistics.median(t[kind][f] / t["BL"][f] for t in turns), 4) for f in FIGURES}}
             | {"passes_left_out": len(sets[kind][2]), "same_outputs": same(folder / "BL.npz", folder / f"{kind}.npz")} for kind in sets}
     return {"model": name, "classes": sorted(p for p, c in classes.items() if c), "names": len(classes), "sets": rows,
-            "explored": equality, "turns": options.turns}
+            "explored": equality, "turns": options.turns, "note": scanned["note"]}
 
 
 def told(row):
     print(f"\n{row['model']}: {len(row.get('classes', []))} of {row.get('names', 0)} passes change its graph: {', '.join(row.get('classes', []))}")
     if "failure" in row:
         print(row["failure"])
+        return
+    if "sets" not in row:
         return
     programs.print_table(["set", "load CPU ms", "of BL", "latency ms", "of BL", "CPU of a run", "peak MB", "of BL", "outputs"],
                          [[k, s["load_cpu_ms"], s["of_BL"]["load_cpu_ms"], s["latency_ms"], s["of_BL"]["latency_ms"], s["of_BL"]["run_cpu_ms"], s["peak_mb"],

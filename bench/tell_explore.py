@@ -25,7 +25,7 @@ SEED = [
 CLASSES = {"resnet50": "RN", "mobilenet_v2": "MN", "ssd300_resnet50": "SSD", "bert_base": "BR"}
 
 
-def prior_section(found, provenance):
+def prior_section(found, structures, provenance):
     if found is None:
         return
     head, rows = found
@@ -50,6 +50,13 @@ def prior_section(found, provenance):
                  *("never" if u is None else f"{u:.2f}" for u in until), ", ".join(r["first"] or ["all"]), r["why"] or ""]
         yield "| " + " | ".join(cells) + " |"
     yield ""
+    if structures:
+        head, rows = structures
+        good = [r for r in rows if "error" not in r]
+        lower = [r["model"] for r in good if r["prior"]["gain"] < r["none"]["gain"] - 0.002]
+        yield (f"Structures by themselves ({provenance(head)[:-1]}): {len(good)}, of which "
+               f"{sum(r['none']['gain'] > 1.0005 for r in good)} gain by the analytic cost; lower with the prior: {', '.join(lower) or 'none'}.")
+        yield ""
 
 
 def seed_section(found, provenance):
@@ -65,7 +72,7 @@ def seed_section(found, provenance):
                 "| model | set | load ms | of BL | latency ms | of BL | CPU of a run, of BL | peak MB | of BL | outputs |",
                 "|---|---|---:|---:|---:|---:|---:|---:|---:|---|")
     for r in rows:
-        for kind, s in r["sets"].items():
+        for kind, s in r.get("sets", {}).items():
             of = s["of_BL"]
             yield (f"| {r['model']} | {kind} | {s['load_cpu_ms']:.0f} | {of['load_cpu_ms']:.2f} | {s['latency_ms']:.1f} | {of['latency_ms']:.2f} | "
                    f"{of['run_cpu_ms']:.2f} | {s['peak_mb']:.0f} | {of['peak_mb']:.2f} | {'same' if s['same_outputs'] else 'DIFFERENT'} |")
@@ -73,7 +80,9 @@ def seed_section(found, provenance):
                 "The seed's passes, the classes that its authors put them in by hand (RN, MN, SSD, BR), and the runtime's passes that do such things, with "
                 "the models whose graph they change. *agree*: the same models.", "", "| pass of the seed | its classes | here | models whose graph changes | |",
                 "|---|---|---|---|---|")
-    by_model = {r["model"]: set(r["classes"]) for r in rows}
+    # Where each name seems to change the graph, it is the runtime that makes another graph each time.
+    unknown = [r["model"] for r in rows if len(r["classes"]) == r["names"]]
+    by_model = {r["model"]: set(r["classes"]) for r in rows if r["model"] not in unknown}
     mapped = set()
     for name, classes, here in SEED:
         mapped.update(here)
@@ -84,5 +93,10 @@ def seed_section(found, provenance):
         verdict = "no such pass" if not here else "agree" if seen == said else " ".join(
             ([f"not {', '.join(sorted(said - seen))}"] if said - seen else []) + ([f"also {', '.join(sorted(seen - said))}"] if seen - said else []))
         yield f"| {name} | {classes} | {', '.join(here) or 'none'} | {words} | {verdict} |"
+    if unknown:
+        yield from ("", f"Not known for {', '.join(unknown)}: the runtime makes another graph of it each time, so that hashes tell nothing.")
+    missing = [m for m in CLASSES if m not in by_model and m not in unknown]
+    if missing:
+        yield from ("", f"Not run yet: {', '.join(missing)}.")
     others = sorted(set().union(*by_model.values()) - mapped) if by_model else []
     yield from ("", f"Passes that change one of these graphs and have no counterpart in the seed: {', '.join(others) or 'none'}.", "")

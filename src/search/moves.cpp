@@ -28,6 +28,7 @@ std::string key_of(const Proposal& p) {
 }  // namespace
 
 std::vector<Proposal> Moves::first_proposals(const Workpiece& piece, const std::set<std::string>& first) {
+  ++context_.report.states;
   std::set<std::string> others;
   for (const Proposer& p : proposers())
     if (!first.contains(p.name) && p.name != kUserRules) others.insert(p.name);
@@ -59,7 +60,6 @@ std::vector<Proposal> Moves::asked(const Workpiece& piece, bool relaxed,
                                    const std::set<std::string>& left_out) {
   const SearchOptions& options = context_.options;
   context_.tell_so_far({});
-  ++context_.report.states;
   std::set<std::string> without = options.without;
   without.insert("simplify");  // done
   without.insert(left_out.begin(), left_out.end());

@@ -18,7 +18,10 @@ class Moves {
   explicit Moves(SearchContext& context, Scope scope = Scope::Model) : context_(context), scope_(scope) {}
 
   // Largest gain first. Relaxed: also what loses by itself.
-  std::vector<Proposal> proposals(const Workpiece& piece, bool relaxed) { return asked(piece, relaxed, {}); }
+  std::vector<Proposal> proposals(const Workpiece& piece, bool relaxed) {
+    ++context_.report.states;
+    return asked(piece, relaxed, {});
+  }
   // The same in two parts: of these proposers and of the user's rules; then of all others, with those that
   // are known already in their places.
   std::vector<Proposal> first_proposals(const Workpiece& piece, const std::set<std::string>& first);
