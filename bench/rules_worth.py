@@ -8,6 +8,10 @@ alone (`--only NAME`). The cost falls if it falls by more than 2 %. --judge runt
 isomer has measured it; bets, whose cost does not fall, are then tried, too. --seconds S: what is found is also run on ONNX Runtime, in turns with
 the original and the hand-made variants; a win is found if 0.9 of the hand-made gain is reached.
 
+  bench/rules_worth.py --models MODEL.onnx... [--strategy backtrack:1.05] [--budget 60s] [--results FILE.jsonl]
+What each of --proposers adds to the hand-written ones, by the analytic cost: each model without all of them, and with each of them. Not by greedy, which
+asks neither `generated` nor `derive`. A search that is out of time says so: then a difference may be time's.
+
   bench/rules_worth.py --load [--runs 20]
 CPU time of a run on a model of three products with the pack, less that of a run that asks no rules; the median of pairs.
 
@@ -44,7 +48,7 @@ def optimized(source, out, budget, *flags, judge="cost"):
     ratio = search["cost_before"] / search["cost_after"] if search["cost_after"] > 0 else 1.0
     if judge == "runtime":
         ratio = answer["ratio"] if answer["result"] == "improved" else 1.0
-    return {"ratio": round(ratio, 3), "steps": answer["changes"][:8], "proofs": search["proofs"], "refused": len(answer["not_taken"]),
+    return {"ratio": round(ratio, 4), "steps": answer["changes"][:8], "proofs": search["proofs"], "refused": len(answer["not_taken"]),
             "stopped_by": answer["stopped_by"], "seconds": round(answer["seconds"], 2)}
 
 
@@ -83,6 +87,24 @@ def worth(options):
                            next((r[who]["steps"][0][:80] for who in options.proposers if r[who].get("steps")), "")] for r in rows])
     for who in options.proposers:
         print(f"{who} alone: {worth_text(rows, who)}")
+
+
+def added(options):
+    """What proposers add to the others on whole models."""
+    if options.strategy == "greedy":
+        sys.exit("greedy asks neither generated nor derive: another --strategy")
+    records = Records(options.results, "model")
+    for path in sorted(options.models, key=lambda p: p.stat().st_size):
+        name = path.parent.name if path.stem == "model" else path.stem
+        if (name,) in records:
+            continue
+        with tempfile.TemporaryDirectory() as scratch:
+            flags = lambda who: ["--strategy", options.strategy, "--without", ",".join(p for p in options.proposers if p != who)]
+            records.add({"model": name} | {who: optimized(path, pathlib.Path(scratch, "out.onnx"), options.budget, *flags(who))
+                                           for who in ("none", *options.proposers)})
+    asked = ["none", *options.proposers]
+    programs.print_table(["model", *asked], [[r["model"], *(f"{ratio(r, who):.4f}{'' if r[who].get('stopped_by') == 'done' else '*'}" for who in asked)]
+                                             for r in records.all.values()])
 
 
 def ratio(row, who):
@@ -147,6 +169,7 @@ def main():
     parser.add_argument("--judge", choices=("cost", "runtime"), default="cost")
     parser.add_argument("--budget", default="60s")
     parser.add_argument("--seconds", type=float, default=0)
+    parser.add_argument("--models", type=pathlib.Path, nargs="+")
     parser.add_argument("--load", action="store_true")
     parser.add_argument("--runs", type=int, default=20)
     parser.add_argument("--check", action="store_true")
@@ -155,6 +178,8 @@ def main():
         load(options.runs)
     elif options.check:
         check()
+    elif options.models:
+        added(options)
     elif not options.blocks or not options.measured:
         parser.error("BLOCKS and --measured, or --load")
     else:

@@ -13,6 +13,7 @@ import re
 import statistics
 import sys
 
+import cover_table
 import tell_comparison
 import tell_explore
 import unsafe
@@ -385,6 +386,7 @@ def search_page():
     yield from strategies_section("strategies", "Strategies", "experiments of experts, without `collapse`, which would find most of it in one step")
     yield from strategies_section("strategies_structures", "Strategies on structures", "structures of real networks, with all proposers")
     yield from worth_section()
+    yield from cover_section()
 
 
 WORTH = (("worth", "by the analytic cost", "(`--judge cost`)"),
@@ -416,6 +418,36 @@ def worth_section():
             if ratio(r, best) > FOUND:
                 step = (r[best].get("steps") or [""])[0].replace("|", "/")
                 yield f"| {r['experiment']} | " + " | ".join(f"{ratio(r, who):.2f}" for who in who_all) + f" | {step} |"
+
+
+def cover_section():
+    """What the generated rules do as well as hand-written proposers, and what is lost without these."""
+    if (found := read("cover")) is None:
+        return
+    head, rows = found
+    suites = {s: sum(r["suite"] == s for r in rows) for s in dict.fromkeys(r["suite"] for r in rows)}
+    entries, kinds = cover_table.proposers(rows), cover_table.kinds(rows)
+    runs = [run for r in rows for run in cover_table.runs(r)]
+    early = sum(run["stopped_by"] != "done" for run in runs)
+    counts = ", ".join(f"{n} of {s}" for s, n in suites.items())
+    yield from ("", "## Hand-written proposers and the generated rules", "",
+                f"{len(rows)} graphs ({counts}; tests: the programs of the proposers' own tests), by the analytic cost. *Graphs*: in whose result the "
+                "proposer has a step, by `greedy`, which does not ask the generated rules, or by `backtrack`, which does. *The pack as good*: of the graphs "
+                "that the proposer alone improves, those in which the generated rules alone reach its cost. *Lost*: leaving it out ends at a higher cost (by "
+                f"more than 0.1 %), of the graphs in which that strategy takes a step of it. {len(runs):,} searches, {early} of which ended by a bound.",
+                "", provenance(head), "",
+                "| proposer | graphs | the pack as good | lost, `backtrack` | lost, `greedy` | the largest loss, in times the cost |",
+                "|---|---:|---:|---:|---:|---|")
+    for who, entry in entries.items():
+        yield f"| `{who}` | " + " | ".join(map(str, cover_table.cells(entry))) + " |"
+    spare = [who for who, e in entries.items() if not any(e["lost"].values())]
+    yield from ("", f"Left out without a loss in any of them: {', '.join(f'`{w}`' for w in spare) or 'none'}.", "",
+                "By kind of step, of graphs in which the proposer alone takes steps of that kind only; listed are kinds that the pack does as well somewhere, "
+                f"and kinds that are left out without a loss ({len(kinds)} kinds in all):", "",
+                "| proposer | step | graphs | the pack as good | lost, `backtrack` | lost, `greedy` | the largest loss |", "|---|---|---:|---:|---:|---:|---|")
+    for (who, kind), entry in kinds.items():
+        if entry["covered"] or not any(entry["lost"].values()):
+            yield f"| `{who}` | {kind.replace('*', '…').replace('|', '/')} | " + " | ".join(map(str, cover_table.cells(entry))) + " |"
 
 
 SAME_COST = 1.001  # a cost that is not further from another one is the same
@@ -651,7 +683,7 @@ def first_page():
                 "| [structures.md](structures.md) | structures of real networks that nothing was tuned for |",
                 "| [proofs.md](proofs.md) | what `isomer prove` decides |",
                 "| [attacks.md](attacks.md) | what was tried to make it say something false |",
-                "| [search.md](search.md) | how long the search takes, what strategies find, and what proposers find alone |",
+                "| [search.md](search.md) | how long the search takes, what strategies find, what proposers find alone, and what the generated rules cover |",
                 "| [compiled.md](compiled.md) | models through `isomer compile`, beside ONNX Runtime |",
                 "| [explore.md](explore.md) | load time, and which of ONNX Runtime's own passes pay |",
                 "| [older.md](older.md) | older figures, typed by hand, with their build |",

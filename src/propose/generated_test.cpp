@@ -50,6 +50,33 @@ TEST(Generated, UsesARuleAtAttributesItWasNotProvedAt) {
   EXPECT_TRUE(found(graph).contains("Conv"));
 }
 
+TEST(Generated, AddsTheKernelsOfConvolutionsOfWhichOneHasABias) {
+  const Graph graph =
+      program("agraph (float[1, 2, 5, 5] x) => (float[1, 3, 3, 3] y) <" + weight("a", "3, 2, 3, 3", 54, 1) +
+              ", " + weight("b", "3, 2, 3, 3", 54, 2) + ", " + weight("c", "3", 3, 3) +
+              "> {\n p = Conv (x, a)\n q = Conv (x, b, c)\n y = Add (p, q)\n}");
+  EXPECT_TRUE(found(graph).contains("Conv"));
+}
+
+TEST(Generated, ChangesAttributesAsTheRuleDoes) {
+  // The rule puts a border of zeros around a kernel of 1x1, without pads and groups; here it is of 3x3.
+  const Graph graph =
+      program("agraph (float[1, 4, 6, 6] x) => (float[1, 4, 6, 6] y) <" + weight("w", "4, 1, 3, 3", 36, 1) +
+              "> {\n y = Conv <pads = [1, 1, 1, 1], group = 4> (x, w)\n}");
+  const auto inference = infer(graph);
+  ASSERT_TRUE(inference.ok());
+  bool is_found = false;
+  for (const Proposal& p : propose_generated(graph, *inference, {.relaxed = true}).list) {
+    const Graph& after = p.claim.after;
+    for (const NodeId id : after.order()) {
+      const auto* pads = after.node(id).attributes.find_as<Extents>("pads");
+      if (after.node(id).op != "Conv" || pads == nullptr || *pads != Extents{2, 2, 2, 2}) continue;
+      is_found |= std::holds_alternative<Graph>(prove_claim(graph, p.claim));
+    }
+  }
+  EXPECT_TRUE(is_found);
+}
+
 TEST(Generated, ProposesNoLossUnlessAsked) {
   const Graph graph =
       program("agraph (float[2, 3] x, float[3, 4] a) => (float[2, 4] y) {\n y = MatMul (x, a)\n}");

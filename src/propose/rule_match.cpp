@@ -33,8 +33,12 @@ bool is_same_word(const Site& site, NodeId x, NodeId y) {
     }
     return out;
   };
-  if (a.op != b.op || a.inputs.size() != b.inputs.size() || spelled(a) != spelled(b)) return false;
-  for (std::size_t i = 0; i < a.inputs.size(); ++i) {
+  // One of two convolutions may have a bias: it goes with the weights.
+  const auto inputs = [](const Node& node) {
+    return node.op == "Conv" ? std::min<std::size_t>(2, node.inputs.size()) : node.inputs.size();
+  };
+  if (a.op != b.op || inputs(a) != inputs(b) || spelled(a) != spelled(b)) return false;
+  for (std::size_t i = 0; i < inputs(a); ++i) {
     const Value v = a.inputs[i], w = b.inputs[i];
     if (v.exists() != w.exists()) return false;
     // Parameters; operands may be constants, too, and are compared by whoever asks for them.

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "rewrite/convolution.h"
+
 namespace isomer {
 namespace {
 
@@ -12,6 +14,8 @@ using rules::PatternInput;
 using rules::PatternNode;
 using rules::PatternSide;
 using rules::PatternValue;
+
+constexpr std::size_t kSpatialAxes = 2;  // of the convolutions that rules speak of
 
 class RuleWriter {
  public:
@@ -76,7 +80,7 @@ class RuleWriter {
   std::optional<Value> written_literally(const PatternNode& node) {
     Node made;
     made.op = node.op;
-    made.attributes = node.attributes;
+    made.attributes = node.op == "Conv" ? changed_here(node) : node.attributes;
     made.outputs.resize(node.outputs);
     std::vector<Value> inputs;
     for (const PatternInput& input : node.inputs) {
@@ -93,6 +97,37 @@ class RuleWriter {
       inputs.pop_back();
     }
     return finished(node, std::move(made), std::move(inputs));
+  }
+
+  // The attributes of a convolution that a rule changes, changed alike in the graph's: one more pad around
+  // the image is one more than it has there, and what the rule leaves as it is stays.
+  Attributes changed_here(const PatternNode& to) const {
+    const auto is_known = [&](const PatternNode& n) {
+      return n.op == "Conv" && match_.words.contains(n.number);
+    };
+    const auto from = std::ranges::find_if(match_.pattern->from.nodes, is_known);
+    if (from == match_.pattern->from.nodes.end()) return to.attributes;
+    const auto here = convolution_at(site_, match_.words.at(from->number));
+    if (!here || here->kernel.size() != kSpatialAxes) return to.attributes;
+    const auto of = [](const PatternNode& n, const char* name, std::size_t size, std::int64_t value) {
+      const auto* found = n.attributes.find_as<Extents>(name);
+      return found ? *found : Extents(size, value);
+    };
+    Convolution out = *here;
+    const auto keep_or_take = [&](const char* name, Extents& kept) {
+      const Extents now = of(to, name, kSpatialAxes, 1);
+      if (now != of(*from, name, kSpatialAxes, 1)) kept = now;
+    };
+    keep_or_take("strides", out.strides);
+    keep_or_take("dilations", out.dilations);
+    const auto *groups = to.attributes.find_as<std::int64_t>("group"),
+               *groups_before = from->attributes.find_as<std::int64_t>("group");
+    if ((groups ? *groups : 1) != (groups_before ? *groups_before : 1)) out.groups = groups ? *groups : 1;
+    const Extents now = of(to, "pads", 2 * kSpatialAxes, 0), before = of(*from, "pads", 2 * kSpatialAxes, 0);
+    for (std::size_t k = 0; k < now.size(); ++k)
+      out.pads[k] += (now[k] - before[k]) * out.dilations[k % kSpatialAxes];
+    return std::ranges::all_of(out.pads, [](std::int64_t p) { return p >= 0; }) ? attributes_of(out)
+                                                                                : to.attributes;
   }
 
   // The parts of a literal Split are as large as what they replace, where they replace something.

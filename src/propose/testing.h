@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <fstream>
 #include <optional>
 #include <string>
 
@@ -11,8 +13,22 @@
 
 namespace isomer::testing {
 
+// $ISOMER_KEEP_PROGRAMS names a folder: the programs of each test are kept there as text, for
+// bench/rules_cover.py.
+inline void keep_program(const std::string& text) {
+  const char* folder = std::getenv("ISOMER_KEEP_PROGRAMS");
+  const auto* test = ::testing::UnitTest::GetInstance()->current_test_info();
+  if (folder == nullptr || test == nullptr) return;
+  static int number = 0;
+  std::ofstream(std::string(folder) + "/" + test->test_suite_name() + "." + test->name() + "." +
+                std::to_string(number++) + ".txt")
+      << text;
+}
+
 inline Graph program(const std::string& text) {
-  return parsed("<ir_version: 8, opset_import: [\"\" : 18]>\n" + text);
+  const std::string whole = "<ir_version: 8, opset_import: [\"\" : 18]>\n" + text;
+  keep_program(whole);
+  return parsed(whole);
 }
 
 // A float initializer with n numbers that repeat with a period of five.
