@@ -484,18 +484,6 @@ def modules_as_operators():
         yield f"| {r['model']} | {r['ratio']:.2f} | {r['ort_ms']:.2f} | {r['module_ms']:.2f} | {r['error']:.1e} | {r['ort_error']:.1e} | {r['sums']} |"
 
 
-def told_plans(rows):
-    """Of the plans that were compared with a greedy one: how many are smaller, and how many no plan could be below."""
-    rows = [r for r in rows if "greedy_workspace_bytes" in r]
-    if not rows:
-        return []
-    less = [r for r in rows if r["workspace_bytes"] < r["greedy_workspace_bytes"]]
-    least = sum(r["workspace_bytes"] == r["least_workspace_bytes"] for r in rows)
-    return ["", f"A plan that places the largest tensors first is as small as an exact one in {len(rows) - len(less)} of {len(rows)} models"
-            + (f"; of {', '.join(r['model'] for r in less)} the exact one was taken" if less else "")
-            + f". {least} of the workspaces are what lives at the same time, which no plan is below."]
-
-
 def memory_of_modules():
     found = read("compile_memory")
     if found is None:
@@ -506,12 +494,28 @@ def memory_of_modules():
     peaks = geometric_mean([r["ort_peak_bytes"] / (r["workspace_bytes"] + r["weight_bytes"]) for r in rows if r["ort_peak_bytes"]])
     yield from ("", "## Memory", "",
                 f"The workspace is all that a run writes besides its outputs: tensors that don't live at the same time share it, which makes it {shared:.1f} "
-                f"times as small (geometric mean). Workspace and weights together are {1 / peaks:.2f} of the peak of ONNX Runtime.", *told_plans(rows), "",
-                provenance(head), "", "| model | workspace MB | greedy plan MB | its tensors MB | weights MB | runtime's peak MB |", "|---|" + "---:|" * 5)
+                f"times as small (geometric mean). Workspace and weights together are {1 / peaks:.2f} of the peak of ONNX Runtime.", "", provenance(head), "",
+                "| model | workspace MB | its tensors MB | weights MB | runtime's peak MB |", "|---|---:|---:|---:|---:|")
     for r in rows:
         peak = f"{r['ort_peak_bytes'] / 1e6:.1f}" if r["ort_peak_bytes"] else ""
-        greedy = f"{r['greedy_workspace_bytes'] / 1e6:.1f}" if "greedy_workspace_bytes" in r else ""
-        yield f"| {r['model']} | {r['workspace_bytes'] / 1e6:.1f} | {greedy} | {r['tensor_bytes'] / 1e6:.1f} | {r['weight_bytes'] / 1e6:.1f} | {peak} |"
+        yield f"| {r['model']} | {r['workspace_bytes'] / 1e6:.1f} | {r['tensor_bytes'] / 1e6:.1f} | {r['weight_bytes'] / 1e6:.1f} | {peak} |"
+    yield from plans_of_modules()
+
+
+def plans_of_modules():
+    """Greedy plans of memory beside exact ones."""
+    found = read("compile_plans")
+    if found is None:
+        return
+    head, rows = found
+    less = [r for r in rows if r["workspace_bytes"] < r["greedy_workspace_bytes"]]
+    least = sum(r["workspace_bytes"] == r["least_workspace_bytes"] for r in rows)
+    yield from ("", "Which tensors share memory is planned greedily, the largest ones first, and exactly where that could be less. "
+                f"{least} of {len(rows)} workspaces are as small as what lives at the same time, which no plan is below; {len(less)} of them by an exact plan.",
+                "", provenance(head), "",
+                "| model | workspace MB | greedy plan MB | no plan is below MB |", "|---|---:|---:|---:|")
+    for r in rows:
+        yield f"| {r['model']} | " + " | ".join(f"{r[k] / 1e6:.2f}" for k in ("workspace_bytes", "greedy_workspace_bytes", "least_workspace_bytes")) + " |"
 
 
 # ---- the runtime's own passes ----------------------------------------------------------------------------------------
