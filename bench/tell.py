@@ -14,6 +14,7 @@ import statistics
 import sys
 
 import tell_comparison
+import tell_explore
 import unsafe
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -524,9 +525,12 @@ def explore_page():
     yield from ("# Results: load time, and the runtime's own passes", "", GENERATED, "",
                 "Models of the zoo through `isomer explore` ([what it does](../explore.md)), one thread, CPU time.", "")
     found = read("explore")
-    if found is None:
-        yield "There are no results yet."
-        return
+    yield from explored_section(found) if found else ("There are no results of load time yet.", "")
+    yield from tell_explore.prior_section(read("search_prior"), provenance)
+    yield from tell_explore.seed_section(read("seed_table"), provenance)
+
+
+def explored_section(found):
     head, rows = found
     yield from (provenance(head), "")
     parts = {part: [r for r in rows if r["part"] == part and "failure" not in r] for part in ("load", "passes", "control", "resume")}
@@ -539,6 +543,7 @@ def explore_page():
     for r in parts["resume"]:
         yield (f"An exploration of {r['model']} was killed {r['kills']} times and resumed: {'the same table' if r['same_table'] else 'ANOTHER TABLE'} "
                f"as that of one which was left alone, {r['resumed']} answers known.")
+        yield ""
 
 
 def load_section(rows, failed):

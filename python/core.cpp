@@ -66,6 +66,7 @@ void bind_options(nb::module_& m) {
       .def_rw("without", &O::without)
       .def_rw("only", &O::only)
       .def_rw("rules", &O::rules)
+      .def_rw("prior", &O::prior)
       .def_rw("steps", &O::steps)
       .def_rw("seed", &O::seed)
       .def_rw("feeds_file", &O::feeds_file)
@@ -102,6 +103,24 @@ void bind_options(nb::module_& m) {
       .def_rw("seed", &B::seed)
       .def_rw("runtime", &B::runtime)
       .def_rw("cache", &B::cache);
+
+  using E = api::ExploreOptions;
+  nb::class_<E>(m, "ExploreOptions")
+      .def(nb::init<>())
+      .def_rw("objective", &E::objective)
+      .def_rw("mode", &E::mode)
+      .def_rw("feeds_file", &E::feeds_file)
+      .def_rw("sizes", &E::sizes)
+      .def_rw("seconds", &E::seconds)
+      .def_rw("min_gain", &E::min_gain)
+      .def_rw("clock", &E::clock)
+      .def_rw("seed", &E::seed)
+      .def_rw("control", &E::control)
+      .def_rw("runtime", &E::runtime)
+      .def_rw("records", &E::records)
+      .def_rw("output", &E::output)
+      .def_rw("this_machine", &E::this_machine)
+      .def_rw("prove_seconds", &E::prove_seconds);
 
   using G = api::GateOptions;
   nb::class_<G>(m, "GateOptions")
@@ -238,6 +257,15 @@ void bind_equality(nb::module_& m) {
     options.stop = watch.token();
     return watch.run([&] { return api::bench(models, options).json; });
   });
+  m.def("explore",
+        [](const api::Model& model, api::ExploreOptions options, const Feeds& feeds, const Told& progress) {
+          Watch watch;
+          set_feeds(options, feeds);
+          options.progress = watch.teller(progress);
+          options.stop = watch.token();
+          const api::ExploreReport report = watch.run([&] { return api::explore(model, options); });
+          return nb::make_tuple(report.json, report.configuration, report.html);
+        });
   m.def("gate", [](const api::Model& base, const api::Model& candidate, api::GateOptions options,
                    const nb::bytes& certificate, const Feeds& feeds, const Told& progress) {
     Watch watch;

@@ -129,6 +129,30 @@ class Explore(unittest.TestCase):
         self.assertEqual(*seen)
         # Records of another question are refused.
         self.assertIn("error", self.explore("--seconds", "0.5", "--mode", "full", "--records", str(records), code=2))
+        for other in (("--seed", "7"), ("--min-gain", "1.5")):
+            self.assertIn("error", self.explore(*QUICK, *other, "--records", str(records), code=2), other)
+
+    def test_what_a_killed_run_left_goes_away_with_the_next(self):
+        left, other = self.path / ".isomer-explore-abcdef", self.path / ".isomer-explore-foreign"
+        for folder in (left, other):
+            folder.mkdir()
+            (folder / "graph.onnx").write_bytes(b"x")
+        owner = left / ".isomer-owner"
+        owner.touch()
+        os.utime(owner, (time.time() - 3600,) * 2)
+        self.explore("--objective", "load-time", "-o", str(self.path / "fast.onnx"), "--seconds", "0.2", "--budget", "2s")
+        self.assertFalse(left.exists())
+        self.assertTrue(other.exists())  # nobody knows whose it is
+
+    def test_the_page_shows_each_pass_that_was_measured(self):
+        page = self.path / "page.html"
+        answer = self.explore(*QUICK, "--objective", "memory", "--report", str(page))
+        text = page.read_text(encoding="utf-8")
+        measured = [t for part in ("passes", "sets") for t in answer[part] if t["measured"]]
+        self.assertEqual(text.count('class="trial"'), len(measured))
+        self.assertTrue(all(t["passes"][0] in text for t in measured))
+        self.assertIn("model.onnx", text)
+        self.assertNotIn("<script", text)
 
 
 if __name__ == "__main__":

@@ -234,7 +234,9 @@ struct OptimizeOptions {
   // Rules of the user (docs/rules.md): a file, or a folder of files *.rules; "": none. Each is decided first;
   // those that are not refuted are for the proposer `user`.
   std::filesystem::path rules = {};
-  std::int64_t steps = 0;  // proposals to try, for repeatable runs; 0: as time allows
+  bool prior = true;                      // proposers that paid for such models before are asked first
+  std::filesystem::path prior_file = {};  // what is known of that (docs/explore.md); "": what comes with it
+  std::int64_t steps = 0;                 // proposals to try, for repeatable runs; 0: as time allows
   std::uint64_t seed = 1;
   std::optional<Tensors> feeds = {};      // to measure with; nullopt: made up, at `sizes`
   std::filesystem::path feeds_file = {};  // the npz file that they are in; "": none
@@ -635,6 +637,7 @@ struct ExploreReport {
   std::string python = {}, cpp = {};   // the same, to paste
   std::string configuration = {};      // the same, for `--runtime-config-file`
   std::string line = {};               // the answer in words
+  std::string html = {};               // a page about it, with a picture of what each pass does
   std::string json = {};               // what `isomer explore --json` prints
 };
 ISOMER_API ExploreReport explore(const Model& model, const ExploreOptions& options = {});

@@ -16,13 +16,30 @@ A model is a path, or an `onnx.ModelProto`; what comes back is of the same kind.
 from . import rules
 from ._core import version as __version__
 from ._errors import BadInput, Error, InternalError, NotModelled, OutOfMemory, RuntimeFailed
-from ._functions import bench, check, compare, compile, default_cache, explain, gate, inspect, optimize, proposers, prove, report, run, runtimes
+from ._functions import bench, check, compare, compile, default_cache, explain, explore, gate, inspect, optimize, proposers, prove, report, run, runtimes
 from ._inputs import Runtime
 from ._module import Module, load
-from ._results import Bench, Checked, Comparison, Compiled, Explanation, Gate, Inspection, Interval, ModelSpeed, Optimized, PairSpeed, Port, Proof, Report
+from ._results import (
+    Bench,
+    Checked,
+    Comparison,
+    Compiled,
+    Explanation,
+    Exploration,
+    Gate,
+    Inspection,
+    Interval,
+    ModelSpeed,
+    Optimized,
+    PairSpeed,
+    Port,
+    Proof,
+    Report,
+)
 
 __all__ = [
-    "BadInput", "Bench", "Checked", "Comparison", "Compiled", "Error", "Explanation", "Gate", "Inspection", "InternalError", "Interval", "ModelSpeed",
-    "Module", "NotModelled", "Optimized", "OutOfMemory", "PairSpeed", "Port", "Proof", "Report", "Runtime", "RuntimeFailed", "__version__", "bench", "check",
-    "compare", "compile", "default_cache", "explain", "gate", "inspect", "load", "optimize", "proposers", "prove", "report", "rules", "run", "runtimes",
+    "BadInput", "Bench", "Checked", "Comparison", "Compiled", "Error", "Explanation", "Exploration", "Gate", "Inspection", "InternalError", "Interval",
+    "ModelSpeed", "Module", "NotModelled", "Optimized", "OutOfMemory", "PairSpeed", "Port", "Proof", "Report", "Runtime", "RuntimeFailed", "__version__",
+    "bench", "check", "compare", "compile", "default_cache", "explain", "explore", "gate", "inspect", "load", "optimize", "proposers", "prove", "report",
+    "rules", "run", "runtimes",
 ]  # fmt: skip

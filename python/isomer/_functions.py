@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import tempfile
 from collections.abc import Callable, Sequence
@@ -27,7 +28,23 @@ from ._inputs import (
     size_texts,
     write_proto,
 )
-from ._results import Bench, Checked, Comparison, Compiled, Explanation, Gate, Inspection, ModelSpeed, Optimized, PairSpeed, Port, Proof, Report, interval_of
+from ._results import (
+    Bench,
+    Checked,
+    Comparison,
+    Compiled,
+    Explanation,
+    Exploration,
+    Gate,
+    Inspection,
+    ModelSpeed,
+    Optimized,
+    PairSpeed,
+    Port,
+    Proof,
+    Report,
+    interval_of,
+)
 
 if TYPE_CHECKING:
     import numpy as np
@@ -64,6 +81,7 @@ class OptimizeOptions(TypedDict, total=False):
     without: Sequence[str]
     only: Sequence[str]
     rules: PathLike | None
+    prior: bool
     steps: int
     seed: int
     feeds: Feeds | None
@@ -93,6 +111,7 @@ def optimize(
     without: Sequence[str] = (),
     only: Sequence[str] = (),
     rules: PathLike | None = None,
+    prior: bool = True,
     steps: int = 0,
     seed: int = 1,
     feeds: Feeds | None = None,
@@ -110,7 +129,8 @@ def optimize(
     than this many times as fast. `max_error_growth`, `max_size_growth`: of rounding error and of the file's size, against the original's.
     `simplify`: where nothing is faster, keep what is simpler and not slower. `fix_sizes`: make a model for one size only, that of `sizes` or of the
     defaults. `strategy`: "greedy", "backtrack:ALPHA", "beam:WIDTH" or "saturate". `without`, `only`: of `proposers()`, those that are not asked; those that
-    are, and no others. `rules`: a file of your own rewrite rules, or a folder of them (docs/rules.md). `steps`: proposals to try, for repeatable runs.
+    are, and no others. `rules`: a file of your own rewrite rules, or a folder of them (docs/rules.md). `prior`: ask
+    proposers first that paid for models with such blocks. `steps`: proposals to try, for repeatable runs.
     `feeds`: inputs to measure with, arrays by name or an npz file; without them they are made up, at `sizes`.
     `cache`: a file in which measurements are remembered (`default_cache()` is that of the command). `progress`: called with what is going on.
 
@@ -126,7 +146,8 @@ def optimize(
         raise ValueError(f"judge is runtime or cost, not {judge!r}")
     options.judge = getattr(_core.Judge, judge)
     plain = {"seconds": seconds, "min_gain": min_gain, "max_error_growth": max_error_growth, "max_size_growth": max_size_growth, "simplify": simplify,
-             "strategy": strategy, "without": list(without), "only": list(only), "steps": steps, "seed": seed, "sizes": size_texts(sizes)}  # fmt: skip
+             "strategy": strategy, "without": list(without), "only": list(only), "prior": prior,
+             "steps": steps, "seed": seed, "sizes": size_texts(sizes)}  # fmt: skip
     for name, value in plain.items():
         setattr(options, name, value)
     options.runtime = runtime_options(runtime)
@@ -338,6 +359,58 @@ def bench(
         failure = told.get("failure")
         pairs.append(PairSpeed(told["number_of_b"], told.get("verdict", ""), failure["message"] if failure else "", interval_of(told, "ratio")))
     return Bench(f"{report['title']} {report['version']}", measured, pairs, report)
+
+
+def explore(
+    model: PathLike | onnx.ModelProto,
+    *,
+    objective: Literal["latency", "load-time", "memory", "size", "energy"] = "latency",
+    mode: Literal["fast", "mixed", "full"] = "mixed",
+    output: PathLike | None = None,
+    this_machine: bool = False,
+    seconds: float = 5,
+    prove_seconds: float = 60,
+    min_gain: float = 1.02,
+    clock: Literal["auto", "wall", "cpu"] = "auto",
+    control: bool = False,
+    records: PathLike | None = None,
+    feeds: Feeds | None = None,
+    sizes: Sizes | None = None,
+    seed: int = 0,
+    runtime: Runtime | None = None,
+    progress: Progress | None = None,
+) -> Exploration:
+    """Which of ONNX Runtime's own passes and settings pay for a model, found by trying (docs/explore.md).
+
+    `objective`: what is to be better; "load-time" makes a model that loads faster, which goes to `output`, `this_machine`: one for processors like
+    this one only; `prove_seconds`: for proving it equal. `mode`: "fast" takes all that surely helps alone, "mixed" one after the other while it helps,
+    "full" tries all subsets of the few that help most. `seconds`: of one trial, at most. `min_gain`: less is no gain. `control`: measure passes that
+    change nothing. `records`: a file with which a run that was stopped goes on. `feeds`: arrays by name or an npz file; without them they are made up,
+    at `sizes`.
+
+    >>> import isomer, onnx
+    >>> model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[64] x) => (float[64] y) { a = Identity(x) y = Tanh(a) }')
+    >>> found = isomer.explore(model, objective="size", mode="fast")
+    >>> "EliminateIdentity" in [name for trial in found.report["passes"] if trial["changes_graph"] for name in trial["passes"]]
+    True
+    """
+    options = _core.ExploreOptions()
+    plain = {"objective": objective, "mode": mode, "this_machine": this_machine, "seconds": seconds, "prove_seconds": prove_seconds,
+             "min_gain": min_gain, "control": control, "seed": seed, "sizes": size_texts(sizes)}  # fmt: skip
+    for name, value in plain.items():
+        setattr(options, name, value)
+    options.clock, options.runtime = _clock(clock), runtime_options(runtime)
+    for name, place in (("output", output), ("records", records)):
+        if place is not None:
+            setattr(options, name, path_of(place, f"`{name}`"))
+    arrays = set_feeds(options, feeds)
+    with as_files(model) as (file,):
+        text, _, html = _core.explore(_core.load(file, []), options, arrays, progress)
+    report = json.loads(text)
+    chosen = report["configuration"]
+    best = dataclasses.replace(runtime or Runtime(), optimization_level=chosen["optimization_level"],
+                               disabled_optimizers=tuple(chosen["disabled_optimizers"]), config=chosen["config"])  # fmt: skip
+    return Exploration(report["verdict"] == "better", report["line"], interval_of(report["measured"], "ratio"), best, report["python"], html, report)
 
 
 def gate(

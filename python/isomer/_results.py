@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 if TYPE_CHECKING:
     import numpy as np
 
+    from ._inputs import Runtime
+
 Model = TypeVar("Model")
 Rows = Sequence[tuple[str, object]]
 
@@ -227,6 +229,30 @@ class Bench(_Shown):
 
 def _speed(model: ModelSpeed) -> str:
     return f"{model.latency_ns.estimate / 1e6:.3g} ms" if model.latency_ns else model.failure
+
+
+@dataclasses.dataclass(repr=False)
+class Exploration(_Shown):
+    """What `explore` found; true only if something is surely better. `line`: the answer in words. `ratio`: times better; None, if nothing was worth
+    a last comparison. `runtime`: what to use, for `bench` and the others; `python`: the same, to paste. `html`: a page with a picture of all passes."""
+
+    is_better: bool
+    line: str
+    ratio: Interval | None
+    runtime: Runtime
+    python: str
+    html: str = dataclasses.field(repr=False)
+    report: dict[str, Any] = _report()
+
+    def __bool__(self) -> bool:
+        return self.is_better
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the page."""
+        Path(path).write_text(self.html, encoding="utf-8")
+
+    def _line(self) -> str:
+        return self.line
 
 
 @dataclasses.dataclass(repr=False)

@@ -4,17 +4,18 @@
 #include <fmt/ranges.h>
 
 #include <cmath>
-#include <cstdlib>
 
 #include "api/errors.h"
 #include "api/model_state.h"
 #include "api/report_json.h"
 #include "api/stoppable_limit.h"
+#include "base/temporary_folder.h"
 #include "onnx/write_file.h"
 #include "pipeline/bench.h"
 #include "pipeline/prepare_load.h"
 #include "pipeline/session_text.h"
 #include "pipeline/stamp.h"
+#include "report/exploration_page.h"
 #include "runtime/machine.h"
 
 namespace isomer::api {
@@ -22,26 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A folder that is removed with its owner.
-class WorkFolder {
- public:
-  explicit WorkFolder(const fs::path& beside) {
-    std::string name = (beside / ".isomer-explore-XXXXXX").string();
-    if (!::mkdtemp(name.data()))
-      throw Error(ErrorKind::BadInput, fmt::format("can't make a folder in {}", beside.string()));
-    path_ = name;
-  }
-  ~WorkFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  WorkFolder(const WorkFolder&) = delete;
-  WorkFolder& operator=(const WorkFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
+constexpr const char* kWorkFolder = ".isomer-explore";
 
 ReportJson ratio_json(const isomer::Interval& i) {
   return {{"ratio", i.estimate},
@@ -72,13 +54,15 @@ ReportJson configuration_of(const isomer::RuntimeOptions& options) {
           {"config", std::move(config)}};
 }
 
-std::string_view noun(Objective objective) {
+std::string_view noun(Objective objective, bool counts_energy) {
   switch (objective) {
     case Objective::Latency: return "faster";
     case Objective::LoadTime: return "faster to load";
     case Objective::Memory: return "less memory";
     case Objective::Size: return "smaller";
-    case Objective::Energy: return "less CPU time, which stands for energy here";
+    case Objective::Energy:
+      return counts_energy ? "less energy, by the processor's counter"
+                           : "less CPU time, which stands for energy here";
   }
   ISOMER_UNREACHABLE("an objective");
 }
@@ -155,6 +139,8 @@ ExploreReport report_of(const Exploration& asked, const ExploreOptions& options,
                   {"inputs", asked.request.inputs}};
   json.update(rest);
   out.json = json_text(json);
+  const std::string name = fs::path(asked.state.given).filename().string();
+  out.html = exploration_page(json, name.empty() ? "the model" : name, version());
   return out;
 }
 
@@ -162,11 +148,12 @@ ExploreReport report_of(const Exploration& asked, const ExploreOptions& options,
   const std::vector<std::string> best = names_of(run.best);
   std::string line;
   if (run.is_better)
-    line = fmt::format("{} times {} with {}", ratio_words(*run.ratio), noun(asked.request.objective),
-                       fmt::join(best, ", "));
+    line = fmt::format("{} times {} with {}", ratio_words(*run.ratio),
+                       noun(asked.request.objective, run.counts_energy), fmt::join(best, ", "));
   else if (run.ratio)
     line = fmt::format("none: the best set is {} times {}, which is not surely {:.3g} or more",
-                       ratio_words(*run.ratio), noun(asked.request.objective), options.min_gain);
+                       ratio_words(*run.ratio), noun(asked.request.objective, run.counts_energy),
+                       options.min_gain);
   else line = "none: no pass or setting that helps";
   ReportJson passes = ReportJson::array(), sets = ReportJson::array();
   for (const ExploreTrial& trial : run.singles) passes.push_back(to_json(trial));
@@ -273,7 +260,10 @@ ExploreReport explore_load(const Model& model, const Exploration& asked, const E
   const fs::path beside = options.output.empty()             ? scratch_name(options.scratch).parent_path()
                           : options.output.has_parent_path() ? options.output.parent_path()
                                                              : fs::path(".");
-  const WorkFolder folder(beside);
+  TemporaryFolder::remove_stale(beside, kWorkFolder);
+  const TemporaryFolder folder(beside, kWorkFolder);
+  if (folder.path().empty())
+    throw Error(ErrorKind::BadInput, fmt::format("can't make a folder in {}", beside.string()));
   const std::string name = options.output.empty() ? "model.onnx" : options.output.filename().string();
   const PreparedLoad prepared = asked.limit.take(prepare_load({.explore = asked.request,
                                                                .folder = folder.path(),

@@ -12,6 +12,7 @@
 #include "onnx/write_file.h"
 #include "pipeline/change_words.h"
 #include "pipeline/proposer_names.h"
+#include "pipeline/read_prior.h"
 #include "pipeline/size_sets.h"
 #include "pipeline/user_rules.h"
 #include "pipeline/write_optimized.h"
@@ -66,6 +67,7 @@ class OptimizeRun {
     request_.measure = options.judge == Judge::Runtime;
     fill_search(options, request_);
     if (!options.rules.empty()) take_rules();
+    if (options.prior) request_.search.prior = take(read_prior(options.prior_file));
     const RuntimeRequest runtime = request_of(options.runtime);
     request_.runtime = take(runtime_options(runtime));
     request_.worker = worker_options(runtime, options.runtime.name);

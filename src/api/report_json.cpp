@@ -282,6 +282,10 @@ ReportJson to_json(const Summary& summary) {
             {"opaque", opaque}};
   put_flops(json, summary.flops);
   json["weight_bytes"] = summary.weight_bytes;
+  Json blocks = Json::array();
+  for (const auto& [block, count] : summary.features.blocks)
+    blocks.push_back({{"hash", block_hash(block)}, {"block", block}, {"count", count}});
+  json["architecture"] = {{"features", summary.features.numbers}, {"blocks", std::move(blocks)}};
   return json;
 }
 
@@ -313,13 +317,20 @@ ReportJson to_json(const OptimizeReport& report, const OptimizeContext& context)
                       {"fewer_nodes", g.fewer},
                       {"ratio", g.ratio > 0 ? Json(g.ratio) : Json()}});
   for (const std::string& c : report.changes) changes.push_back(words_of_step("collapse", c));
-  Json user_rules = Json::array(), proposers = Json::array(), sizes = Json::array();
+  Json user_rules = Json::array(), proposers = Json::array(), sizes = Json::array(), reached = Json::array();
   for (const OptimizeReport::AtSize& at : report.sizes) {
     sizes.push_back({{"size", at.size}});
     sizes.back().update(interval_json("ratio", at.ratio));
   }
   for (const auto& [kind, asked] : report.search.asked)
-    proposers.push_back({{"kind", kind}, {"tried", asked.tried}, {"proved", asked.proved}});
+    proposers.push_back(
+        {{"kind", kind}, {"tried", asked.tried}, {"proved", asked.proved}, {"seconds", asked.seconds}});
+  for (const SearchReport::Told& t : report.search.told)
+    reached.push_back({{"seconds", t.seconds},
+                       {"cpu_seconds", t.cpu_seconds},
+                       {"tried", t.tried},
+                       {"cost", t.cost},
+                       {"ratio", maybe(t.ratio)}});
   for (const Decided& d : context.user_rules) user_rules.push_back(to_json(d));
   const Engine* engine = engine_named(report.runtime);
   const SearchReport& s = report.search;
@@ -362,6 +373,8 @@ ReportJson to_json(const OptimizeReport& report, const OptimizeContext& context)
             {"known_proofs", s.known_proofs},
             {"known_refusals", s.known_refusals},
             {"proposers", proposers},
+            {"prior", s.prior ? Json{{"first", s.prior->first}, {"why", s.prior->why}} : Json()},
+            {"reached", reached},
             {"prices", prices_of(s.prices)}}},
           {"certificate", report.certificate.string()},
           {"advice", advice},

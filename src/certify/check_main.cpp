@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/last_words.h"
 #include "certify/check_files.h"
 
 namespace isomer {
@@ -48,6 +49,9 @@ int run(const std::vector<std::string>& files, const std::vector<std::string>& s
   if (std::fflush(stdout) != 0) return complain("can't write to stdout", kBadInput);
   return accepted ? kAccepted : kRejected;
 }
+
+// Lists of operators are made before main: there, too, memory may be out.
+[[gnu::constructor(101)]] void before_all_else() { end_with_one_line(kBadInput, kOurBug); }
 
 }  // namespace
 }  // namespace isomer

@@ -22,7 +22,7 @@ namespace isomer::cli {
 namespace {
 
 struct ExploreCommand {
-  std::filesystem::path model, configuration;
+  std::filesystem::path model, configuration, report;
   api::ExploreOptions options;
   RuntimeRequest runtime;
   std::string clock = "auto", budget = "1m";
@@ -94,6 +94,7 @@ Result<Reply> explore(const ExploreCommand& request) {
   options.progress = [&live](std::string_view now) { live->show(now); };
   const api::ExploreReport report = api::explore(model, options);
   if (!request.configuration.empty()) api::save_text(report.configuration, request.configuration);
+  if (!request.report.empty()) api::save_text(report.html, request.report);
   const Json json = Json::parse(report.json);
   std::string text = passes_text(json) + prepared_text(json["prepared"]) + printable(report.line) + '\n';
   if (report.is_better) text += '\n' + report.python + '\n' + report.cpp;
@@ -112,7 +113,8 @@ void add_explore(CLI::App& app, Chosen& chosen) {
   command
       ->add_option("--objective", options.objective,
                    "What is to be better. load-time: a model with the runtime's passes done and its weights "
-                   "mapped; size: of the model that the runtime writes; energy: by CPU time")
+                   "mapped; size: of the model that the runtime writes; energy: by the processor's counter "
+                   "where it may be read, else by CPU time")
       ->check(CLI::IsMember({"latency", "load-time", "memory", "size", "energy"}))
       ->type_name("latency|load-time|memory|size|energy")
       ->capture_default_str();
@@ -141,6 +143,11 @@ void add_explore(CLI::App& app, Chosen& chosen) {
   command
       ->add_option("--config", request->configuration,
                    "Write what to use, for --runtime-config-file of other commands (default: no)")
+      ->type_name("FILE");
+  command
+      ->add_option(
+          "--report", request->report,
+          "Write a page about it, HTML in one file, with a picture of what each pass does (default: no)")
       ->type_name("FILE");
   command
       ->add_option("--seconds", options.seconds,

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "base/last_words.h"
 #include "cli/command.h"
 #include "cli/help.h"
 #include "cli/terminal.h"
@@ -117,6 +118,11 @@ int start(int argc, char** argv) {
     return refuse({complaint_about(error, app, {argv + 1, argv + argc})}, json);
   }
   return run(chosen);
+}
+
+// Lists of operators, proposers and commands are made before main: there, too, memory may be out.
+[[gnu::constructor(101)]] void before_all_else() {
+  end_with_one_line(code(Exit::BadInput), code(Exit::OurBug));
 }
 
 }  // namespace

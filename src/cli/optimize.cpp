@@ -25,7 +25,7 @@ struct Request {
   api::OptimizeOptions options;
   std::string budget = "5m", judge = "runtime";
   double max_size_growth = 0;
-  bool verbose = false;
+  bool verbose = false, no_prior = false;
   CacheRequest cache;
   LiveRequest live;
   RuntimeRequest runtime;
@@ -47,6 +47,7 @@ Result<api::OptimizeOptions> options_of(const Request& request) {
   options.cache = cache_place(request.cache);
   options.cache_mebibytes = request.cache.mebibytes;
   options.may_leave_thread = true;
+  options.prior = !request.no_prior;
   return options;
 }
 
@@ -148,6 +149,16 @@ void add_optimize(CLI::App& app, Chosen& chosen) {
                    "Rules of your own (docs/rules.md): a file, or a folder of files *.rules. Each is decided "
                    "first; what is false is told and not used (default: none)")
       ->type_name("FILE|DIR");
+  auto* no_prior = command->add_flag(
+      "--no-prior", request->no_prior,
+      "Ask all proposers at once. Otherwise those that paid for models with such blocks come first");
+  command
+      ->add_option(
+          "--prior", request->options.prior_file,
+          "What is known of which proposers pay (docs/explore.md), instead of what comes with isomer "
+          "(default: that)")
+      ->type_name("FILE")
+      ->excludes(no_prior);
   command
       ->add_option("--steps", request->options.steps,
                    "Proposals to try, for repeatable runs (default: as many as there is time for)")

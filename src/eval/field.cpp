@@ -40,8 +40,9 @@ Residue<kBits, kGap> Residue<kBits, kGap>::of(double x) {
   const auto mantissa = static_cast<std::int64_t>(std::ldexp(std::frexp(x, &exponent), 53));  // exact
   return of(mantissa) * kPowersOfTwo[static_cast<std::size_t>(exponent - 53 - kLeast)];
 }
-template Zp Zp::of(double);
-template Zq Zq::of(double);
+// Zp and Zq: an instantiation must not name a type by another name.
+template Residue<61, 139666593> Residue<61, 139666593>::of(double);
+template Residue<62, 279333185> Residue<62, 279333185>::of(double);
 
 Zp field_unary(Fn fn, Zp a, std::uint64_t key) {
   switch (fn) {

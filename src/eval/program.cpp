@@ -53,6 +53,56 @@ class Hoister {
   Emit emit_;
 };
 
+double points_of(const std::vector<Axis>& axes) {
+  double out = 1;
+  for (const Axis& a : axes) out *= static_cast<double>(a.extent.concrete());
+  return out;
+}
+
+// Arithmetic of what is read where it stands. Comparisons are left alone: a sum that one of them pins is a
+// look-up.
+bool is_plain_arithmetic(const ExprNode& e) {
+  if (e.kind == ExprNode::Kind::Read || e.kind == ExprNode::Kind::Number) return true;
+  if (e.kind != ExprNode::Kind::Apply) return false;
+  if (e.fn != Fn::Cast && e.fn != Fn::Add && e.fn != Fn::Sub && e.fn != Fn::Mul && e.fn != Fn::Neg)
+    return false;
+  return std::ranges::all_of(e.args, [](const ExprRef& a) { return is_plain_arithmetic(*a); });
+}
+
+// Σ f · g with factors that are computed, like (a[m, k] - a0) · (b[k, n] - b0): each factor that has far
+// fewer elements than the sum has terms is a stage of its own, so that the sum is a contraction of two
+// tensors. `emit` appends a stage and returns its number.
+Stage with_factors_apart(Stage stage, const std::function<int(const Stage&)>& emit) {
+  constexpr double kLeastUses = 4, kMostElements = 1 << 26;
+  const ExprNode& sum = *stage.value;
+  if (sum.kind != ExprNode::Kind::Reduce || sum.reduction != Reduction::Sum || !sum.domain.empty())
+    return stage;
+  const ExprNode& product = *sum.args[0];
+  if (product.kind != ExprNode::Kind::Apply || product.fn != Fn::Mul) return stage;
+  std::vector<Axis> axes = stage.axes;
+  axes.insert(axes.end(), sum.axes.begin(), sum.axes.end());
+  const double terms = points_of(axes);
+  std::vector<Stage> factors;
+  for (const ExprRef& factor : product.args) {
+    Stage& f = factors.emplace_back(Stage{.type = factor->type, .axes = {}, .value = factor});
+    std::ranges::copy_if(axes, std::back_inserter(f.axes),
+                         [&](const Axis& a) { return mentions(*factor, a); });
+    if (factor->kind == ExprNode::Kind::Read) continue;
+    const double elements = points_of(f.axes);
+    if (!is_plain_arithmetic(*factor) || elements * kLeastUses > terms || elements > kMostElements)
+      return stage;
+  }
+  std::vector<Expr> reads;
+  for (const Stage& f : factors) {
+    if (f.value->kind == ExprNode::Kind::Read) reads.push_back(f.value);
+    else
+      reads.push_back(
+          read({.kind = TensorRef::Kind::Stage, .number = emit(f)}, f.type, f.shape(), to_indices(f.axes)));
+  }
+  stage.value = reduce(sum.reduction, sum.axes, reads[0] * reads[1]);
+  return stage;
+}
+
 // The tensor that an expression copies element by element in row-major order: a Reshape, or an Identity.
 std::optional<TensorRef> as_copy(const Stage& stage) {
   const ExprNode& e = *stage.value;
@@ -140,15 +190,19 @@ Program Program::compile(const Formula& formula) {
     for (ExprNode::Case& c : node.cases) c.value = renumber(c.value);
     return std::make_shared<const ExprNode>(std::move(node));
   };
+  const auto emit = [&](const Stage& part) { return compiled->add(part, false); };
   for (std::size_t k = 0; k < formula.stages.size(); ++k) {
     Stage stage = formula.stages[k];
     stage.value = renumber(stage.value.ref());
     if (stage.value->kind != ExprNode::Kind::Reduce) {
       Hoister hoister(stage.axes, [&](const Stage& part) -> std::optional<int> {
-        if (!Contraction::compile(part)) return std::nullopt;
-        return compiled->add(part, false);
+        const Stage apart = with_factors_apart(part, emit);
+        if (!Contraction::compile(apart)) return std::nullopt;
+        return compiled->add(apart, false);
       });
       stage.value = hoister.hoist(stage.value.ref());
+    } else {
+      stage = with_factors_apart(std::move(stage), emit);
     }
     renumbered.push_back(compiled->add(
         stage, std::ranges::find(formula.outputs, static_cast<int>(k)) != formula.outputs.end()));

@@ -76,6 +76,42 @@ TEST(Program, ConvolutionsWithGroupsStridesAndPadsAgreeElementByElement) {
                                random_floats({2 * groups, 3, 3, 2}, 2), random_floats({2 * groups}, 3)});
 }
 
+Tensor bytes_of(ElementType type, const Extents& extents, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::vector<std::uint8_t> values(static_cast<std::size_t>(*element_count(extents)));
+  for (std::uint8_t& v : values) v = static_cast<std::uint8_t>(random());
+  return {type, extents, Bytes::copy_of(reinterpret_cast<const std::byte*>(values.data()), values.size())};
+}
+
+// Factors that are computed are stages of their own: what lies outside is still its zero less the zero point.
+TEST(Program, SumsOfProductsOfDifferencesAgreeElementByElement) {
+  constexpr auto kInt = ElementType::Int32;
+  for (const std::int64_t rows : {1, 3, 40}) {
+    for (const std::int64_t shift : {0, 2}) {
+      FormulaBuilder f({TensorType{ElementType::Uint8, {rows, 30}}, TensorType{ElementType::Int8, {30, 17}},
+                        TensorType{ElementType::Uint8, {}}, TensorType{ElementType::Int8, {17}}});
+      const auto p = f.axes({rows, 17});
+      const auto k = f.axis(30);
+      const Expr left = cast(f.input(0)(p[0], Index(k) + Index(shift)), kInt) - cast(f.input(2).at({}), kInt);
+      const Expr right = cast(f.input(1)(k, p[1]), kInt) - cast(f.input(3)(p[1]), kInt);
+      f.output(p, sum({k}, left * right));
+      expect_elements_agree(
+          std::move(f).finish(),
+          {bytes_of(ElementType::Uint8, {rows, 30}, 1), bytes_of(ElementType::Int8, {30, 17}, 2),
+           bytes_of(ElementType::Uint8, {}, 3), bytes_of(ElementType::Int8, {17}, 4)});
+    }
+  }
+}
+
+TEST(Program, AQuotientModPIsTheSameForEachDivisor) {
+  FormulaBuilder f({TensorType{kFloat, {6, 5}}, TensorType{kFloat, {6}}, TensorType{kFloat, {5}}});
+  const auto p = f.axes({6, 5});
+  const Expr x = f.input(0)(p[0], p[1]);
+  f.output(p, x / f.input(1)(p[0]) + x / f.input(2)(p[1]) - f.input(2)(p[1]) / x);
+  expect_elements_agree(std::move(f).finish(),
+                        {random_floats({6, 5}, 1), random_floats({6}, 2), random_floats({5}, 3)});
+}
+
 TEST(Program, MatrixProductsOfEveryBlockSizeAgree) {
   for (const std::int64_t m : {1, 7, 97}) {
     for (const std::int64_t n : {1, 17, 40}) {

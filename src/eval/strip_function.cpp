@@ -1,3 +1,4 @@
+#include "eval/field.h"
 #include "eval/strip_nodes.h"
 
 namespace isomer::strip_nodes {
@@ -13,8 +14,26 @@ NodePtr make_unary(StripCompiler& compiler, Fn fn, NodePtr a) {
   });
 }
 
+// A scale divides a whole strip: its inverse, which takes some hundred multiplications, is computed once.
+void divide(const Zp* x, const Zp* y, Zp* z, int n) {
+  Zp divisor{1}, inverse{1};
+  for (int i = 0; i < n; ++i) {
+    if (!(y[i] == divisor)) {
+      divisor = y[i];
+      inverse = divisor.inverse();
+    }
+    z[i] = x[i] * inverse;
+  }
+}
+
 template <class T>
 NodePtr make_binary(StripCompiler& compiler, Fn fn, NodePtr a, NodePtr b) {
+  if constexpr (std::same_as<T, Zp>) {
+    if (fn == Fn::Div)
+      return std::make_unique<BinaryNode<T, T>>(
+          compiler, std::move(a), std::move(b),
+          [](const T* x, const T* y, T* z, int n, ScalarContext&) { divide(x, y, z, n); });
+  }
   return with_binary(fn, [&]<Fn f>() -> NodePtr {
     return std::make_unique<BinaryNode<T, T>>(compiler, std::move(a), std::move(b),
                                               [](const T* x, const T* y, T* z, int n, ScalarContext& c) {

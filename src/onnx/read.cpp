@@ -127,9 +127,14 @@ Result<Model> read_file(const std::filesystem::path& path, const InferOptions* s
   const auto read = [&]() -> Result<Model> {
     ISOMER_TRY(const ModelFile file, open_model_file(path));
     google::protobuf::io::FileInputStream stream(file.descriptor.get(), kReadBytes);
-    ISOMER_TRY(Model model,
-               read_stream(stream, file.bytes, ExternalFiles(path.parent_path()), {file.identity}, sizes));
-    ISOMER_TRY_DO(check_input_types(model.graph));
+    auto model = read_stream(stream, file.bytes, ExternalFiles(path.parent_path()), {file.identity}, sizes);
+    // To the parser this is the end of the file, and what came before may be a model, too.
+    if (stream.GetErrno() != 0)
+      return Error{fmt::format("can't be read: {}", system_error_text(stream.GetErrno()))};
+    if (!model.ok()) return model;
+    if (static_cast<std::uint64_t>(stream.ByteCount()) != file.bytes)
+      return Error{"changed while it was read"};
+    ISOMER_TRY_DO(check_input_types(model->graph));
     return model;
   };
   auto model = read();

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 
 namespace isomer {
 namespace {
@@ -198,6 +199,16 @@ void Attempt::accept(const Draft& draft, Look look, bool is_simplified) {
   const std::lock_guard lock(mutex_);
   reached_.best = Reached::Best{draft, std::move(look), is_simplified};
   reached_.reason.clear();
+  reached_.error.reset();
+  if (ratio > 0 && !report_.told.empty()) {
+    // What is looked at after the search was told before; this is when it was known to be faster.
+    SearchReport::Told now = report_.told.back();
+    now.seconds = request_.search.limit->spent();
+    now.cpu_seconds = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+    now.ratio = ratio;
+    report_.told.push_back(now);
+    reached_.search.told = report_.told;
+  }
   if (!is_silent_ && ratio > 0 && !is_simplified) request_.on_best(ratio);
 }
 
@@ -221,7 +232,11 @@ void Attempt::on_draft(const Draft& draft) {
     if (left < kLooksThatFit * seconds) return;
   }
   auto look = guard_->look_at(draft, seconds);
-  if (!look.ok()) return;  // the disk is full, say: whoever writes the result will tell
+  if (!look.ok()) {
+    // The disk is full, say. Where the runtime decides, the last look will tell.
+    if (!trials_) publish([&](Reached& r) { r.error = look.error(); });
+    return;
+  }
   if (look->kind == Look::Kind::Accepted) accept(draft, std::move(*look));
   else if (!trials_) reject(draft, std::move(*look));
 }

@@ -32,7 +32,7 @@ struct Reached {
   std::vector<Advice> advice;
   std::optional<std::int64_t> peak_before, peak_after;
   std::string runtime, runtime_version;
-  std::optional<Error> error;  // the request is at fault
+  std::optional<Error> error;  // the request is at fault, or nothing could be written
 };
 
 class Attempt {

@@ -8,6 +8,7 @@
 
 #include "base/hash.h"
 #include "pipeline/exploration_records.h"
+#include "runtime/energy.h"
 #include "runtime/machine.h"
 #include "runtime/measure_apart.h"
 
@@ -22,6 +23,7 @@ constexpr std::size_t kMostInCompany = 8;  // passes that are combined
 constexpr std::size_t kExhaustive = 5;     // of which all subsets are tried: 26 beside the single ones
 constexpr std::size_t kControls = 8;       // passes of a negative control: about as many as models have
 constexpr std::size_t kPeaks = 3;  // pairs of processes whose peaks are compared; twice as many to settle
+constexpr double kEnergyLegSeconds = 0.2;  // the counter is brought up to date every millisecond
 constexpr std::array kObjectives = {"latency", "load-time", "memory", "size", "energy"};
 constexpr std::array kModes = {"fast", "mixed", "full"};
 
@@ -58,6 +60,7 @@ class Explorer {
 
   Outcome<ExploreRun> run(const std::vector<Pass>& registry) {
     run_.version = a_->version();
+    run_.counts_energy = request_.objective == Objective::Energy && energy_.has_value();
     ISOMER_TRY_DO(look_at_base());
     ISOMER_TRY_DO(scan(registry));
     ISOMER_TRY_DO(combine());
@@ -184,6 +187,7 @@ class Explorer {
       }
       return median_interval(ratios, 0.95, request_.measure.seed);
     }
+    if (run_.counts_energy) return energy_ratio(options, a, b, is_last);
     MeasureOptions measure = request_.measure;
     if (request_.objective == Objective::Energy) measure.clock = Clock::Cpu;
     measure.confirm = is_last;
@@ -194,6 +198,39 @@ class Explorer {
                measure_sides({*worker_a, request_.model, base_}, {*worker_b, request_.model, options}, feeds_,
                              measure, 1));
     return measured.ratio;
+  }
+
+  // Of one run, as the processor counts it: the whole package, so both sides by turns, A B B A.
+  Outcome<Interval> energy_ratio(const RuntimeOptions& options, Judge& a, Judge& b, bool is_last) {
+    const double seconds = request_.measure.seconds * (is_last ? kSettling : 1);
+    std::array<Worker*, 2> workers{};
+    for (int side = 0; side < 2; ++side) {
+      ISOMER_TRY(workers.at(static_cast<std::size_t>(side)), (side == 0 ? a : b).worker());
+      auto loaded = workers.at(static_cast<std::size_t>(side))
+                        ->load(0, request_.model, side == 0 ? base_ : options, &feeds_);
+      if (!loaded.ok()) {
+        Failure failure = loaded.error();
+        failure.model = side;
+        return failure;
+      }
+    }
+    Groups ratios;
+    for (double spent = 0; spent < seconds || ratios.size() < 3; spent += 4 * kEnergyLegSeconds) {
+      std::array<double, 2> joules{};
+      for (const std::size_t side : {0U, 1U, 1U, 0U}) {
+        const auto before = energy_->joules();
+        ISOMER_TRY(const WarmUp runs,
+                   workers.at(side)->warm(0, 1, static_cast<std::int64_t>(kEnergyLegSeconds * 1e9)));
+        const auto after = energy_->joules();
+        if (!before || !after) return Failure{FailureKind::Unavailable, "the counter of energy is gone"};
+        joules.at(side) += (*after - *before) / static_cast<double>(std::max<std::int64_t>(1, runs.runs));
+      }
+      if (joules[0] > 0 && joules[1] > 0) ratios.push_back({joules[0] / joules[1]});
+      else if (spent > 2 * seconds) break;
+    }
+    for (Worker* worker : workers) ISOMER_TRY_DO(worker->unload(0));
+    if (ratios.empty()) return Failure{FailureKind::Unavailable, "the counter of energy stands still"};
+    return median_interval(ratios, 0.95, request_.measure.seed);
   }
 
   // What may be combined: what helped alone, most first.
@@ -271,6 +308,7 @@ class Explorer {
   SharedFeeds feeds_;
   std::unique_ptr<Judge> a_, b_;
   ExplorationRecords records_;
+  std::optional<EnergyCounter> energy_ = EnergyCounter::open();
   std::string base_digest_;
   std::int64_t best_bytes_ = 0;
   std::map<std::string, Interval> measured_;
@@ -303,6 +341,8 @@ nlohmann::json question_of(const ExploreRequest& request, const std::string& ver
           {"runtime", version},
           {"options", request.measure.runtime.text()},
           {"seconds", request.measure.seconds},
+          {"seed", request.measure.seed},
+          {"min_gain", request.min_gain},
           {"control", request.control},
           {"machine", this_machine().cpu}};
 }

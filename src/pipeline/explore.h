@@ -64,6 +64,7 @@ struct ExploreRun {
   std::optional<Interval> ratio;      // of it
   bool is_better = false;             // surely, and by min_gain
   RuntimeOptions runtime;             // to be used: with the best set if it is better
+  bool counts_energy = false;         // by the processor's own counter; otherwise CPU time stands for it
   std::size_t resumed = 0;            // answers that were known
   std::string note;
 };

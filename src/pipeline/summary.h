@@ -10,6 +10,7 @@
 #include "base/result.h"
 #include "graph/infer.h"
 #include "onnx/model.h"
+#include "search/features.h"
 
 namespace isomer {
 
@@ -43,6 +44,7 @@ struct Summary {
   std::vector<OpaqueEntry> opaque;  // in the order of the graph
   std::optional<Dim> flops;         // of all nodes with a formula; nullopt: more than 64 bits hold
   std::uint64_t weight_bytes = 0;   // of initializers and Constant nodes
+  Features features;
 };
 
 Result<Summary> summarize(const Model& model, const InferOptions& options);

@@ -142,6 +142,25 @@ TEST(Collapse, AWindowOfMoreThanHalfOfTheImageIsOneConvolution) {
             "Conv");
 }
 
+TEST(Collapse, LeavesWeightsOfFewBitsAlone) {
+  std::string bytes;
+  for (int i = 0; i < 16 * 8; ++i) bytes += (i ? ", " : "") + std::to_string(i * 37 % 256);
+  const Graph graph = testing::parsed(
+      "<ir_version: 8, opset_import: [\"\" : 18, \"com.microsoft\" : 1]>\nagraph (float[4,16] x) => "
+      "(float[4,16] y) "
+      "<uint8[16,1,8] q = {" +
+      bytes + "}, " + weight("s", "16", 16, 1) + ", " + weight("b", "16", 16, 2) +
+      "> {\na = com.microsoft.MatMulNBits<K=16, N=16, bits=4, block_size=16>(x, q, s)\nc = Mul(a, b)\ny = "
+      "Add(c, b)}");
+  const auto inference = infer(graph);
+  ASSERT_TRUE(inference.ok());
+  for (const Proposal& p : propose_collapse(graph, *inference, {.any_price = true}).list) {
+    const auto after = prove_claim(graph, p.claim);
+    ASSERT_TRUE(std::holds_alternative<Graph>(after));
+    EXPECT_TRUE(operators(std::get<Graph>(after)).starts_with("MatMulNBits ")) << p.what;
+  }
+}
+
 TEST(Collapse, TriesThePartsOfARegionThatIsNotOneConvolution) {
   // Both convolutions together differ at the border from one; the first one and its scale do not.
   EXPECT_EQ(collapsed_text("agraph (float[1,3,12] x) => (float[1,3,12] y) <" + weight("w", "3,3,3", 27, 1) +

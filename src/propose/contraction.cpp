@@ -1,6 +1,7 @@
 #include "propose/contraction.h"
 
 #include <algorithm>
+#include <set>
 
 #include "cost/price.h"
 
@@ -15,7 +16,8 @@ Labels without_missing(const Labels& labels) {
   return out;
 }
 
-constexpr double kNode = 300;  // run at all, in the unit of price()
+constexpr double kNode = 300;        // run at all, in the unit of price()
+constexpr double kUndecided = 1e15;  // only if there is nothing else
 
 // MatMul's [batch..., rows, columns], out of a[batch..., rows, summed] and b[batch..., summed, columns].
 struct Plan {
@@ -82,6 +84,12 @@ bool runs_at_all_sizes(const Plan& p, const Operand& a, const Operand& b, const 
   return of_a == of_b || of_b.empty() || is_concrete(shape_of(p.batch, extents));
 }
 
+// Whether axes are made one whose inner part has a named extent: what is at such a place nobody can decide.
+bool has_named_scale(const Labels& labels, const LabelSizes& extents) {
+  return labels.size() > 1 &&
+         std::any_of(labels.begin() + 1, labels.end(), [&](int l) { return !extents.at(l).is_concrete(); });
+}
+
 struct Arranged {
   Value value;
   Dims shape;
@@ -136,6 +144,28 @@ std::optional<Arranged> arranged(ProgramBuilder& b, const Operand& operand, cons
   return Arranged{value, shape};
 }
 
+std::vector<Place> places_of(const Operand& operand, const LabelSizes& extents) {
+  std::vector<Place> out = operand.places;
+  const Dims shape = operand.shape.value_or(shape_of(operand.labels, extents));
+  for (std::size_t d = 0; d < shape.size(); ++d)
+    if (!shape[d].is_concrete()) out.push_back({shape[d], operand.value, d});
+  return out;
+}
+
+// Whether Reshape's own rules say all extents, whatever the sizes are: one may follow from the others, but
+// nothing of nothing is any number.
+bool is_said_at_all_sizes(const Dims& from, const Dims& to) {
+  Dim others = 1;
+  int open = 0;
+  std::set<std::string> symbols;
+  for (std::size_t d = 0; d < to.size(); ++d) {
+    for (const std::string& name : to[d].symbols()) symbols.insert(name);
+    if (to[d].is_concrete() || (d < from.size() && from[d] == to[d])) others = others * to[d];
+    else ++open;
+  }
+  return open == 0 || (open == 1 && (symbols.size() < 2 || others.at_least(Dim(1)) == true));
+}
+
 Dims product_shape(const Arranged& x, const Arranged& y) {
   const Arranged& longer = x.shape.size() >= y.shape.size() ? x : y;
   const Arranged& other = x.shape.size() >= y.shape.size() ? y : x;
@@ -156,15 +186,21 @@ std::optional<Operand> product_by(ProgramBuilder& b, const Plan& plan, const Ope
   if (!x || !y) return std::nullopt;
   std::optional<Value> result = b.op("MatMul", {x->value, y->value});
   const Labels order = joined({plan.batch, plan.rows, plan.columns});
+  std::vector<Place> places = places_of(left, extents);
+  for (Place& p : places_of(right, extents)) places.push_back(std::move(p));
   Dims now = product_shape(*x, *y);
   if (order != out) {
     std::vector<std::int64_t> perm;
     for (const int l : out) perm.push_back(std::ranges::find(order, l) - order.begin());
-    result = reshaped(b, *result, now, shape_of(order, extents));
+    result = reshaped(b, *result, now, shape_of(order, extents), places);
     if (!result) return std::nullopt;
-    return Operand{b.transpose(*result, perm), out, left.is_constant && right.is_constant};
+    return Operand{.value = b.transpose(*result, perm),
+                   .labels = out,
+                   .is_constant = left.is_constant && right.is_constant,
+                   .places = std::move(places)};
   }
   Operand made{*result, out, left.is_constant && right.is_constant};
+  made.places = std::move(places);
   if (now != shape_of(out, extents)) made.shape = now;
   ProgramBuilder trial = b;
   return with_axes_of_labels(trial, made, extents) ? std::optional(made) : std::nullopt;
@@ -213,10 +249,43 @@ std::optional<Value> reshaped(ProgramBuilder& b, Value value, const Dims& from, 
   return b.reshape(value, shape);
 }
 
+std::optional<Value> reshaped(ProgramBuilder& b, Value value, const Dims& from, const Dims& to,
+                              const std::vector<Place>& places) {
+  constexpr int kPartsOfShapes = 15;  // opset in which Shape has a start and an end
+  if (from == to || is_said_at_all_sizes(from, to)) return reshaped(b, value, from, to);
+  // Without leading ones more may keep its place.
+  const auto first = std::ranges::find_if(from, [](const Dim& e) { return !e.is(1); });
+  if (const Dims rest(first, from.end()); rest.size() < from.size() && is_said_at_all_sizes(rest, to)) {
+    std::vector<std::int64_t> ones;
+    for (std::size_t d = 0; d < from.size() - rest.size(); ++d) ones.push_back(static_cast<std::int64_t>(d));
+    return reshaped(b, b.squeeze(value, ones), rest, to);
+  }
+  if (b.graph().opset("") < kPartsOfShapes) return reshaped(b, value, from, to);
+  std::vector<Value> parts;
+  std::vector<std::int64_t> numbers;
+  const auto end_numbers = [&] {
+    if (!numbers.empty()) parts.push_back(b.integers(numbers));
+    numbers.clear();
+  };
+  for (const Dim& extent : to) {
+    if (extent.is_concrete()) {
+      numbers.push_back(extent.concrete());
+      continue;
+    }
+    const auto at = std::ranges::find(places, extent, &Place::extent);
+    if (at == places.end()) return reshaped(b, value, from, to);
+    end_numbers();
+    const auto axis = static_cast<std::int64_t>(at->axis);
+    parts.push_back(b.op("Shape", {at->value}, with({{"start", axis}, {"end", axis + 1}})));
+  }
+  end_numbers();
+  return b.op("Reshape", {value, b.concat(parts, 0)}, with({{"allowzero", std::int64_t{1}}}));
+}
+
 std::optional<Value> with_axes_of_labels(ProgramBuilder& b, const Operand& operand,
                                          const LabelSizes& extents) {
   const Dims to = shape_of(operand.labels, extents);
-  return reshaped(b, operand.value, operand.shape.value_or(to), to);
+  return reshaped(b, operand.value, operand.shape.value_or(to), to, operand.places);
 }
 
 std::optional<Value> aligned(ProgramBuilder& b, const Operand& operand, const Labels& order,
@@ -254,8 +323,10 @@ std::optional<Operand> contract(ProgramBuilder& b, const Operand& left, const Op
       ProgramBuilder trial = b;
       const auto value = product_by(trial, *plan, left, right, out, extents);
       if (!value) continue;
-      const double now = price(*plan, first, second, out, extents) +
-                         kNode * static_cast<double>(trial.graph().order().size());
+      double now = price(*plan, first, second, out, extents) +
+                   kNode * static_cast<double>(trial.graph().order().size());
+      for (const Labels* merged : {&plan->rows, &plan->columns, &plan->summed})
+        if (has_named_scale(*merged, extents)) now += kUndecided;
       if (best && now >= least) continue;
       best = std::move(trial);
       result = *value;

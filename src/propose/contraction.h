@@ -19,6 +19,13 @@ struct LabelSizes : std::map<int, Dim> {
   const Machine* machine;
 };
 
+// Where a named extent can be read: an axis of a value.
+struct Place {
+  Dim extent;
+  Value value;
+  std::size_t axis = 0;
+};
+
 struct Operand {
   Value value;
   Labels labels;             // one per axis, each once; an axis of extent 1 may have none: kNoLabel
@@ -26,6 +33,7 @@ struct Operand {
   // The shape that the value has, where that is not yet the one that its labels have; the elements are the
   // same, in the same order.
   std::optional<Dims> shape = {};
+  std::vector<Place> places = {};
 };
 constexpr int kNoLabel = -1;
 
@@ -37,6 +45,9 @@ Dims shape_of(const Labels& labels, const LabelSizes& extents);
 
 // The same elements in another shape; nullopt: Reshape cannot say it for all sizes.
 std::optional<Value> reshaped(ProgramBuilder& b, Value value, const Dims& from, const Dims& to);
+// The same where extents may be read: if Reshape's own rules do not say them at all sizes, they are.
+std::optional<Value> reshaped(ProgramBuilder& b, Value value, const Dims& from, const Dims& to,
+                              const std::vector<Place>& places);
 
 // The operand's value in the shape that its labels have.
 std::optional<Value> with_axes_of_labels(ProgramBuilder& b, const Operand& operand,

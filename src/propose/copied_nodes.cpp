@@ -4,6 +4,8 @@
 #include <optional>
 #include <set>
 
+#include "graph/dequantized.h"
+
 namespace isomer {
 namespace {
 
@@ -33,9 +35,17 @@ Graph up_to(const Graph& graph, Value value) {
 
 constexpr std::size_t kMostNodes = 16;  // a normalization that is spelled out has nine
 
+// A constant as it is, or stored in few bits and dequantised.
+bool is_known(const Site& site, Value v) {
+  if (!v.exists() || site.is_constant(v)) return true;
+  const Node& node = site.node(v.node);
+  return node.kind == NodeKind::Operator && is_dequantization(node) &&
+         std::ranges::all_of(node.inputs, [&](Value in) { return !in.exists() || site.is_constant(in); });
+}
+
 bool has_matrix(const Site& site, NodeId id) {
   return std::ranges::any_of(site.node(id).inputs,
-                             [&](Value v) { return site.is_constant(v) && site.rank(v) > 1; });
+                             [&](Value v) { return v.exists() && is_known(site, v) && site.rank(v) > 1; });
 }
 
 }  // namespace
@@ -46,7 +56,8 @@ std::vector<NodeId> computed_from(const Site& site, Value value) {
   while (!border.empty() && out.size() < kMostNodes) {
     std::ranges::sort(border, {}, [&](NodeId id) { return site.position(id); });
     const auto next = std::ranges::find_if(border, [&](NodeId id) {
-      return std::ranges::all_of(site.activations(id), [&](Value v) { return inside.contains(v); });
+      return std::ranges::all_of(site.activations(id),
+                                 [&](Value v) { return inside.contains(v) || is_known(site, v); });
     });
     if (next == border.end()) break;
     const NodeId id = *next;

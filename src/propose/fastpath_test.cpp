@@ -156,6 +156,14 @@ TEST(Fastpath, AResidualBeforeANormalizationIsASum) {
              &why),
       "Sum ReduceMean Sub Mul ReduceMean Add Sqrt Div Mul Add")
       << why;
+  // With a shift that is stored in bytes.
+  EXPECT_EQ(
+      faster("agraph (float[1,4,8] x, float[1,4,8] z) => (float[1,4,8] r, float[1,4,8] y) <" +
+                 weight("s", "8", 8, 1) + ", int8[8] q = {1, -2, 3, 4, -5, 6, 7, 8}, float k = {0.5}> {\n" +
+                 "c = DequantizeLinear(q, k)\nr = Add(x, z)\ny = LayerNormalization(r, s, c)}",
+             &why),
+      "DequantizeLinear Sum LayerNormalization")
+      << why;
   // Not where nothing is normalized, and not of a mask.
   EXPECT_EQ(
       faster("agraph (float[1,4,8] x, float[1,4,8] z) => (float[1,4,8] y) {\nr = Add(x, z)\ny = Relu(r)}"),

@@ -396,6 +396,7 @@ class Writer {
     }
     const Dims to = shape_of(out.labels, extents_);
     if (const Dims from = o.shape.value_or(shape_of(o.labels, extents_)); from != to) out.shape = from;
+    out.places = o.places;
     return out;
   }
 
@@ -445,7 +446,8 @@ class Writer {
       all = Operand{*turned, own, all->is_constant};
     }
     if (own == out_)
-      return reshaped(b_, all->value, all->shape.value_or(shape_of(all->labels, extents_)), shape);
+      return reshaped(b_, all->value, all->shape.value_or(shape_of(all->labels, extents_)), shape,
+                      all->places);
     // It is the same along some axes.
     const auto sizes = concrete(shape_of(pattern_, extents_));
     if (!sizes) return std::nullopt;

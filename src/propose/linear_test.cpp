@@ -37,6 +37,19 @@ TEST(Linear, RepeatedKeysAreReadOnce) {
             "Reshape Transpose MatMul Reshape");
 }
 
+// With two named lengths no extent follows from the others where there is nothing: both are read.
+TEST(Linear, RepeatedKeysOfACacheOfAnyLengthAreReadOnce) {
+  EXPECT_EQ(best("agraph (float[1,60,seq,40] q, float[1,20,past,40] p, float[1,20,seq,40] n) => "
+                 "(float[1,60,seq,total] "
+                 "y) <" +
+                 integers("two", {2}) + ", " + integers("front", {1, 20, 3}) + ", " + integers("last", {40}) +
+                 ", " + integers("flat", {1, 60, -1, 40}) +
+                 "> {\nk = Concat<axis=2>(p, n)\nu = Unsqueeze(k, two)\nl = Shape<start=2, end=3>(k)\n"
+                 "wide = Concat<axis=0>(front, l, last)\ne = Expand(u, wide)\nf = Reshape(e, flat)\n"
+                 "t = Transpose<perm=[0,1,3,2]>(f)\ny = MatMul(q, t)}"),
+            "Concat Unsqueeze Reshape Transpose MatMul Squeeze Reshape");
+}
+
 TEST(Linear, APartThatIsRepeatedIsMultipliedOnce) {
   // Attention of a decoder's state to all steps of an encoder, at any batch.
   EXPECT_EQ(best("agraph (float[b,1,40] h, float[b,30,20] e) => (float[b,30,50] y) <" +

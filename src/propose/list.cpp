@@ -1,6 +1,7 @@
 #include "propose/list.h"
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 
 #include "propose/batch.h"
@@ -63,7 +64,7 @@ void drop_what_others_do(std::vector<Proposal>& list) {
 }  // namespace
 
 Proposals propose_all(const Graph& graph, const Inference& inference, const ProposeOptions& options,
-                      const rules::RuleBook* user_rules) {
+                      const rules::RuleBook* user_rules, std::map<std::string, double>* seconds) {
   Proposals out;
   const auto twin = FloatTwin::of(graph, inference);
   const Graph& seen = twin ? twin->graph() : graph;
@@ -76,15 +77,28 @@ Proposals propose_all(const Graph& graph, const Inference& inference, const Prop
     if (options.without.contains(proposer.name) || proposer.is_first || (proposer.is_relaxed && !is_further))
       continue;
     Proposals found;
+    const auto start = std::chrono::steady_clock::now();
     if (proposer.propose != nullptr) found = proposer.propose(seen, known, options);
     else if (user_rules != nullptr)
       found = propose_by_rules(seen, known, options, *user_rules, proposer.name);
+    if (seconds != nullptr)
+      (*seconds)[proposer.name] +=
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     for (Proposal& p : found.list) out.list.push_back(twin ? twin->translated(std::move(p)) : std::move(p));
     for (std::string& why : found.declined) out.declined.push_back(std::move(why));
   }
   if (!options.relaxed && !options.any_price) drop_what_others_do(out.list);
   std::ranges::stable_sort(out.list, std::greater<>{}, &Proposal::gain);
   return out;
+}
+
+std::vector<Proposal> in_order(std::vector<Proposal> list, bool any_price) {
+  std::map<std::string, std::size_t> places;
+  for (std::size_t k = 0; k < proposers().size(); ++k) places.emplace(proposers()[k].name, k);
+  if (!any_price) drop_what_others_do(list);
+  std::ranges::stable_sort(list, {}, [&](const Proposal& p) { return places[p.kind]; });
+  std::ranges::stable_sort(list, std::greater<>{}, &Proposal::gain);
+  return list;
 }
 
 Proposals propose_first(const Graph& graph, const Inference& inference, const ProposeOptions& options) {

@@ -1,6 +1,7 @@
 // The explicit list of proposers, and all that they propose for one graph.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -22,9 +23,14 @@ struct Proposer {
 
 const std::vector<Proposer>& proposers();
 
-// Largest gain first. A gain of zero or less is a bet on the runtime: only measuring can like it.
+// Largest gain first. A gain of zero or less is a bet on the runtime: only measuring can like it. `seconds`:
+// what each proposer took is added to it.
 Proposals propose_all(const Graph& graph, const Inference& inference, const ProposeOptions& options = {},
-                      const rules::RuleBook* user_rules = nullptr);
+                      const rules::RuleBook* user_rules = nullptr,
+                      std::map<std::string, double>* seconds = nullptr);
+// Largest gain first; of equals, in the order of the proposers. Without what rules say where another proposer
+// saves as much, unless the price does not matter.
+std::vector<Proposal> in_order(std::vector<Proposal> list, bool any_price);
 Proposals propose_first(const Graph& graph, const Inference& inference, const ProposeOptions& options = {});
 
 }  // namespace isomer

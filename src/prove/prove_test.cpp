@@ -36,6 +36,19 @@ TEST(Prove, ReluDoesNotCommuteWithMatMul) {
   EXPECT_TRUE(is_refuted(v)) << text(v);
 }
 
+// A shape vector keeps them at their size, unless it is made smaller, too.
+TEST(Prove, EvaluatesFewPointsOfWhatAShapeVectorHoldsLarge) {
+  const std::string shape = "s = Constant<value_ints=[512,512]>()\na = Reshape(x, s)\nb = Erf(a)\n";
+  const Graph a = program("float[1,512,512] x", "float[512,512] y", shape + "c = Add(a, b)\ny = Mul(c, a)");
+  const Graph b = program("float[1,512,512] x", "float[512,512] y", shape + "c = Sum(b, a)\ny = Mul(a, c)");
+  const Verdict v = prove_equal(a, b);
+  ASSERT_TRUE(is_proved(v)) << text(v);
+  EXPECT_GT(std::get<Proved>(v).field.points, 0);
+  EXPECT_LT(std::get<Proved>(v).field.points, 10'000);
+  const Graph c = program("float[1,512,512] x", "float[512,512] y", shape + "c = Sub(a, b)\ny = Mul(c, a)");
+  EXPECT_FALSE(is_proved(prove_equal(a, c)));
+}
+
 TEST(Prove, ConvolutionsOfOneInputMergeAtRealSizes) {
   const std::string in = "float[1,64,56,56] x, float[64,64,3,3] w, float[64,64,3,3] v",
                     out = "float[1,128,56,56] y";

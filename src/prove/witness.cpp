@@ -328,22 +328,45 @@ WitnessReport test_concrete(const Graph& a, const Graph& b, std::uint64_t key,
                             const WitnessOptions& options) {
   WitnessReport last{
       .outcome = WitnessReport::Outcome::NotTested, .test = {}, .what = "the sizes are not all known"};
-  // With the constants as they are a larger instance is affordable: it is the same question at another size.
-  for (const auto& [what, affordable] : {std::pair(Resized::Inputs, 30.0), std::pair(Resized::All, 100.0)}) {
-    const auto instance = shrunk(a, b, what, options.most_operations, options.by_value);
-    if (!instance) continue;
+  struct Choice {
+    Instance instance;
+    double price = 0;
+  };
+  const auto choose = [&](Resized what) -> std::optional<Choice> {
+    auto instance = shrunk(a, b, what, options.most_operations, options.by_value);
+    if (!instance) return std::nullopt;
     const auto x = operations(instance->a, instance->a_info), y = operations(instance->b, instance->b_info);
-    if (!x || !y || *x + *y > affordable * options.most_operations) {
+    if (x && y) return Choice{std::move(*instance), *x + *y};
+    last.what = "too large to evaluate mod p";
+    return std::nullopt;
+  };
+  const auto decides = [&](const Choice& choice, double affordable) {
+    if (choice.price > affordable * options.most_operations) {
       last.what = "too large to evaluate mod p";
-      continue;
+      return false;
     }
-    WitnessReport report = FieldRun(*instance, options).run(key, rounds_for(*x + *y));
-    if (report.outcome == WitnessReport::Outcome::Agree) return report;
-    if (report.outcome == WitnessReport::Outcome::Differ && !instance->is_smaller) return report;
+    WitnessReport report = FieldRun(choice.instance, options).run(key, rounds_for(choice.price));
+    const bool differs = report.outcome == WitnessReport::Outcome::Differ;
+    if (report.outcome == WitnessReport::Outcome::Agree || (differs && !choice.instance.is_smaller)) {
+      last = std::move(report);
+      return true;
+    }
     // That the smaller programs differ does not mean that the larger ones do.
-    last.what =
-        report.outcome == WitnessReport::Outcome::Differ ? "no smaller instance is equal" : report.what;
+    last.what = differs ? "no smaller instance is equal" : report.what;
+    return false;
+  };
+  // With the constants as they are a larger instance is affordable: it is the same question at another size.
+  // But a shape vector alone may keep it large: if it can be made small with them, that goes first.
+  const auto inputs = choose(Resized::Inputs);
+  std::optional<Choice> all;
+  if (!inputs || inputs->price > options.most_operations) {
+    all = choose(Resized::All);
+    if (inputs && all && all->price <= options.most_operations && decides(*all, 1)) return last;
   }
+  if (inputs && decides(*inputs, 30)) return last;
+  if (!all) all = choose(Resized::All);
+  if (all && (!inputs || all->price > options.most_operations || inputs->price <= options.most_operations))
+    decides(*all, 100);
   return last;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <numeric>
 #include <ranges>
 
 #include "graph/constant.h"
@@ -47,6 +48,17 @@ LinearRegions::LinearRegions(const Graph& graph, const Inference& inference)
     if (!constants_.contains({id, 0})) roles_.emplace(id, role_of(inference, id));
 }
 
+// A weight of 8 bits or fewer, which a merged weight would make floats: two or more times as large, and far
+// from the runtime's kernels for it.
+bool LinearRegions::is_stored_in_few_bits(Value v, const Inference& inference) const {
+  constexpr std::int64_t kMostElements = 64;  // of a shape, a table
+  const ValueInfo& info = inference.of(v);
+  if (!constants_.contains(v) || !is_integer(info.type) || bits(info.type) > 8) return false;
+  const auto extents = concrete_shape(info);
+  return extents && std::accumulate(extents->begin(), extents->end(), std::int64_t{1}, std::multiplies()) >
+                        kMostElements;
+}
+
 LinearRegions::Role LinearRegions::role_of(const Inference& inference, NodeId id) const {
   const Node& node = graph_.node(id);
   if (node.kind != NodeKind::Operator || !node.captures.empty()) return {};
@@ -60,6 +72,7 @@ LinearRegions::Role LinearRegions::role_of(const Inference& inference, NodeId id
   std::set<int> activations;
   for (std::size_t k = 0; k < node.inputs.size(); ++k) {
     const Value v = node.inputs[k];
+    if (v.exists() && is_stored_in_few_bits(v, inference)) return {};
     if (!v.exists() || constants_.contains(v)) continue;
     if (k >= formula->inputs.size() || !formula->inputs[k]) return {};
     activations.insert(static_cast<int>(k));

@@ -42,6 +42,7 @@ class LinearRegions {
     bool linear = false, affine = false;
   };
   Role role_of(const Inference& inference, NodeId id) const;
+  bool is_stored_in_few_bits(Value v, const Inference& inference) const;
   bool is_inner(NodeId id, const std::set<NodeId>& inside) const;
 
   const Graph& graph_;

@@ -115,6 +115,11 @@ class Pool final : public Terms {
     }
     std::ranges::sort(out);  // an operand is older than its users
   }
+  std::size_t size_of(TermId root) const {
+    std::vector<TermId> all;
+    parts(root, all);
+    return all.size();
+  }
   // `parts` are those of the root. kNoTerm: it is not well formed.
   TermId replaced(const std::vector<TermId>& parts, TermId root, TermId old, TermId by) {
     // What contains the old term, from the inside out. What replaces it may be younger than its users.
@@ -279,10 +284,13 @@ class Reach {
 }  // namespace
 
 std::optional<Derivation> derive(const Words& words, const EquationIndex& index, const Side& a, const Side& b,
-                                 const DeriveBounds& bounds, ShapeMemory* memory) {
+                                 const DeriveBounds& asked, ShapeMemory* memory) {
   ShapeMemory own;
   Pool pool(words, memory ? *memory : own);
   const TermId one = pool.add(a), other = pool.add(b);
+  DeriveBounds bounds = asked;
+  if (bounds.is_straight)
+    bounds.most_nodes = std::min(bounds.most_nodes, std::max(pool.size_of(one), pool.size_of(other)));
   Reach from_a(pool, index, bounds, one), from_b(pool, index, bounds, other);
   const auto joined = [](std::optional<Derivation> x, const std::optional<Derivation>& y) {
     x->insert(x->end(), y->rbegin(), y->rend());

@@ -16,6 +16,9 @@ struct DeriveBounds {
   int steps = 3;
   std::size_t most_terms = 4000;  // whole sides seen from one side
   std::size_t most_nodes = 12;    // of a side on the way
+  // No side on the way has more nodes than the larger one of both ends: a search that accepts no loss on its
+  // way goes it, too.
+  bool is_straight = false;
   // With general equations, a way that is found at some sizes is one at all sizes of both sides.
   EquationIndex::Which which = EquationIndex::Which::All;
 };

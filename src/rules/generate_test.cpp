@@ -26,13 +26,14 @@ std::vector<Rule> parsed(const std::string& text) {
 }
 
 // Whether a rule follows from a pack in so many steps.
-bool follows(const std::string& pack, const std::string& rule, int steps) {
+bool follows(const std::string& pack, const std::string& rule, int steps, bool is_straight = false) {
   Words words;
   EquationIndex index;
   const std::vector<Rule> known = parsed(pack);
   for (std::size_t i = 0; i < known.size(); ++i)
     for (Equation& e : equations_of(words, known[i], i)) index.add(std::move(e));
-  return derive_rule(words, index, parsed("rule r\n" + rule)[0], {.steps = steps}).has_value();
+  return derive_rule(words, index, parsed("rule r\n" + rule)[0], {.steps = steps, .is_straight = is_straight})
+      .has_value();
 }
 
 TEST(Generate, FindsKnownLawsOfTwoOperators) {
@@ -62,6 +63,30 @@ right { t = Relu(x)  y = MatMul(t, w) } => y)",
 left  { t = Concat<axis = 0>(x, z)  y, u = Split<axis = 0, num_outputs = 2>(t) } => y
 right { y = Identity(x) } => y)",
                        2));
+}
+
+// Such a way costs more in between than at both ends.
+TEST(Derive, AWayThroughALargerTermIsNotStraight) {
+  const std::string pack = R"(rule enlarged
+given float[N, C, H, W] x, float[O, C, 1, 1] p
+left  { y = Conv(x, p) } => y
+right { c = Constant<value_ints = [0, 0, 1, 1, 0, 0, 1, 1]>()
+        q = Pad(p, c)
+        y = Conv<pads = [1, 1, 1, 1]>(x, q) } => y
+rule added
+given float[N, C, H, W] x, float[O, C, 3, 3] w, float[O, C, 3, 3] v
+left  { s = Conv<pads = [1, 1, 1, 1]>(x, w)  t = Conv<pads = [1, 1, 1, 1]>(x, v)  y = Add(s, t) } => y
+right { u = Add(w, v)  y = Conv<pads = [1, 1, 1, 1]>(x, u) } => y
+)";
+  const std::string both = R"(given float[N, C, H, W] x, float[O, C, 3, 3] w, float[O, C, 1, 1] p
+left  { s = Conv<pads = [1, 1, 1, 1]>(x, w)  t = Conv(x, p)  y = Add(s, t) } => y
+right { c = Constant<value_ints = [0, 0, 1, 1, 0, 0, 1, 1]>()
+        q = Pad(p, c)
+        u = Add(w, q)
+        y = Conv<pads = [1, 1, 1, 1]>(x, u) } => y)";
+  EXPECT_TRUE(follows(pack, both, 2));
+  EXPECT_FALSE(follows(pack, both, 2, true));
+  EXPECT_FALSE(follows(pack, both, 3, true));
 }
 
 // With the sizes of both parts equal, as they are where values are computed, it follows from two other rules.

@@ -22,9 +22,14 @@ constexpr std::size_t kBatch = 32;
 // Rules of which those that follow from what is kept are left out at once, before they come in batches.
 constexpr std::size_t kGlance = 1024;
 // Steps of a derivation that is worth looking for, and how far: a rule too many costs less than an hour.
-constexpr DeriveBounds kDerivable{.steps = 3, .most_terms = 400, .most_nodes = 10};
-constexpr DeriveBounds kDerivableAtSizes{
-    .steps = 3, .most_terms = 400, .most_nodes = 10, .which = EquationIndex::Which::General};
+// Straight: a kernel that is enlarged and then added to another one follows from two rules, but the first of
+// them alone costs more than it saves, and no search that looks at one step finds the second.
+constexpr DeriveBounds kDerivable{.steps = 3, .most_terms = 400, .most_nodes = 10, .is_straight = true};
+constexpr DeriveBounds kDerivableAtSizes{.steps = 3,
+                                         .most_terms = 400,
+                                         .most_nodes = 10,
+                                         .is_straight = true,
+                                         .which = EquationIndex::Which::General};
 
 // "Relu(Concat1(x0, x1))": for people.
 std::string formula_text(const Words& words, const std::vector<Term>& terms,

@@ -27,7 +27,7 @@ struct RuleVerdict {
 RuleVerdict prove_rule(const Rule& rule);
 
 // As prove_rule, for candidates of an enumeration, within a 64th of the operations on sets: most of the time
-// goes into what is not proved. Loses two of the 1612 rules of rules/generated.rules (MaxPools).
+// goes into what is not proved. Loses two rules of 3 operators (MaxPools).
 inline constexpr std::uint64_t kCandidateSetOperations = std::uint64_t{1} << 16;
 RuleVerdict prove_candidate(const Rule& rule);
 

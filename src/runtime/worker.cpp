@@ -118,8 +118,10 @@ Outcome<std::unique_ptr<Worker>> Worker::start(const WorkerOptions& options) {
   ISOMER_TRY(state->child,
              Child::start(options.program.empty() ? find_program() : options.program, Descriptor(ends[1])));
   ISOMER_TRY(const Message prepared, state->call({{"request", "prepare"}}));
-  if (!bool_field(prepared.body, "private_scratch").value_or(false))
-    state->scratch = std::make_unique<TemporaryFolder>();
+  if (!bool_field(prepared.body, "private_scratch").value_or(false)) {
+    std::error_code none;
+    state->scratch = std::make_unique<TemporaryFolder>(std::filesystem::temp_directory_path(none), "isomer");
+  }
   Json request{{"request", "open"},
                {"runtime", options.runtime},
                {"library", options.library.empty() ? find_library(*engine) : options.library},

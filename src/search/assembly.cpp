@@ -39,24 +39,25 @@ std::uintmax_t bytes_of_constants(const Graph& graph) {
 
 }  // namespace
 
-Draft Assembly::choose(const Draft& draft, StepMaker& maker, std::vector<StepGroup>& groups) {
-  return settled(draft, maker, rank(maker, groups));
+Draft Assembly::chosen(const Draft& draft, StepMaker& maker) { return settled(draft, maker, ranked()); }
+
+Draft Assembly::promising(const Draft& draft, StepMaker& maker) const {
+  std::vector<const StepGroup*> groups;
+  for (const auto& [saved, group] : faster_) groups.push_back(group);
+  return maker.with(draft, all_steps(groups));
 }
 
-Assembly::Ranked Assembly::rank(const StepMaker& maker, std::vector<StepGroup>& groups) {
+void Assembly::measure(const StepMaker& maker, std::vector<StepGroup>& groups) {
   std::vector<const Step*> samples;
   samples.reserve(groups.size());
   for (const StepGroup& g : groups) samples.push_back(&g.steps[0]);
   context_.options.progress("observing what flows through the model");
   const bool is_observed = context_.trials->observe(context_.model, maker.piece(), samples).ok();
   const double least_left = context_.options.seconds_left() * (1 - kShareOfRegions);
-  Ranked out;
-  std::vector<std::pair<double, const StepGroup*>> faster;
-  std::map<std::string, std::pair<int, int>> kin;  // by kind of change: groups that were faster, and slower
   one_of_each_first(groups);
   for (StepGroup& g : groups) {
     if (!is_observed || context_.is_over()) {
-      out.unknown.push_back(&g);
+      unknown_.push_back(&g);
       continue;
     }
     const double left = context_.options.seconds_left();
@@ -67,7 +68,7 @@ Assembly::Ranked Assembly::rank(const StepMaker& maker, std::vector<StepGroup>& 
         context_.trials->region(maker.piece(), g.steps[0], context_.proofs, seconds,
                                 std::max(kRegionOperations, is_risky ? left * kOperationsPerSecond : 0));
     if (!trial.ok() && trial.error().kind == FailureKind::Stopped) {
-      out.unknown.push_back(&g);
+      unknown_.push_back(&g);
       continue;
     }
     if (!trial.ok()) {
@@ -84,7 +85,7 @@ Assembly::Ranked Assembly::rank(const StepMaker& maker, std::vector<StepGroup>& 
       continue;
     }
     if (!trial->time) {
-      out.unknown.push_back(&g);
+      unknown_.push_back(&g);
       continue;
     }
     const PairMeasurement& time = *trial->time;
@@ -94,13 +95,19 @@ Assembly::Ranked Assembly::rank(const StepMaker& maker, std::vector<StepGroup>& 
     const double saved = time.by_cpu_time ? time.a_cpu_ns.estimate - time.b_cpu_ns.estimate
                                           : time.a_wall_ns.estimate - time.b_wall_ns.estimate;
     const bool is_faster = time.ratio.estimate > 1;
-    if (is_faster) faster.emplace_back(saved * static_cast<double>(g.steps.size()), &g);
-    ++(is_faster ? kin[g.what].first : kin[g.what].second);
+    if (is_faster) faster_.emplace_back(saved * static_cast<double>(g.steps.size()), &g);
+    ++(is_faster ? kin_[g.what].first : kin_[g.what].second);
   }
-  const bool is_all_unknown = kin.empty();
+}
+
+Assembly::Ranked Assembly::ranked() const {
+  Ranked out{.faster = {}, .unknown = unknown_};
+  std::vector<std::pair<double, const StepGroup*>> faster = faster_;
+  const bool is_all_unknown = kin_.empty();
   // Unmeasured groups inherit the verdict of their kind, if all of it had the same.
   std::erase_if(out.unknown, [&](const StepGroup* g) {
-    const auto [better, worse] = kin[g->what];
+    const auto at = kin_.find(g->what);
+    const auto [better, worse] = at == kin_.end() ? std::pair(0, 0) : at->second;
     if (better > 0 && worse == 0) faster.emplace_back(0, g);
     return better + worse > 0 && (better == 0 || worse == 0);
   });

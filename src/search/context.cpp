@@ -1,6 +1,7 @@
 #include "search/context.h"
 
 #include <algorithm>
+#include <ctime>
 
 #include "cost/price.h"
 
@@ -29,6 +30,10 @@ double price_of(const Graph& graph, const Machine& machine) {
 
 void SearchContext::tell(const Draft& draft) {
   report.cost_after = price_of(draft.graph, machine());
+  report.told.push_back({.seconds = options.limit ? options.limit->spent() : 0,
+                         .cpu_seconds = static_cast<double>(std::clock()) / CLOCKS_PER_SEC,
+                         .tried = tried,
+                         .cost = report.cost_after});
   options.on_draft(draft);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "propose/list.h"
 #include "rewrite/site.h"
@@ -14,6 +15,7 @@ namespace {
 constexpr int kMostRounds = 8;                 // of simplifying
 constexpr std::int64_t kSlowNs = 100'000'000;  // of a proof: worth remembering how it went
 constexpr int kMostPricings = 3;               // of proposals, while more is learned of the machine
+constexpr const char* kUserRules = "user";     // whoever gives rules wants them asked
 constexpr double kShareOfProofs = 0.5;         // of the search's time that is left, in one go
 
 std::string key_of(const Proposal& p) {
@@ -25,14 +27,45 @@ std::string key_of(const Proposal& p) {
 
 }  // namespace
 
-std::vector<Proposal> Moves::proposals(const Workpiece& piece, bool relaxed) {
+std::vector<Proposal> Moves::first_proposals(const Workpiece& piece, const std::set<std::string>& first) {
+  std::set<std::string> others;
+  for (const Proposer& p : proposers())
+    if (!first.contains(p.name) && p.name != kUserRules) others.insert(p.name);
+  return asked(piece, false, others);
+}
+
+std::vector<Proposal> Moves::with_others(std::vector<Proposal> known, const Workpiece& piece,
+                                         const std::set<std::string>& first) {
+  std::set<std::string> asked_already = first;
+  asked_already.insert(kUserRules);
+  std::vector<std::string> declined = std::move(context_.report.declined);
+  for (Proposal& p : asked(piece, false, asked_already)) known.push_back(std::move(p));
+  auto& all_declined = context_.report.declined;
+  all_declined.insert(all_declined.end(), declined.begin(), declined.end());
+  return in_order(std::move(known), context_.options.any_price);
+}
+
+void Moves::sort_like(const std::vector<Proposal>& order, std::vector<Step>& steps) {
+  std::map<std::string, std::size_t> places;
+  for (std::size_t k = 0; k < order.size(); ++k) places.emplace(key_of(order[k]), k);
+  const auto place = [&](const Step& s) {
+    const auto at = places.find(key_of(s.proposal));
+    return at == places.end() ? order.size() : at->second;
+  };
+  std::ranges::stable_sort(steps, {}, place);
+}
+
+std::vector<Proposal> Moves::asked(const Workpiece& piece, bool relaxed,
+                                   const std::set<std::string>& left_out) {
   const SearchOptions& options = context_.options;
   context_.tell_so_far({});
   ++context_.report.states;
   std::set<std::string> without = options.without;
   without.insert("simplify");  // done
+  without.insert(left_out.begin(), left_out.end());
   context_.learn(piece.graph(), piece.inference());
   Proposals found;
+  std::map<std::string, double> proposing;
   // Prices are of what is known: what proposals bring that is new to the machine is asked about, and they are
   // priced again.
   for (int round = 0; round < kMostPricings; ++round) {
@@ -41,9 +74,10 @@ std::vector<Proposal> Moves::proposals(const Workpiece& piece, bool relaxed) {
                          .relaxed = relaxed,
                          .without = without,
                          .machine = &context_.machine()},
-                        options.user_rules.get());
+                        options.user_rules.get(), &proposing);
     if (!learn_from(piece, found)) break;
   }
+  for (const auto& [kind, seconds] : proposing) context_.report.asked[kind].seconds += seconds;
   if (scope_ == Scope::Model) context_.report.declined = std::move(found.declined);
   // Without a runtime to ask, the analytic cost has the last word.
   if (context_.trials == nullptr && !options.any_price && !relaxed)
@@ -77,8 +111,10 @@ std::vector<Step> Moves::proved(const StepMaker& maker, const std::vector<Propos
     ++context_.tried;
     context_.tell_so_far(out);
     context_.options.progress(fmt::format("proving: {}", p.what));
+    const std::int64_t start = now_ns();
     auto step = answer(maker, p);
     SearchReport::Asked& asked = context_.report.asked[p.kind];
+    asked.seconds += static_cast<double>(now_ns() - start) * 1e-9;
     ++asked.tried;
     if (std::holds_alternative<Step>(step)) ++asked.proved;
     if (auto* taken = std::get_if<Step>(&step)) out.push_back(std::move(*taken));
@@ -132,10 +168,11 @@ Result<Draft> Moves::simplified(Draft draft) {
   return draft;
 }
 
-void Moves::allow_left_out(const std::vector<StepGroup>& groups, const Draft& before, const Draft& after) {
+void Moves::allow_left_out(const std::vector<const StepGroup*>& groups, const Draft& before,
+                           const Draft& after) {
   std::set<std::string> chosen, gone;
   for (std::size_t k = before.taken.size(); k < after.taken.size(); ++k) chosen.insert(after.taken[k].what);
-  const std::vector<const Step*> steps = all_steps(pointers_to(groups));
+  const std::vector<const Step*> steps = all_steps(groups);
   for (const Step* s : steps)
     if (chosen.contains(s->proposal.what)) gone.insert(s->replaced.begin(), s->replaced.end());
   for (const Step* s : steps) {

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 #include "runtime/statistics.h"
 #include "runtime/time_limit.h"
 #include "runtime/timing_cache.h"
+#include "search/prior.h"
 #include "search/steps.h"
 
 namespace isomer {
@@ -39,6 +41,7 @@ struct SearchOptions {
   bool any_price = false;                                  // every proved step is taken
   std::set<std::string> without = {};                      // proposers that are not asked
   std::shared_ptr<const rules::RuleBook> user_rules = {};  // null: none
+  std::shared_ptr<const Prior> prior = {};                 // who is asked first; null: all at once
   double max_error_growth = 2;
   std::uintmax_t more_bytes = std::numeric_limits<std::uintmax_t>::max();  // by which constants may grow
   std::uint64_t seed = 1;
@@ -71,8 +74,18 @@ struct SearchReport {
   // By proposer: what it proposed and was tried, and how much of that was proved.
   struct Asked {
     int tried = 0, proved = 0;
+    double seconds = 0;  // of proposing and of proving
   };
   std::map<std::string, Asked> asked;
+  std::optional<PriorOrder> prior;  // who was asked first, if a prior said so
+  // The best so far, whenever there was a better one.
+  struct Told {
+    double seconds = 0, cpu_seconds = 0;  // since the run began; of this process
+    std::int64_t tried = 0;               // proposals
+    double cost = 0;                      // analytic
+    std::optional<double> ratio = {};     // if it was measured, and surely faster
+  };
+  std::vector<Told> told;
   StoppedBy stopped_by = StoppedBy::Done;
   bool is_out_of_steps = false;  // stopped by the budget of --steps, not of time
   // Groups of equal steps, or regions that were searched; graphs that were looked at; proofs that were tried,

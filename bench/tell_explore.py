@@ -1,0 +1,88 @@
+"""What is told of who is asked first (search_prior.jsonl) and of the seed's experiment (seed_table.jsonl), on the page about exploring."""
+import math
+import statistics
+
+SHARE = 0.95
+# The seed's passes of TVM with the classes of networks that its authors put them in, and what ONNX Runtime has instead: names; effects are measured.
+SEED = [
+    ("AlterOpLayout, ConvertLayout", "RN MN SSD BR", ("NchwcTransformer", "NhwcTransformer", "TransposeOptimizer")),
+    ("BatchingOps, CombineParallelConv2D, CombineParallelDense", "RN BR", ("AttentionFusion", "GroupQueryAttentionFusion")),
+    ("CanonicalizeCast", "RN", ("CastElimination", "CastChainElimination", "InsertCastTransformer", "RemoveDuplicateCastTransformer")),
+    ("DeadCodeElimination", "RN MN SSD", ("EliminateIdentity", "NoopElimination", "PreShapeNodeElimination")),
+    ("EliminateCommonSubexpr", "RN MN", ("CommonSubexpressionElimination", "ConstantSharing")),
+    ("FastMath", "MN BR SSD", ()),
+    ("FoldConstant", "RN MN SSD", ("ConstantFolding",)),
+    ("FoldExplicitPadding", "RN SSD", ("PadFusion",)),
+    ("ForwardFoldScaleAxis", "BR", ("ConvMulFusion", "MatMulScaleFusion", "MatmulBNFusion")),
+    ("FuseOps, MergeComposite", "RN MN SSD BR",
+     ("ConvActivationFusion", "ConvAddFusion", "ConvAddActivationFusion", "GemmActivationFusion", "MatMulActivationFusion", "MatMulAddFusion", "GeluFusion",
+      "BiasGeluFusion", "LayerNormFusion", "SkipLayerNormFusion", "EmbedLayerNormFusion")),
+    ("SimplifyExpr", "RN MN SSD",
+     ("ReshapeFusion", "EliminateSlice", "ExpandElimination", "UnsqueezeElimination", "GatherToSliceFusion", "GatherSliceToSplitFusion", "DivMulFusion")),
+    ("SimplifyFCTranspose", "MN BR", ("GemmTransposeFusion", "MatmulTransposeFusion", "GemmSumFusion")),
+    ("SimplifyInference", "RN MN SSD", ("ConvBNFusion", "EliminateDropout")),
+]
+CLASSES = {"resnet50": "RN", "mobilenet_v2": "MN", "ssd300_resnet50": "SSD", "bert_base": "BR"}
+
+
+def prior_section(found, provenance):
+    if found is None:
+        return
+    head, rows = found
+    good = [r for r in rows if "error" not in r]
+    gaining = [r for r in good if r["none"]["gain"] > 1.0005]
+    both = [r for r in gaining if r["none"]["until"] and r["prior"]["until"]]
+    yield from ("## Who is asked first", "", provenance(head), "")
+    if both:
+        ratios = [r["prior"]["until"] / r["none"]["until"] for r in both]
+        lower = [r["model"] for r in good if r["prior"]["gain"] < r["none"]["gain"] - 0.002]
+        higher = [r["model"] for r in good if r["prior"]["gain"] > r["none"]["gain"] + 0.002]
+        yield (f"`isomer optimize --judge cost` with a prior that knows nothing of the model's family, against `--no-prior`: CPU time until {SHARE:.0%} "
+               f"of the gain that the latter has in the end. Of {len(gaining)} models that gain by the analytic cost {len(both)} come to it with the prior, in "
+               f"{math.exp(statistics.fmean(map(math.log, ratios))):.2f} of the time (geometric mean; median {statistics.median(ratios):.2f}; "
+               f"{sum(x <= 0.5 for x in ratios)} in half of it or less; {sum(x > 1.05 for x in ratios)} take longer). "
+               f"Lower in the end: {', '.join(lower) or 'none'}. Higher: {', '.join(higher) or 'none'}.")
+        yield ""
+    yield from ("| model | gain | with prior | s | s with prior | asked first | why |", "|---|---:|---:|---:|---:|---|---|")
+    for r in sorted(gaining, key=lambda r: r["model"]):
+        until = [r[arm]["until"] for arm in ("none", "prior")]
+        cells = [r["model"], f"{r['none']['gain']:.4f}", f"{r['prior']['gain']:.4f}",
+                 *("never" if u is None else f"{u:.2f}" for u in until), ", ".join(r["first"] or ["all"]), r["why"] or ""]
+        yield "| " + " | ".join(cells) + " |"
+    yield ""
+
+
+def seed_section(found, provenance):
+    if found is None:
+        return
+    head, rows = found
+    rows = [r for r in rows if "failure" not in r]
+    yield from ("## The seed's experiment", "", provenance(head), "",
+                "BL: all passes of ONNX Runtime. none: no pass. AS: only those that change this model's graph. PO: as many, drawn at random. prepared, "
+                "machine: what `isomer explore --objective load-time` writes, portable and for this processor; loaded with all passes on. Medians of turns, "
+                "each in a process of its own; *of BL*: the median of ratios of one turn. "
+                "Load time is CPU time.", "",
+                "| model | set | load ms | of BL | latency ms | of BL | CPU of a run, of BL | peak MB | of BL | outputs |",
+                "|---|---|---:|---:|---:|---:|---:|---:|---:|---|")
+    for r in rows:
+        for kind, s in r["sets"].items():
+            of = s["of_BL"]
+            yield (f"| {r['model']} | {kind} | {s['load_cpu_ms']:.0f} | {of['load_cpu_ms']:.2f} | {s['latency_ms']:.1f} | {of['latency_ms']:.2f} | "
+                   f"{of['run_cpu_ms']:.2f} | {s['peak_mb']:.0f} | {of['peak_mb']:.2f} | {'same' if s['same_outputs'] else 'DIFFERENT'} |")
+    yield from ("", "### Classes", "",
+                "The seed's passes, the classes that its authors put them in by hand (RN, MN, SSD, BR), and the runtime's passes that do such things, with "
+                "the models whose graph they change. *agree*: the same models.", "", "| pass of the seed | its classes | here | models whose graph changes | |",
+                "|---|---|---|---|---|")
+    by_model = {r["model"]: set(r["classes"]) for r in rows}
+    mapped = set()
+    for name, classes, here in SEED:
+        mapped.update(here)
+        said = {m for m, c in CLASSES.items() if c in classes.split() and m in by_model}
+        shown = {m: sorted(by_model[m] & set(here)) for m in by_model}
+        seen = {m for m, passes in shown.items() if passes}
+        words = "; ".join(f"{m}: {', '.join(p)}" for m, p in shown.items() if p) or "none"
+        verdict = "no such pass" if not here else "agree" if seen == said else " ".join(
+            ([f"not {', '.join(sorted(said - seen))}"] if said - seen else []) + ([f"also {', '.join(sorted(seen - said))}"] if seen - said else []))
+        yield f"| {name} | {classes} | {', '.join(here) or 'none'} | {words} | {verdict} |"
+    others = sorted(set().union(*by_model.values()) - mapped) if by_model else []
+    yield from ("", f"Passes that change one of these graphs and have no counterpart in the seed: {', '.join(others) or 'none'}.", "")
