@@ -556,6 +556,23 @@ def memory_of_modules():
     for r in rows:
         peak = f"{r['ort_peak_bytes'] / 1e6:.1f}" if r["ort_peak_bytes"] else ""
         yield f"| {r['model']} | {r['workspace_bytes'] / 1e6:.1f} | {r['tensor_bytes'] / 1e6:.1f} | {r['weight_bytes'] / 1e6:.1f} | {peak} |"
+    yield from plans_of_modules()
+
+
+def plans_of_modules():
+    """Greedy plans of memory beside exact ones."""
+    found = read("compile_plans")
+    if found is None:
+        return
+    head, rows = found
+    less = [r for r in rows if r["workspace_bytes"] < r["greedy_workspace_bytes"]]
+    least = sum(r["workspace_bytes"] == r["least_workspace_bytes"] for r in rows)
+    yield from ("", "Which tensors share memory is planned greedily, the largest ones first, and exactly where that could be less. "
+                f"{least} of {len(rows)} workspaces are as small as what lives at the same time, which no plan is below; {len(less)} of them by an exact plan.",
+                "", provenance(head), "",
+                "| model | workspace MB | greedy plan MB | no plan is below MB |", "|---|---:|---:|---:|")
+    for r in rows:
+        yield f"| {r['model']} | " + " | ".join(f"{r[k] / 1e6:.2f}" for k in ("workspace_bytes", "greedy_workspace_bytes", "least_workspace_bytes")) + " |"
 
 
 # ---- the runtime's own passes ----------------------------------------------------------------------------------------

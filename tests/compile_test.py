@@ -555,6 +555,18 @@ class Schedules(Compiles):
         self.assertLessEqual(modules.distance(expected, modules.load(self.path / "compiled")(**self.CASE.inputs)["y"]), TOLERANCE[expected.dtype])
 
 
+class Profile(Compiles):
+    def test_every_nest_has_a_share(self):
+        self.module(model_of([Case("a = MatMul (x, w) b = Softmax (a) y = Conv <group = 4> (z, v)", {"x": normal(4, 32), "z": normal(1, 4, 9, 9)}, "b y",
+                                   {"w": normal(32, 48), "v": normal(4, 1, 3, 3)})]))
+        script = programs.ROOT / "bench" / "module_profile.py"
+        told = subprocess.run([sys.executable, str(script), str(self.path / "compiled"), "--runs", "3"], capture_output=True, text=True, check=True).stdout
+        shares = [float(line.split()[1]) for line in told.splitlines() if "%" in line]
+        self.assertAlmostEqual(sum(shares), 100, delta=1)
+        for word in ("MatMul", "Softmax", "Conv"):
+            self.assertIn(word, told)
+
+
 class Refuses(Compiles):
     def refused(self, model, code, *words, options=(), **more):
         folder = self.path / "compiled"

@@ -301,6 +301,14 @@ IM_INLINE void im_store(float* p, im_vector a) {
 // COLUMNS of a panel are wanted. end(m, n, count, sums) is told what came out, a vector of each row at a
 // time; without one (NONE), all is left in the tile.
 struct im_none {};
+template <class END>
+struct im_is_end {
+  enum { value = 1 };
+};
+template <>
+struct im_is_end<im_none> {
+  enum { value = 0 };
+};
 template <int ROWS, int WIDTH, int COLUMNS = WIDTH, class END = im_none>
 static __attribute__((noinline)) void im_tile_rows(const im_left& l, const float* b, float* tile,
                                                    bool goes_on, const END& end = {}) {
@@ -362,7 +370,7 @@ static __attribute__((noinline)) void im_tile_rows(const im_left& l, const float
         steps += now;
       }
     }
-  if constexpr (__is_same(END, im_none)) {
+  if constexpr (!im_is_end<END>::value) {
     put_aside();
   } else {
     if (goes_on) {
