@@ -410,6 +410,7 @@ Wrong misplaced(const Storage& s) {
     const bool goes_round = s.ring > 0 && d == s.ring_axis;
     const std::int64_t length =
         goes_round ? s.ring : s.extents[d] + (s.low.empty() ? 0 : s.low[d] + s.high[d]);
+    if (length == 0) return std::nullopt;  // it has no positions
     if (length <= 1) continue;
     if (s.strides[d] <= reach) return fmt::format("positions of {} share a place", s.name);
     reach += (length - 1) * s.strides[d];

@@ -246,6 +246,7 @@ TEST(Legality, PlansOfAllKindsAreLegal) {
         "{ s = Constant<value_ints = [16, 4, 3, 3]>() w = ConstantOfShape(s) y = Conv<group = 2, pads = [1, "
         "1, 1, 1]>(x, w) }",
         "(float[3, 40] x) => (float[3, 40] y) { y = Softmax(x) }",
+        "(float[3, 0] x) => (float[3, 0] y) { e = Exp(x) f = Softmax(e) y = Exp(f) }",
         "(float[2, 6] x, int64[4] i) => (float[2, 4] y) { y = Gather<axis = 1>(x, i) }"}) {
     const Lowered a = scheduled(body);
     EXPECT_EQ(illegal(a.plan), std::nullopt) << body;
