@@ -27,16 +27,16 @@ void say(const char* words) {
 void terminated() {
   try {
     if (const auto thrown = std::current_exception()) std::rethrow_exception(thrown);
+    say("isomer: internal error\n");
   } catch (const std::bad_alloc&) {
     end_without_memory();
   } catch (const std::exception& bug) {
     say("isomer: internal error: ");
     say(bug.what());
     say("\n");
-    std::_Exit(our_bug_exit);
   } catch (...) {
+    say("isomer: internal error\n");
   }
-  say("isomer: internal error\n");
   std::_Exit(our_bug_exit);
 }
 

@@ -59,7 +59,7 @@ class Strips {
   Storage& target(std::size_t n) { return plan_.buffers[static_cast<std::size_t>(plan_.nests[n].target)]; }
   static std::optional<Axis> rows_of(const Nest& nest) {
     if (nest.at.size() != 4) return std::nullopt;
-    const auto axis = nest.at[kRows].as_axis();
+    auto axis = nest.at[kRows].as_axis();
     if (!axis) return std::nullopt;
     for (std::size_t d = 0; d < nest.at.size(); ++d)
       if (d != kRows && nest.at[d].mentions(*axis)) return std::nullopt;
@@ -135,7 +135,7 @@ class Strips {
     const std::string& name = plan_.nests[first].name;
     auto said = strip_wish(lines);
     if (!said) return Error{fmt::format("{}: {}", name, said.error().message)};
-    const std::optional<StripWish> wish = *said;
+    const std::optional<StripWish>& wish = *said;
     if (!wish) return std::size_t{1};
     std::vector<Window> windows;
     for (std::size_t n = first; n + 1 < plan_.nests.size(); ++n) {
