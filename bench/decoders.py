@@ -16,9 +16,9 @@ import time
 
 import numpy as np
 import onnx
-import onnxruntime as ort
 
 import bench_path  # noqa: F401
+import expert_suite
 import make_decoder
 import optimizing
 import programs
@@ -50,15 +50,9 @@ def must_read(path, feeds):
     return weights + sum(v.nbytes for n, v in feeds.items() if n.startswith("past"))
 
 
-def session_of(path):
-    settings = ort.SessionOptions()
-    settings.intra_op_num_threads, settings.log_severity_level = 1, 3
-    return ort.InferenceSession(str(path), settings, providers=["CPUExecutionProvider"])
-
-
 def in_turns(a, b, feeds, seconds=8):
     """Milliseconds of both, and the median of paired ratios."""
-    sessions = [session_of(p) for p in (a, b)]
+    sessions = [expert_suite.session(p) for p in (a, b)]
     times = [[], []]
     for s in sessions:
         s.run(None, feeds)

@@ -1,22 +1,17 @@
-# generated/rules/generated_text.h: rules/generated.rules as a text inside of the program, so that it finds its rules wherever it is installed.
+# Files of rules/ as texts inside of the program, so that it finds them wherever it is installed.
 
-set(pack "${CMAKE_SOURCE_DIR}/rules/generated.rules")
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${pack}")
-file(READ "${pack}" text)
-file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/generated/rules/generated_text.h" @ONLY CONTENT
-"// Generated from rules/generated.rules.
+# isomer_embedded_text(file header name): generated/<header> has the text of rules/<file> as the constant <name>.
+function(isomer_embedded_text file header name)
+  set(source "${CMAKE_SOURCE_DIR}/rules/${file}")
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${source}")
+  file(READ "${source}" text)
+  file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/generated/${header}" @ONLY CONTENT
+"// Generated from rules/@file@.
 #pragma once
 #pragma GCC diagnostic ignored \"-Woverlength-strings\"
-inline constexpr char kGeneratedText[] = R\"generated(@text@)generated\";
+inline constexpr char @name@[] = R\"generated(@text@)generated\";
 ")
+endfunction()
 
-# generated/search/prior_text.h: rules/prior.txt, in the same way.
-set(prior "${CMAKE_SOURCE_DIR}/rules/prior.txt")
-set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${prior}")
-file(READ "${prior}" text)
-file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/generated/search/prior_text.h" @ONLY CONTENT
-"// Generated from rules/prior.txt.
-#pragma once
-#pragma GCC diagnostic ignored \"-Woverlength-strings\"
-inline constexpr char kPriorText[] = R\"generated(@text@)generated\";
-")
+isomer_embedded_text(generated.rules rules/generated_text.h kGeneratedText)
+isomer_embedded_text(prior.txt search/prior_text.h kPriorText)

@@ -7,7 +7,6 @@ accepted with the certificate of an undisturbed run; after the next undisturbed 
 a certificate in IN's or OUT's place, are exit 2; a full disk (a small tmpfs, where one can be mounted) is one line and no OUT.
 """
 import argparse
-import hashlib
 import os
 import pathlib
 import random
@@ -18,10 +17,10 @@ import tempfile
 import time
 
 import numpy as np
-import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 import programs
+from written_files import digest, leftovers, without_stamp
 
 
 def model_bytes(channels=48):
@@ -38,22 +37,8 @@ def model_bytes(channels=48):
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8).SerializeToString()
 
 
-def digest(path):
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def without_stamp(path):
-    """The bytes before the last of them, which say who made it: a second file, put in the place of the first."""
-    stamp = onnx.ModelProto(metadata_props=[p for p in onnx.load(path).metadata_props if p.key.startswith(programs.STAMP)])
-    return hashlib.sha256(path.read_bytes()[:-stamp.ByteSize()]).hexdigest()
-
-
 def command(source, out, *more):
     return [programs.program("isomer"), "optimize", str(source), "-o", str(out), "--judge", "cost", "--quiet", *more]
-
-
-def leftovers(folder):
-    return [p.name for p in folder.iterdir() if p.name.startswith(".isomer-") or p.name.endswith(".tmp")]
 
 
 def kill_once(source, folder, seconds, aimed, draw):

@@ -26,6 +26,7 @@ import onnx
 from onnx import numpy_helper, parser
 
 import programs
+from written_files import digest, leftovers, without_stamp
 
 SECONDS = 60
 LINE = re.compile(r"\A(?:isomer: [^\n]*\n)*isomer: [^\x00-\x1f\x7f]{5,1000}\n\Z")  # before it: progress, remarks
@@ -86,25 +87,6 @@ COMMANDS = {
 
 
 REFUSED = {("body", "compile")}  # control flow has no loops yet
-
-
-def digest(path):
-    return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "absent"
-
-
-def without_stamp(path):
-    """Of a model, its bytes before those that say who made it; they are added to a file that is whole already."""
-    if path.suffix != ".onnx" or not path.is_file():
-        return digest(path)
-    try:
-        stamp = onnx.ModelProto(metadata_props=[p for p in onnx.load(path, load_external_data=False).metadata_props if p.key.startswith(programs.STAMP)])
-    except Exception:  # noqa: BLE001 - whatever protobuf raises: it is no whole model
-        return digest(path)
-    return hashlib.sha256(path.read_bytes()[:path.stat().st_size - stamp.ByteSize()]).hexdigest()
-
-
-def temporaries(folder):
-    return [p.name for p in folder.rglob("*") if p.name.startswith(".isomer-") or p.name.endswith(".tmp")]
 
 
 class Bench:
@@ -169,8 +151,7 @@ class Bench:
             elif not is_whole and not states & before:
                 wrong.append(f"{output} is neither whole nor as it was before")
         wrong += [f"{file} changed" for file, was in self.inputs.items() if digest(folder / file) != was]
-        left = temporaries(folder)
-        if left:
+        if leftovers(folder):
             end += ", temporaries"
         shutil.rmtree(folder)
         return "; ".join(wrong) or None, end

@@ -4,7 +4,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ctime>
+
+#include "base/cpu_time.h"
 
 namespace isomer {
 namespace {
@@ -204,7 +205,7 @@ void Attempt::accept(const Draft& draft, Look look, bool is_simplified) {
     // What is looked at after the search was told before; this is when it was known to be faster.
     SearchReport::Told now = report_.told.back();
     now.seconds = request_.search.limit->spent();
-    now.cpu_seconds = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+    now.cpu_seconds = cpu_seconds();
     now.ratio = ratio;
     report_.told.push_back(now);
     reached_.search.told = report_.told;

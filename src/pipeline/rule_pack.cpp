@@ -2,10 +2,10 @@
 
 #include <fmt/format.h>
 
-#include <fstream>
 #include <sstream>
 
 #include "onnx/write_file.h"
+#include "pipeline/read_text.h"
 #include "rules/derive.h"
 
 namespace isomer {
@@ -16,22 +16,11 @@ constexpr std::uintmax_t kMostBytes = std::uintmax_t{64}
 constexpr std::uintmax_t kMostShardBytes = std::uintmax_t{4}
                                            << 30u;  // millions of rules, half a kilobyte each
 
+constexpr const char* kRules = "a file of rules";
 constexpr const char* kLevelsSuffix = ".levels";
 
-Result<std::string> read_text(const std::filesystem::path& file, std::uintmax_t most) {
-  std::error_code failure;
-  const std::uintmax_t size = std::filesystem::file_size(file, failure);
-  if (failure) return Error{fmt::format("can't read {}: {}", file.string(), failure.message())};
-  if (size > most) return Error{fmt::format("{} is too large for a file of rules", file.string())};
-  std::ifstream stream(file, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  if (!stream) return Error{fmt::format("can't read {}", file.string())};
-  return std::move(text).str();
-}
-
 Result<rules::ShardText> read_shard(const std::filesystem::path& file) {
-  ISOMER_TRY(const std::string text, read_text(file, kMostShardBytes));
+  ISOMER_TRY(const std::string text, read_text(file, kMostShardBytes, kRules));
   auto shard = rules::ShardText::parse(text);
   if (!shard.ok()) return Error{fmt::format("{}: {}", file.string(), shard.error().message)};
   return shard;
@@ -40,7 +29,7 @@ Result<rules::ShardText> read_shard(const std::filesystem::path& file) {
 }  // namespace
 
 Result<RulesFile> read_rules(const std::filesystem::path& file) {
-  ISOMER_TRY(std::string text, read_text(file, kMostBytes));
+  ISOMER_TRY(std::string text, read_text(file, kMostBytes, kRules));
   RulesFile out{.text = std::move(text), .rules = {}};
   auto parsed = parse_rules(out.text);
   if (!parsed.ok()) return Error{fmt::format("{}: {}", file.string(), parsed.error().message)};

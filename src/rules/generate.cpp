@@ -4,15 +4,13 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <ctime>
+
+#include "base/cpu_time.h"
 
 namespace isomer::rules {
 namespace {
 
-// Of the processor, of all threads.
-std::uint64_t spent_ms() {
-  return static_cast<std::uint64_t>(std::clock()) / (static_cast<std::uint64_t>(CLOCKS_PER_SEC) / 1000);
-}
+std::uint64_t spent_ms() { return static_cast<std::uint64_t>(1000 * cpu_seconds()); }
 
 // What the result depends on.
 std::string run_of(const GenerateOptions& options) {

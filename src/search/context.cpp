@@ -1,8 +1,8 @@
 #include "search/context.h"
 
 #include <algorithm>
-#include <ctime>
 
+#include "base/cpu_time.h"
 #include "cost/price.h"
 
 namespace isomer {
@@ -31,7 +31,7 @@ double price_of(const Graph& graph, const Machine& machine) {
 void SearchContext::tell(const Draft& draft) {
   report.cost_after = price_of(draft.graph, machine());
   report.told.push_back({.seconds = options.limit ? options.limit->spent() : 0,
-                         .cpu_seconds = static_cast<double>(std::clock()) / CLOCKS_PER_SEC,
+                         .cpu_seconds = cpu_seconds(),
                          .tried = tried,
                          .cost = report.cost_after});
   options.on_draft(draft);
