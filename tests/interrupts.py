@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Ctrl-C at random moments of `isomer optimize`: how long until it ends, and whether what it leaves is valid.
+"""Ctrl-C, and SIGTERM by turns, at random moments of `isomer optimize`: how long until it ends, and whether what it leaves is valid.
 
   tests/interrupts.py                       20 moments within the first minute, on three models of the zoo
+  tests/interrupts.py --small --moments 200 --within 6 [--record FILE.jsonl]    on a small model, early: the long form
   tests/interrupts.py --check               4 moments on a small model, with a loose bound: what CI runs
 """
 import argparse
@@ -17,6 +18,7 @@ import time
 import onnx
 
 import programs
+import reliability
 import small_models
 import zoo
 
@@ -24,7 +26,7 @@ MODELS = ("repvgg_a0", "resnet18.bn", "llama_tiny.dyn")
 ALLOWED, LOOSE = 3, 8  # seconds
 
 
-def interrupt(path, folder, moment):
+def interrupt(path, folder, moment, which):
     out = folder / "out.onnx"
     for stale in (out, pathlib.Path(f"{out}.cert")):
         stale.unlink(missing_ok=True)
@@ -37,7 +39,7 @@ def interrupt(path, folder, moment):
     except subprocess.TimeoutExpired:
         pass
     start = time.monotonic()
-    child.send_signal(signal.SIGINT)
+    child.send_signal(which)
     for line in child.stderr:
         if "finishing" in line:
             answered = time.monotonic() - start
@@ -61,20 +63,24 @@ def interrupt(path, folder, moment):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--small", action="store_true")
+    reliability.add_option(parser)
     parser.add_argument("--moments", type=int, default=20)
     parser.add_argument("--within", type=float, default=60)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--models", nargs="*", default=MODELS)
     arguments = parser.parse_args()
     draw = random.Random(arguments.seed)
-    bad, worst = 0, 0.0
+    wrong, late, rows = [], 0, []
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        if arguments.check:
+        if arguments.check or arguments.small:
             path = folder / "model" / "branches.onnx"
             path.parent.mkdir()
             onnx.save(small_models.branches(1, blocks=6, channels=64, size=56), path)
-            sources, arguments.moments, arguments.within = [("branches", path)], 4, 12
+            sources = [("branches", path)]
+            if arguments.check:
+                arguments.moments, arguments.within = 4, 12
         else:
             sources = []
             for model in arguments.models:
@@ -84,14 +90,22 @@ def main():
         print(f"{'model':20} {'Ctrl-C at':>9} {'answered':>9} {'ended':>7}  result")
         for k in range(arguments.moments):
             model, path = sources[k % len(sources)]
-            row = interrupt(path, folder, draw.uniform(0.1, arguments.within))
-            worst = max(worst, row["seconds"])
-            is_bad = not row["valid"] or row["seconds"] > ALLOWED + (LOOSE if arguments.check else 0)
-            bad += is_bad
+            row = interrupt(path, folder, draw.uniform(0.1, arguments.within), (signal.SIGINT, signal.SIGTERM)[k % 2])
+            rows.append(row)
+            is_late = row["seconds"] > ALLOWED + (LOOSE if arguments.check else 0)
+            late += is_late
+            is_bad = not row["valid"] or is_late
+            if not row["valid"]:
+                wrong.append(f"{model} at {row['moment']:.1f} s: {row['result']}")
+            elif is_late:
+                wrong.append(f"{model} at {row['moment']:.1f} s: ended after {row['seconds']:.1f} s")
             answered = "-" if row["answered"] is None else f"{row['answered']:.2f}s"
             print(f"{model:20} {row['moment']:8.1f}s {answered:>9} {row['seconds']:6.2f}s{' BAD' if is_bad else ''}  {row['result']}", flush=True)
-    print(f"{arguments.moments} interrupts, {bad} bad, the slowest ended after {worst:.2f} s")
-    return 1 if bad else 0
+    seconds = sorted(row["seconds"] for row in rows)
+    print(f"{arguments.moments} interrupts, {len(wrong)} bad, the slowest ended after {seconds[-1]:.2f} s")
+    reliability.record(arguments.record, "interrupts", len(rows), wrong, later_than_3_s=late, done_before=sum(row["result"] == "done before" for row in rows),
+                       median_seconds=round(seconds[len(seconds) // 2], 2), slowest_seconds=round(seconds[-1], 2))
+    return 1 if wrong else 0
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
   tests/judge_robust.py faults [--count 300]    workers made to die in every way, at random moments
   tests/judge_robust.py hostile                 the models of ../shared/hostile, straight to the runtime
   tests/judge_robust.py cache [--seconds 60]    8 processes share a cache, one is killed every few seconds
---check: a short form for ctest.
+--check: a short form for ctest. --record FILE.jsonl tells the figures.
 """
 import argparse
 import collections
@@ -19,6 +19,8 @@ import threading
 import time
 
 import onnx
+
+import reliability
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 SHARED = pathlib.Path(os.environ.get("ISOMER_SHARED", ROOT.parent / "shared"))
@@ -68,7 +70,7 @@ def run_watched(command, text=""):
     return process.returncode, output[0], zombies, running, sorted(map(str, temporary_files() - before))
 
 
-def faults(folder, count):
+def faults(folder, count, record):
     model = f"{folder}/model.onnx"
     onnx.save(onnx.parser.parse_model(MODEL), model)
     code, output, zombies, processes, files = run_watched([JUDGE, "faults", str(count), model])
@@ -77,7 +79,10 @@ def faults(folder, count):
           f"{len(files)} files {files or ''}")
     for kind, seen in answer.get("seen", {}).items():
         print(f"  {kind:9} {', '.join(f'{n} {what}' for what, n in seen.items())}")
-    return code == 0 and answer["survived"] == count and not zombies and not processes and not files
+    fine = code == 0 and answer["survived"] == count and not zombies and not processes and not files
+    reliability.record(record, "worker_faults", count, [] if fine else [f"{answer.get('survived', 0)} survived, {zombies} zombies, left {processes} {files}"],
+                       kinds=", ".join(answer.get("seen", {})), processes_left=len(processes), files_left=len(files))
+    return fine
 
 
 def orphans(folder, count):
@@ -120,7 +125,7 @@ def hostile(folder, few):
     return code == 0 and len(rows) == len(paths) and not processes and not files
 
 
-def cache(folder, seconds):
+def cache(folder, seconds, record):
     path = f"{folder}/timings.sqlite"
     end = time.monotonic() + seconds
     chance = random.Random(1)
@@ -155,7 +160,9 @@ def cache(folder, seconds):
                                        check=True).stdout)
     print(f"cache: 8 processes for {seconds:.0f} s, {kills} killed: {answer['acknowledged']} acknowledged, {answer['lost']} lost, "
           f"{answer['size']} in the file; {len(errors)} errors {errors[:2] or ''} {answer['trouble']}")
-    return answer["lost"] == 0 and answer["acknowledged"] > 0 and not errors and not answer["trouble"]
+    wrong = errors + [answer["trouble"]] * bool(answer["trouble"]) + [f"{answer['lost']} lost"] * bool(answer["lost"])
+    reliability.record(record, "shared_cache", answer["acknowledged"], wrong, processes=8, killed=kills, lost=answer["lost"])
+    return answer["acknowledged"] > 0 and not wrong
 
 
 def main():
@@ -164,6 +171,7 @@ def main():
     parser.add_argument("--count", type=int, default=300)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--check", action="store_true")
+    reliability.add_option(parser)
     arguments = parser.parse_args()
     if not JUDGE.exists():
         print("skipped: isomer-judge is not built")
@@ -177,12 +185,12 @@ def main():
         os.environ["TMPDIR"] = f"{folder}/tmp"  # of the processes that are started here
         os.mkdir(os.environ["TMPDIR"])
         if arguments.figure == "faults":
-            fine = faults(folder, 21 if arguments.check else arguments.count)
+            fine = faults(folder, 21 if arguments.check else arguments.count, arguments.record)
             fine = orphans(folder, 2 if arguments.check else 10) and fine
         elif arguments.figure == "hostile":
             fine = hostile(folder, arguments.check)
         else:
-            fine = cache(folder, 8 if arguments.check else arguments.seconds)
+            fine = cache(folder, 8 if arguments.check else arguments.seconds, arguments.record)
     print(f"{time.monotonic() - start:.0f} s; {'as it should be' if fine else 'NOT REACHED'}")
     return 0 if fine else 1
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Atomic: isomer optimize is killed (-9) at random moments; OUT is absent or whole, IN untouched, nothing is left behind.
+"""Atomic: isomer optimize is killed (-9) at random moments; OUT is absent, as it was, or whole, IN untouched, nothing is left behind.
 
-  tests/optimize_atomic.py [--kills 30] [--seed 1]      (300 for the long form)
-Half of the kills are aimed at the write: they come as soon as a temporary file of ours appears. After each kill OUT, if there, is
-accepted with the certificate of an undisturbed run; after the next undisturbed run no temporary file is there. Then: IN = OUT, and
+  tests/optimize_atomic.py [--kills 30] [--seed 1] [--record FILE.jsonl]      (1000 for the long form)
+Half of the kills are aimed at the write: they come as soon as a temporary file of ours appears. Before each third one an older OUT is there. After
+each kill OUT, if there, is that or the one of an undisturbed run; after the next undisturbed run no temporary file is there. Then: IN = OUT, and
 a certificate in IN's or OUT's place, are exit 2; a full disk (a small tmpfs, where one can be mounted) is one line and no OUT.
 """
 import argparse
@@ -20,6 +20,7 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
 import programs
+import reliability
 from written_files import digest, leftovers, without_stamp
 
 
@@ -61,6 +62,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--seed", type=int, default=1)
+    reliability.add_option(parser)
     arguments = parser.parse_args()
     draw, faults, count = random.Random(arguments.seed), [], {}
     with tempfile.TemporaryDirectory(prefix="isomer_atomic_") as name:
@@ -74,15 +76,22 @@ def main():
         seconds, right = time.monotonic() - start, digest(whole) if ran.code == 0 else ""
         if ran.code != 0 or right == original:
             sys.exit(f"the undisturbed run changes nothing: {ran.stdout}{ran.stderr}")
-        whole_states = {right: "whole", without_stamp(whole): "whole, no stamp"}
+        older = whole.with_name("older.onnx")
+        older.write_bytes(model_bytes(8))
+        whole_states = {right: "whole", without_stamp(whole): "whole, no stamp", digest(older): "as it was"}
         box = root / "box"
         box.mkdir()
         for k in range(arguments.kills):
+            out = box / "out.onnx"
+            if k % 3 == 2:
+                out.write_bytes(older.read_bytes())
             how = kill_once(source, box, seconds, k % 2 == 1, draw)
-            out, left = box / "out.onnx", bool(leftovers(box))
+            left = bool(leftovers(box))
             state = "absent" if not out.exists() else whole_states.get(digest(out), "BROKEN")
             row = ("at the write" if k % 2 else "any moment", how, state, "temporaries" if left else "clean")
             count[row] = count.get(row, 0) + 1
+            if state == "absent" and k % 3 == 2:
+                faults.append(f"kill {k}: an older OUT is gone")
             if state == "BROKEN":
                 faults.append(f"kill {k}: OUT is neither absent nor whole")
             if digest(source) != original:
@@ -126,6 +135,11 @@ def main():
                 faults.append(f"limited files: exit {ran.code}, leaves {[p.name for p in small.iterdir()]}")
     print(f"{arguments.kills} kills, seed {arguments.seed}: {len(faults)} faults")
     print("\n".join(faults))
+    states = {}
+    for (_, how, state, _), n in count.items():
+        name = f"{how}_and_{state}".replace(",", "").replace(" ", "_")
+        states[name] = states.get(name, 0) + n
+    reliability.record(arguments.record, "kills", arguments.kills, faults, **states)
     return 1 if faults else 0
 
 

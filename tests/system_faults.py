@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Every call of the system fails in turn, under every command: nothing half-written, nothing lost, nothing false, one clear line.
 
-  tests/system_faults.py [--every] [--mallocs 200] [--commands NAME,...] [--models NAME,...] [--kinds KIND,...] [--jobs 2] [--seed 1] [--check]
+  tests/system_faults.py [--every] [--mallocs 200] [--commands NAME,...] [--models NAME,...] [--kinds KIND,...] [--jobs 2] [--seed 1]
+                         [--record FILE.jsonl] [--check]
 A shim (tests/faults/fail_call.cpp) makes the n-th open, read, write, fsync, rename, truncate, mmap, malloc, fork, poll or mkdir of `isomer` fail, once,
 or that call and all after it. How many there are is counted in an undisturbed run. Each n is tried, of kinds with more than --mallocs calls that many, drawn
 (--every: each). After each: exit 0 with the outputs of the undisturbed run, or others that the checker accepts, or another code and a line that says
@@ -26,6 +27,7 @@ import onnx
 from onnx import numpy_helper, parser
 
 import programs
+import reliability
 from written_files import digest, leftovers, without_stamp
 
 SECONDS = 60
@@ -180,6 +182,7 @@ def main():
     given.add_argument("--jobs", type=int, default=2)
     given.add_argument("--seed", type=int, default=1)
     given.add_argument("--check", action="store_true")
+    reliability.add_option(given)
     given = given.parse_args()
     if given.check:
         given.mallocs, given.models = 6, "external"
@@ -206,6 +209,10 @@ def main():
     programs.print_table(("model", "command", "calls", "failed in turn", *ENDS), table)
     print(f"{sum(row[3] for row in table)} failures of {len(given.kinds.split(','))} kinds, seed {given.seed}: {len(faults)} faults")
     print("\n".join(faults))
+    limits = "" if given.every else f"of kinds with more than {most} calls, {most} are drawn"
+    reliability.record(given.record, "system_faults", sum(row[3] for row in table), faults, limits,
+                       kinds=len(given.kinds.split(",")), commands=len({row[1] for row in table}), models=len({row[0] for row in table}),
+                       **{end.replace(",", " with").replace(" ", "_"): sum(row[4 + k] for row in table) for k, end in enumerate(ENDS)})
     return 1 if faults else 0
 
 
