@@ -38,6 +38,18 @@ endif()
 # A product and a sum stay two roundings on every machine: results must not depend on the CPU that built them.
 add_compile_options(-ffp-contract=off)
 
+# What reads files of strangers is hardened: tests/hardened_test.py looks at the programs. Sanitizers do more, and not beside it.
+if(NOT ISOMER_SANITIZE)
+  add_compile_options(-fstack-protector-strong -fstack-clash-protection)
+  if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+    add_compile_options(-fcf-protection)
+  endif()
+  if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug")
+    add_compile_options(-U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=3)  # needs optimisation
+  endif()
+  add_link_options(-Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
+endif()
+
 if(ISOMER_SANITIZE)
   add_compile_options("-fsanitize=${ISOMER_SANITIZE}" -fno-omit-frame-pointer)
   add_link_options("-fsanitize=${ISOMER_SANITIZE}")
