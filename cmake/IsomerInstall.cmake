@@ -32,7 +32,8 @@ set_target_properties(isomer_shared PROPERTIES
   OUTPUT_NAME isomer EXPORT_NAME isomer LINKER_LANGUAGE CXX LINK_DEPENDS "${map}"
   VERSION "${PROJECT_VERSION}" SOVERSION "${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}"
   LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}"  # beside its worker
-  INSTALL_RPATH "$ORIGIN")
+  # In the build tree too: CMake would leave room for it there, colons, which the loader reads as the current folder.
+  BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "$ORIGIN")
 
 set(package "${CMAKE_INSTALL_LIBDIR}/cmake/isomer")
 install(TARGETS isomer isomer-check isomer-worker RUNTIME)

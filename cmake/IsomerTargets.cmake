@@ -130,7 +130,7 @@ function(isomer_tests folder tests)
   isomer_precompile(${executable} precompiled_tests.h)
   # Discovered when ctest runs, not when the linker does: a test binary that crashes at start is then a failed test.
   gtest_discover_tests(${executable} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60 TEST_PREFIX "${folder}."
-                       PROPERTIES LABELS ${folder} TIMEOUT 600)
+                       PROPERTIES LABELS ${folder} TIMEOUT 600 ENVIRONMENT "VIRTUAL_ENV=${ISOMER_DEPS}/venv")
 endfunction()
 
 function(isomer_fuzzers fuzzers)

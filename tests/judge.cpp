@@ -2,8 +2,10 @@
 //
 //   isomer-judge pairs RUNTIME SECONDS     reads lines "A.onnx<TAB>B.onnx", answers each with a line of JSON
 //   isomer-judge faults COUNT MODEL        makes workers die in every way at random moments; a line of JSON
-//   at the end isomer-judge cache FILE SECONDS        stores and looks up until the time is over or it is
-//   killed
+//   at the end
+//   isomer-judge cache FILE SECONDS        stores and looks up until the time is over or it is killed
+//   isomer-judge fill-cache FILE COUNT     stores so many
+//   isomer-judge damaged-caches COUNT      reads lines that name caches which were filled so and then damaged
 #include <fmt/format.h>
 #include <unistd.h>
 
@@ -198,7 +200,46 @@ int check_cache(const std::string& path) {
   return 0;
 }
 
+constexpr const char* kFilled = "filled";
+
+int fill_cache(const std::string& path, int count) {
+  const auto cache = TimingCache::open(path);
+  for (int i = 0; i < count; ++i)
+    if (!cache->store(key_of(kFilled, i), samples_of(i)) ||
+        !cache->keep_note(fmt::format("note {}", i), fmt::format("text {}", i)))
+      return fail(cache->trouble());
+  return 0;
+}
+
+// What a damaged cache still finds must be what was stored; then it must keep something new, or say why not.
+int read_damaged(int count) {
+  for (std::string path; std::getline(std::cin, path);) {
+    int found = 0, changed = 0, notes = 0;
+    const auto cache = TimingCache::open(path);
+    for (int i = 0; i < count; ++i) {
+      const auto samples = cache->find(key_of(kFilled, i));
+      found += samples.has_value();
+      changed += samples && to_bytes(*samples) != to_bytes(samples_of(i));
+      notes += cache->note(fmt::format("note {}", i)).has_value();
+    }
+    const bool is_stored = cache->store(key_of("new", 1), samples_of(1));
+    const auto again = cache->find(key_of("new", 1));
+    cache->shrink_to(cache->bytes() / 2);
+    say({{"path", path},
+         {"found", found},
+         {"changed", changed},
+         {"notes", notes},
+         {"is_stored", is_stored},
+         {"is_kept", again && to_bytes(*again) == to_bytes(samples_of(1))},
+         {"trouble", cache->trouble()}});
+  }
+  return 0;
+}
+
 int main(const std::vector<std::string>& arguments) {
+  if (arguments.size() == 3 && arguments[0] == "fill-cache")
+    return fill_cache(arguments[1], std::stoi(arguments[2]));
+  if (arguments.size() == 2 && arguments[0] == "damaged-caches") return read_damaged(std::stoi(arguments[1]));
   if (arguments.size() == 3 && arguments[0] == "cache")
     return use_cache(arguments[1], std::stod(arguments[2]));
   if (arguments.size() == 1 && arguments[0] == "load") return load_models();

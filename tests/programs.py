@@ -10,6 +10,8 @@ ROOT = pathlib.Path(os.environ.get("ISOMER_SOURCE_DIR", pathlib.Path(__file__).r
 SHARED = ROOT.parent / "shared"
 STAMP = "pkg.isomer."  # how the entries of metadata begin that `optimize` adds
 SKIPPED = 77  # what ctest takes for "not tested here"
+if sys.prefix != sys.base_prefix:
+    os.environ.setdefault("VIRTUAL_ENV", sys.prefix)  # whose libraries are loaded
 os.environ.setdefault("ISOMER_CACHE", "none")  # what is measured here is measured, not remembered
 
 

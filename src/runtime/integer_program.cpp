@@ -3,16 +3,18 @@
 #include <dlfcn.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <memory>
 #include <numeric>
+
+#include "runtime/installed_library.h"
 
 namespace isomer {
 namespace {
 
 // HiGHS's C interface (highs_c_api.h), as far as it is used here; its integers are ints, which is asked of
 // the library before anything else.
+constexpr InstalledLibrary kLibrary{"ISOMER_HIGHS_LIBRARY", "highspy", "", "libhighs.so", "libhighs.so.1"};
 constexpr int kRowwise = 2, kMinimize = 1, kReal = 0, kInteger = 1, kOptimal = 7;
 constexpr int kMostBranches = 20'000;  // of the search tree; extractions of 4096 nodes take less than 100
 constexpr double kScale = 1000;        // costs have this sum: HiGHS's tolerances are absolute ones
@@ -39,12 +41,9 @@ bool load(void* handle, const char* name, F& function) {
 }
 
 std::optional<Highs> opened() {
-  // Where the build found it (tools/setup), else where the system has it. Never closed: its threads may
-  // outlive any point where we could.
-  constexpr std::array libraries{ISOMER_HIGHS, "libhighs.so.1"};
-  void* handle = nullptr;
-  for (const char* library : libraries)
-    if (handle == nullptr && *library != '\0') handle = ::dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  // Never closed: its threads may outlive any point where we could.
+  void* handle = ::dlopen(find_library(kLibrary).c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) handle = ::dlopen(kLibrary.linker_name.data(), RTLD_NOW | RTLD_LOCAL);
   Highs h{};
   if (handle == nullptr || !load(handle, "Highs_create", h.create) ||
       !load(handle, "Highs_destroy", h.destroy) || !load(handle, "Highs_passMip", h.pass_program) ||

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <span>
 
+#include "runtime/plain_cbor.h"
 #include "runtime/runtime.h"
 
 namespace isomer {
@@ -125,7 +126,7 @@ Received receive_message(int socket, Message& into, std::optional<std::int64_t> 
       head.size);  // not of uint8_t: not every standard library has traits of such characters
   received = receive_all(socket, std::as_writable_bytes(std::span(bytes)), into.files, deadline_ns);
   if (received != Received::Whole) return received;
-  into.body = Json::from_cbor(bytes, true, false);
+  into.body = json_from_cbor(bytes);
   return into.body.is_object() ? Received::Whole : Received::Garbage;
 }
 

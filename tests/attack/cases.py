@@ -63,6 +63,7 @@ class Optimization:
     model: Model | onnx.ModelProto
     feeds: Callable[[], Iterable[Feed]] | None = None
     rounding: float | None = None
+    flags: tuple[str, ...] = ()  # further ones of optimize
 
     def ask(self, folder: pathlib.Path, seconds: int) -> Finding:
         model, out = _written(self.model, folder / "model.onnx"), folder / "out.onnx"
@@ -71,7 +72,7 @@ class Optimization:
         if before is None or all(isinstance(before[0].run(f), oracle.Failure) for f in fed):
             return Finding()
         isomer = programs.program("isomer")
-        command = [isomer, "optimize", str(model), "-o", str(out), "--judge", "cost", "--budget", f"{seconds}s", "--quiet", "--json"]
+        command = [isomer, "optimize", str(model), "-o", str(out), "--judge", "cost", "--budget", f"{seconds}s", "--quiet", "--json", *self.flags]
         done = programs.run(command, timeout=8 * seconds + 60)
         if done.code == 2 and oracle.never_runs(model, fed):
             return Finding()
@@ -136,7 +137,7 @@ class Reading:
 
 
 def _written(model: Model | onnx.ModelProto, path: pathlib.Path) -> pathlib.Path:
-    if isinstance(model, Model):
+    if not isinstance(model, onnx.ModelProto):
         return model.write(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(model.SerializeToString())

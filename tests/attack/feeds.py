@@ -39,6 +39,43 @@ def _values(element: int, kind: str, shape: list[int], draw: np.random.Generator
     return draw.integers(low, 0 if kind == "negative" and low < 0 else 5, shape).astype(dtype)
 
 
+EXTREMES = ("normal", "zeros of both signs", "not a number", "infinite", "denormal", "huge", "limits", "empty")
+
+
+def _extreme(element: int, kind: str, shape: list[int], draw: np.random.Generator) -> np.ndarray:
+    """Values of such a kind; of integers and truth values most of them are ordinary ones."""
+    values = _values(element, "large" if kind == "limits" else "normal", shape, draw)
+    if values.dtype.kind != "f" and element != onnx.TensorProto.BFLOAT16:
+        return values
+    limits = np.finfo(values.dtype) if values.dtype.kind == "f" else np.finfo(np.float32)
+    some = draw.random(shape) < 0.3
+    signs = draw.choice((-1.0, 1.0), shape)
+    special = {"zeros of both signs": signs * 0.0, "not a number": np.full(shape, np.nan), "infinite": signs * np.inf,
+               "denormal": signs * float(limits.smallest_subnormal) * draw.integers(1, 9, shape), "huge": signs * float(limits.max) * 0.25}.get(kind)
+    if special is None:
+        return values
+    return np.where(some | (kind == "zeros of both signs"), special, values.astype(np.float64)).astype(values.dtype)
+
+
+def extreme(model: onnx.ModelProto, seed: int, fixed: Feed) -> Iterator[Feed]:
+    """A feed of each kind of EXTREMES. What is `fixed` is fed as it is; NaN and infinities go to one input, so that something is left to be compared."""
+    defaults = {t.name for t in model.graph.initializer}
+    inputs = [i for i in model.graph.input if i.name not in defaults]
+    symbols = list(dict.fromkeys(d.dim_param for i in inputs for d in i.type.tensor_type.shape.dim if d.dim_param))
+    draw = np.random.default_rng(seed)
+    for number, kind in enumerate(EXTREMES):
+        if kind == "empty" and not symbols:
+            continue
+        sizes = {s: 0 if kind == "empty" and (k + seed) % 2 == 0 else 2 + (k + number) % 3 for k, s in enumerate(symbols)}
+        chosen = inputs[int(draw.integers(len(inputs)))].name if inputs else ""
+        feed = {}
+        for i in inputs:
+            spoilt = kind in ("not a number", "infinite") and i.name != chosen
+            shape = [sizes.get(d.dim_param, d.dim_value) for d in i.type.tensor_type.shape.dim]
+            feed[i.name] = fixed[i.name] if i.name in fixed else _extreme(i.type.tensor_type.elem_type, "normal" if spoilt else kind, shape, draw)
+        yield feed
+
+
 def drawn(model: onnx.ModelProto, seed: int) -> Iterator[Feed]:
     """Feeds for the inputs that have no default. A dimension without a name has the size of its place, as if it had one."""
     defaults = {t.name for t in model.graph.initializer}

@@ -1,0 +1,18 @@
+// CBOR out of untrusted hands, before a parser that calls itself reads it: of what such bytes may say, only
+// what nlohmann::json writes is taken. No lengths that end somewhere later, no tags, no depth that a stack
+// would not bear: a few bytes a level, and megabytes of levels, would end the process that reads them.
+#pragma once
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <span>
+
+namespace isomer {
+
+// Whether the bytes are one value of the plain kind, nested up to 64 deep.
+bool is_plain_cbor(std::span<const char> bytes);
+
+// The value; discarded (is_discarded) if the bytes are not such a one.
+nlohmann::json json_from_cbor(std::span<const char> bytes);
+
+}  // namespace isomer
