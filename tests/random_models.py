@@ -21,6 +21,7 @@ import time
 import onnx
 
 import reliability
+from attack import cases as cases_of_attacks
 from attack import feeds
 from attack.cases import Finding, Optimization
 from attack.minimize import minimized
@@ -121,6 +122,7 @@ def main():
     calls = CALLS
     if given.check:
         given.models, given.seconds, given.time, calls = 48, 1, 40, 3
+    cases_of_attacks.PATIENCE = 60 if given.check else 1200  # a long run may be stopped for a while
     results, wrong = Records(given.results, "seed", "number"), []
     end = time.monotonic() + given.time
     with tempfile.TemporaryDirectory(prefix="isomer_random_models_") as scratch:

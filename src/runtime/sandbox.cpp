@@ -13,8 +13,10 @@
 #include <cerrno>
 #include <csignal>
 #include <cstddef>
+#include <initializer_list>
 #include <vector>
 
+#include "runtime/file_guard.h"
 #include "runtime/runtime.h"
 
 namespace isomer {
@@ -41,6 +43,21 @@ void deny(std::vector<sock_filter>& program, long call, int error) {
   program.push_back(answer(SECCOMP_RET_ERRNO | static_cast<std::uint32_t>(error)));
 }
 
+// A call whose first argument must be one of these numbers.
+void only_for(std::vector<sock_filter>& program, long call, std::initializer_list<std::uint32_t> numbers) {
+  const auto count = static_cast<std::uint8_t>(numbers.size());
+  program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<std::uint32_t>(call), 0,
+                             static_cast<std::uint8_t>(count + 3)));
+  program.push_back(load(offsetof(seccomp_data, args)));
+  for (std::uint8_t left = count; const std::uint32_t number : numbers)
+    program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, left--, 0));
+  program.push_back(answer(SECCOMP_RET_ERRNO | EPERM));
+  program.push_back(answer(SECCOMP_RET_ALLOW));
+}
+
+// Numbers of calls that older headers don't know; the same on all machines.
+constexpr long kPidfdSendSignal = 424, kPidfdOpen = 434, kPidfdGetfd = 438;
+
 // The system calls that reach another machine, program or process are answered with an error.
 std::vector<sock_filter> filter() {
   std::vector<sock_filter> program{
@@ -61,7 +78,42 @@ std::vector<sock_filter> filter() {
   deny(program, SYS_execve, EPERM);
   deny(program, SYS_execveat, EPERM);
   deny(program, SYS_ptrace, EPERM);
-  deny(program, SYS_kill, EPERM);
+  // Other processes of this user: their memory, their files, their end.
+  for (const long call : {long{SYS_kill}, long{SYS_tkill}, long{SYS_rt_sigqueueinfo},
+                          long{SYS_rt_tgsigqueueinfo}, kPidfdSendSignal, kPidfdOpen, kPidfdGetfd,
+                          long{SYS_process_vm_readv}, long{SYS_process_vm_writev}, long{SYS_kcmp}})
+    deny(program, call, EPERM);
+  only_for(program, SYS_tgkill, {static_cast<std::uint32_t>(::getpid())});  // abort and raise are for oneself
+  only_for(program, SYS_prlimit64, {0, static_cast<std::uint32_t>(::getpid())});
+  // The kernel's rarer doors, which no runtime needs.
+  for (const long call : {long{SYS_bpf},
+                          long{SYS_perf_event_open},
+                          long{SYS_userfaultfd},
+                          long{SYS_keyctl},
+                          long{SYS_add_key},
+                          long{SYS_request_key},
+                          long{SYS_unshare},
+                          long{SYS_setns},
+                          long{SYS_mount},
+                          long{SYS_umount2},
+                          long{SYS_pivot_root},
+                          long{SYS_chroot},
+                          long{SYS_open_by_handle_at},
+                          long{SYS_init_module},
+                          long{SYS_finit_module},
+                          long{SYS_delete_module},
+                          long{SYS_kexec_load},
+                          long{SYS_reboot},
+                          long{SYS_swapon},
+                          long{SYS_swapoff},
+                          long{SYS_acct},
+                          long{SYS_quotactl},
+                          long{SYS_settimeofday},
+                          long{SYS_clock_settime},
+                          long{SYS_sethostname},
+                          long{SYS_setdomainname},
+                          long{SYS_mknodat}})
+    deny(program, call, EPERM);
   deny(program, SYS_clone3, ENOSYS);  // its flags can't be seen here; the C library then uses clone
   // clone makes threads only.
   program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_clone, 0, 3));
@@ -98,8 +150,9 @@ void volunteer() {
 
 bool die_with(pid_t parent) { return ::prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && ::getppid() == parent; }
 
-NetworkGuard restrict_process(const Limits& limits) {
+NetworkGuard restrict_process(const Limits& limits, const std::string& writable) {
   volunteer();
+  (void)keep_writes_below(writable);
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_FSIZE, limits.file_bytes);
   // Private writable memory, not address space: a mapped model of 30 GB costs none of it.

@@ -1,5 +1,6 @@
 // What a worker process takes away from itself before it loads a runtime: memory, CPU time, file sizes, the
-// network, other programs. A model is untrusted bytes and a runtime is a large program that parses them.
+// network, other programs and processes, files to write. A model is untrusted bytes and a runtime is a large
+// program that parses them.
 //
 // Not a jail for hostile native code: files can be read. A custom-operator library is as trusted as its user.
 #pragma once
@@ -18,7 +19,7 @@ struct Limits {
 };
 
 enum class NetworkGuard : std::uint8_t {
-  Filter,     // seccomp: a socket can't be made, nor a program or a process started
+  Filter,     // seccomp: a socket can't be made, nor a program or a process started or touched
   Namespace,  // a network namespace of its own, without devices
   None,       // the kernel forbids both
 };
@@ -26,8 +27,9 @@ enum class NetworkGuard : std::uint8_t {
 // Dies with its parent, which must be the process that started it; false: the parent is gone already.
 bool die_with(pid_t parent);
 
-// Everything but CPU time. What could be done about the network; the other limits can't fail.
-NetworkGuard restrict_process(const Limits& limits);
+// Everything but CPU time. What could be done about the network; the other limits can't fail, but for files
+// that are written elsewhere than in the folder `writable`, which only a kernel with Landlock forbids.
+NetworkGuard restrict_process(const Limits& limits, const std::string& writable);
 
 // From now on, so many seconds of CPU time until SIGXCPU.
 void allow_cpu(std::uint64_t seconds);

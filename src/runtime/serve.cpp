@@ -85,7 +85,7 @@ class Server {
     if (scratch_.empty()) scratch_ = text_field(request, "scratch").value_or("");
     // Runtimes leave files in the temporary folder, too: ONNX Runtime 1.31 a ".ses".
     ::setenv("TMPDIR", scratch_.c_str(), 1);
-    const NetworkGuard guard = restrict_process(limits_);
+    const NetworkGuard guard = restrict_process(limits_, scratch_);
     allow_cpu(limits_.cpu_seconds_per_call);
     auto opened = in_runtime([&] { return engine->open(text_field(request, "library").value_or("")); });
     if (!opened) return opened.error();

@@ -14,6 +14,7 @@ from attack.feeds import Feed
 from attack.hand import EQUAL, UNEQUAL
 from attack.models import Model
 
+PATIENCE = 60  # seconds beyond what it was given, after which a command hangs
 ANSWERS = ("proved", "refuted", "undecided")
 
 
@@ -73,7 +74,7 @@ class Optimization:
             return Finding()
         isomer = programs.program("isomer")
         command = [isomer, "optimize", str(model), "-o", str(out), "--judge", "cost", "--budget", f"{seconds}s", "--quiet", "--json", *self.flags]
-        done = programs.run(command, timeout=8 * seconds + 60)
+        done = programs.run(command, timeout=8 * seconds + PATIENCE)
         if done.code == 2 and oracle.never_runs(model, fed):
             return Finding()
         if done.code != 0:
@@ -82,7 +83,7 @@ class Optimization:
             return Finding("unchanged")
         after = _loaded(out)
         wrong = "the runtime doesn't take the result" if after is None else oracle.falsehood(*before, *after, fed, self.rounding)
-        check = programs.run([isomer, "check", str(model), str(out), f"{out}.cert"], timeout=8 * seconds + 60)
+        check = programs.run([isomer, "check", str(model), str(out), f"{out}.cert"], timeout=8 * seconds + PATIENCE)
         if check.code != 0:
             return Finding("failed", wrong, wrong, f"check rejects an own result: {(check.stdout + check.stderr).strip()[-200:]}")
         record = proving.prove(model, out, seconds)
