@@ -38,7 +38,7 @@ with tempfile.TemporaryDirectory() as name:
     onnx.save(small_models.branches(1), folder / "in.onnx")
     (folder / "same.rules").write_text(RULE)
     commands = {
-        "optimize": ["optimize", "in.onnx", "-o", "out.onnx", "--judge", "cost"],
+        "optimize": ["optimize", "in.onnx", "-o", "out.onnx", "--judge", "cost", "--plans", "store"],
         "check": ["check", "in.onnx", "out.onnx", "out.onnx.cert"],
         "explain": ["explain", "out.onnx.cert"],
         "report": ["report", "in.onnx", "out.onnx", "out.onnx.cert", "-o", "r.html", "--widths", "cost"],
@@ -53,6 +53,9 @@ with tempfile.TemporaryDirectory() as name:
         "rules merge": ["rules", "merge", "shard.rules", "-o", "merged.rules"],
         "rules list": ["rules", "list", "same.rules"],
         "rules derive": ["rules", "derive", "same.rules", "--from", "same.rules"],
+        "plans list": ["plans", "list", "store"],
+        "plans gc": ["plans", "gc", "store"],
+        "plans push": ["plans", "push", "store", "copy"],
         "cache": ["cache", "--cache", str(folder / "cache.sqlite")],
     }
     subprocess.run([ISOMER, "rules", "generate", "--operators", "1", "--shard", "1/1", "-o", "shard.rules"], cwd=folder, capture_output=True, check=True)

@@ -242,8 +242,12 @@ struct OptimizeOptions {
   std::filesystem::path feeds_file = {};  // the npz file that they are in; "": none
   std::vector<std::string> sizes = {};    // of made-up feeds
   RuntimeOptions runtime = {};
-  std::filesystem::path cache = {};    // what was measured before; "": nothing is remembered
-  double cache_mebibytes = 0;          // the oldest of it is forgotten beyond this size; 0: no limit
+  std::filesystem::path cache = {};  // what was measured before; "": nothing is remembered
+  double cache_mebibytes = 0;        // the oldest of it is forgotten beyond this size; 0: no limit
+  // A store of plans (docs/plans.md): what others found for the same blocks is proved and measured first, and
+  // what is found is written there; "": none.
+  std::filesystem::path plans = {};
+  bool trust_timings = false;  // of plans: what was measured on such a machine need not be measured again
   std::filesystem::path scratch = {};  // a folder for models that are measured; "": that of temporary files
   Progress progress = {};
   Progress notice = {};  // what is known before the search and worth saying now: a rule that is false
@@ -314,6 +318,23 @@ struct CacheState {
 };
 ISOMER_API CacheState cache_state(const std::filesystem::path& cache);
 ISOMER_API void clear_cache(const std::filesystem::path& cache);
+
+// ---- Plans: what was found before for blocks that other models have, too (docs/plans.md)
+
+struct PlanStoreState {
+  // Plans; entries, under which they are found; notes of what has been searched; files that are not what
+  // they should be; plans and entries without each other.
+  std::uint64_t plans = 0, entries = 0, settled = 0, invalid = 0, orphans = 0;
+  std::uint64_t bytes = 0;
+  std::string json = {};  // what `isomer plans list --json` prints
+};
+// Every file is read and checked. What is not there is an empty store.
+ISOMER_API PlanStoreState plan_store_state(const std::filesystem::path& store);
+// Takes away what is invalid or without its other half, and the oldest beyond so many MiB (0: no limit); how
+// many files.
+ISOMER_API std::uint64_t clean_plans(const std::filesystem::path& store, double mebibytes = 0);
+// Copies what is valid and missing; how many files.
+ISOMER_API std::uint64_t copy_plans(const std::filesystem::path& from, const std::filesystem::path& to);
 
 // ---- Equality, in the sense of docs/equality.md
 

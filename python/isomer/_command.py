@@ -14,7 +14,11 @@ def _start(name: str) -> None:
 
 
 def isomer() -> None:
-    """The command `isomer`."""
+    """The command `isomer`. Work on many machines is Python's own; everything else is the program's."""
+    if sys.argv[1:2] in (["fleet"], ["plans"]):
+        from .fleet.command import is_ours, main
+        if is_ours(sys.argv[1:]):
+            sys.exit(main(sys.argv[1:]))
     _start("isomer")
 
 

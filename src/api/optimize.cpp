@@ -16,6 +16,7 @@
 #include "pipeline/size_sets.h"
 #include "pipeline/user_rules.h"
 #include "pipeline/write_optimized.h"
+#include "plans/store.h"
 #include "runtime/machine.h"
 
 namespace isomer::api {
@@ -46,6 +47,10 @@ void fill_search(const OptimizeOptions& options, OptimizeRequest& request) {
     throw Error(ErrorKind::BadInput, "max_size_growth must be more than 0");
   request.max_size_growth = options.max_size_growth;
   request.simplify = options.simplify;
+  if (!options.plans.empty())
+    search.plans = {.store = std::make_shared<PlanStore>(options.plans),
+                    .trust_timings = options.trust_timings,
+                    .by = fmt::format("isomer {}", version())};
 }
 
 std::shared_ptr<TimingCache> cache_of(const OptimizeOptions& options) {

@@ -108,6 +108,8 @@ int start(int argc, char** argv) {
   add_rules(app, chosen);
   add_run(app, chosen);
   add_cache(app, chosen);
+  add_plans(app, chosen);
+  add_fleet(app, chosen);
   add_manual(app, chosen);
   try {
     app.parse(argc, argv);

@@ -168,6 +168,16 @@ void add_optimize(CLI::App& app, Chosen& chosen) {
       ->type_name("N")
       ->capture_default_str();
   add_cache_options(*command, request->cache);
+  auto* plans = command->add_option("--plans", request->options.plans,
+                                    "A store of plans (docs/plans.md): what was found before for blocks that "
+                                    "this model has, too, is proved "
+                                    "and measured first; what is found goes there (default: none)");
+  plans->type_name("DIR");
+  command
+      ->add_flag("--trust-timings", request->options.trust_timings,
+                 "Take plans that others measured on such a machine without measuring each; all is proved "
+                 "here, and the result is measured")
+      ->needs(plans);
   command->add_flag("-v,--verbose", request->verbose, "Tell each step, and what was tried in vain");
   add_live_options(*command, request->live);
   add_operators_option(*command);

@@ -108,6 +108,7 @@ Status Attempt::work() {
       r.runtime = (*judge)->runtime();
       r.runtime_version = (*judge)->version();
     });
+    request_.search.plans.target = target_text((*judge)->runtime(), (*judge)->version(), request_.runtime);
     trials_ = std::make_unique<Trials>(std::move(*judge), Trials::Options{.runtime = request_.runtime,
                                                                           .feeds = request_.feeds,
                                                                           .more_feeds = request_.more_feeds,

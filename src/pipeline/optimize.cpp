@@ -9,6 +9,7 @@
 #include "certify/digest.h"
 #include "onnx/write_file.h"
 #include "pipeline/attempt.h"
+#include "search/plan_search.h"
 
 namespace isomer {
 namespace {
@@ -119,6 +120,8 @@ Result<Optimized> optimize(OptimizeRequest request, const Model& model) {
   Reached reached = reached_in_time(request, model, request.seconds - writing, report.is_abandoned);
   if (reached.error) return *reached.error;
   report.search = std::move(reached.search);
+  if (!reached.runtime.empty())
+    request.search.plans.target = target_text(reached.runtime, reached.runtime_version, request.runtime);
   if (limit.is_interrupted()) report.search.stopped_by = StoppedBy::Interrupt;
   else if (report.is_abandoned || has_run_out(reached)) report.search.stopped_by = StoppedBy::Budget;
   report.advice = std::move(reached.advice);
@@ -136,6 +139,9 @@ Result<Optimized> optimize(OptimizeRequest request, const Model& model) {
   if (report.result != OptimizeReport::Result::Improved)
     report.reason = why_unchanged(reached, report.search.stopped_by);
   tell(report, best);
+  if (request.search.plans.store)
+    report.search.plans.kept =
+        keep_plans(request.search, model, best, report.search.stopped_by == StoppedBy::Done);
   report.nodes_in = model.graph.operator_count();
   report.nodes_out = best.graph.operator_count();
   report.bytes_out = reached.best ? reached.best->look.bytes : report.bytes_in;

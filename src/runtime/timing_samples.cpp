@@ -88,6 +88,13 @@ std::optional<TimingSamples> samples_from(const std::string& bytes) {
   return TimingSamples{std::move(*explored), std::move(*confirmed)};
 }
 
+std::string target_text(const std::string& runtime, const std::string& version,
+                        const RuntimeOptions& options) {
+  const MachineName& machine = this_machine();
+  return fmt::format("runtime={} {}; options={}; cpu={}; isa={}; protocol={}", runtime, version,
+                     options.text(), machine.cpu, machine.isa, kProtocolVersion);
+}
+
 std::string TimingKey::text() const {
   const MachineName& machine = this_machine();
   return fmt::format("a={}\nb={}\nfeeds={}\nruntime={} {}\noptions={}\ncpu={}\nisa={}\nprotocol={}\n", a, b,

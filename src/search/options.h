@@ -25,6 +25,7 @@ namespace isomer {
 namespace rules {
 class RuleBook;  // rules/rule_book.h
 }  // namespace rules
+class PlanStore;  // plans/store.h
 
 // How far to look; see strategy.h.
 struct Strategy {
@@ -52,6 +53,14 @@ struct SearchOptions {
   const std::atomic<bool>* stop() const { return limit ? limit->flag() : nullptr; }
   // Where it is remembered how slow proofs went (proof_memory.h); null: nowhere.
   std::shared_ptr<TimingCache> cache = {};
+  // Plans of others, asked first and written afterwards (plan_search.h); null: none.
+  struct Plans {
+    std::shared_ptr<PlanStore> store = {};
+    std::string target = {};     // what is measured on: processor, runtime, version, options; "": nothing is
+    bool trust_timings = false;  // what others measured on this target need not be measured to be taken
+    std::string by = {};         // who writes them
+  };
+  Plans plans = {};
   // What is going on: "proving: 5 nodes are one convolution".
   std::function<void(const std::string&)> progress = [](const std::string&) {};
   // A draft was reached that is better than all before, as far as the search can tell.
@@ -101,6 +110,14 @@ struct SearchReport {
   Saturation saturation;
   Prices prices;
   std::size_t questions = 0;  // small models that the runtime was asked about, for prices and layouts
+  // Of the store of plans: those whose region the model has, at how many places; those of them that were
+  // proved, and taken; and whether nothing else was looked for, since a search had been all through such
+  // surroundings.
+  struct Plans {
+    std::size_t found = 0, places = 0, refused = 0, taken = 0, kept = 0;
+    bool is_settled = false;
+  };
+  Plans plans;
   // What the cache knew from earlier runs: measurements; claims with the attempt that proves them; claims
   // that no attempt proves.
   std::size_t known_measurements = 0, known_proofs = 0, known_refusals = 0;

@@ -6,10 +6,10 @@
 #include <map>
 
 #include "cost/price.h"
-#include "graph/rebuild.h"
 #include "search/assembly.h"
 #include "search/moves.h"
 #include "search/regions.h"
+#include "search/replay.h"
 #include "search/saturate.h"
 
 namespace isomer {
@@ -87,70 +87,6 @@ struct Unique {
   double gain = 0;            // at all places, by the analytic cost
 };
 
-// The names of one region as those of an equal one. What steps make gets names that nobody has.
-class Renaming {
- public:
-  Renaming(const Graph& from, const Graph& to, int number) : suffix_(fmt::format(".region{}", number)) {
-    for (std::size_t k = 0; k < from.order().size(); ++k) {
-      const auto &a = from.node(from.order()[k]).outputs, &b = to.node(to.order()[k]).outputs;
-      for (std::size_t o = 0; o < a.size() && o < b.size(); ++o) names_.emplace(a[o], b[o]);
-    }
-  }
-  std::string operator()(const std::string& name) const {
-    if (const auto at = names_.find(name); at != names_.end()) return at->second;
-    if (name.ends_with(kFoldedSuffix))
-      return (*this)(name.substr(0, name.size() - kFoldedSuffix.size())).append(kFoldedSuffix);
-    return name.empty() ? name : name + suffix_;
-  }
-  std::vector<std::string> operator()(std::vector<std::string> names) const {
-    for (std::string& n : names) n = (*this)(n);
-    return names;
-  }
-  Graph operator()(const Graph& program) const {
-    return with_changed_nodes(program, [&](Node& node) { node.outputs = (*this)(node.outputs); });
-  }
-  Claim operator()(const Claim& claim) const {
-    Claim out{
-        .inputs = (*this)(claim.inputs), .outputs = (*this)(claim.outputs), .after = (*this)(claim.after)};
-    for (const ConstantFact& fact : claim.facts)
-      out.facts.push_back({(*this)(fact.constant), (*this)(fact.program)});
-    return out;
-  }
-
- private:
-  std::map<std::string, std::string> names_;
-  std::string suffix_;
-};
-
-// The steps of a state, done again elsewhere.
-class Replay {
- public:
-  Replay(const Draft& draft, Renaming renaming) : steps_(&draft.steps), renamed_(std::move(renaming)) {
-    for (const Draft::Taken& t : draft.taken)
-      if (t.is_claim) told_.push_back(&t);
-  }
-  bool is_done() const { return is_stuck || at_ == steps_->size(); }
-  // The next claims about one graph; what is folded then goes with the last.
-  std::vector<Proposal> next() {
-    std::vector<Proposal> out;
-    for (; std::holds_alternative<Claim>((*steps_)[at_]); ++at_, ++claim_)
-      out.push_back({.kind = told_[claim_]->kind,
-                     .what = told_[claim_]->what,
-                     .claim = renamed_(std::get<Claim>((*steps_)[at_])),
-                     .folds = {}});
-    if (out.empty()) out.push_back({.kind = "simplify", .what = "constants", .claim = {}, .folds = {}});
-    out.back().folds = renamed_(std::get<FoldStep>((*steps_)[at_++]).values);
-    return out;
-  }
-  bool is_stuck = false;
-
- private:
-  const std::vector<CertifiedStep>* steps_;
-  std::vector<const Draft::Taken*> told_;
-  Renaming renamed_;
-  std::size_t at_ = 0, claim_ = 0;
-};
-
 class RegionSearch {
  public:
   RegionSearch(SearchContext& context, const Draft& draft, bool shifted)
@@ -215,7 +151,7 @@ class RegionSearch {
       take(now, *best);
     }
     if (gain <= told) return std::nullopt;
-    auto draft = with(draft_, std::move(all));
+    auto draft = replayed(context_, draft_, std::move(all));
     if (!draft.ok()) return std::nullopt;
     told = gain;
     return std::move(*draft);
@@ -224,38 +160,16 @@ class RegionSearch {
   std::vector<Replay> replays(const Unique& region, const State& state) {
     std::vector<Replay> out;
     for (const RegionPlace* place : region.places)
-      out.emplace_back(state.draft, Renaming(region.places[0]->graph, place->graph, context_.next_place++));
+      out.emplace_back(state.draft, Renaming(region.places[0]->graph, place->graph,
+                                             fmt::format(".region{}", context_.next_place++)));
     return out;
-  }
-
-  // All of them at once, a step of each at a time.
-  Result<Draft> with(Draft draft, std::vector<Replay> all) {
-    while (!std::ranges::all_of(all, &Replay::is_done)) {
-      ISOMER_TRY(Workpiece piece, Workpiece::of(draft.graph));
-      StepMaker maker(std::move(piece), context_.proofs, context_.options.seed, context_.options.stop());
-      std::vector<Step> steps;
-      for (Replay& replay : all) {
-        if (replay.is_done()) continue;
-        for (const Proposal& p : replay.next()) {
-          auto step = maker.prove(p);
-          if (auto* why = std::get_if<std::string>(&step)) {
-            context_.report.refused.push_back(p.what + ": " + *why);
-            replay.is_stuck = true;
-            break;
-          }
-          steps.push_back(std::get<Step>(std::move(step)));
-        }
-      }
-      draft = maker.with(draft, pointers_to(steps));
-    }
-    return draft;
   }
 
   Result<Draft> best_of(const std::vector<Unique*>& found) {
     std::vector<Replay> all;
     for (const Unique* region : found)
       std::ranges::move(replays(*region, region->better[0]), std::back_inserter(all));
-    return with(draft_, std::move(all));
+    return replayed(context_, draft_, std::move(all));
   }
 
   // The best few of each region, each in the whole model.
@@ -265,7 +179,7 @@ class RegionSearch {
     for (const Unique* region : found)
       for (const State& state : region->better) {
         if (context_.is_over()) return now;
-        ISOMER_TRY(Draft next, with(now, replays(*region, state)));
+        ISOMER_TRY(Draft next, replayed(context_, now, replays(*region, state)));
         if (!assembly.is_faster(now, next)) continue;
         now = std::move(next);
         break;

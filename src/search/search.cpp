@@ -9,6 +9,7 @@
 #include "propose/list.h"
 #include "search/assembly.h"
 #include "search/moves.h"
+#include "search/plan_search.h"
 #include "search/region_search.h"
 
 namespace isomer {
@@ -199,8 +200,14 @@ Status do_first(SearchContext& context, std::vector<Draft>& history) {
 
 Result<std::vector<Draft>> searched(SearchContext& context) {
   std::vector<Draft> history{{.graph = context.model.graph}};
+  if (context.options.plans.store) {
+    ISOMER_TRY(Draft planned, with_plans(context, history.back()));
+    keep(context, history, std::move(planned));
+    if (is_settled(context, history.back())) return history;
+  }
   ISOMER_TRY(Draft first, Moves(context).simplified(history.back()));
   keep(context, history, std::move(first));
+  if (is_settled(context, history.back())) return history;
   ISOMER_TRY_DO(do_first(context, history));
   if (context.options.strategy.kind != Strategy::Kind::Greedy)
     for (const bool shifted : {false, true}) {

@@ -1,0 +1,273 @@
+"""`isomer fleet ...`, and `isomer plans push|pull` for places that are no directories."""
+import argparse
+import json
+import os
+import pathlib
+import shutil
+import signal
+import sys
+
+from . import plans, protocol
+from .places import place
+
+EXIT_BAD, EXIT_UNDONE = 2, 3
+GRACE = 60  # seconds more than its budget that a command may take before it is ended
+
+
+def model_digest(path):
+    """Of a model's file and of what lies beside it in files of its own."""
+    data = pathlib.Path(path).read_bytes()
+    import onnx
+    names = sorted({e.value for t in _external(onnx.load_from_string(data)) for e in t.external_data if e.key == "location"})
+    return protocol.digest(data + b"".join((pathlib.Path(path).parent / n).read_bytes() for n in names))
+
+
+def _external(model):
+    import onnx
+    return [t for t in model.graph.initializer if t.data_location == onnx.TensorProto.EXTERNAL]
+
+
+def seconds_of(text):
+    """A budget as isomer takes it: 30s, 5m, 1h."""
+    return float(text[:-1]) * {"s": 1, "m": 60, "h": 3600}[text[-1]]
+
+
+class Stopped:
+    """Whether the user has had enough: what is done stays done."""
+
+    def __init__(self):
+        self.is_set = False
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._note)
+
+    def _note(self, *_):
+        if self.is_set:
+            raise KeyboardInterrupt
+        self.is_set = True
+        print("stopping; what is done stays. Once more: at once", file=sys.stderr)
+
+    def __call__(self):
+        return self.is_set
+
+
+def fleet_of(options):
+    """The cluster that the options name."""
+    from .cluster import Fleet, tell_stderr
+    os.environ.setdefault("RAY_AUTH_MODE", "token")
+    return Fleet(options.address, pathlib.Path(options.work).absolute(), program(options), options.lease, tell_stderr)
+
+
+def program(options):
+    """The isomer that every machine runs: the package's own, unless another one is named."""
+    if options.isomer:
+        return options.isomer
+    own = pathlib.Path(__file__).parents[1] / "bin" / "isomer"
+    found = str(own) if own.exists() else shutil.which("isomer")
+    if found is None:
+        raise SystemExit("no isomer: name it with --isomer")
+    return found
+
+
+def probing_of(options, measures):
+    """The test of a machine before it measures; none where nothing is measured."""
+    if not measures:
+        return {"model": None, "seconds": 1, "runtime": ""}
+    model = pathlib.Path(options.work).absolute() / "probe.onnx"
+    model.parent.mkdir(parents=True, exist_ok=True)
+    _write_probe(model)
+    return {"model": str(model), "seconds": options.probe_seconds, "runtime": ""}
+
+
+def _write_probe(path):
+    """A small model whose time is easily measured."""
+    import onnx
+    from onnx import TensorProto, helper
+    weights = [((i * 37) % 101 - 50) / 100 for i in range(32 * 32 * 9)]
+    nodes = [helper.make_node("Conv", ["x", "w"], ["a"], kernel_shape=[3, 3], pads=[1, 1, 1, 1]), helper.make_node("Relu", ["a"], ["y"])]
+    shape = [1, 32, 32, 32]
+    graph = helper.make_graph(nodes, "probe", [helper.make_tensor_value_info("x", TensorProto.FLOAT, shape)],
+                              [helper.make_tensor_value_info("y", TensorProto.FLOAT, shape)],
+                              [helper.make_tensor("w", TensorProto.FLOAT, [32, 32, 3, 3], weights)])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+
+
+def optimize(options):
+    """Each model on a machine of each kind."""
+    from .cluster import collect, task_id
+    tasks, targets = [], {}
+    for kind in options.on:
+        names = set()
+        for model in options.models:
+            path = pathlib.Path(model).absolute()
+            name = path.parent.name if path.stem == "model" else path.stem
+            if name in names:
+                raise SystemExit(f"two models are called {name}")
+            names.add(name)
+            arguments = ["optimize", str(path), "-o", "{out}/model.onnx", "--budget", options.budget, "--json", *options.rest]
+            if options.plans:
+                arguments += ["--plans", str(pathlib.Path(options.plans).absolute())]
+            identity = task_id("optimize", kind, model_digest(path), options.budget, options.rest)
+            tasks.append({"id": identity, "kind": kind, "command": arguments, "seconds": seconds_of(options.budget) + GRACE})
+            targets[identity] = (kind, name)
+    measures = not any(a in ("cost", "--judge=cost", "any", "--judge=any") for a in options.rest)
+    fleet = fleet_of(options)
+    records = fleet.run(tasks, set(options.on), probing_of(options, measures), Stopped())
+    store, out = place(fleet.where), pathlib.Path(options.output)
+    failed = 0
+    for identity, (kind, name) in targets.items():
+        if identity not in records:
+            continue
+        result = collect(records[identity], store, out / kind,
+                         {"model.onnx": f"{name}.onnx", "model.onnx.cert": f"{name}.onnx.cert", "stdout": f"{name}.json"})
+        failed += result["exit"] != 0
+        if result["exit"] != 0:
+            last = (result["stderr"].strip().splitlines() or [""])[-1]
+            print(f"{kind} {name}: exit {result['exit']}: {last}")
+    return told(tasks, records, failed, fleet)
+
+
+def told(tasks, records, failed, fleet):
+    """One line about all of it, and the exit code."""
+    print(json.dumps({"tasks": len(tasks), "done": len(records), "failed": failed,
+                      "left_out": {node: why for node, why in fleet.left_out.items()}}))
+    return 0 if len(records) == len(tasks) and not failed else EXIT_UNDONE
+
+
+def generate_rules(options):
+    """The shards of `isomer rules generate`, each on some machine; then one merges them."""
+    from .cluster import collect, task_id
+    kind = options.on[0]
+    bounds = ["--operators", str(options.operators), *options.rest]
+    tasks = []
+    for shard in range(1, options.shards + 1):
+        command = ["rules", "generate", *bounds, "--shard", f"{shard}/{options.shards}", "--threads", "1", "-o", "{out}/shard.rules"]
+        tasks.append({"id": task_id("shard", bounds, shard, options.shards), "kind": options.on[(shard - 1) % len(options.on)],
+                      "command": command, "seconds": options.seconds})
+    fleet = fleet_of(options)
+    stop = Stopped()
+    records = fleet.run(tasks, set(options.on), None, stop)
+    if len(records) < len(tasks):
+        return told(tasks, records, 0, fleet)
+    store, folder = place(fleet.where), pathlib.Path(fleet.where) / "shards" / task_id(bounds, options.shards)
+    failed = 0
+    for shard, task in enumerate(tasks, 1):
+        result = collect(records[task["id"]], store, folder, {"shard.rules": f"{shard}.rules"})
+        failed += result["exit"] != 0
+        if result["exit"]:
+            print(f"shard {shard}: exit {result['exit']}: {result['stderr'].strip()[-200:]}")
+    if failed:
+        return told(tasks, records, failed, fleet)
+    files = [str(folder / f"{k}.rules") for k in range(1, options.shards + 1)]
+    merge = {"id": task_id("merge", bounds, options.shards), "kind": kind, "seconds": options.seconds,
+             "command": ["rules", "merge", *files, "--threads", "1", "-o", "{out}/merged.rules"]}
+    records = fleet.run([merge], set(options.on), None, stop)
+    if merge["id"] in records:
+        target = pathlib.Path(options.output).absolute()
+        result = collect(records[merge["id"]], store, target.parent, {"merged.rules": target.name})
+        failed += result["exit"] != 0
+    return told([*tasks, merge], {t["id"]: 1 for t in tasks} | records, failed, fleet)
+
+
+def bench(options):
+    """How fast models are on each kind of machine; lines of JSON."""
+    from .cluster import task_id
+    tasks, about = [], {}
+    for kind in options.on:
+        for model in options.models:
+            path = pathlib.Path(model).absolute()
+            command = ["bench", str(path), "--seconds", str(options.seconds), "--json", *options.rest]
+            identity = task_id("bench", kind, model_digest(path), options.seconds, options.rest)
+            tasks.append({"id": identity, "kind": kind, "command": command, "seconds": options.seconds * 10 + GRACE})
+            about[identity] = (kind, str(path))
+    fleet = fleet_of(options)
+    records = fleet.run(tasks, set(options.on), probing_of(options, True), Stopped())
+    store, failed = place(fleet.where), 0
+    from .work import result_of
+    with open(options.output, "w", encoding="utf-8") as out:
+        for identity, (kind, model) in about.items():
+            if identity not in records:
+                continue
+            result = result_of(records[identity], store)
+            failed += result["exit"] != 0
+            answer = store.read(f"objects/{result['files']['stdout']}") if "stdout" in result["files"] else b"null"
+            out.write(json.dumps({"kind": kind, "model": model, "exit": result["exit"], "bench": json.loads(answer or b"null")}) + "\n")
+    return told(tasks, records, failed, fleet)
+
+
+def parser():
+    """Of `isomer fleet`."""
+    out = argparse.ArgumentParser(prog="isomer fleet", description="The same work on many machines, over a Ray cluster (docs/fleet.md).")
+    commands = out.add_subparsers(dest="command", required=True)
+
+    def add(name, run, text):
+        command = commands.add_parser(name, help=text, description=text)
+        command.add_argument("--on", required=True, type=lambda t: t.split(","), metavar="KIND,...", help="kinds of machines")
+        command.add_argument("--work", required=True, metavar="DIR", help="a directory that all machines see: claims and results")
+        command.add_argument("--address", default="auto", help="of the Ray cluster")
+        command.add_argument("--isomer", help="the program, as every machine finds it (default: the package's)")
+        command.add_argument("--lease", type=float, default=protocol.LEASE, help="seconds after which a silent machine's task runs elsewhere")
+        command.add_argument("--probe-seconds", type=float, default=5, help="of each machine's test before it measures")
+        command.add_argument("-o", "--output", required=True)
+        command.set_defaults(run=run, rest=[])
+        return command
+
+    found = add("optimize", optimize, "Optimize models; arguments after -- go to isomer optimize")
+    found.add_argument("models", nargs="+")
+    found.add_argument("--budget", default="5m")
+    found.add_argument("--plans", metavar="DIR", help="a store of plans that all machines see")
+    rules = add("generate-rules", generate_rules, "Generate rules in shards; arguments after -- go to isomer rules generate")
+    rules.add_argument("--shards", type=int, required=True)
+    rules.add_argument("--operators", type=int, default=2)
+    rules.add_argument("--seconds", type=float, default=86400, help="of one shard, at most")
+    measured = add("bench", bench, "Measure models; arguments after -- go to isomer bench")
+    measured.add_argument("models", nargs="+")
+    measured.add_argument("--seconds", type=float, default=20)
+    return out
+
+
+def fleet(arguments):
+    """`isomer fleet ARGUMENTS`; its exit code."""
+    mine, rest = (arguments[: arguments.index("--")], arguments[arguments.index("--") + 1 :]) if "--" in arguments else (arguments, [])
+    options = parser().parse_args(mine)
+    options.rest = rest
+    try:
+        import ray  # noqa: F401
+    except ImportError:
+        print("isomer fleet needs Ray: pip install 'isomer-onnx[fleet]'", file=sys.stderr)
+        return EXIT_BAD
+    return options.run(options)
+
+
+def copy_plans(arguments):
+    """`isomer plans push|pull DIR PLACE` where PLACE is no directory; its exit code."""
+    out = argparse.ArgumentParser(prog="isomer plans")
+    out.add_argument("direction", choices=["push", "pull"])
+    out.add_argument("store")
+    out.add_argument("place")
+    out.add_argument("--json", action="store_true")
+    options = out.parse_args(arguments)
+    try:
+        copied, damaged = (plans.push if options.direction == "push" else plans.pull)(options.store, options.place)
+    except (protocol.Lost, ValueError, ImportError) as fault:
+        print(f"isomer plans {options.direction}: {fault}", file=sys.stderr)
+        return EXIT_BAD
+    if options.json:
+        print(json.dumps({"copied": copied, "damaged": damaged}))
+    else:
+        print(f"{copied} files copied" + (f", {damaged} damaged ones left" if damaged else ""))
+    return 0
+
+
+def is_ours(arguments):
+    """Whether the Python package answers a command itself."""
+    return arguments[:1] == ["fleet"] or (arguments[:1] == ["plans"] and arguments[1:2] in (["push"], ["pull"])
+                                          and any(a.startswith(("s3://", "http://", "https://")) for a in arguments[2:]))
+
+
+def main(arguments):
+    """A command of ours; its exit code."""
+    return fleet(arguments[1:]) if arguments[0] == "fleet" else copy_plans(arguments[1:])
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,235 @@
+"""Who does a task, and how its result becomes the one result: claims, leases and commits as files that everybody sees.
+
+Pure: functions here are generators that yield what they want done (`Read`, `Put`, ...) and get the answer sent back, so the same code
+runs against a directory or a bucket (`drive`) and inside of a simulator (tests/fleet_simulator.py), which loses, delays and repeats
+whatever it likes.
+
+  claims/TASK/EPOCH    who has it; made once (`Create`), so one worker has each epoch
+  beats/TASK/EPOCH     changes while its worker lives
+  objects/DIGEST       what was found, named by its digest
+  done/TASK            which object is the result; made once, and never changed
+
+What holds, whatever is lost (the simulator checks it):
+- a task has one result, which is complete and never changes: objects are written before `done` names them, and `done` is made once;
+- no clock is compared with another's: a worker is given up when its beat has not changed for a lease by the watcher's own clock;
+- what a worker was told is done stays done; who isn't told (the answer was lost) asks again before doing anything.
+"""
+import hashlib
+import json
+from dataclasses import dataclass
+
+LEASE = 30.0  # seconds without a beat after which a worker is given up: many times BEAT, so that a slow disk is no death
+BEAT = 3.0
+PATIENCE = 5  # times that a request is tried again before its worker gives up
+
+
+class Lost(Exception):
+    """No answer came. What was asked for may have happened, and may still happen."""
+
+
+@dataclass(frozen=True)
+class Read:
+    """The bytes of a file; None: there is none."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Put:
+    """Writes a file, whatever was there."""
+
+    name: str
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Create:
+    """Writes a file that is not there; False: it is."""
+
+    name: str
+    data: bytes
+
+
+@dataclass(frozen=True)
+class List:
+    """Names that begin with a prefix, sorted."""
+
+    prefix: str
+
+
+@dataclass(frozen=True)
+class Now:
+    """Seconds by the worker's own clock, which never goes back."""
+
+
+@dataclass(frozen=True)
+class Sleep:
+    """Nothing, for so many seconds."""
+
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Work:
+    """The task's own work, done beside the beats: begins it, or asks whether it has ended. None: not yet; else its result."""
+
+    task: str
+    epoch: int
+
+
+def digest(data):
+    """As the store of plans names its files: BLAKE2b of 256 bits."""
+    return hashlib.blake2b(data, digest_size=32).hexdigest()
+
+
+def ask(request):
+    """A request that may be repeated, until an answer comes."""
+    for attempt in range(PATIENCE):
+        try:
+            return (yield request)
+        except Lost:
+            if attempt == PATIENCE - 1:
+                raise
+            yield Sleep(0.1 * 2**attempt)
+    raise AssertionError("unreachable")
+
+
+def create(name, data):
+    """Makes a file once. True: these bytes are there, whoever wrote them; they say who it was."""
+    try:
+        made = yield from ask(Create(name, data))
+    except Lost:
+        made = False
+    # An answer that was lost, and a request that came twice, look like somebody else's file.
+    return made or (yield from ask(Read(name))) == data
+
+
+def is_done(task):
+    """The record of a task's result, or None."""
+    data = yield from ask(Read(f"done/{task}"))
+    return json.loads(data) if data is not None else None
+
+
+def newest_claim(task):
+    """The last epoch of a task, and its claim's bytes; (0, None): nobody has claimed it."""
+    names = yield from ask(List(f"claims/{task}/"))
+    epochs = sorted(int(n.rsplit("/", 1)[1]) for n in names)
+    if not epochs:
+        return 0, None
+    return epochs[-1], (yield from ask(Read(f"claims/{task}/{epochs[-1]}")))
+
+
+class Watch:
+    """How long each claim has shown no sign of life, by the watcher's own clock."""
+
+    def __init__(self, lease=LEASE):
+        self.lease, self.seen = lease, {}
+
+    def is_dead(self, task, epoch):
+        """Whether the beat of a claim has not changed for a lease."""
+        beat = yield from ask(Read(f"beats/{task}/{epoch}"))
+        now = yield Now()
+        known = self.seen.get(task)
+        if known is None or known[:2] != (epoch, beat):
+            self.seen[task] = (epoch, beat, now)
+            return False
+        return now - known[2] > self.lease
+
+
+def claim(task, worker, watch):
+    """Takes a task that nobody has, or whose worker has died: its epoch; None: somebody has it, or it is done."""
+    if (yield from is_done(task)) is not None:
+        return None
+    epoch, _ = yield from newest_claim(task)
+    if epoch > 0 and not (yield from watch.is_dead(task, epoch)):
+        return None
+    mine = json.dumps({"task": task, "worker": worker, "epoch": epoch + 1}).encode()
+    return epoch + 1 if (yield from create(f"claims/{task}/{epoch + 1}", mine)) else None
+
+
+def commit(task, worker, epoch, data):
+    """Makes a result the task's result, if it has none. The record of what the result is now, whoever's."""
+    name = digest(data)
+    # The object first: whoever sees `done` finds it.
+    yield from ask(Put(f"objects/{name}", data))
+    record = json.dumps({"task": task, "worker": worker, "epoch": epoch, "object": name}, sort_keys=True).encode()
+    yield from create(f"done/{task}", record)
+    return (yield from is_done(task))
+
+
+def perform(task, worker, epoch, beat=BEAT):
+    """The work of a claimed task, with beats beside it; the record of its result. None: somebody else has it now."""
+    count = 0
+    while True:
+        count += 1
+        try:
+            yield from ask(Put(f"beats/{task}/{epoch}", f"{worker} {count}".encode()))
+        except Lost:
+            pass  # cut off: others may take it, and the commit will tell
+        result = yield Work(task, epoch)
+        if result is not None:
+            break
+        yield Sleep(beat)
+    # Fenced: whoever was given up leaves it to the one who has it now.
+    newest, _ = yield from newest_claim(task)
+    if newest != epoch:
+        return None
+    return (yield from commit(task, worker, epoch, result))
+
+
+def work_through(tasks, worker, lease=LEASE, beat=BEAT, idle=1.0):
+    """A worker's life: takes what nobody has until all of it is done. How many it has done."""
+    watch, count = Watch(lease), 0
+    while True:
+        left = 0
+        for task in tasks:
+            try:
+                if (yield from is_done(task)) is not None:
+                    continue
+                left += 1
+                epoch = yield from claim(task, worker, watch)
+                if epoch is None:
+                    continue
+                record = yield from perform(task, worker, epoch, beat)
+                count += record is not None and record["worker"] == worker
+            except Lost:
+                left += 1  # nobody knows
+                yield Sleep(idle)
+        if left == 0:
+            return count
+        yield Sleep(idle)
+
+
+def publish(name, text, entry):
+    """A plan and then the entry that names it: an entry whose plan is missing was never written whole."""
+    yield from ask(Put(f"v1/objects/{name[:2]}/{name}", text))
+    yield from ask(Put(entry, json.dumps({"object": name}).encode()))
+
+
+def drive(steps, place, clock, work=None):
+    """Runs a generator of requests against a place (places.py) and a clock; what it returns."""
+    answer, failure = None, None
+    while True:
+        try:
+            request = steps.throw(failure) if failure else steps.send(answer)
+        except StopIteration as end:
+            return end.value
+        answer, failure = None, None
+        try:
+            match request:
+                case Read(name):
+                    answer = place.read(name)
+                case Put(name, data):
+                    place.write(name, data)
+                case Create(name, data):
+                    answer = place.create(name, data)
+                case List(prefix):
+                    answer = place.list(prefix)
+                case Now():
+                    answer = clock.now()
+                case Sleep(seconds):
+                    clock.sleep(seconds)
+                case Work(task, epoch):
+                    answer = work(task, epoch)
+        except Lost as lost:
+            failure = lost

@@ -1,0 +1,117 @@
+// isomer plans: what a store of plans holds, whether it is in order, and how to copy it.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+
+#include "cli/command.h"
+#include "cli/table.h"
+#include "cli/wording.h"
+#include "isomer/isomer.h"
+
+namespace isomer::cli {
+namespace {
+
+struct PlansRequest {
+  std::string store, other;
+  double mebibytes = 0;
+};
+
+Status check_place(const std::string& place) {
+  for (const char* scheme : {"http://", "https://", "s3://"})
+    if (place.starts_with(scheme))
+      return Error{
+          fmt::format("{}: this program copies between directories; buckets and web servers are the Python "
+                      "package's: pip "
+                      "install 'isomer-onnx[fleet]'",
+                      printable(place))};
+  return Done{};
+}
+
+std::string table_of(const Json& state) {
+  Table table = Table::without_head(2);
+  table.add({"place", printable(state["place"].get<std::string>())});
+  table.add({"plans", grouped(state["plans"].get<std::uint64_t>())});
+  table.add({"entries", grouped(state["entries"].get<std::uint64_t>())});
+  table.add({"searches", grouped(state["settled"].get<std::uint64_t>())});
+  table.add({"size", bytes_text(state["bytes"].get<std::uint64_t>())});
+  table.add({"invalid", grouped(state["invalid"].get<std::uint64_t>())});
+  table.add({"orphans", grouped(state["orphans"].get<std::uint64_t>())});
+  return table.text();
+}
+
+Result<Reply> list(const PlansRequest& request) {
+  ISOMER_TRY_DO(check_place(request.store));
+  const Json json = Json::parse(api::plan_store_state(request.store).json);
+  return Reply{.exit = Exit::Done, .text = table_of(json), .json = json};
+}
+
+Result<Reply> verify(const PlansRequest& request) {
+  ISOMER_TRY_DO(check_place(request.store));
+  const api::PlanStoreState state = api::plan_store_state(request.store);
+  const Json json = Json::parse(state.json);
+  const bool is_good = state.invalid + state.orphans == 0;
+  return Reply{.exit = is_good ? Exit::Done : Exit::Refuted,
+               .text = table_of(json),
+               .json = json,
+               .complaint = is_good
+                                ? ""
+                                : fmt::format("{} invalid files, {} without their other half; isomer plans "
+                                              "gc takes them away",
+                                              state.invalid, state.orphans)};
+}
+
+Result<Reply> clean(const PlansRequest& request) {
+  ISOMER_TRY_DO(check_place(request.store));
+  const std::uint64_t gone = api::clean_plans(request.store, request.mebibytes);
+  Json json = Json::parse(api::plan_store_state(request.store).json);
+  json["removed"] = gone;
+  return Reply{.exit = Exit::Done,
+               .text = table_of(json) + fmt::format("{} files removed\n", grouped(gone)),
+               .json = json};
+}
+
+Result<Reply> copy(const std::string& from, const std::string& to) {
+  for (const std::string* place : {&from, &to}) ISOMER_TRY_DO(check_place(*place));
+  if (!std::filesystem::is_directory(from)) return Error{fmt::format("{} is no directory", printable(from))};
+  const std::uint64_t copied = api::copy_plans(from, to);
+  return Reply{.exit = Exit::Done,
+               .text = fmt::format("{} files copied to {}\n", grouped(copied), printable(to)),
+               .json = {{"from", from}, {"to", to}, {"copied", copied}}};
+}
+
+}  // namespace
+
+void add_plans(CLI::App& app, Chosen& chosen) {
+  auto request = std::make_shared<PlansRequest>();
+  CLI::App* plans = app.add_subcommand("plans", "Stores of plans, as optimize --plans reads and writes them");
+  plans->require_subcommand(1);
+  const auto add = [&](const char* name, const char* what, auto run) {
+    CLI::App* command = plans->add_subcommand(name, what);
+    command->add_option("DIR", request->store, "The store, a directory")->type_name("")->required();
+    command->add_flag("--json", chosen.json, "Answer in JSON");
+    command->callback([&chosen, request, run] { chosen.run = [request, run] { return run(*request); }; });
+    return command;
+  };
+  add("list", "How much a store holds; --json: each entry", list);
+  add("verify", "Read every file of a store; exit 1 if one is not what it should be", verify);
+  add("gc", "Take away what is invalid or of no use", clean)
+      ->add_option("--max-size", request->mebibytes,
+                   "In MiB: what was written first goes until the store is no larger (default: no limit)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("MIB");
+  add("push", "Copy a store to another place, what is missing there",
+      [](const PlansRequest& r) { return copy(r.store, r.other); })
+      ->add_option("PLACE", request->other, "Another directory; the Python package: s3://BUCKET/PREFIX, too")
+      ->type_name("")
+      ->required();
+  add("pull", "Copy another place's plans into a store",
+      [](const PlansRequest& r) { return copy(r.other, r.store); })
+      ->add_option("PLACE", request->other,
+                   "Another directory; the Python package: s3://BUCKET/PREFIX and https://HOST/PATH, too")
+      ->type_name("")
+      ->required();
+}
+
+}  // namespace isomer::cli
