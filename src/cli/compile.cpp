@@ -50,6 +50,34 @@ std::string error_of(const api::Compiled& compiled) {
                      compiled.errors->kept ? "" : "; MORE than --max-error-growth allows");
 }
 
+std::string counted(std::uint64_t operators) {
+  return operators == 1 ? "one operator" : fmt::format("{} operators", operators);
+}
+
+// Regions with both times, and which of them are operators of ours.
+std::string regions_of(const Json& regions) {
+  if (regions.empty()) return "";
+  const auto name = [](const Json& region) {
+    constexpr std::size_t kMost = 28;
+    const auto cut = [](std::string text) {
+      return text.size() <= kMost ? text : "..." + text.substr(text.size() - kMost + 3);
+    };
+    return cut(printable(region["first"].get<std::string>())) + " to " +
+           cut(printable(region["last"].get<std::string>()));
+  };
+  const auto ms = [](const Json& time) {
+    return time.is_null() ? "-" : fmt::format("{:.3f}", time.get<double>());
+  };
+  std::string text =
+      fmt::format("  {:<60} {:>5} {:>9} {:>10}  {}\n", "region", "nodes", "ours ms", "runtime ms", "taken");
+  for (const Json& r : regions)
+    text +=
+        fmt::format("  {:<60} {:>5} {:>9} {:>10}  {}\n", name(r), r["nodes"].get<std::uint64_t>(),
+                    ms(r["ours_ms"]), ms(r["runtime_ms"]),
+                    r["operator"].is_null() ? "no" : fmt::format("operator {}", r["operator"].get<int>()));
+  return text;
+}
+
 Result<Reply> compile(const CompileCommand& request) {
   api::CompileOptions options = request.options;
   options.as_operator = request.as == "custom-op";
@@ -70,12 +98,17 @@ Result<Reply> compile(const CompileCommand& request) {
                       megabytes(json["library_bytes"]), printable(json["compiler"].get<std::string>()),
                       json["target"].get<std::string>(), json["ms"].get<double>() / 1000);
   text += error_of(compiled) + "  " + speed_of(compiled) + '\n';
-  if (options.as_operator)
+  if (options.as_operator) {
+    const auto operators = json["operators"].get<std::uint64_t>();
+    text += regions_of(json["regions"]);
+    for (const Json& t : json["tried"])
+      text += fmt::format("  {} beside the runtime's kernels: {:.2f}x\n",
+                          counted(t["operators"].get<std::uint64_t>()), t["ratio"].get<double>());
     text += compiled.is_operator
-                ? fmt::format(
-                      "  model.onnx: one operator; load it with register_custom_ops_library(\"lib{}.so\")\n",
-                      options.name)
+                ? fmt::format("  model.onnx: {}; load it with register_custom_ops_library(\"lib{}.so\")\n",
+                              counted(operators), options.name)
                 : "  model.onnx is the model as it was: the runtime's own kernels are faster\n";
+  }
   for (const api::Compiled::Nest& nest : compiled.nests)
     if (request.show == "all" || (!request.show.empty() && nest.name.find(request.show) != std::string::npos))
       text += '\n' + nest.text;
@@ -108,7 +141,9 @@ void add_compile(CLI::App& app, Chosen& chosen) {
       ->type_name("FILE");
   command
       ->add_option("--as", request->as,
-                   "custom-op: also model.onnx, in which the library is an operator of ONNX Runtime")
+                   "custom-op: also model.onnx, in which the regions that are faster so are operators of "
+                   "ONNX Runtime, "
+                   "out of the library")
       ->check(CLI::IsMember({"module", "custom-op"}))
       ->type_name("KIND")
       ->capture_default_str();

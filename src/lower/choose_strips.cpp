@@ -99,9 +99,9 @@ class Strips {
   std::optional<Window> link(std::size_t a, std::size_t b, bool is_first) {
     const int buffer = plan_.nests[a].target;
     const Storage& s = target(a);
-    if (s.kind != Storage::Kind::Local || order_of(s).back() != kChannels || writers_[buffer].size() != 1 ||
-        readers_[buffer] != std::set{b} || writers_[plan_.nests[b].target].size() != 1 ||
-        !may_be_cut(a, is_first) || !may_be_cut(b, false))
+    if (s.kind != Storage::Kind::Local || s.extents.size() != 4 || order_of(s).back() != kChannels ||
+        writers_[buffer].size() != 1 || readers_[buffer] != std::set{b} ||
+        writers_[plan_.nests[b].target].size() != 1 || !may_be_cut(a, is_first) || !may_be_cut(b, false))
       return std::nullopt;
     const Nest& reader = plan_.nests[b];
     if (!(plan_.nests[a].at == to_indices(plan_.nests[a].axes))) return std::nullopt;

@@ -220,6 +220,19 @@ std::shared_ptr<const ModelShell> make_shell(const Model& model) {
     const auto declared = model.graph.declared().find(info.name());
     if (declared != model.graph.declared().end()) write_type(declared->second, *info.mutable_type());
   }
+  // Of what operators of other domains put out nobody else says how large it is.
+  const std::set<Value> outputs(model.graph.outputs().begin(), model.graph.outputs().end());
+  for (const NodeId id : model.graph.order()) {
+    const Node& node = model.graph.node(id);
+    if (node.kind != NodeKind::Operator || node.domain.empty()) continue;
+    for (std::uint32_t k = 0; k < node.outputs.size(); ++k) {
+      const auto declared = model.graph.declared().find(node.outputs[k]);
+      if (declared == model.graph.declared().end() || outputs.contains({id, k})) continue;
+      onnx::ValueInfoProto& info = *shell->graph->add_value_info();
+      info.set_name(node.outputs[k]);
+      write_type(declared->second, *info.mutable_type());
+    }
+  }
   return shell;
 }
 

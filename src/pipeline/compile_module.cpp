@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "graph/infer.h"
@@ -56,8 +57,15 @@ std::vector<std::string> spelled_for(const std::string& compiler, std::vector<st
   return flags;
 }
 
+// What is compiled: for a target of several kinds of processors, `code` once for each; `plain` once.
+struct Sources {
+  std::vector<std::string> code, plain = {};  // files without .cpp
+  bool wants_archive = true;
+};
+
 // Objects, then the archive and the library that is loaded.
-Status build(const Target& target, const CompileRequest& request, const std::string& compiler) {
+Status build(const Target& target, const CompileRequest& request, const std::string& compiler,
+             const Sources& sources) {
   const auto in = [&](const std::string& file) { return (request.folder / file).string(); };
   const std::vector<std::string> common{"-x",
                                         "c++",
@@ -72,26 +80,31 @@ Status build(const Target& target, const CompileRequest& request, const std::str
                                         "-fno-rtti",
                                         "-w"};
   std::vector<std::string> objects;
-  const auto compile = [&](const std::string& part, const std::vector<std::string>& more) {
+  const auto compile = [&](const std::string& source, const std::string& part,
+                           const std::vector<std::string>& more) {
     std::vector<std::string> words = common;
     for (const auto* flags : {&target.flags, &more}) words.insert(words.end(), flags->begin(), flags->end());
-    objects.push_back(in(request.name + part + ".o"));
-    words.insert(words.end(), {"-c", in(request.name + ".cpp"), "-o", objects.back()});
+    objects.push_back(in(source + part + ".o"));
+    words.insert(words.end(), {"-c", in(source + ".cpp"), "-o", objects.back()});
     return run_compiler(compiler, spelled_for(compiler, words));
   };
   const auto all = [&]() -> Status {
-    for (const auto& [part, flags] : target.parts) {
-      std::vector<std::string> more = flags;
-      more.push_back(fmt::format("-DIM_PART={}_{}", request.name, part));
-      ISOMER_TRY_DO(compile("_" + part, more));
+    for (const std::string& source : sources.code) {
+      for (const auto& [part, flags] : target.parts) {
+        std::vector<std::string> more = flags;
+        more.push_back(fmt::format("-DIM_PART={}_{}", source, part));
+        ISOMER_TRY_DO(compile(source, "_" + part, more));
+      }
+      ISOMER_TRY_DO(compile(
+          source, "",
+          target.parts.empty() ? std::vector<std::string>{} : std::vector<std::string>{"-DIM_DISPATCH"}));
     }
-    ISOMER_TRY_DO(compile(
-        "", target.parts.empty() ? std::vector<std::string>{} : std::vector<std::string>{"-DIM_DISPATCH"}));
+    for (const std::string& source : sources.plain) ISOMER_TRY_DO(compile(source, "", {}));
     std::vector<std::string> archive{"rcs", in("lib" + request.name + ".a")};
     archive.insert(archive.end(), objects.begin(), objects.end());
     std::error_code failure;
     fs::remove(archive[1], failure);
-    ISOMER_TRY_DO(run_compiler(archiver_of(compiler), archive));
+    if (sources.wants_archive) ISOMER_TRY_DO(run_compiler(archiver_of(compiler), archive));
     std::vector<std::string> link{"-o", in(library_name(target, request.name))};
     if (target.is_foreign) link.insert(link.end(), target.flags.begin(), target.flags.end());
     if (target.is_wasm) {
@@ -132,6 +145,63 @@ bool is_identifier(std::string_view name) {
          std::ranges::all_of(name, [&](char c) { return is_letter(c) || is_digit(c); });
 }
 
+std::vector<OrtPort> ort_ports(const lower::Plan& plan, const std::vector<lower::Port>& ports) {
+  std::vector<OrtPort> out;
+  for (const lower::Port& p : ports) {
+    const lower::Storage& s = plan.buffers[static_cast<std::size_t>(p.buffer)];
+    out.push_back({s.type, s.extents});
+  }
+  return out;
+}
+
+struct Tools {
+  const Target* target = nullptr;
+  std::string compiler;
+};
+Result<Tools> tools_of(const CompileRequest& request) {
+  const auto target = std::ranges::find(targets(), request.target, &Target::name);
+  if (target == targets().end()) return Error{fmt::format("no target is named {}", request.target)};
+  if (!is_identifier(request.name))
+    return Error{
+        fmt::format("--name {}: not an identifier of C, which every symbol begins with", request.name)};
+  Tools out{&*target, !request.compiler.empty() ? request.compiler
+                      : target->is_foreign      ? find_cross_compiler()
+                                                : find_compiler()};
+  if (out.compiler.empty())
+    return Error{
+        target->is_foreign
+            ? fmt::format("--target {} needs Zig's compiler: pip install ziglang, or name one by --compiler",
+                          target->name)
+            : "there is no C++ compiler in $PATH; install clang or g++, or name one by --compiler"};
+  return out;
+}
+
+Status make_folder(const fs::path& folder) {
+  std::error_code failure;
+  fs::create_directories(folder, failure);
+  if (failure) return Error{fmt::format("can't make the folder {}: {}", folder.string(), failure.message())};
+  return Done{};
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+// Without the lines that only name nodes.
+std::string without_titles(const std::string& code) {
+  std::string out;
+  for (std::size_t at = 0; at < code.size();) {
+    const std::size_t end = std::min(code.find('\n', at), code.size() - 1) + 1;
+    if (code.compare(at, 3, "// ") != 0) out.append(code, at, end - at);
+    at = end;
+  }
+  return out;
+}
+
+}  // namespace
+
 Status need_sizes(const Graph& graph, const InferOptions& sizes) {
   ISOMER_TRY(const Inference inference, infer(graph, sizes));
   for (const Value input : graph.inputs()) {
@@ -146,17 +216,6 @@ Status need_sizes(const Graph& graph, const InferOptions& sizes) {
   return Done{};
 }
 
-std::vector<OrtPort> ort_ports(const lower::Plan& plan, const std::vector<lower::Port>& ports) {
-  std::vector<OrtPort> out;
-  for (const lower::Port& p : ports) {
-    const lower::Storage& s = plan.buffers[static_cast<std::size_t>(p.buffer)];
-    out.push_back({s.type, s.extents});
-  }
-  return out;
-}
-
-}  // namespace
-
 std::vector<std::string> compile_targets() {
   std::vector<std::string> names;
   for (const Target& t : targets()) names.push_back(t.name);
@@ -168,7 +227,8 @@ bool runs_here(const std::string& target) {
   return found != targets().end() && !found->is_foreign;
 }
 
-Result<Model> operator_model(const lower::Plan& plan, const std::string& name) {
+Result<Model> operator_model(const lower::Plan& plan, const std::string& name,
+                             std::optional<std::int64_t> weights) {
   constexpr int kOpset = 13, kIrVersion = 8;
   Model model;
   model.ir_version = kIrVersion;
@@ -184,6 +244,7 @@ Result<Model> operator_model(const lower::Plan& plan, const std::string& name) {
   Node node;
   node.op = node.name = name;
   node.domain = kOrtOperatorDomain;
+  if (weights) node.attributes.set("weights", *weights);
   for (const lower::Port& port : plan.inputs) {
     Node port_node;
     port_node.kind = NodeKind::Input;
@@ -225,40 +286,62 @@ std::string interface_json(const lower::Plan& plan, const CompileRequest& reques
 }
 
 Result<CompiledModule> compile_module(const Graph& graph, const CompileRequest& request) {
-  const auto target = std::ranges::find(targets(), request.target, &Target::name);
-  if (target == targets().end()) return Error{fmt::format("no target is named {}", request.target)};
-  if (!is_identifier(request.name))
-    return Error{
-        fmt::format("--name {}: not an identifier of C, which every symbol begins with", request.name)};
+  ISOMER_TRY(const Tools tools, tools_of(request));
   CompiledModule out;
-  out.compiler = !request.compiler.empty() ? request.compiler
-                 : target->is_foreign      ? find_cross_compiler()
-                                           : find_compiler();
-  if (out.compiler.empty())
-    return Error{
-        target->is_foreign
-            ? fmt::format("--target {} needs Zig's compiler: pip install ziglang, or name one by --compiler",
-                          target->name)
-            : "there is no C++ compiler in $PATH; install clang or g++, or name one by --compiler"};
+  out.compiler = tools.compiler;
   ISOMER_TRY(const InferOptions sizes, parse_sizes(request.sizes, graph));
   ISOMER_TRY_DO(need_sizes(graph, sizes));
   ISOMER_TRY(out.texts, lower::module_of(graph, sizes, request.name, request.schedules, request.exactness));
   out.texts.code += ort_operator_text(request.name, ort_ports(out.texts.plan, out.texts.plan.inputs),
                                       ort_ports(out.texts.plan, out.texts.plan.outputs));
-  std::error_code failure;
-  fs::create_directories(request.folder, failure);
-  if (failure)
-    return Error{fmt::format("can't make the folder {}: {}", request.folder.string(), failure.message())};
+  ISOMER_TRY_DO(make_folder(request.folder));
   const auto in = [&](const std::string& file) { return request.folder / file; };
+  std::error_code failure;
   fs::remove(in("interface.json"), failure);  // of another model: there is one only where all of a module is
   ISOMER_TRY_DO(wire::write_text(in(request.name + ".cpp"), out.texts.code));
   ISOMER_TRY_DO(wire::write_text(in(request.name + ".h"), out.texts.header));
   ISOMER_TRY_DO(wire::write_text(in(request.name + ".hpp"), out.texts.wrapper));
   ISOMER_TRY_DO(write_weights(in(request.name + ".weights"), out.texts.plan));
-  ISOMER_TRY_DO(build(*target, request, out.compiler));
-  out.library = in(library_name(*target, request.name));
+  ISOMER_TRY_DO(build(*tools.target, request, out.compiler, {.code = {request.name}}));
+  out.library = in(library_name(*tools.target, request.name));
   out.library_bytes = fs::file_size(out.library, failure);
   ISOMER_TRY_DO(wire::write_text(in("interface.json"), interface_json(out.texts.plan, request)));
+  return out;
+}
+
+Result<CompiledRegions> compile_regions(const std::vector<const Graph*>& programs,
+                                        const CompileRequest& request) {
+  ISOMER_TRY(const Tools tools, tools_of(request));
+  if (tools.target->is_foreign)
+    return Error{fmt::format("operators of ONNX Runtime are not made for {}", request.target)};
+  CompiledRegions out;
+  out.compiler = tools.compiler;
+  ISOMER_TRY_DO(make_folder(request.folder));
+  const auto in = [&](const std::string& file) { return request.folder / file; };
+  const std::string any = request.name + "_region";  // until it has a number
+  std::map<std::string, std::string> known;          // operators by their code
+  Sources sources{.code = {}, .plain = {request.name + "_operators"}, .wants_archive = false};
+  for (const Graph* program : programs) {
+    ISOMER_TRY(lower::ModuleTexts texts, lower::module_of(*program, {}, any, "", request.exactness));
+    const std::string code = replaced(texts.code, fmt::format("#include \"{}.h\"\n", any), texts.header) +
+                             ort_region_text(any, request.name, ort_ports(texts.plan, texts.plan.inputs),
+                                             ort_ports(texts.plan, texts.plan.outputs));
+    const auto [op, is_new] =
+        known.try_emplace(without_titles(code), fmt::format("{}_{}", request.name, known.size()));
+    if (is_new) {
+      ISOMER_TRY_DO(wire::write_text(in(op->second + ".cpp"), replaced(code, any, op->second)));
+      sources.code.push_back(op->second);
+      out.functions += texts.functions;
+    }
+    const std::string weights = fmt::format("{}_{}.weights", request.name, out.regions.size());
+    if (texts.plan.weights > 0) ISOMER_TRY_DO(write_weights(in(weights), texts.plan));
+    out.regions.push_back({op->second, std::move(texts.plan)});
+  }
+  ISOMER_TRY_DO(wire::write_text(in(request.name + "_operators.cpp"), ort_registration_text(sources.code)));
+  ISOMER_TRY_DO(build(*tools.target, request, out.compiler, sources));
+  out.library = in(library_name(*tools.target, request.name));
+  std::error_code failure;
+  out.library_bytes = fs::file_size(out.library, failure);
   return out;
 }
 

@@ -28,50 +28,67 @@ constexpr Place kPlaces[] = {
     ISOMER_PLACE(GetTensorTypeAndShape),
     ISOMER_PLACE(ReleaseTensorTypeAndShapeInfo),
     ISOMER_PLACE(GetTensorShapeElementCount),
+    ISOMER_PLACE(KernelInfoGetAttribute_int64),
 };
 #undef ISOMER_PLACE
 
-constexpr char kText[] = R"text(
-// ---- The model as an operator of ONNX Runtime, 1.16 or later
-
-#if !defined(IM_PART) && !defined(__wasm__)
-#include <dlfcn.h>
-#include <limits.h>
+// {0}: names and places of the table's functions.
+constexpr char kCalls[] = R"text(
+#include <stddef.h>
+#include <stdint.h>
 
 namespace {{
 typedef void* im_status;  // NULL: all is well
 enum {{ IM_API = 16 }};    // the version of the table
-enum {{ {1} }};
+enum {{ {0} }};
 const void* const* im_api = NULL;
 template <class... A>
 im_status im_call(int place, A... a) {{
   return ((im_status (*)(A...))im_api[place])(a...);
 }}
+}}  // namespace
+)text";
+
+// The weights' file of a whole model, and of one of several regions.
+constexpr char kOwnWeights[] = R"text(  strcpy(file, "{0}.weights");
+)text";
+constexpr char kNumberedWeights[] = R"text(  int64_t number = 0;
+  if (im_status s = im_call(im_KernelInfoGetAttribute_int64, info, (const char*)"weights", &number)) return s;
+  snprintf(file, 32 + sizeof("{0}"), "{0}_%lld.weights", (long long)number);
+)text";
+
+constexpr char kText[] = R"text(
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+
+namespace {{
 im_status im_failed(const char* words) {{ return im_call(im_CreateStatus, 1, words); }}
 
-const int im_input_types[] = {{{2}}}, im_output_types[] = {{{3}}};
-const size_t im_input_sizes[] = {{{4}}};
-const int64_t im_output_shapes[] = {{{5}}};
-const size_t im_output_ranks[] = {{{6}}};
-const size_t im_inputs = {7}, im_outputs = {8};
+const int im_input_types[] = {{{1}}}, im_output_types[] = {{{2}}};
+const size_t im_input_sizes[] = {{{3}}};
+const int64_t im_output_shapes[] = {{{4}}};
+const size_t im_output_ranks[] = {{{5}}};
+const size_t im_inputs = {6}, im_outputs = {7};
 
 struct im_kernel {{
   {0}_module* module;
   void* spare;  // a workspace that no run has
 }};
 
-im_status im_make(const void*, const void*, const void*, void** out) {{
+im_status im_make(const void*, const void*, const void* info, void** out) {{
   Dl_info about;
   char path[PATH_MAX];
   if (dladdr((const void*)&{0}_run, &about) == 0 || strlen(about.dli_fname) + 64 + sizeof("{0}") > sizeof(path))
     return im_failed("{0}: can't tell where its library is");
   strcpy(path, about.dli_fname);
   char* const slash = strrchr(path, '/');
-  strcpy(slash == NULL ? path : slash + 1, "{0}.weights");
-  im_kernel* kernel = (im_kernel*)calloc(1, sizeof(im_kernel));
+  char* const file = slash == NULL ? path : slash + 1;
+  (void)info;
+{8}  im_kernel* kernel = (im_kernel*)calloc(1, sizeof(im_kernel));
   if (kernel == NULL || (kernel->module = {0}_create(path)) == NULL) {{
     free(kernel);
-    return im_failed("{0}: {0}.weights is not beside its library, or is another model's");
+    return im_failed("{0}: {9} is not beside its library, or is another model's");
   }}
   *out = kernel;
   return NULL;
@@ -161,7 +178,10 @@ const im_operator im_the_operator = {{
     im_compute,
     {{}}}};
 }}  // namespace
+)text";
 
+// {0}: what is added to the domain, as calls.
+constexpr char kRegistration[] = R"text(
 struct im_api_base {{
   const void* (*table)(uint32_t);
   const char* (*version)(void);
@@ -170,23 +190,33 @@ extern "C" __attribute__((visibility("default"), weak)) void* RegisterCustomOps(
   im_api = (const void* const*)base->table(IM_API);
   if (im_api == NULL) return NULL;  // an older runtime, which then says that it doesn't know the operator
   void* domain = NULL;
-  if (im_status s = im_call(im_CreateCustomOpDomain, (const char*)"{9}", &domain)) return s;
-  if (im_status s = im_call(im_CustomOpDomain_Add, domain, &im_the_operator)) return s;
-  return im_call(im_AddCustomOpDomain, options, domain);
+  if (im_status s = im_call(im_CreateCustomOpDomain, (const char*)"{1}", &domain)) return s;
+{0}  return im_call(im_AddCustomOpDomain, options, domain);
 }}
-#endif
 )text";
+
+std::string added(const std::string& what) {
+  return fmt::format("  if (im_status s = im_call(im_CustomOpDomain_Add, domain, {})) return s;\n", what);
+}
+std::string registration(const std::string& added) {
+  return fmt::format(kRegistration, added, kOrtOperatorDomain);
+}
 
 std::string list(const std::vector<std::string>& words) {
   return words.empty() ? "0" : fmt::format("{}", fmt::join(words, ", "));
 }
 
-}  // namespace
-
-std::string ort_operator_text(const std::string& name, const std::vector<OrtPort>& inputs,
-                              const std::vector<OrtPort>& outputs) {
-  std::vector<std::string> places, input_types, output_types, sizes, shapes, ranks;
+std::string calls() {
+  std::vector<std::string> places;
   for (const Place& p : kPlaces) places.push_back(fmt::format("im_{} = {}", p.name, p.index));
+  return fmt::format(kCalls, list(places));
+}
+
+// `file`: code that says its name; `file_words`: the same for people.
+std::string kernel_text(const std::string& name, const std::vector<OrtPort>& inputs,
+                        const std::vector<OrtPort>& outputs, const std::string& file,
+                        const std::string& file_words) {
+  std::vector<std::string> input_types, output_types, sizes, shapes, ranks;
   for (const OrtPort& port : inputs) {
     input_types.push_back(fmt::format("{}", static_cast<int>(port.type)));
     std::int64_t size = 1;
@@ -198,8 +228,41 @@ std::string ort_operator_text(const std::string& name, const std::vector<OrtPort
     for (const std::int64_t e : port.extents) shapes.push_back(fmt::format("{}", e));
     ranks.push_back(fmt::format("{}", port.extents.size()));
   }
-  return fmt::format(kText, name, list(places), list(input_types), list(output_types), list(sizes),
-                     list(shapes), list(ranks), inputs.size(), outputs.size(), kOrtOperatorDomain);
+  return calls() + fmt::format(kText, name, list(input_types), list(output_types), list(sizes), list(shapes),
+                               list(ranks), inputs.size(), outputs.size(), file, file_words);
+}
+
+constexpr char kTitle[] = "\n// ---- The model as an operator of ONNX Runtime, 1.16 or later\n\n";
+constexpr char kBegin[] = "#if !defined(IM_PART) && !defined(__wasm__)\n", kEnd[] = "#endif\n";
+
+}  // namespace
+
+std::string ort_operator_text(const std::string& name, const std::vector<OrtPort>& inputs,
+                              const std::vector<OrtPort>& outputs) {
+  return std::string(kTitle) + kBegin +
+         kernel_text(name, inputs, outputs, fmt::format(kOwnWeights, name), name + ".weights") +
+         registration(added("&im_the_operator")) + kEnd;
+}
+
+std::string ort_region_text(const std::string& name, const std::string& base,
+                            const std::vector<OrtPort>& inputs, const std::vector<OrtPort>& outputs) {
+  return std::string(kTitle) + kBegin +
+         kernel_text(name, inputs, outputs, fmt::format(kNumberedWeights, base), base + "_N.weights") +
+         fmt::format(
+             "extern \"C\" __attribute__((visibility(\"hidden\"))) const void* {}_operator(const void* "
+             "const* "
+             "api) {{\n  im_api = api;\n  return &im_the_operator;\n}}\n",
+             name) +
+         kEnd;
+}
+
+std::string ort_registration_text(const std::vector<std::string>& names) {
+  std::string declared, all;
+  for (const std::string& name : names) {
+    declared += fmt::format("extern \"C\" const void* {}_operator(const void* const* api);\n", name);
+    all += added(name + "_operator(im_api)");
+  }
+  return calls() + declared + registration(all);
 }
 
 }  // namespace isomer

@@ -21,4 +21,11 @@ struct OrtPort {
 std::string ort_operator_text(const std::string& name, const std::vector<OrtPort>& inputs,
                               const std::vector<OrtPort>& outputs);
 
+// The same for one of several operators in a library, each in a file of its own: `name` is the operator's,
+// and its weights are BASE_N.weights beside the library, where N is what its node says as `weights`.
+std::string ort_region_text(const std::string& name, const std::string& base,
+                            const std::vector<OrtPort>& inputs, const std::vector<OrtPort>& outputs);
+// The file beside theirs that exports RegisterCustomOps.
+std::string ort_registration_text(const std::vector<std::string>& names);
+
 }  // namespace isomer

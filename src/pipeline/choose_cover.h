@@ -1,0 +1,32 @@
+// Which stretches of a model are computed by which engine, at the least time in all: exact, by dynamic
+// programming, since the stretches are a chain.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+namespace isomer {
+
+struct StretchTimes {
+  std::size_t layer = 0;               // only neighbours of one layer save a border
+  std::optional<double> ours_ns = {};  // as an operator by itself; nullopt: it can't be one
+  double runtime_ns = 0;               // by itself
+  // What is saved where this one and the one before are by the same engine: a tensor that need not be
+  // written in the order that everybody knows, a call.
+  double saved_ours_ns = 0, saved_runtime_ns = 0;
+};
+
+struct Cover {
+  std::vector<bool> ours;  // by stretch
+  double ns = 0;
+};
+Cover cheapest_cover(const std::vector<StretchTimes>& stretches);
+
+// A stretch of stretches that is one operator.
+struct CoverRegion {
+  std::size_t first = 0, count = 0;
+};
+// Neighbours that are ours, of one layer. `layers`: of each stretch.
+std::vector<CoverRegion> regions_of(const Cover& cover, const std::vector<std::size_t>& layers);
+
+}  // namespace isomer
