@@ -40,7 +40,9 @@ ReportJson to_json(const CompiledModule& module, const CompileRequest& request, 
           {"tiled", tiled},
           {"winograd", winograd},
           {"functions", module.texts.functions},
+          {"threads", request.threads},
           {"workspace_bytes", plan.workspace},
+          {"thread_workspace_bytes", plan.thread_workspace},
           {"greedy_workspace_bytes", plan.greedy_workspace},
           {"least_workspace_bytes", plan.least_workspace},
           {"tensor_bytes", tensor_bytes},
@@ -56,6 +58,8 @@ struct Way {
 constexpr std::array kWays{Way{Exactness::Fast, "fast"}, Way{Exactness::ShortSums, "short"},
                            Way{Exactness::SmallTiles, "F(2,3)"}, Way{Exactness::Direct, "direct"}};
 
+constexpr int kMostThreads = 1024;
+
 bool has_winograd(const lower::Plan& plan) {
   return std::ranges::any_of(plan.nests, [](const lower::Nest& n) { return n.winograd.has_value(); });
 }
@@ -70,7 +74,8 @@ class Compilation {
                 .target = options.target,
                 .compiler = options.compiler,
                 .sizes = options.sizes,
-                .schedules = options.schedules};
+                .schedules = options.schedules,
+                .threads = options.threads};
     if (options.seconds == 0) out_.not_compared = "not asked for";
     else if (!runs_here(options.target)) out_.not_compared = options.target + " does not run here";
     else against_.emplace(model, options);
@@ -165,6 +170,9 @@ Compiled compile(const Model& model, const std::filesystem::path& folder, const 
   return guarded([&] {
     if (!options.sums.empty() && std::ranges::find(kWays, options.sums, &Way::word) == kWays.end())
       throw Error(ErrorKind::BadInput, fmt::format("sums can't be {}", options.sums));
+    if (options.threads < 1 || options.threads > kMostThreads)
+      throw Error(ErrorKind::BadInput,
+                  fmt::format("threads can't be {}: 1 to {}", options.threads, kMostThreads));
     if (options.as_operator && !runs_here(options.target))
       throw Error(ErrorKind::BadInput,
                   fmt::format("an operator is measured before it is written, and {} does not run here",
