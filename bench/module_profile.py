@@ -31,7 +31,7 @@ MAIN = """
 int main() {
   %(name)s_module* module = %(name)s_create("%(weights)s");
   if (module == NULL) return 1;
-  char* workspace = (char*)aligned_alloc(64, (%(name)s_workspace_size() + 127) / 64 * 64);
+  char* workspace = (char*)aligned_alloc(64, (%(name)s_workspace_size(module) + 127) / 64 * 64);
   const void* inputs[%(inputs)d + 1];
   void* outputs[%(outputs)d + 1];
 %(memory)s
@@ -49,11 +49,12 @@ int main() {
 def with_clocks(source, name):
     """The source with a clock around every call of its run, and what is called, in order."""
     titles = dict((function, title) for title, function in re.findall(rf"^// (.*)\nstatic __attribute__\(\(noinline\)\) \w+ ({name}_\d+)\(", source, re.M))
-    begin = source.index(f"static int {name}_all(const void* const* inputs, void* const* outputs, char* workspace, const char* weights) {{\n  (void)")
+    begin = source.index(f"static int {name}_all(const void* const* inputs, void* const* outputs, char* workspace, const char* weights, "
+                         "im_team* team) {\n  (void)")
     end = source.index("\n}\n", begin)
     calls, lines = [], []
     for line in source[begin:end].split("\n"):
-        call = re.match(rf" +(?:if \()?({name}_\d+|im_border|memset)\(", line)
+        call = re.match(rf" +(?:if \()?(?:im_for\(.*?\) {{ (?:return )?)?({name}_\d+|im_border|memset)\(", line)
         if not call:
             lines.append(line)
             continue
@@ -82,7 +83,7 @@ def profile(folder, compiler, runs):
     with tempfile.TemporaryDirectory(prefix="isomer_profile_") as scratch:
         program = pathlib.Path(scratch) / "profile"
         program.with_suffix(".cpp").write_text(source, encoding="utf-8")
-        subprocess.run([compiler, *FLAGS, "-I", str(folder), str(program.with_suffix(".cpp")), "-o", str(program), "-lm", "-ldl"], check=True)
+        subprocess.run([compiler, *FLAGS, "-I", str(folder), str(program.with_suffix(".cpp")), "-o", str(program), "-lm", "-ldl", "-lpthread"], check=True)
         rows = [list(map(float, line.split())) for line in subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()]
     return sorted(((statistics.median(column), call) for column, call in zip(zip(*rows), calls, strict=True)), reverse=True)
 

@@ -145,6 +145,8 @@ void bind_options(nb::module_& m) {
       .def_rw("schedules", &L::schedules)
       .def_rw("sizes", &L::sizes)
       .def_rw("as_operator", &L::as_operator)
+      .def_rw("threads", &L::threads)
+      .def_rw("feeds_file", &L::feeds_file)
       .def_rw("seconds", &L::seconds)
       .def_rw("sums", &L::sums)
       .def_rw("max_error_growth", &L::max_error_growth)
@@ -189,14 +191,17 @@ void bind_models(nb::module_& m) {
     Watch watch;
     return watch.run([&] { return api::inspect(model, sizes).json; });
   });
-  m.def("compile", [](const api::Model& model, const Path& folder, api::CompileOptions options) {
-    Watch watch;
-    options.stop = watch.token();
-    const api::Compiled compiled = watch.run([&] { return api::compile(model, folder, options); });
-    nb::list nests;
-    for (const api::Compiled::Nest& nest : compiled.nests) nests.append(nb::make_tuple(nest.name, nest.text));
-    return nb::make_tuple(compiled.json, nests);
-  });
+  m.def("compile",
+        [](const api::Model& model, const Path& folder, api::CompileOptions options, const Feeds& feeds) {
+          Watch watch;
+          set_feeds(options, feeds);
+          options.stop = watch.token();
+          const api::Compiled compiled = watch.run([&] { return api::compile(model, folder, options); });
+          nb::list nests;
+          for (const api::Compiled::Nest& nest : compiled.nests)
+            nests.append(nb::make_tuple(nest.name, nest.text));
+          return nb::make_tuple(compiled.json, nests);
+        });
   m.def("run", [](const api::Model& model, const GivenTensors& feeds, api::Engine engine,
                   const api::RuntimeOptions& runtime) {
     Watch watch;

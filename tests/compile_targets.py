@@ -54,7 +54,7 @@ int main(int argc, char** argv) {{
   snprintf(weights, sizeof(weights), "%s/{name}.weights", argv[1]);
   {name}_module* module = {name}_create(weights);
   if (module == NULL) return 4;
-  void* workspace = aligned_alloc(64, ({name}_workspace_size() + 127) / 64 * 64);
+  void* workspace = aligned_alloc(64, ({name}_workspace_size(module) + 127) / 64 * 64);
   if ({name}_run(module, (const void* const*)inputs, outputs, workspace) != 0) return 5;
   for (long k = 0; k < outs; ++k) {{
     FILE* f = file(argv[1], "out", k, "wb");
@@ -78,7 +78,7 @@ const module = c[name + '_create'](text(`/${{name}}.weights`));
 if (module === 0) process.exit(4);
 const inputs = inBytes.map((n, k) => {{ const at = c.malloc(n + 1); bytes().set(readFileSync(`${{folder}}/in${{k}}`), at); return at; }});
 const outputs = outBytes.map((n) => c.malloc(n + 1));
-const workspace = Math.ceil(c.malloc(c[name + '_workspace_size']() + 128) / 64) * 64;
+const workspace = Math.ceil(c.malloc(c[name + '_workspace_size'](module) + 128) / 64) * 64;
 if (c[name + '_run'](module, list(inputs), list(outputs), workspace) !== 0) process.exit(5);
 outputs.forEach((at, k) => writeFileSync(`${{folder}}/out${{k}}`, bytes().slice(at, at + outBytes[k])));
 c[name + '_destroy'](module);
@@ -118,7 +118,7 @@ def run_there(target, folder, about, compiler):
         filled["inputs"], filled["outputs"] = filled["inputs"] or "0", filled["outputs"] or "0"
         (folder / "main.c").write_text(PROGRAM.format(**filled))
         linked = subprocess.run([*compiler[:-1], "cc", "-target", "aarch64-linux-gnu", str(folder / "main.c"), str(folder / f"lib{about['name']}.a"),
-                                 "-o", str(folder / "main"), "-lm"], capture_output=True, text=True, check=False)
+                                 "-o", str(folder / "main"), "-lm", "-lpthread"], capture_output=True, text=True, check=False)
         if linked.returncode != 0:
             return linked.stderr[-300:]
         command = [emulator(), "-L", sysroot(), str(folder / "main"), str(folder)]

@@ -3,8 +3,10 @@
 Cases are compiled together, since each call of a C++ compiler takes a second: a case has inputs and outputs of its own.
 """
 import concurrent.futures
+import json
 import os
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -364,6 +366,16 @@ class Compares(Compiles):
         self.assertIsNone(self.compiled("--seconds", "0")["speed"])
         self.assertFalse((self.path / "compiled" / "model.onnx").exists())
 
+    def test_with_threads_and_inputs_that_are_given(self):
+        np.savez(self.path / "feeds.npz", x=normal(40, 96), k=np.array([3, 0, 1]))
+        answer = self.compiled("--seconds", "1", "--threads", "2", "--feeds", str(self.path / "feeds.npz"))
+        self.assertEqual((answer["not_compared"], answer["threads"]), ("", 2))
+        self.assertGreater(answer["speed"]["ratio"], 0)
+        np.savez(self.path / "feeds.npz", x=normal(40, 96), k=np.array([3, 0, 4]))  # outside of its tensor
+        ran = modules.compile_model(self.save(self.model), self.path / "compiled", *self.options, "--seconds", "1", "--feeds", str(self.path / "feeds.npz"))
+        self.assertEqual(ran.returncode, 2, ran.stdout)
+        self.assertIn("Gather", ran.answer["error"]["message"])
+
     def test_errors_are_measured_and_kept(self):
         """The difference of two convolutions that are nearly the same shows how both were rounded."""
         w, v = (normal(64, 64, 3, 3) / 24 for _ in range(2))
@@ -400,7 +412,7 @@ class Compares(Compiles):
                 self.assertLessEqual(modules.distance(expected, got), TOLERANCE[got.dtype], draw_number)
 
     def test_runs_side_by_side(self):
-        self.compiled("--as", "custom-op", "--seconds", "0")
+        self.compiled("--as", "custom-op", "--seconds", "0", "--threads", "3")
         session = self.session()
         feeds = [{"x": normal(40, 96), "k": integers(-4, 4, 3)} for _ in range(64)]
         alone = [session.run(None, f)[0] for f in feeds]
@@ -449,11 +461,15 @@ int main(int, char** words) {
   if (!model.run({x.data(), k.data()}, {y.data(), i.data()})) return 3;
   k[1] = 4;
   if (model.run({x.data(), k.data()}, {y.data(), i.data()})) return 4;
+  net several(words[2], 3);
+  std::vector<float> again(40 * 80);
+  k[1] = 0;
+  if (!several.run({x.data(), k.data()}, {again.data(), i.data()}) || again != y) return 6;
   return std::fwrite(y.data(), 4, y.size(), stdout) == y.size() ? 0 : 5;
 }
 """)
         subprocess.run(["g++", "-std=c++17", "-Wall", "-Werror", str(self.path / "main.cpp"), str(self.path / "compiled" / "libnet.a"), "-lm", "-ldl",
-                        "-o", str(self.path / "main")], check=True)
+                        "-lpthread", "-o", str(self.path / "main")], check=True)
         ran = subprocess.run([str(self.path / "main"), str(self.path / "x"), str(self.path / "compiled" / "net.weights")], capture_output=True, check=False)
         self.assertEqual(ran.returncode, 0, ran.stderr)
         expected = modules.session(self.path / "model.onnx").run(["y"], {"x": x, "k": np.zeros(3, np.int64)})[0]
@@ -510,6 +526,143 @@ class Runs(Compiles):
             del module
 
 
+class Threads(Compiles):
+    """Any number of them computes the same bits."""
+
+    def cases(self):
+        def weights(*shape):
+            return normal(*shape) / np.float32(np.sqrt(np.prod(shape[1:])))
+
+        return [
+            # Winograd's tiles, by one block and by several, with a batch
+            Case("a = Conv <pads = [1, 1, 1, 1]> (x, w) b = Relu (a) c = Conv <pads = [1, 1, 1, 1]> (b, v) y = Tanh (c)", {"x": normal(2, 32, 29, 23)}, "y",
+                 {"w": weights(64, 32, 3, 3), "v": weights(64, 64, 3, 3)}),
+            # strips
+            Case("d = Conv(x, a) f = Relu(d) g = Conv<group = 96, pads = [1, 1, 1, 1], strides = [2, 2]>(f, b) h = Sigmoid(g) y = Conv(h, c)",
+                 {"x": normal(1, 16, 67, 61)}, "y", {"a": weights(96, 16, 1, 1), "b": weights(96, 1, 3, 3), "c": weights(24, 96, 1, 1)}),
+            # products: by tiles of rows in several blocks, by panels, in pieces of a long sum, by rows of an image, of a batch
+            Case("y = MatMul (x, w)", {"x": normal(517, 800)}, "y", {"w": weights(800, 72)}),
+            Case("y = MatMul (x, w)", {"x": normal(1, 700)}, "y", {"w": weights(700, 1000)}),
+            Case("y = MatMul (x, w)", {"x": normal(100, 3000)}, "y", {"w": weights(3000, 100)}),
+            Case("y = Conv <strides = [2, 2], pads = [3, 3, 3, 3]> (x, w)", {"x": normal(1, 3, 65, 67)}, "y", {"w": weights(16, 3, 7, 7)}),
+            Case("y = MatMul (x, w) z = Softmax <axis = -1> (y)", {"x": normal(2, 3, 50, 64), "w": normal(2, 3, 64, 70)}, "y z"),
+            # loops: one long one of an odd length, several, sums, windows, extrema
+            Case("y = Gelu (x)", {"x": normal(100_003)}, "y"),
+            Case("y = Erf (x) s = Softmax <axis = 1> (x) l = LayerNormalization (x, g)", {"x": normal(7, 301, 40)}, "y s l", {"g": normal(40)}),
+            Case("y = Conv <group = 50, pads = [1, 1, 1, 1]> (x, w) m = MaxPool <kernel_shape = [3, 3]> (y) p = GlobalAveragePool (m)",
+                 {"x": normal(1, 50, 40, 30)}, "y m p", {"w": weights(50, 1, 3, 3)}),
+            Case("y = ReduceMax (x, k) t = Transpose <perm = [1, 0]> (x)", {"x": normal(200, 333)}, "y t", {"k": np.array([1])}),
+            Case("y = Gather <axis = 0> (t, i)", {"i": integers(-50, 50, 900)}, "y", {"t": normal(50, 60)}),
+        ]
+
+    def several(self, options=(), also=()):
+        cases = [case.renamed(f"c{k}_") for k, case in enumerate(self.cases())]
+        feeds = {name: array for case in cases for name, array in case.inputs.items()}
+        self.module(model_of(cases, 20), *options)
+        alone = modules.load(self.path / "compiled", threads=1)(**feeds)
+        for name, expected in zip(alone, modules.session(self.path / "model.onnx").run(None, feeds), strict=True):
+            self.assertLessEqual(modules.distance(expected, alone[name]), 2e-5, name)
+        for threads in (2, 3, 7, *also):
+            module = modules.load(self.path / "compiled", threads=threads)
+            for run in range(3):
+                for name, got in module(**feeds).items():
+                    with self.subTest(output=name, threads=threads, run=run):
+                        np.testing.assert_array_equal(got, alone[name])
+        return feeds, alone
+
+    def test_the_same_bits(self):
+        feeds, alone = self.several(also=(64,))
+        about = json.loads((self.path / "compiled" / "interface.json").read_text())
+        self.assertEqual(about["threads"], 1)
+        self.assertGreater(about["thread_workspace_bytes"], 0)
+        # A process that another one makes has no threads of a team but its own.
+        module = modules.load(self.path / "compiled", threads=3)
+        module(**feeds)
+        child = os.fork()
+        if child == 0:
+            same = all(np.array_equal(got, alone[name]) for name, got in module(**feeds).items())
+            module._end()
+            os._exit(0 if same else 1)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+
+    def test_the_same_bits_for_other_processors(self):
+        self.several(("--target", "x86-64", "--threads", "2"))
+
+    def test_all_kinds_of_loops_are_divided(self):
+        shown = subprocess.run([isomer, "compile", str(self.save(model_of([c.renamed(f"c{k}_") for k, c in enumerate(self.cases())], 20))),
+                                "-o", str(self.path / "compiled"), "--show", "all", "--seconds", "0"], capture_output=True, text=True, check=True).stdout
+        nests = shown.split("\n\n")
+        for words in (("tensorize F(4,3)", "parallel rows"), ("tensorize\n", "parallel rows"), ("tensorize\n", "parallel columns"),
+                      ("compute_at", "parallel"), ("parallel for i0 in 100003",)):
+            with self.subTest(words=words):
+                self.assertTrue(any(all(w in nest for w in words) for nest in nests), shown)
+
+    def test_a_default_and_what_is_no_number(self):
+        module = self.module(model_of([Case("y = Exp (x)", {"x": normal(50_000)}, "y")]), "--threads", "3")
+        self.assertEqual(module.threads, 3)
+        self.assertEqual(modules.load(self.path / "compiled", threads=2).threads, 2)
+        for wrong in (0, -1, "2", 5000):
+            with self.assertRaisesRegex(modules.BadInput, "threads"):
+                modules.load(self.path / "compiled", threads=wrong)
+
+    def test_an_index_outside_in_one_of_them(self):
+        module = self.module(model_of([Case("y = Gather (t, i)", {"i": np.zeros(3000, np.int64)}, "y", {"t": normal(4, 50)})]), "--threads", "3")
+        for bad in (0, 1500, 2999):
+            i = integers(0, 4, 3000)
+            expected = module(i=i)["y"].copy()
+            outside = i.copy()
+            outside[bad] = 4
+            with self.assertRaisesRegex(modules.BadInput, "outside"):
+                module(i=outside)
+            np.testing.assert_array_equal(module(i=i)["y"], expected)
+
+    def test_no_race(self):
+        """Two runs at once, of which one has the threads, under ThreadSanitizer."""
+        compiler = next((c for c in ("clang++", "g++", "clang++-19", "clang++-14") if shutil.which(c)), None)
+        probe = subprocess.run([compiler or "false", "-fsanitize=thread", "-x", "c++", "-", "-o", str(self.path / "probe")], input="int main() {}", text=True,
+                               capture_output=True, check=False)
+        if probe.returncode != 0 or subprocess.run([str(self.path / "probe")], capture_output=True, check=False).returncode != 0:
+            self.skipTest("no ThreadSanitizer here")
+        case = Case("a = Conv <pads = [1, 1, 1, 1]> (x, w) b = Relu (a) c = Conv <pads = [1, 1, 1, 1]> (b, v) d = Exp (c) s = Softmax <axis = 1> (d) "
+                    "f = Flatten (s) y = MatMul (f, u)", {"x": normal(1, 16, 16, 16)}, "y",
+                    {"w": normal(32, 16, 3, 3) / 12, "v": normal(32, 32, 3, 3) / 17, "u": normal(8192, 40)})
+        self.module(model_of([case]), "--name", "net")
+        (self.path / "main.cpp").write_text("""
+#include "compiled/net.cpp"
+#include <vector>
+int main(int, char** words) {
+  net_module* module = net_create_with_threads(words[1], 4);
+  if (module == NULL) return 2;
+  const auto several = [](void* given) -> void* {
+    net_module* module = (net_module*)given;
+    std::vector<char> memory(net_workspace_size(module) + 64);
+    char* workspace = memory.data() + (64 - (uintptr_t)memory.data() % 64) % 64;
+    std::vector<float> x(16 * 16 * 16, 0.5f), y(40), first;
+    const void* inputs[] = {x.data()};
+    void* outputs[] = {y.data()};
+    for (int run = 0; run < 20; ++run) {
+      if (run == 10) usleep(20000);
+      if (net_run(module, inputs, outputs, workspace) != 0) return given;
+      if (run == 0) first = y;
+      if (first != y) return given;
+    }
+    return NULL;
+  };
+  pthread_t other;
+  pthread_create(&other, NULL, several, module);
+  void* wrong = several(module);
+  void* wrong_there = NULL;
+  pthread_join(other, &wrong_there);
+  net_destroy(module);
+  return wrong != NULL || wrong_there != NULL;
+}
+""")
+        subprocess.run([compiler, "-std=c++17", "-O1", "-g", "-march=native", "-fsanitize=thread", "-w", str(self.path / "main.cpp"), "-o",
+                        str(self.path / "main"), "-lm", "-ldl", "-lpthread"], check=True)
+        ran = subprocess.run([str(self.path / "main"), str(self.path / "compiled" / "net.weights")], capture_output=True, text=True, check=False)
+        self.assertEqual((ran.returncode, ran.stderr), (0, ""), ran.stderr[-3000:])
+
+
 class Schedules(Compiles):
     """Loops that a user orders: the results stay, and what is no order is said."""
 
@@ -533,7 +686,8 @@ class Schedules(Compiles):
     def test_that_are_none(self):
         for lines, words in (("split i0 0", "split"), ("split i7 2", "i7"), ("tile i0 2", "tile"), ("fuse i0 i0", "i0"), ("reorder i0 i0", "twice"),
                              ("vectorize", "vectorize"), ("vectorize i0", "innermost"), ("pack x0 7", "pack"), ("tensorize F(4,3)", "Winograd"),
-                             ("compute_at nobody 3", "nobody"), ("nest nobody", "nobody")):
+                             ("compute_at nobody 3", "nobody"), ("nest nobody", "nobody"), ("parallel i1", "parallel"),
+                             ("reorder r0 i1 i0\nparallel r0", "two threads"), ("tensorize\nparallel i0", "parallel rows")):
             with self.subTest(lines=lines):
                 ran = self.scheduled(lines)
                 self.assertEqual(ran.returncode, 2, ran.stdout)

@@ -11,7 +11,7 @@ int main(int count, char** words) {
 
   dense_module* module = dense_create(words[1]); /* maps the file; many threads may share it */
   if (module == NULL) return fprintf(stderr, "%s is missing, or is another model's\n", words[1]), 1;
-  const size_t size = (dense_workspace_size() + 63) / 64 * 64; /* aligned_alloc takes multiples */
+  const size_t size = (dense_workspace_size(module) + 63) / 64 * 64; /* aligned_alloc takes multiples */
   void* workspace = size == 0 ? NULL : aligned_alloc(64, size); /* each thread has its own */
 
   const void* inputs[] = {x}; /* in the order of interface.json */

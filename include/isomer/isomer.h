@@ -492,15 +492,18 @@ struct CompileOptions {
   std::string target = "native";        // one of compile_targets()
   std::string compiler = {};            // a C++ compiler; "": $CXX, else clang++ or g++ of $PATH
   std::vector<std::string> sizes = {};  // of inputs whose sizes the model leaves open
-  std::string schedules = {};  // how loops run, where it is not left to Isomer: docs/how-to/compile.md
-  bool as_operator = false;    // also model.onnx, in which the library is one operator of ONNX Runtime
-  double seconds = 5;          // of comparing it with ONNX Runtime; 0: it is not compared
+  std::string schedules = {};         // how loops run, where it is not left to Isomer: docs/how-to/compile.md
+  bool as_operator = false;           // also model.onnx, in which the library is one operator of ONNX Runtime
+  int threads = 1;                    // of a run, if its user says nothing else; the runtime has as many
+  double seconds = 5;                 // of comparing it with ONNX Runtime; 0: it is not compared
+  std::optional<Tensors> feeds = {};  // to compare and to measure with; nullopt: made up, at `sizes`
+  std::filesystem::path feeds_file = {};  // the npz file that they are in; "": none
   std::string sums =
       {};  // how products are added up, one of sums_of_products(); "": as max_error_growth asks
   // Rounding error against float64, compared with the runtime's (or 1e-6, if that is more): the first way of
   // sums_of_products() that keeps it is taken. 0: it is not measured.
   double max_error_growth = 2;
-  RuntimeOptions runtime = {};         // that it is compared with, on one thread
+  RuntimeOptions runtime = {};         // that it is compared with, on `threads`
   std::filesystem::path scratch = {};  // as in OptimizeOptions
   Progress progress = {};
   std::stop_token stop = {};  // ErrorKind::Stopped

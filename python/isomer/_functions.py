@@ -490,6 +490,8 @@ def compile(
     compiler: str = "",
     schedules: str = "",
     as_operator: bool = False,
+    threads: int = 1,
+    feeds: Feeds | None = None,
     seconds: float = 5,
     sums: Literal["", "fast", "short", "F(2,3)", "direct"] = "",
     max_error_growth: float = 2,
@@ -499,9 +501,10 @@ def compile(
 
     `name`: what its files and symbols begin with. `target`: the processor, this one or a level. `sizes`: of inputs, where the model leaves them
     open. `compiler`: a C++ compiler; without it `$CXX`, or clang++ or g++ of `$PATH`. `schedules`: how loops run, as text. `as_operator`: also
-    model.onnx, in which the library is an operator of ONNX Runtime. `seconds`: of comparing it with that runtime, on one thread; 0: it is not.
-    `sums`: how products are added up; without it the first way whose rounding error is at most `max_error_growth` times the runtime's (0: it is
-    not measured).
+    model.onnx, in which the library is an operator of ONNX Runtime. `threads`: of a run, where `load` says nothing else. `seconds`: of comparing it
+    with that runtime, which has as many threads; 0: it is not compared. `feeds`: inputs to compare with, arrays by name or an npz file; without
+    them they are made up. `sums`: how products are added up; without it the first way whose rounding error is at most `max_error_growth` times
+    the runtime's (0: it is not measured).
 
     >>> import isomer, onnx, tempfile
     >>> model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[N] x) => (float[N] y) { a = Exp(x) y = Neg(a) }')
@@ -513,10 +516,11 @@ def compile(
     options = _core.CompileOptions()
     options.name, options.target, options.compiler, options.schedules, options.sizes = name, target, compiler, schedules, size_texts(sizes)
     options.as_operator, options.seconds, options.runtime = as_operator, seconds, runtime_options(runtime)
-    options.sums, options.max_error_growth = sums, max_error_growth
+    options.sums, options.max_error_growth, options.threads = sums, max_error_growth, threads
+    arrays = set_feeds(options, feeds)
     place = path_of(folder, "`folder`")
     with as_files(model) as (file,):
-        text, nests = _core.compile(_core.load(file, []), place, options)
+        text, nests = _core.compile(_core.load(file, []), place, options, arrays)
     report = json.loads(text)
     return Compiled(place, nests, interval_of(report["speed"], "ratio"), report)
 

@@ -16,6 +16,7 @@ from ._results import Port
 if TYPE_CHECKING:
     import numpy as np
 
+_MOST_THREADS = 1024
 _ALIGNMENT = 64  # of the workspace: the header of a module asks for it
 _NUMPY_NAMES = {"float": "float32", "double": "float64"}  # the other types have the same name there
 
@@ -40,16 +41,17 @@ def _free(library: ctypes.CDLL, destroy: Any, handle: int) -> None:
 
 
 class Module:
-    """A compiled model. `inputs` and `outputs` are Ports, whose shapes are numbers.
+    """A compiled model. `inputs` and `outputs` are Ports, whose shapes are numbers; `threads`: that a run has.
 
     An array that was set is not copied if it is contiguous: what is in it when `run` is called counts. Outputs are new arrays after each
-    `run`. One thread at a time may use a module; load the folder once for each thread, or call the C functions.
+    `run`, the same bits with any number of threads. One caller at a time may use a module; load the folder once for each thread, or call the C functions.
     """
 
     inputs: list[Port]
     outputs: list[Port]
+    threads: int
 
-    def __init__(self, folder: str | os.PathLike[str]) -> None:
+    def __init__(self, folder: str | os.PathLike[str], threads: int | None = None) -> None:
         import numpy as np
 
         place = Path(folder).resolve()
@@ -63,14 +65,20 @@ class Module:
             library = ctypes.CDLL(str(place / about["library"]))
         except OSError as error:
             raise BadInput(f"{place / about['library']} can't be loaded: {error}") from error
-        create, destroy, self._run = (getattr(library, f"{self._name}_{what}") for what in ("create", "destroy", "run"))
-        create.restype, create.argtypes = ctypes.c_void_p, [ctypes.c_char_p]
+        create, destroy, self._run, workspace = (
+            getattr(library, f"{self._name}_{what}") for what in ("create_with_threads", "destroy", "run", "workspace_size")
+        )
+        create.restype, create.argtypes = ctypes.c_void_p, [ctypes.c_char_p, ctypes.c_int]
+        workspace.restype, workspace.argtypes = ctypes.c_size_t, [ctypes.c_void_p]
         destroy.restype, destroy.argtypes = None, [ctypes.c_void_p]
         self._run.restype, self._run.argtypes = ctypes.c_int, [ctypes.c_void_p] * 4
-        self._handle = create(str(place / about["weights"]).encode())
+        self.threads = about["threads"] if threads is None else threads
+        if not isinstance(self.threads, int) or not 1 <= self.threads <= _MOST_THREADS:
+            raise BadInput(f"a module runs with 1 to {_MOST_THREADS} threads, not {threads!r}")
+        self._handle = create(str(place / about["weights"]).encode(), self.threads)
         if not self._handle:
             raise BadInput(f"{place / about['weights']} is missing, or is not this model's")
-        self._workspace = np.empty(about["workspace_bytes"] + _ALIGNMENT, np.uint8)
+        self._workspace = np.empty(workspace(self._handle) + _ALIGNMENT, np.uint8)
         self._end = weakref.finalize(self, _free, library, destroy, self._handle)
 
     def __repr__(self) -> str:
@@ -126,8 +134,10 @@ class Module:
         return {p.name: array for p, array in zip(self.outputs, self._made, strict=True)}
 
 
-def load(folder: str | os.PathLike[str]) -> Module:
+def load(folder: str | os.PathLike[str], *, threads: int | None = None) -> Module:
     """A compiled model of the folder that `compile`, or `isomer compile`, has written.
+
+    `threads`: that a run has, the caller's included; None: as many as `compile` was told.
 
     >>> import isomer, numpy, onnx, tempfile
     >>> model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[3] x) => (float[3] y) { y = Relu(x) }')
@@ -146,4 +156,4 @@ def load(folder: str | os.PathLike[str]) -> Module:
     Traceback (most recent call last):
     isomer._errors.BadInput: input 'x' has elements of type float32, not float64
     """
-    return Module(folder)
+    return Module(folder, threads)

@@ -23,7 +23,7 @@ constexpr double kMostOfMore = 5e9;
 
 AgainstRuntime::AgainstRuntime(const Model& model, const CompileOptions& options)
     : model_(model), options_(options), runtime_(options.runtime) {
-  runtime_.threads = 1;  // as the module has
+  runtime_.threads = options.threads;  // as the module has
 }
 
 RuntimeOptions AgainstRuntime::with(const std::filesystem::path& library) const {
@@ -34,7 +34,9 @@ RuntimeOptions AgainstRuntime::with(const std::filesystem::path& library) const 
 
 void AgainstRuntime::compare_outputs(const Model& as_operator, const std::filesystem::path& library) const {
   const Comparison compared = compare(model_, as_operator,
-                                      {.sizes = options_.sizes,
+                                      {.feeds = options_.feeds,
+                                       .feeds_file = options_.feeds_file,
+                                       .sizes = options_.sizes,
                                        .runtime = with(library),
                                        .scratch = options_.scratch,
                                        .progress = options_.progress,
@@ -55,7 +57,8 @@ std::optional<Compiled::Errors> AgainstRuntime::errors(const Model& as_operator,
   if (!rights_) {
     if (options_.progress) options_.progress("comparing with float64");
     rights_.emplace();
-    for (std::uint64_t seed = 1; seed <= kDraws; ++seed)
+    const bool are_given = options_.feeds || !options_.feeds_file.empty();
+    for (std::uint64_t seed = 1; seed <= (are_given ? 1 : kDraws); ++seed)
       if (auto drawn = right(seed)) rights_->push_back(std::move(*drawn));
   }
   std::optional<Compiled::Errors> worst;
@@ -72,7 +75,8 @@ std::optional<Compiled::Errors> AgainstRuntime::errors(const Model& as_operator,
 
 std::optional<AgainstRuntime::Right> AgainstRuntime::right(std::uint64_t seed) const {
   const Graph& graph = model_.state().model.graph;
-  Right out{.feeds = to_public(take(feeds_for({&graph}, std::nullopt, options_.sizes, seed)).tensors)};
+  const BenchOptions like{.feeds = options_.feeds, .feeds_file = options_.feeds_file, .seed = seed};
+  Right out{.feeds = to_public(feeds_of(like, {&graph}, options_.sizes).tensors)};
   auto exact = exact_outputs(graph, to_internal(out.feeds), seed == 1 ? kMostOperations : kMostOfMore);
   if (!exact) return std::nullopt;
   out.exact = std::move(*exact);
@@ -88,7 +92,9 @@ double AgainstRuntime::error_of(const Model& model, const RuntimeOptions& runtim
 }
 
 Interval AgainstRuntime::ratio(const Model& as_operator, const std::filesystem::path& library) const {
-  const BenchReport report = bench({model_, as_operator}, {.sizes = options_.sizes,
+  const BenchReport report = bench({model_, as_operator}, {.feeds = options_.feeds,
+                                                           .feeds_file = options_.feeds_file,
+                                                           .sizes = options_.sizes,
                                                            .seconds = options_.seconds,
                                                            .runtime = with(library),
                                                            .scratch = options_.scratch,

@@ -53,7 +53,7 @@ Model to_public(isomer::Model model) {
 
 ReportJson to_json(const Candidate& made, const CompileRequest& request, double ms) {
   std::size_t nests = 0, tiled = 0, winograd = 0;
-  std::int64_t tensors = 0, workspace = 0, greedy = 0, least = 0, weights = 0;
+  std::int64_t tensors = 0, workspace = 0, thread_workspace = 0, greedy = 0, least = 0, weights = 0;
   for (const lower::Plan& plan : made.plans) {
     for (const lower::Storage& buffer : plan.buffers)
       if (buffer.kind == lower::Storage::Kind::Local && buffer.offset >= 0)
@@ -64,6 +64,7 @@ ReportJson to_json(const Candidate& made, const CompileRequest& request, double 
     }
     nests += plan.nests.size();
     workspace += plan.workspace;
+    thread_workspace += plan.thread_workspace;
     greedy += plan.greedy_workspace;
     least += plan.least_workspace;
     weights += plan.weights;
@@ -75,7 +76,9 @@ ReportJson to_json(const Candidate& made, const CompileRequest& request, double 
           {"tiled", tiled},
           {"winograd", winograd},
           {"functions", made.functions},
+          {"threads", request.threads},
           {"workspace_bytes", workspace},
+          {"thread_workspace_bytes", thread_workspace},
           {"greedy_workspace_bytes", greedy},
           {"least_workspace_bytes", least},
           {"tensor_bytes", tensors},
@@ -101,6 +104,8 @@ struct Way {
 };
 constexpr std::array kWays{Way{Exactness::Fast, "fast"}, Way{Exactness::ShortSums, "short"},
                            Way{Exactness::SmallTiles, "F(2,3)"}, Way{Exactness::Direct, "direct"}};
+
+constexpr int kMostThreads = 1024;
 
 bool has_winograd(const std::vector<lower::Plan>& plans) {
   return std::ranges::any_of(plans, [](const lower::Plan& plan) {
@@ -136,7 +141,8 @@ class Compilation {
                 .target = options.target,
                 .compiler = options.compiler,
                 .sizes = options.sizes,
-                .schedules = options.schedules};
+                .schedules = options.schedules,
+                .threads = options.threads};
     if (options.seconds == 0) out_.not_compared = "not asked for";
     else if (!runs_here(options.target)) out_.not_compared = options.target + " does not run here";
     else against_.emplace(model, options);
@@ -395,6 +401,9 @@ Compiled compile(const Model& model, const std::filesystem::path& folder, const 
   return guarded([&] {
     if (!options.sums.empty() && std::ranges::find(kWays, options.sums, &Way::word) == kWays.end())
       throw Error(ErrorKind::BadInput, fmt::format("sums can't be {}", options.sums));
+    if (options.threads < 1 || options.threads > kMostThreads)
+      throw Error(ErrorKind::BadInput,
+                  fmt::format("threads can't be {}: 1 to {}", options.threads, kMostThreads));
     if (options.as_operator && !runs_here(options.target))
       throw Error(ErrorKind::BadInput,
                   fmt::format("an operator is measured before it is written, and {} does not run here",

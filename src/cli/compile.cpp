@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "cli/command.h"
+#include "cli/feeds_option.h"
 #include "cli/live.h"
 #include "cli/operators_option.h"
 #include "cli/shape_option.h"
@@ -32,14 +33,15 @@ Result<std::string> text_of(const std::filesystem::path& path) {
   return text;
 }
 
-std::string speed_of(const api::Compiled& compiled) {
+std::string speed_of(const api::Compiled& compiled, int threads) {
   if (!compiled.ratio) return "not compared with a runtime: " + printable(compiled.not_compared);
   const api::Interval& r = *compiled.ratio;
   const std::string_view verdict = r.low > 1    ? "faster than ONNX Runtime"
                                    : r.high < 1 ? "SLOWER than ONNX Runtime"
                                                 : "no difference seen to ONNX Runtime";
-  return fmt::format("{}: {:.2f}x (95 % interval {:.2f} to {:.2f}), on one thread; outputs agree", verdict,
-                     r.estimate, r.low, r.high);
+  return fmt::format("{}: {:.2f}x (95 % interval {:.2f} to {:.2f}), on {}; outputs agree", verdict,
+                     r.estimate, r.low, r.high,
+                     threads == 1 ? "one thread" : fmt::format("{} threads each", threads));
 }
 
 // How far it is from float64, and what was done about it; "": not measured.
@@ -97,7 +99,7 @@ Result<Reply> compile(const CompileCommand& request) {
                       megabytes(json["weight_bytes"]), megabytes(json["workspace_bytes"]),
                       megabytes(json["library_bytes"]), printable(json["compiler"].get<std::string>()),
                       json["target"].get<std::string>(), json["ms"].get<double>() / 1000);
-  text += error_of(compiled) + "  " + speed_of(compiled) + '\n';
+  text += error_of(compiled) + "  " + speed_of(compiled, options.threads) + '\n';
   if (options.as_operator) {
     const auto operators = json["operators"].get<std::uint64_t>();
     text += regions_of(json["regions"]);
@@ -148,6 +150,12 @@ void add_compile(CLI::App& app, Chosen& chosen) {
       ->type_name("KIND")
       ->capture_default_str();
   command
+      ->add_option("--threads", request->options.threads,
+                   "Threads of a run, unless its caller says another number; ONNX Runtime has as many")
+      ->check(CLI::Range(1, 1024))
+      ->type_name("N")
+      ->capture_default_str();
+  command
       ->add_option("--seconds", request->options.seconds,
                    "Compare speed with ONNX Runtime for so long, at most; 0: don't")
       ->check(CLI::NonNegativeNumber)
@@ -170,6 +178,8 @@ void add_compile(CLI::App& app, Chosen& chosen) {
           "Of ONNX Runtime, to compare with (default: $ISOMER_ORT_LIBRARY, else that of the installed "
           "Python package)")
       ->type_name("L");
+  add_feeds_option(*command, request->options.feeds_file, "Inputs to compare and to measure with",
+                   "made-up ones");
   add_shape_option(*command, request->options.sizes);
   add_live_options(*command, request->live);
   add_operators_option(*command);

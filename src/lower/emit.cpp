@@ -25,6 +25,9 @@ std::string place_of(const Plan& plan, int buffer) {
     case Storage::Kind::Output: return fmt::format("({}*)outputs[{}]", type, port(plan.outputs));
     case Storage::Kind::Weight: return fmt::format("(const {}*)(weights + {})", type, s.offset);
     case Storage::Kind::Local:
+      if (s.each_thread)
+        return fmt::format("({}*)(workspace + (thread == 0 ? {} : {} + (thread - 1) * {}))", type, s.offset,
+                           plan.workspace + s.thread_offset, plan.thread_workspace);
       return fmt::format("({}*)(workspace + {})", type, s.offset + origin(s) * stored_bytes(s.type));
   }
   ISOMER_UNREACHABLE("a kind of storage");
@@ -80,8 +83,8 @@ class Emitter {
     }
     out_.code += fmt::format(
         "static int {}_all(const void* const* inputs, void* const* outputs, char* workspace, const char* "
-        "weights) {{\n"
-        "  (void)inputs, (void)outputs, (void)workspace, (void)weights;\n{}  return 0;\n}}\n",
+        "weights, im_team* team) {{\n"
+        "  (void)inputs, (void)outputs, (void)workspace, (void)weights, (void)team;\n{}  return 0;\n}}\n",
         prefix_, calls_);
     return std::move(out_);
   }
@@ -96,7 +99,7 @@ class Emitter {
       calls_ += border_of(plan_, nest.target);
   }
   void whole(const Nest& nest) {
-    const std::string call = call_of(nest, "");
+    const std::string call = call_of(nest);
     border(nest);
     calls_ += "  " + call;
   }
@@ -113,7 +116,7 @@ class Emitter {
     for (std::size_t n = 0; n < length; ++n) {
       const Nest& nest = plan_.nests[first + n];
       border(nest);
-      body += "      " + call_of(nest, fmt::format("done[k][{0}], done[k + 1][{0}]", n));
+      body += "      " + call_of(nest, fmt::format("done[k][{}]", n), fmt::format("done[k + 1][{}]", n));
       const Storage& s = target(nest);
       if (s.ring == 0 || s.low.empty() || s.high[s.ring_axis] == 0) continue;
       body += fmt::format("      if (done[k][{0}] < {1} && done[k + 1][{0}] == {1}) {{\n", n,
@@ -128,8 +131,8 @@ class Emitter {
         length, rows, count, body);
   }
 
-  // The function of a nest, if there is none that says the same, and its call.
-  std::string call_of(const Nest& nest, const std::string& rows) {
+  // The function of a nest, if there is none that says the same, and its call. Of a strip: rows from, to.
+  std::string call_of(const Nest& nest, const std::string& from = {}, const std::string& to = {}) {
     NestWriter writer(plan_, nest);
     const std::string body = writer.body();
     std::string parameters, arguments;
@@ -142,7 +145,11 @@ class Emitter {
     }
     if (nest.strip) {
       parameters += ", int64_t from, int64_t to";
-      arguments += ", " + rows;
+      arguments += ", " + from + ", " + to;
+    }
+    if (is_shared(nest)) {
+      parameters += ", int64_t low, int64_t high";
+      arguments += ", low, high";
     }
     const std::string result = writer.may_fail() ? "int" : "void";
     const std::string text = fmt::format("({}) {{\n{}}}\n", parameters, body);
@@ -155,8 +162,12 @@ class Emitter {
       out_.code += fmt::format("// {}\nstatic __attribute__((noinline)) {} {}{}\n", title, result,
                                known->second, text);
     }
-    return writer.may_fail() ? fmt::format("if ({}({}) != 0) return 1;\n", known->second, arguments)
-                             : fmt::format("{}({});\n", known->second, arguments);
+    std::string call = fmt::format("{}({})", known->second, arguments);
+    if (is_shared(nest))
+      call = fmt::format("im_for(team, {}, {}, [&](int64_t low, int64_t high, int64_t thread) {{ {}{}; }})",
+                         writer.units(to + " - " + from), writer.grain(), writer.may_fail() ? "return " : "",
+                         call + (writer.may_fail() ? "" : "; return 0"));
+    return writer.may_fail() ? fmt::format("if ({} != 0) return 1;\n", call) : call + ";\n";
   }
 
   const Plan& plan_;

@@ -13,7 +13,8 @@ struct Emitted {
   std::size_t functions = 0;
 };
 
-// run(inputs, outputs, workspace, weights): 0, or 1 where a computed index was outside of its tensor.
+// PREFIX_all(inputs, outputs, workspace, weights, team): 0, or 1 where a computed index was outside of its
+// tensor. Needs kernels/threads.h above it, too.
 Emitted emit(const Plan& plan, const std::string& prefix);
 
 }  // namespace isomer::lower

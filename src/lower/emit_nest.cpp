@@ -85,9 +85,8 @@ void NestWriter::open_loop(const Axis& axis, const std::string& from, const std:
   // A pragma stays with its loop, whatever is computed before it.
   const std::string before = pragma.empty() ? "" : pragma + '\n' + indent();
   // Of rows that go strip by strip, the function is told which.
-  const bool in_strips = nest_.strip && nest_.strip->rows == axis;
-  open(before + fmt::format("for (int64_t {0} = {1}; {0} < {2}; ++{0})", name, in_strips ? "from" : from,
-                            in_strips ? "to" : to));
+  open(before + fmt::format("for (int64_t {0} = {1}; {0} < {2}; ++{0})", name,
+                            in_strips(axis) ? "from" : from, in_strips(axis) ? "to" : to));
   blocks_.back().axes.insert(axis.id);
 }
 
@@ -104,6 +103,116 @@ std::size_t NestWriter::open_axis(const Axis& axis) {
 void NestWriter::define_axis(const Axis& axis, const std::string& value) {
   say(fmt::format("const int64_t {} = {};", name_of(axis), value));
   blocks_.back().axes.insert(axis.id);
+}
+
+// ---- What threads divide: a function is told which parts it does, from low to high
+
+std::vector<Axis> NestWriter::long_axes(const std::vector<Axis>& axes) const {
+  std::vector<Axis> out;
+  std::ranges::copy_if(axes, std::back_inserter(out),
+                       [&](const Axis& a) { return in_strips(a) || !a.extent.is(1); });
+  return out;
+}
+
+std::string NestWriter::length(const Axis& axis, const std::string& rows) const {
+  return in_strips(axis) ? "(" + rows + ")" : fmt::format("{}", axis.extent.concrete());
+}
+
+std::string NestWriter::product(const std::vector<Axis>& axes, const std::string& rows) const {
+  std::vector<std::string> words;
+  for (const Axis& a : axes) words.push_back(length(a, rows));
+  return words.empty() ? "1" : fmt::format("{}", fmt::join(words, " * "));
+}
+
+// Batch and outer rows of a tile that all parts are one position of.
+std::vector<Axis> NestWriter::tile_axes() const {
+  const Tile& tile = *nest_.tile;
+  std::vector<Axis> axes = tile.batch;
+  const bool by_columns = tile.shared == Tile::Shared::Columns;
+  if (!by_columns && !tile.outer_rows.empty())
+    axes.insert(axes.end(), tile.outer_rows.begin(), tile.outer_rows.end() - 1);
+  return long_axes(axes);
+}
+
+std::string NestWriter::units(const std::string& rows) const {
+  if (nest_.winograd)
+    return fmt::format("{} * {}", product(long_axes(nest_.winograd->batch), rows),
+                       nest_.winograd->all_tiles());
+  if (!nest_.tile) {
+    std::vector<Axis> axes;
+    for (const Loop& l : shared_loops(nest_)) axes.push_back(l.axis);
+    return product(long_axes(axes), rows);
+  }
+  const Tile& tile = *nest_.tile;
+  const std::int64_t columns = tile.columns.extent.concrete();
+  std::string inner;
+  if (tile.shared == Tile::Shared::Columns)
+    inner = fmt::format("{}", (columns + tile.width - 1) / tile.width);
+  else if (!tile.outer_rows.empty()) inner = fmt::format("{}", tile.outer_rows.back().extent.concrete());
+  else inner = fmt::format("im_row_tiles<{}>({}, {})", tile.width, tile.rows.extent.concrete(), tile.block);
+  return fmt::format("{} * {}", product(tile_axes(), rows), inner);
+}
+
+// A loop that becomes vectors is cut where vectors end, so that no element is computed otherwise.
+std::int64_t NestWriter::grain() const {
+  constexpr std::int64_t kGrain = 256;
+  const bool is_all = !nest_.tile && !nest_.winograd && shared_loops(nest_).size() == nest_.loops.size();
+  return is_all ? kGrain : 1;
+}
+
+// Positions of several axes out of one number.
+void NestWriter::define_shared(const std::vector<Axis>& axes, std::string number) {
+  for (std::size_t k = axes.size(); k-- > 0;) {
+    const std::string extent = length(axes[k], "to - from");
+    const std::string at = k == 0 ? number : fmt::format("{} % {}", number, extent);
+    define_axis(axes[k], in_strips(axes[k]) ? "from + " + at : at);
+    number = fmt::format("({} / {})", number, extent);
+  }
+}
+
+// One loop over all parts; how many were opened.
+std::size_t NestWriter::open_shared(const std::vector<Axis>& axes) {
+  const std::vector<Axis> several = long_axes(axes);
+  for (const Axis& a : axes)
+    if (std::ranges::find(several, a) == several.end()) define_axis(a, "0");
+  if (several.empty()) return 0;
+  if (several.size() == 1) {
+    const std::string begin = in_strips(several[0]) ? "from + " : "";
+    open(fmt::format("for (int64_t {0} = {1}low; {0} < {1}high; ++{0})", name_of(several[0]), begin));
+    blocks_.back().axes.insert(several[0].id);
+    return 1;
+  }
+  open("for (int64_t unit = low; unit < high; ++unit)");
+  define_shared(several, "unit");
+  return 1;
+}
+
+std::size_t NestWriter::open_loops(const std::vector<Loop>& loops) {
+  std::vector<Axis> shared;
+  for (const Loop& l : shared_loops(nest_)) shared.push_back(l.axis);
+  std::size_t opened = shared.empty() ? 0 : open_shared(shared);
+  for (std::size_t k = shared.size(); k < loops.size(); ++k, ++opened)
+    open_loop(loops[k].axis, "0", fmt::format("{}", loops[k].axis.extent.concrete()));
+  return opened;
+}
+
+// Parts are positions of these axes and of something inside that is `inner` long: a loop over the positions,
+// in which x_from to x_to is what there is to do inside.
+std::size_t NestWriter::open_shared_around(const std::vector<Axis>& axes, const std::string& inner) {
+  const std::vector<Axis> several = long_axes(axes);
+  for (const Axis& a : axes)
+    if (std::ranges::find(several, a) == several.end()) define_axis(a, "0");
+  if (several.empty()) {
+    say("const int64_t x_from = low, x_to = high;");
+    return 0;
+  }
+  open(fmt::format("for (int64_t unit = low / {0}; unit * {0} < high; ++unit)", inner));
+  say(
+      fmt::format("const int64_t x_from = unit * {0} < low ? low - unit * {0} : 0, "
+                  "x_to = (unit + 1) * {0} > high ? high - unit * {0} : {0};",
+                  inner));
+  define_shared(several, "unit");
+  return 1;
 }
 
 // ---- Positions
@@ -408,9 +517,7 @@ std::string NestWriter::body() {
 }
 
 void NestWriter::plain() {
-  std::size_t opened = nest_.loops.size();
-  for (const Loop& loop : nest_.loops)
-    open_loop(loop.axis, "0", fmt::format("{}", loop.axis.extent.concrete()));
+  std::size_t opened = open_loops(nest_.loops);
   define_axes(false);
   if (const std::string condition = holds(nest_.guard); !condition.empty()) {
     open(fmt::format("if ({})", condition));
@@ -448,7 +555,7 @@ void NestWriter::reduced() {
     place = Dim(l.axis.extent.concrete()) * place + Index(l.axis);
     tile *= l.axis.extent.concrete();
   }
-  const auto open_loops = [&](bool with_reduced) {
+  const auto open_inner = [&](bool with_reduced) {
     std::size_t opened = 0;
     for (const Loop& l : inner) {
       if (!with_reduced && is_reduced(l)) continue;
@@ -461,11 +568,11 @@ void NestWriter::reduced() {
   const bool is_long = !lanes && is_long_sum(reduction);
   const std::string type = lanes ? "im_lanes" : is_long ? "double" : c_type(reduction.type);
   const std::string zero = lanes ? fmt::format("im_all({})", start(reduction)) : start(reduction);
-  for (const Loop& l : outer) open_loop(l.axis, "0", fmt::format("{}", l.axis.extent.concrete()));
+  const std::size_t around = open_loops(outer);
   say(fmt::format("{} sum[{}];", type, tile));
   if (lanes) say("IM_UNROLL");
   say(fmt::format("for (int64_t n = 0; n < {}; ++n) sum[n] = {};", tile, zero));
-  std::size_t opened = open_loops(true);
+  std::size_t opened = open_inner(true);
   if (opened > 0 && is_float(reduction.type)) say("IM_REORDER");
   if (lanes) define_axis(lanes->axis, "0");
   define_axes(true);
@@ -477,7 +584,7 @@ void NestWriter::reduced() {
   say(condition.empty() ? fmt::format("{} = {};", sum, combined)
                         : fmt::format("if ({}) {} = {};", condition, sum, combined));
   for (; opened > 0; --opened) close();
-  opened = open_loops(false);
+  opened = open_inner(false);
   bound_[nest_.reduction.get()] = is_long ? fmt::format("(float){}", sum) : sum;
   if (lanes) {
     say("float lanes[16];");
@@ -496,8 +603,7 @@ void NestWriter::reduced() {
     ++opened;
   }
   store(value(nest_.value.ref()));
-  for (; opened > 0; --opened) close();
-  for (std::size_t k = 0; k < outer.size(); ++k) close();
+  for (opened += around; opened > 0; --opened) close();
 }
 
 // Whether one loop is left, which takes the largest or smallest of a row of floats.
@@ -525,7 +631,7 @@ bool NestWriter::is_extremum_along(const std::vector<Loop>& inner) const {
 
 void NestWriter::extremum(const std::vector<Loop>& outer, const std::vector<Loop>& inner) {
   const ExprNode& e = *nest_.reduction->args[0];
-  for (const Loop& l : outer) open_loop(l.axis, "0", fmt::format("{}", l.axis.extent.concrete()));
+  std::size_t opened = open_loops(outer);
   define_axes(false);
   AxisMap first;
   for (const AxisOfLoops& a : nest_.of)
@@ -537,7 +643,7 @@ void NestWriter::extremum(const std::vector<Loop>& outer, const std::vector<Loop
                   inner[0].axis.extent.concrete()));
   bound_[nest_.reduction.get()] = "sum";
   store(value(nest_.value.ref()));
-  for (std::size_t k = 0; k < outer.size(); ++k) close();
+  for (; opened > 0; --opened) close();
 }
 
 // Sixteen elements along an axis at once: reads that are next to each other, or the same.
@@ -668,18 +774,47 @@ void NestWriter::tiled() {
           ? fmt::format("float tile[{} * {} * {}] __attribute__((aligned(64)));", tile.group, block_rows,
                         tile.width)
           : fmt::format("float tile[im_rows<{0}>::most * {0}] __attribute__((aligned(64)));", tile.width));
-  say(fmt::format("const int64_t height = im_tile_height<{}>({});", tile.width,
-                  tile.outer_rows.empty() ? std::min(rows, tile.block) : rows));
-  std::size_t opened = 0;
-  for (const Axis& a : tile.batch) opened += open_axis(a);
+  const std::int64_t in_block = tile.outer_rows.empty() ? std::min(rows, tile.block) : rows;
+  say(fmt::format("constexpr int64_t height = im_tile_height<{}>({});", tile.width, in_block));
   const std::vector<Axis>& outer = tile.outer_rows;
-  for (std::size_t k = 0; k + 1 < outer.size(); ++k) opened += open_axis(outer[k]);
-  const std::int64_t length = outer.empty() ? rows : outer.back().extent.concrete();
-  open(fmt::format("for (int64_t start = 0; start < {}; start += {})", length, tile.block));
-  say(fmt::format("const int64_t end = start + {0} < {1} ? start + {0} : {1};", tile.block, length));
   const std::int64_t panels = panel.extent.concrete();
-  open(fmt::format("for (int64_t group = 0; group < {}; group += {})", panels, tile.group));
-  say(fmt::format("const int64_t next = group + {0} < {1} ? group + {0} : {1};", tile.group, panels));
+  const std::int64_t length = outer.empty() ? rows : outer.back().extent.concrete();
+  const bool by_rows = tile.shared == Tile::Shared::Rows, by_columns = tile.shared == Tile::Shared::Columns;
+  // Without outer rows, what is divided are tiles of rows, so many in a block.
+  const bool by_tiles = by_rows && outer.empty();
+  std::vector<Axis> around = tile.batch;
+  if (!outer.empty()) around.insert(around.end(), outer.begin(), outer.end() - 1);
+  std::size_t opened = 0;
+  if (by_tiles) {
+    say(fmt::format(
+        "constexpr int64_t tiles = ({} + height - 1) / height, all_tiles = im_row_tiles<{}>({}, {});",
+        in_block, tile.width, rows, tile.block));
+  }
+  if (by_rows) {
+    opened += open_shared_around(around, by_tiles ? "all_tiles" : fmt::format("{}", length));
+  } else if (by_columns) {
+    opened += open_shared_around(tile.batch, fmt::format("{}", panels));
+    for (std::size_t k = 0; k + 1 < outer.size(); ++k) opened += open_axis(outer[k]);
+  } else {
+    for (const Axis& a : around) opened += open_axis(a);
+  }
+  if (by_tiles) {
+    open(fmt::format("for (int64_t block = x_from / tiles; block * tiles < x_to; ++block)"));
+    say(fmt::format("const int64_t start = block * {0}, end = start + {0} < {1} ? start + {0} : {1};",
+                    tile.block, length));
+    say("const int64_t first_row = start + (x_from > block * tiles ? x_from - block * tiles : 0) * height;");
+    say("const int64_t last_row = start + (x_to - block * tiles) * height;");
+    say("const int64_t end_row = last_row < end ? last_row : end;");
+  } else {
+    open(fmt::format("for (int64_t start = {}; start < {}; start += {})", by_rows ? "x_from" : "0",
+                     by_rows ? "x_to" : fmt::format("{}", length), tile.block));
+    say(fmt::format("const int64_t end = start + {0} < {1} ? start + {0} : {1};", tile.block,
+                    by_rows ? "x_to" : fmt::format("{}", length)));
+  }
+  open(fmt::format("for (int64_t group = {}; group < {}; group += {})", by_columns ? "x_from" : "0",
+                   by_columns ? "x_to" : fmt::format("{}", panels), tile.group));
+  say(fmt::format("const int64_t next = group + {0} < {1} ? group + {0} : {1};", tile.group,
+                  by_columns ? "x_to" : fmt::format("{}", panels)));
   opened += 2;
 
   std::vector<Index> at;
@@ -710,8 +845,13 @@ void NestWriter::tiled() {
   }
   const auto open_rows = [&] {
     if (!outer.empty()) open_loop(outer.back(), "start", "end");
-    open(fmt::format("for (int64_t first = {}; first < {}; first += height)", outer.empty() ? "start" : "0",
-                     outer.empty() ? "end" : fmt::format("{}", rows)));
+    open(fmt::format("for (int64_t first = {}; first < {}; first += height)",
+                     by_tiles        ? "first_row"
+                     : outer.empty() ? "start"
+                                     : "0",
+                     by_tiles        ? "end_row"
+                     : outer.empty() ? "end"
+                                     : fmt::format("{}", rows)));
     blocks_.back().axes.insert(first.id);
     say(fmt::format("const int64_t rows = first + height < {0} ? height : {0} - first;",
                     outer.empty() ? "end" : fmt::format("{}", rows)));
@@ -793,7 +933,9 @@ void NestWriter::winograd() {
   const std::int64_t across = w.tiles_across(), all = w.all_tiles();
   const std::int64_t ld = w.row_length(), plane = w.tiles * ld;
   std::size_t opened = 0;
-  for (const Axis& a : w.batch) opened += open_axis(a);
+  if (w.is_shared) opened += open_shared_around(w.batch, fmt::format("{}", all));
+  else
+    for (const Axis& a : w.batch) opened += open_axis(a);
   std::vector<Index> first_window = read_left.at;
   first_window[w.row_axis] = first_window[w.column_axis] = first_window[w.channel_axis] = Index(0);
   const std::string scratch = pointer(w.scratch);
@@ -802,9 +944,19 @@ void NestWriter::winograd() {
                   image.strides[w.column_axis], image.extents[w.row_axis], image.extents[w.column_axis],
                   w.channels, w.top, w.left_edge, across));
   say(fmt::format("float* v = (float*){0};\n{1}float* m = v + {2};", scratch, indent(), w.points() * plane));
-  open(fmt::format("for (int64_t first = 0; first < {}; first += {})", all, w.tiles));
+  if (w.is_shared) {
+    // Blocks about equally large.
+    say(
+        fmt::format("const int64_t blocks = (x_to - x_from + {0} - 1) / {0}, step = (x_to - x_from + blocks "
+                    "- 1) / blocks;",
+                    w.tiles));
+    open("for (int64_t first = x_from; first < x_to; first += step)");
+    say("const int64_t tiles = first + step < x_to ? step : x_to - first;");
+  } else {
+    open(fmt::format("for (int64_t first = 0; first < {}; first += {})", all, w.tiles));
+    say(fmt::format("const int64_t tiles = first + {0} < {1} ? {0} : {1} - first;", w.tiles, all));
+  }
   ++opened;
-  say(fmt::format("const int64_t tiles = first + {0} < {1} ? {0} : {1} - first;", w.tiles, all));
   say(fmt::format("im_winograd_input<{}>(image, {}, first, tiles, v, {}, {});", w.size, pointer(w.zeros), ld,
                   plane));
   say(fmt::format("im_winograd_products<{}, {}>(v, {}, {}, {}, {}, {}, tiles, {}, m);", w.size, w.width, ld,

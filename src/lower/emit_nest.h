@@ -23,6 +23,10 @@ class NestWriter {
   std::string body();                                           // of the function
   const std::vector<int>& buffers() const { return buffers_; }  // its pointers p0, p1, ..., in order
   bool may_fail() const { return may_fail_; }
+  // What threads divide: how many parts there are, as C++, and what their numbers are multiples of. `rows`:
+  // of a strip, how many.
+  std::string units(const std::string& rows) const;
+  std::int64_t grain() const;
 
  private:
   struct Block {
@@ -41,6 +45,16 @@ class NestWriter {
   void end_in_vectors();
   void winograd();
 
+  bool in_strips(const Axis& axis) const { return nest_.strip && nest_.strip->rows == axis; }
+  // Axes that have more than one position, as far as one knows here.
+  std::vector<Axis> long_axes(const std::vector<Axis>& axes) const;
+  std::vector<Axis> tile_axes() const;
+  std::string length(const Axis& axis, const std::string& rows) const;
+  std::string product(const std::vector<Axis>& axes, const std::string& rows) const;
+  std::size_t open_shared(const std::vector<Axis>& axes);
+  std::size_t open_loops(const std::vector<Loop>& loops);
+  std::size_t open_shared_around(const std::vector<Axis>& axes, const std::string& inner);
+  void define_shared(const std::vector<Axis>& axes, std::string number);
   void open_loop(const Axis& axis, const std::string& from, const std::string& to,
                  const std::string& pragma = {});
   std::size_t open_axis(const Axis& axis);

@@ -39,6 +39,10 @@ Status choose_strips(Plan& plan, const StripLimits& limits = {}, const Schedules
 Status schedule_nests(Plan& plan, AxisNumbers& numbers, Exactness exactness = Exactness::Fast,
                       const Schedules& own = {});
 
+// Nests that are worth it are divided among threads: along outer loops, rows or columns of tiles. Those that
+// a schedule names are divided if it says so.
+void share_nests(Plan& plan, const Schedules& own = {});
+
 // Memory of locals by their lifetimes, of weights in their file.
 void place_buffers(Plan& plan);
 

@@ -48,6 +48,7 @@ class NestChecker {
       if (!wrong) wrong = write();
       if (!wrong) wrong = reads();
       if (!wrong && nest_.strip) wrong = strip();
+      if (!wrong) wrong = shared();
       return wrong;
     } catch (const Undecided& open) {
       return fmt::format("undecided: {}", open.what());
@@ -109,6 +110,7 @@ class NestChecker {
     const Storage& source = storage(e.tensor.number);
     if (source.extents.size() != e.at.size() || to_dims(source.extents) != e.extents)
       return "a read is of another shape";
+    if (source.each_thread) return "what each thread has for itself is read by others";
     std::vector<Axis> axes = nest_.axes;
     axes.insert(axes.end(), around.begin(), around.end());
     for (std::size_t d = 0; d < e.at.size(); ++d) {
@@ -191,6 +193,72 @@ class NestChecker {
     return std::nullopt;
   }
 
+  // What two threads write at the same time are different positions, and different places of a ring; scratch
+  // memory is a thread's own.
+  Wrong shared() {
+    const std::vector<Loop> outermost = shared_loops(nest_);
+    const auto is_parallel = [](const Loop& l) { return l.kind == Loop::Kind::Parallel; };
+    if (static_cast<std::size_t>(std::ranges::count_if(nest_.loops, is_parallel)) != outermost.size())
+      return "a parallel loop is inside of one that is not";
+    if (storage(nest_.target).each_thread) return "what each thread has for itself is written for others";
+    if (!is_shared(nest_)) return std::nullopt;
+    // Threads divide positions of these; each is done by one.
+    std::vector<Index> units;
+    std::vector<Axis> over = nest_.axes;
+    std::vector<Index> at = nest_.at;
+    Domain guard;
+    if (nest_.tile) {
+      const Tile& t = *nest_.tile;
+      for (const Axis& a : t.batch) units.emplace_back(a);
+      if (t.shared == Tile::Shared::Columns) units.push_back(Index::floor(Index(t.columns), t.width));
+      else
+        for (const Axis& a : t.outer_rows.empty() ? std::vector{t.rows} : t.outer_rows) units.emplace_back(a);
+    } else if (nest_.winograd) {
+      const Winograd& w = *nest_.winograd;
+      for (const Axis& a : w.batch) units.emplace_back(a);
+      units.push_back(Index::floor(Index(w.row), w.size));
+      units.push_back(Index::floor(Index(w.column), w.size));
+      if (!storage(w.scratch).each_thread) return "threads share their scratch memory";
+    } else {
+      over.clear();
+      AxisMap by;
+      for (const AxisOfLoops& a : nest_.of) by[a.axis.id] = a.index;
+      for (Index& i : at) i = with_axes(i, by);
+      for (const Loop& l : nest_.loops) over.push_back(l.axis);
+      for (const Loop& l : outermost) units.emplace_back(l.axis);
+      guard = nest_.guard;
+    }
+    if (!writers(over, at, units, guard).is_function()) return "two threads write the same position";
+    return shared_ring();
+  }
+  // Of every position of the target, which unit writes it.
+  Relation writers(const std::vector<Axis>& over, const std::vector<Index>& at,
+                   const std::vector<Index>& units, const Domain& guard) const {
+    const int in = static_cast<int>(at.size()), out = static_cast<int>(units.size()),
+              hidden = static_cast<int>(over.size());
+    RelationBuilder builder(space_, in, out, hidden);
+    for (int k = 0; k < hidden; ++k) {
+      const Axis& axis = over[static_cast<std::size_t>(k)];
+      builder.name_axis(axis, in + out + k);
+      builder.inside(in + out + k, axis.extent);
+    }
+    for (int k = 0; k < in; ++k) builder.equal(k, at[static_cast<std::size_t>(k)]);
+    for (int k = 0; k < out; ++k) builder.equal(in + k, units[static_cast<std::size_t>(k)]);
+    builder.hold(guard);
+    return builder.finish();
+  }
+  // Rows that are done in one strip have places of their own.
+  Wrong shared_ring() const {
+    const Storage& target = storage(nest_.target);
+    if (!nest_.strip || target.ring == 0) return std::nullopt;
+    std::int64_t before = 0;
+    for (const std::int64_t done : nest_.strip->done) {
+      if (done - before > target.ring) return "rows that threads write at the same time share a place";
+      before = done;
+    }
+    return std::nullopt;
+  }
+
   // Rows are a loop of their own, of which strips take all, one after the other.
   Wrong strip() const {
     const Strip& s = *nest_.strip;
@@ -206,7 +274,8 @@ class NestChecker {
       if (std::ranges::count_if(nest_.loops, [&](const Loop& l) { return is_rows(l.axis); }) != 1)
         return "rows have no loop";
       const auto loop = std::ranges::find_if(nest_.loops, [&](const Loop& l) { return is_rows(l.axis); });
-      if (loop->kind != Loop::Kind::Serial) return "rows are no plain loop";
+      if (loop->kind != Loop::Kind::Serial && loop->kind != Loop::Kind::Parallel)
+        return "rows are no plain loop";
     }
     if (s.done.empty() || s.done.front() < 0 || !std::ranges::is_sorted(s.done) ||
         !s.rows.extent.is(s.done.back()))
@@ -456,11 +525,19 @@ std::optional<std::string> overlapping(const Plan& plan) {
     if (s.offset < 0 || s.offset % stored_bytes(s.type) != 0 ||
         end > (is_weight ? plan.weights : plan.workspace))
       return fmt::format("{} is outside of the memory", s.name);
+    const std::int64_t bytes = s.size * stored_bytes(s.type);
+    if (s.each_thread && (s.thread_offset < 0 || s.thread_offset % stored_bytes(s.type) != 0 ||
+                          s.thread_offset + bytes > plan.thread_workspace))
+      return fmt::format("{} is outside of a thread's memory", s.name);
     for (auto b = std::next(a); b != lives.end(); ++b) {
       const Storage& o = plan.buffers[static_cast<std::size_t>(b->first)];
       if (o.kind != s.kind) continue;
       const bool together =
           is_weight || (a->second.first <= b->second.last && b->second.first <= a->second.last);
+      if (together && s.each_thread && o.each_thread &&
+          s.thread_offset < o.thread_offset + o.size * stored_bytes(o.type) &&
+          o.thread_offset < s.thread_offset + bytes)
+        return fmt::format("{} and {} of a thread live at the same time and overlap", s.name, o.name);
       if (together && s.offset < o.offset + o.size * stored_bytes(o.type) && o.offset < end)
         return fmt::format("{} and {} live at the same time and overlap", s.name, o.name);
     }

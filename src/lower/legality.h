@@ -2,7 +2,8 @@
 // made.
 //
 //   each instance of a formula runs, and once; positions are written once, all of them, before anyone reads
-//   them; no access leaves its memory; a packed factor is the factor; what lives at the same time lies apart
+//   them; no access leaves its memory; a packed factor is the factor; what lives at the same time lies apart;
+//   what threads do at the same time is written to different places, and scratch memory is a thread's own
 //
 // Sums may be added up in any other order. What a C++ compiler makes of it is tested, not proved.
 #pragma once

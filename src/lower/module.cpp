@@ -20,7 +20,7 @@ namespace {
 constexpr int kShortSum = 16;
 
 constexpr char kHeader[] =
-    R"(/* {0}: a compiled model. Needs libc and libm. Calls are safe from many threads, each with a workspace of its own. */
+    R"(/* {0}: a compiled model. Needs libc, libm and threads. Calls are safe from many threads, each with a workspace of its own. */
 #ifndef {1}_H
 #define {1}_H
 #include <stddef.h>
@@ -30,11 +30,14 @@ extern "C" {{
 
 typedef struct {0}_module {0}_module;
 
-/* Maps the weights; NULL: the file is not there, or is not this model's. */
+/* Maps the weights; NULL: the file is not there, or is not this model's. A run has {2}. */
 {0}_module* {0}_create(const char* weights_file);
+/* The same where a run has so many threads, the caller's included. Results are the same bits with any number.
+   Threads are started here and end with the module; of runs at the same time, one has them. */
+{0}_module* {0}_create_with_threads(const char* weights_file, int threads);
 void {0}_destroy({0}_module* module);
-/* Bytes of memory that a run needs besides its inputs and outputs. */
-size_t {0}_workspace_size(void);
+/* Bytes of memory that a run needs besides its inputs and outputs: more with more threads. */
+size_t {0}_workspace_size(const {0}_module* module);
 /* Inputs and outputs in the order of interface.json, in the caller's memory; `workspace` at a multiple of 64.
    0: done; 1: a computed index was outside of its tensor. */
 int {0}_run(const {0}_module* module, const void* const* inputs, void* const* outputs, void* workspace);
@@ -46,7 +49,7 @@ int {0}_run(const {0}_module* module, const void* const* inputs, void* const* ou
 )";
 
 constexpr char kWrapper[] =
-    R"(// {0} as a class of C++: weights and a workspace that end with it. One thread at a time.
+    R"(// {0} as a class of C++: weights, threads and a workspace that end with it. Runs are one at a time.
 #ifndef {1}_HPP
 #define {1}_HPP
 #include <cstdlib>
@@ -56,8 +59,9 @@ constexpr char kWrapper[] =
 
 class {0} {{
  public:
-  explicit {0}(const char* weights_file)
-      : module_({0}_create(weights_file)), workspace_(std::aligned_alloc(64, ({0}_workspace_size() + 127) / 64 * 64)) {{}}
+  explicit {0}(const char* weights_file, int threads = {3})
+      : module_({0}_create_with_threads(weights_file, threads)),
+        workspace_(module_ == nullptr ? nullptr : std::aligned_alloc(64, ({0}_workspace_size(module_) + 127) / 64 * 64)) {{}}
   ~{0}() {{
     {0}_destroy(module_);
     std::free(workspace_);
@@ -85,8 +89,8 @@ class {0} {{
 constexpr char kPart[] = R"(
 #if defined(IM_PART)
 extern "C" __attribute__((visibility("hidden"))) int IM_PART(const void* const* inputs, void* const* outputs, char* workspace,
-                                                             const char* weights) {{
-  return {0}_all(inputs, outputs, workspace, weights);
+                                                             const char* weights, im_team* team) {{
+  return {0}_all(inputs, outputs, workspace, weights, team);
 }}
 #endif
 #endif  // of IM_DISPATCH
@@ -95,13 +99,13 @@ extern "C" __attribute__((visibility("hidden"))) int IM_PART(const void* const* 
 #include <stdint.h>
 #include <string.h>
 extern "C" {{
-int {0}_v3(const void* const*, void* const*, char*, const char*);
-int {0}_v4(const void* const*, void* const*, char*, const char*);
+int {0}_v3(const void* const*, void* const*, char*, const char*, im_team*);
+int {0}_v4(const void* const*, void* const*, char*, const char*, im_team*);
 }}
-static int {0}_all(const void* const* inputs, void* const* outputs, char* workspace, const char* weights) {{
+static int {0}_all(const void* const* inputs, void* const* outputs, char* workspace, const char* weights, im_team* team) {{
   static const int is_wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
                              __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
-  return (is_wide ? {0}_v4 : {0}_v3)(inputs, outputs, workspace, weights);
+  return (is_wide ? {0}_v4 : {0}_v3)(inputs, outputs, workspace, weights, team);
 }}
 #endif
 )";
@@ -116,10 +120,14 @@ constexpr char kEnds[] = R"(
 #endif
 
 extern "C" {{
-struct {0}_module {{ char* weights; }};
+struct {0}_module {{
+  char* weights;
+  im_team* team;
+}};
 
 __attribute__((visibility("default"))) void {0}_destroy({0}_module* module) {{
   if (module == NULL) return;
+  im_team_destroy(module->team);
 #if defined(__wasm__)
   free(module->weights);
 #else
@@ -128,7 +136,7 @@ __attribute__((visibility("default"))) void {0}_destroy({0}_module* module) {{
   free(module);
 }}
 
-__attribute__((visibility("default"))) {0}_module* {0}_create(const char* weights_file) {{
+static {0}_module* {0}_open(const char* weights_file) {{
   {0}_module* module = ({0}_module*)calloc(1, sizeof({0}_module));
   if (module == NULL || {1} == 0) return module;
   const int file = open(weights_file, O_RDONLY);
@@ -149,11 +157,25 @@ __attribute__((visibility("default"))) {0}_module* {0}_create(const char* weight
   return NULL;
 }}
 
-__attribute__((visibility("default"))) size_t {0}_workspace_size(void) {{ return {2}; }}
+__attribute__((visibility("default"))) {0}_module* {0}_create_with_threads(const char* weights_file, int threads) {{
+  {0}_module* module = {0}_open(weights_file);
+  if (module != NULL) module->team = im_team_create(threads);
+  return module;
+}}
+__attribute__((visibility("default"))) {0}_module* {0}_create(const char* weights_file) {{
+  return {0}_create_with_threads(weights_file, {4});
+}}
+
+__attribute__((visibility("default"))) size_t {0}_workspace_size(const {0}_module* module) {{
+  return {2} + {3} * (size_t)(im_team_size(module->team) - 1);
+}}
 
 __attribute__((visibility("default"))) int {0}_run(const {0}_module* module, const void* const* inputs, void* const* outputs,
                                                    void* workspace) {{
-  return {0}_all(inputs, outputs, (char*)workspace, module->weights);
+  im_team* team = im_team_enter(module->team);
+  const int failed = {0}_all(inputs, outputs, (char*)workspace, module->weights, team);
+  im_team_leave(team);
+  return failed;
 }}
 }}
 #endif  // of IM_PART
@@ -164,7 +186,7 @@ std::string include_of(const std::string& name) { return fmt::format("#include \
 }  // namespace
 
 Result<ModuleTexts> module_of(const Graph& graph, const InferOptions& sizes, const std::string& name,
-                              const std::string& schedules, Exactness exactness) {
+                              const std::string& schedules, Exactness exactness, int threads) {
   AxisNumbers numbers;
   ISOMER_TRY(Plan plan, lower_graph(graph, sizes, numbers));
   compose_nests(plan, numbers);
@@ -173,6 +195,7 @@ Result<ModuleTexts> module_of(const Graph& graph, const InferOptions& sizes, con
   ISOMER_TRY_DO(choose_strips(plan, {}, own));
   ISOMER_TRY_DO(schedule_nests(plan, numbers, exactness, own));
   ISOMER_TRY_DO(apply_schedules(plan, own, numbers));
+  share_nests(plan, own);
   place_buffers(plan);
   if (const auto wrong = illegal(plan)) return Error{fmt::format("the plan was refused: {}", *wrong)};
   Emitted emitted = emit(plan, name);
@@ -180,13 +203,14 @@ Result<ModuleTexts> module_of(const Graph& graph, const InferOptions& sizes, con
   std::string upper = name;
   std::ranges::transform(upper, upper.begin(),
                          [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
-  out.header = fmt::format(kHeader, name, upper);
-  out.wrapper = fmt::format(kWrapper, name, upper, include_of(name));
+  out.header =
+      fmt::format(kHeader, name, upper, threads == 1 ? "one thread" : fmt::format("{} threads", threads));
+  out.wrapper = fmt::format(kWrapper, name, upper, include_of(name), threads);
   const std::string sums =
       exactness == Exactness::Fast ? "" : fmt::format("#define IM_STEPS {}\n", kShortSum);
-  out.code = "#if !defined(IM_DISPATCH)\n" + sums + std::string(kKernelsText) + "\n" + emitted.code +
-             fmt::format(kPart, name) + "\n" + include_of(name) + "\n" +
-             fmt::format(kEnds, name, plan.weights, plan.workspace);
+  out.code = std::string(kThreadsText) + "\n#if !defined(IM_DISPATCH)\n" + sums + std::string(kKernelsText) +
+             "\n" + emitted.code + fmt::format(kPart, name) + "\n" + include_of(name) + "\n" +
+             fmt::format(kEnds, name, plan.weights, plan.workspace, plan.thread_workspace, threads);
   out.functions = emitted.functions;
   out.plan = std::move(plan);
   return out;

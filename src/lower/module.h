@@ -20,9 +20,11 @@ struct ModuleTexts {
   std::size_t functions = 0;
 };
 
-// `name` begins every symbol: a C identifier. `schedules`: text, as schedule.h has it; "": none.
+// `name` begins every symbol: a C identifier. `schedules`: text, as schedule.h has it; "": none. `threads`:
+// that it runs with where its user says nothing else.
 Result<ModuleTexts> module_of(const Graph& graph, const InferOptions& sizes, const std::string& name,
-                              const std::string& schedules = {}, Exactness exactness = Exactness::Fast);
+                              const std::string& schedules = {}, Exactness exactness = Exactness::Fast,
+                              int threads = 1);
 
 // The bytes of the weights' file, piece by piece, in order.
 void for_each_weight(const Plan& plan, const std::function<void(const void* bytes, std::size_t size)>& write);

@@ -110,6 +110,17 @@ std::size_t strip_length(const Plan& plan, std::size_t first) {
   return n - first;
 }
 
+std::vector<Loop> shared_loops(const Nest& nest) {
+  const auto end =
+      std::ranges::find_if(nest.loops, [](const Loop& l) { return l.kind != Loop::Kind::Parallel; });
+  return {nest.loops.begin(), end};
+}
+
+bool is_shared(const Nest& nest) {
+  if (nest.tile) return nest.tile->shared != Tile::Shared::None;
+  return nest.winograd ? nest.winograd->is_shared : !shared_loops(nest).empty();
+}
+
 void reset_loops(Nest& nest, const Plan& plan) {
   nest.loops.clear();
   nest.of.clear();
@@ -146,6 +157,9 @@ std::string text(const Nest& nest, const Plan& plan) {
     out += fmt::format("  pack x{} {}\n  tensorize\n", right.tensor.number, nest.tile->width);
   }
   if (nest.winograd) out += fmt::format("  tensorize F({},3)\n", nest.winograd->size);
+  if (is_shared(nest) && (nest.tile || nest.winograd))
+    out += fmt::format("  parallel {}\n",
+                       nest.tile && nest.tile->shared == Tile::Shared::Columns ? "columns" : "rows");
   for (const std::string& line : nest.schedule) out += "  " + line + '\n';
   std::string indent = "  ";
   for (const Loop& loop : nest.loops) {

@@ -33,7 +33,11 @@ struct Storage {
   std::size_t ring_axis = 0;
   std::int64_t size = 0;     // elements of memory, gaps included
   std::int64_t offset = -1;  // bytes: of a Local in the workspace, of a Weight in its file; -1: not placed
-  Tensor value = {};         // of a Weight; its strides are row-major
+  // Memory that threads can't share: every thread but the first has its own, in a part of the workspace that
+  // is its own.
+  bool each_thread = false;
+  std::int64_t thread_offset = -1;  // bytes, in such a part
+  Tensor value = {};                // of a Weight; its strides are row-major
 };
 // Where the element at zeros is in that memory.
 std::int64_t origin(const Storage& storage);
@@ -77,6 +81,9 @@ struct Tile {
   std::int64_t group = 1;  // panels that a tile of rows sees while it is in the first cache
   std::int64_t chunk =
       0;  // of the outermost reduced axis, that all rows of a block see before the next; 0: all of it
+  // What threads divide: batch and outer rows (or, without any, tiles of rows), or batch and panels.
+  enum class Shared : std::uint8_t { None, Rows, Columns };
+  Shared shared = Shared::None;
   bool left_first = true;              // among the product's factors
   int left = 0, right = 0;             // buffers; `right` is packed: [kept..., panel, outer..., depth, lane]
   std::vector<Axis> packed_axes = {};  // of `right`, and its value over them
@@ -93,6 +100,7 @@ struct Winograd {
   std::int64_t top = 0, left_edge = 0;                          // what the first window begins with
   std::int64_t channels = 0, width = 0, panels = 0, tiles = 0;  // tiles: that are done together
   std::int64_t size = 4;                                        // of a tile of outputs: 4, or 2
+  bool is_shared = false;                                       // threads divide the tiles
   std::int64_t points() const { return (size + 2) * (size + 2); }
   // Tiles of one image, and of one row of it.
   std::int64_t tiles_across() const { return (column.extent.concrete() + size - 1) / size; }
@@ -139,7 +147,8 @@ struct Plan {
   std::vector<Storage> buffers;
   std::vector<Nest> nests;
   std::vector<Port> inputs, outputs;
-  std::int64_t workspace = 0;  // bytes
+  std::int64_t workspace = 0;         // bytes
+  std::int64_t thread_workspace = 0;  // bytes behind it for every thread but the first
   // What a plan by sizes alone would have, and what lives at the same time, which no plan is below.
   std::int64_t greedy_workspace = 0, least_workspace = 0;
   std::int64_t weights = 0;  // bytes
@@ -147,6 +156,11 @@ struct Plan {
 
 // Nests from `first` on that run strip by strip with it; 0: it runs as a whole.
 std::size_t strip_length(const Plan& plan, std::size_t first);
+
+// Whether threads divide what a nest does.
+bool is_shared(const Nest& nest);
+// Its outermost loops, as many as are parallel.
+std::vector<Loop> shared_loops(const Nest& nest);
 
 // A nest whose loops are its axes, in the order of the target's strides.
 void reset_loops(Nest& nest, const Plan& plan);

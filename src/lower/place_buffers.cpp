@@ -173,8 +173,18 @@ void place_buffers(Plan& plan) {
       places = std::move(*exact);
       plan.workspace = peak(blocks, places);
     }
-  for (std::size_t k = 0; k < buffers.size(); ++k)
-    plan.buffers[static_cast<std::size_t>(buffers[k])].offset = places[k];
+  std::vector<Storage*> own;  // of each thread
+  std::vector<Block> own_blocks;
+  for (std::size_t k = 0; k < buffers.size(); ++k) {
+    Storage& s = plan.buffers[static_cast<std::size_t>(buffers[k])];
+    s.offset = places[k];
+    if (!s.each_thread) continue;
+    own.push_back(&s);
+    own_blocks.push_back(blocks[k]);
+  }
+  places = placed_greedily(own_blocks);
+  plan.thread_workspace = peak(own_blocks, places);
+  for (std::size_t k = 0; k < own.size(); ++k) own[k]->thread_offset = places[k];
 }
 
 }  // namespace isomer::lower

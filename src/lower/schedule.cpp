@@ -178,6 +178,11 @@ Result<std::optional<TileWish>> tile_wish(const std::vector<std::string>& lines)
       if (words.size() == 2 && words[1] == "F(4,3)") wish.winograd = 4;
       else if (words.size() == 2 && words[1] == "F(2,3)") wish.winograd = 2;
       else if (words.size() != 1) return Error{"tensorize, or tensorize F(4,3) or F(2,3)"};
+    } else if (is_tensorized && words[0] == "parallel") {
+      if (words.size() == 2 && words[1] == "rows") wish.shared = Tile::Shared::Rows;
+      else if (words.size() == 2 && words[1] == "columns" && !wish.winograd)
+        wish.shared = Tile::Shared::Columns;
+      else return Error{"parallel rows, or of a tensorize without F parallel columns"};
     } else if (is_packed || is_tensorized) {
       if (words[0] != "compute_at") return Error{fmt::format("{}: a tile has no loops of its own", words[0])};
     }
@@ -198,13 +203,27 @@ Result<std::optional<StripWish>> strip_wish(const std::vector<std::string>& line
   return out;
 }
 
+namespace {
+
+void share(Plan& plan, Nest& nest, Tile::Shared along) {
+  if (nest.tile) nest.tile->shared = along;
+  if (!nest.winograd) return;
+  nest.winograd->is_shared = along != Tile::Shared::None;
+  plan.buffers[static_cast<std::size_t>(nest.winograd->scratch)].each_thread = nest.winograd->is_shared;
+}
+
+}  // namespace
+
 Status apply_schedules(Plan& plan, const Schedules& schedules, AxisNumbers& numbers) {
   for (const auto& [name, lines] : schedules) {
     const auto nest = std::ranges::find_if(plan.nests, [&](const Nest& n) { return n.name == name; });
     if (nest == plan.nests.end())
       return Error{fmt::format("no nest is named {}; --show all lists them", name)};
     ISOMER_TRY(const auto wish, tile_wish(lines));
-    if (wish) continue;
+    if (wish) {
+      share(plan, *nest, wish->shared);
+      continue;
+    }
     nest->tile.reset();
     nest->winograd.reset();
     nest->lanes = false;

@@ -3,11 +3,13 @@
 //   split NAME BY       NAME becomes NAME.o (outside) and NAME.i (inside, BY long)
 //   fuse A B            loops that follow each other become one, A.B
 //   reorder A B ...     these loops, in the places that they have, in this order
-//   unroll NAME | vectorize NAME | parallel NAME
+//   unroll NAME | vectorize NAME
+//   parallel NAME       threads divide this loop, and the outermost ones that are parallel as one
 //   compute_at NEST ROWS    what a nest writes, and all between, is computed where NEST needs it: strips of
 //                           so many rows of that
 //   pack xK COLUMNS         the right factor of the product, in panels of so many columns
 //   tensorize               the product onto the kernel of tiles; tensorize F(4,3), F(2,3): onto Winograd's
+//   parallel rows           after tensorize: threads divide rows of tiles; parallel columns: their columns
 //
 // Loops begin as i0, i1, ... (axes of the tensor) and r0, r1, ... (axes that are summed over). Nothing is
 // believed: legality.h asks whether the result runs what the formula says.
@@ -38,6 +40,7 @@ struct TileWish {
   int right = -1;                             // the buffer that is packed; -1: any
   std::int64_t columns = 0;                   // of a panel; 0: any number
   std::optional<std::int64_t> winograd = {};  // outputs of a tile
+  Tile::Shared shared = Tile::Shared::None;
 };
 struct StripWish {
   std::string nest;

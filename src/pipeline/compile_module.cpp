@@ -109,13 +109,13 @@ Status build(const Target& target, const CompileRequest& request, const std::str
     if (target.is_foreign) link.insert(link.end(), target.flags.begin(), target.flags.end());
     if (target.is_wasm) {
       link.insert(link.end(), {"-mexec-model=reactor", "-Wl,--export=malloc", "-Wl,--export=free"});
-      for (const char* function : {"create", "run", "destroy", "workspace_size"})
+      for (const char* function : {"create", "create_with_threads", "run", "destroy", "workspace_size"})
         link.push_back(fmt::format("-Wl,--export={}_{}", request.name, function));
     } else {
       link.insert(link.end(), {"-shared", "-Wl,--as-needed"});
     }
     link.insert(link.end(), objects.begin(), objects.end());
-    if (!target.is_wasm) link.insert(link.end(), {"-lm", "-ldl"});
+    if (!target.is_wasm) link.insert(link.end(), {"-lm", "-ldl", "-lpthread"});
     return run_compiler(compiler, link);
   };
   const Status done = all();
@@ -278,7 +278,9 @@ std::string interface_json(const lower::Plan& plan, const CompileRequest& reques
       {"target", request.target},
       {"library", library_name(*std::ranges::find(targets(), request.target, &Target::name), request.name)},
       {"weights", request.name + ".weights"},
-      {"workspace_bytes", plan.workspace},
+      {"threads", request.threads},
+      {"workspace_bytes", plan.workspace + (request.threads - 1) * plan.thread_workspace},
+      {"thread_workspace_bytes", plan.thread_workspace},
       {"weight_bytes", plan.weights},
       {"inputs", ports(plan.inputs)},
       {"outputs", ports(plan.outputs)}};
@@ -291,7 +293,8 @@ Result<CompiledModule> compile_module(const Graph& graph, const CompileRequest& 
   out.compiler = tools.compiler;
   ISOMER_TRY(const InferOptions sizes, parse_sizes(request.sizes, graph));
   ISOMER_TRY_DO(need_sizes(graph, sizes));
-  ISOMER_TRY(out.texts, lower::module_of(graph, sizes, request.name, request.schedules, request.exactness));
+  ISOMER_TRY(out.texts, lower::module_of(graph, sizes, request.name, request.schedules, request.exactness,
+                                         request.threads));
   out.texts.code += ort_operator_text(request.name, ort_ports(out.texts.plan, out.texts.plan.inputs),
                                       ort_ports(out.texts.plan, out.texts.plan.outputs));
   ISOMER_TRY_DO(make_folder(request.folder));

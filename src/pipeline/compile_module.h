@@ -23,6 +23,7 @@ struct CompileRequest {
   std::vector<std::string> sizes = {};
   std::string schedules = {};  // as lower/schedule.h has them
   lower::Exactness exactness = lower::Exactness::Fast;
+  int threads = 1;  // of a run, where its user says nothing else
 };
 
 struct CompiledModule {

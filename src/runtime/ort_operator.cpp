@@ -126,7 +126,7 @@ im_status im_compute(void* k, void* context) {{
   }}
   // Runs of several threads each have a workspace; one is kept.
   void* workspace = __atomic_exchange_n(&kernel->spare, (void*)NULL, __ATOMIC_ACQ_REL);
-  if (workspace == NULL) workspace = aligned_alloc(64, ({0}_workspace_size() + 127) / 64 * 64);
+  if (workspace == NULL) workspace = aligned_alloc(64, ({0}_workspace_size(kernel->module) + 127) / 64 * 64);
   if (workspace == NULL) return im_failed("{0}: no memory for its workspace");
   const int failed = {0}_run(kernel->module, inputs, outputs, workspace);
   free(__atomic_exchange_n(&kernel->spare, workspace, __ATOMIC_ACQ_REL));

@@ -404,8 +404,16 @@ struct im_tiles<WIDTH, 0> {
 // So many rows that tiles are about equally high.
 template <int WIDTH>
 constexpr int64_t im_tile_height(int64_t rows) {
+  if (rows < 1) return 1;
   return (rows + (rows + im_rows<WIDTH>::most - 1) / im_rows<WIDTH>::most - 1) /
          ((rows + im_rows<WIDTH>::most - 1) / im_rows<WIDTH>::most);
+}
+// Tiles of so many rows, which come in blocks.
+template <int WIDTH>
+constexpr int64_t im_row_tiles(int64_t rows, int64_t block) {
+  if (rows < 1) return 0;
+  const int64_t all = rows < block ? rows : block, height = im_tile_height<WIDTH>(all);
+  return rows / all * ((all + height - 1) / height) + (rows % all + height - 1) / height;
 }
 // A tile of ALL rows, or of the LAST ones, whose heights are known.
 template <int WIDTH, int COLUMNS, int ALL, int LAST, class END>

@@ -1,0 +1,88 @@
+#include <algorithm>
+#include <set>
+
+#include "expr/look_up.h"
+#include "lower/layout.h"
+
+namespace isomer::lower {
+namespace {
+
+// Operations below which threads don't pay: they meet twice, which takes about a microsecond.
+constexpr std::int64_t kWorth = std::int64_t{1} << 15;
+// Parts that are enough for any number of threads; more loops are not divided.
+constexpr std::int64_t kParts = 32;
+
+std::int64_t points(const std::vector<Axis>& axes) {
+  std::int64_t out = 1;
+  for (const Axis& a : axes) out *= a.extent.concrete();
+  return out;
+}
+
+// About how many operations a nest has: of every point, those of its sums.
+std::int64_t work(const Nest& nest) {
+  std::set<const ExprNode*> seen;
+  std::int64_t each = 1;
+  const auto visit = [&](const ExprNode& e, const auto& self) -> void {
+    if (!seen.insert(&e).second) return;
+    if (e.kind == ExprNode::Kind::Reduce && !as_look_up(e)) each += points(e.axes);
+    for (const ExprRef& a : e.args) self(*a, self);
+    for (const ExprNode::Case& c : e.cases) self(*c.value, self);
+  };
+  visit(*nest.value, visit);
+  return points(nest.axes) * each;
+}
+
+// How long an axis is for those who divide it: of rows that go strip by strip, one strip.
+std::int64_t length(const Nest& nest, const Axis& axis) {
+  if (!nest.strip || !(nest.strip->rows == axis)) return axis.extent.concrete();
+  const auto strips = static_cast<std::int64_t>(nest.strip->done.size());
+  return std::max<std::int64_t>(1, axis.extent.concrete() / strips);
+}
+
+void share_tile(const Nest& nest, Tile& tile) {
+  std::int64_t batch = 1;
+  for (const Axis& a : tile.batch) batch *= length(nest, a);
+  // Tiles are a dozen rows high, about.
+  constexpr std::int64_t kHeight = 12;
+  const std::int64_t rows = tile.outer_rows.empty() ? (tile.rows.extent.concrete() + kHeight - 1) / kHeight
+                                                    : points(tile.outer_rows);
+  const std::int64_t panels = (tile.columns.extent.concrete() + tile.width - 1) / tile.width;
+  if (batch * std::max(rows, panels) < 2) return;
+  tile.shared = batch * rows >= kParts / 2 || rows >= panels ? Tile::Shared::Rows : Tile::Shared::Columns;
+}
+
+void share_loops(Nest& nest) {
+  const auto is_reduced = [&](const Loop& l) {
+    return std::ranges::any_of(
+        nest.of, [&](const AxisOfLoops& a) { return a.is_reduced && a.index.mentions(l.axis); });
+  };
+  std::int64_t parts = 1;
+  std::size_t count = 0;
+  for (; count < nest.loops.size() && parts < kParts; ++count) {
+    const Loop& loop = nest.loops[count];
+    if (loop.kind != Loop::Kind::Serial || is_reduced(loop)) break;
+    // The innermost loop is for vectors, unless there is no other.
+    if (count + 1 == nest.loops.size() && parts > 1) break;
+    parts *= length(nest, loop.axis);
+  }
+  if (parts < 2) return;
+  for (std::size_t k = 0; k < count; ++k) nest.loops[k].kind = Loop::Kind::Parallel;
+}
+
+}  // namespace
+
+void share_nests(Plan& plan, const Schedules& own) {
+  for (Nest& nest : plan.nests) {
+    const auto strips = nest.strip ? static_cast<std::int64_t>(nest.strip->done.size()) : 1;
+    if (own.contains(nest.name) || work(nest) / strips < kWorth) continue;
+    if (nest.tile) share_tile(nest, *nest.tile);
+    else if (nest.winograd) {
+      nest.winograd->is_shared = true;
+      plan.buffers[static_cast<std::size_t>(nest.winograd->scratch)].each_thread = true;
+    } else {
+      share_loops(nest);
+    }
+  }
+}
+
+}  // namespace isomer::lower

@@ -1,0 +1,199 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <random>
+#include <set>
+
+#include "graph/text.h"
+#include "lower/layout.h"
+#include "lower/legality.h"
+#include "lower/lower.h"
+#include "lower/schedule.h"
+
+namespace isomer::lower {
+namespace {
+
+struct Planned {
+  Plan plan;
+  AxisNumbers numbers;
+};
+
+Planned planned(const std::string& body, const StripLimits& limits = {}, const std::string& schedules = {}) {
+  auto graph = parse_graph("<ir_version: 8, opset_import: [\"\" : 20]> g " + body);
+  EXPECT_TRUE(graph) << (graph ? "" : graph.error().message);
+  Planned out;
+  auto plan = lower_graph(*graph, {}, out.numbers);
+  EXPECT_TRUE(plan) << (plan ? "" : plan.error().message);
+  out.plan = std::move(plan).value();
+  compose_nests(out.plan, out.numbers);
+  choose_layouts(out.plan);
+  const Schedules own = *parse_schedules(schedules);
+  EXPECT_TRUE(choose_strips(out.plan, limits, own));
+  EXPECT_TRUE(schedule_nests(out.plan, out.numbers, Exactness::Fast, own));
+  EXPECT_TRUE(apply_schedules(out.plan, own, out.numbers));
+  share_nests(out.plan, own);
+  place_buffers(out.plan);
+  return out;
+}
+
+std::string said(const Plan& plan) { return illegal(plan).value_or(""); }
+
+const std::string kWinograd =
+    "(float[2, 32, 40, 40] x) => (float[2, 32, 40, 40] y) "
+    "{ s = Constant<value_ints = [32, 32, 3, 3]>() w = ConstantOfShape(s) e = Exp(x) c = Conv<pads = [1, 1, "
+    "1, 1]>(e, w) d = Relu(c) y = Conv<pads = [1, 1, 1, 1]>(d, w) }";
+const std::string kProducts =
+    "(float[300, 64] x, float[2, 64] z) => (float[300, 64] y, float[2, 1024] v) "
+    "{ s = Constant<value_ints = [64, 64]>() w = ConstantOfShape(s) t = Constant<value_ints = [64, 1024]>() "
+    "u = ConstantOfShape(t) y = MatMul(x, w) v = MatMul(z, u) }";
+const std::string kBlock =
+    "(float[1, 16, 64, 48] x) => (float[1, 24, 64, 48] y) { sa = Constant<value_ints = [96, 16, 1, 1]>() a = "
+    "ConstantOfShape(sa) sb = Constant<value_ints = [96, 1, 3, 3]>() b = ConstantOfShape(sb) sc = "
+    "Constant<value_ints = [24, 96, 1, 1]>() c = ConstantOfShape(sc) d = Conv(x, a) f = Relu(d) g = "
+    "Conv<group = 96, pads = [1, 1, 1, 1]>(f, b) h = Relu(g) y = Conv(h, c) }";
+
+TEST(Threads, DivideWhatIsWorthIt) {
+  const Planned products = planned(kProducts);
+  EXPECT_EQ(said(products.plan), "");
+  std::set<Tile::Shared> shared;
+  for (const Nest& n : products.plan.nests)
+    if (n.tile) shared.insert(n.tile->shared);
+  EXPECT_EQ(shared, (std::set{Tile::Shared::Rows, Tile::Shared::Columns}));
+
+  const Planned small = planned("(float[10] x) => (float[10] y) { y = Exp(x) }");
+  EXPECT_FALSE(is_shared(small.plan.nests[0]));
+  const Planned large = planned("(float[100000] x) => (float[100000] y) { y = Exp(x) }");
+  EXPECT_TRUE(is_shared(large.plan.nests[0]));
+  EXPECT_EQ(said(large.plan), "");
+  EXPECT_EQ(large.plan.thread_workspace, 0);
+}
+
+TEST(Threads, EachHasScratchMemoryOfItsOwn) {
+  Planned a = planned(kWinograd);
+  EXPECT_EQ(said(a.plan), "");
+  ASSERT_GE(std::ranges::count_if(a.plan.nests, [](const Nest& n) { return n.winograd.has_value(); }), 1);
+  std::int64_t most = 0;
+  for (const Storage& s : a.plan.buffers)
+    if (s.each_thread) most = std::max(most, s.size * 4);
+  EXPECT_GT(most, 0);
+  EXPECT_EQ(a.plan.thread_workspace, (most + 63) / 64 * 64);  // convolutions that follow each other share it
+
+  Plan wrong = a.plan;
+  wrong.thread_workspace -= 64;
+  EXPECT_NE(said(wrong).find("thread's memory"), std::string::npos);
+  wrong = a.plan;
+  for (Storage& s : wrong.buffers) s.each_thread = false;
+  EXPECT_NE(said(wrong).find("scratch memory"), std::string::npos);
+  wrong = a.plan;
+  for (Storage& s : wrong.buffers) s.each_thread = s.kind == Storage::Kind::Local;
+  EXPECT_NE(said(wrong), "");
+}
+
+TEST(Threads, DivideTheRowsOfAStrip) {
+  const Planned a = planned(kBlock, {.worth = 0, .rings = std::int64_t{1} << 20});
+  EXPECT_EQ(said(a.plan), "");
+  ASSERT_TRUE(std::ranges::any_of(a.plan.nests, [](const Nest& n) { return n.strip && is_shared(n); }));
+  // With fewer rows than one strip has, two of them are one place.
+  Plan wrong = a.plan;
+  for (Nest& n : wrong.nests)
+    if (n.strip && is_shared(n))
+      for (Storage* s = &wrong.buffers[static_cast<std::size_t>(n.target)]; s->ring > 0; s->ring = 0)
+        for (std::int64_t& done : n.strip->done) done = n.strip->done.back();
+  EXPECT_NE(said(wrong), "");
+}
+
+TEST(Threads, NoTwoOfThemAddToOneSum) {
+  const std::string product =
+      "(float[12, 20] x, float[20, 30] w) => (float[12, 30] y) { [p] y = MatMul(x, w) }";
+  const auto with = [&](const std::string& lines) {
+    return said(planned(product, {}, "nest p\n" + lines).plan);
+  };
+  EXPECT_EQ(with("parallel i0"), "");
+  EXPECT_EQ(with("parallel i0\nparallel i1"), "");
+  EXPECT_EQ(with("split i1 8\nfuse i0 i1.o\nparallel i0.i1.o"), "");
+  EXPECT_EQ(with("tensorize\nparallel rows"), "");
+  EXPECT_EQ(with("tensorize\nparallel columns"), "");
+  EXPECT_NE(with("parallel i1").find("inside of one that is not"), std::string::npos);
+  EXPECT_NE(with("reorder r0 i1 i0\nparallel r0").find("two threads write"), std::string::npos);
+  EXPECT_NE(with("split r0 4\nreorder r0.o i1 i0\nparallel r0.o").find("two threads write"),
+            std::string::npos);
+}
+
+TEST(Threads, AreLinesOfASchedule) {
+  const Planned chosen = planned(kProducts);
+  int lines = 0;
+  for (const Nest& n : chosen.plan.nests)
+    lines += text(n, chosen.plan).find("\n  parallel ") != std::string::npos ? 1 : 0;
+  EXPECT_EQ(lines, 2);
+  for (const char* lines_of :
+       {"tensorize\nparallel", "tensorize\nparallel sideways", "tensorize F(4,3)\nparallel columns"}) {
+    std::vector<std::string> each;
+    const std::string all = lines_of;
+    for (std::size_t at = 0; at < all.size();
+         at = all.find('\n', at) == std::string::npos ? all.size() : all.find('\n', at) + 1)
+      each.push_back(all.substr(at, all.find('\n', at) - at));
+    EXPECT_FALSE(tile_wish(each)) << lines_of;
+  }
+}
+
+// Whether two units write one position, by running the loops.
+bool writes_apart(const Nest& nest) {
+  std::map<std::vector<std::int64_t>, std::vector<std::int64_t>> writer;
+  const std::size_t shared = shared_loops(nest).size();
+  std::vector<std::int64_t> at(nest.loops.size(), 0);
+  for (bool goes_on = true; goes_on;) {
+    AxisMap by, axes;
+    for (std::size_t k = 0; k < at.size(); ++k) by[nest.loops[k].axis.id] = Index(at[k]);
+    for (const AxisOfLoops& a : nest.of) axes[a.axis.id] = with_axes(a.index, by);
+    const auto number = [](const Index& i) { return i.offset().concrete(); };
+    if (std::ranges::all_of(nest.guard, [&](const Index& g) { return number(with_axes(g, by)) >= 0; })) {
+      std::vector<std::int64_t> position;
+      for (const Index& i : nest.at) position.push_back(number(with_axes(i, axes)));
+      const std::vector<std::int64_t> unit(at.begin(), at.begin() + static_cast<std::ptrdiff_t>(shared));
+      if (writer.try_emplace(position, unit).first->second != unit) return false;
+    }
+    goes_on = false;
+    for (std::size_t k = at.size(); k-- > 0 && !goes_on;) {
+      goes_on = ++at[k] < nest.loops[k].axis.extent.concrete();
+      if (!goes_on) at[k] = 0;
+    }
+  }
+  return true;
+}
+
+TEST(Threads, TheCheckerAgreesWithRunningRandomLoops) {
+  std::mt19937_64 random(5);
+  const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
+  Planned start = planned("(float[6, 5] x, float[5, 4] w) => (float[6, 4] y) { y = MatMul(x, w) }");
+  Nest& first = start.plan.nests.back();
+  first.tile.reset();
+  first.reduction = main_reduction(first.value);
+  reset_loops(first, start.plan);
+  int legal = 0, refused = 0;
+  for (int round = 0; round < 300; ++round) {
+    Planned a = start;
+    Nest& nest = a.plan.nests.back();
+    for (std::size_t steps = 1 + below(3); steps > 0; --steps) {
+      const std::string one = nest.loops[below(nest.loops.size())].name,
+                        other = nest.loops[below(nest.loops.size())].name;
+      switch (below(3)) {
+        case 0:
+          (void)apply_schedule(nest, "split " + one + " " + std::to_string(2 + below(3)), a.numbers);
+          break;
+        case 1: (void)apply_schedule(nest, "fuse " + one + " " + other, a.numbers); break;
+        default: (void)apply_schedule(nest, "reorder " + one + " " + other, a.numbers); break;
+      }
+    }
+    ASSERT_EQ(illegal(a.plan, nest), std::nullopt);
+    for (std::size_t k = 0; k <= below(nest.loops.size()); ++k) nest.loops[k].kind = Loop::Kind::Parallel;
+    const bool is_legal = !illegal(a.plan, nest);
+    EXPECT_EQ(is_legal, writes_apart(nest)) << text(nest, a.plan);
+    (is_legal ? legal : refused) += 1;
+  }
+  EXPECT_GT(legal, 50);
+  EXPECT_GT(refused, 50);
+}
+
+}  // namespace
+}  // namespace isomer::lower
