@@ -54,7 +54,8 @@ struct Way {
   const char* word;
 };
 constexpr std::array kWays{Way{Exactness::Fast, "fast"}, Way{Exactness::ShortSums, "short"},
-                           Way{Exactness::SmallTiles, "F(2,3)"}, Way{Exactness::Direct, "direct"}};
+                           Way{Exactness::SmallTiles, "F(2,3)"}, Way{Exactness::Direct, "direct"},
+                           Way{Exactness::Bfloat16, kBfloat16.data()}};
 
 bool has_winograd(const lower::Plan& plan) {
   return std::ranges::any_of(plan.nests, [](const lower::Nest& n) { return n.winograd.has_value(); });
@@ -80,7 +81,7 @@ class Compilation {
     const Stopwatch watch;
     bool is_made = false;
     for (const Way& way : kWays) {
-      if (!options_.sums.empty() && options_.sums != way.word) continue;
+      if (options_.sums.empty() ? way.exactness == Exactness::Bfloat16 : options_.sums != way.word) continue;
       // Without Winograd, the rest is the same.
       if (is_made && way.exactness > Exactness::ShortSums && !has_winograd(module_.texts.plan)) break;
       make(way);
@@ -157,7 +158,8 @@ std::vector<std::string> compile_targets() { return isomer::compile_targets(); }
 
 std::vector<std::string> sums_of_products() {
   std::vector<std::string> words;
-  for (const Way& way : kWays) words.emplace_back(way.word);
+  for (const Way& way : kWays)
+    if (way.exactness != Exactness::Bfloat16) words.emplace_back(way.word);
   return words;
 }
 

@@ -34,7 +34,12 @@ struct Storage {
   std::int64_t size = 0;     // elements of memory, gaps included
   std::int64_t offset = -1;  // bytes: of a Local in the workspace, of a Weight in its file; -1: not placed
   Tensor value = {};         // of a Weight; its strides are row-major
+  bool in_pairs = false;     // a Weight that its file has rounded, see Tile::in_pairs
 };
+// Bytes of that memory, or of the file.
+std::int64_t byte_size(const Storage& storage);
+// A panel's depth in pairs.
+constexpr std::int64_t paired_depth(std::int64_t depth) { return (depth + 31) / 32 * 32; }
 // Where the element at zeros is in that memory.
 std::int64_t origin(const Storage& storage);
 // Whether an index along an axis never leaves the memory: the tensor, or the zeros around it.
@@ -77,7 +82,10 @@ struct Tile {
   std::int64_t group = 1;  // panels that a tile of rows sees while it is in the first cache
   std::int64_t chunk =
       0;  // of the outermost reduced axis, that all rows of a block see before the next; 0: all of it
-  bool left_first = true;              // among the product's factors
+  bool left_first = true;  // among the product's factors
+  // The right factor is rounded to bfloat16, and two steps of the depth lie beside each other; zeros fill the
+  // depth up to a multiple of 32.
+  bool in_pairs = false;
   int left = 0, right = 0;             // buffers; `right` is packed: [kept..., panel, outer..., depth, lane]
   std::vector<Axis> packed_axes = {};  // of `right`, and its value over them
   Expr packed_value = {};
