@@ -158,6 +158,29 @@ class Agrees(Compiles):
                 if sums == "direct":
                     self.assertEqual(shown["winograd"], 0)
 
+    def test_products_of_bfloat16(self):
+        """On tiles of the processor where it has them, and by what every processor has: near, and not as near as floats are. Depths that are no multiple
+        of 32, columns that are none of 16, one row, more rows than a tile, windows, groups; and what stays in floats."""
+        cases = [Case("y = MatMul(x, w)", {"x": normal(21, 70)}, "y", {"w": normal(70, 83)}),
+                 Case("m = MatMul(x, w)\na = Add(m, b)\ny = Relu(a)", {"x": normal(1, 300)}, "y", {"w": normal(300, 40), "b": normal(40)}),
+                 Case("y = Conv<pads = [1, 1, 1, 1]>(x, w, b)", {"x": normal(2, 33, 17, 18)}, "y", {"w": normal(50, 33, 3, 3), "b": normal(50)}),
+                 Case("a = Conv(x, v)\ny = Conv<group = 2, strides = [2, 2]>(a, w)", {"x": normal(1, 8, 9, 9)}, "y",
+                      {"v": normal(64, 8, 1, 1), "w": normal(48, 32, 1, 1)}),
+                 Case("t = Transpose<perm = [1, 0]>(x)\ny = MatMul(t, w)", {"x": normal(40, 20)}, "y", {"w": normal(40, 24)}),
+                 Case("y = MatMul(x, z)", {"x": normal(20, 40), "z": normal(40, 24)}, "y")]
+        cases = [case.renamed(f"c{k}_") for k, case in enumerate(cases)]
+        feeds = {name: array for case in cases for name, array in case.inputs.items()}
+        model = model_of(cases)
+        for target in ("native", "x86-64-v3"):
+            module = self.module(model, "--precision", "bf16", "--target", target, "--name", target.replace("-", "_"))
+            expected = dict(zip([o.name for o in model.graph.output], modules.session(self.path / "model.onnx").run(None, feeds), strict=True))
+            apart = {name: modules.distance(expected[name], got) for name, got in module(**feeds).items()}
+            with self.subTest(target=target, apart=apart):
+                self.assertLess(max(apart.values()), 1e-2)
+                self.assertTrue(all(apart[f"c{k}_y"] > 1e-4 for k in range(4)))
+                self.assertLess(apart["c5_y"], 1e-5)  # nothing is a weight there
+        self.assertEqual(modules.compile_model(self.path / "model.onnx", self.path / "compiled", "--precision", "bf16").answer["sums"], "bf16")
+
     def test_what_surrounds_convolutions(self):
         def weights(*shape):
             return normal(*shape) / np.float32(np.sqrt(np.prod(shape[1:])))

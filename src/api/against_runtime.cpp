@@ -18,6 +18,9 @@ constexpr double kMostOperations = 3e11;
 // seconds, there are more.
 constexpr std::uint64_t kDraws = 4;
 constexpr double kMostOfMore = 5e9;
+// Of the largest value: what weights of eight bits' precision do to a deep model is less, what a fault does
+// is more.
+constexpr double kMostInBfloat16 = 0.2;
 
 }  // namespace
 
@@ -41,7 +44,10 @@ void AgainstRuntime::compare_outputs(const Model& as_operator, const std::filesy
                                        .scratch = options_.scratch,
                                        .progress = options_.progress,
                                        .stop = options_.stop});
-  if (!compared.differ) return;
+  const bool is_near = std::ranges::all_of(compared.outputs, [&](const Comparison::Output& o) {
+    return o.misfit.empty() && o.of_scale <= kMostInBfloat16;
+  });
+  if (!compared.differ || (options_.sums == kBfloat16 && is_near)) return;
   std::string where;
   for (const Comparison::Output& o : compared.outputs)
     where +=

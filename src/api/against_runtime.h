@@ -11,6 +11,9 @@
 
 namespace isomer::api {
 
+// A way of adding up products that rounds more than a runtime does.
+inline constexpr std::string_view kBfloat16 = "bf16";
+
 // All throw ErrorKind::Runtime where there is no runtime, or one that can't run the model.
 class AgainstRuntime {
  public:

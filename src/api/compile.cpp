@@ -103,7 +103,8 @@ struct Way {
   const char* word;
 };
 constexpr std::array kWays{Way{Exactness::Fast, "fast"}, Way{Exactness::ShortSums, "short"},
-                           Way{Exactness::SmallTiles, "F(2,3)"}, Way{Exactness::Direct, "direct"}};
+                           Way{Exactness::SmallTiles, "F(2,3)"}, Way{Exactness::Direct, "direct"},
+                           Way{Exactness::Bfloat16, kBfloat16.data()}};
 
 constexpr int kMostThreads = 1024;
 
@@ -187,7 +188,7 @@ class Compilation {
     Candidate made;
     bool is_made = false;
     for (const Way& way : kWays) {
-      if (!options_.sums.empty() && options_.sums != way.word) continue;
+      if (options_.sums.empty() ? way.exactness == Exactness::Bfloat16 : options_.sums != way.word) continue;
       if (way.exactness < request_.exactness) continue;
       // Without Winograd, the rest is the same.
       if (is_made && way.exactness > Exactness::ShortSums && !has_winograd(made.plans)) break;
@@ -393,7 +394,8 @@ std::vector<std::string> compile_targets() { return isomer::compile_targets(); }
 
 std::vector<std::string> sums_of_products() {
   std::vector<std::string> words;
-  for (const Way& way : kWays) words.emplace_back(way.word);
+  for (const Way& way : kWays)
+    if (way.exactness != Exactness::Bfloat16) words.emplace_back(way.word);
   return words;
 }
 

@@ -13,6 +13,9 @@
 namespace isomer::lower {
 namespace {
 
+// By which the kernels know the width of a tile.
+std::int64_t kernel_width(const Tile& tile) { return tile.in_pairs ? -tile.width : tile.width; }
+
 bool is_half(ElementType type) { return type == ElementType::Float16 || type == ElementType::BFloat16; }
 
 std::string literal(double value, ElementType type) {
@@ -149,7 +152,7 @@ std::string NestWriter::units(const std::string& rows) const {
   if (tile.shared == Tile::Shared::Columns)
     inner = fmt::format("{}", (columns + tile.width - 1) / tile.width);
   else if (!tile.outer_rows.empty()) inner = fmt::format("{}", tile.outer_rows.back().extent.concrete());
-  else inner = fmt::format("im_row_tiles<{}>({}, {})", tile.width, tile.rows.extent.concrete(), tile.block);
+  else inner = fmt::format("im_row_tiles<{}>({}, {})", kernel_width(tile), tile.rows.extent.concrete(), tile.block);
   return fmt::format("{} * {}", product(tile_axes(), rows), inner);
 }
 
@@ -769,13 +772,14 @@ void NestWriter::tiled() {
   const auto step = [&](const Axis& axis) { return stride(left, axis); };
 
   const bool in_pieces = tile.chunk > 0;
+  const std::int64_t kernel = kernel_width(tile);
   const std::int64_t block_rows = tile.outer_rows.empty() ? std::min(rows, tile.block) : rows * tile.block;
-  say(in_pieces
-          ? fmt::format("float tile[{} * {} * {}] __attribute__((aligned(64)));", tile.group, block_rows,
-                        tile.width)
-          : fmt::format("float tile[im_rows<{0}>::most * {0}] __attribute__((aligned(64)));", tile.width));
+  say(in_pieces ? fmt::format("float tile[{} * {} * {}] __attribute__((aligned(64)));", tile.group,
+                              block_rows, tile.width)
+                : fmt::format("float tile[im_rows<{}>::most * {}] __attribute__((aligned(64)));", kernel,
+                              tile.width));
   const std::int64_t in_block = tile.outer_rows.empty() ? std::min(rows, tile.block) : rows;
-  say(fmt::format("constexpr int64_t height = im_tile_height<{}>({});", tile.width, in_block));
+  say(fmt::format("constexpr int64_t height = im_tile_height<{}>({});", kernel, in_block));
   const std::vector<Axis>& outer = tile.outer_rows;
   const std::int64_t panels = panel.extent.concrete();
   const std::int64_t length = outer.empty() ? rows : outer.back().extent.concrete();
@@ -788,7 +792,7 @@ void NestWriter::tiled() {
   if (by_tiles) {
     say(fmt::format(
         "constexpr int64_t tiles = ({} + height - 1) / height, all_tiles = im_row_tiles<{}>({}, {});",
-        in_block, tile.width, rows, tile.block));
+        in_block, kernel, rows, tile.block));
   }
   if (by_rows) {
     opened += open_shared_around(around, by_tiles ? "all_tiles" : fmt::format("{}", length));
@@ -836,6 +840,18 @@ void NestWriter::tiled() {
     counts.push_back(fmt::format("{}", a.extent.concrete()));
   }
   std::string begin = text(with_axes(left, by)), panel_at = text(address(tile.right, at));
+  std::int64_t halves = 0;  // of a rounded block of rows
+  if (tile.in_pairs) {
+    Storage paired = plan_.buffers[static_cast<std::size_t>(tile.right)];
+    std::int64_t& depth = paired.extents[paired.extents.size() - 2];
+    depth = paired_depth(depth);
+    halves = 16 * depth;
+    for (const Axis& a : tile.outer) halves *= a.extent.concrete();
+    if (tile.outer_rows.empty() && rows == 1) halves = 0;
+    paired.strides = row_major(paired.extents);
+    panel_at = text(address_of(paired, at));
+    if (halves > 0) say(fmt::format("uint16_t half[IM_HALVES({})] __attribute__((aligned(64)));", halves));
+  }
   if (in_pieces) {
     open(fmt::format("for (int64_t piece = 0; piece < {}; piece += {})", pieces, tile.chunk));
     say(fmt::format("const int64_t more = piece + {0} < {1} ? {0} : {1} - piece;", tile.chunk, pieces));
@@ -866,12 +882,23 @@ void NestWriter::tiled() {
   std::size_t inside = open_rows();
   say(fmt::format("const im_left left = {{{} + ({}), {}, {}, {}, {}, {}, {}, {}}};", pointer(tile.left),
                   begin, step(tile.rows), steps[0], steps[1], steps[2], counts[0], counts[1], counts[2]));
+  if (halves > 0) {
+    say("IM_TILES;");
+    say("im_left_pairs(left, rows, half);");
+  }
   open_panels();
   ++inside;
   const bool in_end = ends_in_vectors(*nest_.value) && is_along_columns(nest_.target, nest_.at) &&
                       stride(address(nest_.target, nest_.at), tile.columns) == 1;
-  const std::string plain = fmt::format("im_tiles<{}>::run(rows, left, {} + ({}), {}{});", tile.width,
-                                        pointer(tile.right), panel_at, sums, in_pieces ? ", piece > 0" : "");
+  const auto in_pairs = [&](std::int64_t wanted, const std::string& end_of) {
+    return fmt::format("im_tile_pairs<{}, {}>(rows, left, {}, (const uint16_t*){} + ({}), tile{});",
+                       tile.width, wanted, halves > 0 ? "half" : "nullptr", pointer(tile.right), panel_at,
+                       end_of);
+  };
+  const std::string plain =
+      tile.in_pairs ? in_pairs(tile.width, "")
+                    : fmt::format("im_tiles<{}>::run(rows, left, {} + ({}), {}{});", tile.width,
+                                  pointer(tile.right), panel_at, sums, in_pieces ? ", piece > 0" : "");
   if (in_end) {
     if (in_pieces) {
       open(fmt::format("if (piece + more < {})", pieces));
@@ -884,6 +911,7 @@ void NestWriter::tiled() {
     const std::int64_t all = outer.empty() ? std::min(rows, tile.block) : rows,
                        last = outer.empty() ? rows % all : 0;
     const auto run = [&](std::int64_t wanted) {
+      if (tile.in_pairs) return in_pairs(wanted, ", end_of");
       return fmt::format("im_tile<{}, {}, {}, {}>(rows, left, {} + ({}), {}, {}, end_of);", tile.width,
                          wanted, all, last, pointer(tile.right), panel_at, sums,
                          in_pieces ? "piece > 0" : "false");

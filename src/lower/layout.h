@@ -18,6 +18,9 @@ enum class Exactness : std::uint8_t {
   ShortSums,   // the same; what is added up in one go is shorter
   SmallTiles,  // F(2, 3) in place of F(4, 3), sums as short
   Direct,      // no Winograd
+  // Not as exact, and never without being asked for: weights of matrix products are rounded to bfloat16,
+  // where the processor has tiles of them what they are multiplied with, too; sums are of floats.
+  Bfloat16,
 };
 
 // Images that convolutions read or write get their channels innermost, and with them whatever they are added

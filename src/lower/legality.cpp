@@ -149,6 +149,10 @@ class NestChecker {
     for (std::size_t d = 0; d < left.at.size(); ++d)
       if (!stays_inside(storage(t.left), d, left.at[d])) return "the tile reads outside of its left factor";
     if (!steps_evenly(t, left)) return "the left factor does not go in equal steps";
+    if (t.in_pairs != storage(t.right).in_pairs) return "the packed factor is rounded, or is not";
+    if (t.in_pairs && (stride(address_of(storage(t.left), left.at), t.depth) != 1 || t.chunk != 0 ||
+                       t.width % 16 != 0 || t.width > 64))
+      return "there is no tile for such pairs";
     return packed(t, right);
   }
   bool steps_evenly(const Tile& t, const ExprNode& left) const {
@@ -521,11 +525,11 @@ std::optional<std::string> overlapping(const Plan& plan) {
     const bool is_weight = s.kind == Storage::Kind::Weight;
     if (!is_weight && s.kind != Storage::Kind::Local) continue;
     if (auto wrong = misplaced(s)) return wrong;
-    const std::int64_t end = s.offset + s.size * stored_bytes(s.type);
+    const std::int64_t end = s.offset + byte_size(s);
     if (s.offset < 0 || s.offset % stored_bytes(s.type) != 0 ||
         end > (is_weight ? plan.weights : plan.workspace))
       return fmt::format("{} is outside of the memory", s.name);
-    const std::int64_t bytes = s.size * stored_bytes(s.type);
+    const std::int64_t bytes = byte_size(s);
     if (s.each_thread && (s.thread_offset < 0 || s.thread_offset % stored_bytes(s.type) != 0 ||
                           s.thread_offset + bytes > plan.thread_workspace))
       return fmt::format("{} is outside of a thread's memory", s.name);
@@ -535,10 +539,10 @@ std::optional<std::string> overlapping(const Plan& plan) {
       const bool together =
           is_weight || (a->second.first <= b->second.last && b->second.first <= a->second.last);
       if (together && s.each_thread && o.each_thread &&
-          s.thread_offset < o.thread_offset + o.size * stored_bytes(o.type) &&
+          s.thread_offset < o.thread_offset + byte_size(o) &&
           o.thread_offset < s.thread_offset + bytes)
         return fmt::format("{} and {} of a thread live at the same time and overlap", s.name, o.name);
-      if (together && s.offset < o.offset + o.size * stored_bytes(o.type) && o.offset < end)
+      if (together && s.offset < o.offset + byte_size(o) && o.offset < end)
         return fmt::format("{} and {} live at the same time and overlap", s.name, o.name);
     }
   }

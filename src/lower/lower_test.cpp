@@ -283,6 +283,28 @@ TEST(Legality, NoWinogradWhereSumsAreDirect) {
   EXPECT_EQ(illegal(a.plan), std::nullopt);
 }
 
+TEST(Legality, PairsAreOfWeightsThatAreStoredSo) {
+  Lowered a = scheduled(kConvolution, Exactness::Bfloat16);
+  const auto at =
+      std::ranges::find_if(a.plan.nests, [](const Nest& n) { return n.tile && n.tile->in_pairs; });
+  ASSERT_NE(at, a.plan.nests.end());
+  EXPECT_EQ(illegal(a.plan), std::nullopt);
+  Storage& weights = a.plan.buffers[static_cast<std::size_t>(at->tile->right)];
+  EXPECT_EQ(byte_size(weights), 9 * 32 * 32 * 2);
+  weights.in_pairs = false;
+  EXPECT_NE(illegal(a.plan), std::nullopt);
+  weights.in_pairs = true;
+  at->tile->chunk = 8;
+  EXPECT_NE(illegal(a.plan), std::nullopt);
+}
+
+TEST(Legality, NoPairsWithoutBeingAskedFor) {
+  for (const Exactness exactness :
+       {Exactness::Fast, Exactness::ShortSums, Exactness::SmallTiles, Exactness::Direct})
+    for (const Nest& nest : scheduled(kConvolution, exactness).plan.nests)
+      EXPECT_FALSE(nest.tile && nest.tile->in_pairs);
+}
+
 // Whether every instance runs exactly once, by running the loops.
 bool runs_each_once(const Nest& nest) {
   std::vector<std::int64_t> at(nest.loops.size(), 0);

@@ -206,13 +206,29 @@ Result<ModuleTexts> module_of(const Graph& graph, const InferOptions& sizes, con
   out.header =
       fmt::format(kHeader, name, upper, threads == 1 ? "one thread" : fmt::format("{} threads", threads));
   out.wrapper = fmt::format(kWrapper, name, upper, include_of(name), threads);
-  const std::string sums =
-      exactness == Exactness::Fast ? "" : fmt::format("#define IM_STEPS {}\n", kShortSum);
+  const std::string sums = exactness == Exactness::Fast ? ""
+                           : exactness == Exactness::Bfloat16
+                               ? "#define IM_PAIRS 1\n"
+                               : fmt::format("#define IM_STEPS {}\n", kShortSum);
   out.code = std::string(kThreadsText) + "\n#if !defined(IM_DISPATCH)\n" + sums + std::string(kKernelsText) +
              "\n" + emitted.code + fmt::format(kPart, name) + "\n" + include_of(name) + "\n" +
              fmt::format(kEnds, name, plan.weights, plan.workspace, plan.thread_workspace, threads);
   out.functions = emitted.functions;
   out.plan = std::move(plan);
+  return out;
+}
+
+// [..., depth, lane] as [..., depth / 2, lane, 2], rounded to bfloat16.
+static std::vector<std::uint16_t> in_pairs(const Storage& s) {
+  const auto lanes = static_cast<std::size_t>(s.extents.back());
+  const auto depth = static_cast<std::size_t>(s.extents[s.extents.size() - 2]);
+  const auto paired = static_cast<std::size_t>(paired_depth(s.extents[s.extents.size() - 2]));
+  const auto values = s.value.as<float>();
+  std::vector<std::uint16_t> out(static_cast<std::size_t>(byte_size(s)) / 2);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t lane = i % lanes, k = i / lanes % depth, panel = i / lanes / depth;
+    out[((panel * paired / 2 + k / 2) * lanes + lane) * 2 + k % 2] = float_to_bfloat16(values[i]);
+  }
   return out;
 }
 
@@ -225,8 +241,13 @@ void for_each_weight(const Plan& plan, const std::function<void(const void*, std
   std::int64_t at = 0;
   for (const Storage* s : order) {
     if (s->offset > at) write(kZeros.data(), static_cast<std::size_t>(s->offset - at));
-    write(s->value.bytes().data, s->value.bytes().size);
-    at = s->offset + static_cast<std::int64_t>(s->value.bytes().size);
+    if (s->in_pairs) {
+      const std::vector<std::uint16_t> pairs = in_pairs(*s);
+      write(pairs.data(), pairs.size() * sizeof(pairs[0]));
+    } else {
+      write(s->value.bytes().data, s->value.bytes().size);
+    }
+    at = s->offset + byte_size(*s);
   }
   if (plan.weights > at) write(kZeros.data(), static_cast<std::size_t>(plan.weights - at));
 }

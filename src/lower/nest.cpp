@@ -26,6 +26,12 @@ Extents strides_in_order(const Extents& extents, const std::vector<int>& order) 
   return strides;
 }
 
+std::int64_t byte_size(const Storage& storage) {
+  if (!storage.in_pairs) return storage.size * stored_bytes(storage.type);
+  const std::int64_t depth = storage.extents[storage.extents.size() - 2];
+  return storage.size / depth * paired_depth(depth) * 2;
+}
+
 std::int64_t origin(const Storage& storage) {
   std::int64_t at = 0;
   for (std::size_t d = 0; d < storage.low.size(); ++d)

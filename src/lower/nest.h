@@ -38,7 +38,12 @@ struct Storage {
   bool each_thread = false;
   std::int64_t thread_offset = -1;  // bytes, in such a part
   Tensor value = {};                // of a Weight; its strides are row-major
+  bool in_pairs = false;            // a Weight that its file has rounded, see Tile::in_pairs
 };
+// Bytes of that memory, or of the file.
+std::int64_t byte_size(const Storage& storage);
+// A panel's depth in pairs.
+constexpr std::int64_t paired_depth(std::int64_t depth) { return (depth + 31) / 32 * 32; }
 // Where the element at zeros is in that memory.
 std::int64_t origin(const Storage& storage);
 // Whether an index along an axis never leaves the memory: the tensor, or the zeros around it.
@@ -84,7 +89,10 @@ struct Tile {
   // What threads divide: batch and outer rows (or, without any, tiles of rows), or batch and panels.
   enum class Shared : std::uint8_t { None, Rows, Columns };
   Shared shared = Shared::None;
-  bool left_first = true;              // among the product's factors
+  bool left_first = true;  // among the product's factors
+  // The right factor is rounded to bfloat16, and two steps of the depth lie beside each other; zeros fill the
+  // depth up to a multiple of 32.
+  bool in_pairs = false;
   int left = 0, right = 0;             // buffers; `right` is packed: [kept..., panel, outer..., depth, lane]
   std::vector<Axis> packed_axes = {};  // of `right`, and its value over them
   Expr packed_value = {};

@@ -33,7 +33,8 @@ int Packing::add(Storage s) {
     hasher.add_bytes(s.value.bytes().data, s.value.bytes().size);
     const auto [from, to] = weights_.equal_range(hasher.digest());
     for (auto at = from; at != to; ++at)
-      if (storage(at->second).extents == s.extents && storage(at->second).value.same_bits(s.value))
+      if (storage(at->second).extents == s.extents && storage(at->second).in_pairs == s.in_pairs &&
+          storage(at->second).value.same_bits(s.value))
         return at->second;
     weights_.emplace(hasher.digest(), static_cast<int>(plan_.buffers.size()));
   }
@@ -41,7 +42,8 @@ int Packing::add(Storage s) {
   return static_cast<int>(plan_.buffers.size()) - 1;
 }
 
-std::optional<int> Packing::computed(const Expr& value, const std::vector<Axis>& axes, std::string name) {
+std::optional<int> Packing::computed(const Expr& value, const std::vector<Axis>& axes, std::string name,
+                                     bool in_pairs) {
   std::optional<int> source;
   const Expr alone = with_reads(value, [&](const ExprNode& e) -> std::optional<Expr> {
     source = e.tensor.number;
@@ -56,6 +58,7 @@ std::optional<int> Packing::computed(const Expr& value, const std::vector<Axis>&
   auto tensors = Program::compile(formula).run({weight.value});
   if (!tensors) return std::nullopt;
   Storage out{.kind = Storage::Kind::Weight, .name = std::move(name), .type = value.type()};
+  out.in_pairs = in_pairs;
   for (const Axis& a : axes) out.extents.push_back(extent(a));
   out.strides = row_major(out.extents);
   out.size = *element_count(out.extents);

@@ -18,7 +18,8 @@ class Packing {
   Packing(Plan& plan, AxisNumbers& numbers) : plan_(plan), numbers_(numbers) {}
   int add(Storage storage);
   // An expression over one weight, computed now: its buffer; nullopt where that fails.
-  std::optional<int> computed(const Expr& value, const std::vector<Axis>& axes, std::string name);
+  std::optional<int> computed(const Expr& value, const std::vector<Axis>& axes, std::string name,
+                              bool in_pairs = false);
 
   const Storage& storage(int buffer) const { return plan_.buffers[static_cast<std::size_t>(buffer)]; }
   // Where an access goes, in elements.

@@ -155,7 +155,7 @@ void place_buffers(Plan& plan) {
   std::vector<Block> blocks;
   for (const auto& [buffer, life] : lives) {
     Storage& s = plan.buffers[static_cast<std::size_t>(buffer)];
-    const std::int64_t bytes = aligned(s.size * stored_bytes(s.type));
+    const std::int64_t bytes = aligned(byte_size(s));
     if (s.kind == Storage::Kind::Local) {
       buffers.push_back(buffer);
       blocks.push_back({.bytes = bytes, .first = life.first, .last = life.last});

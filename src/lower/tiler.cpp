@@ -16,6 +16,9 @@ constexpr std::int64_t kShortestForWinograd = 12, kFewestChannels = 16;
 constexpr std::int64_t kWinogradBytes = 1'200'000;  // of transformed inputs and products
 constexpr std::int64_t kFewestTiles = 42;           // that weights are brought for: three registers' height
 constexpr std::int64_t kFewestProducts = 128;       // per output row: below, a tile is not worth its packing
+constexpr std::int64_t kPairsBytes = std::int64_t{1} << 20;     // of a group of panels in pairs
+constexpr std::int64_t kHalvesBytes = std::int64_t{512} << 10;  // of a rounded block of rows, on the stack
+constexpr std::int64_t kShortestInPairs = 16;                   // depth: below, most of a tile were zeros
 
 // Tries to make one nest a tiled product. Works on a copy; the plan gets new buffers.
 class Tiler {
@@ -29,7 +32,7 @@ class Tiler {
     before_.clear();
     if (!find_product()) return std::nullopt;
     trim_windows();
-    const bool may_be_winograd = wish_ ? wish_->winograd.has_value() : exactness_ != Exactness::Direct;
+    const bool may_be_winograd = wish_ ? wish_->winograd.has_value() : exactness_ < Exactness::Direct;
     if (may_be_winograd && by_winograd()) return std::vector<Nest>{std::move(nest_)};
     if (wish_ && wish_->winograd) return std::nullopt;
     split_groups();
@@ -377,6 +380,20 @@ class Tiler {
     nest_.reduction = main_reduction(nest_.value);
   }
 
+  bool may_be_in_pairs(const std::vector<Axis>& depth) const {
+    std::int64_t steps = paired_depth(extent(depth.back()));
+    for (std::size_t k = 0; k + 1 < depth.size(); ++k) steps *= extent(depth[k]);
+    return exactness_ == Exactness::Bfloat16 && !wish_ && stride(at_left(), depth.back()) == 1 &&
+           extent(depth.back()) >= kShortestInPairs && (is_one_row() || 2 * 16 * steps <= kHalvesBytes) &&
+           storage(right().tensor.number).kind == Storage::Kind::Weight;
+  }
+  bool is_one_row() const { return rows_.empty() && extent(row_) == 1; }
+  // The widest of those with the fewest columns that nobody wants.
+  static std::int64_t paired_width(std::int64_t columns) {
+    if (columns <= 64) return (columns + 15) / 16 * 16;
+    const auto all = [&](std::int64_t width) { return (columns + width - 1) / width * width; };
+    return std::min({64, 48, 32}, [&](std::int64_t a, std::int64_t b) { return all(a) < all(b); });
+  }
   static std::int64_t panel_width(std::int64_t columns, std::int64_t rows) {
     if (columns <= 16) return 16;
     if (rows == 1) return columns >= 64 ? 64 : 32;
@@ -394,11 +411,14 @@ class Tiler {
     std::erase_if(depth, [](const Axis& a) { return extent(a) == 1; });
     if (depth.size() > 3) return false;
     if (depth.empty()) return false;
-    const std::int64_t width =
-        wish_ && wish_->columns > 0 ? wish_->columns : panel_width(extent(column_), extent(row_));
+    const bool in_pairs = may_be_in_pairs(depth);
+    const std::int64_t width = wish_ && wish_->columns > 0 ? wish_->columns
+                               : in_pairs                  ? paired_width(extent(column_))
+                                                           : panel_width(extent(column_), extent(row_));
     Tile tile{.rows = row_, .columns = column_, .depth = depth.back(), .width = width};
     tile.left = left().tensor.number;
     tile.left_first = left_ == 0;
+    tile.in_pairs = in_pairs;
     tile.outer.assign(depth.begin(), depth.end() - 1);
     tile.outer_rows = rows_;
     tile.batch = batch_;
@@ -423,12 +443,19 @@ class Tiler {
     std::int64_t steps = 1;
     for (const Axis& a : depth) steps *= extent(a);
     const std::int64_t panels = (extent(column_) + tile.width - 1) / tile.width;
+    if (tile.in_pairs) {
+      const std::int64_t bytes =
+          2 * tile.width * steps / extent(depth.back()) * paired_depth(extent(depth.back()));
+      tile.group = std::clamp<std::int64_t>(kPairsBytes / bytes, 1, panels);
+      return;
+    }
     const std::int64_t piece = std::min(4 * tile.width * steps, kPanelBytes);
     tile.group = std::clamp<std::int64_t>(kGroupBytes / piece, 1, std::min(panels, kMostPanels));
   }
   // A panel that is too long for the caches goes piece by piece, over a block of rows whose sums wait in
   // memory.
   void choose_chunk(Tile& tile, const std::vector<Axis>& depth, std::int64_t left_row) const {
+    if (tile.in_pairs) return;
     std::int64_t step = 4 * tile.width;  // bytes of the panel for one step of the outermost reduced axis
     for (std::size_t k = 1; k < depth.size(); ++k) step *= extent(depth[k]);
     const std::int64_t all = extent(depth[0]), chunk = std::max<std::int64_t>(1, kPanelBytes / step);
@@ -478,7 +505,7 @@ class Tiler {
     tile.packed_value = value;
     const std::string name = storage(factor.tensor.number).name + ".packed";
     if (storage(factor.tensor.number).kind == Storage::Kind::Weight) {
-      const auto right = packing_.computed(value, axes, name);
+      const auto right = packing_.computed(value, axes, name, tile.in_pairs);
       if (right) tile.right = *right;
       return right.has_value();
     }
