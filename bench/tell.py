@@ -526,6 +526,7 @@ def compiled_page():
                f"{r['ms'] / 1000:.1f} | {r['library_bytes'] // 1024:,} | {r['weight_bytes'] / 1e6:.1f} | {r['workspace_bytes'] / 1e6:.1f} | "
                f"{'' if r['status'] == 'good' else r['status']}{' (' + r['build'] + ')' if 'build' in r else ''} |")
     yield from modules_as_operators()
+    yield from modules_in_bfloat16()
     yield from memory_of_modules()
 
 
@@ -540,6 +541,21 @@ def modules_as_operators():
                 "| model | ratio | runtime ms | operator ms | error | runtime's | sums |", "|---|---:|---:|---:|---:|---:|---|")
     for r in sorted(rows, key=lambda r: -r["ratio"]):
         yield f"| {r['model']} | {r['ratio']:.2f} | {r['ort_ms']:.2f} | {r['module_ms']:.2f} | {r['error']:.1e} | {r['ort_error']:.1e} | {r['sums']} |"
+
+
+def modules_in_bfloat16():
+    found = read("compile_bf16")
+    if found is None:
+        return
+    head, rows = found
+    rows = [r for r in rows if r.get("ratio")]
+    yield from ("", "## Products of bfloat16, which is not equal", "",
+                "`--precision bf16`, an opt-in: weights, and on tile registers what they are multiplied with, have 8 bits of precision; sums are of floats. "
+                f"Geometric mean {geometric_mean([r['ratio'] for r in rows]):.2f}, median {statistics.median(r['ratio'] for r in rows):.2f} of ONNX Runtime in "
+                "float32. Errors are against float64, of the largest value.", "", provenance(head), "",
+                "| model | ratio | runtime ms | module ms | error | runtime's |", "|---|---:|---:|---:|---:|---:|")
+    for r in sorted(rows, key=lambda r: -r["ratio"]):
+        yield f"| {r['model']} | {r['ratio']:.2f} | {r['ort_ms']:.2f} | {r['module_ms']:.2f} | {r['error']:.1e} | {r['ort_error']:.1e} |"
 
 
 def memory_of_modules():
