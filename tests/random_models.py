@@ -119,14 +119,14 @@ def main():
     parser.add_argument("--check", action="store_true")
     reliability.add_option(parser)
     given = parser.parse_args()
-    calls = CALLS
+    calls, most = CALLS, None
     if given.check:
-        given.models, given.seconds, given.time, calls = 48, 1, 40, 3
+        given.models, given.seconds, given.time, calls, most = 48, 1, 30, 3, 30
     cases_of_attacks.PATIENCE = 60 if given.check else 1200  # a long run may be stopped for a while
     results, wrong = Records(given.results, "seed", "number"), []
     end = time.monotonic() + given.time
     with tempfile.TemporaryDirectory(prefix="isomer_random_models_") as scratch:
-        bank = Bank(given.bank or pathlib.Path(scratch) / "bank", calls)
+        bank = Bank(given.bank or pathlib.Path(scratch) / "bank", calls, most)
         todo = [n for n in range(given.models) if (given.seed, n) not in results]
         for begin in range(0, len(todo), BATCH):
             cases = [("random", Drawn(given.seed, n, bank)) for n in todo[begin:begin + BATCH]]

@@ -2,8 +2,8 @@
 """Very large models: a decoder of tens of billions of parameters, whose weights are holes of a file, and a model of very many nodes.
 
   tests/very_large.py [--layers 72] [--nodes 100000] [--seconds 1500] [--record FILE.jsonl] [--check]
-Each is inspected, optimized by cost and checked; time and peak of memory of each are told, and how much of the disk the result takes: holes stay holes. 72 layers
-are 70 billion parameters, 280 GB of float32. --check: one layer and 2,000 nodes.
+Each is inspected, optimized by cost and checked; time and peak of memory of each are told, and how much of the disk the result takes: holes stay holes. 72
+layers are 70 billion parameters, 280 GB of float32. --check: one layer and 2,000 nodes.
 """
 import argparse
 import pathlib
@@ -106,7 +106,7 @@ def main():
             wrong += faults
             if after > 4 * before + (256 << 20):
                 wrong.append(f"{name}: the result takes {after >> 20} MiB of the disk, the model {before >> 20}")
-            figures |= {f"{name}_parameters": parameters, f"{name}_nodes": nodes, f"{name}_MiB_on_disk_of_model_and_result": f"{before >> 20} and {after >> 20}"}
+            figures |= {f"{name}_parameters": parameters, f"{name}_nodes": nodes, f"{name}_MiB_on_disk_before_and_after": f"{before >> 20}, {after >> 20}"}
             figures |= {f"{name}_{verb}": f"{seconds} s, {mebibytes} MiB" for _, verb, seconds, mebibytes, _ in some}
     programs.print_table(("model", "command", "s", "peak MiB", "exit", "billions of parameters", "nodes"), rows)
     print("\n".join(wrong))
