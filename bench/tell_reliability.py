@@ -36,7 +36,7 @@ def count(number):
 
 def made_by(row):
     by = row["by"]
-    return f"`{by['command']}`, build {by['build']}, {by['date']}, {duration(row['seconds'])}"
+    return f"`{by['command']}`, build {by['build']}, {by['date']}, {duration(row['seconds'])}, load {by['load']} on {by['cores']} threads"
 
 
 def duration(seconds):
