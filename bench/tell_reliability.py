@@ -36,7 +36,7 @@ def count(number):
 
 def made_by(row):
     by = row["by"]
-    return f"`{by['command']}`, build {by['build']}, {by['date']}, {duration(row['seconds'])}"
+    return f"`{by['command']}`, build {by['build']}, {by['date']}, {duration(row['seconds'])}, load {by['load']} on {by['cores']} threads"
 
 
 def duration(seconds):
@@ -87,7 +87,8 @@ def fuzzed(rows):
     if not rows:
         return
     yield from ("## Fuzzing", "",
-                "libFuzzer with AddressSanitizer and UndefinedBehaviorSanitizer, seeds from the tests, the zoo and the hostile models (`tests/fuzz_run.py`). "
+                "libFuzzer with AddressSanitizer and UndefinedBehaviorSanitizer, seeds from random and hostile models, rules and certificates "
+                "(`tests/fuzz_run.py`). "
                 f"Wanted are {count(WANTED_EXECUTIONS)} executions of each target, or no new coverage any more.", "",
                 "| target | executions | edges covered | of them in the last tenth of the runs | files kept | open findings | made by |",
                 "|---|---:|---:|---:|---:|---:|---|")

@@ -11,6 +11,7 @@ import pathlib
 import random
 import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -95,8 +96,21 @@ def operator_text_seeds():
             yield block.encode()
 
 
+def cbor_seeds():
+    """What a cache keeps of measurements, with its seal and without."""
+    with tempfile.TemporaryDirectory() as name:
+        file = pathlib.Path(name, "seed.sqlite")
+        subprocess.run([programs.program("isomer-judge"), "fill-cache", str(file), "8"], check=True)
+        database = sqlite3.connect(file)
+        for (samples,) in database.execute("SELECT samples FROM timing"):
+            yield samples
+            yield samples[32:]
+        database.close()
+    yield from (b"\xa1\x61a\x82\x01\xf9\x3c\x00", b"\x81" * 60 + b"\x00", b"\x9f\x01\xff", b"\x7f\x61a\xff", b"\xbf\xff", b"\xc1\x00")
+
+
 SEEDS = {"read": model_seeds, "infer": model_seeds, "rule": rule_seeds, "certificate": certificate_seeds, "npz": npz_seeds, "external": external_seeds,
-         "text": text_seeds, "operator_text": operator_text_seeds}
+         "text": text_seeds, "operator_text": operator_text_seeds, "cbor": cbor_seeds}
 
 
 # ---- one target ------------------------------------------------------------------------------------------------------

@@ -2,10 +2,12 @@
 
 A script with a long form takes --record FILE.jsonl and tells its figures with `record`. A promise has one line, the newest: a second run replaces it.
 """
+import fcntl
 import json
 import os
 import pathlib
 import re
+import tempfile
 import time
 
 import records
@@ -30,7 +32,14 @@ def record(path, promise, tried, wrong, limits="", **more):
     by["command"] = re.sub(r" --record \S+", "", by["command"])
     row = {"promise": promise, "tried": tried, "wrong": len(wrong), "shown": [w[:300] for w in wrong[:SHOWN]], "limits": limits,
            "seconds": round(time.monotonic() - START), "figures": more, "by": by}
-    lines = [json.dumps(r, ensure_ascii=False) + "\n" for r in sorted([r for r in rows(path) if r["promise"] != promise] + [row], key=lambda r: r["promise"])]
+    with open(pathlib.Path(tempfile.gettempdir(), "isomer_reliability.lock"), "w", encoding="ascii") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # scripts run beside each other
+        _replace(path, row)
+
+
+def _replace(path, row):
+    kept = [r for r in rows(path) if r["promise"] != row["promise"]] + [row]
+    lines = [json.dumps(r, ensure_ascii=False) + "\n" for r in sorted(kept, key=lambda r: r["promise"])]
     beside = path.with_suffix(f".{os.getpid()}.tmp")
     beside.write_text("".join(lines), encoding="utf-8")
     beside.replace(path)

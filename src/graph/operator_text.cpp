@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <cmath>
 #include <map>
 #include <memory>
 #include <variant>
@@ -283,6 +284,23 @@ class Reading {
     return out;
   }
 
+  // ---- Depth: whoever reads, computes or forgets an expression calls itself for each of its levels
+
+  class Level {
+   public:
+    explicit Level(Reading& reading) : reading_(reading) { ++reading.depth_, ++reading.parts_; }
+    ~Level() { --reading_.depth_; }
+    Level(const Level&) = delete;
+    Level& operator=(const Level&) = delete;
+    bool is_fine() const { return reading_.depth_ <= kDeepest && reading_.parts_ <= kMostParts; }
+
+   private:
+    static constexpr int kDeepest = 64;      // of parentheses, calls and signs
+    static constexpr int kMostParts = 2000;  // of one operator: a + b + c is as deep as it is long
+    Reading& reading_;
+  };
+  Error too_deep() { return scanner_.error("too long, or nested too deeply"); }
+
   // ---- Positions: sums of terms; a size is one without axes
 
   Result<Dim> size() {
@@ -323,6 +341,8 @@ class Reading {
     }
   }
   Result<Index> factor() {
+    const Level level(*this);
+    if (!level.is_fine()) return too_deep();
     if (scanner_.matches('(')) {
       ISOMER_TRY(const Index out, position());
       ISOMER_TRY_DO(scanner_.expect(')'));
@@ -346,8 +366,9 @@ class Reading {
     if (const auto* e = std::get_if<Expr>(&value)) return *e;
     const double number = std::get<double>(value);
     const ElementType as = type.value_or(any_float_.value_or(ElementType::Float));
-    if (!is_float(as) && number != static_cast<double>(static_cast<std::int64_t>(number)))
-      return scanner_.error("the number is not whole");
+    constexpr double kLargest = 0x1p63;  // what is beyond has no integer to be cast to
+    if (!is_float(as) && (!(std::abs(number) < kLargest) || number != std::trunc(number)))
+      return scanner_.error("the number is not whole, or too large");
     return is_float(as) ? isomer::number(as, number) : integer(as, static_cast<std::int64_t>(number));
   }
   // Two operands of one type.
@@ -389,6 +410,8 @@ class Reading {
   Result<Value> sum() { return chain(&Reading::product, {'+', Fn::Add}, {'-', Fn::Sub}); }
   Result<Value> product() { return chain(&Reading::unary, {'*', Fn::Mul}, {'/', Fn::Div}); }
   Result<Value> unary() {
+    const Level level(*this);
+    if (!level.is_fine()) return too_deep();
     if (!scanner_.matches('-')) return element();
     ISOMER_TRY(const Value of, unary());
     if (const auto* number = std::get_if<double>(&of)) return Value(-*number);
@@ -510,6 +533,7 @@ class Reading {
   }
 
   Scanner scanner_;
+  int depth_ = 0, parts_ = 0;
   const Call* call_;
   std::vector<Parameter> inputs_, outputs_;
   std::optional<ElementType> any_float_;  // what T is
@@ -522,6 +546,19 @@ class Reading {
 
 }  // namespace
 
+namespace {
+
+// An extent that doesn't fit 64 bits is a fault of the text.
+Result<Definition> read(Reading& reading, std::size_t begin) {
+  try {
+    return reading.run();
+  } catch (const DimOverflow& overflow) {
+    return reading.scanner().error_at(begin, overflow.what());
+  }
+}
+
+}  // namespace
+
 Result<std::vector<OwnOperator>> parse_operators(std::string_view text) {
   std::vector<OwnOperator> out;
   Scanner scanner(text);
@@ -529,7 +566,7 @@ Result<std::vector<OwnOperator>> parse_operators(std::string_view text) {
     const std::size_t begin = scanner.position();
     if (scanner.identifier() != "operator") return scanner.error_at(begin, "expected 'operator'");
     Reading reading(scanner, nullptr);
-    ISOMER_TRY(const Definition definition, reading.run());
+    ISOMER_TRY(const Definition definition, read(reading, begin));
     if (const auto* opaque = std::get_if<Opaque>(&definition)) return scanner.error_at(begin, opaque->reason);
     scanner = reading.scanner();
     const std::string_view stated = text.substr(begin, scanner.position() - begin);
@@ -541,7 +578,8 @@ Result<std::vector<OwnOperator>> parse_operators(std::string_view text) {
     op.define = [own = op.text](const Call& call) -> Definition {
       Scanner again(own);
       (void)again.identifier();
-      auto found = Reading(again, &call).run();
+      Reading for_call(again, &call);
+      auto found = read(for_call, again.position());
       return found ? std::move(*found) : Definition(Opaque{found.error().message});
     };
     out.push_back(std::move(op));

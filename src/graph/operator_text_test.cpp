@@ -103,6 +103,35 @@ TEST(OperatorText, SaysWhereItIsWrong) {
             "line 1, column 24: there is no element type string");
 }
 
+TEST(OperatorText, RefusesWhatNoStackBears) {
+  const auto in = [](const std::string& line) {
+    return wrong_with("operator a::B(x: float[n]) -> (y: float[n]) { y[i] = " + line + " }");
+  };
+  const auto times = [](int count, const std::string& part) {
+    std::string out;
+    for (int i = 0; i < count; ++i) out += part;
+    return out;
+  };
+  const std::string why = "too long, or nested too deeply";
+  for (const std::string level : {"(", "-", "abs(", "max(1, ", "where(1 < 2, ", "where("})
+    EXPECT_NE(in(times(200'000, level) + "x[i]").find(why), std::string::npos) << level;
+  EXPECT_NE(in("x[" + times(200'000, "(") + "i]").find(why), std::string::npos);
+  EXPECT_NE(in("x[i]" + times(200'000, " + x[i]")).find(why), std::string::npos);
+  EXPECT_NE(in("x[i" + times(200'000, " + 0*n") + "]").find(why), std::string::npos);
+  EXPECT_EQ(in(times(20, "(") + "x[i]" + times(20, ")")), "");
+  EXPECT_EQ(in("x[i]" + times(100, " + x[i]")), "");
+}
+
+TEST(OperatorText, RefusesNumbersBeyondSixtyFourBits) {
+  EXPECT_NE(wrong_with("operator a::B(x: int64[n]) -> (y: int64[n]) { y[i] = x[i] + 1e300 }"), "");
+  EXPECT_NE(
+      wrong_with("operator a::B(x: float[n]) -> (y: float[n]) { y[i] = x[i * 4611686018427387904 * 4] }"),
+      "");
+  EXPECT_NE(
+      wrong_with("operator a::B(x: float[n * 9223372036854775807 * n * 3]) -> (y: float[n]) { y[i] = 1 }"),
+      "");
+}
+
 TEST(OperatorText, StatesNothingAboutOthersOperators) {
   const auto stated = [](const std::string& name, const std::string& value) {
     return declare_operators("operator " + name + "(x: float[n]) -> (y: float[n]) { y[i] = " + value + " }");

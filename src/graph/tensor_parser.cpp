@@ -24,6 +24,7 @@ std::optional<std::uint64_t> read_bits(ElementType type, const Scanner::Number& 
   }
   if (number.is_float) return std::nullopt;
   const int width = type == Bool ? 1 : bits(type);
+  if (width < 1 || width > 64) return std::nullopt;  // a type whose elements are no numbers
   if (is_signed(type)) {
     const auto value = read_number<std::int64_t>(number.text);
     const std::int64_t most = static_cast<std::int64_t>(~std::uint64_t{0} >> (65 - width));

@@ -170,6 +170,11 @@ TEST(Text, BoundsTheDepthOfTypes) {
   EXPECT_NE(refusal(deep).find("types are nested too deeply"), std::string::npos);
 }
 
+TEST(Text, RefusesNumbersOfTypesThatHaveNone) {
+  for (const std::string type : {"field_pair", "string"})
+    EXPECT_NE(refusal("g (float x) => (float y) <" + type + "[1] a = {1}> { y = Relu (x) }"), "") << type;
+}
+
 TEST(Text, NeverCrashesOnGarbage) {
   std::mt19937_64 random(4);
   for (int i = 0; i < 3000; ++i) {

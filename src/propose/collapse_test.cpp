@@ -41,6 +41,17 @@ TEST(Collapse, PaddedConvolutionsInARowDifferAtTheBorder) {
   EXPECT_FALSE(collapsed(graph).has_value());
 }
 
+TEST(Collapse, AnswersForRegionsOfOneNumber) {
+  // An output without axes has no digits to look at the last of.
+  const Graph sum =
+      program("agraph (float x) => (float y) <float k = {0.5}> {\na = Add(x, x)\ny = Add(a, k)}");
+  EXPECT_LE(collapsed(sum).value_or(sum).operator_count(), 2u);
+  const Graph reduced = program(
+      "agraph (float[3] x) => (float y) <float k = {0.5}> {\na = ReduceSum<keepdims=0>(x)\n"
+      "b = Mul(a, k)\ny = Add(b, k)}");
+  EXPECT_LE(collapsed(reduced).value_or(reduced).operator_count(), 3u);
+}
+
 TEST(Collapse, LeavesLowRankPairsAlone) {
   const Graph graph = program("agraph (float[64,32] x) => (float[64,32] y) <" + weight("u", "32,2", 64, 1) +
                               ", " + weight("v", "2,32", 64, 2) + "> {\nt = MatMul(x, u)\ny = MatMul(t, v)}");

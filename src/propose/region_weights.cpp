@@ -134,7 +134,8 @@ bool RegionWeights::prepare(Run& run) const {
   run.runner = run.input == runner_.input_sizes() ? std::optional(runner_) : runner_.at(run.input);
   if (!run.runner) return false;
   const auto y = sizes_in(run.runner->inference(), run.runner->region().output);
-  if (!y || y->size() != form_.output.back().axis + 1) return false;
+  const std::size_t axes = form_.output.empty() ? 0 : form_.output.back().axis + 1;  // a scalar has no digits
+  if (!y || y->size() != axes) return false;
   Extents expected(y->size(), 1);
   const Extents digits = digits_in(run);
   for (std::size_t k = 0; k < digits.size(); ++k) expected[form_.output[k].axis] *= digits[k];

@@ -50,10 +50,7 @@ TEST(PlainCbor, RefusesWhatIsCutOffOrFollowed) {
 TEST(PlainCbor, RefusesLengthsBeyondTheEnd) {
   for (const std::string bytes :
        {"\x5b\xff\xff\xff\xff\xff\xff\xff\xff", "\x9b\xff\xff\xff\xff\xff\xff\xff\xff",
-        "\xbb\x80\x00\x00\x00\x00\x00\x00\x00",
-        "\x79\xff\xff"
-        "x",
-        "\x82\x01"})
+        "\xbb\x80\x00\x00\x00\x00\x00\x00\x00", "\x79\xff\xffx", "\x82\x01"})
     EXPECT_FALSE(is_plain_cbor(bytes));
 }
 

@@ -27,16 +27,16 @@ def _floats(kind: str, shape: list[int], draw: np.random.Generator) -> np.ndarra
 def _values(element: int, kind: str, shape: list[int], draw: np.random.Generator) -> np.ndarray:
     dtype = helper.tensor_dtype_to_np_dtype(element)
     if element == onnx.TensorProto.BOOL:
-        return np.full(shape, kind == "positive") if kind in ("zeros", "positive") else draw.random(shape) < 0.5
+        return np.full(shape, kind == "positive") if kind in ("zeros", "positive") else np.asarray(draw.random(shape) < 0.5)
     if element in (onnx.TensorProto.FLOAT, onnx.TensorProto.FLOAT16, onnx.TensorProto.DOUBLE, onnx.TensorProto.BFLOAT16):
-        return _floats(kind, shape, draw).astype(dtype)
+        return np.asarray(_floats(kind, shape, draw)).astype(dtype)
     limits = np.iinfo(dtype)
     if kind == "zeros":
         return np.zeros(shape, dtype)
     if kind == "large":
-        return draw.choice(np.array([limits.min, limits.max, limits.max - 1, limits.min + 1, 1, limits.max // 2], dtype), shape)
+        return np.asarray(draw.choice(np.array([limits.min, limits.max, limits.max - 1, limits.min + 1, 1, limits.max // 2], dtype), shape))
     low = 1 if kind == "positive" or limits.min == 0 else -4
-    return draw.integers(low, 0 if kind == "negative" and low < 0 else 5, shape).astype(dtype)
+    return np.asarray(draw.integers(low, 0 if kind == "negative" and low < 0 else 5, shape)).astype(dtype)
 
 
 EXTREMES = ("normal", "zeros of both signs", "not a number", "infinite", "denormal", "huge", "limits", "empty")

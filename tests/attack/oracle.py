@@ -252,8 +252,14 @@ def _some(values: list, kept: list[int]) -> list:
 
 
 def _explained_by_rounding(a: Program, b: Program, feed: Feed, x: list, y: list, rounding: float | None, kept: list[int]) -> bool:
-    if _was_exact([*a.computed(feed), *b.computed(feed)]):
+    computed = [*a.computed(feed), *b.computed(feed)]
+    if _was_exact(computed):
         return False
+    narrowest = max((ROUNDING[v.dtype] for v in computed if isinstance(v, np.ndarray) and v.dtype in ROUNDING), default=0.0)
+    is_wide = all(ROUNDING.get(v.dtype, 0.0) < narrowest for v, w in zip(x, y) if isinstance(v, np.ndarray) and difference([v], [w], rounding) is not None)
+    # Of a wide output that narrow values are part of, and where no noise can be added, what these round is all that is known.
+    if (is_wide or a._noisy is None or b._noisy is None) and difference(x, y, max(narrowest, rounding or 0.0)) is None:
+        return True
     with np.errstate(over="ignore", invalid="ignore"):
         noisy = [[_some(run, kept) for run in program.noisy(feed)] for program in (a, b)]
         noise = [4 * (s + t) for s, t in zip(_spread(x, noisy[0]), _spread(y, noisy[1]))]

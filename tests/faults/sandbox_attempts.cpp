@@ -121,9 +121,10 @@ const std::map<std::string, std::function<int()>>& attempts() {
       {"memory of another",
        [] {
          char byte = 0;
-         iovec own{&byte, 1}, theirs{reinterpret_cast<void*>(std::strtoull(
-                                         variable("ISOMER_ATTEMPT_ADDRESS").c_str(), nullptr, 10)),
-                                     1};
+         const auto number = std::strtoull(variable("ISOMER_ATTEMPT_ADDRESS").c_str(), nullptr, 10);
+         void* address =
+             reinterpret_cast<void*>(number);  // NOLINT(performance-no-int-to-ptr): of another process
+         const iovec own{&byte, 1}, theirs{address, 1};
          return told(::process_vm_readv(other(), &own, 1, &theirs, 1, 0));
        }},
       {"limits of another",
@@ -196,6 +197,7 @@ extern "C" const char* isomer_attempt_names() {
   return names.c_str();
 }
 
+// NOLINTNEXTLINE(readability-identifier-naming): the name that the runtime looks for
 extern "C" OrtStatus* RegisterCustomOps(OrtSessionOptions* /*options*/, const OrtApiBase* base) {
   const std::string text =
       "attempt answered " + std::to_string(isomer_attempt(variable("ISOMER_ATTEMPT").c_str())) + ".";
