@@ -111,8 +111,8 @@ class Planned {
     return out;
   }
 
-  // All that are proved, and that cost less where nothing is measured. What is not goes, and the rest is done
-  // again: its proofs are known.
+  // All that are proved, and that cost no more where nothing is measured. What is not goes, and the rest is
+  // done again: its proofs are known.
   Result<Draft> proved(std::vector<Candidate>& all) {
     for (;;) {
       std::vector<Replay> open;
@@ -143,7 +143,7 @@ class Planned {
     if (context_.options.any_price) return true;
     const PlanPlace& place = c.places[0];
     const auto before = cost_of(draft_.graph, place), after = cost_of(next.graph, place);
-    return before && after && *after < *before;
+    return before && after && *after <= *before;
   }
   std::optional<double> cost_of(const Graph& graph, const PlanPlace& place) {
     const auto piece = Workpiece::of(graph);
