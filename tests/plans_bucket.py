@@ -93,6 +93,14 @@ class Server:
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
 
+    def wait_for_more(self, count):
+        """Until so many more plans are there: a loaded machine is slow to start writers."""
+        def there():
+            return sum(1 for _ in (self.folder / "data" / "plans" / "family").rglob("*"))
+        wanted, end = there() + count, time.monotonic() + 30
+        while there() < wanted and time.monotonic() < end:
+            time.sleep(0.05)
+
     def run(self, script, *arguments):
         return subprocess.Popen([PYTHON, "-c", script, str(ROOT / "python" / "isomer"), "s3://plans/family", *map(str, arguments)], env=self.env,
                                 stdout=subprocess.PIPE, text=True)
@@ -119,7 +127,7 @@ def main():
             kills = writers_killed = 0
             for number in range(options.rounds):
                 writers = [server.run(WRITER, 100 * number + k) for k in range(3)]
-                time.sleep(draw.uniform(2, 4))
+                server.wait_for_more(6)
                 for _ in range(2):
                     server.kill()
                     kills += 1
