@@ -388,6 +388,33 @@ def search_page():
     yield from strategies_section("strategies_structures", "Strategies on structures", "structures of real networks, with all proposers")
     yield from worth_section()
     yield from cover_section()
+    yield from plans_section()
+
+
+def plans_section():
+    """The second model of a family, with a store of plans and without."""
+    if (found := read("plans")) is None:
+        return
+    head, rows = found
+    yield from ("", "## With a store of plans", "",
+                "The second model of a family without a [store](../plans.md) and with what the first one left in it. A family is a zoo model and one of "
+                "the same architecture with other weights, values renamed and nodes in another order; A:B are two zoo models. *Reached*: seconds until a "
+                "draft as good as the last one without a store was there. All certificates were accepted by `isomer-check`. Times are of a machine with "
+                "other work on it: look at pairs, not at seconds.",
+                "", provenance(head), "",
+                "| model | strategy | judge | proofs without | with | s without | with | reached without | with | same result | nothing more to search |",
+                "|---|---|---|---:|---:|---:|---:|---:|---:|---|---|")
+    for r in rows:
+        judge = r["judge"] + (", timings trusted" if r["trust"] else "")
+        yield (f"| {r['pair']} | {r['strategy']} | {judge} | {r['proofs_cold']} | {r['proofs_warm']} | {r['seconds_cold']:.1f} | {r['seconds_warm']:.1f} | "
+               f"{r['reached_cold']:.1f} | {r['reached_warm']:.1f} | {'yes' if r['same'] else 'no'} | {'yes' if r['plans']['settled'] else 'no'} |")
+    for judge in dict.fromkeys((r["strategy"], r["judge"], r["trust"]) for r in rows):
+        group = [r for r in rows if (r["strategy"], r["judge"], r["trust"]) == judge]
+        cold, warm = sum(r["proofs_cold"] for r in group), sum(r["proofs_warm"] for r in group)
+        times = geometric_mean([max(r["reached_warm"], 0.001) / max(r["reached_cold"], 0.001) for r in group])
+        whole = geometric_mean([r["seconds_warm"] / r["seconds_cold"] for r in group])
+        yield from ("", f"`{judge[0]}`, {judge[1]}{', timings trusted' if judge[2] else ''}: {100 * (1 - warm / max(1, cold)):.0f} % fewer proofs; "
+                        f"{100 * times:.0f} % of the time to the same result, {100 * whole:.0f} % of the whole run's (geometric means).")
 
 
 WORTH = (("worth", "by the analytic cost", "(`--judge cost`)"),

@@ -73,6 +73,8 @@ void bind_options(nb::module_& m) {
       .def_rw("sizes", &O::sizes)
       .def_rw("runtime", &O::runtime)
       .def_rw("cache", &O::cache)
+      .def_rw("plans", &O::plans)
+      .def_rw("trust_timings", &O::trust_timings)
       .def_rw("scratch", &O::scratch);
 
   nb::enum_<api::Engine>(m, "Engine")

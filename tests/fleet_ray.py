@@ -42,7 +42,7 @@ class Cluster:
     """A head and nodes, each a group of processes that can be killed as a whole."""
 
     def __init__(self, folder):
-        self.folder, self.port, self.groups, self.count = folder, free_port(), {}, 0
+        self.folder, self.port, self.groups, self.count, self.kinds = folder, free_port(), {}, 0, {}
         token = folder / "token"
         token.write_text("0123456789abcdef" * 4)
         token.chmod(0o600)
@@ -72,10 +72,18 @@ class Cluster:
     def add(self, kind, fingerprint=None):
         self.count += 1
         name = f"node{self.count}"
+        self.kinds[name] = (kind, fingerprint)
         resources = json.dumps({f"kind:{kind}": 1, "measuring": 1})
         self._ray(name, f"--address=127.0.0.1:{self.port}", "--node-ip-address=127.0.0.1", f"--resources={resources}",
                   env={"ISOMER_FLEET_FINGERPRINT": fingerprint} if fingerprint else {})
         return name
+
+    def mend(self):
+        """Starts nodes again that ended by themselves: on a loaded machine Ray gives up starting one."""
+        for name, process in list(self.groups.items()):
+            if name != "head" and process.poll() is not None:
+                self.kill(name)
+                self.add(*self.kinds[name])
 
     def kill(self, name):
         """All processes of a node at once; those that left its group are found by their session."""
@@ -101,16 +109,21 @@ def fleet(cluster, *arguments):
     """`isomer fleet`, as the package's entry point runs it."""
     command = [PYTHON, "-m", "fleet.command", "fleet", *arguments[:1], "--address", f"127.0.0.1:{cluster.port}", "--lease", LEASE,
                "--isomer", programs.program("isomer"), *arguments[1:]]
-    return subprocess.Popen(command, env=cluster.env, cwd=cluster.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    cluster.said = cluster.folder / f"said.{time.monotonic_ns()}"
+    with open(cluster.said, "wb") as out:
+        return subprocess.Popen(command, env=cluster.env, cwd=cluster.folder, stdout=out, stderr=subprocess.STDOUT)
 
 
-def finished(process, seconds):
+def finished(cluster, process, seconds):
     """What a fleet's command said, and its last line as JSON."""
-    try:
-        said = process.communicate(timeout=seconds)[0]
-    except subprocess.TimeoutExpired:
-        process.kill()
-        sys.exit(f"the fleet did not end: {process.communicate()[0][-3000:]}")
+    end = time.monotonic() + seconds
+    while process.poll() is None and time.monotonic() < end:
+        cluster.mend()
+        time.sleep(0.2)
+    said = cluster.said.read_text(encoding="utf-8", errors="replace")
+    if process.poll() is None:
+        process.terminate()
+        sys.exit(f"the fleet did not end: {said[-3000:]}")
     lines = said.strip().splitlines()
     try:
         return said, json.loads(lines[-1])
@@ -162,7 +175,8 @@ def optimizes(cluster, models, options, faults):
     folder = cluster.folder
     (folder / "alone").mkdir()
     one_by_one(models, folder / "alone")
-    nodes = {cluster.add(kind): kind for kind in ("fast", "slow", "fast", "slow")}
+    for kind in ("fast", "slow", "fast", "slow"):
+        cluster.add(kind)
     process = fleet(cluster, "optimize", *map(str, models), "--on", "fast,slow", "--work", str(folder / "work"), "-o", str(folder / "out"),
                     "--budget", "5m", "--", *COST)
     draw, kills, heads = random.Random(1), 0, 0
@@ -171,22 +185,25 @@ def optimizes(cluster, models, options, faults):
         done = len(list((folder / "work" / "done").glob("*"))) if (folder / "work" / "done").exists() else 0
         # Spread over the run, and never before anything was done.
         if done < (kills + heads + 1) * 2 * len(models) // (total + 2):
+            cluster.mend()
             time.sleep(0.1)
             continue
+        cluster.mend()
+        nodes = sorted(n for n in cluster.groups if n != "head")
         if heads < options.heads and draw.random() < options.heads / total:
             for name in [*nodes, "head"]:
                 cluster.kill(name)
             time.sleep(1)
             cluster.start_head()
-            nodes = {cluster.add(kind): kind for kind in nodes.values()}
+            for name in nodes:
+                cluster.add(*cluster.kinds[name])
             heads += 1
         elif kills < options.kills:
-            name = draw.choice(sorted(nodes))
-            kind = nodes.pop(name)
+            name = draw.choice(nodes)
             cluster.kill(name)
-            nodes[cluster.add(kind)] = kind
+            cluster.add(*cluster.kinds[name])
             kills += 1
-    said, answer = finished(process, 1500)
+    said, answer = finished(cluster, process, 1500)
     print(f"{len(models)} models on two kinds, {kills} nodes and {heads} heads killed: {answer}")
     print("\n".join(line for line in said.splitlines() if "done" in line)[-400:])
     if answer["done"] != 2 * len(models) or answer["failed"]:
@@ -200,7 +217,7 @@ def optimizes(cluster, models, options, faults):
     if len(records) != 2 * len(models):
         faults.append(f"{len(records)} results of {2 * len(models)} tasks")
     # The same command again does nothing, and says the same.
-    again, answer = finished(fleet(cluster, "optimize", *map(str, models), "--on", "fast,slow", "--work", str(folder / "work"), "-o",
+    again, answer = finished(cluster, fleet(cluster, "optimize", *map(str, models), "--on", "fast,slow", "--work", str(folder / "work"), "-o",
                                    str(folder / "again"), "--budget", "5m", "--", *COST), 300)
     if answer["done"] != 2 * len(models) or "running" in again:
         faults.append(f"what was done was done again: {again[-500:]}")
@@ -211,7 +228,7 @@ def generates(cluster, options, faults):
     folder = cluster.folder
     bounds = ["--operators", str(options.operators)]
     subprocess.run([programs.program("isomer"), "rules", "generate", *bounds, "-o", str(folder / "alone.rules")], check=True, capture_output=True)
-    said, answer = finished(fleet(cluster, "generate-rules", "--shards", str(options.shards), *bounds, "--on", "fast,slow", "--work",
+    said, answer = finished(cluster, fleet(cluster, "generate-rules", "--shards", str(options.shards), *bounds, "--on", "fast,slow", "--work",
                                   str(folder / "work"), "-o", str(folder / "sharded.rules")), 1500)
     print(f"rules in {options.shards} shards: {answer}")
     if not (folder / "sharded.rules").exists():
@@ -228,8 +245,9 @@ def leaves_out(cluster, faults):
     onnx.save(small_models.branches(77), models[0])
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
-        said, answer = finished(fleet(cluster, "optimize", *map(str, models), "--on", "fast", "--work", str(folder / "work"), "-o", str(folder / "odd"),
-                                      "--budget", "5m", "--", *COST, "--seed", str(int(deadline - time.monotonic()))), 300)
+        process = fleet(cluster, "optimize", *map(str, models), "--on", "fast", "--work", str(folder / "work"), "-o", str(folder / "odd"), "--budget", "5m",
+                        "--", *COST, "--seed", str(int(deadline - time.monotonic())))
+        said, answer = finished(cluster, process, 300)
         if answer["left_out"]:
             break
     print(f"left out: {answer['left_out']}")
@@ -254,6 +272,7 @@ def main():
     if options.check:
         options.models, options.kills, options.heads, options.shards, options.operators = 6, 1, 0, 3, 1
     faults = []
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # and the cluster with it
     with tempfile.TemporaryDirectory(prefix="isomer_fleet_", dir="/tmp") as place:
         folder = pathlib.Path(place)
         (folder / "models").mkdir()

@@ -88,6 +88,8 @@ class OptimizeOptions(TypedDict, total=False):
     sizes: Sizes | None
     runtime: Runtime | None
     cache: PathLike | None
+    plans: PathLike | None
+    trust_timings: bool
     progress: Progress | None
 
 
@@ -118,6 +120,8 @@ def optimize(
     sizes: Sizes | None = None,
     runtime: Runtime | None = None,
     cache: PathLike | None = None,
+    plans: PathLike | None = None,
+    trust_timings: bool = False,
     progress: Progress | None = None,
 ) -> Optimized[Any]:
     """A model that is proved equal and measured faster, or the one that was given, with the reason.
@@ -132,7 +136,8 @@ def optimize(
     are, and no others. `rules`: a file of your own rewrite rules, or a folder of them (docs/rules.md). `prior`: ask
     proposers first that paid for models with such blocks. `steps`: proposals to try, for repeatable runs.
     `feeds`: inputs to measure with, arrays by name or an npz file; without them they are made up, at `sizes`.
-    `cache`: a file in which measurements are remembered (`default_cache()` is that of the command). `progress`: called with what is going on.
+    `cache`: a file in which measurements are remembered (`default_cache()` is that of the command). `plans`: a store of plans (docs/plans.md), a folder
+    that is asked first and written to; `trust_timings`: what others measured need not be measured again. `progress`: called with what is going on.
 
     >>> import isomer, onnx
     >>> model = onnx.parser.parse_model('''
@@ -155,6 +160,9 @@ def optimize(
         options.rules = path_of(rules, "`rules`")
     if cache is not None:
         options.cache = path_of(cache, "a cache")
+    if plans is not None:
+        options.plans = path_of(plans, "a store of plans")
+    options.trust_timings = trust_timings
     arrays = set_feeds(options, feeds)
     with contextlib.ExitStack() as stack:
         is_in_memory = is_proto(model)

@@ -19,24 +19,30 @@ Digest content_of(const Tensor& tensor) {
   return hasher.digest();
 }
 
-// Large constants of the same bytes are one; equal types and extents come first, so that weights which are
-// alone in theirs are never read.
+// How many large constants have the same bytes; equal types and extents come first, so that weights which
+// are alone in theirs are never read.
 class SameConstants {
  public:
   explicit SameConstants(const Graph& graph) {
+    std::map<std::pair<ElementType, Extents>, std::vector<Tensor>> alike;
     for (const NodeId id : graph.order())
-      if (const auto t = known_constant(graph, {id, 0})) ++alike_[kind_of(*t)];
+      if (const auto t = known_constant(graph, {id, 0}); t && is_symbol(*t))
+        alike[{t->type(), t->extents()}].push_back(*t);
+    for (const auto& [kind, tensors] : alike)
+      if (tensors.size() > 1)
+        for (const Tensor& t : tensors) ++count_[content_of(t)];
+      else alone_.insert(kind);
   }
-  std::optional<Digest> of(const Tensor& tensor) const {
-    return alike_.at(kind_of(tensor)) > 1 ? std::optional(content_of(tensor)) : std::nullopt;
+  int of(const Tensor& tensor) const {
+    return alone_.contains({tensor.type(), tensor.extents()}) ? 1 : count_.at(content_of(tensor));
   }
 
  private:
-  static std::pair<ElementType, Extents> kind_of(const Tensor& t) { return {t.type(), t.extents()}; }
-  std::map<std::pair<ElementType, Extents>, int> alike_;
+  std::set<std::pair<ElementType, Extents>> alone_;
+  std::map<Digest, int> count_;
 };
 
-// The region with equal constants as one, large ones as inputs; names as they come.
+// The region with its large constants as inputs; names as they come.
 struct Reduced {
   KnownRegion region;
   std::map<Value, Value> values;  // of the graph it was
@@ -46,18 +52,11 @@ Result<Reduced> reduced(const Graph& graph) {
   Reduced out;
   out.region.graph.opsets = graph.opsets;
   const SameConstants same(graph);
-  std::map<Digest, Value> known;
   int next = 0;
   for (const NodeId id : graph.order()) {
     Node node = graph.node(id);
     if (!node.bodies.empty() || !node.captures.empty()) return Error{"a node with a body"};
     const auto constant = known_constant(graph, {id, 0});
-    const auto content = constant ? same.of(*constant) : std::nullopt;
-    if (content)
-      if (const auto at = known.find(*content); at != known.end()) {
-        out.values.emplace(Value{id, 0}, at->second);
-        continue;
-      }
     const bool is_large = constant && is_symbol(*constant);
     if (constant) {
       node = {};
@@ -86,9 +85,10 @@ Result<Reduced> reduced(const Graph& graph) {
     const std::string first = node.outputs.empty() ? "" : node.outputs[0];
     const NodeId made = out.region.graph.add(std::move(node));
     if (is_input) out.region.graph.add_input({made, 0});
-    if (is_large) out.region.positive.emplace(first, all_positive(*constant));
+    if (is_large)
+      out.region.constants.emplace(
+          first, KnownRegion::Constant{.positive = all_positive(*constant), .same = same.of(*constant)});
     for (std::uint32_t k = 0; k < count; ++k) out.values.emplace(Value{id, k}, Value{made, k});
-    if (content) known.emplace(*content, Value{made, 0});
   }
   for (const Value& v : graph.outputs()) out.region.graph.add_output(out.values.at(v));
   return out;
@@ -99,8 +99,9 @@ std::unordered_map<NodeId, Digest> colours_of(const KnownRegion& region) {
   options.label = [&](NodeId id) -> std::string {
     const Node& node = region.graph.node(id);
     if (node.kind != NodeKind::Input) return "";
-    const auto at = region.positive.find(node.outputs[0]);
-    return at == region.positive.end() ? "value" : at->second ? "positive" : "constant";
+    const auto at = region.constants.find(node.outputs[0]);
+    if (at == region.constants.end()) return "value";
+    return fmt::format("{} {}", at->second.positive ? "positive" : "constant", at->second.same);
   };
   return colours(region.graph, options);
 }
@@ -142,8 +143,8 @@ Result<Renamed> known_region(const Graph& graph) {
   std::map<char, int> next;
   for (const NodeId id : canonical_order(old, colours)) {
     Node node = old.node(id);
-    const auto positive = from.region.positive.find(node.outputs.empty() ? "" : node.outputs[0]);
-    const bool is_large = positive != from.region.positive.end();
+    const auto constant = from.region.constants.find(node.outputs.empty() ? "" : node.outputs[0]);
+    const bool is_large = constant != from.region.constants.end();
     const char letter = is_large                             ? 'w'
                         : node.kind == NodeKind::Input       ? 'x'
                         : node.kind == NodeKind::Initializer ? 'k'
@@ -152,7 +153,7 @@ Result<Renamed> known_region(const Graph& graph) {
       if (v.exists()) v = moved.at(v);
     for (std::string& name : node.outputs)
       if (!name.empty()) name = fmt::format("{}{}", letter, next[letter]++);
-    if (is_large) out.region.positive.emplace(node.outputs[0], positive->second);
+    if (is_large) out.region.constants.emplace(node.outputs[0], constant->second);
     const std::size_t count = node.outputs.size();
     const bool is_input = node.kind == NodeKind::Input;
     const NodeId to = made.add(std::move(node));

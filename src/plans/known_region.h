@@ -14,8 +14,13 @@ namespace isomer {
 
 struct KnownRegion {
   Graph graph;  // without large constants: they are inputs
-  // Of the inputs that are large constants: whether all of their elements are positive.
-  std::map<std::string, bool> positive;
+  // What is known of the inputs that are large constants: whether all of their elements are positive, and how
+  // many constants of the region are the same, byte by byte, with this one.
+  struct Constant {
+    bool positive = false;
+    int same = 1;
+  };
+  std::map<std::string, Constant> constants;
 };
 
 struct Renamed {

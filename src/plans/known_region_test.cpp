@@ -72,7 +72,7 @@ TEST(KnownRegion, SmallConstantsCountByTheirElements) {
   EXPECT_NE(times("2.0"), times("3.0"));
 }
 
-TEST(KnownRegion, EqualWeightsAreOne) {
+TEST(KnownRegion, WhetherWeightsAreTheSameMatters) {
   const auto pair = [](int second) {
     return key("agraph (float[4,24] x) => (float[4,24] y) <" + large("a", "24,24", 576, 1) + ", " +
                large("b", "24,24", 576, second) + "> { p = MatMul(x, a) y = MatMul(p, b) }");
@@ -89,7 +89,7 @@ TEST(KnownRegion, SharedAndSeparateValuesDiffer) {
 TEST(KnownRegion, HoldsNoWeightsAndNoNamesOfTheModel) {
   const auto known = known_region(program(branches("secret", "hidden", 1, "1,1,1,1")));
   ASSERT_TRUE(known.ok());
-  EXPECT_EQ(known->region.positive.size(), 2u);
+  EXPECT_EQ(known->region.constants.size(), 2u);
   for (const NodeId id : known->region.graph.order()) {
     const Node& node = known->region.graph.node(id);
     EXPECT_TRUE(node.kind != NodeKind::Initializer || node.tensor.count() <= 64);

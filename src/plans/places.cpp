@@ -25,9 +25,8 @@ class Binding {
       if (!a.exists()) continue;
       const Node& node = region_->graph.node(a.node);
       if (const auto at = bound_.find(a); at != bound_.end()) {
-        // Constants of the same bytes are one in the region.
         if (at->second == b) continue;
-        if (node.kind == NodeKind::Operator || !known_constant(*model_, b)) return false;
+        return false;
       }
       if (node.kind != NodeKind::Operator) {
         if (!is_like(node, b)) return false;
@@ -49,7 +48,7 @@ class Binding {
   bool is_like(const Node& node, Value b) const {
     const auto constant = known_constant(*model_, b);
     if (node.kind == NodeKind::Initializer) return constant && constant->same_bits(node.tensor);
-    const bool is_large = region_->positive.contains(node.outputs[0]);
+    const bool is_large = region_->constants.contains(node.outputs[0]);
     if (!is_large) return !constant;
     return constant && is_symbol(*constant) && constant->type() == node.declared.type;
   }
@@ -165,7 +164,7 @@ std::optional<PlanPlace> PlaceFinder::place_at(NodeId root, const KnownRegion& r
   for (const Value& v : region.graph.inputs()) {
     const auto at = binding.bound().find(v);
     if (at == binding.bound().end()) return std::nullopt;
-    if (!region.positive.contains(region.graph.name_of(v))) out.inputs.push_back(model.name_of(at->second));
+    if (!region.constants.contains(region.graph.name_of(v))) out.inputs.push_back(model.name_of(at->second));
   }
   for (const Value& v : region.graph.outputs()) {
     outputs.insert(binding.bound().at(v));

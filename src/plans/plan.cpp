@@ -25,15 +25,17 @@ Status parse_head(const Json& head, Plan& out) {
     return Error{"not a plan of this format"};
   for (const char* field : {"key", "region", "by"})
     if (!head.contains(field) || !head[field].is_string()) return Error{"a plan without its fields"};
-  if (!head.contains("positive") || !head["positive"].is_object()) return Error{"a plan without its facts"};
+  if (!head.contains("constants") || !head["constants"].is_object()) return Error{"a plan without its facts"};
   out.key = head["key"].get<std::string>();
   out.by = head["by"].get<std::string>();
   const auto bytes = from_base64(head["region"].get<std::string>());
   if (!bytes) return Error{"a region is a program in base64"};
   ISOMER_TRY(out.region.graph, read_program(*bytes));
-  for (const auto& [name, positive] : head["positive"].items()) {
-    if (!positive.is_boolean()) return Error{"a fact is true or false"};
-    out.region.positive.emplace(name, positive.get<bool>());
+  for (const auto& [name, fact] : head["constants"].items()) {
+    if (!fact.is_array() || fact.size() != 2 || !fact[0].is_boolean() || !fact[1].is_number_integer())
+      return Error{"of a constant is known whether it is positive, and how many are the same"};
+    out.region.constants.emplace(
+        name, KnownRegion::Constant{.positive = fact[0].get<bool>(), .same = fact[1].get<int>()});
   }
   const Graph& graph = out.region.graph;
   for (const NodeId id : graph.order())
@@ -51,9 +53,9 @@ std::string to_text(const Plan& plan) {
   Json head{{"isomer_plan", kPlanFormat},
             {"key", plan.key},
             {"region", region.ok() ? to_base64(*region) : std::string("none")},
-            {"positive", Json::object()},
+            {"constants", Json::object()},
             {"by", plan.by}};
-  for (const auto& [name, positive] : plan.region.positive) head["positive"][name] = positive;
+  for (const auto& [name, fact] : plan.region.constants) head["constants"][name] = {fact.positive, fact.same};
   Certificate rest{.steps = plan.steps, .notes = {}};
   for (const Plan::About& a : plan.about) rest.notes.push_back({a.kind, a.what, 0});
   return head.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n" + to_text(rest);

@@ -1,7 +1,8 @@
 // A plan: a region, and steps that somebody proved of it. Text, and nothing in it is believed: a region that
 // is not what its key says is no plan, and a step is proved again wherever it is taken.
 //
-//   {"isomer_plan": 1, "key": "<32 digits>", "region": "<program in base64>", "positive": {"w0": false},
+//   {"isomer_plan": 1, "key": "<32 digits>", "region": "<program in base64>", "constants": {"w0": [false,
+//   1]},
 //    "by": "isomer 0.2.0"}
 // and then a certificate's lines (certify/certificate.h), whose names are those of the region; what the
 // steps make is n0, n1, ...

@@ -111,8 +111,8 @@ class Planned {
     return out;
   }
 
-  // All that are proved, and that cost less where nothing is measured. What is not goes, and the rest is done
-  // again: its proofs are known.
+  // All that are proved, and that cost no more where nothing is measured. What is not goes, and the rest is
+  // done again: its proofs are known.
   Result<Draft> proved(std::vector<Candidate>& all) {
     for (;;) {
       std::vector<Replay> open;
@@ -132,7 +132,13 @@ class Planned {
         is_bad.push_back(is_stuck || (context_.trials == nullptr && !is_cheaper(all[k], next)));
       }
       if (context_.is_over()) return draft_;
-      if (std::ranges::none_of(is_bad, [](bool b) { return b; })) return next;
+      if (std::ranges::none_of(is_bad, [](bool b) { return b; })) {
+        if (context_.trials != nullptr || context_.options.any_price) return next;
+        const bool is_better =
+            price_of(next.graph, context_.machine()) <= price_of(draft_.graph, context_.machine());
+        if (!is_better) all.clear();
+        return is_better ? next : draft_;
+      }
       std::size_t k = 0;
       std::erase_if(all, [&](const Candidate&) { return is_bad[k++]; });
       if (all.empty()) return draft_;
@@ -143,12 +149,16 @@ class Planned {
     if (context_.options.any_price) return true;
     const PlanPlace& place = c.places[0];
     const auto before = cost_of(draft_.graph, place), after = cost_of(next.graph, place);
-    return before && after && *after < *before;
+    return !before || !after || *after <= *before;  // where it can't be told, the whole model tells
   }
   std::optional<double> cost_of(const Graph& graph, const PlanPlace& place) {
     const auto piece = Workpiece::of(graph);
     if (!piece.ok()) return std::nullopt;
-    const auto region = piece->region(place.inputs, place.outputs);
+    // What nobody reads any more is gone.
+    const ValuesByName names = values_by_name(graph);
+    std::vector<std::string> inputs = place.inputs;
+    std::erase_if(inputs, [&](const std::string& name) { return !names.contains(name); });
+    const auto region = piece->region(inputs, place.outputs);
     return region.ok() ? std::optional(price_of(*region, context_.machine())) : std::nullopt;
   }
 

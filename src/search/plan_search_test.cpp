@@ -119,6 +119,26 @@ TEST_F(Plans, AreTheSameFilesWhoeverFindsThem) {
   EXPECT_EQ(files("objects"), before);
 }
 
+// Two branches with the same bias: one constant in the region, two names in the claim's program.
+TEST_F(Plans, KnowConstantsOfTheSameBytes) {
+  const auto model = [](const std::string& prefix, int seed) {
+    return program("agraph (float[1,6,9,9] x) => (float[1,6,9,9] y) <" +
+                   large(prefix + "a", "6,6,3,3", 324, seed) + ", " +
+                   large(prefix + "b", "6,6,3,3", 324, seed + 1) + ", float[6] " + prefix +
+                   "c = {1, 2, 3, 4, 5, 6}, float[6] " + prefix +
+                   "d = {1, 2, 3, 4, 5, 6}> { p = Conv<pads = "
+                   "[1,1,1,1]>(x, " +
+                   prefix + "a, " + prefix + "c) q = Conv<pads = [1,1,1,1]>(x, " + prefix + "b, " + prefix +
+                   "d) y = Add(p, q) }");
+  };
+  const Searched first = search_with(model("m", 1), store());
+  EXPECT_EQ(first.report.plans.kept, 1u);
+  const Searched second = search_with(model("n", 8), store());
+  EXPECT_EQ(second.report.plans.taken, 1u);
+  EXPECT_EQ(second.draft.graph.operator_count(), 1u);
+  EXPECT_TRUE(is_accepted(model("n", 8), second.draft));
+}
+
 TEST_F(Plans, ThatAreFalseAreRefused) {
   const Graph graph = blocks(1, "m", 1);
   const auto piece = Workpiece::of(graph);
@@ -130,7 +150,7 @@ TEST_F(Plans, ThatAreFalseAreRefused) {
   Plan& plan = found[0].plan;
   std::string input, output;
   for (const Value& v : plan.region.graph.inputs())
-    if (!plan.region.positive.contains(plan.region.graph.name_of(v))) input = plan.region.graph.name_of(v);
+    if (!plan.region.constants.contains(plan.region.graph.name_of(v))) input = plan.region.graph.name_of(v);
   output = plan.region.graph.name_of(plan.region.graph.outputs()[0]);
   Graph after = plan.region.graph.without_nodes();
   Node in;

@@ -30,8 +30,10 @@ Graph Renaming::operator()(const Graph& program) const {
 }
 
 Claim Renaming::operator()(const Claim& claim) const {
-  Claim out{
-      .inputs = (*this)(claim.inputs), .outputs = (*this)(claim.outputs), .after = (*this)(claim.after)};
+  Claim out{.inputs = (*this)(claim.inputs),
+            .outputs = (*this)(claim.outputs),
+            .after = (*this)(claim.after),
+            .attempt = claim.attempt};
   for (const ConstantFact& fact : claim.facts)
     out.facts.push_back({(*this)(fact.constant), (*this)(fact.program)});
   return out;
@@ -63,6 +65,12 @@ Result<Draft> replayed(SearchContext& context, Draft draft, std::vector<Replay>&
       if (replay.is_done()) continue;
       for (const Proposal& p : replay.next()) {
         auto step = maker.prove(p);
+        // How it was proved elsewhere is only a hint.
+        if (p.claim.attempt && std::holds_alternative<std::string>(step)) {
+          Proposal anyhow = p;
+          anyhow.claim.attempt.reset();
+          step = maker.prove(anyhow);
+        }
         if (auto* why = std::get_if<std::string>(&step)) {
           context.report.refused.push_back(p.what + ": " + *why);
           replay.is_stuck = true;

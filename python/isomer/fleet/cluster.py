@@ -29,8 +29,8 @@ def kind_of(node):
 class Fleet:
     """The machines, what they are, and who is left out."""
 
-    def __init__(self, address, where, isomer, lease=protocol.LEASE, tell=print):
-        self.address, self.where, self.isomer, self.lease, self.tell = address, str(where), isomer, lease, tell
+    def __init__(self, address, where, isomer, lease=protocol.LEASE, tell=print, get_on=lambda: None):
+        self.address, self.where, self.isomer, self.lease, self.tell, self.get_on = address, str(where), isomer, lease, tell, get_on
         self.left_out, self.known, self.fingerprints = {}, {}, {}
         self.reported = ""
         self.connect()
@@ -40,6 +40,7 @@ class Fleet:
         self.ray = ray
         end = time.monotonic() + WAIT_FOR_CLUSTER
         while True:
+            self.get_on()
             try:
                 ray.shutdown()
                 ray.init(address=self.address, log_to_driver=False, logging_level="ERROR", ignore_reinit_error=True, configure_logging=False)
@@ -94,6 +95,7 @@ class Fleet:
 
         open_tasks = [t for t in tasks if not look(t)]
         while open_tasks:
+            self.get_on()
             if stop():
                 break
             try:
@@ -135,7 +137,7 @@ class Fleet:
                         not_before[task["id"]] = time.monotonic() + min(5.0, 0.2 * 2 ** failures[task["id"]])
                     look(task)
                 open_tasks = [t for t in open_tasks if t["id"] not in records]
-            except (ConnectionError, Unreachable):
+            except Unreachable:
                 raise
             except Exception as fault:  # the head is away: what is done is in files
                 self.tell(f"the cluster is away ({type(fault).__name__}); waiting for it")

@@ -5,12 +5,18 @@ import os
 import pathlib
 import shutil
 import signal
+import subprocess
 import sys
+import tempfile
+import time
 
 from . import plans, protocol
 from .places import place
 
 EXIT_BAD, EXIT_UNDONE = 2, 3
+DRIVER = "ISOMER_FLEET_DRIVER"  # in the process that talks to Ray: a file that it touches while it gets on
+MOST_RESTARTS = 50  # of that process
+HANGS = 45.0  # seconds without a sign of it: a question to a head that was replaced is never answered
 GRACE = 60  # seconds more than its budget that a command may take before it is ended
 
 
@@ -54,7 +60,8 @@ def fleet_of(options):
     """The cluster that the options name."""
     from .cluster import Fleet, tell_stderr
     os.environ.setdefault("RAY_AUTH_MODE", "token")
-    return Fleet(options.address, pathlib.Path(options.work).absolute(), program(options), options.lease, tell_stderr)
+    return Fleet(options.address, pathlib.Path(options.work).absolute(), program(options), options.lease, tell_stderr,
+                 pathlib.Path(os.environ[DRIVER]).touch)
 
 
 def program(options):
@@ -225,6 +232,37 @@ def parser():
     return out
 
 
+def supervised(arguments):
+    """The driver in a process of its own. Ray ends, or holds for ever, a process whose head is gone; what is done is in files, so another one is started."""
+    child, restarts = None, 0
+    handle, beat = tempfile.mkstemp(prefix="isomer-fleet-driver-")
+    os.close(handle)
+    beat = pathlib.Path(beat)
+    environment = os.environ | {DRIVER: str(beat)}
+
+    def forward(number, _):
+        if child is not None:
+            child.send_signal(number)
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, forward)
+    while True:
+        child = subprocess.Popen([sys.executable, "-m", __spec__.name, "fleet", *arguments], env=environment, start_new_session=True)
+        beat.touch()
+        while child.poll() is None:
+            time.sleep(0.2)
+            if time.time() - beat.stat().st_mtime > HANGS:
+                os.killpg(child.pid, signal.SIGKILL)
+                child.wait()
+        code = child.returncode
+        if code in (0, EXIT_BAD, EXIT_UNDONE) or restarts >= MOST_RESTARTS:
+            beat.unlink()
+            return code if code >= 0 else EXIT_UNDONE
+        restarts += 1
+        print(f"the driver ended with {code}; it goes on with what is not done", file=sys.stderr)
+        time.sleep(1)
+
+
 def fleet(arguments):
     """`isomer fleet ARGUMENTS`; its exit code."""
     mine, rest = (arguments[: arguments.index("--")], arguments[arguments.index("--") + 1 :]) if "--" in arguments else (arguments, [])
@@ -235,7 +273,7 @@ def fleet(arguments):
     except ImportError:
         print("isomer fleet needs Ray: pip install 'isomer-onnx[fleet]'", file=sys.stderr)
         return EXIT_BAD
-    return options.run(options)
+    return options.run(options) if os.environ.get(DRIVER) else supervised(arguments)
 
 
 def copy_plans(arguments):
