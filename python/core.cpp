@@ -145,6 +145,7 @@ void bind_options(nb::module_& m) {
       .def_rw("schedules", &L::schedules)
       .def_rw("sizes", &L::sizes)
       .def_rw("as_operator", &L::as_operator)
+      .def_rw("equal", &L::equal)
       .def_rw("seconds", &L::seconds)
       .def_rw("sums", &L::sums)
       .def_rw("max_error_growth", &L::max_error_growth)

@@ -490,6 +490,7 @@ def compile(
     compiler: str = "",
     schedules: str = "",
     as_operator: bool = False,
+    equal: Sequence[PathLike] = (),
     seconds: float = 5,
     sums: Literal["", "fast", "short", "F(2,3)", "direct"] = "",
     max_error_growth: float = 2,
@@ -499,7 +500,8 @@ def compile(
 
     `name`: what its files and symbols begin with. `target`: the processor, this one or a level. `sizes`: of inputs, where the model leaves them
     open. `compiler`: a C++ compiler; without it `$CXX`, or clang++ or g++ of `$PATH`. `schedules`: how loops run, as text. `as_operator`: also
-    model.onnx, in which the library is an operator of ONNX Runtime. `seconds`: of comparing it with that runtime, on one thread; 0: it is not.
+    model.onnx, in which the regions that are faster so are operators of ONNX Runtime; `equal`: files of models that are equal to this one, as
+    `optimize` writes them, whose regions are offered, too. `seconds`: of comparing it with that runtime, on one thread; 0: it is not.
     `sums`: how products are added up; without it the first way whose rounding error is at most `max_error_growth` times the runtime's (0: it is
     not measured).
 
@@ -514,6 +516,7 @@ def compile(
     options.name, options.target, options.compiler, options.schedules, options.sizes = name, target, compiler, schedules, size_texts(sizes)
     options.as_operator, options.seconds, options.runtime = as_operator, seconds, runtime_options(runtime)
     options.sums, options.max_error_growth = sums, max_error_growth
+    options.equal = [path_of(e, "`equal`") for e in equal]
     place = path_of(folder, "`folder`")
     with as_files(model) as (file,):
         text, nests = _core.compile(_core.load(file, []), place, options)

@@ -41,12 +41,19 @@ Outcome<Done> CoverMaker::time(RegionTimer& timer, const NamedTensors& feeds, co
     const auto region = region_program(cut_, segment.nodes);
     failures_.push_back(region.ok() ? "" : region.error().message);
     if (!region.ok()) continue;
-    ISOMER_TRY(const RegionTime time, timer.time(cut_, *region));
-    times_.back().ours_ns = time.ours_ns;
-    times_.back().runtime_ns = time.runtime_ns;
-    failures_.back() = time.failure;
+    const auto time = timer.time(cut_, *region);
+    if (!time && time.error().kind == FailureKind::Stopped) return time.error();
+    failures_.back() = time ? time->failure : time.error().what;
+    if (!time) continue;
+    times_.back().ours_ns = time->ours_ns;
+    times_.back().runtime_ns = time->runtime_ns;
   }
   return Done{};
+}
+
+void CoverMaker::set_times(std::vector<StretchTimes> times) {
+  times_ = std::move(times);
+  failures_.assign(times_.size(), "");
 }
 
 void CoverMaker::calibrate(double runtime_ns, std::optional<double> ours_ns) {

@@ -18,10 +18,12 @@ class CoverMaker {
  public:
   explicit CoverMaker(CutModel cut) : cut_(std::move(cut)) {}
   const CutModel& cut() const { return cut_; }
+  const std::vector<StretchTimes>& times() const { return times_; }
 
   using Progress = std::function<void(const std::string&)>;
   // All stretches, each kind once.
   Outcome<Done> time(RegionTimer& timer, const NamedTensors& feeds, const Progress& progress);
+  void set_times(std::vector<StretchTimes> times);  // as if they had been measured
   // The times of the whole model, by the runtime alone and, if it can be, as one operator: what its stretches
   // take in all beyond that is what borders cost.
   void calibrate(double runtime_ns, std::optional<double> ours_ns);
