@@ -52,7 +52,11 @@ Compiled compile(const Model& model, const std::filesystem::path& folder, const 
       Compiled out = report_of(made, maker, watch.ms());
       ReportJson json = ReportJson::parse(out.json);
       out.is_operator = search != nullptr && search->has_operators();
-      json["is_operator"] = out.is_operator;
+      json.update({{"is_operator", out.is_operator},
+                   {"operators", 0},
+                   {"graph", ""},
+                   {"tried", ReportJson::array()},
+                   {"regions", ReportJson::array()}});
       if (search != nullptr) search->tell(json);
       out.json = json_text(json);
       return out;

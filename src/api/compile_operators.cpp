@@ -26,7 +26,10 @@ constexpr double kWorthParts = 1.01;
 // The same of a mixture, which must be proved first; by what its parts take.
 constexpr double kWorthMix = 1.005;
 constexpr double kProofSeconds = 120;
-constexpr int kMostCovers = 3;
+constexpr int kMostCovers = 2;
+// What parts take in all is less than what they take together: a cover that promises less than this is not
+// tried.
+constexpr double kPromise = 1.03;
 
 // Files that an earlier run may have left: of a module, or of several operators.
 void remove_own_files(const fs::path& folder, const std::string& name) {
@@ -204,6 +207,7 @@ void OperatorSearch::consider_covers(std::size_t number, const NamedTensors& fee
   const std::optional<Candidate>& whole = wholes_[number];
   time(graph, whole ? &*whole : nullptr, feeds);
   Cover cover = graph.cover->best();
+  if (cover.ns * kPromise > graph.cover->least_of_one_engine()) return;
   for (int k = 0; k < kMostCovers && !graph.cover->regions(cover).empty(); ++k) {
     const bool is_whole = whole && std::ranges::all_of(cover.ours, std::identity{});
     if (is_whole && whole->speed() >= 1) return;

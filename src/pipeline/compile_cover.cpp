@@ -73,6 +73,19 @@ void CoverMaker::calibrate(double runtime_ns, std::optional<double> ours_ns) {
   }
 }
 
+double CoverMaker::least_of_one_engine() const {
+  double runtime = 0, ours = 0;
+  bool can_be_ours = cut_.closed == 0;
+  for (std::size_t k = 0; k < times_.size(); ++k) {
+    const StretchTimes& t = times_[k];
+    const bool is_neighbour = k > 0 && times_[k - 1].layer == t.layer;
+    runtime += t.runtime_ns - (is_neighbour ? t.saved_runtime_ns : 0);
+    ours += t.ours_ns.value_or(0) - (is_neighbour ? t.saved_ours_ns : 0);
+    can_be_ours = can_be_ours && t.ours_ns.has_value();
+  }
+  return can_be_ours ? std::min(runtime, ours) : runtime;
+}
+
 Cover CoverMaker::all() const {
   Cover out{.ours = std::vector<bool>(cut_.segments.size(), true)};
   for (std::size_t k = 0; k < times_.size(); ++k) out.ours[k] = times_[k].ours_ns.has_value();

@@ -29,6 +29,8 @@ class CoverMaker {
   void calibrate(double runtime_ns, std::optional<double> ours_ns);
 
   Cover best() const { return cheapest_cover(times_); }
+  // What the whole model takes by the one engine or by the other, as the stretches and their borders say.
+  double least_of_one_engine() const;
   // Everything that can be compiled.
   Cover all() const;
   // Without the half of its regions that gains the least.

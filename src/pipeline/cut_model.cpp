@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -21,8 +20,9 @@
 namespace isomer {
 namespace {
 
-// Cuts are looked for among so many neighbours on each side: the one that the fewest values cross.
-constexpr std::size_t kWindow = 4;
+// Cuts are looked for among so many neighbours on each side: those that the fewest values cross, and of
+// nearer neighbours the one with the fewest bytes. What lies inside of a block is wider than its ends.
+constexpr std::size_t kWindow = 4, kNear = 2;
 // A stretch with less than this share of all operations is joined to a neighbour: calling it would cost more
 // than it could gain, and timing it, too.
 constexpr double kLeastShare = 1.0 / 64;
@@ -231,6 +231,18 @@ class Cutter {
     }
   }
 
+  bool is_waist(const std::vector<std::size_t>& places, std::size_t p) const {
+    const std::size_t end = std::min(places.size(), p + kWindow + 1);
+    for (std::size_t q = p < kWindow ? 0 : p - kWindow; q < end; ++q) {
+      if (crossings_[places[q]] < crossings_[places[p]]) return false;
+      const bool is_near = (q < p ? p - q : q - p) <= kNear;
+      if (is_near && crossings_[places[q]] == crossings_[places[p]] &&
+          crossing_bytes_[places[q]] < crossing_bytes_[places[p]])
+        return false;
+    }
+    return true;
+  }
+
   // Elementwise nodes and those that only move data stay with what they follow: both engines fuse them.
   void cut_layer(std::size_t begin, std::size_t end) {
     std::vector<std::size_t> places;
@@ -244,12 +256,8 @@ class Cutter {
       if (k > begin && has_reductions(*formula)) places.push_back(k);
     }
     std::vector<std::size_t> cuts{begin};
-    for (std::size_t p = 0; p < places.size(); ++p) {
-      const std::size_t from = p < kWindow ? 0 : p - kWindow, to = std::min(places.size(), p + kWindow + 1);
-      int fewest = std::numeric_limits<int>::max();
-      for (std::size_t q = from; q < to; ++q) fewest = std::min(fewest, crossings_[places[q]]);
-      if (crossings_[places[p]] <= fewest) cuts.push_back(places[p]);
-    }
+    for (std::size_t p = 0; p < places.size(); ++p)
+      if (is_waist(places, p)) cuts.push_back(places[p]);
     for (const auto& [place, number] : borders_)
       if (place > begin && place < end) cuts.push_back(place);
     cuts.push_back(end);
