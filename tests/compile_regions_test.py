@@ -167,6 +167,16 @@ class Regions(unittest.TestCase):
         files = [str(self.path / "model.onnx"), str(self.path / "compiled" / "graph.onnx"), str(self.path / "compiled" / "graph.onnx.cert")]
         self.assertEqual(programs.run([programs.program("isomer"), "check", *files], 60).code, 0)
 
+    def test_what_is_read_is_not_overwritten(self):
+        (self.path / "compiled").mkdir()
+        for name in ("model.onnx", "graph.onnx"):
+            file = self.path / "compiled" / name
+            onnx.save(model_of("y = Tanh (x)", {"x": [9]}, {"y": "float"}, {}), file)
+            before = file.read_bytes()
+            ran = modules.compile_model(file, self.path / "compiled", "--as", "custom-op")
+            self.assertIn("would be overwritten", ran.stdout + ran.stderr)
+            self.assertEqual(file.read_bytes(), before)
+
     def test_a_model_that_is_not_equal_is_refused(self):
         model = model_of("y = Tanh (x)", {"x": [9]}, {"y": "float"}, {})
         onnx.save(model_of("y = Sigmoid (x)", {"x": [9]}, {"y": "float"}, {}), self.path / "other.onnx")

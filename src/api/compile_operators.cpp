@@ -41,8 +41,7 @@ void remove_own_files(const fs::path& folder, const std::string& name) {
   };
   std::error_code failure;
   std::vector<fs::path> files{folder / "interface.json", folder / (name + "_operators.cpp"),
-                              folder / fmt::format("lib{}.a", name), folder / "graph.onnx",
-                              folder / "graph.onnx.cert"};
+                              folder / fmt::format("lib{}.a", name)};
   for (const char* extension : {".cpp", ".h", ".hpp", ".weights"})
     files.push_back(folder / (name + extension));
   for (const auto& entry : fs::directory_iterator(folder, failure))
@@ -75,15 +74,28 @@ OperatorSearch::OperatorSearch(const Model& model, CandidateMaker& maker, const 
       folder_(maker.request().folder),
       scratch_(folder_ / ".operators") {}
 
+OperatorSearch::~OperatorSearch() {
+  std::error_code failure;
+  fs::remove_all(scratch_, failure);
+}
+
 void OperatorSearch::show(const std::string& now) const {
   if (options_.progress) options_.progress(now);
 }
 
 const Candidate& OperatorSearch::run() {
+  // What is written must not be what is read.
+  std::vector<fs::path> given = options_.equal;
+  given.push_back(model_.state().file);
+  std::error_code failure;
+  for (const fs::path& file : given)
+    for (const char* own : {"model.onnx", "graph.onnx"})
+      if (!file.empty() && fs::equivalent(file, folder_ / own, failure))
+        throw Error(ErrorKind::BadInput,
+                    fmt::format("{} would be overwritten: write into another folder", file.string()));
   graphs_.push_back({.model = model_, .name = ""});
   best_.model = model_;
   cut(graphs_[0], {});
-  remove_own_files(folder_, options_.name);
   add_equal();
   wholes_.resize(graphs_.size());
   maker_.ask([&](AgainstRuntime&) { measure_all(); });
@@ -269,13 +281,15 @@ void OperatorSearch::write() {
     best_.library_bytes = none.library_bytes;
   }
   std::error_code failure;
+  remove_own_files(folder_, options_.name);
   for (const auto& entry : fs::directory_iterator(best_.library.parent_path(), failure)) {
     fs::rename(entry.path(), folder_ / entry.path().filename(), failure);
     if (failure) throw Error(ErrorKind::BadInput, "can't write into " + folder_.string());
   }
   best_.library = folder_ / best_.library.filename();
-  fs::remove_all(scratch_, failure);
   save(*best_.model, folder_ / "model.onnx");
+  for (const char* own : {"graph.onnx", "graph.onnx.data", "graph.onnx.cert"})
+    fs::remove(folder_ / own, failure);
   const Graph& graph = graphs_[best_graph_];
   if (best_graph_ == 0) return;
   save(graph.model, folder_ / "graph.onnx");

@@ -12,6 +12,10 @@ namespace isomer::api {
 class OperatorSearch {
  public:
   OperatorSearch(const Model& model, CandidateMaker& maker, const CompileOptions& options);
+  ~OperatorSearch();
+  OperatorSearch(const OperatorSearch&) = delete;
+  OperatorSearch& operator=(const OperatorSearch&) = delete;
+
   // Writes the files of the best, and model.onnx.
   const Candidate& run();
   // Whether model.onnx has operators; else it is a given model, which is faster.

@@ -67,7 +67,7 @@ std::string regions_of(const Json& regions) {
   if (regions.empty()) return "";
   const auto name = [](const Json& region) {
     constexpr std::size_t kMost = 28;
-    const auto cut = [](std::string text) {
+    const auto cut = [](const std::string& text) {
       return text.size() <= kMost ? text : "..." + text.substr(text.size() - kMost + 3);
     };
     return cut(printable(region["first"].get<std::string>())) + " to " +
