@@ -17,6 +17,7 @@ import cover_table
 import tell_comparison
 import tell_explore
 import tell_reliability
+import tell_together
 import unsafe
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -754,6 +755,7 @@ def first_page():
                 "| [attacks.md](attacks.md) | what was tried to make it say something false |",
                 "| [search.md](search.md) | how long the search takes, what strategies find, what proposers find alone, and what the generated rules cover |",
                 "| [compiled.md](compiled.md) | models through `isomer compile`, beside ONNX Runtime |",
+                "| [together.md](together.md) | graphs and kernels, apart and together |",
                 "| [explore.md](explore.md) | load time, and which of ONNX Runtime's own passes pay |",
                 "| [reliability](../reliability.md) | what was tried to hurt a user: faults, kills, bad files, fuzzing, random models |",
                 "| [older.md](older.md) | older figures, typed by hand, with their build |",
@@ -774,7 +776,8 @@ def main():
              PAGES / "proofs.md": proofs_page(), PAGES / "attacks.md": attacks_page(), PAGES / "search.md": search_page(),
              PAGES / "structures.md": structures_page(), PAGES / "comparison.md": comparison_page(), PAGES / "compiled.md": compiled_page(),
              PAGES / "deployed.md": deployed_page(), PAGES / "explore.md": explore_page(),
-             ROOT / "docs" / "reliability.md": tell_reliability.page(reliability_rows(), GENERATED)}
+             ROOT / "docs" / "reliability.md": tell_reliability.page(reliability_rows(), GENERATED),
+             PAGES / "together.md": tell_together.page(read("together"), provenance, GENERATED)}
     texts = {path: "\n".join(lines).rstrip("\n") + "\n" for path, lines in pages.items()} | {ROOT / "README.md": readme()}
     stale = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     for path in stale:

@@ -8,6 +8,7 @@ import onnx
 from onnx import helper, numpy_helper
 
 import modules
+import programs
 
 TOLERANCE = 1e-5  # of the largest value: sums are added up in another order
 draw = np.random.default_rng(5)
@@ -152,6 +153,37 @@ class Regions(unittest.TestCase):
         onnx.save(model, self.path / "model.onnx")
         ran = modules.compile_model(self.path / "model.onnx", self.path / "compiled", "--as", "custom-op")
         self.assertIn("is open", ran.stdout + ran.stderr)
+
+    def test_equal_models_are_offered_and_proved(self):
+        # The first product of three is the cheaper one: the other graph has less to compute, for any engine.
+        w, v = normal(256, 256) / 16, normal(256, 4) / 16
+        model = model_of("p = MatMul (x, w) q = MatMul (p, v) y = Tanh (q)", {"x": [64, 256]}, {"y": "float"}, {"w": w, "v": v})
+        other = model_of("p = MatMul (w, v) q = MatMul (x, p) y = Tanh (q)", {"x": [64, 256]}, {"y": "float"}, {"w": w, "v": v})
+        onnx.save(other, self.path / "other.onnx")
+        answer = self.compiled(model, "--equal", str(self.path / "other.onnx"), "--seconds", "1")
+        self.assertEqual(answer["graph"], "other.onnx")
+        self.assertGreater(answer["speed"]["ratio"], 1.5)
+        self.compare(64, 256)
+        files = [str(self.path / "model.onnx"), str(self.path / "compiled" / "graph.onnx"), str(self.path / "compiled" / "graph.onnx.cert")]
+        self.assertEqual(programs.run([programs.program("isomer"), "check", *files], 60).code, 0)
+
+    def test_what_is_read_is_not_overwritten(self):
+        (self.path / "compiled").mkdir()
+        for name in ("model.onnx", "graph.onnx"):
+            file = self.path / "compiled" / name
+            onnx.save(model_of("y = Tanh (x)", {"x": [9]}, {"y": "float"}, {}), file)
+            before = file.read_bytes()
+            ran = modules.compile_model(file, self.path / "compiled", "--as", "custom-op")
+            self.assertIn("would be overwritten", ran.stdout + ran.stderr)
+            self.assertEqual(file.read_bytes(), before)
+
+    def test_a_model_that_is_not_equal_is_refused(self):
+        model = model_of("y = Tanh (x)", {"x": [9]}, {"y": "float"}, {})
+        onnx.save(model_of("y = Sigmoid (x)", {"x": [9]}, {"y": "float"}, {}), self.path / "other.onnx")
+        onnx.save(model, self.path / "model.onnx")
+        ran = modules.compile_model(self.path / "model.onnx", self.path / "compiled", "--as", "custom-op", "--equal", str(self.path / "other.onnx"))
+        self.assertEqual(ran.returncode, 2)
+        self.assertIn("not proved equal", ran.stdout + ran.stderr)
 
 
 if __name__ == "__main__":

@@ -492,8 +492,13 @@ struct CompileOptions {
   std::string target = "native";        // one of compile_targets()
   std::string compiler = {};            // a C++ compiler; "": $CXX, else clang++ or g++ of $PATH
   std::vector<std::string> sizes = {};  // of inputs whose sizes the model leaves open
-  std::string schedules = {};         // how loops run, where it is not left to Isomer: docs/how-to/compile.md
-  bool as_operator = false;           // also model.onnx, in which the library is one operator of ONNX Runtime
+  std::string schedules = {};  // how loops run, where it is not left to Isomer: docs/how-to/compile.md
+  // Also model.onnx, in which the regions that are faster so are operators of ONNX Runtime.
+  bool as_operator = false;
+  // Of as_operator: files of models that are equal to this one, with certificates beside them (FILE.cert) if
+  // there are any; each is proved again. Their regions are offered, too, and the graph that was chosen is
+  // written as graph.onnx, with its certificate.
+  std::vector<std::filesystem::path> equal = {};
   int threads = 1;                    // of a run, if its user says nothing else; the runtime has as many
   double seconds = 5;                 // of comparing it with ONNX Runtime; 0: it is not compared
   std::optional<Tensors> feeds = {};  // to compare and to measure with; nullopt: made up, at `sizes`
@@ -523,8 +528,8 @@ struct Compiled {
   std::string sums = {};               // the way that was taken
   std::optional<Interval> ratio = {};  // of the runtime's latency to the module's: more than 1 is faster
   std::string not_compared = {};       // why there is no ratio
-  bool is_operator = false;  // model.onnx has the operator; else it is the given one, which is faster
-  std::string json = {};     // what `isomer compile --json` prints
+  bool is_operator = false;            // model.onnx has operators; else it is a given one, which is faster
+  std::string json = {};               // what `isomer compile --json` prints
 };
 
 ISOMER_API std::vector<std::string> compile_targets();

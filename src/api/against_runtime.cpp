@@ -31,7 +31,7 @@ AgainstRuntime::AgainstRuntime(const Model& model, const CompileOptions& options
 
 RuntimeOptions AgainstRuntime::with(const std::filesystem::path& library) const {
   RuntimeOptions out = runtime_;
-  out.custom_op_libraries.push_back(std::filesystem::absolute(library));
+  if (!library.empty()) out.custom_op_libraries.push_back(std::filesystem::absolute(library));
   return out;
 }
 

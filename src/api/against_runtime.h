@@ -19,6 +19,7 @@ class AgainstRuntime {
  public:
   AgainstRuntime(const Model& model, const CompileOptions& options);
 
+  // `library`: of operators that it needs; "": none.
   // Throws, if outputs differ by more than is usual for their types.
   void compare_outputs(const Model& as_operator, const std::filesystem::path& library) const;
   // Against float64, for made-up inputs, the worst of some; nullopt: that takes too long.

@@ -54,7 +54,15 @@ std::string error_of(const api::Compiled& compiled) {
 }
 
 std::string counted(std::uint64_t operators) {
-  return operators == 1 ? "one operator" : fmt::format("{} operators", operators);
+  return operators == 0   ? "no operator"
+         : operators == 1 ? "one operator"
+                          : fmt::format("{} operators", operators);
+}
+
+// Which of several equal models; "": the given one.
+std::string of_graph(const Json& graph) {
+  const auto name = graph.get<std::string>();
+  return name.empty() ? "" : ", of " + printable(name);
 }
 
 // Regions with both times, and which of them are operators of ours.
@@ -62,7 +70,7 @@ std::string regions_of(const Json& regions) {
   if (regions.empty()) return "";
   const auto name = [](const Json& region) {
     constexpr std::size_t kMost = 28;
-    const auto cut = [](std::string text) {
+    const auto cut = [](const std::string& text) {
       return text.size() <= kMost ? text : "..." + text.substr(text.size() - kMost + 3);
     };
     return cut(printable(region["first"].get<std::string>())) + " to " +
@@ -106,12 +114,15 @@ Result<Reply> compile(const CompileCommand& request) {
     const auto operators = json["operators"].get<std::uint64_t>();
     text += regions_of(json["regions"]);
     for (const Json& t : json["tried"])
-      text += fmt::format("  {} beside the runtime's kernels: {:.2f}x\n",
-                          counted(t["operators"].get<std::uint64_t>()), t["ratio"].get<double>());
+      text += fmt::format("  tried: {}{}: {:.2f}x\n", counted(t["operators"].get<std::uint64_t>()),
+                          of_graph(t["graph"]), t["ratio"].get<double>());
     text += compiled.is_operator
-                ? fmt::format("  model.onnx: {}; load it with register_custom_ops_library(\"lib{}.so\")\n",
-                              counted(operators), options.name)
-                : "  model.onnx is the model as it was: the runtime's own kernels are faster\n";
+                ? fmt::format("  model.onnx: {}{}; load it with register_custom_ops_library(\"lib{}.so\")\n",
+                              counted(operators), of_graph(json["graph"]), options.name)
+            : json["graph"].get<std::string>().empty()
+                ? "  model.onnx is the model as it was: the runtime's own kernels are faster\n"
+                : fmt::format("  model.onnx has no operator{}: the runtime's own kernels are faster\n",
+                              of_graph(json["graph"]));
   }
   for (const api::Compiled::Nest& nest : compiled.nests)
     if (request.show == "all" || (!request.show.empty() && nest.name.find(request.show) != std::string::npos))
@@ -157,6 +168,11 @@ void add_compile(CLI::App& app, Chosen& chosen) {
       ->check(CLI::Range(1, 1024))
       ->type_name("N")
       ->capture_default_str();
+  command
+      ->add_option("--equal", request->options.equal,
+                   "Of custom-op: a model that is equal to this one, as optimize writes it; its regions are "
+                   "offered, too")
+      ->type_name("FILE");
   command
       ->add_option("--seconds", request->options.seconds,
                    "Compare speed with ONNX Runtime for so long, at most; 0: don't")

@@ -41,12 +41,19 @@ Outcome<Done> CoverMaker::time(RegionTimer& timer, const NamedTensors& feeds, co
     const auto region = region_program(cut_, segment.nodes);
     failures_.push_back(region.ok() ? "" : region.error().message);
     if (!region.ok()) continue;
-    ISOMER_TRY(const RegionTime time, timer.time(cut_, *region));
-    times_.back().ours_ns = time.ours_ns;
-    times_.back().runtime_ns = time.runtime_ns;
-    failures_.back() = time.failure;
+    const auto time = timer.time(cut_, *region);
+    if (!time && time.error().kind == FailureKind::Stopped) return time.error();
+    failures_.back() = time ? time->failure : time.error().what;
+    if (!time) continue;
+    times_.back().ours_ns = time->ours_ns;
+    times_.back().runtime_ns = time->runtime_ns;
   }
   return Done{};
+}
+
+void CoverMaker::set_times(std::vector<StretchTimes> times) {
+  times_ = std::move(times);
+  failures_.assign(times_.size(), "");
 }
 
 void CoverMaker::calibrate(double runtime_ns, std::optional<double> ours_ns) {
@@ -64,6 +71,19 @@ void CoverMaker::calibrate(double runtime_ns, std::optional<double> ours_ns) {
     t.saved_runtime_ns *= of_runtime;
     t.saved_ours_ns *= of_ours;
   }
+}
+
+double CoverMaker::least_of_one_engine() const {
+  double runtime = 0, ours = 0;
+  bool can_be_ours = cut_.closed == 0;
+  for (std::size_t k = 0; k < times_.size(); ++k) {
+    const StretchTimes& t = times_[k];
+    const bool is_neighbour = k > 0 && times_[k - 1].layer == t.layer;
+    runtime += t.runtime_ns - (is_neighbour ? t.saved_runtime_ns : 0);
+    ours += t.ours_ns.value_or(0) - (is_neighbour ? t.saved_ours_ns : 0);
+    can_be_ours = can_be_ours && t.ours_ns.has_value();
+  }
+  return can_be_ours ? std::min(runtime, ours) : runtime;
 }
 
 Cover CoverMaker::all() const {

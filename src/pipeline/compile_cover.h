@@ -18,15 +18,19 @@ class CoverMaker {
  public:
   explicit CoverMaker(CutModel cut) : cut_(std::move(cut)) {}
   const CutModel& cut() const { return cut_; }
+  const std::vector<StretchTimes>& times() const { return times_; }
 
   using Progress = std::function<void(const std::string&)>;
   // All stretches, each kind once.
   Outcome<Done> time(RegionTimer& timer, const NamedTensors& feeds, const Progress& progress);
+  void set_times(std::vector<StretchTimes> times);  // as if they had been measured
   // The times of the whole model, by the runtime alone and, if it can be, as one operator: what its stretches
   // take in all beyond that is what borders cost.
   void calibrate(double runtime_ns, std::optional<double> ours_ns);
 
   Cover best() const { return cheapest_cover(times_); }
+  // What the whole model takes by the one engine or by the other, as the stretches and their borders say.
+  double least_of_one_engine() const;
   // Everything that can be compiled.
   Cover all() const;
   // Without the half of its regions that gains the least.

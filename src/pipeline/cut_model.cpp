@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <optional>
 #include <tuple>
@@ -21,8 +20,9 @@
 namespace isomer {
 namespace {
 
-// Cuts are looked for among so many neighbours on each side: the one that the fewest values cross.
-constexpr std::size_t kWindow = 4;
+// Cuts are looked for among so many neighbours on each side: those that the fewest values cross, and of
+// nearer neighbours the one with the fewest bytes. What lies inside of a block is wider than its ends.
+constexpr std::size_t kWindow = 4, kNear = 2;
 // A stretch with less than this share of all operations is joined to a neighbour: calling it would cost more
 // than it could gain, and timing it, too.
 constexpr double kLeastShare = 1.0 / 64;
@@ -112,9 +112,10 @@ Graph settled(const Graph& graph, const Inference& inference) {
 
 class Cutter {
  public:
-  explicit Cutter(CutModel& cut) : cut_(cut), graph_(cut.model.graph), index_(graph_) {}
+  Cutter(CutModel& cut, const CutOptions& options)
+      : cut_(cut), options_(options), graph_(cut.model.graph), index_(graph_) {}
 
-  void run(std::size_t most) {
+  void run() {
     cut_.constants = constant_nodes(
         graph_, [&](NodeId id) { return !graph_.is_overridable(id) && graph_.node(id).captures.empty(); });
     make_order();
@@ -125,7 +126,7 @@ class Cutter {
       else cut_layer(begin, end);
       begin = end;
     }
-    join_small(most);
+    join_small(options_.most_segments);
   }
 
  private:
@@ -191,6 +192,7 @@ class Cutter {
   void count_crossings() {
     std::vector<std::int64_t> bytes(order_.size() + 1, 0);
     std::vector<int> count(order_.size() + 1, 0);
+    std::map<std::size_t, std::vector<std::string>> begins, ends;
     for (const auto& [value, readers] : index_.all_readers()) {
       if (cut_.constants.contains(value.node)) continue;
       const auto made = place_.find(value.node);
@@ -202,10 +204,43 @@ class Cutter {
       const std::int64_t size = bytes_of(value);
       ++count[first], --count[last + 1];
       bytes[first] += size, bytes[last + 1] -= size;
+      begins[first].push_back(graph_.name_of(value));
+      ends[last + 1].push_back(graph_.name_of(value));
     }
+    find_borders(begins, ends);
     for (std::size_t k = 1; k <= order_.size(); ++k) count[k] += count[k - 1], bytes[k] += bytes[k - 1];
     crossings_ = std::move(count);
     crossing_bytes_ = std::move(bytes);
+  }
+
+  using Names = std::map<std::size_t, std::vector<std::string>>;
+  // Places where the values cross that options name.
+  void find_borders(const Names& begins, const Names& ends) {
+    if (options_.borders.empty()) return;
+    Border now;
+    for (std::size_t k = 0; k < order_.size(); ++k) {
+      if (const auto at = ends.find(k); at != ends.end())
+        for (const std::string& name : at->second) now.erase(name);
+      if (const auto at = begins.find(k); at != begins.end())
+        now.insert(at->second.begin(), at->second.end());
+      const auto found = std::ranges::find(options_.borders, now);
+      if (found == options_.borders.end()) continue;
+      // Nodes that change nothing of what crosses may stand before it or behind it: the first place counts.
+      const auto number = static_cast<std::size_t>(found - options_.borders.begin());
+      if (borders_.empty() || borders_.rbegin()->second < number) borders_.emplace(k, number);
+    }
+  }
+
+  bool is_waist(const std::vector<std::size_t>& places, std::size_t p) const {
+    const std::size_t end = std::min(places.size(), p + kWindow + 1);
+    for (std::size_t q = p < kWindow ? 0 : p - kWindow; q < end; ++q) {
+      if (crossings_[places[q]] < crossings_[places[p]]) return false;
+      const bool is_near = (q < p ? p - q : q - p) <= kNear;
+      if (is_near && crossings_[places[q]] == crossings_[places[p]] &&
+          crossing_bytes_[places[q]] < crossing_bytes_[places[p]])
+        return false;
+    }
+    return true;
   }
 
   // Elementwise nodes and those that only move data stay with what they follow: both engines fuse them.
@@ -221,15 +256,17 @@ class Cutter {
       if (k > begin && has_reductions(*formula)) places.push_back(k);
     }
     std::vector<std::size_t> cuts{begin};
-    for (std::size_t p = 0; p < places.size(); ++p) {
-      const std::size_t from = p < kWindow ? 0 : p - kWindow, to = std::min(places.size(), p + kWindow + 1);
-      int fewest = std::numeric_limits<int>::max();
-      for (std::size_t q = from; q < to; ++q) fewest = std::min(fewest, crossings_[places[q]]);
-      if (crossings_[places[p]] <= fewest) cuts.push_back(places[p]);
-    }
+    for (std::size_t p = 0; p < places.size(); ++p)
+      if (is_waist(places, p)) cuts.push_back(places[p]);
+    for (const auto& [place, number] : borders_)
+      if (place > begin && place < end) cuts.push_back(place);
     cuts.push_back(end);
+    std::ranges::sort(cuts);
+    const auto same = std::ranges::unique(cuts);
+    cuts.erase(same.begin(), same.end());
     for (std::size_t c = 0; c + 1 < cuts.size(); ++c) {
       Segment segment{.layer = layers_, .entering_bytes = crossing_bytes_[cuts[c]]};
+      if (const auto at = borders_.find(cuts[c]); at != borders_.end()) segment.border = at->second;
       for (std::size_t k = cuts[c]; k < cuts[c + 1]; ++k) {
         segment.nodes.push_back(order_[k]);
         segment.operations += operations[k - begin];
@@ -248,7 +285,7 @@ class Cutter {
       std::optional<std::size_t> best;
       for (std::size_t k = 0; k + 1 < segments.size(); ++k) {
         const Segment &a = segments[k], &b = segments[k + 1];
-        if (a.layer != b.layer) continue;
+        if (a.layer != b.layer || b.border) continue;
         if (segments.size() <= most && std::min(a.operations, b.operations) >= kLeastShare * all) continue;
         if (!best ||
             a.operations + b.operations < segments[*best].operations + segments[*best + 1].operations)
@@ -263,6 +300,7 @@ class Cutter {
   }
 
   CutModel& cut_;
+  const CutOptions& options_;
   const Graph& graph_;
   GraphIndex index_;
   std::vector<NodeId> order_;  // operators that are no constants
@@ -270,6 +308,7 @@ class Cutter {
   std::map<NodeId, std::size_t> place_;
   std::vector<int> crossings_;  // before each place of the order
   std::vector<std::int64_t> crossing_bytes_;
+  std::map<std::size_t, std::size_t> borders_;  // of options, by place
   std::size_t layers_ = 0;
 };
 
@@ -296,7 +335,7 @@ std::optional<std::string> way_around(const Graph& graph, const std::set<NodeId>
 
 }  // namespace
 
-Result<CutModel> cut_model(const Model& model, const InferOptions& sizes, std::size_t most_segments) {
+Result<CutModel> cut_model(const Model& model, const InferOptions& sizes, const CutOptions& options) {
   ISOMER_TRY_DO(need_sizes(model.graph, sizes));
   CutModel out;
   ISOMER_TRY(const Graph flat, flattened(model.graph, sizes));
@@ -310,7 +349,27 @@ Result<CutModel> cut_model(const Model& model, const InferOptions& sizes, std::s
       return Error{fmt::format("{} calls a function that imports other opsets than the model",
                                label(out.model.graph.node(id)))};
   ISOMER_TRY(out.inference, infer(out.model.graph));
-  Cutter(out).run(most_segments);
+  Cutter(out, options).run();
+  return out;
+}
+
+std::vector<Border> borders_of(const CutModel& cut) {
+  const Graph& graph = cut.model.graph;
+  std::map<NodeId, std::size_t> segment_of;
+  for (std::size_t k = 0; k < cut.segments.size(); ++k)
+    for (const NodeId id : cut.segments[k].nodes) segment_of[id] = k;
+  std::vector<Border> out(cut.segments.empty() ? 0 : cut.segments.size() - 1);
+  const GraphIndex index(graph);
+  for (const auto& [value, readers] : index.all_readers()) {
+    if (cut.constants.contains(value.node)) continue;
+    const auto made = segment_of.find(value.node);
+    const std::size_t first = made == segment_of.end() ? 0 : made->second + 1;
+    std::size_t last = 0;
+    for (const NodeId r : readers)
+      if (const auto at = segment_of.find(r); at != segment_of.end()) last = std::max(last, at->second);
+    for (std::size_t k = std::max<std::size_t>(first, 1); k <= last; ++k)
+      out[k - 1].insert(graph.name_of(value));
+  }
   return out;
 }
 

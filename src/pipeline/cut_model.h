@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -23,7 +24,16 @@ struct Segment {
   std::size_t layer = 0;  // only neighbours of one layer may become one region
   std::vector<NodeId> nodes = {};
   double operations = 0;
-  std::int64_t entering_bytes = 0;  // of values that are made before it, and read by it or later
+  std::int64_t entering_bytes = 0;         // of values that are made before it, and read by it or later
+  std::optional<std::size_t> border = {};  // the border of CutOptions that it begins at
+};
+// The names of values that are made before a stretch, and read by it or later.
+using Border = std::set<std::string>;
+
+struct CutOptions {
+  std::size_t most_segments = 24;
+  // Cut here, too, wherever the same values cross, and nothing else: borders of an equal model.
+  std::vector<Border> borders = {};
 };
 
 struct CutModel {
@@ -35,7 +45,9 @@ struct CutModel {
 };
 
 // Error: a size that nobody gave; a model that is not legal.
-Result<CutModel> cut_model(const Model& model, const InferOptions& sizes, std::size_t most_segments = 24);
+Result<CutModel> cut_model(const Model& model, const InferOptions& sizes, const CutOptions& options = {});
+// Of the segments but the first.
+std::vector<Border> borders_of(const CutModel& cut);
 
 // Some nodes as a program of their own.
 struct RegionProgram {

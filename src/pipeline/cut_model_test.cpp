@@ -4,6 +4,7 @@
 
 #include "graph/interpret.h"
 #include "graph/testing.h"
+#include "propose/testing.h"
 #include "runtime/ort_operator.h"
 
 namespace isomer {
@@ -59,6 +60,17 @@ TEST(CutModel, IsCutWhereFewTensorsCross) {
   ASSERT_EQ(cut.segments.size(), 2u);
   EXPECT_EQ(cut.segments[1].nodes.front(), value_named(cut.model.graph, "d").node);
   EXPECT_EQ(cut.segments[1].entering_bytes, 4 * 4 * 4);
+}
+
+TEST(CutModel, IsCutAtTheEndsOfABlockThatIsWideInside) {
+  // Narrow, wide, narrow, wide, narrow: no way around it.
+  Model model;
+  model.graph = parsed(R"(<opset_import: ["" : 18]> m (float[8,4] x) => (float[8,4] y) <)" +
+                       testing::weight("w", "4,16", 64, 1) + ", " + testing::weight("v", "16,4", 64, 2) +
+                       "> {a = MatMul(x, w) b = MatMul(a, v) c = MatMul(b, w) y = MatMul(c, v)}");
+  const CutModel cut = cut_of(model);
+  ASSERT_EQ(cut.segments.size(), 2u);
+  EXPECT_EQ(cut.segments[1].nodes.front(), value_named(cut.model.graph, "c").node);
 }
 
 TEST(CutModel, MakesConstantsOfWhatSizesSay) {

@@ -54,8 +54,10 @@ Outcome<Done> RegionTimer::observe(const CutModel& cut, const NamedTensors& feed
   }
   const auto file = ScratchModel::write(open, scratch());
   if (!file.ok()) return refused(file.error().message);
-  ISOMER_TRY(observed_, judge_.run(file->source(), feeds, options_.runtime));
-  for (const auto& [name, tensor] : feeds) observed_.emplace(name, tensor);
+  ISOMER_TRY(NamedTensors values, judge_.run(file->source(), feeds, options_.runtime));
+  values.insert(feeds.begin(), feeds.end());
+  values.merge(observed_);  // of models that were looked at before
+  observed_ = std::move(values);
   return Done{};
 }
 
