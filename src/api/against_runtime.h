@@ -8,6 +8,7 @@
 
 #include "graph/interpret.h"
 #include "isomer/isomer.h"
+#include "lower/nest.h"
 
 namespace isomer::api {
 
@@ -15,6 +16,9 @@ namespace isomer::api {
 class AgainstRuntime {
  public:
   AgainstRuntime(const Model& model, const CompileOptions& options);
+
+  // A module for batches of any size is compared at one of three samples, and measured with one.
+  void take_batches(const lower::Plan& plan);
 
   // Throws, if outputs differ by more than is usual for their types.
   void compare_outputs(const Model& as_operator, const std::filesystem::path& library) const;
@@ -36,6 +40,7 @@ class AgainstRuntime {
   const Model& model_;
   const CompileOptions& options_;
   RuntimeOptions runtime_;
+  std::vector<std::string> sizes_, several_;  // of what is measured, of what is compared
   std::optional<std::vector<Right>> rights_;  // computed once
 };
 

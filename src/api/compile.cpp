@@ -42,7 +42,8 @@ ReportJson to_json(const CompiledModule& module, const CompileRequest& request, 
           {"functions", module.texts.functions},
           {"threads", request.threads},
           {"workspace_bytes", plan.workspace},
-          {"thread_workspace_bytes", plan.thread_workspace},
+          {"thread_workspace_bytes", lower::thread_bytes(plan)},
+          {"batch", plan.batch.empty() ? ReportJson(nullptr) : ReportJson(plan.batch)},
           {"greedy_workspace_bytes", plan.greedy_workspace},
           {"least_workspace_bytes", plan.least_workspace},
           {"tensor_bytes", tensor_bytes},
@@ -104,6 +105,7 @@ class Compilation {
     request_.exactness = way.exactness;
     out_.sums = way.word;
     module_ = take(compile_module(model_.state().model.graph, request_));
+    if (against_) against_->take_batches(module_.texts.plan);
     operator_.emplace(std::make_shared<Model::State>(
         Model::State{.model = take(operator_model(module_.texts.plan, options_.name))}));
   }

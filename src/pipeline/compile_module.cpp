@@ -132,25 +132,11 @@ bool is_identifier(std::string_view name) {
          std::ranges::all_of(name, [&](char c) { return is_letter(c) || is_digit(c); });
 }
 
-Status need_sizes(const Graph& graph, const InferOptions& sizes) {
-  ISOMER_TRY(const Inference inference, infer(graph, sizes));
-  for (const Value input : graph.inputs()) {
-    const ValueInfo& info = inference.of(input);
-    if (graph.node(input.node).kind != NodeKind::Input || concrete_shape(info)) continue;
-    const std::string& name = graph.name_of(input);
-    return Error{fmt::format("a module is for one size, and that of input '{}'{} is open: "
-                             "give it by --shape NAME=NUMBER, or --shape {}=1x2x3",
-                             name, info.shape ? ' ' + text(*info.shape) : "", name),
-                 name};
-  }
-  return Done{};
-}
-
 std::vector<OrtPort> ort_ports(const lower::Plan& plan, const std::vector<lower::Port>& ports) {
   std::vector<OrtPort> out;
   for (const lower::Port& p : ports) {
     const lower::Storage& s = plan.buffers[static_cast<std::size_t>(p.buffer)];
-    out.push_back({s.type, s.extents});
+    out.push_back({s.type, s.extents, p.by_sample});
   }
   return out;
 }
@@ -179,6 +165,7 @@ Result<Model> operator_model(const lower::Plan& plan, const std::string& name) {
     const lower::Storage& s = plan.buffers[static_cast<std::size_t>(port.buffer)];
     DeclaredType type{.type = s.type, .shape = std::vector<std::optional<Dim>>{}};
     for (const std::int64_t e : s.extents) type.shape->push_back(Dim(e));
+    if (port.by_sample) type.shape->front() = Dim::symbol(plan.batch);
     return type;
   };
   Node node;
@@ -208,7 +195,9 @@ std::string interface_json(const lower::Plan& plan, const CompileRequest& reques
     Json out = Json::array();
     for (const lower::Port& p : list) {
       const lower::Storage& s = plan.buffers[static_cast<std::size_t>(p.buffer)];
-      out.push_back({{"name", p.name}, {"type", std::string(name(s.type))}, {"shape", s.extents}});
+      Json shape(s.extents);
+      if (p.by_sample) shape[0] = plan.batch;
+      out.push_back({{"name", p.name}, {"type", std::string(name(s.type))}, {"shape", shape}});
     }
     return out;
   };
@@ -217,9 +206,10 @@ std::string interface_json(const lower::Plan& plan, const CompileRequest& reques
       {"target", request.target},
       {"library", library_name(*std::ranges::find(targets(), request.target, &Target::name), request.name)},
       {"weights", request.name + ".weights"},
+      {"batch", plan.batch.empty() ? Json(nullptr) : Json(plan.batch)},
       {"threads", request.threads},
-      {"workspace_bytes", plan.workspace + (request.threads - 1) * plan.thread_workspace},
-      {"thread_workspace_bytes", plan.thread_workspace},
+      {"workspace_bytes", plan.workspace + (request.threads - 1) * lower::thread_bytes(plan)},
+      {"thread_workspace_bytes", lower::thread_bytes(plan)},
       {"weight_bytes", plan.weights},
       {"inputs", ports(plan.inputs)},
       {"outputs", ports(plan.outputs)}};
@@ -243,9 +233,9 @@ Result<CompiledModule> compile_module(const Graph& graph, const CompileRequest& 
                           target->name)
             : "there is no C++ compiler in $PATH; install clang or g++, or name one by --compiler"};
   ISOMER_TRY(const InferOptions sizes, parse_sizes(request.sizes, graph));
-  ISOMER_TRY_DO(need_sizes(graph, sizes));
+  ISOMER_TRY(const auto batch, lower::open_batch(graph, sizes));
   ISOMER_TRY(out.texts, lower::module_of(graph, sizes, request.name, request.schedules, request.exactness,
-                                         request.threads));
+                                         request.threads, batch));
   out.texts.code += ort_operator_text(request.name, ort_ports(out.texts.plan, out.texts.plan.inputs),
                                       ort_ports(out.texts.plan, out.texts.plan.outputs));
   std::error_code failure;
