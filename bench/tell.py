@@ -550,8 +550,8 @@ def threads_of_modules():
     rows = [r for r in rows if "failure" not in r]
     n = rows[0]["threads"]
     yield from ("", "## With threads", "",
-                f"Wall time of one run in milliseconds, with one thread and with {n}, by turns. The {n} processors of this machine are threads of one core, "
-                f"which share its arithmetic: what cores of their own gain is not measured here. Results of the module are the same bits for "
+                f"Wall time of one run in milliseconds, with one thread and with {n}, by turns. The machine is a virtual one, which does not say "
+                "whether its processors are cores or threads of one core. Results of the module are the same bits for "
                 f"{sum(r['same_bits'] for r in rows)} of {len(rows)}.", "", provenance(head), "",
                 f"| model | runtime, 1 | runtime, {n} | module, 1 | module, {n} | gain of the module | ratio, 1 | ratio, {n} |", "|---|" + "---:|" * 7)
     for r in rows:
