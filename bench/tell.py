@@ -555,6 +555,7 @@ def compiled_page():
                f"{'' if r['status'] == 'good' else r['status']}{' (' + r['build'] + ')' if 'build' in r else ''} |")
     yield from modules_as_operators()
     yield from modules_in_bfloat16()
+    yield from threads_of_modules()
     yield from memory_of_modules()
 
 
@@ -584,6 +585,24 @@ def modules_in_bfloat16():
                 "| model | ratio | runtime ms | module ms | error | runtime's |", "|---|---:|---:|---:|---:|---:|")
     for r in sorted(rows, key=lambda r: -r["ratio"]):
         yield f"| {r['model']} | {r['ratio']:.2f} | {r['ort_ms']:.2f} | {r['module_ms']:.2f} | {r['error']:.1e} | {r['ort_error']:.1e} |"
+
+
+def threads_of_modules():
+    found = read("module_threads")
+    if found is None:
+        return
+    head, rows = found
+    rows = [r for r in rows if "failure" not in r]
+    n = rows[0]["threads"]
+    yield from ("", "## With threads", "",
+                f"Wall time of one run in milliseconds, with one thread and with {n}, by turns. The machine is a virtual one, which does not say "
+                "whether its processors are cores or threads of one core. Results of the module are the same bits for "
+                f"{sum(r['same_bits'] for r in rows)} of {len(rows)}.", "", provenance(head), "",
+                f"| model | runtime, 1 | runtime, {n} | module, 1 | module, {n} | gain of the module | ratio, 1 | ratio, {n} |", "|---|" + "---:|" * 7)
+    for r in rows:
+        one, other, ours, several = (r[f"{who}_{k}_ms"] for who in ("ort", "module") for k in (1, n))
+        yield (f"| {r['model']} | {one:.2f} | {other:.2f} | {ours:.2f} | {several:.2f} | {ours / several:.2f} | {one / ours:.2f} | "
+               f"{other / several:.2f} |")
 
 
 def memory_of_modules():

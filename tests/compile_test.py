@@ -686,6 +686,90 @@ int main(int, char** words) {
         self.assertEqual((ran.returncode, ran.stderr), (0, ""), ran.stderr[-3000:])
 
 
+class Batches(Compiles):
+    """Models whose batch is of any size, which a run is told."""
+
+    def setUp(self):
+        super().setUp()
+        self.weights = {"w": normal(16, 3, 3, 3) / 5, "v": normal(16, 16, 3, 3) / 12, "u": normal(16, 10), "r": np.array([-1, 16])}
+        body = ("a = Conv <pads = [1, 1, 1, 1]> (x, w) b = Relu (a) c = Conv <pads = [1, 1, 1, 1]> (b, v) p = GlobalAveragePool (c) f = Reshape (p, r) "
+                "m = MatMul (f, u) n = Add (m, z) l = Mul (n, t) y = Softmax <axis = 1> (l)")
+        self.case = Case(body, {"x": normal(1, 3, 20, 20), "z": normal(1, 10), "t": normal(1)}, "y", self.weights)
+        self.model = model_of([self.case], open_sizes=("x", "z"))
+
+    def feeds(self, batch):
+        return {"x": normal(batch, 3, 20, 20), "z": normal(batch, 10), "t": normal(1)}
+
+    def test_of_all_sizes(self):
+        self.module(self.model)
+        about = json.loads((self.path / "compiled" / "interface.json").read_text())
+        self.assertEqual((about["batch"], about["inputs"][0]["shape"], about["outputs"][0]["shape"]), ("N", ["N", 3, 20, 20], ["N", 10]))
+        session = modules.session(self.path / "model.onnx")
+        loaded = [modules.load(self.path / "compiled", threads=threads) for threads in (1, 2, 3, 7)]
+        for batch in (1, 2, 3, 5, 8, 0):
+            feeds = self.feeds(batch)
+            got = [module(**feeds)["y"] for module in loaded]
+            self.assertEqual(got[0].shape, (batch, 10))
+            if batch:
+                self.assertLessEqual(modules.distance(session.run(None, feeds)[0], got[0]), TOLERANCE[np.dtype(np.float32)])
+            for other in got[1:]:
+                np.testing.assert_array_equal(got[0], other)
+
+    def test_sizes_that_differ_are_named(self):
+        module = self.module(self.model)
+        self.assertIn("x float['N', 3, 20, 20]", repr(module))
+        with self.assertRaisesRegex(modules.BadInput, "N is another.*'x' has 2.*'z' has 3"):
+            module(**{**self.feeds(2), "z": normal(3, 10)})
+        for wrong in (normal(2, 3, 20, 21), normal(2, 3, 20), normal(20, 20)):
+            with self.assertRaisesRegex(modules.BadInput, "shape"):
+                module.set_input("x", wrong)
+
+    def test_inside_of_the_runtime(self):
+        options = ("--as", "custom-op", "--name", "net")
+        answer = modules.compile_model(self.save(self.model), self.path / "compiled", *options, "--seconds", "0.5", "--threads", "2").answer
+        self.assertEqual((answer["batch"], answer["not_compared"]), ("N", ""))
+        modules.compile_model(self.path / "model.onnx", self.path / "compiled", *options)
+        session, right = modules.session(self.path / "compiled" / "model.onnx", self.path / "compiled" / "libnet.so"), modules.session(self.path / "model.onnx")
+        for batch in (1, 4, 3):
+            feeds = self.feeds(batch)
+            self.assertLessEqual(modules.distance(right.run(None, feeds)[0], session.run(None, feeds)[0]), TOLERANCE[np.dtype(np.float32)])
+        with self.assertRaisesRegex(Exception, "different sizes"):
+            session.run(None, {**self.feeds(2), "z": normal(3, 10)})
+
+    def test_an_index_outside_in_one_sample(self):
+        case = Case("y = GatherElements <axis = 1> (x, i)", {"x": normal(1, 4), "i": integers(0, 4, 1, 2)}, "y")
+        module = self.module(model_of([case], open_sizes=("x", "i")), "--threads", "2")
+        x, i = normal(5, 4), integers(0, 4, 5, 2)
+        np.testing.assert_array_equal(module(x=x, i=i)["y"], np.take_along_axis(x, i, 1))
+        i[3, 1] = 4
+        with self.assertRaisesRegex(modules.BadInput, "outside"):
+            module(x=x, i=i)
+
+    def test_linked_from_cpp(self):
+        model = model_of([Case("a = MatMul (x, w) y = Relu (a)", {"x": normal(1, 6)}, "y", {"w": normal(6, 4)})], open_sizes=("x",))
+        self.module(model, "--name", "net")
+        x = normal(7, 6)
+        (self.path / "x").write_bytes(x.tobytes())
+        (self.path / "main.cpp").write_text("""
+#include <cstdio>
+#include <vector>
+#include "compiled/net.hpp"
+int main(int, char** words) {
+  std::vector<float> x(42), y(28);
+  std::FILE* in = std::fopen(words[1], "rb");
+  if (std::fread(x.data(), 4, x.size(), in) != x.size()) return 1;
+  net model(words[2], 2);
+  if (!model || !model.run(7, {x.data()}, {y.data()}) || !model.run(0, {x.data()}, {y.data()})) return 2;
+  return std::fwrite(y.data(), 4, y.size(), stdout) == y.size() ? 0 : 3;
+}
+""")
+        subprocess.run(["g++", "-std=c++17", "-Wall", "-Werror", str(self.path / "main.cpp"), str(self.path / "compiled" / "libnet.a"), "-lm", "-ldl",
+                        "-lpthread", "-o", str(self.path / "main")], check=True)
+        ran = subprocess.run([str(self.path / "main"), str(self.path / "x"), str(self.path / "compiled" / "net.weights")], capture_output=True, check=True)
+        expected = modules.session(self.path / "model.onnx").run(None, {"x": x})[0]
+        self.assertLessEqual(modules.distance(expected, np.frombuffer(ran.stdout, np.float32).reshape(7, 4)), TOLERANCE[np.dtype(np.float32)])
+
+
 class Schedules(Compiles):
     """Loops that a user orders: the results stay, and what is no order is said."""
 
@@ -763,8 +847,11 @@ class Refuses(Compiles):
         self.refused(model, 2, "who knows", "Mystery")
 
     def test_a_size_that_is_not_known(self):
-        model = model_of([Case("y = Relu (x)", {"x": normal(3, 4)}, "y")], open_sizes="x")
-        self.refused(model, 2, "[N, 4]", "--shape")
+        model = model_of([Case("y = Softmax <axis = 0> (x)", {"x": normal(3, 4)}, "y")], open_sizes="x")
+        self.refused(model, 2, "[N, 4]", "Softmax", "together", "--shape")
+        other = model_of([Case("y = Relu (x)", {"x": normal(3, 4)}, "y")])
+        other.graph.input[0].type.tensor_type.shape.dim[1].dim_param = "M"
+        self.refused(other, 2, "[3, M]", "first axis", "--shape")
         self.assertEqual(self.module(model, "--shape", "N=5").inputs[0].shape, [5, 4])
 
     def test_no_compiler_or_one_that_fails(self):

@@ -212,6 +212,34 @@ ISOMER_API void isomer_bench_options_init(isomer_bench_options* options);
 ISOMER_API isomer_status isomer_bench(const isomer_model* const* models, size_t count,
                                       const isomer_bench_options* options, char** json);
 
+/* ---- a library of a model, which needs no runtime */
+
+typedef struct isomer_compile_options {
+  size_t struct_size;
+  const char* name;     /* what every symbol begins with */
+  const char* target;   /* "native", "x86-64", ... */
+  const char* compiler; /* "": found */
+  const char* schedules;
+  int32_t as_operator; /* also model.onnx, for ONNX Runtime */
+  int32_t threads;     /* of a run, unless its caller says another number */
+  double seconds;      /* of comparing it with ONNX Runtime; 0: it is not compared */
+  const char* sums;    /* "": as max_error_growth asks */
+  double max_error_growth;
+  const isomer_tensors* feeds; /* NULL: made up, at these sizes */
+  const char* const* sizes;
+  size_t size_count;
+  const isomer_runtime_options* runtime; /* its number of threads is not used */
+  const char* scratch;
+  isomer_progress progress;
+  void* user;
+  const isomer_stop* stop;
+} isomer_compile_options;
+ISOMER_API void isomer_compile_options_init(isomer_compile_options* options);
+
+/* Writes into a folder, which is made if it is not there. */
+ISOMER_API isomer_status isomer_compile(const isomer_model* model, const char* folder,
+                                        const isomer_compile_options* options, char** report_json);
+
 #ifdef __cplusplus
 }
 #endif

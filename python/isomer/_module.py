@@ -41,7 +41,8 @@ def _free(library: ctypes.CDLL, destroy: Any, handle: int) -> None:
 
 
 class Module:
-    """A compiled model. `inputs` and `outputs` are Ports, whose shapes are numbers; `threads`: that a run has.
+    """A compiled model. `inputs` and `outputs` are Ports, whose shapes are numbers, but for the size of a batch, which
+    a run finds in its inputs; `threads`: that a run has.
 
     An array that was set is not copied if it is contiguous: what is in it when `run` is called counts. Outputs are new arrays after each
     `run`, the same bits with any number of threads. One caller at a time may use a module; load the folder once for each thread, or call the C functions.
@@ -71,7 +72,9 @@ class Module:
         create.restype, create.argtypes = ctypes.c_void_p, [ctypes.c_char_p, ctypes.c_int]
         workspace.restype, workspace.argtypes = ctypes.c_size_t, [ctypes.c_void_p]
         destroy.restype, destroy.argtypes = None, [ctypes.c_void_p]
-        self._run.restype, self._run.argtypes = ctypes.c_int, [ctypes.c_void_p] * 4
+        self._batch = about.get("batch")
+        batch = [] if self._batch is None else [ctypes.c_size_t]
+        self._run.restype, self._run.argtypes = ctypes.c_int, [ctypes.c_void_p, *batch, *[ctypes.c_void_p] * 3]
         self.threads = about["threads"] if threads is None else threads
         if not isinstance(self.threads, int) or not 1 <= self.threads <= _MOST_THREADS:
             raise BadInput(f"a module runs with 1 to {_MOST_THREADS} threads, not {threads!r}")
@@ -97,7 +100,7 @@ class Module:
         array = np.asarray(array)
         if array.dtype != _dtype(port.type):
             raise BadInput(f"input {name!r} has elements of type {_dtype(port.type)}, not {array.dtype}")
-        if list(array.shape) != port.shape:
+        if len(array.shape) != len(port.shape) or any(isinstance(e, int) and e != size for e, size in zip(port.shape, array.shape, strict=True)):
             raise BadInput(f"input {name!r} has shape {port.shape}, not {list(array.shape)}")
         # ascontiguousarray makes a scalar an array of one element, which has the same bytes.
         self._given[name] = np.ascontiguousarray(array)
@@ -109,10 +112,14 @@ class Module:
         missing = [p.name for p in self.inputs if p.name not in self._given]
         if missing:
             raise BadInput(f"no value is set for input {', '.join(map(repr, missing))}")
-        made = [np.empty(p.shape, _dtype(p.type)) for p in self.outputs]
+        sizes = {p.name: len(self._given[p.name]) for p in self.inputs if self._batch in p.shape} if self._batch is not None else {}
+        if len(set(sizes.values())) > 1:
+            raise BadInput(f"{self._batch} is another number in each of them: {', '.join(f'{name!r} has {size}' for name, size in sizes.items())}")
+        batch = list(sizes.values())[:1]
+        made = [np.empty([batch[0] if isinstance(e, str) else e for e in p.shape], _dtype(p.type)) for p in self.outputs]
         start = self._workspace.ctypes.data
         start += -start % _ALIGNMENT
-        if self._run(self._handle, _pointers([self._given[p.name] for p in self.inputs]), _pointers(made), start) != 0:
+        if self._run(self._handle, *batch, _pointers([self._given[p.name] for p in self.inputs]), _pointers(made), start) != 0:
             raise BadInput("an index that the model computes is outside of its tensor")
         self._made = made
 

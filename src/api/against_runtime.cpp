@@ -25,8 +25,25 @@ constexpr double kMostInBfloat16 = 0.2;
 }  // namespace
 
 AgainstRuntime::AgainstRuntime(const Model& model, const CompileOptions& options)
-    : model_(model), options_(options), runtime_(options.runtime) {
+    : model_(model),
+      options_(options),
+      runtime_(options.runtime),
+      sizes_(options.sizes),
+      several_(options.sizes) {
   runtime_.threads = options.threads;  // as the module has
+}
+
+void AgainstRuntime::take_batches(const lower::Plan& plan) {
+  const bool are_given = options_.feeds || !options_.feeds_file.empty();
+  if (plan.batch.empty() || are_given || sizes_.size() > options_.sizes.size()) return;
+  for (const lower::Port& p : plan.inputs) {
+    if (!p.by_sample) continue;
+    const auto& extents = plan.buffers[static_cast<std::size_t>(p.buffer)].extents;
+    const std::string rest =
+        extents.size() == 1 ? "" : fmt::format("x{}", fmt::join(extents.begin() + 1, extents.end(), "x"));
+    sizes_.push_back(fmt::format("{}=1{}", p.name, rest));
+    several_.push_back(fmt::format("{}=3{}", p.name, rest));
+  }
 }
 
 RuntimeOptions AgainstRuntime::with(const std::filesystem::path& library) const {
@@ -39,7 +56,7 @@ void AgainstRuntime::compare_outputs(const Model& as_operator, const std::filesy
   const Comparison compared = compare(model_, as_operator,
                                       {.feeds = options_.feeds,
                                        .feeds_file = options_.feeds_file,
-                                       .sizes = options_.sizes,
+                                       .sizes = several_,
                                        .runtime = with(library),
                                        .scratch = options_.scratch,
                                        .progress = options_.progress,
@@ -82,7 +99,7 @@ std::optional<Compiled::Errors> AgainstRuntime::errors(const Model& as_operator,
 std::optional<AgainstRuntime::Right> AgainstRuntime::right(std::uint64_t seed) const {
   const Graph& graph = model_.state().model.graph;
   const BenchOptions like{.feeds = options_.feeds, .feeds_file = options_.feeds_file, .seed = seed};
-  Right out{.feeds = to_public(feeds_of(like, {&graph}, options_.sizes).tensors)};
+  Right out{.feeds = to_public(feeds_of(like, {&graph}, sizes_).tensors)};
   auto exact = exact_outputs(graph, to_internal(out.feeds), seed == 1 ? kMostOperations : kMostOfMore);
   if (!exact) return std::nullopt;
   out.exact = std::move(*exact);
@@ -100,7 +117,7 @@ double AgainstRuntime::error_of(const Model& model, const RuntimeOptions& runtim
 Interval AgainstRuntime::ratio(const Model& as_operator, const std::filesystem::path& library) const {
   const BenchReport report = bench({model_, as_operator}, {.feeds = options_.feeds,
                                                            .feeds_file = options_.feeds_file,
-                                                           .sizes = options_.sizes,
+                                                           .sizes = sizes_,
                                                            .seconds = options_.seconds,
                                                            .runtime = with(library),
                                                            .scratch = options_.scratch,

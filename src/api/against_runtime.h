@@ -8,6 +8,7 @@
 
 #include "graph/interpret.h"
 #include "isomer/isomer.h"
+#include "lower/nest.h"
 
 namespace isomer::api {
 
@@ -18,6 +19,9 @@ inline constexpr std::string_view kBfloat16 = "bf16";
 class AgainstRuntime {
  public:
   AgainstRuntime(const Model& model, const CompileOptions& options);
+
+  // A module for batches of any size is compared at one of three samples, and measured with one.
+  void take_batches(const lower::Plan& plan);
 
   // `library`: of operators that it needs; "": none.
   // Throws, if outputs differ by more than is usual for their types.
@@ -40,6 +44,7 @@ class AgainstRuntime {
   const Model& model_;
   const CompileOptions& options_;
   RuntimeOptions runtime_;
+  std::vector<std::string> sizes_, several_;  // of what is measured, of what is compared
   std::optional<std::vector<Right>> rights_;  // computed once
 };
 

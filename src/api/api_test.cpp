@@ -253,6 +253,7 @@ TEST_F(ApiTest, InCNothingIsThrownAndTheReasonIsSaid) {
   EXPECT_EQ(isomer_optimize_file("/no/such/file", "/no/such/place", nullptr, nullptr, nullptr),
             ISOMER_BAD_INPUT);
   EXPECT_EQ(isomer_compare(nullptr, nullptr, nullptr, nullptr, nullptr), ISOMER_BAD_INPUT);
+  EXPECT_EQ(isomer_compile(nullptr, "folder", nullptr, nullptr), ISOMER_BAD_INPUT);
   EXPECT_EQ(isomer_explain("no certificate", nullptr), ISOMER_BAD_INPUT);
   EXPECT_EQ(isomer_prove_rules("/no/such/file", nullptr), ISOMER_BAD_INPUT);
   EXPECT_EQ(isomer_tensors_at(nullptr, 0, nullptr), ISOMER_BAD_INPUT);
@@ -279,6 +280,25 @@ TEST_F(ApiTest, InCOptionsOfOtherVersionsAreCompletedOrRefused) {
   EXPECT_EQ(prove(), ISOMER_BAD_INPUT);
   options.struct_size = 0;
   EXPECT_EQ(prove(), ISOMER_BAD_INPUT);
+  isomer_model_free(model);
+}
+
+TEST_F(ApiTest, InCAModelIsCompiled) {
+  isomer_model* model = nullptr;
+  ASSERT_EQ(isomer_load(relu_.c_str(), nullptr, 0, &model), ISOMER_OK);
+  isomer_compile_options options;
+  isomer_compile_options_init(&options);
+  options.seconds = 0;
+  options.threads = 2;
+  options.compiler = "false";  // a compiler that fails: what there is to compile is written before
+  const std::string folder = relu_ + ".compiled";
+  EXPECT_EQ(isomer_compile(model, folder.c_str(), &options, nullptr), ISOMER_BAD_INPUT);
+  EXPECT_NE(std::string(isomer_last_error()).find("false"), std::string::npos) << isomer_last_error();
+  EXPECT_TRUE(std::filesystem::exists(folder + "/model.cpp"));
+  EXPECT_EQ(isomer_compile(model, nullptr, &options, nullptr), ISOMER_BAD_INPUT);
+  options.threads = 0;
+  EXPECT_EQ(isomer_compile(model, folder.c_str(), &options, nullptr), ISOMER_BAD_INPUT);
+  EXPECT_NE(std::string(isomer_last_error()).find("threads"), std::string::npos) << isomer_last_error();
   isomer_model_free(model);
 }
 

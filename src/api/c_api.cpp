@@ -438,3 +438,48 @@ isomer_status isomer_bench(const isomer_model* const* models, size_t count,
     Text(api::bench(of, how).json).give(json);
   });
 }
+
+void isomer_compile_options_init(isomer_compile_options* options) {
+  const api::CompileOptions usual;
+  *options = {.struct_size = sizeof(*options),
+              .name = "model",
+              .target = "native",
+              .compiler = "",
+              .schedules = "",
+              .as_operator = 0,
+              .threads = usual.threads,
+              .seconds = usual.seconds,
+              .sums = "",
+              .max_error_growth = usual.max_error_growth,
+              .feeds = nullptr,
+              .sizes = nullptr,
+              .size_count = 0,
+              .runtime = nullptr,
+              .scratch = "",
+              .progress = nullptr,
+              .user = nullptr,
+              .stop = nullptr};
+}
+
+isomer_status isomer_compile(const isomer_model* model, const char* folder,
+                             const isomer_compile_options* options, char** report_json) {
+  return answer([&] {
+    const auto all = complete(options, isomer_compile_options_init);
+    const api::CompileOptions wanted{.name = text_of(all.name),
+                                     .target = text_of(all.target),
+                                     .compiler = text_of(all.compiler),
+                                     .sizes = sizes_of(all.sizes, all.size_count),
+                                     .schedules = text_of(all.schedules),
+                                     .as_operator = all.as_operator != 0,
+                                     .threads = all.threads,
+                                     .seconds = all.seconds,
+                                     .feeds = feeds_of(all.feeds),
+                                     .sums = text_of(all.sums),
+                                     .max_error_growth = all.max_error_growth,
+                                     .runtime = runtime_of(all.runtime),
+                                     .scratch = text_of(all.scratch),
+                                     .progress = progress_of(all.progress, all.user),
+                                     .stop = stop_of(all.stop)};
+    Text(api::compile(model_of(model), path_of(folder), wanted).json).give(report_json);
+  });
+}

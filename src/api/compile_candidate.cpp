@@ -46,7 +46,9 @@ ReportJson to_json(const Interval& i) { return {{"ratio", i.estimate}, {"low", i
 ReportJson to_json(const Candidate& made, const CompileRequest& request, double ms) {
   std::size_t nests = 0, tiled = 0, winograd = 0;
   std::int64_t tensors = 0, workspace = 0, thread_workspace = 0, greedy = 0, least = 0, weights = 0;
+  std::string batch;
   for (const lower::Plan& plan : made.plans) {
+    if (!plan.batch.empty()) batch = plan.batch;
     for (const lower::Storage& buffer : plan.buffers)  // all that is in the workspace at some time
       if (buffer.kind == lower::Storage::Kind::Local && buffer.offset >= 0)
         tensors += buffer.size * lower::stored_bytes(buffer.type);
@@ -56,7 +58,7 @@ ReportJson to_json(const Candidate& made, const CompileRequest& request, double 
     }
     nests += plan.nests.size();
     workspace += plan.workspace;
-    thread_workspace += plan.thread_workspace;
+    thread_workspace += lower::thread_bytes(plan);
     greedy += plan.greedy_workspace;
     least += plan.least_workspace;
     weights += plan.weights;
@@ -71,6 +73,7 @@ ReportJson to_json(const Candidate& made, const CompileRequest& request, double 
           {"threads", request.threads},
           {"workspace_bytes", workspace},
           {"thread_workspace_bytes", thread_workspace},
+          {"batch", batch.empty() ? ReportJson(nullptr) : ReportJson(batch)},
           {"greedy_workspace_bytes", greedy},
           {"least_workspace_bytes", least},
           {"tensor_bytes", tensors},
@@ -148,6 +151,7 @@ Candidate CandidateMaker::whole(const Graph& graph, const fs::path& folder) {
     CompileRequest request = request_;
     request.folder = folder;
     CompiledModule module = take(compile_module(graph, request));
+    if (against_) against_->take_batches(module.texts.plan);
     Candidate out{.model = to_public(take(operator_model(module.texts.plan, options_.name))),
                   .functions = module.texts.functions,
                   .compiler = module.compiler,

@@ -163,13 +163,14 @@ std::int64_t NestWriter::grain() const {
   return is_all ? kGrain : 1;
 }
 
-// Positions of several axes out of one number.
+// Positions of several axes out of one number, which is unsigned: a compiler that thinks of negative ones
+// makes slower loops of them.
 void NestWriter::define_shared(const std::vector<Axis>& axes, std::string number) {
   for (std::size_t k = axes.size(); k-- > 0;) {
     const std::string extent = length(axes[k], "to - from");
-    const std::string at = k == 0 ? number : fmt::format("{} % {}", number, extent);
-    define_axis(axes[k], in_strips(axes[k]) ? "from + " + at : at);
-    number = fmt::format("({} / {})", number, extent);
+    const std::string at = k == 0 ? number : fmt::format("{} % (uint64_t){}", number, extent);
+    define_axis(axes[k], (in_strips(axes[k]) ? "from + " : "") + fmt::format("(int64_t)({})", at));
+    number = fmt::format("({} / (uint64_t){})", number, extent);
   }
 }
 
@@ -186,7 +187,7 @@ std::size_t NestWriter::open_shared(const std::vector<Axis>& axes) {
     return 1;
   }
   open("for (int64_t unit = low; unit < high; ++unit)");
-  define_shared(several, "unit");
+  define_shared(several, "(uint64_t)unit");
   return 1;
 }
 
@@ -214,7 +215,7 @@ std::size_t NestWriter::open_shared_around(const std::vector<Axis>& axes, const 
       fmt::format("const int64_t x_from = unit * {0} < low ? low - unit * {0} : 0, "
                   "x_to = (unit + 1) * {0} > high ? high - unit * {0} : {0};",
                   inner));
-  define_shared(several, "unit");
+  define_shared(several, "(uint64_t)unit");
   return 1;
 }
 
@@ -510,6 +511,7 @@ void NestWriter::store(const std::string& stored) {
 std::string NestWriter::body() {
   blocks_.emplace_back();
   pointer(nest_.target);
+  if (is_shared(nest_)) say("if (low < 0) __builtin_unreachable();");
   if (nest_.winograd) winograd();
   else if (nest_.reduction && nest_.tile) tiled();
   else if (nest_.reduction) reduced();
@@ -990,8 +992,10 @@ void NestWriter::winograd() {
   say(fmt::format("im_winograd_products<{}, {}>(v, {}, {}, {}, {}, {}, tiles, {}, m);", w.size, w.width, ld,
                   plane, pointer(w.weights), w.panels, w.channels, w.tiles));
   open("for (int64_t i = 0; i < tiles; ++i)");
-  say(fmt::format("const int64_t row = (first + i) / {0} * {1}, column = (first + i) % {0} * {1};", across,
-                  w.size));
+  say("const uint64_t number = (uint64_t)(first + i);");
+  say(fmt::format(
+      "const int64_t row = (int64_t)(number / {0} * {1}), column = (int64_t)(number % {0} * {1});", across,
+      w.size));
   open(fmt::format("for (int64_t c = 0; c < {}; c += 16)", outputs));
   say(fmt::format("float tile[{}];", 16 * w.size * w.size));
   say(fmt::format("im_winograd_output<{3}>(m + (c / {0} * {1} + i) * {0} + c % {0}, {2}, tile);", w.width,

@@ -38,9 +38,9 @@ typedef struct {0}_module {0}_module;
 void {0}_destroy({0}_module* module);
 /* Bytes of memory that a run needs besides its inputs and outputs: more with more threads. */
 size_t {0}_workspace_size(const {0}_module* module);
-/* Inputs and outputs in the order of interface.json, in the caller's memory; `workspace` at a multiple of 64.
+/* Inputs and outputs in the order of interface.json, in the caller's memory; `workspace` at a multiple of 64.{4}
    0: done; 1: a computed index was outside of its tensor. */
-int {0}_run(const {0}_module* module, const void* const* inputs, void* const* outputs, void* workspace);
+int {0}_run(const {0}_module* module, {3}const void* const* inputs, void* const* outputs, void* workspace);
 
 #ifdef __cplusplus
 }}
@@ -72,9 +72,9 @@ class {0} {{
   // Whether the weights were found and there was memory; without that it must not run.
   explicit operator bool() const {{ return module_ != nullptr && workspace_ != nullptr; }}
   // Inputs and outputs in the order of interface.json, in the caller's memory. False: a computed index was outside of its tensor.
-  bool run(const void* const* inputs, void* const* outputs) {{ return {0}_run(module_, inputs, outputs, workspace_) == 0; }}
-  bool run(std::initializer_list<const void*> inputs, std::initializer_list<void*> outputs) {{
-    return run(inputs.begin(), outputs.begin());
+  bool run({4}const void* const* inputs, void* const* outputs) {{ return {0}_run(module_, {5}inputs, outputs, workspace_) == 0; }}
+  bool run({4}std::initializer_list<const void*> inputs, std::initializer_list<void*> outputs) {{
+    return run({5}inputs.begin(), outputs.begin());
   }}
 
  private:
@@ -170,6 +170,9 @@ __attribute__((visibility("default"))) size_t {0}_workspace_size(const {0}_modul
   return {2} + {3} * (size_t)(im_team_size(module->team) - 1);
 }}
 
+)";
+
+constexpr char kRun[] = R"(
 __attribute__((visibility("default"))) int {0}_run(const {0}_module* module, const void* const* inputs, void* const* outputs,
                                                    void* workspace) {{
   im_team* team = im_team_enter(module->team);
@@ -177,18 +180,69 @@ __attribute__((visibility("default"))) int {0}_run(const {0}_module* module, con
   im_team_leave(team);
   return failed;
 }}
+)";
+
+// Samples one by one, each thread its own; of what is left, threads divide the loops.
+constexpr char kRunBatch[] = R"(
+static int {0}_samples(const {0}_module* module, int64_t first, int64_t end, const void* const* inputs, void* const* outputs,
+                       char* workspace, im_team* team) {{
+  static const int64_t in_bytes[] = {{{1}}}, out_bytes[] = {{{2}}};
+  const void* in[{3} + 1];
+  void* out[{4} + 1];
+  for (int64_t sample = first; sample < end; ++sample) {{
+    for (int64_t k = 0; k < {3}; ++k) in[k] = (const char*)inputs[k] + sample * in_bytes[k];
+    for (int64_t k = 0; k < {4}; ++k) out[k] = (char*)outputs[k] + sample * out_bytes[k];
+    if ({0}_all(in, out, workspace, module->weights, team) != 0) return 1;
+  }}
+  return 0;
+}}
+__attribute__((visibility("default"))) int {0}_run(const {0}_module* module, size_t batch, const void* const* inputs,
+                                                   void* const* outputs, void* workspace) {{
+  im_team* team = im_team_enter(module->team);
+  const int64_t threads = im_team_size(team), all = (int64_t)batch, together = all / threads * threads;
+  int failed = im_for(team, together, 1, [&](int64_t low, int64_t high, int64_t thread) {{
+    return {0}_samples(module, low, high, inputs, outputs, (char*)workspace + thread * {5}, NULL);
+  }});
+  if (failed == 0) failed = {0}_samples(module, together, all, inputs, outputs, (char*)workspace, team);
+  im_team_leave(team);
+  return failed;
+}}
+)";
+
+constexpr char kEnd[] = R"(
 }}
 #endif  // of IM_PART
 )";
+
+// How many bytes of each input or output belong to one sample.
+std::string sample_bytes(const Plan& plan, const std::vector<Port>& ports) {
+  std::vector<std::int64_t> out;
+  for (const Port& p : ports) {
+    const Storage& s = plan.buffers[static_cast<std::size_t>(p.buffer)];
+    out.push_back(p.by_sample ? element_count(s.extents).value_or(0) * stored_bytes(s.type) : 0);
+  }
+  return out.empty() ? "0" : fmt::format("{}", fmt::join(out, ", "));
+}
 
 std::string include_of(const std::string& name) { return fmt::format("#include \"{}.h\"", name); }
 
 }  // namespace
 
+// Scratch memory, or, where each thread has samples of its own, all of a workspace.
+std::int64_t thread_bytes(const Plan& plan) {
+  return plan.batch.empty() ? plan.thread_workspace : plan.workspace;
+}
+
 Result<ModuleTexts> module_of(const Graph& graph, const InferOptions& sizes, const std::string& name,
-                              const std::string& schedules, Exactness exactness, int threads) {
+                              const std::string& schedules, Exactness exactness, int threads,
+                              const std::optional<Batch>& batch) {
   AxisNumbers numbers;
-  ISOMER_TRY(Plan plan, lower_graph(graph, sizes, numbers));
+  ISOMER_TRY(Plan plan, lower_graph(graph, batch ? batch->one : sizes, numbers));
+  if (batch) {
+    plan.batch = batch->name;
+    for (Port& p : plan.inputs) p.by_sample = batch->inputs.contains(p.name);
+    for (Port& p : plan.outputs) p.by_sample = true;
+  }
   compose_nests(plan, numbers);
   choose_layouts(plan);
   ISOMER_TRY(const Schedules own, parse_schedules(schedules));
@@ -203,16 +257,31 @@ Result<ModuleTexts> module_of(const Graph& graph, const InferOptions& sizes, con
   std::string upper = name;
   std::ranges::transform(upper, upper.begin(),
                          [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
-  out.header =
-      fmt::format(kHeader, name, upper, threads == 1 ? "one thread" : fmt::format("{} threads", threads));
-  out.wrapper = fmt::format(kWrapper, name, upper, include_of(name), threads);
+  // A name must not end the comment that it is in.
+  std::string size_name = plan.batch;
+  std::ranges::replace_if(
+      size_name, [](char c) { return c < ' ' || c > '~' || c == '*' || c == '/' || c == '\\' || c == '?'; },
+      '.');
+  out.header = fmt::format(
+      kHeader, name, upper, threads == 1 ? "one thread" : fmt::format("{} threads", threads),
+      batch ? "size_t batch, " : "",
+      batch ? fmt::format("\n   `batch`: the first extent of all that interface.json says has {}; may be 0.",
+                          size_name)
+            : "");
+  out.wrapper = fmt::format(kWrapper, name, upper, include_of(name), threads, batch ? "size_t batch, " : "",
+                            batch ? "batch, " : "");
   const std::string sums = exactness == Exactness::Fast ? ""
                            : exactness == Exactness::Bfloat16
                                ? "#define IM_PAIRS 1\n"
                                : fmt::format("#define IM_STEPS {}\n", kShortSum);
-  out.code = std::string(kThreadsText) + "\n#if !defined(IM_DISPATCH)\n" + sums + std::string(kKernelsText) +
-             "\n" + emitted.code + fmt::format(kPart, name) + "\n" + include_of(name) + "\n" +
-             fmt::format(kEnds, name, plan.weights, plan.workspace, plan.thread_workspace, threads);
+  out.code =
+      std::string(kThreadsText) + "\n#if !defined(IM_DISPATCH)\n" + sums + std::string(kKernelsText) + "\n" +
+      emitted.code + fmt::format(kPart, name) + "\n" + include_of(name) + "\n" +
+      fmt::format(kEnds, name, plan.weights, plan.workspace, thread_bytes(plan), threads) +
+      (batch ? fmt::format(kRunBatch, name, sample_bytes(plan, plan.inputs), sample_bytes(plan, plan.outputs),
+                           plan.inputs.size(), plan.outputs.size(), plan.workspace)
+             : fmt::format(kRun, name)) +
+      fmt::format(kEnd);
   out.functions = emitted.functions;
   out.plan = std::move(plan);
   return out;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "base/result.h"
@@ -10,6 +11,7 @@
 #include "graph/infer.h"
 #include "lower/layout.h"
 #include "lower/nest.h"
+#include "lower/samples.h"
 
 namespace isomer::lower {
 
@@ -24,7 +26,10 @@ struct ModuleTexts {
 // that it runs with where its user says nothing else.
 Result<ModuleTexts> module_of(const Graph& graph, const InferOptions& sizes, const std::string& name,
                               const std::string& schedules = {}, Exactness exactness = Exactness::Fast,
-                              int threads = 1);
+                              int threads = 1, const std::optional<Batch>& batch = {});
+
+// Bytes of workspace for every thread of a run but the first.
+std::int64_t thread_bytes(const Plan& plan);
 
 // The bytes of the weights' file, piece by piece, in order.
 void for_each_weight(const Plan& plan, const std::function<void(const void* bytes, std::size_t size)>& write);

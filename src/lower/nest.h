@@ -149,13 +149,15 @@ struct Nest {
 struct Port {
   std::string name = {};
   int buffer = 0;
+  bool by_sample = false;  // one for each sample of the batch
 };
 
 struct Plan {
   std::vector<Storage> buffers;
   std::vector<Nest> nests;
   std::vector<Port> inputs, outputs;
-  std::int64_t workspace = 0;         // bytes
+  std::string batch = {};      // what the size of a batch is called, which a run is told; "": there is none
+  std::int64_t workspace = 0;  // bytes
   std::int64_t thread_workspace = 0;  // bytes behind it for every thread but the first
   // What a plan by sizes alone would have, and what lives at the same time, which no plan is below.
   std::int64_t greedy_workspace = 0, least_workspace = 0;

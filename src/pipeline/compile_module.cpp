@@ -149,7 +149,7 @@ std::vector<OrtPort> ort_ports(const lower::Plan& plan, const std::vector<lower:
   std::vector<OrtPort> out;
   for (const lower::Port& p : ports) {
     const lower::Storage& s = plan.buffers[static_cast<std::size_t>(p.buffer)];
-    out.push_back({s.type, s.extents});
+    out.push_back({s.type, s.extents, p.by_sample});
   }
   return out;
 }
@@ -239,6 +239,7 @@ Result<Model> operator_model(const lower::Plan& plan, const std::string& name,
     const lower::Storage& s = plan.buffers[static_cast<std::size_t>(port.buffer)];
     DeclaredType type{.type = s.type, .shape = std::vector<std::optional<Dim>>{}};
     for (const std::int64_t e : s.extents) type.shape->push_back(Dim(e));
+    if (port.by_sample) type.shape->front() = Dim::symbol(plan.batch);
     return type;
   };
   Node node;
@@ -269,7 +270,9 @@ std::string interface_json(const lower::Plan& plan, const CompileRequest& reques
     Json out = Json::array();
     for (const lower::Port& p : list) {
       const lower::Storage& s = plan.buffers[static_cast<std::size_t>(p.buffer)];
-      out.push_back({{"name", p.name}, {"type", std::string(name(s.type))}, {"shape", s.extents}});
+      Json shape(s.extents);
+      if (p.by_sample) shape[0] = plan.batch;
+      out.push_back({{"name", p.name}, {"type", std::string(name(s.type))}, {"shape", shape}});
     }
     return out;
   };
@@ -278,9 +281,10 @@ std::string interface_json(const lower::Plan& plan, const CompileRequest& reques
       {"target", request.target},
       {"library", library_name(*std::ranges::find(targets(), request.target, &Target::name), request.name)},
       {"weights", request.name + ".weights"},
+      {"batch", plan.batch.empty() ? Json(nullptr) : Json(plan.batch)},
       {"threads", request.threads},
-      {"workspace_bytes", plan.workspace + (request.threads - 1) * plan.thread_workspace},
-      {"thread_workspace_bytes", plan.thread_workspace},
+      {"workspace_bytes", plan.workspace + (request.threads - 1) * lower::thread_bytes(plan)},
+      {"thread_workspace_bytes", lower::thread_bytes(plan)},
       {"weight_bytes", plan.weights},
       {"inputs", ports(plan.inputs)},
       {"outputs", ports(plan.outputs)}};
@@ -292,9 +296,9 @@ Result<CompiledModule> compile_module(const Graph& graph, const CompileRequest& 
   CompiledModule out;
   out.compiler = tools.compiler;
   ISOMER_TRY(const InferOptions sizes, parse_sizes(request.sizes, graph));
-  ISOMER_TRY_DO(need_sizes(graph, sizes));
+  ISOMER_TRY(const auto batch, lower::open_batch(graph, sizes));
   ISOMER_TRY(out.texts, lower::module_of(graph, sizes, request.name, request.schedules, request.exactness,
-                                         request.threads));
+                                         request.threads, batch));
   out.texts.code += ort_operator_text(request.name, ort_ports(out.texts.plan, out.texts.plan.inputs),
                                       ort_ports(out.texts.plan, out.texts.plan.outputs));
   ISOMER_TRY_DO(make_folder(request.folder));

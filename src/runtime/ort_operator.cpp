@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstddef>
 
 #include "runtime/ort_api.h"
@@ -29,6 +30,7 @@ constexpr Place kPlaces[] = {
     ISOMER_PLACE(ReleaseTensorTypeAndShapeInfo),
     ISOMER_PLACE(GetTensorShapeElementCount),
     ISOMER_PLACE(KernelInfoGetAttribute_int64),
+    ISOMER_PLACE(GetDimensions),
 };
 #undef ISOMER_PLACE
 
@@ -67,6 +69,7 @@ im_status im_failed(const char* words) {{ return im_call(im_CreateStatus, 1, wor
 
 const int im_input_types[] = {{{1}}}, im_output_types[] = {{{2}}};
 const size_t im_input_sizes[] = {{{3}}};
+const size_t im_by_sample[] = {{{10}}};  // ranks of inputs whose first extent is the batch's; 0: it is not
 const int64_t im_output_shapes[] = {{{4}}};
 const size_t im_output_ranks[] = {{{5}}};
 const size_t im_inputs = {6}, im_outputs = {7};
@@ -104,22 +107,30 @@ im_status im_compute(void* k, void* context) {{
   im_kernel* kernel = (im_kernel*)k;
   const void* inputs[im_inputs + 1];
   void* outputs[im_outputs + 1];
+  int64_t batch = -1;  // of all inputs that have one
   for (size_t i = 0; i < im_inputs; ++i) {{
     void *value = NULL, *data = NULL, *shape = NULL;
     size_t size = 0;
     if (im_status s = im_call(im_KernelContext_GetInput, context, i, &value)) return s;
     if (im_status s = im_call(im_GetTensorTypeAndShape, value, &shape)) return s;
-    const im_status counted = im_call(im_GetTensorShapeElementCount, shape, &size);
+    im_status counted = im_call(im_GetTensorShapeElementCount, shape, &size);
+    int64_t first = 1;
+    if (counted == NULL && im_by_sample[i] > 0) counted = im_call(im_GetDimensions, shape, &first, (size_t)1);
     ((void (*)(void*))im_api[im_ReleaseTensorTypeAndShapeInfo])(shape);
     if (counted != NULL) return counted;
-    if (size != im_input_sizes[i]) return im_failed("{0}: an input has another size than the model was compiled for");
+    if (im_by_sample[i] > 0 && batch >= 0 && batch != first) return im_failed("{0}: inputs are batches of different sizes");
+    if (im_by_sample[i] > 0) batch = first;
+    if (size != (size_t)first * im_input_sizes[i]) return im_failed("{0}: an input has another size than the model was compiled for");
     if (im_status s = im_call(im_GetTensorMutableData, value, &data)) return s;
     inputs[i] = data;
   }}
+  (void)batch;
   const int64_t* shape = im_output_shapes;
   for (size_t i = 0; i < im_outputs; ++i) {{
     void *value = NULL, *data = NULL;
-    if (im_status s = im_call(im_KernelContext_GetOutput, context, i, shape, im_output_ranks[i], &value)) return s;
+    int64_t extents[64];
+    for (size_t d = 0; d < im_output_ranks[i]; ++d) extents[d] = shape[d] >= 0 ? shape[d] : batch;
+    if (im_status s = im_call(im_KernelContext_GetOutput, context, i, (const int64_t*)extents, im_output_ranks[i], &value)) return s;
     if (im_status s = im_call(im_GetTensorMutableData, value, &data)) return s;
     outputs[i] = data;
     shape += im_output_ranks[i];
@@ -128,7 +139,7 @@ im_status im_compute(void* k, void* context) {{
   void* workspace = __atomic_exchange_n(&kernel->spare, (void*)NULL, __ATOMIC_ACQ_REL);
   if (workspace == NULL) workspace = aligned_alloc(64, ({0}_workspace_size(kernel->module) + 127) / 64 * 64);
   if (workspace == NULL) return im_failed("{0}: no memory for its workspace");
-  const int failed = {0}_run(kernel->module, inputs, outputs, workspace);
+  const int failed = {0}_run(kernel->module, {11}inputs, outputs, workspace);
   free(__atomic_exchange_n(&kernel->spare, workspace, __ATOMIC_ACQ_REL));
   return failed == 0 ? NULL : im_failed("{0}: an index that the model computes is outside of its tensor");
 }}
@@ -216,20 +227,24 @@ std::string calls() {
 std::string kernel_text(const std::string& name, const std::vector<OrtPort>& inputs,
                         const std::vector<OrtPort>& outputs, const std::string& file,
                         const std::string& file_words) {
-  std::vector<std::string> input_types, output_types, sizes, shapes, ranks;
+  std::vector<std::string> input_types, output_types, sizes, by_sample, shapes, ranks;
   for (const OrtPort& port : inputs) {
     input_types.push_back(fmt::format("{}", static_cast<int>(port.type)));
     std::int64_t size = 1;
     for (const std::int64_t e : port.extents) size *= e;
     sizes.push_back(fmt::format("{}", size));
+    by_sample.push_back(fmt::format("{}", port.by_sample ? port.extents.size() : 0));
   }
   for (const OrtPort& port : outputs) {
     output_types.push_back(fmt::format("{}", static_cast<int>(port.type)));
-    for (const std::int64_t e : port.extents) shapes.push_back(fmt::format("{}", e));
+    for (std::size_t d = 0; d < port.extents.size(); ++d)
+      shapes.push_back(fmt::format("{}", port.by_sample && d == 0 ? -1 : port.extents[d]));
     ranks.push_back(fmt::format("{}", port.extents.size()));
   }
   return calls() + fmt::format(kText, name, list(input_types), list(output_types), list(sizes), list(shapes),
-                               list(ranks), inputs.size(), outputs.size(), file, file_words);
+                               list(ranks), inputs.size(), outputs.size(), file, file_words,
+                               list(by_sample),
+                               std::ranges::any_of(inputs, &OrtPort::by_sample) ? "(size_t)batch, " : "");
 }
 
 constexpr char kTitle[] = "\n// ---- The model as an operator of ONNX Runtime, 1.16 or later\n\n";

@@ -13,6 +13,7 @@ inline constexpr char kOrtOperatorDomain[] = "isomer";  // of the operator; it i
 struct OrtPort {
   ElementType type = ElementType::Float;
   std::vector<std::int64_t> extents = {};
+  bool by_sample = false;  // the first extent, which is 1 here, is that of a batch, of any size
 };
 
 // C++ that follows a module's code and exports RegisterCustomOps. Includes nothing of ONNX Runtime and links

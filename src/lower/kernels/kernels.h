@@ -5,6 +5,7 @@
 #include <string.h>
 
 #define IM_INLINE static inline __attribute__((always_inline))
+#define IM_INLINE_MEMBER inline __attribute__((always_inline))
 
 // ---- Numbers of 16 bits
 
@@ -245,12 +246,16 @@ IM_LIBM(atanh)
 // ---- The tile of a matrix product:
 //   tile[m][n] = Σ_{r, q, k} a[m·am + r·ar + q·aq + k·ak] · b[r][q][k][n],  n < WIDTH
 
+// A tile goes by stripes of so many columns, where more would leave registers for few rows: with sixteen
+// registers of eight numbers, six rows of two beat two rows of four.
 #if defined(__AVX512F__)
-enum { IM_LANES = 16, IM_REGISTERS = 31 };
+enum { IM_LANES = 16, IM_REGISTERS = 31, IM_STRIPE = 64 };
 #elif defined(__AVX2__)
-enum { IM_LANES = 8, IM_REGISTERS = 15 };
+enum { IM_LANES = 8, IM_REGISTERS = 15, IM_STRIPE = 16 };
+#elif defined(__aarch64__)
+enum { IM_LANES = 4, IM_REGISTERS = 31, IM_STRIPE = 16 };
 #else
-enum { IM_LANES = 4, IM_REGISTERS = 14 };
+enum { IM_LANES = 4, IM_REGISTERS = 15, IM_STRIPE = 8 };
 #endif
 typedef float im_vector __attribute__((vector_size(IM_LANES * 4), aligned(4)));
 
@@ -266,7 +271,7 @@ struct im_left {
 template <int WIDTH>
 struct im_rows {
   enum {
-    vectors = WIDTH / IM_LANES,
+    vectors = (WIDTH < IM_STRIPE ? WIDTH : IM_STRIPE) / IM_LANES,
     fit = WIDTH < 0 ? 16 : (IM_REGISTERS - vectors) / vectors,
     most = WIDTH < 0  ? 16
            : fit < 1  ? 1
@@ -311,9 +316,9 @@ template <>
 struct im_is_end<im_none> {
   enum { value = 0 };
 };
-template <int ROWS, int WIDTH, int COLUMNS = WIDTH, class END = im_none>
-static __attribute__((noinline)) void im_tile_rows(const im_left& l, const float* b, float* tile,
-                                                   bool goes_on, const END& end = {}) {
+template <int ROWS, int WIDTH, int COLUMNS, class END>
+static __attribute__((noinline)) void im_stripe_rows(const im_left& l, const float* b, float* tile,
+                                                     bool goes_on, const END& end) {
   enum { V = (COLUMNS + IM_LANES - 1) / IM_LANES };
   im_vector sum[ROWS][V];
   const auto begin = [&]() __attribute__((always_inline)) {
@@ -388,6 +393,29 @@ static __attribute__((noinline)) void im_tile_rows(const im_left& l, const float
       for (int v = 0; v + (REST != 0) < V; ++v) end(m, v * IM_LANES, im_count<IM_LANES>{}, sum[m][v]);
       if constexpr (REST != 0) end(m, (V - 1) * IM_LANES, im_count<REST>{}, sum[m][V - 1]);
     }
+  }
+}
+
+// The end of what is FIRST columns further.
+template <int FIRST, class END>
+struct im_shifted {
+  const END& end;
+  template <class COUNT>
+  IM_INLINE_MEMBER void operator()(int64_t m, int64_t n, COUNT count, im_vector sum) const {
+    end(m, FIRST + n, count, sum);
+  }
+};
+template <int ROWS, int WIDTH, int COLUMNS = WIDTH, class END = im_none>
+IM_INLINE void im_tile_rows(const im_left& l, const float* b, float* tile, bool goes_on,
+                            const END& end = {}) {
+  if constexpr (COLUMNS <= IM_STRIPE) {
+    im_stripe_rows<ROWS, WIDTH, COLUMNS>(l, b, tile, goes_on, end);
+  } else {
+    im_stripe_rows<ROWS, WIDTH, IM_STRIPE>(l, b, tile, goes_on, end);
+    if constexpr (im_is_end<END>::value)
+      im_tile_rows<ROWS, WIDTH, COLUMNS - IM_STRIPE>(l, b + IM_STRIPE, tile + IM_STRIPE, goes_on,
+                                                     im_shifted<IM_STRIPE, END>{end});
+    else im_tile_rows<ROWS, WIDTH, COLUMNS - IM_STRIPE>(l, b + IM_STRIPE, tile + IM_STRIPE, goes_on, end);
   }
 }
 
