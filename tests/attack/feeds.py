@@ -51,9 +51,11 @@ def _extreme(element: int, kind: str, shape: list[int], draw: np.random.Generato
     some = draw.random(shape) < 0.3
     signs = draw.choice((-1.0, 1.0), shape)
     special = {"zeros of both signs": signs * 0.0, "not a number": np.full(shape, np.nan), "infinite": signs * np.inf,
-               "denormal": signs * float(limits.smallest_subnormal) * draw.integers(1, 9, shape), "huge": signs * float(limits.max) * 0.25}.get(kind)
+               "denormal": signs * float(limits.smallest_subnormal) * draw.integers(1, 9, shape), "huge": signs * float(limits.max) ** 0.5}.get(kind)
     if special is None:
         return values
+    if kind == "huge":
+        return (special * (1 + draw.random(shape))).astype(values.dtype)  # all of them: beside small ones they would cancel in one order and not in another
     return np.where(some | (kind == "zeros of both signs"), special, values.astype(np.float64)).astype(values.dtype)
 
 
