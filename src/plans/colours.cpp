@@ -30,8 +30,7 @@ class Refinement {
       for (std::size_t k = 0; k < graph.node(id).inputs.size(); ++k)
         if (const Value v = graph.node(id).inputs[k]; v.exists()) reads_[v.node].push_back({id, k, v.output});
     }
-    for (std::size_t k = 0; k < graph.outputs().size(); ++k)
-      outputs_[graph.outputs()[k].node].insert(graph.outputs()[k].output);
+    for (const Value& v : graph.outputs()) outputs_[v.node].insert(v.output);
   }
 
   std::unordered_map<NodeId, Digest> run() {

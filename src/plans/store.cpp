@@ -106,7 +106,7 @@ std::optional<std::set<Digest>> parse_settled(const std::string& text) {
 
 }  // namespace
 
-PlanStore::PlanStore(fs::path directory) : root_(std::move(directory) / fmt::format("v{}", kPlanFormat)) {}
+PlanStore::PlanStore(const fs::path& directory) : root_(directory / fmt::format("v{}", kPlanFormat)) {}
 
 std::vector<PlanEntry> PlanStore::find(const std::string& anchor) const {
   std::vector<PlanEntry> out;

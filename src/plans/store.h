@@ -39,7 +39,7 @@ class PlanStore {
   static constexpr std::size_t kMostEntries = 256, kMostEntryBytes = 4096;
   static constexpr std::size_t kMostSettledBytes = std::size_t{8} << 20;
 
-  explicit PlanStore(std::filesystem::path directory);
+  explicit PlanStore(const std::filesystem::path& directory);
 
   std::vector<PlanEntry> find(const std::string& anchor) const;
   std::optional<Plan> plan(const std::string& object) const;
