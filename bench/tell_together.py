@@ -36,7 +36,7 @@ def beaten(rows, ways):
 def taken(row):
     made = row.get("together_made") or row.get("kernels_made") or {}
     if "operators" not in made:
-        return made.get("failure", "")[:60].replace("|", "/")
+        return "**failed**: " + (made.get("failure", "").strip().splitlines() or [""])[-1][:120].replace("|", "/")
     operators = made["operators"]
     words = "no operator" if operators == 0 else "one operator" if operators == 1 else f"{operators} operators"
     graph = {"": "the model's graph", "graph.onnx": "the graph of `optimize`", "cost.onnx": "the graph of `--judge cost`"}.get(made["graph"], "a mixture")

@@ -141,6 +141,8 @@ def faults(rows):
             yield name, row["failure"]
             continue
         for way in WAYS:
+            if "failure" in row.get(f"{way}_made", {}):
+                yield name, f"{way}: {row[f'{way}_made']['failure'].strip().splitlines()[-1]}"
             found = row["ways"].get(way)
             if found and found["apart"] > reference.MOST["float"]:
                 yield name, f"{way}: outputs are {found['apart']:.1e} apart"
