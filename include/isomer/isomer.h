@@ -499,9 +499,9 @@ struct CompileOptions {
   // there are any; each is proved again. Their regions are offered, too, and the graph that was chosen is
   // written as graph.onnx, with its certificate.
   std::vector<std::filesystem::path> equal = {};
-  int threads = 1;                    // of a run, if its user says nothing else; the runtime has as many
-  double seconds = 5;                 // of comparing it with ONNX Runtime; 0: it is not compared
-  std::optional<Tensors> feeds = {};  // to compare and to measure with; nullopt: made up, at `sizes`
+  int threads = 1;                        // of a run, if its user says nothing else; the runtime has as many
+  double seconds = 5;                     // of comparing it with ONNX Runtime; 0: it is not compared
+  std::optional<Tensors> feeds = {};      // to compare and to measure with; nullopt: made up, at `sizes`
   std::filesystem::path feeds_file = {};  // the npz file that they are in; "": none
   std::string sums =
       {};  // how products are added up, one of sums_of_products(); "": as max_error_growth asks

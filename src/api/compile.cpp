@@ -39,7 +39,8 @@ std::vector<std::string> compile_targets() { return isomer::compile_targets(); }
 Compiled compile(const Model& model, const std::filesystem::path& folder, const CompileOptions& options) {
   return guarded([&] {
     const std::vector<std::string> sums = sums_of_products();
-    if (!options.sums.empty() && options.sums != kBfloat16 && std::ranges::find(sums, options.sums) == sums.end())
+    if (!options.sums.empty() && options.sums != kBfloat16 &&
+        std::ranges::find(sums, options.sums) == sums.end())
       throw Error(ErrorKind::BadInput, fmt::format("sums can't be {}", options.sums));
     if (options.threads < 1 || options.threads > kMostThreads)
       throw Error(ErrorKind::BadInput,

@@ -152,7 +152,9 @@ std::string NestWriter::units(const std::string& rows) const {
   if (tile.shared == Tile::Shared::Columns)
     inner = fmt::format("{}", (columns + tile.width - 1) / tile.width);
   else if (!tile.outer_rows.empty()) inner = fmt::format("{}", tile.outer_rows.back().extent.concrete());
-  else inner = fmt::format("im_row_tiles<{}>({}, {})", kernel_width(tile), tile.rows.extent.concrete(), tile.block);
+  else
+    inner =
+        fmt::format("im_row_tiles<{}>({}, {})", kernel_width(tile), tile.rows.extent.concrete(), tile.block);
   return fmt::format("{} * {}", product(tile_axes(), rows), inner);
 }
 

@@ -538,8 +538,7 @@ std::optional<std::string> overlapping(const Plan& plan) {
       if (o.kind != s.kind) continue;
       const bool together =
           is_weight || (a->second.first <= b->second.last && b->second.first <= a->second.last);
-      if (together && s.each_thread && o.each_thread &&
-          s.thread_offset < o.thread_offset + byte_size(o) &&
+      if (together && s.each_thread && o.each_thread && s.thread_offset < o.thread_offset + byte_size(o) &&
           o.thread_offset < s.thread_offset + bytes)
         return fmt::format("{} and {} of a thread live at the same time and overlap", s.name, o.name);
       if (together && s.offset < o.offset + byte_size(o) && o.offset < end)

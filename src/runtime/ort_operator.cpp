@@ -242,8 +242,7 @@ std::string kernel_text(const std::string& name, const std::vector<OrtPort>& inp
     ranks.push_back(fmt::format("{}", port.extents.size()));
   }
   return calls() + fmt::format(kText, name, list(input_types), list(output_types), list(sizes), list(shapes),
-                               list(ranks), inputs.size(), outputs.size(), file, file_words,
-                               list(by_sample),
+                               list(ranks), inputs.size(), outputs.size(), file, file_words, list(by_sample),
                                std::ranges::any_of(inputs, &OrtPort::by_sample) ? "(size_t)batch, " : "");
 }
 
