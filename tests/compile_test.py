@@ -416,6 +416,17 @@ class Compares(Compiles):
         self.assertGreater(chosen["errors"]["module"], never["errors"]["module"])
         self.assertIsNone(self.compiled("--seconds", "0.01", "--max-error-growth", "0")["errors"])
 
+    def test_where_rounding_errors_are_large_float64_decides(self):
+        """The difference of two convolutions that are even nearer to each other: two engines are far apart, and both from the truth."""
+        w, v = (normal(64, 64, 3, 3) / 24 for _ in range(2))
+        case = Case("a = Conv <pads = [1, 1, 1, 1]> (x, w) b = Relu (a) c = Conv <pads = [1, 1, 1, 1]> (b, v) d = Conv <pads = [1, 1, 1, 1]> (b, u) "
+                    "y = Sub (c, d)", {"x": normal(1, 64, 16, 16)}, "y", {"w": w, "v": v, "u": v * np.float32(1.001)})
+        ran = modules.compile_model(self.save(model_of([case])), self.path / "compiled", "--seconds", "0.1")
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        self.assertGreater(ran.answer["errors"]["runtime"], 1e-4)
+        unmeasured = modules.compile_model(self.path / "model.onnx", self.path / "compiled", "--seconds", "0.1", "--max-error-growth", "0")
+        self.assertIn("are not the runtime's", unmeasured.stderr + unmeasured.stdout)
+
     def test_a_runtime_that_is_not_there_is_told(self):
         answer = self.compiled("--seconds", "1", "--runtime-library", str(self.path / "none.so"))
         self.assertIsNone(answer["speed"])

@@ -4,6 +4,8 @@
 
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <string_view>
 #include <vector>
 
 #include "graph/interpret.h"
@@ -24,8 +26,10 @@ class AgainstRuntime {
   void take_batches(const lower::Plan& plan);
 
   // `library`: of operators that it needs; "": none.
-  // Throws, if outputs differ by more than is usual for their types.
-  void compare_outputs(const Model& as_operator, const std::filesystem::path& library) const;
+  // Where outputs differ by more than is usual for their types; "": nowhere. Throws, if it is more than
+  // rounding can do.
+  std::string difference(const Model& as_operator, const std::filesystem::path& library) const;
+  [[noreturn]] static void refuse(const std::string& difference);
   // Against float64, for made-up inputs, the worst of some; nullopt: that takes too long.
   std::optional<Compiled::Errors> errors(const Model& as_operator, const std::filesystem::path& library);
   Interval ratio(const Model& as_operator, const std::filesystem::path& library) const;

@@ -117,10 +117,13 @@ void CandidateMaker::measure(Candidate& made) {
 bool CandidateMaker::keeps_errors(Candidate& made,
                                   const std::function<std::optional<Compiled::Errors>()>& errors_of_parts) {
   ask([&](AgainstRuntime& against) {
-    against.compare_outputs(*made.model, made.library);
-    if (options_.max_error_growth <= 0) return;
-    made.errors = against.errors(*made.model, made.library);
-    if (!made.errors && errors_of_parts) made.errors = errors_of_parts();
+    const std::string difference = against.difference(*made.model, made.library);
+    if (options_.max_error_growth > 0) {
+      made.errors = against.errors(*made.model, made.library);
+      if (!made.errors && errors_of_parts) made.errors = errors_of_parts();
+    }
+    // A model that makes rounding errors large: how far both are from float64 decides.
+    if (!difference.empty() && !made.errors) AgainstRuntime::refuse(difference);
   });
   return !against_ || !made.errors || made.errors->kept;
 }
