@@ -58,6 +58,8 @@ class Stored:
     def run(self, feed):
         return self.outputs[id(feed)]
 
+    can_be_noisy = True  # as far as the first model's noise goes
+
     def computed(self, feed):
         return []
 

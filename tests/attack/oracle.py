@@ -81,6 +81,10 @@ class Program:
                 fine -= set(node.output)
         return [k for k, o in enumerate(graph.output) if o.name in fine]
 
+    @property
+    def can_be_noisy(self) -> bool:
+        return self._noisy is not None
+
     def noisy(self, feed: Feed) -> list:
         """Outputs of runs that round a little otherwise."""
         runs = (_run(self._noisy, feed) for _ in range(NOISY_RUNS)) if self._noisy else ()
@@ -258,7 +262,7 @@ def _explained_by_rounding(a: Program, b: Program, feed: Feed, x: list, y: list,
     narrowest = max((ROUNDING[v.dtype] for v in computed if isinstance(v, np.ndarray) and v.dtype in ROUNDING), default=0.0)
     is_wide = all(ROUNDING.get(v.dtype, 0.0) < narrowest for v, w in zip(x, y) if isinstance(v, np.ndarray) and difference([v], [w], rounding) is not None)
     # Of a wide output that narrow values are part of, and where no noise can be added, what these round is all that is known.
-    if (is_wide or a._noisy is None or b._noisy is None) and difference(x, y, max(narrowest, rounding or 0.0)) is None:
+    if (is_wide or not (a.can_be_noisy and b.can_be_noisy)) and difference(x, y, max(narrowest, rounding or 0.0)) is None:
         return True
     with np.errstate(over="ignore", invalid="ignore"):
         noisy = [[_some(run, kept) for run in program.noisy(feed)] for program in (a, b)]
