@@ -5,7 +5,6 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "graph/interpret.h"
@@ -15,7 +14,7 @@
 namespace isomer::api {
 
 // A way of adding up products that rounds more than a runtime does.
-inline constexpr std::string_view kBfloat16 = "bf16";
+inline constexpr char kBfloat16[] = "bf16";
 
 // All throw ErrorKind::Runtime where there is no runtime, or one that can't run the model.
 class AgainstRuntime {

@@ -20,7 +20,7 @@ struct Way {
 };
 constexpr std::array kWays{Way{Exactness::Fast, "fast"}, Way{Exactness::ShortSums, "short"},
                            Way{Exactness::SmallTiles, "F(2,3)"}, Way{Exactness::Direct, "direct"},
-                           Way{Exactness::Bfloat16, kBfloat16.data()}};
+                           Way{Exactness::Bfloat16, kBfloat16}};
 
 bool has_winograd(const std::vector<lower::Plan>& plans) {
   return std::ranges::any_of(plans, [](const lower::Plan& plan) {
