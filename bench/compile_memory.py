@@ -12,7 +12,6 @@ import argparse
 import json
 import pathlib
 import sys
-import tempfile
 
 import bench_path  # noqa: F401
 import modules
@@ -58,12 +57,8 @@ def main():
     parser.add_argument("--plans", action="store_true")
     options = parser.parse_args()
     records, names = Records(options.results, "model"), options.models.split(",")
-    for name in names:
-        if (name,) in records:
-            continue
-        with tempfile.TemporaryDirectory(prefix="isomer_compile_memory_") as folder:
-            model = zoo.fill_once(name, pathlib.Path(folder), options.filled)
-            records.add({"model": name} | measure(name, model, pathlib.Path(folder), options.plans))
+    for name, model, folder in zoo.filled_one_by_one(names, records, options.filled):
+        records.add({"model": name} | measure(name, model, folder, options.plans))
     print("| model | workspace MB | greedy plan MB | no plan is below MB | tensors MB | weights MB | runtime's peak MB |\n|---|" + "---:|" * 6)
     faults = 0
     for name in names:

@@ -11,7 +11,6 @@ import argparse
 import pathlib
 import statistics
 import sys
-import tempfile
 import time
 
 import numpy as np
@@ -68,12 +67,8 @@ def main():
     parser.add_argument("--filled", type=pathlib.Path)
     options = parser.parse_args()
     records, names = Records(options.results, "model"), options.models.split(",")
-    for name in names:
-        if (name,) in records:
-            continue
-        with tempfile.TemporaryDirectory(prefix="isomer_module_threads_") as folder:
-            model = zoo.fill_once(name, pathlib.Path(folder), options.filled)
-            records.add({"model": name} | measure(name, model, (options.modules or pathlib.Path(folder)) / name, options))
+    for name, model, folder in zoo.filled_one_by_one(names, records, options.filled):
+        records.add({"model": name} | measure(name, model, (options.modules or folder) / name, options))
     n, faults = options.threads, 0
     print(f"| model | runtime, 1 | runtime, {n} | module, 1 | module, {n} | gain of the module | ratio, 1 | ratio, {n} |\n|---|" + "---:|" * 7)
     for name in names:

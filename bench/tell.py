@@ -553,38 +553,36 @@ def compiled_page():
                f"{r['nests']} | {r['tiled']} | {r['winograd']} | "
                f"{r['ms'] / 1000:.1f} | {r['library_bytes'] // 1024:,} | {r['weight_bytes'] / 1e6:.1f} | {r['workspace_bytes'] / 1e6:.1f} | "
                f"{'' if r['status'] == 'good' else r['status']}{' (' + r['build'] + ')' if 'build' in r else ''} |")
-    yield from modules_as_operators()
-    yield from modules_in_bfloat16()
+    yield from modules_of("compile_operator", "As an operator of ONNX Runtime", words_of_operators, "operator", ["sums"])
+    yield from modules_of("compile_bf16", "Products of bfloat16, which is not equal", words_of_bfloat16, "module")
     yield from threads_of_modules()
     yield from memory_of_modules()
 
 
-def modules_as_operators():
-    found = read("compile_operator")
+def modules_of(name, title, words, ours, more=()):
+    """A table of modules in another form. `words`: of the rows; `ours`: what runs; `more`: fields that stand behind the errors."""
+    found = read(name)
     if found is None:
         return
     head, rows = found
-    rows = [r for r in rows if r.get("ratio")]
-    yield from ("", "## As an operator of ONNX Runtime", "",
-                "The same modules by `--as custom-op`: a session whose one node is the module, beside a session of the model.", "", provenance(head), "",
-                "| model | ratio | runtime ms | operator ms | error | runtime's | sums |", "|---|---:|---:|---:|---:|---:|---|")
-    for r in sorted(rows, key=lambda r: -r["ratio"]):
-        yield f"| {r['model']} | {r['ratio']:.2f} | {r['ort_ms']:.2f} | {r['module_ms']:.2f} | {r['error']:.1e} | {r['ort_error']:.1e} | {r['sums']} |"
+    rows = sorted((r for r in rows if r.get("ratio")), key=lambda r: -r["ratio"])
+    yield from ("", f"## {title}", "", words(rows), "", provenance(head), "",
+                " | ".join([f"| model | ratio | runtime ms | {ours} ms | error | runtime's", *more]) + " |",
+                "|---|---:|---:|---:|---:|---:|" + "---|" * len(more))
+    for r in rows:
+        errors = f"{r['error']:.1e} | {r['ort_error']:.1e}"
+        yield " | ".join([f"| {r['model']} | {r['ratio']:.2f} | {r['ort_ms']:.2f} | {r['module_ms']:.2f} | {errors}", *(r[k] for k in more)]) + " |"
 
 
-def modules_in_bfloat16():
-    found = read("compile_bf16")
-    if found is None:
-        return
-    head, rows = found
-    rows = [r for r in rows if r.get("ratio")]
-    yield from ("", "## Products of bfloat16, which is not equal", "",
-                "`--precision bf16`, an opt-in: weights, and on tile registers what they are multiplied with, have 8 bits of precision; sums are of floats. "
-                f"Geometric mean {geometric_mean([r['ratio'] for r in rows]):.2f}, median {statistics.median(r['ratio'] for r in rows):.2f} of ONNX Runtime in "
-                "float32. Errors are against float64, of the largest value.", "", provenance(head), "",
-                "| model | ratio | runtime ms | module ms | error | runtime's |", "|---|---:|---:|---:|---:|---:|")
-    for r in sorted(rows, key=lambda r: -r["ratio"]):
-        yield f"| {r['model']} | {r['ratio']:.2f} | {r['ort_ms']:.2f} | {r['module_ms']:.2f} | {r['error']:.1e} | {r['ort_error']:.1e} |"
+def words_of_operators(_rows):
+    return "The same modules by `--as custom-op`: a session whose one node is the module, beside a session of the model."
+
+
+def words_of_bfloat16(rows):
+    ratios = [r["ratio"] for r in rows]
+    return ("`--precision bf16`, an opt-in: weights, and on tile registers what they are multiplied with, have 8 bits of precision; sums are of floats. "
+            f"Geometric mean {geometric_mean(ratios):.2f}, median {statistics.median(ratios):.2f} of ONNX Runtime in float32. "
+            "Errors are against float64, of the largest value.")
 
 
 def threads_of_modules():

@@ -18,7 +18,6 @@ import pathlib
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 
 import numpy as np
@@ -158,12 +157,8 @@ def main():
         return programs.SKIPPED
     names = SHORT if options.check else options.models.split(",") if options.models else zoo.names(options.limit)
     records = Records(options.results, "model")
-    for name in names:
-        if (name,) in records:
-            continue
-        with tempfile.TemporaryDirectory(prefix="isomer_compile_zoo_") as folder:
-            model = zoo.fill_once(name, pathlib.Path(folder), options.filled)
-            row = judge(name, model, pathlib.Path(folder), options)
+    for name, model, folder in zoo.filled_one_by_one(names, records, options.filled):
+        row = judge(name, model, folder, options)
         records.add({"model": name} | row)
         print(f"{name}: {row['status']} {row['reason']}", file=sys.stderr, flush=True)
     return 1 if print_table({name: records.all[name,] for name in names if (name,) in records}) else 0

@@ -8,6 +8,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 
 import onnx
 
@@ -93,6 +94,15 @@ def fill_once(name, folder, kept=None):
     place = kept / name if kept else folder
     place.mkdir(parents=True, exist_ok=True)
     return place / "model.onnx" if (place / "model.onnx").exists() else fill(name, place)
+
+
+def filled_one_by_one(names, records, kept=None):
+    """(name, model, a folder that lives as long) of those that are not among the records yet."""
+    for name in names:
+        if (name,) in records:
+            continue
+        with tempfile.TemporaryDirectory(prefix="isomer_zoo_") as folder:
+            yield name, fill_once(name, pathlib.Path(folder), kept), pathlib.Path(folder)
 
 
 def shape_options(name):

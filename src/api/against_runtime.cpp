@@ -34,8 +34,7 @@ AgainstRuntime::AgainstRuntime(const Model& model, const CompileOptions& options
 }
 
 void AgainstRuntime::take_batches(const lower::Plan& plan) {
-  const bool are_given = options_.feeds || !options_.feeds_file.empty();
-  if (plan.batch.empty() || are_given || sizes_.size() > options_.sizes.size()) return;
+  if (plan.batch.empty() || has_feeds() || sizes_.size() > options_.sizes.size()) return;
   for (const lower::Port& p : plan.inputs) {
     if (!p.by_sample) continue;
     const auto& extents = plan.buffers[static_cast<std::size_t>(p.buffer)].extents;
@@ -86,8 +85,7 @@ std::optional<Compiled::Errors> AgainstRuntime::errors(const Model& as_operator,
   if (!rights_) {
     if (options_.progress) options_.progress("comparing with float64");
     rights_.emplace();
-    const bool are_given = options_.feeds || !options_.feeds_file.empty();
-    for (std::uint64_t seed = 1; seed <= (are_given ? 1 : kDraws); ++seed)
+    for (std::uint64_t seed = 1; seed <= (has_feeds() ? 1 : kDraws); ++seed)
       if (auto drawn = right(seed)) rights_->push_back(std::move(*drawn));
   }
   std::optional<Compiled::Errors> worst;

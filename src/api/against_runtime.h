@@ -34,6 +34,7 @@ class AgainstRuntime {
   Interval ratio(const Model& as_operator, const std::filesystem::path& library) const;
 
  private:
+  bool has_feeds() const { return options_.feeds || !options_.feeds_file.empty(); }
   RuntimeOptions with(const std::filesystem::path& library) const;
   // What the model computes of some inputs in float64, and how far the runtime itself is from that.
   struct Right {

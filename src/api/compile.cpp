@@ -18,16 +18,25 @@ ReportJson to_json(const Compiled::Errors& e) {
   return {{"module", e.module}, {"runtime", e.runtime}, {"kept", e.kept}};
 }
 
-Compiled report_of(const Candidate& made, const CandidateMaker& maker, double ms) {
+// `search`: of operators; nullptr: the model is a module.
+Compiled report_of(const Candidate& made, const CandidateMaker& maker, const OperatorSearch* search,
+                   double ms) {
   Compiled out{
       .errors = made.errors, .sums = made.sums, .ratio = made.ratio, .not_compared = maker.not_compared()};
+  out.is_operator = search != nullptr && search->has_operators();
   for (const lower::Plan& plan : made.plans)
     for (const lower::Nest& nest : plan.nests) out.nests.push_back({nest.name, lower::text(nest, plan)});
   ReportJson json = to_json(made, maker.request(), ms);
-  json["sums"] = out.sums;
-  json["errors"] = out.errors ? to_json(*out.errors) : ReportJson(nullptr);
-  json["speed"] = out.ratio ? to_json(*out.ratio) : ReportJson(nullptr);
-  json["not_compared"] = out.not_compared;
+  json.update({{"sums", out.sums},
+               {"errors", out.errors ? to_json(*out.errors) : ReportJson(nullptr)},
+               {"speed", out.ratio ? to_json(*out.ratio) : ReportJson(nullptr)},
+               {"not_compared", out.not_compared},
+               {"is_operator", out.is_operator},
+               {"operators", 0},
+               {"graph", ""},
+               {"tried", ReportJson::array()},
+               {"regions", ReportJson::array()}});
+  if (search != nullptr) search->tell(json);
   out.json = json_text(json);
   return out;
 }
@@ -54,26 +63,14 @@ Compiled compile(const Model& model, const std::filesystem::path& folder, const 
                   "equal models are of use to operators of a runtime that are chosen here");
     const Stopwatch watch;
     CandidateMaker maker(model, folder, options);
-    const auto finished = [&](const Candidate& made, const OperatorSearch* search) {
-      Compiled out = report_of(made, maker, watch.ms());
-      ReportJson json = ReportJson::parse(out.json);
-      out.is_operator = search != nullptr && search->has_operators();
-      json.update({{"is_operator", out.is_operator},
-                   {"operators", 0},
-                   {"graph", ""},
-                   {"tried", ReportJson::array()},
-                   {"regions", ReportJson::array()}});
-      if (search != nullptr) search->tell(json);
-      out.json = json_text(json);
-      return out;
-    };
     if (options.as_operator) {
       OperatorSearch search(model, maker, options);
-      return finished(search.run(), &search);
+      const Candidate& made = search.run();
+      return report_of(made, maker, &search, watch.ms());
     }
     Candidate made = maker.whole(model.state().model.graph, folder);
     maker.measure(made);
-    return finished(made, nullptr);
+    return report_of(made, maker, nullptr, watch.ms());
   });
 }
 

@@ -51,7 +51,7 @@ ReportJson to_json(const Candidate& made, const CompileRequest& request, double 
     if (!plan.batch.empty()) batch = plan.batch;
     for (const lower::Storage& buffer : plan.buffers)  // all that is in the workspace at some time
       if (buffer.kind == lower::Storage::Kind::Local && buffer.offset >= 0)
-        tensors += buffer.size * lower::stored_bytes(buffer.type);
+        tensors += lower::byte_size(buffer);
     for (const lower::Nest& nest : plan.nests) {
       tiled += nest.tile ? 1 : 0;
       winograd += nest.winograd ? 1 : 0;

@@ -33,6 +33,9 @@ Result<std::string> text_of(const std::filesystem::path& path) {
   return text;
 }
 
+// Asked for by --precision: not equal to the model.
+bool is_rounded(const api::Compiled& compiled) { return compiled.sums == "bf16"; }
+
 std::string speed_of(const api::Compiled& compiled, int threads) {
   if (!compiled.ratio) return "not compared with a runtime: " + printable(compiled.not_compared);
   const api::Interval& r = *compiled.ratio;
@@ -41,7 +44,7 @@ std::string speed_of(const api::Compiled& compiled, int threads) {
                                                 : "no difference seen to ONNX Runtime";
   return fmt::format("{}: {:.2f}x (95 % interval {:.2f} to {:.2f}), on {}; {}", verdict, r.estimate, r.low,
                      r.high, threads == 1 ? "one thread" : fmt::format("{} threads each", threads),
-                     compiled.sums == "bf16" ? "NOT EQUAL: products are of bfloat16" : "outputs agree");
+                     is_rounded(compiled) ? "NOT EQUAL: products are of bfloat16" : "outputs agree");
 }
 
 // How far it is from float64, and what was done about it; "": not measured.
@@ -50,7 +53,7 @@ std::string error_of(const api::Compiled& compiled) {
   return fmt::format(
       "  rounding error {:.1e}, ONNX Runtime's {:.1e}, against float64; sums: {}{}\n",
       compiled.errors->module, compiled.errors->runtime, compiled.sums,
-      compiled.errors->kept || compiled.sums == "bf16" ? "" : "; MORE than --max-error-growth allows");
+      compiled.errors->kept || is_rounded(compiled) ? "" : "; MORE than --max-error-growth allows");
 }
 
 std::string counted(std::uint64_t operators) {

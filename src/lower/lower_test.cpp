@@ -7,34 +7,16 @@
 #include <map>
 #include <random>
 
-#include "graph/text.h"
-#include "lower/layout.h"
 #include "lower/legality.h"
-#include "lower/schedule.h"
+#include "lower/test_plan.h"
 
 namespace isomer::lower {
 namespace {
 
-struct Lowered {
-  Plan plan;
-  AxisNumbers numbers;
-};
-
-Graph graph_of(const std::string& body) {
-  auto graph = parse_graph("<ir_version: 8, opset_import: [\"\" : 20]> g " + body);
-  EXPECT_TRUE(graph) << (graph ? "" : graph.error().message);
-  return std::move(graph).value();
-}
-
-// Stages as nests, written into each other.
-Lowered lowered(const std::string& body) {
-  Lowered out;
-  auto plan = lower_graph(graph_of(body), {}, out.numbers);
-  EXPECT_TRUE(plan) << (plan ? "" : plan.error().message);
-  out.plan = std::move(plan).value();
-  compose_nests(out.plan, out.numbers);
-  return out;
-}
+using testing::apply_random_step;
+using testing::graph_of;
+using testing::Lowered;
+using testing::lowered;
 
 // The same with loops that are not scheduled.
 Lowered composed(const std::string& body) {
@@ -48,12 +30,7 @@ Lowered composed(const std::string& body) {
 
 Lowered scheduled(const std::string& body, Exactness exactness = Exactness::Fast,
                   const std::string& schedules = {}) {
-  Lowered out = lowered(body);
-  const Schedules own = *parse_schedules(schedules);
-  choose_layouts(out.plan);
-  EXPECT_TRUE(choose_strips(out.plan, {}, own));
-  EXPECT_TRUE(schedule_nests(out.plan, out.numbers, exactness, own));
-  EXPECT_TRUE(apply_schedules(out.plan, own, out.numbers));
+  Lowered out = testing::scheduled(body, exactness, schedules);
   place_buffers(out.plan);
   return out;
 }
@@ -345,15 +322,7 @@ TEST(Legality, AgreesWithRunningRandomSchedules) {
     Lowered a = start;
     Nest& nest = a.plan.nests[0];
     for (std::size_t steps = 1 + below(4); steps > 0; --steps) {
-      const std::string one = nest.loops[below(nest.loops.size())].name,
-                        other = nest.loops[below(nest.loops.size())].name;
-      switch (below(3)) {
-        case 0:
-          (void)apply_schedule(nest, "split " + one + " " + std::to_string(2 + below(3)), a.numbers);
-          break;
-        case 1: (void)apply_schedule(nest, "fuse " + one + " " + other, a.numbers); break;
-        default: (void)apply_schedule(nest, "reorder " + one + " " + other, a.numbers); break;
-      }
+      apply_random_step(nest, a.numbers, below);
       if (nest.loops.size() > 6) break;
     }
     Loop& loop = nest.loops[below(nest.loops.size())];

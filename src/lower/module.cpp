@@ -226,6 +226,20 @@ std::string sample_bytes(const Plan& plan, const std::vector<Port>& ports) {
 
 std::string include_of(const std::string& name) { return fmt::format("#include \"{}.h\"", name); }
 
+// [..., depth, lane] as [..., depth / 2, lane, 2], rounded to bfloat16.
+std::vector<std::uint16_t> in_pairs(const Storage& s) {
+  const auto lanes = static_cast<std::size_t>(s.extents.back());
+  const auto depth = static_cast<std::size_t>(s.extents[s.extents.size() - 2]);
+  const auto paired = static_cast<std::size_t>(paired_depth(s.extents[s.extents.size() - 2]));
+  const auto values = s.value.as<float>();
+  std::vector<std::uint16_t> out(static_cast<std::size_t>(byte_size(s)) / 2);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t lane = i % lanes, k = i / lanes % depth, panel = i / lanes / depth;
+    out[((panel * paired / 2 + k / 2) * lanes + lane) * 2 + k % 2] = float_to_bfloat16(values[i]);
+  }
+  return out;
+}
+
 }  // namespace
 
 // Scratch memory, or, where each thread has samples of its own, all of a workspace.
@@ -284,20 +298,6 @@ Result<ModuleTexts> module_of(const Graph& graph, const InferOptions& sizes, con
       fmt::format(kEnd);
   out.functions = emitted.functions;
   out.plan = std::move(plan);
-  return out;
-}
-
-// [..., depth, lane] as [..., depth / 2, lane, 2], rounded to bfloat16.
-static std::vector<std::uint16_t> in_pairs(const Storage& s) {
-  const auto lanes = static_cast<std::size_t>(s.extents.back());
-  const auto depth = static_cast<std::size_t>(s.extents[s.extents.size() - 2]);
-  const auto paired = static_cast<std::size_t>(paired_depth(s.extents[s.extents.size() - 2]));
-  const auto values = s.value.as<float>();
-  std::vector<std::uint16_t> out(static_cast<std::size_t>(byte_size(s)) / 2);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::size_t lane = i % lanes, k = i / lanes % depth, panel = i / lanes / depth;
-    out[((panel * paired / 2 + k / 2) * lanes + lane) * 2 + k % 2] = float_to_bfloat16(values[i]);
-  }
   return out;
 }
 

@@ -2,16 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include "graph/text.h"
+#include "lower/test_plan.h"
 
 namespace isomer::lower {
 namespace {
 
-Graph graph_of(const std::string& body) {
-  auto graph = parse_graph("<ir_version: 8, opset_import: [\"\" : 20]> g " + body);
-  EXPECT_TRUE(graph) << (graph ? "" : graph.error().message);
-  return std::move(graph).value();
-}
+using testing::graph_of;
 
 // Why it can't be run sample by sample; "": it can.
 std::string refusal(const std::string& body) {

@@ -5,10 +5,8 @@
 #include <map>
 #include <random>
 
-#include "graph/text.h"
-#include "lower/layout.h"
 #include "lower/legality.h"
-#include "lower/lower.h"
+#include "lower/test_plan.h"
 
 namespace isomer::lower {
 namespace {
@@ -17,19 +15,9 @@ constexpr StripLimits kAlways{.worth = 0, .rings = std::int64_t{1} << 20};
 
 Plan planned(const std::string& body, const StripLimits& limits = kAlways,
              const std::string& schedules = {}) {
-  auto graph = parse_graph("<ir_version: 8, opset_import: [\"\" : 20]> g " + body);
-  EXPECT_TRUE(graph) << (graph ? "" : graph.error().message);
-  AxisNumbers numbers;
-  auto plan = lower_graph(*graph, {}, numbers);
-  EXPECT_TRUE(plan) << (plan ? "" : plan.error().message);
-  compose_nests(*plan, numbers);
-  choose_layouts(*plan);
-  const Schedules own = *parse_schedules(schedules);
-  EXPECT_TRUE(choose_strips(*plan, limits, own));
-  EXPECT_TRUE(schedule_nests(*plan, numbers, Exactness::Fast, own));
-  EXPECT_TRUE(apply_schedules(*plan, own, numbers));
-  place_buffers(*plan);
-  return std::move(plan).value();
+  testing::Lowered out = testing::scheduled(body, Exactness::Fast, schedules, limits);
+  place_buffers(out.plan);
+  return std::move(out.plan);
 }
 
 std::string weights(const std::string& name, const std::string& shape) {

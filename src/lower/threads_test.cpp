@@ -5,34 +5,17 @@
 #include <random>
 #include <set>
 
-#include "graph/text.h"
-#include "lower/layout.h"
 #include "lower/legality.h"
-#include "lower/lower.h"
-#include "lower/schedule.h"
+#include "lower/test_plan.h"
 
 namespace isomer::lower {
 namespace {
 
-struct Planned {
-  Plan plan;
-  AxisNumbers numbers;
-};
+using testing::Lowered;
 
-Planned planned(const std::string& body, const StripLimits& limits = {}, const std::string& schedules = {}) {
-  auto graph = parse_graph("<ir_version: 8, opset_import: [\"\" : 20]> g " + body);
-  EXPECT_TRUE(graph) << (graph ? "" : graph.error().message);
-  Planned out;
-  auto plan = lower_graph(*graph, {}, out.numbers);
-  EXPECT_TRUE(plan) << (plan ? "" : plan.error().message);
-  out.plan = std::move(plan).value();
-  compose_nests(out.plan, out.numbers);
-  choose_layouts(out.plan);
-  const Schedules own = *parse_schedules(schedules);
-  EXPECT_TRUE(choose_strips(out.plan, limits, own));
-  EXPECT_TRUE(schedule_nests(out.plan, out.numbers, Exactness::Fast, own));
-  EXPECT_TRUE(apply_schedules(out.plan, own, out.numbers));
-  share_nests(out.plan, own);
+Lowered planned(const std::string& body, const StripLimits& limits = {}, const std::string& schedules = {}) {
+  Lowered out = testing::scheduled(body, Exactness::Fast, schedules, limits);
+  share_nests(out.plan, *parse_schedules(schedules));
   place_buffers(out.plan);
   return out;
 }
@@ -54,23 +37,23 @@ const std::string kBlock =
     "Conv<group = 96, pads = [1, 1, 1, 1]>(f, b) h = Relu(g) y = Conv(h, c) }";
 
 TEST(Threads, DivideWhatIsWorthIt) {
-  const Planned products = planned(kProducts);
+  const Lowered products = planned(kProducts);
   EXPECT_EQ(said(products.plan), "");
   std::set<Tile::Shared> shared;
   for (const Nest& n : products.plan.nests)
     if (n.tile) shared.insert(n.tile->shared);
   EXPECT_EQ(shared, (std::set{Tile::Shared::Rows, Tile::Shared::Columns}));
 
-  const Planned small = planned("(float[10] x) => (float[10] y) { y = Exp(x) }");
+  const Lowered small = planned("(float[10] x) => (float[10] y) { y = Exp(x) }");
   EXPECT_FALSE(is_shared(small.plan.nests[0]));
-  const Planned large = planned("(float[100000] x) => (float[100000] y) { y = Exp(x) }");
+  const Lowered large = planned("(float[100000] x) => (float[100000] y) { y = Exp(x) }");
   EXPECT_TRUE(is_shared(large.plan.nests[0]));
   EXPECT_EQ(said(large.plan), "");
   EXPECT_EQ(large.plan.thread_workspace, 0);
 }
 
 TEST(Threads, EachHasScratchMemoryOfItsOwn) {
-  Planned a = planned(kWinograd);
+  Lowered a = planned(kWinograd);
   EXPECT_EQ(said(a.plan), "");
   ASSERT_GE(std::ranges::count_if(a.plan.nests, [](const Nest& n) { return n.winograd.has_value(); }), 1);
   std::int64_t most = 0;
@@ -91,7 +74,7 @@ TEST(Threads, EachHasScratchMemoryOfItsOwn) {
 }
 
 TEST(Threads, DivideTheRowsOfAStrip) {
-  const Planned a = planned(kBlock, {.worth = 0, .rings = std::int64_t{1} << 20});
+  const Lowered a = planned(kBlock, {.worth = 0, .rings = std::int64_t{1} << 20});
   EXPECT_EQ(said(a.plan), "");
   ASSERT_TRUE(std::ranges::any_of(a.plan.nests, [](const Nest& n) { return n.strip && is_shared(n); }));
   // With fewer rows than one strip has, two of them are one place.
@@ -121,7 +104,7 @@ TEST(Threads, NoTwoOfThemAddToOneSum) {
 }
 
 TEST(Threads, AreLinesOfASchedule) {
-  const Planned chosen = planned(kProducts);
+  const Lowered chosen = planned(kProducts);
   int lines = 0;
   for (const Nest& n : chosen.plan.nests)
     lines += text(n, chosen.plan).find("\n  parallel ") != std::string::npos ? 1 : 0;
@@ -165,26 +148,17 @@ bool writes_apart(const Nest& nest) {
 TEST(Threads, TheCheckerAgreesWithRunningRandomLoops) {
   std::mt19937_64 random(5);
   const auto below = [&](std::size_t n) { return static_cast<std::size_t>(random() % n); };
-  Planned start = planned("(float[6, 5] x, float[5, 4] w) => (float[6, 4] y) { y = MatMul(x, w) }");
+  Lowered start = planned("(float[6, 5] x, float[5, 4] w) => (float[6, 4] y) { y = MatMul(x, w) }");
   Nest& first = start.plan.nests.back();
   first.tile.reset();
   first.reduction = main_reduction(first.value);
   reset_loops(first, start.plan);
   int legal = 0, refused = 0;
   for (int round = 0; round < 300; ++round) {
-    Planned a = start;
+    Lowered a = start;
     Nest& nest = a.plan.nests.back();
-    for (std::size_t steps = 1 + below(3); steps > 0; --steps) {
-      const std::string one = nest.loops[below(nest.loops.size())].name,
-                        other = nest.loops[below(nest.loops.size())].name;
-      switch (below(3)) {
-        case 0:
-          (void)apply_schedule(nest, "split " + one + " " + std::to_string(2 + below(3)), a.numbers);
-          break;
-        case 1: (void)apply_schedule(nest, "fuse " + one + " " + other, a.numbers); break;
-        default: (void)apply_schedule(nest, "reorder " + one + " " + other, a.numbers); break;
-      }
-    }
+    for (std::size_t steps = 1 + below(3); steps > 0; --steps)
+      testing::apply_random_step(nest, a.numbers, below);
     ASSERT_EQ(illegal(a.plan, nest), std::nullopt);
     for (std::size_t k = 0; k <= below(nest.loops.size()); ++k) nest.loops[k].kind = Loop::Kind::Parallel;
     const bool is_legal = !illegal(a.plan, nest);

@@ -11,6 +11,7 @@
 #include "eval/program.h"
 #include "expr/parts.h"
 #include "graph/content.h"
+#include "graph/crossings.h"
 #include "graph/flatten.h"
 #include "graph/graph_index.h"
 #include "graph/rebuild.h"
@@ -193,14 +194,7 @@ class Cutter {
     std::vector<std::int64_t> bytes(order_.size() + 1, 0);
     std::vector<int> count(order_.size() + 1, 0);
     std::map<std::size_t, std::vector<std::string>> begins, ends;
-    for (const auto& [value, readers] : index_.all_readers()) {
-      if (cut_.constants.contains(value.node)) continue;
-      const auto made = place_.find(value.node);
-      std::size_t last = 0;
-      for (const NodeId r : readers)
-        if (const auto at = place_.find(r); at != place_.end()) last = std::max(last, at->second);
-      const std::size_t first = made == place_.end() ? 0 : made->second + 1;
-      if (last < first) continue;
+    for (const auto& [value, first, last] : crossings(index_, place_, cut_.constants)) {
       const std::int64_t size = bytes_of(value);
       ++count[first], --count[last + 1];
       bytes[first] += size, bytes[last + 1] -= size;

@@ -10,6 +10,7 @@
 #include "graph/constant.h"
 #include "graph/graph_index.h"
 #include "plans/places.h"
+#include "search/replay.h"
 
 namespace isomer {
 namespace {
@@ -275,15 +276,6 @@ class Maker {
       for (const Value& v : program.outputs()) out.add_output(moved.at(v));
       return out;
     }
-    Claim operator()(const Claim& claim) {
-      Claim out{.inputs = (*this)(claim.inputs),
-                .outputs = (*this)(claim.outputs),
-                .after = (*this)(claim.after),
-                .attempt = claim.attempt};
-      for (const ConstantFact& fact : claim.facts)
-        out.facts.push_back({(*this)(fact.constant), (*this)(fact.program)});
-      return out;
-    }
     bool is_lost = false;
 
    private:
@@ -303,7 +295,7 @@ class Maker {
       if (const auto* c = std::get_if<Claim>(&step)) {
         const Draft::Taken& told = *taken.at(claim++);
         if (trace_.together.root(c->outputs.at(0)) != root) continue;
-        out.plan.steps.emplace_back(renamed(*c));
+        out.plan.steps.emplace_back(with_names(*c, renamed));
         out.plan.about.push_back({told.kind, told_of(*c)});
         out.ratio = std::max(out.ratio, told.ratio);
         ++since;

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 
+#include "graph/crossings.h"
 #include "graph/graph_index.h"
 
 namespace isomer {
@@ -47,16 +48,9 @@ class Partition {
   // crossings_[k]: values that are made before the k-th node and read by it or later.
   void count_crossings() {
     std::vector<int> change(order_.size() + 1, 0);
-    for (const auto& [value, readers] : index_.all_readers()) {
-      if (constants_.contains(value.node)) continue;
-      const auto made = position_.find(value.node);
-      std::size_t last = 0;
-      for (const NodeId r : readers)
-        if (const auto at = position_.find(r); at != position_.end()) last = std::max(last, at->second);
-      const std::size_t first = made == position_.end() ? 0 : made->second + 1;
-      if (last < first) continue;
-      ++change[first];
-      --change[last + 1];
+    for (const Crossing& c : crossings(index_, position_, constants_)) {
+      ++change[c.first];
+      --change[c.last + 1];
     }
     crossings_.assign(order_.size() + 1, 0);
     int now = 0;

@@ -29,16 +29,6 @@ Graph Renaming::operator()(const Graph& program) const {
   return with_changed_nodes(program, [&](Node& node) { node.outputs = (*this)(node.outputs); });
 }
 
-Claim Renaming::operator()(const Claim& claim) const {
-  Claim out{.inputs = (*this)(claim.inputs),
-            .outputs = (*this)(claim.outputs),
-            .after = (*this)(claim.after),
-            .attempt = claim.attempt};
-  for (const ConstantFact& fact : claim.facts)
-    out.facts.push_back({(*this)(fact.constant), (*this)(fact.program)});
-  return out;
-}
-
 Replay::Replay(const Draft& draft, Renaming renaming) : steps_(&draft.steps), renamed_(std::move(renaming)) {
   for (const Draft::Taken& t : draft.taken)
     if (t.is_claim) told_.push_back(&t);
@@ -49,7 +39,7 @@ std::vector<Proposal> Replay::next() {
   for (; std::holds_alternative<Claim>((*steps_)[at_]); ++at_, ++claim_)
     out.push_back({.kind = told_[claim_]->kind,
                    .what = told_[claim_]->what,
-                   .claim = renamed_(std::get<Claim>((*steps_)[at_])),
+                   .claim = with_names(std::get<Claim>((*steps_)[at_]), renamed_),
                    .folds = {}});
   if (out.empty()) out.push_back({.kind = "simplify", .what = "constants", .claim = {}, .folds = {}});
   out.back().folds = renamed_(std::get<FoldStep>((*steps_)[at_++]).values);

@@ -21,12 +21,23 @@ class Renaming {
   std::string operator()(const std::string& name) const;
   std::vector<std::string> operator()(std::vector<std::string> names) const;
   Graph operator()(const Graph& program) const;
-  Claim operator()(const Claim& claim) const;
 
  private:
   std::map<std::string, std::string> names_;
   std::string suffix_;
 };
+
+// A claim under other names. `names` says the new ones: of a name, of several, of a program's values.
+template <class Names>
+Claim with_names(const Claim& claim, Names& names) {
+  Claim out{.inputs = names(claim.inputs),
+            .outputs = names(claim.outputs),
+            .after = names(claim.after),
+            .attempt = claim.attempt};
+  for (const ConstantFact& fact : claim.facts)
+    out.facts.push_back({names(fact.constant), names(fact.program)});
+  return out;
+}
 
 // The steps of a draft, which outlives this.
 class Replay {
