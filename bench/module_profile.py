@@ -74,18 +74,28 @@ def memory_of(ports, array):
     return text
 
 
-def profile(folder, compiler, runs):
+def build(folder, compiler, runs, program):
+    """Compiles a module with clocks to a program; returns what it calls."""
     about = json.loads((folder / "interface.json").read_text(encoding="utf-8"))
     name = about["name"]
     source, calls = with_clocks((folder / f"{name}.cpp").read_text(encoding="utf-8"), name)
     source += MAIN % {"name": name, "weights": folder / about["weights"], "inputs": len(about["inputs"]), "outputs": len(about["outputs"]), "runs": runs,
                       "memory": memory_of(about["inputs"], "inputs") + memory_of(about["outputs"], "outputs"), "calls": len(calls)}
+    program.with_suffix(".cpp").write_text(source, encoding="utf-8")
+    subprocess.run([compiler, *FLAGS, "-I", str(folder), str(program.with_suffix(".cpp")), "-o", str(program), "-lm", "-ldl", "-lpthread"], check=True)
+    return calls
+
+
+def run(program, calls):
+    """The median nanoseconds of each call."""
+    rows = [list(map(float, line.split())) for line in subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()]
+    return [(statistics.median(column), call) for column, call in zip(zip(*rows), calls, strict=True)]
+
+
+def profile(folder, compiler, runs):
     with tempfile.TemporaryDirectory(prefix="isomer_profile_") as scratch:
         program = pathlib.Path(scratch) / "profile"
-        program.with_suffix(".cpp").write_text(source, encoding="utf-8")
-        subprocess.run([compiler, *FLAGS, "-I", str(folder), str(program.with_suffix(".cpp")), "-o", str(program), "-lm", "-ldl", "-lpthread"], check=True)
-        rows = [list(map(float, line.split())) for line in subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()]
-    return sorted(((statistics.median(column), call) for column, call in zip(zip(*rows), calls, strict=True)), reverse=True)
+        return sorted(run(program, build(folder, compiler, runs, program)), reverse=True)
 
 
 def main():

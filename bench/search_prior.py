@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """How much sooner `isomer optimize` is there with a prior that knows nothing of the model's family: the work until it has 95 % of its whole gain.
 
-  bench/search_prior.py [--models NAME,...] [--filled FOLDER] [--budget 120s] [--judge cost|runtime] [--suite zoo|structures] [--results FILE.jsonl] [--check]
+  bench/search_prior.py [--models NAME,...] [--filled FOLDER] [--budget 120s] [--judge cost|runtime] [--structures FOLDER] [--results FILE.jsonl] [--check]
 Models of the zoo that gain (bench/results/zoo.jsonl), each with --no-prior and with a prior that bench/train_prior.py made without the model's family.
 --judge cost is repeatable: the gain is that of the analytic cost, and time is CPU time of the process. With --judge runtime the gain is what was measured
 at the moment, and time goes by the clock. A row has for both: seconds until 95 % of the larger of both gains (null: never), the gain, proposals tried.
---suite structures: the generated structures of bench/structures.py by the analytic cost; only the gains are compared.
+--structures: models of a folder instead, by the analytic cost; only the gains are compared.
 --check, the short form: three small models; no gain is lower.
 """
 import argparse

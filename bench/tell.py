@@ -556,7 +556,31 @@ def compiled_page():
     yield from modules_of("compile_operator", "As an operator of ONNX Runtime", words_of_operators, "operator", ["sums"])
     yield from modules_of("compile_bf16", "Products of bfloat16, which is not equal", words_of_bfloat16, "module")
     yield from threads_of_modules()
+    yield from layers_beside_onednn()
     yield from memory_of_modules()
+
+
+def layers_beside_onednn():
+    found = read("layers")
+    if found is None:
+        return
+    head, rows = found
+    ran = [r for r in rows if "failure" not in r]
+    near, mean = sum(r["ratio"] >= 0.9 for r in ran), geometric_mean([r["ratio"] for r in ran])
+    yield from ("## Single layers beside oneDNN", "",
+                "Time of a bare oneDNN primitive over that of our nest for the same layer, by turns; layouts are each one's own choice and reorders are not "
+                "counted. oneDNN's convolutions are direct; ours are Winograd's where that is faster. Errors are those of a small model around the layer, "
+                "ours and ONNX Runtime's.", "",
+                f"**{near} of {len(ran)} layers take at most a tenth longer than oneDNN's**; geometric mean {mean:.2f}.", "",
+                provenance(head), "", "| layer | ratio | from | to | ours us | oneDNN us | error | runtime's | oneDNN's choice |",
+                "|---|---:|---:|---:|---:|---:|---:|---:|---|")
+    for r in rows:
+        if "failure" in r:
+            yield f"| {r['layer']} |" + " |" * 7 + f" {r['failure'][:80]} |"
+        else:
+            yield (f"| {r['layer']} | {r['ratio']:.2f} | {r['low']:.2f} | {r['high']:.2f} | {r['ours_us']} | {r['onednn_us']} | {r['error']:.1e} | "
+                   f"{r['runtime_error']:.1e} | {r['onednn']} |")
+    yield ""
 
 
 def modules_of(name, title, words, ours, more=()):

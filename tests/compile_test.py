@@ -827,6 +827,53 @@ class Schedules(Compiles):
         self.assertLessEqual(modules.distance(expected, modules.load(self.path / "compiled")(**self.CASE.inputs)["y"]), TOLERANCE[expected.dtype])
 
 
+class Kernels(Compiles):
+    """C++ of a user's own: the page's example, in another network, and what computes something else."""
+
+    PAGE = (programs.ROOT / "docs" / "how-to" / "compile.md").read_text(encoding="utf-8").split("```\nintrinsic ", 1)[1].split("```", 1)[0]
+    TEXT, LINES = ("intrinsic " + PAGE).split("\nnest ", 1)
+    CASE = Case("a = MatMul (x, w) y = Relu (a)", {"x": normal(16, 20)}, "y", {"w": normal(20, 24)})
+
+    def kernel(self, text, lines=LINES, case=CASE, options=()):
+        (self.path / "schedule").write_text(f"{text}\nnest {lines}\n")
+        return modules.compile_model(self.save(model_of([case])), self.path / "compiled", "--schedule", str(self.path / "schedule"), *options)
+
+    def test_of_the_page(self):
+        turned = Case("b = Transpose (x) a = MatMul (b, w) y = Relu (a)", {"x": normal(20, 16)}, "y", {"w": normal(20, 24)})
+        for case, of in ((self.CASE, lambda x: x), (turned, np.transpose)):
+            with self.subTest(case=case):
+                command = [isomer, "compile", str(self.save(model_of([case]))), "-o", str(self.path / "compiled"), "--show", "all", "--seconds", "0"]
+                first = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+                name = next(line.split(":")[0] for line in first.splitlines() if "MatMul" in line and line.endswith("]"))
+                ran = self.kernel(self.TEXT, name.strip() + "\n" + self.LINES.split("\n", 1)[1], case)
+                self.assertEqual(ran.returncode, 0, ran.stdout)
+                self.assertEqual(ran.answer["tiled"], 0)
+                self.assertIn("im_own_dot8(sum", (self.path / "compiled" / "model.cpp").read_text())
+                expected = np.maximum(of(case.inputs["x"]) @ case.constants["w"], 0)
+                self.assertLessEqual(modules.distance(expected, modules.load(self.path / "compiled")(**case.inputs)["y"]), TOLERANCE[expected.dtype])
+
+    def test_that_compute_something_else(self):
+        for old, new in (("k < 4", "k < 3"), ("+=", "="), ("b_1", "b_0"), ("a[i*a_0 + k*a_1]", "a[4*i + k]"), ("8*i + j", "8*j + i")):
+            with self.subTest(new=new):
+                self.assertIn(old, self.TEXT.split("code", 1)[1])
+                ran = self.kernel("code".join((self.TEXT.split("code", 1)[0], self.TEXT.split("code", 1)[1].replace(old, new))))
+                self.assertEqual(ran.returncode, 2, ran.stdout)
+                self.assertIn("intrinsic dot8: its code was tried", ran.answer["error"]["message"])
+
+    def test_that_do_not_fit(self):
+        for old, new, words in (("reorder i0.o i1.o r0.o i0.i i1.i r0.i", "reorder i0.o i1.o r0.o i1.i i0.i r0.i", "refused"),
+                                ("split r0 4", "split r0 5", "refused"), ("tensorize dot8", "tensorize dot9", "dot9")):
+            with self.subTest(new=new):
+                ran = self.kernel(self.TEXT, self.LINES.replace(old, new))
+                self.assertEqual(ran.returncode, 2, ran.stdout)
+                self.assertIn(words, ran.answer["error"]["message"])
+
+    def test_that_can_not_be_tried(self):
+        ran = self.kernel(self.TEXT, options=("--target", "aarch64"))
+        self.assertEqual(ran.returncode, 2, ran.stdout)
+        self.assertIn("can't be tried", ran.answer["error"]["message"])
+
+
 class Profile(Compiles):
     def test_every_nest_has_a_share(self):
         self.module(model_of([Case("a = MatMul (x, w) b = Softmax (a) y = Conv <group = 4> (z, v)", {"x": normal(4, 32), "z": normal(1, 4, 9, 9)}, "b y",

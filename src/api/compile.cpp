@@ -8,6 +8,8 @@
 #include "api/model_state.h"
 #include "api/report_json.h"
 #include "api/stopwatch.h"
+#include "base/temporary_folder.h"
+#include "lower/intrinsic.h"
 
 namespace isomer::api {
 namespace {
@@ -41,6 +43,42 @@ Compiled report_of(const Candidate& made, const CandidateMaker& maker, const Ope
   return out;
 }
 
+// Runs the C++ of a user's kernels beside the graphs that it has to compute.
+void try_intrinsics(const CompileOptions& options) {
+  for (const lower::Intrinsic& own : take(lower::parse_intrinsics(options.schedules))) {
+    const auto refuse = [&](ErrorKind kind, const std::string& why) {
+      throw Error(kind, fmt::format("intrinsic {}: {}", own.name, why));
+    };
+    if (!runs_here(options.target))
+      refuse(ErrorKind::BadInput, options.target + " does not run here, so its code can't be tried");
+    for (lower::Trial& trial : take(lower::trials(own))) {
+      CompileOptions trying = options;
+      trying.schedules = trial.schedule;
+      trying.sizes.clear();
+      trying.feeds.reset();
+      trying.feeds_file.clear();
+      trying.name = "trial";
+      trying.seconds = 1;
+      const TemporaryFolder folder(
+          options.scratch.empty() ? std::filesystem::temp_directory_path() : options.scratch,
+          "isomer-intrinsic");
+      isomer::Model of_graph;
+      of_graph.graph = std::move(trial.graph);
+      of_graph.ir_version = 8;
+      const Model model = to_public(std::move(of_graph));
+      CandidateMaker maker(model, folder.path(), trying);
+      try {
+        maker.whole(model.state().model.graph, folder.path());
+      } catch (const Error& e) {
+        refuse(e.kind() == ErrorKind::Internal ? ErrorKind::BadInput : e.kind(),
+               fmt::format("its code was tried: {}", e.what()));
+      }
+      if (!maker.can_compare())
+        refuse(ErrorKind::Runtime, "its code can't be tried: " + maker.not_compared());
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> compile_targets() { return isomer::compile_targets(); }
@@ -61,6 +99,7 @@ Compiled compile(const Model& model, const std::filesystem::path& folder, const 
     if (!options.equal.empty() && (!options.as_operator || !options.schedules.empty()))
       throw Error(ErrorKind::BadInput,
                   "equal models are of use to operators of a runtime that are chosen here");
+    try_intrinsics(options);
     const Stopwatch watch;
     CandidateMaker maker(model, folder, options);
     if (options.as_operator) {

@@ -28,11 +28,11 @@ bool has_winograd(const std::vector<lower::Plan>& plans) {
   });
 }
 
+}  // namespace
+
 Model to_public(isomer::Model model) {
   return Model(std::make_shared<Model::State>(Model::State{.model = std::move(model)}));
 }
-
-}  // namespace
 
 std::vector<std::string> sums_of_products() {
   std::vector<std::string> words;

@@ -31,6 +31,7 @@ struct Candidate {
   double speed() const { return ratio ? ratio->estimate : 1; }
 };
 
+Model to_public(isomer::Model model);
 ReportJson to_json(const Interval& interval);
 ReportJson to_json(const Candidate& made, const CompileRequest& request, double ms);
 

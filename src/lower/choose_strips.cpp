@@ -176,6 +176,8 @@ class Strips {
     std::int64_t ring = 1;
     for (std::size_t k = 0; k < read.size(); ++k) {
       const std::int64_t from = k == 0 ? 0 : read[k - 1];
+      // Threads write the rows of one strip at the same time, also those that nobody reads.
+      ring = std::max(ring, written[k] - (k == 0 ? 0 : written[k - 1]));
       if (from == read[k]) continue;
       const std::int64_t end = written[k] + (written[k] == s.extents[kRows] ? high : 0);
       ring = std::max(ring, end - std::max(window.step * from + window.low, -low));

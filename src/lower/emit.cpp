@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "lower/emit_nest.h"
+#include "lower/intrinsic.h"
 
 namespace isomer::lower {
 namespace {
@@ -69,12 +70,25 @@ std::string border_of(const Plan& plan, int buffer) {
   return out;
 }
 
+// C++ of a user's own.
+std::string function_of(const Intrinsic& own) {
+  std::string parameters = fmt::format("{}* {}", c_type(own.output.type), own.output.name);
+  for (const Intrinsic::Port& p : own.inputs) {
+    parameters += fmt::format(", const {}* {}", stored_type(p.type), p.name);
+    for (std::size_t d = 0; d < p.extents.size(); ++d)
+      parameters += fmt::format(", int64_t {}_{}", p.name, d);
+  }
+  return fmt::format("static inline __attribute__((unused)) void {}({}) {{{}\n}}\n", function_name(own),
+                     parameters, own.code);
+}
+
 // Writes functions, each once, and what calls them.
 class Emitter {
  public:
   Emitter(const Plan& plan, const std::string& prefix) : plan_(plan), prefix_(prefix) {}
 
   Emitted run() {
+    for (const Intrinsic& own : plan_.intrinsics) out_.code += function_of(own);
     for (std::size_t n = 0; n < plan_.nests.size();) {
       const std::size_t length = strip_length(plan_, n);
       if (length > 0) strips(n, length);

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "expr/parts.h"
 #include "lower/compose.h"
+#include "lower/intrinsic.h"
 
 namespace isomer::lower {
 namespace {
@@ -516,6 +517,7 @@ std::string NestWriter::body() {
   if (is_shared(nest_)) say("if (low < 0) __builtin_unreachable();");
   if (nest_.winograd) winograd();
   else if (nest_.reduction && nest_.tile) tiled();
+  else if (nest_.call) by_intrinsic();
   else if (nest_.reduction) reduced();
   else plain();
   if (may_fail_) say("return 0;");
@@ -534,11 +536,6 @@ void NestWriter::plain() {
   for (std::size_t k = 0; k < opened; ++k) close();
 }
 
-bool NestWriter::is_reduced(const Loop& loop) const {
-  return std::ranges::any_of(
-      nest_.of, [&](const AxisOfLoops& a) { return a.is_reduced && a.index.mentions(loop.axis); });
-}
-
 std::string NestWriter::pragma_of(const Loop& loop) {
   return loop.kind == Loop::Kind::Unrolled ? "IM_UNROLL" : "";
 }
@@ -547,7 +544,7 @@ std::string NestWriter::pragma_of(const Loop& loop) {
 // becomes of them. A vector loop, which is the innermost one, is an element of the tile.
 void NestWriter::reduced() {
   const ExprNode& reduction = *nest_.reduction;
-  const auto first = std::ranges::find_if(nest_.loops, [&](const Loop& l) { return is_reduced(l); });
+  const auto first = std::ranges::find_if(nest_.loops, [&](const Loop& l) { return is_reduced(nest_, l); });
   const std::vector<Loop> outer(nest_.loops.begin(), first);
   std::vector<Loop> inner(first, nest_.loops.end());
   std::optional<Loop> lanes;
@@ -558,14 +555,14 @@ void NestWriter::reduced() {
   std::int64_t tile = 1;
   Index place;
   for (const Loop& l : inner) {
-    if (is_reduced(l)) continue;
+    if (is_reduced(nest_, l)) continue;
     place = Dim(l.axis.extent.concrete()) * place + Index(l.axis);
     tile *= l.axis.extent.concrete();
   }
   const auto open_inner = [&](bool with_reduced) {
     std::size_t opened = 0;
     for (const Loop& l : inner) {
-      if (!with_reduced && is_reduced(l)) continue;
+      if (!with_reduced && is_reduced(nest_, l)) continue;
       open_loop(l.axis, "0", fmt::format("{}", l.axis.extent.concrete()), pragma_of(l));
       ++opened;
     }
@@ -603,12 +600,58 @@ void NestWriter::reduced() {
   define_axes(false);
   Domain kept;
   std::ranges::copy_if(nest_.guard, std::back_inserter(kept), [&](const Index& g) {
-    return !std::ranges::any_of(inner, [&](const Loop& l) { return is_reduced(l) && g.mentions(l.axis); });
+    return !std::ranges::any_of(inner,
+                                [&](const Loop& l) { return is_reduced(nest_, l) && g.mentions(l.axis); });
   });
   if (const std::string inside = holds(kept); !inside.empty()) {
     open(fmt::format("if ({})", inside));
     ++opened;
   }
+  store(value(nest_.value.ref()));
+  for (opened += around; opened > 0; --opened) close();
+}
+
+// A tile of sums, as above, to which calls add.
+void NestWriter::by_intrinsic() {
+  const Intrinsic& own = plan_.intrinsics[nest_.call->intrinsic];
+  const auto first = std::ranges::find_if(nest_.loops, [&](const Loop& l) { return is_reduced(nest_, l); });
+  const std::size_t kept = own.axes.size(), called = kept + own.value->axes.size();
+  const auto inner = std::min(first, nest_.loops.end() - static_cast<std::ptrdiff_t>(called));
+  const auto call = nest_.loops.end() - static_cast<std::ptrdiff_t>(called);
+  const std::size_t around = open_loops({nest_.loops.begin(), inner});
+  std::int64_t tile = 1;
+  Index place;
+  AxisMap over_loops, at_first;
+  for (std::size_t k = 0; k < called; ++k) {
+    const Axis& axis = call[static_cast<std::ptrdiff_t>(k)].axis;
+    at_first.emplace(axis.id, Index(0));
+    if (k >= kept) continue;
+    place = axis.extent * place + Index(axis);
+    tile *= axis.extent.concrete();
+  }
+  for (const AxisOfLoops& a : nest_.of) over_loops.emplace(a.axis.id, with_axes(a.index, at_first));
+  const std::string type = c_type(nest_.reduction->type);
+  say(fmt::format("__attribute__((aligned(64))) {} sum[{}];", type, tile));
+  say(fmt::format("for (int64_t n = 0; n < {}; ++n) sum[n] = 0;", tile));
+  std::size_t opened = 0;
+  for (auto loop = inner; loop < call; ++loop, ++opened)
+    open_loop(loop->axis, "0", fmt::format("{}", loop->axis.extent.concrete()), pragma_of(*loop));
+  std::string arguments = "sum";
+  for (const IntrinsicCall::Factor& factor : nest_.call->factors) {
+    std::vector<Index> at;
+    for (const Index& i : factor.read->at) at.push_back(with_axes(i, over_loops));
+    const int buffer = factor.read->tensor.number;
+    arguments += fmt::format(", {} + ({})", pointer(buffer), text(address(buffer, at)));
+    for (const std::int64_t stride : factor.strides) arguments += fmt::format(", {}", stride);
+  }
+  say(fmt::format("{}({});", function_name(own), arguments));
+  for (; opened > 0; --opened) close();
+  for (std::size_t k = 0; k < kept; ++k, ++opened) {
+    const Axis& axis = call[static_cast<std::ptrdiff_t>(k)].axis;
+    open_loop(axis, "0", fmt::format("{}", axis.extent.concrete()));
+  }
+  define_axes(false);
+  bound_[nest_.reduction.get()] = fmt::format("sum[{}]", text(place));
   store(value(nest_.value.ref()));
   for (opened += around; opened > 0; --opened) close();
 }

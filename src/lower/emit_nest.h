@@ -39,6 +39,7 @@ class NestWriter {
   void plain();
   void reduced();
   void tiled();
+  void by_intrinsic();
   bool ends_in_vectors(const ExprNode& e);
   bool is_along_columns(int buffer, const std::vector<Index>& at);
   std::string in_vectors(const ExprNode& e, std::unordered_map<const ExprNode*, std::string>& known);
@@ -62,7 +63,6 @@ class NestWriter {
   void close();
   void say(const std::string& line) { blocks_.back().text += indent() + line + '\n'; }
   std::string indent() const { return std::string(2 * blocks_.size(), ' '); }
-  bool is_reduced(const Loop& loop) const;
   bool is_extremum_along(const std::vector<Loop>& inner) const;
   void extremum(const std::vector<Loop>& outer, const std::vector<Loop>& inner);
   static std::string pragma_of(const Loop& loop);

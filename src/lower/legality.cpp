@@ -45,6 +45,7 @@ class NestChecker {
   Wrong run() {
     try {
       Wrong wrong = nest_.tile ? tile() : nest_.winograd ? winograd() : loops();
+      if (!wrong && nest_.call) wrong = call();
       if (!wrong) wrong = write();
       if (!wrong) wrong = reads();
       if (!wrong && nest_.strip) wrong = strip();
@@ -84,6 +85,94 @@ class NestChecker {
     if (!instances.is_injective()) return "an instance runs twice";
     if (!(instances.range() == box(space_, extents_of(axes))))
       return "the loops run other instances than the formula has";
+    return std::nullopt;
+  }
+
+  // The innermost loops are those of an intrinsic: the same sum, of elements that lie as it is told.
+  Wrong call() {
+    if (nest_.call->intrinsic >= plan_.intrinsics.size()) return "it calls an intrinsic that is not there";
+    const Intrinsic& own = plan_.intrinsics[nest_.call->intrinsic];
+    if (!nest_.reduction || nest_.tile || nest_.winograd || nest_.strip || nest_.lanes ||
+        !nest_.guard.empty())
+      return "an intrinsic is called from plain loops that divide evenly";
+    const ExprNode &sum = *nest_.reduction, &theirs = *own.value;
+    if (theirs.kind != ExprNode::Kind::Reduce || theirs.reduction != Reduction::Sum ||
+        sum.reduction != Reduction::Sum || sum.type != theirs.type || !sum.domain.empty() ||
+        !theirs.domain.empty())
+      return "it is not the sum of its intrinsic";
+    const std::size_t kept = own.axes.size(), count = kept + theirs.axes.size();
+    if (nest_.loops.size() < count || nest_.call->factors.size() != own.inputs.size())
+      return "an intrinsic has more loops, or other inputs";
+    const std::size_t first = nest_.loops.size() - count;
+    AxisMap to_loops;
+    bool sums = false;
+    for (std::size_t k = 0; k < nest_.loops.size(); ++k) {
+      const Loop& loop = nest_.loops[k];
+      const bool is_kept = std::ranges::any_of(
+          nest_.of, [&](const AxisOfLoops& a) { return !a.is_reduced && a.index.mentions(loop.axis); });
+      if (is_kept && is_reduced(nest_, loop)) return "a loop sums and does not";
+      if (k < first) {
+        sums = sums || is_reduced(nest_, loop);
+        if (sums && is_kept) return "a loop that does not sum is inside of one that does";
+        continue;
+      }
+      const std::size_t n = k - first;
+      const Axis& axis = n < kept ? own.axes[n] : theirs.axes[n - kept];
+      if (loop.kind != Loop::Kind::Serial || !(loop.axis.extent == axis.extent) ||
+          (n < kept ? is_reduced(nest_, loop) : is_kept))
+        return "the innermost loops are not those of the intrinsic";
+      to_loops.emplace(axis.id, Index(loop.axis));
+    }
+    return summand(*theirs.args[0], *sum.args[0], own, to_loops);
+  }
+  Wrong summand(const ExprNode& theirs, const ExprNode& e, const Intrinsic& own, const AxisMap& to_loops) {
+    if (theirs.kind != e.kind || theirs.type != e.type) return "it does not sum what its intrinsic does";
+    switch (theirs.kind) {
+      case ExprNode::Kind::Number:
+        return theirs.number == e.number && theirs.integer == e.integer
+                   ? std::nullopt
+                   : Wrong("it does not sum what its intrinsic does");
+      case ExprNode::Kind::Read: return factor(theirs, e, own, to_loops);
+      case ExprNode::Kind::Apply: break;
+      default: return "an intrinsic sums products and functions of what it reads, and nothing else";
+    }
+    if (theirs.fn != e.fn || theirs.args.size() != e.args.size())
+      return "it does not sum what its intrinsic does";
+    Wrong wrong;
+    for (std::size_t k = 0; k < e.args.size() && !wrong; ++k)
+      wrong = summand(*theirs.args[k], *e.args[k], own, to_loops);
+    return wrong;
+  }
+  Wrong factor(const ExprNode& theirs, const ExprNode& e, const Intrinsic& own, const AxisMap& to_loops) {
+    const auto number = static_cast<std::size_t>(theirs.tensor.number);
+    if (number >= own.inputs.size()) return "an intrinsic reads what is no input";
+    const IntrinsicCall::Factor& told = nest_.call->factors[number];
+    const Storage& source = storage(e.tensor.number);
+    if (!told.read || told.read->kind != ExprNode::Kind::Read || told.read->tensor != e.tensor ||
+        told.read->at != e.at || told.strides.size() != theirs.at.size() ||
+        source.type != own.inputs[number].type || source.ring > 0 || source.in_pairs)
+      return "an intrinsic is told of another tensor";
+    if (to_dims(own.inputs[number].extents) != theirs.extents) return "an intrinsic reads another shape";
+    std::vector<Axis> its_axes = own.axes, loops;
+    its_axes.insert(its_axes.end(), own.value->axes.begin(), own.value->axes.end());
+    if (!access(space_, its_axes, theirs.at, {}).range().is_subset_of(box(space_, theirs.extents)))
+      return "an intrinsic reads outside of its input";
+    AxisMap over_loops, at_first;
+    for (const AxisOfLoops& a : nest_.of) over_loops.emplace(a.axis.id, a.index);
+    for (const auto& [axis, loop] : to_loops)
+      for (const Index::Term& t : loop.terms()) at_first.emplace(t.atom.axis.id, Index(0));
+    for (const Loop& l : nest_.loops) loops.push_back(l.axis);
+    std::vector<Index> at;
+    for (std::size_t d = 0; d < e.at.size(); ++d) {
+      if (!stays_inside(source, d, e.at[d])) return "an intrinsic does not ask what is inside of a tensor";
+      at.push_back(with_axes(e.at[d], over_loops));
+    }
+    const Index address = address_of(source, at);
+    Index apart = address - with_axes(address, at_first);
+    for (std::size_t d = 0; d < theirs.at.size(); ++d)
+      apart = apart - Dim(told.strides[d]) * with_axes(theirs.at[d], to_loops);
+    if (!access(space_, loops, {apart}, {}).range().is_subset_of(box(space_, {Dim(1)})))
+      return "what an intrinsic reads lies elsewhere";
     return std::nullopt;
   }
 

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "lower/emit.h"
+#include "lower/intrinsic.h"
 #include "lower/kernels_text.h"
 #include "lower/layout.h"
 #include "lower/legality.h"
@@ -260,6 +261,7 @@ Result<ModuleTexts> module_of(const Graph& graph, const InferOptions& sizes, con
   compose_nests(plan, numbers);
   choose_layouts(plan);
   ISOMER_TRY(const Schedules own, parse_schedules(schedules));
+  ISOMER_TRY(plan.intrinsics, parse_intrinsics(schedules));
   ISOMER_TRY_DO(choose_strips(plan, {}, own));
   ISOMER_TRY_DO(schedule_nests(plan, numbers, exactness, own));
   ISOMER_TRY_DO(apply_schedules(plan, own, numbers));

@@ -116,6 +116,11 @@ std::size_t strip_length(const Plan& plan, std::size_t first) {
   return n - first;
 }
 
+bool is_reduced(const Nest& nest, const Loop& loop) {
+  return std::ranges::any_of(
+      nest.of, [&](const AxisOfLoops& a) { return a.is_reduced && a.index.mentions(loop.axis); });
+}
+
 std::vector<Loop> shared_loops(const Nest& nest) {
   const auto end =
       std::ranges::find_if(nest.loops, [](const Loop& l) { return l.kind != Loop::Kind::Parallel; });

@@ -127,6 +127,31 @@ struct Strip {
   Extents done = {};
 };
 
+// A kernel of a user's own (intrinsic.h): what it computes, one sum over what it reads of its inputs, and C++
+// that adds this sum to a row-major tensor.
+struct Intrinsic {
+  struct Port {
+    std::string name = {};
+    ElementType type = ElementType::Float;
+    Extents extents = {};
+  };
+  std::string name = {}, graph = {}, code = {};
+  std::vector<Port> inputs = {};
+  Port output = {};
+  std::vector<Axis> axes = {};  // of the output
+  Expr value = {};              // a sum; Input k reads input k
+};
+
+// The innermost loops of a nest as a call of it: loops over its output's axes, then those that it sums over.
+struct IntrinsicCall {
+  struct Factor {
+    Expr read = {};        // what the nest reads
+    Extents strides = {};  // between its elements, along each axis of the intrinsic's input
+  };
+  std::size_t intrinsic = 0;  // of the plan
+  std::vector<Factor> factors = {};
+};
+
 struct Nest {
   std::string name = {};  // of the node, or nodes, that it computes
   int target = 0;
@@ -142,6 +167,7 @@ struct Nest {
   std::optional<Tile> tile = {};
   std::optional<Winograd> winograd = {};
   std::optional<Strip> strip = {};
+  std::optional<IntrinsicCall> call = {};
   bool lanes = false;  // the innermost loop is sixteen elements at once, which all reads allow
   std::vector<std::string> schedule = {};  // the lines that made the loops
 };
@@ -156,6 +182,7 @@ struct Plan {
   std::vector<Storage> buffers;
   std::vector<Nest> nests;
   std::vector<Port> inputs, outputs;
+  std::vector<Intrinsic> intrinsics = {};
   std::string batch = {};      // what the size of a batch is called, which a run is told; "": there is none
   std::int64_t workspace = 0;  // bytes
   std::int64_t thread_workspace = 0;  // bytes behind it for every thread but the first
@@ -167,6 +194,8 @@ struct Plan {
 // Nests from `first` on that run strip by strip with it; 0: it runs as a whole.
 std::size_t strip_length(const Plan& plan, std::size_t first);
 
+// Whether a loop is about what is summed over.
+bool is_reduced(const Nest& nest, const Loop& loop);
 // Whether threads divide what a nest does.
 bool is_shared(const Nest& nest);
 // Its outermost loops, as many as are parallel.

@@ -6,6 +6,8 @@
 #include <charconv>
 #include <sstream>
 
+#include "lower/intrinsic.h"
+
 namespace isomer::lower {
 namespace {
 
@@ -22,9 +24,14 @@ std::optional<std::int64_t> number_of(std::string_view word) {
   return failure == std::errc{} && end == word.data() + word.size() ? std::optional(out) : std::nullopt;
 }
 
+// tensorize NAME, which is about the loops of one nest.
+bool is_call(const std::vector<std::string>& words) {
+  return words.size() == 2 && words[0] == "tensorize" && !words[1].starts_with("F(");
+}
+
 // Lines that are about more than the loops of one nest: done before those are.
 bool is_about_more(const std::vector<std::string>& words) {
-  return words[0] == "compute_at" || words[0] == "pack" || words[0] == "tensorize";
+  return words[0] == "compute_at" || words[0] == "pack" || (words[0] == "tensorize" && !is_call(words));
 }
 
 class Scheduler {
@@ -84,11 +91,8 @@ class Scheduler {
     if (next != at + 1)
       return Error{fmt::format("{} is not the loop right inside of {}", words[2], words[1])};
     const Loop a = nest_.loops[at], b = nest_.loops[next];
-    const auto is_reduced = [&](const Loop& l) {
-      return std::ranges::any_of(
-          nest_.of, [&](const AxisOfLoops& x) { return x.is_reduced && x.index.mentions(l.axis); });
-    };
-    if (is_reduced(a) != is_reduced(b)) return Error{"a loop that sums and one that does not can't be one"};
+    if (is_reduced(nest_, a) != is_reduced(nest_, b))
+      return Error{"a loop that sums and one that does not can't be one"};
     const Axis fused = numbers_.make(a.axis.extent * b.axis.extent);
     substitute({{a.axis.id, Index::floor(Index(fused), b.axis.extent)},
                 {b.axis.id, Index::mod(Index(fused), b.axis.extent)}});
@@ -135,7 +139,7 @@ Status apply_schedule(Nest& nest, std::string_view line, AxisNumbers& numbers) {
 
 Result<Schedules> parse_schedules(std::string_view text) {
   Schedules out;
-  std::istringstream in{std::string(text)};
+  std::istringstream in{without_intrinsics(text)};
   std::vector<std::string>* lines = nullptr;
   int number = 0;
   for (std::string line; std::getline(in, line);) {
@@ -163,6 +167,7 @@ Result<std::optional<TileWish>> tile_wish(const std::vector<std::string>& lines)
   for (const std::string& line : lines) {
     const auto words = words_of(line);
     if (words.empty()) continue;
+    if (is_call(words)) return std::optional<TileWish>();
     if (words[0] == "pack") {
       const auto right = words.size() == 3 && words[1].starts_with('x')
                              ? number_of(std::string_view(words[1]).substr(1))
@@ -231,7 +236,9 @@ Status apply_schedules(Plan& plan, const Schedules& schedules, AxisNumbers& numb
     reset_loops(*nest, plan);
     for (const std::string& line : lines)
       if (const auto words = words_of(line); !words.empty() && is_about_more(words)) continue;
-      else if (auto done = apply_schedule(*nest, line, numbers); !done)
+      else if (auto done = !words.empty() && is_call(words) ? tensorize(plan, *nest, words[1])
+                                                            : apply_schedule(*nest, line, numbers);
+               !done)
         return Error{fmt::format("{}: {}", name, done.error().message)};
   }
   return Done{};

@@ -52,15 +52,11 @@ void share_tile(const Nest& nest, Tile& tile) {
 }
 
 void share_loops(Nest& nest) {
-  const auto is_reduced = [&](const Loop& l) {
-    return std::ranges::any_of(
-        nest.of, [&](const AxisOfLoops& a) { return a.is_reduced && a.index.mentions(l.axis); });
-  };
   std::int64_t parts = 1;
   std::size_t count = 0;
   for (; count < nest.loops.size() && parts < kParts; ++count) {
     const Loop& loop = nest.loops[count];
-    if (loop.kind != Loop::Kind::Serial || is_reduced(loop)) break;
+    if (loop.kind != Loop::Kind::Serial || is_reduced(nest, loop)) break;
     // The innermost loop is for vectors, unless there is no other.
     if (count + 1 == nest.loops.size() && parts > 1) break;
     parts *= length(nest, loop.axis);

@@ -86,6 +86,18 @@ TEST(Threads, DivideTheRowsOfAStrip) {
   EXPECT_NE(said(wrong), "");
 }
 
+// Every second row is read; all of a strip are written at the same time.
+TEST(Threads, WriteRowsThatNobodyReads) {
+  const Lowered a = planned(
+      "(float[1, 16, 56, 56] x) => (float[1, 64, 28, 28] y) { sa = Constant<value_ints = [256, 16, 1, 1]>() "
+      "a = "
+      "ConstantOfShape(sa) sb = Constant<value_ints = [64, 256, 1, 1]>() b = ConstantOfShape(sb) d = Conv(x, "
+      "a) "
+      "y = Conv<strides = [2, 2]>(d, b) }");
+  ASSERT_TRUE(std::ranges::any_of(a.plan.nests, [](const Nest& n) { return n.strip && is_shared(n); }));
+  EXPECT_EQ(said(a.plan), "");
+}
+
 TEST(Threads, NoTwoOfThemAddToOneSum) {
   const std::string product =
       "(float[12, 20] x, float[20, 30] w) => (float[12, 30] y) { [p] y = MatMul(x, w) }";
