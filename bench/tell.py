@@ -668,7 +668,7 @@ def explore_page():
                 "Models of the zoo through `isomer explore` ([what it does](../explore.md)), one thread, CPU time.", "")
     found = read("explore")
     yield from explored_section(found) if found else ("There are no results of load time yet.", "")
-    yield from tell_explore.prior_section(read("search_prior"), read("search_prior_structures"), provenance)
+    yield from tell_explore.prior_section(read("search_prior"), read("search_prior_structures"), read("search_prior_expert"), provenance)
     yield from tell_explore.seed_section(read("seed_table"), provenance)
 
 

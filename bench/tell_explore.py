@@ -25,7 +25,7 @@ SEED = [
 CLASSES = {"resnet50": "RN", "mobilenet_v2": "MN", "ssd300_resnet50": "SSD", "bert_base": "BR"}
 
 
-def prior_section(found, structures, provenance):
+def prior_section(found, structures, expert, provenance):
     if found is None:
         return
     head, rows = found
@@ -50,12 +50,16 @@ def prior_section(found, structures, provenance):
                  *("never" if u is None else f"{u:.2f}" for u in until), ", ".join(r["first"] or ["all"]), r["why"] or ""]
         yield "| " + " | ".join(cells) + " |"
     yield ""
-    if structures:
-        head, rows = structures
+    for title, found_apart in (("Structures by themselves", structures), ("The expert suite", expert)):
+        if not found_apart:
+            continue
+        head, rows = found_apart
         good = [r for r in rows if "error" not in r]
+        both = [r for r in good if r["none"]["gain"] > 1.0005 and r["none"]["until"] and r["prior"]["until"]]
+        mean = math.exp(statistics.fmean(math.log(r["prior"]["until"] / r["none"]["until"]) for r in both))
         lower = [r["model"] for r in good if r["prior"]["gain"] < r["none"]["gain"] - 0.002]
-        yield (f"Structures by themselves ({provenance(head)[:-1]}): {len(good)}, of which "
-               f"{sum(r['none']['gain'] > 1.0005 for r in good)} gain by the analytic cost; lower with the prior: {', '.join(lower) or 'none'}.")
+        yield (f"{title} ({provenance(head)[:-1]}): {len(good)}, of which {sum(r['none']['gain'] > 1.0005 for r in good)} gain by the analytic cost, "
+               f"with the prior in {mean:.2f} of the time; lower with the prior: {', '.join(lower) or 'none'}.")
         yield ""
 
 

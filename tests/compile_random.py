@@ -3,7 +3,7 @@
 
   tests/compile_random.py [--models 2000] [--seed 1] [--batch 16] [--results FILE.jsonl] [--keep FOLDER] [--quick] [--check]
 Every second one is of attack/random_models.py (all kinds of operators, small sizes, some of them 0), the others are layers of networks
-(attack/random_layers.py). Several are compiled as one, and alone where that fails; compiled code runs in a child. A difference counts if it is more than
+(attack/random_layers.py). Several are compiled as one, and by halves where that fails; compiled code runs in a child. A difference counts if it is more than
 what rounding explains (attack/oracle.py), on inputs on which ONNX Runtime runs and computes finite values. A model with a node that has no formula is
 refused, and no fault if `inspect` lists one. --results keeps what is done, so that a run may be interrupted; --keep saves models at fault. --quick: the
 C++ compiler optimizes little. --check: some dozen, quickly, for CI. Exit 1: a fault.
@@ -123,9 +123,10 @@ def is_opaque(path):
 
 
 def judge(subjects, folder, options):
-    """(subject, status, reason) of each; several that fail together are tried alone."""
-    def one_by_one():
-        return [found for s in subjects for found in judge([s], folder, options)]
+    """(subject, status, reason) of each; of several that fail together each half is tried."""
+    def by_halves():
+        half = len(subjects) // 2
+        return judge(subjects[:half], folder, options) + judge(subjects[half:], folder, options)
 
     model, given = joined(subjects)
     path, compiled, out = folder / "joined.onnx", folder / "compiled", folder / "out"
@@ -133,13 +134,13 @@ def judge(subjects, folder, options):
     ran = modules.compile_model(path, compiled, *options)
     if ran.returncode != 0:
         if len(subjects) > 1:
-            return one_by_one()
+            return by_halves()
         status = "opaque" if is_opaque(path) else "refused"
         return [(subjects[0], status, (ran.stderr or ran.stdout).strip()[-300:])]
     np.savez(folder / "feeds.npz", **given)
     child = subprocess.run([sys.executable, __file__, "--run", str(compiled), str(folder / "feeds.npz"), str(out)], capture_output=True, text=True, check=False)
     if child.returncode != 0:
-        return one_by_one() if len(subjects) > 1 else [(subjects[0], "ended", child.stderr.strip()[-300:])]
+        return by_halves() if len(subjects) > 1 else [(subjects[0], "ended", child.stderr.strip()[-300:])]
     found = []
     files = [dict(np.load(f"{out}.{k}.npz")) for k in range(FEEDS)]
     for s in subjects:
@@ -183,7 +184,9 @@ def main():
             flags = quick_compiler(folder) if options.quick or options.check else []
             subjects = [Subject(options.seed, n, folder) for n in todo[begin:begin + options.batch]]
             found = [(s, "not run", s.why) for s in subjects if not s.feeds]
-            found += judge([s for s in subjects if s.feeds], folder, flags) if any(s.feeds for s in subjects) else []
+            found += [(s, "opaque", "") for s in subjects if s.feeds and is_opaque(s.path)]
+            left = [s for s in subjects if s not in [f[0] for f in found]]
+            found += judge(left, folder, flags) if left else []
             for s, status, reason in found:
                 records.add({"seed": options.seed, "number": s.number, "status": status, "reason": reason})
                 if status in ("different", "ended", "refused"):
