@@ -90,7 +90,7 @@ def locks(root):
 class Soak:
     def __init__(self, root, draw, sources):
         self.draw, self.sources, self.wrong, self.counts, self.samples = draw, sources, [], collections.Counter(), []
-        self.refused = 0
+        self.refused = self.refused_runtime = 0
         self.box, self.temporary, self.cache = root / "box", root / "tmp", root / "cache.sqlite"
         self.root = root
         for folder in (self.box, self.temporary):
@@ -185,6 +185,8 @@ class Soak:
         end = self.ended(process, name)
         if end and end[0] == 0:
             self.accepted(f"{how}, {name}", path)
+        elif end and how == "worker killed" and end[0] == 2 and "it kills the runtime" in end[1]:
+            self.refused_runtime += 1  # it died of the model itself, as far as one can see
         elif end and how != "killed":
             self.fault(f"{how}, {name}: exit {end[0]}: {end[1]}")
 
@@ -206,12 +208,17 @@ class Soak:
         self.cache.write_bytes(data)
 
     # ---- what has become of us
-    def sample(self):
-        self.undisturbed()  # sweeps up after those that were killed
+    def wait_for_workers(self, host):
+        """Those of a process that was killed need a moment to end, and hold its files until then."""
         end = time.monotonic() + 10
-        host = self.host.process.pid
-        while len(marked(self.mark)) > 2 and time.monotonic() < end:  # workers need a moment to end
+        while set(marked(self.mark)) - {host, os.getpid()} and time.monotonic() < end:
             time.sleep(0.05)
+
+    def sample(self):
+        host = self.host.process.pid
+        self.wait_for_workers(host)
+        self.undisturbed()  # sweeps up after those that were killed
+        self.wait_for_workers(host)
         told = status(host)
         now = {"rss": int(told["VmRSS"]) << 10, "threads": int(told["Threads"]), "files": len(os.listdir(f"/proc/{host}/fd")), "children": len(children(host)),
                "processes": len([p for p in marked(self.mark) if p not in (host, os.getpid())]),
@@ -280,7 +287,7 @@ def main():
                        by_the_lasting_process=sum(n for k, n in soak.counts.items() if k.startswith("library")),
                        killed_or_interrupted=sum(soak.counts[k] for k in ("killed", "interrupted", "terminated", "worker killed")),
                        damaged=sum(n for k, n in soak.counts.items() if "damaged" in k), of_the_models_among_them_refused_by_the_lasting_process=soak.refused,
-                       samples=len(memory),
+                       refused_as_the_worker_was_killed_at_its_first_load=soak.refused_runtime, samples=len(memory),
                        MiB_in_the_second_quarter=round(statistics.median(memory[quarter:2 * quarter] or memory)),
                        MiB_in_the_last=round(statistics.median(memory[-quarter:])), open_files_at_first_and_last=f"{soak.samples[0]['files']}, {last['files']}",
                        threads_at_first_and_last=f"{soak.samples[0]['threads']}, {last['threads']}",
