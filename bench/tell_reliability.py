@@ -15,8 +15,10 @@ PROMISES = {
     "swap_races": ("External data that is swapped for a link out of the model's directory while it is read: no byte of another file is taken", "races", 2000),
     "hostile": ("Models made to hurt: refused with a clear line, nothing written, nothing outside read", "models", None),
     "tricky": ("Legal models with traps: taken, and the same outputs bit for bit", "models", None),
-    "random_models": ("Random models, optimized: the result is accepted by the checker, proved again, and on ONNX Runtime what docs/equality.md promises",
+    "random_models": ("Random models, optimized: the result is accepted by the checker, not refuted, and on ONNX Runtime what docs/equality.md promises",
                       "models", 20000),
+    "soak": ("One process that optimizes for hours, beside others that are killed, interrupted and given damaged files: its memory stays as it is, no "
+             "process, file, shared memory or lock is left", "runs", None),
     "sandbox": ("The process with the runtime, tried from inside: what it must not do is refused by the kernel", "attempts", None),
     "hardened": ("The programs as they are built: position independent, read-only relocations, no executable stack, stack protector, checked library calls, no "
                  "path of the machine that built them", "properties", None),

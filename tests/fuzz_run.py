@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs the fuzz targets (src/**/*_fuzz.cpp, preset `fuzz`) in turns, from seeds, and tells executions, coverage and findings.
 
-  tests/fuzz_run.py [TARGET...] [--seconds 60] [--rounds 1] [--build build/fuzz] [--state build/fuzz/state] [--record FILE.jsonl]
+  tests/fuzz_run.py [TARGET...] [--seconds 60] [--rounds 1] [--until N] [--build build/fuzz] [--state build/fuzz/state] [--record FILE.jsonl]
 What is found stays in --state: a corpus and the history of coverage for each target, so that runs add up; what crashed, hung or took too much memory in its
 `findings`. A finding is open as long as the target as it is built still fails on it. Exit 1: there is one. Exit 77: nothing is built.
 """
@@ -24,6 +24,7 @@ import reliability
 from attack.random_models import Builder
 
 LONGEST = 1 << 16  # bytes of an input
+SHORTER = {"rule": 1 << 11, "certificate": 1 << 13}  # whose time goes with the length, and which have all there is in so many
 MEGABYTES, HANG = 3000, 25  # of memory, seconds for one input
 PROGRESS = re.compile(r"^#(\d+)\s+\w+\s+cov: (\d+)", re.M)
 
@@ -134,8 +135,9 @@ class Target:
         end = time.monotonic() + seconds
         while (left := end - time.monotonic()) > 1:
             start = time.monotonic()
-            ran = subprocess.run([self.program, *self.flags(), f"-max_total_time={int(left) or 1}", f"-max_len={LONGEST}", "-print_final_stats=1",
-                                  f"-artifact_prefix={self.findings}/", self.corpus], capture_output=True, text=True, errors="replace", check=False)
+            words = [self.program, *self.flags(), f"-max_total_time={int(left) or 1}", f"-max_len={SHORTER.get(self.name, LONGEST)}", "-print_final_stats=1",
+                     f"-artifact_prefix={self.findings}/", self.corpus]
+            ran = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
             seen = [(int(n), int(c)) for n, c in PROGRESS.findall(ran.stderr)]
             done = max([n for n, _ in seen], default=0)
             told = re.search(r"number_of_executed_units:\s*(\d+)", ran.stderr)
@@ -192,6 +194,7 @@ def main():
     parser.add_argument("targets", nargs="*", metavar="TARGET")
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--rounds", type=int, default=1)
+    parser.add_argument("--until", type=int, default=sys.maxsize, help="a target with so many executions is not run any more")
     parser.add_argument("--build", type=pathlib.Path, default=programs.ROOT / "build" / "fuzz")
     parser.add_argument("--state", type=pathlib.Path)
     parser.add_argument("--minimize", action="store_true", help="the corpora first")
@@ -211,7 +214,8 @@ def main():
     for _ in range(given.rounds):
         rows, wrong = [], 0
         for target in targets:
-            target.run(given.seconds)
+            if target.state["executions"] < given.until:
+                target.run(given.seconds)
             found = [f"{file.name}: {what}" for file, what in target.open_findings()]
             wrong += len(found)
             rows.append((target.name, target.state["executions"], round(target.state["seconds"]), target.edges(), target.edges_in_last_tenth(),

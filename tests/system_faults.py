@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Every call of the system fails in turn, under every command: nothing half-written, nothing lost, nothing false, one clear line.
 
-  tests/system_faults.py [--every] [--mallocs 200] [--commands NAME,...] [--models NAME,...] [--kinds KIND,...] [--jobs 2] [--seed 1]
-                         [--record FILE.jsonl] [--check]
+  tests/system_faults.py [--every] [--mallocs 200] [--slow 12] [--commands NAME,...] [--models NAME,...] [--kinds KIND,...] [--jobs 2] [--seed 1]
+                         [--results FILE.jsonl] [--for SECONDS] [--record FILE.jsonl] [--check]
 A shim (tests/faults/fail_call.cpp) makes the n-th open, read, write, fsync, rename, truncate, mmap, malloc, fork, poll or mkdir of `isomer` fail, once,
 or that call and all after it. How many there are is counted in an undisturbed run. Each n is tried, of kinds with more than --mallocs calls that many, drawn
-(--every: each). After each: exit 0 with the outputs of the undisturbed run, or others that the checker accepts, or another code and a line that says
-what failed; an output is absent, as it was before, or whole; inputs are untouched; a pair that is not equal is not proved, a certificate that does not hold
-not accepted. Temporary files that are left are counted. --check: a few of each, for ctest.
+(--every: each), of commands that measure or compile --slow. After each: exit 0 with the outputs of the undisturbed run, or others that the checker accepts,
+or another code and a line that says what failed; an output is absent, as it was before, or whole; inputs are untouched; a pair that is not equal is not
+proved, a certificate that does not hold not accepted. Temporary files that are left are counted. --results goes on where a run was stopped; --for ends
+it in time. --check: a few of each, for ctest.
 """
 import argparse
 import collections
@@ -20,6 +21,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -28,6 +30,7 @@ from onnx import numpy_helper, parser
 
 import programs
 import reliability
+from records import Records
 from written_files import digest, leftovers, without_stamp
 
 SECONDS = 60
@@ -88,6 +91,7 @@ COMMANDS = {
 }
 
 
+SLOW = {"measured", "compile", "bench", "gate"}  # seconds each
 REFUSED = {("body", "compile")}  # control flow has no loops yet
 
 
@@ -176,6 +180,9 @@ def main():
     given = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     given.add_argument("--every", action="store_true")
     given.add_argument("--mallocs", type=int, default=200)
+    given.add_argument("--slow", type=int, default=12, help="of commands that measure or compile: calls of each kind")
+    given.add_argument("--results", type=pathlib.Path)
+    given.add_argument("--for", dest="time", type=float, default=float("inf"), metavar="SECONDS")
     given.add_argument("--commands", default=",".join(COMMANDS))
     given.add_argument("--models", default=",".join(TEXTS))
     given.add_argument("--kinds", default=",".join(ALL_KINDS))
@@ -188,28 +195,32 @@ def main():
         given.mallocs, given.models = 6, "external"
         given.commands = "optimize,inspect,prove,prove falsehood,check,check falsehood,compare"
     most = None if given.every else given.mallocs
-    draw, faults, table = random.Random(given.seed), [], []
+    results, end = Records(given.results, "model", "command"), time.monotonic() + given.time
     with tempfile.TemporaryDirectory(prefix="isomer_faults_") as name, ThreadPoolExecutor(given.jobs) as pool:
         for model in given.models.split(","):
             folder = pathlib.Path(name) / model
             folder.mkdir()
             write_models(folder, model)
             for command in given.commands.split(","):
-                if (model, command) in REFUSED:
+                if (model, command) in REFUSED or (model, command) in results or time.monotonic() > end:
                     continue
                 bench = Bench(command, folder, pathlib.Path(name))
-                calls = list(chosen_calls(bench, given.kinds.split(","), most, draw))
-                ends = collections.Counter()
-                for call, (wrong, end) in zip(calls, pool.map(bench.fault, calls)):
-                    ends[end] += 1
+                draw = random.Random(f"{given.seed} {model} {command}")
+                calls = list(chosen_calls(bench, given.kinds.split(","), given.slow if command in SLOW and most else most, draw))
+                ends, faults = collections.Counter(), []
+                for call, (wrong, how) in zip(calls, pool.map(bench.fault, calls)):
+                    ends[how] += 1
                     if wrong:
                         faults.append(f"{model}, {command}, {call}: {wrong.replace(name, '...')}")
                         print(faults[-1], file=sys.stderr, flush=True)
-                table.append((model, command, sum(bench.calls.values()), len(calls), *(ends[e] for e in ENDS)))
+                results.add({"model": model, "command": command, "calls": sum(bench.calls.values()), "failed": len(calls), "faults": faults, "ends": ends})
+    rows = list(results.all.values())
+    faults = [f for r in rows for f in r["faults"]]
+    table = [(r["model"], r["command"], r["calls"], r["failed"], *(r["ends"].get(e, 0) for e in ENDS)) for r in rows]
     programs.print_table(("model", "command", "calls", "failed in turn", *ENDS), table)
     print(f"{sum(row[3] for row in table)} failures of {len(given.kinds.split(','))} kinds, seed {given.seed}: {len(faults)} faults")
     print("\n".join(faults))
-    limits = "" if given.every else f"of kinds with more than {most} calls, {most} are drawn"
+    limits = "" if given.every else f"of kinds with more than {most} calls, {most} are drawn, and of commands that measure or compile {given.slow}"
     reliability.record(given.record, "system_faults", sum(row[3] for row in table), faults, limits,
                        kinds=len(given.kinds.split(",")), commands=len({row[1] for row in table}), models=len({row[0] for row in table}),
                        **{end.replace(",", " with").replace(" ", "_"): sum(row[4 + k] for row in table) for k, end in enumerate(ENDS)})

@@ -84,6 +84,7 @@ std::variant<Step, std::string> StepMaker::prove(const Proposal& proposal) const
   const Claim& claim = proposal.claim;
   if (!proposal.widens.empty()) return widened(std::move(step));
   if (claim.outputs.empty()) return step;
+  if (auto why = demands_.objection(proposal)) return std::move(*why);
   auto answer = piece_.prove(claim, {.key = key_, .stop = stop_}, &proofs_);
   if (auto* why = std::get_if<std::string>(&answer)) return std::move(*why);
   step.claims.push_back(std::get<ProvedClaim>(std::move(answer)));

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "rewrite/proposal.h"
+#include "search/load_demands.h"
 
 namespace isomer {
 
@@ -50,7 +51,7 @@ class StepMaker {
  public:
   // `stop`: set by somebody, no further attempt at a proof is begun.
   StepMaker(Workpiece piece, ProofCache& proofs, std::uint64_t key, const std::atomic<bool>* stop = nullptr)
-      : piece_(std::move(piece)), proofs_(proofs), key_(key), stop_(stop) {}
+      : piece_(std::move(piece)), demands_(piece_.graph()), proofs_(proofs), key_(key), stop_(stop) {}
 
   const Workpiece& piece() const { return piece_; }
   // The step, proved; or why not.
@@ -64,6 +65,7 @@ class StepMaker {
   std::variant<Step, std::string> widened(Step step) const;
   Result<Draft> together(const Draft& draft, const std::vector<const Step*>& steps) const;
   Workpiece piece_;
+  LoadDemands demands_;
   ProofCache& proofs_;
   std::uint64_t key_;
   const std::atomic<bool>* stop_;

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import onnx
 
+import library_host
 import programs
 import proving
 from attack import certificates, feeds, oracle
@@ -58,38 +59,97 @@ class Proof:
 
 
 @dataclasses.dataclass(frozen=True)
+class Answer:
+    """What was answered; or why not, and whether that is a refusal in words."""
+    value: dict | None
+    why: str = ""
+    is_refusal: bool = False
+
+
+class ByCommand:
+    """Asks the command."""
+
+    def _run(self, words: list, seconds: float) -> Answer:
+        done = programs.run([programs.program("isomer"), *map(str, words), "--json"], timeout=8 * seconds + PATIENCE)
+        try:
+            told = json.loads(done.stdout)
+        except json.JSONDecodeError:
+            told = {"error": {"message": done.stderr.strip()[-200:]}}
+        if "error" in told:
+            return Answer(None, f"exit {done.code}: {told['error']['message'][-200:]}", done.code == 2)
+        return Answer(told)
+
+    def optimize(self, model: pathlib.Path, out: pathlib.Path, certificate: pathlib.Path, seconds: float, strategy: str) -> Answer:
+        words = ["optimize", model, "-o", out, "--certificate", certificate, "--judge", "cost", "--budget", f"{seconds}s", "--quiet", "--strategy", strategy]
+        return self._run(words, seconds)
+
+    def check(self, model: pathlib.Path, out: pathlib.Path, certificate: pathlib.Path, seconds: float) -> Answer:
+        return self._run(["check", model, out, certificate], seconds)
+
+    def prove(self, a: pathlib.Path, b: pathlib.Path, seconds: float) -> Answer:
+        return self._run(["prove", a, b, "--budget", f"{seconds}s"], seconds)
+
+
+class ByLibrary:
+    """Asks the library, in a process that serves many questions."""
+
+    def __init__(self):
+        self.host = library_host.Host(programs.program("isomer"))
+
+    def _ask(self, patience: float, **question) -> Answer:
+        try:
+            return Answer(self.host.ask(8 * patience + PATIENCE, **{n: str(v) if isinstance(v, pathlib.Path) else v for n, v in question.items()}))
+        except library_host.Failed as error:
+            return Answer(None, str(error)[-200:], True)
+        except library_host.Died as error:
+            return Answer(None, str(error))
+
+    def optimize(self, model: pathlib.Path, out: pathlib.Path, certificate: pathlib.Path, seconds: float, strategy: str) -> Answer:
+        return self._ask(seconds, do="optimize", model=model, out=out, certificate=certificate, seconds=seconds, strategy=strategy)
+
+    def check(self, model: pathlib.Path, out: pathlib.Path, certificate: pathlib.Path, seconds: float) -> Answer:
+        return self._ask(seconds, do="check", model=model, out=out, certificate=certificate)
+
+    def prove(self, a: pathlib.Path, b: pathlib.Path, seconds: float) -> Answer:
+        return self._ask(seconds, do="prove", a=a, b=b, seconds=seconds)
+
+
+@dataclasses.dataclass(frozen=True)
 class Optimization:
-    """A model that is optimized: its result is checked, proved again, and run beside it."""
+    """A model that is optimized: its result is checked, proved again without its certificate, and run beside it."""
     name: str
     model: Model | onnx.ModelProto
     feeds: Callable[[], Iterable[Feed]] | None = None
     rounding: float | None = None
-    flags: tuple[str, ...] = ()  # further ones of optimize
+    strategy: str = "greedy"
+    by: ByCommand | ByLibrary = ByCommand()
+    is_proved: bool = True  # otherwise the checker's word is enough
 
-    def ask(self, folder: pathlib.Path, seconds: int) -> Finding:
+    def ask(self, folder: pathlib.Path, seconds: float) -> Finding:
         model, out = _written(self.model, folder / "model.onnx"), folder / "out.onnx"
+        certificate = folder / "steps.cert"  # not beside OUT: `prove` would take it from there
         before = _loaded(model)
         fed = list(self.feeds() if self.feeds else feeds.drawn(onnx.load(model, load_external_data=False), seed=1))
         if before is None or all(isinstance(before[0].run(f), oracle.Failure) for f in fed):
             return Finding()
-        isomer = programs.program("isomer")
-        command = [isomer, "optimize", str(model), "-o", str(out), "--judge", "cost", "--budget", f"{seconds}s", "--quiet", "--json", *self.flags]
-        done = programs.run(command, timeout=8 * seconds + PATIENCE)
-        if done.code == 2 and oracle.never_runs(model, fed):
+        done = self.by.optimize(model, out, certificate, seconds, self.strategy)
+        if done.is_refusal and oracle.never_runs(model, fed):
             return Finding()
-        if done.code != 0:
-            return Finding("failed", crash=f"optimize, exit {done.code}: {done.stderr.strip()[-200:]}")
-        if json.loads(done.stdout)["result"] != "improved":
+        if done.value is None:
+            return Finding("failed", crash=f"optimize: {done.why}")
+        if done.value["result"] != "improved":
             return Finding("unchanged")
         after = _loaded(out)
         wrong = "the runtime doesn't take the result" if after is None else oracle.falsehood(*before, *after, fed, self.rounding)
-        check = programs.run([isomer, "check", str(model), str(out), f"{out}.cert"], timeout=8 * seconds + PATIENCE)
-        if check.code != 0:
-            return Finding("failed", wrong, wrong, f"check rejects an own result: {(check.stdout + check.stderr).strip()[-200:]}")
-        record = proving.prove(model, out, seconds)
-        if record["verdict"] not in ("proved", "undecided"):
-            return Finding(record["verdict"], wrong, wrong, f"prove of an own result: {record['verdict']}: {record['why']}")
-        return Finding(record["verdict"], wrong, wrong)
+        check = self.by.check(model, out, certificate, seconds)
+        if check.value is None or check.value["verdict"] != "accepted":
+            return Finding("failed", wrong, wrong, f"check rejects an own result: {check.why or check.value}"[:300])
+        if not self.is_proved:
+            return Finding("accepted", wrong, wrong)
+        proof = self.by.prove(model, out, seconds)
+        if proof.value is None or proof.value["verdict"] not in ("proved", "undecided"):
+            return Finding("failed", wrong, wrong, f"prove of an own result: {proof.why or proof.value['verdict'] + ': ' + proof.value['why']}"[:300])
+        return Finding(proof.value["verdict"], wrong, wrong)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -55,7 +55,8 @@ def _extreme(element: int, kind: str, shape: list[int], draw: np.random.Generato
     if special is None:
         return values
     if kind == "huge":
-        return (special * (1 + draw.random(shape))).astype(values.dtype)  # all of them: beside small ones they would cancel in one order and not in another
+        some |= draw.random() < 0.5  # all of them, or beside small ones
+        special = special * (1 + draw.random(shape))
     return np.where(some | (kind == "zeros of both signs"), special, values.astype(np.float64)).astype(values.dtype)
 
 

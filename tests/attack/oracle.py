@@ -2,8 +2,8 @@
 
 Equal means: wherever A runs and every value that it computes is finite, B runs and gives the same types, shapes and values, floats up to rounding.
 What rounding may do is measured: both models are run again with every operation that rounds a little off, some times, and a difference counts if it
-exceeds what that changes. Values that come of constants alone stay as they are if one of them is a jump or a narrowing cast: those are folded in their
-own arithmetic.
+exceeds what that changes. Values that come of constants alone stay as they are if a jump or a narrowing cast of constants reads them: those are folded in
+their own arithmetic.
 """
 import functools
 import pathlib
@@ -22,8 +22,10 @@ onnxruntime.set_default_logger_severity(4)
 
 # Relative: some hundred roundings, as a long sum has; and how far off a noisy operation is, a few.
 ROUNDING = {np.dtype(np.float16): 2e-2, np.dtype(np.float32): 1e-4, np.dtype(np.float64): 1e-9}
+COARSE = {helper.np_dtype_to_tensor_dtype(t): r for t, r in ROUNDING.items()}
 NOISE = {TensorProto.FLOAT16: 2e-3, TensorProto.FLOAT: 5e-7, TensorProto.DOUBLE: 1e-15}
-NOISY_RUNS = 8
+ELEMENTS = {"tensor(float16)": TensorProto.FLOAT16, "tensor(float)": TensorProto.FLOAT, "tensor(double)": TensorProto.DOUBLE}
+NOISY_RUNS = 24  # a half that a quantiser rounds may fall to the other side in few of them
 LAST_DIGITS = 32  # of the largest element: what a sum of elements that cancel may be off by
 FEW_BITS = 8  # a value of so few binary digits was not rounded, one may assume
 
@@ -55,7 +57,7 @@ class Program:
         self.path = path.with_suffix(".live.onnx") if dead else path  # beside its external data
         if dead:
             self.path.write_bytes(model.SerializeToString())
-        self.session = _session(str(self.path))  # raises what the runtime says of a model that it doesn't take
+        self.session = session(str(self.path))  # raises what the runtime says of a model that it doesn't take
 
     def run(self, feed: Feed) -> list | Failure:
         return _run(self.session, feed)
@@ -91,6 +93,23 @@ class Program:
         return [r for r in runs if not isinstance(r, Failure)]
 
     @functools.cached_property
+    def roundings(self) -> list[float]:
+        """For each output, what the narrowest float that it is made of loses by rounding."""
+        model, types = self._typed()
+        makers = {o: n for n in model.graph.node for o in n.output if o}
+        types |= {t.name: t.data_type for t in model.graph.initializer}
+        out = []
+        for o in model.graph.output:
+            seen, todo = set(), [o.name]
+            while todo:
+                name = todo.pop()
+                if name not in seen:
+                    seen.add(name)
+                    todo += _reads(makers[name]) if name in makers else ()
+            out.append(max((COARSE.get(types.get(n), 0.0) for n in seen), default=0.0))
+        return out
+
+    @functools.cached_property
     def _exposed(self):
         model, types = _typed(self.path)
         shown = {o.name for o in model.graph.output}
@@ -99,10 +118,16 @@ class Program:
         model.graph.output.extend(onnx.ValueInfoProto(name=n) for n in names)
         return self._changed(model)
 
+    def _typed(self) -> tuple[onnx.ModelProto, dict[str, int]]:
+        """The model with its functions written out, and the element types of its values: the runtime knows operators that the onnx package doesn't."""
+        model, types = _typed(self.path)
+        shown = self._exposed.get_outputs() if self._exposed else ()
+        return model, {o.name: ELEMENTS.get(o.type, 0) for o in shown} | types
+
     @functools.cached_property
     def _noisy(self):
-        model, types = _typed(self.path)
-        constant = _made_of_constants(model.graph)
+        model, types = self._typed()
+        constant = _constants_before_jumps(model.graph, types)
         nodes = []
         for k, node in enumerate(model.graph.node):
             nodes.append(node)
@@ -120,7 +145,7 @@ class Program:
         path = self.path.with_suffix(".changed.onnx")  # beside its external data
         path.write_bytes(model.SerializeToString())
         try:
-            return _session(str(path))
+            return session(str(path))
         except Exception:  # the runtime lacks a kernel for one of the new values
             return None
 
@@ -141,16 +166,16 @@ def _dead_nodes(graph: onnx.GraphProto) -> list[int]:
     return dead[::-1]
 
 
-def _session(path: str | bytes) -> onnxruntime.InferenceSession:
+def session(path: str | bytes) -> onnxruntime.InferenceSession:
     options = onnxruntime.SessionOptions()
     options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
 
 
-def _run(session: onnxruntime.InferenceSession, feed: Feed) -> list | Failure:
+def _run(loaded: onnxruntime.InferenceSession, feed: Feed) -> list | Failure:
     try:
-        return session.run(None, feed)
+        return loaded.run(None, feed)
     except Exception as error:  # whatever it says
         return Failure(" ".join(str(error).split())[:200])
 
@@ -161,18 +186,33 @@ def _typed(path: pathlib.Path) -> tuple[onnx.ModelProto, dict[str, int]]:
     if model.functions:
         model = onnx.inliner.inline_local_functions(model)
     known = onnx.shape_inference.infer_shapes(model).graph
-    return model, {v.name: v.type.tensor_type.elem_type for v in [*known.value_info, *known.output, *known.input]}
+    types = {v.name: v.type.tensor_type.elem_type for v in [*known.value_info, *known.output, *known.input]}
+    return model, {name: element for name, element in types.items() if element}
 
 
-def _made_of_constants(graph: onnx.GraphProto) -> set[int]:
-    """Nodes that nothing which is fed reaches, if they must be computed exactly: if one of them jumps."""
-    fed, constant = {i.name for i in graph.input}, set()
+def _constants_before_jumps(graph: onnx.GraphProto, types: dict[str, int]) -> set[int]:
+    """Nodes that nothing which is fed reaches, if they must be computed exactly: a jump of constants follows from them, or they are it."""
+    fed, constant = {i.name for i in graph.input}, []
     for k, node in enumerate(graph.node):
         if fed.intersection(node.input) or any(a.HasField("g") for a in node.attribute):
             fed.update(node.output)
         else:
-            constant.add(k)
-    return constant if any(graph.node[k].op_type in JUMPS for k in constant) else set()
+            constant.append(k)
+    exact, before = set(), set()
+    for k in reversed(constant):
+        node = graph.node[k]
+        if _is_jump(node, types) or before.intersection(node.output):
+            exact.add(k)
+            before.update(node.input)
+    return exact
+
+
+def _is_jump(node: onnx.NodeProto, types: dict[str, int]) -> bool:
+    """A cast is one, unless it keeps every value."""
+    if node.op_type not in ("Cast", "CastLike"):
+        return node.op_type in JUMPS
+    given, made = types.get(node.input[0]), types.get(node.output[0])
+    return given not in NOISE or made not in NOISE or NOISE[made] > NOISE[given]
 
 
 def _off(name: str, by: float) -> list[onnx.NodeProto]:
@@ -255,19 +295,27 @@ def _some(values: list, kept: list[int]) -> list:
     return [values[k] for k in kept]
 
 
-def _explained_by_rounding(a: Program, b: Program, feed: Feed, x: list, y: list, rounding: float | None, kept: list[int]) -> bool:
-    computed = [*a.computed(feed), *b.computed(feed)]
-    if _was_exact(computed):
-        return False
-    narrowest = max((ROUNDING[v.dtype] for v in computed if isinstance(v, np.ndarray) and v.dtype in ROUNDING), default=0.0)
-    is_wide = all(ROUNDING.get(v.dtype, 0.0) < narrowest for v, w in zip(x, y) if isinstance(v, np.ndarray) and difference([v], [w], rounding) is not None)
-    # Of a wide output that narrow values are part of, and where no noise can be added, what these round is all that is known.
-    if (is_wide or not (a.can_be_noisy and b.can_be_noisy)) and difference(x, y, max(narrowest, rounding or 0.0)) is None:
-        return True
+def _beyond_rounding(a: Program, b: Program, feed: Feed, x: list, y: list, rounding: float | None, kept: list[int]) -> str | None:
+    """The first difference that rounding doesn't explain."""
+    if _was_exact([*a.computed(feed), *b.computed(feed)]):
+        return difference(x, y, rounding)
     with np.errstate(over="ignore", invalid="ignore"):
         noisy = [[_some(run, kept) for run in program.noisy(feed)] for program in (a, b)]
         noise = [4 * (s + t) for s, t in zip(_spread(x, noisy[0]), _spread(y, noisy[1]))]
-        return difference(x, y, rounding, [n + _last_digits(v) for n, v in zip(noise, x)]) is None
+    can_be_noisy = a.can_be_noisy and b.can_be_noisy
+    for k, (u, v) in enumerate(zip(x, y)):
+        if difference([u], [v], rounding) is None:
+            continue
+        # Of a wide output that narrow values are part of, and where no noise can be added, what these round is all that is known.
+        narrowest = max(a.roundings[kept[k]], b.roundings[kept[k]])
+        is_wide = isinstance(u, np.ndarray) and ROUNDING.get(u.dtype, 0.0) < narrowest
+        if (is_wide or not can_be_noisy) and difference([u], [v], max(narrowest, rounding or 0.0)) is None:
+            continue
+        with np.errstate(over="ignore", invalid="ignore"):
+            what = difference([u], [v], rounding, [noise[k] + _last_digits(u)])
+        if what is not None:
+            return what.replace("output 0", f"output {kept[k]}", 1)
+    return None
 
 
 def _last_digits(value) -> float:
@@ -293,17 +341,18 @@ def falsehood(a: Program, b: Program, feeds: Iterable[Feed], rounding: float | N
             what = difference(x, y, rounding) if kept else None
         if what is None:
             continue
-        shapes_differ = isinstance(y, Failure) or any(getattr(u, "shape", 0) != getattr(v, "shape", 0) for u, v in zip(x, y))
-        if shapes_differ or not (
-                _explained_by_rounding(a, b, feed, x, y, rounding, kept) or _explained_by_lost_roundings(a, feed, y, rounding, kept)):
-            return f"{what}; fed {spelled(feed)}"
+        if not isinstance(y, Failure) and all(getattr(u, "shape", 0) == getattr(v, "shape", 0) for u, v in zip(x, y)):
+            what = _beyond_rounding(a, b, feed, x, y, rounding, kept)
+            if what is None or _explained_by_lost_roundings(a, feed, y, rounding, kept):
+                continue
+        return f"{what}; fed {spelled(feed)}"
     return None
 
 
 def never_runs(path: pathlib.Path, feeds: Iterable[Feed]) -> bool:
     """Whether the file as it is, with nodes that no output needs, fails on all inputs."""
-    session = _session(str(path))
-    return all(isinstance(_run(session, feed), Failure) for feed in feeds)
+    whole = session(str(path))
+    return all(isinstance(_run(whole, feed), Failure) for feed in feeds)
 
 
 def spelled(feed: Feed) -> str:
@@ -314,7 +363,7 @@ def spelled(feed: Feed) -> str:
 def evaluate(model: onnx.ModelProto, feed: Feed) -> list | Failure:
     """One run of a model that is in no file."""
     try:
-        session = _session(model.SerializeToString())
+        loaded = session(model.SerializeToString())
     except Exception as error:  # as above
         return Failure(str(error))
-    return _run(session, feed)
+    return _run(loaded, feed)

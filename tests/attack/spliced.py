@@ -10,6 +10,7 @@ import pathlib
 import random
 import subprocess
 import sys
+from collections.abc import Iterable
 
 import numpy as np
 import onnx
@@ -32,13 +33,14 @@ UNARY = ("Relu", "Tanh", "Sigmoid", "Abs", "Neg", "Identity", "Erf", "Floor", "S
 class Bank:
     """Calls of operators that ONNX Runtime runs, by operator; made once and kept in a folder."""
 
-    def __init__(self, folder: pathlib.Path, cases: int, most: int | None = None):
-        """`most`: of so many operators only, for short runs."""
+    def __init__(self, folder: pathlib.Path, cases: int, most: int | None = None, always: Iterable[str] = ()):
+        """`most`: of so many operators only, and of those that are `always` there, for short runs."""
         folder.mkdir(parents=True, exist_ok=True)
         self.calls: dict[str, list[tuple[onnx.ModelProto, dict]]] = {}
         program = programs.program("isomer-contract-cases")
         operators = json.loads(subprocess.run([program, "--list"], check=True, capture_output=True, text=True).stdout)
-        for entry in operators if most is None else random.Random(1).sample(operators, most):
+        chosen = operators if most is None else random.Random(1).sample(operators, most)
+        for entry in [*chosen, *(e for e in operators if e["op"] in always and e not in chosen)]:
             base = folder / f"{entry['domain']}.{entry['op']}.{cases}"
             if not pathlib.Path(f"{base}.runs").exists():
                 subprocess.run([program, entry["op"], str(cases), str(base), *([entry["domain"]] if entry["domain"] else [])], check=True,
@@ -79,13 +81,13 @@ def _say_which_run(base: str):
     onnxruntime.set_default_logger_severity(4)
     for model, feeds in _calls(pathlib.Path(base), None):
         try:
-            onnxruntime.InferenceSession(_in_our_opset(model).SerializeToString(), providers=["CPUExecutionProvider"]).run(None, feeds)
+            onnxruntime.InferenceSession(in_our_opset(model).SerializeToString(), providers=["CPUExecutionProvider"]).run(None, feeds)
             print(model.doc_string, flush=True)
         except Exception:  # noqa: BLE001, S112 - it doesn't run
             continue
 
 
-def _in_our_opset(model: onnx.ModelProto) -> onnx.ModelProto:
+def in_our_opset(model: onnx.ModelProto) -> onnx.ModelProto:
     out = onnx.ModelProto()
     out.CopyFrom(model)
     out.ir_version = IR
