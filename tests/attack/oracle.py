@@ -374,6 +374,17 @@ def falsehood(a: Program, b: Program, feeds: Iterable[Feed], rounding: float | N
     return None
 
 
+def falsehood_of_outputs(a: Program, b: Program, feed: Feed, y: list) -> str | None:
+    """Whether what somebody else computes for B breaks the promise, on an input for which all that A computes is finite."""
+    x = a.run(feed)
+    if isinstance(x, Failure) or difference(x, y) is None or not is_finite([*feed.values(), *a.computed(feed)]) or a.may_hide_overflow(feed):
+        return None
+    if any(getattr(u, "shape", 0) != getattr(v, "shape", 0) for u, v in zip(x, y)):
+        return f"{difference(x, y)}; fed {spelled(feed)}"
+    what = _beyond_rounding(a, b, feed, x, y, None, list(range(len(x))))
+    return None if what is None or _explained_by_lost_roundings(a, feed, y, None, list(range(len(x)))) else f"{what}; fed {spelled(feed)}"
+
+
 def never_runs(path: pathlib.Path, feeds: Iterable[Feed]) -> bool:
     """Whether the file as it is, with nodes that no output needs, fails on all inputs."""
     whole = session(str(path))
