@@ -89,6 +89,14 @@ class Oracle(unittest.TestCase):
         self.assertIsNone(self.falsehood(X % "a = Exp(x) b = Exp(a) c = Exp(b) y = Tanh(c)", X % "a = Exp(x) b = Exp(a) c = Exp(b) y = Neg(c)",
                                          [{"x": f32(5), "z": f32(0)}]))
 
+    def test_what_overflows_inside_of_an_operator_is_excused_and_what_does_not_is_not(self):
+        """1 behind the tanh of a product, which is infinite or is not."""
+        a, b = (f"(float[1,1,2] x) => (float[1,1,1] y) {{ all,h = RNN<hidden_size = 1>(x,w,r) y = {op}(h) }}" for op in ("Identity", "Neg"))
+        weights = {"w": np.full((1, 1, 2), 1e9, np.float32), "r": np.ones((1, 1, 1), np.float32)}
+        for size, is_excused in ((1e30, True), (1e9, False)):
+            found = self.falsehood(Model(a, weights), Model(b, weights), [{"x": np.full((1, 1, 2), size, np.float32)}])
+            self.assertEqual(found is None, is_excused)
+
 
 if __name__ == "__main__":
     unittest.main()

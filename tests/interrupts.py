@@ -2,7 +2,8 @@
 """Ctrl-C, and SIGTERM by turns, at random moments of `isomer optimize`: how long until it ends, and whether what it leaves is valid.
 
   tests/interrupts.py                       20 moments within the first minute, on three models of the zoo
-  tests/interrupts.py --small --moments 200 --within 6 [--record FILE.jsonl]    on a small model, early: the long form
+  tests/interrupts.py --small --moments 200 --within 6 [--record FILE.jsonl]    on a small model, early: the long form; --results FILE.jsonl goes on
+                                            where a run was stopped, --for SECONDS ends it in time
   tests/interrupts.py --check               4 moments on a small model, with a loose bound: what CI runs
 """
 import argparse
@@ -21,6 +22,7 @@ import programs
 import reliability
 import small_models
 import zoo
+from records import Records
 
 MODELS = ("repvgg_a0", "resnet18.bn", "llama_tiny.dyn")
 ALLOWED, LOOSE = 3, 8  # seconds
@@ -66,13 +68,14 @@ def main():
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--small", action="store_true")
     reliability.add_option(parser)
+    parser.add_argument("--results", type=pathlib.Path)
+    parser.add_argument("--for", dest="time", type=float, default=float("inf"), metavar="SECONDS")
     parser.add_argument("--moments", type=int, default=20)
     parser.add_argument("--within", type=float, default=60)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--models", nargs="*", default=MODELS)
     arguments = parser.parse_args()
-    draw = random.Random(arguments.seed)
-    wrong, late, rows = [], 0, []
+    results, end = Records(arguments.results, "number"), time.monotonic() + arguments.time
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         if arguments.check or arguments.small:
@@ -90,20 +93,21 @@ def main():
                 sources.append((model, zoo.fill(model, place)))
         print(f"{'model':20} {'Ctrl-C at':>9} {'answered':>9} {'ended':>7}  result")
         for k in range(arguments.moments):
+            if (k,) in results or time.monotonic() > end:
+                continue
             model, path = sources[k % len(sources)]
-            row = interrupt(path, folder, draw.uniform(0.1, arguments.within), (signal.SIGINT, signal.SIGTERM)[k % 2])
-            rows.append(row)
+            moment = random.Random(f"{arguments.seed} {k}").uniform(0.1, arguments.within)
+            row = interrupt(path, folder, moment, (signal.SIGINT, signal.SIGTERM)[k % 2])
             is_late = row["seconds"] > ALLOWED + (LOOSE if arguments.check else 0)
-            late += is_late
-            is_bad = not row["valid"] or is_late
-            if not row["valid"]:
-                wrong.append(f"{model} at {row['moment']:.1f} s: {row['result']}")
-            elif is_late:
-                wrong.append(f"{model} at {row['moment']:.1f} s: ended after {row['seconds']:.1f} s")
+            wrong = f"ended after {row['seconds']:.1f} s" if is_late else ""
+            wrong = wrong if row["valid"] else row["result"]
+            results.add({"number": k, "wrong": f"{model} at {row['moment']:.1f} s: {wrong}" if wrong else "", "late": is_late} | row)
             answered = "-" if row["answered"] is None else f"{row['answered']:.2f}s"
-            print(f"{model:20} {row['moment']:8.1f}s {answered:>9} {row['seconds']:6.2f}s{' BAD' if is_bad else ''}  {row['result']}", flush=True)
+            print(f"{model:20} {row['moment']:8.1f}s {answered:>9} {row['seconds']:6.2f}s{' BAD' if wrong else ''}  {row['result']}", flush=True)
+    rows = list(results.all.values())
+    late, wrong = sum(row["late"] for row in rows), [row["wrong"] for row in rows if row["wrong"]]
     seconds = sorted(row["seconds"] for row in rows)
-    print(f"{arguments.moments} interrupts, {len(wrong)} bad, the slowest ended after {seconds[-1]:.2f} s")
+    print(f"{len(rows)} interrupts, {len(wrong)} bad, the slowest ended after {seconds[-1]:.2f} s")
     reliability.record(arguments.record, "interrupts", len(rows), wrong, LIMITS if late and not arguments.check else "", later_than_3_s=late,
                        done_before=sum(row["result"] == "done before" for row in rows),
                        median_seconds=round(seconds[len(seconds) // 2], 2), slowest_seconds=round(seconds[-1], 2))

@@ -3,7 +3,8 @@
 
   tests/random_models.py [--models 20000] [--seed 1] [--seconds 2] [--jobs 1] [--for SECONDS] [--results FILE.jsonl] [--keep FOLDER] [--bank FOLDER]
                          [--record FILE.jsonl] [--check]
-Optimized by cost, by the library in a process that serves many, some by the command; accepted by the checker; some proved without the certificate.
+Optimized by cost, by the library in a process that serves many, some by the command; accepted by the checker; some proved without the certificate and run by
+the reference.
 A half is made of calls of every operator, spliced (attack/spliced.py), the others of what rewrites touch, with open sizes (attack/random_models.py), and of
 layers of networks (attack/random_layers.py); every fourth keeps its weights in a file beside it. Strategies by turns. Inputs of eight kinds (attack/feeds.py,
 EXTREMES) and of those that attacks use. What equal means is asked as docs/equality.md says it (attack/oracle.py), output by output. What goes wrong is made
@@ -180,7 +181,8 @@ def main():
     print("\n".join(wrong[:20]))
     reliability.record(given.record, "random_models", ran, wrong, "" if ran >= 20000 else "as many as there was time for",
                        changed_and_accepted=changed, unchanged=verdicts["unchanged"], not_run_by_the_runtime=verdicts["not run"],
-                       asked_for_a_proof_without_the_certificate=verdicts["proved"] + verdicts["undecided"], proved_so=verdicts["proved"],
+                       run_by_the_reference_and_asked_for_a_proof_without_the_certificate=verdicts["proved"] + verdicts["undecided"],
+                       of_them_proved=verdicts["proved"],
                        operators=len(operators), most_nodes=max((r["nodes"] for r in rows), default=0), seed=given.seed,
                        models_with="; ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in parts.most_common()))
     return 1 if wrong or not changed else 0

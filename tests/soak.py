@@ -90,7 +90,7 @@ def locks(root):
 class Soak:
     def __init__(self, root, draw, sources):
         self.draw, self.sources, self.wrong, self.counts, self.samples = draw, sources, [], collections.Counter(), []
-        self.refused = self.refused_runtime = 0
+        self.refused = self.refused_runtime = self.too_early = 0
         self.box, self.temporary, self.cache = root / "box", root / "tmp", root / "cache.sqlite"
         self.root = root
         for folder in (self.box, self.temporary):
@@ -159,6 +159,9 @@ class Soak:
         if ran.code != 0:
             self.fault(f"{name}: not accepted: {ran.stdout}{ran.stderr}")
 
+    def outputs(self):
+        return [digest(self.box / name) for name in ("out.onnx", "out.onnx.cert", "out.onnx.data")]
+
     def undisturbed(self):
         name, path = self.draw.choice(list(self.sources.items()))
         self.counts["command"] += 1
@@ -172,6 +175,7 @@ class Soak:
         name, path = self.draw.choice(list(self.sources.items()))
         how = self.draw.choice(("killed", "interrupted", "terminated", "worker killed"))
         self.counts[how] += 1
+        before = self.outputs()
         process = self.command(path)
         time.sleep(self.draw.uniform(0.02, SECONDS))
         if how == "worker killed":
@@ -187,6 +191,8 @@ class Soak:
             self.accepted(f"{how}, {name}", path)
         elif end and how == "worker killed" and end[0] == 2 and "it kills the runtime" in end[1]:
             self.refused_runtime += 1  # it died of the model itself, as far as one can see
+        elif end and end[0] in (-signal.SIGINT, -signal.SIGTERM) and self.outputs() == before:
+            self.too_early += 1  # it was being loaded: nobody listened yet
         elif end and how != "killed":
             self.fault(f"{how}, {name}: exit {end[0]}: {end[1]}")
 
@@ -287,7 +293,7 @@ def main():
                        by_the_lasting_process=sum(n for k, n in soak.counts.items() if k.startswith("library")),
                        killed_or_interrupted=sum(soak.counts[k] for k in ("killed", "interrupted", "terminated", "worker killed")),
                        damaged=sum(n for k, n in soak.counts.items() if "damaged" in k), of_the_models_among_them_refused_by_the_lasting_process=soak.refused,
-                       refused_as_the_worker_was_killed_at_its_first_load=soak.refused_runtime, samples=len(memory),
+                       refused_as_the_worker_was_killed_at_its_first_load=soak.refused_runtime, ended_while_being_loaded=soak.too_early, samples=len(memory),
                        MiB_in_the_second_quarter=round(statistics.median(memory[quarter:2 * quarter] or memory)),
                        MiB_in_the_last=round(statistics.median(memory[-quarter:])), open_files_at_first_and_last=f"{soak.samples[0]['files']}, {last['files']}",
                        threads_at_first_and_last=f"{soak.samples[0]['threads']}, {last['threads']}",

@@ -123,7 +123,7 @@ class Optimization:
     rounding: float | None = None
     strategy: str = "greedy"
     by: ByCommand | ByLibrary = ByCommand()
-    is_proved: bool = True  # otherwise the checker's word is enough
+    is_proved: bool = True  # and run by the reference; otherwise the checker's word is enough
 
     def ask(self, folder: pathlib.Path, seconds: float) -> Finding:
         model, out = _written(self.model, folder / "model.onnx"), folder / "out.onnx"
@@ -144,12 +144,28 @@ class Optimization:
         check = self.by.check(model, out, certificate, seconds)
         if check.value is None or check.value["verdict"] != "accepted":
             return Finding("failed", wrong, wrong, f"check rejects an own result: {check.why or check.value}"[:300])
-        if not self.is_proved:
+        if not self.is_proved or after is None:
             return Finding("accepted", wrong, wrong)
+        wrong = wrong or _falsehood_of_reference(*before, *after, out, fed[0])
         proof = self.by.prove(model, out, seconds)
         if proof.value is None or proof.value["verdict"] not in ("proved", "undecided"):
             return Finding("failed", wrong, wrong, f"prove of an own result: {proof.why or proof.value['verdict'] + ': ' + proof.value['why']}"[:300])
         return Finding(proof.value["verdict"], wrong, wrong)
+
+
+def _falsehood_of_reference(a: oracle.Program, b: oracle.Program, out: pathlib.Path, feed: Feed) -> str | None:
+    """What our own interpreter makes of the result, beside what the runtime makes of the model; None too where it can't run it."""
+    given, made = out.with_suffix(".feed.npz"), out.with_suffix(".made.npz")
+    np.savez(given, **feed)
+    words = [programs.program("isomer"), "run", out, "--feeds", given, "-o", made, "--engine", "reference"]
+    done = programs.run(words, timeout=PATIENCE)
+    if done.code in (2, 3):
+        return None
+    if done.code != 0:
+        return f"the reference ends with {done.code}: {done.stderr.strip()[-200:]}"
+    with np.load(made) as values:
+        wrong = oracle.falsehood_of_outputs(a, b, feed, [values[o.name] for o in b.session.get_outputs()])
+    return f"by the reference: {wrong}" if wrong else None
 
 
 @dataclasses.dataclass(frozen=True)

@@ -42,6 +42,13 @@ JUMPS = frozenset({"ArgMax", "ArgMin", "Cast", "CastLike", "Ceil", "Equal", "Flo
                    "QuantizeLinear", "DynamicQuantizeLinear", "Round", "Sign", "NonZero", "TopK", "Unique"})
 
 
+# Operators that multiply inside what their outputs don't show: an infinite product is a 1 behind a tanh, a 0 behind a quotient.
+HIDING = frozenset({"RNN", "LSTM", "GRU", "LayerNormalization", "SimplifiedLayerNormalization", "SkipLayerNormalization", "SkipSimplifiedLayerNormalization",
+                    "EmbedLayerNormalization", "RMSNormalization", "InstanceNormalization", "GroupNormalization", "LpNormalization",
+                    "MeanVarianceNormalization", "LRN", "ReduceL2", "LpPool", "GlobalLpPool", "Attention", "MultiHeadAttention", "GroupQueryAttention", "Gelu",
+                    "FastGelu", "BiasGelu", "QuickGelu", "Mish", "HardSwish", "Swish"})
+
+
 class Failure(str):
     """Why the runtime doesn't run a model on an input."""
 
@@ -75,13 +82,23 @@ class Program:
         names = [o.name for o in self._exposed.get_outputs()]
         graph = onnx.load(self.path, load_external_data=False).graph
         external = TensorProto.EXTERNAL
-        constants = {t.name for t in graph.initializer if t.data_location == external or is_finite([onnx.numpy_helper.to_array(t)])}
-        fine = {n for n, v in [*zip(names, values), *feed.items()] if is_finite([v])} | constants | {""}
+        known = {t.name: onnx.numpy_helper.to_array(t) for t in graph.initializer if t.data_location != external} | dict(zip(names, values)) | feed
+        beside = {t.name for t in graph.initializer if t.data_location == external}
+        fine = {n for n, v in known.items() if is_finite([v])} | beside | {""}
         for node in graph.node:
             is_seen = not any(a.HasField("g") for a in node.attribute) and node.domain in ("", "com.microsoft")
-            if not is_seen or not all(n in fine for n in node.input):
+            if not is_seen or not all(n in fine for n in node.input) or _may_hide_overflow(node, known):
                 fine -= set(node.output)
         return [k for k, o in enumerate(graph.output) if o.name in fine]
+
+    def may_hide_overflow(self, feed: Feed) -> bool:
+        """Whether a product inside of an operator may have been infinite."""
+        graph = onnx.load(self.path, load_external_data=False).graph
+        if not any(n.op_type in HIDING for n in graph.node) or self._exposed is None:
+            return False
+        values = _run(self._exposed, feed)
+        known = {} if isinstance(values, Failure) else dict(zip((o.name for o in self._exposed.get_outputs()), values)) | feed
+        return any(_may_hide_overflow(n, known) for n in graph.node)
 
     @property
     def can_be_noisy(self) -> bool:
@@ -154,6 +171,14 @@ def _reads(node: onnx.NodeProto) -> set[str]:
     """Names that it reads; of those inside of its bodies, some may be their own."""
     inside = (n for a in node.attribute for n in a.g.node)
     return set(node.input).union(*map(_reads, inside), *({o.name for o in a.g.output} for a in node.attribute))
+
+
+def _may_hide_overflow(node: onnx.NodeProto, known: dict) -> bool:
+    floats = [v for n in node.input if isinstance(v := known.get(n), np.ndarray) and v.dtype.kind == "f" and v.size]
+    if node.op_type not in HIDING or not floats or not is_finite(floats):
+        return False
+    largest = max(float(np.abs(v.astype(np.float64)).max()) for v in floats)
+    return largest**2 * max(v.size for v in floats) > max(float(np.finfo(v.dtype).max) for v in floats)
 
 
 def _dead_nodes(graph: onnx.GraphProto) -> list[int]:
@@ -335,7 +360,7 @@ def falsehood(a: Program, b: Program, feeds: Iterable[Feed], rounding: float | N
         if what is None:
             continue
         kept = list(range(len(x)))
-        if not is_finite([*feed.values(), *a.computed(feed)]):
+        if not is_finite([*feed.values(), *a.computed(feed)]) or a.may_hide_overflow(feed):
             kept = [] if isinstance(y, Failure) else a.finite_outputs(feed)
             x, y = _some(x, kept), y if isinstance(y, Failure) else _some(y, kept)
             what = difference(x, y, rounding) if kept else None
@@ -347,6 +372,17 @@ def falsehood(a: Program, b: Program, feeds: Iterable[Feed], rounding: float | N
                 continue
         return f"{what}; fed {spelled(feed)}"
     return None
+
+
+def falsehood_of_outputs(a: Program, b: Program, feed: Feed, y: list) -> str | None:
+    """Whether what somebody else computes for B breaks the promise, on an input for which all that A computes is finite."""
+    x = a.run(feed)
+    if isinstance(x, Failure) or difference(x, y) is None or not is_finite([*feed.values(), *a.computed(feed)]) or a.may_hide_overflow(feed):
+        return None
+    if any(getattr(u, "shape", 0) != getattr(v, "shape", 0) for u, v in zip(x, y)):
+        return f"{difference(x, y)}; fed {spelled(feed)}"
+    what = _beyond_rounding(a, b, feed, x, y, None, list(range(len(x))))
+    return None if what is None or _explained_by_lost_roundings(a, feed, y, None, list(range(len(x)))) else f"{what}; fed {spelled(feed)}"
 
 
 def never_runs(path: pathlib.Path, feeds: Iterable[Feed]) -> bool:
