@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """`isomer fleet` on a real Ray cluster of separate processes on this machine: a head and four nodes of two faked kinds.
 
-  tests/fleet_ray.py [--models N] [--kills N] [--heads N] [--shards N] [--check]
+  tests/fleet_ray.py [--models N] [--zoo] [--kills N] [--heads N] [--steps N] [--shards N] [--only STAGE] [--folder DIR [--minutes M]]
+                     [--results FILE.jsonl] [--check]
 Models with `--judge cost` and fixed steps have the same bytes as one by one; nodes are killed (SIGKILL, all of their processes) while that goes on, and
-the head with all of them; rules in shards are the pack of one process, byte for byte; a node of another fingerprint is left out and named.
+the head with all of them (--minutes: so long at a time, then the fleet is stopped as by Ctrl-C, and the same command goes on);
+rules in shards are the pack of one process, byte for byte; a node of another fingerprint is left out and named.
 Needs Ray (python/isomer/fleet's extra) in the Python of $ISOMER_FLEET_PYTHON, or in this one; without it the script skips itself.
 """
 import argparse
@@ -23,9 +25,11 @@ import onnx
 
 import programs
 import small_models
+from records import Records
 
 PYTHON = os.environ.get("ISOMER_FLEET_PYTHON", sys.executable)
 LEASE = "4"
+LATEST = float("inf")
 
 
 def has_ray():
@@ -41,9 +45,10 @@ def free_port():
 class Cluster:
     """A head and nodes, each a group of processes that can be killed as a whole."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, temporary):
+        self.temporary = temporary  # Ray's sockets: paths of these are short
         self.folder, self.port, self.groups, self.count, self.kinds = folder, free_port(), {}, 0, {}
-        token = folder / "token"
+        token = temporary / "token"
         token.write_text("0123456789abcdef" * 4)
         token.chmod(0o600)
         self.env = os.environ | {"RAY_AUTH_MODE": "token", "RAY_AUTH_TOKEN_PATH": str(token), "RAY_USAGE_STATS_ENABLED": "0", "PYTHONUNBUFFERED": "1",
@@ -55,8 +60,8 @@ class Cluster:
     def _ray(self, name, *arguments, env=None):
         ray = str(pathlib.Path(PYTHON).parent / "ray")
         log = open(self.folder / f"{name}.log", "wb")
-        self.groups[name] = subprocess.Popen([ray, "start", "--block", "--num-cpus=0", "--disable-usage-stats", f"--temp-dir={self.folder / 'ray'}", *arguments]
-                                             if name == "head" else [ray, "start", "--block", "--num-cpus=0", "--disable-usage-stats", *arguments],
+        temporary = [f"--temp-dir={self.temporary / 'ray'}"] if name == "head" else []
+        self.groups[name] = subprocess.Popen([ray, "start", "--block", "--num-cpus=0", "--disable-usage-stats", *temporary, *arguments],
                                              env=self.env | (env or {}), stdout=log, stderr=log, start_new_session=True)
 
     def start_head(self):
@@ -131,13 +136,26 @@ def finished(cluster, process, seconds):
         sys.exit(f"the fleet failed: {said[-3000:]}")
 
 
-COST = ["--judge", "cost", "--steps", "12", "--cache", "none"]
+CONTINUED = 75  # exit: the time is over, and there is more to do
+COST = ["--judge", "cost", "--cache", "none", "--steps"]
 
 
-def one_by_one(models, folder):
+def one_by_one(models, folder, options):
     for model in models:
-        subprocess.run([programs.program("isomer"), "optimize", str(model), "-o", str(folder / model.name), "--budget", "5m", "--json", "--quiet", *COST],
+        if (folder / f"{model.name}.cert").exists():
+            continue
+        stop_if_late(options)
+        part = folder / "part.onnx"
+        subprocess.run([programs.program("isomer"), "optimize", str(model), "-o", str(part), "--budget", "5m", "--json", "--quiet", *options.cost],
                        check=True, capture_output=True)
+        part.rename(folder / model.name)
+        part.with_name("part.onnx.cert").rename(folder / f"{model.name}.cert")
+
+
+def stop_if_late(options):
+    if time.monotonic() > options.end:
+        print("the time is over: the same command goes on")
+        sys.exit(CONTINUED)
 
 
 def same_bytes(models, expected, found):
@@ -150,7 +168,7 @@ def small(folder, count):
     out = []
     for k in range(count):
         path = folder / f"m{k:03}.onnx"
-        onnx.save(small_models.branches(k + 1), path)
+        onnx.save(small_models.branches(max(k, 1)), path)  # the first two have the same bytes
         out.append(path)
     return out
 
@@ -162,7 +180,8 @@ def zoo_models(folder, filled, count):
     for name in zoo.names(count):
         path = zoo.fill_once(name, folder / name, filled)
         link = folder / f"{name}.onnx"
-        link.symlink_to(path)
+        if not link.exists():
+            link.symlink_to(path.absolute())
         for beside in path.parent.iterdir():
             if beside.name != path.name and not (folder / beside.name).exists():
                 shutil.copy(beside, folder / beside.name)
@@ -173,15 +192,36 @@ def zoo_models(folder, filled, count):
 def optimizes(cluster, models, options, faults):
     """All models on both kinds, while nodes and heads die."""
     folder = cluster.folder
-    (folder / "alone").mkdir()
-    one_by_one(models, folder / "alone")
+    (folder / "alone").mkdir(exist_ok=True)
+    one_by_one(models, folder / "alone", options)
     for kind in ("fast", "slow", "fast", "slow"):
         cluster.add(kind)
     process = fleet(cluster, "optimize", *map(str, models), "--on", "fast,slow", "--work", str(folder / "work"), "-o", str(folder / "out"),
-                    "--budget", "5m", "--", *COST)
-    draw, kills, heads = random.Random(1), 0, 0
+                    "--budget", "5m", "--", *options.cost)
+    state = folder / "state.json"
+    past = json.loads(state.read_text()) if state.exists() else {"kills": 0, "heads": 0, "seconds": 0, "parts": 0, "restarts": 0}
+    draw, kills, heads, begun = random.Random(1 + past["parts"]), past["kills"], past["heads"], time.monotonic()
     total = options.kills + options.heads
-    while process.poll() is None and kills + heads < total:
+
+    def so_far():
+        said = cluster.said.read_text(encoding="utf-8", errors="replace")
+        return {"kills": kills, "heads": heads, "seconds": past["seconds"] + time.monotonic() - begun, "parts": past["parts"] + 1,
+                "restarts": past["restarts"] + said.count("the driver ended with")}
+
+    while process.poll() is None and (kills + heads < total or options.end < LATEST):
+        if time.monotonic() > options.end:
+            state.write_text(json.dumps(so_far()))
+            process.send_signal(signal.SIGINT)
+            try:
+                process.wait(60)
+            except subprocess.TimeoutExpired:
+                process.kill()
+            print(f"{sum(1 for _ in (folder / 'work' / 'done').glob('*'))} of {2 * len(models)} done, {so_far()}")
+            stop_if_late(options)
+        if kills + heads >= total:
+            cluster.mend()
+            time.sleep(0.2)
+            continue
         done = len(list((folder / "work" / "done").glob("*"))) if (folder / "work" / "done").exists() else 0
         # Spread over the run, and never before anything was done.
         if done < (kills + heads + 1) * 2 * len(models) // (total + 2):
@@ -204,7 +244,8 @@ def optimizes(cluster, models, options, faults):
             cluster.add(*cluster.kinds[name])
             kills += 1
     said, answer = finished(cluster, process, 1500)
-    print(f"{len(models)} models on two kinds, {kills} nodes and {heads} heads killed: {answer}")
+    summary = so_far()
+    print(f"{len(models)} models on two kinds, {kills} nodes and {heads} heads killed: {answer}, {summary}")
     print("\n".join(line for line in said.splitlines() if "done" in line)[-400:])
     if answer["done"] != 2 * len(models) or answer["failed"]:
         faults.append(f"not all was done: {said[-2000:]}")
@@ -214,11 +255,18 @@ def optimizes(cluster, models, options, faults):
     for kind in ("fast", "slow"):
         faults += [f"other bytes: {what}" for what in same_bytes(models, folder / "alone", folder / "out" / kind)]
     records = list((folder / "work" / "done").glob("*"))
-    if len(records) != 2 * len(models):
-        faults.append(f"{len(records)} results of {2 * len(models)} tasks")
+    different = 2 * len({m.read_bytes() for m in models})  # files of the same bytes are one task
+    if len(records) != different:
+        faults.append(f"{len(records)} results of {different} tasks")
+    claims = [json.loads(p.read_bytes())["task"] for p in (folder / "work" / "claims").rglob("*") if p.is_file()]
+    if options.results:
+        Records(options.results, "what", "models").add(
+            {"what": "ray", "models": len(models), "zoo": options.zoo, "steps": options.steps, "nodes": 4, "kinds": 2, "tasks": different,
+             "done": answer["done"], "failed": answer["failed"], "results": len(records), "claims": len(claims), "same": not faults,
+             **{k: round(v) for k, v in summary.items()}})
     # The same command again does nothing, and says the same.
     again, answer = finished(cluster, fleet(cluster, "optimize", *map(str, models), "--on", "fast,slow", "--work", str(folder / "work"), "-o",
-                                   str(folder / "again"), "--budget", "5m", "--", *COST), 300)
+                                   str(folder / "out"), "--budget", "5m", "--", *options.cost), 300)
     if answer["done"] != 2 * len(models) or "running" in again:
         faults.append(f"what was done was done again: {again[-500:]}")
 
@@ -227,7 +275,16 @@ def generates(cluster, options, faults):
     """A pack in shards, and by one process."""
     folder = cluster.folder
     bounds = ["--operators", str(options.operators)]
-    subprocess.run([programs.program("isomer"), "rules", "generate", *bounds, "-o", str(folder / "alone.rules")], check=True, capture_output=True)
+    begun = time.monotonic()
+    if not (folder / "alone.rules").exists():
+        subprocess.run([programs.program("isomer"), "rules", "generate", *bounds, "-o", str(folder / "part.rules")], check=True, capture_output=True)
+        (folder / "part.rules").rename(folder / "alone.rules")
+    alone = time.monotonic() - begun
+    stop_if_late(options)
+    if not any(n != "head" for n in cluster.groups):
+        for kind in ("fast", "slow", "fast", "slow"):
+            cluster.add(kind)
+    begun = time.monotonic()
     said, answer = finished(cluster, fleet(cluster, "generate-rules", "--shards", str(options.shards), *bounds, "--on", "fast,slow", "--work",
                                   str(folder / "work"), "-o", str(folder / "sharded.rules")), 1500)
     print(f"rules in {options.shards} shards: {answer}")
@@ -235,9 +292,14 @@ def generates(cluster, options, faults):
         faults.append(f"no pack: {said[-1500:]}")
     elif (folder / "sharded.rules").read_bytes() != (folder / "alone.rules").read_bytes():
         faults.append("the pack of the shards is not that of one process")
+    if options.results:
+        pack = (folder / "alone.rules").read_text(encoding="utf-8")
+        Records(options.results, "what", "models").add(
+            {"what": "shards", "models": 0, "operators": options.operators, "shards": options.shards, "rules": pack.count("\nrule ") + pack.startswith("rule "),
+             "bytes": len(pack.encode()), "same": not faults, "seconds_alone": round(alone, 1), "seconds": round(time.monotonic() - begun, 1)})
 
 
-def leaves_out(cluster, faults):
+def leaves_out(cluster, options, faults):
     """A node that is not what its kind is."""
     folder = cluster.folder
     cluster.add("fast", "another processor")
@@ -246,7 +308,7 @@ def leaves_out(cluster, faults):
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         process = fleet(cluster, "optimize", *map(str, models), "--on", "fast", "--work", str(folder / "work"), "-o", str(folder / "odd"), "--budget", "5m",
-                        "--", *COST, "--seed", str(int(deadline - time.monotonic())))
+                        "--", *options.cost, "--seed", str(int(deadline - time.monotonic())))
         said, answer = finished(cluster, process, 300)
         if answer["left_out"]:
             break
@@ -264,6 +326,11 @@ def main():
     parser.add_argument("--heads", type=int, default=3)
     parser.add_argument("--shards", type=int, default=8)
     parser.add_argument("--operators", type=int, default=2, help="of the rules")
+    parser.add_argument("--steps", type=int, default=12, help="of each model's search")
+    parser.add_argument("--only", choices=["optimize", "generate-rules", "leave-out"], help="one stage")
+    parser.add_argument("--folder", type=pathlib.Path, help="what is done stays there")
+    parser.add_argument("--minutes", type=float, help="so long at a time, with --folder; exit 75: there is more to do")
+    parser.add_argument("--results", type=pathlib.Path, help="figures")
     parser.add_argument("--check", action="store_true", help="the short form: 6 models, 1 node killed, 3 shards")
     options = parser.parse_args()
     if not has_ray():
@@ -271,17 +338,23 @@ def main():
         sys.exit(programs.SKIPPED)
     if options.check:
         options.models, options.kills, options.heads, options.shards, options.operators = 6, 1, 0, 3, 1
+    options.end = time.monotonic() + options.minutes * 60 if options.minutes else LATEST
+    options.cost = [*COST, str(options.steps)]
     faults = []
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))  # and the cluster with it
     with tempfile.TemporaryDirectory(prefix="isomer_fleet_", dir="/tmp") as place:
-        folder = pathlib.Path(place)
-        (folder / "models").mkdir()
-        models = zoo_models(folder / "models", options.filled, options.models) if options.zoo else small(folder / "models", options.models)
-        cluster = Cluster(folder)
+        folder = options.folder.absolute() if options.folder else pathlib.Path(place)
+        (folder / "models").mkdir(parents=True, exist_ok=True)
+        models = [] if options.only == "generate-rules" else (
+            zoo_models(folder / "models", options.filled, options.models) if options.zoo else small(folder / "models", options.models))
+        cluster = Cluster(folder, pathlib.Path(place))
         try:
-            optimizes(cluster, models, options, faults)
-            generates(cluster, options, faults)
-            leaves_out(cluster, faults)
+            if options.only in (None, "optimize"):
+                optimizes(cluster, models, options, faults)
+            if options.only in (None, "generate-rules"):
+                generates(cluster, options, faults)
+            if options.only in (None, "leave-out"):
+                leaves_out(cluster, options, faults)
         finally:
             cluster.close()
     sys.exit("\n".join(faults) or None)

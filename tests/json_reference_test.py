@@ -54,6 +54,7 @@ with tempfile.TemporaryDirectory() as name:
         "rules list": ["rules", "list", "same.rules"],
         "rules derive": ["rules", "derive", "same.rules", "--from", "same.rules"],
         "plans list": ["plans", "list", "store"],
+        "plans verify": ["plans", "verify", "store"],
         "plans gc": ["plans", "gc", "store"],
         "plans push": ["plans", "push", "store", "copy"],
         "cache": ["cache", "--cache", str(folder / "cache.sqlite")],

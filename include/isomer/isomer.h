@@ -325,11 +325,14 @@ struct PlanStoreState {
   // Plans; entries, under which they are found; notes of what has been searched; files that are not what
   // they should be; plans and entries without each other.
   std::uint64_t plans = 0, entries = 0, settled = 0, invalid = 0, orphans = 0;
+  std::uint64_t proved = 0, refused = 0;  // plans, by verify_plans
   std::uint64_t bytes = 0;
   std::string json = {};  // what `isomer plans list --json` prints
 };
 // Every file is read and checked. What is not there is an empty store.
 ISOMER_API PlanStoreState plan_store_state(const std::filesystem::path& store);
+// The same, and every plan is proved again by itself, at weights that are drawn.
+ISOMER_API PlanStoreState verify_plans(const std::filesystem::path& store, std::uint64_t seed = 1);
 // Takes away what is invalid or without its other half, and the oldest beyond so many MiB (0: no limit); how
 // many files.
 ISOMER_API std::uint64_t clean_plans(const std::filesystem::path& store, double mebibytes = 0);

@@ -378,6 +378,7 @@ ReportJson to_json(const OptimizeReport& report, const OptimizeContext& context)
               {"refused", s.plans.refused},
               {"taken", s.plans.taken},
               {"kept", s.plans.kept},
+              {"spared", s.plans.spared},
               {"settled", s.plans.is_settled}}},
             {"proposers", proposers},
             {"prior", s.prior ? Json{{"first", s.prior->first}, {"why", s.prior->why}} : Json()},

@@ -16,10 +16,21 @@ namespace {
 struct PlansRequest {
   std::string store, other;
   double mebibytes = 0;
+  bool files_only = false;
 };
 
+constexpr std::string_view kLayout = "oci:";
+
+Status check_written(const std::string& place) {
+  if (!place.starts_with(kLayout)) return Done{};
+  return Error{
+      fmt::format("{}: this program reads an OCI layout; the Python package writes one: pip install "
+                  "'isomer-onnx[fleet]'",
+                  printable(place))};
+}
+
 Status check_place(const std::string& place) {
-  for (const char* scheme : {"http://", "https://", "s3://"})
+  for (const char* scheme : {"http://", "https://", "s3://", "oci://", "oci+http://"})
     if (place.starts_with(scheme))
       return Error{
           fmt::format("{}: this program copies between directories; buckets and web servers are the Python "
@@ -35,9 +46,12 @@ std::string table_of(const Json& state) {
   table.add({"plans", grouped(state["plans"].get<std::uint64_t>())});
   table.add({"entries", grouped(state["entries"].get<std::uint64_t>())});
   table.add({"searches", grouped(state["settled"].get<std::uint64_t>())});
+  table.add({"signatures", grouped(state["signatures"].get<std::uint64_t>())});
   table.add({"size", bytes_text(state["bytes"].get<std::uint64_t>())});
   table.add({"invalid", grouped(state["invalid"].get<std::uint64_t>())});
   table.add({"orphans", grouped(state["orphans"].get<std::uint64_t>())});
+  for (const char* field : {"proved", "refused"})
+    if (state.contains(field)) table.add({field, grouped(state[field].get<std::uint64_t>())});
   return table.text();
 }
 
@@ -49,21 +63,25 @@ Result<Reply> list(const PlansRequest& request) {
 
 Result<Reply> verify(const PlansRequest& request) {
   ISOMER_TRY_DO(check_place(request.store));
-  const api::PlanStoreState state = api::plan_store_state(request.store);
+  const api::PlanStoreState state =
+      request.files_only ? api::plan_store_state(request.store) : api::verify_plans(request.store);
   const Json json = Json::parse(state.json);
-  const bool is_good = state.invalid + state.orphans == 0;
-  return Reply{.exit = is_good ? Exit::Done : Exit::Refuted,
+  std::string complaint;
+  if (state.invalid + state.orphans > 0)
+    complaint = fmt::format("{} invalid files, {} without their other half; isomer plans gc takes them away",
+                            state.invalid, state.orphans);
+  if (state.refused > 0)
+    complaint += fmt::format("{}{} plans are not proved, the first because {}", complaint.empty() ? "" : "; ",
+                             state.refused, printable(json["refusals"][0]["why"].get<std::string>()));
+  return Reply{.exit = complaint.empty() ? Exit::Done : Exit::Refuted,
                .text = table_of(json),
                .json = json,
-               .complaint = is_good
-                                ? ""
-                                : fmt::format("{} invalid files, {} without their other half; isomer plans "
-                                              "gc takes them away",
-                                              state.invalid, state.orphans)};
+               .complaint = complaint};
 }
 
 Result<Reply> clean(const PlansRequest& request) {
   ISOMER_TRY_DO(check_place(request.store));
+  ISOMER_TRY_DO(check_written(request.store));
   const std::uint64_t gone = api::clean_plans(request.store, request.mebibytes);
   Json json = Json::parse(api::plan_store_state(request.store).json);
   json["removed"] = gone;
@@ -74,7 +92,9 @@ Result<Reply> clean(const PlansRequest& request) {
 
 Result<Reply> copy(const std::string& from, const std::string& to) {
   for (const std::string* place : {&from, &to}) ISOMER_TRY_DO(check_place(*place));
-  if (!std::filesystem::is_directory(from)) return Error{fmt::format("{} is no directory", printable(from))};
+  ISOMER_TRY_DO(check_written(to));
+  if (!from.starts_with(kLayout) && !std::filesystem::is_directory(from))
+    return Error{fmt::format("{} is no directory", printable(from))};
   const std::uint64_t copied = api::copy_plans(from, to);
   return Reply{.exit = Exit::Done,
                .text = fmt::format("{} files copied to {}\n", grouped(copied), printable(to)),
@@ -95,7 +115,9 @@ void add_plans(CLI::App& app, Chosen& chosen) {
     return command;
   };
   add("list", "How much a store holds; --json: each entry", list);
-  add("verify", "Read every file of a store; exit 1 if one is not what it should be", verify);
+  add("verify",
+      "Read every file of a store and prove every plan again; exit 1 if one is not what it should be", verify)
+      ->add_flag("--files-only", request->files_only, "Prove nothing");
   add("gc", "Take away what is invalid or of no use", clean)
       ->add_option("--max-size", request->mebibytes,
                    "In MiB: what was written first goes until the store is no larger (default: no limit)")
@@ -103,13 +125,16 @@ void add_plans(CLI::App& app, Chosen& chosen) {
       ->type_name("MIB");
   add("push", "Copy a store to another place, what is missing there",
       [](const PlansRequest& r) { return copy(r.store, r.other); })
-      ->add_option("PLACE", request->other, "Another directory; the Python package: s3://BUCKET/PREFIX, too")
+      ->add_option("PLACE", request->other,
+                   "Another directory; the Python package: s3://BUCKET/PREFIX and oci:DIR, too")
       ->type_name("")
       ->required();
   add("pull", "Copy another place's plans into a store",
       [](const PlansRequest& r) { return copy(r.other, r.store); })
-      ->add_option("PLACE", request->other,
-                   "Another directory; the Python package: s3://BUCKET/PREFIX and https://HOST/PATH, too")
+      ->add_option(
+          "PLACE", request->other,
+          "Another directory, or oci:DIR; the Python package: s3://BUCKET/PREFIX, https://HOST/PATH and "
+          "oci://HOST/NAME:TAG, too")
       ->type_name("")
       ->required();
 }

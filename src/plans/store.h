@@ -1,11 +1,13 @@
-// A store of plans in a directory. The same files may lie in a bucket or on a web server
-// (python/isomer/plans).
+// A store of plans in a directory; to read from, also in an OCI image layout ("oci:DIR"). The same files may
+// lie in a bucket or on a web server (python/isomer/fleet/plans.py).
 //
 //   DIR/v1/objects/<2 digits>/<64 digits>   a plan (plan.h), named by its digest
 //   DIR/v1/index/<anchor>/<64 digits>       where it is looked for (places.h): {"key", "object", "target",
 //                                           "ratio"}, named by its digest
-//   DIR/v1/settled/<rules>/<64 digits>      digests of surroundings in which a whole search found nothing
-//   more
+//   DIR/v1/settled/<rules>/<64 digits>      digests of what a whole search tried in vain: surroundings
+//                                           (search/plan_search.h), claims, regions (search/tried_before.h)
+//   DIR/v1/signatures/<entry>/<64 digits>   a detached signature of an entry, by the 64 digits of its name:
+//                                           who measured (python/isomer/fleet/signatures.py). Not read here.
 //
 // Every file is named by what it says and written at once (a temporary file, synced, renamed): two writers
 // never write different things under one name, and nothing is ever changed. What can't be read, is no such
@@ -14,6 +16,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -37,9 +40,10 @@ class PlanStore {
  public:
   // Files beyond these are not there: no anchor of the zoo has a tenth of it.
   static constexpr std::size_t kMostEntries = 256, kMostEntryBytes = 4096;
-  static constexpr std::size_t kMostSettledBytes = std::size_t{8} << 20;
+  static constexpr std::size_t kMostSettledBytes = std::size_t{8} << 20, kMostSignatureBytes = 16384;
 
-  explicit PlanStore(const std::filesystem::path& directory);
+  // A directory, or "oci:DIR".
+  explicit PlanStore(const std::filesystem::path& place);
 
   std::vector<PlanEntry> find(const std::string& anchor) const;
   std::optional<Plan> plan(const std::string& object) const;
@@ -50,10 +54,12 @@ class PlanStore {
   bool keep_settled(const std::string& rules, const std::set<Digest>& contexts);
 
   struct Contents {
-    std::uint64_t plans = 0, entries = 0, settled = 0, bytes = 0, invalid = 0, orphans = 0;
+    std::uint64_t plans = 0, entries = 0, settled = 0, signatures = 0, bytes = 0, invalid = 0, orphans = 0;
     std::vector<PlanEntry> list;
+    std::vector<std::string> objects;  // plans by their names
   };
-  // All of it, every file read and checked. Orphans: plans that no entry names, entries without their plan.
+  // All of it, every file read and checked. Orphans: plans that no entry names, entries without their plan,
+  // signatures without their entry.
   Contents contents() const;
   // Takes away what is invalid or an orphan, and of the rest the oldest until no more than so many bytes are
   // used (0: no limit); what goes.
@@ -62,7 +68,23 @@ class PlanStore {
   std::uint64_t take_from(const PlanStore& other);
 
  private:
+  struct Named {
+    std::string name;
+    std::filesystem::path path;
+  };
+  // Names that files of a store may have, in the order of the names; folders of a kind.
+  std::vector<Named> files(const std::string& folder, std::size_t most) const;
+  std::vector<std::string> folders(const std::string& kind) const;
+  std::optional<std::string> text_of(const std::string& folder, const std::string& name,
+                                     std::size_t most) const;
+  struct File;
+  std::vector<File> all_files() const;
+  static std::set<std::filesystem::path> orphans_of(const std::vector<File>& files);
+  static std::string signed_entry(const File& signature);
+
   std::filesystem::path root_;
+  // Of an OCI layout, by their names below v1/. Nothing is written there.
+  std::optional<std::map<std::string, std::filesystem::path>> blobs_;
 };
 
 }  // namespace isomer

@@ -97,6 +97,10 @@ void Assembly::measure(const StepMaker& maker, std::vector<StepGroup>& groups) {
     const bool is_faster = time.ratio.estimate > 1;
     if (is_faster) faster_.emplace_back(saved * static_cast<double>(g.steps.size()), &g);
     ++(is_faster ? kin_[g.what].first : kin_[g.what].second);
+    if (is_faster) continue;
+    for (const Step& s : g.steps)
+      context_.tried_before.note(TriedBefore::What::Slower,
+                                 context_.tried_before.of(maker.piece(), s.proposal.claim));
   }
 }
 

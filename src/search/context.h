@@ -4,6 +4,7 @@
 #include "onnx/model.h"
 #include "search/options.h"
 #include "search/trials.h"
+#include "search/tried_before.h"
 
 namespace isomer {
 
@@ -14,8 +15,9 @@ struct SearchContext {
   Trials* trials;
   SearchReport& report;
   SearchContext(const SearchOptions& o, const Model& m, Trials* t, SearchReport& r)
-      : options(o), model(m), trials(t), report(r) {}
+      : options(o), model(m), trials(t), report(r), tried_before(o) {}
   ProofCache proofs = {};
+  TriedBefore tried_before;
   std::int64_t tried = 0;
   int next_place = 0;  // makes names that are not used yet
 

@@ -53,6 +53,8 @@ class Trace {
         if (node.kind == NodeKind::Operator && known_value(piece.inference(), {id, k}))
           known_.insert(node.outputs[k]);
     }
+    for (const NodeId id : constant_operators(original))
+      for (const std::string& name : original.node(id).outputs) constant_.insert(name);
     for (const CertifiedStep& step : draft.steps) {
       if (const auto* claim = std::get_if<Claim>(&step)) add(*claim);
       else if (const auto* fold = std::get_if<FoldStep>(&step)) add(*fold);
@@ -121,7 +123,17 @@ class Trace {
       together.unite(name + std::string(kFoldedSuffix), name);
       unite_known(name);
     }
-    for (const std::string& name : fold.values) reads_.erase(name);
+    std::set<std::string> gone;
+    for (const std::string& name : fold.values) {
+      reads_.erase(name);
+      if (!constant_.contains(name)) gone.insert(name);
+    }
+    if (gone.empty()) return;
+    // Who read them reads constants from now on, and has to do with whoever makes these. What depends on
+    // constants only is one for every region that reads it, folded or not.
+    for (auto& [name, reads] : reads_)
+      for (std::string& read : reads)
+        if (gone.contains(read)) read += kFoldedSuffix;
   }
   // What is folded, with what makes it known: arithmetic of extents, down to the values whose extents they
   // are.
@@ -144,7 +156,9 @@ class Trace {
     later_.clear();
   }
 
-  std::set<std::string> given_, widened_, known_;  // known: values of operators that inference knows
+  std::set<std::string> given_, widened_;
+  std::set<std::string> known_,
+      constant_;  // of operators: inference knows them; they depend on constants only
   std::map<std::string, Names> reads_;
   std::vector<std::pair<std::string, Names>> later_;
 };

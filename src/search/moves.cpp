@@ -131,6 +131,8 @@ std::vector<Step> Moves::proved(const StepMaker& maker, const std::vector<Propos
 std::variant<Step, std::string> Moves::answer(const StepMaker& maker, const Proposal& proposal) {
   // Simplifications are proved faster than they are looked up.
   if (proposal.kind == "simplify" || !proposal.widens.empty()) return maker.prove(proposal);
+  const auto tried = context_.tried_before.of(maker.piece(), proposal.claim);
+  if (const auto why = why_in_vain(tried)) return *why;
   const std::string key = memory_.key(maker.piece(), proposal.claim);
   const ProofMemory::Hint hint = memory_.find(key);
   if (hint.refusal) {
@@ -147,11 +149,23 @@ std::variant<Step, std::string> Moves::answer(const StepMaker& maker, const Prop
   }
   const std::int64_t start = now_ns();
   auto step = maker.prove(proposal);
+  if (std::holds_alternative<std::string>(step) && context_.options.seconds_left() > 0)
+    context_.tried_before.note(TriedBefore::What::Unproved, tried);
   if (now_ns() - start < kSlowNs || context_.options.seconds_left() <= 0) return step;
   if (const auto* taken = std::get_if<Step>(&step); taken && !taken->claims.empty())
     memory_.keep_attempt(key, taken->claims.front().proof().attempt);
   else if (const auto* why = std::get_if<std::string>(&step)) memory_.keep_refusal(key, *why);
   return step;
+}
+
+// What a search before this one says; nullopt: nothing.
+std::optional<std::string> Moves::why_in_vain(const std::optional<Digest>& tried) {
+  TriedBefore& before = context_.tried_before;
+  const bool is_slower = context_.trials != nullptr && context_.options.plans.trust_timings &&
+                         before.contains(TriedBefore::What::Slower, tried);
+  if (!is_slower && !before.contains(TriedBefore::What::Unproved, tried)) return std::nullopt;
+  ++context_.report.plans.spared;
+  return is_slower ? "the store of plans says that it is not faster" : "the store of plans knows no proof";
 }
 
 Result<Draft> Moves::simplified(Draft draft) {

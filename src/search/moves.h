@@ -44,6 +44,7 @@ class Moves {
  private:
   std::vector<Proposal> asked(const Workpiece& piece, bool relaxed, const std::set<std::string>& left_out);
   bool learn_from(const Workpiece& piece, const Proposals& found);  // whether anything is new of the machine
+  std::optional<std::string> why_in_vain(const std::optional<Digest>& tried);
   std::variant<Step, std::string> answer(const StepMaker& maker, const Proposal& proposal);
   SearchContext& context_;
   ProofMemory memory_{context_.options.cache, context_.options.seed};

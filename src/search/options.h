@@ -115,6 +115,7 @@ struct SearchReport {
   // surroundings.
   struct Plans {
     std::size_t found = 0, places = 0, refused = 0, taken = 0, kept = 0;
+    std::size_t spared = 0;  // claims and regions that a search before this one had tried in vain
     bool is_settled = false;
   };
   Plans plans;

@@ -9,10 +9,10 @@
 #include "plans/colours.h"
 #include "plans/places.h"
 #include "plans/store.h"
-#include "runtime/machine.h"
 #include "search/assembly.h"
 #include "search/found_plans.h"
 #include "search/replay.h"
+#include "search/tried_before.h"
 
 namespace isomer {
 namespace {
@@ -21,6 +21,7 @@ constexpr std::size_t kMostPlans = 4096;  // of one model: more take longer to m
 // How far a node sees: a block of a network and its neighbours. What lies further is the business of
 // proposals that are rare, and a settled model may miss them.
 constexpr int kRadius = 8;
+constexpr std::string_view kSurroundings = "surroundings";
 constexpr double kManyZeros = 0.125;  // of a constant's elements: others than the usual proposals look at it
 
 // A plan and where it may be done.
@@ -122,6 +123,7 @@ class Planned {
         ends.push_back(open.size());
       }
       ISOMER_TRY(Draft next, replayed(context_, draft_, open));
+      const auto before = Workpiece::of(draft_.graph), after = Workpiece::of(next.graph);
       std::vector<bool> is_bad;
       std::size_t begin = 0;
       for (std::size_t k = 0; k < all.size(); begin = ends[k++]) {
@@ -129,7 +131,8 @@ class Planned {
                                           open.begin() + static_cast<std::ptrdiff_t>(ends[k]),
                                           [](const Replay& r) { return r.is_stuck; });
         if (is_stuck) ++context_.report.plans.refused;
-        is_bad.push_back(is_stuck || (context_.trials == nullptr && !is_cheaper(all[k], next)));
+        is_bad.push_back(is_stuck ||
+                         (context_.trials == nullptr && !is_cheaper(all[k].places[0], before, after)));
       }
       if (context_.is_over()) return draft_;
       if (std::ranges::none_of(is_bad, [](bool b) { return b; })) {
@@ -145,17 +148,15 @@ class Planned {
     }
   }
   // By the analytic cost, at the first of its places.
-  bool is_cheaper(const Candidate& c, const Draft& next) {
+  bool is_cheaper(const PlanPlace& place, const Result<Workpiece>& before, const Result<Workpiece>& after) {
     if (context_.options.any_price) return true;
-    const PlanPlace& place = c.places[0];
-    const auto before = cost_of(draft_.graph, place), after = cost_of(next.graph, place);
-    return !before || !after || *after <= *before;  // where it can't be told, the whole model tells
+    const auto was = cost_of(before, place), is = cost_of(after, place);
+    return !was || !is || *is <= *was;  // where it can't be told, the whole model tells
   }
-  std::optional<double> cost_of(const Graph& graph, const PlanPlace& place) {
-    const auto piece = Workpiece::of(graph);
+  std::optional<double> cost_of(const Result<Workpiece>& piece, const PlanPlace& place) {
     if (!piece.ok()) return std::nullopt;
     // What nobody reads any more is gone.
-    const ValuesByName names = values_by_name(graph);
+    const ValuesByName names = values_by_name(piece->graph());
     std::vector<std::string> inputs = place.inputs;
     std::erase_if(inputs, [&](const std::string& name) { return !names.contains(name); });
     const auto region = piece->region(inputs, place.outputs);
@@ -210,20 +211,6 @@ std::set<Digest> contexts_of(const Workpiece& piece) {
   return out;
 }
 
-// What a search by other rules says nothing about: the program, who decides, where it looks.
-std::string rules_of(const SearchOptions& options) {
-  Hasher hasher;
-  hasher.add(std::string_view(this_program())).add(std::string_view(options.plans.target));
-  hasher.add(static_cast<int>(options.strategy.kind)).add(std::uint64_t{options.strategy.width});
-  hasher.add(std::string_view(fmt::format("{}", options.strategy.alpha)));
-  hasher.add(options.any_price ? 1 : 0).add(std::string_view(fmt::format("{}", options.max_error_growth)));
-  for (const std::string& name : options.without) hasher.add(std::string_view(name));
-  return hasher.digest().hex().substr(0, 16);
-}
-
-// Rules of a user are asked whatever others found.
-bool may_be_settled(const SearchOptions& options) { return options.plans.store && !options.user_rules; }
-
 }  // namespace
 
 Result<Draft> with_plans(SearchContext& context, const Draft& draft) { return Planned(context, draft).run(); }
@@ -231,7 +218,8 @@ Result<Draft> with_plans(SearchContext& context, const Draft& draft) { return Pl
 bool is_settled(SearchContext& context, const Draft& draft) {
   if (!may_be_settled(context.options)) return false;
   if (context.trials != nullptr && !context.options.plans.trust_timings) return false;
-  const std::set<Digest> known = context.options.plans.store->settled(rules_of(context.options));
+  const std::set<Digest> known =
+      context.options.plans.store->settled(rules_of(context.options, kSurroundings));
   if (known.empty()) return false;
   const auto piece = Workpiece::of(draft.graph);
   if (!piece.ok()) return false;
@@ -250,7 +238,7 @@ std::size_t keep_plans(const SearchOptions& options, const Model& model, const D
     if (store.keep(found.anchor, found.plan, options.plans.target, found.ratio)) ++kept;
   if (!is_done || !may_be_settled(options)) return kept;
   if (const auto piece = Workpiece::of(best.graph); piece.ok())
-    store.keep_settled(rules_of(options), contexts_of(*piece));
+    store.keep_settled(rules_of(options, kSurroundings), contexts_of(*piece));
   return kept;
 }
 

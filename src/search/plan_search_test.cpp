@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cstdlib>
 #include <fstream>
+#include <map>
 #include <random>
 
 #include "base/blake2b.h"
@@ -14,9 +15,13 @@
 #include "certify/digest.h"
 #include "plans/places.h"
 #include "plans/store.h"
+#include "plans/verify.h"
+#include "propose/list.h"
 #include "propose/testing.h"
 #include "search/found_plans.h"
+#include "search/regions.h"
 #include "search/search.h"
+#include "search/tried_before.h"
 
 namespace isomer {
 namespace {
@@ -33,12 +38,13 @@ std::string large(const std::string& name, const std::string& shape, int n, int 
 }
 
 // Blocks of two parallel convolutions that are added: one convolution each. Names begin with `prefix`.
-Graph blocks(int count, const std::string& prefix, int seed) {
+Graph blocks(int count, const std::string& prefix, int seed, int channels = 6, int size = 9) {
   const auto value = [&](const std::string& name, int k) { return prefix + name + std::to_string(k); };
   std::string weights, nodes;
   for (int k = 0; k < count; ++k) {
-    weights += (k ? ", " : "") + large(value("a", k), "6,6,3,3", 324, seed + 2 * k) + ", " +
-               large(value("b", k), "6,6,3,3", 324, seed + 2 * k + 1);
+    const std::string shape = std::to_string(channels) + "," + std::to_string(channels) + ",3,3";
+    weights += (k ? ", " : "") + large(value("a", k), shape, channels * channels * 9, seed + 2 * k) + ", " +
+               large(value("b", k), shape, channels * channels * 9, seed + 2 * k + 1);
     const std::string in = k == 0 ? prefix + "x" : value("r", k - 1);
     const std::string out = k == count - 1 ? "y" : value("r", k);
     nodes += value("p", k) + " = Conv<kernel_shape = [3,3], pads = [1,1,1,1]>(" + in + ", " + value("a", k) +
@@ -46,19 +52,25 @@ Graph blocks(int count, const std::string& prefix, int seed) {
              value("b", k) + ") " + value("s", k) + " = Add(" + value("p", k) + ", " + value("q", k) + ") " +
              out + " = Relu(" + value("s", k) + ") ";
   }
-  return program("agraph (float[1,6,9,9] " + prefix + "x) => (float[1,6,9,9] y) <" + weights + "> { " +
-                 nodes + "}");
+  const std::string type =
+      "float[1," + std::to_string(channels) + "," + std::to_string(size) + "," + std::to_string(size) + "] ";
+  return program("agraph (" + type + prefix + "x) => (" + type + "y) <" + weights + "> { " + nodes + "}");
 }
+// The smallest of them, for searches by the thousand.
+Graph small_block(const std::string& prefix, int seed) { return blocks(1, prefix, seed, 3, 4); }
 
 struct Searched {
   SearchReport report;
   Draft draft;
 };
 
-Searched search_with(const Graph& graph, const std::shared_ptr<PlanStore>& store) {
+Searched search_with(const Graph& graph, const std::shared_ptr<PlanStore>& store,
+                     const Strategy& strategy = {}, const std::set<std::string>& without = {}) {
   Model model;
   model.graph = graph;
   SearchOptions options;
+  options.strategy = strategy;
+  options.without = without;
   options.plans.store = store;
   options.plans.by = "a test";
   Searched out;
@@ -139,15 +151,41 @@ TEST_F(Plans, KnowConstantsOfTheSameBytes) {
   EXPECT_TRUE(is_accepted(model("n", 8), second.draft));
 }
 
-TEST_F(Plans, ThatAreFalseAreRefused) {
-  const Graph graph = blocks(1, "m", 1);
+// A reader of a folded value reads its constant: what makes the value known is of the reader's region, too.
+TEST_F(Plans, HaveWhatIsFoldedInTheirRegions) {
+  const Graph graph =
+      program("agraph (float[2,6] x) => (float[2,6] y) { s = Shape(x) r = Reshape(x, s) y = Relu(r) }");
   const auto piece = Workpiece::of(graph);
   ASSERT_TRUE(piece.ok());
-  const Searched honest = search_with(graph, nullptr);
-  std::vector<FoundPlan> found = plans_in(*piece, honest.draft, "a stranger");
-  ASSERT_FALSE(found.empty());
-  // The sum of the branches is only one of them.
-  Plan& plan = found[0].plan;
+  Draft draft{.graph = graph};
+  draft.steps = {FoldStep{{"s"}},
+                 Claim{.inputs = {"x"},
+                       .outputs = {"r"},
+                       .after = program("agraph (float[2,6] x) => (float[2,6] n) { n = Identity(x) }")},
+                 FoldStep{}};
+  draft.taken = {{.kind = "simplify", .what = "constants", .label = "", .is_claim = false},
+                 {.kind = "simplify", .what = "a reshape to what it was", .label = ""}};
+  const std::vector<FoundPlan> found = plans_in(*piece, draft, "a test");
+  ASSERT_EQ(found.size(), 1u);
+  const Plan& plan = found[0].plan;
+  EXPECT_EQ(plan.region.graph.operator_count(), 2u);
+  EXPECT_EQ(plan.region.graph.inputs().size(), 1u);
+  ASSERT_EQ(plan.steps.size(), 3u);
+  EXPECT_EQ(std::get<FoldStep>(plan.steps[0]).values.size(), 1u);
+  EXPECT_EQ(why_not_proved(plan, 3), std::nullopt);
+}
+
+// The plans that a search of one block finds, and one of them with a false claim: the sum of the branches is
+// only one of them.
+std::vector<FoundPlan> found_in_a_block() {
+  const Graph graph = blocks(1, "m", 1);
+  const auto piece = Workpiece::of(graph);
+  return plans_in(*piece, search_with(graph, nullptr).draft, "a stranger");
+}
+
+FoundPlan false_plan() {
+  FoundPlan out = found_in_a_block().at(0);
+  Plan& plan = out.plan;
   std::string input, output;
   for (const Value& v : plan.region.graph.inputs())
     if (!plan.region.constants.contains(plan.region.graph.name_of(v))) input = plan.region.graph.name_of(v);
@@ -165,7 +203,20 @@ TEST_F(Plans, ThatAreFalseAreRefused) {
   after.add_output({after.add(relu), 0});
   plan.steps = {Claim{.inputs = {input}, .outputs = {output}, .after = after}, FoldStep{}};
   plan.about = {{"collapse", "a lie"}};
-  ASSERT_TRUE(store()->keep(found[0].anchor, plan, "", 9));
+  return out;
+}
+
+TEST_F(Plans, AreProvedByThemselves) {
+  const std::vector<FoundPlan> found = found_in_a_block();
+  ASSERT_FALSE(found.empty());
+  for (const FoundPlan& f : found) EXPECT_EQ(why_not_proved(f.plan, 5), std::nullopt);
+  EXPECT_TRUE(why_not_proved(false_plan().plan, 5).has_value());
+}
+
+TEST_F(Plans, ThatAreFalseAreRefused) {
+  const Searched honest = search_with(blocks(1, "m", 1), nullptr);
+  const FoundPlan lie = false_plan();
+  ASSERT_TRUE(store()->keep(lie.anchor, lie.plan, "", 9));
   const Searched deceived = search_with(blocks(1, "n", 20), store());
   EXPECT_EQ(deceived.report.plans.found, 1u);
   EXPECT_EQ(deceived.report.plans.refused, 1u);
@@ -195,6 +246,53 @@ TEST_F(Plans, ThatCostMoreAreNotTaken) {
   EXPECT_EQ(run.report.plans.refused, 0u);
   EXPECT_EQ(run.report.plans.taken, 0u);
   EXPECT_EQ(run.draft.graph.operator_count(), 2u);
+}
+
+// What a store says of efforts in vain may be a lie, which costs a gain and nothing else.
+TEST_F(Plans, SpareWhatWasTriedInVain) {
+  const Graph graph = blocks(1, "m", 1);
+  const Searched honest = search_with(graph, nullptr);
+  const auto piece = Workpiece::of(graph);
+  SearchOptions options;
+  options.plans.store = store();
+  TriedBefore lies(options);
+  for (const CertifiedStep& step : honest.draft.steps)
+    if (const auto* claim = std::get_if<Claim>(&step))
+      lies.note(TriedBefore::What::Unproved, lies.of(*piece, *claim));
+  lies.keep();
+  // Under other names.
+  const Graph other = blocks(1, "other", 30);
+  const Searched run = search_with(other, store());
+  EXPECT_GE(run.report.plans.spared, 1u);
+  EXPECT_GT(run.report.cost_after, honest.report.cost_after - 1);
+  EXPECT_TRUE(is_accepted(other, run.draft));
+  // Of a search with other options, or with rules of a user, it says nothing.
+  options.without = {"collapse"};
+  TriedBefore elsewhere(options);
+  for (const CertifiedStep& step : honest.draft.steps)
+    if (const auto* claim = std::get_if<Claim>(&step)) {
+      EXPECT_FALSE(elsewhere.contains(TriedBefore::What::Unproved, elsewhere.of(*piece, *claim)));
+    }
+}
+
+TEST_F(Plans, SpareRegionsThatWereExplored) {
+  const Strategy beam{.kind = Strategy::Kind::Beam, .width = 2};
+  const Graph graph = blocks(1, "m", 1);
+  const Searched honest = search_with(graph, nullptr, beam);
+  SearchOptions options;
+  options.plans.store = store();
+  options.strategy = beam;
+  TriedBefore lies(options);
+  for (const RegionPlace& place : partition(*Workpiece::of(graph), 40, false))
+    lies.note(TriedBefore::What::Explored, lies.of(place.graph));
+  lies.keep();
+  const Graph other = blocks(1, "other", 30);
+  const Searched run = search_with(other, store(), beam);
+  EXPECT_GE(run.report.plans.spared, 1u);
+  EXPECT_LT(run.report.states, honest.report.states);
+  EXPECT_TRUE(is_accepted(other, run.draft));
+  // A greedy search says nothing of it.
+  EXPECT_EQ(search_with(other, store()).report.plans.spared, 0u);
 }
 
 std::string read(const fs::path& file) {
@@ -230,10 +328,35 @@ int damaged_cases() {
   return count == nullptr ? 120 : std::atoi(count);
 }
 
+// A search that asks those only who find the plan of a block.
+Searched quick_search(const Graph& graph, const std::shared_ptr<PlanStore>& store) {
+  std::set<std::string> without;
+  for (const Proposer& p : proposers())
+    if (p.name != "collapse" && p.name != "simplify") without.insert(p.name);
+  return search_with(graph, store, {}, without);
+}
+
+// Whether the checker takes what searches of one graph did; it is asked about each result once.
+class Accepted {
+ public:
+  explicit Accepted(Graph graph) : graph_(std::move(graph)) {}
+  bool operator()(const Draft& draft) {
+    const std::string text =
+        to_text(with_digests(Certificate{.steps = draft.steps, .notes = {}}, graph_, draft.graph));
+    if (!known_.contains(text)) known_.emplace(text, is_accepted(graph_, draft));
+    return known_.at(text);
+  }
+
+ private:
+  Graph graph_;
+  std::map<std::string, bool> known_;
+};
+
 TEST_F(Plans, ThatAreDamagedDoNoHarm) {
-  search_with(blocks(1, "m", 1), store());
-  const Graph graph = blocks(1, "n", 20);
-  const Searched cold = search_with(graph, nullptr);
+  quick_search(small_block("m", 1), store());
+  const Graph graph = small_block("n", 20);
+  const Searched cold = quick_search(graph, nullptr);
+  Accepted accepted(graph);
   std::vector<fs::path> all = files("objects");
   for (const std::string kind : {"index", "settled"})
     for (const fs::path& file : files(kind)) all.push_back(file);
@@ -242,17 +365,19 @@ TEST_F(Plans, ThatAreDamagedDoNoHarm) {
     const fs::path file = all[random() % all.size()];
     const std::string good = read(file);
     write(file, damaged(good, random));
-    const Searched run = search_with(graph, store());
-    EXPECT_EQ(run.report.cost_after, cold.report.cost_after);
-    EXPECT_EQ(run.report.plans.refused, 0u);
+    const Searched run = quick_search(graph, store());
+    ASSERT_EQ(run.report.cost_after, cold.report.cost_after);
+    ASSERT_EQ(run.report.plans.refused, 0u);
+    ASSERT_TRUE(accepted(run.draft));
     write(file, good);
   }
 }
 
 // The same by somebody who names the files right, so that only what they say is wrong.
 TEST_F(Plans, ThatAreForgedDoNoHarm) {
-  search_with(blocks(1, "m", 1), store());
-  const Graph graph = blocks(1, "n", 20);
+  quick_search(small_block("m", 1), store());
+  const Graph graph = small_block("n", 20);
+  Accepted accepted(graph);
   const fs::path object = files("objects")[0], entry = files("index")[0];
   const std::string plan = read(object), told = read(entry), folder = entry.parent_path().filename().string();
   const auto digest = [](const std::string& text) {
@@ -261,7 +386,7 @@ TEST_F(Plans, ThatAreForgedDoNoHarm) {
     return hash.hex();
   };
   std::mt19937 random(2);
-  std::size_t found = 0;
+  std::size_t found = 0, refused = 0;
   for (int k = 0; k < damaged_cases() / 2; ++k) {
     fs::remove_all(path() / "v1");
     // Numbers, names and programs of a plan that is still one: others are damaged, which is another test.
@@ -279,11 +404,54 @@ TEST_F(Plans, ThatAreForgedDoNoHarm) {
     std::string line = told;
     line.replace(line.find("\"object\":\"") + 10, 64, name);
     write(path() / "v1" / "index" / folder / digest(line), line);
-    const Searched run = search_with(graph, store());
+    const Searched run = quick_search(graph, store());
     found += run.report.plans.found;
-    ASSERT_TRUE(is_accepted(graph, run.draft)) << forged;
+    refused += run.report.plans.refused;
+    ASSERT_TRUE(accepted(run.draft)) << forged;
   }
   EXPECT_GT(found, 0u);
+  RecordProperty("found", std::to_string(found));
+  RecordProperty("refused", std::to_string(refused));
+}
+
+// The files of a store as an OCI image layout has them.
+void write_layout(const fs::path& from, const fs::path& to) {
+  std::string layers;
+  int number = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(from)) {
+    if (!entry.is_regular_file()) continue;
+    std::string hash = std::to_string(number++);
+    hash.insert(0, 64 - hash.size(), '0');
+    fs::create_directories(to / "blobs" / "sha256");
+    fs::copy_file(entry.path(), to / "blobs" / "sha256" / hash);
+    layers += std::string(layers.empty() ? "" : ",") + R"({"digest":"sha256:)" + hash +
+              R"(","annotations":{"org.opencontainers.image.title":")" +
+              fs::relative(entry.path(), from).generic_string() + R"("}})";
+  }
+  const std::string manifest(64, 'e');
+  write(to / "blobs" / "sha256" / manifest, R"({"layers":[)" + layers + "]}");
+  write(to / "index.json", R"({"manifests":[{"digest":"sha256:)" + manifest + R"("}]})");
+}
+
+TEST_F(Plans, AreReadFromAnOciLayout) {
+  search_with(blocks(2, "m", 1), store());
+  const fs::path layout = path() / "layout";
+  write_layout(path(), layout);
+  const auto packed = std::make_shared<PlanStore>("oci:" + layout.string());
+  const PlanStore::Contents whole = store()->contents(), there = packed->contents();
+  EXPECT_EQ(there.plans, whole.plans);
+  EXPECT_EQ(there.entries, whole.entries);
+  EXPECT_EQ(there.invalid + there.orphans, 0u);
+  const Searched run = search_with(blocks(2, "n", 30), packed);
+  EXPECT_GE(run.report.plans.taken, 1u);
+  EXPECT_EQ(run.report.plans.kept, 0u);  // it is for reading
+  PlanStore copy(path() / "copy");
+  EXPECT_EQ(copy.take_from(*packed), whole.plans + whole.entries + whole.settled);
+  for (const std::string bad : {"", "{", "[]", R"({"manifests":[]})", R"({"manifests":[{"digest":5}]})",
+                                R"({"manifests":[{"digest":"sha256:../../../etc/passwd"}]})"}) {
+    write(layout / "index.json", bad);
+    EXPECT_EQ(PlanStore("oci:" + layout.string()).contents().plans, 0u) << bad;
+  }
 }
 
 TEST_F(Plans, AreCopiedAndCleaned) {

@@ -225,6 +225,7 @@ Result<std::vector<Draft>> search(const SearchOptions& options, const Model& mod
   SearchContext context(options, model, trials, report);
   report.cost_before = report.cost_after = price_of(model.graph, context.machine());
   auto history = searched(context);
+  context.tried_before.keep();
   report.proofs = context.proofs.attempts();
   report.cache_hits = context.proofs.hits();
   report.prices = context.machine().prices;

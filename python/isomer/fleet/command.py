@@ -1,4 +1,4 @@
-"""`isomer fleet ...`, and `isomer plans push|pull` for places that are no directories."""
+"""`isomer fleet ...`, `isomer plans push|pull` for places that are no directories, and `isomer plans sign|signers`."""
 import argparse
 import json
 import os
@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 
-from . import plans, protocol
+from . import plans, protocol, signatures
 from .places import place
 
 EXIT_BAD, EXIT_UNDONE = 2, 3
@@ -114,30 +114,31 @@ def optimize(options):
             if options.plans:
                 arguments += ["--plans", str(pathlib.Path(options.plans).absolute())]
             identity = task_id("optimize", kind, model_digest(path), options.budget, options.rest)
-            tasks.append({"id": identity, "kind": kind, "command": arguments, "seconds": seconds_of(options.budget) + GRACE})
-            targets[identity] = (kind, name)
+            if identity not in targets:  # two files of the same bytes are one task, with two results
+                tasks.append({"id": identity, "kind": kind, "command": arguments, "seconds": seconds_of(options.budget) + GRACE})
+            targets.setdefault(identity, []).append((kind, name))
     measures = not any(a in ("cost", "--judge=cost", "any", "--judge=any") for a in options.rest)
     fleet = fleet_of(options)
     records = fleet.run(tasks, set(options.on), probing_of(options, measures), Stopped())
     store, out = place(fleet.where), pathlib.Path(options.output)
-    failed = 0
-    for identity, (kind, name) in targets.items():
+    done = failed = 0
+    for identity, kind, name in ((i, *t) for i, all_of_it in targets.items() for t in all_of_it):
         if identity not in records:
             continue
+        done += 1
         result = collect(records[identity], store, out / kind,
                          {"model.onnx": f"{name}.onnx", "model.onnx.cert": f"{name}.onnx.cert", "stdout": f"{name}.json"})
         failed += result["exit"] != 0
         if result["exit"] != 0:
             last = (result["stderr"].strip().splitlines() or [""])[-1]
             print(f"{kind} {name}: exit {result['exit']}: {last}")
-    return told(tasks, records, failed, fleet)
+    return told(sum(map(len, targets.values())), done, failed, fleet)
 
 
-def told(tasks, records, failed, fleet):
+def told(wanted, done, failed, fleet):
     """One line about all of it, and the exit code."""
-    print(json.dumps({"tasks": len(tasks), "done": len(records), "failed": failed,
-                      "left_out": {node: why for node, why in fleet.left_out.items()}}))
-    return 0 if len(records) == len(tasks) and not failed else EXIT_UNDONE
+    print(json.dumps({"tasks": wanted, "done": done, "failed": failed, "left_out": {node: why for node, why in fleet.left_out.items()}}))
+    return 0 if done == wanted and not failed else EXIT_UNDONE
 
 
 def generate_rules(options):
@@ -154,7 +155,7 @@ def generate_rules(options):
     stop = Stopped()
     records = fleet.run(tasks, set(options.on), None, stop)
     if len(records) < len(tasks):
-        return told(tasks, records, 0, fleet)
+        return told(len(tasks) + 1, len(records), 0, fleet)
     store, folder = place(fleet.where), pathlib.Path(fleet.where) / "shards" / task_id(bounds, options.shards)
     failed = 0
     for shard, task in enumerate(tasks, 1):
@@ -163,7 +164,7 @@ def generate_rules(options):
         if result["exit"]:
             print(f"shard {shard}: exit {result['exit']}: {result['stderr'].strip()[-200:]}")
     if failed:
-        return told(tasks, records, failed, fleet)
+        return told(len(tasks) + 1, len(records), failed, fleet)
     files = [str(folder / f"{k}.rules") for k in range(1, options.shards + 1)]
     merge = {"id": task_id("merge", bounds, options.shards), "kind": kind, "seconds": options.seconds,
              "command": ["rules", "merge", *files, "--threads", "1", "-o", "{out}/merged.rules"]}
@@ -172,7 +173,7 @@ def generate_rules(options):
         target = pathlib.Path(options.output).absolute()
         result = collect(records[merge["id"]], store, target.parent, {"merged.rules": target.name})
         failed += result["exit"] != 0
-    return told([*tasks, merge], {t["id"]: 1 for t in tasks} | records, failed, fleet)
+    return told(len(tasks) + 1, len(tasks) + len(records), failed, fleet)
 
 
 def bench(options):
@@ -184,21 +185,23 @@ def bench(options):
             path = pathlib.Path(model).absolute()
             command = ["bench", str(path), "--seconds", str(options.seconds), "--json", *options.rest]
             identity = task_id("bench", kind, model_digest(path), options.seconds, options.rest)
-            tasks.append({"id": identity, "kind": kind, "command": command, "seconds": options.seconds * 10 + GRACE})
-            about[identity] = (kind, str(path))
+            if identity not in about:
+                tasks.append({"id": identity, "kind": kind, "command": command, "seconds": options.seconds * 10 + GRACE})
+            about.setdefault(identity, []).append((kind, str(path)))
     fleet = fleet_of(options)
     records = fleet.run(tasks, set(options.on), probing_of(options, True), Stopped())
-    store, failed = place(fleet.where), 0
+    store, done, failed = place(fleet.where), 0, 0
     from .work import result_of
     with open(options.output, "w", encoding="utf-8") as out:
-        for identity, (kind, model) in about.items():
+        for identity, kind, model in ((i, *t) for i, all_of_it in about.items() for t in all_of_it):
             if identity not in records:
                 continue
+            done += 1
             result = result_of(records[identity], store)
             failed += result["exit"] != 0
             answer = store.read(f"objects/{result['files']['stdout']}") if "stdout" in result["files"] else b"null"
             out.write(json.dumps({"kind": kind, "model": model, "exit": result["exit"], "bench": json.loads(answer or b"null")}) + "\n")
-    return told(tasks, records, failed, fleet)
+    return told(sum(map(len, about.values())), done, failed, fleet)
 
 
 def parser():
@@ -282,10 +285,14 @@ def copy_plans(arguments):
     out.add_argument("direction", choices=["push", "pull"])
     out.add_argument("store")
     out.add_argument("place")
+    out.add_argument("--signed-by", metavar="FILE", help="pull: only entries that one of these keys signed (ssh-keygen's file of allowed signers)")
     out.add_argument("--json", action="store_true")
     options = out.parse_args(arguments)
+    if options.signed_by and options.direction == "push":
+        out.error("--signed-by is for pull")
     try:
-        copied, damaged = (plans.push if options.direction == "push" else plans.pull)(options.store, options.place)
+        copied, damaged = plans.push(options.store, options.place) if options.direction == "push" else plans.pull(
+            options.store, options.place, options.signed_by)
     except (protocol.Lost, ValueError, ImportError) as fault:
         print(f"isomer plans {options.direction}: {fault}", file=sys.stderr)
         return EXIT_BAD
@@ -296,15 +303,54 @@ def copy_plans(arguments):
     return 0
 
 
+def sign_plans(arguments):
+    """`isomer plans sign DIR --key KEY` and `isomer plans signers DIR --signed-by FILE`; its exit code."""
+    out = argparse.ArgumentParser(prog="isomer plans")
+    commands = out.add_subparsers(dest="command", required=True)
+    signing = commands.add_parser("sign", help="Sign each entry of a store: who measured")
+    signing.add_argument("--key", required=True, help="an SSH key; a public one if an agent has the private")
+    signers = commands.add_parser("signers", help="Who signed the entries of a store")
+    signers.add_argument("--signed-by", required=True, metavar="FILE", help="ssh-keygen's file of allowed signers")
+    for command in (signing, signers):
+        command.add_argument("store")
+        command.add_argument("--json", action="store_true")
+    options = out.parse_args(arguments)
+    try:
+        if options.command == "sign":
+            answer = {"place": options.store, "signed": signatures.sign(options.store, options.key)}
+            text = f"{answer['signed']} entries signed"
+        else:
+            source = place(options.store)
+            found = signatures.signed_entries(source, options.signed_by)
+            names = sorted({who for names in found.values() for who in names})
+            answer = {"place": options.store, "entries": len(source.list("v1/index/")), "signed": len(found),
+                      "signers": {who: sum(who in names for names in found.values()) for who in names}}
+            text = "\n".join([f"{answer['signed']} of {answer['entries']} entries are signed", *(f"{n}  {who}" for who, n in answer["signers"].items())])
+    except (protocol.Lost, ValueError) as fault:
+        print(f"isomer plans {options.command}: {fault}", file=sys.stderr)
+        return EXIT_BAD
+    print(json.dumps(answer) if options.json else text)
+    return 0
+
+
+PLACES = ("s3://", "http://", "https://", "oci:", "oci+http:")
+
+
 def is_ours(arguments):
     """Whether the Python package answers a command itself."""
-    return arguments[:1] == ["fleet"] or (arguments[:1] == ["plans"] and arguments[1:2] in (["push"], ["pull"])
-                                          and any(a.startswith(("s3://", "http://", "https://")) for a in arguments[2:]))
+    if arguments[:1] == ["fleet"]:
+        return True
+    if arguments[:1] != ["plans"]:
+        return False
+    copies = arguments[1:2] in (["push"], ["pull"]) and any(a.startswith((*PLACES, "--signed-by")) for a in arguments[2:])
+    return copies or arguments[1:2] in (["sign"], ["signers"])
 
 
 def main(arguments):
     """A command of ours; its exit code."""
-    return fleet(arguments[1:]) if arguments[0] == "fleet" else copy_plans(arguments[1:])
+    if arguments[0] == "fleet":
+        return fleet(arguments[1:])
+    return (sign_plans if arguments[1] in ("sign", "signers") else copy_plans)(arguments[1:])
 
 
 if __name__ == "__main__":

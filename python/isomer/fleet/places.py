@@ -1,7 +1,10 @@
-"""Places where files are kept that many machines see: a directory, a bucket of an S3-compatible server, a web server to read from.
+"""Places where files are kept that many machines see: a directory, a bucket of an S3-compatible server, a web server to read from, and an OCI
+artifact (a layout in a directory; to read from, in a registry).
 
 Each has `read`, `write`, `create`, `list`; a file is there whole or not at all. What a place can't do now is `Lost`.
 """
+import hashlib
+import json
 import os
 import pathlib
 import time
@@ -193,6 +196,122 @@ class Site:
         return sorted(line for line in listing.split("\n") if line.startswith(prefix) and line)
 
 
+ARTIFACT = "application/vnd.isomer.plans.v1"
+TITLE = "org.opencontainers.image.title"  # of a layer: its file's name, as other tools that copy artifacts write and read it
+MANIFEST = "application/vnd.oci.image.manifest.v1+json"
+MOST_MANIFEST_BYTES = 64 << 20
+
+
+def titles(manifest):
+    """Of a manifest's bytes: the digests of its layers by their titles. What is no manifest has none."""
+    try:
+        layers = json.loads(manifest)["layers"]
+        return {layer["annotations"][TITLE]: layer["digest"] for layer in layers if TITLE in (layer.get("annotations") or {})}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return {}
+
+
+def is_digest(text):
+    """Whether a text names a blob."""
+    return isinstance(text, str) and text.startswith("sha256:") and len(text) == 71 and set(text[7:]) <= set("0123456789abcdef")
+
+
+class Layout:
+    """An OCI image layout in a directory: each file is a blob, and a layer of one manifest. `finish` makes what was written visible, at once."""
+
+    def __init__(self, path):
+        self.folder = Directory(path)
+        index = self.folder.read("index.json", MOST_MANIFEST_BYTES)
+        try:
+            digest = json.loads(index)["manifests"][0]["digest"] if index else ""
+        except (ValueError, KeyError, IndexError, TypeError):
+            digest = ""
+        manifest = self.folder.read(self._blob(digest), MOST_MANIFEST_BYTES) if is_digest(digest) else None
+        self.blobs = {name: digest for name, digest in titles(manifest or b"{}").items() if is_digest(digest)}
+
+    def __str__(self):
+        return f"oci:{self.folder}"
+
+    @staticmethod
+    def _blob(digest):
+        return f"blobs/sha256/{digest.removeprefix('sha256:')}"
+
+    def _add(self, data):
+        digest = f"sha256:{hashlib.sha256(data).hexdigest()}"
+        self.folder.write(self._blob(digest), data)
+        return digest
+
+    def read(self, name, most=MOST_BYTES):
+        return self.folder.read(self._blob(self.blobs[name]), most) if name in self.blobs else None
+
+    def write(self, name, data):
+        self.blobs[name] = self._add(data)
+
+    def create(self, name, data):
+        raise Lost(f"{self} is for copies")
+
+    def list(self, prefix):
+        return sorted(name for name in self.blobs if name.startswith(prefix))
+
+    def finish(self):
+        empty = b"{}"
+        layers = []
+        for name, digest in sorted(self.blobs.items()):
+            path = self.folder.path / self._blob(digest)
+            layers.append({"mediaType": "application/octet-stream", "digest": digest, "size": path.stat().st_size, "annotations": {TITLE: name}})
+        manifest = json.dumps({"schemaVersion": 2, "mediaType": MANIFEST, "artifactType": ARTIFACT,
+                               "config": {"mediaType": "application/vnd.oci.empty.v1+json", "digest": self._add(empty), "size": len(empty)},
+                               "layers": layers}).encode()
+        digest = self._add(manifest)
+        self.folder.write("oci-layout", json.dumps({"imageLayoutVersion": "1.0.0"}).encode())
+        # The index last: before it, nothing has changed.
+        self.folder.write("index.json", json.dumps({"schemaVersion": 2, "manifests": [
+            {"mediaType": MANIFEST, "artifactType": ARTIFACT, "digest": digest, "size": len(manifest),
+             "annotations": {"org.opencontainers.image.ref.name": "latest"}}]}).encode())
+
+
+class Registry:
+    """An artifact in a registry, to read from without a login: oci://HOST/NAME:TAG, or oci+http:// without encryption."""
+
+    def __init__(self, address):
+        scheme, rest = address.split("://", 1)
+        host, _, name = rest.partition("/")
+        self.address = address
+        name, _, tag = name.partition(":")
+        self.base = f"{'http' if scheme == 'oci+http' else 'https'}://{host}/v2/{name}"
+        self.blobs = titles(self._get(f"{self.base}/manifests/{tag or 'latest'}", MOST_MANIFEST_BYTES) or b"{}")
+
+    def __str__(self):
+        return self.address
+
+    @staticmethod
+    def _get(address, most):
+        request = urllib.request.Request(address, headers={"Accept": f"{MANIFEST}, */*"})  # noqa: S310
+        try:
+            with urllib.request.urlopen(request, timeout=20) as answer:  # noqa: S310
+                data = answer.read(most + 1)
+        except urllib.error.HTTPError as fault:
+            if fault.code in (403, 404, 410):
+                return None
+            raise Lost(str(fault)) from fault
+        except (OSError, ValueError) as fault:
+            raise Lost(str(fault)) from fault
+        return data if len(data) <= most else None
+
+    def read(self, name, most=MOST_BYTES):
+        digest = self.blobs.get(name)
+        data = self._get(f"{self.base}/blobs/{digest}", most) if is_digest(digest) else None
+        return data if data is not None and hashlib.sha256(data).hexdigest() == digest.removeprefix("sha256:") else None
+
+    def write(self, name, data):
+        raise Lost(f"{self.address} is for reading: push to oci:DIR, and from there with a tool for registries")
+
+    create = write
+
+    def list(self, prefix):
+        return sorted(name for name in self.blobs if name.startswith(prefix))
+
+
 class Clock:
     """The machine's own."""
 
@@ -206,10 +325,14 @@ class Clock:
 
 
 def place(address):
-    """The place that an address names: s3://BUCKET/PREFIX, http(s)://HOST/PATH, or a directory."""
+    """The place that an address names: s3://BUCKET/PREFIX, http(s)://HOST/PATH, oci:DIR, oci://HOST/NAME:TAG, or a directory."""
     address = str(address)
     if address.startswith("s3://"):
         return Bucket(address)
     if address.startswith(("http://", "https://")):
         return Site(address)
+    if address.startswith(("oci://", "oci+http://")):
+        return Registry(address)
+    if address.startswith("oci:"):
+        return Layout(address.removeprefix("oci:"))
     return Directory(address)
