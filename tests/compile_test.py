@@ -108,6 +108,11 @@ class Agrees(Compiles):
             conv("group = 24, pads = [1, 1, 1, 1]", (1, 24, 15, 15), (24, 1, 3, 3)),
             conv("group = 24, strides = [2, 2], pads = [2, 2, 2, 2]", (1, 24, 15, 15), (24, 1, 5, 5)),
             conv("group = 8, pads = [1, 1, 1, 1]", (1, 8, 9, 9), (16, 1, 3, 3)),
+            # channels that are no multiple of 16, or fewer; short rows, which have no zeros around them; long windows
+            conv("group = 44, pads = [2, 2, 2, 2]", (1, 44, 7, 7), (44, 1, 5, 5)),
+            conv("group = 11, strides = [2, 2], pads = [3, 3, 3, 3]", (1, 11, 29, 29), (11, 1, 7, 7)),
+            conv("group = 88, pads = [3, 3, 3, 3]", (1, 88, 14, 14), (88, 1, 7, 7)),
+            conv("pads = [0, 0, 0, 0]", (1, 11, 13, 13), (11, 11, 1, 1)),
             conv("dilations = [2, 3], pads = [2, 3, 2, 3]", (1, 8, 13, 17), (16, 8, 3, 3)),
             conv("auto_pad = \"SAME_UPPER\", strides = [2, 2]", (1, 8, 10, 11), (8, 8, 3, 3)),
             conv("", (3, 20, 7, 5), (33, 20, 1, 1)),

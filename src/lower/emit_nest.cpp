@@ -356,18 +356,18 @@ std::string NestWriter::number(const ExprNode& e) const {
   return is_float(e.type) ? literal(e.number, e.type) : literal(e.integer, e.type);
 }
 
-// Where a read has to ask whether it is inside of its tensor.
-std::string NestWriter::inside_of(const ExprNode& e) {
+// What a read has to ask before it is known to be inside of its tensor.
+Domain NestWriter::asked_of(const ExprNode& e) const {
   Domain inside;
   for (std::size_t d = 0; d < e.at.size(); ++d)
     if (!stays_inside(plan_.buffers[static_cast<std::size_t>(e.tensor.number)], d, e.at[d]))
       inside = both(std::move(inside), between(0, e.at[d], e.extents[d]));
-  return holds(inside);
+  return inside;
 }
 
 std::string NestWriter::read(const ExprNode& e) {
   const std::string element = load(e.tensor.number, text(address(e.tensor.number, e.at)), e.type);
-  const std::string condition = inside_of(e);
+  const std::string condition = holds(asked_of(e));
   return condition.empty() ? element : fmt::format("{} ? {} : ({})0", condition, element, c_type(e.type));
 }
 
@@ -576,24 +576,35 @@ void NestWriter::reduced() {
   say(fmt::format("{} sum[{}];", type, tile));
   if (lanes) say("IM_UNROLL");
   say(fmt::format("for (int64_t n = 0; n < {}; ++n) sum[n] = {};", tile, zero));
+  const std::size_t first_block = blocks_.size();
   std::size_t opened = open_inner(true);
   if (opened > 0 && is_float(reduction.type)) say("IM_REORDER");
   if (lanes) define_axis(lanes->axis, "0");
   define_axes(true);
+  if (lanes) {
+    const auto reduced_loops =
+        std::ranges::find_if(inner, [&](const Loop& l) { return !is_reduced(nest_, l); }) - inner.begin();
+    skip_outside(reduction, first_block, first_block + static_cast<std::size_t>(reduced_loops));
+  }
   const std::string sum = fmt::format("sum[{}]", text(place));
-  const std::string condition = holds(both(nest_.guard, reduction.domain));
+  const std::string condition = holds_here(both(nest_.guard, reduction.domain));
   const std::string added = lanes ? vector_value(*reduction.args[0], lanes->axis)
                                   : fmt::format("({}){}", type, value(reduction.args[0]));
   const std::string combined = combine(reduction.reduction, sum, added);
   say(condition.empty() ? fmt::format("{} = {};", sum, combined)
                         : fmt::format("if ({}) {} = {};", condition, sum, combined));
   for (; opened > 0; --opened) close();
+  known_.clear();
   opened = open_inner(false);
   bound_[nest_.reduction.get()] = is_long ? fmt::format("(float){}", sum) : sum;
-  if (lanes) {
+  const bool in_vectors =
+      lanes && ends_in_lanes(*nest_.value, lanes->axis) && goes_along(nest_.target, nest_.at, lanes->axis);
+  if (in_vectors) {
+    define_axis(lanes->axis, "0");
+  } else if (lanes) {
     say("float lanes[16];");
     say(fmt::format("*(im_lanes*)lanes = {};", sum));
-    open_loop(lanes->axis, "0", "16");
+    open_loop(lanes->axis, "0", fmt::format("{}", lanes->axis.extent.concrete()));
     ++opened;
     bound_[nest_.reduction.get()] = fmt::format("lanes[{}]", name_of(lanes->axis));
   }
@@ -607,7 +618,10 @@ void NestWriter::reduced() {
     open(fmt::format("if ({})", inside));
     ++opened;
   }
-  store(value(nest_.value.ref()));
+  if (in_vectors)
+    say(fmt::format("im_put<{}>({} + ({}), {});", lanes->axis.extent.concrete(), pointer(nest_.target),
+                    text(address(nest_.target, nest_.at)), vector_value(*nest_.value, lanes->axis)));
+  else store(value(nest_.value.ref()));
   for (opened += around; opened > 0; --opened) close();
 }
 
@@ -656,6 +670,83 @@ void NestWriter::by_intrinsic() {
   for (opened += around; opened > 0; --opened) close();
 }
 
+// Steps of a window that add nothing are skipped in the loop of the sum that knows it, one of the blocks from
+// `first` to `end`: those outside of the sum's domain, and, of a sum of products, those that are zero since a
+// factor is read outside of its tensor.
+void NestWriter::skip_outside(const ExprNode& reduction, std::size_t first, std::size_t end) {
+  Domain all = reduction.domain;
+  const auto look_at = [&](const ExprNode& e, const auto& self) -> void {
+    if (e.kind == ExprNode::Kind::Apply && e.fn == Fn::Mul)
+      for (const ExprRef& a : e.args) self(*a, self);
+    if (e.kind != ExprNode::Kind::Read) return;
+    for (const Index& i : asked_of(e)) all.push_back(i);
+  };
+  if (reduction.reduction == Reduction::Sum) look_at(*reduction.args[0], look_at);
+  for (const Index& i : all) {
+    const std::string condition = at_least_zero(i);
+    std::set<int> axes;
+    for (const Axis& a : i.axes()) axes.insert(a.id);
+    const std::size_t block = block_for(axes);
+    if (condition.empty() || block < first || block >= end || known_.contains(condition)) continue;
+    blocks_[block].text +=
+        std::string(2 * (block + 1), ' ') + fmt::format("if (!({})) continue;\n", condition);
+    known_.insert(condition);
+  }
+}
+
+// Conditions but those that are known to hold.
+std::string NestWriter::holds_here(const Domain& domain) {
+  std::vector<std::string> words;
+  for (const Index& i : domain)
+    if (std::string word = at_least_zero(i); !word.empty() && !known_.contains(word))
+      words.push_back(std::move(word));
+  return fmt::format("{}", fmt::join(words, " && "));
+}
+
+// The formula's axis that goes along a vector loop.
+std::optional<Axis> NestWriter::axis_along(const Axis& lane) const {
+  std::optional<Axis> out;
+  for (const AxisOfLoops& a : nest_.of) {
+    if (!a.index.mentions(lane)) continue;
+    if (out || stride(a.index, lane) != 1) return std::nullopt;
+    out = a.axis;
+  }
+  return out;
+}
+
+// Whether an access is of neighbours in memory along a vector loop.
+bool NestWriter::goes_along(int buffer, const std::vector<Index>& at, const Axis& lane) const {
+  const auto axis = axis_along(lane);
+  if (!axis || plan_.buffers[static_cast<std::size_t>(buffer)].type != ElementType::Float) return false;
+  const Index place = address(buffer, at);
+  return stride(place, *axis) == 1 && std::ranges::none_of(place.terms(), [&](const Index::Term& t) {
+           return t.atom.kind != Index::AtomKind::Axis && t.atom.inner->mentions(*axis);
+         });
+}
+
+// Whether what becomes of sums of lanes can be computed by lanes, too.
+bool NestWriter::ends_in_lanes(const ExprNode& e, const Axis& lane) {
+  if (&e == nest_.reduction.get()) return true;
+  if (e.type != ElementType::Float) return false;
+  switch (e.kind) {
+    case ExprNode::Kind::Number: return true;
+    case ExprNode::Kind::Read: {
+      const auto axis = axis_along(lane);
+      const auto mentions = [&](const Index& i) { return i.mentions(*axis); };
+      if (!axis || plan_.buffers[static_cast<std::size_t>(e.tensor.number)].type != ElementType::Float)
+        return false;
+      if (std::ranges::any_of(asked_of(e), mentions)) return false;
+      return std::ranges::none_of(e.at, mentions) || goes_along(e.tensor.number, e.at, lane);
+    }
+    case ExprNode::Kind::Apply: {
+      static constexpr std::array kKnown{Fn::Add, Fn::Sub, Fn::Mul, Fn::Div, Fn::Max, Fn::Min, Fn::Relu};
+      return std::ranges::find(kKnown, e.fn) != kKnown.end() &&
+             std::ranges::all_of(e.args, [&](const ExprRef& a) { return ends_in_lanes(*a, lane); });
+    }
+    default: return false;
+  }
+}
+
 // Whether one loop is left, which takes the largest or smallest of a row of floats.
 bool NestWriter::is_extremum_along(const std::vector<Loop>& inner) const {
   const ExprNode& reduction = *nest_.reduction;
@@ -696,29 +787,39 @@ void NestWriter::extremum(const std::vector<Loop>& outer, const std::vector<Loop
   for (; opened > 0; --opened) close();
 }
 
-// Sixteen elements along an axis at once: reads that are next to each other, or the same.
+// Sixteen elements along an axis at once, or fewer: reads that are next to each other, or the same.
 std::string NestWriter::vector_value(const ExprNode& e, const Axis& lane) {
+  if (const auto bound = bound_.find(&e); bound != bound_.end()) return bound->second;
   if (e.kind == ExprNode::Kind::Read) {
-    const bool goes_along = std::ranges::any_of(nest_.of, [&](const AxisOfLoops& a) {
+    const bool is_along = std::ranges::any_of(nest_.of, [&](const AxisOfLoops& a) {
       return a.index.mentions(lane) &&
              std::ranges::any_of(e.at, [&](const Index& i) { return i.mentions(a.axis); });
     });
-    const std::string condition = inside_of(e);
+    const std::string condition = holds_here(asked_of(e));
     const std::string place = text(address(e.tensor.number, e.at));
-    const std::string element =
-        goes_along ? fmt::format("*(const im_lanes*)({} + ({}))", pointer(e.tensor.number), place)
-                   : fmt::format("im_all({}[{}])", pointer(e.tensor.number), place);
+    const std::string element = is_along ? fmt::format("im_few<{}>({} + ({}))", lane.extent.concrete(),
+                                                       pointer(e.tensor.number), place)
+                                         : fmt::format("im_all({}[{}])", pointer(e.tensor.number), place);
     return condition.empty() ? element : fmt::format("({} ? {} : im_all(0.0f))", condition, element);
   }
   if (e.kind == ExprNode::Kind::Number) return fmt::format("im_all({})", number(e));
-  ISOMER_CHECK(e.kind == ExprNode::Kind::Apply && e.args.size() == 2);
-  const std::string a = vector_value(*e.args[0], lane), b = vector_value(*e.args[1], lane);
+  ISOMER_CHECK(e.kind == ExprNode::Kind::Apply && (e.args.size() == 2 || e.fn == Fn::Relu));
+  const std::string a = vector_value(*e.args[0], lane);
+  if (e.fn == Fn::Relu) return fmt::format("im_relu({})", a);
+  const std::string b = vector_value(*e.args[1], lane);
   switch (e.fn) {
     case Fn::Add: return fmt::format("({} + {})", a, b);
     case Fn::Sub: return fmt::format("({} - {})", a, b);
     case Fn::Mul: return fmt::format("({} * {})", a, b);
-    case Fn::Max: return fmt::format("im_max({}, {})", a, b);
-    case Fn::Min: return fmt::format("im_min({}, {})", a, b);
+    case Fn::Div: return fmt::format("({} / {})", a, b);
+    case Fn::Max:
+    case Fn::Min: {
+      const bool is_max = e.fn == Fn::Max;
+      for (const std::size_t k : {std::size_t{1}, std::size_t{0}})
+        if (is_number(*e.args[k]))
+          return fmt::format("{}({}, {})", is_max ? "im_above" : "im_below", k == 1 ? a : b, k == 1 ? b : a);
+      return fmt::format("{}({}, {})", is_max ? "im_max" : "im_min", a, b);
+    }
     default: ISOMER_UNREACHABLE("a function that the schedule lets through");
   }
 }

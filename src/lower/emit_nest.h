@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
@@ -67,6 +68,11 @@ class NestWriter {
   void extremum(const std::vector<Loop>& outer, const std::vector<Loop>& inner);
   static std::string pragma_of(const Loop& loop);
   std::string vector_value(const ExprNode& e, const Axis& lane);
+  void skip_outside(const ExprNode& reduction, std::size_t first, std::size_t end);
+  std::string holds_here(const Domain& domain);
+  std::optional<Axis> axis_along(const Axis& lane) const;
+  bool goes_along(int buffer, const std::vector<Index>& at, const Axis& lane) const;
+  bool ends_in_lanes(const ExprNode& e, const Axis& lane);
   void define_axes(bool with_reduced);
   void define_axis(const Axis& axis, const std::string& value);
   void store(const std::string& value);
@@ -83,7 +89,7 @@ class NestWriter {
   std::size_t block_for(const std::set<int>& axes) const;
   std::string value(const ExprRef& e);
   std::string number(const ExprNode& e) const;
-  std::string inside_of(const ExprNode& e);
+  Domain asked_of(const ExprNode& e) const;
   std::string read(const ExprNode& e);
   std::string apply(const ExprNode& e);
   std::string cast(const ExprNode& e);
@@ -101,6 +107,7 @@ class NestWriter {
   std::map<int, std::string> axis_names_;
   std::unordered_map<const ExprNode*, std::string> values_;
   std::unordered_map<const ExprNode*, std::set<int>> axes_;
+  std::set<std::string> known_;                             // conditions that hold in the loops of a sum
   std::unordered_map<const ExprNode*, std::string> bound_;  // a reduction that is computed already
   int next_ = 0;
   bool may_fail_ = false;

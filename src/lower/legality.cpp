@@ -78,9 +78,9 @@ class NestChecker {
     if (axes.size() != all_axes().size()) return "a loop belongs to no axis";
     for (std::size_t k = 0; k + 1 < nest_.loops.size(); ++k)
       if (nest_.loops[k].kind == Loop::Kind::Vector) return "a vector loop is not the innermost one";
-    if (nest_.lanes &&
-        (nest_.loops.empty() || !nest_.loops.back().axis.extent.is(16) || !nest_.guard.empty()))
-      return "sixteen elements at once are not sixteen";
+    if (nest_.lanes && (nest_.loops.empty() || nest_.loops.back().axis.extent.concrete() > 16 ||
+                        nest_.loops.back().axis.extent.concrete() < 1 || !nest_.guard.empty()))
+      return "what goes at once are more than sixteen elements";
     const Relation instances = access(space_, over, to, nest_.guard);
     if (!instances.is_injective()) return "an instance runs twice";
     if (!(instances.range() == box(space_, extents_of(axes))))

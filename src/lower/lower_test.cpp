@@ -230,6 +230,46 @@ TEST(Legality, PlansOfAllKindsAreLegal) {
   }
 }
 
+TEST(Legality, ChannelsGoBySixteensAndTheRestAtOnce) {
+  Lowered a = scheduled(
+      "(float[1, 44, 14, 14] x) => (float[1, 32, 14, 14] y) { r = Relu(x) s = Constant<value_ints = [44, 1, "
+      "5, "
+      "5]>() w = ConstantOfShape(s) c = Conv<group = 44, pads = [2, 2, 2, 2]>(r, w) t = Constant<value_ints "
+      "= "
+      "[32, 44, 1, 1]>() v = ConstantOfShape(t) y = Conv(c, v) }");
+  std::vector<Nest*> by_lanes;
+  for (Nest& nest : a.plan.nests)
+    if (nest.lanes) by_lanes.push_back(&nest);
+  ASSERT_EQ(by_lanes.size(), 2);
+  EXPECT_TRUE(by_lanes[0]->loops.back().axis.extent.is(16));
+  EXPECT_TRUE(by_lanes[1]->loops.back().axis.extent.is(12));
+  EXPECT_EQ(illegal(a.plan), std::nullopt);
+  // More than a vector has, and fewer than there are.
+  for (const std::int64_t length : {17, 11}) {
+    Lowered b = a;
+    const auto at = std::ranges::find_if(
+        b.plan.nests, [](const Nest& n) { return n.lanes && n.loops.back().axis.extent.is(12); });
+    const Axis before = at->loops.back().axis, after{.id = before.id, .extent = Dim(length)};
+    at->loops.back().axis = after;
+    for (AxisOfLoops& of : at->of) of.index = with_axes(of.index, {{before.id, Index(after)}});
+    EXPECT_NE(illegal(b.plan), std::nullopt) << length;
+  }
+}
+
+TEST(Legality, NeighboursInMemoryAreOneLoop) {
+  // The innermost two axes of what is read go on from one to the other; with a factor for each channel none
+  // do.
+  const auto innermost = [](const std::string& body) {
+    const Lowered a = scheduled(body);
+    EXPECT_EQ(illegal(a.plan), std::nullopt) << body;
+    return a.plan.nests.back().loops.back().axis.extent.concrete();
+  };
+  EXPECT_EQ(innermost("(float[3, 5, 44] x) => (float[3, 5, 44] y) { y = Exp(x) }"), 5 * 44);
+  EXPECT_EQ(innermost("(float[3, 5, 44] x, float[44] b) => (float[3, 5, 44] y) { y = Add(x, b) }"), 44);
+  EXPECT_EQ(innermost("(float[3, 5, 44] x, float[3, 1, 1] b) => (float[3, 5, 44] y) { y = Add(x, b) }"),
+            5 * 44);
+}
+
 TEST(Legality, AConvolutionGoesByWinogradAndIsLegal) {
   Lowered a = scheduled(kConvolution);
   const auto at = std::ranges::find_if(a.plan.nests, [](const Nest& n) { return n.winograd.has_value(); });

@@ -168,7 +168,7 @@ struct Nest {
   std::optional<Winograd> winograd = {};
   std::optional<Strip> strip = {};
   std::optional<IntrinsicCall> call = {};
-  bool lanes = false;  // the innermost loop is sixteen elements at once, which all reads allow
+  bool lanes = false;  // the innermost loop is sixteen elements at once, or fewer, which all reads allow
   std::vector<std::string> schedule = {};  // the lines that made the loops
 };
 

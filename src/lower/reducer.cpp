@@ -8,8 +8,8 @@ namespace isomer::lower {
 namespace {
 
 // Loops of a reduction that is no tile. Where all that it reads lies next to each other along the target's
-// innermost axis, sums of sixteen elements each are kept for a few positions of the next axis; else that axis
-// goes inside of the reduced ones as it is; else reduced axes are innermost.
+// innermost axis, sums of sixteen elements each, or of what is left of them, are kept for a few positions of
+// the next axis; else that axis goes inside of the reduced ones as it is; else reduced axes are innermost.
 class Reducer {
  public:
   explicit Reducer(Packing& packing)
@@ -27,7 +27,10 @@ class Reducer {
   }
 
  private:
-  static constexpr std::int64_t kLanes = 16, kMostSums = 12;
+  static constexpr std::int64_t kLanes = 16, kMostSums = 14, kMostVectors = 4;
+  // A window that is unrolled as a whole, and one row of it.
+  static constexpr std::int64_t kSmallWindow = 9, kShortRow = 11;
+  static constexpr std::int64_t kFewestLanes = 4;
 
   // The target's innermost axis, if most of it could go by sixteens, but not all.
   std::optional<Axis> to_be_divided(const Nest& nest) const {
@@ -46,7 +49,8 @@ class Reducer {
   void order(Nest& nest) {
     nest.reduction = main_reduction(nest.value);
     reset_loops(nest, plan_);
-    if (!nest.reduction || nest.axes.empty()) return;
+    if (!nest.reduction) return merge(nest);
+    if (nest.axes.empty()) return;
     drop_single(nest);
     const std::size_t data = static_cast<std::size_t>(
         std::ranges::count_if(nest.loops, [&](const Loop& l) { return contains(nest.axes, l.axis); }));
@@ -63,6 +67,56 @@ class Reducer {
     if (length < 4 || length > 4096 || (along == 0 && across > 0)) return;
     nest.loops.erase(nest.loops.begin() + static_cast<std::ptrdiff_t>(data) - 1);
     nest.loops.push_back(innermost);
+  }
+
+  // The two innermost axes become one as long as all that is read and written goes on from one to the other:
+  // the longer the innermost loop, the less is left behind its vectors.
+  void merge(Nest& nest) {
+    while (true) {
+      std::vector<Axis> several;  // outermost first
+      for (const Loop& l : nest.loops)
+        if (extent(l.axis) > 1) several.push_back(l.axis);
+      if (several.size() < 2) return;
+      const Axis inner = several.back(), outer = several[several.size() - 2];
+      if (nest.strip && (nest.strip->rows == inner || nest.strip->rows == outer)) return;
+      const auto goes_on = [&](const Index& address) {
+        return stride(address, outer) == extent(inner) * stride(address, inner) && is_even(address, outer) &&
+               is_even(address, inner);
+      };
+      if (!all_addresses(nest, goes_on)) return;
+      const Axis fused = numbers_.make(extent(outer) * extent(inner));
+      const AxisMap by{{outer.id, Index::floor(Index(fused), inner.extent)},
+                       {inner.id, Index::mod(Index(fused), inner.extent)}};
+      Nest trial = nest;
+      std::erase_if(trial.axes, [&](const Axis& a) { return a == outer || a == inner; });
+      trial.axes.push_back(fused);
+      for (Index& i : trial.at) i = with_axes(i, by);
+      trial.value = with_axes(trial.value, by, numbers_);
+      reset_loops(trial, plan_);
+      // An address that is not seen to go on would have quotients in it.
+      if (!all_addresses(trial, [&](const Index& address) { return is_even(address, fused); })) return;
+      nest = std::move(trial);
+    }
+  }
+  // Whether an address goes in equal steps along an axis.
+  static bool is_even(const Index& address, const Axis& axis) {
+    return std::ranges::none_of(address.terms(), [&](const Index::Term& t) {
+      return t.atom.kind != Index::AtomKind::Axis && t.atom.inner->mentions(axis);
+    });
+  }
+  // Whether all addresses of a nest are such; no, if it computes with positions, or asks for them.
+  template <class Such>
+  bool all_addresses(const Nest& nest, const Such& is_such) const {
+    const auto look_at = [&](const ExprNode& e, const auto& self) -> bool {
+      if (e.kind == ExprNode::Kind::Number) return true;
+      if (e.kind == ExprNode::Kind::Apply)
+        return std::ranges::all_of(e.args, [&](const ExprRef& a) { return self(*a, self); });
+      if (e.kind != ExprNode::Kind::Read) return false;
+      for (std::size_t d = 0; d < e.at.size(); ++d)
+        if (!stays_inside(packing_.storage(e.tensor.number), d, e.at[d])) return false;
+      return is_such(address(e));
+    };
+    return is_such(packing_.address(nest.target, nest.at)) && look_at(*nest.value, look_at);
   }
 
   // Axes of one element need no loops.
@@ -93,7 +147,9 @@ class Reducer {
 
   // Whether sixteen elements along the axis can be computed at once. Weights are laid out for it.
   bool in_lanes(Nest& nest, const Axis& axis) {
-    if (extent(axis) % kLanes != 0 || nest.reduction->type != ElementType::Float) return false;
+    if ((extent(axis) % kLanes != 0 && (extent(axis) > kLanes || extent(axis) < kFewestLanes)) ||
+        nest.reduction->type != ElementType::Float)
+      return false;
     if (std::ranges::any_of(nest.reduction->domain, [&](const Index& i) { return i.mentions(axis); }))
       return false;
     if (nest.reduction->reduction == Reduction::Product) return false;
@@ -109,8 +165,8 @@ class Reducer {
     if (e.type != ElementType::Float) return false;
     if (e.kind == ExprNode::Kind::Number) return true;
     if (e.kind == ExprNode::Kind::Apply) {
-      const bool is_known =
-          e.fn == Fn::Add || e.fn == Fn::Sub || e.fn == Fn::Mul || e.fn == Fn::Max || e.fn == Fn::Min;
+      const bool is_known = e.fn == Fn::Add || e.fn == Fn::Sub || e.fn == Fn::Mul || e.fn == Fn::Max ||
+                            e.fn == Fn::Min || e.fn == Fn::Relu;
       return is_known &&
              std::ranges::all_of(e.args, [&](const ExprRef& a) { return fits(*a, nest, axis, reads); });
     }
@@ -169,25 +225,18 @@ class Reducer {
   void by_lanes(Nest& nest, std::size_t data) {
     nest.lanes = true;
     const Loop channels = nest.loops[data - 1];
-    const std::int64_t vectors = extent(channels.axis) / kLanes;
-    std::int64_t wide = 1;
-    for (std::int64_t k = 4; k > 1; --k)
-      if (vectors % k == 0) {
-        wide = k;
-        break;
-      }
-    std::int64_t high = 1;
-    if (data >= 2)
-      for (std::int64_t k = kMostSums / wide; k > 1; --k)
-        if (extent(nest.loops[data - 2].axis) % k == 0) {
-          high = k;
-          break;
-        }
+    const std::int64_t lanes = std::min(extent(channels.axis), kLanes);
+    const std::int64_t vectors = extent(channels.axis) / lanes;
     std::vector<Loop> reduced(nest.loops.begin() + static_cast<std::ptrdiff_t>(data), nest.loops.end());
     std::int64_t window = 1;
     for (const Loop& l : reduced) window *= extent(l.axis);
-    if (window <= 9)
+    if (window <= kSmallWindow)
       for (Loop& l : reduced) l.kind = Loop::Kind::Unrolled;
+    // What is read for one position is still there for the next.
+    else if (extent(reduced.back().axis) <= kShortRow) reduced.back().kind = Loop::Kind::Unrolled;
+    const auto [wide, high] =
+        sums(vectors, data >= 2 ? extent(nest.loops[data - 2].axis) : 1,
+             reduced.back().kind == Loop::Kind::Unrolled ? extent(reduced.back().axis) : 1);
     std::vector<Loop> loops(nest.loops.begin(), nest.loops.begin() + static_cast<std::ptrdiff_t>(data) - 1);
     std::vector<Loop> tile;
     if (high > 1) {
@@ -196,7 +245,7 @@ class Reducer {
       split(nest, row, high, loops, tile);
     }
     const Axis outer = numbers_.make(vectors / wide), inner = numbers_.make(wide),
-               lane = numbers_.make(kLanes);
+               lane = numbers_.make(lanes);
     // Channels outside of the row, so that their weights stay in registers.
     loops.insert(loops.begin() + static_cast<std::ptrdiff_t>(loops.empty() ? 0 : loops.size() - 1),
                  {.axis = outer, .name = channels.name + ".o"});
@@ -204,10 +253,29 @@ class Reducer {
     tile.push_back({.axis = lane, .kind = Loop::Kind::Vector, .name = channels.name + ".l"});
     for (AxisOfLoops& a : nest.of)
       if (a.axis == channels.axis)
-        a.index = Dim(wide * kLanes) * Index(outer) + Dim(kLanes) * Index(inner) + Index(lane);
+        a.index = Dim(wide * lanes) * Index(outer) + Dim(lanes) * Index(inner) + Index(lane);
     nest.loops = loops;
     nest.loops.insert(nest.loops.end(), reduced.begin(), reduced.end());
     nest.loops.insert(nest.loops.end(), tile.begin(), tile.end());
+  }
+  // How many vectors, of how many positions: all sums are in registers, and there are enough of them for the
+  // time that an addition takes; then as few loads for each product as possible, which a row of the window
+  // shares among neighbours.
+  static std::pair<std::int64_t, std::int64_t> sums(std::int64_t vectors, std::int64_t length,
+                                                    std::int64_t window) {
+    std::pair<std::int64_t, std::int64_t> best{1, 1};
+    double least = 0;
+    for (std::int64_t wide = 1; wide <= std::min(vectors, kMostVectors); ++wide)
+      for (std::int64_t high = 1; high * wide <= kMostSums && high <= length; ++high) {
+        if (vectors % wide != 0 || length % high != 0) continue;
+        const auto all = static_cast<double>(wide * high);
+        const double loads = static_cast<double>(high + 2 * window - 1) / static_cast<double>(high * window);
+        const double cost = std::max({0.5, loads * 0.75, 4 / all}) + 1 / all;
+        if (least > 0 && cost >= least) continue;
+        least = cost;
+        best = {wide, high};
+      }
+    return best;
   }
   void split(Nest& nest, const Loop& loop, std::int64_t by, std::vector<Loop>& outside,
              std::vector<Loop>& inside) {

@@ -163,6 +163,7 @@ TEST(Threads, TheCheckerAgreesWithRunningRandomLoops) {
   Lowered start = planned("(float[6, 5] x, float[5, 4] w) => (float[6, 4] y) { y = MatMul(x, w) }");
   Nest& first = start.plan.nests.back();
   first.tile.reset();
+  first.lanes = false;
   first.reduction = main_reduction(first.value);
   reset_loops(first, start.plan);
   int legal = 0, refused = 0;

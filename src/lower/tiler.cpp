@@ -16,6 +16,7 @@ constexpr std::int64_t kShortestForWinograd = 12, kFewestChannels = 16;
 constexpr std::int64_t kWinogradBytes = 1'200'000;  // of transformed inputs and products
 constexpr std::int64_t kFewestTiles = 42;           // that weights are brought for: three registers' height
 constexpr std::int64_t kFewestProducts = 128;       // per output row: below, a tile is not worth its packing
+constexpr std::int64_t kFewestOfWeights = 64;       // those are packed already
 constexpr std::int64_t kPairsBytes = std::int64_t{1} << 20;     // of a group of panels in pairs
 constexpr std::int64_t kHalvesBytes = std::int64_t{512} << 10;  // of a rounded block of rows, on the stack
 constexpr std::int64_t kShortestInPairs = 16;                   // depth: below, most of a tile were zeros
@@ -246,7 +247,8 @@ class Tiler {
     for (const Axis& a : rows_) height *= extent(a);
     const bool packs = storage(right().tensor.number).kind != Storage::Kind::Weight;
     if (wish_) return true;
-    if (extent(column_) < 8 || depth * extent(column_) < kFewestProducts) return false;
+    if (extent(column_) < 8 || depth * extent(column_) < (packs ? kFewestProducts : kFewestOfWeights))
+      return false;
     return !packs || height >= 4;
   }
 
@@ -398,8 +400,9 @@ class Tiler {
     if (columns <= 16) return 16;
     if (rows == 1) return columns >= 64 ? 64 : 32;
     if (columns % 32 == 0) return 32;
-    if (columns % 48 == 0) return 48;
-    return 32;
+    // The last panel is as wide as what is left; one vector of it would wait for its left factor.
+    const std::int64_t vectors = (columns + 15) / 16;
+    return columns % 48 == 0 || (vectors % 2 == 1 && vectors % 3 != 1) ? 48 : 32;
   }
 
   bool finish() {

@@ -610,6 +610,26 @@ IM_INLINE im_vector im_vmin(im_vector a, im_vector b) { return (a < b) | (a != a
 typedef float im_lanes __attribute__((vector_size(64), aligned(4)));
 typedef int32_t im_mask __attribute__((vector_size(64), aligned(4)));
 IM_INLINE im_lanes im_all(float a) { return (im_lanes){} + a; }
+// N of them, of sixteen or fewer; the others are zeros, or stay as they are.
+template <int N>
+IM_INLINE im_lanes im_few(const float* p) {
+  im_lanes a = {};
+#if defined(__AVX512F__)
+  if constexpr (N < 16) return (im_lanes)__builtin_ia32_loadups512_mask(p, a, (1 << N) - 1);
+#endif
+  memcpy(&a, p, N * 4);
+  return a;
+}
+template <int N>
+IM_INLINE void im_put(float* p, im_lanes a) {
+#if defined(__AVX512F__)
+  if constexpr (N < 16) return __builtin_ia32_storeups512_mask(p, a, (1 << N) - 1);
+#endif
+  memcpy(p, &a, N * 4);
+}
+IM_INLINE im_lanes im_relu(im_lanes a) { return a < im_all(0.0f) ? im_all(0.0f) : a; }
+IM_INLINE im_lanes im_above(im_lanes a, im_lanes b) { return b > a ? b : a; }
+IM_INLINE im_lanes im_below(im_lanes a, im_lanes b) { return b < a ? b : a; }
 IM_INLINE im_lanes im_max(im_lanes a, im_lanes b) { return (a > b) | (a != a) ? a : b; }
 IM_INLINE im_lanes im_min(im_lanes a, im_lanes b) { return (a < b) | (a != a) ? a : b; }
 
