@@ -52,13 +52,17 @@ def run_module(folder, feeds_file, out_file):
 class Stored:
     """What a module has computed, as one of the oracle's programs."""
 
-    def __init__(self, outputs):
-        self.outputs = outputs
+    def __init__(self, outputs, model):
+        self.outputs, self.model = outputs, model
 
     def run(self, feed):
         return self.outputs[id(feed)]
 
     can_be_noisy = True  # as far as the first model's noise goes
+
+    @property
+    def roundings(self):
+        return self.model.roundings
 
     def computed(self, feed):
         return []
@@ -99,7 +103,7 @@ class Subject:
     def wrong(self, outputs):
         """`outputs`: one dictionary for each of the feeds."""
         names = [o.name for o in self.model.graph.output]
-        stored = Stored({id(feed): [out[n] for n in names] for feed, out in zip(self.feeds, outputs)})
+        stored = Stored({id(feed): [out[n] for n in names] for feed, out in zip(self.feeds, outputs)}, self.program)
         return oracle.falsehood(self.program, stored, self.feeds)
 
 
