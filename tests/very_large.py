@@ -58,7 +58,7 @@ def sparse_decoder(layers, path):
 
 
 def many_nodes(count, path):
-    made = decoder.Decoder(max(1, count // 59))  # so many has a layer
+    made = decoder.Decoder(-(-count // 54))  # so many has a layer
     return made.save(path), len(made.data) // 4
 
 

@@ -5,10 +5,33 @@
 #include <unordered_map>
 
 #include "base/blake2b.h"
+#include "base/mapped_bytes.h"
 #include "graph/names.h"
 
 namespace isomer {
 namespace {
+
+// Tensors that are larger are hashed by pieces, each alone: what is a hole in a sparse file has a digest that
+// is known.
+constexpr std::size_t kMostAtOnce = std::size_t{1} << 26;
+constexpr std::size_t kPiece = std::size_t{1} << 20;
+
+std::string piecewise_digest(const Bytes& bytes) {
+  static const std::string kOfHole = [] {
+    const std::vector<std::byte> zeros(kPiece);
+    return Blake2b().add(zeros.data(), zeros.size()).hex();
+  }();
+  Blake2b all;
+  for (std::size_t at = 0; at < bytes.size; at += kPiece) {
+    const std::byte* data = bytes.data + at;
+    const std::size_t size = std::min(kPiece, bytes.size - at);
+    const bool is_hole = size == kPiece && hole_at(data, size) == size;
+    const std::string piece = is_hole ? kOfHole : Blake2b().add(data, size).hex();
+    if (!is_hole) let_go(data, size);
+    all.add(piece.data(), piece.size());
+  }
+  return all.hex();
+}
 
 // A stream of fields that can be read in one way only: numbers of 8 bytes, texts and lists after their
 // length.
@@ -34,7 +57,10 @@ class Stream {
     if (tensor.type() == ElementType::Undefined) return *this;
     add(tensor.extents());
     if (tensor.type() == ElementType::String) return add(tensor.strings());
-    return add_bytes(tensor.bytes().data, tensor.bytes().size);
+    if (tensor.bytes().size > kMostAtOnce) return add(piecewise_digest(tensor.bytes()));
+    add_bytes(tensor.bytes().data, tensor.bytes().size);
+    let_go(tensor.bytes().data, tensor.bytes().size);
+    return *this;
   }
   Stream& add(const RawAttribute& raw) {
     add(raw.content()).add(raw.is_graph);

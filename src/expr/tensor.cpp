@@ -5,6 +5,8 @@
 #include <cmath>
 #include <set>
 
+#include "base/mapped_bytes.h"
+
 namespace isomer {
 
 std::optional<std::int64_t> element_count(const Extents& extents) {
@@ -112,8 +114,7 @@ std::optional<std::vector<double>> Tensor::doubles() const {
 bool Tensor::same_bits(const Tensor& other) const {
   if (type_ != other.type_ || extents_ != other.extents_) return false;
   if (type_ == ElementType::String) return strings() == other.strings();
-  return bytes_.size == 0 || bytes_.data == other.bytes_.data ||
-         std::memcmp(bytes_.data, other.bytes_.data, bytes_.size) == 0;
+  return same_bytes(bytes_.data, other.bytes_.data, bytes_.size);
 }
 
 bool Tensor::is_uniform() const {

@@ -3,13 +3,13 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <linux/openat2.h>
-#include <sys/mman.h>
 #include <sys/syscall.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <ranges>
 
+#include "base/mapped_bytes.h"
 #include "onnx/read_text.h"
 #include "onnx/read_wire.h"
 
@@ -103,12 +103,9 @@ Result<const ExternalFiles::File*> ExternalFiles::file(const std::string& locati
   ISOMER_TRY(const Opened opened, open(location));
   File file{location, opened.identity, opened.bytes, nullptr};
   if (const std::size_t size = opened.bytes; size > 0) {
-    void* data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, opened.descriptor.get(), 0);
-    if (data == MAP_FAILED) {
+    file.mapping = map_file(opened.descriptor.get(), size);
+    if (!file.mapping)
       return unusable(location, fmt::format("can't be mapped: {}", system_error_text(errno)));
-    }
-    file.mapping =
-        std::shared_ptr<const void>(data, [size](const void* at) { ::munmap(const_cast<void*>(at), size); });
   }
   return &files_.emplace(location, std::move(file)).first->second;
 }
