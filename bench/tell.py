@@ -18,6 +18,7 @@ import tell_comparison
 import tell_explore
 import tell_reliability
 import tell_together
+import tell_tuning
 import unsafe
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -797,6 +798,7 @@ def first_page():
                 "| [search.md](search.md) | how long the search takes, what strategies find, what proposers find alone, and what the generated rules cover |",
                 "| [compiled.md](compiled.md) | models through `isomer compile`, beside ONNX Runtime |",
                 "| [together.md](together.md) | graphs and kernels, apart and together |",
+                "| [tuning.md](tuning.md) | schedules that were looked for by measuring |",
                 "| [explore.md](explore.md) | load time, and which of ONNX Runtime's own passes pay |",
                 "| [reliability](../reliability.md) | what was tried to hurt a user: faults, kills, bad files, fuzzing, random models |",
                 "| [older.md](older.md) | older figures, typed by hand, with their build |",
@@ -818,7 +820,9 @@ def main():
              PAGES / "structures.md": structures_page(), PAGES / "comparison.md": comparison_page(), PAGES / "compiled.md": compiled_page(),
              PAGES / "deployed.md": deployed_page(), PAGES / "explore.md": explore_page(),
              ROOT / "docs" / "reliability.md": tell_reliability.page(reliability_rows(), GENERATED),
-             PAGES / "together.md": tell_together.page(read("together"), provenance, GENERATED)}
+             PAGES / "together.md": [*tell_together.page(read("together"), provenance, GENERATED),
+                                     *tell_together.structures(read("together_structures"), provenance)],
+             PAGES / "tuning.md": tell_tuning.page(read("tuning"), provenance, GENERATED)}
     texts = {path: "\n".join(lines).rstrip("\n") + "\n" for path, lines in pages.items()} | {ROOT / "README.md": readme()}
     stale = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     for path in stale:

@@ -43,6 +43,25 @@ def taken(row):
     return f"{words}, {graph}"
 
 
+def structures(found, provenance):
+    """Blocks of models: where one after the other is not the best of both."""
+    if found is None:
+        return
+    head, rows = found
+    rows = [r for r in rows if "ways" in r]
+    yield from ("", "## Structures", "", "Blocks that an expert rewrites by hand (`../shared/expert`), the same ways. What makes a block faster for the "
+                "runtime's kernels (Winograd's algorithm as operators, channels filled up to sixteen, groups merged, one-dimensional convolutions in two) may "
+                "be in the way of ours, which need none of it; what has less to compute is good for both. One after the other has to take all of it.", "",
+                f"Together beats one after the other by 5 % or more on {beaten(rows, ['after'])}.", "",
+                f"Each of graph, kernels and one after the other on {beaten(rows, ['after', 'kernels', 'graph'])}.", "", provenance(head), "",
+                "| block | ms | graph | kernels | one after the other | together | together: what was taken | what `optimize` did |",
+                "|---|---:|---:|---:|---:|---:|---|---|")
+    for r in sorted(rows, key=lambda r: -ratio(r, "together") / ratio(r, "after")):
+        figures = " | ".join(f"{ratio(r, way):.2f}" for way in ("graph", "kernels", "after", "together"))
+        steps = "; ".join(r.get("graph_steps", [])[:2]).replace("|", "/")
+        yield f"| {r['model']} | {r['ways']['raw_ms']:.2f} | {figures} | {taken(r)} | {steps} |"
+
+
 def page(found, provenance, generated):
     yield from ("# Results: graphs and kernels, apart and together", "", generated, "",
                 "Models of the zoo, one thread; ONNX Runtime with all of its optimizations on the model as it is = 1.00. *graph*: what `isomer optimize` "

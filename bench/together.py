@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
 """Graphs and kernels, apart and together: how fast each way makes the models of the zoo, on one thread.
 
-  bench/together.py [--models NAME,...] [--limit N] [--budget 60s] [--seconds 3] [--results FILE.jsonl] [--filled DIR] [--check]
+  bench/together.py [--models NAME,...] [--limit N] [--budget 60s] [--seconds 3] [--turns 12] [--most 1800] [--results FILE.jsonl]
+                    [--filled DIR | --blocks DIR] [--check]
 ONNX Runtime with all of its optimizations on the model as it is = 1.00. Beside it:
   openvino   the model on OpenVINO in float32, where it is installed
   graph      what `isomer optimize` writes
   kernels    `isomer compile --as custom-op` of the model
   after      `isomer compile --as custom-op` of what `optimize` wrote
-  together   `isomer compile --as custom-op` of the model, with two equal graphs offered: that of `optimize`, and of `optimize --judge cost`
+  together   `isomer compile --as custom-op` of the model, with two equal graphs offered: that of `optimize`, and that of `optimize --judge cost` without
+             what helps the runtime's kernels alone (fastpath, bilinear)
 Each is made, then all of them run by turns in one process, and ratios of CPU time are taken per turn: what is told is their median, and no candidate's
-own measurement. Outputs must be those of the model. --results keeps what is done, so that a run may be interrupted; --filled keeps weights; --budget is of each
-`optimize`, --seconds of each comparison that `compile` makes. Exit 1: outputs that differ, or a result that is slower than the model by more than 5 %.
+own measurement. Outputs must be those of the model. --results keeps what is done, so that a run may be interrupted; --filled keeps weights;
+--blocks: models DIR/NAME/orig.onnx in place of the zoo (`../shared/expert/make_blocks.py` makes them). --budget is of each `optimize`, --seconds of each
+comparison that `compile` makes and of each with OpenVINO, --turns seconds of the last measurement. A way that is not made within --most seconds of its model,
+or fails, is said in the model's row, and the others go on. Exit 1: outputs that differ, or a result that is slower than the model by more than 5 %.
 --check: one small model, for CI.
 """
 import argparse
@@ -28,14 +32,13 @@ import onnx
 
 import bench_path  # noqa: F401
 import modules
-import optimizing
 import programs
 import reference
 import zoo
 from records import Records
 
 WAYS = ("graph", "kernels", "after", "together")
-FEWEST, SECONDS, MOST = 8, 12, 300  # turns of the last measurement: at least; no new one after so many seconds; at most
+FEWEST, MOST = 8, 300  # turns of the last measurement: at least; at most
 SLOWER = 0.95
 OPENVINO_ROUNDS = 3
 
@@ -43,7 +46,7 @@ OPENVINO_ROUNDS = 3
 # ---- in the child, which generated code may end
 
 
-def run_all(feeds_file, *pairs):
+def run_all(seconds, feeds_file, *pairs):
     """Of WAY=FOLDER pairs, the first of which is the model itself: the median ratio of each to the first, and how far outputs are apart."""
     with np.load(feeds_file) as file:
         feeds = {name: file[name] for name in file.files}
@@ -55,7 +58,7 @@ def run_all(feeds_file, *pairs):
         sessions[way] = modules.session(place / "model.onnx" if is_folder else place, place / "libmodel.so" if is_folder else None)
     outputs = {way: session.run(None, feeds) for way, session in sessions.items()}
     names, times, start = list(sessions), {way: [] for way in sessions}, time.monotonic()
-    while len(times["raw"]) < FEWEST or time.monotonic() - start < SECONDS and len(times["raw"]) < MOST:
+    while len(times["raw"]) < FEWEST or time.monotonic() - start < float(seconds) and len(times["raw"]) < MOST:
         # Each in each place of a turn: none always follows the same.
         turn = len(times["raw"]) % len(names)
         for way in names[turn:] + names[:turn]:
@@ -74,14 +77,35 @@ def run_all(feeds_file, *pairs):
 # ---- in the parent
 
 
-def on_openvino(model, sizes):
-    command = [programs.program("isomer"), "bench", str(model), "--runtime", "ort,openvino", "--seconds", "2", "--json", *sizes]
+class Clock:
+    """Seconds that a model has left, and where they went."""
+
+    def __init__(self, most):
+        self.end, self.spent = time.monotonic() + most, {}
+
+    def left(self):
+        return max(1.0, self.end - time.monotonic())
+
+    def run(self, way, command):
+        """What a command says, in JSON; or, in place of it, how it failed."""
+        began = time.monotonic()
+        done = programs.run(command, timeout=self.left())
+        self.spent[way] = round(self.spent.get(way, 0) + time.monotonic() - began, 1)
+        if done.code != 0:
+            return {"failure": (done.stderr or done.stdout).strip()[-200:] or f"it ended with {done.code}"}
+        try:
+            return json.loads(done.stdout)
+        except ValueError:
+            return {"failure": "its answer is no JSON"}
+
+
+def on_openvino(model, sizes, options, clock):
+    command = [programs.program("isomer"), "bench", str(model), "--runtime", "ort,openvino", "--seconds", str(options.seconds), "--json", *sizes]
     ratios = []
     for _ in range(OPENVINO_ROUNDS):
-        done = programs.run(command, timeout=900)
-        if done.code != 0:
+        answer = clock.run("openvino", command)
+        if "failure" in answer:
             return None
-        answer = json.loads(done.stdout)
         both = answer["models"][0], answer["others"][0]["models"][0]
         if any("failure" in of for of in both):
             return None
@@ -89,42 +113,61 @@ def on_openvino(model, sizes):
     return statistics.median(ratios)
 
 
-def compiled(model, folder, sizes, options, *more):
-    made = modules.compile_model(model, folder, "--as", "custom-op", "--seconds", str(options.seconds), *sizes, *more)
-    if made.returncode != 0:
-        return {"failure": (made.stderr or made.stdout).strip()[-200:]}
-    return {key: made.answer[key] for key in ("operators", "graph", "tried", "regions", "ms", "errors", "sums")}
+def optimized(way, model, out, options, clock, *more):
+    """The result's word, whether there is one that the checker accepts, and what was done."""
+    isomer = programs.program("isomer")
+    answer = clock.run(way, [isomer, "optimize", str(model), "-o", str(out), "--json", "--quiet", "--budget", options.budget, *more])
+    if answer.get("result") != "improved":
+        return answer.get("result", "failed"), False, []
+    steps = answer.get("changes", [])
+    return "improved", "failure" not in clock.run(way, [isomer, "check", str(model), str(out), f"{out}.cert", "--json"]), steps
+
+
+def compiled(way, model, folder, sizes, options, clock, *more):
+    answer = clock.run(way, [programs.program("isomer"), "compile", str(model), "-o", str(folder), "--json", "--quiet", "--as", "custom-op",
+                             "--seconds", str(options.seconds), *sizes, *more])
+    return answer if "failure" in answer else {key: answer[key] for key in ("operators", "graph", "tried", "regions", "ms", "errors", "sums")}
 
 
 def judge(name, model, folder, options):
-    sizes = zoo.shape_options(name)
-    row = {"openvino": on_openvino(model, sizes)}
+    sizes, clock = [] if options.blocks else zoo.shape_options(name), Clock(options.most)
+    row = {"openvino": None if options.no_openvino else on_openvino(model, sizes, options, clock), "spent": clock.spent}
     graphs = {}
-    for way, more in (("graph", ()), ("cost", ("--judge", "cost"))):
-        out = folder / f"{way}.onnx"
-        answer = optimizing.optimize(model, out, "--budget", options.budget, *more)
-        row[f"{way}_result"] = answer["result"]
-        if answer["result"] == "improved" and answer.get("accepted"):
-            graphs[way] = out
+    for way, more in (("graph", ()), ("cost", ("--judge", "cost", "--without", "fastpath,bilinear"))):
+        row[f"{way}_result"], is_good, row[f"{way}_steps"] = optimized(way, model, folder / f"{way}.onnx", options, clock, *more)
+        if is_good:
+            graphs[way] = folder / f"{way}.onnx"
     places = {"raw": model}
     if "graph" in graphs:
         places["graph"] = graphs["graph"]
-    row["kernels_made"] = compiled(model, folder / "kernels", sizes, options)
-    places["kernels"] = folder / "kernels"
+    wanted = {"kernels": (model, ())}
     if "graph" in graphs:
-        row["after_made"] = compiled(graphs["graph"], folder / "after", sizes, options)
-        places["after"] = folder / "after"
+        wanted["after"] = (graphs["graph"], ())
     if graphs:
-        row["together_made"] = compiled(model, folder / "together", sizes, options, *(word for g in graphs.values() for word in ("--equal", str(g))))
-        places["together"] = folder / "together"
-    places = {way: place for way, place in places.items() if "failure" not in row.get(f"{way}_made", {})}
+        wanted["together"] = (model, tuple(word for g in graphs.values() for word in ("--equal", str(g))))
+    for way, (given, more) in wanted.items():
+        row[f"{way}_made"] = compiled(way, given, folder / way, sizes, options, clock, *more)
+        if "failure" not in row[f"{way}_made"]:
+            places[way] = folder / way
     feeds = folder / "feeds.npz"
-    np.savez(feeds, **reference.feeds_of(onnx.load(model, load_external_data=False), zoo.index()[name]["run_shapes"]))
-    child = subprocess.run([sys.executable, __file__, "--run", str(feeds), *(f"{way}={place}" for way, place in places.items())],
-                           capture_output=True, text=True, check=False)
+    shapes = {} if options.blocks else zoo.index()[name]["run_shapes"]
+    np.savez(feeds, **reference.feeds_of(onnx.load(model, load_external_data=False), shapes))
+    child = subprocess.run([sys.executable, __file__, "--run", str(options.turns), str(feeds), *(f"{way}={place}" for way, place in places.items())],
+                           capture_output=True, text=True, check=False, timeout=options.turns + 600)
     if child.returncode != 0:
         return row | {"failure": f"the run ended with {child.returncode}: {child.stderr.strip()[-300:]}"}
     return row | {"ways": json.loads(child.stdout.splitlines()[-1])}
+
+
+def judged(name, options):
+    """The row of a model, whatever happens to it."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="isomer_together_") as temporary:
+            folder = pathlib.Path(temporary)
+            model = options.blocks / name / "orig.onnx" if options.blocks else zoo.fill_once(name, folder, options.filled)
+            return judge(name, model, folder, options)
+    except (Exception, SystemExit) as failure:  # the others go on
+        return {"failure": f"{type(failure).__name__}: {failure}"[-300:]}
 
 
 def ratio(row, way):
@@ -156,22 +199,25 @@ def main():
     parser.add_argument("--limit", type=int)
     parser.add_argument("--budget", default="60s")
     parser.add_argument("--seconds", type=float, default=3)
+    parser.add_argument("--turns", type=float, default=12, help="seconds of the last measurement")
+    parser.add_argument("--most", type=float, default=1800, help="seconds of one model, of all but its last measurement")
     parser.add_argument("--until", type=float, default=math.inf, help="start no model after so many seconds")
     parser.add_argument("--results", type=pathlib.Path)
     parser.add_argument("--filled", type=pathlib.Path)
+    parser.add_argument("--no-openvino", action="store_true")
+    parser.add_argument("--blocks", type=pathlib.Path)
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     if options.check:
-        options.models, options.budget, options.seconds = "gcn", "5s", 0.5
-    names = options.models.split(",") if options.models else [n for n in zoo.names() if "." not in n][:options.limit]
+        options.models, options.budget, options.seconds, options.turns = "gcn", "5s", 0.5, 2
+    known = sorted(p.parent.name for p in options.blocks.glob("*/orig.onnx")) if options.blocks else [n for n in zoo.names() if "." not in n]
+    names = options.models.split(",") if options.models else known[:options.limit]
     records, start = Records(options.results, "model"), time.monotonic()
     for name in names:
         if (name,) in records or time.monotonic() - start > options.until:
             continue
-        with tempfile.TemporaryDirectory(prefix="isomer_together_") as temporary:
-            folder = pathlib.Path(temporary)
-            row = judge(name, zoo.fill_once(name, folder, options.filled), folder, options)
-        print(name, {way: round(ratio(row, way), 3) for way in WAYS}, row.get("failure", ""), file=sys.stderr, flush=True)
+        row = judged(name, options)
+        print(name, {way: round(ratio(row, way), 3) for way in WAYS}, row.get("spent", ""), row.get("failure", ""), file=sys.stderr, flush=True)
         records.add({"model": name} | row)
     rows = {name: records.all[name,] for name in names if (name,) in records}
     good = [row for row in rows.values() if "ways" in row]

@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 import numpy as np
@@ -822,11 +823,11 @@ class Schedules(Compiles):
         self.assertIn(self.NEST + ":", shown)
         self.assertIn("relu(sum(", shown)
         # What is shown may be given again.
-        lines = [line.strip() for line in shown.splitlines() if line.strip().startswith(("pack ", "tensorize"))]
-        self.assertEqual([line.split()[0] for line in lines], ["pack", "tensorize"])
+        lines = [line.strip() for line in shown.splitlines() if line.strip().startswith(("pack ", "tensorize", "block ", "group "))]
+        self.assertEqual([line.split()[0] for line in lines], ["pack", "tensorize", "block", "group"])
         ran = self.scheduled("\n".join(lines))
         self.assertEqual((ran.returncode, ran.answer.get("tiled")), (0, 1), ran.stdout)
-        ran = self.scheduled("\n".join(lines).replace("32", "16"))
+        ran = self.scheduled("\n".join(lines).replace("pack x1 32", "pack x1 16"))
         self.assertEqual((ran.returncode, ran.answer.get("tiled")), (0, 1), ran.stdout)
         expected = np.maximum(self.CASE.inputs["x"] @ self.CASE.constants["w"], 0)
         self.assertLessEqual(modules.distance(expected, modules.load(self.path / "compiled")(**self.CASE.inputs)["y"]), TOLERANCE[expected.dtype])
@@ -877,6 +878,58 @@ class Kernels(Compiles):
         ran = self.kernel(self.TEXT, options=("--target", "aarch64"))
         self.assertEqual(ran.returncode, 2, ran.stdout)
         self.assertIn("can't be tried", ran.answer["error"]["message"])
+
+
+class Tuned(Compiles):
+    """Schedules that are looked for: whatever is found, the results stay; what was measured outlives the process."""
+
+    CASE = Case("a = Conv <pads = [1, 1, 1, 1]> (x, v) b = Relu (a) c = Conv <pads = [1, 1, 1, 1]> (b, w) y = Relu (c)", {"x": normal(1, 32, 28, 28)}, "y",
+                {"v": normal(48, 32, 3, 3) / 20, "w": normal(64, 48, 3, 3) / 20})
+
+    def command(self, tune, *more):
+        return [isomer, "compile", str(self.save(model_of([self.CASE]))), "-o", str(self.path / "compiled"), "--json", "--quiet", "--seconds", "0.3",
+                "--tune", tune, "--tuning", str(self.path / "tuning"), *more]
+
+    def tuned(self, tune, *more):
+        answer = json.loads(subprocess.run(self.command(tune, *more), capture_output=True, text=True, check=True).stdout)
+        expected = modules.session(self.path / "model.onnx").run(None, self.CASE.inputs)[0]
+        if (self.path / "compiled" / "interface.json").exists():
+            got = modules.load(self.path / "compiled")(**self.CASE.inputs)["y"]
+        else:
+            got = modules.session(self.path / "compiled" / "model.onnx", self.path / "compiled" / "libmodel.so").run(None, self.CASE.inputs)[0]
+        self.assertLessEqual(modules.distance(expected, got), 10 * TOLERANCE[expected.dtype])  # Winograd's
+        self.assertEqual([p.name for p in (self.path / "compiled").glob(".*")], [])
+        return answer
+
+    def records(self):
+        return {p.name: p.read_bytes() for p in (self.path / "tuning").glob("v1/*/*.txt")}
+
+    def test_killed_at_any_time(self):
+        process = subprocess.Popen(self.command("60s"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        end = time.monotonic() + 120
+        while not self.records() and time.monotonic() < end and process.poll() is None:
+            time.sleep(0.05)
+        process.kill()
+        process.wait()
+        kept = self.records()
+        self.assertTrue(kept)
+        tuning = self.tuned("8s")["tuning"]
+        self.assertGreater(tuning["remembered"], 0)
+        self.assertGreater(tuning["tried"], 0)
+        self.assertLessEqual(kept.items(), self.records().items())  # nothing was lost, nor changed
+        self.assertTrue(tuning["is_taken"] or tuning["why"])
+        self.assertTrue(not tuning["is_taken"] or tuning["ratio"] > 1)
+
+    def test_as_an_operator(self):
+        answer = self.tuned("5s", "--as", "custom-op", "--tune-search", "random")
+        self.assertEqual(answer["tuning"]["search"], "random")
+
+    def test_nothing_is_looked_for_unasked(self):
+        self.assertIsNone(self.tuned("0")["tuning"])
+        self.assertEqual(self.records(), {})
+        for words in (("--tune", "soon"), ("--tune", "-1"), ("--tune-search", "luck"), ("--optimize", "30s")):
+            ran = subprocess.run([*self.command("0"), *words], capture_output=True, text=True, check=False)
+            self.assertEqual(ran.returncode, 2, words)
 
 
 class Profile(Compiles):

@@ -502,9 +502,15 @@ struct CompileOptions {
   // there are any; each is proved again. Their regions are offered, too, and the graph that was chosen is
   // written as graph.onnx, with its certificate.
   std::vector<std::filesystem::path> equal = {};
-  int threads = 1;                        // of a run, if its user says nothing else; the runtime has as many
-  double seconds = 5;                     // of comparing it with ONNX Runtime; 0: it is not compared
-  std::optional<Tensors> feeds = {};      // to compare and to measure with; nullopt: made up, at `sizes`
+  // Of as_operator: seconds of looking for more of them, as `optimize` does; 0: none are looked for.
+  double optimize_seconds = 0;
+  // Seconds of looking for faster schedules of loops, by measuring; 0: those that Isomer chooses are taken.
+  double tune_seconds = 0;
+  std::string tune_search = "learned";  // one of tune_searches()
+  std::filesystem::path tuning = {};  // a folder that remembers what was measured; "": nothing is remembered
+  int threads = 1;                    // of a run, if its user says nothing else; the runtime has as many
+  double seconds = 5;                 // of comparing it with ONNX Runtime; 0: it is not compared
+  std::optional<Tensors> feeds = {};  // to compare and to measure with; nullopt: made up, at `sizes`
   std::filesystem::path feeds_file = {};  // the npz file that they are in; "": none
   std::string sums =
       {};  // how products are added up, one of sums_of_products(); "": as max_error_growth asks
@@ -536,6 +542,10 @@ struct Compiled {
 };
 
 ISOMER_API std::vector<std::string> compile_targets();
+// Ways of looking for schedules.
+ISOMER_API std::vector<std::string> tune_searches();
+// The folder of this user's records: beside the cache of measurements; "" where that is none.
+ISOMER_API std::filesystem::path default_tuning();
 // Each rounds less than the one before, and takes longer: docs/reference/json.md.
 ISOMER_API std::vector<std::string> sums_of_products();
 // Writes libNAME.so, libNAME.a, NAME.h, NAME.hpp, NAME.weights, NAME.cpp and interface.json into the folder.

@@ -17,6 +17,11 @@ fs::path default_cache() {
   });
 }
 
+fs::path default_tuning() {
+  const fs::path cache = default_cache();
+  return cache.empty() ? cache : cache.parent_path() / "tuning";
+}
+
 CacheState cache_state(const fs::path& cache) {
   return guarded([&] {
     std::error_code failure;

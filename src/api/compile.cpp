@@ -4,6 +4,7 @@
 
 #include "api/compile_candidate.h"
 #include "api/compile_operators.h"
+#include "api/compile_tuning.h"
 #include "api/errors.h"
 #include "api/model_state.h"
 #include "api/report_json.h"
@@ -22,7 +23,7 @@ ReportJson to_json(const Compiled::Errors& e) {
 
 // `search`: of operators; nullptr: the model is a module.
 Compiled report_of(const Candidate& made, const CandidateMaker& maker, const OperatorSearch* search,
-                   double ms) {
+                   const CompileTuning& tuning, double ms) {
   Compiled out{
       .errors = made.errors, .sums = made.sums, .ratio = made.ratio, .not_compared = maker.not_compared()};
   out.is_operator = search != nullptr && search->has_operators();
@@ -37,7 +38,8 @@ Compiled report_of(const Candidate& made, const CandidateMaker& maker, const Ope
                {"operators", 0},
                {"graph", ""},
                {"tried", ReportJson::array()},
-               {"regions", ReportJson::array()}});
+               {"regions", ReportJson::array()},
+               {"tuning", tuning.json()}});
   if (search != nullptr) search->tell(json);
   out.json = json_text(json);
   return out;
@@ -59,6 +61,7 @@ void try_intrinsics(const CompileOptions& options) {
       trying.feeds_file.clear();
       trying.name = "trial";
       trying.seconds = 1;
+      trying.tune_seconds = trying.optimize_seconds = 0;
       const TemporaryFolder folder(
           options.scratch.empty() ? std::filesystem::temp_directory_path() : options.scratch,
           "isomer-intrinsic");
@@ -81,6 +84,8 @@ void try_intrinsics(const CompileOptions& options) {
 
 }  // namespace
 
+std::vector<std::string> tune_searches() { return isomer::tune_searches(); }
+
 std::vector<std::string> compile_targets() { return isomer::compile_targets(); }
 
 Compiled compile(const Model& model, const std::filesystem::path& folder, const CompileOptions& options) {
@@ -99,17 +104,33 @@ Compiled compile(const Model& model, const std::filesystem::path& folder, const 
     if (!options.equal.empty() && (!options.as_operator || !options.schedules.empty()))
       throw Error(ErrorKind::BadInput,
                   "equal models are of use to operators of a runtime that are chosen here");
+    if (!tune_search(options.tune_search) || options.tune_seconds < 0 || options.optimize_seconds < 0)
+      throw Error(ErrorKind::BadInput,
+                  "a search for schedules is learned, evolution or random, for some seconds");
+    if (options.optimize_seconds > 0 && (!options.as_operator || !options.schedules.empty()))
+      throw Error(ErrorKind::BadInput,
+                  "equal models are looked for where operators of a runtime are chosen here");
     try_intrinsics(options);
     const Stopwatch watch;
     CandidateMaker maker(model, folder, options);
+    CompileTuning tuning(maker, options);
     if (options.as_operator) {
-      OperatorSearch search(model, maker, options);
+      OperatorSearch search(model, maker, tuning, options);
       const Candidate& made = search.run();
-      return report_of(made, maker, &search, watch.ms());
+      return report_of(made, maker, &search, tuning, watch.ms());
     }
     Candidate made = maker.whole(model.state().model.graph, folder);
     maker.measure(made);
-    return report_of(made, maker, nullptr, watch.ms());
+    const std::filesystem::path aside = folder / ".tuned";
+    const isomer::Graph& graph = model.state().model.graph;
+    if (auto tuned =
+            tuning.faster(made, {&graph}, options.sizes, [&] { return maker.whole(graph, aside); })) {
+      made = std::move(*tuned);
+      move_files(made, folder);
+    }
+    std::error_code failure;
+    std::filesystem::remove_all(aside, failure);
+    return report_of(made, maker, nullptr, tuning, watch.ms());
   });
 }
 

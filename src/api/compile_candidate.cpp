@@ -41,6 +41,15 @@ std::vector<std::string> sums_of_products() {
   return words;
 }
 
+void move_files(Candidate& made, const fs::path& folder) {
+  std::error_code failure;
+  for (const auto& entry : fs::directory_iterator(made.library.parent_path(), failure)) {
+    fs::rename(entry.path(), folder / entry.path().filename(), failure);
+    if (failure) throw Error(ErrorKind::BadInput, "can't write into " + folder.string());
+  }
+  made.library = folder / made.library.filename();
+}
+
 ReportJson to_json(const Interval& i) { return {{"ratio", i.estimate}, {"low", i.low}, {"high", i.high}}; }
 
 ReportJson to_json(const Candidate& made, const CompileRequest& request, double ms) {

@@ -32,6 +32,9 @@ struct Candidate {
 };
 
 Model to_public(isomer::Model model);
+// Files beside its library go to the folder, in the place of others of the same names.
+void move_files(Candidate& made, const std::filesystem::path& folder);
+
 ReportJson to_json(const Interval& interval);
 ReportJson to_json(const Candidate& made, const CompileRequest& request, double ms);
 
@@ -48,6 +51,9 @@ class CandidateMaker {
   Candidate covered(const CoverMaker& maker, const Cover& cover, const std::filesystem::path& folder,
                     RegionTimer* timer);
   void measure(Candidate& made);
+  // Schedules for whatever is made from now on.
+  void take_tuned(lower::TunedLines lines) { request_.tuned = std::move(lines); }
+  void take_exactness(lower::Exactness exactness) { request_.exactness = exactness; }
   // Does it, unless the runtime fails. If it has compared nothing yet, it never will, and that is no error.
   void ask(const std::function<void(AgainstRuntime&)>& question);
 

@@ -66,9 +66,11 @@ Digest digest_of(const Model& model) { return canonical_hashes(graph_of(model), 
 
 }  // namespace
 
-OperatorSearch::OperatorSearch(const Model& model, CandidateMaker& maker, const CompileOptions& options)
+OperatorSearch::OperatorSearch(const Model& model, CandidateMaker& maker, CompileTuning& tuning,
+                               const CompileOptions& options)
     : model_(model),
       maker_(maker),
+      tuning_(tuning),
       options_(options),
       limit_(options.stop),
       folder_(maker.request().folder),
@@ -115,26 +117,61 @@ void OperatorSearch::cut(Graph& graph, const std::vector<Border>& borders) {
 
 // Nothing of them is believed: each is proved equal, by its certificate or without.
 void OperatorSearch::add_equal() {
-  std::set<Digest> known{digest_of(model_)};
-  std::vector<Border> borders;
-  if (graphs_[0].cover) borders = borders_of(graphs_[0].cover->cut());
+  known_.insert(digest_of(model_));
   for (const fs::path& file : options_.equal) {
-    const Model other = load(file);
-    if (!known.insert(digest_of(other)).second) continue;
-    show("proving " + file.filename().string());
     std::error_code failure;
     const fs::path certificate = file.string() + ".cert";
-    const Proof proof =
-        prove_equal(model_, other,
-                    {.seconds = kProofSeconds,
-                     .certificate = fs::exists(certificate, failure) ? load_certificate(certificate) : "",
-                     .stop = options_.stop});
-    if (proof.verdict != Verdict::Proved)
+    const std::string why = add_equal(load(file), file.filename().string(),
+                                      fs::exists(certificate, failure) ? load_certificate(certificate) : "");
+    if (!why.empty())
       throw Error(ErrorKind::BadInput,
-                  fmt::format("{} is not proved equal to the model: {}", file.string(), proof.why));
-    graphs_.push_back({.model = other, .name = file.filename().string(), .certificate = proof.certificate});
-    cut(graphs_.back(), borders);
+                  fmt::format("{} is not proved equal to the model: {}", file.string(), why));
   }
+  if (options_.optimize_seconds > 0) look_for_equal();
+}
+
+// Why it is not proved; "": it is, or is there already.
+std::string OperatorSearch::add_equal(const Model& other, const std::string& name,
+                                      const std::string& certificate) {
+  if (known_.contains(digest_of(other))) return "";
+  show("proving " + name);
+  const Proof proof = prove_equal(
+      model_, other, {.seconds = kProofSeconds, .certificate = certificate, .stop = options_.stop});
+  if (proof.verdict != Verdict::Proved) return proof.why;
+  known_.insert(digest_of(other));
+  graphs_.push_back({.model = other, .name = name, .certificate = proof.certificate});
+  cut(graphs_.back(), graphs_[0].cover ? borders_of(graphs_[0].cover->cut()) : std::vector<Border>{});
+  return "";
+}
+
+// What the runtime is faster with; and what has less to compute, whoever does that, without what helps the
+// runtime's kernels alone: they are slow where ours are not.
+void OperatorSearch::look_for_equal() {
+  struct Way {
+    const char* name;
+    isomer::api::Judge judge;
+    std::vector<std::string> without;
+  };
+  const std::vector<Way> kWays{{"optimize", isomer::api::Judge::Runtime, {}},
+                               {"optimize for kernels", isomer::api::Judge::Cost, {"fastpath", "bilinear"}}};
+  for (const Way& way : kWays)
+    trying([&] {
+      OptimizeOptions like{.seconds = options_.optimize_seconds / static_cast<double>(kWays.size()),
+                           .judge = way.judge,
+                           .without = way.without,
+                           .feeds = options_.feeds,
+                           .feeds_file = options_.feeds_file,
+                           .sizes = options_.sizes,
+                           .runtime = options_.runtime,
+                           .scratch = options_.scratch,
+                           .progress = options_.progress,
+                           .stop = options_.stop};
+      if (options_.max_error_growth > 0) like.max_error_growth = options_.max_error_growth;
+      like.runtime.threads = options_.threads;
+      const Optimized found = optimize(model_, like);
+      if (found.result != Optimized::Result::Unchanged)
+        (void)add_equal(found.model, way.name, found.certificate);
+    });
 }
 
 void OperatorSearch::take_unmeasured() {
@@ -164,6 +201,46 @@ void OperatorSearch::measure_all() {
                                                .seconds = checked_seconds(options_.seconds) / kTimedPart});
   for (std::size_t k = 0; k < graphs_.size(); ++k) trying([&] { consider_covers(k, feeds); });
   trying([&] { consider_mix(feeds); });
+  trying([&] { consider_tuned(); });
+}
+
+// The best of those with operators, with schedules that are looked for.
+void OperatorSearch::consider_tuned() {
+  if (options_.tune_seconds <= 0) return;
+  std::size_t number = best_graph_;
+  const Candidate* base = &best_;
+  if (best_.plans.empty()) {
+    base = nullptr;
+    for (std::size_t k = 0; k < wholes_.size(); ++k)
+      if (wholes_[k] && (base == nullptr || wholes_[k]->speed() > base->speed())) {
+        base = &*wholes_[k];
+        number = k;
+      }
+    if (base == nullptr) return;
+  }
+  const Graph& graph = graphs_[number];
+  std::vector<RegionProgram> regions;
+  if (base->cover)
+    for (const CoverRegion& r : graph.cover->regions(*base->cover))
+      regions.push_back(
+          take(region_program(graph.cover->cut(), nodes_of(graph.cover->cut(), r.first, r.count))));
+  std::vector<const isomer::Graph*> programs;
+  for (const RegionProgram& r : regions) programs.push_back(&r.graph);
+  if (!base->cover) programs.push_back(&graph_of(graph.model));
+  const auto again = [&] {
+    return base->cover ? maker_.covered(*graph.cover, *base->cover, next_folder(), &*timer_)
+                       : maker_.whole(graph_of(graph.model), next_folder());
+  };
+  const bool is_best = base == &best_;
+  auto tuned =
+      tuning_.faster(*base, programs, base->cover ? std::vector<std::string>{} : options_.sizes, again);
+  if (!tuned) return;
+  tuned->cover = base->cover;
+  if (!is_best) {
+    consider(std::move(*tuned), number, 1);
+    return;
+  }
+  best_ = std::move(*tuned);
 }
 
 // What can't be compiled, or run, is not taken; the rest goes on.
@@ -282,11 +359,7 @@ void OperatorSearch::write() {
   }
   std::error_code failure;
   remove_own_files(folder_, options_.name);
-  for (const auto& entry : fs::directory_iterator(best_.library.parent_path(), failure)) {
-    fs::rename(entry.path(), folder_ / entry.path().filename(), failure);
-    if (failure) throw Error(ErrorKind::BadInput, "can't write into " + folder_.string());
-  }
-  best_.library = folder_ / best_.library.filename();
+  move_files(best_, folder_);
   save(*best_.model, folder_ / "model.onnx");
   for (const char* own : {"graph.onnx", "graph.onnx.data", "graph.onnx.cert"})
     fs::remove(folder_ / own, failure);

@@ -3,15 +3,18 @@
 #pragma once
 
 #include <deque>
+#include <set>
 
 #include "api/compile_candidate.h"
+#include "api/compile_tuning.h"
 #include "api/stoppable_limit.h"
 
 namespace isomer::api {
 
 class OperatorSearch {
  public:
-  OperatorSearch(const Model& model, CandidateMaker& maker, const CompileOptions& options);
+  OperatorSearch(const Model& model, CandidateMaker& maker, CompileTuning& tuning,
+                 const CompileOptions& options);
   ~OperatorSearch();
   OperatorSearch(const OperatorSearch&) = delete;
   OperatorSearch& operator=(const OperatorSearch&) = delete;
@@ -32,11 +35,14 @@ class OperatorSearch {
     bool is_open() const { return cover && cover->cut().closed > 0; }
   };
   void add_equal();
+  std::string add_equal(const Model& other, const std::string& name, const std::string& certificate);
+  void look_for_equal();
   void cut(Graph& graph, const std::vector<Border>& borders);
   void measure_all();
   void consider_whole(std::size_t number);
   void consider_covers(std::size_t number, const NamedTensors& feeds);
   void consider_mix(const NamedTensors& feeds);
+  void consider_tuned();
   void take_unmeasured();
   bool consider(Candidate made, std::size_t number, double worth);
   void time(Graph& graph, const Candidate* whole, const NamedTensors& feeds);
@@ -48,11 +54,13 @@ class OperatorSearch {
 
   const Model& model_;
   CandidateMaker& maker_;
+  CompileTuning& tuning_;
   const CompileOptions& options_;
   StoppableLimit limit_;
   std::filesystem::path folder_, scratch_;
   std::size_t folders_ = 0;
   std::deque<Graph> graphs_;  // the given one first
+  std::set<Digest> known_;    // of them
   std::vector<std::optional<Candidate>> wholes_;
   std::unique_ptr<isomer::Judge> judge_;
   std::optional<RegionTimer> timer_;

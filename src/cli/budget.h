@@ -8,6 +8,6 @@
 namespace isomer::cli {
 
 // Seconds out of "30s", "5m", "1h" or a bare number of seconds.
-Result<double> seconds_of(const std::string& text);
+Result<double> seconds_of(const std::string& text, const std::string& option = "--budget");
 
 }  // namespace isomer::cli

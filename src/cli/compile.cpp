@@ -6,6 +6,7 @@
 #include <fstream>
 #include <memory>
 
+#include "cli/budget.h"
 #include "cli/command.h"
 #include "cli/feeds_option.h"
 #include "cli/live.h"
@@ -20,7 +21,7 @@ namespace {
 struct CompileCommand {
   std::filesystem::path model, folder, schedule;
   api::CompileOptions options;
-  std::string show, as = "module", precision = "f32";
+  std::string show, as = "module", precision = "f32", tune = "0", tuning, optimize = "0";
   LiveRequest live;
 };
 
@@ -92,8 +93,26 @@ std::string regions_of(const Json& regions) {
   return text;
 }
 
+// What tuning came to; "": nothing was asked for.
+std::string tuning_of(const Json& tuning) {
+  if (tuning.is_null()) return "";
+  const std::string what =
+      fmt::format("{} schedules of {} units timed in {:.0f} s, {} remembered",
+                  grouped(tuning["tried"].get<std::uint64_t>()), tuning["units"].get<std::uint64_t>(),
+                  tuning["seconds"].get<double>(), grouped(tuning["remembered"].get<std::uint64_t>()));
+  if (tuning["is_taken"].get<bool>())
+    return fmt::format("  tuned: {:.3f}x as fast as untuned; {} units have other schedules ({})\n",
+                       tuning["ratio"].get<double>(), tuning["taken"].size(), what);
+  return fmt::format("  not tuned: {} ({})\n", printable(tuning["why"].get<std::string>()), what);
+}
+
 Result<Reply> compile(const CompileCommand& request) {
   api::CompileOptions options = request.options;
+  ISOMER_TRY(options.tune_seconds, seconds_of(request.tune, "--tune"));
+  ISOMER_TRY(options.optimize_seconds, seconds_of(request.optimize, "--optimize"));
+  options.tuning = request.tuning == "none" ? std::filesystem::path()
+                   : request.tuning.empty() ? api::default_tuning()
+                                            : std::filesystem::path(request.tuning);
   options.as_operator = request.as == "custom-op";
   if (request.precision != "f32") options.sums = request.precision;
   if (!request.schedule.empty()) {
@@ -112,7 +131,7 @@ Result<Reply> compile(const CompileCommand& request) {
                       megabytes(json["weight_bytes"]), megabytes(json["workspace_bytes"]),
                       megabytes(json["library_bytes"]), printable(json["compiler"].get<std::string>()),
                       json["target"].get<std::string>(), json["ms"].get<double>() / 1000);
-  text += error_of(compiled) + "  " + speed_of(compiled, options.threads) + '\n';
+  text += error_of(compiled) + "  " + speed_of(compiled, options.threads) + '\n' + tuning_of(json["tuning"]);
   if (options.as_operator) {
     const auto operators = json["operators"].get<std::uint64_t>();
     text += regions_of(json["regions"]);
@@ -158,6 +177,21 @@ void add_compile(CLI::App& app, Chosen& chosen) {
                    "How loops of some nodes run (default: as Isomer chooses)")
       ->type_name("FILE");
   command
+      ->add_option("--tune", request->tune,
+                   "Look for faster schedules of loops for so long, by measuring: 1m, 10m; 0: don't")
+      ->type_name("TIME")
+      ->capture_default_str();
+  command->add_option("--tune-search", request->options.tune_search, "How schedules are looked for")
+      ->check(CLI::IsMember(api::tune_searches()))
+      ->type_name("HOW")
+      ->capture_default_str();
+  command
+      ->add_option(
+          "--tuning", request->tuning,
+          "A folder that remembers what --tune measured (default: in the user's cache; none: nothing is "
+          "remembered)")
+      ->type_name("DIR|none");
+  command
       ->add_option("--as", request->as,
                    "custom-op: also model.onnx, in which the regions that are faster so are operators of "
                    "ONNX Runtime, "
@@ -176,6 +210,13 @@ void add_compile(CLI::App& app, Chosen& chosen) {
                    "Of custom-op: a model that is equal to this one, as optimize writes it; its regions are "
                    "offered, too")
       ->type_name("FILE");
+  command
+      ->add_option(
+          "--optimize", request->optimize,
+          "Of custom-op: look for equal models for so long, as optimize does; their regions are offered, "
+          "too; 0: don't")
+      ->type_name("TIME")
+      ->capture_default_str();
   command
       ->add_option("--seconds", request->options.seconds,
                    "Compare speed with ONNX Runtime for so long, at most; 0: don't")

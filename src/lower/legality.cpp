@@ -235,6 +235,12 @@ class NestChecker {
     const ExprNode &left = *product.args[t.left_first ? 0 : 1], &right = *product.args[t.left_first ? 1 : 0];
     if (left.tensor.number != t.left || t.width <= 0 || t.block <= 0 || t.chunk < 0)
       return "the tile is of another product";
+    // Sums that wait are on the stack.
+    constexpr std::int64_t kMostWaiting = std::int64_t{1} << 20;
+    const std::int64_t rows = t.rows.extent.concrete();
+    const std::int64_t waiting = t.outer_rows.empty() ? std::min(rows, t.block) : rows * t.block;
+    if (t.group <= 0 || (t.chunk > 0 && 4 * t.group * waiting * t.width > kMostWaiting))
+      return "the tile's sums take more memory than a stack has";
     for (std::size_t d = 0; d < left.at.size(); ++d)
       if (!stays_inside(storage(t.left), d, left.at[d])) return "the tile reads outside of its left factor";
     if (!steps_evenly(t, left)) return "the left factor does not go in equal steps";

@@ -145,6 +145,8 @@ TEST(Schedule, AProductOntoTheKernelOfTiles) {
             "dot + add: y[32, 24]\n"
             "  pack x1 32\n"
             "  tensorize\n"
+            "  block 32\n"
+            "  group 1\n"
             "  b4[a3, a4] = add(sum(a5<16: mul(x0[a3, a5], x1[a5, a4])), x2[a4])\n");
   const Lowered a = scheduled(kDotAdd, Exactness::Fast, "nest dot + add\npack x1 16\ntensorize\n");
   ASSERT_EQ(a.plan.nests.size(), 2u);

@@ -241,7 +241,19 @@ std::vector<std::uint16_t> in_pairs(const Storage& s) {
   return out;
 }
 
+std::string arithmetic_of(Exactness exactness) {
+  const std::string sums = exactness == Exactness::Fast ? ""
+                           : exactness == Exactness::Bfloat16
+                               ? "#define IM_PAIRS 1\n"
+                               : fmt::format("#define IM_STEPS {}\n", kShortSum);
+  return sums + std::string(kKernelsText) + "\n";
+}
+
 }  // namespace
+
+std::string kernels_of(Exactness exactness) {
+  return std::string(kThreadsText) + "\n" + arithmetic_of(exactness);
+}
 
 // Scratch memory, or, where each thread has samples of its own, all of a workspace.
 std::int64_t thread_bytes(const Plan& plan) {
@@ -250,7 +262,7 @@ std::int64_t thread_bytes(const Plan& plan) {
 
 Result<ModuleTexts> module_of(const Graph& graph, const InferOptions& sizes, const std::string& name,
                               const std::string& schedules, Exactness exactness, int threads,
-                              const std::optional<Batch>& batch) {
+                              const std::optional<Batch>& batch, const TunedLines& tuned) {
   AxisNumbers numbers;
   ISOMER_TRY(Plan plan, lower_graph(graph, batch ? batch->one : sizes, numbers));
   if (batch) {
@@ -260,7 +272,8 @@ Result<ModuleTexts> module_of(const Graph& graph, const InferOptions& sizes, con
   }
   compose_nests(plan, numbers);
   choose_layouts(plan);
-  ISOMER_TRY(const Schedules own, parse_schedules(schedules));
+  ISOMER_TRY(Schedules own, parse_schedules(schedules));
+  if (!tuned.empty()) own.merge(as_schedules(tuned, units_of(plan, exactness), plan, own));
   ISOMER_TRY(plan.intrinsics, parse_intrinsics(schedules));
   ISOMER_TRY_DO(choose_strips(plan, {}, own));
   ISOMER_TRY_DO(schedule_nests(plan, numbers, exactness, own));
@@ -286,13 +299,9 @@ Result<ModuleTexts> module_of(const Graph& graph, const InferOptions& sizes, con
             : "");
   out.wrapper = fmt::format(kWrapper, name, upper, include_of(name), threads, batch ? "size_t batch, " : "",
                             batch ? "batch, " : "");
-  const std::string sums = exactness == Exactness::Fast ? ""
-                           : exactness == Exactness::Bfloat16
-                               ? "#define IM_PAIRS 1\n"
-                               : fmt::format("#define IM_STEPS {}\n", kShortSum);
   out.code =
-      std::string(kThreadsText) + "\n#if !defined(IM_DISPATCH)\n" + sums + std::string(kKernelsText) + "\n" +
-      emitted.code + fmt::format(kPart, name) + "\n" + include_of(name) + "\n" +
+      std::string(kThreadsText) + "\n#if !defined(IM_DISPATCH)\n" + arithmetic_of(exactness) + emitted.code +
+      fmt::format(kPart, name) + "\n" + include_of(name) + "\n" +
       fmt::format(kEnds, name, plan.weights, plan.workspace, thread_bytes(plan), threads) +
       (batch ? fmt::format(kRunBatch, name, sample_bytes(plan, plan.inputs), sample_bytes(plan, plan.outputs),
                            plan.inputs.size(), plan.outputs.size(), plan.workspace)

@@ -12,6 +12,7 @@
 #include "lower/layout.h"
 #include "lower/nest.h"
 #include "lower/samples.h"
+#include "lower/unit.h"
 
 namespace isomer::lower {
 
@@ -23,10 +24,15 @@ struct ModuleTexts {
 };
 
 // `name` begins every symbol: a C identifier. `schedules`: text, as schedule.h has it; "": none. `threads`:
-// that it runs with where its user says nothing else.
+// that it runs with where its user says nothing else. `tuned`: schedules of units, where `schedules` says
+// nothing.
 Result<ModuleTexts> module_of(const Graph& graph, const InferOptions& sizes, const std::string& name,
                               const std::string& schedules = {}, Exactness exactness = Exactness::Fast,
-                              int threads = 1, const std::optional<Batch>& batch = {});
+                              int threads = 1, const std::optional<Batch>& batch = {},
+                              const TunedLines& tuned = {});
+
+// What emitted code needs above it (emit.h).
+std::string kernels_of(Exactness exactness);
 
 // Bytes of workspace for every thread of a run but the first.
 std::int64_t thread_bytes(const Plan& plan);

@@ -166,8 +166,11 @@ std::string text(const Nest& nest, const Plan& plan) {
   if (nest.tile) {
     const ExprNode& right = *nest.reduction->args[0]->args[nest.tile->left_first ? 1 : 0];
     out += fmt::format("  pack x{} {}\n  tensorize\n", right.tensor.number, nest.tile->width);
+    out += fmt::format("  block {}\n  group {}\n", nest.tile->block, nest.tile->group);
+    if (nest.tile->chunk > 0) out += fmt::format("  pieces {}\n", nest.tile->chunk);
   }
-  if (nest.winograd) out += fmt::format("  tensorize F({},3)\n", nest.winograd->size);
+  if (nest.winograd)
+    out += fmt::format("  tensorize F({},3)\n  tiles {}\n", nest.winograd->size, nest.winograd->tiles);
   if (is_shared(nest) && (nest.tile || nest.winograd))
     out += fmt::format("  parallel {}\n",
                        nest.tile && nest.tile->shared == Tile::Shared::Columns ? "columns" : "rows");

@@ -189,6 +189,7 @@ struct Plan {
   // What a plan by sizes alone would have, and what lives at the same time, which no plan is below.
   std::int64_t greedy_workspace = 0, least_workspace = 0;
   std::int64_t weights = 0;  // bytes
+  bool has_values = true;    // false: weights are sizes only, since it is timed and computes nothing
 };
 
 // Nests from `first` on that run strip by strip with it; 0: it runs as a whole.

@@ -27,7 +27,7 @@ bool contains(const std::vector<Axis>& axes, const Axis& axis) {
 }
 
 int Packing::add(Storage s) {
-  if (s.kind == Storage::Kind::Weight) {
+  if (s.kind == Storage::Kind::Weight && plan_.has_values) {
     Hasher hasher;
     for (const std::int64_t e : s.extents) hasher.add(e);
     hasher.add_bytes(s.value.bytes().data, s.value.bytes().size);
@@ -51,17 +51,18 @@ std::optional<int> Packing::computed(const Expr& value, const std::vector<Axis>&
   });
   if (!source) return std::nullopt;
   const Storage& weight = storage(*source);
+  Storage out{.kind = Storage::Kind::Weight, .name = std::move(name), .type = value.type()};
+  out.in_pairs = in_pairs;
+  for (const Axis& a : axes) out.extents.push_back(extent(a));
+  out.strides = row_major(out.extents);
+  out.size = *element_count(out.extents);
+  if (!plan_.has_values) return add(std::move(out));
   Formula formula;
   formula.inputs = {TensorType{weight.type, to_dims(weight.extents)}};
   formula.stages.push_back({.type = value.type(), .axes = axes, .value = alone});
   formula.outputs = {0};
   auto tensors = Program::compile(formula).run({weight.value});
   if (!tensors) return std::nullopt;
-  Storage out{.kind = Storage::Kind::Weight, .name = std::move(name), .type = value.type()};
-  out.in_pairs = in_pairs;
-  for (const Axis& a : axes) out.extents.push_back(extent(a));
-  out.strides = row_major(out.extents);
-  out.size = *element_count(out.extents);
   out.value = tensors->front();
   return add(std::move(out));
 }

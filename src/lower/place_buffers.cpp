@@ -167,7 +167,7 @@ void place_buffers(Plan& plan) {
   std::vector<std::int64_t> places = placed_greedily(blocks);
   plan.workspace = plan.greedy_workspace = peak(blocks, places);
   plan.least_workspace = least_peak(blocks);
-  if (plan.workspace > plan.least_workspace && blocks.size() <= kMostBlocks)
+  if (plan.workspace > plan.least_workspace && blocks.size() <= kMostBlocks && plan.has_values)
     if (auto exact = placed_exactly(blocks, plan.workspace, kSeconds);
         exact && peak(blocks, *exact) < plan.workspace) {
       places = std::move(*exact);

@@ -31,7 +31,8 @@ bool is_call(const std::vector<std::string>& words) {
 
 // Lines that are about more than the loops of one nest: done before those are.
 bool is_about_more(const std::vector<std::string>& words) {
-  return words[0] == "compute_at" || words[0] == "pack" || (words[0] == "tensorize" && !is_call(words));
+  return words[0] == "compute_at" || words[0] == "pack" || words[0] == "keep" ||
+         (words[0] == "tensorize" && !is_call(words));
 }
 
 class Scheduler {
@@ -48,7 +49,7 @@ class Scheduler {
     if (verb == "parallel") return mark(words, Loop::Kind::Parallel);
     return Error{
         fmt::format("no step is named {}: split, fuse, reorder, unroll, vectorize, parallel, compute_at, "
-                    "pack, tensorize",
+                    "pack, tensorize, keep",
                     verb)};
   }
 
@@ -161,6 +162,23 @@ Result<Schedules> parse_schedules(std::string_view text) {
   return out;
 }
 
+namespace {
+
+// Lines about the loops around tiles; false: it is none of them.
+Result<bool> takes_size(TileWish& wish, const std::vector<std::string>& words) {
+  const bool is_pieces = words[0] == "pieces", is_tiles = words[0] == "tiles";
+  if (words[0] != "block" && words[0] != "group" && !is_pieces && !is_tiles) return false;
+  const auto number = words.size() == 2 ? number_of(words[1]) : std::nullopt;
+  if (!number || *number < (is_pieces ? 0 : 1) || is_tiles != wish.winograd.has_value())
+    return Error{
+        "block ROWS, group PANELS and pieces DEPTH of a tensorize without F, tiles COUNT of one with F"};
+  if (is_pieces) wish.pieces = *number;
+  else (is_tiles ? wish.tiles : words[0] == "block" ? wish.block : wish.group) = *number;
+  return true;
+}
+
+}  // namespace
+
 Result<std::optional<TileWish>> tile_wish(const std::vector<std::string>& lines) {
   TileWish wish;
   bool is_packed = false, is_tensorized = false;
@@ -169,12 +187,16 @@ Result<std::optional<TileWish>> tile_wish(const std::vector<std::string>& lines)
     if (words.empty()) continue;
     if (is_call(words)) return std::optional<TileWish>();
     if (words[0] == "pack") {
-      const auto right = words.size() == 3 && words[1].starts_with('x')
+      const bool is_any = words.size() == 2;
+      const auto right = is_any ? std::optional<std::int64_t>(-1)
+                         : words.size() == 3 && words[1].starts_with('x')
                              ? number_of(std::string_view(words[1]).substr(1))
                              : std::nullopt;
-      const auto columns = right ? number_of(words[2]) : std::nullopt;
+      const auto columns = right ? number_of(words.back()) : std::nullopt;
       if (!columns || (*columns != 16 && *columns != 32 && *columns != 48 && *columns != 64))
-        return Error{"pack xK COLUMNS, where xK is a factor as --show has it and COLUMNS 16, 32, 48 or 64"};
+        return Error{
+            "pack xK COLUMNS, where xK is a factor as --show has it (left out: the one that is chosen) and "
+            "COLUMNS 16, 32, 48 or 64"};
       wish.right = static_cast<int>(*right);
       wish.columns = *columns;
       is_packed = true;
@@ -189,6 +211,8 @@ Result<std::optional<TileWish>> tile_wish(const std::vector<std::string>& lines)
         wish.shared = Tile::Shared::Columns;
       else return Error{"parallel rows, or of a tensorize without F parallel columns"};
     } else if (is_packed || is_tensorized) {
+      ISOMER_TRY(const bool is_size, takes_size(wish, words));
+      if (is_size || words[0] == "keep") continue;
       if (words[0] != "compute_at") return Error{fmt::format("{}: a tile has no loops of its own", words[0])};
     }
   }
@@ -208,6 +232,13 @@ Result<std::optional<StripWish>> strip_wish(const std::vector<std::string>& line
   return out;
 }
 
+bool keeps_rest(const std::vector<std::string>& lines) {
+  return std::ranges::any_of(lines, [](const std::string& line) {
+    const auto words = words_of(line);
+    return words.size() == 1 && words[0] == "keep";
+  });
+}
+
 namespace {
 
 void share(Plan& plan, Nest& nest, Tile::Shared along) {
@@ -225,6 +256,12 @@ Status apply_schedules(Plan& plan, const Schedules& schedules, AxisNumbers& numb
     if (nest == plan.nests.end())
       return Error{fmt::format("no nest is named {}; --show all lists them", name)};
     ISOMER_TRY(const auto wish, tile_wish(lines));
+    if (keeps_rest(lines)) {
+      for (const std::string& line : lines)
+        if (const auto words = words_of(line); !wish && !words.empty() && !is_about_more(words))
+          return Error{fmt::format("{}: {}: keep leaves its loops as they are", name, words[0])};
+      continue;
+    }
     if (wish) {
       share(plan, *nest, wish->shared);
       continue;

@@ -70,7 +70,8 @@ void share_loops(Nest& nest) {
 void share_nests(Plan& plan, const Schedules& own) {
   for (Nest& nest : plan.nests) {
     const auto strips = nest.strip ? static_cast<std::int64_t>(nest.strip->done.size()) : 1;
-    if (own.contains(nest.name) || work(nest) / strips < kWorth) continue;
+    const auto said = own.find(nest.name);
+    if ((said != own.end() && !keeps_rest(said->second)) || work(nest) / strips < kWorth) continue;
     if (nest.tile) share_tile(nest, *nest.tile);
     else if (nest.winograd) {
       nest.winograd->is_shared = true;

@@ -153,9 +153,9 @@ class Tiler {
     w.row_axis = 2, w.column_axis = 3, w.channel_axis = 1;
     w.output = *output;
     w.channels = extent(*channel);
-    if (extent(w.row) < kShortestForWinograd || extent(w.column) < kShortestForWinograd ||
-        w.channels < kFewestChannels || w.channels % 16 != 0 || extent(w.output) % 16 != 0 ||
-        extent(w.output) < 32)
+    const std::int64_t shortest = wish_ ? 1 : kShortestForWinograd;
+    if (extent(w.row) < shortest || extent(w.column) < shortest || w.channels < kFewestChannels ||
+        w.channels % 16 != 0 || extent(w.output) % 16 != 0 || extent(w.output) < 32)
       return false;
     for (const Axis& a : nest_.axes) {
       if (a == w.row || a == w.column || a == w.output) continue;
@@ -166,7 +166,9 @@ class Tiler {
     w.panels = (extent(w.output) + w.width - 1) / w.width;
     w.size = wish_ ? *wish_->winograd : exactness_ == Exactness::SmallTiles ? 2 : 4;
     const std::int64_t bytes = w.points() * 4 * (w.channels + extent(w.output));  // of a tile
-    const std::int64_t fit = std::max<std::int64_t>(kFewestTiles, kWinogradBytes / bytes);
+    const std::int64_t fit = wish_ && wish_->tiles > 0
+                                 ? wish_->tiles
+                                 : std::max<std::int64_t>(kFewestTiles, kWinogradBytes / bytes);
     const std::int64_t blocks = (w.all_tiles() + fit - 1) / fit;
     w.tiles = (w.all_tiles() + blocks - 1) / blocks;
     Storage scratch{.name = nest_.name + ".scratch", .type = ElementType::Float};
@@ -183,7 +185,7 @@ class Tiler {
     zeros.value = Tensor::of(ElementType::Float, {w.channels},
                              std::vector<float>(static_cast<std::size_t>(w.channels)));
     w.zeros = add(std::move(zeros));
-    w.weights = add(transformed(storage(weights.tensor.number), w));
+    w.weights = add(transformed(storage(weights.tensor.number), w, packing_.plan().has_values));
     nest_.winograd = w;
     return true;
   }
@@ -435,6 +437,7 @@ class Tiler {
     tile.block = (all + blocks - 1) / blocks;
     choose_group(tile, depth);
     choose_chunk(tile, depth, 4 * std::max<std::int64_t>(1, stride(l, row_)));
+    if (wish_) take_sizes(tile, all, extent(depth[0]));
     if (!pack(tile)) return false;
     nest_.tile = tile;
     nest_.loops.clear();
@@ -442,6 +445,12 @@ class Tiler {
     return true;
   }
 
+  void take_sizes(Tile& tile, std::int64_t rows, std::int64_t depth) const {
+    const std::int64_t panels = (extent(column_) + tile.width - 1) / tile.width;
+    if (wish_->block > 0) tile.block = std::min(wish_->block, rows);
+    if (wish_->group > 0) tile.group = std::min(wish_->group, panels);
+    if (wish_->pieces) tile.chunk = *wish_->pieces < depth ? *wish_->pieces : 0;
+  }
   void choose_group(Tile& tile, const std::vector<Axis>& depth) const {
     std::int64_t steps = 1;
     for (const Axis& a : depth) steps *= extent(a);

@@ -15,6 +15,6 @@ std::optional<std::vector<Nest>> tiled(const Nest& nest, Packing& packing, Exact
                                        const std::optional<TileWish>& wish = {});
 
 // Weights of a 3x3 convolution, transformed: u[edge·i + j][panel][channel][lane].
-Storage transformed(const Storage& weights, const Winograd& w);
+Storage transformed(const Storage& weights, const Winograd& w, bool has_values = true);
 
 }  // namespace isomer::lower

@@ -17,13 +17,14 @@ std::vector<std::array<double, 3>> transform_of(std::int64_t size) {
 }  // namespace
 
 // G·g·Gᵀ of every kernel, in float64, as u[edge·i + j][panel][channel][lane].
-Storage transformed(const Storage& weights, const Winograd& w) {
+Storage transformed(const Storage& weights, const Winograd& w, bool has_values) {
   const auto g = transform_of(w.size);
   Storage out{
       .kind = Storage::Kind::Weight, .name = weights.name + ".transformed", .type = ElementType::Float};
   out.extents = {w.points(), w.panels, w.channels, w.width};
   out.strides = row_major(out.extents);
   out.size = *element_count(out.extents);
+  if (!has_values) return out;
   Buffer buffer(static_cast<std::size_t>(out.size) * sizeof(float));
   auto* u = reinterpret_cast<float*>(buffer.data());
   const auto k = weights.value.as<float>();

@@ -264,6 +264,30 @@ Result<Model> operator_model(const lower::Plan& plan, const std::string& name,
   return model;
 }
 
+Result<fs::path> compile_timing(const std::string& code, const Extents& extents,
+                                const CompileRequest& request) {
+  ISOMER_TRY(const Tools tools, tools_of(request));
+  if (tools.target->is_foreign || !tools.target->parts.empty())
+    return Error{fmt::format("schedules for {} can't be timed here", request.target)};
+  ISOMER_TRY_DO(make_folder(request.folder));
+  const std::string text =
+      code + ort_operator_text(request.name, {{.type = ElementType::Float, .extents = {1}}},
+                               {{.type = ElementType::Double, .extents = extents}});
+  ISOMER_TRY_DO(wire::write_text(request.folder / (request.name + ".cpp"), text));
+  ISOMER_TRY_DO(
+      build(*tools.target, request, tools.compiler, {.code = {request.name}, .wants_archive = false}));
+  return request.folder / library_name(*tools.target, request.name);
+}
+
+Result<Model> timing_model(const std::string& name, const Extents& extents) {
+  lower::Plan plan;
+  plan.buffers = {{.kind = lower::Storage::Kind::Input, .type = ElementType::Float, .extents = {1}},
+                  {.kind = lower::Storage::Kind::Output, .type = ElementType::Double, .extents = extents}};
+  plan.inputs = {{"seconds", 0}};
+  plan.outputs = {{"times", 1}};
+  return operator_model(plan, name);
+}
+
 std::string interface_json(const lower::Plan& plan, const CompileRequest& request) {
   using Json = nlohmann::ordered_json;
   const auto ports = [&](const std::vector<lower::Port>& list) {
@@ -298,7 +322,7 @@ Result<CompiledModule> compile_module(const Graph& graph, const CompileRequest& 
   ISOMER_TRY(const InferOptions sizes, parse_sizes(request.sizes, graph));
   ISOMER_TRY(const auto batch, lower::open_batch(graph, sizes));
   ISOMER_TRY(out.texts, lower::module_of(graph, sizes, request.name, request.schedules, request.exactness,
-                                         request.threads, batch));
+                                         request.threads, batch, request.tuned));
   out.texts.code += ort_operator_text(request.name, ort_ports(out.texts.plan, out.texts.plan.inputs),
                                       ort_ports(out.texts.plan, out.texts.plan.outputs));
   ISOMER_TRY_DO(make_folder(request.folder));
@@ -329,7 +353,8 @@ Result<CompiledRegions> compile_regions(const std::vector<const Graph*>& program
   std::map<std::string, std::string> known;          // operators by their code
   Sources sources{.code = {}, .plain = {request.name + "_operators"}, .wants_archive = false};
   for (const Graph* program : programs) {
-    ISOMER_TRY(lower::ModuleTexts texts, lower::module_of(*program, {}, any, "", request.exactness));
+    ISOMER_TRY(lower::ModuleTexts texts,
+               lower::module_of(*program, {}, any, "", request.exactness, 1, {}, request.tuned));
     const std::string code = replaced(texts.code, fmt::format("#include \"{}.h\"\n", any), texts.header) +
                              ort_region_text(any, request.name, ort_ports(texts.plan, texts.plan.inputs),
                                              ort_ports(texts.plan, texts.plan.outputs));

@@ -23,7 +23,8 @@ struct CompileRequest {
   std::vector<std::string> sizes = {};
   std::string schedules = {};  // as lower/schedule.h has them
   lower::Exactness exactness = lower::Exactness::Fast;
-  int threads = 1;  // of a run, where its user says nothing else
+  int threads = 1;               // of a run, where its user says nothing else
+  lower::TunedLines tuned = {};  // what was found to be fast, for units that `schedules` leaves open
 };
 
 struct CompiledModule {
@@ -63,6 +64,12 @@ Result<CompiledRegions> compile_regions(const std::vector<const Graph*>& program
 // number of its file, of one of several operators.
 Result<Model> operator_model(const lower::Plan& plan, const std::string& name,
                              std::optional<std::int64_t> weights = {});
+
+// A library whose one operator times schedules (lower/unit.h), and the model that calls it: seconds to times,
+// which are doubles of these extents.
+Result<std::filesystem::path> compile_timing(const std::string& code, const Extents& extents,
+                                             const CompileRequest& request);
+Result<Model> timing_model(const std::string& name, const Extents& extents);
 
 // What its inputs and outputs are, as interface.json says it.
 std::string interface_json(const lower::Plan& plan, const CompileRequest& request);
