@@ -127,5 +127,16 @@ TEST(SolvedConstant, AConvolutionIsWhatABranchedBlockDoesToImpulses) {
   expect_close(value_of(solved[0].program), Tensor::of(ElementType::Float, {2, 2, 3, 3}, wanted));
 }
 
+// A node that reads the impulses first may have no second input.
+TEST(SolvedConstant, AnInputThatIsAbsentIsNoWeight) {
+  const std::string head = "<ir_version: 8, opset_import: [\"\" : 18]>\nagraph (float[1,1,2,2] x) => (y) ";
+  const Graph a =
+      testing::parsed(head +
+                      "<float[4] k = {1.0, 1.0, 2.0, 2.0}> {\nr = Resize<mode=\"nearest\">(x, , k)\n"
+                      "y = AveragePool<kernel_shape=[2,2], strides=[2,2]>(r)\n}");
+  const Graph b = testing::parsed(head + "<float[1,1,1,1] k = {1.0}> {\ny = Conv(x, k)\n}");
+  EXPECT_LE(solved_constants(a, b).size(), 1u);
+}
+
 }  // namespace
 }  // namespace isomer

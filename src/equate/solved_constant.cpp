@@ -186,6 +186,7 @@ class Solver {
   // impulses are the rows of a unit matrix.
   std::optional<Value> response(const Node& node, const std::vector<Value>& inputs,
                                 const Impulses& impulses) {
+    if (!inputs[1].exists()) return std::nullopt;
     const Node& weights = b_.graph().node(inputs[1].node);
     if (weights.kind != NodeKind::Initializer) return std::nullopt;
     const Extents k = weights.tensor.extents();

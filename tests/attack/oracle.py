@@ -178,7 +178,7 @@ def _may_hide_overflow(node: onnx.NodeProto, known: dict) -> bool:
     if node.op_type not in HIDING or not floats or not is_finite(floats):
         return False
     largest = max(float(np.abs(v.astype(np.float64)).max()) for v in floats)
-    return largest**2 * max(v.size for v in floats) > max(float(np.finfo(v.dtype).max) for v in floats)
+    return largest > (max(float(np.finfo(v.dtype).max) for v in floats) / max(v.size for v in floats)) ** 0.5
 
 
 def _dead_nodes(graph: onnx.GraphProto) -> list[int]:
