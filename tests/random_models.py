@@ -184,6 +184,7 @@ def main():
                        run_by_the_reference_and_asked_for_a_proof_without_the_certificate=verdicts["proved"] + verdicts["undecided"],
                        of_them_proved=verdicts["proved"],
                        operators=len(operators), most_nodes=max((r["nodes"] for r in rows), default=0), seed=given.seed,
+                       begun_with_build=(results.head or {}).get("build", "this one"),
                        models_with="; ".join(f"{name.replace('_', ' ')} {n:,}" for name, n in parts.most_common()))
     return 1 if wrong or not changed else 0
 
