@@ -95,6 +95,9 @@ class Composer {
     for (std::size_t n = 0; n < nests_.size(); ++n) learn(n);
     for (std::size_t n = 0; n < nests_.size(); ++n)
       if (may_move(n)) move(n);
+    // Several readers of a sum may have become one meanwhile.
+    for (std::size_t n = 0; n < nests_.size(); ++n)
+      if (has_reduction(nests_[n].value) && may_move(n)) move(n);
     plan_.nests.clear();
     const auto needed = needed_nests();
     for (std::size_t n = 0; n < nests_.size(); ++n)
@@ -141,7 +144,13 @@ class Composer {
       const auto at = sites_of(reader);
       const auto here = at.find(nest.target);
       if (here == at.end()) continue;
-      for (const Site& s : here->second) {
+      for (std::size_t k = 0; k < here->second.size(); ++k) {
+        const Site& s = here->second[k];
+        // What is read twice at the same place is computed once.
+        if (reduces && !s.is_reduced &&
+            std::ranges::any_of(here->second.begin(), here->second.begin() + static_cast<std::ptrdiff_t>(k),
+                                [&](const Site& other) { return !other.is_reduced && other.at == s.at; }))
+          continue;
         ++sites;
         times += s.times;
         is_reduced = is_reduced || s.is_reduced;
@@ -176,8 +185,13 @@ class Composer {
     const Nest nest = nests_[n];
     for (const std::size_t r : std::set<std::size_t>(readers_[nest.target])) {
       Nest& reader = nests_[r];
+      std::vector<std::pair<std::vector<Index>, Expr>> known;  // one for each place, however often it is read
       reader.value = with_reads(reader.value, [&](const ExprNode& e) -> std::optional<Expr> {
-        return e.tensor.number == nest.target ? std::optional(written(nest, e)) : std::nullopt;
+        if (e.tensor.number != nest.target) return std::nullopt;
+        for (const auto& [at, value] : known)
+          if (at == e.at) return value;
+        known.emplace_back(e.at, written(nest, e));
+        return known.back().second;
       });
       if (!is_movement(*nest.value) && !has_same_name(reader.name, nest.name))
         reader.name = nest.name + " + " + reader.name;

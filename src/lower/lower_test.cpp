@@ -49,6 +49,28 @@ TEST(Lower, WhatFollowsAProductElementByElementIsWrittenIntoIt) {
   EXPECT_TRUE(a.plan.nests[0].reduction);
 }
 
+TEST(Lower, ASumThatIsReadTwiceAtOnePlaceIsComputedOnce) {
+  const Lowered a = lowered(
+      "(float[6, 5] x, float[5, 4] w) => (float[6, 4] y) { m = MatMul(x, w) e = Erf(m) s = Sigmoid(e) y = "
+      "Mul(m, "
+      "s) }");
+  ASSERT_EQ(a.plan.nests.size(), 1);
+  int sums = 0;
+  std::set<const ExprNode*> seen;
+  const auto visit = [&](const ExprRef& e, const auto& self) -> void {
+    if (!seen.insert(e.get()).second) return;
+    if (e->kind == ExprNode::Kind::Reduce) ++sums;
+    for (const ExprRef& part : e->args) self(part, self);
+  };
+  visit(a.plan.nests[0].value.ref(), visit);
+  EXPECT_EQ(sums, 1);
+  // At two places it would be computed twice.
+  EXPECT_EQ(lowered("(float[6, 5] x, float[5, 6] w) => (float[6, 6] y) { m = MatMul(x, w) t = Transpose(m) y "
+                    "= Mul(m, t) }")
+                .plan.nests.size(),
+            2);
+}
+
 TEST(Lower, PartsOfAConcatAreWrittenWhereTheyBelong) {
   const Lowered a = composed(
       "(float[2, 3] x, float[2, 5] z) => (float[2, 8] y) { a = Relu(x) b = Exp(z) y = Concat<axis = 1>(a, b) "

@@ -160,33 +160,36 @@ IM_INLINE double im_ceil(double a) { return __builtin_ceil(a); }
 IM_INLINE float im_round(float a) { return __builtin_rintf(a); }
 IM_INLINE double im_round(double a) { return __builtin_rint(a); }
 
-// e^a: 2^n · e^r with |r| <= ln(2)/2 and a polynomial for e^r; where the result is denormal, zero.
-IM_INLINE float im_exp(float a) {
-  const float low = -87.33654f, high = 88.72283f;
-  const float x = a > high ? high : a < low ? low : a;
-  const float n = __builtin_rintf(x * 1.44269504f);
-  const float r = (x - n * 0.693359375f) - n * -2.12194440e-4f;
+// e^a for -87.33654 <= a <= 88.72283: 2^n · e^r with |r| <= ln(2)/2 and a polynomial for e^r. Adding 1.5 ·
+// 2^23 rounds to a whole n, which is then in the last bits.
+IM_INLINE float im_exp_within(float a) {
+  const float shifted = a * 1.44269504f + 0x1.8p23f, n = shifted - 0x1.8p23f;
+  const float r = (a - n * 0.693359375f) - n * -2.12194440e-4f;
   float p = 1.990756949e-04f;
   p = p * r + 1.393364326e-03f;
   p = p * r + 8.333286029e-03f;
   p = p * r + 4.166646498e-02f;
   p = p * r + 1.666666676e-01f;
   p = p * r + 5.000000013e-01f;
-  p = p * (r * r) + r + 1.0f;
-  // 2^n in two factors, since 2^128 is none.
-  const int32_t whole = (int32_t)n, half = whole >> 1;
-  const int32_t first = (half + 127) << 23, second = (whole - half + 127) << 23;
-  float one, other;
-  memcpy(&one, &first, 4);
-  memcpy(&other, &second, 4);
-  const float y = p * one * other;
-  return a != a ? a : a > high ? INFINITY : a < low ? 0.0f : y;
+  p = p * r + 1.0f;
+  p = p * r + 1.0f;
+  uint32_t bits, power;
+  memcpy(&bits, &p, 4);
+  memcpy(&power, &shifted, 4);
+  bits += power << 23;
+  memcpy(&p, &bits, 4);
+  return p;
+}
+// Where the result is denormal, zero.
+IM_INLINE float im_exp(float a) {
+  const float y = im_exp_within(a);
+  return a < -87.33654f ? 0.0f : a <= 88.72283f ? y : a + INFINITY;
 }
 IM_INLINE double im_exp(double a) { return exp(a); }
 IM_INLINE float im_log(float a) { return logf(a); }
 IM_INLINE double im_log(double a) { return log(a); }
 IM_INLINE float im_sigmoid(float a) {
-  const float e = im_exp(-__builtin_fabsf(a));
+  const float b = __builtin_fabsf(a), e = b > 87.33654f ? 0.0f : im_exp_within(-b);
   const float y = 1.0f / (1.0f + e);
   return a >= 0 ? y : a != a ? a : e * y;
 }
@@ -200,8 +203,8 @@ IM_INLINE float im_tanh(float a) {
   p = p * s + 1.333313763e-01f;
   p = p * s - 3.333333761e-01f;
   const float small = p * s * a + a;
-  const float large = 1.0f - 2.0f / (im_exp(2.0f * b) + 1.0f);
-  return b < 0.625f ? small : a < 0 ? -large : a != a ? a : large;
+  const float large = 1.0f - 2.0f / (im_exp_within(b > 10.0f ? 20.0f : 2.0f * b) + 1.0f);
+  return b >= 0.625f ? __builtin_copysignf(large, a) : small;
 }
 IM_INLINE double im_tanh(double a) { return tanh(a); }
 // erf: a polynomial near zero, 1 - e^polynomial beyond.
@@ -215,7 +218,7 @@ IM_INLINE float im_erf(float a) {
   q = q * t - 6.334008509e-01f;
   q = q * t - 1.129488406e+00f;
   q = q * t + 1.692051262e-04f;
-  const float large = 1.0f - im_exp(q);
+  const float large = 1.0f - im_exp_within(q);
   float p = -5.999363242e-04f;
   p = p * s + 4.995316601e-03f;
   p = p * s - 2.676845774e-02f;
@@ -223,7 +226,7 @@ IM_INLINE float im_erf(float a) {
   p = p * s - 3.761250140e-01f;
   p = p * s + 1.283791510e-01f;
   const float small = p * a + a;
-  return b < 0.925f ? small : a < 0 ? -large : a != a ? a : large;
+  return b >= 0.925f ? __builtin_copysignf(large, a) : small;
 }
 IM_INLINE double im_erf(double a) { return erf(a); }
 IM_INLINE float im_softplus(float a) { return a > 0 ? a + log1pf(expf(-a)) : log1pf(expf(a)); }
