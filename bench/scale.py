@@ -135,7 +135,8 @@ From a hundred-odd models to millions is four orders of magnitude beyond what wa
   server `pull` copies a store as a whole, so a large one has to be split by whoever serves it.
 - **Popular anchors**: at most 256 entries are looked at under one anchor. Beyond that, entries need an order: measured on this target first.
 - **Notes of what has been searched** are read as a whole for one set of options; a registry needs them by anchor, too.
-- **Proofs stay**: what is taken is proved in each model again. That is the price of believing nobody, and it is what a warm store's time is made of.
+- **Proofs and weights stay**: what is taken is proved in each model again, once for each different region: the price of believing nobody. And its weights are
+  computed anew, from the model's own; where branches become one convolution, that is most of a warm store's time.
 """
 
 

@@ -391,6 +391,32 @@ def search_page():
     yield from worth_section()
     yield from cover_section()
     yield from plans_section()
+    yield from fleet_section()
+
+
+def fleet_section():
+    """A fleet under fire: real Ray, rules in shards, damaged plans."""
+    if (found := read("fleet")) is None:
+        return
+    head, rows = found
+    rows = {r["what"]: r for r in rows}
+    yield from ("", "## A fleet whose machines die", "",
+                "[isomer fleet](../fleet.md) over a real Ray cluster of separate processes on one machine, beside other work.", "", provenance(head), "")
+    if r := rows.get("ray"):
+        kind = "zoo models" if r["zoo"] else "models"
+        same = "the same bytes as one by one" if r["same"] else "OTHER BYTES than one by one"
+        yield (f"- {r['models']} {kind} on {r['kinds']} faked kinds, {r['nodes']} nodes, `--judge cost --steps {r['steps']}`; {r['kills']} nodes and "
+               f"{r['heads']} heads killed (SIGKILL): {r['done']} of {2 * r['models']} results, {same}; {r['tasks']} different tasks have {r['results']} "
+               f"results in the store, {r['claims'] - r['tasks']} were begun once more. {r['seconds']} s in {r['parts']} parts, between which the command was "
+               f"stopped and went on; the process that talks to Ray was started {r['restarts']} times again.")
+    if r := rows.get("shards"):
+        other = f"NOT the pack of one process: {r['only_alone']} rules are only in that one, {r['only_sharded']} only in this one" if not r["same"] else ""
+        same = other or "byte for byte the pack of one process"
+        yield f"- Rules of up to {r['operators']} operators in {r['shards']} shards: {r['rules']} rules, {r['bytes']:,} bytes, {same}."
+    if r := rows.get("damaged"):
+        yield (f"- {r['damaged']:,} damaged files of a store and {r['forged']:,} plans forged under right names: {r['wrong']} wrong models, "
+               f"{r['crashes']} crashes. {r['found']:,} of the forged ones were still plans of the model's region; the prover refused {r['refused']:,} "
+               f"of these, and proved the rest.")
 
 
 def plans_section():
@@ -404,19 +430,28 @@ def plans_section():
                 "draft as good as the last one without a store was there. All certificates were accepted by `isomer-check`. Times are of a machine with "
                 "other work on it: look at pairs, not at seconds.",
                 "", provenance(head), "",
-                "| model | strategy | judge | proofs without | with | s without | with | reached without | with | same result | nothing more to search |",
-                "|---|---|---|---:|---:|---:|---:|---:|---:|---|---|")
+                "| model | strategy | judge | proofs without | with | for plans | s without | with | reached without | with | of processor without | with | "
+                "same result | nothing more to search |",
+                "|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|---|")
     for r in rows:
         judge = r["judge"] + (", timings trusted" if r["trust"] else "")
-        yield (f"| {r['pair']} | {r['strategy']} | {judge} | {r['proofs_cold']} | {r['proofs_warm']} | {r['seconds_cold']:.1f} | {r['seconds_warm']:.1f} | "
-               f"{r['reached_cold']:.1f} | {r['reached_warm']:.1f} | {'yes' if r['same'] else 'no'} | {'yes' if r['plans']['settled'] else 'no'} |")
+        cpu = f"{r['cpu_cold']:.2f} | {r['cpu_warm']:.2f}" if "cpu_cold" in r and r["same"] else "— | —"
+        yield (f"| {r['pair']} | {r['strategy']} | {judge} | {r['proofs_cold']} | {r['proofs_warm']} | "
+               f"{min(r['plans']['found'], r['proofs_warm'])} | {r['seconds_cold']:.1f} | {r['seconds_warm']:.1f} | "
+               f"{r['reached_cold']:.1f} | {r['reached_warm']:.1f} | {cpu} | "
+               f"{'yes' if r['same'] else 'no'} | {'yes' if r['plans']['settled'] else 'no'} |")
     for judge in dict.fromkeys((r["strategy"], r["judge"], r["trust"]) for r in rows):
         group = [r for r in rows if (r["strategy"], r["judge"], r["trust"]) == judge]
         cold, warm = sum(r["proofs_cold"] for r in group), sum(r["proofs_warm"] for r in group)
         times = geometric_mean([max(r["reached_warm"], 0.001) / max(r["reached_cold"], 0.001) for r in group])
         whole = geometric_mean([r["seconds_warm"] / r["seconds_cold"] for r in group])
+        known = [max(r["cpu_warm"], 0.001) / max(r["cpu_cold"], 0.001) for r in group if "cpu_cold" in r and r["same"]]
+        cpu = f", {100 * geometric_mean(known):.0f} % of the processor's" if known else ""
         yield from ("", f"`{judge[0]}`, {judge[1]}{', timings trusted' if judge[2] else ''}: {100 * (1 - warm / max(1, cold)):.0f} % fewer proofs; "
-                        f"{100 * times:.0f} % of the time to the same result, {100 * whole:.0f} % of the whole run's (geometric means).")
+                        f"{100 * times:.0f} % of the time to the same result{cpu}, {100 * whole:.0f} % of the whole run's "
+                        "(geometric means).")
+    yield from ("", "With a store each different region that is taken costs one proof, and its weights are computed: no store saves that. A greedy search by "
+                    "cost proves little else, so there is little to save in proofs; where much is tried and not taken, there is more.")
 
 
 WORTH = (("worth", "by the analytic cost", "(`--judge cost`)"),

@@ -83,6 +83,12 @@ class Cluster:
                   env={"ISOMER_FLEET_FINGERPRINT": fingerprint} if fingerprint else {})
         return name
 
+    def populate(self):
+        """Four nodes of two kinds, if there are none."""
+        if not any(n != "head" for n in self.groups):
+            for kind in ("fast", "slow", "fast", "slow"):
+                self.add(kind)
+
     def mend(self):
         """Starts nodes again that ended by themselves: on a loaded machine Ray gives up starting one."""
         for name, process in list(self.groups.items()):
@@ -194,8 +200,7 @@ def optimizes(cluster, models, options, faults):
     folder = cluster.folder
     (folder / "alone").mkdir(exist_ok=True)
     one_by_one(models, folder / "alone", options)
-    for kind in ("fast", "slow", "fast", "slow"):
-        cluster.add(kind)
+    cluster.populate()
     process = fleet(cluster, "optimize", *map(str, models), "--on", "fast,slow", "--work", str(folder / "work"), "-o", str(folder / "out"),
                     "--budget", "5m", "--", *options.cost)
     state = folder / "state.json"
@@ -281,9 +286,7 @@ def generates(cluster, options, faults):
         (folder / "part.rules").rename(folder / "alone.rules")
     alone = time.monotonic() - begun
     stop_if_late(options)
-    if not any(n != "head" for n in cluster.groups):
-        for kind in ("fast", "slow", "fast", "slow"):
-            cluster.add(kind)
+    cluster.populate()
     begun = time.monotonic()
     said, answer = finished(cluster, fleet(cluster, "generate-rules", "--shards", str(options.shards), *bounds, "--on", "fast,slow", "--work",
                                   str(folder / "work"), "-o", str(folder / "sharded.rules")), 1500)
@@ -299,9 +302,42 @@ def generates(cluster, options, faults):
              "bytes": len(pack.encode()), "same": not faults, "seconds_alone": round(alone, 1), "seconds": round(time.monotonic() - begun, 1)})
 
 
+# Instead of an isomer whose compile does not tune: takes the arguments, and leaves the files.
+STUB = """#!/bin/sh
+case "$1" in
+  --version) echo stub ;;
+  bench) echo '{"runtime": "none", "version": "0", "pairs": [{"ratio": 1, "low": 0.9, "high": 1.1}]}' ;;
+  compile)
+    [ "$3" = -o ] && [ "$5" = --tune ] && [ "$6" = 1s ] && [ "$7" = --tuning ] || exit 2
+    mkdir -p "$4" "$8" && echo library > "$4/model.so" && basename "$2" > "$8/$(basename "$2" .onnx)" && echo same > "$8/unit" && echo '{}' ;;
+esac
+"""
+
+
+def tunes(cluster, faults):
+    """Kernels of two models on both kinds."""
+    folder = cluster.folder
+    cluster.populate()
+    stub = folder / "stub"
+    stub.write_text(STUB)
+    stub.chmod(0o755)
+    (folder / "tuned").mkdir()
+    models = small(folder / "tuned", 3)[1:]
+    process = fleet(cluster, "tune", *map(str, models), "--on", "fast,slow", "--work", str(folder / "work"), "-o", str(folder / "kernels"), "--budget", "1s",
+                    "--isomer", str(stub))
+    said, answer = finished(cluster, process, 300)
+    print(f"tuned: {answer}")
+    found = {p.relative_to(folder / "kernels").as_posix() for p in (folder / "kernels").rglob("*") if p.is_file()}
+    wanted = {f"{kind}/{file}" for kind in ("fast", "slow") for file in ("tuning/unit", "tuning/m001", "tuning/m002", "m001/model.so", "m002/model.so",
+                                                                         "m001.json", "m002.json")}
+    if answer["done"] != 4 or found != wanted:
+        faults.append(f"not tuned: {sorted(found ^ wanted)}: {said[-800:]}")
+
+
 def leaves_out(cluster, options, faults):
     """A node that is not what its kind is."""
     folder = cluster.folder
+    cluster.populate()
     cluster.add("fast", "another processor")
     models = small(folder / "more", 1) if (folder / "more").mkdir() is None else []
     onnx.save(small_models.branches(77), models[0])
@@ -327,7 +363,7 @@ def main():
     parser.add_argument("--shards", type=int, default=8)
     parser.add_argument("--operators", type=int, default=2, help="of the rules")
     parser.add_argument("--steps", type=int, default=12, help="of each model's search")
-    parser.add_argument("--only", choices=["optimize", "generate-rules", "leave-out"], help="one stage")
+    parser.add_argument("--only", choices=["optimize", "generate-rules", "tune", "leave-out"], help="one stage")
     parser.add_argument("--folder", type=pathlib.Path, help="what is done stays there")
     parser.add_argument("--minutes", type=float, help="so long at a time, with --folder; exit 75: there is more to do")
     parser.add_argument("--results", type=pathlib.Path, help="figures")
@@ -353,6 +389,8 @@ def main():
                 optimizes(cluster, models, options, faults)
             if options.only in (None, "generate-rules"):
                 generates(cluster, options, faults)
+            if options.only in (None, "tune"):
+                tunes(cluster, faults)
             if options.only in (None, "leave-out"):
                 leaves_out(cluster, options, faults)
         finally:

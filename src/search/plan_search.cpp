@@ -115,6 +115,9 @@ class Planned {
   // All that are proved, and that cost no more where nothing is measured. What is not goes, and the rest is
   // done again: its proofs are known.
   Result<Draft> proved(std::vector<Candidate>& all) {
+    Draft best = draft_;
+    std::vector<Candidate> best_of;
+    double least = price_of(draft_.graph, context_.machine());
     for (;;) {
       std::vector<Replay> open;
       std::vector<std::size_t> ends;
@@ -124,6 +127,7 @@ class Planned {
       }
       ISOMER_TRY(Draft next, replayed(context_, draft_, open));
       const auto before = Workpiece::of(draft_.graph), after = Workpiece::of(next.graph);
+      bool is_any_stuck = false;
       std::vector<bool> is_bad;
       std::size_t begin = 0;
       for (std::size_t k = 0; k < all.size(); begin = ends[k++]) {
@@ -131,20 +135,25 @@ class Planned {
                                           open.begin() + static_cast<std::ptrdiff_t>(ends[k]),
                                           [](const Replay& r) { return r.is_stuck; });
         if (is_stuck) ++context_.report.plans.refused;
+        is_any_stuck = is_any_stuck || is_stuck;
         is_bad.push_back(is_stuck ||
                          (context_.trials == nullptr && !is_cheaper(all[k].places[0], before, after)));
       }
       if (context_.is_over()) return draft_;
-      if (std::ranges::none_of(is_bad, [](bool b) { return b; })) {
-        if (context_.trials != nullptr || context_.options.any_price) return next;
-        const bool is_better =
-            price_of(next.graph, context_.machine()) <= price_of(draft_.graph, context_.machine());
-        if (!is_better) all.clear();
-        return is_better ? next : draft_;
+      const bool is_last = std::ranges::none_of(is_bad, [](bool b) { return b; });
+      if (is_last && (context_.trials != nullptr || context_.options.any_price)) return next;
+      // What costs more at its own place may cost less beside others.
+      if (const double price = price_of(next.graph, context_.machine());
+          context_.trials == nullptr && !is_any_stuck && price <= least) {
+        least = price;
+        best = std::move(next);
+        best_of = all;
       }
       std::size_t k = 0;
       std::erase_if(all, [&](const Candidate&) { return is_bad[k++]; });
-      if (all.empty()) return draft_;
+      if (!is_last && !all.empty()) continue;
+      all = std::move(best_of);
+      return best;
     }
   }
   // By the analytic cost, at the first of its places.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <map>
+
 #include "plans/store.h"
 #include "runtime/machine.h"
 
@@ -38,7 +40,22 @@ bool may_be_settled(const SearchOptions& options) { return options.plans.store &
 std::optional<Digest> TriedBefore::of(const Workpiece& piece, const Claim& claim) const {
   if (!may_be_settled(options_) || claim.outputs.empty()) return std::nullopt;
   const auto region = piece.region(claim);
-  return region.ok() ? std::optional(digest_of(*region, claim.after)) : std::nullopt;
+  if (!region.ok()) return std::nullopt;
+  Hasher hasher;
+  hasher.add(digest_of(*region, claim.after));
+  // Constants that the claim's program reads are inputs of it: which of the region's they are is told by
+  // place.
+  std::map<std::string, std::uint64_t> places;
+  for (const NodeId id : region->order())
+    if (!region->node(id).outputs.empty()) places.emplace(region->node(id).outputs[0], places.size());
+  for (const NodeId id : claim.after.order()) {
+    const Node& node = claim.after.node(id);
+    if (node.kind != NodeKind::Input) continue;
+    const auto at = places.find(node.outputs.at(0));
+    if (at == places.end()) return std::nullopt;
+    hasher.add(at->second);
+  }
+  return hasher.digest();
 }
 
 std::optional<Digest> TriedBefore::of(const Graph& region) const {

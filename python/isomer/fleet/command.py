@@ -18,6 +18,7 @@ DRIVER = "ISOMER_FLEET_DRIVER"  # in the process that talks to Ray: a file that 
 MOST_RESTARTS = 50  # of that process
 HANGS = 45.0  # seconds without a sign of it: a question to a head that was replaced is never answered
 GRACE = 60  # seconds more than its budget that a command may take before it is ended
+COMPILING = 900  # the same of a compilation, which has no budget of its own
 
 
 def model_digest(path):
@@ -204,6 +205,38 @@ def bench(options):
     return told(sum(map(len, about.values())), done, failed, fleet)
 
 
+def tune(options):
+    """Each model compiled and tuned on a machine of each kind; all records of a kind in one folder, for compilations that come later."""
+    from .cluster import collect, task_id
+    from .work import result_of
+    tasks, about = [], {}
+    for kind in options.on:
+        for model in options.models:
+            path = pathlib.Path(model).absolute()
+            name = path.parent.name if path.stem == "model" else path.stem
+            command = ["compile", str(path), "-o", "{out}/compiled", "--tune", options.budget, "--tuning", "{out}/tuning", "--json", *options.rest]
+            identity = task_id("tune", kind, model_digest(path), options.budget, options.rest)
+            if identity not in about:
+                tasks.append({"id": identity, "kind": kind, "command": command, "seconds": seconds_of(options.budget) + COMPILING})
+            about.setdefault(identity, []).append((kind, name))
+    fleet = fleet_of(options)
+    records = fleet.run(tasks, set(options.on), probing_of(options, True), Stopped())
+    store, out, done, failed = place(fleet.where), pathlib.Path(options.output), 0, 0
+    for identity, kind, name in ((i, *t) for i, all_of_it in about.items() for t in all_of_it):
+        if identity not in records:
+            continue
+        done += 1
+        files = result_of(records[identity], store)["files"]
+        # Records of one name are of one unit; whichever came first stays, since nobody believes them: they are measured again.
+        targets = {f: f"{name}/{f.removeprefix('compiled/')}" for f in files if f.startswith("compiled/")} | {"stdout": f"{name}.json"}
+        targets |= {f: f for f in files if f.startswith("tuning/") and not (out / kind / f).exists()}
+        result = collect(records[identity], store, out / kind, targets)
+        failed += result["exit"] != 0
+        if result["exit"] != 0:
+            print(f"{kind} {name}: exit {result['exit']}: {(result['stderr'].strip().splitlines() or [''])[-1]}")
+    return told(sum(map(len, about.values())), done, failed, fleet)
+
+
 def parser():
     """Of `isomer fleet`."""
     out = argparse.ArgumentParser(prog="isomer fleet", description="The same work on many machines, over a Ray cluster (docs/fleet.md).")
@@ -232,6 +265,9 @@ def parser():
     measured = add("bench", bench, "Measure models; arguments after -- go to isomer bench")
     measured.add_argument("models", nargs="+")
     measured.add_argument("--seconds", type=float, default=20)
+    tuned = add("tune", tune, "Compile models and tune their kernels; arguments after -- go to isomer compile")
+    tuned.add_argument("models", nargs="+")
+    tuned.add_argument("--budget", default="5m", help="of tuning one model")
     return out
 
 
