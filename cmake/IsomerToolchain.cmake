@@ -16,6 +16,8 @@ set(ISOMER_SANITIZE "" CACHE STRING "Value of -fsanitize= for every target, e.g.
 option(ISOMER_FUZZ "Build src/**/*_fuzz.cpp as libFuzzer executables (needs clang)" OFF)
 # Hides a missing #include, so that it is off where that should be seen: in what users run.
 option(ISOMER_PRECOMPILE "Precompile the headers of libraries, which takes a quarter off a build" OFF)
+# For builds that begin with nothing, as in CI: a change to one file compiles its whole group anew.
+option(ISOMER_TOGETHER "Compile files of a folder that share no private name as one, which makes a build shorter" OFF)
 option(ISOMER_WERROR "Warnings are errors in our own code" ON)
 
 # Where tools/setup puts what the distribution doesn't have.
@@ -70,6 +72,10 @@ target_compile_options(isomer_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshad
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 warns wrongly about `"text" + std::string` (GCC bug 105651).
   target_compile_options(isomer_warnings INTERFACE -Wno-restrict)
+  if(ISOMER_TOGETHER)
+    # GCC takes each of them for a header, whose types should not have parts that are private to a file.
+    target_compile_options(isomer_warnings INTERFACE -Wno-subobject-linkage)
+  endif()
   if(ISOMER_SANITIZE)
     # GCC's manual: with sanitizers on, this warning has false positives.
     target_compile_options(isomer_warnings INTERFACE -Wno-maybe-uninitialized)

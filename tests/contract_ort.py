@@ -13,13 +13,13 @@ import json
 import os
 import pathlib
 import re
-import subprocess
 import sys
 import tempfile
 
 import ml_dtypes
 import numpy as np
 
+import children
 import programs
 
 # Per type: relative to the element, relative to the largest magnitude of the output.
@@ -164,8 +164,8 @@ def run_session(session, model, feeds):
     return [value.numpy() for value in session.run_with_ort_values(names, ort_feeds)]
 
 
-def work(base, first):
-    """Runs the cases from `first` on; one line of JSON when a case begins and one when it ends."""
+def work(say, base, first):
+    """Runs the cases from `first` on; says when a case begins and when it ends."""
     import onnxruntime
     onnxruntime.set_default_logger_severity(4)
     options = onnxruntime.SessionOptions()
@@ -174,9 +174,9 @@ def work(base, first):
     described = json.loads(pathlib.Path(f"{base}.json").read_text())
     with np.load(f"{base}.npz") as tensors:
         for case in described["cases"][first:]:
-            print(json.dumps({"begins": case["number"]}), flush=True)
+            say({"begins": case["number"]})
             status, error, reason = run_case(case, tensors, described["op"], described["domain"], options)
-            print(json.dumps({"ends": case["number"], "status": status, "error": error, "reason": reason}), flush=True)
+            say({"ends": case["number"], "status": status, "error": error, "reason": reason})
 
 
 # ---- in the parent --------------------------------------------------------------------------------------------------
@@ -189,21 +189,18 @@ def judge(op, cases, folder):
         return [(0, "failed", 0.0, f"isomer-contract-cases: exit {made.code}: {made.stderr.strip()}")], {}
     texts = {case["number"]: case["text"] for case in json.loads(pathlib.Path(f"{base}.json").read_text())["cases"]}
     results, first = [], 0
-    environment = dict(os.environ, ALLOW_RELEASED_ONNX_OPSET_ONLY="0")
     while first < cases:
-        child = subprocess.run([sys.executable, __file__, "--work", str(base), str(first)], capture_output=True, text=True,
-                               env=environment)
+        told, ended = children.said_by(work, str(base), first)
         begun = first
-        for line in child.stdout.splitlines():
-            said = json.loads(line)
+        for said in told:
             if "begins" in said:
                 begun = said["begins"]
             else:
                 results.append((said["ends"], said["status"], said["error"], said["reason"]))
                 first = said["ends"] + 1
-        if child.returncode == 0:
+        if ended == 0:
             break
-        results.append((begun, "crashed", 0.0, f"exit {child.returncode}: {child.stderr.strip()[-300:]}"))
+        results.append((begun, "crashed", 0.0, f"exit {ended}"))
         first = begun + 1
     for end in (".json", ".npz"):
         pathlib.Path(f"{base}{end}").unlink()
@@ -237,9 +234,7 @@ def report(op, results, texts, verbose):
 
 
 def main():
-    if sys.argv[1:2] == ["--work"]:
-        work(sys.argv[2], int(sys.argv[3]))
-        return 0
+    os.environ["ALLOW_RELEASED_ONNX_OPSET_ONLY"] = "0"  # before the first child
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("operators", nargs="*")
     parser.add_argument("--cases", type=int, default=200)

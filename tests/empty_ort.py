@@ -14,13 +14,13 @@ import concurrent.futures
 import json
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 
 import ml_dtypes
 import numpy as np
 
+import children
 import contract_ort
 import programs
 
@@ -63,7 +63,7 @@ def run_case(case, tensors, op, domain, options):
     return "runs", ""
 
 
-def work(base, first):
+def work(say, base, first):
     import onnxruntime
     onnxruntime.set_default_logger_severity(4)
     options = onnxruntime.SessionOptions()
@@ -74,9 +74,9 @@ def work(base, first):
         for place, case in enumerate(described["cases"]):
             if place < first or case["promise"] == "none":
                 continue
-            print(json.dumps({"begins": place}), flush=True)
+            say({"begins": place})
             said, more = run_case(case, tensors, described["op"], described["domain"], options)
-            print(json.dumps({"ends": place, "said": said, "more": more}), flush=True)
+            say({"ends": place, "said": said, "more": more})
 
 
 # ---- in the parent --------------------------------------------------------------------------------------------------
@@ -89,23 +89,16 @@ def judge(op, cases, folder):
         return [("runs", "our own failure", made.stderr.strip(), op["op"])]
     listed = json.loads(pathlib.Path(f"{base}.json").read_text())["cases"]
     results, first = [], 0
-    environment = dict(os.environ, ALLOW_RELEASED_ONNX_OPSET_ONLY="0")
     while first < len(listed):
-        try:
-            child = subprocess.run([sys.executable, __file__, "--work", str(base), str(first)], capture_output=True,
-                                   env=environment, timeout=PATIENCE)
-            lines, ended = child.stdout, child.returncode == 0
-        except subprocess.TimeoutExpired as late:
-            lines, ended = late.stdout or b"", False
+        told, ended = children.said_by(work, str(base), first, seconds=PATIENCE)
         begun = None
-        for line in lines.decode().splitlines():
-            said = json.loads(line)
+        for said in told:
             begun = said.get("begins")
             if begun is None:
                 case = listed[said["ends"]]
                 results.append((case["promise"], said["said"], said["more"], case["text"]))
                 first = said["ends"] + 1
-        if ended or begun is None:
+        if ended == 0 or begun is None:
             break
         results.append((listed[begun]["promise"], "crashes", "", listed[begun]["text"]))
         first = begun + 1
@@ -119,9 +112,7 @@ def is_kept(promise, said):
 
 
 def main():
-    if sys.argv[1:2] == ["--work"]:
-        work(sys.argv[2], int(sys.argv[3]))
-        return 0
+    os.environ["ALLOW_RELEASED_ONNX_OPSET_ONLY"] = "0"  # before the first child
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("operators", nargs="*")
     parser.add_argument("--cases", type=int, default=64)
