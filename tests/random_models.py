@@ -22,7 +22,7 @@ import tempfile
 import time
 
 import onnx
-from onnx import TensorProto
+from onnx import TensorProto, numpy_helper
 
 import reliability
 from attack import cases as cases_of_attacks
@@ -40,6 +40,7 @@ STRATEGIES = ("greedy", "greedy", "greedy", "saturate", "greedy", "beam:2", "gre
 TYPES = ("float16", "double", "bfloat16", "int8", "uint8", "int4", "uint4", "string")
 SMALLER_SECONDS = 120
 BATCH = 100
+FEW = 8  # elements of a tensor that stays in the model
 
 
 COMMAND = ByCommand()
@@ -61,7 +62,12 @@ class Beside:
         path.parent.mkdir(parents=True, exist_ok=True)
         copy = onnx.ModelProto()
         copy.CopyFrom(self.model)
-        onnx.save(copy, path, save_as_external_data=True, location=f"{path.stem}.data", size_threshold=0)
+        for tensor in copy.graph.initializer:
+            # Sizes and scales must be in the model: the runtime asks for them before it reads other files.
+            if tensor.data_type in (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.DOUBLE) and numpy_helper.to_array(tensor).size > FEW:
+                tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor), tensor.name))  # as raw data
+                onnx.external_data_helper.set_external_data(tensor, f"{path.stem}.data")
+        onnx.save(copy, path)
         return path
 
 
