@@ -50,9 +50,11 @@ GeneratedPack finish(KeptRules& kept, std::vector<GenerateStage> stages, const P
 }
 
 // Those of most inputs first, as what is said of more inputs is more general; no more than the bound.
+// Stable: several rules of one place keep the order in which they were found, whoever found what lies beside
+// them.
 template <class Proposed>
 void sort_and_cut(std::vector<Proposed>& proposed, GenerateStage& stage, std::uint64_t most) {
-  std::ranges::sort(proposed, [](const Proposed& a, const Proposed& b) {
+  std::ranges::stable_sort(proposed, [](const Proposed& a, const Proposed& b) {
     return a.inputs != b.inputs ? a.inputs > b.inputs : a.place < b.place;
   });
   if (proposed.size() <= most) return;
