@@ -27,6 +27,8 @@ constexpr double kWorthParts = 1.01;
 constexpr double kWorthMix = 1.005;
 constexpr double kProofSeconds = 120;
 constexpr int kMostCovers = 2;
+// Regions of several stretches that are timed for one cover.
+constexpr int kMostRuns = 6;
 // What parts take in all is less than what they take together: a cover that promises less than this is not
 // tried.
 constexpr double kPromise = 1.03;
@@ -296,6 +298,9 @@ void OperatorSearch::consider_covers(std::size_t number, const NamedTensors& fee
   const std::optional<Candidate>& whole = wholes_[number];
   time(graph, whole ? &*whole : nullptr, feeds);
   Cover cover = graph.cover->best();
+  if (cover.ns * kPromise <= graph.cover->least_of_one_engine())
+    cover = limit_.take(
+        graph.cover->best_of_measured(*timer_, kMostRuns, [&](const std::string& now) { show(now); }));
   if (cover.ns * kPromise > graph.cover->least_of_one_engine()) return;
   for (int k = 0; k < kMostCovers && !graph.cover->regions(cover).empty(); ++k) {
     const bool is_whole = whole && std::ranges::all_of(cover.ours, std::identity{});

@@ -1,5 +1,6 @@
 // Which stretches of a model are computed by which engine, at the least time in all: exact, by dynamic
-// programming, since the stretches are a chain.
+// programming, since the stretches are a chain. Regions overlap: any neighbours may be one operator, and
+// those that were measured as one take what was measured.
 #pragma once
 
 #include <optional>
@@ -16,11 +17,18 @@ struct StretchTimes {
   double saved_ours_ns = 0, saved_runtime_ns = 0;
 };
 
+// Neighbours of one layer as one operator, measured.
+struct RunTime {
+  std::size_t first = 0, count = 0;
+  double ours_ns = 0;
+};
+
 struct Cover {
-  std::vector<bool> ours;  // by stretch
+  std::vector<bool> ours;         // by stretch
+  std::vector<bool> begins = {};  // another operator begins, though the one before is ours; {}: nowhere
   double ns = 0;
 };
-Cover cheapest_cover(const std::vector<StretchTimes>& stretches);
+Cover cheapest_cover(const std::vector<StretchTimes>& stretches, const std::vector<RunTime>& measured = {});
 
 // A stretch of stretches that is one operator.
 struct CoverRegion {

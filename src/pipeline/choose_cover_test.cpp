@@ -45,6 +45,25 @@ TEST(CheapestCover, LeavesWhatCannotBeCompiled) {
   EXPECT_EQ(cover.ours, (std::vector<bool>{true, false, true}));
 }
 
+// What was measured as one operator counts, whatever its parts promise: then it is cut elsewhere.
+TEST(CheapestCover, BelievesWhatWasMeasuredAsOne) {
+  const StretchTimes s{.ours_ns = 5, .runtime_ns = 6, .saved_ours_ns = 2, .saved_runtime_ns = 0};
+  const std::vector<StretchTimes> three{s, s, s};
+  EXPECT_EQ(cheapest_cover(three).ns, 11);
+  EXPECT_EQ(regions_of(cheapest_cover(three), layers_of(three)).size(), 1u);
+  const Cover slow = cheapest_cover(three, {{.first = 0, .count = 3, .ours_ns = 20}});
+  EXPECT_EQ(slow.ns, 13);  // two and one
+  EXPECT_EQ(regions_of(slow, layers_of(three)).size(), 2u);
+  const Cover fast = cheapest_cover(three, {{.first = 0, .count = 3, .ours_ns = 20},
+                                            {.first = 0, .count = 2, .ours_ns = 12},
+                                            {.first = 1, .count = 2, .ours_ns = 4}});
+  EXPECT_EQ(fast.ns, 9);
+  const auto regions = regions_of(fast, layers_of(three));
+  ASSERT_EQ(regions.size(), 2u);
+  EXPECT_EQ(regions[1].first, 1u);
+  EXPECT_EQ(regions[1].count, 2u);
+}
+
 TEST(CheapestCover, IsAsGoodAsTheBestOfAll) {
   std::mt19937 random(7);
   const auto draw = [&](int most) { return static_cast<double>(random() % static_cast<unsigned>(most)); };

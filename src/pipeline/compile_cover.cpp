@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 namespace isomer {
 namespace {
@@ -73,6 +74,30 @@ void CoverMaker::calibrate(double runtime_ns, std::optional<double> ours_ns) {
   }
 }
 
+Outcome<Cover> CoverMaker::best_of_measured(RegionTimer& timer, int most, const Progress& progress) {
+  for (;;) {
+    Cover cover = best();
+    const std::vector<CoverRegion> all = regions(cover);
+    const auto is_open = [&](const CoverRegion& r) {
+      return r.count > 1 && r.count < cut_.segments.size() &&
+             std::ranges::none_of(
+                 runs_, [&](const RunTime& t) { return t.first == r.first && t.count == r.count; });
+    };
+    const auto next = std::ranges::find_if(all, is_open);
+    if (next == all.end() || most-- <= 0) return cover;
+    progress(
+        fmt::format("timing stretches {} to {} as one region", next->first + 1, next->first + next->count));
+    const auto region = region_program(cut_, nodes_of(cut_, next->first, next->count));
+    double ours = HUGE_VAL;
+    if (region.ok()) {
+      const auto time = timer.time(cut_, *region);
+      if (!time && time.error().kind == FailureKind::Stopped) return time.error();
+      if (time && time->ours_ns) ours = *time->ours_ns;
+    }
+    runs_.push_back({next->first, next->count, ours});
+  }
+}
+
 double CoverMaker::least_of_one_engine() const {
   double runtime = 0, ours = 0;
   bool can_be_ours = cut_.closed == 0;
@@ -109,7 +134,7 @@ Cover CoverMaker::fewer(const Cover& cover) const {
   std::vector<CoverRegion> all = regions(cover);
   std::ranges::sort(all, std::greater{}, [&](const CoverRegion& r) { return gain(r); });
   all.resize(all.size() / 2);
-  Cover out{.ours = std::vector<bool>(cover.ours.size())};
+  Cover out{.ours = std::vector<bool>(cover.ours.size()), .begins = cover.begins};
   for (const CoverRegion& r : all)
     for (std::size_t k = r.first; k < r.first + r.count; ++k) out.ours[k] = true;
   return out;

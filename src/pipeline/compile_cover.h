@@ -28,7 +28,10 @@ class CoverMaker {
   // take in all beyond that is what borders cost.
   void calibrate(double runtime_ns, std::optional<double> ours_ns);
 
-  Cover best() const { return cheapest_cover(times_); }
+  Cover best() const { return cheapest_cover(times_, runs_); }
+  // Regions of a cover that nobody has timed as one are, at most so many, until those of the best cover are
+  // known; what is the best then.
+  Outcome<Cover> best_of_measured(RegionTimer& timer, int most, const Progress& progress);
   // What the whole model takes by the one engine or by the other, as the stretches and their borders say.
   double least_of_one_engine() const;
   // Everything that can be compiled.
@@ -62,6 +65,7 @@ class CoverMaker {
   CutModel cut_;
   std::vector<StretchTimes> times_;
   std::vector<std::string> failures_;
+  std::vector<RunTime> runs_;  // regions of several stretches that were timed
 };
 
 }  // namespace isomer
