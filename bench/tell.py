@@ -631,7 +631,8 @@ def modules_of(name, title, words, ours, more=()):
                 "|---|---:|---:|---:|---:|---:|" + "---|" * len(more))
     for r in rows:
         errors = f"{r['error']:.1e} | {r['ort_error']:.1e}"
-        yield " | ".join([f"| {r['model']} | {r['ratio']:.2f} | {r['ort_ms']:.2f} | {r['module_ms']:.2f} | {errors}", *(r[k] for k in more)]) + " |"
+        model = r["model"] + (f" ({r['build']})" if "build" in r else "")
+        yield " | ".join([f"| {model} | {r['ratio']:.2f} | {r['ort_ms']:.2f} | {r['module_ms']:.2f} | {errors}", *(r[k] for k in more)]) + " |"
 
 
 def words_of_operators(_rows):
