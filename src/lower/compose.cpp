@@ -89,6 +89,12 @@ class PartRebuilder final : public Rebuilder {
 
 }  // namespace
 
+AxisMap over_loops(const Nest& nest) {
+  AxisMap out;
+  for (const AxisOfLoops& a : nest.of) out.emplace(a.axis.id, a.index);
+  return out;
+}
+
 Index with_axes(const Index& index, const AxisMap& by) {
   return index
       .substitute([&](const Axis& axis) {

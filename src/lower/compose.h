@@ -24,6 +24,8 @@ using AxisMap = std::map<int, Index>;
 // The expression with axes replaced as the map says; axes of its reductions are new ones.
 Expr with_axes(const Expr& expr, const AxisMap& by, AxisNumbers& numbers);
 Index with_axes(const Index& index, const AxisMap& by);
+// The axes of a nest, over its loops.
+AxisMap over_loops(const Nest& nest);
 // The expression with reads replaced; nullopt leaves a read as it is.
 using ReadMap = std::function<std::optional<Expr>(const ExprNode& read)>;
 Expr with_reads(const Expr& expr, const ReadMap& by);

@@ -162,11 +162,11 @@ Result<std::vector<Trial>> trials(const Intrinsic& intrinsic) {
 Status tensorize(const Plan& plan, Nest& nest, std::string_view name) {
   const auto at = std::ranges::find(plan.intrinsics, name, &Intrinsic::name);
   if (at == plan.intrinsics.end()) return Error{fmt::format("tensorize: no intrinsic is named {}", name)};
-  const std::size_t count = at->axes.size() + at->value->axes.size();
+  const std::vector<Axis> axes = all_axes(*at);
+  const std::size_t count = axes.size();
   if (!nest.reduction || nest.loops.size() < count)
     return Error{fmt::format("tensorize {}: it takes the {} innermost loops of a sum", name, count)};
-  AxisMap over_loops;
-  for (const AxisOfLoops& a : nest.of) over_loops.emplace(a.axis.id, a.index);
+  const AxisMap by_loops = over_loops(nest);
   std::vector<const ExprNode*> theirs, ours;
   std::vector<Axis> around;
   const auto collect = [&](std::vector<const ExprNode*>& into, const ExprNode& sum) {
@@ -180,17 +180,15 @@ Status tensorize(const Plan& plan, Nest& nest, std::string_view name) {
                      .factors = std::vector<IntrinsicCall::Factor>(at->inputs.size())};
   for (std::size_t k = 0; k < ours.size(); ++k) {
     std::vector<Index> position;
-    for (const Index& i : ours[k]->at) position.push_back(with_axes(i, over_loops));
+    for (const Index& i : ours[k]->at) position.push_back(with_axes(i, by_loops));
     const Index address =
         address_of(plan.buffers[static_cast<std::size_t>(ours[k]->tensor.number)], position);
     IntrinsicCall::Factor& factor = call.factors[static_cast<std::size_t>(theirs[k]->tensor.number)];
     factor = {.read = read(ours[k]->tensor, ours[k]->type, ours[k]->extents, ours[k]->at)};
     for (const Index& i : theirs[k]->at) {
       std::int64_t step = 0;
-      for (std::size_t n = 0; n < count; ++n) {
-        const Axis& axis = n < at->axes.size() ? at->axes[n] : at->value->axes[n - at->axes.size()];
-        if (i.mentions(axis)) step = stride(address, nest.loops[nest.loops.size() - count + n].axis);
-      }
+      for (std::size_t n = 0; n < count; ++n)
+        if (i.mentions(axes[n])) step = stride(address, nest.loops[nest.loops.size() - count + n].axis);
       factor.strides.push_back(step);
     }
   }

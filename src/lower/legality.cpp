@@ -100,7 +100,8 @@ class NestChecker {
         sum.reduction != Reduction::Sum || sum.type != theirs.type || !sum.domain.empty() ||
         !theirs.domain.empty())
       return "it is not the sum of its intrinsic";
-    const std::size_t kept = own.axes.size(), count = kept + theirs.axes.size();
+    const std::vector<Axis> axes = lower::all_axes(own);
+    const std::size_t kept = own.axes.size(), count = axes.size();
     if (nest_.loops.size() < count || nest_.call->factors.size() != own.inputs.size())
       return "an intrinsic has more loops, or other inputs";
     const std::size_t first = nest_.loops.size() - count;
@@ -117,7 +118,7 @@ class NestChecker {
         continue;
       }
       const std::size_t n = k - first;
-      const Axis& axis = n < kept ? own.axes[n] : theirs.axes[n - kept];
+      const Axis& axis = axes[n];
       if (loop.kind != Loop::Kind::Serial || !(loop.axis.extent == axis.extent) ||
           (n < kept ? is_reduced(nest_, loop) : is_kept))
         return "the innermost loops are not those of the intrinsic";
@@ -153,19 +154,20 @@ class NestChecker {
         source.type != own.inputs[number].type || source.ring > 0 || source.in_pairs)
       return "an intrinsic is told of another tensor";
     if (to_dims(own.inputs[number].extents) != theirs.extents) return "an intrinsic reads another shape";
-    std::vector<Axis> its_axes = own.axes, loops;
-    its_axes.insert(its_axes.end(), own.value->axes.begin(), own.value->axes.end());
-    if (!access(space_, its_axes, theirs.at, {}).range().is_subset_of(box(space_, theirs.extents)))
+    if (!access(space_, lower::all_axes(own), theirs.at, {})
+             .range()
+             .is_subset_of(box(space_, theirs.extents)))
       return "an intrinsic reads outside of its input";
-    AxisMap over_loops, at_first;
-    for (const AxisOfLoops& a : nest_.of) over_loops.emplace(a.axis.id, a.index);
+    const AxisMap by_loops = over_loops(nest_);
+    AxisMap at_first;
     for (const auto& [axis, loop] : to_loops)
       for (const Index::Term& t : loop.terms()) at_first.emplace(t.atom.axis.id, Index(0));
+    std::vector<Axis> loops;
     for (const Loop& l : nest_.loops) loops.push_back(l.axis);
     std::vector<Index> at;
     for (std::size_t d = 0; d < e.at.size(); ++d) {
       if (!stays_inside(source, d, e.at[d])) return "an intrinsic does not ask what is inside of a tensor";
-      at.push_back(with_axes(e.at[d], over_loops));
+      at.push_back(with_axes(e.at[d], by_loops));
     }
     const Index address = address_of(source, at);
     Index apart = address - with_axes(address, at_first);

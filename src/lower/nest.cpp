@@ -116,6 +116,12 @@ std::size_t strip_length(const Plan& plan, std::size_t first) {
   return n - first;
 }
 
+std::vector<Axis> all_axes(const Intrinsic& intrinsic) {
+  std::vector<Axis> all = intrinsic.axes;
+  all.insert(all.end(), intrinsic.value->axes.begin(), intrinsic.value->axes.end());
+  return all;
+}
+
 bool is_reduced(const Nest& nest, const Loop& loop) {
   return std::ranges::any_of(
       nest.of, [&](const AxisOfLoops& a) { return a.is_reduced && a.index.mentions(loop.axis); });

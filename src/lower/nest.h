@@ -142,7 +142,10 @@ struct Intrinsic {
   Expr value = {};              // a sum; Input k reads input k
 };
 
-// The innermost loops of a nest as a call of it: loops over its output's axes, then those that it sums over.
+// Its output's axes, then those that it sums over.
+std::vector<Axis> all_axes(const Intrinsic& intrinsic);
+
+// The innermost loops of a nest as a call of it: loops over all of its axes, in order.
 struct IntrinsicCall {
   struct Factor {
     Expr read = {};        // what the nest reads

@@ -25,25 +25,25 @@ Graph with_bias(const std::string& between) {
       "}");
 }
 
+constexpr char kSame[] = "agraph (float[K] p) => (float[K] q) { q = Identity(p) }";
+
 Proposal instead_of(const std::string& output, const std::string& input, const std::string& after) {
   return {.kind = "test", .what = "", .claim = {{input}, {output}, testing::program(after)}, .folds = {}};
 }
 
 TEST(LoadDemands, WhatSaysASizeThatIsNeededStays) {
   const LoadDemands demands(with_bias("c = Reshape(b, two)"));
-  const std::string same = "agraph (float[K] p) => (float[K] q) { q = Identity(p) }";
-  EXPECT_TRUE(demands.objection(instead_of("c", "b", same)));
+  EXPECT_TRUE(demands.objection(instead_of("c", "b", kSame)));
   // The sizes of what is reshaped do not matter.
-  EXPECT_FALSE(demands.objection(instead_of("b", "x", same)));
-  EXPECT_FALSE(demands.objection(instead_of("z", "b", same)));
+  EXPECT_FALSE(demands.objection(instead_of("b", "x", kSame)));
+  EXPECT_FALSE(demands.objection(instead_of("z", "b", kSame)));
 }
 
 TEST(LoadDemands, SoDoesAllThatASizeFollowsFrom) {
   const LoadDemands demands(with_bias("c = Relu(b)"));
-  const std::string same = "agraph (float[K] p) => (float[K] q) { q = Identity(p) }";
-  EXPECT_TRUE(demands.objection(instead_of("c", "b", same)));
-  EXPECT_TRUE(demands.objection(instead_of("b", "x", same)));
-  EXPECT_FALSE(demands.objection(instead_of("z", "b", same)));
+  EXPECT_TRUE(demands.objection(instead_of("c", "b", kSame)));
+  EXPECT_TRUE(demands.objection(instead_of("b", "x", kSame)));
+  EXPECT_FALSE(demands.objection(instead_of("z", "b", kSame)));
 }
 
 TEST(LoadDemands, ANewOperatorThatNeedsASizeHasIt) {

@@ -160,6 +160,20 @@ class Bucket:
             token = {"ContinuationToken": answer["NextContinuationToken"]}
 
 
+def fetched(request, most):
+    """What is there, and the length that was promised of it; None: nothing, or more than `most`."""
+    try:
+        with urllib.request.urlopen(request, timeout=20) as answer:  # noqa: S310
+            data, length = answer.read(most + 1), answer.headers.get("Content-Length")
+    except urllib.error.HTTPError as fault:
+        if fault.code in (403, 404, 410):
+            return None, None
+        raise Lost(str(fault)) from fault
+    except (OSError, ValueError) as fault:
+        raise Lost(str(fault)) from fault
+    return (data if len(data) <= most else None), length
+
+
 class Site:
     """A web server with a store's files, to read from. What it holds is in a file of its own (LISTING)."""
 
@@ -170,17 +184,8 @@ class Site:
         return self.address
 
     def read(self, name, most=MOST_BYTES):
-        try:
-            with urllib.request.urlopen(f"{self.address}/{urllib.parse.quote(name)}", timeout=20) as answer:  # noqa: S310
-                data = answer.read(most + 1)
-                length = answer.headers.get("Content-Length")
-        except urllib.error.HTTPError as fault:
-            if fault.code in (403, 404, 410):
-                return None
-            raise Lost(str(fault)) from fault
-        except (OSError, ValueError) as fault:
-            raise Lost(str(fault)) from fault
-        if len(data) > most:
+        data, length = fetched(f"{self.address}/{urllib.parse.quote(name)}", most)
+        if data is None:
             return None
         if length is not None and len(data) != int(length):
             raise Lost("the connection ended early")
@@ -286,17 +291,7 @@ class Registry:
 
     @staticmethod
     def _get(address, most):
-        request = urllib.request.Request(address, headers={"Accept": f"{MANIFEST}, */*"})  # noqa: S310
-        try:
-            with urllib.request.urlopen(request, timeout=20) as answer:  # noqa: S310
-                data = answer.read(most + 1)
-        except urllib.error.HTTPError as fault:
-            if fault.code in (403, 404, 410):
-                return None
-            raise Lost(str(fault)) from fault
-        except (OSError, ValueError) as fault:
-            raise Lost(str(fault)) from fault
-        return data if len(data) <= most else None
+        return fetched(urllib.request.Request(address, headers={"Accept": f"{MANIFEST}, */*"}), most)[0]  # noqa: S310
 
     def read(self, name, most=MOST_BYTES):
         digest = self.blobs.get(name)
