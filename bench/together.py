@@ -11,7 +11,8 @@ ONNX Runtime with all of its optimizations on the model as it is = 1.00. Beside 
   together   `isomer compile --as custom-op` of the model, with two equal graphs offered: that of `optimize`, and that of `optimize --judge cost` without
              what helps the runtime's kernels alone (fastpath, bilinear)
 Each is made, then all of them run by turns in one process, and ratios of CPU time are taken per turn: what is told is their median, and no candidate's
-own measurement. Outputs must be those of the model. --results keeps what is done, so that a run may be interrupted; --filled keeps weights;
+own measurement. Outputs must be those of the model. Each row has the estimate of what there is to gain
+(`../shared/headroom`), where there is one. --results keeps what is done, so that a run may be interrupted; --filled keeps weights;
 --blocks: models DIR/NAME/orig.onnx in place of the zoo (`../shared/expert/make_blocks.py` makes them). --budget is of each `optimize`, --seconds of each
 comparison that `compile` makes and of each with OpenVINO, --turns seconds of the last measurement. A way that is not made within --most seconds of its model,
 or fails, is said in the model's row, and the others go on. Exit 1: outputs that differ, or a result that is slower than the model by more than 5 %.
@@ -129,9 +130,17 @@ def compiled(way, model, folder, sizes, options, clock, *more):
     return answer if "failure" in answer else {key: answer[key] for key in ("operators", "graph", "tried", "regions", "ms", "errors", "sums")}
 
 
+def estimates():
+    """What contractions at the speed of oneDNN, Winograd as measured, and one pass over the rest would give: a ratio per model."""
+    file = programs.SHARED / "headroom" / "results" / "limits.txt"
+    lines = file.read_text().splitlines() if file.exists() else []
+    rows = [line.partition("(")[0].split() for line in lines if line.count("|") == 3 and not line.startswith("model")]
+    return {row[0]: float(row[-1]) for row in rows}
+
+
 def judge(name, model, folder, options):
     sizes, clock = [] if options.blocks else zoo.shape_options(name), Clock(options.most)
-    row = {"openvino": None if options.no_openvino else on_openvino(model, sizes, options, clock), "spent": clock.spent}
+    row = {"estimate": estimates().get(name), "openvino": None if options.no_openvino else on_openvino(model, sizes, options, clock), "spent": clock.spent}
     graphs = {}
     for way, more in (("graph", ()), ("cost", ("--judge", "cost", "--without", "fastpath,bilinear"))):
         row[f"{way}_result"], is_good, row[f"{way}_steps"] = optimized(way, model, folder / f"{way}.onnx", options, clock, *more)
