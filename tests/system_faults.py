@@ -2,13 +2,13 @@
 """Every call of the system fails in turn, under every command: nothing half-written, nothing lost, nothing false, one clear line.
 
   tests/system_faults.py [--every] [--mallocs 200] [--slow 12] [--commands NAME,...] [--models NAME,...] [--kinds KIND,...] [--jobs 2] [--seed 1]
-                         [--results FILE.jsonl] [--for SECONDS] [--record FILE.jsonl] [--check]
+                         [--results FILE.jsonl] [--earlier FILE.jsonl] [--for SECONDS] [--record FILE.jsonl] [--check]
 A shim (tests/faults/fail_call.cpp) makes the n-th open, read, write, fsync, rename, truncate, mmap, malloc, fork, poll or mkdir of `isomer` fail, once,
 or that call and all after it. How many there are is counted in an undisturbed run. Each n is tried, of kinds with more than --mallocs calls that many, drawn
 (--every: each), of commands that measure or compile --slow. After each: exit 0 with the outputs of the undisturbed run, or others that the checker accepts,
 or another code and a line that says what failed; an output is absent, as it was before, or whole; inputs are untouched; a pair that is not equal is not
 proved, a certificate that does not hold not accepted. Temporary files that are left are counted. --results goes on where a run was stopped; --for ends
-it in time. --check: a few of each, for ctest.
+it in time. --earlier: results that were run again; what they call wrong and these do not is counted, not forgotten. --check: a few of each, for ctest.
 """
 import argparse
 import collections
@@ -26,6 +26,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import onnx
+import onnxruntime
 from onnx import numpy_helper, parser
 
 import programs
@@ -101,6 +102,7 @@ class Bench:
     def __init__(self, name, model, root):
         self.name, self.words, self.outputs, self.is_false = name, *COMMANDS[name]
         self.model, self.root = model, root
+        self.only_run = []  # of results that were only run and neither checked nor proved: what the checker and the prover say
         self.inputs = {p.name: digest(p) for p in model.iterdir()}
         counts = root / "counts"
         ran, folder = self.run({"ISOMER_FAIL_COUNTS": str(counts)}, None)
@@ -128,12 +130,28 @@ class Bench:
         return ran, folder
 
     def is_accepted(self, folder):
-        """Another result than undisturbed (a proof had no memory, a measurement went otherwise) is as good if the checker takes it, or it is proved anew."""
+        """Another result than undisturbed (a proof had no memory, a measurement went otherwise) is as good if the checker takes it, it is proved anew, or,
+        where its certificate is gone and the proof is too long, it does the same on ONNX Runtime. None: it is; else what each of them says."""
         if "out.onnx" not in self.outputs or not (folder / "out.onnx").is_file():
-            return False
+            return "there is none"
         files = [str(folder / file) for file in ("in.onnx", "out.onnx", "out.onnx.cert")]
-        commands = [[programs.program("isomer-check"), *files], [programs.program("isomer"), "prove", *files[:2], "--budget", "30s"]]
-        return any(subprocess.run(c, capture_output=True, check=False).returncode == 0 for c in commands)
+        said = []
+        for command in ([programs.program("isomer-check"), *files], [programs.program("isomer"), "prove", *files[:2], "--budget", "30s"]):
+            ran = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+            if ran.returncode == 0:
+                return None
+            said.append((ran.stdout + ran.stderr)[-100:])
+        try:
+            before, after = (onnxruntime.InferenceSession(f, providers=["CPUExecutionProvider"]) for f in files[:2])
+            draw = np.random.default_rng(4)
+            feeds = {i.name: draw.normal(size=i.shape).astype(np.float32) if "float" in i.type else np.array(True) for i in before.get_inputs()}
+            if all(np.allclose(a, b, rtol=1e-4, atol=1e-4) for a, b in zip(before.run(None, feeds), after.run(None, feeds), strict=True)):
+                self.only_run.append(repr(said))
+                return None
+            said.append("other outputs")
+        except Exception as error:  # noqa: BLE001 - whatever the runtime says
+            said.append(str(error)[-100:])
+        return repr(said)
 
     def fault(self, call):
         """What is wrong after this call has failed (None: nothing), and in one word how it ended."""
@@ -158,11 +176,14 @@ class Bench:
             before.add("absent")  # removed first: beside a new library an old description would be wrong
         for output, whole in self.outputs and self.whole.items():
             states = {digest(folder / output), without_stamp(folder / output)}
-            is_whole = bool(states & whole) or (ran.returncode == 0 or output == "out.onnx") and not states & before and self.is_accepted(folder)
+            is_whole, why = bool(states & whole), ""
+            if not is_whole and (ran.returncode == 0 or output == "out.onnx") and not states & before:
+                why = self.is_accepted(folder)
+                is_whole = why is None
             if ran.returncode == 0 and not is_whole and self.code == 0:
-                wrong.append(f"exit 0, but {output} is not what it should be")
+                wrong.append(f"exit 0, but {output} is not what it should be: {why}")
             elif not is_whole and not states & before:
-                wrong.append(f"{output} is neither whole nor as it was before")
+                wrong.append(f"{output} is neither whole nor as it was before: {why}")
         wrong += [f"{file} changed" for file, was in self.inputs.items() if digest(folder / file) != was]
         if leftovers(folder):
             end += ", temporaries"
@@ -189,6 +210,7 @@ def main():
     given.add_argument("--mallocs", type=int, default=200)
     given.add_argument("--slow", type=int, default=12, help="of commands that measure or compile: calls of each kind")
     given.add_argument("--results", type=pathlib.Path)
+    given.add_argument("--earlier", type=pathlib.Path)
     given.add_argument("--for", dest="time", type=float, default=float("inf"), metavar="SECONDS")
     given.add_argument("--commands", default=",".join(COMMANDS))
     given.add_argument("--models", default=",".join(TEXTS))
@@ -220,9 +242,13 @@ def main():
                     if wrong:
                         faults.append(f"{model}, {command}, {call}: {wrong.replace(name, '...')}")
                         print(faults[-1], file=sys.stderr, flush=True)
-                results.add({"model": model, "command": command, "calls": sum(bench.calls.values()), "failed": len(calls), "faults": faults, "ends": ends})
+                results.add({"model": model, "command": command, "calls": sum(bench.calls.values()), "failed": len(calls), "faults": faults, "ends": ends,
+                             "only_run": bench.only_run})
     rows = list(results.all.values())
     faults = [f for r in rows for f in r["faults"]]
+    earlier = [f for r in Records(given.earlier, "model", "command").all.values() for f in r["faults"]] if given.earlier else []
+    unseen = [f for f in earlier if f not in faults]
+    print("".join(f"wrong in an earlier run, not seen again: {f}\n" for f in unseen), end="")
     table = [(r["model"], r["command"], r["calls"], r["failed"], *(r["ends"].get(e, 0) for e in ENDS)) for r in rows]
     programs.print_table(("model", "command", "calls", "failed in turn", *ENDS), table)
     print(f"{sum(row[3] for row in table)} failures of {len(given.kinds.split(','))} kinds, seed {given.seed}: {len(faults)} faults")
@@ -230,6 +256,9 @@ def main():
     limits = "" if given.every else f"of kinds with more than {most} calls, {most} are drawn, and of commands that measure or compile {given.slow}"
     reliability.record(given.record, "system_faults", sum(row[3] for row in table), faults, limits,
                        kinds=len(given.kinds.split(",")), commands=len({row[1] for row in table}), models=len({row[0] for row in table}),
+                       results_that_were_only_run=sum(len(r.get("only_run", ())) for r in rows),
+                       wrong_in_an_earlier_run_and_not_seen_again=len(unseen),
+                       begun_with_build=(results.head or {}).get("build", "this one"),
                        **{end.replace(",", " with").replace(" ", "_"): sum(row[4 + k] for row in table) for k, end in enumerate(ENDS)})
     return 1 if faults else 0
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "propose/testing.h"
 #include "search/steps.h"
 
@@ -73,6 +75,88 @@ TEST(LoadDemands, AStepThatTheRuntimeWouldNotLoadIsNotProved) {
   const StepMaker maker(std::move(*piece), proofs, 1);
   const std::string same = "agraph (float[2] p) => (float[2] q) { q = Identity(p) }";
   EXPECT_TRUE(std::holds_alternative<std::string>(maker.prove(instead_of("c", "b", same))));
+}
+
+// A choice between quantised tensors; `scale` and `zero_point` of the result, `x_zero` and `y_zero` of what
+// it chooses from. `two` is a scale that follows from constants.
+Graph with_choice(const std::string& x_zero, const std::string& y_zero, const std::string& scale,
+                  const std::string& made = "") {
+  return testing::parsed(
+      "<ir_version: 8, opset_import: [\"\" : 18, \"com.microsoft\" : 1]>\n"
+      "agraph (bool[4] c, uint8[4] a, uint8[4] b, uint8 p, float s) => (uint8[4] y, float z)\n"
+      "<float half = {0.5}, float four = {4.0}, uint8 k = {3}>\n"
+      "{ two = Mul(half, four) z = Neg(two) " +
+      made + " y = com.microsoft.QLinearWhere(c, a, half, " + x_zero + ", b, half, " + y_zero + ", " + scale +
+      ", k) }");
+}
+
+constexpr char kScalar[] = "agraph (float p) => (float q) { q = Identity(p) }";
+
+TEST(LoadDemands, WhereAZeroPointIsNoConstantTheScaleOfTheResultBecomesNone) {
+  EXPECT_TRUE(LoadDemands(with_choice("k", "k", "two")).may_fold("two"));
+  for (const auto& [x, y] : {std::pair{"p", "k"}, std::pair{"k", "p"}, std::pair{"p", "p"}}) {
+    const LoadDemands demands(with_choice(x, y, "two"));
+    EXPECT_FALSE(demands.may_fold("two")) << x << y;
+    EXPECT_TRUE(demands.may_fold("z"));
+    EXPECT_TRUE(demands.objection(instead_of("two", "half", kScalar)));
+    EXPECT_FALSE(demands.objection(instead_of("z", "two", kScalar)));
+  }
+  // The runtime folds by itself what is made of a constant.
+  EXPECT_FALSE(LoadDemands(with_choice("k", "p", "three", "three = Sqrt(two)")).may_fold("two"));
+  EXPECT_TRUE(LoadDemands(with_choice("k", "p", "s")).may_fold("two"));
+}
+
+TEST(LoadDemands, AndInsideOfABranch) {
+  Graph graph = with_choice("k", "k", "s");
+  const ValuesByName names = values_by_name(graph);
+  Node branch;
+  branch.op = "If";
+  branch.inputs = {names.at("c")};
+  branch.captures = {names.at("two")};
+  branch.outputs = {"chosen"};
+  const auto body = testing::parsed(
+      "<ir_version: 8, opset_import: [\"\" : 18, \"com.microsoft\" : 1]>\n"
+      "agraph (float s) => (uint8[4] u)\n"
+      "<bool[4] c = {1, 0, 1, 0}, uint8[4] a = {1, 2, 3, 4}, float half = {0.5}, uint8 k = {3}>\n"
+      "{ u = com.microsoft.QLinearWhere(c, a, half, k, a, half, k, s, k) }");
+  branch.bodies = {{.attribute = "then_branch", .graph = std::make_shared<Graph>(body), .captured = {0}}};
+  graph.add(std::move(branch));
+  EXPECT_FALSE(LoadDemands(graph).may_fold("two"));
+  EXPECT_TRUE(LoadDemands(graph).may_fold("z"));
+}
+
+TEST(LoadDemands, ANewOperatorThatNeedsConstantsHasThem) {
+  const LoadDemands demands(with_choice("k", "k", "two"));
+  const auto objects = [&](const std::string& zero, std::vector<std::string> folds = {}) {
+    Proposal p{.kind = "test", .what = "", .claim = {{"c", "a", "b", "p", "k"}, {"y"}, {}}, .folds = {}};
+    p.folds = std::move(folds);
+    p.claim.after = testing::parsed(
+        "<ir_version: 8, opset_import: [\"\" : 18, \"com.microsoft\" : 1]>\n"
+        "agraph (bool[4] c, uint8[4] a, uint8[4] b, uint8 p, uint8 k) => (uint8[4] q)\n"
+        "<float half = {0.5}, uint8 own = {3}>\n"
+        "{ m = Add(own, own) q = com.microsoft.QLinearWhere(c, a, half, k, b, half, " +
+        zero + ", half, k) }");
+    return demands.objection(p).has_value();
+  };
+  EXPECT_FALSE(objects("k"));
+  EXPECT_FALSE(objects("own"));
+  EXPECT_TRUE(objects("p"));
+  EXPECT_TRUE(objects("m"));
+  EXPECT_FALSE(objects("m", {"m"}));
+}
+
+TEST(LoadDemands, OfManyConstantsThoseAreFoldedThatTheRuntimeLoads) {
+  auto piece = Workpiece::of(with_choice("k", "p", "two", "other = Add(half, four) z2 = Neg(other)"));
+  ASSERT_TRUE(piece.ok());
+  ProofCache proofs;
+  const StepMaker maker(std::move(*piece), proofs, 1);
+  const auto folded = [&](const std::vector<std::string>& names) {
+    const auto found = maker.prove({.kind = "test", .what = "", .claim = {}, .folds = names});
+    const auto* step = std::get_if<Step>(&found);
+    return step ? step->proposal.folds : std::vector<std::string>{"refused"};
+  };
+  EXPECT_EQ(folded({"two", "other"}), std::vector<std::string>{"other"});
+  EXPECT_EQ(folded({"two"}), std::vector<std::string>{"refused"});
 }
 
 }  // namespace

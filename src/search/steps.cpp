@@ -83,8 +83,13 @@ std::variant<Step, std::string> StepMaker::prove(const Proposal& proposal) const
   Step step{.proposal = proposal, .claims = {}, .region = {}, .replaced = {}, .label = proposal.kind};
   const Claim& claim = proposal.claim;
   if (!proposal.widens.empty()) return widened(std::move(step));
-  if (claim.outputs.empty()) return step;
   if (auto why = demands_.objection(proposal)) return std::move(*why);
+  std::erase_if(step.proposal.folds, [&](const std::string& name) { return !demands_.may_fold(name); });
+  if (claim.outputs.empty()) {
+    if (step.proposal.folds.empty() && !proposal.folds.empty())
+      return "ONNX Runtime may not load the model with these constants";
+    return step;
+  }
   auto answer = piece_.prove(claim, {.key = key_, .stop = stop_}, &proofs_);
   if (auto* why = std::get_if<std::string>(&answer)) return std::move(*why);
   step.claims.push_back(std::get<ProvedClaim>(std::move(answer)));
