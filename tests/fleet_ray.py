@@ -280,16 +280,17 @@ def generates(cluster, options, faults):
     """A pack in shards, and by one process."""
     folder = cluster.folder
     bounds = ["--operators", str(options.operators)]
+    doubt = [] if options.most_doubtful is None else ["--most-doubtful", str(options.most_doubtful)]
     begun = time.monotonic()
     if not (folder / "alone.rules").exists():
-        subprocess.run([programs.program("isomer"), "rules", "generate", *bounds, "-o", str(folder / "part.rules")], check=True, capture_output=True)
+        subprocess.run([programs.program("isomer"), "rules", "generate", *bounds, *doubt, "-o", str(folder / "part.rules")], check=True, capture_output=True)
         (folder / "part.rules").rename(folder / "alone.rules")
     alone = time.monotonic() - begun
     stop_if_late(options)
     cluster.populate()
     begun = time.monotonic()
     said, answer = finished(cluster, fleet(cluster, "generate-rules", "--shards", str(options.shards), *bounds, "--on", "fast,slow", "--work",
-                                  str(folder / "work"), "-o", str(folder / "sharded.rules")), 1500)
+                                  str(folder / "work"), "-o", str(folder / "sharded.rules"), *(["--", *doubt] if doubt else [])), 3000)
     print(f"rules in {options.shards} shards: {answer}")
     if not (folder / "sharded.rules").exists():
         faults.append(f"no pack: {said[-1500:]}")
@@ -298,7 +299,8 @@ def generates(cluster, options, faults):
     if options.results:
         pack = (folder / "alone.rules").read_text(encoding="utf-8")
         Records(options.results, "what", "models").add(
-            {"what": "shards", "models": 0, "operators": options.operators, "shards": options.shards, "rules": pack.count("\nrule ") + pack.startswith("rule "),
+            {"what": "shards", "models": 0, "operators": options.operators, "most_doubtful": options.most_doubtful, "shards": options.shards,
+             "rules": pack.count("\nrule ") + pack.startswith("rule "),
              "bytes": len(pack.encode()), "same": not faults, "seconds_alone": round(alone, 1), "seconds": round(time.monotonic() - begun, 1)})
 
 
@@ -362,6 +364,7 @@ def main():
     parser.add_argument("--heads", type=int, default=3)
     parser.add_argument("--shards", type=int, default=8)
     parser.add_argument("--operators", type=int, default=2, help="of the rules")
+    parser.add_argument("--most-doubtful", type=int, help="as `isomer rules generate` takes it; 0: as the shipped pack is made")
     parser.add_argument("--steps", type=int, default=12, help="of each model's search")
     parser.add_argument("--only", choices=["optimize", "generate-rules", "tune", "leave-out"], help="one stage")
     parser.add_argument("--folder", type=pathlib.Path, help="what is done stays there")
