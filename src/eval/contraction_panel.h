@@ -9,6 +9,7 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <type_traits>
 
 #include "eval/contraction.h"
@@ -97,12 +98,29 @@ struct Panel {
   void look(const T* values, std::int64_t depth, bool asks_finite) {
     find_used<kWidth>(values, depth);
     is_finite = asks_finite;
-    if constexpr (std::is_floating_point_v<T>)
-      is_finite =
-          asks_finite && std::all_of(values, values + depth * kWidth, [](T v) { return std::isfinite(v); });
+    if (!asks_finite || !std::is_floating_point_v<T>) return;
+    if (!is_sparse()) is_finite = all_finite(values, depth * kWidth);
+    else  // zeros are
+      for (int n = 0; n < used_count && is_finite; ++n)
+        is_finite = all_finite(values + std::int64_t{used_at[static_cast<std::size_t>(n)]} * kWidth, kWidth);
   }
 
  private:
+  // No way out before the end: loops that the compiler vectorises.
+  template <class T>
+  static bool all_finite(const T* values, std::int64_t count) {
+    bool out = true;
+    if constexpr (std::is_floating_point_v<T>)
+      for (std::int64_t i = 0; i < count; ++i) out &= std::abs(values[i]) <= std::numeric_limits<T>::max();
+    return out;
+  }
+  template <int kWidth, class T>
+  static bool any_number(const T* values) {
+    bool out = false;
+    for (int i = 0; i < kWidth; ++i) out |= !(values[i] == T{});
+    return out;
+  }
+
   template <int kWidth, class T>
   void find_used(const T* values, std::int64_t depth) {
     constexpr int kTooMany = kMostUsed + 1;
@@ -111,8 +129,7 @@ struct Panel {
     if constexpr (kTellsZero<T>) {
       int count = 0;
       for (std::int64_t k = 0; k < depth; ++k) {
-        const T* at = values + k * kWidth;
-        if (std::all_of(at, at + kWidth, [](const T& v) { return v == T{}; })) continue;
+        if (!any_number<kWidth>(values + k * kWidth)) continue;
         if (count == most) return;
         used_at[static_cast<std::size_t>(count++)] = static_cast<std::int32_t>(k);
       }
