@@ -416,8 +416,8 @@ def fleet_section():
         yield f"- Rules of up to {r['operators']} operators{doubt} in {r['shards']} shards: {r['rules']} rules, {r['bytes']:,} bytes, {same}."
     if r := rows.get("tune"):
         yield (f"- `isomer fleet tune` of {r['models']} models ({', '.join(r['names'])}; {r['budget']} each) on {r['kinds']} kinds: {r['done']} of "
-               f"{r['models'] * r['kinds']} compiled, {r['failed']} failed; {r['tried']} schedules were measured, {r['taken']} of the models were faster as a "
-               f"whole. Compilations that came later remembered {r['remembered']} of them.")
+               f"{r['models'] * r['kinds']} compiled, {r['failed']} failed; {r['tried']} schedules were measured, {r['taken']} of these libraries are "
+               f"faster as a whole for it. Compilations that came later remembered {r['remembered']} of the measurements.")
     if r := rows.get("damaged"):
         yield (f"- {r['damaged']:,} damaged files of a store and {r['forged']:,} plans forged under right names: {r['wrong']} wrong models, "
                f"{r['crashes']} crashes. {r['found']:,} of the forged ones were still plans of the model's region; the prover refused {r['refused']:,} "
