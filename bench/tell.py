@@ -412,7 +412,12 @@ def fleet_section():
     if r := rows.get("shards"):
         other = f"NOT the pack of one process: {r['only_alone']} rules are only in that one, {r['only_sharded']} only in this one" if not r["same"] else ""
         same = other or "byte for byte the pack of one process"
-        yield f"- Rules of up to {r['operators']} operators in {r['shards']} shards: {r['rules']} rules, {r['bytes']:,} bytes, {same}."
+        doubt = "" if r.get("most_doubtful") is None else f" (`--most-doubtful {r['most_doubtful']}`)"
+        yield f"- Rules of up to {r['operators']} operators{doubt} in {r['shards']} shards: {r['rules']} rules, {r['bytes']:,} bytes, {same}."
+    if r := rows.get("tune"):
+        yield (f"- `isomer fleet tune` of {r['models']} models ({', '.join(r['names'])}; {r['budget']} each) on {r['kinds']} kinds: {r['done']} of "
+               f"{r['models'] * r['kinds']} compiled, {r['failed']} failed; {r['tried']} schedules were measured, {r['taken']} of these libraries are "
+               f"faster as a whole for it. Compilations that came later remembered {r['remembered']} of the measurements.")
     if r := rows.get("damaged"):
         yield (f"- {r['damaged']:,} damaged files of a store and {r['forged']:,} plans forged under right names: {r['wrong']} wrong models, "
                f"{r['crashes']} crashes. {r['found']:,} of the forged ones were still plans of the model's region; the prover refused {r['refused']:,} "

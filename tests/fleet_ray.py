@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """`isomer fleet` on a real Ray cluster of separate processes on this machine: a head and four nodes of two faked kinds.
 
-  tests/fleet_ray.py [--models N] [--zoo] [--kills N] [--heads N] [--steps N] [--shards N] [--only STAGE] [--folder DIR [--minutes M]]
-                     [--results FILE.jsonl] [--check]
+  tests/fleet_ray.py [--models N] [--zoo] [--kills N] [--heads N] [--steps N] [--shards N] [--tuned NAME,...] [--tuning TIME] [--only STAGE]
+                     [--folder DIR [--minutes M]] [--results FILE.jsonl] [--check]
 Models with `--judge cost` and fixed steps have the same bytes as one by one; nodes are killed (SIGKILL, all of their processes) while that goes on, and
 the head with all of them (--minutes: so long at a time, then the fleet is stopped as by Ctrl-C, and the same command goes on);
-rules in shards are the pack of one process, byte for byte; a node of another fingerprint is left out and named.
+rules in shards are the pack of one process, byte for byte; kernels are tuned on machines of each kind, and what was measured is remembered;
+a node of another fingerprint is left out and named.
 Needs Ray (python/isomer/fleet's extra) in the Python of $ISOMER_FLEET_PYTHON, or in this one; without it the script skips itself.
 """
 import argparse
@@ -280,16 +281,17 @@ def generates(cluster, options, faults):
     """A pack in shards, and by one process."""
     folder = cluster.folder
     bounds = ["--operators", str(options.operators)]
+    doubt = [] if options.most_doubtful is None else ["--most-doubtful", str(options.most_doubtful)]
     begun = time.monotonic()
     if not (folder / "alone.rules").exists():
-        subprocess.run([programs.program("isomer"), "rules", "generate", *bounds, "-o", str(folder / "part.rules")], check=True, capture_output=True)
+        subprocess.run([programs.program("isomer"), "rules", "generate", *bounds, *doubt, "-o", str(folder / "part.rules")], check=True, capture_output=True)
         (folder / "part.rules").rename(folder / "alone.rules")
     alone = time.monotonic() - begun
     stop_if_late(options)
     cluster.populate()
     begun = time.monotonic()
     said, answer = finished(cluster, fleet(cluster, "generate-rules", "--shards", str(options.shards), *bounds, "--on", "fast,slow", "--work",
-                                  str(folder / "work"), "-o", str(folder / "sharded.rules")), 1500)
+                                  str(folder / "work"), "-o", str(folder / "sharded.rules"), *(["--", *doubt] if doubt else [])), 3000)
     print(f"rules in {options.shards} shards: {answer}")
     if not (folder / "sharded.rules").exists():
         faults.append(f"no pack: {said[-1500:]}")
@@ -298,40 +300,47 @@ def generates(cluster, options, faults):
     if options.results:
         pack = (folder / "alone.rules").read_text(encoding="utf-8")
         Records(options.results, "what", "models").add(
-            {"what": "shards", "models": 0, "operators": options.operators, "shards": options.shards, "rules": pack.count("\nrule ") + pack.startswith("rule "),
+            {"what": "shards", "models": 0, "operators": options.operators, "most_doubtful": options.most_doubtful, "shards": options.shards,
+             "rules": pack.count("\nrule ") + pack.startswith("rule "),
              "bytes": len(pack.encode()), "same": not faults, "seconds_alone": round(alone, 1), "seconds": round(time.monotonic() - begun, 1)})
 
 
-# Instead of an isomer whose compile does not tune: takes the arguments, and leaves the files.
-STUB = """#!/bin/sh
-case "$1" in
-  --version) echo stub ;;
-  bench) echo '{"runtime": "none", "version": "0", "pairs": [{"ratio": 1, "low": 0.9, "high": 1.1}]}' ;;
-  compile)
-    [ "$3" = -o ] && [ "$5" = --tune ] && [ "$6" = 1s ] && [ "$7" = --tuning ] || exit 2
-    mkdir -p "$4" "$8" && echo library > "$4/model.so" && basename "$2" > "$8/$(basename "$2" .onnx)" && echo same > "$8/unit" && echo '{}' ;;
-esac
-"""
-
-
-def tunes(cluster, faults):
-    """Kernels of two models on both kinds."""
+def tunes(cluster, options, faults):
+    """Kernels of models on both kinds, compiled and tuned by the command itself; what was measured is there for the next compilation."""
+    import zoo
     folder = cluster.folder
     cluster.populate()
-    stub = folder / "stub"
-    stub.write_text(STUB)
-    stub.chmod(0o755)
-    (folder / "tuned").mkdir()
-    models = small(folder / "tuned", 3)[1:]
-    process = fleet(cluster, "tune", *map(str, models), "--on", "fast,slow", "--work", str(folder / "work"), "-o", str(folder / "kernels"), "--budget", "1s",
-                    "--isomer", str(stub))
-    said, answer = finished(cluster, process, 300)
+    (folder / "tuned").mkdir(exist_ok=True)
+    models = small(folder / "tuned", 2)[1:] + [zoo.fill_once(name, folder / "tuned" / name, options.filled) for name in options.tuned]
+    names = [m.parent.name if m.stem == "model" else m.stem for m in models]
+    process = fleet(cluster, "tune", *map(str, models), "--on", "fast,slow", "--work", str(folder / "work"), "-o", str(folder / "kernels"),
+                    "--budget", options.tuning, "--probe-seconds", "1", "--", "--seconds", "0.5")
+    said, answer = finished(cluster, process, 1500)
     print(f"tuned: {answer}")
-    found = {p.relative_to(folder / "kernels").as_posix() for p in (folder / "kernels").rglob("*") if p.is_file()}
-    wanted = {f"{kind}/{file}" for kind in ("fast", "slow") for file in ("tuning/unit", "tuning/m001", "tuning/m002", "m001/model.so", "m002/model.so",
-                                                                         "m001.json", "m002.json")}
-    if answer["done"] != 4 or found != wanted:
-        faults.append(f"not tuned: {sorted(found ^ wanted)}: {said[-800:]}")
+    if answer["done"] != 2 * len(models) or answer["failed"]:
+        faults.append(f"not tuned: {said[-2000:]}")
+        return
+    figures = {"what": "tune", "models": len(models), "kinds": 2, "done": answer["done"], "failed": answer["failed"], "tried": 0, "taken": 0, "remembered": 0}
+    for kind in ("fast", "slow"):
+        kernels = folder / "kernels" / kind
+        records = list((kernels / "tuning").glob("v1/*/*.txt"))
+        for name, model in zip(names, models, strict=True):
+            tuning = json.loads((kernels / f"{name}.json").read_text(encoding="utf-8"))["tuning"]
+            print(f"{kind} {name}: {tuning}")
+            if not list((kernels / name).glob("*.so")) or not (kernels / name / "interface.json").exists() or not tuning["tried"] or not records:
+                faults.append(f"{kind} {name}: no kernels: {sorted(p.name for p in kernels.rglob('*'))}")
+            again = subprocess.run([programs.program("isomer"), "compile", str(model), "-o", str(folder / "again"), "--tune", "1s", "--tuning",
+                                    str(kernels / "tuning"), "--seconds", "0.3", "--json", "--quiet"], capture_output=True, text=True, check=False)
+            remembered = json.loads(again.stdout)["tuning"]["remembered"] if again.returncode == 0 else 0
+            figures["tried"] += tuning["tried"]
+            figures["taken"] += tuning["is_taken"]
+            figures["remembered"] += remembered
+            if not remembered:
+                faults.append(f"{kind} {name}: what was measured is not remembered: {again.stdout[-500:]}{again.stderr[-500:]}")
+            if options.check:
+                return
+    if options.results:
+        Records(options.results, "what", "models").add(figures | {"names": names, "budget": options.tuning})
 
 
 def leaves_out(cluster, options, faults):
@@ -362,8 +371,11 @@ def main():
     parser.add_argument("--heads", type=int, default=3)
     parser.add_argument("--shards", type=int, default=8)
     parser.add_argument("--operators", type=int, default=2, help="of the rules")
+    parser.add_argument("--most-doubtful", type=int, help="as `isomer rules generate` takes it; 0: as the shipped pack is made")
     parser.add_argument("--steps", type=int, default=12, help="of each model's search")
     parser.add_argument("--only", choices=["optimize", "generate-rules", "tune", "leave-out"], help="one stage")
+    parser.add_argument("--tuned", type=lambda t: t.split(","), default=[], metavar="NAME,...", help="zoo models to tune, beside a small one")
+    parser.add_argument("--tuning", default="3s", metavar="TIME", help="budget of tuning each model")
     parser.add_argument("--folder", type=pathlib.Path, help="what is done stays there")
     parser.add_argument("--minutes", type=float, help="so long at a time, with --folder; exit 75: there is more to do")
     parser.add_argument("--results", type=pathlib.Path, help="figures")
@@ -390,7 +402,7 @@ def main():
             if options.only in (None, "generate-rules"):
                 generates(cluster, options, faults)
             if options.only in (None, "tune"):
-                tunes(cluster, faults)
+                tunes(cluster, options, faults)
             if options.only in (None, "leave-out"):
                 leaves_out(cluster, options, faults)
         finally:

@@ -1,11 +1,9 @@
 #include "eval/contraction.h"
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
-#include <type_traits>
 
-#include "eval/contraction_kernel.h"
+#include "eval/contraction_panel.h"
 #include "eval/loop_index.h"
 #include "eval/scalar.h"
 
@@ -189,59 +187,6 @@ std::optional<Contraction> Contraction::compile(const Stage& stage) {
 
 namespace {
 
-// Panels of kWidth rows (or columns) of one block of the operand, packed depth-major; what lies outside is
-// zero.
-template <int kWidth, class T>
-void pack(const ContractionOperand& operand, const T* data, std::int64_t batch, std::int64_t first,
-          std::int64_t count, std::int64_t depth_first, std::int64_t depth, T* out) {
-  const std::size_t guards = operand.guard_extents.size();
-  const std::int64_t base = operand.batch.offsets[static_cast<std::size_t>(batch)];
-  const std::int64_t* batch_guard = operand.batch.guarded.data() + static_cast<std::size_t>(batch) * guards;
-  for (std::int64_t panel = 0; panel < count; panel += kWidth, out += depth * kWidth) {
-    for (int r = 0; r < kWidth; ++r) {
-      if (panel + r >= count) {
-        for (std::int64_t k = 0; k < depth; ++k) out[k * kWidth + r] = T{};
-        continue;
-      }
-      const auto own = static_cast<std::size_t>(first + panel + r);
-      const std::int64_t start = base + operand.own.offsets[own];
-      const std::int64_t* depth_offset = operand.depth.offsets.data() + depth_first;
-      if (guards == 0) {
-        for (std::int64_t k = 0; k < depth; ++k) out[k * kWidth + r] = data[start + depth_offset[k]];
-        continue;
-      }
-      const std::int64_t* own_guard = operand.own.guarded.data() + own * guards;
-      const std::int64_t* depth_guard =
-          operand.depth.guarded.data() + static_cast<std::size_t>(depth_first) * guards;
-      for (std::int64_t k = 0; k < depth; ++k) {
-        bool inside = true;
-        for (std::size_t g = 0; g < guards; ++g) {
-          const std::int64_t at =
-              batch_guard[g] + own_guard[g] + depth_guard[static_cast<std::size_t>(k) * guards + g];
-          inside =
-              inside && static_cast<std::uint64_t>(at) < static_cast<std::uint64_t>(operand.guard_extents[g]);
-        }
-        out[k * kWidth + r] = inside ? data[start + depth_offset[k]] : T{};
-      }
-    }
-  }
-}
-
-template <class T>
-bool is_zero(const T* values, std::int64_t count) {
-  if constexpr (std::is_arithmetic_v<T> || std::is_same_v<T, Zp>)
-    return std::all_of(values, values + count, [](const T& v) { return v == T{}; });
-  else return false;
-}
-
-// Zero times what is not finite is not zero.
-template <class T>
-bool all_finite(const T* values, std::int64_t count) {
-  if constexpr (std::is_floating_point_v<T>)
-    return std::all_of(values, values + count, [](T v) { return std::isfinite(v); });
-  else return true;
-}
-
 template <class T>
 constexpr std::int64_t kDepthBlock =
     256;  // a panel of B of 16 floats × 256 is 16 KiB: half of the first-level cache
@@ -251,14 +196,16 @@ constexpr std::int64_t kColumnBlock = 1024;  // B's block of 1 MiB in floats sta
 }  // namespace
 
 template <class T>
-void Contraction::run_typed(const T* a, const T* b, T* out) const {
+void Contraction::run_typed(const T* a, const T* b, T* out, Zeros zeros) const {
   constexpr int kRows = TileShape<T>::kRows, kColumns = TileShape<T>::kColumns;
   const std::int64_t rows = out_rows_.points, columns = out_columns_.points, depth = a_.depth.points;
   if (rows == 0 || columns == 0 || out_batch_.points == 0) return;
   std::vector<T> packed_a(static_cast<std::size_t>((kRowBlock + kRows) * kDepthBlock<T>)),
       packed_b(static_cast<std::size_t>((kColumnBlock + kColumns) * kDepthBlock<T>));
-  std::vector<bool> empty(static_cast<std::size_t>(kRowBlock)),
-      is_finite(static_cast<std::size_t>(kColumnBlock));
+  const bool skips = zeros == Zeros::Skipped;
+  std::vector<Panel> rows_of(static_cast<std::size_t>(kRowBlock / kRows + 1)),
+      columns_of(static_cast<std::size_t>(kColumnBlock / kColumns));
+  bool has_negative_zero = false;  // among the elements
   T tile[kRows * kColumns];
   ScalarContext context;
 
@@ -280,24 +227,35 @@ void Contraction::run_typed(const T* a, const T* b, T* out) const {
       for (std::int64_t k = 0; k < std::max<std::int64_t>(depth, 1); k += kDepthBlock<T>) {
         const std::int64_t deep = std::min(kDepthBlock<T>, depth - k);
         pack<kColumns>(b_, b, batch, column, width, k, deep, packed_b.data());
-        for (std::int64_t j = 0; j < width; j += kColumns)
-          is_finite[static_cast<std::size_t>(j / kColumns)] =
-              all_finite(packed_b.data() + j * deep, kColumns * deep);
+        bool is_any_sparse = false;
+        for (std::int64_t j = 0; j < width; j += kColumns) {
+          Panel& own = columns_of[static_cast<std::size_t>(j / kColumns)];
+          own.look<kColumns>(packed_b.data() + j * deep, deep, true);
+          is_any_sparse = is_any_sparse || own.is_sparse();
+        }
         for (std::int64_t row = 0; row < rows; row += kRowBlock) {
           const std::int64_t height = std::min(kRowBlock, rows - row);
           pack<kRows>(a_, a, batch, row, height, k, deep, packed_a.data());
-          // Impulses and unit matrices are nearly all zero: rows of nothing are not multiplied.
           for (std::int64_t i = 0; i < height; i += kRows)
-            empty[static_cast<std::size_t>(i / kRows)] = is_zero(packed_a.data() + i * deep, kRows * deep);
+            rows_of[static_cast<std::size_t>(i / kRows)].look<kRows>(packed_a.data() + i * deep, deep,
+                                                                     is_any_sparse);
           for (std::int64_t j = 0; j < width; j += kColumns) {
-            const bool finite = is_finite[static_cast<std::size_t>(j / kColumns)];
+            const Panel& own_b = columns_of[static_cast<std::size_t>(j / kColumns)];
+            const T* panel_b = packed_b.data() + j * deep;
             for (std::int64_t i = 0; i < height; i += kRows) {
-              if (finite && empty[static_cast<std::size_t>(i / kRows)]) {
+              const Panel& own_a = rows_of[static_cast<std::size_t>(i / kRows)];
+              const T* panel_a = packed_a.data() + i * deep;
+              if (own_b.is_finite && own_a.is_zero()) {
                 if (k > 0) continue;
                 std::fill(std::begin(tile), std::end(tile), T{});
+              } else if (const Panel* sparse = skips ? sparse_one(own_a, own_b) : nullptr) {
+                // Zero added to an element changes it only if that is -0.
+                if (sparse->is_zero() && k > 0 && !has_negative_zero) continue;
+                multiply_used<T>(panel_a, panel_b, deep, *sparse, tile);
               } else {
-                multiply_tile<T>(packed_a.data() + i * deep, packed_b.data() + j * deep, deep, tile);
+                multiply_tile<T>(panel_a, panel_b, deep, tile);
               }
+              has_negative_zero = has_negative_zero || has_minus_zero<T>(tile);
               add_tile(batch, row + i, column + j, k == 0);
             }
           }
@@ -307,9 +265,9 @@ void Contraction::run_typed(const T* a, const T* b, T* out) const {
   }
 }
 
-void Contraction::run(const void* a, const void* b, void* out) const {
+void Contraction::run(const void* a, const void* b, void* out, Zeros zeros) const {
   with_compute_type(type_, [&]<class T>(T) {
-    run_typed(static_cast<const T*>(a), static_cast<const T*>(b), static_cast<T*>(out));
+    run_typed(static_cast<const T*>(a), static_cast<const T*>(b), static_cast<T*>(out), zeros);
   });
 }
 

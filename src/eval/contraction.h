@@ -40,12 +40,14 @@ class Contraction {
   ElementType type() const { return type_; }
   TensorRef left() const { return a_.tensor; }
   TensorRef right() const { return b_.tensor; }
-  // `a`, `b` and `out` hold elements of the compute type.
-  void run(const void* a, const void* b, void* out) const;
+  // `a`, `b` and `out` hold elements of the compute type. Zeros are skipped where that changes no bit of the
+  // result; multiplied, for tests: all of them, but for rows of nothing.
+  enum class Zeros : std::uint8_t { Skipped, Multiplied };
+  void run(const void* a, const void* b, void* out, Zeros zeros = Zeros::Skipped) const;
 
  private:
   template <class T>
-  void run_typed(const T* a, const T* b, T* out) const;
+  void run_typed(const T* a, const T* b, T* out, Zeros zeros) const;
 
   ElementType type_ = ElementType::Undefined;
   ContractionOperand a_, b_;

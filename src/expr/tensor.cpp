@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstdlib>
+#include <new>
 #include <set>
 
 #include "base/mapped_bytes.h"
@@ -35,7 +37,11 @@ Bytes Bytes::copy_of(const void* data, std::size_t size) {
   return std::move(buffer).freeze();
 }
 
-Buffer::Buffer(std::size_t size) : data_(new std::byte[size]()), size_(size) {}
+// Zeros from the system, which has pages of them: a large buffer is not written twice.
+Buffer::Buffer(std::size_t size)
+    : data_(static_cast<std::byte*>(std::calloc(std::max<std::size_t>(size, 1), 1)), std::free), size_(size) {
+  if (data_ == nullptr) throw std::bad_alloc();
+}
 
 Bytes Buffer::freeze() && {
   const std::byte* data = data_.get();

@@ -29,9 +29,11 @@ bool only_moves(const ExprNode& e) {
 template <class Fn>
 Tensor mapped(const Tensor& tensor, const Fn& fn) {
   if (tensor.type() != ElementType::Double) return tensor;
-  std::vector<double> values(tensor.as<double>().begin(), tensor.as<double>().end());
-  for (std::size_t i = 0; i < values.size(); ++i) values[i] = fn(i, values[i]);
-  return Tensor::of(ElementType::Double, tensor.extents(), values);
+  const auto values = tensor.as<double>();
+  Buffer out(values.size_bytes());
+  auto* made = reinterpret_cast<double*>(out.data());
+  for (std::size_t i = 0; i < values.size(); ++i) made[i] = fn(i, values[i]);
+  return {ElementType::Double, tensor.extents(), std::move(out).freeze()};
 }
 
 Tensor size_of(const Tensor& value, const Tensor& error) {

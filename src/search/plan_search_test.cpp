@@ -322,10 +322,14 @@ std::string damaged(const std::string& good, std::mt19937& random) {
   return bad;
 }
 
-// $ISOMER_DAMAGED_PLANS: how many, in the long form.
-int damaged_cases() {
-  const char* count = std::getenv("ISOMER_DAMAGED_PLANS");
-  return count == nullptr ? 120 : std::atoi(count);
+int number_of(const char* variable, int otherwise) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? otherwise : std::atoi(text);
+}
+// In the long form (tests/damaged_plans.py) more of them, and others.
+int damaged_cases() { return number_of("ISOMER_DAMAGED_PLANS", 120); }
+std::mt19937 damage(unsigned kind) {
+  return std::mt19937(kind + 2U * static_cast<unsigned>(number_of("ISOMER_DAMAGED_SEED", 0)));
 }
 
 // A search that asks those only who find the plan of a block.
@@ -360,7 +364,7 @@ TEST_F(Plans, ThatAreDamagedDoNoHarm) {
   std::vector<fs::path> all = files("objects");
   for (const std::string kind : {"index", "settled"})
     for (const fs::path& file : files(kind)) all.push_back(file);
-  std::mt19937 random(1);
+  std::mt19937 random = damage(1);
   for (int k = 0; k < damaged_cases() / 2; ++k) {
     const fs::path file = all[random() % all.size()];
     const std::string good = read(file);
@@ -385,7 +389,7 @@ TEST_F(Plans, ThatAreForgedDoNoHarm) {
     hash.add(text.data(), text.size());
     return hash.hex();
   };
-  std::mt19937 random(2);
+  std::mt19937 random = damage(2);
   std::size_t found = 0, refused = 0;
   for (int k = 0; k < damaged_cases() / 2; ++k) {
     fs::remove_all(path() / "v1");
