@@ -596,7 +596,10 @@ def compiled_page():
                f"{'' if r['status'] == 'good' else r['status']}{' (' + r['build'] + ')' if 'build' in r else ''} |")
     yield from modules_of("compile_operator", "As an operator of ONNX Runtime", words_of_operators, "operator", ["sums"])
     yield from modules_of("compile_bf16", "Products of bfloat16, which is not equal", words_of_bfloat16, "module")
-    yield from threads_of_modules()
+    yield from threads_of_modules("module_threads", "With threads", "One sample.")
+    batch = next((r["batch"] for r in (read("module_batch") or ({}, []))[1] if "batch" in r), 0)
+    yield from threads_of_modules("module_batch", f"Batches of {batch}", BATCHES)
+    yield ""
     yield from layers_beside_onednn()
     yield from memory_of_modules()
 
@@ -651,22 +654,38 @@ def words_of_bfloat16(rows):
             "Errors are against float64, of the largest value.")
 
 
-def threads_of_modules():
-    found = read("module_threads")
+def threads_of_modules(name, title, about):
+    """Modules with several threads, or on batches: the lines of bench/module_threads.py."""
+    found = read(name)
     if found is None:
         return
     head, rows = found
-    rows = [r for r in rows if "failure" not in r]
-    n = rows[0]["threads"]
-    yield from ("", "## With threads", "",
-                f"Wall time of one run in milliseconds, with one thread and with {n}, by turns. The machine is a virtual one, which does not say "
-                "whether its processors are cores or threads of one core. Results of the module are the same bits for "
-                f"{sum(r['same_bits'] for r in rows)} of {len(rows)}.", "", provenance(head), "",
-                f"| model | runtime, 1 | runtime, {n} | module, 1 | module, {n} | gain of the module | ratio, 1 | ratio, {n} |", "|---|" + "---:|" * 7)
-    for r in rows:
+    ran = [r for r in rows if "threads" in r]
+    n = ran[0]["threads"]
+
+    def ratio(r, k):
+        return r[f"ratio_{k}"] if f"ratio_{k}" in r else r[f"ort_{k}_ms"] / r[f"module_{k}_ms"]
+
+    of = {k: [ratio(r, k) for r in ran] for k in sorted({1, n})}
+    ratios = ", ".join(f"{geometric_mean(some):.2f} and {statistics.median(some):.2f} with {k}" for k, some in of.items())
+    yield from ("", f"## {title}", "",
+                f"Wall time of one run in milliseconds, with one thread and with {n}, by turns; ratios are ONNX Runtime's time over the module's, both with as "
+                f"many threads. {about} The machine is a virtual one, which does not say whether its processors are cores or threads of one core. "
+                f"Results of the module are the same bits for {sum(r['same_bits'] for r in ran)} of {len(ran)}.", "",
+                f"**Geometric mean and median of the ratios: {ratios}**; {sum(r < SLOWER for r in of[n])} of {len(ran)} are slower by more than 5 %.", "",
+                provenance(head), "",
+                f"| model | runtime, 1 | runtime, {n} | module, 1 | module, {n} | gain of the runtime | gain of the module | ratio, 1 | ratio, {n} |",
+                "|---|" + "---:|" * 8)
+    for r in sorted(ran, key=lambda r: -ratio(r, n)):
         one, other, ours, several = (r[f"{who}_{k}_ms"] for who in ("ort", "module") for k in (1, n))
-        yield (f"| {r['model']} | {one:.2f} | {other:.2f} | {ours:.2f} | {several:.2f} | {ours / several:.2f} | {one / ours:.2f} | "
-               f"{other / several:.2f} |")
+        yield (f"| {r['model']} | {one:.2f} | {other:.2f} | {ours:.2f} | {several:.2f} | {one / other:.2f} | {ours / several:.2f} | {ratio(r, 1):.2f} | "
+               f"{ratio(r, n):.2f} |")
+    if rest := [r for r in rows if "threads" not in r]:
+        yield from ("", "Not measured: " + "; ".join(f"{r['model']} ({(r.get('skipped') or r['failure']).replace('|', '/')[:100]})" for r in rest) + ".")
+
+
+BATCHES = ("Models of the zoo are for one sample: the first size of their inputs is written anew, and with it the leading 1 of constant shapes, "
+           "and both run that model. Taken where shape inference does not contradict, and each sample's outputs are those that ONNX Runtime gives it alone.")
 
 
 def memory_of_modules():

@@ -944,6 +944,28 @@ class Profile(Compiles):
             self.assertIn(word, told)
 
 
+class Rebatched(Compiles):
+    """What bench/module_threads.py takes as a model for several samples."""
+
+    def rebatched(self, body, constants):
+        sys.path.append(str(programs.ROOT / "bench"))
+        import module_threads
+        try:
+            model, feeds = module_threads.rebatched(self.save(model_of([Case(body, {"x": normal(1, 4, 6)}, "y", constants)])), {}, self.path, 3)
+        except module_threads.Skipped:
+            return None
+        self.assertEqual(feeds["x"].shape, (3, 4, 6))
+        return modules.session(model).run(None, feeds)[0].shape
+
+    def test_samples_stay_apart(self):
+        shape = {"s": np.array([1, -1])}
+        self.assertEqual(self.rebatched("y = Reshape (x, s)", shape), (3, 24))
+        self.assertIsNone(self.rebatched("a = Reshape (x, s) y = Softmax <axis = 0> (a)", shape))  # of all samples
+        self.assertIsNone(self.rebatched("y = ReduceMax <keepdims = 1> (x, s)", {"s": np.array([0])}))  # one for all
+        self.assertIsNone(self.rebatched("y = Concat <axis = 1> (x, c)", {"c": normal(1, 2, 6)}))  # a constant for one
+        self.assertIsNone(self.rebatched("y = Reshape (x, s)", {"s": np.array([4, 6])}))
+
+
 class Refuses(Compiles):
     def refused(self, model, code, *words, options=(), **more):
         folder = self.path / "compiled"

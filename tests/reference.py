@@ -43,9 +43,9 @@ def run_runtime(path, feeds_path, out_path):
 
 # ---- in the parent --------------------------------------------------------------------------------------------------
 
-def feeds_of(model, extents):
+def feeds_of(model, extents, seed=1):
     """Floats normal; integers 0 and 1, which index anything; masks all 1."""
-    random = np.random.default_rng(1)
+    random = np.random.default_rng(seed)
     initializers = {tensor.name for tensor in model.graph.initializer}
     feeds = {}
     for declared in model.graph.input:
