@@ -418,8 +418,9 @@ def fleet_section():
         yield (f"- `isomer fleet tune` of {r['models']} models ({', '.join(r['names'])}; {r['budget']} each) on {r['kinds']} kinds: {r['done']} of "
                f"{r['models'] * r['kinds']} compiled, {r['failed']} failed; {r['tried']} schedules were measured, {r['taken']} of these libraries are "
                f"faster as a whole for it. Compilations that came later remembered {r['remembered']} of the measurements.")
-    if r := rows.get("damaged"):
-        yield (f"- {r['damaged']:,} damaged files of a store and {r['forged']:,} plans forged under right names: {r['wrong']} wrong models, "
+    for r in (rows[what] for what in ("damaged", "damaged_again") if what in rows):
+        again = "Again, by a later build: " if r["what"] == "damaged_again" else ""
+        yield (f"- {again}{r['damaged']:,} damaged files of a store and {r['forged']:,} plans forged under right names: {r['wrong']} wrong models, "
                f"{r['crashes']} crashes. {r['found']:,} of the forged ones were still plans of the model's region; the prover refused {r['refused']:,} "
                f"of these, and proved the rest.")
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Damaged files of a store of plans, and plans forged under right names, by the thousand: no wrong model, no crash.
 
-  tests/damaged_plans.py [--cases N] [--part N] [--folder DIR] [--results FILE.jsonl]
+  tests/damaged_plans.py [--cases N] [--part N] [--folder DIR] [--results FILE.jsonl [--again]]
 Runs the two tests of isomer_search_test in parts, each with a seed of its own; with --folder what is done stays done, and the same command goes on.
 """
 import argparse
@@ -36,8 +36,10 @@ def main():
     parser.add_argument("--part", type=int, default=500, help="cases of one process")
     parser.add_argument("--folder", type=pathlib.Path)
     parser.add_argument("--results", type=pathlib.Path)
+    parser.add_argument("--again", action="store_true", help="told beside what is there, as a run of a later build")
     options = parser.parse_args()
-    total = {"what": "damaged", "models": 0, "damaged": 0, "forged": 0, "found": 0, "refused": 0, "wrong": 0, "crashes": 0}
+    what = "damaged_again" if options.again else "damaged"
+    total = {"what": what, "models": 0, "damaged": 0, "forged": 0, "found": 0, "refused": 0, "wrong": 0, "crashes": 0}
     with tempfile.TemporaryDirectory(prefix="isomer_damaged_") as place:
         folder = options.folder or pathlib.Path(place)
         folder.mkdir(parents=True, exist_ok=True)

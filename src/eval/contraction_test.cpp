@@ -2,10 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <random>
+#include <span>
 
 #include "expr/formula.h"
 #include "expr/tensor.h"
@@ -44,7 +45,8 @@ void expect_same_bits(const Formula& formula, const std::vector<T>& a, const std
   contraction->run(left, right, skipped.data());
   contraction->run(left, right, multiplied.data(), Contraction::Zeros::Multiplied);
   for (std::size_t i = 0; i < count; ++i)
-    ASSERT_EQ(std::memcmp(&skipped[i], &multiplied[i], sizeof(T)), 0)
+    ASSERT_TRUE(std::ranges::equal(std::as_bytes(std::span(&skipped[i], 1)),
+                                   std::as_bytes(std::span(&multiplied[i], 1))))
         << i << ": " << skipped[i] << ", " << multiplied[i];
 }
 

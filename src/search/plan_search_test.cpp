@@ -366,7 +366,7 @@ TEST_F(Plans, ThatAreDamagedDoNoHarm) {
     for (const fs::path& file : files(kind)) all.push_back(file);
   std::mt19937 random = damage(1);
   for (int k = 0; k < damaged_cases() / 2; ++k) {
-    const fs::path file = all[random() % all.size()];
+    const fs::path& file = all[random() % all.size()];
     const std::string good = read(file);
     write(file, damaged(good, random));
     const Searched run = quick_search(graph, store());
