@@ -671,10 +671,13 @@ class Threads(Compiles):
                                capture_output=True, check=False)
         if probe.returncode != 0 or subprocess.run([str(self.path / "probe")], capture_output=True, check=False).returncode != 0:
             self.skipTest("no ThreadSanitizer here")
-        case = Case("a = Conv <pads = [1, 1, 1, 1]> (x, w) b = Relu (a) c = Conv <pads = [1, 1, 1, 1]> (b, v) d = Exp (c) s = Softmax <axis = 1> (d) "
-                    "f = Flatten (s) y = MatMul (f, u)", {"x": normal(1, 16, 16, 16)}, "y",
-                    {"w": normal(32, 16, 3, 3) / 12, "v": normal(32, 32, 3, 3) / 17, "u": normal(8192, 40)})
+        case = Case("g = Conv (x, k) h = Relu (g) i = Conv <group = 96, pads = [1, 1, 1, 1], strides = [2, 2]> (h, l) j = Conv (i, m) "
+                    "a = Conv <pads = [1, 1, 1, 1]> (j, w) b = Relu (a) c = Conv <pads = [1, 1, 1, 1]> (b, v) d = Exp (c) s = Softmax <axis = 1> (d) "
+                    "f = Flatten (s) y = MatMul (f, u)", {"x": normal(1, 16, 66, 48)}, "y",
+                    {"k": normal(96, 16, 1, 1) / 4, "l": normal(96, 1, 3, 3) / 3, "m": normal(16, 96, 1, 1) / 10,
+                     "w": normal(32, 16, 3, 3) / 12, "v": normal(32, 32, 3, 3) / 17, "u": normal(32 * 33 * 24, 40)})
         self.module(model_of([case]), "--name", "net")
+        self.assertIn("last[high]", (self.path / "compiled" / "net.cpp").read_text())  # strips whose rows threads divide
         (self.path / "main.cpp").write_text("""
 #include "compiled/net.cpp"
 #include <vector>
@@ -685,7 +688,7 @@ int main(int, char** words) {
     net_module* module = (net_module*)given;
     std::vector<char> memory(net_workspace_size(module) + 64);
     char* workspace = memory.data() + (64 - (uintptr_t)memory.data() % 64) % 64;
-    std::vector<float> x(16 * 16 * 16, 0.5f), y(40), first;
+    std::vector<float> x(16 * 66 * 48, 0.5f), y(40), first;
     const void* inputs[] = {x.data()};
     void* outputs[] = {y.data()};
     for (int run = 0; run < 20; ++run) {
