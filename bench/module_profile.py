@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Where the time of a compiled module goes: the share of each nest.
 
-  bench/module_profile.py DIR [--runs 50] [--most 20] [--compiler clang++]
+  bench/module_profile.py DIR [--runs 50] [--most 20] [--threads 1] [--compiler clang++]
 DIR is what `isomer compile` wrote, for this machine. Its source is compiled once more with a clock around every call of a nest, and run on made-up inputs, by
-one thread; of each nest the median over all runs is taken. Nests that run strip by strip are added up over their strips. Nests that are alike share a function,
+one thread; of each nest the median over all runs is taken. With --threads it runs by so many, too, and how much faster each nest is by them is told; where
+they divide rows of strips, it is the caller's part. Nests that run strip by strip are added up over their strips. Nests that are alike share a function,
 whose comment in the source names the first of them: the table has one row for each call, in the order of time. Exit 77: there is no C++ compiler.
 """
 import argparse
@@ -27,8 +28,8 @@ static double profile_ns[%d];
 """
 MAIN = """
 #include <stdio.h>
-int main() {
-  %(name)s_module* module = %(name)s_create("%(weights)s");
+int main(int, char** words) {
+  %(name)s_module* module = %(name)s_create_with_threads("%(weights)s", atoi(words[1]));
   if (module == NULL) return 1;
   char* workspace = (char*)aligned_alloc(64, (%(name)s_workspace_size(module) + 127) / 64 * 64);
   const void* inputs[%(inputs)d + 1];
@@ -51,13 +52,16 @@ def with_clocks(source, name):
     begin = source.index(f"static int {name}_all(const void* const* inputs, void* const* outputs, char* workspace, const char* weights, "
                          "im_team* team) {\n  (void)")
     end = source.index("\n}\n", begin)
-    calls, lines = [], []
+    calls, lines, is_apart = [], [], False
     for line in source[begin:end].split("\n"):
+        # Strips whose rows threads divide, each all of the nests: the caller's is clocked.
+        is_apart = (is_apart or bool(re.match(r" +if \(im_for\(.*{$", line))) and not line.startswith("    })")
         call = re.match(rf" +(?:if \()?(?:im_for\(.*?\) {{ (?:return )?)?({name}_\d+|im_border|memset)\(", line)
         if not call:
             lines.append(line)
             continue
-        lines.append(f"{{ const double began = profile_now();\n{line}\nprofile_ns[{len(calls)}] += profile_now() - began; }}")
+        mine = "if (thread == 0) " if is_apart else ""
+        lines.append(f"{{ const double began = profile_now();\n{line}\n{mine}profile_ns[{len(calls)}] += profile_now() - began; }}")
         calls.append(titles.get(call[1], "zeros around a tensor"))
     return source[:begin] + CLOCK % max(1, len(calls)) + "\n".join(lines) + source[end:], calls
 
@@ -85,16 +89,20 @@ def build(folder, compiler, runs, program):
     return calls
 
 
-def run(program, calls, share=0.5):
+def run(program, calls, share=0.5, threads=1):
     """Nanoseconds of each call that this share of its runs stays below: by default the median."""
-    rows = [list(map(float, line.split())) for line in subprocess.run([program], capture_output=True, text=True, check=True).stdout.splitlines()]
+    rows = [list(map(float, line.split())) for line in subprocess.run([program, str(threads)], capture_output=True, text=True, check=True).stdout.splitlines()]
     return [(sorted(column)[int(share * len(column))], call) for column, call in zip(zip(*rows), calls, strict=True)]
 
 
-def profile(folder, compiler, runs):
+def profile(folder, compiler, runs, threads):
+    """(nanoseconds, nest, nanoseconds by that many threads), in the order of time."""
     with tempfile.TemporaryDirectory(prefix="isomer_profile_") as scratch:
         program = pathlib.Path(scratch) / "profile"
-        return sorted(run(program, build(folder, compiler, runs, program)), reverse=True)
+        calls = build(folder, compiler, runs, program)
+        one = run(program, calls)
+        several = run(program, calls, threads=threads) if threads > 1 else one
+        return sorted(((ns, call, by_all) for (ns, call), (by_all, _) in zip(one, several, strict=True)), reverse=True)
 
 
 def main():
@@ -102,20 +110,27 @@ def main():
     parser.add_argument("folder", type=pathlib.Path, metavar="DIR")
     parser.add_argument("--runs", type=int, default=50)
     parser.add_argument("--most", type=int, default=20, help="rows to print")
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--compiler", default=next(filter(shutil.which, COMPILERS), None))
     options = parser.parse_args()
     if options.compiler is None:
         print("there is no C++ compiler")
         return 77
-    found = profile(options.folder.resolve(), options.compiler, options.runs)
-    whole = sum(ns for ns, _ in found)
-    print("| share | us | nest |\n|---:|---:|---|")
-    for ns, call in found[:options.most]:
-        print(f"| {100 * ns / whole:.1f} % | {ns / 1000:.1f} | {call} |")
+    found, n = profile(options.folder.resolve(), options.compiler, options.runs, options.threads), options.threads
+    whole = sum(ns for ns, _, _ in found)
+
+    def cells(rows, what):
+        ns, by_all = (sum(r[k] for r in rows) for k in (0, 2))
+        return f"| {100 * ns / whole:.1f} % | {ns / 1000:.1f} | " + (f"{by_all / 1000:.1f} | {ns / max(by_all, 1):.2f} | " if n > 1 else "") + f"{what} |"
+
+    print("| share | us | " + (f"us, {n} | gain | " if n > 1 else "") + "nest |\n|---:|---:|" + ("---:|---:|" if n > 1 else "") + "---|")
+    for row in found[:options.most]:
+        print(cells([row], row[1]))
     rest = found[options.most:]
     if rest:
-        print(f"| {100 * sum(ns for ns, _ in rest) / whole:.1f} % | {sum(ns for ns, _ in rest) / 1000:.1f} | {len(rest)} more |")
-    print(f"\n{whole / 1000:.0f} us in {len(found)} calls, clocks included")
+        print(cells(rest, f"{len(rest)} more"))
+    several = f"; {sum(r[2] for r in found) / 1000:.0f} us by {n} threads" if n > 1 else ""
+    print(f"\n{whole / 1000:.0f} us in {len(found)} calls, clocks included{several}")
     return 0
 
 

@@ -577,7 +577,15 @@ class Threads(Compiles):
             # Winograd's tiles, by one block and by several, with a batch
             Case("a = Conv <pads = [1, 1, 1, 1]> (x, w) b = Relu (a) c = Conv <pads = [1, 1, 1, 1]> (b, v) y = Tanh (c)", {"x": normal(2, 32, 29, 23)}, "y",
                  {"w": weights(64, 32, 3, 3), "v": weights(64, 64, 3, 3)}),
-            # strips
+            # panels of Winograd's weights
+            Case("a = Exp (x) y = Conv <pads = [1, 1, 1, 1]> (a, w)", {"x": normal(2, 256, 14, 13)}, "y", {"w": weights(272, 256, 3, 3)}),
+            # strips: rows that are few, two windows one after the other, zeros behind the last row, a sum of what went round
+            Case("d = Conv(x, a) f = Clip(d) g = Conv<group = 96, pads = [1, 1, 1, 1]>(f, b) y = Conv(g, c)",
+                 {"x": normal(1, 16, 3, 480)}, "y", {"a": weights(96, 16, 1, 1), "b": weights(96, 1, 3, 3), "c": weights(24, 96, 1, 1)}),
+            Case("d = Conv(x, a) f = Relu(d) g = Conv<group = 96, pads = [1, 1, 1, 1]>(f, b) h = Conv(g, c) i = Conv(h, a) j = Relu(i) "
+                 "k = Conv<group = 96, pads = [2, 2, 2, 2], strides = [2, 2]>(j, e) y = Conv(k, c)",
+                 {"x": normal(1, 24, 61, 70)}, "y", {"a": weights(96, 24, 1, 1), "b": weights(96, 1, 3, 3), "c": weights(24, 96, 1, 1),
+                                                     "e": weights(96, 1, 5, 5)}),
             Case("d = Conv(x, a) f = Relu(d) g = Conv<group = 96, pads = [1, 1, 1, 1], strides = [2, 2]>(f, b) h = Sigmoid(g) y = Conv(h, c)",
                  {"x": normal(1, 16, 67, 61)}, "y", {"a": weights(96, 16, 1, 1), "b": weights(96, 1, 3, 3), "c": weights(24, 96, 1, 1)}),
             # products: by tiles of rows in several blocks, by panels, in pieces of a long sum, by rows of an image, of a batch
@@ -633,7 +641,7 @@ class Threads(Compiles):
                                 "-o", str(self.path / "compiled"), "--show", "all", "--seconds", "0"], capture_output=True, text=True, check=True).stdout
         nests = shown.split("\n\n")
         for words in (("tensorize F(4,3)", "parallel rows"), ("tensorize\n", "parallel rows"), ("tensorize\n", "parallel columns"),
-                      ("compute_at", "parallel"), ("parallel for i0 in 100003",)):
+                      ("tensorize F(4,3)", "parallel columns"), ("compute_at", "threads divide its rows"), ("parallel for i0 in 100003",)):
             with self.subTest(words=words):
                 self.assertTrue(any(all(w in nest for w in words) for nest in nests), shown)
 
@@ -663,10 +671,13 @@ class Threads(Compiles):
                                capture_output=True, check=False)
         if probe.returncode != 0 or subprocess.run([str(self.path / "probe")], capture_output=True, check=False).returncode != 0:
             self.skipTest("no ThreadSanitizer here")
-        case = Case("a = Conv <pads = [1, 1, 1, 1]> (x, w) b = Relu (a) c = Conv <pads = [1, 1, 1, 1]> (b, v) d = Exp (c) s = Softmax <axis = 1> (d) "
-                    "f = Flatten (s) y = MatMul (f, u)", {"x": normal(1, 16, 16, 16)}, "y",
-                    {"w": normal(32, 16, 3, 3) / 12, "v": normal(32, 32, 3, 3) / 17, "u": normal(8192, 40)})
+        case = Case("g = Conv (x, k) h = Relu (g) i = Conv <group = 96, pads = [1, 1, 1, 1], strides = [2, 2]> (h, l) j = Conv (i, m) "
+                    "a = Conv <pads = [1, 1, 1, 1]> (j, w) b = Relu (a) c = Conv <pads = [1, 1, 1, 1]> (b, v) d = Exp (c) s = Softmax <axis = 1> (d) "
+                    "f = Flatten (s) y = MatMul (f, u)", {"x": normal(1, 16, 66, 48)}, "y",
+                    {"k": normal(96, 16, 1, 1) / 4, "l": normal(96, 1, 3, 3) / 3, "m": normal(16, 96, 1, 1) / 10,
+                     "w": normal(32, 16, 3, 3) / 12, "v": normal(32, 32, 3, 3) / 17, "u": normal(32 * 33 * 24, 40)})
         self.module(model_of([case]), "--name", "net")
+        self.assertIn("last[high]", (self.path / "compiled" / "net.cpp").read_text())  # strips whose rows threads divide
         (self.path / "main.cpp").write_text("""
 #include "compiled/net.cpp"
 #include <vector>
@@ -677,7 +688,7 @@ int main(int, char** words) {
     net_module* module = (net_module*)given;
     std::vector<char> memory(net_workspace_size(module) + 64);
     char* workspace = memory.data() + (64 - (uintptr_t)memory.data() % 64) % 64;
-    std::vector<float> x(16 * 16 * 16, 0.5f), y(40), first;
+    std::vector<float> x(16 * 66 * 48, 0.5f), y(40), first;
     const void* inputs[] = {x.data()};
     void* outputs[] = {y.data()};
     for (int run = 0; run < 20; ++run) {

@@ -209,11 +209,35 @@ class Strips {
     }
     return false;
   }
+  // What rows of the last nest need of each: all, if it is all of them.
+  void find_needed(std::size_t first, std::size_t length, const std::vector<Window>& windows) {
+    const std::int64_t rows = target(first + length - 1).extents[kRows];
+    for (std::size_t k = length; k-- > 0;) {
+      Strip& s = *plan_.nests[first + k].strip;
+      const std::int64_t height = target(first + k).extents[kRows];
+      for (std::int64_t r = 0; r <= rows; ++r) {
+        std::int64_t begin = r, end = r;
+        if (k + 1 < length) {
+          const Strip& reader = *plan_.nests[first + k + 1].strip;
+          const Window& w = windows[k];
+          begin = w.step * reader.first[static_cast<std::size_t>(r)] + w.low;
+          end = w.step * (reader.last[static_cast<std::size_t>(r)] - 1) + w.high + 1;
+          begin = r == 0 ? 0 : std::clamp<std::int64_t>(begin, 0, height - 1);
+          end = r == rows ? height : std::clamp<std::int64_t>(end, 0, height);
+        }
+        s.first.push_back(begin);
+        s.last.push_back(end);
+      }
+    }
+  }
   void cut(std::size_t first, std::size_t length, const std::vector<Extents>& done,
            const std::vector<Window>& windows) {
     for (std::size_t k = 0; k < length; ++k) {
       Nest& nest = plan_.nests[first + k];
       nest.strip = Strip{.group = static_cast<int>(first), .rows = *rows_of(nest), .done = done[k]};
+    }
+    find_needed(first, length, windows);
+    for (std::size_t k = 0; k < length; ++k) {
       if (k + 1 < length) go_round(target(first + k), ring_of(first + k, windows[k], done[k], done[k + 1]));
     }
   }

@@ -13,6 +13,13 @@
 namespace isomer::lower {
 namespace {
 
+// Bytes of the workspace, from that one of a tensor on.
+std::string memory_of(const Plan& plan, const Storage& s, std::int64_t byte) {
+  if (!s.each_thread) return fmt::format("workspace + {}", s.offset + byte);
+  return fmt::format("workspace + (thread == 0 ? {} : {} + (thread - 1) * {})", s.offset + byte,
+                     plan.workspace + s.thread_offset + byte, plan.thread_workspace);
+}
+
 std::string place_of(const Plan& plan, int buffer) {
   const Storage& s = plan.buffers[static_cast<std::size_t>(buffer)];
   const auto port = [&](const std::vector<Port>& ports) {
@@ -26,10 +33,7 @@ std::string place_of(const Plan& plan, int buffer) {
     case Storage::Kind::Output: return fmt::format("({}*)outputs[{}]", type, port(plan.outputs));
     case Storage::Kind::Weight: return fmt::format("(const {}*)(weights + {})", type, s.offset);
     case Storage::Kind::Local:
-      if (s.each_thread)
-        return fmt::format("({}*)(workspace + (thread == 0 ? {} : {} + (thread - 1) * {}))", type, s.offset,
-                           plan.workspace + s.thread_offset, plan.thread_workspace);
-      return fmt::format("({}*)(workspace + {})", type, s.offset + origin(s) * stored_bytes(s.type));
+      return fmt::format("({}*)({})", type, memory_of(plan, s, origin(s) * stored_bytes(s.type)));
   }
   ISOMER_UNREACHABLE("a kind of storage");
 }
@@ -38,7 +42,7 @@ std::string place_of(const Plan& plan, int buffer) {
 std::string zero_row(const Plan& plan, int buffer, std::int64_t row) {
   const Storage& s = plan.buffers[static_cast<std::size_t>(buffer)];
   const std::int64_t bytes = s.strides[s.ring_axis] * stored_bytes(s.type);
-  return fmt::format("  memset(workspace + {}, 0, {});\n", s.offset + row % s.ring * bytes, bytes);
+  return fmt::format("  memset({}, 0, {});\n", memory_of(plan, s, row % s.ring * bytes), bytes);
 }
 
 // The zeros around a buffer, which its writers leave alone. Rows of a ring have theirs beside them, all of
@@ -91,7 +95,8 @@ class Emitter {
     for (const Intrinsic& own : plan_.intrinsics) out_.code += function_of(own);
     for (std::size_t n = 0; n < plan_.nests.size();) {
       const std::size_t length = strip_length(plan_, n);
-      if (length > 0) strips(n, length);
+      if (length > 0 && plan_.nests[n].strip->apart) strips_apart(n, length);
+      else if (length > 0) strips(n, length);
       else whole(plan_.nests[n]);
       n += std::max<std::size_t>(1, length);
     }
@@ -120,29 +125,79 @@ class Emitter {
   // Strip by strip, what each has to do; zeros behind the last row, where that was written.
   void strips(std::size_t first, std::size_t length) {
     const std::size_t count = plan_.nests[first].strip->done.size();
-    std::string rows, body;
-    for (std::size_t k = 0; k <= count; ++k) {
-      std::vector<std::int64_t> done;
-      for (std::size_t n = first; n < first + length; ++n)
-        done.push_back(k == 0 ? 0 : plan_.nests[n].strip->done[k - 1]);
-      rows += fmt::format("{}{{{}}}", k == 0 ? "" : ", ", fmt::join(done, ", "));
-    }
+    const std::string rows = done_table(first, length);
+    std::string body;
     for (std::size_t n = 0; n < length; ++n) {
       const Nest& nest = plan_.nests[first + n];
       border(nest);
       body += "      " + call_of(nest, fmt::format("done[k][{}]", n), fmt::format("done[k + 1][{}]", n));
-      const Storage& s = target(nest);
-      if (s.ring == 0 || s.low.empty() || s.high[s.ring_axis] == 0) continue;
-      body += fmt::format("      if (done[k][{0}] < {1} && done[k + 1][{0}] == {1}) {{\n", n,
-                          s.extents[s.ring_axis]);
-      for (std::int64_t row = 0; row < s.high[s.ring_axis]; ++row)
-        body += "      " + zero_row(plan_, nest.target, s.low[s.ring_axis] + s.extents[s.ring_axis] + row);
-      body += "      }\n";
+      const std::string zeros = zeros_behind(nest);
+      if (zeros.empty()) continue;
+      body += fmt::format("      if (done[k][{0}] < {1} && done[k + 1][{0}] == {1}) {{\n{2}      }}\n", n,
+                          nest.strip->done.back(), zeros);
     }
     calls_ += fmt::format(
         "  {{\n    static const int64_t done[][{}] = {{{}}};\n    for (int64_t k = 0; k < {}; ++k) {{\n{}    "
         "}}\n  }}\n",
         length, rows, count, body);
+  }
+
+  // The same, where threads divide the rows of the last nest: of each strip, each does the rows that its own
+  // ones need.
+  void strips_apart(std::size_t first, std::size_t length) {
+    const std::size_t count = plan_.nests[first].strip->done.size();
+    const std::int64_t rows = plan_.nests[first + length - 1].strip->done.back();
+    std::string borders, body;
+    for (std::size_t n = 0; n < length; ++n) {
+      const Nest& nest = plan_.nests[first + n];
+      if (!target(nest).each_thread) border(nest);
+      else if (!target(nest).low.empty()) borders += border_of(plan_, nest.target);
+      body += fmt::format(
+          "        from = done[k][{0}] > first[low][{0}] ? done[k][{0}] : first[low][{0}];\n"
+          "        to = done[k + 1][{0}] < last[high][{0}] ? done[k + 1][{0}] : last[high][{0}];\n"
+          "        if (from < to) {{\n          {1}        }}\n",
+          n, call_of(nest, "from", "to"));
+      if (const std::string zeros = zeros_behind(nest); !zeros.empty())
+        body += fmt::format("        if (from < to && to == {}) {{\n{}        }}\n", nest.strip->done.back(),
+                            zeros);
+    }
+    const auto needed = [&](Extents Strip::* which) {
+      return table(first, length, static_cast<std::size_t>(rows) + 1,
+                   [&](const Strip& s, std::size_t r) { return (s.*which)[r]; });
+    };
+    calls_ += fmt::format(
+        "  {{\n    static const int64_t done[][{0}] = {{{1}}},\n      first[][{0}] = {{{2}}},\n      "
+        "last[][{0}] = "
+        "{{{3}}};\n    if (im_for(team, {4}, 1, [&](int64_t low, int64_t high, int64_t thread) {{\n"
+        "      (void)thread;\n{5}      int64_t from, to;\n      for (int64_t k = 0; k < {6}; ++k) {{\n{7}    "
+        "  "
+        "}}\n      return 0;\n    }}) != 0) return 1;\n  }}\n",
+        length, done_table(first, length), needed(&Strip::first), needed(&Strip::last), rows, borders, count,
+        body);
+  }
+  // Rows of an array of C++, each of which has a number of every nest.
+  template <class F>
+  std::string table(std::size_t first, std::size_t length, std::size_t count, const F& number) const {
+    std::string out;
+    for (std::size_t k = 0; k < count; ++k) {
+      std::vector<std::int64_t> row;
+      for (std::size_t n = first; n < first + length; ++n) row.push_back(number(*plan_.nests[n].strip, k));
+      out += fmt::format("{}{{{}}}", k == 0 ? "" : ", ", fmt::join(row, ", "));
+    }
+    return out;
+  }
+  std::string done_table(std::size_t first, std::size_t length) const {
+    return table(first, length, plan_.nests[first].strip->done.size() + 1,
+                 [](const Strip& s, std::size_t k) { return k == 0 ? 0 : s.done[k - 1]; });
+  }
+  // What writes the zeros behind the last row of a ring.
+  std::string zeros_behind(const Nest& nest) const {
+    const Storage& s = target(nest);
+    std::string out;
+    if (s.ring == 0 || s.low.empty()) return out;
+    for (std::int64_t row = 0; row < s.high[s.ring_axis]; ++row)
+      out += "      " + zero_row(plan_, nest.target, s.low[s.ring_axis] + s.extents[s.ring_axis] + row);
+    return out;
   }
 
   // The function of a nest, if there is none that says the same, and its call. Of a strip: rows from, to.

@@ -141,7 +141,8 @@ std::vector<Axis> NestWriter::tile_axes() const {
 std::string NestWriter::units(const std::string& rows) const {
   if (nest_.winograd)
     return fmt::format("{} * {}", product(long_axes(nest_.winograd->batch), rows),
-                       nest_.winograd->all_tiles());
+                       nest_.winograd->shared == Tile::Shared::Columns ? nest_.winograd->panels
+                                                                       : nest_.winograd->all_tiles());
   if (!nest_.tile) {
     std::vector<Axis> axes;
     for (const Loop& l : shared_loops(nest_)) axes.push_back(l.axis);
@@ -1109,7 +1110,8 @@ void NestWriter::winograd() {
   const std::int64_t across = w.tiles_across(), all = w.all_tiles();
   const std::int64_t ld = w.row_length(), plane = w.tiles * ld;
   std::size_t opened = 0;
-  if (w.is_shared) opened += open_shared_around(w.batch, fmt::format("{}", all));
+  const bool by_panels = w.shared == Tile::Shared::Columns;
+  if (is_shared(nest_)) opened += open_shared_around(w.batch, fmt::format("{}", by_panels ? w.panels : all));
   else
     for (const Axis& a : w.batch) opened += open_axis(a);
   std::vector<Index> first_window = read_left.at;
@@ -1120,7 +1122,7 @@ void NestWriter::winograd() {
                   image.strides[w.column_axis], image.extents[w.row_axis], image.extents[w.column_axis],
                   w.channels, w.top, w.left_edge, across));
   say(fmt::format("float* v = (float*){0};\n{1}float* m = v + {2};", scratch, indent(), w.points() * plane));
-  if (w.is_shared) {
+  if (w.shared == Tile::Shared::Rows) {
     // Blocks about equally large.
     say(
         fmt::format("const int64_t blocks = (x_to - x_from + {0} - 1) / {0}, step = (x_to - x_from + blocks "
@@ -1135,14 +1137,21 @@ void NestWriter::winograd() {
   ++opened;
   say(fmt::format("im_winograd_input<{}>(image, {}, first, tiles, v, {}, {});", w.size, pointer(w.zeros), ld,
                   plane));
-  say(fmt::format("im_winograd_products<{}, {}>(v, {}, {}, {}, {}, {}, tiles, {}, m);", w.size, w.width, ld,
-                  plane, pointer(w.weights), w.panels, w.channels, w.tiles));
+  say(fmt::format("im_winograd_products<{}, {}>(v, {}, {}, {}, {}, {}, {}, {}, tiles, {}, m);", w.size,
+                  w.width, ld, plane, pointer(w.weights), w.panels, by_panels ? "x_from" : "0",
+                  by_panels ? "x_to" : fmt::format("{}", w.panels), w.channels, w.tiles));
+  std::string first_output = "0", end_output = fmt::format("{}", outputs);
+  if (by_panels) {
+    first_output = fmt::format("x_from * {}", w.width);
+    end_output = "end";
+    say(fmt::format("const int64_t end = x_to * {0} < {1} ? x_to * {0} : {1};", w.width, outputs));
+  }
   open("for (int64_t i = 0; i < tiles; ++i)");
   say("const uint64_t number = (uint64_t)(first + i);");
   say(fmt::format(
       "const int64_t row = (int64_t)(number / {0} * {1}), column = (int64_t)(number % {0} * {1});", across,
       w.size));
-  open(fmt::format("for (int64_t c = 0; c < {}; c += 16)", outputs));
+  open(fmt::format("for (int64_t c = {}; c < {}; c += 16)", first_output, end_output));
   say(fmt::format("float tile[{}];", 16 * w.size * w.size));
   say(fmt::format("im_winograd_output<{3}>(m + (c / {0} * {1} + i) * {0} + c % {0}, {2}, tile);", w.width,
                   w.tiles, w.panels * w.tiles * w.width, w.size));

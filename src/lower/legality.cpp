@@ -196,12 +196,14 @@ class NestChecker {
     });
     return wrong;
   }
+  // Whether it may use tensors of which each thread has its own: wrong_strips sees that all of its group do.
+  bool has_own() const { return nest_.strip && nest_.strip->apart; }
   // What is read without asking stays inside of the memory: the tensor and the zeros around it.
   Wrong read(const ExprNode& e, const std::vector<Axis>& around) {
     const Storage& source = storage(e.tensor.number);
     if (source.extents.size() != e.at.size() || to_dims(source.extents) != e.extents)
       return "a read is of another shape";
-    if (source.each_thread) return "what each thread has for itself is read by others";
+    if (source.each_thread && !has_own()) return "what each thread has for itself is read by others";
     std::vector<Axis> axes = nest_.axes;
     axes.insert(axes.end(), around.begin(), around.end());
     for (std::size_t d = 0; d < e.at.size(); ++d) {
@@ -301,7 +303,8 @@ class NestChecker {
     const auto is_parallel = [](const Loop& l) { return l.kind == Loop::Kind::Parallel; };
     if (static_cast<std::size_t>(std::ranges::count_if(nest_.loops, is_parallel)) != outermost.size())
       return "a parallel loop is inside of one that is not";
-    if (storage(nest_.target).each_thread) return "what each thread has for itself is written for others";
+    if (storage(nest_.target).each_thread && !has_own())
+      return "what each thread has for itself is written for others";
     if (!is_shared(nest_)) return std::nullopt;
     // Threads divide positions of these; each is done by one.
     std::vector<Index> units;
@@ -317,8 +320,12 @@ class NestChecker {
     } else if (nest_.winograd) {
       const Winograd& w = *nest_.winograd;
       for (const Axis& a : w.batch) units.emplace_back(a);
-      units.push_back(Index::floor(Index(w.row), w.size));
-      units.push_back(Index::floor(Index(w.column), w.size));
+      if (w.shared == Tile::Shared::Columns) {
+        units.push_back(Index::floor(Index(w.output), w.width));
+      } else {
+        units.push_back(Index::floor(Index(w.row), w.size));
+        units.push_back(Index::floor(Index(w.column), w.size));
+      }
       if (!storage(w.scratch).each_thread) return "threads share their scratch memory";
     } else {
       over.clear();
@@ -473,12 +480,16 @@ class StripChecker {
       if (axes_.contains(target) && axes_[target] != row_axis(n)) return "rows of one tensor are two axes";
       axes_[target] = row_axis(n);
       writers_[target].push_back(n);
+      is_apart_ = is_apart_ || strip(n).apart;
     }
+    if (is_apart_)
+      if (auto wrong = apart()) return wrong;
     for (std::size_t n = first_; n < first_ + length_; ++n) {
       Wrong wrong;
       std::vector<Axis> reduced;
       for_each_read(*plan_.nests[n].value, reduced, [&](const ExprNode& e, const std::vector<Axis>&) {
         if (!wrong && writers_.contains(e.tensor.number)) wrong = read(n, e);
+        if (!wrong && is_apart_ && writers_.contains(e.tensor.number)) wrong = read_apart(n, e);
       });
       if (wrong) return fmt::format("{}: {}", plan_.nests[n].name, *wrong);
     }
@@ -533,8 +544,70 @@ class StripChecker {
     return std::nullopt;
   }
 
+  std::size_t last() const { return first_ + length_ - 1; }
+  // Rows that are read, where the nest does those from `from` to `to`.
+  static std::optional<std::pair<std::int64_t, std::int64_t>> read_rows(const Index& at, const Axis& rows,
+                                                                        std::int64_t from, std::int64_t to) {
+    const Axis here{.id = rows.id, .extent = Dim(to - from)};
+    const auto range = with_axes(at, {{here.id, Index(here) + Index(from)}}).range();
+    if (!range || !range->low.value() || !range->high.value()) return std::nullopt;
+    return std::pair{range->low.concrete(), range->high.concrete() + 1};
+  }
+
+  // Threads divide the rows of the last nest. For rows r to q of it, one of them does the rows first[r] to
+  // last[q] of every nest, in the same order as strips have all rows: so nothing is read too early or too
+  // late that would not be without threads, if all that is read is among what this thread does. What it
+  // writes is its own, but for the rows of the last nest, which no other one has.
+  Wrong apart() {
+    const auto rows = static_cast<std::size_t>(strip(last()).done.back());
+    for (std::size_t n = first_; n <= last(); ++n) {
+      const Strip& s = strip(n);
+      const int target = plan_.nests[n].target;
+      const Storage& t = plan_.buffers[static_cast<std::size_t>(target)];
+      if (!s.apart) return "threads divide some of the nests that run in turns";
+      if (is_shared(plan_.nests[n])) return "threads divide what one of them does";
+      if (!axes_[target] || writers_[target].size() != 1) return "threads may write the same rows";
+      if (s.first.size() != rows + 1 || s.last.size() != rows + 1 || s.first.front() != 0 ||
+          s.last.back() != s.done.back() || s.last.front() < 0 || !std::ranges::is_sorted(s.first) ||
+          !std::ranges::is_sorted(s.last))
+        return "threads leave out rows";
+      for (std::size_t r = 0; r < rows; ++r) {
+        const auto row = static_cast<std::int64_t>(r);
+        // Who does no row writes no zeros behind the last one either.
+        if (s.first[r] >= s.done.back()) return "threads leave out rows";
+        if (n == last() && (s.first[r] != row || s.last[r] != row))
+          return "threads do rows of the last nest twice, or leave them out";
+      }
+      if (n == last() ? t.each_thread : !t.each_thread || t.kind != Storage::Kind::Local)
+        return fmt::format("threads share {}", t.name);
+    }
+    return std::nullopt;
+  }
+  Wrong read_apart(std::size_t n, const ExprNode& e) {
+    const Storage& s = plan_.buffers[static_cast<std::size_t>(e.tensor.number)];
+    const std::size_t w = writers_[e.tensor.number].front(), axis = *axes_[e.tensor.number];
+    if (w == last()) return fmt::format("a thread reads rows of {} that another one writes", s.name);
+    const std::int64_t rows = strip(n).done.back(), written = s.extents[axis];
+    for (std::size_t r = 0; r < strip(n).first.size(); ++r) {
+      if (const std::int64_t from = strip(n).first[r]; r + 1 < strip(n).first.size()) {
+        const auto range = read_rows(e.at[axis], strip(n).rows, from, rows);
+        if (!range) return "which rows are read is not seen";
+        if (std::max<std::int64_t>(range->first, 0) < strip(w).first[r])
+          return fmt::format("it reads rows of {} before those that its thread has", s.name);
+      }
+      if (const std::int64_t to = strip(n).last[r]; to > 0) {
+        const auto range = read_rows(e.at[axis], strip(n).rows, 0, to);
+        if (!range) return "which rows are read is not seen";
+        if (std::min(range->second, written) > strip(w).last[r])
+          return fmt::format("it reads rows of {} behind those that its thread has", s.name);
+      }
+    }
+    return std::nullopt;
+  }
+
   const Plan& plan_;
   std::size_t first_, length_;
+  bool is_apart_ = false;
   std::map<int, std::optional<std::size_t>> axes_;
   std::map<int, std::vector<std::size_t>> writers_;
 };
@@ -556,9 +629,12 @@ Wrong wrong_strips(const Plan& plan) {
   }
   for (std::size_t b = 0; b < plan.buffers.size(); ++b) {
     const Storage& s = plan.buffers[b];
-    if (s.ring == 0) continue;
     const auto at = users.find(static_cast<int>(b));
     if (at == users.end()) continue;
+    const auto& strip = plan.nests[*at->second.begin()].strip;
+    if (s.each_thread && (at->second.size() != 1 || !strip || !strip->apart))
+      return fmt::format("{} is a thread's own, and others read it", s.name);
+    if (s.ring == 0) continue;
     if (s.kind != Storage::Kind::Local || s.ring < 0 || s.ring_axis >= s.extents.size() ||
         at->second.size() != 1 || !plan.nests[*at->second.begin()].strip)
       return fmt::format("{} is needed as a whole, but its rows go round", s.name);

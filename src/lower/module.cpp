@@ -257,7 +257,7 @@ std::string kernels_of(Exactness exactness) {
 
 // Scratch memory, or, where each thread has samples of its own, all of a workspace.
 std::int64_t thread_bytes(const Plan& plan) {
-  return plan.batch.empty() ? plan.thread_workspace : plan.workspace;
+  return plan.batch.empty() ? plan.thread_workspace : std::max(plan.workspace, plan.thread_workspace);
 }
 
 Result<ModuleTexts> module_of(const Graph& graph, const InferOptions& sizes, const std::string& name,

@@ -135,7 +135,7 @@ std::vector<Loop> shared_loops(const Nest& nest) {
 
 bool is_shared(const Nest& nest) {
   if (nest.tile) return nest.tile->shared != Tile::Shared::None;
-  return nest.winograd ? nest.winograd->is_shared : !shared_loops(nest).empty();
+  return nest.winograd ? nest.winograd->shared != Tile::Shared::None : !shared_loops(nest).empty();
 }
 
 void reset_loops(Nest& nest, const Plan& plan) {
@@ -167,7 +167,8 @@ std::string text(const Nest& nest, const Plan& plan) {
     for (const Nest& other : plan.nests)
       if (other.strip && other.strip->group == nest.strip->group) last = &other;
     if (last->name != nest.name)
-      out += fmt::format("  compute_at {} {}\n", last->name, last->strip->done.front());
+      out += fmt::format("  compute_at {} {}{}\n", last->name, last->strip->done.front(),
+                         nest.strip->apart ? "  # threads divide its rows" : "");
   }
   if (nest.tile) {
     const ExprNode& right = *nest.reduction->args[0]->args[nest.tile->left_first ? 1 : 0];
@@ -179,7 +180,9 @@ std::string text(const Nest& nest, const Plan& plan) {
     out += fmt::format("  tensorize F({},3)\n  tiles {}\n", nest.winograd->size, nest.winograd->tiles);
   if (is_shared(nest) && (nest.tile || nest.winograd))
     out += fmt::format("  parallel {}\n",
-                       nest.tile && nest.tile->shared == Tile::Shared::Columns ? "columns" : "rows");
+                       (nest.tile ? nest.tile->shared : nest.winograd->shared) == Tile::Shared::Columns
+                           ? "columns"
+                           : "rows");
   for (const std::string& line : nest.schedule) out += "  " + line + '\n';
   std::string indent = "  ";
   for (const Loop& loop : nest.loops) {

@@ -108,7 +108,7 @@ struct Winograd {
   std::int64_t top = 0, left_edge = 0;                          // what the first window begins with
   std::int64_t channels = 0, width = 0, panels = 0, tiles = 0;  // tiles: that are done together
   std::int64_t size = 4;                                        // of a tile of outputs: 4, or 2
-  bool is_shared = false;                                       // threads divide the tiles
+  Tile::Shared shared = Tile::Shared::None;  // what threads divide: batch and tiles, or batch and panels
   std::int64_t points() const { return (size + 2) * (size + 2); }
   // Tiles of one image, and of one row of it.
   std::int64_t tiles_across() const { return (column.extent.concrete() + size - 1) / size; }
@@ -125,6 +125,12 @@ struct Strip {
   int group = 0;
   Axis rows = {};  // of the nest
   Extents done = {};
+  // Of each row of the group's last nest, and of the end: the first row that is needed by rows from there on,
+  // and how many rows are by those before.
+  Extents first = {}, last = {};
+  // Threads divide the rows of the last nest; each does all that its own rows need, also what another one
+  // does, in memory of its own.
+  bool apart = false;
 };
 
 // A kernel of a user's own (intrinsic.h): what it computes, one sum over what it reads of its inputs, and C++

@@ -207,9 +207,8 @@ Result<std::optional<TileWish>> tile_wish(const std::vector<std::string>& lines)
       else if (words.size() != 1) return Error{"tensorize, or tensorize F(4,3) or F(2,3)"};
     } else if (is_tensorized && words[0] == "parallel") {
       if (words.size() == 2 && words[1] == "rows") wish.shared = Tile::Shared::Rows;
-      else if (words.size() == 2 && words[1] == "columns" && !wish.winograd)
-        wish.shared = Tile::Shared::Columns;
-      else return Error{"parallel rows, or of a tensorize without F parallel columns"};
+      else if (words.size() == 2 && words[1] == "columns") wish.shared = Tile::Shared::Columns;
+      else return Error{"parallel rows, or parallel columns"};
     } else if (is_packed || is_tensorized) {
       ISOMER_TRY(const bool is_size, takes_size(wish, words));
       if (is_size || words[0] == "keep") continue;
@@ -244,8 +243,8 @@ namespace {
 void share(Plan& plan, Nest& nest, Tile::Shared along) {
   if (nest.tile) nest.tile->shared = along;
   if (!nest.winograd) return;
-  nest.winograd->is_shared = along != Tile::Shared::None;
-  plan.buffers[static_cast<std::size_t>(nest.winograd->scratch)].each_thread = nest.winograd->is_shared;
+  nest.winograd->shared = along;
+  plan.buffers[static_cast<std::size_t>(nest.winograd->scratch)].each_thread = along != Tile::Shared::None;
 }
 
 }  // namespace

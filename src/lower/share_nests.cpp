@@ -65,16 +65,56 @@ void share_loops(Nest& nest) {
   for (std::size_t k = 0; k < count; ++k) nest.loops[k].kind = Loop::Kind::Parallel;
 }
 
+// Winograd's weights are many times what they were: where there are few tiles, each thread has panels of
+// them, and transforms all inputs for itself, rather than that all of them read all weights.
+Tile::Shared shared_winograd(const Winograd& w) {
+  constexpr std::int64_t kCache = std::int64_t{1} << 20;  // bytes of weights that stay in a thread's cache
+  const std::int64_t weights = w.points() * w.panels * w.width * w.channels * std::int64_t{sizeof(float)};
+  return weights > kCache && w.panels > 1 && w.panels * w.width >= 4 * w.all_tiles() ? Tile::Shared::Columns
+                                                                                     : Tile::Shared::Rows;
+}
+
+bool is_left_alone(const Nest& nest, const Schedules& own) {
+  const auto said = own.find(nest.name);
+  return said != own.end() && !keeps_rest(said->second);
+}
+
+// Nests that run strip by strip: threads meet once, not for every strip of every nest, and what one of them
+// writes stays in its own cache.
+void share_strips(Plan& plan, std::size_t first, std::size_t length, const Schedules& own) {
+  constexpr std::int64_t kFewestRows = 4;
+  const auto end = plan.nests.begin() + static_cast<std::ptrdiff_t>(first + length);
+  const auto begin = plan.nests.begin() + static_cast<std::ptrdiff_t>(first);
+  std::int64_t all = 0;
+  for (auto n = begin; n != end; ++n) all += work(*n);
+  const auto is_private = [&](const Nest& n) {
+    const Storage& s = plan.buffers[static_cast<std::size_t>(n.target)];
+    return s.kind == Storage::Kind::Local && s.ring > 0;
+  };
+  if (all < 2 * kWorth || (end - 1)->strip->done.back() < kFewestRows ||
+      !std::all_of(begin, end - 1, is_private) ||
+      std::any_of(begin, end, [&](const Nest& n) { return is_left_alone(n, own); }))
+    return;
+  for (auto n = begin; n != end; ++n) n->strip->apart = true;
+  for (auto n = begin; n != end - 1; ++n)
+    plan.buffers[static_cast<std::size_t>(n->target)].each_thread = true;
+}
+
 }  // namespace
 
 void share_nests(Plan& plan, const Schedules& own) {
+  for (std::size_t n = 0; n < plan.nests.size(); ++n)
+    if (const std::size_t length = strip_length(plan, n); length > 0) {
+      share_strips(plan, n, length, own);
+      n += length - 1;
+    }
   for (Nest& nest : plan.nests) {
+    if (nest.strip && nest.strip->apart) continue;
     const auto strips = nest.strip ? static_cast<std::int64_t>(nest.strip->done.size()) : 1;
-    const auto said = own.find(nest.name);
-    if ((said != own.end() && !keeps_rest(said->second)) || work(nest) / strips < kWorth) continue;
+    if (is_left_alone(nest, own) || work(nest) / strips < kWorth) continue;
     if (nest.tile) share_tile(nest, *nest.tile);
     else if (nest.winograd) {
-      nest.winograd->is_shared = true;
+      nest.winograd->shared = shared_winograd(*nest.winograd);
       plan.buffers[static_cast<std::size_t>(nest.winograd->scratch)].each_thread = true;
     } else {
       share_loops(nest);

@@ -748,13 +748,14 @@ static __attribute__((noinline)) void im_winograd_input(const im_image& image, c
     }
   }
 }
-// m[e][panel][tile][lane] = Σ_c v[e][tile][c] · u[e][panel][c][lane]
+// m[e][panel][tile][lane] = Σ_c v[e][tile][c] · u[e][panel][c][lane], of panels from, to.
 template <int M, int WIDTH>
 static void im_winograd_products(const float* v, int64_t ld, int64_t plane, const float* u, int64_t panels,
-                                 int64_t channels, int64_t tiles, int64_t most, float* m) {
+                                 int64_t from, int64_t to, int64_t channels, int64_t tiles, int64_t most,
+                                 float* m) {
   const int64_t height = im_tile_height<WIDTH>(tiles);
   for (int64_t e = 0; e < (M + 2) * (M + 2); ++e)
-    for (int64_t p = 0; p < panels; ++p)
+    for (int64_t p = from; p < to; ++p)
       for (int64_t first = 0; first < tiles; first += height) {
         const int64_t rows = first + height < tiles ? height : tiles - first;
         const im_left left = {v + e * plane + first * ld, ld, 0, 0, 1, 1, 1, channels};
