@@ -91,8 +91,14 @@ void share_strips(Plan& plan, std::size_t first, std::size_t length, const Sched
     const Storage& s = plan.buffers[static_cast<std::size_t>(n.target)];
     return s.kind == Storage::Kind::Local && s.ring > 0;
   };
+  // Rows of the nest are rows of its tensor, and no other nest of the group writes there.
+  const auto writes_rows = [&](const Nest& n) {
+    return std::ranges::count(n.at, Index(n.strip->rows)) == 1 &&
+           std::ranges::count_if(n.at, [&](const Index& i) { return i.mentions(n.strip->rows); }) == 1 &&
+           std::count_if(begin, end, [&](const Nest& o) { return o.target == n.target; }) == 1;
+  };
   if (all < 2 * kWorth || (end - 1)->strip->done.back() < kFewestRows ||
-      !std::all_of(begin, end - 1, is_private) ||
+      !std::all_of(begin, end - 1, is_private) || !std::all_of(begin, end, writes_rows) ||
       std::any_of(begin, end, [&](const Nest& n) { return is_left_alone(n, own); }))
     return;
   for (auto n = begin; n != end; ++n) n->strip->apart = true;
