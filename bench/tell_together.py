@@ -91,8 +91,7 @@ def page(found, provenance, generated):
     failed = [r for r in rows if "ways" not in r]
     rows = [r for r in rows if "ways" in r]
     yield from (f"{len(rows)} models" + (f"; {len(failed)} failed" if failed else "") +
-                (" so far, of those that the command below names. They were picked, mostly small ones: no sample of the zoo, whose means they do not tell."
-                 if "--models" in head.get("command", "") else " of the zoo."), "",
+                " so far: as far as the run came, small ones mostly. They are no sample of the zoo, whose means they do not tell.", "",
                 "| way | models | geometric mean | without the two best | median | slower than 0.98 |", "|---|---:|---:|---:|---:|---:|", *summary(rows), "",
                 "By 5 % or more, together beats:", "",
                 f"- one after the other on {beaten(rows, ['after'])}",
