@@ -3,7 +3,8 @@
 
   bench/module_threads.py [--models NAME,...] [--threads 2] [--batch 1] [--seconds 10] [--modules DIR] [--results FILE.jsonl] [--filled DIR]
 Wall time of a run: the module and ONNX Runtime with all of its optimizations, each with one thread and with --threads, by turns; of each the median.
-Ratios, ONNX Runtime's time over the module's, are taken within each turn, and their median is told. Before each turn there is a pause, in which threads of
+Ratios, ONNX Runtime's time over the module's, are taken within each turn, and their median is told. Of the turns, only the half counts in which the host of
+a virtual machine took the least processor time from it (`stolen`, its share there). Before each turn there is a pause, in which threads of
 the one before fall asleep, and two runs that don't count. Outputs of the module must be the same bits with any number of threads, and those of ONNX Runtime.
 --batch N: the model for N samples, which both run. Models of the zoo are for one; the first size of their inputs becomes N, and the leading 1 in constant
 shapes of Reshape whatever stands there. That this is the model for N samples is checked twice: shape inference must take it, if it takes the model as it was,
@@ -14,6 +15,7 @@ that share a core have one core's arithmetic. The table is Markdown. Exit 1: bit
 """
 import argparse
 import math
+import os
 import pathlib
 import statistics
 import sys
@@ -38,6 +40,12 @@ LARGE = 1 << 30  # bytes of weights that don't fit into a model's own file
 
 class Skipped(Exception):
     """A model that is not one for a batch."""
+
+
+def taken_by_host():
+    """Seconds of processor time, of all processors since the start, that somebody else had."""
+    stat = pathlib.Path("/proc/stat")
+    return int(stat.read_text().split(maxsplit=9)[8]) / os.sysconf("SC_CLK_TCK") if stat.exists() else 0.0
 
 
 def session(model, threads):
@@ -137,7 +145,9 @@ def measure(name, model, folder, options):
         expected = expected or runtime.run(None, feeds)
         runs[f"ort_{threads}"], runs[f"module_{threads}"] = (lambda s=runtime: s.run(None, feeds)), module.run
     times, end = {key: [] for key in runs}, time.monotonic() + options.seconds
-    while time.monotonic() < end or len(times["ort_1"]) < 3:
+    stolen = []
+    while time.monotonic() < end or len(stolen) < 6:
+        began, before = time.monotonic(), taken_by_host()
         for key, run in runs.items():
             time.sleep(PAUSE)
             turn = []
@@ -147,12 +157,16 @@ def measure(name, model, folder, options):
                 if k >= WARM:
                     turn.append(time.perf_counter() - start)
             times[key].append(statistics.median(turn))
+        stolen.append((taken_by_host() - before) / (time.monotonic() - began) / os.cpu_count())
+    best = sorted(range(len(stolen)), key=stolen.__getitem__)[:(len(stolen) + 1) // 2]
+    times = {key: [t[k] for k in best] for key, t in times.items()}
     row = {f"{key}_ms": 1000 * statistics.median(t) for key, t in times.items()}
     for n in counts:
         row[f"ratio_{n}"] = statistics.median(a / b for a, b in zip(times[f"ort_{n}"], times[f"module_{n}"], strict=True))
     apart = max(reference.error_of(mine, theirs) for mine, theirs in zip(outputs[0].values(), expected, strict=True))
     same = all(np.array_equal(outputs[0][n], o[n], equal_nan=True) for o in outputs for n in outputs[0])
-    return row | {"threads": options.threads, "batch": options.batch, "apart": apart, "same_bits": same}
+    return row | {"threads": options.threads, "batch": options.batch, "apart": apart, "same_bits": same,
+                  "stolen": max(stolen[k] for k in best)}
 
 
 def judged(name, model, folder, options):
