@@ -129,7 +129,7 @@ class Bench:
                              env=os.environ | environment | {"LD_PRELOAD": str(shim), "ISOMER_FAIL_IN": "isomer"}, check=False)
         return ran, folder
 
-    def is_accepted(self, folder):
+    def why_not_whole(self, folder):
         """Another result than undisturbed (a proof had no memory, a measurement went otherwise) is as good if the checker takes it, it is proved anew, or,
         where its certificate is gone and the proof is too long, it does the same on ONNX Runtime. None: it is; else what each of them says."""
         if "out.onnx" not in self.outputs or not (folder / "out.onnx").is_file():
@@ -178,7 +178,7 @@ class Bench:
             states = {digest(folder / output), without_stamp(folder / output)}
             is_whole, why = bool(states & whole), ""
             if not is_whole and (ran.returncode == 0 or output == "out.onnx") and not states & before:
-                why = self.is_accepted(folder)
+                why = self.why_not_whole(folder)
                 is_whole = why is None
             if ran.returncode == 0 and not is_whole and self.code == 0:
                 wrong.append(f"exit 0, but {output} is not what it should be: {why}")
