@@ -92,7 +92,7 @@ void Live::set_kept(std::string what) {
 void Live::log(std::string_view text) {
   if (!log_) return;
   const std::lock_guard lock(mutex_);
-  fmt::print(log_, "{:9.3f}  {}\n", now_seconds() - start_, text);
+  fmt::print(log_, "{:9.3f}  {}\n", now_seconds() - start_, printable(text));
   (void)std::fflush(log_);
 }
 

@@ -62,7 +62,8 @@ Result<Reply> prove(const ProveRequest& request) {
   options.notice = [&](std::string_view what) {
     if (notices++ < kMostNotices) is_said = live->say(what);
   };
-  if (request.trace) options.trace = [](std::string_view now) { fmt::print(stderr, "{}\n", now); };
+  if (request.trace)
+    options.trace = [](std::string_view now) { fmt::print(stderr, "{}\n", printable_lines(now)); };
   live->show("reading");
   const api::Proof proof = api::prove_equal(models.a, models.b, options);
   Json json = Json::parse(proof.json);

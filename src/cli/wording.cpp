@@ -17,29 +17,6 @@ std::string three_digits(double value) {
 
 bool continues(unsigned char c) { return (c & 0xc0U) == 0x80U; }
 
-// How many bytes the UTF-8 character at the start of the text has; 0 if none is there or it is a control
-// character.
-std::size_t printable_bytes(std::string_view text) {
-  const auto at = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
-  const unsigned first = at(0);
-  if (first < 0x80) return first < 0x20 || first == 0x7f ? 0 : 1;
-  const std::size_t length = first >= 0xc2 && first < 0xe0   ? 2
-                             : first >= 0xe0 && first < 0xf0 ? 3
-                             : first >= 0xf0 && first < 0xf5 ? 4
-                                                             : 0;
-  for (std::size_t i = 1; i < length; ++i)
-    if (!continues(static_cast<unsigned char>(at(i)))) return 0;
-  if (first == 0xc2 && at(1) < 0xa0) return 0;  // the second set of control characters
-  if ((first == 0xe0 && at(1) < 0xa0) || (first == 0xf0 && at(1) < 0x90)) return 0;  // overlong
-  if (first == 0xed && at(1) >= 0xa0) return 0;                                      // surrogates
-  if (first == 0xf4 && at(1) >= 0x90) return 0;  // past the last character
-  // Marks that turn the direction of the text around, and the separators of lines and paragraphs.
-  if (first == 0xe2 && at(1) == 0x80 && ((at(2) >= 0xa8 && at(2) <= 0xae) || at(2) == 0x8e || at(2) == 0x8f))
-    return 0;
-  if (first == 0xe2 && at(1) == 0x81 && at(2) >= 0xa6 && at(2) <= 0xa9) return 0;
-  return length;
-}
-
 }  // namespace
 
 std::string bytes_text(std::uint64_t bytes) {
@@ -102,18 +79,6 @@ std::string wrapped(std::string_view text, std::size_t columns, std::size_t inde
     is_first = false;
   }
   return out;
-}
-
-std::string printable(std::string_view text) {
-  std::string result;
-  result.reserve(text.size());
-  while (!text.empty()) {
-    const std::size_t bytes = printable_bytes(text);
-    if (bytes == 0) result += fmt::format("\\x{:02x}", static_cast<unsigned char>(text.front()));
-    else result += text.substr(0, bytes);
-    text.remove_prefix(bytes == 0 ? 1 : bytes);
-  }
-  return result;
 }
 
 std::string shortened(std::string_view text, std::size_t most) {

@@ -1,11 +1,13 @@
-// Words and numbers as people like to read them: quantities with units, and text from files made safe for a
-// terminal.
+// Words and numbers as people like to read them: quantities with units, lines of a width. Text from files is
+// made safe for a terminal by base/printable.h.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+
+#include "base/printable.h"
 
 namespace isomer::cli {
 
@@ -25,9 +27,6 @@ std::string latency_text(double ns);
 // Words that are longer stay whole. `used`: columns that stand before the first line already.
 std::string wrapped(std::string_view text, std::size_t columns, std::size_t indent, std::size_t used = 0);
 
-// The text on one line: control characters and bytes that aren't UTF-8 become \xNN, so that a name in a file
-// can't move the cursor or pretend to be a line of ours.
-std::string printable(std::string_view text);
 // At most `most` characters, the end replaced by "..." where there are more.
 std::string shortened(std::string_view text, std::size_t most);
 // Characters (code points), for columns.
