@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
 #include "runtime/measure_apart.h"
 #include "runtime/measure_rounds.h"
 
@@ -38,36 +39,45 @@ Outcome<PairMeasurement> measure(const GateRequest& request) {
                        request.min_ratio, progress);
 }
 
-std::string speed_words(const GateRun& run) {
+// What is said of a model: in our words, then in those of a runtime or with names out of a file, if any.
+struct Words {
+  std::string ours, theirs = {};
+};
+
+Words speed_words(const GateRun& run) {
   const GateSpeed& speed = run.speed;
-  if (speed.failure) return "the new model does not run: " + to_error(*speed.failure).message;
+  if (speed.failure) return {"the new model does not run: ", to_error(*speed.failure).message};
   const std::string ratio = ratio_text(speed.measured.ratio);
   switch (speed.answer) {
     case GateAnswer::Passes:
-      return fmt::format("{} times as fast, at least {} is asked for", ratio, run.min_ratio);
-    case GateAnswer::Fails: return fmt::format("slower: {} times as fast, below {}", ratio, run.min_ratio);
+      return {fmt::format("{} times as fast, at least {} is asked for", ratio, run.min_ratio)};
+    case GateAnswer::Fails: return {fmt::format("slower: {} times as fast, below {}", ratio, run.min_ratio)};
     case GateAnswer::Unsure: break;
   }
-  return fmt::format(
-      "not sure whether it is slower: {} times as fast, {} is asked for; more --seconds or a "
-      "quieter machine could decide",
-      ratio, run.min_ratio);
+  return {
+      fmt::format("not sure whether it is slower: {} times as fast, {} is asked for; more --seconds or a "
+                  "quieter machine could decide",
+                  ratio, run.min_ratio)};
 }
 
-std::string equality_words(const GateEquality& equality) {
+Words equality_words(const GateEquality& equality) {
   if (equality.answer == GateAnswer::Passes)
-    return equality.outputs_differ ? "proved equal, and both runtimes compute the same" : "proved equal";
-  const char* head = equality.answer == GateAnswer::Fails ? "not equal: " : "not sure whether it is equal: ";
-  return head + equality.why;
+    return {equality.outputs_differ ? "proved equal, and both runtimes compute the same" : "proved equal"};
+  return {equality.answer == GateAnswer::Fails ? "not equal: " : "not sure whether it is equal: ",
+          equality.why};
 }
 
-// A cell of a table, or a text between backquotes, must not end what it stands in.
-std::string cell(std::string text) {
-  std::ranges::replace(text, '\n', ' ');
-  std::ranges::replace(text, '|', '/');
-  std::ranges::replace(text, '`', '\'');
-  return text;
+// A stranger's text in Markdown. Names may hold HTML, links, or a mention of a person: inside of code all of
+// it is text, which escapes of single characters would not achieve (a host mentions people after Markdown is
+// gone). Only a backquote ends the code, a bar the cell of a table, and a line both.
+std::string code(std::string_view text) {
+  std::string shown = printable(text);
+  std::ranges::replace(shown, '|', '/');
+  std::ranges::replace(shown, '`', '\'');
+  return shown.empty() ? "" : '`' + shown + '`';
 }
+
+std::string in_markdown(const Words& words) { return words.ours + code(words.theirs); }
 
 std::string ms_text(const Interval& ns) {
   return fmt::format("{:.4g} ms [{:.4g}, {:.4g}]", ns.estimate * 1e-6, ns.low * 1e-6, ns.high * 1e-6);
@@ -106,8 +116,12 @@ GateAnswer GateRun::answer() const {
 }
 
 std::string line_of(const GateRun& run) {
-  std::string line = fmt::format("{}: {}", text(run.answer()), speed_words(run));
-  if (run.equality) line += "; " + equality_words(*run.equality);
+  const Words speed = speed_words(run);
+  std::string line = fmt::format("{}: {}{}", text(run.answer()), speed.ours, speed.theirs);
+  if (run.equality) {
+    const Words equality = equality_words(*run.equality);
+    line += "; " + equality.ours + equality.theirs;
+  }
   std::ranges::replace(line, '\n', ' ');
   return line;
 }
@@ -116,20 +130,20 @@ std::string markdown_of(const GateRun& run) {
   const auto mark = [](GateAnswer answer) {
     return answer == GateAnswer::Passes ? "✅" : answer == GateAnswer::Fails ? "❌" : "❔";
   };
-  std::string out = fmt::format("### {} `{}` {}\n\n| | base | new |\n|---|---|---|\n", mark(run.answer()),
-                                cell(run.candidate), text(run.answer()));
-  out += fmt::format("| model | `{}` | `{}` |\n", cell(run.base), cell(run.candidate));
-  out += fmt::format("| runtime | {} | {} |\n", cell(run.base_runtime), cell(run.candidate_runtime));
+  std::string out = fmt::format("### {} {} {}\n\n| | base | new |\n|---|---|---|\n", mark(run.answer()),
+                                code(run.candidate), text(run.answer()));
+  out += fmt::format("| model | {} | {} |\n", code(run.base), code(run.candidate));
+  out += fmt::format("| runtime | {} | {} |\n", code(run.base_runtime), code(run.candidate_runtime));
   const PairMeasurement& measured = run.speed.measured;
   if (!run.speed.failure)
     out += fmt::format("| {} | {} | {} |\n", measured.by_cpu_time ? "CPU time" : "latency",
                        ms_text(measured.by_cpu_time ? measured.a_cpu_ns : measured.a_wall_ns),
                        ms_text(measured.by_cpu_time ? measured.b_cpu_ns : measured.b_wall_ns));
-  out += fmt::format("\n- {} {}\n", mark(run.speed.answer), cell(speed_words(run)));
+  out += fmt::format("\n- {} {}\n", mark(run.speed.answer), in_markdown(speed_words(run)));
   if (run.equality)
-    out += fmt::format("- {} {}\n", mark(run.equality->answer), cell(equality_words(*run.equality)));
+    out += fmt::format("- {} {}\n", mark(run.equality->answer), in_markdown(equality_words(*run.equality)));
   return out + fmt::format("\n<sub>{} thread{}, {}; inputs: {}; intervals are of 95 %</sub>\n", run.threads,
-                           run.threads == 1 ? "" : "s", cell(run.machine), cell(run.inputs));
+                           run.threads == 1 ? "" : "s", code(run.machine), code(run.inputs));
 }
 
 }  // namespace isomer
