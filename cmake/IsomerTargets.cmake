@@ -97,7 +97,7 @@ function(isomer_optimize folder library)
     message(FATAL_ERROR "no ${avx2}: it must be compiled with flags of its own")  # without them it is empty, and slow
   endif()
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
-    set_source_files_properties("${avx2}" PROPERTIES COMPILE_OPTIONS "-mavx2;-mfma;-ffp-contract=fast"
+    set_source_files_properties("${avx2}" PROPERTIES COMPILE_OPTIONS "-mavx2"
                                 SKIP_PRECOMPILE_HEADERS ON)
     check_cxx_source_compiles("int main() { return __builtin_cpu_supports(\"avx2\"); }" ISOMER_HAS_CPU_MODEL)
     if(NOT ISOMER_HAS_CPU_MODEL)

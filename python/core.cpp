@@ -186,7 +186,7 @@ void bind_models(nb::module_& m) {
       "load_pair",
       [](const Path& a, const Path& b, const std::vector<std::string>& sizes) {
         Watch watch;
-        api::ModelPair pair = watch.run([&] { return api::load_pair(a, b, sizes); });
+        api::ModelPair pair = watch.run([&] { return api::load_pair(a, b, {.sizes = sizes}); });
         return nb::make_tuple(pair.a, pair.b);
       },
       nb::arg("a"), nb::arg("b"), nb::arg("sizes"));

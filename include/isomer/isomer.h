@@ -96,18 +96,23 @@ class ISOMER_API Model {
 struct LoadOptions {
   std::vector<std::string> sizes = {};  // the model at these: another model, for these sizes only
   bool assume_sizes = false;            // sizes that nobody gives are 1 for a first axis and 128 for others
+  // Shape and formula of operators of one's own domains, as text (docs/how-to/own_operator.md): in this model
+  // they are known as all others are, and certificates carry them as assumptions. ErrorKind::BadInput, with
+  // line and column.
+  std::string operators = {};
 };
 
 // External data is looked for beneath the model's own folder. The file must stay as it is while the model is
 // used: one that has changed is refused.
 ISOMER_API Model load(const std::filesystem::path& path, const LoadOptions& options = {});
 
-// Two models at the same sizes; a name that only one of them has is no mistake.
+// Two models at the same sizes, with the same operators of one's own; a name that only one of them has is no
+// mistake. LoadOptions::assume_sizes is not looked at.
 struct ModelPair {
   Model a, b;
 };
 ISOMER_API ModelPair load_pair(const std::filesystem::path& a, const std::filesystem::path& b,
-                               const std::vector<std::string>& sizes = {});
+                               const LoadOptions& options = {});
 
 // Whole or not at all; the weights of large models beside it, in PATH.data. A model that was loaded and not
 // changed is written byte by byte as it was.
@@ -271,6 +276,7 @@ ISOMER_API Optimized optimize(const Model& model, const OptimizeOptions& options
 
 struct OptimizeFiles {
   std::filesystem::path in, out;
+  std::string operators = {};              // as in LoadOptions
   std::filesystem::path certificate = {};  // "": OUT.cert
   bool fix_sizes = false;     // a model for one size: options.sizes, and those that nobody gives are chosen
   bool require_gain = false;  // nothing is written unless the result is faster
@@ -346,6 +352,8 @@ enum class Verdict : int { Proved = 0, Refuted = 1, Undecided = 2 };
 struct ProveOptions {
   double seconds = 300;
   std::string certificate = {};  // tried first: a proof that need not be found, only checked; "": none
+  bool by_position = false;  // outputs are matched by position, also where both models have the same names
+  bool exact_constants = false;  // models that are equal but for rounding of constants are undecided
   Progress progress = {};
   Progress notice = {};  // what is seen at once and is worth saying now: "w differs in 1 of 9 elements, ..."
   Progress trace = {};   // every pair of values that is tried
@@ -355,11 +363,13 @@ struct ProveOptions {
 struct Proof {
   Verdict verdict = Verdict::Undecided;
   std::string why = {};          // of what is not proved
+  int rounded_constants = 0;     // if it is proved: constants of b that are a's but for rounding
+  bool by_position = false;      // outputs were matched by position
   std::string certificate = {};  // if it is, for `check`
   Tensors counterexample = {};   // feeds on which the models differ, if it is refuted and some were found
   std::string json = {};         // what `isomer prove --json` prints
 };
-// Inputs are the same by name, outputs by position.
+// Inputs are matched by name; outputs, too, if both models have the same names of them, else by position.
 ISOMER_API Proof prove_equal(const Model& a, const Model& b, const ProveOptions& options = {});
 
 struct Checked {
@@ -425,13 +435,6 @@ struct Comparison {
 };
 // Inputs are the same by name, outputs by position.
 ISOMER_API Comparison compare(const Model& a, const Model& b, const CompareOptions& options = {});
-
-// ---- Operators of one's own (docs/how-to/own_operator.md)
-
-// Shape and formula of operators of one's own domains, as text: from now on, for the whole process, they are
-// known as all others are, and certificates carry them as assumptions. ErrorKind::BadInput, with line and
-// column.
-ISOMER_API void declare_operators(std::string_view text);
 
 // ---- Rewrite rules as text (docs/rules.md)
 

@@ -10,6 +10,7 @@
 #include "api/report_json.h"
 #include "api/stopwatch.h"
 #include "certify/check_files.h"
+#include "certify/model_interface.h"
 #include "graph/text.h"
 #include "onnx/write_file.h"
 #include "pipeline/change_words.h"
@@ -34,9 +35,14 @@ ProveAnswer answer_of(const Model::State& a, const Model::State& b, const Deadli
                       const ProveOptions& options) {
   if (!options.certificate.empty()) {
     const CheckedFiles checked = check_models(a.model.graph, b.model.graph, options.certificate);
-    if (checked.report.accepted) return proved_by(checked.report, a.model, b.model);
+    // It may match outputs in another way than is asked for.
+    const bool is_by_position = checked.report.paired && !checked.report.paired->renamed.empty();
+    const bool is_otherwise =
+        options.by_position || (is_by_position && same_output_names(a.model.graph, b.model.graph));
+    if (checked.report.accepted && !is_otherwise) return proved_by(checked.report, a.model, b.model);
   }
-  EqualityRequest request{.a = a.model, .b = b.model, .deadline = deadline};
+  EqualityRequest request{
+      .a = a.model, .b = b.model, .deadline = deadline, .by_position = options.by_position};
   request.progress = teller(options.progress);
   if (options.trace) request.trace = teller(options.trace);
   request.on_constants = [&](const std::vector<ConstantDifference>& constants) {
@@ -62,8 +68,17 @@ Proof prove_equal(const Model& a, const Model& b, const ProveOptions& options) {
     const std::stop_callback on_stop(options.stop, [&] { deadline.end(); });
     ProveAnswer answer = answer_of(first, second, deadline, options);
     answer.sizes = fmt::format("{}", fmt::join(first.fixed, ", "));
+    ModelsVerdict& verdict = answer.verdict;
+    const int rounded = verdict.constants_rounded + verdict.constants_restated;
+    if (options.exact_constants && verdict.answer == Answer::Proved && rounded > 0) {
+      verdict.answer = Answer::Undecided;
+      verdict.why = fmt::format("equal but for rounding of {} constant{}", rounded, rounded == 1 ? "" : "s");
+      for (auto& output : verdict.outputs) output.answer = Answer::Undecided;
+    }
     Proof out{.verdict = verdict_of(answer.verdict.answer),
               .why = answer.verdict.why,
+              .rounded_constants = answer.verdict.answer == Answer::Proved ? rounded : 0,
+              .by_position = answer.verdict.by_position,
               .json = json_text(to_json(answer, watch.ms()))};
     if (out.verdict == Verdict::Proved)
       out.certificate =

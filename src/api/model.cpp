@@ -8,6 +8,7 @@
 #include "api/model_state.h"
 #include "api/report_json.h"
 #include "api/stoppable_limit.h"
+#include "graph/operator_text.h"
 #include "npz/npz.h"
 #include "onnx/size_arguments.h"
 #include "pipeline/sized_model.h"
@@ -188,8 +189,21 @@ double checked_seconds(double seconds) {
   return std::min(seconds, kLongest);
 }
 
+namespace {
+
+std::shared_ptr<const OwnOperators> own_operators(const std::string& text) {
+  if (text.empty()) return nullptr;
+  auto own = std::make_shared<OwnOperators>();
+  if (const Status added = add_operators(text, *own); !added.ok())
+    throw Error(ErrorKind::BadInput, "operators: " + added.error().message);
+  return own;
+}
+
+}  // namespace
+
 Model load(const fs::path& path, const LoadOptions& options) {
   return guarded([&] {
+    const auto own = own_operators(options.operators);
     auto state = std::make_shared<Model::State>();
     set_file(*state, path);
     state->model = take(read_model(path));
@@ -198,13 +212,16 @@ Model load(const fs::path& path, const LoadOptions& options) {
       state->model = std::move(sized.model);
       state->fixed = std::move(sized.sizes);
     }
+    state->model.graph.opsets.own = own;
     check_file(*state);  // what was read is what the stamp is of
     return Model(std::move(state));
   });
 }
 
-ModelPair load_pair(const fs::path& a, const fs::path& b, const std::vector<std::string>& sizes) {
+ModelPair load_pair(const fs::path& a, const fs::path& b, const LoadOptions& options) {
   return guarded([&] {
+    const auto own = own_operators(options.operators);
+    const std::vector<std::string>& sizes = options.sizes;
     auto first = std::make_shared<Model::State>(), second = std::make_shared<Model::State>();
     set_file(*first, a);
     set_file(*second, b);
@@ -216,6 +233,7 @@ ModelPair load_pair(const fs::path& a, const fs::path& b, const std::vector<std:
       second->model = take(read_model_at(b, parsed[1]));
       first->fixed = second->fixed = sizes;
     }
+    first->model.graph.opsets.own = second->model.graph.opsets.own = own;
     check_file(*first);
     check_file(*second);
     return ModelPair{Model(std::move(first)), Model(std::move(second))};

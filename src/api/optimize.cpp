@@ -204,7 +204,9 @@ Optimized optimize_file(const OptimizeFiles& files, const OptimizeOptions& optio
     if (files.fix_sizes && size_sets(options.sizes).size() > 1)
       throw Error(ErrorKind::BadInput, "a model is fixed to one size, and --shape says several");
     const Model model =
-        files.fix_sizes ? load(files.in, {.sizes = options.sizes, .assume_sizes = true}) : load(files.in);
+        files.fix_sizes
+            ? load(files.in, {.sizes = options.sizes, .assume_sizes = true, .operators = files.operators})
+            : load(files.in, {.operators = files.operators});
     // A model that was made for one size has no others.
     run.prepare(model.state(), files.fix_sizes ? std::vector<std::string>{} : options.sizes);
     take(check_places(places));

@@ -248,6 +248,9 @@ ReportJson to_json(const GateRun& run) {
         {"verdict", text(run.equality->answer)},
         {"why", run.equality->why},
         {"proof", run.equality->proof},
+        {"but_for_rounding", run.equality->rounded_constants > 0},
+        {"constants_rounded", run.equality->rounded_constants},
+        {"matched_by", run.equality->by_position ? "position" : "name"},
         {"outputs_differ", run.equality->outputs_differ ? Json(*run.equality->outputs_differ) : Json()}};
   return {{"verdict", text(run.answer())},   {"line", line_of(run)},
           {"min_ratio", run.min_ratio},      {"speed", std::move(speed)},
@@ -410,8 +413,13 @@ ReportJson to_json(const ProveAnswer& answer, double ms) {
   }
   for (const ConstantDifference& d : answer.constants) constants.push_back(constant_json(d));
   const Json witnesses{{"sets", verdict.answer == Answer::Proved}, {"field_points", verdict.points}};
+  const bool is_rounded =
+      verdict.answer == Answer::Proved && verdict.constants_rounded + verdict.constants_restated > 0;
   return {{"verdict", word(verdict.answer)},
+          {"but_for_rounding", is_rounded},
           {"outputs", outputs},
+          {"matched_by", verdict.by_position ? "position" : "name"},
+          {"assumed", answer.assumed},
           {"why", verdict.why},
           {"first_difference", verdict.first_difference},
           {"constants_differ", constants},

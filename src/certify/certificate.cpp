@@ -185,8 +185,19 @@ Status parse_pairing(const Json& json, Pairing& out) {
 // A line that is neither the head nor a note.
 Status parse_line(const Json& json, Certificate& out) {
   if (out.pairing) return parse_pairing(json, *out.pairing);
-  if (json == Json{{"compare", "values"}}) {
+  if (json.contains("compare")) {
+    const bool by_position = json.contains("outputs");
+    if (json !=
+        (by_position ? Json{{"compare", "values"}, {"outputs", "by position"}} : Json{{"compare", "values"}}))
+      return Error{"only values are compared, their outputs by name or by position"};
     out.pairing.emplace();
+    out.pairing->by_position = by_position;
+    return Done{};
+  }
+  if (json.contains("assume")) {
+    if (json.size() != 1 || !json["assume"].is_string()) return Error{"an assumption is an operator's text"};
+    if (!out.steps.empty()) return Error{"an assumption stands before all steps"};
+    out.assumed.push_back(json["assume"].get<std::string>());
     return Done{};
   }
   ISOMER_TRY(auto step, parse_step(json));
@@ -211,7 +222,6 @@ Result<Certificate> parse_certificate(std::string_view text) {
       if (const Status read = parse_head(json, out); !read.ok()) return fail(read.error().message);
       continue;
     }
-    if (json.contains("assume") && json.size() == 1) continue;  // certify/assumptions.h
     if (json.contains("note")) {
       const Json& n = json["note"];
       if (!n.is_object()) continue;

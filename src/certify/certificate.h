@@ -2,6 +2,9 @@
 //
 // JSON lines. The first names the format and the two models, by digests (certify/digest.h):
 //   {"isomer_certificate": 4, "in": "<64 digits>", "out": "<64 digits>"}
+// Operators of users' own domains that it takes for granted follow, as they state them
+// (graph/operator_text.h); nothing else is assumed, and every answer that rests on one prints it:
+//   {"assume": "operator acme::Gate(x: T[n]) -> (y: T[n]) {...}"}
 // Each other line is a step:
 //   {"replace": ["y"], "from": ["x"], "by": "<program>"}
 //   {"fold": ["k", "b"]}
@@ -11,7 +14,7 @@
 // or a record, {"note": {...}}: texts and timings, which the checker skips. Replacements that follow one
 // another are all about the graph before the first of them, and are applied together. Where the steps end,
 // the graph is OUT, name by name; or
-//   {"compare": "values"}
+//   {"compare": "values"}  or  {"compare": "values", "outputs": "by position"}
 // follows, and the rest says how the two are equal, value by value (certify/pairing.h):
 //   {"moved": "m", "of": "t", "perm": [0, 2, 1]}  or  {"moved": "m", "of": "t", "begin": [0], "step": [2]}
 //   {"constant": "w", "of": "out", "by": "<program over constants of the other model>"}
@@ -42,6 +45,7 @@ struct Note {
 
 struct Certificate {
   std::string in_digest = {}, out_digest = {};  // by with_digests
+  std::vector<std::string> assumed = {};        // texts of operators, by with_digests
   std::vector<CertifiedStep> steps;
   std::optional<Pairing> pairing = {};
   std::vector<Note> notes;

@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/last_words.h"
+#include "base/printable.h"
 #include "certify/check_files.h"
 
 namespace isomer {
@@ -17,9 +18,8 @@ namespace {
 enum Exit : int { kAccepted = 0, kRejected = 1, kBadInput = 2, kOurBug = 70 };
 
 int complain(std::string line, int exit) {
-  for (char& c : line)
-    if (static_cast<unsigned char>(c) < ' ') c = ' ';
-  fmt::print(stderr, "isomer: {}\n", line);
+  while (line.ends_with('\n')) line.pop_back();
+  fmt::print(stderr, "isomer: {}\n", printable(line));
   return exit;
 }
 

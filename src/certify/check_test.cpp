@@ -2,8 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "base/base64.h"
 #include "certify/digest.h"
+#include "eval/program.h"
 #include "graph/rebuild.h"
 #include "graph/testing.h"
 #include "onnx/program.h"
@@ -183,6 +186,111 @@ TEST(Certificate, IsRejectedForAnythingElse) {
   // OUT does a little more.
   EXPECT_FALSE(checked(in, in, honest()).accepted);
   EXPECT_TRUE(checked(in, in, none).accepted);
+}
+
+// A constant of 100 numbers, more than a proof takes by value, whose largest is at one place.
+std::string peak(const std::string& name, int at) {
+  std::string out = "float[100] " + name + " = {";
+  for (int k = 0; k < 100; ++k)
+    out += std::to_string(k == at ? 2.0 : 0.001 * ((k * 37) % 89)) + (k < 99 ? ", " : "}");
+  return out;
+}
+
+TEST(Certificate, AClaimIsNotAnsweredByTheProofOfAnother) {
+  const Graph in =
+      program("agraph (float[100] x, float[100] z) => (float[1] y, float[1] w) <" + peak("c1", 37) + ", " +
+              peak("c2", 5) +
+              "> {\ni = ArgMax<keepdims=1>(c1)\ny = Gather(x, i)\nj = ArgMax<keepdims=1>(c2)\nw = "
+              "Gather(z, j)}");
+  const auto slice = [&](const std::string& y, const std::string& x, int at) {
+    return Claim{
+        .inputs = {x},
+        .outputs = {y},
+        .after = program("agraph (float[100] " + x + ") => (float[1] q" + y + ") <int64[1] b" + y + " = {" +
+                         std::to_string(at) + "}, int64[1] e" + y + " = {" + std::to_string(at + 1) +
+                         "}> {q" + y + " = Slice(" + x + ", b" + y + ", e" + y + ")}")};
+  };
+  const auto model = [&](int first, int second) {
+    return Certificate{.steps = {slice("y", "x", first), slice("w", "z", second)}, .notes = {}};
+  };
+  const Workpiece piece = *Workpiece::of(in);
+  EXPECT_TRUE(std::holds_alternative<ProvedClaim>(piece.prove(slice("y", "x", 37))));
+  EXPECT_TRUE(std::holds_alternative<ProvedClaim>(piece.prove(slice("w", "z", 5))));
+  EXPECT_EQ(checked(in, in, model(37, 37)).step, 1);
+  EXPECT_EQ(checked(in, in, model(5, 5)).step, 0);
+}
+
+// OUT with a folded constant whose first element is so many units in the last place away.
+Graph nudged(const Graph& out, int units) {
+  return with_changed_nodes(out, [&](Node& node) {
+    if (node.kind != NodeKind::Initializer || !is_float(node.tensor.type())) return;
+    std::vector<double> values = *node.tensor.doubles();
+    float first = static_cast<float>(values[0]);
+    for (int k = 0; k < units; ++k) first = std::nextafter(first, 1e9F);
+    values[0] = first;
+    node.tensor = convert(Tensor::of(ElementType::Double, node.tensor.extents(), values), ElementType::Float);
+  });
+}
+
+TEST(Certificate, AFoldMayDifferInItsLastBit) {
+  const Graph in = program(kModel), out = optimized();
+  EXPECT_EQ(checked(in, out, honest()).last_bits, 0);
+  const CheckReport other = checked(in, nudged(out, 1), honest());
+  EXPECT_TRUE(other.accepted) << other.reason;
+  EXPECT_EQ(other.last_bits, 1);
+  EXPECT_EQ(other.rounded_constants(), 1);
+  EXPECT_FALSE(checked(in, nudged(out, 2), honest()).accepted);
+}
+
+TEST(Certificate, AFoldMayNotDifferWhereItsLastBitDecides) {
+  const std::string jumps =
+      "agraph (float[N,3] x) => (float[N,3] y) <float[3] a = {1, 2, 3}, float[3] b = {4, 5, 6}> {\n"
+      "t = Mul(x, a)\nz = Mul(t, b)\ny = Floor(z)}";
+  const Graph in = program(jumps);
+  const auto proved = prove_claim(in, merge_scalings());
+  ASSERT_TRUE(std::holds_alternative<Graph>(proved));
+  const auto out = fold_constants(std::get<Graph>(proved), {"k"});
+  ASSERT_TRUE(out.ok());
+  EXPECT_TRUE(checked(in, *out, honest()).accepted);
+  EXPECT_FALSE(checked(in, nudged(*out, 1), honest()).accepted);
+}
+
+TEST(Certificate, AConstantThatWasNotFoldedStaysAsItIs) {
+  const Graph in = program(kModel);
+  Certificate none;
+  EXPECT_FALSE(checked(in, nudged(in, 1), none).accepted);
+}
+
+TEST(Certificate, WhatItAssumesHoldsForThisCheckOnly) {
+  const auto own = [](const std::string& op) {
+    return testing::parsed(
+        "<ir_version: 8, opset_import: [\"\" : 18, \"acme\" : 1]>\n"
+        "agraph (float[4] x) => (float[4] y) {y = " +
+        op + "}");
+  };
+  const Graph in = own("acme.Secret(x)");
+  const Claim claim{.inputs = {"x"},
+                    .outputs = {"y"},
+                    .after = testing::parsed("<ir_version: 8, opset_import: [\"\" : 18, \"acme\" : 1]>\n"
+                                             "agraph (float[4] x) => (float[4] q) {q = Add(x, x)}")};
+  const Certificate plain{.steps = {claim}, .notes = {}};
+  Certificate stated = plain;
+  stated.assumed = {"operator acme::Secret(x: T[n]) -> (y: T[n]) {\n  y[i] = x[i] + x[i]\n}"};
+  const auto asked = [&](Certificate certificate) {
+    const auto assumed = certificate.assumed;
+    certificate = with_digests(std::move(certificate), in, own("Add(x, x)"));
+    certificate.assumed = assumed;
+    return check_certificate(in, own("Add(x, x)"), certificate, 7);
+  };
+  EXPECT_FALSE(asked(plain).accepted);
+  const CheckReport report = asked(stated);
+  EXPECT_TRUE(report.accepted) << report.reason;
+  EXPECT_EQ(report.assumed, stated.assumed);
+  EXPECT_FALSE(asked(plain).accepted);
+  // And it survives its text.
+  const auto read = parse_certificate(to_text(stated));
+  ASSERT_TRUE(read.ok());
+  EXPECT_EQ(read->assumed, stated.assumed);
 }
 
 TEST(Certificate, IsAboutTwoModelsOnly) {

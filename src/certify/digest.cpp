@@ -7,6 +7,7 @@
 #include "base/blake2b.h"
 #include "base/mapped_bytes.h"
 #include "graph/names.h"
+#include "ops/own_operators.h"
 
 namespace isomer {
 namespace {
@@ -137,6 +138,7 @@ Certificate with_digests(Certificate certificate, const Graph& in, const Graph& 
   KnownDigests known;
   certificate.in_digest = model_digest(in, known);
   certificate.out_digest = model_digest(out, known);
+  if (in.opsets.own) certificate.assumed = in.opsets.own->texts();
   return certificate;
 }
 

@@ -11,7 +11,7 @@ namespace isomer {
 
 std::string model_digest(const Graph& graph);
 
-// The certificate with the digests of the models that it is about.
+// The certificate with the digests of the models that it is about, and the operators that their user states.
 Certificate with_digests(Certificate certificate, const Graph& in, const Graph& out);
 
 }  // namespace isomer

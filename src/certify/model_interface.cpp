@@ -132,6 +132,30 @@ Graph with_symbols_of(const Graph& a, const Graph& b) {
   });
 }
 
+bool same_output_names(const Graph& a, const Graph& b) {
+  const auto names = [](const Graph& graph) {
+    std::set<std::string> out;
+    for (const Value& v : graph.outputs()) out.insert(graph.name_of(v));
+    return out;
+  };
+  const std::set<std::string> left = names(a), right = names(b);
+  return left == right && left.size() == a.outputs().size() && right.size() == b.outputs().size();
+}
+
+Graph with_outputs_like(const Graph& a, const Graph& b) {
+  if (!same_output_names(a, b)) return b;
+  Graph out = b.without_nodes();
+  for (const NodeId id : b.order()) {
+    out.add(id);
+    if (b.is_overridable(id)) out.mark_overridable(id);
+  }
+  for (const Value& v : b.inputs()) out.add_input(v);
+  for (const Value& wanted : a.outputs())
+    for (const Value& v : b.outputs())
+      if (b.name_of(v) == a.name_of(wanted)) out.add_output(v);
+  return out;
+}
+
 std::optional<std::string> interface_difference(const Graph& a, const Inference& a_info, const Graph& b,
                                                 const Inference& b_info) {
   if (a.outputs().size() != b.outputs().size())

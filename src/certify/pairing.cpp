@@ -64,6 +64,7 @@ Result<std::vector<Value>> add_moved(Graph& graph, const std::vector<MovedValue>
 Result<Graph> with_constants_of(const Graph& program, const Graph& model, const ValuesByName& names) {
   Graph out;
   out.opsets = program.opsets;
+  out.opsets.own = model.opsets.own;
   std::map<NodeId, NodeId> moved;
   for (const NodeId id : program.order()) {
     Node node = program.node(id);
@@ -104,6 +105,7 @@ class PairChecker {
   Status finish(PairedReport& report);
 
  private:
+  std::optional<std::string> shape_difference(Value x, Value y) const;
   // Nodes of the second model up to this one have their classes.
   void reach(std::size_t position) {
     for (; next_ < position && next_ < pair_.b.order().size(); ++next_) {
@@ -115,7 +117,6 @@ class PairChecker {
   std::uint64_t key_;
   Sweep sweep_;
   ValuesByName names_a_, names_b_;
-  ProofCache cache_;
   std::set<std::pair<Value, Value>>
       proved_;  // two values of the first model may be equal to one of the second
   std::size_t next_ = 0;
@@ -145,7 +146,7 @@ Status PairChecker::prove(const Equation& equation, PairedReport& report) {
   options.key = key_;
   options.attempt = equation.attempt;
   if (equation.work > 0) options.budget.set_operations = std::min(equation.work, kMostWork);
-  const Verdict verdict = sweep_.prove(a, b, open, cache_, options);
+  const Verdict verdict = sweep_.prove(a, b, open, prove_equal, options);
   const auto* proved = std::get_if<Proved>(&verdict);
   if (proved == nullptr) return Error{fmt::format("{} = {}: {}", equation.a, equation.b, text(verdict))};
   proved_.emplace(a, b);
@@ -154,14 +155,32 @@ Status PairChecker::prove(const Equation& equation, PairedReport& report) {
   return Done{};
 }
 
+// Outputs that are proved have one shape. What inference says of it is a second opinion: a constant that
+// decides an extent may differ in its last digits.
+std::optional<std::string> PairChecker::shape_difference(Value x, Value y) const {
+  const auto &left = pair_.a_info.of(x).shape, &right = pair_.b_info.of(y).shape;
+  if (!left || !right) return std::nullopt;
+  bool differs = left->size() != right->size();
+  for (std::size_t k = 0; !differs && k < left->size(); ++k)
+    differs = (*left)[k].equals((*right)[k]) == false;
+  if (!differs) return std::nullopt;
+  return fmt::format("output {} has the shape {} in the first model, {} in the second", pair_.a.name_of(x),
+                     text(*left), text(*right));
+}
+
 Status PairChecker::finish(PairedReport& report) {
   reach(pair_.b.order().size());
   for (std::size_t k = 0; k < pair_.a.outputs().size(); ++k) {
     const Value x = pair_.a.outputs()[k], y = pair_.b.outputs()[k];
     if (sweep_.class_of(Side::A, x) != sweep_.class_of(Side::B, y) && !proved_.contains({x, y}))
       return Error{fmt::format("output {} is not shown to be {}", pair_.a.name_of(x), pair_.b.name_of(y))};
+    if (const auto why = shape_difference(x, y)) return Error{*why};
+    if (pair_.a.name_of(x) != pair_.b.name_of(y))
+      report.renamed.emplace_back(pair_.a.name_of(x), pair_.b.name_of(y));
   }
-  if (const Node* node = sweep_.unaccounted())
+  const Node* unaccounted = sweep_.unaccounted();
+  if (unaccounted == nullptr) unaccounted = sweep_.unaccounted_dead(pair_.whole_a, pair_.whole_a_info);
+  if (const Node* node = unaccounted)
     return Error{fmt::format("{} of the second model may fail where the first model doesn't", label(*node))};
   if (const Node* jump = sweep_.jump_behind_rounding())
     return Error{
@@ -182,7 +201,7 @@ Status PairChecker::finish(PairedReport& report) {
 
 }  // namespace
 
-std::variant<ModelPair, PairFailure> paired(const Graph& first, const Graph& second,
+std::variant<ModelPair, PairFailure> paired(const Graph& first, const Graph& second, bool by_position,
                                             const std::vector<MovedValue>& moved) {
   const auto failure = [](const char* which, const Error& e) {
     return PairFailure{fmt::format("the {} model: {}", which, e.message)};
@@ -192,16 +211,20 @@ std::variant<ModelPair, PairFailure> paired(const Graph& first, const Graph& sec
   auto flat_b = flattened(second);
   if (!flat_b.ok()) return failure("second", flat_b.error());
   ModelPair out;
-  out.a = without_dead_nodes(*a);  // nothing is known of whether dead nodes of the first model run
-  out.b = with_symbols_of(out.a, *flat_b);
+  out.whole_a = *std::move(a);
+  out.a = without_dead_nodes(out.whole_a);
+  out.b = with_symbols_of(out.a, by_position ? *flat_b : with_outputs_like(out.a, *flat_b));
   auto values = add_moved(out.a, moved);
   if (!values.ok()) return failure("first", values.error());
   out.moved = std::move(*values);
   const InferOptions with_masks{.symbols = {}, .shapes = {}, .most_made = kMostMade};
-  auto a_info = infer(out.a, with_masks), b_info = infer(out.b, with_masks);
+  auto a_info = infer(out.a, with_masks), b_info = infer(out.b, with_masks),
+       whole_a_info = infer(out.whole_a, with_masks);
   if (!a_info.ok()) return failure("first", a_info.error());
+  if (!whole_a_info.ok()) return failure("first", whole_a_info.error());
   if (!b_info.ok()) return failure("second", b_info.error());
   out.a_info = std::move(*a_info);
+  out.whole_a_info = std::move(*whole_a_info);
   out.b_info = std::move(*b_info);
   if (auto why = interface_difference(out.a, out.a_info, out.b, out.b_info))
     return PairFailure{std::move(*why), true};
@@ -212,7 +235,7 @@ std::variant<ModelPair, PairFailure> paired(const Graph& first, const Graph& sec
 PairedReport check_pairing(const Graph& first, const Graph& second, const Pairing& pairing,
                            std::uint64_t key) {
   PairedReport report;
-  const auto pair = paired(first, second, pairing.moved);
+  const auto pair = paired(first, second, pairing.by_position, pairing.moved);
   if (const auto* failure = std::get_if<PairFailure>(&pair)) {
     report.refusal = failure->why;
     return report;

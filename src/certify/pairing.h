@@ -7,6 +7,8 @@
 
 #include <optional>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "graph/infer.h"
@@ -36,6 +38,7 @@ struct Equation {
 };
 
 struct Pairing {
+  bool by_position = false;  // outputs, even if both models have the same names of them
   std::vector<MovedValue> moved;
   std::vector<StatedConstant> constants;
   std::vector<Equation> equations;
@@ -44,9 +47,12 @@ struct Pairing {
 // The two models as they are swept: calls of functions and known Ifs written out, the moved values added to
 // the first, dimensions of the second named as the first names them.
 struct ModelPair {
-  Graph a, b;
+  Graph a, b;  // a without what its outputs don't need, b with all of its nodes and its outputs as a has them
   Inference a_info, b_info;
   std::vector<Value> moved;  // in a
+  // The first model with the nodes that its outputs don't need.
+  Graph whole_a;
+  Inference whole_a_info;
 };
 
 struct PairFailure {
@@ -54,7 +60,7 @@ struct PairFailure {
   bool is_difference = false;  // the models are not equal, whatever they compute
 };
 
-std::variant<ModelPair, PairFailure> paired(const Graph& first, const Graph& second,
+std::variant<ModelPair, PairFailure> paired(const Graph& first, const Graph& second, bool by_position,
                                             const std::vector<MovedValue>& moved = {});
 
 // What a proof of two models rests on beside the sets.
@@ -65,6 +71,8 @@ struct PairedReport {
   std::int64_t points = 0;  // mod p
   int constants_rounded = 0, constants_restated = 0, constants_moved = 0;
   double worst_ulp = 0;
+  // Outputs of the first model and of the second that were compared, where their names are not the same.
+  std::vector<std::pair<std::string, std::string>> renamed = {};
 };
 
 PairedReport check_pairing(const Graph& first, const Graph& second, const Pairing& pairing,

@@ -69,6 +69,69 @@ TEST(Pairing, WhatTheFirstModelDoesNotComputeIsEqualToNothing) {
   EXPECT_TRUE(checked(a, b, pairing).refusal);
 }
 
+TEST(Pairing, OutputsAreMatchedByTheirNames) {
+  const std::string both = "float[N,3] y, float[N,3] w", turned = "float[N,3] w, float[N,3] y";
+  const Graph a = model(kIn, both, "y = Neg(x)\nw = Abs(x)");
+  EXPECT_FALSE(checked(a, model(kIn, turned, "y = Neg(x)\nw = Abs(x)"), {}).refusal);
+  const Graph swapped = model(kIn, turned, "w = Neg(x)\ny = Abs(x)");
+  EXPECT_TRUE(checked(a, swapped, {}).refusal);
+  // By position only where that is asked for, or names differ; and it is told.
+  const PairedReport asked =
+      checked(a, swapped, {.by_position = true, .moved = {}, .constants = {}, .equations = {}});
+  EXPECT_FALSE(asked.refusal);
+  EXPECT_EQ(asked.renamed.size(), 2u);
+  const PairedReport other =
+      checked(a, model(kIn, "float[N,3] p, float[N,3] q", "p = Neg(x)\nq = Abs(x)"), {});
+  EXPECT_FALSE(other.refusal);
+  EXPECT_EQ(other.renamed.size(), 2u);
+}
+
+TEST(Pairing, EveryNodeOfTheSecondModelCounts) {
+  const std::string in = "float[4] x, int64[1] i", out = "float[4] y, int64[1] w";
+  const auto with = [&](const std::string& more) {
+    return model(in, out, "y = Neg(x)\n" + more + "\nw = Identity(i)");
+  };
+  const Graph plain = with("");
+  for (const std::string dead :
+       {"d = Gather(x, i)", "d = Reshape(x, i)", "d = Expand(x, i)", "e = Neg(x)\nd = Gather(e, i)"}) {
+    EXPECT_TRUE(checked(plain, with(dead), {}).refusal) << dead;
+    EXPECT_FALSE(checked(with(dead), plain, {}).refusal) << dead;
+    EXPECT_FALSE(checked(with(dead), with(dead), {}).refusal) << dead;
+  }
+  EXPECT_FALSE(checked(plain, with("d = Neg(x)"), {}).refusal);
+}
+
+// B has another last digit in its constant c, and is otherwise A.
+PairedReport restated(const std::string& in, const std::string& body, const std::string& first,
+                      const std::string& second, const std::string& more = "") {
+  const auto with = [&](const std::string& c) {
+    return model(in, "y", body, "float[1] c = {" + c + "}" + (more.empty() ? "" : ", " + more));
+  };
+  Pairing pairing;
+  pairing.constants = {
+      {.side = Side::B, .name = "c", .program = model("float[1] c", "float[1] r", "r = Identity(c)")}};
+  pairing.equations = {{.a = "y", .b = "y", .open = {}, .work = 1 << 20, .attempt = {}, .at_end = true}};
+  return checked(with(first), with(second), pairing);
+}
+
+TEST(Pairing, LastDigitsMayNotDecide) {
+  const std::string x = "float[3] x";
+  EXPECT_FALSE(restated(x, "y = Mul(x, c)", "3.0", "3.0000002").refusal);
+  EXPECT_EQ(restated(x, "y = Mul(x, c)", "3.0", "3.0000002").constants_restated, 1);
+  EXPECT_FALSE(restated(x, "y = Div(x, c)", "3.0", "3.0000002").refusal);
+  const std::string norm = "q = Mul(x, x)\ns = Add(q, c)\nr = Sqrt(s)\ny = Div(x, r)";
+  EXPECT_EQ(restated(x, norm, "0.001", "0.0010000002").refusal, std::nullopt);
+  const std::string clipped = "a = Abs(x)\nm = Max(a, c)\ny = Div(x, m)";
+  EXPECT_EQ(restated(x, clipped, "0.001", "0.0010000002").refusal, std::nullopt);
+  for (const std::string body :
+       {"y = Pow(x, c)", "t = Mul(x, c)\ny = Asin(t)", "t = Mul(x, c)\ny = Acos(t)",
+        "t = Add(x, c)\ny = Acosh(t)", "t = Mul(x, c)\ny = Atanh(t)", "t = Add(x, c)\ny = Sqrt(t)",
+        "t = Add(x, c)\ny = Log(t)", "t = Add(x, c)\ny = Div(x, t)", "t = Mul(x, c)\ny = Floor(t)"})
+    EXPECT_TRUE(restated(x, body, "3.0", "3.0000002").refusal) << body;
+  EXPECT_TRUE(
+      restated("int64[3] x", "y = OneHot(x, c, v)", "4.0", "3.9999998", "float[2] v = {0, 1}").refusal);
+}
+
 TEST(Pairing, ANameThatIsTakenIsRefused) {
   const Graph a = model(kIn, kOut, "s = Sin(x)\ny = Exp(s)");
   const Pairing pairing{.moved = {{.name = "s", .of = "x", .perm = {1, 0}, .begin = {}, .step = {}}},

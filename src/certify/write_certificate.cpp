@@ -1,7 +1,6 @@
 #include <nlohmann/json.hpp>
 
 #include "base/base64.h"
-#include "certify/assumptions.h"
 #include "certify/certificate.h"
 #include "onnx/program.h"
 
@@ -41,7 +40,8 @@ Json to_json(const Equation& e) {
 }  // namespace
 
 std::string to_text(const Certificate& certificate) {
-  std::string out = head(certificate).dump() + "\n" + assumption_lines();
+  std::string out = head(certificate).dump() + "\n";
+  for (const std::string& text : certificate.assumed) out += Json{{"assume", text}}.dump() + "\n";
   for (const CertifiedStep& step : certificate.steps) {
     if (const auto* claim = std::get_if<Claim>(&step)) {
       Json line{{"replace", claim->outputs}, {"from", claim->inputs}, {"by", text_of(claim->after)}};
@@ -56,7 +56,9 @@ std::string to_text(const Certificate& certificate) {
     }
   }
   if (certificate.pairing) {
-    out += Json{{"compare", "values"}}.dump() + "\n";
+    Json line{{"compare", "values"}};
+    if (certificate.pairing->by_position) line["outputs"] = "by position";
+    out += line.dump() + "\n";
     for (const MovedValue& m : certificate.pairing->moved) out += to_json(m).dump() + "\n";
     for (const StatedConstant& c : certificate.pairing->constants) out += to_json(c).dump() + "\n";
     for (const Equation& e : certificate.pairing->equations) out += to_json(e).dump() + "\n";

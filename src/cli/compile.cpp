@@ -21,7 +21,7 @@ namespace {
 struct CompileCommand {
   std::filesystem::path model, folder, schedule;
   api::CompileOptions options;
-  std::string show, as = "module", precision = "f32", tune = "0", tuning, optimize = "0";
+  std::string show, as = "module", precision = "f32", tune = "0", tuning, optimize = "0", operators;
   LiveRequest live;
 };
 
@@ -120,7 +120,8 @@ Result<Reply> compile(const CompileCommand& request) {
   }
   ISOMER_TRY(const auto live, Live::start(request.live));
   options.progress = [&live](std::string_view now) { live->show(now); };
-  const api::Compiled compiled = api::compile(api::load(request.model), request.folder, options);
+  const api::Compiled compiled =
+      api::compile(api::load(request.model, {.operators = request.operators}), request.folder, options);
   Json json = Json::parse(compiled.json);
   std::string text = fmt::format(
       "{}: {} nests in {} functions; {} are tiled products, {} go by Winograd\n",
@@ -253,7 +254,7 @@ void add_compile(CLI::App& app, Chosen& chosen) {
                    "made-up ones");
   add_shape_option(*command, request->options.sizes);
   add_live_options(*command, request->live);
-  add_operators_option(*command);
+  add_operators_option(*command, request->operators);
   command->add_flag("--json", chosen.json, "Answer in JSON");
   command->callback([&chosen, request] { chosen.run = [request] { return compile(*request); }; });
 }

@@ -26,6 +26,7 @@ constexpr std::size_t kWidestCell = 60;  // names and expressions beyond it are 
 struct InspectRequest {
   std::filesystem::path model;
   std::vector<std::string> shapes;
+  std::string operators;
 };
 
 std::string cell(std::string_view text) { return shortened(printable(text), kWidestCell); }
@@ -131,7 +132,8 @@ std::string to_text(const Json& report, const std::filesystem::path& path) {
 }
 
 Result<Reply> inspect(const InspectRequest& request) {
-  Json json = Json::parse(api::inspect(api::load(request.model), request.shapes).json);
+  Json json = Json::parse(
+      api::inspect(api::load(request.model, {.operators = request.operators}), request.shapes).json);
   return Reply{Exit::Done, to_text(json, request.model), json};
 }
 
@@ -143,7 +145,7 @@ void add_inspect(CLI::App& app, Chosen& chosen) {
       app.add_subcommand("inspect", "Operators, shapes, FLOPs, bytes, which nodes are opaque and why");
   command->add_option("MODEL", request->model, "An ONNX file")->required();
   add_shape_option(*command, request->shapes);
-  add_operators_option(*command);
+  add_operators_option(*command, request->operators);
   command->add_flag("--json", chosen.json, "Answer in JSON");
   command->callback([&chosen, request] { chosen.run = [request] { return inspect(*request); }; });
 }

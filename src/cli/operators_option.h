@@ -1,13 +1,15 @@
 // The option --operators FILE of several commands: operators of one's own, as text.
 #pragma once
 
+#include <string>
+
 namespace CLI {
 class App;
 }
 
 namespace isomer::cli {
 
-// They are declared while the command line is read, before anything else is.
-void add_operators_option(CLI::App& command);
+// `text`: what the file says, for api::LoadOptions.
+void add_operators_option(CLI::App& command, std::string& text);
 
 }  // namespace isomer::cli

@@ -180,7 +180,7 @@ void add_optimize(CLI::App& app, Chosen& chosen) {
       ->needs(plans);
   command->add_flag("-v,--verbose", request->verbose, "Tell each step, and what was tried in vain");
   add_live_options(*command, request->live);
-  add_operators_option(*command);
+  add_operators_option(*command, request->files.operators);
   command->add_flag("--json", chosen.json, "Answer in JSON");
   add_runtime_options(*command, request->runtime);
   command->callback([&chosen, request] { chosen.run = [request] { return run(*request); }; });

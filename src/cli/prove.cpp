@@ -25,9 +25,9 @@ namespace fs = std::filesystem;
 
 struct ProveRequest {
   fs::path a, b, save_input, certificate;
-  std::string budget = "5m";
+  std::string budget = "5m", operators;
   std::vector<std::string> shapes;
-  bool trace = false, verbose = false;
+  bool trace = false, verbose = false, by_position = false, exact_constants = false;
   LiveRequest live;
 };
 
@@ -52,11 +52,13 @@ std::string contract_text() {
 Result<Reply> prove(const ProveRequest& request) {
   constexpr int kMostNotices = 5;
   ISOMER_TRY(const double seconds, seconds_of(request.budget));
-  const api::ModelPair models = api::load_pair(request.a, request.b, request.shapes);
+  const api::ModelPair models =
+      api::load_pair(request.a, request.b, {.sizes = request.shapes, .operators = request.operators});
   ISOMER_TRY(auto live, Live::start(request.live, seconds));
   int notices = 0;
   bool is_said = false;
-  api::ProveOptions options{.seconds = seconds};
+  api::ProveOptions options{
+      .seconds = seconds, .by_position = request.by_position, .exact_constants = request.exact_constants};
   if (request.certificate.empty()) options.certificate = certificate_beside(request.b);
   options.progress = [&](std::string_view now) { live->show(now); };
   options.notice = [&](std::string_view what) {
@@ -89,7 +91,10 @@ void add_prove(CLI::App& app, Chosen& chosen) {
   auto request = std::make_shared<ProveRequest>();
   CLI::App* command = app.add_subcommand("prove", "Are two models equal for all inputs?");
   command->add_option("A", request->a, "An ONNX file")->type_name("")->required();
-  command->add_option("B", request->b, "An ONNX file with the same inputs, by name, and outputs, by position")
+  command
+      ->add_option("B", request->b,
+                   "An ONNX file with the same inputs and outputs, by name; outputs of other names are "
+                   "compared by position")
       ->type_name("")
       ->required();
   command->add_option("--budget", request->budget, "How long to try: 30s, 5m, 1h")
@@ -112,11 +117,16 @@ void add_prove(CLI::App& app, Chosen& chosen) {
       ->type_name("NAME=SHAPE")
       ->expected(1)
       ->take_all();
+  command->add_flag("--by-position", request->by_position,
+                    "Compare outputs by position, even if both models have the same names of outputs");
+  command->add_flag(
+      "--exact-constants", request->exact_constants,
+      "Constants must be equal to the last digit: undecided if they are equal but for rounding");
   command->add_flag("-v,--verbose", request->verbose,
                     "Also say what was proved, and what \"equal\" means (docs/equality.md)");
   add_live_options(*command, request->live);
   command->add_flag("--trace", request->trace, "Say every pair of values that is tried");
-  add_operators_option(*command);
+  add_operators_option(*command, request->operators);
   command->add_flag("--json", chosen.json, "Answer in JSON");
   command->callback([&chosen, request] { chosen.run = [request] { return prove(*request); }; });
 }

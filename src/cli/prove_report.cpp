@@ -21,17 +21,23 @@ std::string line(std::string_view text, std::size_t first, std::size_t rest) {
 
 std::string string_of(const Json& json, const char* field) { return json.at(field).get<std::string>(); }
 
+// " but for rounding of 3 constants", of equal models; or "".
 std::string rounding_text(const Json& report) {
-  const int other = report["constants_rounded"].get<int>() + report["constants_restated"].get<int>();
-  const int wider = report["widened"].get<int>();
-  std::string rounds_less =
-      wider == 0 ? ""
-                 : fmt::format("{} values of 16-bit floats are computed in float32, rounded less", wider);
-  if (other == 0) return rounds_less;
-  return (wider == 0 ? "" : rounds_less + "; ") +
-         fmt::format("{} constant{} {} rounded otherwise, by {:.1g} of {} value at most", other,
-                     other == 1 ? "" : "s", other == 1 ? "is" : "are", number_of(report["worst_relative"]),
-                     other == 1 ? "its" : "their");
+  const int count = report["constants_rounded"].get<int>() + report["constants_restated"].get<int>();
+  return count == 0 ? "" : fmt::format(" but for rounding of {} constant{}", count, count == 1 ? "" : "s");
+}
+
+// Outputs that were compared though their names differ: "y with p, w with q".
+std::string renamed_text(const Json& report) {
+  if (report["matched_by"] != "position") return "";
+  std::string out;
+  std::size_t shown = 0;
+  for (const Json& output : report["outputs"]) {
+    if (shown++ == kMostOutputs) return out + ", ...";
+    out +=
+        fmt::format("{}{} with {}", out.empty() ? "" : ", ", string_of(output, "a"), string_of(output, "b"));
+  }
+  return out;
 }
 
 std::string constants_text(const Json& report, bool is_verbose) {
@@ -75,8 +81,11 @@ std::string plain_headline(const Json& report) {
   const std::string verdict = string_of(report, "verdict"), sizes = string_of(report, "sizes");
   if (verdict != "proved") return fmt::format("{}: {}", verdict, plain_reason(string_of(report, "why")));
   const std::string where = sizes.empty() ? "for all inputs" : "for all inputs at " + sizes;
+  const std::string renamed = renamed_text(report);
   const std::string rounded = rounding_text(report);
-  return fmt::format("equal {}{}", where, rounded.empty() ? "" : ", but for rounding: " + rounded);
+  return fmt::format(
+      "equal{}{} {}{}", rounded, rounded.empty() ? "" : ",", where,
+      renamed.empty() ? "" : "; outputs have other names and were compared by position: " + renamed);
 }
 
 std::string prove_text(const Json& report, bool is_verbose, bool is_said) {
@@ -102,6 +111,19 @@ std::string prove_text(const Json& report, bool is_verbose, bool is_said) {
         2, 4);
   const bool is_by_certificate = report["by_certificate"].get<bool>();
   if (is_by_certificate) text += "  by the certificate beside the second model, checked again\n";
+  if (is_proved && !rounding_text(report).empty())
+    text +=
+        line(fmt::format("rounded constants differ by {:.1g} of their value at most; --exact-constants asks "
+                         "for the same digits",
+                         number_of(report["worst_relative"])),
+             2, 4);
+  if (const int wider = report["widened"].get<int>(); is_proved && wider > 0)
+    text +=
+        line(fmt::format("{} values of 16-bit floats are computed in float32, rounded less", wider), 2, 4);
+  if (is_proved)
+    for (const Json& assumed : report["assumed"])
+      text += "  assuming that it is as its user states it:\n" + printable_lines(assumed.get<std::string>()) +
+              "\n";
   if (const std::string saved = string_of(report, "input"); !saved.empty())
     text += line("an input that shows it: " + printable(saved), 2, 4);
   else if (has_example(report)) text += "  --save-input F.npz writes an input that shows it\n";

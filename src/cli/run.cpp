@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 struct RunRequest {
   fs::path model, feeds, output;
   std::string engine = "reference";
-  std::string arithmetic = "native";
+  std::string arithmetic = "native", operators;
   RuntimeRequest runtime;
 };
 
@@ -69,7 +69,7 @@ Result<Reply> run(const RunRequest& request) {
     if (fs::equivalent(input, request.output, failure))
       return Error{fmt::format("{} is an input too; write to another file", request.output.string())};
 
-  const api::Model model = api::load(request.model);
+  const api::Model model = api::load(request.model, {.operators = request.operators});
   api::Tensors feeds;
   if (!request.feeds.empty()) feeds = api::load_tensors(request.feeds);
   ISOMER_TRY(const auto runtimes, runtime_options(request.runtime));
@@ -106,7 +106,7 @@ void add_run(CLI::App& app, Chosen& chosen) {
       ->type_name("native|double")
       ->capture_default_str();
   add_library_options(*command, request->runtime);
-  add_operators_option(*command);
+  add_operators_option(*command, request->operators);
   command->add_flag("--json", chosen.json, "Answer in JSON");
   command->callback([&chosen, request] { chosen.run = [request] { return run(*request); }; });
 }

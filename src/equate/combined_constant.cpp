@@ -143,7 +143,7 @@ bool holds(std::span<const float> wanted, const Layout& layout, std::span<const 
 }
 
 Graph program_of(const Tensor& wanted, const Reading& reading, const Tensor& source, const Matrix& m,
-                 std::int64_t denominator, const std::map<std::string, int, std::less<>>& opsets) {
+                 std::int64_t denominator, const Opsets& opsets) {
   ProgramBuilder b(opsets, "combined.");
   const auto taps = static_cast<std::int64_t>(m[0].size()), results = static_cast<std::int64_t>(m.size());
   const std::int64_t outputs = source.extents()[0], channels = source.extents()[1];
@@ -172,7 +172,7 @@ Graph program_of(const Tensor& wanted, const Reading& reading, const Tensor& sou
 }  // namespace
 
 std::optional<Graph> combined_constant(const Tensor& wanted, const std::vector<Tensor>& sources,
-                                       const std::map<std::string, int, std::less<>>& opsets) {
+                                       const Opsets& opsets) {
   if (wanted.type() != ElementType::Float || wanted.rank() < 3) return std::nullopt;
   for (const Tensor& source : sources) {
     if (source.type() != ElementType::Float || source.rank() < 3) continue;

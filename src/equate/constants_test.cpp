@@ -12,7 +12,7 @@
 namespace isomer {
 namespace {
 
-const std::map<std::string, int, std::less<>> kOpsets{{"", 18}};
+const Opsets kOpsets{{"", 18}};
 
 float number(std::int64_t i, std::int64_t seed) {
   return static_cast<float>((i * 7919 + seed * 104729 + i * i * 31) % 2003 - 1001) / 499.0F;

@@ -333,8 +333,7 @@ Value write(ProgramBuilder& b, const Source& source) {
 }
 
 std::optional<Graph> in_shape(const Tensor& wanted, const Extents& shape, const std::vector<Source>& tensors,
-                              const std::vector<Numbers>& sources,
-                              const std::map<std::string, int, std::less<>>& opsets, bool& is_hopeless) {
+                              const std::vector<Numbers>& sources, const Opsets& opsets, bool& is_hopeless) {
   const Numbers numbers(bits_of(wanted), shape);
   Finder finder(numbers, sources, shape == wanted.extents());
   const auto blocks = finder.find();
@@ -353,8 +352,7 @@ std::optional<Graph> in_shape(const Tensor& wanted, const Extents& shape, const 
 }
 
 // The same numbers in the same order.
-std::optional<Graph> reshaped(const Tensor& wanted, const Source& source,
-                              const std::map<std::string, int, std::less<>>& opsets) {
+std::optional<Graph> reshaped(const Tensor& wanted, const Source& source, const Opsets& opsets) {
   const Tensor& t = source.numbers;
   if (t.count() != wanted.count() || std::memcmp(t.bytes().data, wanted.bytes().data, t.bytes().size) != 0)
     return std::nullopt;
@@ -463,8 +461,7 @@ MovedConstants::MovedConstants(const std::vector<Tensor>& sources, const std::ve
   products_.insert(products_.end(), products.begin(), products.end());
 }
 
-std::optional<Graph> MovedConstants::find(const Tensor& wanted,
-                                          const std::map<std::string, int, std::less<>>& opsets) const {
+std::optional<Graph> MovedConstants::find(const Tensor& wanted, const Opsets& opsets) const {
   if (!fits(wanted) || wanted.count() > kMostElements || !has_many_values(bits_of(wanted)))
     return std::nullopt;
   for (const auto* list : {&plain_, &products_}) {
@@ -482,8 +479,7 @@ std::optional<Graph> MovedConstants::find(const Tensor& wanted,
   return find_repeated(wanted, opsets);
 }
 
-std::optional<Graph> MovedConstants::find_repeated(
-    const Tensor& wanted, const std::map<std::string, int, std::less<>>& opsets) const {
+std::optional<Graph> MovedConstants::find_repeated(const Tensor& wanted, const Opsets& opsets) const {
   const auto r = repeated(wanted);
   if (!r) return std::nullopt;
   std::vector<float> once;

@@ -16,8 +16,7 @@ class MovedConstants {
   MovedConstants(const std::vector<Tensor>& sources, const std::vector<Tensor>& preferred);
 
   // A program without inputs that computes `wanted` from some of the sources; nullopt: none was found.
-  std::optional<Graph> find(const Tensor& wanted,
-                            const std::map<std::string, int, std::less<>>& opsets) const;
+  std::optional<Graph> find(const Tensor& wanted, const Opsets& opsets) const;
 
   // A constant, or its product with a number, or quotient by it.
   struct Source {
@@ -27,8 +26,7 @@ class MovedConstants {
   };
 
  private:
-  std::optional<Graph> find_repeated(const Tensor& wanted,
-                                     const std::map<std::string, int, std::less<>>& opsets) const;
+  std::optional<Graph> find_repeated(const Tensor& wanted, const Opsets& opsets) const;
   std::vector<Source> plain_, products_;
 };
 

@@ -24,6 +24,7 @@
 #include "prove/refute.h"
 #include "prove/sweep.h"
 #include "prove/value_numbers.h"
+#include "rewrite/proof_cache.h"
 
 namespace isomer {
 namespace {
@@ -281,7 +282,7 @@ bool Prover::ask(Value a, Value b, const std::set<int>& open, const Sweep::Regio
   const std::string text_of_question = question(regions.a, regions.b, options);
   if (failed_.contains(text_of_question)) return false;
   ++out_.questions;
-  const Verdict verdict = sweep_.prove(a, b, open, cache_, options);
+  const Verdict verdict = sweep_.prove(a, b, open, cache_.source(), options);
   if (options_.trace)
     options_.trace(fmt::format("{} = {}, {} and {} nodes: {}", a_.name_of(a), b_.name_of(b),
                                regions.a.operator_count(), regions.b.operator_count(), text(verdict)));
@@ -537,7 +538,7 @@ ModelsVerdict find_pairing(const Graph& first, const Graph& second, const ProveM
     out.why = failure.why;
     return out;
   };
-  auto pair = paired(first, second);
+  auto pair = paired(first, second, options.by_position);
   if (const auto* failure = std::get_if<PairFailure>(&pair)) return failed(*failure);
   const ModelPair& plain = std::get<ModelPair>(pair);
   options.progress("running both models");
@@ -547,9 +548,11 @@ ModelsVerdict find_pairing(const Graph& first, const Graph& second, const ProveM
   Moved moved;
   if (likeness) moved = moved_values(plain.a, likeness->moved(kMostMoved));
   if (!moved.values.empty()) {
-    pair = paired(first, second, moved.values);
+    pair = paired(first, second, options.by_position, moved.values);
     if (const auto* failure = std::get_if<PairFailure>(&pair)) return failed(*failure);
   }
+  out.by_position = options.by_position || !same_output_names(first, second);
+  out.pairing.by_position = options.by_position;
   out.pairing.moved = std::move(moved.values);
   Prover(std::get<ModelPair>(pair), options, std::move(likeness), seconds_of_a_run, moved.alike, out).run();
   return out;
@@ -559,7 +562,7 @@ ModelsVerdict find_pairing(const Graph& first, const Graph& second, const ProveM
 // checker's to say: where one of them is undefined and the other isn't, only one order is right.
 std::optional<Pairing> turned(const ModelsVerdict& found) {
   if (!found.pairing.moved.empty()) return std::nullopt;
-  Pairing out;
+  Pairing out{.by_position = found.pairing.by_position, .moved = {}, .constants = {}, .equations = {}};
   for (const StatedConstant& c : found.pairing.constants)
     out.constants.push_back(
         {.side = c.side == Side::A ? Side::B : Side::A, .name = c.name, .program = c.program});

@@ -17,6 +17,7 @@
 namespace isomer {
 
 struct ProveModelsOptions {
+  bool by_position = false;  // of outputs, even if both models have the same names of them
   const std::atomic<bool>* stop = nullptr;
   std::function<double()> seconds_left = {};  // until the deadline
   std::function<void(const std::string&)> progress = [](const std::string&) {};
@@ -38,6 +39,7 @@ struct ModelsVerdict {
   std::string first_difference;                                            // where the models part, by node
   int constants_rounded = 0, constants_restated = 0, constants_moved = 0;  // see rounding.h
   double worst_ulp = 0;
+  bool by_position = false;       // outputs were matched by position
   std::int64_t points = 0;        // mod p, of all proofs together
   int proofs = 0, questions = 0;  // pairs that were proved; questions that no earlier proof answered
   // Questions on which the two witnesses disagreed: each stays undecided and is a bug of ours. Then the

@@ -24,7 +24,7 @@ double distance(std::span<const float> a, std::span<const float> b) {
 }  // namespace
 
 std::optional<Graph> restated_constant(const Tensor& wanted, const std::vector<Tensor>& sources,
-                                       const std::map<std::string, int, std::less<>>& opsets) {
+                                       const Opsets& opsets) {
   if (wanted.type() != ElementType::Float || wanted.count() == 0) return std::nullopt;
   const Tensor* nearest = nullptr;
   double least = kClose;

@@ -11,6 +11,6 @@ namespace isomer {
 
 // A program without inputs: the nearest of the sources that look alike, reshaped; nullopt: none does.
 std::optional<Graph> restated_constant(const Tensor& wanted, const std::vector<Tensor>& sources,
-                                       const std::map<std::string, int, std::less<>>& opsets);
+                                       const Opsets& opsets);
 
 }  // namespace isomer

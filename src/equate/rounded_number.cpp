@@ -58,7 +58,7 @@ std::set<double> numbers_in(const Graph& program) {
 }
 
 std::vector<Graph> rounded_number(const Tensor& wanted, const std::set<double>& numbers,
-                                  const std::map<std::string, int, std::less<>>& opsets) {
+                                  const Opsets& opsets) {
   if (wanted.type() != ElementType::Float || wanted.count() < 1 || numbers.size() > kMostNumbers) return {};
   const auto values = wanted.as<float>();
   const float number = values[0];

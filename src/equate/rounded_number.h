@@ -17,6 +17,6 @@ std::set<double> numbers_in(const Graph& program);
 // Programs without inputs whose results differ, round to `wanted`, a tensor of one number, and aren't it
 // exactly; none if it is one of the numbers.
 std::vector<Graph> rounded_number(const Tensor& wanted, const std::set<double>& numbers,
-                                  const std::map<std::string, int, std::less<>>& opsets);
+                                  const Opsets& opsets);
 
 }  // namespace isomer

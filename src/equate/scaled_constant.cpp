@@ -244,7 +244,7 @@ std::optional<Value> shifted(ProgramBuilder& b, const Tensor& wanted, const std:
 }  // namespace
 
 std::optional<Graph> scaled_constant(const Tensor& wanted, const std::vector<Tensor>& sources,
-                                     const std::map<std::string, int, std::less<>>& opsets) {
+                                     const Opsets& opsets) {
   if (wanted.type() != ElementType::Float || wanted.count() < 2 || wanted.count() > kMostElements)
     return std::nullopt;
   const auto written = [&](const auto& find) -> std::optional<Graph> {

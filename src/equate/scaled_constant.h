@@ -13,6 +13,6 @@ namespace isomer {
 
 // A program without inputs that computes `wanted`, but for rounding; nullopt: none was found.
 std::optional<Graph> scaled_constant(const Tensor& wanted, const std::vector<Tensor>& sources,
-                                     const std::map<std::string, int, std::less<>>& opsets);
+                                     const Opsets& opsets);
 
 }  // namespace isomer

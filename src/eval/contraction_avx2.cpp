@@ -1,10 +1,10 @@
-// Compiled with -mavx2 -mfma -ffp-contract=fast; nothing here may run before the processor was asked. FMA
-// only makes sums more exact.
+// Compiled with -mavx2; nothing here may run before the processor was asked. Without FMA: wider vectors give
+// the same bits as narrow ones, so that what is folded does not depend on the machine.
 #include "eval/contraction_kernel.h"
 
 namespace isomer::avx2 {
 
-#if defined(__AVX2__) && defined(__FMA__)
+#if defined(__AVX2__)
 namespace {
 #include "eval/contraction_tile.inc"
 }  // namespace

@@ -1,7 +1,7 @@
 // The inner kernel of every contraction: a small tile of C += A·B from packed panels, for one register tile.
 //
 // Internal to Contraction. The float and double versions are compiled twice, for the baseline instruction set
-// and for AVX2 with FMA, and chosen at run time; the others are plain loops.
+// and for AVX2, and chosen at run time; both give the same bits. The others are plain loops.
 #pragma once
 
 #include <cstdint>

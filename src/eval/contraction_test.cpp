@@ -8,6 +8,7 @@
 #include <random>
 #include <span>
 
+#include "eval/contraction_kernel.h"
 #include "expr/formula.h"
 #include "expr/tensor.h"
 
@@ -93,6 +94,25 @@ void check_products(ElementType type) {
       expect_same_bits(formula, draw.sparse(rows * depth, one_in), draw.sparse(depth * columns, one_in));
     }
   }
+}
+
+template <class T>
+void expect_same_bits_on_every_machine() {
+  constexpr int kRows = TileShape<T>::kRows, kColumns = TileShape<T>::kColumns, kDepth = 257;
+  std::vector<T> a(kRows * kDepth), b(kColumns * kDepth), wide(kRows * kColumns), narrow(kRows * kColumns);
+  std::mt19937 draw(1);
+  std::uniform_real_distribution<T> numbers(-1, 1);
+  for (auto* list : {&a, &b})
+    for (T& v : *list) v = numbers(draw);
+  avx2::multiply_tile(a.data(), b.data(), kDepth, wide.data());
+  baseline::multiply_tile(a.data(), b.data(), kDepth, narrow.data());
+  EXPECT_EQ(wide, narrow);
+}
+
+TEST(Contraction, WideVectorsGiveTheBitsOfNarrowOnes) {
+  if (!avx2::is_compiled_in() || !__builtin_cpu_supports("avx2")) GTEST_SKIP() << "this machine has no AVX2";
+  expect_same_bits_on_every_machine<float>();
+  expect_same_bits_on_every_machine<double>();
 }
 
 TEST(Contraction, SkippedZerosChangeNoBit) {

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 
+#include "ops/own_operators.h"
+
 namespace isomer {
 namespace {
 
@@ -12,12 +14,17 @@ constexpr std::array<std::string_view, 4> kControlFlow = {"If", "Loop", "Scan", 
 
 }  // namespace
 
+const Operator* find_operator(const Graph& graph, const Node& node) {
+  const Operator* op = find_operator(node.domain, node.op);
+  return op == nullptr && graph.opsets.own ? graph.opsets.own->find(node.domain, node.op) : op;
+}
+
 std::variant<const Operator*, Opaque> operator_of(const Graph& graph, const Node& node) {
   const std::string full_name = node.domain.empty() ? node.op : node.domain + "." + node.op;
   if (graph.is_call(node)) return Opaque{"local function"};
   if (node.domain.empty() && std::ranges::find(kControlFlow, node.op) != kControlFlow.end())
     return Opaque{"control flow"};
-  const Operator* op = find_operator(node.domain, node.op);
+  const Operator* op = find_operator(graph, node);
   if (op == nullptr) {
     const bool standard = node.domain.empty() || node.domain == "ai.onnx.ml";
     return Opaque{standard ? "no formula yet for " + full_name : "custom domain " + node.domain};

@@ -10,6 +10,9 @@
 
 namespace isomer {
 
+// The operator of a name here: one of the list, or one that a user states for this graph. nullptr: none.
+const Operator* find_operator(const Graph& graph, const Node& node);
+
 // The operator that a node applies, or why it has no formula, whatever its inputs: control flow, a custom
 // domain, a local function, an operator that is not defined.
 std::variant<const Operator*, Opaque> operator_of(const Graph& graph, const Node& node);

@@ -58,6 +58,15 @@ struct FunctionName {
 // With a digest (base/blake2b.h) of all that the file says of each, elements in other files included.
 using FunctionDigests = std::map<FunctionName, std::string>;
 
+class OwnOperators;
+
+// What names of operators mean in a graph: the version of each domain, and operators that a user states.
+// Copied as one, so that no part of a model knows more operators than another.
+struct Opsets : std::map<std::string, int, std::less<>> {
+  using map::map;
+  std::shared_ptr<const OwnOperators> own = {};  // nullptr: none
+};
+
 class Graph;
 
 // What a node runs: a graph in one of its attributes, or the function that it calls, written out for this
@@ -115,8 +124,8 @@ class Graph {
   bool is_overridable(NodeId initializer) const;
   void mark_overridable(NodeId initializer);
 
-  std::map<std::string, int, std::less<>> opsets;  // domain -> version
-  int opset(std::string_view domain) const;        // 0: not imported
+  Opsets opsets;                             // domain -> version
+  int opset(std::string_view domain) const;  // 0: not imported
   std::string name;
   CopyOnWrite<FunctionDigests> functions;  // that the model defines
   bool is_call(const Node& node) const;    // of one of these

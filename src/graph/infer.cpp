@@ -346,7 +346,9 @@ Result<Inference> infer(const Graph& graph, const InferOptions& options) {
   return inference;
 }
 
-Definition define_node(const Graph& graph, const Inference& inference, NodeId id) {
+Definition define_node(const Graph& graph, const Inference& inference, NodeId id,
+                       const std::vector<bool>& unseen) {
+  const auto is_unseen = [&](std::size_t k) { return k < unseen.size() && unseen[k]; };
   const Node& node = graph.node(id);
   if (is_constant_node(node)) return Opaque{"a constant"};
   const auto op = operator_of(graph, node);
@@ -359,7 +361,10 @@ Definition define_node(const Graph& graph, const Inference& inference, NodeId id
     }
     const ValueInfo& info = inference.of(input);
     if (const auto unknown = refuse_unknown(graph, input, info)) return *unknown;
-    call.inputs.push_back(Call::Input{{info.type, *info.shape}, info.integers, known_constant(graph, input)});
+    call.inputs.push_back(Call::Input{{info.type, *info.shape}});
+    if (is_unseen(call.inputs.size() - 1)) continue;
+    call.inputs.back()->integers = info.integers;
+    call.inputs.back()->constant = known_constant(graph, input);
   }
   Definition definition = define(*std::get<const Operator*>(op), call);
   if (!std::holds_alternative<Opaque>(definition)) return definition;
@@ -367,7 +372,7 @@ Definition define_node(const Graph& graph, const Inference& inference, NodeId id
   bool knows_more = false;
   for (std::size_t k = 0; k < node.inputs.size(); ++k) {
     const auto& computed = inference.of(node.inputs[k]).constant;
-    if (!call.inputs[k] || call.inputs[k]->constant || !computed) continue;
+    if (!call.inputs[k] || call.inputs[k]->constant || !computed || is_unseen(k)) continue;
     call.inputs[k]->constant = computed;
     knows_more = true;
   }

@@ -72,6 +72,9 @@ Result<Inference> infer(const Graph& graph, const InferOptions& options = {});
 
 // The definition of the call that a node makes, given what is known of its inputs. A Constant node is no call
 // (constant.h): it is answered as opaque, though inference knows its value.
-Definition define_node(const Graph& graph, const Inference& inference, NodeId node);
+// `unseen`: inputs (one flag each) whose elements it is not to look at; then the answer holds for all of
+// them.
+Definition define_node(const Graph& graph, const Inference& inference, NodeId node,
+                       const std::vector<bool>& unseen = {});
 
 }  // namespace isomer

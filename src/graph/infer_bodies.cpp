@@ -11,6 +11,7 @@ constexpr int kDeepest = 5;
 
 // A node and what is known of what it reads.
 struct Site {
+  const Graph& graph;
   const Inference& inference;
   Symbols& symbols;
   const Node& node;
@@ -22,7 +23,8 @@ std::optional<Inference> infer_body(const Site& site, const Body& body,
   InferOptions options;
   options.depth = site.depth + 1;
   options.outside = &site.symbols;
-  const Graph& graph = *body.graph;
+  Graph graph = *body.graph;
+  graph.opsets.own = site.graph.opsets.own;
   const std::size_t parameters = graph.inputs().size() - body.captured.size();
   for (std::size_t k = 0; k < graph.inputs().size(); ++k) {
     ValueInfo info;
@@ -221,7 +223,7 @@ BodyInference infer_scan(const Site& site) {
 BodyInference infer_bodies(const Graph& graph, const Inference& inference, Symbols& symbols, const Node& node,
                            int depth) {
   if (node.bodies.empty() || depth >= kDeepest) return {};
-  const Site site{inference, symbols, node, depth};
+  const Site site{graph, inference, symbols, node, depth};
   if (node.bodies[0].attribute.empty()) return infer_call(site);
   if (!node.domain.empty()) return {};
   if (node.op == "If") return infer_if(site);

@@ -219,7 +219,9 @@ Step Run::run_body(const Node& node, const Body& body, const Arguments& passed,
       given.emplace(inputs[k].node, *passed[k]);
     }
   }
-  Run inside(*body.graph, feeds_, arithmetic_, with_stored_, std::move(given));
+  Graph graph = *body.graph;
+  graph.opsets.own = graph_.opsets.own;
+  Run inside(graph, feeds_, arithmetic_, with_stored_, std::move(given));
   ISOMER_TRY(auto opaque, inside.execute());
   wants_stored_ = wants_stored_ || inside.wants_stored_;
   if (opaque) return opaque;

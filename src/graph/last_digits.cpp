@@ -4,18 +4,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <set>
 
 namespace isomer {
 namespace {
-
-bool depends(const ExprNode& e, const std::vector<bool>& changed, const std::set<int>& changed_stages) {
-  return any_part(e, [&](const ExprNode& part) {
-    if (part.kind != ExprNode::Kind::Read) return false;
-    return part.tensor.kind == TensorRef::Kind::Input ? changed[static_cast<std::size_t>(part.tensor.number)]
-                                                      : changed_stages.contains(part.tensor.number);
-  });
-}
 
 bool has_jumps(Fn fn, ElementType type) {
   switch (fn) {
@@ -33,22 +24,6 @@ bool has_jumps(Fn fn, ElementType type) {
     case Fn::IsNegativeInf: return true;
     default: return !is_float(type);
   }
-}
-
-bool jumps(const ExprNode& e, const std::vector<bool>& changed, const std::set<int>& changed_stages) {
-  return any_part(e, [&](const ExprNode& part) {
-    return part.kind == ExprNode::Kind::Apply && has_jumps(part.fn, part.type) &&
-           depends(part, changed, changed_stages);
-  });
-}
-
-bool is_steep_near_zero(const ExprNode& e, const std::vector<bool>& changed, const std::set<int>& stages) {
-  return any_part(e, [&](const ExprNode& part) {
-    if (part.kind != ExprNode::Kind::Apply) return false;
-    const bool is_steep = part.fn == Fn::Sqrt || part.fn == Fn::Log || part.fn == Fn::Pow;
-    return (part.fn == Fn::Div && depends(*part.args[1], changed, stages)) ||
-           (is_steep && depends(part, changed, stages));
-  });
 }
 
 // Their formulas distinguish cases by a comparison with zero, and both cases agree there.
@@ -140,27 +115,41 @@ bool is_near(const Tensor& a, const Tensor& b) {
 
 }  // namespace
 
-// Whether a stage has it, given the inputs that are changed and the stages that depend on them.
+Dependence::Dependence(const Formula& formula, std::vector<bool> inputs) : inputs_(std::move(inputs)) {
+  inputs_.resize(std::max(inputs_.size(), formula.inputs.size()), false);
+  for (const Stage& s : formula.stages) stages_.push_back(of(*s.value));  // reads only stages before it
+}
+
+bool Dependence::of(const ExprNode& part) const {
+  return any_part(part, [&](const ExprNode& e) {
+    if (e.kind != ExprNode::Kind::Read) return false;
+    const auto number = static_cast<std::size_t>(e.tensor.number);
+    if (e.tensor.kind == TensorRef::Kind::Input) return static_cast<bool>(inputs_[number]);
+    return number < stages_.size() && stages_[number];
+  });
+}
+
+// Whether a function that is applied somewhere has it.
 template <class Has>
-static bool any_stage(const Formula& formula, const std::vector<bool>& changed, const Has& has) {
-  std::vector<bool> flags = changed;
-  flags.resize(std::max(flags.size(), formula.inputs.size()), false);
-  std::set<int> stages;
-  for (std::size_t s = 0; s < formula.stages.size(); ++s) {
-    const ExprNode& value = *formula.stages[s].value;
-    if (has(value, flags, stages)) return true;
-    if (depends(value, flags, stages)) stages.insert(static_cast<int>(s));
-  }
-  return false;
+static bool any_function(const Formula& formula, const Has& has) {
+  return std::ranges::any_of(formula.stages, [&](const Stage& s) {
+    return any_part(*s.value, [&](const ExprNode& e) { return e.kind == ExprNode::Kind::Apply && has(e); });
+  });
 }
 
 bool is_continuous(const Formula& formula, const Node& node, const std::vector<bool>& changed) {
   if (node.domain.empty() && std::ranges::find(kContinuous, node.op) != kContinuous.end()) return true;
-  return !any_stage(formula, changed, jumps);
+  const Dependence dependence(formula, changed);
+  return !any_function(formula,
+                       [&](const ExprNode& e) { return has_jumps(e.fn, e.type) && dependence.of(e); });
 }
 
 bool is_steep_near_zero(const Formula& formula, const std::vector<bool>& changed) {
-  return any_stage(formula, changed, [](const auto&... of) { return is_steep_near_zero(of...); });
+  const Dependence dependence(formula, changed);
+  return any_function(formula, [&](const ExprNode& e) {
+    const bool is_steep = e.fn == Fn::Sqrt || e.fn == Fn::Log || e.fn == Fn::Pow;
+    return (e.fn == Fn::Div && dependence.of(*e.args[1])) || (is_steep && dependence.of(e));
+  });
 }
 
 bool is_continuous(const Formula& formula, const Node& node) {

@@ -14,6 +14,16 @@
 
 namespace isomer {
 
+// Which parts of a formula depend on some of its inputs (one flag each), by way of its stages, too.
+class Dependence {
+ public:
+  Dependence(const Formula& formula, std::vector<bool> inputs);
+  bool of(const ExprNode& part) const;
+
+ private:
+  std::vector<bool> inputs_, stages_;
+};
+
 // Whether small changes of these inputs (one flag each) make small changes of the outputs, wherever it is
 // defined.
 bool is_continuous(const Formula& formula, const Node& node, const std::vector<bool>& changed);

@@ -587,11 +587,11 @@ Result<std::vector<OwnOperator>> parse_operators(std::string_view text) {
   return out;
 }
 
-Status declare_operators(std::string_view text) {
+Status add_operators(std::string_view text, OwnOperators& own) {
   ISOMER_TRY(std::vector<OwnOperator> all, parse_operators(text));
-  for (OwnOperator& op : all) {
-    ISOMER_TRY_DO(declare_operator(std::move(op)));
-  }
+  OwnOperators together = own;
+  for (OwnOperator& op : all) ISOMER_TRY_DO(together.add(std::move(op)));
+  own = std::move(together);
   return Done{};
 }
 

@@ -24,7 +24,7 @@ namespace isomer {
 // Error: where the text is wrong, by line and column.
 Result<std::vector<OwnOperator>> parse_operators(std::string_view text);
 
-// Reads and declares them.
-Status declare_operators(std::string_view text);
+// Adds those of a text to others; all of them or none.
+Status add_operators(std::string_view text, OwnOperators& own);
 
 }  // namespace isomer

@@ -30,8 +30,17 @@ std::string wrong_with(const std::string& text) {
   return parsed ? "" : parsed.error().message;
 }
 
+Result<Graph> parsed(const std::string& body) {
+  auto graph = parse_graph("<ir_version: 8, opset_import: [\"\" : 20, \"test.text\" : 1]> g " + body);
+  if (!graph.ok()) return graph;
+  OwnOperators own;
+  EXPECT_TRUE(add_operators(kThreshold + kWindow, own));
+  graph->opsets.own = std::make_shared<const OwnOperators>(own);
+  return graph;
+}
+
 NamedTensors run(const std::string& body, const NamedTensors& feeds) {
-  const auto graph = parse_graph("<ir_version: 8, opset_import: [\"\" : 20, \"test.text\" : 1]> g " + body);
+  const auto graph = parsed(body);
   EXPECT_TRUE(graph) << (graph ? "" : graph.error().message);
   const auto out = interpret(*graph, feeds);
   EXPECT_TRUE(out) << (out ? "" : out.error().message);
@@ -40,7 +49,6 @@ NamedTensors run(const std::string& body, const NamedTensors& feeds) {
 }
 
 TEST(OperatorText, IsEvaluatedAsItSays) {
-  ASSERT_TRUE(declare_operators(kThreshold + kWindow));
   const auto y =
       run("(float[1, 2] x, float[2] t) => (float[1, 2] y) { y = test.text.Threshold<low = 0.5>(x, t) }",
           {{"x", floats({1, 2}, {3, -1})}, {"t", floats({2}, {1, 1})}});
@@ -52,10 +60,7 @@ TEST(OperatorText, IsEvaluatedAsItSays) {
 }
 
 TEST(OperatorText, GivesShapesOverSymbols) {
-  ASSERT_TRUE(declare_operators(kThreshold + kWindow));
-  const auto graph = parse_graph(
-      "<ir_version: 8, opset_import: [\"\" : 20, \"test.text\" : 1]> g "
-      "(float[N] x) => (y, z) { y, z = test.text.Window<k = 1, step = 1>(x) }");
+  const auto graph = parsed("(float[N] x) => (y, z) { y, z = test.text.Window<k = 1, step = 1>(x) }");
   ASSERT_TRUE(graph) << graph.error().message;
   const auto inferred = infer(*graph, {});
   ASSERT_TRUE(inferred);
@@ -63,8 +68,9 @@ TEST(OperatorText, GivesShapesOverSymbols) {
 }
 
 TEST(OperatorText, WhatItDoesNotSpeakOfIsOpaque) {
-  ASSERT_TRUE(declare_operators(kThreshold));
-  const Operator* op = find_operator("test.text", "Threshold");
+  OwnOperators own;
+  ASSERT_TRUE(add_operators(kThreshold, own));
+  const Operator* op = own.find("test.text", "Threshold");
   ASSERT_NE(op, nullptr);
   const auto asked = [&](const TensorType& x, const TensorType& t) {
     Call call;
@@ -133,14 +139,26 @@ TEST(OperatorText, RefusesNumbersBeyondSixtyFourBits) {
 }
 
 TEST(OperatorText, StatesNothingAboutOthersOperators) {
-  const auto stated = [](const std::string& name, const std::string& value) {
-    return declare_operators("operator " + name + "(x: float[n]) -> (y: float[n]) { y[i] = " + value + " }");
+  OwnOperators own;
+  const auto stated = [&](const std::string& name, const std::string& value) {
+    return add_operators("operator " + name + "(x: float[n]) -> (y: float[n]) { y[i] = " + value + " }", own);
   };
   EXPECT_FALSE(stated("ai.onnx::Relu", "x[i]"));
   EXPECT_FALSE(stated("com.microsoft::Gelu", "x[i]"));
   EXPECT_TRUE(stated("test.text::Same", "x[i]"));
   EXPECT_TRUE(stated("test.text::Same", "x[i]"));
   EXPECT_FALSE(stated("test.text::Same", "x[i] + 1"));
+  EXPECT_EQ(own.texts().size(), 1u);
+}
+
+TEST(OperatorText, IsKnownOnlyInTheGraphThatItIsStatedFor) {
+  const std::string body = "(float[5] x) => (y, z) { y, z = test.text.Window(x) }";
+  const auto stated = parsed(body);
+  auto other = parsed(body);
+  ASSERT_TRUE(stated && other);
+  other->opsets.own = nullptr;
+  EXPECT_TRUE(infer(*stated, {})->opaque.empty());
+  EXPECT_EQ(infer(*other, {})->opaque.size(), 1u);
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "graph/call.h"
 #include "graph/constant.h"
-#include "ops/operator.h"
 
 namespace isomer {
 namespace {
@@ -44,7 +44,7 @@ Purity purity(const Graph& graph, const Node& node) {
     return node.op == "Dropout" && drops(graph, node) ? Purity::Random : Purity::Function;
   }
   if (node.domain == "ai.onnx.ml") return Purity::Function;
-  return find_operator(node.domain, node.op) != nullptr ? Purity::Function : Purity::Unknown;
+  return find_operator(graph, node) != nullptr ? Purity::Function : Purity::Unknown;
 }
 
 }  // namespace isomer

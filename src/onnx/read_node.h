@@ -12,8 +12,6 @@
 
 namespace isomer::wire {
 
-using Opsets = std::map<std::string, int, std::less<>>;  // domain -> version; "" is the standard domain
-
 // Imports of a model or of a function: known versions, none twice.
 Result<Opsets> read_opsets(const google::protobuf::RepeatedPtrField<onnx::OperatorSetIdProto>& imports);
 

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "ops/operator.h"
-#include "ops/own_operators.h"
 
 namespace isomer {
 
@@ -25,7 +24,7 @@ const Operator* find_operator(std::string_view domain, std::string_view name) {
   const auto all = all_operators();
   const auto at =
       std::ranges::find_if(all, [&](const Operator* op) { return op->name == name && op->domain == domain; });
-  return at == all.end() ? find_own_operator(domain, name) : *at;
+  return at == all.end() ? nullptr : *at;
 }
 
 }  // namespace isomer

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "ops/empty.h"
-#include "ops/own_operators.h"
 
 namespace isomer {
 namespace {
@@ -159,7 +158,7 @@ Definition define(const Operator& op, const Call& call) {
   if (auto refused = refuse_before(op, call)) return *refused;
   try {
     (void)call.taken_for_granted();  // of an earlier attempt
-    Definition definition = op.define != nullptr ? op.define(call) : define_own(op, call);
+    Definition definition = op.define != nullptr ? op.define(call) : (*op.stated)(call);
     if (auto* formula = std::get_if<Formula>(&definition)) {
       if (auto refused = refuse_after(op, call, *formula)) return *refused;
       Call::TakenForGranted granted = call.taken_for_granted();

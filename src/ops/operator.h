@@ -6,6 +6,7 @@
 // has such a call.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -106,6 +107,8 @@ struct Operator {
   std::string_view name;
   std::string_view doc;  // one line: what it computes
   Definition (*define)(const Call& call) = nullptr;
+  // In its place, of an operator that a user states (own_operators.h).
+  const std::function<Definition(const Call&)>* stated = nullptr;
   int since = 1;       // first opset in which it exists (its domain's version)
   int last = 1 << 30;  // last opset in which it exists
   std::string_view domain = "";
@@ -113,7 +116,7 @@ struct Operator {
   int most_inputs = 1 << 30;  // more than these are no legal call
 };
 
-// The explicit list of all defined operators (ops/list.h).
+// The explicit list of all defined operators (ops/list.h), and one of them; nullptr: there is none.
 std::span<const Operator* const> all_operators();
 const Operator* find_operator(std::string_view domain, std::string_view name);
 

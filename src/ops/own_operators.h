@@ -1,10 +1,11 @@
 // Operators that a user states, beside those of the list: graph/operator_text.h reads them.
 //
-// They hold for the whole process, from when they are declared on: what a model means does not change while
-// it is looked at. Nothing here says that a runtime's kernel computes what is stated; whoever states it does.
+// They are a value that goes with a graph (Opsets::own): what is stated for one model says nothing of
+// another. Nothing here says that a runtime's kernel computes what is stated; the user does.
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -20,16 +21,21 @@ struct OwnOperator {
   std::function<Definition(const Call&)> define;
 };
 
-// Error: a domain that is ONNX's or that the list has operators of; a name that was declared by another text.
-// The same text again is none.
-Status declare_operator(OwnOperator op);
+class OwnOperators {
+ public:
+  // Error: a domain that is ONNX's or that the list has operators of; a name that another text states
+  // already. The same text again is no error.
+  Status add(OwnOperator op);
+  // nullptr: there is none. It lives as long as any copy of this set.
+  const Operator* find(std::string_view domain, std::string_view name) const;
+  std::vector<std::string> texts() const;  // in the order in which they were added
 
-// In the order in which they were declared.
-std::vector<const OwnOperator*> own_operators();
-
-// Of one of these, whose Operator has no `define`.
-Definition define_own(const Operator& op, const Call& call);
-// nullptr: there is none.
-const Operator* find_own_operator(std::string_view domain, std::string_view name);
+ private:
+  struct Entry {
+    OwnOperator stated;
+    Operator op;  // refers to `stated`
+  };
+  std::vector<std::shared_ptr<const Entry>> entries_;
+};
 
 }  // namespace isomer

@@ -10,6 +10,8 @@
 
 #include "certify/check_files.h"
 #include "certify/digest.h"
+#include "certify/model_interface.h"
+#include "ops/own_operators.h"
 #include "prove/widen.h"
 #include "search/search.h"
 
@@ -30,7 +32,8 @@ std::vector<ModelsVerdict::Output> outputs_of(const Graph& a, const Graph& b, An
 
 // Models that differ in nothing but numbers that are far apart: an input shows it at once.
 bool is_refuted_by_constants(const EqualityRequest& request, ProveAnswer& answer) {
-  const Graph &a = request.a.graph, &b = request.b.graph;
+  const Graph& a = request.a.graph;
+  const Graph b = request.by_position ? request.b.graph : with_outputs_like(request.a.graph, request.b.graph);
   const auto found = differing_by_constants(a, b, answer.constants, request.deadline.flag());
   if (!found) return false;
   ModelsVerdict& v = answer.verdict;
@@ -46,7 +49,8 @@ bool is_refuted_by_constants(const EqualityRequest& request, ProveAnswer& answer
 
 ModelsVerdict paired(const EqualityRequest& request, const Graph& a) {
   return prove_models(a, request.b.graph,
-                      {.stop = request.deadline.flag(),
+                      {.by_position = request.by_position,
+                       .stop = request.deadline.flag(),
                        .seconds_left = [&] { return request.deadline.seconds_left(); },
                        .progress = request.progress,
                        .trace = request.trace});
@@ -127,13 +131,27 @@ ProveAnswer proved_by(const CheckReport& accepted, const Model& a, const Model& 
   ProveAnswer answer;
   answer.is_by_certificate = true;
   answer.widened = accepted.widened;
-  answer.verdict.answer = Answer::Proved;
-  answer.verdict.proofs = accepted.steps;
-  answer.verdict.outputs = outputs_of(a.graph, b.graph, Answer::Proved);
+  answer.assumed = accepted.assumed;
+  ModelsVerdict& verdict = answer.verdict;
+  verdict.answer = Answer::Proved;
+  verdict.proofs = accepted.steps;
+  verdict.constants_rounded = accepted.last_bits;
+  if (const auto& paired = accepted.paired) {
+    verdict.by_position = !paired->renamed.empty();
+    verdict.constants_rounded += paired->constants_rounded;
+    verdict.constants_restated = paired->constants_restated;
+    verdict.constants_moved = paired->constants_moved;
+    verdict.worst_ulp = paired->worst_ulp;
+    verdict.points = paired->points;
+  }
+  const Graph second = verdict.by_position ? b.graph : with_outputs_like(a.graph, b.graph);
+  verdict.outputs = outputs_of(a.graph, second, Answer::Proved);
   return answer;
 }
 
-ProveAnswer prove_equal(const EqualityRequest& request) {
+namespace {
+
+ProveAnswer proved_or_not(const EqualityRequest& request) {
   const Graph &a = request.a.graph, &b = request.b.graph;
   ProveAnswer answer;
   answer.constants = differing_constants(a, b);
@@ -145,6 +163,14 @@ ProveAnswer prove_equal(const EqualityRequest& request) {
   answer.verdict = paired(request, a);
   if (answer.verdict.answer == Answer::Undecided && request.deadline.seconds_left() > kLeastSearch)
     prove_by_steps(request, answer);
+  return answer;
+}
+
+}  // namespace
+
+ProveAnswer prove_equal(const EqualityRequest& request) {
+  ProveAnswer answer = proved_or_not(request);
+  if (const auto& own = request.a.graph.opsets.own) answer.assumed = own->texts();
   return answer;
 }
 

@@ -20,6 +20,7 @@ struct ProveAnswer {
   std::vector<ConstantDifference> constants = {};  // under one name, and not equal
   bool is_by_certificate = false;                  // that was there already, checked again
   std::vector<CertifiedStep> steps = {};           // that the first model went before its values were paired
+  std::vector<std::string> assumed = {};           // operators that it takes as their user states them
   int widened = 0;  // values of 16-bit floats that the second model computes in float32 (prove/widen.h)
   std::string sizes = {};  // that it is true at; "": all
   std::string saved = {};  // where the refuting input is; or ""
@@ -28,6 +29,7 @@ struct ProveAnswer {
 struct EqualityRequest {
   const Model &a, &b;
   const Deadline& deadline;
+  bool by_position = false;  // of outputs, even if both models have the same names of them
   std::function<void(const std::string&)> progress = [](const std::string&) {};
   std::function<void(const std::string&)> trace = {};  // every pair that is tried
   // Before minutes of proving begin.

@@ -61,8 +61,13 @@ Words speed_words(const GateRun& run) {
 }
 
 Words equality_words(const GateEquality& equality) {
-  if (equality.answer == GateAnswer::Passes)
-    return {equality.outputs_differ ? "proved equal, and both runtimes compute the same" : "proved equal"};
+  if (equality.answer == GateAnswer::Passes) {
+    std::string out = "proved equal";
+    if (const int count = equality.rounded_constants; count > 0)
+      out += fmt::format(" but for rounding of {} constant{}", count, count == 1 ? "" : "s");
+    if (equality.by_position) out += ", with outputs of other names compared by position";
+    return {equality.outputs_differ ? out + ", and both runtimes compute the same" : out};
+  }
   return {equality.answer == GateAnswer::Fails ? "not equal: " : "not sure whether it is equal: ",
           equality.why};
 }

@@ -6,6 +6,8 @@
 #include <random>
 #include <tuple>
 
+#include "rewrite/proof_cache.h"
+
 namespace isomer {
 namespace {
 
@@ -108,7 +110,7 @@ std::optional<std::string> why_not_proved(const Plan& plan, std::uint64_t key) {
     // Claims that follow one another are about one graph.
     std::vector<ProvedClaim> proved;
     for (; at < plan.steps.size() && std::holds_alternative<Claim>(plan.steps[at]); ++at, ++number) {
-      auto answer = piece->prove(std::get<Claim>(plan.steps[at]), {.key = key}, &proofs);
+      auto answer = piece->prove(std::get<Claim>(plan.steps[at]), {.key = key}, proofs.source());
       if (const auto* why = std::get_if<std::string>(&answer))
         return fmt::format("claim {}: {}", number + 1, *why);
       proved.push_back(std::get<ProvedClaim>(std::move(answer)));

@@ -136,7 +136,7 @@ class TwinBuilder {
     if (node.kind == NodeKind::Input) return add_input(id);
     if (!node.captures.empty() || node.outputs.size() != 1 || program_.is_overridable(id))
       return Error{fmt::format("{} is no function of one element", label(node))};
-    // Of several floats a question that was asked before (proof_cache.h) remembers no numbers.
+    // Of several floats a question that was asked before (rewrite/proof_cache.h) remembers no numbers.
     const auto constant = known_constant(program_, {id, 0});
     if (constant && is_float(constant->type()) && constant->count() != 1)
       return Error{"a constant of several floats"};

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -43,5 +44,9 @@ struct ProveOptions {
 };
 
 Verdict prove_equal(const Graph& a, const Graph& b, const ProveOptions& options = {});
+
+// Who answers such a question: prove_equal in the checker; in a search, one that remembers earlier answers
+// (rewrite/proof_cache.h).
+using ProofSource = std::function<Verdict(const Graph& a, const Graph& b, const ProveOptions& options)>;
 
 }  // namespace isomer

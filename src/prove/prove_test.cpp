@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "graph/testing.h"
 #include "graph/text.h"
 #include "prove/refute.h"
 
@@ -237,6 +238,24 @@ TEST(Prove, NewSymbolsOfTwoProgramsAreNotTheSame) {
   EXPECT_FALSE(is_proved(prove_equal(a, b, sets)));
   EXPECT_FALSE(is_proved(prove_equal(a, c, sets)));
   EXPECT_FALSE(is_proved(prove_equal(c, a, sets)));
+}
+
+// Roots of half of all numbers are not in the field, and half of all reals are negative: no key may decide.
+TEST(Prove, EveryKeyGivesTheSameAnswer) {
+  const auto with = [](const std::string& body) {
+    return isomer::testing::parsed(
+        "<ir_version: 8, opset_import: [\"\" : 18]>\nagraph (float[5] x) => (float[5] y) {" + body + "}");
+  };
+  const std::pair<std::string, std::string> pairs[] = {
+      {"t = Sqrt(x)\ny = Abs(t)", "y = Sqrt(x)"},
+      {"t = Sqrt(x)\ny = Relu(t)", "y = Sqrt(x)"},
+      {"s = Sqrt(x)\nt = Sqrt(s)\ny = Abs(t)", "s = Sqrt(x)\ny = Sqrt(s)"},
+      {"e = Exp(x)\nt = Sqrt(x)\nu = Abs(t)\ny = Mul(e, u)", "t = Sqrt(x)\ne = Exp(x)\ny = Mul(t, e)"}};
+  for (const auto& [a, b] : pairs)
+    for (std::uint64_t key = 1; key <= 100; ++key) {
+      const Verdict verdict = prove_equal(with(a), with(b), {.key = key * 0x9e3779b97f4a7c15u});
+      ASSERT_TRUE(std::holds_alternative<Proved>(verdict)) << a << ", key " << key << ": " << text(verdict);
+    }
 }
 
 }  // namespace

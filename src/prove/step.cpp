@@ -295,7 +295,7 @@ std::optional<std::string> Workpiece::add_context(const Graph& before, const Gra
 }
 
 std::variant<ProvedClaim, std::string> Workpiece::prove(const Claim& claim, const ProveOptions& options,
-                                                        ProofCache* cache) const {
+                                                        const ProofSource& ask) const {
   const auto before = region(claim);
   if (!before.ok()) return before.error().message;
   const std::set<std::string> inputs(claim.inputs.begin(), claim.inputs.end());
@@ -304,7 +304,7 @@ std::variant<ProvedClaim, std::string> Workpiece::prove(const Claim& claim, cons
   ProveOptions here = options;
   here.attempt = claim.attempt;
   if (auto why = add_context(*before, *after, here)) return *why;
-  const Verdict verdict = cache ? cache->prove(*before, *after, here) : prove_equal(*before, *after, here);
+  const Verdict verdict = ask(*before, *after, here);
   const auto* proof = std::get_if<Proved>(&verdict);
   if (proof == nullptr) return text(verdict);
   auto outputs = find_values(state_->names, claim.outputs);

@@ -16,7 +16,7 @@
 #include "graph/infer.h"
 #include "graph/names.h"
 #include "prove/constant_fact.h"
-#include "prove/proof_cache.h"
+#include "prove/prove.h"
 #include "prove/sizes.h"
 
 namespace isomer {
@@ -84,7 +84,7 @@ class Workpiece {
 
   // The claim, proved, or why it is not.
   std::variant<ProvedClaim, std::string> prove(const Claim& claim, const ProveOptions& options = {},
-                                               ProofCache* cache = nullptr) const;
+                                               const ProofSource& ask = prove_equal) const;
   // The graph with the claims' outputs computed the new way, and what nothing reads any more gone. Error: a
   // value that is replaced twice, or that would depend on itself; a name that is used twice.
   Result<Graph> with(const std::vector<ProvedClaim>& claims) const;

@@ -10,10 +10,10 @@
 #include "graph/constant.h"
 #include "graph/content.h"
 #include "graph/dequantized.h"
-#include "graph/last_digits.h"
 #include "graph/purity.h"
 #include "graph/same.h"
 #include "prove/attempts.h"
+#include "prove/last_digits_reach.h"
 #include "prove/region_writer.h"
 #include "prove/shrink.h"
 #include "prove/sizes.h"
@@ -302,7 +302,8 @@ Result<Sweep::Regions> Sweep::regions(Value a, Value b, const std::set<int>& ope
   return out;
 }
 
-Verdict Sweep::prove(Value a, Value b, const std::set<int>& open, ProofCache& cache, ProveOptions options) {
+Verdict Sweep::prove(Value a, Value b, const std::set<int>& open, const ProofSource& ask,
+                     ProveOptions options) {
   const auto question = regions(a, b, open);
   if (!question.ok()) return NotDecided{question.error().message};
   options.partial_inputs = question->partial;
@@ -316,7 +317,7 @@ Verdict Sweep::prove(Value a, Value b, const std::set<int>& open, ProofCache& ca
       on_small = on_small || at->second.leans_on_small;
     }
   if (on_small && !options.attempt) options.attempt = kSymbolsOnly;
-  Verdict verdict = cache.prove(question->a, question->b, options);
+  Verdict verdict = ask(question->a, question->b, options);
   const auto* proved = std::get_if<Proved>(&verdict);
   if (proved == nullptr) return verdict;
   if (on_small && takes_numbers(proved->attempt))
@@ -328,8 +329,8 @@ Verdict Sweep::prove(Value a, Value b, const std::set<int>& open, ProofCache& ca
   note_determined(Side::A, a, question->a_begins);
   note_determined(Side::B, b, question->b_begins);
   if (leaning) {
-    note_added(Side::A, a, open, cache, options);
-    note_added(Side::B, b, open, cache, options);
+    note_added(Side::A, a, open, ask, options);
+    note_added(Side::B, b, open, ask, options);
   }
   const int from = class_of(Side::B, b), to = class_of(Side::A, a);
   if (from != to) {
@@ -377,7 +378,7 @@ bool Sweep::leans(Side side, Value v) const {
 
 // A value that is proved, and is a constant plus what is 0 where the region's inputs are 0, whatever the
 // other constants are: then the constant is what the other model's program makes of zeros.
-void Sweep::note_added(Side side, Value value, const std::set<int>& open, ProofCache& cache,
+void Sweep::note_added(Side side, Value value, const std::set<int>& open, const ProofSource& ask,
                        const ProveOptions& options) {
   const Node& node = model(side).graph->node(value.node);
   const auto k = added_input(node, [&](Value v) { return known(side, v).has_value(); });
@@ -392,7 +393,7 @@ void Sweep::note_added(Side side, Value value, const std::set<int>& open, ProofC
   ProveOptions of_symbols = options;
   of_symbols.attempt = kSymbolsOnly;
   of_symbols.partial_inputs.clear();  // only their shapes are read
-  if (std::holds_alternative<Proved>(cache.prove(*zeros, *made, of_symbols)))
+  if (std::holds_alternative<Proved>(ask(*zeros, *made, of_symbols)))
     determined_.emplace(side, value.node, *k);
 }
 
@@ -416,19 +417,34 @@ bool Sweep::may_fail_in_b(NodeId id) const {
          may_be_undefined(*b_.graph, id, *formula);
 }
 
-const Node* Sweep::unaccounted() const {
-  for (const NodeId id : needed_nodes(*b_.graph)) {
-    const Node& node = b_.graph->node(id);
-    if (node.kind != NodeKind::Operator || known_constant(*b_.graph, {id, 0})) continue;
-    bool is_known = true;
-    for (std::uint32_t k = 0; k < node.outputs.size(); ++k) {
-      const Value v{id, k};
-      const int c = class_of(Side::B, v);
-      is_known = is_known && ((c >= 0 && (in_a(c).exists() || seen_.contains(c))) || known(Side::B, v) ||
-                              extents_in(Side::B, v));
-    }
-    if (!is_known && may_fail_in_b(id)) return &node;
+bool Sweep::is_accounted_for(NodeId id) const {
+  const Node& node = b_.graph->node(id);
+  if (node.kind != NodeKind::Operator || known_constant(*b_.graph, {id, 0})) return true;
+  bool is_known = true;
+  for (std::uint32_t k = 0; k < node.outputs.size(); ++k) {
+    const Value v{id, k};
+    const int c = class_of(Side::B, v);
+    is_known = is_known && ((c >= 0 && (in_a(c).exists() || seen_.contains(c))) || known(Side::B, v) ||
+                            extents_in(Side::B, v));
   }
+  return is_known || !may_fail_in_b(id);
+}
+
+const Node* Sweep::unaccounted() const {
+  for (const NodeId id : needed_nodes(*b_.graph))
+    if (!is_accounted_for(id)) return &b_.graph->node(id);
+  return nullptr;
+}
+
+const Node* Sweep::unaccounted_dead(const Graph& whole_a, const Inference& whole_a_info) {
+  const Graph& live = *a_.graph;
+  a_.graph = &whole_a;
+  a_.info = &whole_a_info;
+  for (const NodeId id : whole_a.order())
+    if (!live.contains(id)) add(Side::A, id);
+  const std::set<NodeId> needed = needed_nodes(*b_.graph);
+  for (const NodeId id : b_.graph->order())
+    if (!needed.contains(id) && !is_accounted_for(id)) return &b_.graph->node(id);
   return nullptr;
 }
 
@@ -492,39 +508,14 @@ const Node* Sweep::jump_behind_rounding() const {
 }
 
 const Node* Sweep::jump_behind_rounding(const Model& m, Side side) const {
-  std::set<Value> rounded, cancelled, variable;
-  const std::set<NodeId> needed = needed_nodes(*m.graph);
-  for (const NodeId id : m.graph->order()) {
-    if (!needed.contains(id)) continue;
-    const Node& node = m.graph->node(id);
-    for (std::uint32_t k = 0; k < node.outputs.size(); ++k) {
+  std::map<Value, RoundedConstant> rounded;
+  for (const NodeId id : m.graph->order())
+    for (std::uint32_t k = 0; k < m.graph->node(id).outputs.size(); ++k) {
       const auto at = folded_.find(class_of(side, {id, k}));
       if (at == folded_.end() || at->second.rounding.is_exact) continue;
-      rounded.insert({id, k});
-      if (at->second.rounding.has_cancelled) cancelled.insert({id, k});
+      rounded.emplace(Value{id, k}, RoundedConstant{at->second.rounding.has_cancelled});
     }
-    std::vector<bool> changed, nearly_zero;
-    bool varies = node.kind == NodeKind::Input || m.graph->is_overridable(id);
-    for (const auto* values : {&node.inputs, &node.captures})
-      for (const Value& v : *values) {
-        changed.push_back(v.exists() && rounded.contains(v));
-        nearly_zero.push_back(v.exists() && cancelled.contains(v));
-        varies = varies || variable.contains(v);
-      }
-    for (std::uint32_t k = 0; varies && k < node.outputs.size(); ++k) variable.insert({id, k});
-    if (std::ranges::find(changed, true) == changed.end()) continue;
-    const Definition definition = define_node(*m.graph, *m.info, id);
-    const auto* formula = std::get_if<Formula>(&definition);
-    if (formula == nullptr || !is_continuous(*formula, node, changed)) return &node;
-    const bool has_cancelled = std::ranges::find(nearly_zero, true) != nearly_zero.end();
-    if (has_cancelled && is_steep_near_zero(*formula, nearly_zero)) return &node;
-    for (std::uint32_t k = 0; k < node.outputs.size(); ++k) {
-      rounded.insert({id, k});
-      // Beside what varies, such an element is one term of many.
-      if (has_cancelled && !varies) cancelled.insert({id, k});
-    }
-  }
-  return nullptr;
+  return first_jump(*m.graph, *m.info, rounded);
 }
 
 }  // namespace isomer

@@ -21,7 +21,7 @@
 
 #include "base/hash.h"
 #include "graph/infer.h"
-#include "prove/proof_cache.h"
+#include "prove/prove.h"
 #include "prove/rounding.h"
 
 namespace isomer {
@@ -60,7 +60,7 @@ class Sweep {
   Result<Regions> regions(Value a, Value b, const std::set<int>& open) const;
 
   // Proves that two values are equal, and if they are, gives b the class of a.
-  Verdict prove(Value a, Value b, const std::set<int>& open, ProofCache& cache, ProveOptions options);
+  Verdict prove(Value a, Value b, const std::set<int>& open, const ProofSource& ask, ProveOptions options);
 
   // Replaces a constant, wherever it is read: one that only B has by a program over constants of A, one of A
   // by a program over literals or over constants of B. Error: it is another number, or a proof has taken it
@@ -90,6 +90,9 @@ class Sweep {
   // A node on the way to B's outputs that A has no counterpart of, that no proof has looked at, and that may
   // fail; nullptr: there is none.
   const Node* unaccounted() const;
+  // The same of B's other nodes, which a runtime runs, too. Their counterparts may be among A's other nodes,
+  // those of `whole_a`: both run or neither does. Asked last: A's other nodes get classes here.
+  const Node* unaccounted_dead(const Graph& whole_a, const Inference& whole_a_info);
 
  private:
   friend class RegionWriter;
@@ -125,11 +128,12 @@ class Sweep {
   bool is_constant_of(Side side, const Tensor& tensor) const;
   const Node* jump_behind_rounding(const Model& model, Side side) const;
   void note_determined(Side side, Value value, const std::set<int>& begins);
-  void note_added(Side side, Value value, const std::set<int>& open, ProofCache& cache,
+  void note_added(Side side, Value value, const std::set<int>& open, const ProofSource& ask,
                   const ProveOptions& options);
   bool leans(Side side, Value constant) const;
   std::vector<int> operator_classes(Side side, NodeId id);
   bool may_fail_in_b(NodeId id) const;
+  bool is_accounted_for(NodeId id) const;
 
   Model a_, b_;
   std::set<std::string> symbols_;  // of the inputs: they mean the same in both models

@@ -7,6 +7,7 @@
 
 #include "graph/infer.h"
 #include "normal/normal_form.h"
+#include "prove/signs.h"
 #include "prove/value_numbers.h"
 #include "prove/verdict.h"
 
@@ -56,18 +57,6 @@ class Translator {
   std::vector<ValueFact> facts_;
   std::set<int> expanded_;
 };
-
-// What is known of all elements of an input.
-struct InputSign {
-  bool positive = false, nonnegative = false;
-  std::optional<Value> same_as = {};  // equal values are one tensor
-};
-// Whether a formula of finite inputs may be undefined or infinite.
-bool may_be_undefined(const Formula& formula, const std::vector<InputSign>& inputs = {});
-// The same for a node, whose constants are known: x / 8 never is.
-bool may_be_undefined(const Graph& graph, NodeId id, const Formula& formula);
-// Nodes of a graph whose values may be undefined or infinite though all that is fed is finite.
-std::set<NodeId> partial_nodes(const Graph& graph, const Inference& inference);
 
 // Whether every element of its outputs is a number or an element of an input, whatever the elements are.
 bool only_selects(const Formula& formula);

@@ -48,8 +48,15 @@ bool is_selecting(Fn fn) {
 // Of the largest value: far more than float64 rounds, far less than a wrong constant makes.
 constexpr double kRoundingInDouble = 1e-10;
 
-// Keys that are tried: many for a small program; a large one has many positions, and gets three.
-int rounds_for(double operations) { return std::clamp(static_cast<int>(2e5 / (operations + 1)), 3, 24); }
+// Keys that are asked. A large program has many positions, and gets fewer.
+struct Effort {
+  int rounds = 0;       // keys under which a program that selects is compared
+  int most_barren = 0;  // keys in a row that compare no further element: of roots about half of the keys do
+};
+Effort effort_for(double operations) {
+  return {.rounds = std::clamp(static_cast<int>(2e5 / (operations + 1)), 3, 24),
+          .most_barren = std::clamp(static_cast<int>(2e8 / (operations + 1)), 20, 60)};
+}
 
 // Evaluates two programs of concrete sizes; what they have in common once.
 class FieldRun {
@@ -61,36 +68,76 @@ class FieldRun {
     look(instance_.b, instance_.b_info);
   }
   // What selects (relu, max, a comparison) hides a difference under half of the keys: many are asked then.
-  WitnessReport run(std::uint64_t key, int rounds) {
+  // And a key may leave elements untested (a root that is in no lane, a root of what was drawn negative):
+  // others are asked until every element was compared, so that no answer depends on luck.
+  WitnessReport run(std::uint64_t key, const Effort& effort) {
+    covered_.assign(instance_.a.outputs().size(), {});
+    field_ = ElementType::Field;
     WitnessReport all;
-    for (int r = 0; r < (selecting_ ? rounds : 1); ++r) {
+    const int rounds = selecting_ ? effort.rounds : 1;
+    int wanted = rounds;
+    for (int r = 0, barren = 0; (wanted > 0 || !is_covered()) && barren < effort.most_barren; ++r) {
+      covered_count_ = 0;
+      const ElementType before = field_;
       const WitnessReport report = run_once(mix(key + static_cast<std::uint64_t>(r)));
-      if (report.outcome != WitnessReport::Outcome::Agree) return report;
+      if (field_ != before) wanted = rounds;
+      if (report.outcome == WitnessReport::Outcome::Differ || !problem_.empty()) return report;
+      const bool is_of_use = report.test.points > 0 && (wanted > 0 || covered_count_ > 0);
+      barren = is_of_use ? 0 : barren + 1;
+      if (!is_of_use) continue;
+      wanted = std::max(0, wanted - 1);
       all = report;
     }
+    if (wanted > 0 || !is_covered())
+      return {.outcome = WitnessReport::Outcome::NotTested,
+              .test = {},
+              .what = "no lane of the field was left to compare in"};
+    all.outcome = WitnessReport::Outcome::Agree;
     return all;
   }
 
  private:
   using Key = std::pair<int, std::uint32_t>;
 
+  bool is_covered() const {
+    return std::ranges::all_of(covered_, [](const std::vector<bool>& output) {
+      return std::ranges::find(output, false) == output.end();
+    });
+  }
+  // Elements of an output that this key has compared; `tested` of an element: whether there was a lane for
+  // it.
+  template <class Tested>
+  void cover(std::size_t output, std::size_t count, const Tested& tested) {
+    covered_[output].resize(count, false);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (covered_[output][i] || !tested(i)) continue;
+      covered_[output][i] = true;
+      ++covered_count_;
+    }
+  }
+
   // exp as a function without laws can be followed everywhere; where the law was needed, the pair of fields
-  // has it.
+  // has it; where the order of numbers was needed, float64. Once one of them does not do, only the next one
+  // counts: keys under which it happens to agree are no test.
   WitnessReport run_once(std::uint64_t key) {
     key_ = key;
-    WitnessReport report = run_in(ElementType::Field);
-    if (needs_pair_ && report.outcome == WitnessReport::Outcome::Differ)
-      report = run_in(ElementType::FieldPair);
-    if (options_.ordered && report.outcome != WitnessReport::Outcome::Agree)
-      report = run_in(ElementType::Double);
-    return report;
+    for (;;) {
+      WitnessReport report = run_with_integers();
+      const bool agrees = report.outcome == WitnessReport::Outcome::Agree && untested_ == 0;
+      const bool differs = report.outcome == WitnessReport::Outcome::Differ;
+      ElementType next = field_;
+      if (field_ == ElementType::Field && differs && needs_pair_) next = ElementType::FieldPair;
+      else if (options_.ordered && !agrees) next = ElementType::Double;
+      if (next == field_) return report;
+      field_ = next;
+      covered_.assign(covered_.size(), {});
+    }
   }
 
   // Integers are drawn wide, or, if they then point outside of a tensor, as 0 and 1, or as 0 and -1, which
   // are inside even of one position.
   enum class Integers : std::uint8_t { Wide, Bits, Signs };
-  WitnessReport run_in(ElementType field) {
-    field_ = field;
+  WitnessReport run_with_integers() {
     WitnessReport report;
     for (const Integers integers : {Integers::Wide, Integers::Bits, Integers::Signs}) {
       integers_ = integers;
@@ -104,16 +151,16 @@ class FieldRun {
     WitnessReport report;
     values_.clear();
     problem_.clear();
+    untested_ = 0;
     for (std::size_t k = 0; k < instance_.a.outputs().size(); ++k) {
       const auto x = evaluate(instance_.a, instance_.a_info, instance_.a.outputs()[k]);
       const auto y = evaluate(instance_.b, instance_.b_info, instance_.b.outputs()[k]);
+      if ((!x || !y) && problem_.empty()) problem_ = "an output can't be evaluated";
       if (!x || !y) return {.outcome = WitnessReport::Outcome::NotTested, .test = {}, .what = problem_};
       if (!compare_outputs(*x, *y, k, report)) return report;
     }
-    const bool tested = report.test.points > 0 && untested_ == 0;
-    untested_ = 0;
-    report.outcome = tested ? WitnessReport::Outcome::Agree : WitnessReport::Outcome::NotTested;
-    if (!tested) report.what = "no lane of the field was left to compare in";
+    report.outcome =
+        report.test.points > 0 ? WitnessReport::Outcome::Agree : WitnessReport::Outcome::NotTested;
     report.test.whole = true;
     report.test.polynomial = polynomial_;
     return report;
@@ -286,20 +333,26 @@ class FieldRun {
         if (!agreement.agree) return differ(static_cast<std::int64_t>(i));
         ++(agreement.tested ? report.test.points : untested_);
       }
+      cover(output, a.size(), [&](std::size_t i) { return compare(a[i], b[i]).tested; });
       return true;
     }
     if (x.type() == ElementType::Double) {
       const auto a = x.as<double>(), b = y.as<double>();
       double most = 1;
+      bool is_any = false;
       for (const double v : a)
         if (std::isfinite(v)) most = std::max(most, std::abs(v));
       for (std::size_t i = 0; i < a.size(); ++i) {
         if (!std::isfinite(a[i])) continue;
         if (!(std::abs(a[i] - b[i]) <= kRoundingInDouble * most)) return differ(static_cast<std::int64_t>(i));
         ++report.test.points;
+        is_any = true;
       }
+      // What is no number in A promises nothing of B; one element that is has to be there.
+      cover(output, a.size(), [&](std::size_t) { return is_any || a.empty(); });
       return true;
     }
+    cover(output, static_cast<std::size_t>(x.count()), [](std::size_t) { return true; });
     const auto size = x.bytes().size / static_cast<std::size_t>(std::max<std::int64_t>(x.count(), 1));
     for (std::int64_t i = 0; i < x.count(); ++i) {
       const auto at = static_cast<std::size_t>(i) * size;
@@ -317,7 +370,9 @@ class FieldRun {
   bool needs_pair_ = false, polynomial_ = true, selecting_ = false;
   Integers integers_ = Integers::Wide;
   bool drew_integers_ = false;
-  std::int64_t untested_ = 0;
+  std::int64_t untested_ = 0;               // elements that this key leaves without a lane
+  std::vector<std::vector<bool>> covered_;  // by output, by element
+  std::size_t covered_count_ = 0;           // by this key
   std::map<Key, Tensor> values_;
   std::map<std::pair<int, ElementType>, Compiled> programs_;
   std::string problem_;
@@ -345,7 +400,7 @@ WitnessReport test_concrete(const Graph& a, const Graph& b, std::uint64_t key,
       last.what = "too large to evaluate mod p";
       return false;
     }
-    WitnessReport report = FieldRun(choice.instance, options).run(key, rounds_for(choice.price));
+    WitnessReport report = FieldRun(choice.instance, options).run(key, effort_for(choice.price));
     const bool differs = report.outcome == WitnessReport::Outcome::Differ;
     if (report.outcome == WitnessReport::Outcome::Agree || (differs && !choice.instance.is_smaller)) {
       last = std::move(report);

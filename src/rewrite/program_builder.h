@@ -13,8 +13,7 @@ namespace isomer {
 class ProgramBuilder {
  public:
   // Values get names that begin with `prefix`.
-  ProgramBuilder(const std::map<std::string, int, std::less<>>& opsets, std::string prefix)
-      : prefix_(std::move(prefix)) {
+  ProgramBuilder(const Opsets& opsets, std::string prefix) : prefix_(std::move(prefix)) {
     graph_.opsets = opsets;
   }
   // For a program that replaces this value of the graph: its own values get names like it, that nobody has.

@@ -16,7 +16,7 @@ constexpr std::int64_t kChannels = kBlockChannels;
 constexpr std::int64_t kLeastRuns = 3, kWarmNs = 15'000'000;
 constexpr int kManyNodes = 65;
 constexpr std::size_t kMostQuestions = 200;
-const std::map<std::string, int, std::less<>> kOpsets{{"", 17}};
+const Opsets kOpsets{{"", 17}};
 
 DeclaredType floats(const Extents& extents) {
   DeclaredType type;

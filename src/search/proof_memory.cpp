@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "base/hash.h"
+#include "rewrite/proof_cache.h"
 #include "runtime/machine.h"
 
 namespace isomer {

@@ -90,7 +90,7 @@ std::variant<Step, std::string> StepMaker::prove(const Proposal& proposal) const
       return "ONNX Runtime may not load the model with these constants";
     return step;
   }
-  auto answer = piece_.prove(claim, {.key = key_, .stop = stop_}, &proofs_);
+  auto answer = piece_.prove(claim, {.key = key_, .stop = stop_}, proofs_.source());
   if (auto* why = std::get_if<std::string>(&answer)) return std::move(*why);
   step.claims.push_back(std::get<ProvedClaim>(std::move(answer)));
   auto region = piece_.region(claim.inputs, claim.outputs);

@@ -1,4 +1,4 @@
-#include "prove/proof_cache.h"
+#include "rewrite/proof_cache.h"
 
 #include <gtest/gtest.h>
 
@@ -65,6 +65,48 @@ TEST(ProofCache, AxesOfOneElementMakeNoOtherConstant) {
   EXPECT_TRUE(ask("1,1,90", "90", 7));
   EXPECT_FALSE(ask("90", "1,90", 8));  // another number
   EXPECT_FALSE(ask("1,1,90", "90", 8));
+  EXPECT_EQ(cache.hits(), 0u);
+}
+
+// 100 numbers, of which the largest is at one place.
+std::string peak(int at, double largest) {
+  std::string out = "float[100] c = {";
+  for (int k = 0; k < 100; ++k)
+    out += std::to_string(k == at ? largest : 0.001 * ((k * 37) % 89)) + (k < 99 ? ", " : "}");
+  return out;
+}
+
+// Programs of one text, in which the numbers of a large constant reach an index or an extent.
+TEST(ProofCache, NumbersThatInferenceReadsArePartOfTheQuestion) {
+  const std::string gather = "agraph (float[100] x) => (float[1] y) <";
+  const auto gathered = [&](int at) {
+    return program(gather + peak(at, 2) + "> {i = ArgMax<keepdims=1>(c)\ny = Gather(x, i)}");
+  };
+  const auto sliced = [&](int at) {
+    const std::string b = std::to_string(at), e = std::to_string(at + 1);
+    return program(gather + "int64[1] b = {" + b + "}, int64[1] e = {" + e + "}> {y = Slice(x, b, e)}");
+  };
+  const auto reshaped = [](int at, int rows) {
+    return program(
+        "agraph (float[8] x) => (y) <" + peak(at, rows) +
+        ", int64[1] k = {-1}> {m = ReduceMax<keepdims=1>(c)\ni = Cast<to=7>(m)\nt = Concat<axis=0>(i, k)\n"
+        "y = Reshape(x, t)}");
+  };
+  const auto rows = [](int count) {
+    return program("agraph (float[8] x) => (y) <int64[2] s = {" + std::to_string(count) +
+                   ", -1}> {y = Reshape(x, s)}");
+  };
+  ProofCache cache;
+  const auto ask = [&](const Graph& a, const Graph& b) {
+    const bool is_proved = std::holds_alternative<Proved>(cache.prove(a, b));
+    EXPECT_EQ(is_proved, std::holds_alternative<Proved>(prove_equal(a, b)));
+    return is_proved;
+  };
+  EXPECT_TRUE(ask(gathered(37), sliced(37)));
+  EXPECT_FALSE(ask(gathered(5), sliced(37)));
+  EXPECT_TRUE(ask(gathered(5), sliced(5)));
+  EXPECT_TRUE(ask(reshaped(3, 2), rows(2)));
+  EXPECT_FALSE(ask(reshaped(3, 4), rows(2)));
   EXPECT_EQ(cache.hits(), 0u);
 }
 

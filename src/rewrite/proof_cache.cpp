@@ -1,10 +1,12 @@
-#include "prove/proof_cache.h"
+#include "rewrite/proof_cache.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "graph/constant.h"
+#include "graph/infer.h"
+#include "ops/own_operators.h"
 #include "prove/facts.h"
 
 namespace isomer {
@@ -60,6 +62,7 @@ std::string spelled(const Attribute::Value& value) {
 class Writer {
  public:
   std::string write(const Graph& graph) {
+    const auto inferred = infer(graph);  // of one that fails no answer is a proof
     std::string out;
     std::map<NodeId, std::string> names;
     int next = 0;
@@ -83,11 +86,15 @@ class Writer {
           line += v.exists() ? fmt::format("{}.{},", names.at(v.node), v.output) : "-,";
         line += ")";
         for (const std::string& o : node.outputs) line += o.empty() ? "-" : "o";
+        for (std::uint32_t k = 0; inferred.ok() && k < node.outputs.size(); ++k)
+          line += computed_text(inferred->of({id, k}));
       }
       names.emplace(id, fmt::format("v{}", next++));
       out += line + "\n";
     }
     for (const Value& v : graph.outputs()) out += fmt::format("out {}.{}\n", names.at(v.node), v.output);
+    if (graph.opsets.own)
+      for (const std::string& stated : graph.opsets.own->texts()) out += "stated " + quoted(stated) + "\n";
     return out;
   }
 
@@ -97,6 +104,15 @@ class Writer {
   }
 
  private:
+  // What inference has computed of a value, maybe from the numbers of large constants: it decides indices and
+  // shapes. What is symbolic follows from the rest of the text.
+  static std::string computed_text(const ValueInfo& info) {
+    if (info.constant) return " is " + spelled(*info.constant);
+    if (!info.integers) return "";
+    std::string out = " is ";
+    for (const Dim& d : *info.integers) out += d.is_concrete() ? d.text() + "," : "?,";
+    return out;
+  }
   std::string constant_text(const Tensor& t) {
     if (is_float(t.type()) && t.is_uniform())
       return fmt::format("constant {}{} of {:a}", name(t.type()), text(to_dims(t.extents())),
