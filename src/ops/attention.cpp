@@ -36,6 +36,9 @@ Heads joined(const Call& call, FormulaBuilder& f, const Heads& fresh, int past) 
   if (!call.has(past)) return fresh;
   const Tensor before = f.input(past);
   if (before.rank() != 4) throw IllegalCall("the past must be of rank 4");
+  if (!call.may_equal(before.extent(0), fresh.x.extent(0)) ||
+      !call.may_equal(before.extent(1), fresh.heads) || !call.may_equal(before.extent(3), fresh.size))
+    throw IllegalCall("a past of another shape");
   const Dim length = before.extent(2) + fresh.length;
   const auto p = f.axes({fresh.x.extent(0), fresh.heads, length, fresh.size});
   const Index behind = Index(p[2]) - Index(before.extent(2));
@@ -190,8 +193,11 @@ Definition define_attention(const Call& call) {
   if (call.output_count > 3) {
     const std::int64_t mode = call.integer("qk_matmul_output_mode", 0);
     if (mode == 2 && may) return opaque("scores of forbidden keys, which are infinite");
+    // ONNX Runtime shows them before the cap in mode 0 and behind it in mode 1, ONNX's own evaluator
+    // otherwise.
+    if (mode != 3 && cap > 0) return opaque("scores with a softcap, on which runtimes differ");
     const auto o = f.axes(square);
-    const Tensor& shown = mode == 0 && cap <= 0 ? raw : mode <= 1 ? capped : mode == 2 ? masked : weights;
+    const Tensor& shown = mode <= 1 ? raw : mode == 2 ? masked : weights;
     f.output(o, shown.at(to_indices(o)));
   }
   return std::move(f).finish();
