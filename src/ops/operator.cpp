@@ -4,15 +4,14 @@
 
 #include <algorithm>
 
+#include "ops/composition.h"
 #include "ops/empty.h"
 #include "ops/own_operators.h"
+#include "ops/schemas.h"
 
 namespace isomer {
 namespace {
 
-// Before opset 7 broadcasting had attributes of its own; 28 is the last opset of onnx 1.23, whose texts the
-// definitions follow.
-constexpr int kOldestOpset = 7, kNewestOpset = 28;
 // numpy's limit; real models have up to 8 axes.
 constexpr std::size_t kMostAxes = 64;
 // A formula of a variadic operator is as deep as it has inputs; walks over it recurse.
@@ -42,6 +41,34 @@ std::optional<Definition> refuse_before(const Operator& op, const Call& call) {
       return Opaque{fmt::format("element type {}", name(input->type.type))};
     if (input->type.shape.size() > kMostAxes) return Opaque{fmt::format("more than {} axes", kMostAxes)};
   }
+  return std::nullopt;
+}
+
+// A formula reads the attributes that it knows. One that it does not know may mean anything, or nothing at
+// all: the runtime refuses to load it. A newer runtime may have operators of its own with more attributes, so
+// that of these nothing is said; and types that an operator does not take may be of a later version.
+std::optional<Definition> refuse_form(const Operator& op, const Call& call) {
+  const Schema* schema = find_schema(op.domain, op.name, call.opset);
+  const bool is_standard = schema != nullptr;
+  if (!is_standard) schema = find_runtime_schema(op.domain, op.name, call.opset);
+  if (schema == nullptr) return std::nullopt;
+  CallForm form{.domain = op.domain,
+                .op = op.name,
+                .version = call.opset,
+                .inputs = {},
+                .outputs = std::max(call.output_count, schema->min_outputs),
+                .attributes = given_attributes(call.attributes)};
+  for (const auto& input : call.inputs) form.inputs.push_back(input.has_value());
+  if (auto fault = find_fault(form, *schema)) {
+    std::string why = fault->attribute.empty()
+                          ? fault->message
+                          : fmt::format("attribute {} {}", fault->attribute, fault->message);
+    if (is_standard) return Invalid{std::move(why), std::move(fault->attribute)};
+    return Opaque{std::move(why)};
+  }
+  for (int k = 0; k < call.input_count(); ++k)
+    if (call.has(k) && !schema->takes(k, call.type(k)))
+      return Opaque{fmt::format("input {} of {} is of type {}", k, op.name, name(call.type(k)))};
   return std::nullopt;
 }
 
@@ -156,6 +183,12 @@ static bool is_concrete(const Call& call) {
 }
 
 Definition define(const Operator& op, const Call& call) {
+  if (auto refused = refuse_before(op, call)) return *refused;
+  if (auto refused = refuse_form(op, call)) return *refused;
+  return define_part(op, call);
+}
+
+Definition define_part(const Operator& op, const Call& call) {
   if (auto refused = refuse_before(op, call)) return *refused;
   try {
     (void)call.taken_for_granted();  // of an earlier attempt

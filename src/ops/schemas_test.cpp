@@ -1,10 +1,8 @@
-#include "onnx/schemas.h"
+#include "ops/schemas.h"
 
 #include <gtest/gtest.h>
 
-#include "onnx/onnx-ml.pb.h"
-
-namespace isomer::wire {
+namespace isomer {
 namespace {
 
 TEST(Schemas, KnowTheNewestVersionOfEachStandardDomain) {
@@ -12,7 +10,6 @@ TEST(Schemas, KnowTheNewestVersionOfEachStandardDomain) {
   EXPECT_EQ(newest_version("ai.onnx.ml"), 5);
   EXPECT_EQ(newest_version("ai.onnx.preview.training"), 1);
   EXPECT_EQ(newest_version("com.microsoft"), 0);
-  EXPECT_EQ(kNewestIr, onnx::Version::IR_VERSION);
 }
 
 TEST(Schemas, GiveTheDefinitionInForceAtAnOpset) {
@@ -38,12 +35,12 @@ TEST(Schemas, TellARemovedOperatorFromADiscouragedOne) {
 
 TEST(Schemas, GiveTypesOfAttributesAndWhichAreRequired) {
   const Schema& conv = *find_schema("", "Conv", 17);
-  EXPECT_EQ(conv.attribute("strides")->type, onnx::AttributeProto::INTS);
-  EXPECT_EQ(conv.attribute("auto_pad")->type, onnx::AttributeProto::STRING);
+  EXPECT_EQ(conv.attribute("strides")->type, AttributeType::Ints);
+  EXPECT_EQ(conv.attribute("auto_pad")->type, AttributeType::String);
   EXPECT_FALSE(conv.attribute("strides")->required);
   EXPECT_FALSE(conv.attribute("stride").has_value());
   EXPECT_EQ(find_schema("", "Concat", 17)->missing_attribute([](std::string_view) { return false; }), "axis");
-  EXPECT_EQ(find_schema("", "If", 17)->attribute("then_branch")->type, onnx::AttributeProto::GRAPH);
+  EXPECT_EQ(find_schema("", "If", 17)->attribute("then_branch")->type, AttributeType::Graph);
 }
 
 TEST(Schemas, GiveTheNumberOfInputsAndOutputs) {
@@ -57,10 +54,55 @@ TEST(Schemas, GiveTheNumberOfInputsAndOutputs) {
   EXPECT_EQ(clip.single_inputs, 1u);
 }
 
+TEST(Schemas, GiveTheElementTypesOfInputs) {
+  const Schema& pow = *find_schema("", "Pow", 13);
+  EXPECT_TRUE(pow.takes(0, ElementType::Int32));
+  EXPECT_FALSE(pow.takes(0, ElementType::Int8));
+  EXPECT_TRUE(pow.takes(1, ElementType::Int8));
+  EXPECT_TRUE(pow.takes(0, ElementType::Field));
+  const Schema& concat = *find_schema("", "Concat", 13);
+  EXPECT_TRUE(concat.takes(7, ElementType::Int8));  // as all before it
+}
+
+TEST(Schemas, KnowTheRuntimesOwnOperators) {
+  EXPECT_EQ(find_schema("com.microsoft", "FusedMatMul", 1), nullptr);
+  const Schema& product = *find_runtime_schema("com.microsoft", "FusedMatMul", 1);
+  EXPECT_EQ(product.attribute("alpha")->type, AttributeType::Float);
+  EXPECT_FALSE(product.attribute("mode").has_value());
+  EXPECT_FALSE(product.takes(0, ElementType::Int32));
+  EXPECT_EQ(find_runtime_schema("com.microsoft", "NoSuchOperator", 1), nullptr);
+}
+
+std::string fault_of(std::string_view op, int version, std::vector<CallForm::Given> attributes,
+                     std::vector<bool> inputs = {true}, std::string_view domain = "") {
+  const auto fault = find_fault({.domain = domain,
+                                 .op = op,
+                                 .version = version,
+                                 .inputs = std::move(inputs),
+                                 .outputs = 1,
+                                 .attributes = std::move(attributes)});
+  return fault ? fault->attribute + ": " + fault->message : "";
+}
+
+TEST(Schemas, FindWhatOfACallIsNotAsTheyHaveIt) {
+  const std::uint32_t ints = types_of(std::vector<std::int64_t>{1}), real = types_of(1.0f);
+  EXPECT_EQ(fault_of("Relu", 18, {}), "");
+  EXPECT_EQ(fault_of("ReduceMean", 13, {{"axes", ints}}), "");
+  EXPECT_EQ(fault_of("ReduceMean", 18, {{"axes", ints}}), "axes: is unknown to ReduceMean of version 18");
+  EXPECT_EQ(fault_of("ReduceMean", 13, {{"axes", real}}), "axes: must be ints, is a float");
+  EXPECT_EQ(fault_of("Concat", 18, {}), "axis: is missing, and Concat needs it");
+  EXPECT_EQ(fault_of("Relu", 18, {}, {true, true}), ": has 2 inputs where Relu of version 14 takes 1");
+  EXPECT_EQ(fault_of("Relu", 18, {}, {false}), ": lacks input 0, which Relu needs");
+  EXPECT_NE(fault_of("Frobnicate", 18, {}), "");
+  EXPECT_EQ(fault_of("Frobnicate", 1, {{"banana", real}}, {}, "com.acme"), "");
+  EXPECT_EQ(fault_of("LayerNormalization", 11, {{"epsilon", real}}, {true, true}), "");
+  EXPECT_NE(fault_of("LayerNormalization", 11, {{"banana", real}}, {true, true}), "");
+}
+
 TEST(Schemas, TakeTheLongNameOfTheStandardDomain) {
   EXPECT_EQ(normal_domain("ai.onnx"), "");
   EXPECT_EQ(normal_domain("ai.onnx.ml"), "ai.onnx.ml");
 }
 
 }  // namespace
-}  // namespace isomer::wire
+}  // namespace isomer
