@@ -146,6 +146,8 @@ Definition define_attention(const Call& call) {
   const auto p = f.axes(square);
   const Axis d = f.axis(q.size);
   const Expr product = sum({d}, q.at(p[0], p[1], p[2], d) * k.at(p[0], Index::floor(p[1], sharing), p[3], d));
+  if (finite_real(call, "scale", 1) <= 0)
+    return opaque("a scale that is not positive, which the runtime refuses");
   const Expr scale = call.has_attribute("scale") ? number(type, finite_real(call, "scale", 1))
                                                  : 1.0 / apply(Fn::Sqrt, {index_number(Index(q.size), type)});
   Expr score = product * scale;
