@@ -36,15 +36,16 @@ def count(n):
 
 
 def types(schema):
-    """Which element types each input may have, as a set of bits by their numbers: "c02 80". The last one is that of all that follow."""
+    """Which element types each input may have, as a set of bits by their numbers, and the first input whose type it must have: "c02=0 c02=0 80".
+    The last one is that of all that follow."""
     named = {c.type_param_str: c.allowed_type_strs for c in schema.type_constraints}
-    words = []
-    for p in schema.inputs:
+    words, first = [], {}
+    for k, p in enumerate(schema.inputs):
         written = p.type_str if hasattr(p, "type_str") else p.typeStr
         found = (re.fullmatch(r"tensor\((\w+)\)", t) for t in named.get(written, [written]))
-        words.append(f"{sum(1 << NUMBERS[t[1]] for t in found if t):x}")
-    while len(words) > 1 and words[-1] == words[-2]:
-        words.pop()
+        is_one = written in named and (p.is_homogeneous if hasattr(p, "is_homogeneous") else p.isHomogeneous)
+        tie = f"={first.setdefault(written, k)}" if is_one else ""
+        words.append(f"{sum(1 << NUMBERS[t[1]] for t in found if t):x}{tie}")
     return " ".join(words)
 
 

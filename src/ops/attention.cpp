@@ -72,6 +72,10 @@ Expr allowed(const Call& call, const FormulaBuilder& f, const std::vector<Axis>&
   if (call.has(3)) {
     const Tensor mask = f.input(3);
     if (mask.rank() < 1 || mask.rank() > 4) throw IllegalCall("a mask of another rank");
+    // ONNX lets one row of the mask serve all queries, ONNX Runtime does not.
+    if (mask.rank() > 1 &&
+        !call.may_equal(mask.shape()[static_cast<std::size_t>(mask.rank() - 2)], p[2].extent))
+      throw OpaqueCall("a mask of another number of queries, on which runtimes differ");
     const Dim& end = mask.shape().back();
     if (mask.type() == ElementType::Bool) result = Mask{mask}.at(p);
     if (!(end == p[3].extent)) result = conjunction(result, from_domain(between(0, j, end)));

@@ -84,6 +84,17 @@ TEST(Define, IsOpaqueForTypesThatAnOperatorDoesNotTake) {
   EXPECT_THAT(opaque_reason("Pow", call), HasSubstr("input 0 of Pow is of type int8"));
 }
 
+TEST(Define, InputsOfOneTypeParameterAreOfOneType) {
+  Call call = float_call(1, {{2, 3}, {}, {}, {}, {}});
+  for (const std::size_t k : {0U, 2U, 4U}) call.inputs[k]->type.type = ElementType::Int8;
+  const Operator& op = *find_operator("com.microsoft", "QLinearSigmoid");
+  EXPECT_TRUE(std::holds_alternative<Formula>(define(op, call)));
+  call.inputs[4]->type.type = ElementType::Uint8;
+  const Definition definition = define(op, call);
+  ASSERT_TRUE(std::holds_alternative<Opaque>(definition));
+  EXPECT_THAT(std::get<Opaque>(definition).reason, HasSubstr("inputs 0 and 4"));
+}
+
 TEST(Define, RefusesMissingAndSurplusInputs) {
   EXPECT_THAT(invalid_message("Add", float_call(14, {{2}})), HasSubstr("input 1"));
   EXPECT_THAT(invalid_message("Add", float_call(14, {{2}, {2}, {2}})), HasSubstr("at most 2 inputs"));

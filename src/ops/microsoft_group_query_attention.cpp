@@ -164,6 +164,7 @@ Definition define_group_query_attention(const Call& call) {
           : apply(Fn::Min, {lengths.before(m[0]) + index_number(Index(m[2])), lengths.used(m[0]) - 1.0});
   Expr open = apply(Fn::LessOrEqual, {key, place});
   const std::int64_t window = call.integer("local_window_size", -1);
+  if (window == 0 || window < -1) return opaque("a window of no keys");
   const bool is_narrow = window > 0 && Dim(window).at_least(s.length) != true;
   if (s.is_first && is_narrow) return opaque("a window over a prompt, whose end may not be in use");
   if (window > 0) open = apply(Fn::And, {open, apply(Fn::Less, {place, key + static_cast<double>(window)})});

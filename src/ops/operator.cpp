@@ -44,31 +44,43 @@ std::optional<Definition> refuse_before(const Operator& op, const Call& call) {
   return std::nullopt;
 }
 
+// Its own, or the runtime's; nullptr: an operator that a user stated.
+const Schema* schema_of(const Operator& op, const Call& call) {
+  const Schema* schema = find_schema(op.domain, op.name, call.opset);
+  return schema != nullptr ? schema : find_runtime_schema(op.domain, op.name, call.opset);
+}
+
 // A formula reads the attributes that it knows. One that it does not know may mean anything, or nothing at
 // all: the runtime refuses to load it. A newer runtime may have operators of its own with more attributes, so
-// that of these nothing is said; and types that an operator does not take may be of a later version.
-std::optional<Definition> refuse_form(const Operator& op, const Call& call) {
-  const Schema* schema = find_schema(op.domain, op.name, call.opset);
-  const bool is_standard = schema != nullptr;
-  if (!is_standard) schema = find_runtime_schema(op.domain, op.name, call.opset);
-  if (schema == nullptr) return std::nullopt;
+// that of these nothing is said.
+std::optional<Definition> refuse_form(const Operator& op, const Call& call, const Schema& schema) {
   CallForm form{.domain = op.domain,
                 .op = op.name,
                 .version = call.opset,
                 .inputs = {},
-                .outputs = std::max(call.output_count, schema->min_outputs),
+                .outputs = std::max(call.output_count, schema.min_outputs),
                 .attributes = given_attributes(call.attributes)};
   for (const auto& input : call.inputs) form.inputs.push_back(input.has_value());
-  if (auto fault = find_fault(form, *schema)) {
-    std::string why = fault->attribute.empty()
-                          ? fault->message
-                          : fmt::format("attribute {} {}", fault->attribute, fault->message);
-    if (is_standard) return Invalid{std::move(why), std::move(fault->attribute)};
-    return Opaque{std::move(why)};
-  }
-  for (int k = 0; k < call.input_count(); ++k)
-    if (call.has(k) && !schema->takes(k, call.type(k)))
+  auto fault = find_fault(form, schema);
+  if (!fault) return std::nullopt;
+  std::string why = fault->attribute.empty()
+                        ? fault->message
+                        : fmt::format("attribute {} {}", fault->attribute, fault->message);
+  if (newest_version(op.domain) > 0) return Invalid{std::move(why), std::move(fault->attribute)};
+  return Opaque{std::move(why)};
+}
+
+// Types that an operator does not take, or not together, though its formula could compute with them.
+std::optional<Opaque> refuse_types(const Operator& op, const Call& call, const Schema& schema) {
+  for (int k = 0; k < call.input_count(); ++k) {
+    if (!call.has(k)) continue;
+    if (!schema.takes(k, call.type(k)))
       return Opaque{fmt::format("input {} of {} is of type {}", k, op.name, name(call.type(k)))};
+    const int first = schema.first_of_type(k);
+    if (call.has(first) && call.type(k) != call.type(first))
+      return Opaque{fmt::format("inputs {} and {} of {} are of types {} and {}", first, k, op.name,
+                                name(call.type(first)), name(call.type(k)))};
+  }
   return std::nullopt;
 }
 
@@ -184,8 +196,13 @@ static bool is_concrete(const Call& call) {
 
 Definition define(const Operator& op, const Call& call) {
   if (auto refused = refuse_before(op, call)) return *refused;
-  if (auto refused = refuse_form(op, call)) return *refused;
-  return define_part(op, call);
+  const Schema* schema = schema_of(op, call);
+  if (schema == nullptr) return define_part(op, call);
+  if (auto refused = refuse_form(op, call, *schema)) return *refused;
+  Definition definition = define_part(op, call);
+  if (std::holds_alternative<Formula>(definition))
+    if (auto refused = refuse_types(op, call, *schema)) return *refused;
+  return definition;
 }
 
 Definition define_part(const Operator& op, const Call& call) {

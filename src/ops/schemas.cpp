@@ -63,6 +63,28 @@ std::span<const Schema> versions(std::span<const Schema> table, std::string_view
   return {found.begin(), found.end()};
 }
 
+// One word of Schema::types.
+struct InputTypes {
+  std::uint32_t allowed = 0;
+  std::optional<int> first = {};
+};
+InputTypes read_types(std::string_view list, int input) {
+  for (int k = 0; k < input; ++k) {
+    const std::size_t space = list.find(' ');
+    if (space == std::string_view::npos) break;  // the last one is that of all that follow
+    list.remove_prefix(space + 1);
+  }
+  InputTypes out;
+  const char* const end = list.data() + list.size();
+  const auto read = std::from_chars(list.data(), end, out.allowed, 16);
+  ISOMER_CHECK(read.ec == std::errc{});
+  if (read.ptr == end || *read.ptr != '=') return out;
+  int first = 0;
+  ISOMER_CHECK(std::from_chars(read.ptr + 1, end, first).ec == std::errc{});
+  out.first = first;
+  return out;
+}
+
 const Schema* in_force(std::span<const Schema> all, std::int64_t version) {
   const Schema* found = nullptr;
   for (const Schema& schema : all) {
@@ -153,16 +175,11 @@ std::optional<SchemaAttribute> Schema::attribute(std::string_view attribute_name
 bool Schema::takes(int input, ElementType type) const {
   const auto number = static_cast<int>(type);
   if (number == 0 || number > kLastOnnxType || types.empty()) return true;
-  std::string_view list = types;
-  for (int k = 0; k < input; ++k) {
-    const std::size_t space = list.find(' ');
-    if (space == std::string_view::npos) break;  // the last one is that of all that follow
-    list.remove_prefix(space + 1);
-  }
-  std::uint32_t allowed = 0;
-  const auto read = std::from_chars(list.data(), list.data() + list.size(), allowed, 16);
-  ISOMER_CHECK(read.ec == std::errc{});
-  return (allowed >> number & 1u) != 0;
+  return (read_types(types, input).allowed >> number & 1u) != 0;
+}
+
+int Schema::first_of_type(int input) const {
+  return types.empty() ? input : read_types(types, input).first.value_or(input);
 }
 
 bool Schema::is_removed() const {

@@ -52,7 +52,9 @@ struct Schema {
   std::uint32_t single_inputs;  // bit k: input k may not be an empty name
   bool deprecated;
   std::string_view attributes;  // "auto_pad:s kernel_shape:I value:t!"
-  std::string_view types;       // per input which element types it may have, bits in hexadecimal: "c02 80"
+  // Per input which element types it may have, bits in hexadecimal, and which input's type it must have:
+  // "c02=0 c02=0 80".
+  std::string_view types;
 
   std::optional<SchemaAttribute> attribute(std::string_view attribute_name) const;
   // The first required attribute that `present` does not know; empty if there is none.
@@ -61,6 +63,8 @@ struct Schema {
   // Whether an input may have these elements. Types that no file has (of evaluation mod p) are none of its
   // business.
   bool takes(int input, ElementType type) const;
+  // The first input that is of the same type; the input itself if that is any.
+  int first_of_type(int input) const;
   // Whether the operator was taken out of the standard with this version, having been in it before.
   bool is_removed() const;
 };

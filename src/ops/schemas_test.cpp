@@ -62,6 +62,9 @@ TEST(Schemas, GiveTheElementTypesOfInputs) {
   EXPECT_TRUE(pow.takes(0, ElementType::Field));
   const Schema& concat = *find_schema("", "Concat", 13);
   EXPECT_TRUE(concat.takes(7, ElementType::Int8));  // as all before it
+  EXPECT_EQ(concat.first_of_type(7), 0);
+  EXPECT_EQ(pow.first_of_type(1), 1);
+  EXPECT_EQ(find_schema("", "Where", 16)->first_of_type(2), 1);
 }
 
 TEST(Schemas, KnowTheRuntimesOwnOperators) {
