@@ -24,5 +24,25 @@ TEST(ScalarRegion, AFunctionOfOneNumberByItsValues) {
   EXPECT_EQ(regions.numbers(found[1]).size(), 1U);
 }
 
+// A Slice that turns one element around leaves it alone; of more numbers it takes the first.
+TEST(ScalarRegion, HasNoValuesWhereTheNodesDoNotTakeAllNumbers) {
+  const Graph graph = testing::parsed(
+      "<ir_version: 8, opset_import: [\"\" : 18]>\n"
+      "agraph (float[1,5] x) => (float[1,5] y) <int64[1] s = {0}, int64[1] e = {-2}, int64[1] a = {0}, "
+      "int64[1] d = {-1}> {\ny = Slice(x, s, e, a, d)\n}");
+  const auto inference = infer(graph);
+  ASSERT_TRUE(inference.ok());
+  const Site site(graph, *inference, unknown_machine());
+  const ScalarRegions regions(site);
+  for (const ScalarRegion& region : regions.ending_in(graph.outputs()[0])) {
+    const auto values = regions.values(region, {-1, 0, 2});
+    EXPECT_TRUE(!values || values->size() == 3);
+  }
+  const Graph shorter = testing::parsed(
+      "<ir_version: 8, opset_import: [\"\" : 18]>\n"
+      "agraph (float[3] x) => (y) <int64[1] s = {0}, int64[1] e = {1}> {\ny = Slice(x, s, e)\n}");
+  EXPECT_EQ(values_of(shorter, ElementType::Float, {-1, 0, 2}), std::nullopt);
+}
+
 }  // namespace
 }  // namespace isomer

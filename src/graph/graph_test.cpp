@@ -103,10 +103,10 @@ TEST(Graph, TellsTensorsOfEqualBytesAndDifferentExtentsApart) {
 }
 
 TEST(Graph, ListsTheReadersOfEachValueOnceAndInOrder) {
-  const Graph graph = parsed(R"(<opset_import: ["" : 17]> g (float[2] x) => (float[2] z) {
+  const Graph graph = parsed(R"(<opset_import: ["" : 17]> g (float[2] x, bool c) => (float[2] z) {
     y = Add (x, x)
     z = Mul (x, y)
-    w = If <captures: values = [y]> ()
+    w = If <else_branch: raw_graph = "00", then_branch: raw_graph = "00", captures: values = [y]> (c)
   })");
   const auto readers = graph.consumers();
   const NodeId y = value_named(graph, "y").node, z = value_named(graph, "z").node,

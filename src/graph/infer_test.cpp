@@ -27,7 +27,7 @@ std::string integers_of(const Graph& graph, const Inference& inference, std::str
 }
 
 std::string error_of(std::string_view text, const InferOptions& options = {}) {
-  const auto result = infer(parsed(text), options);
+  const auto result = infer(parsed(text, TextCalls::Any), options);
   return result.ok() ? "accepted" : result.error().message;
 }
 
@@ -153,9 +153,9 @@ TEST(Infer, SaysWhyANodeIsOpaque) {
   Graph graph =
       parsed(R"(<opset_import: ["" : 17, "custom" : 1, "ai.onnx.ml" : 3]> g (float[2] x, bool c) => () {
     a = custom.Op (x)
-    b = If <then_branch: raw_graph = "00"> (c)
+    b = If <else_branch: raw_graph = "00", then_branch: raw_graph = "00"> (c)
     d = ai.onnx.ml.Scaler (x)
-    e = NoSuchOperator (x)
+    e = NonZero (x)
     f = Relu (a)
     h = local.Function (x)
   })");
@@ -165,7 +165,7 @@ TEST(Infer, SaysWhyANodeIsOpaque) {
   EXPECT_EQ(why("a"), "custom domain custom");
   EXPECT_EQ(why("b"), "control flow");
   EXPECT_EQ(why("d"), "no formula yet for ai.onnx.ml.Scaler");
-  EXPECT_EQ(why("e"), "no formula yet for NoSuchOperator");
+  EXPECT_EQ(why("e"), "no formula yet for NonZero");
   EXPECT_EQ(why("f"), "the type of a is not known");
   EXPECT_EQ(why("h"), "local function");
   EXPECT_EQ(type_of(graph, inference, "f"), "?");

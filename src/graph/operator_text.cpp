@@ -63,6 +63,7 @@ class Reading {
   Result<Definition> run() {
     try {
       ISOMER_TRY_DO(head());
+      check_attributes();
       ISOMER_TRY_DO(bind());
       return body();
     } catch (const Misfit& misfit) {
@@ -136,18 +137,32 @@ class Reading {
     if (type != "float" && type != "int") return scanner_.error("attributes are float or int");
     ISOMER_TRY_DO(scanner_.expect('='));
     ISOMER_TRY(const Scanner::Number number, scanner_.number());
+    if (!stated_.emplace(key, type).second) return scanner_.error(fmt::format("{} is there twice", key));
     if (type == "int") {
       const auto usual = read_number<std::int64_t>(number.text);
       if (!usual) return scanner_.error("an int is expected");
-      const std::int64_t value = call_ ? call_->integer(key, *usual) : *usual;
+      const auto* given = call_ ? call_->attributes.find_as<std::int64_t>(key) : nullptr;
+      const std::int64_t value = given ? *given : *usual;
       sizes_[key] = Dim(value);
       numbers_[key] = static_cast<double>(value);
       return Done{};
     }
     const auto usual = read_number<float>(number.text);
     if (!usual) return scanner_.error("a float is expected");
-    numbers_[key] = static_cast<double>(call_ ? call_->real(key, *usual) : *usual);
+    const auto* given = call_ ? call_->attributes.find_as<float>(key) : nullptr;
+    numbers_[key] = static_cast<double>(given ? *given : *usual);
     return Done{};
+  }
+  // An attribute that the text does not state, or states to be of another type, may mean anything.
+  void check_attributes() const {
+    if (call_ == nullptr) return;
+    for (const Attribute& a : call_->attributes.all()) {
+      const auto stated = stated_.find(a.name);
+      if (stated == stated_.end()) throw Misfit{fmt::format("attribute {} is not stated", a.name)};
+      const bool fits = stated->second == "int" ? std::holds_alternative<std::int64_t>(a.value)
+                                                : std::holds_alternative<float>(a.value);
+      if (!fits) throw Misfit{fmt::format("attribute {} is stated to be {}", a.name, stated->second)};
+    }
   }
 
   // ---- What the inputs are
@@ -536,7 +551,8 @@ class Reading {
   int depth_ = 0, parts_ = 0;
   const Call* call_;
   std::vector<Parameter> inputs_, outputs_;
-  std::optional<ElementType> any_float_;  // what T is
+  std::optional<ElementType> any_float_;                    // what T is
+  std::map<std::string, std::string, std::less<>> stated_;  // attributes, by their types: "float" or "int"
   std::map<std::string, Dim, std::less<>> sizes_;
   std::map<std::string, double, std::less<>> numbers_;
   std::map<std::string, Axis, std::less<>> axes_;

@@ -59,6 +59,24 @@ TEST(OperatorText, IsEvaluatedAsItSays) {
   EXPECT_EQ(w.at("z").doubles(), (std::vector<double>{7, 13, 12, 12, 11}));
 }
 
+// What an attribute means that the text does not state, nobody knows.
+TEST(OperatorText, SaysNothingOfCallsWithAttributesThatItDoesNotState) {
+  ASSERT_TRUE(declare_operators(kThreshold + kWindow));
+  const auto reason = [](const std::string& attributes) {
+    const auto graph = parse_graph(
+        "<ir_version: 8, opset_import: [\"\" : 20, \"test.text\" : 1]> g (float[5] x) => (y, z) "
+        "{ y, z = test.text.Window" +
+        attributes + "(x) }");
+    const auto inferred = infer(*graph, {});
+    return inferred->opaque.empty() ? "" : inferred->opaque.begin()->second;
+  };
+  EXPECT_EQ(reason(""), "");
+  EXPECT_EQ(reason("<k = 2>"), "");
+  EXPECT_EQ(reason("<k = 2, mode = 1>"), "attribute mode is not stated");
+  EXPECT_EQ(reason("<k = 2.0>"), "attribute k is stated to be int");
+  EXPECT_EQ(reason("<k = [2]>"), "attribute k is stated to be int");
+}
+
 TEST(OperatorText, GivesShapesOverSymbols) {
   const auto graph = parsed("(float[N] x) => (y, z) { y, z = test.text.Window<k = 1, step = 1>(x) }");
   ASSERT_TRUE(graph) << graph.error().message;

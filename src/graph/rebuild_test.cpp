@@ -87,11 +87,11 @@ TEST(Replace, KeepsTheNamesThatSubgraphsCapture) {
   const Graph graph = parsed(R"(<opset_import: ["" : 17]> g (float[2] x, bool c) => (y) {
     a = Relu (x)
     b = Abs (x)
-    y = If <then_branch: raw_graph = "00", captures: values = [a]> (c)
+    y = If <else_branch: raw_graph = "00", then_branch: raw_graph = "00", captures: values = [a]> (c)
   })");
   EXPECT_EQ(body(replaced(graph, {{"a", "b"}})), R"((y) {
   a = Abs (x)
-  y = If <then_branch: raw_graph = "00", captures: values = [a]> (c)
+  y = If <else_branch: raw_graph = "00", then_branch: raw_graph = "00", captures: values = [a]> (c)
 }
 )");
 }
@@ -176,11 +176,11 @@ TEST(WithoutDeadNodes, DropsWhatNoOutputDependsOn) {
 }
 
 TEST(WithoutDeadNodes, KeepsWhatMayHaveAnEffectAndAllThatItReads) {
-  const Graph graph = parsed(R"(<opset_import: ["" : 17, "custom" : 1]> g (float[2] x) => (y) {
+  const Graph graph = parsed(R"(<opset_import: ["" : 17, "custom" : 1]> g (float[2] x, bool t) => (y) {
     a = Relu (x)
     b = Neg (x)
     = custom.Print (a)
-    c = If <then_branch: raw_graph = "00", captures: values = [b]> ()
+    c = If <else_branch: raw_graph = "00", then_branch: raw_graph = "00", captures: values = [b]> (t)
     y = Abs (x)
   })");
   EXPECT_EQ(without_dead_nodes(graph).operator_count(), 5u);

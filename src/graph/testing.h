@@ -12,8 +12,8 @@
 
 namespace isomer::testing {
 
-inline Graph parsed(std::string_view text) {
-  auto graph = parse_graph(text);
+inline Graph parsed(std::string_view text, TextCalls calls = TextCalls::AsInFiles) {
+  auto graph = parse_graph(text, calls);
   if (!graph.ok()) throw std::runtime_error(graph.error().message + " in\n" + std::string(text));
   return std::move(graph).value();
 }

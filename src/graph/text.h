@@ -32,7 +32,11 @@ struct TextOptions {
 // Values without a name of their own get one.
 std::string text(const Graph& graph, const TextOptions& options = {});
 
+// Which calls a text may have: those that a file may (ops/schemas.h), or any that can be written, for graphs
+// that tests make up.
+enum class TextCalls : std::uint8_t { AsInFiles, Any };
+
 // Error: "line 3, column 7: expected ')'". Never recurses by more than a type's depth, which is bounded.
-Result<Graph> parse_graph(std::string_view text);
+Result<Graph> parse_graph(std::string_view text, TextCalls calls = TextCalls::AsInFiles);
 
 }  // namespace isomer

@@ -15,7 +15,7 @@ std::string refusal(std::string_view text) {
 }
 
 constexpr std::string_view kExample = R"(<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
-agraph (float[N, 128] x, float[2] scale, int64[] k) => (float[N] y, seq(float[?, "batch size"]) s)
+agraph (float[N, 128] x, float[2] scale, int64[] k, bool q) => (float[N] y, seq(float[?, "batch size"]) s)
 <
   float[2] scale = {1, -2.5},
   double e = {1e-300},
@@ -27,9 +27,9 @@ agraph (float[N, 128] x, float[2] scale, int64[] k) => (float[N] y, seq(float[?,
   float[N, 10] t
 >
 {
-  t = MatMul (x, "")
+  t = Clip (x, "", scale)
   [label] y, "" = com.microsoft.Gelu:fast <a = 1, b = 1.0, c = "s", d = [1, 2], e: floats = [], f = inf, g = float[1] {2}> (t, scale)
-  s = If <then_branch: raw_graph = "0a00ff", captures: values = [x, t]> ()
+  s = If <else_branch: raw_graph = "00", then_branch: raw_graph = "0a00ff", captures: values = [x, t]> (q)
 }
 )";
 
@@ -92,7 +92,7 @@ TEST(Text, IsTheSameGraphAfterPrintingAndParsing) {
   for (int i = 0; i < 500; ++i) {
     const Graph graph = testing::random_graph(random, 12);
     const std::string printed = text(graph);
-    const Graph again = parsed(printed);
+    const Graph again = parsed(printed, TextCalls::Any);
     EXPECT_EQ(text(again), printed);
     EXPECT_EQ(canonical_hashes(again).graph, canonical_hashes(graph).graph) << printed;
     EXPECT_TRUE(again.declared() == graph.declared()) << printed;
@@ -132,6 +132,24 @@ TEST(Text, SaysWhereItStoppedUnderstanding) {
   EXPECT_EQ(refusal("g () => () {"), "line 1, column 13: expected '='");
   EXPECT_EQ(refusal("g () => () {} f () => () {}"),
             "line 1, column 15: local functions are not read; expected the end");
+}
+
+// What a file may not have, a text may not either: no operator ignores an attribute.
+TEST(Text, RefusesCallsThatNoFileMayHave) {
+  const auto refused = [](const std::string& node) {
+    return refusal("<opset_import: [\"\" : 18, \"acme\" : 1]> g (float[2] x) => () { " + node + " }");
+  };
+  EXPECT_EQ(refused("y = Relu <banana = 3> (x)"),
+            "line 1, column 62: Relu: attribute banana is unknown to Relu of version 14");
+  EXPECT_NE(refused("y = ReduceMean <axes = [0]> (x)"), "accepted");
+  EXPECT_NE(refused("y = Elu <alpha = 1> (x)"), "accepted");
+  EXPECT_NE(refused("y = Concat (x, x)"), "accepted");
+  EXPECT_NE(refused("y = Relu (x, x)"), "accepted");
+  EXPECT_NE(refused("y, z = Relu (x)"), "accepted");
+  EXPECT_NE(refused("y = Frobnicate (x)"), "accepted");
+  EXPECT_NE(refused("y = Gelu (x)"), "accepted");  // of opset 20
+  EXPECT_EQ(refused("y = acme.Frobnicate <banana = 3> (x)"), "accepted");
+  EXPECT_EQ(refused("y = Elu <alpha = 1.0> (x)"), "accepted");
 }
 
 TEST(Text, RefusesTensorsThatDoNotFitTheirTypes) {

@@ -156,16 +156,18 @@ TEST(Intrinsic, FaultsAreFound) {
 }
 
 TEST(Intrinsic, TextsThatAreWrong) {
-  for (const char* text : {"intrinsic a (float[8] x) => (float y) { y = ReduceSum(x) }\n",  // no code
-                           "intrinsic a (float[8] x) => (float y) { y = ReduceSum(x) }\nend\n",
-                           "intrinsic a (float[8] x) => (float[8] y) { y = Exp(x) }\ncode\nend\n",  // no sum
-                           "intrinsic a (float[8] x) => (float y) { y = Unknown(x) }\ncode\nend\n",
-                           "intrinsic a (float[n] x) => (float y) { y = ReduceSum(x) }\ncode\nend\n",
-                           "intrinsic 8a (float[8] x) => (float y) { y = ReduceSum(x) }\ncode\nend\n",
-                           "intrinsic a (float[8] x) => (float y) { y = ReduceMax(x) }\ncode\nend\n",
-                           "intrinsic a (float[8, 8] x) => (float y, float z) { y = ReduceSum(x) z = "
-                           "ReduceMax(x) }\ncode\nend\n",
-                           "intrinsic a { }\ncode\nend\n"})
+  for (const char* text :
+       {"intrinsic a (float[8] x) => (float y) { y = ReduceSum(x) }\n",  // no code
+        "intrinsic a (float[8] x) => (float y) { y = ReduceSum(x) }\nend\n",
+        "intrinsic a (float[8] x) => (float[8] y) { y = Exp(x) }\ncode\nend\n",  // no sum
+        "intrinsic a (float[8] x) => (float y) { y = Unknown(x) }\ncode\nend\n",
+        "intrinsic a (float[8] x) => (float y) { y = ReduceSum<axes = [0]>(x) }\ncode\nend\n",
+        "intrinsic a (float[n] x) => (float y) { y = ReduceSum(x) }\ncode\nend\n",
+        "intrinsic 8a (float[8] x) => (float y) { y = ReduceSum(x) }\ncode\nend\n",
+        "intrinsic a (float[8] x) => (float y) { y = ReduceMax(x) }\ncode\nend\n",
+        "intrinsic a (float[8, 8] x) => (float y, float z) { y = ReduceSum(x) z = "
+        "ReduceMax(x) }\ncode\nend\n",
+        "intrinsic a { }\ncode\nend\n"})
     EXPECT_FALSE(parse_intrinsics(text)) << text;
   EXPECT_FALSE(parse_intrinsics(kDot8 + kDot8));
   EXPECT_TRUE(parse_intrinsics(kDot8));

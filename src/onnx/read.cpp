@@ -14,7 +14,6 @@
 #include "onnx/read_scope.h"
 #include "onnx/read_text.h"
 #include "onnx/read_wire.h"
-#include "onnx/schemas.h"
 #include "onnx/shell.h"
 #include "onnx/tensor_walk.h"
 
@@ -24,6 +23,9 @@ namespace {
 using namespace wire;
 
 constexpr int kReadBytes = 1 << 18;  // per call of read(2)
+constexpr int kOldestIr = 3;         // the first that has opset imports
+constexpr int kNewestIr = 14;        // of the onnx release whose operators are known
+static_assert(kNewestIr == onnx::Version::IR_VERSION);
 
 Status check_ir_version(const onnx::ModelProto& model) {
   if (!model.has_ir_version() || !model.has_graph())

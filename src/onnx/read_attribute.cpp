@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include "onnx/read_text.h"
-#include "onnx/schemas.h"
 #include "onnx/tensor_walk.h"
+#include "ops/schemas.h"
 
 namespace isomer::wire {
 namespace {

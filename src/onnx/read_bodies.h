@@ -5,7 +5,7 @@
 
 #include "base/result.h"
 #include "onnx/onnx-ml.pb.h"
-#include "onnx/schemas.h"
+#include "ops/schemas.h"
 
 namespace isomer::wire {
 

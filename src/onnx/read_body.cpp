@@ -6,7 +6,7 @@
 
 #include "onnx/read_attribute.h"
 #include "onnx/read_type.h"
-#include "onnx/schemas.h"
+#include "ops/schemas.h"
 
 namespace isomer::wire {
 namespace {

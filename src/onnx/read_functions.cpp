@@ -9,8 +9,8 @@
 #include "onnx/read_bodies.h"
 #include "onnx/read_scope.h"
 #include "onnx/read_text.h"
-#include "onnx/schemas.h"
 #include "onnx/tensor_walk.h"
+#include "ops/schemas.h"
 
 namespace isomer::wire {
 namespace {

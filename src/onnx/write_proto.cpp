@@ -6,8 +6,8 @@
 #include <set>
 
 #include "onnx/read_tensor.h"
-#include "onnx/schemas.h"
 #include "onnx/tensor_walk.h"
+#include "ops/schemas.h"
 
 namespace isomer::wire {
 namespace {

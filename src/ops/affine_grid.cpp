@@ -1,6 +1,7 @@
 // AffineGrid: grid[n, p] = theta[n] · (coordinates of p, last axis first, then 1); pixel centres of an axis
 // lie evenly in -1..1, or its first and last ones are -1 and 1 (align_corners).
 #include "ops/define.h"
+#include "ops/require_shape.h"
 
 namespace isomer::ops {
 namespace {
@@ -12,6 +13,7 @@ Definition define_affine_grid(const Call& call) {
   if (size->size() != 4 && size->size() != 5) return invalid("the size must be of 2 or 3 spatial dimensions");
   const std::size_t d = size->size() - 2;
   if (call.rank(0) != 3) return invalid("theta must be of rank 3");
+  require_shape(call, 0, {(*size)[0], static_cast<std::int64_t>(d), static_cast<std::int64_t>(d + 1)});
   auto f = call.formula();
   const auto theta = f.input(0);
   const bool corners = call.flag("align_corners", false);

@@ -36,6 +36,9 @@ Heads joined(const Call& call, FormulaBuilder& f, const Heads& fresh, int past) 
   if (!call.has(past)) return fresh;
   const Tensor before = f.input(past);
   if (before.rank() != 4) throw IllegalCall("the past must be of rank 4");
+  if (!call.may_equal(before.extent(0), fresh.x.extent(0)) ||
+      !call.may_equal(before.extent(1), fresh.heads) || !call.may_equal(before.extent(3), fresh.size))
+    throw IllegalCall("a past of another shape");
   const Dim length = before.extent(2) + fresh.length;
   const auto p = f.axes({fresh.x.extent(0), fresh.heads, length, fresh.size});
   const Index behind = Index(p[2]) - Index(before.extent(2));
@@ -69,6 +72,10 @@ Expr allowed(const Call& call, const FormulaBuilder& f, const std::vector<Axis>&
   if (call.has(3)) {
     const Tensor mask = f.input(3);
     if (mask.rank() < 1 || mask.rank() > 4) throw IllegalCall("a mask of another rank");
+    // ONNX lets one row of the mask serve all queries, ONNX Runtime does not.
+    if (mask.rank() > 1 &&
+        !call.may_equal(mask.shape()[static_cast<std::size_t>(mask.rank() - 2)], p[2].extent))
+      throw OpaqueCall("a mask of another number of queries, on which runtimes differ");
     const Dim& end = mask.shape().back();
     if (mask.type() == ElementType::Bool) result = Mask{mask}.at(p);
     if (!(end == p[3].extent)) result = conjunction(result, from_domain(between(0, j, end)));
@@ -143,6 +150,8 @@ Definition define_attention(const Call& call) {
   const auto p = f.axes(square);
   const Axis d = f.axis(q.size);
   const Expr product = sum({d}, q.at(p[0], p[1], p[2], d) * k.at(p[0], Index::floor(p[1], sharing), p[3], d));
+  if (finite_real(call, "scale", 1) <= 0)
+    return opaque("a scale that is not positive, which the runtime refuses");
   const Expr scale = call.has_attribute("scale") ? number(type, finite_real(call, "scale", 1))
                                                  : 1.0 / apply(Fn::Sqrt, {index_number(Index(q.size), type)});
   Expr score = product * scale;
@@ -190,8 +199,11 @@ Definition define_attention(const Call& call) {
   if (call.output_count > 3) {
     const std::int64_t mode = call.integer("qk_matmul_output_mode", 0);
     if (mode == 2 && may) return opaque("scores of forbidden keys, which are infinite");
+    // ONNX Runtime shows them before the cap in mode 0 and behind it in mode 1, ONNX's own evaluator
+    // otherwise.
+    if (mode != 3 && cap > 0) return opaque("scores with a softcap, on which runtimes differ");
     const auto o = f.axes(square);
-    const Tensor& shown = mode == 0 && cap <= 0 ? raw : mode <= 1 ? capped : mode == 2 ? masked : weights;
+    const Tensor& shown = mode <= 1 ? raw : mode == 2 ? masked : weights;
     f.output(o, shown.at(to_indices(o)));
   }
   return std::move(f).finish();

@@ -22,6 +22,8 @@ Bounds read_bounds(const Call& call, const FormulaBuilder& f) {
             .high = call.has(2) ? scalar(call, f, 2) : Expr()};
   }
   Bounds out;
+  if (call.has_attribute("min") && call.has_attribute("max") && !(call.real("min", 0) <= call.real("max", 0)))
+    throw OpaqueCall("a lower bound above the upper one, which ONNX Runtime refuses");
   if (call.has_attribute("min")) out.low = number(type, call.real("min", 0));
   if (call.has_attribute("max")) out.high = number(type, call.real("max", 0));
   return out;

@@ -31,6 +31,8 @@ Definition define_col2im(const Call& call) {
   if (taps.at_least(1) != true) return opaque("a block that may have no elements");
   if (!call.may_equal(x.extent(2), product(blocks)))
     return invalid("there are other blocks than the image has");
+  if (!call.may_equal(Dim::mod(x.extent(1), taps), 0))
+    return invalid("the taps of a block do not divide the rows");
   Dims shape{x.extent(0), Dim::floor(x.extent(1), taps)};
   shape.insert(shape.end(), image->begin(), image->end());
   const auto p = f.axes(shape), k = f.axes(*block), l = f.axes(blocks);

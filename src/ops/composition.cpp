@@ -100,7 +100,7 @@ std::vector<Composition::Tensor> Composition::all_of(std::string_view domain, st
   }
   const Operator* found = find_operator(domain, op);
   ISOMER_CHECK(found != nullptr, "a part that is no operator");
-  const Definition definition = define(*found, part);
+  const Definition definition = define_part(*found, part);
   if (const auto* opaque = std::get_if<Opaque>(&definition)) throw OpaqueCall(opaque->reason);
   if (const auto* invalid = std::get_if<Invalid>(&definition))
     throw IllegalCall(invalid->message, invalid->attribute);

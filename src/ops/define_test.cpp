@@ -60,6 +60,41 @@ TEST(Define, RefusesAnOperatorOutsideOfItsOpsets) {
   EXPECT_THAT(invalid_message("Upsample", float_call(10, {{2}})), HasSubstr("until opset 9"));
 }
 
+// A formula reads the attributes that it knows: one more may mean anything, and the runtime refuses it.
+TEST(Define, LooksAtAttributesThatAnOperatorDoesNotHave) {
+  const auto of_microsoft = [](const char* op, std::vector<Dims> shapes, std::vector<Attribute> attributes) {
+    return define(*find_operator("com.microsoft", op),
+                  float_call(1, std::move(shapes), std::move(attributes)));
+  };
+  EXPECT_TRUE(std::holds_alternative<Formula>(of_microsoft("Gelu", {{4}}, {})));
+  EXPECT_TRUE(std::holds_alternative<Opaque>(of_microsoft("Gelu", {{4}}, {{"approximate", "none"}})));
+  EXPECT_TRUE(
+      std::holds_alternative<Formula>(of_microsoft("FusedMatMul", {{2, 3}, {3, 5}}, {{"alpha", 2.0f}})));
+  EXPECT_TRUE(std::holds_alternative<Opaque>(of_microsoft("FusedMatMul", {{2, 3}, {3, 5}}, {{"mode", 1}})));
+  EXPECT_TRUE(std::holds_alternative<Opaque>(of_microsoft("FusedMatMul", {{2, 3}, {3, 5}}, {{"alpha", 2}})));
+  EXPECT_EQ(refused_attribute("Relu", float_call(18, {{4}}, {{"banana", 3}})), "banana");
+  EXPECT_EQ(refused_attribute("ReduceMean", float_call(18, {{4, 4}}, {{"axes", Ints{1}}})), "axes");
+  EXPECT_EQ(refused_attribute("ReduceMean", float_call(13, {{4, 4}}, {{"axes", Ints{1}}})), "not refused");
+}
+
+TEST(Define, IsOpaqueForTypesThatAnOperatorDoesNotTake) {
+  Call call = float_call(13, {{2}, {2}});
+  EXPECT_EQ(opaque_reason("Pow", call), "not opaque");
+  for (auto& input : call.inputs) input->type.type = ElementType::Int8;
+  EXPECT_THAT(opaque_reason("Pow", call), HasSubstr("input 0 of Pow is of type int8"));
+}
+
+TEST(Define, InputsOfOneTypeParameterAreOfOneType) {
+  Call call = float_call(1, {{2, 3}, {}, {}, {}, {}});
+  for (const std::size_t k : {0U, 2U, 4U}) call.inputs[k]->type.type = ElementType::Int8;
+  const Operator& op = *find_operator("com.microsoft", "QLinearSigmoid");
+  EXPECT_TRUE(std::holds_alternative<Formula>(define(op, call)));
+  call.inputs[4]->type.type = ElementType::Uint8;
+  const Definition definition = define(op, call);
+  ASSERT_TRUE(std::holds_alternative<Opaque>(definition));
+  EXPECT_THAT(std::get<Opaque>(definition).reason, HasSubstr("inputs 0 and 4"));
+}
+
 TEST(Define, RefusesMissingAndSurplusInputs) {
   EXPECT_THAT(invalid_message("Add", float_call(14, {{2}})), HasSubstr("input 1"));
   EXPECT_THAT(invalid_message("Add", float_call(14, {{2}, {2}, {2}})), HasSubstr("at most 2 inputs"));
@@ -71,7 +106,7 @@ TEST(Define, RefusesMissingAndSurplusInputs) {
 TEST(Define, RefusesMoreOutputsThanThereAre) {
   Call call = float_call(14, {{2}});
   call.output_count = 2;
-  EXPECT_THAT(invalid_message("Relu", call), HasSubstr("1 outputs"));
+  EXPECT_THAT(invalid_message("Relu", call), HasSubstr("has 2 outputs"));
 }
 
 TEST(Define, IsOpaqueForTypesThatFormulasCannotCompute) {

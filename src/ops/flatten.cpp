@@ -9,6 +9,7 @@ Definition define_flatten(const Call& call) {
   const int rank = call.rank(0);
   const std::int64_t axis = call.integer("axis", 1);
   if (axis < -rank || axis > rank) return invalid("axis is outside of the input's rank", "axis");
+  if (axis < 0 && call.opset < 11) return invalid("axis is below 0, before opset 11", "axis");
   const auto split = axis < 0 ? axis + rank : axis;
   auto f = call.formula();
   const auto x = f.input(0);

@@ -53,6 +53,7 @@ Definition define_grid_sample(const Call& call) {
   if (!call.shape(1).back().is(static_cast<std::int64_t>(spatial)))
     return call.shape(1).back().is_concrete() ? invalid("the grid has not one coordinate per axis")
                                               : opaque("how many coordinates the grid has is not known");
+  if (!call.may_equal(call.shape(1)[0], call.shape(0)[0])) return invalid("not one grid per image");
   auto f = call.formula();
   const auto x = f.input(0), grid = f.input(1);
   Dims shape{x.extent(0), x.extent(1)};

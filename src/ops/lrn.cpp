@@ -9,6 +9,10 @@ Definition define_lrn(const Call& call) {
   if (call.rank(0) < 2) return invalid("an input without channels");
   const std::int64_t size = call.integer("size", 0);
   if (size < 1) return invalid("size must be at least 1", "size");
+  if (size % 2 == 0) return opaque("an even size, which ONNX Runtime refuses");
+  for (const char* positive : {"alpha", "beta"})
+    if (finite_real(call, positive, 1) <= 0)
+      return opaque("a number that is not positive, which ONNX Runtime refuses");
   auto f = call.formula();
   const auto x = f.input(0);
   const auto p = f.axes(x.shape());

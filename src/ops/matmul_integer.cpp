@@ -2,6 +2,7 @@
 // scalars, or one per row of a, or one per column of b.
 #include "ops/matmul.h"
 #include "ops/quantization.h"
+#include "ops/require_shape.h"
 
 namespace isomer::ops {
 namespace {
@@ -11,9 +12,15 @@ Expr zero_at(const Call& call, const FormulaBuilder& f, int k, const std::vector
   if (!call.has(k)) return {};
   const auto zero = f.input(k);
   if (product(zero.shape()).is(1)) return zero.at(std::vector<Index>(zero.shape().size()));
-  if (zero.rank() == 1) return zero(per_row ? at[at.size() - 2] : at.back());
+  Dims whole = call.shape(k - 2);
+  const std::size_t reduced = whole.size() - (per_row ? 1 : 2), kept = whole.size() - (per_row ? 2 : 1);
+  if (zero.rank() == 1) {
+    require_shape(call, k, {whole[kept]});
+    return zero(at[kept]);
+  }
   // Of the operand's rank, with extent 1 on the reduced axis.
-  if (zero.rank() != static_cast<int>(at.size())) throw IllegalCall("a zero point of another shape");
+  whole[reduced] = 1;
+  require_shape(call, k, whole);
   auto place = at;
   place[place.size() - (per_row ? 1 : 2)] = 0;
   return zero.at(place);

@@ -35,6 +35,11 @@ Definition define_attention(const Call& call) {
   if (w.extent(1).is(0)) return opaque("heads of no elements");
   const Dim width = Dim::floor(w.extent(1), 3), size = Dim::floor(width, heads);
   const Dim &batch = x.extent(0), &length = x.extent(1);
+  if (!call.may_equal(w.extent(0), x.extent(2)) ||
+      (call.has(2) && !call.may_equal(call.shape(2)[0], w.extent(1))))
+    return invalid("a weight or a bias of another size");
+  if (call.has(3) && (!call.may_equal(call.shape(3)[0], batch) || !call.may_equal(call.shape(3)[1], length)))
+    return opaque("a mask of another shape");
 
   const auto p = f.axes({batch, length, w.extent(1)});
   const Axis c = f.axis(x.extent(2));

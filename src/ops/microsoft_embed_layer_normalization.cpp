@@ -1,6 +1,7 @@
 // com.microsoft.EmbedLayerNormalization: LayerNormalization of the sum of the embeddings of a word, of its
 // position and of its segment. Further outputs: how many 1s the mask has (0, if there is none), and the sum.
 #include "ops/composition.h"
+#include "ops/require_shape.h"
 
 namespace isomer::ops {
 namespace {
@@ -11,6 +12,9 @@ Definition define_embed_layer_normalization(const Call& call) {
   if (call.rank(0) != 2) return invalid("the words are of another rank");
   if (call.has(1) != call.has(4)) return invalid("segments need an embedding");
   const Dims& rows = call.shape(0);
+  for (const int k : {1, 7})
+    if (call.has(k)) require_shape(call, k, rows);
+  if (finite_real(call, "epsilon", 0) < 0) return opaque("an epsilon below 0, which the runtime refuses");
   Composition c(call);
   const auto width = c.f.input(2).shape().back();
   std::vector<Composition::Tensor> parts{c.of("Gather", {c.input(2), c.input(0)})};

@@ -1,5 +1,6 @@
 // com.microsoft.FusedConv: activation(Conv(x, w) + b + z).
 #include "ops/conv.h"
+#include "ops/require_shape.h"
 
 namespace isomer::ops {
 namespace {
@@ -10,7 +11,7 @@ Expr activate(const Call& call, const Expr& x) {
   const auto parameter = [&](std::size_t k, float otherwise) {
     return static_cast<double>(given && k < given->size() ? (*given)[k] : otherwise);
   };
-  if (kind.empty()) return x;
+  if (!call.has_attribute("activation")) return x;
   if (kind == "Relu") return apply(Fn::Relu, {x});
   if (kind == "Tanh") return apply(Fn::Tanh, {x});
   if (kind == "Sigmoid") return apply(Fn::Sigmoid, {x});
@@ -32,9 +33,14 @@ Definition define_fused_conv(const Call& call) {
   const auto x = f.input(0), w = f.input(1);
   const auto at = read_convolution(call, f, x.shape(), w.shape());
   Expr y = sum(at.reduced, x.at(at.at_x) * w.at(at.at_w));
-  if (call.has(2)) y = y + f.input(2)(at.p[1]);
+  if (call.has(2)) {
+    require_shape(call, 2, {w.extent(0)});
+    y = y + f.input(2)(at.p[1]);
+  }
   if (call.has(3)) {
-    if (call.rank(3) != static_cast<int>(at.p.size())) return invalid("z is of another rank than the output");
+    Dims shape;
+    for (const Axis& axis : at.p) shape.push_back(axis.extent);
+    require_shape(call, 3, shape);
     y = y + f.input(3).at(to_indices(at.p));
   }
   f.output(at.p, activate(call, y));

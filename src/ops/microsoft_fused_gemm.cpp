@@ -14,7 +14,7 @@ Definition define_fused_gemm(const Call& call) {
   const std::string kind = call.text("activation", "");
   constexpr std::array kKnown{"Relu", "Sigmoid",     "Tanh",     "LeakyRelu",
                               "Elu",  "HardSigmoid", "Softplus", "Softsign"};
-  if (!kind.empty()) {
+  if (call.has_attribute("activation")) {
     if (std::ranges::find(kKnown, kind) == kKnown.end()) return opaque("activation " + kind);
     Attributes parameters;
     for (const auto& [given, meant] : {std::pair("activation_alpha", "alpha"), {"activation_beta", "beta"}})

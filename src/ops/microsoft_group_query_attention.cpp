@@ -7,6 +7,7 @@
 
 #include "ops/composition.h"
 #include "ops/look_up.h"
+#include "ops/require_shape.h"
 
 namespace isomer::ops {
 namespace {
@@ -55,9 +56,7 @@ Sizes read_sizes(const Call& call) {
     throw OpaqueCall("a width that the heads don't divide");
   s.size = width.concrete() / parts;
   for (const int k : {1, 2})
-    if (call.has(k) &&
-        (!call.may_equal(call.shape(k)[1], s.length) || !call.may_equal(call.shape(k)[2], s.shared * s.size)))
-      throw IllegalCall("keys and values of another shape");
+    if (call.has(k)) require_shape(call, k, {s.batch, s.length, s.shared * s.size});
   const auto& total = call.in(6).integers;
   if (!total || total->size() != 1) throw OpaqueCall("a total length that is not known");
   s.total = (*total)[0];
@@ -65,6 +64,8 @@ Sizes read_sizes(const Call& call) {
   if (!is_first) throw OpaqueCall("whether this is the first prompt is not known");
   s.is_first = *is_first;
   s.past = call.has(3) ? call.shape(3)[2] : Dim(0);
+  for (const int k : {3, 4})
+    if (call.has(k)) require_shape(call, k, {s.batch, s.shared, s.past, s.size});
   s.cache = Dim::max(s.past, s.total);
   const auto& last = call.in(5).integers;
   s.is_full = last && !last->empty() &&
@@ -97,6 +98,7 @@ Lengths read_lengths(Composition& c, const Sizes& s) {
 // Queries or keys, turned by their positions.
 Tensor rotated(const Call& call, Composition& c, const Sizes& s, const Lengths& lengths, const Tensor& x) {
   Composition::Operands inputs{x};
+  require_shape(call, 8, call.shape(7));
   std::int64_t half = 0;
   for (const int k : {7, 8}) {
     const Tensor cache = c.f.input(k);
@@ -162,6 +164,7 @@ Definition define_group_query_attention(const Call& call) {
           : apply(Fn::Min, {lengths.before(m[0]) + index_number(Index(m[2])), lengths.used(m[0]) - 1.0});
   Expr open = apply(Fn::LessOrEqual, {key, place});
   const std::int64_t window = call.integer("local_window_size", -1);
+  if (window == 0 || window < -1) return opaque("a window of no keys");
   const bool is_narrow = window > 0 && Dim(window).at_least(s.length) != true;
   if (s.is_first && is_narrow) return opaque("a window over a prompt, whose end may not be in use");
   if (window > 0) open = apply(Fn::And, {open, apply(Fn::Less, {place, key + static_cast<double>(window)})});

@@ -18,6 +18,8 @@ void check_call(const Call& call) {
   for (const int k : {8, 9})
     if (call.has(k)) throw OpaqueCall("a cache that is shared");
   if (call.has(6) != call.has(7)) throw IllegalCall("a past of keys needs one of values");
+  if (call.has(6) && !call.may_equal(call.shape(0)[2], call.shape(2)[2]))
+    throw OpaqueCall("a past with values of another size than keys, which the runtime refuses");
   if (call.has(4) && (call.rank(4) != 2 || !is_integer(call.type(4))))
     throw OpaqueCall("a mask of another rank");
   if (call.output_count > 3) throw OpaqueCall("the scores are used");
@@ -53,6 +55,16 @@ std::optional<Tensor> mask_of(const Call& call, Composition& c, const Dims& squa
   return c.f.stage(p, sum);
 }
 
+// ONNX Runtime lets query i see the keys up to i, those of the past besides, and the last query all of them.
+// That is a causal order where there are not more new keys than queries, and no order at all of one query.
+void set_causal(const Call& call, Attributes& attributes) {
+  const Dim &queries = call.shape(0)[1], &keys = call.shape(1)[1];
+  if (queries.is(1)) return;
+  if ((queries - keys).at_least(0) != true)
+    throw OpaqueCall("a causal order in which there may be more keys than queries, on which runtimes differ");
+  attributes.set("is_causal", std::int64_t{1});
+}
+
 Definition define_multi_head_attention(const Call& call) {
   check_call(call);
   const std::int64_t heads = call.integer("num_heads", 0);
@@ -68,7 +80,7 @@ Definition define_multi_head_attention(const Call& call) {
   Attributes attributes;
   attributes.set("q_num_heads", heads);
   attributes.set("kv_num_heads", heads);
-  if (call.flag("unidirectional", false)) attributes.set("is_causal", std::int64_t{1});
+  if (call.flag("unidirectional", false)) set_causal(call, attributes);
   if (const double scale = finite_real(call, "scale", 0); scale != 0)
     attributes.set("scale", static_cast<float>(scale));
   const auto y = c.all_of("", "Attention", {q, k, v, mask, c.input(6), c.input(7)}, std::move(attributes),

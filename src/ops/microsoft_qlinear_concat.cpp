@@ -12,6 +12,7 @@ Definition define_qlinear_concat(const Call& call) {
   Composition::Operands values;
   for (int k = 2; k < call.input_count(); k += 3) {
     require_bytes(call, {k});
+    if (call.type(k + 1) != ElementType::Float) return opaque("a scale that is no float");
     if (call.type(k) != call.type(2)) return invalid("the inputs have different types");
     values.emplace_back(c.dequantized({.x = k, .scale = k + 1, .zero = k + 2}));
   }

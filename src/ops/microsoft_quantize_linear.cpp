@@ -1,11 +1,13 @@
 // com.microsoft.QuantizeLinear and DequantizeLinear: ONNX's, in models of opsets in which those have no
 // 16 bits and no blocks.
 #include "ops/composition.h"
+#include "ops/require_shape.h"
 
 namespace isomer::ops {
 namespace {
 
 Definition define_as(const Call& call, std::string_view op) {
+  if (call.has(2)) require_shape(call, 2, call.shape(1));
   Composition c(call);
   c.output(c.of(op, {c.input(0), c.input(1), c.input(2)}, c.attributes({"axis", "block_size"})));
   return std::move(c.f).finish();

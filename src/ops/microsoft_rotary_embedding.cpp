@@ -2,6 +2,7 @@
 // first element, and the others follow.
 #include "ops/composition.h"
 #include "ops/look_up.h"
+#include "ops/require_shape.h"
 
 namespace isomer::ops {
 namespace {
@@ -11,6 +12,7 @@ Definition define_rotary_embedding(const Call& call) {
   if (finite_real(call, "scale", 1) != 1) return opaque("attribute scale");
   if (call.rank(0) != 3 && call.rank(0) != 4) return invalid("the input is of another rank");
   if (call.rank(2) != 2 || call.rank(3) != 2) return invalid("a cache of another shape");
+  require_shape(call, 3, call.shape(2));
   Composition c(call);
   Attributes attributes = c.attributes({"interleaved", "rotary_embedding_dim"});
   const Dim& half = call.shape(2)[1];

@@ -1,6 +1,7 @@
 // com.microsoft.SkipLayerNormalization and its simplified form: LayerNormalization, or RMSNormalization, of z
 // = x + skip + bias along the last axis. The fourth output is z.
 #include "ops/reduced_axes.h"
+#include "ops/require_shape.h"
 
 namespace isomer::ops {
 namespace {
@@ -13,6 +14,10 @@ Definition define_skip(const Call& call, bool simplified) {
   const int beta = simplified ? -1 : 3, bias = simplified ? 3 : 4;
   if (x.rank() != 3 && x.rank() != 2) return invalid("x must be of rank 2 or 3");
   if (call.shape(1) != call.shape(0)) return opaque("a skip of another shape");
+  for (const int k : {2, beta, bias})
+    if (k > 0 && call.has(k)) require_shape(call, k, {x.shape().back()});
+  const double epsilon = finite_real(call, "epsilon", 1e-12F);
+  if (epsilon < 0) return opaque("an epsilon below 0, which the runtime refuses");
   if (call.output_count == 2 || call.output_count == 3) return opaque("the statistics are used");
   const auto p = f.axes(x.shape());
   Expr total = x.at(to_indices(p)) + f.input(1).at(to_indices(p));
@@ -25,7 +30,7 @@ Definition define_skip(const Call& call, bool simplified) {
     mean = mean_stage(f, over, [&](const std::vector<Index>& at) { return z.at(at); });
     centred = [&](const std::vector<Index>& at) { return z.at(at) - mean->at(over.squash(at)); };
   }
-  const auto size = root_mean_square_stage(f, over, centred, finite_real(call, "epsilon", 1e-12F));
+  const auto size = root_mean_square_stage(f, over, centred, epsilon);
   const auto q = f.axes(x.shape());
   Expr y = centred(to_indices(q)) / size.at(over.squash(to_indices(q))) * f.input(2)(q.back());
   if (beta > 0 && call.has(beta)) y = y + f.input(beta)(q.back());

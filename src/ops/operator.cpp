@@ -4,14 +4,13 @@
 
 #include <algorithm>
 
+#include "ops/composition.h"
 #include "ops/empty.h"
+#include "ops/schemas.h"
 
 namespace isomer {
 namespace {
 
-// Before opset 7 broadcasting had attributes of its own; 28 is the last opset of onnx 1.23, whose texts the
-// definitions follow.
-constexpr int kOldestOpset = 7, kNewestOpset = 28;
 // numpy's limit; real models have up to 8 axes.
 constexpr std::size_t kMostAxes = 64;
 // A formula of a variadic operator is as deep as it has inputs; walks over it recurse.
@@ -40,6 +39,46 @@ std::optional<Definition> refuse_before(const Operator& op, const Call& call) {
     if (!is_computable(input->type.type))
       return Opaque{fmt::format("element type {}", name(input->type.type))};
     if (input->type.shape.size() > kMostAxes) return Opaque{fmt::format("more than {} axes", kMostAxes)};
+  }
+  return std::nullopt;
+}
+
+// Its own, or the runtime's; nullptr: an operator that a user stated.
+const Schema* schema_of(const Operator& op, const Call& call) {
+  const Schema* schema = find_schema(op.domain, op.name, call.opset);
+  return schema != nullptr ? schema : find_runtime_schema(op.domain, op.name, call.opset);
+}
+
+// A formula reads the attributes that it knows. One that it does not know may mean anything, or nothing at
+// all: the runtime refuses to load it. A newer runtime may have operators of its own with more attributes, so
+// that of these nothing is said.
+std::optional<Definition> refuse_form(const Operator& op, const Call& call, const Schema& schema) {
+  CallForm form{.domain = op.domain,
+                .op = op.name,
+                .version = call.opset,
+                .inputs = {},
+                .outputs = std::max(call.output_count, schema.min_outputs),
+                .attributes = given_attributes(call.attributes)};
+  for (const auto& input : call.inputs) form.inputs.push_back(input.has_value());
+  auto fault = find_fault(form, schema);
+  if (!fault) return std::nullopt;
+  std::string why = fault->attribute.empty()
+                        ? fault->message
+                        : fmt::format("attribute {} {}", fault->attribute, fault->message);
+  if (newest_version(op.domain) > 0) return Invalid{std::move(why), std::move(fault->attribute)};
+  return Opaque{std::move(why)};
+}
+
+// Types that an operator does not take, or not together, though its formula could compute with them.
+std::optional<Opaque> refuse_types(const Operator& op, const Call& call, const Schema& schema) {
+  for (int k = 0; k < call.input_count(); ++k) {
+    if (!call.has(k)) continue;
+    if (!schema.takes(k, call.type(k)))
+      return Opaque{fmt::format("input {} of {} is of type {}", k, op.name, name(call.type(k)))};
+    const int first = schema.first_of_type(k);
+    if (call.has(first) && call.type(k) != call.type(first))
+      return Opaque{fmt::format("inputs {} and {} of {} are of types {} and {}", first, k, op.name,
+                                name(call.type(first)), name(call.type(k)))};
   }
   return std::nullopt;
 }
@@ -155,6 +194,17 @@ static bool is_concrete(const Call& call) {
 }
 
 Definition define(const Operator& op, const Call& call) {
+  if (auto refused = refuse_before(op, call)) return *refused;
+  const Schema* schema = schema_of(op, call);
+  if (schema == nullptr) return define_part(op, call);
+  if (auto refused = refuse_form(op, call, *schema)) return *refused;
+  Definition definition = define_part(op, call);
+  if (std::holds_alternative<Formula>(definition))
+    if (auto refused = refuse_types(op, call, *schema)) return *refused;
+  return definition;
+}
+
+Definition define_part(const Operator& op, const Call& call) {
   if (auto refused = refuse_before(op, call)) return *refused;
   try {
     (void)call.taken_for_granted();  // of an earlier attempt

@@ -1,7 +1,5 @@
 #include "ops/pool.h"
 
-#include <algorithm>
-
 namespace isomer {
 namespace {
 
@@ -16,6 +14,15 @@ void require_elements(const Window& w, std::size_t i, const Dim& extent) {
     throw OpaqueCall("a dilated window may step over the whole input");
 }
 
+// Where the padded input is shorter than the kernel, by less than a stride, the standard has no window, and
+// ONNX Runtime one. With ceil_mode both have one.
+void need_whole_window(const Call& call, const Window& w, std::size_t i, const Dim& extent) {
+  if (w.overhangs || w.strides[i] == 1 || !w.pad_begin[i].is_concrete() || !w.pad_end[i].is_concrete())
+    return;
+  const Dim slack = extent + w.pad_begin[i] + w.pad_end[i] - w.span(i);
+  if (slack.at_least(0) != true) call.need(slack * (slack + w.strides[i]));
+}
+
 }  // namespace
 
 Pool read_pool(const Call& call, FormulaBuilder& f) {
@@ -25,9 +32,6 @@ Pool read_pool(const Call& call, FormulaBuilder& f) {
   const auto kernel = call.integers("kernel_shape");
   if (!kernel || kernel->size() != spatial.size())
     throw IllegalCall("kernel_shape has not one value per spatial dimension", "kernel_shape");
-  if (const auto pads = call.integers("pads");
-      pads && std::ranges::any_of(*pads, [](std::int64_t p) { return p < 0; }))
-    throw IllegalCall("pads must be at least 0", "pads");
   Pool pool{
       .window = read_window(call, spatial, to_dims(*kernel)), .p = {}, .k = {}, .tap = {}, .inside = {}};
   // The runtime refuses images without elements, unless there are none of them.
@@ -38,6 +42,7 @@ Pool read_pool(const Call& call, FormulaBuilder& f) {
   std::vector<Index> at{pool.p[0], pool.p[1]};
   for (std::size_t i = 0; i < spatial.size(); ++i) {
     require_elements(pool.window, i, spatial[i]);
+    need_whole_window(call, pool.window, i, spatial[i]);
     at.push_back(pool.window.position(i, pool.p[i + 2], pool.k[i]));
     const bool leaves =
         pool.window.overhangs || !pool.window.pad_begin[i].is(0) || !pool.window.pad_end[i].is(0);

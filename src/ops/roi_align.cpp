@@ -4,6 +4,7 @@
 // zero. Opaque: as many points as the box is large (sampling_ratio 0), the maximum instead of the mean.
 #include "ops/interpolation.h"
 #include "ops/look_up.h"
+#include "ops/require_shape.h"
 
 namespace isomer::ops {
 namespace {
@@ -36,6 +37,7 @@ Definition define_roi_align(const Call& call) {
   if (ratio == 0) return opaque("as many points as the box is large");
   const double scale = finite_real(call, "spatial_scale", 1.0f);
   if (!call.may_equal(call.shape(1)[0], call.shape(2)[0])) return invalid("not one batch index per box");
+  require_shape(call, 1, {call.shape(1)[0], 4});
   call.need_index(2, call.shape(0)[0]);
   auto f = call.formula();
   const auto x = f.input(0), rois = f.input(1), batch = f.input(2);

@@ -14,6 +14,8 @@ Definition define_squeeze(const Call& call) {
   if (list.given) {
     const auto values = list.concrete();
     if (!values) return opaque("the axes are not known");
+    if (values->empty())
+      return opaque("an empty list of axes, which runtimes take for all of them or for none");
     const auto normalized = normalize_axes(*values, rank);
     if (!normalized) return invalid("axes are outside of the input's rank, or repeated", "axes");
     axes = *normalized;

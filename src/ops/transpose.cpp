@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "ops/define.h"
 
 namespace isomer::ops {
@@ -7,6 +9,8 @@ Definition define_transpose(const Call& call) {
   const int rank = call.rank(0);
   std::vector<std::int64_t> reversed;
   for (int i = rank; i-- > 0;) reversed.push_back(i);
+  if (const auto given = call.integers("perm"); given && !given->empty() && std::ranges::min(*given) < 0)
+    return invalid("perm is below 0", "perm");
   const auto perm = normalize_axes(call.integers("perm").value_or(reversed), rank);
   if (!perm || static_cast<int>(perm->size()) != rank)
     return invalid("perm is not a permutation of the axes", "perm");

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <limits>
 
 namespace isomer {
 namespace {
@@ -20,11 +19,8 @@ std::vector<std::int64_t> read_list(const Call& call, const std::string& name, s
   return *list;
 }
 
-// The extent of input that one window spans.
-Dim span(const Window& w, std::size_t i) { return Dim(w.dilations[i]) * (w.kernel[i] - 1) + 1; }
-
 // Kernel, strides, dilations and explicit pads.
-Window read_taps(const Call& call, const Dims& kernel, std::int64_t least_pad) {
+Window read_taps(const Call& call, const Dims& kernel) {
   const std::size_t d = kernel.size();
   const auto given = read_list(call, "kernel_shape", d, 1, 0);
   for (std::size_t i = 0; i < d; ++i) {
@@ -33,7 +29,10 @@ Window read_taps(const Call& call, const Dims& kernel, std::int64_t least_pad) {
     if (given[i] != 0 && !call.may_equal(kernel[i], given[i]))
       throw IllegalCall("kernel_shape is not the weight's", "kernel_shape");
   }
-  const Dims pads = to_dims(read_list(call, "pads", 2 * d, least_pad, 0));
+  // Some runtimes crop, ONNX Runtime refuses to load it.
+  if (const auto given_pads = call.integers("pads"); given_pads && !given_pads->empty())
+    if (std::ranges::min(*given_pads) < 0) throw OpaqueCall("pads below 0, on which runtimes differ");
+  const Dims pads = to_dims(read_list(call, "pads", 2 * d, 0, 0));
   const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(d);
   return {.kernel = kernel,
           .output = {},
@@ -80,15 +79,16 @@ void read_same(Window& w, std::size_t i, const Dim& extent, AutoPad mode) {
 // floor(((extent + pads) - span) / stride) + 1 windows; ceil with ceil_mode, but for windows that begin in
 // the end padding.
 void read_explicit(const Call& call, Window& w, std::size_t i, const Dim& extent, bool ceil_mode) {
-  const Dim stride = w.strides[i], slack = extent + w.pad_begin[i] + w.pad_end[i] - span(w, i);
-  if (slack.at_least(0) == false)
-    throw IllegalCall("the kernel is larger than the padded input", "kernel_shape");
+  const Dim stride = w.strides[i], slack = extent + w.pad_begin[i] + w.pad_end[i] - w.span(i);
+  // With ceil_mode one window is left if less than a stride is missing.
+  if ((ceil_mode ? slack + stride - 1 : slack).at_least(0) == false)
+    throw OpaqueCall("the kernel is larger than the padded input");
   w.output[i] = Dim::floor(slack, stride) + 1;
   if (!ceil_mode) return;
   w.overhangs = true;
   w.output[i] = Dim::ceil(slack, stride) + 1;
   const Dim starts = Dim::ceil(extent + w.pad_begin[i], stride);
-  if (span(w, i).at_least(w.pad_end[i] + stride) == true || starts.at_least(w.output[i]) == true) return;
+  if (w.span(i).at_least(w.pad_end[i] + stride) == true || starts.at_least(w.output[i]) == true) return;
   // Before opset 22 the standard has such a window, runtimes don't.
   if (call.opset < 22) throw OpaqueCall("with ceil_mode a window may begin in the padding");
   w.output[i] = Dim::min(w.output[i], starts);
@@ -96,13 +96,14 @@ void read_explicit(const Call& call, Window& w, std::size_t i, const Dim& extent
 
 }  // namespace
 
+Dim Window::span(std::size_t i) const { return Dim(dilations[i]) * (kernel[i] - 1) + 1; }
+
 Index Window::position(std::size_t i, const Index& p, const Index& k) const {
   return Dim(strides[i]) * p + Dim(dilations[i]) * k - Index(pad_begin[i]);
 }
 
 Window read_window(const Call& call, const Dims& spatial, const Dims& kernel) {
-  // Conv's pads may be negative: runtimes crop.
-  Window w = read_taps(call, kernel, std::numeric_limits<std::int64_t>::min());
+  Window w = read_taps(call, kernel);
   const AutoPad mode = read_auto_pad(call);
   const bool ceil_mode = call.flag("ceil_mode", false);
   if (ceil_mode && mode == AutoPad::Valid)
@@ -117,7 +118,7 @@ Window read_window(const Call& call, const Dims& spatial, const Dims& kernel) {
 
 Window read_transposed_window(const Call& call, const Dims& spatial, const Dims& kernel) {
   const std::size_t d = spatial.size();
-  Window w = read_taps(call, kernel, 0);
+  Window w = read_taps(call, kernel);
   const AutoPad mode = read_auto_pad(call);
   const bool same = mode == AutoPad::SameUpper || mode == AutoPad::SameLower;
   const bool has_shape = call.has_attribute("output_shape");
@@ -127,7 +128,7 @@ Window read_transposed_window(const Call& call, const Dims& spatial, const Dims&
   for (std::size_t i = 0; i < d; ++i) {
     if (extra[i] >= std::max(w.strides[i], w.dilations[i]))
       throw OpaqueCall("output_padding as large as stride and dilation");
-    const Dim full = Dim(w.strides[i]) * (spatial[i] - 1) + span(w, i) + extra[i];
+    const Dim full = Dim(w.strides[i]) * (spatial[i] - 1) + w.span(i) + extra[i];
     w.output[i] = full - w.pad_begin[i] - w.pad_end[i];
     if (has_shape || same) {
       if (!has_shape && extra[i] != 0)

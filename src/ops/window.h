@@ -9,8 +9,9 @@ namespace isomer {
 struct Window {
   Dims kernel, output;  // extents per spatial dimension
   std::vector<std::int64_t> strides, dilations;
-  Dims pad_begin, pad_end;  // may be negative in Conv; symbolic under auto_pad SAME with symbolic sizes
-  bool overhangs = false;   // ceil_mode: the last window may reach past the padded input
+  Dims pad_begin, pad_end;        // symbolic under auto_pad SAME with symbolic sizes
+  bool overhangs = false;         // ceil_mode: the last window may reach past the padded input
+  Dim span(std::size_t i) const;  // the extent of input that one window spans
   // Where in the input the window of output position p has its tap k, in spatial dimension i.
   Index position(std::size_t i, const Index& p, const Index& k) const;
 };

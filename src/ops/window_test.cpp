@@ -50,12 +50,40 @@ TEST(Window, RefusesKernelsThatAreEmptyMissingOrNotTheWeights) {
             "kernel_shape");
 }
 
-TEST(Window, RefusesAKernelLargerThanThePaddedInput) {
-  EXPECT_EQ(refused_attribute("Conv", float_call(13, {{1, 2, 2, 8}, kWeight})), "kernel_shape");
-  // Divided by a stride of 2, -1 must not round to 0 and give one window.
-  EXPECT_EQ(refused_attribute("MaxPool",
-                              float_call(13, {{1, 2, 2}}, {{"kernel_shape", Ints{3}}, {"strides", Ints{2}}})),
-            "kernel_shape");
+// A Conv fails while it runs. Of a pool with a stride the standard has no window, and ONNX Runtime one.
+TEST(Window, IsOpaqueForAKernelLargerThanThePaddedInput) {
+  using testing::HasSubstr;
+  EXPECT_THAT(opaque_reason("Conv", float_call(13, {{1, 2, 2, 8}, kWeight})), HasSubstr("larger"));
+  const Attribute kernel{"kernel_shape", Ints{3}}, strides{"strides", Ints{2}}, ceil{"ceil_mode", 1};
+  EXPECT_THAT(opaque_reason("MaxPool", float_call(13, {{1, 2, 2}}, {kernel, strides})), HasSubstr("larger"));
+  // With ceil_mode both have one, if less than a stride is missing.
+  EXPECT_EQ(shape_of("MaxPool", float_call(13, {{1, 2, 2}}, {kernel, strides, ceil})), (Dims{1, 2, 1}));
+  EXPECT_THAT(opaque_reason("MaxPool", float_call(13, {{1, 2, 1}}, {kernel, strides, ceil})),
+              HasSubstr("larger"));
+}
+
+// What a pool computes of 2 elements, where its kernel has 3 and its stride is 2, runtimes differ on; of 1 it
+// has none.
+TEST(Window, APoolOfSymbolicSizeNeedsAWholeWindow) {
+  const Call call =
+      float_call(13, {{1, 2, Dim::symbol("n")}}, {{"kernel_shape", Ints{3}}, {"strides", Ints{2}}});
+  const Definition definition = defined("MaxPool", call);
+  const Dim slack = Dim::symbol("n") - Dim(3);
+  const SizeCondition wanted{.kind = SizeCondition::Kind::Needed, .extent = slack * (slack + Dim(2))};
+  const auto& conditions = std::get<Formula>(definition).conditions;
+  EXPECT_NE(std::ranges::find(conditions, wanted), conditions.end());
+}
+
+TEST(Window, IsOpaqueForPadsBelowZero) {
+  for (const char* op : {"Conv", "ConvTranspose"})
+    EXPECT_THAT(opaque_reason(op, float_call(13, {{1, 2, 8}, {2, 2, 3}}, {{"pads", Ints{-1, 0}}})),
+                testing::HasSubstr("below 0"))
+        << op;
+  for (const char* op : {"MaxPool", "AveragePool", "LpPool"})
+    EXPECT_THAT(
+        opaque_reason(op, float_call(18, {{1, 2, 8}}, {{"kernel_shape", Ints{3}}, {"pads", Ints{0, -1}}})),
+        testing::HasSubstr("below 0"))
+        << op;
 }
 
 TEST(Window, RefusesAnUnknownAutoPad) {

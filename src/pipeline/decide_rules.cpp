@@ -5,8 +5,8 @@
 
 #include <chrono>
 
-#include "onnx/schemas.h"
 #include "ops/operator.h"
+#include "ops/schemas.h"
 #include "pipeline/nearest_word.h"
 #include "pipeline/rule_pack.h"
 
@@ -21,7 +21,7 @@ Status check_operators(const Rule& rule) {
     for (const Graph* side : {&instance.left, &instance.right})
       for (const NodeId id : side->order()) {
         const Node& node = side->node(id);
-        if (node.kind != NodeKind::Operator || wire::is_standard_operator(node.domain, node.op) ||
+        if (node.kind != NodeKind::Operator || is_standard_operator(node.domain, node.op) ||
             find_operator(node.domain, node.op))
           continue;
         const std::string meant = nearest(node.op, known);

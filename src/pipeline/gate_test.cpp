@@ -24,8 +24,8 @@ std::string outside_of_code(std::string_view markdown) {
 }
 
 GateRun run_named(const std::string& name) {
-  GateRun run{
-      .base = name, .candidate = name, .base_runtime = name, .candidate_runtime = name, .machine = name};
+  GateRun run;
+  run.base = run.candidate = run.base_runtime = run.candidate_runtime = run.machine = name;
   run.inputs = "random: " + name;
   run.speed.answer = GateAnswer::Fails;
   run.speed.failure = Failure{.what = name};

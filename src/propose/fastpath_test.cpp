@@ -148,13 +148,13 @@ TEST(Fastpath, AResidualBeforeANormalizationIsASum) {
             "Sum LayerNormalization")
       << why;
   // Spelled out, for any length.
-  EXPECT_EQ(
-      faster("agraph (float[N,4,8] x, float[N,4,8] z) => (float[N,4,8] y) <" + weights +
-                 ", float e = {1e-5}> {\nr = Add(x, z)\nm = ReduceMean<axes=[-1]>(r)\nd = Sub(r, m)\np = "
-                 "Mul(d, d)\nv = ReduceMean<axes=[-1]>(p)\nw = Add(v, e)\nq = Sqrt(w)\nn = Div(d, q)\nt = "
-                 "Mul(n, s)\ny = Add(t, c)}",
-             &why),
-      "Sum ReduceMean Sub Mul ReduceMean Add Sqrt Div Mul Add")
+  EXPECT_EQ(faster("agraph (float[N,4,8] x, float[N,4,8] z) => (float[N,4,8] y) <" + weights +
+                       ", float e = {1e-5}, int64[1] last = {-1}> {\nr = Add(x, z)\nm = ReduceMean(r, "
+                       "last)\nd = Sub(r, m)\np = "
+                       "Mul(d, d)\nv = ReduceMean(p, last)\nw = Add(v, e)\nq = Sqrt(w)\nn = Div(d, q)\nt = "
+                       "Mul(n, s)\ny = Add(t, c)}",
+                   &why),
+            "Sum ReduceMean Sub Mul ReduceMean Add Sqrt Div Mul Add")
       << why;
   // With a shift that is stored in bytes.
   EXPECT_EQ(

@@ -28,7 +28,7 @@ TEST(Simplify, WhatChangesNothingGoes) {
   for (const char* body :
        {"t = Sub(zero, x)\ny = Relu(t)", "t = Div(one, x)\ny = Relu(t)", "t = Mul(zeros, x)\ny = Relu(t)",
         "t = Add(x, almost)\ny = Relu(t)", "t = Add(x, one)\ny = Relu(t)",
-        "t = Add(x, larger)\nu = Relu(t)\ny = ReduceMax<axes=[0], keepdims=0>(u)"})
+        "t = Add(x, larger)\nu = Relu(t)\na = Constant<value_ints = [0]>()\ny = ReduceMax<keepdims=0>(u, a)"})
     EXPECT_EQ(left_of(body).find("changes nothing"), std::string::npos) << body;
 }
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "graph/infer.h"
+#include "prove/translate.h"
 #include "prove/value_numbers.h"
 
 namespace isomer {
@@ -39,11 +40,22 @@ Graph up_to(const Graph& graph, Value value) {
   return out;
 }
 
+// Whether a value may be undefined though all inputs are finite but those which may themselves be undefined.
+bool may_be_undefined(const Graph& graph, const Inference& inference, Value value,
+                      const std::set<std::string>& partial_inputs) {
+  if (partial_nodes(graph, inference).contains(value.node)) return true;
+  const Graph program = up_to(graph, value);
+  const std::set<NodeId> needed = needed_nodes(program);
+  return std::ranges::any_of(graph.inputs(), [&](const Value& v) {
+    return needed.contains(v.node) && partial_inputs.contains(graph.name_of(v));
+  });
+}
+
 // The program in which this value is an input.
-Graph beyond(const Graph& graph, Value value, const ValueInfo& info) {
+Graph beyond(const Graph& graph, Value value, const ValueInfo& info, const std::string& name) {
   Node input;
   input.kind = NodeKind::Input;
-  input.outputs = {fmt::format("cut {}", graph.inputs().size())};  // no identifier of a text
+  input.outputs = {name};
   input.declared.type = info.type;
   input.declared.shape.emplace(info.shape->begin(), info.shape->end());
   Graph out = graph.without_nodes();
@@ -102,7 +114,13 @@ Verdict prove_with_lemma(const Graph& a, const Graph& b, const ProveOptions& opt
       if (!is_proved(prove_equal(left, right, quick))) continue;
       const Verdict lemma = prove_equal(left, right, quiet);
       if (!is_proved(lemma)) continue;
-      const Verdict rest = prove_with_lemma(beyond(a, u, x), beyond(b, v, y), quiet);
+      // No identifier of a text, and one number for both programs, which may have not as many inputs.
+      const std::string name = fmt::format("cut {}", std::max(a.inputs().size(), b.inputs().size()));
+      // What is one unknown now is as undefined as what it stands for: the second program may use it only
+      // where the first does.
+      ProveOptions of_rest = quiet;
+      if (may_be_undefined(a, *a_info, u, options.partial_inputs)) of_rest.partial_inputs.insert(name);
+      const Verdict rest = prove_with_lemma(beyond(a, u, x, name), beyond(b, v, y, name), of_rest);
       if (is_proved(rest)) return both(std::get<Proved>(lemma), std::get<Proved>(rest));
     }
   }

@@ -8,9 +8,9 @@
 namespace isomer {
 namespace {
 
-Graph program(const std::string& inputs, const std::string& body) {
-  auto graph = parse_graph("<ir_version: 8, opset_import: [\"\" : 18]>\nagraph (" + inputs + ") => (y) {\n" +
-                           body + "\n}");
+Graph program(const std::string& inputs, const std::string& body, const std::string& outputs = "y") {
+  auto graph = parse_graph("<ir_version: 8, opset_import: [\"\" : 18]>\nagraph (" + inputs + ") => (" +
+                           outputs + ") {\n" + body + "\n}");
   if (!graph.ok()) ADD_FAILURE() << graph.error().message << " in " << body;
   return *graph;
 }
@@ -36,6 +36,30 @@ TEST(Lemma, IsNoReasonToProveWhatIsFalse) {
 TEST(Lemma, IsNotTakenFromWhatTheOutputsDoNotNeed) {
   const Graph left = program("float[N] a, float[N] b", "u = Div(a, b)\ny = Identity(a)");
   const Graph right = program("float[N] a, float[N] b", "u = Div(a, b)\nz = Sub(u, u)\ny = Add(a, z)");
+  EXPECT_FALSE(std::holds_alternative<Proved>(prove_with_lemma(left, right)));
+}
+
+// A value that was proved equal is cut, and stays as undefined as it is: also where it is cut twice.
+TEST(Lemma, CutsKeepThatTheyMayBeUndefined) {
+  const std::string in = "float[N] x", z = "\nz = Exp(w)", out = "y, z";
+  const std::string twice = "m = Neg(l)\nv = Neg(m)\n", again = "s = Neg(v)\nw = Neg(s)\n";
+  for (const std::string partial : {"Log(x)", "Sqrt(x)", "Reciprocal(x)"}) {
+    const Graph left = program(in, "w = " + partial + "\ny = Neg(x)" + z, out);
+    const Graph right = program(
+        in, "l = " + partial + "\n" + twice + again + "n = Neg(x)\nd = Sub(w, w)\ny = Add(n, d)" + z, out);
+    EXPECT_FALSE(std::holds_alternative<Proved>(prove_with_lemma(left, right))) << partial;
+    const Graph honest = program(in, "l = " + partial + "\n" + twice + again + "y = Neg(x)" + z, out);
+    const Verdict verdict = prove_with_lemma(left, honest);
+    EXPECT_TRUE(std::holds_alternative<Proved>(verdict)) << partial << ": " << text(verdict);
+  }
+}
+
+// Cuts of both programs have one name, and no two cuts of one program have the same.
+TEST(Lemma, CutsOfProgramsWithOtherInputsAreNotTakenForEachOther) {
+  const Graph left = program("float[N] a, float[N] b",
+                             "u = Exp(a)\nv = Exp(b)\nu1 = Neg(u)\nu2 = Neg(u1)\n"
+                             "v1 = Neg(v)\nv2 = Neg(v1)\ny = Sub(u2, v2)");
+  const Graph right = program("float[N] a, float[N] b, float[N] c", "u = Exp(a)\nv = Exp(b)\ny = Sub(v, u)");
   EXPECT_FALSE(std::holds_alternative<Proved>(prove_with_lemma(left, right)));
 }
 

@@ -131,7 +131,17 @@ Answer ask(const Graph& a, const Inference& a_info, const Graph& b, const Infere
       }
     }
     out.is_equal = true;
-    if (!only_selects(b, b_info) && !forms.is_defined_with(mark, left) &&
+    // Each output by itself: what the first program computes for another one may be undefined where this one
+    // is not.
+    const auto is_defined_with_each = [&] {
+      for (std::size_t k = 0; k < left.size() && left.size() > 1; ++k) {
+        const std::size_t before = forms.mark();
+        translator.answer_for(b, b_info, b.outputs()[k]);
+        if (!forms.is_defined_with(before, {left[k]})) return false;
+      }
+      return true;
+    };
+    if (!only_selects(b, b_info) && !(forms.is_defined_with(mark, left) && is_defined_with_each()) &&
         !is_total(b, b_info, options.partial_inputs)) {
       out.why =
           "equal where both are defined, but the second program may be undefined where the first is not";

@@ -197,6 +197,17 @@ TEST(Prove, ActivationsThatAreAlmostTheSameAreNot) {
     }
 }
 
+// A logarithm of the second output is no reason that the first one may take it, too.
+TEST(Prove, EachOutputIsDefinedByItself) {
+  const std::string in = "float[N] x", out = "float[N] y, float[N] z";
+  const Graph a = program(in, out, "l = Log(x)\ny = Neg(x)\nz = Exp(l)");
+  const Graph same = program(in, out, "l = Log(x)\nm = Neg(l)\nv = Neg(m)\ny = Neg(x)\nz = Exp(v)");
+  const Graph more = program(in, out, "l = Log(x)\nn = Neg(x)\nd = Sub(l, l)\ny = Add(n, d)\nz = Exp(l)");
+  EXPECT_TRUE(is_proved(prove_equal(a, same)));
+  EXPECT_FALSE(is_proved(prove_equal(a, more)));
+  EXPECT_TRUE(is_proved(prove_equal(more, a)));  // what needs less may stand in
+}
+
 // What a choice does not take may be undefined: log(1 + x) below zero is no reason to refuse, but neither a
 // function that leaves the choice.
 TEST(Prove, AChoiceKeepsWhatIsUndefinedInside) {

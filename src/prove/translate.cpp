@@ -51,13 +51,14 @@ bool Translator::is_symbol(const Graph& graph, const Inference& inference, Value
   return options_.cut_common && numbers_.is_common(numbers_.of(graph, value.node));
 }
 
-std::vector<NodeId> Translator::needed(const Graph& graph, const Inference& inference) const {
+std::vector<NodeId> Translator::needed(const Graph& graph, const Inference& inference,
+                                       const std::vector<Value>& outputs) const {
   std::set<NodeId> seen;
   std::vector<NodeId> open;
   const auto note = [&](Value v) {
     if (v.exists() && seen.insert(v.node).second) open.push_back(v.node);
   };
-  std::ranges::for_each(graph.outputs(), note);
+  std::ranges::for_each(outputs, note);
   while (!open.empty()) {
     const NodeId id = open.back();
     open.pop_back();
@@ -226,8 +227,12 @@ bool Translator::indices_follow(const Graph& a, const Inference& a_info, const G
   return true;
 }
 
+void Translator::answer_for(const Graph& graph, const Inference& inference, Value output) {
+  for (const NodeId id : needed(graph, inference, {output})) add_node(graph, inference, id);
+}
+
 std::vector<Form> Translator::outputs(const Graph& graph, const Inference& inference) {
-  for (const NodeId id : needed(graph, inference)) add_node(graph, inference, id);
+  for (const NodeId id : needed(graph, inference, graph.outputs())) add_node(graph, inference, id);
   std::vector<Form> out;
   for (const Value& v : graph.outputs()) {
     const auto at = known_.find(key(graph, v));

@@ -27,6 +27,8 @@ class Translator {
 
   // The outputs of a program. Throws Undecided.
   std::vector<Form> outputs(const Graph& graph, const Inference& inference);
+  // Registers all that has to be defined for one output of a program whose outputs are known.
+  void answer_for(const Graph& graph, const Inference& inference, Value output);
   // Whether every index of the second program, whose outputs are known, points into its axis if those of the
   // first do. Asked last: it makes forms of its own.
   bool indices_follow(const Graph& a, const Inference& a_info, const Graph& b, const Inference& b_info);
@@ -37,7 +39,8 @@ class Translator {
  private:
   using Key = std::pair<int, std::uint32_t>;
   bool is_symbol(const Graph& graph, const Inference& inference, Value value) const;
-  std::vector<NodeId> needed(const Graph& graph, const Inference& inference) const;
+  std::vector<NodeId> needed(const Graph& graph, const Inference& inference,
+                             const std::vector<Value>& outputs) const;
   // Whether a value is finite for all finite inputs; false: not seen to be.
   bool is_total(const Graph& graph, const Inference& inference, NodeId id);
   void add_node(const Graph& graph, const Inference& inference, NodeId id);

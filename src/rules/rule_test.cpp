@@ -106,6 +106,25 @@ TEST(RuleText, MistakesInNamesAndExtentsAreRefused) {
   EXPECT_NE(with_given("float[" + std::string(100, '(') + "N] x"), "");
 }
 
+// No operator may ignore what a rule says of it: the right side would be the left one.
+TEST(RuleText, CallsThatNoFileMayHaveAreRefused) {
+  const auto error_with = [](const std::string& call) {
+    return error_of("rule r\ngiven float[N, M] x\nleft { y = Relu(x) } => y\nright { y = " + call +
+                    " } => y\n");
+  };
+  EXPECT_EQ(error_with("Relu(x)"), "");
+  EXPECT_EQ(error_with("Relu<banana = 3>(x)"),
+            "line 4, column 9: Relu: attribute banana is unknown to Relu of version 14");
+  EXPECT_EQ(error_with("ReduceMean<axes = [1]>(x)"),
+            "line 4, column 9: ReduceMean: attribute axes is unknown to ReduceMean of version 18");
+  EXPECT_EQ(error_with("LeakyRelu<alpha = 1>(x)"),
+            "line 4, column 9: LeakyRelu: attribute alpha must be a float, is an int");
+  EXPECT_EQ(error_with("Concat(x, x)"),
+            "line 4, column 9: Concat: attribute axis is missing, and Concat needs it");
+  EXPECT_EQ(error_with("Relu(x, x)"),
+            "line 4, column 9: Relu: has 2 inputs where Relu of version 14 takes 1");
+}
+
 TEST(RuleText, MistakesInForLinesAreRefused) {
   const auto with_for = [](const std::string& line) {
     return error_of("rule r\n" + line + "\ngiven float[N] x\n" + kSides);

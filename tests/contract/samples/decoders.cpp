@@ -123,8 +123,8 @@ void MicrosoftMultiHeadAttention(Sampler& s) {
   const std::int64_t batch = s.between(1, 2), heads = s.between(1, 3), size = s.pick({2, 4});
   const bool causal = s.chance(0.3), has_mask = s.chance(0.4), has_bias = s.chance(0.4);
   const std::int64_t past = s.chance(0.4) ? s.between(1, 3) : 0, queries = s.between(1, 4);
-  const std::int64_t keys = causal || past > 0 ? queries : s.between(1, 5);
-  const std::int64_t width = heads * size, values = heads * (past > 0 ? size : s.pick({2, 4}));
+  const std::int64_t keys = s.between(1, 5), value_size = past > 0 ? size : s.pick({2, 3, 4});
+  const std::int64_t width = heads * size, values = heads * value_size;
   s.input(Float, {batch, queries, width});
   s.input(Float, {batch, keys, width});
   s.input(Float, {batch, keys, values});
@@ -145,7 +145,7 @@ void MicrosoftMultiHeadAttention(Sampler& s) {
   else s.absent();
   if (past > 0) {
     s.input(Float, {batch, heads, past, size});
-    s.input(Float, {batch, heads, past, size});
+    s.input(Float, {batch, heads, past, value_size});
     s.outputs(3);
   }
   s.attribute("num_heads", heads);

@@ -27,8 +27,7 @@ void Attention(Sampler& s) {
   const std::int64_t batch = s.between(1, 2), shared = s.between(1, 2), heads = shared * s.between(1, 2);
   const bool causal = s.chance(0.3);
   const std::int64_t past = s.chance(0.3) ? s.between(1, 3) : 0, queries = s.between(1, 4);
-  const std::int64_t keys = causal && past > 0 ? queries : s.between(1, 5), size = s.pick({2, 4}),
-                     width = s.between(1, 4);
+  const std::int64_t keys = s.between(1, 5), size = s.pick({2, 4}), width = s.between(1, 4);
   const auto shape = [&](std::int64_t h, std::int64_t length, std::int64_t d) {
     return flat ? Extents{batch, length, h * d} : Extents{batch, h, length, d};
   };
@@ -36,12 +35,17 @@ void Attention(Sampler& s) {
   s.input(Float, shape(shared, keys, size));
   s.input(Float, shape(shared, keys, width));
   if (causal) s.attribute("is_causal", std::int64_t{1});
-  if (s.chance(0.5)) s.input(!causal && s.chance(0.4) ? Bool : Float, {queries, keys + past});
+  const Extents mask = s.pick<Extents>({{queries, keys + past},
+                                        {heads, queries, keys + past},
+                                        {s.pick<std::int64_t>({1, batch}), 1, queries, keys + past},
+                                        {batch, heads, queries, keys + past}});
+  if (s.chance(0.5)) s.input(!causal && s.chance(0.4) ? Bool : Float, mask);
   else if (past > 0) s.absent();
   if (past > 0) {
     s.input(Float, {batch, shared, past, size});
     s.input(Float, {batch, shared, past, width});
-    s.outputs(3);
+    s.outputs(s.pick({3, 4}));
+    if (s.chance(0.7)) s.attribute("qk_matmul_output_mode", s.between(0, 3));
   }
   if (flat) {
     s.attribute("q_num_heads", heads);
