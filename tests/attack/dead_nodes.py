@@ -27,7 +27,7 @@ FAILING = [("", op) for op in (
     "Add", "ArgMax", "BitShift", "CenterCropPad", "Col2Im", "Compress", "Concat", "ConstantOfShape", "CumSum", "Div", "Expand", "Gather", "GatherElements",
     "GatherND", "MatMul", "Mod", "OneHot", "Pad", "Range", "ReduceMax", "ReduceSum", "Reshape", "Resize", "ReverseSequence", "ScatterElements", "ScatterND",
     "Slice", "Split", "Squeeze", "TensorScatter", "Tile", "TopK", "Trilu", "Unsqueeze", "Where")]
-ANY_SIZES = 0.4
+ANY_SIZES, IN_A_FUNCTION = 0.4, 0.2
 
 
 @dataclasses.dataclass
@@ -58,10 +58,21 @@ def host(call: Call, draw: random.Random) -> Host:
     model.graph.output.extend(helper.make_tensor_value_info(f"kept_{n}", helper.np_dtype_to_tensor_dtype(v.dtype), None) for n, v in feed.items())
     with_it = copy.deepcopy(model)
     model.graph.node.extend(kept)
-    at = draw.randint(0, len(kept))
-    with_it.graph.node.extend([*kept[:at], call.node, *kept[at:]])
+    if feed and draw.random() < IN_A_FUNCTION:
+        _hide(with_it, call, kept, [*feed, *constants])
+    else:
+        at = draw.randint(0, len(kept))
+        with_it.graph.node.extend([*kept[:at], call.node, *kept[at:]])
     with_it.graph.initializer.extend(numpy_helper.from_array(v, n) for n, v in constants.items())
     return Host(model, with_it, list(_fed(feed, any_sizes, draw)))
+
+
+def _hide(model: onnx.ModelProto, call: Call, kept: list[onnx.NodeProto], inputs: list[str]) -> None:
+    """Puts the call into a function that passes on the first input."""
+    body = [helper.make_node("Identity", [inputs[0]], ["passed"]), call.node]
+    model.functions.append(helper.make_function("my", "f", inputs, ["passed"], body, list(model.opset_import)))
+    model.opset_import.append(helper.make_opsetid("my", 1))
+    model.graph.node.extend([helper.make_node("f", inputs, [kept[0].output[0]], domain="my"), *kept[1:]])
 
 
 def _fed(feed: Feed, any_sizes: bool, draw: random.Random) -> Iterator[Feed]:
