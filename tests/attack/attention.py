@@ -316,7 +316,8 @@ def difference(x: list, y: list) -> str | None:
             continue
         seen = np.isfinite(u) & (u > MASK_VALUE / 2)
         largest = np.abs(u[seen]).max(initial=0)
-        off = seen & ~(np.abs(u.astype(np.float64) - v) <= NEAR_OF.get(u.dtype, NEAR) * max(1e-3, float(largest)))
+        with np.errstate(invalid="ignore"):
+            off = seen & ~(np.abs(u.astype(np.float64) - v) <= NEAR_OF.get(u.dtype, NEAR) * max(1e-3, float(largest)))
         if off.any():
             at = int(np.flatnonzero(off.ravel())[0])
             return f"output {k} at {at}: {u.flat[at]} and {v.flat[at]}, of {list(u.shape)}"
