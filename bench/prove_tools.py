@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Other tools' outputs: zoo models through onnxsim and OnnxSlim, each output against its original.
+"""Other tools' outputs: zoo models through onnxsim, OnnxSlim and onnxoptimizer, each output against its original.
 
-  bench/prove_tools.py --python PYTHON [--models 60] [--largest 120] [--filter TEXT] [--tool onnxsim|onnxslim] [--seconds 60]
+  bench/prove_tools.py --python PYTHON [--models 60] [--largest 120] [--filter TEXT] [--tool onnxsim|onnxslim|onnxoptimizer] [--seconds 60]
                        [--results FILE.jsonl] [--check]
-PYTHON is that of an environment which has the tools (python3 -m venv DIR; DIR/bin/pip install onnxsim onnxslim). Models of up to
+PYTHON is that of an environment which has the tools (python3 -m venv DIR; DIR/bin/pip install onnxsim onnxslim onnxoptimizer). Models of up to
 --largest MB, small ones first. A refuted output is run by ONNX Runtime beside its original: equal there means that we are wrong, and this
 fails; otherwise it is a bug of that tool, to be looked at. --results keeps what was answered; a second run goes on from there.
 """
@@ -21,7 +21,7 @@ import proving
 import zoo
 from records import Records
 
-TOOLS = ("onnxsim", "onnxslim")
+TOOLS = tuple(zoo.TOOLS)
 
 
 def main():
@@ -36,7 +36,7 @@ def main():
     parser.add_argument("--check", action="store_true")
     given = parser.parse_args()
     if not given.python:
-        print("no environment with onnxsim and OnnxSlim (--python): skipped")
+        print("no environment with these tools (--python): skipped")
         return programs.SKIPPED
     if given.check:
         given.models, given.seconds = 2, 10

@@ -2,11 +2,11 @@
 """Cases drawn by the thousand against the built command: nothing false may be called proved.
 
   tests/attack_generators.py [FAMILY...] [--count N] [--seed 1] [--seconds 6] [--jobs 1] [--only TEXT] [--record FILE.jsonl]
-                             [--summary FILE.jsonl] [--keep FOLDER] [--short]
+                             [--minutes M] [--summary FILE.jsonl] [--keep FOLDER] [--short]
 A case is a pair that is proved or not, a model that is optimized, checked and proved again, a forged certificate, or an odd model to be read. It is
 false if the command says proved and ONNX Runtime shows, on an input on which the first model runs and computes finite values only, that the second
 fails or differs beyond rounding (attack/oracle.py). --count takes so many of each family, chosen by --seed. --record keeps what was answered, and a
-second run goes on where the first was stopped. --summary writes a line for each family.
+second run goes on where the first was stopped, by --minutes for example. --summary writes a line for each family.
 --keep saves the models of what is false or crashed. --short: some of each, for ctest.
 Prints a table; exit 1 if anything is false or crashed.
 """
@@ -56,12 +56,13 @@ def serve(pipe, cases: list, folder: pathlib.Path, seconds: int) -> None:
         pipe.send((dataclasses.asdict(cases[at][1].ask(folder, seconds)), str(folder)))
 
 
-def ask_all(cases: list, given: argparse.Namespace, scratch: pathlib.Path):
-    """(family, case, finding, folder of its models), in the order in which they are done."""
-    todo = iter(range(len(cases)))
+def ask_all(cases: list, given: argparse.Namespace, scratch: pathlib.Path, minutes: float = float("inf")):
+    """(family, case, finding, folder of its models), in the order in which they are done; none is begun after so many minutes."""
+    end = time.monotonic() + 60 * minutes
+    todo = itertools.takewhile(lambda _: time.monotonic() < end, range(len(cases)))
     workers = [Worker.start(cases, scratch, given.seconds) for _ in range(min(given.jobs, len(cases)))]
     for worker in workers:
-        worker.at = next(todo)
+        worker.at = next(todo, None)
         worker.pipe.send(worker.at)
     while busy := [w for w in workers if w.at is not None]:
         for pipe in multiprocessing.connection.wait([w.pipe for w in busy]):
@@ -121,6 +122,7 @@ def main() -> int:
     parser.add_argument("--record", type=pathlib.Path)
     parser.add_argument("--summary", type=pathlib.Path)
     parser.add_argument("--keep", type=pathlib.Path)
+    parser.add_argument("--minutes", type=float, default=float("inf"))
     parser.add_argument("--short", action="store_true")
     given = parser.parse_args()
     if unknown := set(given.families) - set(families.FAMILIES):
@@ -131,7 +133,7 @@ def main() -> int:
     cases = [(n, c) for n in names for c in chosen_cases(n, given) if given.only in c.name and (n, c.name) not in records]
     with tempfile.TemporaryDirectory(prefix="isomer_attack_") as scratch:
         last = time.monotonic()
-        for family, case, finding, folder in ask_all(cases, given, pathlib.Path(scratch)):
+        for family, case, finding, folder in ask_all(cases, given, pathlib.Path(scratch), given.minutes):
             seconds, last = time.monotonic() - last, time.monotonic()
             records.add({"family": family, "case": case.name, "seconds": round(seconds, 3)} | dataclasses.asdict(finding))
             if finding.false or finding.crash:
@@ -139,6 +141,8 @@ def main() -> int:
                 if given.keep:
                     shutil.copytree(folder, given.keep / f"{family} {case.name}".replace(" ", "_"), dirs_exist_ok=True)
     print_findings([r for r in records.all.values() if r["family"] in names], given.summary)
+    if left := sum((n, c.name) not in records for n, c in cases):
+        print(f"stopped in time: {left} cases are left; go on with --record")
     return 1 if any(r["false"] or r["crash"] for r in records.all.values()) else 0
 
 

@@ -30,9 +30,14 @@ class Forgery:
     kind: str = UNEQUAL  # a special one must be rejected too
 
 
+def encoded(model: onnx.ModelProto) -> str:
+    """A program as certificates have it."""
+    return base64.b64encode(model.SerializeToString()).decode()
+
+
 def as_model(text: str) -> str:
-    """A program of ONNX's text syntax as certificates have it."""
-    return base64.b64encode(onnx.parser.parse_model(text).SerializeToString()).decode()
+    """The same of ONNX's text syntax."""
+    return encoded(onnx.parser.parse_model(text))
 
 
 def program(text: str) -> str:
@@ -165,6 +170,15 @@ def answers(before: pathlib.Path, after: pathlib.Path, certificate: pathlib.Path
         done = programs.run([*command, str(before), str(after), str(certificate), "--json"], timeout=120)
         out[name] = json.loads(done.stdout) if done.code in (0, 1) else {"verdict": f"exit {done.code}", "reason": done.stderr.strip()[-200:]}
     return out
+
+
+def is_accepted(path: pathlib.Path, before: pathlib.Path, after: pathlib.Path, steps: list[dict]) -> bool:
+    """Whether a checker accepts these steps. Of a model that is refused when it is read there is no digest, and no certificate."""
+    try:
+        write(path, before, after, steps)
+    except RuntimeError:
+        return False
+    return any(answer["verdict"] == "accepted" for answer in answers(before, after, path).values())
 
 
 def fault(said: dict[str, dict], honest: bool) -> str | None:

@@ -213,6 +213,10 @@ ONE_HOT = Model("(int64[N] i) => (float[N,3] y) { o = OneHot(i,depth,values) y =
 LOOKED_UP = Model("(int64[N] i) => (float[N,3] y) { y = Gather(w,i) }", TABLE)
 pair("one_hot_as_gather", ONE_HOT, LOOKED_UP, {"i": i64(7, 1)})
 pair("gather_as_one_hot", LOOKED_UP, ONE_HOT, {"i": i64(3, -1)}, EQUAL)
+# Float indices that are no integers are nowhere on the runtime; a cast would make integers of them.
+OF_FLOATS = {"depth": f32(4), "length": i64(4), "values": f32(0, 1)}
+pair("one_hot_of_floats_as_integers", Model("(float[3] x) => (float[3,4] y) { y = OneHot(x,depth,values) }", OF_FLOATS),
+     Model("(float[3] x) => (float[3,4] y) { i = Cast<to=7>(x) y = OneHot(i,length,values) }", OF_FLOATS), {"x": f32(0.6, 1, -1.5)})
 pair("negative_gather_as_mask", "(float[4] x, int64[k] i) => (float[k] y) { y = Gather(x,i) }",
      "(float[4] x, int64[k] i) => (float[k] y) <int64[4] r = {0,1,2,3}, int64[1] last = {1}> "
      "{ u = Unsqueeze(i,last) e = Equal(r,u) f = Cast<to=1>(e) y = MatMul(f,x) }", {"x": f32(1, 2, 3, 4), "i": i64(-1, 0)})

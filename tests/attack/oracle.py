@@ -54,9 +54,11 @@ class Failure(str):
 
 
 class Program:
-    """A model file on the real runtime, as it is written but for nodes that no output needs: nothing optimized, one thread."""
+    """A model file on the real runtime, as it is written: nothing optimized, one thread. It runs nodes that no output needs, and fails where one of them does;
+    what is asked about values on the way to an output is asked of the file without them."""
 
     def __init__(self, path: pathlib.Path):
+        self.session = session(str(path))  # raises what the runtime says of a model that it doesn't take
         model = onnx.load(path, load_external_data=False)
         dead = _dead_nodes(model.graph)
         for k in reversed(dead):
@@ -64,7 +66,6 @@ class Program:
         self.path = path.with_suffix(".live.onnx") if dead else path  # beside its external data
         if dead:
             self.path.write_bytes(model.SerializeToString())
-        self.session = session(str(self.path))  # raises what the runtime says of a model that it doesn't take
 
     def run(self, feed: Feed) -> list | Failure:
         return _run(self.session, feed)
