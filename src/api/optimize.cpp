@@ -10,6 +10,7 @@
 #include "api/report_json.h"
 #include "api/stoppable_limit.h"
 #include "onnx/write_file.h"
+#include "ops/own_operators.h"
 #include "pipeline/change_words.h"
 #include "pipeline/proposer_names.h"
 #include "pipeline/read_prior.h"
@@ -93,6 +94,7 @@ class OptimizeRun {
     context_.threads = options_.runtime.threads;
     context_.min_gain = options_.min_gain;
     context_.fixed = state.fixed;
+    if (const auto& own = state.model.graph.opsets.own) context_.assumed = own->texts();
     if (request_.measure || request_.own_feeds) {
       const auto sets = size_sets(sizes);
       FeedsForModels feeds = feeds_of(options_, {&state.model.graph}, sets[0]);

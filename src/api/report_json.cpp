@@ -360,6 +360,7 @@ ReportJson to_json(const OptimizeReport& report, const OptimizeContext& context)
           {"machine", context.machine},
           {"inputs", context.inputs},
           {"fixed", context.fixed},
+          {"assumed", context.assumed},
           {"steps", steps},
           {"stopped_by", name(s.stopped_by)},
           {"seconds", report.seconds},

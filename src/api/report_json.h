@@ -24,7 +24,8 @@ struct OptimizeContext {
   std::string machine = {};  // the processor
   int threads = 1;
   double min_gain = 1.02;
-  std::vector<std::string> fixed = {};  // sizes that the result is for; none: all
+  std::vector<std::string> fixed = {};    // sizes that the result is for; none: all
+  std::vector<std::string> assumed = {};  // operators that their user states
   std::shared_ptr<TimingCache> cache = {};
   std::vector<Decided> user_rules = {};
 };

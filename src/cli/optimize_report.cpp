@@ -233,6 +233,10 @@ std::string optimize_text(const Json& report, const OptimizeWords& words) {
                       2, 4);
   if (!certificate.empty() && is_changed(report))
     text += paragraph("certificate: " + printable(certificate), 2, 4);
+  if (is_changed(report))
+    for (const Json& assumed : report["assumed"])
+      text += "  assuming that it is as its user states it:\n" +
+              printable_lines(assumed.get<std::string>()) + "\n";
   if (words.is_verbose) text += details(report);
   return text;
 }

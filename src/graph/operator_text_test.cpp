@@ -61,12 +61,8 @@ TEST(OperatorText, IsEvaluatedAsItSays) {
 
 // What an attribute means that the text does not state, nobody knows.
 TEST(OperatorText, SaysNothingOfCallsWithAttributesThatItDoesNotState) {
-  ASSERT_TRUE(declare_operators(kThreshold + kWindow));
   const auto reason = [](const std::string& attributes) {
-    const auto graph = parse_graph(
-        "<ir_version: 8, opset_import: [\"\" : 20, \"test.text\" : 1]> g (float[5] x) => (y, z) "
-        "{ y, z = test.text.Window" +
-        attributes + "(x) }");
+    const auto graph = parsed("(float[5] x) => (y, z) { y, z = test.text.Window" + attributes + "(x) }");
     const auto inferred = infer(*graph, {});
     return inferred->opaque.empty() ? "" : inferred->opaque.begin()->second;
   };
