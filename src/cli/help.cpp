@@ -6,8 +6,8 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
+#include "base/nearest_word.h"
 #include "cli/wording.h"
-#include "pipeline/nearest_word.h"
 
 namespace isomer::cli {
 namespace {

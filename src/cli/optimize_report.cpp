@@ -235,8 +235,8 @@ std::string optimize_text(const Json& report, const OptimizeWords& words) {
     text += paragraph("certificate: " + printable(certificate), 2, 4);
   if (is_changed(report))
     for (const Json& assumed : report["assumed"])
-      text += "  assuming that it is as its user states it:\n" +
-              printable_lines(assumed.get<std::string>()) + "\n";
+      text += "  assuming that it is as its user states it:\n" + printable_lines(assumed.get<std::string>()) +
+              "\n";
   if (words.is_verbose) text += details(report);
   return text;
 }

@@ -2,12 +2,14 @@
 
 #include <unordered_map>
 
+#include "base/nearest_word.h"
 #include "graph/attribute_parser.h"
 #include "graph/scanner.h"
 #include "graph/spelling.h"
 #include "graph/tensor_text.h"
 #include "graph/text.h"
 #include "graph/type_parser.h"
+#include "ops/operator.h"
 #include "ops/schemas.h"
 
 namespace isomer {
@@ -192,7 +194,14 @@ Status Parser::check(const Node& node, std::size_t place) const {
   const auto fault = find_fault(form);
   if (!fault) return Done{};
   const std::string where = fault->attribute.empty() ? "" : fmt::format("attribute {} ", fault->attribute);
-  return scanner_.error_at(place, fmt::format("{}: {}{}", node.op, where, fault->message));
+  std::string meant;
+  if (!is_standard_operator(node.domain, node.op)) {
+    std::vector<std::string> known;
+    for (const Operator* op : all_operators()) known.emplace_back(op->name);
+    meant = nearest(node.op, known);
+  }
+  return scanner_.error_at(place, fmt::format("{}: {}{}{}", node.op, where, fault->message,
+                                              meant.empty() ? "" : fmt::format("; did you mean {}?", meant)));
 }
 
 Status Parser::node() {

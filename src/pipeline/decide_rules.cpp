@@ -5,9 +5,9 @@
 
 #include <chrono>
 
+#include "base/nearest_word.h"
 #include "ops/operator.h"
 #include "ops/schemas.h"
-#include "pipeline/nearest_word.h"
 #include "pipeline/rule_pack.h"
 
 namespace isomer {

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "pipeline/nearest_word.h"
+#include "base/nearest_word.h"
 #include "runtime/engines.h"
 #include "runtime/library_names.h"
 

@@ -1,4 +1,4 @@
-#include "pipeline/nearest_word.h"
+#include "base/nearest_word.h"
 
 #include <gtest/gtest.h>
 
