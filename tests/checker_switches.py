@@ -24,9 +24,8 @@ CHECK, SAME, STEP = "src/certify/check.cpp", "src/graph/same.cpp", "src/prove/st
 # Operator sets and domains are compared twice, by model and by node: with one of the two off no edit passes, so they are not here.
 # (file, the check, what it becomes: `off` holds where it is switched off; the field to edit)
 SWITCHES = [
-    (CHECK, "if (certificate.in_digest != model_digest(in)) {", "if (!off && certificate.in_digest != model_digest(in)) {", "head and digests"),
-    (CHECK, "if (certificate.out_digest != model_digest(out)) {", "if (!off && certificate.out_digest != model_digest(out)) {",
-     "head and digests"),
+    (CHECK, "if (certificate_.in_digest != model_digest(in))", "if (!off && certificate_.in_digest != model_digest(in))", "head and digests"),
+    (CHECK, "if (certificate_.out_digest != model_digest(out))", "if (!off && certificate_.out_digest != model_digest(out))", "head and digests"),
     (SAME, "if (names_of(a, a.inputs()) != names_of(b, b.inputs()))", "if (!off && names_of(a, a.inputs()) != names_of(b, b.inputs()))",
      "OUT: inputs"),
     (SAME, "if (names_of(a, a.outputs()) != names_of(b, b.outputs()))",

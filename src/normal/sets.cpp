@@ -11,6 +11,7 @@
 #include <isl/val.h>
 
 #include <algorithm>
+#include <memory>
 
 #include "base/check.h"
 
@@ -65,9 +66,16 @@ std::string taken_text(T* text) {
 
 // ---- the context
 
+// isl 0.25 crashes if there is no memory for a context, so that it is looked for first.
+static isl_ctx* new_context() {
+  constexpr std::size_t kMore = 1 << 16;  // than isl takes for one
+  (void)std::make_unique<std::byte[]>(kMore);
+  return isl_ctx_alloc();
+}
+
 SetSpace::SetSpace(const std::vector<std::string>& symbols, const Dims& preconditions,
                    std::uint64_t most_operations)
-    : context_(isl_ctx_alloc()), preconditions_(preconditions) {
+    : context_(new_context()), preconditions_(preconditions) {
   ISOMER_CHECK(context_ != nullptr);
   isl_options_set_on_error(context_, ISL_ON_ERROR_CONTINUE);
   isl_ctx_set_max_operations(context_, most_operations);

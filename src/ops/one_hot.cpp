@@ -32,10 +32,12 @@ Definition define_one_hot(const Call& call) {
   const auto p = f.axes(shape);
   std::vector<Index> at = to_indices(p);
   at.erase(at.begin() + *axis);
-  const Expr i = cast(indices.at(at), ElementType::Int64);
-  const Expr wrapped =
-      where(apply(Fn::Less, {i, integer(ElementType::Int64, 0)}), i + index_number(Index(*depth)), i);
-  const Expr hit = apply(Fn::Equal, {index_number(p[static_cast<std::size_t>(*axis)]), wrapped});
+  // Floats are compared as they are: one that is no integer is nowhere.
+  const ElementType type = is_float(call.type(0)) ? ElementType::Double : ElementType::Int64;
+  const Expr i = cast(indices.at(at), type), zero = cast(integer(ElementType::Int64, 0), type);
+  const Expr wrapped = where(apply(Fn::Less, {i, zero}), i + cast(index_number(Index(*depth)), type), i);
+  const Expr position = cast(index_number(p[static_cast<std::size_t>(*axis)]), type);
+  const Expr hit = apply(Fn::Equal, {position, wrapped});
   f.output(p, where(hit, values(1), values(0)));
   return std::move(f).finish();
 }
