@@ -199,8 +199,8 @@ def prove(
 ) -> Proof:
     """Whether two models are equal for all inputs (docs/equality.md says in which sense): proved, refuted or undecided.
 
-    Inputs are matched by name; outputs, too, if both models have the same names of them, else by position. `sizes`: the question is about these only. `certificate`: tried first, a proof that need
-    not be found. Ctrl-C makes it undecided.
+    Inputs are matched by name; outputs, too, if both models have the same names of them, else by position. `sizes`: the question is about these only.
+    `certificate`: tried first, a proof that need not be found. Ctrl-C makes it undecided.
 
     >>> import isomer, onnx
     >>> def model(body):
