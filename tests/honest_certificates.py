@@ -4,7 +4,8 @@
   tests/honest_certificates.py [--certificates 200] [--checks 50] [--seed 1] [--minutes M] [--record FILE.jsonl] [--keep FOLDER] [--short]
 Small models are drawn: chains of roots, absolute values and their like; what rewrites touch, with open sizes (attack/random_models.py); layers of networks
 (attack/random_layers.py). `optimize --judge cost` improves them, and its certificate is one; what `prove` writes of the same pair is another one.
-isomer-check is asked --checks times, and what it prints must be the same each time but for milliseconds. `prove` is asked three times, and its answers must be
+isomer-check is asked --checks times, twice about these very bytes, then with a note of another text behind, which gives the second witness another key; what it
+prints must be the same each time but for milliseconds. `prove` is asked three times, and its answers must be
 the same. --record keeps what was found, and a second run goes on where the first was stopped; --minutes stops one. --short: 40 certificates, 5 checks.
 Exit 1 if one is rejected or answered in two ways.
 """
@@ -73,6 +74,9 @@ def certificates_of(model, folder):
         yield "prove", a, b, pairing
 
 
+SAME = 2  # checks of the very same bytes
+
+
 def answers(command, times):
     """(exit code, what is printed but for milliseconds), each with how often."""
     said = {}
@@ -85,7 +89,13 @@ def answers(command, times):
 
 def checked(a, b, certificate, checks):
     """A record of one certificate."""
-    said = answers([programs.program("isomer-check"), a, b, certificate, "--json"], checks)
+    command = [programs.program("isomer-check"), a, b]
+    said = answers([*command, certificate, "--json"], SAME)
+    keyed = certificate.with_suffix(".keyed")
+    for k in range(checks - SAME):
+        keyed.write_text(certificate.read_text() + f'{{"note": {{"kind": "key", "what": "{k}"}}}}\n')
+        for answer, times in answers([*command, keyed, "--json"], 1).items():
+            said[answer] = said.get(answer, 0) + times
     rejected = sum(times for (code, _, _), times in said.items() if code != 0)
     why = next((out.decode(errors="replace")[:300] for (code, out, _) in said if code != 0), "")
     by_other = answers([programs.program("isomer"), "check", a, b, certificate], 2)
