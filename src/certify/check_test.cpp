@@ -220,7 +220,7 @@ TEST(Certificate, AClaimIsNotAnsweredByTheProofOfAnother) {
   EXPECT_EQ(checked(in, in, model(5, 5)).step, 0);
 }
 
-// OUT with a folded constant whose first element is so many units in the last place away.
+// OUT with a folded constant whose first element is `units` units in the last place away.
 Graph nudged(const Graph& out, int units) {
   return with_changed_nodes(out, [&](Node& node) {
     if (node.kind != NodeKind::Initializer || !is_float(node.tensor.type())) return;

@@ -59,7 +59,7 @@ TEST(OperatorText, IsEvaluatedAsItSays) {
   EXPECT_EQ(w.at("z").doubles(), (std::vector<double>{7, 13, 12, 12, 11}));
 }
 
-// What an attribute means that the text does not state, nobody knows.
+// The meaning of an attribute that the text does not state is unknown.
 TEST(OperatorText, SaysNothingOfCallsWithAttributesThatItDoesNotState) {
   const auto reason = [](const std::string& attributes) {
     const auto graph = parsed("(float[5] x) => (y, z) { y, z = test.text.Window" + attributes + "(x) }");
