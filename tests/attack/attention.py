@@ -13,7 +13,7 @@ from onnx import helper
 
 import programs
 from attack import calls, oracle
-from attack.cases import Finding
+from attack.cases import Finding, by_turns
 from attack.feeds import Feed
 
 NEAR = 2e-4  # of the largest value of an output: sums of some dozens of products
@@ -364,12 +364,8 @@ class Attention:
 
 def cases(draw: random.Random) -> Iterator[Attention]:
     """Without an end."""
-    start = draw.randrange(2**32)
-    k = 0
-    while True:
-        op = list(OPERATORS)[k % len(OPERATORS)]
-        yield Attention(f"{op} {start} {k}", f"{start} {k}", op)
-        k += 1
+    for op, seed in by_turns(draw, OPERATORS):
+        yield Attention(f"{op} {seed}", seed, op)
 
 
 # ---- lengths of every operator of the runtime's own domain ---------------------------------------------------------------

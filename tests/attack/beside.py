@@ -16,7 +16,7 @@ from onnx import helper
 
 import programs
 from attack import certificates
-from attack.cases import ANSWERS, ByCommand, ByLibrary, Finding
+from attack.cases import ANSWERS, ByCommand, ByLibrary, Finding, by_turns
 from attack.models import Model
 
 SIZE = 4
@@ -246,9 +246,5 @@ class Beside:
 
 def cases(draw: random.Random) -> Iterator[Beside]:
     """Without an end."""
-    start = draw.randrange(2**32)
-    k = 0
-    while True:
-        damage = DAMAGES[k % len(DAMAGES)]
-        yield Beside(f"{damage.__name__} {start} {k}", f"{start} {k}", damage)
-        k += 1
+    for kind, seed in by_turns(draw, DAMAGES):
+        yield Beside(f"{kind.__name__} {seed}", seed, kind)

@@ -1,8 +1,10 @@
 """A case is one question to the built command, and what ONNX Runtime says of the answer."""
 import dataclasses
+import itertools
 import json
 import pathlib
-from collections.abc import Callable, Iterable
+import random
+from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
 import onnx
@@ -17,6 +19,13 @@ from attack.models import Model
 
 PATIENCE = 60  # seconds beyond what it was given, after which a command hangs
 ANSWERS = ("proved", "refuted", "undecided")
+
+
+def by_turns(draw: random.Random, kinds: Iterable) -> Iterator[tuple]:
+    """Kinds in turn, without an end, each with a seed of its own."""
+    start = draw.randrange(2**32)
+    for k, kind in enumerate(itertools.cycle(kinds)):
+        yield kind, f"{start} {k}"
 
 
 @dataclasses.dataclass

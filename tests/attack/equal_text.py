@@ -13,7 +13,7 @@ import numpy as np
 
 import proving
 from attack import certificates, oracle
-from attack.cases import ANSWERS, Finding, Optimization
+from attack.cases import ANSWERS, Finding, Optimization, by_turns
 from attack.certificates import Forgery
 from attack.feeds import Feed
 from attack.hand import EQUAL, UNEQUAL
@@ -219,9 +219,5 @@ def _unlike(draw: random.Random, values: list[int], wanted: int) -> list[int]:
 
 def cases(draw: random.Random) -> Iterator[EqualText]:
     """Without an end."""
-    start = draw.randrange(2**32)
-    k = 0
-    while True:
-        block = list(BLOCKS)[k % len(BLOCKS)]
-        yield EqualText(f"{block} {start} {k}", f"{start} {k}", block)
-        k += 1
+    for kind, seed in by_turns(draw, BLOCKS):
+        yield EqualText(f"{kind} {seed}", seed, kind)

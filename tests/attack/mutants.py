@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-from attack.cases import Finding, Proof
+from attack.cases import Finding, Proof, by_turns
 from attack.random_models import Builder
 
 OTHERS = {"Add": "Sub", "Sub": "Add", "Mul": "Add", "Max": "Min", "Min": "Max", "Relu": "Abs", "Tanh": "Sigmoid", "Sigmoid": "Tanh", "Abs": "Neg",
@@ -109,8 +109,5 @@ class Mutant:
 
 def cases(draw: random.Random) -> Iterator[Mutant]:
     """Without an end."""
-    first = draw.randrange(2**32)
-    k = 0
-    while True:
-        yield Mutant(f"mutant {first} {k}", f"{first} {k}")
-        k += 1
+    for kind, seed in by_turns(draw, ("mutant",)):
+        yield Mutant(f"{kind} {seed}", seed)

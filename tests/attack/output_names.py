@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 import programs
 from attack import certificates, oracle
-from attack.cases import ANSWERS, ByCommand, Finding
+from attack.cases import ANSWERS, ByCommand, Finding, by_turns
 from attack.feeds import Feed
 from attack.models import Model, f32
 
@@ -142,9 +142,5 @@ def _untold(answer: dict, first: Outputs, second: Outputs, by_name: bool) -> str
 
 def cases(draw: random.Random) -> Iterator[Names]:
     """Without an end."""
-    start = draw.randrange(2**32)
-    k = 0
-    while True:
-        kind = KINDS[k % len(KINDS)]
-        yield Names(f"{kind} {start} {k}", f"{start} {k}", kind)
-        k += 1
+    for kind, seed in by_turns(draw, KINDS):
+        yield Names(f"{kind} {seed}", seed, kind)
