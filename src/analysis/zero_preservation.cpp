@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "normal/laws.h"
+#include "expr/scalar_laws.h"
 
 namespace isomer {
 

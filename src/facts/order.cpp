@@ -4,7 +4,7 @@
 #include <map>
 #include <set>
 
-#include "normal/laws.h"
+#include "expr/scalar_laws.h"
 
 namespace isomer {
 namespace {

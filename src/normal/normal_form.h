@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "expr/formula.h"
+#include "expr/scalar_laws.h"
 #include "expr/tensor.h"
 #include "normal/elements.h"
-#include "normal/laws.h"
 #include "normal/term.h"
 
 namespace isomer {

@@ -5,8 +5,6 @@
 // Sets are built only where something has to be decided (polynomial.h).
 #pragma once
 
-#include <gmpxx.h>
-
 #include <functional>
 #include <map>
 #include <string>
@@ -14,10 +12,9 @@
 
 #include "expr/expr.h"
 #include "expr/index.h"
+#include "expr/rational.h"
 
 namespace isomer {
-
-using Rational = mpq_class;
 
 using Powers = std::map<std::string, int>;  // of symbols; none is zero
 void multiply(Powers& powers, const Powers& by);

@@ -5,9 +5,9 @@
 #include <unordered_map>
 
 #include "expr/parts.h"
+#include "expr/scalar_laws.h"
 #include "graph/constant.h"
 #include "graph/last_digits.h"
-#include "normal/laws.h"
 #include "normal/sets.h"
 #include "prove/facts.h"
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "expr/expr.h"
-#include "normal/term.h"
+#include "expr/rational.h"
 
 namespace isomer {
 

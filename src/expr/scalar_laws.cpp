@@ -1,4 +1,4 @@
-#include "normal/laws.h"
+#include "expr/scalar_laws.h"
 
 #include <algorithm>
 
