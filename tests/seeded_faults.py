@@ -178,12 +178,12 @@ FAULTS = [
     ("formula_reader", "case Reduction::Min: return forms_.fold(e.reduction, e.type, axes, conditions, body);", "e.reduction", "Reduction::Max"),
     ("formula_reader", "case Reduction::Min: return forms_.fold(e.reduction, e.type, axes, conditions, body);", "conditions", "Domain{}"),
     # laws.cpp
-    ("laws", "bool is_positively_homogeneous(Fn fn) { return fn == Fn::Relu || fn == Fn::Abs; }", "fn == Fn::Relu || fn == Fn::Abs", "fn == Fn::Relu || fn == Fn::Abs || fn == Fn::Tanh"),
-    ("laws", "case Fn::Relu: return a > 0 ? a : Rational(0);", "a > 0 ? a : Rational(0)", "a"),
-    ("laws", "case Fn::Max: return a > b ? a : b;", "a > b ? a : b", "a"),
-    ("laws", "if (a == 0) return Rational(1);", "Rational(1)", "Rational(0)"),
-    ("laws", "if (args.size() == 1 && a == 0 && vanishes_at_zero(fn)) return Rational(0);", "a == 0 && vanishes_at_zero(fn)", "a == 0"),
-    ("laws", "case Fn::Abs: return abs(a);", "abs(a)", "a"),
+    ("scalar_laws", "bool is_positively_homogeneous(Fn fn) { return fn == Fn::Relu || fn == Fn::Abs; }", "fn == Fn::Relu || fn == Fn::Abs", "fn == Fn::Relu || fn == Fn::Abs || fn == Fn::Tanh"),
+    ("scalar_laws", "case Fn::Relu: return a > 0 ? a : Rational(0);", "a > 0 ? a : Rational(0)", "a"),
+    ("scalar_laws", "case Fn::Max: return a > b ? a : b;", "a > b ? a : b", "a"),
+    ("scalar_laws", "if (a == 0) return Rational(1);", "Rational(1)", "Rational(0)"),
+    ("scalar_laws", "if (args.size() == 1 && a == 0 && vanishes_at_zero(fn)) return Rational(0);", "a == 0 && vanishes_at_zero(fn)", "a == 0"),
+    ("scalar_laws", "case Fn::Abs: return abs(a);", "abs(a)", "a"),
     # sets.cpp
     ("sets", "if (said == isl_bool_error) give_up();", None, SKIP),
     ("sets", "return said == isl_bool_true;", "said == isl_bool_true", "said != isl_bool_false"),
@@ -215,16 +215,21 @@ def normal(text):
     return r"\s+".join(re.escape(part) for part in text.split())
 
 
+def source_of(root, file):
+    folder = "src/expr" if file == "scalar_laws" else "src/normal"
+    return root / folder / f"{file}.cpp"
+
+
 def seed(sources):
     """All faults into the sources; returns what each is, and those whose place is gone."""
     gone, seeded = [], []
     for number, (file, around, part, becomes) in enumerate(FAULTS, 1):
         if part == becomes:
             continue
-        path = sources / "src" / "normal" / f"{file}.cpp"
+        path = source_of(sources, file)
         text = path.read_text()
         # A place may carry several faults: earlier ones have wrapped it already, so look in the original.
-        original = (ROOT / "src" / "normal" / f"{file}.cpp").read_text()
+        original = source_of(ROOT, file).read_text()
         places = list(re.finditer(normal(around), original))
         if not places:
             gone.append((number, file, around))
@@ -234,7 +239,7 @@ def seed(sources):
     for fault in seeded:
         by_file.setdefault(fault[1], []).append(fault)
     for file, faults in by_file.items():
-        path = sources / "src" / "normal" / f"{file}.cpp"
+        path = source_of(sources, file)
         text = path.read_text()
         edits = {}  # span of the original -> list of (number, replacement)
         for number, _, _, part, becomes, (first, last) in faults:
@@ -256,7 +261,7 @@ def seed(sources):
                     original = f"(fault == {number} ? ({becomes}) : ({original}))"
             text = text[:first] + original + text[last + shift :]
             edits[span] = (edits[span], len(original) - (last - first))
-        at = text.index("\n", text.index('#include "normal/')) + 1
+        at = text.index("\n", text.index('#include "')) + 1
         path.write_text(text[:at] + SWITCH + text[at:])
     return seeded, gone
 
