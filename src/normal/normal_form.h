@@ -17,6 +17,7 @@
 #include "expr/formula.h"
 #include "expr/scalar_laws.h"
 #include "expr/tensor.h"
+#include "normal/budget.h"
 #include "normal/elements.h"
 #include "normal/term.h"
 

@@ -12,7 +12,7 @@
 #include <set>
 #include <string>
 
-#include "normal/elements.h"
+#include "normal/budget.h"
 #include "prove/verdict.h"
 
 namespace isomer {
