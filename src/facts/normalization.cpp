@@ -8,6 +8,7 @@
 #include "graph/constant.h"
 #include "graph/interpret.h"
 #include "prove/shrink.h"
+#include "prove/step.h"
 
 namespace isomer {
 namespace {

@@ -10,6 +10,7 @@
 #include "propose/collapse.h"
 #include "propose/copied_nodes.h"
 #include "propose/linear.h"
+#include "prove/step.h"
 #include "rewrite/convolution.h"
 
 namespace isomer {

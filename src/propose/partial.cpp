@@ -7,6 +7,7 @@
 
 #include "propose/copied_nodes.h"
 #include "propose/needed.h"
+#include "prove/step.h"
 #include "rewrite/linear_region.h"
 
 namespace isomer {

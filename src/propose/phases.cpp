@@ -7,6 +7,7 @@
 
 #include "propose/collapse.h"
 #include "propose/copied_nodes.h"
+#include "prove/step.h"
 
 namespace isomer {
 namespace {

@@ -14,6 +14,7 @@
 #include "facts/linear_form.h"
 #include "graph/names.h"
 #include "propose/once_writer.h"
+#include "prove/step.h"
 
 namespace isomer {
 namespace {

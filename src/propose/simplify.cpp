@@ -14,6 +14,7 @@
 #include "graph/graph_index.h"
 #include "graph/last_digits.h"
 #include "graph/purity.h"
+#include "prove/step.h"
 #include "rewrite/program_builder.h"
 #include "rewrite/proposal.h"
 

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "graph/testing.h"
+#include "prove/step.h"
 #include "rewrite/proposal.h"
 
 namespace isomer::testing {

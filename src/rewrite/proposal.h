@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "cost/machine.h"
-#include "prove/step.h"
+#include "graph/infer.h"
+#include "prove/claim.h"
 
 namespace isomer {
 

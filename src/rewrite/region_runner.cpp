@@ -6,6 +6,7 @@
 #include "graph/interpret.h"
 #include "graph/node_attributes.h"
 #include "prove/shrink.h"
+#include "prove/step.h"
 #include "rewrite/repeated_constant.h"
 
 namespace isomer {

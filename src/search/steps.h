@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "prove/step.h"
 #include "rewrite/proof_cache.h"
 #include "rewrite/proposal.h"
 #include "search/load_demands.h"

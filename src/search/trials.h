@@ -8,6 +8,7 @@
 #include <string>
 
 #include "onnx/model.h"
+#include "prove/step.h"
 #include "runtime/judge.h"
 #include "search/errors.h"
 #include "search/observed_machine.h"

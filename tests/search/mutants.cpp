@@ -12,6 +12,7 @@
 
 #include "onnx/model.h"
 #include "propose/partial.h"
+#include "prove/step.h"
 
 namespace isomer {
 namespace {
