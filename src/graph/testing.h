@@ -18,6 +18,13 @@ inline Graph parsed(std::string_view text, TextCalls calls = TextCalls::AsInFile
   return std::move(graph).value();
 }
 
+// A float initializer with n numbers that repeat with a period of five.
+inline std::string weight(const std::string& name, const std::string& shape, int n, int seed) {
+  std::string numbers;
+  for (int i = 0; i < n; ++i) numbers += (i ? ", " : "") + std::to_string((i * 7 + seed) % 5 - 2) + ".5";
+  return "float[" + shape + "] " + name + " = {" + numbers + "}";
+}
+
 inline Value value_named(const Graph& graph, std::string_view name) {
   for (const NodeId id : graph.order())
     for (std::uint32_t k = 0; k < graph.node(id).outputs.size(); ++k)

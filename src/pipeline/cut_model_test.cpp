@@ -4,7 +4,6 @@
 
 #include "graph/interpret.h"
 #include "graph/testing.h"
-#include "propose/testing.h"
 #include "runtime/ort_operator.h"
 
 namespace isomer {

@@ -32,13 +32,6 @@ inline Graph program(const std::string& text) {
   return parsed(whole);
 }
 
-// A float initializer with n numbers that repeat with a period of five.
-inline std::string weight(const std::string& name, const std::string& shape, int n, int seed) {
-  std::string numbers;
-  for (int i = 0; i < n; ++i) numbers += (i ? ", " : "") + std::to_string((i * 7 + seed) % 5 - 2) + ".5";
-  return "float[" + shape + "] " + name + " = {" + numbers + "}";
-}
-
 inline std::string integers(const std::string& name, const std::vector<int>& values) {
   std::string numbers;
   for (const int v : values) numbers += (numbers.empty() ? "" : ", ") + std::to_string(v);
