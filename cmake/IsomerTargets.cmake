@@ -2,9 +2,13 @@
 
 include(CheckCXXSourceCompiles)
 
-# Splits the sources below src/<folder> by the ending of their names: *_test.cpp, *_fuzz.cpp, the rest.
-function(isomer_sources folder out_sources out_tests out_fuzzers)
-  file(GLOB_RECURSE all CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/${folder}/*.cpp")
+# Splits the sources below src/<folder>, or below these rooms of it, by the ending of their names: *_test.cpp, *_fuzz.cpp, the rest.
+function(isomer_sources folder rooms out_sources out_tests out_fuzzers)
+  set(patterns "${CMAKE_SOURCE_DIR}/src/${folder}/*.cpp")
+  if(rooms)
+    list(TRANSFORM rooms REPLACE "(.+)" "${CMAKE_SOURCE_DIR}/src/${folder}/\\1/*.cpp" OUTPUT_VARIABLE patterns)
+  endif()
+  file(GLOB_RECURSE all CONFIGURE_DEPENDS ${patterns})
   set(tests ${all})
   list(FILTER tests INCLUDE REGEX "_test\\.cpp$")
   set(fuzzers ${all})
@@ -15,14 +19,15 @@ function(isomer_sources folder out_sources out_tests out_fuzzers)
   set(${out_fuzzers} ${fuzzers} PARENT_SCOPE)
 endfunction()
 
-# isomer_library(folder DEPENDS targets... PRIVATE_DEPENDS targets... [PROGRAM name MAIN file])
-# The static library isomer_<folder> and, if there are tests, the executable isomer_<folder>_test with label <folder>.
+# isomer_library(folder DEPENDS targets... PRIVATE_DEPENDS targets... [ROOMS folders...] [PROGRAM name MAIN file])
+# The static library isomer_<folder> (a/b: isomer_a_b) and, if there are tests, the executable isomer_<folder>_test with label <folder>.
+# ROOMS: only what is in these folders of it; the others are libraries of their own.
 # A folder without sources becomes an empty interface library, so that later folders can name it already.
 # PROGRAM: the executable build/<preset>/<name>, out of MAIN and the library.
 function(isomer_library folder)
-  cmake_parse_arguments(arg "" "PROGRAM;MAIN" "DEPENDS;PRIVATE_DEPENDS" ${ARGN})
-  isomer_sources(${folder} sources tests fuzzers)
-  set(library isomer_${folder})
+  cmake_parse_arguments(arg "" "PROGRAM;MAIN" "DEPENDS;PRIVATE_DEPENDS;ROOMS" ${ARGN})
+  isomer_sources(${folder} "${arg_ROOMS}" sources tests fuzzers)
+  string(REPLACE "/" "_" library "isomer_${folder}")
   if(arg_PROGRAM)
     set(main "${CMAKE_SOURCE_DIR}/src/${folder}/${arg_MAIN}")
     list(REMOVE_ITEM sources "${main}")
@@ -55,7 +60,7 @@ endfunction()
 # The executable build/<preset>/<name> out of src/<folder>; main.cpp stays out of the library its tests link.
 function(isomer_command folder)
   cmake_parse_arguments(arg "" "OUTPUT" "DEPENDS" ${ARGN})
-  isomer_sources(${folder} sources tests fuzzers)
+  isomer_sources(${folder} "" sources tests fuzzers)
   set(main "${CMAKE_SOURCE_DIR}/src/${folder}/main.cpp")
   if(NOT main IN_LIST sources)
     return()
@@ -145,7 +150,7 @@ function(isomer_tests folder tests)
   if(NOT ISOMER_TESTS OR NOT tests)
     return()
   endif()
-  set(executable isomer_${folder}_test)
+  string(REPLACE "/" "_" executable "isomer_${folder}_test")
   add_executable(${executable} ${tests})
   target_link_libraries(${executable} PRIVATE ${ARGN} GTest::gmock GTest::gtest_main isomer_warnings)
   target_compile_definitions(${executable} PRIVATE ISOMER_SOURCE_DIR="${CMAKE_SOURCE_DIR}")

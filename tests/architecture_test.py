@@ -1,4 +1,4 @@
-"""ARCHITECTURE.md against the tree: its code map has the folders of src/ in the order of tools/check_includes, and what it names exists."""
+"""ARCHITECTURE.md against the tree: its code map has the storeys of src/ in the order of tools/check_includes, and what it names exists."""
 import os
 import pathlib
 import re
@@ -6,7 +6,8 @@ import runpy
 import sys
 
 ROOT = pathlib.Path(os.environ.get("ISOMER_SOURCE_DIR", pathlib.Path(__file__).resolve().parent.parent))
-ORDER = runpy.run_path(str(ROOT / "tools" / "check_includes"))["ORDER"]
+HOUSE = runpy.run_path(str(ROOT / "tools" / "check_includes"))
+ORDER = [storey for storey, _ in HOUSE["STOREYS"]]
 text = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
 
 faults = []
@@ -17,6 +18,10 @@ if told != ORDER:
 there = sorted(p.name for p in (ROOT / "src").iterdir() if p.is_dir())
 if sorted(ORDER) != there:
     faults.append(f"src/ has {there}, tools/check_includes has {sorted(ORDER)}")
+for storey, rooms in HOUSE["STOREYS"]:
+    there = sorted(p.name for p in (ROOT / "src" / storey).iterdir() if p.is_dir())
+    if rooms and sorted(rooms) != there:
+        faults.append(f"src/{storey} has {there}, tools/check_includes has {sorted(rooms)}")
 
 # A file is named with its folder, or alone if no other folder of src/ has one of this name that matters.
 files = {str(p.relative_to(ROOT / "src")) for p in (ROOT / "src").rglob("*.*")}

@@ -283,10 +283,14 @@ def build(tree, targets, jobs):
 FOLDERS = ["base", "expr", "eval", "normal", "analysis", "ops", "graph", "onnx", "prove", "certify", "rules", "pipeline"]
 
 
+def test_of(folder):
+    return f"isomer_{folder.replace('/', '_')}_test"
+
+
 def suites(tree):
     """[(name, target, command)], in the order in which they are run for a mutant of no folder among them."""
     release = tree / "build/release"
-    out = [(f, f"isomer_{f}_test", [str(release / f"isomer_{f}_test"), "--gtest_fail_fast", "--gtest_brief=1"]) for f in FOLDERS]
+    out = [(f, test_of(f), [str(release / test_of(f)), "--gtest_fail_fast", "--gtest_brief=1"]) for f in FOLDERS]
     out.append(("contract", "isomer_contract_test",
                 [str(release / "tests/contract/isomer_contract_test"), "--gtest_fail_fast", "--gtest_brief=1"]))
     out.append(("fuzz", "isomer-prover-fuzz", [str(release / "tests/attack/isomer-prover-fuzz"), "--pairs", "400", "--show", "0",
@@ -328,7 +332,7 @@ def in_two(name, target, command, folder):
     """[(name, target, command)]: where a few tests of a suite take most of its time, they are a suite of their own, which comes later."""
     if "--gtest_brief=1" not in command:
         return [(name, target, command)]
-    times = folder / f"times_{name}.json"
+    times = folder / f"times_{name.replace('/', '_')}.json"
     if not times.exists():
         subprocess.run([*command, f"--gtest_output=json:{times}"], capture_output=True)
     tests = [(f"{case['name']}.{test['name']}", float(test["time"].rstrip("s")))
@@ -355,7 +359,7 @@ def healthy(all_suites, tree):
 
 
 def judge(number, mutant, all_suites, well):
-    folder = mutant["file"].split("/")[1]
+    folder = next((f for f in FOLDERS if mutant["file"].startswith(f"src/{f}/")), "")
     order = [folder, *NEXT.get(folder, [])]
     ranked = sorted(all_suites, key=lambda s: (order.index(s[0]) if s[0] in order else len(order), well[s[0]][1]))
     weaker = None
