@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "base/hash.h"
-#include "eval/program.h"
-#include "ops/operator.h"
+#include "model/eval/program.h"
+#include "model/ops/operator.h"
 
 namespace isomer {
 namespace {

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "graph/text.h"
-#include "prove/prove.h"
+#include "kernel/prove/prove.h"
+#include "model/graph/text/text.h"
 
 namespace isomer {
 namespace {

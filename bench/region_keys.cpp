@@ -7,15 +7,15 @@
 
 #include <cstdio>
 
-#include "graph/constant.h"
-#include "onnx/model.h"
-#include "plans/places.h"
-#include "search/regions.h"
+#include "io/onnx/model.h"
+#include "model/graph/constant.h"
+#include "optimizer/plans/places.h"
+#include "optimizer/search/regions.h"
 
 namespace isomer {
 namespace {
 
-constexpr int kMostNodes = 40;  // as search/region_search.cpp takes them
+constexpr int kMostNodes = 40;  // as optimizer/search/region_search.cpp takes them
 
 int run(const char* path) {
   const auto model = read_model(path);

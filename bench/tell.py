@@ -52,7 +52,7 @@ def geometric_mean(numbers):
 
 
 def operator_count():
-    return len(re.findall(r"^\s*X\(\w+\)", (ROOT / "src" / "ops" / "list.h").read_text(encoding="utf-8"), re.M))
+    return len(re.findall(r"^\s*X\(\w+\)", (ROOT / "src" / "model" / "ops" / "list.h").read_text(encoding="utf-8"), re.M))
 
 
 # ---- the zoo ---------------------------------------------------------------------------------------------------------

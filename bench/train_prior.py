@@ -3,7 +3,8 @@
 
   bench/train_prior.py [--out rules/prior.txt] [--without FAMILY,...] [--records FILE.jsonl,...] [--features FILE.jsonl] [--told]
 Learned from the records of earlier runs (bench/results: steps that the runtime had measured as faster, by proposer) and from what
-`isomer inspect --json` says of the models: blocks and numbers (src/search/features.h). Nothing is measured here, and the same records give the same file.
+`isomer inspect --json` says of the models: blocks and numbers (src/optimizer/search/features.h).
+Nothing is measured here, and the same records give the same file.
 
  * models: each with its blocks, by their hashes, and the proposers that paid. `optimize` looks for those that are most like its own.
  * a tree of at most --depth questions about the numbers, for models that are like none: each leaf has the proposers that paid for at least --share

@@ -1,7 +1,7 @@
 # libisomer.so, the headers of include/isomer, and what CMake and pkg-config need to find them. Paths are relative: an installed
 # tree can be moved.
 
-target_compile_definitions(isomer_api PRIVATE ISOMER_VERSION="${PROJECT_VERSION}")
+target_compile_definitions(isomer_app_api PRIVATE ISOMER_VERSION="${PROJECT_VERSION}")
 
 if(ISOMER_SANITIZE OR ISOMER_FUZZ)
   return()  # those builds test the parts; nobody links them
@@ -13,9 +13,9 @@ option(ISOMER_PUBLIC_CXX "libisomer.so shows isomer.h, too" ON)
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 
-target_compile_options(isomer_api PRIVATE -fvisibility=hidden -fvisibility-inlines-hidden)
-add_library(isomer_shared SHARED $<TARGET_OBJECTS:isomer_api>)
-target_link_libraries(isomer_shared PRIVATE isomer_report)
+target_compile_options(isomer_app_api PRIVATE -fvisibility=hidden -fvisibility-inlines-hidden)
+add_library(isomer_shared SHARED $<TARGET_OBJECTS:isomer_app_api>)
+target_link_libraries(isomer_shared PRIVATE isomer_app_report isomer_compiler)
 target_include_directories(isomer_shared INTERFACE "$<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>"
                                                    "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 # isomer.map leaves only the public functions: the other folders are compiled as for the programs, and the standard library's

@@ -1,4 +1,4 @@
-# isomer_onnx_proto: the protobuf classes of the ONNX release, generated at build time. Only src/onnx links it.
+# isomer_onnx_proto: the protobuf classes of the ONNX release, generated at build time. Only src/io/onnx links it.
 
 find_package(Protobuf REQUIRED)
 

@@ -1,7 +1,7 @@
-# generated/report/page_text.h: the page of a report, src/report/page, as texts inside of the program. Its script is made of these parts.
+# generated/app/report/page_text.h: the page of a report, src/app/report/page, as texts inside of the program. Its script is made of these parts.
 
-set(folder "${CMAKE_SOURCE_DIR}/src/report/page")
-set(content "// Generated from src/report/page.\n#pragma once\n#pragma GCC diagnostic ignored \"-Woverlength-strings\"\n")
+set(folder "${CMAKE_SOURCE_DIR}/src/app/report/page")
+set(content "// Generated from src/app/report/page.\n#pragma once\n#pragma GCC diagnostic ignored \"-Woverlength-strings\"\n")
 function(isomer_page_text constant)
   set(all "")
   foreach(name IN LISTS ARGN)
@@ -14,4 +14,4 @@ endfunction()
 isomer_page_text(kPageHtml page.html)
 isomer_page_text(kPageCss page.css)
 isomer_page_text(kPageJs base.js headline.js ribbon.js changes.js layout.js graph_view.js search.js check.js start.js)
-file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/generated/report/page_text.h" @ONLY CONTENT "@content@")
+file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/generated/app/report/page_text.h" @ONLY CONTENT "@content@")

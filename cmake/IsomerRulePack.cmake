@@ -13,5 +13,5 @@ inline constexpr char @name@[] = R\"generated(@text@)generated\";
 ")
 endfunction()
 
-isomer_embedded_text(generated.rules rules/generated_text.h kGeneratedText)
-isomer_embedded_text(prior.txt search/prior_text.h kPriorText)
+isomer_embedded_text(generated.rules rules/text/generated_text.h kGeneratedText)
+isomer_embedded_text(prior.txt optimizer/search/prior_text.h kPriorText)

@@ -2,7 +2,7 @@
 """Switches off each check of the checker in turn: is there an edit that only this check rejects?
 
   tests/checker_switches.py [--edits 150] [--only K]
-The two files that decide (certify/check.cpp, prove/step.cpp) are compiled once more with every check behind a switch that the
+The two files that decide (kernel/certify/check.cpp, kernel/prove/step.cpp) are compiled once more with every check behind a switch that the
 environment variable ISOMER_OFF throws, and isomer-checker-mutants is linked with them; the sources stay as they are. Each check
 names the field to edit; an edit that passes with the check off and not with it on shows that the check does something. Prints a
 table: passes, and how many of them the reference in float64 calls wrong. Exit code 1: a check whose absence nobody notices.
@@ -19,7 +19,7 @@ import tempfile
 import programs
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-CHECK, SAME, STEP = "src/certify/check.cpp", "src/graph/same.cpp", "src/prove/step.cpp"
+CHECK, SAME, STEP = "src/kernel/certify/check.cpp", "src/model/graph/same.cpp", "src/kernel/prove/step.cpp"
 
 # Operator sets and domains are compared twice, by model and by node: with one of the two off no edit passes, so they are not here.
 # (file, the check, what it becomes: `off` holds where it is switched off; the field to edit)

@@ -2,7 +2,7 @@
 """Damaged files of a store of plans, and plans forged under right names, by the thousand: no wrong model, no crash.
 
   tests/damaged_plans.py [--cases N] [--part N] [--folder DIR] [--results FILE.jsonl [--again]]
-Runs the two tests of isomer_search_test in parts, each with a seed of its own; with --folder what is done stays done, and the same command goes on.
+Runs the two tests of isomer_optimizer_search_test in parts, each with a seed of its own; with --folder what is done stays done, and the same command goes on.
 """
 import argparse
 import json
@@ -22,7 +22,7 @@ def run_part(seed, cases, report):
     """One part; what gtest says of each test is written to `report`, unless the process ended otherwise. What it said, if it failed."""
     env = os.environ | {"ISOMER_DAMAGED_PLANS": str(cases), "ISOMER_DAMAGED_SEED": str(seed)}
     names = ":".join(f"Plans.{t}" for t in TESTS)
-    ran = subprocess.run([programs.program("isomer_search_test"), f"--gtest_filter={names}", f"--gtest_output=json:{report}.part"], env=env,
+    ran = subprocess.run([programs.program("isomer_optimizer_search_test"), f"--gtest_filter={names}", f"--gtest_output=json:{report}.part"], env=env,
                          capture_output=True, text=True, check=False)
     if ran.returncode not in (0, 1):
         return f"exit {ran.returncode}: {ran.stdout[-1000:]}{ran.stderr[-1000:]}"

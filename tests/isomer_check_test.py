@@ -19,7 +19,8 @@ if not (os.access(isomer, os.X_OK) and os.access(checker, os.X_OK)):
     sys.exit(77)
 
 # What `isomer check` rests on (README, the trusted base), with the generated classes that the reader reads with.
-TRUSTED = {"base", "expr", "eval", "normal", "analysis", "ops", "graph", "onnx", "prove", "certify"}
+TRUSTED = {"base", "model/expr", "model/eval", "model/analysis", "model/ops", "model/graph",
+           "io/onnx", "kernel/normal", "kernel/prove", "kernel/certify"}
 FOREIGN = ("onnxruntime", "openvino", "sqlite3", "libzip", "cli11")
 
 
@@ -59,10 +60,10 @@ listed = subprocess.run([sys.executable, str(count), "--build", str(isomer.paren
 assert listed.returncode == 0, listed.stderr
 files = [line.split()[1] for line in listed.stdout.splitlines()]
 assert {room_of(f.removeprefix("src/")) for f in files} == TRUSTED, files
-assert "src/certify/check.cpp" in files and not [f for f in files if f.endswith(("_test.cpp", "testing.h"))], files
+assert "src/kernel/certify/check.cpp" in files and not [f for f in files if f.endswith(("_test.cpp", "testing.h"))], files
 # What left the kernel (docs/kernel.md).
-GONE = {"src/prove/refute.cpp", "src/graph/parse.cpp", "src/graph/interpret.cpp",
-        "src/graph/program_cache.cpp"}
+GONE = {"src/kernel/prove/refute.cpp", "src/model/graph/text/parse.cpp", "src/model/graph/interpret.cpp",
+        "src/model/graph/program_cache.cpp"}
 assert not GONE & set(files), GONE & set(files)
 
 with tempfile.TemporaryDirectory() as name:

@@ -17,10 +17,10 @@
 #include <random>
 #include <thread>
 
-#include "onnx/model.h"
-#include "runtime/feeds.h"
-#include "runtime/judge.h"
-#include "runtime/timing_cache.h"
+#include "io/onnx/model.h"
+#include "runtime/judge/feeds.h"
+#include "runtime/judge/judge.h"
+#include "runtime/judge/timing_cache.h"
 
 namespace isomer {
 namespace {

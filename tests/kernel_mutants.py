@@ -31,7 +31,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 COPIED = ("src", "tests", "bench", "cmake", "docs", "include", "rules", "tools", "CMakeLists.txt", "CMakePresets.json")
 # Compiled with flags of its own; the command line.
-LEFT_OUT = {"src/eval/contraction_avx2.cpp", "src/certify/check_main.cpp"}
+LEFT_OUT = {"src/model/eval/contraction_avx2.cpp", "src/kernel/certify/check_main.cpp"}
 SLOW = 1.5  # seconds of one test
 MEMORY = 6 << 30  # a mutant may not end, and must not take the machine with it
 SWITCH = """#pragma once
@@ -280,7 +280,8 @@ def build(tree, targets, jobs):
 # ----------------------------------------------------------------------------------------------------- suites
 
 
-FOLDERS = ["base", "expr", "eval", "normal", "analysis", "ops", "graph", "onnx", "prove", "certify", "rules", "pipeline"]
+FOLDERS = ["base", "model/expr", "model/eval", "model/analysis", "model/ops", "model/graph",
+           "io/onnx", "kernel/normal", "kernel/prove", "kernel/certify", "rules", "app"]
 
 
 def test_of(folder):
@@ -302,9 +303,10 @@ def suites(tree):
 
 
 # The suites that look at a folder most closely, after its own.
-NEXT = {"expr": ["eval", "normal", "prove"], "eval": ["contract", "prove"], "normal": ["prove", "contract", "fuzz"],
-        "analysis": ["contract"], "graph": ["prove", "certify"], "onnx": ["certify", "pipeline"],
-        "prove": ["certify", "fuzz"], "certify": ["checker", "pipeline"], "base": ["expr", "certify"]}
+NEXT = {"model/expr": ["model/eval", "kernel/normal", "kernel/prove"], "model/eval": ["contract", "kernel/prove"],
+        "kernel/normal": ["kernel/prove", "contract", "fuzz"], "model/analysis": ["contract"],
+        "model/graph": ["kernel/prove", "kernel/certify"], "io/onnx": ["kernel/certify", "app"],
+        "kernel/prove": ["kernel/certify", "fuzz"], "kernel/certify": ["checker", "app"], "base": ["model/expr", "kernel/certify"]}
 
 
 def figures(output):

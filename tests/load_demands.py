@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Which operators ONNX Runtime refuses to load if it does not know the sizes of an input, or dies of if some inputs are constants and others are not:
-those that src/search/load_demands.cpp lists, and no others.
+those that src/optimizer/search/load_demands.cpp lists, and no others.
 
   tests/load_demands.py [--calls 6] [--bank FOLDER] [--check]
 Of every operator that Isomer knows, calls that the runtime runs (attack/spliced.py) are loaded with the sizes of one input unknown, then with its rank
@@ -23,7 +23,7 @@ import programs
 from attack import oracle
 from attack.spliced import Bank, in_our_opset
 
-SOURCE = programs.ROOT / "src" / "search" / "load_demands.cpp"
+SOURCE = programs.ROOT / "src" / "optimizer" / "search" / "load_demands.cpp"
 OTHERS = 12  # operators beside the listed ones, in the short form
 MANY = 6  # inputs of which every choice is tried; of more, those of few and of nearly all
 

@@ -315,7 +315,7 @@ class Words(Promises):
                     self.assertRegex(entry, r"\(default:|\(required\)", command)
 
     def test_the_names_of_proposers_are_listed(self):
-        source = (programs.ROOT / "src/propose/list.cpp").read_text()
+        source = (programs.ROOT / "src/optimizer/propose/list.cpp").read_text()
         names = re.findall(r'\{"(\w+)", (?:propose_|nullptr)', source)
         self.assertGreater(len(names), 5)
         self.assertIn(", ".join(names), " ".join(self.isomer("optimize", "--help").stdout.split()))

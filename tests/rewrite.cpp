@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "graph/canonical_hash.h"
-#include "graph/infer.h"
-#include "onnx/model.h"
+#include "io/onnx/model.h"
+#include "model/graph/canonical_hash.h"
+#include "model/graph/infer.h"
 
 namespace {
 

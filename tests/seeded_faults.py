@@ -216,7 +216,7 @@ def normal(text):
 
 
 def source_of(root, file):
-    folder = "src/expr" if file == "scalar_laws" else "src/normal"
+    folder = "src/model/expr" if file == "scalar_laws" else "src/kernel/normal"
     return root / folder / f"{file}.cpp"
 
 

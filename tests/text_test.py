@@ -3,7 +3,7 @@
   tests/text_test.py            checks; exit 1 on a difference
   tests/text_test.py --update   writes tests/golden/text/*.onnx_printer anew
 
-The C++ side (src/graph/golden_test.cpp) checks that both texts are the same graph to us.
+The C++ side (src/model/graph/text/golden_test.cpp) checks that both texts are the same graph to us.
 """
 import pathlib
 import sys

@@ -48,8 +48,8 @@ class Together(unittest.TestCase):
         self.assertEqual(self.groups(a="#define ONE 1\n", b="int f() { return ONE; }\n"), [["a"], ["b"]])
 
     def test_every_source_is_in_one_group(self):
-        for folder in ("ops", "propose"):
-            paths = sorted(str(p) for p in (ROOT / "src" / folder).glob("*.cpp"))
+        for folder in ("model/ops", "optimizer/propose"):
+            paths = sorted(str(p) for p in (ROOT / "src" / folder).rglob("*.cpp"))
             found = together.groups([together.Source(p, ROOT / "src") for p in paths])
             self.assertEqual(sorted(s.path for group in found for s in group), paths)
             self.assertLess(len(found), len(paths) / 2)

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "graph/infer.h"
-#include "onnx/model.h"
+#include "io/onnx/model.h"
+#include "model/graph/infer.h"
 
 namespace {
 

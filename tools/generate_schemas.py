@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes what operators may look like: src/ops/schemas.inc, every version of every standard operator, as the pinned onnx release defines it;
-and src/ops/runtime_schemas.inc, the operators that the pinned ONNX Runtime has besides (com.microsoft, and its own in the standard domain).
+"""Writes what operators may look like: src/model/ops/schemas.inc, every version of every standard operator, as the pinned onnx release defines it;
+and src/model/ops/runtime_schemas.inc, the operators that the pinned ONNX Runtime has besides (com.microsoft, and its own in the standard domain).
 
   .deps/venv/bin/python tools/generate_schemas.py           writes the tables
   .deps/venv/bin/python tools/generate_schemas.py --check   exit 1 if the committed tables are not what onnx.defs and onnxruntime say
@@ -14,7 +14,7 @@ import onnxruntime
 from onnx import defs
 from onnxruntime.capi import onnxruntime_pybind11_state as runtime
 
-FOLDER = pathlib.Path(__file__).resolve().parent.parent / "src/ops"
+FOLDER = pathlib.Path(__file__).resolve().parent.parent / "src/model/ops"
 INFINITE = 2147483647
 
 # AttributeProto.AttributeType by letter: capitals are lists. schemas.cpp reads the same letters.

@@ -7,7 +7,7 @@
 #include <optional>
 #include <vector>
 
-#include "graph/graph.h"
+#include "model/graph/graph.h"
 
 namespace isomer {
 

@@ -7,15 +7,15 @@
 #include <map>
 
 #include "equate/likeness.h"
-#include "graph/canonical_hash.h"
-#include "graph/rebuild.h"
-#include "prove/refute.h"
+#include "kernel/prove/refute.h"
+#include "model/graph/canonical_hash.h"
+#include "model/graph/rebuild.h"
 
 namespace isomer {
 namespace {
 
-// What folding and other tools' last digits explain (prove/rounding.h allows 64 roundings of a float), with
-// room: a constant that is farther away is another number.
+// What folding and other tools' last digits explain (kernel/prove/rounding.h allows 64 roundings of a float),
+// with room: a constant that is farther away is another number.
 constexpr double kBeyondRounding = 0x1p-12;
 // Of float64, behind a long computation.
 constexpr double kNoise = 1e-10;

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "graph/graph.h"
-#include "prove/verdict.h"
+#include "kernel/prove/verdict.h"
+#include "model/graph/graph.h"
 
 namespace isomer {
 

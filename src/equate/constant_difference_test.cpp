@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "graph/testing.h"
+#include "model/graph/testing.h"
 
 namespace isomer {
 namespace {

@@ -6,8 +6,8 @@
 #include "equate/moved_constant.h"
 #include "equate/scaled_constant.h"
 #include "equate/solved_constant.h"
-#include "graph/interpret.h"
-#include "graph/testing.h"
+#include "model/graph/interpret.h"
+#include "model/graph/testing.h"
 
 namespace isomer {
 namespace {

@@ -5,10 +5,10 @@
 #include <functional>
 
 #include "base/hash.h"
-#include "eval/program.h"
-#include "graph/constant.h"
-#include "graph/rebuild.h"
-#include "prove/refute.h"
+#include "kernel/prove/refute.h"
+#include "model/eval/program.h"
+#include "model/graph/constant.h"
+#include "model/graph/rebuild.h"
 
 namespace isomer {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "equate/likeness.h"
-#include "prove/verdict.h"
+#include "kernel/prove/verdict.h"
 
 namespace isomer {
 

@@ -7,10 +7,10 @@
 #include <unordered_map>
 
 #include "base/hash.h"
-#include "eval/program.h"
-#include "graph/constant.h"
-#include "prove/shrink.h"
-#include "prove/value_numbers.h"
+#include "kernel/prove/shrink.h"
+#include "kernel/prove/value_numbers.h"
+#include "model/eval/program.h"
+#include "model/graph/constant.h"
 
 namespace isomer {
 namespace {

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "graph/infer.h"
-#include "graph/interpret.h"
+#include "model/graph/infer.h"
+#include "model/graph/interpret.h"
 
 namespace isomer {
 

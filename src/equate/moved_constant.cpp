@@ -4,7 +4,7 @@
 #include <cstring>
 #include <numeric>
 
-#include "rewrite/program_builder.h"
+#include "model/graph/program_builder.h"
 
 namespace isomer {
 namespace {

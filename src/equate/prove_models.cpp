@@ -8,7 +8,6 @@
 #include <set>
 #include <unordered_map>
 
-#include "certify/model_interface.h"
 #include "equate/combined_constant.h"
 #include "equate/differing_input.h"
 #include "equate/likeness.h"
@@ -17,14 +16,15 @@
 #include "equate/rounded_number.h"
 #include "equate/scaled_constant.h"
 #include "equate/solved_constant.h"
-#include "graph/constant.h"
-#include "graph/content.h"
-#include "graph/dequantized.h"
-#include "graph/names.h"
-#include "prove/refute.h"
-#include "prove/sweep.h"
-#include "prove/value_numbers.h"
-#include "rewrite/proof_cache.h"
+#include "kernel/certify/model_interface.h"
+#include "kernel/prove/refute.h"
+#include "kernel/prove/sweep.h"
+#include "kernel/prove/value_numbers.h"
+#include "model/graph/constant.h"
+#include "model/graph/content.h"
+#include "model/graph/dequantized.h"
+#include "model/graph/names.h"
+#include "optimizer/facts/proof_cache.h"
 
 namespace isomer {
 namespace {

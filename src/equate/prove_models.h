@@ -1,7 +1,7 @@
 // prove: are two whole models equal? A pairing of their values is looked for: what looks equal is found by
 // running both (equate/likeness.h), constants that somebody folded are solved for, and pair after pair is
 // proved, in the order of the second model, up to the outputs. What was found is then given to the checker
-// (certify/pairing.h): it alone says that the models are equal.
+// (kernel/certify/pairing.h): it alone says that the models are equal.
 #pragma once
 
 #include <atomic>
@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "certify/pairing.h"
-#include "graph/graph.h"
-#include "prove/verdict.h"
+#include "kernel/certify/pairing.h"
+#include "kernel/prove/verdict.h"
+#include "model/graph/graph.h"
 
 namespace isomer {
 

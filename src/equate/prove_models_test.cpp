@@ -4,9 +4,9 @@
 
 #include <atomic>
 
-#include "eval/program.h"
-#include "graph/rebuild.h"
-#include "graph/testing.h"
+#include "model/eval/program.h"
+#include "model/graph/rebuild.h"
+#include "model/graph/testing.h"
 
 namespace isomer {
 namespace {

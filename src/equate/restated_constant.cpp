@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "rewrite/program_builder.h"
+#include "model/graph/program_builder.h"
 
 namespace isomer {
 namespace {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "graph/constant.h"
-#include "graph/infer.h"
-#include "rewrite/program_builder.h"
+#include "model/graph/constant.h"
+#include "model/graph/infer.h"
+#include "model/graph/program_builder.h"
 
 namespace isomer {
 namespace {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/graph.h"
+#include "model/graph/graph.h"
 
 namespace isomer {
 

@@ -4,11 +4,11 @@
 #include <map>
 #include <optional>
 
-#include "graph/constant.h"
-#include "graph/infer.h"
-#include "prove/value_numbers.h"
-#include "rewrite/impulse_response.h"
-#include "rewrite/site.h"
+#include "kernel/prove/value_numbers.h"
+#include "model/graph/constant.h"
+#include "model/graph/infer.h"
+#include "optimizer/facts/impulse_response.h"
+#include "optimizer/facts/site.h"
 
 namespace isomer {
 namespace {

@@ -13,7 +13,7 @@ from attack.models import Model
 
 LARGE = (1e4, 1e6, 1e8, 1e12, 1e15, 1e30)
 FACTORS = (3.0, 1.2, 1.01, 1.0001, 0.0, -1.0)
-ATTEMPTS, SIGNS_OF_SYMBOLS = 9, 4  # of a proof (src/prove/prove.cpp)
+ATTEMPTS, SIGNS_OF_SYMBOLS = 9, 4  # of a proof (src/kernel/prove/prove.cpp)
 
 # q of w, which is w; {k} is large, and t are constants of the first model: [a, 3a], or a matrix and its inverse.
 WAYS = {

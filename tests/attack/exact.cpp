@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 #include "base/hash.h"
-#include "eval/scalar.h"
+#include "model/eval/scalar.h"
 
 namespace isomer::attack {
 

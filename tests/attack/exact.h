@@ -17,7 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "expr/formula.h"
+#include "model/expr/formula.h"
 
 namespace isomer::attack {
 

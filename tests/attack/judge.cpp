@@ -7,8 +7,8 @@
 #include <set>
 
 #include "base/hash.h"
-#include "eval/field_pair.h"
-#include "eval/program.h"
+#include "model/eval/field_pair.h"
+#include "model/eval/program.h"
 
 namespace isomer::attack {
 

@@ -6,7 +6,7 @@
 
 #include "attack/exact.h"
 #include "attack/random_program.h"
-#include "normal/normal_form.h"
+#include "kernel/normal/normal_form.h"
 
 namespace isomer::attack {
 

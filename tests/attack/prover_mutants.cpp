@@ -17,13 +17,13 @@
 
 #include "attack/random_program.h"
 #include "base/hash.h"
-#include "eval/program.h"
-#include "graph/infer.h"
-#include "graph/interpret.h"
-#include "graph/text.h"
-#include "prove/prove.h"
-#include "prove/shrink.h"
-#include "rules/rule.h"
+#include "kernel/prove/prove.h"
+#include "kernel/prove/shrink.h"
+#include "model/eval/program.h"
+#include "model/graph/infer.h"
+#include "model/graph/interpret.h"
+#include "model/graph/text/text.h"
+#include "rules/text/rule.h"
 
 namespace isomer::attack {
 namespace {

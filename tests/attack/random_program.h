@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-#include "expr/formula.h"
+#include "model/expr/formula.h"
 
 namespace isomer::attack {
 

@@ -6,9 +6,9 @@
 #include <stdexcept>
 
 #include "base/hash.h"
-#include "certify/digest.h"
-#include "graph/text.h"
-#include "rewrite/proposal.h"
+#include "kernel/certify/digest.h"
+#include "model/graph/text/text.h"
+#include "optimizer/facts/proposal.h"
 
 namespace isomer::checker {
 namespace {

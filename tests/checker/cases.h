@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "certify/certificate.h"
+#include "kernel/certify/certificate.h"
 
 namespace isomer::checker {
 

@@ -8,8 +8,8 @@
 
 #include "base/base64.h"
 #include "checker/edits.h"
-#include "graph/text.h"
-#include "onnx/program.h"
+#include "io/onnx/program.h"
+#include "model/graph/text/text.h"
 
 namespace isomer::checker {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <map>
 
-#include "graph/names.h"
-#include "graph/rebuild.h"
+#include "model/graph/names.h"
+#include "model/graph/rebuild.h"
 
 namespace isomer::checker {
 namespace {

@@ -16,15 +16,15 @@
 #include <map>
 #include <regex>
 
-#include "certify/check.h"
-#include "certify/digest.h"
 #include "checker/edits.h"
 #include "checker/forge.h"
-#include "eval/program.h"
-#include "graph/interpret.h"
-#include "onnx/model.h"
-#include "prove/shrink.h"
-#include "runtime/judge.h"
+#include "io/onnx/model.h"
+#include "kernel/certify/check.h"
+#include "kernel/certify/digest.h"
+#include "kernel/prove/shrink.h"
+#include "model/eval/program.h"
+#include "model/graph/interpret.h"
+#include "runtime/judge/judge.h"
 
 namespace isomer::checker {
 namespace {

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 
-#include "analysis/analysis.h"
 #include "contract/laws.h"
 #include "contract/tensors.h"
-#include "eval/program.h"
+#include "model/analysis/analysis.h"
+#include "model/eval/program.h"
 
 namespace isomer::contract {
 namespace {

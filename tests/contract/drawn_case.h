@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ops/operator.h"
+#include "model/ops/operator.h"
 
 namespace isomer::contract {
 

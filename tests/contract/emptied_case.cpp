@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "eval/program.h"
+#include "model/eval/program.h"
 
 namespace isomer::contract {
 namespace {

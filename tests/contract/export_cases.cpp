@@ -22,9 +22,9 @@
 #include "contract/emptied_case.h"
 #include "contract/samples/samples.h"
 #include "contract/tensors.h"
-#include "eval/program.h"
-#include "npz/npz.h"
-#include "ops/empty.h"
+#include "io/npz/npz.h"
+#include "model/eval/program.h"
+#include "model/ops/shared/empty.h"
 
 namespace isomer::contract {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "contract/drawn_case.h"
-#include "expr/formula.h"
+#include "model/expr/formula.h"
 
 namespace isomer::contract {
 

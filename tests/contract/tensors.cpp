@@ -7,9 +7,9 @@
 #include <cmath>
 
 #include "base/hash.h"
-#include "eval/field.h"
-#include "eval/program.h"
-#include "expr/formula.h"
+#include "model/eval/field.h"
+#include "model/eval/program.h"
+#include "model/expr/formula.h"
 
 namespace isomer::contract {
 namespace {

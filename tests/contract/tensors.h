@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "analysis/analysis.h"
 #include "contract/drawn_case.h"
-#include "expr/tensor.h"
+#include "model/analysis/analysis.h"
+#include "model/expr/tensor.h"
 
 namespace isomer::contract {
 

@@ -5,11 +5,11 @@
 
 #include <algorithm>
 
-#include "analysis/analysis.h"
 #include "contract/laws.h"
 #include "contract/tensors.h"
-#include "eval/element.h"
-#include "eval/program.h"
+#include "model/analysis/analysis.h"
+#include "model/eval/element.h"
+#include "model/eval/program.h"
 
 namespace isomer::contract {
 namespace {

@@ -117,8 +117,8 @@ Function next(const char* name) {
 extern "C" {
 
 // isl 0.25 reads a null pointer if the second or third allocation in here fails (isl_handle_error before
-// there are options). src/normal/sets.cpp makes sure that there is memory before it calls it, which one
-// failing call in the middle would not respect.
+// there are options). src/kernel/normal/sets.cpp makes sure that there is memory before it calls it, which
+// one failing call in the middle would not respect.
 struct isl_ctx* isl_ctx_alloc();
 struct isl_ctx* isl_ctx_alloc() {
   is_spared = true;

@@ -6,8 +6,8 @@
 #include <limits>
 #include <numeric>
 
-#include "eval/program.h"
-#include "prove/translate.h"
+#include "kernel/prove/translate.h"
+#include "model/eval/program.h"
 
 namespace isomer::laws {
 namespace {

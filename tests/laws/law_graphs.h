@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "contract/drawn_case.h"
-#include "graph/graph.h"
 #include "laws/promises.h"
+#include "model/graph/graph.h"
 
 namespace isomer::laws {
 

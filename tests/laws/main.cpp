@@ -14,9 +14,9 @@
 #include <ctime>
 #include <map>
 
-#include "graph/infer.h"
+#include "kernel/prove/refute.h"
 #include "laws/law_graphs.h"
-#include "prove/refute.h"
+#include "model/graph/infer.h"
 
 namespace isomer::laws {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <optional>
 
-#include "analysis/analysis.h"
+#include "model/analysis/analysis.h"
 
 namespace isomer::laws {
 namespace {

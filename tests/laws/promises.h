@@ -1,13 +1,13 @@
-// What the analyses of a formula (analysis/analysis.h) promise about a call, as laws that can be proved: f
-// commutes with data movement along the output axes to which its inputs are parallel; it is linear, affine or
-// independent in an input; it keeps zero.
+// What the analyses of a formula (model/analysis/analysis.h) promise about a call, as laws that can be
+// proved: f commutes with data movement along the output axes to which its inputs are parallel; it is linear,
+// affine or independent in an input; it keeps zero.
 #pragma once
 
 #include <cstdint>
 #include <string_view>
 #include <vector>
 
-#include "expr/formula.h"
+#include "model/expr/formula.h"
 
 namespace isomer::laws {
 

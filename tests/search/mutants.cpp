@@ -1,5 +1,6 @@
-// isomer-mutants MODEL FOLDER: all mutants of a model's nodes (propose/mutants.h), where each is wrong, and
-// whether its correction is proved. For tests/partial_examples.py, which measures the files.
+// isomer-mutants MODEL FOLDER: all mutants of a model's nodes (optimizer/propose/positions/mutants.h), where
+// each is wrong, and whether its correction is proved. For tests/partial_examples.py, which measures the
+// files.
 //
 // A line for each mutant, fields apart by tabs: "mutant", number, what it is, the wrong positions or why they
 // are not known. Then a line for each way to join it with its correction: "join", number, name, "proved" or
@@ -10,9 +11,9 @@
 #include <exception>
 #include <map>
 
-#include "onnx/model.h"
-#include "propose/partial.h"
-#include "prove/step.h"
+#include "io/onnx/model.h"
+#include "kernel/prove/step.h"
+#include "optimizer/propose/positions/partial.h"
 
 namespace isomer {
 namespace {

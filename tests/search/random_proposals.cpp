@@ -13,11 +13,11 @@
 #include <map>
 #include <string_view>
 
-#include "eval/program.h"
-#include "onnx/model.h"
-#include "prove/shrink.h"
+#include "io/onnx/model.h"
+#include "kernel/prove/shrink.h"
+#include "model/eval/program.h"
+#include "optimizer/search/steps.h"
 #include "search/random_rewrite.h"
-#include "search/steps.h"
 
 namespace isomer::testing {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "rewrite/program_builder.h"
+#include "model/graph/program_builder.h"
 
 namespace isomer::testing {
 namespace {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "graph/graph.h"
-#include "graph/infer.h"
+#include "model/graph/graph.h"
+#include "model/graph/infer.h"
 
 namespace isomer::testing {
 

@@ -1,6 +1,6 @@
 // Samples of reductions, of sums along an axis and of what is normalized by one: softmax, losses.
 #include "contract/samples/samples.h"
-#include "ops/reduce.h"
+#include "model/ops/shared/reduce.h"
 
 namespace isomer::contract::samples {
 namespace {

@@ -1,9 +1,9 @@
-// How legal calls of operators are drawn: for X(Foo) of ops/list.h the function samples::Foo, in one of the
-// files of this folder, grouped by what they share. Without it the contract suite doesn't link.
+// How legal calls of operators are drawn: for X(Foo) of model/ops/list.h the function samples::Foo, in one of
+// the files of this folder, grouped by what they share. Without it the contract suite doesn't link.
 #pragma once
 
 #include "contract/sampler.h"
-#include "ops/list.h"
+#include "model/ops/list.h"
 
 namespace isomer::contract::samples {
 

@@ -1,0 +1,45 @@
+#include <cstdlib>
+#include <system_error>
+
+#include "app/api/errors.h"
+#include "runtime/judge/timing_cache.h"
+
+namespace isomer::api {
+
+namespace fs = std::filesystem;
+
+fs::path default_cache() {
+  return guarded([]() -> fs::path {
+    const char* named = std::getenv("ISOMER_CACHE");
+    const std::string place = named ? named : "";
+    if (place == "none") return "";
+    return place.empty() ? TimingCache::default_path() : place;
+  });
+}
+
+fs::path default_tuning() {
+  const fs::path cache = default_cache();
+  return cache.empty() ? cache : cache.parent_path() / "tuning";
+}
+
+CacheState cache_state(const fs::path& cache) {
+  return guarded([&] {
+    std::error_code failure;
+    CacheState out;
+    if (cache.empty() || !fs::exists(cache, failure)) return out;
+    const auto opened = TimingCache::open(cache.string());
+    out.entries = opened->size();
+    out.bytes = opened->bytes();
+    return out;
+  });
+}
+
+void clear_cache(const fs::path& cache) {
+  guarded([&] {
+    std::error_code failure;
+    if (cache.empty()) return;
+    for (const char* ending : {"", "-wal", "-shm", ".lock"}) fs::remove(cache.string() + ending, failure);
+  });
+}
+
+}  // namespace isomer::api

@@ -1,0 +1,212 @@
+#include "app/api/compile/compile_candidate.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "app/api/errors.h"
+#include "app/api/model_state.h"
+
+namespace isomer::api {
+namespace {
+
+using lower::Exactness;
+namespace fs = std::filesystem;
+
+struct Way {
+  Exactness exactness;
+  const char* word;
+};
+constexpr std::array kWays{Way{Exactness::Fast, "fast"}, Way{Exactness::ShortSums, "short"},
+                           Way{Exactness::SmallTiles, "F(2,3)"}, Way{Exactness::Direct, "direct"},
+                           Way{Exactness::Bfloat16, kBfloat16}};
+
+bool has_winograd(const std::vector<lower::Plan>& plans) {
+  return std::ranges::any_of(plans, [](const lower::Plan& plan) {
+    return std::ranges::any_of(plan.nests, [](const lower::Nest& n) { return n.winograd.has_value(); });
+  });
+}
+
+}  // namespace
+
+Model to_public(isomer::Model model) {
+  return Model(std::make_shared<Model::State>(Model::State{.model = std::move(model)}));
+}
+
+std::vector<std::string> sums_of_products() {
+  std::vector<std::string> words;
+  for (const Way& way : kWays)
+    if (way.exactness != Exactness::Bfloat16) words.emplace_back(way.word);
+  return words;
+}
+
+void move_files(Candidate& made, const fs::path& folder) {
+  std::error_code failure;
+  for (const auto& entry : fs::directory_iterator(made.library.parent_path(), failure)) {
+    fs::rename(entry.path(), folder / entry.path().filename(), failure);
+    if (failure) throw Error(ErrorKind::BadInput, "can't write into " + folder.string());
+  }
+  made.library = folder / made.library.filename();
+}
+
+ReportJson to_json(const Interval& i) { return {{"ratio", i.estimate}, {"low", i.low}, {"high", i.high}}; }
+
+ReportJson to_json(const Candidate& made, const CompileRequest& request, double ms) {
+  std::size_t nests = 0, tiled = 0, winograd = 0;
+  std::int64_t tensors = 0, workspace = 0, thread_workspace = 0, greedy = 0, least = 0, weights = 0;
+  std::string batch;
+  for (const lower::Plan& plan : made.plans) {
+    if (!plan.batch.empty()) batch = plan.batch;
+    for (const lower::Storage& buffer : plan.buffers)  // all that is in the workspace at some time
+      if (buffer.kind == lower::Storage::Kind::Local && buffer.offset >= 0)
+        tensors += lower::byte_size(buffer);
+    for (const lower::Nest& nest : plan.nests) {
+      tiled += nest.tile ? 1 : 0;
+      winograd += nest.winograd ? 1 : 0;
+    }
+    nests += plan.nests.size();
+    workspace += plan.workspace;
+    thread_workspace += lower::thread_bytes(plan);
+    greedy += plan.greedy_workspace;
+    least += plan.least_workspace;
+    weights += plan.weights;
+  }
+  return {{"folder", request.folder.string()},
+          {"target", request.target},
+          {"compiler", made.compiler},
+          {"nests", nests},
+          {"tiled", tiled},
+          {"winograd", winograd},
+          {"functions", made.functions},
+          {"threads", request.threads},
+          {"workspace_bytes", workspace},
+          {"thread_workspace_bytes", thread_workspace},
+          {"batch", batch.empty() ? ReportJson(nullptr) : ReportJson(batch)},
+          {"greedy_workspace_bytes", greedy},
+          {"least_workspace_bytes", least},
+          {"tensor_bytes", tensors},
+          {"weight_bytes", weights},
+          {"library_bytes", made.library_bytes},
+          {"ms", ms}};
+}
+
+CandidateMaker::CandidateMaker(const Model& model, const fs::path& folder, const CompileOptions& options)
+    : options_(options) {
+  request_ = {.folder = folder,
+              .name = options.name,
+              .target = options.target,
+              .compiler = options.compiler,
+              .sizes = options.sizes,
+              .schedules = options.schedules,
+              .threads = options.threads};
+  if (options.seconds == 0) not_compared_ = "not asked for";
+  else if (!runs_here(options.target)) not_compared_ = options.target + " does not run here";
+  else against_.emplace(model, options);
+}
+
+void CandidateMaker::ask(const std::function<void(AgainstRuntime&)>& question) {
+  if (!against_) return;
+  try {
+    question(*against_);
+  } catch (const Error& e) {
+    if (e.kind() != ErrorKind::Runtime || has_compared_) throw;
+    not_compared_ = e.what();
+    against_.reset();
+  }
+}
+
+void CandidateMaker::measure(Candidate& made) {
+  ask([&](AgainstRuntime& against) {
+    made.ratio = against.ratio(*made.model, made.library);
+    has_compared_ = true;
+  });
+}
+
+bool CandidateMaker::keeps_errors(Candidate& made,
+                                  const std::function<std::optional<Compiled::Errors>()>& errors_of_parts) {
+  ask([&](AgainstRuntime& against) {
+    const std::string difference = against.difference(*made.model, made.library);
+    if (options_.max_error_growth > 0) {
+      made.errors = against.errors(*made.model, made.library);
+      if (!made.errors && errors_of_parts) made.errors = errors_of_parts();
+    }
+    // A model that makes rounding errors large: how far both are from float64 decides.
+    if (!difference.empty() && !made.errors) AgainstRuntime::refuse(difference);
+  });
+  return !against_ || !made.errors || made.errors->kept;
+}
+
+Candidate CandidateMaker::exact_enough(
+    const std::function<Candidate()>& make,
+    const std::function<std::optional<Compiled::Errors>()>& errors_of_parts) {
+  Candidate made;
+  bool is_made = false;
+  for (const Way& way : kWays) {
+    if (options_.sums.empty() ? way.exactness == Exactness::Bfloat16 : options_.sums != way.word) continue;
+    // What was not exact enough once won't be in parts.
+    if (way.exactness < request_.exactness) continue;
+    // Without Winograd, the rest is the same.
+    if (is_made && way.exactness > Exactness::ShortSums && !has_winograd(made.plans)) break;
+    if (options_.progress) options_.progress(fmt::format("compiling, sums {}", way.word));
+    request_.exactness = way.exactness;
+    made = make();
+    made.sums = way.word;
+    is_made = true;
+    if (keeps_errors(made, errors_of_parts)) break;
+  }
+  return made;
+}
+
+Candidate CandidateMaker::whole(const Graph& graph, const fs::path& folder) {
+  const auto make = [&] {
+    CompileRequest request = request_;
+    request.folder = folder;
+    CompiledModule module = take(compile_module(graph, request));
+    if (against_) against_->take_batches(module.texts.plan);
+    Candidate out{.model = to_public(take(operator_model(module.texts.plan, options_.name))),
+                  .functions = module.texts.functions,
+                  .compiler = module.compiler,
+                  .library = module.library,
+                  .library_bytes = module.library_bytes};
+    out.plans.push_back(std::move(module.texts.plan));
+    return out;
+  };
+  return exact_enough(make, {});
+}
+
+Candidate CandidateMaker::covered(const CoverMaker& maker, const Cover& cover, const fs::path& folder,
+                                  RegionTimer* timer) {
+  CoverMaker::Built built;
+  const auto make = [&] {
+    CompileRequest request = request_;
+    request.folder = folder;
+    built = take(maker.build(cover, request));
+    Candidate out{.model = to_public(built.model),
+                  .functions = built.library.functions,
+                  .compiler = built.library.compiler,
+                  .library = built.library.library,
+                  .library_bytes = built.library.library_bytes,
+                  .cover = cover};
+    for (const CompiledRegions::Region& region : built.library.regions) out.plans.push_back(region.plan);
+    return out;
+  };
+  // The region that is the farthest from what is allowed.
+  const auto errors_of_parts = [&]() {
+    std::optional<Compiled::Errors> worst;
+    double most = -1;
+    for (std::size_t k = 0; k < built.programs.size(); ++k) {
+      const auto errors = take(timer->errors(maker.cut(), built.programs[k], built.library.regions[k],
+                                             static_cast<std::int64_t>(k), built.library.library));
+      if (!errors) continue;
+      const double share = errors->after / errors->allowed(options_.max_error_growth);
+      if (share <= most) continue;
+      most = share;
+      worst = {errors->after, errors->before, errors->within(options_.max_error_growth)};
+    }
+    return worst;
+  };
+  return timer == nullptr ? exact_enough(make, {}) : exact_enough(make, errors_of_parts);
+}
+
+}  // namespace isomer::api

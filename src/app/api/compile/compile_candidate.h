@@ -1,0 +1,72 @@
+// What `compile` may write: a model as a module, or regions of it as operators of a runtime; each made in the
+// first way that is exact enough, and measured beside the runtime. Internal to compile.cpp.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/api/compile/against_runtime.h"
+#include "app/api/report_json.h"
+#include "compiler/cover/compile_cover.h"
+#include "compiler/emit/compile_module.h"
+#include "compiler/loops/nest.h"
+
+namespace isomer::api {
+
+struct Candidate {
+  std::optional<Model> model = {};      // as the runtime sees it
+  std::vector<lower::Plan> plans = {};  // of its operators; none: it is the runtime's as a whole
+  std::size_t functions = 0;
+  std::string compiler = {};
+  std::filesystem::path library = {};
+  std::uint64_t library_bytes = 0;
+  std::string sums = {};
+  std::optional<Compiled::Errors> errors = {};
+  std::optional<Interval> ratio = {};
+  std::optional<Cover> cover = {};  // of which regions it is; nullopt: of the whole model
+
+  double speed() const { return ratio ? ratio->estimate : 1; }
+};
+
+Model to_public(isomer::Model model);
+// Files beside its library go to the folder, in the place of others of the same names.
+void move_files(Candidate& made, const std::filesystem::path& folder);
+
+ReportJson to_json(const Interval& interval);
+ReportJson to_json(const Candidate& made, const CompileRequest& request, double ms);
+
+class CandidateMaker {
+ public:
+  CandidateMaker(const Model& model, const std::filesystem::path& folder, const CompileOptions& options);
+
+  const CompileRequest& request() const { return request_; }
+  bool can_compare() const { return against_.has_value(); }
+  const std::string& not_compared() const { return not_compared_; }  // why it can't
+
+  Candidate whole(const Graph& graph, const std::filesystem::path& folder);
+  // `timer`: tells errors of regions, where there is no float64 of the whole; may be null.
+  Candidate covered(const CoverMaker& maker, const Cover& cover, const std::filesystem::path& folder,
+                    RegionTimer* timer);
+  void measure(Candidate& made);
+  // Schedules for whatever is made from now on.
+  void take_tuned(lower::TunedLines lines) { request_.tuned = std::move(lines); }
+  void take_exactness(lower::Exactness exactness) { request_.exactness = exactness; }
+  // Does it, unless the runtime fails. If it has compared nothing yet, it never will, and that is no error.
+  void ask(const std::function<void(AgainstRuntime&)>& question);
+
+ private:
+  Candidate exact_enough(const std::function<Candidate()>& make,
+                         const std::function<std::optional<Compiled::Errors>()>& errors_of_parts);
+  bool keeps_errors(Candidate& made, const std::function<std::optional<Compiled::Errors>()>& errors_of_parts);
+
+  const CompileOptions& options_;
+  CompileRequest request_;
+  std::optional<AgainstRuntime> against_;
+  std::string not_compared_;
+  bool has_compared_ = false;
+};
+
+}  // namespace isomer::api

@@ -1,0 +1,389 @@
+#include "app/api/compile/compile_operators.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <set>
+#include <utility>
+
+#include "app/api/errors.h"
+#include "app/api/model_state.h"
+#include "compiler/cover/mix_models.h"
+#include "io/onnx/size_arguments.h"
+#include "model/graph/canonical_hash.h"
+
+namespace isomer::api {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Of --seconds, for one kind of region.
+constexpr double kTimedPart = 5;
+// Several operators are worth their borders if they are so much faster than one; less is not seen.
+constexpr double kWorthParts = 1.01;
+// The same of a mixture, which must be proved first; by what its parts take.
+constexpr double kWorthMix = 1.005;
+constexpr double kProofSeconds = 120;
+constexpr int kMostCovers = 2;
+// Regions of several stretches that are timed for one cover.
+constexpr int kMostRuns = 6;
+// What parts take in all is less than what they take together: a cover that promises less than this is not
+// tried.
+constexpr double kPromise = 1.03;
+
+// Files that an earlier run may have left: of a module, or of several operators.
+void remove_own_files(const fs::path& folder, const std::string& name) {
+  const auto is_numbered = [&](const std::string& file) {
+    if (!file.starts_with(name + "_")) return false;
+    const std::string_view rest = std::string_view(file).substr(name.size() + 1);
+    const std::size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
+    return digits > 0 && (rest.substr(digits) == ".cpp" || rest.substr(digits) == ".weights");
+  };
+  std::error_code failure;
+  std::vector<fs::path> files{folder / "interface.json", folder / (name + "_operators.cpp"),
+                              folder / fmt::format("lib{}.a", name)};
+  for (const char* extension : {".cpp", ".h", ".hpp", ".weights"})
+    files.push_back(folder / (name + extension));
+  for (const auto& entry : fs::directory_iterator(folder, failure))
+    if (is_numbered(entry.path().filename().string())) files.push_back(entry.path());
+  for (const fs::path& file : files) fs::remove(file, failure);
+}
+
+ReportJson to_json(const CoverMaker::Row& row) {
+  const auto ms = [](double ns) { return ns > 0 ? ReportJson(ns / 1e6) : ReportJson(nullptr); };
+  return {{"first", row.first},
+          {"last", row.last},
+          {"nodes", row.nodes},
+          {"ours_ms", ms(row.ours_ns.value_or(0))},
+          {"runtime_ms", ms(row.runtime_ns)},
+          {"why", row.failure},
+          {"operator", row.region ? ReportJson(*row.region) : ReportJson(nullptr)}};
+}
+
+const isomer::Graph& graph_of(const Model& model) { return model.state().model.graph; }
+
+Digest digest_of(const Model& model) { return canonical_hashes(graph_of(model), ContentDigests::Full).graph; }
+
+}  // namespace
+
+OperatorSearch::OperatorSearch(const Model& model, CandidateMaker& maker, CompileTuning& tuning,
+                               const CompileOptions& options)
+    : model_(model),
+      maker_(maker),
+      tuning_(tuning),
+      options_(options),
+      limit_(options.stop),
+      folder_(maker.request().folder),
+      scratch_(folder_ / ".operators") {}
+
+OperatorSearch::~OperatorSearch() {
+  std::error_code failure;
+  fs::remove_all(scratch_, failure);
+}
+
+void OperatorSearch::show(const std::string& now) const {
+  if (options_.progress) options_.progress(now);
+}
+
+const Candidate& OperatorSearch::run() {
+  // What is written must not be what is read.
+  std::vector<fs::path> given = options_.equal;
+  given.push_back(model_.state().file);
+  std::error_code failure;
+  for (const fs::path& file : given)
+    for (const char* own : {"model.onnx", "graph.onnx"})
+      if (!file.empty() && fs::equivalent(file, folder_ / own, failure))
+        throw Error(ErrorKind::BadInput,
+                    fmt::format("{} would be overwritten: write into another folder", file.string()));
+  graphs_.push_back({.model = model_, .name = ""});
+  best_.model = model_;
+  cut(graphs_[0], {});
+  add_equal();
+  wholes_.resize(graphs_.size());
+  maker_.ask([&](AgainstRuntime&) { measure_all(); });
+  if (!maker_.can_compare()) take_unmeasured();
+  timer_.reset();
+  write();
+  return best_;
+}
+
+// What a schedule names may lie in any region: then the model stays whole.
+void OperatorSearch::cut(Graph& graph, const std::vector<Border>& borders) {
+  if (!options_.schedules.empty()) return;
+  const InferOptions sizes = take(parse_sizes(options_.sizes, graph_of(graph.model)));
+  auto made = cut_model(graph.model.state().model, sizes, {.borders = borders});
+  if (made.ok()) graph.cover.emplace(std::move(*made));
+}
+
+// Nothing of them is believed: each is proved equal, by its certificate or without.
+void OperatorSearch::add_equal() {
+  known_.insert(digest_of(model_));
+  for (const fs::path& file : options_.equal) {
+    std::error_code failure;
+    const fs::path certificate = file.string() + ".cert";
+    const std::string why = add_equal(load(file), file.filename().string(),
+                                      fs::exists(certificate, failure) ? load_certificate(certificate) : "");
+    if (!why.empty())
+      throw Error(ErrorKind::BadInput,
+                  fmt::format("{} is not proved equal to the model: {}", file.string(), why));
+  }
+  if (options_.optimize_seconds > 0) look_for_equal();
+}
+
+// Why it is not proved; "": it is, or is there already.
+std::string OperatorSearch::add_equal(const Model& other, const std::string& name,
+                                      const std::string& certificate) {
+  if (known_.contains(digest_of(other))) return "";
+  show("proving " + name);
+  const Proof proof = prove_equal(
+      model_, other, {.seconds = kProofSeconds, .certificate = certificate, .stop = options_.stop});
+  if (proof.verdict != Verdict::Proved) return proof.why;
+  known_.insert(digest_of(other));
+  graphs_.push_back({.model = other, .name = name, .certificate = proof.certificate});
+  cut(graphs_.back(), graphs_[0].cover ? borders_of(graphs_[0].cover->cut()) : std::vector<Border>{});
+  return "";
+}
+
+// What the runtime is faster with; and what has less to compute, whoever does that, without what helps the
+// runtime's kernels alone: they are slow where ours are not.
+void OperatorSearch::look_for_equal() {
+  struct Way {
+    const char* name;
+    isomer::api::Judge judge;
+    std::vector<std::string> without;
+  };
+  const std::vector<Way> kWays{{"optimize", isomer::api::Judge::Runtime, {}},
+                               {"optimize for kernels", isomer::api::Judge::Cost, {"fastpath", "bilinear"}}};
+  for (const Way& way : kWays)
+    trying([&] {
+      OptimizeOptions like{.seconds = options_.optimize_seconds / static_cast<double>(kWays.size()),
+                           .judge = way.judge,
+                           .without = way.without,
+                           .feeds = options_.feeds,
+                           .feeds_file = options_.feeds_file,
+                           .sizes = options_.sizes,
+                           .runtime = options_.runtime,
+                           .scratch = options_.scratch,
+                           .progress = options_.progress,
+                           .stop = options_.stop};
+      if (options_.max_error_growth > 0) like.max_error_growth = options_.max_error_growth;
+      like.runtime.threads = options_.threads;
+      const Optimized found = optimize(model_, like);
+      if (found.result != Optimized::Result::Unchanged)
+        (void)add_equal(found.model, way.name, found.certificate);
+    });
+}
+
+void OperatorSearch::take_unmeasured() {
+  best_ = {.model = model_};
+  best_graph_ = 0;
+  if (!graphs_[0].is_open()) best_ = maker_.whole(graph_of(model_), next_folder());
+  else if (!graphs_[0].cover->cut().segments.empty())
+    best_ = maker_.covered(*graphs_[0].cover, graphs_[0].cover->all(), next_folder(), nullptr);
+}
+
+void OperatorSearch::measure_all() {
+  RuntimeOptions runtime = options_.runtime;
+  runtime.threads = options_.threads;
+  const RuntimeRequest request = request_of(runtime);
+  WorkerOptions worker = worker_options(request, runtime.name);
+  worker.limit = limit_.limit();
+  judge_ = limit_.take(isomer::Judge::start(worker));
+  const NamedTensors feeds = take(feeds_for({&graph_of(model_)}, std::nullopt, options_.sizes, 1)).tensors;
+  consider_whole(0);
+  for (std::size_t k = 1; k < graphs_.size(); ++k) {
+    trying([&] { consider({.model = graphs_[k].model}, k, kWorthParts); });
+    trying([&] { consider_whole(k); });
+  }
+  CompileRequest compile = maker_.request();
+  timer_.emplace(*judge_, RegionTimer::Options{.compile = compile,
+                                               .runtime = take(runtime_options(request)),
+                                               .seconds = checked_seconds(options_.seconds) / kTimedPart});
+  for (std::size_t k = 0; k < graphs_.size(); ++k) trying([&] { consider_covers(k, feeds); });
+  trying([&] { consider_mix(feeds); });
+  trying([&] { consider_tuned(); });
+}
+
+// The best of those with operators, with schedules that are looked for.
+void OperatorSearch::consider_tuned() {
+  if (options_.tune_seconds <= 0) return;
+  std::size_t number = best_graph_;
+  const Candidate* base = &best_;
+  if (best_.plans.empty()) {
+    base = nullptr;
+    for (std::size_t k = 0; k < wholes_.size(); ++k)
+      if (wholes_[k] && (base == nullptr || wholes_[k]->speed() > base->speed())) {
+        base = &*wholes_[k];
+        number = k;
+      }
+    if (base == nullptr) return;
+  }
+  const Graph& graph = graphs_[number];
+  std::vector<RegionProgram> regions;
+  if (base->cover)
+    for (const CoverRegion& r : graph.cover->regions(*base->cover))
+      regions.push_back(
+          take(region_program(graph.cover->cut(), nodes_of(graph.cover->cut(), r.first, r.count))));
+  std::vector<const isomer::Graph*> programs;
+  for (const RegionProgram& r : regions) programs.push_back(&r.graph);
+  if (!base->cover) programs.push_back(&graph_of(graph.model));
+  const auto again = [&] {
+    return base->cover ? maker_.covered(*graph.cover, *base->cover, next_folder(), &*timer_)
+                       : maker_.whole(graph_of(graph.model), next_folder());
+  };
+  const bool is_best = base == &best_;
+  auto tuned =
+      tuning_.faster(*base, programs, base->cover ? std::vector<std::string>{} : options_.sizes, again);
+  if (!tuned) return;
+  tuned->cover = base->cover;
+  if (!is_best) {
+    consider(std::move(*tuned), number, 1);
+    return;
+  }
+  best_ = std::move(*tuned);
+}
+
+// What can't be compiled, or run, is not taken; the rest goes on.
+template <class Trial>
+void OperatorSearch::trying(const Trial& trial) {
+  try {
+    trial();
+  } catch (const Error& e) {
+    // A runtime that has run nothing yet fails for other reasons than this.
+    const bool is_its_own = e.kind() == ErrorKind::BadInput ||
+                            (e.kind() == ErrorKind::Runtime && maker_.can_compare() && !tried_.empty());
+    if (!is_its_own) throw;
+  }
+}
+
+// Whether it is the best now, by so much that it is worth being so.
+bool OperatorSearch::consider(Candidate made, std::size_t number, double worth) {
+  if (!made.ratio) maker_.measure(made);
+  if (!made.ratio) throw Error(ErrorKind::Runtime, maker_.not_compared());
+  ReportJson tried{{"graph", graphs_[number].name}, {"operators", made.plans.size()}};
+  tried.update(to_json(*made.ratio));
+  tried_.push_back(std::move(tried));
+  const bool is_kept = !made.errors || made.errors->kept;
+  if (!is_kept || made.speed() < std::max(1.0, worth * best_.speed())) {
+    if (!refused_ || made.speed() > refused_->speed()) refused_ = std::move(made);
+    return false;
+  }
+  best_ = std::move(made);
+  best_graph_ = number;
+  return true;
+}
+
+void OperatorSearch::consider_whole(std::size_t number) {
+  const Graph& graph = graphs_[number];
+  if (graph.is_open()) return;
+  wholes_[number] = maker_.whole(graph_of(graph.model), next_folder());
+  maker_.measure(*wholes_[number]);
+  consider(*wholes_[number], number, 1);
+}
+
+void OperatorSearch::time(Graph& graph, const Candidate* whole, const NamedTensors& feeds) {
+  limit_.take(graph.cover->time(*timer_, feeds, [&](const std::string& now) { show(now); }));
+  const RegionTime all = limit_.take(timer_->time_whole(graph.cover->cut(), feeds,
+                                                        whole ? &whole->model->state().model : nullptr,
+                                                        whole ? whole->library : fs::path()));
+  graph.cover->calibrate(all.runtime_ns, all.ours_ns);
+}
+
+// The cheapest cover; where it is slower than what there is, one of fewer regions.
+void OperatorSearch::consider_covers(std::size_t number, const NamedTensors& feeds) {
+  Graph& graph = graphs_[number];
+  if (!graph.cover) return;
+  const std::optional<Candidate>& whole = wholes_[number];
+  time(graph, whole ? &*whole : nullptr, feeds);
+  Cover cover = graph.cover->best();
+  if (cover.ns * kPromise <= graph.cover->least_of_one_engine())
+    cover = limit_.take(
+        graph.cover->best_of_measured(*timer_, kMostRuns, [&](const std::string& now) { show(now); }));
+  if (cover.ns * kPromise > graph.cover->least_of_one_engine()) return;
+  for (int k = 0; k < kMostCovers && !graph.cover->regions(cover).empty(); ++k) {
+    const bool is_whole = whole && std::ranges::all_of(cover.ours, std::identity{});
+    if (is_whole && whole->speed() >= 1) return;
+    if (!is_whole &&
+        consider(maker_.covered(*graph.cover, cover, next_folder(), &*timer_), number, kWorthParts))
+      return;
+    cover = graph.cover->fewer(cover);
+  }
+}
+
+// Stretches of several equal models, if that promises more than each by itself.
+void OperatorSearch::consider_mix(const NamedTensors& feeds) {
+  std::vector<const CoverMaker*> covers;
+  double least = HUGE_VAL;
+  for (const Graph& graph : graphs_) {
+    if (!graph.cover || graph.is_open() || graph.cover->cut().segments.empty()) return;
+    covers.push_back(&*graph.cover);
+    least = std::min(least, graph.cover->best().ns);
+  }
+  if (covers.size() < 2) return;
+  const Mix mix = cheapest_mix(covers);
+  if (mix.ns * kWorthMix > least || mix.parts.size() < 2) return;
+  auto made = mixed_model(covers, mix.parts);
+  if (!made.ok()) return;
+  Graph graph{.model = Model(std::make_shared<Model::State>(Model::State{.model = std::move(*made)})),
+              .name = "mixture"};
+  show("proving a mixture of equal models");
+  Proof proof = prove_equal(model_, graph.model, {.seconds = kProofSeconds, .stop = options_.stop});
+  if (proof.verdict != Verdict::Proved) return;
+  graph.certificate = std::move(proof.certificate);
+  cut(graph, {});
+  graphs_.push_back(std::move(graph));
+  wholes_.emplace_back();
+  consider({.model = graphs_.back().model}, graphs_.size() - 1, kWorthParts);
+  consider_whole(graphs_.size() - 1);
+  consider_covers(graphs_.size() - 1, feeds);
+}
+
+// The files of the best; without operators, those of the whole model as a module, or a library that has
+// none, so that a program that registers it runs.
+void OperatorSearch::write() {
+  has_operators_ = !best_.plans.empty();
+  if (!has_operators_ && wholes_[0]) {
+    const Candidate given = std::exchange(best_, *wholes_[0]);
+    best_.model = given.model;
+    if (given.ratio) best_.ratio = given.ratio;
+  }
+  if (!best_.ratio && refused_) {  // what the model that was given is faster than
+    best_.ratio = refused_->ratio;
+    best_.errors = refused_->errors;
+    best_.sums = refused_->sums;
+  }
+  if (best_.library.empty()) {
+    CompileRequest request = maker_.request();
+    request.folder = next_folder();
+    const CompiledRegions none = take(compile_regions({}, request));
+    best_.library = none.library;
+    best_.compiler = none.compiler;
+    best_.library_bytes = none.library_bytes;
+  }
+  std::error_code failure;
+  remove_own_files(folder_, options_.name);
+  move_files(best_, folder_);
+  save(*best_.model, folder_ / "model.onnx");
+  for (const char* own : {"graph.onnx", "graph.onnx.data", "graph.onnx.cert"})
+    fs::remove(folder_ / own, failure);
+  const Graph& graph = graphs_[best_graph_];
+  if (best_graph_ == 0) return;
+  save(graph.model, folder_ / "graph.onnx");
+  save_certificate(graph.certificate, folder_ / "graph.onnx.cert");
+}
+
+void OperatorSearch::tell(ReportJson& json) const {
+  const Graph& graph = graphs_[best_graph_];
+  json["operators"] = has_operators_ ? best_.plans.size() : 0;
+  json["graph"] = graph.name;
+  json["tried"] = tried_;
+  json["regions"] = ReportJson::array();
+  if (!graph.cover || graph.cover->cut().segments.empty()) return;
+  const Cover all{.ours = std::vector<bool>(graph.cover->cut().segments.size(), has_operators())};
+  for (const CoverMaker::Row& row : graph.cover->rows(best_.cover.value_or(all)))
+    json["regions"].push_back(to_json(row));
+}
+
+}  // namespace isomer::api

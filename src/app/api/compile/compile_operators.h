@@ -1,0 +1,74 @@
+// A model, or one that is equal to it, with operators of ours in the place of some regions: the fastest of
+// those that were tried, beside the runtime. Internal to compile.cpp.
+#pragma once
+
+#include <deque>
+#include <set>
+
+#include "app/api/compile/compile_candidate.h"
+#include "app/api/compile/compile_tuning.h"
+#include "app/api/stoppable_limit.h"
+
+namespace isomer::api {
+
+class OperatorSearch {
+ public:
+  OperatorSearch(const Model& model, CandidateMaker& maker, CompileTuning& tuning,
+                 const CompileOptions& options);
+  ~OperatorSearch();
+  OperatorSearch(const OperatorSearch&) = delete;
+  OperatorSearch& operator=(const OperatorSearch&) = delete;
+
+  // Writes the files of the best, and model.onnx.
+  const Candidate& run();
+  // Whether model.onnx has operators; else it is a given model, which is faster.
+  bool has_operators() const { return has_operators_; }
+  void tell(ReportJson& json) const;
+
+ private:
+  // One of the equal models.
+  struct Graph {
+    Model model;
+    std::string name;  // "": the one that was given
+    std::string certificate = {};
+    std::optional<CoverMaker> cover = {};  // nullopt: it is not cut
+    bool is_open() const { return cover && cover->cut().closed > 0; }
+  };
+  void add_equal();
+  std::string add_equal(const Model& other, const std::string& name, const std::string& certificate);
+  void look_for_equal();
+  void cut(Graph& graph, const std::vector<Border>& borders);
+  void measure_all();
+  void consider_whole(std::size_t number);
+  void consider_covers(std::size_t number, const NamedTensors& feeds);
+  void consider_mix(const NamedTensors& feeds);
+  void consider_tuned();
+  void take_unmeasured();
+  bool consider(Candidate made, std::size_t number, double worth);
+  void time(Graph& graph, const Candidate* whole, const NamedTensors& feeds);
+  template <class Trial>
+  void trying(const Trial& trial);
+  void write();
+  void show(const std::string& now) const;
+  std::filesystem::path next_folder() { return scratch_ / std::to_string(folders_++); }
+
+  const Model& model_;
+  CandidateMaker& maker_;
+  CompileTuning& tuning_;
+  const CompileOptions& options_;
+  StoppableLimit limit_;
+  std::filesystem::path folder_, scratch_;
+  std::size_t folders_ = 0;
+  std::deque<Graph> graphs_;  // the given one first
+  std::set<Digest> known_;    // of them
+  std::vector<std::optional<Candidate>> wholes_;
+  std::unique_ptr<isomer::Judge> judge_;
+  std::optional<RegionTimer> timer_;
+  Candidate best_;  // at first the given model, as it is
+  std::size_t best_graph_ = 0;
+  bool has_operators_ = false;
+  std::optional<Candidate> refused_;  // the fastest of those that are not fast enough
+  ReportJson tried_ = ReportJson::array();
+};
+
+}  // namespace isomer::api

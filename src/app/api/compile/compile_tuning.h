@@ -1,0 +1,36 @@
+// What `compile` made, once more with schedules that were looked for by measuring; taken if that is faster as
+// a whole. Internal to compile.cpp.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "app/api/compile/compile_candidate.h"
+#include "app/api/stoppable_limit.h"
+#include "compiler/tune/tune.h"
+
+namespace isomer::api {
+
+class CompileTuning {
+ public:
+  CompileTuning(CandidateMaker& maker, const CompileOptions& options) : maker_(maker), options_(options) {}
+
+  // Faster than `made` on fresh samples of both; nullopt: nothing is. `programs`: that it is made of, with
+  // the sizes of their inputs; `again`: makes it with what was found.
+  std::optional<Candidate> faster(const Candidate& made, const std::vector<const Graph*>& programs,
+                                  const std::vector<std::string>& sizes,
+                                  const std::function<Candidate()>& again);
+  // Null: nothing was asked for.
+  const ReportJson& json() const { return json_; }
+
+ private:
+  Outcome<TuneResult> search(isomer::Judge& judge, const std::vector<const Graph*>& programs,
+                             const std::vector<std::string>& sizes);
+  void tell(const TuneResult& found);
+
+  CandidateMaker& maker_;
+  const CompileOptions& options_;
+  ReportJson json_ = nullptr;
+};
+
+}  // namespace isomer::api

@@ -1,0 +1,28 @@
+#include "app/inputs/sized_model.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "io/onnx/size_arguments.h"
+#include "runtime/judge/feeds.h"
+
+namespace isomer {
+
+Result<SizedModel> read_at_sizes(const std::filesystem::path& file, const Graph& graph,
+                                 const std::vector<std::string>& sizes, bool assumes) {
+  ISOMER_TRY(InferOptions options, parse_sizes(sizes, graph));
+  SizedModel out{.model = {}, .sizes = sizes};
+  if (assumes) {
+    ISOMER_TRY(ChosenSizes chosen, choose_sizes(graph, options));
+    options = std::move(chosen.options);
+    if (!chosen.assumed.empty()) {
+      out.sizes.clear();
+      for (const auto& [name, shape] : options.shapes)
+        out.sizes.push_back(fmt::format("{}={}", name, fmt::join(shape, "x")));
+    }
+  }
+  ISOMER_TRY(out.model, read_model_at(file, options));
+  return out;
+}
+
+}  // namespace isomer

@@ -1,0 +1,156 @@
+#include "app/optimize/optimize.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+
+#include "app/optimize/attempt.h"
+#include "io/onnx/write_file.h"
+#include "kernel/certify/certificate.h"
+#include "kernel/certify/digest.h"
+#include "optimizer/search/plan_search.h"
+
+namespace isomer {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Writing and syncing the result: what a plain disk does in a second, and no more of the time than this.
+constexpr double kBytesWrittenPerSecond = 2e8, kMostShareOfWriting = 0.3;
+// How much later than asked an attempt may end by itself, before it is left: a share of the budget and a
+// little for any; after Ctrl-C, of the three seconds that are promised.
+constexpr double kLateShare = 0.05, kLateSeconds = 0.7, kInterruptedSeconds = 1.2;
+constexpr double kGlanceSeconds = 0.02;
+constexpr const char* kTimeRanOut = "time ran out";  // how such reasons begin
+
+// What was reached in the time there is: when the attempt ends, or when it is left.
+Reached reached_in_time(const OptimizeRequest& request, const Model& model, double end, bool& is_abandoned) {
+  TimeLimit& limit = *request.search.limit;
+  const auto attempt = Attempt::start(request, model, end);
+  const double latest = end + kLateShare * request.seconds + kLateSeconds;
+  std::optional<double> interrupted;
+  while (!attempt->has_ended(kGlanceSeconds)) {
+    limit.refresh();
+    if (limit.is_interrupted() && !interrupted) interrupted = limit.spent();
+    const bool is_late =
+        limit.spent() > latest || (interrupted && limit.spent() > *interrupted + kInterruptedSeconds);
+    is_abandoned = is_late && !request.waits;
+    if (is_abandoned) break;
+  }
+  return attempt->take();
+}
+
+void tell(OptimizeReport& report, const Draft& best) {
+  std::map<std::string, OptimizeReport::Kind> kinds;
+  std::map<std::string, OptimizeReport::Group> groups;
+  for (const Draft::Taken& t : best.taken) {
+    report.changes.push_back(t.what);
+    OptimizeReport::Kind& kind = kinds[t.kind];
+    kind = {t.kind, kind.count + 1, kind.nodes + t.fewer};
+    OptimizeReport::Group& group = groups[t.label];
+    group = {t.label, group.places + 1, group.fewer + t.fewer, std::max(group.ratio, t.ratio)};
+  }
+  for (const auto& [name, kind] : kinds) report.steps.push_back(kind);
+  for (const auto& [label, group] : groups) report.groups.push_back(group);
+  std::ranges::stable_sort(report.groups, std::greater<>{}, &OptimizeReport::Group::places);
+}
+
+void tell(OptimizeReport& report, const Look& look, const Reached& reached,
+          const std::vector<std::string>& sizes) {
+  if (look.errors) {
+    report.error_before = look.errors->before;
+    report.error_after = look.errors->after;
+  }
+  if (!look.time) return;
+  report.ratio = look.time->ratio;
+  if (!sizes.empty()) report.sizes.push_back({sizes[0], look.time->ratio});
+  for (std::size_t k = 0; k < look.more.size(); ++k)
+    report.sizes.push_back({sizes[k + 1], look.more[k].ratio});
+  report.before = RunCost{look.time->a_wall_ns, reached.peak_before};
+  report.after = RunCost{look.time->b_wall_ns, reached.peak_after};
+}
+
+// Whether there was no time to come to an answer.
+bool has_run_out(const Reached& reached) {
+  return !reached.best && (reached.reason.empty() || reached.reason.starts_with(kTimeRanOut) ||
+                           (reached.last && reached.last->kind == Look::Kind::NoTime));
+}
+
+// Why nothing changed, where the time or a user ended it.
+std::string why_unchanged(const Reached& reached, StoppedBy stopped_by) {
+  if (stopped_by == StoppedBy::Interrupt) return "Ctrl-C came before a gain was measured";
+  if (reached.search.is_out_of_steps) return reached.reason + "; --steps ran out";
+  std::string why = reached.reason.empty() || (stopped_by == StoppedBy::Budget && !reached.last)
+                        ? "time ran out before anything faster was found and measured"
+                        : reached.reason;
+  if (stopped_by == StoppedBy::Budget && why.find("--budget") == std::string::npos)
+    why += why.starts_with(kTimeRanOut) ? "; try a longer --budget"
+                                        : "; time ran out, a longer --budget may find more";
+  return why;
+}
+
+// What was done, as a certificate tells it.
+Certificate certificate_of(const Draft& draft, const OptimizeReport& report, const Graph& in) {
+  Certificate out{.steps = draft.steps, .notes = {}};
+  for (const Draft::Taken& t : draft.taken) out.notes.push_back({t.kind, t.what, t.ratio});
+  if (report.ratio && report.sizes.empty() && report.result == OptimizeReport::Result::Improved)
+    out.notes.push_back({"measured", "the whole model", report.ratio->estimate});
+  if (report.result == OptimizeReport::Result::Improved)
+    for (const OptimizeReport::AtSize& at : report.sizes)
+      out.notes.push_back({"measured", "the whole model at " + at.size, at.ratio.estimate});
+  return with_digests(std::move(out), in, draft.graph);
+}
+
+}  // namespace
+
+Result<Optimized> optimize(OptimizeRequest request, const Model& model) {
+  if (!request.search.limit) request.search.limit = std::make_shared<TimeLimit>(request.seconds);
+  const TimeLimit& limit = *request.search.limit;
+  wire::remove_stale_outputs(request.scratch.parent_path());
+  OptimizeReport report;
+  std::error_code no_size;
+  report.bytes_in = fs::file_size(request.in, no_size) + external_bytes(model);
+  request.search.out = request.scratch;
+  const std::uintmax_t most_bytes = allowed_bytes(request, report.bytes_in);
+  request.search.more_bytes = most_bytes - std::min(report.bytes_in, most_bytes);
+  const double writing = std::min(static_cast<double>(report.bytes_in) / kBytesWrittenPerSecond,
+                                  kMostShareOfWriting * request.seconds);
+
+  Reached reached = reached_in_time(request, model, request.seconds - writing, report.is_abandoned);
+  if (reached.error) return *reached.error;
+  report.search = std::move(reached.search);
+  if (!reached.runtime.empty())
+    request.search.plans.target = target_text(reached.runtime, reached.runtime_version, request.runtime);
+  if (limit.is_interrupted()) report.search.stopped_by = StoppedBy::Interrupt;
+  else if (report.is_abandoned || has_run_out(reached)) report.search.stopped_by = StoppedBy::Budget;
+  report.advice = std::move(reached.advice);
+  report.runtime = reached.runtime;
+  report.runtime_version = reached.runtime_version;
+  Draft best{.graph = model.graph};
+  if (reached.best) {
+    best = reached.best->draft;
+    report.result =
+        reached.best->is_simplified ? OptimizeReport::Result::Simplified : OptimizeReport::Result::Improved;
+    tell(report, reached.best->look, reached, request.sizes);
+  } else if (reached.last) {
+    tell(report, *reached.last, reached, request.sizes);
+  }
+  if (report.result != OptimizeReport::Result::Improved)
+    report.reason = why_unchanged(reached, report.search.stopped_by);
+  tell(report, best);
+  if (request.search.plans.store)
+    report.search.plans.kept =
+        keep_plans(request.search, model, best, report.search.stopped_by == StoppedBy::Done);
+  report.nodes_in = model.graph.operator_count();
+  report.nodes_out = best.graph.operator_count();
+  report.bytes_out = reached.best ? reached.best->look.bytes : report.bytes_in;
+  std::string certificate = to_text(certificate_of(best, report, model.graph));
+  report.seconds = limit.spent();
+  return Optimized{.model = reached.best ? with_graph(model, best.graph) : model,
+                   .certificate = std::move(certificate),
+                   .report = std::move(report),
+                   .most_bytes = most_bytes};
+}
+
+}  // namespace isomer

@@ -1,0 +1,34 @@
+// Lineage: which nodes of a model became which nodes of the other, by the steps of a certificate.
+//
+// The steps are done again on an outline of the graph, names and wiring only: nothing is proved, no constant
+// is computed, and nothing here is believed by anyone but the reader of a report.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernel/certify/certificate.h"
+#include "model/graph/graph.h"
+
+namespace isomer {
+
+// Nodes of IN that became nodes of OUT. No node after: they vanished.
+struct ChangedRegion {
+  std::vector<NodeId> before, after;  // in the order of their graphs
+  std::vector<std::size_t> claims;    // numbers of the certificate's replacements that did it
+};
+
+struct Lineage {
+  std::vector<ChangedRegion> changed;           // by their first node before
+  std::vector<std::pair<NodeId, NodeId>> kept;  // nodes that are in both, in the order of IN
+};
+
+// Every operator of either graph is in one region or kept.
+Lineage lineage_of(const Graph& in, const Graph& out, const Certificate& certificate);
+
+// What was said of each replacement, in their order. Empty: notes and replacements don't fit together.
+std::vector<Note> notes_of_claims(const Certificate& certificate);
+
+}  // namespace isomer

@@ -1,0 +1,71 @@
+// A model of which some stretches are operators of ours, and the rest is left to the runtime: each stretch is
+// timed on both sides, the cheapest cover is chosen and built. Whether it is faster as a whole is for its
+// caller to measure.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "compiler/cover/choose_cover.h"
+#include "compiler/cover/cut_model.h"
+#include "compiler/cover/time_regions.h"
+
+namespace isomer {
+
+class CoverMaker {
+ public:
+  explicit CoverMaker(CutModel cut) : cut_(std::move(cut)) {}
+  const CutModel& cut() const { return cut_; }
+  const std::vector<StretchTimes>& times() const { return times_; }
+
+  using Progress = std::function<void(const std::string&)>;
+  // All stretches, each kind once.
+  Outcome<Done> time(RegionTimer& timer, const NamedTensors& feeds, const Progress& progress);
+  void set_times(std::vector<StretchTimes> times);  // as if they had been measured
+  // The times of the whole model, by the runtime alone and, if it can be, as one operator: what its stretches
+  // take in all beyond that is what borders cost.
+  void calibrate(double runtime_ns, std::optional<double> ours_ns);
+
+  Cover best() const { return cheapest_cover(times_, runs_); }
+  // Regions of a cover that nobody has timed as one are, at most so many, until those of the best cover are
+  // known; what is the best then.
+  Outcome<Cover> best_of_measured(RegionTimer& timer, int most, const Progress& progress);
+  // What the whole model takes by the one engine or by the other, as the stretches and their borders say.
+  double least_of_one_engine() const;
+  // Everything that can be compiled.
+  Cover all() const;
+  // Without the half of its regions that gains the least.
+  Cover fewer(const Cover& cover) const;
+  std::vector<CoverRegion> regions(const Cover& cover) const;
+
+  struct Built {
+    Model model;
+    CompiledRegions library;
+    std::vector<RegionProgram> programs;
+  };
+  // Files go to the request's folder. Error: also if a node's inputs and outputs are not those of its
+  // operator.
+  Result<Built> build(const Cover& cover, const CompileRequest& request) const;
+
+  struct Row {
+    std::string first, last;  // nodes
+    std::size_t nodes = 0;
+    std::optional<double> ours_ns = {};
+    double runtime_ns = 0;
+    std::string failure = {};
+    std::optional<std::size_t> region = {};  // the operator that it is a part of
+  };
+  std::vector<Row> rows(const Cover& cover) const;
+
+ private:
+  double gain(const CoverRegion& region) const;
+
+  CutModel cut_;
+  std::vector<StretchTimes> times_;
+  std::vector<std::string> failures_;
+  std::vector<RunTime> runs_;  // regions of several stretches that were timed
+};
+
+}  // namespace isomer

@@ -1,0 +1,380 @@
+#include "compiler/emit/compile_module.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "compiler/emit/compiler.h"
+#include "io/onnx/size_arguments.h"
+#include "io/onnx/write_file.h"
+#include "model/graph/infer.h"
+#include "runtime/engines/ort_operator.h"
+
+namespace isomer {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Target {
+  std::string name;
+  std::vector<std::string> flags;
+  // Parts of a library for several kinds of processors, which looks at run time: the name and flags of each.
+  std::vector<std::pair<std::string, std::vector<std::string>>> parts = {};
+  bool is_foreign = false;  // no x86-64: it needs a cross compiler, and is not run here
+  bool is_wasm = false;
+};
+
+const std::vector<Target>& targets() {
+  const auto wide = "-mprefer-vector-width=512";
+  static const std::vector<Target> kTargets{
+      {.name = "native", .flags = {"-march=native", wide}},
+      {.name = "x86-64",
+       .flags = {},
+       .parts = {{"v3", {"-march=x86-64-v3"}}, {"v4", {"-march=x86-64-v4", wide}}}},
+      {.name = "x86-64-v3", .flags = {"-march=x86-64-v3"}},
+      {.name = "x86-64-v4", .flags = {"-march=x86-64-v4", wide}},
+      {.name = "aarch64", .flags = {"-target", "aarch64-linux-gnu"}, .is_foreign = true},
+      {.name = "wasm32",
+       .flags = {"-target", "wasm32-wasi", "-msimd128"},
+       .is_foreign = true,
+       .is_wasm = true},
+  };
+  return kTargets;
+}
+
+std::string library_name(const Target& target, const std::string& name) {
+  return target.is_wasm ? name + ".wasm" : "lib" + name + ".so";
+}
+
+// Zig spells the levels of x86-64 in its own way.
+std::vector<std::string> spelled_for(const std::string& compiler, std::vector<std::string> flags) {
+  if (compiler.find("zig") == std::string::npos) return flags;
+  for (std::string& flag : flags)
+    if (flag.starts_with("-march=x86-64-v")) std::ranges::replace(flag.begin() + 7, flag.end(), '-', '_');
+  return flags;
+}
+
+// What is compiled: for a target of several kinds of processors, `code` once for each; `plain` once.
+struct Sources {
+  std::vector<std::string> code, plain = {};  // files without .cpp
+  bool wants_archive = true;
+};
+
+// Objects, then the archive and the library that is loaded.
+Status build(const Target& target, const CompileRequest& request, const std::string& compiler,
+             const Sources& sources) {
+  const auto in = [&](const std::string& file) { return (request.folder / file).string(); };
+  const std::vector<std::string> common{"-x",
+                                        "c++",
+                                        "-std=c++17",
+                                        "-O3",
+                                        "-fPIC",
+                                        "-fvisibility=hidden",
+                                        "-fno-math-errno",
+                                        "-fno-trapping-math",
+                                        "-ffp-contract=fast",
+                                        "-fno-exceptions",
+                                        "-fno-rtti",
+                                        "-w"};
+  std::vector<std::string> objects;
+  const auto compile = [&](const std::string& source, const std::string& part,
+                           const std::vector<std::string>& more) {
+    std::vector<std::string> words = common;
+    for (const auto* flags : {&target.flags, &more}) words.insert(words.end(), flags->begin(), flags->end());
+    objects.push_back(in(source + part + ".o"));
+    words.insert(words.end(), {"-c", in(source + ".cpp"), "-o", objects.back()});
+    return run_compiler(compiler, spelled_for(compiler, words));
+  };
+  const auto all = [&]() -> Status {
+    for (const std::string& source : sources.code) {
+      for (const auto& [part, flags] : target.parts) {
+        std::vector<std::string> more = flags;
+        more.push_back(fmt::format("-DIM_PART={}_{}", source, part));
+        ISOMER_TRY_DO(compile(source, "_" + part, more));
+      }
+      ISOMER_TRY_DO(compile(
+          source, "",
+          target.parts.empty() ? std::vector<std::string>{} : std::vector<std::string>{"-DIM_DISPATCH"}));
+    }
+    for (const std::string& source : sources.plain) ISOMER_TRY_DO(compile(source, "", {}));
+    std::vector<std::string> archive{"rcs", in("lib" + request.name + ".a")};
+    archive.insert(archive.end(), objects.begin(), objects.end());
+    std::error_code failure;
+    fs::remove(archive[1], failure);
+    if (sources.wants_archive) ISOMER_TRY_DO(run_compiler(archiver_of(compiler), archive));
+    std::vector<std::string> link{"-o", in(library_name(target, request.name))};
+    if (target.is_foreign) link.insert(link.end(), target.flags.begin(), target.flags.end());
+    if (target.is_wasm) {
+      link.insert(link.end(), {"-mexec-model=reactor", "-Wl,--export=malloc", "-Wl,--export=free"});
+      for (const char* function : {"create", "create_with_threads", "run", "destroy", "workspace_size"})
+        link.push_back(fmt::format("-Wl,--export={}_{}", request.name, function));
+    } else {
+      link.insert(link.end(), {"-shared", "-Wl,--as-needed"});
+    }
+    link.insert(link.end(), objects.begin(), objects.end());
+    if (!target.is_wasm) link.insert(link.end(), {"-lm", "-ldl", "-lpthread"});
+    return run_compiler(compiler, link);
+  };
+  const Status done = all();
+  std::error_code failure;
+  for (const std::string& object : objects) fs::remove(object, failure);
+  return done;
+}
+
+Status write_weights(const fs::path& path, const lower::Plan& plan) {
+  ISOMER_TRY(wire::OutputFile file, wire::OutputFile::create(path));
+  {
+    std::ofstream out(file.temporary(), std::ios::binary | std::ios::trunc);
+    lower::for_each_weight(plan, [&](const void* bytes, std::size_t size) {
+      out.write(static_cast<const char*>(bytes), static_cast<std::streamsize>(size));
+    });
+    out.flush();
+    if (!out) return Error{fmt::format("can't write {}", path.string())};
+  }
+  ISOMER_TRY_DO(file.sync());
+  return file.rename();
+}
+
+bool is_identifier(std::string_view name) {
+  const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  return !name.empty() && !is_digit(name.front()) &&
+         std::ranges::all_of(name, [&](char c) { return is_letter(c) || is_digit(c); });
+}
+
+std::vector<OrtPort> ort_ports(const lower::Plan& plan, const std::vector<lower::Port>& ports) {
+  std::vector<OrtPort> out;
+  for (const lower::Port& p : ports) {
+    const lower::Storage& s = plan.buffers[static_cast<std::size_t>(p.buffer)];
+    out.push_back({s.type, s.extents, p.by_sample});
+  }
+  return out;
+}
+
+struct Tools {
+  const Target* target = nullptr;
+  std::string compiler;
+};
+Result<Tools> tools_of(const CompileRequest& request) {
+  const auto target = std::ranges::find(targets(), request.target, &Target::name);
+  if (target == targets().end()) return Error{fmt::format("no target is named {}", request.target)};
+  if (!is_identifier(request.name))
+    return Error{
+        fmt::format("--name {}: not an identifier of C, which every symbol begins with", request.name)};
+  Tools out{&*target, !request.compiler.empty() ? request.compiler
+                      : target->is_foreign      ? find_cross_compiler()
+                                                : find_compiler()};
+  if (out.compiler.empty())
+    return Error{
+        target->is_foreign
+            ? fmt::format("--target {} needs Zig's compiler: pip install ziglang, or name one by --compiler",
+                          target->name)
+            : "there is no C++ compiler in $PATH; install clang or g++, or name one by --compiler"};
+  return out;
+}
+
+Status make_folder(const fs::path& folder) {
+  std::error_code failure;
+  fs::create_directories(folder, failure);
+  if (failure) return Error{fmt::format("can't make the folder {}: {}", folder.string(), failure.message())};
+  return Done{};
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+    text.replace(at, from.size(), to);
+  return text;
+}
+
+// Without the lines that only name nodes.
+std::string without_titles(const std::string& code) {
+  std::string out;
+  for (std::size_t at = 0; at < code.size();) {
+    const std::size_t end = std::min(code.find('\n', at), code.size() - 1) + 1;
+    if (code.compare(at, 3, "// ") != 0) out.append(code, at, end - at);
+    at = end;
+  }
+  return out;
+}
+
+}  // namespace
+
+Status need_sizes(const Graph& graph, const InferOptions& sizes) {
+  ISOMER_TRY(const Inference inference, infer(graph, sizes));
+  for (const Value input : graph.inputs()) {
+    const ValueInfo& info = inference.of(input);
+    if (graph.node(input.node).kind != NodeKind::Input || concrete_shape(info)) continue;
+    const std::string& name = graph.name_of(input);
+    return Error{fmt::format("a module is for one size, and that of input '{}'{} is open: "
+                             "give it by --shape NAME=NUMBER, or --shape {}=1x2x3",
+                             name, info.shape ? ' ' + text(*info.shape) : "", name),
+                 name};
+  }
+  return Done{};
+}
+
+std::vector<std::string> compile_targets() {
+  std::vector<std::string> names;
+  for (const Target& t : targets()) names.push_back(t.name);
+  return names;
+}
+
+bool runs_here(const std::string& target) {
+  const auto found = std::ranges::find(targets(), target, &Target::name);
+  return found != targets().end() && !found->is_foreign;
+}
+
+Result<Model> operator_model(const lower::Plan& plan, const std::string& name,
+                             std::optional<std::int64_t> weights) {
+  constexpr int kOpset = 13, kIrVersion = 8;
+  Model model;
+  model.ir_version = kIrVersion;
+  Graph& graph = model.graph;
+  graph.name = name;
+  graph.opsets = {{"", kOpset}, {kOrtOperatorDomain, 1}};
+  const auto declared = [&](const lower::Port& port) {
+    const lower::Storage& s = plan.buffers[static_cast<std::size_t>(port.buffer)];
+    DeclaredType type{.type = s.type, .shape = std::vector<std::optional<Dim>>{}};
+    for (const std::int64_t e : s.extents) type.shape->push_back(Dim(e));
+    if (port.by_sample) type.shape->front() = Dim::symbol(plan.batch);
+    return type;
+  };
+  Node node;
+  node.op = node.name = name;
+  node.domain = kOrtOperatorDomain;
+  if (weights) node.attributes.set("weights", *weights);
+  for (const lower::Port& port : plan.inputs) {
+    Node port_node;
+    port_node.kind = NodeKind::Input;
+    port_node.outputs = {port.name};
+    port_node.declared = declared(port);
+    const Value input{.node = graph.add(std::move(port_node))};
+    graph.add_input(input);
+    node.inputs.push_back(input);
+  }
+  for (const lower::Port& port : plan.outputs) {
+    node.outputs.push_back(port.name);
+    graph.declare(port.name, declared(port));
+  }
+  const NodeId id = graph.add(std::move(node));
+  for (std::uint32_t k = 0; k < plan.outputs.size(); ++k) graph.add_output({id, k});
+  return model;
+}
+
+Result<fs::path> compile_timing(const std::string& code, const Extents& extents,
+                                const CompileRequest& request) {
+  ISOMER_TRY(const Tools tools, tools_of(request));
+  if (tools.target->is_foreign || !tools.target->parts.empty())
+    return Error{fmt::format("schedules for {} can't be timed here", request.target)};
+  ISOMER_TRY_DO(make_folder(request.folder));
+  const std::string text =
+      code + ort_operator_text(request.name, {{.type = ElementType::Float, .extents = {1}}},
+                               {{.type = ElementType::Double, .extents = extents}});
+  ISOMER_TRY_DO(wire::write_text(request.folder / (request.name + ".cpp"), text));
+  ISOMER_TRY_DO(
+      build(*tools.target, request, tools.compiler, {.code = {request.name}, .wants_archive = false}));
+  return request.folder / library_name(*tools.target, request.name);
+}
+
+Result<Model> timing_model(const std::string& name, const Extents& extents) {
+  lower::Plan plan;
+  plan.buffers = {{.kind = lower::Storage::Kind::Input, .type = ElementType::Float, .extents = {1}},
+                  {.kind = lower::Storage::Kind::Output, .type = ElementType::Double, .extents = extents}};
+  plan.inputs = {{"seconds", 0}};
+  plan.outputs = {{"times", 1}};
+  return operator_model(plan, name);
+}
+
+std::string interface_json(const lower::Plan& plan, const CompileRequest& request) {
+  using Json = nlohmann::ordered_json;
+  const auto ports = [&](const std::vector<lower::Port>& list) {
+    Json out = Json::array();
+    for (const lower::Port& p : list) {
+      const lower::Storage& s = plan.buffers[static_cast<std::size_t>(p.buffer)];
+      Json shape(s.extents);
+      if (p.by_sample) shape[0] = plan.batch;
+      out.push_back({{"name", p.name}, {"type", std::string(name(s.type))}, {"shape", shape}});
+    }
+    return out;
+  };
+  const Json json{
+      {"name", request.name},
+      {"target", request.target},
+      {"library", library_name(*std::ranges::find(targets(), request.target, &Target::name), request.name)},
+      {"weights", request.name + ".weights"},
+      {"batch", plan.batch.empty() ? Json(nullptr) : Json(plan.batch)},
+      {"threads", request.threads},
+      {"workspace_bytes", plan.workspace + (request.threads - 1) * lower::thread_bytes(plan)},
+      {"thread_workspace_bytes", lower::thread_bytes(plan)},
+      {"weight_bytes", plan.weights},
+      {"inputs", ports(plan.inputs)},
+      {"outputs", ports(plan.outputs)}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+Result<CompiledModule> compile_module(const Graph& graph, const CompileRequest& request) {
+  ISOMER_TRY(const Tools tools, tools_of(request));
+  CompiledModule out;
+  out.compiler = tools.compiler;
+  ISOMER_TRY(const InferOptions sizes, parse_sizes(request.sizes, graph));
+  ISOMER_TRY(const auto batch, lower::open_batch(graph, sizes));
+  ISOMER_TRY(out.texts, lower::module_of(graph, sizes, request.name, request.schedules, request.exactness,
+                                         request.threads, batch, request.tuned));
+  out.texts.code += ort_operator_text(request.name, ort_ports(out.texts.plan, out.texts.plan.inputs),
+                                      ort_ports(out.texts.plan, out.texts.plan.outputs));
+  ISOMER_TRY_DO(make_folder(request.folder));
+  const auto in = [&](const std::string& file) { return request.folder / file; };
+  std::error_code failure;
+  fs::remove(in("interface.json"), failure);  // of another model: there is one only where all of a module is
+  ISOMER_TRY_DO(wire::write_text(in(request.name + ".cpp"), out.texts.code));
+  ISOMER_TRY_DO(wire::write_text(in(request.name + ".h"), out.texts.header));
+  ISOMER_TRY_DO(wire::write_text(in(request.name + ".hpp"), out.texts.wrapper));
+  ISOMER_TRY_DO(write_weights(in(request.name + ".weights"), out.texts.plan));
+  ISOMER_TRY_DO(build(*tools.target, request, out.compiler, {.code = {request.name}}));
+  out.library = in(library_name(*tools.target, request.name));
+  out.library_bytes = fs::file_size(out.library, failure);
+  ISOMER_TRY_DO(wire::write_text(in("interface.json"), interface_json(out.texts.plan, request)));
+  return out;
+}
+
+Result<CompiledRegions> compile_regions(const std::vector<const Graph*>& programs,
+                                        const CompileRequest& request) {
+  ISOMER_TRY(const Tools tools, tools_of(request));
+  if (tools.target->is_foreign)
+    return Error{fmt::format("operators of ONNX Runtime are not made for {}", request.target)};
+  CompiledRegions out;
+  out.compiler = tools.compiler;
+  ISOMER_TRY_DO(make_folder(request.folder));
+  const auto in = [&](const std::string& file) { return request.folder / file; };
+  const std::string any = request.name + "_region";  // until it has a number
+  std::map<std::string, std::string> known;          // operators by their code
+  Sources sources{.code = {}, .plain = {request.name + "_operators"}, .wants_archive = false};
+  for (const Graph* program : programs) {
+    ISOMER_TRY(lower::ModuleTexts texts,
+               lower::module_of(*program, {}, any, "", request.exactness, 1, {}, request.tuned));
+    const std::string code = replaced(texts.code, fmt::format("#include \"{}.h\"\n", any), texts.header) +
+                             ort_region_text(any, request.name, ort_ports(texts.plan, texts.plan.inputs),
+                                             ort_ports(texts.plan, texts.plan.outputs));
+    const auto [op, is_new] =
+        known.try_emplace(without_titles(code), fmt::format("{}_{}", request.name, known.size()));
+    if (is_new) {
+      ISOMER_TRY_DO(wire::write_text(in(op->second + ".cpp"), replaced(code, any, op->second)));
+      sources.code.push_back(op->second);
+      out.functions += texts.functions;
+    }
+    const std::string weights = fmt::format("{}_{}.weights", request.name, out.regions.size());
+    if (texts.plan.weights > 0) ISOMER_TRY_DO(write_weights(in(weights), texts.plan));
+    out.regions.push_back({op->second, std::move(texts.plan)});
+  }
+  ISOMER_TRY_DO(wire::write_text(in(request.name + "_operators.cpp"), ort_registration_text(sources.code)));
+  ISOMER_TRY_DO(build(*tools.target, request, out.compiler, sources));
+  out.library = in(library_name(*tools.target, request.name));
+  std::error_code failure;
+  out.library_bytes = fs::file_size(out.library, failure);
+  return out;
+}
+
+}  // namespace isomer

@@ -1,0 +1,77 @@
+// A model as a compiled module in a folder: shared library, C header, weights, interface.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "compiler/emit/module.h"
+#include "io/onnx/model.h"
+#include "model/graph/graph.h"
+#include "model/graph/infer.h"
+
+namespace isomer {
+
+struct CompileRequest {
+  std::filesystem::path folder;
+  std::string name = "model";     // begins every symbol
+  std::string target = "native";  // a name that targets() has
+  std::string compiler = {};      // "": the one that is found
+  std::vector<std::string> sizes = {};
+  std::string schedules = {};  // as compiler/schedule/schedule.h has them
+  lower::Exactness exactness = lower::Exactness::Fast;
+  int threads = 1;               // of a run, where its user says nothing else
+  lower::TunedLines tuned = {};  // what was found to be fast, for units that `schedules` leaves open
+};
+
+struct CompiledModule {
+  lower::ModuleTexts texts;
+  std::string compiler;
+  std::filesystem::path library;  // that is loaded
+  std::uint64_t library_bytes = 0;
+};
+
+std::vector<std::string> compile_targets();
+bool runs_here(const std::string& target);
+
+// Error, if a module can't be of the graph's inputs: one has a size that nobody gave.
+Status need_sizes(const Graph& graph, const InferOptions& sizes);
+
+// Error: a node without a formula, by name; a size that is not known; a name that is none in C; no compiler,
+// or one that fails.
+Result<CompiledModule> compile_module(const Graph& graph, const CompileRequest& request);
+
+// Several programs as operators of ONNX Runtime in one library, NAME_0.cpp and so on. Programs that differ in
+// their weights alone share an operator; each has weights of its own, NAME_0.weights and so on.
+struct CompiledRegions {
+  struct Region {
+    std::string op;
+    lower::Plan plan;
+  };
+  std::vector<Region> regions;  // as the programs were given; the number of each is that of its weights
+  std::size_t functions = 0;    // of C++, each counted once
+  std::string compiler;
+  std::filesystem::path library;
+  std::uint64_t library_bytes = 0;
+};
+Result<CompiledRegions> compile_regions(const std::vector<const Graph*>& programs,
+                                        const CompileRequest& request);
+
+// A model whose one node is an operator that a library of ours registers with ONNX Runtime. `weights`: the
+// number of its file, of one of several operators.
+Result<Model> operator_model(const lower::Plan& plan, const std::string& name,
+                             std::optional<std::int64_t> weights = {});
+
+// A library whose one operator times schedules (compiler/emit/unit.h), and the model that calls it: seconds
+// to times, which are doubles of these extents.
+Result<std::filesystem::path> compile_timing(const std::string& code, const Extents& extents,
+                                             const CompileRequest& request);
+Result<Model> timing_model(const std::string& name, const Extents& extents);
+
+// What its inputs and outputs are, as interface.json says it.
+std::string interface_json(const lower::Plan& plan, const CompileRequest& request);
+
+}  // namespace isomer

@@ -1,0 +1,254 @@
+#include "compiler/emit/emit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "base/check.h"
+#include "compiler/emit/emit_nest.h"
+#include "compiler/loops/intrinsic.h"
+
+namespace isomer::lower {
+namespace {
+
+// Bytes of the workspace, from that one of a tensor on.
+std::string memory_of(const Plan& plan, const Storage& s, std::int64_t byte) {
+  if (!s.each_thread) return fmt::format("workspace + {}", s.offset + byte);
+  return fmt::format("workspace + (thread == 0 ? {} : {} + (thread - 1) * {})", s.offset + byte,
+                     plan.workspace + s.thread_offset + byte, plan.thread_workspace);
+}
+
+std::string place_of(const Plan& plan, int buffer) {
+  const Storage& s = plan.buffers[static_cast<std::size_t>(buffer)];
+  const auto port = [&](const std::vector<Port>& ports) {
+    for (std::size_t k = 0; k < ports.size(); ++k)
+      if (ports[k].buffer == buffer) return k;
+    ISOMER_UNREACHABLE("every input and output is a port");
+  };
+  const std::string type = stored_type(s.type);
+  switch (s.kind) {
+    case Storage::Kind::Input: return fmt::format("(const {}*)inputs[{}]", type, port(plan.inputs));
+    case Storage::Kind::Output: return fmt::format("({}*)outputs[{}]", type, port(plan.outputs));
+    case Storage::Kind::Weight: return fmt::format("(const {}*)(weights + {})", type, s.offset);
+    case Storage::Kind::Local:
+      return fmt::format("({}*)({})", type, memory_of(plan, s, origin(s) * stored_bytes(s.type)));
+  }
+  ISOMER_UNREACHABLE("a kind of storage");
+}
+
+// One row of a ring, with the zeros beside it.
+std::string zero_row(const Plan& plan, int buffer, std::int64_t row) {
+  const Storage& s = plan.buffers[static_cast<std::size_t>(buffer)];
+  const std::int64_t bytes = s.strides[s.ring_axis] * stored_bytes(s.type);
+  return fmt::format("  memset({}, 0, {});\n", memory_of(plan, s, row % s.ring * bytes), bytes);
+}
+
+// The zeros around a buffer, which its writers leave alone. Rows of a ring have theirs beside them, all of
+// them; those before the first row are the first ones.
+std::string border_of(const Plan& plan, int buffer) {
+  const Storage& s = plan.buffers[static_cast<std::size_t>(buffer)];
+  std::vector<std::int64_t> extent, low, high, stride;
+  bool has_zeros = false;
+  for (const int d : order_of(s)) {
+    const auto k = static_cast<std::size_t>(d);
+    const bool is_ring = s.ring > 0 && k == s.ring_axis;
+    if (s.extents[k] == 1 && s.low[k] + s.high[k] == 0 && !extent.empty()) continue;
+    extent.push_back(is_ring ? s.ring : s.extents[k]);
+    low.push_back(is_ring ? 0 : s.low[k]);
+    high.push_back(is_ring ? 0 : s.high[k]);
+    stride.push_back(s.strides[k]);
+    has_zeros = has_zeros || low.back() + high.back() > 0;
+  }
+  std::string out;
+  if (has_zeros)
+    out = fmt::format(
+        "  {{\n    static const int64_t extent[] = {{{}}}, low[] = {{{}}}, high[] = {{{}}}, stride[] = "
+        "{{{}}};\n"
+        "    im_border({}, {}, extent, low, high, stride);\n  }}\n",
+        fmt::join(extent, ", "), fmt::join(low, ", "), fmt::join(high, ", "), fmt::join(stride, ", "),
+        place_of(plan, buffer), extent.size());
+  if (s.ring > 0)
+    for (std::int64_t row = 0; row < s.low[s.ring_axis]; ++row) out += zero_row(plan, buffer, row);
+  return out;
+}
+
+// C++ of a user's own.
+std::string function_of(const Intrinsic& own) {
+  std::string parameters = fmt::format("{}* {}", c_type(own.output.type), own.output.name);
+  for (const Intrinsic::Port& p : own.inputs) {
+    parameters += fmt::format(", const {}* {}", stored_type(p.type), p.name);
+    for (std::size_t d = 0; d < p.extents.size(); ++d)
+      parameters += fmt::format(", int64_t {}_{}", p.name, d);
+  }
+  return fmt::format("static inline __attribute__((unused)) void {}({}) {{{}\n}}\n", function_name(own),
+                     parameters, own.code);
+}
+
+// Writes functions, each once, and what calls them.
+class Emitter {
+ public:
+  Emitter(const Plan& plan, const std::string& prefix) : plan_(plan), prefix_(prefix) {}
+
+  Emitted run() {
+    for (const Intrinsic& own : plan_.intrinsics) out_.code += function_of(own);
+    for (std::size_t n = 0; n < plan_.nests.size();) {
+      const std::size_t length = strip_length(plan_, n);
+      if (length > 0 && plan_.nests[n].strip->apart) strips_apart(n, length);
+      else if (length > 0) strips(n, length);
+      else whole(plan_.nests[n]);
+      n += std::max<std::size_t>(1, length);
+    }
+    out_.code += fmt::format(
+        "static int {}_all(const void* const* inputs, void* const* outputs, char* workspace, const char* "
+        "weights, im_team* team) {{\n"
+        "  (void)inputs, (void)outputs, (void)workspace, (void)weights, (void)team;\n{}  return 0;\n}}\n",
+        prefix_, calls_);
+    return std::move(out_);
+  }
+
+ private:
+  const Storage& target(const Nest& nest) const {
+    return plan_.buffers[static_cast<std::size_t>(nest.target)];
+  }
+
+  void border(const Nest& nest) {
+    if (!target(nest).low.empty() && bordered_.insert(nest.target).second)
+      calls_ += border_of(plan_, nest.target);
+  }
+  void whole(const Nest& nest) {
+    const std::string call = call_of(nest);
+    border(nest);
+    calls_ += "  " + call;
+  }
+  // Strip by strip, what each has to do; zeros behind the last row, where that was written.
+  void strips(std::size_t first, std::size_t length) {
+    const std::size_t count = plan_.nests[first].strip->done.size();
+    const std::string rows = done_table(first, length);
+    std::string body;
+    for (std::size_t n = 0; n < length; ++n) {
+      const Nest& nest = plan_.nests[first + n];
+      border(nest);
+      body += "      " + call_of(nest, fmt::format("done[k][{}]", n), fmt::format("done[k + 1][{}]", n));
+      const std::string zeros = zeros_behind(nest);
+      if (zeros.empty()) continue;
+      body += fmt::format("      if (done[k][{0}] < {1} && done[k + 1][{0}] == {1}) {{\n{2}      }}\n", n,
+                          nest.strip->done.back(), zeros);
+    }
+    calls_ += fmt::format(
+        "  {{\n    static const int64_t done[][{}] = {{{}}};\n    for (int64_t k = 0; k < {}; ++k) {{\n{}    "
+        "}}\n  }}\n",
+        length, rows, count, body);
+  }
+
+  // The same, where threads divide the rows of the last nest: of each strip, each does the rows that its own
+  // ones need.
+  void strips_apart(std::size_t first, std::size_t length) {
+    const std::size_t count = plan_.nests[first].strip->done.size();
+    const std::int64_t rows = plan_.nests[first + length - 1].strip->done.back();
+    std::string borders, body;
+    for (std::size_t n = 0; n < length; ++n) {
+      const Nest& nest = plan_.nests[first + n];
+      if (!target(nest).each_thread) border(nest);
+      else if (!target(nest).low.empty()) borders += border_of(plan_, nest.target);
+      body += fmt::format(
+          "        from = done[k][{0}] > first[low][{0}] ? done[k][{0}] : first[low][{0}];\n"
+          "        to = done[k + 1][{0}] < last[high][{0}] ? done[k + 1][{0}] : last[high][{0}];\n"
+          "        if (from < to) {{\n          {1}        }}\n",
+          n, call_of(nest, "from", "to"));
+      if (const std::string zeros = zeros_behind(nest); !zeros.empty())
+        body += fmt::format("        if (from < to && to == {}) {{\n{}        }}\n", nest.strip->done.back(),
+                            zeros);
+    }
+    const auto needed = [&](Extents Strip::* which) {
+      return table(first, length, static_cast<std::size_t>(rows) + 1,
+                   [&](const Strip& s, std::size_t r) { return (s.*which)[r]; });
+    };
+    calls_ += fmt::format(
+        "  {{\n    static const int64_t done[][{0}] = {{{1}}},\n      first[][{0}] = {{{2}}},\n      "
+        "last[][{0}] = "
+        "{{{3}}};\n    if (im_for(team, {4}, 1, [&](int64_t low, int64_t high, int64_t thread) {{\n"
+        "      (void)thread;\n{5}      int64_t from, to;\n      for (int64_t k = 0; k < {6}; ++k) {{\n{7}    "
+        "  "
+        "}}\n      return 0;\n    }}) != 0) return 1;\n  }}\n",
+        length, done_table(first, length), needed(&Strip::first), needed(&Strip::last), rows, borders, count,
+        body);
+  }
+  // Rows of an array of C++, each of which has a number of every nest.
+  template <class F>
+  std::string table(std::size_t first, std::size_t length, std::size_t count, const F& number) const {
+    std::string out;
+    for (std::size_t k = 0; k < count; ++k) {
+      std::vector<std::int64_t> row;
+      for (std::size_t n = first; n < first + length; ++n) row.push_back(number(*plan_.nests[n].strip, k));
+      out += fmt::format("{}{{{}}}", k == 0 ? "" : ", ", fmt::join(row, ", "));
+    }
+    return out;
+  }
+  std::string done_table(std::size_t first, std::size_t length) const {
+    return table(first, length, plan_.nests[first].strip->done.size() + 1,
+                 [](const Strip& s, std::size_t k) { return k == 0 ? 0 : s.done[k - 1]; });
+  }
+  // What writes the zeros behind the last row of a ring.
+  std::string zeros_behind(const Nest& nest) const {
+    const Storage& s = target(nest);
+    std::string out;
+    if (s.ring == 0 || s.low.empty()) return out;
+    for (std::int64_t row = 0; row < s.high[s.ring_axis]; ++row)
+      out += "      " + zero_row(plan_, nest.target, s.low[s.ring_axis] + s.extents[s.ring_axis] + row);
+    return out;
+  }
+
+  // The function of a nest, if there is none that says the same, and its call. Of a strip: rows from, to.
+  std::string call_of(const Nest& nest, const std::string& from = {}, const std::string& to = {}) {
+    NestWriter writer(plan_, nest);
+    const std::string body = writer.body();
+    std::string parameters, arguments;
+    for (std::size_t k = 0; k < writer.buffers().size(); ++k) {
+      const int buffer = writer.buffers()[k];
+      const bool is_target = buffer == nest.target || (nest.winograd && buffer == nest.winograd->scratch);
+      parameters += fmt::format("{}{}{}* __restrict p{}", k == 0 ? "" : ", ", is_target ? "" : "const ",
+                                stored_type(plan_.buffers[static_cast<std::size_t>(buffer)].type), k);
+      arguments += (k == 0 ? "" : ", ") + place_of(plan_, buffer);
+    }
+    if (nest.strip) {
+      parameters += ", int64_t from, int64_t to";
+      arguments += ", " + from + ", " + to;
+    }
+    if (is_shared(nest)) {
+      parameters += ", int64_t low, int64_t high";
+      arguments += ", low, high";
+    }
+    const std::string result = writer.may_fail() ? "int" : "void";
+    const std::string text = fmt::format("({}) {{\n{}}}\n", parameters, body);
+    auto [known, is_new] = functions_.try_emplace(result + text, "");
+    if (is_new) {
+      known->second = fmt::format("{}_{}", prefix_, out_.functions++);
+      // A name must not become code: no line ends in it, nor a backslash that would join the next line.
+      std::string title = nest.name;
+      std::ranges::replace_if(title, [](char c) { return c < ' ' || c > '~' || c == '\\' || c == '?'; }, '.');
+      out_.code += fmt::format("// {}\nstatic __attribute__((noinline)) {} {}{}\n", title, result,
+                               known->second, text);
+    }
+    std::string call = fmt::format("{}({})", known->second, arguments);
+    if (is_shared(nest))
+      call = fmt::format("im_for(team, {}, {}, [&](int64_t low, int64_t high, int64_t thread) {{ {}{}; }})",
+                         writer.units(to + " - " + from), writer.grain(), writer.may_fail() ? "return " : "",
+                         call + (writer.may_fail() ? "" : "; return 0"));
+    return writer.may_fail() ? fmt::format("if ({} != 0) return 1;\n", call) : call + ";\n";
+  }
+
+  const Plan& plan_;
+  const std::string& prefix_;
+  Emitted out_;
+  std::map<std::string, std::string> functions_;  // by what they say
+  std::string calls_;
+  std::set<int> bordered_;
+};
+
+}  // namespace
+
+Emitted emit(const Plan& plan, const std::string& prefix) { return Emitter(plan, prefix).run(); }
+
+}  // namespace isomer::lower

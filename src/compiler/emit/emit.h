@@ -1,0 +1,20 @@
+// From a plan to C++: one function per kind of nest (equal nests share one), and `run`, which calls them in
+// order.
+#pragma once
+
+#include <string>
+
+#include "compiler/loops/nest.h"
+
+namespace isomer::lower {
+
+struct Emitted {
+  std::string code;  // of the functions and of `run`; needs kernels/kernels.h above it
+  std::size_t functions = 0;
+};
+
+// PREFIX_all(inputs, outputs, workspace, weights, team): 0, or 1 where a computed index was outside of its
+// tensor. Needs kernels/threads.h above it, too.
+Emitted emit(const Plan& plan, const std::string& prefix);
+
+}  // namespace isomer::lower

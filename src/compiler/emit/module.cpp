@@ -1,0 +1,335 @@
+#include "compiler/emit/module.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "compiler/emit/emit.h"
+#include "compiler/emit/kernels_text.h"
+#include "compiler/loops/intrinsic.h"
+#include "compiler/loops/lower.h"
+#include "compiler/schedule/layout.h"
+#include "compiler/schedule/legality.h"
+#include "compiler/schedule/schedule.h"
+
+namespace isomer::lower {
+namespace {
+
+// Products that are added up in one go where a model has to be exact: sums of 32 and 16 had about the same
+// error, of vgg16 and unet_bn, and 16 still costs little.
+constexpr int kShortSum = 16;
+
+constexpr char kHeader[] =
+    R"(/* {0}: a compiled model. Needs libc, libm and threads. Calls are safe from many threads, each with a workspace of its own. */
+#ifndef {1}_H
+#define {1}_H
+#include <stddef.h>
+#ifdef __cplusplus
+extern "C" {{
+#endif
+
+typedef struct {0}_module {0}_module;
+
+/* Maps the weights; NULL: the file is not there, or is not this model's. A run has {2}. */
+{0}_module* {0}_create(const char* weights_file);
+/* The same where a run has so many threads, the caller's included. Results are the same bits with any number.
+   Threads are started here and end with the module; of runs at the same time, one has them. */
+{0}_module* {0}_create_with_threads(const char* weights_file, int threads);
+void {0}_destroy({0}_module* module);
+/* Bytes of memory that a run needs besides its inputs and outputs: more with more threads. */
+size_t {0}_workspace_size(const {0}_module* module);
+/* Inputs and outputs in the order of interface.json, in the caller's memory; `workspace` at a multiple of 64.{4}
+   0: done; 1: a computed index was outside of its tensor. */
+int {0}_run(const {0}_module* module, {3}const void* const* inputs, void* const* outputs, void* workspace);
+
+#ifdef __cplusplus
+}}
+#endif
+#endif
+)";
+
+constexpr char kWrapper[] =
+    R"(// {0} as a class of C++: weights, threads and a workspace that end with it. Runs are one at a time.
+#ifndef {1}_HPP
+#define {1}_HPP
+#include <cstdlib>
+#include <initializer_list>
+
+{2}
+
+class {0} {{
+ public:
+  explicit {0}(const char* weights_file, int threads = {3})
+      : module_({0}_create_with_threads(weights_file, threads)),
+        workspace_(module_ == nullptr ? nullptr : std::aligned_alloc(64, ({0}_workspace_size(module_) + 127) / 64 * 64)) {{}}
+  ~{0}() {{
+    {0}_destroy(module_);
+    std::free(workspace_);
+  }}
+  {0}(const {0}&) = delete;
+  {0}& operator=(const {0}&) = delete;
+
+  // Whether the weights were found and there was memory; without that it must not run.
+  explicit operator bool() const {{ return module_ != nullptr && workspace_ != nullptr; }}
+  // Inputs and outputs in the order of interface.json, in the caller's memory. False: a computed index was outside of its tensor.
+  bool run({4}const void* const* inputs, void* const* outputs) {{ return {0}_run(module_, {5}inputs, outputs, workspace_) == 0; }}
+  bool run({4}std::initializer_list<const void*> inputs, std::initializer_list<void*> outputs) {{
+    return run({5}inputs.begin(), outputs.begin());
+  }}
+
+ private:
+  {0}_module* module_;
+  void* workspace_;
+}};
+#endif
+)";
+
+// A library for several kinds of processors has the code once for each (IM_PART is its name there), and the
+// ends once.
+constexpr char kPart[] = R"(
+#if defined(IM_PART)
+extern "C" __attribute__((visibility("hidden"))) int IM_PART(const void* const* inputs, void* const* outputs, char* workspace,
+                                                             const char* weights, im_team* team) {{
+  return {0}_all(inputs, outputs, workspace, weights, team);
+}}
+#endif
+#endif  // of IM_DISPATCH
+#if !defined(IM_PART)
+#if defined(IM_DISPATCH)
+#include <stdint.h>
+#include <string.h>
+extern "C" {{
+int {0}_v3(const void* const*, void* const*, char*, const char*, im_team*);
+int {0}_v4(const void* const*, void* const*, char*, const char*, im_team*);
+}}
+static int {0}_all(const void* const* inputs, void* const* outputs, char* workspace, const char* weights, im_team* team) {{
+  static const int is_wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+                             __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
+  return (is_wide ? {0}_v4 : {0}_v3)(inputs, outputs, workspace, weights, team);
+}}
+#endif
+)";
+
+constexpr char kEnds[] = R"(
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#if !defined(__wasm__)
+#include <sys/mman.h>
+#endif
+
+extern "C" {{
+struct {0}_module {{
+  char* weights;
+  im_team* team;
+}};
+
+__attribute__((visibility("default"))) void {0}_destroy({0}_module* module) {{
+  if (module == NULL) return;
+  im_team_destroy(module->team);
+#if defined(__wasm__)
+  free(module->weights);
+#else
+  if (module->weights != NULL) munmap(module->weights, {1});
+#endif
+  free(module);
+}}
+
+static {0}_module* {0}_open(const char* weights_file) {{
+  {0}_module* module = ({0}_module*)calloc(1, sizeof({0}_module));
+  if (module == NULL || {1} == 0) return module;
+  const int file = open(weights_file, O_RDONLY);
+  struct stat about;
+  if (file >= 0 && fstat(file, &about) == 0 && about.st_size == {1}) {{
+#if defined(__wasm__)
+    module->weights = (char*)malloc({1});
+    for (long done = 0, more = 1; module->weights != NULL && done < {1}; done += more)
+      if ((more = read(file, module->weights + done, {1} - done)) <= 0) break;
+#else
+    void* mapped = mmap(NULL, {1}, PROT_READ, MAP_PRIVATE, file, 0);
+    module->weights = mapped == MAP_FAILED ? NULL : (char*)mapped;
+#endif
+  }}
+  if (file >= 0) close(file);
+  if (module->weights != NULL) return module;
+  free(module);
+  return NULL;
+}}
+
+__attribute__((visibility("default"))) {0}_module* {0}_create_with_threads(const char* weights_file, int threads) {{
+  {0}_module* module = {0}_open(weights_file);
+  if (module != NULL) module->team = im_team_create(threads);
+  return module;
+}}
+__attribute__((visibility("default"))) {0}_module* {0}_create(const char* weights_file) {{
+  return {0}_create_with_threads(weights_file, {4});
+}}
+
+__attribute__((visibility("default"))) size_t {0}_workspace_size(const {0}_module* module) {{
+  return {2} + {3} * (size_t)(im_team_size(module->team) - 1);
+}}
+
+)";
+
+constexpr char kRun[] = R"(
+__attribute__((visibility("default"))) int {0}_run(const {0}_module* module, const void* const* inputs, void* const* outputs,
+                                                   void* workspace) {{
+  im_team* team = im_team_enter(module->team);
+  const int failed = {0}_all(inputs, outputs, (char*)workspace, module->weights, team);
+  im_team_leave(team);
+  return failed;
+}}
+)";
+
+// Samples one by one, each thread its own; of what is left, threads divide the loops.
+constexpr char kRunBatch[] = R"(
+static int {0}_samples(const {0}_module* module, int64_t first, int64_t end, const void* const* inputs, void* const* outputs,
+                       char* workspace, im_team* team) {{
+  static const int64_t in_bytes[] = {{{1}}}, out_bytes[] = {{{2}}};
+  const void* in[{3} + 1];
+  void* out[{4} + 1];
+  for (int64_t sample = first; sample < end; ++sample) {{
+    for (int64_t k = 0; k < {3}; ++k) in[k] = (const char*)inputs[k] + sample * in_bytes[k];
+    for (int64_t k = 0; k < {4}; ++k) out[k] = (char*)outputs[k] + sample * out_bytes[k];
+    if ({0}_all(in, out, workspace, module->weights, team) != 0) return 1;
+  }}
+  return 0;
+}}
+__attribute__((visibility("default"))) int {0}_run(const {0}_module* module, size_t batch, const void* const* inputs,
+                                                   void* const* outputs, void* workspace) {{
+  im_team* team = im_team_enter(module->team);
+  const int64_t threads = im_team_size(team), all = (int64_t)batch, together = all / threads * threads;
+  int failed = im_for(team, together, 1, [&](int64_t low, int64_t high, int64_t thread) {{
+    return {0}_samples(module, low, high, inputs, outputs, (char*)workspace + thread * {5}, NULL);
+  }});
+  if (failed == 0) failed = {0}_samples(module, together, all, inputs, outputs, (char*)workspace, team);
+  im_team_leave(team);
+  return failed;
+}}
+)";
+
+constexpr char kEnd[] = R"(
+}}
+#endif  // of IM_PART
+)";
+
+// How many bytes of each input or output belong to one sample.
+std::string sample_bytes(const Plan& plan, const std::vector<Port>& ports) {
+  std::vector<std::int64_t> out;
+  for (const Port& p : ports) {
+    const Storage& s = plan.buffers[static_cast<std::size_t>(p.buffer)];
+    out.push_back(p.by_sample ? element_count(s.extents).value_or(0) * stored_bytes(s.type) : 0);
+  }
+  return out.empty() ? "0" : fmt::format("{}", fmt::join(out, ", "));
+}
+
+std::string include_of(const std::string& name) { return fmt::format("#include \"{}.h\"", name); }
+
+// [..., depth, lane] as [..., depth / 2, lane, 2], rounded to bfloat16.
+std::vector<std::uint16_t> in_pairs(const Storage& s) {
+  const auto lanes = static_cast<std::size_t>(s.extents.back());
+  const auto depth = static_cast<std::size_t>(s.extents[s.extents.size() - 2]);
+  const auto paired = static_cast<std::size_t>(paired_depth(s.extents[s.extents.size() - 2]));
+  const auto values = s.value.as<float>();
+  std::vector<std::uint16_t> out(static_cast<std::size_t>(byte_size(s)) / 2);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::size_t lane = i % lanes, k = i / lanes % depth, panel = i / lanes / depth;
+    out[((panel * paired / 2 + k / 2) * lanes + lane) * 2 + k % 2] = float_to_bfloat16(values[i]);
+  }
+  return out;
+}
+
+std::string arithmetic_of(Exactness exactness) {
+  const std::string sums = exactness == Exactness::Fast ? ""
+                           : exactness == Exactness::Bfloat16
+                               ? "#define IM_PAIRS 1\n"
+                               : fmt::format("#define IM_STEPS {}\n", kShortSum);
+  return sums + std::string(kKernelsText) + "\n";
+}
+
+}  // namespace
+
+std::string kernels_of(Exactness exactness) {
+  return std::string(kThreadsText) + "\n" + arithmetic_of(exactness);
+}
+
+// Scratch memory, or, where each thread has samples of its own, all of a workspace.
+std::int64_t thread_bytes(const Plan& plan) {
+  return plan.batch.empty() ? plan.thread_workspace : std::max(plan.workspace, plan.thread_workspace);
+}
+
+Result<ModuleTexts> module_of(const Graph& graph, const InferOptions& sizes, const std::string& name,
+                              const std::string& schedules, Exactness exactness, int threads,
+                              const std::optional<Batch>& batch, const TunedLines& tuned) {
+  AxisNumbers numbers;
+  ISOMER_TRY(Plan plan, lower_graph(graph, batch ? batch->one : sizes, numbers));
+  if (batch) {
+    plan.batch = batch->name;
+    for (Port& p : plan.inputs) p.by_sample = batch->inputs.contains(p.name);
+    for (Port& p : plan.outputs) p.by_sample = true;
+  }
+  compose_nests(plan, numbers);
+  choose_layouts(plan);
+  ISOMER_TRY(Schedules own, parse_schedules(schedules));
+  if (!tuned.empty()) own.merge(as_schedules(tuned, units_of(plan, exactness), plan, own));
+  ISOMER_TRY(plan.intrinsics, parse_intrinsics(schedules));
+  ISOMER_TRY_DO(choose_strips(plan, {}, own));
+  ISOMER_TRY_DO(schedule_nests(plan, numbers, exactness, own));
+  ISOMER_TRY_DO(apply_schedules(plan, own, numbers));
+  share_nests(plan, own);
+  place_buffers(plan);
+  if (const auto wrong = illegal(plan)) return Error{fmt::format("the plan was refused: {}", *wrong)};
+  Emitted emitted = emit(plan, name);
+  ModuleTexts out;
+  std::string upper = name;
+  std::ranges::transform(upper, upper.begin(),
+                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+  // A name must not end the comment that it is in.
+  std::string size_name = plan.batch;
+  std::ranges::replace_if(
+      size_name, [](char c) { return c < ' ' || c > '~' || c == '*' || c == '/' || c == '\\' || c == '?'; },
+      '.');
+  out.header = fmt::format(
+      kHeader, name, upper, threads == 1 ? "one thread" : fmt::format("{} threads", threads),
+      batch ? "size_t batch, " : "",
+      batch ? fmt::format("\n   `batch`: the first extent of all that interface.json says has {}; may be 0.",
+                          size_name)
+            : "");
+  out.wrapper = fmt::format(kWrapper, name, upper, include_of(name), threads, batch ? "size_t batch, " : "",
+                            batch ? "batch, " : "");
+  out.code =
+      std::string(kThreadsText) + "\n#if !defined(IM_DISPATCH)\n" + arithmetic_of(exactness) + emitted.code +
+      fmt::format(kPart, name) + "\n" + include_of(name) + "\n" +
+      fmt::format(kEnds, name, plan.weights, plan.workspace, thread_bytes(plan), threads) +
+      (batch ? fmt::format(kRunBatch, name, sample_bytes(plan, plan.inputs), sample_bytes(plan, plan.outputs),
+                           plan.inputs.size(), plan.outputs.size(), plan.workspace)
+             : fmt::format(kRun, name)) +
+      fmt::format(kEnd);
+  out.functions = emitted.functions;
+  out.plan = std::move(plan);
+  return out;
+}
+
+void for_each_weight(const Plan& plan, const std::function<void(const void*, std::size_t)>& write) {
+  std::vector<const Storage*> order;
+  for (const Storage& s : plan.buffers)
+    if (s.kind == Storage::Kind::Weight && s.offset >= 0) order.push_back(&s);
+  std::ranges::sort(order, {}, &Storage::offset);
+  static constexpr std::array<char, 64> kZeros{};
+  std::int64_t at = 0;
+  for (const Storage* s : order) {
+    if (s->offset > at) write(kZeros.data(), static_cast<std::size_t>(s->offset - at));
+    if (s->in_pairs) {
+      const std::vector<std::uint16_t> pairs = in_pairs(*s);
+      write(pairs.data(), pairs.size() * sizeof(pairs[0]));
+    } else {
+      write(s->value.bytes().data, s->value.bytes().size);
+    }
+    at = s->offset + byte_size(*s);
+  }
+  if (plan.weights > at) write(kZeros.data(), static_cast<std::size_t>(plan.weights - at));
+}
+
+}  // namespace isomer::lower

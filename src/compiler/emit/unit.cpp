@@ -1,0 +1,222 @@
+#include "compiler/emit/unit.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "base/hash.h"
+#include "compiler/emit/emit.h"
+#include "compiler/loops/lower.h"
+#include "compiler/schedule/legality.h"
+#include "compiler/schedule/schedule.h"
+#include "model/expr/reads.h"
+
+namespace isomer::lower {
+namespace {
+
+std::size_t number(int buffer) { return static_cast<std::size_t>(buffer); }
+
+std::string name_of(std::size_t nest) { return fmt::format("n{}", nest); }
+
+// Some nests of a plan as a plan of their own.
+Unit unit_of(const Plan& plan, std::size_t first, std::size_t count) {
+  Unit out;
+  out.plan.has_values = false;
+  std::map<int, int> numbers;
+  const auto small = [&](int buffer) {
+    const auto [at, is_new] = numbers.try_emplace(buffer, static_cast<int>(out.plan.buffers.size()));
+    if (is_new) {
+      Storage s = plan.buffers[number(buffer)];
+      s.name = fmt::format("x{}", at->second);
+      s.value = {};
+      s.offset = s.thread_offset = -1;
+      out.plan.buffers.push_back(std::move(s));
+    }
+    return at->second;
+  };
+  for (std::size_t k = 0; k < count; ++k) {
+    const Nest& nest = plan.nests[first + k];
+    out.nests.push_back(first + k);
+    Nest mine{.name = name_of(k), .target = small(nest.target)};
+    AxisMap by;
+    for (const Axis& a : nest.axes) {
+      mine.axes.push_back(out.numbers.make(a.extent));
+      by[a.id] = Index(mine.axes.back());
+    }
+    for (const Index& i : nest.at) mine.at.push_back(with_axes(i, by));
+    const Expr value = with_reads(nest.value, [&](const ExprNode& read) -> std::optional<Expr> {
+      ExprNode own = read;
+      own.tensor.number = small(read.tensor.number);
+      return Expr(std::make_shared<const ExprNode>(std::move(own)));
+    });
+    mine.value = with_axes(value, by, out.numbers);
+    out.plan.nests.push_back(std::move(mine));
+  }
+  return out;
+}
+
+Result<Plan> with_lines(const Unit& unit, const std::string& lines, Exactness exactness) {
+  Plan plan = unit.plan;
+  AxisNumbers numbers = unit.numbers;
+  ISOMER_TRY(const Schedules own, parse_schedules(lines));
+  ISOMER_TRY_DO(choose_strips(plan, {}, own));
+  ISOMER_TRY_DO(schedule_nests(plan, numbers, exactness, own));
+  ISOMER_TRY_DO(apply_schedules(plan, own, numbers));
+  share_nests(plan, own);
+  // What others write is given.
+  std::set<int> written, used;
+  for (const Nest& nest : plan.nests) {
+    written.insert(nest.target);
+    used.insert(nest.target);
+    std::vector<Axis> reduced;
+    for_each_read(*nest.value, reduced,
+                  [&](const ExprNode& e, const std::vector<Axis>&) { used.insert(e.tensor.number); });
+  }
+  for (const int buffer : used) {
+    Storage& s = plan.buffers[number(buffer)];
+    if (s.kind == Storage::Kind::Local && !written.contains(buffer)) s.kind = Storage::Kind::Input;
+    if (s.kind == Storage::Kind::Input) plan.inputs.push_back({s.name, buffer});
+    if (s.kind == Storage::Kind::Output) plan.outputs.push_back({s.name, buffer});
+  }
+  place_buffers(plan);
+  return plan;
+}
+
+// What is timed is made up: floats that mean nothing.
+bool has_choice(const Plan& scheduled) {
+  constexpr std::size_t kMostPorts = 32;
+  const auto is_other = [](const Storage& s) { return s.type != ElementType::Float; };
+  if (std::ranges::any_of(scheduled.buffers, is_other) ||
+      scheduled.inputs.size() + scheduled.outputs.size() > kMostPorts)
+    return false;
+  return scheduled.nests.size() > 1 ||
+         std::ranges::any_of(scheduled.nests, [](const Nest& n) { return n.tile || n.winograd || n.strip; });
+}
+
+}  // namespace
+
+Result<Plan> scheduled(const Unit& unit, const std::string& lines, Exactness exactness) {
+  ISOMER_TRY(Plan plan, with_lines(unit, lines, exactness));
+  if (const auto wrong = illegal(plan)) return Error{*wrong};
+  return plan;
+}
+
+std::vector<Unit> units_of(const Plan& plan, Exactness exactness) {
+  // Chains that could go strip by strip, whatever their sizes.
+  Plan longest = plan;
+  const bool has_chains = choose_strips(longest, {.worth = 0, .rings = std::int64_t{1} << 40}).ok();
+  std::vector<Unit> out;
+  for (std::size_t n = 0; n < plan.nests.size();) {
+    const std::size_t length = std::max<std::size_t>(1, has_chains ? strip_length(longest, n) : 0);
+    Unit unit = unit_of(plan, n, length);
+    n += length;
+    const auto chosen = with_lines(unit, "", exactness);
+    if (!chosen || !has_choice(*chosen)) continue;
+    Hasher hasher;
+    hasher.add(emit(*chosen, "unit").code);
+    for (const Storage& s : chosen->buffers) hasher.add(static_cast<int>(s.kind)).add(byte_size(s));
+    unit.key = hasher.digest().hex();
+    out.push_back(std::move(unit));
+  }
+  return out;
+}
+
+Result<std::vector<Unit>> units_of(const Graph& graph, const InferOptions& sizes,
+                                   const std::optional<Batch>& batch, Exactness exactness) {
+  AxisNumbers numbers;
+  ISOMER_TRY(Plan plan, lower_graph(graph, batch ? batch->one : sizes, numbers));
+  compose_nests(plan, numbers);
+  choose_layouts(plan);
+  return units_of(plan, exactness);
+}
+
+Schedules as_schedules(const TunedLines& tuned, const std::vector<Unit>& units, const Plan& plan,
+                       const Schedules& own) {
+  std::map<std::string, int> named;
+  for (const Nest& nest : plan.nests) ++named[nest.name];
+  Schedules out;
+  for (const Unit& unit : units) {
+    const auto lines = tuned.find(unit.key);
+    if (lines == tuned.end()) continue;
+    const auto is_free = [&](std::size_t n) {
+      return named[plan.nests[n].name] == 1 && !own.contains(plan.nests[n].name);
+    };
+    if (!std::ranges::all_of(unit.nests, is_free)) continue;
+    const auto parsed = parse_schedules(lines->second);
+    if (!parsed) continue;
+    // n0 of the unit is a name of the plan; nothing else in its lines is.
+    const auto true_name = [&](const std::string& small) -> std::string {
+      for (std::size_t k = 0; k < unit.nests.size(); ++k)
+        if (small == name_of(k)) return plan.nests[unit.nests[k]].name;
+      return small;
+    };
+    for (const auto& [nest, said] : *parsed) {
+      std::vector<std::string>& put = out[true_name(nest)];
+      for (const std::string& line : said) {
+        const auto wish = strip_wish({line});
+        put.push_back(wish && *wish ? fmt::format("compute_at {} {}", true_name((*wish)->nest), (*wish)->rows)
+                                    : line);
+      }
+    }
+  }
+  return out;
+}
+
+std::vector<double> features_of(const Plan& plan) {
+  constexpr std::size_t kOfNest = 18;
+  std::vector<double> out(kOfNest, 0);
+  double all = 0, bytes = 0;
+  const auto log = [](double x) { return std::log2(std::max(1.0, x)); };
+  const auto size_of = [&](int buffer) {
+    return static_cast<double>(byte_size(plan.buffers[number(buffer)]));
+  };
+  std::set<int> groups;
+  double strips = 0, rings = 0;
+  for (const Nest& nest : plan.nests) {
+    double points = 1, depth = 1;
+    for (const Axis& a : nest.axes) points *= static_cast<double>(a.extent.concrete());
+    if (const ExprRef sum = main_reduction(nest.value))
+      for (const Axis& a : sum->axes) depth *= static_cast<double>(a.extent.concrete());
+    const double work = points * depth;
+    bytes += size_of(nest.target);
+    const Storage& target = plan.buffers[number(nest.target)];
+    if (target.ring > 0) rings += static_cast<double>(byte_size(target));
+    if (nest.strip && groups.insert(nest.strip->group).second)
+      strips += static_cast<double>(nest.strip->done.size());
+    std::vector<double> f(kOfNest, 0);
+    f[0] = log(points), f[1] = log(depth);
+    if (nest.tile) {
+      const Tile& t = *nest.tile;
+      const auto columns = static_cast<double>(t.columns.extent.concrete()),
+                 width = static_cast<double>(t.width), rows = static_cast<double>(t.rows.extent.concrete());
+      const double panel = 4 * width * depth, block = std::min(static_cast<double>(t.block), rows);
+      f[2] = 1, f[3] = width, f[4] = std::ceil(columns / width) * width / columns;
+      f[5] = log(columns), f[6] = log(rows), f[7] = log(static_cast<double>(t.block)),
+      f[8] = log(block * depth * 4);
+      f[9] = log(static_cast<double>(t.group)), f[10] = log(panel * static_cast<double>(t.group));
+      f[11] = t.chunk > 0 ? log(panel * static_cast<double>(t.chunk) / depth) : 0;
+      f[12] = log(size_of(t.right)), f[13] = log(size_of(t.left));
+    } else if (nest.winograd) {
+      const Winograd& w = *nest.winograd;
+      f[2] = static_cast<double>(w.size), f[5] = log(static_cast<double>(w.output.extent.concrete()));
+      f[12] = log(size_of(w.weights)), f[13] = log(size_of(w.left)),
+      f[14] = log(static_cast<double>(w.tiles));
+      f[15] = log(size_of(w.scratch));
+      f[16] = static_cast<double>(w.row.extent.concrete() * w.column.extent.concrete()) /
+              static_cast<double>(w.all_tiles() * w.size * w.size);
+      f[17] = static_cast<double>(w.all_tiles()) / static_cast<double>(w.tiles);
+    }
+    for (std::size_t k = 0; k < kOfNest; ++k) out[k] += work * f[k];
+    all += work;
+  }
+  for (double& f : out) f /= std::max(1.0, all);
+  for (const double more : {log(all), log(bytes), static_cast<double>(plan.nests.size()),
+                            static_cast<double>(groups.size()), log(strips), log(rings),
+                            log(static_cast<double>(plan.workspace)), log(static_cast<double>(plan.weights))})
+    out.push_back(more);
+  return out;
+}
+
+}  // namespace isomer::lower

@@ -1,0 +1,20 @@
+// From a graph of known sizes to a plan: each stage of each formula a nest, then nests written into those
+// that read them, so that what stays in memory is what has to.
+#pragma once
+
+#include "base/result.h"
+#include "compiler/loops/compose.h"
+#include "compiler/loops/nest.h"
+#include "model/graph/graph.h"
+#include "model/graph/infer.h"
+
+namespace isomer::lower {
+
+// Every stage a nest of its own, in row-major order. Error: a node without a formula, by name; a size that is
+// not known.
+Result<Plan> lower_graph(const Graph& graph, const InferOptions& sizes, AxisNumbers& numbers);
+
+// Writes nests into their readers where that computes nothing twice; what nobody reads is dropped.
+void compose_nests(Plan& plan, AxisNumbers& numbers);
+
+}  // namespace isomer::lower

@@ -1,0 +1,28 @@
+// Batches whose size is known only when a model runs: whether every sample can be computed by itself.
+//
+// A model of which outputs at position b of their first axis depend on inputs at position b of theirs, in the
+// same way for every b and every size of the batch, is compiled for one sample and run for each. That is
+// decided on the formulas, with the size of the batch as a symbol: what is not seen to be so is refused.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "base/result.h"
+#include "model/graph/graph.h"
+#include "model/graph/infer.h"
+
+namespace isomer::lower {
+
+struct Batch {
+  std::string name = {};              // of its size, as the model has it
+  InferOptions one = {};              // the sizes of one sample
+  std::set<std::string> inputs = {};  // whose first axis is the batch
+};
+
+// The batch whose size `sizes` leaves open; nullopt: no size is open. Error: one is open that can't be given
+// when the model runs, and why.
+Result<std::optional<Batch>> open_batch(const Graph& graph, const InferOptions& sizes);
+
+}  // namespace isomer::lower

@@ -1,0 +1,176 @@
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <vector>
+
+#include "compiler/schedule/layout.h"
+#include "model/expr/reads.h"
+
+namespace isomer::lower {
+namespace {
+
+bool is_image(const Storage& s) { return s.extents.size() >= 3 && s.extents.size() <= 5; }
+
+constexpr std::size_t kMostAxes = 5;
+
+// Which axis of an image should be innermost: its channels, where windows and pointwise products want that.
+// Axes of several buffers that go along together are wanted together.
+class Layouts {
+ public:
+  explicit Layouts(Plan& plan)
+      : plan_(plan), parent_(plan.buffers.size() * kMostAxes), wants_(parent_.size(), 0) {
+    std::iota(parent_.begin(), parent_.end(), std::size_t{0});
+  }
+
+  void run() {
+    for (const Nest& nest : plan_.nests) look_at(nest);
+    std::vector<int> votes(wants_.size(), 0);
+    for (std::size_t k = 0; k < votes.size(); ++k) votes[root(k)] += wants_[k];
+    for (std::size_t k = 0; k < plan_.buffers.size(); ++k) {
+      Storage& s = plan_.buffers[k];
+      if (s.kind != Storage::Kind::Local || !is_image(s)) continue;
+      std::size_t best = s.extents.size() - 1;
+      for (std::size_t d = best; d-- > 0;)
+        if (votes[root(axis(k, d))] > votes[root(axis(k, best))]) best = d;
+      std::vector<int> order;
+      for (std::size_t d = 0; d < s.extents.size(); ++d)
+        if (d != best) order.push_back(static_cast<int>(d));
+      order.push_back(static_cast<int>(best));
+      lay_out(s, order);
+    }
+  }
+
+ private:
+  static std::size_t axis(std::size_t buffer, std::size_t d) { return buffer * kMostAxes + d; }
+  std::size_t root(std::size_t k) const {
+    while (parent_[k] != k) k = parent_[k];
+    return k;
+  }
+
+  void look_at(const Nest& nest) {
+    const auto target = static_cast<std::size_t>(nest.target);
+    if (!is_image(plan_.buffers[target])) return;
+    const ExprRef sum = main_reduction(nest.value);
+    std::vector<Axis> reduced;
+    for_each_read(*nest.value, reduced, [&](const ExprNode& e, const std::vector<Axis>&) {
+      const auto source = static_cast<std::size_t>(e.tensor.number);
+      if (plan_.buffers[source].kind == Storage::Kind::Weight || e.at.size() != nest.at.size()) return;
+      for (std::size_t d = 0; d < e.at.size(); ++d)
+        for (std::size_t t = 0; t < nest.at.size(); ++t)
+          if (!nest.at[t].axes().empty() && e.at[d].axes() == nest.at[t].axes())
+            parent_[root(axis(source, d))] = root(axis(target, t));
+    });
+    if (sum) vote(nest, *sum);
+  }
+
+  // Of a sum whose window moves over an image, or that is a pointwise product with weights: the channels of
+  // what it reads, and those of what it writes.
+  void vote(const Nest& nest, const ExprNode& sum) {
+    std::vector<Axis> summed;  // a group of one channel has an axis of one
+    std::ranges::copy_if(sum.axes, std::back_inserter(summed), [](const Axis& a) { return !a.extent.is(1); });
+    std::vector<const ExprNode*> images;
+    const ExprNode* weights = nullptr;
+    std::vector<Axis> around = sum.axes;
+    for_each_read(*sum.args[0], around, [&](const ExprNode& e, const std::vector<Axis>&) {
+      const Storage& source = plan_.buffers[static_cast<std::size_t>(e.tensor.number)];
+      if (source.kind == Storage::Kind::Weight) weights = &e;
+      else if (e.at.size() == nest.at.size()) images.push_back(&e);
+    });
+    const bool is_product = sum.args[0]->kind == ExprNode::Kind::Apply && sum.args[0]->fn == Fn::Mul &&
+                            weights && weights->at.size() == nest.at.size() && nest.at.size() > 2;
+    for (const ExprNode* image : images) {
+      const auto slides = [&](std::size_t d) {
+        return steps_along(image->at[d], nest.axes) && steps_along(image->at[d], summed);
+      };
+      std::optional<std::size_t> channels;
+      bool is_window = false;
+      for (std::size_t d = 0; d < image->at.size(); ++d) {
+        if (slides(d)) is_window = true;
+        else if (!channels && mentions_any(image->at[d], summed)) channels = d;
+      }
+      if (!is_window && !(is_product && channels)) continue;
+      for (std::size_t d = 1; d < image->at.size() && !channels && weights; ++d)
+        if (!slides(d) && std::ranges::any_of(weights->at, [&](const Index& i) {
+              return mentions_any(image->at[d], i.axes()) && !i.axes().empty();
+            }))
+          channels = d;
+      for (std::size_t d = 1; d < image->at.size() && !channels; ++d)
+        if (!slides(d)) channels = d;
+      if (!channels) continue;
+      ++wants_[axis(static_cast<std::size_t>(image->tensor.number), *channels)];
+      if (const auto written = written_channels(nest, summed, *image, *channels, weights))
+        ++wants_[axis(static_cast<std::size_t>(nest.target), *written)];
+    }
+  }
+  // Those that the weights are for; without weights, those that are read.
+  static std::optional<std::size_t> written_channels(const Nest& nest, const std::vector<Axis>& summed,
+                                                     const ExprNode& image, std::size_t channels,
+                                                     const ExprNode* weights) {
+    for (std::size_t t = 0; t < nest.at.size(); ++t) {
+      const std::vector<Axis> axes = nest.at[t].axes();
+      if (axes.empty()) continue;
+      if (weights ? std::ranges::any_of(
+                        weights->at,
+                        [&](const Index& i) { return mentions_any(i, axes) && !mentions_any(i, summed); })
+                  : mentions_any(image.at[channels], axes))
+        return t;
+    }
+    return std::nullopt;
+  }
+  static bool mentions_any(const Index& index, const std::vector<Axis>& axes) {
+    return std::ranges::any_of(axes, [&](const Axis& a) { return index.mentions(a); });
+  }
+  // Whether one of these axes is a summand.
+  static bool steps_along(const Index& index, const std::vector<Axis>& axes) {
+    return std::ranges::any_of(axes, [&](const Axis& a) { return stride(index, a) != 0; });
+  }
+
+  Plan& plan_;
+  std::vector<std::size_t> parent_;
+  std::vector<int> wants_;
+};
+
+constexpr std::int64_t kShortestWithBorder = 12;  // shorter rows are better off as one long axis without gaps
+
+// Images that windows look at beyond their ends get zeros around them, so that nobody has to ask where he is.
+void choose_borders(Plan& plan) {
+  for (const Nest& nest : plan.nests) {
+    const ExprRef sum = main_reduction(nest.value);
+    if (!sum || sum->reduction != Reduction::Sum) continue;
+    std::vector<Axis> reduced;
+    for_each_read(*sum->args[0], reduced, [&](const ExprNode& e, const std::vector<Axis>&) {
+      Storage& s = plan.buffers[static_cast<std::size_t>(e.tensor.number)];
+      if (s.kind != Storage::Kind::Local || s.type != ElementType::Float || !is_image(s) ||
+          s.extents.back() < kShortestWithBorder)
+        return;
+      Extents low(s.extents.size(), 0), high(s.extents.size(), 0);
+      bool is_needed = false;
+      for (std::size_t d = 0; d < e.at.size(); ++d) {
+        if (e.at[d].is_inside(s.extents[d])) continue;
+        const auto range = e.at[d].range();
+        if (!range || !range->low.value() || !range->high.value()) return;
+        low[d] = std::max<std::int64_t>(0, -range->low.concrete());
+        high[d] = std::max<std::int64_t>(0, range->high.concrete() - s.extents[d] + 1);
+        if (low[d] + high[d] > s.extents[d]) return;
+        is_needed = true;
+      }
+      if (!is_needed) return;
+      const std::vector<int> order = order_of(s);
+      if (s.low.empty()) s.low = s.high = Extents(s.extents.size(), 0);
+      for (std::size_t d = 0; d < low.size(); ++d) {
+        s.low[d] = std::max(s.low[d], low[d]);
+        s.high[d] = std::max(s.high[d], high[d]);
+      }
+      lay_out(s, order);
+    });
+  }
+}
+
+}  // namespace
+
+void choose_layouts(Plan& plan) {
+  Layouts(plan).run();
+  choose_borders(plan);
+}
+
+}  // namespace isomer::lower

@@ -1,0 +1,44 @@
+// What the schedulers of nests share: new buffers, weights in another order, steps of addresses.
+#pragma once
+
+#include <optional>
+#include <unordered_map>
+#include <vector>
+
+#include "base/hash.h"
+#include "compiler/loops/compose.h"
+#include "compiler/loops/nest.h"
+
+namespace isomer::lower {
+
+// Adds buffers to a plan. Weights of the same bytes are one: layers that share theirs share what is made of
+// them.
+class Packing {
+ public:
+  Packing(Plan& plan, AxisNumbers& numbers) : plan_(plan), numbers_(numbers) {}
+  int add(Storage storage);
+  // An expression over one weight, computed now: its buffer; nullopt where that fails.
+  std::optional<int> computed(const Expr& value, const std::vector<Axis>& axes, std::string name,
+                              bool in_pairs = false);
+
+  const Storage& storage(int buffer) const { return plan_.buffers[static_cast<std::size_t>(buffer)]; }
+  // Where an access goes, in elements.
+  Index address(int buffer, const std::vector<Index>& at) const { return address_of(storage(buffer), at); }
+
+  const Plan& plan() const { return plan_; }
+  AxisNumbers& numbers() { return numbers_; }
+
+ private:
+  Plan& plan_;
+  AxisNumbers& numbers_;
+  std::unordered_multimap<Digest, int> weights_;
+};
+
+std::int64_t extent(const Axis& axis);
+// Whether an index is affine in axes: no quotients, no rests; but of the rows that a nest does strip by
+// strip.
+bool is_plain(const Index& index);
+bool is_plain(const Index& index, const Nest& nest);
+bool contains(const std::vector<Axis>& axes, const Axis& axis);
+
+}  // namespace isomer::lower

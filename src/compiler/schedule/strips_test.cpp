@@ -1,0 +1,197 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <random>
+
+#include "compiler/schedule/legality.h"
+#include "compiler/schedule/test_plan.h"
+
+namespace isomer::lower {
+namespace {
+
+constexpr StripLimits kAlways{.worth = 0, .rings = std::int64_t{1} << 20};
+
+Plan planned(const std::string& body, const StripLimits& limits = kAlways,
+             const std::string& schedules = {}) {
+  testing::Lowered out = testing::scheduled(body, Exactness::Fast, schedules, limits);
+  place_buffers(out.plan);
+  return std::move(out.plan);
+}
+
+std::string weights(const std::string& name, const std::string& shape) {
+  return "s" + name + " = Constant<value_ints = [" + shape + "]>() " + name + " = ConstantOfShape(s" + name +
+         ") ";
+}
+
+// An inverted residual block: wider, a window for each channel, narrower again.
+std::string block(const std::string& stride) {
+  return "(float[1, 16, 32, 24] x) => (float[1, 24, " + std::string(stride == "2" ? "16, 12" : "32, 24") +
+         "] y) { " + weights("a", "32, 16, 1, 1") + weights("b", "32, 1, 3, 3") +
+         weights("c", "24, 32, 1, 1") +
+         "e = Exp(x) d = Conv(e, a) f = Relu(d) g = Conv<group = 32, pads = [1, 1, 1, 1], strides = [" +
+         stride + ", " + stride + "]>(f, b) h = Relu(g) y = Conv(h, c) }";
+}
+
+std::size_t rings(const Plan& plan) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(plan.buffers, [](const Storage& s) { return s.ring > 0; }));
+}
+
+TEST(Strips, ABlockKeepsAFewRowsOfWhatIsInsideOfIt) {
+  for (const char* stride : {"1", "2"}) {
+    const Plan plan = planned(block(stride));
+    EXPECT_EQ(illegal(plan), std::nullopt);
+    EXPECT_EQ(rings(plan), 3u);  // of the exponential, too
+    const Plan whole = planned(block(stride), {});
+    EXPECT_EQ(rings(whole), 0u);
+    EXPECT_EQ(illegal(whole), std::nullopt);
+    EXPECT_LT(plan.workspace, whole.workspace);
+  }
+}
+
+// What Isomer chooses is shown as lines, and lines that are given are obeyed.
+TEST(Strips, AreLinesOfASchedule) {
+  const Plan chosen = planned(block("1"));
+  std::vector<std::string> names;
+  for (const Nest& nest : chosen.nests)
+    if (nest.strip) names.push_back(nest.name);
+  ASSERT_EQ(names.size(), 4u);
+  EXPECT_NE(text(chosen.nests[1], chosen).find("  compute_at " + names[3] + " 8\n"), std::string::npos);
+  const std::string lines = "nest " + names[1] + "\ncompute_at " + names[2] + " 2\ntensorize\n";
+  const Plan plan = planned(block("1"), {}, lines);
+  EXPECT_EQ(illegal(plan), std::nullopt);
+  EXPECT_EQ(rings(plan), 1u);
+  const auto at = std::ranges::find(plan.nests, names[1], &Nest::name);
+  ASSERT_NE(at, plan.nests.end());
+  ASSERT_TRUE(at->strip && at->tile);
+  EXPECT_NE(text(*at, plan).find("  compute_at " + names[2] + " 2\n"), std::string::npos);
+  // Loops of rows that are no rows any more: refused.
+  const Plan split =
+      planned(block("1"), {}, "nest " + names[1] + "\ncompute_at " + names[2] + " 2\nsplit i2 4\n");
+  EXPECT_NE(illegal(split), std::nullopt);
+}
+
+TEST(Strips, WhatSeveralNeedStaysWhole) {
+  const Plan plan =
+      planned("(float[1, 32, 32, 24] x) => (float[1, 32, 32, 24] y, float[1, 32, 32, 24] z) { " +
+              weights("b", "32, 1, 3, 3") +
+              "e = Exp(x) y = Conv<group = 32, pads = [1, 1, 1, 1]>(e, b) z = Sub(x, e) }");
+  EXPECT_EQ(rings(plan), 0u);
+  EXPECT_EQ(illegal(plan), std::nullopt);
+}
+
+TEST(Strips, TooMuchForTheCacheIsCutOrStaysWhole) {
+  const Plan part = planned(block("1"), {.worth = 0, .rings = 13'000});
+  EXPECT_LT(rings(part), 3u);
+  EXPECT_EQ(illegal(part), std::nullopt);
+  EXPECT_EQ(rings(planned(block("1"), {.worth = 0, .rings = 100})), 0u);
+}
+
+TEST(Strips, PlantedFaultsAreFound) {
+  const Plan good = planned(block("1"));
+  ASSERT_EQ(illegal(good), std::nullopt);
+  std::vector<std::size_t> cut, round;
+  for (std::size_t n = 0; n < good.nests.size(); ++n)
+    if (good.nests[n].strip) cut.push_back(n);
+  for (std::size_t b = 0; b < good.buffers.size(); ++b)
+    if (good.buffers[b].ring > 0) round.push_back(b);
+  ASSERT_GE(cut.size(), 4u);
+  ASSERT_GE(round.size(), 2u);
+  int planted = 0, found = 0;
+  const auto plant = [&](const std::function<void(Plan&)>& fault) {
+    Plan plan = good;
+    fault(plan);
+    ++planted;
+    const auto wrong = illegal(plan);
+    EXPECT_NE(wrong, std::nullopt) << "fault " << planted;
+    found += wrong ? 1 : 0;
+  };
+  const auto strip = [&](Plan& p, std::size_t k) -> Strip& { return *p.nests[cut[k]].strip; };
+  for (const std::size_t b : round) plant([&](Plan& p) { p.buffers[b].ring -= 1; });
+  plant([&](Plan& p) { p.buffers[round[1]].ring_axis = 3; });
+  plant([&](Plan& p) { p.buffers[round[1]].kind = Storage::Kind::Output; });
+  plant([&](Plan& p) { p.buffers[round[1]].size -= 1; });
+  plant([&](Plan& p) { p.buffers[round[1]].strides[2] -= 1; });
+  plant([&](Plan& p) { strip(p, 1).done[0] -= 1; });
+  plant([&](Plan& p) { strip(p, 1).done[0] += 8; });
+  plant([&](Plan& p) { strip(p, 2).done.back() -= 1; });
+  plant([&](Plan& p) { strip(p, 2).done.pop_back(); });
+  plant([&](Plan& p) { std::swap(strip(p, 2).done[0], strip(p, 2).done[1]); });
+  plant([&](Plan& p) { strip(p, 1).group += 1; });
+  plant([&](Plan& p) { strip(p, 3).group += 1; });
+  plant([&](Plan& p) { p.nests[cut[2]].strip.reset(); });
+  plant([&](Plan& p) { std::swap(p.nests[cut[1]], p.nests[cut[2]]); });
+  plant([&](Plan& p) {
+    Strip& s = strip(p, 2);
+    s.rows = *std::ranges::find_if(p.nests[cut[2]].axes, [&](const Axis& a) { return a.extent.is(24); });
+  });
+  // What is used in turns must not share memory with what lives beside it.
+  plant([&](Plan& p) { p.buffers[round[0]].offset = p.buffers[round[1]].offset; });
+  EXPECT_EQ(found, planted);
+}
+
+// A tensor that one nest writes and the next one reads through a window, with random strips and rings: what
+// the checker accepts is what a memory of rows, each with its number, shows.
+TEST(Strips, TheCheckerAgreesWithRunningThem) {
+  std::mt19937_64 random(11);
+  const auto below = [&](std::int64_t n) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
+  };
+  int legal = 0, refused = 0;
+  for (const char* stride : {"1", "2"}) {
+    const std::int64_t step = stride[0] - '0';
+    const Plan start = planned("(float[1, 16, 20, 28] x) => (float[1, 16, " +
+                               std::string(stride[0] == '1' ? "20, 28" : "10, 14") + "] y) { " +
+                               weights("b", "16, 1, 3, 3") +
+                               "e = Exp(x) y = Conv<group = 16, pads = [1, 1, 1, 1], strides = [" + stride +
+                               ", " + stride + "]>(e, b) }");
+    ASSERT_EQ(start.nests.size(), 2u);
+    ASSERT_TRUE(start.nests[0].strip && start.nests[1].strip);
+    for (int round = 0; round < 400; ++round) {
+      Plan plan = start;
+      const auto buffer = static_cast<std::size_t>(plan.nests[0].target);
+      Storage& s = plan.buffers[buffer];
+      const std::int64_t rows = s.extents[2], low = s.low[2], high = s.high[2];
+      const std::int64_t count = 2 + below(6);
+      for (Nest& nest : plan.nests) {
+        Extents& done = nest.strip->done;
+        done.clear();
+        for (std::int64_t k = 0; k + 1 < count; ++k)
+          done.push_back(
+              std::min<std::int64_t>(nest.strip->rows.extent.concrete(),
+                                     (k + 1) * nest.strip->rows.extent.concrete() / count + below(3)));
+        if (&nest == &plan.nests[0])
+          for (std::int64_t& d : done) d = std::min(d + below(4), rows);
+        std::ranges::sort(done);
+        done.push_back(nest.strip->rows.extent.concrete());
+      }
+      s.ring = 3 + below(rows);
+      lay_out(s, order_of(s));
+      place_buffers(plan);
+      std::map<std::int64_t, std::int64_t> memory;
+      for (std::int64_t r = -low; r < 0; ++r) memory[(r + low) % s.ring] = r;
+      bool is_right = true;
+      for (std::size_t k = 0; k < static_cast<std::size_t>(count); ++k) {
+        const auto from = [&](std::size_t n) { return k == 0 ? 0 : plan.nests[n].strip->done[k - 1]; };
+        const auto to = [&](std::size_t n) { return plan.nests[n].strip->done[k]; };
+        for (std::int64_t r = from(0); r < to(0) + (from(0) < rows && to(0) == rows ? high : 0); ++r)
+          memory[(r + low) % s.ring] = r;
+        for (std::int64_t r = from(1); r < to(1); ++r)
+          for (std::int64_t w = -1; w <= 1; ++w) {
+            const auto at = memory.find((step * r + w + low) % s.ring);
+            is_right = is_right && at != memory.end() && at->second == step * r + w;
+          }
+      }
+      const auto wrong = illegal(plan);
+      EXPECT_EQ(is_right, !wrong) << wrong.value_or("accepted") << ", ring " << s.ring;
+      (wrong ? refused : legal) += 1;
+    }
+  }
+  EXPECT_GT(legal, 50);
+  EXPECT_GT(refused, 100);
+}
+
+}  // namespace
+}  // namespace isomer::lower

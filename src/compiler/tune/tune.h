@@ -1,0 +1,53 @@
+// Schedules of a model's units, searched for by measuring: which tiles, strips, packing, Winograd's or none.
+// What is found to be faster is measured again, beside what is chosen without; whether it makes the model
+// faster is for the caller to measure.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "compiler/emit/compile_module.h"
+#include "compiler/emit/unit.h"
+#include "compiler/tune/tuning_records.h"
+#include "runtime/judge/judge.h"
+
+namespace isomer {
+
+enum class TuneSearch : std::uint8_t { Learned, Evolution, Random };
+std::optional<TuneSearch> tune_search(const std::string& word);
+std::vector<std::string> tune_searches();
+
+struct TuneOptions {
+  CompileRequest compile;  // target, compiler, arithmetic; a folder for scratch, which is removed
+  RuntimeOptions runtime;
+  double seconds = 60;
+  TuneSearch search = TuneSearch::Learned;
+  std::filesystem::path records = {};  // "": none are kept
+  std::uint64_t seed = 1;
+  std::function<void(const std::string&)> progress = {};
+};
+
+struct TuneResult {
+  lower::TunedLines lines;  // of units that are faster so, measured twice
+  std::size_t units = 0, tried = 0, refused = 0, remembered = 0;
+  double seconds = 0;
+  double expected = 1;  // of all units together: how many times as fast
+  struct Point {
+    double seconds = 0, expected = 1;
+    std::size_t tried = 0;
+  };
+  std::vector<Point> curve;  // by what was known after so many seconds and schedules
+  struct Of {
+    std::string key, lines;
+    double ns = 0, ratio = 1;
+    std::size_t places = 1;
+  };
+  std::vector<Of> taken;
+};
+
+// Error: nothing can be timed here.
+Outcome<TuneResult> tune(Judge& judge, const std::vector<lower::Unit>& units, const TuneOptions& options);
+
+}  // namespace isomer

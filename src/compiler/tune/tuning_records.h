@@ -1,0 +1,45 @@
+// What schedules of units took on this machine: text files in a folder, each of one measurement, written at
+// once and never changed, so that a killed process loses what it was measuring and nothing else.
+//
+//   DIR/v1/<target>/<digest>.txt    target: a digest of processor, instructions, compiler, kernels,
+//   arithmetic
+//
+// Nothing in it is believed: a file that is not understood is not there, lines are checked like anybody's
+// (compiler/schedule/legality.h), and what is taken in the end was measured again. Never an error.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace isomer {
+
+struct TuneRecord {
+  std::string unit, lines;  // compiler/emit/unit.h
+  double ns = 0;            // of the unit as it is chosen, without lines, in the same turns
+  double ratio = 1;         // of time: below 1 is faster than that
+  std::vector<double> features = {};
+};
+
+class TuningRecords {
+ public:
+  // "": nothing is kept.
+  TuningRecords(const std::filesystem::path& folder, const std::string& target);
+  // Those of earlier processes, the oldest first.
+  const std::vector<TuneRecord>& known() const { return known_; }
+  // False: they are not on the disk.
+  bool keep(const std::vector<TuneRecord>& records);
+  // The cost model beside them, for people.
+  void keep_model(const std::string& text);
+
+ private:
+  std::filesystem::path folder_;
+  std::vector<TuneRecord> known_;
+};
+
+std::string text(const std::vector<TuneRecord>& records, std::int64_t when);
+// Empty where anything is not understood.
+std::vector<TuneRecord> parse_records(const std::string& text, std::int64_t& when);
+
+}  // namespace isomer

@@ -1,0 +1,43 @@
+// Model: a graph and everything else that the file said, so that writing it back loses nothing.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+
+#include "base/result.h"
+#include "model/graph/graph.h"
+#include "model/graph/infer.h"
+
+namespace isomer {
+
+// What the file holds beyond the graph's nodes and initializers (metadata, functions, value_info, training
+// info, sparse initializers, quantisation annotations, ...): kept by io/onnx/, interpreted by nobody.
+struct ModelShell;
+
+struct Model {
+  Graph graph;
+  std::int64_t ir_version = 0;
+  std::size_t node_count = 0;  // of the main graph, as the file has them
+  std::shared_ptr<const ModelShell> shell;
+};
+
+// Reads untrusted bytes. External data is looked for beneath the model's own directory only, and mapped,
+// never copied.
+Result<Model> read_model(const std::filesystem::path& path);
+// The model with its inputs at these sizes, whatever else they may have had: another model.
+Result<Model> read_model_at(const std::filesystem::path& path, const InferOptions& sizes);
+
+// Of the files beside the model's own that its weights are in.
+std::uint64_t external_bytes(const Model& model);
+
+// Writes OUT (and OUT.data beside it, if any tensor is external) atomically: temporary files in the same
+// directory, synced, renamed. External data is copied by range from file to file. Refuses to overwrite the
+// file that the model was read from.
+Status write_model(const Model& model, const std::filesystem::path& path);
+
+// The bytes of the file `from`, which the model was read from, as another file, as atomically; if it has
+// external data, which would not be found from elsewhere, the model is written anew.
+Status copy_model(const Model& model, const std::filesystem::path& from, const std::filesystem::path& path);
+
+}  // namespace isomer

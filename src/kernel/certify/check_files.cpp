@@ -1,0 +1,115 @@
+#include "kernel/certify/check_files.h"
+
+#include <fmt/format.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "base/blake2b.h"
+#include "base/printable.h"
+#include "io/onnx/model.h"
+#include "io/onnx/size_arguments.h"
+
+namespace isomer {
+
+namespace {
+
+// What an answer rests on beside the proof, for people.
+std::string footnotes(const CheckReport& report) {
+  std::string out;
+  if (report.widened > 0)
+    out += fmt::format("; {} values of 16-bit floats are computed in float32, rounded less", report.widened);
+  return out;
+}
+
+std::string words_of(const CheckReport& report) {
+  if (!report.accepted) {
+    const std::string where = report.step ? fmt::format("step {}: ", *report.step) : "";
+    return fmt::format("rejected: {}{}\n", where, printable(report.reason));
+  }
+  if (report.steps == 0 && !report.paired) return "accepted: OUT is IN, nothing was changed\n";
+  const int rounded = report.rounded_constants();
+  std::string out = "accepted: OUT equals IN";
+  if (rounded > 0)
+    out += fmt::format(", but for rounding of {} constant{}", rounded, rounded == 1 ? "" : "s");
+  if (report.paired && !report.paired->renamed.empty()) out += "; outputs were compared by position";
+  out += report.paired ? fmt::format("; {} pairs of values proved again", report.paired->equations)
+                       : fmt::format("; {} step{} proved again", report.steps, report.steps == 1 ? "" : "s");
+  out += footnotes(report) + "\n";
+  if (report.paired)
+    for (const auto& [a, b] : report.paired->renamed)
+      out += fmt::format("output {} of IN is output {} of OUT\n", printable(a), printable(b));
+  return out;
+}
+
+// The key of the second witness. It follows from the certificate's text, which names both models by digests:
+// the same files get the same answer on every machine.
+std::uint64_t witness_key(std::string_view certificate) {
+  const std::string digest = Blake2b().add(certificate.data(), certificate.size()).hex();
+  return std::stoull(digest.substr(0, 16), nullptr, 16);
+}
+
+CheckedFiles checked(const Graph& in, const Graph& out, std::string_view text,
+                     const Result<Certificate>& certificate) {
+  CheckedFiles checked;
+  if (!certificate.ok()) {
+    checked.report.reason = certificate.error().message;
+    return checked;
+  }
+  checked.report = check_certificate(in, out, *certificate, witness_key(text));
+  checked.notes = certificate->notes.size();
+  return checked;
+}
+
+}  // namespace
+
+std::string CheckedFiles::text() const {
+  std::string out = words_of(report);
+  if (!report.accepted) return out;
+  for (const std::string& op : report.assumed)
+    out += "assuming that it is as its user states it:\n" + printable_lines(op) + "\n";
+  return out;
+}
+
+std::string CheckedFiles::json(double ms) const {
+  using Json = nlohmann::ordered_json;
+  Json renamed = Json::array();
+  if (report.paired)
+    for (const auto& [a, b] : report.paired->renamed) renamed.push_back({{"a", a}, {"b", b}});
+  const Json json{{"verdict", report.accepted ? "accepted" : "rejected"},
+                  {"but_for_rounding", report.accepted && report.rounded_constants() > 0},
+                  {"step", report.step ? Json(*report.step) : Json()},
+                  {"reason", report.reason},
+                  {"steps", report.steps},
+                  {"widened", report.widened},
+                  {"last_bits", report.last_bits},
+                  {"constants_rounded", report.paired ? report.paired->constants_rounded : 0},
+                  {"constants_restated", report.paired ? report.paired->constants_restated : 0},
+                  {"outputs_by_position", renamed},
+                  {"assumed", report.assumed},
+                  {"ms", ms}};
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+CheckedFiles check_models(const Graph& in, const Graph& out, std::string_view certificate) {
+  return checked(in, out, certificate, parse_certificate(certificate));
+}
+
+Result<CheckedFiles> check_files(const std::filesystem::path& in, const std::filesystem::path& out,
+                                 const std::filesystem::path& certificate,
+                                 const std::vector<std::string>& sizes) {
+  ISOMER_TRY(Model before, read_model(in));
+  if (!sizes.empty()) {
+    ISOMER_TRY(const InferOptions at, parse_sizes(sizes, before.graph));
+    ISOMER_TRY(before, read_model_at(in, at));
+  }
+  ISOMER_TRY(const Model after, read_model(out));
+  std::ifstream file(certificate, std::ios::binary);
+  if (!file) return Error{fmt::format("can't read the certificate {}", certificate.string())};
+  const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  auto parsed = parse_certificate(text);
+  if (!parsed.ok()) parsed = Error{fmt::format("{}: {}", certificate.string(), parsed.error().message)};
+  return checked(before.graph, after.graph, text, parsed);
+}
+
+}  // namespace isomer

@@ -1,0 +1,85 @@
+// isomer-check IN OUT CERT [--json]: the checker alone. It links the trusted libraries and nothing else; the
+// answer, its words and its exit code are those of `isomer check`.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "base/check.h"
+#include "base/last_words.h"
+#include "base/printable.h"
+#include "kernel/certify/check_files.h"
+
+namespace isomer {
+namespace {
+
+enum Exit : int { kAccepted = 0, kRejected = 1, kBadInput = 2, kOurBug = 70 };
+
+int complain(std::string line, int exit) {
+  while (line.ends_with('\n')) line.pop_back();
+  fmt::print(stderr, "isomer: {}\n", printable(line));
+  return exit;
+}
+
+constexpr const char* kUsage = "usage: isomer-check IN OUT CERT [--shape NAME=SHAPE]... [--json]";
+constexpr const char* kHelp =
+    R"(Check a certificate: is OUT proved equal to IN? Nothing of the optimizer is in this program.
+
+  IN                  the original model
+  OUT                 the optimized model
+  CERT                the certificate that came with it
+  --shape NAME=SHAPE  IN at this size, if OUT was made with --fix-shape
+  --json              answer in JSON
+  --help              this text
+
+Exit: 0 accepted, 1 rejected, 2 bad usage or a file that can't be read.
+)";
+
+int run(const std::vector<std::string>& files, const std::vector<std::string>& sizes, bool json) {
+  const auto start = std::chrono::steady_clock::now();
+  const auto checked = check_files(files[0], files[1], files[2], sizes);
+  if (!checked.ok()) return complain(checked.error().message, kBadInput);
+  const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
+  const bool accepted = checked->report.accepted;
+  if (json) fmt::print("{}", checked->json(spent.count()));
+  else if (accepted) fmt::print("{}", checked->text());
+  if (!accepted) complain(checked->text(), kRejected);
+  if (std::fflush(stdout) != 0) return complain("can't write to stdout", kBadInput);
+  return accepted ? kAccepted : kRejected;
+}
+
+// Lists of operators are made before main: there, too, memory may be out.
+[[gnu::constructor(101)]] void before_all_else() { end_with_one_line(kBadInput, kOurBug); }
+
+}  // namespace
+}  // namespace isomer
+
+int main(int argc, char** argv) {
+  std::vector<std::string> files, sizes;
+  bool json = false;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    if (word == "--json") {
+      json = true;
+    } else if (word == "--help" || word == "-h") {
+      fmt::print("{}\n\n{}", isomer::kUsage, isomer::kHelp);
+      return isomer::kAccepted;
+    } else if (word == "--shape" && i + 1 < argc) {
+      sizes.emplace_back(argv[++i]);
+    } else if (word.starts_with("--")) {
+      return isomer::complain(fmt::format("no option {}; {}", word, isomer::kUsage), isomer::kBadInput);
+    } else {
+      files.push_back(word);
+    }
+  }
+  if (files.size() != 3) return isomer::complain(isomer::kUsage, isomer::kBadInput);
+  try {
+    return isomer::run(files, sizes, json);
+  } catch (const std::bad_alloc&) {
+    return isomer::complain("not enough memory", isomer::kBadInput);
+  } catch (const std::exception& bug) {
+    return isomer::complain(bug.what(), isomer::kOurBug);
+  }
+}

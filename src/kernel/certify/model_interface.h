@@ -1,0 +1,34 @@
+// What two models must have in common before any of their values are compared: inputs by name, with their
+// defaults; outputs by name, too, or, where the models name them differently, by position.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "model/graph/infer.h"
+
+namespace isomer {
+
+// The inputs that a caller feeds, by name.
+std::map<std::string, const Node*> fed_inputs(const Graph& graph);
+
+// The second model's names of dimensions as the first one's, by where the inputs have them. A name of its own
+// that the first one has for something else becomes another.
+Graph with_symbols_of(const Graph& a, const Graph& b);
+
+// Whether both models have the same names of outputs, each once.
+bool same_output_names(const Graph& a, const Graph& b);
+
+// The second model with its outputs in the order of the first; as it is, where their names are not the same.
+Graph with_outputs_like(const Graph& a, const Graph& b);
+
+// What tells the two models apart before any value is computed.
+std::optional<std::string> interface_difference(const Graph& a, const Inference& a_info, const Graph& b,
+                                                const Inference& b_info);
+
+// Inputs whose extents the models declare differently: what is equal at one size need not be at another.
+std::optional<std::string> size_difference(const Graph& a, const Inference& a_info, const Graph& b,
+                                           const Inference& b_info);
+
+}  // namespace isomer

@@ -1,0 +1,37 @@
+// What anyone may claim of a graph: a proposer, a certificate. step.h says which claims are taken.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "kernel/prove/constant_fact.h"
+#include "model/graph/graph.h"
+
+namespace isomer {
+
+// "These values may be computed from those as this program does." Values by name.
+struct Claim {
+  std::vector<std::string> inputs;   // where the region begins; constants need not be named
+  std::vector<std::string> outputs;  // what is replaced
+  // A program of the same outputs, by position. Its inputs are the region's, or constants of the model, by
+  // name; the names of the values that it makes are new.
+  Graph after;
+  std::optional<int> attempt =
+      {};  // the attempt that proved it (prove.cpp has the list); none: all are tried
+  // Of constants that the region reads; the proof sees these programs in their place.
+  std::vector<ConstantFact> facts = {};
+};
+
+// "These values, which depend on constants only, may be computed now."
+struct FoldStep {
+  std::vector<std::string> values;
+};
+// "The nodes that make these values may compute in float32": see widen.h.
+struct WidenStep {
+  std::vector<std::string> values;
+};
+using CertifiedStep = std::variant<Claim, FoldStep, WidenStep>;
+
+}  // namespace isomer

@@ -1,0 +1,24 @@
+// What a claim may know of a constant beside its name: it is what a program over constants computes. A fold
+// read backwards: `Pad(Slice(w))` says of w that it is zero elsewhere, `Expand(Slice(w))` that its rows are
+// equal, `u * v` that it is a product.
+//
+// Checked on the bytes. Such a program moves elements, and multiplies two of them at most once, so that the
+// float64 in which it is computed has all digits: a sum might forget what it is a sum of.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "model/graph/graph.h"
+
+namespace isomer {
+
+struct ConstantFact {
+  std::string constant;  // of the model
+  Graph program;         // one output; its inputs are constants of the model, by name
+};
+
+// Whether a program without inputs computes these very numbers (-0 is 0). An error says why not.
+Status states(const Graph& program, const Tensor& constant);
+
+}  // namespace isomer

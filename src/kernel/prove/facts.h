@@ -1,0 +1,15 @@
+// What proofs may use of a constant's value, the same for all who have to agree about it: the set algebra,
+// the field witness, the key of the proof cache.
+#pragma once
+
+#include "model/expr/tensor.h"
+
+namespace isomer {
+
+bool all_positive(const Tensor& tensor);
+
+// Constants of the same numbers, in the same order, are one tensor to proofs, whatever axes of one element
+// they have: that tensor.
+Tensor without_unit_axes(const Tensor& tensor);
+
+}  // namespace isomer

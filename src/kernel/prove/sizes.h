@@ -1,0 +1,57 @@
+// What is known of sizes: for which of them a program runs, and where its formulas are exact.
+//
+// Formulas assume things that depend on named sizes (model/expr/formula.h: SizeCondition): that a Reshape
+// has as many elements before as after, that there is something to take the maximum of. Wherever the first of
+// two programs runs, what it needs holds; the second one may need nothing else.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+
+#include "kernel/prove/value_numbers.h"
+#include "model/graph/infer.h"
+
+namespace isomer {
+
+// Extents that are >= 0, as are all symbols.
+class SizeFacts {
+ public:
+  explicit SizeFacts(Dims facts);
+  // Whether they say that this extent is >= 0, too; false: not seen.
+  bool imply(const Dim& extent) const;
+
+ private:
+  Dim known_form(const Dim& extent) const;
+  bool imply_as_sets(const Dim& goal) const;
+  Dims facts_;
+  std::map<std::string, Dim, std::less<>> replaced_;  // symbols, by what they are equal to
+  bool contradictory_ = false;
+};
+
+// What the nodes that outputs depend on need.
+Dims needed_sizes(const Graph& graph, const Inference& inference);
+
+// A node of the first program whose formula may not be exact, or one of the second that may not run where the
+// first does; nullopt: there is none. `known` holds for all sizes that matter.
+std::optional<std::string> why_not_running(const Graph& a, const Inference& a_info, const Graph& b,
+                                           const Inference& b_info, const ValueNumbers& numbers,
+                                           const Dims& known);
+
+// A whole model: what holds wherever it runs, and the nodes whose values may then have another shape than
+// inference says.
+struct ModelSizes {
+  Dims facts;
+  std::set<NodeId> untrusted;
+};
+ModelSizes sizes_of(const Graph& graph, const Inference& inference);
+// Nodes whose formulas may not be exact, or that may not even run, and all that depends on them. What the
+// model needs itself is no fact.
+enum class Doubt : std::uint8_t { OfExactness, OfRunning };
+std::set<NodeId> doubtful_nodes(const Graph& graph, const Inference& inference, const SizeFacts& facts,
+                                Doubt doubt);
+
+// Those facts that mention no other symbols than these.
+Dims about(const Dims& facts, const std::set<std::string>& symbols);
+
+}  // namespace isomer

@@ -1,0 +1,32 @@
+// Widening: nodes of 16-bit floats that compute in float32, from border to border. What they read is cast to
+// float32 first, weights too; what others read of them is cast back last.
+//
+// Over the reals nothing changes: each node computes by the formula that it had, which is compared part by
+// part, with float32 where 16-bit floats stood. What changes is rounding, which is no part of any proof
+// (docs/equality.md): a node of 16-bit floats rounds all that it makes, and so does the cast that stands in
+// its place where it is read by others; between them less is rounded. A cast that the model has is never
+// dropped: one to 16 bits is a border. So is what makes integers or truth values of 16-bit floats.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/graph/graph.h"
+#include "model/graph/infer.h"
+
+namespace isomer {
+
+// The graph in which the nodes that make these values compute in float32. Error: a node whose formula is
+// another one there, or that has none; a name that is taken.
+inline constexpr std::string_view kWideSuffix = "_wide";  // of a value in float32
+inline constexpr std::string_view kNarrowSuffix =
+    "_narrow";  // of one that is cast back, where its name is gone
+Result<Graph> widen(const Graph& graph, const std::vector<std::string>& values);
+
+// The largest set of nodes that can be widened together: all that read or make 16-bit floats, but for those
+// that `widen` would refuse. No part of any proof.
+std::set<NodeId> widenable(const Graph& graph, const Inference& inference);
+
+}  // namespace isomer

@@ -1,0 +1,41 @@
+// One element of a formula's output, evaluated alone, at any size; and its value as an integer expression
+// over symbols.
+//
+// A tree walk that shares no code with Program beyond the scalar functions: each checks the other.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/expr/formula.h"
+#include "model/expr/tensor.h"
+
+namespace isomer {
+
+// A tensor of rank 0 with the element's value, in the output's type.
+Result<Tensor> evaluate_element(const Formula& formula, int output, const Extents& position,
+                                const std::vector<std::optional<Tensor>>& inputs, std::uint64_t key = 0);
+
+// What may be said of the sizes that symbols stand for: an axis has no more than 2^40 elements, nor has a
+// tensor. So a product of symbols is known to fit 64 bits where some tensor has such axes.
+class SymbolProducts {
+ public:
+  void add(const Dims& shape);
+  // Whether a value surely fits 64 bits.
+  bool fits(const Dim& value) const;
+
+ private:
+  double bits_of(const Dim& value) const;
+  std::vector<std::vector<std::string>> products_;  // sorted; of two symbols and more
+};
+
+// All elements of an integer or bool output as symbolic integers, from inputs whose elements are known as
+// such; nullopt where an element isn't an integer expression of them, or where there are more than `most`
+// elements.
+std::optional<Dims> evaluate_symbolic(const Formula& formula, int output,
+                                      const std::vector<std::optional<Dims>>& inputs,
+                                      std::int64_t most = 4096, const SymbolProducts& products = {});
+
+}  // namespace isomer

@@ -1,0 +1,22 @@
+// What crosses the places of an order of nodes: values that are made before a place and read there or later.
+#pragma once
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "model/graph/graph_index.h"
+
+namespace isomer {
+
+// Of one value: from the first place that it crosses to the last.
+struct Crossing {
+  Value value;
+  std::size_t first = 0, last = 0;
+};
+
+// `places`: of nodes in the order; what others make is there from its beginning. Constants cross nothing.
+std::vector<Crossing> crossings(const GraphIndex& index, const std::map<NodeId, std::size_t>& places,
+                                const std::set<NodeId>& constants);
+
+}  // namespace isomer

@@ -1,0 +1,20 @@
+// Inference inside of bodies: what the graphs in a node's attributes, or the function that it calls, compute,
+// given what is known outside; and what follows for the node's outputs.
+#pragma once
+
+#include "model/graph/infer.h"
+#include "model/graph/symbols.h"
+
+namespace isomer {
+
+struct BodyInference {
+  std::vector<Inference> bodies;   // one per body; none where they can't be inferred
+  std::vector<ValueInfo> outputs;  // of the node
+};
+
+// For If, Loop, Scan and calls of functions. What a Loop carries has the shape that it begins with on every
+// axis where the body is seen to keep it, and a new symbol on the others.
+BodyInference infer_bodies(const Graph& graph, const Inference& inference, Symbols& symbols, const Node& node,
+                           int depth);
+
+}  // namespace isomer

@@ -1,0 +1,24 @@
+// Whether two nodes, and two graphs, of different files say the same: by every element of every constant, by
+// the bytes that attributes refer to in other files, and by all that runs inside. By content and never by the
+// name of a function alone.
+//
+// content.h is about one store, and takes large tensors for the place where they lie; names.h is about names.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "model/graph/graph.h"
+
+namespace isomer {
+
+bool same_elements(const Attributes& a, const Attributes& b);
+
+// What two nodes run inside: graphs in their attributes, functions that they call, whatever these call.
+// Values by name. True of nodes that run nothing; the attributes themselves are not compared.
+bool same_inside(const Graph& a, const Node& x, const Graph& b, const Node& y);
+
+// Where two graphs differ, by the names of their values, in anything that a file says; nullopt: nowhere.
+std::optional<std::string> first_difference(const Graph& a, const Graph& b);
+
+}  // namespace isomer

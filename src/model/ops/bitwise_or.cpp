@@ -1,0 +1,14 @@
+#include "model/ops/shared/define.h"
+
+namespace isomer::ops {
+
+extern const Operator kBitwiseOr{
+    .name = "BitwiseOr",
+    .doc = "y = a or b, bit by bit",
+    .define = [](const Call& call) { return elementwise(call, Fn::BitOr, is_integer); },
+    .since = 18,
+    .least_inputs = 2,
+    .most_inputs = 2,
+};
+
+}  // namespace isomer::ops

@@ -1,0 +1,10 @@
+// What CumSum and CumProd share: a fold of all elements up to each position, along an axis.
+#pragma once
+
+#include "model/ops/shared/define.h"
+
+namespace isomer {
+
+Definition define_cumulative(const Call& call, Reduction reduction);
+
+}  // namespace isomer

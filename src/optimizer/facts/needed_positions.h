@@ -1,0 +1,35 @@
+// The fact: which positions of every value its readers need, all of them together, and what nodes can compute
+// of that alone. Derived once for a graph, against its order: what readers need of a node says what the node
+// needs.
+//
+// Not here: whether computing less is worth the slices that it takes
+// (optimizer/propose/positions/needed.cpp).
+#pragma once
+
+#include <map>
+#include <set>
+#include <unordered_map>
+
+#include "optimizer/facts/node_cut.h"
+
+namespace isomer {
+
+class NeededPositions {
+ public:
+  explicit NeededPositions(const Site& site);
+
+  // What is computed of a value when nothing is computed that nobody needs. All of it: no axes, or whole
+  // ones.
+  const Needs& of(Value v) const;
+  bool is_cut(Value v) const { return isomer::is_cut(of(v)); }
+  // Of nodes that make or read a value that is cut.
+  const NodeCut* cut(NodeId id) const;
+  const Choices& selections() const { return selections_; }
+
+ private:
+  std::map<Value, Needs> needs_;
+  std::unordered_map<NodeId, NodeCut> cuts_;
+  Choices selections_;
+};
+
+}  // namespace isomer

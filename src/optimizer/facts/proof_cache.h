@@ -1,0 +1,37 @@
+// Questions that were answered already. Fifty equal blocks of a model cost a search one proof, or one attempt
+// at one. The checker has none: what it accepts it has proved itself.
+//
+// The key is all that an answer may depend on, written out: both programs with their names forgotten, shapes,
+// attributes and small constants in full, larger constants by where they recur (a proof takes them for
+// symbols) and by the sign facts that a proof may use; and all that inference computes, which may look at the
+// numbers of larger constants. Keys are compared in full, never by digest.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "kernel/prove/prove.h"
+
+namespace isomer {
+
+class ProofCache {
+ public:
+  // As prove_equal. Proofs are kept, and what was not decided within this budget.
+  Verdict prove(const Graph& a, const Graph& b, const ProveOptions& options = {});
+  ProofSource source() {
+    return
+        [this](const Graph& a, const Graph& b, const ProveOptions& options) { return prove(a, b, options); };
+  }
+  std::size_t hits() const { return hits_; }
+  std::size_t attempts() const { return attempts_; }  // questions that were not answered before
+
+ private:
+  std::map<std::string, Proved> proved_;
+  std::map<std::string, NotDecided> undecided_;
+  std::size_t hits_ = 0, attempts_ = 0;
+};
+
+// The question as a text; equal texts, equal questions.
+std::string question(const Graph& a, const Graph& b, const ProveOptions& options);
+
+}  // namespace isomer

@@ -1,0 +1,33 @@
+// Where two programs of one output each may differ: the set that the prover's algebra leaves open
+// (NormalForms::unproved_positions), and margins of the output's axes that hold all of it.
+//
+// Not here: what to do about it (optimizer/propose/positions/partial.cpp). Nothing here is trusted.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "model/graph/graph.h"
+
+namespace isomer {
+
+// The first and the last positions along an axis.
+struct Margin {
+  std::size_t axis = 0;
+  std::int64_t begin = 0, end = 0;
+};
+
+struct WrongPositions {
+  std::string set;  // as isl writes it, with named sizes
+  bool is_empty = false;
+  // Each inside of what the ones before it leave over: rows at the border, then columns of the other rows.
+  // What all of them leave over is right.
+  std::vector<Margin> margins = {};
+};
+
+// Complete programs: declared inputs, constants with their values. Error: why it can't be told, or that the
+// positions are no margins.
+Result<WrongPositions> wrong_positions(const Graph& right, const Graph& mutant);
+
+}  // namespace isomer

@@ -1,0 +1,37 @@
+// A region of a model as somebody who has never seen the model may know it: values renamed (x0: what it
+// reads, w0: large constants, of which only type, extents and sign are known, k0: constants by their
+// elements, v0: what it computes), in an order of its own; and its key, which renamed values, reordered
+// nodes, other weights and other names of extents do not change.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/result.h"
+#include "model/graph/graph.h"
+
+namespace isomer {
+
+struct KnownRegion {
+  Graph graph;  // without large constants: they are inputs
+  // What is known of the inputs that are large constants: whether all of their elements are positive, and how
+  // many constants of the region are the same, byte by byte, with this one.
+  struct Constant {
+    bool positive = false;
+    int same = 1;
+  };
+  std::map<std::string, Constant> constants;
+};
+
+struct Renamed {
+  KnownRegion region;
+  std::map<std::string, std::string> names;  // of the model's values: those of the region
+};
+
+// Error: it has what a program may not have (io/onnx/program.h), or the type of an input is not known.
+Result<Renamed> known_region(const Graph& region);
+
+// 32 digits.
+std::string key_of(const KnownRegion& region);
+
+}  // namespace isomer

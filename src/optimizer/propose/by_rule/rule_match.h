@@ -1,0 +1,25 @@
+// Where a pattern of a rule is found in a graph: what its variables and words stand for there.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "optimizer/facts/site.h"
+#include "rules/text/pattern_net.h"
+
+namespace isomer {
+
+struct RuleMatch {
+  std::shared_ptr<const rules::Pattern> pattern;
+  std::vector<Value> outputs;      // for those of pattern->from
+  std::map<int, Value> variables;  // by number
+  std::map<int, NodeId> words;     // by number; of several nodes that apply it, the first
+  std::map<Value, Value> biases;   // of convolutions that were matched without them, by their weights
+};
+
+// All matches of what the net has for a value, where it is the first output. Siblings, outputs of one
+// pattern that share a variable, are found as many as there are.
+std::vector<RuleMatch> matches_at(const Site& site, const rules::PatternNet& net, Value value);
+
+}  // namespace isomer

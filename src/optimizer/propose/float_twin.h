@@ -1,0 +1,41 @@
+// A graph of 16-bit floats as proposers see it: with float32 in their place. Over the reals both are one
+// program, so what may be proposed of the one may be proposed of the other; no proposer has to know widths.
+// What they write is given the widths of the graph that it is for. Weights that are stored in 16 bits and
+// cast to float32 are constants to them. Nothing here is trusted.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "optimizer/facts/proposal.h"
+
+namespace isomer {
+
+bool is_half(ElementType type);  // Float16, BFloat16
+
+class FloatTwin {
+ public:
+  // nullopt: the graph has no 16-bit floats, or there is no such graph of float32 (a subgraph's types are
+  // not to be changed, say).
+  static std::optional<FloatTwin> of(const Graph& graph, const Inference& inference);
+
+  // Values have the names, and nodes the order, that they have in the graph itself.
+  const Graph& graph() const { return graph_; }
+  const Inference& inference() const { return inference_; }
+
+  // What was proposed of the twin, for the graph itself: new constants in its width, where that is how the
+  // program's other numbers are stored.
+  Proposal translated(Proposal proposal) const;
+
+ private:
+  FloatTwin() = default;
+  std::optional<ElementType> width_of(const std::vector<std::string>& names, const Graph& program) const;
+  Graph with_casts(const Graph& program, const std::string& output) const;
+  Graph given_;
+  Graph graph_;
+  Inference inference_;
+  std::map<std::string, ElementType, std::less<>> halves_;  // values of the graph itself
+  std::map<std::string, std::string, std::less<>> casts_;   // constants of 16 bits, by what they are cast to
+};
+
+}  // namespace isomer

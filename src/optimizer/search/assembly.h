@@ -1,0 +1,50 @@
+// Assembly: which of the proved steps are taken; the runtime decides by measuring. Each group of equals is
+// measured once, alone in its context (cheap, sharp); the good ones together in the whole model; if that is
+// slower, each half by itself.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "optimizer/search/context.h"
+
+namespace isomer {
+
+class Assembly {
+ public:
+  explicit Assembly(SearchContext& context) : context_(context) {}
+  // The draft with those of the groups that pay; the draft as it is if none does.
+  Draft choose(const Draft& draft, StepMaker& maker, std::vector<StepGroup>& groups) {
+    measure(maker, groups);
+    return chosen(draft, maker);
+  }
+  // The same in parts: groups are measured, once or more often; they stay where they are until all is chosen.
+  void measure(const StepMaker& maker, std::vector<StepGroup>& groups);
+  // The draft with all that was faster alone; nothing of it was measured together.
+  Draft promising(const Draft& draft, StepMaker& maker) const;
+  Draft chosen(const Draft& draft, StepMaker& maker);
+  // Whether the whole model gets faster by it; with no time left, no.
+  bool is_faster(const Draft& before, const Draft& after);
+
+ private:
+  // Groups by how their regions were measured, alone in their context.
+  struct Ranked {
+    std::vector<const StepGroup*> faster;   // the most time saved first
+    std::vector<const StepGroup*> unknown;  // there was no time to ask
+  };
+  Ranked ranked() const;
+  Draft settled(const Draft& best, StepMaker& maker, const Ranked& ranked);
+  bool is_too_large(const Draft& draft) const;
+  // nullopt: there was no time to find out.
+  std::optional<bool> is_better(const ScratchModel& a, const ScratchModel& b, bool is_promising);
+  std::unique_ptr<ScratchModel> scratch(const Draft& draft) const;
+
+  SearchContext& context_;
+  std::vector<std::pair<double, const StepGroup*>> faster_;  // with the time that it saves
+  std::vector<const StepGroup*> unknown_;
+  std::map<std::string, std::pair<int, int>> kin_;  // by kind of change: groups that were faster, and slower
+};
+
+}  // namespace isomer

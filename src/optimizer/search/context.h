@@ -1,0 +1,48 @@
+// What all parts of one search share.
+#pragma once
+
+#include "io/onnx/model.h"
+#include "optimizer/search/options.h"
+#include "optimizer/search/trials.h"
+#include "optimizer/search/tried_before.h"
+
+namespace isomer {
+
+// Trials: the runtime decides what is taken; nullptr: the analytic cost decides.
+struct SearchContext {
+  const SearchOptions& options;
+  const Model& model;
+  Trials* trials;
+  SearchReport& report;
+  SearchContext(const SearchOptions& o, const Model& m, Trials* t, SearchReport& r)
+      : options(o), model(m), trials(t), report(r), tried_before(o) {}
+  ProofCache proofs = {};
+  TriedBefore tried_before;
+  std::int64_t tried = 0;
+  int next_place = 0;  // makes names that are not used yet
+
+  const Machine& machine() const { return trials ? trials->machine().machine() : unknown_machine(); }
+  // To be called before a graph is priced. Whether something new is known of the machine.
+  bool learn(const Graph& graph, const Inference& inference) const {
+    return trials && trials->machine().learn(graph, inference);
+  }
+  // Whether to stop now; says why in the report.
+  bool is_over();
+  // A draft that is better than all before.
+  void tell(const Draft& draft);
+  // What would be given back now, if these steps of the graph that is worked on were all; nullopt: nothing
+  // that was not told already. Null: nobody knows.
+  using SoFar = std::function<std::optional<Draft>(const std::vector<Step>& proved)>;
+  SoFar so_far = {};
+  // To be called before what can't be interrupted, such as a proof: who waits no longer takes what was told.
+  // Without a runtime only, whose looks take longer than they are worth; and seldom enough to cost nothing.
+  void tell_so_far(const std::vector<Step>& proved);
+
+ private:
+  double told_at_ = 0, telling_took_ = 0;  // seconds of the limit
+};
+
+// By what the machine is known to do.
+double price_of(const Graph& graph, const Machine& machine);
+
+}  // namespace isomer

@@ -1,0 +1,56 @@
+// Moves: what every strategy does with a graph: ask the proposers, prove, simplify.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "optimizer/search/context.h"
+#include "optimizer/search/proof_memory.h"
+
+namespace isomer {
+
+class Moves {
+ public:
+  // Model: no proposal is tried twice, and the report lists what was refused. State (one of many graphs that
+  // a strategy looks at): neither.
+  enum class Scope : std::uint8_t { Model, State };
+  explicit Moves(SearchContext& context, Scope scope = Scope::Model) : context_(context), scope_(scope) {}
+
+  // Largest gain first. Relaxed: also what loses by itself.
+  std::vector<Proposal> proposals(const Workpiece& piece, bool relaxed) {
+    ++context_.report.states;
+    return asked(piece, relaxed, {});
+  }
+  // The same in two parts: of these proposers and of the user's rules; then of all others, with those that
+  // are known already in their places.
+  std::vector<Proposal> first_proposals(const Workpiece& piece, const std::set<std::string>& first);
+  std::vector<Proposal> with_others(std::vector<Proposal> known, const Workpiece& piece,
+                                    const std::set<std::string>& first);
+  // Steps in the order of what they were proposed as.
+  static void sort_like(const std::vector<Proposal>& order, std::vector<Step>& steps);
+  // Those that can be proved, while there is time: of a model that is measured, not more than a share of what
+  // is left of it, since what was proved should be measured, too.
+  std::vector<Step> proved(const StepMaker& maker, const std::vector<Proposal>& proposals);
+  // Applied unconditionally: it costs nothing at run time and exposes more to the proposers.
+  Result<Draft> simplified(Draft draft);
+  void note_trouble(const StepMaker& maker);
+  // Steps that were left out because another one took a part of their regions may be tried again: what they
+  // replace may still be there.
+  void allow_left_out(const std::vector<const StepGroup*>& groups, const Draft& before, const Draft& after);
+  // Whether the last proofs were cut short by that: the rest is there for another round.
+  bool was_cut_short() const { return was_cut_short_; }
+
+ private:
+  std::vector<Proposal> asked(const Workpiece& piece, bool relaxed, const std::set<std::string>& left_out);
+  bool learn_from(const Workpiece& piece, const Proposals& found);  // whether anything is new of the machine
+  std::optional<std::string> why_in_vain(const std::optional<Digest>& tried);
+  std::variant<Step, std::string> answer(const StepMaker& maker, const Proposal& proposal);
+  SearchContext& context_;
+  ProofMemory memory_{context_.options.cache, context_.options.seed};
+  Scope scope_;
+  std::set<std::string> seen_;
+  bool was_cut_short_ = false;
+};
+
+}  // namespace isomer

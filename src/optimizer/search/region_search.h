@@ -1,0 +1,12 @@
+// A model searched region by region: each unique one once, by a strategy that may accept a loss on its way;
+// what was found is done at all of its places, step by step.
+#pragma once
+
+#include "optimizer/search/context.h"
+
+namespace isomer {
+
+// The draft with what was found to pay; the draft as it is if nothing did.
+Result<Draft> search_regions(SearchContext& context, const Draft& draft, bool shifted);
+
+}  // namespace isomer

@@ -1,0 +1,15 @@
+// The search: simplify, propose, prove, choose, until nothing new pays. A runtime decides what is
+// chosen (assembly.h), or the analytic cost.
+#pragma once
+
+#include <vector>
+
+#include "optimizer/search/context.h"
+
+namespace isomer {
+
+// What was reached, step by step; the last is the best.
+Result<std::vector<Draft>> search(const SearchOptions& options, const Model& model, Trials* trials,
+                                  SearchReport& report);
+
+}  // namespace isomer

@@ -1,0 +1,88 @@
+// Steps that were proved of a graph, in groups of equals: what assembly chooses from.
+#pragma once
+
+#include <atomic>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "kernel/prove/step.h"
+#include "optimizer/facts/proof_cache.h"
+#include "optimizer/facts/proposal.h"
+#include "optimizer/search/load_demands.h"
+
+namespace isomer {
+
+struct Step {
+  Proposal proposal;
+  std::vector<ProvedClaim> claims;  // one; none if it only folds
+  Graph region;                     // what it replaces
+  std::set<std::string> replaced;   // values that the region computes
+  std::string label = {};           // of its group; or its kind
+  int fewer = 0;                    // nodes
+  double ratio = 0;                 // what it gained in its context; 0: not measured
+};
+
+// Steps that do the same to equal regions at several places: they pay alike.
+struct StepGroup {
+  std::string what;  // "collapse: Conv+Conv+Add -> Conv"
+  std::vector<Step> steps;
+  double gain = 0;  // of all, by the analytic cost
+};
+
+// A graph on its way, and how it came to be.
+struct Draft {
+  Graph graph;
+  std::vector<CertifiedStep> steps = {};
+  struct Taken {
+    std::string kind, what, label;
+    int fewer = 0;         // nodes
+    double ratio = 0;      // what it gained in its context; 0: not measured
+    bool is_claim = true;  // otherwise it only folds
+  };
+  std::vector<Taken> taken = {};
+  // Constants that were computed on the way, each with the program that computes it from those there were.
+  struct Folded {
+    Tensor value;
+    Graph program;
+  };
+  std::vector<Folded> folded = {};
+};
+
+class StepMaker {
+ public:
+  // `stop`: set by somebody, no further attempt at a proof is begun.
+  StepMaker(Workpiece piece, ProofCache& proofs, std::uint64_t key, const std::atomic<bool>* stop = nullptr)
+      : piece_(std::move(piece)), demands_(piece_.graph()), proofs_(proofs), key_(key), stop_(stop) {}
+
+  const Workpiece& piece() const { return piece_; }
+  // The step, proved; or why not.
+  std::variant<Step, std::string> prove(const Proposal& proposal) const;
+  // The draft with these steps, as many as go together: a step whose region another one has taken, or that
+  // would close a circle, is left out.
+  Draft with(const Draft& draft, const std::vector<const Step*>& steps);
+  const std::vector<std::string>& trouble() const { return trouble_; }  // why steps were left out
+
+ private:
+  std::variant<Step, std::string> widened(Step step) const;
+  Result<Draft> together(const Draft& draft, const std::vector<const Step*>& steps) const;
+  Workpiece piece_;
+  LoadDemands demands_;
+  ProofCache& proofs_;
+  std::uint64_t key_;
+  const std::atomic<bool>* stop_;
+  std::vector<std::string> trouble_;
+};
+
+// In the order of their gain.
+std::vector<StepGroup> grouped(std::vector<Step> steps);
+template <class T>
+std::vector<const T*> pointers_to(const std::vector<T>& list) {
+  std::vector<const T*> out;
+  out.reserve(list.size());
+  for (const T& item : list) out.push_back(&item);
+  return out;
+}
+std::vector<const Step*> all_steps(const std::vector<const StepGroup*>& groups);
+
+}  // namespace isomer

@@ -1,0 +1,39 @@
+// Strategies: how far a search looks before it takes a step. All of them walk the same space of states: a
+// region as it is now, how it came to be, what it costs by the analytic price.
+//
+// `greedy` takes what pays at once, over the whole model (search.cpp). `backtrack:ALPHA` and `beam:WIDTH`
+// look at one region after the other and accept a loss on the way: states that cost less than ALPHA times the
+// best so far, in the order of their cost (Jia et al., MetaFlow 2019, TASO 2019); or the WIDTH best of each
+// depth. `saturate` collects all states in an e-graph and chooses the best program of their parts
+// (saturate.h).
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "optimizer/search/options.h"
+
+namespace isomer {
+
+struct State {
+  Draft draft;
+  double cost = 0;
+};
+
+// What strategies share: where one can go from a state, and whether one has been there.
+class StateSpace {
+ public:
+  virtual ~StateSpace() = default;
+  // Every state that one proved step leads to and that costs less than `most`.
+  virtual std::vector<State> expand(const State& state, double most) = 0;
+  // Equal keys: equal but for names and for the values of larger constants. All states of a region compute
+  // the same, so such states need not be told apart.
+  virtual std::string key(const State& state) const = 0;
+  virtual bool is_over() = 0;
+};
+
+// The states that were reached, the cheapest first; `start` is one of them. Not for `saturate`.
+std::vector<State> explore(StateSpace& space, const State& start, const Strategy& strategy);
+
+}  // namespace isomer

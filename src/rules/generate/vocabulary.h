@@ -1,0 +1,68 @@
+// Word: an operator with its attributes and constant inputs fixed, so that what is left of it are its
+// operands. One of several outputs is a word of its own (the first half of a Split).
+//
+// `vocabulary()` is the one table of the words that rules are generated from, and `families()` the inputs
+// that they start with; both are the same at every depth. What a word computes and which shapes it takes is
+// not said here: that is the operator's formula.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/graph/graph.h"
+
+namespace isomer::rules {
+
+// What a word does to the last digits of numbers: nothing, as it moves or compares them; what a function of
+// one number does to each alike; what depends on the order of a sum; something else.
+enum class Rounding : std::uint8_t { None, Function, Sum, Otherwise };
+
+struct Word {
+  std::string op;
+  std::string attributes = {};              // "group = 2, pads = [1, 1, 1, 1]": by name, defaults left out
+  std::vector<std::string> constants = {};  // after the operands: "value_ints = [0, 1]"; "": absent
+  int operands = 1;
+  int output = 0, outputs = 1;
+
+  std::string text() const;  // "Split<axis = 1, num_outputs = 2>#0"; equal texts are equal words
+  bool is_commutative() const;
+  bool is_elementwise() const;  // of any rank, and operands of one shape give that shape
+  Rounding rounding() const;
+};
+
+// The word that a node applies for one of its outputs, and its operands. nullopt: constants stand before
+// operands, or an attribute is no number, string or list of integers.
+struct WordUse {
+  Word word;
+  std::vector<Value> operands;
+};
+std::optional<WordUse> word_of(const Graph& graph, Value value);
+
+// What a value may be used as. Weights are what convolutions take as such; on them only what makes other
+// weights is applied, as all else is said of data already.
+enum class Role : std::uint8_t { Data, Weight };
+
+struct Choice {
+  Word word;
+  std::array<bool, 2> on = {true, false};  // data, weights: all operands are of one role
+  bool takes_weight = false;               // the second operand is a weight, the first one data
+  int kernel = 0;                          // that the weight must have; 0: any
+  bool of_inputs_only = false;             // a constant, but for its sizes
+};
+std::span<const Choice> vocabulary();
+
+// Inputs of one shape. Extents in either of two instances.
+struct Family {
+  std::string_view letter;  // names are x0, x1, ...
+  Role role = Role::Data;
+  int count = 4;
+  std::array<Extents, 2> extents;
+};
+std::span<const Family> families();
+
+}  // namespace isomer::rules

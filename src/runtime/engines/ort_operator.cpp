@@ -1,0 +1,282 @@
+#include "runtime/engines/ort_operator.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+
+#include "runtime/engines/ort_api.h"
+
+namespace isomer {
+namespace {
+
+// The table's functions by their places in it, which never change: the runtime only adds to its end.
+// clang-format off
+#define ISOMER_PLACE(name) {#name, offsetof(OrtApi, name) / sizeof(void*)}
+// clang-format on
+struct Place {
+  const char* name;
+  std::size_t index;
+};
+constexpr Place kPlaces[] = {
+    ISOMER_PLACE(CreateStatus),
+    ISOMER_PLACE(CreateCustomOpDomain),
+    ISOMER_PLACE(CustomOpDomain_Add),
+    ISOMER_PLACE(AddCustomOpDomain),
+    ISOMER_PLACE(KernelContext_GetInput),
+    ISOMER_PLACE(KernelContext_GetOutput),
+    ISOMER_PLACE(GetTensorMutableData),
+    ISOMER_PLACE(GetTensorTypeAndShape),
+    ISOMER_PLACE(ReleaseTensorTypeAndShapeInfo),
+    ISOMER_PLACE(GetTensorShapeElementCount),
+    ISOMER_PLACE(KernelInfoGetAttribute_int64),
+    ISOMER_PLACE(GetDimensions),
+};
+#undef ISOMER_PLACE
+
+// {0}: names and places of the table's functions.
+constexpr char kCalls[] = R"text(
+#include <stddef.h>
+#include <stdint.h>
+
+namespace {{
+typedef void* im_status;  // NULL: all is well
+enum {{ IM_API = 16 }};    // the version of the table
+enum {{ {0} }};
+const void* const* im_api = NULL;
+template <class... A>
+im_status im_call(int place, A... a) {{
+  return ((im_status (*)(A...))im_api[place])(a...);
+}}
+}}  // namespace
+)text";
+
+// The weights' file of a whole model, and of one of several regions.
+constexpr char kOwnWeights[] = R"text(  strcpy(file, "{0}.weights");
+)text";
+constexpr char kNumberedWeights[] = R"text(  int64_t number = 0;
+  if (im_status s = im_call(im_KernelInfoGetAttribute_int64, info, (const char*)"weights", &number)) return s;
+  snprintf(file, 32 + sizeof("{0}"), "{0}_%lld.weights", (long long)number);
+)text";
+
+constexpr char kText[] = R"text(
+#include <dlfcn.h>
+#include <limits.h>
+#include <stdio.h>
+
+namespace {{
+im_status im_failed(const char* words) {{ return im_call(im_CreateStatus, 1, words); }}
+
+const int im_input_types[] = {{{1}}}, im_output_types[] = {{{2}}};
+const size_t im_input_sizes[] = {{{3}}};
+const size_t im_by_sample[] = {{{10}}};  // ranks of inputs whose first extent is the batch's; 0: it is not
+const int64_t im_output_shapes[] = {{{4}}};
+const size_t im_output_ranks[] = {{{5}}};
+const size_t im_inputs = {6}, im_outputs = {7};
+
+struct im_kernel {{
+  {0}_module* module;
+  void* spare;  // a workspace that no run has
+}};
+
+im_status im_make(const void*, const void*, const void* info, void** out) {{
+  Dl_info about;
+  char path[PATH_MAX];
+  if (dladdr((const void*)&{0}_run, &about) == 0 || strlen(about.dli_fname) + 64 + sizeof("{0}") > sizeof(path))
+    return im_failed("{0}: can't tell where its library is");
+  strcpy(path, about.dli_fname);
+  char* const slash = strrchr(path, '/');
+  char* const file = slash == NULL ? path : slash + 1;
+  (void)info;
+{8}  im_kernel* kernel = (im_kernel*)calloc(1, sizeof(im_kernel));
+  if (kernel == NULL || (kernel->module = {0}_create(path)) == NULL) {{
+    free(kernel);
+    return im_failed("{0}: {9} is not beside its library, or is another model's");
+  }}
+  *out = kernel;
+  return NULL;
+}}
+void im_free(void* k) {{
+  im_kernel* kernel = (im_kernel*)k;
+  {0}_destroy(kernel->module);
+  free(kernel->spare);
+  free(kernel);
+}}
+
+im_status im_compute(void* k, void* context) {{
+  im_kernel* kernel = (im_kernel*)k;
+  const void* inputs[im_inputs + 1];
+  void* outputs[im_outputs + 1];
+  int64_t batch = -1;  // of all inputs that have one
+  for (size_t i = 0; i < im_inputs; ++i) {{
+    void *value = NULL, *data = NULL, *shape = NULL;
+    size_t size = 0;
+    if (im_status s = im_call(im_KernelContext_GetInput, context, i, &value)) return s;
+    if (im_status s = im_call(im_GetTensorTypeAndShape, value, &shape)) return s;
+    im_status counted = im_call(im_GetTensorShapeElementCount, shape, &size);
+    int64_t first = 1;
+    if (counted == NULL && im_by_sample[i] > 0) counted = im_call(im_GetDimensions, shape, &first, (size_t)1);
+    ((void (*)(void*))im_api[im_ReleaseTensorTypeAndShapeInfo])(shape);
+    if (counted != NULL) return counted;
+    if (im_by_sample[i] > 0 && batch >= 0 && batch != first) return im_failed("{0}: inputs are batches of different sizes");
+    if (im_by_sample[i] > 0) batch = first;
+    if (size != (size_t)first * im_input_sizes[i]) return im_failed("{0}: an input has another size than the model was compiled for");
+    if (im_status s = im_call(im_GetTensorMutableData, value, &data)) return s;
+    inputs[i] = data;
+  }}
+  (void)batch;
+  const int64_t* shape = im_output_shapes;
+  for (size_t i = 0; i < im_outputs; ++i) {{
+    void *value = NULL, *data = NULL;
+    int64_t extents[64];
+    for (size_t d = 0; d < im_output_ranks[i]; ++d) extents[d] = shape[d] >= 0 ? shape[d] : batch;
+    if (im_status s = im_call(im_KernelContext_GetOutput, context, i, (const int64_t*)extents, im_output_ranks[i], &value)) return s;
+    if (im_status s = im_call(im_GetTensorMutableData, value, &data)) return s;
+    outputs[i] = data;
+    shape += im_output_ranks[i];
+  }}
+  // Runs of several threads each have a workspace; one is kept.
+  void* workspace = __atomic_exchange_n(&kernel->spare, (void*)NULL, __ATOMIC_ACQ_REL);
+  if (workspace == NULL) workspace = aligned_alloc(64, ({0}_workspace_size(kernel->module) + 127) / 64 * 64);
+  if (workspace == NULL) return im_failed("{0}: no memory for its workspace");
+  const int failed = {0}_run(kernel->module, {11}inputs, outputs, workspace);
+  free(__atomic_exchange_n(&kernel->spare, workspace, __ATOMIC_ACQ_REL));
+  return failed == 0 ? NULL : im_failed("{0}: an index that the model computes is outside of its tensor");
+}}
+
+// As the runtime declares it, up to what version 16 has.
+struct im_operator {{
+  uint32_t version;
+  void* (*make_1)(const void*, const void*, const void*);
+  const char* (*name)(const void*);
+  const char* (*provider)(const void*);
+  int (*input_type)(const void*, size_t);
+  size_t (*input_count)(const void*);
+  int (*output_type)(const void*, size_t);
+  size_t (*output_count)(const void*);
+  void (*compute_1)(void*, void*);
+  void (*free)(void*);
+  int (*input_kind)(const void*, size_t);
+  int (*output_kind)(const void*, size_t);
+  int (*input_memory)(const void*, size_t);
+  int (*fewest_inputs)(const void*);
+  int (*equal_inputs)(const void*);
+  int (*fewest_outputs)(const void*);
+  int (*equal_outputs)(const void*);
+  im_status (*make)(const void*, const void*, const void*, void**);
+  im_status (*compute)(void*, void*);
+  void* later[7];
+}};
+const im_operator im_the_operator = {{
+    IM_API,
+    NULL,
+    [](const void*) {{ return "{0}"; }},
+    [](const void*) -> const char* {{ return NULL; }},
+    [](const void*, size_t i) {{ return im_input_types[i]; }},
+    [](const void*) {{ return (size_t)im_inputs; }},
+    [](const void*, size_t i) {{ return im_output_types[i]; }},
+    [](const void*) {{ return (size_t)im_outputs; }},
+    NULL,
+    im_free,
+    [](const void*, size_t) {{ return 0; }},
+    [](const void*, size_t) {{ return 0; }},
+    [](const void*, size_t) {{ return 0; }},
+    [](const void*) {{ return 0; }},
+    [](const void*) {{ return 0; }},
+    [](const void*) {{ return 0; }},
+    [](const void*) {{ return 0; }},
+    im_make,
+    im_compute,
+    {{}}}};
+}}  // namespace
+)text";
+
+// {0}: what is added to the domain, as calls.
+constexpr char kRegistration[] = R"text(
+struct im_api_base {{
+  const void* (*table)(uint32_t);
+  const char* (*version)(void);
+}};
+extern "C" __attribute__((visibility("default"), weak)) void* RegisterCustomOps(void* options, const im_api_base* base) {{
+  im_api = (const void* const*)base->table(IM_API);
+  if (im_api == NULL) return NULL;  // an older runtime, which then says that it doesn't know the operator
+  void* domain = NULL;
+  if (im_status s = im_call(im_CreateCustomOpDomain, (const char*)"{1}", &domain)) return s;
+{0}  return im_call(im_AddCustomOpDomain, options, domain);
+}}
+)text";
+
+std::string added(const std::string& what) {
+  return fmt::format("  if (im_status s = im_call(im_CustomOpDomain_Add, domain, {})) return s;\n", what);
+}
+std::string registration(const std::string& added) {
+  return fmt::format(kRegistration, added, kOrtOperatorDomain);
+}
+
+std::string list(const std::vector<std::string>& words) {
+  return words.empty() ? "0" : fmt::format("{}", fmt::join(words, ", "));
+}
+
+std::string calls() {
+  std::vector<std::string> places;
+  for (const Place& p : kPlaces) places.push_back(fmt::format("im_{} = {}", p.name, p.index));
+  return fmt::format(kCalls, list(places));
+}
+
+// `file`: code that says its name; `file_words`: the same for people.
+std::string kernel_text(const std::string& name, const std::vector<OrtPort>& inputs,
+                        const std::vector<OrtPort>& outputs, const std::string& file,
+                        const std::string& file_words) {
+  std::vector<std::string> input_types, output_types, sizes, by_sample, shapes, ranks;
+  for (const OrtPort& port : inputs) {
+    input_types.push_back(fmt::format("{}", static_cast<int>(port.type)));
+    std::int64_t size = 1;
+    for (const std::int64_t e : port.extents) size *= e;
+    sizes.push_back(fmt::format("{}", size));
+    by_sample.push_back(fmt::format("{}", port.by_sample ? port.extents.size() : 0));
+  }
+  for (const OrtPort& port : outputs) {
+    output_types.push_back(fmt::format("{}", static_cast<int>(port.type)));
+    for (std::size_t d = 0; d < port.extents.size(); ++d)
+      shapes.push_back(fmt::format("{}", port.by_sample && d == 0 ? -1 : port.extents[d]));
+    ranks.push_back(fmt::format("{}", port.extents.size()));
+  }
+  return calls() + fmt::format(kText, name, list(input_types), list(output_types), list(sizes), list(shapes),
+                               list(ranks), inputs.size(), outputs.size(), file, file_words, list(by_sample),
+                               std::ranges::any_of(inputs, &OrtPort::by_sample) ? "(size_t)batch, " : "");
+}
+
+constexpr char kTitle[] = "\n// ---- The model as an operator of ONNX Runtime, 1.16 or later\n\n";
+constexpr char kBegin[] = "#if !defined(IM_PART) && !defined(__wasm__)\n", kEnd[] = "#endif\n";
+
+}  // namespace
+
+std::string ort_operator_text(const std::string& name, const std::vector<OrtPort>& inputs,
+                              const std::vector<OrtPort>& outputs) {
+  return std::string(kTitle) + kBegin +
+         kernel_text(name, inputs, outputs, fmt::format(kOwnWeights, name), name + ".weights") +
+         registration(added("&im_the_operator")) + kEnd;
+}
+
+std::string ort_region_text(const std::string& name, const std::string& base,
+                            const std::vector<OrtPort>& inputs, const std::vector<OrtPort>& outputs) {
+  return std::string(kTitle) + kBegin +
+         kernel_text(name, inputs, outputs, fmt::format(kNumberedWeights, base), base + "_N.weights") +
+         fmt::format(
+             "extern \"C\" __attribute__((visibility(\"hidden\"))) const void* {}_operator(const void* "
+             "const* "
+             "api) {{\n  im_api = api;\n  return &im_the_operator;\n}}\n",
+             name) +
+         kEnd;
+}
+
+std::string ort_registration_text(const std::vector<std::string>& names) {
+  std::string declared, all;
+  for (const std::string& name : names) {
+    declared += fmt::format("extern \"C\" const void* {}_operator(const void* const* api);\n", name);
+    all += added(name + "_operator(im_api)");
+  }
+  return calls() + declared + registration(all);
+}
+
+}  // namespace isomer

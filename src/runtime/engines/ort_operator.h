@@ -1,0 +1,32 @@
+// A compiled model as an operator of ONNX Runtime: what has to be added to its C++ for that.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "model/expr/element_type.h"
+
+namespace isomer {
+
+inline constexpr char kOrtOperatorDomain[] = "isomer";  // of the operator; it is called as the module is
+
+struct OrtPort {
+  ElementType type = ElementType::Float;
+  std::vector<std::int64_t> extents = {};
+  bool by_sample = false;  // the first extent, which is 1 here, is that of a batch, of any size
+};
+
+// C++ that follows a module's code and exports RegisterCustomOps. Includes nothing of ONNX Runtime and links
+// nothing: what it calls comes in the table that the runtime hands over. Weights are found beside the
+// library.
+std::string ort_operator_text(const std::string& name, const std::vector<OrtPort>& inputs,
+                              const std::vector<OrtPort>& outputs);
+
+// The same for one of several operators in a library, each in a file of its own: `name` is the operator's,
+// and its weights are BASE_N.weights beside the library, where N is what its node says as `weights`.
+std::string ort_region_text(const std::string& name, const std::string& base,
+                            const std::vector<OrtPort>& inputs, const std::vector<OrtPort>& outputs);
+// The file beside theirs that exports RegisterCustomOps.
+std::string ort_registration_text(const std::vector<std::string>& names);
+
+}  // namespace isomer
