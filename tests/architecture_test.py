@@ -1,4 +1,4 @@
-"""ARCHITECTURE.md against the tree: its code map has the storeys of src/ in the order of tools/check_includes, and what it names exists."""
+"""ARCHITECTURE.md against the tree: its storeys are those of tools/check_includes, in order; what it and the READMEs of storeys name exists."""
 import os
 import pathlib
 import re
@@ -26,9 +26,12 @@ for storey, rooms in HOUSE["STOREYS"]:
 # A file is named with its folder, or alone if no other folder of src/ has one of this name that matters.
 files = {str(p.relative_to(ROOT / "src")) for p in (ROOT / "src").rglob("*.*")}
 names = {pathlib.PurePath(f).name for f in files}
-for name in re.findall(r"`((?:[a-z_]+/)?[a-z0-9_]+\.(?:h|cpp))`", text):
-    if name not in names and name not in files:
-        faults.append(f"there is no {name}")
+readmes = {storey: ROOT / "src" / storey / "README.md" for storey in ORDER}
+faults += [f"there is no src/{storey}/README.md" for storey, readme in readmes.items() if not readme.exists()]
+for said in [text, *(readme.read_text(encoding="utf-8") for readme in readmes.values() if readme.exists())]:
+    for name in re.findall(r"`((?:[a-z_]+/)*[a-z0-9_]+\.(?:h|cpp))`", said):
+        if name not in names and name not in files and not (ROOT / name).exists():
+            faults.append(f"there is no {name}")
 
 # A table is a head, a line of dashes and rows, with nothing between: anything else is shown as text.
 lines = text.splitlines()
