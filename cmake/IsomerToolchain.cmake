@@ -72,13 +72,6 @@ target_compile_options(isomer_warnings INTERFACE -Wall -Wextra -Wpedantic -Wshad
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12 warns wrongly about `"text" + std::string` (GCC bug 105651).
   target_compile_options(isomer_warnings INTERFACE -Wno-restrict)
-  if(ISOMER_TOGETHER)
-    # GCC takes each of them for a header, whose types should not have parts that are private to a file.
-    # And the larger what it sees at once, the more often it warns wrongly of strings (as above); single files are still asked.
-    target_compile_options(isomer_warnings INTERFACE -Wno-subobject-linkage -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
-    # Groups name their files by whole paths, which belong to the machine that builds.
-    add_compile_options("-fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=")
-  endif()
   if(ISOMER_SANITIZE)
     # GCC's manual: with sanitizers on, this warning has false positives.
     target_compile_options(isomer_warnings INTERFACE -Wno-maybe-uninitialized)

@@ -1,6 +1,7 @@
 #include "app/measure/bench.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <deque>
 

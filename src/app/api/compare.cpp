@@ -1,5 +1,7 @@
 #include "app/equality/compare_models.h"
 
+#include <nlohmann/json.hpp>
+
 #include <memory>
 
 #include "app/api/errors.h"

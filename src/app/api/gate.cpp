@@ -1,6 +1,7 @@
 #include "app/measure/gate.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <cmath>
 #include <memory>

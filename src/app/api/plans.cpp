@@ -1,4 +1,6 @@
 #include "app/api/errors.h"
+
+#include <nlohmann/json.hpp>
 #include "app/api/report_json.h"
 #include "optimizer/plans/store.h"
 #include "optimizer/plans/verify.h"

@@ -1,5 +1,7 @@
 #include "app/report/report.h"
 
+#include <nlohmann/json.hpp>
+
 #include "app/api/errors.h"
 #include "app/api/model_state.h"
 #include "app/api/report_json.h"

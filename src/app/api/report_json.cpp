@@ -1,6 +1,7 @@
 #include "app/api/report_json.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // What was found, told to programs: the objects that `--json` prints and the library returns as text.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

@@ -1,3 +1,5 @@
+#include <nlohmann/json.hpp>
+
 #include <sys/resource.h>
 
 #include <algorithm>

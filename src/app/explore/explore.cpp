@@ -1,6 +1,7 @@
 #include "app/explore/explore.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,7 @@
 // does, the best set, and what to paste.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 

@@ -1,6 +1,7 @@
 #include "app/report/exploration_page.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 namespace isomer {
 namespace {

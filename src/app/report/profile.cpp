@@ -1,6 +1,7 @@
 #include "app/report/profile.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <map>

@@ -3,7 +3,7 @@
 // other, as trace events for ui.perfetto.dev and chrome://tracing.
 #pragma once
 
-#include <nlohmann/json.hpp>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 

@@ -1,6 +1,7 @@
 #include "app/report/profile.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 namespace isomer {
 namespace {

@@ -1,5 +1,7 @@
 // Any bytes as what a worker says, or as samples of a cache: refused or read, never a crash, whatever their
 // depth.
+#include <nlohmann/json.hpp>
+
 #include <cstdint>
 #include <string>
 

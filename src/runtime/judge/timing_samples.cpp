@@ -1,5 +1,6 @@
 // Samples as bytes (CBOR behind a digest of it), and the text of a key.
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <cstdint>
 #include <string_view>

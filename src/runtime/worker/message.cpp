@@ -1,5 +1,7 @@
 #include "runtime/worker/message.h"
 
+#include <nlohmann/json.hpp>
+
 #include <poll.h>
 #include <sys/socket.h>
 

@@ -1,5 +1,7 @@
 #include "runtime/worker/plain_cbor.h"
 
+#include <nlohmann/json.hpp>
+
 #include <cstdint>
 #include <vector>
 

@@ -1,6 +1,7 @@
 #include "runtime/worker/plain_cbor.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include <cstdint>
 #include <limits>
