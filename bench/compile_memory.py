@@ -13,7 +13,7 @@ import json
 import pathlib
 import sys
 
-import bench_path  # noqa: F401
+import _paths  # noqa: F401
 import modules
 import programs
 import zoo

@@ -11,7 +11,7 @@ import pathlib
 import re
 import sys
 
-import bench_path  # noqa: F401
+import _paths  # noqa: F401
 import optimizing
 from records import Records
 

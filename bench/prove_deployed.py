@@ -13,7 +13,7 @@ import pathlib
 import sys
 import tempfile
 
-import bench_path  # noqa: F401
+import _paths  # noqa: F401
 import make_deployed
 import programs
 import proving

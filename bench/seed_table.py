@@ -23,7 +23,7 @@ import tempfile
 import numpy as np
 import onnxruntime
 
-import bench_path  # noqa: F401
+import _paths  # noqa: F401
 import programs
 import zoo
 from records import Records
