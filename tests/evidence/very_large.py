@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# nightly: --check | timeout=900 unsanitized
 """Very large models: a decoder of tens of billions of parameters, whose weights are holes of a file, and a model of very many nodes.
 
   tests/evidence/very_large.py [--layers 72] [--nodes 100000] [--seconds 1500] [--record FILE.jsonl] [--check]

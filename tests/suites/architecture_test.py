@@ -1,4 +1,5 @@
-"""ARCHITECTURE.md against the tree: its storeys are those of tools/check_includes, in order; what it and the READMEs of storeys name exists."""
+"""ARCHITECTURE.md against the tree: its storeys are those of tools/check_includes, in order; what it and the READMEs of storeys name exists; all evidence is
+run by something."""
 import os
 import pathlib
 import re
@@ -38,6 +39,12 @@ lines = text.splitlines()
 for number, line in enumerate(lines):
     if line.startswith("|") and (number == 0 or not lines[number - 1].startswith("|")) and not re.match(r"\|[-:|]+\|$", lines[number + 1]):
         faults.append(f"line {number + 1} begins a table without a head")
+
+# Evidence that nothing runs is none.
+nightly = (ROOT / "tools" / "nightly").read_text(encoding="utf-8")
+for script in (ROOT / "tests" / "evidence").glob("[a-z]*.py"):
+    if not re.search(r"^# (ci|nightly)( \w+)?:", script.read_text(encoding="utf-8"), re.M) and script.name not in nightly:
+        faults.append(f"tests/evidence/{script.name}: neither its first lines nor tools/nightly say when it runs")
 
 print("\n".join(faults))
 sys.exit(1 if faults else 0)
