@@ -24,6 +24,7 @@ import numpy as np
 import onnx
 
 import _paths  # noqa: F401
+import children
 import programs
 import reliability
 
@@ -50,17 +51,21 @@ def bits(array):
     return array.tolist() if array.dtype == object else array.tobytes()
 
 
-def compare_runs(before, after, inputs):
-    """Prints what differs between two models on the runtime; nothing if they are equal."""
+def compare_runs(say, before, after, inputs):
+    """Says what differs between two models on the runtime; nothing if they are equal."""
     loaded = np.load(inputs, allow_pickle=False)
     feeds = {name: loaded[name] for name in loaded.files}
     feeds = {name: value.astype(object) if value.dtype.kind == "U" else value for name, value in feeds.items()}
-    (signature_a, a), (signature_b, b) = outputs_of(before, feeds), outputs_of(after, feeds)
+    try:
+        (signature_a, a), (signature_b, b) = outputs_of(before, feeds), outputs_of(after, feeds)
+    except Exception as error:  # whatever the runtime says of one of them
+        say(f"the runtime: {str(error)[-160:]}")
+        return
     if signature_a != signature_b:
-        print("the interface differs")
+        say("the interface differs")
     for k, (x, y) in enumerate(zip(a, b)):
         if x.dtype != y.dtype or x.shape != y.shape or bits(x) != bits(y):
-            print(f"output {k} differs")
+            say(f"output {k} differs")
 
 
 # ---- in the parent --------------------------------------------------------------------------------------------------
@@ -113,14 +118,10 @@ def fault_of_model(case, before, after, inputs):
         return "the written model is another message"
     if case["expectation"] != "equal" or not inputs.exists():
         return None
-    try:
-        ran = subprocess.run([sys.executable, __file__, "--compare", str(before), str(after), str(inputs)],
-                             capture_output=True, text=True, timeout=RUN_SECONDS)
-    except subprocess.TimeoutExpired:
+    said, ended = children.said_by(compare_runs, str(before), str(after), str(inputs), seconds=RUN_SECONDS)
+    if ended is None:
         return "the runtime hangs"
-    if ran.returncode != 0:
-        return f"the runtime: {ran.stderr.strip()[-160:]}"
-    return ran.stdout.strip() or None
+    return "; ".join(said) or (f"the runtime's process ends with {ended}" if ended else None)
 
 
 def judge(case, corpus, asan, access_noted):
@@ -161,9 +162,6 @@ def make_corpus(folder):
 
 
 def main():
-    if sys.argv[1:2] == ["--compare"]:
-        compare_runs(*sys.argv[2:])
-        return 0
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--asan", action="store_true")
     parser.add_argument("--filter", default="")
