@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# nightly: --check | serial unsanitized
 """How long `isomer optimize` takes against the budget that it was given: at most 10 % and 2 s more.
 
   bench/budgets.py                 budgets of 5, 10, 30 and 60 s on six models of the zoo (11 minutes)
@@ -15,7 +16,7 @@ import time
 
 import onnx
 
-import bench_path  # noqa: F401
+import _paths  # noqa: F401
 import programs
 import small_models
 import zoo

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# nightly: --check | serial unsanitized
 """The zoo through other people's optimizers and through ours: how much faster, in what time and memory, and how much of it is proved.
 
   bench/comparison.py [--tools PYTHON] [--models NAME,...] [--limit N] [--only TOOL,...] [--budget 60s] [--seconds 60] [--faults 5]
@@ -6,7 +7,7 @@
 A tool gets the model with its weights inside, in a process of its own, whose time and peak of memory are taken. What it writes is measured
 against the original by `isomer bench` (paired, in turns, 95 % interval), and `isomer prove` is asked whether it is equal, for --seconds.
 What onnxsim writes is also given to its own `certify`, with float inputs bounded by 10. OpenVINO writes no model: it is measured as a runtime
-beside ONNX Runtime, by turns. Then --faults mutants of the model (tests/model_changes.py): who calls one equal that ONNX Runtime shows to differ?
+beside ONNX Runtime, by turns. Then --faults mutants of the model (tests/lib/model_changes.py): who calls one equal that ONNX Runtime shows to differ?
 PYTHON is that of an environment with onnxsim, z3-solver, onnxslim and onnxoptimizer (default: $ISOMER_TOOLS_PYTHON; without it these are left out).
 --results keeps what is done, so that a run may be interrupted. Fails if our result is slower or not accepted, or a fault is proved equal by us.
 """
@@ -22,7 +23,7 @@ import tempfile
 
 import onnx
 
-import bench_path  # noqa: F401
+import _paths  # noqa: F401
 import optimizing
 import programs
 import prove_mutants

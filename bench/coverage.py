@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# ci: --limit 60
 """How much of real models the operators' formulas define.
 
   bench/coverage.py [--limit N] [--filter TEXT] [--least PERCENT] [--folder DIR]
@@ -15,7 +16,7 @@ import re
 import sys
 import tempfile
 
-import bench_path  # noqa: F401
+import _paths  # noqa: F401
 import programs
 import zoo
 

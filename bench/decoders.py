@@ -17,7 +17,7 @@ import time
 import numpy as np
 import onnx
 
-import bench_path  # noqa: F401
+import _paths  # noqa: F401
 import expert_suite
 import make_decoder
 import optimizing

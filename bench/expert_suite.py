@@ -26,7 +26,7 @@ import time
 import numpy as np
 import onnxruntime
 
-import bench_path  # noqa: F401
+import _paths  # noqa: F401
 import programs
 import unsafe
 from records import Records

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# nightly: --short | timeout=1200 unsanitized
 """What `isomer explore` finds: load time, ONNX Runtime's own passes, and two controls.
 
   bench/explore.py [--parts load,passes,control,resume] [--models NAME,...] [--limit N] [--seconds S] [--results FILE.jsonl] [--filled DIR]
@@ -22,7 +23,7 @@ import sys
 import tempfile
 import time
 
-import bench_path  # noqa: F401
+import _paths  # noqa: F401
 import programs
 import zoo
 from records import Records
@@ -148,7 +149,7 @@ def main():
     names = options.models.split(",") if options.models else [n for n in zoo.names() if "." not in n][:options.limit]
     controls = CONTROLS
     if options.short:
-        # tests/explore_test.py looks at passes and at what a killed run leaves.
+        # tests/suites/explore_test.py looks at passes and at what a killed run leaves.
         options.parts, names, controls = "load,control", ["gcn", "squeezenet1_1"], 2
         options.seconds, options.turns, options.budget = 0.5, 3, "5s"
     records = Records(options.results, "part", "model")

@@ -20,7 +20,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-import bench_path  # noqa: F401
+import _paths  # noqa: F401
 import programs
 from records import Records
 

@@ -24,7 +24,7 @@ import onnx
 import onnx.reference
 from onnx import TensorProto, helper, numpy_helper
 
-import bench_path  # noqa: F401
+import _paths  # noqa: F401
 import module_profile
 import modules
 from records import Records

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# nightly: --blocks 12 --seed 2 --least 0.8 | unsanitized
 """Unlisted linear blocks: random sums and chains of convolutions, pools, scalings, slices, pads, reshapes, shuffles, identities.
 
   bench/linear_blocks.py [--blocks 200] [--seed 1] [--judge any|cost] [--least 0.95] [--verbose] [--keep DIR]
@@ -21,7 +22,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-import bench_path  # noqa: F401
+import _paths  # noqa: F401
 import programs
 
 WANTED = 0.95

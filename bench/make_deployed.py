@@ -25,7 +25,7 @@ import onnxruntime as ort
 from onnx import numpy_helper
 from onnxruntime import quantization as q
 
-import bench_path  # noqa: F401
+import _paths  # noqa: F401
 import optimizing
 
 CONVOLUTIONS = ("squeezenet1_1", "mobilenet_v2", "mobilenet_v3_small", "resnet18", "efficientnet_b0", "mobileone_s0", "shufflenet_v2_x1_0",

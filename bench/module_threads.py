@@ -25,7 +25,7 @@ import numpy as np
 import onnx
 import onnxruntime
 
-import bench_path  # noqa: F401
+import _paths  # noqa: F401
 import modules
 import reference
 import zoo

@@ -4,7 +4,7 @@ import json
 import pathlib
 import tempfile
 
-import bench_path  # noqa: F401
+import _paths  # noqa: F401
 import programs
 import zoo
 

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# nightly: --check
 """What a store of plans saves: the second model of a family, with what a search of the first one left (docs/plans.md).
 
   bench/plans.py [--pairs NAME[:NAME],...] [--strategies S,...] [--judge cost|runtime] [--trust] [--filled FOLDER] [--budget T]
@@ -20,7 +21,7 @@ import numpy
 import onnx
 from onnx import numpy_helper
 
-import bench_path  # noqa: F401
+import _paths  # noqa: F401
 import programs
 import small_models
 import zoo

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 
-import bench_path  # noqa: F401
+import _paths  # noqa: F401
 import programs
 import proving
 from records import Records

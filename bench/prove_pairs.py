@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# ci: --check
 """Expert pairs: every graph of ../shared/expert against its hand-made variants, which are equal to it.
 
   bench/prove_pairs.py [--blocks DIR] [--filter TEXT] [--seconds 60] [--jobs 2] [--results FILE.jsonl] [--check]
@@ -15,7 +16,7 @@ import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 
-import bench_path  # noqa: F401
+import _paths  # noqa: F401
 import programs
 import proving
 from records import Records

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# nightly: --check | timeout=900
 """Other tools' outputs: zoo models through onnxsim, OnnxSlim and onnxoptimizer, each output against its original.
 
   bench/prove_tools.py --python PYTHON [--models 60] [--largest 120] [--filter TEXT] [--tool onnxsim|onnxslim|onnxoptimizer] [--seconds 60]
@@ -15,7 +16,7 @@ import tempfile
 
 import onnx
 
-import bench_path  # noqa: F401
+import _paths  # noqa: F401
 import programs
 import proving
 import zoo

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# nightly: --check
 """Which hand-written proposers the generated rules cover: what is lost, by the analytic cost, where one of them is not asked.
 
   bench/rules_cover.py [--suites tests,structures,expert] [--blocks BLOCKS] [--results FILE.jsonl] [--only TEXT] [--limit N] [--budget 10s] [--steps 80]
@@ -23,7 +24,7 @@ import tempfile
 import onnx
 import onnx.parser
 
-import bench_path  # noqa: F401
+import _paths  # noqa: F401
 import cover_table
 import programs
 import structures

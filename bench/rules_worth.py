@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# nightly: --check
 """What proposers that nobody wrote rules for are worth alone, by the analytic cost and measured; and what it costs to have the generated rules.
 
   bench/rules_worth.py BLOCKS --measured measured.json [--results FILE.jsonl] [--only NAME,...] [--proposers generated,derive,partial]
@@ -30,7 +31,7 @@ import tempfile
 import numpy as np
 import onnx.parser
 
-import bench_path  # noqa: F401
+import _paths  # noqa: F401
 import expert_suite
 import programs
 from records import Records

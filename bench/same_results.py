@@ -14,7 +14,7 @@ import pathlib
 import sys
 import tempfile
 
-import bench_path  # noqa: F401
+import _paths  # noqa: F401
 import programs
 import prove_pairs
 import proving

@@ -9,7 +9,7 @@ import collections
 import pathlib
 import sys
 
-import bench_path  # noqa: F401
+import _paths  # noqa: F401
 import programs
 from records import Records
 

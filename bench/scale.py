@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# ci: --check
 """How a store of plans would grow with the number of models (docs/scale.md): how many different regions and anchors the zoo has.
 
   bench/scale.py --results bench/results/scale.jsonl    one record per zoo model: operators, and digests of its anchors and regions
@@ -16,7 +17,7 @@ import subprocess
 import sys
 import tempfile
 
-import bench_path  # noqa: F401
+import _paths  # noqa: F401
 import programs
 import zoo
 from records import Records

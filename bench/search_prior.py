@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# nightly: --check --budget 30s | unsanitized
 """How much sooner `isomer optimize` is there with a prior that knows nothing of the model's family: the work until it has 95 % of its whole gain.
 
   bench/search_prior.py [--models NAME,...] [--filled FOLDER] [--budget 120s] [--judge cost|runtime] [--structures FOLDER] [--results FILE.jsonl] [--check]
@@ -17,7 +18,7 @@ import subprocess
 import sys
 import tempfile
 
-import bench_path  # noqa: F401
+import _paths  # noqa: F401
 import programs
 import train_prior
 import zoo

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# nightly: --check | timeout=900 unsanitized
 """How long the search takes, and what grows with the size of a model: `isomer optimize --judge cost`.
 
   bench/search_time.py [--nodes 1000,10000] [--zoo FOLDER] [--strategy NAME] [--results FILE.jsonl] [--check]
@@ -16,7 +17,7 @@ import tempfile
 
 import onnx
 
-import bench_path  # noqa: F401
+import _paths  # noqa: F401
 import programs
 from decoder import Decoder
 from records import Records

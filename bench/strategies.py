@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# nightly: --check | timeout=900 unsanitized
 """Relaxed substitutions matter: what strategies that accept a loss on their way find, and what a measured judge refuses.
 
   bench/strategies.py BLOCKS [--experiments NAME,...] [--without collapse] [--measure] [--seconds 60]
@@ -20,7 +21,7 @@ import tempfile
 
 import onnx
 
-import bench_path  # noqa: F401
+import _paths  # noqa: F401
 import linear_blocks
 import programs
 import structures

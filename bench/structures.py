@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# nightly: --check | timeout=900 unsanitized
 """Structures of real networks as exporters write them, each with an equal graph made by hand: what isomer finds and proves of it.
 
   bench/structures.py [--only TEXT,...] [--results FILE.jsonl] [--shared] [--budget 20s] [--seconds 3] [--hand | --check]
@@ -18,7 +19,7 @@ import tempfile
 import numpy as np
 import onnx
 
-import bench_path  # noqa: F401
+import _paths  # noqa: F401
 import expert_suite
 import optimizing
 import programs

@@ -13,7 +13,6 @@ import re
 import statistics
 import sys
 
-import cover_table
 import tell_comparison
 import tell_explore
 import tell_reliability
@@ -43,7 +42,6 @@ def provenance(head):
              f"ONNX Runtime {head['onnxruntime']}"]
     parts += [f"load {head['load']}"] if "load" in head else []
     parts += [head["note"]] if "note" in head else []
-    parts += [f"read from {head['from']}"] if "from" in head else []
     return "; ".join(parts) + "."
 
 
@@ -106,20 +104,15 @@ def zoo_section(title, rows):
                 f"{s['mean']:.3f} ({s['mean_without_two']:.3f} without the two best), median {s['median']:.3f}, best {s['best']:.2f}.", "")
 
 
-ZOOS = (("zoo", "One thread, ONNX Runtime"), ("zoo_two_threads", "Two threads"), ("zoo_openvino", "Another runtime: OpenVINO"))
-
-
 def zoo_page():
     yield from ("# Results: the zoo", "", GENERATED, "",
                 "Each model through `isomer optimize`: what came out was checked by `isomer check`, and, where it was changed, measured again,",
                 "independently, by `isomer bench`. Ratios above 1 are faster; brackets are 95 % intervals. The baseline is the original with all of",
                 "the runtime's own optimizations.", "",
                 "![Gains of the zoo models](zoo.svg)", "")
-    for name, title in ZOOS:
-        if (found := read(name)) is None:
-            continue
+    if found := read("zoo"):
         head, rows = found
-        yield from (*zoo_section(title, rows), provenance(head), "")
+        yield from (*zoo_section("One thread, ONNX Runtime", rows), provenance(head), "")
         yield from zoo_table(rows)
 
 
@@ -236,6 +229,11 @@ def best_hand(row):
     return max(row["hand"].values(), default=1.0)
 
 
+def wanted(rows):
+    """Where a rewrite by hand gains 1.2 or more."""
+    return [r for r in rows if r.get("wanted")]
+
+
 def expert_summary(rows):
     done = [r for r in rows if "hand" in r]
     return {"experiments": len(done), "reached": sum(r["isomer"] >= REACHED * best_hand(r) for r in done),
@@ -254,21 +252,16 @@ def expert_page():
     if found is None:
         yield "There are no results yet."
         return
-    head, rows = found
-    wanted, others = [r for r in rows if r.get("wanted")], [r for r in rows if not r.get("wanted")]
-    s, t = expert_summary(wanted), expert_summary(others)
-    yield from (f"People who know the runtime rewrote {len(rows)} pieces of models by hand. Each original is given to `isomer optimize`; then the original,",
-                "the result and the variants by hand are run in turns. `hand` is the gain of the best variant by hand, `isomer` that of what was found",
-                "alone, `of it` their quotient.", "",
+    head, rows = found[0], wanted(found[1])
+    s = expert_summary(rows)
+    yield from (f"People who know the runtime rewrote {len(rows)} pieces of models by hand, and gained 1.2 or more. Each original is given to `isomer",
+                "optimize`; then the original, the result and the variants by hand are run in turns. `hand` is the gain of the best variant by hand, `isomer`",
+                "that of what was found alone, `of it` their quotient.", "",
                 provenance(head), "",
-                f"## Where a rewrite by hand gains 1.2 or more: {s['experiments']}", "",
                 f"**{s['reached']} of {s['experiments']} reach {REACHED} of the best rewrite by hand, {s['beaten']} beat it by 5 %, {s['slower']} are slower "
                 "than the original.**",
                 left_out(), "")
-    yield from expert_table(wanted)
-    yield from (f"## The others: {t['experiments']}", "",
-                f"Nothing by hand gains 1.2 there, or it is numerically unsafe. {t['slower']} results are slower than the original.", "")
-    yield from expert_table(others)
+    yield from expert_table(rows)
 
 
 def expert_table(rows):
@@ -279,8 +272,7 @@ def expert_table(rows):
             yield f"| {r['experiment']} | | | | | | failed: {r.get('error', '')[:80]} |"
             continue
         what = r["reason"] or (r["steps"] or [""])[0]
-        mark = " (left out: unsafe)" if r["experiment"] in unsafe.EXPERIMENTS else ""
-        yield (f"| {r['experiment']}{mark} | {r['orig_ms']:.3f} | {best_hand(r):.2f} | {r['isomer']:.2f} | {r['isomer'] / best_hand(r):.2f} | "
+        yield (f"| {r['experiment']} | {r['orig_ms']:.3f} | {best_hand(r):.2f} | {r['isomer']:.2f} | {r['isomer'] / best_hand(r):.2f} | "
                f"{r['growth']:.2f} | {what.replace('|', '/')[:110]} |")
     yield ""
 
@@ -297,17 +289,9 @@ def structures_page():
     yield from ("Graphs as exporters write them, of networks that nothing was tuned for, each with an equal graph made by hand (`bench/structures/`, and those",
                 "of the shared material). `hand` is what the graph by hand gains, `isomer` what `isomer optimize --budget 20s` finds alone, `of it` their",
                 "quotient; `equal` is what `isomer prove` answers of the pair within 20 s.", "", provenance(head), "")
-    before = read("structures_before")
     for name, title in (("own", "Our own"), ("shared", "Shared")):
-        if done := measured_of(rows, name):
-            yield from (f"## {title}: {len(done)}", "", f"**{structures_summary(done)}**", "")
-            if older := before and measured_of(before[1], name):
-                yield from (f"Before facts drove the search (build {before[0]['build']}): {structures_summary(older)}", "")
-            yield from structures_table(done)
-
-
-def measured_of(rows, name):
-    return [r for r in rows if r["set"] == name and "isomer" in r]
+        if done := [r for r in rows if r["set"] == name and "isomer" in r]:
+            yield from (f"## {title}: {len(done)}", "", f"**{structures_summary(done)}**", "", *structures_table(done))
 
 
 def structures_summary(rows):
@@ -389,7 +373,6 @@ def search_page():
     yield from strategies_section("strategies", "Strategies", "experiments of experts, without `collapse`, which would find most of it in one step")
     yield from strategies_section("strategies_structures", "Strategies on structures", "structures of real networks, with all proposers")
     yield from worth_section()
-    yield from cover_section()
     yield from plans_section()
     yield from fleet_section()
 
@@ -491,36 +474,6 @@ def worth_section():
                 yield f"| {r['experiment']} | " + " | ".join(f"{ratio(r, who):.2f}" for who in who_all) + f" | {step} |"
 
 
-def cover_section():
-    """What the generated rules do as well as hand-written proposers, and what is lost without these."""
-    if (found := read("cover")) is None:
-        return
-    head, rows = found
-    suites = {s: sum(r["suite"] == s for r in rows) for s in dict.fromkeys(r["suite"] for r in rows)}
-    entries, kinds = cover_table.proposers(rows), cover_table.kinds(rows)
-    runs = [run for r in rows for run in cover_table.runs(r)]
-    early = sum(run["stopped_by"] != "done" for run in runs)
-    counts = ", ".join(f"{n} of {s}" for s, n in suites.items())
-    yield from ("", "## Hand-written proposers and the generated rules", "",
-                f"{len(rows)} graphs ({counts}; tests: the programs of the proposers' own tests), by the analytic cost. *Graphs*: in whose result the "
-                "proposer has a step, by `greedy`, which does not ask the generated rules, or by `backtrack`, which does. *The pack as good*: of the graphs "
-                "that the proposer alone improves, those in which the generated rules alone reach its cost. *Lost*: leaving it out ends at a higher cost (by "
-                f"more than 0.1 %), of the graphs in which that strategy takes a step of it. {len(runs):,} searches, {early} of which ended by a bound.",
-                "", provenance(head), "",
-                "| proposer | graphs | the pack as good | lost, `backtrack` | lost, `greedy` | the largest loss, in times the cost |",
-                "|---|---:|---:|---:|---:|---|")
-    for who, entry in entries.items():
-        yield f"| `{who}` | " + " | ".join(map(str, cover_table.cells(entry))) + " |"
-    spare = [who for who, e in entries.items() if not any(e["lost"].values())]
-    yield from ("", f"Left out without a loss in any of them: {', '.join(f'`{w}`' for w in spare) or 'none'}.", "",
-                "By kind of step, of graphs in which the proposer alone takes steps of that kind only; listed are kinds that the pack does as well somewhere, "
-                f"and kinds that are left out without a loss ({len(kinds)} kinds in all):", "",
-                "| proposer | step | graphs | the pack as good | lost, `backtrack` | lost, `greedy` | the largest loss |", "|---|---|---:|---:|---:|---:|---|")
-    for (who, kind), entry in kinds.items():
-        if entry["covered"] or not any(entry["lost"].values()):
-            yield f"| `{who}` | {kind.replace('*', '…').replace('|', '/')} | " + " | ".join(map(str, cover_table.cells(entry))) + " |"
-
-
 SAME_COST = 1.001  # a cost that is not further from another one is the same
 
 
@@ -602,7 +555,6 @@ def compiled_page():
     yield from threads_of_modules("module_batch", f"Batches of {batch}", BATCHES)
     yield ""
     yield from layers_beside_onednn()
-    yield from memory_of_modules()
 
 
 def layers_beside_onednn():
@@ -689,40 +641,6 @@ BATCHES = ("Models of the zoo are for one sample: the first size of their inputs
            "and both run that model. Taken where shape inference does not contradict, and each sample's outputs are those that ONNX Runtime gives it alone.")
 
 
-def memory_of_modules():
-    found = read("compile_memory")
-    if found is None:
-        return
-    head, rows = found
-    rows = [r for r in rows if "failure" not in r]
-    shared = geometric_mean([r["tensor_bytes"] / r["workspace_bytes"] for r in rows])
-    peaks = geometric_mean([r["ort_peak_bytes"] / (r["workspace_bytes"] + r["weight_bytes"]) for r in rows if r["ort_peak_bytes"]])
-    yield from ("", "## Memory", "",
-                f"The workspace is all that a run writes besides its outputs: tensors that don't live at the same time share it, which makes it {shared:.1f} "
-                f"times as small (geometric mean). Workspace and weights together are {1 / peaks:.2f} of the peak of ONNX Runtime.", "", provenance(head), "",
-                "| model | workspace MB | its tensors MB | weights MB | runtime's peak MB |", "|---|---:|---:|---:|---:|")
-    for r in rows:
-        peak = f"{r['ort_peak_bytes'] / 1e6:.1f}" if r["ort_peak_bytes"] else ""
-        yield f"| {r['model']} | {r['workspace_bytes'] / 1e6:.1f} | {r['tensor_bytes'] / 1e6:.1f} | {r['weight_bytes'] / 1e6:.1f} | {peak} |"
-    yield from plans_of_modules()
-
-
-def plans_of_modules():
-    """Greedy plans of memory beside exact ones."""
-    found = read("compile_plans")
-    if found is None:
-        return
-    head, rows = found
-    less = [r for r in rows if r["workspace_bytes"] < r["greedy_workspace_bytes"]]
-    least = sum(r["workspace_bytes"] == r["least_workspace_bytes"] for r in rows)
-    yield from ("", "Which tensors share memory is planned greedily, the largest ones first, and exactly where that could be less. "
-                f"{least} of {len(rows)} workspaces are as small as what lives at the same time, which no plan is below; {len(less)} of them by an exact plan.",
-                "", provenance(head), "",
-                "| model | workspace MB | greedy plan MB | no plan is below MB |", "|---|---:|---:|---:|")
-    for r in rows:
-        yield f"| {r['model']} | " + " | ".join(f"{r[k] / 1e6:.2f}" for k in ("workspace_bytes", "greedy_workspace_bytes", "least_workspace_bytes")) + " |"
-
-
 # ---- the runtime's own passes ----------------------------------------------------------------------------------------
 
 def explore_page():
@@ -731,7 +649,6 @@ def explore_page():
     found = read("explore")
     yield from explored_section(found) if found else ("There are no results of load time yet.", "")
     yield from tell_explore.prior_section(read("search_prior"), read("search_prior_structures"), read("search_prior_expert"), provenance)
-    yield from tell_explore.seed_section(read("seed_table"), provenance)
 
 
 def explored_section(found):
@@ -833,7 +750,7 @@ def headline():
                      f"{s['mean_of_faster']:.2f} times as fast (geometric mean; all {s['models']}: {s['mean']:.2f}), the best {s['best']:.1f} times. "
                      f"Measured {zoo[0]['date']}, by {zoo[0]['build']}.")
     if expert := read("expert"):
-        s = expert_summary([r for r in expert[1] if r.get("wanted")])
+        s = expert_summary(wanted(expert[1]))
         parts.append(f"Of {s['experiments']} rewrites by experts that gain 1.2 or more, it finds {s['reached']} by itself (at least {REACHED} of their gain; "
                      f"{s['beaten']} are beaten by 5 %). "
                      "Not counted, as numerically unsafe: pairwise distance as a matrix product, Mish by a sigmoid, Winograd's F(4,3).")
@@ -856,13 +773,12 @@ def first_page():
                 "| [structures.md](structures.md) | structures of real networks that nothing was tuned for |",
                 "| [proofs.md](proofs.md) | what `isomer prove` decides |",
                 "| [attacks.md](attacks.md) | what was tried to make it say something false |",
-                "| [search.md](search.md) | how long the search takes, what strategies find, what proposers find alone, and what the generated rules cover |",
+                "| [search.md](search.md) | how long the search takes, what strategies find, what proposers find alone |",
                 "| [compiled.md](compiled.md) | models through `isomer compile`, beside ONNX Runtime |",
                 "| [together.md](together.md) | graphs and kernels, apart and together |",
                 "| [tuning.md](tuning.md) | schedules that were looked for by measuring |",
                 "| [explore.md](explore.md) | load time, and which of ONNX Runtime's own passes pay |",
                 "| [reliability](../reliability.md) | what was tried to hurt a user: faults, kills, bad files, fuzzing, random models |",
-                "| [older.md](older.md) | older figures, typed by hand, with their build |",
                 "", "How to measure again: [bench/results](../../bench/results/README.md) says what is kept; each script says how it is run.")
 
 
@@ -881,8 +797,7 @@ def main():
              PAGES / "structures.md": structures_page(), PAGES / "comparison.md": comparison_page(), PAGES / "compiled.md": compiled_page(),
              PAGES / "deployed.md": deployed_page(), PAGES / "explore.md": explore_page(),
              ROOT / "docs" / "reliability.md": tell_reliability.page(reliability_rows(), GENERATED),
-             PAGES / "together.md": [*tell_together.page(read("together"), provenance, GENERATED),
-                                     *tell_together.structures(read("together_structures"), provenance)],
+             PAGES / "together.md": tell_together.page(read("together"), provenance, GENERATED),
              PAGES / "tuning.md": tell_tuning.page(read("tuning"), provenance, GENERATED)}
     texts = {path: "\n".join(lines).rstrip("\n") + "\n" for path, lines in pages.items()} | {ROOT / "README.md": readme()}
     stale = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]

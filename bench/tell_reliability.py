@@ -1,4 +1,4 @@
-"""The page about what was tried to hurt a user: docs/reliability.md, from reliability.jsonl (tests/reliability.py writes it)."""
+"""The page about what was tried to hurt a user: docs/reliability.md, from reliability.jsonl (tests/lib/reliability.py writes it)."""
 
 # In the order of the page: the promise's key, what must hold, what one try is, how many of them are wanted (None: all there are).
 PROMISES = {
@@ -90,7 +90,7 @@ def fuzzed(rows):
         return
     yield from ("## Fuzzing", "",
                 "libFuzzer with AddressSanitizer and UndefinedBehaviorSanitizer, seeds from random and hostile models, rules and certificates "
-                "(`tests/fuzz_run.py`). "
+                "(`tests/evidence/fuzz_run.py`). "
                 f"Wanted are {count(WANTED_EXECUTIONS)} executions of each target, or no new coverage any more.", "",
                 "| target | executions | edges covered | of them in the last tenth of the runs | files kept | open findings | made by |",
                 "|---|---:|---:|---:|---:|---:|---|")

@@ -58,25 +58,6 @@ def taken(row):
     return f"{words}, {graph}"
 
 
-def structures(found, provenance):
-    """Blocks of models: where one after the other is not the best of both."""
-    if found is None:
-        return
-    head, rows = found
-    rows = [r for r in rows if "ways" in r]
-    yield from ("", "## Structures", "", "Some of the blocks that an expert rewrites by hand (`../shared/expert`), the same ways, without OpenVINO. Where "
-                "`together` takes a graph of `--judge cost` with no operator, `optimize` had not come to it within `--budget`: that is no gain of choosing "
-                "together.", "",
-                f"Together beats one after the other by 5 % or more on {beaten(rows, ['after'])}.", "",
-                f"Each of graph, kernels and one after the other on {beaten(rows, ['after', 'kernels', 'graph'])}.", "", provenance(head), "",
-                "| block | ms | graph | kernels | one after the other | together | together: what was taken | `optimize` did | `--judge cost` did |",
-                "|---|---:|---:|---:|---:|---:|---|---|---|")
-    for r in sorted(rows, key=lambda r: -ratio(r, "together") / ratio(r, "after")):
-        figures = " | ".join(f"{ratio(r, way):.2f}" for way in ("graph", "kernels", "after", "together"))
-        steps = ["; ".join(r.get(f"{way}_steps", [])[:2]).replace("|", "/") for way in ("graph", "cost")]
-        yield f"| {r['model']} | {r['ways']['raw_ms']:.2f} | {figures} | {taken(r)} | {steps[0]} | {steps[1]} |"
-
-
 def page(found, provenance, generated):
     yield from ("# Results: graphs and kernels, apart and together", "", generated, "",
                 "Models of the zoo, one thread; ONNX Runtime with all of its optimizations on the model as it is = 1.00. *graph*: what `isomer optimize` "

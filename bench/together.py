@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# nightly: --check | timeout=1200 unsanitized
 """Graphs and kernels, apart and together: how fast each way makes the models of the zoo, on one thread.
 
   bench/together.py [--models NAME,...] [--limit N] [--budget 60s] [--seconds 3] [--turns 12] [--most 1800] [--results FILE.jsonl]
@@ -31,7 +32,7 @@ import time
 import numpy as np
 import onnx
 
-import bench_path  # noqa: F401
+import _paths  # noqa: F401
 import modules
 import programs
 import reference

@@ -20,7 +20,7 @@ import re
 import sys
 import tempfile
 
-import bench_path  # noqa: F401
+import _paths  # noqa: F401
 import programs
 import zoo
 from records import Records

@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# nightly: --check | timeout=1200 unsanitized
 """What `isomer compile --tune` gains by the time spent: a learned order of what is tried against evolution and random drawing.
 
   bench/tuning.py [--models NAME,...] [--tune 1m] [--seconds 3] [--results FILE.jsonl --records DIR] [--filled DIR] [--check]
@@ -18,7 +19,7 @@ import sys
 import tempfile
 import time
 
-import bench_path  # noqa: F401
+import _paths  # noqa: F401
 import programs
 import zoo
 from records import Records

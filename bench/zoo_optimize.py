@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# nightly: --limit 5 --budget 10s --seconds 60 | timeout=900 serial unsanitized
 """The zoo through `isomer optimize`: faster or the same bytes, accepted by the checker, never slower.
 
   bench/zoo_optimize.py [--models NAME,...] [--limit N] [--budget 60s] [--results FILE.jsonl] [--filled DIR] [--tools PYTHON]
@@ -19,7 +20,7 @@ import time
 
 import onnx
 
-import bench_path  # noqa: F401
+import _paths  # noqa: F401
 import optimizing
 import programs
 import zoo

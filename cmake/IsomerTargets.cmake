@@ -183,19 +183,26 @@ function(isomer_fuzzers fuzzers)
   endforeach()
 endfunction()
 
-# isomer_script_test(name command... [LABELS labels...] [TIMEOUT seconds])
+# isomer_script_test(name command... [LABELS labels...] [TIMEOUT seconds] [SERIAL] [NIGHTLY])
 # A test that is a program: exit 0 passes, 77 is "skipped" (it needs something this machine doesn't have), all else fails.
-# It finds the built command in ISOMER and the tree in ISOMER_SOURCE_DIR.
+# It finds the built command in ISOMER and the tree in ISOMER_SOURCE_DIR. SERIAL: no other test runs beside it. NIGHTLY: its label is nightly, and
+# only `ctest -C nightly` has it.
 function(isomer_script_test name)
-  cmake_parse_arguments(arg "" "TIMEOUT" "LABELS" ${ARGN})
+  cmake_parse_arguments(arg "SERIAL;NIGHTLY" "TIMEOUT" "LABELS" ${ARGN})
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 600)
+  endif()
+  set(only "")
+  if(arg_NIGHTLY)
+    set(arg_LABELS nightly)
+    set(only CONFIGURATIONS nightly)
   endif()
   if(NOT arg_LABELS)
     set(arg_LABELS python)
   endif()
-  add_test(NAME ${name} COMMAND ${arg_UNPARSED_ARGUMENTS} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
-  # Scripts take longest: they begin first, so that no core waits for the last of them.
-  set_tests_properties(${name} PROPERTIES COST 100 SKIP_RETURN_CODE 77 LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
+  add_test(NAME ${name} COMMAND ${arg_UNPARSED_ARGUMENTS} ${only} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
+  # Scripts take longest: they begin first, those with the longest time limits before all, so that no core waits for the last of them.
+  set_tests_properties(${name} PROPERTIES COST ${arg_TIMEOUT} SKIP_RETURN_CODE 77 LABELS "${arg_LABELS}" TIMEOUT ${arg_TIMEOUT}
+                       RUN_SERIAL ${arg_SERIAL}
                        ENVIRONMENT "ISOMER=${CMAKE_BINARY_DIR}/isomer;ISOMER_SOURCE_DIR=${CMAKE_SOURCE_DIR};ISOMER_CACHE=none")
 endfunction()

@@ -40,7 +40,7 @@ endif()
 # A product and a sum stay two roundings on every machine: results must not depend on the CPU that built them.
 add_compile_options(-ffp-contract=off)
 
-# What reads files of strangers is hardened: tests/hardened_test.py looks at the programs. Sanitizers do more, and not beside it.
+# What reads files of strangers is hardened: tests/suites/hardened_test.py looks at the programs. Sanitizers do more, and not beside it.
 if(NOT ISOMER_SANITIZE)
   add_compile_options(-fstack-protector-strong -fstack-clash-protection)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")

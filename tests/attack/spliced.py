@@ -47,7 +47,7 @@ class Bank:
                                stdout=subprocess.DEVNULL)
                 # In a child: a call may end its process. What it said until then counts.
                 ran = subprocess.run([sys.executable, __file__, str(base)], capture_output=True, text=True, check=False,
-                                     env=os.environ | {"PYTHONPATH": str(pathlib.Path(__file__).resolve().parent.parent)})
+                                     env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
                 pathlib.Path(f"{base}.runs").write_text(ran.stdout)
             found = list(_calls(base, {int(n) for n in pathlib.Path(f"{base}.runs").read_text().split()}))
             if found:

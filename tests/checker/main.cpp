@@ -5,7 +5,7 @@
 //
 // Prints accepted and rejected by field, with the most frequent reasons. Exit code 1: something wrong was
 // accepted, or the checker threw. `--list FIELD` edits that field alone and prints which edits were accepted,
-// for tests/checker_switches.py.
+// for tests/evidence/checker_switches.py.
 #include <fmt/format.h>
 
 #include <algorithm>

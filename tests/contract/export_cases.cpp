@@ -1,4 +1,4 @@
-// isomer-contract-cases: the drawn cases of operators with our results, for tests/contract_ort.py to compare
+// isomer-contract-cases: the drawn cases of operators with our results, for tests/evidence/contract_ort.py to compare
 // with a runtime.
 //
 //   isomer-contract-cases --list                     the operators, as JSON

@@ -1,7 +1,7 @@
 """Who does a task, and how its result becomes the one result: claims, leases and commits as files that everybody sees.
 
 Pure: functions here are generators that yield what they want done (`Read`, `Put`, ...) and get the answer sent back, so the same code
-runs against a directory or a bucket (`drive`) and inside of a simulator (tests/fleet_simulator.py), which loses, delays and repeats
+runs against a directory or a bucket (`drive`) and inside of a simulator (tests/evidence/fleet_simulator.py), which loses, delays and repeats
 whatever it likes.
 
   claims/TASK/EPOCH    who has it; made once (`Create`), so one worker has each epoch

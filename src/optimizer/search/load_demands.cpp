@@ -17,7 +17,7 @@ struct Demand {
   std::vector<std::size_t> inputs;  // whose sizes it wants; of STFT the rank
 };
 
-// tests/load_demands.py finds them.
+// tests/evidence/load_demands.py finds them.
 const std::vector<Demand>& demands() {
   static const std::vector<Demand> all{
       {"com.microsoft", "EmbedLayerNormalization", {2, 3, 4, 5, 6}},
@@ -34,7 +34,7 @@ struct Constants {
 };
 
 // Of what the runtime reads when it makes an operator and does not ask for first: it dies of it.
-// tests/load_demands.py finds them, too.
+// tests/evidence/load_demands.py finds them, too.
 const std::vector<Constants>& constants() {
   static const std::vector<Constants> all{
       {"com.microsoft", "QLinearWhere", {7, 8}, {3, 6}},

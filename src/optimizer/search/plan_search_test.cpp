@@ -326,7 +326,7 @@ int number_of(const char* variable, int otherwise) {
   const char* text = std::getenv(variable);
   return text == nullptr ? otherwise : std::atoi(text);
 }
-// In the long form (tests/damaged_plans.py) more of them, and others.
+// In the long form (tests/evidence/damaged_plans.py) more of them, and others.
 int damaged_cases() { return number_of("ISOMER_DAMAGED_PLANS", 120); }
 std::mt19937 damage(unsigned kind) {
   return std::mt19937(kind + 2U * static_cast<unsigned>(number_of("ISOMER_DAMAGED_SEED", 0)));

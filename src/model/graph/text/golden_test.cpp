@@ -1,5 +1,5 @@
-// Golden texts: tests/golden/text holds graphs as we print them, each beside what onnx.printer makes of it
-// (tests/text_test.py checks that side); tests/golden/infer holds graphs and, below a line, what inference
+// Golden texts: tests/suites/golden/text holds graphs as we print them, each beside what onnx.printer makes of it
+// (tests/suites/text_test.py checks that side); tests/suites/golden/infer holds graphs and, below a line, what inference
 // finds. ISOMER_UPDATE_GOLDEN=1 rewrites what inference finds.
 #include <algorithm>
 #include <cstdlib>
@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-const fs::path kGolden = fs::path(ISOMER_SOURCE_DIR) / "tests" / "golden";
+const fs::path kGolden = fs::path(ISOMER_SOURCE_DIR) / "tests" / "suites" / "golden";
 constexpr std::string_view kLine = "# inferred\n";
 
 std::string content(const fs::path& path) {

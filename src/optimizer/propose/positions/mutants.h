@@ -19,7 +19,7 @@ struct Mutant {
 };
 
 // All mutants of what ends in this node, or only those of a kind that was seen to gain
-// (tests/partial_examples.py).
+// (tests/evidence/partial_examples.py).
 enum class Mutations : std::uint8_t { All, Likely };
 std::vector<Mutant> mutants_of(const Site& site, NodeId id, Mutations mutations = Mutations::All);
 

@@ -1,0 +1,1 @@
+../lib/_paths.py

@@ -1,0 +1,211 @@
+#!/usr/bin/env python3
+# ci: --check | timeout=900
+"""Random models through `isomer compile`, compared with ONNX Runtime.
+
+  tests/evidence/compile_random.py [--models 2000] [--seed 1] [--batch 16] [--results FILE.jsonl] [--keep FOLDER] [--quick] [--check]
+Every second one is of attack/random_models.py (all kinds of operators, small sizes, some of them 0), the others are layers of networks
+(attack/random_layers.py). Several are compiled as one, and by halves where that fails; compiled code runs in a child. A difference counts if it is more than
+what rounding explains (attack/oracle.py), on inputs on which ONNX Runtime runs and computes finite values. A model with a node that has no formula is
+refused, and no fault if `inspect` lists one. --results keeps what is done, so that a run may be interrupted; --keep saves models at fault. --quick: the
+C++ compiler optimizes little. --check: two dozen, quickly, for CI. Exit 1: a fault.
+"""
+import argparse
+import collections
+import itertools
+import json
+import os
+import pathlib
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+import onnx.compose
+
+import _paths  # noqa: F401
+import modules
+import programs
+from attack import feeds, oracle
+from attack.random_layers import Layers
+from attack.random_models import Builder
+from records import Records
+
+FEEDS = 3  # of each model
+
+
+# ---- in the child, which generated code may end
+
+
+def run_module(folder, feeds_file, out_file):
+    module = modules.load(folder)
+    with np.load(feeds_file) as given:
+        for k in range(FEEDS):
+            feed = {name.split("/", 1)[1]: given[name] for name in given.files if name.startswith(f"{k}/")}
+            outputs = module(**feed)
+            np.savez(f"{out_file}.{k}.npz", **outputs)
+
+
+# ---- in the parent
+
+
+class Stored:
+    """What a module has computed, as one of the oracle's programs."""
+
+    def __init__(self, outputs, model):
+        self.outputs, self.model = outputs, model
+
+    def run(self, feed):
+        return self.outputs[id(feed)]
+
+    can_be_noisy = True  # as far as the first model's noise goes
+
+    @property
+    def roundings(self):
+        return self.model.roundings
+
+    def computed(self, feed):
+        return []
+
+    def noisy(self, feed):
+        return []
+
+
+def drawn(seed, number):
+    """The model, its open sizes filled in."""
+    model = (Builder if number % 2 else Layers)(f"compile {seed} {number}").model().proto()
+    sizes = random.Random(f"sizes {seed} {number}").choice([*feeds.SIZES[:3], *feeds.SIZES])
+    symbols = {}
+    for put in model.graph.input:
+        for d in put.type.tensor_type.shape.dim:
+            if d.dim_param:
+                d.dim_value = symbols.setdefault(d.dim_param, sizes[len(symbols) % 2])
+    return model
+
+
+class Subject:
+    """One model with the inputs on which ONNX Runtime runs it; `feeds` is empty if there are none."""
+
+    def __init__(self, seed, number, folder):
+        self.number, self.model = number, drawn(seed, number)
+        self.path = folder / f"{number}.onnx"
+        onnx.save(self.model, self.path)
+        self.feeds, self.why = [], ""
+        try:
+            self.program = oracle.Program(self.path)
+        except Exception as error:  # whatever the runtime says of a model that it doesn't take
+            self.why = str(error)
+            return
+        found = (f for f in feeds.drawn(self.model, number) if not isinstance(self.program.run(f), oracle.Failure))
+        some = list(itertools.islice(found, FEEDS))
+        self.feeds = [some[k % len(some)] for k in range(FEEDS)] if some else []
+
+    def wrong(self, outputs):
+        """`outputs`: one dictionary for each of the feeds."""
+        names = [o.name for o in self.model.graph.output]
+        stored = Stored({id(feed): [out[n] for n in names] for feed, out in zip(self.feeds, outputs)}, self.program)
+        return oracle.falsehood(self.program, stored, self.feeds)
+
+
+def joined(subjects):
+    """One model of all, and its feeds."""
+    parts = [onnx.compose.add_prefix(s.model, f"m{s.number}_") for s in subjects]
+    out = parts[0]
+    for part in parts[1:]:
+        for field in ("node", "input", "output", "initializer", "value_info"):
+            getattr(out.graph, field).extend(getattr(part.graph, field))
+        out.functions.extend(part.functions)
+        have = {o.domain for o in out.opset_import}
+        out.opset_import.extend(o for o in part.opset_import if o.domain not in have)
+    given = {f"{k}/m{s.number}_{name}": value for s in subjects for k, feed in enumerate(s.feeds) for name, value in feed.items()}
+    return out, given
+
+
+def is_opaque(path):
+    ran = programs.run([programs.program("isomer"), "inspect", str(path), "--json"], 120)
+    return ran.code == 0 and bool(json.loads(ran.stdout)["opaque"])
+
+
+def judge(subjects, folder, options):
+    """(subject, status, reason) of each; of several that fail together each half is tried."""
+    def by_halves():
+        half = len(subjects) // 2
+        return judge(subjects[:half], folder, options) + judge(subjects[half:], folder, options)
+
+    model, given = joined(subjects)
+    path, compiled, out = folder / "joined.onnx", folder / "compiled", folder / "out"
+    onnx.save(model, path)
+    ran = modules.compile_model(path, compiled, *options)
+    if ran.returncode != 0:
+        if len(subjects) > 1:
+            return by_halves()
+        status = "opaque" if is_opaque(path) else "refused"
+        return [(subjects[0], status, (ran.stderr or ran.stdout).strip()[-300:])]
+    np.savez(folder / "feeds.npz", **given)
+    child = subprocess.run([sys.executable, __file__, "--run", str(compiled), str(folder / "feeds.npz"), str(out)], capture_output=True, text=True, check=False)
+    if child.returncode != 0:
+        return by_halves() if len(subjects) > 1 else [(subjects[0], "ended", child.stderr.strip()[-300:])]
+    found = []
+    files = [dict(np.load(f"{out}.{k}.npz")) for k in range(FEEDS)]
+    for s in subjects:
+        begin = f"m{s.number}_"
+        wrong = s.wrong([{n.removeprefix(begin): v for n, v in file.items() if n.startswith(begin)} for file in files])
+        found.append((s, "different" if wrong else "equal", wrong or ""))
+    return found
+
+
+def quick_compiler(folder):
+    """The compiler that `isomer compile` would take, optimizing little."""
+    path = folder / "quick_compiler"
+    found = os.environ.get("CXX") or next((name for name in [*(f"clang++-{v}" for v in range(30, 10, -1)), "clang++", "g++"] if shutil.which(name)), "c++")
+    path.write_text(f'#!/bin/sh\nexec {found} "$@" -O1\n')
+    path.chmod(0o755)
+    return ["--compiler", str(path)]
+
+
+def main():
+    if sys.argv[1:2] == ["--run"]:
+        run_module(*sys.argv[2:])
+        return 0
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", type=int, default=2000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--batch", type=int, default=16)
+    parser.add_argument("--results", type=pathlib.Path)
+    parser.add_argument("--keep", type=pathlib.Path)
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--check", action="store_true")
+    options = parser.parse_args()
+    if not modules.has_compiler():
+        print("skipped: no C++ compiler here")
+        return programs.SKIPPED
+    count = 24 if options.check else options.models
+    records = Records(options.results, "seed", "number")
+    todo = [n for n in range(count) if (options.seed, n) not in records]
+    for begin in range(0, len(todo), options.batch):
+        with tempfile.TemporaryDirectory(prefix="isomer_compile_random_") as name:
+            folder = pathlib.Path(name)
+            flags = quick_compiler(folder) if options.quick or options.check else []
+            subjects = [Subject(options.seed, n, folder) for n in todo[begin:begin + options.batch]]
+            found = [(s, "not run", s.why) for s in subjects if not s.feeds]
+            found += [(s, "opaque", "") for s in subjects if s.feeds and is_opaque(s.path)]
+            left = [s for s in subjects if s not in [f[0] for f in found]]
+            found += judge(left, folder, flags) if left else []
+            for s, status, reason in found:
+                records.add({"seed": options.seed, "number": s.number, "status": status, "reason": reason})
+                if status in ("different", "ended", "refused"):
+                    print(f"{s.number}: {status}: {reason}", flush=True)
+                    if options.keep:
+                        options.keep.mkdir(parents=True, exist_ok=True)
+                        shutil.copy(s.path, options.keep)
+    rows = [r for (seed, number), r in records.all.items() if seed == options.seed and number < count]
+    total = collections.Counter(r["status"] for r in rows)
+    print(f"{len(rows)} random models: {total['equal']} compiled and equal, {total['different']} different, {total['ended']} ended their process, "
+          f"{total['refused']} refused without a reason, {total['opaque']} with a node that has no formula, {total['not run']} that ONNX Runtime does not run")
+    return 1 if total["different"] + total["ended"] + total["refused"] or not total["equal"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

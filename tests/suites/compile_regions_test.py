@@ -1,0 +1,191 @@
+"""`isomer compile --as custom-op`: regions of a model become operators, the rest stays with ONNX Runtime; the outputs are those of the model."""
+import pathlib
+import tempfile
+import unittest
+
+import numpy as np
+import onnx
+from onnx import helper, numpy_helper
+
+import _paths  # noqa: F401
+import modules
+import programs
+
+TOLERANCE = 1e-5  # of the largest value: sums are added up in another order
+draw = np.random.default_rng(5)
+
+
+def normal(*shape):
+    return draw.standard_normal(shape).astype(np.float32)
+
+
+def model_of(body, inputs, outputs, constants, domains=()):
+    """Nodes as text; inputs by name with their shapes; outputs by name with their types."""
+    kinds = {"float": onnx.TensorProto.FLOAT, "int64": onnx.TensorProto.INT64}
+    graph = helper.make_graph(
+        list(onnx.parser.parse_graph(f"g () => () {{ {body} }}").node), "g",
+        [helper.make_tensor_value_info(n, onnx.TensorProto.FLOAT, s) for n, s in inputs.items()],
+        [helper.make_tensor_value_info(n, kinds[k], None) for n, k in outputs.items()],
+        [numpy_helper.from_array(a, n) for n, a in constants.items()])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18), *(helper.make_opsetid(d, 1) for d in domains)], ir_version=9)
+
+
+def blocks(count, size, value="x", prefix=""):
+    """Equal blocks, one after another, each with a way around it; what they put out, and their weights."""
+    body, constants = "", {}
+    for k in range(count):
+        w, made = f"{prefix}w{k}", f"{prefix}r{k}"
+        constants[w] = normal(size, size) / size ** 0.5
+        body += f"{prefix}p{k} = MatMul ({value}, {w}) {prefix}t{k} = Tanh ({prefix}p{k}) {made} = Add ({prefix}t{k}, {value}) "
+        value = made
+    return body, value, constants
+
+
+class Regions(unittest.TestCase):
+    def setUp(self):
+        if not modules.has_compiler():
+            self.skipTest("there is no C++ compiler")
+        folder = tempfile.TemporaryDirectory(prefix="isomer_regions_")
+        self.addCleanup(folder.cleanup)
+        self.path = pathlib.Path(folder.name)
+
+    def compiled(self, model, *options):
+        onnx.save(model, self.path / "model.onnx")
+        ran = modules.compile_model(self.path / "model.onnx", self.path / "compiled", "--as", "custom-op", "--name", "net", *options)
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        self.result = onnx.load(self.path / "compiled" / "model.onnx")
+        return ran.answer
+
+    def operators(self):
+        return [n for n in self.result.graph.node if n.domain == "isomer"]
+
+    def compare(self, *shape):
+        """The result on ONNX Runtime beside the model."""
+        theirs = modules.session(self.path / "model.onnx")
+        ours = modules.session(self.path / "compiled" / "model.onnx", self.path / "compiled" / "libnet.so")
+        for _ in range(3):
+            feeds = {"x": normal(*shape)}
+            for expected, got in zip(theirs.run(None, feeds), ours.run(None, feeds), strict=True):
+                self.assertLessEqual(modules.distance(expected, got), TOLERANCE)
+
+    def test_a_node_without_a_formula_in_the_middle(self):
+        first, value, constants = blocks(2, 64)
+        # Sorted, which puts the size of what follows beyond what is known; its neighbours are compiled.
+        body = first + f"u, ui, uj, uc = Unique <sorted = 1> ({value}) n = ReduceMax <keepdims = 0> (u) "
+        second, end, more = blocks(2, 64, value, "s")
+        model = model_of(body + second + f"y = Add ({end}, n)", {"x": [48, 64]}, {"y": "float", "n": "float"}, constants | more)
+        self.assertEqual(len(self.compiled(model)["regions"]) > 0, True)
+        self.assertEqual([n.op_type for n in self.result.graph.node if n.op_type == "Unique"], ["Unique"])
+        self.assertGreater(len(self.operators()), 0)
+        self.compare(48, 64)
+
+    def test_measured_with_a_node_without_a_formula(self):
+        # Ours is faster on a chain of many small steps; whatever is chosen runs, and is what the model is.
+        first, value, constants = blocks(3, 32)
+        body = first + f"k, ki = TopK <axis = 1, sorted = 1> ({value}, five) u, ui, uj, uc = Unique (k) s = Size (u) "
+        model = model_of(body, {"x": [64, 32]}, {"s": "int64", "k": "float"}, constants | {"five": np.array([5])})
+        answer = self.compiled(model, "--seconds", "2")
+        self.assertEqual(answer["not_compared"], "")
+        self.assertEqual(answer["is_operator"], answer["operators"] > 0)
+        self.assertEqual(len(self.operators()), answer["operators"])
+        for region in answer["regions"]:
+            self.assertGreater(region["runtime_ms"], 0)
+        if answer["is_operator"]:
+            self.assertGreaterEqual(answer["speed"]["ratio"], 1)
+        self.compare(64, 32)
+
+    def test_a_branch_stays_with_the_runtime(self):
+        body, value, constants = blocks(2, 64)
+        model = model_of(body + f"m = ReduceMean <keepdims = 0> ({value}) c = Greater (m, zero) y = If (c) <then_branch = t () => (float[48, 64] a) "
+                         f"{{ a = Relu ({value}) }}, else_branch = e () => (float[48, 64] b) {{ b = Neg ({value}) }}>",
+                         {"x": [48, 64]}, {"y": "float"}, constants | {"zero": np.array(0, np.float32)})
+        self.compiled(model)
+        self.assertGreater(len(self.operators()), 0)
+        self.assertIn("If", [n.op_type for n in self.result.graph.node])
+        self.compare(48, 64)
+
+    def test_a_node_of_a_domain_that_nobody_knows(self):
+        first, value, constants = blocks(2, 64)
+        model = model_of(first + f"o = other.Odd ({value}) y = Relu (o)", {"x": [48, 64]}, {"y": "float", value: "float"}, constants, ["other"])
+        answer = self.compiled(model, "--seconds", "1")
+        self.assertNotEqual(answer["not_compared"], "")  # the runtime does not know it, either
+        self.assertEqual([n.domain for n in self.result.graph.node], ["isomer", "other", ""])
+        self.assertEqual(list(self.operators()[0].output), [value])
+        self.assertEqual(list(self.operators()[0].input), ["x"])
+
+    def test_equal_regions_share_code_and_not_weights(self):
+        # Sizes that depend on values between equal blocks: three operators of one kind.
+        body, value, constants = "", "x", {}
+        for k in range(3):
+            more, end, own = blocks(1, 64, value, f"b{k}")
+            value = f"v{k}"
+            body += more + f"f{k} = NonZero ({end}) g{k} = Shape (f{k}) h{k} = Cast <to = 1> (g{k}) "
+            body += f"q{k} = ReduceMin <keepdims = 0> (h{k}) {value} = Add ({end}, q{k}) "
+            constants |= own
+        model = model_of(body + f"y = Identity ({value})", {"x": [48, 64]}, {"y": "float"}, constants)
+        self.compiled(model)
+        files = sorted(f.name for f in (self.path / "compiled").iterdir())
+        self.assertEqual(len({n.op_type for n in self.operators()}) < len(self.operators()), True, files)
+        numbers = [a.i for n in self.operators() for a in n.attribute if a.name == "weights"]
+        self.assertEqual(len(set(numbers)), len(numbers))
+        self.assertNotIn("net.h", files)
+        self.compare(48, 64)
+
+    def test_nothing_but_a_node_without_a_formula(self):
+        self.compiled(model_of("y, i, j, k = Unique (x)", {"x": [9]}, {"y": "float"}, {}))
+        self.assertEqual((self.path / "compiled" / "model.onnx").read_bytes(), (self.path / "model.onnx").read_bytes())
+        self.compare(9)  # a program that registers the library still runs
+
+    def test_a_model_that_is_faster_as_it_was(self):
+        # The runtime sorts; ours would count.
+        body = "k, ki = TopK <axis = 0, largest = 1, sorted = 1> (x, many) y = Relu (k)"
+        answer = self.compiled(model_of(body, {"x": [3000]}, {"y": "float"}, {"many": np.array([2000])}), "--seconds", "1")
+        self.assertFalse(answer["is_operator"])
+        self.assertEqual(answer["operators"], 0)
+        self.assertEqual((self.path / "compiled" / "model.onnx").read_bytes(), (self.path / "model.onnx").read_bytes())
+        self.compare(3000)
+
+    def test_sizes_that_were_given(self):
+        body, value, constants = blocks(1, 64)
+        model = model_of(body + f"u, ui, uj, uc = Unique ({value}) n = Size (u)", {"x": ["N", 64]}, {"n": "int64", value: "float"}, constants)
+        self.compiled(model, "--shape", "N=48")
+        self.assertEqual([d.dim_value for d in self.result.graph.input[0].type.tensor_type.shape.dim], [48, 64])
+        self.compare(48, 64)
+        onnx.save(model, self.path / "model.onnx")
+        ran = modules.compile_model(self.path / "model.onnx", self.path / "compiled", "--as", "custom-op")
+        self.assertIn("is open", ran.stdout + ran.stderr)
+
+    def test_equal_models_are_offered_and_proved(self):
+        # The first product of three is the cheaper one: the other graph has less to compute, for any engine.
+        w, v = normal(256, 256) / 16, normal(256, 4) / 16
+        model = model_of("p = MatMul (x, w) q = MatMul (p, v) y = Tanh (q)", {"x": [64, 256]}, {"y": "float"}, {"w": w, "v": v})
+        other = model_of("p = MatMul (w, v) q = MatMul (x, p) y = Tanh (q)", {"x": [64, 256]}, {"y": "float"}, {"w": w, "v": v})
+        onnx.save(other, self.path / "other.onnx")
+        answer = self.compiled(model, "--equal", str(self.path / "other.onnx"), "--seconds", "1")
+        self.assertEqual(answer["graph"], "other.onnx")
+        self.assertGreater(answer["speed"]["ratio"], 1.5)
+        self.compare(64, 256)
+        files = [str(self.path / "model.onnx"), str(self.path / "compiled" / "graph.onnx"), str(self.path / "compiled" / "graph.onnx.cert")]
+        self.assertEqual(programs.run([programs.program("isomer"), "check", *files], 60).code, 0)
+
+    def test_what_is_read_is_not_overwritten(self):
+        (self.path / "compiled").mkdir()
+        for name in ("model.onnx", "graph.onnx"):
+            file = self.path / "compiled" / name
+            onnx.save(model_of("y = Tanh (x)", {"x": [9]}, {"y": "float"}, {}), file)
+            before = file.read_bytes()
+            ran = modules.compile_model(file, self.path / "compiled", "--as", "custom-op")
+            self.assertIn("would be overwritten", ran.stdout + ran.stderr)
+            self.assertEqual(file.read_bytes(), before)
+
+    def test_a_model_that_is_not_equal_is_refused(self):
+        model = model_of("y = Tanh (x)", {"x": [9]}, {"y": "float"}, {})
+        onnx.save(model_of("y = Sigmoid (x)", {"x": [9]}, {"y": "float"}, {}), self.path / "other.onnx")
+        onnx.save(model, self.path / "model.onnx")
+        ran = modules.compile_model(self.path / "model.onnx", self.path / "compiled", "--as", "custom-op", "--equal", str(self.path / "other.onnx"))
+        self.assertEqual(ran.returncode, 2)
+        self.assertIn("not proved equal", ran.stdout + ran.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
