@@ -6,23 +6,16 @@
 #include <map>
 
 #include "optimizer/facts/price.h"
-#include "optimizer/plans/colours.h"
 #include "optimizer/plans/places.h"
 #include "optimizer/plans/store.h"
 #include "optimizer/search/assembly.h"
 #include "optimizer/search/found_plans.h"
 #include "optimizer/search/replay.h"
-#include "optimizer/search/tried_before.h"
 
 namespace isomer {
 namespace {
 
 constexpr std::size_t kMostPlans = 4096;  // of one model: more take longer to match than they can save
-// How far a node sees: a block of a network and its neighbours. What lies further is the business of
-// proposals that are rare, and a settled model may miss them.
-constexpr int kRadius = 8;
-constexpr std::string_view kSurroundings = "surroundings";
-constexpr double kManyZeros = 0.125;  // of a constant's elements: others than the usual proposals look at it
 
 // A plan and where it may be done.
 struct Candidate {
@@ -97,10 +90,8 @@ class Planned {
     ISOMER_TRY(Draft next, proved(all));
     report.taken = all.size();
     if (context_.trials == nullptr || all.empty()) return next;
-    const bool is_trusted =
-        plans.trust_timings && std::ranges::all_of(all, [](const Candidate& c) { return c.ratio > 1; });
     Assembly assembly(context_);
-    if (is_trusted || assembly.is_faster(draft_, next)) return next;
+    if (assembly.is_faster(draft_, next)) return next;
     return one_by_one(assembly, all);
   }
 
@@ -191,53 +182,11 @@ class Planned {
   const Draft& draft_;
 };
 
-bool has_many_zeros(const Tensor& t) {
-  const auto numbers = t.doubles();
-  if (!numbers || numbers->empty()) return false;
-  const auto zeros = std::ranges::count(*numbers, 0.0);
-  return static_cast<double>(zeros) > kManyZeros * static_cast<double>(numbers->size());
-}
-
-// What surrounds each operator.
-std::set<Digest> contexts_of(const Workpiece& piece) {
-  const Graph& graph = piece.graph();
-  ColourOptions options{.rounds = kRadius, .forgets_counts = true};
-  options.label = [&](NodeId id) {
-    std::string out;
-    for (std::uint32_t k = 0; k < graph.node(id).outputs.size(); ++k) {
-      const ValueInfo& info = piece.inference().of({id, k});
-      out += fmt::format("{}[", static_cast<int>(info.type));
-      if (info.shape)
-        for (const Dim& d : *info.shape) out += fmt::format("{},", d.value().value_or(-1));
-      out += "]";
-    }
-    return out;
-  };
-  options.constant_label = [](const Tensor& t) { return has_many_zeros(t) ? "zeros" : ""; };
-  std::set<Digest> out;
-  for (const auto& [id, colour] : colours(graph, options))
-    if (graph.node(id).kind == NodeKind::Operator) out.insert(colour);
-  return out;
-}
-
 }  // namespace
 
 Result<Draft> with_plans(SearchContext& context, const Draft& draft) { return Planned(context, draft).run(); }
 
-bool is_settled(SearchContext& context, const Draft& draft) {
-  if (!may_be_settled(context.options)) return false;
-  if (context.trials != nullptr && !context.options.plans.trust_timings) return false;
-  const std::set<Digest> known =
-      context.options.plans.store->settled(rules_of(context.options, kSurroundings));
-  if (known.empty()) return false;
-  const auto piece = Workpiece::of(draft.graph);
-  if (!piece.ok()) return false;
-  const std::set<Digest> here = contexts_of(*piece);
-  context.report.plans.is_settled = std::ranges::includes(known, here);
-  return context.report.plans.is_settled;
-}
-
-std::size_t keep_plans(const SearchOptions& options, const Model& model, const Draft& best, bool is_done) {
+std::size_t keep_plans(const SearchOptions& options, const Model& model, const Draft& best) {
   if (!options.plans.store) return 0;
   PlanStore& store = *options.plans.store;
   const auto original = Workpiece::of(model.graph);
@@ -245,9 +194,6 @@ std::size_t keep_plans(const SearchOptions& options, const Model& model, const D
   std::size_t kept = 0;
   for (const FoundPlan& found : plans_in(*original, best, options.plans.by))
     if (store.keep(found.anchor, found.plan, options.plans.target, found.ratio)) ++kept;
-  if (!is_done || !may_be_settled(options)) return kept;
-  if (const auto piece = Workpiece::of(best.graph); piece.ok())
-    store.keep_settled(rules_of(options, kSurroundings), contexts_of(*piece));
   return kept;
 }
 

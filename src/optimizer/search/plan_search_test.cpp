@@ -19,9 +19,7 @@
 #include "optimizer/propose/list.h"
 #include "optimizer/propose/testing.h"
 #include "optimizer/search/found_plans.h"
-#include "optimizer/search/regions.h"
 #include "optimizer/search/search.h"
-#include "optimizer/search/tried_before.h"
 
 namespace isomer {
 namespace {
@@ -65,11 +63,10 @@ struct Searched {
 };
 
 Searched search_with(const Graph& graph, const std::shared_ptr<PlanStore>& store,
-                     const Strategy& strategy = {}, const std::set<std::string>& without = {}) {
+                     const std::set<std::string>& without = {}) {
   Model model;
   model.graph = graph;
   SearchOptions options;
-  options.strategy = strategy;
   options.without = without;
   options.plans.store = store;
   options.plans.by = "a test";
@@ -77,7 +74,7 @@ Searched search_with(const Graph& graph, const std::shared_ptr<PlanStore>& store
   const auto history = search(options, model, nullptr, out.report);
   EXPECT_TRUE(history.ok());
   out.draft = history->back();
-  out.report.plans.kept = keep_plans(options, model, out.draft, out.report.stopped_by == StoppedBy::Done);
+  out.report.plans.kept = keep_plans(options, model, out.draft);
   return out;
 }
 
@@ -113,15 +110,6 @@ TEST_F(Plans, OfOneModelAreThoseOfAnotherOne) {
   EXPECT_EQ(warm.draft.graph.operator_count(), cold.draft.graph.operator_count());
   EXPECT_EQ(warm.report.cost_after, cold.report.cost_after);
   EXPECT_TRUE(is_accepted(other, warm.draft));
-}
-
-TEST_F(Plans, AModelThatWasSearchedIsSettled) {
-  const Searched first = search_with(blocks(3, "m", 1), store());
-  EXPECT_FALSE(first.report.plans.is_settled);
-  const Searched second = search_with(blocks(3, "n", 90), store());
-  EXPECT_TRUE(second.report.plans.is_settled);
-  EXPECT_LT(second.report.proofs, first.report.proofs + 1);
-  EXPECT_EQ(second.report.cost_after, first.report.cost_after);
 }
 
 TEST_F(Plans, AreTheSameFilesWhoeverFindsThem) {
@@ -248,53 +236,6 @@ TEST_F(Plans, ThatCostMoreAreNotTaken) {
   EXPECT_EQ(run.draft.graph.operator_count(), 2u);
 }
 
-// What a store says of efforts in vain may be a lie, which costs a gain and nothing else.
-TEST_F(Plans, SpareWhatWasTriedInVain) {
-  const Graph graph = blocks(1, "m", 1);
-  const Searched honest = search_with(graph, nullptr);
-  const auto piece = Workpiece::of(graph);
-  SearchOptions options;
-  options.plans.store = store();
-  TriedBefore lies(options);
-  for (const CertifiedStep& step : honest.draft.steps)
-    if (const auto* claim = std::get_if<Claim>(&step))
-      lies.note(TriedBefore::What::Unproved, lies.of(*piece, *claim));
-  lies.keep();
-  // Under other names.
-  const Graph other = blocks(1, "other", 30);
-  const Searched run = search_with(other, store());
-  EXPECT_GE(run.report.plans.spared, 1u);
-  EXPECT_GT(run.report.cost_after, honest.report.cost_after - 1);
-  EXPECT_TRUE(is_accepted(other, run.draft));
-  // Of a search with other options, or with rules of a user, it says nothing.
-  options.without = {"collapse"};
-  TriedBefore elsewhere(options);
-  for (const CertifiedStep& step : honest.draft.steps)
-    if (const auto* claim = std::get_if<Claim>(&step)) {
-      EXPECT_FALSE(elsewhere.contains(TriedBefore::What::Unproved, elsewhere.of(*piece, *claim)));
-    }
-}
-
-TEST_F(Plans, SpareRegionsThatWereExplored) {
-  const Strategy beam{.kind = Strategy::Kind::Beam, .width = 2};
-  const Graph graph = blocks(1, "m", 1);
-  const Searched honest = search_with(graph, nullptr, beam);
-  SearchOptions options;
-  options.plans.store = store();
-  options.strategy = beam;
-  TriedBefore lies(options);
-  for (const RegionPlace& place : partition(*Workpiece::of(graph), 40, false))
-    lies.note(TriedBefore::What::Explored, lies.of(place.graph));
-  lies.keep();
-  const Graph other = blocks(1, "other", 30);
-  const Searched run = search_with(other, store(), beam);
-  EXPECT_GE(run.report.plans.spared, 1u);
-  EXPECT_LT(run.report.states, honest.report.states);
-  EXPECT_TRUE(is_accepted(other, run.draft));
-  // A greedy search says nothing of it.
-  EXPECT_EQ(search_with(other, store()).report.plans.spared, 0u);
-}
-
 std::string read(const fs::path& file) {
   std::ifstream in(file, std::ios::binary);
   return {(std::istreambuf_iterator<char>(in)), {}};
@@ -337,7 +278,7 @@ Searched quick_search(const Graph& graph, const std::shared_ptr<PlanStore>& stor
   std::set<std::string> without;
   for (const Proposer& p : proposers())
     if (p.name != "collapse" && p.name != "simplify") without.insert(p.name);
-  return search_with(graph, store, {}, without);
+  return search_with(graph, store, without);
 }
 
 // Whether the checker takes what searches of one graph did; it is asked about each result once.
@@ -362,8 +303,7 @@ TEST_F(Plans, ThatAreDamagedDoNoHarm) {
   const Searched cold = quick_search(graph, nullptr);
   Accepted accepted(graph);
   std::vector<fs::path> all = files("objects");
-  for (const std::string kind : {"index", "settled"})
-    for (const fs::path& file : files(kind)) all.push_back(file);
+  for (const fs::path& file : files("index")) all.push_back(file);
   std::mt19937 random = damage(1);
   for (int k = 0; k < damaged_cases() / 2; ++k) {
     const fs::path& file = all[random() % all.size()];
@@ -450,7 +390,7 @@ TEST_F(Plans, AreReadFromAnOciLayout) {
   EXPECT_GE(run.report.plans.taken, 1u);
   EXPECT_EQ(run.report.plans.kept, 0u);  // it is for reading
   PlanStore copy(path() / "copy");
-  EXPECT_EQ(copy.take_from(*packed), whole.plans + whole.entries + whole.settled);
+  EXPECT_EQ(copy.take_from(*packed), whole.plans + whole.entries);
   for (const std::string bad : {"", "{", "[]", R"({"manifests":[]})", R"({"manifests":[{"digest":5}]})",
                                 R"({"manifests":[{"digest":"sha256:../../../etc/passwd"}]})"}) {
     write(layout / "index.json", bad);
@@ -464,7 +404,7 @@ TEST_F(Plans, AreCopiedAndCleaned) {
   EXPECT_GE(whole.plans, 1u);
   EXPECT_EQ(whole.invalid + whole.orphans, 0u);
   PlanStore copy(path() / "copy");
-  EXPECT_EQ(copy.take_from(*store()), whole.plans + whole.entries + whole.settled);
+  EXPECT_EQ(copy.take_from(*store()), whole.plans + whole.entries);
   EXPECT_EQ(copy.contents().bytes, whole.bytes);
   EXPECT_EQ(copy.take_from(*store()), 0u);
   // A plan without its entry, and a file that is not what its name says.
