@@ -9,7 +9,7 @@
 #include "io/onnx/write_file.h"
 #include "kernel/certify/certificate.h"
 #include "kernel/certify/digest.h"
-#include "optimizer/search/plan_search.h"
+#include "optimizer/search/plans/plan_search.h"
 
 namespace isomer {
 namespace {

@@ -10,7 +10,7 @@
 #include "optimizer/search/moves.h"
 #include "optimizer/search/regions.h"
 #include "optimizer/search/replay.h"
-#include "optimizer/search/saturate.h"
+#include "optimizer/search/saturate/saturate.h"
 
 namespace isomer {
 namespace {

@@ -9,7 +9,7 @@
 #include "optimizer/propose/list.h"
 #include "optimizer/search/assembly.h"
 #include "optimizer/search/moves.h"
-#include "optimizer/search/plan_search.h"
+#include "optimizer/search/plans/plan_search.h"
 #include "optimizer/search/region_search.h"
 
 namespace isomer {

@@ -1,4 +1,4 @@
-#include "optimizer/search/found_plans.h"
+#include "optimizer/search/plans/found_plans.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

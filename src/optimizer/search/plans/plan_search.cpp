@@ -1,4 +1,4 @@
-#include "optimizer/search/plan_search.h"
+#include "optimizer/search/plans/plan_search.h"
 
 #include <fmt/format.h>
 
@@ -9,7 +9,7 @@
 #include "optimizer/plans/places.h"
 #include "optimizer/plans/store.h"
 #include "optimizer/search/assembly.h"
-#include "optimizer/search/found_plans.h"
+#include "optimizer/search/plans/found_plans.h"
 #include "optimizer/search/replay.h"
 
 namespace isomer {

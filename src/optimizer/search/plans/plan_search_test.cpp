@@ -1,4 +1,4 @@
-#include "optimizer/search/plan_search.h"
+#include "optimizer/search/plans/plan_search.h"
 
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@
 #include "optimizer/plans/verify.h"
 #include "optimizer/propose/list.h"
 #include "optimizer/propose/testing.h"
-#include "optimizer/search/found_plans.h"
+#include "optimizer/search/plans/found_plans.h"
 #include "optimizer/search/search.h"
 
 namespace isomer {

@@ -3,8 +3,8 @@
 // piece by itself does not say enough (Relu(a) is a only for those who know that a is a Relu).
 #pragma once
 
-#include "optimizer/search/extraction.h"
-#include "optimizer/search/program_classes.h"
+#include "optimizer/search/saturate/extraction.h"
+#include "optimizer/search/saturate/program_classes.h"
 
 namespace isomer {
 

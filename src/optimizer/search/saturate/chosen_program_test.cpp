@@ -1,4 +1,4 @@
-#include "optimizer/search/chosen_program.h"
+#include "optimizer/search/saturate/chosen_program.h"
 
 #include <gtest/gtest.h>
 

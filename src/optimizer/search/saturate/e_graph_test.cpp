@@ -1,4 +1,4 @@
-#include "optimizer/search/e_graph.h"
+#include "optimizer/search/saturate/e_graph.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "optimizer/search/extraction.h"
+#include "optimizer/search/saturate/extraction.h"
 
 #include <algorithm>
 #include <limits>

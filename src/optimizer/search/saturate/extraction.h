@@ -9,7 +9,7 @@
 #include <set>
 #include <vector>
 
-#include "optimizer/search/e_graph.h"
+#include "optimizer/search/saturate/e_graph.h"
 
 namespace isomer {
 

@@ -1,4 +1,4 @@
-#include "optimizer/search/program_classes.h"
+#include "optimizer/search/saturate/program_classes.h"
 
 #include "model/graph/constant.h"
 #include "model/graph/content.h"

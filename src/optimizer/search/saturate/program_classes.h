@@ -9,7 +9,7 @@
 
 #include "model/graph/graph.h"
 #include "optimizer/facts/machine.h"
-#include "optimizer/search/e_graph.h"
+#include "optimizer/search/saturate/e_graph.h"
 #include "optimizer/search/steps.h"
 
 namespace isomer {

@@ -1,10 +1,10 @@
-#include "optimizer/search/saturate.h"
+#include "optimizer/search/saturate/saturate.h"
 
 #include <algorithm>
 #include <set>
 
 #include "base/integer_program.h"
-#include "optimizer/search/chosen_program.h"
+#include "optimizer/search/saturate/chosen_program.h"
 
 namespace isomer {
 namespace {

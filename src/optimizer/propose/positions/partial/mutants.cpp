@@ -1,4 +1,4 @@
-#include "optimizer/propose/positions/mutants.h"
+#include "optimizer/propose/positions/partial/mutants.h"
 
 #include <fmt/format.h>
 

@@ -1,7 +1,7 @@
 // Mutants: programs that compute almost what a convolution, or one after another, computes: all of it but for
 // some positions, if these programs are right at all. Who asks for them finds out where they are wrong
-// (optimizer/propose/positions/partial.cpp). The idea is PET's (Wang et al., "PET: Optimizing Tensor Programs
-// with Partially Equivalent Transformations and Automated Corrections", 2021).
+// (optimizer/propose/positions/partial/partial.cpp). The idea is PET's (Wang et al., "PET: Optimizing Tensor
+// Programs with Partially Equivalent Transformations and Automated Corrections", 2021).
 #pragma once
 
 #include <string>

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "optimizer/facts/wrong_positions.h"
-#include "optimizer/propose/positions/mutants.h"
+#include "optimizer/propose/positions/partial/mutants.h"
 
 namespace isomer {
 

@@ -1,4 +1,4 @@
-#include "optimizer/propose/positions/partial.h"
+#include "optimizer/propose/positions/partial/partial.h"
 
 #include "optimizer/propose/testing.h"
 
