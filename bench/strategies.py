@@ -27,8 +27,8 @@ import programs
 import structures
 from records import Records
 
-STRATEGIES = ("greedy", "backtrack:1", "backtrack:1.05", "backtrack:1.3", "beam:16", "saturate")
-OF_STRUCTURES = ("greedy", "backtrack:1.05", "beam:16", "saturate")
+STRATEGIES = ("greedy", "backtrack:1", "backtrack:1.05", "backtrack:1.3", "saturate")
+OF_STRUCTURES = ("greedy", "backtrack:1.05", "saturate")
 EXPERIMENTS = ("01_mobileone_s0_train", "05_parallel_dw_sum_to_one", "09_up2nearest_conv3x3_64_64_64", "09_upsample_linear_256_64_32",
                "09_upsample_nearest_256_64_32")
 MERGES = ("04_googlenet_512_14", "04_inceptionA_35", "03_fire_13_48_192", "03_fire_55_16_64")

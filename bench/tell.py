@@ -14,7 +14,6 @@ import statistics
 import sys
 
 import tell_comparison
-import tell_explore
 import tell_reliability
 import tell_together
 import tell_tuning
@@ -420,23 +419,22 @@ def plans_section():
                 "other work on it: look at pairs, not at seconds.",
                 "", provenance(head), "",
                 "| model | strategy | judge | proofs without | with | for plans | s without | with | reached without | with | of processor without | with | "
-                "same result | nothing more to search |",
-                "|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|---|")
+                "same result |",
+                "|---|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---|")
     for r in rows:
-        judge = r["judge"] + (", timings trusted" if r["trust"] else "")
         cpu = f"{r['cpu_cold']:.2f} | {r['cpu_warm']:.2f}" if "cpu_cold" in r and r["same"] else "— | —"
-        yield (f"| {r['pair']} | {r['strategy']} | {judge} | {r['proofs_cold']} | {r['proofs_warm']} | "
+        yield (f"| {r['pair']} | {r['strategy']} | {r['judge']} | {r['proofs_cold']} | {r['proofs_warm']} | "
                f"{min(r['plans']['found'], r['proofs_warm'])} | {r['seconds_cold']:.1f} | {r['seconds_warm']:.1f} | "
                f"{r['reached_cold']:.1f} | {r['reached_warm']:.1f} | {cpu} | "
-               f"{'yes' if r['same'] else 'no'} | {'yes' if r['plans']['settled'] else 'no'} |")
-    for judge in dict.fromkeys((r["strategy"], r["judge"], r["trust"]) for r in rows):
-        group = [r for r in rows if (r["strategy"], r["judge"], r["trust"]) == judge]
+               f"{'yes' if r['same'] else 'no'} |")
+    for judge in dict.fromkeys((r["strategy"], r["judge"]) for r in rows):
+        group = [r for r in rows if (r["strategy"], r["judge"]) == judge]
         cold, warm = sum(r["proofs_cold"] for r in group), sum(r["proofs_warm"] for r in group)
         times = geometric_mean([max(r["reached_warm"], 0.001) / max(r["reached_cold"], 0.001) for r in group])
         whole = geometric_mean([r["seconds_warm"] / r["seconds_cold"] for r in group])
         known = [max(r["cpu_warm"], 0.001) / max(r["cpu_cold"], 0.001) for r in group if "cpu_cold" in r and r["same"]]
         cpu = f", {100 * geometric_mean(known):.0f} % of the processor's" if known else ""
-        yield from ("", f"`{judge[0]}`, {judge[1]}{', timings trusted' if judge[2] else ''}: {100 * (1 - warm / max(1, cold)):.0f} % fewer proofs; "
+        yield from ("", f"`{judge[0]}`, {judge[1]}: {100 * (1 - warm / max(1, cold)):.0f} % fewer proofs; "
                         f"{100 * times:.0f} % of the time to the same result{cpu}, {100 * whole:.0f} % of the whole run's "
                         "(geometric means).")
     yield from ("", "With a store each different region that is taken costs one proof, and its weights are computed: no store saves that. A greedy search by "
@@ -490,7 +488,7 @@ def strategies_section(name, title, what):
     done = {n: c for n, c in asked.items() if all(r["cost"] for r in c.values())}
     yield from ("", f"## {title}", "", f"What is left of the analytic cost (`--judge cost`) of {what}. *: out of time; *left*: a search that was in the middle "
                 "of something long when its time was over tells no cost. All certificates were accepted by `isomer-check`. Experiments in which all strategies "
-                "end at the same cost are counted, not listed.", "", provenance(head), "",
+                "end at the same cost are counted, not listed. `beam` was removed after this.", "", provenance(head), "",
                 "| experiment | " + " | ".join(strategies) + " |", "|---|" + "---:|" * len(strategies))
     least = {n: min(c[s]["cost"] for s in strategies) for n, c in done.items()}
     for n, c in asked.items():
@@ -648,7 +646,6 @@ def explore_page():
                 "Models of the zoo through `isomer explore` ([what it does](../explore.md)), one thread, CPU time.", "")
     found = read("explore")
     yield from explored_section(found) if found else ("There are no results of load time yet.", "")
-    yield from tell_explore.prior_section(read("search_prior"), read("search_prior_structures"), read("search_prior_expert"), provenance)
 
 
 def explored_section(found):

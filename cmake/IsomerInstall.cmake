@@ -39,7 +39,7 @@ set(package "${CMAKE_INSTALL_LIBDIR}/cmake/isomer")
 install(TARGETS isomer isomer-check isomer-worker RUNTIME)
 install(TARGETS isomer_shared EXPORT isomerTargets LIBRARY)
 install(FILES ${headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/isomer")
-install(FILES rules/generated.rules rules/prior.txt DESTINATION "${CMAKE_INSTALL_DATADIR}/isomer")
+install(FILES rules/generated.rules DESTINATION "${CMAKE_INSTALL_DATADIR}/isomer")
 install(EXPORT isomerTargets NAMESPACE isomer:: DESTINATION "${package}")
 
 configure_package_config_file(cmake/isomerConfig.cmake.in "${CMAKE_BINARY_DIR}/isomerConfig.cmake" INSTALL_DESTINATION "${package}")

@@ -14,4 +14,3 @@ inline constexpr char @name@[] = R\"generated(@text@)generated\";
 endfunction()
 
 isomer_embedded_text(generated.rules rules/text/generated_text.h kGeneratedText)
-isomer_embedded_text(prior.txt optimizer/search/prior_text.h kPriorText)

@@ -66,7 +66,6 @@ void bind_options(nb::module_& m) {
       .def_rw("without", &O::without)
       .def_rw("only", &O::only)
       .def_rw("rules", &O::rules)
-      .def_rw("prior", &O::prior)
       .def_rw("steps", &O::steps)
       .def_rw("seed", &O::seed)
       .def_rw("feeds_file", &O::feeds_file)
@@ -74,7 +73,6 @@ void bind_options(nb::module_& m) {
       .def_rw("runtime", &O::runtime)
       .def_rw("cache", &O::cache)
       .def_rw("plans", &O::plans)
-      .def_rw("trust_timings", &O::trust_timings)
       .def_rw("scratch", &O::scratch);
 
   nb::enum_<api::Engine>(m, "Engine")

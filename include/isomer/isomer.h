@@ -233,15 +233,13 @@ struct OptimizeOptions {
   double max_error_growth = 2;                 // rounding error against float64, compared with the original's
   std::optional<double> max_size_growth = {};  // nullopt: 1.1, or 16 MiB more where that is larger
   bool simplify = false;                       // keep what is simpler and not slower, where nothing is faster
-  std::string strategy = "greedy";             // or "backtrack:ALPHA", "beam:WIDTH", "saturate"
+  std::string strategy = "greedy";             // or "backtrack:ALPHA", "saturate"
   std::vector<std::string> without = {};       // proposers that are not asked
   std::vector<std::string> only = {};          // proposers that are asked, and no others; none: all
   // Rules of the user (docs/rules.md): a file, or a folder of files *.rules; "": none. Each is decided first;
   // those that are not refuted are for the proposer `user`.
   std::filesystem::path rules = {};
-  bool prior = true;                      // proposers that paid for such models before are asked first
-  std::filesystem::path prior_file = {};  // what is known of that (docs/explore.md); "": what comes with it
-  std::int64_t steps = 0;                 // proposals to try, for repeatable runs; 0: as time allows
+  std::int64_t steps = 0;  // proposals to try, for repeatable runs; 0: as time allows
   std::uint64_t seed = 1;
   std::optional<Tensors> feeds = {};      // to measure with; nullopt: made up, at `sizes`
   std::filesystem::path feeds_file = {};  // the npz file that they are in; "": none
@@ -252,7 +250,6 @@ struct OptimizeOptions {
   // A store of plans (docs/plans.md): what others found for the same blocks is proved and measured first, and
   // what is found is written there; "": none.
   std::filesystem::path plans = {};
-  bool trust_timings = false;  // of plans: what was measured on such a machine need not be measured again
   std::filesystem::path scratch = {};  // a folder for models that are measured; "": that of temporary files
   Progress progress = {};
   Progress notice = {};  // what is known before the search and worth saying now: a rule that is false
@@ -328,9 +325,9 @@ ISOMER_API void clear_cache(const std::filesystem::path& cache);
 // ---- Plans: what was found before for blocks that other models have, too (docs/plans.md)
 
 struct PlanStoreState {
-  // Plans; entries, under which they are found; notes of what has been searched; files that are not what
-  // they should be; plans and entries without each other.
-  std::uint64_t plans = 0, entries = 0, settled = 0, invalid = 0, orphans = 0;
+  // Plans; entries, under which they are found; files that are not what they should be; plans and entries
+  // without each other.
+  std::uint64_t plans = 0, entries = 0, invalid = 0, orphans = 0;
   std::uint64_t proved = 0, refused = 0;  // plans, by verify_plans
   std::uint64_t bytes = 0;
   std::string json = {};  // what `isomer plans list --json` prints

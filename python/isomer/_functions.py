@@ -81,7 +81,6 @@ class OptimizeOptions(TypedDict, total=False):
     without: Sequence[str]
     only: Sequence[str]
     rules: PathLike | None
-    prior: bool
     steps: int
     seed: int
     feeds: Feeds | None
@@ -89,7 +88,6 @@ class OptimizeOptions(TypedDict, total=False):
     runtime: Runtime | None
     cache: PathLike | None
     plans: PathLike | None
-    trust_timings: bool
     progress: Progress | None
 
 
@@ -113,7 +111,6 @@ def optimize(
     without: Sequence[str] = (),
     only: Sequence[str] = (),
     rules: PathLike | None = None,
-    prior: bool = True,
     steps: int = 0,
     seed: int = 1,
     feeds: Feeds | None = None,
@@ -121,7 +118,6 @@ def optimize(
     runtime: Runtime | None = None,
     cache: PathLike | None = None,
     plans: PathLike | None = None,
-    trust_timings: bool = False,
     progress: Progress | None = None,
 ) -> Optimized[Any]:
     """A model that is proved equal and measured faster, or the one that was given, with the reason.
@@ -132,12 +128,12 @@ def optimize(
     `seconds`: for all of it. `judge`: "runtime" measures; "cost" is an analytic cost, which measures nothing. `min_gain`: a result must surely be more
     than this many times as fast. `max_error_growth`, `max_size_growth`: of rounding error and of the file's size, against the original's.
     `simplify`: where nothing is faster, keep what is simpler and not slower. `fix_sizes`: make a model for one size only, that of `sizes` or of the
-    defaults. `strategy`: "greedy", "backtrack:ALPHA", "beam:WIDTH" or "saturate". `without`, `only`: of `proposers()`, those that are not asked; those that
-    are, and no others. `rules`: a file of your own rewrite rules, or a folder of them (docs/rules.md). `prior`: ask
-    proposers first that paid for models with such blocks. `steps`: proposals to try, for repeatable runs.
+    defaults. `strategy`: "greedy", "backtrack:ALPHA" or "saturate". `without`, `only`: of `proposers()`, those that are not asked; those that
+    are, and no others. `rules`: a file of your own rewrite rules, or a folder of them (docs/rules.md). `steps`:
+    proposals to try, for repeatable runs.
     `feeds`: inputs to measure with, arrays by name or an npz file; without them they are made up, at `sizes`.
     `cache`: a file in which measurements are remembered (`default_cache()` is that of the command). `plans`: a store of plans (docs/plans.md), a folder
-    that is asked first and written to; `trust_timings`: what others measured need not be measured again. `progress`: called with what is going on.
+    that is asked first and written to. `progress`: called with what is going on.
 
     >>> import isomer, onnx
     >>> model = onnx.parser.parse_model('''
@@ -151,7 +147,7 @@ def optimize(
         raise ValueError(f"judge is runtime or cost, not {judge!r}")
     options.judge = getattr(_core.Judge, judge)
     plain = {"seconds": seconds, "min_gain": min_gain, "max_error_growth": max_error_growth, "max_size_growth": max_size_growth, "simplify": simplify,
-             "strategy": strategy, "without": list(without), "only": list(only), "prior": prior,
+             "strategy": strategy, "without": list(without), "only": list(only),
              "steps": steps, "seed": seed, "sizes": size_texts(sizes)}  # fmt: skip
     for name, value in plain.items():
         setattr(options, name, value)
@@ -162,7 +158,6 @@ def optimize(
         options.cache = path_of(cache, "a cache")
     if plans is not None:
         options.plans = path_of(plans, "a store of plans")
-    options.trust_timings = trust_timings
     arrays = set_feeds(options, feeds)
     with contextlib.ExitStack() as stack:
         is_in_memory = is_proto(model)

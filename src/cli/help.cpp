@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "base/nearest_word.h"
+#include "cli/removed_options.h"
 #include "cli/wording.h"
 
 namespace isomer::cli {
@@ -141,6 +142,8 @@ std::string complaint_about(const CLI::ParseError& error, const CLI::App& app,
     return fmt::format("there is no command '{}'{} (see isomer --help)", command,
                        meant.empty() ? "" : fmt::format("; did you mean '{}'?", meant));
   }
+  if (const std::string removed = complaint_about_removed(command, arguments); !removed.empty())
+    return removed;
   std::string line = error.what();
   const CLI::App* of = command.empty() ? &app : app.get_subcommand(command);
   if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::ExtrasError)) {

@@ -25,7 +25,7 @@ struct Request {
   api::OptimizeOptions options;
   std::string budget = "5m", judge = "runtime";
   double max_size_growth = 0;
-  bool verbose = false, no_prior = false;
+  bool verbose = false;
   CacheRequest cache;
   LiveRequest live;
   RuntimeRequest runtime;
@@ -47,7 +47,6 @@ Result<api::OptimizeOptions> options_of(const Request& request) {
   options.cache = cache_place(request.cache);
   options.cache_mebibytes = request.cache.mebibytes;
   options.may_leave_thread = true;
-  options.prior = !request.no_prior;
   return options;
 }
 
@@ -130,8 +129,8 @@ void add_optimize(CLI::App& app, Chosen& chosen) {
       ". A name that comes again begins another size: what is slower at one of them is not taken");
   command
       ->add_option("--strategy", request->options.strategy,
-                   "How far to look: greedy, backtrack:ALPHA (accepts a loss on the way, up to ALPHA), "
-                   "beam:WIDTH or saturate (the best of all parts that were found)")
+                   "How far to look: greedy, backtrack:ALPHA (accepts a loss on the way, up to ALPHA) "
+                   "or saturate (the best of all parts that were found)")
       ->type_name("S")
       ->capture_default_str();
   command
@@ -149,16 +148,6 @@ void add_optimize(CLI::App& app, Chosen& chosen) {
                    "Rules of your own (docs/rules.md): a file, or a folder of files *.rules. Each is decided "
                    "first; what is false is told and not used (default: none)")
       ->type_name("FILE|DIR");
-  auto* no_prior = command->add_flag(
-      "--no-prior", request->no_prior,
-      "Ask all proposers at once. Otherwise those that paid for models with such blocks come first");
-  command
-      ->add_option(
-          "--prior", request->options.prior_file,
-          "What is known of which proposers pay (docs/explore.md), instead of what comes with isomer "
-          "(default: that)")
-      ->type_name("FILE")
-      ->excludes(no_prior);
   command
       ->add_option("--steps", request->options.steps,
                    "Proposals to try, for repeatable runs (default: as many as there is time for)")
@@ -168,16 +157,11 @@ void add_optimize(CLI::App& app, Chosen& chosen) {
       ->type_name("N")
       ->capture_default_str();
   add_cache_options(*command, request->cache);
-  auto* plans = command->add_option("--plans", request->options.plans,
-                                    "A store of plans (docs/plans.md): what was found before for blocks that "
-                                    "this model has, too, is proved "
-                                    "and measured first; what is found goes there (default: none)");
-  plans->type_name("DIR");
   command
-      ->add_flag("--trust-timings", request->options.trust_timings,
-                 "Take plans that others measured on such a machine without measuring each; all is proved "
-                 "here, and the result is measured")
-      ->needs(plans);
+      ->add_option("--plans", request->options.plans,
+                   "A store of plans (docs/plans.md): what was found before for blocks that this model has, "
+                   "too, is proved and measured first; what is found goes there (default: none)")
+      ->type_name("DIR");
   command->add_flag("-v,--verbose", request->verbose, "Tell each step, and what was tried in vain");
   add_live_options(*command, request->live);
   add_operators_option(*command, request->files.operators);

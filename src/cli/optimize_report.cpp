@@ -183,11 +183,6 @@ std::string details(const Json& report) {
                             count("states"), count("regions"), count("proofs"), count("cache_hits"),
                             number_of(report["seconds"])),
                 2, 2);
-  if (const Json& prior = report["search"]["prior"]; !prior.is_null())
-    text += paragraph(fmt::format("asked first: {}; {}; then all others (--no-prior asks all at once)",
-                                  fmt::join(prior["first"].get<std::vector<std::string>>(), ", "),
-                                  printable(string_of(prior, "why"))),
-                      2, 2);
   if (!report["cache"].is_null()) text += paragraph(cache_text(report), 2, 2);
   return text;
 }

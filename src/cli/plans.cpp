@@ -45,7 +45,6 @@ std::string table_of(const Json& state) {
   table.add({"place", printable(state["place"].get<std::string>())});
   table.add({"plans", grouped(state["plans"].get<std::uint64_t>())});
   table.add({"entries", grouped(state["entries"].get<std::uint64_t>())});
-  table.add({"searches", grouped(state["settled"].get<std::uint64_t>())});
   table.add({"signatures", grouped(state["signatures"].get<std::uint64_t>())});
   table.add({"size", bytes_text(state["bytes"].get<std::uint64_t>())});
   table.add({"invalid", grouped(state["invalid"].get<std::uint64_t>())});

@@ -39,7 +39,7 @@ from attack_generators import ask_all
 from records import Records
 
 CALLS = 12  # of each operator, in the bank
-STRATEGIES = ("greedy", "greedy", "greedy", "saturate", "greedy", "beam:2", "greedy", "backtrack:1.05")
+STRATEGIES = ("greedy", "greedy", "greedy", "saturate", "greedy", "backtrack:1.3", "greedy", "backtrack:1.05")
 TYPES = ("float16", "double", "bfloat16", "int8", "uint8", "int4", "uint4", "string")
 SMALLER_SECONDS = 120
 BATCH = 100

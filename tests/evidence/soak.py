@@ -115,7 +115,7 @@ class Soak:
         self.counts[f"library {judge}"] += 1
         ask = {"model": str(path), "out": str(out), "certificate": str(proof)}
         self.host.ask(PATIENCE, do="optimize", seconds=SECONDS, judge=judge, cache=str(self.cache), **ask,
-                      strategy=self.draw.choice(("greedy", "greedy", "saturate", "beam:2", "backtrack:1.05")))
+                      strategy=self.draw.choice(("greedy", "greedy", "saturate", "backtrack:1.3", "backtrack:1.05")))
         if not self.host.ask(PATIENCE, do="check", **ask)["accepted"]:
             self.fault(f"library, {name}: the checker does not accept it")
         if self.draw.random() < 0.2 and self.host.ask(PATIENCE, do="prove", a=str(path), b=str(out), seconds=1)["verdict"] == "refuted":

@@ -104,7 +104,7 @@ class Usage(CommandLine):
 
 class Inspect(CommandLine):
     FIELDS = ["opset", "opsets", "ir", "nodes", "inputs", "outputs", "operators", "float_nodes", "float_nodes_defined", "opaque",
-              "flops", "weight_bytes", "architecture"]
+              "flops", "weight_bytes"]
 
     def inspect(self, model, *arguments):
         return json.loads(self.isomer("inspect", self.save(model), "--json", *arguments).stdout)

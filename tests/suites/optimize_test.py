@@ -128,19 +128,12 @@ class Optimize(unittest.TestCase):
     def operators(self):
         return [n.op_type for n in onnx.load(self.path / "out.onnx").graph.node]
 
-    def test_a_prior_says_who_is_asked_first_and_a_damaged_one_is_refused_by_name(self):
-        prior = self.path / "prior.txt"
-        prior.write_text("prior 1\nleaf batch\n")
-        source = self.save(branches())
-        plain = self.optimize(source, "--judge", "cost", "--no-prior")
-        self.assertIsNone(plain["search"]["prior"])
-        ordered = self.optimize(source, "--judge", "cost", "--prior", str(prior))
-        self.assertEqual(ordered["search"]["prior"]["first"], ["batch"])
-        self.assertEqual(ordered["changes"], plain["changes"])  # nobody is dropped
-        self.assertEqual(ordered["search"]["cost_after"], ordered["search"]["reached"][-1]["cost"])
-        prior.write_text("prior 1\nleaf batch\nleaf nobody\n")
-        message = self.optimize(source, "--judge", "cost", "--prior", str(prior), code=2)["error"]["message"]
-        self.assertIn("prior.txt: line 3", message)
+    def test_what_was_removed_is_refused_with_one_line_that_says_why(self):
+        source, out = self.save(branches()), str(self.path / "out.onnx")
+        for words in (["--prior", "FILE"], ["--no-prior"], ["--trust-timings"], ["--strategy", "beam:16"]):
+            ran = subprocess.run([programs.program("isomer"), "optimize", source, "-o", out, "--judge", "cost", *words], capture_output=True, text=True)
+            self.assertEqual((ran.returncode, ran.stdout, len(ran.stderr.splitlines())), (2, "", 1), words)
+            self.assertIn("was removed", ran.stderr)
 
     def test_branches_are_one_convolution(self):
         source = self.save(branches())

@@ -9,7 +9,7 @@ from . import signatures
 from .places import LISTING, Directory, Layout, Registry, Site, place
 from .protocol import PATIENCE, Lost, digest
 
-FOLDERS = ("v1/objects/", "v1/index/", "v1/settled/", "v1/signatures/")  # plans before the entries that name them
+FOLDERS = ("v1/objects/", "v1/index/", "v1/signatures/")  # plans before the entries that name them
 MOST_PLAN_BYTES = 8 << 20
 
 

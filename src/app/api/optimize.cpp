@@ -13,7 +13,6 @@
 #include "app/inputs/size_sets.h"
 #include "app/optimize/change_words.h"
 #include "app/optimize/proposer_names.h"
-#include "app/optimize/read_prior.h"
 #include "app/optimize/write_optimized.h"
 #include "app/rules/user_rules.h"
 #include "io/onnx/write_file.h"
@@ -51,7 +50,6 @@ void fill_search(const OptimizeOptions& options, OptimizeRequest& request) {
   request.simplify = options.simplify;
   if (!options.plans.empty())
     search.plans = {.store = std::make_shared<PlanStore>(options.plans),
-                    .trust_timings = options.trust_timings,
                     .by = fmt::format("isomer {}", version())};
 }
 
@@ -74,7 +72,6 @@ class OptimizeRun {
     request_.measure = options.judge == Judge::Runtime;
     fill_search(options, request_);
     if (!options.rules.empty()) take_rules();
-    if (options.prior) request_.search.prior = take(read_prior(options.prior_file));
     const RuntimeRequest runtime = request_of(options.runtime);
     request_.runtime = take(runtime_options(runtime));
     request_.worker = worker_options(runtime, options.runtime.name);

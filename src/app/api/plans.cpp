@@ -14,7 +14,6 @@ namespace {
 PlanStoreState state_of(const PlanStore::Contents& found) {
   return {.plans = found.plans,
           .entries = found.entries,
-          .settled = found.settled,
           .invalid = found.invalid,
           .orphans = found.orphans,
           .bytes = found.bytes};
@@ -28,9 +27,9 @@ ReportJson json_of(const fs::path& store, const PlanStore::Contents& found) {
                     {"object", e.object},
                     {"target", e.target},
                     {"ratio", e.ratio}});
-  return {{"place", store.string()},  {"plans", found.plans},           {"entries", found.entries},
-          {"settled", found.settled}, {"signatures", found.signatures}, {"bytes", found.bytes},
-          {"invalid", found.invalid}, {"orphans", found.orphans},       {"list", list}};
+  return {{"place", store.string()},        {"plans", found.plans}, {"entries", found.entries},
+          {"signatures", found.signatures}, {"bytes", found.bytes}, {"invalid", found.invalid},
+          {"orphans", found.orphans},       {"list", list}};
 }
 
 }  // namespace

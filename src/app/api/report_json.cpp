@@ -286,10 +286,6 @@ ReportJson to_json(const Summary& summary) {
             {"opaque", opaque}};
   put_flops(json, summary.flops);
   json["weight_bytes"] = summary.weight_bytes;
-  Json blocks = Json::array();
-  for (const auto& [block, count] : summary.features.blocks)
-    blocks.push_back({{"hash", block_hash(block)}, {"block", block}, {"count", count}});
-  json["architecture"] = {{"features", summary.features.numbers}, {"blocks", std::move(blocks)}};
   return json;
 }
 
@@ -382,11 +378,8 @@ ReportJson to_json(const OptimizeReport& report, const OptimizeContext& context)
               {"places", s.plans.places},
               {"refused", s.plans.refused},
               {"taken", s.plans.taken},
-              {"kept", s.plans.kept},
-              {"spared", s.plans.spared},
-              {"settled", s.plans.is_settled}}},
+              {"kept", s.plans.kept}}},
             {"proposers", proposers},
-            {"prior", s.prior ? Json{{"first", s.prior->first}, {"why", s.prior->why}} : Json()},
             {"reached", reached},
             {"prices", prices_of(s.prices)}}},
           {"certificate", report.certificate.string()},

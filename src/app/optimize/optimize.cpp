@@ -9,7 +9,7 @@
 #include "io/onnx/write_file.h"
 #include "kernel/certify/certificate.h"
 #include "kernel/certify/digest.h"
-#include "optimizer/search/plan_search.h"
+#include "optimizer/search/plans/plan_search.h"
 
 namespace isomer {
 namespace {
@@ -139,9 +139,7 @@ Result<Optimized> optimize(OptimizeRequest request, const Model& model) {
   if (report.result != OptimizeReport::Result::Improved)
     report.reason = why_unchanged(reached, report.search.stopped_by);
   tell(report, best);
-  if (request.search.plans.store)
-    report.search.plans.kept =
-        keep_plans(request.search, model, best, report.search.stopped_by == StoppedBy::Done);
+  if (request.search.plans.store) report.search.plans.kept = keep_plans(request.search, model, best);
   report.nodes_in = model.graph.operator_count();
   report.nodes_out = best.graph.operator_count();
   report.bytes_out = reached.best ? reached.best->look.bytes : report.bytes_in;

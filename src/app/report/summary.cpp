@@ -108,7 +108,6 @@ Result<Summary> summarize(const Model& model, const InferOptions& options) {
   for (const Value output : graph.outputs()) summary.outputs.push_back(describe(graph, inference, output));
 
   Census(summary).count(graph, inference);
-  summary.features = features_of(graph, inference);
   std::ranges::stable_sort(summary.operators, std::ranges::greater{}, &OperatorCount::count);
   return summary;
 }

@@ -10,7 +10,6 @@
 #include "base/result.h"
 #include "io/onnx/model.h"
 #include "model/graph/infer.h"
-#include "optimizer/search/features.h"
 
 namespace isomer {
 
@@ -44,7 +43,6 @@ struct Summary {
   std::vector<OpaqueEntry> opaque;  // in the order of the graph
   std::optional<Dim> flops;         // of all nodes with a formula; nullopt: more than 64 bits hold
   std::uint64_t weight_bytes = 0;   // of initializers and Constant nodes
-  Features features;
 };
 
 Result<Summary> summarize(const Model& model, const InferOptions& options);

@@ -1,12 +1,14 @@
 #include "app/rules/rule_pack.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <sstream>
 
 #include "base/read_text.h"
 #include "io/onnx/write_file.h"
 #include "rules/generate/derive.h"
+#include "rules/text/clauses.h"
 
 namespace isomer {
 namespace {
@@ -102,12 +104,20 @@ Result<std::vector<ListedRule>> list_rules(const std::filesystem::path& file) {
                                         : lines.size();
     while (begin > 0 && is_comment(begin - 1)) --begin;
     while (end > line && (lines[end - 1].empty() || is_comment(end - 1))) --end;
+    std::vector<std::string> says(lines.begin() + static_cast<std::ptrdiff_t>(begin),
+                                  lines.begin() + static_cast<std::ptrdiff_t>(line));
+    for (std::string& s : says) s.erase(0, 2);
     ListedRule& rule = out.emplace_back();
     rule.name = read.rules[r].name;
     for (std::size_t i = begin; i < end; ++i) rule.text += lines[i] + '\n';
-    for (std::size_t i = begin; i < line; ++i)
-      rule.says +=
-          (rule.says.empty() ? "" : "; ") + lines[i].substr(std::min<std::size_t>(2, lines[i].size()));
+    if (end == line + 1) {
+      // A rule on one line, as packs write it, has its comment behind it, and is shown in lines.
+      if (const std::size_t comment = lines[line].find("# "); comment != std::string::npos)
+        says.push_back(lines[line].substr(comment + 2));
+      rule.text = says.empty() ? "" : fmt::format("# {}\n", fmt::join(says, "\n# "));
+      rule.text += in_lines(*clauses_of(lines[line]));
+    }
+    rule.says = fmt::format("{}", fmt::join(says, "; "));
   }
   return out;
 }

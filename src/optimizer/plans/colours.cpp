@@ -1,6 +1,7 @@
 #include "optimizer/plans/colours.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "kernel/prove/facts.h"
@@ -22,7 +23,8 @@ Hasher start(Start kind) {
 
 class Refinement {
  public:
-  Refinement(const Graph& graph, const ColourOptions& options) : graph_(graph), options_(options) {
+  Refinement(const Graph& graph, const std::function<std::string(NodeId)>& label)
+      : graph_(graph), label_(label) {
     for (const NodeId id : graph.order()) {
       const auto constant = known_constant(graph, {id, 0});
       if (constant) constants_.insert(id);
@@ -34,15 +36,13 @@ class Refinement {
   }
 
   std::unordered_map<NodeId, Digest> run() {
-    std::size_t seen = 0;
-    for (int round = 0; options_.rounds == 0 || round < options_.rounds; ++round) {
+    for (std::size_t seen = 0;;) {
       refine();
       std::set<Digest> different;
       for (const auto& [id, colour] : colours_) different.insert(colour);
-      if (options_.rounds == 0 && different.size() == seen) break;
+      if (different.size() == seen) return colours_;
       seen = different.size();
     }
-    return colours_;
   }
 
  private:
@@ -58,7 +58,6 @@ class Refinement {
       hasher.add(static_cast<int>(t.type()));
       for (const std::int64_t extent : t.extents()) hasher.add(extent);
       hasher.add(all_positive(t) ? 1 : 0);
-      if (options_.constant_label) hasher.add(std::string_view(options_.constant_label(t)));
     } else {
       add_content(hasher, t, ContentDigests::Full);
     }
@@ -69,7 +68,7 @@ class Refinement {
     Hasher hasher = start(node.kind == NodeKind::Operator ? Start::Operator : Start::Input);
     if (node.kind == NodeKind::Operator) add_call(hasher, graph_, node);
     else hasher.add(static_cast<int>(node.declared.type));
-    if (options_.label) hasher.add(std::string_view(options_.label(id)));
+    hasher.add(std::string_view(label_(id)));
     return hasher.digest();
   }
 
@@ -92,8 +91,6 @@ class Refinement {
     colours_ = std::move(next);
   }
   void add_readers(Hasher& hasher, NodeId id) const {
-    // Who else reads a constant says nothing about it where counts are forgotten.
-    if (options_.forgets_counts && constants_.contains(id)) return;
     std::vector<Digest> readers;
     if (const auto at = reads_.find(id); at != reads_.end())
       for (const Read& r : at->second)
@@ -103,7 +100,6 @@ class Refinement {
                               .add(std::uint64_t{r.output})
                               .digest());
     std::ranges::sort(readers);
-    if (options_.forgets_counts) readers.erase(std::ranges::unique(readers).begin(), readers.end());
     for (const Digest& d : readers) hasher.add(d);
     if (const auto at = outputs_.find(id); at != outputs_.end())
       for (const std::uint32_t output : at->second) hasher.add(std::uint64_t{output} + 1);
@@ -124,7 +120,6 @@ class Refinement {
     extents_.clear();
     for (auto& [symbol, at] : places) {
       std::ranges::sort(at);
-      if (options_.forgets_counts) at.erase(std::ranges::unique(at).begin(), at.end());
       Hasher hasher = start(Start::Extent);
       for (const Digest& d : at) hasher.add(d);
       extents_.emplace(symbol, Dim::symbol("s" + hasher.digest().hex()));
@@ -142,7 +137,7 @@ class Refinement {
   }
 
   const Graph& graph_;
-  const ColourOptions& options_;
+  const std::function<std::string(NodeId)>& label_;
   std::set<NodeId> constants_;
   std::unordered_map<NodeId, Digest> labels_, colours_;
   std::unordered_map<NodeId, std::vector<Read>> reads_;
@@ -164,8 +159,9 @@ void add_call(Hasher& hasher, const Graph& graph, const Node& node) {
   for (const std::string& output : node.outputs) hasher.add(output.empty() ? 0 : 1);
 }
 
-std::unordered_map<NodeId, Digest> colours(const Graph& graph, const ColourOptions& options) {
-  return Refinement(graph, options).run();
+std::unordered_map<NodeId, Digest> colours(const Graph& graph,
+                                           const std::function<std::string(NodeId)>& label) {
+  return Refinement(graph, label).run();
 }
 
 }  // namespace isomer

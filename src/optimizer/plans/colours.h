@@ -5,7 +5,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -15,19 +14,11 @@
 
 namespace isomer {
 
-struct ColourOptions {
-  int rounds = 0;  // 0: until no round tells more nodes apart
-  // A value that is read twice in the same way counts once: what has more equal readers looks the same.
-  bool forgets_counts = false;
-  // More about a node than its operator, attributes, constants and declared types.
-  std::function<std::string(NodeId)> label = {};
-  // The same for a large constant.
-  std::function<std::string(const Tensor&)> constant_label = {};
-};
-
-// By node id. Constants are told apart by their elements where proofs know them (kernel/prove/prove.h),
-// others by type and extents.
-std::unordered_map<NodeId, Digest> colours(const Graph& graph, const ColourOptions& options = {});
+// By node id, refined until no round tells more nodes apart. Constants are told apart by their elements where
+// proofs know them (kernel/prove/prove.h), others by type and extents. `label`: more about a node than its
+// operator, attributes, constants and declared types.
+std::unordered_map<NodeId, Digest> colours(const Graph& graph,
+                                           const std::function<std::string(NodeId)>& label);
 
 // A float constant that proofs take for a symbol: its elements do not matter.
 bool is_symbol(const Tensor& constant);

@@ -95,15 +95,13 @@ Result<Reduced> reduced(const Graph& graph) {
 }
 
 std::unordered_map<NodeId, Digest> colours_of(const KnownRegion& region) {
-  ColourOptions options;
-  options.label = [&](NodeId id) -> std::string {
+  return colours(region.graph, [&](NodeId id) -> std::string {
     const Node& node = region.graph.node(id);
     if (node.kind != NodeKind::Input) return "";
     const auto at = region.constants.find(node.outputs[0]);
     if (at == region.constants.end()) return "value";
     return fmt::format("{} {}", at->second.positive ? "positive" : "constant", at->second.same);
-  };
-  return colours(region.graph, options);
+  });
 }
 
 // Every node after what it reads; of those that may come next, the one of the smallest colour.

@@ -115,18 +115,6 @@ std::optional<PlanEntry> parse_entry(const std::string& anchor, const std::strin
   return out;
 }
 
-std::optional<std::set<Digest>> parse_settled(const std::string& text) {
-  constexpr std::size_t kLine = 33;
-  if (text.size() % kLine != 0) return std::nullopt;
-  std::set<Digest> out;
-  for (std::size_t at = 0; at < text.size(); at += kLine) {
-    const std::string line = text.substr(at, kLine - 1);
-    if (!is_hex(line, kLine - 1) || text[at + kLine - 1] != '\n') return std::nullopt;
-    out.insert({std::stoull(line.substr(0, 16), nullptr, 16), std::stoull(line.substr(16), nullptr, 16)});
-  }
-  return out;
-}
-
 }  // namespace
 
 PlanStore::PlanStore(const fs::path& place) {
@@ -198,15 +186,6 @@ std::optional<Plan> PlanStore::plan(const std::string& object) const {
   return plan.ok() ? std::optional(std::move(*plan)) : std::nullopt;
 }
 
-std::set<Digest> PlanStore::settled(const std::string& rules) const {
-  std::set<Digest> out;
-  if (!is_hex(rules, 16)) return out;
-  for (const Named& file : files("settled/" + rules, kMostEntries))
-    if (const auto text = read_named(file.path, file.name, kMostSettledBytes))
-      if (const auto read = parse_settled(*text)) out.insert(read->begin(), read->end());
-  return out;
-}
-
 bool PlanStore::keep(const std::string& anchor, const Plan& plan, const std::string& target, double ratio) {
   const std::string text = to_text(plan);
   // What can't be read back is not worth keeping.
@@ -218,17 +197,11 @@ bool PlanStore::keep(const std::string& anchor, const Plan& plan, const std::str
          write_named(root_ / "index" / anchor, entry_text(entry));
 }
 
-bool PlanStore::keep_settled(const std::string& rules, const std::set<Digest>& contexts) {
-  std::string text;
-  for (const Digest& d : contexts) text += d.hex() + "\n";
-  return !blobs_ && text.size() <= kMostSettledBytes && write_named(root_ / "settled" / rules, text);
-}
-
 // What a store is made of, each file with whether it is what it should be.
 struct PlanStore::File {
   std::string folder, name;
   fs::path path;
-  enum class Kind : std::uint8_t { Object, Entry, Settled, Signature } kind = Kind::Object;
+  enum class Kind : std::uint8_t { Object, Entry, Signature } kind = Kind::Object;
   bool is_valid = false;
   std::uint64_t bytes = 0;
   PlanEntry entry = {};
@@ -260,8 +233,6 @@ std::vector<PlanStore::File> PlanStore::all_files() const {
     if (entry) f.entry = *entry;
     return entry.has_value();
   });
-  add(File::Kind::Settled, "settled", kMostSettledBytes,
-      [](const std::string&, const auto& text, File&) { return parse_settled(text).has_value(); });
   add(File::Kind::Signature, "signatures", kMostSignatureBytes,
       [](const std::string& part, const auto&, File&) { return is_hex(part, kNameDigits); });
   return out;
@@ -297,7 +268,6 @@ PlanStore::Contents PlanStore::contents() const {
   for (const File& f : files) {
     out.bytes += f.bytes;
     if (!f.is_valid) ++out.invalid;
-    else if (f.kind == File::Kind::Settled) ++out.settled;
     else if (f.kind == File::Kind::Signature) ++out.signatures;
     else if (f.kind == File::Kind::Object) {
       ++out.plans;
@@ -330,9 +300,9 @@ std::uint64_t PlanStore::clean(std::uint64_t most_bytes) {
       continue;
     }
     bytes += f.bytes;
-    if (f.kind == File::Kind::Entry) ++entries_of[f.entry.object];
-    if (f.kind == File::Kind::Entry || f.kind == File::Kind::Settled)
-      kept.emplace_back(fs::last_write_time(f.path, failure), &f);
+    if (f.kind != File::Kind::Entry) continue;
+    ++entries_of[f.entry.object];
+    kept.emplace_back(fs::last_write_time(f.path, failure), &f);
   }
   if (most_bytes == 0) return gone;
   std::map<std::string, const File*> objects;
@@ -351,7 +321,7 @@ std::uint64_t PlanStore::clean(std::uint64_t most_bytes) {
       bytes -= std::min(bytes, at->second->bytes);
     }
     // A plan goes with the last entry that names it.
-    if (file->kind != File::Kind::Entry || --entries_of[file->entry.object] > 0) continue;
+    if (--entries_of[file->entry.object] > 0) continue;
     const File* object = objects.at(file->entry.object);
     remove(object->path);
     bytes -= std::min(bytes, object->bytes);
@@ -369,7 +339,7 @@ std::uint64_t PlanStore::take_from(const PlanStore& other) {
     if (!f.is_valid || orphans.contains(f.path)) continue;
     const fs::path folder = root_ / f.folder;
     if (fs::exists(folder / f.name, failure)) continue;
-    const auto text = read_named(f.path, f.name, kMostSettledBytes);
+    const auto text = read_named(f.path, f.name, kMostPlanBytes);
     if (text && write_named(folder, *text)) ++copied;
   }
   return copied;

@@ -4,9 +4,6 @@
 //   DIR/v1/objects/<2 digits>/<64 digits>   a plan (plan.h), named by its digest
 //   DIR/v1/index/<anchor>/<64 digits>       where it is looked for (places.h): {"key", "object", "target",
 //                                           "ratio"}, named by its digest
-//   DIR/v1/settled/<rules>/<64 digits>      digests of what a whole search tried in vain: surroundings
-//                                           (optimizer/search/plan_search.h), claims, regions
-//                                           (optimizer/search/tried_before.h)
 //   DIR/v1/signatures/<entry>/<64 digits>   a detached signature of an entry, by the 64 digits of its name:
 //                                           who measured (python/isomer/fleet/signatures.py). Not read here.
 //
@@ -41,21 +38,19 @@ class PlanStore {
  public:
   // Files beyond these are not there: no anchor of the zoo has a tenth of it.
   static constexpr std::size_t kMostEntries = 256, kMostEntryBytes = 4096;
-  static constexpr std::size_t kMostSettledBytes = std::size_t{8} << 20, kMostSignatureBytes = 16384;
+  static constexpr std::size_t kMostSignatureBytes = 16384;
 
   // A directory, or "oci:DIR".
   explicit PlanStore(const std::filesystem::path& place);
 
   std::vector<PlanEntry> find(const std::string& anchor) const;
   std::optional<Plan> plan(const std::string& object) const;
-  std::set<Digest> settled(const std::string& rules) const;
 
   // Whether it is on the disk; a directory that can't be written is a reason to go on without.
   bool keep(const std::string& anchor, const Plan& plan, const std::string& target, double ratio);
-  bool keep_settled(const std::string& rules, const std::set<Digest>& contexts);
 
   struct Contents {
-    std::uint64_t plans = 0, entries = 0, settled = 0, signatures = 0, bytes = 0, invalid = 0, orphans = 0;
+    std::uint64_t plans = 0, entries = 0, signatures = 0, bytes = 0, invalid = 0, orphans = 0;
     std::vector<PlanEntry> list;
     std::vector<std::string> objects;  // plans by their names
   };

@@ -8,7 +8,7 @@
 #include "optimizer/propose/float_twin.h"
 #include "optimizer/propose/lanes/batch.h"
 #include "optimizer/propose/positions/needed.h"
-#include "optimizer/propose/positions/partial.h"
+#include "optimizer/propose/positions/partial/partial.h"
 #include "optimizer/propose/positions/repeated.h"
 #include "optimizer/propose/products/derive.h"
 #include "optimizer/propose/products/linear.h"

@@ -39,14 +39,6 @@ std::uintmax_t bytes_of_constants(const Graph& graph) {
 
 }  // namespace
 
-Draft Assembly::chosen(const Draft& draft, StepMaker& maker) { return settled(draft, maker, ranked()); }
-
-Draft Assembly::promising(const Draft& draft, StepMaker& maker) const {
-  std::vector<const StepGroup*> groups;
-  for (const auto& [saved, group] : faster_) groups.push_back(group);
-  return maker.with(draft, all_steps(groups));
-}
-
 void Assembly::measure(const StepMaker& maker, std::vector<StepGroup>& groups) {
   std::vector<const Step*> samples;
   samples.reserve(groups.size());
@@ -97,10 +89,6 @@ void Assembly::measure(const StepMaker& maker, std::vector<StepGroup>& groups) {
     const bool is_faster = time.ratio.estimate > 1;
     if (is_faster) faster_.emplace_back(saved * static_cast<double>(g.steps.size()), &g);
     ++(is_faster ? kin_[g.what].first : kin_[g.what].second);
-    if (is_faster) continue;
-    for (const Step& s : g.steps)
-      context_.tried_before.note(TriedBefore::What::Slower,
-                                 context_.tried_before.of(maker.piece(), s.proposal.claim));
   }
 }
 
@@ -129,7 +117,7 @@ Assembly::Ranked Assembly::ranked() const {
 
 // All together if the whole model does not get slower by it; else each half by itself. With groups
 // that were not measured alone, the whole model must get faster. If the result is too large, a part of it.
-Draft Assembly::settled(const Draft& best, StepMaker& maker, const Ranked& ranked) {
+Draft Assembly::assemble(const Draft& best, StepMaker& maker, const Ranked& ranked) {
   struct Batch {
     std::vector<const StepGroup*> groups;
     bool is_promising = false;

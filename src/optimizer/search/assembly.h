@@ -18,13 +18,8 @@ class Assembly {
   // The draft with those of the groups that pay; the draft as it is if none does.
   Draft choose(const Draft& draft, StepMaker& maker, std::vector<StepGroup>& groups) {
     measure(maker, groups);
-    return chosen(draft, maker);
+    return assemble(draft, maker, ranked());
   }
-  // The same in parts: groups are measured, once or more often; they stay where they are until all is chosen.
-  void measure(const StepMaker& maker, std::vector<StepGroup>& groups);
-  // The draft with all that was faster alone; nothing of it was measured together.
-  Draft promising(const Draft& draft, StepMaker& maker) const;
-  Draft chosen(const Draft& draft, StepMaker& maker);
   // Whether the whole model gets faster by it; with no time left, no.
   bool is_faster(const Draft& before, const Draft& after);
 
@@ -34,8 +29,9 @@ class Assembly {
     std::vector<const StepGroup*> faster;   // the most time saved first
     std::vector<const StepGroup*> unknown;  // there was no time to ask
   };
+  void measure(const StepMaker& maker, std::vector<StepGroup>& groups);
   Ranked ranked() const;
-  Draft settled(const Draft& best, StepMaker& maker, const Ranked& ranked);
+  Draft assemble(const Draft& best, StepMaker& maker, const Ranked& ranked);
   bool is_too_large(const Draft& draft) const;
   // nullopt: there was no time to find out.
   std::optional<bool> is_better(const ScratchModel& a, const ScratchModel& b, bool is_promising);

@@ -4,7 +4,6 @@
 #include "io/onnx/model.h"
 #include "optimizer/search/options.h"
 #include "optimizer/search/trials.h"
-#include "optimizer/search/tried_before.h"
 
 namespace isomer {
 
@@ -15,9 +14,8 @@ struct SearchContext {
   Trials* trials;
   SearchReport& report;
   SearchContext(const SearchOptions& o, const Model& m, Trials* t, SearchReport& r)
-      : options(o), model(m), trials(t), report(r), tried_before(o) {}
+      : options(o), model(m), trials(t), report(r) {}
   ProofCache proofs = {};
-  TriedBefore tried_before;
   std::int64_t tried = 0;
   int next_place = 0;  // makes names that are not used yet
 

@@ -15,7 +15,6 @@ namespace {
 constexpr int kMostRounds = 8;                 // of simplifying
 constexpr std::int64_t kSlowNs = 100'000'000;  // of a proof: worth remembering how it went
 constexpr int kMostPricings = 3;               // of proposals, while more is learned of the machine
-constexpr const char* kUserRules = "user";     // whoever gives rules wants them asked
 constexpr double kShareOfProofs = 0.5;         // of the search's time that is left, in one go
 
 std::string key_of(const Proposal& p) {
@@ -27,42 +26,12 @@ std::string key_of(const Proposal& p) {
 
 }  // namespace
 
-std::vector<Proposal> Moves::first_proposals(const Workpiece& piece, const std::set<std::string>& first) {
-  ++context_.report.states;
-  std::set<std::string> others;
-  for (const Proposer& p : proposers())
-    if (!first.contains(p.name) && p.name != kUserRules) others.insert(p.name);
-  return asked(piece, false, others);
-}
-
-std::vector<Proposal> Moves::with_others(std::vector<Proposal> known, const Workpiece& piece,
-                                         const std::set<std::string>& first) {
-  std::set<std::string> asked_already = first;
-  asked_already.insert(kUserRules);
-  std::vector<std::string> declined = std::move(context_.report.declined);
-  for (Proposal& p : asked(piece, false, asked_already)) known.push_back(std::move(p));
-  auto& all_declined = context_.report.declined;
-  all_declined.insert(all_declined.end(), declined.begin(), declined.end());
-  return in_order(std::move(known), context_.options.any_price);
-}
-
-void Moves::sort_like(const std::vector<Proposal>& order, std::vector<Step>& steps) {
-  std::map<std::string, std::size_t> places;
-  for (std::size_t k = 0; k < order.size(); ++k) places.emplace(key_of(order[k]), k);
-  const auto place = [&](const Step& s) {
-    const auto at = places.find(key_of(s.proposal));
-    return at == places.end() ? order.size() : at->second;
-  };
-  std::ranges::stable_sort(steps, {}, place);
-}
-
-std::vector<Proposal> Moves::asked(const Workpiece& piece, bool relaxed,
-                                   const std::set<std::string>& left_out) {
+std::vector<Proposal> Moves::proposals(const Workpiece& piece, bool relaxed) {
   const SearchOptions& options = context_.options;
+  ++context_.report.states;
   context_.tell_so_far({});
   std::set<std::string> without = options.without;
   without.insert("simplify");  // done
-  without.insert(left_out.begin(), left_out.end());
   context_.learn(piece.graph(), piece.inference());
   Proposals found;
   std::map<std::string, double> proposing;
@@ -131,8 +100,6 @@ std::vector<Step> Moves::proved(const StepMaker& maker, const std::vector<Propos
 std::variant<Step, std::string> Moves::answer(const StepMaker& maker, const Proposal& proposal) {
   // Simplifications are proved faster than they are looked up.
   if (proposal.kind == "simplify" || !proposal.widens.empty()) return maker.prove(proposal);
-  const auto tried = context_.tried_before.of(maker.piece(), proposal.claim);
-  if (const auto why = why_in_vain(tried)) return *why;
   const std::string key = memory_.key(maker.piece(), proposal.claim);
   const ProofMemory::Hint hint = memory_.find(key);
   if (hint.refusal) {
@@ -149,23 +116,11 @@ std::variant<Step, std::string> Moves::answer(const StepMaker& maker, const Prop
   }
   const std::int64_t start = now_ns();
   auto step = maker.prove(proposal);
-  if (std::holds_alternative<std::string>(step) && context_.options.seconds_left() > 0)
-    context_.tried_before.note(TriedBefore::What::Unproved, tried);
   if (now_ns() - start < kSlowNs || context_.options.seconds_left() <= 0) return step;
   if (const auto* taken = std::get_if<Step>(&step); taken && !taken->claims.empty())
     memory_.keep_attempt(key, taken->claims.front().proof().attempt);
   else if (const auto* why = std::get_if<std::string>(&step)) memory_.keep_refusal(key, *why);
   return step;
-}
-
-// What a search before this one says; nullopt: nothing.
-std::optional<std::string> Moves::why_in_vain(const std::optional<Digest>& tried) {
-  TriedBefore& before = context_.tried_before;
-  const bool is_slower = context_.trials != nullptr && context_.options.plans.trust_timings &&
-                         before.contains(TriedBefore::What::Slower, tried);
-  if (!is_slower && !before.contains(TriedBefore::What::Unproved, tried)) return std::nullopt;
-  ++context_.report.plans.spared;
-  return is_slower ? "the store of plans says that it is not faster" : "the store of plans knows no proof";
 }
 
 Result<Draft> Moves::simplified(Draft draft) {

@@ -18,17 +18,7 @@ class Moves {
   explicit Moves(SearchContext& context, Scope scope = Scope::Model) : context_(context), scope_(scope) {}
 
   // Largest gain first. Relaxed: also what loses by itself.
-  std::vector<Proposal> proposals(const Workpiece& piece, bool relaxed) {
-    ++context_.report.states;
-    return asked(piece, relaxed, {});
-  }
-  // The same in two parts: of these proposers and of the user's rules; then of all others, with those that
-  // are known already in their places.
-  std::vector<Proposal> first_proposals(const Workpiece& piece, const std::set<std::string>& first);
-  std::vector<Proposal> with_others(std::vector<Proposal> known, const Workpiece& piece,
-                                    const std::set<std::string>& first);
-  // Steps in the order of what they were proposed as.
-  static void sort_like(const std::vector<Proposal>& order, std::vector<Step>& steps);
+  std::vector<Proposal> proposals(const Workpiece& piece, bool relaxed);
   // Those that can be proved, while there is time: of a model that is measured, not more than a share of what
   // is left of it, since what was proved should be measured, too.
   std::vector<Step> proved(const StepMaker& maker, const std::vector<Proposal>& proposals);
@@ -42,9 +32,7 @@ class Moves {
   bool was_cut_short() const { return was_cut_short_; }
 
  private:
-  std::vector<Proposal> asked(const Workpiece& piece, bool relaxed, const std::set<std::string>& left_out);
   bool learn_from(const Workpiece& piece, const Proposals& found);  // whether anything is new of the machine
-  std::optional<std::string> why_in_vain(const std::optional<Digest>& tried);
   std::variant<Step, std::string> answer(const StepMaker& maker, const Proposal& proposal);
   SearchContext& context_;
   ProofMemory memory_{context_.options.cache, context_.options.seed};

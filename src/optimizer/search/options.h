@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "optimizer/facts/machine.h"
-#include "optimizer/search/prior.h"
 #include "optimizer/search/steps.h"
 #include "runtime/judge/statistics.h"
 #include "runtime/judge/timing_cache.h"
@@ -29,11 +28,10 @@ class PlanStore;  // optimizer/plans/store.h
 
 // How far to look; see strategy.h.
 struct Strategy {
-  enum class Kind : std::uint8_t { Greedy, Backtrack, Beam, Saturate } kind = Kind::Greedy;
-  double alpha = 1.05;     // Backtrack
-  std::size_t width = 16;  // Beam
+  enum class Kind : std::uint8_t { Greedy, Backtrack, Saturate } kind = Kind::Greedy;
+  double alpha = 1.05;  // Backtrack
 };
-// "greedy", "backtrack:1.05", "beam:16", "saturate"
+// "greedy", "backtrack:1.05", "saturate"
 Result<Strategy> parse_strategy(std::string_view text);
 
 struct SearchOptions {
@@ -42,7 +40,6 @@ struct SearchOptions {
   bool any_price = false;                                  // every proved step is taken
   std::set<std::string> without = {};                      // proposers that are not asked
   std::shared_ptr<const rules::RuleBook> user_rules = {};  // null: none
-  std::shared_ptr<const Prior> prior = {};                 // who is asked first; null: all at once
   double max_error_growth = 2;
   std::uintmax_t more_bytes = std::numeric_limits<std::uintmax_t>::max();  // by which constants may grow
   std::uint64_t seed = 1;
@@ -56,9 +53,8 @@ struct SearchOptions {
   // Plans of others, asked first and written afterwards (plan_search.h); null: none.
   struct Plans {
     std::shared_ptr<PlanStore> store = {};
-    std::string target = {};     // what is measured on: processor, runtime, version, options; "": nothing is
-    bool trust_timings = false;  // what others measured on this target need not be measured to be taken
-    std::string by = {};         // who writes them
+    std::string target = {};  // what is measured on: processor, runtime, version, options; "": nothing is
+    std::string by = {};      // who writes them
   };
   Plans plans = {};
   // What is going on: "proving: 5 nodes are one convolution".
@@ -86,7 +82,6 @@ struct SearchReport {
     double seconds = 0;  // of proposing and of proving
   };
   std::map<std::string, Asked> asked;
-  std::optional<PriorOrder> prior;  // who was asked first, if a prior said so
   // The best so far, whenever there was a better one.
   struct Told {
     double seconds = 0, cpu_seconds = 0;  // since the run began; of this process
@@ -110,13 +105,10 @@ struct SearchReport {
   Saturation saturation;
   Prices prices;
   std::size_t questions = 0;  // small models that the runtime was asked about, for prices and layouts
-  // Of the store of plans: those whose region the model has, at how many places; those of them that were
-  // proved, and taken; and whether nothing else was looked for, since a search had been all through such
-  // surroundings.
+  // Of the store of plans: those whose region the model has, at how many places; those of them that were not
+  // proved; those that were taken; those that were written.
   struct Plans {
     std::size_t found = 0, places = 0, refused = 0, taken = 0, kept = 0;
-    std::size_t spared = 0;  // claims and regions that a search before this one had tried in vain
-    bool is_settled = false;
   };
   Plans plans;
   // What the cache knew from earlier runs: measurements; claims with the attempt that proves them; claims

@@ -10,7 +10,7 @@
 #include "optimizer/search/moves.h"
 #include "optimizer/search/regions.h"
 #include "optimizer/search/replay.h"
-#include "optimizer/search/saturate.h"
+#include "optimizer/search/saturate/saturate.h"
 
 namespace isomer {
 namespace {
@@ -115,11 +115,6 @@ class RegionSearch {
  private:
   void explore_one(Unique& region) {
     ++context_.report.unique_regions;
-    const auto tried = context_.tried_before.of(region.places[0]->graph);
-    if (is_judged_alike() && context_.tried_before.contains(TriedBefore::What::Explored, tried)) {
-      ++context_.report.plans.spared;
-      return;
-    }
     std::optional<State> best;
     RegionSpace space(context_, best);
     const auto start = space.start(region.places[0]->graph);
@@ -132,11 +127,8 @@ class RegionSearch {
                         : explore(space, *start, strategy))
       if (s.cost < start->cost && region.better.size() < kMostMeasured) region.better.push_back(std::move(s));
     if (!region.better.empty()) region.gain = gain_of(region, start->cost, region.better[0].cost);
-    else if (!context_.is_over()) context_.tried_before.note(TriedBefore::What::Explored, tried);
     best_ = nullptr;
   }
-  // Whether what another search found not worth measuring is not worth it here: prices are measured, too.
-  bool is_judged_alike() const { return context_.trials == nullptr || context_.options.plans.trust_timings; }
   static double gain_of(const Unique& region, double before, double after) {
     return (before - after) * static_cast<double>(region.places.size());
   }

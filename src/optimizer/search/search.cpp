@@ -9,7 +9,7 @@
 #include "optimizer/propose/list.h"
 #include "optimizer/search/assembly.h"
 #include "optimizer/search/moves.h"
-#include "optimizer/search/plan_search.h"
+#include "optimizer/search/plans/plan_search.h"
 #include "optimizer/search/region_search.h"
 
 namespace isomer {
@@ -21,130 +21,35 @@ void keep(SearchContext& context, std::vector<Draft>& history, Draft next) {
   context.tell(history.back());
 }
 
-// Those of the proposers that the prior wants asked first and that may be asked; empty: there is no such
-// order.
-std::set<std::string> asked_first(SearchContext& context) {
-  if (!context.options.prior) return {};
-  const auto inference = infer(context.model.graph);
-  if (!inference.ok()) return {};
-  auto order = context.options.prior->order_for(features_of(context.model.graph, *inference));
-  if (!order) return {};
-  std::set<std::string> out;
-  bool leaves_some = false;
-  for (const Proposer& p : proposers()) {
-    // Others are asked elsewhere, or by strategies that look further.
-    if (p.is_relaxed || p.is_first || p.propose == nullptr || p.name == "simplify" ||
-        context.options.without.contains(p.name))
-      continue;
-    if (std::ranges::find(order->first, p.name) != order->first.end()) out.insert(p.name);
-    else leaves_some = true;
-  }
-  if (out.empty() || !leaves_some) return {};
-  order->first.assign(out.begin(), out.end());
-  context.report.prior = std::move(order);
-  return out;
+// What a round would give back if it ended now: all that was proved in it. nullopt: that was told already.
+SearchContext::SoFar so_far_of(StepMaker& maker, const Draft& before) {
+  return [&maker, &before, told = std::size_t{0}](const std::vector<Step>& proved) mutable {
+    if (proved.size() <= std::exchange(told, proved.size())) return std::optional<Draft>();
+    return std::optional(maker.with(before, pointers_to(proved)));
+  };
 }
-
-// A round of a greedy search: what is proposed for one graph, proved, and chosen from. Those that the prior
-// wants first are asked, proved and measured first, and what that gives is told; what is chosen in the end is
-// chosen from all.
-class GreedyRound {
- public:
-  GreedyRound(SearchContext& context, Moves& moves, StepMaker& maker, const Draft& draft)
-      : context_(context), moves_(moves), maker_(maker), draft_(draft) {
-    std::size_t told = 0;
-    context_.so_far = [this, told](const std::vector<Step>& proved) mutable -> std::optional<Draft> {
-      if (steps_.size() + proved.size() <= std::exchange(told, steps_.size() + proved.size()))
-        return std::nullopt;
-      std::vector<const Step*> all = pointers_to(steps_);
-      for (const Step& s : proved) all.push_back(&s);
-      return maker_.with(draft_, all);
-    };
-  }
-  ~GreedyRound() { context_.so_far = {}; }
-  GreedyRound(const GreedyRound&) = delete;
-  GreedyRound& operator=(const GreedyRound&) = delete;
-
-  void ask(const std::set<std::string>& first) {
-    if (first.empty()) {
-      order_ = moves_.proposals(maker_.piece(), false);
-      prove();
-      return;
-    }
-    order_ = moves_.first_proposals(maker_.piece(), first);
-    prove();
-    tell();
-    if (context_.is_over()) return;
-    order_ = moves_.with_others(std::move(order_), maker_.piece(), first);
-    prove();
-  }
-  // Groups of equals, as far as they were proved.
-  std::size_t groups() const { return early_.size() + late_.size(); }
-  bool has_more() const { return has_more_; }
-  Draft chosen() {
-    if (context_.trials) return assembly_.chosen(draft_, maker_);
-    return maker_.with(draft_, all_steps(pointers_to(late_)));
-  }
-  void allow_left_out(const Draft& next) {
-    std::vector<const StepGroup*> all = pointers_to(early_);
-    for (const StepGroup& g : late_) all.push_back(&g);
-    moves_.allow_left_out(all, draft_, next);
-  }
-
- private:
-  void prove() {
-    std::vector<Step> proved = moves_.proved(maker_, order_);
-    has_more_ = has_more_ || (moves_.was_cut_short() && !context_.is_over());
-    if (context_.trials) {
-      std::vector<StepGroup>& groups = early_.empty() ? early_ : late_;
-      groups = grouped(std::move(proved));
-      if (!groups.empty()) assembly_.measure(maker_, groups);
-      return;
-    }
-    for (Step& s : proved) steps_.push_back(std::move(s));
-    Moves::sort_like(order_, steps_);
-    late_ = grouped(steps_);
-  }
-  // What there is before others are asked. Without a runtime the search tells by itself (so_far).
-  void tell() {
-    if (!context_.trials || context_.is_over()) return;
-    const int next = context_.next_place;
-    if (Draft draft = assembly_.promising(draft_, maker_); draft.steps.size() > draft_.steps.size())
-      context_.tell(draft);
-    context_.next_place = next;
-  }
-
-  SearchContext& context_;
-  Moves& moves_;
-  StepMaker& maker_;
-  const Draft& draft_;
-  Assembly assembly_{context_};
-  std::vector<Proposal> order_;
-  std::vector<Step> steps_;              // without a runtime
-  std::vector<StepGroup> early_, late_;  // measured first and afterwards; without a runtime all are in late_
-  bool has_more_ = false;
-};
 
 // Rounds over the whole model; in each, whatever pays.
 Status greedy(SearchContext& context, std::vector<Draft>& history) {
   Moves moves(context);
-  const std::set<std::string> first = asked_first(context);
   for (;;) {
     ISOMER_TRY(Workpiece piece, Workpiece::of(history.back().graph));
     StepMaker maker(std::move(piece), context.proofs, context.options.seed, context.options.stop());
     const Draft before = history.back();
-    GreedyRound round(context, moves, maker, before);
-    round.ask(first);
+    context.so_far = so_far_of(maker, before);
+    std::vector<StepGroup> groups = grouped(moves.proved(maker, moves.proposals(maker.piece(), false)));
     context.so_far = {};
-    context.report.unique_regions += round.groups();
-    if (round.groups() == 0) return Done{};
-    Draft next = round.chosen();
+    const bool has_more = moves.was_cut_short() && !context.is_over();
+    context.report.unique_regions += groups.size();
+    if (groups.empty()) return Done{};
+    Draft next = context.trials ? Assembly(context).choose(before, maker, groups)
+                                : maker.with(before, all_steps(pointers_to(groups)));
     moves.note_trouble(maker);
     if (next.steps.size() == before.steps.size()) {
-      if (round.has_more()) continue;
+      if (has_more) continue;
       return Done{};
     }
-    round.allow_left_out(next);
+    moves.allow_left_out(pointers_to(groups), before, next);
     ISOMER_TRY(next, moves.simplified(next));
     history.push_back(std::move(next));
     context.tell(history.back());
@@ -203,11 +108,9 @@ Result<std::vector<Draft>> searched(SearchContext& context) {
   if (context.options.plans.store) {
     ISOMER_TRY(Draft planned, with_plans(context, history.back()));
     keep(context, history, std::move(planned));
-    if (is_settled(context, history.back())) return history;
   }
   ISOMER_TRY(Draft first, Moves(context).simplified(history.back()));
   keep(context, history, std::move(first));
-  if (is_settled(context, history.back())) return history;
   ISOMER_TRY_DO(do_first(context, history));
   if (context.options.strategy.kind != Strategy::Kind::Greedy)
     for (const bool shifted : {false, true}) {
@@ -225,7 +128,6 @@ Result<std::vector<Draft>> search(const SearchOptions& options, const Model& mod
   SearchContext context(options, model, trials, report);
   report.cost_before = report.cost_after = price_of(model.graph, context.machine());
   auto history = searched(context);
-  context.tried_before.keep();
   report.proofs = context.proofs.attempts();
   report.cache_hits = context.proofs.hits();
   report.prices = context.machine().prices;

@@ -11,7 +11,6 @@ namespace isomer {
 namespace {
 
 constexpr std::size_t kMostExpanded = 64;  // states of one region; MobileOne's blocks need less than 20
-constexpr int kPatience = 4;               // depths of a beam without anything better
 
 // States that were visited already, which are dropped.
 class Transpositions {
@@ -49,31 +48,6 @@ std::vector<State> backtrack(StateSpace& space, const State& start, double alpha
   return reached;
 }
 
-std::vector<State> beam(StateSpace& space, const State& start, std::size_t width) {
-  Transpositions seen(space);
-  seen.is_new(start);
-  std::vector<State> reached{start}, front{start};
-  double best = start.cost;
-  std::size_t expanded = 0;
-  for (int waited = 0; !front.empty() && waited < kPatience; ++waited) {
-    std::vector<State> next;
-    for (const State& state : front) {
-      if (expanded++ >= kMostExpanded || space.is_over()) break;
-      for (State& s : space.expand(state, 2 * best))
-        if (seen.is_new(s)) next.push_back(std::move(s));
-    }
-    sort_by_cost(next);
-    if (next.size() > width) next.resize(width);
-    if (!next.empty() && next[0].cost < best) {
-      best = next[0].cost;
-      waited = -1;
-    }
-    reached.insert(reached.end(), next.begin(), next.end());
-    front = std::move(next);
-  }
-  return reached;
-}
-
 template <class T>
 bool is_number(std::string_view text, T& out) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), out);
@@ -95,12 +69,11 @@ Result<Strategy> parse_strategy(std::string_view text) {
     out.kind = Strategy::Kind::Backtrack;
     if (is_number(number, out.alpha) && out.alpha >= 1 && out.alpha <= 10) return out;
   }
-  if (name == "beam") {
-    out.kind = Strategy::Kind::Beam;
-    if (is_number(number, out.width) && out.width >= 1) return out;
-  }
-  return Error{
-      fmt::format("--strategy {}: greedy, backtrack:ALPHA (1.05), beam:WIDTH (16) or saturate", text)};
+  if (name == "beam")
+    return Error{fmt::format(
+        "--strategy {}: beam was removed, since backtrack finds as much in less time; use backtrack:1.05",
+        text)};
+  return Error{fmt::format("--strategy {}: greedy, backtrack:ALPHA (1.05) or saturate", text)};
 }
 
 std::vector<State> explore(StateSpace& space, const State& start, const Strategy& strategy) {
@@ -109,7 +82,6 @@ std::vector<State> explore(StateSpace& space, const State& start, const Strategy
     case Strategy::Kind::Greedy:
     case Strategy::Kind::Saturate: out = {start}; break;
     case Strategy::Kind::Backtrack: out = backtrack(space, start, strategy.alpha); break;
-    case Strategy::Kind::Beam: out = beam(space, start, strategy.width); break;
   }
   sort_by_cost(out);
   return out;

@@ -1,11 +1,10 @@
 // Strategies: how far a search looks before it takes a step. All of them walk the same space of states: a
 // region as it is now, how it came to be, what it costs by the analytic price.
 //
-// `greedy` takes what pays at once, over the whole model (search.cpp). `backtrack:ALPHA` and `beam:WIDTH`
-// look at one region after the other and accept a loss on the way: states that cost less than ALPHA times the
-// best so far, in the order of their cost (Jia et al., MetaFlow 2019, TASO 2019); or the WIDTH best of each
-// depth. `saturate` collects all states in an e-graph and chooses the best program of their parts
-// (saturate.h).
+// `greedy` takes what pays at once, over the whole model (search.cpp). `backtrack:ALPHA` looks at one region
+// after the other and accepts a loss on the way: states that cost less than ALPHA times the best so far, in
+// the order of their cost (Jia et al., MetaFlow 2019, TASO 2019). `saturate` collects all states in an
+// e-graph and chooses the best program of their parts (saturate.h).
 #pragma once
 
 #include <string>

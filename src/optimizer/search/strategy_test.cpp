@@ -36,12 +36,6 @@ TEST(Strategy, BacktrackingFindsWhatLiesBehindALoss) {
   EXPECT_EQ(best(hills, "backtrack:1.5"), 2);
 }
 
-TEST(Strategy, ABeamKeepsTheBestOfEachDepth) {
-  Hills hills;
-  EXPECT_EQ(best(hills, "beam:1"), 8);
-  EXPECT_EQ(best(hills, "beam:2"), 2);
-}
-
 TEST(Strategy, NoStateIsExpandedTwice) {
   Hills hills;
   best(hills, "backtrack:9");
@@ -49,9 +43,17 @@ TEST(Strategy, NoStateIsExpandedTwice) {
 }
 
 TEST(Strategy, RefusesNumbersThatMeanNothing) {
-  for (const char* text : {"", "greed", "backtrack", "backtrack:", "backtrack:0.5", "backtrack:1x", "beam:0",
-                           "beam:-1", "saturate:", "saturate:4"})
+  for (const char* text :
+       {"", "greed", "backtrack", "backtrack:", "backtrack:0.5", "backtrack:1x", "saturate:", "saturate:4"})
     EXPECT_FALSE(parse_strategy(text).ok()) << text;
+}
+
+TEST(Strategy, SaysThatBeamWasRemovedAndWhatToUse) {
+  const auto refused = parse_strategy("beam:16");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_EQ(refused.error().message,
+            "--strategy beam:16: beam was removed, since backtrack finds as much in less time; use "
+            "backtrack:1.05");
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include "rules/generate/generalize.h"
 #include "rules/generate/rule_text.h"
 #include "rules/generate/vocabulary.h"
+#include "rules/text/clauses.h"
 
 namespace isomer::rules {
 namespace {
@@ -404,17 +405,19 @@ std::string KeptRules::pack_text(int operators, const std::string& run, bool is_
   std::map<std::string, std::string> by_id;
   for (const Kept& k : kept_) {
     const std::string id = Hasher().add(k.text).digest().hex().substr(0, 12);
-    by_id[id] =
-        fmt::format("# {}\n# {}; {} operator{}\nrule r_{}\n{}", title_of(k),
-                    contract(words_, k.left, k.right), k.operators, k.operators == 1 ? "" : "s", id, k.text);
+    const auto clauses = clauses_of(fmt::format("rule r_{}\n{}", id, k.text));
+    ISOMER_CHECK(clauses.ok());
+    by_id[id] = fmt::format("{}  # {}; {}; {} operator{}\n", on_one_line(*clauses), title_of(k),
+                            contract(words_, k.left, k.right), k.operators, k.operators == 1 ? "" : "s");
   }
   std::string out = fmt::format(
       "# Rules made by `isomer rules generate --operators {}`{}: {} of them, each proved for all sizes by "
       "both\n"
-      "# witnesses. Sorted by content. Above each: what it says, and what it may do to the last digits.\n",
+      "# witnesses. One a line, sorted by content; behind it: what it says, what it may do to the last "
+      "digits.\n",
       operators, is_complete ? "" : ", INCOMPLETE", by_id.size());
-  out += fmt::format("# Run: {}\n# Operators: {}\n", run, fmt::join(operators_of_vocabulary(), " "));
-  for (const auto& [id, text] : by_id) out += '\n' + text;
+  out += fmt::format("# Run: {}\n# Operators: {}\n\n", run, fmt::join(operators_of_vocabulary(), " "));
+  for (const auto& [id, text] : by_id) out += text;
   return out;
 }
 

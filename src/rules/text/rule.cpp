@@ -3,79 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <set>
 
 #include "kernel/prove/shrink.h"
 #include "model/graph/text/text.h"
+#include "rules/text/clauses.h"
 
 namespace isomer {
 namespace {
 
 constexpr std::size_t kMostInstances = 4096;  // of one rule; a slip in a `for` line shouldn't run for hours
 constexpr int kOpset = 18;                    // that bodies are written in
-constexpr std::array<std::string_view, 7> kWords = {"rule", "for",   "require", "given",
-                                                    "left", "right", "expect"};
-
-Error error_at(int line, const std::string& message) { return {fmt::format("line {}: {}", line, message)}; }
-
-// A line that begins with one of the words, and the lines up to the next.
-struct Clause {
-  std::string_view word;
-  int line = 0;
-  std::size_t column = 0;  // of the text, from 0
-  std::string text;        // without comments
-};
-
-bool is_word(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-}
-
-// What is left of a comment; braces that it opens and closes are counted.
-std::string_view code_of(std::string_view line, int& depth) {
-  bool quoted = false;
-  for (std::size_t i = 0; i < line.size(); ++i) {
-    const char c = line[i];
-    if (c == '"') quoted = !quoted;
-    if (quoted) continue;
-    if (c == '#') return line.substr(0, i);
-    if (c == '{') ++depth;
-    if (c == '}') --depth;
-  }
-  return line;
-}
-
-Result<std::vector<Clause>> clauses_of(std::string_view text) {
-  std::vector<Clause> out;
-  int number = 0, depth = 0;
-  while (!text.empty()) {
-    ++number;
-    const std::size_t end = std::min(text.find('\n'), text.size());
-    const int depth_before = depth;
-    const std::string_view line = code_of(text.substr(0, end), depth);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (depth < 0) return error_at(number, "'}' without '{'");
-    const std::size_t first = line.find_first_not_of(" \t\r");
-    if (first == std::string_view::npos) {
-      if (!out.empty()) out.back().text += '\n';
-      continue;
-    }
-    const auto last =
-        std::find_if_not(line.begin() + static_cast<std::ptrdiff_t>(first), line.end(), is_word);
-    const std::string_view word = line.substr(first, static_cast<std::size_t>(last - line.begin()) - first);
-    const auto* const known = std::ranges::find(kWords, word);
-    if (depth_before == 0 && known != kWords.end()) {
-      const std::size_t column = first + word.size();
-      out.push_back({*known, number, column, std::string(line.substr(column))});
-    } else if (out.empty()) {
-      return error_at(number, "expected 'rule'");
-    } else {
-      out.back().text += '\n' + std::string(line);
-    }
-  }
-  if (depth > 0) return error_at(number, "'{' without '}'");
-  return out;
-}
 
 // The text where it stands in the file, so that places in messages are those of the file.
 std::string in_place(const Clause& clause, const std::string& text) {

@@ -8,7 +8,8 @@
 //   right { ... } => y
 //   expect requires k = 1
 //
-// Bodies are in ONNX's text syntax. A rule here only claims; prove_rule.h decides.
+// Bodies are in ONNX's text syntax. The parts of a rule may also stand on one line, apart by ';'. A rule here
+// only claims; prove_rule.h decides.
 #pragma once
 
 #include <optional>

@@ -1,7 +1,10 @@
 #include "rules/text/rule_book.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
+#include "rules/text/clauses.h"
 #include "rules/text/generated_text.h"  // made by cmake/IsomerRulePack.cmake
 
 namespace isomer::rules {
@@ -9,23 +12,21 @@ namespace {
 
 using Names = std::set<std::string, std::less<>>;
 
-bool is_letter(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '$';
-}
+bool is_letter(char c) { return is_word(c) || c == '$'; }
 
 }  // namespace
 
-// Operators that a line of a body names: words before '<' or '('. One that a `for` line spells may be any.
-void RuleBook::add_operators(std::string_view line, Side& side) {
-  std::size_t begin = line.find("= ");
+// Operators that a body names: words before '<' or '('. One that a `for` line spells may be any.
+void RuleBook::add_operators(std::string_view body, Side& side) {
+  std::size_t begin = body.find("= ");
   while (begin != std::string_view::npos) {
     begin += 2;
     std::size_t end = begin;
-    while (end < line.size() && is_letter(line[end])) ++end;
-    const std::string_view word = line.substr(begin, end - begin);
-    const std::size_t next = line.find_first_not_of(' ', end);
-    const bool is_call = next != std::string_view::npos && (line[next] == '<' || line[next] == '(');
-    begin = line.find("= ", end);
+    while (end < body.size() && is_letter(body[end])) ++end;
+    const std::string_view word = body.substr(begin, end - begin);
+    const std::size_t next = body.find_first_not_of(' ', end);
+    const bool is_call = next != std::string_view::npos && (body[next] == '<' || body[next] == '(');
+    begin = body.find("= ", end);
     if (!is_call || word == "Constant" || word == "Identity") continue;
     side.is_empty = false;
     if (!word.starts_with('$') && word != "Concat" && !side.operators.contains(word))
@@ -34,24 +35,15 @@ void RuleBook::add_operators(std::string_view line, Side& side) {
 }
 
 RuleBook::RuleBook(std::string_view text) : net_(std::make_shared<PatternNet>()) {
-  Side* side = nullptr;
-  while (!text.empty()) {
-    const std::size_t end = std::min(text.find('\n'), text.size() - 1) + 1;
-    const std::string_view line = text.substr(0, end);
-    text.remove_prefix(end);
-    const std::size_t first = line.find_first_not_of(" \t\r\n");
-    if (first == std::string_view::npos || line[first] == '#') continue;
-    const std::string_view rest = line.substr(first);
-    if (rest.starts_with("rule ")) {
-      rules_.emplace_back();
-      side = nullptr;
-    }
+  const auto clauses = clauses_of(text);
+  if (!clauses.ok()) return;
+  for (const Clause& c : *clauses) {
+    if (c.word == "rule") rules_.emplace_back();
     if (rules_.empty()) continue;
     Entry& rule = rules_.back();
-    if (rest.starts_with("left")) side = &rule.left;
-    if (rest.starts_with("right")) side = &rule.right;
-    rule.text += line;
-    if (side != nullptr) add_operators(rest, *side);
+    rule.text += fmt::format("{}{}\n", c.word, c.text);
+    if (c.word == "left") add_operators(c.text, rule.left);
+    if (c.word == "right") add_operators(c.text, rule.right);
   }
 }
 
@@ -81,8 +73,6 @@ std::shared_ptr<const PatternNet> RuleBook::patterns(const Names& operators) con
   if (grown) net_ = std::move(grown);
   return net_;
 }
-
-std::string_view generated_text() { return kGeneratedText; }
 
 const RuleBook& generated_rules() {
   static const RuleBook book(kGeneratedText);

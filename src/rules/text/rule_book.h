@@ -15,7 +15,8 @@ namespace isomer::rules {
 
 class RuleBook {
  public:
-  // Texts as parse_rules reads them; what it can't read is left out when its turn comes.
+  // A text as parse_rules reads it. One that is not made of clauses has no rules; a rule that can't be read
+  // is left out when its turn comes.
   explicit RuleBook(std::string_view text);
 
   std::size_t size() const { return rules_.size(); }
@@ -33,7 +34,7 @@ class RuleBook {
     Side left, right;
     bool is_parsed = false;
   };
-  static void add_operators(std::string_view line, Side& side);
+  static void add_operators(std::string_view body, Side& side);
   mutable std::mutex mutex_;
   mutable std::vector<Entry> rules_;
   mutable std::set<std::string> keys_;  // of the patterns in the net
@@ -42,6 +43,5 @@ class RuleBook {
 
 // The pack that comes with the program.
 const RuleBook& generated_rules();
-std::string_view generated_text();
 
 }  // namespace isomer::rules

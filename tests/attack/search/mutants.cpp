@@ -1,6 +1,6 @@
-// isomer-mutants MODEL FOLDER: all mutants of a model's nodes (optimizer/propose/positions/mutants.h), where
-// each is wrong, and whether its correction is proved. For tests/evidence/partial_examples.py, which measures the
-// files.
+// isomer-mutants MODEL FOLDER: all mutants of a model's nodes
+// (optimizer/propose/positions/partial/mutants.h), where each is wrong, and whether its correction is proved.
+// For tests/evidence/partial_examples.py, which measures the files.
 //
 // A line for each mutant, fields apart by tabs: "mutant", number, what it is, the wrong positions or why they
 // are not known. Then a line for each way to join it with its correction: "join", number, name, "proved" or
@@ -13,7 +13,7 @@
 
 #include "io/onnx/model.h"
 #include "kernel/prove/step.h"
-#include "optimizer/propose/positions/partial.h"
+#include "optimizer/propose/positions/partial/partial.h"
 
 namespace isomer {
 namespace {

@@ -6,7 +6,6 @@ function drawSearch() {
   if (!measured.length && !proposers.length) { $('search-section').hidden = true; return; }
   const s = run.search;
   $('search').append(html('p', { class: 'quiet' }, `${digits(run.seconds)} s: ${plural(s.states, 'graph')} looked at, ${plural(s.proofs, 'proof')} tried, ${plural(run.refused, 'idea')} not proved or not accepted${run.stopped_by === 'done' ? '; nothing was left to try.' : `; ended by the ${run.stopped_by}.`}`));
-  if (s.prior) $('search').append(html('p', { class: 'quiet' }, `Asked first: ${s.prior.first.join(', ')}; ${s.prior.why}. Then all others.`));
   if (proposers.length) $('search').append(proposerTable(proposers));
   if (measured.length) $('search').append(html('h4', {}, 'Changes that were measured in their place: how many times as fast, with the 95 % interval'), html('div', { class: 'chart' }, ratioChart(measured)));
 }
