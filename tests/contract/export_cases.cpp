@@ -1,5 +1,5 @@
-// isomer-contract-cases: the drawn cases of operators with our results, for tests/evidence/contract_ort.py to compare
-// with a runtime.
+// isomer-contract-cases: the drawn cases of operators with our results, for tests/evidence/contract_ort.py to
+// compare with a runtime.
 //
 //   isomer-contract-cases --list                     the operators, as JSON
 //   isomer-contract-cases OP CASES BASE [DOMAIN]     writes BASE.json (calls) and BASE.npz (tensors)

@@ -1,6 +1,6 @@
 // isomer-value-shapes MODEL [SYMBOL=VALUE,...]...: every value of the main graph with its inferred type and
-// shape, as JSON, for tests/evidence/shapes.py to compare with a runtime. For each list of sizes also the shape under
-// it, where it follows: an extent that depends on values is null.
+// shape, as JSON, for tests/evidence/shapes.py to compare with a runtime. For each list of sizes also the
+// shape under it, where it follows: an extent that depends on values is null.
 #include <cstdio>
 #include <exception>
 #include <map>

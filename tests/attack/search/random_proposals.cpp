@@ -13,11 +13,11 @@
 #include <map>
 #include <string_view>
 
+#include "attack/search/random_rewrite.h"
 #include "io/onnx/model.h"
 #include "kernel/prove/shrink.h"
 #include "model/eval/program.h"
 #include "optimizer/search/steps.h"
-#include "attack/search/random_rewrite.h"
 
 namespace isomer::testing {
 namespace {

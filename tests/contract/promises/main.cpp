@@ -14,8 +14,8 @@
 #include <ctime>
 #include <map>
 
-#include "kernel/prove/refute.h"
 #include "contract/promises/law_graphs.h"
+#include "kernel/prove/refute.h"
 #include "model/graph/infer.h"
 
 namespace isomer::laws {

@@ -1,6 +1,6 @@
 // What a library inside of the runtime's process could try, one of it for each run: loaded as a library of
-// custom operators by tests/suites/sandbox_test.py, it does what $ISOMER_ATTEMPT says and answers the runtime with
-// an error that tells how that went.
+// custom operators by tests/suites/sandbox_test.py, it does what $ISOMER_ATTEMPT says and answers the runtime
+// with an error that tells how that went.
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <onnxruntime/onnxruntime_c_api.h>

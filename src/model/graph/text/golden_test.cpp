@@ -1,6 +1,6 @@
-// Golden texts: tests/suites/golden/text holds graphs as we print them, each beside what onnx.printer makes of it
-// (tests/suites/text_test.py checks that side); tests/suites/golden/infer holds graphs and, below a line, what inference
-// finds. ISOMER_UPDATE_GOLDEN=1 rewrites what inference finds.
+// Golden texts: tests/suites/golden/text holds graphs as we print them, each beside what onnx.printer makes
+// of it (tests/suites/text_test.py checks that side); tests/suites/golden/infer holds graphs and, below a
+// line, what inference finds. ISOMER_UPDATE_GOLDEN=1 rewrites what inference finds.
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
