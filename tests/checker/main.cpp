@@ -8,6 +8,7 @@
 // for tests/evidence/checker_switches.py.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
