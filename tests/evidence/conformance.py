@@ -18,6 +18,8 @@ import concurrent.futures
 import json
 import pathlib
 import re
+import signal
+import subprocess
 import sys
 import tempfile
 import warnings
@@ -97,6 +99,14 @@ def main_operator(case):
     return nodes[0].op_type if len(nodes) == 1 else ""
 
 
+def isomer(*arguments):
+    """How the command ends; 60 s are all it gets. Started directly: `programs.run` measures memory, which takes longer than most cases."""
+    try:
+        return subprocess.run([programs.program("isomer"), *map(str, arguments)], capture_output=True, text=True, check=False, timeout=60)
+    except subprocess.TimeoutExpired:
+        return subprocess.CompletedProcess(arguments, -signal.SIGKILL, "", "out of time")
+
+
 def judge(case, folder):
     model, feeds_path, output = (folder / f"{case.name}{end}" for end in (".onnx", ".in.npz", ".out.npz"))
     model.write_bytes(case.model.SerializeToString())
@@ -105,23 +115,22 @@ def judge(case, folder):
     nearer = []
     try:
         if feeds is None:
-            ran = programs.run([programs.program("isomer"), "inspect", str(model), "--json"], 60)
-            opaque = json.loads(ran.stdout).get("opaque") if ran.code == 0 else None
+            ran = isomer("inspect", model, "--json")
+            opaque = json.loads(ran.stdout).get("opaque") if ran.returncode == 0 else None
             if opaque:
                 return verdict("opaque", opaque[0]["op"], opaque[0]["reason"])
             return verdict("wrong", "", f"its inputs can't be fed, yet nothing is opaque ({ran.stderr.strip()})")
         np.savez(feeds_path, **feeds)
-        ran = programs.run([programs.program("isomer"), "run", str(model), "--feeds", str(feeds_path), "-o", str(output),
-                            "--engine", "reference", "--json"], 60)
-        if ran.code == 3:
+        ran = isomer("run", model, "--feeds", feeds_path, "-o", output, "--engine", "reference", "--json")
+        if ran.returncode == 3:
             opaque = json.loads(ran.stdout)["opaque"]
             if output.exists():
                 return verdict("wrong", opaque["op"], "refused, yet wrote its output")
             return verdict("opaque", opaque["op"], opaque["reason"])
-        if ran.code == 2 and "the oldest known is 7" in ran.stderr and case.model.opset_import[0].version < 7:
+        if ran.returncode == 2 and "the oldest known is 7" in ran.stderr and case.model.opset_import[0].version < 7:
             return verdict("refused", "", f"opset {case.model.opset_import[0].version}")
-        if ran.code != 0:
-            return verdict("wrong", "", f"exit {ran.code}: {ran.stderr.strip()}")
+        if ran.returncode != 0:
+            return verdict("wrong", "", f"exit {ran.returncode}: {ran.stderr.strip()}")
         with np.load(output) as outputs:
             for declared, expected in zip(case.model.graph.output, case.data_sets[0][1]):
                 if isinstance(expected, list):

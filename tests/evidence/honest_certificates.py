@@ -7,7 +7,7 @@ Small models are drawn: chains of roots, absolute values and their like; what re
 (attack/random_layers.py). `optimize --judge cost` improves them, and its certificate is one; what `prove` writes of the same pair is another one.
 isomer-check is asked --checks times, twice about these very bytes, then with a note of another text behind, which gives the second witness another key; what it
 prints must be the same each time but for milliseconds. `prove` is asked three times, and its answers must be
-the same. --record keeps what was found, and a second run goes on where the first was stopped; --minutes stops one. --short: 20 certificates, 5 checks.
+the same. --record keeps what was found, and a second run goes on where the first was stopped; --minutes stops one. --short: 40 certificates, 5 checks.
 Exit 1 if one is rejected or answered in two ways.
 """
 import argparse
@@ -122,7 +122,7 @@ def main():
     parser.add_argument("--short", action="store_true")
     given = parser.parse_args()
     if given.short:
-        given.certificates, given.checks = 20, 5
+        given.certificates, given.checks = 40, 5
     end = time.monotonic() + 60 * given.minutes
     records = Records(given.record, "model", "by")
     for number in itertools.count():

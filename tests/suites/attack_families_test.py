@@ -50,7 +50,7 @@ def main():
     blind = []
     with tempfile.TemporaryDirectory(prefix="isomer_believer_") as scratch:
         believer = write_believer(pathlib.Path(scratch))
-        script = pathlib.Path(__file__).resolve().with_name("attack_generators.py")
+        script = programs.ROOT / "tests" / "evidence" / "attack_generators.py"
         for family, count in COUNTS.items():
             ran = subprocess.run([sys.executable, str(script), family, "--count", str(count)], capture_output=True, text=True, check=False,
                                  env=os.environ | {"ISOMER": str(believer)})
