@@ -434,7 +434,7 @@ def plans_section():
         whole = geometric_mean([r["seconds_warm"] / r["seconds_cold"] for r in group])
         known = [max(r["cpu_warm"], 0.001) / max(r["cpu_cold"], 0.001) for r in group if "cpu_cold" in r and r["same"]]
         cpu = f", {100 * geometric_mean(known):.0f} % of the processor's" if known else ""
-        yield from ("", f"`{judge[0]}`, {judge[1]}: {100 * (1 - warm / max(1, cold)):.0f} % fewer proofs; "
+        yield from ("", f"`{judge[0]}`, {judge[1]}: {100 * warm / max(1, cold):.0f} % of the proofs; "
                         f"{100 * times:.0f} % of the time to the same result{cpu}, {100 * whole:.0f} % of the whole run's "
                         "(geometric means).")
     yield from ("", "With a store each different region that is taken costs one proof, and its weights are computed: no store saves that. A greedy search by "
