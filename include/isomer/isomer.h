@@ -394,8 +394,9 @@ ISOMER_API void save_text(std::string_view text, const std::filesystem::path& pa
 // What a certificate says was done. Nothing of it is proved here.
 struct Explanation {
   struct Note {
-    std::string kind, what;  // as its proposer said it
-    std::string words;       // for people
+    std::string kind, what;  // the proposer's name; what became what, the same at equal places
+    std::string where;       // the value that was replaced; "": none
+    std::string words;       // both, for people
     double ratio = 0;        // so many times faster, as it was measured; 0: it was not
   };
   std::vector<Note> notes = {};

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "base/cpu_time.h"
+#include "optimizer/propose/proposer.h"
 
 namespace isomer {
 namespace {
@@ -21,7 +22,8 @@ constexpr double kShareOfAdvice = 0.05, kLeastAdviceSeconds = 4;
 constexpr double kPeakSeconds = 2;
 
 bool is_only_simplified(const Draft& draft) {
-  return std::ranges::all_of(draft.taken, [](const Draft::Taken& t) { return t.kind == "simplify"; });
+  return std::ranges::all_of(draft.taken,
+                             [](const Draft::Taken& t) { return t.change.kind == kSimplify.name; });
 }
 
 bool is_same(const Draft& a, const Draft& b) { return a.steps.size() == b.steps.size(); }

@@ -43,16 +43,21 @@ Reached reached_in_time(const OptimizeRequest& request, const Model& model, doub
 
 void tell(OptimizeReport& report, const Draft& best) {
   std::map<std::string, OptimizeReport::Kind> kinds;
-  std::map<std::string, OptimizeReport::Group> groups;
+  std::map<std::pair<std::string, std::string>, OptimizeReport::Group> groups;  // by label and words
   for (const Draft::Taken& t : best.taken) {
+    const std::string words = describe(t.change);
     report.changes.push_back(t.what);
-    OptimizeReport::Kind& kind = kinds[t.kind];
-    kind = {t.kind, kind.count + 1, kind.nodes + t.fewer};
-    OptimizeReport::Group& group = groups[t.label];
-    group = {t.label, group.places + 1, group.fewer + t.fewer, std::max(group.ratio, t.ratio)};
+    report.changes_in_words.push_back(describe_at(words, t.change.where));
+    OptimizeReport::Kind& kind = kinds[t.change.kind];
+    kind = {t.change.kind, kind.count + 1, kind.nodes + t.fewer};
+    OptimizeReport::Group& group = groups[{t.label, words}];
+    if (group.places == 0) group = {.change = t.change, .label = t.label};
+    ++group.places;
+    group.fewer += t.fewer;
+    group.ratio = std::max(group.ratio, t.ratio);
   }
   for (const auto& [name, kind] : kinds) report.steps.push_back(kind);
-  for (const auto& [label, group] : groups) report.groups.push_back(group);
+  for (const auto& [key, group] : groups) report.groups.push_back(group);
   std::ranges::stable_sort(report.groups, std::greater<>{}, &OptimizeReport::Group::places);
 }
 
@@ -93,12 +98,13 @@ std::string why_unchanged(const Reached& reached, StoppedBy stopped_by) {
 // What was done, as a certificate tells it.
 Certificate certificate_of(const Draft& draft, const OptimizeReport& report, const Graph& in) {
   Certificate out{.steps = draft.steps, .notes = {}};
-  for (const Draft::Taken& t : draft.taken) out.notes.push_back({t.kind, t.what, t.ratio});
+  for (const Draft::Taken& t : draft.taken)
+    out.notes.push_back({t.change.kind, describe(t.change), t.change.where, t.ratio});
   if (report.ratio && report.sizes.empty() && report.result == OptimizeReport::Result::Improved)
-    out.notes.push_back({"measured", "the whole model", report.ratio->estimate});
+    out.notes.push_back({"measured", "the whole model", "", report.ratio->estimate});
   if (report.result == OptimizeReport::Result::Improved)
     for (const OptimizeReport::AtSize& at : report.sizes)
-      out.notes.push_back({"measured", "the whole model at " + at.size, at.ratio.estimate});
+      out.notes.push_back({"measured", "the whole model at " + at.size, "", at.ratio.estimate});
   return with_digests(std::move(out), in, draft.graph);
 }
 

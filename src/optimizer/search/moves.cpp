@@ -30,8 +30,8 @@ std::string key_of(const Proposal& p) {
 std::vector<Proposal> Moves::first_proposals(const Workpiece& piece, const std::set<std::string>& first) {
   ++context_.report.states;
   std::set<std::string> others;
-  for (const Proposer& p : proposers())
-    if (!first.contains(p.name) && p.name != kUserRules) others.insert(p.name);
+  for (const Proposer* p : proposers())
+    if (const std::string name(p->name); !first.contains(name) && name != kUserRules) others.insert(name);
   return asked(piece, false, others);
 }
 
@@ -110,7 +110,8 @@ std::vector<Step> Moves::proved(const StepMaker& maker, const std::vector<Propos
     if (scope_ == Scope::Model) seen_.insert(key);
     ++context_.tried;
     context_.tell_so_far(out);
-    context_.options.progress(fmt::format("proving: {}", p.what));
+    context_.options.progress("proving: " +
+                              describe_at(p.kind, p.claim.outputs.empty() ? "" : p.claim.outputs[0]));
     const std::int64_t start = now_ns();
     auto step = answer(maker, p);
     SearchReport::Asked& asked = context_.report.asked[p.kind];
@@ -172,7 +173,7 @@ Result<Draft> Moves::simplified(Draft draft) {
   if (context_.options.without.contains("simplify")) return draft;
   for (int round = 0; round < kMostRounds; ++round) {
     ISOMER_TRY(Workpiece piece, Workpiece::of(draft.graph));
-    const Proposals found = propose_simplify(piece.graph(), piece.inference());
+    const Proposals found = kSimplify(piece.graph(), piece.inference());
     StepMaker maker(std::move(piece), context_.proofs, context_.options.seed, context_.options.stop());
     const std::vector<Step> steps = proved(maker, found.list);
     if (steps.empty()) break;

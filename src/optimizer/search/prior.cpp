@@ -28,7 +28,7 @@ bool is_number(const std::string& word, T& out) {
 }
 
 bool is_proposer(const std::string& name) {
-  return std::ranges::any_of(proposers(), [&](const Proposer& p) { return p.name == name; });
+  return std::ranges::any_of(proposers(), [&](const Proposer* p) { return p->name == name; });
 }
 
 // The words from there on, each of them a proposer's name.

@@ -37,7 +37,7 @@ Searched searched(const Graph& graph, const std::string& prior, std::int64_t ste
   Searched out;
   const auto history = search(options, model, nullptr, out.report);
   EXPECT_TRUE(history.ok());
-  for (const Draft::Taken& t : history->back().taken) out.taken.emplace_back(t.kind, t.what);
+  for (const Draft::Taken& t : history->back().taken) out.taken.emplace_back(t.change.kind, t.what);
   std::ranges::sort(out.taken);
   return out;
 }
@@ -121,20 +121,20 @@ TEST(Prior, WhoeverPaidIsAskedFirst) {
 
 TEST(Prior, NobodyIsDropped) {
   const Searched all = searched(two_gains(), "");
-  for (const Proposer& p : proposers()) {
-    if (p.name == "simplify") continue;
-    const Searched ordered = searched(two_gains(), leaf(p.name));
-    EXPECT_EQ(ordered.taken, all.taken) << p.name;
-    EXPECT_EQ(tried(ordered), tried(all)) << p.name;
+  for (const Proposer* p : proposers()) {
+    if (p == &kSimplify) continue;
+    const Searched ordered = searched(two_gains(), leaf(std::string(p->name)));
+    EXPECT_EQ(ordered.taken, all.taken) << p->name;
+    EXPECT_EQ(tried(ordered), tried(all)) << p->name;
   }
 }
 
 // Nobody of those that may be asked is left to be asked first, or all are: there is no order to tell of.
 TEST(Prior, SaysNothingWhereThereIsNoChoice) {
   std::string everybody;
-  for (const Proposer& p : proposers()) everybody += " " + p.name;
+  for (const Proposer* p : proposers()) everybody += " " + std::string(p->name);
   EXPECT_FALSE(searched(two_gains(), leaf(everybody)).report.prior);
-  EXPECT_FALSE(searched(two_gains(), leaf("widen derive simplify user")).report.prior);
+  EXPECT_FALSE(searched(two_gains(), leaf("widen generated simplify user")).report.prior);
 }
 
 }  // namespace

@@ -31,12 +31,13 @@ std::set<std::string> asked_first(SearchContext& context) {
   if (!order) return {};
   std::set<std::string> out;
   bool leaves_some = false;
-  for (const Proposer& p : proposers()) {
+  for (const Proposer* p : proposers()) {
+    const std::string name(p->name);
     // Others are asked elsewhere, or by strategies that look further.
-    if (p.is_relaxed || p.is_first || p.propose == nullptr || p.name == "simplify" ||
-        context.options.without.contains(p.name))
+    if (p->kind != Proposer::Kind::Default || p->propose == nullptr || p == &kSimplify ||
+        context.options.without.contains(name))
       continue;
-    if (std::ranges::find(order->first, p.name) != order->first.end()) out.insert(p.name);
+    if (std::ranges::find(order->first, name) != order->first.end()) out.insert(name);
     else leaves_some = true;
   }
   if (out.empty() || !leaves_some) return {};
@@ -168,7 +169,7 @@ std::optional<std::string> why_not_first(SearchContext& context, const Workpiece
     return fmt::format("its error would be {:.1e} instead of {:.1e}", trial->errors->after,
                        trial->errors->before);
   step.ratio = trial->time->ratio.estimate;
-  context.report.regions.push_back({step.label, step.proposal.what, 1, trial->time->ratio});
+  context.report.regions.push_back({step.change, step.proposal.what, 1, trial->time->ratio});
   if (step.ratio < kLeastFirst) return fmt::format("it is slower, {:.2f} times as fast", step.ratio);
   return std::nullopt;
 }
@@ -184,9 +185,9 @@ Status do_first(SearchContext& context, std::vector<Draft>& history) {
   std::vector<StepGroup> groups = grouped(moves.proved(maker, found.list));
   for (StepGroup& group : groups) {
     Step& step = group.steps[0];
-    context.options.progress(fmt::format("measuring 1 regions, {}", group.what));
+    context.options.progress("measuring: " + describe(step.change));
     if (const auto why = why_not_first(context, piece, step)) {
-      context.report.refused.push_back(fmt::format("{}: {}", group.what, *why));
+      context.report.refused.push_back(fmt::format("{}: {}", describe(step.change), *why));
       continue;
     }
     Draft next = maker.with(history.back(), {&step});

@@ -1,5 +1,3 @@
-#include "optimizer/propose/lanes/batch.h"
-
 #include "optimizer/propose/testing.h"
 
 namespace isomer {
@@ -12,7 +10,7 @@ using testing::weight;
 
 std::string batched(const std::string& text, std::size_t number = 0) {
   std::string reason;
-  const auto result = testing::taken(propose_batch, program(text), &reason, true, number);
+  const auto result = testing::taken(kBatch, program(text), &reason, true, number);
   return result ? operators(*result) : reason;
 }
 

@@ -9,7 +9,7 @@ using testing::program;
 using testing::weight;
 
 std::string moved(const std::string& text, std::string* why = nullptr) {
-  const auto result = testing::taken(propose_commute, program(text), why, true);
+  const auto result = testing::taken(kCommute, program(text), why, true);
   return result ? operators(*result) : "";
 }
 

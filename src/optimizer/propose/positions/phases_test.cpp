@@ -7,7 +7,7 @@ using testing::program;
 using testing::weight;
 
 std::string phases(const std::string& text, std::string* why) {
-  const auto result = testing::taken(propose_commute, program(text), why, true);
+  const auto result = testing::taken(kCommute, program(text), why, true);
   return result ? testing::operators(*result) : "";
 }
 

@@ -1,5 +1,3 @@
-#include "optimizer/propose/positions/repeated.h"
-
 #include "optimizer/propose/testing.h"
 
 namespace isomer {
@@ -10,7 +8,7 @@ using testing::operators;
 using testing::program;
 using testing::weight;
 
-std::string best(const std::string& text) { return testing::best_operators(propose_repeated, text); }
+std::string best(const std::string& text) { return testing::best_operators(kRepeated, text); }
 
 TEST(Repeated, FunctionsOfWhatIsRepeatedAreComputedOnce) {
   // At any batch and any size of the image.
@@ -44,7 +42,7 @@ TEST(Repeated, TheBorderOfARepeatedPartHasFewClasses) {
                              integers("r", {1, 1, 12, 12}) + ", " + weight("w", "2,4,3,3", 72, 1) +
                              "> {\nt = Tile(c, r)\nj = Concat<axis=1>(x, t)\ny = Conv<pads=[1,1,1,1]>(j, w)}";
   std::string why;
-  const auto result = testing::taken(propose_repeated, program(labels), &why, true);
+  const auto result = testing::taken(kRepeated, program(labels), &why, true);
   ASSERT_TRUE(result.has_value()) << why;
   EXPECT_EQ(
       operators(*result),

@@ -1,5 +1,3 @@
-#include "optimizer/propose/values/functions.h"
-
 #include "optimizer/propose/testing.h"
 
 namespace isomer {
@@ -12,7 +10,7 @@ using testing::taken;
 std::string found(const std::string& constants, const std::string& body, std::size_t number = 0) {
   std::string why;
   const auto out =
-      taken(propose_functions,
+      taken(kFunctions,
             program("agraph (float[b,8,64] x) => (float[b,8,64] y) <" + constants + "> {\n" + body + "\n}"),
             &why, true, number);
   return out ? operators(*out) : "nothing: " + why;
@@ -75,7 +73,7 @@ TEST(Functions, AGeluIsWrittenAsTheEngineKnowsIt) {
 std::string normalized(const std::string& body) {
   std::string why;
   const auto out = taken(
-      propose_functions,
+      kFunctions,
       program("agraph (float[b,4,5,3] x) => (float[b,4,5,3] y) <float[3] g = {1.5, 2, 0.5}, float[1,1,1,3] "
               "s = {0.25, 1, -1}, float e = {0.001}, int64[2] a = {1, 2}> {\n" +
               body + "\n}"),

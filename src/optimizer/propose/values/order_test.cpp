@@ -1,5 +1,3 @@
-#include "optimizer/propose/values/order.h"
-
 #include "optimizer/propose/testing.h"
 
 namespace isomer {
@@ -11,7 +9,7 @@ using testing::taken;
 
 std::string after(const std::string& text) {
   std::string why;
-  const auto out = taken(propose_order, program(text), &why);
+  const auto out = taken(kOrder, program(text), &why);
   return out ? operators(*out) : "nothing: " + why;
 }
 
