@@ -454,6 +454,18 @@ struct DecidedRules {
 // Decides each rule of a file, for all sizes.
 ISOMER_API DecidedRules prove_rules(const std::filesystem::path& file);
 
+struct TestedProposer {
+  std::string name;  // of the test
+  bool as_expected = false;
+  std::string found;  // the operators after the best proposal, or why it was refused
+};
+struct TestedProposers {
+  std::vector<TestedProposer> tests = {};
+  std::string json = {};  // what `isomer propose --json` prints
+};
+// Runs the tests of proposers that a file tells (docs/how-to/proposer.md).
+ISOMER_API TestedProposers test_proposers(const std::filesystem::path& file);
+
 struct GenerateRulesOptions {
   int operators = 3;                             // of either side, at most
   int threads = 2;                               // the pack is the same for any number
