@@ -22,7 +22,6 @@ constexpr double kBytesWrittenPerSecond = 2e8, kMostShareOfWriting = 0.3;
 // little for any; after Ctrl-C, of the three seconds that are promised.
 constexpr double kLateShare = 0.05, kLateSeconds = 0.7, kInterruptedSeconds = 1.2;
 constexpr double kGlanceSeconds = 0.02;
-constexpr const char* kTimeRanOut = "time ran out";  // how such reasons begin
 
 // What was reached in the time there is: when the attempt ends, or when it is left.
 Reached reached_in_time(const OptimizeRequest& request, const Model& model, double end, bool& is_abandoned) {
@@ -78,7 +77,7 @@ void tell(OptimizeReport& report, const Look& look, const Reached& reached,
 
 // Whether there was no time to come to an answer.
 bool has_run_out(const Reached& reached) {
-  return !reached.best && (reached.reason.empty() || reached.reason.starts_with(kTimeRanOut) ||
+  return !reached.best && (reached.reason.empty() || reached.is_out_of_time ||
                            (reached.last && reached.last->kind == Look::Kind::NoTime));
 }
 
@@ -86,13 +85,14 @@ bool has_run_out(const Reached& reached) {
 std::string why_unchanged(const Reached& reached, StoppedBy stopped_by) {
   if (stopped_by == StoppedBy::Interrupt) return "Ctrl-C came before a gain was measured";
   if (reached.search.is_out_of_steps) return reached.reason + "; --steps ran out";
-  std::string why = reached.reason.empty() || (stopped_by == StoppedBy::Budget && !reached.last)
-                        ? "time ran out before anything faster was found and measured"
-                        : reached.reason;
-  if (stopped_by == StoppedBy::Budget && why.find("--budget") == std::string::npos)
-    why += why.starts_with(kTimeRanOut) ? "; try a longer --budget"
-                                        : "; time ran out, a longer --budget may find more";
-  return why;
+  const bool has_none = reached.reason.empty() || (stopped_by == StoppedBy::Budget && !reached.last);
+  const std::string why =
+      has_none ? "time ran out before anything faster was found and measured" : reached.reason;
+  if (stopped_by != StoppedBy::Budget) return why;
+  if (has_none || reached.is_out_of_time) return why + "; try a longer --budget";
+  // Then it says so itself.
+  const bool could_be_decided = reached.last && reached.last->could_be_decided;
+  return could_be_decided ? why : why + "; time ran out, a longer --budget may find more";
 }
 
 // What was done, as a certificate tells it.

@@ -21,24 +21,25 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
 }
 
-std::optional<std::int64_t> number_in(std::string_view text) {
+// -1: it is no number.
+std::int64_t number_in(std::string_view text) {
   std::int64_t out = 0;
   const std::string_view word = trimmed(text);
   const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), out);
-  return error == std::errc() && end == word.data() + word.size() ? std::optional(out) : std::nullopt;
+  return error == std::errc() && end == word.data() + word.size() && out >= 0 ? out : -1;
 }
 
-// Of the last type before this place: "float[4,3] w = " has 12.
-std::optional<std::int64_t> elements_before(std::string_view text) {
+// Of the last type before this place: "float[4,3] w = " has 12. -1: its sizes are not known.
+std::int64_t elements_before(std::string_view text) {
   const auto close = text.rfind(']');
   const auto open = text.rfind('[', close);
-  if (close == std::string_view::npos || open == std::string_view::npos) return std::nullopt;
+  if (close == std::string_view::npos || open == std::string_view::npos) return -1;
   std::int64_t out = 1;
   for (std::string_view dims = text.substr(open + 1, close - open - 1); !dims.empty();) {
     const auto comma = std::min(dims.find(','), dims.size());
-    const auto extent = number_in(dims.substr(0, comma));
-    if (!extent || *extent < 0 || *extent > kMostNumbers || out * *extent > kMostNumbers) return std::nullopt;
-    out *= *extent;
+    const std::int64_t extent = number_in(dims.substr(0, comma));
+    if (extent < 0 || extent > kMostNumbers || out * extent > kMostNumbers) return -1;
+    out *= extent;
     dims.remove_prefix(std::min(comma + 1, dims.size()));
   }
   return out;
@@ -54,14 +55,13 @@ std::string made_up(std::int64_t count, std::int64_t seed) {
 
 Result<std::string> with_numbers(std::string text) {
   for (std::size_t at = text.find(kMadeUp); at != std::string::npos; at = text.find(kMadeUp, at + 1)) {
-    const auto end = text.find('}', at);
-    const auto seed =
-        end == std::string::npos
-            ? std::nullopt
-            : number_in(std::string_view(text).substr(at + kMadeUp.size(), end - at - kMadeUp.size()));
-    const auto count = elements_before(std::string_view(text).substr(0, at));
-    if (!seed || *seed < 0 || !count) return Error{"{made-up N} follows a type with known sizes"};
-    text.replace(at, end + 1 - at, made_up(*count, *seed));
+    const auto end = std::min(text.find('}', at), text.size() - 1);
+    const std::string_view all = text;
+    const std::int64_t seed = number_in(all.substr(at + kMadeUp.size(), end - at - kMadeUp.size()));
+    const std::int64_t count = elements_before(all.substr(0, at));
+    if (seed < 0 || seed > kMostNumbers || count < 0)
+      return Error{"{made-up N} follows a type with known sizes"};
+    text.replace(at, end + 1 - at, made_up(count, seed));
   }
   return text;
 }
