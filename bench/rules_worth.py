@@ -2,7 +2,7 @@
 # nightly: --check
 """What proposers that nobody wrote rules for are worth alone, by the analytic cost and measured; and what it costs to have the generated rules.
 
-  bench/rules_worth.py BLOCKS --measured measured.json [--results FILE.jsonl] [--only NAME,...] [--proposers generated,derive,partial]
+  bench/rules_worth.py BLOCKS --measured measured.json [--results FILE.jsonl] [--only NAME,...] [--proposers generated,partial]
                        [--strategy greedy] [--judge cost] [--budget 60s] [--seconds 0]
 Each wanted experiment of the expert suite (bench/expert_suite.py) is optimized with --judge cost: with all proposers, and with each of --proposers
 alone (`--only NAME`). The cost falls if it falls by more than 2 %. --judge runtime: the runtime decides, and the ratio is that of times, as far as
@@ -11,13 +11,13 @@ the original and the hand-made variants; a win is found if 0.9 of the hand-made 
 
   bench/rules_worth.py --models MODEL.onnx... [--strategy backtrack:1.05] [--budget 60s] [--results FILE.jsonl]
 What each of --proposers adds to the hand-written ones, by the analytic cost: each model without all of them, and with each of them. Not by greedy, which
-asks neither `generated` nor `derive`. A search that is out of time says so: then a difference may be time's.
+does not ask `generated`. A search that is out of time says so: then a difference may be time's.
 
   bench/rules_worth.py --load [--runs 20]
 CPU time of a run on a model of three products with the pack, less that of a run that asks no rules; the median of pairs.
 
   bench/rules_worth.py --check
-Short form: two small graphs that the rules alone and derivations alone must improve, with certificates that hold.
+Short form: a small graph that the rules alone must improve, with a certificate that holds.
 """
 import argparse
 import json
@@ -93,7 +93,7 @@ def worth(options):
 def added(options):
     """What proposers add to the others on whole models."""
     if options.strategy == "greedy":
-        sys.exit("greedy asks neither generated nor derive: another --strategy")
+        sys.exit("greedy does not ask generated: another --strategy")
     records = Records(options.results, "model")
     for path in sorted(options.models, key=lambda p: p.stat().st_size):
         name = path.parent.name if path.stem == "model" else path.stem
@@ -128,8 +128,7 @@ def check():
     """What each of them must find alone, by any change in the search."""
     weight = "float[{0}, {0}] {1} = {{" + ", ".join(["0.5", "-1"] * 32) + "}}"
     texts = {"generated": "g (float[8, 8] x) => (float[8, 8] y) <" + weight.format(8, "a") + ", " + weight.format(8, "b")
-             + "> { s = MatMul(x, a) t = MatMul(x, b) y = Add(s, t) }",
-             "derive": "g (float[1, 64, 8, 8] x) => (float[1, 64, 8, 8] y) { y = AveragePool<kernel_shape = [1, 1]>(x) }"}
+             + "> { s = MatMul(x, a) t = MatMul(x, b) y = Add(s, t) }"}
     with tempfile.TemporaryDirectory() as scratch:
         for who, text in texts.items():
             source, out = pathlib.Path(scratch) / "in.onnx", pathlib.Path(scratch) / "out.onnx"
@@ -165,7 +164,7 @@ def main():
     parser.add_argument("--measured", type=pathlib.Path)
     parser.add_argument("--results", type=pathlib.Path)
     parser.add_argument("--only", default="")
-    parser.add_argument("--proposers", type=lambda text: text.split(","), default=["generated", "derive", "partial"])
+    parser.add_argument("--proposers", type=lambda text: text.split(","), default=["generated", "partial"])
     parser.add_argument("--strategy", default="greedy")
     parser.add_argument("--judge", choices=("cost", "runtime"), default="cost")
     parser.add_argument("--budget", default="60s")

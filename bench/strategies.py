@@ -9,7 +9,7 @@ BLOCKS holds the expert experiments as models (EXPERIMENT/orig.onnx). Every stra
 find it in one step: the analytic cost that is reached (of the original's), states, proofs, what was known already, CPU seconds. backtrack:1 walks the same
 steps and accepts no loss. With --measure, experiments in which the cost model likes a merge are also run with the runtime as judge: does it agree?
 --structures: the same of the structures in bench/structures, with all proposers.
---check (needs no BLOCKS): a block like MobileOne's, generated; backtracking must find what greedy and backtrack:1 don't, saturation as much as that, and of
+--check (needs no BLOCKS): a block of two branches, generated; backtracking must find what greedy and backtrack:1 don't, saturation as much as that, and of
 four such blocks in a row, whose programs are too many to be looked at one by one, too; all certificates must hold.
 """
 import argparse
@@ -61,14 +61,13 @@ def row(records, name, strategy, report, seconds):
 
 
 def generated(folder, times=1):
-    """Branches of a training-time block: a 3x3 and a 1x1 depthwise convolution and the input itself, each normalized, added; so many in a row."""
+    """Branches of a block: a 5x5 and a 1x1 convolution, added; so many in a row. The generated rules enlarge the small kernel, which costs more, then merge."""
     from onnx import TensorProto, helper
     block = linear_blocks.Block(1)
     block.rank = 2
     x = ("x", 16, [14, 14])
     for k in range(times):
-        branches = [block.batch_norm(b)[0] for b in (block.conv(x, 16, 3, pad=1, group=16), block.conv(x, 16, 1, group=16), x)]
-        made = block.op("Add", [block.op("Add", branches[:2]), branches[2]])
+        made = block.op("Add", [block.conv(x, 16, 5, pad=2)[0], block.conv(x, 16, 1)[0]])
         x = ("y" if k + 1 == times else f"y{k}", 16, [14, 14])
         block.nodes.append(helper.make_node("Relu", [made], [x[0]]))
     infos = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [1, 16, 14, 14]) for n in "xy"]

@@ -391,8 +391,9 @@ ISOMER_API void save_text(std::string_view text, const std::filesystem::path& pa
 // What a certificate says was done. Nothing of it is proved here.
 struct Explanation {
   struct Note {
-    std::string kind, what;  // as its proposer said it
-    std::string words;       // for people
+    std::string kind, what;  // the proposer's name; what became what, the same at equal places
+    std::string where;       // the value that was replaced; "": none
+    std::string words;       // both, for people
     double ratio = 0;        // so many times faster, as it was measured; 0: it was not
   };
   std::vector<Note> notes = {};
@@ -449,6 +450,18 @@ struct DecidedRules {
 };
 // Decides each rule of a file, for all sizes.
 ISOMER_API DecidedRules prove_rules(const std::filesystem::path& file);
+
+struct TestedProposer {
+  std::string name;  // of the test
+  bool as_expected = false;
+  std::string found;  // the operators after the best proposal, or why it was refused
+};
+struct TestedProposers {
+  std::vector<TestedProposer> tests = {};
+  std::string json = {};  // what `isomer propose --json` prints
+};
+// Runs the tests of proposers that a file tells (docs/how-to/proposer.md).
+ISOMER_API TestedProposers test_proposers(const std::filesystem::path& file);
 
 struct GenerateRulesOptions {
   int operators = 3;                             // of either side, at most

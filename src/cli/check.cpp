@@ -39,22 +39,6 @@ Result<Reply> check(const CheckRequest& request) {
 
 using Note = api::Explanation::Note;
 
-// Steps that read the same but for names and numbers are one line.
-std::string kind_of(const Note& note) {
-  std::string out = note.kind;
-  for (std::string_view rest = note.what; !rest.empty();) {
-    const auto end = std::min(rest.find(' '), rest.size());
-    const std::string_view word = rest.substr(0, end);
-    rest.remove_prefix(std::min(end + 1, rest.size()));
-    out += ' ';
-    const bool is_name = out.ends_with(" linear in ") || word.find_first_of("/._") != std::string_view::npos;
-    if (is_name) out += '*';
-    else
-      for (const char c : word) out += c >= '0' && c <= '9' ? '#' : c;
-  }
-  return out;
-}
-
 struct Explained {
   const Note* first;
   int count = 0;
@@ -63,10 +47,10 @@ struct Explained {
 
 std::vector<Explained> grouped_notes(const api::Explanation& explanation) {
   std::vector<Explained> out;
-  std::map<std::string, std::size_t> places;
+  std::map<std::pair<std::string, std::string>, std::size_t> places;  // by what is said
   for (const Note& n : explanation.notes) {
     if (n.kind == "measured") continue;
-    const auto [at, is_new] = places.emplace(kind_of(n), out.size());
+    const auto [at, is_new] = places.emplace(std::pair(n.kind, n.what), out.size());
     if (is_new) out.push_back({&n});
     Explained& e = out[at->second];
     ++e.count;
@@ -76,8 +60,8 @@ std::vector<Explained> grouped_notes(const api::Explanation& explanation) {
   return out;
 }
 
-std::string step_text(const std::string& count, const Note& note, double ratio, const std::string& more) {
-  std::string what = printable(note.words) + more;
+std::string step_text(const std::string& count, const std::string& words, double ratio) {
+  std::string what = printable(words);
   if (ratio > 0) what += fmt::format(", {:.2f} times as fast in its place", ratio);
   const std::size_t indent = 2 + width(count);
   return "  " + count + wrapped(what, columns_of(STDOUT_FILENO), indent, indent) + '\n';
@@ -101,7 +85,7 @@ std::string to_text(const api::Explanation& explanation, bool is_verbose) {
   std::string text = head(explanation);
   if (is_verbose) {
     for (const Note& n : explanation.notes)
-      if (n.kind != "measured") text += step_text("", n, n.ratio, "");
+      if (n.kind != "measured") text += step_text("", n.words, n.ratio);
     return text;
   }
   std::size_t shown = 0;
@@ -111,7 +95,8 @@ std::string to_text(const api::Explanation& explanation, bool is_verbose) {
       text += fmt::format("  and {} more kinds; -v lists every step\n", groups.size() - kMostSteps);
       break;
     }
-    text += step_text(fmt::format("{:>4} × ", e.count), *e.first, e.ratio, e.count > 1 ? ", and so on" : "");
+    text +=
+        step_text(fmt::format("{:>4} × ", e.count), e.count > 1 ? e.first->what : e.first->words, e.ratio);
   }
   return text;
 }

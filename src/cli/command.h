@@ -55,6 +55,7 @@ void add_inspect(CLI::App& app, Chosen& chosen);
 void add_manual(CLI::App& app, Chosen& chosen);
 void add_optimize(CLI::App& app, Chosen& chosen);
 void add_plans(CLI::App& app, Chosen& chosen);
+void add_propose(CLI::App& app, Chosen& chosen);
 void add_prove(CLI::App& app, Chosen& chosen);
 void add_report(CLI::App& app, Chosen& chosen);
 void add_rules(CLI::App& app, Chosen& chosen);

@@ -106,6 +106,7 @@ int start(int argc, char** argv) {
   add_inspect(app, chosen);
   add_prove(app, chosen);
   add_rules(app, chosen);
+  add_propose(app, chosen);
   add_run(app, chosen);
   add_cache(app, chosen);
   add_plans(app, chosen);
@@ -122,7 +123,7 @@ int start(int argc, char** argv) {
   return run(chosen);
 }
 
-// Lists of operators, proposers and commands are made before main: there, too, memory may be out.
+// Lists of operators and commands are made before main: there, too, memory may be out.
 [[gnu::constructor(101)]] void before_all_else() {
   end_with_one_line(code(Exit::BadInput), code(Exit::OurBug));
 }

@@ -8,7 +8,6 @@
 #include <cmath>
 
 #include "cli/json_text.h"
-#include "cli/reason_words.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
 #include "cli/wording.h"
@@ -142,7 +141,7 @@ std::vector<Line> done_lines(const Json& report) {
   for (const Json& group : report["groups"]) {
     Line& line = line_for(lines, group);
     // What a simplification leaves without a reader goes with it, uncounted: the table has the sum.
-    if (!string_of(group, "what").starts_with("simplify")) line.fewer += group["fewer_nodes"].get<int>();
+    if (group["kind"] != "simplify") line.fewer += group["fewer_nodes"].get<int>();
   }
   std::ranges::stable_sort(lines, std::greater<>{}, &Line::places);
   return lines;
@@ -171,7 +170,8 @@ std::string details(const Json& report) {
   std::string text = "\n";
   const auto list = [&](const char* title, const Json& lines) {
     if (!lines.empty()) text += fmt::format("  {}\n", title);
-    for (const Json& line : lines) text += paragraph(printable(plain_reason(line.get<std::string>())), 4, 6);
+    for (const Json& line : lines)
+      text += paragraph(printable(shortened(line.get<std::string>(), kLongestReason)), 4, 6);
   };
   list("each step", report["changes_in_words"]);
   list("not proved, or not accepted", report["not_taken"]);

@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "cli/json_text.h"
-#include "cli/reason_words.h"
 #include "cli/terminal.h"
 #include "cli/wording.h"
 
@@ -61,11 +60,12 @@ std::string outputs_text(const Json& report, bool is_verbose) {
     if (!is_verbose && shown++ >= kMostOutputs)
       return text + fmt::format("  and {} more outputs\n", report["outputs"].size() - kMostOutputs);
     const std::string why = string_of(output, "why");
-    text += line(
-        fmt::format(
-            "output {}: {}{}", printable(string_of(output, "a")), string_of(output, "verdict"),
-            why.empty() || all.find(why) != std::string::npos ? "" : ", " + printable(plain_reason(why))),
-        2, 4);
+    text +=
+        line(fmt::format("output {}: {}{}", printable(string_of(output, "a")), string_of(output, "verdict"),
+                         why.empty() || all.find(why) != std::string::npos
+                             ? ""
+                             : ", " + printable(shortened(why, kLongestReason))),
+             2, 4);
   }
   return text;
 }
@@ -79,7 +79,8 @@ bool has_example(const Json& report) {
 
 std::string plain_headline(const Json& report) {
   const std::string verdict = string_of(report, "verdict"), sizes = string_of(report, "sizes");
-  if (verdict != "proved") return fmt::format("{}: {}", verdict, plain_reason(string_of(report, "why")));
+  if (verdict != "proved")
+    return fmt::format("{}: {}", verdict, shortened(string_of(report, "why"), kLongestReason));
   const std::string where = sizes.empty() ? "for all inputs" : "for all inputs at " + sizes;
   const std::string renamed = renamed_text(report);
   const std::string rounded = rounding_text(report);

@@ -13,7 +13,6 @@
 #include "cli/interrupt.h"
 #include "cli/json_text.h"
 #include "cli/live.h"
-#include "cli/reason_words.h"
 #include "cli/table.h"
 #include "cli/terminal.h"
 #include "cli/wording.h"
@@ -38,7 +37,7 @@ std::string remark(const Json& rule) {
   if (rule["verdict"] == "conditional") return "requires " + required_text(rule);
   if (rule["verdict"] == "refuted")
     return "false, and no simple precondition (see docs/rules.md) makes it true";
-  return plain_reason(string_of(rule, "why"));
+  return shortened(string_of(rule, "why"), kLongestReason);
 }
 
 std::string expected_text(const Json& rule) {

@@ -29,6 +29,7 @@ std::string wrapped(std::string_view text, std::size_t columns, std::size_t inde
 
 // At most `most` characters, the end replaced by "..." where there are more.
 std::string shortened(std::string_view text, std::size_t most);
+constexpr std::size_t kLongestReason = 300;  // characters of why something was not done
 // Characters (code points), for columns.
 std::size_t width(std::string_view text);
 

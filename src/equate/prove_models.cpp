@@ -29,6 +29,13 @@
 namespace isomer {
 namespace {
 
+// With the positions that are open, which people need not read elsewhere.
+std::string traced(const Verdict& verdict) {
+  const auto* open = std::get_if<NotDecided>(&verdict);
+  const bool is_open = open != nullptr && !open->positions.empty();
+  return is_open ? fmt::format("{}; open at {}", open->why, open->positions) : text(verdict);
+}
+
 constexpr std::uint64_t kKeyOfCheck = 0x9e3779b97f4a7c15;  // of the field witness: not that of the search
 constexpr int kMostRounds = 5;                             // of widening a region
 constexpr std::size_t kMostCandidates = 3;                 // for one value
@@ -285,7 +292,7 @@ bool Prover::ask(Value a, Value b, const std::set<int>& open, const Sweep::Regio
   const Verdict verdict = sweep_.prove(a, b, open, cache_.source(), options);
   if (options_.trace)
     options_.trace(fmt::format("{} = {}, {} and {} nodes: {}", a_.name_of(a), b_.name_of(b),
-                               regions.a.operator_count(), regions.b.operator_count(), text(verdict)));
+                               regions.a.operator_count(), regions.b.operator_count(), traced(verdict)));
   if (const auto* proved = std::get_if<Proved>(&verdict)) {
     Equation equation{.a = a_.name_of(a),
                       .b = b_.name_of(b),

@@ -71,7 +71,8 @@ SetsVerdict judge_sets(const Case& c, bool laws, const Budget& budget, const Tru
     const auto why = forms.why_not_equal(a, b);
     out.equal = !why.has_value();
     out.proved = out.equal && forms.is_defined_with(mark, {a});
-    out.why = why.value_or(out.proved ? "" : "the second may be undefined");
+    if (why) out.why = why->why.empty() ? "not proved" : why->why;
+    else if (!out.proved) out.why = "the second may be undefined";
     if (truth != nullptr && a.axes.size() == b.axes.size()) {
       const auto unproved = forms.unproved_positions(a, b);
       out.exact = unproved.exact;

@@ -31,9 +31,6 @@ struct Tally {
   }
 };
 
-// The kind of a reason: without the positions.
-std::string cause(const std::string& why) { return why.starts_with("not proved at") ? "not proved" : why; }
-
 // A pair that takes more is left undecided: what is false has been proved with far less.
 Budget fuzz_budget() {
   Budget out;
@@ -92,7 +89,7 @@ class Fuzz {
     if (verdict.undecided) ++tally.sets_undecided;
     if (truth.equal && !verdict.equal) {
       ++tally.sets_missed;
-      ++tally.causes[cause(verdict.why)];
+      ++tally.causes[verdict.why];
       if (most_shown_ > 50) show(seed, c, oracle, truth, "missed by the sets: " + verdict.why);
     }
     if (verdict.equal && !truth.equal) {

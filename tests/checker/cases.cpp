@@ -8,7 +8,7 @@
 #include "base/hash.h"
 #include "kernel/certify/digest.h"
 #include "model/graph/text/text.h"
-#include "optimizer/facts/proposal.h"
+#include "optimizer/propose/proposer.h"
 
 namespace isomer::checker {
 namespace {
@@ -51,7 +51,7 @@ Case collapsed(std::string name, const std::string& text) {
     changed = false;
     const auto inference = infer(c.out);
     if (!inference.ok()) throw std::runtime_error(inference.error().message);
-    const Proposals found = propose_collapse(c.out, *inference, {.any_price = true});
+    const Proposals found = kCollapse(c.out, *inference, {.any_price = true});
     for (const Proposal& p : found.list) {
       const std::size_t before = c.out.operator_count();
       if (std::holds_alternative<std::string>(prove_claim(c.out, p.claim))) continue;

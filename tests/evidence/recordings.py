@@ -144,7 +144,7 @@ SCENES = {
     "error_command": (["optimise", "blocks.onnx"], None),
     "error_file": (["inspect", "missing.onnx"], None),
 }
-COMMANDS = ["", "bench", "check", "compare", "completion", "explain", "inspect", "man", "optimize", "prove", "rules", "rules derive",
+COMMANDS = ["", "bench", "check", "compare", "completion", "explain", "inspect", "man", "optimize", "propose", "prove", "rules", "rules derive",
             "rules generate", "rules list", "rules merge", "rules prove", "rules show", "run", "cache"]
 QUICK = ("check", "check_rejected", "explain", "explain_verbose", "inspect", "optimize_cost", "prove_equal", "prove_equal_verbose", "prove_refuted",
          "prove_refuted_constant", "error_command", "error_file")

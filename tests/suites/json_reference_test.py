@@ -38,6 +38,7 @@ with tempfile.TemporaryDirectory() as name:
     folder = pathlib.Path(name)
     onnx.save(small_models.branches(1), folder / "in.onnx")
     (folder / "same.rules").write_text(RULE)
+    (folder / "one.test").write_text("test t\nproposer order\nbefore\nagraph (float[4] x) => (float[4] y) { y = Relu(x) }\nrefused no proposal\n")
     commands = {
         "optimize": ["optimize", "in.onnx", "-o", "out.onnx", "--judge", "cost", "--plans", "store"],
         "check": ["check", "in.onnx", "out.onnx", "out.onnx.cert"],
@@ -54,6 +55,7 @@ with tempfile.TemporaryDirectory() as name:
         "rules merge": ["rules", "merge", "shard.rules", "-o", "merged.rules"],
         "rules list": ["rules", "list", "same.rules"],
         "rules derive": ["rules", "derive", "same.rules", "--from", "same.rules"],
+        "propose": ["propose", "one.test"],
         "plans list": ["plans", "list", "store"],
         "plans verify": ["plans", "verify", "store"],
         "plans gc": ["plans", "gc", "store"],

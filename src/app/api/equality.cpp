@@ -10,7 +10,6 @@
 #include "app/api/model_state.h"
 #include "app/api/report_json.h"
 #include "app/api/stopwatch.h"
-#include "app/optimize/change_words.h"
 #include "io/onnx/write_file.h"
 #include "kernel/certify/check_files.h"
 #include "kernel/certify/model_interface.h"
@@ -154,7 +153,7 @@ Explanation explain(std::string_view certificate) {
         .steps = parsed.steps.size(), .told = told_by(parsed), .json = json_text(to_json(parsed))};
     if (parsed.pairing) out.pairs = parsed.pairing->equations.size();
     for (const Note& n : parsed.notes)
-      out.notes.push_back({n.kind, n.what, words_of_step(n.kind, n.what), n.ratio});
+      out.notes.push_back({n.kind, n.what, n.where, describe_at(n.what, n.where), n.ratio});
     return out;
   });
 }

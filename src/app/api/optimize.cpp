@@ -11,7 +11,6 @@
 #include "app/api/report_json.h"
 #include "app/api/stoppable_limit.h"
 #include "app/inputs/size_sets.h"
-#include "app/optimize/change_words.h"
 #include "app/optimize/proposer_names.h"
 #include "app/optimize/write_optimized.h"
 #include "app/rules/user_rules.h"
@@ -39,8 +38,7 @@ void fill_search(const OptimizeOptions& options, OptimizeRequest& request) {
     throw Error(ErrorKind::BadInput, "max_error_growth must be more than 0");
   search.max_error_growth = options.max_error_growth;
   search.seed = options.seed;
-  if (options.progress)
-    search.progress = [&options](const std::string& now) { options.progress(words_of_progress(now)); };
+  if (options.progress) search.progress = options.progress;
   if (options.on_best) request.on_best = options.on_best;
   if (!(options.min_gain >= 1)) throw Error(ErrorKind::BadInput, "min_gain must be 1 or more");
   request.min_gain = options.min_gain;

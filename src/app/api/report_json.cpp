@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "app/optimize/change_words.h"
 #include "runtime/engines/engines.h"
 
 namespace isomer {
@@ -291,8 +290,7 @@ ReportJson to_json(const Summary& summary) {
 
 ReportJson to_json(const OptimizeReport& report, const OptimizeContext& context) {
   const auto maybe = [](const std::optional<double>& v) { return v ? Json(*v) : Json(); };
-  Json steps = Json::array(), advice = Json::array(), regions = Json::array(), groups = Json::array(),
-       changes = Json::array();
+  Json steps = Json::array(), advice = Json::array(), regions = Json::array(), groups = Json::array();
   for (const auto& s : report.steps)
     steps.push_back({{"kind", s.kind}, {"count", s.count}, {"nodes", s.nodes}});
   for (const Advice& a : report.advice)
@@ -303,20 +301,21 @@ ReportJson to_json(const OptimizeReport& report, const OptimizeContext& context)
                       {"high", a.ratio.high},
                       {"why", a.why}});
   for (const auto& r : report.search.regions)
-    regions.push_back({{"what", r.what},
-                       {"words", words_of_group(r.what)},
+    regions.push_back({{"kind", r.change.kind},
+                       {"what", label_of(r.change)},
+                       {"words", describe(r.change)},
                        {"first", r.first},
                        {"places", r.places},
                        {"ratio", r.ratio.estimate},
                        {"low", r.ratio.low},
                        {"high", r.ratio.high}});
   for (const auto& g : report.groups)
-    groups.push_back({{"what", g.what},
-                      {"words", words_of_group(g.what)},
+    groups.push_back({{"kind", g.change.kind},
+                      {"what", g.label},
+                      {"words", describe(g.change)},
                       {"places", g.places},
                       {"fewer_nodes", g.fewer},
                       {"ratio", g.ratio > 0 ? Json(g.ratio) : Json()}});
-  for (const std::string& c : report.changes) changes.push_back(words_of_step("collapse", c));
   Json user_rules = Json::array(), proposers = Json::array(), sizes = Json::array(), reached = Json::array();
   for (const OptimizeReport::AtSize& at : report.sizes) {
     sizes.push_back({{"size", at.size}});
@@ -387,7 +386,7 @@ ReportJson to_json(const OptimizeReport& report, const OptimizeContext& context)
           {"groups", groups},
           {"regions", regions},
           {"changes", report.changes},
-          {"changes_in_words", changes},
+          {"changes_in_words", report.changes_in_words},
           {"not_taken", s.refused},
           {"user_rules", user_rules},
           {"left_alone", s.declined},
@@ -437,8 +436,11 @@ ReportJson to_json(const ProveAnswer& answer, double ms) {
 ReportJson to_json(const Certificate& certificate) {
   Json notes = Json::array();
   for (const Note& n : certificate.notes)
-    notes.push_back(
-        {{"kind", n.kind}, {"what", n.what}, {"words", words_of_step(n.kind, n.what)}, {"ratio", n.ratio}});
+    notes.push_back({{"kind", n.kind},
+                     {"what", n.what},
+                     {"where", n.where},
+                     {"words", describe_at(n.what, n.where)},
+                     {"ratio", n.ratio}});
   return {{"steps", certificate.steps.size()},
           {"pairs", certificate.pairing ? Json(certificate.pairing->equations.size()) : Json()},
           {"notes", notes}};

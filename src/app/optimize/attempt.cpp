@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "base/cpu_time.h"
+#include "optimizer/propose/proposer.h"
 
 namespace isomer {
 namespace {
@@ -21,7 +22,8 @@ constexpr double kShareOfAdvice = 0.05, kLeastAdviceSeconds = 4;
 constexpr double kPeakSeconds = 2;
 
 bool is_only_simplified(const Draft& draft) {
-  return std::ranges::all_of(draft.taken, [](const Draft::Taken& t) { return t.kind == "simplify"; });
+  return std::ranges::all_of(draft.taken,
+                             [](const Draft::Taken& t) { return t.change.kind == kSimplify.name; });
 }
 
 bool is_same(const Draft& a, const Draft& b) { return a.steps.size() == b.steps.size(); }
@@ -131,7 +133,10 @@ Status Attempt::try_original() {
   if (runs.ok()) return Done{};
   const Failure& failure = runs.error();
   if (failure.kind == FailureKind::Stopped) {
-    publish([](Reached& r) { r.reason = "time ran out before the original had run once"; });
+    publish([](Reached& r) {
+      r.reason = "time ran out before the original had run once";
+      r.is_out_of_time = true;
+    });
     return Done{};
   }
   if (is_about_library(failure, request_.runtime)) return to_error(failure);
@@ -176,7 +181,9 @@ Status Attempt::look_at_last(std::vector<Draft> history) {
     const Draft& draft = history.back();
     if (limit.is_over()) {
       publish([](Reached& r) {
-        if (!r.best && r.reason.empty()) r.reason = "time ran out before the result was measured";
+        if (r.best || !r.reason.empty()) return;
+        r.reason = "time ran out before the result was measured";
+        r.is_out_of_time = true;
       });
       return Done{};
     }
@@ -201,6 +208,7 @@ void Attempt::accept(const Draft& draft, Look look, bool is_simplified) {
   const std::lock_guard lock(mutex_);
   reached_.best = Reached::Best{draft, std::move(look), is_simplified};
   reached_.reason.clear();
+  reached_.is_out_of_time = false;
   reached_.error.reset();
   if (ratio > 0 && !report_.told.empty()) {
     // What is looked at after the search was told before; this is when it was known to be faster.
@@ -219,7 +227,10 @@ void Attempt::reject(const Draft& draft, Look look) {
     // A look that was cut short does not undo an earlier one that was not.
     if (look.kind == Look::Kind::NoTime && r.best) return;
     if (r.best && is_same(r.best->draft, draft)) r.best.reset();
-    if (!r.best) r.reason = look.objection;
+    if (!r.best) {
+      r.reason = look.objection;
+      r.is_out_of_time = look.kind == Look::Kind::NoTime;
+    }
     r.last = std::move(look);
   });
 }
@@ -258,10 +269,14 @@ void Attempt::keep_simplified(const std::vector<Draft>& history) {
     look = std::move(*fresh);
   }
   const std::string reason = reached_.reason;
+  const bool is_out_of_time = reached_.is_out_of_time;
   if (look->kind == Look::Kind::Accepted) accept(draft, std::move(*look));
   else if (look->kind == Look::Kind::NotFaster && Guard::is_no_slower(*look, request_.min_gain)) {
     accept(draft, std::move(*look), true);
-    publish([&](Reached& r) { r.reason = reason; });
+    publish([&](Reached& r) {
+      r.reason = reason;
+      r.is_out_of_time = is_out_of_time;
+    });
   }
 }
 

@@ -25,9 +25,10 @@ struct Reached {
     Look look;
     bool is_simplified = false;  // and not faster
   };
-  std::optional<Best> best;  // accepted by the guard
-  std::string reason;        // why there is none, as far as is known
-  std::optional<Look> last;  // that was not accepted
+  std::optional<Best> best;     // accepted by the guard
+  std::string reason;           // why there is none, as far as is known
+  bool is_out_of_time = false;  // that is the reason
+  std::optional<Look> last;     // that was not accepted
   SearchReport search;
   std::vector<Advice> advice;
   std::optional<std::int64_t> peak_before, peak_after;

@@ -24,6 +24,11 @@ bool is_no_slower(const Interval& ratio, double min_gain) {
   return ratio.high >= 1 && ratio.low > 1 / min_gain;
 }
 
+// Faster by enough as far as was seen, and not surely.
+bool could_be_decided(const Interval& ratio, double min_gain) {
+  return ratio.estimate > min_gain && ratio.high > min_gain;
+}
+
 std::string why_slower(const Interval& ratio) {
   return fmt::format("what was found {} slower, {:.3f} times as fast (95 % interval {:.3f} to {:.3f})",
                      ratio.high < 1 ? "is" : "may be", ratio.estimate, ratio.low, ratio.high);
@@ -57,7 +62,7 @@ std::string why_not_faster(const Interval& ratio, double min_gain) {
                        percent(ratio.estimate), percent(min_gain), interval, taken);
   return fmt::format("what was found is {} faster, but not surely by more than {} ({}){}{}",
                      percent(ratio.estimate), percent(min_gain), interval, taken,
-                     ratio.estimate > min_gain ? "; a longer --budget could decide" : "");
+                     could_be_decided(ratio, min_gain) ? "; a longer --budget could decide" : "");
 }
 
 bool Guard::is_no_slower(const Look& look, double min_gain) {
@@ -71,7 +76,7 @@ std::string Guard::at_size(std::size_t size) const {
 }
 
 // Faster at one size, and slower at none.
-std::optional<std::string> Guard::why_not_taken(const Look& look) const {
+std::optional<std::string> Guard::why_not_taken(Look& look) const {
   std::vector<Interval> ratios{look.time->ratio};
   for (const PairMeasurement& m : look.more) ratios.push_back(m.ratio);
   std::size_t best = 0;
@@ -81,6 +86,7 @@ std::optional<std::string> Guard::why_not_taken(const Look& look) const {
     if (ratios[k].low > ratios[best].low) best = k;
   }
   if (ratios[best].low > request_.min_gain) return std::nullopt;
+  look.could_be_decided = could_be_decided(ratios[best], request_.min_gain);
   return at_size(best) + why_not_faster(ratios[best], request_.min_gain);
 }
 

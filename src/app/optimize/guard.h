@@ -21,7 +21,8 @@ struct Look {
     NoTime,     // before all was known
   };
   Kind kind = Kind::Accepted;
-  std::string objection;  // why it is not accepted, or ""
+  std::string objection;          // why it is not accepted, or ""
+  bool could_be_decided = false;  // it seems faster by enough, and measuring longer could show it
   std::uintmax_t bytes = 0;
   std::optional<Errors> errors;
   std::optional<PairMeasurement> time;  // the original against it
@@ -45,7 +46,7 @@ class Guard {
   Outcome<std::optional<Errors>> grown_errors(const ModelSource& before, const ModelSource& after,
                                               double seconds, Look& look);
   std::string at_size(std::size_t size) const;
-  std::optional<std::string> why_not_taken(const Look& look) const;
+  std::optional<std::string> why_not_taken(Look& look) const;
   const OptimizeRequest& request_;
   const Model& model_;
   Trials* trials_;

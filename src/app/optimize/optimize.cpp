@@ -22,7 +22,6 @@ constexpr double kBytesWrittenPerSecond = 2e8, kMostShareOfWriting = 0.3;
 // little for any; after Ctrl-C, of the three seconds that are promised.
 constexpr double kLateShare = 0.05, kLateSeconds = 0.7, kInterruptedSeconds = 1.2;
 constexpr double kGlanceSeconds = 0.02;
-constexpr const char* kTimeRanOut = "time ran out";  // how such reasons begin
 
 // What was reached in the time there is: when the attempt ends, or when it is left.
 Reached reached_in_time(const OptimizeRequest& request, const Model& model, double end, bool& is_abandoned) {
@@ -43,16 +42,21 @@ Reached reached_in_time(const OptimizeRequest& request, const Model& model, doub
 
 void tell(OptimizeReport& report, const Draft& best) {
   std::map<std::string, OptimizeReport::Kind> kinds;
-  std::map<std::string, OptimizeReport::Group> groups;
+  std::map<std::pair<std::string, std::string>, OptimizeReport::Group> groups;  // by label and words
   for (const Draft::Taken& t : best.taken) {
+    const std::string words = describe(t.change);
     report.changes.push_back(t.what);
-    OptimizeReport::Kind& kind = kinds[t.kind];
-    kind = {t.kind, kind.count + 1, kind.nodes + t.fewer};
-    OptimizeReport::Group& group = groups[t.label];
-    group = {t.label, group.places + 1, group.fewer + t.fewer, std::max(group.ratio, t.ratio)};
+    report.changes_in_words.push_back(describe_at(words, t.change.where));
+    OptimizeReport::Kind& kind = kinds[t.change.kind];
+    kind = {t.change.kind, kind.count + 1, kind.nodes + t.fewer};
+    OptimizeReport::Group& group = groups[{t.label, words}];
+    if (group.places == 0) group = {.change = t.change, .label = t.label};
+    ++group.places;
+    group.fewer += t.fewer;
+    group.ratio = std::max(group.ratio, t.ratio);
   }
   for (const auto& [name, kind] : kinds) report.steps.push_back(kind);
-  for (const auto& [label, group] : groups) report.groups.push_back(group);
+  for (const auto& [key, group] : groups) report.groups.push_back(group);
   std::ranges::stable_sort(report.groups, std::greater<>{}, &OptimizeReport::Group::places);
 }
 
@@ -73,7 +77,7 @@ void tell(OptimizeReport& report, const Look& look, const Reached& reached,
 
 // Whether there was no time to come to an answer.
 bool has_run_out(const Reached& reached) {
-  return !reached.best && (reached.reason.empty() || reached.reason.starts_with(kTimeRanOut) ||
+  return !reached.best && (reached.reason.empty() || reached.is_out_of_time ||
                            (reached.last && reached.last->kind == Look::Kind::NoTime));
 }
 
@@ -81,24 +85,26 @@ bool has_run_out(const Reached& reached) {
 std::string why_unchanged(const Reached& reached, StoppedBy stopped_by) {
   if (stopped_by == StoppedBy::Interrupt) return "Ctrl-C came before a gain was measured";
   if (reached.search.is_out_of_steps) return reached.reason + "; --steps ran out";
-  std::string why = reached.reason.empty() || (stopped_by == StoppedBy::Budget && !reached.last)
-                        ? "time ran out before anything faster was found and measured"
-                        : reached.reason;
-  if (stopped_by == StoppedBy::Budget && why.find("--budget") == std::string::npos)
-    why += why.starts_with(kTimeRanOut) ? "; try a longer --budget"
-                                        : "; time ran out, a longer --budget may find more";
-  return why;
+  const bool has_none = reached.reason.empty() || (stopped_by == StoppedBy::Budget && !reached.last);
+  const std::string why =
+      has_none ? "time ran out before anything faster was found and measured" : reached.reason;
+  if (stopped_by != StoppedBy::Budget) return why;
+  if (has_none || reached.is_out_of_time) return why + "; try a longer --budget";
+  // Then it says so itself.
+  const bool could_be_decided = reached.last && reached.last->could_be_decided;
+  return could_be_decided ? why : why + "; time ran out, a longer --budget may find more";
 }
 
 // What was done, as a certificate tells it.
 Certificate certificate_of(const Draft& draft, const OptimizeReport& report, const Graph& in) {
   Certificate out{.steps = draft.steps, .notes = {}};
-  for (const Draft::Taken& t : draft.taken) out.notes.push_back({t.kind, t.what, t.ratio});
+  for (const Draft::Taken& t : draft.taken)
+    out.notes.push_back({t.change.kind, describe(t.change), t.change.where, t.ratio});
   if (report.ratio && report.sizes.empty() && report.result == OptimizeReport::Result::Improved)
-    out.notes.push_back({"measured", "the whole model", report.ratio->estimate});
+    out.notes.push_back({"measured", "the whole model", "", report.ratio->estimate});
   if (report.result == OptimizeReport::Result::Improved)
     for (const OptimizeReport::AtSize& at : report.sizes)
-      out.notes.push_back({"measured", "the whole model at " + at.size, at.ratio.estimate});
+      out.notes.push_back({"measured", "the whole model at " + at.size, "", at.ratio.estimate});
   return with_digests(std::move(out), in, draft.graph);
 }
 

@@ -67,14 +67,16 @@ struct OptimizeReport {
   };
   std::vector<Kind> steps;
   struct Group {
-    std::string what;
+    Change change;      // of the first of them
+    std::string label;  // of steps that pay alike
     int places = 0;
     int fewer = 0;     // nodes
     double ratio = 0;  // 0: not measured
   };
-  std::vector<Group> groups;         // what was done, equal changes together
-  std::vector<std::string> changes;  // one line for each step
-  std::vector<Advice> advice;        // about the original
+  std::vector<Group> groups;  // what was done, equal changes together
+  // One line for each step: in the words of its proposer, and what became what.
+  std::vector<std::string> changes, changes_in_words;
+  std::vector<Advice> advice;  // about the original
   SearchReport search;
   std::filesystem::path certificate;  // where it was written; or ""
   double seconds = 0;

@@ -11,7 +11,7 @@ namespace isomer {
 
 std::vector<std::string> proposer_names() {
   std::vector<std::string> names;
-  for (const Proposer& p : proposers()) names.push_back(p.name);
+  for (const Proposer* p : proposers()) names.emplace_back(p->name);
   return names;
 }
 

@@ -161,13 +161,9 @@ Lineage lineage_of(const Graph& in, const Graph& out, const Certificate& certifi
 }
 
 std::vector<Note> notes_of_claims(const Certificate& certificate) {
-  const auto only_folds = [](const Note& note) {
-    return note.kind == "simplify" &&
-           (note.what == "constants" || note.what.ends_with(" values are known before anything runs"));
-  };
   std::vector<Note> out;
   for (const Note& note : certificate.notes)
-    if (note.kind != "measured" && note.kind != "widen" && !only_folds(note)) out.push_back(note);
+    if (!note.where.empty()) out.push_back(note);
   const auto claims = std::ranges::count_if(
       certificate.steps, [](const CertifiedStep& s) { return std::holds_alternative<Claim>(s); });
   if (out.size() != static_cast<std::size_t>(claims)) out.clear();

@@ -114,8 +114,8 @@ TEST(Lineage, WithoutStepsNodesAreFoundByWhatTheyMake) {
 
 TEST(Lineage, NotesThatOnlyFoldBelongToNoReplacement) {
   const Claim claim = claim_of({"y"}, {"x"}, {{"Sin", {"x"}, {"one"}}}, {"one"});
-  const Note folds{"simplify", "3 values are known before anything runs"}, told{"collapse", "nodes are one"};
-  const Note whole{"measured", "the whole model", 2};
+  const Note folds{"simplify", "constants computed in advance"}, told{"collapse", "nodes are one", "y"};
+  const Note whole{"measured", "the whole model", "", 2};
   const auto notes = notes_of_claims({.steps = {claim, FoldStep{}}, .notes = {folds, told, whole}});
   ASSERT_THAT(notes, SizeIs(1));
   EXPECT_EQ(notes[0].what, "nodes are one");

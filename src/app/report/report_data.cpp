@@ -7,24 +7,22 @@
 #include <map>
 #include <set>
 
-#include "app/optimize/change_words.h"
-#include "app/report/laws.h"
+#include "app/optimize/proposer_names.h"
 #include "app/report/summary.h"
 #include "optimizer/facts/price.h"
+#include "optimizer/propose/change.h"
+#include "optimizer/propose/list.h"
 
 namespace isomer {
 namespace {
 
 using Json = ReportData;
 
-// Operators, each once, without what is computed beforehand: "Conv+Add".
-std::string operators_of(const Graph& graph, const std::vector<NodeId>& ids, const std::set<NodeId>& folded) {
-  std::vector<std::string> ops;
-  for (const NodeId id : ids)
-    if (const std::string& op = graph.node(id).op;
-        !folded.contains(id) && std::ranges::find(ops, op) == ops.end())
-      ops.push_back(op);
-  return fmt::format("{}", fmt::join(ops, "+"));
+// Without what is computed beforehand.
+std::vector<CountedOperator> operators_of(const Graph& graph, std::vector<NodeId> ids,
+                                          const std::set<NodeId>& folded) {
+  std::erase_if(ids, [&](NodeId id) { return folded.contains(id); });
+  return count_operators(graph, ids);
 }
 
 // The step that a region is named by: what was measured to gain most; a simplification only if there is no
@@ -40,15 +38,11 @@ const Note* main_note(const ChangedRegion& region, const std::vector<Note>& note
   return out;
 }
 
-std::string title_of(const std::string& kind, const std::string& before, const std::string& after) {
-  if (kind == "simplify") return words_of_group(kind);
-  const std::string label = fmt::format("{}: {} -> {}", kind, before, after);
-  if (before.empty()) return "values that others are made of";
-  if (after.empty()) {
-    const std::string words = words_of_group(fmt::format("{}: {} -> nodes", kind, before));
-    return words.ends_with("nodes") ? "nodes that are not needed any more" : words;
-  }
-  return words_of_group(label);
+std::string title_of(const Change& change) {
+  if (change.kind == kSimplify.name) return describe(change);
+  if (change.before.empty()) return "values that others are made of";
+  if (change.after.empty()) return "nodes that are not needed any more";
+  return describe(change);
 }
 
 // Changes that read the same are one to their reader.
@@ -73,7 +67,7 @@ Json steps_of(const Certificate& certificate, const std::vector<Note>& notes) {
     if (claim == nullptr) continue;
     const Note* note = out.size() < notes.size() ? &notes[out.size()] : nullptr;
     out.push_back({note ? note->kind : "",
-                   note ? words_of_step(note->kind, note->what)
+                   note ? describe_at(note->what, note->where)
                         : fmt::format("{} computed another way", fmt::join(claim->outputs, ", ")),
                    note ? note->ratio : 0, claim->facts.size()});
   }
@@ -106,15 +100,12 @@ Json laws_json(const Json& groups) {
   Json out = Json::object();
   for (const Json& group : groups) {
     const std::string kind = group["kind"].get<std::string>();
-    const Law& law = law_of(kind);
-    out[kind] = {{"title", law.title}, {"formula", law.formula}, {"says", law.says}};
+    const Proposer* p = proposer_named(kind);
+    out[kind] = {
+        {"title", p ? p->title : "another way to compute the same"},
+        {"formula", p ? p->law : "l(x) = r(x) for all x"},
+        {"says", p ? p->finds : "The values after were proved equal to those before, for all inputs."}};
   }
-  return out;
-}
-
-std::vector<std::string> kinds() {
-  std::vector<std::string> out;
-  for (const Law& law : laws()) out.emplace_back(law.kind);
   return out;
 }
 
@@ -147,8 +138,9 @@ ReportData report_data(const ReportRequest& request, const Certificate& certific
     const std::string kind = note                                            ? note->kind
                              : region.claims.empty() && !certificate.pairing ? "simplify"
                                                                              : "";
-    const std::string title = title_of(kind, operators_of(in, region.before, folded_in),
-                                       operators_of(out, region.after, folded_out));
+    const std::string title = title_of({.kind = kind,
+                                        .before = operators_of(in, region.before, folded_in),
+                                        .after = operators_of(out, region.after, folded_out)});
     regions.push_back({{"group", groups.number(kind, title)},
                        {"before", before.numbers(region.before)},
                        {"after", after.numbers(region.after)},
@@ -185,7 +177,7 @@ ReportData report_data(const ReportRequest& request, const Certificate& certific
           {"kept", Json::array({std::move(kept_in), std::move(kept_out)})},
           {"groups", std::move(group_list)},
           {"steps", steps_of(certificate, notes)},
-          {"kinds", kinds()},
+          {"kinds", proposer_names()},
           {"laws", std::move(laws)},
           {"opaque", opaque_of(request.in)}};
 }

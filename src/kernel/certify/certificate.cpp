@@ -228,6 +228,7 @@ Result<Certificate> parse_certificate(std::string_view text) {
       const auto ratio = n.find("ratio");
       out.notes.push_back({.kind = text_of(n, "kind"),
                            .what = text_of(n, "what"),
+                           .where = text_of(n, "where"),
                            .ratio = ratio != n.end() && ratio->is_number() ? ratio->get<double>() : 0.0});
       continue;
     }

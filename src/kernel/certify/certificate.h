@@ -41,7 +41,8 @@ inline constexpr int kCertificateFormat = 4;
 
 struct Note {
   std::string kind, what;
-  double ratio = 0;  // 0: not measured
+  std::string where = {};  // the first value that a replacement is about; "": it is about none
+  double ratio = 0;        // 0: not measured
 };
 
 struct Certificate {

@@ -64,7 +64,10 @@ std::string to_text(const Certificate& certificate) {
     for (const Equation& e : certificate.pairing->equations) out += to_json(e).dump() + "\n";
   }
   for (const Note& note : certificate.notes)
-    out += Json{{"note", {{"kind", note.kind}, {"what", note.what}, {"ratio", note.ratio}}}}.dump() + "\n";
+    out += Json{{"note",
+                 {{"kind", note.kind}, {"what", note.what}, {"where", note.where}, {"ratio", note.ratio}}}}
+               .dump() +
+           "\n";
   return out;
 }
 

@@ -639,13 +639,14 @@ NormalForms::Unproved NormalForms::unproved_positions(const Form& a, const Form&
   return out;
 }
 
-std::optional<std::string> NormalForms::why_not_equal(const Form& a, const Form& b) {
-  if (a.type != b.type) return fmt::format("the element types {} and {} differ", name(a.type), name(b.type));
+std::optional<NormalForms::Doubt> NormalForms::why_not_equal(const Form& a, const Form& b) {
+  if (a.type != b.type)
+    return Doubt{fmt::format("the element types {} and {} differ", name(a.type), name(b.type))};
   if (a.axes.size() != b.axes.size())
-    return fmt::format("the ranks {} and {} differ", a.axes.size(), b.axes.size());
+    return Doubt{fmt::format("the ranks {} and {} differ", a.axes.size(), b.axes.size())};
   RelationBuilder sizes(space_, 0, 0, 0);
   sizes.hold_all_preconditions();
-  if (sizes.finish().is_empty()) return "no sizes satisfy the preconditions";
+  if (sizes.finish().is_empty()) return Doubt{"no sizes satisfy the preconditions"};
   for (std::size_t i = 0; i < a.axes.size(); ++i) {
     const Dim &m = a.axes[i].extent, &n = b.axes[i].extent;
     if (m.equals(n) == true) continue;
@@ -654,11 +655,11 @@ std::optional<std::string> NormalForms::why_not_equal(const Form& a, const Form&
     left.equal(0, Index(m));
     right.equal(0, Index(n));
     if (!(left.finish().domain() == right.finish().domain()))
-      return fmt::format("axis {} has the extents {} and {}", i, m.text(), n.text());
+      return Doubt{fmt::format("axis {} has the extents {} and {}", i, m.text(), n.text())};
   }
   const Unproved unproved = unproved_positions(a, b);
   if (unproved.positions.is_empty()) return std::nullopt;
-  return "not proved at " + unproved.positions.text();
+  return Doubt{.why = "", .positions = unproved.positions.text()};
 }
 
 // The coordinates at which elements take part in forms, under functions too.

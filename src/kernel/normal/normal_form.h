@@ -55,8 +55,13 @@ class NormalForms {
     bool exact = false;  // the forms differ for some input at each of the positions
   };
   Unproved unproved_positions(const Form& a, const Form& b);
+  // Why forms are not proved equal: their types or shapes differ; or "", and the positions that are open.
+  struct Doubt {
+    std::string why;
+    std::string positions = {};
+  };
   // Equal type, rank, extents for all values of the symbols, and no unproved position; otherwise why not.
-  std::optional<std::string> why_not_equal(const Form& a, const Form& b);
+  std::optional<Doubt> why_not_equal(const Form& a, const Form& b);
 
   // Whether what was applied after `mark` is defined wherever the forms `original` are: nothing but partial
   // functions of these forms' own elements, or such whose arguments' sign is known.

@@ -73,7 +73,7 @@ class NormalFormTest : public testing::Test {
   }
   testing::AssertionResult equal(const Form& a, const Form& b) {
     const auto why = forms.why_not_equal(a, b);
-    return why ? testing::AssertionFailure() << *why : testing::AssertionSuccess();
+    return why ? testing::AssertionFailure() << why->why << why->positions : testing::AssertionSuccess();
   }
 };
 

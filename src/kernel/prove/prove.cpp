@@ -92,7 +92,7 @@ struct Answer {
   std::optional<Proved> proved;
   ByValue by_value = {};
   bool keep_signs = false, ordered = false;
-  std::string why;
+  std::string why, positions;
   bool is_equal = false;  // as sets, where both are defined: then that is the better reason
 };
 
@@ -125,8 +125,10 @@ Answer ask(const Graph& a, const Inference& a_info, const Graph& b, const Infere
     const std::size_t mark = forms.mark();
     const auto right = translator.outputs(b, b_info);
     for (std::size_t k = 0; k < left.size(); ++k) {
-      if (const auto why = forms.why_not_equal(left[k], right[k])) {
-        out.why = fmt::format("output {}: {}", k, *why);
+      if (const auto doubt = forms.why_not_equal(left[k], right[k])) {
+        out.why = doubt->why.empty() ? std::string(kNoProof) : doubt->why;
+        if (left.size() > 1) out.why = fmt::format("output {}: {}", k, out.why);
+        out.positions = doubt->positions;
         return out;
       }
     }
@@ -211,9 +213,9 @@ std::string text(const Verdict& verdict) {
     std::string operator()(const Refuted& r) const {
       return fmt::format("refuted: output {} at {} is {} and {}", r.output, text_of(r.position), r.a, r.b);
     }
-    std::string operator()(const NotDecided& n) const { return "undecided: " + n.why; }
+    std::string operator()(const NotDecided& n) const { return n.why; }
     std::string operator()(const WitnessesDisagree& w) const {
-      return "undecided: the two witnesses disagree: " + w.what;
+      return "the two witnesses disagree: " + w.what;
     }
     static std::string text_of(const Extents& position) { return isomer::text(to_dims(position)); }
   };
@@ -281,7 +283,7 @@ Verdict prove_equal(const Graph& a, const Graph& b, const ProveOptions& options)
   }
   if (!answer.proved) {
     if (auto example = refuted()) return *example;
-    return NotDecided{answer.why};
+    return NotDecided{answer.why, answer.positions};
   }
   if (options.field) {
     const WitnessReport report = field_witness(a, b,
@@ -293,7 +295,7 @@ Verdict prove_equal(const Graph& a, const Graph& b, const ProveOptions& options)
     switch (report.outcome) {
       case WitnessReport::Outcome::Agree: answer.proved->field = report.test; break;
       case WitnessReport::Outcome::NotTested:
-        return NotDecided{"equal as sets, but the field witness could not test it: " + report.what};
+        return NotDecided{"no second proof, by exact arithmetic, was possible: " + report.what};
       case WitnessReport::Outcome::Differ:
         if (!options.sets) return NotDecided{report.what};
         return WitnessesDisagree{report.what};

@@ -13,6 +13,10 @@
 namespace isomer {
 namespace {
 
+std::string unknown_value(const Graph& graph, Value v) {
+  return fmt::format("{} has no definition here, or no known size", graph.name_of(v));
+}
+
 void note_reads(const ExprNode& e, std::vector<bool>& out) {
   if (e.kind == ExprNode::Kind::Read && e.tensor.kind == TensorRef::Kind::Input)
     out[static_cast<std::size_t>(e.tensor.number)] = true;
@@ -155,8 +159,7 @@ void Translator::add_node(const Graph& graph, const Inference& inference, NodeId
   for (std::size_t k = 0; k < reads.size(); ++k) {
     if (!reads[k]) continue;
     const auto at = known_.find(key(graph, node.inputs[k]));
-    if (at == known_.end())
-      throw Undecided(fmt::format("nothing is known of {}", graph.name_of(node.inputs[k])));
+    if (at == known_.end()) throw Undecided(unknown_value(graph, node.inputs[k]));
     inputs[k] = at->second;
   }
   const std::size_t mark = forms_.mark();
@@ -236,7 +239,7 @@ std::vector<Form> Translator::outputs(const Graph& graph, const Inference& infer
   std::vector<Form> out;
   for (const Value& v : graph.outputs()) {
     const auto at = known_.find(key(graph, v));
-    if (at == known_.end()) throw Undecided(fmt::format("nothing is known of {}", graph.name_of(v)));
+    if (at == known_.end()) throw Undecided(unknown_value(graph, v));
     out.push_back(at->second);
   }
   return out;

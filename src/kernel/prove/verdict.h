@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -40,9 +41,12 @@ struct Refuted {
   double a = 0, b = 0;
 };
 
+// Why, as people read it. `positions`: the elements that no proof covers, as a set, where that is why.
 struct NotDecided {
   std::string why;
+  std::string positions = {};
 };
+inline constexpr std::string_view kNoProof = "neither a proof nor a counterexample was found";
 
 // The two witnesses disagree: one of them has a bug. Nothing is known of the programs then.
 struct WitnessesDisagree {

@@ -407,7 +407,7 @@ WitnessReport test_concrete(const Graph& a, const Graph& b, std::uint64_t key,
       return true;
     }
     // That the smaller programs differ does not mean that the larger ones do.
-    last.what = differs ? "no smaller instance is equal" : report.what;
+    last.what = differs ? "it is too large, and not equal at smaller sizes" : report.what;
     return false;
   };
   // With the constants as they are a larger instance is affordable: it is the same question at another size.

@@ -370,8 +370,7 @@ std::optional<LinearForm> linear_form(const Site& site, Value value) {
   return out;
 }
 
-std::optional<LinearForm> expanded(const Site& site, const LinearForm& form, Value factor,
-                                   Windows windows) try {
+std::optional<LinearForm> expanded(const Site& site, const LinearForm& form, Value factor) try {
   const auto formula = site.formula(factor.node);
   if (!formula || factor.output != 0 || !is_float(formula->output(0).type)) return std::nullopt;
   LinearForm out = form;
@@ -421,8 +420,7 @@ std::optional<LinearForm> expanded(const Site& site, const LinearForm& form, Val
   if (!settled) return std::nullopt;
   for (const LinearTerm& t : settled->terms)
     for (const LinearFactor& f : t.factors)
-      if (site.inference.of(f.value).type != formula->output(0).type ||
-          (windows == Windows::Refused && !labelled(site, f)))
+      if (site.inference.of(f.value).type != formula->output(0).type || !labelled(site, f))
         return std::nullopt;
   return settled;
 } catch (const DimOverflow&) {

@@ -38,10 +38,8 @@ struct LinearForm {
 std::optional<LinearForm> linear_form(const Site& site, Value value);
 
 // With the formula of this factor's producer in place of the factor; nullopt: that is no sum of products, or
-// positions would be more than affine, or, unless they are asked for, some would be windows.
-enum class Windows : std::uint8_t { Refused, Kept };
-std::optional<LinearForm> expanded(const Site& site, const LinearForm& form, Value factor,
-                                   Windows windows = Windows::Refused);
+// positions would be more than affine, or windows.
+std::optional<LinearForm> expanded(const Site& site, const LinearForm& form, Value factor);
 
 // What a factor reads along one of its value's axes: every `step`-th position from `begin` on, as many as the
 // labels have together, outer labels first.

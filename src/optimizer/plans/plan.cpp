@@ -57,7 +57,7 @@ std::string to_text(const Plan& plan) {
             {"by", plan.by}};
   for (const auto& [name, fact] : plan.region.constants) head["constants"][name] = {fact.positive, fact.same};
   Certificate rest{.steps = plan.steps, .notes = {}};
-  for (const Plan::About& a : plan.about) rest.notes.push_back({a.kind, a.what, 0});
+  for (const Plan::About& a : plan.about) rest.notes.push_back({.kind = a.kind, .what = a.what});
   return head.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n" + to_text(rest);
 }
 

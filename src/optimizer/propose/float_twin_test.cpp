@@ -7,7 +7,6 @@
 #include "model/graph/rebuild.h"
 #include "optimizer/propose/list.h"
 #include "optimizer/propose/testing.h"
-#include "optimizer/propose/values/widen.h"
 
 namespace isomer {
 namespace {
@@ -37,8 +36,8 @@ const std::string kBranches =
 
 Proposals only(const std::string& name, const Graph& graph, const Inference& inference) {
   ProposeOptions options{.any_price = true};
-  for (const Proposer& p : proposers())
-    if (p.name != name) options.without.insert(p.name);
+  for (const Proposer* p : proposers())
+    if (p->name != name) options.without.emplace(p->name);
   return propose_all(graph, inference, options);
 }
 
@@ -146,7 +145,7 @@ TEST(Simplify, KeepsWeightsThatAreStoredIn16Bits) {
                                  testing::weight("w", "64," + std::to_string(columns), 64 * columns, 1) +
                                  "> {\ny = MatMul(x, w)}"),
                          ElementType::Float16));
-    const auto found = propose_simplify(graph, *infer(graph)).list;
+    const auto found = kSimplify(graph, *infer(graph)).list;
     return found.empty() ? std::vector<std::string>{} : found[0].folds;
   };
   EXPECT_EQ(folded(100), std::vector<std::string>{});

@@ -2,26 +2,19 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "optimizer/facts/proposal.h"
+#include "optimizer/propose/proposer.h"
 #include "rules/text/rule_book.h"
 
 namespace isomer {
 
-struct Proposer {
-  std::string name;
-  // Null: the rules that the user gave (propose_by_rules).
-  Proposals (*propose)(const Graph& graph, const Inference& inference, const ProposeOptions& options);
-  // Its steps may lose by themselves, or break what others would do at once: for strategies that look
-  // further, or where nobody else is asked.
-  bool is_relaxed = false;
-  // Asked once, before all others (propose_first): what it makes of a graph is what they look at.
-  bool is_first = false;
-};
-
-const std::vector<Proposer>& proposers();
+std::span<const Proposer* const> proposers();
+// Null: no proposer has this name.
+const Proposer* proposer_named(std::string_view name);
 
 // Largest gain first. A gain of zero or less is a bet on the runtime: only measuring can like it. `seconds`:
 // what each proposer took is added to it.

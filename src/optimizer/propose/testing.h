@@ -10,7 +10,7 @@
 
 #include "kernel/prove/step.h"
 #include "model/graph/testing.h"
-#include "optimizer/facts/proposal.h"
+#include "optimizer/propose/proposer.h"
 
 namespace isomer::testing {
 
@@ -38,11 +38,9 @@ inline std::string integers(const std::string& name, const std::vector<int>& val
   return "int64[" + std::to_string(values.size()) + "] " + name + " = {" + numbers + "}";
 }
 
-using ProposeFunction = Proposals (*)(const Graph&, const Inference&, const ProposeOptions&);
-
 // The graph with one proposal of this proposer proved, taken and folded; nullopt: there is none of that
 // number, or it is not proved (`why`).
-inline std::optional<Graph> taken(ProposeFunction propose, const Graph& graph, std::string* why = nullptr,
+inline std::optional<Graph> taken(const Proposer& propose, const Graph& graph, std::string* why = nullptr,
                                   bool any_price = false, std::size_t number = 0) {
   const auto inference = infer(graph);
   EXPECT_TRUE(inference.ok());
@@ -69,7 +67,7 @@ inline std::string operators(const Graph& graph) {
 }
 
 // After the best proposal; why it is not proved.
-inline std::string best_operators(ProposeFunction propose, const std::string& text) {
+inline std::string best_operators(const Proposer& propose, const std::string& text) {
   std::string why = "no proposal";
   const auto result = taken(propose, program(text), &why);
   return result ? operators(*result) : why;

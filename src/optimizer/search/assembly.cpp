@@ -54,7 +54,7 @@ void Assembly::measure(const StepMaker& maker, std::vector<StepGroup>& groups) {
     }
     const double left = context_.options.seconds_left();
     const double seconds = left > least_left ? kRegionSeconds : 0;
-    context_.options.progress(fmt::format("measuring {} regions, {}", g.steps.size(), g.what));
+    context_.options.progress(fmt::format("measuring: {} × {}", g.steps.size(), describe(g.steps[0].change)));
     const bool is_risky = g.steps[0].proposal.rounds_otherwise;
     const auto trial =
         context_.trials->region(maker.piece(), g.steps[0], context_.proofs, seconds,
@@ -64,16 +64,18 @@ void Assembly::measure(const StepMaker& maker, std::vector<StepGroup>& groups) {
       continue;
     }
     if (!trial.ok()) {
-      context_.report.refused.push_back(g.what + ": " + trial.error().what);
+      context_.report.refused.push_back(describe(g.steps[0].change) + ": " + trial.error().what);
       continue;
     }
     if (trial->errors && !trial->errors->within(context_.options.max_error_growth)) {
-      context_.report.refused.push_back(fmt::format("{}: its error would be {:.1e} instead of {:.1e}", g.what,
-                                                    trial->errors->after, trial->errors->before));
+      context_.report.refused.push_back(fmt::format("{}: its error would be {:.1e} instead of {:.1e}",
+                                                    describe(g.steps[0].change), trial->errors->after,
+                                                    trial->errors->before));
       continue;
     }
     if (is_risky && !trial->errors) {
-      context_.report.refused.push_back(g.what + ": there was no time to measure its error");
+      context_.report.refused.push_back(describe(g.steps[0].change) +
+                                        ": there was no time to measure its error");
       continue;
     }
     if (!trial->time) {
@@ -83,7 +85,7 @@ void Assembly::measure(const StepMaker& maker, std::vector<StepGroup>& groups) {
     const PairMeasurement& time = *trial->time;
     for (Step& s : g.steps) s.ratio = time.ratio.estimate;
     context_.report.regions.push_back(
-        {g.what, g.steps[0].proposal.what, static_cast<int>(g.steps.size()), time.ratio});
+        {g.steps[0].change, g.steps[0].proposal.what, static_cast<int>(g.steps.size()), time.ratio});
     const double saved = time.by_cpu_time ? time.a_cpu_ns.estimate - time.b_cpu_ns.estimate
                                           : time.a_wall_ns.estimate - time.b_wall_ns.estimate;
     const bool is_faster = time.ratio.estimate > 1;

@@ -79,7 +79,8 @@ std::vector<Step> Moves::proved(const StepMaker& maker, const std::vector<Propos
     if (scope_ == Scope::Model) seen_.insert(key);
     ++context_.tried;
     context_.tell_so_far(out);
-    context_.options.progress(fmt::format("proving: {}", p.what));
+    context_.options.progress("proving: " +
+                              describe_at(p.kind, p.claim.outputs.empty() ? "" : p.claim.outputs[0]));
     const std::int64_t start = now_ns();
     auto step = answer(maker, p);
     SearchReport::Asked& asked = context_.report.asked[p.kind];
@@ -127,7 +128,7 @@ Result<Draft> Moves::simplified(Draft draft) {
   if (context_.options.without.contains("simplify")) return draft;
   for (int round = 0; round < kMostRounds; ++round) {
     ISOMER_TRY(Workpiece piece, Workpiece::of(draft.graph));
-    const Proposals found = propose_simplify(piece.graph(), piece.inference());
+    const Proposals found = kSimplify(piece.graph(), piece.inference());
     StepMaker maker(std::move(piece), context_.proofs, context_.options.seed, context_.options.stop());
     const std::vector<Step> steps = proved(maker, found.list);
     if (steps.empty()) break;

@@ -57,7 +57,7 @@ struct SearchOptions {
     std::string by = {};      // who writes them
   };
   Plans plans = {};
-  // What is going on: "proving: 5 nodes are one convolution".
+  // What is going on: "proving: collapse, at stages.0/Add".
   std::function<void(const std::string&)> progress = [](const std::string&) {};
   // A draft was reached that is better than all before, as far as the search can tell.
   std::function<void(const Draft&)> on_draft = [](const Draft&) {};
@@ -69,7 +69,8 @@ std::string_view name(StoppedBy by);  // "done", ...
 
 struct SearchReport {
   struct Region {
-    std::string what, first;  // label of a group of equal changes; the one of them that was measured
+    Change change;      // of a group of equals
+    std::string first;  // the one of them that was measured, in the words of its proposer
     int places = 0;
     Interval ratio;
   };

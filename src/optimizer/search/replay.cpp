@@ -37,7 +37,7 @@ Replay::Replay(const Draft& draft, Renaming renaming) : steps_(&draft.steps), re
 std::vector<Proposal> Replay::next() {
   std::vector<Proposal> out;
   for (; std::holds_alternative<Claim>((*steps_)[at_]); ++at_, ++claim_)
-    out.push_back({.kind = told_[claim_]->kind,
+    out.push_back({.kind = told_[claim_]->change.kind,
                    .what = told_[claim_]->what,
                    .claim = with_names(std::get<Claim>((*steps_)[at_]), renamed_),
                    .folds = {}});

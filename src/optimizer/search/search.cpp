@@ -73,7 +73,7 @@ std::optional<std::string> why_not_first(SearchContext& context, const Workpiece
     return fmt::format("its error would be {:.1e} instead of {:.1e}", trial->errors->after,
                        trial->errors->before);
   step.ratio = trial->time->ratio.estimate;
-  context.report.regions.push_back({step.label, step.proposal.what, 1, trial->time->ratio});
+  context.report.regions.push_back({step.change, step.proposal.what, 1, trial->time->ratio});
   if (step.ratio < kLeastFirst) return fmt::format("it is slower, {:.2f} times as fast", step.ratio);
   return std::nullopt;
 }
@@ -89,9 +89,9 @@ Status do_first(SearchContext& context, std::vector<Draft>& history) {
   std::vector<StepGroup> groups = grouped(moves.proved(maker, found.list));
   for (StepGroup& group : groups) {
     Step& step = group.steps[0];
-    context.options.progress(fmt::format("measuring 1 regions, {}", group.what));
+    context.options.progress("measuring: " + describe(step.change));
     if (const auto why = why_not_first(context, piece, step)) {
-      context.report.refused.push_back(fmt::format("{}: {}", group.what, *why));
+      context.report.refused.push_back(fmt::format("{}: {}", describe(step.change), *why));
       continue;
     }
     Draft next = maker.with(history.back(), {&step});

@@ -1,8 +1,5 @@
 #include "optimizer/search/steps.h"
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <algorithm>
 #include <map>
 
@@ -27,14 +24,6 @@ std::vector<NodeId> working_nodes(const Graph& graph, const std::vector<std::str
     if (is_work) out.push_back(id);
   }
   return out;
-}
-
-// Their operators, each once: "Conv+Add".
-std::string operators_of(const Graph& graph, const std::vector<std::string>& inputs) {
-  std::vector<std::string> out;
-  for (const NodeId id : working_nodes(graph, inputs))
-    if (const std::string& op = graph.node(id).op; std::ranges::find(out, op) == out.end()) out.push_back(op);
-  return fmt::format("{}", fmt::join(out, "+"));
 }
 
 // Equal keys: the same change at the same sizes.
@@ -70,17 +59,15 @@ void add_folded(const Graph& changed, const ValuesByName& names, const std::vect
   }
 }
 
-std::string label_of(const Step& step) {
-  const Claim& claim = step.proposal.claim;
-  if (!step.proposal.widens.empty()) return step.proposal.kind + ": 16-bit floats computed in float32";
-  return fmt::format("{}: {} -> {}", step.proposal.kind, operators_of(step.region, claim.inputs),
-                     operators_of(claim.after, claim.inputs));
-}
-
 }  // namespace
 
 std::variant<Step, std::string> StepMaker::prove(const Proposal& proposal) const {
-  Step step{.proposal = proposal, .claims = {}, .region = {}, .replaced = {}, .label = proposal.kind};
+  Step step{.proposal = proposal,
+            .claims = {},
+            .region = {},
+            .replaced = {},
+            .change = {.kind = proposal.kind},
+            .label = proposal.kind};
   const Claim& claim = proposal.claim;
   if (!proposal.widens.empty()) return widened(std::move(step));
   if (auto why = demands_.objection(proposal)) return std::move(*why);
@@ -103,7 +90,11 @@ std::variant<Step, std::string> StepMaker::prove(const Proposal& proposal) const
     step.replaced.insert(node.outputs.begin(), node.outputs.end());
     ++nodes;
   }
-  step.fewer = nodes - static_cast<int>(working_nodes(claim.after, claim.inputs).size());
+  const std::vector<NodeId> after = working_nodes(claim.after, claim.inputs);
+  step.change.before = count_operators(step.region, working_nodes(step.region, claim.inputs));
+  step.change.after = count_operators(claim.after, after);
+  step.change.where = claim.outputs[0];
+  step.fewer = nodes - static_cast<int>(after.size());
   return step;
 }
 
@@ -128,8 +119,7 @@ Result<Draft> StepMaker::together(const Draft& draft, const std::vector<const St
       claim.attempt = s->claims.front().proof().attempt;
       out.steps.emplace_back(std::move(claim));
     }
-    out.taken.push_back(
-        {s->proposal.kind, s->proposal.what, s->label, s->fewer, s->ratio, !s->claims.empty()});
+    out.taken.push_back({s->change, s->proposal.what, s->label, s->fewer, s->ratio, !s->claims.empty()});
   }
   ISOMER_TRY(const Graph changed, piece_.with(claims));
   // What one step makes for another value to be folded may be gone with that value.
@@ -176,7 +166,7 @@ std::vector<StepGroup> grouped(std::vector<Step> steps) {
   std::map<std::string, StepGroup> groups;
   for (Step& step : steps) {
     StepGroup& group = groups[key_of(step)];
-    if (group.steps.empty()) group.what = label_of(step);
+    if (group.steps.empty()) group.what = label_of(step.change);
     step.label = group.what;
     group.gain += step.proposal.gain;
     group.steps.push_back(std::move(step));

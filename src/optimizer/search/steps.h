@@ -9,6 +9,7 @@
 #include "kernel/prove/step.h"
 #include "optimizer/facts/proof_cache.h"
 #include "optimizer/facts/proposal.h"
+#include "optimizer/propose/change.h"
 #include "optimizer/search/load_demands.h"
 
 namespace isomer {
@@ -18,14 +19,15 @@ struct Step {
   std::vector<ProvedClaim> claims;  // one; none if it only folds
   Graph region;                     // what it replaces
   std::set<std::string> replaced;   // values that the region computes
-  std::string label = {};           // of its group; or its kind
-  int fewer = 0;                    // nodes
-  double ratio = 0;                 // what it gained in its context; 0: not measured
+  Change change;
+  std::string label = {};  // of its group; or its kind
+  int fewer = 0;           // nodes
+  double ratio = 0;        // what it gained in its context; 0: not measured
 };
 
 // Steps that do the same to equal regions at several places: they pay alike.
 struct StepGroup {
-  std::string what;  // "collapse: Conv+Conv+Add -> Conv"
+  std::string what;  // label_of their change
   std::vector<Step> steps;
   double gain = 0;  // of all, by the analytic cost
 };
@@ -35,10 +37,11 @@ struct Draft {
   Graph graph;
   std::vector<CertifiedStep> steps = {};
   struct Taken {
-    std::string kind, what, label;
-    int fewer = 0;         // nodes
-    double ratio = 0;      // what it gained in its context; 0: not measured
-    bool is_claim = true;  // otherwise it only folds
+    Change change;
+    std::string what, label;  // in the words of its proposer; of its group
+    int fewer = 0;            // nodes
+    double ratio = 0;         // what it gained in its context; 0: not measured
+    bool is_claim = true;     // otherwise it only folds
   };
   std::vector<Taken> taken = {};
   // Constants that were computed on the way, each with the program that computes it from those there were.

@@ -9,6 +9,7 @@
 #include <set>
 #include <thread>
 
+#include "kernel/prove/verdict.h"
 #include "rules/generate/generalize.h"
 #include "rules/generate/rule_text.h"
 #include "rules/generate/vocabulary.h"
@@ -84,8 +85,9 @@ std::string with_any_groups(const std::string& text) {
 
 // What is dropped for one reason, in few words.
 std::string cause(const std::string& why) {
-  for (const char* known : {"not proved at", "symbolic scale", "divides by a symbol", "is not known unless",
-                            "may fail where the first program runs"})
+  for (const std::string_view known :
+       {kNoProof, std::string_view("symbolic scale"), std::string_view("divides by a symbol"),
+        std::string_view("is not known unless"), std::string_view("may fail where the first program runs")})
     if (why.find(known) != std::string::npos) return fmt::format("undecided: {}", known);
   return why.substr(0, 100);
 }

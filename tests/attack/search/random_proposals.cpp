@@ -37,8 +37,6 @@ struct Tally {
 
 // The reason without what is different each time: names, numbers, sets.
 std::string class_of(std::string why) {
-  for (const std::string_view lead : {"undecided: ", "output 0: "})
-    if (why.starts_with(lead)) why.erase(0, lead.size());
   if (why.starts_with("the second program: ")) return "the second program is not legal";
   return why.substr(0, why.find_first_of("0123456789{"));
 }

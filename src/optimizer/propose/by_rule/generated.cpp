@@ -6,6 +6,7 @@
 #include "model/graph/text/text.h"
 #include "optimizer/facts/price.h"
 #include "optimizer/propose/by_rule/rule_writer.h"
+#include "optimizer/propose/proposer.h"
 
 namespace isomer {
 namespace {
@@ -65,8 +66,34 @@ Proposals propose_by_rules(const Graph& graph, const Inference& inference, const
   return out;
 }
 
+namespace {
+
 Proposals propose_generated(const Graph& graph, const Inference& inference, const ProposeOptions& options) {
   return propose_by_rules(graph, inference, options, rules::generated_rules(), "generated");
 }
+
+}  // namespace
+
+constinit const Proposer kGenerated{
+    .name = "generated",
+    .title = "a generated rule",
+    .law = "l(x) = r(x) for all x and all sizes",
+    .finds =
+        "Applies rules that were found by enumeration and proved for all sizes "
+        "(rules/generated.rules); used by backtrack and saturate, or where no other proposer is "
+        "selected.",
+    .propose = propose_generated,
+    .kind = Proposer::Kind::Further,
+    .remark = "by a generated rule",
+};
+
+constinit const Proposer kUser{
+    .name = "user",
+    .title = "a rule of your own",
+    .law = "l(x) = r(x) for all x and all sizes",
+    .finds = "Applies the rules that are given with --rules, each proved again in its place.",
+    .propose = nullptr,
+    .remark = "by your rule",
+};
 
 }  // namespace isomer

@@ -13,7 +13,4 @@ namespace isomer {
 Proposals propose_by_rules(const Graph& graph, const Inference& inference, const ProposeOptions& options,
                            const rules::RuleBook& book, const std::string& kind);
 
-Proposals propose_generated(const Graph& graph, const Inference& inference,
-                            const ProposeOptions& options = {});
-
 }  // namespace isomer

@@ -16,7 +16,7 @@ std::set<std::string> found(const Graph& graph, bool any_price = false) {
   std::set<std::string> out;
   for (std::size_t k = 0; k < 64; ++k) {
     std::string why;
-    const auto taken = testing::taken(propose_generated, graph, &why, any_price, k);
+    const auto taken = testing::taken(kGenerated, graph, &why, any_price, k);
     if (taken) out.insert(operators(*taken));
     else if (why.empty()) break;
   }
@@ -66,7 +66,7 @@ TEST(Generated, ChangesAttributesAsTheRuleDoes) {
   const auto inference = infer(graph);
   ASSERT_TRUE(inference.ok());
   bool is_found = false;
-  for (const Proposal& p : propose_generated(graph, *inference, {.relaxed = true}).list) {
+  for (const Proposal& p : kGenerated(graph, *inference, {.relaxed = true}).list) {
     const Graph& after = p.claim.after;
     for (const NodeId id : after.order()) {
       const auto* pads = after.node(id).attributes.find_as<Extents>("pads");

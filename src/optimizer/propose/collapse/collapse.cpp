@@ -24,6 +24,7 @@
 #include "optimizer/facts/repeated_constant.h"
 #include "optimizer/propose/collapse/collapse_form.h"
 #include "optimizer/propose/collapse/region_weights.h"
+#include "optimizer/propose/proposer.h"
 
 namespace isomer {
 namespace {
@@ -294,6 +295,8 @@ std::vector<Collapsed> collapse_region(const Site& site, const LinearRegion& reg
   return out;
 }
 
+namespace {
+
 Proposals propose_collapse(const Graph& graph, const Inference& inference, const ProposeOptions& options) {
   Proposals out;
   if (graph.opset("") < 11) return out;
@@ -327,5 +330,18 @@ Proposals propose_collapse(const Graph& graph, const Inference& inference, const
   std::ranges::stable_sort(out.list, std::greater<>{}, &Proposal::gain);
   return out;
 }
+
+}  // namespace
+
+constinit const Proposer kCollapse{
+    .name = "collapse",
+    .title = "an affine region as one node",
+    .law = "A₂(A₁x + b₁) + b₂ + Bx = (A₂A₁ + B)x + (A₂b₁ + b₂)",
+    .finds =
+        "Merges nodes that are together affine in one value into one convolution, matrix product "
+        "or scaling, in any layout: batch norms, RepVGG, MobileOne, SESR, LoRA, YOLO's focus, "
+        "patches, frames, filters and recurrences that are written out.",
+    .propose = propose_collapse,
+};
 
 }  // namespace isomer

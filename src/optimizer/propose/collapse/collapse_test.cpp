@@ -9,7 +9,7 @@ using testing::program;
 using testing::weight;
 
 std::optional<Graph> collapsed(const Graph& graph, std::string* why = nullptr) {
-  return testing::taken(propose_collapse, graph, why);
+  return testing::taken(kCollapse, graph, why);
 }
 
 TEST(Collapse, ThreeBranchesAreOneConvolution) {
@@ -71,7 +71,7 @@ TEST(Collapse, AShiftBeforePaddingStaysOrIsAConstantMap) {
               "y = Conv<pads=[1,1,1,1]>(d, w)}");
   std::set<std::string> found;
   for (const std::size_t k : {0, 1})
-    if (const auto result = testing::taken(propose_collapse, graph, nullptr, false, k))
+    if (const auto result = testing::taken(kCollapse, graph, nullptr, false, k))
       found.insert(operators(*result));
   EXPECT_EQ(found, (std::set<std::string>{"Conv Add", "Sub Conv"}));
 }
@@ -165,7 +165,7 @@ TEST(Collapse, LeavesWeightsOfFewBitsAlone) {
       "Add(c, b)}");
   const auto inference = infer(graph);
   ASSERT_TRUE(inference.ok());
-  for (const Proposal& p : propose_collapse(graph, *inference, {.any_price = true}).list) {
+  for (const Proposal& p : kCollapse(graph, *inference, {.any_price = true}).list) {
     const auto after = prove_claim(graph, p.claim);
     ASSERT_TRUE(std::holds_alternative<Graph>(after));
     EXPECT_TRUE(operators(std::get<Graph>(after)).starts_with("MatMulNBits ")) << p.what;

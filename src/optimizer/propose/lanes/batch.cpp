@@ -1,6 +1,4 @@
 // batch: the lanes of a family (optimizer/facts/lanes.h) as one computation.
-#include "optimizer/propose/lanes/batch.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -9,6 +7,7 @@
 #include "model/graph/constant.h"
 #include "optimizer/facts/lanes.h"
 #include "optimizer/propose/lanes/lane_writer.h"
+#include "optimizer/propose/proposer.h"
 
 namespace isomer {
 namespace {
@@ -179,8 +178,6 @@ std::optional<Proposal> batched(const Site& site, const LaneFamily& family, bool
   return std::nullopt;
 }
 
-}  // namespace
-
 Proposals propose_batch(const Graph& graph, const Inference& inference, const ProposeOptions& options) {
   const Site site(graph, inference, *options.machine);
   Proposals out;
@@ -192,5 +189,18 @@ Proposals propose_batch(const Graph& graph, const Inference& inference, const Pr
   }
   return out;
 }
+
+}  // namespace
+
+constinit const Proposer kBatch{
+    .name = "batch",
+    .title = "equal computations as one",
+    .law = "[f(x₁, w₁), …, f(xₙ, wₙ)] = f⁽ⁿ⁾([x₁ … xₙ], [w₁ … wₙ])",
+    .finds =
+        "Runs the same computation on several inputs as one, as a batch or as groups: heads, "
+        "steps, branches, experts and towers in a loop, with equal or different weights.",
+    .propose = propose_batch,
+    .remark = "equal computations as one",
+};
 
 }  // namespace isomer

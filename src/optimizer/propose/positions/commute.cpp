@@ -14,6 +14,7 @@
 #include "optimizer/facts/linear_region.h"
 #include "optimizer/facts/site.h"
 #include "optimizer/propose/positions/phases.h"
+#include "optimizer/propose/proposer.h"
 
 namespace isomer {
 namespace {
@@ -404,8 +405,6 @@ std::optional<Proposal> best_of(Way way) {
   return best;
 }
 
-}  // namespace
-
 Proposals propose_commute(const Graph& graph, const Inference& inference, const ProposeOptions& options) {
   Proposals out;
   const Site site(graph, inference, *options.machine);
@@ -419,5 +418,19 @@ Proposals propose_commute(const Graph& graph, const Inference& inference, const 
   std::ranges::stable_sort(out.list, std::greater<>{}, &Proposal::gain);
   return out;
 }
+
+}  // namespace
+
+constinit const Proposer kCommute{
+    .name = "commute",
+    .title = "smaller first",
+    .law = "R(A x) = A (R x)",
+    .finds =
+        "Moves reductions, pools, repetitions and resizes to where less is computed: means "
+        "before products, pooling before a 1×1 convolution, functions before a concatenation of "
+        "a value with itself (rotary positions).",
+    .propose = propose_commute,
+    .remark = "in an order that computes less",
+};
 
 }  // namespace isomer

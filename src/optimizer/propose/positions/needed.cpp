@@ -15,7 +15,7 @@
 #include "optimizer/facts/price.h"
 #include "optimizer/facts/site.h"
 #include "optimizer/propose/positions/chosen_elements.h"
-#include "optimizer/propose/positions/needed.h"
+#include "optimizer/propose/proposer.h"
 
 namespace isomer {
 namespace {
@@ -537,8 +537,6 @@ class Region {
   std::unordered_set<NodeId> inside_;
 };
 
-}  // namespace
-
 Proposals propose_needed(const Graph& graph, const Inference& inference, const ProposeOptions& options) {
   Proposals out;
   const Site site(graph, inference, *options.machine);
@@ -551,5 +549,19 @@ Proposals propose_needed(const Graph& graph, const Inference& inference, const P
   std::ranges::stable_sort(out.list, std::greater<>{}, &Proposal::gain);
   return out;
 }
+
+}  // namespace
+
+constinit const Proposer kNeeded{
+    .name = "needed",
+    .title = "only what is read",
+    .law = "(f(x))[S] = f(x[N(S)])",
+    .finds =
+        "Computes only the positions that are read: the last step of a causal stack, one token's "
+        "row through attention, crops and strides taken into convolutions, without channels that "
+        "no node reads.",
+    .propose = propose_needed,
+    .remark = "only what is read",
+};
 
 }  // namespace isomer

@@ -1,5 +1,3 @@
-#include "optimizer/propose/positions/needed.h"
-
 #include "optimizer/propose/testing.h"
 
 namespace isomer {
@@ -12,7 +10,7 @@ using testing::weight;
 
 std::string cut(const std::string& text, std::string* why = nullptr) {
   std::string reason;
-  const auto result = testing::taken(propose_needed, program(text), why ? why : &reason, true);
+  const auto result = testing::taken(kNeeded, program(text), why ? why : &reason, true);
   return result ? operators(*result) : reason;
 }
 
@@ -32,7 +30,7 @@ TEST(Needed, SlicesOfOldModelsHaveNoSteps) {
       "> {\nc = Conv<pads=[2,0]>(x, w)\nr = Relu(c)\n"
       "y = Slice<starts=[9], ends=[12], axes=[2]>(r)}");
   std::string why;
-  const auto result = testing::taken(propose_needed, model, &why, true);
+  const auto result = testing::taken(kNeeded, model, &why, true);
   ASSERT_TRUE(result) << why;
   EXPECT_EQ(operators(*result), "Slice Conv Relu");
 }

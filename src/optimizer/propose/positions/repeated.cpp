@@ -15,6 +15,7 @@
 #include "model/graph/names.h"
 #include "optimizer/facts/linear_form.h"
 #include "optimizer/propose/positions/once_writer.h"
+#include "optimizer/propose/proposer.h"
 
 namespace isomer {
 namespace {
@@ -231,8 +232,6 @@ class Repeated {
   std::vector<End> ends_;
 };
 
-}  // namespace
-
 Proposals propose_repeated(const Graph& graph, const Inference& inference, const ProposeOptions& options) {
   Proposals out;
   const Site site(graph, inference, *options.machine);
@@ -244,5 +243,20 @@ Proposals propose_repeated(const Graph& graph, const Inference& inference, const
   std::erase_if(out.list, [&](const Proposal& p) { return p.gain <= least; });
   return out;
 }
+
+}  // namespace
+
+constinit const Proposer kRepeated{
+    .name = "repeated",
+    .title = "what is the same everywhere, once",
+    .law = "x[i] = x[0] for all i   ⟹   f(x)[i] = f(x[0])",
+    .finds =
+        "Computes a value that is the same along an axis (expanded, tiled, broadcast, "
+        "concatenated with itself, zero) once and broadcasts it where it is read, at any batch "
+        "and size, through convolutions with their borders (label maps, coordinates, speakers "
+        "beside frames, zero states).",
+    .propose = propose_repeated,
+    .remark = "repeated values once",
+};
 
 }  // namespace isomer

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "optimizer/facts/convolution.h"
+#include "optimizer/propose/proposer.h"
 
 namespace isomer {
 namespace {
@@ -231,8 +232,6 @@ class Filtered {
   ProgramBuilder b_;
 };
 
-}  // namespace
-
 Proposals propose_bilinear(const Graph& graph, const Inference& inference, const ProposeOptions& options) {
   Proposals out;
   const Site site(graph, inference, *options.machine);
@@ -248,5 +247,18 @@ Proposals propose_bilinear(const Graph& graph, const Inference& inference, const
   }
   return out;
 }
+
+}  // namespace
+
+constinit const Proposer kBilinear{
+    .name = "bilinear",
+    .title = "fewer multiplications",
+    .law = "Y = Aᵀ[(G g Gᵀ) ⊙ (Bᵀ d B)]A",
+    .finds =
+        "Computes dense 3×3 convolutions with fewer multiplications (Winograd), where the "
+        "rounding error, which is another one, is measured and allowed.",
+    .propose = propose_bilinear,
+    .summary = "3×3 convolution with fewer multiplications (Winograd)",
+};
 
 }  // namespace isomer

@@ -13,7 +13,7 @@ using testing::weight;
 enum Form : std::size_t { Rows2, Both2, Rows4, Both4 };
 
 std::string filtered(const std::string& text, Form form, std::string* why) {
-  const auto result = testing::taken(propose_bilinear, program(text), why, true, form);
+  const auto result = testing::taken(kBilinear, program(text), why, true, form);
   return result ? operators(*result) : "";
 }
 
@@ -62,7 +62,7 @@ TEST(Bilinear, FoldedKernelsComputeTheSame) {
   const auto wanted = computed(before);
   for (const Form form : {Rows2, Both2, Rows4, Both4}) {
     std::string why;
-    const auto after = testing::taken(propose_bilinear, before, &why, true, form);
+    const auto after = testing::taken(kBilinear, before, &why, true, form);
     ASSERT_TRUE(after.has_value()) << why;
     const auto got = computed(*after);
     ASSERT_EQ(got.size(), wanted.size());
@@ -73,7 +73,7 @@ TEST(Bilinear, FoldedKernelsComputeTheSame) {
 TEST(Bilinear, OnlyWhereItCanPay) {
   const auto count = [](const std::string& text, bool any_price) {
     const Graph graph = program(text);
-    return propose_bilinear(graph, *infer(graph), {.any_price = any_price}).list.size();
+    return kBilinear(graph, *infer(graph), {.any_price = any_price}).list.size();
   };
   EXPECT_EQ(count(kConv, true), 4u);
   EXPECT_EQ(count(kConv, false), 0u);  // few channels

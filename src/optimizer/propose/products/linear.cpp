@@ -6,8 +6,6 @@
 // is repeated is computed once; then the terms are added, small ones first. Chains of products, products with
 // concatenations and with repeated operands, sums of products, and what broadcasting can do by itself fall
 // out of that; no operator is named but those that are written.
-#include "optimizer/propose/products/linear.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -22,6 +20,7 @@
 #include "optimizer/facts/site.h"
 #include "optimizer/facts/surroundings.h"
 #include "optimizer/propose/products/contraction.h"
+#include "optimizer/propose/proposer.h"
 
 namespace isomer {
 namespace {
@@ -670,13 +669,6 @@ class LinearProposer {
   std::map<NodeId, std::optional<LinearForm>> forms_;
 };
 
-}  // namespace
-
-std::optional<Value> write_linear(const Site& site, const LinearForm& form, ProgramBuilder& b,
-                                  bool is_image) {
-  return Writer(site, form, b, is_image).written();
-}
-
 Proposals propose_linear(const Graph& graph, const Inference& inference, const ProposeOptions& options) {
   Proposals out;
   const Site site(graph, inference, *options.machine);
@@ -700,5 +692,19 @@ Proposals propose_linear(const Graph& graph, const Inference& inference, const P
   std::ranges::stable_sort(out.list, std::greater<>{}, &Proposal::gain);
   return out;
 }
+
+}  // namespace
+
+constinit const Proposer kLinear{
+    .name = "linear",
+    .title = "sums of products, cheaply",
+    .law = "(AB)x = A(Bx),   Σᵢ Aᵢxᵢ = [A₁ … Aₙ][x₁; …; xₙ]",
+    .finds =
+        "Computes a sum of products by the cheapest products: chains in another order, repeated "
+        "values once (grouped-query attention, pairs of objects, pooled context), products "
+        "distributed over concatenations and sums where that pays.",
+    .propose = propose_linear,
+    .remark = "cheaper products",
+};
 
 }  // namespace isomer

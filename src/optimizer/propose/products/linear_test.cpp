@@ -1,5 +1,3 @@
-#include "optimizer/propose/products/linear.h"
-
 #include "optimizer/propose/testing.h"
 
 namespace isomer {
@@ -10,13 +8,13 @@ using testing::operators;
 using testing::program;
 using testing::weight;
 
-std::string best(const std::string& text) { return testing::best_operators(propose_linear, text); }
+std::string best(const std::string& text) { return testing::best_operators(kLinear, text); }
 
 TEST(Linear, LinearAttentionMultipliesTheSmallOnesFirst) {
   const Graph graph = program(
       "agraph (float[1,2,64,4] q, float[1,2,4,64] k, float[1,2,64,4] v) => (float[1,2,64,4] y) {\n"
       "a = MatMul(q, k)\ny = MatMul(a, v)}");
-  const auto result = testing::taken(propose_linear, graph);
+  const auto result = testing::taken(kLinear, graph);
   ASSERT_TRUE(result.has_value());
   const Node& last = result->node(result->outputs()[0].node);
   EXPECT_EQ(result->name_of(last.inputs[0]), "q");
@@ -88,7 +86,7 @@ TEST(Linear, ProductsThatAreBestAlreadyStay) {
                               "> {\ny = MatMul(x, w)}");
   const auto inference = infer(graph);
   ASSERT_TRUE(inference.ok());
-  EXPECT_TRUE(propose_linear(graph, *inference).list.empty());
+  EXPECT_TRUE(kLinear(graph, *inference).list.empty());
 }
 
 TEST(Linear, AFactorOfRowsIsTakenOutOfSeveralProducts) {

@@ -8,6 +8,7 @@
 #include "optimizer/facts/site.h"
 #include "optimizer/propose/products/contraction.h"
 #include "optimizer/propose/products/parts.h"
+#include "optimizer/propose/proposer.h"
 
 namespace isomer {
 namespace {
@@ -112,8 +113,6 @@ void sums_over_parts(const Site& site, Proposals& out) {
   }
 }
 
-}  // namespace
-
 Proposals propose_reassociate(const Graph& graph, const Inference& inference, const ProposeOptions& options) {
   Proposals out;
   const Site site(graph, inference, *options.machine);
@@ -127,5 +126,17 @@ Proposals propose_reassociate(const Graph& graph, const Inference& inference, co
   std::ranges::stable_sort(out.list, std::greater<>{}, &Proposal::gain);
   return out;
 }
+
+}  // namespace
+
+constinit const Proposer kReassociate{
+    .name = "reassociate",
+    .title = "siblings as one, products later",
+    .law = "[A x; B x] = [A; B] x,   T[i] W = (T W)[i]",
+    .finds =
+        "Merges sibling products, writes contractions (Einsum) as matrix products, multiplies "
+        "tables before rows are looked up, and hoists products out of recurrences.",
+    .propose = propose_reassociate,
+};
 
 }  // namespace isomer

@@ -16,7 +16,7 @@ std::set<std::string> ways(const std::string& text) {
   std::set<std::string> out;
   for (std::size_t k = 0; k < 8; ++k) {
     std::string why;
-    const auto result = testing::taken(propose_reassociate, graph, &why, true, k);
+    const auto result = testing::taken(kReassociate, graph, &why, true, k);
     if (result) out.insert(operators(*result));
     EXPECT_EQ(why, "");
   }
@@ -29,6 +29,10 @@ TEST(Reassociate, EinsumIsAMatrixProduct) {
             (std::set<std::string>{"Transpose Transpose MatMul"}));
   EXPECT_EQ(ways("agraph (float[1,4,6,5] x) => (float[1,3,6,5] y) <" + weight("w", "4,3", 12, 1) +
                  "> {\ny = Einsum<equation=\"nctv,cd->ndtv\">(x, w)}"),
+            (std::set<std::string>{"Reshape MatMul Reshape"}));
+  // Heads of an attention, as Keras projects to them.
+  EXPECT_EQ(ways("agraph (float[1,5,6] x) => (float[1,5,2,3] y) <" + weight("w", "6,2,3", 36, 1) +
+                 "> {\ny = Einsum<equation=\"abc,cde->abde\">(x, w)}"),
             (std::set<std::string>{"Reshape MatMul Reshape"}));
 }
 

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 
+#include "optimizer/propose/proposer.h"
+
 namespace isomer {
 namespace {
 
@@ -174,8 +176,6 @@ void chained_pools(const Site& site, Proposals& out) {
   }
 }
 
-}  // namespace
-
 Proposals propose_fastpath(const Graph& graph, const Inference& inference, const ProposeOptions& options) {
   Proposals out;
   const Site site(graph, inference, *options.machine);
@@ -196,5 +196,20 @@ Proposals propose_fastpath(const Graph& graph, const Inference& inference, const
   std::ranges::stable_sort(out.list, std::greater<>{}, &Proposal::gain);
   return out;
 }
+
+}  // namespace
+
+constinit const Proposer kFastpath{
+    .name = "fastpath",
+    .title = "the same, as the runtime likes it",
+    .law = "f(x) = σ⁻¹ f′(σ x)",
+    .finds =
+        "Rewrites nodes to forms that ONNX Runtime has faster kernels for: one dimension as two, "
+        "channels padded (quantized ones to four), groups merged, softmax on the last axis, "
+        "LSTMs and GRUs that are written out step by step as the operator, residual additions "
+        "apart from a slow fused normalization.",
+    .propose = propose_fastpath,
+    .remark = "a faster kernel of the runtime",
+};
 
 }  // namespace isomer

@@ -9,7 +9,7 @@ using testing::program;
 using testing::weight;
 
 std::string faster(const std::string& text, std::string* why = nullptr) {
-  const auto result = testing::taken(propose_fastpath, program(text), why);
+  const auto result = testing::taken(kFastpath, program(text), why);
   return result ? operators(*result) : "";
 }
 
@@ -43,7 +43,7 @@ TEST(Fastpath, ConvolutionsInThreeDimensionsAreOnesInTwo) {
 TEST(Fastpath, ChannelsAreFilledUpThroughDepthwiseAndResidualNodes) {
   std::string why;
   const auto result = testing::taken(
-      propose_fastpath,
+      kFastpath,
       program(
           "agraph (float[1,16,4,4] x) => (float[1,16,4,4] y) <" + weight("a", "6,16,1,1", 96, 1) + ", " +
           weight("d", "6,1,3,3", 54, 2) + ", " + weight("e", "6", 6, 3) + ", " +
@@ -80,15 +80,15 @@ TEST(Fastpath, WhatTheRuntimeBlocksAnywayIsLeftAlone) {
     const auto inference = infer(graph);
     ASSERT_TRUE(inference.ok());
     const Machine content = content_with(graph, *inference);
-    EXPECT_EQ(propose_fastpath(graph, *inference).list.size(), 1u);
-    EXPECT_EQ(propose_fastpath(graph, *inference, {.machine = &content}).list.size(), 0u);
+    EXPECT_EQ(kFastpath(graph, *inference).list.size(), 1u);
+    EXPECT_EQ(kFastpath(graph, *inference, {.machine = &content}).list.size(), 0u);
   }
 }
 
 TEST(Fastpath, GroupsAreMergedToABlock) {
-  const auto result = testing::taken(
-      propose_fastpath, program("agraph (float[1,32,3,3] x) => (float[1,16,3,3] y) <" +
-                                weight("w", "16,8,1,1", 128, 1) + "> {\ny = Conv<group=4>(x, w)}"));
+  const auto result =
+      testing::taken(kFastpath, program("agraph (float[1,32,3,3] x) => (float[1,16,3,3] y) <" +
+                                        weight("w", "16,8,1,1", 128, 1) + "> {\ny = Conv<group=4>(x, w)}"));
   ASSERT_TRUE(result.has_value());
   const Node& conv = result->node(result->outputs()[0].node);
   EXPECT_EQ(*conv.attributes.find_as<std::int64_t>("group"), 2);

@@ -9,7 +9,7 @@ using testing::program;
 
 // After the best of fastpath; empty: there is none, or it is not proved.
 std::string faster(const std::string& text, std::string* why = nullptr) {
-  const auto result = testing::taken(propose_fastpath, program(text), why);
+  const auto result = testing::taken(kFastpath, program(text), why);
   return result ? operators(*result) : "";
 }
 
@@ -45,7 +45,7 @@ TEST(QuantizedChannels, AreFilledUpBetweenQuantiserAndDequantiser) {
 
 TEST(QuantizedChannels, WeightsStayDequantised) {
   std::string why;
-  const auto result = testing::taken(propose_fastpath, program(conv("zw", "", 3, "2,3,3,3")), &why);
+  const auto result = testing::taken(kFastpath, program(conv("zw", "", 3, "2,3,3,3")), &why);
   ASSERT_TRUE(result.has_value()) << why;
   for (const NodeId id : result->order()) {
     const Node& node = result->node(id);
@@ -76,10 +76,10 @@ TEST(FloatBorders, ASoftmaxStaysInFloats) {
   const std::string text =
       "agraph (uint8[2,8] x) => (uint8[2,8] y) <" + kScales +
       ">{\nd = DequantizeLinear(x, sx, zx)\ns = Softmax<axis=-1>(d)\ny = QuantizeLinear(s, sy, zy)}";
-  const auto once = testing::taken(propose_fastpath, program(text), &why);
+  const auto once = testing::taken(kFastpath, program(text), &why);
   ASSERT_TRUE(once.has_value()) << why;
   EXPECT_EQ(operators(*once), "DequantizeLinear Sum Softmax QuantizeLinear");
-  EXPECT_FALSE(testing::taken(propose_fastpath, *once, &why).has_value());  // once is enough
+  EXPECT_FALSE(testing::taken(kFastpath, *once, &why).has_value());  // once is enough
 }
 
 TEST(FloatBorders, AFunctionThatIsSpelledOutReadsOneValue) {

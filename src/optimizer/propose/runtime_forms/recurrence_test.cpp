@@ -33,7 +33,7 @@ h# = Mul(os#, tc#)
 }
 
 std::string as_operator(const std::string& text, std::string* why) {
-  const auto result = testing::taken(propose_fastpath, program(text), why);
+  const auto result = testing::taken(kFastpath, program(text), why);
   return result ? operators(*result) : "";
 }
 

@@ -11,6 +11,7 @@
 #include "model/eval/program.h"
 #include "model/graph/constant.h"
 #include "optimizer/facts/scalar_region.h"
+#include "optimizer/propose/proposer.h"
 
 namespace isomer {
 namespace {
@@ -249,8 +250,6 @@ class Functions {
   Proposals& out_;
 };
 
-}  // namespace
-
 Proposals propose_functions(const Graph& graph, const Inference& inference, const ProposeOptions& options) {
   Proposals out;
   const Site site(graph, inference, *options.machine);
@@ -259,5 +258,18 @@ Proposals propose_functions(const Graph& graph, const Inference& inference, cons
     if (graph.node(id).kind == NodeKind::Operator) functions.look_at({id, 0});
   return out;
 }
+
+}  // namespace
+
+constinit const Proposer kFunctions{
+    .name = "functions",
+    .title = "known by its values",
+    .law = "f(x) = g(x) for all x",
+    .finds =
+        "Recognizes functions and normalizations that are written out in several nodes, by their "
+        "values: maxima and minima with numbers as Clip, HardSigmoid, LeakyRelu, Elu, softmax, "
+        "InstanceNormalization in any layout, Gelu as ONNX Runtime's own fusion expects it.",
+    .propose = propose_functions,
+};
 
 }  // namespace isomer

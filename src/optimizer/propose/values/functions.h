@@ -10,10 +10,8 @@
 
 namespace isomer {
 
-Proposals propose_functions(const Graph& graph, const Inference& inference,
-                            const ProposeOptions& options = {});
-
-// The part of it that looks along axes: softmax and normalizations. The nodes that these are made of.
+// The part of `functions` that looks along axes: softmax and normalizations. The nodes that these are made
+// of.
 std::set<NodeId> propose_normalizations(const Site& site, Proposals& out);
 
 }  // namespace isomer

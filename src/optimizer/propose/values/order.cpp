@@ -1,5 +1,8 @@
-#include "optimizer/propose/values/order.h"
-
+// order: functions that keep the order of numbers, and values whose range is known.
+//
+// The largest of f(x) is f of the largest x, for f that never falls: f is computed of fewer elements. What
+// only compares elements of f(x) may compare x, for f that rises. What only cuts off numbers that are never
+// there is left out.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,6 +15,7 @@
 #include "optimizer/facts/order.h"
 #include "optimizer/facts/ranges.h"
 #include "optimizer/facts/site.h"
+#include "optimizer/propose/proposer.h"
 
 namespace isomer {
 namespace {
@@ -319,8 +323,6 @@ class Orders {
   Proposals& out_;
 };
 
-}  // namespace
-
 Proposals propose_order(const Graph& graph, const Inference& inference, const ProposeOptions& options) {
   Proposals out;
   const Site site(graph, inference, *options.machine);
@@ -334,5 +336,20 @@ Proposals propose_order(const Graph& graph, const Inference& inference, const Pr
   if (!options.any_price) std::erase_if(out.list, [](const Proposal& p) { return p.gain <= 0; });
   return out;
 }
+
+}  // namespace
+
+constinit const Proposer kOrder{
+    .name = "order",
+    .title = "functions that keep the order",
+    .law = "max f(x) = f(max x)   for f that rises",
+    .finds =
+        "Uses functions that keep the order of numbers, and known ranges: activations after the "
+        "maximum instead of before it (MaxPool of Elu), softmax that only an ArgMax reads, "
+        "sigmoids that are compared with 1/2, Relu of values that are not negative, zeros that "
+        "are added.",
+    .propose = propose_order,
+    .remark = "by order and range",
+};
 
 }  // namespace isomer

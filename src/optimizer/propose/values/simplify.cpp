@@ -17,6 +17,7 @@
 #include "model/graph/program_builder.h"
 #include "model/graph/purity.h"
 #include "optimizer/facts/proposal.h"
+#include "optimizer/propose/proposer.h"
 
 namespace isomer {
 namespace {
@@ -269,10 +270,21 @@ class Simplifier {
   Proposals out_;
 };
 
-}  // namespace
-
 Proposals propose_simplify(const Graph& graph, const Inference& inference, const ProposeOptions&) {
   return Simplifier(graph, inference).run();
 }
+
+}  // namespace
+
+constinit const Proposer kSimplify{
+    .name = "simplify",
+    .title = "nothing left to compute",
+    .law = "f(c) = c′,   x + 0 = x,   f(x), f(x) ⟼ one f(x)",
+    .finds =
+        "Computes constants and arithmetic of known shapes in advance; removes nodes that change "
+        "nothing and computations made twice.",
+    .propose = propose_simplify,
+    .summary = "constants computed in advance, nodes that change nothing and duplicates removed",
+};
 
 }  // namespace isomer

@@ -17,7 +17,7 @@ std::string left_of(const std::string& body) {
       body + "}");
   const auto inference = infer(graph);
   std::string out;
-  for (const Proposal& p : propose_simplify(graph, *inference).list) out += p.what + "\n";
+  for (const Proposal& p : kSimplify(graph, *inference).list) out += p.what + "\n";
   return out;
 }
 
@@ -37,7 +37,7 @@ TEST(Simplify, CopiesOfWeightsAreNoOtherWeights) {
     const Graph graph = testing::program("agraph (float[100,100] x) => (float[100,100] y) <" +
                                          testing::weight("w", "100,100", 10000, 1) + "> {\nt = " + op +
                                          "(w)\ny = Add(x, t)}");
-    return propose_simplify(graph, *infer(graph)).list.at(0).what;
+    return kSimplify(graph, *infer(graph)).list.at(0).what;
   };
   EXPECT_EQ(first("Identity"), "Identity producing t changes nothing");
   EXPECT_EQ(first("Neg"), "1 values are known before anything runs");
@@ -47,7 +47,7 @@ std::vector<std::string> folds_of(const std::string& inputs, const std::string& 
                                   const std::string& body) {
   const Graph graph = testing::program("agraph (" + inputs + ") => (y) <" + constants + "> {\n" + body + "}");
   std::vector<std::string> out;
-  for (const Proposal& p : propose_simplify(graph, *infer(graph)).list)
+  for (const Proposal& p : kSimplify(graph, *infer(graph)).list)
     out.insert(out.end(), p.folds.begin(), p.folds.end());
   return out;
 }

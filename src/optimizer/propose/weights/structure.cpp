@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "model/graph/constant.h"
+#include "optimizer/propose/proposer.h"
 
 namespace isomer {
 
@@ -61,6 +62,8 @@ Value same_class(ProgramBuilder& b, std::int64_t classes, std::size_t rank) {
   return b.reshape(b.eye(classes), shape);
 }
 
+namespace {
+
 Proposals propose_structure(const Graph& graph, const Inference& inference, const ProposeOptions& options) {
   const Site site(graph, inference, *options.machine);
   Proposals out;
@@ -90,5 +93,20 @@ Proposals propose_structure(const Graph& graph, const Inference& inference, cons
   propose_fewer_channels(site, out);
   return out;
 }
+
+}  // namespace
+
+constinit const Proposer kStructure{
+    .name = "structure",
+    .title = "what the weights' bytes show",
+    .law = "W = P [D 0; 0 0] Q   ⟹   W x = P [D (Q x)₁; 0]",
+    .finds =
+        "Uses what the numbers of weights show: zero borders and channels, holes as dilation, "
+        "channels that are zero or unread between two products, blocks as groups or batches, "
+        "permutations, selections and kernels of one number as data movement, equal rows once, "
+        "bands as convolutions, kernels that are products.",
+    .propose = propose_structure,
+    .remark = "by the numbers of the weights",
+};
 
 }  // namespace isomer

@@ -38,7 +38,7 @@ std::string weights(const Extents& shape, const Keep& keep) {
 
 std::string rewritten(const std::string& text, std::size_t number = 0) {
   std::string why;
-  const auto result = testing::taken(propose_structure, program(text), &why, true, number);
+  const auto result = testing::taken(kStructure, program(text), &why, true, number);
   return result ? operators(*result) : "refused: " + why;
 }
 
@@ -88,7 +88,7 @@ TEST(Structure, LeavesChannelsOfGroups) {
         weights({8, 8 / groups, 3, 3}, [](const Extents& at) { return at[0] > 1 && at[1] < 1; });
     const Graph graph = program("agraph (float[b,8,9,9] x) => (float[b,8,9,9] y) <" + w +
                                 "> {y = Conv<pads=[1,1,1,1], group=" + std::to_string(groups) + ">(x, w)}");
-    EXPECT_TRUE(propose_structure(graph, *infer(graph), {.any_price = true}).list.empty()) << groups;
+    EXPECT_TRUE(kStructure(graph, *infer(graph), {.any_price = true}).list.empty()) << groups;
   }
 }
 
@@ -242,7 +242,7 @@ TEST(Structure, IsNotBelievedWithoutTheBytes) {
   const std::string w = weights({12, 8}, [](const Extents& at) { return at[0] / 3 == at[1] / 2; });
   const Graph graph = program("agraph (float[b,5,12] x) => (float[b,5,8] y) <" + w + "> {y = MatMul(x, w)}");
   const auto inference = infer(graph);
-  const auto proposals = propose_structure(graph, *inference, {.any_price = true}).list;
+  const auto proposals = kStructure(graph, *inference, {.any_price = true}).list;
   ASSERT_FALSE(proposals.empty());
   const Claim& claim = proposals[0].claim;
   EXPECT_TRUE(std::holds_alternative<Graph>(prove_claim(graph, claim)));

@@ -310,7 +310,7 @@ class Maker {
         const Draft::Taken& told = *taken.at(claim++);
         if (trace_.together.root(c->outputs.at(0)) != root) continue;
         out.plan.steps.emplace_back(with_names(*c, renamed));
-        out.plan.about.push_back({told.kind, told_of(*c)});
+        out.plan.about.push_back({told.change.kind, told_of(*c)});
         out.ratio = std::max(out.ratio, told.ratio);
         ++since;
       } else if (const auto* f = std::get_if<FoldStep>(&step)) {

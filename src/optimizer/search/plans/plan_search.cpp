@@ -28,7 +28,7 @@ struct Candidate {
 Draft draft_of(const Plan& plan) {
   Draft out;
   out.steps = plan.steps;
-  for (const Plan::About& a : plan.about) out.taken.push_back({a.kind, a.what, a.kind});
+  for (const Plan::About& a : plan.about) out.taken.push_back({{.kind = a.kind}, a.what, a.kind});
   return out;
 }
 

@@ -151,8 +151,8 @@ TEST_F(Plans, HaveWhatIsFoldedInTheirRegions) {
                        .outputs = {"r"},
                        .after = program("agraph (float[2,6] x) => (float[2,6] n) { n = Identity(x) }")},
                  FoldStep{}};
-  draft.taken = {{.kind = "simplify", .what = "constants", .label = "", .is_claim = false},
-                 {.kind = "simplify", .what = "a reshape to what it was", .label = ""}};
+  draft.taken = {{.change = {.kind = "simplify"}, .what = "constants", .label = "", .is_claim = false},
+                 {.change = {.kind = "simplify"}, .what = "a reshape to what it was", .label = ""}};
   const std::vector<FoundPlan> found = plans_in(*piece, draft, "a test");
   ASSERT_EQ(found.size(), 1u);
   const Plan& plan = found[0].plan;
@@ -276,8 +276,8 @@ std::mt19937 damage(unsigned kind) {
 // A search that asks those only who find the plan of a block.
 Searched quick_search(const Graph& graph, const std::shared_ptr<PlanStore>& store) {
   std::set<std::string> without;
-  for (const Proposer& p : proposers())
-    if (p.name != "collapse" && p.name != "simplify") without.insert(p.name);
+  for (const Proposer* p : proposers())
+    if (p != &kCollapse && p != &kSimplify) without.emplace(p->name);
   return search_with(graph, store, without);
 }
 

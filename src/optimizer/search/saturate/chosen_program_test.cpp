@@ -109,7 +109,7 @@ TEST(ChosenProgram, ConstantsAreWrittenAsTheyWereComputed) {
   ProofCache proofs;
   StepMaker maker(std::move(*piece), proofs, 1);
   Draft merged{.graph = graph};
-  for (const Proposal& p : propose_relax(graph, *inference, {}).list) {
+  for (const Proposal& p : kGenerated(graph, *inference, {}).list) {
     auto step = maker.prove(p);
     ASSERT_TRUE(std::holds_alternative<Step>(step));
     if (p.gain > 0) merged = maker.with({.graph = graph}, {&std::get<Step>(step)});

@@ -8,7 +8,7 @@
 #include "kernel/prove/step.h"
 #include "optimizer/facts/copied_nodes.h"
 #include "optimizer/facts/linear_region.h"
-#include "optimizer/propose/positions/needed.h"
+#include "optimizer/propose/proposer.h"
 
 namespace isomer {
 namespace {
@@ -74,7 +74,7 @@ class Cut {
     const auto inference = infer(sliced_);
     if (!inference.ok()) return std::nullopt;
     const std::string& name = sliced_.name_of(sliced_.outputs()[0]);
-    for (const Proposal& p : propose_needed(sliced_, *inference, {.any_price = true}).list)
+    for (const Proposal& p : kNeeded(sliced_, *inference, {.any_price = true}).list)
       if (p.claim.outputs == std::vector<std::string>{name} && !has_look_up(p.claim.after))
         return append_program(b, outer_, sliced_, p.claim.after);
     return append_program(b, outer_, sliced_);
@@ -303,6 +303,9 @@ std::optional<Proposal> corrected(const Site& site, const Mutant& mutant, const 
                  {mutant.to}, {*y});
 }
 
+namespace {
+
+// Unasked, only what is likely to gain; `relaxed` and `any_price`: all mutants.
 Proposals propose_partial(const Graph& graph, const Inference& inference, const ProposeOptions& options) {
   Proposals out;
   if (graph.opset("") < 11) return out;
@@ -312,5 +315,19 @@ Proposals propose_partial(const Graph& graph, const Inference& inference, const 
     for (const Mutant& mutant : mutants_of(site, id, mutations)) propose_mutant(site, mutant, options, out);
   return out;
 }
+
+}  // namespace
+
+constinit const Proposer kPartial{
+    .name = "partial",
+    .title = "right but for a border",
+    .law = "f(x) = g(x) outside of B   ⟹   f(x) = g(x) outside of B, f(x)[B] on B",
+    .finds =
+        "Uses a computation that is right except at a border, and computes the border as before: "
+        "a 3×3 convolution after a 3×3 one as one of 5×5, the small images of a batch side by "
+        "side under large weights.",
+    .propose = propose_partial,
+    .remark = "the border as before",
+};
 
 }  // namespace isomer

@@ -9,9 +9,6 @@
 
 namespace isomer {
 
-// Unasked, only what is likely to gain; `relaxed` and `any_price`: all mutants.
-Proposals propose_partial(const Graph& graph, const Inference& inference, const ProposeOptions& options = {});
-
 // How what is right and what was computed again become one value: side by side, or each with zeros around it
 // and added, which needs numbers as sizes. (Choosing by a mask and writing over by indices are the same to a
 // runtime, but constants of more than a few numbers are symbols to a proof.)

@@ -16,11 +16,11 @@ struct Found {
 std::vector<Found> all(const std::string& text) {
   const Graph graph = program(text);
   const auto inference = infer(graph);
-  const auto proposals = propose_partial(graph, *inference, {.any_price = true}).list;
+  const auto proposals = kPartial(graph, *inference, {.any_price = true}).list;
   std::vector<Found> out;
   for (std::size_t k = 0; k < proposals.size(); ++k) {
     std::string why;
-    const auto result = testing::taken(propose_partial, graph, &why, true, k);
+    const auto result = testing::taken(kPartial, graph, &why, true, k);
     out.push_back({proposals[k].what, result ? testing::operators(*result) : why});
   }
   return out;
@@ -155,7 +155,7 @@ TEST(Partial, FunctionsStayWithTheirConvolution) {
 TEST(Partial, OnlyWhatIsLikelyToGainIsProposedUnasked) {
   const auto proposed = [](const std::string& text) {
     const Graph graph = program(text);
-    return propose_partial(graph, *infer(graph)).list.size();
+    return kPartial(graph, *infer(graph)).list.size();
   };
   const auto pair = [](const std::string& inner) {
     return "agraph (float[2,2,96,96] x) => (float[a,b,c,d] y) <" +
