@@ -80,15 +80,6 @@ Proposals propose_all(const Graph& graph, const Inference& inference, const Prop
   return out;
 }
 
-std::vector<Proposal> in_order(std::vector<Proposal> list, bool any_price) {
-  std::map<std::string, std::size_t> places;
-  for (std::size_t k = 0; k < proposers().size(); ++k) places.emplace(proposers()[k]->name, k);
-  if (!any_price) drop_what_others_do(list);
-  std::ranges::stable_sort(list, {}, [&](const Proposal& p) { return places[p.kind]; });
-  std::ranges::stable_sort(list, std::greater<>{}, &Proposal::gain);
-  return list;
-}
-
 Proposals propose_first(const Graph& graph, const Inference& inference, const ProposeOptions& options) {
   Proposals out;
   for (const Proposer* proposer : proposers()) {

@@ -21,9 +21,6 @@ const Proposer* proposer_named(std::string_view name);
 Proposals propose_all(const Graph& graph, const Inference& inference, const ProposeOptions& options = {},
                       const rules::RuleBook* user_rules = nullptr,
                       std::map<std::string, double>* seconds = nullptr);
-// Largest gain first; of equals, in the order of the proposers. Without what rules say where another proposer
-// saves as much, unless the price does not matter.
-std::vector<Proposal> in_order(std::vector<Proposal> list, bool any_price);
 Proposals propose_first(const Graph& graph, const Inference& inference, const ProposeOptions& options = {});
 
 }  // namespace isomer
