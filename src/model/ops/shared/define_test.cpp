@@ -48,7 +48,7 @@ TEST(Define, FlagsAreZeroOrOne) {
     EXPECT_THAT(opaque_reason("Trilu", call({matrix}, "upper", value)), HasSubstr("upper"));
     EXPECT_THAT(opaque_reason("IsInf", call({matrix}, "detect_negative", value)), HasSubstr("detect"));
     Call pool = call({image}, "ceil_mode", value);
-    pool.attributes.set("kernel_shape", Ints{3, 3});
+    pool.attributes.set("kernel_shape", Int64s{3, 3});
     EXPECT_THAT(opaque_reason("MaxPool", pool), HasSubstr("ceil_mode"));
     EXPECT_THAT(opaque_reason("Reshape", with_integers(call({matrix}, "allowzero", value), {9})),
                 HasSubstr("allowzero"));
@@ -73,8 +73,8 @@ TEST(Define, LooksAtAttributesThatAnOperatorDoesNotHave) {
   EXPECT_TRUE(std::holds_alternative<Opaque>(of_microsoft("FusedMatMul", {{2, 3}, {3, 5}}, {{"mode", 1}})));
   EXPECT_TRUE(std::holds_alternative<Opaque>(of_microsoft("FusedMatMul", {{2, 3}, {3, 5}}, {{"alpha", 2}})));
   EXPECT_EQ(refused_attribute("Relu", float_call(18, {{4}}, {{"banana", 3}})), "banana");
-  EXPECT_EQ(refused_attribute("ReduceMean", float_call(18, {{4, 4}}, {{"axes", Ints{1}}})), "axes");
-  EXPECT_EQ(refused_attribute("ReduceMean", float_call(13, {{4, 4}}, {{"axes", Ints{1}}})), "not refused");
+  EXPECT_EQ(refused_attribute("ReduceMean", float_call(18, {{4, 4}}, {{"axes", Int64s{1}}})), "axes");
+  EXPECT_EQ(refused_attribute("ReduceMean", float_call(13, {{4, 4}}, {{"axes", Int64s{1}}})), "not refused");
 }
 
 TEST(Define, IsOpaqueForTypesThatAnOperatorDoesNotTake) {

@@ -6,10 +6,10 @@ namespace {
 using testing::HasSubstr;
 
 TEST(Reduce, TakesAxesAsAttributeOrInputAsTheOpsetSays) {
-  EXPECT_EQ(shape_of("ReduceSum", float_call(12, {{2, 3}}, {{"axes", Ints{-1}}})), (Dims{2, 1}));
+  EXPECT_EQ(shape_of("ReduceSum", float_call(12, {{2, 3}}, {{"axes", Int64s{-1}}})), (Dims{2, 1}));
   EXPECT_EQ(shape_of("ReduceSum", with_integers(float_call(13, {{2, 3}}), {-1})), (Dims{2, 1}));
   EXPECT_EQ(
-      shape_of("ReduceMean", float_call(17, {{2, 3}}, {{"axes", Ints{0}}, {"keepdims", std::int64_t{0}}})),
+      shape_of("ReduceMean", float_call(17, {{2, 3}}, {{"axes", Int64s{0}}, {"keepdims", std::int64_t{0}}})),
       (Dims{3}));
   EXPECT_EQ(
       shape_of("ReduceMean", with_integers(float_call(18, {{2, 3}}, {{"keepdims", std::int64_t{0}}}), {0})),
@@ -35,8 +35,8 @@ TEST(Reduce, IsOpaqueWhereItsAxesAreNotKnown) {
 }
 
 TEST(Reduce, RefusesAxesOutsideOfTheRank) {
-  EXPECT_EQ(refused_attribute("ReduceSum", float_call(12, {{2, 3}}, {{"axes", Ints{2}}})), "axes");
-  EXPECT_EQ(refused_attribute("ReduceMax", float_call(12, {{2, 3}}, {{"axes", Ints{-3}}})), "axes");
+  EXPECT_EQ(refused_attribute("ReduceSum", float_call(12, {{2, 3}}, {{"axes", Int64s{2}}})), "axes");
+  EXPECT_EQ(refused_attribute("ReduceMax", float_call(12, {{2, 3}}, {{"axes", Int64s{-3}}})), "axes");
   EXPECT_EQ(refused_attribute("ArgMax", float_call(13, {{2, 3}}, {{"axis", std::int64_t{2}}})), "axis");
 }
 
@@ -57,10 +57,10 @@ TEST(Reduce, OfIntegersIsOpaqueWhereItTakesRootsOrLogarithms) {
 
 TEST(Reduce, KeepsSymbolicExtents) {
   const Dim n = Dim::symbol("n");
-  EXPECT_EQ(shape_of("ReduceMean", float_call(13, {{n, 4, n}}, {{"axes", Ints{1}}})), (Dims{n, 1, n}));
-  EXPECT_EQ(
-      shape_of("ReduceMean", float_call(13, {{n, 4, n}}, {{"axes", Ints{0}}, {"keepdims", std::int64_t{0}}})),
-      (Dims{4, n}));
+  EXPECT_EQ(shape_of("ReduceMean", float_call(13, {{n, 4, n}}, {{"axes", Int64s{1}}})), (Dims{n, 1, n}));
+  EXPECT_EQ(shape_of("ReduceMean",
+                     float_call(13, {{n, 4, n}}, {{"axes", Int64s{0}}, {"keepdims", std::int64_t{0}}})),
+            (Dims{4, n}));
 }
 
 }  // namespace

@@ -32,11 +32,11 @@ TEST(RequireShape, WhatSymbolsLeaveOpenIsNeeded) {
 }
 
 TEST(RequireShape, ValuesThatTheRuntimeRefusesHaveNoFormula) {
-  EXPECT_EQ(refused_attribute("Transpose", float_call(13, {{2, 4}}, {{"perm", Ints{0, -1}}})), "perm");
+  EXPECT_EQ(refused_attribute("Transpose", float_call(13, {{2, 4}}, {{"perm", Int64s{0, -1}}})), "perm");
   EXPECT_EQ(refused_attribute("Flatten", float_call(10, {{2, 4, 3}}, {{"axis", -2}})), "axis");
   EXPECT_EQ(refused_attribute("Flatten", float_call(11, {{2, 4, 3}}, {{"axis", -2}})), "not refused");
   EXPECT_THAT(opaque_reason("LRN", float_call(13, {{1, 3, 4}}, {{"size", 2}})), testing::HasSubstr("even"));
-  EXPECT_THAT(opaque_reason("Squeeze", float_call(11, {{1, 4}}, {{"axes", Ints{}}})),
+  EXPECT_THAT(opaque_reason("Squeeze", float_call(11, {{1, 4}}, {{"axes", Int64s{}}})),
               testing::HasSubstr("empty list"));
 }
 

@@ -12,7 +12,7 @@
 
 namespace isomer {
 
-using Ints = std::vector<std::int64_t>;
+using Int64s = std::vector<std::int64_t>;
 
 // A call with float inputs of these shapes.
 inline Call float_call(int opset, std::vector<Dims> shapes, std::vector<Attribute> attributes = {}) {

@@ -13,40 +13,42 @@ namespace {
 const Dims kImage{1, 2, 8, 8}, kWeight{4, 2, 3, 3};
 
 TEST(Window, RefusesStridesBelowOneByName) {
-  EXPECT_EQ(refused_attribute("Conv", float_call(13, {kImage, kWeight}, {{"strides", Ints{0, 1}}})),
+  EXPECT_EQ(refused_attribute("Conv", float_call(13, {kImage, kWeight}, {{"strides", Int64s{0, 1}}})),
             "strides");
-  EXPECT_EQ(refused_attribute("Conv", float_call(13, {kImage, kWeight}, {{"strides", Ints{1, -2}}})),
+  EXPECT_EQ(refused_attribute("Conv", float_call(13, {kImage, kWeight}, {{"strides", Int64s{1, -2}}})),
+            "strides");
+  EXPECT_EQ(refused_attribute("ConvTranspose",
+                              float_call(13, {{1, 4, 8, 8}, kWeight}, {{"strides", Int64s{0, 0}}})),
             "strides");
   EXPECT_EQ(
-      refused_attribute("ConvTranspose", float_call(13, {{1, 4, 8, 8}, kWeight}, {{"strides", Ints{0, 0}}})),
+      refused_attribute(
+          "MaxPool", float_call(13, {kImage}, {{"kernel_shape", Int64s{2, 2}}, {"strides", Int64s{0, 0}}})),
       "strides");
-  EXPECT_EQ(refused_attribute(
-                "MaxPool", float_call(13, {kImage}, {{"kernel_shape", Ints{2, 2}}, {"strides", Ints{0, 0}}})),
-            "strides");
 }
 
 TEST(Window, RefusesDilationsBelowOneByName) {
-  EXPECT_EQ(refused_attribute("Conv", float_call(13, {kImage, kWeight}, {{"dilations", Ints{0, 1}}})),
+  EXPECT_EQ(refused_attribute("Conv", float_call(13, {kImage, kWeight}, {{"dilations", Int64s{0, 1}}})),
             "dilations");
-  EXPECT_EQ(
-      refused_attribute("AveragePool",
-                        float_call(19, {kImage}, {{"kernel_shape", Ints{2, 2}}, {"dilations", Ints{1, 0}}})),
-      "dilations");
+  EXPECT_EQ(refused_attribute(
+                "AveragePool",
+                float_call(19, {kImage}, {{"kernel_shape", Int64s{2, 2}}, {"dilations", Int64s{1, 0}}})),
+            "dilations");
 }
 
 TEST(Window, RefusesListsOfTheWrongLengthByName) {
-  EXPECT_EQ(refused_attribute("Conv", float_call(13, {kImage, kWeight}, {{"strides", Ints{1}}})), "strides");
-  EXPECT_EQ(refused_attribute("Conv", float_call(13, {kImage, kWeight}, {{"pads", Ints{1, 1}}})), "pads");
-  EXPECT_EQ(refused_attribute("Conv", float_call(13, {kImage, kWeight}, {{"dilations", Ints{}}})),
+  EXPECT_EQ(refused_attribute("Conv", float_call(13, {kImage, kWeight}, {{"strides", Int64s{1}}})),
+            "strides");
+  EXPECT_EQ(refused_attribute("Conv", float_call(13, {kImage, kWeight}, {{"pads", Int64s{1, 1}}})), "pads");
+  EXPECT_EQ(refused_attribute("Conv", float_call(13, {kImage, kWeight}, {{"dilations", Int64s{}}})),
             "dilations");
 }
 
 TEST(Window, RefusesKernelsThatAreEmptyMissingOrNotTheWeights) {
-  EXPECT_EQ(refused_attribute("Conv", float_call(13, {kImage, kWeight}, {{"kernel_shape", Ints{3, 2}}})),
+  EXPECT_EQ(refused_attribute("Conv", float_call(13, {kImage, kWeight}, {{"kernel_shape", Int64s{3, 2}}})),
             "kernel_shape");
   EXPECT_EQ(refused_attribute("Conv", float_call(13, {kImage, {4, 2, 0, 3}})), "kernel_shape");
   EXPECT_EQ(refused_attribute("MaxPool", float_call(13, {kImage})), "kernel_shape");
-  EXPECT_EQ(refused_attribute("MaxPool", float_call(13, {kImage}, {{"kernel_shape", Ints{0, 2}}})),
+  EXPECT_EQ(refused_attribute("MaxPool", float_call(13, {kImage}, {{"kernel_shape", Int64s{0, 2}}})),
             "kernel_shape");
 }
 
@@ -54,7 +56,7 @@ TEST(Window, RefusesKernelsThatAreEmptyMissingOrNotTheWeights) {
 TEST(Window, IsOpaqueForAKernelLargerThanThePaddedInput) {
   using testing::HasSubstr;
   EXPECT_THAT(opaque_reason("Conv", float_call(13, {{1, 2, 2, 8}, kWeight})), HasSubstr("larger"));
-  const Attribute kernel{"kernel_shape", Ints{3}}, strides{"strides", Ints{2}}, ceil{"ceil_mode", 1};
+  const Attribute kernel{"kernel_shape", Int64s{3}}, strides{"strides", Int64s{2}}, ceil{"ceil_mode", 1};
   EXPECT_THAT(opaque_reason("MaxPool", float_call(13, {{1, 2, 2}}, {kernel, strides})), HasSubstr("larger"));
   // With ceil_mode both have one, if less than a stride is missing.
   EXPECT_EQ(shape_of("MaxPool", float_call(13, {{1, 2, 2}}, {kernel, strides, ceil})), (Dims{1, 2, 1}));
@@ -66,7 +68,7 @@ TEST(Window, IsOpaqueForAKernelLargerThanThePaddedInput) {
 // has none.
 TEST(Window, APoolOfSymbolicSizeNeedsAWholeWindow) {
   const Call call =
-      float_call(13, {{1, 2, Dim::symbol("n")}}, {{"kernel_shape", Ints{3}}, {"strides", Ints{2}}});
+      float_call(13, {{1, 2, Dim::symbol("n")}}, {{"kernel_shape", Int64s{3}}, {"strides", Int64s{2}}});
   const Definition definition = defined("MaxPool", call);
   const Dim slack = Dim::symbol("n") - Dim(3);
   const SizeCondition wanted{.kind = SizeCondition::Kind::Needed, .extent = slack * (slack + Dim(2))};
@@ -76,13 +78,13 @@ TEST(Window, APoolOfSymbolicSizeNeedsAWholeWindow) {
 
 TEST(Window, IsOpaqueForPadsBelowZero) {
   for (const char* op : {"Conv", "ConvTranspose"})
-    EXPECT_THAT(opaque_reason(op, float_call(13, {{1, 2, 8}, {2, 2, 3}}, {{"pads", Ints{-1, 0}}})),
+    EXPECT_THAT(opaque_reason(op, float_call(13, {{1, 2, 8}, {2, 2, 3}}, {{"pads", Int64s{-1, 0}}})),
                 testing::HasSubstr("below 0"))
         << op;
   for (const char* op : {"MaxPool", "AveragePool", "LpPool"})
-    EXPECT_THAT(
-        opaque_reason(op, float_call(18, {{1, 2, 8}}, {{"kernel_shape", Ints{3}}, {"pads", Ints{0, -1}}})),
-        testing::HasSubstr("below 0"))
+    EXPECT_THAT(opaque_reason(
+                    op, float_call(18, {{1, 2, 8}}, {{"kernel_shape", Int64s{3}}, {"pads", Int64s{0, -1}}})),
+                testing::HasSubstr("below 0"))
         << op;
 }
 
@@ -93,31 +95,32 @@ TEST(Window, RefusesAnUnknownAutoPad) {
 
 TEST(Window, IsOpaqueWhereRuntimesDiffer) {
   const Attribute upper{"auto_pad", std::string("SAME_UPPER")};
-  EXPECT_THAT(opaque_reason("Conv", float_call(13, {kImage, kWeight}, {upper, {"pads", Ints{0, 0, 0, 0}}})),
+  EXPECT_THAT(opaque_reason("Conv", float_call(13, {kImage, kWeight}, {upper, {"pads", Int64s{0, 0, 0, 0}}})),
               testing::HasSubstr("both"));
-  EXPECT_THAT(opaque_reason("Conv", float_call(13, {kImage, kWeight}, {upper, {"dilations", Ints{2, 2}}})),
+  EXPECT_THAT(opaque_reason("Conv", float_call(13, {kImage, kWeight}, {upper, {"dilations", Int64s{2, 2}}})),
               testing::HasSubstr("dilations"));
-  EXPECT_THAT(opaque_reason("Conv", float_call(13, {kImage, kWeight}, {upper, {"strides", Ints{5, 5}}})),
+  EXPECT_THAT(opaque_reason("Conv", float_call(13, {kImage, kWeight}, {upper, {"strides", Int64s{5, 5}}})),
               testing::HasSubstr("stride"));
   EXPECT_THAT(opaque_reason("MaxPool", float_call(22, {{1, 1, 8}},
-                                                  {{"kernel_shape", Ints{2}},
+                                                  {{"kernel_shape", Int64s{2}},
                                                    {"ceil_mode", std::int64_t{1}},
                                                    {"auto_pad", std::string("VALID")}})),
               testing::HasSubstr("VALID"));
 }
 
 TEST(Window, IsOpaqueWhereAPoolMayHoldNoElement) {
-  const Attribute kernel{"kernel_shape", Ints{2}};
-  EXPECT_THAT(opaque_reason("MaxPool", float_call(22, {{1, 1, 8}}, {kernel, {"pads", Ints{2, 0}}})),
+  const Attribute kernel{"kernel_shape", Int64s{2}};
+  EXPECT_THAT(opaque_reason("MaxPool", float_call(22, {{1, 1, 8}}, {kernel, {"pads", Int64s{2, 0}}})),
               testing::HasSubstr("pads"));
-  EXPECT_THAT(opaque_reason("MaxPool", float_call(22, {{1, 1, 2}},
-                                                  {kernel, {"pads", Ints{1, 1}}, {"dilations", Ints{3}}})),
-              testing::HasSubstr("step over"));
+  EXPECT_THAT(
+      opaque_reason("MaxPool",
+                    float_call(22, {{1, 1, 2}}, {kernel, {"pads", Int64s{1, 1}}, {"dilations", Int64s{3}}})),
+      testing::HasSubstr("step over"));
 }
 
 TEST(Window, CountsWindowsThatBeginInThePaddingAsTheOpsetDoes) {
   const std::vector<Attribute> attributes{
-      {"kernel_shape", Ints{1}}, {"strides", Ints{2}}, {"ceil_mode", std::int64_t{1}}};
+      {"kernel_shape", Int64s{1}}, {"strides", Int64s{2}}, {"ceil_mode", std::int64_t{1}}};
   EXPECT_EQ(shape_of("MaxPool", float_call(22, {{1, 1, 6}}, attributes)), (Dims{1, 1, 3}));
   EXPECT_THAT(opaque_reason("MaxPool", float_call(21, {{1, 1, 6}}, attributes)),
               testing::HasSubstr("ceil_mode"));
@@ -126,7 +129,7 @@ TEST(Window, CountsWindowsThatBeginInThePaddingAsTheOpsetDoes) {
 
 TEST(Window, KeepsSymbolicExtents) {
   const Dim h = Dim::symbol("h");
-  const Attribute strides{"strides", Ints{2}}, pads{"pads", Ints{1, 1}};
+  const Attribute strides{"strides", Int64s{2}}, pads{"pads", Int64s{1, 1}};
   EXPECT_EQ(shape_of("Conv", float_call(13, {{1, 2, h}, {4, 2, 3}}, {strides, pads})),
             (Dims{1, 4, Dim::floor(h - 1, 2) + 1}));
   EXPECT_EQ(shape_of("Conv", float_call(13, {{1, 2, h}, {4, 2, 3}},
@@ -134,21 +137,22 @@ TEST(Window, KeepsSymbolicExtents) {
             (Dims{1, 4, Dim::ceil(h, 2)}));
   EXPECT_EQ(shape_of("ConvTranspose", float_call(13, {{1, 2, h}, {2, 4, 4}}, {strides, pads})),
             (Dims{1, 4, 2 * h}));
-  EXPECT_EQ(shape_of("MaxPool", float_call(13, {{1, 2, h}}, {strides, {"kernel_shape", Ints{2}}})),
+  EXPECT_EQ(shape_of("MaxPool", float_call(13, {{1, 2, h}}, {strides, {"kernel_shape", Int64s{2}}})),
             (Dims{1, 2, Dim::floor(h, 2)}));
   EXPECT_EQ(shape_of("AveragePool",
                      float_call(22, {{1, 2, h}},
-                                {strides, {"kernel_shape", Ints{3}}, {"ceil_mode", std::int64_t{1}}})),
+                                {strides, {"kernel_shape", Int64s{3}}, {"ceil_mode", std::int64_t{1}}})),
             (Dims{1, 2, Dim::ceil(h - 3, 2) + 1}));
 }
 
 TEST(Window, TurnsOverflowIntoARefusal) {
   const std::int64_t huge = std::numeric_limits<std::int64_t>::max();
-  EXPECT_THAT(refused_attribute("Conv", float_call(13, {kImage, kWeight}, {{"dilations", Ints{huge, huge}}})),
-              testing::IsEmpty());
   EXPECT_THAT(
-      refused_attribute("Conv", float_call(13, {kImage, kWeight}, {{"pads", Ints{huge, huge, huge, huge}}})),
+      refused_attribute("Conv", float_call(13, {kImage, kWeight}, {{"dilations", Int64s{huge, huge}}})),
       testing::IsEmpty());
+  EXPECT_THAT(refused_attribute(
+                  "Conv", float_call(13, {kImage, kWeight}, {{"pads", Int64s{huge, huge, huge, huge}}})),
+              testing::IsEmpty());
 }
 
 }  // namespace
