@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "base/hash.h"
@@ -161,61 +160,6 @@ Schedules as_schedules(const TunedLines& tuned, const std::vector<Unit>& units, 
       }
     }
   }
-  return out;
-}
-
-std::vector<double> features_of(const Plan& plan) {
-  constexpr std::size_t kOfNest = 18;
-  std::vector<double> out(kOfNest, 0);
-  double all = 0, bytes = 0;
-  const auto log = [](double x) { return std::log2(std::max(1.0, x)); };
-  const auto size_of = [&](int buffer) {
-    return static_cast<double>(byte_size(plan.buffers[number(buffer)]));
-  };
-  std::set<int> groups;
-  double strips = 0, rings = 0;
-  for (const Nest& nest : plan.nests) {
-    double points = 1, depth = 1;
-    for (const Axis& a : nest.axes) points *= static_cast<double>(a.extent.concrete());
-    if (const ExprRef sum = main_reduction(nest.value))
-      for (const Axis& a : sum->axes) depth *= static_cast<double>(a.extent.concrete());
-    const double work = points * depth;
-    bytes += size_of(nest.target);
-    const Storage& target = plan.buffers[number(nest.target)];
-    if (target.ring > 0) rings += static_cast<double>(byte_size(target));
-    if (nest.strip && groups.insert(nest.strip->group).second)
-      strips += static_cast<double>(nest.strip->done.size());
-    std::vector<double> f(kOfNest, 0);
-    f[0] = log(points), f[1] = log(depth);
-    if (nest.tile) {
-      const Tile& t = *nest.tile;
-      const auto columns = static_cast<double>(t.columns.extent.concrete()),
-                 width = static_cast<double>(t.width), rows = static_cast<double>(t.rows.extent.concrete());
-      const double panel = 4 * width * depth, block = std::min(static_cast<double>(t.block), rows);
-      f[2] = 1, f[3] = width, f[4] = std::ceil(columns / width) * width / columns;
-      f[5] = log(columns), f[6] = log(rows), f[7] = log(static_cast<double>(t.block)),
-      f[8] = log(block * depth * 4);
-      f[9] = log(static_cast<double>(t.group)), f[10] = log(panel * static_cast<double>(t.group));
-      f[11] = t.chunk > 0 ? log(panel * static_cast<double>(t.chunk) / depth) : 0;
-      f[12] = log(size_of(t.right)), f[13] = log(size_of(t.left));
-    } else if (nest.winograd) {
-      const Winograd& w = *nest.winograd;
-      f[2] = static_cast<double>(w.size), f[5] = log(static_cast<double>(w.output.extent.concrete()));
-      f[12] = log(size_of(w.weights)), f[13] = log(size_of(w.left)),
-      f[14] = log(static_cast<double>(w.tiles));
-      f[15] = log(size_of(w.scratch));
-      f[16] = static_cast<double>(w.row.extent.concrete() * w.column.extent.concrete()) /
-              static_cast<double>(w.all_tiles() * w.size * w.size);
-      f[17] = static_cast<double>(w.all_tiles()) / static_cast<double>(w.tiles);
-    }
-    for (std::size_t k = 0; k < kOfNest; ++k) out[k] += work * f[k];
-    all += work;
-  }
-  for (double& f : out) f /= std::max(1.0, all);
-  for (const double more : {log(all), log(bytes), static_cast<double>(plan.nests.size()),
-                            static_cast<double>(groups.size()), log(strips), log(rings),
-                            log(static_cast<double>(plan.workspace)), log(static_cast<double>(plan.weights))})
-    out.push_back(more);
   return out;
 }
 

@@ -30,7 +30,7 @@ Outcome<TuneResult> CompileTuning::search(isomer::Judge& judge, const std::vecto
   TuneOptions tuning{.compile = maker_.request(),
                      .runtime = take(runtime_options(request_of(runtime))),
                      .seconds = options_.tune_seconds,
-                     .search = *tune_search(options_.tune_search),
+                     .search = take(tune_search(options_.tune_search)),
                      .records = options_.tuning};
   tuning.compile.folder /= ".tuning";
   if (options_.progress) tuning.progress = [this](const std::string& now) { options_.progress(now); };
