@@ -15,8 +15,6 @@
 namespace isomer::lower {
 namespace {
 
-std::size_t number(int buffer) { return static_cast<std::size_t>(buffer); }
-
 std::string name_of(std::size_t nest) { return fmt::format("n{}", nest); }
 
 // Some nests of a plan as a plan of their own.
@@ -27,7 +25,7 @@ Unit unit_of(const Plan& plan, std::size_t first, std::size_t count) {
   const auto small = [&](int buffer) {
     const auto [at, is_new] = numbers.try_emplace(buffer, static_cast<int>(out.plan.buffers.size()));
     if (is_new) {
-      Storage s = plan.buffers[number(buffer)];
+      Storage s = plan.buffer(buffer);
       s.name = fmt::format("x{}", at->second);
       s.value = {};
       s.offset = s.thread_offset = -1;
@@ -74,7 +72,7 @@ Result<Plan> with_lines(const Unit& unit, const std::string& lines, Exactness ex
                   [&](const ExprNode& e, const std::vector<Axis>&) { used.insert(e.tensor.number); });
   }
   for (const int buffer : used) {
-    Storage& s = plan.buffers[number(buffer)];
+    Storage& s = plan.buffer(buffer);
     if (s.kind == Storage::Kind::Local && !written.contains(buffer)) s.kind = Storage::Kind::Input;
     if (s.kind == Storage::Kind::Input) plan.inputs.push_back({s.name, buffer});
     if (s.kind == Storage::Kind::Output) plan.outputs.push_back({s.name, buffer});
@@ -154,9 +152,10 @@ Schedules as_schedules(const TunedLines& tuned, const std::vector<Unit>& units, 
     for (const auto& [nest, said] : *parsed) {
       std::vector<std::string>& put = out[true_name(nest)];
       for (const std::string& line : said) {
-        const auto wish = strip_wish({line});
-        put.push_back(wish && *wish ? fmt::format("compute_at {} {}", true_name((*wish)->nest), (*wish)->rows)
-                                    : line);
+        const auto request = strip_request({line});
+        put.push_back(request && *request
+                          ? fmt::format("compute_at {} {}", true_name((*request)->nest), (*request)->rows)
+                          : line);
       }
     }
   }

@@ -40,7 +40,7 @@ struct TuneResult {
     double seconds = 0, expected = 1;
     std::size_t tried = 0;
   };
-  std::vector<Point> curve;  // by what was known after so many seconds and schedules
+  std::vector<Point> curve;  // what was known after this time and number of schedules
   struct Of {
     std::string key, lines;
     double ns = 0, ratio = 1;

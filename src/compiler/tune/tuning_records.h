@@ -4,7 +4,7 @@
 //   DIR/v2/<target>/<digest>.txt    target: a digest of processor, instructions, compiler, kernels,
 //   arithmetic
 //
-// Nothing in it is believed: a file that is not understood is not there, lines are checked like anybody's
+// Nothing in it is believed: a file that is not understood is not there, lines are checked like a user's
 // (compiler/schedule/legality.h), and what is taken in the end was measured again. Never an error.
 #pragma once
 
