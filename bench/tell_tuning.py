@@ -24,7 +24,7 @@ def page(found, provenance, generated):
                 "`isomer compile --tune` ([how](../how-to/compile.md#tuning)), one thread. Each model is tuned from nothing, once per way of searching, for "
                 "`--tune` of the command below. *After so many*: what the model's units take in all, untuned, by what they take with the best schedules that "
                 "were known by then, the luckiest of many measurements. *Measured again*: the same of those that were taken, on fresh samples. *Whole model*: "
-                "tuned against untuned, by turns; 1.00 where the untuned one is kept. *warmed*: `learned` with the records of the other models.", "")
+                "tuned against untuned, by turns; 1.00 where the untuned one is kept. `learned`, a cost model of boosted trees, has left since.", "")
     if found is None:
         yield "There are no results yet."
         return

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 # nightly: --check | timeout=1200 unsanitized
-"""What `isomer compile --tune` gains by the time spent: a learned order of what is tried against evolution and random drawing.
+"""What `isomer compile --tune` gains by the time spent: evolution against random drawing.
 
   bench/tuning.py [--models NAME,...] [--tune 1m] [--seconds 3] [--results FILE.jsonl --records DIR] [--filled DIR] [--check]
 Each model is tuned from nothing, once per search, each with a folder of records of its own. `expected` is what the units take in all, untuned, by what they
 take with the best schedules known by then (by how many were timed: seconds depend on what else the machine does), and with those that were measured again;
-`ratio` is the whole model, tuned against untuned, measured by turns. Then `learned` is asked again with the records of all models but this one (`warmed`). One
-thread. Exit 1: a tuned model that was taken although it is slower than the untuned one. --results and --records keep what is done, so that a run may be
-interrupted. --check: one small model for seconds, for CI.
+`ratio` is the whole model, tuned against untuned, measured by turns. One thread. Exit 1: a tuned model that was taken although it is slower than the untuned
+one. --results and --records keep what is done, so that a run may be interrupted. --check: one small model for seconds, for CI.
 """
 import argparse
 import json
@@ -24,7 +23,7 @@ import programs
 import zoo
 from records import Records
 
-SEARCHES = ("learned", "evolution", "random")
+SEARCHES = ("evolution", "random")
 MODELS = "squeezenet1_1,mobilenet_v2,resnet18,regnet_y_400mf,nasnetamobile"
 POINTS = (10, 20, 40, 80, 160, 320)  # schedules timed
 
@@ -52,7 +51,7 @@ def mean(numbers):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", default=MODELS)
-    parser.add_argument("--searches", default=",".join((*SEARCHES, "warmed")))
+    parser.add_argument("--searches", default=",".join(SEARCHES))
     parser.add_argument("--tune", default="1m")
     parser.add_argument("--seconds", type=float, default=3)
     parser.add_argument("--results", type=pathlib.Path)
@@ -62,7 +61,7 @@ def main():
     parser.add_argument("--check", action="store_true")
     options = parser.parse_args()
     if options.check:
-        options.models, options.searches, options.tune, options.seconds = "squeezenet1_1", "learned", "8s", 0.5
+        options.models, options.searches, options.tune, options.seconds = "squeezenet1_1", "evolution", "8s", 0.5
     names, searches = options.models.split(","), options.searches.split(",")
     records = Records(options.results, "model", "search")
     start = time.monotonic()
@@ -75,14 +74,10 @@ def main():
                 memory = kept / search / name
                 shutil.rmtree(memory, ignore_errors=True)  # of a run that was interrupted
                 memory.mkdir(parents=True)
-                if search == "warmed":
-                    for other in (kept / "learned").glob("*") if (kept / "learned").exists() else ():
-                        if other.name != name:
-                            shutil.copytree(other, memory, dirs_exist_ok=True)
                 with tempfile.TemporaryDirectory(dir=temporary) as place:
                     folder = pathlib.Path(place)
                     model = zoo.fill_once(name, folder, options.filled)
-                    row = tuned(model, folder / "compiled", zoo.shape_options(name), options, "learned" if search == "warmed" else search, memory)
+                    row = tuned(model, folder / "compiled", zoo.shape_options(name), options, search, memory)
                 row = {"model": name, "search": search, "tune": options.tune} | row
                 records.add(row)
                 shown = {key: row.get(key) for key in ("tried", "taken", "expected", "ratio", "is_taken", "why")}

@@ -519,7 +519,7 @@ struct CompileOptions {
   double optimize_seconds = 0;
   // Seconds of looking for faster schedules of loops, by measuring; 0: those that Isomer chooses are taken.
   double tune_seconds = 0;
-  std::string tune_search = "learned";  // one of tune_searches()
+  std::string tune_search = "evolution";  // one of tune_searches()
   std::filesystem::path tuning = {};  // a folder that remembers what was measured; "": nothing is remembered
   int threads = 1;                    // of a run, if its user says nothing else; the runtime has as many
   double seconds = 5;                 // of comparing it with ONNX Runtime; 0: it is not compared

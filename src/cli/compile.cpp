@@ -93,7 +93,7 @@ std::string regions_of(const Json& regions) {
   return text;
 }
 
-// What tuning came to; "": nothing was asked for.
+// What tuning came to; "": --tune was not given.
 std::string tuning_of(const Json& tuning) {
   if (tuning.is_null()) return "";
   const std::string what =
@@ -153,84 +153,87 @@ Result<Reply> compile(const CompileCommand& request) {
   return Reply{Exit::Done, text, json};
 }
 
-}  // namespace
-
-void add_compile(CLI::App& app, Chosen& chosen) {
-  auto request = std::make_shared<CompileCommand>();
-  CLI::App* command = app.add_subcommand(
-      "compile", "Make a library of a model: kernels out of its formulas, no runtime needed");
-  command->add_option("MODEL", request->model, "An ONNX file")->required();
-  command->add_option("-o,--output", request->folder, "The folder to write")->type_name("DIR")->required();
-  command->add_option("--name", request->options.name, "What every symbol begins with")
-      ->capture_default_str();
-  command->add_option("--target", request->options.target, "The processor to compile for")
+void add_output_options(CLI::App& command, CompileCommand& request) {
+  command.add_option("MODEL", request.model, "An ONNX file")->required();
+  command.add_option("-o,--output", request.folder, "The folder to write")->type_name("DIR")->required();
+  command.add_option("--name", request.options.name, "What every symbol begins with")->capture_default_str();
+  command.add_option("--target", request.options.target, "The processor to compile for")
       ->check(CLI::IsMember(api::compile_targets()))
       ->type_name("TARGET")
       ->capture_default_str();
-  command->add_option("--compiler", request->options.compiler,
-                      "The C++ compiler (default: $CXX, clang++ or g++)");
+  command.add_option("--compiler", request.options.compiler,
+                     "The C++ compiler (default: $CXX, clang++ or g++)");
+}
+
+void add_schedule_options(CLI::App& command, CompileCommand& request) {
   command
-      ->add_option("--show", request->show,
-                   "Print the loops of nodes whose names have this in them (default: of none)")
+      .add_option("--show", request.show,
+                  "Print the loops of nodes whose names have this in them (default: of none)")
       ->type_name("NODE|all");
   command
-      ->add_option("--schedule", request->schedule,
-                   "How loops of some nodes run (default: as Isomer chooses)")
+      .add_option("--schedule", request.schedule, "How loops of some nodes run (default: as Isomer chooses)")
       ->type_name("FILE");
   command
-      ->add_option("--tune", request->tune,
-                   "Look for faster schedules of loops for so long, by measuring: 1m, 10m; 0: don't")
+      .add_option("--tune", request.tune,
+                  "Search for faster schedules of loops for TIME, by measuring: 1m, 10m; 0: don't")
       ->type_name("TIME")
       ->capture_default_str();
-  command->add_option("--tune-search", request->options.tune_search, "How schedules are looked for")
-      ->check(CLI::IsMember(api::tune_searches()))
+  // No check here: the compiler says which searches there are, and which one has left.
+  command
+      .add_option("--tune-search", request.options.tune_search,
+                  "How --tune picks what it times: evolution or random")
       ->type_name("HOW")
       ->capture_default_str();
   command
-      ->add_option(
-          "--tuning", request->tuning,
+      .add_option(
+          "--tuning", request.tuning,
           "A folder that remembers what --tune measured (default: in the user's cache; none: nothing is "
           "remembered)")
       ->type_name("DIR|none");
+}
+
+void add_operator_options(CLI::App& command, CompileCommand& request) {
   command
-      ->add_option("--as", request->as,
-                   "custom-op: also model.onnx, in which the regions that are faster so are operators of "
-                   "ONNX Runtime, "
-                   "out of the library")
+      .add_option("--as", request.as,
+                  "custom-op: also model.onnx, in which the regions that are faster so are operators of "
+                  "ONNX Runtime, "
+                  "out of the library")
       ->check(CLI::IsMember({"module", "custom-op"}))
       ->type_name("KIND")
       ->capture_default_str();
   command
-      ->add_option("--threads", request->options.threads,
-                   "Threads of a run, unless its caller says another number; ONNX Runtime has as many")
+      .add_option("--threads", request.options.threads,
+                  "Threads of a run, unless its caller says another number; ONNX Runtime has as many")
       ->check(CLI::Range(1, 1024))
       ->type_name("N")
       ->capture_default_str();
   command
-      ->add_option("--equal", request->options.equal,
-                   "Of custom-op: a model that is equal to this one, as optimize writes it; its regions are "
-                   "offered, too")
+      .add_option("--equal", request.options.equal,
+                  "With --as custom-op: also offer the regions of this equal model, as optimize writes it")
       ->type_name("FILE");
   command
-      ->add_option(
-          "--optimize", request->optimize,
-          "Of custom-op: look for equal models for so long, as optimize does; their regions are offered, "
-          "too; 0: don't")
+      .add_option(
+          "--optimize", request.optimize,
+          "With --as custom-op: also search for equal models for TIME, as optimize does, and offer their "
+          "regions; 0: don't")
       ->type_name("TIME")
       ->capture_default_str();
+}
+
+void add_comparison_options(CLI::App& command, CompileCommand& request) {
   command
-      ->add_option("--seconds", request->options.seconds,
-                   "Compare speed with ONNX Runtime for so long, at most; 0: don't")
+      .add_option("--seconds", request.options.seconds,
+                  "Compare speed with ONNX Runtime for this long, at most; 0: don't")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command
-      ->add_option("--sums", request->options.sums,
-                   "How products are added up (default: the first of these that keeps --max-error-growth)")
+      .add_option("--sums", request.options.sums,
+                  "How products are added up (default: the first of these that keeps --max-error-growth)")
       ->check(CLI::IsMember(api::sums_of_products()))
       ->type_name("HOW");
   command
-      ->add_option(
-          "--precision", request->precision,
+      .add_option(
+          "--precision", request.precision,
           "bf16: matrix products of bfloat16, summed in float32; the model is NOT EQUAL to the one given, "
           "and the error is printed")
       ->check(CLI::IsMember({"f32", "bf16"}))
@@ -238,18 +241,30 @@ void add_compile(CLI::App& app, Chosen& chosen) {
       ->type_name("TYPE")
       ->capture_default_str();
   command
-      ->add_option(
-          "--max-error-growth", request->options.max_error_growth,
+      .add_option(
+          "--max-error-growth", request.options.max_error_growth,
           "The largest rounding error against float64, as a multiple of ONNX Runtime's, before sums are "
           "added up more exactly; 0: it is not measured")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   command
-      ->add_option(
-          "--runtime-library", request->options.runtime.library,
-          "Of ONNX Runtime, to compare with (default: $ISOMER_ORT_LIBRARY, else that of the installed "
-          "Python package)")
+      .add_option(
+          "--runtime-library", request.options.runtime.library,
+          "The library of ONNX Runtime to compare with (default: $ISOMER_ORT_LIBRARY, else that of the "
+          "installed Python package)")
       ->type_name("L");
+}
+
+}  // namespace
+
+void add_compile(CLI::App& app, Chosen& chosen) {
+  auto request = std::make_shared<CompileCommand>();
+  CLI::App* command = app.add_subcommand(
+      "compile", "Make a library of a model: kernels out of its formulas, no runtime needed");
+  add_output_options(*command, *request);
+  add_schedule_options(*command, *request);
+  add_operator_options(*command, *request);
+  add_comparison_options(*command, *request);
   add_feeds_option(*command, request->options.feeds_file, "Inputs to compare and to measure with",
                    "made-up ones");
   add_shape_option(*command, request->options.sizes);

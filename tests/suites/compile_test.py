@@ -939,9 +939,12 @@ class Tuned(Compiles):
     def test_nothing_is_looked_for_unasked(self):
         self.assertIsNone(self.tuned("0")["tuning"])
         self.assertEqual(self.records(), {})
-        for words in (("--tune", "soon"), ("--tune", "-1"), ("--tune-search", "luck"), ("--optimize", "30s")):
+        for words, line in ((("--tune", "soon"), ""), (("--tune", "-1"), ""), (("--tune-search", "luck"), "luck"), (("--tune-search", "learned"), "has left"),
+                            (("--optimize", "30s"), "")):
             ran = subprocess.run([*self.command("0"), *words], capture_output=True, text=True, check=False)
             self.assertEqual(ran.returncode, 2, words)
+            self.assertEqual(len(ran.stderr.splitlines()), 1, words)
+            self.assertIn(line, ran.stderr)
 
 
 class Profile(Compiles):

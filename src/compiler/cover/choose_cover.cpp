@@ -19,8 +19,8 @@ struct Way {
 
 }  // namespace
 
-Cover cheapest_cover(const std::vector<StretchTimes>& stretches, const std::vector<RunTime>& measured) {
-  const std::size_t n = stretches.size();
+Cover cheapest_cover(const std::vector<SegmentTimes>& segments, const std::vector<RunTime>& measured) {
+  const std::size_t n = segments.size();
   std::vector<std::array<Way, 2>> best(n + 1);
   best[0][0].ns = 0;
   const auto measured_ns = [&](std::size_t first, std::size_t count) -> std::optional<double> {
@@ -31,15 +31,15 @@ Cover cheapest_cover(const std::vector<StretchTimes>& stretches, const std::vect
   for (std::size_t from = 0; from < n; ++from) {
     double runtime = 0, ours = 0;
     for (std::size_t to = from + 1; to <= n; ++to) {
-      const StretchTimes& s = stretches[to - 1];
-      if (to > from + 1 && s.layer != stretches[to - 2].layer) break;
+      const SegmentTimes& s = segments[to - 1];
+      if (to > from + 1 && s.layer != segments[to - 2].layer) break;
       runtime += s.runtime_ns - (to > from + 1 ? s.saved_runtime_ns : 0);
       ours += s.ours_ns.value_or(kNever) - (to > from + 1 ? s.saved_ours_ns : 0);
       const std::array<double, 2> costs{runtime, measured_ns(from, to - from).value_or(ours)};
       for (const std::size_t engine : {0, 1})
         for (const std::size_t before : {0, 1}) {
           // What is left to the runtime is one piece, however it is counted.
-          if (engine == 0 && before == 0 && from > 0 && stretches[from - 1].layer == stretches[from].layer)
+          if (engine == 0 && before == 0 && from > 0 && segments[from - 1].layer == segments[from].layer)
             continue;
           const double ns = best[from][before].ns + costs[engine];
           if (ns < best[to][engine].ns) best[to][engine] = {ns, from, before == 1};

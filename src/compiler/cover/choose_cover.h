@@ -1,5 +1,5 @@
-// Which stretches of a model are computed by which engine, at the least time in all: exact, by dynamic
-// programming, since the stretches are a chain. Regions overlap: any neighbours may be one operator, and
+// Which segments of a model are computed by which engine, at the least time in all: exact, by dynamic
+// programming, since the segments are a chain. Regions overlap: any neighbours may be one operator, and
 // those that were measured as one take what was measured.
 #pragma once
 
@@ -8,12 +8,12 @@
 
 namespace isomer {
 
-struct StretchTimes {
+struct SegmentTimes {
   std::size_t layer = 0;               // only neighbours of one layer save a border
   std::optional<double> ours_ns = {};  // as an operator by itself; nullopt: it can't be one
   double runtime_ns = 0;               // by itself
   // What is saved where this one and the one before are by the same engine: a tensor that need not be
-  // written in the order that everybody knows, a call.
+  // written in the usual order, a call.
   double saved_ours_ns = 0, saved_runtime_ns = 0;
 };
 
@@ -24,17 +24,17 @@ struct RunTime {
 };
 
 struct Cover {
-  std::vector<bool> ours;         // by stretch
+  std::vector<bool> ours;         // by segment
   std::vector<bool> begins = {};  // another operator begins, though the one before is ours; {}: nowhere
   double ns = 0;
 };
-Cover cheapest_cover(const std::vector<StretchTimes>& stretches, const std::vector<RunTime>& measured = {});
+Cover cheapest_cover(const std::vector<SegmentTimes>& segments, const std::vector<RunTime>& measured = {});
 
-// A stretch of stretches that is one operator.
+// Neighbouring segments that are one operator.
 struct CoverRegion {
   std::size_t first = 0, count = 0;
 };
-// Neighbours that are ours, of one layer. `layers`: of each stretch.
+// Neighbours that are ours, of one layer. `layers`: of each segment.
 std::vector<CoverRegion> regions_of(const Cover& cover, const std::vector<std::size_t>& layers);
 
 }  // namespace isomer

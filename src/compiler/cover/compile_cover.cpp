@@ -18,7 +18,7 @@ Status check_ports(const CutModel& cut, const lower::Plan& plan, const std::vect
                    const std::vector<Value>& values) {
   bool is_right = ports.size() == values.size();
   for (std::size_t k = 0; is_right && k < ports.size(); ++k) {
-    const lower::Storage& storage = plan.buffers[static_cast<std::size_t>(ports[k].buffer)];
+    const lower::Storage& storage = plan.buffer(ports[k].buffer);
     const ValueInfo& info = cut.inference.of(values[k]);
     is_right = ports[k].name == cut.model.graph.name_of(values[k]) && storage.type == info.type &&
                storage.extents == concrete_shape(info);
@@ -52,7 +52,7 @@ Outcome<Done> CoverMaker::time(RegionTimer& timer, const NamedTensors& feeds, co
   return Done{};
 }
 
-void CoverMaker::set_times(std::vector<StretchTimes> times) {
+void CoverMaker::set_times(std::vector<SegmentTimes> times) {
   times_ = std::move(times);
   failures_.assign(times_.size(), "");
 }
@@ -68,7 +68,7 @@ void CoverMaker::calibrate(double runtime_ns, std::optional<double> ours_ns) {
   if (weight <= 0) return;
   const double of_runtime = cut_.closed == 0 ? std::max(0.0, runtime - runtime_ns) / weight : 1,
                of_ours = ours_ns ? std::max(0.0, ours - *ours_ns) / weight : 1;
-  for (StretchTimes& t : times_) {
+  for (SegmentTimes& t : times_) {
     t.saved_runtime_ns *= of_runtime;
     t.saved_ours_ns *= of_ours;
   }
@@ -86,7 +86,7 @@ Outcome<Cover> CoverMaker::best_of_measured(RegionTimer& timer, int most, const 
     const auto next = std::ranges::find_if(all, is_open);
     if (next == all.end() || most-- <= 0) return cover;
     progress(
-        fmt::format("timing stretches {} to {} as one region", next->first + 1, next->first + next->count));
+        fmt::format("timing segments {} to {} as one region", next->first + 1, next->first + next->count));
     const auto region = region_program(cut_, nodes_of(cut_, next->first, next->count));
     double ours = HUGE_VAL;
     if (region.ok()) {
@@ -102,7 +102,7 @@ double CoverMaker::least_of_one_engine() const {
   double runtime = 0, ours = 0;
   bool can_be_ours = cut_.closed == 0;
   for (std::size_t k = 0; k < times_.size(); ++k) {
-    const StretchTimes& t = times_[k];
+    const SegmentTimes& t = times_[k];
     const bool is_neighbour = k > 0 && times_[k - 1].layer == t.layer;
     runtime += t.runtime_ns - (is_neighbour ? t.saved_runtime_ns : 0);
     ours += t.ours_ns.value_or(0) - (is_neighbour ? t.saved_ours_ns : 0);

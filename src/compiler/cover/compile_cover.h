@@ -1,4 +1,4 @@
-// A model of which some stretches are operators of ours, and the rest is left to the runtime: each stretch is
+// A model of which some segments are operators of ours, and the rest is left to the runtime: each segment is
 // timed on both sides, the cheapest cover is chosen and built. Whether it is faster as a whole is for its
 // caller to measure.
 #pragma once
@@ -10,6 +10,7 @@
 
 #include "compiler/cover/choose_cover.h"
 #include "compiler/cover/cut_model.h"
+#include "compiler/cover/region_program.h"
 #include "compiler/cover/time_regions.h"
 
 namespace isomer {
@@ -18,21 +19,20 @@ class CoverMaker {
  public:
   explicit CoverMaker(CutModel cut) : cut_(std::move(cut)) {}
   const CutModel& cut() const { return cut_; }
-  const std::vector<StretchTimes>& times() const { return times_; }
+  const std::vector<SegmentTimes>& times() const { return times_; }
 
   using Progress = std::function<void(const std::string&)>;
-  // All stretches, each kind once.
+  // All segments, each kind once.
   Outcome<Done> time(RegionTimer& timer, const NamedTensors& feeds, const Progress& progress);
-  void set_times(std::vector<StretchTimes> times);  // as if they had been measured
-  // The times of the whole model, by the runtime alone and, if it can be, as one operator: what its stretches
+  void set_times(std::vector<SegmentTimes> times);  // as if they had been measured
+  // The times of the whole model, by the runtime alone and, if it can be, as one operator: what its segments
   // take in all beyond that is what borders cost.
   void calibrate(double runtime_ns, std::optional<double> ours_ns);
 
   Cover best() const { return cheapest_cover(times_, runs_); }
-  // Regions of a cover that nobody has timed as one are, at most so many, until those of the best cover are
-  // known; what is the best then.
+  // Times up to `most` merged regions as one, then answers the best cover whose regions were all measured.
   Outcome<Cover> best_of_measured(RegionTimer& timer, int most, const Progress& progress);
-  // What the whole model takes by the one engine or by the other, as the stretches and their borders say.
+  // What the whole model takes by the one engine or by the other, as the segments and their borders say.
   double least_of_one_engine() const;
   // Everything that can be compiled.
   Cover all() const;
@@ -63,9 +63,9 @@ class CoverMaker {
   double gain(const CoverRegion& region) const;
 
   CutModel cut_;
-  std::vector<StretchTimes> times_;
+  std::vector<SegmentTimes> times_;
   std::vector<std::string> failures_;
-  std::vector<RunTime> runs_;  // regions of several stretches that were timed
+  std::vector<RunTime> runs_;  // regions of several segments that were timed
 };
 
 }  // namespace isomer

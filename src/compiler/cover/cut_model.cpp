@@ -7,24 +7,22 @@
 #include <optional>
 #include <tuple>
 
+#include "compiler/cover/graph_copy.h"
 #include "compiler/emit/compile_module.h"
 #include "model/analysis/analysis.h"
 #include "model/eval/program.h"
 #include "model/expr/parts.h"
-#include "model/graph/content.h"
 #include "model/graph/crossings.h"
 #include "model/graph/flatten.h"
 #include "model/graph/graph_index.h"
-#include "model/graph/rebuild.h"
-#include "runtime/engines/ort_operator.h"
 
 namespace isomer {
 namespace {
 
-// Cuts are looked for among so many neighbours on each side: those that the fewest values cross, and of
+// Cuts are looked for among kWindow neighbours on each side: those that the fewest values cross, and of
 // nearer neighbours the one with the fewest bytes. What lies inside of a block is wider than its ends.
 constexpr std::size_t kWindow = 4, kNear = 2;
-// A stretch with less than this share of all operations is joined to a neighbour: calling it would cost more
+// A segment with less than this share of all operations is joined to a neighbour: calling it would cost more
 // than it could gain, and timing it, too.
 constexpr double kLeastShare = 1.0 / 64;
 
@@ -37,12 +35,6 @@ std::optional<Tensor> known_tensor(const ValueInfo& info) {
   return convert(Tensor::of(ElementType::Int64, *shape, *numbers), info.type);
 }
 
-DeclaredType declared_as(const ValueInfo& info) {
-  DeclaredType type{.type = info.type};
-  if (info.shape) type.shape = std::vector<std::optional<Dim>>(info.shape->begin(), info.shape->end());
-  return type;
-}
-
 Node initializer(std::string name, Tensor tensor) {
   Node node;
   node.kind = NodeKind::Initializer;
@@ -51,41 +43,10 @@ Node initializer(std::string name, Tensor tensor) {
   return node;
 }
 
-// A graph whose nodes are copied into another one.
-class Copy {
- public:
-  Copy(const Graph& from, Graph to) : from_(from), to_(std::move(to)) {}
-
-  Value of(Value v) const { return v.exists() ? made_.at(v) : v; }
-  void set(Value from, Value to) { made_[from] = to; }
-  NodeId add(Node node) { return to_.add(std::move(node)); }
-  void copy(NodeId id) {
-    Node node = from_.node(id);
-    for (Value& v : node.inputs) v = of(v);
-    for (Value& v : node.captures) v = of(v);
-    const auto outputs = static_cast<std::uint32_t>(node.outputs.size());
-    const NodeId made = to_.add(std::move(node));
-    if (from_.is_overridable(id)) to_.mark_overridable(made);
-    for (std::uint32_t k = 0; k < outputs; ++k) set({id, k}, {made, k});
-  }
-  Graph& graph() { return to_; }
-  // With the inputs and outputs of the graph that was copied.
-  Graph finished() {
-    for (const Value& v : from_.inputs()) to_.add_input(of(v));
-    for (const Value& v : from_.outputs()) to_.add_output(of(v));
-    return without_dead_nodes(to_);
-  }
-
- private:
-  const Graph& from_;
-  Graph to_;
-  std::map<Value, Value> made_;
-};
-
 // Inputs as large as inference says; values that are known as initializers.
-Graph settled(const Graph& graph, const Inference& inference) {
+Graph with_known_sizes(const Graph& graph, const Inference& inference) {
   const GraphIndex index(graph);
-  Copy copy(graph, graph.without_nodes());
+  GraphCopy copy(graph, graph.without_nodes());
   for (const NodeId id : graph.order()) {
     const Node& node = graph.node(id);
     if (node.kind == NodeKind::Input && concrete_shape(inference.of({id, 0}))) {
@@ -108,7 +69,7 @@ Graph settled(const Graph& graph, const Inference& inference) {
   }
   for (const Value& v : graph.outputs())
     if (concrete_shape(inference.of(v))) copy.graph().declare(graph.name_of(v), declared_as(inference.of(v)));
-  return copy.finished();
+  return copy.finish();
 }
 
 class Cutter {
@@ -306,27 +267,6 @@ class Cutter {
   std::size_t layers_ = 0;
 };
 
-// A way that leaves the region and comes back; nullopt: there is none.
-std::optional<std::string> way_around(const Graph& graph, const std::set<NodeId>& inside) {
-  std::set<NodeId> behind;  // outside, but dependent on the region
-  for (const NodeId id : graph.order()) {
-    const Node& node = graph.node(id);
-    for (const auto* values : {&node.inputs, &node.captures})
-      for (const Value& v : *values) {
-        if (!v.exists()) continue;
-        if (behind.contains(v.node)) {
-          if (inside.contains(id))
-            return fmt::format("{} reads {}, which depends on the region and is not in it", label(node),
-                               graph.name_of(v));
-          behind.insert(id);
-        } else if (inside.contains(v.node) && !inside.contains(id)) {
-          behind.insert(id);
-        }
-      }
-  }
-  return std::nullopt;
-}
-
 }  // namespace
 
 Result<CutModel> cut_model(const Model& model, const InferOptions& sizes, const CutOptions& options) {
@@ -337,7 +277,7 @@ Result<CutModel> cut_model(const Model& model, const InferOptions& sizes, const 
   // A model of its own, whose inputs are as large as they were said to be.
   constexpr std::int64_t kLeastIr = 8;
   out.model.ir_version = std::max(model.ir_version, kLeastIr);
-  out.model.graph = settled(flat, first);
+  out.model.graph = with_known_sizes(flat, first);
   for (const NodeId id : out.model.graph.order())
     if (out.model.graph.is_call(out.model.graph.node(id)))
       return Error{fmt::format("{} calls a function that imports other opsets than the model",
@@ -372,139 +312,6 @@ std::vector<NodeId> nodes_of(const CutModel& cut, std::size_t first, std::size_t
   for (std::size_t k = first; k < first + count; ++k)
     nodes.insert(nodes.end(), cut.segments[k].nodes.begin(), cut.segments[k].nodes.end());
   return nodes;
-}
-
-Result<RegionProgram> region_program(const CutModel& cut, const std::vector<NodeId>& nodes) {
-  const Graph& graph = cut.model.graph;
-  const GraphIndex index(graph);
-  const std::set<NodeId> inside(nodes.begin(), nodes.end());
-  if (const auto way = way_around(graph, inside)) return Error{fmt::format("not a region: {}", *way)};
-  RegionProgram out{.nodes = nodes, .inputs = {}, .outputs = {}, .graph = Graph()};
-  out.graph.opsets = graph.opsets;
-  out.graph.name = graph.name;
-  Copy copy(graph, std::move(out.graph));
-  std::set<NodeId> needed;  // constants
-  for (std::vector<NodeId> waiting = nodes; !waiting.empty();) {
-    const Node& node = graph.node(waiting.back());
-    waiting.pop_back();
-    for (const Value& v : node.inputs)
-      if (v.exists() && cut.constants.contains(v.node) && needed.insert(v.node).second)
-        waiting.push_back(v.node);
-  }
-  for (const NodeId id : nodes)
-    for (const Value& v : graph.node(id).inputs) {
-      if (!v.exists() || inside.contains(v.node) || needed.contains(v.node) ||
-          std::ranges::find(out.inputs, v) != out.inputs.end())
-        continue;
-      const ValueInfo& info = cut.inference.of(v);
-      if (!concrete_shape(info) || !is_computable(info.type))
-        return Error{fmt::format("{}: its size is not known", graph.name_of(v)), graph.name_of(v)};
-      Node input;
-      input.kind = NodeKind::Input;
-      input.outputs = {graph.name_of(v)};
-      input.declared = declared_as(info);
-      const Value made{copy.add(std::move(input)), 0};
-      copy.set(v, made);
-      copy.graph().add_input(made);
-      out.inputs.push_back(v);
-    }
-  for (const NodeId id : graph.order())
-    if (needed.contains(id) || inside.contains(id)) copy.copy(id);
-  for (const NodeId id : nodes)
-    for (std::uint32_t k = 0; k < graph.node(id).outputs.size(); ++k) {
-      const Value v{id, k};
-      const auto is_inside = [&](NodeId reader) { return inside.contains(reader); };
-      if (graph.node(id).outputs[k].empty()) continue;
-      if (!index.is_output(v) && std::ranges::all_of(index.readers(v), is_inside)) continue;
-      out.outputs.push_back(v);
-      copy.graph().declare(graph.name_of(v), declared_as(cut.inference.of(v)));
-      copy.graph().add_output(copy.of(v));
-    }
-  if (out.outputs.empty()) return Error{"not a region: nothing reads what it computes"};
-  out.graph = std::move(copy.graph());
-  return out;
-}
-
-Digest structure_of(const Graph& program) {
-  Hasher hasher;
-  std::map<Value, std::uint64_t> numbers;
-  for (const NodeId id : program.order()) {
-    const Node& node = program.node(id);
-    hasher.add(static_cast<std::uint64_t>(node.kind)).add(std::string_view(node.op));
-    hasher.add(std::string_view(node.domain)).add(program.opset(node.domain));
-    for (const Value& v : node.inputs) hasher.add(v.exists() ? numbers.at(v) + 1 : std::uint64_t{0});
-    add_content(hasher, node.attributes);
-    if (node.kind == NodeKind::Input) add_content(hasher, node.declared);
-    if (node.kind == NodeKind::Initializer) {
-      // Shapes and numbers decide what runs; weights don't.
-      const bool decides =
-          is_small(node.tensor) && (node.tensor.type() == ElementType::Int64 || node.tensor.count() == 1);
-      if (decides) add_content(hasher, node.tensor);
-      hasher.add(static_cast<std::uint64_t>(node.tensor.type()));
-      for (const std::int64_t e : node.tensor.extents()) hasher.add(e);
-    }
-    for (std::uint32_t k = 0; k < node.outputs.size(); ++k) numbers.emplace(Value{id, k}, numbers.size());
-  }
-  for (const Value& v : program.outputs()) hasher.add(numbers.at(v));
-  return hasher.digest();
-}
-
-Result<Model> with_operators(const CutModel& cut, const std::vector<OperatorPlace>& places) {
-  const Graph& graph = cut.model.graph;
-  // Units: nodes by themselves, then regions.
-  std::map<NodeId, std::size_t> unit_of;
-  for (std::size_t p = 0; p < places.size(); ++p)
-    for (const NodeId id : places[p].region->nodes)
-      if (!unit_of.emplace(id, p).second)
-        return Error{fmt::format("{} is in two regions", label(graph.node(id)))};
-  std::vector<NodeId> single;
-  for (const NodeId id : graph.order())
-    if (unit_of.emplace(id, places.size() + single.size()).second) single.push_back(id);
-  const std::size_t units = places.size() + single.size();
-  std::vector<std::set<std::size_t>> readers(units);
-  std::vector<std::size_t> waits(units, 0), place(units, graph.order().size());
-  std::size_t at = 0;
-  for (const NodeId id : graph.order()) {
-    const std::size_t unit = unit_of.at(id);
-    place[unit] = std::min(place[unit], at++);
-    for (const auto* values : {&graph.node(id).inputs, &graph.node(id).captures})
-      for (const Value& v : *values)
-        if (v.exists() && unit_of.at(v.node) != unit && readers[unit_of.at(v.node)].insert(unit).second)
-          ++waits[unit];
-  }
-  Copy copy(graph, graph.without_nodes());
-  copy.graph().opsets[kOrtOperatorDomain] = 1;
-  const auto add_operator = [&](const OperatorPlace& p, std::size_t number) {
-    Node node;
-    node.op = p.op;
-    node.domain = kOrtOperatorDomain;
-    node.name = fmt::format("{}_{}", p.op, number);
-    node.attributes.set("weights", p.weights);
-    for (const Value& v : p.region->inputs) node.inputs.push_back(copy.of(v));
-    for (const Value& v : p.region->outputs) {
-      node.outputs.push_back(graph.name_of(v));
-      // Nothing else says how large it is: the runtime asks no operator of ours.
-      copy.graph().declare(graph.name_of(v), declared_as(cut.inference.of(v)));
-    }
-    const NodeId made = copy.add(std::move(node));
-    for (std::uint32_t k = 0; k < p.region->outputs.size(); ++k) copy.set(p.region->outputs[k], {made, k});
-  };
-  std::set<std::pair<std::size_t, std::size_t>> ready;  // by their places
-  for (std::size_t u = 0; u < units; ++u)
-    if (waits[u] == 0) ready.emplace(place[u], u);
-  std::size_t done = 0;
-  for (; !ready.empty(); ++done) {
-    const std::size_t unit = ready.begin()->second;
-    ready.erase(ready.begin());
-    if (unit < places.size()) add_operator(places[unit], unit);
-    else copy.copy(single[unit - places.size()]);
-    for (const std::size_t reader : readers[unit])
-      if (--waits[reader] == 0) ready.emplace(place[reader], reader);
-  }
-  if (done < units) return Error{"regions that wait for each other"};
-  Model out = cut.model;
-  out.graph = copy.finished();
-  return out;
 }
 
 }  // namespace isomer

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "compiler/cover/region_program.h"
 #include "model/graph/interpret.h"
 #include "model/graph/testing.h"
 #include "runtime/engines/ort_operator.h"

@@ -14,12 +14,12 @@ namespace isomer {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-using Costs = std::array<double, 2>;  // if the last stretch is the runtime's, or ours
+using Costs = std::array<double, 2>;  // if the last segment is the runtime's, or ours
 
 // From the costs before some segments to those behind them.
-Costs costs_behind(const std::vector<StretchTimes>& times, const MixPart& part, Costs now) {
+Costs costs_behind(const std::vector<SegmentTimes>& times, const MixPart& part, Costs now) {
   for (std::size_t k = part.first; k < part.first + part.count; ++k) {
-    const StretchTimes& s = times[k];
+    const SegmentTimes& s = times[k];
     const Costs own{s.runtime_ns, s.ours_ns.value_or(kNever)},
         saved{k > 0 ? s.saved_runtime_ns : 0, k > 0 ? s.saved_ours_ns : 0};
     Costs next{};

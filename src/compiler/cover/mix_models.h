@@ -1,4 +1,4 @@
-// Equal models, mixed: of each stretch between borders that they share, the one that is the cheapest, by
+// Equal models, mixed: of each segment between borders that they share, the one that is the cheapest, by
 // whichever engine. Whether the mixture is equal to them is not decided here: it is proved, as any other.
 #pragma once
 

@@ -29,7 +29,7 @@ constexpr char kA[] =
 constexpr char kB[] =
     "a = MatMul(x, x) b = MatMul(a, a) c = Add(x, b) b2 = MatMul(c, c) a2 = MatMul(b2, b2) y = Add(c, a2)";
 
-std::vector<StretchTimes> times(double first, double second) {
+std::vector<SegmentTimes> times(double first, double second) {
   return {{.ours_ns = 100, .runtime_ns = first}, {.ours_ns = 100, .runtime_ns = second}};
 }
 

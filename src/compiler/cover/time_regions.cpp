@@ -67,7 +67,7 @@ Outcome<NamedTensors> RegionTimer::feeds_of(const CutModel& cut, const RegionPro
     const std::string& name = cut.model.graph.name_of(v);
     if (const auto at = observed_.find(name); at != observed_.end()) feeds.emplace(name, at->second);
     else if (const Node& node = cut.model.graph.node(v.node); node.kind == NodeKind::Initializer)
-      feeds.emplace(name, node.tensor);  // a default that nobody overrides here
+      feeds.emplace(name, node.tensor);  // a default that is not overridden here
     else return refused(name + " was not observed");
   }
   return feeds;

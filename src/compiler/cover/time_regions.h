@@ -10,6 +10,7 @@
 #include <string>
 
 #include "compiler/cover/cut_model.h"
+#include "compiler/cover/region_program.h"
 #include "compiler/emit/compile_module.h"
 #include "runtime/judge/errors.h"
 #include "runtime/judge/judge.h"

@@ -63,66 +63,84 @@ struct Sources {
   bool wants_archive = true;
 };
 
-// Objects, then the archive and the library that is loaded.
-Status build(const Target& target, const CompileRequest& request, const std::string& compiler,
-             const Sources& sources) {
-  const auto in = [&](const std::string& file) { return (request.folder / file).string(); };
-  const std::vector<std::string> common{"-x",
-                                        "c++",
-                                        "-std=c++17",
-                                        "-O3",
-                                        "-fPIC",
-                                        "-fvisibility=hidden",
-                                        "-fno-math-errno",
-                                        "-fno-trapping-math",
-                                        "-ffp-contract=fast",
-                                        "-fno-exceptions",
-                                        "-fno-rtti",
-                                        "-w"};
-  std::vector<std::string> objects;
-  const auto compile = [&](const std::string& source, const std::string& part,
-                           const std::vector<std::string>& more) {
-    std::vector<std::string> words = common;
-    for (const auto* flags : {&target.flags, &more}) words.insert(words.end(), flags->begin(), flags->end());
-    objects.push_back(in(source + part + ".o"));
-    words.insert(words.end(), {"-c", in(source + ".cpp"), "-o", objects.back()});
-    return run_compiler(compiler, spelled_for(compiler, words));
-  };
-  const auto all = [&]() -> Status {
+// Makes objects, then the archive and the library that is loaded.
+class Builder {
+ public:
+  Builder(const Target& target, const CompileRequest& request, const std::string& compiler)
+      : target_(target), request_(request), compiler_(compiler) {}
+
+  Status build(const Sources& sources) {
+    const Status done = build_all(sources);
+    std::error_code failure;
+    for (const std::string& object : objects_) fs::remove(object, failure);
+    return done;
+  }
+
+ private:
+  std::string in_folder(const std::string& file) const { return (request_.folder / file).string(); }
+
+  Status build_all(const Sources& sources) {
     for (const std::string& source : sources.code) {
-      for (const auto& [part, flags] : target.parts) {
+      for (const auto& [part, flags] : target_.parts) {
         std::vector<std::string> more = flags;
         more.push_back(fmt::format("-DIM_PART={}_{}", source, part));
         ISOMER_TRY_DO(compile(source, "_" + part, more));
       }
       ISOMER_TRY_DO(compile(
           source, "",
-          target.parts.empty() ? std::vector<std::string>{} : std::vector<std::string>{"-DIM_DISPATCH"}));
+          target_.parts.empty() ? std::vector<std::string>{} : std::vector<std::string>{"-DIM_DISPATCH"}));
     }
     for (const std::string& source : sources.plain) ISOMER_TRY_DO(compile(source, "", {}));
-    std::vector<std::string> archive{"rcs", in("lib" + request.name + ".a")};
-    archive.insert(archive.end(), objects.begin(), objects.end());
+    const std::string archive = in_folder("lib" + request_.name + ".a");
     std::error_code failure;
-    fs::remove(archive[1], failure);
-    if (sources.wants_archive) ISOMER_TRY_DO(run_compiler(archiver_of(compiler), archive));
-    std::vector<std::string> link{"-o", in(library_name(target, request.name))};
-    if (target.is_foreign) link.insert(link.end(), target.flags.begin(), target.flags.end());
-    if (target.is_wasm) {
-      link.insert(link.end(), {"-mexec-model=reactor", "-Wl,--export=malloc", "-Wl,--export=free"});
-      for (const char* function : {"create", "create_with_threads", "run", "destroy", "workspace_size"})
-        link.push_back(fmt::format("-Wl,--export={}_{}", request.name, function));
-    } else {
-      link.insert(link.end(), {"-shared", "-Wl,--as-needed"});
+    fs::remove(archive, failure);
+    if (sources.wants_archive) {
+      std::vector<std::string> words{"rcs", archive};
+      words.insert(words.end(), objects_.begin(), objects_.end());
+      ISOMER_TRY_DO(run_compiler(archiver_of(compiler_), words));
     }
-    link.insert(link.end(), objects.begin(), objects.end());
-    if (!target.is_wasm) link.insert(link.end(), {"-lm", "-ldl", "-lpthread"});
-    return run_compiler(compiler, link);
-  };
-  const Status done = all();
-  std::error_code failure;
-  for (const std::string& object : objects) fs::remove(object, failure);
-  return done;
-}
+    return link();
+  }
+
+  Status compile(const std::string& source, const std::string& part, const std::vector<std::string>& more) {
+    std::vector<std::string> words{"-x",
+                                   "c++",
+                                   "-std=c++17",
+                                   "-O3",
+                                   "-fPIC",
+                                   "-fvisibility=hidden",
+                                   "-fno-math-errno",
+                                   "-fno-trapping-math",
+                                   "-ffp-contract=fast",
+                                   "-fno-exceptions",
+                                   "-fno-rtti",
+                                   "-w"};
+    for (const auto* flags : {&target_.flags, &more}) words.insert(words.end(), flags->begin(), flags->end());
+    objects_.push_back(in_folder(source + part + ".o"));
+    words.insert(words.end(), {"-c", in_folder(source + ".cpp"), "-o", objects_.back()});
+    return run_compiler(compiler_, spelled_for(compiler_, words));
+  }
+
+  Status link() const {
+    std::vector<std::string> words{"-o", in_folder(library_name(target_, request_.name))};
+    if (target_.is_foreign) words.insert(words.end(), target_.flags.begin(), target_.flags.end());
+    if (target_.is_wasm) {
+      words.insert(words.end(), {"-mexec-model=reactor", "-Wl,--export=malloc", "-Wl,--export=free"});
+      for (const char* function : {"create", "create_with_threads", "run", "destroy", "workspace_size"})
+        words.push_back(fmt::format("-Wl,--export={}_{}", request_.name, function));
+    } else {
+      words.insert(words.end(), {"-shared", "-Wl,--as-needed"});
+    }
+    words.insert(words.end(), objects_.begin(), objects_.end());
+    if (!target_.is_wasm) words.insert(words.end(), {"-lm", "-ldl", "-lpthread"});
+    return run_compiler(compiler_, words);
+  }
+
+  const Target& target_;
+  const CompileRequest& request_;
+  const std::string& compiler_;
+  std::vector<std::string> objects_;
+};
 
 Status write_weights(const fs::path& path, const lower::Plan& plan) {
   ISOMER_TRY(wire::OutputFile file, wire::OutputFile::create(path));
@@ -148,7 +166,7 @@ bool is_identifier(std::string_view name) {
 std::vector<OrtPort> ort_ports(const lower::Plan& plan, const std::vector<lower::Port>& ports) {
   std::vector<OrtPort> out;
   for (const lower::Port& p : ports) {
-    const lower::Storage& s = plan.buffers[static_cast<std::size_t>(p.buffer)];
+    const lower::Storage& s = plan.buffer(p.buffer);
     out.push_back({s.type, s.extents, p.by_sample});
   }
   return out;
@@ -236,7 +254,7 @@ Result<Model> operator_model(const lower::Plan& plan, const std::string& name,
   graph.name = name;
   graph.opsets = {{"", kOpset}, {kOrtOperatorDomain, 1}};
   const auto declared = [&](const lower::Port& port) {
-    const lower::Storage& s = plan.buffers[static_cast<std::size_t>(port.buffer)];
+    const lower::Storage& s = plan.buffer(port.buffer);
     DeclaredType type{.type = s.type, .shape = std::vector<std::optional<Dim>>{}};
     for (const std::int64_t e : s.extents) type.shape->push_back(Dim(e));
     if (port.by_sample) type.shape->front() = Dim::symbol(plan.batch);
@@ -274,8 +292,8 @@ Result<fs::path> compile_timing(const std::string& code, const Extents& extents,
       code + ort_operator_text(request.name, {{.type = ElementType::Float, .extents = {1}}},
                                {{.type = ElementType::Double, .extents = extents}});
   ISOMER_TRY_DO(wire::write_text(request.folder / (request.name + ".cpp"), text));
-  ISOMER_TRY_DO(
-      build(*tools.target, request, tools.compiler, {.code = {request.name}, .wants_archive = false}));
+  ISOMER_TRY_DO(Builder(*tools.target, request, tools.compiler)
+                    .build({.code = {request.name}, .wants_archive = false}));
   return request.folder / library_name(*tools.target, request.name);
 }
 
@@ -293,7 +311,7 @@ std::string interface_json(const lower::Plan& plan, const CompileRequest& reques
   const auto ports = [&](const std::vector<lower::Port>& list) {
     Json out = Json::array();
     for (const lower::Port& p : list) {
-      const lower::Storage& s = plan.buffers[static_cast<std::size_t>(p.buffer)];
+      const lower::Storage& s = plan.buffer(p.buffer);
       Json shape(s.extents);
       if (p.by_sample) shape[0] = plan.batch;
       out.push_back({{"name", p.name}, {"type", std::string(name(s.type))}, {"shape", shape}});
@@ -333,7 +351,7 @@ Result<CompiledModule> compile_module(const Graph& graph, const CompileRequest& 
   ISOMER_TRY_DO(wire::write_text(in(request.name + ".h"), out.texts.header));
   ISOMER_TRY_DO(wire::write_text(in(request.name + ".hpp"), out.texts.wrapper));
   ISOMER_TRY_DO(write_weights(in(request.name + ".weights"), out.texts.plan));
-  ISOMER_TRY_DO(build(*tools.target, request, out.compiler, {.code = {request.name}}));
+  ISOMER_TRY_DO(Builder(*tools.target, request, out.compiler).build({.code = {request.name}}));
   out.library = in(library_name(*tools.target, request.name));
   out.library_bytes = fs::file_size(out.library, failure);
   ISOMER_TRY_DO(wire::write_text(in("interface.json"), interface_json(out.texts.plan, request)));
@@ -370,7 +388,7 @@ Result<CompiledRegions> compile_regions(const std::vector<const Graph*>& program
     out.regions.push_back({op->second, std::move(texts.plan)});
   }
   ISOMER_TRY_DO(wire::write_text(in(request.name + "_operators.cpp"), ort_registration_text(sources.code)));
-  ISOMER_TRY_DO(build(*tools.target, request, out.compiler, sources));
+  ISOMER_TRY_DO(Builder(*tools.target, request, out.compiler).build(sources));
   out.library = in(library_name(*tools.target, request.name));
   std::error_code failure;
   out.library_bytes = fs::file_size(out.library, failure);

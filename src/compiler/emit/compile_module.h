@@ -37,7 +37,7 @@ struct CompiledModule {
 std::vector<std::string> compile_targets();
 bool runs_here(const std::string& target);
 
-// Error, if a module can't be of the graph's inputs: one has a size that nobody gave.
+// Error, if a module can't be of the graph's inputs: the size of one is not given.
 Status need_sizes(const Graph& graph, const InferOptions& sizes);
 
 // Error: a node without a formula, by name; a size that is not known; a name that is none in C; no compiler,

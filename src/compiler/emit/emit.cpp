@@ -8,6 +8,8 @@
 
 #include "base/check.h"
 #include "compiler/emit/emit_nest.h"
+#include "compiler/emit/scalar_text.h"
+#include "compiler/emit/thread_parts.h"
 #include "compiler/loops/intrinsic.h"
 
 namespace isomer::lower {
@@ -21,7 +23,7 @@ std::string memory_of(const Plan& plan, const Storage& s, std::int64_t byte) {
 }
 
 std::string place_of(const Plan& plan, int buffer) {
-  const Storage& s = plan.buffers[static_cast<std::size_t>(buffer)];
+  const Storage& s = plan.buffer(buffer);
   const auto port = [&](const std::vector<Port>& ports) {
     for (std::size_t k = 0; k < ports.size(); ++k)
       if (ports[k].buffer == buffer) return k;
@@ -40,7 +42,7 @@ std::string place_of(const Plan& plan, int buffer) {
 
 // One row of a ring, with the zeros beside it.
 std::string zero_row(const Plan& plan, int buffer, std::int64_t row) {
-  const Storage& s = plan.buffers[static_cast<std::size_t>(buffer)];
+  const Storage& s = plan.buffer(buffer);
   const std::int64_t bytes = s.strides[s.ring_axis] * stored_bytes(s.type);
   return fmt::format("  memset({}, 0, {});\n", memory_of(plan, s, row % s.ring * bytes), bytes);
 }
@@ -48,7 +50,7 @@ std::string zero_row(const Plan& plan, int buffer, std::int64_t row) {
 // The zeros around a buffer, which its writers leave alone. Rows of a ring have theirs beside them, all of
 // them; those before the first row are the first ones.
 std::string border_of(const Plan& plan, int buffer) {
-  const Storage& s = plan.buffers[static_cast<std::size_t>(buffer)];
+  const Storage& s = plan.buffer(buffer);
   std::vector<std::int64_t> extent, low, high, stride;
   bool has_zeros = false;
   for (const int d : order_of(s)) {
@@ -109,9 +111,7 @@ class Emitter {
   }
 
  private:
-  const Storage& target(const Nest& nest) const {
-    return plan_.buffers[static_cast<std::size_t>(nest.target)];
-  }
+  const Storage& target(const Nest& nest) const { return plan_.buffer(nest.target); }
 
   void border(const Nest& nest) {
     if (!target(nest).low.empty() && bordered_.insert(nest.target).second)
@@ -202,14 +202,13 @@ class Emitter {
 
   // The function of a nest, if there is none that says the same, and its call. Of a strip: rows from, to.
   std::string call_of(const Nest& nest, const std::string& from = {}, const std::string& to = {}) {
-    NestWriter writer(plan_, nest);
-    const std::string body = writer.body();
+    const NestFunction function = emit_nest(plan_, nest);
     std::string parameters, arguments;
-    for (std::size_t k = 0; k < writer.buffers().size(); ++k) {
-      const int buffer = writer.buffers()[k];
+    for (std::size_t k = 0; k < function.buffers.size(); ++k) {
+      const int buffer = function.buffers[k];
       const bool is_target = buffer == nest.target || (nest.winograd && buffer == nest.winograd->scratch);
       parameters += fmt::format("{}{}{}* __restrict p{}", k == 0 ? "" : ", ", is_target ? "" : "const ",
-                                stored_type(plan_.buffers[static_cast<std::size_t>(buffer)].type), k);
+                                stored_type(plan_.buffer(buffer).type), k);
       arguments += (k == 0 ? "" : ", ") + place_of(plan_, buffer);
     }
     if (nest.strip) {
@@ -220,8 +219,8 @@ class Emitter {
       parameters += ", int64_t low, int64_t high";
       arguments += ", low, high";
     }
-    const std::string result = writer.may_fail() ? "int" : "void";
-    const std::string text = fmt::format("({}) {{\n{}}}\n", parameters, body);
+    const std::string result = function.may_fail ? "int" : "void";
+    const std::string text = fmt::format("({}) {{\n{}}}\n", parameters, function.body);
     auto [known, is_new] = functions_.try_emplace(result + text, "");
     if (is_new) {
       known->second = fmt::format("{}_{}", prefix_, out_.functions++);
@@ -234,9 +233,9 @@ class Emitter {
     std::string call = fmt::format("{}({})", known->second, arguments);
     if (is_shared(nest))
       call = fmt::format("im_for(team, {}, {}, [&](int64_t low, int64_t high, int64_t thread) {{ {}{}; }})",
-                         writer.units(to + " - " + from), writer.grain(), writer.may_fail() ? "return " : "",
-                         call + (writer.may_fail() ? "" : "; return 0"));
-    return writer.may_fail() ? fmt::format("if ({} != 0) return 1;\n", call) : call + ";\n";
+                         part_count(plan_, nest, to + " - " + from), part_grain(nest),
+                         function.may_fail ? "return " : "", call + (function.may_fail ? "" : "; return 0"));
+    return function.may_fail ? fmt::format("if ({} != 0) return 1;\n", call) : call + ";\n";
   }
 
   const Plan& plan_;

@@ -9,12 +9,12 @@
 namespace isomer::lower {
 
 struct Emitted {
-  std::string code;  // of the functions and of `run`; needs kernels/kernels.h above it
+  std::string code;  // of the functions and of `run`; needs module.h's kernels_of above it
   std::size_t functions = 0;
 };
 
 // PREFIX_all(inputs, outputs, workspace, weights, team): 0, or 1 where a computed index was outside of its
-// tensor. Needs kernels/threads.h above it, too.
+// tensor.
 Emitted emit(const Plan& plan, const std::string& prefix);
 
 }  // namespace isomer::lower

@@ -219,7 +219,7 @@ constexpr char kEnd[] = R"(
 std::string sample_bytes(const Plan& plan, const std::vector<Port>& ports) {
   std::vector<std::int64_t> out;
   for (const Port& p : ports) {
-    const Storage& s = plan.buffers[static_cast<std::size_t>(p.buffer)];
+    const Storage& s = plan.buffer(p.buffer);
     out.push_back(p.by_sample ? element_count(s.extents).value_or(0) * stored_bytes(s.type) : 0);
   }
   return out.empty() ? "0" : fmt::format("{}", fmt::join(out, ", "));
@@ -227,42 +227,33 @@ std::string sample_bytes(const Plan& plan, const std::vector<Port>& ports) {
 
 std::string include_of(const std::string& name) { return fmt::format("#include \"{}.h\"", name); }
 
-// [..., depth, lane] as [..., depth / 2, lane, 2], rounded to bfloat16.
-std::vector<std::uint16_t> in_pairs(const Storage& s) {
-  const auto lanes = static_cast<std::size_t>(s.extents.back());
-  const auto depth = static_cast<std::size_t>(s.extents[s.extents.size() - 2]);
-  const auto paired = static_cast<std::size_t>(paired_depth(s.extents[s.extents.size() - 2]));
-  const auto values = s.value.as<float>();
-  std::vector<std::uint16_t> out(static_cast<std::size_t>(byte_size(s)) / 2);
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::size_t lane = i % lanes, k = i / lanes % depth, panel = i / lanes / depth;
-    out[((panel * paired / 2 + k / 2) * lanes + lane) * 2 + k % 2] = float_to_bfloat16(values[i]);
-  }
-  return out;
-}
-
 std::string arithmetic_of(Exactness exactness) {
-  const std::string sums = exactness == Exactness::Fast ? ""
-                           : exactness == Exactness::Bfloat16
-                               ? "#define IM_PAIRS 1\n"
-                               : fmt::format("#define IM_STEPS {}\n", kShortSum);
-  return sums + std::string(kKernelsText) + "\n";
+  std::string text = kKernelsText;
+  switch (exactness) {
+    case Exactness::Fast: break;
+    case Exactness::ShortSums:
+    case Exactness::SmallTiles:
+    case Exactness::Direct: text = fmt::format("#define IM_STEPS {}\n", kShortSum) + text; break;
+    case Exactness::Bfloat16: text += std::string("\n") + kBfloat16Text; break;
+  }
+  return text + "\n";
 }
 
-}  // namespace
-
-std::string kernels_of(Exactness exactness) {
-  return std::string(kThreadsText) + "\n" + arithmetic_of(exactness);
+std::string upper_case(std::string name) {
+  std::ranges::transform(name, name.begin(),
+                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
+  return name;
 }
 
-// Scratch memory, or, where each thread has samples of its own, all of a workspace.
-std::int64_t thread_bytes(const Plan& plan) {
-  return plan.batch.empty() ? plan.thread_workspace : std::max(plan.workspace, plan.thread_workspace);
+// A name must not end the comment that it is in.
+std::string comment_text(std::string name) {
+  std::ranges::replace_if(
+      name, [](char c) { return c < ' ' || c > '~' || c == '*' || c == '/' || c == '\\' || c == '?'; }, '.');
+  return name;
 }
 
-Result<ModuleTexts> module_of(const Graph& graph, const InferOptions& sizes, const std::string& name,
-                              const std::string& schedules, Exactness exactness, int threads,
-                              const std::optional<Batch>& batch, const TunedLines& tuned) {
+Result<Plan> plan_module(const Graph& graph, const InferOptions& sizes, const std::string& schedules,
+                         Exactness exactness, const std::optional<Batch>& batch, const TunedLines& tuned) {
   AxisNumbers numbers;
   ISOMER_TRY(Plan plan, lower_graph(graph, batch ? batch->one : sizes, numbers));
   if (batch) {
@@ -281,21 +272,32 @@ Result<ModuleTexts> module_of(const Graph& graph, const InferOptions& sizes, con
   share_nests(plan, own);
   place_buffers(plan);
   if (const auto wrong = illegal(plan)) return Error{fmt::format("the plan was refused: {}", *wrong)};
+  return plan;
+}
+
+}  // namespace
+
+std::string kernels_of(Exactness exactness) {
+  return std::string(kThreadsText) + "\n" + arithmetic_of(exactness);
+}
+
+// Scratch memory, or, where each thread has samples of its own, all of a workspace.
+std::int64_t thread_bytes(const Plan& plan) {
+  return plan.batch.empty() ? plan.thread_workspace : std::max(plan.workspace, plan.thread_workspace);
+}
+
+Result<ModuleTexts> module_of(const Graph& graph, const InferOptions& sizes, const std::string& name,
+                              const std::string& schedules, Exactness exactness, int threads,
+                              const std::optional<Batch>& batch, const TunedLines& tuned) {
+  ISOMER_TRY(Plan plan, plan_module(graph, sizes, schedules, exactness, batch, tuned));
   Emitted emitted = emit(plan, name);
   ModuleTexts out;
-  std::string upper = name;
-  std::ranges::transform(upper, upper.begin(),
-                         [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
-  // A name must not end the comment that it is in.
-  std::string size_name = plan.batch;
-  std::ranges::replace_if(
-      size_name, [](char c) { return c < ' ' || c > '~' || c == '*' || c == '/' || c == '\\' || c == '?'; },
-      '.');
+  const std::string upper = upper_case(name);
   out.header = fmt::format(
       kHeader, name, upper, threads == 1 ? "one thread" : fmt::format("{} threads", threads),
       batch ? "size_t batch, " : "",
       batch ? fmt::format("\n   `batch`: the first extent of all that interface.json says has {}; may be 0.",
-                          size_name)
+                          comment_text(plan.batch))
             : "");
   out.wrapper = fmt::format(kWrapper, name, upper, include_of(name), threads, batch ? "size_t batch, " : "",
                             batch ? "batch, " : "");
@@ -321,12 +323,7 @@ void for_each_weight(const Plan& plan, const std::function<void(const void*, std
   std::int64_t at = 0;
   for (const Storage* s : order) {
     if (s->offset > at) write(kZeros.data(), static_cast<std::size_t>(s->offset - at));
-    if (s->in_pairs) {
-      const std::vector<std::uint16_t> pairs = in_pairs(*s);
-      write(pairs.data(), pairs.size() * sizeof(pairs[0]));
-    } else {
-      write(s->value.bytes().data, s->value.bytes().size);
-    }
+    write(s->value.bytes().data, s->value.bytes().size);
     at = s->offset + byte_size(*s);
   }
   if (plan.weights > at) write(kZeros.data(), static_cast<std::size_t>(plan.weights - at));

@@ -87,7 +87,7 @@ TEST(Threads, DivideTheRowsOfAStrip) {
   Plan wrong = a.plan;
   for (Nest& n : wrong.nests)
     if (n.strip && is_shared(n))
-      for (Storage* s = &wrong.buffers[static_cast<std::size_t>(n.target)]; s->ring > 0; s->ring = 0)
+      for (Storage* s = &wrong.buffer(n.target); s->ring > 0; s->ring = 0)
         for (std::int64_t& done : n.strip->done) done = n.strip->done.back();
   EXPECT_NE(said(wrong), "");
 }
@@ -135,9 +135,7 @@ TEST(Threads, EachDoesWhatItsOwnRowsNeed) {
     EXPECT_NE(said(wrong).find(why), std::string::npos) << ++planted << ": " << said(wrong);
   };
   const auto strip = [&](Plan& p, std::size_t n) -> Strip& { return *p.nests[nests[n]].strip; };
-  const auto target = [&](Plan& p, std::size_t n) -> Storage& {
-    return p.buffers[static_cast<std::size_t>(p.nests[nests[n]].target)];
-  };
+  const auto target = [&](Plan& p, std::size_t n) -> Storage& { return p.buffer(p.nests[nests[n]].target); };
   plant("before those", [&](Plan& p) { strip(p, 0).first[20] = 20; });
   plant("behind those", [&](Plan& p) { strip(p, 0).last[40] = 40; });
   plant("behind those", [&](Plan& p) { strip(p, 1).last[40] = 39; });
@@ -179,7 +177,7 @@ TEST(Threads, RunAnyRowsOfStrips) {
         std::map<std::pair<int, std::int64_t>, std::int64_t>
             memory;  // of a buffer and a place: the row there
         for (const std::size_t n : nests) {
-          const Storage& s = a.plan.buffers[static_cast<std::size_t>(a.plan.nests[n].target)];
+          const Storage& s = a.plan.buffer(a.plan.nests[n].target);
           for (std::int64_t r = 0; s.ring > 0 && !s.low.empty() && r < s.low[2]; ++r)
             memory[{a.plan.nests[n].target, r}] = r - s.low[2];
         }
@@ -190,12 +188,12 @@ TEST(Threads, RunAnyRowsOfStrips) {
             const Strip& strip = *nest.strip;
             const std::int64_t from = std::max(k == 0 ? 0 : strip.done[k - 1], strip.first[low]),
                                to = std::min(strip.done[k], strip.last[high]);
-            const Storage& s = a.plan.buffers[static_cast<std::size_t>(nest.target)];
+            const Storage& s = a.plan.buffer(nest.target);
             const std::int64_t before = s.low.empty() ? 0 : s.low[2], after = s.high.empty() ? 0 : s.high[2];
             for (std::int64_t r = from; r < to; ++r) {
               std::vector<Axis> reduced;
               for_each_read(*nest.value, reduced, [&](const ExprNode& e, const std::vector<Axis>&) {
-                const Storage& of = a.plan.buffers[static_cast<std::size_t>(e.tensor.number)];
+                const Storage& of = a.plan.buffer(e.tensor.number);
                 if (of.ring == 0) return;
                 const auto range = with_axes(e.at[2], {{strip.rows.id, Index(r)}}).range();
                 const std::int64_t top = of.low.empty() ? 0 : of.low[2],
@@ -264,7 +262,7 @@ TEST(Threads, AreLinesOfASchedule) {
     for (std::size_t at = 0; at < all.size();
          at = all.find('\n', at) == std::string::npos ? all.size() : all.find('\n', at) + 1)
       each.push_back(all.substr(at, all.find('\n', at) - at));
-    EXPECT_FALSE(tile_wish(each)) << lines_of;
+    EXPECT_FALSE(tile_request(each)) << lines_of;
   }
 }
 

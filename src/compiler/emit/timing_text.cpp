@@ -107,7 +107,7 @@ std::string line_of(const Plan& plan, const std::string& prefix) {
   std::vector<std::int64_t> bytes, origins;
   for (const auto* ports : {&plan.inputs, &plan.outputs})
     for (const Port& port : *ports) {
-      const Storage& s = plan.buffers[static_cast<std::size_t>(port.buffer)];
+      const Storage& s = plan.buffer(port.buffer);
       bytes.push_back(std::max<std::int64_t>(64, byte_size(s)));
       origins.push_back(origin(s) * stored_bytes(s.type));
     }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
 #include "base/hash.h"
@@ -16,8 +15,6 @@
 namespace isomer::lower {
 namespace {
 
-std::size_t number(int buffer) { return static_cast<std::size_t>(buffer); }
-
 std::string name_of(std::size_t nest) { return fmt::format("n{}", nest); }
 
 // Some nests of a plan as a plan of their own.
@@ -28,7 +25,7 @@ Unit unit_of(const Plan& plan, std::size_t first, std::size_t count) {
   const auto small = [&](int buffer) {
     const auto [at, is_new] = numbers.try_emplace(buffer, static_cast<int>(out.plan.buffers.size()));
     if (is_new) {
-      Storage s = plan.buffers[number(buffer)];
+      Storage s = plan.buffer(buffer);
       s.name = fmt::format("x{}", at->second);
       s.value = {};
       s.offset = s.thread_offset = -1;
@@ -75,7 +72,7 @@ Result<Plan> with_lines(const Unit& unit, const std::string& lines, Exactness ex
                   [&](const ExprNode& e, const std::vector<Axis>&) { used.insert(e.tensor.number); });
   }
   for (const int buffer : used) {
-    Storage& s = plan.buffers[number(buffer)];
+    Storage& s = plan.buffer(buffer);
     if (s.kind == Storage::Kind::Local && !written.contains(buffer)) s.kind = Storage::Kind::Input;
     if (s.kind == Storage::Kind::Input) plan.inputs.push_back({s.name, buffer});
     if (s.kind == Storage::Kind::Output) plan.outputs.push_back({s.name, buffer});
@@ -155,67 +152,13 @@ Schedules as_schedules(const TunedLines& tuned, const std::vector<Unit>& units, 
     for (const auto& [nest, said] : *parsed) {
       std::vector<std::string>& put = out[true_name(nest)];
       for (const std::string& line : said) {
-        const auto wish = strip_wish({line});
-        put.push_back(wish && *wish ? fmt::format("compute_at {} {}", true_name((*wish)->nest), (*wish)->rows)
-                                    : line);
+        const auto request = strip_request({line});
+        put.push_back(request && *request
+                          ? fmt::format("compute_at {} {}", true_name((*request)->nest), (*request)->rows)
+                          : line);
       }
     }
   }
-  return out;
-}
-
-std::vector<double> features_of(const Plan& plan) {
-  constexpr std::size_t kOfNest = 18;
-  std::vector<double> out(kOfNest, 0);
-  double all = 0, bytes = 0;
-  const auto log = [](double x) { return std::log2(std::max(1.0, x)); };
-  const auto size_of = [&](int buffer) {
-    return static_cast<double>(byte_size(plan.buffers[number(buffer)]));
-  };
-  std::set<int> groups;
-  double strips = 0, rings = 0;
-  for (const Nest& nest : plan.nests) {
-    double points = 1, depth = 1;
-    for (const Axis& a : nest.axes) points *= static_cast<double>(a.extent.concrete());
-    if (const ExprRef sum = main_reduction(nest.value))
-      for (const Axis& a : sum->axes) depth *= static_cast<double>(a.extent.concrete());
-    const double work = points * depth;
-    bytes += size_of(nest.target);
-    const Storage& target = plan.buffers[number(nest.target)];
-    if (target.ring > 0) rings += static_cast<double>(byte_size(target));
-    if (nest.strip && groups.insert(nest.strip->group).second)
-      strips += static_cast<double>(nest.strip->done.size());
-    std::vector<double> f(kOfNest, 0);
-    f[0] = log(points), f[1] = log(depth);
-    if (nest.tile) {
-      const Tile& t = *nest.tile;
-      const auto columns = static_cast<double>(t.columns.extent.concrete()),
-                 width = static_cast<double>(t.width), rows = static_cast<double>(t.rows.extent.concrete());
-      const double panel = 4 * width * depth, block = std::min(static_cast<double>(t.block), rows);
-      f[2] = 1, f[3] = width, f[4] = std::ceil(columns / width) * width / columns;
-      f[5] = log(columns), f[6] = log(rows), f[7] = log(static_cast<double>(t.block)),
-      f[8] = log(block * depth * 4);
-      f[9] = log(static_cast<double>(t.group)), f[10] = log(panel * static_cast<double>(t.group));
-      f[11] = t.chunk > 0 ? log(panel * static_cast<double>(t.chunk) / depth) : 0;
-      f[12] = log(size_of(t.right)), f[13] = log(size_of(t.left));
-    } else if (nest.winograd) {
-      const Winograd& w = *nest.winograd;
-      f[2] = static_cast<double>(w.size), f[5] = log(static_cast<double>(w.output.extent.concrete()));
-      f[12] = log(size_of(w.weights)), f[13] = log(size_of(w.left)),
-      f[14] = log(static_cast<double>(w.tiles));
-      f[15] = log(size_of(w.scratch));
-      f[16] = static_cast<double>(w.row.extent.concrete() * w.column.extent.concrete()) /
-              static_cast<double>(w.all_tiles() * w.size * w.size);
-      f[17] = static_cast<double>(w.all_tiles()) / static_cast<double>(w.tiles);
-    }
-    for (std::size_t k = 0; k < kOfNest; ++k) out[k] += work * f[k];
-    all += work;
-  }
-  for (double& f : out) f /= std::max(1.0, all);
-  for (const double more : {log(all), log(bytes), static_cast<double>(plan.nests.size()),
-                            static_cast<double>(groups.size()), log(strips), log(rings),
-                            log(static_cast<double>(plan.workspace)), log(static_cast<double>(plan.weights))})
-    out.push_back(more);
   return out;
 }
 

@@ -45,9 +45,6 @@ using TunedLines = std::map<std::string, std::string, std::less<>>;
 Schedules as_schedules(const TunedLines& tuned, const std::vector<Unit>& units, const Plan& plan,
                        const Schedules& own);
 
-// Numbers about a scheduled unit that its time depends on: footprints, shapes of tiles, counts.
-std::vector<double> features_of(const Plan& scheduled);
-
 // C++ of schedules that run by turns, as a module NAME (module.h) with one input, float: seconds; and one
 // output, float64 [plans, kTimedRounds]: nanoseconds of CPU time, 0 where there was no time left. Weights are
 // cold: each run has others. Exactness: of all plans.

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/check.h"
+#include "base/nth.h"
 #include "compiler/schedule/schedule.h"
 
 namespace isomer::lower {
@@ -42,41 +43,47 @@ UnitChoices::UnitChoices(const Unit& unit, Exactness exactness) {
   if (!chosen) return;
   chosen_ = std::move(*chosen);
   for (std::size_t k = 0; k < nests_.size(); ++k) {
-    Of& nest = nests_[k];
-    const std::string name = fmt::format("n{}", k);
-    const lower::Nest* now = named(chosen_, name);
-    ISOMER_CHECK(now != nullptr, "a unit has all of its nests");
-    const Extents& extents = chosen_.buffers[static_cast<std::size_t>(now->target)].extents;
-    nest.height = extents.size() == 4 ? extents[2] : 1;
-    const auto tile = [&](const lower::Nest& of) {
-      nest.may_be_tile = true;
-      nest.tile = *of.tile;
-      const std::int64_t columns = of.tile->columns.extent.concrete();
-      nest.panels = (columns + of.tile->width - 1) / of.tile->width;
-      nest.rows =
-          (of.tile->outer_rows.empty() ? of.tile->rows : of.tile->outer_rows.back()).extent.concrete();
-      nest.depth = (of.tile->outer.empty() ? of.tile->depth : of.tile->outer.front()).extent.concrete();
-    };
-    if (now->tile) tile(*now);
-    if (!now->tile)
-      if (const auto as_tile = scheduled(unit, fmt::format("nest {}\nkeep\ntensorize\n", name), exactness)) {
-        const lower::Nest* other = named(*as_tile, name);
-        if (other != nullptr && other->tile) tile(*other);
-      }
-    if (exactness < Exactness::Direct) {
-      const int size = may_be_large_ ? 4 : 2;
-      const auto as_winograd =
-          scheduled(unit, fmt::format("nest {}\nkeep\ntensorize F({},3)\n", name, size), exactness);
-      const lower::Nest* other = as_winograd ? named(*as_winograd, name) : nullptr;
-      if (other != nullptr && other->winograd) {
-        nest.may_be_winograd = true;
-        nest.winograd = *other->winograd;
-      }
-    }
-    if (nest.may_be_tile || nest.may_be_winograd) steps_.push_back(static_cast<int>(k));
+    nests_[k] = choices_of(unit, k, exactness);
+    if (nests_[k].may_be_tile || nests_[k].may_be_winograd) steps_.push_back(static_cast<int>(k));
   }
   if (nests_.size() < 2) return;
   steps_.insert(steps_.end(), {-1, -1});
+  start_.strips = chosen_strips();
+}
+
+UnitChoices::Of UnitChoices::choices_of(const Unit& unit, std::size_t k, Exactness exactness) const {
+  Of nest;
+  const std::string name = fmt::format("n{}", k);
+  const lower::Nest* now = named(chosen_, name);
+  ISOMER_CHECK(now != nullptr, "a unit has all of its nests");
+  const Extents& extents = chosen_.buffer(now->target).extents;
+  nest.height = extents.size() == 4 ? extents[2] : 1;
+  const auto tile = [&](const Tile& t) {
+    nest.may_be_tile = true;
+    nest.tile = t;
+    nest.panels = (t.columns.extent.concrete() + t.width - 1) / t.width;
+    nest.rows = (t.outer_rows.empty() ? t.rows : t.outer_rows.back()).extent.concrete();
+    nest.depth = (t.outer.empty() ? t.depth : t.outer.front()).extent.concrete();
+  };
+  if (now->tile) {
+    tile(*now->tile);
+  } else if (const auto plan = scheduled(unit, fmt::format("nest {}\nkeep\ntensorize\n", name), exactness)) {
+    const lower::Nest* other = named(*plan, name);
+    if (other != nullptr && other->tile) tile(*other->tile);
+  }
+  if (exactness >= Exactness::Direct) return nest;
+  const auto plan = scheduled(
+      unit, fmt::format("nest {}\nkeep\ntensorize F({},3)\n", name, may_be_large_ ? 4 : 2), exactness);
+  const lower::Nest* other = plan ? named(*plan, name) : nullptr;
+  if (other != nullptr && other->winograd) {
+    nest.may_be_winograd = true;
+    nest.winograd = *other->winograd;
+  }
+  return nest;
+}
+
+std::vector<StripChoice> UnitChoices::chosen_strips() const {
+  std::vector<StripChoice> out;
   for (std::size_t k = 0; k < nests_.size();) {
     const lower::Nest* first = named(chosen_, fmt::format("n{}", k));
     StripChoice strip{.first = k, .count = 1};
@@ -87,8 +94,9 @@ UnitChoices::UnitChoices(const Unit& unit, Exactness exactness) {
       ++strip.count;
     }
     k += strip.count;
-    start_.strips.push_back(strip);
+    out.push_back(strip);
   }
+  return out;
 }
 
 void UnitChoices::change_tile(NestChoice& choice, const Of& nest, Random& random) const {
@@ -143,8 +151,7 @@ UnitChoice UnitChoices::changed(UnitChoice from, Random& random) const {
   if (steps_.empty()) return from;
   const int step = one_of(steps_, random);
   if (step < 0) change_strips(from, random);
-  else
-    change_tile(from.nests[static_cast<std::size_t>(step)], nests_[static_cast<std::size_t>(step)], random);
+  else change_tile(nth(from.nests, step), nth(nests_, step), random);
   return from;
 }
 
@@ -206,8 +213,8 @@ std::optional<UnitChoice> UnitChoices::choice_of(const std::string& lines) const
     else if (nests_.size() > 1) out.strips.push_back({.first = k});
     const auto said = parsed->find(fmt::format("n{}", k));
     if (said == parsed->end()) continue;
-    const auto tile = tile_wish(said->second);
-    const auto strip = strip_wish(said->second);
+    const auto tile = tile_request(said->second);
+    const auto strip = strip_request(said->second);
     if (!tile || !strip) return std::nullopt;
     if (*strip) {
       for (std::size_t last = k + 1; last < nests_.size() && in_strip == 0; ++last)
@@ -217,15 +224,15 @@ std::optional<UnitChoice> UnitChoices::choice_of(const std::string& lines) const
       out.strips.back().rows = (*strip)->rows;
     }
     if (!*tile) continue;
-    const TileWish& wish = **tile;
-    if (wish.winograd)
-      out.nests[k] = {.kind = NestChoice::Kind::Winograd, .size = *wish.winograd, .tiles = wish.tiles};
+    const TileRequest& request = **tile;
+    if (request.winograd)
+      out.nests[k] = {.kind = NestChoice::Kind::Winograd, .size = *request.winograd, .tiles = request.tiles};
     else
       out.nests[k] = {.kind = NestChoice::Kind::Tile,
-                      .width = wish.columns,
-                      .block = wish.block,
-                      .group = wish.group,
-                      .pieces = wish.pieces.value_or(-1)};
+                      .width = request.columns,
+                      .block = request.block,
+                      .group = request.group,
+                      .pieces = request.pieces.value_or(-1)};
   }
   return this->lines(out) == lines ? std::optional(out) : std::nullopt;
 }

@@ -48,6 +48,8 @@ class UnitChoices {
     Winograd winograd = {};  // the same
     std::int64_t panels = 1, rows = 1, depth = 1, height = 1;
   };
+  Of choices_of(const Unit& unit, std::size_t nest, Exactness exactness) const;
+  std::vector<StripChoice> chosen_strips() const;
   void change_tile(NestChoice& choice, const Of& nest, Random& random) const;
   void change_strips(UnitChoice& choice, Random& random) const;
 

@@ -126,7 +126,7 @@ class Composer {
 
   bool may_move(std::size_t n) const {
     const Nest& nest = nests_[n];
-    const Storage& buffer = plan_.buffers[static_cast<std::size_t>(nest.target)];
+    const Storage& buffer = plan_.buffer(nest.target);
     if (buffer.kind != Storage::Kind::Local || writers_.at(nest.target).size() != 1 ||
         nest.at != to_indices(nest.axes))
       return false;

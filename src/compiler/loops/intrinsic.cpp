@@ -7,6 +7,7 @@
 #include <set>
 #include <sstream>
 
+#include "base/nth.h"
 #include "compiler/loops/lower.h"
 #include "model/expr/reads.h"
 #include "model/graph/text/text.h"
@@ -49,7 +50,7 @@ Result<Intrinsic> read_block(const Block& block) {
   if (plan->nests.size() != 1 || plan->outputs.size() != 1) return wrong("it is more than one sum");
   const Nest& nest = plan->nests[0];
   const auto port = [&](const Port& p) {
-    const Storage& s = plan->buffers[static_cast<std::size_t>(p.buffer)];
+    const Storage& s = plan->buffer(p.buffer);
     return Intrinsic::Port{.name = p.name, .type = s.type, .extents = s.extents};
   };
   std::map<int, int> number_of;  // of an input, by its buffer
@@ -181,9 +182,8 @@ Status tensorize(const Plan& plan, Nest& nest, std::string_view name) {
   for (std::size_t k = 0; k < ours.size(); ++k) {
     std::vector<Index> position;
     for (const Index& i : ours[k]->at) position.push_back(with_axes(i, by_loops));
-    const Index address =
-        address_of(plan.buffers[static_cast<std::size_t>(ours[k]->tensor.number)], position);
-    IntrinsicCall::Factor& factor = call.factors[static_cast<std::size_t>(theirs[k]->tensor.number)];
+    const Index address = address_of(plan.buffer(ours[k]->tensor.number), position);
+    IntrinsicCall::Factor& factor = nth(call.factors, theirs[k]->tensor.number);
     factor = {.read = read(ours[k]->tensor, ours[k]->type, ours[k]->extents, ours[k]->at)};
     for (const Index& i : theirs[k]->at) {
       std::int64_t step = 0;

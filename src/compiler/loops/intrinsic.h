@@ -10,7 +10,7 @@
 // What it computes is a graph whose one output is one sum over what it reads of the inputs. The code adds
 // that to `c`, which is row-major; of an input `a` it has the first element and the strides a_0, a_1, ... of
 // its axes. That a nest's innermost loops are this sum is for legality.h to decide; that the code computes it
-// is nobody's proof: `compile` runs it beside the graph before it is used.
+// is not proved: `compile` runs it beside the graph before it is used.
 #pragma once
 
 #include <string>

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/nth.h"
 #include "model/eval/program.h"
 #include "model/graph/call.h"
 #include "model/graph/constant.h"
@@ -72,7 +73,7 @@ class Lowering {
     const auto tensor = constant(value);
     if (!tensor) return Error{fmt::format("{}: it is read before it is computed", graph_.name_of(value))};
     ISOMER_TRY(const int buffer, add(value, Storage::Kind::Weight));
-    plan_.buffers[static_cast<std::size_t>(buffer)].value = *tensor;
+    plan_.buffer(buffer).value = *tensor;
     return buffer;
   }
 
@@ -146,7 +147,7 @@ class Lowering {
       const bool is_input = read.tensor.kind == TensorRef::Kind::Input;
       ExprNode out = read;
       out.tensor = {.kind = TensorRef::Kind::Input,
-                    .number = (is_input ? inputs : stages)[static_cast<std::size_t>(read.tensor.number)]};
+                    .number = nth(is_input ? inputs : stages, read.tensor.number)};
       return Expr(std::make_shared<const ExprNode>(std::move(out)));
     });
     nest.value = with_axes(value, by, numbers_);
@@ -156,7 +157,7 @@ class Lowering {
   // Outputs have memory of their own, the caller's: what computes one writes there; all else is copied.
   Status put_out(Value output) {
     ISOMER_TRY(const int source, buffer_of(output));
-    Storage& storage = plan_.buffers[static_cast<std::size_t>(source)];
+    Storage& storage = plan_.buffer(source);
     if (storage.kind == Storage::Kind::Local) {
       storage.kind = Storage::Kind::Output;
       storage.name = graph_.name_of(output);

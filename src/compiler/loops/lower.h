@@ -14,7 +14,7 @@ namespace isomer::lower {
 // not known.
 Result<Plan> lower_graph(const Graph& graph, const InferOptions& sizes, AxisNumbers& numbers);
 
-// Writes nests into their readers where that computes nothing twice; what nobody reads is dropped.
+// Writes nests into their readers where that computes nothing twice; what is not read is dropped.
 void compose_nests(Plan& plan, AxisNumbers& numbers);
 
 }  // namespace isomer::lower

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "base/nth.h"
 
 namespace isomer::lower {
 
@@ -26,11 +27,7 @@ Extents strides_in_order(const Extents& extents, const std::vector<int>& order) 
   return strides;
 }
 
-std::int64_t byte_size(const Storage& storage) {
-  if (!storage.in_pairs) return storage.size * stored_bytes(storage.type);
-  const std::int64_t depth = storage.extents[storage.extents.size() - 2];
-  return storage.size / depth * paired_depth(depth) * 2;
-}
+std::int64_t byte_size(const Storage& storage) { return storage.size * stored_bytes(storage.type); }
 
 std::int64_t origin(const Storage& storage) {
   std::int64_t at = 0;
@@ -67,9 +64,8 @@ std::int64_t stride(const Index& address, const Axis& axis) {
 std::vector<int> order_of(const Storage& storage) {
   std::vector<int> order(storage.extents.size());
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, [&](int a, int b) {
-    return storage.strides[static_cast<std::size_t>(a)] > storage.strides[static_cast<std::size_t>(b)];
-  });
+  std::ranges::stable_sort(order,
+                           [&](int a, int b) { return nth(storage.strides, a) > nth(storage.strides, b); });
   return order;
 }
 
@@ -86,7 +82,7 @@ std::int64_t stored_bytes(ElementType type) { return (bits(type) + 7) / 8; }
 namespace {
 
 std::int64_t stride_of(const Nest& nest, const Plan& plan, const Axis& axis) {
-  const Storage& target = plan.buffers[static_cast<std::size_t>(nest.target)];
+  const Storage& target = plan.buffer(nest.target);
   std::int64_t stride = 0;
   for (std::size_t d = 0; d < nest.at.size(); ++d)
     for (const Index::Term& t : nest.at[d].terms())
@@ -160,7 +156,7 @@ void reset_loops(Nest& nest, const Plan& plan) {
 }
 
 std::string text(const Nest& nest, const Plan& plan) {
-  const Storage& target = plan.buffers[static_cast<std::size_t>(nest.target)];
+  const Storage& target = plan.buffer(nest.target);
   std::string out = fmt::format("{}: {}[{}]\n", nest.name, target.name, fmt::join(target.extents, ", "));
   if (nest.strip) {
     const Nest* last = &nest;  // of those that run in turns

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "base/nth.h"
 #include "model/expr/formula.h"
 #include "model/expr/tensor.h"
 
@@ -27,8 +28,8 @@ struct Storage {
   Extents extents = {};
   Extents strides = {};         // in elements
   Extents low = {}, high = {};  // zeros before and behind each axis; none: there are none
-  // Of a tensor that nobody needs as a whole, so many rows along one axis, zeros included: row r is where r
-  // mod ring is. 0: all of them.
+  // A ring buffer: the number of rows that are kept along ring_axis, zeros included; row r is in slot r mod
+  // ring. 0: all rows are kept.
   std::int64_t ring = 0;
   std::size_t ring_axis = 0;
   std::int64_t size = 0;     // elements of memory, gaps included
@@ -38,12 +39,9 @@ struct Storage {
   bool each_thread = false;
   std::int64_t thread_offset = -1;  // bytes, in such a part
   Tensor value = {};                // of a Weight; its strides are row-major
-  bool in_pairs = false;            // a Weight that its file has rounded, see Tile::in_pairs
 };
 // Bytes of that memory, or of the file.
 std::int64_t byte_size(const Storage& storage);
-// A panel's depth in pairs.
-constexpr std::int64_t paired_depth(std::int64_t depth) { return (depth + 31) / 32 * 32; }
 // Where the element at zeros is in that memory.
 std::int64_t origin(const Storage& storage);
 // Whether an index along an axis never leaves the memory: the tensor, or the zeros around it.
@@ -89,10 +87,7 @@ struct Tile {
   // What threads divide: batch and outer rows (or, without any, tiles of rows), or batch and panels.
   enum class Shared : std::uint8_t { None, Rows, Columns };
   Shared shared = Shared::None;
-  bool left_first = true;  // among the product's factors
-  // The right factor is rounded to bfloat16, and two steps of the depth lie beside each other; zeros fill the
-  // depth up to a multiple of 32.
-  bool in_pairs = false;
+  bool left_first = true;              // among the product's factors
   int left = 0, right = 0;             // buffers; `right` is packed: [kept..., panel, outer..., depth, lane]
   std::vector<Axis> packed_axes = {};  // of `right`, and its value over them
   Expr packed_value = {};
@@ -192,13 +187,16 @@ struct Plan {
   std::vector<Nest> nests;
   std::vector<Port> inputs, outputs;
   std::vector<Intrinsic> intrinsics = {};
-  std::string batch = {};      // what the size of a batch is called, which a run is told; "": there is none
-  std::int64_t workspace = 0;  // bytes
+  std::string batch = {};             // the name of the batch's size, a parameter of a run; "": there is none
+  std::int64_t workspace = 0;         // bytes
   std::int64_t thread_workspace = 0;  // bytes behind it for every thread but the first
   // What a plan by sizes alone would have, and what lives at the same time, which no plan is below.
   std::int64_t greedy_workspace = 0, least_workspace = 0;
   std::int64_t weights = 0;  // bytes
   bool has_values = true;    // false: weights are sizes only, since it is timed and computes nothing
+
+  Storage& buffer(int number) { return nth(buffers, number); }
+  const Storage& buffer(int number) const { return nth(buffers, number); }
 };
 
 // Nests from `first` on that run strip by strip with it; 0: it runs as a whole.

@@ -6,6 +6,7 @@
 #include <map>
 #include <variant>
 
+#include "base/nth.h"
 #include "model/graph/constant.h"
 #include "model/graph/flatten.h"
 #include "model/graph/live_nodes.h"
@@ -101,8 +102,7 @@ class Samples {
     if (const auto why = condition_of(formula))
       return put(Mixed{fmt::format("node '{}' ({}) {}", label(node), node.op, *why)});
     for (std::uint32_t k = 0; k < node.outputs.size() && k < formula.outputs.size(); ++k)
-      roles_[{id, k}] =
-          is_known({id, k}) ? Role(Alike{}) : stages[static_cast<std::size_t>(formula.outputs[k])];
+      roles_[{id, k}] = is_known({id, k}) ? Role(Alike{}) : nth(stages, formula.outputs[k]);
   }
   // A value that does not depend on the inputs, nor on the size of the batch.
   bool is_known(Value value) const {

@@ -72,7 +72,7 @@ class Layouts {
     const ExprNode* weights = nullptr;
     std::vector<Axis> around = sum.axes;
     for_each_read(*sum.args[0], around, [&](const ExprNode& e, const std::vector<Axis>&) {
-      const Storage& source = plan_.buffers[static_cast<std::size_t>(e.tensor.number)];
+      const Storage& source = plan_.buffer(e.tensor.number);
       if (source.kind == Storage::Kind::Weight) weights = &e;
       else if (e.at.size() == nest.at.size()) images.push_back(&e);
     });
@@ -132,14 +132,14 @@ class Layouts {
 
 constexpr std::int64_t kShortestWithBorder = 12;  // shorter rows are better off as one long axis without gaps
 
-// Images that windows look at beyond their ends get zeros around them, so that nobody has to ask where he is.
+// Images that windows read beyond the edge get zeros around them, so that inner loops need no bounds checks.
 void choose_borders(Plan& plan) {
   for (const Nest& nest : plan.nests) {
     const ExprRef sum = main_reduction(nest.value);
     if (!sum || sum->reduction != Reduction::Sum) continue;
     std::vector<Axis> reduced;
     for_each_read(*sum->args[0], reduced, [&](const ExprNode& e, const std::vector<Axis>&) {
-      Storage& s = plan.buffers[static_cast<std::size_t>(e.tensor.number)];
+      Storage& s = plan.buffer(e.tensor.number);
       if (s.kind != Storage::Kind::Local || s.type != ElementType::Float || !is_image(s) ||
           s.extents.back() < kShortestWithBorder)
         return;

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 
+#include "base/nth.h"
 #include "compiler/schedule/layout.h"
 #include "model/expr/reads.h"
 
@@ -38,7 +39,7 @@ class Strips {
       std::size_t length = 1;
       std::vector<Window> windows;
       if (const auto lines = own_.find(plan_.nests[n].name); lines != own_.end()) {
-        ISOMER_TRY(length, as_wished(n, lines->second));
+        ISOMER_TRY(length, apply_request(n, lines->second));
         n += length;
         continue;
       }
@@ -56,7 +57,7 @@ class Strips {
   }
 
  private:
-  Storage& target(std::size_t n) { return plan_.buffers[static_cast<std::size_t>(plan_.nests[n].target)]; }
+  Storage& target(std::size_t n) { return plan_.buffer(plan_.nests[n].target); }
   static std::optional<Axis> rows_of(const Nest& nest) {
     if (nest.at.size() != 4) return std::nullopt;
     auto axis = nest.at[kRows].as_axis();
@@ -81,9 +82,7 @@ class Strips {
     bool fits = true;
     std::vector<Axis> around;
     for_each_read(*sum->args[0], around, [&](const ExprNode& e, const std::vector<Axis>&) {
-      if (e.at.size() != 4 ||
-          plan_.buffers[static_cast<std::size_t>(e.tensor.number)].kind == Storage::Kind::Weight)
-        return;
+      if (e.at.size() != 4 || plan_.buffer(e.tensor.number).kind == Storage::Kind::Weight) return;
       const bool is_window = mentions_any(e.at[kRows], sum->axes) || mentions_any(e.at[3], sum->axes);
       if (!is_window || !mentions_any(e.at[kChannels], sum->axes)) return;
       // A dense window: by Winograd if it may be, and its rows can't go round.
@@ -131,28 +130,28 @@ class Strips {
   }
 
   // A chain as a schedule wants it, whatever its size; how many nests it has.
-  Result<std::size_t> as_wished(std::size_t first, const std::vector<std::string>& lines) {
+  Result<std::size_t> apply_request(std::size_t first, const std::vector<std::string>& lines) {
     const std::string& name = plan_.nests[first].name;
-    auto said = strip_wish(lines);
+    auto said = strip_request(lines);
     if (!said) return Error{fmt::format("{}: {}", name, said.error().message)};
-    const std::optional<StripWish>& wish = *said;
-    if (!wish) return std::size_t{1};
+    const std::optional<StripRequest>& request = *said;
+    if (!request) return std::size_t{1};
     std::vector<Window> windows;
     for (std::size_t n = first; n + 1 < plan_.nests.size(); ++n) {
       const auto window = link(n, n + 1, n == first);
       if (!window)
         return Error{fmt::format("{}: compute_at {}: {} does not read {} row by row, it alone", name,
-                                 wish->nest, plan_.nests[n + 1].name, plan_.nests[n].name)};
+                                 request->nest, plan_.nests[n + 1].name, plan_.nests[n].name)};
       windows.push_back(*window);
-      if (plan_.nests[n + 1].name != wish->nest) continue;
-      const std::int64_t rows = std::min(wish->rows, target(n + 1).extents[kRows]);
+      if (plan_.nests[n + 1].name != request->nest) continue;
+      const std::int64_t rows = std::min(request->rows, target(n + 1).extents[kRows]);
       cut(first, n + 2 - first, rows_done(first, n + 2 - first, windows, rows), windows);
       return n + 2 - first;
     }
-    return Error{fmt::format("{}: compute_at: no nest after it is named {}", name, wish->nest)};
+    return Error{fmt::format("{}: compute_at: no nest after it is named {}", name, request->nest)};
   }
 
-  // Rows that are done after each strip, if the last nest does so many in one.
+  // Rows that are done after each strip, if the last nest does this many in one.
   std::vector<Extents> rows_done(std::size_t first, std::size_t length, const std::vector<Window>& windows,
                                  std::int64_t rows) {
     std::vector<Extents> done(length);
@@ -176,7 +175,7 @@ class Strips {
     std::int64_t ring = 1;
     for (std::size_t k = 0; k < read.size(); ++k) {
       const std::int64_t from = k == 0 ? 0 : read[k - 1];
-      // Threads write the rows of one strip at the same time, also those that nobody reads.
+      // Threads write the rows of one strip at the same time, also those that are not read.
       ring = std::max(ring, written[k] - (k == 0 ? 0 : written[k - 1]));
       if (from == read[k]) continue;
       const std::int64_t end = written[k] + (written[k] == s.extents[kRows] ? high : 0);
@@ -220,8 +219,8 @@ class Strips {
         if (k + 1 < length) {
           const Strip& reader = *plan_.nests[first + k + 1].strip;
           const Window& w = windows[k];
-          begin = w.step * reader.first[static_cast<std::size_t>(r)] + w.low;
-          end = w.step * (reader.last[static_cast<std::size_t>(r)] - 1) + w.high + 1;
+          begin = w.step * nth(reader.first, r) + w.low;
+          end = w.step * (nth(reader.last, r) - 1) + w.high + 1;
           begin = r == 0 ? 0 : std::clamp<std::int64_t>(begin, 0, height - 1);
           end = r == rows ? height : std::clamp<std::int64_t>(end, 0, height);
         }

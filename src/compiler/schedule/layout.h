@@ -18,8 +18,8 @@ enum class Exactness : std::uint8_t {
   ShortSums,   // the same; what is added up in one go is shorter
   SmallTiles,  // F(2, 3) in place of F(4, 3), sums as short
   Direct,      // no Winograd
-  // Not as exact, and never without being asked for: weights of matrix products are rounded to bfloat16,
-  // where the processor has tiles of them what they are multiplied with, too; sums are of floats.
+  // Less exact, and only for --precision bf16 (bfloat16.h): weights of matrix products are rounded to
+  // bfloat16, where the processor has tiles of them what they are multiplied with, too; sums are of floats.
   Bfloat16,
 };
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <random>
 
+#include "compiler/schedule/bfloat16.h"
 #include "compiler/schedule/legality.h"
 #include "compiler/schedule/test_plan.h"
 
@@ -207,13 +208,13 @@ TEST(Schedule, MistakesOfLinesAboutMore) {
                            "tensorize\nsplit i0 4", "pack w 16\ntensorize", "pack x1 16\ntensorize F(4,3)"}) {
     const auto own = parse_schedules(std::string("nest n\n") + line + "\n");
     ASSERT_TRUE(own);
-    EXPECT_FALSE(tile_wish(own->at("n"))) << line;
+    EXPECT_FALSE(tile_request(own->at("n"))) << line;
   }
   for (const char* line :
        {"compute_at", "compute_at m", "compute_at m 0", "compute_at m 2\ncompute_at m 2"}) {
     const auto own = parse_schedules(std::string("nest n\n") + line + "\n");
     ASSERT_TRUE(own);
-    EXPECT_FALSE(strip_wish(own->at("n"))) << line;
+    EXPECT_FALSE(strip_request(own->at("n"))) << line;
   }
   Lowered a = lowered(kDotAdd);
   for (const char* line : {"pack x7 16\ntensorize", "tensorize F(4,3)"}) {
@@ -326,15 +327,15 @@ TEST(Legality, NoWinogradWhereSumsAreDirect) {
 
 TEST(Legality, PairsAreOfWeightsThatAreStoredSo) {
   Lowered a = scheduled(kConvolution, Exactness::Bfloat16);
-  const auto at =
-      std::ranges::find_if(a.plan.nests, [](const Nest& n) { return n.tile && n.tile->in_pairs; });
+  const auto at = std::ranges::find_if(
+      a.plan.nests, [&](const Nest& n) { return n.tile && is_paired(a.plan.buffer(n.tile->right)); });
   ASSERT_NE(at, a.plan.nests.end());
   EXPECT_EQ(illegal(a.plan), std::nullopt);
-  Storage& weights = a.plan.buffers[static_cast<std::size_t>(at->tile->right)];
+  Storage& weights = a.plan.buffer(at->tile->right);
   EXPECT_EQ(byte_size(weights), 9 * 32 * 32 * 2);
-  weights.in_pairs = false;
+  weights.type = ElementType::Float;
   EXPECT_NE(illegal(a.plan), std::nullopt);
-  weights.in_pairs = true;
+  weights.type = ElementType::BFloat16;
   at->tile->chunk = 8;
   EXPECT_NE(illegal(a.plan), std::nullopt);
 }
@@ -342,8 +343,7 @@ TEST(Legality, PairsAreOfWeightsThatAreStoredSo) {
 TEST(Legality, NoPairsWithoutBeingAskedFor) {
   for (const Exactness exactness :
        {Exactness::Fast, Exactness::ShortSums, Exactness::SmallTiles, Exactness::Direct})
-    for (const Nest& nest : scheduled(kConvolution, exactness).plan.nests)
-      EXPECT_FALSE(nest.tile && nest.tile->in_pairs);
+    for (const Storage& s : scheduled(kConvolution, exactness).plan.buffers) EXPECT_FALSE(is_paired(s));
 }
 
 // Whether every instance runs exactly once, by running the loops.
@@ -427,7 +427,7 @@ TEST(Legality, PlantedFaultsOfPlansAreFound) {
     fault(plan);
     found += illegal(plan) ? 1 : 0;
   };
-  const auto buffer = [](Plan& plan, int k) -> Storage& { return plan.buffers[static_cast<std::size_t>(k)]; };
+  const auto buffer = [](Plan& plan, int k) -> Storage& { return plan.buffer(k); };
   plant([&](Plan& p) { p.workspace -= 64; });
   plant([&](Plan& p) { p.weights -= 64; });
   plant([&](Plan& p) { buffer(p, weights[1]).offset = buffer(p, weights[0]).offset; });

@@ -33,8 +33,7 @@ int Packing::add(Storage s) {
     hasher.add_bytes(s.value.bytes().data, s.value.bytes().size);
     const auto [from, to] = weights_.equal_range(hasher.digest());
     for (auto at = from; at != to; ++at)
-      if (storage(at->second).extents == s.extents && storage(at->second).in_pairs == s.in_pairs &&
-          storage(at->second).value.same_bits(s.value))
+      if (storage(at->second).extents == s.extents && storage(at->second).value.same_bits(s.value))
         return at->second;
     weights_.emplace(hasher.digest(), static_cast<int>(plan_.buffers.size()));
   }
@@ -42,8 +41,8 @@ int Packing::add(Storage s) {
   return static_cast<int>(plan_.buffers.size()) - 1;
 }
 
-std::optional<int> Packing::computed(const Expr& value, const std::vector<Axis>& axes, std::string name,
-                                     bool in_pairs) {
+std::optional<Storage> Packing::compute(const Expr& value, const std::vector<Axis>& axes,
+                                        std::string name) const {
   std::optional<int> source;
   const Expr alone = with_reads(value, [&](const ExprNode& e) -> std::optional<Expr> {
     source = e.tensor.number;
@@ -52,11 +51,10 @@ std::optional<int> Packing::computed(const Expr& value, const std::vector<Axis>&
   if (!source) return std::nullopt;
   const Storage& weight = storage(*source);
   Storage out{.kind = Storage::Kind::Weight, .name = std::move(name), .type = value.type()};
-  out.in_pairs = in_pairs;
   for (const Axis& a : axes) out.extents.push_back(extent(a));
   out.strides = row_major(out.extents);
   out.size = *element_count(out.extents);
-  if (!plan_.has_values) return add(std::move(out));
+  if (!plan_.has_values) return out;
   Formula formula;
   formula.inputs = {TensorType{weight.type, to_dims(weight.extents)}};
   formula.stages.push_back({.type = value.type(), .axes = axes, .value = alone});
@@ -64,7 +62,7 @@ std::optional<int> Packing::computed(const Expr& value, const std::vector<Axis>&
   auto tensors = Program::compile(formula).run({weight.value});
   if (!tensors) return std::nullopt;
   out.value = tensors->front();
-  return add(std::move(out));
+  return out;
 }
 
 }  // namespace isomer::lower

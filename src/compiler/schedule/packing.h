@@ -17,11 +17,10 @@ class Packing {
  public:
   Packing(Plan& plan, AxisNumbers& numbers) : plan_(plan), numbers_(numbers) {}
   int add(Storage storage);
-  // An expression over one weight, computed now: its buffer; nullopt where that fails.
-  std::optional<int> computed(const Expr& value, const std::vector<Axis>& axes, std::string name,
-                              bool in_pairs = false);
+  // An expression over one weight, computed now; nullopt where that fails.
+  std::optional<Storage> compute(const Expr& value, const std::vector<Axis>& axes, std::string name) const;
 
-  const Storage& storage(int buffer) const { return plan_.buffers[static_cast<std::size_t>(buffer)]; }
+  const Storage& storage(int buffer) const { return plan_.buffer(buffer); }
   // Where an access goes, in elements.
   Index address(int buffer, const std::vector<Index>& at) const { return address_of(storage(buffer), at); }
 

@@ -144,7 +144,7 @@ std::optional<std::vector<std::int64_t>> placed_exactly(const std::vector<Block>
   return std::nullopt;  // an order that goes round
 }
 
-// Large ones first, each at the lowest place that nobody who lives at the same time has; where that is more
+// Large ones first, each at the lowest place that is free while it lives; where that is more
 // than what lives at some time, and there are few, an exact plan is asked for.
 void place_buffers(Plan& plan) {
   constexpr std::size_t kMostBlocks = 80;
@@ -154,7 +154,7 @@ void place_buffers(Plan& plan) {
   std::vector<int> buffers;
   std::vector<Block> blocks;
   for (const auto& [buffer, life] : lives) {
-    Storage& s = plan.buffers[static_cast<std::size_t>(buffer)];
+    Storage& s = plan.buffer(buffer);
     const std::int64_t bytes = aligned(byte_size(s));
     if (s.kind == Storage::Kind::Local) {
       buffers.push_back(buffer);
@@ -176,7 +176,7 @@ void place_buffers(Plan& plan) {
   std::vector<Storage*> own;  // of each thread
   std::vector<Block> own_blocks;
   for (std::size_t k = 0; k < buffers.size(); ++k) {
-    Storage& s = plan.buffers[static_cast<std::size_t>(buffers[k])];
+    Storage& s = plan.buffer(buffers[k]);
     s.offset = places[k];
     if (!s.each_thread) continue;
     own.push_back(&s);

@@ -171,7 +171,7 @@ class Reducer {
              std::ranges::all_of(e.args, [&](const ExprRef& a) { return fits(*a, nest, axis, reads); });
     }
     if (e.kind != ExprNode::Kind::Read) return false;
-    const Storage& s = plan_.buffers[static_cast<std::size_t>(e.tensor.number)];
+    const Storage& s = plan_.buffer(e.tensor.number);
     if (s.type != ElementType::Float) return false;
     const Index at = address(e);
     if (!is_steady(at, nest)) return false;
@@ -201,7 +201,7 @@ class Reducer {
   }
   // A weight with that axis innermost.
   std::optional<Expr> repacked(const ExprNode& e, const Axis& axis) {
-    const Storage source = plan_.buffers[static_cast<std::size_t>(e.tensor.number)];
+    const Storage source = plan_.buffer(e.tensor.number);
     if (source.kind != Storage::Kind::Weight || stride(address(e), axis) == 1 || !address(e).mentions(axis))
       return std::nullopt;
     const std::size_t along = *place_along(e, axis);
@@ -215,11 +215,12 @@ class Reducer {
     for (std::size_t d = 0; d < source.extents.size(); ++d)
       if (d != along) put(d);
     put(along);
-    const auto packed = packing_.computed(read(e.tensor, source.type, to_dims(source.extents), from), order,
-                                          source.name + ".packed");
+    auto packed = packing_.compute(read(e.tensor, source.type, to_dims(source.extents), from), order,
+                                   source.name + ".packed");
     ISOMER_CHECK(packed, "a weight is only moved");
-    return read({.kind = TensorRef::Kind::Input, .number = *packed}, e.type,
-                to_dims(packing_.storage(*packed).extents), at);
+    const Dims extents = to_dims(packed->extents);
+    return read({.kind = TensorRef::Kind::Input, .number = packing_.add(std::move(*packed))}, e.type, extents,
+                at);
   }
 
   void by_lanes(Nest& nest, std::size_t data) {

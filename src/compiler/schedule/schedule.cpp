@@ -165,27 +165,27 @@ Result<Schedules> parse_schedules(std::string_view text) {
 namespace {
 
 // Lines about the loops around tiles; false: it is none of them.
-Result<bool> takes_size(TileWish& wish, const std::vector<std::string>& words) {
+Result<bool> takes_size(TileRequest& request, const std::vector<std::string>& words) {
   const bool is_pieces = words[0] == "pieces", is_tiles = words[0] == "tiles";
   if (words[0] != "block" && words[0] != "group" && !is_pieces && !is_tiles) return false;
   const auto number = words.size() == 2 ? number_of(words[1]) : std::nullopt;
-  if (!number || *number < (is_pieces ? 0 : 1) || is_tiles != wish.winograd.has_value())
+  if (!number || *number < (is_pieces ? 0 : 1) || is_tiles != request.winograd.has_value())
     return Error{
         "block ROWS, group PANELS and pieces DEPTH of a tensorize without F, tiles COUNT of one with F"};
-  if (is_pieces) wish.pieces = *number;
-  else (is_tiles ? wish.tiles : words[0] == "block" ? wish.block : wish.group) = *number;
+  if (is_pieces) request.pieces = *number;
+  else (is_tiles ? request.tiles : words[0] == "block" ? request.block : request.group) = *number;
   return true;
 }
 
 }  // namespace
 
-Result<std::optional<TileWish>> tile_wish(const std::vector<std::string>& lines) {
-  TileWish wish;
+Result<std::optional<TileRequest>> tile_request(const std::vector<std::string>& lines) {
+  TileRequest request;
   bool is_packed = false, is_tensorized = false;
   for (const std::string& line : lines) {
     const auto words = words_of(line);
     if (words.empty()) continue;
-    if (is_call(words)) return std::optional<TileWish>();
+    if (is_call(words)) return std::optional<TileRequest>();
     if (words[0] == "pack") {
       const bool is_any = words.size() == 2;
       const auto right = is_any ? std::optional<std::int64_t>(-1)
@@ -197,36 +197,36 @@ Result<std::optional<TileWish>> tile_wish(const std::vector<std::string>& lines)
         return Error{
             "pack xK COLUMNS, where xK is a factor as --show has it (left out: the one that is chosen) and "
             "COLUMNS 16, 32, 48 or 64"};
-      wish.right = static_cast<int>(*right);
-      wish.columns = *columns;
+      request.right = static_cast<int>(*right);
+      request.columns = *columns;
       is_packed = true;
     } else if (words[0] == "tensorize") {
       is_tensorized = true;
-      if (words.size() == 2 && words[1] == "F(4,3)") wish.winograd = 4;
-      else if (words.size() == 2 && words[1] == "F(2,3)") wish.winograd = 2;
+      if (words.size() == 2 && words[1] == "F(4,3)") request.winograd = 4;
+      else if (words.size() == 2 && words[1] == "F(2,3)") request.winograd = 2;
       else if (words.size() != 1) return Error{"tensorize, or tensorize F(4,3) or F(2,3)"};
     } else if (is_tensorized && words[0] == "parallel") {
-      if (words.size() == 2 && words[1] == "rows") wish.shared = Tile::Shared::Rows;
-      else if (words.size() == 2 && words[1] == "columns") wish.shared = Tile::Shared::Columns;
+      if (words.size() == 2 && words[1] == "rows") request.shared = Tile::Shared::Rows;
+      else if (words.size() == 2 && words[1] == "columns") request.shared = Tile::Shared::Columns;
       else return Error{"parallel rows, or parallel columns"};
     } else if (is_packed || is_tensorized) {
-      ISOMER_TRY(const bool is_size, takes_size(wish, words));
+      ISOMER_TRY(const bool is_size, takes_size(request, words));
       if (is_size || words[0] == "keep") continue;
       if (words[0] != "compute_at") return Error{fmt::format("{}: a tile has no loops of its own", words[0])};
     }
   }
-  if (is_packed && (!is_tensorized || wish.winograd)) return Error{"pack is for a tensorize without F"};
-  return is_tensorized ? std::optional(wish) : std::nullopt;
+  if (is_packed && (!is_tensorized || request.winograd)) return Error{"pack is for a tensorize without F"};
+  return is_tensorized ? std::optional(request) : std::nullopt;
 }
 
-Result<std::optional<StripWish>> strip_wish(const std::vector<std::string>& lines) {
-  std::optional<StripWish> out;
+Result<std::optional<StripRequest>> strip_request(const std::vector<std::string>& lines) {
+  std::optional<StripRequest> out;
   for (const std::string& line : lines) {
     const auto words = words_of(line);
     if (words.empty() || words[0] != "compute_at") continue;
     const auto rows = words.size() >= 3 ? number_of(words.back()) : std::nullopt;
     if (!rows || *rows < 1 || out) return Error{"compute_at NEST ROWS, once, where ROWS is at least 1"};
-    out = StripWish{fmt::format("{}", fmt::join(words.begin() + 1, words.end() - 1, " ")), *rows};
+    out = StripRequest{fmt::format("{}", fmt::join(words.begin() + 1, words.end() - 1, " ")), *rows};
   }
   return out;
 }
@@ -244,7 +244,7 @@ void share(Plan& plan, Nest& nest, Tile::Shared along) {
   if (nest.tile) nest.tile->shared = along;
   if (!nest.winograd) return;
   nest.winograd->shared = along;
-  plan.buffers[static_cast<std::size_t>(nest.winograd->scratch)].each_thread = along != Tile::Shared::None;
+  plan.buffer(nest.winograd->scratch).each_thread = along != Tile::Shared::None;
 }
 
 }  // namespace
@@ -254,15 +254,15 @@ Status apply_schedules(Plan& plan, const Schedules& schedules, AxisNumbers& numb
     const auto nest = std::ranges::find_if(plan.nests, [&](const Nest& n) { return n.name == name; });
     if (nest == plan.nests.end())
       return Error{fmt::format("no nest is named {}; --show all lists them", name)};
-    ISOMER_TRY(const auto wish, tile_wish(lines));
+    ISOMER_TRY(const auto request, tile_request(lines));
     if (keeps_rest(lines)) {
       for (const std::string& line : lines)
-        if (const auto words = words_of(line); !wish && !words.empty() && !is_about_more(words))
+        if (const auto words = words_of(line); !request && !words.empty() && !is_about_more(words))
           return Error{fmt::format("{}: {}: keep leaves its loops as they are", name, words[0])};
       continue;
     }
-    if (wish) {
-      share(plan, *nest, wish->shared);
+    if (request) {
+      share(plan, *nest, request->shared);
       continue;
     }
     nest->tile.reset();

@@ -40,7 +40,7 @@ using Schedules = std::map<std::string, std::vector<std::string>, std::less<>>;
 Result<Schedules> parse_schedules(std::string_view text);
 
 // What lines say of tiles and of strips, which are not about single loops.
-struct TileWish {
+struct TileRequest {
   int right = -1;                                // the buffer that is packed; -1: any
   std::int64_t columns = 0;                      // of a panel; 0: any number
   std::optional<std::int64_t> winograd = {};     // outputs of a tile
@@ -48,12 +48,12 @@ struct TileWish {
   std::optional<std::int64_t> pieces = {};
   Tile::Shared shared = Tile::Shared::None;
 };
-struct StripWish {
+struct StripRequest {
   std::string nest;
   std::int64_t rows = 0;
 };
-Result<std::optional<TileWish>> tile_wish(const std::vector<std::string>& lines);
-Result<std::optional<StripWish>> strip_wish(const std::vector<std::string>& lines);
+Result<std::optional<TileRequest>> tile_request(const std::vector<std::string>& lines);
+Result<std::optional<StripRequest>> strip_request(const std::vector<std::string>& lines);
 // Whether they say `keep`.
 bool keeps_rest(const std::vector<std::string>& lines);
 

@@ -22,17 +22,17 @@ Status schedule_nests(Plan& plan, AxisNumbers& numbers, Exactness exactness, con
   std::vector<Nest> out;
   Packing packing(plan, numbers);
   for (const Nest& nest : plan.nests) {
-    std::optional<TileWish> wish;
+    std::optional<TileRequest> request;
     if (const auto lines = own.find(nest.name); lines != own.end()) {
-      auto said = tile_wish(lines->second);
+      auto said = tile_request(lines->second);
       if (!said) return Error{fmt::format("{}: {}", nest.name, said.error().message)};
-      wish = *said;
+      request = *said;
     }
-    auto parts = tiled(nest, packing, exactness, wish);
-    if (wish && !parts)
+    auto parts = tile_nest(nest, packing, exactness, request);
+    if (request && !parts)
       return Error{fmt::format("{}: tensorize: {}", nest.name,
-                               wish->winograd ? "it is no 3x3 convolution that Winograd's tiles fit"
-                                              : "it is no sum of products with such factors")};
+                               request->winograd ? "it is no 3x3 convolution that Winograd's tiles fit"
+                                                 : "it is no sum of products with such factors")};
     if (!parts) {
       for (Nest& part : with_ordered_loops(nest, packing)) out.push_back(std::move(part));
       continue;

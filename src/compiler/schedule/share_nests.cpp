@@ -32,7 +32,7 @@ std::int64_t work(const Nest& nest) {
   return points(nest.axes) * each;
 }
 
-// How long an axis is for those who divide it: of rows that go strip by strip, one strip.
+// The length of an axis for threads that divide it: of rows that go strip by strip, one strip.
 std::int64_t length(const Nest& nest, const Axis& axis) {
   if (!nest.strip || !(nest.strip->rows == axis)) return axis.extent.concrete();
   const auto strips = static_cast<std::int64_t>(nest.strip->done.size());
@@ -88,7 +88,7 @@ void share_strips(Plan& plan, std::size_t first, std::size_t length, const Sched
   std::int64_t all = 0;
   for (auto n = begin; n != end; ++n) all += work(*n);
   const auto is_private = [&](const Nest& n) {
-    const Storage& s = plan.buffers[static_cast<std::size_t>(n.target)];
+    const Storage& s = plan.buffer(n.target);
     return s.kind == Storage::Kind::Local && s.ring > 0;
   };
   // Rows of the nest are rows of its tensor, and no other nest of the group writes there.
@@ -102,8 +102,7 @@ void share_strips(Plan& plan, std::size_t first, std::size_t length, const Sched
       std::any_of(begin, end, [&](const Nest& n) { return is_left_alone(n, own); }))
     return;
   for (auto n = begin; n != end; ++n) n->strip->apart = true;
-  for (auto n = begin; n != end - 1; ++n)
-    plan.buffers[static_cast<std::size_t>(n->target)].each_thread = true;
+  for (auto n = begin; n != end - 1; ++n) plan.buffer(n->target).each_thread = true;
 }
 
 }  // namespace
@@ -121,7 +120,7 @@ void share_nests(Plan& plan, const Schedules& own) {
     if (nest.tile) share_tile(nest, *nest.tile);
     else if (nest.winograd) {
       nest.winograd->shared = shared_winograd(*nest.winograd);
-      plan.buffers[static_cast<std::size_t>(nest.winograd->scratch)].each_thread = true;
+      plan.buffer(nest.winograd->scratch).each_thread = true;
     } else {
       share_loops(nest);
     }

@@ -11,10 +11,7 @@
 namespace isomer::lower {
 
 // Nests that have to run before it, and it; nullopt: it is no product, or a small one.
-std::optional<std::vector<Nest>> tiled(const Nest& nest, Packing& packing, Exactness exactness,
-                                       const std::optional<TileWish>& wish = {});
-
-// Weights of a 3x3 convolution, transformed: u[edge·i + j][panel][channel][lane].
-Storage transformed(const Storage& weights, const Winograd& w, bool has_values = true);
+std::optional<std::vector<Nest>> tile_nest(const Nest& nest, Packing& packing, Exactness exactness,
+                                           const std::optional<TileRequest>& request = {});
 
 }  // namespace isomer::lower

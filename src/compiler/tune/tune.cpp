@@ -12,21 +12,17 @@
 #include "base/hash.h"
 #include "compiler/emit/compiler.h"
 #include "compiler/emit/unit_choices.h"
-#include "compiler/tune/boosted_trees.h"
+#include "compiler/tune/time_plans.h"
 #include "runtime/judge/machine.h"
-#include "runtime/judge/scratch_model.h"
 
 namespace isomer {
 namespace {
 
-namespace fs = std::filesystem;
 using lower::UnitChoice;
 using lower::UnitChoices;
 
 constexpr std::size_t kUnitsAtOnce = 2, kTriesAtOnce = 5;  // of one program
-constexpr std::size_t kPool = 32;                          // that the learned order is of
-constexpr std::size_t kFewestRecords = 12;                 // to learn from
-constexpr double kSecondsOfProgram = 0.6, kSecondsOfProof = 1.2;
+constexpr double kSecondsOfProgram = 0.6, kSecondsToConfirm = 1.2;
 constexpr double kSearchPart = 0.7;    // of the time; the rest is for measuring again
 constexpr double kWorth = 0.985;       // what is not faster than this is not taken
 constexpr double kWorthTrying = 0.98;  // the same before it is measured again
@@ -38,8 +34,8 @@ double median(std::vector<double> values) {
   return *middle;
 }
 
-// A guess, for units that nobody has timed yet: products at 100 GFLOP/s, memory at 20 GB/s.
-double guessed_ns(const lower::Plan& plan) {
+// An estimate for units that were not timed yet: products at 100 GFLOP/s, memory at 20 GB/s.
+double estimated_ns(const lower::Plan& plan) {
   double products = 0, bytes = static_cast<double>(plan.weights);
   for (const lower::Nest& nest : plan.nests) {
     double points = 1;
@@ -52,10 +48,18 @@ double guessed_ns(const lower::Plan& plan) {
   return products / 50 + bytes / 20;
 }
 
+// Equal for schedules that make the same loops, whatever their lines.
+std::string loops_text(const lower::Plan& plan) {
+  std::string out;
+  for (const lower::Nest& nest : plan.nests) out += lower::text(nest, plan);
+  return out;
+}
+
 struct Tried {
   UnitChoice choice = {};
   double ratio = 1;
 };
+// All units of the same key.
 struct Kind {
   explicit Kind(const lower::Unit& of, lower::Exactness exactness) : unit(of), choices(of, exactness) {}
   const lower::Unit& unit;
@@ -63,10 +67,10 @@ struct Kind {
   std::size_t places = 0;
   double ns = 0;
   std::map<std::string, double> ratios;  // by lines
-  std::set<std::vector<double>> seen;    // features of what was tried, or is being
+  std::set<std::string> seen;            // loops that were tried in this process
   std::vector<Tried> tried;              // of this process, and what was remembered
   int rounds = 0, empty = 0;
-  std::optional<double> proved = {};  // measured again
+  std::optional<double> confirmed_ratio = {};  // on fresh samples
   std::string best_lines() const {
     const auto at = std::ranges::min_element(ratios, {}, [](const auto& r) { return r.second; });
     return at == ratios.end() ? "" : at->first;
@@ -94,7 +98,7 @@ class Tuner {
       ++kinds_[at->second]->places;
     }
     std::erase_if(kinds_, [](const auto& kind) { return kind->choices.is_empty(); });
-    for (const auto& kind : kinds_) kind->ns = guessed_ns(kind->choices.chosen());
+    for (const auto& kind : kinds_) kind->ns = estimated_ns(kind->choices.chosen());
     remember();
   }
 
@@ -111,7 +115,7 @@ class Tuner {
       ISOMER_TRY_DO(time(programs, kSecondsOfProgram));
       note();
     }
-    ISOMER_TRY_DO(prove());
+    ISOMER_TRY_DO(confirm());
     found_.seconds = spent();
     note();
     found_.expected = expected();
@@ -148,12 +152,10 @@ class Tuner {
     std::map<std::string, Kind*> by_key;
     for (const auto& kind : kinds_) by_key[kind->unit.key] = kind.get();
     for (const TuneRecord& r : records_.known()) {
-      learn(r);
       const auto kind = by_key.find(r.unit);
       if (kind == by_key.end() || r.lines.empty()) continue;
       kind->second->ratios[r.lines] = r.ratio;
       kind->second->ns = r.ns;
-      kind->second->seen.insert(r.features);
       ++found_.remembered;
     }
     // What can't be had of the best is forgotten.
@@ -167,12 +169,6 @@ class Tuner {
         }
         kind->ratios.erase(lines);
       }
-  }
-  void learn(const TuneRecord& r) {
-    if (!features_.empty() && r.features.size() != features_[0].size()) return;
-    features_.push_back(r.features);
-    logs_.push_back(std::clamp(std::log(r.ratio), -2.0, 2.0));
-    is_stale_ = true;
   }
 
   // Those that take the longest and were looked at the least.
@@ -201,67 +197,32 @@ class Tuner {
     UnitChoice out = random_() % 3 == 0 ? UnitChoices::crossed(choice(a), choice(b), random_) : choice(a);
     return kind.choices.changed(std::move(out), random_);
   }
-  UnitChoice proposed(const Kind& kind) {
-    if (options_.search == TuneSearch::Random) return kind.choices.drawn(random_);
-    if (options_.search == TuneSearch::Evolution) return offspring(kind);
-    return random_() % 2 == 0 ? offspring(kind) : kind.choices.drawn(random_);
+  UnitChoice propose(const Kind& kind) {
+    return options_.search == TuneSearch::Random ? kind.choices.drawn(random_) : offspring(kind);
   }
 
   // The unit as it is chosen, and schedules beside it.
   void add_tries(Kind& kind, std::vector<Program>& programs) {
-    struct Candidate {
-      Program program;
-      std::vector<double> features;
-      double predicted = 0;
-    };
-    const bool can_learn = options_.search == TuneSearch::Learned && features_.size() >= kFewestRecords;
-    if (can_learn && is_stale_) {
-      trees_ = BoostedTrees::fitted(features_, logs_, {});
-      is_stale_ = false;
-    }
-    std::vector<Candidate> pool;
-    std::set<std::vector<double>> seen = kind.seen;
-    const std::size_t wanted = can_learn ? kPool : kTriesAtOnce;
-    for (std::size_t k = 0; k < 4 * wanted && pool.size() < wanted; ++k) {
-      Candidate c;
-      c.program.kind = &kind;
-      c.program.choice = proposed(kind);
-      c.program.lines = kind.choices.lines(c.program.choice);
-      if (c.program.lines.empty() || kind.ratios.contains(c.program.lines)) continue;
-      auto plan = lower::scheduled(kind.unit, c.program.lines, exactness_);
+    std::vector<Program> tries;
+    for (std::size_t k = 0; k < 4 * kTriesAtOnce && tries.size() < kTriesAtOnce; ++k) {
+      Program p{.kind = &kind, .choice = propose(kind)};
+      p.lines = kind.choices.lines(p.choice);
+      if (p.lines.empty() || kind.ratios.contains(p.lines)) continue;
+      auto plan = lower::scheduled(kind.unit, p.lines, exactness_);
       if (!plan) {
         ++found_.refused;
         continue;
       }
-      c.program.plan = std::move(*plan);
-      c.features = features(kind, c.program.plan);
-      if (!seen.insert(c.features).second) continue;
-      if (can_learn) c.predicted = trees_.predict(c.features);
-      pool.push_back(std::move(c));
+      p.plan = std::move(*plan);
+      if (kind.seen.insert(loops_text(p.plan)).second) tries.push_back(std::move(p));
     }
-    if (pool.empty()) {
+    if (tries.empty()) {
       ++kind.empty;
       return;
     }
     ++kind.rounds;
-    // One in five of what is tried is nobody's favourite: so it learns what it does not know.
-    if (can_learn) std::ranges::stable_sort(pool, {}, &Candidate::predicted);
-    if (can_learn && pool.size() > kTriesAtOnce)
-      std::swap(pool[kTriesAtOnce - 1],
-                pool[kTriesAtOnce - 1 + random_() % (pool.size() - kTriesAtOnce + 1)]);
-    if (pool.size() > kTriesAtOnce) pool.resize(kTriesAtOnce);
     programs.push_back({.kind = &kind, .plan = kind.choices.chosen()});
-    for (Candidate& c : pool) {
-      kind.seen.insert(c.features);
-      programs.push_back(std::move(c.program));
-    }
-  }
-  // Of a schedule, and how far it is from what is chosen.
-  static std::vector<double> features(const Kind& kind, const lower::Plan& plan) {
-    std::vector<double> out = lower::features_of(plan);
-    const std::vector<double> chosen = lower::features_of(kind.choices.chosen());
-    for (std::size_t k = 0; k < chosen.size(); ++k) out.push_back(out[k] - chosen[k]);
-    return out;
+    std::ranges::move(tries, std::back_inserter(programs));
   }
 
   // Each kind's first program is the unit as it is chosen.
@@ -269,7 +230,10 @@ class Tuner {
     if (programs.empty()) return Done{};
     std::vector<const lower::Plan*> plans;
     for (const Program& p : programs) plans.push_back(&p.plan);
-    const auto rows = samples(plans, seconds);
+    CompileRequest request = options_.compile;
+    request.name = fmt::format("timing{}", programs_++);
+    request.folder /= request.name;
+    const auto rows = time_plans(judge_, plans, request, options_.runtime, seconds);
     if (!rows) {
       if (rows.error().kind == FailureKind::Stopped || rows.error().kind == FailureKind::Unavailable)
         return rows.error();
@@ -295,91 +259,29 @@ class Tuner {
       p.kind->ratios[p.lines] = *p.ratio;
       p.kind->tried.push_back({p.choice, *p.ratio});
       if (ratios.empty()) continue;
-      records.push_back({.unit = p.kind->unit.key,
-                         .lines = p.lines,
-                         .ns = p.kind->ns,
-                         .ratio = *p.ratio,
-                         .features = features(*p.kind, p.plan)});
-      learn(records.back());
+      records.push_back({.unit = p.kind->unit.key, .lines = p.lines, .ns = p.kind->ns, .ratio = *p.ratio});
     }
     records_.keep(records);
     return Done{};
   }
 
-  // Nanoseconds by schedule and round.
-  Outcome<std::vector<std::vector<double>>> samples(const std::vector<const lower::Plan*>& plans,
-                                                    double seconds) {
-    const std::string name = fmt::format("timing{}", programs_++);
-    CompileRequest request = options_.compile;
-    request.name = name;
-    request.folder /= name;
-    const auto refused = [](const Error& e) { return Failure{FailureKind::Refused, e.message}; };
-    const auto extents =
-        std::vector<std::int64_t>{static_cast<std::int64_t>(plans.size()), lower::kTimedRounds};
-    const auto library = compile_timing(lower::timing_text(plans, name, exactness_), extents, request);
-    const auto model = timing_model(name, extents);
-    if (!library) return refused(library.error());
-    if (!model) return refused(model.error());
-    const auto file = ScratchModel::write(*model, request.folder / "timing.onnx");
-    if (!file) return refused(file.error());
-    RuntimeOptions runtime = options_.runtime;
-    runtime.custom_op_libraries.push_back(fs::absolute(*library).string());
-    const NamedTensors feeds{
-        {"seconds", Tensor::of(ElementType::Float, {1}, std::vector<float>{static_cast<float>(seconds)})}};
-    const auto outputs = judge_.run(file->source(), feeds, runtime);
-    std::error_code failure;
-    fs::remove_all(request.folder, failure);
-    if (!outputs) return outputs.error();
-    const auto times = outputs->find("times");
-    if (times == outputs->end() || times->second.type() != ElementType::Double ||
-        times->second.extents() != extents)
-      return Failure{FailureKind::Garbled, "no times"};
-    const auto ns = times->second.as<double>();
-    std::vector<std::vector<double>> out(plans.size());
-    for (std::size_t k = 0; k < plans.size(); ++k)
-      for (std::size_t r = 0; r < static_cast<std::size_t>(lower::kTimedRounds); ++r) {
-        const auto at = [&](std::size_t plan) {
-          return ns[plan * static_cast<std::size_t>(lower::kTimedRounds) + r];
-        };
-        bool is_whole = true;  // a round that all have
-        for (std::size_t other = 0; other < plans.size(); ++other) is_whole = is_whole && at(other) > 0;
-        if (is_whole) out[k].push_back(at(k));
-      }
-    return out;
-  }
-
   // The best few of each kind, on fresh samples: the fastest of many is partly luck.
-  Outcome<Done> prove() {
+  Outcome<Done> confirm() {
     std::vector<Kind*> all;
     for (const auto& kind : kinds_)
       if (kind->best() < kWorthTrying) all.push_back(kind.get());
     std::ranges::sort(all, std::greater{},
                       [](const Kind* k) { return static_cast<double>(k->places) * k->ns * (1 - k->best()); });
-    constexpr std::size_t kAtOnce = 3, kBest = 3;
+    constexpr std::size_t kAtOnce = 3;
     for (std::size_t first = 0; first < all.size() && spent() < options_.seconds; first += kAtOnce) {
       say(fmt::format("tuning: measuring the best again, {} of {}", first + 1, all.size()));
       std::vector<Program> programs;
-      for (std::size_t k = first; k < std::min(all.size(), first + kAtOnce); ++k) {
-        Kind& kind = *all[k];
-        programs.push_back({.kind = &kind, .plan = kind.choices.chosen()});
-        std::vector<std::pair<double, std::string>> best;
-        for (const auto& [lines, ratio] : kind.ratios)
-          if (ratio < kWorthTrying) best.emplace_back(ratio, lines);
-        std::ranges::sort(best);
-        if (best.size() > kBest) best.resize(kBest);
-        for (const auto& [ratio, lines] : best)
-          if (auto plan = lower::scheduled(kind.unit, lines, exactness_)) {
-            Program p{.kind = &kind, .lines = lines, .plan = std::move(*plan)};
-            if (const auto choice = kind.choices.choice_of(lines)) p.choice = *choice;
-            else continue;
-            programs.push_back(std::move(p));
-          }
-      }
-      ISOMER_TRY_DO(time(programs, kSecondsOfProof));
+      for (std::size_t k = first; k < std::min(all.size(), first + kAtOnce); ++k) add_best(*all[k], programs);
+      ISOMER_TRY_DO(time(programs, kSecondsToConfirm));
       for (const Program& p : programs) {
         if (!p.ratio) continue;
-        p.kind->proved = std::min(p.kind->proved.value_or(HUGE_VAL), *p.ratio);
-        if (*p.ratio > kWorth || *p.ratio > *p.kind->proved) continue;
+        p.kind->confirmed_ratio = std::min(p.kind->confirmed_ratio.value_or(HUGE_VAL), *p.ratio);
+        if (*p.ratio > kWorth || *p.ratio > *p.kind->confirmed_ratio) continue;
         found_.lines[p.kind->unit.key] = p.lines;
       }
     }
@@ -388,11 +290,26 @@ class Tuner {
         found_.taken.push_back({.key = kind->unit.key,
                                 .lines = lines->second,
                                 .ns = kind->ns,
-                                .ratio = *kind->proved,
+                                .ratio = *kind->confirmed_ratio,
                                 .places = kind->places});
-    is_proved_ = true;
-    if (!trees_.text().empty() && options_.search == TuneSearch::Learned) records_.keep_model(trees_.text());
+    is_confirmed_ = true;
     return Done{};
+  }
+  // The unit as it is chosen, and the schedules that were the fastest so far.
+  void add_best(Kind& kind, std::vector<Program>& programs) {
+    constexpr std::size_t kBest = 3;
+    programs.push_back({.kind = &kind, .plan = kind.choices.chosen()});
+    std::vector<std::pair<double, std::string>> best;
+    for (const auto& [lines, ratio] : kind.ratios)
+      if (ratio < kWorthTrying) best.emplace_back(ratio, lines);
+    std::ranges::sort(best);
+    if (best.size() > kBest) best.resize(kBest);
+    for (const auto& [ratio, lines] : best) {
+      auto plan = lower::scheduled(kind.unit, lines, exactness_);
+      const auto choice = kind.choices.choice_of(lines);
+      if (plan && choice)
+        programs.push_back({.kind = &kind, .lines = lines, .plan = std::move(*plan), .choice = *choice});
+    }
   }
 
   double expected() const {
@@ -401,7 +318,7 @@ class Tuner {
       const double ns = static_cast<double>(kind->places) * kind->ns;
       before += ns;
       const bool is_taken = found_.lines.contains(kind->unit.key);
-      after += ns * (is_proved_ ? (is_taken ? *kind->proved : 1) : kind->best());
+      after += ns * (is_confirmed_ ? (is_taken ? *kind->confirmed_ratio : 1) : kind->best());
     }
     return after > 0 ? before / after : 1;
   }
@@ -414,10 +331,7 @@ class Tuner {
   std::mt19937_64 random_;
   std::chrono::steady_clock::time_point start_;
   std::vector<std::unique_ptr<Kind>> kinds_;
-  std::vector<std::vector<double>> features_;
-  std::vector<double> logs_;
-  BoostedTrees trees_;
-  bool is_stale_ = true, is_proved_ = false;
+  bool is_confirmed_ = false;
   int failures_ = 0;
   std::size_t programs_ = 0;
   TuneResult found_;
@@ -425,13 +339,16 @@ class Tuner {
 
 }  // namespace
 
-std::vector<std::string> tune_searches() { return {"learned", "evolution", "random"}; }
+std::vector<std::string> tune_searches() { return {"evolution", "random"}; }
 
-std::optional<TuneSearch> tune_search(const std::string& word) {
+Result<TuneSearch> tune_search(const std::string& word) {
   const std::vector<std::string> all = tune_searches();
   const auto at = std::ranges::find(all, word);
-  if (at == all.end()) return std::nullopt;
-  return static_cast<TuneSearch>(at - all.begin());
+  if (at != all.end()) return static_cast<TuneSearch>(at - all.begin());
+  // Whole models, docs/results/tuning.md: 1.031 by learned, 1.054 by evolution.
+  if (word == "learned")
+    return Error{"--tune-search learned has left: evolution, now the default, finds faster schedules"};
+  return Error{fmt::format("--tune-search {}: there are {}", word, fmt::join(all, " and "))};
 }
 
 Outcome<TuneResult> tune(Judge& judge, const std::vector<lower::Unit>& units, const TuneOptions& options) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "compiler/emit/compile_module.h"
 #include "compiler/emit/unit.h"
 #include "compiler/tune/tuning_records.h"
@@ -15,15 +16,16 @@
 
 namespace isomer {
 
-enum class TuneSearch : std::uint8_t { Learned, Evolution, Random };
-std::optional<TuneSearch> tune_search(const std::string& word);
+// Random: what a search has to beat (bench/tuning.py).
+enum class TuneSearch : std::uint8_t { Evolution, Random };
+Result<TuneSearch> tune_search(const std::string& word);
 std::vector<std::string> tune_searches();
 
 struct TuneOptions {
   CompileRequest compile;  // target, compiler, arithmetic; a folder for scratch, which is removed
   RuntimeOptions runtime;
   double seconds = 60;
-  TuneSearch search = TuneSearch::Learned;
+  TuneSearch search = TuneSearch::Evolution;
   std::filesystem::path records = {};  // "": none are kept
   std::uint64_t seed = 1;
   std::function<void(const std::string&)> progress = {};
@@ -38,7 +40,7 @@ struct TuneResult {
     double seconds = 0, expected = 1;
     std::size_t tried = 0;
   };
-  std::vector<Point> curve;  // by what was known after so many seconds and schedules
+  std::vector<Point> curve;  // what was known after this time and number of schedules
   struct Of {
     std::string key, lines;
     double ns = 0, ratio = 1;

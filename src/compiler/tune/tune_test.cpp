@@ -28,7 +28,7 @@ std::vector<lower::Unit> units() {
 // One row at a time, in many pieces: several times as slow as what is chosen.
 constexpr char kSlow[] = "nest n0\nkeep\npack 16\ntensorize\nblock 1\ngroup 1\npieces 4\n";
 
-TuneOptions options(const TemporaryFolder& folder, TuneSearch search = TuneSearch::Learned) {
+TuneOptions options(const TemporaryFolder& folder, TuneSearch search = TuneSearch::Evolution) {
   TuneOptions out{.compile = {.folder = folder / "scratch", .target = "native"}, .runtime = {}};
   out.seconds = 12;
   out.search = search;
@@ -42,7 +42,7 @@ TEST(Tune, ASlowScheduleIsReplaced) {
   auto all = units();
   ASSERT_EQ(all.size(), 1u);
   all[0].given = kSlow;
-  for (const TuneSearch search : {TuneSearch::Learned, TuneSearch::Random}) {
+  for (const TuneSearch search : {TuneSearch::Evolution, TuneSearch::Random}) {
     const TemporaryFolder folder;
     const auto found = tune(*judge, all, options(folder, search));
     ASSERT_TRUE(found) << found.error().what;
@@ -65,7 +65,6 @@ TEST(Tune, RecordsAreNotBelieved) {
   ASSERT_TRUE(first) << first.error().what;
   ASSERT_GT(first->tried, 0u);
   std::filesystem::path place;
-  std::size_t features = 0;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder / "records"))
     if (entry.path().extension() == ".txt") {
       place = entry.path().parent_path();
@@ -73,19 +72,14 @@ TEST(Tune, RecordsAreNotBelieved) {
       std::int64_t when = 0;
       const auto records = parse_records({std::istreambuf_iterator<char>(in), {}}, when);
       ASSERT_FALSE(records.empty());
-      features = records[0].features.size();
     }
   ASSERT_FALSE(place.empty());
   std::vector<TuneRecord> lies;
   for (const char* lines :
        {kSlow, "nest n0\nkeep\ntensorize F(4,3)\n", "nest n0\nnonsense\n", "nest n7\nkeep\n", ""})
-    lies.push_back({.unit = all[0].key,
-                    .lines = lines,
-                    .ns = 1000,
-                    .ratio = 0.001,
-                    .features = std::vector<double>(features, 1)});
+    lies.push_back({.unit = all[0].key, .lines = lines, .ns = 1000, .ratio = 0.001});
   std::ofstream(place / "lies.txt") << text(lies, std::int64_t{1} << 60);
-  std::ofstream(place / "broken.txt") << "isomer tuning 1\nwhen 3\nunit 12\nns nan\n";
+  std::ofstream(place / "broken.txt") << "isomer tuning 2\nwhen 3\nunit 12\nns nan\n";
   std::ofstream(place / "huge.txt") << std::string(std::size_t{2} << 20, 'x');
   const auto second = tune(*judge, all, few);
   ASSERT_TRUE(second) << second.error().what;
@@ -94,16 +88,23 @@ TEST(Tune, RecordsAreNotBelieved) {
   EXPECT_LT(second->expected, 20);  // and not what the lies say
 }
 
+TEST(Tune, SaysThatTheLearnedSearchHasLeft) {
+  const auto left = tune_search("learned");
+  ASSERT_FALSE(left);
+  EXPECT_NE(left.error().message.find("has left"), std::string::npos);
+  EXPECT_FALSE(tune_search("banana"));
+  EXPECT_EQ(*tune_search("evolution"), TuneSearch::Evolution);
+  EXPECT_EQ(*tune_search("random"), TuneSearch::Random);
+}
+
 TEST(Tune, RecordsSurviveTheirText) {
-  const std::vector<TuneRecord> records{
-      {.unit = "ab", .lines = "nest n0\nkeep\n", .ns = 12.5, .ratio = 0.75, .features = {1, -2.5}},
-      {.unit = "cd", .lines = "", .ns = 1, .ratio = 2, .features = {}}};
+  const std::vector<TuneRecord> records{{.unit = "ab", .lines = "nest n0\nkeep\n", .ns = 12.5, .ratio = 0.75},
+                                        {.unit = "cd", .lines = "", .ns = 1, .ratio = 2}};
   std::int64_t when = 0;
   const auto again = parse_records(text(records, 77), when);
   ASSERT_EQ(again.size(), 2u);
   EXPECT_EQ(when, 77);
   EXPECT_EQ(again[0].lines, records[0].lines);
-  EXPECT_EQ(again[0].features, records[0].features);
   EXPECT_EQ(again[1].ratio, 2);
   const std::string whole = text(records, 77);
   for (std::size_t k = 1; k + 1 < whole.size(); k += 3) {  // torn files are not there

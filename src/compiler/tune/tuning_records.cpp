@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr char kTitle[] = "isomer tuning 1";
+constexpr char kTitle[] = "isomer tuning 2";
 constexpr std::size_t kMostFiles = 20'000, kMostBytes = std::size_t{1} << 20;
 
 }  // namespace
@@ -25,8 +25,7 @@ constexpr std::size_t kMostFiles = 20'000, kMostBytes = std::size_t{1} << 20;
 std::string text(const std::vector<TuneRecord>& records, std::int64_t when) {
   std::string out = fmt::format("{}\nwhen {}\n", kTitle, when);
   for (const TuneRecord& r : records)
-    out += fmt::format("unit {}\nns {}\nratio {}\nfeatures {}\n{}end\n", r.unit, r.ns, r.ratio,
-                       fmt::join(r.features, " "), r.lines);
+    out += fmt::format("unit {}\nns {}\nratio {}\n{}end\n", r.unit, r.ns, r.ratio, r.lines);
   return out;
 }
 
@@ -48,17 +47,12 @@ std::vector<TuneRecord> parse_records(const std::string& text, std::int64_t& whe
     const auto unit = next("unit");
     const auto ns = unit ? next("ns") : std::nullopt;
     const auto ratio = ns ? next("ratio") : std::nullopt;
-    const auto features = ratio ? next("features") : std::nullopt;
-    if (!features) return {};
+    if (!ratio) return {};
     r.unit = *unit;
-    std::istringstream a{*ns}, b{*ratio}, c{*features};
+    std::istringstream a{*ns}, b{*ratio};
     if (!(a >> r.ns) || !(b >> r.ratio) || !(r.ns > 0) || !(r.ratio > 0) || !std::isfinite(r.ns) ||
         !std::isfinite(r.ratio))
       return {};
-    for (double f = 0; c >> f;) {
-      if (!std::isfinite(f)) return {};
-      r.features.push_back(f);
-    }
     bool is_ended = false;
     while (!is_ended && std::getline(in, line))
       if (line == "end") is_ended = true;
@@ -71,7 +65,7 @@ std::vector<TuneRecord> parse_records(const std::string& text, std::int64_t& whe
 
 TuningRecords::TuningRecords(const fs::path& folder, const std::string& target) {
   if (folder.empty()) return;
-  folder_ = folder / "v1" / Hasher().add(std::string_view(target)).digest().hex();
+  folder_ = folder / "v2" / Hasher().add(std::string_view(target)).digest().hex();
   std::error_code failure;
   fs::create_directories(folder_, failure);
   wire::remove_stale_outputs(folder_);
@@ -96,10 +90,6 @@ bool TuningRecords::keep(const std::vector<TuneRecord>& records) {
   const std::string said = text(records, std::chrono::duration_cast<std::chrono::milliseconds>(now).count());
   return wire::write_text(folder_ / (Hasher().add(std::string_view(said)).digest().hex() + ".txt"), said)
       .ok();
-}
-
-void TuningRecords::keep_model(const std::string& text) {
-  if (!folder_.empty()) (void)wire::write_text(folder_ / "cost_model", text);
 }
 
 }  // namespace isomer

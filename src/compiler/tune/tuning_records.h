@@ -1,10 +1,10 @@
 // What schedules of units took on this machine: text files in a folder, each of one measurement, written at
 // once and never changed, so that a killed process loses what it was measuring and nothing else.
 //
-//   DIR/v1/<target>/<digest>.txt    target: a digest of processor, instructions, compiler, kernels,
+//   DIR/v2/<target>/<digest>.txt    target: a digest of processor, instructions, compiler, kernels,
 //   arithmetic
 //
-// Nothing in it is believed: a file that is not understood is not there, lines are checked like anybody's
+// Nothing in it is believed: a file that is not understood is not there, lines are checked like a user's
 // (compiler/schedule/legality.h), and what is taken in the end was measured again. Never an error.
 #pragma once
 
@@ -19,7 +19,6 @@ struct TuneRecord {
   std::string unit, lines;  // compiler/emit/unit.h
   double ns = 0;            // of the unit as it is chosen, without lines, in the same turns
   double ratio = 1;         // of time: below 1 is faster than that
-  std::vector<double> features = {};
 };
 
 class TuningRecords {
@@ -30,8 +29,6 @@ class TuningRecords {
   const std::vector<TuneRecord>& known() const { return known_; }
   // False: they are not on the disk.
   bool keep(const std::vector<TuneRecord>& records);
-  // The cost model beside them, for people.
-  void keep_model(const std::string& text);
 
  private:
   std::filesystem::path folder_;

@@ -37,7 +37,7 @@ void AgainstRuntime::take_batches(const lower::Plan& plan) {
   if (plan.batch.empty() || has_feeds() || sizes_.size() > options_.sizes.size()) return;
   for (const lower::Port& p : plan.inputs) {
     if (!p.by_sample) continue;
-    const auto& extents = plan.buffers[static_cast<std::size_t>(p.buffer)].extents;
+    const auto& extents = plan.buffer(p.buffer).extents;
     const std::string rest =
         extents.size() == 1 ? "" : fmt::format("x{}", fmt::join(extents.begin() + 1, extents.end(), "x"));
     sizes_.push_back(fmt::format("{}=1{}", p.name, rest));

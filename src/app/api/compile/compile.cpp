@@ -105,9 +105,9 @@ Compiled compile(const Model& model, const std::filesystem::path& folder, const 
     if (!options.equal.empty() && (!options.as_operator || !options.schedules.empty()))
       throw Error(ErrorKind::BadInput,
                   "equal models are of use to operators of a runtime that are chosen here");
-    if (!tune_search(options.tune_search) || options.tune_seconds < 0 || options.optimize_seconds < 0)
-      throw Error(ErrorKind::BadInput,
-                  "a search for schedules is learned, evolution or random, for some seconds");
+    (void)take(tune_search(options.tune_search));
+    if (options.tune_seconds < 0 || options.optimize_seconds < 0)
+      throw Error(ErrorKind::BadInput, "a search takes some seconds, or none");
     if (options.optimize_seconds > 0 && (!options.as_operator || !options.schedules.empty()))
       throw Error(ErrorKind::BadInput,
                   "equal models are looked for where operators of a runtime are chosen here");

@@ -27,7 +27,7 @@ constexpr double kWorthParts = 1.01;
 constexpr double kWorthMix = 1.005;
 constexpr double kProofSeconds = 120;
 constexpr int kMostCovers = 2;
-// Regions of several stretches that are timed for one cover.
+// Regions of several segments that are timed for one cover.
 constexpr int kMostRuns = 6;
 // What parts take in all is less than what they take together: a cover that promises less than this is not
 // tried.

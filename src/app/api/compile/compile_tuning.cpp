@@ -30,7 +30,7 @@ Outcome<TuneResult> CompileTuning::search(isomer::Judge& judge, const std::vecto
   TuneOptions tuning{.compile = maker_.request(),
                      .runtime = take(runtime_options(request_of(runtime))),
                      .seconds = options_.tune_seconds,
-                     .search = *tune_search(options_.tune_search),
+                     .search = take(tune_search(options_.tune_search)),
                      .records = options_.tuning};
   tuning.compile.folder /= ".tuning";
   if (options_.progress) tuning.progress = [this](const std::string& now) { options_.progress(now); };
@@ -94,28 +94,11 @@ std::optional<Candidate> CompileTuning::faster(const Candidate& made,
     return std::nullopt;
   }
   maker_.take_tuned(found->lines);
-  std::optional<Candidate> tuned;
   try {
-    tuned = again();
-    std::vector<double> before, after;
-    for (int turn = 0; turn < kTurns; ++turn)
-      maker_.ask([&](AgainstRuntime& against) {
-        after.push_back(against.ratio(*tuned->model, tuned->library).estimate);
-        before.push_back(against.ratio(*made.model, made.library).estimate);
-      });
-    double gain = 1, speed = 1;
-    for (std::size_t k = 0; k < before.size(); ++k) {
-      gain *= std::pow(after[k] / before[k], 1.0 / static_cast<double>(before.size()));
-      speed *= std::pow(after[k], 1.0 / static_cast<double>(after.size()));
-    }
-    json_["ratio"] = gain;
-    const bool is_kept = !tuned->errors || tuned->errors->kept || !made.errors || !made.errors->kept;
-    if (before.empty()) json_["why"] = "nothing can be measured: " + maker_.not_compared();
-    else if (gain < kWorth) json_["why"] = "the whole is not faster with what was found";
-    else if (!is_kept) json_["why"] = "its rounding errors are larger than they may be";
-    else {
+    Candidate tuned = again();
+    if (is_faster(tuned, made)) {
       json_["is_taken"] = true;
-      maker_.measure(*tuned);
+      maker_.measure(tuned);
       return tuned;
     }
   } catch (const Error& e) {
@@ -125,6 +108,25 @@ std::optional<Candidate> CompileTuning::faster(const Candidate& made,
   maker_.take_tuned({});
   maker_.take_exactness(exactness);
   return std::nullopt;
+}
+
+bool CompileTuning::is_faster(const Candidate& tuned, const Candidate& made) {
+  std::vector<double> before, after;
+  for (int turn = 0; turn < kTurns; ++turn)
+    maker_.ask([&](AgainstRuntime& against) {
+      after.push_back(against.ratio(*tuned.model, tuned.library).estimate);
+      before.push_back(against.ratio(*made.model, made.library).estimate);
+    });
+  double gain = 1;
+  for (std::size_t k = 0; k < before.size(); ++k)
+    gain *= std::pow(after[k] / before[k], 1.0 / static_cast<double>(before.size()));
+  json_["ratio"] = gain;
+  const bool is_kept = !tuned.errors || tuned.errors->kept || !made.errors || !made.errors->kept;
+  if (before.empty()) json_["why"] = "nothing can be measured: " + maker_.not_compared();
+  else if (gain < kWorth) json_["why"] = "the whole is not faster with what was found";
+  else if (!is_kept) json_["why"] = "its rounding errors are larger than they may be";
+  else return true;
+  return false;
 }
 
 }  // namespace isomer::api

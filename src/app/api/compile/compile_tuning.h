@@ -20,12 +20,14 @@ class CompileTuning {
   std::optional<Candidate> faster(const Candidate& made, const std::vector<const Graph*>& programs,
                                   const std::vector<std::string>& sizes,
                                   const std::function<Candidate()>& again);
-  // Null: nothing was asked for.
+  // Null: --tune was not given.
   const ReportJson& json() const { return json_; }
 
  private:
   Outcome<TuneResult> search(isomer::Judge& judge, const std::vector<const Graph*>& programs,
                              const std::vector<std::string>& sizes);
+  // The whole, on fresh samples of both; says in json() why not.
+  bool is_faster(const Candidate& tuned, const Candidate& made);
   void tell(const TuneResult& found);
 
   CandidateMaker& maker_;

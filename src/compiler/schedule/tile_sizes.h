@@ -1,0 +1,25 @@
+// How large the parts of a tiled product are: rules of thumb about caches and registers.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "compiler/loops/nest.h"
+#include "compiler/schedule/schedule.h"
+
+namespace isomer::lower {
+
+// Columns of a panel.
+std::int64_t panel_width(std::int64_t columns, std::int64_t rows);
+// Of a tile whose axes and width are known: outer rows (or rows) of a block, with all of a left factor at
+// this address in the second cache.
+void choose_block(Tile& tile, const Index& left);
+// Panels that a tile of rows sees while it is in the first cache.
+void choose_group(Tile& tile);
+// A panel that is too long for the caches goes piece by piece, over a block of rows whose sums wait in
+// memory. May make the block smaller.
+void choose_pieces(Tile& tile, const Index& left);
+// What a schedule asks for instead.
+void take_sizes(Tile& tile, const TileRequest& request);
+
+}  // namespace isomer::lower
