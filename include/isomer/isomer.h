@@ -5,8 +5,9 @@
 //   isomer::api::save(faster.model, "faster.onnx");
 //
 // Whatever can't be answered is an Error, thrown; whatever is an answer ("undecided", "not faster") is a
-// value. No function prints, ends the process or leaves a thread behind. Functions may be called from many
-// threads at once, also with the same model. docs/library.md says what is promised about later versions.
+// value. No function prints or ends the process, and none leaves a thread behind but optimize, if its options
+// have may_leave_thread. Functions may be called from many threads at once, also with the same model.
+// docs/library.md says what is promised about later versions.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,6 @@
 """ARCHITECTURE.md against the tree: its storeys are those of tools/check_includes, in order; what it and the READMEs of storeys name exists; all evidence is
 run by something."""
+import json
 import os
 import pathlib
 import re
@@ -45,6 +46,16 @@ nightly = (ROOT / "tools" / "nightly").read_text(encoding="utf-8")
 for script in (ROOT / "tests" / "evidence").glob("[a-z]*.py"):
     if not re.search(r"^# (ci|nightly)( \w+)?:", script.read_text(encoding="utf-8"), re.M) and script.name not in nightly:
         faults.append(f"tests/evidence/{script.name}: neither its first lines nor tools/nightly say when it runs")
+
+# The presets that CONTRIBUTING tells of are there, and .ci/run builds those that it is said to build.
+presets = {p["name"] for p in json.loads((ROOT / "CMakePresets.json").read_text(encoding="utf-8"))["configurePresets"]}
+contributing = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+rows = re.findall(r"^\| (`.+?`) \|", contributing.split("## Build presets", 1)[1].split("\n## ", 1)[0], re.M)
+faults += [f"there is no preset {name}" for row in rows for name in re.findall(r"`([\w-]+)`", row) if name not in presets]
+said = {name for name in re.findall(r"`([\w-]+)`", contributing.partition("`.ci/run` builds the presets ")[2].split(":", 1)[0])}
+built = set(re.findall(r"(?:--preset|\bbuild) ([a-z][\w-]*)", (ROOT / ".ci/run").read_text(encoding="utf-8"))) & presets
+if not said or said != built:
+    faults.append(f"CONTRIBUTING says that .ci/run builds {sorted(said)}, and it builds {sorted(built)}")
 
 print("\n".join(faults))
 sys.exit(1 if faults else 0)
