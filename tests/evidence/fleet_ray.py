@@ -325,7 +325,7 @@ def tunes(cluster, options, faults):
     figures = {"what": "tune", "models": len(models), "kinds": 2, "done": answer["done"], "failed": answer["failed"], "tried": 0, "taken": 0, "remembered": 0}
     for kind in ("fast", "slow"):
         kernels = folder / "kernels" / kind
-        records = list((kernels / "tuning").glob("v1/*/*.txt"))
+        records = list((kernels / "tuning").glob("v2/*/*.txt"))
         for name, model in zip(names, models, strict=True):
             tuning = json.loads((kernels / f"{name}.json").read_text(encoding="utf-8"))["tuning"]
             print(f"{kind} {name}: {tuning}")

@@ -914,7 +914,7 @@ class Tuned(Compiles):
         return answer
 
     def records(self):
-        return {p.name: p.read_bytes() for p in (self.path / "tuning").glob("v1/*/*.txt")}
+        return {p.name: p.read_bytes() for p in (self.path / "tuning").glob("v2/*/*.txt")}
 
     def test_killed_at_any_time(self):
         process = subprocess.Popen(self.command("60s"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
