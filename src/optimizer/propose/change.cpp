@@ -78,8 +78,9 @@ bool has(const std::vector<CountedOperator>& list, const CountedOperator& o) {
                              [&](const CountedOperator& p) { return p.op == o.op && p.count == o.count; });
 }
 
-// Without what is there before and after, as often, unless nothing else is there on one side.
+// Of a long list: without what is there before and after, as often, unless nothing else is there on one side.
 void drop_common(std::vector<CountedOperator>& before, std::vector<CountedOperator>& after) {
+  if (std::max(before.size(), after.size()) <= kMostOperators) return;
   std::vector<CountedOperator> less, fewer;
   std::ranges::copy_if(before, std::back_inserter(less), [&](const auto& o) { return !has(after, o); });
   std::ranges::copy_if(after, std::back_inserter(fewer), [&](const auto& o) { return !has(before, o); });
@@ -90,10 +91,9 @@ void drop_common(std::vector<CountedOperator>& before, std::vector<CountedOperat
 
 std::string counted(const CountedOperator& o) {
   const Noun noun = noun_of(o.op);
-  const std::string size = o.size.empty() ? "" : o.size + " ";
-  if (o.count > 1) return fmt::format("{} {}{}", o.count, size, noun.many);
-  if (size.empty()) return std::string(noun.one);
-  return fmt::format("a {}{}", size, noun.one.substr(noun.one.find(' ') + 1));
+  const std::string size = o.size.empty() ? "" : " of " + o.size;
+  if (o.count > 1) return fmt::format("{} {}{}", o.count, noun.many, size);
+  return std::string(noun.one) + size;
 }
 
 // "3 convolutions and an addition"
