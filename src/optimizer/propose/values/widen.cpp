@@ -39,7 +39,7 @@ constinit const Proposer kWiden{
         "the measured error is not larger.",
     .propose = propose_widen,
     .kind = Proposer::Kind::First,
-    .summary = "16-bit floats computed in float32, cast at their borders only: rounded less",
+    .summary = "16-bit floats computed in float32: rounded less",
 };
 
 }  // namespace isomer
