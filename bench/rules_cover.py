@@ -3,7 +3,7 @@
 """Which hand-written proposers the generated rules cover: what is lost, by the analytic cost, where one of them is not asked.
 
   bench/rules_cover.py [--suites tests,structures,expert] [--blocks BLOCKS] [--results FILE.jsonl] [--only TEXT] [--limit N] [--budget 10s] [--steps 80]
-Graphs: tests: the programs of the proposers' own tests (isomer_propose_test writes them to $ISOMER_KEEP_PROGRAMS); structures: those of bench/structures;
+Graphs: tests: the programs of the proposers' own tests (isomer_optimizer_propose_test writes them to $ISOMER_KEEP_PROGRAMS); structures: those of bench/structures;
 expert: the expert suite's originals, of BLOCKS. The smallest first; --limit: so many of each suite.
 Each graph by `optimize --judge cost`: with all proposers by greedy, which does not ask the pack, and by backtrack, which does; with the pack alone (and
 simplify); and for each proposer P that has a step in one of the first two: without P, by the strategies in which it has one, and P alone (and simplify).
@@ -40,10 +40,10 @@ NEEDED = {"structure": "Structure.SeesHolesAsDilation"}
 
 def programs_of_tests(folder, which="*"):
     """{name: model} of what the proposers' tests are about, without copies."""
-    ran = subprocess.run([programs.program("isomer_propose_test"), f"--gtest_filter={which}"], capture_output=True, text=True, check=False,
+    ran = subprocess.run([programs.program("isomer_optimizer_propose_test"), f"--gtest_filter={which}"], capture_output=True, text=True, check=False,
                          env=os.environ | {"ISOMER_KEEP_PROGRAMS": str(folder)})
     if ran.returncode != 0:
-        sys.exit(f"isomer_propose_test: exit {ran.returncode}\n{ran.stdout[-2000:]}")
+        sys.exit(f"isomer_optimizer_propose_test: exit {ran.returncode}\n{ran.stdout[-2000:]}")
     out, seen = {}, set()
     for path in sorted(pathlib.Path(folder).glob("*.txt"), key=lambda p: int(p.stem.rsplit(".", 1)[1])):
         text = path.read_text(encoding="utf-8")
