@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include "app/api/errors.h"
 #include "app/api/report_json.h"

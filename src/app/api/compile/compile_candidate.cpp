@@ -1,6 +1,7 @@
 #include "app/api/compile/compile_candidate.h"
 
 #include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
 #include <algorithm>
 #include <array>

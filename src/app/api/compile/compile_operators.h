@@ -2,6 +2,8 @@
 // those that were tried, beside the runtime. Internal to compile.cpp.
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include <deque>
 #include <set>
 

@@ -2,6 +2,8 @@
 // a whole. Internal to compile.cpp.
 #pragma once
 
+#include <nlohmann/json.hpp>
+
 #include <functional>
 #include <optional>
 
