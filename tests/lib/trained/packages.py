@@ -1,7 +1,7 @@
 """Packages that ship trained models: where tools/fetch_trained takes the models from, each pinned by version and hash.
 
 A row: group, client, name (of the folder, too), version, megabytes of the archive, licence of the models, sha256 of the archive. The hashes of the
-files are in trained.sha256 beside this file; `sha256sum -c` in the folder of the models takes it. This module needs the standard library only.
+files are in models.sha256 beside this file; `sha256sum -c` in the folder of the models takes it. This module needs the standard library only.
 
 Where a package's metadata and the models' own terms differ, the stricter ones count:
   openwakeword     code Apache-2.0 (npm: MIT), its text says that the models are CC-BY-NC-SA-4.0
@@ -12,8 +12,8 @@ import dataclasses
 import os
 import pathlib
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-PINS = pathlib.Path(__file__).with_name("trained.sha256")
+ROOT = pathlib.Path(__file__).resolve().parents[3]
+PINS = pathlib.Path(__file__).with_name("models.sha256")
 PERMISSIVE = {"MIT", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "ISC", "CC-BY-4.0"}
 OTHERS = {"AGPL-3.0", "GPL-3.0-or-later", "CC-BY-NC-SA-4.0", "none stated"}  # fetched with --all only, to measure
 
@@ -127,11 +127,12 @@ PACKAGES = (
     Package("images", "pip", "ukis-csmask", "1.0.0", 145, "Apache-2.0",
             "898d6efe59b3908ec92aabad3f61a56394ff81d997a2ebe5675732503a18d1f1"),
     Package("images", "npm", "imgly-background-removal-data", "1.4.5", 136, "AGPL-3.0",
-            "ca7789abb39370727c9a098310b53bce41518d200000423c7107f8c01bbce946", source="@imgly/background-removal-data", chunked=("models/small", "models/medium")),
+            "ca7789abb39370727c9a098310b53bce41518d200000423c7107f8c01bbce946",
+            source="@imgly/background-removal-data", chunked=("models/small", "models/medium")),
     Package("files", "pip", "magika", "1.0.3", 16, "Apache-2.0",
             "3e9b49134e8116ee40b431664dcbed9e199413efddcce1a173c734b4e0521529", extras=("config.min.json",)),
     Package("files", "pip", "credsweeper", "1.19.5", 11, "MIT",
-            "b081617b64a6cdb7c5ff055ef424df111a1f8b6304ddde75f9ea035e95775a59"),
+            "b081617b64a6cdb7c5ff055ef424df111a1f8b6304ddde75f9ea035e95775a59", extras=("ml_config.json",)),
     Package("signals", "pip", "mne-icalabel", "0.10.0", 49, "BSD-3-Clause",
             "57c6821103d5db2869ee9fcd4df566495a2a0c4256e4c948804eb2219a8bdbf8"),
     Package("robots", "pip", "reachy-mini", "1.13.0", 24, "Apache-2.0",
@@ -147,8 +148,7 @@ def folder():
 
 def pins():
     """sha256 by PACKAGE/FILE."""
-    lines = PINS.read_text(encoding="utf-8").splitlines() if PINS.exists() else []
-    return {name: digest for digest, name in (line.split("  ", 1) for line in lines)}
+    return {name: digest for digest, name in (line.split("  ", 1) for line in PINS.read_text(encoding="utf-8").splitlines())}
 
 
 def files(package):
