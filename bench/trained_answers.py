@@ -1,11 +1,15 @@
 #!/usr/bin/env python3
+# nightly: | timeout=1800
+# nightly trained_pairs: --pairs | timeout=1800
 """Trained models by what their users see: runs each on real inputs with plain ONNX Runtime, one thread, and prints the task's answer.
 
   bench/trained_answers.py [NAME ...] [--group GROUP] [--sizes 0,1,2] [--results FILE.jsonl]
   bench/trained_answers.py --compare A.onnx B.onnx NAME [--library B.so] [--sizes 0,1,2]
+  bench/trained_answers.py --pairs
   bench/trained_answers.py NAME --write-feeds FOLDER
 NAME is one of tests/lib/trained/models.py, or a part of it. Sizes: 0 small, 1 usual, 2 large; all if none is given. --compare asks two models
 the questions of NAME: exit 1 if an answer differs (other text, another class, a box elsewhere). --library is a custom-op library that B needs.
+--pairs compares the pairs of tests/lib/trained/pairs.py: exit 1 if an equal one gives another answer, or a different one the same.
 --write-feeds writes PACKAGE.SHORT.SIZE.npz for `isomer ... --feeds`. Models that were not fetched are left out (tools/fetch_trained).
 """
 import argparse
@@ -19,7 +23,7 @@ import onnxruntime as ort
 import _paths  # noqa: F401
 import programs
 from records import Records
-from trained import answers, models, packages
+from trained import answers, models, packages, pairs
 
 SIZE_NAMES = ("small", "usual", "large")
 
@@ -73,16 +77,39 @@ def answer_all(chosen, given):
     return failed
 
 
+def ask_both(model, one, other, size, values=None):
+    """Whether two sessions give one answer, how near the answers are, and the first one's."""
+    extra = {name: np.array(value) for name, value in (values or {}).items()}
+    steps = [{**extra, **feeds} for feeds in model.task.draw(model, model.sizes[size])]
+    mine, theirs = ask(one, model, steps), ask(other, model, steps)
+    return *answers.agree(mine, theirs), answers.describe(mine)
+
+
 def compare(first, second, name, given):
+    """How many sizes have another answer."""
     model = models.by_name(name)
     one, other, differing = session_of(first), session_of(second, given.library), 0
     for size in chosen_sizes(model, given.sizes):
-        steps = model.task.draw(model, model.sizes[size])
-        mine, theirs = ask(one, model, steps), ask(other, model, steps)
-        same, words = answers.agree(mine, theirs)
+        same, words, described = ask_both(model, one, other, size)
         differing += not same
-        print(f"{model.name} {size_name(model, size)}: {'same answer' if same else 'ANOTHER ANSWER'}: {words}; {answers.describe(mine)}")
+        print(f"{model.name} {size_name(model, size)}: {'same answer' if same else 'ANOTHER ANSWER'}: {words}; {described}")
     return differing
+
+
+def compare_pairs(given):
+    """How many pairs are not what the table says of them."""
+    wrong = compared = 0
+    for pair in pairs.PAIRS:
+        first, second = models.by_name(pair.first), models.by_name(pair.second)
+        if not (first.is_fetched() and second.is_fetched()):
+            continue
+        one, other = session_of(first.path), session_of(second.path)
+        asked = [ask_both(first, one, other, size, pair.values) for size in (chosen_sizes(first, given.sizes) if pair.size is None else [pair.size])]
+        is_right = all(same == (pair.verdict != "different") for same, _, _ in asked)
+        wrong, compared = wrong + (not is_right), compared + 1
+        print(f"{'' if is_right else 'WRONG: '}{pair.verdict:9} {first.name} {second.name}: {asked[-1][1]}", flush=True)
+    print(f"{compared} of {len(pairs.PAIRS)} pairs compared, {wrong} wrong")
+    return wrong
 
 
 def write_feeds(chosen, folder):
@@ -100,6 +127,7 @@ def main():
     parser.add_argument("--group", choices=packages.GROUPS)
     parser.add_argument("--sizes", default="")
     parser.add_argument("--results", type=pathlib.Path)
+    parser.add_argument("--pairs", action="store_true")
     parser.add_argument("--compare", nargs=3, metavar=("A", "B", "NAME"))
     parser.add_argument("--library", type=pathlib.Path)
     parser.add_argument("--write-feeds", type=pathlib.Path)
@@ -110,6 +138,8 @@ def main():
     if not chosen:
         print("none of these models is here: tools/fetch_trained")
         return programs.SKIPPED
+    if given.pairs:
+        return 1 if compare_pairs(given) else 0
     if given.write_feeds:
         write_feeds(chosen, given.write_feeds)
         return 0

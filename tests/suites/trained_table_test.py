@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 
 import _paths  # noqa: F401
-from trained import answers, models, packages, tasks
+from trained import answers, models, packages, pairs, tasks
 
 HAS_PILLOW = importlib.util.find_spec("PIL") is not None
 TOOL = packages.ROOT / "tools" / "fetch_trained"
@@ -57,6 +57,20 @@ class Table(unittest.TestCase):
         self.assertEqual([], [file for file, model in models.twins().items() if model is None])
         self.assertEqual(set(tasks.TASKS), {model.task_name for model in table})
         self.assertTrue(all(len(model.sizes) in (1, 3) for model in table))
+
+    def test_pairs_name_models_with_one_task(self):
+        for pair in pairs.PAIRS:
+            with self.subTest(f"{pair.first} {pair.second}"):
+                self.assertIn(pair.verdict, ("equal", "near", "different"))
+                self.assertEqual(models.by_name(pair.first).task_name, models.by_name(pair.second).task_name)
+
+    def test_the_document_says_how_many(self):
+        text = " ".join((packages.ROOT / "docs" / "deployed.md").read_text(encoding="utf-8").split())
+        verdicts = [pair.verdict for pair in pairs.PAIRS]
+        self.assertIn(f"{len(list(models.table()))} distinct trained models lie inside of {len(packages.PACKAGES)} packages", text)
+        self.assertIn(f"lists {len(verdicts)} pairs in the wild", text)
+        for verdict, words in (("equal", "other graphs"), ("near", "rounding or denormals"), ("different", "under one name")):
+            self.assertIn(f"{words} ({verdicts.count(verdict)})", text)
 
     def test_no_registry_is_named(self):
         for path in (TOOL, pathlib.Path(packages.__file__)):

@@ -213,6 +213,12 @@ def twins():
     return {file: standing.get(digest) for file, digest in pins.items() if file.endswith(".onnx") and file not in mine}
 
 
+def of_file(package, file):
+    """The model of a fetched file, or the one with the same bytes."""
+    standing = twins().get(f"{package}/{file}")
+    return next(model for model in table() if standing == model.name or (model.package.name, model.file) == (package, file))
+
+
 def fetched():
     return [model for model in table() if model.is_fetched()]
 
