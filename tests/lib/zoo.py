@@ -4,7 +4,6 @@ A zoo model is stored without its weights. `hollow` gives it a sparse file of ze
 shapes and types matter. `fill` draws the real ones.
 """
 import json
-import os
 import pathlib
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import tempfile
 import onnx
 
 import programs
+from trained import packages
 
 WEIGHTS = "weights.bin"
 ALIGNMENT = 4096  # of a tensor's place in the file of weights: a page, as ONNX's writers do
@@ -30,8 +30,7 @@ def names(limit=None, text=""):
 
 def trained(text=""):
     """Paths of the trained models; none if tools/fetch_trained has not been run."""
-    folder = pathlib.Path(os.environ.get("ISOMER_TRAINED", programs.ROOT / ".deps" / "trained"))
-    return [p for p in sorted(folder.glob("*/*.onnx")) if text in f"{p.parent.name}/{p.name}"]
+    return [p for p in sorted(packages.folder().glob("*/*.onnx")) if text in f"{p.parent.name}/{p.name}"]
 
 
 def load_stripped(name):
