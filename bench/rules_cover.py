@@ -3,7 +3,8 @@
 """Which hand-written proposers the generated rules cover: what is lost, by the analytic cost, where one of them is not asked.
 
   bench/rules_cover.py [--suites tests,structures,expert] [--blocks BLOCKS] [--results FILE.jsonl] [--only TEXT] [--limit N] [--budget 10s] [--steps 80]
-Graphs: tests: the programs of the proposers' own tests (isomer_optimizer_propose_test writes them to $ISOMER_KEEP_PROGRAMS); structures: those of bench/structures;
+Graphs: tests: the programs of the proposers' own tests (isomer_optimizer_propose_test writes them to $ISOMER_KEEP_PROGRAMS);
+structures: those of bench/structures;
 expert: the expert suite's originals, of BLOCKS. The smallest first; --limit: so many of each suite.
 Each graph by `optimize --judge cost`: with all proposers by greedy, which does not ask the pack, and by backtrack, which does; with the pack alone (and
 simplify); and for each proposer P that has a step in one of the first two: without P, by the strategies in which it has one, and P alone (and simplify).
