@@ -43,8 +43,8 @@ function(isomer_library folder)
     target_link_libraries(${library} PUBLIC ${arg_DEPENDS} PRIVATE ${arg_PRIVATE_DEPENDS} isomer_warnings)
     isomer_optimize(${folder} ${library})
     isomer_precompile(${library} precompiled.h)
-    # Tests look at the kernel's objects: which of them isomer-check needs, what happens if one is another.
-    if(NOT folder MATCHES "^(base|model/(expr|eval|analysis|graph)|io/onnx|kernel/(normal|prove|certify))$")
+    # Tests look at the kernel's objects: which of them isomer-check needs, what happens if one is another. Not with sanitizers.
+    if(ISOMER_SANITIZE OR NOT folder MATCHES "^(base|model/(expr|eval|analysis|graph)|io/onnx|kernel/(normal|prove|certify))$")
       isomer_together(${library} "${sources}")
     endif()
   else()

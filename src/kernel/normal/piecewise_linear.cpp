@@ -29,12 +29,12 @@ PiecewiseLinear operator*(const Rational& k, const PiecewiseLinear& f) {
 }
 
 PiecewiseLinear relu(const PiecewiseLinear& f) {
-  // From left to right: the pieces of f, each from one knot to the next, without an end at the outer ones.
-  struct Piece {
+  // From left to right: the segments of f, each from one knot to the next, without an end at the outer ones.
+  struct Segment {
     const Rational *from, *to;  // nullptr: no end
     Rational slope;
   };
-  std::vector<Piece> pieces{{nullptr, nullptr, f.slope}};
+  std::vector<Segment> pieces{{nullptr, nullptr, f.slope}};
   for (const auto& [knot, bend] : f.bends) {
     pieces.back().to = &knot;
     pieces.push_back({&knot, nullptr, pieces.back().slope + bend});
@@ -48,7 +48,7 @@ PiecewiseLinear relu(const PiecewiseLinear& f) {
     slope = next;
     is_first = false;
   };
-  for (const Piece& p : pieces) {
+  for (const Segment& p : pieces) {
     // Where f is zero, on the line through this piece.
     const Rational* known = p.from != nullptr ? p.from : p.to;
     const Rational somewhere = known != nullptr ? *known : Rational(0);
