@@ -111,9 +111,8 @@ std::string listed(const std::vector<CountedOperator>& list) {
 // The same of what was made: "one 3×3 convolution".
 std::string made(const std::vector<CountedOperator>& list) {
   if (list.empty()) return "nothing";
-  const std::string text = listed(list);
+  if (list.size() > 1 || list[0].count > 1) return listed(list);
   const std::string_view one = noun_of(list[0].op).one;
-  if (list.size() > 1 || list[0].count > 1) return text;
   const std::string_view bare = one == list[0].op ? one : one.substr(one.find(' ') + 1);
   return fmt::format("one {}{}{}", list[0].size, list[0].size.empty() ? "" : " ", bare);
 }
