@@ -150,8 +150,6 @@ function(isomer_together target sources)
     # sees at once, the more often it warns wrongly of strings (GCC bug 105651); single files are still checked.
     target_compile_options(${target} PRIVATE -Wno-subobject-linkage -Wno-array-bounds -Wno-stringop-overflow -Wno-stringop-overread)
   endif()
-  # Groups name their files by whole paths, which belong to the machine that builds.
-  target_compile_options(${target} PRIVATE "-fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=")
 endfunction()
 
 function(isomer_tests folder tests)

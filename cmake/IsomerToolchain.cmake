@@ -40,6 +40,9 @@ endif()
 # A product and a sum stay two roundings on every machine: results must not depend on the CPU that built them.
 add_compile_options(-ffp-contract=off)
 
+# Sources are named as in the tree: whole paths belong to the machine that builds.
+add_compile_options("-fmacro-prefix-map=${CMAKE_SOURCE_DIR}/=")
+
 # What reads files of strangers is hardened: tests/suites/hardened_test.py looks at the programs. Sanitizers do more, and not beside it.
 if(NOT ISOMER_SANITIZE)
   add_compile_options(-fstack-protector-strong -fstack-clash-protection)
