@@ -95,8 +95,9 @@ class ISOMER_API Model {
 
 // Sizes are "x=1x3x224x224" (an input) or "batch=8" (a dimension that inputs name).
 struct LoadOptions {
-  std::vector<std::string> sizes = {};  // the model at these: another model, for these sizes only
-  bool assume_sizes = false;            // sizes that nobody gives are 1 for a first axis and 128 for others
+  std::vector<std::string> sizes = {};   // the model at these: another model, for these sizes only
+  std::vector<std::string> values = {};  // inputs that have one value, "sr=16000": the model without them
+  bool assume_sizes = false;             // sizes that nobody gives are 1 for a first axis and 128 for others
   // Shape and formula of operators of one's own domains, as text (docs/how-to/own_operator.md): in this model
   // they are known as all others are, and certificates carry them as assumptions. ErrorKind::BadInput, with
   // line and column.
@@ -378,10 +379,12 @@ struct Checked {
   std::string json = {};    // what `isomer check --json` prints
 };
 ISOMER_API Checked check(const Model& in, const Model& out, std::string_view certificate);
-// The same of files, as the program isomer-check does it; `in` at these sizes, if `out` was made for them.
+// The same of files, as the program isomer-check does it; both models at these sizes and values
+// (LoadOptions), if the certificate is about them.
 ISOMER_API Checked check_files(const std::filesystem::path& in, const std::filesystem::path& out,
                                const std::filesystem::path& certificate,
-                               const std::vector<std::string>& sizes = {});
+                               const std::vector<std::string>& sizes = {},
+                               const std::vector<std::string>& values = {});
 
 // Whole or not at all; whether it is a certificate is not looked at.
 ISOMER_API std::string load_certificate(const std::filesystem::path& path);

@@ -23,7 +23,7 @@ constexpr std::size_t kMostSteps = 12;  // that explain lists; -v lists all
 
 struct CheckRequest {
   fs::path in, out, certificate;
-  std::vector<std::string> shapes;
+  std::vector<std::string> shapes, values;
 };
 
 struct ExplainRequest {
@@ -33,7 +33,8 @@ struct ExplainRequest {
 };
 
 Result<Reply> check(const CheckRequest& request) {
-  const api::Checked checked = api::check_files(request.in, request.out, request.certificate, request.shapes);
+  const api::Checked checked =
+      api::check_files(request.in, request.out, request.certificate, request.shapes, request.values);
   return Reply{checked.accepted ? Exit::Done : Exit::Refuted, checked.text, Json::parse(checked.json)};
 }
 
@@ -135,9 +136,16 @@ void add_check(CLI::App& app, Chosen& chosen) {
   command
       ->add_option(
           "--shape", request->shapes,
-          "IN at this size, if OUT was made with --fix-shape; may be given several times (default: as "
-          "it is)")
+          "At this size, if the certificate was made with --shape or --fix-shape; may be given several "
+          "times (default: as they are)")
       ->type_name("NAME=SHAPE")
+      ->expected(1)
+      ->take_all();
+  command
+      ->add_option("--value", request->values,
+                   "With this input fixed, if the certificate was made with --value; may be given several "
+                   "times (default: none)")
+      ->type_name("NAME=NUMBER")
       ->expected(1)
       ->take_all();
   command->add_flag("--json", chosen.json, "Answer in JSON");

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 struct ProveRequest {
   fs::path a, b, save_input, certificate;
   std::string budget = "5m", operators;
-  std::vector<std::string> shapes;
+  std::vector<std::string> shapes, values;
   bool trace = false, verbose = false, by_position = false, exact_constants = false;
   LiveRequest live;
 };
@@ -53,7 +53,8 @@ Result<Reply> prove(const ProveRequest& request) {
   constexpr int kMostNotices = 5;
   ISOMER_TRY(const double seconds, seconds_of(request.budget));
   const api::ModelPair models =
-      api::load_pair(request.a, request.b, {.sizes = request.shapes, .operators = request.operators});
+      api::load_pair(request.a, request.b,
+                     {.sizes = request.shapes, .values = request.values, .operators = request.operators});
   ISOMER_TRY(auto live, Live::start(request.live, seconds));
   int notices = 0;
   bool is_said = false;
@@ -115,6 +116,13 @@ void add_prove(CLI::App& app, Chosen& chosen) {
                    "Compare the models at this size only: of an input (x=1x3x224x224) or of a dimension "
                    "(batch=1); may be given several times (default: all sizes)")
       ->type_name("NAME=SHAPE")
+      ->expected(1)
+      ->take_all();
+  command
+      ->add_option("--value", request->values,
+                   "Compare the models with this input fixed (sr=16000), as models without it; may be given "
+                   "several times (default: all values)")
+      ->type_name("NAME=NUMBER")
       ->expected(1)
       ->take_all();
   command->add_flag("--by-position", request->by_position,

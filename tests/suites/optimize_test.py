@@ -177,6 +177,31 @@ class Optimize(unittest.TestCase):
         told = subprocess.run([isomer, "explain", f"{out}.cert"], capture_output=True, text=True, check=True).stdout
         self.assertIn("rounded less", told)
 
+    def test_denormal_weights_become_zero_and_that_is_said(self):
+        """A processor that minds them takes a hundred times as long; one that does not leaves the model as it is."""
+        node, w = helper.make_node, np.full((64, 64, 3, 3), 1e-40, np.float32)
+        w[0] = 0.1
+        constants = [numpy_helper.from_array(w, "w"), numpy_helper.from_array(np.array([1, 1e-41], np.float32), "k")]
+        nodes = [node("Conv", ["x", "w"], ["c"], pads=[1, 1, 1, 1]), node("ReduceSum", ["k"], ["s"], keepdims=0), node("Div", ["c", "s"], ["y"])]
+        source = self.save(model(nodes, constants, [("x", [1, 64, 28, 28])], [("y", [1, 64, 28, 28])]))
+        out = self.path / "out.onnx"
+        kept = self.optimize(source, "--budget", "20s", "--keep-denormals")
+        self.assertEqual(kept["flushed"], 0)
+        report = self.optimize(source, "--budget", "20s")
+        tried = [r for r in report["regions"] if r["kind"] == "denormals"]
+        self.assertEqual(len(tried), 1)
+        if report["result"] == "unchanged":
+            self.assertLess(tried[0]["low"], 1.1)
+            return
+        # Of the divisor's numbers none is written otherwise.
+        self.assertEqual(report["flushed"], 63 * 64 * 9)
+        said = subprocess.run([isomer, "check", str(source), str(out), f"{out}.cert"], capture_output=True, text=True, check=True).stdout
+        self.assertIn(f"but for {63 * 64 * 9} denormal numbers of its constants, which are zero", said)
+        answer = json.loads(subprocess.run([isomer, "prove", str(source), str(out), "--json"], capture_output=True, text=True, check=True).stdout)
+        self.assertEqual((answer["verdict"], answer["flushed"]), ("proved", 63 * 64 * 9))
+        exact = subprocess.run([isomer, "prove", str(source), str(out), "--exact-constants"], capture_output=True, text=True)
+        self.assertEqual(exact.returncode, 3)
+
     def test_several_shapes_are_all_judged(self):
         source = self.save(branches())
         report = self.optimize(source, "--budget", "20s", "--shape", "N=1", "--shape", "N=4", "--only", "collapse,simplify")

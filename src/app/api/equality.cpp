@@ -100,10 +100,11 @@ Checked check(const Model& in, const Model& out, std::string_view certificate) {
 }
 
 Checked check_files(const std::filesystem::path& in, const std::filesystem::path& out,
-                    const std::filesystem::path& certificate, const std::vector<std::string>& sizes) {
+                    const std::filesystem::path& certificate, const std::vector<std::string>& sizes,
+                    const std::vector<std::string>& values) {
   return guarded([&] {
     const Stopwatch watch;
-    return to_public(take(isomer::check_files(in, out, certificate, sizes)), watch);
+    return to_public(take(isomer::check_files(in, out, certificate, sizes, values)), watch);
   });
 }
 

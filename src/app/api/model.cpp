@@ -11,6 +11,7 @@
 #include "app/api/stoppable_limit.h"
 #include "app/inputs/sized_model.h"
 #include "io/npz/npz.h"
+#include "io/onnx/fixed_values.h"
 #include "io/onnx/size_arguments.h"
 #include "model/graph/text/operator_text.h"
 #include "runtime/engines/engines.h"
@@ -208,6 +209,7 @@ Model load(const fs::path& path, const LoadOptions& options) {
     auto state = std::make_shared<Model::State>();
     set_file(*state, path);
     state->model = take(read_model(path));
+    if (!options.values.empty()) throw Error(ErrorKind::BadInput, "values are of a pair of models");
     if (!options.sizes.empty() || options.assume_sizes) {
       SizedModel sized = take(read_at_sizes(path, state->model.graph, options.sizes, options.assume_sizes));
       state->model = std::move(sized.model);
@@ -228,11 +230,15 @@ ModelPair load_pair(const fs::path& a, const fs::path& b, const LoadOptions& opt
     set_file(*second, b);
     first->model = take(read_model(a));
     second->model = take(read_model(b));
-    if (!sizes.empty()) {
-      const auto parsed = take(parse_sizes(sizes, {&first->model.graph, &second->model.graph}));
-      first->model = take(read_model_at(a, parsed[0]));
-      second->model = take(read_model_at(b, parsed[1]));
-      first->fixed = second->fixed = sizes;
+    if (!sizes.empty() || !options.values.empty()) {
+      const std::vector<const Graph*> graphs{&first->model.graph, &second->model.graph};
+      const auto parsed = take(parse_sizes(sizes, graphs));
+      const auto values = take(parse_values(options.values, graphs));
+      first->model = take(read_model_at(a, parsed[0], values[0]));
+      second->model = take(read_model_at(b, parsed[1], values[1]));
+      first->fixed = sizes;
+      first->fixed.insert(first->fixed.end(), options.values.begin(), options.values.end());
+      second->fixed = first->fixed;
     }
     first->model.graph.opsets.own = second->model.graph.opsets.own = own;
     check_file(*first);

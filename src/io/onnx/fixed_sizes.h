@@ -14,4 +14,7 @@ namespace isomer::wire {
 // there stands. Error: a shape that contradicts what is declared.
 Status fix_sizes(onnx::GraphProto& graph, const InferOptions& sizes);
 
+// Inputs of these names become constants of the graph (io/onnx/fixed_values.h), after their sizes were fixed.
+Status fix_values(onnx::GraphProto& graph, const std::map<std::string, double, std::less<>>& values);
+
 }  // namespace isomer::wire

@@ -7,6 +7,7 @@
 #include <new>
 
 #include "io/onnx/fixed_sizes.h"
+#include "io/onnx/fixed_values.h"
 #include "io/onnx/program.h"
 #include "io/onnx/read_attribute.h"
 #include "io/onnx/read_functions.h"
@@ -75,13 +76,20 @@ void take_apart(onnx::ModelProto& model, ModelShell& shell) {
   shell.bulk->mutable_initializer()->UnsafeArenaSwap(shell.graph->mutable_initializer());
 }
 
-Result<Model> read_parsed(const ParsedModel& parsed, const InferOptions* sizes, ModelShell& shell) {
+// What a model is read at, beside what its file declares.
+struct Fixed {
+  const InferOptions& sizes;
+  FixedValues values = {};
+};
+
+Result<Model> read_parsed(const ParsedModel& parsed, const Fixed* fixed, ModelShell& shell) {
   onnx::ModelProto& proto = *parsed.model;
   shell.arena = parsed.arena;
   const TensorSource source{parsed.arena, shell.files.get()};
 
   ISOMER_TRY_DO(check_ir_version(proto));
-  if (sizes) ISOMER_TRY_DO(fix_sizes(*proto.mutable_graph(), *sizes));
+  if (fixed) ISOMER_TRY_DO(fix_sizes(*proto.mutable_graph(), fixed->sizes));
+  if (fixed) ISOMER_TRY_DO(fix_values(*proto.mutable_graph(), fixed->values));
   ISOMER_TRY(const Opsets opsets, read_opsets(proto.opset_import()));
   ISOMER_TRY(const Functions functions, read_functions(proto));
   ISOMER_TRY(const Captures captures, check_graph_names(proto.graph(), {opsets, functions}));
@@ -105,13 +113,13 @@ Result<Model> read_parsed(const ParsedModel& parsed, const InferOptions* sizes, 
 
 Result<Model> read_stream(google::protobuf::io::ZeroCopyInputStream& stream, std::uint64_t bytes,
                           ExternalFiles files, std::vector<FileIdentity> sources,
-                          const InferOptions* sizes = nullptr) {
+                          const Fixed* fixed = nullptr) {
   try {
     auto shell = std::make_shared<ModelShell>();
     shell->files = std::make_unique<ExternalFiles>(std::move(files));
     shell->sources = std::move(sources);
     ISOMER_TRY(const ParsedModel parsed, parse_model(stream, message_memory_limit(bytes)));
-    ISOMER_TRY(Model model, read_parsed(parsed, sizes, *shell));
+    ISOMER_TRY(Model model, read_parsed(parsed, fixed, *shell));
     model.shell = std::move(shell);
     return model;
   } catch (const std::bad_alloc&) {
@@ -125,11 +133,11 @@ Result<Model> read_bytes(std::span<const std::byte> bytes, ExternalFiles files) 
   return read_stream(stream, bytes.size(), std::move(files), {});
 }
 
-Result<Model> read_file(const std::filesystem::path& path, const InferOptions* sizes) {
+Result<Model> read_file(const std::filesystem::path& path, const Fixed* fixed) {
   const auto read = [&]() -> Result<Model> {
     ISOMER_TRY(const ModelFile file, open_model_file(path));
     google::protobuf::io::FileInputStream stream(file.descriptor.get(), kReadBytes);
-    auto model = read_stream(stream, file.bytes, ExternalFiles(path.parent_path()), {file.identity}, sizes);
+    auto model = read_stream(stream, file.bytes, ExternalFiles(path.parent_path()), {file.identity}, fixed);
     // To the parser this is the end of the file, and what came before may be a model, too.
     if (stream.GetErrno() != 0)
       return Error{fmt::format("can't be read: {}", system_error_text(stream.GetErrno()))};
@@ -151,7 +159,13 @@ Result<Model> read_file(const std::filesystem::path& path, const InferOptions* s
 Result<Model> read_model(const std::filesystem::path& path) { return read_file(path, nullptr); }
 
 Result<Model> read_model_at(const std::filesystem::path& path, const InferOptions& sizes) {
-  return read_file(path, &sizes);
+  return read_model_at(path, sizes, {});
+}
+
+Result<Model> read_model_at(const std::filesystem::path& path, const InferOptions& sizes,
+                            const FixedValues& values) {
+  const Fixed fixed{.sizes = sizes, .values = values};
+  return read_file(path, &fixed);
 }
 
 Result<Model> read_model_bytes(std::span<const std::byte> bytes, const std::filesystem::path& directory) {

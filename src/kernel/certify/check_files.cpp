@@ -7,6 +7,7 @@
 
 #include "base/blake2b.h"
 #include "base/printable.h"
+#include "io/onnx/fixed_values.h"
 #include "io/onnx/model.h"
 #include "io/onnx/size_arguments.h"
 
@@ -95,13 +96,16 @@ CheckedFiles check_models(const Graph& in, const Graph& out, std::string_view ce
 
 Result<CheckedFiles> check_files(const std::filesystem::path& in, const std::filesystem::path& out,
                                  const std::filesystem::path& certificate,
-                                 const std::vector<std::string>& sizes) {
+                                 const std::vector<std::string>& sizes,
+                                 const std::vector<std::string>& values) {
   ISOMER_TRY(Model before, read_model(in));
-  if (!sizes.empty()) {
-    ISOMER_TRY(const InferOptions at, parse_sizes(sizes, before.graph));
-    ISOMER_TRY(before, read_model_at(in, at));
+  ISOMER_TRY(Model after, read_model(out));
+  if (!sizes.empty() || !values.empty()) {
+    ISOMER_TRY(const auto at, parse_sizes(sizes, {&before.graph, &after.graph}));
+    ISOMER_TRY(const auto fixed, parse_values(values, {&before.graph, &after.graph}));
+    ISOMER_TRY(before, read_model_at(in, at[0], fixed[0]));
+    ISOMER_TRY(after, read_model_at(out, at[1], fixed[1]));
   }
-  ISOMER_TRY(const Model after, read_model(out));
   std::ifstream file(certificate, std::ios::binary);
   if (!file) return Error{fmt::format("can't read the certificate {}", certificate.string())};
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());

@@ -22,11 +22,11 @@ struct CheckedFiles {
 // The certificate's text against models that have been read. A text that is no certificate is rejected.
 CheckedFiles check_models(const Graph& in, const Graph& out, std::string_view certificate);
 
-// Sizes ("batch=8"): IN is taken at
-// these, as --fix-shape made OUT for them. Error: a file that can't be read; a certificate that can be and is
-// none is rejected.
+// Sizes ("batch=8") and values of inputs ("sr=16000"): both models are taken at these, as the certificate is
+// about. Error: a file that can't be read; a certificate that can be and is none is rejected.
 Result<CheckedFiles> check_files(const std::filesystem::path& in, const std::filesystem::path& out,
                                  const std::filesystem::path& certificate,
-                                 const std::vector<std::string>& sizes = {});
+                                 const std::vector<std::string>& sizes = {},
+                                 const std::vector<std::string>& values = {});
 
 }  // namespace isomer

@@ -23,23 +23,26 @@ int complain(std::string line, int exit) {
   return exit;
 }
 
-constexpr const char* kUsage = "usage: isomer-check IN OUT CERT [--shape NAME=SHAPE]... [--json]";
+constexpr const char* kUsage =
+    "usage: isomer-check IN OUT CERT [--shape NAME=SHAPE]... [--value NAME=NUMBER]... [--json]";
 constexpr const char* kHelp =
     R"(Check a certificate: is OUT proved equal to IN? Nothing of the optimizer is in this program.
 
   IN                  the original model
   OUT                 the optimized model
   CERT                the certificate that came with it
-  --shape NAME=SHAPE  IN at this size, if OUT was made with --fix-shape
+  --shape NAME=SHAPE  at this size, if the certificate was made with --shape or --fix-shape
+  --value NAME=NUMBER with this input fixed, if the certificate was made with --value
   --json              answer in JSON
   --help              this text
 
 Exit: 0 accepted, 1 rejected, 2 bad usage or a file that can't be read.
 )";
 
-int run(const std::vector<std::string>& files, const std::vector<std::string>& sizes, bool json) {
+int run(const std::vector<std::string>& files, const std::vector<std::string>& sizes,
+        const std::vector<std::string>& values, bool json) {
   const auto start = std::chrono::steady_clock::now();
-  const auto checked = check_files(files[0], files[1], files[2], sizes);
+  const auto checked = check_files(files[0], files[1], files[2], sizes, values);
   if (!checked.ok()) return complain(checked.error().message, kBadInput);
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
   const bool accepted = checked->report.accepted;
@@ -57,7 +60,7 @@ int run(const std::vector<std::string>& files, const std::vector<std::string>& s
 }  // namespace isomer
 
 int main(int argc, char** argv) {
-  std::vector<std::string> files, sizes;
+  std::vector<std::string> files, sizes, values;
   bool json = false;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
@@ -68,6 +71,8 @@ int main(int argc, char** argv) {
       return isomer::kAccepted;
     } else if (word == "--shape" && i + 1 < argc) {
       sizes.emplace_back(argv[++i]);
+    } else if (word == "--value" && i + 1 < argc) {
+      values.emplace_back(argv[++i]);
     } else if (word.starts_with("--")) {
       return isomer::complain(fmt::format("no option {}; {}", word, isomer::kUsage), isomer::kBadInput);
     } else {
@@ -76,7 +81,7 @@ int main(int argc, char** argv) {
   }
   if (files.size() != 3) return isomer::complain(isomer::kUsage, isomer::kBadInput);
   try {
-    return isomer::run(files, sizes, json);
+    return isomer::run(files, sizes, values, json);
   } catch (const std::bad_alloc&) {
     return isomer::complain("not enough memory", isomer::kBadInput);
   } catch (const std::exception& bug) {

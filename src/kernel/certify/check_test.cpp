@@ -6,7 +6,9 @@
 
 #include "base/base64.h"
 #include "io/onnx/program.h"
+#include "kernel/certify/check_files.h"
 #include "kernel/certify/digest.h"
+#include "kernel/prove/flush.h"
 #include "kernel/prove/widen.h"
 #include "model/eval/program.h"
 #include "model/graph/rebuild.h"
@@ -481,6 +483,57 @@ TEST(Widening, HasNoOtherFields) {
   EXPECT_TRUE(parse_certificate(head + "{\"widen\": [\"e\"]}\n").ok());
   EXPECT_FALSE(parse_certificate(head + "{\"widen\": [\"e\"], \"fold\": []}\n").ok());
   EXPECT_FALSE(parse_certificate(head + "{\"widen\": \"e\"}\n").ok());
+}
+
+// Two denormal numbers, one of each sign, beside the smallest normal number, a zero and a one.
+const std::string kDenormal =
+    "agraph (float[5] x) => (float[5] y) <float[5] w = {1e-40, -3e-39, 1.1754944e-38, 0, 1}> {\ny = Mul(x, "
+    "w)}";
+const std::string kFlushed =
+    "agraph (float[5] x) => (float[5] y) <float[5] w = {0, 0, 1.1754944e-38, 0, 1}> {\ny = Mul(x, w)}";
+
+TEST(Flush, IsAcceptedStatedAndCounted) {
+  const Graph in = program(kDenormal), out = program(kFlushed);
+  const Certificate certificate{.steps = {FlushStep{{"w"}}}, .notes = {}};
+  const CheckReport report = checked(in, out, certificate);
+  EXPECT_TRUE(report.accepted) << report.reason;
+  EXPECT_EQ(report.flushed, 2u);
+  const auto said = check_models(in, out, to_text(with_digests(certificate, in, out)));
+  EXPECT_TRUE(said.report.accepted) << said.report.reason;
+  EXPECT_NE(said.text().find("but for 2 denormal numbers of its constants, which are zero"),
+            std::string::npos)
+      << said.text();
+  // Without the step the numbers are others.
+  EXPECT_FALSE(checked(in, out, {.steps = {}, .notes = {}}).accepted);
+}
+
+TEST(Flush, ChangesDenormalNumbersOnly) {
+  const Graph in = program(kDenormal);
+  const Certificate certificate{.steps = {FlushStep{{"w"}}}, .notes = {}};
+  for (const char* numbers :
+       {"0, 0, 0, 0, 1", "0, -3e-39, 1.1754944e-38, 0, 1", "0, 0, 1.1754944e-38, 0, 0"}) {
+    const Graph out = program(std::string("agraph (float[5] x) => (float[5] y) <float[5] w = {") + numbers +
+                              "}> {\ny = Mul(x, w)}");
+    EXPECT_FALSE(checked(in, out, certificate).accepted) << numbers;
+  }
+}
+
+TEST(Flush, IsOfConstantsOnlyAndBeforeAllOtherSteps) {
+  const Graph in = program(kDenormal), out = program(kFlushed);
+  for (const char* name : {"x", "y", "none"})
+    EXPECT_FALSE(checked(in, out, {.steps = {FlushStep{{"w", name}}}, .notes = {}}).accepted) << name;
+  EXPECT_FALSE(checked(in, out, {.steps = {FoldStep{{}}, FlushStep{{"w"}}}, .notes = {}}).accepted);
+  const std::string head = to_text(with_digests({.steps = {}, .notes = {}}, in, out));
+  EXPECT_FALSE(parse_certificate(head + "{\"flush\": [\"w\"], \"fold\": []}\n").ok());
+}
+
+TEST(Flush, ReadsConstantNodes) {
+  const Graph in = program(
+      "agraph (float[2] x) => (float[2] y) {\nw = Constant<value_floats = [1e-40, 2.0]>()\ny = Mul(x, w)}");
+  const auto out = flush_denormals(in, {"w"});
+  ASSERT_TRUE(out.ok()) << out.error().message;
+  EXPECT_EQ(out->numbers, 1u);
+  EXPECT_TRUE(checked(in, out->graph, {.steps = {FlushStep{{"w"}}}, .notes = {}}).accepted);
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ TEST(Proposers, AreTheTableOfTheReadme) {
   std::string table = "| proposer | what it does |\n|---|---|\n";
   for (const Proposer* p : proposers()) table += fmt::format("| `{}` | {} |\n", p->name, p->finds);
   std::stringstream text;
-  text << std::ifstream(std::string(ISOMER_SOURCE_DIR) + "/README.md").rdbuf();
+  text << std::ifstream(ISOMER_SOURCE_DIR "/README.md").rdbuf();
   const std::string readme = text.str();
   const auto begin = readme.find(kBegin), end = readme.find(kEnd);
   ASSERT_TRUE(begin != std::string::npos && end != std::string::npos);
