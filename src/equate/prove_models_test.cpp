@@ -78,9 +78,10 @@ TEST(ProveModels, DefaultsOfInputsAreAPartOfTheInterface) {
   };
   EXPECT_EQ(answer(with(", float[2] w = {1, 3}")), "input w has another default in the second model");
   EXPECT_EQ(answer(with(", float[2] w")), "input w has a default in the first model only");
-  EXPECT_EQ(answer(with("", "float[2] w = {1, 2}")), "only the first model has an input named w");
+  EXPECT_EQ(answer(with("", "float[2] w = {1, 2}")),
+            "only the first model has an input named w: --value w=NUMBER compares them with it fixed");
   EXPECT_EQ(prove_models(with("", "float[2] w = {1, 2}"), a).why,
-            "only the second model has an input named w");
+            "only the second model has an input named w: --value w=NUMBER compares them with it fixed");
 }
 
 TEST(ProveModels, SequencesOfOtherElementsAreRefuted) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "kernel/prove/shrink.h"
+#include "model/graph/rebuild.h"
 #include "model/graph/text/spelling.h"
 
 namespace isomer {
@@ -100,7 +101,26 @@ std::optional<std::string> output_difference(std::size_t k, const Graph& a, cons
   return std::nullopt;
 }
 
+std::string only_in(std::string_view which, std::string_view input) {
+  return fmt::format("only the {} model has an input named {}: --value {}=NUMBER compares them with it fixed",
+                     which, input, input);
+}
+
 }  // namespace
+
+Graph with_named_sizes(const Graph& graph) {
+  std::set<std::string> taken = symbols_in(graph);
+  return with_changed_nodes(graph, [&](Node& node) {
+    if (node.kind == NodeKind::Operator || !node.declared.shape) return;
+    for (std::size_t d = 0; d < node.declared.shape->size(); ++d) {
+      auto& dim = (*node.declared.shape)[d];
+      if (dim) continue;
+      std::string name = fmt::format("?{}.{}", node.outputs[0], d);
+      while (!taken.insert(name).second) name += "'";
+      dim = Dim::symbol(name);
+    }
+  });
+}
 
 Graph with_symbols_of(const Graph& a, const Graph& b) {
   std::map<std::string, Dim, std::less<>> names;
@@ -113,7 +133,8 @@ Graph with_symbols_of(const Graph& a, const Graph& b) {
     for (std::size_t d = 0; d < mine->size() && d < theirs->size(); ++d) {
       if (!(*mine)[d] || !(*theirs)[d]) continue;
       const auto symbols = (*mine)[d]->symbols();
-      if (symbols.size() == 1 && *(*mine)[d] == Dim::symbol(symbols[0]) && !(*theirs)[d]->is_concrete())
+      // Where the first model has a number, the second is asked about that size only.
+      if (symbols.size() == 1 && *(*mine)[d] == Dim::symbol(symbols[0]))
         names.try_emplace(symbols[0], *(*theirs)[d]);
     }
   }
@@ -163,10 +184,10 @@ std::optional<std::string> interface_difference(const Graph& a, const Inference&
                        b.outputs().size());
   const auto of_a = all_inputs(a), of_b = all_inputs(b);
   for (const auto& [name, value] : of_b)
-    if (!of_a.contains(name)) return fmt::format("only the second model has an input named {}", name);
+    if (!of_a.contains(name)) return only_in("second", name);
   for (const auto& [name, value] : of_a) {
     const auto at = of_b.find(name);
-    if (at == of_b.end()) return fmt::format("only the first model has an input named {}", name);
+    if (at == of_b.end()) return only_in("first", name);
     if (auto difference = input_difference(name, a, value, b, at->second)) return difference;
   }
   for (std::size_t k = 0; k < a.outputs().size(); ++k)
@@ -186,8 +207,10 @@ std::optional<std::string> size_difference(const Graph& a, const Inference& a_in
                          spelled(q));
     const auto &x = a_info.of(v).shape, &y = b_info.of(at->second).shape;
     if (x != y)
-      return fmt::format("input {} has the shape {} in the first model, {} in the second", a.name_of(v),
-                         x ? text(*x) : "?", y ? text(*y) : "?");
+      return fmt::format(
+          "input {} has the shape {} in the first model, {} in the second: --shape compares them at "
+          "one size",
+          a.name_of(v), x ? text(*x) : "?", y ? text(*y) : "?");
   }
   return std::nullopt;
 }

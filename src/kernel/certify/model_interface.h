@@ -13,8 +13,11 @@ namespace isomer {
 // The inputs that a caller feeds, by name.
 std::map<std::string, const Node*> fed_inputs(const Graph& graph);
 
-// The second model's names of dimensions as the first one's, by where the inputs have them. A name of its own
-// that the first one has for something else becomes another.
+// The model with a name, of its own, for every size of an input that is declared without one.
+Graph with_named_sizes(const Graph& graph);
+
+// The second model's names of dimensions as the first one's, or its numbers, by where the inputs have them. A
+// name of its own that the first one has for something else becomes another.
 Graph with_symbols_of(const Graph& a, const Graph& b);
 
 // Whether both models have the same names of outputs, each once.

@@ -38,6 +38,7 @@ using Sizes = std::map<std::string, std::int64_t, std::less<>>;
 std::set<std::string> symbols_of(const Graph& graph);
 inline constexpr std::array<std::int64_t, 7> kSmallSizes = {3, 5, 2, 7, 4, 6, 1};
 inline constexpr std::array<std::int64_t, 7> kSizesOfParts = {8, 12, 3, 16, 5, 10, 9};  // [frames] as [-1,8]
+inline constexpr std::array<std::int64_t, 7> kSizesBehindStrides = {64, 32, 100, 48, 131, 224, 77};
 std::vector<Sizes> small_sizes(const std::set<std::string>& symbols, const Dims& preconditions,
                                std::uint64_t key, std::size_t most,
                                std::span<const std::int64_t, 7> of = kSmallSizes);

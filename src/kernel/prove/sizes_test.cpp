@@ -55,6 +55,29 @@ TEST(SizeFacts, PutEqualsInForEquals) {
 
 TEST(SizeFacts, OfNoSizesImplyAnything) { EXPECT_TRUE(SizeFacts({Dim(-1)}).imply(n - Dim(7))); }
 
+// Behind three strides small sizes have no elements: whatever the key is, larger ones are tested.
+TEST(Sizes, WhatIsBehindStridesIsTestedAtLargerSizes) {
+  std::string strides = "a = MaxPool<kernel_shape=[3,3], strides=[2,2]>(x)\n";
+  for (const auto& [from, to] : {std::pair("a", "b"), {"b", "c"}})
+    strides += std::string(to) + " = MaxPool<kernel_shape=[3,3], strides=[2,2]>(" + from + ")\n";
+  const std::string in = "float[1,1,n,m] x", out = "float[1,1,h,w] y";
+  const Graph a = program(in, out, strides + "d = Add(c, c)\ny = Neg(d)"),
+              b = program(in, out, strides + "d = Neg(c)\ny = Add(d, d)");
+  for (std::uint64_t key = 0; key < 30; ++key)
+    EXPECT_THAT(verdict(a, b, {.key = key}), StartsWith("proved")) << key;
+}
+
+// An empty tensor stands for no region of interest.
+TEST(Sizes, AnEmptyOptionalInputIsNoReasonToFail) {
+  const std::string constants = "float[0] none = {}, float[4] scales = {1, 1, 2, 2}";
+  const std::string in = "float[1,2,3,4] x", out = "float[1,2,6,8] y";
+  const std::string resize =
+      "Resize<mode=\"nearest\", coordinate_transformation_mode=\"asymmetric\", nearest_mode=\"floor\">";
+  const Graph a = program(in, out, "r = " + resize + "(x, none, scales)\ny = Neg(r)", constants),
+              b = program(in, out, "k = Neg(x)\ny = " + resize + "(k, none, scales)", constants);
+  EXPECT_THAT(verdict(a, b), Not(HasSubstr("may fail")));
+}
+
 // Most small sizes are no multiples, and then neither program runs.
 TEST(Sizes, WhatIsCutIntoPartsIsTestedAtMultiples) {
   const std::string in = "float[n,3] x", out = "float[m,2] y";

@@ -89,8 +89,11 @@ std::optional<Definition> refuse_after(const Operator& op, const Call& call, con
   for (const int output : formula.outputs)
     for (const Axis& axis : formula.stages[static_cast<std::size_t>(output)].axes) call.exact_if(axis.extent);
   if (!runs_on_nothing(op))
-    for (const auto& input : call.inputs)
-      for (const Dim& extent : input ? input->type.shape : Dims{}) call.runs_if(extent - Dim(1));
+    for (int k = 0; k < static_cast<int>(call.inputs.size()); ++k) {
+      // An empty region, scales or sizes stand for none.
+      if (k > 0 && op.name == "Resize") break;
+      for (const Dim& extent : call.has(k) ? call.shape(k) : Dims{}) call.runs_if(extent - Dim(1));
+    }
   for (const Stage& stage : formula.stages) {
     if (stage.axes.size() > kMostAxes) return Opaque{fmt::format("more than {} axes", kMostAxes)};
     for (const Axis& axis : stage.axes)

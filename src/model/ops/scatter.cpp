@@ -31,8 +31,9 @@ Expr overwritten(FormulaBuilder& f, const Scattering& s) {
 
 std::string read_scatter_reduction(const Call& call) {
   std::string reduction = call.opset < 16 ? "none" : call.text("reduction", "none");
+  // ONNX has the last two since version 18; ONNX Runtime computes them in 16 and 17, too.
   const bool is_known = reduction == "none" || reduction == "add" || reduction == "mul" ||
-                        (call.opset >= 18 && (reduction == "max" || reduction == "min"));
+                        reduction == "max" || reduction == "min";
   if (!is_known) throw IllegalCall("there is no such reduction", "reduction");
   if (reduction != "none" && !is_number(call.type(0))) throw OpaqueCall("a reduction of truth values");
   return reduction;
