@@ -10,7 +10,7 @@ namespace {
 
 // Windows of speech, images, lines of text, positions; then what is small enough to fit where others don't.
 constexpr auto kUsual = std::to_array<std::int64_t>(
-    {512, 256, 576, 64, 48, 32, 224, 320, 640, 1024, 16, 8, 96, 80, 160, 100, 16000, 32000});
+    {512, 256, 576, 48, 64, 32, 224, 320, 640, 1024, 16, 8, 96, 80, 160, 100, 16000, 32000});
 constexpr auto kSmall = std::to_array<std::int64_t>({4, 3, 2, 1});
 constexpr auto kBatches = std::to_array<std::int64_t>({2, 4, 8, 3, 16, 32});
 constexpr auto kScalars = std::to_array<double>({1, 2, 0, 8});
