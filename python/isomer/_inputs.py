@@ -100,7 +100,7 @@ def size_texts(sizes: Sizes | None) -> list[str]:
 
 def value_texts(values: Values | None) -> list[str]:
     """{"sr": 16000} as ["sr=16000"]."""
-    return [f"{name}={value}" for name, value in (values or {}).items()]
+    return [f"{name}={float(value):.17g}" for name, value in (values or {}).items()]
 
 
 def is_proto(model: object) -> bool:

@@ -50,16 +50,19 @@ class Hoister {
     if (expr->args.empty()) return expr;
     ExprNode node = *expr;
     const std::size_t outside = bound_.size();
+    const bool is_partial = !node.domain.empty() || node.kind == ExprNode::Kind::Cases;
     if (is_reduction) bound_.insert(bound_.end(), node.axes.begin(), node.axes.end());
+    conditions_ += is_partial ? 1 : 0;
     for (ExprRef& a : node.args) a = hoist(a);
     for (ExprNode::Case& c : node.cases) c.value = hoist(c.value);
+    conditions_ -= is_partial ? 1 : 0;
     bound_.resize(outside);
     return std::make_shared<const ExprNode>(std::move(node));
   }
 
   ExprRef hoist_reduction(const ExprRef& expr) {
     if (const auto at = hoisted_.find(expr.get()); at != hoisted_.end()) return at->second;
-    const bool is_repeated = counts_.at(expr.get()) > 1;
+    const bool is_repeated = counts_.at(expr.get()) > 1 && conditions_ == 0;
     const auto is_seen = [&](const Axis& a) { return mentions(*expr, a); };
     if ((!bound_.empty() && !is_repeated) || std::ranges::any_of(bound_, is_seen)) return nullptr;
     Stage stage{.type = expr->type, .axes = {}, .value = expr};
@@ -74,6 +77,7 @@ class Hoister {
   const std::vector<Axis>& axes_;
   Emit emit_;
   std::vector<Axis> bound_;  // by the reductions around
+  int conditions_ = 0;       // around: beyond them, what stands here may read outside of a tensor
   std::unordered_map<const ExprNode*, int> counts_;
   std::unordered_map<const ExprNode*, ExprRef> hoisted_;
 };
