@@ -93,11 +93,13 @@ class ISOMER_API Model {
   std::shared_ptr<const State> state_;
 };
 
-// Sizes are "x=1x3x224x224" (an input) or "batch=8" (a dimension that inputs name).
+// Sizes are "x=1x3x224x224" (an input) or "batch=8" (a dimension that inputs name). Where inputs are made up,
+// those that are not given are found: docs/how-to/sizes.md.
 struct LoadOptions {
   std::vector<std::string> sizes = {};   // the model at these: another model, for these sizes only
   std::vector<std::string> values = {};  // inputs that have one value, "sr=16000": the model without them
-  bool assume_sizes = false;             // sizes that nobody gives are 1 for a first axis and 128 for others
+  // Other sizes are 1 for a first axis and 128 for others, or what the model's constants demand.
+  bool assume_sizes = false;
   // Shape and formula of operators of one's own domains, as text (docs/how-to/own_operator.md): in this model
   // they are known as all others are, and certificates carry them as assumptions. ErrorKind::BadInput, with
   // line and column.
@@ -246,6 +248,7 @@ struct OptimizeOptions {
   std::optional<Tensors> feeds = {};      // to measure with; nullopt: made up, at `sizes`
   std::filesystem::path feeds_file = {};  // the npz file that they are in; "": none
   std::vector<std::string> sizes = {};    // of made-up feeds
+  std::vector<std::string> values = {};   // of made-up feeds: "sr=16000" fills an input with that number
   RuntimeOptions runtime = {};
   std::filesystem::path cache = {};  // what was measured before; "": nothing is remembered
   double cache_mebibytes = 0;        // the oldest of it is forgotten beyond this size; 0: no limit
@@ -277,9 +280,9 @@ struct OptimizeFiles {
   std::filesystem::path in, out;
   std::string operators = {};              // as in LoadOptions
   std::filesystem::path certificate = {};  // "": OUT.cert
-  bool fix_sizes = false;     // a model for one size: options.sizes, and those that nobody gives are chosen
-  bool require_gain = false;  // nothing is written unless the result is faster
-  std::filesystem::path report = {};  // where a page about it goes, as `report` makes it; "": nowhere
+  bool fix_sizes = false;                  // a model for one size: options.sizes, and others are found
+  bool require_gain = false;               // nothing is written unless the result is faster
+  std::filesystem::path report = {};       // where a page about it goes, as `report` makes it; "": nowhere
 };
 // The same from file to file: the model and its certificate are written, or neither. `seconds` are those of
 // reading and writing, too; `scratch`, if it is "", is the folder of `out`.
@@ -295,6 +298,7 @@ struct ReportOptions {
   std::optional<Tensors> feeds = {};      // to measure with; nullopt: made up, at `sizes`
   std::filesystem::path feeds_file = {};  // the npz file that they are in; "": none
   std::vector<std::string> sizes = {};    // of made-up feeds
+  std::vector<std::string> values = {};   // of made-up feeds: "sr=16000" fills an input with that number
   std::uint64_t seed = 1;                 // of made-up feeds
   RuntimeOptions runtime = {};
   std::filesystem::path scratch = {};  // as in OptimizeOptions
@@ -416,6 +420,7 @@ struct CompareOptions {
   std::optional<Tensors> feeds = {};      // nullopt: made up, at `sizes`
   std::filesystem::path feeds_file = {};  // the npz file that they are in; "": none
   std::vector<std::string> sizes = {};    // of made-up feeds
+  std::vector<std::string> values = {};   // of made-up feeds: "sr=16000" fills an input with that number
   std::optional<double> tolerance = {};   // of the largest value; nullopt: what is usual for its type
   std::uint64_t seed = 1;                 // of made-up feeds
   RuntimeOptions runtime = {};            // of Engine::Runtime
@@ -509,10 +514,11 @@ ISOMER_API std::string derive_rules(const std::filesystem::path& file, const std
 // ---- A model as a library of its own
 
 struct CompileOptions {
-  std::string name = "model";           // what every symbol begins with: a C identifier
-  std::string target = "native";        // one of compile_targets()
-  std::string compiler = {};            // a C++ compiler; "": $CXX, else clang++ or g++ of $PATH
-  std::vector<std::string> sizes = {};  // of inputs whose sizes the model leaves open
+  std::string name = "model";            // what every symbol begins with: a C identifier
+  std::string target = "native";         // one of compile_targets()
+  std::string compiler = {};             // a C++ compiler; "": $CXX, else clang++ or g++ of $PATH
+  std::vector<std::string> sizes = {};   // of inputs whose sizes the model leaves open
+  std::vector<std::string> values = {};  // of made-up feeds: "sr=16000" fills an input with that number
   std::string schedules = {};  // how loops run, where it is not left to Isomer: docs/how-to/compile.md
   // Also model.onnx, in which the regions that are faster so are operators of ONNX Runtime.
   bool as_operator = false;
@@ -581,6 +587,7 @@ struct BenchOptions {
   std::optional<Tensors> feeds = {};      // nullopt: made up, at `sizes`
   std::filesystem::path feeds_file = {};  // the npz file that they are in; "": none
   std::vector<std::string> sizes = {};    // of made-up feeds
+  std::vector<std::string> values = {};   // of made-up feeds: "sr=16000" fills an input with that number
   double seconds = 20;                    // of one comparison, at most
   Clock clock = Clock::Auto;
   std::uint64_t seed = 0;
@@ -622,6 +629,7 @@ struct ProfileOptions {
   std::optional<Tensors> feeds = {};      // nullopt: made up, at `sizes`
   std::filesystem::path feeds_file = {};  // the npz file that they are in; "": none
   std::vector<std::string> sizes = {};    // of made-up feeds
+  std::vector<std::string> values = {};   // of made-up feeds: "sr=16000" fills an input with that number
   std::uint64_t seed = 0;                 // of made-up feeds
   RuntimeOptions runtime = {};
   std::filesystem::path scratch = {};  // as in OptimizeOptions
@@ -645,6 +653,7 @@ struct GateOptions {
   std::optional<Tensors> feeds = {};      // nullopt: made up, at `sizes`
   std::filesystem::path feeds_file = {};  // the npz file that they are in; "": none
   std::vector<std::string> sizes = {};    // of made-up feeds
+  std::vector<std::string> values = {};   // of made-up feeds: "sr=16000" fills an input with that number
   double seconds = 60;                    // of measuring, at most
   double prove_seconds = 300;             // of proving, at most
   std::string certificate = {};           // as in ProveOptions
@@ -675,6 +684,7 @@ struct ExploreOptions {
   std::optional<Tensors> feeds = {};      // nullopt: made up, at `sizes`
   std::filesystem::path feeds_file = {};  // the npz file that they are in; "": none
   std::vector<std::string> sizes = {};    // of made-up feeds
+  std::vector<std::string> values = {};   // of made-up feeds: "sr=16000" fills an input with that number
   double seconds = 5;      // of one trial, at most; the last comparison may take four times that
   double min_gain = 1.02;  // less is no gain
   Clock clock = Clock::Auto;

@@ -17,6 +17,7 @@ from ._inputs import (
     Runtime,
     Sizes,
     Tensors,
+    Values,
     as_files,
     certificate_bytes,
     given_tensors,
@@ -26,6 +27,7 @@ from ._inputs import (
     runtime_options,
     set_feeds,
     size_texts,
+    value_texts,
     write_proto,
 )
 from ._results import (
@@ -85,6 +87,7 @@ class OptimizeOptions(TypedDict, total=False):
     seed: int
     feeds: Feeds | None
     sizes: Sizes | None
+    values: Values | None
     runtime: Runtime | None
     cache: PathLike | None
     plans: PathLike | None
@@ -115,6 +118,7 @@ def optimize(
     seed: int = 1,
     feeds: Feeds | None = None,
     sizes: Sizes | None = None,
+    values: Values | None = None,
     runtime: Runtime | None = None,
     cache: PathLike | None = None,
     plans: PathLike | None = None,
@@ -131,7 +135,7 @@ def optimize(
     defaults. `strategy`: "greedy", "backtrack:ALPHA" or "saturate". `without`, `only`: of `proposers()`, those that are not asked; those that
     are, and no others. `rules`: a file of your own rewrite rules, or a folder of them (docs/rules.md). `steps`:
     proposals to try, for repeatable runs.
-    `feeds`: inputs to measure with, arrays by name or an npz file; without them they are made up, at `sizes`.
+    `feeds`: inputs to measure with, arrays by name or an npz file; without them they are made up, at `sizes`, filled as `values` says ({"sr": 16000}).
     `cache`: a file in which measurements are remembered (`default_cache()` is that of the command). `plans`: a store of plans (docs/plans.md), a folder
     that is asked first and written to. `progress`: called with what is going on.
 
@@ -148,7 +152,7 @@ def optimize(
     options.judge = getattr(_core.Judge, judge)
     plain = {"seconds": seconds, "min_gain": min_gain, "max_error_growth": max_error_growth, "max_size_growth": max_size_growth, "simplify": simplify,
              "strategy": strategy, "without": list(without), "only": list(only),
-             "steps": steps, "seed": seed, "sizes": size_texts(sizes)}  # fmt: skip
+             "steps": steps, "seed": seed, "sizes": size_texts(sizes), "values": value_texts(values)}  # fmt: skip
     for name, value in plain.items():
         setattr(options, name, value)
     options.runtime = runtime_options(runtime)
@@ -255,6 +259,7 @@ def report(
     measure: bool = True,
     feeds: Feeds | None = None,
     sizes: Sizes | None = None,
+    values: Values | None = None,
     seed: int = 1,
     runtime: Runtime | None = None,
     progress: Progress | None = None,
@@ -272,7 +277,7 @@ def report(
     True
     """
     options = _core.ReportOptions()
-    options.measure, options.seed, options.sizes = measure, seed, size_texts(sizes)
+    options.measure, options.seed, options.sizes, options.values = measure, seed, size_texts(sizes), value_texts(values)
     options.runtime = runtime_options(runtime)
     if found is not None:
         options.optimized = json.dumps(found.report)
@@ -292,6 +297,7 @@ def compare(
     engine: Literal["reference", "runtime"] = "runtime",
     feeds: Feeds | None = None,
     sizes: Sizes | None = None,
+    values: Values | None = None,
     tolerance: float | None = None,
     seed: int = 1,
     runtime: Runtime | None = None,
@@ -300,7 +306,7 @@ def compare(
     """How far apart the outputs of two models are on one input, and where the models part first.
 
     `engine`: "reference" computes by the operators' own formulas, slowly. `tolerance`: relative to the largest value; None for what is usual
-    for the type. `feeds`: arrays by name or an npz file; without them they are made up, at `sizes`.
+    for the type. `feeds`: arrays by name or an npz file; without them they are made up, at `sizes`, filled as `values` says ({"sr": 16000}).
 
     >>> import isomer, onnx
     >>> def model(body):
@@ -312,7 +318,7 @@ def compare(
     """
     options = _core.CompareOptions()
     options.engine = _engine(engine, ("reference", "runtime"))
-    options.tolerance, options.seed, options.sizes = tolerance, seed, size_texts(sizes)
+    options.tolerance, options.seed, options.sizes, options.values = tolerance, seed, size_texts(sizes), value_texts(values)
     options.runtime = runtime_options(runtime)
     arrays = set_feeds(options, feeds)
     with as_files(a, b) as (first, second):
@@ -327,6 +333,7 @@ def bench(
     clock: Literal["auto", "wall", "cpu"] = "auto",
     feeds: Feeds | None = None,
     sizes: Sizes | None = None,
+    values: Values | None = None,
     seed: int = 0,
     runtime: Runtime | None = None,
     cache: PathLike | None = None,
@@ -335,7 +342,7 @@ def bench(
     """How fast models are on a runtime; each but the first one is compared with the first, in pairs (docs/concepts/judge.md).
 
     `seconds`: of one comparison, at most. `clock`: "auto" is CPU time with one thread, else wall time. `feeds`: arrays by name or an npz file;
-    without them they are made up, at `sizes`. `cache`: a file of comparisons that need not be made again.
+    without them they are made up, at `sizes`, filled as `values` says ({"sr": 16000}). `cache`: a file of comparisons that need not be made again.
 
     >>> import isomer, onnx
     >>> model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[64] x) => (float[64] y) { y = Tanh(x) }')
@@ -345,7 +352,7 @@ def bench(
     """
     options = _core.BenchOptions()
     options.clock = _clock(clock)
-    options.seconds, options.seed, options.sizes = seconds, seed, size_texts(sizes)
+    options.seconds, options.seed, options.sizes, options.values = seconds, seed, size_texts(sizes), value_texts(values)
     options.runtime = runtime_options(runtime)
     if cache is not None:
         options.cache = path_of(cache, "a cache")
@@ -379,6 +386,7 @@ def explore(
     records: PathLike | None = None,
     feeds: Feeds | None = None,
     sizes: Sizes | None = None,
+    values: Values | None = None,
     seed: int = 0,
     runtime: Runtime | None = None,
     progress: Progress | None = None,
@@ -389,7 +397,7 @@ def explore(
     this one only; `prove_seconds`: for proving it equal. `mode`: "fast" takes all that surely helps alone, "mixed" one after the other while it helps,
     "full" tries all subsets of the few that help most. `seconds`: of one trial, at most. `min_gain`: less is no gain. `control`: measure passes that
     change nothing. `records`: a file with which a run that was stopped goes on. `feeds`: arrays by name or an npz file; without them they are made up,
-    at `sizes`.
+    at `sizes`, filled as `values` says ({"sr": 16000}).
 
     >>> import isomer, onnx
     >>> model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[64] x) => (float[64] y) { a = Identity(x) y = Tanh(a) }')
@@ -399,7 +407,7 @@ def explore(
     """
     options = _core.ExploreOptions()
     plain = {"objective": objective, "mode": mode, "this_machine": this_machine, "seconds": seconds, "prove_seconds": prove_seconds,
-             "min_gain": min_gain, "control": control, "seed": seed, "sizes": size_texts(sizes)}  # fmt: skip
+             "min_gain": min_gain, "control": control, "seed": seed, "sizes": size_texts(sizes), "values": value_texts(values)}  # fmt: skip
     for name, value in plain.items():
         setattr(options, name, value)
     options.clock, options.runtime = _clock(clock), runtime_options(runtime)
@@ -428,6 +436,7 @@ def gate(
     clock: Literal["auto", "wall", "cpu"] = "auto",
     feeds: Feeds | None = None,
     sizes: Sizes | None = None,
+    values: Values | None = None,
     seed: int = 0,
     runtime: Runtime | None = None,
     base_runtime: Runtime | None = None,
@@ -449,7 +458,8 @@ def gate(
     """
     options = _core.GateOptions()
     options.min_ratio, options.equal, options.clock = min_ratio, equal, _clock(clock)
-    options.seconds, options.prove_seconds, options.seed, options.sizes = seconds, prove_seconds, seed, size_texts(sizes)
+    options.seconds, options.prove_seconds, options.seed = seconds, prove_seconds, seed
+    options.sizes, options.values = size_texts(sizes), value_texts(values)
     options.runtime = runtime_options(runtime)
     if base_runtime is not None:
         options.base_runtime = runtime_options(base_runtime)
@@ -490,6 +500,7 @@ def compile(
     name: str = "model",
     target: Literal["native", "x86-64", "x86-64-v3", "x86-64-v4", "aarch64", "wasm32"] = "native",
     sizes: Sizes | None = None,
+    values: Values | None = None,
     compiler: str = "",
     schedules: str = "",
     as_operator: bool = False,
@@ -508,8 +519,8 @@ def compile(
     model.onnx, in which the regions that are faster so are operators of ONNX Runtime; `equal`: files of models that are equal to this one, as
     `optimize` writes them, whose regions are offered, too. `threads`: of a run, where `load` says nothing else. `seconds`: of comparing it
     with that runtime, which has as many threads; 0: it is not compared. `feeds`: inputs to compare with, arrays by name or an npz file; without
-    them they are made up. `sums`: how products are added up; without it the first way whose rounding error is at most `max_error_growth` times
-    the runtime's (0: it is not measured).
+    them they are made up, filled as `values` says. `sums`: how products are added up; without it the first way whose rounding error is at most
+    `max_error_growth` times the runtime's (0: it is not measured).
 
     >>> import isomer, onnx, tempfile
     >>> model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[N] x) => (float[N] y) { a = Exp(x) y = Neg(a) }')
@@ -519,7 +530,8 @@ def compile(
     1
     """
     options = _core.CompileOptions()
-    options.name, options.target, options.compiler, options.schedules, options.sizes = name, target, compiler, schedules, size_texts(sizes)
+    options.name, options.target, options.compiler, options.schedules = name, target, compiler, schedules
+    options.sizes, options.values = size_texts(sizes), value_texts(values)
     options.as_operator, options.seconds, options.runtime = as_operator, seconds, runtime_options(runtime)
     options.sums, options.max_error_growth, options.threads = sums, max_error_growth, threads
     arrays = set_feeds(options, feeds)

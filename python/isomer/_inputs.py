@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 PathLike: TypeAlias = "str | os.PathLike[str]"
 Sizes: TypeAlias = "Mapping[str, int | Sequence[int]]"
+Values: TypeAlias = "Mapping[str, float]"
 Tensors: TypeAlias = "Mapping[str, np.ndarray]"
 Feeds: TypeAlias = "Tensors | PathLike"
 
@@ -95,6 +96,11 @@ def runtime_options(runtime: Runtime | None) -> _core.RuntimeOptions:
 def size_texts(sizes: Sizes | None) -> list[str]:
     """{"batch": 8, "x": (1, 3)} as ["batch=8", "x=1x3"]."""
     return [f"{name}={size}" if isinstance(size, int) else f"{name}={'x'.join(str(int(s)) for s in size)}" for name, size in (sizes or {}).items()]
+
+
+def value_texts(values: Values | None) -> list[str]:
+    """{"sr": 16000} as ["sr=16000"]."""
+    return [f"{name}={float(value):.17g}" for name, value in (values or {}).items()]
 
 
 def is_proto(model: object) -> bool:

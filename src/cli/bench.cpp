@@ -19,7 +19,7 @@ namespace {
 struct BenchCommand {
   std::vector<std::string> models;
   std::filesystem::path feeds;
-  std::vector<std::string> shapes;
+  std::vector<std::string> shapes, values;
   RuntimeRequest runtime;
   double seconds = 20;
   std::string clock = "auto";
@@ -39,9 +39,11 @@ Json joined(const std::vector<api::BenchReport>& reports) {
 // For viewers of other people: of one model, on one runtime.
 void write_profile(const BenchCommand& request, const api::Model& model, const api::RuntimeOptions& runtime) {
   if (request.node_data.empty() && request.trace.empty()) return;
-  const api::Profile made = api::profile(
-      model,
-      {.feeds_file = request.feeds, .sizes = request.shapes, .seed = request.seed, .runtime = runtime});
+  const api::Profile made = api::profile(model, {.feeds_file = request.feeds,
+                                                 .sizes = request.shapes,
+                                                 .values = request.values,
+                                                 .seed = request.seed,
+                                                 .runtime = runtime});
   if (!request.node_data.empty()) api::save_text(made.node_data, request.node_data);
   if (!request.trace.empty()) api::save_text(made.trace, request.trace);
 }
@@ -63,6 +65,7 @@ Result<Reply> bench(const BenchCommand& request) {
   ISOMER_TRY(const auto live, Live::start(request.live));
   const api::BenchOptions options{.feeds_file = request.feeds,
                                   .sizes = request.shapes,
+                                  .values = request.values,
                                   .seconds = request.seconds,
                                   .clock = clock_named(request.clock),
                                   .seed = request.seed,
@@ -83,6 +86,7 @@ void add_bench(CLI::App& app, Chosen& chosen) {
       ->required();
   add_feeds_option(*command, request->feeds, "The inputs", "made-up ones");
   add_shape_option(*command, request->shapes);
+  add_value_option(*command, request->values);
   add_runtime_options(*command, request->runtime);
   command->add_option("--seconds", request->seconds, "The most that one comparison may take")
       ->check(CLI::PositiveNumber)

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 struct CompareRequest {
   fs::path a, b, feeds;
-  std::vector<std::string> shapes;
+  std::vector<std::string> shapes, values;
   std::string engine = "ort";
   std::optional<double> tolerance;
   std::uint64_t seed = 1;
@@ -92,6 +92,7 @@ Result<Reply> compare(const CompareRequest& request) {
                    {.engine = request.engine == "reference" ? api::Engine::Reference : api::Engine::Runtime,
                     .feeds_file = request.feeds,
                     .sizes = request.shapes,
+                    .values = request.values,
                     .tolerance = request.tolerance,
                     .seed = request.seed,
                     .runtime = runtimes.front(),
@@ -117,6 +118,7 @@ void add_compare(CLI::App& app, Chosen& chosen) {
       ->required();
   add_feeds_option(*command, request->feeds, "The inputs", "made-up ones");
   add_shape_option(*command, request->shapes);
+  add_value_option(*command, request->values);
   command
       ->add_option("--engine", request->engine,
                    "ort: ONNX Runtime; reference: the operators' own formulas, in their own types")

@@ -268,6 +268,7 @@ void add_compile(CLI::App& app, Chosen& chosen) {
   add_feeds_option(*command, request->options.feeds_file, "Inputs to compare and to measure with",
                    "made-up ones");
   add_shape_option(*command, request->options.sizes);
+  add_value_option(*command, request->options.values);
   add_live_options(*command, request->live);
   add_operators_option(*command, request->operators);
   command->add_flag("--json", chosen.json, "Answer in JSON");

@@ -163,6 +163,7 @@ void add_explore(CLI::App& app, Chosen& chosen) {
                     "Measure passes that change nothing: what is found then is noise");
   add_feeds_option(*command, options.feeds_file, "The inputs", "made-up ones");
   add_shape_option(*command, options.sizes);
+  add_value_option(*command, options.values);
   add_library_options(*command, request->runtime);
   add_clock_option(*command, request->clock);
   command->add_option("--seed", options.seed, "Of made-up inputs and of the bootstrap")

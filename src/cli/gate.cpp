@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 struct GateRequest {
   fs::path base, candidate, feeds, markdown;
-  std::vector<std::string> shapes, libraries;
+  std::vector<std::string> shapes, values, libraries;
   RuntimeRequest runtime;
   double min_ratio = 0.98, seconds = 60;
   bool equal = false;
@@ -39,6 +39,7 @@ Result<api::GateOptions> options_of(const GateRequest& request) {
                            .equal = request.equal,
                            .feeds_file = request.feeds,
                            .sizes = request.shapes,
+                           .values = request.values,
                            .seconds = request.seconds,
                            .prove_seconds = prove_seconds,
                            .clock = clock_named(request.clock),
@@ -113,6 +114,7 @@ void add_gate(CLI::App& app, Chosen& chosen) {
       ->capture_default_str();
   add_feeds_option(*command, request->feeds, "The inputs", "made-up ones");
   add_shape_option(*command, request->shapes);
+  add_value_option(*command, request->values);
   add_clock_option(*command, request->clock);
   command
       ->add_option("--runtime", request->runtime.names,

@@ -104,7 +104,7 @@ void add_optimize(CLI::App& app, Chosen& chosen) {
                     "Where nothing is faster, keep the simplified graph if it has fewer nodes and is surely "
                     "not slower");
   command->add_flag("--fix-shape", request->files.fix_sizes,
-                    "Make a model for one size, that of --shape or of the default sizes; equal to IN at that "
+                    "Make a model for one size, that of --shape or one that is found; equal to IN at that "
                     "size: isomer check IN OUT CERT --shape ...");
   command
       ->add_option("--max-size-growth", request->max_size_growth,
@@ -128,6 +128,7 @@ void add_optimize(CLI::App& app, Chosen& chosen) {
   add_shape_option(
       *command, request->options.sizes,
       ". A name that comes again begins another size: what is slower at one of them is not taken");
+  add_value_option(*command, request->options.values);
   command
       ->add_option("--strategy", request->options.strategy,
                    "How far to look: greedy, backtrack:ALPHA (accepts a loss on the way, up to ALPHA) "

@@ -77,6 +77,7 @@ void add_report(CLI::App& app, Chosen& chosen) {
                     "OUT was made with --fix-shape: IN is read at the size of --shape");
   add_feeds_option(*command, request->options.feeds_file, "Inputs to measure with", "made-up ones");
   add_shape_option(*command, request->options.sizes);
+  add_value_option(*command, request->options.values);
   command->add_option("--seed", request->options.seed, "Of made-up inputs")
       ->type_name("N")
       ->capture_default_str();

@@ -6,11 +6,24 @@ namespace isomer::cli {
 
 void add_shape_option(CLI::App& command, std::vector<std::string>& shapes, const std::string& more) {
   command
-      .add_option("--shape", shapes,
-                  "Extents of an input (x=1x3x224x224) or of a dimension that inputs name (batch=8); may be "
-                  "given several times" +
-                      more + " (default: what the model says, else 1 for a first axis and 128 for others)")
+      .add_option(
+          "--shape", shapes,
+          "Extents of an input (x=1x3x224x224) or of a dimension that inputs name (batch=8); may be "
+          "given several times" +
+              more +
+              " (default: what the model says, else 1 for a first axis and 128 for others, or the first "
+              "usual sizes that the model runs at)")
       ->type_name("NAME=SHAPE")
+      ->expected(1)
+      ->take_all();
+}
+
+void add_value_option(CLI::App& command, std::vector<std::string>& values) {
+  command
+      .add_option("--value", values,
+                  "Fill a made-up input with a number (sr=16000); may be given several times (default: what "
+                  "names and the model's own comparisons suggest, else random)")
+      ->type_name("NAME=NUMBER")
       ->expected(1)
       ->take_all();
 }

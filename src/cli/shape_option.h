@@ -1,5 +1,5 @@
-// The option --shape NAME=SHAPE of several commands: concrete extents for an input, or a value for a symbolic
-// dimension.
+// The options --shape NAME=SHAPE of several commands, concrete extents for an input, or a value for a
+// symbolic dimension, and --value NAME=NUMBER of those that make inputs up.
 #pragma once
 
 #include <string>
@@ -13,5 +13,7 @@ namespace isomer::cli {
 
 // `more`: what else there is to say of it.
 void add_shape_option(CLI::App& command, std::vector<std::string>& shapes, const std::string& more = "");
+
+void add_value_option(CLI::App& command, std::vector<std::string>& values);
 
 }  // namespace isomer::cli

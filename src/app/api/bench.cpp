@@ -62,7 +62,7 @@ std::vector<BenchReport> bench_on(const std::vector<RuntimeOptions>& runtimes,
       const std::string name = state.file.empty() ? fmt::format("model {}", subjects.size()) : state.given;
       subjects.push_back(bench_model(name, state.model.graph, files.back().source(), !options.cache.empty()));
     }
-    const FeedsForModels feeds = feeds_of(options, {&models.front().state().model.graph}, options.sizes);
+    const FeedsForModels feeds = feeds_of(options, {models.front()}, options.sizes);
     std::vector<BenchRequest> requests;  // all of them before the first is measured: each may be at fault
     for (const RuntimeOptions& each : runtimes) {
       const RuntimeRequest runtime = request_of(each);

@@ -17,7 +17,7 @@ Comparison compare(const Model& a, const Model& b, const CompareOptions& options
       throw Error(ErrorKind::BadInput, "models are compared in the types that they compute in");
     const bool is_here = options.engine == Engine::Reference;
     const Model::State &first = a.state(), &second = b.state();
-    const FeedsForModels feeds = feeds_of(options, {&first.model.graph, &second.model.graph}, options.sizes);
+    const FeedsForModels feeds = feeds_of(options, {a, b}, options.sizes);
     const StoppableLimit limit(options.stop);
     isomer::RuntimeOptions runtime;
     std::unique_ptr<isomer::Judge> judge;

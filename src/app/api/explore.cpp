@@ -75,7 +75,7 @@ struct Exploration {
         file(state, options.scratch),
         limit(options.stop),
         runtime(request_of(options.runtime)),
-        feeds(feeds_of(options, {&state.model.graph}, options.sizes)),
+        feeds(feeds_of(options, {model}, options.sizes)),
         request{.model = file.source(), .feeds = feeds.tensors, .inputs = feeds.words} {
     if (options.runtime.name != "ort")
       throw Error(ErrorKind::BadInput, "only ONNX Runtime's passes have names: --runtime ort");
@@ -182,6 +182,7 @@ Equality equality_of(const Model& model, const fs::path& prepared, const Explore
                                       {.feeds = options.feeds,
                                        .feeds_file = options.feeds_file,
                                        .sizes = options.sizes,
+                                       .values = options.values,
                                        .runtime = options.runtime,
                                        .scratch = options.scratch,
                                        .progress = options.progress,

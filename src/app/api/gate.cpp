@@ -86,8 +86,7 @@ GateReport gate(const Model& base, const Model& candidate, const GateOptions& op
       throw Error(ErrorKind::BadInput, "min_ratio must be more than 0");
     const Side first(base, options.base_runtime.value_or(options.runtime), options.scratch, "base"),
         second(candidate, options.runtime, options.scratch, "new");
-    const FeedsForModels feeds =
-        feeds_of(options, {&first.state.model.graph, &second.state.model.graph}, options.sizes);
+    const FeedsForModels feeds = feeds_of(options, {base, candidate}, options.sizes);
     const auto start = [](const Side& side) {
       return take(isomer::Judge::start(worker_options(side.request, side.request.runtimes.front())));
     };

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "app/api/errors.h"
+#include "app/api/try_inputs.h"
 #include "app/inputs/model_feeds.h"
 #include "app/inputs/runtime_request.h"
 #include "io/onnx/model.h"
@@ -61,15 +62,26 @@ Tensors to_public(const NamedTensors& tensors);    // throws, if one is of strin
 isomer::Clock internal_clock(Clock clock);
 double checked_seconds(double seconds);  // throws, if that is no time
 
-// Inputs for models that have the same, as options say: given ones, those of a file, or made-up ones.
+constexpr double kSecondsOfInputs = 60;  // to look for inputs that run
+
+// Inputs for models that have the same, as options say: given ones, those of a file, or made-up ones, which
+// the first model is tried on.
 template <class Options>
-FeedsForModels feeds_of(const Options& options, const std::vector<const Graph*>& graphs,
-                        const std::vector<std::string>& sizes) {
-  if (!options.feeds_file.empty())
-    return take(feeds_from_file(graphs, options.feeds_file, sizes, options.seed));
-  std::optional<NamedTensors> given;
-  if (options.feeds) given = to_internal(*options.feeds);
-  return take(feeds_for(graphs, given, sizes, options.seed));
+FeedsForModels feeds_of(const Options& options, const std::vector<Model>& models,
+                        const std::vector<std::string>& sizes, double seconds = kSecondsOfInputs) {
+  std::vector<const Graph*> graphs;
+  for (const Model& model : models) graphs.push_back(&model.state().model.graph);
+  FeedsRequest request{.sizes = sizes, .values = options.values, .seed = options.seed};
+  if (!options.feeds_file.empty()) return take(feeds_from_file(graphs, options.feeds_file, request));
+  if (options.feeds) request.given = to_internal(*options.feeds);
+  bool runs = true;
+  if constexpr (requires { options.engine; }) runs = options.engine == Engine::Runtime;
+  Progress progress;
+  if constexpr (requires { options.progress; }) progress = options.progress;
+  if (runs && !request.given)
+    request.run =
+        try_in_runtime(models.front(), options.runtime, options.scratch, options.stop, seconds, progress);
+  return take(feeds_for(graphs, request));
 }
 
 }  // namespace isomer::api

@@ -59,6 +59,8 @@ std::shared_ptr<TimingCache> cache_of(const OptimizeOptions& options) {
   return cache;
 }
 
+constexpr double kShareOfInputs = 0.25;  // of the time, to look for inputs that run
+
 // A run of `optimize`. Its time begins with it.
 class OptimizeRun {
  public:
@@ -84,8 +86,10 @@ class OptimizeRun {
   }
 
   // Inputs, and what is remembered; at these sizes, if any are made up.
-  void prepare(const Model::State& state, const std::vector<std::string>& sizes) {
-    request_.own_feeds = options_.feeds || !options_.feeds_file.empty() || !options_.sizes.empty();
+  void prepare(const Model& model, const std::vector<std::string>& sizes) {
+    const Model::State& state = model.state();
+    request_.own_feeds =
+        options_.feeds || !options_.feeds_file.empty() || !options_.sizes.empty() || !options_.values.empty();
     context_.machine = this_machine().cpu;
     context_.threads = options_.runtime.threads;
     context_.min_gain = options_.min_gain;
@@ -93,12 +97,24 @@ class OptimizeRun {
     if (const auto& own = state.model.graph.opsets.own) context_.assumed = own->texts();
     if (request_.measure || request_.own_feeds) {
       const auto sets = size_sets(sizes);
-      FeedsForModels feeds = feeds_of(options_, {&state.model.graph}, sets[0]);
+      FeedsForModels feeds = feeds_at(model, sets[0]);
+      if (feeds.is_open) shapes_ = feeds.shapes();
       request_.feeds = std::move(feeds.tensors);
       context_.inputs = std::move(feeds.words);
-      if (sets.size() > 1) prepare_more(state, sets);
+      if (sets.size() > 1) prepare_more(model, sets);
     }
     if (request_.measure) context_.cache = request_.search.cache = cache_of(options_);
+  }
+
+  // The same for a model of one size, which is given back: the sizes that are not given are those of the
+  // inputs that were found.
+  Model prepare_fixed(const OptimizeFiles& files) {
+    prepare(load(files.in, {.operators = files.operators}), options_.sizes);
+    Model model = load(files.in, {.sizes = shapes_.empty() ? options_.sizes : shapes_,
+                                  .assume_sizes = shapes_.empty(),
+                                  .operators = files.operators});
+    context_.fixed = model.state().fixed;
+    return model;
   }
 
   double spent() const { return limit_.spent(); }
@@ -123,13 +139,17 @@ class OptimizeRun {
   }
 
  private:
-  void prepare_more(const Model::State& state, const std::vector<std::vector<std::string>>& sets) {
+  FeedsForModels feeds_at(const Model& model, const std::vector<std::string>& sizes) const {
+    return feeds_of(options_, {model}, sizes, std::min(kSecondsOfInputs, kShareOfInputs * request_.seconds));
+  }
+
+  void prepare_more(const Model& model, const std::vector<std::vector<std::string>>& sets) {
     if (options_.feeds || !options_.feeds_file.empty())
       throw Error(ErrorKind::BadInput, "inputs that are given have one size, and --shape says several");
     for (const std::vector<std::string>& set : sets) {
       request_.sizes.push_back(fmt::format("{}", fmt::join(set, " ")));
       if (&set == sets.data()) continue;
-      FeedsForModels feeds = feeds_of(options_, {&state.model.graph}, set);
+      FeedsForModels feeds = feeds_at(model, set);
       request_.more_feeds.push_back(std::move(feeds.tensors));
       context_.inputs += "; " + feeds.words;
     }
@@ -148,6 +168,7 @@ class OptimizeRun {
   StoppableLimit limit_;
   OptimizeRequest request_;
   OptimizeContext context_;
+  std::vector<std::string> shapes_;  // of inputs that were found; none: as given
 };
 
 void check_report_place(const std::filesystem::path& report, const OptimizedFiles& places) {
@@ -168,6 +189,7 @@ void write_report(const OptimizeFiles& files, const OptimizeOptions& options, co
       .feeds = options.feeds,
       .feeds_file = options.feeds_file,
       .sizes = files.fix_sizes ? std::vector<std::string>{} : size_sets(options.sizes)[0],
+      .values = options.values,
       .seed = options.seed,
       .runtime = options.runtime,
       .scratch = options.scratch.empty() ? files.out.parent_path() : options.scratch,
@@ -186,7 +208,7 @@ Optimized optimize(const Model& model, const OptimizeOptions& options) {
   return guarded([&] {
     OptimizeRun run(options);
     const Model::State& state = model.state();
-    run.prepare(state, options.sizes);
+    run.prepare(model, options.sizes);
     const RunnableFile in(state, options.scratch);
     return run.to_public(model, run.find(state, in.path(), scratch_name(options.scratch)));
   });
@@ -202,11 +224,8 @@ Optimized optimize_file(const OptimizeFiles& files, const OptimizeOptions& optio
     if (files.fix_sizes && size_sets(options.sizes).size() > 1)
       throw Error(ErrorKind::BadInput, "a model is fixed to one size, and --shape says several");
     const Model model =
-        files.fix_sizes
-            ? load(files.in, {.sizes = options.sizes, .assume_sizes = true, .operators = files.operators})
-            : load(files.in, {.operators = files.operators});
-    // A model that was made for one size has no others.
-    run.prepare(model.state(), files.fix_sizes ? std::vector<std::string>{} : options.sizes);
+        files.fix_sizes ? run.prepare_fixed(files) : load(files.in, {.operators = files.operators});
+    if (!files.fix_sizes) run.prepare(model, options.sizes);
     take(check_places(places));
     check_report_place(files.report, places);
     isomer::Optimized found = run.find(model.state(), files.in,

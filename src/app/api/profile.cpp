@@ -15,7 +15,7 @@ Profile profile(const Model& model, const ProfileOptions& options) {
     check_file(state);
     const StoppableLimit limit(options.stop);
     const RuntimeRequest runtime = request_of(options.runtime);
-    const FeedsForModels feeds = feeds_of(options, {&state.model.graph}, options.sizes);
+    const FeedsForModels feeds = feeds_of(options, {model}, options.sizes);
     WorkerOptions worker = worker_options(runtime, options.runtime.name);
     worker.limit = limit.limit();
     const auto judge = limit.take(isomer::Judge::start(worker));

@@ -40,7 +40,7 @@ Report report(const Model& in, const Model& out, std::string_view certificate, c
                           .version = std::string(version()),
                           .measure = options.measure};
     if (options.measure) {
-      FeedsForModels feeds = feeds_of(options, {&first.model.graph}, options.sizes);
+      FeedsForModels feeds = feeds_of(options, {in}, options.sizes);
       request.feeds = std::move(feeds.tensors);
       request.inputs = std::move(feeds.words);
       request.runtime = take(runtime_options(runtime));

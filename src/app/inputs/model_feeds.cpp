@@ -3,12 +3,14 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <charconv>
 #include <map>
+#include <set>
 
 #include "io/npz/npz.h"
 #include "io/onnx/size_arguments.h"
 #include "model/expr/formula.h"
-#include "runtime/judge/feeds.h"
 
 namespace isomer {
 namespace {
@@ -31,6 +33,26 @@ std::string misfit(const Tensor& tensor, const DeclaredType& declared) {
   return "";
 }
 
+// Puts numbers in the place of what was given, or beside it.
+Status fill(NamedTensors& feeds, const FilledInputs& values, const Graph& graph) {
+  for (const Value input : graph.inputs()) {
+    const auto value = values.find(graph.name_of(input));
+    if (value == values.end()) continue;
+    const DeclaredType& declared = graph.node(input.node).declared;
+    Extents extents;
+    const auto given = feeds.find(value->first);
+    for (const auto& dim : declared.shape.value_or(std::vector<std::optional<Dim>>{}))
+      extents.push_back(dim && dim->is_concrete() ? dim->concrete() : 1);
+    if (given != feeds.end()) extents = given->second.extents();
+    const auto tensor = filled_tensor(declared.type, extents, value->second);
+    if (!tensor)
+      return Error{fmt::format("--value {}={:g}: the input is {}, which that is none of", value->first,
+                               value->second, name(declared.type))};
+    feeds.insert_or_assign(value->first, *tensor);
+  }
+  return Done{};
+}
+
 }  // namespace
 
 Status check_feeds(const NamedTensors& feeds, const Graph& graph) {
@@ -50,36 +72,75 @@ Status check_feeds(const NamedTensors& feeds, const Graph& graph) {
   return Done{};
 }
 
-Result<FeedsForModels> feeds_for(const std::vector<const Graph*>& graphs,
-                                 const std::optional<NamedTensors>& given,
-                                 const std::vector<std::string>& sizes, std::uint64_t seed) {
-  ISOMER_TRY(const auto parsed, parse_sizes(sizes, graphs));
+Result<FilledInputs> parse_values(const std::vector<std::string>& arguments,
+                                  const std::vector<const Graph*>& graphs) {
+  FilledInputs out;
+  for (const std::string& argument : arguments) {
+    const auto equals = argument.rfind('=');  // names of inputs may hold one too
+    const std::string text = equals == std::string::npos ? "" : argument.substr(equals + 1);
+    double number = 0;
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (text.empty() || failure != std::errc{} || end != text.data() + text.size())
+      return Error{fmt::format("--value {}: expected NAME=NUMBER", argument)};
+    const std::string name = argument.substr(0, equals);
+    std::vector<std::string> names;
+    for (const Graph* graph : graphs)
+      for (const Value value : graph->inputs()) names.push_back(graph->name_of(value));
+    if (std::ranges::find(names, name) == names.end())
+      return Error{fmt::format("--value {}: the model has no input '{}'; its inputs are {}", argument, name,
+                               fmt::join(std::set(names.begin(), names.end()), ", "))};
+    if (!out.emplace(name, number).second)
+      return Error{fmt::format("--value {}: '{}' has a value already", argument, name)};
+  }
+  return out;
+}
+
+std::vector<std::string> FeedsForModels::shapes() const {
+  std::vector<std::string> out;
+  for (const auto& [name, tensor] : tensors)
+    out.push_back(fmt::format("{}={}", name, fmt::join(tensor.extents(), "x")));
+  return out;
+}
+
+Result<FeedsForModels> feeds_for(const std::vector<const Graph*>& graphs, const FeedsRequest& request) {
+  ISOMER_TRY(auto sizes, parse_sizes(request.sizes, graphs));
+  ISOMER_TRY(FilledInputs values, parse_values(request.values, graphs));
   FeedsForModels out;
-  std::string assumed;
-  if (given) {
-    out.tensors = *given;
+  std::string chosen;
+  if (request.given) {
+    out.tensors = *request.given;
+    ISOMER_TRY_DO(fill(out.tensors, values, *graphs.front()));
   } else {
-    ISOMER_TRY(GeneratedFeeds made, generate_feeds(*graphs.front(), parsed.front(), seed));
-    out.tensors = std::move(made.tensors);
-    assumed = std::move(made.assumed);
+    ISOMER_TRY(FoundInputs found, find_inputs({.graphs = graphs,
+                                               .sizes = std::move(sizes),
+                                               .values = values,
+                                               .seed = request.seed,
+                                               .run = request.run}));
+    out.tensors = std::move(found.tensors);
+    chosen = std::move(found.words);
+    out.is_open = !chosen.empty();
   }
   for (const Graph* graph : graphs) ISOMER_TRY_DO(check_feeds(out.tensors, *graph));
-  for (const auto& [name, tensor] : out.tensors)
-    out.words += fmt::format(
-        "{}{} {}", out.words.empty() ? "" : ", ", name,
-        tensor.extents().empty() ? "scalar" : fmt::format("{}", fmt::join(tensor.extents(), "x")));
+  for (const auto& [name, tensor] : out.tensors) {
+    const std::string shape =
+        tensor.extents().empty() ? "scalar" : fmt::format("{}", fmt::join(tensor.extents(), "x"));
+    out.words += fmt::format("{}{} {}", out.words.empty() ? "" : ", ", name, shape);
+    if (const auto value = values.find(name); value != values.end())
+      out.words += fmt::format(" = {:g}", value->second);
+  }
   if (out.words.empty()) out.words = "none";
-  if (!assumed.empty()) out.words += fmt::format(" ({} was assumed; --shape says otherwise)", assumed);
+  if (!chosen.empty()) out.words += fmt::format(" ({}; --shape and --value change that)", chosen);
   return out;
 }
 
 Result<FeedsForModels> feeds_from_file(const std::vector<const Graph*>& graphs,
-                                       const std::filesystem::path& file,
-                                       const std::vector<std::string>& sizes, std::uint64_t seed) {
-  ISOMER_TRY(const NamedTensors given, read_npz(file));
-  if (const Status fits = check_feeds(given, *graphs.front()); !fits.ok())
+                                       const std::filesystem::path& file, FeedsRequest request) {
+  ISOMER_TRY(request.given, read_npz(file));
+  ISOMER_TRY(const FilledInputs values, parse_values(request.values, graphs));
+  ISOMER_TRY_DO(fill(*request.given, values, *graphs.front()));
+  if (const Status fits = check_feeds(*request.given, *graphs.front()); !fits.ok())
     return Error{fmt::format("--feeds {}: {}", file.string(), fits.error().message)};
-  ISOMER_TRY(FeedsForModels out, feeds_for(graphs, given, sizes, seed));
+  ISOMER_TRY(FeedsForModels out, feeds_for(graphs, request));
   out.words += fmt::format(" of {}", file.string());
   return out;
 }

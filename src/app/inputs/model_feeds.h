@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "app/inputs/find_inputs.h"
 #include "base/result.h"
 #include "model/graph/graph.h"
 #include "model/graph/interpret.h"
@@ -17,17 +18,29 @@ namespace isomer {
 // the extents that the model declares.
 Status check_feeds(const NamedTensors& feeds, const Graph& graph);
 
-// Inputs for models that have the same, by name: the given ones, or made-up ones at these sizes ("batch=8").
+// "sr=16000" as a number for an input of the models. Error: a text that is none, or no input of that name.
+Result<FilledInputs> parse_values(const std::vector<std::string>& arguments,
+                                  const std::vector<const Graph*>& graphs);
+
+// What the user says of inputs.
+struct FeedsRequest {
+  std::optional<NamedTensors> given = {};
+  std::vector<std::string> sizes = {}, values = {};  // of made-up ones: "batch=8", "sr=16000"
+  std::uint64_t seed = 0;
+  TryInputs run = {};  // find_inputs.h
+};
+
+// Inputs for models that have the same, by name: the given ones, or made-up ones.
 struct FeedsForModels {
   NamedTensors tensors;
-  std::string words;  // "x 1x3x224x224 (batch=1 was assumed; --shape says otherwise)"
+  std::string words;     // "x 1x3x224x224 (batch=1 assumed; --shape changes it)"
+  bool is_open = false;  // sizes or values were chosen here
+  // The shapes as --shape takes them: "x=1x3x224x224".
+  std::vector<std::string> shapes() const;
 };
-Result<FeedsForModels> feeds_for(const std::vector<const Graph*>& graphs,
-                                 const std::optional<NamedTensors>& given,
-                                 const std::vector<std::string>& sizes, std::uint64_t seed);
+Result<FeedsForModels> feeds_for(const std::vector<const Graph*>& graphs, const FeedsRequest& request);
 // The same with those of an npz file (--feeds).
 Result<FeedsForModels> feeds_from_file(const std::vector<const Graph*>& graphs,
-                                       const std::filesystem::path& file,
-                                       const std::vector<std::string>& sizes, std::uint64_t seed);
+                                       const std::filesystem::path& file, FeedsRequest request);
 
 }  // namespace isomer

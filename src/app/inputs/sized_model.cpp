@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "app/inputs/find_inputs.h"
 #include "io/onnx/size_arguments.h"
-#include "runtime/judge/feeds.h"
 
 namespace isomer {
 
@@ -13,9 +13,9 @@ Result<SizedModel> read_at_sizes(const std::filesystem::path& file, const Graph&
   ISOMER_TRY(InferOptions options, parse_sizes(sizes, graph));
   SizedModel out{.model = {}, .sizes = sizes};
   if (assumes) {
-    ISOMER_TRY(ChosenSizes chosen, choose_sizes(graph, options));
-    options = std::move(chosen.options);
-    if (!chosen.assumed.empty()) {
+    ISOMER_TRY(FoundInputs found, find_inputs({.graphs = {&graph}, .sizes = {options}}));
+    options = std::move(found.sizes.options);
+    if (!found.sizes.assumed.empty()) {
       out.sizes.clear();
       for (const auto& [name, shape] : options.shapes)
         out.sizes.push_back(fmt::format("{}={}", name, fmt::join(shape, "x")));

@@ -14,8 +14,8 @@ struct SizedModel {
   std::vector<std::string> sizes;  // as `isomer check --shape` is told them: "x=1x3x224x224"
 };
 
-// The file that the graph was read from, at these sizes ("batch=8"). assumes: sizes that nobody gives are
-// chosen (runtime/judge/feeds.h); otherwise they stay open.
+// The file that the graph was read from, at these sizes ("batch=8"). assumes: others are chosen so that they
+// fit the model (find_inputs.h); otherwise they stay open.
 Result<SizedModel> read_at_sizes(const std::filesystem::path& file, const Graph& graph,
                                  const std::vector<std::string>& sizes, bool assumes);
 

@@ -16,6 +16,7 @@
 #include "io/onnx/read_text.h"
 #include "io/onnx/read_wire.h"
 #include "io/onnx/shell.h"
+#include "io/onnx/sort_nodes.h"
 #include "io/onnx/tensor_walk.h"
 
 namespace isomer {
@@ -92,7 +93,10 @@ Result<Model> read_parsed(const ParsedModel& parsed, const Fixed* fixed, ModelSh
   if (fixed) ISOMER_TRY_DO(fix_values(*proto.mutable_graph(), fixed->values));
   ISOMER_TRY(const Opsets opsets, read_opsets(proto.opset_import()));
   ISOMER_TRY(const Functions functions, read_functions(proto));
-  ISOMER_TRY(const Captures captures, check_graph_names(proto.graph(), {opsets, functions}));
+  auto names = check_graph_names(proto.graph(), {opsets, functions});
+  if (!names.ok() && sort_nodes(*proto.mutable_graph()))
+    names = check_graph_names(proto.graph(), {opsets, functions});
+  ISOMER_TRY(const Captures captures, std::move(names));
 
   TensorWalk elsewhere;  // the main graph's tensors are read, all others only checked
   for (const auto& function : proto.functions()) elsewhere.add(function);

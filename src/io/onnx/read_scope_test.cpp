@@ -11,11 +11,11 @@ using ::testing::HasSubstr;
 
 // ---- names ----
 TEST(Names, AreDefinedOnceAndBeforeTheyAreRead) {
-  onnx::ModelProto unsorted = empty_model();
-  add_node(unsorted, "Relu", {"a"}, {"y"});
-  add_node(unsorted, "Relu", {"x"}, {"a"});
-  add_output(unsorted, "y");
-  EXPECT_THAT(refusal(unsorted), HasSubstr("reads 'a', which nothing before it defines"));
+  onnx::ModelProto cycle = empty_model();
+  add_node(cycle, "Add", {"x", "y"}, {"a"});
+  add_node(cycle, "Relu", {"a"}, {"y"});
+  add_output(cycle, "y");
+  EXPECT_THAT(refusal(cycle), HasSubstr("reads 'y', which nothing before it defines"));
 
   onnx::ModelProto twice = relu_model();
   add_node(twice, "Neg", {"x"}, {"y"});

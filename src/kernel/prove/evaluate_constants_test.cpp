@@ -23,6 +23,17 @@ TEST(EvaluateConstants, KeepsAllDigitsOfFloat64) {
   EXPECT_FALSE(read->only_moves);
 }
 
+TEST(EvaluateConstants, ALookUpRoundsNothing) {
+  const auto read =
+      evaluated("y", "float[3] x = {3, 5, 7}, int64[3] i = {2, 0, 3}, float[4] d = {0, 1, 0, 0}",
+                "p = Mul(x, x)\ny = ScatterElements(d, i, p)");
+  ASSERT_TRUE(read.ok()) << read.error().message;
+  const auto values = read->outputs[0].value.as<double>();
+  EXPECT_EQ(std::vector(values.begin(), values.end()), (std::vector<double>{25, 1, 9, 49}));
+  const Tensor errors = read->outputs[0].errors();  // of the products alone
+  EXPECT_LE(errors.as<double>()[2], 9);
+}
+
 TEST(EvaluateConstants, WhatJumpsIsThatOfTheStoredType) {
   const auto read = evaluated("y", "float[1] x = {10}, float[1] k = {0.1}", "p = Mul(x, k)\ny = Ceil(p)");
   // One product that IEEE 754 rounds: 1 in float32, a little more in float64.

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <unordered_map>
 
+#include "model/expr/look_up.h"
 #include "model/expr/parts.h"
 
 namespace isomer {
@@ -77,6 +78,8 @@ class Errors {
       case Reduction::Product: return over(Reduction::Product, size(body)) * count;
       case Reduction::Sum: break;
     }
+    // One term is not zero, and nothing is rounded.
+    if (as_look_up(*e)) return over(Reduction::Sum, of(body));
     // Two factors and nothing else: such sums are computed quickly.
     if (body->kind == ExprNode::Kind::Apply && body->fn == Fn::Mul)
       return over(Reduction::Sum, size(body->args[0]) * size(body->args[1])) * (count + 1);

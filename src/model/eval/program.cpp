@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <unordered_map>
 
 #include "model/eval/contraction.h"
 #include "model/eval/strip.h"
@@ -21,36 +22,64 @@ struct CompiledStage {
   std::size_t strip_axis = 0;
 };
 
-// Takes contractions out of an expression, each as a stage of its own with just the axes that it sees.
-// Reductions are not looked into: what stands under one depends on its axes.
+// Takes contractions out of an expression, and reductions that stand in it several times (the index of a
+// scatter), each as a stage of its own with just the axes that it sees. Under another reduction, only the
+// latter are taken out, where they do not depend on its axes.
 class Hoister {
  public:
-  // `emit` appends a stage and returns its number, or nullopt if it isn't a contraction.
-  using Emit = std::function<std::optional<int>(const Stage&)>;
+  // `emit` appends a stage and returns its number, or nullopt if it is to stay where it is.
+  using Emit = std::function<std::optional<int>(const Stage&, bool is_repeated)>;
   Hoister(const std::vector<Axis>& axes, Emit emit) : axes_(axes), emit_(std::move(emit)) {}
 
-  ExprRef hoist(const ExprRef& expr) {
-    if (expr->kind == ExprNode::Kind::Reduce) return hoist_reduction(expr);
-    if (expr->args.empty()) return expr;
-    ExprNode node = *expr;
-    for (ExprRef& a : node.args) a = hoist(a);
-    for (ExprNode::Case& c : node.cases) c.value = hoist(c.value);
-    return std::make_shared<const ExprNode>(std::move(node));
+  ExprRef run(const ExprRef& expr) {
+    count(*expr);
+    return hoist(expr);
   }
 
  private:
-  ExprRef hoist_reduction(const ExprRef& expr) {
-    Stage stage{.type = expr->type, .axes = {}, .value = expr};
-    std::ranges::copy_if(axes_, std::back_inserter(stage.axes),
-                         [&](const Axis& a) { return mentions(*expr, a); });
-    const auto number = emit_(stage);
-    if (!number) return expr;
-    return read({.kind = TensorRef::Kind::Stage, .number = *number}, expr->type, stage.shape(),
-                to_indices(stage.axes))
-        .ref();
+  void count(const ExprNode& e) {
+    if (e.kind == ExprNode::Kind::Reduce && ++counts_[&e] > 1) return;
+    for (const ExprRef& a : e.args) count(*a);
+    for (const ExprNode::Case& c : e.cases) count(*c.value);
   }
+
+  ExprRef hoist(const ExprRef& expr) {
+    const bool is_reduction = expr->kind == ExprNode::Kind::Reduce;
+    if (is_reduction)
+      if (ExprRef out = hoist_reduction(expr)) return out;
+    if (expr->args.empty()) return expr;
+    ExprNode node = *expr;
+    const std::size_t outside = bound_.size();
+    const bool is_partial = !node.domain.empty() || node.kind == ExprNode::Kind::Cases;
+    if (is_reduction) bound_.insert(bound_.end(), node.axes.begin(), node.axes.end());
+    conditions_ += is_partial ? 1 : 0;
+    for (ExprRef& a : node.args) a = hoist(a);
+    for (ExprNode::Case& c : node.cases) c.value = hoist(c.value);
+    conditions_ -= is_partial ? 1 : 0;
+    bound_.resize(outside);
+    return std::make_shared<const ExprNode>(std::move(node));
+  }
+
+  ExprRef hoist_reduction(const ExprRef& expr) {
+    if (const auto at = hoisted_.find(expr.get()); at != hoisted_.end()) return at->second;
+    const bool is_repeated = counts_.at(expr.get()) > 1 && conditions_ == 0;
+    const auto is_seen = [&](const Axis& a) { return mentions(*expr, a); };
+    if ((!bound_.empty() && !is_repeated) || std::ranges::any_of(bound_, is_seen)) return nullptr;
+    Stage stage{.type = expr->type, .axes = {}, .value = expr};
+    std::ranges::copy_if(axes_, std::back_inserter(stage.axes), is_seen);
+    const auto number = emit_(stage, is_repeated);
+    if (!number) return nullptr;
+    const Expr made = read({.kind = TensorRef::Kind::Stage, .number = *number}, expr->type, stage.shape(),
+                           to_indices(stage.axes));
+    return hoisted_.emplace(expr.get(), made.ref()).first->second;
+  }
+
   const std::vector<Axis>& axes_;
   Emit emit_;
+  std::vector<Axis> bound_;  // by the reductions around
+  int conditions_ = 0;       // around: beyond them, what stands here may read outside of a tensor
+  std::unordered_map<const ExprNode*, int> counts_;
+  std::unordered_map<const ExprNode*, ExprRef> hoisted_;
 };
 
 double points_of(const std::vector<Axis>& axes) {
@@ -181,26 +210,28 @@ int Program::Compiled::add(const Stage& stage, bool is_output) {
 Program Program::compile(const Formula& formula) {
   auto compiled = std::make_shared<Compiled>();
   compiled->inputs = formula.inputs;
-  std::vector<int> renumbered;  // formula's stage -> compiled stage
+  std::vector<int> renumbered;                        // formula's stage -> compiled stage
+  std::unordered_map<const ExprNode*, ExprRef> done;  // what stands in it several times stays one
   const std::function<ExprRef(const ExprRef&)> renumber = [&](const ExprRef& expr) -> ExprRef {
+    if (const auto at = done.find(expr.get()); at != done.end()) return at->second;
     ExprNode node = *expr;
     if (node.kind == ExprNode::Kind::Read && node.tensor.kind == TensorRef::Kind::Stage)
       node.tensor.number = renumbered.at(static_cast<std::size_t>(node.tensor.number));
     for (ExprRef& a : node.args) a = renumber(a);
     for (ExprNode::Case& c : node.cases) c.value = renumber(c.value);
-    return std::make_shared<const ExprNode>(std::move(node));
+    return done.emplace(expr.get(), std::make_shared<const ExprNode>(std::move(node))).first->second;
   };
   const auto emit = [&](const Stage& part) { return compiled->add(part, false); };
   for (std::size_t k = 0; k < formula.stages.size(); ++k) {
     Stage stage = formula.stages[k];
     stage.value = renumber(stage.value.ref());
     if (stage.value->kind != ExprNode::Kind::Reduce) {
-      Hoister hoister(stage.axes, [&](const Stage& part) -> std::optional<int> {
+      Hoister hoister(stage.axes, [&](const Stage& part, bool is_repeated) -> std::optional<int> {
         const Stage apart = with_factors_apart(part, emit);
-        if (!Contraction::compile(apart)) return std::nullopt;
+        if (!is_repeated && !Contraction::compile(apart)) return std::nullopt;
         return compiled->add(apart, false);
       });
-      stage.value = hoister.hoist(stage.value.ref());
+      stage.value = hoister.run(stage.value.ref());
     } else {
       stage = with_factors_apart(std::move(stage), emit);
     }

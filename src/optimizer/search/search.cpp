@@ -148,6 +148,7 @@ Result<std::vector<Draft>> searched(SearchContext& context) {
     ISOMER_TRY(Draft planned, with_plans(context, history.back()));
     keep(context, history, std::move(planned));
   }
+  context.options.progress("folding constants");
   ISOMER_TRY(Draft first, Moves(context).simplified(history.back()));
   keep(context, history, std::move(first));
   ISOMER_TRY_DO(do_first(context, history));

@@ -1,20 +1,14 @@
 #include "runtime/judge/feeds.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "base/hash.h"
 
 namespace isomer {
 namespace {
-
-constexpr std::int64_t kFirstAxis = 1, kOtherAxis = 128;  // one sample; a short text
-
-bool needs_feed(const Graph& graph, Value input) { return graph.node(input.node).kind == NodeKind::Input; }
 
 class Source {
  public:
@@ -63,15 +57,20 @@ std::optional<Tensor> fill(ElementType type, const Extents& extents, const Draw&
   }
 }
 
-bool is_mask(const std::string& name) {
-  std::string lower = name;
-  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
-  return lower.find("mask") != std::string::npos;
+// How long the samples of a batch are, for an input that says it of each: the second axis of another input
+// with as many of them. 0: it says something else.
+std::int64_t told_length(const std::string& name, const Extents& extents, const InferOptions& sizes) {
+  if (extents.size() != 1 || !has_word(name, {"len"}) || has_word(name, {"seqlens", "past", "total"}))
+    return 0;
+  std::int64_t longest = 0;
+  for (const auto& [other, shape] : sizes.shapes)
+    if (other != name && shape.size() >= 2 && shape[0] == extents[0]) longest = std::max(longest, shape[1]);
+  return longest;
 }
 
 std::optional<Tensor> draw_feed(const std::string& name, ElementType type, const Extents& extents,
                                 std::int64_t indexed, Source& source) {
-  if (is_mask(name) || type == ElementType::Bool) return fill(type, extents, [] { return 1.0; });
+  if (has_word(name, {"mask"}) || type == ElementType::Bool) return fill(type, extents, [] { return 1.0; });
   if (is_float(type)) return fill(type, extents, [&] { return source.normal(); });
   // An index fits its own type: a byte into a table of thousands.
   const std::int64_t most = bits(type) == 8 ? 127 : bits(type) == 16 ? 32767 : 2147483647;
@@ -79,98 +78,62 @@ std::optional<Tensor> draw_feed(const std::string& name, ElementType type, const
   return fill(type, extents, [&] { return static_cast<double>(source.below(bound)); });
 }
 
-// Tells the sizes of named dimensions, and notes those that nobody gave.
-class Sizes {
- public:
-  explicit Sizes(const InferOptions& options) : given_(options.symbols) {}
-
-  // A symbol that is some input's first axis is a batch, wherever else it stands.
-  void note_first(const Dim& dim) {
-    for (const std::string& symbol : dim.symbols()) first_.insert(symbol);
-  }
-  // The sizes that the symbols of an input with given extents have.
-  void bind(const Dim& dim, std::int64_t extent) {
-    const auto symbols = dim.symbols();
-    if (symbols.size() == 1 && dim == Dim::symbol(symbols[0])) given_.emplace(symbols[0], extent);
-  }
-  std::optional<std::int64_t> of(const Dim& dim) {
-    return dim.evaluate([&](std::string_view symbol) -> std::optional<std::int64_t> {
-      if (const auto found = given_.find(symbol); found != given_.end()) return found->second;
-      const std::int64_t size = first_.contains(std::string(symbol)) ? kFirstAxis : kOtherAxis;
-      assume(std::string(symbol), size);
-      given_.emplace(symbol, size);
-      return size;
-    });
-  }
-  void assume(const std::string& what, std::int64_t size) {
-    assumed_.push_back(fmt::format("{}={}", what, size));
-  }
-  std::string assumed() const { return fmt::format("{}", fmt::join(assumed_, ", ")); }
-
- private:
-  std::map<std::string, std::int64_t, std::less<>> given_;
-  std::set<std::string> first_;
-  std::vector<std::string> assumed_;
-};
-
 }  // namespace
 
-Result<ChosenSizes> choose_sizes(const Graph& graph, const InferOptions& options) {
-  ChosenSizes chosen{options, {}};
-  Sizes sizes(options);
-  for (const Value input : graph.inputs()) {
-    const auto& shape = graph.node(input.node).declared.shape;
-    const auto given = options.shapes.find(graph.name_of(input));
-    if (!shape || shape->empty()) continue;
-    if (shape->front()) sizes.note_first(*shape->front());
-    if (given != options.shapes.end() && given->second.size() == shape->size())
-      for (std::size_t i = 0; i < shape->size(); ++i)
-        if ((*shape)[i]) sizes.bind(*(*shape)[i], given->second[i]);
-  }
-  for (const Value input : graph.inputs()) {
-    const Node& node = graph.node(input.node);
-    const std::string& name = graph.name_of(input);
-    if (!needs_feed(graph, input) || options.shapes.contains(name)) continue;
-    if (!node.declared.is_tensor)
-      return Error{fmt::format("input '{}' is no tensor: give it with --feeds", name)};
-    if (!node.declared.shape)
-      return Error{
-          fmt::format("the shape of input '{}' is not known: give it with --shape {}=...", name, name)};
-    Extents extents;
-    for (std::size_t i = 0; i < node.declared.shape->size(); ++i) {
-      const auto& dim = (*node.declared.shape)[i];
-      const std::int64_t fallback = i == 0 ? kFirstAxis : kOtherAxis;
-      if (!dim) sizes.assume(fmt::format("{}[{}]", name, i), fallback);
-      extents.push_back(dim ? sizes.of(*dim).value_or(fallback) : fallback);
-    }
-    chosen.options.shapes.emplace(name, std::move(extents));
-  }
-  // Every input has its shape now; symbols that only dimensions use stay as they were given.
-  chosen.assumed = sizes.assumed();
-  return chosen;
+std::optional<Tensor> filled_tensor(ElementType type, const Extents& extents, double number) {
+  if (!is_computable(type)) return std::nullopt;
+  if (type == ElementType::Bool && number != 0 && number != 1) return std::nullopt;
+  const bool is_signed = type == ElementType::Int8 || type == ElementType::Int16 ||
+                         type == ElementType::Int32 || type == ElementType::Int64;
+  const double most = std::ldexp(1.0, std::min(53, bits(type) - (is_signed ? 1 : 0)));  // what doubles hold
+  if (is_integer(type) &&
+      (number != std::floor(number) || number >= most || number < (is_signed ? -most : 0)))
+    return std::nullopt;
+  return fill(type, extents, [&] { return number; });
 }
 
-Result<GeneratedFeeds> generate_feeds(const Graph& graph, const InferOptions& options, std::uint64_t seed) {
-  ISOMER_TRY(ChosenSizes chosen, choose_sizes(graph, options));
-  // What can't be inferred indexes nothing that we know of; the runtime will say what is wrong.
-  const auto inferred = infer(graph, chosen.options);
-  GeneratedFeeds feeds{{}, std::move(chosen.assumed)};
+Result<NamedTensors> draw_feeds(const Graph& graph, const ChosenSizes& sizes, const Inference* inference,
+                                const FilledInputs& filled, std::uint64_t seed) {
+  NamedTensors feeds;
   Source source(seed);
   for (const Value input : graph.inputs()) {
     if (!needs_feed(graph, input)) continue;
     const std::string& name = graph.name_of(input);
     const ElementType type = graph.node(input.node).declared.type;
-    const std::int64_t indexed = inferred && is_integer(type) ? indexed_extent(graph, *inferred, input) : 0;
-    const Extents& extents = chosen.options.shapes.find(name)->second;
+    const Extents& extents = sizes.options.shapes.find(name)->second;
     if (!byte_size(type, extents))
       return Error{fmt::format("input '{}' has a size that no tensor has", name)};
-    auto tensor = draw_feed(name, type, extents, indexed, source);
+    std::optional<Tensor> tensor;
+    const std::int64_t length = is_integer(type) ? told_length(name, extents, sizes.options) : 0;
+    if (const auto number = filled.find(name); number != filled.end()) {
+      tensor = filled_tensor(type, extents, number->second);
+      if (!tensor)
+        return Error{fmt::format("--value {}={:g}: the input is {}, which that is none of", name,
+                                 number->second, isomer::name(type))};
+    } else if (length > 0) {
+      tensor = filled_tensor(type, extents, static_cast<double>(length));
+    } else {
+      const bool may_index = inference != nullptr && is_integer(type);
+      tensor =
+          draw_feed(name, type, extents, may_index ? indexed_extent(graph, *inference, input) : 0, source);
+    }
     if (!tensor)
       return Error{fmt::format("inputs of type {} can't be made up: give '{}' with --feeds",
                                isomer::name(type), name)};
-    feeds.tensors.emplace(name, std::move(*tensor));
+    feeds.emplace(name, std::move(*tensor));
   }
   return feeds;
+}
+
+Result<GeneratedFeeds> generate_feeds(const Graph& graph, const InferOptions& options, std::uint64_t seed) {
+  ISOMER_TRY(const ChosenSizes chosen, choose_sizes(graph, options));
+  // What can't be inferred indexes nothing that we know of; the runtime will say what is wrong.
+  const auto inferred = infer(graph, chosen.options);
+  GeneratedFeeds out;
+  ISOMER_TRY(out.tensors, draw_feeds(graph, chosen, inferred.ok() ? &*inferred : nullptr, {}, seed));
+  for (const AssumedSize& a : chosen.assumed)
+    out.assumed += fmt::format("{}{}={}", out.assumed.empty() ? "" : ", ", a.name, a.size);
+  return out;
 }
 
 }  // namespace isomer

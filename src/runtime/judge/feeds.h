@@ -1,31 +1,36 @@
 // Inputs for measuring and for comparing, where the user gives none: floats normal, integers within the range
-// of what they index, else 0 and 1, masks 1. Reproducible by their seed.
+// of what they index, else 0 and 1, masks 1, lengths as long as what they are of. Reproducible by their seed.
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "model/graph/infer.h"
 #include "model/graph/interpret.h"
+#include "runtime/judge/open_sizes.h"
 
 namespace isomer {
+
+// Numbers that inputs are filled with.
+using FilledInputs = std::map<std::string, double, std::less<>>;
 
 struct GeneratedFeeds {
   NamedTensors tensors;
   std::string assumed;  // the sizes that nobody gave, for people: "batch=1, sequence=128"; or ""
 };
 
-// Symbolic dimensions are as the options say, else 1 for an input's first axis and 128 for others. Inputs
-// that have an initializer need no feed.
+// Inputs at default sizes. Inputs that have an initializer need no feed.
 Result<GeneratedFeeds> generate_feeds(const Graph& graph, const InferOptions& options, std::uint64_t seed);
+// At sizes that were chosen. inference: of the graph at these; nullptr: there is none, and ids are 0 and 1.
+Result<NamedTensors> draw_feeds(const Graph& graph, const ChosenSizes& sizes, const Inference* inference,
+                                const FilledInputs& filled, std::uint64_t seed);
 
-// Sizes as the options or the feeds say, or as assumed: what inference is asked with.
-struct ChosenSizes {
-  InferOptions options;  // a concrete shape for every input
-  std::string assumed;
-};
-Result<ChosenSizes> choose_sizes(const Graph& graph, const InferOptions& options);
+// A tensor of one number; nullopt: the type does not have it, or no number at all.
+std::optional<Tensor> filled_tensor(ElementType type, const Extents& extents, double number);
 
 // The smallest extent that the values of an integer input index along its way through the graph; 0 where
 // they index nothing that is known.

@@ -56,6 +56,7 @@ std::string AgainstRuntime::difference(const Model& as_operator, const std::file
                                       {.feeds = options_.feeds,
                                        .feeds_file = options_.feeds_file,
                                        .sizes = several_,
+                                       .values = options_.values,
                                        .runtime = with(library),
                                        .scratch = options_.scratch,
                                        .progress = options_.progress,
@@ -102,8 +103,13 @@ std::optional<Compiled::Errors> AgainstRuntime::errors(const Model& as_operator,
 
 std::optional<AgainstRuntime::Right> AgainstRuntime::right(std::uint64_t seed) const {
   const Graph& graph = model_.state().model.graph;
-  const BenchOptions like{.feeds = options_.feeds, .feeds_file = options_.feeds_file, .seed = seed};
-  Right out{.feeds = to_public(feeds_of(like, {&graph}, sizes_).tensors)};
+  const BenchOptions like{.feeds = options_.feeds,
+                          .feeds_file = options_.feeds_file,
+                          .values = options_.values,
+                          .seed = seed,
+                          .runtime = runtime_,
+                          .stop = options_.stop};
+  Right out{.feeds = to_public(feeds_of(like, {model_}, sizes_).tensors)};
   auto exact = exact_outputs(graph, to_internal(out.feeds), seed == 1 ? kMostOperations : kMostOfMore);
   if (!exact) return std::nullopt;
   out.exact = std::move(*exact);
@@ -122,6 +128,7 @@ Interval AgainstRuntime::ratio(const Model& as_operator, const std::filesystem::
   const BenchReport report = bench({model_, as_operator}, {.feeds = options_.feeds,
                                                            .feeds_file = options_.feeds_file,
                                                            .sizes = sizes_,
+                                                           .values = options_.values,
                                                            .seconds = options_.seconds,
                                                            .runtime = with(library),
                                                            .scratch = options_.scratch,

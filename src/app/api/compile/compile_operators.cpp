@@ -191,7 +191,9 @@ void OperatorSearch::measure_all() {
   WorkerOptions worker = worker_options(request, runtime.name);
   worker.limit = limit_.limit();
   judge_ = limit_.take(isomer::Judge::start(worker));
-  const NamedTensors feeds = take(feeds_for({&graph_of(model_)}, std::nullopt, options_.sizes, 1)).tensors;
+  const NamedTensors feeds =
+      take(feeds_for({&graph_of(model_)}, {.sizes = options_.sizes, .values = options_.values, .seed = 1}))
+          .tensors;
   consider_whole(0);
   for (std::size_t k = 1; k < graphs_.size(); ++k) {
     trying([&] { consider({.model = graphs_[k].model}, k, kWorthParts); });

@@ -8,7 +8,6 @@
 #include <unordered_map>
 
 #include "kernel/prove/step.h"
-#include "model/analysis/analysis.h"
 #include "model/graph/constant.h"
 #include "model/graph/content.h"
 #include "model/graph/dequantized.h"
@@ -16,13 +15,14 @@
 #include "model/graph/last_digits.h"
 #include "model/graph/program_builder.h"
 #include "model/graph/purity.h"
+#include "optimizer/facts/evaluation_visits.h"
 #include "optimizer/facts/proposal.h"
 #include "optimizer/propose/proposer.h"
 
 namespace isomer {
 namespace {
 
-constexpr double kMostFoldedOperations = 1e9;
+constexpr double kMostFoldedVisits = 4e9;           // a few seconds, of all constants together
 constexpr std::int64_t kMostFoldedBytes = 1 << 20;  // that a folded constant may add
 constexpr std::int64_t kMostWidened = 1 << 12;      // elements of 16 bits that become 32: biases, not weights
 
@@ -92,11 +92,9 @@ class Simplifier {
       if (is_dequantization(node) || is_stored_narrow(node)) continue;
       const Definition definition = define_node(graph_, inference_, id);
       const auto* formula = std::get_if<Formula>(&definition);
-      const auto price = formula ? cost(*formula).operations.value() : std::nullopt;
-      if (!price || spent + static_cast<double>(*price) > kMostFoldedOperations ||
-          bytes_of({id, 0}) > allowed_bytes(id))
-        continue;
-      spent += static_cast<double>(*price);
+      const auto visits = formula ? evaluation_visits(*formula) : std::nullopt;
+      if (!visits || spent + *visits > kMostFoldedVisits || bytes_of({id, 0}) > allowed_bytes(id)) continue;
+      spent += *visits;
       constants_.insert({id, 0});
     }
     for (const Value& v : constants_) {
