@@ -12,7 +12,6 @@ command has it. An input that refutes is run by ONNX Runtime, which must see a d
 """
 import argparse
 import collections
-import math
 import pathlib
 import sys
 import tempfile
@@ -25,11 +24,10 @@ import children
 import modules
 import programs
 import trained_runs
-from records import Records
 from trained import models, pairs
 
 SHORT = ("reachy-mini/forward reachy-mini/forward-open", "reachy-mini/forward-open reachy-mini/forward-int8")
-ALL_SIZES = "all sizes"
+ALL_SIZES, ORDERS = "all sizes", ("A B", "B A")
 NO_DIFFERENCE = 1e-6  # of the largest value: what rounding alone may show
 KEPT = ("verdict", "why", "constants_rounded", "constants_restated", "worst_relative", "first_difference", "sizes", "by_certificate")
 
@@ -114,11 +112,12 @@ def ask(pair, order, given, records, can_value):
 
 
 def best(records):
-    """The strongest answer of each pair: decided for all sizes, at one size, or not."""
+    """The strongest answer of each pair: decided, and for all sizes; if none is decided, that at one size."""
     found = {}
     for record in records:
         key = record["first"], record["second"]
-        rank = (record["verdict"] in ("proved", "refuted"), record["at"] == ALL_SIZES)
+        is_decided = record["verdict"] in ("proved", "refuted")
+        rank = (is_decided, is_decided == (record["at"] == ALL_SIZES))
         if key not in found or rank > found[key][0]:
             found[key] = rank, record
     return [record for _, record in found.values()]
@@ -140,10 +139,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME")
     parser.add_argument("--budget", type=float, default=120)
-    parser.add_argument("--minutes", type=float, default=math.inf)
-    parser.add_argument("--results", type=pathlib.Path)
-    parser.add_argument("--again", default="")
-    parser.add_argument("--check", action="store_true")
+    trained_runs.add_options(parser)
     given = parser.parse_args()
     names = SHORT if given.check else given.names
     chosen = [pair for pair in pairs.PAIRS if models.by_name(pair.first).is_fetched() and models.by_name(pair.second).is_fetched() and
@@ -151,9 +147,11 @@ def main():
     if not chosen:
         print("none of these pairs is here: tools/fetch_trained")
         return programs.SKIPPED
-    records, start, can_value = Records(given.results, "first", "second", "order", "at"), time.monotonic(), has_value_option()
+    everything = [(pair.first, pair.second, order, ALL_SIZES) for pair in chosen for order in ORDERS]
+    records = trained_runs.open_records(given, ("first", "second", "order", "at"), everything)
+    start, can_value = time.monotonic(), has_value_option()
     for pair in chosen:
-        for order in ("A B", "B A"):
+        for order in ORDERS:
             if time.monotonic() - start < 60 * given.minutes:
                 ask(pair, order, given, records, can_value)
     wanted = {(pair.first, pair.second) for pair in chosen}

