@@ -98,7 +98,7 @@ def names_in(model):
 def unclear(model, message):
     """What a refusal lacks; empty if a user can go on with it."""
     lacks = []
-    if not any(re.search(rf"(?<![\w.]){re.escape(name)}(?![\w])", message) for name in names_in(model)):
+    if not any(re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w])", message) for name in names_in(model)):
         lacks.append("names no node or input")
     if not re.search(r"(^|[\s'\"`(])--[a-z]|isomer [a-z]+|isomer\.[a-z]+\(", message):
         lacks.append("does not say what to type")
