@@ -37,7 +37,7 @@ def answers_of(rows):
     asked = [one for row, best in used if best for one in row["made"][best]["answers"] if "same" in one]
     if not asked:
         return "unchanged"
-    if not all(one["same"] for one in asked):
+    if not all(one["same"] or one["sensitive"] for one in asked):
         return "**another answer**"
     return "same text" if any("read" in row["task"] for row, best in used if best) else "same answers"
 

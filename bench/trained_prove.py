@@ -80,6 +80,8 @@ def prove(first, second, pair, budget, options):
 def fault(pair, record):
     """What is wrong with an answer; None if nothing is."""
     verdict = record["verdict"]
+    if pair.values and "--value" not in record.get("command", "--value"):
+        return None  # without it the two have other inputs
     if verdict == "failed":
         return f"it failed: {record['why']}"
     if verdict == "refuted" and pair.verdict == "equal":

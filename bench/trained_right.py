@@ -17,7 +17,8 @@ What `optimize` writes is checked by `isomer check` and `isomer-check`, compared
   unchanged  the model as it was, with a reason
   ran        a command that makes no model; a module
   refused    exit 2 or 3 with a message that names the node or the input, the reason and what to type
-  failed     crash, time limit, another exit code, an unclear refusal, a certificate that is rejected, outputs or an answer that differ
+  failed     crash, time limit, another exit code, an unclear refusal, a certificate that is rejected, outputs or an answer that differ by more than
+             twice what ONNX Runtime's own passes change in the original
 --results keeps what is done: a second run continues. --minutes starts no model after that time; --again runs what ended so again. Exit 1 if any failed.
 --check: three small models through the ways that measure nothing. Models that were not fetched are left out (tools/fetch_trained).
 """
@@ -44,9 +45,9 @@ def seconds_of(budget):
     return float(budget[:-1]) * {"s": 1, "m": 60, "h": 3600}[budget[-1]]
 
 
-def keeps_error(before, after, apart):
-    """optimize's rule where errors were measured; `--judge cost` measures nothing."""
-    return apart <= UNMEASURED if before is None else after <= ERROR_GROWTH * before
+def keeps_error(before, after, apart, own):
+    """optimize's rule where errors were measured. `--judge cost` measures nothing: there, what the runtime's own passes change may grow as much."""
+    return apart <= max(UNMEASURED, ERROR_GROWTH * own) if before is None else after <= ERROR_GROWTH * before
 
 
 def judge_result(model, out, record, answer, folder):
@@ -68,7 +69,9 @@ def judge_result(model, out, record, answer, folder):
     record["answers"], wrong = trained_runs.ask_answers(model, out, folder)
     if wrong:
         return "failed", wrong
-    if seen["differ"] and not keeps_error(before, after, record["of_scale"]):
+    if seen["differ"]:
+        record["own_apart"] = trained_runs.own_distance(model)
+    if seen["differ"] and not keeps_error(before, after, record["of_scale"], record["own_apart"]):
         return "failed", f"outputs differ by {record['of_scale']:.1e} of the largest value; errors against float64: {before} and {after}"
     return "improved", "; ".join(answer.get("changes_in_words") or [])
 
@@ -153,7 +156,9 @@ def summarize(records):
     rows = [[way, *(counts[way, kind] for kind in kinds)] for way in WAYS if any(counts[way, kind] for kind in kinds)]
     programs.print_table(["way", *kinds], rows)
     asked = [one for record in records for one in record.get("answers", []) if "same" in one]
-    print(f"{len({record['model'] for record in records})} models; {len(asked)} answers compared, {sum(not one['same'] for one in asked)} changed; "
+    changed = [one for one in asked if not one["same"]]
+    print(f"{len({record['model'] for record in records})} models; {len(asked)} answers compared, {len(changed)} changed, "
+          f"{sum(one['sensitive'] for one in changed)} of them no further than the runtime's own passes change them; "
           f"{sum(record.get('differ', False) for record in records)} results whose outputs are further apart than is usual for their type")
     failed = [record for record in records if record["class"] == "failed"]
     for record in failed:

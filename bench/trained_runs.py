@@ -21,6 +21,7 @@ from records import Records
 FEEDS = programs.ROOT / "build" / "trained_feeds"
 MOST_CHARACTERS = 600  # of a message that is still read
 ANSWER_SECONDS = 900
+SENSITIVE = 2  # as far as the rule of errors lets rounding grow
 REFUSED = (2, 3)  # bad usage or input; undecided or not modelled
 
 
@@ -153,8 +154,15 @@ def fits(session, shapes):
                for name, shape in shapes.items() if name in declared)
 
 
+def distance(one, other, feeds):
+    """How far the outputs of two sessions are apart, as a share of the largest value."""
+    outputs = [session.run(None, {port.name: feeds[port.name] for port in session.get_inputs()}) for session in (one, other)]
+    return max((modules.distance(a, b) for a, b in zip(*outputs)), default=0.0)
+
+
 def _ask(say, model_name, place):
-    """In a child, which generated code may end: one answer for each size that the result takes."""
+    """In a child, which generated code may end: one answer for each size that the result takes. Where it is another one, also how far outputs are apart,
+    and how far the runtime's own passes move the original's."""
     from trained import models
     model = models.by_name(model_name)
     original, result = trained_answers.session_of(model.path), opened(place)
@@ -164,9 +172,30 @@ def _ask(say, model_name, place):
             try:
                 same, words, described = trained_answers.ask_both(model, original, result, size)
                 said |= {"same": same, "words": words, "answer": described}
+                if not same:
+                    feeds, plain = model.task.draw(model, shapes)[0], trained_answers.session_of(model.path, has_passes=False)
+                    said |= {"apart": distance(original, result, feeds), "own_apart": distance(original, plain, feeds)}
             except Exception as error:  # the other sizes are asked, too
                 said |= {"same": False, "words": f"{type(error).__name__}: {str(error)[:300]}"}
         say(said)
+
+
+def is_sensitive(answer):
+    """Whether the model is so near to another answer that the runtime's own passes move its outputs as far."""
+    return answer.get("apart", math.inf) <= SENSITIVE * answer.get("own_apart", 0)
+
+
+def own_distance(model):
+    """How far the runtime's own passes move the original's outputs at the usual size; 0 if they can't be run without."""
+    said, _ = children.said_by(_measure_own, model.name, seconds=ANSWER_SECONDS)
+    return said[0] if said else 0.0
+
+
+def _measure_own(say, model_name):
+    from trained import models
+    model = models.by_name(model_name)
+    feeds = model.task.draw(model, model.sizes[usual(model)])[0]
+    say(distance(*(trained_answers.session_of(model.path, has_passes=has) for has in (True, False)), feeds))
 
 
 def ask_answers(model, place, folder=None):
@@ -174,7 +203,9 @@ def ask_answers(model, place, folder=None):
     said, ending = children.said_by(_ask, model.name, place, seconds=ANSWER_SECONDS)
     for one in said:
         one["words"] = without_folders(one.get("words", ""), folder)
-    changed = [one for one in said if one.get("same") is False]
+        if one.get("same") is False:
+            one["sensitive"] = is_sensitive(one)
+    changed = [one for one in said if one.get("same") is False and not one["sensitive"]]
     if ending != 0:
         return said, f"its run ended with {ending}" if ending is not None else f"its run took more than {ANSWER_SECONDS} s"
     if changed:

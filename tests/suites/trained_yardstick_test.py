@@ -42,10 +42,16 @@ class Refusals(unittest.TestCase):
             self.assertEqual("failed", self.judge(code, message)[0], (code, message[:40]))
 
     def test_errors_may_grow_by_the_rule(self):
-        self.assertTrue(trained_right.keeps_error(1e-6, 2e-6, 0.5))
-        self.assertFalse(trained_right.keeps_error(1e-6, 3e-6, 1e-9))
-        self.assertTrue(trained_right.keeps_error(None, None, 5e-4))
-        self.assertFalse(trained_right.keeps_error(None, None, 5e-3))
+        self.assertTrue(trained_right.keeps_error(1e-6, 2e-6, 0.5, 0))
+        self.assertFalse(trained_right.keeps_error(1e-6, 3e-6, 1e-9, 1))
+        self.assertTrue(trained_right.keeps_error(None, None, 5e-4, 0))
+        self.assertTrue(trained_right.keeps_error(None, None, 5e-3, 4e-3))
+        self.assertFalse(trained_right.keeps_error(None, None, 5e-3, 1e-3))
+
+    def test_an_answer_that_the_runtime_changes_as_much_is_no_fault(self):
+        self.assertTrue(trained_runs.is_sensitive({"apart": 6e-3, "own_apart": 6e-3}))
+        self.assertFalse(trained_runs.is_sensitive({"apart": 6e-3, "own_apart": 1e-3}))
+        self.assertFalse(trained_runs.is_sensitive({}))
 
     def test_no_folder_is_recorded(self):
         text = trained_runs.without_folders(f"{trained_runs.programs.ROOT}/.deps/m.onnx -o /somewhere/out.onnx", pathlib.Path("/somewhere"))
