@@ -109,7 +109,11 @@ def run_compile(model, folder, *more, source=None):
         return record, "failed", f"exit 0, not compared with the runtime: {answer['not_compared']}"
     if "custom-op" not in more:
         return record, "ran", ""
-    return record, *(("improved", f"operators: {answer['operators']}") if answer["operators"] else ("unchanged", answer.get("reason") or "no region is faster"))
+    if not answer["operators"]:
+        return record, "unchanged", answer.get("reason") or "no region is faster"
+    if (answer.get("speed") or {}).get("low", 1) < 1:
+        return record, "failed", f"operators were taken that are not surely faster: {answer['speed']['ratio']:.2f} [{answer['speed']['low']:.2f}, ...]"
+    return record, "improved", f"operators: {answer['operators']}"
 
 
 def run_plain(model, folder, *words):
