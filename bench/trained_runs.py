@@ -165,7 +165,12 @@ def _ask(say, model_name, place):
     and how far the runtime's own passes move the original's."""
     from trained import models
     model = models.by_name(model_name)
-    original, result = trained_answers.session_of(model.path), opened(place)
+    original = trained_answers.session_of(model.path)
+    try:
+        result = opened(place)
+    except Exception as error:  # what was written must load
+        say({"size": "any", "same": False, "words": f"it does not load: {str(error)[:300]}"})
+        return
     for size, shapes in enumerate(model.sizes):
         said = {"size": trained_answers.size_name(model, size)}
         if fits(result, shapes):
@@ -209,5 +214,5 @@ def ask_answers(model, place, folder=None):
     if ending != 0:
         return said, f"its run ended with {ending}" if ending is not None else f"its run took more than {ANSWER_SECONDS} s"
     if changed:
-        return said, f"another answer at size {changed[0]['size']}: {changed[0]['words']}"
+        return said, f"at size {changed[0]['size']}: {changed[0]['words']}"
     return said, None if any("same" in one for one in said) else "it takes none of the model's sizes"
