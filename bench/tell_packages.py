@@ -42,11 +42,16 @@ def answers_of(rows):
     return "same text" if any("read" in row["task"] for row, best in used if best) else "same answers"
 
 
-def takes_sizes(row):
-    """Which of the model's sizes the fastest result takes."""
-    best = tell_trained.best_way(row)
-    taken = [one["size"] for one in row["made"][best]["answers"] if "same" in one] if best else []
-    return "all sizes" if len(taken) == len(row["made"][best]["answers"] if best else []) else f"the {' and '.join(taken)} size"
+def sizes_taken(row):
+    """Numbers of the model's sizes that the fastest result takes; None if it takes all."""
+    answers = row["made"][tell_trained.best_way(row)]["answers"]
+    taken = [number for number, one in enumerate(answers) if "same" in one]
+    return None if len(taken) == len(answers) else taken
+
+
+def size_words(row):
+    answers, taken = row["made"][tell_trained.best_way(row)]["answers"], sizes_taken(row)
+    return "all sizes" if taken is None else f"the {' and the '.join(answers[number]['size'] for number in taken)} size"
 
 
 def commands(package, file, row):
@@ -57,6 +62,8 @@ def commands(package, file, row):
     compiled = f"isomer compile {'fast.onnx' if best == 'both' else path} -o fast --as custom-op {sizes}".rstrip()
     result, library = ("fast.onnx", "") if best == "graph" else ("fast/model.onnx", " --library fast/libmodel.so")
     ask = f".deps/venv/bin/python bench/trained_answers.py --compare {path} {result} {row['model']}{library}"
+    taken = sizes_taken(row)
+    ask += "" if taken is None else f" --sizes {','.join(map(str, taken))}"
     return [*([optimize] if best != "kernels" else []), *([compiled] if best != "graph" else []), ask]
 
 
@@ -65,7 +72,8 @@ def table(found):
     for package, mine in found:
         rows = [row for _, row in mine]
         before, after = sum(row["ways"]["raw"]["ms"] for row in rows), sum(map(after_ms, rows))
-        yield (f"| `{install_words(package)}` | {len(rows)} | {before:.2f} | {after:.2f} | {f'**{before / after:.2f}×**' if before / after >= 1.02 else '-'} | "
+        shipped = len(packages.models(package))
+        yield (f"| `{install_words(package)}` | {len(rows)}{'' if len(rows) == shipped else f' of {shipped}'} | {before:.2f} | {after:.2f} | {f'**{before / after:.2f}×**' if before / after >= 1.02 else '-'} | "
                f"{answers_of(rows)} |")
 
 
@@ -74,7 +82,7 @@ def package_section(package, mine):
     for file, row in mine:
         best = tell_trained.best_way(row)
         if best:
-            gain = f"{tell_trained.ratio(row, best):.2f}× faster, {row['ways']['raw']['ms']:.2f} → {after_ms(row):.2f} ms; it takes {takes_sizes(row)}"
+            gain = f"{tell_trained.ratio(row, best):.2f}× faster, {row['ways']['raw']['ms']:.2f} → {after_ms(row):.2f} ms; it takes {size_words(row)}"
             yield from (f"# {row['model']}: {gain}", *commands(package, file, row))
     yield from ("```", "")
 

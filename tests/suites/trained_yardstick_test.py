@@ -104,9 +104,10 @@ class Speed(unittest.TestCase):
 
     def test_the_page_of_packages_says_the_gain_and_how_to_repeat_it(self):
         page = "\n".join(tell_packages.page(({"command": "c"}, [measured(10, kernels=(2.0, 1.9))]), provenance, ""))
-        self.assertIn("`pip install rapidocr==3.10.0` | 1 | 10.00 | 5.00 | **2.00×** | same text |", page)
+        self.assertIn("`pip install rapidocr==3.10.0` | 1 of 3 | 10.00 | 5.00 | **2.00×** | same text |", page)
         self.assertIn("isomer compile .deps/trained/rapidocr/rapidocr__models__PP-OCRv6_rec_small.onnx -o fast --as custom-op --shape x=1x3x48x320", page)
         self.assertIn("it takes the usual size", page)
+        self.assertIn("fast/model.onnx rapidocr/rec6 --library fast/libmodel.so --sizes 0\n", page)
 
     def test_the_page_of_models_says_where_time_goes_without_a_gain(self):
         page = "\n".join(tell_trained.page(None, ({"command": "c"}, [measured(10)]), None, provenance, ""))
