@@ -72,9 +72,9 @@ def table(found):
     for package, mine in found:
         rows = [row for _, row in mine]
         before, after = sum(row["ways"]["raw"]["ms"] for row in rows), sum(map(after_ms, rows))
-        shipped = len(packages.models(package))
-        yield (f"| `{install_words(package)}` | {len(rows)}{'' if len(rows) == shipped else f' of {shipped}'} | {before:.2f} | {after:.2f} | {f'**{before / after:.2f}×**' if before / after >= 1.02 else '-'} | "
-               f"{answers_of(rows)} |")
+        shipped, faster = len(packages.models(package)), f"**{before / after:.2f}×**" if before / after >= 1.02 else "-"
+        count = f"{len(rows)}{'' if len(rows) == shipped else f' of {shipped}'}"
+        yield f"| `{install_words(package)}` | {count} | {before:.2f} | {after:.2f} | {faster} | {answers_of(rows)} |"
 
 
 def package_section(package, mine):
