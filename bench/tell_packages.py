@@ -57,14 +57,15 @@ def size_words(row):
 def commands(package, file, row):
     """What makes the fastest result, as anyone can repeat it."""
     best, path = tell_trained.best_way(row), f".deps/trained/{package.name}/{file}"
-    sizes = " ".join(row["options"])
+    sizes = " ".join([*row["options"], *(["--feeds", f"feeds/{row['feeds']}"] if row["needs_feeds"] else [])])
     optimize = f"isomer optimize {path} -o fast.onnx --budget 60s {sizes}".rstrip()
     compiled = f"isomer compile {'fast.onnx' if best == 'both' else path} -o fast --as custom-op {sizes}".rstrip()
     result, library = ("fast.onnx", "") if best == "graph" else ("fast/model.onnx", " --library fast/libmodel.so")
     ask = f".deps/venv/bin/python bench/trained_answers.py --compare {path} {result} {row['model']}{library}"
     taken = sizes_taken(row)
     ask += "" if taken is None else f" --sizes {','.join(map(str, taken))}"
-    return [*([optimize] if best != "kernels" else []), *([compiled] if best != "graph" else []), ask]
+    write = [f".deps/venv/bin/python bench/trained_answers.py {row['model']} --write-feeds feeds"] if row["needs_feeds"] else []
+    return [*write, *([optimize] if best != "kernels" else []), *([compiled] if best != "graph" else []), ask]
 
 
 def table(found):

@@ -43,11 +43,12 @@ def right_section(found, provenance):
     head, rows = latest(found, "model", "way")
     counts = collections.Counter((row["way"], row["class"]) for row in rows)
     answers = [one for row in rows for one in row.get("answers", []) if "same" in one]
-    failed, refused = (sum(row["class"] == kind for row in rows) for kind in ("failed", "refused"))
+    failed, refused = (f"{sum(row['class'] == kind for row in rows)} {kind} ({len({row['model'] for row in rows if row['class'] == kind})} models)"
+                       for kind in ("failed", "refused"))
     changed = [one for one in answers if not one["same"]]
     sensitive = sum(one["sensitive"] for one in changed)
     more = f" {sensitive} more changed by no more than twice what ONNX Runtime's own passes change." if sensitive else ""
-    yield from (f"**{len({row['model'] for row in rows})} models, {len(rows)} runs: {failed} failed, {refused} refused. {len(answers)} answers compared, "
+    yield from (f"**{len({row['model'] for row in rows})} models, {len(rows)} runs: {failed}, {refused}. {len(answers)} answers compared, "
                 f"{len(changed) - sensitive} changed.**" + more,
                 "", provenance(head), "", "| command | " + " | ".join(CLASSES) + " |", "|---|" + "---:|" * len(CLASSES))
     for way, title in WAY_TITLES.items():

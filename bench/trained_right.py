@@ -164,6 +164,7 @@ def summarize(records):
     print(f"{len({record['model'] for record in records})} models; {len(asked)} answers compared, {len(changed)} changed, "
           f"{sum(one['sensitive'] for one in changed)} of them no further than the runtime's own passes change them; "
           f"{sum(record.get('differ', False) for record in records)} results whose outputs are further apart than is usual for their type")
+    print(f"{len({record['model'] for record in records if record['class'] == 'refused'})} models with a refusal")
     failed = [record for record in records if record["class"] == "failed"]
     for record in failed:
         print(f"{told(record)}\n          {record.get('command', '')}")

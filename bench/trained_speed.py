@@ -129,8 +129,8 @@ def operators_of(model):
 
 
 def judge(model, folder, given):
-    options = [*model.shape_options(trained_runs.usual(model)), *model.value_options()]
-    row = {"package": model.package.name, "file": model.file, "task": model.task_name, "options": options, "operators": operators_of(model), "made": {}}
+    row = {"package": model.package.name, "file": model.file, "task": model.task_name, "options": model.shape_options(trained_runs.usual(model)),
+           "feeds": trained_runs.feeds_of(model).name, "needs_feeds": bool(model.values), "operators": operators_of(model), "made": {}}
     places = {"raw": model.path}
     (folder / "graph").mkdir()
     row["made"]["graph"], graph = make_graph(model, folder / "graph", given.budget)

@@ -84,7 +84,8 @@ class Pairs(unittest.TestCase):
 def measured(ms, **ways):
     """A row of bench/trained_speed.py: ratio and lower bound by way."""
     return {"model": "rapidocr/rec6", "package": "rapidocr", "file": "rapidocr__models__PP-OCRv6_rec_small.onnx", "task": "read text",
-            "options": ["--shape", "x=1x3x48x320"], "operators": [["Conv", 0.7], ["LSTM", 0.2]], "bytes": {"raw": 1e6} | dict.fromkeys(ways, 2e6),
+            "options": ["--shape", "x=1x3x48x320"], "feeds": "rapidocr.rec6.usual.npz", "needs_feeds": False,
+            "operators": [["Conv", 0.7], ["LSTM", 0.2]], "bytes": {"raw": 1e6} | dict.fromkeys(ways, 2e6),
             "made": {way: {"class": "improved", "words": "w", "seconds": 1.0, "answers": [{"size": "usual", "same": True}, {"size": "large"}]} for way in ways},
             "ways": {"raw": {"ms": ms, "load_ms": 1.0}} | {
                 way: {"ratio": ratio, "low": low, "high": ratio, "load_ms": 1.0} for way, (ratio, low) in ways.items()}}
@@ -108,6 +109,12 @@ class Speed(unittest.TestCase):
         self.assertIn("isomer compile .deps/trained/rapidocr/rapidocr__models__PP-OCRv6_rec_small.onnx -o fast --as custom-op --shape x=1x3x48x320", page)
         self.assertIn("it takes the usual size", page)
         self.assertIn("fast/model.onnx rapidocr/rec6 --library fast/libmodel.so --sizes 0\n", page)
+
+    def test_a_model_that_needs_a_value_is_repeated_with_feeds(self):
+        row = measured(10, graph=(2.0, 1.9)) | {"needs_feeds": True}
+        page = "\n".join(tell_packages.page(({"command": "c"}, [row]), provenance, ""))
+        self.assertIn("bench/trained_answers.py rapidocr/rec6 --write-feeds feeds\n", page)
+        self.assertIn("-o fast.onnx --budget 60s --shape x=1x3x48x320 --feeds feeds/rapidocr.rec6.usual.npz", page)
 
     def test_the_page_of_models_says_where_time_goes_without_a_gain(self):
         page = "\n".join(tell_trained.page(None, ({"command": "c"}, [measured(10)]), None, provenance, ""))
