@@ -28,8 +28,10 @@ from trained import answers, models, packages, pairs
 SIZE_NAMES = ("small", "usual", "large")
 
 
-def session_of(path, library=None):
+def session_of(path, library=None, has_passes=True):
     options = ort.SessionOptions()
+    if not has_passes:
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_DISABLE_ALL
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4
     if library:
