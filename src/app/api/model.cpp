@@ -234,8 +234,8 @@ ModelPair load_pair(const fs::path& a, const fs::path& b, const LoadOptions& opt
       const std::vector<const Graph*> graphs{&first->model.graph, &second->model.graph};
       const auto parsed = take(parse_sizes(sizes, graphs));
       const auto values = take(parse_values(options.values, graphs));
-      first->model = take(read_model_at(a, parsed[0], values[0]));
-      second->model = take(read_model_at(b, parsed[1], values[1]));
+      first->model = take(read_model_at(a, parsed[0], values));
+      second->model = take(read_model_at(b, parsed[1], values));
       first->fixed = sizes;
       first->fixed.insert(first->fixed.end(), options.values.begin(), options.values.end());
       second->fixed = first->fixed;

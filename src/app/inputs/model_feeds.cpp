@@ -9,6 +9,7 @@
 #include <set>
 
 #include "io/npz/npz.h"
+#include "io/onnx/fixed_values.h"
 #include "io/onnx/size_arguments.h"
 #include "model/expr/formula.h"
 
@@ -70,29 +71,6 @@ Status check_feeds(const NamedTensors& feeds, const Graph& graph) {
     if (node->kind == NodeKind::Input && !feeds.contains(name))
       return Error{fmt::format("the feeds hold nothing for the input '{}'", name)};
   return Done{};
-}
-
-Result<FilledInputs> parse_values(const std::vector<std::string>& arguments,
-                                  const std::vector<const Graph*>& graphs) {
-  FilledInputs out;
-  for (const std::string& argument : arguments) {
-    const auto equals = argument.rfind('=');  // names of inputs may hold one too
-    const std::string text = equals == std::string::npos ? "" : argument.substr(equals + 1);
-    double number = 0;
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (text.empty() || failure != std::errc{} || end != text.data() + text.size())
-      return Error{fmt::format("--value {}: expected NAME=NUMBER", argument)};
-    const std::string name = argument.substr(0, equals);
-    std::vector<std::string> names;
-    for (const Graph* graph : graphs)
-      for (const Value value : graph->inputs()) names.push_back(graph->name_of(value));
-    if (std::ranges::find(names, name) == names.end())
-      return Error{fmt::format("--value {}: the model has no input '{}'; its inputs are {}", argument, name,
-                               fmt::join(std::set(names.begin(), names.end()), ", "))};
-    if (!out.emplace(name, number).second)
-      return Error{fmt::format("--value {}: '{}' has a value already", argument, name)};
-  }
-  return out;
 }
 
 std::vector<std::string> FeedsForModels::shapes() const {

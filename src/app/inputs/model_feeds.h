@@ -18,10 +18,6 @@ namespace isomer {
 // the extents that the model declares.
 Status check_feeds(const NamedTensors& feeds, const Graph& graph);
 
-// "sr=16000" as a number for an input of the models. Error: a text that is none, or no input of that name.
-Result<FilledInputs> parse_values(const std::vector<std::string>& arguments,
-                                  const std::vector<const Graph*>& graphs);
-
 // What the user says of inputs.
 struct FeedsRequest {
   std::optional<NamedTensors> given = {};

@@ -1,38 +1,39 @@
 #include "io/onnx/fixed_values.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <set>
 
 #include "io/onnx/fixed_sizes.h"
 #include "io/onnx/read_text.h"
 
 namespace isomer {
 
-Result<std::vector<FixedValues>> parse_values(const std::vector<std::string>& arguments,
-                                              const std::vector<const Graph*>& graphs) {
-  std::vector<FixedValues> all(graphs.size());
+Result<FixedValues> parse_values(const std::vector<std::string>& arguments,
+                                 const std::vector<const Graph*>& graphs) {
+  FixedValues out;
   for (const std::string& argument : arguments) {
-    const auto equals = argument.rfind('=');
+    const auto equals = argument.rfind('=');  // names of inputs may hold one too
+    const std::string text = equals == std::string::npos ? "" : argument.substr(equals + 1);
     double number = 0;
-    const char* end = argument.data() + argument.size();
-    if (equals == std::string::npos ||
-        std::from_chars(argument.data() + equals + 1, end, number).ptr != end ||
-        equals + 1 == argument.size())
+    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (text.empty() || failure != std::errc{} || end != text.data() + text.size())
       return Error{fmt::format("--value {}: expected NAME=NUMBER", argument)};
-    bool is_known = false;
-    for (std::size_t k = 0; k < graphs.size(); ++k) {
-      const auto has_name = [&](Value v) { return graphs[k]->name_of(v) == argument.substr(0, equals); };
-      if (std::ranges::none_of(graphs[k]->inputs(), has_name)) continue;
-      is_known = true;
-      if (!all[k].emplace(argument.substr(0, equals), number).second)
-        return Error{fmt::format("--value {}: the input has a value already", argument)};
-    }
-    if (!is_known) return Error{fmt::format("--value {}: the model has no such input", argument)};
+    const std::string name = argument.substr(0, equals);
+    std::vector<std::string> names;
+    for (const Graph* graph : graphs)
+      for (const Value value : graph->inputs()) names.push_back(graph->name_of(value));
+    if (std::ranges::find(names, name) == names.end())
+      return Error{fmt::format("--value {}: the model has no input '{}'; its inputs are {}", argument, name,
+                               fmt::join(std::set(names.begin(), names.end()), ", "))};
+    if (!out.emplace(name, number).second)
+      return Error{fmt::format("--value {}: '{}' has a value already", argument, name)};
   }
-  return all;
+  return out;
 }
 
 namespace wire {

@@ -13,9 +13,9 @@ namespace isomer {
 
 using FixedValues = std::map<std::string, double, std::less<>>;
 
-// Each argument must be about an input of one of the models at least. One for each model.
-Result<std::vector<FixedValues>> parse_values(const std::vector<std::string>& arguments,
-                                              const std::vector<const Graph*>& graphs);
+// Error: a text that is none, or no input of that name in any of the models.
+Result<FixedValues> parse_values(const std::vector<std::string>& arguments,
+                                 const std::vector<const Graph*>& graphs);
 
 // Error: an input of an open size, or whose type can't hold the number.
 Result<Model> read_model_at(const std::filesystem::path& path, const InferOptions& sizes,

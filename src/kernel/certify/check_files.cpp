@@ -103,8 +103,8 @@ Result<CheckedFiles> check_files(const std::filesystem::path& in, const std::fil
   if (!sizes.empty() || !values.empty()) {
     ISOMER_TRY(const auto at, parse_sizes(sizes, {&before.graph, &after.graph}));
     ISOMER_TRY(const auto fixed, parse_values(values, {&before.graph, &after.graph}));
-    ISOMER_TRY(before, read_model_at(in, at[0], fixed[0]));
-    ISOMER_TRY(after, read_model_at(out, at[1], fixed[1]));
+    ISOMER_TRY(before, read_model_at(in, at[0], fixed));
+    ISOMER_TRY(after, read_model_at(out, at[1], fixed));
   }
   std::ifstream file(certificate, std::ios::binary);
   if (!file) return Error{fmt::format("can't read the certificate {}", certificate.string())};
