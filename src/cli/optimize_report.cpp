@@ -49,7 +49,8 @@ std::string headline(const Json& report, const OptimizeWords& words) {
   if (report["result"] == "improved") {
     if (report["ratio"].is_null())
       return painted(out + ": rewritten and proved equal, not measured", Colour::Green);
-    return painted(fmt::format("{}: {:.2f} times as fast, proved equal", out, number_of(report["ratio"])),
+    return painted(fmt::format("{}: {:.2f} times as fast, proved equal{}", out, number_of(report["ratio"]),
+                               report["flushed"] > 0 ? " but for denormal weights" : ""),
                    Colour::Green);
   }
   if (is_changed(report))
@@ -229,10 +230,12 @@ std::string optimize_text(const Json& report, const OptimizeWords& words) {
   if (!certificate.empty() && is_changed(report))
     text += paragraph("certificate: " + printable(certificate), 2, 4);
   if (const auto flushed = report["flushed"].get<std::uint64_t>(); flushed > 0)
-    text += paragraph(fmt::format("it rests on this: {} weights below 2^-126 are zero, which is equal to the "
-                                  "original but for these numbers; --keep-denormals leaves them as they are",
-                                  grouped(flushed)),
-                      2, 4);
+    text += paragraph(
+        fmt::format(
+            "it rests on this: {} weights below 2^-126 are zero; a sum of products with them changes by "
+            "{:.0e} of its largest input at most; --keep-denormals leaves them as they are",
+            grouped(flushed), number_of(report["flushed_bound"])),
+        2, 4);
   if (is_changed(report))
     for (const Json& assumed : report["assumed"])
       text += "  assuming that it is as its user states it:\n" + printable_lines(assumed.get<std::string>()) +

@@ -50,7 +50,13 @@ struct Draft {
     Graph program;
   };
   std::vector<Folded> folded = {};
-  std::uint64_t flushed = 0;  // denormal numbers of the model's constants that are zero
+  // Denormal numbers of the model's constants that are zero; a sum of products with them changes by no more
+  // than the bound, of its largest other factor.
+  struct Flushed {
+    std::uint64_t numbers = 0;
+    double bound = 0;
+  };
+  Flushed flushed = {};
 };
 
 class StepMaker {

@@ -1,0 +1,12 @@
+// The first step of a search: denormal weights as zero (optimizer/propose/values/denormals.cpp), where that
+// is surely faster. All else is found and proved of the model that it makes.
+#pragma once
+
+#include "optimizer/search/context.h"
+
+namespace isomer {
+
+// The draft as it is, where nothing is measured, there are no such weights, or they cost nothing.
+Result<Draft> without_denormals(SearchContext& context, const Draft& given);
+
+}  // namespace isomer
