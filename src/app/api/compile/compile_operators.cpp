@@ -10,6 +10,7 @@
 
 #include "app/api/errors.h"
 #include "app/api/model_state.h"
+#include "app/optimize/guard.h"
 #include "compiler/cover/mix_models.h"
 #include "io/onnx/size_arguments.h"
 #include "model/graph/canonical_hash.h"
@@ -33,24 +34,6 @@ constexpr int kMostRuns = 6;
 // tried.
 constexpr double kPromise = 1.03;
 
-// Files that an earlier run may have left: of a module, or of several operators.
-void remove_own_files(const fs::path& folder, const std::string& name) {
-  const auto is_numbered = [&](const std::string& file) {
-    if (!file.starts_with(name + "_")) return false;
-    const std::string_view rest = std::string_view(file).substr(name.size() + 1);
-    const std::size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
-    return digits > 0 && (rest.substr(digits) == ".cpp" || rest.substr(digits) == ".weights");
-  };
-  std::error_code failure;
-  std::vector<fs::path> files{folder / "interface.json", folder / (name + "_operators.cpp"),
-                              folder / fmt::format("lib{}.a", name)};
-  for (const char* extension : {".cpp", ".h", ".hpp", ".weights"})
-    files.push_back(folder / (name + extension));
-  for (const auto& entry : fs::directory_iterator(folder, failure))
-    if (is_numbered(entry.path().filename().string())) files.push_back(entry.path());
-  for (const fs::path& file : files) fs::remove(file, failure);
-}
-
 ReportJson to_json(const CoverMaker::Row& row) {
   const auto ms = [](double ns) { return ns > 0 ? ReportJson(ns / 1e6) : ReportJson(nullptr); };
   return {{"first", row.first},
@@ -69,44 +52,109 @@ Digest digest_of(const Model& model) { return canonical_hashes(graph_of(model), 
 }  // namespace
 
 OperatorSearch::OperatorSearch(const Model& model, CandidateMaker& maker, CompileTuning& tuning,
-                               const CompileOptions& options)
+                               const CompileOptions& options, const BudgetStop& budget,
+                               const OutputFolder& folder)
     : model_(model),
       maker_(maker),
       tuning_(tuning),
       options_(options),
-      limit_(options.stop),
-      folder_(maker.request().folder),
-      scratch_(folder_ / ".operators") {}
-
-OperatorSearch::~OperatorSearch() {
-  std::error_code failure;
-  fs::remove_all(scratch_, failure);
-}
+      budget_(budget),
+      folder_(folder),
+      limit_(options.stop) {}
 
 void OperatorSearch::show(const std::string& now) const {
   if (options_.progress) options_.progress(now);
 }
 
-const Candidate& OperatorSearch::run() {
-  // What is written must not be what is read.
+// What is written must not be what is read.
+void OperatorSearch::check_given() const {
   std::vector<fs::path> given = options_.equal;
   given.push_back(model_.state().file);
   std::error_code failure;
   for (const fs::path& file : given)
     for (const char* own : {"model.onnx", "graph.onnx"})
-      if (!file.empty() && fs::equivalent(file, folder_ / own, failure))
+      if (!file.empty() && fs::equivalent(file, folder_.path() / own, failure))
         throw Error(ErrorKind::BadInput,
                     fmt::format("{} would be overwritten: write into another folder", file.string()));
+}
+
+const Candidate& OperatorSearch::run() {
+  check_given();
   graphs_.push_back({.model = model_, .name = ""});
   best_.model = model_;
   cut(graphs_[0], {});
-  add_equal();
-  wholes_.resize(graphs_.size());
-  maker_.ask([&](AgainstRuntime&) { measure_all(); });
-  if (!maker_.can_compare()) take_unmeasured();
+  if (graphs_[0].cover && graphs_[0].is_open() && graphs_[0].cover->cut().segments.empty())
+    objection_ = "nothing of it is worth an operator: its nodes have no formula, or compute too little";
+  if (options_.seconds == 0) {
+    add_equal();
+    wholes_.resize(graphs_.size());
+    take_unmeasured();
+  } else {
+    search();
+    confirm_best();
+  }
   timer_.reset();
   write();
   return best_;
+}
+
+// Ends with what was found when the time is over.
+void OperatorSearch::search() {
+  try {
+    add_equal();
+    wholes_.resize(graphs_.size());
+    maker_.ask([&](AgainstRuntime& against) {
+      against.try_model();
+      measure_all();
+    });
+    if (!maker_.can_compare()) objection_ = maker_.not_compared();
+  } catch (const Error& e) {
+    if (e.kind() != ErrorKind::Stopped || !budget_.is_time_over()) throw;
+    has_run_out_ = true;
+    objection_ = "the time ran out before an operator was measured; --budget gives more";
+  }
+  wholes_.resize(graphs_.size());
+}
+
+void OperatorSearch::keep_given(const std::string& why) {
+  if (best_.ratio) refused_ = best_;
+  best_ = {.model = model_};
+  best_graph_ = 0;
+  reason_ = why;
+}
+
+// Only what is surely faster is written: by the rule of `optimize`.
+void OperatorSearch::confirm_best() {
+  if (!maker_.can_compare() && !best_.ratio) return keep_given(objection_);
+  const auto confirm = [&](Candidate& made) {
+    try {
+      maker_.confirm(made);
+    } catch (const Error& e) {
+      if (e.kind() != ErrorKind::Stopped || !budget_.is_time_over()) throw;
+      has_run_out_ = true;
+    }
+    return maker_.is_surely_faster(made);
+  };
+  if (best_.ratio && confirm(best_)) return;
+  if (refused_ && (!refused_->errors || refused_->errors->kept) && maker_.is_surely_faster(*refused_)) {
+    best_ = *std::exchange(refused_, std::nullopt);
+    best_graph_ = refused_graph_;
+    return;
+  }
+  keep_given(why_unchanged());
+}
+
+std::string OperatorSearch::why_unchanged() const {
+  const Candidate* seen = best_.ratio ? &best_ : refused_ ? &*refused_ : nullptr;
+  if (seen == nullptr || !seen->ratio)
+    return !objection_.empty() ? objection_ : "no region of it can be an operator";
+  if (seen->errors && !seen->errors->kept && maker_.is_surely_faster(*seen))
+    return fmt::format(
+        "the rounding error would be {:.1e} instead of {:.1e}, more than --max-error-growth {:g} "
+        "allows",
+        seen->errors->module, seen->errors->runtime, options_.max_error_growth);
+  const isomer::Interval ratio{seen->ratio->estimate, seen->ratio->low, seen->ratio->high};
+  return why_not_faster(ratio, options_.min_gain) + (has_run_out_ ? "; the time ran out" : "");
 }
 
 // What a schedule names may lie in any region: then the model stays whole.
@@ -176,12 +224,27 @@ void OperatorSearch::look_for_equal() {
     });
 }
 
+// All that can be compiled, if the runtime loads it.
 void OperatorSearch::take_unmeasured() {
-  best_ = {.model = model_};
-  best_graph_ = 0;
   if (!graphs_[0].is_open()) best_ = maker_.whole(graph_of(model_), next_folder());
   else if (!graphs_[0].cover->cut().segments.empty())
     best_ = maker_.covered(*graphs_[0].cover, graphs_[0].cover->all(), next_folder(), nullptr);
+  if (best_.plans.empty()) return keep_given(objection_);
+  if (const auto why = why_not_loaded()) keep_given("the runtime does not load what was compiled: " + *why);
+}
+
+// nullopt: also where there is no runtime to load it.
+std::optional<std::string> OperatorSearch::why_not_loaded() const {
+  RuntimeOptions runtime = options_.runtime;
+  runtime.custom_op_libraries.push_back(fs::absolute(best_.library).string());
+  const RuntimeRequest request = request_of(runtime);
+  WorkerOptions worker = worker_options(request, runtime.name);
+  worker.limit = limit_.limit();
+  const auto judge = isomer::Judge::start(worker);
+  if (!judge) return std::nullopt;
+  const RunnableFile file(best_.model->state(), options_.scratch);
+  const auto loads = (*judge)->check_loads(file.source(), take(runtime_options(request)));
+  return loads ? std::nullopt : std::optional(loads.error().what);
 }
 
 void OperatorSearch::measure_all() {
@@ -191,8 +254,9 @@ void OperatorSearch::measure_all() {
   WorkerOptions worker = worker_options(request, runtime.name);
   worker.limit = limit_.limit();
   judge_ = limit_.take(isomer::Judge::start(worker));
-  const NamedTensors feeds = take(feeds_for({&graph_of(model_)}, std::nullopt, options_.sizes, 1)).tensors;
-  consider_whole(0);
+  const BenchOptions like{.feeds = options_.feeds, .feeds_file = options_.feeds_file, .seed = 1};
+  const NamedTensors feeds = feeds_of(like, {&graph_of(model_)}, options_.sizes).tensors;
+  trying([&] { consider_whole(0); });
   for (std::size_t k = 1; k < graphs_.size(); ++k) {
     trying([&] { consider({.model = graphs_[k].model}, k, kWorthParts); });
     trying([&] { consider_whole(k); });
@@ -251,10 +315,12 @@ void OperatorSearch::trying(const Trial& trial) {
   try {
     trial();
   } catch (const Error& e) {
-    // A runtime that has run nothing yet fails for other reasons than this.
-    const bool is_its_own = e.kind() == ErrorKind::BadInput ||
-                            (e.kind() == ErrorKind::Runtime && maker_.can_compare() && !tried_.empty());
+    if (options_.stop.stop_requested()) throw Error(ErrorKind::Stopped, "it was stopped");
+    // The runtime has run the model: what it refuses now is what was made of it.
+    const bool is_its_own = e.kind() == ErrorKind::BadInput || e.kind() == ErrorKind::Runtime ||
+                            dynamic_cast<const Differs*>(&e) != nullptr;
     if (!is_its_own) throw;
+    if (objection_.empty()) objection_ = e.what();
   }
 }
 
@@ -267,7 +333,10 @@ bool OperatorSearch::consider(Candidate made, std::size_t number, double worth) 
   tried_.push_back(std::move(tried));
   const bool is_kept = !made.errors || made.errors->kept;
   if (!is_kept || made.speed() < std::max(1.0, worth * best_.speed())) {
-    if (!refused_ || made.speed() > refused_->speed()) refused_ = std::move(made);
+    if (!refused_ || made.speed() > refused_->speed()) {
+      refused_ = std::move(made);
+      refused_graph_ = number;
+    }
     return false;
   }
   best_ = std::move(made);
@@ -357,21 +426,21 @@ void OperatorSearch::write() {
   if (best_.library.empty()) {
     CompileRequest request = maker_.request();
     request.folder = next_folder();
+    request.limit = {};  // a second, after the time is over, for a folder that can be used
     const CompiledRegions none = take(compile_regions({}, request));
     best_.library = none.library;
     best_.compiler = none.compiler;
     best_.library_bytes = none.library_bytes;
   }
   std::error_code failure;
-  remove_own_files(folder_, options_.name);
-  move_files(best_, folder_);
-  save(*best_.model, folder_ / "model.onnx");
+  folder_.take(best_.library.parent_path(), options_.name);
+  save(*best_.model, folder_.path() / "model.onnx");
   for (const char* own : {"graph.onnx", "graph.onnx.data", "graph.onnx.cert"})
-    fs::remove(folder_ / own, failure);
+    fs::remove(folder_.path() / own, failure);
   const Graph& graph = graphs_[best_graph_];
   if (best_graph_ == 0) return;
-  save(graph.model, folder_ / "graph.onnx");
-  save_certificate(graph.certificate, folder_ / "graph.onnx.cert");
+  save(graph.model, folder_.path() / "graph.onnx");
+  save_certificate(graph.certificate, folder_.path() / "graph.onnx.cert");
 }
 
 void OperatorSearch::tell(ReportJson& json) const {
