@@ -362,6 +362,7 @@ struct Proof {
   Verdict verdict = Verdict::Undecided;
   std::string why = {};          // of what is not proved
   int rounded_constants = 0;     // if it is proved: constants of b that are a's but for rounding
+  std::uint64_t flushed = 0;     // if it is proved: denormal numbers of a's constants that are zero in b
   bool by_position = false;      // outputs were matched by position
   std::string certificate = {};  // if it is, for `check`
   Tensors counterexample = {};   // feeds on which the models differ, if it is refuted and some were found

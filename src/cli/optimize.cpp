@@ -25,7 +25,7 @@ struct Request {
   api::OptimizeOptions options;
   std::string budget = "5m", judge = "runtime";
   double max_size_growth = 0;
-  bool verbose = false;
+  bool verbose = false, keep_denormals = false;
   CacheRequest cache;
   LiveRequest live;
   RuntimeRequest runtime;
@@ -39,6 +39,7 @@ Result<api::OptimizeOptions> options_of(const Request& request) {
   options.judge = request.judge == "cost"  ? api::Judge::Cost
                   : request.judge == "any" ? api::Judge::Any
                                            : api::Judge::Runtime;
+  if (request.keep_denormals) options.without.emplace_back("denormals");
   if (request.max_size_growth > 0) options.max_size_growth = request.max_size_growth;
   if (request.runtime.names.size() > 1)
     return Error{"--runtime: a model is made for one runtime; run isomer optimize once for each"};
@@ -143,6 +144,8 @@ void add_optimize(CLI::App& app, Chosen& chosen) {
       ->add_option("--only", request->options.only, "Proposers that are asked, and no others (default: all)")
       ->delimiter(',')
       ->type_name("NAME,...");
+  command->add_flag("--keep-denormals", request->keep_denormals,
+                    "Leave weights below 2^-126 as they are, where zero in their place would be faster");
   command
       ->add_option("--rules", request->options.rules,
                    "Rules of your own (docs/rules.md): a file, or a folder of files *.rules. Each is decided "

@@ -228,6 +228,11 @@ std::string optimize_text(const Json& report, const OptimizeWords& words) {
                       2, 4);
   if (!certificate.empty() && is_changed(report))
     text += paragraph("certificate: " + printable(certificate), 2, 4);
+  if (const auto flushed = report["flushed"].get<std::uint64_t>(); flushed > 0)
+    text += paragraph(fmt::format("it rests on this: {} weights below 2^-126 are zero, which is equal to the "
+                                  "original but for these numbers; --keep-denormals leaves them as they are",
+                                  grouped(flushed)),
+                      2, 4);
   if (is_changed(report))
     for (const Json& assumed : report["assumed"])
       text += "  assuming that it is as its user states it:\n" + printable_lines(assumed.get<std::string>()) +

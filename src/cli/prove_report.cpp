@@ -20,6 +20,14 @@ std::string line(std::string_view text, std::size_t first, std::size_t rest) {
 
 std::string string_of(const Json& json, const char* field) { return json.at(field).get<std::string>(); }
 
+// " but for 3 denormal numbers of its constants, which are zero", of equal models; or "".
+std::string flushed_text(const Json& report) {
+  const auto count = report["flushed"].get<std::uint64_t>();
+  return count == 0 ? ""
+                    : fmt::format(" but for {} denormal number{} of its constants, which {} zero",
+                                  grouped(count), count == 1 ? "" : "s", count == 1 ? "is" : "are");
+}
+
 // " but for rounding of 3 constants", of equal models; or "".
 std::string rounding_text(const Json& report) {
   const int count = report["constants_rounded"].get<int>() + report["constants_restated"].get<int>();
@@ -83,7 +91,8 @@ std::string plain_headline(const Json& report) {
     return fmt::format("{}: {}", verdict, shortened(string_of(report, "why"), kLongestReason));
   const std::string where = sizes.empty() ? "for all inputs" : "for all inputs at " + sizes;
   const std::string renamed = renamed_text(report);
-  const std::string rounded = rounding_text(report);
+  const std::string flushed = flushed_text(report), rounding = rounding_text(report);
+  const std::string rounded = flushed + (flushed.empty() || rounding.empty() ? rounding : ", and" + rounding);
   return fmt::format(
       "equal{}{} {}{}", rounded, rounded.empty() ? "" : ",", where,
       renamed.empty() ? "" : "; outputs have other names and were compared by position: " + renamed);

@@ -70,14 +70,18 @@ Proof prove_equal(const Model& a, const Model& b, const ProveOptions& options) {
     answer.sizes = fmt::format("{}", fmt::join(first.fixed, ", "));
     ModelsVerdict& verdict = answer.verdict;
     const int rounded = verdict.constants_rounded + verdict.constants_restated;
-    if (options.exact_constants && verdict.answer == Answer::Proved && rounded > 0) {
+    if (options.exact_constants && verdict.answer == Answer::Proved && (rounded > 0 || answer.flushed > 0)) {
       verdict.answer = Answer::Undecided;
-      verdict.why = fmt::format("equal but for rounding of {} constant{}", rounded, rounded == 1 ? "" : "s");
+      verdict.why =
+          answer.flushed > 0
+              ? fmt::format("equal but for {} denormal numbers of constants, which are zero", answer.flushed)
+              : fmt::format("equal but for rounding of {} constant{}", rounded, rounded == 1 ? "" : "s");
       for (auto& output : verdict.outputs) output.answer = Answer::Undecided;
     }
     Proof out{.verdict = verdict_of(answer.verdict.answer),
               .why = answer.verdict.why,
               .rounded_constants = answer.verdict.answer == Answer::Proved ? rounded : 0,
+              .flushed = answer.verdict.answer == Answer::Proved ? answer.flushed : 0,
               .by_position = answer.verdict.by_position,
               .json = json_text(to_json(answer, watch.ms()))};
     if (out.verdict == Verdict::Proved)
@@ -135,7 +139,11 @@ std::string told_by(const Certificate& certificate) {
                          fmt::join(claim->inputs, ", "), program_text(claim->after));
     else if (const auto* fold = std::get_if<FoldStep>(&step))
       out += fmt::format("\nfold {}\n", fmt::join(fold->values, ", "));
-    else out += fmt::format("\nwiden {}\n", fmt::join(std::get<WidenStep>(step).values, ", "));
+    else if (const auto* wide = std::get_if<WidenStep>(&step))
+      out += fmt::format("\nwiden {}\n", fmt::join(wide->values, ", "));
+    else
+      out += fmt::format("\nwrite denormal numbers as zero in {}\n",
+                         fmt::join(std::get<FlushStep>(step).constants, ", "));
   }
   if (certificate.pairing)
     for (const StatedConstant& c : certificate.pairing->constants)

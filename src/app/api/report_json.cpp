@@ -250,6 +250,7 @@ ReportJson to_json(const GateRun& run) {
         {"proof", run.equality->proof},
         {"but_for_rounding", run.equality->rounded_constants > 0},
         {"constants_rounded", run.equality->rounded_constants},
+        {"flushed", run.equality->flushed},
         {"matched_by", run.equality->by_position ? "position" : "name"},
         {"outputs_differ", run.equality->outputs_differ ? Json(*run.equality->outputs_differ) : Json()}};
   return {{"verdict", text(run.answer())},   {"line", line_of(run)},
@@ -357,6 +358,7 @@ ReportJson to_json(const OptimizeReport& report, const OptimizeContext& context)
           {"inputs", context.inputs},
           {"fixed", context.fixed},
           {"assumed", context.assumed},
+          {"flushed", report.flushed},
           {"steps", steps},
           {"stopped_by", name(s.stopped_by)},
           {"seconds", report.seconds},
@@ -423,6 +425,7 @@ ReportJson to_json(const ProveAnswer& answer, double ms) {
           {"worst_ulp", verdict.worst_ulp},
           {"worst_relative", relative_of(verdict.worst_ulp)},
           {"widened", answer.widened},
+          {"flushed", answer.flushed},
           {"pairs", verdict.proofs},
           {"witnesses", witnesses},
           {"witness_disagreements", verdict.witness_disagreements},

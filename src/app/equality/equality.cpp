@@ -11,8 +11,10 @@
 #include "kernel/certify/check_files.h"
 #include "kernel/certify/digest.h"
 #include "kernel/certify/model_interface.h"
+#include "kernel/prove/flush.h"
 #include "kernel/prove/widen.h"
 #include "model/ops/own_operators.h"
+#include "optimizer/propose/proposer.h"
 #include "optimizer/search/search.h"
 
 namespace isomer {
@@ -98,6 +100,18 @@ std::optional<Draft> widened(const Graph& a, const Graph& b) {
   return Draft{.graph = std::move(*wide), .steps = {std::move(step)}};
 }
 
+// The first model with its denormal numbers as zero, where the second has fewer of them.
+std::optional<Draft> flushed(const Graph& a, const Graph& b) {
+  const auto inference_a = infer(a), inference_b = infer(b);
+  if (!inference_a.ok() || !inference_b.ok()) return std::nullopt;
+  const Proposals found = kDenormals(a, *inference_a);
+  if (found.list.empty() || !kDenormals(b, *inference_b).list.empty()) return std::nullopt;
+  FlushStep step{found.list.front().flushes};
+  auto zeros = flush_denormals(a, step.constants);
+  if (!zeros.ok()) return std::nullopt;
+  return Draft{.graph = std::move(zeros->graph), .steps = {std::move(step)}};
+}
+
 // Whether the first model is equal to the second by these steps, and then value by value; the checker says.
 bool is_proved_by(const EqualityRequest& request, Draft& draft, ProveAnswer& answer) {
   ProveAnswer found{.verdict = paired(request, draft.graph),
@@ -109,6 +123,7 @@ bool is_proved_by(const EqualityRequest& request, Draft& draft, ProveAnswer& ans
   if (!checked.accepted) return false;
   found.verdict.proofs += static_cast<int>(found.steps.size());
   found.widened = checked.widened;
+  found.flushed = checked.flushed;
   answer = std::move(found);
   return true;
 }
@@ -131,6 +146,7 @@ ProveAnswer proved_by(const CheckReport& accepted, const Model& a, const Model& 
   ProveAnswer answer;
   answer.is_by_certificate = true;
   answer.widened = accepted.widened;
+  answer.flushed = accepted.flushed;
   answer.assumed = accepted.assumed;
   ModelsVerdict& verdict = answer.verdict;
   verdict.answer = Answer::Proved;
@@ -155,6 +171,8 @@ ProveAnswer proved_or_not(const EqualityRequest& request) {
   const Graph &a = request.a.graph, &b = request.b.graph;
   ProveAnswer answer;
   answer.constants = differing_constants(a, b);
+  // First: a denormal number and zero are far apart as they are compared below.
+  if (auto zeros = flushed(a, b); zeros && is_proved_by(request, *zeros, answer)) return answer;
   if (!answer.constants.empty() && is_refuted_by_constants(request, answer)) return answer;
   request.on_constants(answer.constants);
   // Before anything else: in float64 a cast to 16 bits is all that differs, and would be taken for a

@@ -23,8 +23,9 @@ struct ProveAnswer {
   std::vector<std::string> assumed = {};           // operators that it takes as their user states them
   int widened =
       0;  // values of 16-bit floats that the second model computes in float32 (kernel/prove/widen.h)
-  std::string sizes = {};  // that it is true at; "": all
-  std::string saved = {};  // where the refuting input is; or ""
+  std::uint64_t flushed = 0;  // denormal numbers of the first model that are zero in the second
+  std::string sizes = {};     // that it is true at; "": all
+  std::string saved = {};     // where the refuting input is; or ""
 };
 
 struct EqualityRequest {

@@ -65,6 +65,8 @@ Words equality_words(const GateEquality& equality) {
     std::string out = "proved equal";
     if (const int count = equality.rounded_constants; count > 0)
       out += fmt::format(" but for rounding of {} constant{}", count, count == 1 ? "" : "s");
+    if (equality.flushed > 0)
+      out += fmt::format(", but for {} denormal numbers of constants, which are zero", equality.flushed);
     if (equality.by_position) out += ", with outputs of other names compared by position";
     return {equality.outputs_differ ? out + ", and both runtimes compute the same" : out};
   }

@@ -41,6 +41,7 @@ Reached reached_in_time(const OptimizeRequest& request, const Model& model, doub
 }
 
 void tell(OptimizeReport& report, const Draft& best) {
+  report.flushed = best.flushed;
   std::map<std::string, OptimizeReport::Kind> kinds;
   std::map<std::pair<std::string, std::string>, OptimizeReport::Group> groups;  // by label and words
   for (const Draft::Taken& t : best.taken) {

@@ -66,6 +66,7 @@ struct OptimizeReport {
     int count = 0, nodes = 0;
   };
   std::vector<Kind> steps;
+  std::uint64_t flushed = 0;  // denormal numbers of constants that are zero in the result
   struct Group {
     Change change;      // of the first of them
     std::string label;  // of steps that pay alike

@@ -152,7 +152,7 @@ Lineage lineage_of(const Graph& in, const Graph& out, const Certificate& certifi
     if (at == certificate.steps.size()) break;
     const CertifiedStep& step = certificate.steps[at++];
     if (const auto* fold = std::get_if<FoldStep>(&step)) outline.fold(fold->values);
-    else outline.widen(std::get<WidenStep>(step).values);
+    else if (const auto* wide = std::get_if<WidenStep>(&step)) outline.widen(wide->values);
   }
   Placed placed = placed_by_steps(in, out, outline);
   place_casts(out, outline.unions, placed);

@@ -97,18 +97,17 @@ Result<std::vector<ConstantFact>> facts_of(const Json& json) {
 }
 
 Result<CertifiedStep> parse_step(const Json& json) {
-  if (json.contains("fold")) {
-    if (json.size() != 1) return Error{"a fold has no other fields"};
-    ISOMER_TRY(auto values, strings(json["fold"]));
-    return CertifiedStep(FoldStep{std::move(values)});
-  }
-  if (json.contains("widen")) {
-    if (json.size() != 1) return Error{"a widening has no other fields"};
-    ISOMER_TRY(auto values, strings(json["widen"]));
-    return CertifiedStep(WidenStep{std::move(values)});
+  if (const bool folds = json.contains("fold"), widens = json.contains("widen");
+      folds || widens || json.contains("flush")) {
+    const char* kind = folds ? "fold" : widens ? "widen" : "flush";
+    if (json.size() != 1) return Error{fmt::format("a step that is a {} has no other fields", kind)};
+    ISOMER_TRY(auto values, strings(json[kind]));
+    if (folds) return CertifiedStep(FoldStep{std::move(values)});
+    if (widens) return CertifiedStep(WidenStep{std::move(values)});
+    return CertifiedStep(FlushStep{std::move(values)});
   }
   if (!has_fields(json, {"replace", "from", "by"}, {"attempt", "facts"}))
-    return Error{"a step is {replace, from, by}, {fold} or {widen}"};
+    return Error{"a step is {replace, from, by}, {fold}, {widen} or {flush}"};
   ISOMER_TRY(auto outputs, strings(json["replace"]));
   ISOMER_TRY(auto inputs, strings(json["from"]));
   ISOMER_TRY(Graph after, program(json["by"]));

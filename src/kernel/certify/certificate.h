@@ -9,6 +9,8 @@
 //   {"replace": ["y"], "from": ["x"], "by": "<program>"}
 //   {"fold": ["k", "b"]}
 //   {"widen": ["a", "y"]}
+//   {"flush": ["w"]}
+// The last states that denormal numbers of constants are zero (kernel/prove/flush.h); it is the first step.
 // A replacement may rest on what constants are (kernel/prove/constant_fact.h), which is checked on their
 // bytes:
 //   "facts": [{"constant": "w", "by": "<program over constants>"}]

@@ -4,6 +4,7 @@
 
 #include "kernel/certify/digest.h"
 #include "kernel/certify/last_bits.h"
+#include "kernel/prove/flush.h"
 #include "kernel/prove/widen.h"
 #include "model/graph/same.h"
 #include "model/graph/text/operator_text.h"
@@ -74,17 +75,28 @@ class Checker {
     now_ = std::move(*next);
   }
 
-  // A step that folds or widens.
+  // A step that is no claim.
   void take_constants() {
-    const CertifiedStep& step = certificate_.steps[at_++];
-    const auto* fold = std::get_if<FoldStep>(&step);
-    auto next = fold ? fold_constants(now_, fold->values) : widen(now_, std::get<WidenStep>(step).values);
+    auto next = std::visit([this](const auto& step) { return taken(step); }, certificate_.steps[at_++]);
     if (!next.ok()) return reject(report_.steps, next.error().message);
-    if (fold)
-      for (const std::string& value : fold->values) folded_.insert(value + std::string(kFoldedSuffix));
-    else report_.widened += static_cast<int>(std::get<WidenStep>(step).values.size());
     now_ = std::move(*next);
     ++report_.steps;
+  }
+  Result<Graph> taken(const Claim&) { return Error{"a claim is proved"}; }  // by take_claims
+  Result<Graph> taken(const FoldStep& step) {
+    for (const std::string& value : step.values) folded_.insert(value + std::string(kFoldedSuffix));
+    return fold_constants(now_, step.values);
+  }
+  Result<Graph> taken(const WidenStep& step) {
+    report_.widened += static_cast<int>(step.values.size());
+    return widen(now_, step.values);
+  }
+  // First of all: so the answer is about IN's own numbers, and none that was computed of them.
+  Result<Graph> taken(const FlushStep& step) {
+    if (report_.steps > 0) return Error{"denormal numbers are flushed before all other steps"};
+    ISOMER_TRY(Flushed next, flush_denormals(now_, step.constants));
+    report_.flushed += next.numbers;
+    return std::move(next.graph);
   }
 
   void compare_with(const Graph& out) {

@@ -18,6 +18,7 @@ struct CheckReport {
   std::string reason;
   int steps = 0;
   int widened = 0;                          // values that are computed in float32 now: rounded less
+  std::uint64_t flushed = 0;                // denormal numbers of constants that are zero in OUT
   int last_bits = 0;                        // folded constants that differ from OUT's in their last bit
   std::vector<std::string> assumed = {};    // operators that it takes as their user states them
   std::optional<PairedReport> paired = {};  // where the end is equal, not the same

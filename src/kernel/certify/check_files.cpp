@@ -14,14 +14,6 @@ namespace isomer {
 
 namespace {
 
-// What an answer rests on beside the proof, for people.
-std::string footnotes(const CheckReport& report) {
-  std::string out;
-  if (report.widened > 0)
-    out += fmt::format("; {} values of 16-bit floats are computed in float32, rounded less", report.widened);
-  return out;
-}
-
 std::string words_of(const CheckReport& report) {
   if (!report.accepted) {
     const std::string where = report.step ? fmt::format("step {}: ", *report.step) : "";
@@ -30,12 +22,17 @@ std::string words_of(const CheckReport& report) {
   if (report.steps == 0 && !report.paired) return "accepted: OUT is IN, nothing was changed\n";
   const int rounded = report.rounded_constants();
   std::string out = "accepted: OUT equals IN";
+  if (report.flushed > 0)
+    out += fmt::format(", but for {} denormal number{} of its constants, which are zero", report.flushed,
+                       report.flushed == 1 ? "" : "s");
   if (rounded > 0)
     out += fmt::format(", but for rounding of {} constant{}", rounded, rounded == 1 ? "" : "s");
   if (report.paired && !report.paired->renamed.empty()) out += "; outputs were compared by position";
   out += report.paired ? fmt::format("; {} pairs of values proved again", report.paired->equations)
                        : fmt::format("; {} step{} proved again", report.steps, report.steps == 1 ? "" : "s");
-  out += footnotes(report) + "\n";
+  if (report.widened > 0)
+    out += fmt::format("; {} values of 16-bit floats are computed in float32, rounded less", report.widened);
+  out += "\n";
   if (report.paired)
     for (const auto& [a, b] : report.paired->renamed)
       out += fmt::format("output {} of IN is output {} of OUT\n", printable(a), printable(b));
@@ -82,6 +79,7 @@ std::string CheckedFiles::json(double ms) const {
                   {"reason", report.reason},
                   {"steps", report.steps},
                   {"widened", report.widened},
+                  {"flushed", report.flushed},
                   {"last_bits", report.last_bits},
                   {"constants_rounded", report.paired ? report.paired->constants_rounded : 0},
                   {"constants_restated", report.paired ? report.paired->constants_restated : 0},

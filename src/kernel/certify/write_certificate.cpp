@@ -51,8 +51,10 @@ std::string to_text(const Certificate& certificate) {
       out += line.dump() + "\n";
     } else if (const auto* fold = std::get_if<FoldStep>(&step)) {
       out += Json{{"fold", fold->values}}.dump() + "\n";
+    } else if (const auto* wide = std::get_if<WidenStep>(&step)) {
+      out += Json{{"widen", wide->values}}.dump() + "\n";
     } else {
-      out += Json{{"widen", std::get<WidenStep>(step).values}}.dump() + "\n";
+      out += Json{{"flush", std::get<FlushStep>(step).constants}}.dump() + "\n";
     }
   }
   if (certificate.pairing) {

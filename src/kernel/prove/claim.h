@@ -32,6 +32,10 @@ struct FoldStep {
 struct WidenStep {
   std::vector<std::string> values;
 };
-using CertifiedStep = std::variant<Claim, FoldStep, WidenStep>;
+// "The denormal numbers of these constants are zero": not equal over the reals, and stated; see flush.h.
+struct FlushStep {
+  std::vector<std::string> constants;
+};
+using CertifiedStep = std::variant<Claim, FoldStep, WidenStep, FlushStep>;
 
 }  // namespace isomer

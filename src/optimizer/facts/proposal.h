@@ -24,6 +24,8 @@ struct Proposal {
   bool rounds_otherwise = false;
   // Values whose nodes compute in float32 (kernel/prove/widen.h); then there is no claim.
   std::vector<std::string> widens = {};
+  // Constants whose denormal numbers become zero (kernel/prove/flush.h); then there is no claim.
+  std::vector<std::string> flushes = {};
 };
 
 struct Proposals {

@@ -72,7 +72,8 @@ Result<Plan> parse_plan(std::string_view text) {
   ISOMER_TRY(Certificate rest, parse_certificate(text.substr(end + 1)));
   if (rest.pairing) return Error{"a plan has steps only"};
   for (const CertifiedStep& step : rest.steps)
-    if (std::holds_alternative<WidenStep>(step)) return Error{"a plan does not widen"};
+    if (!std::holds_alternative<Claim>(step) && !std::holds_alternative<FoldStep>(step))
+      return Error{"a plan replaces and folds only"};
   if (rest.steps.empty() || !std::holds_alternative<FoldStep>(rest.steps.back()))
     return Error{"a plan that ends too early"};
   if (rest.notes.size() != claims_in(rest.steps)) return Error{"a plan tells what each of its claims does"};

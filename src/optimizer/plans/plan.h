@@ -25,7 +25,7 @@ inline constexpr std::size_t kMostPlanBytes = std::size_t{1} << 20;
 struct Plan {
   std::string key;
   KnownRegion region;
-  std::vector<CertifiedStep> steps;  // no widening
+  std::vector<CertifiedStep> steps;  // claims and folds
   struct About {
     std::string kind, what;
   };

@@ -14,7 +14,7 @@ std::span<const Proposer* const> proposers() {
   static constexpr std::array kList{
       &kSimplify,  &kCollapse,    &kNeeded,    &kBatch,    &kCommute,   &kLinear,
       &kRepeated,  &kReassociate, &kFastpath,  &kBilinear, &kStructure, &kOrder,
-      &kFunctions, &kPartial,     &kGenerated, &kUser,     &kWiden,
+      &kFunctions, &kPartial,     &kGenerated, &kUser,     &kDenormals, &kWiden,
   };
   return kList;
 }
@@ -61,7 +61,7 @@ Proposals propose_all(const Graph& graph, const Inference& inference, const Prop
         return p->kind != Kind::Default || p->propose == nullptr || is_left_out(*p, options);
       });
   for (const Proposer* proposer : proposers()) {
-    if (is_left_out(*proposer, options) || proposer->kind == Kind::First ||
+    if (is_left_out(*proposer, options) || proposer->kind == Kind::First || proposer->kind == Kind::Given ||
         (proposer->kind == Kind::Further && !is_further))
       continue;
     Proposals found;

@@ -19,6 +19,8 @@ struct Proposer {
     Further,
     // Asked once, before all others (propose_first): they look at the graph that it makes.
     First,
+    // Asked once, of the model as it was given.
+    Given,
   };
 
   std::string_view name;   // in --only, --without and certificates: "collapse"
@@ -39,6 +41,6 @@ struct Proposer {
 };
 
 extern const Proposer kSimplify, kCollapse, kNeeded, kBatch, kCommute, kLinear, kRepeated, kReassociate,
-    kFastpath, kBilinear, kStructure, kOrder, kFunctions, kPartial, kGenerated, kUser, kWiden;
+    kFastpath, kBilinear, kStructure, kOrder, kFunctions, kPartial, kGenerated, kUser, kDenormals, kWiden;
 
 }  // namespace isomer

@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernel/prove/flush.h"
 #include "optimizer/facts/price.h"
 #include "optimizer/propose/list.h"
+#include "optimizer/propose/proposer.h"
 #include "optimizer/search/assembly.h"
 #include "optimizer/search/moves.h"
 #include "optimizer/search/plans/plan_search.h"
@@ -54,6 +56,42 @@ Status greedy(SearchContext& context, std::vector<Draft>& history) {
     history.push_back(std::move(next));
     context.tell(history.back());
   }
+}
+
+// The least that denormal numbers must cost: a model is not called equal but for them for less.
+constexpr double kLeastOfDenormals = 1.02, kShareOfDenormals = 0.1, kMostSecondsOfDenormals = 10;
+
+// The model without its denormal numbers, if it is surely faster by that.
+Status flush(SearchContext& context, std::vector<Draft>& history) {
+  if (context.trials == nullptr || context.options.without.contains(std::string(kDenormals.name)))
+    return Done{};
+  const Draft& given = history.back();
+  ISOMER_TRY(const Inference inference, infer(given.graph));
+  const Proposals found = kDenormals(given.graph, inference);
+  if (found.list.empty()) return Done{};
+  const Proposal& proposal = found.list.front();
+  ISOMER_TRY(Flushed flushed, flush_denormals(given.graph, proposal.flushes));
+  const auto scratch = [&](const Graph& graph) {
+    return ScratchModel::write(with_graph(context.model, graph), context.options.out);
+  };
+  ISOMER_TRY(const ScratchModel before, scratch(given.graph));
+  ISOMER_TRY(const ScratchModel after, scratch(flushed.graph));
+  const double seconds =
+      std::min(context.options.seconds_left() * kShareOfDenormals, kMostSecondsOfDenormals);
+  const auto measured = context.trials->rank(
+      before, after, seconds, told_as(context.options.progress, "the model without denormals"));
+  if (!measured.ok()) return Done{};
+  Draft next{.graph = std::move(flushed.graph),
+             .steps = {FlushStep{proposal.flushes}},
+             .taken = {{.change = {.kind = proposal.kind},
+                        .what = proposal.what,
+                        .label = proposal.kind,
+                        .ratio = measured->ratio.estimate,
+                        .is_claim = false}},
+             .flushed = flushed.numbers};
+  context.report.regions.push_back({next.taken[0].change, proposal.what, 1, measured->ratio});
+  if (measured->ratio.low > kLeastOfDenormals) keep(context, history, std::move(next));
+  return Done{};
 }
 
 // What computes as fast in float32, but for noise, may go on from there.
@@ -105,6 +143,7 @@ Status do_first(SearchContext& context, std::vector<Draft>& history) {
 
 Result<std::vector<Draft>> searched(SearchContext& context) {
   std::vector<Draft> history{{.graph = context.model.graph}};
+  ISOMER_TRY_DO(flush(context, history));
   if (context.options.plans.store) {
     ISOMER_TRY(Draft planned, with_plans(context, history.back()));
     keep(context, history, std::move(planned));

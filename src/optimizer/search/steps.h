@@ -50,6 +50,7 @@ struct Draft {
     Graph program;
   };
   std::vector<Folded> folded = {};
+  std::uint64_t flushed = 0;  // denormal numbers of the model's constants that are zero
 };
 
 class StepMaker {

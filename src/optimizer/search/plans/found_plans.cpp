@@ -58,8 +58,8 @@ class Trace {
     for (const CertifiedStep& step : draft.steps) {
       if (const auto* claim = std::get_if<Claim>(&step)) add(*claim);
       else if (const auto* fold = std::get_if<FoldStep>(&step)) add(*fold);
-      else
-        for (const std::string& name : std::get<WidenStep>(step).values) widened_.insert(name);
+      else if (const auto* wide = std::get_if<WidenStep>(&step))
+        widened_.insert(wide->values.begin(), wide->values.end());
     }
     apply();
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "kernel/prove/flush.h"
 #include "optimizer/facts/price.h"
 #include "optimizer/plans/places.h"
 #include "optimizer/plans/store.h"
@@ -189,7 +190,11 @@ Result<Draft> with_plans(SearchContext& context, const Draft& draft) { return Pl
 std::size_t keep_plans(const SearchOptions& options, const Model& model, const Draft& best) {
   if (!options.plans.store) return 0;
   PlanStore& store = *options.plans.store;
-  const auto original = Workpiece::of(model.graph);
+  // A plan is about constants as its steps found them.
+  const auto* flush = best.steps.empty() ? nullptr : std::get_if<FlushStep>(&best.steps.front());
+  const auto flushed = flush_denormals(model.graph, flush ? flush->constants : std::vector<std::string>{});
+  if (!flushed.ok()) return 0;
+  const auto original = Workpiece::of(flushed->graph);
   if (!original.ok()) return 0;
   std::size_t kept = 0;
   for (const FoundPlan& found : plans_in(*original, best, options.plans.by))
