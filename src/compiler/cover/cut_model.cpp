@@ -25,8 +25,6 @@ constexpr std::size_t kWindow = 4, kNear = 2;
 // A segment with less than this share of all operations is joined to a neighbour: calling it would cost more
 // than it could gain, and timing it, too.
 constexpr double kLeastShare = 1.0 / 64;
-// A call of an operator takes a microsecond, in which a runtime computes this.
-constexpr double kLeastOperations = 1000;
 
 std::optional<Tensor> known_tensor(const ValueInfo& info) {
   if (info.constant) return info.constant;
@@ -91,9 +89,9 @@ class Cutter {
       begin = end;
     }
     join_small(options_.most_segments);
-    // Beside nodes of the runtime, what is computed faster than an operator is called stays there, too.
     if (cut_.closed > 0)
-      std::erase_if(cut_.segments, [](const Segment& s) { return s.operations < kLeastOperations; });
+      std::erase_if(cut_.segments,
+                    [&](const Segment& s) { return s.operations < options_.least_operations; });
   }
 
  private:
