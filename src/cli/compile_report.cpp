@@ -46,7 +46,9 @@ std::string speed_of(const Json& report) {
   const int threads = report["threads"].get<int>();
   return fmt::format("{}: {:.2f}x (95 % interval {:.2f} to {:.2f}), on {}; {}", verdict, ratio, low, high,
                      threads == 1 ? "one thread" : fmt::format("{} threads each", threads),
-                     is_rounded(report) ? "NOT EQUAL: products are of bfloat16" : "outputs agree");
+                     is_rounded(report)                  ? "NOT EQUAL: products are of bfloat16"
+                     : string_of(report, "note").empty() ? "outputs agree"
+                                                         : "outputs agree but for steps, see the note");
 }
 
 // How far it is from float64, and what was done about it; "": not measured.
@@ -116,7 +118,7 @@ std::string compile_text(const Json& report, const CompileWords& words) {
         painted(fmt::format("{}: unchanged, a copy of {}", printable((words.folder / "model.onnx").string()),
                             printable(words.in.string())),
                 Colour::Yellow) +
-        '\n' + paragraph("why: " + printable(shortened(reason, kLongestReason)), 5);
+        '\n' + paragraph("why: " + printable(reason), 5);
   text += fmt::format("{}: {} nests in {} functions; {} are tiled products, {} go by Winograd\n",
                       printable(words.folder.string()), grouped(count_of(report, "nests")),
                       grouped(count_of(report, "functions")), grouped(count_of(report, "tiled")),
@@ -125,7 +127,9 @@ std::string compile_text(const Json& report, const CompileWords& words) {
                                 megabytes(report["weight_bytes"]), megabytes(report["workspace_bytes"]),
                                 megabytes(report["library_bytes"]), printable(string_of(report, "compiler")),
                                 string_of(report, "target"), report["compiler_ms"].get<double>() / 1000));
-  text += error_of(report) + paragraph(speed_of(report));
+  text += error_of(report);
+  // A reason says why it was not compared, too.
+  if (reason.empty() || !report["speed"].is_null()) text += paragraph(speed_of(report));
   if (const std::string note = string_of(report, "note"); !note.empty())
     text += paragraph("note: " + printable(note), 6);
   text += tuning_of(report["tuning"]);

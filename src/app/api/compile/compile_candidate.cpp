@@ -109,6 +109,13 @@ void CandidateMaker::ask(const std::function<void(AgainstRuntime&)>& question) {
   }
 }
 
+void CandidateMaker::try_model() {
+  ask([&](AgainstRuntime& against) {
+    against.try_model();
+    has_compared_ = true;
+  });
+}
+
 void CandidateMaker::measure(Candidate& made) {
   ask([&](AgainstRuntime& against) {
     made.ratio = against.ratio(*made.model, made.library, options_.seconds);

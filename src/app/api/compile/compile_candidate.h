@@ -49,6 +49,8 @@ class CandidateMaker {
   const std::string& not_compared() const { return not_compared_; }  // why it can't
   void leave_unmeasured(std::string why) { not_compared_ = std::move(why); }
 
+  // Runs the model alone: what the runtime refuses later is what was made of it.
+  void try_model();
   Candidate whole(const Graph& graph, const std::filesystem::path& folder);
   // `timer`: tells errors of regions, where there is no float64 of the whole; may be null.
   Candidate covered(const CoverMaker& maker, const Cover& cover, const std::filesystem::path& folder,

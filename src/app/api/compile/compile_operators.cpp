@@ -45,6 +45,12 @@ ReportJson to_json(const CoverMaker::Row& row) {
           {"operator", row.region ? ReportJson(*row.region) : ReportJson(nullptr)}};
 }
 
+// Of what a runtime says of a node in a branch in a branch: the last one.
+std::string innermost(const std::string& words) {
+  const std::size_t at = words.rfind("Non-zero status code");
+  return at == std::string::npos ? words : words.substr(at);
+}
+
 const isomer::Graph& graph_of(const Model& model) { return model.state().model.graph; }
 
 Digest digest_of(const Model& model) { return canonical_hashes(graph_of(model), ContentDigests::Full).graph; }
@@ -103,11 +109,11 @@ void OperatorSearch::search() {
   try {
     add_equal();
     wholes_.resize(graphs_.size());
-    maker_.ask([&](AgainstRuntime& against) {
-      against.try_model();
-      measure_all();
-    });
-    if (!maker_.can_compare()) objection_ = maker_.not_compared();
+    maker_.try_model();
+    if (maker_.can_compare()) measure_all();
+    else
+      objection_ = "the model as it is does not run: " + innermost(maker_.not_compared()) +
+                   (options_.feeds || !options_.feeds_file.empty() ? "" : "; --feeds gives real inputs");
   } catch (const Error& e) {
     if (e.kind() != ErrorKind::Stopped || !budget_.is_time_over()) throw;
     has_run_out_ = true;
@@ -353,7 +359,10 @@ void OperatorSearch::consider_whole(std::size_t number) {
 }
 
 void OperatorSearch::time(Graph& graph, const Candidate* whole, const NamedTensors& feeds) {
-  limit_.take(graph.cover->time(*timer_, feeds, [&](const std::string& now) { show(now); }));
+  if (const auto timed = graph.cover->time(*timer_, feeds, [&](const std::string& now) { show(now); });
+      !timed)
+    limit_.take(Outcome<Done>(
+        Failure{timed.error().kind, "with these sizes written into it, " + timed.error().what}));
   const RegionTime all = limit_.take(timer_->time_whole(graph.cover->cut(), feeds,
                                                         whole ? &whole->model->state().model : nullptr,
                                                         whole ? whole->library : fs::path()));

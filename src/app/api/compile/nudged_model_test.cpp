@@ -23,11 +23,12 @@ Model model_of(const std::string& body) {
 TEST(NudgedModel, KnowsWhatJumps) {
   EXPECT_FALSE(
       has_jumps(model_of("(float[4] x) => (float[4] y) { a = Exp(x) y = Relu(a) }").state().model.graph));
-  for (const char* jump : {"a = Round(x) y = Exp(a)", "a = Floor(x) y = Exp(a)",
-                           "c = Greater(x, x) y = Cast<to = 1>(c)", "q, s, z = DynamicQuantizeLinear(x) "
-                           "y = DequantizeLinear(q, s, z)"})
-    EXPECT_TRUE(has_jumps(
-        model_of(std::string("(float[4] x) => (float[4] y) {") + jump + "}").state().model.graph))
+  for (const char* jump :
+       {"a = Round(x) y = Exp(a)", "a = Floor(x) y = Exp(a)", "c = Greater(x, x) y = Cast<to = 1>(c)",
+        "q, s, z = DynamicQuantizeLinear(x) "
+        "y = DequantizeLinear(q, s, z)"})
+    EXPECT_TRUE(
+        has_jumps(model_of(std::string("(float[4] x) => (float[4] y) {") + jump + "}").state().model.graph))
         << jump;
 }
 
