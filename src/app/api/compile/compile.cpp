@@ -195,11 +195,11 @@ Compiled compile(const Model& model, const std::filesystem::path& folder, const 
       return within.as_operator ? compile_as_operators(model, within, budget, out)
                                 : compile_as_module(model, within, budget, out);
     } catch (const Error& e) {
-      if (e.kind() == ErrorKind::Stopped && budget.is_time_over())
-        throw Error(
-            ErrorKind::BadInput,
-            fmt::format("the time ran out while {}: nothing was written; give more by --budget", now));
-      throw;
+      // Whatever was under way failed because it was ended.
+      if (e.kind() == ErrorKind::Internal || !within.stop.stop_requested()) throw;
+      if (!budget.is_time_over()) throw Error(ErrorKind::Stopped, "it was stopped: nothing was written");
+      throw Error(ErrorKind::BadInput,
+                  fmt::format("the time ran out while {}: nothing was written; give more by --budget", now));
     }
   });
 }

@@ -153,7 +153,9 @@ void OperatorSearch::confirm_best() {
 std::string OperatorSearch::why_unchanged() const {
   const Candidate* seen = best_.ratio ? &best_ : refused_ ? &*refused_ : nullptr;
   if (seen == nullptr || !seen->ratio)
-    return !objection_.empty() ? objection_ : "no region of it can be an operator";
+    return !objection_.empty()         ? objection_
+           : timer_ && timer_->timed() ? "no region is faster as an operator"
+                                       : "no region of it can be an operator";
   if (seen->errors && !seen->errors->kept && maker_.is_surely_faster(*seen))
     return fmt::format(
         "the rounding error would be {:.1e} instead of {:.1e}, more than --max-error-growth {:g} "
