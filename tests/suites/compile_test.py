@@ -436,14 +436,16 @@ class Compares(Compiles):
         self.assertIn("are not ONNX Runtime's", unmeasured.stderr + unmeasured.stdout)
 
     def test_values_next_to_a_step_of_a_quantizer(self):
-        """Halves that went through a logarithm and back: which side of a step each falls on is a matter of last digits, and a step is much."""
-        x = np.arange(1, 3001, 2, dtype=np.float32) / 4 % 64 + np.float32(0.25)
-        case = Case("a = Log (x) b = Exp (a) q = QuantizeLinear (b, s, z) y = DequantizeLinear (q, s, z)", {"x": x}, "y",
-                    {"s": np.array(0.5, np.float32), "z": np.array(0, np.uint8)})
+        """Means that are nearly a half: which side of a step each falls on is a matter of the order of its sum, and a step is much."""
+        noise, halves = draw.standard_normal((2000, 512)), (2 * draw.integers(0, 16, (2000, 1)) + 1) / 4
+        x = (noise - noise.mean(axis=1, keepdims=True) + halves).astype(np.float32)
+        case = Case("a = ReduceMean <keepdims = 1> (x, k) q = QuantizeLinear (a, s, z) y = DequantizeLinear (q, s, z)", {"x": x}, "y",
+                    {"k": np.array([1]), "s": np.array(0.5, np.float32), "z": np.array(0, np.uint8)})
         np.savez(self.path / "feeds.npz", x=x)
         ran = modules.compile_model(self.save(model_of([case])), self.path / "compiled", "--seconds", "0.1", "--feeds", str(self.path / "feeds.npz"))
         self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
         self.assertTrue(ran.answer["errors"]["kept"], ran.answer)
+        self.assertIn("step", ran.answer["note"])
 
     def test_sizes_of_inputs_that_are_given(self):
         np.savez(self.path / "feeds.npz", x=normal(7, 96), k=np.zeros(3, np.int64))
