@@ -35,9 +35,11 @@ class AgainstRuntime {
   void try_model() const;
   // `library`: of operators that it needs; "": none.
   // Where outputs differ by more than is usual for their types; "": nowhere. Throws Differs, if it is more
-  // than rounding can do: to outputs of their scale or, where values jump, to those of this model.
+  // than rounding can do: to outputs of their scale, or to those of this model, whose values may jump.
   std::string difference(const Model& as_operator, const std::filesystem::path& library);
   [[noreturn]] static void refuse(const std::string& difference);
+  // Where float64 can't decide about a difference: refuses it, unless other last digits do as much.
+  void need_usual_sensitivity(const std::string& difference);
   // Why the last one that was compared is farther from the runtime than usual, and taken; "": it is not.
   const std::string& note() const { return note_; }
   // Against float64, for made-up inputs, the worst of some; nullopt: that takes too long.
@@ -68,6 +70,7 @@ class AgainstRuntime {
   std::vector<std::string> sizes_, several_;  // of what is measured, of what is compared
   std::optional<std::vector<Right>> rights_;  // computed once
   std::optional<double> sensitivity_;         // the same
+  double farthest_ = 0;                       // of the last one that was compared
   std::string note_;
 };
 

@@ -147,7 +147,7 @@ bool CandidateMaker::keeps_errors(Candidate& made,
       if (!made.errors && errors_of_parts) made.errors = errors_of_parts();
     }
     // A model that makes rounding errors large: how far both are from float64 decides.
-    if (!difference.empty() && !made.errors) AgainstRuntime::refuse(difference);
+    if (!difference.empty() && !made.errors) against.need_usual_sensitivity(difference);
   });
   return !against_ || !made.errors || made.errors->kept;
 }
