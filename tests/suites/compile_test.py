@@ -1042,7 +1042,7 @@ class Refuses(Compiles):
         model = model_of([Case("", {"x": normal(3)}, "y")])
         model.graph.node.append(node)
         model.opset_import.append(helper.make_opsetid("mine", 1))
-        self.refused(model, 2, "who knows", "Mystery")
+        self.refused(model, 2, "who knows", "Mystery", "--as custom-op")
 
     def test_a_size_that_is_not_known(self):
         model = model_of([Case("y = Softmax <axis = 0> (x)", {"x": normal(3, 4)}, "y")], open_sizes="x")
