@@ -48,7 +48,7 @@ std::string speed_of(const Json& report) {
                      threads == 1 ? "one thread" : fmt::format("{} threads each", threads),
                      is_rounded(report)                  ? "NOT EQUAL: products are of bfloat16"
                      : string_of(report, "note").empty() ? "outputs agree"
-                                                         : "outputs agree but for steps, see the note");
+                                                         : "for outputs see the note");
 }
 
 // How far it is from float64, and what was done about it; "": not measured.

@@ -447,6 +447,16 @@ class Compares(Compiles):
         self.assertTrue(ran.answer["errors"]["kept"], ran.answer)
         self.assertIn("step", ran.answer["note"])
 
+    def test_where_the_runtime_is_off_float64_decides(self):
+        """A sigmoid that is nearly 0: ONNX Runtime's is a rational function, which is off by percents of that."""
+        x = np.linspace(-17.5, -15, 64).astype(np.float32)
+        np.savez(self.path / "feeds.npz", x=x)
+        model = self.save(model_of([Case("y = Sigmoid (x)", {"x": x}, "y")]))
+        ran = modules.compile_model(model, self.path / "compiled", "--seconds", "0.1", "--feeds", str(self.path / "feeds.npz"))
+        self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
+        self.assertGreater(ran.answer["errors"]["runtime"], 0.01)
+        self.assertIn("float64", ran.answer["note"])
+
     def test_sizes_of_inputs_that_are_given(self):
         np.savez(self.path / "feeds.npz", x=normal(7, 96), k=np.zeros(3, np.int64))
         self.options = ("--name", "net")

@@ -51,6 +51,9 @@ class AgainstRuntime {
   bool has_feeds() const { return options_.feeds || !options_.feeds_file.empty(); }
   RuntimeOptions with(const std::filesystem::path& library) const;
   Comparison compared_with(const Model& other, const std::filesystem::path& library) const;
+  // Says in note() what a large difference comes from, or throws Differs.
+  void explain_difference(const Model& as_operator, const std::filesystem::path& library,
+                          const std::string& where);
   // How far apart outputs are of models whose constants differ in their last digits, of the largest value.
   double sensitivity();
   // What the model computes of some inputs in float64, and how far the runtime itself is from that.
