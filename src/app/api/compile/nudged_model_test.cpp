@@ -38,7 +38,8 @@ TEST(NudgedModel, ChangesLastDigitsOfNumbersThatAreNotWhole) {
   const isomer::Graph& before = model.state().model.graph;
   bool has_changed = false;
   for (std::uint64_t seed = 1; seed < 4; ++seed) {
-    const isomer::Graph& after = with_nudged_constants(model, seed).state().model.graph;
+    const Model nudged = with_nudged_constants(model, seed);
+    const isomer::Graph& after = nudged.state().model.graph;
     const auto c = *after.node(isomer::testing::value_named(after, "c").node).tensor.doubles();
     EXPECT_NEAR(c[0], 0.1F, 1e-7);
     EXPECT_EQ(c[1], 2);
