@@ -533,8 +533,12 @@ struct CompileOptions {
   std::string tune_search = "evolution";  // one of tune_searches()
   std::filesystem::path tuning = {};  // a folder that remembers what was measured; "": nothing is remembered
   int threads = 1;                    // of a run, if its user says nothing else; the runtime has as many
-  double seconds = 5;                 // of comparing it with ONNX Runtime; 0: it is not compared
-  std::optional<Tensors> feeds = {};  // to compare and to measure with; nullopt: made up, at `sizes`
+  double budget = 300;                // seconds of the whole run, but for the two searches above
+  // Of comparing its speed with ONNX Runtime, and six times as long where that leaves open whether operators
+  // are faster; 0: it is not compared.
+  double seconds = 5;
+  double min_gain = 1.02;  // as in OptimizeOptions: operators are taken if they are surely faster by this
+  std::optional<Tensors> feeds = {};      // to compare and to measure with; nullopt: made up, at `sizes`
   std::filesystem::path feeds_file = {};  // the npz file that they are in; "": none
   std::string sums =
       {};  // how products are added up, one of sums_of_products(); "": as max_error_growth asks
@@ -561,7 +565,8 @@ struct Compiled {
   std::string sums = {};               // the way that was taken
   std::optional<Interval> ratio = {};  // of the runtime's latency to the module's: more than 1 is faster
   std::string not_compared = {};       // why there is no ratio
-  bool is_operator = false;            // model.onnx has operators; else it is a given one, which is faster
+  bool is_operator = false;            // model.onnx has operators; else it is a given one
+  std::string reason = {};             // of as_operator: why model.onnx is the model as it was; or ""
   std::string json = {};               // what `isomer compile --json` prints
 };
 
@@ -572,9 +577,9 @@ ISOMER_API std::vector<std::string> tune_searches();
 ISOMER_API std::filesystem::path default_tuning();
 // Each rounds less than the one before, and takes longer: docs/reference/json.md.
 ISOMER_API std::vector<std::string> sums_of_products();
-// Writes libNAME.so, libNAME.a, NAME.h, NAME.hpp, NAME.weights, NAME.cpp and interface.json into the folder.
-// Where the model can be run here, outputs are compared with the runtime's first: Error, if they differ by
-// more than is usual for their types.
+// Writes libNAME.so, libNAME.a, NAME.h, NAME.hpp, NAME.weights, NAME.cpp and interface.json into the folder,
+// or nothing. Where the model can be run here, outputs are compared with the runtime's first: Error, if they
+// differ by more than rounding can do.
 ISOMER_API Compiled compile(const Model& model, const std::filesystem::path& folder,
                             const CompileOptions& options = {});
 

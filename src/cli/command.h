@@ -27,6 +27,7 @@ enum class Exit : int {
   Undecided = 3,  // no answer, for a reason that is said
   NoGain = 4,     // --require-gain, and there is none
   OurBug = 70,    // an ISOMER_CHECK failed (EX_SOFTWARE of sysexits.h)
+  Stopped = 130,  // by Ctrl-C, before there was anything to answer with; what a shell says of a signal
 };
 
 struct Reply {

@@ -8,7 +8,9 @@
 
 #include "cli/budget.h"
 #include "cli/command.h"
+#include "cli/compile_report.h"
 #include "cli/feeds_option.h"
+#include "cli/interrupt.h"
 #include "cli/live.h"
 #include "cli/operators_option.h"
 #include "cli/shape_option.h"
@@ -21,11 +23,10 @@ namespace {
 struct CompileCommand {
   std::filesystem::path model, folder, schedule;
   api::CompileOptions options;
-  std::string show, as = "module", precision = "f32", tune = "0", tuning, optimize = "0", operators;
+  std::string show, as = "module", precision = "f32", tune = "0", tuning, optimize = "0", operators,
+                    budget = "5m";
   LiveRequest live;
 };
-
-std::string megabytes(const Json& bytes) { return fmt::format("{:.3g} MB", bytes.get<double>() / 1e6); }
 
 Result<std::string> text_of(const std::filesystem::path& path) {
   std::ifstream in(path, std::ios::binary);
@@ -34,82 +35,11 @@ Result<std::string> text_of(const std::filesystem::path& path) {
   return text;
 }
 
-// Asked for by --precision: not equal to the model.
-bool is_rounded(const api::Compiled& compiled) { return compiled.sums == "bf16"; }
-
-std::string speed_of(const api::Compiled& compiled, int threads) {
-  if (!compiled.ratio) return "not compared with a runtime: " + printable(compiled.not_compared);
-  const api::Interval& r = *compiled.ratio;
-  const std::string_view verdict = r.low > 1    ? "faster than ONNX Runtime"
-                                   : r.high < 1 ? "SLOWER than ONNX Runtime"
-                                                : "no difference seen to ONNX Runtime";
-  return fmt::format("{}: {:.2f}x (95 % interval {:.2f} to {:.2f}), on {}; {}", verdict, r.estimate, r.low,
-                     r.high, threads == 1 ? "one thread" : fmt::format("{} threads each", threads),
-                     is_rounded(compiled) ? "NOT EQUAL: products are of bfloat16" : "outputs agree");
-}
-
-// How far it is from float64, and what was done about it; "": not measured.
-std::string error_of(const api::Compiled& compiled) {
-  if (!compiled.errors) return "";
-  return fmt::format(
-      "  rounding error {:.1e}, ONNX Runtime's {:.1e}, against float64; sums: {}{}\n",
-      compiled.errors->module, compiled.errors->runtime, compiled.sums,
-      compiled.errors->kept || is_rounded(compiled) ? "" : "; MORE than --max-error-growth allows");
-}
-
-std::string counted(std::uint64_t operators) {
-  return operators == 0   ? "no operator"
-         : operators == 1 ? "one operator"
-                          : fmt::format("{} operators", operators);
-}
-
-// Which of several equal models; "": the given one.
-std::string of_graph(const Json& graph) {
-  const auto name = graph.get<std::string>();
-  return name.empty() ? "" : ", of " + printable(name);
-}
-
-// Regions with both times, and which of them are operators of ours.
-std::string regions_of(const Json& regions) {
-  if (regions.empty()) return "";
-  const auto name = [](const Json& region) {
-    constexpr std::size_t kMost = 28;
-    const auto cut = [](const std::string& text) {
-      return text.size() <= kMost ? text : "..." + text.substr(text.size() - kMost + 3);
-    };
-    return cut(printable(region["first"].get<std::string>())) + " to " +
-           cut(printable(region["last"].get<std::string>()));
-  };
-  const auto ms = [](const Json& time) {
-    return time.is_null() ? "-" : fmt::format("{:.3f}", time.get<double>());
-  };
-  std::string text =
-      fmt::format("  {:<60} {:>5} {:>9} {:>10}  {}\n", "region", "nodes", "ours ms", "runtime ms", "taken");
-  for (const Json& r : regions)
-    text +=
-        fmt::format("  {:<60} {:>5} {:>9} {:>10}  {}\n", name(r), r["nodes"].get<std::uint64_t>(),
-                    ms(r["ours_ms"]), ms(r["runtime_ms"]),
-                    r["operator"].is_null() ? "no" : fmt::format("operator {}", r["operator"].get<int>()));
-  return text;
-}
-
-// What tuning came to; "": --tune was not given.
-std::string tuning_of(const Json& tuning) {
-  if (tuning.is_null()) return "";
-  const std::string what =
-      fmt::format("{} schedules of {} units timed in {:.0f} s, {} remembered",
-                  grouped(tuning["tried"].get<std::uint64_t>()), tuning["units"].get<std::uint64_t>(),
-                  tuning["seconds"].get<double>(), grouped(tuning["remembered"].get<std::uint64_t>()));
-  if (tuning["is_taken"].get<bool>())
-    return fmt::format("  tuned: {:.3f}x as fast as untuned; {} units have other schedules ({})\n",
-                       tuning["ratio"].get<double>(), tuning["taken"].size(), what);
-  return fmt::format("  not tuned: {} ({})\n", printable(tuning["why"].get<std::string>()), what);
-}
-
 Result<Reply> compile(const CompileCommand& request) {
   api::CompileOptions options = request.options;
   ISOMER_TRY(options.tune_seconds, seconds_of(request.tune, "--tune"));
   ISOMER_TRY(options.optimize_seconds, seconds_of(request.optimize, "--optimize"));
+  ISOMER_TRY(options.budget, seconds_of(request.budget));
   options.tuning = request.tuning == "none" ? std::filesystem::path()
                    : request.tuning.empty() ? api::default_tuning()
                                             : std::filesystem::path(request.tuning);
@@ -118,35 +48,20 @@ Result<Reply> compile(const CompileCommand& request) {
   if (!request.schedule.empty()) {
     ISOMER_TRY(options.schedules, text_of(request.schedule));
   }
-  ISOMER_TRY(const auto live, Live::start(request.live));
+  const Interrupt interrupt;
+  ISOMER_TRY(const auto live,
+             Live::start(request.live, options.budget + options.tune_seconds + options.optimize_seconds,
+                         interrupt.flag()));
+  live->set_kept("nothing is written");
+  options.stop = interrupt.token();
   options.progress = [&live](std::string_view now) { live->show(now); };
   const api::Compiled compiled =
       api::compile(api::load(request.model, {.operators = request.operators}), request.folder, options);
   Json json = Json::parse(compiled.json);
-  std::string text = fmt::format(
-      "{}: {} nests in {} functions; {} are tiled products, {} go by Winograd\n",
-      printable(request.folder.string()), grouped(json["nests"].get<std::uint64_t>()),
-      grouped(json["functions"].get<std::uint64_t>()), grouped(json["tiled"].get<std::uint64_t>()),
-      grouped(json["winograd"].get<std::uint64_t>()));
-  text += fmt::format("  weights {}, workspace {}, library {}; by {} for {}, in {:.1f} s\n",
-                      megabytes(json["weight_bytes"]), megabytes(json["workspace_bytes"]),
-                      megabytes(json["library_bytes"]), printable(json["compiler"].get<std::string>()),
-                      json["target"].get<std::string>(), json["ms"].get<double>() / 1000);
-  text += error_of(compiled) + "  " + speed_of(compiled, options.threads) + '\n' + tuning_of(json["tuning"]);
-  if (options.as_operator) {
-    const auto operators = json["operators"].get<std::uint64_t>();
-    text += regions_of(json["regions"]);
-    for (const Json& t : json["tried"])
-      text += fmt::format("  tried: {}{}: {:.2f}x\n", counted(t["operators"].get<std::uint64_t>()),
-                          of_graph(t["graph"]), t["ratio"].get<double>());
-    text += compiled.is_operator
-                ? fmt::format("  model.onnx: {}{}; load it with register_custom_ops_library(\"lib{}.so\")\n",
-                              counted(operators), of_graph(json["graph"]), options.name)
-            : json["graph"].get<std::string>().empty()
-                ? "  model.onnx is the model as it was: the runtime's own kernels are faster\n"
-                : fmt::format("  model.onnx has no operator{}: the runtime's own kernels are faster\n",
-                              of_graph(json["graph"]));
-  }
+  std::string text = compile_text(json, {.in = request.model,
+                                         .folder = request.folder,
+                                         .name = options.name,
+                                         .as_operator = options.as_operator});
   for (const api::Compiled::Nest& nest : compiled.nests)
     if (request.show == "all" || (!request.show.empty() && nest.name.find(request.show) != std::string::npos))
       text += '\n' + nest.text;
@@ -222,9 +137,22 @@ void add_operator_options(CLI::App& command, CompileCommand& request) {
 
 void add_comparison_options(CLI::App& command, CompileCommand& request) {
   command
+      .add_option("--budget", request.budget,
+                  "Time for the whole run, the C++ compiler's too, beside that of --tune and --optimize")
+      ->type_name("TIME")
+      ->capture_default_str();
+  command
       .add_option("--seconds", request.options.seconds,
-                  "Compare speed with ONNX Runtime for this long, at most; 0: don't")
+                  "Compare speed with ONNX Runtime for this long, at most, and six times as long where that "
+                  "leaves open whether operators are faster; 0: don't")
       ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  command
+      .add_option("--min-gain", request.options.min_gain,
+                  "With --as custom-op: operators are taken if they are surely (95 %) more than this many "
+                  "times as fast")
+      ->check(CLI::Range(1.0, 100.0))
+      ->type_name("RATIO")
       ->capture_default_str();
   command
       .add_option("--sums", request.options.sums,

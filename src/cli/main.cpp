@@ -74,7 +74,9 @@ int run(const Chosen& chosen) {
     return exit;
   } catch (const api::Error& e) {
     return refuse({e.what(), e.node(), e.attribute()}, chosen.json,
-                  e.kind() == api::ErrorKind::Internal ? Exit::OurBug : Exit::BadInput);
+                  e.kind() == api::ErrorKind::Internal  ? Exit::OurBug
+                  : e.kind() == api::ErrorKind::Stopped ? Exit::Stopped
+                                                        : Exit::BadInput);
   } catch (const std::bad_alloc&) {
     return refuse({"not enough memory"}, chosen.json);
   } catch (const InternalError& bug) {

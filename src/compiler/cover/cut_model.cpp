@@ -89,6 +89,9 @@ class Cutter {
       begin = end;
     }
     join_small(options_.most_segments);
+    if (cut_.closed > 0)
+      std::erase_if(cut_.segments,
+                    [&](const Segment& s) { return s.operations < options_.least_operations; });
   }
 
  private:

@@ -31,6 +31,9 @@ using Border = std::set<std::string>;
 
 struct CutOptions {
   std::size_t most_segments = 24;
+  // Beside nodes that stay with the runtime, a segment that computes less stays there, too: a call of an
+  // operator takes a microsecond, in which a runtime computes this.
+  double least_operations = 1000;
   // Cut here, too, wherever the same values cross, and nothing else: borders of an equal model.
   std::vector<Border> borders = {};
 };

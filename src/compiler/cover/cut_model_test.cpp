@@ -21,8 +21,8 @@ Model model_of(std::string_view body, std::string_view interface = "float[4,4] x
   return model;
 }
 
-CutModel cut_of(const Model& model) {
-  auto cut = cut_model(model, {});
+CutModel cut_of(const Model& model, const CutOptions& options = {.least_operations = 0}) {
+  auto cut = cut_model(model, {}, options);
   if (!cut.ok()) throw std::runtime_error(cut.error().message);
   return std::move(*cut);
 }
@@ -43,6 +43,12 @@ TEST(CutModel, LeavesOutWhatHasNoFormula) {
   for (const Segment& segment : cut.segments) open.insert(segment.nodes.begin(), segment.nodes.end());
   EXPECT_EQ(open.size(), 2u);
   for (const NodeId id : makers(cut, {"a", "d"})) EXPECT_TRUE(open.contains(id));
+}
+
+TEST(CutModel, LeavesWhatComputesLittleToTheRuntime) {
+  EXPECT_TRUE(cut_of(model_of(kOpaque), {}).segments.empty());
+  // Where nothing stays with the runtime, the whole model is one operator, however small.
+  EXPECT_EQ(cut_of(model_of("y = Relu(x)"), {}).segments.size(), 1u);
 }
 
 TEST(CutModel, PutsClosedNodesBehindAllThatDoNotNeedThem) {

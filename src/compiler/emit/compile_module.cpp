@@ -12,6 +12,7 @@
 #include "io/onnx/write_file.h"
 #include "model/graph/infer.h"
 #include "runtime/engines/ort_operator.h"
+#include "runtime/engines/runtime.h"
 
 namespace isomer {
 namespace {
@@ -70,11 +71,14 @@ class Builder {
       : target_(target), request_(request), compiler_(compiler) {}
 
   Status build(const Sources& sources) {
+    const std::int64_t start = now_ns();
     const Status done = build_all(sources);
+    seconds_ = static_cast<double>(now_ns() - start) * 1e-9;
     std::error_code failure;
     for (const std::string& object : objects_) fs::remove(object, failure);
     return done;
   }
+  double seconds() const { return seconds_; }
 
  private:
   std::string in_folder(const std::string& file) const { return (request_.folder / file).string(); }
@@ -97,7 +101,7 @@ class Builder {
     if (sources.wants_archive) {
       std::vector<std::string> words{"rcs", archive};
       words.insert(words.end(), objects_.begin(), objects_.end());
-      ISOMER_TRY_DO(run_compiler(archiver_of(compiler_), words));
+      ISOMER_TRY_DO(run_compiler(archiver_of(compiler_), words, request_.limit.get()));
     }
     return link();
   }
@@ -118,7 +122,7 @@ class Builder {
     for (const auto* flags : {&target_.flags, &more}) words.insert(words.end(), flags->begin(), flags->end());
     objects_.push_back(in_folder(source + part + ".o"));
     words.insert(words.end(), {"-c", in_folder(source + ".cpp"), "-o", objects_.back()});
-    return run_compiler(compiler_, spelled_for(compiler_, words));
+    return run_compiler(compiler_, spelled_for(compiler_, words), request_.limit.get());
   }
 
   Status link() const {
@@ -133,13 +137,14 @@ class Builder {
     }
     words.insert(words.end(), objects_.begin(), objects_.end());
     if (!target_.is_wasm) words.insert(words.end(), {"-lm", "-ldl", "-lpthread"});
-    return run_compiler(compiler_, words);
+    return run_compiler(compiler_, words, request_.limit.get());
   }
 
   const Target& target_;
   const CompileRequest& request_;
   const std::string& compiler_;
   std::vector<std::string> objects_;
+  double seconds_ = 0;
 };
 
 Status write_weights(const fs::path& path, const lower::Plan& plan) {
@@ -226,10 +231,11 @@ Status need_sizes(const Graph& graph, const InferOptions& sizes) {
     const ValueInfo& info = inference.of(input);
     if (graph.node(input.node).kind != NodeKind::Input || concrete_shape(info)) continue;
     const std::string& name = graph.name_of(input);
-    return Error{fmt::format("a module is for one size, and that of input '{}'{} is open: "
-                             "give it by --shape NAME=NUMBER, or --shape {}=1x2x3",
-                             name, info.shape ? ' ' + text(*info.shape) : "", name),
-                 name};
+    return Error{
+        fmt::format("a module is for one size, and that of input '{}'{} is open: give it by {}, with "
+                    "numbers in the place of names",
+                    name, info.shape ? ' ' + text(*info.shape) : "", lower::shape_option(name, info.shape)),
+        name};
   }
   return Done{};
 }
@@ -351,7 +357,9 @@ Result<CompiledModule> compile_module(const Graph& graph, const CompileRequest& 
   ISOMER_TRY_DO(wire::write_text(in(request.name + ".h"), out.texts.header));
   ISOMER_TRY_DO(wire::write_text(in(request.name + ".hpp"), out.texts.wrapper));
   ISOMER_TRY_DO(write_weights(in(request.name + ".weights"), out.texts.plan));
-  ISOMER_TRY_DO(Builder(*tools.target, request, out.compiler).build({.code = {request.name}}));
+  Builder builder(*tools.target, request, out.compiler);
+  ISOMER_TRY_DO(builder.build({.code = {request.name}}));
+  out.compiler_seconds = builder.seconds();
   out.library = in(library_name(*tools.target, request.name));
   out.library_bytes = fs::file_size(out.library, failure);
   ISOMER_TRY_DO(wire::write_text(in("interface.json"), interface_json(out.texts.plan, request)));
@@ -388,7 +396,9 @@ Result<CompiledRegions> compile_regions(const std::vector<const Graph*>& program
     out.regions.push_back({op->second, std::move(texts.plan)});
   }
   ISOMER_TRY_DO(wire::write_text(in(request.name + "_operators.cpp"), ort_registration_text(sources.code)));
-  ISOMER_TRY_DO(Builder(*tools.target, request, out.compiler).build(sources));
+  Builder builder(*tools.target, request, out.compiler);
+  ISOMER_TRY_DO(builder.build(sources));
+  out.compiler_seconds = builder.seconds();
   out.library = in(library_name(*tools.target, request.name));
   std::error_code failure;
   out.library_bytes = fs::file_size(out.library, failure);

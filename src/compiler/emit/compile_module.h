@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "io/onnx/model.h"
 #include "model/graph/graph.h"
 #include "model/graph/infer.h"
+#include "runtime/worker/time_limit.h"
 
 namespace isomer {
 
@@ -25,11 +27,14 @@ struct CompileRequest {
   lower::Exactness exactness = lower::Exactness::Fast;
   int threads = 1;               // of a run, where its user says nothing else
   lower::TunedLines tuned = {};  // what was found to be fast, for units that `schedules` leaves open
+  std::shared_ptr<const TimeLimit> limit =
+      {};  // the C++ compiler is ended when it is over; null: there is none
 };
 
 struct CompiledModule {
   lower::ModuleTexts texts;
   std::string compiler;
+  double compiler_seconds = 0;
   std::filesystem::path library;  // that is loaded
   std::uint64_t library_bytes = 0;
 };
@@ -54,6 +59,7 @@ struct CompiledRegions {
   std::vector<Region> regions;  // as the programs were given; the number of each is that of its weights
   std::size_t functions = 0;    // of C++, each counted once
   std::string compiler;
+  double compiler_seconds = 0;
   std::filesystem::path library;
   std::uint64_t library_bytes = 0;
 };

@@ -7,10 +7,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <optional>
 #include <sstream>
 #include <system_error>
+#include <thread>
 
 #include "io/onnx/descriptor.h"
 
@@ -56,6 +61,24 @@ std::vector<std::string> words_of(const std::string& command) {
   return words;
 }
 
+// Until it ends, or the limit is over; nullopt: it was ended.
+std::optional<int> wait_for(pid_t pid, const TimeLimit* limit) {
+  constexpr std::chrono::milliseconds kGlance{5};
+  int status = 0;
+  for (;;) {
+    const pid_t ended = ::waitpid(pid, &status, limit == nullptr ? 0 : WNOHANG);
+    if (ended == pid) return status;
+    if (ended < 0 && errno != EINTR) return status;
+    if (limit == nullptr) continue;
+    if (limit->is_over()) break;
+    if (ended == 0) std::this_thread::sleep_for(kGlance);
+  }
+  ::kill(-pid, SIGKILL);
+  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
+  }
+  return std::nullopt;
+}
+
 std::string said_in(int file) {
   std::string words(kMostWords, '\0');
   const ssize_t size = ::pread(file, words.data(), words.size(), 0);
@@ -88,7 +111,8 @@ std::string archiver_of(const std::string& compiler) {
              : "ar";
 }
 
-Status run_compiler(const std::string& compiler, const std::vector<std::string>& arguments) {
+Status run_compiler(const std::string& compiler, const std::vector<std::string>& arguments,
+                    const TimeLimit* limit) {
   const wire::Descriptor words(::memfd_create("isomer-compiler", MFD_CLOEXEC));
   std::vector<std::string> copies = words_of(compiler);
   if (copies.empty()) return Error{"no compiler is named"};
@@ -102,15 +126,19 @@ Status run_compiler(const std::string& compiler, const std::vector<std::string>&
   ::posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   ::posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
   ::posix_spawn_file_actions_adddup2(&actions, words.get(), STDERR_FILENO);
+  // A group of its own: compilers start other programs, which have to end with them.
+  posix_spawnattr_t attributes{};
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   pid_t pid = 0;
-  const int failure = ::posix_spawnp(&pid, program.c_str(), &actions, nullptr, list.data(), environ);
+  const int failure = ::posix_spawnp(&pid, program.c_str(), &actions, &attributes, list.data(), environ);
+  ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&actions);
   if (failure != 0)
     return Error{fmt::format("can't start {}: {}", compiler, std::generic_category().message(failure))};
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return Done{};
+  const std::optional<int> status = wait_for(pid, limit);
+  if (!status) return Error{fmt::format("{} was stopped: the time is over", compiler)};
+  if (WIFEXITED(*status) && WEXITSTATUS(*status) == 0) return Done{};
   return Error{fmt::format("{} failed: {}", compiler, said_in(words.get()))};
 }
 

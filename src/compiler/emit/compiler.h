@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "runtime/worker/time_limit.h"
 
 namespace isomer {
 
@@ -18,7 +19,8 @@ std::string find_cross_compiler();
 std::string archiver_of(const std::string& compiler);
 
 // Runs it with these arguments; the error is what it said. Words of `compiler` that follow the program are
-// arguments, too.
-Status run_compiler(const std::string& compiler, const std::vector<std::string>& arguments);
+// arguments, too. When the limit is over, it is ended with all that it started, which is an error.
+Status run_compiler(const std::string& compiler, const std::vector<std::string>& arguments,
+                    const TimeLimit* limit = nullptr);
 
 }  // namespace isomer

@@ -262,7 +262,7 @@ Result<Plan> plan_module(const Graph& graph, const InferOptions& sizes, const st
     for (Port& p : plan.outputs) p.by_sample = true;
   }
   compose_nests(plan, numbers);
-  choose_layouts(plan);
+  choose_layouts(plan, numbers);
   ISOMER_TRY(Schedules own, parse_schedules(schedules));
   if (!tuned.empty()) own.merge(as_schedules(tuned, units_of(plan, exactness), plan, own));
   ISOMER_TRY(plan.intrinsics, parse_intrinsics(schedules));

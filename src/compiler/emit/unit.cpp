@@ -125,7 +125,7 @@ Result<std::vector<Unit>> units_of(const Graph& graph, const InferOptions& sizes
   AxisNumbers numbers;
   ISOMER_TRY(Plan plan, lower_graph(graph, batch ? batch->one : sizes, numbers));
   compose_nests(plan, numbers);
-  choose_layouts(plan);
+  choose_layouts(plan, numbers);
   return units_of(plan, exactness);
 }
 

@@ -86,7 +86,11 @@ class Lowering {
     if (is_known) return Done{};
     const Definition definition = define_node(graph_, inference_, id);
     if (const auto* opaque = std::get_if<Opaque>(&definition))
-      return Error{fmt::format("node '{}' ({}): {}", label(node), node.op, opaque->reason), label(node)};
+      return Error{
+          fmt::format("node '{}' ({}): {}; --as custom-op leaves it to ONNX Runtime and compiles the "
+                      "rest",
+                      label(node), node.op, opaque->reason),
+          label(node)};
     if (const auto* invalid = std::get_if<Invalid>(&definition)) return error_of(node, *invalid);
     const Formula& formula = std::get<Formula>(definition);
     ISOMER_TRY(const bool folded, fold(id, node, formula));

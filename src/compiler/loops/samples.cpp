@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <map>
 #include <variant>
 
@@ -95,8 +96,10 @@ class Samples {
       if (node.inputs[k].exists()) inputs[k] = role_of(node.inputs[k]);
     for (const Stage& stage : formula.stages) {
       Role role = role_of(stage.shape());
-      if (const auto why = Reader(*this, stage, role, inputs, stages).run())
-        role = Mixed{fmt::format("node '{}' ({}) {}", label(node), node.op, *why)};
+      Reader reader(*this, stage, role, inputs, stages);
+      if (const auto why = reader.run())
+        role = Mixed{reader.is_inherited() ? *why
+                                           : fmt::format("node '{}' ({}) {}", label(node), node.op, *why)};
       stages.push_back(std::move(role));
     }
     if (const auto why = condition_of(formula))
@@ -139,11 +142,12 @@ class Samples {
       position_ = rows->rows == 1 ? Index(sample_) : Dim(rows->rows) * Index(sample_) + Index(row);
     }
 
-    // What is wrong, as the end of a sentence.
+    // What is wrong, as the end of a sentence; a whole one, if it is so of a tensor that is read.
     std::optional<std::string> run() {
       if (!why_) visit(*stage_.value);
       return why_;
     }
+    bool is_inherited() const { return is_inherited_; }
 
    private:
     static constexpr int kSample = -2, kRow = -3;  // no formula has such axes
@@ -176,7 +180,8 @@ class Samples {
       const auto number = static_cast<std::size_t>(e.tensor.number);
       const Role& role = e.tensor.kind == TensorRef::Kind::Input ? inputs_[number] : stages_[number];
       if (const auto* mixed = std::get_if<Mixed>(&role)) {
-        why_ = "reads what can't be computed sample by sample: " + mixed->why;
+        why_ = mixed->why;
+        is_inherited_ = true;
         return;
       }
       const auto* rows = std::get_if<BySample>(&role);
@@ -199,6 +204,7 @@ class Samples {
     Index position_;            // along it
     std::set<const ExprNode*> seen_;
     std::optional<std::string> why_;
+    bool is_inherited_ = false;
   };
 
   const Graph& graph_;
@@ -210,11 +216,22 @@ class Samples {
 
 }  // namespace
 
+std::string shape_option(const std::string& input, const std::optional<Dims>& shape) {
+  std::string extents;
+  const auto is_letter = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };
+  for (std::size_t d = 0; shape && d < shape->size(); ++d) {
+    std::string extent = (*shape)[d].text();
+    if (!std::ranges::all_of(extent, is_letter)) extent = fmt::format("N{}", d);
+    extents += (d == 0 ? "" : "x") + extent;
+  }
+  return fmt::format("--shape {}={}", input, shape ? extents : "1x2x3");
+}
+
 Result<std::optional<Batch>> open_batch(const Graph& graph, const InferOptions& sizes) {
   ISOMER_TRY(const Graph flat, flattened(graph, sizes));
   ISOMER_TRY(const Inference inference, infer(flat, sizes));
   Batch batch{.one = sizes};
-  std::string first;  // input that is open
+  std::string first, to_type;  // of the inputs that are open
   std::string why;
   const auto refuse = [&](const std::string& reason) {
     if (why.empty()) why = reason;
@@ -224,6 +241,7 @@ Result<std::optional<Batch>> open_batch(const Graph& graph, const InferOptions& 
     if (flat.node(input.node).kind != NodeKind::Input || concrete_shape(info)) continue;
     const std::string& name = flat.name_of(input);
     if (first.empty()) first = fmt::format("'{}'{}", name, info.shape ? ' ' + text(*info.shape) : "");
+    to_type += ' ' + shape_option(name, info.shape);
     if (!info.shape) {
       refuse("its rank is not known");
       continue;
@@ -247,11 +265,10 @@ Result<std::optional<Batch>> open_batch(const Graph& graph, const InferOptions& 
   if (why.empty())
     if (const auto mixed = Samples(flat, inference, batch.name).run()) why = *mixed;
   if (why.empty()) return std::optional(std::move(batch));
-  return Error{
-      fmt::format("the size of input {} is open, and only that of a batch can be given when the model runs, "
-                  "whose samples are "
-                  "computed one by one ({}): give it by --shape NAME=NUMBER, or --shape INPUT=1x2x3",
-                  first, why)};
+  return Error{fmt::format(
+      "the size of input {} is open, and a module leaves open only a batch whose samples are computed one by "
+      "one: {}. Give the size:{}, with numbers in the place of names",
+      first, why, to_type)};
 }
 
 }  // namespace isomer::lower

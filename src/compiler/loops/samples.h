@@ -25,4 +25,7 @@ struct Batch {
 // when the model runs, and why.
 Result<std::optional<Batch>> open_batch(const Graph& graph, const InferOptions& sizes);
 
+// What to type for an input whose size is open: "--shape x=Nx3xHxW".
+std::string shape_option(const std::string& input, const std::optional<Dims>& shape);
+
 }  // namespace isomer::lower

@@ -12,13 +12,19 @@ namespace {
 bool is_image(const Storage& s) { return s.extents.size() >= 3 && s.extents.size() <= 5; }
 
 constexpr std::size_t kMostAxes = 5;
+// Channels of an input or output that is copied: fewer fill no vector.
+constexpr std::int64_t kFewestCopied = 8;
 
 // Which axis of an image should be innermost: its channels, where windows and pointwise products want that.
 // Axes of several buffers that go along together are wanted together.
 class Layouts {
  public:
-  explicit Layouts(Plan& plan)
-      : plan_(plan), parent_(plan.buffers.size() * kMostAxes), wants_(parent_.size(), 0) {
+  Layouts(Plan& plan, AxisNumbers& numbers)
+      : plan_(plan),
+        numbers_(numbers),
+        parent_(plan.buffers.size() * kMostAxes),
+        wants_(parent_.size(), 0),
+        slides_(plan.buffers.size(), false) {
     std::iota(parent_.begin(), parent_.end(), std::size_t{0});
   }
 
@@ -26,9 +32,9 @@ class Layouts {
     for (const Nest& nest : plan_.nests) look_at(nest);
     std::vector<int> votes(wants_.size(), 0);
     for (std::size_t k = 0; k < votes.size(); ++k) votes[root(k)] += wants_[k];
-    for (std::size_t k = 0; k < plan_.buffers.size(); ++k) {
-      Storage& s = plan_.buffers[k];
-      if (s.kind != Storage::Kind::Local || !is_image(s)) continue;
+    for (std::size_t k = 0; k < slides_.size(); ++k) {
+      const Storage& s = plan_.buffers[k];
+      if (!is_image(s) || s.kind == Storage::Kind::Weight) continue;
       std::size_t best = s.extents.size() - 1;
       for (std::size_t d = best; d-- > 0;)
         if (votes[root(axis(k, d))] > votes[root(axis(k, best))]) best = d;
@@ -36,11 +42,40 @@ class Layouts {
       for (std::size_t d = 0; d < s.extents.size(); ++d)
         if (d != best) order.push_back(static_cast<int>(d));
       order.push_back(static_cast<int>(best));
-      lay_out(s, order);
+      if (s.kind == Storage::Kind::Local) lay_out(plan_.buffers[k], order);
+      else if (slides_[k] && best + 1 < s.extents.size() && s.extents[best] >= kFewestCopied)
+        copy_port(static_cast<int>(k), order);
     }
   }
 
  private:
+  // The caller's tensor as a local one in this order: nests read and write that.
+  void copy_port(int port, const std::vector<int>& order) {
+    Storage copy = plan_.buffer(port);
+    const bool is_input = copy.kind == Storage::Kind::Input;
+    copy.kind = Storage::Kind::Local;
+    lay_out(copy, order);
+    const auto local = static_cast<int>(plan_.buffers.size());
+    Nest moved{.name = copy.name + (is_input ? ", channels last" : ", channels first"),
+               .target = is_input ? local : port};
+    for (const std::int64_t e : copy.extents) moved.axes.push_back(numbers_.make(e));
+    moved.at = to_indices(moved.axes);
+    moved.value = read({.kind = TensorRef::Kind::Input, .number = is_input ? port : local}, copy.type,
+                       to_dims(copy.extents), moved.at);
+    plan_.buffers.push_back(std::move(copy));
+    std::size_t behind = 0;  // where the copy of an output is made
+    for (std::size_t n = 0; n < plan_.nests.size(); ++n) {
+      Nest& nest = plan_.nests[n];
+      if (nest.target == port) nest.target = local, behind = n + 1;
+      nest.value = with_reads(nest.value, [&](const ExprNode& e) -> std::optional<Expr> {
+        if (e.tensor.number != port) return std::nullopt;
+        ExprNode out = e;
+        out.tensor.number = local;
+        return Expr(std::make_shared<const ExprNode>(std::move(out)));
+      });
+    }
+    plan_.nests.insert(plan_.nests.begin() + static_cast<std::ptrdiff_t>(behind), std::move(moved));
+  }
   static std::size_t axis(std::size_t buffer, std::size_t d) { return buffer * kMostAxes + d; }
   std::size_t root(std::size_t k) const {
     while (parent_[k] != k) k = parent_[k];
@@ -88,6 +123,10 @@ class Layouts {
         if (slides(d)) is_window = true;
         else if (!channels && mentions_any(image->at[d], summed)) channels = d;
       }
+      // Sums over channels are tiles of a matrix product, which take any order.
+      if (is_window && !channels)
+        slides_[static_cast<std::size_t>(image->tensor.number)] =
+            slides_[static_cast<std::size_t>(nest.target)] = true;
       if (!is_window && !(is_product && channels)) continue;
       for (std::size_t d = 1; d < image->at.size() && !channels && weights; ++d)
         if (!slides(d) && std::ranges::any_of(weights->at, [&](const Index& i) {
@@ -126,8 +165,10 @@ class Layouts {
   }
 
   Plan& plan_;
+  AxisNumbers& numbers_;
   std::vector<std::size_t> parent_;
   std::vector<int> wants_;
+  std::vector<bool> slides_;  // of buffers: a window slides over each channel by itself
 };
 
 constexpr std::int64_t kShortestWithBorder = 12;  // shorter rows are better off as one long axis without gaps
@@ -168,8 +209,8 @@ void choose_borders(Plan& plan) {
 
 }  // namespace
 
-void choose_layouts(Plan& plan) {
-  Layouts(plan).run();
+void choose_layouts(Plan& plan, AxisNumbers& numbers) {
+  Layouts(plan, numbers).run();
   choose_borders(plan);
 }
 

@@ -24,8 +24,9 @@ enum class Exactness : std::uint8_t {
 };
 
 // Images that convolutions read or write get their channels innermost, and with them whatever they are added
-// to.
-void choose_layouts(Plan& plan);
+// to. An input or output of the model stays as its caller has it: where a window slides over each of its
+// channels by itself, which is slow in that order, it is copied.
+void choose_layouts(Plan& plan, AxisNumbers& numbers);
 
 // Chains of nests whose tensors are too large for the cache, and of which each reads a few rows of the one
 // before, go strip by strip; their tensors are rings of rows.

@@ -72,6 +72,24 @@ TEST(Lower, ASumThatIsReadTwiceAtOnePlaceIsComputedOnce) {
             2);
 }
 
+// Over each channel by itself, in the order of the caller: as slow as a vector of one.
+TEST(Lower, AWindowOverEachChannelOfAnInputReadsACopyWithChannelsLast) {
+  const std::string depthwise =
+      "(float[1, 32, 9, 9] x) => (float[1, 32, 9, 9] y) { s = Constant<value_ints = [32, 1, 3, 3]>() "
+      "w = ConstantOfShape(s) y = Conv<group = 32, pads = [1, 1, 1, 1]>(x, w) }";
+  const Lowered a = scheduled(depthwise);
+  ASSERT_EQ(a.plan.nests.size(), 3u);
+  EXPECT_EQ(a.plan.buffer(a.plan.nests[0].target).strides[1], 1);
+  EXPECT_EQ(a.plan.buffer(a.plan.nests[1].target).strides[1], 1);
+  EXPECT_EQ(a.plan.nests[2].target, a.plan.outputs[0].buffer);
+  EXPECT_FALSE(illegal(a.plan));
+  // Three channels fill no vector; a sum over channels is a product of matrices, which takes any order.
+  EXPECT_EQ(scheduled("(float[1, 3, 9, 9] x) => (float[1, 3, 7, 7] y) "
+                      "{ y = MaxPool<kernel_shape = [3, 3]>(x) }")
+                .plan.nests.size(),
+            1u);
+}
+
 TEST(Lower, PartsOfAConcatAreWrittenWhereTheyBelong) {
   const Lowered a = composed(
       "(float[2, 3] x, float[2, 5] z) => (float[2, 8] y) { a = Relu(x) b = Exp(z) y = Concat<axis = 1>(a, b) "

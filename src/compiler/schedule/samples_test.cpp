@@ -86,6 +86,22 @@ TEST(Samples, ModelsThatDoNotAreRefused) {
       "first axis of output");
 }
 
+TEST(Samples, ARefusalNamesTheFirstNodeAndWhatToType) {
+  std::string body = "(float[N, 4] x, int64[1] k) => (float[N, 4] y) { m = Softmax<axis = 0>(x) ";
+  std::string last = "m";
+  for (int k = 0; k < 30; ++k) {
+    const std::string next = "v" + std::to_string(k);
+    body += next + " = Relu(" + last + ") ";
+    last = next;
+  }
+  const auto refused = open_batch(graph_of(body + "y = Neg(" + last + ") }"), {});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("Softmax"), std::string::npos) << refused.error().message;
+  EXPECT_EQ(refused.error().message.find("Relu"), std::string::npos) << refused.error().message;
+  EXPECT_NE(refused.error().message.find("--shape x=Nx4"), std::string::npos) << refused.error().message;
+  EXPECT_LT(refused.error().message.size(), 400u);
+}
+
 TEST(Samples, SizesThatAreKnownAreNoBatch) {
   const auto none = open_batch(graph_of("(float[2, 4] x) => (float[2, 4] y) { y = Relu(x) }"), {});
   ASSERT_TRUE(none);

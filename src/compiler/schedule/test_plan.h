@@ -40,7 +40,7 @@ inline Lowered scheduled(const std::string& body, Exactness exactness = Exactnes
                          const std::string& schedules = {}, const StripLimits& limits = {}) {
   Lowered out = lowered(body);
   const Schedules own = *parse_schedules(schedules);
-  choose_layouts(out.plan);
+  choose_layouts(out.plan, out.numbers);
   EXPECT_TRUE(choose_strips(out.plan, limits, own));
   EXPECT_TRUE(schedule_nests(out.plan, out.numbers, exactness, own));
   EXPECT_TRUE(apply_schedules(out.plan, own, out.numbers));

@@ -16,40 +16,66 @@ namespace isomer::api {
 // A way of adding up products that rounds more than a runtime does.
 inline constexpr char kBfloat16[] = "bf16";
 
+// What was compiled computes something else than the runtime does, by more than rounding can.
+class Differs : public Error {
+ public:
+  explicit Differs(const std::string& what) : Error(ErrorKind::Internal, what) {}
+};
+
 // All throw ErrorKind::Runtime where there is no runtime, or one that can't run the model.
 class AgainstRuntime {
  public:
-  AgainstRuntime(const Model& model, const CompileOptions& options);
+  // `scratch`: a folder for files.
+  AgainstRuntime(const Model& model, const CompileOptions& options, std::filesystem::path scratch);
 
   // A module for batches of any size is compared at one of three samples, and measured with one.
   void take_batches(const lower::Plan& plan);
 
+  // Runs the model alone.
+  void try_model() const;
   // `library`: of operators that it needs; "": none.
-  // Where outputs differ by more than is usual for their types; "": nowhere. Throws, if it is more than
-  // rounding can do.
-  std::string difference(const Model& as_operator, const std::filesystem::path& library) const;
+  // Where outputs differ by more than is usual for their types; "": nowhere. Throws Differs, if it is more
+  // than rounding can do: to outputs of their scale, or to those of this model, whose values may jump.
+  std::string difference(const Model& as_operator, const std::filesystem::path& library);
   [[noreturn]] static void refuse(const std::string& difference);
+  // Where float64 can't decide about a difference: refuses it, unless other last digits do as much.
+  void need_usual_sensitivity(const std::string& difference);
+  // Why the last one that was compared is farther from the runtime than usual, and taken; "": it is not.
+  const std::string& note() const { return note_; }
   // Against float64, for made-up inputs, the worst of some; nullopt: that takes too long.
   std::optional<Compiled::Errors> errors(const Model& as_operator, const std::filesystem::path& library);
-  Interval ratio(const Model& as_operator, const std::filesystem::path& library) const;
+  // By the rule of the judge, until it is surely more or less than min_gain, for so long at most.
+  Interval ratio(const Model& as_operator, const std::filesystem::path& library, double seconds) const;
 
  private:
   bool has_feeds() const { return options_.feeds || !options_.feeds_file.empty(); }
   RuntimeOptions with(const std::filesystem::path& library) const;
+  BenchOptions inputs_like(std::uint64_t seed) const;
+  Comparison compared_with(const Model& other, const std::filesystem::path& library) const;
+  // Says in note() what a large difference comes from, or throws Differs.
+  void explain_difference(const Model& as_operator, const std::filesystem::path& library,
+                          const std::string& where);
+  // How far apart outputs are of models whose constants differ in their last digits, of the largest value.
+  double sensitivity();
   // What the model computes of some inputs in float64, and how far the runtime itself is from that.
   struct Right {
     Tensors feeds = {};
     NamedTensors exact = {};
     double runtime_error = 0;
   };
-  std::optional<Right> right(std::uint64_t seed) const;
+  void compute_rights();
+  std::optional<Right> right(std::uint64_t seed, double seconds) const;
   double error_of(const Model& model, const RuntimeOptions& runtime, const Right& right) const;
 
   const Model& model_;
   const CompileOptions& options_;
   RuntimeOptions runtime_;
+  std::filesystem::path scratch_;
   std::vector<std::string> sizes_, several_;  // of what is measured, of what is compared
   std::optional<std::vector<Right>> rights_;  // computed once
+  std::optional<double> sensitivity_;         // the same
+  double farthest_ = 0;                       // of the last one that was compared
+  std::string note_;
 };
 
 }  // namespace isomer::api

@@ -1,17 +1,22 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
 
+#include "app/api/compile/budget_stop.h"
 #include "app/api/compile/compile_candidate.h"
 #include "app/api/compile/compile_operators.h"
 #include "app/api/compile/compile_tuning.h"
+#include "app/api/compile/output_folder.h"
 #include "app/api/errors.h"
 #include "app/api/model_state.h"
 #include "app/api/report_json.h"
 #include "app/api/stopwatch.h"
 #include "base/temporary_folder.h"
 #include "compiler/loops/intrinsic.h"
+#include "compiler/loops/samples.h"
+#include "io/onnx/size_arguments.h"
 
 namespace isomer::api {
 namespace {
@@ -22,25 +27,38 @@ ReportJson to_json(const Compiled::Errors& e) {
   return {{"module", e.module}, {"runtime", e.runtime}, {"kept", e.kept}};
 }
 
-// `search`: of operators; nullptr: the model is a module.
-Compiled report_of(const Candidate& made, const CandidateMaker& maker, const OperatorSearch* search,
-                   const CompileTuning& tuning, double ms) {
+// What there is to tell but for the candidate itself. `search`: of operators; nullptr: the model is a module.
+struct Told {
+  const CandidateMaker& maker;
+  const CompileTuning& tuning;
+  const OperatorSearch* search = nullptr;
+  const std::filesystem::path& folder;
+  double ms = 0;
+};
+Compiled report_of(const Candidate& made, const Told& told) {
+  const CandidateMaker& maker = told.maker;
   Compiled out{
       .errors = made.errors, .sums = made.sums, .ratio = made.ratio, .not_compared = maker.not_compared()};
+  const OperatorSearch* search = told.search;
   out.is_operator = search != nullptr && search->has_operators();
+  if (search != nullptr) out.reason = search->reason();
   for (const lower::Plan& plan : made.plans)
     for (const lower::Nest& nest : plan.nests) out.nests.push_back({nest.name, lower::text(nest, plan)});
-  ReportJson json = to_json(made, maker.request(), ms);
-  json.update({{"sums", out.sums},
+  ReportJson json{{"folder", told.folder.string()}};
+  json.update(to_json(made, maker.request()));
+  json.update({{"ms", told.ms},
+               {"sums", out.sums},
                {"errors", out.errors ? to_json(*out.errors) : ReportJson(nullptr)},
                {"speed", out.ratio ? to_json(*out.ratio) : ReportJson(nullptr)},
                {"not_compared", out.not_compared},
+               {"note", made.note},
                {"is_operator", out.is_operator},
+               {"reason", out.reason},
                {"operators", 0},
                {"graph", ""},
                {"tried", ReportJson::array()},
                {"regions", ReportJson::array()},
-               {"tuning", tuning.json()}});
+               {"tuning", told.tuning.json()}});
   if (search != nullptr) search->tell(json);
   out.json = json_text(json);
   return out;
@@ -83,6 +101,76 @@ void try_intrinsics(const CompileOptions& options) {
   }
 }
 
+void check_options(const CompileOptions& options) {
+  const auto refuse = [](const std::string& why) { throw Error(ErrorKind::BadInput, why); };
+  const std::vector<std::string> sums = sums_of_products();
+  if (!options.sums.empty() && options.sums != kBfloat16 &&
+      std::ranges::find(sums, options.sums) == sums.end())
+    refuse(fmt::format("sums can't be {}", options.sums));
+  if (options.threads < 1 || options.threads > kMostThreads)
+    refuse(fmt::format("threads can't be {}: 1 to {}", options.threads, kMostThreads));
+  if (options.as_operator && !runs_here(options.target))
+    refuse(fmt::format("an operator is measured before it is written, and {} does not run here",
+                       options.target));
+  if (!options.equal.empty() && (!options.as_operator || !options.schedules.empty()))
+    refuse("equal models are of use to operators of a runtime that are chosen here");
+  (void)take(tune_search(options.tune_search));
+  if (options.tune_seconds < 0 || options.optimize_seconds < 0)
+    refuse("a search takes some seconds, or none");
+  if (!(options.budget > 0)) refuse("a budget is some seconds");
+  if (!(options.min_gain >= 1)) refuse("min_gain must be 1 or more");
+  if (options.optimize_seconds > 0 && (!options.as_operator || !options.schedules.empty()))
+    refuse("equal models are looked for where operators of a runtime are chosen here");
+}
+
+// Where sizes are open that must be known, those of given inputs are meant.
+void take_sizes_of_feeds(const Model& model, CompileOptions& options) {
+  if (!options.feeds && options.feeds_file.empty()) return;
+  const isomer::Graph& graph = model.state().model.graph;
+  const InferOptions sizes = take(parse_sizes(options.sizes, graph));
+  if (lower::open_batch(graph, sizes).ok()) return;
+  const BenchOptions like{.feeds = options.feeds, .feeds_file = options.feeds_file, .values = options.values};
+  const NamedTensors feeds = feeds_of(like, {model}, options.sizes).tensors;
+  const Inference inference = take(infer(graph, sizes));
+  for (const Value input : graph.inputs()) {
+    const auto feed = feeds.find(graph.name_of(input));
+    if (feed == feeds.end() || concrete_shape(inference.of(input))) continue;
+    options.sizes.push_back(
+        fmt::format("{}={}", graph.name_of(input), fmt::join(feed->second.extents(), "x")));
+  }
+}
+
+Compiled compile_as_operators(const Model& model, const CompileOptions& options, const BudgetStop& budget,
+                              const OutputFolder& folder) {
+  const Stopwatch watch;
+  CandidateMaker maker(model, folder.scratch(), options);
+  CompileTuning tuning(maker, options);
+  OperatorSearch search(model, maker, tuning, options, budget, folder);
+  const Candidate& made = search.run();
+  return report_of(made, {maker, tuning, &search, folder.path(), watch.ms()});
+}
+
+Compiled compile_as_module(const Model& model, const CompileOptions& options, const BudgetStop& budget,
+                           const OutputFolder& folder) {
+  const Stopwatch watch;
+  CandidateMaker maker(model, folder.scratch(), options);
+  CompileTuning tuning(maker, options);
+  const isomer::Graph& graph = model.state().model.graph;
+  Candidate made = maker.whole(graph, folder.scratch() / "module");
+  try {
+    maker.measure(made);
+    const std::filesystem::path aside = folder.scratch() / "tuned";
+    if (auto tuned = tuning.faster(made, {&graph}, options.sizes, [&] { return maker.whole(graph, aside); }))
+      made = std::move(*tuned);
+  } catch (const Error& e) {
+    // Its outputs were compared: it is what was asked for, and how fast it is stays open.
+    if (e.kind() != ErrorKind::Stopped || !budget.is_time_over()) throw;
+    if (!made.ratio) maker.leave_unmeasured("the time ran out; --budget gives more");
+  }
+  folder.take(made.library.parent_path(), options.name);
+  return report_of(made, {maker, tuning, nullptr, folder.path(), watch.ms()});
+}
+
 }  // namespace
 
 std::vector<std::string> tune_searches() { return isomer::tune_searches(); }
@@ -91,47 +179,28 @@ std::vector<std::string> compile_targets() { return isomer::compile_targets(); }
 
 Compiled compile(const Model& model, const std::filesystem::path& folder, const CompileOptions& options) {
   return guarded([&] {
-    const std::vector<std::string> sums = sums_of_products();
-    if (!options.sums.empty() && options.sums != kBfloat16 &&
-        std::ranges::find(sums, options.sums) == sums.end())
-      throw Error(ErrorKind::BadInput, fmt::format("sums can't be {}", options.sums));
-    if (options.threads < 1 || options.threads > kMostThreads)
+    check_options(options);
+    const BudgetStop budget(options.stop, options.budget + options.tune_seconds + options.optimize_seconds);
+    CompileOptions within = options;
+    within.stop = budget.token();
+    std::string now = "reading the model";
+    within.progress = [&](std::string_view what) {
+      now = what;
+      if (options.progress) options.progress(what);
+    };
+    try {
+      try_intrinsics(within);
+      take_sizes_of_feeds(model, within);
+      const OutputFolder out(folder);
+      return within.as_operator ? compile_as_operators(model, within, budget, out)
+                                : compile_as_module(model, within, budget, out);
+    } catch (const Error& e) {
+      // Whatever was under way failed because it was ended.
+      if (e.kind() == ErrorKind::Internal || !within.stop.stop_requested()) throw;
+      if (!budget.is_time_over()) throw Error(ErrorKind::Stopped, "it was stopped: nothing was written");
       throw Error(ErrorKind::BadInput,
-                  fmt::format("threads can't be {}: 1 to {}", options.threads, kMostThreads));
-    if (options.as_operator && !runs_here(options.target))
-      throw Error(ErrorKind::BadInput,
-                  fmt::format("an operator is measured before it is written, and {} does not run here",
-                              options.target));
-    if (!options.equal.empty() && (!options.as_operator || !options.schedules.empty()))
-      throw Error(ErrorKind::BadInput,
-                  "equal models are of use to operators of a runtime that are chosen here");
-    (void)take(tune_search(options.tune_search));
-    if (options.tune_seconds < 0 || options.optimize_seconds < 0)
-      throw Error(ErrorKind::BadInput, "a search takes some seconds, or none");
-    if (options.optimize_seconds > 0 && (!options.as_operator || !options.schedules.empty()))
-      throw Error(ErrorKind::BadInput,
-                  "equal models are looked for where operators of a runtime are chosen here");
-    try_intrinsics(options);
-    const Stopwatch watch;
-    CandidateMaker maker(model, folder, options);
-    CompileTuning tuning(maker, options);
-    if (options.as_operator) {
-      OperatorSearch search(model, maker, tuning, options);
-      const Candidate& made = search.run();
-      return report_of(made, maker, &search, tuning, watch.ms());
+                  fmt::format("the time ran out while {}: nothing was written; give more by --budget", now));
     }
-    Candidate made = maker.whole(model.state().model.graph, folder);
-    maker.measure(made);
-    const std::filesystem::path aside = folder / ".tuned";
-    const isomer::Graph& graph = model.state().model.graph;
-    if (auto tuned =
-            tuning.faster(made, {&graph}, options.sizes, [&] { return maker.whole(graph, aside); })) {
-      made = std::move(*tuned);
-      move_files(made, folder);
-    }
-    std::error_code failure;
-    std::filesystem::remove_all(aside, failure);
-    return report_of(made, maker, nullptr, tuning, watch.ms());
   });
 }
 

@@ -10,6 +10,7 @@
 
 #include "app/api/compile/against_runtime.h"
 #include "app/api/report_json.h"
+#include "app/api/stoppable_limit.h"
 #include "compiler/cover/compile_cover.h"
 #include "compiler/emit/compile_module.h"
 #include "compiler/loops/nest.h"
@@ -21,36 +22,43 @@ struct Candidate {
   std::vector<lower::Plan> plans = {};  // of its operators; none: it is the runtime's as a whole
   std::size_t functions = 0;
   std::string compiler = {};
+  double compiler_seconds = 0;
   std::filesystem::path library = {};
   std::uint64_t library_bytes = 0;
   std::string sums = {};
   std::optional<Compiled::Errors> errors = {};
   std::optional<Interval> ratio = {};
+  std::string note = {};            // what a user should know of its outputs
   std::optional<Cover> cover = {};  // of which regions it is; nullopt: of the whole model
 
   double speed() const { return ratio ? ratio->estimate : 1; }
 };
 
 Model to_public(isomer::Model model);
-// Files beside its library go to the folder, in the place of others of the same names.
-void move_files(Candidate& made, const std::filesystem::path& folder);
 
 ReportJson to_json(const Interval& interval);
-ReportJson to_json(const Candidate& made, const CompileRequest& request, double ms);
+ReportJson to_json(const Candidate& made, const CompileRequest& request);
 
 class CandidateMaker {
  public:
+  // `folder`: for files that don't stay.
   CandidateMaker(const Model& model, const std::filesystem::path& folder, const CompileOptions& options);
 
   const CompileRequest& request() const { return request_; }
   bool can_compare() const { return against_.has_value(); }
   const std::string& not_compared() const { return not_compared_; }  // why it can't
+  void leave_unmeasured(std::string why) { not_compared_ = std::move(why); }
 
+  // Runs the model alone: what the runtime refuses later is what was made of it.
+  void try_model();
   Candidate whole(const Graph& graph, const std::filesystem::path& folder);
   // `timer`: tells errors of regions, where there is no float64 of the whole; may be null.
   Candidate covered(const CoverMaker& maker, const Cover& cover, const std::filesystem::path& folder,
                     RegionTimer* timer);
   void measure(Candidate& made);
+  // Once more, for longer, where the first time left open whether it is faster by enough.
+  void confirm(Candidate& made);
+  bool is_surely_faster(const Candidate& made) const;
   // Schedules for whatever is made from now on.
   void take_tuned(lower::TunedLines lines) { request_.tuned = std::move(lines); }
   void take_exactness(lower::Exactness exactness) { request_.exactness = exactness; }
@@ -63,6 +71,7 @@ class CandidateMaker {
   bool keeps_errors(Candidate& made, const std::function<std::optional<Compiled::Errors>()>& errors_of_parts);
 
   const CompileOptions& options_;
+  StoppableLimit limit_;
   CompileRequest request_;
   std::optional<AgainstRuntime> against_;
   std::string not_compared_;

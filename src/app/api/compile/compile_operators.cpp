@@ -33,33 +33,10 @@ constexpr int kMostRuns = 6;
 // tried.
 constexpr double kPromise = 1.03;
 
-// Files that an earlier run may have left: of a module, or of several operators.
-void remove_own_files(const fs::path& folder, const std::string& name) {
-  const auto is_numbered = [&](const std::string& file) {
-    if (!file.starts_with(name + "_")) return false;
-    const std::string_view rest = std::string_view(file).substr(name.size() + 1);
-    const std::size_t digits = std::min(rest.find_first_not_of("0123456789"), rest.size());
-    return digits > 0 && (rest.substr(digits) == ".cpp" || rest.substr(digits) == ".weights");
-  };
-  std::error_code failure;
-  std::vector<fs::path> files{folder / "interface.json", folder / (name + "_operators.cpp"),
-                              folder / fmt::format("lib{}.a", name)};
-  for (const char* extension : {".cpp", ".h", ".hpp", ".weights"})
-    files.push_back(folder / (name + extension));
-  for (const auto& entry : fs::directory_iterator(folder, failure))
-    if (is_numbered(entry.path().filename().string())) files.push_back(entry.path());
-  for (const fs::path& file : files) fs::remove(file, failure);
-}
-
-ReportJson to_json(const CoverMaker::Row& row) {
-  const auto ms = [](double ns) { return ns > 0 ? ReportJson(ns / 1e6) : ReportJson(nullptr); };
-  return {{"first", row.first},
-          {"last", row.last},
-          {"nodes", row.nodes},
-          {"ours_ms", ms(row.ours_ns.value_or(0))},
-          {"runtime_ms", ms(row.runtime_ns)},
-          {"why", row.failure},
-          {"operator", row.region ? ReportJson(*row.region) : ReportJson(nullptr)}};
+// Of what a runtime says of a node in a branch in a branch: the last one.
+std::string innermost(const std::string& words) {
+  const std::size_t at = words.rfind("Non-zero status code");
+  return at == std::string::npos ? words : words.substr(at);
 }
 
 const isomer::Graph& graph_of(const Model& model) { return model.state().model.graph; }
@@ -69,44 +46,68 @@ Digest digest_of(const Model& model) { return canonical_hashes(graph_of(model), 
 }  // namespace
 
 OperatorSearch::OperatorSearch(const Model& model, CandidateMaker& maker, CompileTuning& tuning,
-                               const CompileOptions& options)
+                               const CompileOptions& options, const BudgetStop& budget,
+                               const OutputFolder& folder)
     : model_(model),
       maker_(maker),
       tuning_(tuning),
       options_(options),
-      limit_(options.stop),
-      folder_(maker.request().folder),
-      scratch_(folder_ / ".operators") {}
-
-OperatorSearch::~OperatorSearch() {
-  std::error_code failure;
-  fs::remove_all(scratch_, failure);
-}
+      budget_(budget),
+      folder_(folder),
+      limit_(options.stop) {}
 
 void OperatorSearch::show(const std::string& now) const {
   if (options_.progress) options_.progress(now);
 }
 
-const Candidate& OperatorSearch::run() {
-  // What is written must not be what is read.
+// What is written must not be what is read.
+void OperatorSearch::check_given() const {
   std::vector<fs::path> given = options_.equal;
   given.push_back(model_.state().file);
   std::error_code failure;
   for (const fs::path& file : given)
     for (const char* own : {"model.onnx", "graph.onnx"})
-      if (!file.empty() && fs::equivalent(file, folder_ / own, failure))
+      if (!file.empty() && fs::equivalent(file, folder_.path() / own, failure))
         throw Error(ErrorKind::BadInput,
                     fmt::format("{} would be overwritten: write into another folder", file.string()));
+}
+
+const Candidate& OperatorSearch::run() {
+  check_given();
   graphs_.push_back({.model = model_, .name = ""});
   best_.model = model_;
   cut(graphs_[0], {});
-  add_equal();
-  wholes_.resize(graphs_.size());
-  maker_.ask([&](AgainstRuntime&) { measure_all(); });
-  if (!maker_.can_compare()) take_unmeasured();
+  if (graphs_[0].cover && graphs_[0].is_open() && graphs_[0].cover->cut().segments.empty())
+    objection_ = "nothing of it is worth an operator: its nodes have no formula, or compute too little";
+  if (options_.seconds == 0) {
+    add_equal();
+    wholes_.resize(graphs_.size());
+    take_unmeasured();
+  } else {
+    search();
+    confirm_best();
+  }
   timer_.reset();
   write();
   return best_;
+}
+
+// Ends with what was found when the time is over.
+void OperatorSearch::search() {
+  try {
+    add_equal();
+    wholes_.resize(graphs_.size());
+    maker_.try_model();
+    if (maker_.can_compare()) measure_all();
+    else
+      objection_ = "the model as it is does not run: " + innermost(maker_.not_compared()) +
+                   (options_.feeds || !options_.feeds_file.empty() ? "" : "; --feeds gives real inputs");
+  } catch (const Error& e) {
+    if (e.kind() != ErrorKind::Stopped || !budget_.is_time_over()) throw;
+    has_run_out_ = true;
+    objection_ = "the time ran out before an operator was measured; --budget gives more";
+  }
+  wholes_.resize(graphs_.size());
 }
 
 // What a schedule names may lie in any region: then the model stays whole.
@@ -176,14 +177,6 @@ void OperatorSearch::look_for_equal() {
     });
 }
 
-void OperatorSearch::take_unmeasured() {
-  best_ = {.model = model_};
-  best_graph_ = 0;
-  if (!graphs_[0].is_open()) best_ = maker_.whole(graph_of(model_), next_folder());
-  else if (!graphs_[0].cover->cut().segments.empty())
-    best_ = maker_.covered(*graphs_[0].cover, graphs_[0].cover->all(), next_folder(), nullptr);
-}
-
 void OperatorSearch::measure_all() {
   RuntimeOptions runtime = options_.runtime;
   runtime.threads = options_.threads;
@@ -191,10 +184,10 @@ void OperatorSearch::measure_all() {
   WorkerOptions worker = worker_options(request, runtime.name);
   worker.limit = limit_.limit();
   judge_ = limit_.take(isomer::Judge::start(worker));
-  const NamedTensors feeds =
-      take(feeds_for({&graph_of(model_)}, {.sizes = options_.sizes, .values = options_.values, .seed = 1}))
-          .tensors;
-  consider_whole(0);
+  const BenchOptions like{
+      .feeds = options_.feeds, .feeds_file = options_.feeds_file, .values = options_.values, .seed = 1};
+  const NamedTensors feeds = feeds_of(like, {model_}, options_.sizes).tensors;
+  trying([&] { consider_whole(0); });
   for (std::size_t k = 1; k < graphs_.size(); ++k) {
     trying([&] { consider({.model = graphs_[k].model}, k, kWorthParts); });
     trying([&] { consider_whole(k); });
@@ -253,10 +246,12 @@ void OperatorSearch::trying(const Trial& trial) {
   try {
     trial();
   } catch (const Error& e) {
-    // A runtime that has run nothing yet fails for other reasons than this.
-    const bool is_its_own = e.kind() == ErrorKind::BadInput ||
-                            (e.kind() == ErrorKind::Runtime && maker_.can_compare() && !tried_.empty());
+    if (options_.stop.stop_requested()) throw Error(ErrorKind::Stopped, "it was stopped");
+    // The runtime has run the model: what it refuses now is what was made of it.
+    const bool is_its_own = e.kind() == ErrorKind::BadInput || e.kind() == ErrorKind::Runtime ||
+                            dynamic_cast<const Differs*>(&e) != nullptr;
     if (!is_its_own) throw;
+    if (objection_.empty()) objection_ = e.what();
   }
 }
 
@@ -269,7 +264,10 @@ bool OperatorSearch::consider(Candidate made, std::size_t number, double worth) 
   tried_.push_back(std::move(tried));
   const bool is_kept = !made.errors || made.errors->kept;
   if (!is_kept || made.speed() < std::max(1.0, worth * best_.speed())) {
-    if (!refused_ || made.speed() > refused_->speed()) refused_ = std::move(made);
+    if (!refused_ || made.speed() > refused_->speed()) {
+      refused_ = std::move(made);
+      refused_graph_ = number;
+    }
     return false;
   }
   best_ = std::move(made);
@@ -286,7 +284,10 @@ void OperatorSearch::consider_whole(std::size_t number) {
 }
 
 void OperatorSearch::time(Graph& graph, const Candidate* whole, const NamedTensors& feeds) {
-  limit_.take(graph.cover->time(*timer_, feeds, [&](const std::string& now) { show(now); }));
+  if (const auto timed = graph.cover->time(*timer_, feeds, [&](const std::string& now) { show(now); });
+      !timed)
+    limit_.take(Outcome<Done>(
+        Failure{timed.error().kind, "with these sizes written into it, " + timed.error().what}));
   const RegionTime all = limit_.take(timer_->time_whole(graph.cover->cut(), feeds,
                                                         whole ? &whole->model->state().model : nullptr,
                                                         whole ? whole->library : fs::path()));
@@ -340,52 +341,6 @@ void OperatorSearch::consider_mix(const NamedTensors& feeds) {
   consider({.model = graphs_.back().model}, graphs_.size() - 1, kWorthParts);
   consider_whole(graphs_.size() - 1);
   consider_covers(graphs_.size() - 1, feeds);
-}
-
-// The files of the best; without operators, those of the whole model as a module, or a library that has
-// none, so that a program that registers it runs.
-void OperatorSearch::write() {
-  has_operators_ = !best_.plans.empty();
-  if (!has_operators_ && wholes_[0]) {
-    const Candidate given = std::exchange(best_, *wholes_[0]);
-    best_.model = given.model;
-    if (given.ratio) best_.ratio = given.ratio;
-  }
-  if (!best_.ratio && refused_) {  // what the model that was given is faster than
-    best_.ratio = refused_->ratio;
-    best_.errors = refused_->errors;
-    best_.sums = refused_->sums;
-  }
-  if (best_.library.empty()) {
-    CompileRequest request = maker_.request();
-    request.folder = next_folder();
-    const CompiledRegions none = take(compile_regions({}, request));
-    best_.library = none.library;
-    best_.compiler = none.compiler;
-    best_.library_bytes = none.library_bytes;
-  }
-  std::error_code failure;
-  remove_own_files(folder_, options_.name);
-  move_files(best_, folder_);
-  save(*best_.model, folder_ / "model.onnx");
-  for (const char* own : {"graph.onnx", "graph.onnx.data", "graph.onnx.cert"})
-    fs::remove(folder_ / own, failure);
-  const Graph& graph = graphs_[best_graph_];
-  if (best_graph_ == 0) return;
-  save(graph.model, folder_ / "graph.onnx");
-  save_certificate(graph.certificate, folder_ / "graph.onnx.cert");
-}
-
-void OperatorSearch::tell(ReportJson& json) const {
-  const Graph& graph = graphs_[best_graph_];
-  json["operators"] = has_operators_ ? best_.plans.size() : 0;
-  json["graph"] = graph.name;
-  json["tried"] = tried_;
-  json["regions"] = ReportJson::array();
-  if (!graph.cover || graph.cover->cut().segments.empty()) return;
-  const Cover all{.ours = std::vector<bool>(graph.cover->cut().segments.size(), has_operators())};
-  for (const CoverMaker::Row& row : graph.cover->rows(best_.cover.value_or(all)))
-    json["regions"].push_back(to_json(row));
 }
 
 }  // namespace isomer::api

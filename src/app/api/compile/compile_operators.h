@@ -1,5 +1,6 @@
 // A model, or one that is equal to it, with operators of ours in the place of some regions: the fastest of
-// those that were tried, beside the runtime. Internal to compile.cpp.
+// those that were tried beside the runtime, if it is surely faster than the model; else the model as it was,
+// with the reason. Internal to compile.cpp.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -7,8 +8,10 @@
 #include <deque>
 #include <set>
 
+#include "app/api/compile/budget_stop.h"
 #include "app/api/compile/compile_candidate.h"
 #include "app/api/compile/compile_tuning.h"
+#include "app/api/compile/output_folder.h"
 #include "app/api/stoppable_limit.h"
 
 namespace isomer::api {
@@ -16,15 +19,14 @@ namespace isomer::api {
 class OperatorSearch {
  public:
   OperatorSearch(const Model& model, CandidateMaker& maker, CompileTuning& tuning,
-                 const CompileOptions& options);
-  ~OperatorSearch();
-  OperatorSearch(const OperatorSearch&) = delete;
-  OperatorSearch& operator=(const OperatorSearch&) = delete;
+                 const CompileOptions& options, const BudgetStop& budget, const OutputFolder& folder);
 
   // Writes the files of the best, and model.onnx.
   const Candidate& run();
-  // Whether model.onnx has operators; else it is a given model, which is faster.
+  // Whether model.onnx has operators; else it is a given model.
   bool has_operators() const { return has_operators_; }
+  // Why model.onnx is the model as it was; "": it is not.
+  const std::string& reason() const { return reason_; }
   void tell(ReportJson& json) const;
 
  private:
@@ -40,26 +42,33 @@ class OperatorSearch {
   std::string add_equal(const Model& other, const std::string& name, const std::string& certificate);
   void look_for_equal();
   void cut(Graph& graph, const std::vector<Border>& borders);
+  void check_given() const;
+  void search();
   void measure_all();
+  void confirm_best();
+  void keep_given(const std::string& why);
+  std::string why_unchanged() const;
   void consider_whole(std::size_t number);
   void consider_covers(std::size_t number, const NamedTensors& feeds);
   void consider_mix(const NamedTensors& feeds);
   void consider_tuned();
   void take_unmeasured();
+  std::optional<std::string> why_not_loaded() const;
   bool consider(Candidate made, std::size_t number, double worth);
   void time(Graph& graph, const Candidate* whole, const NamedTensors& feeds);
   template <class Trial>
   void trying(const Trial& trial);
   void write();
   void show(const std::string& now) const;
-  std::filesystem::path next_folder() { return scratch_ / std::to_string(folders_++); }
+  std::filesystem::path next_folder() { return folder_.scratch() / std::to_string(folders_++); }
 
   const Model& model_;
   CandidateMaker& maker_;
   CompileTuning& tuning_;
   const CompileOptions& options_;
+  const BudgetStop& budget_;
+  const OutputFolder& folder_;
   StoppableLimit limit_;
-  std::filesystem::path folder_, scratch_;
   std::size_t folders_ = 0;
   std::deque<Graph> graphs_;  // the given one first
   std::set<Digest> known_;    // of them
@@ -68,8 +77,10 @@ class OperatorSearch {
   std::optional<RegionTimer> timer_;
   Candidate best_;  // at first the given model, as it is
   std::size_t best_graph_ = 0;
-  bool has_operators_ = false;
+  bool has_operators_ = false, has_run_out_ = false;
   std::optional<Candidate> refused_;  // the fastest of those that are not fast enough
+  std::size_t refused_graph_ = 0;
+  std::string reason_, objection_;  // why nothing is taken; the first thing that kept a candidate from it
   ReportJson tried_ = ReportJson::array();
 };
 

@@ -114,8 +114,8 @@ bool CompileTuning::is_faster(const Candidate& tuned, const Candidate& made) {
   std::vector<double> before, after;
   for (int turn = 0; turn < kTurns; ++turn)
     maker_.ask([&](AgainstRuntime& against) {
-      after.push_back(against.ratio(*tuned.model, tuned.library).estimate);
-      before.push_back(against.ratio(*made.model, made.library).estimate);
+      after.push_back(against.ratio(*tuned.model, tuned.library, options_.seconds).estimate);
+      before.push_back(against.ratio(*made.model, made.library, options_.seconds).estimate);
     });
   double gain = 1;
   for (std::size_t k = 0; k < before.size(); ++k)

@@ -1,0 +1,47 @@
+// A stop token that ends work when its time is over, or when the user's token says so. Internal to
+// compile.cpp.
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+
+namespace isomer::api {
+
+class BudgetStop {
+ public:
+  BudgetStop(const std::stop_token& user, double seconds)
+      : user_(user),
+        on_user_(user, [this] { source_.request_stop(); }),
+        watch_([this, seconds](const std::stop_token& done) { watch(done, seconds); }) {}
+
+  std::stop_token token() const { return source_.get_token(); }
+  // The time ended it, not the user.
+  bool is_time_over() const { return is_over_ && !user_.stop_requested(); }
+
+ private:
+  void watch(const std::stop_token& done, double seconds) {
+    constexpr double kLongest = 1e8;  // seconds; three years, and no overflow
+    std::unique_lock lock(mutex_);
+    const std::chrono::duration<double> most(std::min(seconds, kLongest));
+    ended_.wait_for(lock, done, most, [] { return false; });
+    if (done.stop_requested()) return;
+    is_over_ = true;
+    source_.request_stop();
+  }
+
+  std::stop_token user_;
+  std::stop_source source_;
+  std::stop_callback<std::function<void()>> on_user_;
+  std::mutex mutex_;
+  std::condition_variable_any ended_;
+  std::atomic<bool> is_over_{false};
+  std::jthread watch_;
+};
+
+}  // namespace isomer::api

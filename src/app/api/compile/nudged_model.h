@@ -1,0 +1,20 @@
+// A model with other last digits: how far its outputs are from the model's own is what rounding alone can do
+// to them. Where a quantiser, a comparison or a Floor lies behind, that is a whole step. Internal to
+// compile.cpp.
+#pragma once
+
+#include <cstdint>
+
+#include "isomer/isomer.h"
+#include "model/graph/graph.h"
+
+namespace isomer::api {
+
+// Whether a node jumps: a small change of what it reads can be a large one of what it computes.
+bool has_jumps(const Graph& graph);
+
+// Its float32 constants, each a few units in the last place larger or smaller; whole numbers stay, since
+// what is compared with them is often one.
+Model with_nudged_constants(const Model& model, std::uint64_t seed);
+
+}  // namespace isomer::api
