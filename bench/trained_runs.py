@@ -169,7 +169,7 @@ def _ask(say, model_name, place):
     try:
         result = opened(place)
     except Exception as error:  # what was written must load
-        say({"size": "any", "same": False, "words": f"it does not load: {str(error)[:300]}"})
+        say({"size": "any", "failure": f"it does not load: {str(error)[:300]}"})
         return
     for size, shapes in enumerate(model.sizes):
         said = {"size": trained_answers.size_name(model, size)}
@@ -211,6 +211,9 @@ def ask_answers(model, place, folder=None):
         if one.get("same") is False:
             one["sensitive"] = is_sensitive(one)
     changed = [one for one in said if one.get("same") is False and not one["sensitive"]]
+    failures = [without_folders(one["failure"], folder) for one in said if "failure" in one]
+    if failures:
+        return said, failures[0]
     if ending != 0:
         return said, f"its run ended with {ending}" if ending is not None else f"its run took more than {ANSWER_SECONDS} s"
     if changed:
