@@ -140,8 +140,11 @@ def best(records):
 
 
 def summarize(records):
-    counts = collections.Counter((r["expected"], f"{r['verdict']}{' at one size' if r['verdict'] != 'undecided' and (r['at'] != ALL_SIZES or r.get('sizes')) else ''}")
-                                 for r in best(records))
+    def words(record):
+        is_bound = record["verdict"] != "undecided" and (record["at"] != ALL_SIZES or record.get("sizes"))
+        return f"{record['verdict']}{' at one size' if is_bound else ''}"
+
+    counts = collections.Counter((record["expected"], words(record)) for record in best(records))
     for expected in ("equal", "near", "different"):
         of_it = [f"{number} {word}" for (kind, word), number in sorted(counts.items()) if kind == expected]
         print(f"{expected}: {sum(number for (kind, _), number in counts.items() if kind == expected)} pairs: {', '.join(of_it)}")
