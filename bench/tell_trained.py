@@ -149,7 +149,7 @@ def strongest(rows):
     found = {}
     for row in rows:
         is_decided = row["verdict"] in ("proved", "refuted")
-        rank = (is_decided, is_decided == (row["at"] == "all sizes"))
+        rank = (is_decided, is_decided == (row["at"] == "all sizes" and not row.get("sizes")))
         key = row["first"], row["second"]
         if key not in found or rank > found[key][0]:
             found[key] = rank, row
@@ -157,7 +157,8 @@ def strongest(rows):
 
 
 def verdict_words(row):
-    words = row["verdict"] + (f" at {row.get('sizes') or 'one size'}" if row["verdict"] in ("proved", "refuted") and row["at"] != "all sizes" else "")
+    sizes = row.get("sizes") or ("" if row["at"] == "all sizes" else "one size")
+    words = row["verdict"] + (f" at {sizes}" if sizes and row["verdict"] in ("proved", "refuted") else "")
     return words + (", but for rounded constants" if row["verdict"] == "proved" and row.get("constants_rounded") else "")
 
 
@@ -177,8 +178,10 @@ def pairs_section(found, provenance):
     yield from (f"- wrong answers: {sum(bool(row['fault']) for row in rows)}", "", provenance(head), "",
                 "| pair | expected | verdict | s | why |", "|---|---|---|---:|---|")
     for row in shown:
-        yield (f"| {row['first']}, {row['second']} | {row['expected']} | {verdict_words(row)} | {row['seconds']:.1f} | "
-               f"{cell(row['fault'] or row.get('why', ''))} |")
+        compared = [r["compare"] for r in rows if (r["first"], r["second"]) == (row["first"], row["second"]) and "compare" in r]
+        parting = next((one["parting"] for one in compared if one.get("parting")), "")
+        words = row["fault"] or row.get("why", "") + (f"; on real inputs they part at {parting}" if parting else "")
+        yield f"| {row['first']}, {row['second']} | {row['expected']} | {verdict_words(row)} | {row['seconds']:.1f} | {cell(words)} |"
     yield ""
 
 

@@ -6,8 +6,9 @@
   bench/trained_prove.py [NAME ...] [--budget 120] [--minutes 60] [--results FILE.jsonl] [--again undecided] [--check]
 The pairs of tests/lib/trained/pairs.py whose names have NAME in them, in both directions. Each is proved for all sizes; where that is undecided, again at
 one size (`--shape`, of the pair's row or the first model's smallest). Values that choose a branch or that one of the two lacks go into `--value` where the
-command has it. An input that refutes is run by ONNX Runtime, which must see a difference, too. What is wrong, and makes the exit code 1:
-  an equal pair that is refuted, a different one that is proved, a crash, an undecided answer without a reason, an input that shows nothing
+command has it. An input that refutes is run by ONNX Runtime, which must see a difference, too; `isomer compare` says where different ones part on real
+inputs. What is wrong, and makes the exit code 1: an equal pair that is refuted, a different one that is proved, a crash, an undecided answer without a
+reason, an input that shows nothing.
 --results keeps what is done: a second run continues. --minutes starts no pair after that time; --again asks again what ended so. --check: two quick pairs.
 """
 import argparse
@@ -77,6 +78,15 @@ def prove(first, second, pair, budget, options):
         return record
 
 
+def compare(first, second):
+    """Where two models part on real inputs, as `isomer compare` says it."""
+    record, answer = trained_runs.run(["isomer", "compare", first.path, second.path, "--feeds", trained_runs.feeds_of(first)], 300)
+    if "differ" not in answer:
+        return {"refused": record.get("message", "")}
+    parting = answer.get("first_parting") or {}
+    return {"differ": answer["differ"], "parting": parting.get("a"), "of_scale": max((one["of_scale"] or 0 for one in answer["outputs"]), default=0)}
+
+
 def fault(pair, record):
     """What is wrong with an answer; None if nothing is."""
     verdict = record["verdict"]
@@ -90,6 +100,8 @@ def fault(pair, record):
         return "proved, and the two differ"
     if verdict == "refuted" and record.get("seen") is not None and record["seen"] < NO_DIFFERENCE and pair.verdict == "different":
         return f"ONNX Runtime sees no difference on the input that refutes ({record['seen']:.1e})"
+    if pair.verdict == "different" and record.get("compare", {}).get("differ") is False:
+        return "isomer compare sees no difference on real inputs"
     if verdict == "undecided" and not record["why"]:
         return "undecided without a reason"
     return None
@@ -105,6 +117,8 @@ def ask(pair, order, given, records, can_value):
         if not known or known["verdict"] in given.again.split(","):
             known = {"first": pair.first, "second": pair.second, "order": order, "at": sizes, "expected": pair.verdict} | prove(
                 first, second, pair, given.budget, options)
+            if pair.verdict == "different" and order == ORDERS[0]:
+                known["compare"] = compare(first, second)
             known["fault"] = fault(pair, known)
             words = f"{first.name} {second.name}, {sizes}: {known['seconds']:.1f} s  {known['fault'] or known['why']}"
             print(f"{known['verdict']:10} {pair.verdict:9} {words[:280]}", flush=True)
@@ -119,15 +133,18 @@ def best(records):
     for record in records:
         key = record["first"], record["second"]
         is_decided = record["verdict"] in ("proved", "refuted")
-        rank = (is_decided, is_decided == (record["at"] == ALL_SIZES))
+        rank = (is_decided, is_decided == (record["at"] == ALL_SIZES and not record.get("sizes")))
         if key not in found or rank > found[key][0]:
             found[key] = rank, record
     return [record for _, record in found.values()]
 
 
 def summarize(records):
-    counts = collections.Counter((r["expected"], f"{r['verdict']}{' at one size' if r['at'] != ALL_SIZES and r['verdict'] != 'undecided' else ''}")
-                                 for r in best(records))
+    def words(record):
+        is_bound = record["verdict"] != "undecided" and (record["at"] != ALL_SIZES or record.get("sizes"))
+        return f"{record['verdict']}{' at one size' if is_bound else ''}"
+
+    counts = collections.Counter((record["expected"], words(record)) for record in best(records))
     for expected in ("equal", "near", "different"):
         of_it = [f"{number} {word}" for (kind, word), number in sorted(counts.items()) if kind == expected]
         print(f"{expected}: {sum(number for (kind, _), number in counts.items() if kind == expected)} pairs: {', '.join(of_it)}")

@@ -5,6 +5,7 @@ on every machine.
 """
 import json
 import math
+import os
 import pathlib
 import re
 
@@ -22,6 +23,7 @@ FEEDS = programs.ROOT / "build" / "trained_feeds"
 MOST_CHARACTERS = 600  # of a message that is still read
 ANSWER_SECONDS = 900
 SENSITIVE = 2  # as far as the rule of errors lets rounding grow
+_written = set()
 REFUSED = (2, 3)  # bad usage or input; undecided or not modelled
 
 
@@ -49,14 +51,15 @@ def usual(model):
 
 
 def feeds_of(model, size=None):
-    """The file with real inputs of a size, written once."""
+    """The file with real inputs of a size, written once by each run: a task may draw other ones by now."""
     size = usual(model) if size is None else size
     FEEDS.mkdir(parents=True, exist_ok=True)
     path = FEEDS / f"{model.name.replace('/', '.')}.{trained_answers.size_name(model, size)}.npz"
-    if not path.exists():
-        written = path.with_suffix(".part.npz")
-        np.savez(written, **model.task.draw(model, model.sizes[size])[0])
-        written.rename(path)
+    if path not in _written:
+        part = path.with_suffix(f".{os.getpid()}.npz")
+        np.savez(part, **model.task.draw(model, model.sizes[size])[0])
+        part.rename(path)
+        _written.add(path)
     return path
 
 
@@ -169,7 +172,7 @@ def _ask(say, model_name, place):
     try:
         result = opened(place)
     except Exception as error:  # what was written must load
-        say({"size": "any", "same": False, "words": f"it does not load: {str(error)[:300]}"})
+        say({"size": "any", "failure": f"it does not load: {str(error)[:300]}"})
         return
     for size, shapes in enumerate(model.sizes):
         said = {"size": trained_answers.size_name(model, size)}
@@ -211,6 +214,9 @@ def ask_answers(model, place, folder=None):
         if one.get("same") is False:
             one["sensitive"] = is_sensitive(one)
     changed = [one for one in said if one.get("same") is False and not one["sensitive"]]
+    failures = [without_folders(one["failure"], folder) for one in said if "failure" in one]
+    if failures:
+        return said, failures[0]
     if ending != 0:
         return said, f"its run ended with {ending}" if ending is not None else f"its run took more than {ANSWER_SECONDS} s"
     if changed:

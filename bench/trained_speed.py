@@ -2,7 +2,7 @@
 # nightly: --check | timeout=1200 serial unsanitized
 """Trained models, how fast each way makes them: real inputs at the usual size, one thread, one build.
 
-  bench/trained_speed.py [NAME ...] [--group GROUP] [--budget 60s] [--turns 12] [--minutes 60] [--results FILE.jsonl] [--check]
+  bench/trained_speed.py [NAME ...] [--group GROUP] [--budget 60s] [--turns 12] [--minutes 60] [--results FILE.jsonl] [--right FILE.jsonl] [--check]
 ONNX Runtime with all of its optimizations on the model as it is = 1.00. Beside it:
   graph     what `isomer optimize` writes
   kernels   `isomer compile --as custom-op` of the model
@@ -10,7 +10,8 @@ ONNX Runtime with all of its optimizations on the model as it is = 1.00. Beside 
   openvino  the model on OpenVINO in float32 at this size, where it is installed and takes the model
 Each is made within a time limit, and asked the questions of its task (bench/trained_answers.py). Then all of them run by turns in one process; ratios of CPU
 time are taken per turn, and recorded is their median with a 95 % interval. Also recorded: load times, sizes, seconds taken, what was done, why nothing was,
-and in which operators the original spends its time. --results keeps what is done: a second run continues. --minutes starts no model after that time.
+and in which operators the original spends its time. --results keeps what is done: a second run continues; --right
+also keeps what was made as bench/trained_right.py does. --minutes starts no model after that time.
 Exit 1: an answer that changed, or a result that is surely slower than the model. --check: one small model.
 """
 import argparse
@@ -30,9 +31,11 @@ import modules
 import programs
 import trained_right
 import trained_runs
+from records import Records
 from trained import models, packages
 
 WAYS = ("graph", "kernels", "both")
+RIGHT_WAYS = {"graph": "default", "kernels": "custom-op"}  # as bench/trained_right.py names them
 FEWEST, MOST, LOADS = 9, 300, 3  # turns at least and at most; how often each is loaded
 SURELY_SLOWER = 0.98
 COMPILE_SECONDS = 900
@@ -109,16 +112,23 @@ def size_of(place):
     return sum(file.stat().st_size for file in files if file.exists())
 
 
+def keep(way, model, made, right):
+    """What a row says of a way. The whole record goes to the file of bench/trained_right.py, which then need not run it again."""
+    record, kind, why = made
+    if right is not None and way in RIGHT_WAYS:
+        right.add({"model": model.name, "way": RIGHT_WAYS[way], "class": kind, "why": why} | record)
+    return {"class": kind, "words": why, "seconds": record["seconds"], "answers": record.get("answers", [])}
+
+
 def make_graph(model, folder, budget):
-    record, kind, why = trained_right.run_optimize(model, folder, budget)
-    return {"class": kind, "words": why, "seconds": record["seconds"], "answers": record.get("answers", [])}, folder / "out.onnx"
+    folder.mkdir()
+    return trained_right.run_optimize(model, folder, budget), folder / "out.onnx"
 
 
 def make_kernels(model, source, folder):
     """Operators for what is at `source`: the model, or what `optimize` wrote."""
     folder.mkdir()
-    record, kind, why = trained_right.run_compile(model, folder, "--as", "custom-op", source=source)
-    return {"class": kind, "words": why, "seconds": record["seconds"], "answers": record.get("answers", [])}, folder / "out"
+    return trained_right.run_compile(model, folder, "--as", "custom-op", source=source), folder / "out"
 
 
 def operators_of(model):
@@ -128,19 +138,20 @@ def operators_of(model):
     return [[one["op"], round(one["share"], 3)] for one in sorted(found, key=lambda one: -one["share"])[:5]]
 
 
-def judge(model, folder, given):
+def judge(model, folder, given, right):
     row = {"package": model.package.name, "file": model.file, "task": model.task_name, "options": model.shape_options(trained_runs.usual(model)),
            "feeds": trained_runs.feeds_of(model).name, "needs_feeds": bool(model.values), "operators": operators_of(model), "made": {}}
     places = {"raw": model.path}
-    (folder / "graph").mkdir()
-    row["made"]["graph"], graph = make_graph(model, folder / "graph", given.budget)
+    made, graph = make_graph(model, folder / "graph", given.budget)
+    row["made"]["graph"] = keep("graph", model, made, right)
     sources = {"kernels": model.path}
     if row["made"]["graph"]["class"] == "improved":
         places["graph"] = sources["both"] = graph
     for way, source in sources.items():
-        row["made"][way], made = make_kernels(model, source, folder / way)
+        made, place = make_kernels(model, source, folder / way)
+        row["made"][way] = keep(way, model, made, right)
         if row["made"][way]["class"] == "improved":
-            places[way] = made
+            places[way] = place
     row["bytes"] = {way: size_of(place) for way, place in places.items()}
     if not given.no_openvino:
         places["openvino"] = model.path
@@ -151,11 +162,11 @@ def judge(model, folder, given):
     return row | {"ways": json.loads(child.stdout.splitlines()[-1])}
 
 
-def judged(model, given):
+def judged(model, given, right):
     """The row of a model, whatever happens to it."""
     with tempfile.TemporaryDirectory(prefix="isomer_speed_") as temporary:
         try:
-            return judge(model, pathlib.Path(temporary), given)
+            return judge(model, pathlib.Path(temporary), given, right)
         except Exception as failure:  # the others go on
             return {"failure": trained_runs.without_folders(f"{type(failure).__name__}: {failure}"[-300:], temporary)}
 
@@ -187,6 +198,7 @@ def main():
     parser.add_argument("--group", choices=packages.GROUPS)
     parser.add_argument("--budget", type=trained_right.seconds_of, default=60.0)
     parser.add_argument("--turns", type=float, default=12, help="seconds of the last measurement")
+    parser.add_argument("--right", type=pathlib.Path, help="the file of bench/trained_right.py that gets what was made here, too")
     parser.add_argument("--no-openvino", action="store_true")
     trained_runs.add_options(parser)
     given = parser.parse_args()
@@ -197,10 +209,11 @@ def main():
         print("none of these models is here: tools/fetch_trained")
         return programs.SKIPPED
     records, start = trained_runs.open_records(given, ("model",), [(model.name,) for model in chosen]), time.monotonic()
+    right = Records(given.right, "model", "way") if given.right else None
     for model in chosen:
         known = records.all.get((model.name,))
         if (not known or "failure" in known and "failed" in given.again) and time.monotonic() - start < 60 * given.minutes:
-            records.add({"model": model.name} | judged(model, given))
+            records.add({"model": model.name} | judged(model, given, right))
     rows = {model.name: records.all[model.name,] for model in chosen if (model.name,) in records}
     programs.print_table(["model", "ms", *WAYS, "openvino"], [
         [name, round(row["ways"]["raw"]["ms"], 2), *(round(ratio(row, way), 2) for way in WAYS), round(ratio(row, "openvino") or 0, 2)]
