@@ -96,7 +96,7 @@ class Inputs(unittest.TestCase):
         self.assertIn("ids 1x128", self.inputs(words()))
 
     def test_a_size_that_is_given_is_kept(self):
-        self.assertIn("x 2x3x48x16", self.inputs(line_reader(), "--shape", "x=2x3x48x16"))
+        self.assertIn("x 1x3x60x16", self.inputs(line_reader(), "--shape", "x=1x3x60x16"))
         said = self.inputs(line_reader(), "--shape", "W=16")
         self.assertRegex(said, r"x 1x3x(48|64|80)x16 ")
 

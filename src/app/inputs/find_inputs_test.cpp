@@ -118,19 +118,24 @@ TEST(FindInputs, KnowsNamesOfSamplesStatesAndRates) {
 }
 
 TEST(ComparedNumbers, AreFoundBehindCastsAndInBodies) {
-  const Graph graph = parsed(R"(
+  Graph graph = parsed(R"(
     <ir_version: 8, opset_import: ["" : 17]>
-    g (int64 rate, float[2] x) => (y) <int64 k = {22050}, int64 l = {3}> {
+    g (int64 rate, float[2] x) => (e, f, y) <int64 k = {22050}, int64 l = {3}> {
       e = Equal(rate, k)
       c = Cast<to = 7>(rate)
       f = Greater(c, l)
-      y = If(e) <then_branch = t () => (a) { a = Relu(x) }, else_branch = u () => (b) {
-        m = Constant<value_int = 11025>()
-        h = Equal(rate, m)
-        w = Cast<to = 1>(h)
-        b = Mul(x, w)
-      }>
+      y = Relu(x)
     })");
+  const Graph branch = parsed(R"(
+    <ir_version: 8, opset_import: ["" : 17]>
+    b (int64 inner) => (h) <int64 m = {11025}> { h = Equal(m, inner) })");
+  Node choice;
+  choice.op = "If";
+  choice.inputs = {graph.outputs()[0]};
+  choice.captures = {graph.inputs()[0]};
+  choice.outputs = {"z"};
+  choice.bodies.push_back({"then_branch", std::make_shared<const Graph>(branch), {0}});
+  graph.add_output({graph.add(choice), 0});
   EXPECT_EQ(compared_numbers(graph, graph.inputs()[0]), (std::vector<double>{22050, 11025, 4, 3, 2}));
   EXPECT_TRUE(compared_numbers(graph, graph.inputs()[1]).empty());
 }

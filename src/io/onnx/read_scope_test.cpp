@@ -117,8 +117,8 @@ TEST(Bodies, AreCheckedLikeTheMainGraph) {
   undefined.else_branch->mutable_node(0)->set_input(0, "ghost");
   EXPECT_THAT(refusal(undefined.model), HasSubstr("reads 'ghost'"));
 
-  IfModel later;  // what comes after the node is not visible in it
-  add_node(later.model, "Relu", {"x"}, {"after"});
+  IfModel later;  // what needs the node's output can't be visible in it
+  add_node(later.model, "Relu", {later.model.graph().output(0).name()}, {"after"});
   later.else_branch->mutable_node(0)->set_input(0, "after");
   EXPECT_THAT(refusal(later.model), HasSubstr("reads 'after'"));
 
