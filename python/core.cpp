@@ -189,12 +189,14 @@ void bind_models(nb::module_& m) {
       nb::arg("path"), nb::arg("sizes"));
   m.def(
       "load_pair",
-      [](const Path& a, const Path& b, const std::vector<std::string>& sizes) {
+      [](const Path& a, const Path& b, const std::vector<std::string>& sizes,
+         const std::vector<std::string>& values) {
         Watch watch;
-        api::ModelPair pair = watch.run([&] { return api::load_pair(a, b, {.sizes = sizes}); });
+        api::ModelPair pair =
+            watch.run([&] { return api::load_pair(a, b, {.sizes = sizes, .values = values}); });
         return nb::make_tuple(pair.a, pair.b);
       },
-      nb::arg("a"), nb::arg("b"), nb::arg("sizes"));
+      nb::arg("a"), nb::arg("b"), nb::arg("sizes"), nb::arg("values"));
   m.def("inspect", [](const api::Model& model, const std::vector<std::string>& sizes) {
     Watch watch;
     return watch.run([&] { return api::inspect(model, sizes).json; });

@@ -192,6 +192,7 @@ def prove(
     b: PathLike | onnx.ModelProto,
     *,
     sizes: Sizes | None = None,
+    values: Values | None = None,
     seconds: float = 300,
     certificate: bytes | PathLike | None = None,
     progress: Progress | None = None,
@@ -199,6 +200,7 @@ def prove(
     """Whether two models are equal for all inputs (docs/equality.md says in which sense): proved, refuted or undecided.
 
     Inputs are matched by name; outputs, too, if both models have the same names of them, else by position. `sizes`: the question is about these only.
+    `values`: inputs that are fixed, {"sr": 16000}; the models are compared as models without them.
     `certificate`: tried first, a proof that need not be found. Ctrl-C makes it undecided.
 
     >>> import isomer, onnx
@@ -211,18 +213,23 @@ def prove(
     ('refuted', ['x'])
     """
     with as_files(a, b) as (first, second):
-        one, two = _core.load_pair(first, second, size_texts(sizes))
+        one, two = _core.load_pair(first, second, size_texts(sizes), value_texts(values))
         text, proof, example = _core.prove(one, two, seconds, certificate_bytes(certificate), progress)
     report = json.loads(text)
     return Proof(report["verdict"], report["why"], proof, made_tensors(example), report)
 
 
 def check(
-    model: PathLike | onnx.ModelProto, out: PathLike | onnx.ModelProto, certificate: bytes | PathLike, *, sizes: Sizes | None = None
+    model: PathLike | onnx.ModelProto,
+    out: PathLike | onnx.ModelProto,
+    certificate: bytes | PathLike,
+    *,
+    sizes: Sizes | None = None,
+    values: Values | None = None,
 ) -> Checked:
     """Whether a certificate proves that `out` equals `model`: every step of it is proved again, nothing is searched.
 
-    `sizes`: of `model`, where `out` was made for them (`fix_sizes`).
+    `sizes`, `values`: that the certificate is about, if it was made by `prove` with them, or with `fix_sizes`.
 
     >>> import isomer, onnx
     >>> model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[N] x) => (float[N] y) { a = Identity(x) y = Relu(a) }')
@@ -233,7 +240,8 @@ def check(
     False
     """
     with as_files(model, out) as (first, second):
-        text = _core.check(_core.load(first, size_texts(sizes)), _core.load(second, []), certificate_bytes(certificate))
+        one, two = _core.load_pair(first, second, size_texts(sizes), value_texts(values))
+        text = _core.check(one, two, certificate_bytes(certificate))
     report = json.loads(text)
     return Checked(report["verdict"] == "accepted", report["reason"], report)
 
@@ -465,7 +473,7 @@ def gate(
         options.base_runtime = runtime_options(base_runtime)
     arrays = set_feeds(options, feeds)
     with as_files(base, candidate) as (first, second):
-        one, two = _core.load_pair(first, second, [])
+        one, two = _core.load_pair(first, second, [], [])
         text, markdown = _core.gate(one, two, options, certificate_bytes(certificate), arrays, progress)
     report = json.loads(text)
     return Gate(report["verdict"], report["line"], interval_of(report["speed"], "ratio"), markdown, report)
