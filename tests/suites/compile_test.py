@@ -433,7 +433,7 @@ class Compares(Compiles):
         self.assertEqual(ran.returncode, 0, ran.stdout + ran.stderr)
         self.assertGreater(ran.answer["errors"]["runtime"], 1e-4)
         unmeasured = modules.compile_model(self.path / "model.onnx", self.path / "compiled", "--seconds", "0.1", "--max-error-growth", "0")
-        self.assertEqual(unmeasured.returncode, 0, unmeasured.stderr)  # ONNX Runtime moves as much by other last digits of the weights
+        self.assertIn("are not ONNX Runtime's", unmeasured.stderr + unmeasured.stdout)  # where float64 may not decide
 
     def test_values_next_to_a_step_of_a_quantizer(self):
         """Means that are nearly a half: which side of a step each falls on is a matter of the order of its sum, and a step is much."""
