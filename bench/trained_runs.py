@@ -64,7 +64,7 @@ def feeds_of(model, size=None):
 
 
 def without_folders(text, folder=None):
-    """What is told, with files named from the tree's root, and results below OUT."""
+    """A printed line, with files named from the tree's root, and results below OUT."""
     for place, word in ((folder, "OUT"), (programs.ROOT, "")):
         text = re.sub(re.escape(f"{place}") + r"(?=/|$)/?", f"{word}/" if word else "", text) if place else text
     return text

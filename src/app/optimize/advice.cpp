@@ -2,11 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <cmath>
-#include <limits>
+#include <algorithm>
 #include <set>
 
 #include "app/inputs/opened_model.h"
+#include "kernel/prove/flush.h"
 #include "runtime/judge/measure_apart.h"
 
 namespace isomer {
@@ -17,9 +17,7 @@ constexpr double kWorthTelling = 1.1;
 
 void count_in(const Tensor& tensor, const std::string& name, Denormals& found) {
   if (tensor.type() != ElementType::Float) return;
-  std::uint64_t count = 0;
-  for (const float v : tensor.as<float>())
-    count += v != 0 && std::abs(v) < std::numeric_limits<float>::min() ? 1 : 0;
+  const auto count = static_cast<std::uint64_t>(std::ranges::count_if(tensor.as<float>(), is_denormal));
   if (count > 0 && found.count == 0) found.first = name;
   found.count += count;
   found.of += static_cast<std::uint64_t>(tensor.as<float>().size());

@@ -32,7 +32,7 @@ bool is_of_samples(const std::string& symbol, const Place& at) {
          !has_word(symbol, {"frame", "feature", "mel", "token"});
 }
 
-// Tells the sizes of open dimensions, and notes those that nobody gave.
+// Chooses the sizes of open dimensions, and notes those that were not given.
 class Sizes {
  public:
   Sizes(const InferOptions& options, const WantedSizes& wanted) : given_(options.symbols), wanted_(wanted) {}
