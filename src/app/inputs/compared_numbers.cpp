@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 #include <string_view>
 
 #include "model/graph/constant.h"
+#include "runtime/judge/carried_values.h"
 
 namespace isomer {
 namespace {
@@ -20,22 +20,10 @@ constexpr std::array<std::string_view, 6> kCarriers = {"Cast",    "Identity", "R
 class Comparisons {
  public:
   void follow(const Graph& graph, Value from, int depth) {
-    const auto consumers = graph.consumers();
-    std::set<Value> seen{from};
-    for (std::vector<Value> open{from}; !open.empty();) {
-      const Value value = open.back();
-      open.pop_back();
-      const auto readers = consumers.find(value);
-      if (readers == consumers.end()) continue;
-      for (const NodeId id : readers->second) {
-        const Node& node = graph.node(id);
-        note(graph, node, value);
-        if (depth < kDeepest) enter(node, value, depth);
-        const bool carries = node.domain.empty() && std::ranges::count(kCarriers, node.op) > 0 &&
-                             !node.inputs.empty() && node.inputs[0] == value;
-        if (carries && seen.insert({id, 0}).second) open.push_back({id, 0});
-      }
-    }
+    visit_readers(graph, from, kCarriers, [&](const Node& node, Value value) {
+      note(graph, node, value);
+      if (depth < kDeepest) enter(node, value, depth);
+    });
   }
 
   // Those that make an equality hold, then others.

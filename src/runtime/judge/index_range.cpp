@@ -1,10 +1,9 @@
 // Where the values of an integer input go: token ids into an embedding, positions into a table.
 #include <algorithm>
 #include <array>
-#include <set>
 #include <string_view>
-#include <vector>
 
+#include "runtime/judge/carried_values.h"
 #include "runtime/judge/feeds.h"
 
 namespace isomer {
@@ -52,23 +51,11 @@ std::optional<std::int64_t> indexed_by(const Inference& inference, const Node& n
 }  // namespace
 
 std::int64_t indexed_extent(const Graph& graph, const Inference& inference, Value input) {
-  const auto consumers = graph.consumers();
   std::int64_t least = 0;
-  std::set<Value> seen{input};
-  for (std::vector<Value> open{input}; !open.empty();) {
-    const Value value = open.back();
-    open.pop_back();
-    const auto readers = consumers.find(value);
-    if (readers == consumers.end()) continue;
-    for (const NodeId id : readers->second) {
-      const Node& node = graph.node(id);
-      if (const auto extent = indexed_by(inference, node, value); extent && *extent > 0)
-        least = least == 0 ? *extent : std::min(least, *extent);
-      const bool carries = node.domain.empty() && std::ranges::count(kCarriers, node.op) > 0 &&
-                           !node.inputs.empty() && node.inputs[0] == value;
-      if (carries && seen.insert({id, 0}).second) open.push_back({id, 0});
-    }
-  }
+  visit_readers(graph, input, kCarriers, [&](const Node& node, Value value) {
+    if (const auto extent = indexed_by(inference, node, value); extent && *extent > 0)
+      least = least == 0 ? *extent : std::min(least, *extent);
+  });
   return least;
 }
 
