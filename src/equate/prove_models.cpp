@@ -11,6 +11,7 @@
 #include "equate/combined_constant.h"
 #include "equate/differing_input.h"
 #include "equate/likeness.h"
+#include "equate/made_constants.h"
 #include "equate/moved_constant.h"
 #include "equate/restated_constant.h"
 #include "equate/rounded_number.h"
@@ -126,6 +127,8 @@ class Prover {
          double seconds_of_a_run, const std::map<std::string, std::string>& alike, ModelsVerdict& out)
       : a_(pair.a),
         b_(pair.b),
+        a_info_(pair.a_info),
+        b_info_(pair.b_info),
         options_(options),
         out_(out),
         sweep_(pair.a, pair.a_info, pair.b, pair.b_info, pair.moved),
@@ -163,6 +166,7 @@ class Prover {
   std::string first_parting() const;
 
   const Graph &a_, &b_;
+  const Inference &a_info_, &b_info_;
   const ProveModelsOptions& options_;
   ModelsVerdict& out_;
   Sweep sweep_;
@@ -201,19 +205,30 @@ void Prover::find_constants() {
   }
 }
 
+// Numbers that one model computes and the other doesn't have: proofs see the computation, from constants that
+// both have. (LSTM's one bias is the biases of two products in a row.)
 void Prover::solve_moved() {
-  if (constants_of_b_.empty()) return;
+  const std::vector<MadeConstant> made = made_constants(b_, b_info_);
   const MovedConstants moved(constants_of_a_, only_of_a_);
-  for (const auto& [value, tensor] : constants_of_b_) {
-    if (is_stopped()) return;
+  const auto solve_for = [&](Value value, const Tensor& tensor) {
     auto program = restated_constant(tensor, only_of_a_, b_.opsets);
     if (!program) program = moved.find(tensor, b_.opsets);
     if (!program) program = scaled_constant(tensor, only_of_a_, b_.opsets);
     if (!program) program = combined_constant(tensor, only_of_a_, b_.opsets);
-    if (!program) continue;
-    if (sweep_.replace_constant(Side::B, value, *program).ok())
-      unsolved_.erase(sweep_.class_of(Side::B, value));
+    return program && sweep_.replace_constant(Side::B, value, *program).ok();
+  };
+  for (const auto& [value, tensor] : constants_of_b_) {
+    if (is_stopped()) return;
+    if (solve_for(value, tensor)) unsolved_.erase(sweep_.class_of(Side::B, value));
   }
+  for (const MadeConstant& m : made) {
+    if (is_stopped()) return;
+    if (!sweep_.replace_constant(Side::B, m.value, m.program).ok())
+      (void)solve_for(m.value, *b_info_.of(m.value).constant);
+  }
+  for (const MadeConstant& m : made_constants(a_, a_info_))
+    if (!sweep_.in_b(sweep_.class_of(Side::A, m.value)).exists())
+      (void)sweep_.replace_constant(Side::A, m.value, m.program);
 }
 
 bool Prover::is_input_class(int c) const {

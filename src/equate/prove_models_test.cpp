@@ -226,6 +226,27 @@ TEST(ProveModels, MovedWeightsAreExact) {
   EXPECT_EQ(verdict.constants_rounded, 0);
 }
 
+TEST(ProveModels, WeightsThatOneModelPutsTogetherAreTheOthersTwo) {
+  const auto weights = [](int u, int v) {
+    return "float[8,16] u = {" + numbers(128, u) + "}, float[8,16] v = {" + numbers(128, v) + "}";
+  };
+  const std::string in = "float[N,8] x", out = "float[N,16] y";
+  const Graph apart = model(in, out, "p = MatMul(x, u)\nq = MatMul(x, v)\ny = Sub(p, q)", weights(1, 2));
+  const auto together = [&](const std::string& order, int u, int v) {
+    return model(
+        in, out,
+        "w = Concat<axis=1>(" + order + ")\nt = MatMul(x, w)\np, q = Split<axis=1>(t)\ny = Sub(p, q)",
+        weights(u, v));
+  };
+  for (const auto& [order, u, v] : {std::tuple("u, v", 1, 2), std::tuple("v, u", 2, 1)}) {
+    const Graph other = together(order, u, v);
+    EXPECT_EQ(prove_models(apart, other).answer, Answer::Proved) << order;
+    EXPECT_EQ(prove_models(other, apart).answer, Answer::Proved) << order;
+  }
+  EXPECT_EQ(prove_models(apart, together("v, u", 1, 2)).answer, Answer::Refuted);
+  EXPECT_EQ(prove_models(apart, together("u, v", 1, 3)).answer, Answer::Refuted);
+}
+
 TEST(ProveModels, AFoldedScaleIsSolvedForAndAWrongOneIsNot) {
   const std::string w = "float[10,10] w = {" + numbers(100, 3) + "}, float[10] s = {" + numbers(10, 4) + "}";
   const auto folded = [](double wrong) {

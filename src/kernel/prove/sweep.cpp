@@ -460,8 +460,16 @@ bool Sweep::is_constant_of(Side side, const Tensor& tensor) const {
 
 Result<Rounding> Sweep::replace_constant(Side side, Value constant, const Graph& program) {
   const Graph& graph = *model(side).graph;
-  const auto stored = known_constant(graph, constant);
+  const auto stored = known(side, constant);
   if (!stored) return Error{"it is no constant"};
+  if (class_of(side, constant) < 0) {
+    // Computed from constants alone. One output: then its class is that of its numbers, whatever its inputs
+    // are.
+    const Node& node = graph.node(constant.node);
+    if (node.outputs.size() != 1 || purity(graph, node) != Purity::Function)
+      return Error{"it is no constant"};
+    add(side, constant.node);
+  }
   const int c = class_of(side, constant);
   if (side == Side::B && in_a(c).exists()) return Error{"it is a constant of the first model"};
   if (folded_.contains(c) || settled_.contains(c)) return Error{"it is settled"};

@@ -609,6 +609,31 @@ TEST(Traps, Trap19FoldedNumbersAreSolvedFor) {
   EXPECT_FALSE(proved(folded("0.01, 0.04, 0.09"), other));
 }
 
+TEST(Traps, Trap19AComputedConstantIsReplacedOnlyByItsOwnNumbers) {
+  const std::string w = "float[2] w = {0.1, 0.2}", v = "float[2] v = {0.7, 0.9}";
+  const Graph a =
+      program("float[4] x", "float[4] y", "k = Concat<axis=0>(v, w)\ny = Mul(x, k)", w + ", " + v);
+  const Graph b = program("float[4] x", "float[4] y",
+                          "k = Concat<axis=0>(w, v)\np, q = Split<axis=0, num_outputs=2>(k)\n"
+                          "r = Concat<axis=0>(q, p)\ny = Mul(x, r)",
+                          w + ", " + v);
+  const auto a_info = infer(a), b_info = infer(b);
+  Sweep sweep(a, *a_info, b, *b_info);
+  const auto replaced = [&](const std::string& name, const std::string& order) {
+    const Graph program_of = program("", "float[4] k", "k = Concat<axis=0>(" + order + ")", w + ", " + v);
+    for (const NodeId id : b.order())
+      if (b.node(id).outputs[0] == name) return sweep.replace_constant(Side::B, {id, 0}, program_of).ok();
+    return false;
+  };
+  for (const NodeId id : b.order())
+    if (b.node(id).kind == NodeKind::Initializer) sweep.add_to_b(id);
+  EXPECT_FALSE(replaced("k", "v, w"));  // other numbers
+  EXPECT_FALSE(replaced("p", "w, v"));  // one output of two
+  EXPECT_FALSE(replaced("r", "v, w"));  // A has it
+  EXPECT_FALSE(replaced("y", "v, w"));  // no constant
+  EXPECT_TRUE(replaced("k", "w, v"));
+}
+
 TEST(Traps, Trap20OnlyWhatIsProvedIsMerged) {
   // Draws of random numbers are not the same draw.
   const std::string in = "float[2] x", out = "float[2] y";

@@ -1,5 +1,6 @@
 #include "optimizer/facts/region_reads.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "model/graph/testing.h"
@@ -74,9 +75,10 @@ TEST(RegionReads, DilationIsWhatAllTapsHaveInCommon) {
 
 TEST(RegionReads, WeightsTellParallelAxesFromGroups) {
   for (const bool are_equal : {false, true}) {
-    const auto map = map_of_text(
-        std::string("agraph (float[N,4,6] x) => (float[N,4,6] y) <float[4,1] s = {") +
-        (are_equal ? "3, 3, 3, 3" : "3, 3, 3, 4") + "}, float[1] t = {2}> {\na = Mul(x, s)\ny = Mul(a, t)}");
+    const auto map = map_of_text(fmt::format(
+        "agraph (float[N,4,6] x) => (float[N,4,6] y) <float[4,1] s = {{3, 3, 3, {}}}, float[1] t = {{2}}> "
+        "{{\na = Mul(x, s)\ny = Mul(a, t)}}",
+        are_equal ? 3 : 4));
     ASSERT_TRUE(map.has_value());
     EXPECT_FALSE(map->inputs[0].weighted);
     EXPECT_EQ(map->inputs[1].weighted, !are_equal);
