@@ -16,6 +16,7 @@ import sys
 import tell_comparison
 import tell_packages
 import tell_reliability
+import tell_sizes
 import tell_together
 import tell_trained
 import tell_tuning
@@ -769,6 +770,7 @@ def first_page():
                 "| [deployed.md](deployed.md) | models as people deploy them: float16, int8, int4 |",
                 "| [trained.md](trained.md) | trained models out of packages: every command, speed, pairs in the wild |",
                 "| [packages.md](packages.md) | what a user of each package gains, with commands to repeat it |",
+                "| [sizes.md](sizes.md) | models with operators for a few sizes, at these and at others |",
                 "| [comparison.md](comparison.md) | the same models through other tools |",
                 "| [expert.md](expert.md) | pieces of models that experts rewrote by hand |",
                 "| [structures.md](structures.md) | structures of real networks that nothing was tuned for |",
@@ -801,6 +803,7 @@ def main():
              PAGES / "together.md": tell_together.page(read("together"), provenance, GENERATED),
              PAGES / "trained.md": tell_trained.page(read("trained_right"), read("trained_speed"), read("trained_prove"), provenance, GENERATED),
              PAGES / "packages.md": tell_packages.page(read("trained_speed"), provenance, GENERATED),
+             PAGES / "sizes.md": tell_sizes.page(read("compile_sizes"), provenance, GENERATED),
              PAGES / "tuning.md": tell_tuning.page(read("tuning"), provenance, GENERATED)}
     texts = {path: "\n".join(lines).rstrip("\n") + "\n" for path, lines in pages.items()} | {ROOT / "README.md": readme()}
     stale = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]

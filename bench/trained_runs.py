@@ -206,6 +206,27 @@ def _measure_own(say, model_name):
     say(distance(*(trained_answers.session_of(model.path, has_passes=has) for has in (True, False)), feeds))
 
 
+def float64_errors(model, place, folder):
+    """How far the original and a result are from the model in float64, of the largest value, at the usual size; None if that takes too long."""
+    exact = folder / "exact.npz"
+    ran, _ = run(["isomer", "run", model.path, "--feeds", feeds_of(model), "--arithmetic", "double", "-o", exact], ANSWER_SECONDS, folder)
+    if ran["exit"] != 0:
+        return None
+    said, _ = children.said_by(_measure_exact, model.name, place, exact, seconds=ANSWER_SECONDS)
+    return said[0] if said else None
+
+
+def _measure_exact(say, model_name, place, exact):
+    from trained import models
+    model = models.by_name(model_name)
+    with np.load(feeds_of(model)) as feeds, np.load(exact) as right:
+        errors = []
+        for session in (opened(model.path), opened(place)):
+            outputs = session.run(None, {i.name: feeds[i.name] for i in session.get_inputs()})
+            errors.append(max(modules.distance(right[o.name].astype(y.dtype), y) for o, y in zip(session.get_outputs(), outputs, strict=True)))
+    say(errors)
+
+
 def ask_answers(model, place, folder=None):
     """What the task sees of a result beside the original, for each size, and what is wrong with that, or None."""
     said, ending = children.said_by(_ask, model.name, place, seconds=ANSWER_SECONDS)

@@ -108,7 +108,7 @@ def run_all(seconds, feeds_file, *pairs):
 
 def size_of(place):
     """Bytes that a user ships: the model, and the library and weights that it needs."""
-    files = [place] if place.is_file() else [place / name for name in ("model.onnx", "libmodel.so", "model.weights")]
+    files = [place] if place.is_file() else [place / "model.onnx", place / "libmodel.so", *place.glob("*.weights")]
     return sum(file.stat().st_size for file in files if file.exists())
 
 

@@ -151,6 +151,7 @@ void bind_options(nb::module_& m) {
       .def_rw("sizes", &L::sizes)
       .def_rw("values", &L::values)
       .def_rw("as_operator", &L::as_operator)
+      .def_rw("fixed_sizes", &L::fixed_sizes)
       .def_rw("threads", &L::threads)
       .def_rw("feeds_file", &L::feeds_file)
       .def_rw("equal", &L::equal)

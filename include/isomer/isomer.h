@@ -514,10 +514,14 @@ ISOMER_API std::string derive_rules(const std::filesystem::path& file, const std
 // ---- A model as a library of its own
 
 struct CompileOptions {
-  std::string name = "model";            // what every symbol begins with: a C identifier
-  std::string target = "native";         // one of compile_targets()
-  std::string compiler = {};             // a C++ compiler; "": $CXX, else clang++ or g++ of $PATH
-  std::vector<std::string> sizes = {};   // of inputs whose sizes the model leaves open
+  std::string name = "model";     // what every symbol begins with: a C identifier
+  std::string target = "native";  // one of compile_targets()
+  std::string compiler = {};      // a C++ compiler; "": $CXX, else clang++ or g++ of $PATH
+  // Of inputs whose sizes the model leaves open. Of as_operator: a name that comes again begins another size
+  // ("x=1x3x48x160", "x=1x3x48x320"); model.onnx has operators for each, and runs at every other size as
+  // before.
+  std::vector<std::string> sizes = {};
+  bool fixed_sizes = false;              // of as_operator: model.onnx is for the one size that is given
   std::vector<std::string> values = {};  // of made-up feeds: "sr=16000" fills an input with that number
   std::string schedules = {};  // how loops run, where it is not left to Isomer: docs/how-to/compile.md
   // Also model.onnx, in which the regions that are faster so are operators of ONNX Runtime.

@@ -195,7 +195,12 @@ void add_compile(CLI::App& app, Chosen& chosen) {
   add_comparison_options(*command, *request);
   add_feeds_option(*command, request->options.feeds_file, "Inputs to compare and to measure with",
                    "made-up ones");
-  add_shape_option(*command, request->options.sizes);
+  add_shape_option(*command, request->options.sizes,
+                   "; with --as custom-op a name that comes again begins another size");
+  command->add_flag(
+      "--fixed-sizes", request->options.fixed_sizes,
+      "With --as custom-op: write a model for the given size alone. Without it, model.onnx runs at "
+      "every size, and is faster at the given ones");
   add_value_option(*command, request->options.values);
   add_live_options(*command, request->live);
   add_operators_option(*command, request->operators);

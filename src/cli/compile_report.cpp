@@ -94,8 +94,26 @@ std::string tuning_of(const Json& tuning) {
   return paragraph(fmt::format("not tuned: {} ({})", printable(string_of(tuning, "why")), what));
 }
 
+// Of a model that has operators for some sizes: what was measured at each.
+std::string sizes_of(const Json& sizes) {
+  std::string text;
+  for (const Json& s : sizes) {
+    std::string words;
+    for (const Json& size : s["sizes"])
+      words += (words.empty() ? "" : " ") + printable(size.get<std::string>());
+    const Json& speed = s["speed"];
+    if (!s["is_operator"].get<bool>()) words += ": as before: " + printable(string_of(s, "reason"));
+    else if (!speed.is_null())
+      words += fmt::format(": {:.2f}x ({:.2f} to {:.2f})", speed["ratio"].get<double>(),
+                           speed["low"].get<double>(), speed["high"].get<double>());
+    text += paragraph("at " + words, 4);
+  }
+  return text.empty() ? text : text + paragraph("at all other sizes: the model's own nodes");
+}
+
 std::string operators_of(const Json& report, const CompileWords& words) {
-  std::string text = regions_of(report["regions"]);
+  std::string text = report["is_operator"].get<bool>() ? sizes_of(report["sizes"]) : "";
+  text += regions_of(report["regions"]);
   for (const Json& t : report["tried"])
     text += paragraph(fmt::format("tried: {}{}: {:.2f}x", counted(count_of(t, "operators")),
                                   of_graph(t["graph"]), t["ratio"].get<double>()));

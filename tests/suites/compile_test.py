@@ -491,7 +491,7 @@ class Compares(Compiles):
                 np.testing.assert_array_equal(one, other)
 
     def test_what_an_operator_refuses(self):
-        self.compiled("--as", "custom-op", "--seconds", "0")
+        self.compiled("--as", "custom-op", "--seconds", "0", "--fixed-sizes")
         session = self.session()
         with self.assertRaisesRegex(Exception, "outside of its tensor"):
             session.run(None, {"x": normal(40, 96), "k": np.array([0, 4, 0])})
@@ -742,6 +742,72 @@ int main(int, char** words) {
                         str(self.path / "main"), "-lm", "-ldl", "-lpthread"], check=True)
         ran = subprocess.run([str(self.path / "main"), str(self.path / "compiled" / "net.weights")], capture_output=True, text=True, check=False)
         self.assertEqual((ran.returncode, ran.stderr), (0, ""), ran.stderr[-3000:])
+
+
+class Sizes(Compiles):
+    """Operators for some sizes, in a model that runs at every size."""
+
+    BODY = ("a = Conv <pads = [1, 1, 1, 1]> (x, w) b = Relu (a) c = Conv <pads = [1, 1, 1, 1]> (b, v) d = Add (c, z) e = Sigmoid (d) "
+            "y = GlobalAveragePool (e)")
+
+    def setUp(self):
+        super().setUp()
+        weights = {"w": normal(16, 3, 3, 3) / 5, "v": normal(16, 16, 3, 3) / 12}
+        self.model = model_of([Case(self.BODY, self.feeds(20), "y", weights)])
+        for value, name in zip(self.model.graph.input, ("width", "width"), strict=True):
+            value.type.tensor_type.shape.dim[3].dim_param = name
+        self.out = self.path / "compiled"
+
+    @staticmethod
+    def feeds(width):
+        return {"x": normal(1, 3, 20, width), "z": normal(1, 16, 20, width)}
+
+    def compiled(self, *options):
+        return modules.compile_model(self.save(self.model), self.out, "--as", "custom-op", "--name", "net", "--seconds", "0", *options)
+
+    def check_at(self, *widths):
+        session, right = modules.session(self.out / "model.onnx", self.out / "libnet.so"), modules.session(self.path / "model.onnx")
+        for width in widths:
+            feeds = self.feeds(width)
+            self.assertLessEqual(modules.distance(right.run(None, feeds)[0], session.run(None, feeds)[0]), TOLERANCE[np.dtype(np.float32)], width)
+        return session
+
+    def test_of_two_and_of_all_others(self):
+        ran = self.compiled("--shape", "width=20", "--shape", "width=33")
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertEqual([(s["sizes"], s["is_operator"]) for s in ran.answer["sizes"]], [(["width=20"], True), (["width=33"], True)])
+        self.assertEqual(ran.answer["operators"], 2)
+        session = self.check_at(20, 33, 1, 32, 34)
+        self.assertEqual([i.shape[3] for i in session.get_inputs()], ["width", "width"])
+        self.assertEqual(len(list(self.out.glob("*.weights"))), 1, "one network has its weights once")
+
+    def test_an_operator_runs_at_its_size_alone(self):
+        self.compiled("--shape", "width=20")
+        for file in self.out.glob("*.cpp"):
+            file.unlink()
+        graph = onnx.load(self.out / "model.onnx").graph
+        choice = next(node for node in graph.node if node.op_type == "If")
+        branches = {a.name: [n.op_type for n in a.g.node] for a in choice.attribute}
+        self.assertEqual(branches["then_branch"], ["net"])
+        self.assertIn("Conv", branches["else_branch"])
+
+    def test_fixed_if_that_is_wanted(self):
+        self.compiled("--shape", "width=20", "--fixed-sizes")
+        session = self.check_at(20)
+        with self.assertRaisesRegex(Exception, "(?i)dimension"):
+            session.run(None, self.feeds(21))
+
+    def test_that_runs_is_found(self):
+        ran = self.compiled()
+        self.assertEqual((ran.returncode, len(ran.answer["sizes"])), (0, 1), ran.stderr)
+        self.check_at(20, 128)
+
+    def test_what_has_one_size(self):
+        two = ("--shape", "width=20", "--shape", "width=33")
+        for options, words in (((*two, "--fixed-sizes"), "--fixed-sizes"), ((*two, "--optimize", "5s"), "equal models")):
+            ran = self.compiled(*options)
+            self.assertEqual(ran.returncode, 2)
+            self.assertIn(words, ran.stderr)
 
 
 class Batches(Compiles):

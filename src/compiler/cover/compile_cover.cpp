@@ -154,7 +154,7 @@ Result<CoverMaker::Built> CoverMaker::build(const Cover& cover, const CompileReq
     const CompiledRegions::Region& region = out.library.regions[k];
     ISOMER_TRY_DO(check_ports(cut_, region.plan, region.plan.inputs, out.programs[k].inputs));
     ISOMER_TRY_DO(check_ports(cut_, region.plan, region.plan.outputs, out.programs[k].outputs));
-    places.push_back({&out.programs[k], region.op, static_cast<std::int64_t>(k)});
+    places.push_back({&out.programs[k], region.op, region.weights});
   }
   ISOMER_TRY(out.model, with_operators(cut_, places));
   return out;

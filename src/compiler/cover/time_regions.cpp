@@ -121,12 +121,12 @@ Outcome<RegionTime> RegionTimer::time(const CutModel& cut, const RegionProgram& 
 }
 
 Outcome<std::optional<Errors>> RegionTimer::errors(const CutModel& cut, const RegionProgram& region,
-                                                   const CompiledRegions::Region& ours, std::int64_t weights,
+                                                   const CompiledRegions::Region& ours,
                                                    const fs::path& library) {
   ISOMER_TRY(const NamedTensors feeds, feeds_of(cut, region));
   const auto exact = exact_outputs(region.graph, feeds, kMostOperations);
   if (!exact) return std::optional<Errors>{};
-  const auto model = operator_model(ours.plan, ours.op, weights);
+  const auto model = operator_model(ours.plan, ours.op, ours.weights);
   if (!model.ok()) return refused(model.error().message);
   const auto theirs = ScratchModel::write(as_model(region.graph), scratch()),
              mine = ScratchModel::write(*model, scratch());

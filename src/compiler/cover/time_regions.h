@@ -44,7 +44,7 @@ class RegionTimer {
                                  const std::filesystem::path& library);
   // Of a library's operator against float64; nullopt: that takes too long.
   Outcome<std::optional<Errors>> errors(const CutModel& cut, const RegionProgram& region,
-                                        const CompiledRegions::Region& ours, std::int64_t weights,
+                                        const CompiledRegions::Region& ours,
                                         const std::filesystem::path& library);
   std::size_t timed() const { return known_.size(); }
 

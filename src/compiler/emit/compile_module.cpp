@@ -161,6 +161,40 @@ Status write_weights(const fs::path& path, const lower::Plan& plan) {
   return file.rename();
 }
 
+bool have_same_bytes(const fs::path& a, const fs::path& b) {
+  std::error_code failure;
+  if (fs::file_size(a, failure) != fs::file_size(b, failure)) return false;
+  std::ifstream left(a, std::ios::binary), right(b, std::ios::binary);
+  return std::equal(std::istreambuf_iterator<char>(left), {}, std::istreambuf_iterator<char>(right));
+}
+
+// Files of weights of several programs, each content once.
+class WeightFiles {
+ public:
+  WeightFiles(fs::path folder, std::string name) : folder_(std::move(folder)), name_(std::move(name)) {}
+
+  Result<std::int64_t> add(const lower::Plan& plan) {
+    const std::int64_t number = next_++;
+    if (plan.weights == 0) return number;
+    ISOMER_TRY_DO(write_weights(file(number), plan));
+    for (const std::int64_t other : written_)
+      if (have_same_bytes(file(number), file(other))) {
+        std::error_code failure;
+        fs::remove(file(number), failure);
+        return other;
+      }
+    written_.push_back(number);
+    return number;
+  }
+
+ private:
+  fs::path file(std::int64_t number) const { return folder_ / fmt::format("{}_{}.weights", name_, number); }
+  fs::path folder_;
+  std::string name_;
+  std::int64_t next_ = 0;
+  std::vector<std::int64_t> written_;
+};
+
 bool is_identifier(std::string_view name) {
   const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; };
   const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
@@ -378,6 +412,7 @@ Result<CompiledRegions> compile_regions(const std::vector<const Graph*>& program
   const std::string any = request.name + "_region";  // until it has a number
   std::map<std::string, std::string> known;          // operators by their code
   Sources sources{.code = {}, .plain = {request.name + "_operators"}, .wants_archive = false};
+  WeightFiles weights(request.folder, request.name);
   for (const Graph* program : programs) {
     ISOMER_TRY(lower::ModuleTexts texts,
                lower::module_of(*program, {}, any, "", request.exactness, 1, {}, request.tuned));
@@ -391,9 +426,8 @@ Result<CompiledRegions> compile_regions(const std::vector<const Graph*>& program
       sources.code.push_back(op->second);
       out.functions += texts.functions;
     }
-    const std::string weights = fmt::format("{}_{}.weights", request.name, out.regions.size());
-    if (texts.plan.weights > 0) ISOMER_TRY_DO(write_weights(in(weights), texts.plan));
-    out.regions.push_back({op->second, std::move(texts.plan)});
+    ISOMER_TRY(const std::int64_t file, weights.add(texts.plan));
+    out.regions.push_back({op->second, std::move(texts.plan), file});
   }
   ISOMER_TRY_DO(wire::write_text(in(request.name + "_operators.cpp"), ort_registration_text(sources.code)));
   Builder builder(*tools.target, request, out.compiler);

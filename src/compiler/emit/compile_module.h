@@ -50,13 +50,15 @@ Status need_sizes(const Graph& graph, const InferOptions& sizes);
 Result<CompiledModule> compile_module(const Graph& graph, const CompileRequest& request);
 
 // Several programs as operators of ONNX Runtime in one library, NAME_0.cpp and so on. Programs that differ in
-// their weights alone share an operator; each has weights of its own, NAME_0.weights and so on.
+// their weights alone share an operator; those that have the same weights share the file, NAME_0.weights and
+// so on: one network at several sizes.
 struct CompiledRegions {
   struct Region {
     std::string op;
     lower::Plan plan;
+    std::int64_t weights = 0;  // the number of the file
   };
-  std::vector<Region> regions;  // as the programs were given; the number of each is that of its weights
+  std::vector<Region> regions;  // as the programs were given
   std::size_t functions = 0;    // of C++, each counted once
   std::string compiler;
   double compiler_seconds = 0;

@@ -30,8 +30,11 @@ void OperatorSearch::keep_given(const std::string& why) {
   if (best_.ratio) refused_ = best_;
   best_ = {.model = model_};
   best_graph_ = 0;
+  has_operators_ = false;
   reason_ = why;
 }
+
+void OperatorSearch::take_best(Candidate made) { best_ = std::move(made); }
 
 // Only what is surely faster is written: by the rule of `optimize`.
 void OperatorSearch::confirm_best() {
@@ -65,7 +68,11 @@ std::string OperatorSearch::why_unchanged() const {
         "the rounding error would be {:.1e} instead of {:.1e}, more than --max-error-growth {:g} "
         "allows",
         seen->errors->module, seen->errors->runtime, options_.max_error_growth);
-  const isomer::Interval ratio{seen->ratio->estimate, seen->ratio->low, seen->ratio->high};
+  return why_not_fast_enough(*seen);
+}
+
+std::string OperatorSearch::why_not_fast_enough(const Candidate& made) const {
+  const isomer::Interval ratio{made.ratio->estimate, made.ratio->low, made.ratio->high};
   return why_not_faster(ratio, options_.min_gain) + (has_run_out_ ? "; the time ran out" : "");
 }
 
@@ -75,27 +82,26 @@ void OperatorSearch::take_unmeasured() {
   else if (!graphs_[0].cover->cut().segments.empty())
     best_ = maker_.covered(*graphs_[0].cover, graphs_[0].cover->all(), next_folder(), nullptr);
   if (best_.plans.empty()) return keep_given(objection_);
-  if (const auto why = why_not_loaded()) keep_given("the runtime does not load what was compiled: " + *why);
+  if (const auto why = why_not_loaded(best_))
+    keep_given("the runtime does not load what was compiled: " + *why);
 }
 
-// nullopt: also where there is no runtime to load it.
-std::optional<std::string> OperatorSearch::why_not_loaded() const {
+std::optional<std::string> OperatorSearch::why_not_loaded(const Candidate& made) const {
   RuntimeOptions runtime = options_.runtime;
-  runtime.custom_op_libraries.push_back(fs::absolute(best_.library).string());
+  runtime.custom_op_libraries.push_back(fs::absolute(made.library).string());
   const RuntimeRequest request = request_of(runtime);
   WorkerOptions worker = worker_options(request, runtime.name);
   worker.limit = limit_.limit();
   const auto judge = isomer::Judge::start(worker);
   if (!judge) return std::nullopt;
-  const RunnableFile file(best_.model->state(), options_.scratch);
+  const RunnableFile file(made.model->state(), options_.scratch);
   const auto loads = (*judge)->check_loads(file.source(), take(runtime_options(request)));
   return loads ? std::nullopt : std::optional(loads.error().what);
 }
 
 // The files of the best; without operators, those of the whole model as a module, or a library that has
 // none, so that a program that registers it runs.
-void OperatorSearch::write() {
-  has_operators_ = !best_.plans.empty();
+const Candidate& OperatorSearch::write(const OutputFolder& folder) {
   if (!has_operators_ && wholes_[0]) {
     const Candidate given = std::exchange(best_, *wholes_[0]);
     best_.model = given.model;
@@ -116,14 +122,15 @@ void OperatorSearch::write() {
     best_.library_bytes = none.library_bytes;
   }
   std::error_code failure;
-  folder_.take(best_.library.parent_path(), options_.name);
-  save(*best_.model, folder_.path() / "model.onnx");
+  folder.take(best_.library.parent_path(), options_.name);
+  save(*best_.model, folder.path() / "model.onnx");
   for (const char* own : {"graph.onnx", "graph.onnx.data", "graph.onnx.cert"})
-    fs::remove(folder_.path() / own, failure);
+    fs::remove(folder.path() / own, failure);
   const Graph& graph = graphs_[best_graph_];
-  if (best_graph_ == 0) return;
-  save(graph.model, folder_.path() / "graph.onnx");
-  save_certificate(graph.certificate, folder_.path() / "graph.onnx.cert");
+  if (best_graph_ == 0) return best_;
+  save(graph.model, folder.path() / "graph.onnx");
+  save_certificate(graph.certificate, folder.path() / "graph.onnx.cert");
+  return best_;
 }
 
 void OperatorSearch::tell(ReportJson& json) const {

@@ -1,18 +1,19 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <nlohmann/json.hpp>
 
 #include <algorithm>
 
 #include "app/api/compile/budget_stop.h"
 #include "app/api/compile/compile_candidate.h"
 #include "app/api/compile/compile_operators.h"
+#include "app/api/compile/compile_sizes.h"
 #include "app/api/compile/compile_tuning.h"
+#include "app/api/compile/compiled_report.h"
 #include "app/api/compile/output_folder.h"
 #include "app/api/errors.h"
 #include "app/api/model_state.h"
-#include "app/api/report_json.h"
 #include "app/api/stopwatch.h"
+#include "app/inputs/size_sets.h"
 #include "base/temporary_folder.h"
 #include "compiler/loops/intrinsic.h"
 #include "compiler/loops/samples.h"
@@ -22,47 +23,6 @@ namespace isomer::api {
 namespace {
 
 constexpr int kMostThreads = 1024;
-
-ReportJson to_json(const Compiled::Errors& e) {
-  return {{"module", e.module}, {"runtime", e.runtime}, {"kept", e.kept}};
-}
-
-// What there is to tell but for the candidate itself. `search`: of operators; nullptr: the model is a module.
-struct Told {
-  const CandidateMaker& maker;
-  const CompileTuning& tuning;
-  const OperatorSearch* search = nullptr;
-  const std::filesystem::path& folder;
-  double ms = 0;
-};
-Compiled report_of(const Candidate& made, const Told& told) {
-  const CandidateMaker& maker = told.maker;
-  Compiled out{
-      .errors = made.errors, .sums = made.sums, .ratio = made.ratio, .not_compared = maker.not_compared()};
-  const OperatorSearch* search = told.search;
-  out.is_operator = search != nullptr && search->has_operators();
-  if (search != nullptr) out.reason = search->reason();
-  for (const lower::Plan& plan : made.plans)
-    for (const lower::Nest& nest : plan.nests) out.nests.push_back({nest.name, lower::text(nest, plan)});
-  ReportJson json{{"folder", told.folder.string()}};
-  json.update(to_json(made, maker.request()));
-  json.update({{"ms", told.ms},
-               {"sums", out.sums},
-               {"errors", out.errors ? to_json(*out.errors) : ReportJson(nullptr)},
-               {"speed", out.ratio ? to_json(*out.ratio) : ReportJson(nullptr)},
-               {"not_compared", out.not_compared},
-               {"note", made.note},
-               {"is_operator", out.is_operator},
-               {"reason", out.reason},
-               {"operators", 0},
-               {"graph", ""},
-               {"tried", ReportJson::array()},
-               {"regions", ReportJson::array()},
-               {"tuning", told.tuning.json()}});
-  if (search != nullptr) search->tell(json);
-  out.json = json_text(json);
-  return out;
-}
 
 // Runs the C++ of a user's kernels beside the graphs that it has to compute.
 void try_intrinsics(const CompileOptions& options) {
@@ -123,10 +83,12 @@ void check_options(const CompileOptions& options) {
     refuse("equal models are looked for where operators of a runtime are chosen here");
 }
 
-// Where sizes are open that must be known, those of given inputs are meant.
+// Where sizes are open that must be known, those of given inputs are meant; for operators, which leave all
+// other sizes to the runtime, sizes at which the model runs.
 void take_sizes_of_feeds(const Model& model, CompileOptions& options) {
-  if (!options.feeds && options.feeds_file.empty()) return;
+  const bool has_feeds = options.feeds || !options.feeds_file.empty();
   const isomer::Graph& graph = model.state().model.graph;
+  if (size_sets(options.sizes).size() > 1 || (!has_feeds && !options.as_operator)) return;
   const InferOptions sizes = take(parse_sizes(options.sizes, graph));
   if (lower::open_batch(graph, sizes).ok()) return;
   const BenchOptions like{.feeds = options.feeds, .feeds_file = options.feeds_file, .values = options.values};
@@ -146,8 +108,9 @@ Compiled compile_as_operators(const Model& model, const CompileOptions& options,
   CandidateMaker maker(model, folder.scratch(), options);
   CompileTuning tuning(maker, options);
   OperatorSearch search(model, maker, tuning, options, budget, folder);
-  const Candidate& made = search.run();
-  return report_of(made, {maker, tuning, &search, folder.path(), watch.ms()});
+  search.find();
+  const Candidate& made = search.write(folder);
+  return compiled_of(made, {maker, tuning, &search, folder.path(), watch.ms()});
 }
 
 Compiled compile_as_module(const Model& model, const CompileOptions& options, const BudgetStop& budget,
@@ -168,7 +131,7 @@ Compiled compile_as_module(const Model& model, const CompileOptions& options, co
     if (!made.ratio) maker.leave_unmeasured("the time ran out; --budget gives more");
   }
   folder.take(made.library.parent_path(), options.name);
-  return report_of(made, {maker, tuning, nullptr, folder.path(), watch.ms()});
+  return compiled_of(made, {maker, tuning, nullptr, folder.path(), watch.ms()});
 }
 
 }  // namespace
@@ -191,7 +154,9 @@ Compiled compile(const Model& model, const std::filesystem::path& folder, const 
     try {
       try_intrinsics(within);
       take_sizes_of_feeds(model, within);
+      if (within.as_operator) check_not_overwritten(model, within, folder);
       const OutputFolder out(folder);
+      if (decides_by_size(model, within)) return compile_for_sizes(model, within, out);
       return within.as_operator ? compile_as_operators(model, within, budget, out)
                                 : compile_as_module(model, within, budget, out);
     } catch (const Error& e) {

@@ -213,8 +213,8 @@ Candidate CandidateMaker::covered(const CoverMaker& maker, const Cover& cover, c
     std::optional<Compiled::Errors> worst;
     double most = -1;
     for (std::size_t k = 0; k < built.programs.size(); ++k) {
-      const auto errors = take(timer->errors(maker.cut(), built.programs[k], built.library.regions[k],
-                                             static_cast<std::int64_t>(k), built.library.library));
+      const auto errors = take(
+          timer->errors(maker.cut(), built.programs[k], built.library.regions[k], built.library.library));
       if (!errors) continue;
       const double share = errors->after / errors->allowed(options_.max_error_growth);
       if (share <= most) continue;

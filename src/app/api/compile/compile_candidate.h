@@ -55,6 +55,8 @@ class CandidateMaker {
   // `timer`: tells errors of regions, where there is no float64 of the whole; may be null.
   Candidate covered(const CoverMaker& maker, const Cover& cover, const std::filesystem::path& folder,
                     RegionTimer* timer);
+  // Whether outputs and rounding errors are as they should be. Throws Differs.
+  bool is_exact_enough(Candidate& made) { return keeps_errors(made, {}); }
   void measure(Candidate& made);
   // Once more, for longer, where the first time left open whether it is faster by enough.
   void confirm(Candidate& made);

@@ -45,6 +45,17 @@ Digest digest_of(const Model& model) { return canonical_hashes(graph_of(model), 
 
 }  // namespace
 
+void check_not_overwritten(const Model& model, const CompileOptions& options, const fs::path& folder) {
+  std::vector<fs::path> given = options.equal;
+  given.push_back(model.state().file);
+  std::error_code failure;
+  for (const fs::path& file : given)
+    for (const char* own : {"model.onnx", "graph.onnx"})
+      if (!file.empty() && fs::equivalent(file, folder / own, failure))
+        throw Error(ErrorKind::BadInput,
+                    fmt::format("{} would be overwritten: write into another folder", file.string()));
+}
+
 OperatorSearch::OperatorSearch(const Model& model, CandidateMaker& maker, CompileTuning& tuning,
                                const CompileOptions& options, const BudgetStop& budget,
                                const OutputFolder& folder)
@@ -60,20 +71,7 @@ void OperatorSearch::show(const std::string& now) const {
   if (options_.progress) options_.progress(now);
 }
 
-// What is written must not be what is read.
-void OperatorSearch::check_given() const {
-  std::vector<fs::path> given = options_.equal;
-  given.push_back(model_.state().file);
-  std::error_code failure;
-  for (const fs::path& file : given)
-    for (const char* own : {"model.onnx", "graph.onnx"})
-      if (!file.empty() && fs::equivalent(file, folder_.path() / own, failure))
-        throw Error(ErrorKind::BadInput,
-                    fmt::format("{} would be overwritten: write into another folder", file.string()));
-}
-
-const Candidate& OperatorSearch::run() {
-  check_given();
+void OperatorSearch::find() {
   graphs_.push_back({.model = model_, .name = ""});
   best_.model = model_;
   cut(graphs_[0], {});
@@ -88,8 +86,16 @@ const Candidate& OperatorSearch::run() {
     confirm_best();
   }
   timer_.reset();
-  write();
-  return best_;
+  has_operators_ = !best_.plans.empty();
+}
+
+std::vector<RegionProgram> OperatorSearch::programs() const {
+  const CoverMaker& maker = *graphs_[best_graph_].cover;
+  const Cover whole{.ours = std::vector<bool>(maker.cut().segments.size(), true)};
+  std::vector<RegionProgram> out;
+  for (const CoverRegion& r : maker.regions(best_.cover.value_or(whole)))
+    out.push_back(take(region_program(maker.cut(), nodes_of(maker.cut(), r.first, r.count))));
+  return out;
 }
 
 // Ends with what was found when the time is over.

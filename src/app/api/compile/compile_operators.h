@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include <deque>
+#include <filesystem>
 #include <set>
 
 #include "app/api/compile/budget_stop.h"
@@ -16,15 +17,33 @@
 
 namespace isomer::api {
 
+// What is written must not be what is read: throws ErrorKind::BadInput.
+void check_not_overwritten(const Model& model, const CompileOptions& options,
+                           const std::filesystem::path& folder);
+
 class OperatorSearch {
  public:
   OperatorSearch(const Model& model, CandidateMaker& maker, CompileTuning& tuning,
                  const CompileOptions& options, const BudgetStop& budget, const OutputFolder& folder);
 
+  // The best, in a folder for files that don't stay.
+  void find();
+  const Candidate& best() const { return best_; }
+  // Its operators as programs, and the model at this size that they are cut from. Throws where it was not
+  // cut.
+  std::vector<RegionProgram> programs() const;
+  const CutModel& cut() const { return graphs_[best_graph_].cover->cut(); }
+  bool is_of_given_graph() const { return best_graph_ == 0; }
+  // Something that was made of the best takes its place; or nothing does, and why.
+  void take_best(Candidate made);
+  void keep_given(const std::string& why);
+  // nullopt: the runtime loads it, or there is none.
+  std::optional<std::string> why_not_loaded(const Candidate& made) const;
   // Writes the files of the best, and model.onnx.
-  const Candidate& run();
+  const Candidate& write(const OutputFolder& folder);
   // Whether model.onnx has operators; else it is a given model.
   bool has_operators() const { return has_operators_; }
+  std::string why_not_fast_enough(const Candidate& made) const;
   // Why model.onnx is the model as it was; "": it is not.
   const std::string& reason() const { return reason_; }
   void tell(ReportJson& json) const;
@@ -42,23 +61,19 @@ class OperatorSearch {
   std::string add_equal(const Model& other, const std::string& name, const std::string& certificate);
   void look_for_equal();
   void cut(Graph& graph, const std::vector<Border>& borders);
-  void check_given() const;
   void search();
   void measure_all();
   void confirm_best();
-  void keep_given(const std::string& why);
   std::string why_unchanged() const;
   void consider_whole(std::size_t number);
   void consider_covers(std::size_t number, const NamedTensors& feeds);
   void consider_mix(const NamedTensors& feeds);
   void consider_tuned();
   void take_unmeasured();
-  std::optional<std::string> why_not_loaded() const;
   bool consider(Candidate made, std::size_t number, double worth);
   void time(Graph& graph, const Candidate* whole, const NamedTensors& feeds);
   template <class Trial>
   void trying(const Trial& trial);
-  void write();
   void show(const std::string& now) const;
   std::filesystem::path next_folder() { return folder_.scratch() / std::to_string(folders_++); }
 
