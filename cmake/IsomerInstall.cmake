@@ -15,7 +15,7 @@ include(CMakePackageConfigHelpers)
 
 target_compile_options(isomer_app_api PRIVATE -fvisibility=hidden -fvisibility-inlines-hidden)
 add_library(isomer_shared SHARED $<TARGET_OBJECTS:isomer_app_api>)
-target_link_libraries(isomer_shared PRIVATE isomer_app_report isomer_compiler)
+target_link_libraries(isomer_shared PRIVATE isomer_app_scan isomer_compiler)
 target_include_directories(isomer_shared INTERFACE "$<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/include>"
                                                    "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
 # isomer.map leaves only the public functions: the other folders are compiled as for the programs, and the standard library's

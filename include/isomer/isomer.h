@@ -291,6 +291,39 @@ struct OptimizeFiles {
 // reading and writing, too; `scratch`, if it is "", is the folder of `out`.
 ISOMER_API Optimized optimize_file(const OptimizeFiles& files, const OptimizeOptions& options = {});
 
+// ---- Models on a disk
+
+struct ScanOptions {
+  // Of each model, for an estimate of what `optimize` would gain: by an analytic cost, nothing is measured.
+  // 0: no estimate.
+  double seconds_per_model = 5;
+  Progress progress = {};
+  std::stop_token stop = {};      // what was found until then is the answer
+  bool may_leave_thread = false;  // as in OptimizeOptions
+};
+
+struct ScanReport {
+  struct Found {
+    std::filesystem::path path = {};
+    std::string package = {};                        // "": none
+    std::uint64_t bytes = 0;                         // with those of files that its weights are in
+    std::vector<std::filesystem::path> copies = {};  // with the same bytes
+    std::optional<double> estimate = {};             // cost(before) / cost(after); nullopt: not estimated
+  };
+  std::vector<Found> models = {};  // in the order of their paths
+  struct Skipped {
+    std::filesystem::path path = {};
+    std::string reason = {};
+  };
+  std::vector<Skipped> skipped = {};  // files that are called models and can't be read
+  bool is_interrupted = false;
+  bool leaves_thread = false;  // see ScanOptions::may_leave_thread
+  std::string json = {};       // what `isomer scan --json` prints
+};
+// Finds the ONNX models beneath folders, and says what each is. A file that is no model is no error.
+ISOMER_API ScanReport scan(const std::vector<std::filesystem::path>& folders,
+                           const ScanOptions& options = {});
+
 // ---- A page that shows what was done
 
 struct ReportOptions {

@@ -61,5 +61,6 @@ void add_prove(CLI::App& app, Chosen& chosen);
 void add_report(CLI::App& app, Chosen& chosen);
 void add_rules(CLI::App& app, Chosen& chosen);
 void add_run(CLI::App& app, Chosen& chosen);
+void add_scan(CLI::App& app, Chosen& chosen);
 
 }  // namespace isomer::cli

@@ -110,6 +110,7 @@ int start(int argc, char** argv) {
   add_rules(app, chosen);
   add_propose(app, chosen);
   add_run(app, chosen);
+  add_scan(app, chosen);
   add_cache(app, chosen);
   add_plans(app, chosen);
   add_fleet(app, chosen);

@@ -49,6 +49,7 @@ with tempfile.TemporaryDirectory() as name:
         "prove": ["prove", "in.onnx", "out.onnx"],
         "compare": ["compare", "in.onnx", "out.onnx", "--engine", "reference"],
         "inspect": ["inspect", "in.onnx"],
+        "scan": ["scan", "in.onnx"],
         "compile": ["compile", "in.onnx", "-o", "compiled"],
         "rules prove": ["rules", "prove", "same.rules"],
         "rules generate": ["rules", "generate", "--operators", "1", "-o", "made.rules"],

@@ -305,7 +305,7 @@ class Shards(Promises):
 
 class Words(Promises):
     COMMANDS = ("bench", "check", "compare", "completion", "explain", "inspect", "man", "optimize", "propose", "prove", "rules derive", "rules generate",
-                "rules list", "rules merge", "rules prove", "rules show", "run", "cache")
+                "rules list", "rules merge", "rules prove", "rules show", "run", "scan", "cache")
 
     def test_help_tells_the_default_of_every_option_that_takes_a_value(self):
         for command in self.COMMANDS:

@@ -12,6 +12,7 @@
 #include "app/optimize/optimize.h"
 #include "app/report/summary.h"
 #include "app/rules/decide_rules.h"
+#include "app/scan/scanned_model.h"
 #include "kernel/certify/certificate.h"
 
 namespace isomer {
@@ -38,6 +39,7 @@ ReportJson to_json(const GateRun& run);
 ReportJson to_json(const Certificate& certificate);
 ReportJson to_json(const ComparedModels& compared, const std::string& engine, const std::string& inputs);
 ReportJson to_json(const std::vector<Decided>& rules, double ms);
+ReportJson to_json(const Scanned& scanned);  // scan_json.cpp
 
 // As it is printed; what isn't UTF-8 in a model's names is replaced.
 std::string json_text(const ReportJson& json);

@@ -8,6 +8,7 @@
 #include <cerrno>
 #include <optional>
 
+#include "app/inputs/message_fields.h"
 #include "io/onnx/write_file.h"
 
 namespace isomer {
@@ -17,7 +18,6 @@ constexpr std::uintmax_t kMostBytes = 0x7fffffff;  // of one message, by protobu
 // Fields of ModelProto and of StringStringEntryProto, in onnx.proto.
 constexpr std::uint64_t kMetadata = 14, kKey = 1, kValue = 2;
 constexpr std::uint64_t kBufferBytes = 1 << 20;
-constexpr unsigned kLengthDelimited = 2;  // wire types: protobuf.dev/programming-guides/encoding
 
 void append_varint(std::string& out, std::uint64_t value) {
   for (; value >= 0x80; value >>= 7U) out.push_back(static_cast<char>(value | 0x80U));
@@ -34,67 +34,29 @@ struct Span {
   std::uint64_t begin = 0, end = 0;
 };
 
-// The outermost fields of a file that holds one message.
-class Fields {
- public:
-  Fields(int file, std::uint64_t bytes) : file_(file), bytes_(bytes) {}
+// An entry of ours begins with its key, as `encoded` and all writers of protobuf write it.
+bool is_stamp(int file, const MessageField& field) {
+  if (field.number != kMetadata || field.type != kLengthDelimited) return false;
+  constexpr std::string_view kPrefix = kStampPrefix;
+  std::array<char, 2 + kPrefix.size()> begin{};
+  if (field.content + begin.size() > field.end) return false;
+  if (::pread(file, begin.data(), begin.size(), static_cast<off_t>(field.content)) != std::ssize(begin))
+    return false;
+  return begin[0] == static_cast<char>(kKey << 3U | kLengthDelimited) &&
+         std::string_view(begin.data() + 2, kPrefix.size()) == kPrefix;
+}
 
-  // What is left without our entries; nullopt: this is no message.
-  std::optional<std::vector<Span>> without_stamps() {
-    std::vector<Span> kept;
-    while (at_ < bytes_) {
-      const std::uint64_t begin = at_;
-      const auto tag = varint();
-      if (!tag) return std::nullopt;
-      const auto content = skip(static_cast<unsigned>(*tag & 7U));
-      if (!content || at_ > bytes_) return std::nullopt;
-      if (*tag == (kMetadata << 3U | kLengthDelimited) && is_stamp(*content)) continue;
-      if (!kept.empty() && kept.back().end == begin) kept.back().end = at_;
-      else kept.push_back({begin, at_});
-    }
-    return kept;
+// What is left of a file without our entries; nullopt: it holds no message.
+std::optional<std::vector<Span>> without_stamps(int file, std::uint64_t bytes) {
+  std::vector<Span> kept;
+  MessageFields fields(file, 0, bytes);
+  while (const auto field = fields.next()) {
+    if (is_stamp(file, *field)) continue;
+    if (!kept.empty() && kept.back().end == field->begin) kept.back().end = field->end;
+    else kept.push_back({field->begin, field->end});
   }
-
- private:
-  std::optional<std::uint64_t> varint() {
-    std::uint64_t value = 0;
-    for (unsigned shift = 0; shift < 64; shift += 7) {
-      unsigned char byte = 0;
-      if (::pread(file_, &byte, 1, static_cast<off_t>(at_++)) != 1) return std::nullopt;
-      value |= std::uint64_t{byte & 0x7fU} << shift;
-      if (byte < 0x80) return value;
-    }
-    return std::nullopt;
-  }
-
-  // Goes to the end of a field of this type; where what it holds begins.
-  std::optional<std::uint64_t> skip(unsigned type) {
-    std::uint64_t size = type == 1 ? 8 : type == 5 ? 4 : 0;
-    if (type == 0 || type == kLengthDelimited) {
-      const auto number = varint();
-      if (!number || (type == kLengthDelimited && *number > bytes_)) return std::nullopt;
-      if (type == kLengthDelimited) size = *number;
-    } else if (size == 0) {
-      return std::nullopt;
-    }
-    at_ += size;
-    return at_ - size;
-  }
-
-  // An entry of ours begins with its key, as `encoded` and all writers of protobuf write it.
-  bool is_stamp(std::uint64_t entry) const {
-    constexpr std::string_view kPrefix = kStampPrefix;
-    std::array<char, 2 + kPrefix.size()> begin{};
-    if (entry + begin.size() > at_) return false;
-    if (::pread(file_, begin.data(), begin.size(), static_cast<off_t>(entry)) != std::ssize(begin))
-      return false;
-    return begin[0] == static_cast<char>(kKey << 3U | kLengthDelimited) &&
-           std::string_view(begin.data() + 2, kPrefix.size()) == kPrefix;
-  }
-
-  int file_;
-  std::uint64_t bytes_, at_ = 0;
-};
+  return fields.is_message() ? std::optional(std::move(kept)) : std::nullopt;
+}
 
 bool write_all(int output, std::string_view bytes) {
   while (!bytes.empty()) {
@@ -137,7 +99,7 @@ Status put_stamp(const std::filesystem::path& model, const Stamp& stamp, std::ui
   struct stat status{};
   if (!input.is_open() || ::fstat(input.get(), &status) != 0)
     return Error{fmt::format("{} can't be read again", model.string())};
-  const auto kept = Fields(input.get(), static_cast<std::uint64_t>(status.st_size)).without_stamps();
+  const auto kept = without_stamps(input.get(), static_cast<std::uint64_t>(status.st_size));
   if (!kept) return Error{fmt::format("{} is not what was written", model.string())};
   const std::string more = encoded(stamp);
   std::uintmax_t bytes = more.size();
