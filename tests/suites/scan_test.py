@@ -121,6 +121,18 @@ class Finds(Scan):
         (self.path / "model.data").unlink()
         self.assertIn("model.data", self.scan("--no-estimate")["reasons"]["model.onnx"])
 
+    def test_a_file_of_gigabytes_is_not_read(self):
+        size = 3 << 30
+        opset, graph = b"\x42\x02\x10\x11", b"\x3a" + bytes([0x80 | (size >> shift) & 0x7F for shift in (0, 7, 14, 21)]) + bytes([size >> 28])
+        for name, head in (("large.onnx", b"\x08\x08\x12\x04hand" + opset + graph), ("zeros.onnx", b"")):
+            (self.path / name).write_bytes(head)
+            os.truncate(self.path / name, len(head) + size)
+        said = self.scan("--budget", "1s")
+        large = said["by_path"]["large.onnx"]
+        self.assertEqual([large[k] for k in ("producer", "opsets", "inspection", "estimate")], ["hand", {"": 17}, None, None])
+        self.assertIn("512 MiB", large["why_not_read"])
+        self.assertEqual(list(said["reasons"]), ["zeros.onnx"])
+
     def test_what_isomer_has_made_is_named_and_not_estimated(self):
         source = self.save(small.branches(1), "in.onnx")
         self.isomer("optimize", source, "-o", self.path / "out.onnx", "--judge", "cost", "--budget", "20s")

@@ -68,7 +68,9 @@ class Scan {
       out.why_not_read = fmt::format("larger than {} MiB", kMostBytesRead >> 20U);
     if (!out.why_not_read.empty()) {
       out.what = describe_file(file.path);
-      return out;
+      if (is_stopped_() || !out.what.head.opsets.empty()) return out;
+      scanned_.skipped.push_back({file.path, "not an ONNX model: it imports no operator set"});
+      return std::nullopt;
     }
     const Status done = shielded([&]() -> Status {
       ISOMER_TRY(const isomer::Model model, read_model(file.path));

@@ -19,6 +19,7 @@ std::optional<MessageField> MessageFields::read() {
   if (!tag) return std::nullopt;
   field.number = *tag >> 3U;
   field.type = static_cast<unsigned>(*tag & 7U);
+  if (field.number == 0) return std::nullopt;  // no field has it: this is a file of zeros, say
   std::uint64_t size = field.type == 1 ? 8 : field.type == 5 ? 4 : 0;
   if (field.type == 0 || field.type == kLengthDelimited) {
     const auto number = varint();

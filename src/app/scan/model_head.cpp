@@ -12,6 +12,7 @@ namespace {
 // Fields of ModelProto, of OperatorSetIdProto and of StringStringEntryProto, in onnx.proto.
 constexpr std::uint64_t kProducer = 2, kProducerVersion = 3, kOpset = 8, kMetadata = 14;
 constexpr std::uint64_t kDomain = 1, kVersion = 2, kKey = 1, kValue = 2;
+constexpr int kMostFields = 10'000;              // a file of other bytes can look like billions of them
 constexpr std::uint64_t kLongestText = 1 << 16;  // a package's whole configuration is metadata, too
 
 MessageFields inside(int file, const MessageField& field) { return {file, field.content, field.end}; }
@@ -46,7 +47,9 @@ ModelHead read_head(const std::filesystem::path& path) {
   struct stat status{};
   if (!file.is_open() || ::fstat(file.get(), &status) != 0) return head;
   MessageFields fields(file.get(), 0, static_cast<std::uint64_t>(status.st_size));
-  while (const auto field = fields.next()) {
+  for (int k = 0; k < kMostFields; ++k) {
+    const auto field = fields.next();
+    if (!field) break;
     if (field->type != kLengthDelimited) continue;
     if (field->number == kProducer) head.producer = text_of(file.get(), *field, kLongestText).value_or("");
     if (field->number == kProducerVersion)
