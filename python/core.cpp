@@ -190,13 +190,13 @@ void bind_models(nb::module_& m) {
   m.def(
       "load_pair",
       [](const Path& a, const Path& b, const std::vector<std::string>& sizes,
-         const std::vector<std::string>& values) {
+         const std::vector<std::string>& values, int sizes_from) {
         Watch watch;
-        api::ModelPair pair =
-            watch.run([&] { return api::load_pair(a, b, {.sizes = sizes, .values = values}); });
+        const api::LoadOptions options{.sizes = sizes, .values = values, .sizes_from = sizes_from};
+        api::ModelPair pair = watch.run([&] { return api::load_pair(a, b, options); });
         return nb::make_tuple(pair.a, pair.b);
       },
-      nb::arg("a"), nb::arg("b"), nb::arg("sizes"), nb::arg("values"));
+      nb::arg("a"), nb::arg("b"), nb::arg("sizes"), nb::arg("values"), nb::arg("sizes_from") = 1);
   m.def("inspect", [](const api::Model& model, const std::vector<std::string>& sizes) {
     Watch watch;
     return watch.run([&] { return api::inspect(model, sizes).json; });
@@ -226,12 +226,16 @@ void bind_optimize(nb::module_& m) {
   m.def("runtimes", &api::runtimes);
   m.def("default_cache", &api::default_cache);
   m.def("optimize_file", [](const Path& in, const Path& out, const Path& certificate, bool fix_sizes,
-                            api::OptimizeOptions options, const Feeds& feeds, const Told& progress) {
+                            int sizes_from, api::OptimizeOptions options, const Feeds& feeds, const Told& progress) {
     Watch watch;
     set_feeds(options, feeds);
     options.progress = watch.teller(progress);
     options.stop = watch.token();
-    const api::OptimizeFiles files{.in = in, .out = out, .certificate = certificate, .fix_sizes = fix_sizes};
+    const api::OptimizeFiles files{.in = in,
+                                   .out = out,
+                                   .certificate = certificate,
+                                   .sizes_from = sizes_from,
+                                   .fix_sizes = fix_sizes};
     const api::Optimized found =
         watch.run([&] { return api::optimize_file(files, options); }, OnInterrupt::GiveBest);
     return nb::make_tuple(found.json, bytes_of(found.certificate));

@@ -100,6 +100,8 @@ struct LoadOptions {
   std::vector<std::string> values = {};  // inputs that have one value, "sr=16000": the model without them
   // Other sizes are 1 for a first axis and 128 for others, or what the model's constants demand.
   bool assume_sizes = false;
+  // Sizes that stay open are at least this, 0 or 1, in all that is proved of the model (docs/equality.md).
+  int sizes_from = 1;
   // Shape and formula of operators of one's own domains, as text (docs/how-to/own_operator.md): in this model
   // they are known as all others are, and certificates carry them as assumptions. ErrorKind::BadInput, with
   // line and column.
@@ -279,6 +281,7 @@ ISOMER_API Optimized optimize(const Model& model, const OptimizeOptions& options
 struct OptimizeFiles {
   std::filesystem::path in, out;
   std::string operators = {};              // as in LoadOptions
+  int sizes_from = 1;                      // as in LoadOptions
   std::filesystem::path certificate = {};  // "": OUT.cert
   bool fix_sizes = false;                  // a model for one size: options.sizes, and others are found
   bool require_gain = false;               // nothing is written unless the result is faster
@@ -369,6 +372,7 @@ struct Proof {
   int rounded_constants = 0;     // if it is proved: constants of b that are a's but for rounding
   std::uint64_t flushed = 0;     // if it is proved: denormal numbers of a's constants that are zero in b
   bool by_position = false;      // outputs were matched by position
+  int sizes_from = 0;            // open sizes are taken to be at least this
   std::string certificate = {};  // if it is, for `check`
   Tensors counterexample = {};   // feeds on which the models differ, if it is refuted and some were found
   std::string json = {};         // what `isomer prove --json` prints
@@ -382,13 +386,14 @@ struct Checked {
   std::string text = {};    // the answer as one line, as the program isomer-check prints it
   std::string json = {};    // what `isomer check --json` prints
 };
+// A certificate that says nothing of size 0 is rejected if `in` was loaded with `sizes_from` 0.
 ISOMER_API Checked check(const Model& in, const Model& out, std::string_view certificate);
 // The same of files, as the program isomer-check does it; both models at these sizes and values
 // (LoadOptions), if the certificate is about them.
 ISOMER_API Checked check_files(const std::filesystem::path& in, const std::filesystem::path& out,
                                const std::filesystem::path& certificate,
                                const std::vector<std::string>& sizes = {},
-                               const std::vector<std::string>& values = {});
+                               const std::vector<std::string>& values = {}, int sizes_from = 1);
 
 // Whole or not at all; whether it is a certificate is not looked at.
 ISOMER_API std::string load_certificate(const std::filesystem::path& path);
@@ -408,6 +413,7 @@ struct Explanation {
   std::vector<Note> notes = {};
   std::uint64_t steps = 0;
   std::optional<std::uint64_t> pairs = {};  // of two models that were proved equal: pairs of values
+  int sizes_from = 0;                       // open sizes of inputs are taken to be at least this
   std::string told = {};                    // what the checker is told: each step, its program as text
   std::string json = {};                    // what `isomer explain --json` prints
 };

@@ -42,7 +42,8 @@ ISOMER_API void isomer_string_free(char* text);
 
 typedef struct isomer_model isomer_model; /* isomer_model_free */
 
-/* sizes: "batch=8", "x=1x3x224x224"; NULL and 0 for the model as it is. */
+/* sizes: "batch=8", "x=1x3x224x224"; NULL and 0 for the model as it is. What is proved of the model is about
+ * open sizes of at least 1. */
 ISOMER_API isomer_status isomer_load(const char* path, const char* const* sizes, size_t size_count,
                                      isomer_model** model);
 ISOMER_API isomer_status isomer_save(const isomer_model* model, const char* path);

@@ -79,6 +79,7 @@ class OptimizeOptions(TypedDict, total=False):
     max_size_growth: float | None
     simplify: bool
     fix_sizes: bool
+    sizes_from: Literal[0, 1]
     strategy: str
     without: Sequence[str]
     only: Sequence[str]
@@ -110,6 +111,7 @@ def optimize(
     max_size_growth: float | None = None,
     simplify: bool = False,
     fix_sizes: bool = False,
+    sizes_from: Literal[0, 1] = 1,
     strategy: str = "greedy",
     without: Sequence[str] = (),
     only: Sequence[str] = (),
@@ -132,7 +134,7 @@ def optimize(
     `seconds`: for all of it. `judge`: "runtime" measures; "cost" is an analytic cost, which measures nothing. `min_gain`: a result must surely be more
     than this many times as fast. `max_error_growth`, `max_size_growth`: of rounding error and of the file's size, against the original's.
     `simplify`: where nothing is faster, keep what is simpler and not slower. `fix_sizes`: make a model for one size only, that of `sizes` or of the
-    defaults. `strategy`: "greedy", "backtrack:ALPHA" or "saturate". `without`, `only`: of `proposers()`, those that are not asked; those that
+    defaults. `sizes_from`: sizes that inputs leave open are at least this in what is proved. `strategy`: "greedy", "backtrack:ALPHA" or "saturate". `without`, `only`: of `proposers()`, those that are not asked; those that
     are, and no others. `rules`: a file of your own rewrite rules, or a folder of them (docs/rules.md). `steps`:
     proposals to try, for repeatable runs.
     `feeds`: inputs to measure with, arrays by name or an npz file; without them they are made up, at `sizes`, filled as `values` says ({"sr": 16000}).
@@ -174,7 +176,7 @@ def optimize(
                 raise TypeError("optimize of a file needs `out`: where the result goes")
         written = path_of(out, "`out`") if out is not None else folder / "out.onnx"
         proof = path_of(certificate, "`certificate`") if certificate is not None else ""
-        text, found = _core.optimize_file(read, written, proof, fix_sizes, options, arrays, progress)
+        text, found = _core.optimize_file(read, written, proof, fix_sizes, sizes_from, options, arrays, progress)
         report = json.loads(text)
         is_same = report["result"] == "unchanged" and not fix_sizes
         result: Any = model if is_in_memory and is_same else _load(written) if is_in_memory else written
@@ -193,6 +195,7 @@ def prove(
     *,
     sizes: Sizes | None = None,
     values: Values | None = None,
+    sizes_from: Literal[0, 1] = 1,
     seconds: float = 300,
     certificate: bytes | PathLike | None = None,
     progress: Progress | None = None,
@@ -200,7 +203,7 @@ def prove(
     """Whether two models are equal for all inputs (docs/equality.md says in which sense): proved, refuted or undecided.
 
     Inputs are matched by name; outputs, too, if both models have the same names of them, else by position. `sizes`: the question is about these only.
-    `values`: inputs that are fixed, {"sr": 16000}; the models are compared as models without them.
+    `values`: inputs that are fixed, {"sr": 16000}; the models are compared as models without them. `sizes_from`: open sizes are at least this.
     `certificate`: tried first, a proof that need not be found. Ctrl-C makes it undecided.
 
     >>> import isomer, onnx
@@ -213,7 +216,7 @@ def prove(
     ('refuted', ['x'])
     """
     with as_files(a, b) as (first, second):
-        one, two = _core.load_pair(first, second, size_texts(sizes), value_texts(values))
+        one, two = _core.load_pair(first, second, size_texts(sizes), value_texts(values), sizes_from)
         text, proof, example = _core.prove(one, two, seconds, certificate_bytes(certificate), progress)
     report = json.loads(text)
     return Proof(report["verdict"], report["why"], proof, made_tensors(example), report)
@@ -226,10 +229,12 @@ def check(
     *,
     sizes: Sizes | None = None,
     values: Values | None = None,
+    sizes_from: Literal[0, 1] = 1,
 ) -> Checked:
     """Whether a certificate proves that `out` equals `model`: every step of it is proved again, nothing is searched.
 
-    `sizes`, `values`: that the certificate is about, if it was made by `prove` with them, or with `fix_sizes`.
+    `sizes`, `values`: that the certificate is about, if it was made by `prove` with them, or with `fix_sizes`. `sizes_from=0`: a certificate
+    that says nothing of open sizes of 0 is refused.
 
     >>> import isomer, onnx
     >>> model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[N] x) => (float[N] y) { a = Identity(x) y = Relu(a) }')
@@ -240,7 +245,7 @@ def check(
     False
     """
     with as_files(model, out) as (first, second):
-        one, two = _core.load_pair(first, second, size_texts(sizes), value_texts(values))
+        one, two = _core.load_pair(first, second, size_texts(sizes), value_texts(values), sizes_from)
         text = _core.check(one, two, certificate_bytes(certificate))
     report = json.loads(text)
     return Checked(report["verdict"] == "accepted", report["reason"], report)

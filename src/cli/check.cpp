@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "cli/command.h"
+#include "cli/shape_option.h"
 #include "cli/terminal.h"
 #include "cli/wording.h"
 #include "isomer/isomer.h"
@@ -24,6 +25,7 @@ constexpr std::size_t kMostSteps = 12;  // that explain lists; -v lists all
 struct CheckRequest {
   fs::path in, out, certificate;
   std::vector<std::string> shapes, values;
+  int sizes_from = 1;
 };
 
 struct ExplainRequest {
@@ -33,8 +35,8 @@ struct ExplainRequest {
 };
 
 Result<Reply> check(const CheckRequest& request) {
-  const api::Checked checked =
-      api::check_files(request.in, request.out, request.certificate, request.shapes, request.values);
+  const api::Checked checked = api::check_files(request.in, request.out, request.certificate, request.shapes,
+                                                request.values, request.sizes_from);
   return Reply{checked.accepted ? Exit::Done : Exit::Refuted, checked.text, Json::parse(checked.json)};
 }
 
@@ -72,14 +74,17 @@ std::string head(const api::Explanation& explanation) {
   std::string text;
   for (const Note& n : explanation.notes)
     if (n.kind == "measured") text += fmt::format("{} was measured {:.2f} times as fast\n", n.what, n.ratio);
+  const std::string where = explanation.sizes_from > 0 ? " for all sizes of at least 1" : "";
   if (explanation.pairs)
-    return text + fmt::format(
-                      "two models that were proved equal by {}{} pairs of values, which isomer check proves "
-                      "again\n",
-                      explanation.steps > 0 ? fmt::format("{} steps, then ", grouped(explanation.steps)) : "",
-                      grouped(*explanation.pairs));
+    return text +
+           fmt::format(
+               "two models that were proved equal{} by {}{} pairs of values, which isomer check proves "
+               "again\n",
+               where, explanation.steps > 0 ? fmt::format("{} steps, then ", grouped(explanation.steps)) : "",
+               grouped(*explanation.pairs));
   if (explanation.steps == 0) return text + "nothing was changed\n";
-  return text + fmt::format("{} steps, which isomer check proves again\n", grouped(explanation.steps));
+  return text +
+         fmt::format("{} steps, which isomer check proves again{}\n", grouped(explanation.steps), where);
 }
 
 std::string to_text(const api::Explanation& explanation, bool is_verbose) {
@@ -148,6 +153,7 @@ void add_check(CLI::App& app, Chosen& chosen) {
       ->type_name("NAME=NUMBER")
       ->expected(1)
       ->take_all();
+  add_sizes_from_option(*command, request->sizes_from);
   command->add_flag("--json", chosen.json, "Answer in JSON");
   command->callback([&chosen, request] { chosen.run = [request] { return check(*request); }; });
 

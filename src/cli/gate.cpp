@@ -27,6 +27,7 @@ struct GateRequest {
   RuntimeRequest runtime;
   double min_ratio = 0.98, seconds = 60;
   bool equal = false;
+  int sizes_from = 1;
   std::string clock = "auto", budget = "5m";
   std::uint64_t seed = 0;
   LiveRequest live;
@@ -60,7 +61,8 @@ Result<Reply> gate(const GateRequest& request) {
     return Error{"one model is compared on two runtimes: --runtime-library OLD --runtime-library NEW"};
   ISOMER_TRY(api::GateOptions options, options_of(request));
   const fs::path candidate = is_one ? request.base : request.candidate;
-  const api::ModelPair models = api::load_pair(request.base, candidate);
+  const api::ModelPair models =
+      api::load_pair(request.base, candidate, {.sizes_from = request.sizes_from});
   if (request.equal) options.certificate = certificate_beside(candidate);
   ISOMER_TRY(const auto live, Live::start(request.live));
   options.progress = [&live](std::string_view now) { live->show(now); };
@@ -96,6 +98,7 @@ void add_gate(CLI::App& app, Chosen& chosen) {
   command->add_flag("--equal", request->equal,
                     "NEW must be proved equal to BASE, too; and where they run on two libraries, these must "
                     "compute the same but for rounding");
+  add_sizes_from_option(*command, request->sizes_from);
   command->add_option("--markdown", request->markdown, "Write the answer for a pull request (default: no)")
       ->type_name("FILE");
   command

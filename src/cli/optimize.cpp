@@ -129,6 +129,7 @@ void add_optimize(CLI::App& app, Chosen& chosen) {
       *command, request->options.sizes,
       ". A name that comes again begins another size: what is slower at one of them is not taken");
   add_value_option(*command, request->options.values);
+  add_sizes_from_option(*command, request->files.sizes_from);
   command
       ->add_option("--strategy", request->options.strategy,
                    "How far to look: greedy, backtrack:ALPHA (accepts a loss on the way, up to ALPHA) "

@@ -228,7 +228,12 @@ std::string optimize_text(const Json& report, const OptimizeWords& words) {
                                   fmt::join(report["fixed"].get<std::vector<std::string>>(), " --shape ")),
                       2, 4);
   if (!certificate.empty() && is_changed(report))
-    text += paragraph("certificate: " + printable(certificate), 2, 4);
+    text += paragraph(fmt::format("certificate: {}{}", printable(certificate),
+                                  report["sizes_from"] > 0 ? ", for all sizes of at least 1" : ""),
+                      2, 4);
+  for (const Json& at : report["at_zero"])
+    text += paragraph(
+        fmt::format("at {}; --sizes-from 0 refuses such results", printable(at.get<std::string>())), 2, 4);
   if (const auto flushed = report["flushed"].get<std::uint64_t>(); flushed > 0)
     text += paragraph(
         fmt::format(

@@ -14,6 +14,7 @@
 #include "cli/live.h"
 #include "cli/operators_option.h"
 #include "cli/prove_report.h"
+#include "cli/shape_option.h"
 #include "cli/terminal.h"
 #include "cli/wording.h"
 #include "isomer/isomer.h"
@@ -27,6 +28,7 @@ struct ProveRequest {
   fs::path a, b, save_input, certificate;
   std::string budget = "5m", operators;
   std::vector<std::string> shapes, values;
+  int sizes_from = 1;
   bool trace = false, verbose = false, by_position = false, exact_constants = false;
   LiveRequest live;
 };
@@ -52,9 +54,11 @@ std::string contract_text() {
 Result<Reply> prove(const ProveRequest& request) {
   constexpr int kMostNotices = 5;
   ISOMER_TRY(const double seconds, seconds_of(request.budget));
-  const api::ModelPair models =
-      api::load_pair(request.a, request.b,
-                     {.sizes = request.shapes, .values = request.values, .operators = request.operators});
+  const api::ModelPair models = api::load_pair(request.a, request.b,
+                                               {.sizes = request.shapes,
+                                                .values = request.values,
+                                                .sizes_from = request.sizes_from,
+                                                .operators = request.operators});
   ISOMER_TRY(auto live, Live::start(request.live, seconds));
   int notices = 0;
   bool is_said = false;
@@ -125,6 +129,7 @@ void add_prove(CLI::App& app, Chosen& chosen) {
       ->type_name("NAME=NUMBER")
       ->expected(1)
       ->take_all();
+  add_sizes_from_option(*command, request->sizes_from);
   command->add_flag("--by-position", request->by_position,
                     "Compare outputs by position, even if both models have the same names of outputs");
   command->add_flag(

@@ -89,7 +89,8 @@ std::string plain_headline(const Json& report) {
   const std::string verdict = string_of(report, "verdict"), sizes = string_of(report, "sizes");
   if (verdict != "proved")
     return fmt::format("{}: {}", verdict, shortened(string_of(report, "why"), kLongestReason));
-  const std::string where = sizes.empty() ? "for all inputs" : "for all inputs at " + sizes;
+  std::string where = sizes.empty() ? "for all inputs" : "for all inputs at " + sizes;
+  if (report["sizes_from"].get<int>() > 0) where += ", for all sizes of at least 1";
   const std::string renamed = renamed_text(report);
   const std::string flushed = flushed_text(report), rounding = rounding_text(report);
   const std::string rounded = flushed + (flushed.empty() || rounding.empty() ? rounding : ", and" + rounding);

@@ -18,6 +18,15 @@ void add_shape_option(CLI::App& command, std::vector<std::string>& shapes, const
       ->take_all();
 }
 
+void add_sizes_from_option(CLI::App& command, int& sizes_from) {
+  command
+      .add_option("--sizes-from", sizes_from,
+                  "Sizes that inputs leave open are at least this, in all that is proved (docs/equality.md)")
+      ->check(CLI::IsMember({0, 1}))
+      ->type_name("0|1")
+      ->capture_default_str();
+}
+
 void add_value_option(CLI::App& command, std::vector<std::string>& values) {
   command
       .add_option("--value", values,

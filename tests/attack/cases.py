@@ -18,6 +18,7 @@ from attack.hand import EQUAL, UNEQUAL
 from attack.models import Model
 
 PATIENCE = 60  # seconds beyond what it was given, after which a command hangs
+AT_ALL_SIZES = ("--sizes-from", "0")
 ANSWERS = ("proved", "refuted", "undecided")
 
 
@@ -53,15 +54,18 @@ class Proof:
     feeds: Callable[[], Iterable[Feed]] | None = None  # None: drawn from the inputs of A
     rounding: float | None = None
     known: str | None = None  # what cannot be seen on the runtime: UNEQUAL or EQUAL
+    sizes_from: int = 0  # 1: asked without --sizes-from 0, and fed with no open size that is 0
 
     def ask(self, folder: pathlib.Path, seconds: int) -> Finding:
         a, b = _written(self.a, folder / "a" / "model.onnx"), _written(self.b, folder / "b" / "model.onnx")
         loaded = _loaded(a, b)
         if loaded is None:
             return Finding()
-        fed = self.feeds() if self.feeds else feeds.drawn(onnx.load(a, load_external_data=False), seed=1)
+        declared = onnx.load(a, load_external_data=False)
+        fed = self.feeds() if self.feeds else feeds.drawn(declared, seed=1)
+        fed = feeds.of_sizes_from(self.sizes_from, declared, fed)
         unequal = "as the table says" if self.known == UNEQUAL else None if self.known == EQUAL else oracle.falsehood(*loaded, fed, self.rounding)
-        record = proving.prove(a, b, seconds)
+        record = proving.prove(a, b, seconds, self.sizes_from)
         if record["verdict"] not in ANSWERS:
             return Finding(record["verdict"], unequal, crash=record["why"])
         return Finding(record["verdict"], unequal, unequal if record["verdict"] == "proved" else None)
@@ -76,7 +80,8 @@ class Answer:
 
 
 class ByCommand:
-    """Asks the command."""
+    """Asks the command, about size 0, too."""
+    sizes_from = 0
 
     def _run(self, words: list, seconds: float) -> Answer:
         done = programs.run([programs.program("isomer"), *map(str, words), "--json"], timeout=8 * seconds + PATIENCE)
@@ -89,18 +94,20 @@ class ByCommand:
         return Answer(told)
 
     def optimize(self, model: pathlib.Path, out: pathlib.Path, certificate: pathlib.Path, seconds: float, strategy: str) -> Answer:
-        words = ["optimize", model, "-o", out, "--certificate", certificate, "--judge", "cost", "--budget", f"{seconds}s", "--quiet", "--strategy", strategy]
+        words = ["optimize", model, "-o", out, "--certificate", certificate, "--judge", "cost", "--budget", f"{seconds}s", "--quiet", "--strategy", strategy,
+                 *AT_ALL_SIZES]
         return self._run(words, seconds)
 
     def check(self, model: pathlib.Path, out: pathlib.Path, certificate: pathlib.Path, seconds: float) -> Answer:
-        return self._run(["check", model, out, certificate], seconds)
+        return self._run(["check", model, out, certificate, *AT_ALL_SIZES], seconds)
 
     def prove(self, a: pathlib.Path, b: pathlib.Path, seconds: float) -> Answer:
-        return self._run(["prove", a, b, "--budget", f"{seconds}s"], seconds)
+        return self._run(["prove", a, b, "--budget", f"{seconds}s", *AT_ALL_SIZES], seconds)
 
 
 class ByLibrary:
-    """Asks the library, in a process that serves many questions."""
+    """Asks the library, in a process that serves many questions; about open sizes of at least 1."""
+    sizes_from = 1
 
     def __init__(self):
         self.host = library_host.Host(programs.program("isomer"))
@@ -138,7 +145,8 @@ class Optimization:
         model, out = _written(self.model, folder / "model.onnx"), folder / "out.onnx"
         certificate = folder / "steps.cert"  # not beside OUT: `prove` would take it from there
         before = _loaded(model)
-        fed = list(self.feeds() if self.feeds else feeds.drawn(onnx.load(model, load_external_data=False), seed=1))
+        declared = onnx.load(model, load_external_data=False)
+        fed = list(feeds.of_sizes_from(self.by.sizes_from, declared, self.feeds() if self.feeds else feeds.drawn(declared, seed=1)))
         if before is None or all(isinstance(before[0].run(f), oracle.Failure) for f in fed):
             return Finding()
         done = self.by.optimize(model, out, certificate, seconds, self.strategy)

@@ -56,6 +56,7 @@ FAMILIES = {
     "certificates": Family(forgeries, 0),
     "operators": Family(operators.cases, 100),
     "symbols": Family(symbols.cases, 100),
+    "symbols_from_1": Family(symbols.of_at_least_1, 100),
     "integers": Family(integers.cases, 40),
     "opsets": Family(opsets.cases, 20),
     "flags": Family(flags.cases, 40),

@@ -1,6 +1,6 @@
 """Inputs for a model, drawn from what it declares: sizes with 0 and 1 among them, and values of several kinds."""
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import onnx
@@ -91,3 +91,9 @@ def drawn(model: onnx.ModelProto, seed: int) -> Iterator[Feed]:
         for kind in itertools.islice(kinds, 2 if symbols and 0 not in sizes else 1):
             yield {i.name: _values(i.type.tensor_type.elem_type, kind,
                                    [of.get(d.dim_param, d.dim_value) for d in i.type.tensor_type.shape.dim], draw) for i in inputs}
+
+
+def of_sizes_from(least: int, model: onnx.ModelProto, fed: Iterable[Feed]) -> Iterator[Feed]:
+    """Those in which every size that an input leaves open is at least this."""
+    open_axes = [(i.name, axis) for i in model.graph.input for axis, d in enumerate(i.type.tensor_type.shape.dim) if not d.HasField("dim_value")]
+    return (feed for feed in fed if all(feed[name].shape[axis] >= least for name, axis in open_axes if name in feed))

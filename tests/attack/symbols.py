@@ -1,4 +1,6 @@
-"""Programs over sizes that are symbols: shape arithmetic, slices up to a size, reductions of what may be empty, broadcasting. Sizes of 0 and 1 count."""
+"""Programs over sizes that are symbols: shape arithmetic, slices up to a size, reductions of what may be empty, broadcasting. Sizes of 0 and 1 count.
+The same without --sizes-from 0, where sizes of inputs are at least 1 and those that depend on data are not."""
+import dataclasses
 import random
 from collections.abc import Iterator
 
@@ -102,6 +104,32 @@ WINDOWS = [
 ]
 
 
+# How many elements there are depends on data: none, some or all of them.
+FOUND = [
+    "y = Gather<axis=0>(x,i)", "g = Gather<axis=0>(x,i) d = Sub(g,g) s = ReduceSum<keepdims=1>(d,by_rows) y = Add(g,s)",
+    "g = Gather<axis=0>(x,i) a = ReduceMax<keepdims=1>(g,by_rows) d = Sub(a,a) y = Add(g,d)", "c = Compress<axis=0>(x,b) y = Identity(c)",
+    "g = Gather<axis=0>(x,i) a = ReduceMean<keepdims=1>(g,by_rows) d = Sub(a,a) y = Add(g,d)", "y = ReduceMax<keepdims=0>(x,by_rows)",
+    "g = Gather<axis=0>(x,i) s = Shape(g) y = Reshape(g,s)", "g = Gather<axis=0>(x,i) s = Shape(g) y = Reshape<allowzero=1>(g,s)",
+    "g = Gather<axis=0>(x,i) s = Shape(g) a = Gather(s,by_rows) k = Max(a,one) r = Concat<axis=0>(k,minus_one) y = Reshape(g,r)",
+    "g = Gather<axis=0>(x,i) y = Slice(g,zero,one,by_rows)", "g = Gather<axis=0>(x,i) h = Slice(g,zero,one,by_rows) d = Sub(h,h) y = Add(g,d)",
+    "g = Gather<axis=0>(x,i) y = ReduceSum<keepdims=1>(g,by_rows)", "g = Gather<axis=0>(x,i) y = ReduceMax<keepdims=1>(g,by_rows)",
+    "g = Gather<axis=0>(x,i) q = Softmax<axis=0>(g) y = ReduceSum<keepdims=1>(q,by_rows)", "g = Gather<axis=0>(x,i) y = ReduceMean<keepdims=1>(g,by_rows)",
+    "g = Gather<axis=0>(x,i) h = Gather<axis=0>(g,zero) d = Sub(h,h) y = Add(g,d)",
+    "g = Gather<axis=0>(x,i) s = Shape(g) a = Gather(s,by_rows) e = Greater(a,zero) k = Where(e,one,zero) f = Cast<to=1>(k) y = Mul(g,f)",
+    "g = Gather<axis=0>(x,i) e = ReduceSum<keepdims=1>(g,by_rows) s = Shape(g) a = Gather(s,by_rows) f = Cast<to=1>(a) y = Div(e,f)",
+]
+FOUND_FIRST = "t = ReduceMax<keepdims=0>(x,by_columns) b = Greater(t,f_zero) z = NonZero(b) i = Squeeze(z,zero) "
+
+
+def selections() -> Iterator[Feed]:
+    numbers = np.random.default_rng(0)
+    for size in ((2, 3), (1, 1), (5, 2), (7, 1), (4, 4), (6, 7)):
+        x = np.abs(numbers.standard_normal(size).astype(np.float32)) + 0.1
+        yield {"x": -x}
+        yield {"x": x}
+        yield {"x": x * np.where(np.arange(size[0]) % 2 == 0, 1, -1).astype(np.float32)[:, None]}
+
+
 def matrices() -> Iterator[Feed]:
     numbers = np.random.default_rng(0)
     for size in SIZES:
@@ -131,6 +159,7 @@ GROUPS = [
     (Group("windows", "(float[n,2,m] x) => (float[] y)", WINDOWS, {
         "w": f32(2, 0, 0, 2).reshape(2, 2, 1), "w3": f32(0, 2, 0, 0, 0, 0, 0, 0, 0, 0, 2, 0).reshape(2, 2, 3), "pads": i64(0, 0, 1, 0, 0, 1),
         "v": f32(2, 0, 0, 2).reshape(2, 2), "s": f32(1, 1), "b": f32(0, 0)}), images),
+    (Group("found", X.format("float"), [FOUND_FIRST + b for b in FOUND], CONSTANTS), selections),
 ]
 
 
@@ -138,3 +167,9 @@ def cases(draw: random.Random) -> Iterator[Proof]:
     for group, fed in GROUPS:
         for proof in group.proofs(draw, MOST_PAIRS):
             yield Proof(proof.name, proof.a, proof.b, fed)
+
+
+def of_at_least_1(draw: random.Random) -> Iterator[Proof]:
+    """The same where no size of an input is 0."""
+    for proof in cases(draw):
+        yield dataclasses.replace(proof, sizes_from=1)

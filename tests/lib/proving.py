@@ -11,9 +11,10 @@ import programs
 EQUAL = 1e-4  # relative difference on ONNX Runtime below which a refutation is ours to explain
 
 
-def prove(a, b, seconds):
+def prove(a, b, seconds, sizes_from=1):
     """What `isomer prove` answers, as a record."""
-    outcome = programs.run([programs.program("isomer"), "prove", a, b, "--json", "--budget", f"{seconds}s"], 4 * seconds + 60)
+    words = ["prove", a, b, "--json", "--budget", f"{seconds}s", "--sizes-from", sizes_from]
+    outcome = programs.run([programs.program("isomer"), *map(str, words)], 4 * seconds + 60)
     record = {"verdict": "crashed", "why": outcome.stderr[-300:], "rounded": 0, "seconds": round(outcome.seconds, 1),
               "peak_mb": outcome.peak_bytes >> 20}
     try:

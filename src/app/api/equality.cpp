@@ -68,6 +68,7 @@ Proof prove_equal(const Model& a, const Model& b, const ProveOptions& options) {
     const std::stop_callback on_stop(options.stop, [&] { deadline.end(); });
     ProveAnswer answer = answer_of(first, second, deadline, options);
     answer.sizes = fmt::format("{}", fmt::join(first.fixed, ", "));
+    if (!answer.is_by_certificate) answer.sizes_from = first.model.graph.sizes_from;
     ModelsVerdict& verdict = answer.verdict;
     const int rounded = verdict.constants_rounded + verdict.constants_restated;
     if (options.exact_constants && verdict.answer == Answer::Proved && (rounded > 0 || answer.flushed > 0)) {
@@ -83,6 +84,7 @@ Proof prove_equal(const Model& a, const Model& b, const ProveOptions& options) {
               .rounded_constants = answer.verdict.answer == Answer::Proved ? rounded : 0,
               .flushed = answer.verdict.answer == Answer::Proved ? answer.flushed : 0,
               .by_position = answer.verdict.by_position,
+              .sizes_from = answer.sizes_from,
               .json = json_text(to_json(answer, watch.ms()))};
     if (out.verdict == Verdict::Proved)
       out.certificate =
@@ -101,10 +103,10 @@ Checked check(const Model& in, const Model& out, std::string_view certificate) {
 
 Checked check_files(const std::filesystem::path& in, const std::filesystem::path& out,
                     const std::filesystem::path& certificate, const std::vector<std::string>& sizes,
-                    const std::vector<std::string>& values) {
+                    const std::vector<std::string>& values, int sizes_from) {
   return guarded([&] {
     const Stopwatch watch;
-    return to_public(take(isomer::check_files(in, out, certificate, sizes, values)), watch);
+    return to_public(take(isomer::check_files(in, out, certificate, sizes, values, sizes_from)), watch);
   });
 }
 
@@ -161,6 +163,7 @@ Explanation explain(std::string_view certificate) {
     Explanation out{
         .steps = parsed.steps.size(), .told = told_by(parsed), .json = json_text(to_json(parsed))};
     if (parsed.pairing) out.pairs = parsed.pairing->equations.size();
+    out.sizes_from = parsed.sizes_from;
     for (const Note& n : parsed.notes)
       out.notes.push_back({n.kind, n.what, n.where, describe_at(n.what, n.where), n.ratio});
     return out;

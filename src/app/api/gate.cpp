@@ -46,7 +46,8 @@ GateEquality judge_equality(const Model& base, const Model& candidate, const Gat
   GateEquality out{.why = proof.why,
                    .rounded_constants = proof.rounded_constants,
                    .flushed = proof.flushed,
-                   .by_position = proof.by_position};
+                   .by_position = proof.by_position,
+                   .sizes_from = proof.sizes_from};
   const bool is_proved = proof.verdict == Verdict::Proved, is_refuted = proof.verdict == Verdict::Refuted;
   out.proof = is_proved ? "proved" : is_refuted ? "refuted" : "undecided";
   out.answer = is_proved ? GateAnswer::Passes : is_refuted ? GateAnswer::Fails : GateAnswer::Unsure;

@@ -201,6 +201,21 @@ std::shared_ptr<const OwnOperators> own_operators(const std::string& text) {
   return own;
 }
 
+bool has_open_sizes(const Graph& graph) {
+  return std::ranges::any_of(graph.inputs(), [&](const Value& v) {
+    const auto& shape = graph.node(v.node).declared.shape;
+    return graph.node(v.node).kind == NodeKind::Input && shape &&
+           std::ranges::any_of(*shape,
+                               [](const auto& d) { return !d || !d->is_concrete() || d->concrete() < 0; });
+  });
+}
+
+// Of a model without open sizes there is nothing to assume.
+void set_sizes_from(Graph& graph, int least) {
+  if (least != 0 && least != 1) throw Error(ErrorKind::BadInput, "sizes_from is 0 or 1");
+  graph.sizes_from = has_open_sizes(graph) ? least : 0;
+}
+
 }  // namespace
 
 Model load(const fs::path& path, const LoadOptions& options) {
@@ -216,6 +231,7 @@ Model load(const fs::path& path, const LoadOptions& options) {
       state->fixed = std::move(sized.sizes);
     }
     state->model.graph.opsets.own = own;
+    set_sizes_from(state->model.graph, options.sizes_from);
     check_file(*state);  // what was read is what the stamp is of
     return Model(std::move(state));
   });
@@ -241,6 +257,7 @@ ModelPair load_pair(const fs::path& a, const fs::path& b, const LoadOptions& opt
       second->fixed = first->fixed;
     }
     first->model.graph.opsets.own = second->model.graph.opsets.own = own;
+    for (const auto& state : {first, second}) set_sizes_from(state->model.graph, options.sizes_from);
     check_file(*first);
     check_file(*second);
     return ModelPair{Model(std::move(first)), Model(std::move(second))};

@@ -109,9 +109,10 @@ class OptimizeRun {
   // The same for a model of one size, which is given back: the sizes that are not given are those of the
   // inputs that were found.
   Model prepare_fixed(const OptimizeFiles& files) {
-    prepare(load(files.in, {.operators = files.operators}), options_.sizes);
+    prepare(load(files.in, {.sizes_from = files.sizes_from, .operators = files.operators}), options_.sizes);
     Model model = load(files.in, {.sizes = shapes_.empty() ? options_.sizes : shapes_,
                                   .assume_sizes = shapes_.empty(),
+                                  .sizes_from = files.sizes_from,
                                   .operators = files.operators});
     context_.fixed = model.state().fixed;
     return model;
@@ -223,8 +224,9 @@ Optimized optimize_file(const OptimizeFiles& files, const OptimizeOptions& optio
     places.version = version();
     if (files.fix_sizes && size_sets(options.sizes).size() > 1)
       throw Error(ErrorKind::BadInput, "a model is fixed to one size, and --shape says several");
-    const Model model =
-        files.fix_sizes ? run.prepare_fixed(files) : load(files.in, {.operators = files.operators});
+    const Model model = files.fix_sizes
+                            ? run.prepare_fixed(files)
+                            : load(files.in, {.sizes_from = files.sizes_from, .operators = files.operators});
     if (!files.fix_sizes) run.prepare(model, options.sizes);
     take(check_places(places));
     check_report_place(files.report, places);

@@ -251,6 +251,7 @@ ReportJson to_json(const GateRun& run) {
         {"but_for_rounding", run.equality->rounded_constants > 0},
         {"constants_rounded", run.equality->rounded_constants},
         {"flushed", run.equality->flushed},
+        {"sizes_from", run.equality->sizes_from},
         {"matched_by", run.equality->by_position ? "position" : "name"},
         {"outputs_differ", run.equality->outputs_differ ? Json(*run.equality->outputs_differ) : Json()}};
   return {{"verdict", text(run.answer())},   {"line", line_of(run)},
@@ -358,6 +359,8 @@ ReportJson to_json(const OptimizeReport& report, const OptimizeContext& context)
           {"inputs", context.inputs},
           {"fixed", context.fixed},
           {"assumed", context.assumed},
+          {"sizes_from", report.sizes_from},
+          {"at_zero", report.at_zero},
           {"flushed", report.flushed.numbers},
           {"flushed_bound", report.flushed.bound},
           {"steps", steps},
@@ -433,6 +436,7 @@ ReportJson to_json(const ProveAnswer& answer, double ms) {
           {"disagreement", verdict.disagreement},
           {"by_certificate", answer.is_by_certificate},
           {"sizes", answer.sizes},
+          {"sizes_from", answer.sizes_from},
           {"input", answer.saved},
           {"ms", ms}};
 }
@@ -447,6 +451,7 @@ ReportJson to_json(const Certificate& certificate) {
                      {"ratio", n.ratio}});
   return {{"steps", certificate.steps.size()},
           {"pairs", certificate.pairing ? Json(certificate.pairing->equations.size()) : Json()},
+          {"sizes_from", certificate.sizes_from},
           {"notes", notes}};
 }
 

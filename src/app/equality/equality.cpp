@@ -148,6 +148,7 @@ ProveAnswer proved_by(const CheckReport& accepted, const Model& a, const Model& 
   answer.widened = accepted.widened;
   answer.flushed = accepted.flushed;
   answer.assumed = accepted.assumed;
+  answer.sizes_from = accepted.sizes_from;
   ModelsVerdict& verdict = answer.verdict;
   verdict.answer = Answer::Proved;
   verdict.proofs = accepted.steps;

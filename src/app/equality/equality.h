@@ -25,6 +25,7 @@ struct ProveAnswer {
       0;  // values of 16-bit floats that the second model computes in float32 (kernel/prove/widen.h)
   std::uint64_t flushed = 0;  // denormal numbers of the first model that are zero in the second
   std::string sizes = {};     // that it is true at; "": all
+  int sizes_from = 0;         // open sizes are taken to be at least this
   std::string saved = {};     // where the refuting input is; or ""
 };
 

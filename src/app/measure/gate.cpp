@@ -63,6 +63,7 @@ Words speed_words(const GateRun& run) {
 Words equality_words(const GateEquality& equality) {
   if (equality.answer == GateAnswer::Passes) {
     std::string out = "proved equal";
+    if (equality.sizes_from > 0) out += " for all sizes of at least 1";
     if (const int count = equality.rounded_constants; count > 0)
       out += fmt::format(" but for rounding of {} constant{}", count, count == 1 ? "" : "s");
     if (equality.flushed > 0)

@@ -41,6 +41,7 @@ struct GateEquality {
   int rounded_constants = 0;                // of the candidate, if it is proved: equal but for their rounding
   std::uint64_t flushed = 0;                // denormal numbers that are zero in the candidate
   bool by_position = false;                 // outputs have other names, and were compared by position
+  int sizes_from = 0;                       // of open sizes, as it was proved
   std::optional<bool> outputs_differ = {};  // on the inputs, beyond rounding; nullopt: nobody looked
 };
 

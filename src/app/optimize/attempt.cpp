@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "app/optimize/size_zero.h"
 #include "base/cpu_time.h"
 #include "optimizer/propose/proposer.h"
 
@@ -19,7 +20,7 @@ constexpr double kMostFinalSeconds = 120;
 constexpr double kShareBesideSimplified = 0.5;  // of the final looks, where --simplify needs one of its own
 constexpr double kAnotherLookSeconds = 10;      // it takes to look at an earlier draft, too
 constexpr double kShareOfAdvice = 0.05, kLeastAdviceSeconds = 4;
-constexpr double kPeakSeconds = 2;
+constexpr double kPeakSeconds = 2, kZeroSeconds = 2;
 
 bool is_only_simplified(const Draft& draft) {
   return std::ranges::all_of(draft.taken,
@@ -169,6 +170,7 @@ Status Attempt::search_and_look() {
   if (request_.simplify) keep_simplified(all);
   if (limit.is_over()) return Done{};
   find_peaks();
+  try_size_zero();
   find_advice();
   return Done{};
 }
@@ -297,6 +299,22 @@ void Attempt::find_peaks() {
     r.peak_before = *before;
     r.peak_after = *after;
   });
+}
+
+// The proof is about sizes of at least 1 then.
+void Attempt::try_size_zero() {
+  if (!reached_.best || model_.graph.sizes_from == 0 || request_.search.limit->seconds_left() < kZeroSeconds)
+    return;
+  request_.search.progress("running at size 0");
+  const auto candidate =
+      ScratchModel::write(with_graph(model_, reached_.best->draft.graph), request_.scratch);
+  if (!candidate.ok()) return;
+  auto found = compare_at_zero(trials_->judge(), {.graph = model_.graph,
+                                                  .before = ModelSource::file(request_.in.string()),
+                                                  .after = candidate->source(),
+                                                  .feeds = request_.feeds,
+                                                  .runtime = request_.runtime});
+  publish([&](Reached& r) { r.at_zero = std::move(found); });
 }
 
 void Attempt::find_advice() {

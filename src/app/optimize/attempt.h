@@ -32,6 +32,7 @@ struct Reached {
   SearchReport search;
   std::vector<Advice> advice;
   std::optional<std::int64_t> peak_before, peak_after;
+  std::vector<std::string> at_zero;  // how the result differs where a size is 0
   std::string runtime, runtime_version;
   std::optional<Error> error;  // the request is at fault, or nothing could be written
 };
@@ -61,6 +62,7 @@ class Attempt {
   void accept(const Draft& draft, Look look, bool is_simplified = false);
   void reject(const Draft& draft, Look look);
   void find_peaks();
+  void try_size_zero();
   void find_advice();
   template <class Change>
   void publish(const Change& change);

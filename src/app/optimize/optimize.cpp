@@ -132,6 +132,8 @@ Result<Optimized> optimize(OptimizeRequest request, const Model& model) {
   if (limit.is_interrupted()) report.search.stopped_by = StoppedBy::Interrupt;
   else if (report.is_abandoned || has_run_out(reached)) report.search.stopped_by = StoppedBy::Budget;
   report.advice = std::move(reached.advice);
+  report.sizes_from = model.graph.sizes_from;
+  report.at_zero = std::move(reached.at_zero);
   report.runtime = reached.runtime;
   report.runtime_version = reached.runtime_version;
   Draft best{.graph = model.graph};

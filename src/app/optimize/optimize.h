@@ -77,7 +77,9 @@ struct OptimizeReport {
   std::vector<Group> groups;  // what was done, equal changes together
   // One line for each step: in the words of its proposer, and what became what.
   std::vector<std::string> changes, changes_in_words;
-  std::vector<Advice> advice;  // about the original
+  std::vector<Advice> advice;        // about the original
+  int sizes_from = 0;                // open sizes are taken to be at least this
+  std::vector<std::string> at_zero;  // how the result differs where one is 0
   SearchReport search;
   std::filesystem::path certificate;  // where it was written; or ""
   double seconds = 0;

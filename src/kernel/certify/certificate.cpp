@@ -36,9 +36,10 @@ Status parse_head(const Json& json, Certificate& out) {
       format->get<std::int64_t>() != kCertificateFormat)
     return Error{fmt::format("a certificate of format {}; only format {} is read: make it again",
                              format->get<std::int64_t>(), kCertificateFormat)};
-  if (json !=
-      Json{{"isomer_certificate", kCertificateFormat}, {"in", out.in_digest}, {"out", out.out_digest}})
-    return Error{"not a certificate of this format"};
+  out.sizes_from = json.contains("sizes_from") ? 1 : 0;
+  Json head{{"isomer_certificate", kCertificateFormat}, {"in", out.in_digest}, {"out", out.out_digest}};
+  if (out.sizes_from == 1) head["sizes_from"] = 1;
+  if (json != head) return Error{"not a certificate of this format"};
   return Done{};
 }
 

@@ -2,6 +2,7 @@
 //
 // JSON lines. The first names the format and the two models, by digests (kernel/certify/digest.h):
 //   {"isomer_certificate": 4, "in": "<64 digits>", "out": "<64 digits>"}
+// and, if it holds only where no open size of an input is 0: "sizes_from": 1.
 // Operators of users' own domains that it takes for granted follow, as they state them
 // (model/graph/text/operator_text.h); nothing else is assumed, and every answer that rests on one prints it:
 //   {"assume": "operator acme::Gate(x: T[n]) -> (y: T[n]) {...}"}
@@ -50,6 +51,7 @@ struct Note {
 struct Certificate {
   std::string in_digest = {}, out_digest = {};  // by with_digests
   std::vector<std::string> assumed = {};        // texts of operators, by with_digests
+  int sizes_from = 0;                           // Graph::sizes_from of IN, by with_digests
   std::vector<CertifiedStep> steps;
   std::optional<Pairing> pairing = {};
   std::vector<Note> notes;

@@ -31,9 +31,12 @@ class Checker {
       return refused("the certificate is about another original");
     if (certificate_.out_digest != model_digest(out))
       return refused("the certificate is about another result");
+    if (certificate_.sizes_from > in.sizes_from)
+      return refused("the certificate holds for sizes of at least 1 only, and size 0 is asked about, too");
     auto start = with_operators(in, certificate_.assumed);
     if (!start.ok()) return refused(start.error().message);
     now_ = *std::move(start);
+    now_.sizes_from = report_.sizes_from = certificate_.sizes_from;
     report_.assumed = now_.opsets.own->texts();
     while (at_ < certificate_.steps.size() && report_.reason.empty()) {
       take_claims();

@@ -20,6 +20,7 @@ struct CheckReport {
   int widened = 0;                          // values that are computed in float32 now: rounded less
   std::uint64_t flushed = 0;                // denormal numbers of constants that are zero in OUT
   int last_bits = 0;                        // folded constants that differ from OUT's in their last bit
+  int sizes_from = 0;                       // open sizes of inputs are taken to be at least this
   std::vector<std::string> assumed = {};    // operators that it takes as their user states them
   std::optional<PairedReport> paired = {};  // where the end is equal, not the same
 
@@ -29,7 +30,8 @@ struct CheckReport {
   }
 };
 
-// `key`: of the second witness, which can only refuse.
+// `key`: of the second witness, which can only refuse. A certificate that takes more of IN's sizes for
+// granted than IN's user does (Graph::sizes_from) is refused.
 CheckReport check_certificate(const Graph& in, const Graph& out, const Certificate& certificate,
                               std::uint64_t key);
 

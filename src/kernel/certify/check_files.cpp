@@ -23,6 +23,7 @@ std::string words_of(const CheckReport& report) {
   if (report.steps == 0 && !report.paired) return "accepted: OUT is IN, nothing was changed\n";
   const int rounded = report.rounded_constants();
   std::string out = "accepted: OUT equals IN";
+  if (report.sizes_from > 0) out += " for all sizes of at least 1";
   if (report.flushed > 0)
     out += fmt::format(", but for {} denormal number{} of its constants, which are zero", report.flushed,
                        report.flushed == 1 ? "" : "s");
@@ -85,6 +86,7 @@ std::string CheckedFiles::json(double ms) const {
                   {"constants_rounded", report.paired ? report.paired->constants_rounded : 0},
                   {"constants_restated", report.paired ? report.paired->constants_restated : 0},
                   {"outputs_by_position", renamed},
+                  {"sizes_from", report.sizes_from},
                   {"assumed", report.assumed},
                   {"ms", ms}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
@@ -97,7 +99,7 @@ CheckedFiles check_models(const Graph& in, const Graph& out, std::string_view ce
 Result<CheckedFiles> check_files(const std::filesystem::path& in, const std::filesystem::path& out,
                                  const std::filesystem::path& certificate,
                                  const std::vector<std::string>& sizes,
-                                 const std::vector<std::string>& values) {
+                                 const std::vector<std::string>& values, int sizes_from) {
   ISOMER_TRY(Model before, read_model(in));
   ISOMER_TRY(Model after, read_model(out));
   if (!sizes.empty() || !values.empty()) {
@@ -106,6 +108,7 @@ Result<CheckedFiles> check_files(const std::filesystem::path& in, const std::fil
     ISOMER_TRY(before, read_model_at(in, at[0], fixed));
     ISOMER_TRY(after, read_model_at(out, at[1], fixed));
   }
+  before.graph.sizes_from = sizes_from;
   std::ifstream file(certificate, std::ios::binary);
   if (!file) return Error{fmt::format("can't read the certificate {}", certificate.string())};
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());

@@ -23,10 +23,11 @@ struct CheckedFiles {
 CheckedFiles check_models(const Graph& in, const Graph& out, std::string_view certificate);
 
 // Sizes ("batch=8") and values of inputs ("sr=16000"): both models are taken at these, as the certificate is
-// about. Error: a file that can't be read; a certificate that can be and is none is rejected.
+// about; sizes_from: of those that stay open (Graph::sizes_from). Error: a file that can't be read; a
+// certificate that can be and is none is rejected.
 Result<CheckedFiles> check_files(const std::filesystem::path& in, const std::filesystem::path& out,
                                  const std::filesystem::path& certificate,
                                  const std::vector<std::string>& sizes = {},
-                                 const std::vector<std::string>& values = {});
+                                 const std::vector<std::string>& values = {}, int sizes_from = 1);
 
 }  // namespace isomer

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdio>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/check.h"
@@ -24,7 +25,8 @@ int complain(std::string line, int exit) {
 }
 
 constexpr const char* kUsage =
-    "usage: isomer-check IN OUT CERT [--shape NAME=SHAPE]... [--value NAME=NUMBER]... [--json]";
+    "usage: isomer-check IN OUT CERT [--shape NAME=SHAPE]... [--value NAME=NUMBER]... [--sizes-from 0|1] "
+    "[--json]";
 constexpr const char* kHelp =
     R"(Check a certificate: is OUT proved equal to IN? Nothing of the optimizer is in this program.
 
@@ -33,6 +35,7 @@ constexpr const char* kHelp =
   CERT                the certificate that came with it
   --shape NAME=SHAPE  at this size, if the certificate was made with --shape or --fix-shape
   --value NAME=NUMBER with this input fixed, if the certificate was made with --value
+  --sizes-from 0|1    0: refuse a certificate that says nothing of open sizes of 0 (default: 1)
   --json              answer in JSON
   --help              this text
 
@@ -40,9 +43,9 @@ Exit: 0 accepted, 1 rejected, 2 bad usage or a file that can't be read.
 )";
 
 int run(const std::vector<std::string>& files, const std::vector<std::string>& sizes,
-        const std::vector<std::string>& values, bool json) {
+        const std::vector<std::string>& values, int sizes_from, bool json) {
   const auto start = std::chrono::steady_clock::now();
-  const auto checked = check_files(files[0], files[1], files[2], sizes, values);
+  const auto checked = check_files(files[0], files[1], files[2], sizes, values, sizes_from);
   if (!checked.ok()) return complain(checked.error().message, kBadInput);
   const std::chrono::duration<double, std::milli> spent = std::chrono::steady_clock::now() - start;
   const bool accepted = checked->report.accepted;
@@ -60,8 +63,10 @@ int run(const std::vector<std::string>& files, const std::vector<std::string>& s
 }  // namespace isomer
 
 int main(int argc, char** argv) {
+  using std::literals::operator""sv;
   std::vector<std::string> files, sizes, values;
   bool json = false;
+  int sizes_from = 1;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (word == "--json") {
@@ -73,6 +78,8 @@ int main(int argc, char** argv) {
       sizes.emplace_back(argv[++i]);
     } else if (word == "--value" && i + 1 < argc) {
       values.emplace_back(argv[++i]);
+    } else if (word == "--sizes-from" && i + 1 < argc && (argv[i + 1] == "0"sv || argv[i + 1] == "1"sv)) {
+      sizes_from = argv[++i] == "1"sv ? 1 : 0;
     } else if (word.starts_with("--")) {
       return isomer::complain(fmt::format("no option {}; {}", word, isomer::kUsage), isomer::kBadInput);
     } else {
@@ -81,7 +88,7 @@ int main(int argc, char** argv) {
   }
   if (files.size() != 3) return isomer::complain(isomer::kUsage, isomer::kBadInput);
   try {
-    return isomer::run(files, sizes, values, json);
+    return isomer::run(files, sizes, values, sizes_from, json);
   } catch (const std::bad_alloc&) {
     return isomer::complain("not enough memory", isomer::kBadInput);
   } catch (const std::exception& bug) {

@@ -26,16 +26,6 @@ std::map<std::string, Value> all_inputs(const Graph& graph) {
   return out;
 }
 
-std::set<std::string> symbols_in(const Graph& graph) {
-  std::set<std::string> out;
-  for (const Value& v : graph.inputs())
-    if (const auto& shape = graph.node(v.node).declared.shape)
-      for (const auto& dim : *shape)
-        if (dim)
-          for (const std::string& symbol : dim->symbols()) out.insert(symbol);
-  return out;
-}
-
 // What is no tensor has its dims in its spelling only: seq(float[N, 3]) as "seq(float[,3])", or as
 // "seq(float[,])".
 enum class Numbers : std::uint8_t { Kept, Dropped };
@@ -109,7 +99,7 @@ std::string only_in(std::string_view which, std::string_view input) {
 }  // namespace
 
 Graph with_named_sizes(const Graph& graph) {
-  std::set<std::string> taken = symbols_in(graph);
+  std::set<std::string> taken = symbols_of(graph);
   return with_changed_nodes(graph, [&](Node& node) {
     if (node.kind == NodeKind::Operator || !node.declared.shape) return;
     for (std::size_t d = 0; d < node.declared.shape->size(); ++d) {
@@ -138,7 +128,7 @@ Graph with_symbols_of(const Graph& a, const Graph& b) {
         names.try_emplace(symbols[0], *(*theirs)[d]);
     }
   }
-  const std::set<std::string> theirs = symbols_in(a), own = symbols_in(b);
+  const std::set<std::string> theirs = symbols_of(a), own = symbols_of(b);
   std::set<std::string> taken = theirs;
   taken.insert(own.begin(), own.end());
   for (const std::string& symbol : own) {

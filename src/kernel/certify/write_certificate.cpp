@@ -10,9 +10,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json head(const Certificate& certificate) {
-  return {{"isomer_certificate", kCertificateFormat},
-          {"in", certificate.in_digest},
-          {"out", certificate.out_digest}};
+  Json out{{"isomer_certificate", kCertificateFormat},
+           {"in", certificate.in_digest},
+           {"out", certificate.out_digest}};
+  if (certificate.sizes_from > 0) out["sizes_from"] = certificate.sizes_from;
+  return out;
 }
 
 // Of what can't be written, a text that no reader takes: the certificate is refused then.

@@ -232,6 +232,15 @@ std::set<NodeId> doubtful_nodes(const Graph& graph, const Inference& inference, 
 
 ModelSizes sizes_of(const Graph& graph, const Inference& inference) {
   ModelSizes out{.facts = needed_sizes(graph, inference), .untrusted = {}};
+  for (const Value& v : graph.inputs()) {
+    const auto& shape = inference.of(v).shape;
+    if (graph.sizes_from == 0 || !shape || graph.node(v.node).kind != NodeKind::Input) continue;
+    for (const Dim& d : *shape) {
+      const Dim fact = d - Dim(graph.sizes_from);
+      if (!d.is_concrete() && std::ranges::find(out.facts, fact) == out.facts.end())
+        out.facts.push_back(fact);
+    }
+  }
   if (inference.conditions.empty()) return out;
   const std::set<std::string> symbols = symbols_of(graph);
   std::optional<SizeFacts> facts(out.facts);

@@ -38,8 +38,8 @@ std::optional<std::string> why_not_running(const Graph& a, const Inference& a_in
                                            const Inference& b_info, const ValueNumbers& numbers,
                                            const Dims& known);
 
-// A whole model: what holds wherever it runs, and the nodes whose values may then have another shape than
-// inference says.
+// A whole model: what holds wherever it runs and its user says it does (Graph::sizes_from), and the nodes
+// whose values may then have another shape than inference says.
 struct ModelSizes {
   Dims facts;
   std::set<NodeId> untrusted;

@@ -127,6 +127,8 @@ class Graph {
   Opsets opsets;                             // domain -> version
   int opset(std::string_view domain) const;  // 0: not imported
   std::string name;
+  // Open sizes of the inputs are at least this, 0 or 1: the word of the model's user, not of its file.
+  int sizes_from = 0;
   CopyOnWrite<FunctionDigests> functions;  // that the model defines
   bool is_call(const Node& node) const;    // of one of these
 

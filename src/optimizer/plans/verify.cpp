@@ -73,6 +73,7 @@ class Weights {
 // The region with weights.
 Result<Graph> model_of(const KnownRegion& region, std::uint64_t key) {
   Graph out = region.graph.without_nodes();
+  out.sizes_from = 1;  // as of models that are read; for a model where it is 0, its steps are proved again
   Weights weights(key);
   std::map<Value, Value> moved;
   for (const NodeId id : region.graph.order()) {

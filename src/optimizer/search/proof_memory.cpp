@@ -23,6 +23,7 @@ std::string ProofMemory::key(const Workpiece& piece, const Claim& claim) const {
   Hasher hasher;
   hasher.add(std::string_view(this_program()));  // another build may know more
   hasher.add(std::string_view(question(*region, claim.after, {})));
+  hasher.add(piece.graph().sizes_from);
   return fmt::format("question {} {}", hasher.digest().hex(), seed_);
 }
 

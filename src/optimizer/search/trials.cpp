@@ -197,6 +197,7 @@ Outcome<RegionTrial> Trials::region(const Workpiece& piece, const Step& step, Pr
   }
   auto before = piece.region(context.inputs, context.outputs);
   if (!before.ok()) return refused(before.error().message);
+  before->sizes_from = piece.graph().sizes_from;
   auto local = Workpiece::of(*before);
   if (!local.ok()) return refused(local.error().message);
   StepMaker maker(std::move(*local), proofs, options_.seed);
