@@ -61,8 +61,7 @@ Result<Reply> gate(const GateRequest& request) {
     return Error{"one model is compared on two runtimes: --runtime-library OLD --runtime-library NEW"};
   ISOMER_TRY(api::GateOptions options, options_of(request));
   const fs::path candidate = is_one ? request.base : request.candidate;
-  const api::ModelPair models =
-      api::load_pair(request.base, candidate, {.sizes_from = request.sizes_from});
+  const api::ModelPair models = api::load_pair(request.base, candidate, {.sizes_from = request.sizes_from});
   if (request.equal) options.certificate = certificate_beside(candidate);
   ISOMER_TRY(const auto live, Live::start(request.live));
   options.progress = [&live](std::string_view now) { live->show(now); };

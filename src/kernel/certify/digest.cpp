@@ -139,7 +139,7 @@ Certificate with_digests(Certificate certificate, const Graph& in, const Graph& 
   certificate.in_digest = model_digest(in, known);
   certificate.out_digest = model_digest(out, known);
   if (in.opsets.own) certificate.assumed = in.opsets.own->texts();
-  certificate.sizes_from = in.sizes_from;
+  if (!certificate.steps.empty() || certificate.pairing) certificate.sizes_from = in.sizes_from;
   return certificate;
 }
 

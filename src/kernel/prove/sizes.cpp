@@ -15,6 +15,7 @@ constexpr std::uint64_t kSetOperations = 1 << 16;
 constexpr int kMostTrials = 6;  // each infers a whole model
 constexpr int kMostRounds = 4;  // of learning from facts
 constexpr std::size_t kMostForSets = 24;
+constexpr int kMostExtrema = 4;  // that are taken apart, into two questions each
 
 bool is_symbol(const Dim::Factor& f) { return f.kind == Dim::Factor::Kind::Symbol; }
 
@@ -77,6 +78,32 @@ Dims signs_of(const Dims& dims) {
         out.push_back(product);
     }
   return out;
+}
+
+bool is_extremum(const Dim::Factor& f) {
+  return f.kind == Dim::Factor::Kind::Min || f.kind == Dim::Factor::Kind::Max;
+}
+
+int extrema_in(const Dim& dim) {
+  int out = 0;
+  for (const Dim::Summand& s : dim.summands())
+    for (const Dim::Factor& f : s.factors)
+      if (!is_symbol(f)) out += extrema_in(f.a) + extrema_in(f.b) + (is_extremum(f) ? 1 : 0);
+  return out;
+}
+
+// An extremum is one of its sides, and no side is beyond it: so both of them must do, or one is enough.
+bool imply_of_sides(const SizeFacts& facts, const Dim& extent) {
+  if (extrema_in(extent) > kMostExtrema) return false;
+  for (const Dim::Summand& s : extent.summands()) {
+    if (s.factors.size() != 1 || !is_extremum(s.factors[0])) continue;
+    const Dim::Factor& f = s.factors[0];
+    const Dim k = s.coefficient, rest = extent - k * dim_of(f);
+    const bool needs_both = (s.coefficient > 0) == (f.kind == Dim::Factor::Kind::Min);
+    const bool first = facts.imply(rest + k * f.a);
+    return first == needs_both ? facts.imply(rest + k * f.b) : first;
+  }
+  return false;
 }
 
 }  // namespace
@@ -155,7 +182,7 @@ bool SizeFacts::imply(const Dim& extent) const {
     if (goal.at_least(0) == true) return true;
     if (std::ranges::any_of(facts_, [&](const Dim& f) { return (goal - f).at_least(0) == true; }))
       return true;
-    return !goal.is_concrete() && imply_as_sets(goal);
+    return imply_of_sides(*this, extent) || (!goal.is_concrete() && imply_as_sets(goal));
   } catch (const DimOverflow&) {
     return false;
   }

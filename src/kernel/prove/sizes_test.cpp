@@ -46,6 +46,20 @@ TEST(SizeFacts, SayWhatFollowsOfProductsAndSums) {
   EXPECT_TRUE(SizeFacts({m * (n - Dim(1))}).imply(Dim(2) * m * n - m));
 }
 
+TEST(SizeFacts, SayWhatFollowsOfExtrema) {
+  const Dim least = Dim::min(n, 512), most = Dim::max(n - Dim(4), m - Dim(4));
+  EXPECT_TRUE(SizeFacts({n - Dim(1)}).imply(least - Dim(1)));
+  EXPECT_FALSE(SizeFacts({n - Dim(1)}).imply(least - Dim(2)));
+  EXPECT_FALSE(SizeFacts({m - Dim(1)}).imply(least - Dim(1)));
+  EXPECT_TRUE(SizeFacts({m - Dim(1)}).imply(Dim(512) - least));
+  EXPECT_TRUE(SizeFacts({m - n}).imply(m - least));
+  EXPECT_FALSE(SizeFacts({n - m}).imply(m - least));
+  EXPECT_TRUE(SizeFacts({m - Dim(5)}).imply(most - Dim(1)));
+  EXPECT_FALSE(SizeFacts({m - Dim(4)}).imply(most - Dim(1)));
+  EXPECT_FALSE(SizeFacts({Dim(7) - m}).imply(Dim(3) - most));
+  EXPECT_TRUE(SizeFacts({Dim(7) - m, Dim(7) - n}).imply(Dim(3) - most));
+}
+
 TEST(SizeFacts, PutEqualsInForEquals) {
   EXPECT_TRUE(SizeFacts({n - m, m - n}).imply(n * k - m * k));
   EXPECT_TRUE(SizeFacts({n - m, m - n, m - Dim(2)}).imply(n - Dim(2)));
