@@ -134,7 +134,8 @@ def optimize(
     `seconds`: for all of it. `judge`: "runtime" measures; "cost" is an analytic cost, which measures nothing. `min_gain`: a result must surely be more
     than this many times as fast. `max_error_growth`, `max_size_growth`: of rounding error and of the file's size, against the original's.
     `simplify`: where nothing is faster, keep what is simpler and not slower. `fix_sizes`: make a model for one size only, that of `sizes` or of the
-    defaults. `sizes_from`: sizes that inputs leave open are at least this in what is proved. `strategy`: "greedy", "backtrack:ALPHA" or "saturate". `without`, `only`: of `proposers()`, those that are not asked; those that
+    defaults. `sizes_from`: sizes that inputs leave open are at least this in what is proved.
+    `strategy`: "greedy", "backtrack:ALPHA" or "saturate". `without`, `only`: of `proposers()`, those that are not asked; those that
     are, and no others. `rules`: a file of your own rewrite rules, or a folder of them (docs/rules.md). `steps`:
     proposals to try, for repeatable runs.
     `feeds`: inputs to measure with, arrays by name or an npz file; without them they are made up, at `sizes`, filled as `values` says ({"sr": 16000}).

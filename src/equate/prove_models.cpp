@@ -514,8 +514,10 @@ bool Prover::refute() {
   for (const auto& output : out_.outputs) proved.push_back(output.answer == Answer::Proved);
   out_.example = differing_input(a_, b_, own, proved, {.stop = options_.stop});
   // And where masks and numbers of tokens are zero, which nobody draws.
-  const bool has_integers = std::ranges::any_of(
-      fed_inputs(a_), [](const auto& input) { return !is_float(input.second->declared.type); });
+  const bool has_integers = std::ranges::any_of(a_.inputs(), [&](const Value& v) {
+    const Node& input = a_.node(v.node);
+    return input.kind == NodeKind::Input && !is_float(input.declared.type);
+  });
   if (!out_.example && has_integers)
     out_.example = differing_input(a_, b_, own, proved, {.zero_integers = true, .stop = options_.stop});
   return out_.example.has_value();

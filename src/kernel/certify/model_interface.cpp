@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <set>
 
 #include "kernel/prove/shrink.h"
@@ -9,13 +10,6 @@
 #include "model/graph/text/spelling.h"
 
 namespace isomer {
-
-std::map<std::string, const Node*> fed_inputs(const Graph& graph) {
-  std::map<std::string, const Node*> out;
-  for (const Value& v : graph.inputs())
-    if (graph.node(v.node).kind == NodeKind::Input) out.emplace(graph.name_of(v), &graph.node(v.node));
-  return out;
-}
 
 namespace {
 

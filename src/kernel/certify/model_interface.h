@@ -2,16 +2,12 @@
 // defaults; outputs by name, too, or, where the models name them differently, by position.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 
 #include "model/graph/infer.h"
 
 namespace isomer {
-
-// The inputs that a caller feeds, by name.
-std::map<std::string, const Node*> fed_inputs(const Graph& graph);
 
 // The model with a name, of its own, for every size of an input that is declared without one.
 Graph with_named_sizes(const Graph& graph);
