@@ -234,7 +234,7 @@ void bind_optimize(nb::module_& m) {
     options.progress = watch.teller(progress);
     options.stop = watch.token();
     const api::OptimizeFiles files{
-        .in = in, .out = out, .certificate = certificate, .sizes_from = sizes_from, .fix_sizes = fix_sizes};
+        .in = in, .out = out, .sizes_from = sizes_from, .certificate = certificate, .fix_sizes = fix_sizes};
     const api::Optimized found =
         watch.run([&] { return api::optimize_file(files, options); }, OnInterrupt::GiveBest);
     return nb::make_tuple(found.json, bytes_of(found.certificate));

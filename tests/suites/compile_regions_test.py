@@ -179,12 +179,14 @@ class Regions(unittest.TestCase):
     def test_sizes_that_were_given(self):
         body, value, constants = blocks(1, 64)
         model = model_of(body + f"u, ui, uj, uc = Unique ({value}) n = Size (u)", {"x": ["N", 64]}, {"n": "int64", value: "float"}, constants)
-        self.compiled(model, "--shape", "N=48")
+        self.compiled(model, "--shape", "N=48", "--fixed-sizes")
         self.assertEqual([d.dim_value for d in self.result.graph.input[0].type.tensor_type.shape.dim], [48, 64])
         self.compare(48, 64)
-        onnx.save(model, self.path / "model.onnx")
-        ran = modules.compile_model(self.path / "model.onnx", self.path / "compiled", "--as", "custom-op")
-        self.assertIn("is open", ran.stdout + ran.stderr)
+        for given, sizes in ((("--shape", "N=48"), ["N=48"]), ((), ["x=1x64"])):
+            answer = self.compiled(model, *given)
+            self.assertEqual([s["sizes"] for s in answer["sizes"]], [sizes])
+            for rows in (48, 1, 7):
+                self.compare(rows, 64)
 
     def test_equal_models_are_offered_and_proved(self):
         # The first product of three is the cheaper one: the other graph has less to compute, for any engine.
