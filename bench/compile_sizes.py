@@ -9,9 +9,9 @@ done: a second run continues. Exit 1: outputs that differ, or a size that is sur
 """
 import argparse
 import pathlib
+import statistics
 import sys
 import tempfile
-import time
 
 import numpy as np
 
@@ -53,25 +53,14 @@ def feeds_at(session, shapes):
     return {i.name: draw.random(shapes[i.name], np.float32) if "float" in i.type else draw.integers(1, 2, shapes[i.name]) for i in session.get_inputs()}
 
 
-def times_by_turns(sessions, feeds, seconds):
-    times, start = [], time.monotonic()
-    while len(times) < trained_speed.FEWEST or time.monotonic() - start < seconds and len(times) < trained_speed.MOST:
-        turn = []
-        for session in sessions if len(times) % 2 else sessions[::-1]:
-            began = time.process_time()
-            session.run(None, feeds)
-            turn.append(time.process_time() - began)
-        times.append(turn if len(times) % 2 else turn[::-1])
-    return times
-
-
 def compare(sessions, shapes, seconds):
-    feeds = feeds_at(sessions[0], shapes)
-    expected, got = (session.run(None, feeds) for session in sessions)
+    feeds = feeds_at(sessions["raw"], shapes)
+    expected, got = (session.run(None, feeds) for session in sessions.values())
     record = {"apart": max(modules.distance(a, b) for a, b in zip(expected, got, strict=True))}
     if seconds:
-        times = times_by_turns(sessions, feeds, seconds)
-        record |= {"ms": 1000 * sorted(t[0] for t in times)[len(times) // 2]} | trained_speed.interval([a / b for a, b in times])
+        times = trained_speed.time_by_turns(sessions, feeds, seconds)
+        ratios = [a / b for a, b in zip(times["raw"], times["sized"], strict=True)]
+        record |= {"ms": 1000 * statistics.median(times["raw"])} | trained_speed.interval(ratios)
     return record
 
 
@@ -86,7 +75,7 @@ def try_model(name, given):
         record, answer = trained_runs.run(command, 3600, pathlib.Path(folder))
         if record["exit"] != 0:
             return record | {"model": name, "failure": record["message"]}
-        sessions = [trained_runs.opened(model.path), trained_runs.opened(out)]
+        sessions = {"raw": trained_runs.opened(model.path), "sized": trained_runs.opened(out)}
         rows = [{"number": number, "is_given": number in compiled} | compare(sessions, shapes(number), given.seconds) for number in (*compiled, *others)]
         for row, size in zip(rows, answer["sizes"], strict=False):
             row |= {"reason": size["reason"], "errors": size["errors"]}

@@ -76,6 +76,18 @@ def interval(ratios):
     return {"ratio": statistics.median(ordered), "low": ordered[low], "high": ordered[high]}
 
 
+def time_by_turns(sessions, feeds, seconds):
+    """CPU times of runs of each session, turn by turn."""
+    names, times, start = list(sessions), {way: [] for way in sessions}, time.monotonic()
+    while len(times[names[0]]) < FEWEST or time.monotonic() - start < seconds and len(times[names[0]]) < MOST:
+        turn = len(times[names[0]]) % len(names)  # each in each place of a turn: none always follows the same
+        for way in names[turn:] + names[:turn]:
+            began = time.process_time()
+            sessions[way].run(None, feeds)
+            times[way].append(time.process_time() - began)
+    return times
+
+
 def run_all(seconds, feeds_file, *pairs):
     """Of WAY=PLACE pairs, the first of which is the model itself: the ratio of each to the first, load times, and how far outputs are apart."""
     with np.load(feeds_file) as file:
@@ -89,14 +101,8 @@ def run_all(seconds, feeds_file, *pairs):
             sessions[way], answer[way] = session, {"load_ms": load_ms}
         except Exception as error:  # the other ways are measured
             answer[way] = {"failure": f"{type(error).__name__}: {error}"[:300]}
-    names, times, start = list(sessions), {way: [] for way in sessions}, time.monotonic()
-    while len(times["raw"]) < FEWEST or time.monotonic() - start < float(seconds) and len(times["raw"]) < MOST:
-        turn = len(times["raw"]) % len(names)  # each in each place of a turn: none always follows the same
-        for way in names[turn:] + names[:turn]:
-            began = time.process_time()
-            sessions[way].run(None, feeds)
-            times[way].append(time.process_time() - began)
-    for way in names:
+    times = time_by_turns(sessions, feeds, float(seconds))
+    for way in sessions:
         answer[way] |= interval([a / b for a, b in zip(times["raw"], times[way], strict=True)])
         answer[way]["apart"] = max((modules.distance(a, b) for a, b in zip(outputs["raw"], outputs[way])), default=0.0)
     answer["raw"]["ms"] = 1000 * statistics.median(times["raw"])

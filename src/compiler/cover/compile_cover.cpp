@@ -140,12 +140,18 @@ Cover CoverMaker::fewer(const Cover& cover) const {
   return out;
 }
 
-Result<CoverMaker::Built> CoverMaker::build(const Cover& cover, const CompileRequest& request) const {
-  Built out;
+Result<std::vector<RegionProgram>> CoverMaker::programs(const Cover& cover) const {
+  std::vector<RegionProgram> out;
   for (const CoverRegion& r : regions(cover)) {
     ISOMER_TRY(RegionProgram program, region_program(cut_, nodes_of(cut_, r.first, r.count)));
-    out.programs.push_back(std::move(program));
+    out.push_back(std::move(program));
   }
+  return out;
+}
+
+Result<CoverMaker::Built> CoverMaker::build(const Cover& cover, const CompileRequest& request) const {
+  Built out;
+  ISOMER_TRY(out.programs, programs(cover));
   std::vector<const Graph*> graphs;
   for (const RegionProgram& p : out.programs) graphs.push_back(&p.graph);
   ISOMER_TRY(out.library, compile_regions(graphs, request));

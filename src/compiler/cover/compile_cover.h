@@ -40,6 +40,9 @@ class CoverMaker {
   Cover fewer(const Cover& cover) const;
   std::vector<CoverRegion> regions(const Cover& cover) const;
 
+  // Each region as a program.
+  Result<std::vector<RegionProgram>> programs(const Cover& cover) const;
+
   struct Built {
     Model model;
     CompiledRegions library;

@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "base/blake2b.h"
 #include "compiler/emit/compiler.h"
 #include "io/onnx/size_arguments.h"
 #include "io/onnx/write_file.h"
@@ -161,13 +162,6 @@ Status write_weights(const fs::path& path, const lower::Plan& plan) {
   return file.rename();
 }
 
-bool have_same_bytes(const fs::path& a, const fs::path& b) {
-  std::error_code failure;
-  if (fs::file_size(a, failure) != fs::file_size(b, failure)) return false;
-  std::ifstream left(a, std::ios::binary), right(b, std::ios::binary);
-  return std::equal(std::istreambuf_iterator<char>(left), {}, std::istreambuf_iterator<char>(right));
-}
-
 // Files of weights of several programs, each content once.
 class WeightFiles {
  public:
@@ -176,23 +170,18 @@ class WeightFiles {
   Result<std::int64_t> add(const lower::Plan& plan) {
     const std::int64_t number = next_++;
     if (plan.weights == 0) return number;
-    ISOMER_TRY_DO(write_weights(file(number), plan));
-    for (const std::int64_t other : written_)
-      if (have_same_bytes(file(number), file(other))) {
-        std::error_code failure;
-        fs::remove(file(number), failure);
-        return other;
-      }
-    written_.push_back(number);
-    return number;
+    Blake2b digest;
+    lower::for_each_weight(plan, [&](const void* bytes, std::size_t size) { digest.add(bytes, size); });
+    const auto [at, is_new] = numbers_.try_emplace(digest.hex(), number);
+    if (is_new) ISOMER_TRY_DO(write_weights(folder_ / fmt::format("{}_{}.weights", name_, number), plan));
+    return at->second;
   }
 
  private:
-  fs::path file(std::int64_t number) const { return folder_ / fmt::format("{}_{}.weights", name_, number); }
   fs::path folder_;
   std::string name_;
   std::int64_t next_ = 0;
-  std::vector<std::int64_t> written_;
+  std::map<std::string, std::int64_t> numbers_;  // of files, by the digest of what is in them
 };
 
 bool is_identifier(std::string_view name) {

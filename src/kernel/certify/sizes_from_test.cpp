@@ -38,7 +38,7 @@ TEST(SizesFromOne, AreBelievedOfInputsWhereTheUserSaysSo) {
   const CheckedFiles said = check_models(at_least(1, in), out, text);
   EXPECT_EQ(said.text(), "accepted: OUT equals IN for all sizes of at least 1; 1 step proved again\n");
   EXPECT_EQ(said.report.sizes_from, 1);
-  // Whoever asks about size 0 gets no answer from it.
+  // It says nothing of size 0.
   EXPECT_EQ(check_models(at_least(0, in), out, text).report.reason,
             "the certificate holds for sizes of at least 1 only, and size 0 is asked about, too");
   // The same steps as a statement about all sizes are not proved, however IN is read.

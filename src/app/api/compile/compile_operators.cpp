@@ -92,10 +92,7 @@ void OperatorSearch::find() {
 std::vector<RegionProgram> OperatorSearch::programs() const {
   const CoverMaker& maker = *graphs_[best_graph_].cover;
   const Cover whole{.ours = std::vector<bool>(maker.cut().segments.size(), true)};
-  std::vector<RegionProgram> out;
-  for (const CoverRegion& r : maker.regions(best_.cover.value_or(whole)))
-    out.push_back(take(region_program(maker.cut(), nodes_of(maker.cut(), r.first, r.count))));
-  return out;
+  return take(maker.programs(best_.cover.value_or(whole)));
 }
 
 // Ends with what was found when the time is over.
@@ -223,10 +220,7 @@ void OperatorSearch::consider_tuned() {
   }
   const Graph& graph = graphs_[number];
   std::vector<RegionProgram> regions;
-  if (base->cover)
-    for (const CoverRegion& r : graph.cover->regions(*base->cover))
-      regions.push_back(
-          take(region_program(graph.cover->cut(), nodes_of(graph.cover->cut(), r.first, r.count))));
+  if (base->cover) regions = take(graph.cover->programs(*base->cover));
   std::vector<const isomer::Graph*> programs;
   for (const RegionProgram& r : regions) programs.push_back(&r.graph);
   if (!base->cover) programs.push_back(&graph_of(graph.model));

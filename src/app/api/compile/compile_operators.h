@@ -33,7 +33,6 @@ class OperatorSearch {
   // cut.
   std::vector<RegionProgram> programs() const;
   const CutModel& cut() const { return graphs_[best_graph_].cover->cut(); }
-  bool is_of_given_graph() const { return best_graph_ == 0; }
   // Something that was made of the best takes its place; or nothing does, and why.
   void take_best(Candidate made);
   void keep_given(const std::string& why);

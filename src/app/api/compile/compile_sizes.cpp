@@ -48,8 +48,6 @@ struct Sized {
         tuning(maker, options),
         search(model, maker, tuning, options, budget, folder) {}
 
-  std::string words() const { return fmt::format("{}", fmt::join(options.sizes, " ")); }
-
   CompileOptions options;
   BudgetStop budget;
   OutputFolder folder;
