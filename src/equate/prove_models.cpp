@@ -400,7 +400,10 @@ bool Prover::try_pair(Value a, Value b, int rounds, std::uint64_t set_operations
     }
     if (const std::string unknown = unsolved_in(*regions); !unknown.empty()) {
       // A constant that is not understood yet is equal to nothing here; in another pair it may be solved for.
-      why_ = fmt::format("constant {} of the second model is not understood", unknown);
+      why_ = fmt::format(
+          "constant {} of the second model has no exact formula over the first model's constants (it may be "
+          "rounded otherwise)",
+          unknown);
       open = widened(*regions, open);
       if (open.empty()) return false;
       continue;

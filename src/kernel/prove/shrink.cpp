@@ -68,6 +68,15 @@ Graph resized(const Graph& graph, const Resize& resize, Resized what, const ByVa
   });
 }
 
+// Every number that `resized` asks a rule about.
+void add_numbers(const Graph& graph, std::set<std::int64_t>& numbers) {
+  const Resize note = [&](std::int64_t n) {
+    numbers.insert(n);
+    return n;
+  };
+  (void)resized(graph, note, Resized::All, ByValue{.elements = 0}, 0);
+}
+
 std::set<std::int64_t> extents_of(const Graph& graph) {
   std::set<std::int64_t> out;
   for (const NodeId id : graph.order()) {
@@ -123,12 +132,18 @@ std::optional<Instance> shrunk(const Graph& a, const Graph& b, Resized allowed, 
   auto now_price = price(now);
   if (!now_price) return std::nullopt;
   const std::size_t opaque = now.a_info.opaque.size() + now.b_info.opaque.size();
-  const auto attempt = [&](const Resize& resize, Resized what, std::size_t first_axis = 0) {
+  const auto attempt = [&](const Resize& rule, Resized what, std::size_t first_axis = 0) {
+    bool changes = false;
+    const Resize resize = [&](std::int64_t n) {
+      changes = changes || rule(n) != n;
+      return rule(n);
+    };
     Instance next{resized(now.a, resize, what, by_value, first_axis),
                   resized(now.b, resize, what, by_value, first_axis),
                   {},
                   {},
                   true};
+    if (!changes) return false;
     auto x = infer(next.a), y = infer(next.b);
     if (!x.ok() || !y.ok()) return false;
     next.a_info = std::move(*x);
@@ -160,6 +175,13 @@ std::optional<Instance> shrunk(const Graph& a, const Graph& b, Resized allowed, 
   for (const std::int64_t m : order) {
     if (*now_price <= most) break;
     if (m < 5) continue;
+    std::set<std::int64_t> numbers;
+    add_numbers(now.a, numbers);
+    add_numbers(now.b, numbers);
+    // Rules that are one for all numbers of the programs have one answer.
+    const auto are_same = [&](const Resize& x, const Resize& y) {
+      return std::ranges::all_of(numbers, [&](std::int64_t n) { return x(n) == y(n); });
+    };
     bool done = false;
     for (const std::int64_t t : {3, 2, 4, 5, 6, 7, 8, 12, 16, 24}) {
       if (done || t >= m) break;
@@ -171,9 +193,11 @@ std::optional<Instance> shrunk(const Graph& a, const Graph& b, Resized allowed, 
         for (; n > 0 && n % m == 0; n /= m) times *= t;
         return n * times;
       };
-      done = (allowed == Resized::All && (attempt(alike, Resized::All) || attempt(same, Resized::All) ||
-                                          attempt(power, Resized::All))) ||
-             attempt(alike, Resized::Inputs) || attempt(same, Resized::Inputs) ||
+      const bool is_same = are_same(same, alike), is_power = are_same(power, alike);
+      done = (allowed == Resized::All &&
+              (attempt(alike, Resized::All) || (!is_same && attempt(same, Resized::All)) ||
+               (!is_power && attempt(power, Resized::All)))) ||
+             attempt(alike, Resized::Inputs) || (!is_same && attempt(same, Resized::Inputs)) ||
              // Channels and pixels have the same number: the image alone may still be made smaller.
              attempt(same, Resized::Inputs, 2);
     }

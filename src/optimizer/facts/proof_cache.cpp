@@ -106,8 +106,8 @@ class Writer {
  private:
   // What inference has computed of a value, maybe from the numbers of large constants: it decides indices and
   // shapes. What is symbolic follows from the rest of the text.
-  static std::string computed_text(const ValueInfo& info) {
-    if (info.constant) return " is " + spelled(*info.constant);
+  std::string computed_text(const ValueInfo& info) {
+    if (info.constant) return " is " + constant_text(*info.constant);
     if (!info.integers) return "";
     std::string out = " is ";
     for (const Dim& d : *info.integers) out += d.is_concrete() ? d.text() + "," : "?,";

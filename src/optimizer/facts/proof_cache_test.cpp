@@ -68,6 +68,18 @@ TEST(ProofCache, AxesOfOneElementMakeNoOtherConstant) {
   EXPECT_EQ(cache.hits(), 0u);
 }
 
+TEST(ProofCache, NumbersOfALargeComputedConstantAreNoPartOfTheQuestion) {
+  ProofCache cache;
+  const auto ask = [&](double first) {
+    const std::string head = "agraph (float[90] x) => (float[90] y) <" + numbers("90", "c", first) + "> {";
+    return std::holds_alternative<Proved>(cache.prove(program(head + "d = Add(c, c)\ny = Add(x, d)}"),
+                                                      program(head + "d = Add(c, c)\ny = Add(d, x)}")));
+  };
+  EXPECT_TRUE(ask(7));
+  EXPECT_TRUE(ask(8));
+  EXPECT_EQ(cache.hits(), 1u);
+}
+
 // 100 numbers, of which the largest is at one place.
 std::string peak(int at, double largest) {
   std::string out = "float[100] c = {";
