@@ -30,12 +30,14 @@ REACHED, BEATEN, SLOWER = 0.9, 1.05, 0.95
 
 
 def read(name):
-    """(head, rows), or None where there are no such results."""
+    """(head, rows), or None where there are no such results. The head is the first one, with the builds of all."""
     path = RESULTS / f"{name}.jsonl"
     if not path.exists():
         return None
     lines = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    return lines[0].get("head", {}), [line for line in lines if "head" not in line]
+    heads = [line["head"] for line in lines if "head" in line]
+    builds = {"build": " and ".join(dict.fromkeys(head["build"] for head in heads))} if len(heads) > 1 else {}
+    return (heads[0] if heads else {}) | builds, [line for line in lines if "head" not in line]
 
 
 def provenance(head):
@@ -803,7 +805,7 @@ def main():
              PAGES / "together.md": tell_together.page(read("together"), provenance, GENERATED),
              PAGES / "trained.md": tell_trained.page(read("trained_right"), read("trained_speed"), read("trained_prove"), provenance, GENERATED),
              PAGES / "packages.md": tell_packages.page(read("trained_speed"), provenance, GENERATED),
-             PAGES / "sizes.md": tell_sizes.page(read("compile_sizes"), provenance, GENERATED),
+             PAGES / "sizes.md": tell_sizes.page(read("compile_sizes"), read("twins"), provenance, GENERATED),
              PAGES / "tuning.md": tell_tuning.page(read("tuning"), provenance, GENERATED)}
     texts = {path: "\n".join(lines).rstrip("\n") + "\n" for path, lines in pages.items()} | {ROOT / "README.md": readme()}
     stale = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]

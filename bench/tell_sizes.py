@@ -1,4 +1,5 @@
-"""The page of sizes that change: operators for a few sizes in one model. From the lines of bench/compile_sizes.py."""
+"""The page of sizes that change: operators for a few sizes in one model. From the lines of bench/compile_sizes.py and bench/twins.py."""
+import twins
 
 
 def cell(row):
@@ -23,7 +24,27 @@ def table(record):
     return lines
 
 
-def page(told, provenance, generated):
+def twins_section(told, provenance):
+    """Zoo models with open sizes beside the same models with fixed sizes (bench/twins.py)."""
+    if told is None:
+        return []
+    head, rows = told
+    rows = [row for row in rows if "gain" in row["fixed"] and "gain" in row["open"]]
+    losing = [row["twin"] for row in rows if twins.loses(row)]
+    judge = "the runtime" if "--measure" in head["command"] else "`--judge cost`"
+    lines = ["## What `optimize` finds at open sizes", "",
+             f"Models of the zoo with open sizes (`NAME.dyn`) beside the same models with fixed sizes, judged at one size by {judge}. *kept*: the open model's "
+             f"gain as a share of the fixed one's. **{len(losing)} of {len(rows)} lose more than {1 - twins.LOST:.0%}** ({', '.join(losing) or 'none'}).", "",
+             provenance(head), "",
+             "| model | fixed | open | kept | s fixed | s open | steps that only the fixed one has |", "|---|--:|--:|--:|--:|--:|---|"]
+    for row in rows:
+        fixed, opened = row["fixed"], row["open"]
+        lines.append(f"| {row['twin']} | {fixed['gain']:.3f} | {opened['gain']:.3f} | {opened['gain'] / fixed['gain']:.3f} | {fixed['seconds']:.0f} | "
+                     f"{opened['seconds']:.0f} | {twins.fewer_steps(row)} |")
+    return [*lines, ""]
+
+
+def page(told, of_twins, provenance, generated):
     lines = ["# Sizes that change", "", generated, ""]
     if told is None:
         return [*lines, "Not measured yet: `bench/compile_sizes.py`."]
@@ -36,4 +57,4 @@ def page(told, provenance, generated):
               f"nodes run behind the comparison of sizes: {words(other)}.", "", provenance(head), ""]
     for record in done:
         lines += [f"## {record['model']}", "", *table(record), ""]
-    return lines[:-1]
+    return [*lines, *twins_section(of_twins, provenance)][:-1]

@@ -52,6 +52,10 @@ def fewer_steps(row):
     return ", ".join(f"{count} {kind}" for kind, count in sorted(missing.items()) if count > 0)
 
 
+def loses(row):
+    return row["open"]["gain"] < LOST * row["fixed"]["gain"]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--models", default="")
@@ -71,7 +75,7 @@ def main():
     programs.print_table(["model", "fixed", "open", "kept", "s fixed", "s open", "only fixed"], [
         [row["twin"], f"{row['fixed']['gain']:.3f}", f"{row['open']['gain']:.3f}", f"{row['open']['gain'] / row['fixed']['gain']:.3f}",
          round(row["fixed"]["seconds"]), round(row["open"]["seconds"]), fewer_steps(row)] for row in whole])
-    losing = [row["twin"] for row in whole if row["open"]["gain"] < LOST * row["fixed"]["gain"]]
+    losing = [row["twin"] for row in whole if loses(row)]
     print(f"{len(whole)} pairs; {len(losing)} lose more than {1 - LOST:.0%} of the gain: {', '.join(losing) or '-'}")
     wrong = [(row["twin"], side, row[side]["reason"]) for row in rows for side in ("fixed", "open") if not row[side]["accepted"]]
     for twin, side, why in wrong:

@@ -33,10 +33,13 @@ def head():
 
 
 class Records:
-    """Records by key, kept in a file of lines if there is one: a second run goes on where the first was stopped."""
+    """Records by key, kept in a file of lines if there is one: a second run goes on where the first was stopped.
+
+    What another build adds follows a head of its own.
+    """
 
     def __init__(self, path, *fields):
-        self.path, self.fields, self.all, self.head = path, fields, {}, None
+        self.path, self.fields, self.all, self.head, self._own_head = path, fields, {}, None, None
         if path and path.exists():
             for line in path.read_text(encoding="utf-8").splitlines():
                 record = json.loads(line)
@@ -54,9 +57,10 @@ class Records:
     def add(self, record):
         self._take(record)
         if self.path:
-            is_new = not self.path.exists()
+            self._own_head = self._own_head or head()
+            is_new = not self.path.exists() or (self.head or {}).get("build") != self._own_head["build"]
             with self.path.open("a", encoding="utf-8") as file:
                 if is_new:
-                    self.head = head()
+                    self.head = self._own_head
                     file.write(json.dumps({"head": self.head}, ensure_ascii=False) + "\n")
                 file.write(json.dumps(record, ensure_ascii=False) + "\n")
