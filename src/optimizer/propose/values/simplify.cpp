@@ -167,15 +167,24 @@ class Simplifier {
     const Value from = node.inputs.at(static_cast<std::size_t>(*number));
     ProgramBuilder b(graph_, graph_.name_of({id, 0}));
     std::vector<std::string> inputs;
-    for (const Value& v : node.inputs) {
-      if (!v.exists() || (constants_.contains(v) && v != from)) continue;
-      if (std::ranges::find(inputs, graph_.name_of(v)) == inputs.end()) inputs.push_back(graph_.name_of(v));
-    }
+    for (const Value& v : node.inputs) add_input(v, from, inputs);
     b.output(b.input(graph_.name_of(from)));
     if (constants_.contains(from)) std::erase(inputs, graph_.name_of(from));
     propose(fmt::format("{} changes nothing", label(node)),
             {.inputs = inputs, .outputs = {graph_.name_of({id, 0})}, .after = b.graph()});
     return true;
+  }
+
+  // Where a claim begins that reads a value. Integers that inference knows, the extents of a shape, are
+  // computed inside of the claim: at its border they would be unknown.
+  void add_input(Value v, Value kept, std::vector<std::string>& inputs) const {
+    if (!v.exists() || (constants_.contains(v) && v != kept)) return;
+    const Node& node = graph_.node(v.node);
+    if (v != kept && inference_.of(v).integers && node.kind == NodeKind::Operator) {
+      for (const Value& read : node.inputs) add_input(read, kept, inputs);
+    } else if (std::ranges::find(inputs, graph_.name_of(v)) == inputs.end()) {
+      inputs.push_back(graph_.name_of(v));
+    }
   }
 
   // The input that comes out as it went in.

@@ -32,6 +32,19 @@ TEST(Simplify, WhatChangesNothingGoes) {
     EXPECT_EQ(left_of(body).find("changes nothing"), std::string::npos) << body;
 }
 
+TEST(Simplify, AReshapeToTheSizesThatAreThereGoes) {
+  std::string why;
+  const auto result = testing::taken(
+      kSimplify,
+      testing::program(
+          "agraph (float[N,3] x) => (float[N,3] y) {\ns = Shape(x)\nfirst = Constant<value_ints = [0]>()\n"
+          "n = Gather(s, first)\nthree = Constant<value_ints = [3]>()\nt = Concat<axis = 0>(n, three)\n"
+          "r = Reshape(x, t)\ny = Relu(r)}"),
+      &why);
+  ASSERT_TRUE(result) << why;
+  EXPECT_EQ(testing::operators(*result).find("Reshape"), std::string::npos);
+}
+
 TEST(Simplify, CopiesOfWeightsAreNoOtherWeights) {
   const auto first = [](const std::string& op) {
     const Graph graph = testing::program("agraph (float[100,100] x) => (float[100,100] y) <" +
