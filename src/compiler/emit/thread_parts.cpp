@@ -113,7 +113,7 @@ std::size_t open_loops(NestWriter& out, const std::vector<Loop>& loops) {
   const std::vector<Axis> shared = shared_axes(out.nest());
   std::size_t opened = shared.empty() ? 0 : open_parts(out, shared);
   for (std::size_t k = shared.size(); k < loops.size(); ++k, ++opened)
-    out.open_loop(loops[k].axis, "0", fmt::format("{}", loops[k].axis.extent.concrete()));
+    out.open_loop(loops[k].axis, "0", out.text(loops[k].axis.extent));
   return opened;
 }
 

@@ -108,6 +108,8 @@ void share_strips(Plan& plan, std::size_t first, std::size_t length, const Sched
 }  // namespace
 
 void share_nests(Plan& plan, const Schedules& own) {
+  // How many parts there are is not known.
+  if (!plan.sizes.is_empty()) return;
   for (std::size_t n = 0; n < plan.nests.size(); ++n)
     if (const std::size_t length = strip_length(plan, n); length > 0) {
       share_strips(plan, n, length, own);
