@@ -122,15 +122,15 @@ class Module:
         """Those of the inputs that are set, as a C array; checked: the module trusts them."""
         found = []
         for size in self._sizes:
-            name, most = size["name"], size["most"]
+            name, least, most = size["name"], size["least"], size["most"]
             port = next(p for p in self.inputs if name in p.shape)
             found.append(self._given[port.name].shape[port.shape.index(name)])
-            if not 1 <= found[-1] <= (found[-1] if most is None else most):
-                raise BadInput(f"{name} is {found[-1]} in input {port.name!r}, and the model runs with 1 {'and more' if most is None else f'to {most}'}")
+            if found[-1] < least or (most is not None and found[-1] > most):
+                raise BadInput(f"{name} is {found[-1]} in input {port.name!r}, and the model runs with {least} {'and more' if most is None else f'to {most}'}")
         sizes = (ctypes.c_int64 * len(found))(*found)
         for number, port in enumerate(self.inputs):
             shape = self._shape(0, sizes, number, port)
-            if list(self._given[port.name].shape) != shape:
+            if port.shape and list(self._given[port.name].shape) != shape:  # a scalar is kept as an array of one element
                 where = ", ".join(f"{size['name']} is {n}" for size, n in zip(self._sizes, found, strict=True))
                 raise BadInput(f"input {port.name!r} has shape {shape} where {where}, not {list(self._given[port.name].shape)}")
         return sizes

@@ -354,7 +354,7 @@ std::string interface_json(const lower::Plan& plan, const CompileRequest& reques
   };
   Json sizes = Json::array();
   for (const lower::OpenSize& size : plan.sizes.open)
-    sizes.push_back({{"name", size.name}, {"most", size.most ? Json(*size.most) : Json(nullptr)}});
+    sizes.push_back({{"name", size.name}, {"least", size.least}, {"most", size.most ? Json(*size.most) : Json(nullptr)}});
   const Json json{
       {"name", request.name},
       {"target", request.target},

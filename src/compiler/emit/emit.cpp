@@ -288,7 +288,7 @@ std::string emit_sizes(const Plan& plan, const std::string& prefix) {
     first.push_back(fmt::format("{}", count));
   }
   for (std::size_t k = 0; k < plan.sizes.open.size(); ++k) {
-    least.push_back(fmt::format("sizes[{}] >= 1", k));
+    least.push_back(fmt::format("sizes[{}] >= {}", k, plan.sizes.open[k].least));
     if (const auto most = plan.sizes.open[k].most) least.push_back(fmt::format("sizes[{}] <= {}", k, *most));
   }
   const auto shapes = [&](const std::vector<Port>& ports) {

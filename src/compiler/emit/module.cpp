@@ -345,15 +345,16 @@ std::int64_t thread_bytes(const Plan& plan) {
 
 namespace {
 
-// "the numbers of batch and length, each at least 1, length at most 512"
+// "batch, length, in this order; batch at least 1; length 1 to 512"
 std::string sizes_words(const Sizes& sizes) {
   std::vector<std::string> names;
   std::string bounds;
   for (const OpenSize& s : sizes.open) {
     names.push_back(comment_text(s.name));
-    if (s.most) bounds += fmt::format(", {} at most {}", names.back(), *s.most);
+    bounds += s.most ? fmt::format("; {} {} to {}", names.back(), s.least, *s.most)
+                     : fmt::format("; {} at least {}", names.back(), s.least);
   }
-  return fmt::format("{}, in this order, each at least 1{}", fmt::join(names, ", "), bounds);
+  return fmt::format("{}, in this order{}", fmt::join(names, ", "), bounds);
 }
 
 std::string header_of(const Plan& plan, const std::string& name, int threads) {

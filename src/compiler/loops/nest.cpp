@@ -21,8 +21,11 @@ std::int64_t Sizes::usual(const Dim& dim) const {
   return *at_usual;
 }
 
-Dim from_one(const Dim& dim) {
-  return dim.substitute([](std::string_view name) { return Dim::symbol(name) + Dim(1); });
+Dim Sizes::from_least(const Dim& dim) const {
+  return dim.substitute([&](std::string_view name) {
+    const auto at = std::ranges::find(open, name, &OpenSize::name);
+    return at == open.end() ? Dim::symbol(name) : Dim::symbol(name) + Dim(at->least);
+  });
 }
 
 Dims row_major(const Dims& extents) {

@@ -19,9 +19,10 @@
 
 namespace isomer::lower {
 
-// A size that is known when the model runs: at least 1.
+// A size that is known when the model runs.
 struct OpenSize {
   std::string name = {};
+  std::int64_t least = 1;
   std::int64_t usual = 1;          // what decisions are made for
   std::optional<std::int64_t> most = {};  // that the model runs at; nullopt: there is no bound
 };
@@ -34,10 +35,9 @@ struct Sizes {
   // The number that it is at usual sizes.
   std::int64_t usual(const Dim& dim) const;
   std::int64_t usual(const Axis& axis) const { return usual(axis.extent); }
+  // The same number of sizes that are counted from the least ones on: Dim compares for all sizes from 0 on.
+  Dim from_least(const Dim& dim) const;
 };
-
-// A number that depends on sizes of at least 1 as one of sizes of at least 0, which Dim compares.
-Dim from_one(const Dim& dim);
 
 // Where the elements of a tensor are: a box with a stride for every axis, inside of some memory.
 struct Storage {

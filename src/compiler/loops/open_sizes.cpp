@@ -17,9 +17,13 @@ namespace {
 // Of a first axis, and of others, where the model says nothing else: one text of medium length.
 constexpr std::int64_t kUsualBatch = 1, kUsualLength = 128;
 
-// Sizes n as n + 1, and back: what holds from 1 on is seen to hold.
-Dim one_more(std::string_view name) { return Dim::symbol(name) + Dim(1); }
-Dim one_less(std::string_view name) { return Dim::symbol(name) - Dim(1); }
+// Sizes as what is beyond the least ones, and back.
+Dim::Substitution moved(const Sizes& sizes, std::int64_t sign) {
+  return [&sizes, sign](std::string_view name) {
+    const auto at = std::ranges::find(sizes.open, name, &OpenSize::name);
+    return at == sizes.open.end() ? Dim::symbol(name) : Dim::symbol(name) + Dim(sign * at->least);
+  };
+}
 // A bounded size n as most - n, which is its own reverse.
 Dim::Substitution turned_round(const Sizes& sizes) {
   return [&sizes](std::string_view name) {
@@ -49,22 +53,44 @@ void collect_bounds(const Dim& dim, std::vector<std::pair<std::string, std::int6
     }
 }
 
-// Bounds without which a condition does not hold.
-void find_bounds(const Formula& formula, Sizes& sizes) {
-  for (int round = 0; round < 4; ++round) {
-    const auto open = open_condition(formula, sizes);
-    if (!open) return;
-    std::vector<std::pair<std::string, std::int64_t>> bounds;
-    collect_bounds(within(*open, sizes), bounds);
-    bool is_bounded = false;
-    for (const auto& [name, most] : bounds) {
-      const auto at = std::ranges::find(sizes.open, name, &OpenSize::name);
-      if (at == sizes.open.end() || most < 1 || (at->most && *at->most <= most)) continue;
-      at->most = most;
-      at->usual = std::min(at->usual, most);
-      is_bounded = true;
+// The smallest size from which on a condition holds, where that is one size's matter.
+bool find_least(const Dim& condition, Sizes& sizes) {
+  constexpr std::int64_t kMostLeast = 1024;
+  const auto names = condition.symbols();
+  if (names.size() != 1) return false;
+  const auto at = std::ranges::find(sizes.open, names[0], &OpenSize::name);
+  if (at == sizes.open.end()) return false;
+  const std::int64_t before = at->least;
+  for (at->least = before + 1; at->least <= std::min(kMostLeast, at->most.value_or(kMostLeast)); ++at->least)
+    if (sizes.from_least(within(condition, sizes)).at_least(0) == true) {
+      at->usual = std::max(at->usual, at->least);
+      return true;
     }
-    if (!is_bounded) return;
+  at->least = before;
+  return false;
+}
+
+// The largest, where the condition compares it with a number.
+bool find_most(const Dim& condition, Sizes& sizes) {
+  std::vector<std::pair<std::string, std::int64_t>> bounds;
+  collect_bounds(within(condition, sizes), bounds);
+  bool is_found = false;
+  for (const auto& [name, most] : bounds) {
+    const auto at = std::ranges::find(sizes.open, name, &OpenSize::name);
+    if (at == sizes.open.end() || most < at->least || (at->most && *at->most <= most)) continue;
+    at->most = most;
+    at->usual = std::min(at->usual, most);
+    is_found = true;
+  }
+  return is_found;
+}
+
+// Bounds without which a formula's conditions do not hold.
+void find_bounds(const Formula& formula, Sizes& sizes) {
+  constexpr int kMostRounds = 8;
+  for (int round = 0; round < kMostRounds; ++round) {
+    const auto open = open_condition(formula, sizes);
+    if (!open || (!find_most(*open, sizes) && !find_least(*open, sizes))) return;
   }
 }
 
@@ -128,14 +154,14 @@ class Numbers {
 
 Dim within(const Dim& dim, const Sizes& sizes) {
   if (dim.is_concrete()) return dim;
-  const Dim out = dim.substitute(one_more).substitute(one_less);
+  const Dim out = dim.substitute(moved(sizes, 1)).substitute(moved(sizes, -1));
   if (!has_bounds(sizes)) return out;
   return out.substitute(turned_round(sizes)).substitute(turned_round(sizes));
 }
 
 Expr within(const Expr& expr, const Sizes& sizes) {
   if (sizes.is_empty()) return expr;
-  const Expr out = with_symbols(with_symbols(expr, one_more), one_less);
+  const Expr out = with_symbols(with_symbols(expr, moved(sizes, 1)), moved(sizes, -1));
   if (!has_bounds(sizes)) return out;
   return with_symbols(with_symbols(out, turned_round(sizes)), turned_round(sizes));
 }
@@ -158,7 +184,7 @@ std::optional<std::string> unknown_size(const Expr& expr, const Sizes& sizes) {
 std::optional<Dim> open_condition(const Formula& formula, const Sizes& sizes) {
   for (const SizeCondition& c : formula.conditions) {
     if (c.kind == SizeCondition::Kind::Runs) continue;
-    if (from_one(within(c.extent, sizes)).at_least(0) != true) return c.extent;
+    if (sizes.from_least(within(c.extent, sizes)).at_least(0) != true) return c.extent;
   }
   return std::nullopt;
 }

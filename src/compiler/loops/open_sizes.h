@@ -2,7 +2,8 @@
 //
 // A module for them is given the sizes with every run, each at least 1, and computes the same as a module
 // that was compiled for these. Which sizes the model does not run at is seen in what its formulas need: a
-// table of 512 positions that is cut to the length of a sequence bounds that.
+// table of 512 positions that is cut to the length of a sequence bounds that, and an image is not smaller
+// than a window.
 #pragma once
 
 #include "base/result.h"
@@ -15,8 +16,7 @@ namespace isomer::lower {
 // Those that `options` leave open. Error: one can't be given when the model runs, and why.
 Result<Sizes> open_sizes(const Graph& graph, const InferOptions& options);
 
-// The same number, and the same expression, simplified with what is known of the sizes: 1 and more, and at
-// most as many as the model runs at.
+// The same number, and the same expression, simplified with what is known of the sizes: their bounds.
 Dim within(const Dim& dim, const Sizes& sizes);
 Expr within(const Expr& expr, const Sizes& sizes);
 // A symbol in it that is none of the sizes, as those that depend on values are; nullopt: there is none.

@@ -11,7 +11,9 @@ namespace isomer::lower {
 namespace {
 
 // Whether a number is above another one at every size.
-bool is_above(const Dim& a, const Dim& b) { return from_one(a - b - Dim(1)).at_least(0) == true; }
+bool is_above(const Dim& a, const Dim& b, const Sizes& sizes) {
+  return sizes.from_least(a - b - Dim(1)).at_least(0) == true;
+}
 
 // Positions of a tensor, zeros around it included, are places of its memory, each another one.
 Wrong misplaced(const Storage& s, const Sizes& sizes) {
@@ -24,10 +26,10 @@ Wrong misplaced(const Storage& s, const Sizes& sizes) {
         goes_round ? Dim(s.ring) : s.extents[d] + Dim(s.low.empty() ? 0 : s.low[d] + s.high[d]);
     if (length.is(0)) return std::nullopt;  // it has no positions
     if (length.is(1)) continue;
-    if (!is_above(s.strides[d], reach)) return fmt::format("positions of {} share a place", s.name);
+    if (!is_above(s.strides[d], reach, sizes)) return fmt::format("positions of {} share a place", s.name);
     reach = reach + (length - Dim(1)) * s.strides[d];
   }
-  if (!is_above(s.size.is(0) ? Dim(1) : s.size, reach)) return fmt::format("{} is larger than its memory", s.name);
+  if (!is_above(s.size.is(0) ? Dim(1) : s.size, reach, sizes)) return fmt::format("{} is larger than its memory", s.name);
   return std::nullopt;
 }
 

@@ -34,7 +34,7 @@ SetSpace space_of(const Plan& plan) {
   Dims hold;
   for (const OpenSize& size : plan.sizes.open) {
     names.push_back(size.name);
-    hold.push_back(Dim::symbol(size.name) - Dim(1));
+    hold.push_back(Dim::symbol(size.name) - Dim(size.least));
     if (size.most) hold.push_back(Dim(*size.most) - Dim::symbol(size.name));
   }
   return {names, hold, kMostOperations};

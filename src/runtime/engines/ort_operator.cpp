@@ -283,7 +283,7 @@ std::string kernel_text(const std::string& name, const std::vector<OrtPort>& inp
   for (const OrtPort& port : inputs) {
     input_types.push_back(fmt::format("{}", static_cast<int>(port.type)));
     std::int64_t size = 1;
-    for (const std::int64_t e : port.extents) size *= e;
+    for (const std::int64_t e : port.extents) size *= open.empty() ? e : 0;  // which is asked otherwise
     sizes.push_back(fmt::format("{}", size));
     by_sample.push_back(fmt::format("{}", port.by_sample ? port.extents.size() : 0));
   }

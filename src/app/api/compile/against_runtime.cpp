@@ -74,9 +74,11 @@ void AgainstRuntime::take_sizes(const lower::Plan& plan) {
   const auto odd = [&](std::string_view name) {
     const auto at = std::ranges::find(plan.sizes.open, name, &lower::OpenSize::name);
     const auto k = static_cast<std::size_t>(at - plan.sizes.open.begin()) % kOdd.size();
-    return Dim(std::min(kOdd[k], at->most.value_or(kOdd[k])));
+    return Dim(std::clamp(kOdd[k], at->least, std::max(at->least, at->most.value_or(INT64_MAX))));
   };
-  const auto one = [](std::string_view) { return Dim(1); };
+  const auto least = [&](std::string_view name) {
+    return Dim(std::ranges::find(plan.sizes.open, name, &lower::OpenSize::name)->least);
+  };
   compared_.assign(3, options_.sizes);
   for (const lower::Port& p : plan.inputs) {
     const Dims& shape = plan.buffer(p.buffer).extents;
@@ -84,7 +86,7 @@ void AgainstRuntime::take_sizes(const lower::Plan& plan) {
     sizes_.push_back(shape_at(p, shape, usual));
     compared_[0].push_back(sizes_.back());
     compared_[1].push_back(shape_at(p, shape, odd));
-    compared_[2].push_back(shape_at(p, shape, one));
+    compared_[2].push_back(shape_at(p, shape, least));
   }
 }
 

@@ -29,7 +29,7 @@ class AgainstRuntime {
   AgainstRuntime(const Model& model, const CompileOptions& options, std::filesystem::path scratch);
 
   // A module for batches of any size is compared at one of three samples, and measured with one; one for open
-  // sizes is compared at usual ones, at 1 and at odd ones, and measured at usual ones.
+  // sizes is compared at usual ones, at the least and at odd ones, and measured at usual ones.
   void take_sizes(const lower::Plan& plan);
 
   // Runs the model alone.
