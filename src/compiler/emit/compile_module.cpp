@@ -135,6 +135,8 @@ class Builder {
       words.insert(words.end(), {"-mexec-model=reactor", "-Wl,--export=malloc", "-Wl,--export=free"});
       for (const char* function : {"create", "create_with_threads", "run", "destroy", "workspace_size"})
         words.push_back(fmt::format("-Wl,--export={}_{}", request_.name, function));
+      for (const char* function : {"input_shape", "output_shape"})  // of modules with open sizes
+        words.push_back(fmt::format("-Wl,--export-if-defined={}_{}", request_.name, function));
     } else {
       words.insert(words.end(), {"-shared", "-Wl,--as-needed"});
     }
@@ -332,8 +334,9 @@ Result<fs::path> compile_timing(const std::string& code, const Extents& extents,
 
 Result<Model> timing_model(const std::string& name, const Extents& extents) {
   lower::Plan plan;
-  plan.buffers = {{.kind = lower::Storage::Kind::Input, .type = ElementType::Float, .extents = {Dim(1)}},
-                  {.kind = lower::Storage::Kind::Output, .type = ElementType::Double, .extents = to_dims(extents)}};
+  plan.buffers = {
+      {.kind = lower::Storage::Kind::Input, .type = ElementType::Float, .extents = {Dim(1)}},
+      {.kind = lower::Storage::Kind::Output, .type = ElementType::Double, .extents = to_dims(extents)}};
   plan.inputs = {{"seconds", 0}};
   plan.outputs = {{"times", 1}};
   return operator_model(plan, name);
@@ -354,7 +357,8 @@ std::string interface_json(const lower::Plan& plan, const CompileRequest& reques
   };
   Json sizes = Json::array();
   for (const lower::OpenSize& size : plan.sizes.open)
-    sizes.push_back({{"name", size.name}, {"least", size.least}, {"most", size.most ? Json(*size.most) : Json(nullptr)}});
+    sizes.push_back(
+        {{"name", size.name}, {"least", size.least}, {"most", size.most ? Json(*size.most) : Json(nullptr)}});
   const Json json{
       {"name", request.name},
       {"target", request.target},
@@ -411,9 +415,9 @@ Result<CompiledModule> compile_module(const Graph& graph, const CompileRequest& 
   ISOMER_TRY(const OpenParts open, open_parts(graph, sizes));
   ISOMER_TRY(out.texts, lower::module_of(graph, sizes, request.name, request.schedules, request.exactness,
                                          request.threads, open.batch, request.tuned, open.sizes));
-  out.texts.code += ort_operator_text(request.name, ort_ports(out.texts.plan, out.texts.plan.inputs),
-                                      ort_ports(out.texts.plan, out.texts.plan.outputs),
-                                      ort_sizes(out.texts.plan));
+  out.texts.code +=
+      ort_operator_text(request.name, ort_ports(out.texts.plan, out.texts.plan.inputs),
+                        ort_ports(out.texts.plan, out.texts.plan.outputs), ort_sizes(out.texts.plan));
   ISOMER_TRY_DO(make_folder(request.folder));
   const auto in = [&](const std::string& file) { return request.folder / file; };
   std::error_code failure;

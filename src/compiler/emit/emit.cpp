@@ -86,8 +86,8 @@ std::string border_of(const Plan& plan, int buffer) {
         "  {{\n    {}const int64_t extent[] = {{{}}}, low[] = {{{}}}, high[] = {{{}}}, stride[] = "
         "{{{}}};\n"
         "    im_border({}, {}, extent, low, high, stride);\n  }}\n",
-        plan.sizes.is_empty() ? "static " : "", fmt::join(extent, ", "), fmt::join(low, ", "), fmt::join(high, ", "), fmt::join(stride, ", "),
-        place_of(plan, buffer), extent.size());
+        plan.sizes.is_empty() ? "static " : "", fmt::join(extent, ", "), fmt::join(low, ", "),
+        fmt::join(high, ", "), fmt::join(stride, ", "), place_of(plan, buffer), extent.size());
   if (s.ring > 0)
     for (std::int64_t row = 0; row < s.low[s.ring_axis]; ++row) out += zero_row(plan, buffer, row);
   return out;
@@ -133,7 +133,8 @@ class Emitter {
   // What is found out at the sizes of this run.
   std::string places() const {
     if (plan_.sizes.is_empty()) return "";
-    return fmt::format("  int64_t places[{}];\n  {}_places(sizes, places);\n", plan_.placed.size() + 1, prefix_);
+    return fmt::format("  int64_t places[{}];\n  {}_places(sizes, places);\n", plan_.placed.size() + 1,
+                       prefix_);
   }
   void border(const Nest& nest) {
     if (!target(nest).low.empty() && bordered_.insert(nest.target).second)
@@ -218,7 +219,8 @@ class Emitter {
     std::string out;
     if (s.ring == 0 || s.low.empty()) return out;
     for (std::int64_t row = 0; row < s.high[s.ring_axis]; ++row)
-      out += "      " + zero_row(plan_, nest.target, s.low[s.ring_axis] + s.extents[s.ring_axis].concrete() + row);
+      out += "      " +
+             zero_row(plan_, nest.target, s.low[s.ring_axis] + s.extents[s.ring_axis].concrete() + row);
     return out;
   }
 

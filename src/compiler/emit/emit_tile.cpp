@@ -84,8 +84,7 @@ class TileWriter {
   std::size_t open_around() {
     std::vector<Axis> around = tile_.batch;
     if (!outer().empty()) around.insert(around.end(), outer().begin(), outer().end() - 1);
-    if (by_rows())
-      return open_parts_around(out_, around, by_tiles() ? "all_tiles" : out_.text(length_));
+    if (by_rows()) return open_parts_around(out_, around, by_tiles() ? "all_tiles" : out_.text(length_));
     std::size_t opened = 0;
     if (by_columns()) {
       opened = open_parts_around(out_, tile_.batch, out_.text(panels_));
@@ -184,8 +183,8 @@ class TileWriter {
 
   void say_left() {
     out_.say(fmt::format("const im_left left = {{{} + ({}), {}, {}, {}, {}, {}, {}, {}}};",
-                         out_.pointer(tile_.left), begin_, out_.text(stride(left_, tile_.rows)), steps_[0], steps_[1],
-                         steps_[2], counts_[0], counts_[1], counts_[2]));
+                         out_.pointer(tile_.left), begin_, out_.text(stride(left_, tile_.rows)), steps_[0],
+                         steps_[1], steps_[2], counts_[0], counts_[1], counts_[2]));
     if (pairs_)
       for (const std::string& line : pairs_->round_rows()) out_.say(line);
   }
@@ -194,9 +193,9 @@ class TileWriter {
   std::string sums() {
     if (!in_pieces_) return "tile";
     return fmt::format("tile + {}*((panel - group)*{} + {})", tile_.width, all_rows_in_block(),
-                       outer().empty()
-                           ? "first - start"
-                           : fmt::format("({} - start)*{} + first", out_.name_of(outer().back()), out_.text(rows_)));
+                       outer().empty() ? "first - start"
+                                       : fmt::format("({} - start)*{} + first", out_.name_of(outer().back()),
+                                                     out_.text(rows_)));
   }
   std::string panel() { return fmt::format("{} + ({})", out_.pointer(tile_.right), panel_at_); }
 

@@ -200,7 +200,8 @@ __attribute__((visibility("default"))) {0}_module* {0}_create(const char* weight
 
 )";
 
-constexpr char kWorkspace[] = R"(__attribute__((visibility("default"))) size_t {0}_workspace_size(const {0}_module* module) {{
+constexpr char kWorkspace[] =
+    R"(__attribute__((visibility("default"))) size_t {0}_workspace_size(const {0}_module* module) {{
   return {1} + {2} * (size_t)(im_team_size(module->team) - 1);
 }}
 
@@ -243,7 +244,8 @@ __attribute__((visibility("default"))) int {0}_run(const {0}_module* module, siz
 }}
 )";
 
-constexpr char kRunSizes[] = R"(__attribute__((visibility("default"))) size_t {0}_workspace_size(const {0}_module* module, const int64_t* sizes) {{
+constexpr char kRunSizes[] =
+    R"(__attribute__((visibility("default"))) size_t {0}_workspace_size(const {0}_module* module, const int64_t* sizes) {{
   int64_t places[{1} + 1];
   (void)module;
   return {0}_may_have(sizes) ? (size_t){0}_places(sizes, places) : 0;
@@ -360,28 +362,34 @@ std::string sizes_words(const Sizes& sizes) {
 std::string header_of(const Plan& plan, const std::string& name, int threads) {
   const bool is_open = !plan.sizes.is_empty(), has_batch = !plan.batch.empty();
   const std::string batch_words =
-      has_batch ? fmt::format("\n   `batch`: the first extent of all that interface.json says has {}; may be 0.",
-                              comment_text(plan.batch))
-                : "";
+      has_batch
+          ? fmt::format("\n   `batch`: the first extent of all that interface.json says has {}; may be 0.",
+                        comment_text(plan.batch))
+          : "";
   return fmt::format(
       kHeader, name, upper_case(name), threads == 1 ? "one thread" : fmt::format("{} threads", threads),
       has_batch ? "size_t batch, "
       : is_open ? "const int64_t* sizes, "
                 : "",
       batch_words,
-      is_open ? fmt::format(kSizesHeader, name, sizes_words(plan.sizes)) : fmt::format(kWorkspaceHeader, name),
+      is_open ? fmt::format(kSizesHeader, name, sizes_words(plan.sizes))
+              : fmt::format(kWorkspaceHeader, name),
       is_open ? "; 2: the model does not run at these sizes" : "", is_open ? "#include <stdint.h>\n" : "");
 }
 
 std::string wrapper_of(const Plan& plan, const std::string& name, int threads) {
   const bool is_open = !plan.sizes.is_empty(), has_batch = !plan.batch.empty();
-  const std::string parameter = has_batch ? "size_t batch, " : is_open ? "const int64_t* sizes, " : "",
-                    argument = has_batch ? "batch, " : is_open ? "sizes, " : "";
-  return fmt::format(kWrapper, name, upper_case(name), include_of(name), threads, parameter, argument,
-                     is_open ? fmt::format(kWrapperRunSizes, name)
-                             : fmt::format(kWrapperRun, name, parameter, argument),
-                     is_open ? "std::aligned_alloc(64, 64)" : fmt::format(kWrapperWorkspace, name),
-                     is_open ? "  size_t bytes_ = 64;\n" : "");
+  const std::string parameter = has_batch ? "size_t batch, "
+                                : is_open ? "const int64_t* sizes, "
+                                          : "",
+                    argument = has_batch ? "batch, "
+                               : is_open ? "sizes, "
+                                         : "";
+  return fmt::format(
+      kWrapper, name, upper_case(name), include_of(name), threads, parameter, argument,
+      is_open ? fmt::format(kWrapperRunSizes, name) : fmt::format(kWrapperRun, name, parameter, argument),
+      is_open ? "std::aligned_alloc(64, 64)" : fmt::format(kWrapperWorkspace, name),
+      is_open ? "  size_t bytes_ = 64;\n" : "");
 }
 
 // What runs a module, and tells what a run needs.
@@ -405,7 +413,8 @@ Result<ModuleTexts> module_of(const Graph& graph, const InferOptions& sizes, con
   ModuleTexts out;
   out.header = header_of(plan, name, threads);
   out.wrapper = wrapper_of(plan, name, threads);
-  out.code = std::string(kThreadsText) + (is_open ? "\n" + std::string(kSizesText) + emit_sizes(plan, name) : "") +
+  out.code = std::string(kThreadsText) +
+             (is_open ? "\n" + std::string(kSizesText) + emit_sizes(plan, name) : "") +
              "\n#if !defined(IM_DISPATCH)\n" + arithmetic_of(exactness) +
              (is_open ? std::string(kOpenSizesText) + "\n" : "") + emitted.code +
              fmt::format(kPart, name, is_open ? "const int64_t* sizes, " : "", is_open ? "sizes, " : "",

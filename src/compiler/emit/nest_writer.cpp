@@ -61,8 +61,7 @@ void NestWriter::open_loop(const Axis& axis, const std::string& from, const std:
 }
 
 void NestWriter::open_loop(const Loop& loop) {
-  open_loop(loop.axis, "0", text(loop.axis.extent),
-            loop.kind == Loop::Kind::Unrolled ? "IM_UNROLL" : "");
+  open_loop(loop.axis, "0", text(loop.axis.extent), loop.kind == Loop::Kind::Unrolled ? "IM_UNROLL" : "");
 }
 
 std::size_t NestWriter::open_axis(const Axis& axis) {
@@ -124,9 +123,9 @@ std::string NestWriter::text(const Index& index) {
     const std::string divisor =
         t.atom.divisor.is_concrete() ? text(t.atom.divisor) : fmt::format("({})", text(t.atom.divisor));
     const bool is_floor = t.atom.kind == Index::AtomKind::Floor;
-    add(scale, times + (is_natural
-                   ? fmt::format("(({}) {} {})", inner, is_floor ? "/" : "%", divisor)
-                   : fmt::format("{}({}, {})", is_floor ? "im_floor_div" : "im_floor_mod", inner, divisor)));
+    add(scale, times + (is_natural ? fmt::format("(({}) {} {})", inner, is_floor ? "/" : "%", divisor)
+                                   : fmt::format("{}({}, {})", is_floor ? "im_floor_div" : "im_floor_mod",
+                                                 inner, divisor)));
   }
   if (index.offset().is_concrete()) add(index.offset().concrete(), "");
   else add(1, fmt::format("({})", text(index.offset())));

@@ -200,8 +200,8 @@ TEST(Threads, RunAnyRowsOfStrips) {
                 const std::int64_t top = of.low.empty() ? 0 : of.low[2],
                                    under = of.high.empty() ? 0 : of.high[2];
                 const std::int64_t first = range->low.concrete(), last = range->high.concrete();
-                for (std::int64_t q = std::max(first, -top); q <= std::min(last, of.extents[2].concrete() + under - 1);
-                     ++q) {
+                for (std::int64_t q = std::max(first, -top);
+                     q <= std::min(last, of.extents[2].concrete() + under - 1); ++q) {
                   const auto at = memory.find({e.tensor.number, (q + top) % of.ring});
                   wrong += at == memory.end() || at->second != q ? 1 : 0;
                 }

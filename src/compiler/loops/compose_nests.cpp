@@ -173,7 +173,8 @@ class Composer {
     if (moves && !quotients) return true;
     if (is_reduced && (reduces || quotients)) return false;
     if (reduces) return sites == 1 && times == elements && all_whole;
-    return plan_.sizes.usual(times) <= plan_.sizes.usual(elements) || (size <= 2 && !is_reduced && sites <= 2);
+    return plan_.sizes.usual(times) <= plan_.sizes.usual(elements) ||
+           (size <= 2 && !is_reduced && sites <= 2);
   }
   // Whether reading through this nest needs divisions that reading its memory doesn't.
   static bool makes_quotients(const Nest& nest, const Site& site) {

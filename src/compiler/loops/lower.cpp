@@ -139,7 +139,8 @@ class Lowering {
     for (std::size_t s = 0; s < formula.stages.size(); ++s) {
       const Stage& stage = formula.stages[s];
       const auto extents = known(stage.shape());
-      if (!extents || (!plan_.sizes.is_empty() && unknown_size(stage.value, plan_.sizes))) return Error{fmt::format("{}: its size is not known", label(node)), label(node)};
+      if (!extents || (!plan_.sizes.is_empty() && unknown_size(stage.value, plan_.sizes)))
+        return Error{fmt::format("{}: its size is not known", label(node)), label(node)};
       const auto output = std::ranges::find(formula.outputs, static_cast<int>(s));
       const auto number = static_cast<std::uint32_t>(output - formula.outputs.begin());
       const bool is_output = output != formula.outputs.end();
@@ -194,8 +195,7 @@ class Lowering {
     Nest nest{.name = copy.name};
     for (const Dim& e : copy.extents) nest.axes.push_back(numbers_.make(e));
     nest.at = to_indices(nest.axes);
-    nest.value =
-        read({.kind = TensorRef::Kind::Input, .number = source}, copy.type, copy.extents, nest.at);
+    nest.value = read({.kind = TensorRef::Kind::Input, .number = source}, copy.type, copy.extents, nest.at);
     nest.target = add(std::move(copy));
     plan_.outputs.push_back({graph_.name_of(output), nest.target});
     plan_.nests.push_back(std::move(nest));

@@ -82,10 +82,9 @@ Dim stride(const Index& address, const Axis& axis) {
 std::vector<int> order_of(const Storage& storage, const Sizes& sizes) {
   std::vector<int> order(storage.extents.size());
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order,
-                           [&](int a, int b) {
-                             return sizes.usual(nth(storage.strides, a)) > sizes.usual(nth(storage.strides, b));
-                           });
+  std::ranges::stable_sort(order, [&](int a, int b) {
+    return sizes.usual(nth(storage.strides, a)) > sizes.usual(nth(storage.strides, b));
+  });
   return order;
 }
 

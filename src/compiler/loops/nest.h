@@ -23,7 +23,7 @@ namespace isomer::lower {
 struct OpenSize {
   std::string name = {};
   std::int64_t least = 1;
-  std::int64_t usual = 1;          // what decisions are made for
+  std::int64_t usual = 1;                 // what decisions are made for
   std::optional<std::int64_t> most = {};  // that the model runs at; nullopt: there is no bound
 };
 
@@ -219,7 +219,7 @@ struct Plan {
   // Where sizes are open: local buffers in an order in which their places can be computed. Then `workspace`,
   // and offsets of locals, are those at usual sizes.
   std::vector<int> placed = {};
-  bool has_values = true;    // false: weights are sizes only, since it is timed and computes nothing
+  bool has_values = true;  // false: weights are sizes only, since it is timed and computes nothing
 
   Storage& buffer(int number) { return nth(buffers, number); }
   const Storage& buffer(int number) const { return nth(buffers, number); }

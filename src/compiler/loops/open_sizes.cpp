@@ -196,7 +196,8 @@ Result<Sizes> open_sizes(const Graph& graph, const InferOptions& options) {
   ISOMER_TRY_DO(add_sizes(flat, inference, sizes));
   const auto live = live_nodes(flat);
   for (const NodeId id : flat.order()) {
-    if (!live.contains(id) || flat.node(id).kind != NodeKind::Operator || is_constant_node(flat.node(id))) continue;
+    if (!live.contains(id) || flat.node(id).kind != NodeKind::Operator || is_constant_node(flat.node(id)))
+      continue;
     const Definition definition = define_node(flat, inference, id);
     if (const auto* formula = std::get_if<Formula>(&definition)) find_bounds(*formula, sizes);
   }

@@ -43,7 +43,8 @@ class Layouts {
         if (d != best) order.push_back(static_cast<int>(d));
       order.push_back(static_cast<int>(best));
       if (s.kind == Storage::Kind::Local) lay_out(plan_.buffers[k], order);
-      else if (slides_[k] && best + 1 < s.extents.size() && plan_.sizes.usual(s.extents[best]) >= kFewestCopied)
+      else if (slides_[k] && best + 1 < s.extents.size() &&
+               plan_.sizes.usual(s.extents[best]) >= kFewestCopied)
         copy_port(static_cast<int>(k), order);
     }
   }

@@ -75,8 +75,9 @@ class Strips {
   bool may_be_cut(std::size_t n, bool is_first) {
     const Nest& nest = plan_.nests[n];
     const Storage& s = target(n);
-    if (!rows_of(nest) || s.extents.size() != 4 || !s.extents[0].is(1) || s.extents[3].concrete() < kShortestRow ||
-        s.type != ElementType::Float || s.kind == Storage::Kind::Input)
+    if (!rows_of(nest) || s.extents.size() != 4 || !s.extents[0].is(1) ||
+        s.extents[3].concrete() < kShortestRow || s.type != ElementType::Float ||
+        s.kind == Storage::Kind::Input)
       return false;
     const ExprRef sum = main_reduction(nest.value);
     if (!sum) return true;
@@ -99,9 +100,10 @@ class Strips {
   std::optional<Window> link(std::size_t a, std::size_t b, bool is_first) {
     const int buffer = plan_.nests[a].target;
     const Storage& s = target(a);
-    if (s.kind != Storage::Kind::Local || s.extents.size() != 4 || order_of(s, plan_.sizes).back() != kChannels ||
-        writers_[buffer].size() != 1 || readers_[buffer] != std::set{b} ||
-        writers_[plan_.nests[b].target].size() != 1 || !may_be_cut(a, is_first) || !may_be_cut(b, false))
+    if (s.kind != Storage::Kind::Local || s.extents.size() != 4 ||
+        order_of(s, plan_.sizes).back() != kChannels || writers_[buffer].size() != 1 ||
+        readers_[buffer] != std::set{b} || writers_[plan_.nests[b].target].size() != 1 ||
+        !may_be_cut(a, is_first) || !may_be_cut(b, false))
       return std::nullopt;
     const Nest& reader = plan_.nests[b];
     if (!(plan_.nests[a].at == to_indices(plan_.nests[a].axes))) return std::nullopt;
@@ -193,8 +195,7 @@ class Strips {
 
   bool make(std::size_t first, std::size_t length, const std::vector<Window>& windows) {
     std::int64_t whole = 0;
-    for (std::size_t k = 0; k + 1 < length; ++k)
-      whole += row_bytes(target(first + k)) * height(first + k);
+    for (std::size_t k = 0; k + 1 < length; ++k) whole += row_bytes(target(first + k)) * height(first + k);
     if (whole < limits_.worth) return false;
     const std::int64_t all = height(first + length - 1);
     for (const std::int64_t rows : {8, 7, 4, 2, 1}) {

@@ -97,9 +97,8 @@ Wrong wrong_loops(const Nest& nest, const SetSpace& space) {
     return "what goes at once are more than sixteen elements";
   if (nest.reduction) {
     const auto first = std::ranges::find_if(nest.loops, [&](const Loop& l) { return is_reduced(nest, l); });
-    if (std::any_of(first, nest.loops.end(), [&](const Loop& l) {
-          return !is_reduced(nest, l) && !l.axis.extent.is_concrete();
-        }))
+    if (std::any_of(first, nest.loops.end(),
+                    [&](const Loop& l) { return !is_reduced(nest, l) && !l.axis.extent.is_concrete(); }))
       return "a loop of an open size is inside of a sum";
   }
   const Relation instances = access(space, over, to, nest.guard);

@@ -29,7 +29,8 @@ Wrong misplaced(const Storage& s, const Sizes& sizes) {
     if (!is_above(s.strides[d], reach, sizes)) return fmt::format("positions of {} share a place", s.name);
     reach = reach + (length - Dim(1)) * s.strides[d];
   }
-  if (!is_above(s.size.is(0) ? Dim(1) : s.size, reach, sizes)) return fmt::format("{} is larger than its memory", s.name);
+  if (!is_above(s.size.is(0) ? Dim(1) : s.size, reach, sizes))
+    return fmt::format("{} is larger than its memory", s.name);
   return std::nullopt;
 }
 
@@ -128,7 +129,8 @@ std::optional<std::string> overlapping(const Plan& plan) {
     for (auto b = std::next(a); b != lives.end(); ++b) {
       const Storage& other = plan.buffer(b->first);
       if (other.kind != s.kind || !(is_weight || a->second.meets(b->second))) continue;
-      if (auto wrong = is_open && !is_weight ? overlap_at_a_size(plan, a->first, b->first) : overlap(s, other))
+      if (auto wrong =
+              is_open && !is_weight ? overlap_at_a_size(plan, a->first, b->first) : overlap(s, other))
         return wrong;
     }
   }

@@ -210,7 +210,8 @@ Wrong wrong_strips(const Plan& plan) {
       return fmt::format("{} is needed as a whole, but its rows go round", s.name);
     // Zeros before the first row and behind the last are whole rows.
     for (std::size_t d = 0; d < s.extents.size(); ++d)
-      if (d != s.ring_axis && s.strides[d].concrete() >= s.strides[s.ring_axis].concrete() && !s.extents[d].is(1))
+      if (d != s.ring_axis && s.strides[d].concrete() >= s.strides[s.ring_axis].concrete() &&
+          !s.extents[d].is(1))
         return fmt::format("{}: its rows do not lie together", s.name);
     if (!s.low.empty() && s.low[s.ring_axis] > s.ring) return fmt::format("{} has too few rows", s.name);
   }

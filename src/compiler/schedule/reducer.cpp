@@ -40,8 +40,8 @@ class Reducer {
     if (!trial.reduction || trial.axes.empty()) return std::nullopt;
     Axis axis = trial.loops[trial.axes.size() - 1].axis;
     int reads = 0;
-    if (!axis.extent.is_concrete() || extent(axis) <= kLanes || extent(axis) % kLanes == 0 || trial.reduction->type != ElementType::Float ||
-        trial.reduction->reduction == Reduction::Product ||
+    if (!axis.extent.is_concrete() || extent(axis) <= kLanes || extent(axis) % kLanes == 0 ||
+        trial.reduction->type != ElementType::Float || trial.reduction->reduction == Reduction::Product ||
         !fits(*trial.reduction->args[0], trial, axis, reads) || reads == 0)
       return std::nullopt;
     return axis;
@@ -217,8 +217,8 @@ class Reducer {
     for (std::size_t d = 0; d < source.extents.size(); ++d)
       if (d != along) put(d);
     put(along);
-    auto packed = packing_.compute(read(e.tensor, source.type, source.extents, from), order,
-                                   source.name + ".packed");
+    auto packed =
+        packing_.compute(read(e.tensor, source.type, source.extents, from), order, source.name + ".packed");
     ISOMER_CHECK(packed, "a weight is only moved");
     const Dims extents = packed->extents;
     return read({.kind = TensorRef::Kind::Input, .number = packing_.add(std::move(*packed))}, e.type, extents,

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-
 namespace isomer::lower {
 namespace {
 
@@ -13,7 +12,9 @@ constexpr std::int64_t kPanelBytes = std::int64_t{32} << 10, kSumBytes = std::in
 constexpr std::int64_t kGroupBytes = std::int64_t{128} << 10, kMostPanels = 4;
 constexpr std::int64_t kFewestWaiting = 28;  // rows of sums that wait: two tiles' height
 
-std::int64_t panels_of(const Tile& tile, const Sizes& sizes) { return (sizes.usual(tile.columns) + tile.width - 1) / tile.width; }
+std::int64_t panels_of(const Tile& tile, const Sizes& sizes) {
+  return (sizes.usual(tile.columns) + tile.width - 1) / tile.width;
+}
 
 // What a block is a part of.
 const Axis& blocked_axis(const Tile& tile) {
@@ -54,7 +55,8 @@ std::int64_t panel_width(std::int64_t columns, std::int64_t rows) {
 void choose_block(Tile& tile, const Index& left, const Sizes& sizes) {
   // What one more row brings into the cache; windows of neighbouring rows overlap.
   std::int64_t step = 4 * step_of(left, blocked_axis(tile), sizes);
-  if (!tile.outer_rows.empty()) step = std::min(step, 4 * 3 * sizes.usual(tile.rows) * step_of(left, tile.rows, sizes));
+  if (!tile.outer_rows.empty())
+    step = std::min(step, 4 * 3 * sizes.usual(tile.rows) * step_of(left, tile.rows, sizes));
   tile.block = std::max<std::int64_t>(1, kBlockBytes / step);
   const std::int64_t all = sizes.usual(blocked_axis(tile));
   const std::int64_t blocks = std::max<std::int64_t>(1, (all + tile.block / 2) / tile.block);
@@ -63,14 +65,16 @@ void choose_block(Tile& tile, const Index& left, const Sizes& sizes) {
 
 void choose_group(Tile& tile, const Sizes& sizes) {
   const std::int64_t piece = std::min(4 * tile.width * steps_of(tile, sizes), kPanelBytes);
-  tile.group = std::clamp<std::int64_t>(kGroupBytes / piece, 1, std::min(panels_of(tile, sizes), kMostPanels));
+  tile.group =
+      std::clamp<std::int64_t>(kGroupBytes / piece, 1, std::min(panels_of(tile, sizes), kMostPanels));
 }
 
 void choose_pieces(Tile& tile, const Index& left, const Sizes& sizes) {
   // Sums wait in memory of a known size.
   if (!may_wait(tile)) return;
   const std::int64_t all = sizes.usual(outermost_depth(tile));
-  const std::int64_t step = 4 * tile.width * steps_of(tile, sizes) / all;  // bytes of the panel for one step of it
+  const std::int64_t step =
+      4 * tile.width * steps_of(tile, sizes) / all;  // bytes of the panel for one step of it
   const std::int64_t chunk = std::max<std::int64_t>(1, kPanelBytes / step);
   if (all * step < 2 * kPanelBytes || chunk >= all) return;
   const bool has_outer = !tile.outer_rows.empty();
@@ -79,7 +83,8 @@ void choose_pieces(Tile& tile, const Index& left, const Sizes& sizes) {
   std::int64_t block = std::min(tile.block, kSumBytes / row_bytes);
   // Plain rows: equal blocks, and few, since each brings the panels anew.
   if (!has_outer) {
-    const std::int64_t fit = std::min(kSumBytes / row_bytes, kPiecesBytes / (4 * step_of(left, tile.rows, sizes)));
+    const std::int64_t fit =
+        std::min(kSumBytes / row_bytes, kPiecesBytes / (4 * step_of(left, tile.rows, sizes)));
     const std::int64_t most = std::max(kFewestWaiting, fit);
     block = equal_parts(rows, (rows + most - 1) / most);
   }
@@ -91,7 +96,8 @@ void choose_pieces(Tile& tile, const Index& left, const Sizes& sizes) {
 void take_sizes(Tile& tile, const TileRequest& request, const Sizes& sizes) {
   if (request.block > 0) tile.block = std::min(request.block, sizes.usual(blocked_axis(tile)));
   if (request.group > 0) tile.group = std::min(request.group, panels_of(tile, sizes));
-  if (request.pieces && may_wait(tile)) tile.chunk = *request.pieces < sizes.usual(outermost_depth(tile)) ? *request.pieces : 0;
+  if (request.pieces && may_wait(tile))
+    tile.chunk = *request.pieces < sizes.usual(outermost_depth(tile)) ? *request.pieces : 0;
 }
 
 }  // namespace isomer::lower

@@ -1,5 +1,5 @@
-// How large the parts of a tiled product are: rules of thumb about caches and registers. Of open sizes the usual ones
-// decide.
+// How large the parts of a tiled product are: rules of thumb about caches and registers. Of open sizes the
+// usual ones decide.
 #pragma once
 
 #include <cstdint>

@@ -201,7 +201,8 @@ class Tiler {
   }
   // Of --precision bf16; nullopt: the product is of float32.
   std::optional<PairedSizes> pairs_for(const std::vector<Axis>& depth, const Dim& step) const {
-    if (!is_known(depth) || !is_known({column_}) || !step.is_concrete() || exactness_ != Exactness::Bfloat16 || request_ ||
+    if (!is_known(depth) || !is_known({column_}) || !step.is_concrete() ||
+        exactness_ != Exactness::Bfloat16 || request_ ||
         product_.storage_of(right()).kind != Storage::Kind::Weight)
       return std::nullopt;
     return choose_pairs(depth, step.concrete(), rows_.empty() && row_.extent.is(1), extent(column_));

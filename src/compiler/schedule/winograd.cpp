@@ -30,8 +30,8 @@ std::optional<Window> window_of(const ProductNest& product, std::size_t d) {
   const auto step = product.right().at[d].as_axis();
   if (!step || !step->extent.is(3) || !contains(product.sum().axes, *step)) return std::nullopt;
   const Index rest = product.left().at[d] - Index(*step);
-  if (!rest.offset().is_concrete() || rest.terms().size() != 1 || rest.terms()[0].atom.kind != Index::AtomKind::Axis ||
-      !rest.terms()[0].scale.is(1))
+  if (!rest.offset().is_concrete() || rest.terms().size() != 1 ||
+      rest.terms()[0].atom.kind != Index::AtomKind::Axis || !rest.terms()[0].scale.is(1))
     return std::nullopt;
   const Axis along = rest.terms()[0].atom.axis;
   if (!contains(product.nest().axes, along)) return std::nullopt;
@@ -51,7 +51,8 @@ std::optional<Winograd> find_convolution(const ProductNest& product) {
       !s.strides[1].is(1))
     return std::nullopt;
   const auto rows = window_of(product, 2), columns = window_of(product, 3);
-  if (!rows || !columns || !is_known(product.nest().axes) || !is_known(product.sum().axes)) return std::nullopt;
+  if (!rows || !columns || !is_known(product.nest().axes) || !is_known(product.sum().axes))
+    return std::nullopt;
   Winograd w{.row = rows->along,
              .column = columns->along,
              .output = *output,

@@ -75,9 +75,9 @@ class AgainstRuntime {
   std::filesystem::path scratch_;
   std::vector<std::string> sizes_;                  // of what is measured
   std::vector<std::vector<std::string>> compared_;  // at which outputs are compared
-  std::optional<std::vector<Right>> rights_;  // computed once
-  std::optional<double> sensitivity_;         // the same
-  double farthest_ = 0;                       // of the last one that was compared
+  std::optional<std::vector<Right>> rights_;        // computed once
+  std::optional<double> sensitivity_;               // the same
+  double farthest_ = 0;                             // of the last one that was compared
   std::string note_;
 };
 

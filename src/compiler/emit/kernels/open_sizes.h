@@ -19,7 +19,7 @@ IM_INLINE void im_open_tile(int64_t rows, int64_t columns, const im_left& l, con
 }
 
 // The largest and the smallest of any count of numbers; NaN wins.
-#define IM_OF_ANY_ROW(which, none)                                        \
+#define IM_OF_ANY_ROW(which, none)                                         \
   static inline float im_##which##_of_any_row(const float* p, int64_t n) { \
     if (n >= 16) return im_##which##_of_row(p, n);                         \
     float out = none;                                                      \
