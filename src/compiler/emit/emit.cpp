@@ -17,7 +17,7 @@ namespace isomer::lower {
 namespace {
 
 // As the function that calls all others has it.
-std::string text(const Plan& plan, const Dim& dim) {
+std::string size_text(const Plan& plan, const Dim& dim) {
   return dim_text(dim, [&](std::string_view name) {
     const auto at = std::ranges::find(plan.sizes.open, name, &OpenSize::name);
     ISOMER_CHECK(at != plan.sizes.open.end(), "a size that no run is given");
@@ -30,7 +30,7 @@ std::string memory_of(const Plan& plan, int buffer, const Dim& from) {
   const Storage& s = plan.buffer(buffer);
   if (!plan.sizes.is_empty()) {
     const auto place = std::ranges::find(plan.placed, buffer) - plan.placed.begin();
-    return fmt::format("workspace + places[{}]{}", place, from.is(0) ? "" : " + " + text(plan, from));
+    return fmt::format("workspace + places[{}]{}", place, from.is(0) ? "" : " + " + size_text(plan, from));
   }
   const std::int64_t byte = from.concrete();
   if (!s.each_thread) return fmt::format("workspace + {}", s.offset + byte);
@@ -74,10 +74,10 @@ std::string border_of(const Plan& plan, int buffer) {
     const auto k = static_cast<std::size_t>(d);
     const bool is_ring = s.ring > 0 && k == s.ring_axis;
     if (s.extents[k].is(1) && s.low[k] + s.high[k] == 0 && !extent.empty()) continue;
-    extent.push_back(text(plan, is_ring ? Dim(s.ring) : s.extents[k]));
+    extent.push_back(size_text(plan, is_ring ? Dim(s.ring) : s.extents[k]));
     low.push_back(is_ring ? 0 : s.low[k]);
     high.push_back(is_ring ? 0 : s.high[k]);
-    stride.push_back(text(plan, s.strides[k]));
+    stride.push_back(size_text(plan, s.strides[k]));
     has_zeros = has_zeros || low.back() + high.back() > 0;
   }
   std::string out;
@@ -237,7 +237,7 @@ class Emitter {
     }
     for (std::size_t k = 0; k < function.sizes.size(); ++k) {
       parameters += fmt::format(", int64_t s{}", k);
-      arguments += ", " + text(plan_, Dim::symbol(function.sizes[k]));
+      arguments += ", " + size_text(plan_, Dim::symbol(function.sizes[k]));
     }
     if (nest.strip) {
       parameters += ", int64_t from, int64_t to";
@@ -261,7 +261,7 @@ class Emitter {
     std::string call = fmt::format("{}({})", known->second, arguments);
     if (is_shared(nest))
       call = fmt::format("im_for(team, {}, {}, [&](int64_t low, int64_t high, int64_t thread) {{ {}{}; }})",
-                         part_count(plan_, nest, to + " - " + from), part_grain(nest),
+                         part_count(plan_, nest, to + " - " + from, [&](const Dim& dim) { return size_text(plan_, dim); }), part_grain(nest),
                          function.may_fail ? "return " : "", call + (function.may_fail ? "" : "; return 0"));
     return function.may_fail ? fmt::format("if ({} != 0) return 1;\n", call) : call + ";\n";
   }
@@ -283,7 +283,7 @@ std::string emit_sizes(const Plan& plan, const std::string& prefix) {
   for (const int buffer : plan.placed) {
     const Storage& s = plan.buffer(buffer);
     bytes.push_back(
-        fmt::format("({} + {}) / {} * {}", text(plan, byte_size(s)), kAlignment - 1, kAlignment, kAlignment));
+        fmt::format("({} + {}) / {} * {}", size_text(plan, byte_size(s)), kAlignment - 1, kAlignment, kAlignment));
     for (const int low : s.below)
       below.push_back(fmt::format("{}", std::ranges::find(plan.placed, low) - plan.placed.begin()));
     count += s.below.size();
@@ -299,7 +299,7 @@ std::string emit_sizes(const Plan& plan, const std::string& prefix) {
       out += fmt::format("    case {}:\n", k);
       const Dims& extents = plan.buffer(ports[k].buffer).extents;
       for (std::size_t d = 0; d < extents.size(); ++d)
-        out += fmt::format("      shape[{}] = {};\n", d, text(plan, extents[d]));
+        out += fmt::format("      shape[{}] = {};\n", d, size_text(plan, extents[d]));
       out += fmt::format("      return {};\n", extents.size());
     }
     return out;

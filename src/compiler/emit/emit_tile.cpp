@@ -75,19 +75,25 @@ class TileWriter {
                         : fmt::format("float tile[im_rows<{}>::most * {}] __attribute__((aligned(64)));",
                                       kind, tile_.width));
     out_.say(fmt::format("constexpr int64_t height = im_tile_height<{}>({});", kind, rows_in_block()));
-    if (by_tiles())
-      out_.say(fmt::format(
-          "constexpr int64_t tiles = ({} + height - 1) / height, all_tiles = im_row_tiles<{}>({}, {});",
-          rows_in_block(), kind, out_.text(rows_), tile_.block));
+    if (!by_tiles()) return;
+    if (rows_.is_concrete())
+      out_.say(fmt::format("constexpr int64_t tiles = ({} + height - 1) / height, all_tiles = {};",
+                           rows_in_block(), row_tiles(out_.plan(), tile_, text())));
+    else
+      out_.say(fmt::format("const int64_t tiles = (im_smaller({}, {}) + height - 1) / height, all_tiles = {};",
+                           out_.text(rows_), tile_.block, row_tiles(out_.plan(), tile_, text())));
+  }
+  DimText text() {
+    return [this](const Dim& dim) { return out_.text(dim); };
   }
 
   std::size_t open_around() {
     std::vector<Axis> around = tile_.batch;
     if (!outer().empty()) around.insert(around.end(), outer().begin(), outer().end() - 1);
-    if (by_rows()) return open_parts_around(out_, around, by_tiles() ? "all_tiles" : out_.text(length_));
+    if (by_rows()) return open_parts_around(out_, around, by_tiles() ? "all_tiles" : factor_text(length_));
     std::size_t opened = 0;
     if (by_columns()) {
-      opened = open_parts_around(out_, tile_.batch, out_.text(panels_));
+      opened = open_parts_around(out_, tile_.batch, factor_text(panels_));
       around.erase(around.begin(), around.begin() + static_cast<std::ptrdiff_t>(tile_.batch.size()));
     }
     for (const Axis& a : around) opened += out_.open_axis(a);

@@ -76,7 +76,7 @@ ReportJson to_json(const Candidate& made, const CompileRequest& request) {
           {"threads", request.threads},
           {"workspace_bytes", workspace},
           {"thread_workspace_bytes", thread_workspace},
-          {"sizes", sizes},
+          {"open_sizes", sizes},
           {"batch", batch.empty() ? ReportJson(nullptr) : ReportJson(batch)},
           {"greedy_workspace_bytes", greedy},
           {"least_workspace_bytes", least},

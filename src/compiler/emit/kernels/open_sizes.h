@@ -18,6 +18,11 @@ IM_INLINE void im_open_tile(int64_t rows, int64_t columns, const im_left& l, con
   }
 }
 
+// Tiles of so many rows, which come in blocks, each so high at most.
+IM_INLINE int64_t im_open_row_tiles(int64_t rows, int64_t block, int64_t height) {
+  return rows / block * ((block + height - 1) / height) + (rows % block + height - 1) / height;
+}
+
 // The largest and the smallest of any count of numbers; NaN wins.
 #define IM_OF_ANY_ROW(which, none)                                         \
   static inline float im_##which##_of_any_row(const float* p, int64_t n) { \
