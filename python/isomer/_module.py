@@ -122,11 +122,12 @@ class Module:
         """Those of the inputs that are set, as a C array; checked: the module trusts them."""
         found = []
         for size in self._sizes:
-            name, least, most = size["name"], size["least"], size["most"]
+            name, least, most, step = size["name"], size["least"], size["most"], size["step"]
             port = next(p for p in self.inputs if name in p.shape)
             found.append(self._given[port.name].shape[port.shape.index(name)])
-            if found[-1] < least or (most is not None and found[-1] > most):
-                raise BadInput(f"{name} is {found[-1]} in input {port.name!r}, and the model runs with {least} {'and more' if most is None else f'to {most}'}")
+            if found[-1] < least or (most is not None and found[-1] > most) or found[-1] % step:
+                runs = f"{least} {'and more' if most is None else f'to {most}'}{f', by steps of {step}' if step > 1 else ''}"
+                raise BadInput(f"{name} is {found[-1]} in input {port.name!r}, and the model runs with {runs}")
         sizes = (ctypes.c_int64 * len(found))(*found)
         for number, port in enumerate(self.inputs):
             shape = self._shape(0, sizes, number, port)

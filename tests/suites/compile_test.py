@@ -918,7 +918,7 @@ class OpenSizes(Compiles):
         answer = modules.compile_model(self.save(self.model), self.path / "compiled", "--seconds", "0.2").answer
         self.assertEqual((answer["open_sizes"], answer["batch"], answer["not_compared"]), (["batch", "length"], None, ""))
         about = json.loads((self.path / "compiled" / "interface.json").read_text())
-        self.assertEqual(about["sizes"], [{"name": "batch", "least": 1, "most": None}, {"name": "length", "least": 1, "most": 48}])
+        self.assertEqual(about["sizes"], [{"name": "batch", "least": 1, "most": None, "step": 1}, {"name": "length", "least": 1, "most": 48, "step": 1}])
         self.assertEqual([p["shape"] for p in about["outputs"]], [["batch", "length", 32], ["batch", 32]])
         module, session = modules.load(self.path / "compiled"), modules.session(self.path / "model.onnx")
         for sizes in ((1, 1), (2, 5), (1, 48), (3, 17), (5, 2), (2, 33), (1, 16)):

@@ -349,7 +349,8 @@ std::string interface_json(const lower::Plan& plan, const CompileRequest& reques
     for (const lower::Port& p : list) {
       const lower::Storage& s = plan.buffer(p.buffer);
       Json shape = Json::array();
-      for (const Dim& e : s.extents) shape.push_back(e.is_concrete() ? Json(e.concrete()) : Json(e.text()));
+      for (const Dim& e : s.extents)
+        shape.push_back(e.is_concrete() ? Json(e.concrete()) : Json(lower::as_given(e, plan.sizes).text()));
       if (p.by_sample) shape[0] = plan.batch;
       out.push_back({{"name", p.name}, {"type", std::string(name(s.type))}, {"shape", shape}});
     }
@@ -357,8 +358,10 @@ std::string interface_json(const lower::Plan& plan, const CompileRequest& reques
   };
   Json sizes = Json::array();
   for (const lower::OpenSize& size : plan.sizes.open)
-    sizes.push_back(
-        {{"name", size.name}, {"least", size.least}, {"most", size.most ? Json(*size.most) : Json(nullptr)}});
+    sizes.push_back({{"name", size.name},
+                     {"least", size.least * size.step},
+                     {"most", size.most ? Json(*size.most * size.step) : Json(nullptr)},
+                     {"step", size.step}});
   const Json json{
       {"name", request.name},
       {"target", request.target},
@@ -396,7 +399,7 @@ std::vector<OrtSize> ort_sizes(const lower::Plan& plan) {
   for (const lower::OpenSize& size : plan.sizes.open)
     for (std::size_t k = 0; k < plan.inputs.size(); ++k) {
       const Dims& shape = plan.buffer(plan.inputs[k].buffer).extents;
-      const auto at = std::ranges::find(shape, Dim::symbol(size.name));
+      const auto at = std::ranges::find(shape, Dim(size.step) * Dim::symbol(size.name));
       if (at == shape.end()) continue;
       out.push_back({.input = k, .axis = static_cast<std::size_t>(at - shape.begin())});
       break;

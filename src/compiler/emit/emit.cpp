@@ -21,7 +21,9 @@ std::string size_text(const Plan& plan, const Dim& dim) {
   return dim_text(dim, [&](std::string_view name) {
     const auto at = std::ranges::find(plan.sizes.open, name, &OpenSize::name);
     ISOMER_CHECK(at != plan.sizes.open.end(), "a size that no run is given");
-    return fmt::format("sizes[{}]", at - plan.sizes.open.begin());
+    const auto number = at - plan.sizes.open.begin();
+    return at->step == 1 ? fmt::format("sizes[{}]", number)
+                         : fmt::format("(sizes[{}] / {})", number, at->step);
   });
 }
 
@@ -260,9 +262,11 @@ class Emitter {
     }
     std::string call = fmt::format("{}({})", known->second, arguments);
     if (is_shared(nest))
-      call = fmt::format("im_for(team, {}, {}, [&](int64_t low, int64_t high, int64_t thread) {{ {}{}; }})",
-                         part_count(plan_, nest, to + " - " + from, [&](const Dim& dim) { return size_text(plan_, dim); }), part_grain(nest),
-                         function.may_fail ? "return " : "", call + (function.may_fail ? "" : "; return 0"));
+      call = fmt::format(
+          "im_for(team, {}, {}, [&](int64_t low, int64_t high, int64_t thread) {{ {}{}; }})",
+          part_count(plan_, nest, to + " - " + from, [&](const Dim& dim) { return size_text(plan_, dim); }),
+          part_grain(nest), function.may_fail ? "return " : "",
+          call + (function.may_fail ? "" : "; return 0"));
     return function.may_fail ? fmt::format("if ({} != 0) return 1;\n", call) : call + ";\n";
   }
 
@@ -282,16 +286,18 @@ std::string emit_sizes(const Plan& plan, const std::string& prefix) {
   std::size_t count = 0;
   for (const int buffer : plan.placed) {
     const Storage& s = plan.buffer(buffer);
-    bytes.push_back(
-        fmt::format("({} + {}) / {} * {}", size_text(plan, byte_size(s)), kAlignment - 1, kAlignment, kAlignment));
+    bytes.push_back(fmt::format("({} + {}) / {} * {}", size_text(plan, byte_size(s)), kAlignment - 1,
+                                kAlignment, kAlignment));
     for (const int low : s.below)
       below.push_back(fmt::format("{}", std::ranges::find(plan.placed, low) - plan.placed.begin()));
     count += s.below.size();
     first.push_back(fmt::format("{}", count));
   }
   for (std::size_t k = 0; k < plan.sizes.open.size(); ++k) {
-    least.push_back(fmt::format("sizes[{}] >= {}", k, plan.sizes.open[k].least));
-    if (const auto most = plan.sizes.open[k].most) least.push_back(fmt::format("sizes[{}] <= {}", k, *most));
+    const OpenSize& size = plan.sizes.open[k];
+    least.push_back(fmt::format("sizes[{}] >= {}", k, size.least * size.step));
+    if (size.most) least.push_back(fmt::format("sizes[{}] <= {}", k, *size.most * size.step));
+    if (size.step > 1) least.push_back(fmt::format("sizes[{}] % {} == 0", k, size.step));
   }
   const auto shapes = [&](const std::vector<Port>& ports) {
     std::string out;

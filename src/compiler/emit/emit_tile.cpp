@@ -80,8 +80,9 @@ class TileWriter {
       out_.say(fmt::format("constexpr int64_t tiles = ({} + height - 1) / height, all_tiles = {};",
                            rows_in_block(), row_tiles(out_.plan(), tile_, text())));
     else
-      out_.say(fmt::format("const int64_t tiles = (im_smaller({}, {}) + height - 1) / height, all_tiles = {};",
-                           out_.text(rows_), tile_.block, row_tiles(out_.plan(), tile_, text())));
+      out_.say(
+          fmt::format("const int64_t tiles = (im_smaller({}, {}) + height - 1) / height, all_tiles = {};",
+                      out_.text(rows_), tile_.block, row_tiles(out_.plan(), tile_, text())));
   }
   DimText text() {
     return [this](const Dim& dim) { return out_.text(dim); };

@@ -353,8 +353,9 @@ std::string sizes_words(const Sizes& sizes) {
   std::string bounds;
   for (const OpenSize& s : sizes.open) {
     names.push_back(comment_text(s.name));
-    bounds += s.most ? fmt::format("; {} {} to {}", names.back(), s.least, *s.most)
-                     : fmt::format("; {} at least {}", names.back(), s.least);
+    bounds += s.most ? fmt::format("; {} {} to {}", names.back(), s.least * s.step, *s.most * s.step)
+                     : fmt::format("; {} at least {}", names.back(), s.least * s.step);
+    if (s.step > 1) bounds += fmt::format(", a multiple of {}", s.step);
   }
   return fmt::format("{}, in this order{}", fmt::join(names, ", "), bounds);
 }

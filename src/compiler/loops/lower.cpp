@@ -214,7 +214,11 @@ class Lowering {
 
 Result<Plan> lower_graph(const Graph& graph, const InferOptions& sizes, AxisNumbers& numbers,
                          const Sizes& open) {
-  ISOMER_TRY(const Graph flat, flattened(graph, sizes));
+  ISOMER_TRY(Graph flat, flattened(graph, sizes));
+  if (!open.is_empty()) {
+    ISOMER_TRY(const Inference declared, infer(flat, sizes));
+    flat = with_steps(flat, declared, open);
+  }
   ISOMER_TRY(const Inference inference, infer(flat, sizes));
   return Lowering(flat, inference, numbers, open).run();
 }

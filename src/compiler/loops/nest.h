@@ -19,9 +19,11 @@
 
 namespace isomer::lower {
 
-// A size that is known when the model runs.
+// A size that is known when the model runs: a multiple of `step`. Numbers that depend on it count its steps,
+// and so do the other fields.
 struct OpenSize {
   std::string name = {};
+  std::int64_t step = 1;
   std::int64_t least = 1;
   std::int64_t usual = 1;                 // what decisions are made for
   std::optional<std::int64_t> most = {};  // that the model runs at; nullopt: there is no bound

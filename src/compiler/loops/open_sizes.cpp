@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "compiler/loops/compose.h"
@@ -10,12 +11,13 @@
 #include "model/graph/constant.h"
 #include "model/graph/flatten.h"
 #include "model/graph/live_nodes.h"
+#include "model/graph/rebuild.h"
 
 namespace isomer::lower {
 namespace {
 
-// Of a first axis, and of others, where the model says nothing else: one text of medium length.
-constexpr std::int64_t kUsualBatch = 1, kUsualLength = 128;
+// Of a first axis, and of others: one text of medium length, one image.
+constexpr std::int64_t kUsualBatch = 1, kUsualLength = 128, kUsualImage = 320;
 
 // Sizes as what is beyond the least ones, and back.
 Dim::Substitution moved(const Sizes& sizes, std::int64_t sign) {
@@ -61,12 +63,39 @@ bool find_least(const Dim& condition, Sizes& sizes) {
   const auto at = std::ranges::find(sizes.open, names[0], &OpenSize::name);
   if (at == sizes.open.end()) return false;
   const std::int64_t before = at->least;
-  for (at->least = before + 1; at->least <= std::min(kMostLeast, at->most.value_or(kMostLeast)); ++at->least)
-    if (sizes.from_least(within(condition, sizes)).at_least(0) == true) {
-      at->usual = std::max(at->usual, at->least);
-      return true;
+  const auto holds_from = [&](std::int64_t least) {
+    at->least = least;
+    return sizes.from_least(within(condition, sizes)).at_least(0) == true;
+  };
+  std::int64_t low = before, high = std::min(kMostLeast, at->most.value_or(kMostLeast));
+  if (low >= high || !holds_from(high)) {
+    at->least = before;
+    return false;
+  }
+  while (high - low > 1) {  // it holds from `high` on, not from `low`
+    const std::int64_t middle = low + (high - low) / 2;
+    (holds_from(middle) ? high : low) = middle;
+  }
+  at->least = high;
+  at->usual = std::max(at->usual, at->least);
+  return true;
+}
+
+// Steps of the sizes in a condition by which it holds.
+bool find_steps(const Dim& condition, Sizes& sizes) {
+  const auto names = condition.symbols();
+  for (const std::int64_t step : {2, 4, 8, 16, 32, 64}) {
+    const auto by_steps = [&](std::string_view name) { return Dim(step) * Dim::symbol(name); };
+    if (sizes.from_least(within(condition.substitute(by_steps), sizes)).at_least(0) != true) continue;
+    for (OpenSize& s : sizes.open) {
+      if (std::ranges::find(names, s.name) == names.end()) continue;
+      s.step *= step;
+      s.usual = std::max<std::int64_t>(1, s.usual / step);
+      s.least = (s.least + step - 1) / step;
+      if (s.most) *s.most /= step;
     }
-  at->least = before;
+    return true;
+  }
   return false;
 }
 
@@ -85,13 +114,17 @@ bool find_most(const Dim& condition, Sizes& sizes) {
   return is_found;
 }
 
-// Bounds without which a formula's conditions do not hold.
-void find_bounds(const Formula& formula, Sizes& sizes) {
+// Bounds without which a formula's conditions do not hold. True: it has found steps, which change the
+// formula.
+bool find_bounds(const Formula& formula, Sizes& sizes) {
   constexpr int kMostRounds = 8;
   for (int round = 0; round < kMostRounds; ++round) {
     const auto open = open_condition(formula, sizes);
-    if (!open || (!find_most(*open, sizes) && !find_least(*open, sizes))) return;
+    if (!open) return false;
+    if (find_most(*open, sizes) || find_least(*open, sizes)) continue;
+    return find_steps(*open, sizes);
   }
+  return false;
 }
 
 // Each size is an extent of an input by itself, so that whoever has the inputs has the sizes.
@@ -107,7 +140,11 @@ Status add_sizes(const Graph& graph, const Inference& inference, Sizes& sizes) {
       if (symbols.size() != 1 || !((*info.shape)[d] == Dim::symbol(symbols[0])) ||
           std::ranges::find(sizes.open, symbols[0], &OpenSize::name) != sizes.open.end())
         continue;
-      sizes.open.push_back({.name = symbols[0], .usual = d == 0 ? kUsualBatch : kUsualLength});
+      const bool is_image = info.shape->size() == 4;
+      sizes.open.push_back({.name = symbols[0],
+                            .usual = d == 0     ? kUsualBatch
+                                     : is_image ? kUsualImage
+                                                : kUsualLength});
     }
   }
   for (const OpenSize& s : sizes.open) unseen.erase(s.name);
@@ -189,17 +226,52 @@ std::optional<Dim> open_condition(const Formula& formula, const Sizes& sizes) {
   return std::nullopt;
 }
 
+Dim as_given(const Dim& dim, const Sizes& sizes) {
+  for (const OpenSize& s : sizes.open)
+    if (dim == Dim(s.step) * Dim::symbol(s.name)) return Dim::symbol(s.name);
+  return dim.substitute([&](std::string_view name) {
+    const auto at = std::ranges::find(sizes.open, name, &OpenSize::name);
+    return at == sizes.open.end() ? Dim::symbol(name) : Dim::floor(Dim::symbol(name), at->step);
+  });
+}
+
+Graph with_steps(const Graph& graph, const Inference& inference, const Sizes& sizes) {
+  if (std::ranges::all_of(sizes.open, [](const OpenSize& s) { return s.step == 1; })) return graph;
+  const auto by_steps = [&](std::string_view name) {
+    const auto at = std::ranges::find(sizes.open, name, &OpenSize::name);
+    return Dim(at == sizes.open.end() ? 1 : at->step) * Dim::symbol(name);
+  };
+  std::map<std::string, Dims> shapes;
+  for (const Value& input : graph.inputs())
+    if (const auto& shape = inference.of(input).shape) shapes.emplace(graph.name_of(input), *shape);
+  return with_changed_nodes(graph, [&](Node& node) {
+    const auto shape = node.kind == NodeKind::Input ? shapes.find(node.outputs[0]) : shapes.end();
+    if (shape == shapes.end()) return;
+    node.declared.shape.emplace();
+    for (const Dim& extent : shape->second) node.declared.shape->push_back(extent.substitute(by_steps));
+  });
+}
+
 Result<Sizes> open_sizes(const Graph& graph, const InferOptions& options) {
   ISOMER_TRY(const Graph flat, flattened(graph, options));
-  ISOMER_TRY(const Inference inference, infer(flat, options));
+  ISOMER_TRY(const Inference declared, infer(flat, options));
   Sizes sizes;
-  ISOMER_TRY_DO(add_sizes(flat, inference, sizes));
-  const auto live = live_nodes(flat);
-  for (const NodeId id : flat.order()) {
-    if (!live.contains(id) || flat.node(id).kind != NodeKind::Operator || is_constant_node(flat.node(id)))
-      continue;
-    const Definition definition = define_node(flat, inference, id);
-    if (const auto* formula = std::get_if<Formula>(&definition)) find_bounds(*formula, sizes);
+  ISOMER_TRY_DO(add_sizes(flat, declared, sizes));
+  // Steps that one node needs change the shapes of all.
+  constexpr int kMostRounds = 8;
+  for (int round = 0; round < kMostRounds; ++round) {
+    const Graph stepped = with_steps(flat, declared, sizes);
+    ISOMER_TRY(const Inference inference, infer(stepped, options));
+    const auto live = live_nodes(stepped);
+    bool has_stepped = false;
+    for (const NodeId id : stepped.order()) {
+      if (has_stepped || !live.contains(id) || stepped.node(id).kind != NodeKind::Operator ||
+          is_constant_node(stepped.node(id)))
+        continue;
+      const Definition definition = define_node(stepped, inference, id);
+      if (const auto* formula = std::get_if<Formula>(&definition)) has_stepped = find_bounds(*formula, sizes);
+    }
+    if (!has_stepped) break;
   }
   return sizes;
 }

@@ -63,8 +63,24 @@ TEST(OpenSizes, EndWhereTheModelDoes) {
   EXPECT_EQ(sizes.open[1].least, 3);
 }
 
+TEST(OpenSizes, GoByStepsWhereTensorsAreHalvedAndDoubled) {
+  const std::string body =
+      "(float[1, 2, H, W] x) => (float[1, 2, H, W] y) { a = MaxPool<kernel_shape = [2, 2], strides = [2, "
+      "2]>(x) "
+      "s = Constant<value_floats = [1.0, 1.0, 2.0, 2.0]>() b = Resize<mode = \"nearest\", "
+      "coordinate_transformation_mode = \"asymmetric\", nearest_mode = \"floor\">(a, , s) y = Add(x, b) }";
+  const Sizes sizes = sizes_of(body);
+  ASSERT_EQ(sizes.open.size(), 2u);
+  EXPECT_EQ(sizes.open[0].step, 2);
+  EXPECT_EQ(sizes.open[1].step, 2);
+  EXPECT_EQ(as_given(Dim(2) * Dim::symbol("H"), sizes), Dim::symbol("H"));
+  const auto plan = planned(body);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(said(*plan), "");
+}
+
 TEST(OpenSizes, AreWithinTheirBounds) {
-  const Sizes sizes{{{.name = "n", .least = 1, .most = 8}}};
+  const Sizes sizes{{{.name = "n", .most = 8}}};
   const Dim n = Dim::symbol("n");
   EXPECT_EQ(within(Dim::min(n, 8), sizes), n);
   EXPECT_EQ(within(Dim::min(n, 1), sizes), Dim(1));
