@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 # ci: --check | timeout=900
+# nightly: --open --quick --models 200 | timeout=3600
 """Random models through `isomer compile`, compared with ONNX Runtime.
 
   tests/evidence/compile_random.py [--models 2000] [--seed 1] [--batch 16] [--results FILE.jsonl] [--keep FOLDER] [--quick] [--check] [--open]
@@ -276,7 +277,8 @@ def main():
     rows = [r for (seed, number), r in records.all.items() if seed == options.seed and number < count]
     total = collections.Counter(r["status"] for r in rows)
     print(f"{len(rows)} random models: {total['equal']} compiled and equal, {total['different']} different, {total['ended']} ended their process, "
-          f"{total['refused']} refused without a reason, {total['by name']} by name, {total['equal, a batch']} with a batch alone, {total['opaque']} with a node that has no formula, {total['not run']} that ONNX Runtime does not run")
+          f"{total['refused']} refused without a reason, {total['by name']} by name, {total['equal, a batch']} with a batch alone, "
+          f"{total['opaque']} with a node that has no formula, {total['not run']} that ONNX Runtime does not run")
     return 1 if total["different"] + total["ended"] + total["refused"] or not total["equal"] else 0
 
 

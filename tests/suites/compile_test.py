@@ -899,11 +899,11 @@ class OpenSizes(Compiles):
 
     def setUp(self):
         super().setUp()
-        constants = {"w": normal(32, 96) / 6, "o": normal(32, 32) / 6, "table": normal(1, 48, 32), "heads": np.array([0, 0, 6, 16]), "flat": np.array([0, 0, 32]),
-                     "one": np.array([1]), "zero": np.array([0])}
+        constants = {"w": normal(32, 96) / 6, "o": normal(32, 32) / 6, "table": normal(1, 48, 32), "heads": np.array([0, 0, 6, 16]),
+                     "flat": np.array([0, 0, 32]), "one": np.array([1]), "zero": np.array([0])}
         body = ("n = Shape (x) l = Gather (n, one) p = Slice (table, zero, l, one) e = Add (x, p) q = MatMul (e, w) h = Reshape (q, heads) "
-                "t = Transpose <perm = [0, 2, 1, 3]> (h) a, b, c = Split <axis = 1, num_outputs = 3> (t) d = Transpose <perm = [0, 1, 3, 2]> (b) s = MatMul (a, d) "
-                "k = Mul (s, m) f = Softmax <axis = -1> (k) g = MatMul (f, c) i = Transpose <perm = [0, 2, 1, 3]> (g) j = Reshape (i, flat) r = MatMul (j, o) "
+                "t = Transpose <perm = [0, 2, 1, 3]> (h) a, b, c = Split <axis = 1, num_outputs = 3> (t) d = Transpose <perm = [0, 1, 3, 2]> (b) "
+                "s = MatMul (a, d) k = Mul (s, m) f = Softmax <axis = -1> (k) g = MatMul (f, c) i = Transpose <perm = [0, 2, 1, 3]> (g) j = Reshape (i, flat) r = MatMul (j, o) "
                 "y = Add (r, e) z = ReduceMean <keepdims = 0> (y, one)")
         self.model = model_of([Case(body, {"x": normal(2, 5, 32), "m": normal(2, 1, 1, 5)}, "y z", constants)])
         for put, names in zip(self.model.graph.input, (["batch", "length", 0], ["batch", 0, 0, "length"])):
@@ -967,8 +967,9 @@ int main(int, char** words) {
 }
 """)
         library = self.path / "compiled" / "libnet.so"
-        subprocess.run(["c++", "-std=c++17", str(self.path / "main.cpp"), str(library), f"-Wl,-rpath,{library.parent}", "-o", str(self.path / "main")], check=True)
-        ran = subprocess.run([str(self.path / "main"), str(self.path / "compiled" / "net.weights"), str(self.path / "x"), str(self.path / "m")],
+        program = self.path / "main"
+        subprocess.run(["c++", "-std=c++17", str(self.path / "main.cpp"), str(library), f"-Wl,-rpath,{library.parent}", "-o", str(program)], check=True)
+        ran = subprocess.run([str(program), str(self.path / "compiled" / "net.weights"), str(self.path / "x"), str(self.path / "m")],
                              capture_output=True, check=False)
         self.assertEqual(ran.returncode, 0)
         expected = modules.session(self.path / "model.onnx").run(None, feeds)[1]

@@ -26,7 +26,9 @@ std::optional<Dim> divisor_of(const Positions& positions, const Axis& axis) {
   for (const Index& i : positions.domain) collect_divisors(i, axis, divisors);
   std::optional<Dim> best;
   for (const Dim& d : divisors)
-    if (Dim::exact_quotient(axis.extent, d) && (!best || Dim::exact_quotient(d, *best))) best = d;
+    if (!(d == axis.extent) && Dim::exact_quotient(axis.extent, d) &&
+        (!best || Dim::exact_quotient(d, *best)))
+      best = d;
   return best;
 }
 
