@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # ci: --check | timeout=900
-# nightly: --open --quick --models 200 | timeout=3600
+# nightly compile_random_open: --open --quick --models 200 | timeout=3600
 """Random models through `isomer compile`, compared with ONNX Runtime.
 
   tests/evidence/compile_random.py [--models 2000] [--seed 1] [--batch 16] [--results FILE.jsonl] [--keep FOLDER] [--quick] [--check] [--open]

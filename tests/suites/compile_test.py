@@ -903,7 +903,8 @@ class OpenSizes(Compiles):
                      "flat": np.array([0, 0, 32]), "one": np.array([1]), "zero": np.array([0])}
         body = ("n = Shape (x) l = Gather (n, one) p = Slice (table, zero, l, one) e = Add (x, p) q = MatMul (e, w) h = Reshape (q, heads) "
                 "t = Transpose <perm = [0, 2, 1, 3]> (h) a, b, c = Split <axis = 1, num_outputs = 3> (t) d = Transpose <perm = [0, 1, 3, 2]> (b) "
-                "s = MatMul (a, d) k = Mul (s, m) f = Softmax <axis = -1> (k) g = MatMul (f, c) i = Transpose <perm = [0, 2, 1, 3]> (g) j = Reshape (i, flat) r = MatMul (j, o) "
+                "s = MatMul (a, d) k = Mul (s, m) f = Softmax <axis = -1> (k) g = MatMul (f, c) "
+                "i = Transpose <perm = [0, 2, 1, 3]> (g) j = Reshape (i, flat) r = MatMul (j, o) "
                 "y = Add (r, e) z = ReduceMean <keepdims = 0> (y, one)")
         self.model = model_of([Case(body, {"x": normal(2, 5, 32), "m": normal(2, 1, 1, 5)}, "y z", constants)])
         for put, names in zip(self.model.graph.input, (["batch", "length", 0], ["batch", 0, 0, "length"])):

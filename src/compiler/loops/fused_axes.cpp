@@ -1,15 +1,22 @@
 #include "compiler/loops/fused_axes.h"
 
+#include <algorithm>
 #include <optional>
 
 namespace isomer::lower {
 namespace {
 
-// Open sizes that quotients and rests of an axis are by.
+bool is_affine(const Index& index) {
+  return std::ranges::all_of(index.terms(),
+                             [](const Index::Term& t) { return t.atom.kind == Index::AtomKind::Axis; });
+}
+
+// Open sizes that quotients and rests of an axis are by. What a rest of a quotient is by tells parts of that
+// quotient apart, once it is an axis.
 void collect_divisors(const Index& index, const Axis& axis, Dims& out) {
   for (const Index::Term& t : index.terms()) {
     if (t.atom.kind == Index::AtomKind::Axis || !t.atom.inner->mentions(axis)) continue;
-    if (!t.atom.divisor.is_concrete()) out.push_back(t.atom.divisor);
+    if (!t.atom.divisor.is_concrete() && is_affine(*t.atom.inner)) out.push_back(t.atom.divisor);
     collect_divisors(*t.atom.inner, axis, out);
   }
 }

@@ -113,6 +113,8 @@ TEST(OpenSizes, PlansAreRightAtAllOfThem) {
                "3]>() w = ConstantOfShape(s) a = Conv<pads = [1, 1, 1, 1], strides = [2, 2]>(x, w) r = "
                "Constant<value_ints = [8, 8, 3, 3]>() v = ConstantOfShape(r) y = Conv<pads = [1, 1, 1, "
                "1], strides = [2, 2]>(a, v) }"),
+           std::string("(float[1, 3, H, W] x) => (float[1, 8, H, W] y) { s = Constant<value_ints = [8, 3, 1, "
+                       "1]>() w = ConstantOfShape(s) y = Conv(x, w) }"),
            std::string("(float[N, K] x, float[K, M] y) => (float[N, M] z) { z = MatMul(x, y) }"),
        }) {
     const auto plan = planned(body);
