@@ -17,6 +17,8 @@ endfunction()
 set(kernels_texts "")
 isomer_kernels_text(kThreadsText threads.h)
 isomer_kernels_text(kKernelsText numbers.h reals.h tile.h lanes.h winograd.h reductions.h)
+isomer_kernels_text(kSizesText sizes.h)            # of models whose sizes are open: before all, and behind those of kKernelsText
+isomer_kernels_text(kOpenSizesText open_sizes.h)
 isomer_kernels_text(kBfloat16Text bfloat16.h)  # behind those, for --precision bf16
 file(CONFIGURE OUTPUT "${CMAKE_BINARY_DIR}/generated/compiler/emit/kernels_text.h" @ONLY CONTENT
 "// Generated from src/compiler/emit/kernels.

@@ -41,7 +41,7 @@ def _free(library: ctypes.CDLL, destroy: Any, handle: int) -> None:
 
 
 class Module:
-    """A compiled model. `inputs` and `outputs` are Ports, whose shapes are numbers, but for the size of a batch, which
+    """A compiled model. `inputs` and `outputs` are Ports, whose shapes are numbers, but for open sizes ("length", "2*length"), which
     a run finds in its inputs; `threads`: that a run has.
 
     An array that was set is not copied if it is contiguous: what is in it when `run` is called counts. Outputs are new arrays after each
@@ -70,18 +70,25 @@ class Module:
             getattr(library, f"{self._name}_{what}") for what in ("create_with_threads", "destroy", "run", "workspace_size")
         )
         create.restype, create.argtypes = ctypes.c_void_p, [ctypes.c_char_p, ctypes.c_int]
-        workspace.restype, workspace.argtypes = ctypes.c_size_t, [ctypes.c_void_p]
+        self._sizes = about.get("sizes", [])
+        open_sizes = [ctypes.POINTER(ctypes.c_int64)] if self._sizes else []
+        workspace.restype, workspace.argtypes = ctypes.c_size_t, [ctypes.c_void_p, *open_sizes]
         destroy.restype, destroy.argtypes = None, [ctypes.c_void_p]
         self._batch = about.get("batch")
         batch = [] if self._batch is None else [ctypes.c_size_t]
-        self._run.restype, self._run.argtypes = ctypes.c_int, [ctypes.c_void_p, *batch, *[ctypes.c_void_p] * 3]
+        self._run.restype, self._run.argtypes = ctypes.c_int, [ctypes.c_void_p, *batch, *open_sizes, *[ctypes.c_void_p] * 3]
+        self._workspace_size, self._shapes = workspace, []
+        for what in ("input_shape", "output_shape") if self._sizes else ():
+            shape = getattr(library, f"{self._name}_{what}")
+            shape.restype, shape.argtypes = ctypes.c_int, [ctypes.c_void_p, *open_sizes, ctypes.c_int, *open_sizes]
+            self._shapes.append(shape)
         self.threads = about["threads"] if threads is None else threads
         if not isinstance(self.threads, int) or not 1 <= self.threads <= _MOST_THREADS:
             raise BadInput(f"a module runs with 1 to {_MOST_THREADS} threads, not {threads!r}")
         self._handle = create(str(place / about["weights"]).encode(), self.threads)
         if not self._handle:
             raise BadInput(f"{place / about['weights']} is missing, or is not this model's")
-        self._workspace = np.empty(workspace(self._handle) + _ALIGNMENT, np.uint8)
+        self._workspace = np.empty((0 if self._sizes else workspace(self._handle)) + _ALIGNMENT, np.uint8)
         self._end = weakref.finalize(self, _free, library, destroy, self._handle)
 
     def __repr__(self) -> str:
@@ -105,6 +112,30 @@ class Module:
         # ascontiguousarray makes a scalar an array of one element, which has the same bytes.
         self._given[name] = np.ascontiguousarray(array)
 
+    def _shape(self, which: int, sizes: Any, number: int, port: Port) -> list[int]:
+        """Of an input (0) or output (1) at these sizes."""
+        shape = (ctypes.c_int64 * max(1, len(port.shape)))()
+        self._shapes[which](self._handle, sizes, number, shape)
+        return list(shape[: len(port.shape)])
+
+    def _open_sizes(self) -> Any:
+        """Those of the inputs that are set, as a C array; checked: the module trusts them."""
+        found = []
+        for size in self._sizes:
+            name, least, most, step = size["name"], size["least"], size["most"], size["step"]
+            port = next(p for p in self.inputs if name in p.shape)
+            found.append(self._given[port.name].shape[port.shape.index(name)])
+            if found[-1] < least or (most is not None and found[-1] > most) or found[-1] % step:
+                runs = f"{least} {'and more' if most is None else f'to {most}'}{f', by steps of {step}' if step > 1 else ''}"
+                raise BadInput(f"{name} is {found[-1]} in input {port.name!r}, and the model runs with {runs}")
+        sizes = (ctypes.c_int64 * len(found))(*found)
+        for number, port in enumerate(self.inputs):
+            shape = self._shape(0, sizes, number, port)
+            if port.shape and list(self._given[port.name].shape) != shape:  # a scalar is kept as an array of one element
+                where = ", ".join(f"{size['name']} is {n}" for size, n in zip(self._sizes, found, strict=True))
+                raise BadInput(f"input {port.name!r} has shape {shape} where {where}, not {list(self._given[port.name].shape)}")
+        return sizes
+
     def run(self) -> None:
         """Computes the outputs. The GIL is released meanwhile."""
         import numpy as np
@@ -116,7 +147,15 @@ class Module:
         if len(set(sizes.values())) > 1:
             raise BadInput(f"{self._batch} is another number in each of them: {', '.join(f'{name!r} has {size}' for name, size in sizes.items())}")
         batch = list(sizes.values())[:1]
-        made = [np.empty([batch[0] if isinstance(e, str) else e for e in p.shape], _dtype(p.type)) for p in self.outputs]
+        if self._sizes:
+            batch = [self._open_sizes()]
+            needed = self._workspace_size(self._handle, *batch) + _ALIGNMENT
+            if needed > len(self._workspace):
+                self._workspace = np.empty(needed, np.uint8)
+            shapes = [self._shape(1, batch[0], k, p) for k, p in enumerate(self.outputs)]
+        else:
+            shapes = [[batch[0] if isinstance(e, str) else e for e in p.shape] for p in self.outputs]
+        made = [np.empty(shape, _dtype(p.type)) for shape, p in zip(shapes, self.outputs, strict=True)]
         start = self._workspace.ctypes.data
         start += -start % _ALIGNMENT
         if self._run(self._handle, *batch, _pointers([self._given[p.name] for p in self.inputs]), _pointers(made), start) != 0:

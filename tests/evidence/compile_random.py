@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # ci: --check | timeout=900
+# nightly compile_random_open: --open --quick --models 200 | timeout=3600
 """Random models through `isomer compile`, compared with ONNX Runtime.
 
-  tests/evidence/compile_random.py [--models 2000] [--seed 1] [--batch 16] [--results FILE.jsonl] [--keep FOLDER] [--quick] [--check]
+  tests/evidence/compile_random.py [--models 2000] [--seed 1] [--batch 16] [--results FILE.jsonl] [--keep FOLDER] [--quick] [--check] [--open]
 Every second one is of attack/random_models.py (all kinds of operators, small sizes, some of them 0), the others are layers of networks
 (attack/random_layers.py). Several are compiled as one, and by halves where that fails; compiled code runs in a child. A difference counts if it is more than
 what rounding explains (attack/oracle.py), on inputs on which ONNX Runtime runs and computes finite values. A model with a node that has no formula is
 refused, and no fault if `inspect` lists one. --results keeps what is done, so that a run may be interrupted; --keep saves models at fault. --quick: the
 C++ compiler optimizes little. --check: two dozen, quickly, for CI. Exit 1: a fault.
+--open: models with one to three open sizes, one module each, run at several of them. One that is refused by name is no fault: formulas may need sizes
+to be equal that have two names.
 """
 import argparse
 import collections
@@ -42,7 +45,7 @@ FEEDS = 3  # of each model
 def run_module(folder, feeds_file, out_file):
     module = modules.load(folder)
     with np.load(feeds_file) as given:
-        for k in range(FEEDS):
+        for k in sorted({int(name.split("/", 1)[0]) for name in given.files}):
             feed = {name.split("/", 1)[1]: given[name] for name in given.files if name.startswith(f"{k}/")}
             outputs = module(**feed)
             np.savez(f"{out_file}.{k}.npz", **outputs)
@@ -107,6 +110,73 @@ class Subject:
         names = [o.name for o in self.model.graph.output]
         stored = Stored({id(feed): [out[n] for n in names] for feed, out in zip(self.feeds, outputs)}, self.program)
         return oracle.falsehood(self.program, stored, self.feeds)
+
+
+# Of three open sizes: small ones, 1, what is no multiple of a vector, a tile and more.
+OPEN_SIZES = ((2, 3, 5), (3, 3, 3), (1, 1, 1), (7, 6, 4), (1, 17, 9), (33, 2, 20), (16, 40, 1))
+
+
+def opened(seed, number):
+    """The model, some of its sizes open: those that it leaves open, or up to three numbers of its inputs' shapes, wherever these have them."""
+    model = (Builder if number % 2 else Layers)(f"compile {seed} {number}").model().proto()
+    dims = [d for put in model.graph.input for d in put.type.tensor_type.shape.dim]
+    if any(d.dim_param for d in dims):
+        return model
+    draw = random.Random(f"open {seed} {number}")
+    shapes = [put.type.tensor_type.shape.dim for put in model.graph.input]
+    free = [d for dims in shapes for axis, d in enumerate(dims) if d.dim_value > 0 and (axis != 1 if len(dims) == 4 else axis + 1 < max(2, len(dims)))]
+    numbers = sorted({d.dim_value for d in free})
+    for value in draw.sample(numbers, min(len(numbers), draw.randint(1, 3))):
+        for d in free:
+            if d.dim_value == value and not d.dim_param:
+                d.dim_param = f"size{value}"
+    del model.graph.value_info[:]
+    for put in model.graph.output:
+        put.type.tensor_type.ClearField("shape")
+    return model
+
+
+class OpenSubject(Subject):
+    """One model with inputs of several sizes at which ONNX Runtime runs it."""
+
+    def __init__(self, seed, number, folder):  # not the other's, which fills sizes in
+        self.number, self.model = number, opened(seed, number)
+        self.path = folder / f"{number}.onnx"
+        onnx.save(self.model, self.path)
+        self.feeds, self.why = [], ""
+        try:
+            self.program = oracle.Program(self.path)
+        except Exception as error:
+            self.why = str(error)
+            return
+        names = list(dict.fromkeys(d.dim_param for i in self.model.graph.input for d in i.type.tensor_type.shape.dim if d.dim_param))
+        own = tuple(int(n.removeprefix("size")) if n.startswith("size") else 2 for n in names)
+        for sizes in [own, *OPEN_SIZES]:
+            at = onnx.ModelProto()
+            at.CopyFrom(self.model)
+            of = {n: sizes[k % len(sizes)] for k, n in enumerate(names)}
+            for i in at.graph.input:
+                for d in i.type.tensor_type.shape.dim:
+                    if d.dim_param:
+                        d.dim_value = of[d.dim_param]
+            feed = next(iter(feeds.drawn(at, number)))
+            if not isinstance(self.program.run(feed), oracle.Failure):
+                self.feeds.append(feed)
+
+
+def judge_open(s, folder, options):
+    """(subject, status, reason) of a model with open sizes."""
+    compiled, out = folder / "compiled", folder / "out"
+    ran = modules.compile_model(s.path, compiled, *options)
+    if ran.returncode != 0:
+        return s, "refused" if ran.returncode not in (2, 3) or "note:" in ran.stderr else "by name", (ran.stderr or ran.stdout).strip()[-300:]
+    about = json.loads((compiled / "interface.json").read_text())
+    np.savez(folder / "feeds.npz", **{f"{k}/{name}": value for k, feed in enumerate(s.feeds) for name, value in feed.items()})
+    child = subprocess.run([sys.executable, __file__, "--run", str(compiled), str(folder / "feeds.npz"), str(out)], capture_output=True, text=True, check=False)
+    if child.returncode != 0:
+        return s, "ended", child.stderr.strip()[-300:]
+    wrong = s.wrong([dict(np.load(f"{out}.{k}.npz")) for k in range(len(s.feeds))])
+    return s, "different" if wrong else "equal" if about["sizes"] else "equal, a batch", wrong or ""
 
 
 def joined(subjects):
@@ -177,6 +247,7 @@ def main():
     parser.add_argument("--keep", type=pathlib.Path)
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--check", action="store_true")
+    parser.add_argument("--open", action="store_true")
     options = parser.parse_args()
     if not modules.has_compiler():
         print("skipped: no C++ compiler here")
@@ -188,11 +259,14 @@ def main():
         with tempfile.TemporaryDirectory(prefix="isomer_compile_random_") as name:
             folder = pathlib.Path(name)
             flags = quick_compiler(folder) if options.quick or options.check else []
-            subjects = [Subject(options.seed, n, folder) for n in todo[begin:begin + options.batch]]
+            subjects = [(OpenSubject if options.open else Subject)(options.seed, n, folder) for n in todo[begin:begin + options.batch]]
             found = [(s, "not run", s.why) for s in subjects if not s.feeds]
             found += [(s, "opaque", "") for s in subjects if s.feeds and is_opaque(s.path)]
             left = [s for s in subjects if s not in [f[0] for f in found]]
-            found += judge(left, folder, flags) if left else []
+            if options.open:
+                found += [judge_open(s, folder, flags) for s in left]
+            else:
+                found += judge(left, folder, flags) if left else []
             for s, status, reason in found:
                 records.add({"seed": options.seed, "number": s.number, "status": status, "reason": reason})
                 if status in ("different", "ended", "refused"):
@@ -203,7 +277,8 @@ def main():
     rows = [r for (seed, number), r in records.all.items() if seed == options.seed and number < count]
     total = collections.Counter(r["status"] for r in rows)
     print(f"{len(rows)} random models: {total['equal']} compiled and equal, {total['different']} different, {total['ended']} ended their process, "
-          f"{total['refused']} refused without a reason, {total['opaque']} with a node that has no formula, {total['not run']} that ONNX Runtime does not run")
+          f"{total['refused']} refused without a reason, {total['by name']} by name, {total['equal, a batch']} with a batch alone, "
+          f"{total['opaque']} with a node that has no formula, {total['not run']} that ONNX Runtime does not run")
     return 1 if total["different"] + total["ended"] + total["refused"] or not total["equal"] else 0
 
 

@@ -894,6 +894,89 @@ int main(int, char** words) {
         self.assertLessEqual(modules.distance(expected, np.frombuffer(ran.stdout, np.float32).reshape(7, 4)), TOLERANCE[np.dtype(np.float32)])
 
 
+class OpenSizes(Compiles):
+    """Sizes that a run is given, which depend on each other: no batch whose samples are computed one by one."""
+
+    def setUp(self):
+        super().setUp()
+        constants = {"w": normal(32, 96) / 6, "o": normal(32, 32) / 6, "table": normal(1, 48, 32), "heads": np.array([0, 0, 6, 16]),
+                     "flat": np.array([0, 0, 32]), "one": np.array([1]), "zero": np.array([0])}
+        body = ("n = Shape (x) l = Gather (n, one) p = Slice (table, zero, l, one) e = Add (x, p) q = MatMul (e, w) h = Reshape (q, heads) "
+                "t = Transpose <perm = [0, 2, 1, 3]> (h) a, b, c = Split <axis = 1, num_outputs = 3> (t) d = Transpose <perm = [0, 1, 3, 2]> (b) "
+                "s = MatMul (a, d) k = Mul (s, m) f = Softmax <axis = -1> (k) g = MatMul (f, c) "
+                "i = Transpose <perm = [0, 2, 1, 3]> (g) j = Reshape (i, flat) r = MatMul (j, o) "
+                "y = Add (r, e) z = ReduceMean <keepdims = 0> (y, one)")
+        self.model = model_of([Case(body, {"x": normal(2, 5, 32), "m": normal(2, 1, 1, 5)}, "y z", constants)])
+        for put, names in zip(self.model.graph.input, (["batch", "length", 0], ["batch", 0, 0, "length"])):
+            for d, name in zip(put.type.tensor_type.shape.dim, names):
+                if name:
+                    d.dim_param = name
+
+    def feeds(self, batch, length):
+        return {"x": normal(batch, length, 32), "m": normal(batch, 1, 1, length)}
+
+    def test_of_all_sizes(self):
+        answer = modules.compile_model(self.save(self.model), self.path / "compiled", "--seconds", "0.2").answer
+        self.assertEqual((answer["open_sizes"], answer["batch"], answer["not_compared"]), (["batch", "length"], None, ""))
+        about = json.loads((self.path / "compiled" / "interface.json").read_text())
+        self.assertEqual(about["sizes"], [{"name": "batch", "least": 1, "most": None, "step": 1}, {"name": "length", "least": 1, "most": 48, "step": 1}])
+        self.assertEqual([p["shape"] for p in about["outputs"]], [["batch", "length", 32], ["batch", 32]])
+        module, session = modules.load(self.path / "compiled"), modules.session(self.path / "model.onnx")
+        for sizes in ((1, 1), (2, 5), (1, 48), (3, 17), (5, 2), (2, 33), (1, 16)):
+            feeds = self.feeds(*sizes)
+            got = module(**feeds)
+            for name, expected in zip("yz", session.run(None, feeds)):
+                self.assertLessEqual(modules.distance(expected, got[name]), TOLERANCE[np.dtype(np.float32)], f"{name} at {sizes}")
+
+    def test_sizes_that_do_not_fit_are_named(self):
+        module = self.module(self.model)
+        self.assertIn("x float['batch', 'length', 32]", repr(module))
+        with self.assertRaisesRegex(modules.BadInput, "length is 49.*1 to 48"):
+            module(**self.feeds(1, 49))
+        with self.assertRaisesRegex(modules.BadInput, "batch is 0"):
+            module(**self.feeds(0, 3))
+        with self.assertRaisesRegex(modules.BadInput, "'m' has shape .* where batch is 2, length is 7, not"):
+            module(**{**self.feeds(2, 7), "m": normal(2, 1, 1, 6)})
+
+    def test_linked_from_cpp(self):
+        self.module(self.model, "--name", "net")
+        feeds = self.feeds(3, 9)
+        for name, array in feeds.items():
+            (self.path / name).write_bytes(array.tobytes())
+        (self.path / "main.cpp").write_text("""
+#include <cstdio>
+#include <vector>
+#include "compiled/net.hpp"
+static std::vector<float> read(const char* path, size_t count) {
+  std::vector<float> out(count);
+  std::FILE* in = std::fopen(path, "rb");
+  if (in == nullptr || std::fread(out.data(), 4, count, in) != count) std::exit(3);
+  std::fclose(in);
+  return out;
+}
+int main(int, char** words) {
+  net module(words[1]);
+  if (!module) return 2;
+  const std::vector<float> x = read(words[2], 3 * 9 * 32), m = read(words[3], 3 * 9);
+  std::vector<float> y(3 * 9 * 32), z(3 * 32);
+  const int64_t sizes[] = {3, 9}, more[] = {3, 49};
+  const void* in[] = {x.data(), m.data()};
+  void* out[] = {y.data(), z.data()};
+  if (module.run(more, in, out)) return 4;
+  if (!module.run(sizes, in, out)) return 5;
+  std::fwrite(z.data(), 4, z.size(), stdout);
+}
+""")
+        library = self.path / "compiled" / "libnet.so"
+        program = self.path / "main"
+        subprocess.run(["c++", "-std=c++17", str(self.path / "main.cpp"), str(library), f"-Wl,-rpath,{library.parent}", "-o", str(program)], check=True)
+        ran = subprocess.run([str(program), str(self.path / "compiled" / "net.weights"), str(self.path / "x"), str(self.path / "m")],
+                             capture_output=True, check=False)
+        self.assertEqual(ran.returncode, 0)
+        expected = modules.session(self.path / "model.onnx").run(None, feeds)[1]
+        self.assertLessEqual(modules.distance(expected, np.frombuffer(ran.stdout, np.float32).reshape(3, 32)), TOLERANCE[np.dtype(np.float32)])
+
+
 class Schedules(Compiles):
     """Loops that a user orders: the results stay, and what is no order is said."""
 
@@ -1121,12 +1204,13 @@ class Refuses(Compiles):
         self.refused(model, 2, "who knows", "Mystery", "--as custom-op")
 
     def test_a_size_that_is_not_known(self):
-        model = model_of([Case("y = Softmax <axis = 0> (x)", {"x": normal(3, 4)}, "y")], open_sizes="x")
-        self.refused(model, 2, "[N, 4]", "Softmax", "together", "--shape")
-        other = model_of([Case("y = Relu (x)", {"x": normal(3, 4)}, "y")])
-        other.graph.input[0].type.tensor_type.shape.dim[1].dim_param = "M"
-        self.refused(other, 2, "[3, M]", "first axis", "--shape")
-        self.assertEqual(self.module(model, "--shape", "N=5").inputs[0].shape, [5, 4])
+        # Only where two sizes are equal, and of a size that depends on values.
+        model = model_of([Case("y = Add (x, z)", {"x": normal(3, 4), "z": normal(3, 4)}, "y")], open_sizes="x")
+        model.graph.input[1].type.tensor_type.shape.dim[0].dim_param = "M"
+        self.refused(model, 2, "Add", "N")
+        other = model_of([Case("i = NonZero (x) f = Cast <to = 1> (i) y = Relu (f)", {"x": normal(3, 4)}, "y")], open_sizes="x")
+        self.refused(other, 2, "NonZero")
+        self.assertEqual(self.module(model, "--shape", "N=3", "--shape", "M=3").inputs[0].shape, [3, 4])
 
     def test_no_compiler_or_one_that_fails(self):
         model = model_of([Case("y = Relu (x)", {"x": normal(3)}, "y")])

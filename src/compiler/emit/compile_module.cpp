@@ -8,7 +8,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/blake2b.h"
+#include "base/check.h"
 #include "compiler/emit/compiler.h"
+#include "compiler/loops/open_sizes.h"
 #include "io/onnx/size_arguments.h"
 #include "io/onnx/write_file.h"
 #include "model/graph/infer.h"
@@ -133,6 +135,8 @@ class Builder {
       words.insert(words.end(), {"-mexec-model=reactor", "-Wl,--export=malloc", "-Wl,--export=free"});
       for (const char* function : {"create", "create_with_threads", "run", "destroy", "workspace_size"})
         words.push_back(fmt::format("-Wl,--export={}_{}", request_.name, function));
+      for (const char* function : {"input_shape", "output_shape"})  // of modules with open sizes
+        words.push_back(fmt::format("-Wl,--export-if-defined={}_{}", request_.name, function));
     } else {
       words.insert(words.end(), {"-shared", "-Wl,--as-needed"});
     }
@@ -195,7 +199,9 @@ std::vector<OrtPort> ort_ports(const lower::Plan& plan, const std::vector<lower:
   std::vector<OrtPort> out;
   for (const lower::Port& p : ports) {
     const lower::Storage& s = plan.buffer(p.buffer);
-    out.push_back({s.type, s.extents, p.by_sample});
+    Extents extents;
+    for (const Dim& e : s.extents) extents.push_back(e.value().value_or(-1));
+    out.push_back({s.type, std::move(extents), p.by_sample});
   }
   return out;
 }
@@ -285,7 +291,7 @@ Result<Model> operator_model(const lower::Plan& plan, const std::string& name,
   const auto declared = [&](const lower::Port& port) {
     const lower::Storage& s = plan.buffer(port.buffer);
     DeclaredType type{.type = s.type, .shape = std::vector<std::optional<Dim>>{}};
-    for (const std::int64_t e : s.extents) type.shape->push_back(Dim(e));
+    for (const Dim& e : s.extents) type.shape->push_back(e);
     if (port.by_sample) type.shape->front() = Dim::symbol(plan.batch);
     return type;
   };
@@ -328,8 +334,9 @@ Result<fs::path> compile_timing(const std::string& code, const Extents& extents,
 
 Result<Model> timing_model(const std::string& name, const Extents& extents) {
   lower::Plan plan;
-  plan.buffers = {{.kind = lower::Storage::Kind::Input, .type = ElementType::Float, .extents = {1}},
-                  {.kind = lower::Storage::Kind::Output, .type = ElementType::Double, .extents = extents}};
+  plan.buffers = {
+      {.kind = lower::Storage::Kind::Input, .type = ElementType::Float, .extents = {Dim(1)}},
+      {.kind = lower::Storage::Kind::Output, .type = ElementType::Double, .extents = to_dims(extents)}};
   plan.inputs = {{"seconds", 0}};
   plan.outputs = {{"times", 1}};
   return operator_model(plan, name);
@@ -341,18 +348,27 @@ std::string interface_json(const lower::Plan& plan, const CompileRequest& reques
     Json out = Json::array();
     for (const lower::Port& p : list) {
       const lower::Storage& s = plan.buffer(p.buffer);
-      Json shape(s.extents);
+      Json shape = Json::array();
+      for (const Dim& e : s.extents)
+        shape.push_back(e.is_concrete() ? Json(e.concrete()) : Json(lower::as_given(e, plan.sizes).text()));
       if (p.by_sample) shape[0] = plan.batch;
       out.push_back({{"name", p.name}, {"type", std::string(name(s.type))}, {"shape", shape}});
     }
     return out;
   };
+  Json sizes = Json::array();
+  for (const lower::OpenSize& size : plan.sizes.open)
+    sizes.push_back({{"name", size.name},
+                     {"least", size.least * size.step},
+                     {"most", size.most ? Json(*size.most * size.step) : Json(nullptr)},
+                     {"step", size.step}});
   const Json json{
       {"name", request.name},
       {"target", request.target},
       {"library", library_name(*std::ranges::find(targets(), request.target, &Target::name), request.name)},
       {"weights", request.name + ".weights"},
       {"batch", plan.batch.empty() ? Json(nullptr) : Json(plan.batch)},
+      {"sizes", sizes},
       {"threads", request.threads},
       {"workspace_bytes", plan.workspace + (request.threads - 1) * lower::thread_bytes(plan)},
       {"thread_workspace_bytes", lower::thread_bytes(plan)},
@@ -362,16 +378,49 @@ std::string interface_json(const lower::Plan& plan, const CompileRequest& reques
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + '\n';
 }
 
+namespace {
+
+// What is known only when the module runs: a batch whose samples are computed one by one, or any sizes.
+struct OpenParts {
+  std::optional<lower::Batch> batch = {};
+  lower::Sizes sizes = {};
+};
+Result<OpenParts> open_parts(const Graph& graph, const InferOptions& sizes) {
+  auto batch = lower::open_batch(graph, sizes);
+  if (batch) return OpenParts{.batch = std::move(*batch)};
+  auto open = lower::open_sizes(graph, sizes);
+  if (!open) return Error{fmt::format("{}; {}", batch.error().message, open.error().message)};
+  return OpenParts{.sizes = std::move(*open)};
+}
+
+// Where an operator finds each of the sizes.
+std::vector<OrtSize> ort_sizes(const lower::Plan& plan) {
+  std::vector<OrtSize> out;
+  for (const lower::OpenSize& size : plan.sizes.open)
+    for (std::size_t k = 0; k < plan.inputs.size(); ++k) {
+      const Dims& shape = plan.buffer(plan.inputs[k].buffer).extents;
+      const auto at = std::ranges::find(shape, Dim(size.step) * Dim::symbol(size.name));
+      if (at == shape.end()) continue;
+      out.push_back({.input = k, .axis = static_cast<std::size_t>(at - shape.begin())});
+      break;
+    }
+  ISOMER_CHECK(out.size() == plan.sizes.open.size(), "every open size is an extent of an input");
+  return out;
+}
+
+}  // namespace
+
 Result<CompiledModule> compile_module(const Graph& graph, const CompileRequest& request) {
   ISOMER_TRY(const Tools tools, tools_of(request));
   CompiledModule out;
   out.compiler = tools.compiler;
   ISOMER_TRY(const InferOptions sizes, parse_sizes(request.sizes, graph));
-  ISOMER_TRY(const auto batch, lower::open_batch(graph, sizes));
+  ISOMER_TRY(const OpenParts open, open_parts(graph, sizes));
   ISOMER_TRY(out.texts, lower::module_of(graph, sizes, request.name, request.schedules, request.exactness,
-                                         request.threads, batch, request.tuned));
-  out.texts.code += ort_operator_text(request.name, ort_ports(out.texts.plan, out.texts.plan.inputs),
-                                      ort_ports(out.texts.plan, out.texts.plan.outputs));
+                                         request.threads, open.batch, request.tuned, open.sizes));
+  out.texts.code +=
+      ort_operator_text(request.name, ort_ports(out.texts.plan, out.texts.plan.inputs),
+                        ort_ports(out.texts.plan, out.texts.plan.outputs), ort_sizes(out.texts.plan));
   ISOMER_TRY_DO(make_folder(request.folder));
   const auto in = [&](const std::string& file) { return request.folder / file; };
   std::error_code failure;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "compiler/emit/dim_text.h"
 #include "compiler/emit/emit_nest.h"
 #include "compiler/emit/scalar_text.h"
 #include "compiler/emit/thread_parts.h"
@@ -15,8 +16,25 @@
 namespace isomer::lower {
 namespace {
 
+// As the function that calls all others has it.
+std::string size_text(const Plan& plan, const Dim& dim) {
+  return dim_text(dim, [&](std::string_view name) {
+    const auto at = std::ranges::find(plan.sizes.open, name, &OpenSize::name);
+    ISOMER_CHECK(at != plan.sizes.open.end(), "a size that no run is given");
+    const auto number = at - plan.sizes.open.begin();
+    return at->step == 1 ? fmt::format("sizes[{}]", number)
+                         : fmt::format("(sizes[{}] / {})", number, at->step);
+  });
+}
+
 // Bytes of the workspace, from that one of a tensor on.
-std::string memory_of(const Plan& plan, const Storage& s, std::int64_t byte) {
+std::string memory_of(const Plan& plan, int buffer, const Dim& from) {
+  const Storage& s = plan.buffer(buffer);
+  if (!plan.sizes.is_empty()) {
+    const auto place = std::ranges::find(plan.placed, buffer) - plan.placed.begin();
+    return fmt::format("workspace + places[{}]{}", place, from.is(0) ? "" : " + " + size_text(plan, from));
+  }
+  const std::int64_t byte = from.concrete();
   if (!s.each_thread) return fmt::format("workspace + {}", s.offset + byte);
   return fmt::format("workspace + (thread == 0 ? {} : {} + (thread - 1) * {})", s.offset + byte,
                      plan.workspace + s.thread_offset + byte, plan.thread_workspace);
@@ -35,7 +53,7 @@ std::string place_of(const Plan& plan, int buffer) {
     case Storage::Kind::Output: return fmt::format("({}*)outputs[{}]", type, port(plan.outputs));
     case Storage::Kind::Weight: return fmt::format("(const {}*)(weights + {})", type, s.offset);
     case Storage::Kind::Local:
-      return fmt::format("({}*)({})", type, memory_of(plan, s, origin(s) * stored_bytes(s.type)));
+      return fmt::format("({}*)({})", type, memory_of(plan, buffer, origin(s) * Dim(stored_bytes(s.type))));
   }
   ISOMER_UNREACHABLE("a kind of storage");
 }
@@ -43,34 +61,35 @@ std::string place_of(const Plan& plan, int buffer) {
 // One row of a ring, with the zeros beside it.
 std::string zero_row(const Plan& plan, int buffer, std::int64_t row) {
   const Storage& s = plan.buffer(buffer);
-  const std::int64_t bytes = s.strides[s.ring_axis] * stored_bytes(s.type);
-  return fmt::format("  memset({}, 0, {});\n", memory_of(plan, s, row % s.ring * bytes), bytes);
+  const std::int64_t bytes = s.strides[s.ring_axis].concrete() * stored_bytes(s.type);
+  return fmt::format("  memset({}, 0, {});\n", memory_of(plan, buffer, row % s.ring * bytes), bytes);
 }
 
 // The zeros around a buffer, which its writers leave alone. Rows of a ring have theirs beside them, all of
 // them; those before the first row are the first ones.
 std::string border_of(const Plan& plan, int buffer) {
   const Storage& s = plan.buffer(buffer);
-  std::vector<std::int64_t> extent, low, high, stride;
+  std::vector<std::int64_t> low, high;
+  std::vector<std::string> extent, stride;
   bool has_zeros = false;
-  for (const int d : order_of(s)) {
+  for (const int d : order_of(s, plan.sizes)) {
     const auto k = static_cast<std::size_t>(d);
     const bool is_ring = s.ring > 0 && k == s.ring_axis;
-    if (s.extents[k] == 1 && s.low[k] + s.high[k] == 0 && !extent.empty()) continue;
-    extent.push_back(is_ring ? s.ring : s.extents[k]);
+    if (s.extents[k].is(1) && s.low[k] + s.high[k] == 0 && !extent.empty()) continue;
+    extent.push_back(size_text(plan, is_ring ? Dim(s.ring) : s.extents[k]));
     low.push_back(is_ring ? 0 : s.low[k]);
     high.push_back(is_ring ? 0 : s.high[k]);
-    stride.push_back(s.strides[k]);
+    stride.push_back(size_text(plan, s.strides[k]));
     has_zeros = has_zeros || low.back() + high.back() > 0;
   }
   std::string out;
   if (has_zeros)
     out = fmt::format(
-        "  {{\n    static const int64_t extent[] = {{{}}}, low[] = {{{}}}, high[] = {{{}}}, stride[] = "
+        "  {{\n    {}const int64_t extent[] = {{{}}}, low[] = {{{}}}, high[] = {{{}}}, stride[] = "
         "{{{}}};\n"
         "    im_border({}, {}, extent, low, high, stride);\n  }}\n",
-        fmt::join(extent, ", "), fmt::join(low, ", "), fmt::join(high, ", "), fmt::join(stride, ", "),
-        place_of(plan, buffer), extent.size());
+        plan.sizes.is_empty() ? "static " : "", fmt::join(extent, ", "), fmt::join(low, ", "),
+        fmt::join(high, ", "), fmt::join(stride, ", "), place_of(plan, buffer), extent.size());
   if (s.ring > 0)
     for (std::int64_t row = 0; row < s.low[s.ring_axis]; ++row) out += zero_row(plan, buffer, row);
   return out;
@@ -103,16 +122,22 @@ class Emitter {
       n += std::max<std::size_t>(1, length);
     }
     out_.code += fmt::format(
-        "static int {}_all(const void* const* inputs, void* const* outputs, char* workspace, const char* "
+        "static int {}_all({}const void* const* inputs, void* const* outputs, char* workspace, const char* "
         "weights, im_team* team) {{\n"
-        "  (void)inputs, (void)outputs, (void)workspace, (void)weights, (void)team;\n{}  return 0;\n}}\n",
-        prefix_, calls_);
+        "  (void)inputs, (void)outputs, (void)workspace, (void)weights, (void)team;\n{}{}  return 0;\n}}\n",
+        prefix_, plan_.sizes.is_empty() ? "" : "const int64_t* sizes, ", places(), calls_);
     return std::move(out_);
   }
 
  private:
   const Storage& target(const Nest& nest) const { return plan_.buffer(nest.target); }
 
+  // What is found out at the sizes of this run.
+  std::string places() const {
+    if (plan_.sizes.is_empty()) return "";
+    return fmt::format("  int64_t places[{}];\n  {}_places(sizes, places);\n", plan_.placed.size() + 1,
+                       prefix_);
+  }
   void border(const Nest& nest) {
     if (!target(nest).low.empty() && bordered_.insert(nest.target).second)
       calls_ += border_of(plan_, nest.target);
@@ -196,7 +221,8 @@ class Emitter {
     std::string out;
     if (s.ring == 0 || s.low.empty()) return out;
     for (std::int64_t row = 0; row < s.high[s.ring_axis]; ++row)
-      out += "      " + zero_row(plan_, nest.target, s.low[s.ring_axis] + s.extents[s.ring_axis] + row);
+      out += "      " +
+             zero_row(plan_, nest.target, s.low[s.ring_axis] + s.extents[s.ring_axis].concrete() + row);
     return out;
   }
 
@@ -210,6 +236,10 @@ class Emitter {
       parameters += fmt::format("{}{}{}* __restrict p{}", k == 0 ? "" : ", ", is_target ? "" : "const ",
                                 stored_type(plan_.buffer(buffer).type), k);
       arguments += (k == 0 ? "" : ", ") + place_of(plan_, buffer);
+    }
+    for (std::size_t k = 0; k < function.sizes.size(); ++k) {
+      parameters += fmt::format(", int64_t s{}", k);
+      arguments += ", " + size_text(plan_, Dim::symbol(function.sizes[k]));
     }
     if (nest.strip) {
       parameters += ", int64_t from, int64_t to";
@@ -232,9 +262,11 @@ class Emitter {
     }
     std::string call = fmt::format("{}({})", known->second, arguments);
     if (is_shared(nest))
-      call = fmt::format("im_for(team, {}, {}, [&](int64_t low, int64_t high, int64_t thread) {{ {}{}; }})",
-                         part_count(plan_, nest, to + " - " + from), part_grain(nest),
-                         function.may_fail ? "return " : "", call + (function.may_fail ? "" : "; return 0"));
+      call = fmt::format(
+          "im_for(team, {}, {}, [&](int64_t low, int64_t high, int64_t thread) {{ {}{}; }})",
+          part_count(plan_, nest, to + " - " + from, [&](const Dim& dim) { return size_text(plan_, dim); }),
+          part_grain(nest), function.may_fail ? "return " : "",
+          call + (function.may_fail ? "" : "; return 0"));
     return function.may_fail ? fmt::format("if ({} != 0) return 1;\n", call) : call + ";\n";
   }
 
@@ -247,6 +279,70 @@ class Emitter {
 };
 
 }  // namespace
+
+std::string emit_sizes(const Plan& plan, const std::string& prefix) {
+  constexpr std::int64_t kAlignment = 64;
+  std::vector<std::string> bytes, least, below, first{"0"};
+  std::size_t count = 0;
+  for (const int buffer : plan.placed) {
+    const Storage& s = plan.buffer(buffer);
+    bytes.push_back(fmt::format("({} + {}) / {} * {}", size_text(plan, byte_size(s)), kAlignment - 1,
+                                kAlignment, kAlignment));
+    for (const int low : s.below)
+      below.push_back(fmt::format("{}", std::ranges::find(plan.placed, low) - plan.placed.begin()));
+    count += s.below.size();
+    first.push_back(fmt::format("{}", count));
+  }
+  for (std::size_t k = 0; k < plan.sizes.open.size(); ++k) {
+    const OpenSize& size = plan.sizes.open[k];
+    least.push_back(fmt::format("sizes[{}] >= {}", k, size.least * size.step));
+    if (size.most) least.push_back(fmt::format("sizes[{}] <= {}", k, *size.most * size.step));
+    if (size.step > 1) least.push_back(fmt::format("sizes[{}] % {} == 0", k, size.step));
+  }
+  const auto shapes = [&](const std::vector<Port>& ports) {
+    std::string out;
+    for (std::size_t k = 0; k < ports.size(); ++k) {
+      out += fmt::format("    case {}:\n", k);
+      const Dims& extents = plan.buffer(ports[k].buffer).extents;
+      for (std::size_t d = 0; d < extents.size(); ++d)
+        out += fmt::format("      shape[{}] = {};\n", d, size_text(plan, extents[d]));
+      out += fmt::format("      return {};\n", extents.size());
+    }
+    return out;
+  };
+  const auto list = [](const std::vector<std::string>& words) {
+    return words.empty() ? "0" : fmt::format("{}", fmt::join(words, ", "));
+  };
+  return fmt::format(R"(
+// Whether a run may have these sizes.
+static inline int {0}_may_have(const int64_t* sizes) {{ return {1}; }}
+// Where buffers lie in the workspace: each above those that live at the same time and are placed before it. The end of all.
+static inline int64_t {0}_places(const int64_t* sizes, int64_t* places) {{
+  const int64_t bytes[] = {{{2}}};
+  static const int below[] = {{{3}}}, first[] = {{{4}}};
+  int64_t end = 0;
+  for (int k = 0; k < {5}; ++k) {{
+    places[k] = 0;
+    for (int i = first[k]; i < first[k + 1]; ++i) places[k] = im_larger(places[k], places[below[i]] + bytes[below[i]]);
+    end = im_larger(end, places[k] + bytes[k]);
+  }}
+  return end;
+}}
+// Shapes, and their ranks; -1: there is no such port.
+static inline int {0}_shape_in(const int64_t* sizes, int number, int64_t* shape) {{
+  switch (number) {{
+{6}    default: return -1;
+  }}
+}}
+static inline int {0}_shape_out(const int64_t* sizes, int number, int64_t* shape) {{
+  switch (number) {{
+{7}    default: return -1;
+  }}
+}}
+)",
+                     prefix, fmt::join(least, " && "), list(bytes), list(below), list(first),
+                     plan.placed.size(), shapes(plan.inputs), shapes(plan.outputs));
+}
 
 Emitted emit(const Plan& plan, const std::string& prefix) { return Emitter(plan, prefix).run(); }
 

@@ -13,8 +13,12 @@ struct Emitted {
   std::size_t functions = 0;
 };
 
-// PREFIX_all(inputs, outputs, workspace, weights, team): 0, or 1 where a computed index was outside of its
-// tensor.
+// PREFIX_all(inputs, outputs, workspace, weights, team), before them `sizes`, if some are open: 0, or 1 where
+// a computed index was outside of its tensor.
 Emitted emit(const Plan& plan, const std::string& prefix);
+// Of a plan with open sizes, above that, and above what calls it: PREFIX_may_have(sizes),
+// PREFIX_places(sizes, places), which is the size of the workspace, PREFIX_shape_in and _out(sizes, number,
+// shape).
+std::string emit_sizes(const Plan& plan, const std::string& prefix);
 
 }  // namespace isomer::lower

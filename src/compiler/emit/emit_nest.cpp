@@ -34,7 +34,7 @@ std::string intrinsic_arguments(NestWriter& out, const AxisMap& at_first) {
     for (const Index& i : factor.read->at) at.push_back(with_axes(i, over_loops));
     const int buffer = factor.read->tensor.number;
     arguments += fmt::format(", {} + ({})", out.pointer(buffer), out.text(out.address(buffer, at)));
-    for (const std::int64_t stride : factor.strides) arguments += fmt::format(", {}", stride);
+    for (const Dim& stride : factor.strides) arguments += ", " + out.text(stride);
   }
   return arguments;
 }
@@ -83,7 +83,7 @@ NestFunction emit_nest(const Plan& plan, const Nest& nest) {
   else if (nest.reduction) emit_reduction(out);
   else emit_plain(out);
   std::string body = out.finish();
-  return {std::move(body), out.buffers(), out.may_fail()};
+  return {std::move(body), out.buffers(), out.sizes(), out.may_fail()};
 }
 
 }  // namespace isomer::lower

@@ -11,8 +11,9 @@ namespace isomer::lower {
 
 struct NestFunction {
   std::string body;
-  std::vector<int> buffers;  // of its pointers p0, p1, ..., in order
-  bool may_fail = false;     // it returns an int: 1 where a computed index was outside of its tensor
+  std::vector<int> buffers;        // of its pointers p0, p1, ..., in order
+  std::vector<std::string> sizes;  // open ones, of its parameters s0, s1, ..., in order
+  bool may_fail = false;           // it returns an int: 1 where a computed index was outside of its tensor
 };
 NestFunction emit_nest(const Plan& plan, const Nest& nest);
 

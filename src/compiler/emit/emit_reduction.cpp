@@ -128,7 +128,7 @@ class ReductionWriter {
 
   // Whether one loop is left, which takes the largest or smallest of a row of floats.
   bool is_row_extremum() const {
-    if (inner_.size() != 1 || inner_[0].axis.extent.concrete() < 32 ||
+    if (inner_.size() != 1 || out_.plan().sizes.usual(inner_[0].axis) < 32 ||
         reduction_.type != ElementType::Float || !reduction_.domain.empty() || !nest_.guard.empty() ||
         (reduction_.reduction != Reduction::Max && reduction_.reduction != Reduction::Min))
       return false;
@@ -156,8 +156,9 @@ class ReductionWriter {
     const std::string row = fmt::format("{} + ({})", out_.pointer(e.tensor.number),
                                         out_.text(with_axes(out_.address(e.tensor.number, e.at), first)));
     const bool is_max = reduction_.reduction == Reduction::Max;
-    out_.say(fmt::format("const float sum = im_{}_of_row({}, {});", is_max ? "max" : "min", row,
-                         inner_[0].axis.extent.concrete()));
+    const Dim& length = inner_[0].axis.extent;
+    out_.say(fmt::format("const float sum = im_{}_of_{}row({}, {});", is_max ? "max" : "min",
+                         length.is_concrete() ? "" : "any_", row, out_.text(length)));
     out_.bind(nest_.reduction, "sum");
     out_.store_value();
     out_.close_all(opened);

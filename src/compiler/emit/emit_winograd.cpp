@@ -39,9 +39,9 @@ class WinogradWriter {
     const std::string scratch = out_.pointer(w_.scratch);
     out_.say(fmt::format("const im_image image = {{{} + ({}), {}, {}, {}, {}, {}, {}, {}, {}}};",
                          out_.pointer(w_.left), out_.text(out_.address(w_.left, first_window)),
-                         image.strides[w_.row_axis], image.strides[w_.column_axis],
-                         image.extents[w_.row_axis], image.extents[w_.column_axis], w_.channels, w_.top,
-                         w_.left_edge, w_.tiles_across()));
+                         out_.text(image.strides[w_.row_axis]), out_.text(image.strides[w_.column_axis]),
+                         out_.text(image.extents[w_.row_axis]), out_.text(image.extents[w_.column_axis]),
+                         w_.channels, w_.top, w_.left_edge, w_.tiles_across()));
     out_.say(fmt::format("float* v = (float*){0};\n{1}float* m = v + {2};", scratch, out_.indent(),
                          w_.points() * plane()));
   }

@@ -41,8 +41,8 @@ TEST(Intrinsic, ACallIsProvedAndWritten) {
   ASSERT_TRUE(a) << a.error().message;
   const Nest& nest = a->plan.nests.back();
   EXPECT_EQ(illegal(a->plan), std::nullopt);
-  EXPECT_EQ(nest.call->factors[0].strides, (Extents{64, 1}));
-  EXPECT_EQ(nest.call->factors[1].strides, (Extents{24, 1}));
+  EXPECT_EQ(nest.call->factors[0].strides, to_dims({64, 1}));
+  EXPECT_EQ(nest.call->factors[1].strides, to_dims({24, 1}));
   EXPECT_EQ(text(nest, a->plan).substr(0, text(nest, a->plan).find("    b")),
             "dot + add: y[32, 24]\n"
             "  split i0 8\n"
@@ -74,8 +74,8 @@ TEST(Intrinsic, FactorsMayLieOtherwise) {
       kLines);
   ASSERT_TRUE(a) << a.error().message;
   EXPECT_EQ(illegal(a->plan), std::nullopt);
-  EXPECT_EQ(a->plan.nests.back().call->factors[0].strides, (Extents{1, 32}));
-  EXPECT_EQ(a->plan.nests.back().call->factors[1].strides, (Extents{1, 64}));
+  EXPECT_EQ(a->plan.nests.back().call->factors[0].strides, to_dims({1, 32}));
+  EXPECT_EQ(a->plan.nests.back().call->factors[1].strides, to_dims({1, 64}));
 }
 
 // Loops of a convolution's window are summed around the call. A product has its factors in one order.
@@ -89,8 +89,8 @@ TEST(Intrinsic, AConvolutionCallsIt) {
                         "b = Transpose(w) d = MatMul(a, b) c = Transpose(d) }\ncode\nend\n");
   ASSERT_TRUE(a) << a.error().message;
   EXPECT_EQ(illegal(a->plan), std::nullopt);
-  EXPECT_EQ(a->plan.nests.back().call->factors[0].strides, (Extents{160, 1}));
-  EXPECT_EQ(a->plan.nests.back().call->factors[1].strides, (Extents{24, 3}));
+  EXPECT_EQ(a->plan.nests.back().call->factors[0].strides, to_dims({160, 1}));
+  EXPECT_EQ(a->plan.nests.back().call->factors[1].strides, to_dims({24, 3}));
   const auto b = called(
       body, lines,
       "intrinsic dot8 (float[8, 4] w, float[4, 8] x) => (float[8, 8] c) { c = MatMul(w, x) }\ncode\nend\n");

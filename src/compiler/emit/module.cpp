@@ -25,7 +25,7 @@ constexpr char kHeader[] =
 #ifndef {1}_H
 #define {1}_H
 #include <stddef.h>
-#ifdef __cplusplus
+{7}#ifdef __cplusplus
 extern "C" {{
 #endif
 
@@ -37,16 +37,27 @@ typedef struct {0}_module {0}_module;
    Threads are started here and end with the module; of runs at the same time, one has them. */
 {0}_module* {0}_create_with_threads(const char* weights_file, int threads);
 void {0}_destroy({0}_module* module);
-/* Bytes of memory that a run needs besides its inputs and outputs: more with more threads. */
-size_t {0}_workspace_size(const {0}_module* module);
-/* Inputs and outputs in the order of interface.json, in the caller's memory; `workspace` at a multiple of 64.{4}
-   0: done; 1: a computed index was outside of its tensor. */
+{5}/* Inputs and outputs in the order of interface.json, in the caller's memory; `workspace` at a multiple of 64.{4}
+   0: done; 1: a computed index was outside of its tensor{6}. */
 int {0}_run(const {0}_module* module, {3}const void* const* inputs, void* const* outputs, void* workspace);
 
 #ifdef __cplusplus
 }}
 #endif
 #endif
+)";
+
+constexpr char kWorkspaceHeader[] =
+    R"(/* Bytes of memory that a run needs besides its inputs and outputs: more with more threads. */
+size_t {0}_workspace_size(const {0}_module* module);
+)";
+constexpr char kSizesHeader[] =
+    R"(/* `sizes`, here and below: {1}. */
+/* Bytes of memory that a run at these sizes needs besides its inputs and outputs; 0: the model does not run at them. */
+size_t {0}_workspace_size(const {0}_module* module, const int64_t* sizes);
+/* The shape that an input or output has at these sizes; its rank, or -1: there is none of this number. */
+int {0}_input_shape(const {0}_module* module, const int64_t* sizes, int input, int64_t* shape);
+int {0}_output_shape(const {0}_module* module, const int64_t* sizes, int output, int64_t* shape);
 )";
 
 constexpr char kWrapper[] =
@@ -62,7 +73,7 @@ class {0} {{
  public:
   explicit {0}(const char* weights_file, int threads = {3})
       : module_({0}_create_with_threads(weights_file, threads)),
-        workspace_(module_ == nullptr ? nullptr : std::aligned_alloc(64, ({0}_workspace_size(module_) + 127) / 64 * 64)) {{}}
+        workspace_({7}) {{}}
   ~{0}() {{
     {0}_destroy(module_);
     std::free(workspace_);
@@ -72,26 +83,46 @@ class {0} {{
 
   // Whether the weights were found and there was memory; without that it must not run.
   explicit operator bool() const {{ return module_ != nullptr && workspace_ != nullptr; }}
-  // Inputs and outputs in the order of interface.json, in the caller's memory. False: a computed index was outside of its tensor.
-  bool run({4}const void* const* inputs, void* const* outputs) {{ return {0}_run(module_, {5}inputs, outputs, workspace_) == 0; }}
-  bool run({4}std::initializer_list<const void*> inputs, std::initializer_list<void*> outputs) {{
+{6}  bool run({4}std::initializer_list<const void*> inputs, std::initializer_list<void*> outputs) {{
     return run({5}inputs.begin(), outputs.begin());
   }}
 
  private:
   {0}_module* module_;
   void* workspace_;
-}};
+{8}}};
 #endif
+)";
+constexpr char kWrapperRun[] =
+    R"(  // Inputs and outputs in the order of interface.json, in the caller's memory. False: a computed index was outside of its tensor.
+  bool run({1}const void* const* inputs, void* const* outputs) {{ return {0}_run(module_, {2}inputs, outputs, workspace_) == 0; }}
+)";
+constexpr char kWrapperWorkspace[] =
+    R"(module_ == nullptr ? nullptr : std::aligned_alloc(64, ({0}_workspace_size(module_) + 127) / 64 * 64))";
+// Memory as the largest sizes need it that a run has had.
+constexpr char kWrapperRunSizes[] =
+    R"(  // Sizes, inputs and outputs in the order of interface.json, in the caller's memory. False: the model does not run at these sizes,
+  // there is no memory, or a computed index was outside of its tensor.
+  bool run(const int64_t* sizes, const void* const* inputs, void* const* outputs) {{
+    const size_t bytes = {0}_workspace_size(module_, sizes);
+    if (bytes > bytes_) {{
+      void* more = std::aligned_alloc(64, (bytes + 127) / 64 * 64);
+      if (more == nullptr) return false;
+      std::free(workspace_);
+      workspace_ = more;
+      bytes_ = bytes;
+    }}
+    return {0}_run(module_, sizes, inputs, outputs, workspace_) == 0;
+  }}
 )";
 
 // A library for several kinds of processors has the code once for each (IM_PART is its name there), and the
 // ends once.
 constexpr char kPart[] = R"(
 #if defined(IM_PART)
-extern "C" __attribute__((visibility("hidden"))) int IM_PART(const void* const* inputs, void* const* outputs, char* workspace,
+extern "C" __attribute__((visibility("hidden"))) int IM_PART({1}const void* const* inputs, void* const* outputs, char* workspace,
                                                              const char* weights, im_team* team) {{
-  return {0}_all(inputs, outputs, workspace, weights, team);
+  return {0}_all({2}inputs, outputs, workspace, weights, team);
 }}
 #endif
 #endif  // of IM_DISPATCH
@@ -100,13 +131,13 @@ extern "C" __attribute__((visibility("hidden"))) int IM_PART(const void* const* 
 #include <stdint.h>
 #include <string.h>
 extern "C" {{
-int {0}_v3(const void* const*, void* const*, char*, const char*, im_team*);
-int {0}_v4(const void* const*, void* const*, char*, const char*, im_team*);
+int {0}_v3({3}const void* const*, void* const*, char*, const char*, im_team*);
+int {0}_v4({3}const void* const*, void* const*, char*, const char*, im_team*);
 }}
-static int {0}_all(const void* const* inputs, void* const* outputs, char* workspace, const char* weights, im_team* team) {{
+static int {0}_all({1}const void* const* inputs, void* const* outputs, char* workspace, const char* weights, im_team* team) {{
   static const int is_wide = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
                              __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq");
-  return (is_wide ? {0}_v4 : {0}_v3)(inputs, outputs, workspace, weights, team);
+  return (is_wide ? {0}_v4 : {0}_v3)({2}inputs, outputs, workspace, weights, team);
 }}
 #endif
 )";
@@ -164,11 +195,14 @@ __attribute__((visibility("default"))) {0}_module* {0}_create_with_threads(const
   return module;
 }}
 __attribute__((visibility("default"))) {0}_module* {0}_create(const char* weights_file) {{
-  return {0}_create_with_threads(weights_file, {4});
+  return {0}_create_with_threads(weights_file, {2});
 }}
 
-__attribute__((visibility("default"))) size_t {0}_workspace_size(const {0}_module* module) {{
-  return {2} + {3} * (size_t)(im_team_size(module->team) - 1);
+)";
+
+constexpr char kWorkspace[] =
+    R"(__attribute__((visibility("default"))) size_t {0}_workspace_size(const {0}_module* module) {{
+  return {1} + {2} * (size_t)(im_team_size(module->team) - 1);
 }}
 
 )";
@@ -210,6 +244,30 @@ __attribute__((visibility("default"))) int {0}_run(const {0}_module* module, siz
 }}
 )";
 
+constexpr char kRunSizes[] =
+    R"(__attribute__((visibility("default"))) size_t {0}_workspace_size(const {0}_module* module, const int64_t* sizes) {{
+  int64_t places[{1} + 1];
+  (void)module;
+  return {0}_may_have(sizes) ? (size_t){0}_places(sizes, places) : 0;
+}}
+__attribute__((visibility("default"))) int {0}_input_shape(const {0}_module* module, const int64_t* sizes, int input, int64_t* shape) {{
+  (void)module;
+  return {0}_shape_in(sizes, input, shape);
+}}
+__attribute__((visibility("default"))) int {0}_output_shape(const {0}_module* module, const int64_t* sizes, int output, int64_t* shape) {{
+  (void)module;
+  return {0}_shape_out(sizes, output, shape);
+}}
+__attribute__((visibility("default"))) int {0}_run(const {0}_module* module, const int64_t* sizes, const void* const* inputs,
+                                                   void* const* outputs, void* workspace) {{
+  if (!{0}_may_have(sizes)) return 2;
+  im_team* team = im_team_enter(module->team);
+  const int failed = {0}_all(sizes, inputs, outputs, (char*)workspace, module->weights, team);
+  im_team_leave(team);
+  return failed;
+}}
+)";
+
 constexpr char kEnd[] = R"(
 }}
 #endif  // of IM_PART
@@ -220,7 +278,7 @@ std::string sample_bytes(const Plan& plan, const std::vector<Port>& ports) {
   std::vector<std::int64_t> out;
   for (const Port& p : ports) {
     const Storage& s = plan.buffer(p.buffer);
-    out.push_back(p.by_sample ? element_count(s.extents).value_or(0) * stored_bytes(s.type) : 0);
+    out.push_back(p.by_sample ? product(s.extents).concrete() * stored_bytes(s.type) : 0);
   }
   return out.empty() ? "0" : fmt::format("{}", fmt::join(out, ", "));
 }
@@ -253,9 +311,10 @@ std::string comment_text(std::string name) {
 }
 
 Result<Plan> plan_module(const Graph& graph, const InferOptions& sizes, const std::string& schedules,
-                         Exactness exactness, const std::optional<Batch>& batch, const TunedLines& tuned) {
+                         Exactness exactness, const std::optional<Batch>& batch, const TunedLines& tuned,
+                         const Sizes& open) {
   AxisNumbers numbers;
-  ISOMER_TRY(Plan plan, lower_graph(graph, batch ? batch->one : sizes, numbers));
+  ISOMER_TRY(Plan plan, lower_graph(graph, batch ? batch->one : sizes, numbers, open));
   if (batch) {
     plan.batch = batch->name;
     for (Port& p : plan.inputs) p.by_sample = batch->inputs.contains(p.name);
@@ -286,29 +345,83 @@ std::int64_t thread_bytes(const Plan& plan) {
   return plan.batch.empty() ? plan.thread_workspace : std::max(plan.workspace, plan.thread_workspace);
 }
 
+namespace {
+
+// "batch, length, in this order; batch at least 1; length 1 to 512"
+std::string sizes_words(const Sizes& sizes) {
+  std::vector<std::string> names;
+  std::string bounds;
+  for (const OpenSize& s : sizes.open) {
+    names.push_back(comment_text(s.name));
+    bounds += s.most ? fmt::format("; {} {} to {}", names.back(), s.least * s.step, *s.most * s.step)
+                     : fmt::format("; {} at least {}", names.back(), s.least * s.step);
+    if (s.step > 1) bounds += fmt::format(", a multiple of {}", s.step);
+  }
+  return fmt::format("{}, in this order{}", fmt::join(names, ", "), bounds);
+}
+
+std::string header_of(const Plan& plan, const std::string& name, int threads) {
+  const bool is_open = !plan.sizes.is_empty(), has_batch = !plan.batch.empty();
+  const std::string batch_words =
+      has_batch
+          ? fmt::format("\n   `batch`: the first extent of all that interface.json says has {}; may be 0.",
+                        comment_text(plan.batch))
+          : "";
+  return fmt::format(
+      kHeader, name, upper_case(name), threads == 1 ? "one thread" : fmt::format("{} threads", threads),
+      has_batch ? "size_t batch, "
+      : is_open ? "const int64_t* sizes, "
+                : "",
+      batch_words,
+      is_open ? fmt::format(kSizesHeader, name, sizes_words(plan.sizes))
+              : fmt::format(kWorkspaceHeader, name),
+      is_open ? "; 2: the model does not run at these sizes" : "", is_open ? "#include <stdint.h>\n" : "");
+}
+
+std::string wrapper_of(const Plan& plan, const std::string& name, int threads) {
+  const bool is_open = !plan.sizes.is_empty(), has_batch = !plan.batch.empty();
+  const std::string parameter = has_batch ? "size_t batch, "
+                                : is_open ? "const int64_t* sizes, "
+                                          : "",
+                    argument = has_batch ? "batch, "
+                               : is_open ? "sizes, "
+                                         : "";
+  return fmt::format(
+      kWrapper, name, upper_case(name), include_of(name), threads, parameter, argument,
+      is_open ? fmt::format(kWrapperRunSizes, name) : fmt::format(kWrapperRun, name, parameter, argument),
+      is_open ? "std::aligned_alloc(64, 64)" : fmt::format(kWrapperWorkspace, name),
+      is_open ? "  size_t bytes_ = 64;\n" : "");
+}
+
+// What runs a module, and tells what a run needs.
+std::string run_of(const Plan& plan, const std::string& name) {
+  if (!plan.sizes.is_empty()) return fmt::format(kRunSizes, name, plan.placed.size());
+  const std::string workspace = fmt::format(kWorkspace, name, plan.workspace, thread_bytes(plan));
+  if (plan.batch.empty()) return workspace + fmt::format(kRun, name);
+  return workspace + fmt::format(kRunBatch, name, sample_bytes(plan, plan.inputs),
+                                 sample_bytes(plan, plan.outputs), plan.inputs.size(), plan.outputs.size(),
+                                 plan.workspace);
+}
+
+}  // namespace
+
 Result<ModuleTexts> module_of(const Graph& graph, const InferOptions& sizes, const std::string& name,
                               const std::string& schedules, Exactness exactness, int threads,
-                              const std::optional<Batch>& batch, const TunedLines& tuned) {
-  ISOMER_TRY(Plan plan, plan_module(graph, sizes, schedules, exactness, batch, tuned));
+                              const std::optional<Batch>& batch, const TunedLines& tuned, const Sizes& open) {
+  ISOMER_TRY(Plan plan, plan_module(graph, sizes, schedules, exactness, batch, tuned, open));
   Emitted emitted = emit(plan, name);
+  const bool is_open = !plan.sizes.is_empty();
   ModuleTexts out;
-  const std::string upper = upper_case(name);
-  out.header = fmt::format(
-      kHeader, name, upper, threads == 1 ? "one thread" : fmt::format("{} threads", threads),
-      batch ? "size_t batch, " : "",
-      batch ? fmt::format("\n   `batch`: the first extent of all that interface.json says has {}; may be 0.",
-                          comment_text(plan.batch))
-            : "");
-  out.wrapper = fmt::format(kWrapper, name, upper, include_of(name), threads, batch ? "size_t batch, " : "",
-                            batch ? "batch, " : "");
-  out.code =
-      std::string(kThreadsText) + "\n#if !defined(IM_DISPATCH)\n" + arithmetic_of(exactness) + emitted.code +
-      fmt::format(kPart, name) + "\n" + include_of(name) + "\n" +
-      fmt::format(kEnds, name, plan.weights, plan.workspace, thread_bytes(plan), threads) +
-      (batch ? fmt::format(kRunBatch, name, sample_bytes(plan, plan.inputs), sample_bytes(plan, plan.outputs),
-                           plan.inputs.size(), plan.outputs.size(), plan.workspace)
-             : fmt::format(kRun, name)) +
-      fmt::format(kEnd);
+  out.header = header_of(plan, name, threads);
+  out.wrapper = wrapper_of(plan, name, threads);
+  out.code = std::string(kThreadsText) +
+             (is_open ? "\n" + std::string(kSizesText) + emit_sizes(plan, name) : "") +
+             "\n#if !defined(IM_DISPATCH)\n" + arithmetic_of(exactness) +
+             (is_open ? std::string(kOpenSizesText) + "\n" : "") + emitted.code +
+             fmt::format(kPart, name, is_open ? "const int64_t* sizes, " : "", is_open ? "sizes, " : "",
+                         is_open ? "const int64_t*, " : "") +
+             "\n" + include_of(name) + "\n" + fmt::format(kEnds, name, plan.weights, threads) +
+             run_of(plan, name) + fmt::format(kEnd);
   out.functions = emitted.functions;
   out.plan = std::move(plan);
   return out;
@@ -324,7 +437,7 @@ void for_each_weight(const Plan& plan, const std::function<void(const void*, std
   for (const Storage* s : order) {
     if (s->offset > at) write(kZeros.data(), static_cast<std::size_t>(s->offset - at));
     write(s->value.bytes().data, s->value.bytes().size);
-    at = s->offset + byte_size(*s);
+    at = s->offset + byte_size(*s).concrete();
   }
   if (plan.weights > at) write(kZeros.data(), static_cast<std::size_t>(plan.weights - at));
 }

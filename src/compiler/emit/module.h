@@ -25,11 +25,11 @@ struct ModuleTexts {
 
 // `name` begins every symbol: a C identifier. `schedules`: text, as schedule.h has it; "": none. `threads`:
 // that it runs with where its user says nothing else. `tuned`: schedules of units, where `schedules` says
-// nothing.
+// nothing. `open`: sizes that every run is given.
 Result<ModuleTexts> module_of(const Graph& graph, const InferOptions& sizes, const std::string& name,
                               const std::string& schedules = {}, Exactness exactness = Exactness::Fast,
                               int threads = 1, const std::optional<Batch>& batch = {},
-                              const TunedLines& tuned = {});
+                              const TunedLines& tuned = {}, const Sizes& open = {});
 
 // What emitted code needs above it (emit.h).
 std::string kernels_of(Exactness exactness);

@@ -106,7 +106,7 @@ std::string NestWriter::apply(const ExprNode& e) {
 std::string NestWriter::reduce(const ExprNode& e) {
   const std::string name = make_name('t'), type = is_long_sum(e) ? "double" : c_type(e.type);
   say(fmt::format("{} {} = {};", type, name, start_text(e)));
-  for (const Axis& a : e.axes) open_loop(a, "0", fmt::format("{}", a.extent.concrete()));
+  for (const Axis& a : e.axes) open_loop(a, "0", text(a.extent));
   if (is_float(e.type) && !e.axes.empty()) say("IM_REORDER");
   const std::string condition = holds(e.domain);
   const std::string all = fmt::format("({}){}", type, value(e.args[0]));
@@ -121,8 +121,9 @@ std::string NestWriter::look_up(const ExprNode& e) {
   const LookUp look = *as_look_up(e);
   const std::string at = value(look.at);
   may_fail_ = true;
-  const std::string extent = fmt::format("{}", look.axis.extent.concrete());
-  say(fmt::format("if (__builtin_expect((uint64_t)(int64_t){} >= {}u, 0)) return 1;", at, extent));
+  const Dim& extent = look.axis.extent;
+  say(fmt::format("if (__builtin_expect((uint64_t)(int64_t){} >= {}, 0)) return 1;", at,
+                  extent.is_concrete() ? text(extent) + "u" : fmt::format("(uint64_t)({})", text(extent))));
   define_axis(look.axis, fmt::format("(int64_t){}", at));
   return value(look.value);
 }

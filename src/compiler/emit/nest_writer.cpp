@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "compiler/emit/dim_text.h"
 #include "compiler/emit/thread_parts.h"
 
 namespace isomer::lower {
@@ -60,8 +61,7 @@ void NestWriter::open_loop(const Axis& axis, const std::string& from, const std:
 }
 
 void NestWriter::open_loop(const Loop& loop) {
-  open_loop(loop.axis, "0", fmt::format("{}", loop.axis.extent.concrete()),
-            loop.kind == Loop::Kind::Unrolled ? "IM_UNROLL" : "");
+  open_loop(loop.axis, "0", text(loop.axis.extent), loop.kind == Loop::Kind::Unrolled ? "IM_UNROLL" : "");
 }
 
 std::size_t NestWriter::open_axis(const Axis& axis) {
@@ -69,7 +69,7 @@ std::size_t NestWriter::open_axis(const Axis& axis) {
     define_axis(axis, "0");
     return 0;
   }
-  open_loop(axis, "0", fmt::format("{}", axis.extent.concrete()));
+  open_loop(axis, "0", text(axis.extent));
   return 1;
 }
 
@@ -111,22 +111,33 @@ std::string NestWriter::text(const Index& index) {
     else out += size == 1 ? word : fmt::format("{}*{}", size, word);
   };
   for (const Index::Term& t : index.terms()) {
-    const std::int64_t scale = t.scale.concrete();
+    const std::int64_t scale = t.scale.value().value_or(1);
+    const std::string times = t.scale.is_concrete() ? "" : fmt::format("({})*", text(t.scale));
     if (t.atom.kind == Index::AtomKind::Axis) {
-      add(scale, name_of(t.atom.axis));
+      add(scale, times + name_of(t.atom.axis));
       continue;
     }
     const auto range = t.atom.inner->range();
     const bool is_natural = range && range->low.at_least(0) == true;
     const std::string inner = text(*t.atom.inner);
-    const std::int64_t divisor = t.atom.divisor.concrete();
+    const std::string divisor =
+        t.atom.divisor.is_concrete() ? text(t.atom.divisor) : fmt::format("({})", text(t.atom.divisor));
     const bool is_floor = t.atom.kind == Index::AtomKind::Floor;
-    add(scale, is_natural
-                   ? fmt::format("(({}) {} {})", inner, is_floor ? "/" : "%", divisor)
-                   : fmt::format("{}({}, {})", is_floor ? "im_floor_div" : "im_floor_mod", inner, divisor));
+    add(scale, times + (is_natural ? fmt::format("(({}) {} {})", inner, is_floor ? "/" : "%", divisor)
+                                   : fmt::format("{}({}, {})", is_floor ? "im_floor_div" : "im_floor_mod",
+                                                 inner, divisor)));
   }
-  add(index.offset().concrete(), "");
+  if (index.offset().is_concrete()) add(index.offset().concrete(), "");
+  else add(1, fmt::format("({})", text(index.offset())));
   return out.empty() ? "0" : out;
+}
+
+std::string NestWriter::text(const Dim& dim) {
+  return dim_text(dim, [&](std::string_view name) {
+    auto at = std::ranges::find(sizes_, name);
+    if (at == sizes_.end()) at = sizes_.insert(sizes_.end(), std::string(name));
+    return fmt::format("s{}", at - sizes_.begin());
+  });
 }
 
 std::string NestWriter::at_least_zero(const Index& index) {

@@ -19,7 +19,8 @@ class NestWriter {
 
   const Plan& plan() const { return plan_; }
   const Nest& nest() const { return nest_; }
-  const std::vector<int>& buffers() const { return buffers_; }  // its pointers p0, p1, ..., in order
+  const std::vector<int>& buffers() const { return buffers_; }      // its pointers p0, p1, ..., in order
+  const std::vector<std::string>& sizes() const { return sizes_; }  // its open sizes s0, s1, ..., in order
   bool may_fail() const { return may_fail_; }
   std::string finish();  // all that was written; every block is closed
 
@@ -50,6 +51,7 @@ class NestWriter {
   // Positions.
   std::string pointer(int buffer);
   std::string text(const Index& index);
+  std::string text(const Dim& dim);               // over the function's parameters s0, s1, ...
   std::string at_least_zero(const Index& index);  // "": always
   std::string holds(const Domain& domain);        // "": always
   Index address(int buffer, const std::vector<Index>& at) const;
@@ -87,6 +89,7 @@ class NestWriter {
   const Nest& nest_;
   std::vector<Block> blocks_;
   std::vector<int> buffers_;
+  std::vector<std::string> sizes_;
   std::map<int, std::string> axis_names_;
   std::unordered_map<const ExprNode*, std::string> values_;
   std::unordered_map<const ExprNode*, std::set<int>> axes_;

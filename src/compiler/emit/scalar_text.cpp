@@ -155,7 +155,7 @@ std::string start_text(const ExprNode& e) {
 
 bool is_long_sum(const ExprNode& e) {
   std::int64_t count = 1;
-  for (const Axis& a : e.axes) count *= a.extent.concrete();
+  for (const Axis& a : e.axes) count *= a.extent.value().value_or(1);
   return e.reduction == Reduction::Sum && e.type == ElementType::Float && count >= kLongSum;
 }
 

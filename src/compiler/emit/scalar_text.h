@@ -24,7 +24,7 @@ std::string cast_text(ElementType from, ElementType to, const std::string& arg);
 std::string combine_text(Reduction reduction, const std::string& a, const std::string& b);
 std::string start_text(const ExprNode& reduction);
 // Sums of this many float32 numbers are added up in float64: runtimes add such ones in pieces, and a norm's
-// last digits come from them.
+// last digits come from them. Of an open size it is not known whether it is as long.
 bool is_long_sum(const ExprNode& reduction);
 
 }  // namespace isomer::lower

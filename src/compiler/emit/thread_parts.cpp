@@ -17,13 +17,16 @@ std::vector<Axis> long_axes(const Nest& nest, const std::vector<Axis>& axes) {
   return out;
 }
 
-std::string length_of(const Nest& nest, const Axis& axis, const std::string& rows) {
-  return in_strips(nest, axis) ? "(" + rows + ")" : fmt::format("{}", axis.extent.concrete());
+// As a factor.
+std::string length_of(const Nest& nest, const Axis& axis, const std::string& rows, const DimText& text) {
+  if (in_strips(nest, axis)) return "(" + rows + ")";
+  return axis.extent.is_concrete() ? text(axis.extent) : "(" + text(axis.extent) + ")";
 }
 
-std::string product_of(const Nest& nest, const std::vector<Axis>& axes, const std::string& rows) {
+std::string product_of(const Nest& nest, const std::vector<Axis>& axes, const std::string& rows,
+                       const DimText& text) {
   std::vector<std::string> words;
-  for (const Axis& a : axes) words.push_back(length_of(nest, a, rows));
+  for (const Axis& a : axes) words.push_back(length_of(nest, a, rows, text));
   return words.empty() ? "1" : fmt::format("{}", fmt::join(words, " * "));
 }
 
@@ -38,12 +41,12 @@ std::vector<Axis> tile_axes(const Nest& nest) {
 }
 
 // Parts of a tile at one position of those axes.
-std::string parts_of_tile(const Plan& plan, const Tile& tile) {
-  const std::int64_t columns = tile.columns.extent.concrete();
-  if (tile.shared == Tile::Shared::Columns) return fmt::format("{}", (columns + tile.width - 1) / tile.width);
-  if (!tile.outer_rows.empty()) return fmt::format("{}", tile.outer_rows.back().extent.concrete());
-  return fmt::format("im_row_tiles<{}>({}, {})", tile_rows_kind(plan, tile), tile.rows.extent.concrete(),
-                     tile.block);
+std::string parts_of_tile(const Plan& plan, const Tile& tile, const DimText& text) {
+  const auto factor = [&](const Dim& d) { return d.is_concrete() ? text(d) : "(" + text(d) + ")"; };
+  if (tile.shared == Tile::Shared::Columns)
+    return factor(Dim::floor(tile.columns.extent + Dim(tile.width - 1), tile.width));
+  if (!tile.outer_rows.empty()) return factor(tile.outer_rows.back().extent);
+  return row_tiles(plan, tile, text);
 }
 
 std::vector<Axis> shared_axes(const Nest& nest) {
@@ -57,7 +60,8 @@ std::vector<Axis> shared_axes(const Nest& nest) {
 void define_positions(NestWriter& out, const std::vector<Axis>& axes) {
   std::string number = "(uint64_t)unit";
   for (std::size_t k = axes.size(); k-- > 0;) {
-    const std::string extent = length_of(out.nest(), axes[k], "to - from");
+    const std::string extent =
+        length_of(out.nest(), axes[k], "to - from", [&](const Dim& dim) { return out.text(dim); });
     const std::string at = k == 0 ? number : fmt::format("{} % (uint64_t){}", number, extent);
     out.define_axis(axes[k],
                     (in_strips(out.nest(), axes[k]) ? "from + " : "") + fmt::format("(int64_t)({})", at));
@@ -92,14 +96,22 @@ std::size_t open_parts(NestWriter& out, const std::vector<Axis>& axes) {
 
 bool in_strips(const Nest& nest, const Axis& axis) { return nest.strip && nest.strip->rows == axis; }
 
-std::string part_count(const Plan& plan, const Nest& nest, const std::string& rows) {
+std::string row_tiles(const Plan& plan, const Tile& tile, const DimText& text) {
+  const std::string kind = tile_rows_kind(plan, tile), rows = text(tile.rows.extent);
+  if (tile.rows.extent.is_concrete()) return fmt::format("im_row_tiles<{}>({}, {})", kind, rows, tile.block);
+  return fmt::format("im_open_row_tiles({}, {}, im_tile_height<{}>({}))", rows, tile.block, kind,
+                     std::min(plan.sizes.usual(tile.rows), tile.block));
+}
+
+std::string part_count(const Plan& plan, const Nest& nest, const std::string& rows, const DimText& text) {
   if (nest.winograd) {
     const Winograd& w = *nest.winograd;
-    return fmt::format("{} * {}", product_of(nest, long_axes(nest, w.batch), rows),
+    return fmt::format("{} * {}", product_of(nest, long_axes(nest, w.batch), rows, text),
                        w.shared == Tile::Shared::Columns ? w.panels : w.all_tiles());
   }
-  if (!nest.tile) return product_of(nest, long_axes(nest, shared_axes(nest)), rows);
-  return fmt::format("{} * {}", product_of(nest, tile_axes(nest), rows), parts_of_tile(plan, *nest.tile));
+  if (!nest.tile) return product_of(nest, long_axes(nest, shared_axes(nest)), rows, text);
+  return fmt::format("{} * {}", product_of(nest, tile_axes(nest), rows, text),
+                     parts_of_tile(plan, *nest.tile, text));
 }
 
 // A loop that becomes vectors is cut where vectors end, so that no element is computed otherwise.
@@ -113,7 +125,7 @@ std::size_t open_loops(NestWriter& out, const std::vector<Loop>& loops) {
   const std::vector<Axis> shared = shared_axes(out.nest());
   std::size_t opened = shared.empty() ? 0 : open_parts(out, shared);
   for (std::size_t k = shared.size(); k < loops.size(); ++k, ++opened)
-    out.open_loop(loops[k].axis, "0", fmt::format("{}", loops[k].axis.extent.concrete()));
+    out.open_loop(loops[k].axis, "0", out.text(loops[k].axis.extent));
   return opened;
 }
 

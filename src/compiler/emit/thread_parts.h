@@ -2,6 +2,7 @@
 // by strip, rows from `from` to `to`.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -12,8 +13,12 @@ namespace isomer::lower {
 
 bool in_strips(const Nest& nest, const Axis& axis);  // it is the axis of strips
 
+// A number as C++, where that stands.
+using DimText = std::function<std::string(const Dim&)>;
 // The number of parts, as C++. `rows`: of a strip, how many there are.
-std::string part_count(const Plan& plan, const Nest& nest, const std::string& rows);
+std::string part_count(const Plan& plan, const Nest& nest, const std::string& rows, const DimText& text);
+// The number of tiles of rows at one position of all else.
+std::string row_tiles(const Plan& plan, const Tile& tile, const DimText& text);
 // What numbers of parts are multiples of.
 std::int64_t part_grain(const Nest& nest);
 

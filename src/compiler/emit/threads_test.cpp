@@ -64,7 +64,7 @@ TEST(Threads, EachHasScratchMemoryOfItsOwn) {
   ASSERT_GE(std::ranges::count_if(a.plan.nests, [](const Nest& n) { return n.winograd.has_value(); }), 1);
   std::int64_t most = 0;
   for (const Storage& s : a.plan.buffers)
-    if (s.each_thread) most = std::max(most, s.size * 4);
+    if (s.each_thread) most = std::max(most, s.size.concrete() * 4);
   EXPECT_GT(most, 0);
   EXPECT_EQ(a.plan.thread_workspace, (most + 63) / 64 * 64);  // convolutions that follow each other share it
 
@@ -189,6 +189,7 @@ TEST(Threads, RunAnyRowsOfStrips) {
             const std::int64_t from = std::max(k == 0 ? 0 : strip.done[k - 1], strip.first[low]),
                                to = std::min(strip.done[k], strip.last[high]);
             const Storage& s = a.plan.buffer(nest.target);
+            const std::int64_t all = s.extents[2].concrete();
             const std::int64_t before = s.low.empty() ? 0 : s.low[2], after = s.high.empty() ? 0 : s.high[2];
             for (std::int64_t r = from; r < to; ++r) {
               std::vector<Axis> reduced;
@@ -199,8 +200,8 @@ TEST(Threads, RunAnyRowsOfStrips) {
                 const std::int64_t top = of.low.empty() ? 0 : of.low[2],
                                    under = of.high.empty() ? 0 : of.high[2];
                 const std::int64_t first = range->low.concrete(), last = range->high.concrete();
-                for (std::int64_t q = std::max(first, -top); q <= std::min(last, of.extents[2] + under - 1);
-                     ++q) {
+                for (std::int64_t q = std::max(first, -top);
+                     q <= std::min(last, of.extents[2].concrete() + under - 1); ++q) {
                   const auto at = memory.find({e.tensor.number, (q + top) % of.ring});
                   wrong += at == memory.end() || at->second != q ? 1 : 0;
                 }
@@ -208,8 +209,8 @@ TEST(Threads, RunAnyRowsOfStrips) {
               if (s.ring > 0) memory[{nest.target, (r + before) % s.ring}] = r;
               else done += n == nests.back() ? 1 : 0;
             }
-            for (std::int64_t r = 0; s.ring > 0 && from < to && to == s.extents[2] && r < after; ++r)
-              memory[{nest.target, (s.extents[2] + r + before) % s.ring}] = s.extents[2] + r;
+            for (std::int64_t r = 0; s.ring > 0 && from < to && to == all && r < after; ++r)
+              memory[{nest.target, (all + r + before) % s.ring}] = all + r;
           }
         ASSERT_EQ(wrong, 0u) << windows << ": rows " << low << " to " << high;
         ASSERT_EQ(done, high - low);

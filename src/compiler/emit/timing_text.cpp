@@ -108,8 +108,8 @@ std::string line_of(const Plan& plan, const std::string& prefix) {
   for (const auto* ports : {&plan.inputs, &plan.outputs})
     for (const Port& port : *ports) {
       const Storage& s = plan.buffer(port.buffer);
-      bytes.push_back(std::max<std::int64_t>(64, byte_size(s)));
-      origins.push_back(origin(s) * stored_bytes(s.type));
+      bytes.push_back(std::max<std::int64_t>(64, byte_size(s).concrete()));
+      origins.push_back(origin(s).concrete() * stored_bytes(s.type));
     }
   return fmt::format("    {{{}_all, {}, {}, {}, {}, {{{}}}, {{{}}}}},\n", prefix, plan.workspace,
                      plan.weights, plan.inputs.size(), plan.outputs.size(), fmt::join(bytes, ", "),

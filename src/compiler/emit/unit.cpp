@@ -113,7 +113,8 @@ std::vector<Unit> units_of(const Plan& plan, Exactness exactness) {
     if (!chosen || !has_choice(*chosen)) continue;
     Hasher hasher;
     hasher.add(emit(*chosen, "unit").code);
-    for (const Storage& s : chosen->buffers) hasher.add(static_cast<int>(s.kind)).add(byte_size(s));
+    for (const Storage& s : chosen->buffers)
+      hasher.add(static_cast<int>(s.kind)).add(byte_size(s).concrete());
     unit.key = hasher.digest().hex();
     out.push_back(std::move(unit));
   }

@@ -56,8 +56,8 @@ UnitChoices::Of UnitChoices::choices_of(const Unit& unit, std::size_t k, Exactne
   const std::string name = fmt::format("n{}", k);
   const lower::Nest* now = named(chosen_, name);
   ISOMER_CHECK(now != nullptr, "a unit has all of its nests");
-  const Extents& extents = chosen_.buffer(now->target).extents;
-  nest.height = extents.size() == 4 ? extents[2] : 1;
+  const Dims& extents = chosen_.buffer(now->target).extents;
+  nest.height = extents.size() == 4 ? extents[2].concrete() : 1;
   const auto tile = [&](const Tile& t) {
     nest.may_be_tile = true;
     nest.tile = t;

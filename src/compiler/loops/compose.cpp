@@ -59,6 +59,25 @@ class AxisRebuilder final : public Rebuilder {
   std::map<int, Axis> fresh_;
 };
 
+class SymbolRebuilder final : public Rebuilder {
+ public:
+  explicit SymbolRebuilder(const Dim::Substitution& by) : by_(by) {}
+
+ private:
+  ExprRef make(const ExprRef& expr) override {
+    ExprNode node = *expr;
+    for (Dim& d : node.extents) d = d.substitute(by_);
+    for (Axis& a : node.axes) a.extent = a.extent.substitute(by_);
+    for (Index& i : node.at) i = i.substitute_symbols(by_);
+    for (Index& i : node.domain) i = i.substitute_symbols(by_);
+    for (ExprNode::Case& c : node.cases)
+      for (Index& i : c.when) i = i.substitute_symbols(by_);
+    node.index = node.index.substitute_symbols(by_);
+    return with_parts(std::move(node));
+  }
+  const Dim::Substitution& by_;
+};
+
 class ReadRebuilder final : public Rebuilder {
  public:
   explicit ReadRebuilder(const ReadMap& by) : by_(by) {}
@@ -106,6 +125,9 @@ Index with_axes(const Index& index, const AxisMap& by) {
 
 Expr with_axes(const Expr& expr, const AxisMap& by, AxisNumbers& numbers) {
   return AxisRebuilder(by, numbers).rebuild(expr.ref());
+}
+Expr with_symbols(const Expr& expr, const Dim::Substitution& by) {
+  return SymbolRebuilder(by).rebuild(expr.ref());
 }
 Expr with_reads(const Expr& expr, const ReadMap& by) { return ReadRebuilder(by).rebuild(expr.ref()); }
 Expr with_part(const Expr& expr, const ExprRef& part, const Expr& by) {

@@ -24,6 +24,9 @@ using AxisMap = std::map<int, Index>;
 // The expression with axes replaced as the map says; axes of its reductions are new ones.
 Expr with_axes(const Expr& expr, const AxisMap& by, AxisNumbers& numbers);
 Index with_axes(const Index& index, const AxisMap& by);
+// The expression with the symbols of its numbers replaced. Its axes stay: reductions go over the same, of
+// another extent.
+Expr with_symbols(const Expr& expr, const Dim::Substitution& by);
 // The axes of a nest, over its loops.
 AxisMap over_loops(const Nest& nest);
 // The expression with reads replaced; nullopt leaves a read as it is.

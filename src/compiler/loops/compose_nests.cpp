@@ -11,9 +11,9 @@ namespace {
 
 constexpr std::int64_t kLargestValue = 400;  // parts of one nest's expression
 
-std::int64_t points(const std::vector<Axis>& axes) {
-  std::int64_t count = 1;
-  for (const Axis& a : axes) count *= a.extent.concrete();
+Dim points(const std::vector<Axis>& axes) {
+  Dim count = 1;
+  for (const Axis& a : axes) count = count * a.extent;
   return count;
 }
 
@@ -106,7 +106,7 @@ class Composer {
 
  private:
   struct Site {
-    std::int64_t times = 0;  // how often it is evaluated
+    Dim times = 0;  // how often it is evaluated
     bool is_reduced = false;
     std::vector<Index> at;
   };
@@ -135,8 +135,10 @@ class Composer {
     if (readers == readers_.end()) return false;
     const bool moves = is_movement(*nest.value);
     const bool reduces = has_reduction(nest.value);
-    const std::int64_t elements = points(nest.axes), size = size_of(*nest.value);
-    std::int64_t times = 0, sites = 0;
+    const Dim elements = points(nest.axes);
+    const std::int64_t size = size_of(*nest.value);
+    Dim times = 0;
+    std::int64_t sites = 0;
     bool is_reduced = false, quotients = false, all_whole = true;
     for (const std::size_t r : readers->second) {
       const Nest& reader = nests_[r];
@@ -152,7 +154,7 @@ class Composer {
                                 [&](const Site& other) { return !other.is_reduced && other.at == s.at; }))
           continue;
         ++sites;
-        times += s.times;
+        times = times + s.times;
         is_reduced = is_reduced || s.is_reduced;
         for (std::size_t d = 0; d < s.at.size(); ++d)
           all_whole = all_whole && s.at[d].is_inside(nest.axes[d].extent);
@@ -171,7 +173,8 @@ class Composer {
     if (moves && !quotients) return true;
     if (is_reduced && (reduces || quotients)) return false;
     if (reduces) return sites == 1 && times == elements && all_whole;
-    return times <= elements || (size <= 2 && !is_reduced && sites <= 2);
+    return plan_.sizes.usual(times) <= plan_.sizes.usual(elements) ||
+           (size <= 2 && !is_reduced && sites <= 2);
   }
   // Whether reading through this nest needs divisions that reading its memory doesn't.
   static bool makes_quotients(const Nest& nest, const Site& site) {

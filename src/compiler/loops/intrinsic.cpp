@@ -51,7 +51,7 @@ Result<Intrinsic> read_block(const Block& block) {
   const Nest& nest = plan->nests[0];
   const auto port = [&](const Port& p) {
     const Storage& s = plan->buffer(p.buffer);
-    return Intrinsic::Port{.name = p.name, .type = s.type, .extents = s.extents};
+    return Intrinsic::Port{.name = p.name, .type = s.type, .extents = concrete(s.extents).value()};
   };
   std::map<int, int> number_of;  // of an input, by its buffer
   std::set<std::string> names;
@@ -186,7 +186,7 @@ Status tensorize(const Plan& plan, Nest& nest, std::string_view name) {
     IntrinsicCall::Factor& factor = nth(call.factors, theirs[k]->tensor.number);
     factor = {.read = read(ours[k]->tensor, ours[k]->type, ours[k]->extents, ours[k]->at)};
     for (const Index& i : theirs[k]->at) {
-      std::int64_t step = 0;
+      Dim step = 0;
       for (std::size_t n = 0; n < count; ++n)
         if (i.mentions(axes[n])) step = stride(address, nest.loops[nest.loops.size() - count + n].axis);
       factor.strides.push_back(step);

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "base/nth.h"
+#include "compiler/loops/open_sizes.h"
 #include "model/eval/program.h"
 #include "model/graph/call.h"
 #include "model/graph/constant.h"
@@ -17,8 +18,10 @@ namespace {
 
 class Lowering {
  public:
-  Lowering(const Graph& graph, const Inference& inference, AxisNumbers& numbers)
-      : graph_(graph), inference_(inference), numbers_(numbers) {}
+  Lowering(const Graph& graph, const Inference& inference, AxisNumbers& numbers, const Sizes& open)
+      : graph_(graph), inference_(inference), numbers_(numbers) {
+    plan_.sizes = open;
+  }
 
   Result<Plan> run() {
     for (const Value& input : graph_.inputs()) {
@@ -38,13 +41,13 @@ class Lowering {
  private:
   int add(Storage storage) {
     storage.strides = row_major(storage.extents);
-    storage.size = element_count(storage.extents).value_or(0);
+    storage.size = product(storage.extents);
     plan_.buffers.push_back(std::move(storage));
     return static_cast<int>(plan_.buffers.size()) - 1;
   }
   Result<int> add(Value value, Storage::Kind kind) {
     const ValueInfo& info = inference_.of(value);
-    const auto extents = concrete_shape(info);
+    const auto extents = info.shape ? known(*info.shape) : std::nullopt;
     if (!extents || !is_computable(info.type))
       return Error{fmt::format("{}: {}", graph_.name_of(value),
                                extents ? "its type is not computed here" : "its size is not known"),
@@ -53,6 +56,16 @@ class Lowering {
         add(Storage{.kind = kind, .name = graph_.name_of(value), .type = info.type, .extents = *extents});
     of_[value] = buffer;
     return buffer;
+  }
+
+  // Extents that are numbers, or are when sizes are given; nullopt: one of them is not.
+  std::optional<Dims> known(const Dims& shape) const {
+    Dims out;
+    for (const Dim& extent : shape) {
+      out.push_back(within(extent, plan_.sizes));
+      if (unknown_size(out.back(), plan_.sizes)) return std::nullopt;
+    }
+    return out;
   }
 
   // The tensor of a value that is known before the model runs.
@@ -93,12 +106,18 @@ class Lowering {
           label(node)};
     if (const auto* invalid = std::get_if<Invalid>(&definition)) return error_of(node, *invalid);
     const Formula& formula = std::get<Formula>(definition);
+    if (const auto condition = plan_.sizes.is_empty() ? std::nullopt : open_condition(formula, plan_.sizes))
+      return Error{fmt::format("node '{}' ({}) computes otherwise, or nothing, where {} < 0", label(node),
+                               node.op, condition->text()),
+                   label(node)};
     ISOMER_TRY(const bool folded, fold(id, node, formula));
     return folded ? Status{Done{}} : stages_of(id, node, formula);
   }
 
   // Computes a node whose inputs are all known.
   Result<bool> fold(NodeId id, const Node& node, const Formula& formula) {
+    const auto is_open = [](const Stage& s) { return !is_concrete(s.shape()); };
+    if (std::ranges::any_of(formula.stages, is_open)) return false;
     std::vector<std::optional<Tensor>> inputs(formula.inputs.size());
     for (std::size_t k = 0; k < inputs.size(); ++k) {
       if (k >= node.inputs.size() || !node.inputs[k].exists()) continue;
@@ -119,8 +138,9 @@ class Lowering {
     }
     for (std::size_t s = 0; s < formula.stages.size(); ++s) {
       const Stage& stage = formula.stages[s];
-      const auto extents = concrete(stage.shape());
-      if (!extents) return Error{fmt::format("{}: its size is not known", label(node)), label(node)};
+      const auto extents = known(stage.shape());
+      if (!extents || (!plan_.sizes.is_empty() && unknown_size(stage.value, plan_.sizes)))
+        return Error{fmt::format("{}: its size is not known", label(node)), label(node)};
       const auto output = std::ranges::find(formula.outputs, static_cast<int>(s));
       const auto number = static_cast<std::uint32_t>(output - formula.outputs.begin());
       const bool is_output = output != formula.outputs.end();
@@ -143,7 +163,7 @@ class Lowering {
     Nest nest{.name = label(node), .target = target};
     AxisMap by;
     for (const Axis& a : stage.axes) {
-      nest.axes.push_back(numbers_.make(a.extent));
+      nest.axes.push_back(numbers_.make(within(a.extent, plan_.sizes)));
       by[a.id] = Index(nest.axes.back());
     }
     nest.at = to_indices(nest.axes);
@@ -154,7 +174,7 @@ class Lowering {
                     .number = nth(is_input ? inputs : stages, read.tensor.number)};
       return Expr(std::make_shared<const ExprNode>(std::move(out)));
     });
-    nest.value = with_axes(value, by, numbers_);
+    nest.value = with_axes(within(value, plan_.sizes), by, numbers_);
     return nest;
   }
 
@@ -173,10 +193,9 @@ class Lowering {
     copy.name = graph_.name_of(output);
     copy.value = {};
     Nest nest{.name = copy.name};
-    for (const std::int64_t e : copy.extents) nest.axes.push_back(numbers_.make(e));
+    for (const Dim& e : copy.extents) nest.axes.push_back(numbers_.make(e));
     nest.at = to_indices(nest.axes);
-    nest.value =
-        read({.kind = TensorRef::Kind::Input, .number = source}, copy.type, to_dims(copy.extents), nest.at);
+    nest.value = read({.kind = TensorRef::Kind::Input, .number = source}, copy.type, copy.extents, nest.at);
     nest.target = add(std::move(copy));
     plan_.outputs.push_back({graph_.name_of(output), nest.target});
     plan_.nests.push_back(std::move(nest));
@@ -193,10 +212,15 @@ class Lowering {
 
 }  // namespace
 
-Result<Plan> lower_graph(const Graph& graph, const InferOptions& sizes, AxisNumbers& numbers) {
-  ISOMER_TRY(const Graph flat, flattened(graph, sizes));
+Result<Plan> lower_graph(const Graph& graph, const InferOptions& sizes, AxisNumbers& numbers,
+                         const Sizes& open) {
+  ISOMER_TRY(Graph flat, flattened(graph, sizes));
+  if (!open.is_empty()) {
+    ISOMER_TRY(const Inference declared, infer(flat, sizes));
+    flat = with_steps(flat, declared, open);
+  }
   ISOMER_TRY(const Inference inference, infer(flat, sizes));
-  return Lowering(flat, inference, numbers).run();
+  return Lowering(flat, inference, numbers, open).run();
 }
 
 }  // namespace isomer::lower

@@ -1,5 +1,5 @@
-// From a graph of known sizes to a plan: each stage of each formula a nest, then nests written into those
-// that read them, so that what stays in memory is what has to.
+// From a graph, whose sizes are known or given with every run, to a plan: each stage of each formula a nest,
+// then nests written into those that read them, so that what stays in memory is what has to.
 #pragma once
 
 #include "base/result.h"
@@ -12,7 +12,9 @@ namespace isomer::lower {
 
 // Every stage a nest of its own, in row-major order. Error: a node without a formula, by name; a size that is
 // not known.
-Result<Plan> lower_graph(const Graph& graph, const InferOptions& sizes, AxisNumbers& numbers);
+// `open`: sizes that every run is given.
+Result<Plan> lower_graph(const Graph& graph, const InferOptions& sizes, AxisNumbers& numbers,
+                         const Sizes& open = {});
 
 // Writes nests into their readers where that computes nothing twice; what is not read is dropped.
 void compose_nests(Plan& plan, AxisNumbers& numbers);

@@ -7,40 +7,58 @@
 
 #include "base/check.h"
 #include "base/nth.h"
+#include "compiler/loops/fused_axes.h"
 
 namespace isomer::lower {
 
-Extents row_major(const Extents& extents) {
+std::int64_t Sizes::usual(const Dim& dim) const {
+  if (const auto known = dim.value()) return *known;
+  const auto at_usual = dim.evaluate([&](std::string_view name) -> std::optional<std::int64_t> {
+    const auto at = std::ranges::find(open, name, &OpenSize::name);
+    return at == open.end() ? std::nullopt : std::optional(at->usual);
+  });
+  ISOMER_CHECK(at_usual, dim.text() + " has a size that no run is given");
+  return *at_usual;
+}
+
+Dim Sizes::from_least(const Dim& dim) const {
+  return dim.substitute([&](std::string_view name) {
+    const auto at = std::ranges::find(open, name, &OpenSize::name);
+    return at == open.end() ? Dim::symbol(name) : Dim::symbol(name) + Dim(at->least);
+  });
+}
+
+Dims row_major(const Dims& extents) {
   std::vector<int> order(extents.size());
   std::iota(order.begin(), order.end(), 0);
   return strides_in_order(extents, order);
 }
 
-Extents strides_in_order(const Extents& extents, const std::vector<int>& order) {
-  Extents strides(extents.size(), 1);
-  std::int64_t step = 1;
+Dims strides_in_order(const Dims& extents, const std::vector<int>& order) {
+  Dims strides(extents.size(), 1);
+  Dim step = 1;
   for (std::size_t k = order.size(); k-- > 0;) {
     const auto axis = static_cast<std::size_t>(order[k]);
     strides[axis] = step;
-    step *= std::max<std::int64_t>(1, extents[axis]);
+    if (!extents[axis].is(0)) step = step * extents[axis];
   }
   return strides;
 }
 
-std::int64_t byte_size(const Storage& storage) { return storage.size * stored_bytes(storage.type); }
+Dim byte_size(const Storage& storage) { return storage.size * Dim(stored_bytes(storage.type)); }
 
-std::int64_t origin(const Storage& storage) {
-  std::int64_t at = 0;
+Dim origin(const Storage& storage) {
+  Dim at = 0;
   for (std::size_t d = 0; d < storage.low.size(); ++d)
-    if (storage.ring == 0 || d != storage.ring_axis) at += storage.low[d] * storage.strides[d];
+    if (storage.ring == 0 || d != storage.ring_axis) at = at + Dim(storage.low[d]) * storage.strides[d];
   return at;
 }
 
 bool stays_inside(const Storage& storage, std::size_t axis, const Index& at) {
-  if (at.is_inside(storage.extents[axis])) return true;
+  if (is_inside(at, storage.extents[axis])) return true;
   if (storage.low.empty()) return false;
-  return (at + Index(storage.low[axis]))
-      .is_inside(storage.low[axis] + storage.extents[axis] + storage.high[axis]);
+  return is_inside(at + Index(storage.low[axis]),
+                   storage.extents[axis] + Dim(storage.low[axis] + storage.high[axis]));
 }
 
 Index address_of(const Storage& storage, const std::vector<Index>& at) {
@@ -48,33 +66,35 @@ Index address_of(const Storage& storage, const std::vector<Index>& at) {
   for (std::size_t d = 0; d < at.size(); ++d)
     if (storage.ring > 0 && d == storage.ring_axis) {
       const Index row = storage.low.empty() ? at[d] : at[d] + Index(storage.low[d]);
-      out = out + Dim(storage.strides[d]) * Index::mod(row, storage.ring);
-    } else if (storage.extents[d] != 1) {
-      out = out + Dim(storage.strides[d]) * at[d];
+      out = out + storage.strides[d] * Index::mod(row, storage.ring);
+    } else if (!storage.extents[d].is(1)) {
+      out = out + storage.strides[d] * at[d];
     }
   return out.recombined();
 }
 
-std::int64_t stride(const Index& address, const Axis& axis) {
+Dim stride(const Index& address, const Axis& axis) {
   for (const Index::Term& t : address.terms())
-    if (t.atom.kind == Index::AtomKind::Axis && t.atom.axis == axis) return t.scale.concrete();
+    if (t.atom.kind == Index::AtomKind::Axis && t.atom.axis == axis) return t.scale;
   return 0;
 }
 
-std::vector<int> order_of(const Storage& storage) {
+std::vector<int> order_of(const Storage& storage, const Sizes& sizes) {
   std::vector<int> order(storage.extents.size());
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order,
-                           [&](int a, int b) { return nth(storage.strides, a) > nth(storage.strides, b); });
+  std::ranges::stable_sort(order, [&](int a, int b) {
+    return sizes.usual(nth(storage.strides, a)) > sizes.usual(nth(storage.strides, b));
+  });
   return order;
 }
 
 void lay_out(Storage& storage, const std::vector<int>& order) {
-  Extents all = storage.extents;
-  for (std::size_t d = 0; d < storage.low.size(); ++d) all[d] += storage.low[d] + storage.high[d];
+  Dims all = storage.extents;
+  for (std::size_t d = 0; d < storage.low.size(); ++d)
+    all[d] = all[d] + Dim(storage.low[d] + storage.high[d]);
   if (storage.ring > 0) all[storage.ring_axis] = storage.ring;
   storage.strides = strides_in_order(all, order);
-  storage.size = *element_count(all);
+  storage.size = product(all);
 }
 
 std::int64_t stored_bytes(ElementType type) { return (bits(type) + 7) / 8; }
@@ -83,12 +103,12 @@ namespace {
 
 std::int64_t stride_of(const Nest& nest, const Plan& plan, const Axis& axis) {
   const Storage& target = plan.buffer(nest.target);
-  std::int64_t stride = 0;
+  Dim stride = 0;
   for (std::size_t d = 0; d < nest.at.size(); ++d)
     for (const Index::Term& t : nest.at[d].terms())
       if (t.atom.kind == Index::AtomKind::Axis && t.atom.axis == axis)
-        stride += t.scale.concrete() * target.strides[d];
-  return stride;
+        stride = stride + t.scale * target.strides[d];
+  return plan.sizes.usual(stride);
 }
 
 std::string loop_word(Loop::Kind kind) {
@@ -157,7 +177,7 @@ void reset_loops(Nest& nest, const Plan& plan) {
 
 std::string text(const Nest& nest, const Plan& plan) {
   const Storage& target = plan.buffer(nest.target);
-  std::string out = fmt::format("{}: {}[{}]\n", nest.name, target.name, fmt::join(target.extents, ", "));
+  std::string out = fmt::format("{}: {}{}\n", nest.name, target.name, text(target.extents));
   if (nest.strip) {
     const Nest* last = &nest;  // of those that run in turns
     for (const Nest& other : plan.nests)

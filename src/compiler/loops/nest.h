@@ -19,21 +19,45 @@
 
 namespace isomer::lower {
 
+// A size that is known when the model runs: a multiple of `step`. Numbers that depend on it count its steps,
+// and so do the other fields.
+struct OpenSize {
+  std::string name = {};
+  std::int64_t step = 1;
+  std::int64_t least = 1;
+  std::int64_t usual = 1;                 // what decisions are made for
+  std::optional<std::int64_t> most = {};  // that the model runs at; nullopt: there is no bound
+};
+
+// All of them, in the order in which a run is given them. What is computed holds at every size; how it is
+// arranged is chosen for the usual ones.
+struct Sizes {
+  std::vector<OpenSize> open = {};
+  bool is_empty() const { return open.empty(); }
+  // The number that it is at usual sizes.
+  std::int64_t usual(const Dim& dim) const;
+  std::int64_t usual(const Axis& axis) const { return usual(axis.extent); }
+  // The same number of sizes that are counted from the least ones on: Dim compares for all sizes from 0 on.
+  Dim from_least(const Dim& dim) const;
+};
+
 // Where the elements of a tensor are: a box with a stride for every axis, inside of some memory.
 struct Storage {
   enum class Kind : std::uint8_t { Input, Output, Weight, Local };
   Kind kind = Kind::Local;
   std::string name = {};  // of the model's value; for people
   ElementType type = ElementType::Float;
-  Extents extents = {};
-  Extents strides = {};         // in elements
+  Dims extents = {};
+  Dims strides = {};            // in elements
   Extents low = {}, high = {};  // zeros before and behind each axis; none: there are none
   // A ring buffer: the number of rows that are kept along ring_axis, zeros included; row r is in slot r mod
   // ring. 0: all rows are kept.
   std::int64_t ring = 0;
   std::size_t ring_axis = 0;
-  std::int64_t size = 0;     // elements of memory, gaps included
+  Dim size = 0;              // elements of memory, gaps included
   std::int64_t offset = -1;  // bytes: of a Local in the workspace, of a Weight in its file; -1: not placed
+  // Where sizes are open: buffers that this one lies above, at the lowest place above all of them.
+  std::vector<int> below = {};
   // Memory that threads can't share: every thread but the first has its own, in a part of the workspace that
   // is its own.
   bool each_thread = false;
@@ -41,22 +65,22 @@ struct Storage {
   Tensor value = {};                // of a Weight; its strides are row-major
 };
 // Bytes of that memory, or of the file.
-std::int64_t byte_size(const Storage& storage);
+Dim byte_size(const Storage& storage);
 // Where the element at zeros is in that memory.
-std::int64_t origin(const Storage& storage);
+Dim origin(const Storage& storage);
 // Whether an index along an axis never leaves the memory: the tensor, or the zeros around it.
 bool stays_inside(const Storage& storage, std::size_t axis, const Index& at);
 // Where an access goes, in elements from there.
 Index address_of(const Storage& storage, const std::vector<Index>& at);
 // How far an address goes with one step of the axis.
-std::int64_t stride(const Index& address, const Axis& axis);
-// The axes, outermost first, as strides have them.
-std::vector<int> order_of(const Storage& storage);
+Dim stride(const Index& address, const Axis& axis);
+// The axes, outermost first, as strides have them at usual sizes.
+std::vector<int> order_of(const Storage& storage, const Sizes& sizes);
 // Lays the tensor out in this order, with the zeros around it.
 void lay_out(Storage& storage, const std::vector<int>& order);
 // Strides of a row-major box, and of one whose axes are laid out in another order, outermost first.
-Extents row_major(const Extents& extents);
-Extents strides_in_order(const Extents& extents, const std::vector<int>& order);
+Dims row_major(const Dims& extents);
+Dims strides_in_order(const Dims& extents, const std::vector<int>& order);
 
 struct Loop {
   enum class Kind : std::uint8_t { Serial, Parallel, Unrolled, Vector };
@@ -149,8 +173,8 @@ std::vector<Axis> all_axes(const Intrinsic& intrinsic);
 // The innermost loops of a nest as a call of it: loops over all of its axes, in order.
 struct IntrinsicCall {
   struct Factor {
-    Expr read = {};        // what the nest reads
-    Extents strides = {};  // between its elements, along each axis of the intrinsic's input
+    Expr read = {};     // what the nest reads
+    Dims strides = {};  // between its elements, along each axis of the intrinsic's input
   };
   std::size_t intrinsic = 0;  // of the plan
   std::vector<Factor> factors = {};
@@ -187,13 +211,17 @@ struct Plan {
   std::vector<Nest> nests;
   std::vector<Port> inputs, outputs;
   std::vector<Intrinsic> intrinsics = {};
+  Sizes sizes = {};                   // that a run is given
   std::string batch = {};             // the name of the batch's size, a parameter of a run; "": there is none
   std::int64_t workspace = 0;         // bytes
   std::int64_t thread_workspace = 0;  // bytes behind it for every thread but the first
   // What a plan by sizes alone would have, and what lives at the same time, which no plan is below.
   std::int64_t greedy_workspace = 0, least_workspace = 0;
   std::int64_t weights = 0;  // bytes
-  bool has_values = true;    // false: weights are sizes only, since it is timed and computes nothing
+  // Where sizes are open: local buffers in an order in which their places can be computed. Then `workspace`,
+  // and offsets of locals, are those at usual sizes.
+  std::vector<int> placed = {};
+  bool has_values = true;  // false: weights are sizes only, since it is timed and computes nothing
 
   Storage& buffer(int number) { return nth(buffers, number); }
   const Storage& buffer(int number) const { return nth(buffers, number); }

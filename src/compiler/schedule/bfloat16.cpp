@@ -24,9 +24,9 @@ bool is_paired(const Storage& packed) { return packed.type == ElementType::BFloa
 
 std::int64_t paired_depth(std::int64_t depth) { return (depth + 31) / 32 * 32; }
 
-Extents paired_extents(Extents packed) {
-  std::int64_t& depth = packed[packed.size() - 2];
-  depth = paired_depth(depth) / 2;
+Dims paired_extents(Dims packed) {
+  Dim& depth = packed[packed.size() - 2];
+  depth = paired_depth(depth.concrete()) / 2;
   packed.push_back(2);
   return packed;
 }
@@ -43,27 +43,27 @@ std::optional<PairedSizes> choose_pairs(const std::vector<Axis>& depth, std::int
 }
 
 Storage to_pairs(Storage packed) {
-  const auto depth = static_cast<std::size_t>(packed.extents[packed.extents.size() - 2]);
-  const auto lanes = static_cast<std::size_t>(packed.extents.back());
+  const auto depth = static_cast<std::size_t>(packed.extents[packed.extents.size() - 2].concrete());
+  const auto lanes = static_cast<std::size_t>(packed.extents.back().concrete());
   const bool has_value = packed.value.bytes().size > 0;
   packed.extents = paired_extents(packed.extents);
   packed.type = ElementType::BFloat16;
   packed.strides = row_major(packed.extents);
-  packed.size = *element_count(packed.extents);
+  packed.size = product(packed.extents);
   if (!has_value) return packed;
   const auto paired = static_cast<std::size_t>(paired_depth(static_cast<std::int64_t>(depth)));
   const auto values = packed.value.as<float>();
-  std::vector<std::uint16_t> out(static_cast<std::size_t>(packed.size));
+  std::vector<std::uint16_t> out(static_cast<std::size_t>(packed.size.concrete()));
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::size_t lane = i % lanes, k = i / lanes % depth, panel = i / lanes / depth;
     out[((panel * paired / 2 + k / 2) * lanes + lane) * 2 + k % 2] = float_to_bfloat16(values[i]);
   }
-  packed.value = Tensor::of(ElementType::BFloat16, packed.extents, out);
+  packed.value = Tensor::of(ElementType::BFloat16, concrete(packed.extents).value(), out);
   return packed;
 }
 
-std::optional<std::string> illegal_pairs(const Tile& tile, std::int64_t step) {
-  if (step != 1 || tile.chunk != 0 || tile.width % 16 != 0 || tile.width > kWidest)
+std::optional<std::string> illegal_pairs(const Tile& tile, const Dim& step) {
+  if (!step.is(1) || tile.chunk != 0 || tile.width % 16 != 0 || tile.width > kWidest)
     return "there is no tile for such pairs";
   return std::nullopt;
 }

@@ -17,7 +17,7 @@ inline constexpr std::int64_t kPairedRows = 16;  // of a tile
 
 bool is_paired(const Storage& packed);
 std::int64_t paired_depth(std::int64_t depth);
-Extents paired_extents(Extents packed);
+Dims paired_extents(Dims packed);
 
 struct PairedSizes {
   std::int64_t width = 0, group = 0;  // as in Tile
@@ -31,6 +31,6 @@ std::optional<PairedSizes> choose_pairs(const std::vector<Axis>& depth, std::int
 Storage to_pairs(Storage packed);
 
 // What is wrong with a tile of pairs; nullopt: nothing. `step`: as above.
-std::optional<std::string> illegal_pairs(const Tile& tile, std::int64_t step);
+std::optional<std::string> illegal_pairs(const Tile& tile, const Dim& step);
 
 }  // namespace isomer::lower

@@ -43,7 +43,8 @@ class Layouts {
         if (d != best) order.push_back(static_cast<int>(d));
       order.push_back(static_cast<int>(best));
       if (s.kind == Storage::Kind::Local) lay_out(plan_.buffers[k], order);
-      else if (slides_[k] && best + 1 < s.extents.size() && s.extents[best] >= kFewestCopied)
+      else if (slides_[k] && best + 1 < s.extents.size() &&
+               plan_.sizes.usual(s.extents[best]) >= kFewestCopied)
         copy_port(static_cast<int>(k), order);
     }
   }
@@ -58,10 +59,10 @@ class Layouts {
     const auto local = static_cast<int>(plan_.buffers.size());
     Nest moved{.name = copy.name + (is_input ? ", channels last" : ", channels first"),
                .target = is_input ? local : port};
-    for (const std::int64_t e : copy.extents) moved.axes.push_back(numbers_.make(e));
+    for (const Dim& e : copy.extents) moved.axes.push_back(numbers_.make(e));
     moved.at = to_indices(moved.axes);
     moved.value = read({.kind = TensorRef::Kind::Input, .number = is_input ? port : local}, copy.type,
-                       to_dims(copy.extents), moved.at);
+                       copy.extents, moved.at);
     plan_.buffers.push_back(std::move(copy));
     std::size_t behind = 0;  // where the copy of an output is made
     for (std::size_t n = 0; n < plan_.nests.size(); ++n) {
@@ -182,21 +183,23 @@ void choose_borders(Plan& plan) {
     for_each_read(*sum->args[0], reduced, [&](const ExprNode& e, const std::vector<Axis>&) {
       Storage& s = plan.buffer(e.tensor.number);
       if (s.kind != Storage::Kind::Local || s.type != ElementType::Float || !is_image(s) ||
-          s.extents.back() < kShortestWithBorder)
+          plan.sizes.usual(s.extents.back()) < kShortestWithBorder)
         return;
       Extents low(s.extents.size(), 0), high(s.extents.size(), 0);
       bool is_needed = false;
       for (std::size_t d = 0; d < e.at.size(); ++d) {
         if (e.at[d].is_inside(s.extents[d])) continue;
         const auto range = e.at[d].range();
-        if (!range || !range->low.value() || !range->high.value()) return;
-        low[d] = std::max<std::int64_t>(0, -range->low.concrete());
-        high[d] = std::max<std::int64_t>(0, range->high.concrete() - s.extents[d] + 1);
-        if (low[d] + high[d] > s.extents[d]) return;
+        if (!range) return;
+        const auto first = range->low.value(), behind = (range->high - s.extents[d] + Dim(1)).value();
+        if (!first || !behind) return;
+        low[d] = std::max<std::int64_t>(0, -*first);
+        high[d] = std::max<std::int64_t>(0, *behind);
+        if (low[d] + high[d] > plan.sizes.usual(s.extents[d])) return;
         is_needed = true;
       }
       if (!is_needed) return;
-      const std::vector<int> order = order_of(s);
+      const std::vector<int> order = order_of(s, plan.sizes);
       if (s.low.empty()) s.low = s.high = Extents(s.extents.size(), 0);
       for (std::size_t d = 0; d < low.size(); ++d) {
         s.low[d] = std::max(s.low[d], low[d]);

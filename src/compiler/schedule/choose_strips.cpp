@@ -57,6 +57,7 @@ class Strips {
   }
 
  private:
+  std::int64_t height(std::size_t n) { return target(n).extents[kRows].concrete(); }
   Storage& target(std::size_t n) { return plan_.buffer(plan_.nests[n].target); }
   static std::optional<Axis> rows_of(const Nest& nest) {
     if (nest.at.size() != 4) return std::nullopt;
@@ -74,8 +75,9 @@ class Strips {
   bool may_be_cut(std::size_t n, bool is_first) {
     const Nest& nest = plan_.nests[n];
     const Storage& s = target(n);
-    if (!rows_of(nest) || s.extents.size() != 4 || s.extents[0] != 1 || s.extents[3] < kShortestRow ||
-        s.type != ElementType::Float || s.kind == Storage::Kind::Input)
+    if (!rows_of(nest) || s.extents.size() != 4 || !s.extents[0].is(1) ||
+        s.extents[3].concrete() < kShortestRow || s.type != ElementType::Float ||
+        s.kind == Storage::Kind::Input)
       return false;
     const ExprRef sum = main_reduction(nest.value);
     if (!sum) return true;
@@ -98,9 +100,10 @@ class Strips {
   std::optional<Window> link(std::size_t a, std::size_t b, bool is_first) {
     const int buffer = plan_.nests[a].target;
     const Storage& s = target(a);
-    if (s.kind != Storage::Kind::Local || s.extents.size() != 4 || order_of(s).back() != kChannels ||
-        writers_[buffer].size() != 1 || readers_[buffer] != std::set{b} ||
-        writers_[plan_.nests[b].target].size() != 1 || !may_be_cut(a, is_first) || !may_be_cut(b, false))
+    if (s.kind != Storage::Kind::Local || s.extents.size() != 4 ||
+        order_of(s, plan_.sizes).back() != kChannels || writers_[buffer].size() != 1 ||
+        readers_[buffer] != std::set{b} || writers_[plan_.nests[b].target].size() != 1 ||
+        !may_be_cut(a, is_first) || !may_be_cut(b, false))
       return std::nullopt;
     const Nest& reader = plan_.nests[b];
     if (!(plan_.nests[a].at == to_indices(plan_.nests[a].axes))) return std::nullopt;
@@ -113,7 +116,7 @@ class Strips {
     for_each_read(*reader.value, reduced, [&](const ExprNode& e, const std::vector<Axis>&) {
       if (e.tensor.number != buffer || !fits) return;
       const Index& at = e.at[kRows];
-      const std::int64_t step = stride(at, *rows);
+      const std::int64_t step = stride(at, *rows).concrete();
       const Index rest = at - Dim(step) * Index(*rows);
       const auto range = rest.range();
       fits = step > 0 && !rest.mentions(*rows) && range && range->low.value() && range->high.value();
@@ -144,7 +147,7 @@ class Strips {
                                  request->nest, plan_.nests[n + 1].name, plan_.nests[n].name)};
       windows.push_back(*window);
       if (plan_.nests[n + 1].name != request->nest) continue;
-      const std::int64_t rows = std::min(request->rows, target(n + 1).extents[kRows]);
+      const std::int64_t rows = std::min(request->rows, height(n + 1));
       cut(first, n + 2 - first, rows_done(first, n + 2 - first, windows, rows), windows);
       return n + 2 - first;
     }
@@ -155,7 +158,7 @@ class Strips {
   std::vector<Extents> rows_done(std::size_t first, std::size_t length, const std::vector<Window>& windows,
                                  std::int64_t rows) {
     std::vector<Extents> done(length);
-    const auto height = [&](std::size_t k) { return target(first + k).extents[kRows]; };
+    const auto height = [&](std::size_t k) { return this->height(first + k); };
     const std::int64_t count = (height(length - 1) + rows - 1) / rows;
     for (std::int64_t strip = 0; strip < count; ++strip) {
       std::int64_t wanted = std::min((strip + 1) * rows, height(length - 1));
@@ -178,7 +181,7 @@ class Strips {
       // Threads write the rows of one strip at the same time, also those that are not read.
       ring = std::max(ring, written[k] - (k == 0 ? 0 : written[k - 1]));
       if (from == read[k]) continue;
-      const std::int64_t end = written[k] + (written[k] == s.extents[kRows] ? high : 0);
+      const std::int64_t end = written[k] + (written[k] == s.extents[kRows].concrete() ? high : 0);
       ring = std::max(ring, end - std::max(window.step * from + window.low, -low));
     }
     return ring;
@@ -186,18 +189,17 @@ class Strips {
   static std::int64_t row_bytes(const Storage& s) {
     std::int64_t elements = 1;
     for (std::size_t d = 0; d < s.extents.size(); ++d)
-      if (d != kRows) elements *= s.extents[d] + (s.low.empty() ? 0 : s.low[d] + s.high[d]);
+      if (d != kRows) elements *= s.extents[d].concrete() + (s.low.empty() ? 0 : s.low[d] + s.high[d]);
     return elements * stored_bytes(s.type);
   }
 
   bool make(std::size_t first, std::size_t length, const std::vector<Window>& windows) {
     std::int64_t whole = 0;
-    for (std::size_t k = 0; k + 1 < length; ++k)
-      whole += row_bytes(target(first + k)) * target(first + k).extents[kRows];
+    for (std::size_t k = 0; k + 1 < length; ++k) whole += row_bytes(target(first + k)) * height(first + k);
     if (whole < limits_.worth) return false;
-    const std::int64_t height = target(first + length - 1).extents[kRows];
+    const std::int64_t all = height(first + length - 1);
     for (const std::int64_t rows : {8, 7, 4, 2, 1}) {
-      if (2 * rows > height) continue;
+      if (2 * rows > all) continue;
       const auto done = rows_done(first, length, windows, rows);
       std::int64_t bytes = 0;
       for (std::size_t k = 0; k + 1 < length; ++k)
@@ -210,10 +212,10 @@ class Strips {
   }
   // What rows of the last nest need of each: all, if it is all of them.
   void find_needed(std::size_t first, std::size_t length, const std::vector<Window>& windows) {
-    const std::int64_t rows = target(first + length - 1).extents[kRows];
+    const std::int64_t rows = height(first + length - 1);
     for (std::size_t k = length; k-- > 0;) {
       Strip& s = *plan_.nests[first + k].strip;
-      const std::int64_t height = target(first + k).extents[kRows];
+      const std::int64_t all = this->height(first + k);
       for (std::int64_t r = 0; r <= rows; ++r) {
         std::int64_t begin = r, end = r;
         if (k + 1 < length) {
@@ -221,8 +223,8 @@ class Strips {
           const Window& w = windows[k];
           begin = w.step * nth(reader.first, r) + w.low;
           end = w.step * (nth(reader.last, r) - 1) + w.high + 1;
-          begin = r == 0 ? 0 : std::clamp<std::int64_t>(begin, 0, height - 1);
-          end = r == rows ? height : std::clamp<std::int64_t>(end, 0, height);
+          begin = r == 0 ? 0 : std::clamp<std::int64_t>(begin, 0, all - 1);
+          end = r == rows ? all : std::clamp<std::int64_t>(end, 0, all);
         }
         s.first.push_back(begin);
         s.last.push_back(end);
@@ -240,9 +242,9 @@ class Strips {
       if (k + 1 < length) go_round(target(first + k), ring_of(first + k, windows[k], done[k], done[k + 1]));
     }
   }
-  static void go_round(Storage& s, std::int64_t rows) {
-    if (rows >= s.extents[kRows]) return;
-    const std::vector<int> order = order_of(s);
+  void go_round(Storage& s, std::int64_t rows) const {
+    if (rows >= s.extents[kRows].concrete()) return;
+    const std::vector<int> order = order_of(s, plan_.sizes);
     s.ring = rows;
     s.ring_axis = kRows;
     lay_out(s, order);
@@ -257,7 +259,12 @@ class Strips {
 }  // namespace
 
 Status choose_strips(Plan& plan, const StripLimits& limits, const Schedules& own) {
-  return Strips(plan, limits, own).run();
+  if (plan.sizes.is_empty()) return Strips(plan, limits, own).run();
+  for (const auto& [nest, lines] : own) {
+    ISOMER_TRY(const auto request, strip_request(lines));
+    if (request) return Error{fmt::format("{}: compute_at: {}", nest, kNeedsSizes)};
+  }
+  return Done{};
 }
 
 }  // namespace isomer::lower

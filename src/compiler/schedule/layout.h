@@ -12,6 +12,9 @@
 
 namespace isomer::lower {
 
+// Why a transformation is refused where a size is open.
+inline constexpr char kNeedsSizes[] = "it takes sizes that are known; --shape gives them";
+
 // How sums of products are added up: each way rounds less than the one before, and takes longer.
 enum class Exactness : std::uint8_t {
   Fast,        // convolutions by Winograd's F(4, 3) where that pays

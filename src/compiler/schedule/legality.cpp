@@ -16,7 +16,7 @@ Wrong wrong_write(const Plan& plan, const Nest& nest, const SetSpace& space) {
   const Storage& target = plan.buffer(nest.target);
   const Relation to = access(space, nest.axes, nest.at, {});
   if (!to.is_injective()) return "a position is written twice";
-  if (!to.range().is_subset_of(box(space, to_dims(target.extents)))) return "it writes outside of its target";
+  if (!to.range().is_subset_of(box(space, target.extents))) return "it writes outside of its target";
   return std::nullopt;
 }
 
@@ -24,7 +24,7 @@ Wrong wrong_write(const Plan& plan, const Nest& nest, const SetSpace& space) {
 Wrong wrong_read(const Plan& plan, const Nest& nest, const SetSpace& space, const ExprNode& e,
                  const std::vector<Axis>& around) {
   const Storage& source = plan.buffer(e.tensor.number);
-  if (source.extents.size() != e.at.size() || to_dims(source.extents) != e.extents)
+  if (source.extents.size() != e.at.size() || source.extents != e.extents)
     return "a read is of another shape";
   if (source.each_thread && !has_own_tensors(nest))
     return "what each thread has for itself is read by others";
@@ -35,7 +35,7 @@ Wrong wrong_read(const Plan& plan, const Nest& nest, const SetSpace& space, cons
     const std::int64_t low = source.low.empty() ? 0 : source.low[d],
                        high = source.high.empty() ? 0 : source.high[d];
     const Relation to = access(space, axes, {e.at[d] + Index(low)}, {});
-    if (!to.range().is_subset_of(box(space, {Dim(source.extents[d] + low + high)})))
+    if (!to.range().is_subset_of(box(space, {source.extents[d] + Dim(low + high)})))
       return fmt::format("it reads outside of {}", source.name);
   }
   return std::nullopt;
@@ -52,13 +52,13 @@ Wrong wrong_reads(const Plan& plan, const Nest& nest, const SetSpace& space) {
 
 // Whether what a nest reads has been written as a whole by those before it, and nothing is written twice.
 Wrong out_of_order(const Plan& plan) {
-  const SetSpace space({}, {}, kMostOperations);
+  const SetSpace space = space_of(plan);
   std::map<int, Points> written;
   const auto is_whole = [&](int buffer) {
     const Storage& s = plan.buffer(buffer);
     if (s.kind == Storage::Kind::Input || s.kind == Storage::Kind::Weight) return true;
     const auto at = written.find(buffer);
-    return at != written.end() && at->second == box(space, to_dims(s.extents));
+    return at != written.end() && at->second == box(space, s.extents);
   };
   for (const Nest& nest : plan.nests) {
     for (const int buffer : read_by(nest))
@@ -95,6 +95,12 @@ Wrong wrong_loops(const Nest& nest, const SetSpace& space) {
   if (nest.lanes && (nest.loops.empty() || nest.loops.back().axis.extent.concrete() > 16 ||
                      nest.loops.back().axis.extent.concrete() < 1 || !nest.guard.empty()))
     return "what goes at once are more than sixteen elements";
+  if (nest.reduction) {
+    const auto first = std::ranges::find_if(nest.loops, [&](const Loop& l) { return is_reduced(nest, l); });
+    if (std::any_of(first, nest.loops.end(),
+                    [&](const Loop& l) { return !is_reduced(nest, l) && !l.axis.extent.is_concrete(); }))
+      return "a loop of an open size is inside of a sum";
+  }
   const Relation instances = access(space, over, to, nest.guard);
   if (!instances.is_injective()) return "an instance runs twice";
   if (!(instances.range() == box(space, extents_of(axes))))
@@ -104,7 +110,7 @@ Wrong wrong_loops(const Nest& nest, const SetSpace& space) {
 
 std::optional<std::string> illegal(const Plan& plan, const Nest& nest) {
   try {
-    const SetSpace space({}, {}, kMostOperations);
+    const SetSpace space = space_of(plan);
     Wrong wrong = nest.tile       ? wrong_tile(plan, nest, space)
                   : nest.winograd ? wrong_winograd(plan, nest)
                                   : wrong_loops(nest, space);

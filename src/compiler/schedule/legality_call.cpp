@@ -104,7 +104,7 @@ class CallChecker {
     const Index address = address_of(source, at);
     Index apart = address - with_axes(address, at_first);
     for (std::size_t d = 0; d < theirs.at.size(); ++d)
-      apart = apart - Dim(told.strides[d]) * with_axes(theirs.at[d], to_loops_);
+      apart = apart - told.strides[d] * with_axes(theirs.at[d], to_loops_);
     if (!access(space_, loops, {apart}, {}).range().is_subset_of(box(space_, {Dim(1)})))
       return "what an intrinsic reads lies elsewhere";
     return std::nullopt;

@@ -10,21 +10,27 @@
 namespace isomer::lower {
 namespace {
 
+// Whether a number is above another one at every size.
+bool is_above(const Dim& a, const Dim& b, const Sizes& sizes) {
+  return sizes.from_least(a - b - Dim(1)).at_least(0) == true;
+}
+
 // Positions of a tensor, zeros around it included, are places of its memory, each another one.
-Wrong misplaced(const Storage& s) {
-  std::int64_t reach = 0;
-  const std::vector<int> order = order_of(s);
+Wrong misplaced(const Storage& s, const Sizes& sizes) {
+  Dim reach = 0;
+  const std::vector<int> order = order_of(s, sizes);
   for (std::size_t k = order.size(); k-- > 0;) {
     const auto d = static_cast<std::size_t>(order[k]);
     const bool goes_round = s.ring > 0 && d == s.ring_axis;
-    const std::int64_t length =
-        goes_round ? s.ring : s.extents[d] + (s.low.empty() ? 0 : s.low[d] + s.high[d]);
-    if (length == 0) return std::nullopt;  // it has no positions
-    if (length <= 1) continue;
-    if (s.strides[d] <= reach) return fmt::format("positions of {} share a place", s.name);
-    reach += (length - 1) * s.strides[d];
+    const Dim length =
+        goes_round ? Dim(s.ring) : s.extents[d] + Dim(s.low.empty() ? 0 : s.low[d] + s.high[d]);
+    if (length.is(0)) return std::nullopt;  // it has no positions
+    if (length.is(1)) continue;
+    if (!is_above(s.strides[d], reach, sizes)) return fmt::format("positions of {} share a place", s.name);
+    reach = reach + (length - Dim(1)) * s.strides[d];
   }
-  if (reach >= std::max<std::int64_t>(1, s.size)) return fmt::format("{} is larger than its memory", s.name);
+  if (!is_above(s.size.is(0) ? Dim(1) : s.size, reach, sizes))
+    return fmt::format("{} is larger than its memory", s.name);
   return std::nullopt;
 }
 
@@ -58,9 +64,12 @@ std::map<int, Life> lives_of(const Plan& plan) {
 
 Wrong outside(const Storage& s, const Plan& plan) {
   const auto is_inside = [&](std::int64_t offset, std::int64_t bytes) {
-    return offset >= 0 && offset % stored_bytes(s.type) == 0 && offset + byte_size(s) <= bytes;
+    return offset >= 0 && offset % stored_bytes(s.type) == 0 && offset + byte_size(s).concrete() <= bytes;
   };
-  if (!is_inside(s.offset, s.kind == Storage::Kind::Weight ? plan.weights : plan.workspace))
+  const bool is_weight = s.kind == Storage::Kind::Weight;
+  // What lies above others at every size is inside of memory that ends above all of them.
+  if (!is_weight && !plan.sizes.is_empty()) return std::nullopt;
+  if (!is_inside(s.offset, is_weight ? plan.weights : plan.workspace))
     return fmt::format("{} is outside of the memory", s.name);
   if (s.each_thread && !is_inside(s.thread_offset, plan.thread_workspace))
     return fmt::format("{} is outside of a thread's memory", s.name);
@@ -70,7 +79,7 @@ Wrong outside(const Storage& s, const Plan& plan) {
 // Of two buffers of a kind that live at the same time.
 Wrong overlap(const Storage& a, const Storage& b) {
   const auto meet = [&](std::int64_t at, std::int64_t other) {
-    return at < other + byte_size(b) && other < at + byte_size(a);
+    return at < other + byte_size(b).concrete() && other < at + byte_size(a).concrete();
   };
   if (a.each_thread && b.each_thread && meet(a.thread_offset, b.thread_offset))
     return fmt::format("{} and {} of a thread live at the same time and overlap", a.name, b.name);
@@ -79,20 +88,50 @@ Wrong overlap(const Storage& a, const Storage& b) {
   return std::nullopt;
 }
 
+// Of two local buffers whose sizes are open: one of them begins above the end of the other, whatever these
+// are.
+Wrong overlap_at_a_size(const Plan& plan, int a, int b) {
+  const auto is_below = [&](int low, int high) {
+    const std::vector<int>& below = plan.buffer(high).below;
+    return std::ranges::find(below, low) != below.end();
+  };
+  if (is_below(a, b) || is_below(b, a)) return std::nullopt;
+  return fmt::format("{} and {} live at the same time, and neither is above the other", plan.buffer(a).name,
+                     plan.buffer(b).name);
+}
+
+// Places are computed one after the other: what is below a buffer has its place before.
+Wrong wrong_places(const Plan& plan) {
+  std::vector<bool> is_placed(plan.buffers.size(), false);
+  for (const int buffer : plan.placed) {
+    for (const int low : plan.buffer(buffer).below)
+      if (!is_placed[static_cast<std::size_t>(low)])
+        return fmt::format("{} is placed before what is below it", plan.buffer(buffer).name);
+    is_placed[static_cast<std::size_t>(buffer)] = true;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<std::string> overlapping(const Plan& plan) {
   const std::map<int, Life> lives = lives_of(plan);
+  const bool is_open = !plan.sizes.is_empty();
+  if (auto wrong = wrong_places(plan)) return wrong;
   for (auto a = lives.begin(); a != lives.end(); ++a) {
     const Storage& s = plan.buffer(a->first);
     const bool is_weight = s.kind == Storage::Kind::Weight;
     if (!is_weight && s.kind != Storage::Kind::Local) continue;
-    if (auto wrong = misplaced(s)) return wrong;
+    if (auto wrong = misplaced(s, plan.sizes)) return wrong;
     if (auto wrong = outside(s, plan)) return wrong;
+    if (is_open && !is_weight && std::ranges::find(plan.placed, a->first) == plan.placed.end())
+      return fmt::format("{} has no place", s.name);
     for (auto b = std::next(a); b != lives.end(); ++b) {
       const Storage& other = plan.buffer(b->first);
       if (other.kind != s.kind || !(is_weight || a->second.meets(b->second))) continue;
-      if (auto wrong = overlap(s, other)) return wrong;
+      if (auto wrong =
+              is_open && !is_weight ? overlap_at_a_size(plan, a->first, b->first) : overlap(s, other))
+        return wrong;
     }
   }
   return std::nullopt;

@@ -4,6 +4,7 @@
 
 #include "base/nth.h"
 #include "compiler/loops/compose.h"
+#include "compiler/loops/fused_axes.h"
 #include "model/expr/reads.h"
 
 namespace isomer::lower {
@@ -28,8 +29,20 @@ bool are_same_axes(std::vector<Axis> a, std::vector<Axis> b) {
   return a == b;
 }
 
-Relation access(const SetSpace& space, const std::vector<Axis>& axes, const std::vector<Index>& at,
-                const Domain& domain) {
+SetSpace space_of(const Plan& plan) {
+  std::vector<std::string> names;
+  Dims hold;
+  for (const OpenSize& size : plan.sizes.open) {
+    names.push_back(size.name);
+    hold.push_back(Dim::symbol(size.name) - Dim(size.least));
+    if (size.most) hold.push_back(Dim(*size.most) - Dim::symbol(size.name));
+  }
+  return {names, hold, kMostOperations};
+}
+
+Relation access(const SetSpace& space, const std::vector<Axis>& over, const std::vector<Index>& to,
+                const Domain& conditions) {
+  const auto [axes, at, domain] = unfused({over, to, conditions});
   const int in = static_cast<int>(axes.size()), out = static_cast<int>(at.size());
   RelationBuilder builder(space, in, out, 0);
   for (int k = 0; k < in; ++k) {
@@ -38,6 +51,7 @@ Relation access(const SetSpace& space, const std::vector<Axis>& axes, const std:
   }
   for (int k = 0; k < out; ++k) builder.equal(in + k, nth(at, k));
   builder.hold(domain);
+  builder.hold_all_preconditions();
   return builder.finish();
 }
 

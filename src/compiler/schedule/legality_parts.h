@@ -21,6 +21,8 @@ Dims extents_of(const std::vector<Axis>& axes);
 std::vector<Axis> axes_of(const Nest& nest);
 // Whether they are the same but for axes of one position.
 bool are_same_axes(std::vector<Axis> a, std::vector<Axis> b);
+// Of a plan's open sizes, within their bounds.
+SetSpace space_of(const Plan& plan);
 // From positions of axes to where an access goes.
 Relation access(const SetSpace& space, const std::vector<Axis>& axes, const std::vector<Index>& at,
                 const Domain& domain);

@@ -63,7 +63,7 @@ class StripChecker {
     const auto axis = axes_[e.tensor.number];
     if (!axis || *axis >= e.at.size()) return fmt::format("rows of {} are no axis of it", s.name);
     if (s.ring > 0 && s.ring_axis != *axis) return fmt::format("other rows of {} go round", s.name);
-    const std::int64_t rows = s.extents[*axis], low = s.low.empty() ? 0 : s.low[*axis],
+    const std::int64_t rows = s.extents[*axis].concrete(), low = s.low.empty() ? 0 : s.low[*axis],
                        high = s.high.empty() ? 0 : s.high[*axis];
     for (std::size_t k = 0; k < strip(n).done.size(); ++k) {
       const std::int64_t from = done(n, k), to = done(n, k + 1);
@@ -132,7 +132,7 @@ class StripChecker {
     const Storage& s = plan_.buffer(e.tensor.number);
     const std::size_t w = writers_[e.tensor.number].front(), axis = *axes_[e.tensor.number];
     if (w == last()) return fmt::format("a thread reads rows of {} that another one writes", s.name);
-    const std::int64_t rows = strip(n).done.back(), written = s.extents[axis];
+    const std::int64_t rows = strip(n).done.back(), written = s.extents[axis].concrete();
     for (std::size_t r = 0; r < strip(n).first.size(); ++r) {
       if (const std::int64_t from = strip(n).first[r]; r + 1 < strip(n).first.size()) {
         const auto range = read_rows(e.at[axis], strip(n).rows, from, rows);
@@ -210,7 +210,8 @@ Wrong wrong_strips(const Plan& plan) {
       return fmt::format("{} is needed as a whole, but its rows go round", s.name);
     // Zeros before the first row and behind the last are whole rows.
     for (std::size_t d = 0; d < s.extents.size(); ++d)
-      if (d != s.ring_axis && s.strides[d] >= s.strides[s.ring_axis] && s.extents[d] != 1)
+      if (d != s.ring_axis && s.strides[d].concrete() >= s.strides[s.ring_axis].concrete() &&
+          !s.extents[d].is(1))
         return fmt::format("{}: its rows do not lie together", s.name);
     if (!s.low.empty() && s.low[s.ring_axis] > s.ring) return fmt::format("{} has too few rows", s.name);
   }

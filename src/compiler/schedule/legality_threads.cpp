@@ -3,6 +3,7 @@
 
 #include "base/nth.h"
 #include "compiler/loops/compose.h"
+#include "compiler/loops/fused_axes.h"
 #include "compiler/schedule/legality_parts.h"
 
 namespace isomer::lower {
@@ -49,9 +50,28 @@ Parts parts_of_loops(const Nest& nest) {
   return out;
 }
 
+// The same over axes that open sizes are fused to. Where parts are positions of a fused axis, they are
+// positions of all of these: each of one is one of the others.
+Parts unfused(const Parts& parts) {
+  Positions all{.axes = parts.over, .at = parts.at, .domain = parts.guard};
+  all.at.insert(all.at.end(), parts.units.begin(), parts.units.end());
+  all = unfused(std::move(all));
+  const auto units = all.at.begin() + static_cast<std::ptrdiff_t>(parts.at.size());
+  Parts out{.over = all.axes, .at = {all.at.begin(), units}, .guard = all.domain};
+  for (std::size_t k = 0; k < parts.units.size(); ++k) {
+    const Index& now = *(units + static_cast<std::ptrdiff_t>(k));
+    if (!parts.units[k].as_axis() || now.as_axis()) {
+      out.units.push_back(now);
+      continue;
+    }
+    for (const Axis& a : now.axes()) out.units.emplace_back(a);
+  }
+  return out;
+}
+
 // From positions of the target to the parts that write them.
-Relation writers(const Parts& parts, const SetSpace& space) {
-  const auto& [units, over, at, guard] = parts;
+Relation writers(const Parts& divided, const SetSpace& space) {
+  const auto [units, over, at, guard] = unfused(divided);
   const int in = static_cast<int>(at.size()), out = static_cast<int>(units.size()),
             hidden = static_cast<int>(over.size());
   RelationBuilder builder(space, in, out, hidden);
@@ -63,6 +83,7 @@ Relation writers(const Parts& parts, const SetSpace& space) {
   for (int k = 0; k < in; ++k) builder.equal(k, nth(at, k));
   for (int k = 0; k < out; ++k) builder.equal(in + k, nth(units, k));
   builder.hold(guard);
+  builder.hold_all_preconditions();
   return builder.finish();
 }
 

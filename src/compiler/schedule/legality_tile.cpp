@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "compiler/loops/compose.h"
+#include "compiler/loops/fused_axes.h"
 #include "compiler/schedule/bfloat16.h"
 #include "compiler/schedule/legality_parts.h"
 
@@ -12,14 +13,15 @@ namespace {
 constexpr std::int64_t kMostWaiting = std::int64_t{1} << 20;
 std::int64_t waiting_bytes(const Tile& t) {
   if (t.chunk <= 0) return 0;
-  const std::int64_t rows = t.rows.extent.concrete();
+  if (!t.rows.extent.is_concrete() && !t.outer_rows.empty()) return kMostWaiting + 1;
+  const std::int64_t rows = t.rows.extent.value().value_or(t.block);
   return 4 * t.group * t.width * (t.outer_rows.empty() ? std::min(rows, t.block) : rows * t.block);
 }
 
 bool steps_evenly(const Storage& s, const Nest& nest, const ExprNode& left) {
   Index address;
   for (std::size_t d = 0; d < left.at.size(); ++d) {
-    if (s.ring == 0 || d != s.ring_axis) address = address + Dim(s.strides[d]) * left.at[d];
+    if (s.ring == 0 || d != s.ring_axis) address = address + s.strides[d] * left.at[d];
     // Where rows go round, a tile is of one row.
     else if (!nest.strip || !are_same_axes(left.at[d].axes(), {nest.strip->rows})) return false;
   }
@@ -42,8 +44,7 @@ Wrong wrong_packing(const Plan& plan, const Nest& nest, const ExprNode& right, c
   put(Index(t.depth));
   put(Index::mod(Index(t.columns), t.width));
   if (k != t.packed_axes.size()) return "the packed factor has other axes";
-  Extents packed;
-  for (const Axis& a : t.packed_axes) packed.push_back(a.extent.concrete());
+  const Dims packed = extents_of(t.packed_axes);
   const Storage& stored = plan.buffer(t.right);
   if (!is_paired(stored) && stored.type != ElementType::Float) return "the packed factor is of another type";
   if (stored.extents != (is_paired(stored) ? paired_extents(packed) : packed))
@@ -58,7 +59,13 @@ Wrong wrong_packing(const Plan& plan, const Nest& nest, const ExprNode& right, c
   std::vector<Index> from, wanted;
   for (const Index& i : source->at) from.push_back(with_axes(with_axes(i, by), single));
   for (const Index& i : right.at) wanted.push_back(with_axes(i, single));
-  if (!(access(space, axes, from, {}) == access(space, axes, wanted, {})))
+  // Of both over the same axes.
+  Positions both{.axes = axes, .at = from};
+  both.at.insert(both.at.end(), wanted.begin(), wanted.end());
+  both = unfused(std::move(both));
+  const auto behind = both.at.begin() + static_cast<std::ptrdiff_t>(from.size());
+  if (!(access(space, both.axes, {both.at.begin(), behind}, {}) ==
+        access(space, both.axes, {behind, both.at.end()}, {})))
     return "what is packed is not what the product reads";
   return std::nullopt;
 }
@@ -108,13 +115,13 @@ Wrong wrong_winograd(const Plan& plan, const Nest& nest) {
   if (!(right.at[0] == Index(w.output)) || !(right.at[1] == Index(*channel)))
     return "the weights are another convolution's";
   if (w.channels % 16 != 0 || !channel->extent.is(w.channels) || w.output.extent.concrete() % 16 != 0 ||
-      plan.buffer(w.left).strides[w.channel_axis] != 1)
+      !plan.buffer(w.left).strides[w.channel_axis].is(1))
     return "channels do not come in sixteens";
   if (w.size != 2 && w.size != 4) return "there is no such tile";
-  if (plan.buffer(w.weights).size != w.points() * w.panels * w.channels * w.width ||
+  if (plan.buffer(w.weights).size.concrete() != w.points() * w.panels * w.channels * w.width ||
       w.panels * w.width < w.output.extent.concrete())
     return "the weights are transformed otherwise";
-  return w.tiles <= 0 || plan.buffer(w.scratch).size < w.scratch_size()
+  return w.tiles <= 0 || plan.buffer(w.scratch).size.concrete() < w.scratch_size()
              ? Wrong("the scratch memory is too small")
              : std::nullopt;
 }

@@ -8,6 +8,10 @@ namespace isomer::lower {
 
 std::int64_t extent(const Axis& axis) { return axis.extent.concrete(); }
 
+bool is_known(const std::vector<Axis>& axes) {
+  return std::ranges::all_of(axes, [](const Axis& a) { return a.extent.is_concrete(); });
+}
+
 bool is_plain(const Index& index) {
   return std::ranges::all_of(index.terms(),
                              [](const Index::Term& t) { return t.atom.kind == Index::AtomKind::Axis; });
@@ -29,7 +33,7 @@ bool contains(const std::vector<Axis>& axes, const Axis& axis) {
 int Packing::add(Storage s) {
   if (s.kind == Storage::Kind::Weight && plan_.has_values) {
     Hasher hasher;
-    for (const std::int64_t e : s.extents) hasher.add(e);
+    for (const Dim& e : s.extents) hasher.add(e.concrete());
     hasher.add_bytes(s.value.bytes().data, s.value.bytes().size);
     const auto [from, to] = weights_.equal_range(hasher.digest());
     for (auto at = from; at != to; ++at)
@@ -48,15 +52,15 @@ std::optional<Storage> Packing::compute(const Expr& value, const std::vector<Axi
     source = e.tensor.number;
     return read({.kind = TensorRef::Kind::Input, .number = 0}, e.type, e.extents, e.at);
   });
-  if (!source) return std::nullopt;
+  if (!source || !is_known(axes)) return std::nullopt;
   const Storage& weight = storage(*source);
   Storage out{.kind = Storage::Kind::Weight, .name = std::move(name), .type = value.type()};
-  for (const Axis& a : axes) out.extents.push_back(extent(a));
+  for (const Axis& a : axes) out.extents.push_back(a.extent);
   out.strides = row_major(out.extents);
-  out.size = *element_count(out.extents);
+  out.size = product(out.extents);
   if (!plan_.has_values) return out;
   Formula formula;
-  formula.inputs = {TensorType{weight.type, to_dims(weight.extents)}};
+  formula.inputs = {TensorType{weight.type, weight.extents}};
   formula.stages.push_back({.type = value.type(), .axes = axes, .value = alone});
   formula.outputs = {0};
   auto tensors = Program::compile(formula).run({weight.value});

@@ -24,6 +24,8 @@ class Packing {
   // Where an access goes, in elements.
   Index address(int buffer, const std::vector<Index>& at) const { return address_of(storage(buffer), at); }
 
+  std::int64_t usual(const Axis& axis) const { return plan_.sizes.usual(axis); }
+  std::int64_t usual(const Dim& dim) const { return plan_.sizes.usual(dim); }
   const Plan& plan() const { return plan_; }
   AxisNumbers& numbers() { return numbers_; }
 
@@ -33,7 +35,8 @@ class Packing {
   std::unordered_multimap<Digest, int> weights_;
 };
 
-std::int64_t extent(const Axis& axis);
+std::int64_t extent(const Axis& axis);  // that is known
+bool is_known(const std::vector<Axis>& axes);
 // Whether an index is affine in axes: no quotients, no rests; but of the rows that a nest does strip by
 // strip.
 bool is_plain(const Index& index);

@@ -144,6 +144,19 @@ std::optional<std::vector<std::int64_t>> placed_exactly(const std::vector<Block>
   return std::nullopt;  // an order that goes round
 }
 
+// Sizes are open: what lies above what at usual sizes does so at all.
+static void order_places(Plan& plan, const std::vector<int>& buffers, const std::vector<Block>& blocks,
+                         const std::vector<std::int64_t>& places) {
+  std::vector<std::size_t> order(buffers.size());
+  for (std::size_t k = 0; k < order.size(); ++k) order[k] = k;
+  std::ranges::stable_sort(order, {}, [&](std::size_t k) { return places[k]; });
+  for (auto high = order.begin(); high != order.end(); ++high) {
+    plan.placed.push_back(buffers[*high]);
+    for (auto low = order.begin(); low != high; ++low)
+      if (blocks[*low].lives_with(blocks[*high])) plan.buffer(buffers[*high]).below.push_back(buffers[*low]);
+  }
+}
+
 // Large ones first, each at the lowest place that is free while it lives; where that is more
 // than what lives at some time, and there are few, an exact plan is asked for.
 void place_buffers(Plan& plan) {
@@ -155,7 +168,7 @@ void place_buffers(Plan& plan) {
   std::vector<Block> blocks;
   for (const auto& [buffer, life] : lives) {
     Storage& s = plan.buffer(buffer);
-    const std::int64_t bytes = aligned(byte_size(s));
+    const std::int64_t bytes = aligned(plan.sizes.usual(byte_size(s)));
     if (s.kind == Storage::Kind::Local) {
       buffers.push_back(buffer);
       blocks.push_back({.bytes = bytes, .first = life.first, .last = life.last});
@@ -173,6 +186,7 @@ void place_buffers(Plan& plan) {
       places = std::move(*exact);
       plan.workspace = peak(blocks, places);
     }
+  if (!plan.sizes.is_empty()) order_places(plan, buffers, blocks, places);
   std::vector<Storage*> own;  // of each thread
   std::vector<Block> own_blocks;
   for (std::size_t k = 0; k < buffers.size(); ++k) {

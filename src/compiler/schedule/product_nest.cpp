@@ -37,8 +37,8 @@ void ProductNest::choose_sides() {
   const Index target = at_target();
   std::optional<Axis> innermost;
   for (const Axis& a : nest_.axes)
-    if (extent(a) > 1 && stride(target, a) > 0 &&
-        (!innermost || stride(target, a) < stride(target, *innermost)))
+    if (usual(a) > 1 && usual(stride(target, a)) > 0 &&
+        (!innermost || usual(stride(target, a)) < usual(stride(target, *innermost))))
       innermost = a;
   if (innermost && mentions(*product.args[0], *innermost) && !mentions(*product.args[1], *innermost))
     left_ = 1;
@@ -58,7 +58,7 @@ bool ProductNest::meets_image(const Axis& axis, std::int64_t step) const {
 void ProductNest::trim_windows() {
   const std::vector<Axis> all = sum().axes;
   for (const Axis& axis : all) {
-    if (extent(axis) > 16) continue;
+    if (!axis.extent.is_concrete() || extent(axis) > 16) continue;
     std::int64_t low = 0, high = extent(axis);
     while (low < high && !meets_image(axis, low)) ++low;
     while (low < high && !meets_image(axis, high - 1)) --high;
@@ -102,7 +102,8 @@ std::optional<std::pair<Axis, std::int64_t>> ProductNest::quotient() const {
         if (t.atom.kind == Index::AtomKind::Axis) continue;
         const auto axis = t.atom.inner->as_axis();
         const auto divisor = t.atom.divisor.value();
-        if (axis && divisor && *divisor > 0 && contains(nest_.axes, *axis) && extent(*axis) % *divisor == 0)
+        if (axis && divisor && *divisor > 0 && contains(nest_.axes, *axis) && axis->extent.is_concrete() &&
+            extent(*axis) % *divisor == 0)
           return std::pair{*axis, *divisor};
       }
   return std::nullopt;
@@ -115,7 +116,7 @@ void ProductNest::merge_depth() {
     const Index l = at_left();
     for (const Axis& outer : sum().axes) {
       for (const Axis& inner : sum().axes) {
-        if (outer == inner || stride(l, outer) != extent(inner) * stride(l, inner)) continue;
+        if (outer == inner || stride(l, outer) != inner.extent * stride(l, inner)) continue;
         fuse_reduced(outer, inner);
         merged = true;
         break;
@@ -126,7 +127,7 @@ void ProductNest::merge_depth() {
 }
 
 void ProductNest::fuse_reduced(const Axis& outer, const Axis& inner) {
-  const Axis fused = packing_.numbers().make(extent(outer) * extent(inner));
+  const Axis fused = packing_.numbers().make(outer.extent * inner.extent);
   std::vector<Axis> axes = sum().axes;
   std::erase_if(axes, [&](const Axis& a) { return a == outer || a == inner; });
   axes.push_back(fused);
@@ -149,7 +150,7 @@ void ProductNest::reindex(std::vector<Axis> axes, const AxisMap& by) {
 }
 
 Axis ProductNest::fuse(const Axis& outer, const Axis& inner) {
-  const Axis fused = packing_.numbers().make(extent(outer) * extent(inner));
+  const Axis fused = packing_.numbers().make(outer.extent * inner.extent);
   const AxisMap by{{outer.id, Index::floor(Index(fused), inner.extent)},
                    {inner.id, Index::mod(Index(fused), inner.extent)}};
   std::erase_if(nest_.axes, [&](const Axis& a) { return a == outer || a == inner; });

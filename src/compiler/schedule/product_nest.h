@@ -45,6 +45,7 @@ class ProductNest {
   void replace_left(const Expr& by);
 
  private:
+  std::int64_t usual(const auto& what) const { return packing_.usual(what); }
   Index address(int buffer, const std::vector<Index>& at) const { return packing_.address(buffer, at); }
   void choose_sides();
   bool meets_image(const Axis& axis, std::int64_t step) const;

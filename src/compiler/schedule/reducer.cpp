@@ -40,8 +40,8 @@ class Reducer {
     if (!trial.reduction || trial.axes.empty()) return std::nullopt;
     Axis axis = trial.loops[trial.axes.size() - 1].axis;
     int reads = 0;
-    if (extent(axis) <= kLanes || extent(axis) % kLanes == 0 || trial.reduction->type != ElementType::Float ||
-        trial.reduction->reduction == Reduction::Product ||
+    if (!axis.extent.is_concrete() || extent(axis) <= kLanes || extent(axis) % kLanes == 0 ||
+        trial.reduction->type != ElementType::Float || trial.reduction->reduction == Reduction::Product ||
         !fits(*trial.reduction->args[0], trial, axis, reads) || reads == 0)
       return std::nullopt;
     return axis;
@@ -63,6 +63,7 @@ class Reducer {
     const Loop innermost = nest.loops[data - 1];
     if (in_lanes(nest, innermost.axis)) return by_lanes(nest, data);
     const auto [along, across] = directions(*nest.reduction->args[0], nest, innermost.axis);
+    if (!innermost.axis.extent.is_concrete()) return;
     const std::int64_t length = extent(innermost.axis);
     if (length < 4 || length > 4096 || (along == 0 && across > 0)) return;
     nest.loops.erase(nest.loops.begin() + static_cast<std::ptrdiff_t>(data) - 1);
@@ -75,16 +76,16 @@ class Reducer {
     while (true) {
       std::vector<Axis> several;  // outermost first
       for (const Loop& l : nest.loops)
-        if (extent(l.axis) > 1) several.push_back(l.axis);
+        if (!l.axis.extent.is(0) && !l.axis.extent.is(1)) several.push_back(l.axis);
       if (several.size() < 2) return;
       const Axis inner = several.back(), outer = several[several.size() - 2];
       if (nest.strip && (nest.strip->rows == inner || nest.strip->rows == outer)) return;
       const auto goes_on = [&](const Index& address) {
-        return stride(address, outer) == extent(inner) * stride(address, inner) && is_even(address, outer) &&
+        return stride(address, outer) == inner.extent * stride(address, inner) && is_even(address, outer) &&
                is_even(address, inner);
       };
       if (!all_addresses(nest, goes_on)) return;
-      const Axis fused = numbers_.make(extent(outer) * extent(inner));
+      const Axis fused = numbers_.make(outer.extent * inner.extent);
       const AxisMap by{{outer.id, Index::floor(Index(fused), inner.extent)},
                        {inner.id, Index::mod(Index(fused), inner.extent)}};
       Nest trial = nest;
@@ -133,7 +134,7 @@ class Reducer {
       const Index at = address(e);
       if (stride(at, axis) == 1) ++out.first;
       for (const Axis& a : nest.reduction->axes)
-        if (stride(at, a) == 1 && extent(a) > 1) ++out.second;
+        if (stride(at, a) == 1 && packing_.usual(a) > 1) ++out.second;
     }
     const auto add = [&](const ExprNode& part) {
       const auto [along, across] = directions(part, nest, axis);
@@ -147,7 +148,8 @@ class Reducer {
 
   // Whether sixteen elements along the axis can be computed at once. Weights are laid out for it.
   bool in_lanes(Nest& nest, const Axis& axis) {
-    if ((extent(axis) % kLanes != 0 && (extent(axis) > kLanes || extent(axis) < kFewestLanes)) ||
+    if (!axis.extent.is_concrete() || !is_known(nest.reduction->axes) ||
+        (extent(axis) % kLanes != 0 && (extent(axis) > kLanes || extent(axis) < kFewestLanes)) ||
         nest.reduction->type != ElementType::Float)
       return false;
     if (std::ranges::any_of(nest.reduction->domain, [&](const Index& i) { return i.mentions(axis); }))
@@ -215,10 +217,10 @@ class Reducer {
     for (std::size_t d = 0; d < source.extents.size(); ++d)
       if (d != along) put(d);
     put(along);
-    auto packed = packing_.compute(read(e.tensor, source.type, to_dims(source.extents), from), order,
-                                   source.name + ".packed");
+    auto packed =
+        packing_.compute(read(e.tensor, source.type, source.extents, from), order, source.name + ".packed");
     ISOMER_CHECK(packed, "a weight is only moved");
-    const Dims extents = to_dims(packed->extents);
+    const Dims extents = packed->extents;
     return read({.kind = TensorRef::Kind::Input, .number = packing_.add(std::move(*packed))}, e.type, extents,
                 at);
   }
@@ -236,7 +238,7 @@ class Reducer {
     // What is read for one position is still there for the next.
     else if (extent(reduced.back().axis) <= kShortRow) reduced.back().kind = Loop::Kind::Unrolled;
     const auto [wide, high] =
-        sums(vectors, data >= 2 ? extent(nest.loops[data - 2].axis) : 1,
+        sums(vectors, data >= 2 ? nest.loops[data - 2].axis.extent.value().value_or(1) : 1,
              reduced.back().kind == Loop::Kind::Unrolled ? extent(reduced.back().axis) : 1);
     std::vector<Loop> loops(nest.loops.begin(), nest.loops.begin() + static_cast<std::ptrdiff_t>(data) - 1);
     std::vector<Loop> tile;

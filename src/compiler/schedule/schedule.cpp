@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "compiler/loops/intrinsic.h"
+#include "compiler/schedule/layout.h"
 
 namespace isomer::lower {
 namespace {
@@ -74,6 +75,7 @@ class Scheduler {
     if (by < 1) return Error{"split NAME BY, where BY is a number of at least 1"};
     ISOMER_TRY(const std::size_t at, find(words[1]));
     const Loop loop = nest_.loops[at];
+    if (!loop.axis.extent.is_concrete()) return Error{fmt::format("split {}: {}", words[1], kNeedsSizes)};
     const std::int64_t extent = loop.axis.extent.concrete();
     const Axis outer = numbers_.make((extent + by - 1) / by), inner = numbers_.make(by);
     const Index whole = Dim(by) * Index(outer) + Index(inner);
@@ -120,6 +122,8 @@ class Scheduler {
   Status mark(const std::vector<std::string>& words, Loop::Kind kind) {
     if (words.size() != 2) return Error{fmt::format("{} NAME", words[0])};
     ISOMER_TRY(const std::size_t at, find(words[1]));
+    if (!nest_.loops[at].axis.extent.is_concrete())
+      return Error{fmt::format("{} {}: {}", words[0], words[1], kNeedsSizes)};
     nest_.loops[at].kind = kind;
     return Done{};
   }

@@ -12,46 +12,47 @@ constexpr std::int64_t kWorth = std::int64_t{1} << 15;
 // Parts that are enough for any number of threads; more loops are not divided.
 constexpr std::int64_t kParts = 32;
 
-std::int64_t points(const std::vector<Axis>& axes) {
+// At usual sizes, as all that decides here.
+std::int64_t points(const std::vector<Axis>& axes, const Sizes& sizes) {
   std::int64_t out = 1;
-  for (const Axis& a : axes) out *= a.extent.concrete();
+  for (const Axis& a : axes) out *= sizes.usual(a);
   return out;
 }
 
 // About how many operations a nest has: of every point, those of its sums.
-std::int64_t work(const Nest& nest) {
+std::int64_t work(const Nest& nest, const Sizes& sizes) {
   std::set<const ExprNode*> seen;
   std::int64_t each = 1;
   const auto visit = [&](const ExprNode& e, const auto& self) -> void {
     if (!seen.insert(&e).second) return;
-    if (e.kind == ExprNode::Kind::Reduce && !as_look_up(e)) each += points(e.axes);
+    if (e.kind == ExprNode::Kind::Reduce && !as_look_up(e)) each += points(e.axes, sizes);
     for (const ExprRef& a : e.args) self(*a, self);
     for (const ExprNode::Case& c : e.cases) self(*c.value, self);
   };
   visit(*nest.value, visit);
-  return points(nest.axes) * each;
+  return points(nest.axes, sizes) * each;
 }
 
 // The length of an axis for threads that divide it: of rows that go strip by strip, one strip.
-std::int64_t length(const Nest& nest, const Axis& axis) {
-  if (!nest.strip || !(nest.strip->rows == axis)) return axis.extent.concrete();
+std::int64_t length(const Nest& nest, const Axis& axis, const Sizes& sizes) {
+  if (!nest.strip || !(nest.strip->rows == axis)) return sizes.usual(axis);
   const auto strips = static_cast<std::int64_t>(nest.strip->done.size());
   return std::max<std::int64_t>(1, axis.extent.concrete() / strips);
 }
 
-void share_tile(const Nest& nest, Tile& tile) {
+void share_tile(const Nest& nest, Tile& tile, const Sizes& sizes) {
   std::int64_t batch = 1;
-  for (const Axis& a : tile.batch) batch *= length(nest, a);
+  for (const Axis& a : tile.batch) batch *= length(nest, a, sizes);
   // Tiles are a dozen rows high, about.
   constexpr std::int64_t kHeight = 12;
-  const std::int64_t rows = tile.outer_rows.empty() ? (tile.rows.extent.concrete() + kHeight - 1) / kHeight
-                                                    : points(tile.outer_rows);
-  const std::int64_t panels = (tile.columns.extent.concrete() + tile.width - 1) / tile.width;
+  const std::int64_t rows = tile.outer_rows.empty() ? (sizes.usual(tile.rows) + kHeight - 1) / kHeight
+                                                    : points(tile.outer_rows, sizes);
+  const std::int64_t panels = (sizes.usual(tile.columns) + tile.width - 1) / tile.width;
   if (batch * std::max(rows, panels) < 2) return;
   tile.shared = batch * rows >= kParts / 2 || rows >= panels ? Tile::Shared::Rows : Tile::Shared::Columns;
 }
 
-void share_loops(Nest& nest) {
+void share_loops(Nest& nest, const Sizes& sizes) {
   std::int64_t parts = 1;
   std::size_t count = 0;
   for (; count < nest.loops.size() && parts < kParts; ++count) {
@@ -59,7 +60,7 @@ void share_loops(Nest& nest) {
     if (loop.kind != Loop::Kind::Serial || is_reduced(nest, loop)) break;
     // The innermost loop is for vectors, unless there is no other.
     if (count + 1 == nest.loops.size() && parts > 1) break;
-    parts *= length(nest, loop.axis);
+    parts *= length(nest, loop.axis, sizes);
   }
   if (parts < 2) return;
   for (std::size_t k = 0; k < count; ++k) nest.loops[k].kind = Loop::Kind::Parallel;
@@ -86,7 +87,7 @@ void share_strips(Plan& plan, std::size_t first, std::size_t length, const Sched
   const auto end = plan.nests.begin() + static_cast<std::ptrdiff_t>(first + length);
   const auto begin = plan.nests.begin() + static_cast<std::ptrdiff_t>(first);
   std::int64_t all = 0;
-  for (auto n = begin; n != end; ++n) all += work(*n);
+  for (auto n = begin; n != end; ++n) all += work(*n, plan.sizes);
   const auto is_private = [&](const Nest& n) {
     const Storage& s = plan.buffer(n.target);
     return s.kind == Storage::Kind::Local && s.ring > 0;
@@ -116,13 +117,14 @@ void share_nests(Plan& plan, const Schedules& own) {
   for (Nest& nest : plan.nests) {
     if (nest.strip && nest.strip->apart) continue;
     const auto strips = nest.strip ? static_cast<std::int64_t>(nest.strip->done.size()) : 1;
-    if (is_left_alone(nest, own) || work(nest) / strips < kWorth) continue;
-    if (nest.tile) share_tile(nest, *nest.tile);
+    if (is_left_alone(nest, own) || work(nest, plan.sizes) / strips < kWorth) continue;
+    if (nest.tile) share_tile(nest, *nest.tile, plan.sizes);
     else if (nest.winograd) {
+      if (!plan.sizes.is_empty()) continue;  // memory of each thread is divided for known sizes
       nest.winograd->shared = shared_winograd(*nest.winograd);
       plan.buffer(nest.winograd->scratch).each_thread = true;
     } else {
-      share_loops(nest);
+      share_loops(nest, plan.sizes);
     }
   }
 }

@@ -111,8 +111,8 @@ TEST(Strips, PlantedFaultsAreFound) {
   for (const std::size_t b : round) plant([&](Plan& p) { p.buffers[b].ring -= 1; });
   plant([&](Plan& p) { p.buffers[round[1]].ring_axis = 3; });
   plant([&](Plan& p) { p.buffers[round[1]].kind = Storage::Kind::Output; });
-  plant([&](Plan& p) { p.buffers[round[1]].size -= 1; });
-  plant([&](Plan& p) { p.buffers[round[1]].strides[2] -= 1; });
+  plant([&](Plan& p) { p.buffers[round[1]].size = p.buffers[round[1]].size - Dim(1); });
+  plant([&](Plan& p) { p.buffers[round[1]].strides[2] = p.buffers[round[1]].strides[2] - Dim(1); });
   plant([&](Plan& p) { strip(p, 1).done[0] -= 1; });
   plant([&](Plan& p) { strip(p, 1).done[0] += 8; });
   plant([&](Plan& p) { strip(p, 2).done.back() -= 1; });
@@ -152,7 +152,7 @@ TEST(Strips, TheCheckerAgreesWithRunningThem) {
       Plan plan = start;
       const auto buffer = static_cast<std::size_t>(plan.nests[0].target);
       Storage& s = plan.buffers[buffer];
-      const std::int64_t rows = s.extents[2], low = s.low[2], high = s.high[2];
+      const std::int64_t rows = s.extents[2].concrete(), low = s.low[2], high = s.high[2];
       const std::int64_t count = 2 + below(6);
       for (Nest& nest : plan.nests) {
         Extents& done = nest.strip->done;
@@ -167,7 +167,7 @@ TEST(Strips, TheCheckerAgreesWithRunningThem) {
         done.push_back(nest.strip->rows.extent.concrete());
       }
       s.ring = 3 + below(rows);
-      lay_out(s, order_of(s));
+      lay_out(s, order_of(s, plan.sizes));
       place_buffers(plan);
       std::map<std::int64_t, std::int64_t> memory;
       for (std::int64_t r = -low; r < 0; ++r) memory[(r + low) % s.ring] = r;

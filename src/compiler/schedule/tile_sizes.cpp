@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "compiler/schedule/packing.h"
-
 namespace isomer::lower {
 namespace {
 
@@ -14,7 +12,9 @@ constexpr std::int64_t kPanelBytes = std::int64_t{32} << 10, kSumBytes = std::in
 constexpr std::int64_t kGroupBytes = std::int64_t{128} << 10, kMostPanels = 4;
 constexpr std::int64_t kFewestWaiting = 28;  // rows of sums that wait: two tiles' height
 
-std::int64_t panels_of(const Tile& tile) { return (extent(tile.columns) + tile.width - 1) / tile.width; }
+std::int64_t panels_of(const Tile& tile, const Sizes& sizes) {
+  return (sizes.usual(tile.columns) + tile.width - 1) / tile.width;
+}
 
 // What a block is a part of.
 const Axis& blocked_axis(const Tile& tile) {
@@ -23,16 +23,22 @@ const Axis& blocked_axis(const Tile& tile) {
 // What pieces are of.
 const Axis& outermost_depth(const Tile& tile) { return tile.outer.empty() ? tile.depth : tile.outer.front(); }
 
-std::int64_t step_of(const Index& left, const Axis& axis) {
-  return std::max<std::int64_t>(1, stride(left, axis));
+std::int64_t step_of(const Index& left, const Axis& axis, const Sizes& sizes) {
+  return std::max<std::int64_t>(1, sizes.usual(stride(left, axis)));
 }
 // The size of each part, if they are about equal.
 std::int64_t equal_parts(std::int64_t all, std::int64_t parts) { return (all + parts - 1) / parts; }
 
-std::int64_t steps_of(const Tile& tile) {
-  std::int64_t steps = extent(tile.depth);
-  for (const Axis& a : tile.outer) steps *= extent(a);
+std::int64_t steps_of(const Tile& tile, const Sizes& sizes) {
+  std::int64_t steps = sizes.usual(tile.depth);
+  for (const Axis& a : tile.outer) steps *= sizes.usual(a);
   return steps;
+}
+
+// Whether it is known how many sums wait for the next piece, at most.
+bool may_wait(const Tile& tile) {
+  return outermost_depth(tile).extent.is_concrete() &&
+         (tile.outer_rows.empty() || tile.rows.extent.is_concrete());
 }
 
 }  // namespace
@@ -46,33 +52,39 @@ std::int64_t panel_width(std::int64_t columns, std::int64_t rows) {
   return columns % 48 == 0 || (vectors % 2 == 1 && vectors % 3 != 1) ? 48 : 32;
 }
 
-void choose_block(Tile& tile, const Index& left) {
+void choose_block(Tile& tile, const Index& left, const Sizes& sizes) {
   // What one more row brings into the cache; windows of neighbouring rows overlap.
-  std::int64_t step = 4 * step_of(left, blocked_axis(tile));
-  if (!tile.outer_rows.empty()) step = std::min(step, 4 * 3 * extent(tile.rows) * step_of(left, tile.rows));
+  std::int64_t step = 4 * step_of(left, blocked_axis(tile), sizes);
+  if (!tile.outer_rows.empty())
+    step = std::min(step, 4 * 3 * sizes.usual(tile.rows) * step_of(left, tile.rows, sizes));
   tile.block = std::max<std::int64_t>(1, kBlockBytes / step);
-  const std::int64_t all = extent(blocked_axis(tile));
+  const std::int64_t all = sizes.usual(blocked_axis(tile));
   const std::int64_t blocks = std::max<std::int64_t>(1, (all + tile.block / 2) / tile.block);
   tile.block = equal_parts(all, blocks);
 }
 
-void choose_group(Tile& tile) {
-  const std::int64_t piece = std::min(4 * tile.width * steps_of(tile), kPanelBytes);
-  tile.group = std::clamp<std::int64_t>(kGroupBytes / piece, 1, std::min(panels_of(tile), kMostPanels));
+void choose_group(Tile& tile, const Sizes& sizes) {
+  const std::int64_t piece = std::min(4 * tile.width * steps_of(tile, sizes), kPanelBytes);
+  tile.group =
+      std::clamp<std::int64_t>(kGroupBytes / piece, 1, std::min(panels_of(tile, sizes), kMostPanels));
 }
 
-void choose_pieces(Tile& tile, const Index& left) {
-  const std::int64_t all = extent(outermost_depth(tile));
-  const std::int64_t step = 4 * tile.width * steps_of(tile) / all;  // bytes of the panel for one step of it
+void choose_pieces(Tile& tile, const Index& left, const Sizes& sizes) {
+  // Sums wait in memory of a known size.
+  if (!may_wait(tile)) return;
+  const std::int64_t all = sizes.usual(outermost_depth(tile));
+  const std::int64_t step =
+      4 * tile.width * steps_of(tile, sizes) / all;  // bytes of the panel for one step of it
   const std::int64_t chunk = std::max<std::int64_t>(1, kPanelBytes / step);
   if (all * step < 2 * kPanelBytes || chunk >= all) return;
   const bool has_outer = !tile.outer_rows.empty();
-  const std::int64_t rows = extent(tile.rows);
+  const std::int64_t rows = sizes.usual(tile.rows);
   const std::int64_t row_bytes = 4 * tile.width * tile.group * (has_outer ? rows : 1);
   std::int64_t block = std::min(tile.block, kSumBytes / row_bytes);
   // Plain rows: equal blocks, and few, since each brings the panels anew.
   if (!has_outer) {
-    const std::int64_t fit = std::min(kSumBytes / row_bytes, kPiecesBytes / (4 * step_of(left, tile.rows)));
+    const std::int64_t fit =
+        std::min(kSumBytes / row_bytes, kPiecesBytes / (4 * step_of(left, tile.rows, sizes)));
     const std::int64_t most = std::max(kFewestWaiting, fit);
     block = equal_parts(rows, (rows + most - 1) / most);
   }
@@ -81,10 +93,11 @@ void choose_pieces(Tile& tile, const Index& left) {
   tile.chunk = equal_parts(all, (all + chunk - 1) / chunk);
 }
 
-void take_sizes(Tile& tile, const TileRequest& request) {
-  if (request.block > 0) tile.block = std::min(request.block, extent(blocked_axis(tile)));
-  if (request.group > 0) tile.group = std::min(request.group, panels_of(tile));
-  if (request.pieces) tile.chunk = *request.pieces < extent(outermost_depth(tile)) ? *request.pieces : 0;
+void take_sizes(Tile& tile, const TileRequest& request, const Sizes& sizes) {
+  if (request.block > 0) tile.block = std::min(request.block, sizes.usual(blocked_axis(tile)));
+  if (request.group > 0) tile.group = std::min(request.group, panels_of(tile, sizes));
+  if (request.pieces && may_wait(tile))
+    tile.chunk = *request.pieces < sizes.usual(outermost_depth(tile)) ? *request.pieces : 0;
 }
 
 }  // namespace isomer::lower

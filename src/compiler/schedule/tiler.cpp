@@ -34,7 +34,7 @@ class Tiler {
     if (!product_.find()) return std::nullopt;
     if (!is_plain(product_.at_left(), product_.nest()) || !is_plain(product_.at_right())) return std::nullopt;
     if (!sort_axes() || !is_worth()) return std::nullopt;
-    pad_left();
+    if (!pad_left()) return std::nullopt;
     product_.merge_depth();
     merge_rows();
     choose_row();
@@ -45,6 +45,13 @@ class Tiler {
   }
 
  private:
+  std::int64_t usual(const auto& what) const { return packing_.usual(what); }
+  // Longest steps first.
+  void sort_by_steps(std::vector<Axis>& axes, const Index& address) const {
+    std::ranges::stable_sort(axes, [&](const Axis& a, const Axis& b) {
+      return usual(stride(address, a)) > usual(stride(address, b));
+    });
+  }
   const ExprNode& left() const { return product_.left(); }
   const ExprNode& right() const { return product_.right(); }
 
@@ -58,16 +65,16 @@ class Tiler {
       const bool in_strips = nest.strip && a == nest.strip->rows;
       if (in_strips || (in_left && in_right)) batch_.push_back(a);
       else if (in_right) columns.push_back(a);
-      else if (extent(a) == 1) batch_.push_back(a);
+      else if (a.extent.is(1)) batch_.push_back(a);
       else if (in_left) rows_.push_back(a);
       else return false;
     }
     for (const Axis& a : product_.sum().axes)
-      if (extent(a) > 1 && (!mentions(left(), a) || !mentions(right(), a))) return false;
+      if (!a.extent.is(0) && !a.extent.is(1) && (!mentions(left(), a) || !mentions(right(), a))) return false;
     if (columns.empty()) return false;
     std::ranges::stable_sort(columns, [&](const Axis& a, const Axis& b) {
-      if ((extent(a) == 1) != (extent(b) == 1)) return extent(a) != 1;
-      return stride(target, a) < stride(target, b);
+      if (a.extent.is(1) != b.extent.is(1)) return !a.extent.is(1);
+      return usual(stride(target, a)) < usual(stride(target, b));
     });
     for (std::size_t k = 1; k < columns.size(); ++k) batch_.push_back(columns[k]);
     column_ = columns[0];
@@ -77,16 +84,17 @@ class Tiler {
   bool is_worth() const {
     if (request_) return true;
     std::int64_t depth = 1, height = 1;
-    for (const Axis& a : product_.sum().axes) depth *= extent(a);
-    for (const Axis& a : rows_) height *= extent(a);
+    for (const Axis& a : product_.sum().axes) depth *= usual(a);
+    for (const Axis& a : rows_) height *= usual(a);
     const bool packs = product_.storage_of(right()).kind != Storage::Kind::Weight;
-    if (extent(column_) < 8 || depth * extent(column_) < (packs ? kFewestProducts : kFewestOfWeights))
+    if (usual(column_) < 8 || depth * usual(column_) < (packs ? kFewestProducts : kFewestOfWeights))
       return false;
     return !packs || height >= 4;
   }
 
-  // Reads outside of the left tensor are reads of a larger one with zeros around it.
-  void pad_left() {
+  // Reads outside of the left tensor are reads of a larger one with zeros around it. False: how far outside
+  // is not known.
+  bool pad_left() {
     const ExprNode read_left = left();
     Storage padded = product_.storage_of(read_left);
     std::vector<Index> at = read_left.at, source;
@@ -96,16 +104,19 @@ class Tiler {
       std::int64_t low = 0;
       if (!stays_inside(product_.storage_of(read_left), d, at[d])) {
         const auto range = at[d].range();
+        if (!range || !range->low.is_concrete()) return false;
         low = std::min<std::int64_t>(0, range->low.concrete());
-        padded.extents[d] = std::max(padded.extents[d], range->high.concrete() + 1) - low;
+        // What is read, where it is open whether that is less than the tensor.
+        const Dim end = range->high + Dim(1), both = Dim::max(padded.extents[d], end);
+        padded.extents[d] = (both.is_concrete() || both == padded.extents[d] ? both : end) - Dim(low);
         at[d] = at[d] - Index(low);
         is_padded = true;
       }
       axes.push_back(numbers_.make(padded.extents[d]));
       source.push_back(Index(axes.back()) + Index(low));
     }
-    if (!is_padded) return;
-    std::vector<int> order = order_of(padded);
+    if (!is_padded) return true;
+    std::vector<int> order = order_of(padded, packing_.plan().sizes);
     if (padded.kind != Storage::Kind::Local && order.size() >= 3)
       std::rotate(order.begin() + 1, order.begin() + 2, order.end());
     padded.low = padded.high = {};
@@ -116,7 +127,8 @@ class Tiler {
     const int buffer = packing_.add(std::move(padded));
     add_before("padded", buffer, axes, read(read_left.tensor, read_left.type, read_left.extents, source));
     product_.replace_left(read({.kind = TensorRef::Kind::Input, .number = buffer}, read_left.type,
-                               to_dims(packing_.storage(buffer).extents), at));
+                               packing_.storage(buffer).extents, at));
+    return true;
   }
   // A nest that has to run before.
   void add_before(const std::string& what, int target, const std::vector<Axis>& axes, const Expr& value) {
@@ -135,8 +147,8 @@ class Tiler {
       const Index l = product_.at_left(), target = product_.at_target();
       for (const Axis& outer : rows_) {
         for (const Axis& inner : rows_) {
-          if (outer == inner || stride(l, outer) != extent(inner) * stride(l, inner) ||
-              stride(target, outer) != extent(inner) * stride(target, inner))
+          if (outer == inner || stride(l, outer) != inner.extent * stride(l, inner) ||
+              stride(target, outer) != inner.extent * stride(target, inner))
             continue;
           fuse_rows(Axis(outer), Axis(inner));
           merged = true;
@@ -154,18 +166,17 @@ class Tiler {
   // The row axis of tiles: a long one, if possible the innermost.
   void choose_row() {
     const Index l = product_.at_left();
-    std::ranges::stable_sort(rows_,
-                             [&](const Axis& a, const Axis& b) { return stride(l, a) > stride(l, b); });
+    sort_by_steps(rows_, l);
     if (rows_.empty()) {
       row_ = numbers_.make(1);
       product_.nest().axes.push_back(row_);
       return;
     }
-    const auto is_long = [](const Axis& a) { return extent(a) >= 8; };
+    const auto is_long = [&](const Axis& a) { return usual(a) >= 8; };
     auto at = std::find_if(rows_.rbegin(), rows_.rend(), is_long);
     if (at == rows_.rend())
       at = std::max_element(rows_.rbegin(), rows_.rend(),
-                            [](const Axis& a, const Axis& b) { return extent(a) < extent(b); });
+                            [&](const Axis& a, const Axis& b) { return usual(a) < usual(b); });
     row_ = *at;
     rows_.erase(std::next(at).base());
   }
@@ -174,9 +185,8 @@ class Tiler {
     const Index l = product_.at_left();
     if (!is_plain(l, product_.nest())) return false;
     std::vector<Axis> depth = product_.sum().axes;
-    std::ranges::stable_sort(depth,
-                             [&](const Axis& a, const Axis& b) { return stride(l, a) > stride(l, b); });
-    std::erase_if(depth, [](const Axis& a) { return extent(a) == 1; });
+    sort_by_steps(depth, l);
+    std::erase_if(depth, [](const Axis& a) { return a.extent.is(1); });
     if (depth.size() > 3 || depth.empty()) return false;
     Tile tile{.rows = row_, .columns = column_, .depth = depth.back(), .batch = batch_, .outer_rows = rows_};
     tile.outer.assign(depth.begin(), depth.end() - 1);
@@ -192,24 +202,26 @@ class Tiler {
     return true;
   }
   // Of --precision bf16; nullopt: the product is of float32.
-  std::optional<PairedSizes> pairs_for(const std::vector<Axis>& depth, std::int64_t step) const {
-    if (exactness_ != Exactness::Bfloat16 || request_ ||
+  std::optional<PairedSizes> pairs_for(const std::vector<Axis>& depth, const Dim& step) const {
+    if (!is_known(depth) || !is_known({column_}) || !step.is_concrete() ||
+        exactness_ != Exactness::Bfloat16 || request_ ||
         product_.storage_of(right()).kind != Storage::Kind::Weight)
       return std::nullopt;
-    return choose_pairs(depth, step, rows_.empty() && extent(row_) == 1, extent(column_));
+    return choose_pairs(depth, step.concrete(), rows_.empty() && row_.extent.is(1), extent(column_));
   }
   void choose_sizes(Tile& tile, const Index& at_left, const std::optional<PairedSizes>& pairs) const {
     tile.width = pairs                               ? pairs->width
                  : request_ && request_->columns > 0 ? request_->columns
-                                                     : panel_width(extent(column_), extent(row_));
-    choose_block(tile, at_left);
+                                                     : panel_width(usual(column_), usual(row_));
+    const Sizes& sizes = packing_.plan().sizes;
+    choose_block(tile, at_left, sizes);
     if (pairs) {
       tile.group = pairs->group;
       return;
     }
-    choose_group(tile);
-    choose_pieces(tile, at_left);
-    if (request_) take_sizes(tile, *request_);
+    choose_group(tile, sizes);
+    choose_pieces(tile, at_left, sizes);
+    if (request_) take_sizes(tile, *request_, sizes);
   }
 
   // right[batch..., panel, outer..., depth, column]
@@ -224,7 +236,7 @@ class Tiler {
       by[a.id] = Index(axes.back());
     };
     for (const Axis& a : tile.kept) copy(a);
-    const std::int64_t panels = (extent(column_) + tile.width - 1) / tile.width;
+    const Dim panels = Dim::floor(column_.extent + Dim(tile.width - 1), tile.width);
     const Axis panel = numbers_.make(panels), lane = numbers_.make(tile.width);
     axes.push_back(panel);
     for (const Axis& a : tile.outer) copy(a);
@@ -235,7 +247,7 @@ class Tiler {
     for (const Axis& a : product_.sum().axes)
       if (!by.contains(a.id)) by[a.id] = Index(0);
     tile.packed_value = with_axes(Expr(product_.right_ref()), by, numbers_);
-    if (extent(column_) % tile.width != 0)
+    if (!Dim::mod(column_.extent, tile.width).is(0))
       tile.packed_value =
           cases({{between(0, column, column_.extent), tile.packed_value}}, number(ElementType::Float, 0));
     return add_packed(tile, product_.storage_of(factor), in_pairs);
@@ -250,9 +262,9 @@ class Tiler {
       return packed.has_value();
     }
     Storage packed{.kind = Storage::Kind::Local, .name = name, .type = ElementType::Float};
-    for (const Axis& a : tile.packed_axes) packed.extents.push_back(extent(a));
+    for (const Axis& a : tile.packed_axes) packed.extents.push_back(a.extent);
     packed.strides = row_major(packed.extents);
-    packed.size = *element_count(packed.extents);
+    packed.size = product(packed.extents);
     tile.right = packing_.add(std::move(packed));
     add_before("packed", tile.right, tile.packed_axes, tile.packed_value);
     return true;

@@ -28,10 +28,10 @@ struct Window {
 };
 std::optional<Window> window_of(const ProductNest& product, std::size_t d) {
   const auto step = product.right().at[d].as_axis();
-  if (!step || extent(*step) != 3 || !contains(product.sum().axes, *step)) return std::nullopt;
+  if (!step || !step->extent.is(3) || !contains(product.sum().axes, *step)) return std::nullopt;
   const Index rest = product.left().at[d] - Index(*step);
-  if (rest.terms().size() != 1 || rest.terms()[0].atom.kind != Index::AtomKind::Axis ||
-      !rest.terms()[0].scale.is(1))
+  if (!rest.offset().is_concrete() || rest.terms().size() != 1 ||
+      rest.terms()[0].atom.kind != Index::AtomKind::Axis || !rest.terms()[0].scale.is(1))
     return std::nullopt;
   const Axis along = rest.terms()[0].atom.axis;
   if (!contains(product.nest().axes, along)) return std::nullopt;
@@ -48,10 +48,11 @@ std::optional<Winograd> find_convolution(const ProductNest& product) {
     return std::nullopt;
   const auto channel = image.at[1].as_axis(), output = weights.at[0].as_axis();
   if (!channel || !output || !contains(product.sum().axes, *channel) || weights.at[1].as_axis() != channel ||
-      s.strides[1] != 1)
+      !s.strides[1].is(1))
     return std::nullopt;
   const auto rows = window_of(product, 2), columns = window_of(product, 3);
-  if (!rows || !columns) return std::nullopt;
+  if (!rows || !columns || !is_known(product.nest().axes) || !is_known(product.sum().axes))
+    return std::nullopt;
   Winograd w{.row = rows->along,
              .column = columns->along,
              .output = *output,
@@ -78,15 +79,15 @@ bool is_worth(const Winograd& w, std::int64_t shortest) {
 
 void add_buffers(Winograd& w, const ProductNest& product, Packing& packing) {
   Storage scratch{.name = product.nest().name + ".scratch", .type = ElementType::Float};
-  scratch.extents = {w.scratch_size()};
-  scratch.strides = {1};
+  scratch.extents = {Dim(w.scratch_size())};
+  scratch.strides = {Dim(1)};
   scratch.size = scratch.extents[0];
   w.scratch = packing.add(std::move(scratch));
   Storage zeros{.kind = Storage::Kind::Weight,
                 .name = "zeros",
                 .type = ElementType::Float,
-                .extents = {w.channels},
-                .strides = {1},
+                .extents = {Dim(w.channels)},
+                .strides = {Dim(1)},
                 .size = w.channels};
   zeros.value =
       Tensor::of(ElementType::Float, {w.channels}, std::vector<float>(static_cast<std::size_t>(w.channels)));
@@ -121,14 +122,15 @@ Storage transform_weights(const Storage& weights, const Winograd& w, bool has_va
   const auto g = transform_of(w.size);
   Storage out{
       .kind = Storage::Kind::Weight, .name = weights.name + ".transformed", .type = ElementType::Float};
-  out.extents = {w.points(), w.panels, w.channels, w.width};
+  const Extents extents{w.points(), w.panels, w.channels, w.width};
+  out.extents = to_dims(extents);
   out.strides = row_major(out.extents);
-  out.size = *element_count(out.extents);
+  out.size = product(out.extents);
   if (!has_values) return out;
-  Buffer buffer(static_cast<std::size_t>(out.size) * sizeof(float));
+  Buffer buffer(static_cast<std::size_t>(out.size.concrete()) * sizeof(float));
   auto* u = reinterpret_cast<float*>(buffer.data());
   const auto k = weights.value.as<float>();
-  const std::int64_t outputs = weights.extents[0], channels = weights.extents[1];
+  const std::int64_t outputs = weights.extents[0].concrete(), channels = weights.extents[1].concrete();
   for (std::int64_t o = 0; o < outputs; ++o)
     for (std::int64_t c = 0; c < channels; ++c) {
       const float* kernel = k.data() + (o * channels + c) * 9;
@@ -143,7 +145,7 @@ Storage transform_weights(const Storage& weights, const Winograd& w, bool has_va
           u[(plane * channels + c) * w.width + o % w.width] = static_cast<float>(v);
         }
     }
-  out.value = Tensor(ElementType::Float, out.extents, std::move(buffer).freeze());
+  out.value = Tensor(ElementType::Float, extents, std::move(buffer).freeze());
   return out;
 }
 

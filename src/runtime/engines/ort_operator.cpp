@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <string_view>
 
 #include "runtime/engines/ort_api.h"
 
@@ -31,8 +32,10 @@ constexpr Place kPlaces[] = {
     ISOMER_PLACE(GetTensorShapeElementCount),
     ISOMER_PLACE(KernelInfoGetAttribute_int64),
     ISOMER_PLACE(GetDimensions),
+    ISOMER_PLACE(GetDimensionsCount),
 };
 #undef ISOMER_PLACE
+constexpr std::string_view kRankPlace = "GetDimensionsCount";
 
 // {0}: names and places of the table's functions.
 constexpr char kCalls[] = R"text(
@@ -103,7 +106,10 @@ void im_free(void* k) {{
   free(kernel);
 }}
 
-im_status im_compute(void* k, void* context) {{
+)text";
+
+// What runs one: of known sizes or a batch, and of open sizes.
+constexpr char kCompute[] = R"text(im_status im_compute(void* k, void* context) {{
   im_kernel* kernel = (im_kernel*)k;
   const void* inputs[im_inputs + 1];
   void* outputs[im_outputs + 1];
@@ -139,12 +145,56 @@ im_status im_compute(void* k, void* context) {{
   void* workspace = __atomic_exchange_n(&kernel->spare, (void*)NULL, __ATOMIC_ACQ_REL);
   if (workspace == NULL) workspace = aligned_alloc(64, ({0}_workspace_size(kernel->module) + 127) / 64 * 64);
   if (workspace == NULL) return im_failed("{0}: no memory for its workspace");
-  const int failed = {0}_run(kernel->module, {11}inputs, outputs, workspace);
+  const int failed = {0}_run(kernel->module, {1}inputs, outputs, workspace);
   free(__atomic_exchange_n(&kernel->spare, workspace, __ATOMIC_ACQ_REL));
   return failed == 0 ? NULL : im_failed("{0}: an index that the model computes is outside of its tensor");
 }}
 
-// As the runtime declares it, up to what version 16 has.
+)text";
+
+constexpr char kComputeSizes[] = R"text(const size_t im_size_inputs[] = {{{1}}}, im_size_axes[] = {{{2}}};
+im_status im_compute(void* k, void* context) {{
+  im_kernel* kernel = (im_kernel*)k;
+  const void* inputs[im_inputs + 1];
+  void* outputs[im_outputs + 1];
+  int64_t shapes[im_inputs + 1][64], sizes[{3}], extents[64];
+  size_t ranks[im_inputs + 1];
+  for (size_t i = 0; i < im_inputs; ++i) {{
+    void *value = NULL, *data = NULL, *shape = NULL;
+    if (im_status s = im_call(im_KernelContext_GetInput, context, i, &value)) return s;
+    if (im_status s = im_call(im_GetTensorTypeAndShape, value, &shape)) return s;
+    im_status counted = im_call(im_GetDimensionsCount, shape, &ranks[i]);
+    if (counted == NULL && ranks[i] <= 64) counted = im_call(im_GetDimensions, shape, &shapes[i][0], ranks[i]);
+    ((void (*)(void*))im_api[im_ReleaseTensorTypeAndShapeInfo])(shape);
+    if (counted != NULL) return counted;
+    if (im_status s = im_call(im_GetTensorMutableData, value, &data)) return s;
+    inputs[i] = data;
+  }}
+  for (size_t k = 0; k < {3}; ++k) {{
+    if (im_size_axes[k] >= ranks[im_size_inputs[k]]) return im_failed("{0}: an input has another rank than the model was compiled for");
+    sizes[k] = shapes[im_size_inputs[k]][im_size_axes[k]];
+  }}
+  if (!{0}_may_have(sizes)) return im_failed("{0}: the model does not run at these sizes");
+  for (size_t i = 0; i < im_inputs; ++i)
+    if ((size_t){0}_shape_in(sizes, (int)i, extents) != ranks[i] || memcmp(extents, shapes[i], ranks[i] * sizeof(int64_t)) != 0)
+      return im_failed("{0}: an input has another size than the model was compiled for");
+  for (size_t i = 0; i < im_outputs; ++i) {{
+    void *value = NULL, *data = NULL;
+    const size_t rank = (size_t){0}_shape_out(sizes, (int)i, extents);
+    if (im_status s = im_call(im_KernelContext_GetOutput, context, i, (const int64_t*)extents, rank, &value)) return s;
+    if (im_status s = im_call(im_GetTensorMutableData, value, &data)) return s;
+    outputs[i] = data;
+  }}
+  void* const workspace = aligned_alloc(64, ({0}_workspace_size(kernel->module, sizes) + 127) / 64 * 64);
+  if (workspace == NULL) return im_failed("{0}: no memory for its workspace");
+  const int failed = {0}_run(kernel->module, sizes, inputs, outputs, workspace);
+  free(workspace);
+  return failed == 0 ? NULL : im_failed("{0}: an index that the model computes is outside of its tensor");
+}}
+
+)text";
+
+constexpr char kOperator[] = R"text(// As the runtime declares it, up to what version 16 has.
 struct im_operator {{
   uint32_t version;
   void* (*make_1)(const void*, const void*, const void*);
@@ -217,21 +267,23 @@ std::string list(const std::vector<std::string>& words) {
   return words.empty() ? "0" : fmt::format("{}", fmt::join(words, ", "));
 }
 
-std::string calls() {
+// `of_ranks`: also what a shape of any rank is asked by.
+std::string calls(bool of_ranks = false) {
   std::vector<std::string> places;
-  for (const Place& p : kPlaces) places.push_back(fmt::format("im_{} = {}", p.name, p.index));
+  for (const Place& p : kPlaces)
+    if (of_ranks || p.name != kRankPlace) places.push_back(fmt::format("im_{} = {}", p.name, p.index));
   return fmt::format(kCalls, list(places));
 }
 
 // `file`: code that says its name; `file_words`: the same for people.
 std::string kernel_text(const std::string& name, const std::vector<OrtPort>& inputs,
                         const std::vector<OrtPort>& outputs, const std::string& file,
-                        const std::string& file_words) {
+                        const std::string& file_words, const std::vector<OrtSize>& open = {}) {
   std::vector<std::string> input_types, output_types, sizes, by_sample, shapes, ranks;
   for (const OrtPort& port : inputs) {
     input_types.push_back(fmt::format("{}", static_cast<int>(port.type)));
     std::int64_t size = 1;
-    for (const std::int64_t e : port.extents) size *= e;
+    for (const std::int64_t e : port.extents) size *= open.empty() ? e : 0;  // which is asked otherwise
     sizes.push_back(fmt::format("{}", size));
     by_sample.push_back(fmt::format("{}", port.by_sample ? port.extents.size() : 0));
   }
@@ -241,9 +293,19 @@ std::string kernel_text(const std::string& name, const std::vector<OrtPort>& inp
       shapes.push_back(fmt::format("{}", port.by_sample && d == 0 ? -1 : port.extents[d]));
     ranks.push_back(fmt::format("{}", port.extents.size()));
   }
-  return calls() + fmt::format(kText, name, list(input_types), list(output_types), list(sizes), list(shapes),
-                               list(ranks), inputs.size(), outputs.size(), file, file_words, list(by_sample),
-                               std::ranges::any_of(inputs, &OrtPort::by_sample) ? "(size_t)batch, " : "");
+  std::vector<std::string> size_inputs, size_axes;
+  for (const OrtSize& size : open) {
+    size_inputs.push_back(fmt::format("{}", size.input));
+    size_axes.push_back(fmt::format("{}", size.axis));
+  }
+  const std::string compute =
+      open.empty() ? fmt::format(kCompute, name,
+                                 std::ranges::any_of(inputs, &OrtPort::by_sample) ? "(size_t)batch, " : "")
+                   : fmt::format(kComputeSizes, name, list(size_inputs), list(size_axes), open.size());
+  return calls(!open.empty()) +
+         fmt::format(kText, name, list(input_types), list(output_types), list(sizes), list(shapes),
+                     list(ranks), inputs.size(), outputs.size(), file, file_words, list(by_sample)) +
+         compute + fmt::format(kOperator, name);
 }
 
 constexpr char kTitle[] = "\n// ---- The model as an operator of ONNX Runtime, 1.16 or later\n\n";
@@ -252,9 +314,9 @@ constexpr char kBegin[] = "#if !defined(IM_PART) && !defined(__wasm__)\n", kEnd[
 }  // namespace
 
 std::string ort_operator_text(const std::string& name, const std::vector<OrtPort>& inputs,
-                              const std::vector<OrtPort>& outputs) {
+                              const std::vector<OrtPort>& outputs, const std::vector<OrtSize>& sizes) {
   return std::string(kTitle) + kBegin +
-         kernel_text(name, inputs, outputs, fmt::format(kOwnWeights, name), name + ".weights") +
+         kernel_text(name, inputs, outputs, fmt::format(kOwnWeights, name), name + ".weights", sizes) +
          registration(added("&im_the_operator")) + kEnd;
 }
 

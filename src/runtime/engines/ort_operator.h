@@ -16,11 +16,17 @@ struct OrtPort {
   bool by_sample = false;  // the first extent, which is 1 here, is that of a batch, of any size
 };
 
+// Where a size that a run is given is found: an axis of an input.
+struct OrtSize {
+  std::size_t input = 0, axis = 0;
+};
+
 // C++ that follows a module's code and exports RegisterCustomOps. Includes nothing of ONNX Runtime and links
 // nothing: what it calls comes in the table that the runtime hands over. Weights are found beside the
 // library.
+// `sizes`: of a module that is given some; open extents of ports are -1.
 std::string ort_operator_text(const std::string& name, const std::vector<OrtPort>& inputs,
-                              const std::vector<OrtPort>& outputs);
+                              const std::vector<OrtPort>& outputs, const std::vector<OrtSize>& sizes = {});
 
 // The same for one of several operators in a library, each in a file of its own: `name` is the operator's,
 // and its weights are BASE_N.weights beside the library, where N is what its node says as `weights`.

@@ -28,8 +28,9 @@ class AgainstRuntime {
   // `scratch`: a folder for files.
   AgainstRuntime(const Model& model, const CompileOptions& options, std::filesystem::path scratch);
 
-  // A module for batches of any size is compared at one of three samples, and measured with one.
-  void take_batches(const lower::Plan& plan);
+  // A module for batches of any size is compared at one of three samples, and measured with one; one for open
+  // sizes is compared at usual ones, at the least and at odd ones, and measured at usual ones.
+  void take_sizes(const lower::Plan& plan);
 
   // Runs the model alone.
   void try_model() const;
@@ -51,6 +52,7 @@ class AgainstRuntime {
   bool has_feeds() const { return options_.feeds || !options_.feeds_file.empty(); }
   RuntimeOptions with(const std::filesystem::path& library) const;
   BenchOptions inputs_like(std::uint64_t seed) const;
+  // At all sizes that it is compared at: of each output, the largest difference.
   Comparison compared_with(const Model& other, const std::filesystem::path& library) const;
   // Says in note() what a large difference comes from, or throws Differs.
   void explain_difference(const Model& as_operator, const std::filesystem::path& library,
@@ -71,10 +73,11 @@ class AgainstRuntime {
   const CompileOptions& options_;
   RuntimeOptions runtime_;
   std::filesystem::path scratch_;
-  std::vector<std::string> sizes_, several_;  // of what is measured, of what is compared
-  std::optional<std::vector<Right>> rights_;  // computed once
-  std::optional<double> sensitivity_;         // the same
-  double farthest_ = 0;                       // of the last one that was compared
+  std::vector<std::string> sizes_;                  // of what is measured
+  std::vector<std::vector<std::string>> compared_;  // at which outputs are compared
+  std::optional<std::vector<Right>> rights_;        // computed once
+  std::optional<double> sensitivity_;               // the same
+  double farthest_ = 0;                             // of the last one that was compared
   std::string note_;
 };
 

@@ -48,11 +48,13 @@ ReportJson to_json(const Candidate& made, const CompileRequest& request) {
   std::size_t nests = 0, tiled = 0, winograd = 0;
   std::int64_t tensors = 0, workspace = 0, thread_workspace = 0, greedy = 0, least = 0, weights = 0;
   std::string batch;
+  std::vector<std::string> sizes;
   for (const lower::Plan& plan : made.plans) {
+    for (const lower::OpenSize& size : plan.sizes.open) sizes.push_back(size.name);
     if (!plan.batch.empty()) batch = plan.batch;
     for (const lower::Storage& buffer : plan.buffers)  // all that is in the workspace at some time
       if (buffer.kind == lower::Storage::Kind::Local && buffer.offset >= 0)
-        tensors += lower::byte_size(buffer);
+        tensors += plan.sizes.usual(lower::byte_size(buffer));
     for (const lower::Nest& nest : plan.nests) {
       tiled += nest.tile ? 1 : 0;
       winograd += nest.winograd ? 1 : 0;
@@ -74,6 +76,7 @@ ReportJson to_json(const Candidate& made, const CompileRequest& request) {
           {"threads", request.threads},
           {"workspace_bytes", workspace},
           {"thread_workspace_bytes", thread_workspace},
+          {"open_sizes", sizes},
           {"batch", batch.empty() ? ReportJson(nullptr) : ReportJson(batch)},
           {"greedy_workspace_bytes", greedy},
           {"least_workspace_bytes", least},
@@ -178,7 +181,7 @@ Candidate CandidateMaker::whole(const Graph& graph, const fs::path& folder) {
     CompileRequest request = request_;
     request.folder = folder;
     CompiledModule module = take(compile_module(graph, request));
-    if (against_) against_->take_batches(module.texts.plan);
+    if (against_) against_->take_sizes(module.texts.plan);
     Candidate out{.model = to_public(take(operator_model(module.texts.plan, options_.name))),
                   .functions = module.texts.functions,
                   .compiler = module.compiler,
