@@ -55,30 +55,32 @@ void collect_bounds(const Dim& dim, std::vector<std::pair<std::string, std::int6
     }
 }
 
-// The smallest size from which on a condition holds, where that is one size's matter.
-bool find_least(const Dim& condition, Sizes& sizes) {
+// The smallest number from which on one of the sizes makes a condition hold, whatever the others are.
+bool raise_least(const Dim& condition, Sizes& sizes, OpenSize& size) {
   constexpr std::int64_t kMostLeast = 1024;
-  const auto names = condition.symbols();
-  if (names.size() != 1) return false;
-  const auto at = std::ranges::find(sizes.open, names[0], &OpenSize::name);
-  if (at == sizes.open.end()) return false;
-  const std::int64_t before = at->least;
+  const std::int64_t before = size.least;
   const auto holds_from = [&](std::int64_t least) {
-    at->least = least;
+    size.least = least;
     return sizes.from_least(within(condition, sizes)).at_least(0) == true;
   };
-  std::int64_t low = before, high = std::min(kMostLeast, at->most.value_or(kMostLeast));
+  std::int64_t low = before, high = std::min(kMostLeast, size.most.value_or(kMostLeast));
   if (low >= high || !holds_from(high)) {
-    at->least = before;
+    size.least = before;
     return false;
   }
   while (high - low > 1) {  // it holds from `high` on, not from `low`
     const std::int64_t middle = low + (high - low) / 2;
     (holds_from(middle) ? high : low) = middle;
   }
-  at->least = high;
-  at->usual = std::max(at->usual, at->least);
+  size.least = high;
+  size.usual = std::max(size.usual, size.least);
   return true;
+}
+bool find_least(const Dim& condition, Sizes& sizes) {
+  const auto names = condition.symbols();
+  return std::ranges::any_of(sizes.open, [&](OpenSize& size) {
+    return std::ranges::find(names, size.name) != names.end() && raise_least(condition, sizes, size);
+  });
 }
 
 // Steps of the sizes in a condition by which it holds.
@@ -191,14 +193,14 @@ class Numbers {
 
 Dim within(const Dim& dim, const Sizes& sizes) {
   if (dim.is_concrete()) return dim;
-  const Dim out = dim.substitute(moved(sizes, 1)).substitute(moved(sizes, -1));
+  Dim out = dim.substitute(moved(sizes, 1)).substitute(moved(sizes, -1));
   if (!has_bounds(sizes)) return out;
   return out.substitute(turned_round(sizes)).substitute(turned_round(sizes));
 }
 
 Expr within(const Expr& expr, const Sizes& sizes) {
   if (sizes.is_empty()) return expr;
-  const Expr out = with_symbols(with_symbols(expr, moved(sizes, 1)), moved(sizes, -1));
+  Expr out = with_symbols(with_symbols(expr, moved(sizes, 1)), moved(sizes, -1));
   if (!has_bounds(sizes)) return out;
   return with_symbols(with_symbols(out, turned_round(sizes)), turned_round(sizes));
 }

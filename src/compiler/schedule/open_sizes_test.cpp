@@ -63,6 +63,17 @@ TEST(OpenSizes, EndWhereTheModelDoes) {
   EXPECT_EQ(sizes.open[1].least, 3);
 }
 
+TEST(OpenSizes, OfAConditionOfTwoTheOneThatDecidesIsBounded) {
+  // The smallest of all rows but the last one: there have to be two, of any length.
+  const Sizes sizes = sizes_of(
+      "(float[N, M] z) => (float[1, M] y) { zero = Constant<value_ints = [0]>() last = Constant<value_ints = "
+      "[-1]>() s = Slice(z, zero, last, zero) y = ReduceMin(s, zero) }");
+  ASSERT_EQ(sizes.open.size(), 2u);
+  EXPECT_EQ(sizes.open[0].least, 2);
+  EXPECT_EQ(sizes.open[1].least, 1);
+  for (const OpenSize& size : sizes.open) EXPECT_EQ(size.step, 1) << size.name;
+}
+
 TEST(OpenSizes, GoByStepsWhereTensorsAreHalvedAndDoubled) {
   const std::string body =
       "(float[1, 2, H, W] x) => (float[1, 2, H, W] y) { a = MaxPool<kernel_shape = [2, 2], strides = [2, "
