@@ -47,7 +47,12 @@ def run_module(folder, feeds_file, out_file):
     with np.load(feeds_file) as given:
         for k in sorted({int(name.split("/", 1)[0]) for name in given.files}):
             feed = {name.split("/", 1)[1]: given[name] for name in given.files if name.startswith(f"{k}/")}
-            outputs = module(**feed)
+            try:
+                outputs = module(**feed)
+            except ValueError as error:  # its formulas do not say what it computes at such a size
+                if "the model runs with" not in str(error):
+                    raise
+                continue
             np.savez(f"{out_file}.{k}.npz", **outputs)
 
 
@@ -171,11 +176,17 @@ def judge_open(s, folder, options):
     if ran.returncode != 0:
         return s, "refused" if ran.returncode not in (2, 3) or "note:" in ran.stderr else "by name", (ran.stderr or ran.stdout).strip()[-300:]
     about = json.loads((compiled / "interface.json").read_text())
+    for old in folder.glob("out.*.npz"):  # of another model
+        old.unlink()
     np.savez(folder / "feeds.npz", **{f"{k}/{name}": value for k, feed in enumerate(s.feeds) for name, value in feed.items()})
     child = subprocess.run([sys.executable, __file__, "--run", str(compiled), str(folder / "feeds.npz"), str(out)], capture_output=True, text=True, check=False)
     if child.returncode != 0:
         return s, "ended", child.stderr.strip()[-300:]
-    wrong = s.wrong([dict(np.load(f"{out}.{k}.npz")) for k in range(len(s.feeds))])
+    ran = [k for k in range(len(s.feeds)) if pathlib.Path(f"{out}.{k}.npz").exists()]
+    if not ran:
+        return s, "by name", "it refuses all of these sizes"
+    s.feeds = [s.feeds[k] for k in ran]
+    wrong = s.wrong([dict(np.load(f"{out}.{k}.npz")) for k in ran])
     return s, "different" if wrong else "equal" if about["sizes"] else "equal, a batch", wrong or ""
 
 
