@@ -166,8 +166,7 @@ class Simplifier {
     if (!number) return false;
     const Value from = node.inputs.at(static_cast<std::size_t>(*number));
     ProgramBuilder b(graph_, graph_.name_of({id, 0}));
-    std::vector<std::string> inputs;
-    for (const Value& v : node.inputs) add_input(v, from, inputs);
+    std::vector<std::string> inputs = inputs_of_claim(node, from);
     b.output(b.input(graph_.name_of(from)));
     if (constants_.contains(from)) std::erase(inputs, graph_.name_of(from));
     propose(fmt::format("{} changes nothing", label(node)),
@@ -175,16 +174,22 @@ class Simplifier {
     return true;
   }
 
-  // Where a claim begins that reads a value. Integers that inference knows, the extents of a shape, are
-  // computed inside of the claim: at its border they would be unknown.
-  void add_input(Value v, Value kept, std::vector<std::string>& inputs) const {
-    if (!v.exists() || (constants_.contains(v) && v != kept)) return;
-    const Node& node = graph_.node(v.node);
-    if (v != kept && inference_.of(v).integers && node.kind == NodeKind::Operator) {
-      for (const Value& read : node.inputs) add_input(read, kept, inputs);
-    } else if (std::ranges::find(inputs, graph_.name_of(v)) == inputs.end()) {
-      inputs.push_back(graph_.name_of(v));
+  // Where a claim about a node begins. Integers that inference knows, the extents of a shape, are computed
+  // inside of the claim: at its border they would be unknown.
+  std::vector<std::string> inputs_of_claim(const Node& node, Value kept) const {
+    std::vector<std::string> inputs;
+    std::set<Value> seen;
+    std::vector<Value> open(node.inputs.rbegin(), node.inputs.rend());
+    while (!open.empty()) {
+      const Value v = open.back();
+      open.pop_back();
+      if (!v.exists() || (constants_.contains(v) && v != kept) || !seen.insert(v).second) continue;
+      const Node& made = graph_.node(v.node);
+      if (v != kept && inference_.of(v).integers && made.kind == NodeKind::Operator)
+        open.insert(open.end(), made.inputs.rbegin(), made.inputs.rend());
+      else inputs.push_back(graph_.name_of(v));
     }
+    return inputs;
   }
 
   // The input that comes out as it went in.
