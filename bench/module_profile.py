@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Where the time of a compiled module goes: the share of each nest.
 
-  bench/module_profile.py DIR [--runs 50] [--most 20] [--threads 1] [--compiler clang++]
+  bench/module_profile.py DIR [--runs 50] [--most 20] [--threads 1] [--compiler clang++] [--sizes N=1 H=320 W=320]
 DIR is what `isomer compile` wrote, for this machine. Its source is compiled once more with a clock around every call of a nest, and run on made-up inputs, by
 one thread; of each nest the median over all runs is taken. With --threads it runs by so many, too, and how much faster each nest is by them is told; where
-they divide rows of strips, it is the caller's part. Nests that run strip by strip are added up over their strips. Nests that are alike share a function,
-whose comment in the source names the first of them: the table has one row for each call, in the order of time. Exit 77: there is no C++ compiler.
+they divide rows of strips, it is the caller's part. --sizes: of a module whose sizes are open, all of them. Nests that run strip by strip are added up over
+their strips. Nests that are alike share a function, whose comment in the source names the first of them: the table has one row for each call, in the order of
+time. Exit 77: there is no C++ compiler.
 """
 import argparse
 import json
@@ -31,13 +32,14 @@ MAIN = """
 int main(int, char** words) {
   %(name)s_module* module = %(name)s_create_with_threads("%(weights)s", atoi(words[1]));
   if (module == NULL) return 1;
-  char* workspace = (char*)aligned_alloc(64, (%(name)s_workspace_size(module) + 127) / 64 * 64);
+  %(declared)s
+  char* workspace = (char*)aligned_alloc(64, (%(name)s_workspace_size(module%(last)s) + 127) / 64 * 64);
   const void* inputs[%(inputs)d + 1];
   void* outputs[%(outputs)d + 1];
 %(memory)s
   for (int run = 0; run < %(runs)d + 3; ++run) {
     memset(profile_ns, 0, sizeof profile_ns);
-    %(name)s_run(module, inputs, outputs, workspace);
+    %(name)s_run(module%(last)s, inputs, outputs, workspace);
     for (int k = 0; k < %(calls)d && run >= 3; ++k) printf("%%.0f ", profile_ns[k]);
     if (run >= 3) printf("\\n");
   }
@@ -49,8 +51,8 @@ int main(int, char** words) {
 def with_clocks(source, name):
     """The source with a clock around every call of its run, and what is called, in order."""
     titles = dict((function, title) for title, function in re.findall(rf"^// (.*)\nstatic __attribute__\(\(noinline\)\) \w+ ({name}_\d+)\(", source, re.M))
-    begin = source.index(f"static int {name}_all(const void* const* inputs, void* const* outputs, char* workspace, const char* weights, "
-                         "im_team* team) {\n  (void)")
+    head = re.escape("const void* const* inputs, void* const* outputs, char* workspace, const char* weights, im_team* team) {\n  (void)")
+    begin = re.search(rf"static int {name}_all\((?:const int64_t\* sizes, )?{head}", source).start()
     end = source.index("\n}\n", begin)
     calls, lines, is_apart = [], [], False
     for line in source[begin:end].split("\n"):
@@ -66,24 +68,33 @@ def with_clocks(source, name):
     return source[:begin] + CLOCK % max(1, len(calls)) + "\n".join(lines) + source[end:], calls
 
 
-def memory_of(ports, array):
+def memory_of(ports, array, sizes):
     """Floats are small numbers, all else is zero: an index that is inside of every tensor."""
+    def extent(e):  # a number, or an expression of sizes
+        if isinstance(e, int):
+            return e
+        for name, number in sorted(sizes, key=lambda size: -len(size[0])):
+            e = e.replace(name, str(number))
+        return eval(e.replace("/", "//"), {"floor": math.floor, "max": max, "min": min})
+
     text = ""
     for k, port in enumerate(ports):
-        count = max(1, math.prod(port["shape"]))
+        count = max(1, math.prod(map(extent, port["shape"])))
         text += f"  {array}[{k}] = calloc({count}, {BYTES[port['type']]});\n"
         if array == "inputs" and port["type"] == "float":
             text += f"  for (long i = 0; i < {count}; ++i) ((float*)inputs[{k}])[i] = (float)((i * 2654435761u) % 1000) / 500 - 1;\n"
     return text
 
 
-def build(folder, compiler, runs, program):
-    """Compiles a module with clocks to a program; returns what it calls."""
+def build(folder, compiler, runs, program, sizes=()):
+    """Compiles a module with clocks to a program; returns what it calls. `sizes`: pairs of names and numbers, where some are open."""
     about = json.loads((folder / "interface.json").read_text(encoding="utf-8"))
     name = about["name"]
+    given = f"const int64_t sizes[] = {{{', '.join(str(dict(sizes)[size['name']]) for size in about['sizes'])}}};"
     source, calls = with_clocks((folder / f"{name}.cpp").read_text(encoding="utf-8"), name)
     source += MAIN % {"name": name, "weights": folder / about["weights"], "inputs": len(about["inputs"]), "outputs": len(about["outputs"]), "runs": runs,
-                      "memory": memory_of(about["inputs"], "inputs") + memory_of(about["outputs"], "outputs"), "calls": len(calls)}
+                      "memory": memory_of(about["inputs"], "inputs", sizes) + memory_of(about["outputs"], "outputs", sizes), "calls": len(calls),
+                      "last": ", sizes" if sizes else "", "declared": given if sizes else ""}
     program.with_suffix(".cpp").write_text(source, encoding="utf-8")
     subprocess.run([compiler, *FLAGS, "-I", str(folder), str(program.with_suffix(".cpp")), "-o", str(program), "-lm", "-ldl", "-lpthread"], check=True)
     return calls
@@ -95,11 +106,11 @@ def run(program, calls, share=0.5, threads=1):
     return [(sorted(column)[int(share * len(column))], call) for column, call in zip(zip(*rows), calls, strict=True)]
 
 
-def profile(folder, compiler, runs, threads):
+def profile(folder, compiler, runs, threads, sizes=()):
     """(nanoseconds, nest, nanoseconds by that many threads), in the order of time."""
     with tempfile.TemporaryDirectory(prefix="isomer_profile_") as scratch:
         program = pathlib.Path(scratch) / "profile"
-        calls = build(folder, compiler, runs, program)
+        calls = build(folder, compiler, runs, program, sizes)
         one = run(program, calls)
         several = run(program, calls, threads=threads) if threads > 1 else one
         return sorted(((ns, call, by_all) for (ns, call), (by_all, _) in zip(one, several, strict=True)), reverse=True)
@@ -112,11 +123,13 @@ def main():
     parser.add_argument("--most", type=int, default=20, help="rows to print")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--compiler", default=next(filter(shutil.which, COMPILERS), None))
+    parser.add_argument("--sizes", nargs="*", default=[], metavar="NAME=NUMBER")
     options = parser.parse_args()
+    sizes = [(name, int(number)) for name, _, number in (s.rpartition("=") for s in options.sizes)]
     if options.compiler is None:
         print("there is no C++ compiler")
         return 77
-    found, n = profile(options.folder.resolve(), options.compiler, options.runs, options.threads), options.threads
+    found, n = profile(options.folder.resolve(), options.compiler, options.runs, options.threads, sizes), options.threads
     whole = sum(ns for ns, _, _ in found)
 
     def cells(rows, what):

@@ -1,4 +1,6 @@
-"""The page of sizes that change: operators for a few sizes in one model. From the lines of bench/compile_sizes.py and bench/twins.py."""
+"""The page of sizes that change. From the lines of bench/open_sizes.py, bench/compile_sizes.py and bench/twins.py."""
+import math
+
 import twins
 
 
@@ -44,10 +46,55 @@ def twins_section(told, provenance):
     return [*lines, ""]
 
 
-def page(told, of_twins, provenance, generated):
-    lines = ["# Sizes that change", "", generated, ""]
+def speeds_at(row, way):
+    """"1x16 1.28, 1x128 1.16"."""
+    found = [(at["size"], at[way]) for at in row.get("rows", []) if "ratio" in at.get(way, {})]
+    return ", ".join(f"{size} {f['ratio']:.2f}" for size, f in found)
+
+
+def rights_of(row, way):
+    """At how many sizes it ran, of those at which ONNX Runtime runs, and how far outputs are apart at most."""
+    found = [at[way] for at in row.get("rows", []) if way in at]
+    ran = [f["apart"] for f in found if "apart" in f]
+    return f"{len(ran)} of {len(found)}, {max(ran):.0e}" if ran else "-"
+
+
+def message_of(made):
+    return made.get("message", "").split("; --as custom-op leaves")[0][:160].replace("|", "/").replace("\n", " ")
+
+
+def open_section(told, provenance):
+    """Models compiled with open sizes (bench/open_sizes.py)."""
+    if told is None:
+        return []
+    head, rows = told
+    cells = [at[way]["ratio"] for row in rows for at in row.get("rows", []) for way in ("operators",) if "ratio" in at.get(way, {})]
+    general = [s["ratio"] for row in rows for s in row.get("special", []) if "ratio" in s]
+    lines = ["## Open sizes", "",
+             "`isomer compile MODEL` makes a module for [every size](../how-to/compile.md#sizes-that-a-run-is-given), `--as custom-op` operators that run at "
+             "every size, with ONNX Runtime for the rest. Each model ran at up to eight sizes; *sizes* counts those at which the result ran, of those at which "
+             "ONNX Runtime runs, and says how far outputs are apart at most, of the largest value. Speedups are over ONNX Runtime on the model as it is, at "
+             "three sizes; *general / special* compares the module with one that is made for the size alone.", ""]
+    if cells:
+        lines += [f"{len(cells)} measurements with operators: geometric mean {math.exp(sum(map(math.log, cells)) / len(cells)):.2f}, {words(cells)}. "
+                  f"{len(general)} with a general module beside a special one: {words(general)}.", ""]
+    lines += [provenance(head), "",
+              "| model | module: sizes | speedup | general / special | s | operators: sizes | speedup | s |", "|---|---|---|---|--:|---|---|--:|"]
+    for row in rows:
+        module, operators = row.get("module", {}), row.get("operators", {})
+        is_made = module.get("exit") == 0
+        special = ", ".join(f"{s['ratio']:.2f}" for s in row.get("special", []) if "ratio" in s)
+        made = rights_of(row, "module") if is_made else "refused: " + message_of(module)
+        lines.append(f"| {row['model']} | {made} | {speeds_at(row, 'module')} | {special} | "
+                     f"{module.get('seconds', 0):.0f} | {rights_of(row, 'operators')} | {speeds_at(row, 'operators')} | {operators.get('seconds', 0):.0f} |")
+    return [*lines, ""]
+
+
+def page(told, of_twins, of_open, provenance, generated):
+    lines = ["# Sizes that change", "", generated, "", *open_section(of_open, provenance)]
     if told is None:
         return [*lines, "Not measured yet: `bench/compile_sizes.py`."]
+    lines += ["## Several sizes in one model", ""]
     head, rows = told
     done = [r for r in rows if "rows" in r]
     fast = [row["ratio"] for r in done for row in r["rows"] if row["is_given"] and not row.get("reason") and "ratio" in row]
@@ -56,5 +103,5 @@ def page(told, of_twins, provenance, generated):
               f"ONNX Runtime on the model as it is = 1.00. {len(fast)} sizes with operators: {words(fast)}. {len(other)} other sizes, where the model's own "
               f"nodes run behind the comparison of sizes: {words(other)}.", "", provenance(head), ""]
     for record in done:
-        lines += [f"## {record['model']}", "", *table(record), ""]
+        lines += [f"### {record['model']}", "", *table(record), ""]
     return [*lines, *twins_section(of_twins, provenance)][:-1]

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "cli/table.h"
 #include "cli/terminal.h"
 #include "cli/wording.h"
@@ -94,25 +96,52 @@ std::string tuning_of(const Json& tuning) {
   return paragraph(fmt::format("not tuned: {} ({})", printable(string_of(tuning, "why")), what));
 }
 
-// Of a model that has operators for some sizes: what was measured at each.
-std::string sizes_of(const Json& sizes) {
-  std::string text;
+// "x=1x3x48x320: 1.69x (1.67 to 1.71)"
+std::string speed_at(const Json& measured) {
+  std::string words;
+  for (const Json& size : measured["sizes"])
+    words += (words.empty() ? "" : " ") + printable(size.get<std::string>());
+  const Json& speed = measured["speed"];
+  return speed.is_null() ? words
+                         : words + fmt::format(": {:.2f}x ({:.2f} to {:.2f})", speed["ratio"].get<double>(),
+                                               speed["low"].get<double>(), speed["high"].get<double>());
+}
+
+// "batch 1 or more, sequence 1 to 512"
+std::string bounds_of(const Json& sizes) {
+  constexpr std::int64_t kAny = std::int64_t{1} << 24;  // more is not asked for
+  std::string words;
   for (const Json& s : sizes) {
-    std::string words;
-    for (const Json& size : s["sizes"])
-      words += (words.empty() ? "" : " ") + printable(size.get<std::string>());
-    const Json& speed = s["speed"];
-    if (!s["is_operator"].get<bool>()) words += ": as before: " + printable(string_of(s, "reason"));
-    else if (!speed.is_null())
-      words += fmt::format(": {:.2f}x ({:.2f} to {:.2f})", speed["ratio"].get<double>(),
-                           speed["low"].get<double>(), speed["high"].get<double>());
-    text += paragraph("at " + words, 4);
+    const auto least = s["least"].get<std::int64_t>(), most = s["most"].get<std::int64_t>(),
+               step = s["step"].get<std::int64_t>();
+    words += fmt::format("{}{} {}", words.empty() ? "" : ", ", printable(string_of(s, "name")), least);
+    if (most != least) words += most >= kAny ? " or more" : fmt::format(" to {}", most);
+    if (step > 1) words += fmt::format(" in steps of {}", step);
   }
-  return text.empty() ? text : text + paragraph("at all other sizes: the model's own nodes");
+  return words;
+}
+
+// Of a model that has operators for some sizes: what was measured at each.
+std::string sizes_of(const Json& sizes, const Json& every) {
+  if (sizes.empty()) return "";
+  std::string text;
+  for (const Json& s : sizes)
+    text += paragraph("at " + (s["is_operator"].get<bool>()
+                                   ? speed_at(s)
+                                   : speed_at(s) + ", as before: " + printable(string_of(s, "reason"))),
+                      4);
+  if (!every["is_taken"].get<bool>()) {
+    const std::string why = printable(string_of(every, "reason"));
+    return text + paragraph("at all other sizes: the model's own nodes" + (why.empty() ? "" : ": " + why));
+  }
+  for (const Json& m : every["measured"])
+    if (std::ranges::none_of(sizes, [&](const Json& s) { return s["sizes"] == m["sizes"]; }))
+      text += paragraph("at " + speed_at(m), 4);
+  return text + paragraph("operators run at every size: " + bounds_of(every["sizes"]));
 }
 
 std::string operators_of(const Json& report, const CompileWords& words) {
-  std::string text = report["is_operator"].get<bool>() ? sizes_of(report["sizes"]) : "";
+  std::string text = report["is_operator"].get<bool>() ? sizes_of(report["sizes"], report["every_size"]) : "";
   text += regions_of(report["regions"]);
   for (const Json& t : report["tried"])
     text += paragraph(fmt::format("tried: {}{}: {:.2f}x", counted(count_of(t, "operators")),

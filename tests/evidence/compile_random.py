@@ -4,11 +4,13 @@
 """Random models through `isomer compile`, compared with ONNX Runtime.
 
   tests/evidence/compile_random.py [--models 2000] [--seed 1] [--batch 16] [--results FILE.jsonl] [--keep FOLDER] [--quick] [--check] [--open]
+                                   [--sanitize address|thread]
 Every second one is of attack/random_models.py (all kinds of operators, small sizes, some of them 0), the others are layers of networks
 (attack/random_layers.py). Several are compiled as one, and by halves where that fails; compiled code runs in a child. A difference counts if it is more than
 what rounding explains (attack/oracle.py), on inputs on which ONNX Runtime runs and computes finite values. A model with a node that has no formula is
 refused, and no fault if `inspect` lists one. --results keeps what is done, so that a run may be interrupted; --keep saves models at fault. --quick: the
 C++ compiler optimizes little. --check: two dozen, quickly, for CI. Exit 1: a fault.
+--sanitize: compiled code runs under clang's AddressSanitizer or ThreadSanitizer, with three threads; what either of them says ends the child.
 --open: models with one to three open sizes, one module each, run at several of them. One that is refused by name is no fault: formulas may need sizes
 to be equal that have two names.
 """
@@ -37,6 +39,7 @@ from attack.random_models import Builder
 from records import Records
 
 FEEDS = 3  # of each model
+CHILD = {}  # what the child's environment has besides
 
 
 # ---- in the child, which generated code may end
@@ -179,7 +182,7 @@ def judge_open(s, folder, options):
     for old in folder.glob("out.*.npz"):  # of another model
         old.unlink()
     np.savez(folder / "feeds.npz", **{f"{k}/{name}": value for k, feed in enumerate(s.feeds) for name, value in feed.items()})
-    child = subprocess.run([sys.executable, __file__, "--run", str(compiled), str(folder / "feeds.npz"), str(out)], capture_output=True, text=True, check=False)
+    child = run_child(compiled, folder / "feeds.npz", out)
     if child.returncode != 0:
         return s, "ended", child.stderr.strip()[-300:]
     ran = [k for k in range(len(s.feeds)) if pathlib.Path(f"{out}.{k}.npz").exists()]
@@ -188,6 +191,11 @@ def judge_open(s, folder, options):
     s.feeds = [s.feeds[k] for k in ran]
     wrong = s.wrong([dict(np.load(f"{out}.{k}.npz")) for k in ran])
     return s, "different" if wrong else "equal" if about["sizes"] else "equal, a batch", wrong or ""
+
+
+def run_child(compiled, feeds_file, out):
+    return subprocess.run([sys.executable, __file__, "--run", str(compiled), str(feeds_file), str(out)], capture_output=True, text=True, check=False,
+                          env=os.environ | CHILD)
 
 
 def joined(subjects):
@@ -225,7 +233,7 @@ def judge(subjects, folder, options):
         status = "opaque" if is_opaque(path) else "refused"
         return [(subjects[0], status, (ran.stderr or ran.stdout).strip()[-300:])]
     np.savez(folder / "feeds.npz", **given)
-    child = subprocess.run([sys.executable, __file__, "--run", str(compiled), str(folder / "feeds.npz"), str(out)], capture_output=True, text=True, check=False)
+    child = run_child(compiled, folder / "feeds.npz", out)
     if child.returncode != 0:
         return by_halves() if len(subjects) > 1 else [(subjects[0], "ended", child.stderr.strip()[-300:])]
     found = []
@@ -235,6 +243,20 @@ def judge(subjects, folder, options):
         wrong = s.wrong([{n.removeprefix(begin): v for n, v in file.items() if n.startswith(begin)} for file in files])
         found.append((s, "different" if wrong else "equal", wrong or ""))
     return found
+
+
+def sanitizing_compiler(folder, kind):
+    """clang with a sanitizer, whose runtime the child loads first; None if there is no such compiler."""
+    clang = next((name for name in (*(f"clang++-{v}" for v in range(30, 10, -1)), "clang++") if shutil.which(name)), None)
+    library = {"address": "asan", "thread": "tsan"}[kind]
+    runtime = clang and subprocess.run([clang, f"-print-file-name=libclang_rt.{library}-x86_64.so"], capture_output=True, text=True, check=True).stdout.strip()
+    if not clang or not pathlib.Path(runtime).is_absolute():
+        return None
+    CHILD.update({"LD_PRELOAD": runtime, "ASAN_OPTIONS": "detect_leaks=0", "TSAN_OPTIONS": "exitcode=66:halt_on_error=1"})
+    path = folder / "sanitizing_compiler"
+    path.write_text(f'#!/bin/sh\nexec {clang} "$@" -O1 -g -fsanitize={kind} -shared-libsan\n')
+    path.chmod(0o755)
+    return ["--compiler", str(path), "--threads", "3"]
 
 
 def quick_compiler(folder):
@@ -259,6 +281,7 @@ def main():
     parser.add_argument("--quick", action="store_true")
     parser.add_argument("--check", action="store_true")
     parser.add_argument("--open", action="store_true")
+    parser.add_argument("--sanitize", choices=("address", "thread"))
     options = parser.parse_args()
     if not modules.has_compiler():
         print("skipped: no C++ compiler here")
@@ -270,6 +293,11 @@ def main():
         with tempfile.TemporaryDirectory(prefix="isomer_compile_random_") as name:
             folder = pathlib.Path(name)
             flags = quick_compiler(folder) if options.quick or options.check else []
+            if options.sanitize:
+                flags = sanitizing_compiler(folder, options.sanitize)
+                if flags is None:
+                    print("skipped: no clang with this sanitizer here")
+                    return programs.SKIPPED
             subjects = [(OpenSubject if options.open else Subject)(options.seed, n, folder) for n in todo[begin:begin + options.batch]]
             found = [(s, "not run", s.why) for s in subjects if not s.feeds]
             found += [(s, "opaque", "") for s in subjects if s.feeds and is_opaque(s.path)]

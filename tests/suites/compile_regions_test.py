@@ -178,7 +178,8 @@ class Regions(unittest.TestCase):
 
     def test_sizes_that_were_given(self):
         body, value, constants = blocks(1, 64)
-        model = model_of(body + f"u, ui, uj, uc = Unique ({value}) n = Size (u)", {"x": ["N", 64]}, {"n": "int64", value: "float"}, constants)
+        model = model_of(body + f"u, ui, uj, uc = Unique ({value}) n = ReduceMax <keepdims = 0> (u)", {"x": ["N", 64]}, {"n": "float", value: "float"},
+                         constants)
         self.compiled(model, "--shape", "N=48", "--fixed-sizes")
         self.assertEqual([d.dim_value for d in self.result.graph.input[0].type.tensor_type.shape.dim], [48, 64])
         self.compare(48, 64)

@@ -776,20 +776,45 @@ class Sizes(Compiles):
         ran = self.compiled("--shape", "width=20", "--shape", "width=33")
         self.assertEqual(ran.returncode, 0, ran.stderr)
         self.assertEqual([(s["sizes"], s["is_operator"]) for s in ran.answer["sizes"]], [(["width=20"], True), (["width=33"], True)])
-        self.assertEqual(ran.answer["operators"], 2)
+        self.assertEqual(ran.answer["operators"], 3, "one for each, and one for every size")
         session = self.check_at(20, 33, 1, 32, 34)
         self.assertEqual([i.shape[3] for i in session.get_inputs()], ["width", "width"])
         self.assertEqual(len(list(self.out.glob("*.weights"))), 1, "one network has its weights once")
 
+    def branches(self, graph):
+        choice = next(node for node in graph.node if node.op_type == "If")
+        return {a.name: a.g for a in choice.attribute}
+
     def test_an_operator_runs_at_its_size_alone(self):
         self.compiled("--shape", "width=20")
-        for file in self.out.glob("*.cpp"):
-            file.unlink()
         graph = onnx.load(self.out / "model.onnx").graph
-        choice = next(node for node in graph.node if node.op_type == "If")
-        branches = {a.name: [n.op_type for n in a.g.node] for a in choice.attribute}
-        self.assertEqual(branches["then_branch"], ["net"])
-        self.assertIn("Conv", branches["else_branch"])
+        self.assertEqual([n.op_type for n in graph.node], ["net_choice", "If"])
+        given = self.branches(graph)
+        self.assertEqual([n.op_type for n in given["then_branch"].node], ["net_0"])
+        every = self.branches(given["else_branch"])
+        self.assertIn("net_1", [n.op_type for n in every["then_branch"].node])
+        self.assertIn("Conv", [n.op_type for n in every["else_branch"].node])
+
+    def test_operators_for_every_size(self):
+        ran = self.compiled()
+        every = ran.answer["every_size"]
+        self.assertEqual((every["is_taken"], [s["name"] for s in every["sizes"]]), (True, ["width"]), every["reason"])
+        self.check_at(1, 2, 3, 17, 20, 33, 64, 130)
+
+    def test_a_size_that_works_as_one_number_alone(self):
+        # Of open height and width; the sum with a constant is right at one height.
+        weights = {"w": normal(16, 3, 3, 3) / 5, "edge": normal(20, 1)}
+        self.model = model_of([Case("a = Conv <pads = [1, 1, 1, 1]> (x, w) b = Add (a, edge) y = Relu (b)", {"x": normal(1, 3, 20, 20)}, "y", weights)])
+        for axis, name in ((2, "height"), (3, "width")):
+            self.model.graph.input[0].type.tensor_type.shape.dim[axis].dim_param = name
+        ran = self.compiled("--shape", "height=20", "--shape", "width=20")
+        every = ran.answer["every_size"]
+        self.assertTrue(every["is_taken"], every["reason"])
+        self.assertEqual({s["name"]: (s["least"], s["most"]) for s in every["sizes"]}["height"], (20, 20))
+        session, right = modules.session(self.out / "model.onnx", self.out / "libnet.so"), modules.session(self.path / "model.onnx")
+        for width in (1, 20, 33):
+            feeds = {"x": normal(1, 3, 20, width)}
+            self.assertLessEqual(modules.distance(right.run(None, feeds)[0], session.run(None, feeds)[0]), TOLERANCE[np.dtype(np.float32)], width)
 
     def test_fixed_if_that_is_wanted(self):
         self.compiled("--shape", "width=20", "--fixed-sizes")

@@ -152,8 +152,8 @@ Result<std::vector<RegionProgram>> CoverMaker::programs(const Cover& cover) cons
 Result<CoverMaker::Built> CoverMaker::build(const Cover& cover, const CompileRequest& request) const {
   Built out;
   ISOMER_TRY(out.programs, programs(cover));
-  std::vector<const Graph*> graphs;
-  for (const RegionProgram& p : out.programs) graphs.push_back(&p.graph);
+  std::vector<RegionSource> graphs;
+  for (const RegionProgram& p : out.programs) graphs.push_back({.program = &p.graph});
   ISOMER_TRY(out.library, compile_regions(graphs, request));
   std::vector<OperatorPlace> places;
   for (std::size_t k = 0; k < out.programs.size(); ++k) {

@@ -14,6 +14,7 @@ class GraphCopy {
 
   Value of(Value v) const { return v.exists() ? made_.at(v) : v; }
   void set(Value from, Value to) { made_[from] = to; }
+  bool has(NodeId id) const { return made_.contains({id, 0}); }
   NodeId add(Node node) { return to_.add(std::move(node)); }
   void copy(NodeId id);
   Graph& graph() { return to_; }

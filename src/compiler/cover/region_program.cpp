@@ -75,14 +75,18 @@ class RegionMaker {
           waiting.push_back(v.node);
     }
   }
+  // Constants read the sizes of a call, if they are open, and no other input.
   Status add_inputs() {
-    for (const NodeId id : nodes_)
+    std::vector<NodeId> readers = nodes_;
+    readers.insert(readers.end(), constants_.begin(), constants_.end());
+    for (const NodeId id : readers)
       for (const Value& v : graph_.node(id).inputs) {
         if (!v.exists() || inside_.contains(v.node) || constants_.contains(v.node) ||
             std::ranges::find(out_.inputs, v) != out_.inputs.end())
           continue;
         const ValueInfo& info = cut_.inference.of(v);
-        if (!concrete_shape(info) || !is_computable(info.type))
+        const bool is_known = cut_.sizes.exists() ? info.shape.has_value() : concrete_shape(info).has_value();
+        if (!is_known || !is_computable(info.type))
           return Error{fmt::format("{}: its size is not known", graph_.name_of(v)), graph_.name_of(v)};
         Node input;
         input.kind = NodeKind::Input;

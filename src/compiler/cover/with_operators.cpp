@@ -58,6 +58,18 @@ void add_operator(GraphCopy& copy, const CutModel& cut, const OperatorPlace& p, 
   for (std::uint32_t k = 0; k < p.region->outputs.size(); ++k) copy.set(p.region->outputs[k], {made, k});
 }
 
+// The sizes of a call as a vector: in the place of the input whose extents they are, and of its shape.
+void copy_sizes(GraphCopy& copy, const CutModel& cut) {
+  const Graph& graph = cut.model.graph;
+  Node input = graph.node(cut.sizes.node);
+  const auto count = static_cast<std::int64_t>(input.declared.shape->size());
+  input.declared = {.type = ElementType::Int64, .shape = std::vector<std::optional<Dim>>{Dim(count)}};
+  const Value sizes{copy.add(std::move(input)), 0};
+  copy.set(cut.sizes, sizes);
+  for (const NodeId id : graph.order())
+    if (graph.node(id).op == "Shape" && graph.node(id).inputs[0] == cut.sizes) copy.set({id, 0}, sizes);
+}
+
 }  // namespace
 
 Result<Model> with_operators(const CutModel& cut, const std::vector<OperatorPlace>& places) {
@@ -75,9 +87,10 @@ Result<Model> with_operators(const CutModel& cut, const std::vector<OperatorPlac
   if (order.size() < units) return Error{"regions that wait for each other"};
   GraphCopy copy(graph, graph.without_nodes());
   copy.graph().opsets[kOrtOperatorDomain] = 1;
+  if (cut.sizes.exists()) copy_sizes(copy, cut);
   for (const std::size_t unit : order) {
     if (unit < places.size()) add_operator(copy, cut, places[unit], unit);
-    else copy.copy(single[unit - places.size()]);
+    else if (const NodeId id = single[unit - places.size()]; !copy.has(id)) copy.copy(id);
   }
   Model out = cut.model;
   out.graph = copy.finish();

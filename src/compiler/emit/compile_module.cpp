@@ -292,7 +292,7 @@ Result<Model> operator_model(const lower::Plan& plan, const std::string& name,
     const lower::Storage& s = plan.buffer(port.buffer);
     DeclaredType type{.type = s.type, .shape = std::vector<std::optional<Dim>>{}};
     for (const Dim& e : s.extents) type.shape->push_back(e);
-    if (port.by_sample) type.shape->front() = Dim::symbol(plan.batch);
+    if (port.by_sample) type.shape->front() = Dim::symbol(plan.batch_name());
     return type;
   };
   Node node;
@@ -351,7 +351,7 @@ std::string interface_json(const lower::Plan& plan, const CompileRequest& reques
       Json shape = Json::array();
       for (const Dim& e : s.extents)
         shape.push_back(e.is_concrete() ? Json(e.concrete()) : Json(lower::as_given(e, plan.sizes).text()));
-      if (p.by_sample) shape[0] = plan.batch;
+      if (p.by_sample) shape[0] = plan.batch_name();
       out.push_back({{"name", p.name}, {"type", std::string(name(s.type))}, {"shape", shape}});
     }
     return out;
@@ -398,7 +398,8 @@ std::vector<OrtSize> ort_sizes(const lower::Plan& plan) {
   std::vector<OrtSize> out;
   for (const lower::OpenSize& size : plan.sizes.open)
     for (std::size_t k = 0; k < plan.inputs.size(); ++k) {
-      const Dims& shape = plan.buffer(plan.inputs[k].buffer).extents;
+      Dims shape = plan.buffer(plan.inputs[k].buffer).extents;
+      if (plan.inputs[k].by_sample) shape[0] = Dim::symbol(plan.batch_name());
       const auto at = std::ranges::find(shape, Dim(size.step) * Dim::symbol(size.name));
       if (at == shape.end()) continue;
       out.push_back({.input = k, .axis = static_cast<std::size_t>(at - shape.begin())});
@@ -438,8 +439,65 @@ Result<CompiledModule> compile_module(const Graph& graph, const CompileRequest& 
   return out;
 }
 
-Result<CompiledRegions> compile_regions(const std::vector<const Graph*>& programs,
-                                        const CompileRequest& request) {
+namespace {
+
+// Operators of several programs: files of code, each once.
+class RegionWriter {
+ public:
+  RegionWriter(const CompileRequest& request, CompiledRegions& out)
+      : request_(request), out_(out), weights_(request.folder, request.name) {}
+
+  Status add(const RegionSource& source) {
+    auto texts = texts_of(source);
+    if (!texts && source.sizes.empty()) return texts.error();
+    if (!texts) {
+      out_.regions.push_back({.failure = texts.error().message});
+      return Done{};
+    }
+    const std::string code = replaced(texts->code, fmt::format("#include \"{}.h\"\n", any_), texts->header) +
+                             operator_text(*texts, source.sizes);
+    const auto [op, is_new] =
+        known_.try_emplace(without_titles(code), fmt::format("{}_{}", request_.name, known_.size()));
+    if (is_new) {
+      ISOMER_TRY_DO(
+          wire::write_text(request_.folder / (op->second + ".cpp"), replaced(code, any_, op->second)));
+      operators_.push_back(op->second);
+      out_.functions += texts->functions;
+    }
+    ISOMER_TRY(const std::int64_t file, weights_.add(texts->plan));
+    out_.regions.push_back({op->second, std::move(texts->plan), file});
+    return Done{};
+  }
+  const std::vector<std::string>& operators() const { return operators_; }
+
+ private:
+  Result<lower::ModuleTexts> texts_of(const RegionSource& source) const {
+    lower::Sizes open;
+    if (!source.sizes.empty()) {
+      ISOMER_TRY(open, lower::open_sizes(*source.program, {}));
+    }
+    return lower::module_of(*source.program, {}, any_, "", request_.exactness, 1, {}, request_.tuned, open);
+  }
+  std::string operator_text(const lower::ModuleTexts& texts, const std::string& sizes) const {
+    std::vector<OrtPort> inputs = ort_ports(texts.plan, texts.plan.inputs);
+    for (std::size_t k = 0; k < inputs.size(); ++k)
+      inputs[k].is_shape_only = !sizes.empty() && texts.plan.inputs[k].name == sizes;
+    return ort_region_text(any_, request_.name, inputs, ort_ports(texts.plan, texts.plan.outputs),
+                           ort_sizes(texts.plan));
+  }
+
+  const CompileRequest& request_;
+  CompiledRegions& out_;
+  WeightFiles weights_;
+  const std::string any_ = request_.name + "_region";  // until it has a number
+  std::map<std::string, std::string> known_;           // operators by their code
+  std::vector<std::string> operators_;
+};
+
+}  // namespace
+
+Result<CompiledRegions> compile_regions(const std::vector<RegionSource>& programs,
+                                        const CompileRequest& request, const ChoiceOfRegions& choice) {
   ISOMER_TRY(const Tools tools, tools_of(request));
   if (tools.target->is_foreign)
     return Error{fmt::format("operators of ONNX Runtime are not made for {}", request.target)};
@@ -447,27 +505,17 @@ Result<CompiledRegions> compile_regions(const std::vector<const Graph*>& program
   out.compiler = tools.compiler;
   ISOMER_TRY_DO(make_folder(request.folder));
   const auto in = [&](const std::string& file) { return request.folder / file; };
-  const std::string any = request.name + "_region";  // until it has a number
-  std::map<std::string, std::string> known;          // operators by their code
-  Sources sources{.code = {}, .plain = {request.name + "_operators"}, .wants_archive = false};
-  WeightFiles weights(request.folder, request.name);
-  for (const Graph* program : programs) {
-    ISOMER_TRY(lower::ModuleTexts texts,
-               lower::module_of(*program, {}, any, "", request.exactness, 1, {}, request.tuned));
-    const std::string code = replaced(texts.code, fmt::format("#include \"{}.h\"\n", any), texts.header) +
-                             ort_region_text(any, request.name, ort_ports(texts.plan, texts.plan.inputs),
-                                             ort_ports(texts.plan, texts.plan.outputs));
-    const auto [op, is_new] =
-        known.try_emplace(without_titles(code), fmt::format("{}_{}", request.name, known.size()));
-    if (is_new) {
-      ISOMER_TRY_DO(wire::write_text(in(op->second + ".cpp"), replaced(code, any, op->second)));
-      sources.code.push_back(op->second);
-      out.functions += texts.functions;
-    }
-    ISOMER_TRY(const std::int64_t file, weights.add(texts.plan));
-    out.regions.push_back({op->second, std::move(texts.plan), file});
+  RegionWriter writer(request, out);
+  for (const RegionSource& source : programs) ISOMER_TRY_DO(writer.add(source));
+  Sources sources{.code = writer.operators(), .plain = {request.name + "_operators"}, .wants_archive = false};
+  std::vector<std::string> operators = writer.operators();
+  if (const auto chosen = choice ? choice(out) : std::nullopt) {
+    operators.push_back(request.name + "_choice");
+    sources.plain.push_back(operators.back());
+    ISOMER_TRY_DO(
+        wire::write_text(in(operators.back() + ".cpp"), ort_choice_text(operators.back(), *chosen)));
   }
-  ISOMER_TRY_DO(wire::write_text(in(request.name + "_operators.cpp"), ort_registration_text(sources.code)));
+  ISOMER_TRY_DO(wire::write_text(in(request.name + "_operators.cpp"), ort_registration_text(operators)));
   Builder builder(*tools.target, request, out.compiler);
   ISOMER_TRY_DO(builder.build(sources));
   out.compiler_seconds = builder.seconds();

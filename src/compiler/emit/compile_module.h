@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include "io/onnx/model.h"
 #include "model/graph/graph.h"
 #include "model/graph/infer.h"
+#include "runtime/engines/ort_operator.h"
 #include "runtime/worker/time_limit.h"
 
 namespace isomer {
@@ -52,11 +54,19 @@ Result<CompiledModule> compile_module(const Graph& graph, const CompileRequest& 
 // Several programs as operators of ONNX Runtime in one library, NAME_0.cpp and so on. Programs that differ in
 // their weights alone share an operator; those that have the same weights share the file, NAME_0.weights and
 // so on: one network at several sizes.
+struct RegionSource {
+  const Graph* program = nullptr;
+  // Of one whose sizes are open: the input whose extents they are. The operator gets these extents as a
+  // vector.
+  std::string sizes = {};
+};
 struct CompiledRegions {
   struct Region {
-    std::string op;
-    lower::Plan plan;
+    std::string op = {};
+    lower::Plan plan = {};
     std::int64_t weights = 0;  // the number of the file
+    // Why it is not in the library, if its sizes are open; else an error.
+    std::string failure = {};
   };
   std::vector<Region> regions;  // as the programs were given
   std::size_t functions = 0;    // of C++, each counted once
@@ -65,8 +75,11 @@ struct CompiledRegions {
   std::filesystem::path library;
   std::uint64_t library_bytes = 0;
 };
-Result<CompiledRegions> compile_regions(const std::vector<const Graph*>& programs,
-                                        const CompileRequest& request);
+// `choice`: an operator NAME_choice that says which of several cases a call is, made when all plans are
+// known.
+using ChoiceOfRegions = std::function<std::optional<OrtChoice>(const CompiledRegions&)>;
+Result<CompiledRegions> compile_regions(const std::vector<RegionSource>& programs,
+                                        const CompileRequest& request, const ChoiceOfRegions& choice = {});
 
 // A model whose one node is an operator that a library of ours registers with ONNX Runtime. `weights`: the
 // number of its file, of one of several operators.

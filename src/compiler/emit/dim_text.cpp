@@ -8,10 +8,11 @@ namespace isomer::lower {
 namespace {
 
 using Names = std::function<std::string(std::string_view)>;
+using Calls = std::function<std::string(std::string)>;
 
-std::string factor_text(const Dim::Factor& f, const Names& name) {
+std::string factor_text(const Dim::Factor& f, const Names& name, const Calls& call) {
   const auto of_two = [&](const char* function) {
-    return fmt::format("{}({}, {})", function, dim_text(f.a, name), dim_text(f.b, name));
+    return call(fmt::format("{}({}, {})", function, dim_text(f.a, name, call), dim_text(f.b, name, call)));
   };
   switch (f.kind) {
     case Dim::Factor::Kind::Symbol: return name(f.symbol);
@@ -24,14 +25,14 @@ std::string factor_text(const Dim::Factor& f, const Names& name) {
 
 }  // namespace
 
-std::string dim_text(const Dim& dim, const Names& name) {
+std::string dim_text(const Dim& dim, const Names& name, const Calls& call) {
   if (const auto known = dim.value()) return fmt::format("{}", *known);
   std::string out;
   for (const Dim::Summand& s : dim.summands()) {
     const bool is_negative = s.coefficient < 0;
     const std::int64_t size = is_negative ? -s.coefficient : s.coefficient;
     std::string term = size == 1 && !s.factors.empty() ? "" : fmt::format("{}", size);
-    for (const Dim::Factor& f : s.factors) term += (term.empty() ? "" : "*") + factor_text(f, name);
+    for (const Dim::Factor& f : s.factors) term += (term.empty() ? "" : "*") + factor_text(f, name, call);
     out += out.empty() ? (is_negative ? "-" : "") : (is_negative ? " - " : " + ");
     out += term;
   }

@@ -12,11 +12,10 @@
 #include "compiler/emit/scalar_text.h"
 #include "compiler/emit/thread_parts.h"
 #include "compiler/loops/intrinsic.h"
+#include "compiler/loops/open_sizes.h"
 
 namespace isomer::lower {
-namespace {
 
-// As the function that calls all others has it.
 std::string size_text(const Plan& plan, const Dim& dim) {
   return dim_text(dim, [&](std::string_view name) {
     const auto at = std::ranges::find(plan.sizes.open, name, &OpenSize::name);
@@ -26,6 +25,8 @@ std::string size_text(const Plan& plan, const Dim& dim) {
                          : fmt::format("(sizes[{}] / {})", number, at->step);
   });
 }
+
+namespace {
 
 // Bytes of the workspace, from that one of a tensor on.
 std::string memory_of(const Plan& plan, int buffer, const Dim& from) {
@@ -59,10 +60,14 @@ std::string place_of(const Plan& plan, int buffer) {
 }
 
 // One row of a ring, with the zeros beside it.
-std::string zero_row(const Plan& plan, int buffer, std::int64_t row) {
+std::string zero_row(const Plan& plan, int buffer, const Dim& row) {
   const Storage& s = plan.buffer(buffer);
-  const std::int64_t bytes = s.strides[s.ring_axis].concrete() * stored_bytes(s.type);
-  return fmt::format("  memset({}, 0, {});\n", memory_of(plan, buffer, row % s.ring * bytes), bytes);
+  const Dim bytes = s.strides[s.ring_axis] * Dim(stored_bytes(s.type));
+  if (row.is_concrete())
+    return fmt::format("  memset({}, 0, {});\n",
+                       memory_of(plan, buffer, Dim(row.concrete() % s.ring) * bytes), size_text(plan, bytes));
+  return fmt::format("  memset({0} + ({1}) % {2} * ({3}), 0, {3});\n", memory_of(plan, buffer, 0),
+                     size_text(plan, row), s.ring, size_text(plan, bytes));
 }
 
 // The zeros around a buffer, which its writers leave alone. Rows of a ring have theirs beside them, all of
@@ -116,7 +121,8 @@ class Emitter {
     for (const Intrinsic& own : plan_.intrinsics) out_.code += function_of(own);
     for (std::size_t n = 0; n < plan_.nests.size();) {
       const std::size_t length = strip_length(plan_, n);
-      if (length > 0 && plan_.nests[n].strip->apart) strips_apart(n, length);
+      if (length > 0 && plan_.nests[n].strip->open) open_strips(n, length);
+      else if (length > 0 && plan_.nests[n].strip->apart) strips_apart(n, length);
       else if (length > 0) strips(n, length);
       else whole(plan_.nests[n]);
       n += std::max<std::size_t>(1, length);
@@ -165,6 +171,28 @@ class Emitter {
         "  {{\n    static const int64_t done[][{}] = {{{}}};\n    for (int64_t k = 0; k < {}; ++k) {{\n{}    "
         "}}\n  }}\n",
         length, rows, count, body);
+  }
+
+  // The same, where it is known at the sizes of this run how many strips there are.
+  void open_strips(std::size_t first, std::size_t length) {
+    std::string next, body;
+    for (std::size_t n = 0; n < length; ++n) {
+      const Nest& nest = plan_.nests[first + n];
+      const Strip::Open& open = *nest.strip->open;
+      const std::string all = size_text(plan_, nest.strip->rows.extent);
+      border(nest);
+      next += fmt::format("      next[{}] = k == strips ? {} : im_smaller({}, im_larger(0, {} * k + {}));\n",
+                          n, all, all, open.step, open.offset);
+      body += "      " + call_of(nest, fmt::format("done[{}]", n), fmt::format("next[{}]", n));
+      if (const std::string zeros = zeros_behind(nest); !zeros.empty())
+        body +=
+            fmt::format("      if (done[{0}] < {1} && next[{0}] == {1}) {{\n{2}      }}\n", n, all, zeros);
+    }
+    calls_ += fmt::format(
+        "  {{\n    const int64_t strips = {};\n    int64_t done[{}] = {{0}}, next[{}];\n    for (int64_t k = "
+        "1; k "
+        "<= strips; ++k) {{\n{}{}      memcpy(done, next, sizeof(done));\n    }}\n  }}\n",
+        size_text(plan_, plan_.nests[first].strip->open->count), length, length, next, body);
   }
 
   // The same, where threads divide the rows of the last nest: of each strip, each does the rows that its own
@@ -220,9 +248,9 @@ class Emitter {
     const Storage& s = target(nest);
     std::string out;
     if (s.ring == 0 || s.low.empty()) return out;
+    const Dim behind = s.extents[s.ring_axis] + Dim(s.low[s.ring_axis]);
     for (std::int64_t row = 0; row < s.high[s.ring_axis]; ++row)
-      out += "      " +
-             zero_row(plan_, nest.target, s.low[s.ring_axis] + s.extents[s.ring_axis].concrete() + row);
+      out += "      " + zero_row(plan_, nest.target, behind + Dim(row));
     return out;
   }
 
@@ -296,14 +324,16 @@ std::string emit_sizes(const Plan& plan, const std::string& prefix) {
   for (std::size_t k = 0; k < plan.sizes.open.size(); ++k) {
     const OpenSize& size = plan.sizes.open[k];
     least.push_back(fmt::format("sizes[{}] >= {}", k, size.least * size.step));
-    if (size.most) least.push_back(fmt::format("sizes[{}] <= {}", k, *size.most * size.step));
+    least.push_back(fmt::format("sizes[{}] <= {}", k,
+                                size.most ? std::min(*size.most * size.step, kMostSize) : kMostSize));
     if (size.step > 1) least.push_back(fmt::format("sizes[{}] % {} == 0", k, size.step));
   }
   const auto shapes = [&](const std::vector<Port>& ports) {
     std::string out;
     for (std::size_t k = 0; k < ports.size(); ++k) {
       out += fmt::format("    case {}:\n", k);
-      const Dims& extents = plan.buffer(ports[k].buffer).extents;
+      Dims extents = plan.buffer(ports[k].buffer).extents;
+      if (ports[k].by_sample) extents[0] = Dim::symbol(plan.sizes.batch);
       for (std::size_t d = 0; d < extents.size(); ++d)
         out += fmt::format("      shape[{}] = {};\n", d, size_text(plan, extents[d]));
       out += fmt::format("      return {};\n", extents.size());

@@ -16,6 +16,8 @@ struct Emitted {
 // PREFIX_all(inputs, outputs, workspace, weights, team), before them `sizes`, if some are open: 0, or 1 where
 // a computed index was outside of its tensor.
 Emitted emit(const Plan& plan, const std::string& prefix);
+// A number as C++ over `sizes`, the array that a run is given.
+std::string size_text(const Plan& plan, const Dim& dim);
 // Of a plan with open sizes, above that, and above what calls it: PREFIX_may_have(sizes),
 // PREFIX_places(sizes, places), which is the size of the workspace, PREFIX_shape_in and _out(sizes, number,
 // shape).

@@ -167,9 +167,7 @@ class TileWriter {
     begin_ += fmt::format(" + {}*piece", factor_text(stride(left_, axes[0])));
     panel_at_ += fmt::format(" + {}*piece", factor_text(below));
   }
-  std::string factor_text(const Dim& dim) {
-    return dim.is_concrete() ? out_.text(dim) : fmt::format("({})", out_.text(dim));
-  }
+  std::string factor_text(const Dim& dim) { return out_.factor_text(dim); }
   std::int64_t pieces() const { return reduced()[0].extent.concrete(); }
 
   // Tiles of rows; the number of blocks that were opened.

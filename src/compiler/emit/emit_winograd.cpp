@@ -25,7 +25,8 @@ class WinogradWriter {
  private:
   std::size_t open_batch() {
     if (is_shared(out_.nest()))
-      return open_parts_around(out_, w_.batch, fmt::format("{}", by_panels_ ? w_.panels : w_.all_tiles()));
+      return open_parts_around(out_, w_.batch,
+                               by_panels_ ? fmt::format("{}", w_.panels) : out_.factor_text(w_.all_tiles()));
     std::size_t opened = 0;
     for (const Axis& a : w_.batch) opened += out_.open_axis(a);
     return opened;
@@ -41,7 +42,7 @@ class WinogradWriter {
                          out_.pointer(w_.left), out_.text(out_.address(w_.left, first_window)),
                          out_.text(image.strides[w_.row_axis]), out_.text(image.strides[w_.column_axis]),
                          out_.text(image.extents[w_.row_axis]), out_.text(image.extents[w_.column_axis]),
-                         w_.channels, w_.top, w_.left_edge, w_.tiles_across()));
+                         w_.channels, w_.top, w_.left_edge, out_.text(w_.tiles_across())));
     out_.say(fmt::format("float* v = (float*){0};\n{1}float* m = v + {2};", scratch, out_.indent(),
                          w_.points() * plane()));
   }
@@ -57,9 +58,10 @@ class WinogradWriter {
       out_.open("for (int64_t first = x_from; first < x_to; first += step)");
       out_.say("const int64_t tiles = first + step < x_to ? step : x_to - first;");
     } else {
-      out_.open(fmt::format("for (int64_t first = 0; first < {}; first += {})", w_.all_tiles(), w_.tiles));
+      out_.open(fmt::format("for (int64_t first = 0; first < {}; first += {})", out_.text(w_.all_tiles()),
+                            w_.tiles));
       out_.say(fmt::format("const int64_t tiles = first + {0} < {1} ? {0} : {1} - first;", w_.tiles,
-                           w_.all_tiles()));
+                           out_.text(w_.all_tiles())));
     }
   }
 
@@ -84,16 +86,16 @@ class WinogradWriter {
     out_.say("const uint64_t number = (uint64_t)(first + i);");
     out_.say(fmt::format(
         "const int64_t row = (int64_t)(number / {0} * {1}), column = (int64_t)(number % {0} * {1});",
-        w_.tiles_across(), w_.size));
+        out_.factor_text(w_.tiles_across()), w_.size));
     out_.open(fmt::format("for (int64_t c = {}; c < {}; c += 16)", first_output, end_output));
     out_.say(fmt::format("float tile[{}];", 16 * w_.size * w_.size));
     out_.say(fmt::format("im_winograd_output<{3}>(m + (c / {0} * {1} + i) * {0} + c % {0}, {2}, tile);",
                          w_.width, w_.tiles, w_.panels * w_.tiles * w_.width, w_.size));
     out_.open(
-        fmt::format("for (int64_t k = 0; k < {} && row + k < {}; ++k)", w_.size, w_.row.extent.concrete()));
+        fmt::format("for (int64_t k = 0; k < {} && row + k < {}; ++k)", w_.size, out_.text(w_.row.extent)));
     out_.define_axis(w_.row, "row + k");
     out_.open(fmt::format("for (int64_t j = 0; j < {} && column + j < {}; ++j)", w_.size,
-                          w_.column.extent.concrete()));
+                          out_.text(w_.column.extent)));
     out_.define_axis(w_.column, "column + j");
     out_.open("for (int64_t n = 0; n < 16; ++n)");
     out_.define_axis(w_.output, "c + n");

@@ -262,10 +262,24 @@ __attribute__((visibility("default"))) int {0}_run(const {0}_module* module, con
                                                    void* const* outputs, void* workspace) {{
   if (!{0}_may_have(sizes)) return 2;
   im_team* team = im_team_enter(module->team);
-  const int failed = {0}_all(sizes, inputs, outputs, (char*)workspace, module->weights, team);
-  im_team_leave(team);
+{2}  im_team_leave(team);
   return failed;
 }}
+)";
+
+constexpr char kRunOnce[] =
+    R"(  const int failed = {0}_all(sizes, inputs, outputs, (char*)workspace, module->weights, team);
+)";
+// Samples one by one, of whose loops threads have parts.
+constexpr char kRunEach[] = R"(  const int64_t in_bytes[] = {{{1}}}, out_bytes[] = {{{2}}};
+  const void* in[{3} + 1];
+  void* out[{4} + 1];
+  int failed = 0;
+  for (int64_t sample = 0; sample < sizes[{5}] && failed == 0; ++sample) {{
+    for (int64_t k = 0; k < {3}; ++k) in[k] = (const char*)inputs[k] + sample * in_bytes[k];
+    for (int64_t k = 0; k < {4}; ++k) out[k] = (char*)outputs[k] + sample * out_bytes[k];
+    failed = {0}_all(sizes, in, out, (char*)workspace, module->weights, team);
+  }}
 )";
 
 constexpr char kEnd[] = R"(
@@ -275,10 +289,10 @@ constexpr char kEnd[] = R"(
 
 // How many bytes of each input or output belong to one sample.
 std::string sample_bytes(const Plan& plan, const std::vector<Port>& ports) {
-  std::vector<std::int64_t> out;
+  std::vector<std::string> out;
   for (const Port& p : ports) {
     const Storage& s = plan.buffer(p.buffer);
-    out.push_back(p.by_sample ? product(s.extents).concrete() * stored_bytes(s.type) : 0);
+    out.push_back(p.by_sample ? size_text(plan, product(s.extents) * Dim(stored_bytes(s.type))) : "0");
   }
   return out.empty() ? "0" : fmt::format("{}", fmt::join(out, ", "));
 }
@@ -318,6 +332,10 @@ Result<Plan> plan_module(const Graph& graph, const InferOptions& sizes, const st
   if (batch) {
     plan.batch = batch->name;
     for (Port& p : plan.inputs) p.by_sample = batch->inputs.contains(p.name);
+    for (Port& p : plan.outputs) p.by_sample = true;
+  }
+  if (!plan.sizes.batch.empty()) {
+    for (Port& p : plan.inputs) p.by_sample = plan.sizes.batched.contains(p.name);
     for (Port& p : plan.outputs) p.by_sample = true;
   }
   compose_nests(plan, numbers);
@@ -393,9 +411,17 @@ std::string wrapper_of(const Plan& plan, const std::string& name, int threads) {
       is_open ? "  size_t bytes_ = 64;\n" : "");
 }
 
+std::string run_at_sizes(const Plan& plan, const std::string& name) {
+  if (plan.sizes.batch.empty()) return fmt::format(kRunOnce, name);
+  const auto batch = std::ranges::find(plan.sizes.open, plan.sizes.batch, &OpenSize::name);
+  return fmt::format(kRunEach, name, sample_bytes(plan, plan.inputs), sample_bytes(plan, plan.outputs),
+                     plan.inputs.size(), plan.outputs.size(), batch - plan.sizes.open.begin());
+}
+
 // What runs a module, and tells what a run needs.
 std::string run_of(const Plan& plan, const std::string& name) {
-  if (!plan.sizes.is_empty()) return fmt::format(kRunSizes, name, plan.placed.size());
+  if (!plan.sizes.is_empty())
+    return fmt::format(kRunSizes, name, plan.placed.size(), run_at_sizes(plan, name));
   const std::string workspace = fmt::format(kWorkspace, name, plan.workspace, thread_bytes(plan));
   if (plan.batch.empty()) return workspace + fmt::format(kRun, name);
   return workspace + fmt::format(kRunBatch, name, sample_bytes(plan, plan.inputs),

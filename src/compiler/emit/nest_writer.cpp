@@ -18,7 +18,10 @@ NestWriter::NestWriter(const Plan& plan, const Nest& nest) : plan_(plan), nest_(
 std::string NestWriter::finish() {
   if (may_fail_) say("return 0;");
   ISOMER_CHECK(blocks_.size() == 1, "every block is closed");
-  return blocks_[0].text;
+  std::string begin;
+  for (std::size_t k = 0; k < quotients_.size(); ++k)
+    begin += fmt::format("  const int64_t q{} = {};\n", k, quotients_[k]);
+  return begin + blocks_[0].text;
 }
 
 // ---- Blocks
@@ -133,11 +136,18 @@ std::string NestWriter::text(const Index& index) {
 }
 
 std::string NestWriter::text(const Dim& dim) {
-  return dim_text(dim, [&](std::string_view name) {
-    auto at = std::ranges::find(sizes_, name);
-    if (at == sizes_.end()) at = sizes_.insert(sizes_.end(), std::string(name));
-    return fmt::format("s{}", at - sizes_.begin());
-  });
+  const auto number_in = [](std::vector<std::string>& known, std::string_view text) {
+    auto at = std::ranges::find(known, text);
+    if (at == known.end()) at = known.insert(known.end(), std::string(text));
+    return at - known.begin();
+  };
+  return dim_text(
+      dim, [&](std::string_view name) { return fmt::format("s{}", number_in(sizes_, name)); },
+      [&](const std::string& call) { return fmt::format("q{}", number_in(quotients_, call)); });
+}
+
+std::string NestWriter::factor_text(const Dim& dim) {
+  return dim.is_concrete() ? text(dim) : fmt::format("({})", text(dim));
 }
 
 std::string NestWriter::at_least_zero(const Index& index) {

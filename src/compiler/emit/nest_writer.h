@@ -52,6 +52,7 @@ class NestWriter {
   std::string pointer(int buffer);
   std::string text(const Index& index);
   std::string text(const Dim& dim);               // over the function's parameters s0, s1, ...
+  std::string factor_text(const Dim& dim);        // the same, in brackets if it has several terms
   std::string at_least_zero(const Index& index);  // "": always
   std::string holds(const Domain& domain);        // "": always
   Index address(int buffer, const std::vector<Index>& at) const;
@@ -90,6 +91,7 @@ class NestWriter {
   std::vector<Block> blocks_;
   std::vector<int> buffers_;
   std::vector<std::string> sizes_;
+  std::vector<std::string> quotients_;  // of sizes, q0, q1, ...: computed once, where the function begins
   std::map<int, std::string> axis_names_;
   std::unordered_map<const ExprNode*, std::string> values_;
   std::unordered_map<const ExprNode*, std::set<int>> axes_;

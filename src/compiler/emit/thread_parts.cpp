@@ -106,8 +106,9 @@ std::string row_tiles(const Plan& plan, const Tile& tile, const DimText& text) {
 std::string part_count(const Plan& plan, const Nest& nest, const std::string& rows, const DimText& text) {
   if (nest.winograd) {
     const Winograd& w = *nest.winograd;
+    const Dim parts = w.shared == Tile::Shared::Columns ? Dim(w.panels) : w.all_tiles();
     return fmt::format("{} * {}", product_of(nest, long_axes(nest, w.batch), rows, text),
-                       w.shared == Tile::Shared::Columns ? w.panels : w.all_tiles());
+                       parts.is_concrete() ? text(parts) : "(" + text(parts) + ")");
   }
   if (!nest.tile) return product_of(nest, long_axes(nest, shared_axes(nest)), rows, text);
   return fmt::format("{} * {}", product_of(nest, tile_axes(nest), rows, text),

@@ -106,7 +106,7 @@ void UnitChoices::change_tile(NestChoice& choice, const Of& nest, Random& random
     const bool was = choice.kind == Kind::Winograd;
     choice = {.kind = Kind::Winograd, .size = may_be_large_ && below(3, random) > 0 ? 4 : 2};
     if (was || below(2, random) == 0)
-      choice.tiles = std::min(about(nest.winograd.tiles, random), nest.winograd.all_tiles() * 4);
+      choice.tiles = std::min(about(nest.winograd.tiles, random), nest.winograd.all_tiles().concrete() * 4);
     return;
   }
   if (!nest.may_be_tile) return;

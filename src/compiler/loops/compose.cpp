@@ -154,7 +154,7 @@ void replace_reduction(Nest& nest, ExprNode by) {
   nest.reduction = reduction;
 }
 
-Nest part_of(const Nest& nest, const Axis& axis, std::int64_t low, std::int64_t high, AxisNumbers& numbers) {
+Nest part_of(const Nest& nest, const Axis& axis, const Dim& low, const Dim& high, AxisNumbers& numbers) {
   Nest out = nest;
   const Axis fresh = numbers.make(high - low);
   const AxisMap by{{axis.id, Index(fresh) + Index(low)}};

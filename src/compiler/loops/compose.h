@@ -42,7 +42,7 @@ bool has_reduction(const Expr& expr);  // but look-ups
 // The nest with its main reduction replaced, here and in its value.
 void replace_reduction(Nest& nest, ExprNode by);
 // The points of a nest at which an axis is low to high - 1, as a nest of their own.
-Nest part_of(const Nest& nest, const Axis& axis, std::int64_t low, std::int64_t high, AxisNumbers& numbers);
+Nest part_of(const Nest& nest, const Axis& axis, const Dim& low, const Dim& high, AxisNumbers& numbers);
 
 // Of a conjunction over one axis: the interval that it leaves; nullopt where it says anything else.
 struct Interval {

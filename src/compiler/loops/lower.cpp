@@ -212,8 +212,9 @@ class Lowering {
 
 }  // namespace
 
-Result<Plan> lower_graph(const Graph& graph, const InferOptions& sizes, AxisNumbers& numbers,
+Result<Plan> lower_graph(const Graph& graph, const InferOptions& given, AxisNumbers& numbers,
                          const Sizes& open) {
+  const InferOptions sizes = open.is_empty() ? given : within_sizes(given);
   ISOMER_TRY(Graph flat, flattened(graph, sizes));
   if (!open.is_empty()) {
     ISOMER_TRY(const Inference declared, infer(flat, sizes));
@@ -221,6 +222,13 @@ Result<Plan> lower_graph(const Graph& graph, const InferOptions& sizes, AxisNumb
   }
   ISOMER_TRY(const Inference inference, infer(flat, sizes));
   return Lowering(flat, inference, numbers, open).run();
+}
+
+Status check_open(const Graph& graph) {
+  AxisNumbers numbers;
+  ISOMER_TRY(const Sizes sizes, open_sizes(graph, {}));
+  const auto plan = lower_graph(graph, {}, numbers, sizes);
+  return plan.ok() ? Status(Done{}) : Status(plan.error());
 }
 
 }  // namespace isomer::lower

@@ -16,6 +16,9 @@ namespace isomer::lower {
 Result<Plan> lower_graph(const Graph& graph, const InferOptions& sizes, AxisNumbers& numbers,
                          const Sizes& open = {});
 
+// Whether it can be lowered with all of its sizes open. Error: why not.
+Status check_open(const Graph& graph);
+
 // Writes nests into their readers where that computes nothing twice; what is not read is dropped.
 void compose_nests(Plan& plan, AxisNumbers& numbers);
 

@@ -123,6 +123,12 @@ std::string loop_word(Loop::Kind kind) {
 
 }  // namespace
 
+std::int64_t rows_of_strip(const Strip& last) { return last.open ? last.open->step : last.done.front(); }
+
+std::int64_t strip_count(const Strip& strip, const Sizes& sizes) {
+  return strip.open ? sizes.usual(strip.open->count) : static_cast<std::int64_t>(strip.done.size());
+}
+
 std::size_t strip_length(const Plan& plan, std::size_t first) {
   if (!plan.nests[first].strip) return 0;
   std::size_t n = first;
@@ -183,7 +189,7 @@ std::string text(const Nest& nest, const Plan& plan) {
     for (const Nest& other : plan.nests)
       if (other.strip && other.strip->group == nest.strip->group) last = &other;
     if (last->name != nest.name)
-      out += fmt::format("  compute_at {} {}{}\n", last->name, last->strip->done.front(),
+      out += fmt::format("  compute_at {} {}{}\n", last->name, rows_of_strip(*last->strip),
                          nest.strip->apart ? "  # threads divide its rows" : "");
   }
   if (nest.tile) {

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,9 @@ struct OpenSize {
 // arranged is chosen for the usual ones.
 struct Sizes {
   std::vector<OpenSize> open = {};
+  // Of these, a batch whose samples are computed one by one: the plan is of one sample. "": there is none.
+  std::string batch = {};
+  std::set<std::string> batched = {};  // inputs whose first axis is the batch
   bool is_empty() const { return open.empty(); }
   // The number that it is at usual sizes.
   std::int64_t usual(const Dim& dim) const;
@@ -130,8 +134,8 @@ struct Winograd {
   Tile::Shared shared = Tile::Shared::None;  // what threads divide: batch and tiles, or batch and panels
   std::int64_t points() const { return (size + 2) * (size + 2); }
   // Tiles of one image, and of one row of it.
-  std::int64_t tiles_across() const { return (column.extent.concrete() + size - 1) / size; }
-  std::int64_t all_tiles() const { return (row.extent.concrete() + size - 1) / size * tiles_across(); }
+  Dim tiles_across() const { return Dim::floor(column.extent + Dim(size - 1), size); }
+  Dim all_tiles() const { return Dim::floor(row.extent + Dim(size - 1), size) * tiles_across(); }
   // Numbers of the scratch memory: transformed inputs, a row of which has a gap behind it, and products.
   std::int64_t row_length() const { return channels + 16; }
   std::int64_t scratch_size() const { return points() * tiles * (row_length() + panels * width); }
@@ -150,7 +154,18 @@ struct Strip {
   // Threads divide the rows of the last nest; each does all that its own rows need, also what another one
   // does, in memory of its own.
   bool apart = false;
+  // Where sizes are open, in place of `done`, `first` and `last`: the number of strips, and the rows that are
+  // done after k of them: all after the last one, else step·k + offset, but at least 0 and at most all.
+  struct Open {
+    Dim count = 0;
+    std::int64_t step = 0, offset = 0;
+  };
+  std::optional<Open> open = {};
 };
+// Rows of the last nest of a group that one strip does.
+std::int64_t rows_of_strip(const Strip& last);
+// At usual sizes.
+std::int64_t strip_count(const Strip& strip, const Sizes& sizes);
 
 // A kernel of a user's own (intrinsic.h): what it computes, one sum over what it reads of its inputs, and C++
 // that adds this sum to a row-major tensor.
@@ -222,6 +237,9 @@ struct Plan {
   // and offsets of locals, are those at usual sizes.
   std::vector<int> placed = {};
   bool has_values = true;  // false: weights are sizes only, since it is timed and computes nothing
+
+  // The name of the batch's size; "": samples are not computed one by one.
+  const std::string& batch_name() const { return batch.empty() ? sizes.batch : batch; }
 
   Storage& buffer(int number) { return nth(buffers, number); }
   const Storage& buffer(int number) const { return nth(buffers, number); }

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "compiler/loops/compose.h"
+#include "compiler/loops/samples.h"
 #include "model/graph/call.h"
 #include "model/graph/constant.h"
 #include "model/graph/flatten.h"
@@ -238,8 +239,10 @@ Dim as_given(const Dim& dim, const Sizes& sizes) {
 }
 
 Graph with_steps(const Graph& graph, const Inference& inference, const Sizes& sizes) {
-  if (std::ranges::all_of(sizes.open, [](const OpenSize& s) { return s.step == 1; })) return graph;
+  if (sizes.batch.empty() && std::ranges::all_of(sizes.open, [](const OpenSize& s) { return s.step == 1; }))
+    return graph;
   const auto by_steps = [&](std::string_view name) {
+    if (name == sizes.batch) return Dim(1);
     const auto at = std::ranges::find(sizes.open, name, &OpenSize::name);
     return Dim(at == sizes.open.end() ? 1 : at->step) * Dim::symbol(name);
   };
@@ -254,11 +257,21 @@ Graph with_steps(const Graph& graph, const Inference& inference, const Sizes& si
   });
 }
 
-Result<Sizes> open_sizes(const Graph& graph, const InferOptions& options) {
+InferOptions within_sizes(InferOptions options) {
+  options.extent_bits = kSizeBits;
+  return options;
+}
+
+Result<Sizes> open_sizes(const Graph& graph, const InferOptions& given) {
+  const InferOptions options = within_sizes(given);
   ISOMER_TRY(const Graph flat, flattened(graph, options));
   ISOMER_TRY(const Inference declared, infer(flat, options));
   Sizes sizes;
   ISOMER_TRY_DO(add_sizes(flat, declared, sizes));
+  if (auto batch = image_batch(flat, declared)) {
+    sizes.batch = std::move(batch->name);
+    sizes.batched = std::move(batch->inputs);
+  }
   // Steps that one node needs change the shapes of all.
   constexpr int kMostRounds = 8;
   for (int round = 0; round < kMostRounds; ++round) {

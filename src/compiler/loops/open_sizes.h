@@ -13,6 +13,12 @@
 
 namespace isomer::lower {
 
+// A size is at most this, so that products with small numbers fit an integer of 32 bits.
+inline constexpr int kSizeBits = 24;
+inline constexpr std::int64_t kMostSize = std::int64_t{1} << kSizeBits;
+// `options` with that.
+InferOptions within_sizes(InferOptions options);
+
 // Those that `options` leave open. Error: one can't be given when the model runs, and why.
 Result<Sizes> open_sizes(const Graph& graph, const InferOptions& options);
 
@@ -21,7 +27,8 @@ Dim within(const Dim& dim, const Sizes& sizes);
 Expr within(const Expr& expr, const Sizes& sizes);
 // The same number, of sizes as a run is given them.
 Dim as_given(const Dim& dim, const Sizes& sizes);
-// The graph with inputs whose shapes say that sizes go by steps.
+// The graph with inputs whose shapes say that sizes go by steps, and of one sample where these are computed
+// one by one.
 Graph with_steps(const Graph& graph, const Inference& inference, const Sizes& sizes);
 // A symbol in it that is none of the sizes, as those that depend on values are; nullopt: there is none.
 std::optional<std::string> unknown_size(const Dim& dim, const Sizes& sizes);

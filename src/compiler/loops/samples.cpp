@@ -216,6 +216,28 @@ class Samples {
 
 }  // namespace
 
+std::optional<ImageBatch> image_batch(const Graph& graph, const Inference& inference) {
+  ImageBatch out;
+  bool has_image = false;
+  for (const Value input : graph.inputs()) {
+    const auto& shape = inference.of(input).shape;
+    if (!shape) return std::nullopt;
+    for (std::size_t d = 0; d < shape->size(); ++d) {
+      const auto symbols = (*shape)[d].symbols();
+      if (d == 0 && symbols.size() == 1 && (*shape)[d] == Dim::symbol(symbols[0]) &&
+          (out.name.empty() || out.name == symbols[0])) {
+        out.name = symbols[0];
+        out.inputs.insert(graph.name_of(input));
+        has_image = has_image || shape->size() == 4;
+      } else if (!out.name.empty() && std::ranges::find(symbols, out.name) != symbols.end()) {
+        return std::nullopt;
+      }
+    }
+  }
+  if (!has_image || Samples(graph, inference, out.name).run()) return std::nullopt;
+  return out;
+}
+
 std::string shape_option(const std::string& input, const std::optional<Dims>& shape) {
   std::string extents;
   const auto is_letter = [](unsigned char c) { return std::isalnum(c) != 0 || c == '_'; };

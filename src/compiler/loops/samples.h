@@ -25,6 +25,14 @@ struct Batch {
 // when the model runs, and why.
 Result<std::optional<Batch>> open_batch(const Graph& graph, const InferOptions& sizes);
 
+// The batch of images whose other sizes are open, too; nullopt: there is none, or samples depend on each
+// other. One by one, each stays in the caches, and runs as a single image does.
+struct ImageBatch {
+  std::string name = {};
+  std::set<std::string> inputs = {};
+};
+std::optional<ImageBatch> image_batch(const Graph& graph, const Inference& inference);
+
 // What to type for an input whose size is open: "--shape x=Nx3xHxW".
 std::string shape_option(const std::string& input, const std::optional<Dims>& shape);
 

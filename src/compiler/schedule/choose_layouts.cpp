@@ -174,6 +174,15 @@ class Layouts {
 
 constexpr std::int64_t kShortestWithBorder = 12;  // shorter rows are better off as one long axis without gaps
 
+// The smallest number, 0 or more, that another one is never above; nullopt: none is seen.
+std::optional<std::int64_t> smallest_bound(const Dim& dim, const Sizes& sizes) {
+  if (const auto known = dim.value()) return std::max<std::int64_t>(0, *known);
+  constexpr std::int64_t kMost = 16;
+  for (std::int64_t bound = 0; bound <= kMost; ++bound)
+    if (sizes.from_least(Dim(bound) - dim).at_least(0) == true) return bound;
+  return std::nullopt;
+}
+
 // Images that windows read beyond the edge get zeros around them, so that inner loops need no bounds checks.
 void choose_borders(Plan& plan) {
   for (const Nest& nest : plan.nests) {
@@ -191,10 +200,11 @@ void choose_borders(Plan& plan) {
         if (e.at[d].is_inside(s.extents[d])) continue;
         const auto range = e.at[d].range();
         if (!range) return;
-        const auto first = range->low.value(), behind = (range->high - s.extents[d] + Dim(1)).value();
-        if (!first || !behind) return;
-        low[d] = std::max<std::int64_t>(0, -*first);
-        high[d] = std::max<std::int64_t>(0, *behind);
+        const auto before = smallest_bound(Dim(0) - range->low, plan.sizes),
+                   behind = smallest_bound(range->high - s.extents[d] + Dim(1), plan.sizes);
+        if (!before || !behind) return;
+        low[d] = *before;
+        high[d] = *behind;
         if (low[d] + high[d] > plan.sizes.usual(s.extents[d])) return;
         is_needed = true;
       }

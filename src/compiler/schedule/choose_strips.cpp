@@ -7,6 +7,7 @@
 
 #include "base/nth.h"
 #include "compiler/schedule/layout.h"
+#include "compiler/schedule/legality.h"
 #include "model/expr/reads.h"
 
 namespace isomer::lower {
@@ -24,7 +25,7 @@ struct Window {
 class Strips {
  public:
   Strips(Plan& plan, const StripLimits& limits, const Schedules& own)
-      : plan_(plan), limits_(limits), own_(own) {
+      : plan_(plan), limits_(limits), own_(own), sizes_(plan.sizes) {
     for (std::size_t n = 0; n < plan.nests.size(); ++n) {
       writers_[plan.nests[n].target].insert(n);
       std::vector<Axis> reduced;
@@ -57,7 +58,8 @@ class Strips {
   }
 
  private:
-  std::int64_t height(std::size_t n) { return target(n).extents[kRows].concrete(); }
+  // At the sizes that are looked at.
+  std::int64_t height(std::size_t n) { return sizes_.usual(target(n).extents[kRows]); }
   Storage& target(std::size_t n) { return plan_.buffer(plan_.nests[n].target); }
   static std::optional<Axis> rows_of(const Nest& nest) {
     if (nest.at.size() != 4) return std::nullopt;
@@ -76,7 +78,7 @@ class Strips {
     const Nest& nest = plan_.nests[n];
     const Storage& s = target(n);
     if (!rows_of(nest) || s.extents.size() != 4 || !s.extents[0].is(1) ||
-        s.extents[3].concrete() < kShortestRow || s.type != ElementType::Float ||
+        plan_.sizes.usual(s.extents[3]) < kShortestRow || s.type != ElementType::Float ||
         s.kind == Storage::Kind::Input)
       return false;
     const ExprRef sum = main_reduction(nest.value);
@@ -90,7 +92,7 @@ class Strips {
       // A dense window: by Winograd if it may be, and its rows can't go round.
       const auto rows = rows_of(nest);
       const bool by_winograd =
-          stride(e.at[kRows], *rows) == 1 && e.extents[kChannels].concrete() >= kWinogradChannels;
+          stride(e.at[kRows], *rows) == 1 && plan_.sizes.usual(e.extents[kChannels]) >= kWinogradChannels;
       if (!is_first || by_winograd) fits = false;
     });
     return fits;
@@ -116,7 +118,7 @@ class Strips {
     for_each_read(*reader.value, reduced, [&](const ExprNode& e, const std::vector<Axis>&) {
       if (e.tensor.number != buffer || !fits) return;
       const Index& at = e.at[kRows];
-      const std::int64_t step = stride(at, *rows).concrete();
+      const std::int64_t step = stride(at, *rows).value().value_or(0);
       const Index rest = at - Dim(step) * Index(*rows);
       const auto range = rest.range();
       fits = step > 0 && !rest.mentions(*rows) && range && range->low.value() && range->high.value();
@@ -154,9 +156,11 @@ class Strips {
     return Error{fmt::format("{}: compute_at: no nest after it is named {}", name, request->nest)};
   }
 
+  bool is_open() const { return !plan_.sizes.is_empty(); }
   // Rows that are done after each strip, if the last nest does this many in one.
   std::vector<Extents> rows_done(std::size_t first, std::size_t length, const std::vector<Window>& windows,
                                  std::int64_t rows) {
+    if (is_open()) return rows_done(first, open_strips(first, length, windows, rows));
     std::vector<Extents> done(length);
     const auto height = [&](std::size_t k) { return this->height(first + k); };
     const std::int64_t count = (height(length - 1) + rows - 1) / rows;
@@ -171,6 +175,28 @@ class Strips {
     }
     return done;
   }
+  // The same for every size: how rows before the last strip follow each other.
+  std::vector<Strip::Open> open_strips(std::size_t first, std::size_t length,
+                                       const std::vector<Window>& windows, std::int64_t rows) {
+    std::vector<Strip::Open> out(length);
+    const Dim count = Dim::floor(target(first + length - 1).extents[kRows] + Dim(rows - 1), rows);
+    out.back() = {.count = count, .step = rows};
+    for (std::size_t k = length - 1; k-- > 0;)
+      out[k] = {.count = count,
+                .step = windows[k].step * out[k + 1].step,
+                .offset = windows[k].step * (out[k + 1].offset - 1) + windows[k].high + 1};
+    return out;
+  }
+  std::vector<Extents> rows_done(std::size_t first, const std::vector<Strip::Open>& strips) {
+    std::vector<Extents> done(strips.size());
+    const std::int64_t count = sizes_.usual(strips[0].count);
+    for (std::size_t k = 0; k < strips.size(); ++k)
+      for (std::int64_t n = 1; n <= count; ++n) {
+        const std::int64_t all = height(first + k), wanted = strips[k].step * n + strips[k].offset;
+        done[k].push_back(n == count ? all : std::clamp<std::int64_t>(wanted, 0, all));
+      }
+    return done;
+  }
   // Rows that the memory of each tensor needs, zeros included.
   std::int64_t ring_of(std::size_t n, const Window& window, const Extents& written, const Extents& read) {
     const Storage& s = target(n);
@@ -181,15 +207,16 @@ class Strips {
       // Threads write the rows of one strip at the same time, also those that are not read.
       ring = std::max(ring, written[k] - (k == 0 ? 0 : written[k - 1]));
       if (from == read[k]) continue;
-      const std::int64_t end = written[k] + (written[k] == s.extents[kRows].concrete() ? high : 0);
+      const std::int64_t end = written[k] + (written[k] == height(n) ? high : 0);
       ring = std::max(ring, end - std::max(window.step * from + window.low, -low));
     }
     return ring;
   }
-  static std::int64_t row_bytes(const Storage& s) {
+  std::int64_t row_bytes(const Storage& s) const {
     std::int64_t elements = 1;
     for (std::size_t d = 0; d < s.extents.size(); ++d)
-      if (d != kRows) elements *= s.extents[d].concrete() + (s.low.empty() ? 0 : s.low[d] + s.high[d]);
+      if (d != kRows)
+        elements *= plan_.sizes.usual(s.extents[d]) + (s.low.empty() ? 0 : s.low[d] + s.high[d]);
     return elements * stored_bytes(s.type);
   }
 
@@ -200,13 +227,47 @@ class Strips {
     const std::int64_t all = height(first + length - 1);
     for (const std::int64_t rows : {8, 7, 4, 2, 1}) {
       if (2 * rows > all) continue;
-      const auto done = rows_done(first, length, windows, rows);
+      const auto rings = rings_of(first, length, windows, rows);
       std::int64_t bytes = 0;
-      for (std::size_t k = 0; k + 1 < length; ++k)
-        bytes += ring_of(first + k, windows[k], done[k], done[k + 1]) * row_bytes(target(first + k));
+      for (std::size_t k = 0; k + 1 < length; ++k) bytes += rings[k] * row_bytes(target(first + k));
       if (bytes > limits_.rings) continue;
-      cut(first, length, done, windows);
+      if (is_open()) return cut_open(first, open_strips(first, length, windows, rows), rings);
+      cut(first, length, rows_done(first, length, windows, rows), windows);
       return true;
+    }
+    return false;
+  }
+  // Of every tensor but the last. Where sizes are open: the largest at some of them; whether that is enough
+  // for all is asked of isl.
+  std::vector<std::int64_t> rings_of(std::size_t first, std::size_t length,
+                                     const std::vector<Window>& windows, std::int64_t rows) {
+    constexpr std::int64_t kTried = 8;
+    std::vector<std::int64_t> rings(length - 1, 1);
+    for (std::int64_t more = 0; more < (is_open() ? kTried : 1); ++more) {
+      for (std::size_t k = 0; k < sizes_.open.size(); ++k) {
+        const OpenSize& size = plan_.sizes.open[k];
+        sizes_.open[k].usual = std::min(size.usual + more, size.most.value_or(INT64_MAX));
+      }
+      const auto done = rows_done(first, length, windows, rows);
+      for (std::size_t k = 0; k + 1 < length; ++k)
+        rings[k] = std::max(rings[k], ring_of(first + k, windows[k], done[k], done[k + 1]));
+    }
+    sizes_ = plan_.sizes;
+    return rings;
+  }
+  bool cut_open(std::size_t first, const std::vector<Strip::Open>& strips,
+                const std::vector<std::int64_t>& rings) {
+    std::vector<Storage> before;
+    for (std::size_t k = 0; k < strips.size(); ++k) {
+      Nest& nest = plan_.nests[first + k];
+      nest.strip = Strip{.group = static_cast<int>(first), .rows = *rows_of(nest), .open = strips[k]};
+      before.push_back(target(first + k));
+      if (k + 1 < strips.size()) go_round(target(first + k), rings[k]);
+    }
+    if (!illegal_strips(plan_, first)) return true;
+    for (std::size_t k = 0; k < strips.size(); ++k) {
+      target(first + k) = before[k];
+      plan_.nests[first + k].strip.reset();
     }
     return false;
   }
@@ -238,12 +299,11 @@ class Strips {
       nest.strip = Strip{.group = static_cast<int>(first), .rows = *rows_of(nest), .done = done[k]};
     }
     find_needed(first, length, windows);
-    for (std::size_t k = 0; k < length; ++k) {
-      if (k + 1 < length) go_round(target(first + k), ring_of(first + k, windows[k], done[k], done[k + 1]));
-    }
+    for (std::size_t k = 0; k + 1 < length; ++k)
+      go_round(target(first + k), ring_of(first + k, windows[k], done[k], done[k + 1]));
   }
   void go_round(Storage& s, std::int64_t rows) const {
-    if (rows >= s.extents[kRows].concrete()) return;
+    if (s.extents[kRows].is_concrete() && rows >= s.extents[kRows].concrete()) return;
     const std::vector<int> order = order_of(s, plan_.sizes);
     s.ring = rows;
     s.ring_axis = kRows;
@@ -253,18 +313,18 @@ class Strips {
   Plan& plan_;
   StripLimits limits_;
   const Schedules& own_;
+  Sizes sizes_;  // that are looked at
   std::map<int, std::set<std::size_t>> writers_, readers_;
 };
 
 }  // namespace
 
 Status choose_strips(Plan& plan, const StripLimits& limits, const Schedules& own) {
-  if (plan.sizes.is_empty()) return Strips(plan, limits, own).run();
   for (const auto& [nest, lines] : own) {
     ISOMER_TRY(const auto request, strip_request(lines));
-    if (request) return Error{fmt::format("{}: compute_at: {}", nest, kNeedsSizes)};
+    if (request && !plan.sizes.is_empty()) return Error{fmt::format("{}: compute_at: {}", nest, kNeedsSizes)};
   }
-  return Done{};
+  return Strips(plan, limits, own).run();
 }
 
 }  // namespace isomer::lower

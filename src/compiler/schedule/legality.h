@@ -19,6 +19,8 @@ namespace isomer::lower {
 std::optional<std::string> illegal(const Plan& plan);
 // The same of one nest: its instances, and its accesses.
 std::optional<std::string> illegal(const Plan& plan, const Nest& nest);
+// The same of nests that run strip by strip, the first of which has this number.
+std::optional<std::string> illegal_strips(const Plan& plan, std::size_t first);
 // The same of where buffers are.
 std::optional<std::string> overlapping(const Plan& plan);
 

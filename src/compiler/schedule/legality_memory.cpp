@@ -10,11 +10,6 @@
 namespace isomer::lower {
 namespace {
 
-// Whether a number is above another one at every size.
-bool is_above(const Dim& a, const Dim& b, const Sizes& sizes) {
-  return sizes.from_least(a - b - Dim(1)).at_least(0) == true;
-}
-
 // Positions of a tensor, zeros around it included, are places of its memory, each another one.
 Wrong misplaced(const Storage& s, const Sizes& sizes) {
   Dim reach = 0;

@@ -29,6 +29,10 @@ bool are_same_axes(std::vector<Axis> a, std::vector<Axis> b) {
   return a == b;
 }
 
+bool is_above(const Dim& a, const Dim& b, const Sizes& sizes) {
+  return sizes.from_least(a - b - Dim(1)).at_least(0) == true;
+}
+
 SetSpace space_of(const Plan& plan) {
   std::vector<std::string> names;
   Dims hold;

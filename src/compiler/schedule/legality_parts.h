@@ -21,6 +21,8 @@ Dims extents_of(const std::vector<Axis>& axes);
 std::vector<Axis> axes_of(const Nest& nest);
 // Whether they are the same but for axes of one position.
 bool are_same_axes(std::vector<Axis> a, std::vector<Axis> b);
+// Whether a number is above another one at every size.
+bool is_above(const Dim& a, const Dim& b, const Sizes& sizes);
 // Of a plan's open sizes, within their bounds.
 SetSpace space_of(const Plan& plan);
 // From positions of axes to where an access goes.
@@ -45,5 +47,9 @@ Wrong wrong_strip(const Nest& nest);
 bool has_own_tensors(const Nest& nest);
 // All groups of nests that run strip by strip, and their rings.
 Wrong wrong_strips(const Plan& plan);
+// One of them, where sizes are open.
+Wrong wrong_open_strips(const Plan& plan, std::size_t first, const SetSpace& space);
+// Whether rows that threads write at the same time share a place of a ring.
+bool share_places(const Strip& strip, std::int64_t ring, const SetSpace& space);
 
 }  // namespace isomer::lower

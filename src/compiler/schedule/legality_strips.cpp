@@ -5,6 +5,7 @@
 #include <map>
 
 #include "compiler/loops/compose.h"
+#include "compiler/schedule/legality.h"
 #include "compiler/schedule/legality_parts.h"
 #include "model/expr/reads.h"
 
@@ -176,6 +177,7 @@ Wrong wrong_strip(const Nest& nest) {
     if (loop->kind != Loop::Kind::Serial && loop->kind != Loop::Kind::Parallel)
       return "rows are no plain loop";
   }
+  if (s.open) return std::nullopt;  // wrong_open_strips sees that all rows are done
   if (s.done.empty() || s.done.front() < 0 || !std::ranges::is_sorted(s.done) ||
       !s.rows.extent.is(s.done.back()))
     return "strips leave out rows";
@@ -193,7 +195,10 @@ Wrong wrong_strips(const Plan& plan) {
     }
     if (length > 0) {
       if (!groups.insert(plan.nests[n].strip->group).second) return "a group of strips is there twice";
-      if (auto wrong = StripChecker(plan, n, length).run()) return wrong;
+      const SetSpace space = space_of(plan);
+      if (auto wrong = plan.nests[n].strip->open ? wrong_open_strips(plan, n, space)
+                                                 : StripChecker(plan, n, length).run())
+        return wrong;
     }
     n += std::max<std::size_t>(1, length);
   }
@@ -210,12 +215,22 @@ Wrong wrong_strips(const Plan& plan) {
       return fmt::format("{} is needed as a whole, but its rows go round", s.name);
     // Zeros before the first row and behind the last are whole rows.
     for (std::size_t d = 0; d < s.extents.size(); ++d)
-      if (d != s.ring_axis && s.strides[d].concrete() >= s.strides[s.ring_axis].concrete() &&
-          !s.extents[d].is(1))
+      if (d != s.ring_axis && !s.extents[d].is(1) &&
+          !is_above(s.strides[s.ring_axis], s.strides[d], plan.sizes))
         return fmt::format("{}: its rows do not lie together", s.name);
     if (!s.low.empty() && s.low[s.ring_axis] > s.ring) return fmt::format("{} has too few rows", s.name);
   }
   return std::nullopt;
+}
+
+std::optional<std::string> illegal_strips(const Plan& plan, std::size_t first) {
+  try {
+    const SetSpace space = space_of(plan);
+    return plan.nests[first].strip->open ? wrong_open_strips(plan, first, space)
+                                         : StripChecker(plan, first, strip_length(plan, first)).run();
+  } catch (const Undecided& open) {
+    return fmt::format("undecided: {}", open.what());
+  }
 }
 
 }  // namespace isomer::lower

@@ -88,8 +88,12 @@ Relation writers(const Parts& divided, const SetSpace& space) {
 }
 
 // Rows that are done in one strip have places of their own.
-Wrong wrong_ring(const Storage& target, const Nest& nest) {
+Wrong wrong_ring(const Storage& target, const Nest& nest, const SetSpace& space) {
   if (!nest.strip || target.ring == 0) return std::nullopt;
+  if (nest.strip->open)
+    return share_places(*nest.strip, target.ring, space)
+               ? Wrong("rows that threads write at the same time share a place")
+               : std::nullopt;
   std::int64_t before = 0;
   for (const std::int64_t done : nest.strip->done) {
     if (done - before > target.ring) return "rows that threads write at the same time share a place";
@@ -114,7 +118,7 @@ Wrong wrong_threads(const Plan& plan, const Nest& nest, const SetSpace& space) {
                       : nest.winograd ? parts_of_winograd(nest)
                                       : parts_of_loops(nest);
   if (!writers(parts, space).is_function()) return "two threads write the same position";
-  return wrong_ring(target, nest);
+  return wrong_ring(target, nest, space);
 }
 
 }  // namespace isomer::lower

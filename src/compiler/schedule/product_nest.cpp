@@ -83,7 +83,7 @@ void ProductNest::split_groups() {
     const auto found = quotient();
     if (!found) return;
     const auto [axis, divisor] = *found;
-    const Axis outer = packing_.numbers().make(extent(axis) / divisor),
+    const Axis outer = packing_.numbers().make(*Dim::exact_quotient(axis.extent, divisor)),
                inner = packing_.numbers().make(divisor);
     std::vector<Axis> axes;
     for (const Axis& a : nest_.axes) {
@@ -102,8 +102,8 @@ std::optional<std::pair<Axis, std::int64_t>> ProductNest::quotient() const {
         if (t.atom.kind == Index::AtomKind::Axis) continue;
         const auto axis = t.atom.inner->as_axis();
         const auto divisor = t.atom.divisor.value();
-        if (axis && divisor && *divisor > 0 && contains(nest_.axes, *axis) && axis->extent.is_concrete() &&
-            extent(*axis) % *divisor == 0)
+        if (axis && divisor && *divisor > 0 && contains(nest_.axes, *axis) &&
+            Dim::exact_quotient(axis->extent, *divisor))
           return std::pair{*axis, *divisor};
       }
   return std::nullopt;

@@ -15,28 +15,43 @@ class Reducer {
   explicit Reducer(Packing& packing)
       : packing_(packing), plan_(packing.plan()), numbers_(packing.numbers()) {}
 
-  // The nest, or two of them: sixteens of channels, and the rest.
+  // The nest, or parts of it: sixteens of channels, and the rest; of each, tiles of a row of an open length,
+  // and the rest.
   std::vector<Nest> schedule(const Nest& nest) {
-    std::vector<Nest> out{nest};
-    if (const auto axis = to_be_divided(nest)) {
-      const std::int64_t whole = extent(*axis) / kLanes * kLanes;
-      out = {part_of(nest, *axis, 0, whole, numbers_), part_of(nest, *axis, whole, extent(*axis), numbers_)};
+    std::vector<Nest> by_channels{nest}, out;
+    if (const auto axis = channels_to_divide(nest))
+      by_channels = divide(nest, *axis, extent(*axis) / kLanes * kLanes);
+    for (const Nest& part : by_channels) {
+      std::vector<Nest> parts{part};
+      for (const std::int64_t most : {kMostSums, kFewSums})
+        if (const auto row = row_to_divide(parts.back(), most)) {
+          const Nest whole = parts.back();
+          parts.pop_back();
+          std::ranges::move(divide(whole, row->axis, row->whole), std::back_inserter(parts));
+        }
+      out.insert(out.end(), parts.begin(), parts.end());
     }
     for (Nest& each : out) order(each);
     return out;
   }
 
  private:
-  static constexpr std::int64_t kLanes = 16, kMostSums = 14, kMostVectors = 4;
+  static constexpr std::int64_t kLanes = 16, kMostSums = 14, kFewSums = 4, kMostVectors = 4;
   // A window that is unrolled as a whole, and one row of it.
   static constexpr std::int64_t kSmallWindow = 9, kShortRow = 11;
   static constexpr std::int64_t kFewestLanes = 4;
 
+  std::vector<Nest> divide(const Nest& nest, const Axis& axis, const Dim& whole) const {
+    return {part_of(nest, axis, 0, whole, numbers_), part_of(nest, axis, whole, axis.extent, numbers_)};
+  }
+  Nest with_plain_loops(Nest nest) const {
+    nest.reduction = main_reduction(nest.value);
+    reset_loops(nest, plan_);
+    return nest;
+  }
   // The target's innermost axis, if most of it could go by sixteens, but not all.
-  std::optional<Axis> to_be_divided(const Nest& nest) const {
-    Nest trial = nest;
-    trial.reduction = main_reduction(trial.value);
-    reset_loops(trial, plan_);
+  std::optional<Axis> channels_to_divide(const Nest& nest) const {
+    const Nest trial = with_plain_loops(nest);
     if (!trial.reduction || trial.axes.empty()) return std::nullopt;
     Axis axis = trial.loops[trial.axes.size() - 1].axis;
     int reads = 0;
@@ -46,14 +61,43 @@ class Reducer {
       return std::nullopt;
     return axis;
   }
+  // An axis of an open extent, of which `whole` positions are tiles of sums, as high as `most` at most.
+  struct OpenRow {
+    Axis axis = {};
+    Dim whole = 0;
+  };
+  std::optional<OpenRow> row_to_divide(const Nest& nest, std::int64_t most) const {
+    if (plan_.sizes.is_empty()) return std::nullopt;
+    Nest trial = with_plain_loops(nest);
+    if (!trial.reduction) return std::nullopt;
+    drop_single(trial);
+    const std::size_t data = count_kept(trial);
+    if (data < 2 || data == trial.loops.size()) return std::nullopt;
+    const Axis channels = trial.loops[data - 1].axis, row = trial.loops[data - 2].axis;
+    int reads = 0;
+    if (row.extent.is_concrete() || !fits_lanes(trial, channels, reads)) return std::nullopt;
+    std::vector<Loop> reduced(trial.loops.begin() + static_cast<std::ptrdiff_t>(data), trial.loops.end());
+    unroll_window(reduced);
+    const std::int64_t lanes = std::min(extent(channels), kLanes);
+    // What is left of a row is as long as it happens to be.
+    const std::int64_t length = most < kMostSums ? most : std::min(most, packing_.usual(row));
+    const auto [wide, high] =
+        sums(extent(channels) / lanes, length, shared_loads(reduced), [](std::int64_t) { return true; });
+    const Dim whole = Dim(high) * Dim::floor(row.extent, high);
+    if (high == 1 || whole == row.extent) return std::nullopt;
+    return OpenRow{row, whole};
+  }
+  // Loops that are not summed over.
+  static std::size_t count_kept(const Nest& nest) {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(nest.loops, [&](const Loop& l) { return contains(nest.axes, l.axis); }));
+  }
   void order(Nest& nest) {
-    nest.reduction = main_reduction(nest.value);
-    reset_loops(nest, plan_);
+    nest = with_plain_loops(std::move(nest));
     if (!nest.reduction) return merge(nest);
     if (nest.axes.empty()) return;
     drop_single(nest);
-    const std::size_t data = static_cast<std::size_t>(
-        std::ranges::count_if(nest.loops, [&](const Loop& l) { return contains(nest.axes, l.axis); }));
+    const std::size_t data = count_kept(nest);
     if (data == nest.loops.size()) {
       nest.reduction = nullptr;
       std::erase_if(nest.of, &AxisOfLoops::is_reduced);
@@ -146,8 +190,8 @@ class Reducer {
     return out;
   }
 
-  // Whether sixteen elements along the axis can be computed at once. Weights are laid out for it.
-  bool in_lanes(Nest& nest, const Axis& axis) {
+  // Whether sixteen elements along the axis can be computed at once; how many reads go along it.
+  bool fits_lanes(const Nest& nest, const Axis& axis, int& reads) const {
     if (!axis.extent.is_concrete() || !is_known(nest.reduction->axes) ||
         (extent(axis) % kLanes != 0 && (extent(axis) > kLanes || extent(axis) < kFewestLanes)) ||
         nest.reduction->type != ElementType::Float)
@@ -155,8 +199,12 @@ class Reducer {
     if (std::ranges::any_of(nest.reduction->domain, [&](const Index& i) { return i.mentions(axis); }))
       return false;
     if (nest.reduction->reduction == Reduction::Product) return false;
+    return fits(*nest.reduction->args[0], nest, axis, reads) && reads > 0;
+  }
+  // The same; weights are laid out for it.
+  bool in_lanes(Nest& nest, const Axis& axis) {
     int reads = 0;
-    if (!fits(*nest.reduction->args[0], nest, axis, reads) || reads == 0) return false;
+    if (!fits_lanes(nest, axis, reads)) return false;
     ExprNode changed = *nest.reduction;
     changed.args[0] =
         with_reads(Expr(changed.args[0]), [&](const ExprNode& e) { return repacked(e, axis); }).ref();
@@ -231,15 +279,11 @@ class Reducer {
     const std::int64_t lanes = std::min(extent(channels.axis), kLanes);
     const std::int64_t vectors = extent(channels.axis) / lanes;
     std::vector<Loop> reduced(nest.loops.begin() + static_cast<std::ptrdiff_t>(data), nest.loops.end());
-    std::int64_t window = 1;
-    for (const Loop& l : reduced) window *= extent(l.axis);
-    if (window <= kSmallWindow)
-      for (Loop& l : reduced) l.kind = Loop::Kind::Unrolled;
-    // What is read for one position is still there for the next.
-    else if (extent(reduced.back().axis) <= kShortRow) reduced.back().kind = Loop::Kind::Unrolled;
+    unroll_window(reduced);
+    const Dim length = data >= 2 ? nest.loops[data - 2].axis.extent : Dim(1);
     const auto [wide, high] =
-        sums(vectors, data >= 2 ? nest.loops[data - 2].axis.extent.value().value_or(1) : 1,
-             reduced.back().kind == Loop::Kind::Unrolled ? extent(reduced.back().axis) : 1);
+        sums(vectors, length.value().value_or(kMostSums), shared_loads(reduced),
+             [&](std::int64_t by) { return Dim::exact_quotient(length, by).has_value(); });
     std::vector<Loop> loops(nest.loops.begin(), nest.loops.begin() + static_cast<std::ptrdiff_t>(data) - 1);
     std::vector<Loop> tile;
     if (high > 1) {
@@ -261,16 +305,29 @@ class Reducer {
     nest.loops.insert(nest.loops.end(), reduced.begin(), reduced.end());
     nest.loops.insert(nest.loops.end(), tile.begin(), tile.end());
   }
+  static void unroll_window(std::vector<Loop>& reduced) {
+    std::int64_t window = 1;
+    for (const Loop& l : reduced) window *= extent(l.axis);
+    if (window <= kSmallWindow)
+      for (Loop& l : reduced) l.kind = Loop::Kind::Unrolled;
+    // What is read for one position is still there for the next.
+    else if (extent(reduced.back().axis) <= kShortRow) reduced.back().kind = Loop::Kind::Unrolled;
+  }
+  // Positions of the window's row, whose loads neighbours share.
+  static std::int64_t shared_loads(const std::vector<Loop>& reduced) {
+    return reduced.back().kind == Loop::Kind::Unrolled ? extent(reduced.back().axis) : 1;
+  }
   // How many vectors, of how many positions: all sums are in registers, and there are enough of them for the
   // time that an addition takes; then as few loads for each product as possible, which a row of the window
   // shares among neighbours.
+  template <class Divides>
   static std::pair<std::int64_t, std::int64_t> sums(std::int64_t vectors, std::int64_t length,
-                                                    std::int64_t window) {
+                                                    std::int64_t window, const Divides& divides_row) {
     std::pair<std::int64_t, std::int64_t> best{1, 1};
     double least = 0;
     for (std::int64_t wide = 1; wide <= std::min(vectors, kMostVectors); ++wide)
       for (std::int64_t high = 1; high * wide <= kMostSums && high <= length; ++high) {
-        if (vectors % wide != 0 || length % high != 0) continue;
+        if (vectors % wide != 0 || !divides_row(high)) continue;
         const auto all = static_cast<double>(wide * high);
         const double loads = static_cast<double>(high + 2 * window - 1) / static_cast<double>(high * window);
         const double cost = std::max({0.5, loads * 0.75, 4 / all}) + 1 / all;
@@ -282,7 +339,7 @@ class Reducer {
   }
   void split(Nest& nest, const Loop& loop, std::int64_t by, std::vector<Loop>& outside,
              std::vector<Loop>& inside) {
-    const Axis outer = numbers_.make(extent(loop.axis) / by), inner = numbers_.make(by);
+    const Axis outer = numbers_.make(Dim::floor(loop.axis.extent, by)), inner = numbers_.make(by);
     outside.push_back({.axis = outer, .name = loop.name + ".o"});
     inside.push_back({.axis = inner, .kind = Loop::Kind::Unrolled, .name = loop.name + ".i"});
     for (AxisOfLoops& a : nest.of)

@@ -36,8 +36,7 @@ std::int64_t work(const Nest& nest, const Sizes& sizes) {
 // The length of an axis for threads that divide it: of rows that go strip by strip, one strip.
 std::int64_t length(const Nest& nest, const Axis& axis, const Sizes& sizes) {
   if (!nest.strip || !(nest.strip->rows == axis)) return sizes.usual(axis);
-  const auto strips = static_cast<std::int64_t>(nest.strip->done.size());
-  return std::max<std::int64_t>(1, axis.extent.concrete() / strips);
+  return std::max<std::int64_t>(1, sizes.usual(axis) / strip_count(*nest.strip, sizes));
 }
 
 void share_tile(const Nest& nest, Tile& tile, const Sizes& sizes) {
@@ -68,11 +67,12 @@ void share_loops(Nest& nest, const Sizes& sizes) {
 
 // Winograd's weights are many times what they were: where there are few tiles, each thread has panels of
 // them, and transforms all inputs for itself, rather than that all of them read all weights.
-Tile::Shared shared_winograd(const Winograd& w) {
+Tile::Shared shared_winograd(const Winograd& w, const Sizes& sizes) {
   constexpr std::int64_t kCache = std::int64_t{1} << 20;  // bytes of weights that stay in a thread's cache
   const std::int64_t weights = w.points() * w.panels * w.width * w.channels * std::int64_t{sizeof(float)};
-  return weights > kCache && w.panels > 1 && w.panels * w.width >= 4 * w.all_tiles() ? Tile::Shared::Columns
-                                                                                     : Tile::Shared::Rows;
+  return weights > kCache && w.panels > 1 && w.panels * w.width >= 4 * sizes.usual(w.all_tiles())
+             ? Tile::Shared::Columns
+             : Tile::Shared::Rows;
 }
 
 bool is_left_alone(const Nest& nest, const Schedules& own) {
@@ -98,7 +98,7 @@ void share_strips(Plan& plan, std::size_t first, std::size_t length, const Sched
            std::ranges::count_if(n.at, [&](const Index& i) { return i.mentions(n.strip->rows); }) == 1 &&
            std::count_if(begin, end, [&](const Nest& o) { return o.target == n.target; }) == 1;
   };
-  if (all < 2 * kWorth || (end - 1)->strip->done.back() < kFewestRows ||
+  if (all < 2 * kWorth || (end - 1)->strip->open || (end - 1)->strip->done.back() < kFewestRows ||
       !std::all_of(begin, end - 1, is_private) || !std::all_of(begin, end, writes_rows) ||
       std::any_of(begin, end, [&](const Nest& n) { return is_left_alone(n, own); }))
     return;
@@ -116,12 +116,12 @@ void share_nests(Plan& plan, const Schedules& own) {
     }
   for (Nest& nest : plan.nests) {
     if (nest.strip && nest.strip->apart) continue;
-    const auto strips = nest.strip ? static_cast<std::int64_t>(nest.strip->done.size()) : 1;
+    const std::int64_t strips = nest.strip ? strip_count(*nest.strip, plan.sizes) : 1;
     if (is_left_alone(nest, own) || work(nest, plan.sizes) / strips < kWorth) continue;
     if (nest.tile) share_tile(nest, *nest.tile, plan.sizes);
     else if (nest.winograd) {
       if (!plan.sizes.is_empty()) continue;  // memory of each thread is divided for known sizes
-      nest.winograd->shared = shared_winograd(*nest.winograd);
+      nest.winograd->shared = shared_winograd(*nest.winograd, plan.sizes);
       plan.buffer(nest.winograd->scratch).each_thread = true;
     } else {
       share_loops(nest, plan.sizes);

@@ -5,6 +5,7 @@
 #include <map>
 #include <random>
 
+#include "compiler/loops/open_sizes.h"
 #include "compiler/schedule/legality.h"
 #include "compiler/schedule/test_plan.h"
 
@@ -190,6 +191,117 @@ TEST(Strips, TheCheckerAgreesWithRunningThem) {
   }
   EXPECT_GT(legal, 50);
   EXPECT_GT(refused, 100);
+}
+
+// A window behind a function, of images of any height and width.
+std::string open_window(const char* stride) {
+  return "(float[1, 7, H, W] x) => (float[1, 7, M, K] y) { " + weights("b", "7, 1, 3, 3") +
+         "e = Exp(x) y = Conv<group = 7, pads = [1, 1, 1, 1], strides = [" + std::string(stride) + ", " +
+         stride + "]>(e, b) }";
+}
+
+Plan planned_open(const std::string& body) {
+  AxisNumbers numbers;
+  const Graph graph = testing::graph_of(body);
+  auto plan = lower_graph(graph, {}, numbers, *open_sizes(graph, {}));
+  EXPECT_TRUE(plan) << (plan ? "" : plan.error().message);
+  compose_nests(*plan, numbers);
+  choose_layouts(*plan, numbers);
+  EXPECT_TRUE(choose_strips(*plan, kAlways));
+  EXPECT_TRUE(schedule_nests(*plan, numbers));
+  place_buffers(*plan);
+  return *std::move(plan);
+}
+
+TEST(Strips, OfOpenSizesAreLegalAtEverySize) {
+  for (const char* stride : {"1", "2"}) {
+    const Plan plan = planned_open(open_window(stride));
+    EXPECT_EQ(rings(plan), 1u);
+    EXPECT_EQ(illegal(plan), std::nullopt);
+    ASSERT_TRUE(plan.nests[0].strip && plan.nests[0].strip->open);
+  }
+}
+
+TEST(Strips, PlantedFaultsOfOpenSizesAreFound) {
+  const Plan good = planned_open(open_window("2"));
+  ASSERT_EQ(illegal(good), std::nullopt);
+  const auto buffer = static_cast<std::size_t>(good.nests[0].target);
+  ASSERT_GT(good.buffers[buffer].ring, 0);
+  const auto plant = [&](const char* what, const std::function<void(Plan&)>& fault) {
+    Plan plan = good;
+    fault(plan);
+    EXPECT_NE(illegal(plan), std::nullopt) << what;
+  };
+  const auto open = [](Plan& p, std::size_t n) -> Strip::Open& { return *p.nests[n].strip->open; };
+  plant("a ring of one row less", [&](Plan& p) { p.buffers[buffer].ring -= 1; });
+  plant("rows that come late", [&](Plan& p) { open(p, 0).offset -= 1; });
+  plant("rows that come ever later", [&](Plan& p) { open(p, 0).step -= 1; });
+  plant("a strip less", [&](Plan& p) { open(p, 0).count = open(p, 0).count - Dim(1); });
+  plant("no strip at all", [&](Plan& p) { open(p, 0).count = open(p, 1).count = Dim(0); });
+  plant("steps back", [&](Plan& p) { open(p, 1).step = -1; });
+  plant("another group", [&](Plan& p) { p.nests[1].strip->group += 1; });
+  plant("the nests the other way round", [&](Plan& p) { std::swap(p.nests[0], p.nests[1]); });
+  plant("rings along another axis", [&](Plan& p) { p.buffers[buffer].ring_axis = 3; });
+  plant("an output", [&](Plan& p) { p.buffers[buffer].kind = Storage::Kind::Output; });
+}
+
+// The memory of rows, each with its number, where sizes are open: what the checker accepts is right at each
+// height, and what it refuses is wrong at one.
+TEST(Strips, TheCheckerAgreesWithRunningThemAtManyHeights) {
+  std::mt19937_64 random(13);
+  const auto below = [&](std::int64_t n) {
+    return static_cast<std::int64_t>(random() % static_cast<std::uint64_t>(n));
+  };
+  int legal = 0, refused = 0, careful = 0;
+  for (const char* stride : {"1", "2"}) {
+    const std::int64_t step = stride[0] - '0';
+    const Plan start = planned_open(open_window(stride));
+    const std::int64_t low = start.buffer(start.nests[0].target).low[2],
+                       high = start.buffer(start.nests[0].target).high[2];
+    for (int round = 0; round < 150; ++round) {
+      Plan plan = start;
+      Storage& s = plan.buffer(plan.nests[0].target);
+      Strip::Open &writer = *plan.nests[0].strip->open, &reader = *plan.nests[1].strip->open;
+      reader.step = 1 + below(4);
+      reader.count = writer.count =
+          Dim::floor(plan.nests[1].strip->rows.extent + Dim(reader.step - 1), reader.step);
+      writer.step = std::max<std::int64_t>(1, step * reader.step + (below(4) == 0 ? below(3) - 1 : 0));
+      writer.offset = below(4) - 1;
+      s.ring = 1 + below(2 * step * reader.step + 4);
+      lay_out(s, order_of(s, plan.sizes));
+      place_buffers(plan);
+      const auto is_right_at = [&](std::int64_t height) {
+        const std::int64_t out = (height + step - 1) / step, count = (out + reader.step - 1) / reader.step;
+        const auto done = [&](const Strip::Open& o, std::int64_t all, std::int64_t k) {
+          return k == count ? all : k == 0 ? 0 : std::clamp<std::int64_t>(o.step * k + o.offset, 0, all);
+        };
+        std::map<std::int64_t, std::int64_t> memory;
+        for (std::int64_t r = -low; r < 0; ++r) memory[(r + low) % s.ring] = r;
+        for (std::int64_t k = 1; k <= count; ++k) {
+          const std::int64_t from = done(writer, height, k - 1), to = done(writer, height, k);
+          for (std::int64_t r = from; r < to + (from < height && to == height ? high : 0); ++r)
+            memory[(r + low) % s.ring] = r;
+          for (std::int64_t r = done(reader, out, k - 1); r < done(reader, out, k); ++r)
+            for (std::int64_t w = -1; w <= 1; ++w) {
+              const auto at = memory.find((step * r + w + low) % s.ring);
+              if (at == memory.end() || at->second != step * r + w) return false;
+            }
+        }
+        return true;
+      };
+      std::int64_t wrong_at = 0;
+      for (std::int64_t height = 1; height <= 40 && wrong_at == 0; ++height)
+        if (!is_right_at(height)) wrong_at = height;
+      const auto wrong = illegal(plan);
+      if (!wrong) {
+        EXPECT_EQ(wrong_at, 0) << "accepted, ring " << s.ring;
+      }
+      (!wrong ? legal : wrong_at == 0 ? careful : refused) += 1;
+    }
+  }
+  EXPECT_GT(legal, 20);
+  EXPECT_GT(refused, 50);
+  EXPECT_LT(careful, 20);  // refused, and right all the same
 }
 
 }  // namespace

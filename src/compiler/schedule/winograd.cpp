@@ -51,8 +51,7 @@ std::optional<Winograd> find_convolution(const ProductNest& product) {
       !s.strides[1].is(1))
     return std::nullopt;
   const auto rows = window_of(product, 2), columns = window_of(product, 3);
-  if (!rows || !columns || !is_known(product.nest().axes) || !is_known(product.sum().axes))
-    return std::nullopt;
+  if (!rows || !columns || !is_known({*output}) || !is_known(product.sum().axes)) return std::nullopt;
   Winograd w{.row = rows->along,
              .column = columns->along,
              .output = *output,
@@ -72,9 +71,10 @@ std::optional<Winograd> find_convolution(const ProductNest& product) {
   return w;
 }
 
-bool is_worth(const Winograd& w, std::int64_t shortest) {
-  return extent(w.row) >= shortest && extent(w.column) >= shortest && w.channels >= kFewestChannels &&
-         w.channels % 16 == 0 && extent(w.output) % 16 == 0 && extent(w.output) >= 32;
+bool is_worth(const Winograd& w, const Sizes& sizes, std::int64_t shortest) {
+  return sizes.usual(w.row) >= shortest && sizes.usual(w.column) >= shortest &&
+         w.channels >= kFewestChannels && w.channels % 16 == 0 && extent(w.output) % 16 == 0 &&
+         extent(w.output) >= 32;
 }
 
 void add_buffers(Winograd& w, const ProductNest& product, Packing& packing) {
@@ -101,7 +101,7 @@ void add_buffers(Winograd& w, const ProductNest& product, Packing& packing) {
 bool take_winograd(ProductNest& product, Packing& packing, Exactness exactness,
                    const std::optional<TileRequest>& request) {
   auto found = find_convolution(product);
-  if (!found || !is_worth(*found, request ? 1 : kShortest)) return false;
+  if (!found || !is_worth(*found, packing.plan().sizes, request ? 1 : kShortest)) return false;
   Winograd& w = *found;
   w.width = 32;
   w.panels = (extent(w.output) + w.width - 1) / w.width;
@@ -110,8 +110,9 @@ bool take_winograd(ProductNest& product, Packing& packing, Exactness exactness,
   const std::int64_t fit = request && request->tiles > 0
                                ? request->tiles
                                : std::max<std::int64_t>(kFewestTiles, kBlockBytes / bytes);
-  const std::int64_t blocks = (w.all_tiles() + fit - 1) / fit;
-  w.tiles = (w.all_tiles() + blocks - 1) / blocks;
+  const std::int64_t all = packing.usual(w.all_tiles());
+  const std::int64_t blocks = (all + fit - 1) / fit;
+  w.tiles = (all + blocks - 1) / blocks;
   add_buffers(w, product, packing);
   product.nest().winograd = w;
   return true;

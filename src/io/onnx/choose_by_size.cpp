@@ -58,62 +58,18 @@ onnx::GraphProto branch_of(const onnx::GraphProto& graph, const Names& outer) {
   return out;
 }
 
-// Nodes of a graph that compare the shapes of inputs with numbers.
-class Condition {
- public:
-  Condition(onnx::GraphProto& graph, std::string prefix) : graph_(graph), prefix_(std::move(prefix)) {}
-
-  std::string all_equal(const std::map<std::string, Extents>& shapes) {
-    std::vector<std::string> parts;
-    std::vector<std::int64_t> wanted;
-    for (const auto& [input, extents] : shapes) {
-      parts.push_back(add("Shape", {input}));
-      wanted.insert(wanted.end(), extents.begin(), extents.end());
-    }
-    std::string sizes = parts[0];
-    if (parts.size() > 1) {
-      sizes = add("Concat", parts);
-      set_int("axis", 0);
-    }
-    const std::string equal = add("Equal", {sizes, constant(wanted)});
-    const std::string numbers = cast(equal, onnx::TensorProto::INT32);
-    const std::string least = add("ReduceMin", {numbers});
-    set_int("keepdims", 0);
-    return cast(least, onnx::TensorProto::BOOL);
-  }
-
- private:
-  std::string next() { return fmt::format("{}{}", prefix_, count_++); }
-  std::string add(const char* op, const std::vector<std::string>& inputs) {
-    onnx::NodeProto& node = *graph_.add_node();
-    node.set_op_type(op);
-    for (const std::string& input : inputs) node.add_input(input);
-    return *node.add_output() = next();
-  }
-  void set_int(const char* name, std::int64_t value) {
-    onnx::AttributeProto& attribute = *graph_.mutable_node(graph_.node_size() - 1)->add_attribute();
-    attribute.set_name(name);
-    attribute.set_type(onnx::AttributeProto::INT);
-    attribute.set_i(value);
-  }
-  std::string cast(const std::string& value, int type) {
-    std::string out = add("Cast", {value});
-    set_int("to", type);
-    return out;
-  }
-  std::string constant(const std::vector<std::int64_t>& numbers) {
-    onnx::TensorProto& tensor = *graph_.add_initializer();
-    tensor.set_name(next());
-    tensor.set_data_type(onnx::TensorProto::INT64);
-    tensor.add_dims(static_cast<std::int64_t>(numbers.size()));
-    tensor.mutable_int64_data()->Add(numbers.begin(), numbers.end());
-    return tensor.name();
-  }
-
-  onnx::GraphProto& graph_;
-  std::string prefix_;
-  int count_ = 0;
-};
+// The node that says which case a call is; names of its outputs.
+std::vector<std::string> add_choice(onnx::GraphProto& graph, const SizeChoice& choice,
+                                    const std::string& prefix, const std::string& sizes) {
+  onnx::NodeProto& node = *graph.add_node();
+  node.set_op_type(choice.op);
+  node.set_domain(choice.domain);
+  node.set_name(prefix + "choice");
+  for (const std::string& input : choice.inputs) node.add_input(input);
+  for (std::size_t k = 0; k < choice.cases.size(); ++k) node.add_output(fmt::format("{}{}", prefix, k));
+  if (choice.has_sizes) node.add_output(sizes.empty() ? prefix + "sizes" : sizes);
+  return {node.output().begin(), node.output().end()};
+}
 
 void set_branch(onnx::NodeProto& node, const char* name, onnx::GraphProto&& graph) {
   onnx::AttributeProto& attribute = *node.add_attribute();
@@ -165,40 +121,53 @@ onnx::GraphProto frame_of(const onnx::GraphProto& graph, const Names& outer) {
   return out;
 }
 
+struct Case {
+  std::size_t number = 0;
+  onnx::ModelProto model;
+};
+
+// The input that the last case has besides those of the model.
+std::string sizes_of(const std::vector<Case>& cases, const Names& outer) {
+  if (!cases.empty())
+    for (const auto& input : cases.back().model.graph().input())
+      if (!outer.contains(input.name())) return input.name();
+  return "";
+}
+
 }  // namespace
 
-Status write_choice(const std::filesystem::path& otherwise, const std::vector<SizedFile>& cases,
+Status write_choice(const std::filesystem::path& otherwise, const SizeChoice& choice,
                     const std::filesystem::path& out) {
   ISOMER_TRY(onnx::ModelProto model, parse_file(otherwise));
   Names outer, names;
   for (const auto& input : model.graph().input()) outer.insert(input.name());
   add_names(model.graph(), names);
-  std::vector<onnx::ModelProto> sized;
-  for (const SizedFile& c : cases) {
-    ISOMER_TRY(onnx::ModelProto one, parse_file(c.file));
+  std::vector<Case> cases;
+  for (std::size_t k = 0; k < choice.cases.size(); ++k) {
+    if (!choice.cases[k]) continue;
+    ISOMER_TRY(onnx::ModelProto one, parse_file(*choice.cases[k]));
     ISOMER_TRY_DO(add_opsets(model, one));
     add_names(one.graph(), names);
-    sized.push_back(std::move(one));
+    cases.push_back({k, std::move(one)});
   }
   std::string prefix = "size ";
   while (names.lower_bound(prefix) != names.end() && names.lower_bound(prefix)->starts_with(prefix))
     prefix += "_";
-  const onnx::GraphProto frame = frame_of(model.graph(), outer);
+  onnx::GraphProto around = frame_of(model.graph(), outer);
+  const std::vector<std::string> conditions = add_choice(around, choice, prefix, sizes_of(cases, outer));
   onnx::GraphProto rest = branch_of(model.graph(), outer);
   rest.set_name("other sizes");
   for (std::size_t k = cases.size(); k-- > 0;) {
-    onnx::GraphProto around = frame;
+    onnx::GraphProto frame = around;
     if (k > 0) {
-      around.clear_input();
-      around.clear_initializer();
-      around.set_name(fmt::format("not size {}", k - 1));
+      frame.Clear();
+      *frame.mutable_output() = around.output();
+      frame.set_name(fmt::format("not size {}", cases[k - 1].number));
     }
-    onnx::GraphProto taken = branch_of(sized[k].graph(), outer);
-    taken.set_name(fmt::format("size {}", k));
-    const std::string condition =
-        Condition(around, fmt::format("{}{}.", prefix, k)).all_equal(cases[k].shapes);
-    add_if(around, condition, std::move(taken), std::move(rest));
-    rest = std::move(around);
+    onnx::GraphProto taken = branch_of(cases[k].model.graph(), outer);
+    taken.set_name(fmt::format("size {}", cases[k].number));
+    add_if(frame, conditions[cases[k].number], std::move(taken), std::move(rest));
+    rest = std::move(frame);
   }
   *model.mutable_graph() = std::move(rest);
   if (model.ByteSizeLong() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))

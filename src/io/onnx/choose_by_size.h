@@ -1,26 +1,28 @@
-// One file of several models that compute the same at some sizes: the sizes of a call decide which of them
-// runs.
+// One file of several models that compute the same at some sizes: an operator looks at the inputs of a call
+// and says which of them runs.
 #pragma once
 
 #include <filesystem>
-#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
-#include "model/expr/tensor.h"
 
 namespace isomer {
 
-// A model for one size, with inputs and outputs of the same names.
-struct SizedFile {
-  std::filesystem::path file;
-  std::map<std::string, Extents> shapes;  // of the inputs whose sizes decide
+struct SizeChoice {
+  std::string domain, op;           // of the operator; its outputs: a bool for each case, then the sizes
+  std::vector<std::string> inputs;  // that it looks at
+  // Files of models with inputs and outputs of the same names; nullopt: this case is not taken. The last one
+  // may have one input more: the sizes of the call.
+  std::vector<std::optional<std::filesystem::path>> cases = {};
+  bool has_sizes = false;
 };
 
-// Writes a model that runs the first of `cases` whose shapes its inputs have, else `otherwise`, by nested
-// `If`s. Error: weights in files of their own, operator sets that differ, or a file of more than 2 GB.
-Status write_choice(const std::filesystem::path& otherwise, const std::vector<SizedFile>& cases,
+// Writes a model that runs the first case that a call is, else `otherwise`, by nested `If`s. Error: weights
+// in files of their own, operator sets that differ, or a file of more than 2 GB.
+Status write_choice(const std::filesystem::path& otherwise, const SizeChoice& choice,
                     const std::filesystem::path& out);
 
 }  // namespace isomer

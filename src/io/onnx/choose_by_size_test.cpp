@@ -1,8 +1,9 @@
 #include "io/onnx/choose_by_size.h"
 
-#include "io/onnx/model.h"
+#include <algorithm>
+#include <fstream>
+
 #include "io/onnx/test_models.h"
-#include "model/graph/interpret.h"
 
 namespace isomer::wire {
 namespace {
@@ -31,34 +32,57 @@ onnx::ModelProto scaling(float factor, std::int64_t size, const std::string& op 
   return model;
 }
 
-double first_element(const Model& model, std::int64_t size) {
-  const auto elements = static_cast<std::size_t>(2 * size);
-  const auto outputs = interpret(
-      model.graph, {{"x", Tensor::of(ElementType::Float, {2, size}, std::vector<float>(elements, 1))}});
-  EXPECT_TRUE(outputs.ok()) << outputs.error().message;
-  return outputs.ok() ? outputs->outputs.at("y").doubles()->at(0) : 0;
+const onnx::GraphProto& branch(const onnx::NodeProto& node, const std::string& name) {
+  const auto at = std::ranges::find(node.attribute(), name, [](const auto& a) { return a.name(); });
+  EXPECT_NE(at, node.attribute().end()) << name;
+  return at->g();
 }
 
-TEST(ChooseBySize, RunsTheModelOfTheSizesOfACall) {
+// A model for every size, which has its sizes as another input.
+onnx::ModelProto open_scaling() {
+  onnx::ModelProto model = scaling(7, 0);
+  set_type(*model.mutable_graph()->add_input(), "numbers", {1});
+  return model;
+}
+
+TEST(ChooseBySize, TakesTheCasesInTheirOrder) {
   const ScratchDirectory folder;
-  const auto other = folder.write("other.onnx", scaling(1, 0));
-  const std::vector<SizedFile> cases{{folder.write("three.onnx", scaling(3, 3)), {{"x", {2, 3}}}},
-                                     {folder.write("five.onnx", scaling(5, 5)), {{"x", {2, 5}}}}};
-  ASSERT_TRUE(write_choice(other, cases, folder / "out.onnx").ok());
-  const auto model = read_model(folder / "out.onnx");
-  ASSERT_TRUE(model.ok()) << model.error().message;
-  EXPECT_EQ(first_element(*model, 3), 3);
-  EXPECT_EQ(first_element(*model, 5), 5);
-  EXPECT_EQ(first_element(*model, 4), 1);
+  const SizeChoice choice{.domain = "own",
+                          .op = "which",
+                          .inputs = {"x"},
+                          .cases = {folder.write("three.onnx", scaling(3, 3)), std::nullopt,
+                                    folder.write("open.onnx", open_scaling())},
+                          .has_sizes = true};
+  const auto out = folder / "out.onnx";
+  ASSERT_TRUE(write_choice(folder.write("other.onnx", scaling(1, 0)), choice, out).ok());
+  onnx::ModelProto model;
+  std::ifstream bytes(out, std::ios::binary);
+  ASSERT_TRUE(model.ParseFromIstream(&bytes));
+  const onnx::GraphProto& graph = model.graph();
+  ASSERT_EQ(graph.node_size(), 2);
+  EXPECT_EQ(graph.node(0).domain() + "." + graph.node(0).op_type(), "own.which");
+  // A case that is not taken has its output all the same; sizes go where the last model reads them.
+  EXPECT_EQ(std::vector<std::string>(graph.node(0).output().begin(), graph.node(0).output().end()),
+            (std::vector<std::string>{"size 0", "size 1", "size 2", "numbers"}));
+  const onnx::NodeProto& first = graph.node(1);
+  EXPECT_EQ(first.op_type() + " " + first.input(0), "If size 0");
+  EXPECT_EQ(branch(first, "then_branch").initializer(0).float_data(0), 3);
+  const onnx::GraphProto& rest = branch(first, "else_branch");
+  ASSERT_EQ(rest.node_size(), 1);
+  EXPECT_EQ(rest.node(0).input(0), "size 2");
+  EXPECT_EQ(branch(rest.node(0), "then_branch").initializer(0).float_data(0), 7);
+  EXPECT_EQ(branch(rest.node(0), "else_branch").initializer(0).float_data(0), 1);
+  EXPECT_EQ(graph.input_size(), 1) << "users give the inputs of the model, and no sizes";
 }
 
 TEST(ChooseBySize, RefusesOtherOperatorSets) {
   const ScratchDirectory folder;
   onnx::ModelProto sized = scaling(3, 3);
   sized.mutable_opset_import(0)->set_version(18);
-  const auto status =
-      write_choice(folder.write("other.onnx", scaling(1, 0)),
-                   {{folder.write("three.onnx", sized), {{"x", {2, 3}}}}}, folder / "out.onnx");
+  const auto status = write_choice(
+      folder.write("other.onnx", scaling(1, 0)),
+      {.domain = "own", .op = "which", .inputs = {"x"}, .cases = {folder.write("three.onnx", sized)}},
+      folder / "out.onnx");
   ASSERT_FALSE(status.ok());
   EXPECT_EQ(status.error().message, "operator sets 13 and 18 in one model");
   EXPECT_FALSE(std::filesystem::exists(folder / "out.onnx"));

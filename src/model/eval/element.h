@@ -5,10 +5,12 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "model/eval/extent_bits.h"
 #include "model/expr/formula.h"
 #include "model/expr/tensor.h"
 
@@ -18,16 +20,19 @@ namespace isomer {
 Result<Tensor> evaluate_element(const Formula& formula, int output, const Extents& position,
                                 const std::vector<std::optional<Tensor>>& inputs, std::uint64_t key = 0);
 
-// What may be said of the sizes that symbols stand for: an axis has no more than 2^40 elements, nor has a
-// tensor. So a product of symbols is known to fit 64 bits where some tensor has such axes.
+// What may be said of the sizes that symbols stand for: an axis has no more than 2^extent_bits elements, nor
+// has a tensor. So a product of symbols is known to fit 64 bits where some tensor has such axes.
 class SymbolProducts {
  public:
+  explicit SymbolProducts(int extent_bits = kExtentBits) : extent_bits_(extent_bits) {}
   void add(const Dims& shape);
-  // Whether a value surely fits 64 bits.
-  bool fits(const Dim& value) const;
+  // Whether a value is surely below 2^bits, and above -2^bits.
+  bool fits(const Dim& value, int bits) const;
 
  private:
   double bits_of(const Dim& value) const;
+  int extent_bits_;
+  std::set<std::string> extents_;                   // as text; no symbols by themselves
   std::vector<std::vector<std::string>> products_;  // sorted; of two symbols and more
 };
 
@@ -36,6 +41,7 @@ class SymbolProducts {
 // elements.
 std::optional<Dims> evaluate_symbolic(const Formula& formula, int output,
                                       const std::vector<std::optional<Dims>>& inputs,
-                                      std::int64_t most = 4096, const SymbolProducts& products = {});
+                                      std::int64_t most = 4096,
+                                      const SymbolProducts& products = SymbolProducts());
 
 }  // namespace isomer

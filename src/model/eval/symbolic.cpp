@@ -89,9 +89,8 @@ class SymbolicWalker {
   std::optional<Dim> in_type(const Dim& value, ElementType type) const {
     if (type == ElementType::Bool) return value;
     if (value.is_concrete()) return compute(Fn::Cast, ElementType::Int64, type, value.concrete(), 0);
-    const bool is_wide =
-        type == ElementType::Int64 || (type == ElementType::Uint64 && value.at_least(0).value_or(false));
-    return is_wide && products_.fits(value) ? std::optional(value) : std::nullopt;
+    const bool has_sign = is_signed_integer(type) || value.at_least(0).value_or(false);
+    return has_sign && products_.fits(value, bits(type) - 2) ? std::optional(value) : std::nullopt;
   }
 
   // A function of numbers, as everybody else computes it.
@@ -212,8 +211,6 @@ class SymbolicWalker {
   std::map<int, std::int64_t> axes_;
 };
 
-constexpr double kExtentBits = 40;  // a terabyte of single bytes
-
 }  // namespace
 
 void SymbolProducts::add(const Dims& shape) {
@@ -221,6 +218,9 @@ void SymbolProducts::add(const Dims& shape) {
   for (const Dim& d : shape) {
     if (d.is_concrete()) continue;
     const auto summands = d.summands();
+    const bool is_symbol = summands.size() == 1 && summands[0].factors.size() == 1 &&
+                           summands[0].factors[0].kind == Dim::Factor::Kind::Symbol;
+    if (!is_symbol) extents_.insert(d.text());
     if (summands.size() != 1) continue;
     for (const Dim::Factor& f : summands[0].factors)
       if (f.kind == Dim::Factor::Kind::Symbol) symbols.push_back(f.symbol);
@@ -233,9 +233,12 @@ void SymbolProducts::add(const Dims& shape) {
   products_.push_back(std::move(symbols));
 }
 
-bool SymbolProducts::fits(const Dim& value) const { return value.is_concrete() || bits_of(value) < 62; }
+bool SymbolProducts::fits(const Dim& value, int bits) const {
+  return value.is_concrete() || bits_of(value) < bits;
+}
 
 double SymbolProducts::bits_of(const Dim& value) const {
+  if (extents_.contains(value.text())) return extent_bits_;
   double most = 0;
   const auto summands = value.summands();
   for (const Dim::Summand& s : summands) {
@@ -246,9 +249,10 @@ double SymbolProducts::bits_of(const Dim& value) const {
       else bits += std::max(bits_of(f.a), f.kind == Dim::Factor::Kind::Floor ? 0 : bits_of(f.b));
     }
     std::ranges::sort(symbols);
-    const bool is_product = std::ranges::any_of(
-        products_, [&](const auto& known) { return std::ranges::includes(known, symbols); });
-    bits += kExtentBits * (is_product ? 1 : static_cast<double>(symbols.size()));
+    const bool is_extent = symbols.size() > 1 && std::ranges::any_of(products_, [&](const auto& known) {
+                             return std::ranges::includes(known, symbols);
+                           });
+    bits += extent_bits_ * (is_extent ? 1 : static_cast<double>(symbols.size()));
     most = std::max(most, bits);
   }
   return most + std::log2(std::max<double>(1, static_cast<double>(summands.size())));

@@ -116,19 +116,20 @@ TEST(Symbolic, ComputesWhatTheInterpreterComputesAtTheLimitsOfEveryType) {
   EXPECT_GT(known, 2000);
 }
 
-TEST(Symbolic, IsRightForEverySizeWhereItKnowsSomething) {
+// How many of 4000 drawn formulas it knows in symbols; each is compared at sizes of at most 2^extent_bits, as
+// are their products.
+int count_known(int extent_bits, std::span<const std::pair<int, int>> sizes) {
   std::mt19937_64 random(21);
   const Dim n = Dim::symbol("n"), m = Dim::symbol("m");
   const Dims some[] = {
       {n, m, n + m}, {n * m, Dim::mod(n, 100), 3}, {Dim::min(n, 90), n - m, Dim::floor(m, 3)}};
   constexpr ElementType kMostlyWide[] = {ElementType::Int64, ElementType::Int64,  ElementType::Int64,
                                          ElementType::Int64, ElementType::Uint64, ElementType::Int32};
-  SymbolProducts products;
+  SymbolProducts products(extent_bits);
   products.add({n, m});
   int known = 0;
   for (int round = 0; round < 4000; ++round) {
     const Formula formula = drawn_formula(random, kMostlyWide, 2);
-    // Of a narrow type only numbers are ever told.
     std::vector<std::optional<Dims>> dims;
     for (const ElementType type : kIntegers) {
       if (type == ElementType::Int64) dims.emplace_back(some[random() % 3]);
@@ -138,8 +139,7 @@ TEST(Symbolic, IsRightForEverySizeWhereItKnowsSomething) {
     const auto said = evaluate_symbolic(formula, 0, dims, 4096, products);
     if (!said) continue;
     const bool is_symbolic = !is_concrete(*said);
-    for (const auto& [a, b] :
-         {std::pair(0, 0), {1, 7}, {99, 3}, {130, 250}, {300, 40'000}, {70'000, 70'001}}) {
+    for (const auto& [a, b] : sizes) {
       const auto at = [&](std::string_view name) { return std::optional<std::int64_t>(name == "n" ? a : b); };
       std::vector<std::vector<std::int64_t>> inputs;
       for (const auto& d : dims) {
@@ -150,12 +150,36 @@ TEST(Symbolic, IsRightForEverySizeWhereItKnowsSomething) {
       if (!right) continue;
       std::vector<std::int64_t> values;
       for (const Dim& x : *said) values.push_back(*x.evaluate(at));
-      ASSERT_EQ(values, *right->integers())
+      EXPECT_EQ(values, *right->integers())
           << "round " << round << ", n = " << a << ", m = " << b << ": " << text(formula);
     }
     known += static_cast<int>(is_symbolic);
   }
-  EXPECT_GT(known, 100);
+  return known;
+}
+
+TEST(Symbolic, IsRightForEverySizeWhereItKnowsSomething) {
+  constexpr std::pair<int, int> kSizes[] = {{0, 0},     {1, 7},        {99, 3},
+                                            {130, 250}, {300, 40'000}, {70'000, 70'001}};
+  EXPECT_GT(count_known(kExtentBits, kSizes), 100);
+}
+
+TEST(Symbolic, IsRightInNarrowTypesWhereExtentsAreSmall) {
+  constexpr std::pair<int, int> kSizes[] = {{0, 0},     {1, 7},        {99, 3},
+                                            {130, 250}, {300, 40'000}, {16'777'216, 1}};
+  EXPECT_GT(count_known(24, kSizes), count_known(kExtentBits, kSizes));
+}
+
+TEST(Symbolic, KnowsThatAPooledExtentIsSmallBesideABatch) {
+  const Dim n = Dim::symbol("n"), w = Dim::symbol("w");
+  SymbolProducts products;
+  products.add({n, 3, w});
+  const Dim pooled = Dim::floor(Dim::floor(w + Dim(1), 2) + Dim(1), 2);
+  EXPECT_TRUE(products.fits(pooled, 62));
+  EXPECT_TRUE(products.fits(n * w, 62));
+  EXPECT_FALSE(products.fits(pooled * pooled, 62));
+  products.add({n, pooled * pooled});  // what is an extent of a tensor is no larger than extents are
+  EXPECT_TRUE(products.fits(pooled * pooled, 62));
 }
 
 }  // namespace

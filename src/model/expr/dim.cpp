@@ -300,6 +300,10 @@ Bounds bounds_of(const Dim& dim) {
 
 }  // namespace
 
+// Of a form with more terms, one quotient is replaced first, and no other one is tried: the work doubles with
+// each.
+constexpr std::size_t kMostTermsToReorder = 4;
+
 std::optional<bool> Dim::at_least(const Dim& other) const {
   if (!form_ && !other.form_) return value_ >= other.value_;
   const Dim difference = *this - other;
@@ -319,7 +323,8 @@ std::optional<bool> Dim::at_least(const Dim& other) const {
   }
   if (all_up && constant >= 0) return true;
   if (all_down && constant < 0) return false;
-  // k·floor(a/b) is at least k·a/b if k < 0, at least k·(a - b + 1)/b else: one quotient less, times b.
+  // k·floor(a/b) is at least k·a/b if k < 0, at least k·(a - b + 1)/b else: one quotient less, times b. Which
+  // one is replaced first matters: in n/2 - 14·floor((n/2)/14), rounded down, the outer one.
   for (const auto& [monomial, coefficient] : difference.form_->terms) {
     if (monomial.size() != 1 || monomial[0]->kind != DimAtom::Kind::Floor || !monomial[0]->b.is_concrete())
       continue;
@@ -329,10 +334,11 @@ std::optional<bool> Dim::at_least(const Dim& other) const {
     rest.terms.erase(monomial);
     try {
       const Dim least = b * of(std::move(rest)) + k * (coefficient < 0 ? a : a - b + Dim(1));
-      return least.at_least(0) == true ? std::optional(true) : std::nullopt;
+      if (least.at_least(0) == true) return true;
     } catch (const DimOverflow&) {
-      return std::nullopt;
+      continue;
     }
+    if (difference.form_->terms.size() > kMostTermsToReorder) return std::nullopt;
   }
   return std::nullopt;
 }

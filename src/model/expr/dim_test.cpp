@@ -42,6 +42,10 @@ TEST(Dim, ComparesOnlyWhatHoldsForAllSymbols) {
 }
 
 TEST(Dim, WhatIsRoundedUpKeepsItsSign) {
+  const Dim half = Dim::floor(n + Dim(1), 2);
+  EXPECT_EQ(Dim::mod(half, 14).at_least(0), true);
+  EXPECT_EQ((Dim(13) - Dim::mod(half, 14)).at_least(0), true);
+  EXPECT_EQ((Dim(12) - Dim::mod(half, 14)).at_least(0), std::nullopt);
   EXPECT_EQ(Dim::ceil(n, 2).at_least(0), true);
   EXPECT_EQ(Dim::ceil(Dim::max(n - Dim(3), 0), 2).at_least(0), true);
   EXPECT_EQ(Dim::ceil(n - Dim(3), 2).at_least(0), std::nullopt);

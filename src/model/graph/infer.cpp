@@ -160,7 +160,7 @@ Folded fold(const Graph& graph, const Inference& inference, const Node& node, co
 class Inferrer {
  public:
   Inferrer(const Graph& graph, const InferOptions& options, Symbols& symbols)
-      : graph_(graph), options_(options), symbols_(symbols) {}
+      : graph_(graph), options_(options), symbols_(symbols), products_(options.extent_bits) {}
 
   Result<Inference> run();
 

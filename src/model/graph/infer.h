@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "model/eval/extent_bits.h"
 #include "model/graph/graph.h"
 #include "model/ops/operator.h"
 
@@ -61,6 +62,7 @@ struct InferOptions {
   // many elements; floats only where float32 is exact.
   std::int64_t most_made = 0;
   std::set<std::string> taken = {};  // names that no new symbol may have
+  int extent_bits = kExtentBits;     // an extent is at most 2^this
 };
 
 // Shape vectors, axes, permutations: integers of a tensor are followed up to so many elements.

@@ -81,6 +81,19 @@ struct im_kernel {{
   {0}_module* module;
   void* spare;  // a workspace that no run has
 }};
+// Runs of several threads each have a workspace; one is kept. Its size stands before it.
+void* im_take_workspace(im_kernel* kernel, size_t bytes) {{
+  char* kept = (char*)__atomic_exchange_n(&kernel->spare, (void*)NULL, __ATOMIC_ACQ_REL);
+  if (kept != NULL && *(size_t*)kept >= bytes) return kept + 64;
+  free(kept);
+  kept = (char*)aligned_alloc(64, (bytes + 127) / 64 * 64);
+  if (kept == NULL) return NULL;
+  *(size_t*)kept = bytes;
+  return kept + 64;
+}}
+void im_keep_workspace(im_kernel* kernel, void* workspace) {{
+  free(__atomic_exchange_n(&kernel->spare, (void*)((char*)workspace - 64), __ATOMIC_ACQ_REL));
+}}
 
 im_status im_make(const void*, const void*, const void* info, void** out) {{
   Dl_info about;
@@ -141,18 +154,17 @@ constexpr char kCompute[] = R"text(im_status im_compute(void* k, void* context) 
     outputs[i] = data;
     shape += im_output_ranks[i];
   }}
-  // Runs of several threads each have a workspace; one is kept.
-  void* workspace = __atomic_exchange_n(&kernel->spare, (void*)NULL, __ATOMIC_ACQ_REL);
-  if (workspace == NULL) workspace = aligned_alloc(64, ({0}_workspace_size(kernel->module) + 127) / 64 * 64);
+  void* const workspace = im_take_workspace(kernel, {0}_workspace_size(kernel->module));
   if (workspace == NULL) return im_failed("{0}: no memory for its workspace");
   const int failed = {0}_run(kernel->module, {1}inputs, outputs, workspace);
-  free(__atomic_exchange_n(&kernel->spare, workspace, __ATOMIC_ACQ_REL));
+  im_keep_workspace(kernel, workspace);
   return failed == 0 ? NULL : im_failed("{0}: an index that the model computes is outside of its tensor");
 }}
 
 )text";
 
 constexpr char kComputeSizes[] = R"text(const size_t im_size_inputs[] = {{{1}}}, im_size_axes[] = {{{2}}};
+const bool im_shape_only[] = {{{4}}};
 im_status im_compute(void* k, void* context) {{
   im_kernel* kernel = (im_kernel*)k;
   const void* inputs[im_inputs + 1];
@@ -169,6 +181,11 @@ im_status im_compute(void* k, void* context) {{
     if (counted != NULL) return counted;
     if (im_status s = im_call(im_GetTensorMutableData, value, &data)) return s;
     inputs[i] = data;
+    if (!im_shape_only[i]) continue;
+    if (ranks[i] != 1 || shapes[i][0] > 64) return im_failed("{0}: sizes are no vector");
+    ranks[i] = (size_t)shapes[i][0];
+    memcpy(shapes[i], data, ranks[i] * sizeof(int64_t));
+    inputs[i] = NULL;
   }}
   for (size_t k = 0; k < {3}; ++k) {{
     if (im_size_axes[k] >= ranks[im_size_inputs[k]]) return im_failed("{0}: an input has another rank than the model was compiled for");
@@ -185,10 +202,10 @@ im_status im_compute(void* k, void* context) {{
     if (im_status s = im_call(im_GetTensorMutableData, value, &data)) return s;
     outputs[i] = data;
   }}
-  void* const workspace = aligned_alloc(64, ({0}_workspace_size(kernel->module, sizes) + 127) / 64 * 64);
+  void* const workspace = im_take_workspace(kernel, {0}_workspace_size(kernel->module, sizes));
   if (workspace == NULL) return im_failed("{0}: no memory for its workspace");
   const int failed = {0}_run(kernel->module, sizes, inputs, outputs, workspace);
-  free(workspace);
+  im_keep_workspace(kernel, workspace);
   return failed == 0 ? NULL : im_failed("{0}: an index that the model computes is outside of its tensor");
 }}
 
@@ -279,9 +296,11 @@ std::string calls(bool of_ranks = false) {
 std::string kernel_text(const std::string& name, const std::vector<OrtPort>& inputs,
                         const std::vector<OrtPort>& outputs, const std::string& file,
                         const std::string& file_words, const std::vector<OrtSize>& open = {}) {
-  std::vector<std::string> input_types, output_types, sizes, by_sample, shapes, ranks;
+  std::vector<std::string> input_types, output_types, sizes, by_sample, shapes, ranks, shape_only;
   for (const OrtPort& port : inputs) {
-    input_types.push_back(fmt::format("{}", static_cast<int>(port.type)));
+    const ElementType type = port.is_shape_only ? ElementType::Int64 : port.type;
+    input_types.push_back(fmt::format("{}", static_cast<int>(type)));
+    shape_only.emplace_back(port.is_shape_only ? "true" : "false");
     std::int64_t size = 1;
     for (const std::int64_t e : port.extents) size *= open.empty() ? e : 0;  // which is asked otherwise
     sizes.push_back(fmt::format("{}", size));
@@ -301,12 +320,90 @@ std::string kernel_text(const std::string& name, const std::vector<OrtPort>& inp
   const std::string compute =
       open.empty() ? fmt::format(kCompute, name,
                                  std::ranges::any_of(inputs, &OrtPort::by_sample) ? "(size_t)batch, " : "")
-                   : fmt::format(kComputeSizes, name, list(size_inputs), list(size_axes), open.size());
+                   : fmt::format(kComputeSizes, name, list(size_inputs), list(size_axes), open.size(),
+                                 list(shape_only));
   return calls(!open.empty()) +
          fmt::format(kText, name, list(input_types), list(output_types), list(sizes), list(shapes),
                      list(ranks), inputs.size(), outputs.size(), file, file_words, list(by_sample)) +
          compute + fmt::format(kOperator, name);
 }
+
+// Of one of several operators in a library: what its registration finds.
+constexpr char kFound[] =
+    R"text(extern "C" __attribute__((visibility("hidden"))) const void* {}_operator(const void* const* api) {{
+  im_api = api;
+  return &im_the_operator;
+}}
+)text";
+
+// {1}: types of inputs; {2}: of outputs; {3}, {4}: their numbers; {5}: all extents of all cases; {6}: how
+// many each input has; {7}: cases of known shapes; {8}: input, axis and size of extents that are sizes; {9}:
+// how many of these; {10}: least, most and step of sizes; {11}: sizes; {12}: those that are no
+// fixed ones.
+constexpr char kChoice[] = R"text(
+#include <stdlib.h>
+#include <string.h>
+
+namespace {{
+const int im_input_types[] = {{{1}}}, im_output_types[] = {{{2}}};
+const size_t im_inputs = {3}, im_outputs = {4};
+im_status im_make(const void*, const void*, const void*, void** out) {{
+  return *out = malloc(1), (im_status)NULL;
+}}
+void im_free(void* k) {{ free(k); }}
+
+const int64_t im_extents[] = {{{5}}}, im_ranks[] = {{{6}}};
+const int64_t im_places[][3] = {{{8}}}, im_bounds[][3] = {{{10}}};
+im_status im_compute(void*, void* context) {{
+  int64_t shapes[im_inputs + 1][16], sizes[{11} + 1];
+  size_t ranks[im_inputs + 1];
+  for (size_t i = 0; i < im_inputs; ++i) {{
+    void *value = NULL, *shape = NULL;
+    if (im_status s = im_call(im_KernelContext_GetInput, context, i, &value)) return s;
+    if (im_status s = im_call(im_GetTensorTypeAndShape, value, &shape)) return s;
+    im_status counted = im_call(im_GetDimensionsCount, shape, &ranks[i]);
+    if (counted == NULL && ranks[i] <= 16) counted = im_call(im_GetDimensions, shape, &shapes[i][0], ranks[i]);
+    ((void (*)(void*))im_api[im_ReleaseTensorTypeAndShapeInfo])(shape);
+    if (counted != NULL) return counted;
+  }}
+  bool is_case[{7} + 2];
+  const int64_t* extents = im_extents;
+  for (size_t k = 0; k < {7}; ++k) {{
+    is_case[k] = true;
+    for (size_t i = 0; i < im_inputs; ++i) {{
+      const size_t rank = (size_t)im_ranks[k * im_inputs + i];
+      is_case[k] = is_case[k] && ranks[i] == rank && memcmp(extents, shapes[i], rank * sizeof(int64_t)) == 0;
+      extents += rank;
+    }}
+  }}
+  bool fits = true;
+  for (size_t k = 0; k < {11}; ++k) sizes[k] = -1;
+  for (size_t k = 0; k < {9}; ++k) {{
+    const size_t input = (size_t)im_places[k][0], axis = (size_t)im_places[k][1];
+    int64_t* const size = &sizes[im_places[k][2]];
+    if (axis >= ranks[input] || ranks[input] > 16) {{
+      fits = false;
+      continue;
+    }}
+    if (*size < 0) *size = shapes[input][axis];
+    fits = fits && *size == shapes[input][axis];
+  }}
+  for (size_t k = 0; k < {11}; ++k)
+    fits = fits && sizes[k] >= im_bounds[k][0] && sizes[k] <= im_bounds[k][1] && sizes[k] % im_bounds[k][2] == 0;
+  is_case[{7}] = fits;
+  const int64_t count = {12};
+  for (size_t i = 0; i < im_outputs; ++i) {{
+    void *value = NULL, *data = NULL;
+    const bool is_sizes = {11} > 0 && i + 1 == im_outputs;
+    if (im_status s = im_call(im_KernelContext_GetOutput, context, i, &count, (size_t)(is_sizes ? 1 : 0), &value)) return s;
+    if (im_status s = im_call(im_GetTensorMutableData, value, &data)) return s;
+    if (is_sizes) memcpy(data, sizes, {12} * sizeof(int64_t));
+    else *(bool*)data = is_case[i];
+  }}
+  return NULL;
+}}
+
+)text";
 
 constexpr char kTitle[] = "\n// ---- The model as an operator of ONNX Runtime, 1.16 or later\n\n";
 constexpr char kBegin[] = "#if !defined(IM_PART) && !defined(__wasm__)\n", kEnd[] = "#endif\n";
@@ -321,15 +418,37 @@ std::string ort_operator_text(const std::string& name, const std::vector<OrtPort
 }
 
 std::string ort_region_text(const std::string& name, const std::string& base,
-                            const std::vector<OrtPort>& inputs, const std::vector<OrtPort>& outputs) {
+                            const std::vector<OrtPort>& inputs, const std::vector<OrtPort>& outputs,
+                            const std::vector<OrtSize>& sizes) {
   return std::string(kTitle) + kBegin +
-         kernel_text(name, inputs, outputs, fmt::format(kNumberedWeights, base), base + "_N.weights") +
-         fmt::format(
-             "extern \"C\" __attribute__((visibility(\"hidden\"))) const void* {}_operator(const void* "
-             "const* "
-             "api) {{\n  im_api = api;\n  return &im_the_operator;\n}}\n",
-             name) +
-         kEnd;
+         kernel_text(name, inputs, outputs, fmt::format(kNumberedWeights, base), base + "_N.weights", sizes) +
+         fmt::format(kFound, name) + kEnd;
+}
+
+std::string ort_choice_text(const std::string& name, const OrtChoice& choice) {
+  constexpr int kBool = static_cast<int>(ElementType::Bool), kInt64 = static_cast<int>(ElementType::Int64);
+  std::vector<std::string> inputs, outputs(choice.shapes.size(), fmt::format("{}", kBool)), extents, ranks,
+      places, bounds;
+  for (const ElementType type : choice.inputs) inputs.push_back(fmt::format("{}", static_cast<int>(type)));
+  if (!choice.sizes.empty())
+    for (const int type : {kBool, kInt64}) outputs.push_back(fmt::format("{}", type));
+  for (const auto& shapes : choice.shapes)
+    for (const std::vector<std::int64_t>& shape : shapes) {
+      for (const std::int64_t e : shape) extents.push_back(fmt::format("{}", e));
+      ranks.push_back(fmt::format("{}", shape.size()));
+    }
+  for (std::size_t k = 0; k < choice.sizes.size(); ++k) {
+    const OrtChoice::Size& size = choice.sizes[k];
+    for (const OrtSize& at : size.at) places.push_back(fmt::format("{{{}, {}, {}}}", at.input, at.axis, k));
+    bounds.push_back(fmt::format("{{{}, {}, {}}}", size.least, size.most, size.step));
+  }
+  const auto rows = [](const std::vector<std::string>& words) { return words.empty() ? "{0}" : list(words); };
+  return std::string(kTitle) + kBegin + calls(true) +
+         fmt::format(kChoice, name, list(inputs), list(outputs), inputs.size(), outputs.size(), list(extents),
+                     list(ranks), choice.shapes.size(), rows(places), places.size(), rows(bounds),
+                     choice.sizes.size(),
+                     std::ranges::count_if(choice.sizes, std::not_fn(&OrtChoice::Size::is_fixed))) +
+         fmt::format(kOperator, name) + fmt::format(kFound, name) + kEnd;
 }
 
 std::string ort_registration_text(const std::vector<std::string>& names) {

@@ -14,6 +14,8 @@ struct OrtPort {
   ElementType type = ElementType::Float;
   std::vector<std::int64_t> extents = {};
   bool by_sample = false;  // the first extent, which is 1 here, is that of a batch, of any size
+  // The operator gets this input's extents, as a tensor of int64, and no elements: the module reads none.
+  bool is_shape_only = false;
 };
 
 // Where a size that a run is given is found: an axis of an input.
@@ -31,7 +33,23 @@ std::string ort_operator_text(const std::string& name, const std::vector<OrtPort
 // The same for one of several operators in a library, each in a file of its own: `name` is the operator's,
 // and its weights are BASE_N.weights beside the library, where N is what its node says as `weights`.
 std::string ort_region_text(const std::string& name, const std::string& base,
-                            const std::vector<OrtPort>& inputs, const std::vector<OrtPort>& outputs);
+                            const std::vector<OrtPort>& inputs, const std::vector<OrtPort>& outputs,
+                            const std::vector<OrtSize>& sizes = {});
+
+// An operator that looks at the shapes of a model's inputs and says which of several cases a call is: a bool
+// for each case, then the open sizes of the last one as int64.
+struct OrtChoice {
+  struct Size {
+    std::vector<OrtSize> at = {};  // extents that are this size: all of them are equal
+    std::int64_t least = 1, most = 1, step = 1;
+    bool is_fixed() const { return least == most; }
+  };
+  std::vector<ElementType> inputs = {};
+  std::vector<std::vector<std::vector<std::int64_t>>> shapes = {};  // of all inputs, by case
+  // Of the last case; none: there is no such case. Fixed ones come last, and are no output.
+  std::vector<Size> sizes = {};
+};
+std::string ort_choice_text(const std::string& name, const OrtChoice& choice);
 // The file beside theirs that exports RegisterCustomOps.
 std::string ort_registration_text(const std::vector<std::string>& names);
 

@@ -81,7 +81,8 @@ void AgainstRuntime::take_sizes(const lower::Plan& plan) {
   };
   compared_.assign(3, options_.sizes);
   for (const lower::Port& p : plan.inputs) {
-    const Dims& shape = plan.buffer(p.buffer).extents;
+    Dims shape = plan.buffer(p.buffer).extents;
+    if (p.by_sample) shape.front() = Dim::symbol(plan.sizes.batch);
     if (is_concrete(shape)) continue;
     sizes_.push_back(shape_at(p, shape, usual));
     compared_[0].push_back(sizes_.back());

@@ -12,32 +12,17 @@
 #include "app/api/compile/compile_operators.h"
 #include "app/api/compile/compile_tuning.h"
 #include "app/api/compile/compiled_report.h"
+#include "app/api/compile/sized_library.h"
 #include "app/api/errors.h"
 #include "app/api/model_state.h"
 #include "app/api/stopwatch.h"
 #include "app/inputs/size_sets.h"
-#include "io/onnx/choose_by_size.h"
 #include "io/onnx/size_arguments.h"
 
 namespace isomer::api {
 namespace {
 
 namespace fs = std::filesystem;
-using Shapes = std::map<std::string, Extents>;
-
-// Shapes of the inputs that the model leaves open; nullopt: one of them stays so.
-std::optional<Shapes> open_shapes(const isomer::Graph& graph, const std::vector<std::string>& sizes) {
-  const Inference as_it_is = take(infer(graph)), sized = take(infer(graph, take(parse_sizes(sizes, graph))));
-  Shapes out;
-  for (const Value& input : graph.inputs()) {
-    if (concrete_shape(as_it_is.of(input))) continue;
-    const auto shape = concrete_shape(sized.of(input));
-    if (!shape) return std::nullopt;
-    out.emplace(graph.name_of(input), *shape);
-  }
-  return out;
-}
-
 // The search at one size.
 struct Sized {
   Sized(const Model& model, CompileOptions given, double seconds, const fs::path& path)
@@ -54,8 +39,16 @@ struct Sized {
   CandidateMaker maker;
   CompileTuning tuning;
   OperatorSearch search;
-  Candidate joined = {};                       // the model for every size, as it is at this one
-  std::unique_ptr<CandidateMaker> judge = {};  // of that: the time of the search may be over
+  Candidate joined = {};    // the model for every size, as it is at this one
+  bool is_by_open = false;  // that takes the operators for every size here
+};
+
+// A joined model at one size.
+struct Judged {
+  std::string why_refused;  // "": it is right, and fast enough
+  std::optional<Interval> ratio = {};
+  std::optional<Compiled::Errors> errors = {};
+  std::string note = {};
 };
 
 class SizedOperators {
@@ -67,12 +60,15 @@ class SizedOperators {
 
  private:
   void find_at_each_size();
-  Candidate compile_all(std::vector<SizedFile>& cases) const;
-  Candidate compile_first(std::vector<SizedFile>& cases) const;
   void join();
-  Model write_joined(const std::vector<SizedFile>& cases) const;
-  std::string why_refused(Sized& sized) const;
+  void try_open(SizedLibrary& library);
+  void try_sizes(const SizedLibrary& library, const Candidate& joined);
+  Candidate with_model(const SizedLibrary& library, const std::vector<bool>& taken, bool with_open) const;
+  Judged judge(Candidate joined, Sized& at, const std::vector<std::string>& sizes, bool has_new_errors);
+  // Sizes to try operators for every size at, besides those that are given.
+  std::vector<std::vector<std::string>> other_sizes(const SizedLibrary& library) const;
   ReportJson sizes_json() const;
+  ReportJson open_json() const;
 
   const Model& model_;
   const CompileOptions& options_;
@@ -81,6 +77,11 @@ class SizedOperators {
   std::vector<std::unique_ptr<Sized>> all_;
   std::vector<Sized*> taken_;                            // those with operators
   lower::Exactness exactness_ = lower::Exactness::Fast;  // the most exact that one of them needs
+  // Operators for every size: whether they are taken, why not, and what was measured where.
+  bool is_open_ = false;
+  std::string why_not_open_;
+  std::vector<SizedLibrary::Size> open_sizes_;
+  std::vector<std::pair<std::vector<std::string>, Judged>> measured_open_;
 };
 
 void SizedOperators::find_at_each_size() {
@@ -102,105 +103,139 @@ void SizedOperators::find_at_each_size() {
   }
 }
 
-// The operators of one size are a library already.
-Candidate SizedOperators::compile_first(std::vector<SizedFile>& cases) const {
-  const Candidate& best = taken_[0]->search.best();
-  const fs::path file = folder_.scratch() / "size0.onnx";
-  save(*best.model, file);
-  cases.push_back({file, *open_shapes(model_.state().model.graph, taken_[0]->options.sizes)});
-  return best;
+Candidate SizedOperators::with_model(const SizedLibrary& library, const std::vector<bool>& taken,
+                                     bool with_open) const {
+  Candidate out = library.compiled();
+  out.model = library.choose(taken, with_open);
+  out.sums = taken_[0]->search.best().sums;
+  return out;
 }
 
-Candidate SizedOperators::compile_all(std::vector<SizedFile>& cases) const {
-  std::vector<std::vector<RegionProgram>> programs;
-  std::vector<const isomer::Graph*> graphs;
-  CompileRequest request = taken_[0]->maker.request();
-  request.exactness = exactness_;
-  for (Sized* sized : taken_) {
-    programs.push_back(sized->search.programs());
-    const CompileRequest& one = sized->maker.request();
-    request.tuned.insert(one.tuned.begin(), one.tuned.end());
+// Measured as it will run.
+Judged SizedOperators::judge(Candidate joined, Sized& at, const std::vector<std::string>& sizes,
+                             bool has_new_errors) {
+  Judged out;
+  if (options_.seconds == 0) {
+    const auto why = at.search.why_not_loaded(joined);
+    if (why) out.why_refused = "the runtime does not load what was compiled: " + *why;
+    return out;
   }
-  for (const auto& list : programs)
-    for (const RegionProgram& p : list) graphs.push_back(&p.graph);
-  const StoppableLimit limit(options_.stop);  // of all sizes: the time of the first is over
-  request.limit = limit.limit();
-  request.folder = folder_.scratch() / "all";
-  if (options_.progress) options_.progress("compiling the operators of all sizes");
-  CompiledRegions library = take(compile_regions(graphs, request));
-  Candidate out{.functions = library.functions,
-                .compiler = library.compiler,
-                .compiler_seconds = library.compiler_seconds,
-                .library = library.library,
-                .library_bytes = library.library_bytes,
-                .sums = taken_[0]->search.best().sums};
-  std::size_t number = 0;
-  for (std::size_t k = 0; k < taken_.size(); ++k) {
-    std::vector<OperatorPlace> places;
-    for (const RegionProgram& p : programs[k]) {
-      places.push_back({&p, library.regions[number].op, library.regions[number].weights});
-      out.plans.push_back(std::move(library.regions[number++].plan));
+  CompileOptions options = options_;
+  options.sizes = sizes;
+  if (!has_new_errors) options.max_error_growth = 0;
+  CandidateMaker maker(model_, folder_.scratch(), options);
+  try {
+    if (!maker.is_exact_enough(joined)) {
+      out.why_refused = "the rounding error is more than --max-error-growth allows";
+      return out;
     }
-    const fs::path file = folder_.scratch() / fmt::format("size{}.onnx", k);
-    take(write_model(take(with_operators(taken_[k]->search.cut(), places)), file));
-    cases.push_back({file, *open_shapes(model_.state().model.graph, taken_[k]->options.sizes)});
+    maker.measure(joined);
+    if (!joined.ratio) out.why_refused = maker.not_compared();
+    else maker.confirm(joined);
+  } catch (const Error& e) {
+    const bool is_its_own = e.kind() == ErrorKind::Runtime || dynamic_cast<const Differs*>(&e) != nullptr;
+    if (options_.stop.stop_requested() || !is_its_own) throw;
+    out.why_refused = e.what();
+  }
+  out.ratio = joined.ratio;
+  out.errors = joined.errors;
+  out.note = joined.note;
+  if (out.why_refused.empty() && !maker.is_surely_faster(joined))
+    out.why_refused = at.search.why_not_fast_enough(joined);
+  return out;
+}
+
+// Half and twice of what is given, but for the batch; no smaller or larger than operators take.
+std::vector<std::vector<std::string>> SizedOperators::other_sizes(const SizedLibrary& library) const {
+  std::vector<std::vector<std::string>> out;
+  const isomer::Graph& graph = model_.state().model.graph;
+  const OpenShapes given = *open_shapes(graph, taken_[0]->options.sizes);
+  for (const auto& [times, by] : {std::pair{1, 2}, std::pair{2, 1}}) {
+    OpenShapes shapes = given;
+    for (const SizedLibrary::Size& size : library.open_sizes()) {
+      for (const OrtSize& at : size.at) {
+        std::int64_t& extent = shapes.at(library.inputs()[at.input])[at.axis];
+        if (at.axis == 0) continue;
+        const std::int64_t most = size.most / size.step, least = (size.least + size.step - 1) / size.step;
+        extent = std::clamp(extent * times / by / size.step, least, most) * size.step;
+      }
+    }
+    if (shapes == given) continue;
+    out.emplace_back();
+    for (const auto& [input, shape] : shapes)
+      out.back().push_back(fmt::format("{}={}", input, fmt::join(shape, "x")));
   }
   return out;
 }
 
-Model SizedOperators::write_joined(const std::vector<SizedFile>& cases) const {
-  const RunnableFile otherwise(model_.state(), options_.scratch);
-  const fs::path file = folder_.scratch() / "joined.onnx";
-  take(write_choice(otherwise.path(), cases, file));
-  return load(file);
+// Operators for every size: faster at the given sizes, and not slower at others.
+void SizedOperators::try_open(SizedLibrary& library) {
+  why_not_open_ = library.why_not_open();
+  if (!library.has_open()) return;
+  open_sizes_ = library.open_sizes();
+  const Candidate joined = with_model(library, std::vector<bool>(taken_.size(), false), true);
+  const auto refuses = [&](Sized& at, const std::vector<std::string>& sizes, bool is_given) {
+    Judged found = judge(joined, at, sizes, is_given);
+    const bool is_slower = found.ratio && found.ratio->high < 1;
+    const bool is_refused = !found.why_refused.empty() && (is_given || !found.ratio || is_slower);
+    if (is_refused) why_not_open_ = fmt::format("at {}: {}", fmt::join(sizes, " "), found.why_refused);
+    measured_open_.emplace_back(sizes, std::move(found));
+    return is_refused;
+  };
+  for (Sized* sized : taken_)
+    if (refuses(*sized, sized->options.sizes, true)) return;
+  for (const auto& sizes : other_sizes(library))
+    if (refuses(*taken_[0], sizes, false)) return;
+  is_open_ = true;
 }
 
-// Measured once more as it will run. "": it is right, and surely faster.
-std::string SizedOperators::why_refused(Sized& sized) const {
-  const auto is_stopped = [&] { return options_.stop.stop_requested(); };
-  if (options_.seconds == 0) {
-    const auto why = sized.search.why_not_loaded(sized.joined);
-    return why ? "the runtime does not load what was compiled: " + *why : "";
+// Operators for given sizes: faster there than the model, and than operators for every size.
+void SizedOperators::try_sizes(const SizedLibrary& library, const Candidate& joined) {
+  constexpr double kWorthItsOwn = 1.03;
+  std::vector<Sized*> fast;
+  std::vector<bool> is_fast;
+  for (std::size_t k = 0; k < taken_.size(); ++k) {
+    Sized& sized = *taken_[k];
+    // The same kernels have the errors that were measured.
+    const bool has_new_errors = sized.maker.request().exactness != exactness_;
+    Judged found = judge(joined, sized, sized.options.sizes, has_new_errors);
+    const bool is_worth = !is_open_ || !found.ratio ||
+                          found.ratio->estimate > kWorthItsOwn * measured_open_[k].second.ratio->estimate;
+    sized.joined = joined;
+    const Judged& shown = is_worth ? found : measured_open_[k].second;
+    sized.joined.ratio = shown.ratio;
+    sized.joined.errors = has_new_errors || !is_worth ? shown.errors : sized.search.best().errors;
+    sized.joined.note = shown.note;
+    is_fast.push_back(found.why_refused.empty() && is_worth);
+    sized.is_by_open = is_open_ && !is_fast.back();
+    if (!is_fast.back() && !is_open_) sized.search.keep_given(found.why_refused);
+    else fast.push_back(&sized);
   }
-  sized.options.stop = options_.stop;
-  // The same kernels have the errors that were measured.
-  if (sized.maker.request().exactness == exactness_) sized.options.max_error_growth = 0;
-  sized.judge = std::make_unique<CandidateMaker>(model_, folder_.scratch(), sized.options);
-  try {
-    if (!sized.judge->is_exact_enough(sized.joined))
-      return "the rounding error is more than --max-error-growth allows";
-    sized.judge->measure(sized.joined);
-    if (!sized.joined.ratio) return sized.judge->not_compared();
-    sized.judge->confirm(sized.joined);
-  } catch (const Error& e) {
-    const bool is_its_own = e.kind() == ErrorKind::Runtime || dynamic_cast<const Differs*>(&e) != nullptr;
-    if (is_stopped() || !is_its_own) throw;
-    return e.what();
+  if (!fast.empty()) {
+    const Model model = library.choose(is_fast, is_open_);
+    for (Sized* sized : fast) sized->joined.model = model;
   }
-  return sized.judge->is_surely_faster(sized.joined) ? "" : sized.search.why_not_fast_enough(sized.joined);
+  taken_ = std::move(fast);
 }
 
 void SizedOperators::join() {
-  std::vector<SizedFile> cases;
-  for (const Sized* sized : taken_) exactness_ = std::max(exactness_, sized->maker.request().exactness);
-  Candidate made = taken_.size() == 1 ? compile_first(cases) : compile_all(cases);
-  made.model = write_joined(cases);
-  std::vector<SizedFile> kept;
-  std::vector<Sized*> fast;
-  for (std::size_t k = 0; k < taken_.size(); ++k) {
-    taken_[k]->joined = made;
-    taken_[k]->joined.errors = taken_[k]->search.best().errors;
-    taken_[k]->joined.note = taken_[k]->search.best().note;
-    if (const std::string why = why_refused(*taken_[k]); !why.empty()) {
-      taken_[k]->search.keep_given(why);
-      continue;
-    }
-    kept.push_back(cases[k]);
-    fast.push_back(taken_[k]);
+  std::vector<SizedLibrary::Source> sources;
+  CompileRequest request = taken_[0]->maker.request();
+  for (const Sized* sized : taken_) {
+    exactness_ = std::max(exactness_, sized->maker.request().exactness);
+    const CompileRequest& one = sized->maker.request();
+    request.tuned.insert(one.tuned.begin(), one.tuned.end());
+    sources.push_back({sized->options.sizes, &sized->search.cut(), sized->search.programs()});
   }
-  if (!kept.empty() && kept.size() < cases.size()) made.model = write_joined(kept);
-  for (Sized* sized : fast) sized->joined.model = made.model;
-  taken_ = std::move(fast);
+  const StoppableLimit limit(options_.stop);  // of all sizes: the time of the first is over
+  request.limit = limit.limit();
+  request.folder = folder_.scratch() / "all";
+  request.exactness = exactness_;
+  if (options_.progress) options_.progress("compiling the operators of all sizes");
+  SizedLibrary library(model_, folder_.scratch(), options_.scratch);
+  library.compile(std::move(sources), request);
+  try_open(library);
+  try_sizes(library, with_model(library, std::vector<bool>(taken_.size(), true), is_open_));
 }
 
 ReportJson SizedOperators::sizes_json() const {
@@ -212,9 +247,22 @@ ReportJson SizedOperators::sizes_json() const {
                    {"speed", made.ratio ? to_json(*made.ratio) : ReportJson(nullptr)},
                    {"errors", made.errors ? to_json(*made.errors) : ReportJson(nullptr)},
                    {"is_operator", is_taken},
+                   {"is_for_every_size", sized->is_by_open},
                    {"reason", sized->search.reason()}});
   }
   return out;
+}
+
+ReportJson SizedOperators::open_json() const {
+  ReportJson sizes = ReportJson::array(), measured = ReportJson::array();
+  for (const SizedLibrary::Size& size : open_sizes_)
+    sizes.push_back({{"name", size.name}, {"least", size.least}, {"most", size.most}, {"step", size.step}});
+  for (const auto& [at, found] : measured_open_)
+    measured.push_back({{"sizes", at},
+                        {"speed", found.ratio ? to_json(*found.ratio) : ReportJson(nullptr)},
+                        {"errors", found.errors ? to_json(*found.errors) : ReportJson(nullptr)},
+                        {"reason", found.why_refused}});
+  return {{"is_taken", is_open_}, {"reason", why_not_open_}, {"sizes", sizes}, {"measured", measured}};
 }
 
 Compiled SizedOperators::run() {
@@ -231,7 +279,8 @@ Compiled SizedOperators::run() {
                                .search = &shown->search,
                                .folder = folder_.path(),
                                .ms = watch_.ms(),
-                               .sizes = sizes_json()});
+                               .sizes = sizes_json(),
+                               .every_size = open_json()});
 }
 
 }  // namespace

@@ -32,6 +32,7 @@ Compiled compiled_of(const Candidate& made, const ReportParts& parts) {
                {"tried", ReportJson::array()},
                {"regions", ReportJson::array()},
                {"sizes", parts.sizes},
+               {"every_size", parts.every_size},
                {"tuning", parts.tuning.json()}});
   if (search != nullptr) search->tell(json);
   out.json = json_text(json);

@@ -18,6 +18,7 @@ struct ReportParts {
   const std::filesystem::path& folder;
   double ms = 0;
   ReportJson sizes = ReportJson::array();  // of a model that has operators for several
+  ReportJson every_size = nullptr;         // operators that run at every size
 };
 Compiled compiled_of(const Candidate& made, const ReportParts& parts);
 

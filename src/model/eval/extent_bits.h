@@ -1,0 +1,9 @@
+// How large an extent may be that only has a name.
+#pragma once
+
+namespace isomer {
+
+// An axis has at most 2^40 elements, a terabyte of single bytes, and so has a tensor.
+inline constexpr int kExtentBits = 40;
+
+}  // namespace isomer
