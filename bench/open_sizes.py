@@ -5,7 +5,8 @@
   bench/open_sizes.py [NAME ...] [--ways module,operators,special] [--seconds 2] [--budget 5m] [--minutes 60] [--filled DIR]
                       [--results FILE.jsonl] [--check]
 Ways: `module` is `isomer compile MODEL`, which takes its sizes with each run; `operators` is `--as custom-op`, where the runtime keeps the rest; `special` is
-a module for each of the three usual sizes alone, which the general one is compared with. Outputs are compared with ONNX Runtime's on the model as it is;
+a module for each of the three usual sizes alone, which the general one is compared with. Outputs are compared with ONNX Runtime's on the model as it is, as
+shares of the largest value, or of 0.001 if all are smaller: of a sigmoid that is nearly 0 everywhere, ONNX Runtime itself has no digits that are right;
 ratios are of CPU time, taken per turn on one thread: a median with a 95 % interval. A size that a module refuses is recorded with its words.
 --results keeps what is done: a second run continues. --minutes starts no model after that time. Exit 1: outputs that differ, or operators that are
 surely slower than the model. --check: one small model, which is not measured.
@@ -36,6 +37,7 @@ TOLERANCE = 1e-2  # of the largest value: what `compile` takes where rounding er
 SURELY_SLOWER = 0.97
 WAYS = ("module", "operators", "special")
 COMPILE_SECONDS = 1800
+SMALLEST_SCALE = 1e-3
 
 
 def texts(*names):
@@ -110,6 +112,12 @@ def shape_options(shapes):
 # ---- in a child, which generated code may end
 
 
+def distance(expected, got):
+    apart = modules.distance(expected, got)
+    scale = float(np.abs(expected).max()) if expected.dtype.kind == "f" and expected.size else 1.0
+    return apart * min(1.0, scale / SMALLEST_SCALE)
+
+
 def feeds_at(session, shapes, values):
     """Small numbers; 1 where a model wants integers: a token, a mask that hides none."""
     draw = np.random.default_rng(1)
@@ -137,7 +145,7 @@ def run_at(size, name, values, sessions, seconds):
     for way, session in list(sessions.items())[1:]:
         try:
             got = session.run(None, feeds)
-            row[way] = {"apart": max(modules.distance(a, b) for a, b in zip(expected, got, strict=True))}
+            row[way] = {"apart": max(distance(a, b) for a, b in zip(expected, got, strict=True))}
             ran[way] = session
         except Exception as error:
             row[way] = {"refused": str(error)[:300]}
@@ -157,7 +165,7 @@ def run_special(size, name, values, sessions, seconds):
     outputs = {way: session.run(None, feeds) for way, session in sessions.items()}
     times = trained_speed.time_by_turns(sessions, feeds, seconds or 0.1)
     ratios = [a / b for a, b in zip(times["special"], times["module"], strict=True)]
-    return {"size": size_name(size), "apart": max(modules.distance(a, b) for a, b in zip(*outputs.values(), strict=True))} | trained_speed.interval(ratios)
+    return {"size": size_name(size), "apart": max(distance(a, b) for a, b in zip(*outputs.values(), strict=True))} | trained_speed.interval(ratios)
 
 
 def run_all(text):
