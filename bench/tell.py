@@ -805,7 +805,7 @@ def main():
              PAGES / "together.md": tell_together.page(read("together"), provenance, GENERATED),
              PAGES / "trained.md": tell_trained.page(read("trained_right"), read("trained_speed"), read("trained_prove"), provenance, GENERATED),
              PAGES / "packages.md": tell_packages.page(read("trained_speed"), provenance, GENERATED),
-             PAGES / "sizes.md": tell_sizes.page(read("compile_sizes"), read("twins"), read("open_sizes"), provenance, GENERATED),
+             PAGES / "sizes.md": tell_sizes.page(read("compile_sizes"), read("fixed_and_open"), read("open_sizes"), provenance, GENERATED),
              PAGES / "tuning.md": tell_tuning.page(read("tuning"), provenance, GENERATED)}
     texts = {path: "\n".join(lines).rstrip("\n") + "\n" for path, lines in pages.items()} | {ROOT / "README.md": readme()}
     stale = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]

@@ -1,7 +1,8 @@
-"""The page of sizes that change. From the lines of bench/open_sizes.py, bench/compile_sizes.py and bench/twins.py."""
+"""The page of sizes that change. From the lines of bench/open_sizes.py, bench/compile_sizes.py and bench/fixed_and_open.py."""
 import math
+import statistics
 
-import twins
+import fixed_and_open
 
 
 def cell(row):
@@ -26,23 +27,23 @@ def table(record):
     return lines
 
 
-def twins_section(told, provenance):
-    """Zoo models with open sizes beside the same models with fixed sizes (bench/twins.py)."""
+def open_beside_fixed(told, provenance):
+    """Zoo models with open sizes beside the same models with fixed sizes (bench/fixed_and_open.py)."""
     if told is None:
         return []
     head, rows = told
     rows = [row for row in rows if "gain" in row["fixed"] and "gain" in row["open"]]
-    losing = [row["twin"] for row in rows if twins.loses(row)]
+    losing = [row["model"] for row in rows if fixed_and_open.loses(row)]
     judge = "the runtime" if "--measure" in head["command"] else "`--judge cost`"
     lines = ["## What `optimize` finds at open sizes", "",
              f"Models of the zoo with open sizes (`NAME.dyn`) beside the same models with fixed sizes, judged at one size by {judge}. *kept*: the open model's "
-             f"gain as a share of the fixed one's. **{len(losing)} of {len(rows)} lose more than {1 - twins.LOST:.0%}** ({', '.join(losing) or 'none'}).", "",
+             f"gain as a share of the fixed one's. **{len(losing)} of {len(rows)} lose more than {1 - fixed_and_open.LOST:.0%}** ({', '.join(losing) or 'none'}).", "",
              provenance(head), "",
              "| model | fixed | open | kept | s fixed | s open | steps that only the fixed one has |", "|---|--:|--:|--:|--:|--:|---|"]
     for row in rows:
         fixed, opened = row["fixed"], row["open"]
-        lines.append(f"| {row['twin']} | {fixed['gain']:.3f} | {opened['gain']:.3f} | {opened['gain'] / fixed['gain']:.3f} | {fixed['seconds']:.0f} | "
-                     f"{opened['seconds']:.0f} | {twins.fewer_steps(row)} |")
+        lines.append(f"| {row['model']} | {fixed['gain']:.3f} | {opened['gain']:.3f} | {opened['gain'] / fixed['gain']:.3f} | {fixed['seconds']:.0f} | "
+                     f"{opened['seconds']:.0f} | {fixed_and_open.fewer_steps(row)} |")
     return [*lines, ""]
 
 
@@ -78,6 +79,9 @@ def open_section(told, provenance):
     if cells:
         lines += [f"{len(cells)} measurements with operators: geometric mean {math.exp(sum(map(math.log, cells)) / len(cells)):.2f}, {words(cells)}. "
                   f"{len(general)} with a general module beside a special one: {words(general)}.", ""]
+    times = [row["module"]["seconds"] / s["seconds"] for row in rows for s in row.get("special", []) if "ratio" in s and s.get("seconds")]
+    if times:
+        lines += [f"Making a general module takes {words(times)} times as long as making a special one, C++ compiler included (median {statistics.median(times):.2f}).", ""]
     lines += [provenance(head), "",
               "| model | module: sizes | speedup | general / special | s | operators: sizes | speedup | s |", "|---|---|---|---|--:|---|---|--:|"]
     for row in rows:
@@ -90,7 +94,7 @@ def open_section(told, provenance):
     return [*lines, ""]
 
 
-def page(told, of_twins, of_open, provenance, generated):
+def page(told, of_pairs, of_open, provenance, generated):
     lines = ["# Sizes that change", "", generated, "", *open_section(of_open, provenance)]
     if told is None:
         return [*lines, "Not measured yet: `bench/compile_sizes.py`."]
@@ -104,4 +108,4 @@ def page(told, of_twins, of_open, provenance, generated):
               f"nodes run behind the comparison of sizes: {words(other)}.", "", provenance(head), ""]
     for record in done:
         lines += [f"### {record['model']}", "", *table(record), ""]
-    return [*lines, *twins_section(of_twins, provenance)][:-1]
+    return [*lines, *open_beside_fixed(of_pairs, provenance)][:-1]

@@ -558,7 +558,7 @@ struct CompileOptions {
   std::string compiler = {};      // a C++ compiler; "": $CXX, else clang++ or g++ of $PATH
   // Of inputs whose sizes the model leaves open. Of as_operator: a name that comes again begins another size
   // ("x=1x3x48x160", "x=1x3x48x320"); model.onnx has operators for each, and runs at every other size as
-  // before.
+  // before. Of a module: an extent may be ?, which leaves it open ("x=?x3x48x?").
   std::vector<std::string> sizes = {};
   bool fixed_sizes = false;              // of as_operator: model.onnx is for the one size that is given
   std::vector<std::string> values = {};  // of made-up feeds: "sr=16000" fills an input with that number

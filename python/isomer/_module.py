@@ -127,7 +127,7 @@ class Module:
             found.append(self._given[port.name].shape[port.shape.index(name)])
             if found[-1] < least or (most is not None and found[-1] > most) or found[-1] % step:
                 runs = f"{least} {'and more' if most is None else f'to {most}'}{f', by steps of {step}' if step > 1 else ''}"
-                raise BadInput(f"{name} is {found[-1]} in input {port.name!r}, and the model runs with {runs}")
+                raise BadInput(f"{name} is {found[-1]} in input {port.name!r}, and the module is made for {runs}")
         sizes = (ctypes.c_int64 * len(found))(*found)
         for number, port in enumerate(self.inputs):
             shape = self._shape(0, sizes, number, port)

@@ -196,7 +196,8 @@ void add_compile(CLI::App& app, Chosen& chosen) {
   add_feeds_option(*command, request->options.feeds_file, "Inputs to compare and to measure with",
                    "made-up ones");
   add_shape_option(*command, request->options.sizes,
-                   "; with --as custom-op a name that comes again begins another size");
+                   "; with --as custom-op a name that comes again begins another size; without it, an "
+                   "extent may be ?, which leaves it open: x=?x3x48x?");
   command->add_flag(
       "--fixed-sizes", request->options.fixed_sizes,
       "With --as custom-op: write a model for the given size alone. Without it, model.onnx runs at "

@@ -40,6 +40,17 @@ def compile_model(model, folder, *options):
     return ran
 
 
+def is_made_for(folder, feed):
+    """Whether a compiled model takes inputs of these sizes, by its interface.json."""
+    about = json.loads((pathlib.Path(folder) / "interface.json").read_text())
+    for size in about["sizes"]:
+        port = next(port for port in about["inputs"] if size["name"] in port["shape"])
+        extent = feed[port["name"]].shape[port["shape"].index(size["name"])]
+        if extent < size["least"] or (size["most"] is not None and extent > size["most"]) or extent % size["step"]:
+            return False
+    return True
+
+
 def session(model, library=None):
     """Of ONNX Runtime, on one thread, with all of its optimizations; maybe with a library of operators."""
     options = onnxruntime.SessionOptions()

@@ -16,6 +16,13 @@
 namespace isomer::lower {
 namespace {
 
+// ": it needs n - 3 >= 0"; "" if that is too long to read.
+std::string as_need(const Dim& condition) {
+  constexpr std::size_t kReadable = 60;
+  const std::string text = condition.text();
+  return text.size() > kReadable ? "" : fmt::format(": it needs {} >= 0", text);
+}
+
 class Lowering {
  public:
   Lowering(const Graph& graph, const Inference& inference, AxisNumbers& numbers, const Sizes& open)
@@ -107,8 +114,9 @@ class Lowering {
     if (const auto* invalid = std::get_if<Invalid>(&definition)) return error_of(node, *invalid);
     const Formula& formula = std::get<Formula>(definition);
     if (const auto condition = plan_.sizes.is_empty() ? std::nullopt : open_condition(formula, plan_.sizes))
-      return Error{fmt::format("node '{}' ({}) computes otherwise, or nothing, where {} < 0", label(node),
-                               node.op, condition->text()),
+      return Error{fmt::format("node '{}' ({}) does not run at every size{}; fix a size: --shape "
+                               "INPUT=?x3x48x? leaves those open that are ?",
+                               label(node), node.op, as_need(*condition)),
                    label(node)};
     ISOMER_TRY(const bool folded, fold(id, node, formula));
     return folded ? Status{Done{}} : stages_of(id, node, formula);

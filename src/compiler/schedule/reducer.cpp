@@ -192,7 +192,7 @@ class Reducer {
 
   // Whether sixteen elements along the axis can be computed at once; how many reads go along it.
   bool fits_lanes(const Nest& nest, const Axis& axis, int& reads) const {
-    if (!axis.extent.is_concrete() || !is_known(nest.reduction->axes) ||
+    if (!axis.extent.is_concrete() ||
         (extent(axis) % kLanes != 0 && (extent(axis) > kLanes || extent(axis) < kFewestLanes)) ||
         nest.reduction->type != ElementType::Float)
       return false;
@@ -306,12 +306,15 @@ class Reducer {
     nest.loops.insert(nest.loops.end(), tile.begin(), tile.end());
   }
   static void unroll_window(std::vector<Loop>& reduced) {
+    const auto is_short = [](const Loop& l, std::int64_t most) {
+      return l.axis.extent.is_concrete() && extent(l.axis) <= most;
+    };
     std::int64_t window = 1;
-    for (const Loop& l : reduced) window *= extent(l.axis);
+    for (const Loop& l : reduced) window *= is_short(l, kSmallWindow) ? extent(l.axis) : kSmallWindow + 1;
     if (window <= kSmallWindow)
       for (Loop& l : reduced) l.kind = Loop::Kind::Unrolled;
     // What is read for one position is still there for the next.
-    else if (extent(reduced.back().axis) <= kShortRow) reduced.back().kind = Loop::Kind::Unrolled;
+    else if (is_short(reduced.back(), kShortRow)) reduced.back().kind = Loop::Kind::Unrolled;
   }
   // Positions of the window's row, whose loads neighbours share.
   static std::int64_t shared_loads(const std::vector<Loop>& reduced) {

@@ -13,6 +13,7 @@
 #include "app/api/errors.h"
 #include "app/api/model_state.h"
 #include "app/api/stopwatch.h"
+#include "app/inputs/partial_shapes.h"
 #include "app/inputs/size_sets.h"
 #include "base/temporary_folder.h"
 #include "compiler/loops/intrinsic.h"
@@ -102,6 +103,23 @@ void take_sizes_of_feeds(const Model& model, CompileOptions& options) {
   }
 }
 
+// With the extents that some sizes give, while others stay open; these are no sizes any more.
+std::optional<Model> partly_sized(const Model& model, CompileOptions& options) {
+  std::vector<std::string> partial;
+  std::erase_if(options.sizes, [&](const std::string& size) {
+    if (is_partial_shape(size)) partial.push_back(size);
+    return is_partial_shape(size);
+  });
+  if (partial.empty()) return std::nullopt;
+  if (options.as_operator)
+    throw Error(ErrorKind::BadInput, fmt::format("--shape {}: operators run at every size; give all extents, "
+                                                 "at which they are measured",
+                                                 partial[0]));
+  isomer::Model sized = model.state().model;
+  sized.graph = take(with_partial_shapes(sized.graph, partial));
+  return to_public(std::move(sized));
+}
+
 Compiled compile_as_operators(const Model& model, const CompileOptions& options, const BudgetStop& budget,
                               const OutputFolder& folder) {
   const Stopwatch watch;
@@ -140,11 +158,13 @@ std::vector<std::string> tune_searches() { return isomer::tune_searches(); }
 
 std::vector<std::string> compile_targets() { return isomer::compile_targets(); }
 
-Compiled compile(const Model& model, const std::filesystem::path& folder, const CompileOptions& options) {
+Compiled compile(const Model& given, const std::filesystem::path& folder, const CompileOptions& options) {
   return guarded([&] {
     check_options(options);
     const BudgetStop budget(options.stop, options.budget + options.tune_seconds + options.optimize_seconds);
     CompileOptions within = options;
+    const std::optional<Model> sized = partly_sized(given, within);
+    const Model& model = sized ? *sized : given;
     within.stop = budget.token();
     std::string now = "reading the model";
     within.progress = [&](std::string_view what) {

@@ -2,7 +2,7 @@
 # nightly: --models dlrm,llama_tiny,squeezenet1_1 --budget 10s | timeout=900 serial unsanitized
 """Models of the zoo with open sizes beside the same models with fixed sizes: what the search loses where sizes are open.
 
-  bench/twins.py [--models NAME,...] [--budget 30s] [--measure] [--results FILE.jsonl] [--filled DIR] [--seconds N]
+  bench/fixed_and_open.py [--models NAME,...] [--budget 30s] [--measure] [--results FILE.jsonl] [--filled DIR] [--seconds N]
 Each pair, `NAME` and `NAME.dyn`, goes through `isomer optimize` with the sizes of the zoo's index, so that both are judged at one size.
 The judge is `--judge cost`, or the runtime with --measure. *kept*: the open model's gain as a share of the fixed one's. *only fixed*: kinds of
 steps that the open model's result has fewer of. Fails if a result is rejected by the checker.
@@ -23,7 +23,7 @@ from records import Records
 LOST = 0.95  # below this share of the fixed gain, the loss counts
 
 
-def twins():
+def pairs():
     """Names that the zoo has with fixed and with open sizes, small ones first."""
     names = zoo.names()
     return [n for n in names if f"{n}.dyn" in names]
@@ -42,7 +42,7 @@ def optimize(name, options):
 
 
 def judge_pair(name, options):
-    return {"twin": name, "fixed": optimize(name, options), "open": optimize(f"{name}.dyn", options)}
+    return {"model": name, "fixed": optimize(name, options), "open": optimize(f"{name}.dyn", options)}
 
 
 def fewer_steps(row):
@@ -65,21 +65,21 @@ def main():
     parser.add_argument("--filled", type=pathlib.Path)
     parser.add_argument("--seconds", type=float, default=math.inf, help="start no pair after so long")
     options = parser.parse_args()
-    wanted, start = options.models.split(",") if options.models else twins(), time.monotonic()
-    records = Records(options.results, "twin")
+    wanted, start = options.models.split(",") if options.models else pairs(), time.monotonic()
+    records = Records(options.results, "model")
     for name in wanted:
         if (name,) not in records and time.monotonic() - start < options.seconds:
             records.add(judge_pair(name, options))
     rows = [records.all[name,] for name in wanted if (name,) in records]
     whole = [row for row in rows if "gain" in row["fixed"] and "gain" in row["open"]]
     programs.print_table(["model", "fixed", "open", "kept", "s fixed", "s open", "only fixed"], [
-        [row["twin"], f"{row['fixed']['gain']:.3f}", f"{row['open']['gain']:.3f}", f"{row['open']['gain'] / row['fixed']['gain']:.3f}",
+        [row["model"], f"{row['fixed']['gain']:.3f}", f"{row['open']['gain']:.3f}", f"{row['open']['gain'] / row['fixed']['gain']:.3f}",
          round(row["fixed"]["seconds"]), round(row["open"]["seconds"]), fewer_steps(row)] for row in whole])
-    losing = [row["twin"] for row in whole if loses(row)]
+    losing = [row["model"] for row in whole if loses(row)]
     print(f"{len(whole)} pairs; {len(losing)} lose more than {1 - LOST:.0%} of the gain: {', '.join(losing) or '-'}")
-    wrong = [(row["twin"], side, row[side]["reason"]) for row in rows for side in ("fixed", "open") if not row[side]["accepted"]]
-    for twin, side, why in wrong:
-        print(f"WRONG {twin}, {side}: {why}")
+    wrong = [(row["model"], side, row[side]["reason"]) for row in rows for side in ("fixed", "open") if not row[side]["accepted"]]
+    for model, side, why in wrong:
+        print(f"WRONG {model}, {side}: {why}")
     return 1 if wrong else 0
 
 
