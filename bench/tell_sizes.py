@@ -37,7 +37,8 @@ def open_beside_fixed(told, provenance):
     judge = "the runtime" if "--measure" in head["command"] else "`--judge cost`"
     lines = ["## What `optimize` finds at open sizes", "",
              f"Models of the zoo with open sizes (`NAME.dyn`) beside the same models with fixed sizes, judged at one size by {judge}. *kept*: the open model's "
-             f"gain as a share of the fixed one's. **{len(losing)} of {len(rows)} lose more than {1 - fixed_and_open.LOST:.0%}** ({', '.join(losing) or 'none'}).", "",
+             f"gain as a share of the fixed one's. **{len(losing)} of {len(rows)} lose more than {1 - fixed_and_open.LOST:.0%}** "
+             f"({', '.join(losing) or 'none'}).", "",
              provenance(head), "",
              "| model | fixed | open | kept | s fixed | s open | steps that only the fixed one has |", "|---|--:|--:|--:|--:|--:|---|"]
     for row in rows:
@@ -81,7 +82,8 @@ def open_section(told, provenance):
                   f"{len(general)} with a general module beside a special one: {words(general)}.", ""]
     times = [row["module"]["seconds"] / s["seconds"] for row in rows for s in row.get("special", []) if "ratio" in s and s.get("seconds")]
     if times:
-        lines += [f"Making a general module takes {words(times)} times as long as making a special one, C++ compiler included (median {statistics.median(times):.2f}).", ""]
+        lines += [f"Making a general module takes {words(times)} times as long as making a special one, C++ compiler included "
+                  f"(median {statistics.median(times):.2f}).", ""]
     lines += [provenance(head), "",
               "| model | module: sizes | speedup | general / special | s | operators: sizes | speedup | s |", "|---|---|---|---|--:|---|---|--:|"]
     for row in rows:
