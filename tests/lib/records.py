@@ -19,16 +19,22 @@ def machine():
     return next((line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")), platform.machine())
 
 
+def build():
+    """The commit that the command was built from: what a file `commit` beside it says, as copies of it have, else that of the tree in which it lies."""
+    folder = pathlib.Path(programs.program("isomer")).parent
+    if (folder / "commit").exists():
+        return (folder / "commit").read_text(encoding="utf-8").strip()
+    git = subprocess.run(["git", "-C", str(folder), "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)
+    return git.stdout.strip() or "unknown"
+
+
 def head():
     """What made a file of records. Of folders only the last name is kept: a result says nothing of where it was measured."""
     import onnxruntime
-    # The tree in which the command was built, which $ISOMER may name another one of.
-    tree = pathlib.Path(programs.program("isomer")).parent
-    git = subprocess.run(["git", "-C", str(tree), "describe", "--always", "--dirty"], capture_output=True, text=True, check=False)
     arguments = [pathlib.Path(a).name if a.startswith("/") else a for a in sys.argv[1:]]
     script = pathlib.Path(sys.argv[0]).resolve()
     name = script.relative_to(programs.ROOT) if script.is_relative_to(programs.ROOT) else script.name
-    return {"command": " ".join([str(name), *arguments]), "build": git.stdout.strip() or "unknown", "processor": machine(),
+    return {"command": " ".join([str(name), *arguments]), "build": build(), "processor": machine(),
             "cores": os.cpu_count(), "load": round(os.getloadavg()[0], 1), "onnxruntime": onnxruntime.__version__, "date": datetime.date.today().isoformat()}
 
 
