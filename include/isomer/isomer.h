@@ -227,6 +227,7 @@ enum class Judge : int {
   Runtime = 0,  // by measuring: what isn't surely faster is not taken
   Cost = 1,     // an analytic cost, which measures nothing
   Any = 2,      // whatever is proved is taken, also what costs more: for tests of the proposers
+  Nodes = 3,    // the analytic cost, and only what leaves fewer nodes
 };
 
 // The names that OptimizeOptions::without and ::only may have.

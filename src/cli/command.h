@@ -62,5 +62,6 @@ void add_report(CLI::App& app, Chosen& chosen);
 void add_rules(CLI::App& app, Chosen& chosen);
 void add_run(CLI::App& app, Chosen& chosen);
 void add_scan(CLI::App& app, Chosen& chosen);
+void add_simplify(CLI::App& app, Chosen& chosen);
 
 }  // namespace isomer::cli

@@ -99,6 +99,7 @@ int start(int argc, char** argv) {
   Chosen chosen;
   add_bench(app, chosen);
   add_optimize(app, chosen);
+  add_simplify(app, chosen);
   add_check(app, chosen);
   add_report(app, chosen);
   add_compile(app, chosen);

@@ -47,6 +47,11 @@ std::string string_of(const Json& json, const char* field) { return json.at(fiel
 std::string headline(const Json& report, const OptimizeWords& words) {
   const std::string out = printable(words.out.string());
   if (report["result"] == "improved") {
+    if (words.is_simplified)
+      return painted(fmt::format("{}: {} nodes instead of {}, proved equal", out,
+                                 grouped(report["nodes_out"].get<std::uint64_t>()),
+                                 grouped(report["nodes_in"].get<std::uint64_t>())),
+                     Colour::Green);
     if (report["ratio"].is_null())
       return painted(out + ": rewritten and proved equal, not measured", Colour::Green);
     return painted(fmt::format("{}: {:.2f} times as fast, proved equal{}", out, number_of(report["ratio"]),

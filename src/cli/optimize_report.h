@@ -11,6 +11,7 @@ namespace isomer::cli {
 struct OptimizeWords {
   std::filesystem::path in, out;
   bool is_verbose = false;
+  bool is_simplified = false;  // nodes count, not time
 };
 
 std::string optimize_text(const Json& report, const OptimizeWords& words);

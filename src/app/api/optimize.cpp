@@ -32,6 +32,7 @@ void fill_search(const OptimizeOptions& options, OptimizeRequest& request) {
   search.strategy = take(parse_strategy(options.strategy));
   search.without = take(left_out_proposers(options.without, options.only));
   search.any_price = options.judge == Judge::Any;
+  search.fewer_nodes = options.judge == Judge::Nodes;
   if (options.steps < 0) throw Error(ErrorKind::BadInput, "steps can't be negative");
   if (options.steps > 0) search.steps = options.steps;
   if (!(options.max_error_growth > 0))

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 
+#include "optimizer/facts/nodes_saved.h"
 #include "optimizer/facts/site.h"
 #include "optimizer/propose/list.h"
 #include "runtime/engines/runtime.h"
@@ -51,6 +52,10 @@ std::vector<Proposal> Moves::proposals(const Workpiece& piece, bool relaxed) {
   // Without a runtime to ask, the analytic cost has the last word.
   if (context_.trials == nullptr && !options.any_price && !relaxed)
     std::erase_if(found.list, [](const Proposal& p) { return p.gain <= 0; });
+  if (options.fewer_nodes) {
+    const Site site(piece.graph(), piece.inference(), context_.machine());
+    std::erase_if(found.list, [&](const Proposal& p) { return nodes_saved(site, p) <= 0; });
+  }
   return std::move(found.list);
 }
 
@@ -128,7 +133,8 @@ Result<Draft> Moves::simplified(Draft draft) {
   if (context_.options.without.contains("simplify")) return draft;
   for (int round = 0; round < kMostRounds; ++round) {
     ISOMER_TRY(Workpiece piece, Workpiece::of(draft.graph));
-    const Proposals found = kSimplify(piece.graph(), piece.inference());
+    const Proposals found =
+        kSimplify(piece.graph(), piece.inference(), {.fewer_nodes = context_.options.fewer_nodes});
     StepMaker maker(std::move(piece), context_.proofs, context_.options.seed, context_.options.stop());
     const std::vector<Step> steps = proved(maker, found.list);
     if (steps.empty()) break;

@@ -38,6 +38,7 @@ struct SearchOptions {
   Strategy strategy = {};
   std::int64_t steps = 1 << 30;                            // proposals to try
   bool any_price = false;                                  // every proved step is taken
+  bool fewer_nodes = false;                                // only steps that leave fewer nodes are taken
   std::set<std::string> without = {};                      // proposers that are not asked
   std::shared_ptr<const rules::RuleBook> user_rules = {};  // null: none
   double max_error_growth = 2;

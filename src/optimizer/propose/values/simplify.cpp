@@ -39,8 +39,8 @@ void add_sample(Hasher& hasher, const Tensor& tensor) {
 
 class Simplifier {
  public:
-  Simplifier(const Graph& graph, const Inference& inference)
-      : graph_(graph), inference_(inference), index_(graph) {}
+  Simplifier(const Graph& graph, const Inference& inference, bool fewer_nodes)
+      : graph_(graph), inference_(inference), fewer_nodes_(fewer_nodes), index_(graph) {}
 
   Proposals run() {
     note_few_bits();
@@ -99,7 +99,8 @@ class Simplifier {
     }
     for (const Value& v : constants_) {
       const Node& node = graph_.node(v.node);
-      if (node.kind == NodeKind::Operator && !is_constant_node(node) && is_read_by_others(v)) fold(v);
+      const bool may_stay = is_constant_node(node) && (!fewer_nodes_ || index_.is_output(v));
+      if (node.kind == NodeKind::Operator && !may_stay && is_read_by_others(v)) fold(v);
     }
     // A value may hang on digits that runtimes do not agree on, or that cancellation has not left.
     const auto may_fold = [&](const std::vector<std::string>& values) {
@@ -274,6 +275,7 @@ class Simplifier {
 
   const Graph& graph_;
   const Inference& inference_;
+  bool fewer_nodes_;
   GraphIndex index_;
   std::set<Value> constants_, few_bits_;
   std::unordered_map<Digest, NodeId> first_;
@@ -282,8 +284,8 @@ class Simplifier {
   Proposals out_;
 };
 
-Proposals propose_simplify(const Graph& graph, const Inference& inference, const ProposeOptions&) {
-  return Simplifier(graph, inference).run();
+Proposals propose_simplify(const Graph& graph, const Inference& inference, const ProposeOptions& options) {
+  return Simplifier(graph, inference, options.fewer_nodes).run();
 }
 
 }  // namespace

@@ -1,0 +1,14 @@
+// How many nodes a graph has fewer after a proposal.
+#pragma once
+
+#include <cstdint>
+
+#include "optimizer/facts/proposal.h"
+#include "optimizer/facts/site.h"
+
+namespace isomer {
+
+// Nodes that nobody reads any more, without those that take their place; what folds to a constant is no node.
+std::int64_t nodes_saved(const Site& site, const Proposal& proposal);
+
+}  // namespace isomer
