@@ -16,6 +16,7 @@ import sys
 import tell_comparison
 import tell_packages
 import tell_reliability
+import tell_simplify
 import tell_sizes
 import tell_together
 import tell_trained
@@ -772,7 +773,8 @@ def first_page():
                 "| [deployed.md](deployed.md) | models as people deploy them: float16, int8, int4 |",
                 "| [trained.md](trained.md) | trained models out of packages: every command, speed, pairs in the wild |",
                 "| [packages.md](packages.md) | what a user of each package gains, with commands to repeat it |",
-                "| [sizes.md](sizes.md) | models with operators for a few sizes, at these and at others |",
+                "| [sizes.md](sizes.md) | models with open sizes: compiled once, run at many sizes |",
+                "| [simplify.md](simplify.md) | `isomer simplify` beside onnxsim and OnnxSlim: nodes and seconds |",
                 "| [comparison.md](comparison.md) | the same models through other tools |",
                 "| [expert.md](expert.md) | pieces of models that experts rewrote by hand |",
                 "| [structures.md](structures.md) | structures of real networks that nothing was tuned for |",
@@ -806,6 +808,7 @@ def main():
              PAGES / "trained.md": tell_trained.page(read("trained_right"), read("trained_speed"), read("trained_prove"), provenance, GENERATED),
              PAGES / "packages.md": tell_packages.page(read("trained_speed"), provenance, GENERATED),
              PAGES / "sizes.md": tell_sizes.page(read("compile_sizes"), read("fixed_and_open"), read("open_sizes"), provenance, GENERATED),
+             PAGES / "simplify.md": tell_simplify.page(read("simplify"), provenance, GENERATED),
              PAGES / "tuning.md": tell_tuning.page(read("tuning"), provenance, GENERATED)}
     texts = {path: "\n".join(lines).rstrip("\n") + "\n" for path, lines in pages.items()} | {ROOT / "README.md": readme()}
     stale = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]

@@ -76,6 +76,10 @@ void set_branch(onnx::NodeProto& node, const char* name, onnx::GraphProto&& grap
   attribute.set_name(name);
   attribute.set_type(onnx::AttributeProto::GRAPH);
   *attribute.mutable_g() = std::move(graph);
+  // ONNX Runtime warns of an output that has another shape than a model declares, and fails where a branch
+  // declares it.
+  for (onnx::ValueInfoProto& output : *attribute.mutable_g()->mutable_output())
+    if (output.type().has_tensor_type()) output.mutable_type()->mutable_tensor_type()->clear_shape();
 }
 
 void add_if(onnx::GraphProto& graph, const std::string& condition, onnx::GraphProto&& then_branch,

@@ -67,6 +67,9 @@ TEST(ChooseBySize, TakesTheCasesInTheirOrder) {
   const onnx::NodeProto& first = graph.node(1);
   EXPECT_EQ(first.op_type() + " " + first.input(0), "If size 0");
   EXPECT_EQ(branch(first, "then_branch").initializer(0).float_data(0), 3);
+  for (const char* name : {"then_branch", "else_branch"})
+    EXPECT_FALSE(branch(first, name).output(0).type().tensor_type().has_shape())
+        << "it may be declared wrongly";
   const onnx::GraphProto& rest = branch(first, "else_branch");
   ASSERT_EQ(rest.node_size(), 1);
   EXPECT_EQ(rest.node(0).input(0), "size 2");
