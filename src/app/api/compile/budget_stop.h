@@ -15,14 +15,16 @@ namespace isomer::api {
 
 class BudgetStop {
  public:
-  BudgetStop(const std::stop_token& user, double seconds)
+  // `user_ends_time`: a user's stop ends the time, and what was found until then counts.
+  BudgetStop(const std::stop_token& user, double seconds, bool user_ends_time = false)
       : user_(user),
+        user_ends_time_(user_ends_time),
         on_user_(user, [this] { source_.request_stop(); }),
         watch_([this, seconds](const std::stop_token& done) { watch(done, seconds); }) {}
 
   std::stop_token token() const { return source_.get_token(); }
   // The time ended it, not the user.
-  bool is_time_over() const { return is_over_ && !user_.stop_requested(); }
+  bool is_time_over() const { return user_.stop_requested() ? user_ends_time_ : is_over_.load(); }
 
  private:
   void watch(const std::stop_token& done, double seconds) {
@@ -36,6 +38,7 @@ class BudgetStop {
   }
 
   std::stop_token user_;
+  bool user_ends_time_;
   std::stop_source source_;
   std::stop_callback<std::function<void()>> on_user_;
   std::mutex mutex_;

@@ -208,7 +208,10 @@ Candidate CandidateMaker::covered(const CoverMaker& maker, const Cover& cover, c
                   .library = built.library.library,
                   .library_bytes = built.library.library_bytes,
                   .cover = cover};
-    for (const CompiledRegions::Region& region : built.library.regions) out.plans.push_back(region.plan);
+    for (std::size_t k = 0; k < built.programs.size(); ++k) {
+      out.plans.push_back(built.library.regions[k].plan);
+      out.bodies.push_back(function_of(built.programs[k], built.library.regions[k].op));
+    }
     return out;
   };
   // The region that is the farthest from what is allowed.
