@@ -227,8 +227,8 @@ void bind_optimize(nb::module_& m) {
   m.def("runtimes", &api::runtimes);
   m.def("default_cache", &api::default_cache);
   m.def("optimize_file", [](const Path& in, const Path& out, const Path& certificate, bool fix_sizes,
-                            int sizes_from, bool kernels, const std::string& compiler, api::OptimizeOptions options, const Feeds& feeds,
-                            const Told& progress) {
+                            int sizes_from, bool kernels, const std::string& compiler,
+                            api::OptimizeOptions options, const Feeds& feeds, const Told& progress) {
     Watch watch;
     set_feeds(options, feeds);
     options.progress = watch.teller(progress);

@@ -573,9 +573,10 @@ struct CompileOptions {
   // Seconds of looking for faster schedules of loops, by measuring; 0: those that Isomer chooses are taken.
   double tune_seconds = 0;
   std::string tune_search = "evolution";  // one of tune_searches()
-  std::filesystem::path tuning = {};  // a folder that remembers what was measured; "": nothing is remembered
-  int threads = 1;                    // of a run, if its user says nothing else; the runtime has as many
-  double budget = 300;                // seconds of the whole run, but for tune_seconds
+  std::filesystem::path tuning = {};   // a folder that remembers what was measured; "": nothing is remembered
+  std::filesystem::path objects = {};  // a folder that remembers what was compiled; "": nothing is remembered
+  int threads = 1;                     // of a run, if its user says nothing else; the runtime has as many
+  double budget = 300;                 // seconds of the whole run, but for tune_seconds
   // Of comparing its speed with ONNX Runtime, and six times as long where that leaves open whether operators
   // are faster; 0: it is not compared.
   double seconds = 5;
@@ -617,6 +618,7 @@ ISOMER_API std::vector<std::string> compile_targets();
 ISOMER_API std::vector<std::string> tune_searches();
 // The folder of this user's records: beside the cache of measurements; "" where that is none.
 ISOMER_API std::filesystem::path default_tuning();
+ISOMER_API std::filesystem::path default_objects();  // the same of what was compiled
 // Each rounds less than the one before, and takes longer: docs/reference/json.md.
 ISOMER_API std::vector<std::string> sums_of_products();
 // Writes libNAME.so, libNAME.a, NAME.h, NAME.hpp, NAME.weights, NAME.cpp and interface.json into the folder,

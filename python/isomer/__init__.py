@@ -44,9 +44,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BadInput", "Bench", "Checked", "Comparison", "Compiled", "Error", "Explanation", "Exploration", "Gate", "InferenceSession", "Inspection",
-    "InternalError", "Interval", "KernelWarning", "ModelSpeed", "Module", "NotModelled", "Optimized", "OutOfMemory", "PairSpeed", "Port", "Proof", "Report", "Runtime", "RuntimeFailed", "__version__",
-    "bench", "check", "compare", "compile", "default_cache", "explain", "explore", "gate", "inspect", "load", "optimize", "proposers", "prove", "report",
-    "rules", "run", "runtimes",
+    "InternalError", "Interval", "KernelWarning", "ModelSpeed", "Module", "NotModelled", "Optimized", "OutOfMemory", "PairSpeed", "Port", "Proof",
+    "Report", "Runtime", "RuntimeFailed", "__version__", "bench", "check", "compare", "compile", "default_cache", "explain", "explore", "gate",
+    "inspect", "load", "optimize", "proposers", "prove", "report", "rules", "run", "runtimes",
 ]  # fmt: skip
 
 

@@ -41,6 +41,7 @@ Result<Reply> compile(const CompileCommand& request) {
   options.tuning = request.tuning == "none" ? std::filesystem::path()
                    : request.tuning.empty() ? api::default_tuning()
                                             : std::filesystem::path(request.tuning);
+  options.objects = api::default_objects();
   options.as_operator = request.as == "custom-op";
   if (request.precision != "f32") options.sums = request.precision;
   if (!request.schedule.empty()) {

@@ -165,33 +165,39 @@ bool has_kernels(const Json& report) {
 std::string kernels_text(const Json& report) {
   const Json& kernels = report["kernels"];
   if (kernels.is_null()) return "";
-  if (!has_kernels(report))
-    return paragraph("no kernels: " + printable(string_of(kernels, "reason")), 2, 4);
+  if (!has_kernels(report)) return paragraph("no kernels: " + printable(string_of(kernels, "reason")), 2, 4);
   const auto operators = kernels["operators"].get<std::uint64_t>();
-  std::string text = fmt::format("{} kernel{} in {} ({})", operators, operators == 1 ? "" : "s",
-                                 printable(string_of(kernels, "library")), megabytes(kernels["library_bytes"]));
+  std::string text =
+      fmt::format("{} kernel{} in {} ({})", operators, operators == 1 ? "" : "s",
+                  printable(string_of(kernels, "library")), megabytes(kernels["library_bytes"]));
   if (const std::string weights = string_of(kernels, "weights"); !weights.empty())
     text += fmt::format(", weights in {} ({})", printable(weights), megabytes(kernels["weight_bytes"]));
   text = paragraph(text, 2, 4);
   for (const Json& at : kernels["sizes"]) {
     std::string sizes = fmt::format("{}", fmt::join(at["sizes"].get<std::vector<std::string>>(), " "));
     text += paragraph(fmt::format("at {}: {}", printable(sizes),
-                                  at["speed"].is_null() ? printable(string_of(at, "reason"))
-                                                        : fmt::format("{:.2f} times as fast", number_of(at["speed"]["ratio"]))),
+                                  at["speed"].is_null()
+                                      ? printable(string_of(at, "reason"))
+                                      : fmt::format("{:.2f} times as fast", number_of(at["speed"]["ratio"]))),
                       4, 6);
   }
   const Json& every = kernels["every_size"];
   if (!every.is_null())
-    text += paragraph(every["is_taken"].get<bool>() ? "kernels run at every size that they take, else the model's own nodes"
-                                                   : "at all other sizes: the model's own nodes: " + printable(string_of(every, "reason")), 4, 6);
+    text +=
+        paragraph(every["is_taken"].get<bool>()
+                      ? "kernels run at every size that they take, else the model's own nodes"
+                      : "at all other sizes: the model's own nodes: " + printable(string_of(every, "reason")),
+                  4, 6);
   return text;
 }
 
 // What to do with it, last.
 std::string next_step(const Json& report, const OptimizeWords& words) {
   if (!has_kernels(report)) return "";
-  return fmt::format("  load it in Python: isomer.InferenceSession(\"{}\"); without the library it runs as the graph alone\n",
-                     printable(words.out.string()));
+  return fmt::format(
+      "  load it in Python: isomer.InferenceSession(\"{}\"); without the library it runs as the graph "
+      "alone\n",
+      printable(words.out.string()));
 }
 
 // What earlier runs were good for, and where that is kept.
@@ -243,7 +249,8 @@ std::string optimize_text(const Json& report, const OptimizeWords& words) {
     text += paragraph("measured " + measured_on(report), 2, 4);
   }
   if (is_changed(report)) {
-    text += "  what was done\n" + lines_text(done_lines(report), words.is_verbose);
+    if (const auto done = done_lines(report); !done.empty())
+      text += "  what was done\n" + lines_text(done, words.is_verbose);
   } else if (const auto tried = tried_lines(report); !tried.empty()) {
     text += "  what was tried\n" + lines_text(tried, words.is_verbose);
   }

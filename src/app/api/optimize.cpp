@@ -197,7 +197,7 @@ class OptimizeRun {
 };
 
 // Of the time, for the search for a graph, where kernels are asked for.
-constexpr double kShareOfGraph = 0.35;
+constexpr double kShareOfGraph = 0.3;
 // And of what is left then, for writing and all that was not foreseen.
 constexpr double kShareOfKernels = 0.93;
 
@@ -229,6 +229,9 @@ FoundKernels add_kernels(const OptimizeFiles& files, const OptimizeOptions& opti
   if (optimized.report.result == OptimizeReport::Result::Improved) {
     search.found = run.to_public(model, optimized).model;
     search.certificate = optimized.certificate;
+    search.is_for_runtime = std::ranges::any_of(optimized.report.steps, [](const auto& step) {
+      return step.kind == "fastpath" || step.kind == "bilinear";
+    });
     if (optimized.report.ratio) search.ratio = optimized.report.ratio->estimate;
   }
   FoundKernels found;

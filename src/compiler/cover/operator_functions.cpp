@@ -70,8 +70,8 @@ LocalFunction stand_in_of(const RegionProgram& region, const std::string& op) {
   for (std::size_t k = 0; k < region.graph.outputs().size(); ++k) {
     const DeclaredType& type = region.graph.declared().at(region.graph.name_of(region.graph.outputs()[k]));
     const auto rank = static_cast<std::int64_t>(type.shape->size());
-    const Value shape = body.node(
-        "Expand", {count, body.constant(fmt::format("rank{}", k), ints({rank}))}, fmt::format("shape{}", k));
+    const Value shape = body.node("Expand", {count, body.constant(fmt::format("rank{}", k), ints({rank}))},
+                                  fmt::format("shape{}", k));
     const Value zeros = body.node("ConstantOfShape", {shape}, fmt::format("zeros{}", k));
     body.output(body.node("Cast", {zeros}, fmt::format("y{}", k), [&](Attributes& attributes) {
       attributes.set("to", static_cast<std::int64_t>(type.type));

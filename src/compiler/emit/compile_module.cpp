@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "base/blake2b.h"
 #include "base/check.h"
 #include "compiler/emit/compiler.h"
+#include "compiler/emit/object_cache.h"
 #include "compiler/loops/open_sizes.h"
 #include "io/onnx/size_arguments.h"
 #include "io/onnx/write_file.h"
@@ -71,7 +74,7 @@ struct Sources {
 class Builder {
  public:
   Builder(const Target& target, const CompileRequest& request, const std::string& compiler)
-      : target_(target), request_(request), compiler_(compiler) {}
+      : target_(target), request_(request), compiler_(compiler), cache_(request.objects) {}
 
   Status build(const Sources& sources) {
     const std::int64_t start = now_ns();
@@ -86,18 +89,24 @@ class Builder {
  private:
   std::string in_folder(const std::string& file) const { return (request_.folder / file).string(); }
 
+  struct Task {
+    std::string source, part;
+    std::vector<std::string> more;
+  };
+
   Status build_all(const Sources& sources) {
+    std::vector<Task> tasks;
     for (const std::string& source : sources.code) {
       for (const auto& [part, flags] : target_.parts) {
-        std::vector<std::string> more = flags;
-        more.push_back(fmt::format("-DIM_PART={}_{}", source, part));
-        ISOMER_TRY_DO(compile(source, "_" + part, more));
+        tasks.push_back({source, "_" + part, flags});
+        tasks.back().more.push_back(fmt::format("-DIM_PART={}_{}", source, part));
       }
-      ISOMER_TRY_DO(compile(
-          source, "",
-          target_.parts.empty() ? std::vector<std::string>{} : std::vector<std::string>{"-DIM_DISPATCH"}));
+      tasks.push_back({source, "", {}});
+      if (!target_.parts.empty()) tasks.back().more.emplace_back("-DIM_DISPATCH");
     }
-    for (const std::string& source : sources.plain) ISOMER_TRY_DO(compile(source, "", {}));
+    for (const std::string& source : sources.plain) tasks.push_back({source, "", {}});
+    for (const Task& task : tasks) objects_.push_back(object_of(task));
+    ISOMER_TRY_DO(compile_all(tasks));
     const std::string archive = in_folder("lib" + request_.name + ".a");
     std::error_code failure;
     fs::remove(archive, failure);
@@ -109,7 +118,32 @@ class Builder {
     return link();
   }
 
-  Status compile(const std::string& source, const std::string& part, const std::vector<std::string>& more) {
+  std::string object_of(const Task& task) const { return in_folder(task.source + task.part + ".o"); }
+
+  // Several at a time, each a process of its own.
+  Status compile_all(const std::vector<Task>& tasks) const {
+    constexpr std::size_t kMostAtOnce = 4;
+    const std::size_t at_once =
+        std::min({kMostAtOnce, tasks.size(), std::size_t{std::max(1U, std::thread::hardware_concurrency())}});
+    std::atomic<std::size_t> next = 0;
+    std::atomic<bool> has_failed = false;
+    std::vector<Status> ended(tasks.size(), Done{});
+    {
+      std::vector<std::jthread> workers;
+      for (std::size_t k = 0; k < at_once; ++k)
+        workers.emplace_back([&] {
+          for (std::size_t t = next++; t < tasks.size() && !has_failed; t = next++) {
+            ended[t] = compile(tasks[t]);
+            if (!ended[t].ok()) has_failed = true;
+          }
+        });
+    }
+    cache_.shrink();
+    for (Status& status : ended) ISOMER_TRY_DO(std::move(status));
+    return Done{};
+  }
+
+  Status compile(const Task& task) const {
     std::vector<std::string> words{"-x",
                                    "c++",
                                    "-std=c++17",
@@ -122,10 +156,15 @@ class Builder {
                                    "-fno-exceptions",
                                    "-fno-rtti",
                                    "-w"};
-    for (const auto* flags : {&target_.flags, &more}) words.insert(words.end(), flags->begin(), flags->end());
-    objects_.push_back(in_folder(source + part + ".o"));
-    words.insert(words.end(), {"-c", in_folder(source + ".cpp"), "-o", objects_.back()});
-    return run_compiler(compiler_, spelled_for(compiler_, words), request_.limit.get());
+    for (const auto* flags : {&target_.flags, &task.more})
+      words.insert(words.end(), flags->begin(), flags->end());
+    const std::string source = in_folder(task.source + ".cpp"), object = object_of(task);
+    const std::string key = cache_.key(compiler_, words, source);
+    if (cache_.take(key, object)) return Done{};
+    words.insert(words.end(), {"-c", source, "-o", object});
+    ISOMER_TRY_DO(run_compiler(compiler_, spelled_for(compiler_, words), request_.limit.get()));
+    cache_.keep(key, object);
+    return Done{};
   }
 
   Status link() const {
@@ -148,6 +187,7 @@ class Builder {
   const Target& target_;
   const CompileRequest& request_;
   const std::string& compiler_;
+  ObjectCache cache_;
   std::vector<std::string> objects_;
   double seconds_ = 0;
 };
@@ -482,8 +522,8 @@ class RegionWriter {
     }
     const std::string code = replaced(texts->code, fmt::format("#include \"{}.h\"\n", any_), texts->header) +
                              operator_text(*texts, source.sizes);
-    const auto [file, is_new] = known_.try_emplace(
-        without_titles(code), fmt::format("{}_{}", request_.name, out_.regions.size()));
+    const auto [file, is_new] =
+        known_.try_emplace(without_titles(code), fmt::format("{}_{}", request_.name, out_.regions.size()));
     if (is_new) {
       ISOMER_TRY_DO(
           wire::write_text(request_.folder / (file->second + ".cpp"), replaced(code, any_, file->second)));

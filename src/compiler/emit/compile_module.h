@@ -27,8 +27,9 @@ struct CompileRequest {
   std::vector<std::string> sizes = {};
   std::string schedules = {};  // as compiler/schedule/schedule.h has them
   lower::Exactness exactness = lower::Exactness::Fast;
-  int threads = 1;               // of a run, where its user says nothing else
-  lower::TunedLines tuned = {};  // what was found to be fast, for units that `schedules` leaves open
+  int threads = 1;                     // of a run, where its user says nothing else
+  lower::TunedLines tuned = {};        // what was found to be fast, for units that `schedules` leaves open
+  std::filesystem::path objects = {};  // a folder that remembers what was compiled; "": nothing is
   std::shared_ptr<const TimeLimit> limit =
       {};  // the C++ compiler is ended when it is over; null: there is none
 };

@@ -145,7 +145,8 @@ void substitute(Nodes& nodes, const Given& given) {
 bool takes_attributes(const Nodes& nodes) {
   return std::ranges::any_of(nodes, [](const onnx::NodeProto& node) {
     return std::ranges::any_of(node.attribute(), [](const onnx::AttributeProto& attribute) {
-      return !attribute.ref_attr_name().empty() || (attribute.has_g() && takes_attributes(attribute.g().node())) ||
+      return !attribute.ref_attr_name().empty() ||
+             (attribute.has_g() && takes_attributes(attribute.g().node())) ||
              std::ranges::any_of(attribute.graphs(),
                                  [](const auto& graph) { return takes_attributes(graph.node()); });
     });

@@ -335,8 +335,8 @@ std::string calls(bool of_ranks = false) {
 
 // `base`: what the weights' file is named after; `begin`: code that says where in it they are.
 std::string kernel_text(const std::string& name, const std::vector<OrtPort>& inputs,
-                        const std::vector<OrtPort>& outputs, const std::string& base,
-                        const char* begin, const std::vector<OrtSize>& open = {}) {
+                        const std::vector<OrtPort>& outputs, const std::string& base, const char* begin,
+                        const std::vector<OrtSize>& open = {}) {
   std::vector<std::string> input_types, output_types, sizes, by_sample, shapes, ranks, shape_only;
   for (const OrtPort& port : inputs) {
     const ElementType type = port.is_shape_only ? ElementType::Int64 : port.type;
@@ -453,16 +453,14 @@ constexpr char kBegin[] = "#if !defined(IM_PART) && !defined(__wasm__)\n", kEnd[
 
 std::string ort_operator_text(const std::string& name, const std::vector<OrtPort>& inputs,
                               const std::vector<OrtPort>& outputs, const std::vector<OrtSize>& sizes) {
-  return std::string(kTitle) + kBegin +
-         kernel_text(name, inputs, outputs, name, kOwnWeights, sizes) +
+  return std::string(kTitle) + kBegin + kernel_text(name, inputs, outputs, name, kOwnWeights, sizes) +
          registration(added("&im_the_operator")) + kEnd;
 }
 
 std::string ort_region_text(const std::string& name, const std::string& base,
                             const std::vector<OrtPort>& inputs, const std::vector<OrtPort>& outputs,
                             const std::vector<OrtSize>& sizes) {
-  return std::string(kTitle) + kBegin +
-         kernel_text(name, inputs, outputs, base, kPartOfWeights, sizes) +
+  return std::string(kTitle) + kBegin + kernel_text(name, inputs, outputs, base, kPartOfWeights, sizes) +
          fmt::format(kFound, name) + kEnd;
 }
 

@@ -94,6 +94,7 @@ CandidateMaker::CandidateMaker(const Model& model, const fs::path& folder, const
               .sizes = options.sizes,
               .schedules = options.schedules,
               .threads = options.threads,
+              .objects = options.objects,
               .limit = limit_.limit()};
   if (options.seconds == 0) not_compared_ = "not asked for";
   else if (!runs_here(options.target)) not_compared_ = options.target + " does not run here";

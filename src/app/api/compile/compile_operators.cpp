@@ -27,6 +27,7 @@ constexpr double kWorthParts = 1.01;
 constexpr double kWorthMix = 1.005;
 constexpr double kProofSeconds = 120;
 constexpr int kMostCovers = 2;
+constexpr double kLeastShareOfCovers = 0.5;
 // Regions of several segments that are timed for one cover.
 constexpr int kMostRuns = 6;
 // What parts take in all is less than what they take together: a cover that promises less than this is not
@@ -55,7 +56,8 @@ void check_not_overwritten(const Model& model, const fs::path& folder) {
 
 OperatorSearch::OperatorSearch(const Model& model, CandidateMaker& maker, CompileTuning& tuning,
                                const CompileOptions& options, const BudgetStop& budget,
-                               const OutputFolder& folder, std::vector<EqualModel> equal, bool wants_bodies)
+                               const OutputFolder& folder, std::vector<EqualModel> equal, bool wants_bodies,
+                               bool skips_given)
     : model_(model),
       maker_(maker),
       tuning_(tuning),
@@ -64,6 +66,7 @@ OperatorSearch::OperatorSearch(const Model& model, CandidateMaker& maker, Compil
       folder_(folder),
       equal_(std::move(equal)),
       wants_bodies_(wants_bodies),
+      skips_given_(skips_given),
       limit_(options.stop) {}
 
 void OperatorSearch::show(const std::string& now) const {
@@ -139,7 +142,7 @@ void OperatorSearch::measure_all() {
   const BenchOptions like{
       .feeds = options_.feeds, .feeds_file = options_.feeds_file, .values = options_.values, .seed = 1};
   const NamedTensors feeds = feeds_of(like, {model_}, options_.sizes).tensors;
-  trying([&] { consider_whole(0); });
+  if (is_tried(0)) trying([&] { consider_whole(0); });
   for (std::size_t k = 1; k < graphs_.size(); ++k) {
     trying([&] { consider({.model = graphs_[k].model}, k, kWorthParts); });
     trying([&] { consider_whole(k); });
@@ -148,7 +151,10 @@ void OperatorSearch::measure_all() {
   timer_.emplace(*judge_, RegionTimer::Options{.compile = compile,
                                                .runtime = take(runtime_options(request)),
                                                .seconds = checked_seconds(options_.seconds) / kTimedPart});
-  for (std::size_t k = 0; k < graphs_.size(); ++k) trying([&] { consider_covers(k, feeds); });
+  // Regions take much longer than the whole: what there is, is kept where that leaves no time for its end.
+  if (wants_bodies_ && !best_.plans.empty() && budget_.share_left() < kLeastShareOfCovers) return;
+  for (std::size_t k = 0; k < graphs_.size(); ++k)
+    if (is_tried(k)) trying([&] { consider_covers(k, feeds); });
   trying([&] { consider_mix(feeds); });
   trying([&] { consider_tuned(); });
 }
@@ -275,6 +281,7 @@ void OperatorSearch::consider_mix(const NamedTensors& feeds) {
   std::vector<const CoverMaker*> covers;
   double least = HUGE_VAL;
   for (const Graph& graph : graphs_) {
+    if (skips_given_ && &graph == &graphs_.front()) continue;
     if (!graph.cover || graph.is_open() || graph.cover->cut().segments.empty()) return;
     covers.push_back(&*graph.cover);
     least = std::min(least, graph.cover->best().ns);

@@ -40,7 +40,7 @@ class OperatorSearch {
  public:
   OperatorSearch(const Model& model, CandidateMaker& maker, CompileTuning& tuning,
                  const CompileOptions& options, const BudgetStop& budget, const OutputFolder& folder,
-                 std::vector<EqualModel> equal = {}, bool wants_bodies = false);
+                 std::vector<EqualModel> equal = {}, bool wants_bodies = false, bool skips_given = false);
 
   // The best, in a folder for files that don't stay.
   void find();
@@ -79,6 +79,7 @@ class OperatorSearch {
   void cut(Graph& graph, const std::vector<Border>& borders);
   void search();
   void measure_all();
+  bool is_tried(std::size_t number) const { return number > 0 || !skips_given_ || graphs_.size() == 1; }
   void confirm_best();
   std::string why_unchanged() const;
   void consider_whole(std::size_t number);
@@ -101,6 +102,7 @@ class OperatorSearch {
   const OutputFolder& folder_;
   std::vector<EqualModel> equal_;
   bool wants_bodies_;  // each operator must be a function of the model, too
+  bool skips_given_;   // there is an equal model that is better for operators in any case
   StoppableLimit limit_;
   std::size_t folders_ = 0;
   std::deque<Graph> graphs_;  // the given one first

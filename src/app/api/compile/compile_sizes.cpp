@@ -23,6 +23,9 @@ namespace isomer::api {
 namespace {
 
 namespace fs = std::filesystem;
+// Of the time, for the searches at each size, where objects that were compiled are not compiled again.
+constexpr double kShareOfSizes = 0.6;
+
 // The search at one size.
 struct Sized {
   Sized(const Model& model, CompileOptions given, double seconds, const fs::path& path,
@@ -32,7 +35,8 @@ struct Sized {
         folder(path),
         maker((options.stop = budget.token(), model), folder.scratch(), options),
         tuning(maker, options),
-        search(model, maker, tuning, options, budget, folder, extras.equal, extras.wants_bodies) {}
+        search(model, maker, tuning, options, budget, folder, extras.equal, extras.wants_bodies,
+               extras.skips_given) {}
 
   CompileOptions options;
   BudgetStop budget;
@@ -63,7 +67,8 @@ class SizedOperators {
 
  private:
   void find_at_each_size();
-  void join();
+  void join(bool with_open);
+  void join_in_time();
   Sized& find_all();
   Compiled told(const Candidate& made, const Sized& shown) const;
   void try_open(SizedLibrary& library);
@@ -101,7 +106,10 @@ void SizedOperators::find_at_each_size() {
       if (options_.progress) options_.progress(where + std::string(now));
     };
     // A share is left for compiling all of them into one library, and for measuring that.
-    const double seconds = (total - watch_.ms() / 1000) / static_cast<double>(sets.size() - k + 1);
+    const auto left = static_cast<double>(sets.size() - k);
+    const double spent = watch_.ms() / 1000,
+                 seconds = extras_.wants_bodies ? std::max(1.0, kShareOfSizes * total - spent) / left
+                                                : (total - spent) / (left + 1);
     all_.push_back(std::make_unique<Sized>(model_, std::move(options), seconds,
                                            folder_.scratch() / fmt::format("size{}", k), extras_));
     all_.back()->search.find();
@@ -224,7 +232,7 @@ void SizedOperators::try_sizes(const SizedLibrary& library, const Candidate& joi
   taken_ = std::move(fast);
 }
 
-void SizedOperators::join() {
+void SizedOperators::join(bool with_open) {
   std::vector<SizedLibrary::Source> sources;
   CompileRequest request = taken_[0]->maker.request();
   for (const Sized* sized : taken_) {
@@ -235,13 +243,15 @@ void SizedOperators::join() {
   }
   const StoppableLimit limit(options_.stop);  // of all sizes: the time of the first is over
   request.limit = limit.limit();
-  request.folder = folder_.scratch() / "all";
+  request.folder = folder_.scratch() / (with_open ? "all" : "sizes");
   request.exactness = exactness_;
   if (options_.progress) options_.progress("compiling the operators of all sizes");
-  SizedLibrary library(taken_[0]->search.graph(), extras_.otherwise.value_or(model_), folder_.scratch(),
+  const fs::path models = folder_.scratch() / (with_open ? "models" : "models of sizes");
+  fs::create_directories(models);
+  SizedLibrary library(taken_[0]->search.graph(), extras_.otherwise.value_or(model_), models,
                        options_.scratch);
-  library.compile(std::move(sources), request);
-  try_open(library);
+  library.compile(std::move(sources), request, with_open);
+  if (with_open) try_open(library);
   try_sizes(library, with_model(library, std::vector<bool>(taken_.size(), true), is_open_));
 }
 
@@ -272,10 +282,36 @@ ReportJson SizedOperators::open_json() const {
   return {{"is_taken", is_open_}, {"reason", why_not_open_}, {"sizes", sizes}, {"measured", measured}};
 }
 
+// First what is compiled already, which is kept where there is no time for operators of every size.
+void SizedOperators::join_in_time() {
+  join(false);
+  if (taken_.empty()) return;
+  const std::vector<Sized*> taken = taken_;
+  std::vector<Candidate> joined;
+  for (const Sized* sized : taken) joined.push_back(sized->joined);
+  const auto restore = [&](const std::string& why) {
+    taken_ = taken;
+    for (std::size_t k = 0; k < taken.size(); ++k) {
+      taken[k]->joined = joined[k];
+      taken[k]->is_by_open = false;
+    }
+    is_open_ = false;
+    if (why_not_open_.empty()) why_not_open_ = why;
+  };
+  try {
+    join(true);
+    if (!is_open_) restore("");
+  } catch (const Error& e) {
+    if (e.kind() == ErrorKind::Internal && !options_.stop.stop_requested()) throw;
+    restore(options_.stop.stop_requested() ? "the time ran out while they were made" : e.what());
+  }
+}
+
 // The slowest of those that are taken speaks for all.
 Sized& SizedOperators::find_all() {
   find_at_each_size();
-  if (!taken_.empty()) join();
+  if (!taken_.empty() && extras_.wants_bodies) join_in_time();
+  else if (!taken_.empty()) join(true);
   Sized* shown = all_[0].get();
   for (Sized* sized : taken_)
     if (!shown->search.has_operators() || sized->joined.speed() < shown->joined.speed()) shown = sized;

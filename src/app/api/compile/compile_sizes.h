@@ -23,6 +23,7 @@ struct SizedExtras {
   // What runs where no case is ours, and the certificate that it is equal; nullopt: the model itself.
   std::optional<Model> otherwise = {};
   std::string certificate = {};
+  bool skips_given = false;   // one of these is better for operators than the model in any case
   bool wants_bodies = false;  // operators are functions of the model, too; a user's stop keeps the best
 };
 // The same without writing anything.

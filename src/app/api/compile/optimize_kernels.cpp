@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 // Of the time for kernels: a search for graphs that have less to compute, whoever computes it; and the end,
 // in which the whole is proved, written and measured once more.
-constexpr double kShareOfGraphs = 0.1, kMostOfGraphs = 20, kShareOfEnd = 0.2;
+constexpr double kShareOfGraphs = 0.1, kMostOfGraphs = 20, kShareOfEnd = 0.15;
 // Of the same, for one comparison with the runtime; what is surely faster or slower takes less.
 // Three are promised; what is proved is mostly the same, node by node.
 constexpr double kSecondsAfterInterrupt = 1.5;
@@ -54,6 +54,7 @@ class KernelRun {
       }
     }
     found_.json = ReportJson::parse(operators.told.json);
+    found_.json.erase("folder");
     if (!operators.made) return refused(operators.reason);
     const BudgetStop budget(search_.options.stop, search_.seconds - watch_.ms() / 1000, true);
     options_.stop = budget.token();
@@ -61,7 +62,12 @@ class KernelRun {
     assemble(operators);
     if (const std::string why = why_not_proved(operators); !why.empty())
       return refused("the model with kernels is not proved equal: " + why);
-    measure(operators);
+    try {
+      measure(operators);
+    } catch (const Error& e) {
+      if (e.kind() != ErrorKind::Stopped || !search_.options.stop.stop_requested()) throw;
+      take_unconfirmed(operators);
+    }
     return std::move(found_);
   }
 
@@ -75,12 +81,13 @@ class KernelRun {
     const OptimizeOptions& given = search_.options;
     options_.name = "isomer";
     options_.compiler = search_.compiler;
+    options_.objects =
+        given.cache.empty() ? search_.folder / "objects" : given.cache.parent_path() / "objects";
     options_.sizes = search_.sizes;
     options_.values = given.values;
     options_.as_operator = true;
     options_.threads = std::max(1, given.runtime.threads);
-    options_.seconds =
-        std::clamp(kShareOfComparison * search_.seconds, kLeastComparison, kMostComparison);
+    options_.seconds = std::clamp(kShareOfComparison * search_.seconds, kLeastComparison, kMostComparison);
     options_.min_gain = given.min_gain;
     options_.feeds = given.feeds;
     options_.feeds_file = given.feeds_file;
@@ -99,6 +106,10 @@ class KernelRun {
     extras_.otherwise = search_.found;
     extras_.certificate = search_.certificate;
     extras_.wants_bodies = true;
+    if (search_.found && !search_.is_for_runtime) {
+      extras_.skips_given = true;
+      return;
+    }
     OptimizeOptions like = search_.options;
     like.seconds = std::min(kMostOfGraphs, kShareOfGraphs * search_.seconds);
     like.judge = isomer::api::Judge::Cost;
@@ -112,7 +123,8 @@ class KernelRun {
     try {
       Optimized less = optimize(search_.model, like);
       if (less.result != Optimized::Result::Unchanged)
-        extras_.equal.push_back({less.model, "optimize for kernels", less.certificate});
+        extras_.equal.insert(extras_.equal.begin(), {less.model, "optimize for kernels", less.certificate});
+      extras_.skips_given = less.result != Optimized::Result::Unchanged;
     } catch (const Error& e) {
       if (e.kind() == ErrorKind::Internal) throw;
     }
@@ -123,15 +135,15 @@ class KernelRun {
       return find_for_sizes(search_.model, options_, out_, extras_);
     CandidateMaker maker(search_.model, out_.scratch(), options_);
     CompileTuning tuning(maker, options_);
-    OperatorSearch search(search_.model, maker, tuning, options_, budget, out_, extras_.equal, true);
+    OperatorSearch search(search_.model, maker, tuning, options_, budget, out_, extras_.equal, true,
+                          extras_.skips_given);
     search.find();
-    FoundOperators out{.reason = search.reason(), .base = search.graph(), .certificate = search.certificate()};
+    FoundOperators out{
+        .reason = search.reason(), .base = search.graph(), .certificate = search.certificate()};
     if (search.has_operators()) out.made = search.best();
-    out.told = compiled_of(search.best(), {.maker = maker,
-                                           .tuning = tuning,
-                                           .search = &search,
-                                           .folder = search_.folder,
-                                           .ms = watch_.ms()});
+    out.told = compiled_of(
+        search.best(),
+        {.maker = maker, .tuning = tuning, .search = &search, .folder = search_.folder, .ms = watch_.ms()});
     return out;
   }
 
@@ -197,8 +209,7 @@ class KernelRun {
       AgainstRuntime before(search_.model, at, out_.scratch());
       const PairMeasurement all = before.measured(made, found_.library, seconds);
       if (!found_.time || all.ratio.estimate < found_.time->ratio.estimate) found_.time = all;
-      if (all.ratio.low <= options_.min_gain)
-        return unmeasured(why_not_faster(all.ratio, options_.min_gain));
+      if (all.ratio.low <= options_.min_gain) return unmeasured(why_not_faster(all.ratio, options_.min_gain));
       if (!search_.found) continue;
       at.min_gain = 1;
       AgainstRuntime graph(*search_.found, at, out_.scratch());
@@ -244,7 +255,8 @@ FoundKernels find_kernels(const KernelSearch& search) {
 
 void check_kernel_options(const OptimizeFiles& files, const OptimizeOptions& options) {
   const auto refuse = [](const std::string& why) { throw Error(ErrorKind::BadInput, "--kernels: " + why); };
-  if (options.judge != Judge::Runtime) refuse("kernels are taken by measuring, and --judge cost measures nothing");
+  if (options.judge != Judge::Runtime)
+    refuse("kernels are taken by measuring, and --judge cost measures nothing");
   if (options.runtime.name != "ort")
     refuse(fmt::format("kernels are operators of ONNX Runtime, and --runtime is {}", options.runtime.name));
   if (files.sizes_from == 0) refuse("kernels are not made for sizes of 0");

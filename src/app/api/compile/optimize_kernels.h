@@ -1,5 +1,5 @@
-// What `optimize --kernels` adds to what `optimize` found: kernels for regions of the model, or of one that is
-// equal to it, if the whole is surely faster so. The model has them as operators, and as functions of its
+// What `optimize --kernels` adds to what `optimize` found: kernels for regions of the model, or of one that
+// is equal to it, if the whole is surely faster so. The model has them as operators, and as functions of its
 // own, so that it runs and is proved equal without their library, too.
 #pragma once
 
@@ -31,13 +31,15 @@ struct KernelSearch {
   // What the graph search found, with its certificate; nullopt: nothing.
   std::optional<Model> found = {};
   std::string certificate = {};
-  double ratio = 1;                     // of it, as it was measured
+  double ratio = 1;  // of it, as it was measured
+  // Whether it has what helps the runtime's kernels alone, and may be in the way of ours.
+  bool is_for_runtime = false;
   std::vector<std::string> sizes = {};  // of all inputs that the model leaves open; sets of them, as --shape
   const OptimizeOptions& options;
   std::string compiler = {};
-  std::filesystem::path folder;   // for files; what is taken stays in it
-  std::filesystem::path out;      // what the model will be called
-  double seconds = 0;             // for all of it
+  std::filesystem::path folder;  // for files; what is taken stays in it
+  std::filesystem::path out;     // what the model will be called
+  double seconds = 0;            // for all of it
 };
 // Never throws for what a model, a runtime or a compiler does: that is a reason.
 FoundKernels find_kernels(const KernelSearch& search);

@@ -114,13 +114,13 @@ void SizedLibrary::find_open_regions() {
   why_not_open_ = why;
 }
 
-void SizedLibrary::compile(std::vector<Source> sources, const CompileRequest& request) {
+void SizedLibrary::compile(std::vector<Source> sources, const CompileRequest& request, bool with_open) {
   sources_ = std::move(sources);
   const isomer::Graph& graph = model_.state().model.graph;
   const OpenShapes open = *open_shapes(graph, sources_[0].sizes);
   for (const Value& v : graph.inputs())
     if (open.contains(graph.name_of(v))) inputs_.push_back(graph.name_of(v));
-  find_open_regions();
+  if (with_open) find_open_regions();
   std::vector<RegionSource> regions;
   for (const Source& source : sources_)
     for (const RegionProgram& p : source.programs) regions.push_back({.program = &p.graph});

@@ -37,8 +37,9 @@ class SizedLibrary {
   SizedLibrary(const Model& model, const Model& otherwise, std::filesystem::path scratch,
                std::filesystem::path runnable);
 
-  // Operators of all sources; and of the first one's regions for every size, as far as they can be.
-  void compile(std::vector<Source> sources, const CompileRequest& request);
+  // Operators of all sources; and, `with_open`, of the first one's regions for every size, as far as they can
+  // be.
+  void compile(std::vector<Source> sources, const CompileRequest& request, bool with_open = true);
   const Candidate& compiled() const { return compiled_; }  // without a model
   bool has_open() const { return open_.has_value(); }
   const std::string& why_not_open() const { return why_not_open_; }
