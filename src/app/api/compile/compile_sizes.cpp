@@ -252,6 +252,7 @@ void SizedOperators::join(bool with_open) {
                        options_.scratch);
   library.compile(std::move(sources), request, with_open);
   if (with_open) try_open(library);
+  if (with_open && !is_open_ && extras_.wants_bodies) return;  // what was joined without them is kept
   try_sizes(library, with_model(library, std::vector<bool>(taken_.size(), true), is_open_));
 }
 
