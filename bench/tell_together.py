@@ -54,7 +54,8 @@ def taken(row):
         return "**failed**: " + (made.get("failure", "").strip().splitlines() or [""])[-1][:120].replace("|", "/")
     operators = made["operators"]
     words = "no operator" if operators == 0 else "one operator" if operators == 1 else f"{operators} operators"
-    graph = {"": "the model's graph", "graph.onnx": "the graph of `optimize`", "cost.onnx": "the graph of `--judge cost`"}.get(made["graph"], "a mixture")
+    graph = {"": "the model's graph", "graph.onnx": "the graph of `optimize`", "cost.onnx": "the graph of `--judge cost`",
+             "optimize": "the graph of `optimize`", "optimize for kernels": "the graph of `--judge cost`"}.get(made["graph"], "a mixture")
     return f"{words}, {graph}"
 
 
@@ -62,7 +63,7 @@ def page(found, provenance, generated):
     yield from ("# Results: graphs and kernels, apart and together", "", generated, "",
                 "Models of the zoo, one thread; ONNX Runtime with all of its optimizations on the model as it is = 1.00. *graph*: what `isomer optimize` "
                 "writes. *kernels*: `isomer compile --as custom-op` of the model. *one after the other*: the same of what `optimize` wrote. *together*: "
-                "equal graphs offered to one choice of regions and engines ([how](../how-to/compile.md#equal-graphs-searched-together)). All of these run "
+                "equal graphs offered to one choice of regions and engines ([how](../how-to/kernels.md)). All of these run "
                 "by turns in one process; ratios are of CPU time, the median over turns. OpenVINO in float32 is a process of its own, by turns. Where a "
                 "way finds nothing, its ratio is that of what it starts from.", "")
     if found is None:

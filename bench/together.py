@@ -9,8 +9,7 @@ ONNX Runtime with all of its optimizations on the model as it is = 1.00. Beside 
   graph      what `isomer optimize` writes
   kernels    `isomer compile --as custom-op` of the model
   after      `isomer compile --as custom-op` of what `optimize` wrote
-  together   `isomer compile --as custom-op` of the model, with two equal graphs offered: that of `optimize`, and that of `optimize --judge cost` without
-             what helps the runtime's kernels alone (fastpath, bilinear)
+  together   `isomer optimize --kernels`
 Each is made, then all of them run by turns in one process, and ratios of CPU time are taken per turn: what is told is their median, and no candidate's
 own measurement. Outputs must be those of the model. Each row has the estimate of what there is to gain
 (`../shared/headroom`), where there is one. --results keeps what is done, so that a run may be interrupted; --filled keeps weights;
@@ -57,7 +56,7 @@ def run_all(seconds, feeds_file, *pairs):
         way, _, place = pair.partition("=")
         place = pathlib.Path(place)
         is_folder = place.is_dir()
-        sessions[way] = modules.session(place / "model.onnx" if is_folder else place, place / "libmodel.so" if is_folder else None)
+        sessions[way] = modules.session(place / "model.onnx" if is_folder else place, next(place.glob("*.so"), None) if is_folder else None)
     outputs = {way: session.run(None, feeds) for way, session in sessions.items()}
     names, times, start = list(sessions), {way: [] for way in sessions}, time.monotonic()
     while len(times["raw"]) < FEWEST or time.monotonic() - start < float(seconds) and len(times["raw"]) < MOST:
@@ -115,20 +114,30 @@ def on_openvino(model, sizes, options, clock):
     return statistics.median(ratios)
 
 
-def optimized(way, model, out, options, clock, *more):
+def optimized(way, model, out, options, clock):
     """The result's word, whether there is one that the checker accepts, and what was done."""
     isomer = programs.program("isomer")
-    answer = clock.run(way, [isomer, "optimize", str(model), "-o", str(out), "--json", "--quiet", "--budget", options.budget, *more])
+    answer = clock.run(way, [isomer, "optimize", str(model), "-o", str(out), "--json", "--quiet", "--budget", options.budget])
     if answer.get("result") != "improved":
         return answer.get("result", "failed"), False, []
     steps = answer.get("changes", [])
     return "improved", "failure" not in clock.run(way, [isomer, "check", str(model), str(out), f"{out}.cert", "--json"]), steps
 
 
-def compiled(way, model, folder, sizes, options, clock, *more):
+def compiled(way, model, folder, sizes, options, clock):
     answer = clock.run(way, [programs.program("isomer"), "compile", str(model), "-o", str(folder), "--json", "--quiet", "--as", "custom-op",
-                             "--seconds", str(options.seconds), *sizes, *more])
+                             "--seconds", str(options.seconds), *sizes])
     return answer if "failure" in answer else {key: answer[key] for key in ("operators", "graph", "tried", "regions", "ms", "errors", "sums")}
+
+
+def with_kernels(way, model, folder, sizes, options, clock):
+    folder.mkdir()
+    answer = clock.run(way, [programs.program("isomer"), "optimize", str(model), "-o", str(folder / "model.onnx"), "--json", "--quiet", "--kernels",
+                             "--budget", options.budget, *sizes])
+    if "failure" in answer:
+        return answer
+    empty = {"operators": 0, "graph": "", "tried": [], "regions": [], "ms": 0, "errors": None, "sums": ""}
+    return {key: answer["kernels"].get(key, none) for key, none in empty.items()} | {"seconds": answer["seconds"]}
 
 
 def estimates():
@@ -142,21 +151,15 @@ def estimates():
 def judge(name, model, folder, options):
     sizes, clock = [] if options.blocks else zoo.shape_options(name), Clock(options.most)
     row = {"estimate": estimates().get(name), "openvino": None if options.no_openvino else on_openvino(model, sizes, options, clock), "spent": clock.spent}
-    graphs = {}
-    for way, more in (("graph", ()), ("cost", ("--judge", "cost", "--without", "fastpath,bilinear"))):
-        row[f"{way}_result"], is_good, row[f"{way}_steps"] = optimized(way, model, folder / f"{way}.onnx", options, clock, *more)
-        if is_good:
-            graphs[way] = folder / f"{way}.onnx"
-    places = {"raw": model}
-    if "graph" in graphs:
-        places["graph"] = graphs["graph"]
-    wanted = {"kernels": (model, ())}
-    if "graph" in graphs:
-        wanted["after"] = (graphs["graph"], ())
-    if graphs:
-        wanted["together"] = (model, tuple(word for g in graphs.values() for word in ("--equal", str(g))))
-    for way, (given, more) in wanted.items():
-        row[f"{way}_made"] = compiled(way, given, folder / way, sizes, options, clock, *more)
+    graph = folder / "graph.onnx"
+    row["graph_result"], is_good, row["graph_steps"] = optimized("graph", model, graph, options, clock)
+    places, wanted = {"raw": model}, {"kernels": model}
+    if is_good:
+        places["graph"] = wanted["after"] = graph
+    for way, given in wanted.items():
+        row[f"{way}_made"] = compiled(way, given, folder / way, sizes, options, clock)
+    row["together_made"] = with_kernels("together", model, folder / "together", sizes, options, clock)
+    for way in (*wanted, "together"):
         if "failure" not in row[f"{way}_made"]:
             places[way] = folder / way
     feeds = folder / "feeds.npz"

@@ -227,14 +227,19 @@ void bind_optimize(nb::module_& m) {
   m.def("runtimes", &api::runtimes);
   m.def("default_cache", &api::default_cache);
   m.def("optimize_file", [](const Path& in, const Path& out, const Path& certificate, bool fix_sizes,
-                            int sizes_from, api::OptimizeOptions options, const Feeds& feeds,
-                            const Told& progress) {
+                            int sizes_from, bool kernels, const std::string& compiler,
+                            api::OptimizeOptions options, const Feeds& feeds, const Told& progress) {
     Watch watch;
     set_feeds(options, feeds);
     options.progress = watch.teller(progress);
     options.stop = watch.token();
-    const api::OptimizeFiles files{
-        .in = in, .out = out, .sizes_from = sizes_from, .certificate = certificate, .fix_sizes = fix_sizes};
+    const api::OptimizeFiles files{.in = in,
+                                   .out = out,
+                                   .sizes_from = sizes_from,
+                                   .certificate = certificate,
+                                   .fix_sizes = fix_sizes,
+                                   .kernels = kernels,
+                                   .compiler = compiler};
     const api::Optimized found =
         watch.run([&] { return api::optimize_file(files, options); }, OnInterrupt::GiveBest);
     return nb::make_tuple(found.json, bytes_of(found.certificate));

@@ -287,6 +287,11 @@ struct OptimizeFiles {
   bool fix_sizes = false;                  // a model for one size: options.sizes, and others are found
   bool require_gain = false;               // nothing is written unless the result is faster
   std::filesystem::path report = {};       // where a page about it goes, as `report` makes it; "": nowhere
+  // Also kernels of ONNX Runtime for regions of the model that are faster so: a library OUT.kernels.so (with
+  // OUT's name without its ending) and its weights, OUT.kernels.weights. `out` has them as functions of its
+  // own, so that it runs, and is proved equal, without the library, too; metadata says which library it is.
+  bool kernels = false;
+  std::string compiler = {};  // of C++, for kernels; "": $CXX, else clang++ or g++ of $PATH
 };
 // The same from file to file: the model and its certificate are written, or neither. `seconds` are those of
 // reading and writing, too; `scratch`, if it is "", is the folder of `out`.
@@ -566,18 +571,13 @@ struct CompileOptions {
   std::string schedules = {};  // how loops run, where it is not left to Isomer: docs/how-to/compile.md
   // Also model.onnx, in which the regions that are faster so are operators of ONNX Runtime.
   bool as_operator = false;
-  // Of as_operator: files of models that are equal to this one, with certificates beside them (FILE.cert) if
-  // there are any; each is proved again. Their regions are offered, too, and the graph that was chosen is
-  // written as graph.onnx, with its certificate.
-  std::vector<std::filesystem::path> equal = {};
-  // Of as_operator: seconds of looking for more of them, as `optimize` does; 0: none are looked for.
-  double optimize_seconds = 0;
   // Seconds of looking for faster schedules of loops, by measuring; 0: those that Isomer chooses are taken.
   double tune_seconds = 0;
   std::string tune_search = "evolution";  // one of tune_searches()
-  std::filesystem::path tuning = {};  // a folder that remembers what was measured; "": nothing is remembered
-  int threads = 1;                    // of a run, if its user says nothing else; the runtime has as many
-  double budget = 300;                // seconds of the whole run, but for the two searches above
+  std::filesystem::path tuning = {};   // a folder that remembers what was measured; "": nothing is remembered
+  std::filesystem::path objects = {};  // a folder that remembers what was compiled; "": nothing is remembered
+  int threads = 1;                     // of a run, if its user says nothing else; the runtime has as many
+  double budget = 300;                 // seconds of the whole run, but for tune_seconds
   // Of comparing its speed with ONNX Runtime, and six times as long where that leaves open whether operators
   // are faster; 0: it is not compared.
   double seconds = 5;
@@ -619,6 +619,7 @@ ISOMER_API std::vector<std::string> compile_targets();
 ISOMER_API std::vector<std::string> tune_searches();
 // The folder of this user's records: beside the cache of measurements; "" where that is none.
 ISOMER_API std::filesystem::path default_tuning();
+ISOMER_API std::filesystem::path default_objects();  // the same of what was compiled
 // Each rounds less than the one before, and takes longer: docs/reference/json.md.
 ISOMER_API std::vector<std::string> sums_of_products();
 // Writes libNAME.so, libNAME.a, NAME.h, NAME.hpp, NAME.weights, NAME.cpp and interface.json into the folder,

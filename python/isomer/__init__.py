@@ -13,6 +13,8 @@ True
 A model is a path, or an `onnx.ModelProto`; what comes back is of the same kind. docs/python.md is the reference.
 """
 
+from typing import TYPE_CHECKING, Any
+
 from . import rules
 from ._core import version as __version__
 from ._errors import BadInput, Error, InternalError, NotModelled, OutOfMemory, RuntimeFailed
@@ -37,9 +39,21 @@ from ._results import (
     Report,
 )
 
+if TYPE_CHECKING:
+    from ._session import InferenceSession, KernelWarning
+
 __all__ = [
-    "BadInput", "Bench", "Checked", "Comparison", "Compiled", "Error", "Explanation", "Exploration", "Gate", "Inspection", "InternalError", "Interval",
-    "ModelSpeed", "Module", "NotModelled", "Optimized", "OutOfMemory", "PairSpeed", "Port", "Proof", "Report", "Runtime", "RuntimeFailed", "__version__",
-    "bench", "check", "compare", "compile", "default_cache", "explain", "explore", "gate", "inspect", "load", "optimize", "proposers", "prove", "report",
-    "rules", "run", "runtimes",
+    "BadInput", "Bench", "Checked", "Comparison", "Compiled", "Error", "Explanation", "Exploration", "Gate", "InferenceSession", "Inspection",
+    "InternalError", "Interval", "KernelWarning", "ModelSpeed", "Module", "NotModelled", "Optimized", "OutOfMemory", "PairSpeed", "Port", "Proof",
+    "Report", "Runtime", "RuntimeFailed", "__version__", "bench", "check", "compare", "compile", "default_cache", "explain", "explore", "gate",
+    "inspect", "load", "optimize", "proposers", "prove", "report", "rules", "run", "runtimes",
 ]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """What needs onnxruntime, which is imported when it is used first."""
+    if name in ("InferenceSession", "KernelWarning"):
+        from . import _session
+
+        return getattr(_session, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -72,6 +72,8 @@ class OptimizeOptions(TypedDict, total=False):
     """The options of `optimize`, for those who check types."""
 
     certificate: PathLike | None
+    kernels: bool
+    compiler: str
     seconds: float
     judge: Literal["runtime", "cost"]
     min_gain: float
@@ -104,6 +106,8 @@ def optimize(
     out: PathLike | None = None,
     *,
     certificate: PathLike | None = None,
+    kernels: bool = False,
+    compiler: str = "",
     seconds: float = 300,
     judge: Literal["runtime", "cost"] = "runtime",
     min_gain: float = 1.02,
@@ -131,6 +135,8 @@ def optimize(
     A path needs `out`, where the result goes; its certificate goes to `certificate`, or beside it as OUT.cert. Of a ModelProto the result is
     a ModelProto, and is written only if `out` is given. Ctrl-C ends the search: the result is then the best so far.
 
+    `kernels`: also make kernels, a library beside `out` that `isomer.InferenceSession(out)` finds, where that is faster still; it needs a C++
+    `compiler` ("": $CXX, clang++ or g++). A ModelProto then needs `out`, too.
     `seconds`: for all of it. `judge`: "runtime" measures; "cost" is an analytic cost, which measures nothing. `min_gain`: a result must surely be more
     than this many times as fast. `max_error_growth`, `max_size_growth`: of rounding error and of the file's size, against the original's.
     `simplify`: where nothing is faster, keep what is simpler and not slower. `fix_sizes`: make a model for one size only, that of `sizes` or of the
@@ -175,9 +181,11 @@ def optimize(
             read = path_of(model)
             if out is None:
                 raise TypeError("optimize of a file needs `out`: where the result goes")
+        if kernels and out is None:
+            raise TypeError("optimize with kernels needs `out`: their library goes beside it")
         written = path_of(out, "`out`") if out is not None else folder / "out.onnx"
         proof = path_of(certificate, "`certificate`") if certificate is not None else ""
-        text, found = _core.optimize_file(read, written, proof, fix_sizes, sizes_from, options, arrays, progress)
+        text, found = _core.optimize_file(read, written, proof, fix_sizes, sizes_from, kernels, compiler, options, arrays, progress)
         report = json.loads(text)
         is_same = report["result"] == "unchanged" and not fix_sizes
         result: Any = model if is_in_memory and is_same else _load(written) if is_in_memory else written

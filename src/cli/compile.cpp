@@ -23,8 +23,7 @@ namespace {
 struct CompileCommand {
   std::filesystem::path model, folder, schedule;
   api::CompileOptions options;
-  std::string show, as = "module", precision = "f32", tune = "0", tuning, optimize = "0", operators,
-                    budget = "5m";
+  std::string show, as = "module", precision = "f32", tune = "0", tuning, operators, budget = "5m";
   LiveRequest live;
 };
 
@@ -38,11 +37,11 @@ Result<std::string> text_of(const std::filesystem::path& path) {
 Result<Reply> compile(const CompileCommand& request) {
   api::CompileOptions options = request.options;
   ISOMER_TRY(options.tune_seconds, seconds_of(request.tune, "--tune"));
-  ISOMER_TRY(options.optimize_seconds, seconds_of(request.optimize, "--optimize"));
   ISOMER_TRY(options.budget, seconds_of(request.budget));
   options.tuning = request.tuning == "none" ? std::filesystem::path()
                    : request.tuning.empty() ? api::default_tuning()
                                             : std::filesystem::path(request.tuning);
+  options.objects = api::default_objects();
   options.as_operator = request.as == "custom-op";
   if (request.precision != "f32") options.sums = request.precision;
   if (!request.schedule.empty()) {
@@ -50,8 +49,7 @@ Result<Reply> compile(const CompileCommand& request) {
   }
   const Interrupt interrupt;
   ISOMER_TRY(const auto live,
-             Live::start(request.live, options.budget + options.tune_seconds + options.optimize_seconds,
-                         interrupt.flag()));
+             Live::start(request.live, options.budget + options.tune_seconds, interrupt.flag()));
   live->set_kept("nothing is written");
   options.stop = interrupt.token();
   options.progress = [&live](std::string_view now) { live->show(now); };
@@ -122,23 +120,12 @@ void add_operator_options(CLI::App& command, CompileCommand& request) {
       ->check(CLI::Range(1, 1024))
       ->type_name("N")
       ->capture_default_str();
-  command
-      .add_option("--equal", request.options.equal,
-                  "With --as custom-op: also offer the regions of this equal model, as optimize writes it")
-      ->type_name("FILE");
-  command
-      .add_option(
-          "--optimize", request.optimize,
-          "With --as custom-op: also search for equal models for TIME, as optimize does, and offer their "
-          "regions; 0: don't")
-      ->type_name("TIME")
-      ->capture_default_str();
 }
 
 void add_comparison_options(CLI::App& command, CompileCommand& request) {
   command
       .add_option("--budget", request.budget,
-                  "Time for the whole run, the C++ compiler's too, beside that of --tune and --optimize")
+                  "Time for the whole run, the C++ compiler's too, beside that of --tune")
       ->type_name("TIME")
       ->capture_default_str();
   command

@@ -89,6 +89,15 @@ void add_optimize(CLI::App& app, Chosen& chosen) {
       ->add_option("--report", request->files.report,
                    "Write a page about it, HTML in one file, after the budget (default: no)")
       ->type_name("FILE");
+  command->add_flag(
+      "--kernels", request->files.kernels,
+      "Also make kernels for regions of the model, a library OUT.kernels.so beside OUT "
+      "(without OUT's ending), where that is faster still; needs a C++ compiler. OUT is proved "
+      "equal and runs without the library, too; isomer.InferenceSession(OUT) in Python loads both");
+  command
+      ->add_option("--compiler", request->files.compiler,
+                   "The C++ compiler, with --kernels (default: $CXX, clang++ or g++)")
+      ->type_name("CXX");
   command->add_option("--budget", request->budget, "Time for the whole run: 30s, 5m, 1h")
       ->type_name("TIME")
       ->capture_default_str();

@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include "cli/json_text.h"
 #include "cli/table.h"
@@ -160,6 +162,49 @@ std::vector<Line> tried_lines(const Json& report) {
   return lines;
 }
 
+bool has_kernels(const Json& report) {
+  return !report["kernels"].is_null() && report["kernels"]["is_taken"].get<bool>();
+}
+
+// What became of --kernels: what it is made of, or why there are none.
+std::string kernels_text(const Json& report) {
+  const Json& kernels = report["kernels"];
+  if (kernels.is_null()) return "";
+  if (!has_kernels(report)) return paragraph("no kernels: " + printable(string_of(kernels, "reason")), 2, 4);
+  const auto operators = kernels["operators"].get<std::uint64_t>();
+  std::string text =
+      fmt::format("{} kernel{} in {} ({})", operators, operators == 1 ? "" : "s",
+                  printable(string_of(kernels, "library")), megabytes(kernels["library_bytes"]));
+  if (const std::string weights = string_of(kernels, "weights"); !weights.empty())
+    text += fmt::format(", weights in {} ({})", printable(weights), megabytes(kernels["weight_bytes"]));
+  text = paragraph(text, 2, 4);
+  for (const Json& at : kernels["sizes"]) {
+    std::string sizes = fmt::format("{}", fmt::join(at["sizes"].get<std::vector<std::string>>(), " "));
+    text += paragraph(fmt::format("at {}: {}", printable(sizes),
+                                  at["speed"].is_null()
+                                      ? printable(string_of(at, "reason"))
+                                      : fmt::format("{:.2f} times as fast", number_of(at["speed"]["ratio"]))),
+                      4, 6);
+  }
+  const Json& every = kernels["every_size"];
+  if (!every.is_null())
+    text +=
+        paragraph(every["is_taken"].get<bool>()
+                      ? "kernels run at every size that they take, else the model's own nodes"
+                      : "at all other sizes: the model's own nodes: " + printable(string_of(every, "reason")),
+                  4, 6);
+  return text;
+}
+
+// What to do with it, last.
+std::string next_step(const Json& report, const OptimizeWords& words) {
+  if (!has_kernels(report)) return "";
+  return fmt::format(
+      "  load it in Python: isomer.InferenceSession(\"{}\"); without the library it runs as the graph "
+      "alone\n",
+      printable(words.out.string()));
+}
+
 // What earlier runs were good for, and where that is kept.
 std::string cache_text(const Json& report) {
   const Json &cache = report["cache"], &search = report["search"];
@@ -209,10 +254,12 @@ std::string optimize_text(const Json& report, const OptimizeWords& words) {
     text += paragraph("measured " + measured_on(report), 2, 4);
   }
   if (is_changed(report)) {
-    text += "  what was done\n" + lines_text(done_lines(report), words.is_verbose);
+    if (const auto done = done_lines(report); !done.empty())
+      text += "  what was done\n" + lines_text(done, words.is_verbose);
   } else if (const auto tried = tried_lines(report); !tried.empty()) {
     text += "  what was tried\n" + lines_text(tried, words.is_verbose);
   }
+  text += kernels_text(report);
   for (const Json& a : report["advice"])
     text +=
         paragraph(fmt::format("advice: with {}={} the original is {:.2f} times as fast [{:.2f}, {:.2f}]: {}",
@@ -251,6 +298,7 @@ std::string optimize_text(const Json& report, const OptimizeWords& words) {
       text += "  assuming that it is as its user states it:\n" + printable_lines(assumed.get<std::string>()) +
               "\n";
   if (words.is_verbose) text += details(report);
+  text += next_step(report, words);
   return text;
 }
 

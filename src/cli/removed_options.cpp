@@ -11,7 +11,12 @@ constexpr std::string_view kNoPrior =
     "asking proposers in a learned order made the search 1.06 times as long; leave it out, all are asked at "
     "once";
 
+constexpr std::string_view kNowKernels =
+    "isomer optimize MODEL -o OUT.onnx --kernels searches graphs and kernels together";
+
 constexpr auto kRemoved = std::to_array<RemovedOption>({
+    {"compile", "--equal", "", kNowKernels},
+    {"compile", "--optimize", "", kNowKernels},
     {"optimize", "--prior", "", kNoPrior},
     {"optimize", "--no-prior", "", kNoPrior},
     {"optimize", "--trust-timings", "",

@@ -22,6 +22,11 @@ fs::path default_tuning() {
   return cache.empty() ? cache : cache.parent_path() / "tuning";
 }
 
+fs::path default_objects() {
+  const fs::path cache = default_cache();
+  return cache.empty() ? cache : cache.parent_path() / "objects";
+}
+
 CacheState cache_state(const fs::path& cache) {
   return guarded([&] {
     std::error_code failure;

@@ -4,8 +4,13 @@
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
+#include <algorithm>
+#include <array>
+#include <fstream>
 #include <memory>
+#include <sstream>
 
+#include "app/api/compile/optimize_kernels.h"
 #include "app/api/errors.h"
 #include "app/api/model_state.h"
 #include "app/api/report_json.h"
@@ -14,6 +19,7 @@
 #include "app/optimize/proposer_names.h"
 #include "app/optimize/write_optimized.h"
 #include "app/rules/user_rules.h"
+#include "base/temporary_folder.h"
 #include "io/onnx/write_file.h"
 #include "model/ops/own_operators.h"
 #include "optimizer/plans/store.h"
@@ -65,9 +71,10 @@ constexpr double kShareOfInputs = 0.25;  // of the time, to look for inputs that
 // A run of `optimize`. Its time begins with it.
 class OptimizeRun {
  public:
-  explicit OptimizeRun(const OptimizeOptions& options)
-      : options_(options), limit_(options.stop, checked_seconds(options.seconds)) {
-    request_.seconds = checked_seconds(options.seconds);
+  // `share`: of the time, for the search.
+  explicit OptimizeRun(const OptimizeOptions& options, double share = 1)
+      : options_(options), limit_(options.stop, share * checked_seconds(options.seconds)) {
+    request_.seconds = share * checked_seconds(options.seconds);
     request_.search.limit = limit_.limit();
     request_.waits = !options.may_leave_thread;
     request_.measure = options.judge == Judge::Runtime;
@@ -100,6 +107,7 @@ class OptimizeRun {
       const auto sets = size_sets(sizes);
       FeedsForModels feeds = feeds_at(model, sets[0]);
       if (feeds.is_open) shapes_ = feeds.shapes();
+      request_feeds_ = feeds.tensors;
       request_.feeds = std::move(feeds.tensors);
       context_.inputs = std::move(feeds.words);
       if (sets.size() > 1) prepare_more(model, sets);
@@ -120,6 +128,21 @@ class OptimizeRun {
   }
 
   double spent() const { return limit_.spent(); }
+  void set_kernels(const ReportJson& json) { context_.kernels = json.dump(); }
+
+  // Of all inputs that the model leaves open: as they were given, else those of the inputs.
+  std::vector<std::string> sizes(const Model& model) const {
+    if (size_sets(options_.sizes).size() > 1) return options_.sizes;
+    const isomer::Graph& graph = model.state().model.graph;
+    const Inference inference = take(infer(graph));
+    std::vector<std::string> out;
+    for (const Value& input : graph.inputs()) {
+      const auto feed = request_feeds_.find(graph.name_of(input));
+      if (feed != request_feeds_.end() && !concrete_shape(inference.of(input)))
+        out.push_back(fmt::format("{}={}", graph.name_of(input), fmt::join(feed->second.extents(), "x")));
+    }
+    return out;
+  }
 
   Optimized to_public(const Model& given, isomer::Optimized found) const {
     const OptimizeReport& report = found.report;
@@ -170,8 +193,74 @@ class OptimizeRun {
   StoppableLimit limit_;
   OptimizeRequest request_;
   OptimizeContext context_;
+  NamedTensors request_feeds_;
   std::vector<std::string> shapes_;  // of inputs that were found; none: as given
 };
+
+// Of the time, for the search for a graph, where kernels are asked for.
+constexpr double kShareOfGraph = 0.3;
+// And of what is left then, for writing and all that was not foreseen.
+constexpr double kShareOfKernels = 0.93;
+
+// What code that was compiled for this machine may use; "": not known.
+std::string processor_features() {
+  std::ifstream info("/proc/cpuinfo");
+  std::string line, out;
+  while (std::getline(info, line) && !line.starts_with("flags")) line.clear();
+  std::istringstream words(line.substr(std::min(line.size(), line.find(':') + 1)));
+  constexpr std::array<std::string_view, 9> kUsed{"sse4", "ssse3", "popcnt", "avx",  "fma",
+                                                  "f16c", "bmi",   "amx",    "movbe"};
+  for (std::string word; words >> word;)
+    if (std::ranges::any_of(kUsed, [&](std::string_view used) { return word.starts_with(used); }))
+      out += (out.empty() ? "" : " ") + word;
+  return out;
+}
+
+// What the graph search came to, with kernels if that is surely faster; `folder`: for files.
+FoundKernels add_kernels(const OptimizeFiles& files, const OptimizeOptions& options, const OptimizeRun& run,
+                         const Model& model, const std::filesystem::path& folder,
+                         isomer::Optimized& optimized) {
+  KernelSearch search{.model = model,
+                      .sizes = run.sizes(model),
+                      .options = options,
+                      .compiler = files.compiler,
+                      .folder = folder,
+                      .out = files.out,
+                      .seconds = kShareOfKernels * (options.seconds - run.spent())};
+  if (optimized.report.result == OptimizeReport::Result::Improved) {
+    search.found = run.to_public(model, optimized).model;
+    search.certificate = optimized.certificate;
+    search.is_for_runtime = std::ranges::any_of(optimized.report.steps, [](const auto& step) {
+      return step.kind == "fastpath" || step.kind == "bilinear";
+    });
+    if (optimized.report.ratio) search.ratio = optimized.report.ratio->estimate;
+  }
+  FoundKernels found;
+  if (options.stop.stop_requested()) found.reason = "Ctrl-C came before kernels were made";
+  else found = find_kernels(search);
+  found.json["is_taken"] = found.is_taken;
+  found.json["reason"] = found.reason;
+  if (!found.is_taken) return found;
+  OptimizeReport& report = optimized.report;
+  report.result = OptimizeReport::Result::Improved;
+  report.reason.clear();
+  report.ratio = isomer::Interval{found.ratio->estimate, found.ratio->low, found.ratio->high};
+  report.sizes.clear();
+  report.before.reset();
+  report.after.reset();
+  if (found.time) {
+    report.before = RunCost{found.time->a_wall_ns, {}};
+    report.after = RunCost{found.time->b_wall_ns, {}};
+  }
+  report.error_before.reset();
+  report.error_after.reset();
+  if (found.errors) {
+    report.error_before = found.errors->runtime;
+    report.error_after = found.errors->module;
+  }
+  optimized.certificate = found.certificate;
+  return found;
+}
 
 void check_report_place(const std::filesystem::path& report, const OptimizedFiles& places) {
   if (report.empty()) return;
@@ -218,11 +307,13 @@ Optimized optimize(const Model& model, const OptimizeOptions& options) {
 
 Optimized optimize_file(const OptimizeFiles& files, const OptimizeOptions& options) {
   return guarded([&] {
-    OptimizeRun run(options);
+    if (files.kernels) check_kernel_options(files, options);
+    OptimizeRun run(options, files.kernels ? kShareOfGraph : 1);
     OptimizedFiles places{.in = files.in, .out = files.out, .certificate = files.certificate};
     if (places.certificate.empty()) places.certificate = files.out.string() + ".cert";
     places.writes_unchanged = files.fix_sizes;
     places.version = version();
+    places.wants_kernels = files.kernels;
     if (files.fix_sizes && size_sets(options.sizes).size() > 1)
       throw Error(ErrorKind::BadInput, "a model is fixed to one size, and --shape says several");
     const Model model = files.fix_sizes
@@ -233,6 +324,23 @@ Optimized optimize_file(const OptimizeFiles& files, const OptimizeOptions& optio
     check_report_place(files.report, places);
     isomer::Optimized found = run.find(model.state(), files.in,
                                        options.scratch.empty() ? files.out : scratch_name(options.scratch));
+    std::optional<TemporaryFolder> folder;
+    if (files.kernels) {
+      constexpr std::string_view kPrefix = ".isomer-kernels";
+      const std::filesystem::path parent = std::filesystem::absolute(files.out).parent_path();
+      TemporaryFolder::remove_stale(parent, kPrefix);
+      folder.emplace(parent, kPrefix);
+      const FoundKernels kernels = add_kernels(files, options, run, model, folder->path(), found);
+      ReportJson told = kernels.json;
+      told["library"] = kernels.is_taken ? places.library().string() : "";
+      told["weights"] = kernels.is_taken && !kernels.weights.empty() ? places.weights().string() : "";
+      told["weight_bytes"] = kernels.is_taken && !kernels.weights.empty()
+                                 ? std::filesystem::file_size(kernels.weights)
+                                 : std::uintmax_t{0};
+      run.set_kernels(told);
+      if (kernels.is_taken)
+        places.kernels = KernelFiles{kernels.model, kernels.library, kernels.weights, processor_features()};
+    }
     OptimizeReport& report = found.report;
     const bool is_wanted = report.result == OptimizeReport::Result::Improved || !files.require_gain;
     if (is_wanted) take(write_optimized(places, found));
@@ -240,6 +348,7 @@ Optimized optimize_file(const OptimizeFiles& files, const OptimizeOptions& optio
     if (report.is_abandoned) wire::remove_own_outputs(files.out.parent_path());
     report.seconds = run.spent();
     Optimized out = run.to_public(model, std::move(found));
+    if (places.kernels) out.model = load(files.out);
     if (is_wanted && !files.report.empty()) write_report(files, options, places, model, out);
     return out;
   });

@@ -388,6 +388,7 @@ ReportJson to_json(const OptimizeReport& report, const OptimizeContext& context)
             {"reached", reached},
             {"prices", prices_of(s.prices)}}},
           {"certificate", report.certificate.string()},
+          {"kernels", Json::parse(context.kernels)},
           {"advice", advice},
           {"groups", groups},
           {"regions", regions},

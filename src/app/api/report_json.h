@@ -29,6 +29,7 @@ struct OptimizeContext {
   std::vector<std::string> assumed = {};  // operators that their user states
   std::shared_ptr<TimingCache> cache = {};
   std::vector<Decided> user_rules = {};
+  std::string kernels = "null";  // what --kernels came to, as JSON
 };
 
 ReportJson to_json(const Summary& summary);

@@ -2,16 +2,33 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 
 #include "app/optimize/optimize.h"
 
 namespace isomer {
+
+// A model with kernels, and what it takes them from, in the folder of OUT's scratch files.
+struct KernelFiles {
+  std::filesystem::path model, library, weights;  // weights "": there are none
+  std::string processor = {};                     // what the library needs, in the words of /proc/cpuinfo
+};
 
 struct OptimizedFiles {
   std::filesystem::path in, out, certificate;
   // What comes back unchanged is the model as it was read, not the file's bytes: it was read at other sizes.
   bool writes_unchanged = false;
   std::string version = {};  // of Isomer, for the stamp
+  // Kernels are asked for: their places are OUT's name without its ending, and these.
+  bool wants_kernels = false;
+  std::optional<KernelFiles> kernels = {};  // nullopt: none are taken; those of an earlier run are removed
+  std::filesystem::path library() const { return beside(".kernels.so"); }
+  std::filesystem::path weights() const { return beside(".kernels.weights"); }
+
+ private:
+  std::filesystem::path beside(const char* ending) const {
+    return std::filesystem::path(out).replace_extension() += ending;
+  }
 };
 
 // What is wrong with the places that are to be written, before any work is done.

@@ -31,7 +31,7 @@ Digest structure_of(const Graph& program);
 struct OperatorPlace {
   const RegionProgram* region = nullptr;
   std::string op;            // in the domain of our operators
-  std::int64_t weights = 0;  // the number of its file
+  std::int64_t weights = 0;  // where they begin in the file
 };
 // The model with operators in the place of regions. Error: regions that share a node, or that wait for each
 // other.

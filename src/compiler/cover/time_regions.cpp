@@ -109,8 +109,9 @@ Outcome<RegionTime> RegionTimer::time(const CutModel& cut, const RegionProgram& 
   request.folder /= fmt::format("{}", known_.size());
   // What can't be compiled stays with the runtime.
   const auto made = compile_regions({{.program = &region.graph}}, request);
-  const auto ours =
-      made.ok() ? operator_model(made->regions[0].plan, made->regions[0].op, 0) : Result<Model>(made.error());
+  const auto ours = made.ok()
+                        ? operator_model(made->regions[0].plan, made->regions[0].op, made->regions[0].weights)
+                        : Result<Model>(made.error());
   ISOMER_TRY(RegionTime out, compare(as_model(region.graph), ours.ok() ? &*ours : nullptr,
                                      ours.ok() ? made->library : fs::path(), feeds));
   if (!ours.ok()) out.failure = ours.error().message;

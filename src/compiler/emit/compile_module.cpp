@@ -3,13 +3,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
 #include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <thread>
 
 #include "base/blake2b.h"
 #include "base/check.h"
 #include "compiler/emit/compiler.h"
+#include "compiler/emit/object_cache.h"
 #include "compiler/loops/open_sizes.h"
 #include "io/onnx/size_arguments.h"
 #include "io/onnx/write_file.h"
@@ -71,7 +74,7 @@ struct Sources {
 class Builder {
  public:
   Builder(const Target& target, const CompileRequest& request, const std::string& compiler)
-      : target_(target), request_(request), compiler_(compiler) {}
+      : target_(target), request_(request), compiler_(compiler), cache_(request.objects) {}
 
   Status build(const Sources& sources) {
     const std::int64_t start = now_ns();
@@ -86,18 +89,24 @@ class Builder {
  private:
   std::string in_folder(const std::string& file) const { return (request_.folder / file).string(); }
 
+  struct Task {
+    std::string source, part;
+    std::vector<std::string> more;
+  };
+
   Status build_all(const Sources& sources) {
+    std::vector<Task> tasks;
     for (const std::string& source : sources.code) {
       for (const auto& [part, flags] : target_.parts) {
-        std::vector<std::string> more = flags;
-        more.push_back(fmt::format("-DIM_PART={}_{}", source, part));
-        ISOMER_TRY_DO(compile(source, "_" + part, more));
+        tasks.push_back({source, "_" + part, flags});
+        tasks.back().more.push_back(fmt::format("-DIM_PART={}_{}", source, part));
       }
-      ISOMER_TRY_DO(compile(
-          source, "",
-          target_.parts.empty() ? std::vector<std::string>{} : std::vector<std::string>{"-DIM_DISPATCH"}));
+      tasks.push_back({source, "", {}});
+      if (!target_.parts.empty()) tasks.back().more.emplace_back("-DIM_DISPATCH");
     }
-    for (const std::string& source : sources.plain) ISOMER_TRY_DO(compile(source, "", {}));
+    for (const std::string& source : sources.plain) tasks.push_back({source, "", {}});
+    for (const Task& task : tasks) objects_.push_back(object_of(task));
+    ISOMER_TRY_DO(compile_all(tasks));
     const std::string archive = in_folder("lib" + request_.name + ".a");
     std::error_code failure;
     fs::remove(archive, failure);
@@ -109,7 +118,32 @@ class Builder {
     return link();
   }
 
-  Status compile(const std::string& source, const std::string& part, const std::vector<std::string>& more) {
+  std::string object_of(const Task& task) const { return in_folder(task.source + task.part + ".o"); }
+
+  // Several at a time, each a process of its own.
+  Status compile_all(const std::vector<Task>& tasks) const {
+    constexpr std::size_t kMostAtOnce = 4;
+    const std::size_t at_once =
+        std::min({kMostAtOnce, tasks.size(), std::size_t{std::max(1U, std::thread::hardware_concurrency())}});
+    std::atomic<std::size_t> next = 0;
+    std::atomic<bool> has_failed = false;
+    std::vector<Status> ended(tasks.size(), Done{});
+    {
+      std::vector<std::jthread> workers;
+      for (std::size_t k = 0; k < at_once; ++k)
+        workers.emplace_back([&] {
+          for (std::size_t t = next++; t < tasks.size() && !has_failed; t = next++) {
+            ended[t] = compile(tasks[t]);
+            if (!ended[t].ok()) has_failed = true;
+          }
+        });
+    }
+    cache_.shrink();
+    for (Status& status : ended) ISOMER_TRY_DO(std::move(status));
+    return Done{};
+  }
+
+  Status compile(const Task& task) const {
     std::vector<std::string> words{"-x",
                                    "c++",
                                    "-std=c++17",
@@ -122,10 +156,15 @@ class Builder {
                                    "-fno-exceptions",
                                    "-fno-rtti",
                                    "-w"};
-    for (const auto* flags : {&target_.flags, &more}) words.insert(words.end(), flags->begin(), flags->end());
-    objects_.push_back(in_folder(source + part + ".o"));
-    words.insert(words.end(), {"-c", in_folder(source + ".cpp"), "-o", objects_.back()});
-    return run_compiler(compiler_, spelled_for(compiler_, words), request_.limit.get());
+    for (const auto* flags : {&target_.flags, &task.more})
+      words.insert(words.end(), flags->begin(), flags->end());
+    const std::string source = in_folder(task.source + ".cpp"), object = object_of(task);
+    const std::string key = cache_.key(compiler_, words, source);
+    if (cache_.take(key, object)) return Done{};
+    words.insert(words.end(), {"-c", source, "-o", object});
+    ISOMER_TRY_DO(run_compiler(compiler_, spelled_for(compiler_, words), request_.limit.get()));
+    cache_.keep(key, object);
+    return Done{};
   }
 
   Status link() const {
@@ -148,6 +187,7 @@ class Builder {
   const Target& target_;
   const CompileRequest& request_;
   const std::string& compiler_;
+  ObjectCache cache_;
   std::vector<std::string> objects_;
   double seconds_ = 0;
 };
@@ -166,26 +206,52 @@ Status write_weights(const fs::path& path, const lower::Plan& plan) {
   return file.rename();
 }
 
-// Files of weights of several programs, each content once.
-class WeightFiles {
+// The weights of several programs in one file, each content once, behind a line that no other such file
+// begins with.
+class WeightFile {
  public:
-  WeightFiles(fs::path folder, std::string name) : folder_(std::move(folder)), name_(std::move(name)) {}
+  explicit WeightFile(fs::path path) : path_(std::move(path)) {}
 
-  Result<std::int64_t> add(const lower::Plan& plan) {
-    const std::int64_t number = next_++;
-    if (plan.weights == 0) return number;
-    Blake2b digest;
-    lower::for_each_weight(plan, [&](const void* bytes, std::size_t size) { digest.add(bytes, size); });
-    const auto [at, is_new] = numbers_.try_emplace(digest.hex(), number);
-    if (is_new) ISOMER_TRY_DO(write_weights(folder_ / fmt::format("{}_{}.weights", name_, number), plan));
-    return at->second;
+  struct Part {
+    std::int64_t begin = 0;
+    std::string digest;
+  };
+  Result<Part> add(const lower::Plan& plan) {
+    if (plan.weights == 0) return Part{};
+    Blake2b content;
+    lower::for_each_weight(plan, [&](const void* bytes, std::size_t size) { content.add(bytes, size); });
+    const std::string digest = content.hex();
+    if (const auto known = begins_.find(digest); known != begins_.end()) return Part{known->second, digest};
+    if (!out_.is_open()) out_.open(path_, std::ios::binary | std::ios::trunc);
+    end_ = (end_ + kAlignment - 1) / kAlignment * kAlignment;
+    begins_.emplace(digest, end_);
+    all_.add(digest.data(), digest.size());
+    const Part made{end_, digest};
+    out_.seekp(end_);
+    lower::for_each_weight(plan, [&](const void* bytes, std::size_t size) {
+      out_.write(static_cast<const char*>(bytes), static_cast<std::streamsize>(size));
+    });
+    end_ += plan.weights;
+    if (!out_) return Error{fmt::format("can't write {}", path_.string())};
+    return made;
+  }
+  Result<OrtWeights> finish() {
+    if (begins_.empty()) return OrtWeights{};
+    OrtWeights made{.bytes = static_cast<std::uint64_t>(end_), .begin = "isomer weights " + all_.hex()};
+    out_.seekp(0);
+    out_.write(made.begin.data(), static_cast<std::streamsize>(made.begin.size()));
+    out_.close();
+    if (!out_) return Error{fmt::format("can't write {}", path_.string())};
+    return made;
   }
 
  private:
-  fs::path folder_;
-  std::string name_;
-  std::int64_t next_ = 0;
-  std::map<std::string, std::int64_t> numbers_;  // of files, by the digest of what is in them
+  static constexpr std::int64_t kAlignment = 4096;  // the first part begins here, too
+  fs::path path_;
+  std::ofstream out_;
+  std::int64_t end_ = 1;
+  Blake2b all_;
+  std::map<std::string, std::int64_t> begins_;  // by the digest of what is there
 };
 
 bool is_identifier(std::string_view name) {
@@ -445,7 +511,7 @@ namespace {
 class RegionWriter {
  public:
   RegionWriter(const CompileRequest& request, CompiledRegions& out)
-      : request_(request), out_(out), weights_(request.folder, request.name) {}
+      : request_(request), out_(out), weights_(request.folder / (request.name + ".weights")) {}
 
   Status add(const RegionSource& source) {
     auto texts = texts_of(source);
@@ -456,19 +522,42 @@ class RegionWriter {
     }
     const std::string code = replaced(texts->code, fmt::format("#include \"{}.h\"\n", any_), texts->header) +
                              operator_text(*texts, source.sizes);
-    const auto [op, is_new] =
-        known_.try_emplace(without_titles(code), fmt::format("{}_{}", request_.name, known_.size()));
+    const auto [file, is_new] =
+        known_.try_emplace(without_titles(code), fmt::format("{}_{}", request_.name, out_.regions.size()));
     if (is_new) {
       ISOMER_TRY_DO(
-          wire::write_text(request_.folder / (op->second + ".cpp"), replaced(code, any_, op->second)));
-      operators_.push_back(op->second);
+          wire::write_text(request_.folder / (file->second + ".cpp"), replaced(code, any_, file->second)));
+      files_.push_back(file->second);
       out_.functions += texts->functions;
     }
-    ISOMER_TRY(const std::int64_t file, weights_.add(texts->plan));
-    out_.regions.push_back({op->second, std::move(texts->plan), file});
+    ISOMER_TRY(const WeightFile::Part part, weights_.add(texts->plan));
+    for (const std::string* words : {&file->first, &part.digest}) identity_.add(words->data(), words->size());
+    codes_.push_back(file->second);
+    out_.regions.push_back({{}, std::move(texts->plan), part.begin});
     return Done{};
   }
-  const std::vector<std::string>& operators() const { return operators_; }
+  // Names for all operators, which no library has whose operators compute something else; and the file that
+  // registers them.
+  Status finish(const std::string& choice) {
+    identity_.add(choice.data(), choice.size());
+    constexpr std::size_t kDigits = 12;
+    const std::string name = fmt::format("{}_{}", request_.name, identity_.hex().substr(0, kDigits));
+    std::vector<OrtNamedOperator> operators;
+    auto code = codes_.begin();
+    for (std::size_t k = 0; k < out_.regions.size(); ++k) {
+      if (!out_.regions[k].failure.empty()) continue;
+      out_.regions[k].op = fmt::format("{}_{}", name, k);
+      operators.push_back({out_.regions[k].op, *code++});
+    }
+    if (!choice.empty()) {
+      out_.choice = name + "_choice";
+      operators.push_back({out_.choice, request_.name + "_choice"});
+    }
+    ISOMER_TRY(const OrtWeights weights, weights_.finish());
+    return wire::write_text(request_.folder / (request_.name + "_operators.cpp"),
+                            ort_registration_text(operators, request_.name, weights));
+  }
+  const std::vector<std::string>& files() const { return files_; }
 
  private:
   Result<lower::ModuleTexts> texts_of(const RegionSource& source) const {
@@ -488,10 +577,11 @@ class RegionWriter {
 
   const CompileRequest& request_;
   CompiledRegions& out_;
-  WeightFiles weights_;
+  WeightFile weights_;
+  Blake2b identity_;
   const std::string any_ = request_.name + "_region";  // until it has a number
-  std::map<std::string, std::string> known_;           // operators by their code
-  std::vector<std::string> operators_;
+  std::map<std::string, std::string> known_;           // files by their code
+  std::vector<std::string> files_, codes_;             // each once; of each region that has one
 };
 
 }  // namespace
@@ -507,15 +597,14 @@ Result<CompiledRegions> compile_regions(const std::vector<RegionSource>& program
   const auto in = [&](const std::string& file) { return request.folder / file; };
   RegionWriter writer(request, out);
   for (const RegionSource& source : programs) ISOMER_TRY_DO(writer.add(source));
-  Sources sources{.code = writer.operators(), .plain = {request.name + "_operators"}, .wants_archive = false};
-  std::vector<std::string> operators = writer.operators();
+  Sources sources{.code = writer.files(), .plain = {request.name + "_operators"}, .wants_archive = false};
+  std::string choice_text;
   if (const auto chosen = choice ? choice(out) : std::nullopt) {
-    operators.push_back(request.name + "_choice");
-    sources.plain.push_back(operators.back());
-    ISOMER_TRY_DO(
-        wire::write_text(in(operators.back() + ".cpp"), ort_choice_text(operators.back(), *chosen)));
+    sources.plain.push_back(request.name + "_choice");
+    choice_text = ort_choice_text(sources.plain.back(), *chosen);
+    ISOMER_TRY_DO(wire::write_text(in(sources.plain.back() + ".cpp"), choice_text));
   }
-  ISOMER_TRY_DO(wire::write_text(in(request.name + "_operators.cpp"), ort_registration_text(operators)));
+  ISOMER_TRY_DO(writer.finish(choice_text));
   Builder builder(*tools.target, request, out.compiler);
   ISOMER_TRY_DO(builder.build(sources));
   out.compiler_seconds = builder.seconds();

@@ -27,8 +27,9 @@ struct CompileRequest {
   std::vector<std::string> sizes = {};
   std::string schedules = {};  // as compiler/schedule/schedule.h has them
   lower::Exactness exactness = lower::Exactness::Fast;
-  int threads = 1;               // of a run, where its user says nothing else
-  lower::TunedLines tuned = {};  // what was found to be fast, for units that `schedules` leaves open
+  int threads = 1;                     // of a run, where its user says nothing else
+  lower::TunedLines tuned = {};        // what was found to be fast, for units that `schedules` leaves open
+  std::filesystem::path objects = {};  // a folder that remembers what was compiled; "": nothing is
   std::shared_ptr<const TimeLimit> limit =
       {};  // the C++ compiler is ended when it is over; null: there is none
 };
@@ -51,9 +52,9 @@ Status need_sizes(const Graph& graph, const InferOptions& sizes);
 // or one that fails.
 Result<CompiledModule> compile_module(const Graph& graph, const CompileRequest& request);
 
-// Several programs as operators of ONNX Runtime in one library, NAME_0.cpp and so on. Programs that differ in
-// their weights alone share an operator; those that have the same weights share the file, NAME_0.weights and
-// so on: one network at several sizes.
+// Several programs as operators of ONNX Runtime in one library, NAME_0.cpp and so on, with one file of
+// weights, NAME.weights. Programs that differ in their weights alone share their code; those that have the
+// same weights share these: one network at several sizes.
 struct RegionSource {
   const Graph* program = nullptr;
   // Of one whose sizes are open: the input whose extents they are. The operator gets these extents as a
@@ -62,27 +63,28 @@ struct RegionSource {
 };
 struct CompiledRegions {
   struct Region {
+    // The operator; no library has one of this name that computes something else.
     std::string op = {};
     lower::Plan plan = {};
-    std::int64_t weights = 0;  // the number of the file
+    std::int64_t weights = 0;  // where they begin in the file
     // Why it is not in the library, if its sizes are open; else an error.
     std::string failure = {};
   };
   std::vector<Region> regions;  // as the programs were given
+  std::string choice = {};      // the operator that chooses among cases; "": there is none
   std::size_t functions = 0;    // of C++, each counted once
   std::string compiler;
   double compiler_seconds = 0;
   std::filesystem::path library;
   std::uint64_t library_bytes = 0;
 };
-// `choice`: an operator NAME_choice that says which of several cases a call is, made when all plans are
-// known.
+// `choice`: an operator that says which of several cases a call is, made when all plans are known.
 using ChoiceOfRegions = std::function<std::optional<OrtChoice>(const CompiledRegions&)>;
 Result<CompiledRegions> compile_regions(const std::vector<RegionSource>& programs,
                                         const CompileRequest& request, const ChoiceOfRegions& choice = {});
 
-// A model whose one node is an operator that a library of ours registers with ONNX Runtime. `weights`: the
-// number of its file, of one of several operators.
+// A model whose one node is an operator that a library of ours registers with ONNX Runtime. `weights`: where
+// its own begin in the file, of one of several operators.
 Result<Model> operator_model(const lower::Plan& plan, const std::string& name,
                              std::optional<std::int64_t> weights = {});
 

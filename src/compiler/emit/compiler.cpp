@@ -105,6 +105,12 @@ std::string find_cross_compiler() {
   return "";
 }
 
+std::string program_of(const std::string& compiler) {
+  const std::vector<std::string> words = words_of(compiler);
+  if (words.empty()) return "";
+  return words[0].find('/') == std::string::npos ? in_path(words[0]) : words[0];
+}
+
 std::string archiver_of(const std::string& compiler) {
   return compiler.ends_with("zig c++") || compiler.ends_with("ziglang c++")
              ? compiler.substr(0, compiler.size() - 3) + "ar"

@@ -15,6 +15,8 @@ std::string find_compiler();
 // One that compiles for other machines than this, with all that belongs to them: that of Zig, as a program
 // of its own or of the Python package ziglang; "": there is none.
 std::string find_cross_compiler();
+// The file of the program that such words start; "": it is not found.
+std::string program_of(const std::string& compiler);
 // What makes archives beside this compiler.
 std::string archiver_of(const std::string& compiler);
 

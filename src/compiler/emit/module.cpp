@@ -154,6 +154,7 @@ constexpr char kEnds[] = R"(
 extern "C" {{
 struct {0}_module {{
   char* weights;
+  long begin;  // of the weights in their file, which is mapped from its first byte on
   im_team* team;
 }};
 
@@ -163,24 +164,26 @@ __attribute__((visibility("default"))) void {0}_destroy({0}_module* module) {{
 #if defined(__wasm__)
   free(module->weights);
 #else
-  if (module->weights != NULL) munmap(module->weights, {1});
+  if (module->weights != NULL) munmap(module->weights - module->begin, {1} + module->begin);
 #endif
   free(module);
 }}
 
-static {0}_module* {0}_open(const char* weights_file) {{
+// `begin`: where they are in a file of several modules' weights; 0: the file is this module's alone.
+static {0}_module* {0}_open(const char* weights_file, long begin) {{
   {0}_module* module = ({0}_module*)calloc(1, sizeof({0}_module));
   if (module == NULL || {1} == 0) return module;
+  module->begin = begin;
   const int file = open(weights_file, O_RDONLY);
   struct stat about;
-  if (file >= 0 && fstat(file, &about) == 0 && about.st_size == {1}) {{
+  if (file >= 0 && fstat(file, &about) == 0 && (begin > 0 ? about.st_size >= begin + {1} : about.st_size == {1})) {{
 #if defined(__wasm__)
     module->weights = (char*)malloc({1});
     for (long done = 0, more = 1; module->weights != NULL && done < {1}; done += more)
       if ((more = read(file, module->weights + done, {1} - done)) <= 0) break;
 #else
-    void* mapped = mmap(NULL, {1}, PROT_READ, MAP_PRIVATE, file, 0);
-    module->weights = mapped == MAP_FAILED ? NULL : (char*)mapped;
+    void* mapped = mmap(NULL, {1} + begin, PROT_READ, MAP_PRIVATE, file, 0);
+    module->weights = mapped == MAP_FAILED ? NULL : (char*)mapped + begin;
 #endif
   }}
   if (file >= 0) close(file);
@@ -190,12 +193,17 @@ static {0}_module* {0}_open(const char* weights_file) {{
 }}
 
 __attribute__((visibility("default"))) {0}_module* {0}_create_with_threads(const char* weights_file, int threads) {{
-  {0}_module* module = {0}_open(weights_file);
+  {0}_module* module = {0}_open(weights_file, 0);
   if (module != NULL) module->team = im_team_create(threads);
   return module;
 }}
 __attribute__((visibility("default"))) {0}_module* {0}_create(const char* weights_file) {{
   return {0}_create_with_threads(weights_file, {2});
+}}
+__attribute__((unused)) static {0}_module* {0}_create_at(const char* weights_file, long begin) {{
+  {0}_module* module = {0}_open(weights_file, begin);
+  if (module != NULL) module->team = im_team_create({2});
+  return module;
 }}
 
 )";

@@ -141,6 +141,24 @@ void substitute(Nodes& nodes, const Given& given) {
   }
 }
 
+// Whether a node, or one in a graph of its, has an attribute that a call gives.
+bool takes_attributes(const Nodes& nodes) {
+  return std::ranges::any_of(nodes, [](const onnx::NodeProto& node) {
+    return std::ranges::any_of(node.attribute(), [](const onnx::AttributeProto& attribute) {
+      return !attribute.ref_attr_name().empty() ||
+             (attribute.has_g() && takes_attributes(attribute.g().node())) ||
+             std::ranges::any_of(attribute.graphs(),
+                                 [](const auto& graph) { return takes_attributes(graph.node()); });
+    });
+  });
+}
+
+// A function's nodes with what a call gives, which live as long as tensors that are read from them.
+struct GivenNodes {
+  std::shared_ptr<const void> arena;
+  Nodes nodes;
+};
+
 Result<Body> call_body(const onnx::NodeProto& call, const onnx::FunctionProto& function,
                        const BodyContext& context, int depth) {
   context.nodes_left -= kNodesOfAGraph;
@@ -148,12 +166,19 @@ Result<Body> call_body(const onnx::NodeProto& call, const onnx::FunctionProto& f
   Given given;
   for (const auto& attribute : function.attribute_proto()) given[attribute.name()] = &attribute;
   for (const auto& attribute : call.attribute()) given[attribute.name()] = &attribute;
-  Nodes nodes = function.node();
-  substitute(nodes, given);
+  const Nodes* nodes = &function.node();
+  TensorSource source = context.source;
+  if (takes_attributes(*nodes)) {
+    const auto copy = std::make_shared<GivenNodes>(GivenNodes{source.arena, *nodes});
+    substitute(copy->nodes, given);
+    nodes = &copy->nodes;
+    source.arena = copy;
+  }
   ISOMER_TRY(const Opsets opsets, read_opsets(function.opset_import()));
-  BodyBuilder builder(opsets, context, depth);
+  const BodyContext inner{context.functions, context.digests, source, context.nodes_left};
+  BodyBuilder builder(opsets, inner, depth);
   for (const std::string& input : function.input()) builder.add_input(input, {});
-  for (const auto& node : nodes) {
+  for (const auto& node : *nodes) {
     if (--context.nodes_left < 0) return Error{"too many nodes once functions are written out"};
     ISOMER_TRY_DO(builder.add_node(node));
   }

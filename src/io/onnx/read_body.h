@@ -15,7 +15,7 @@ struct BodyContext {
   const Functions& functions;
   const CopyOnWrite<FunctionDigests>& digests;  // of the same
   const TensorSource& source;
-  mutable std::int64_t nodes_left;  // that calls of functions may still be written out to
+  std::int64_t& nodes_left;  // that calls of functions may still be written out to
 };
 // A function calls functions: a file of a kilobyte can stand for more nodes than there is memory for.
 constexpr std::int64_t kMostWrittenOut = 20'000;

@@ -66,6 +66,27 @@ onnx::ModelProto calling_model(int function_opset = 17) {
   return model;
 }
 
+// Where the attributes of a call were written into a copy of the function, its numbers were those of memory
+// that was given back.
+TEST(Bodies, ConstantsOfAFunctionOutliveItsReading) {
+  onnx::ModelProto model = calling_model();
+  onnx::FunctionProto& function = *model.mutable_functions(0);
+  const std::vector<float> numbers(4096, 3);
+  onnx::NodeProto& constant = add_node(function.mutable_node(), "Constant", {}, {"w"});
+  onnx::AttributeProto& value = *constant.add_attribute();
+  value.set_name("value");
+  value.set_type(onnx::AttributeProto::TENSOR);
+  value.mutable_t()->set_data_type(onnx::TensorProto::FLOAT);
+  value.mutable_t()->add_dims(4096);
+  value.mutable_t()->set_raw_data(numbers.data(), numbers.size() * sizeof(float));
+  add_node(function.mutable_node(), "ReduceMax", {"w"}, {"s"});
+  add_node(function.mutable_node(), "Add", {"b", "s"}, {"c"});
+  function.set_output(0, "c");
+  const auto flat = flattened(graph_of(model));
+  ASSERT_TRUE(flat.ok());
+  EXPECT_EQ(run(*flat, kFeeds), (std::vector<double>{2.5, 5, 1.5, 7}));
+}
+
 // y = c ? Relu(x) : Neg(x), both branches capture x.
 onnx::ModelProto branching_model(bool is_known) {
   onnx::ModelProto model = empty_model();

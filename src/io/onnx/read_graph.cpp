@@ -23,7 +23,7 @@ class GraphBuilder {
         ir_version_(model.ir_version()),
         captures_(captures),
         source_(source),
-        bodies_{functions, graph.functions, source, kMostWrittenOut},
+        bodies_{functions, graph.functions, source, nodes_left_},
         shell_(shell) {}
 
   Status add_inputs();
@@ -43,6 +43,7 @@ class GraphBuilder {
   std::int64_t ir_version_;
   const Captures& captures_;
   const TensorSource& source_;
+  mutable std::int64_t nodes_left_ = kMostWrittenOut;
   BodyContext bodies_;
   ModelShell& shell_;
   std::map<std::string_view, Value> values_;           // views of names in the messages

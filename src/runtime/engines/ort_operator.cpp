@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <set>
 #include <string_view>
 
 #include "runtime/engines/ort_api.h"
@@ -54,25 +55,48 @@ im_status im_call(int place, A... a) {{
 }}  // namespace
 )text";
 
-// The weights' file of a whole model, and of one of several regions.
-constexpr char kOwnWeights[] = R"text(  strcpy(file, "{0}.weights");
+// What a node says of where its weights are in their file; of a whole model, they are all of it.
+constexpr char kOwnWeights[] = R"text(  const int64_t begin = 0;
 )text";
-constexpr char kNumberedWeights[] = R"text(  int64_t number = 0;
-  if (im_status s = im_call(im_KernelInfoGetAttribute_int64, info, (const char*)"weights", &number)) return s;
-  snprintf(file, 32 + sizeof("{0}"), "{0}_%lld.weights", (long long)number);
+constexpr char kPartOfWeights[] = R"text(  int64_t begin = 0;
+  if (im_status s = im_call(im_KernelInfoGetAttribute_int64, info, (const char*)"weights", &begin)) return s;
 )text";
 
-constexpr char kText[] = R"text(
+// The weights are beside the library: its own name with another ending, so that both may be renamed; or as
+// they were named first, {0}.
+constexpr char kWeightsPath[] = R"text(
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 namespace {{
 im_status im_failed(const char* words) {{ return im_call(im_CreateStatus, 1, words); }}
 
+char im_anchor;
+bool im_weights_path(char* path) {{
+  Dl_info about;
+  if (dladdr(&im_anchor, &about) == 0 || strlen(about.dli_fname) + 64 + sizeof("{0}") > PATH_MAX) return false;
+  strcpy(path, about.dli_fname);
+  char* const slash = strrchr(path, '/');
+  char* const file = slash == NULL ? path : slash + 1;
+  char* const dot = strrchr(file, '.');
+  if (dot != NULL) strcpy(dot, ".weights");
+  if (dot == NULL || access(path, R_OK) != 0) strcpy(file, "{0}.weights");
+  return true;
+}}
+}}  // namespace
+)text";
+
+constexpr char kText[] = R"text(
+namespace {{
 const int im_input_types[] = {{{1}}}, im_output_types[] = {{{2}}};
 const size_t im_input_sizes[] = {{{3}}};
-const size_t im_by_sample[] = {{{10}}};  // ranks of inputs whose first extent is the batch's; 0: it is not
+const size_t im_by_sample[] = {{{9}}};  // ranks of inputs whose first extent is the batch's; 0: it is not
 const int64_t im_output_shapes[] = {{{4}}};
 const size_t im_output_ranks[] = {{{5}}};
 const size_t im_inputs = {6}, im_outputs = {7};
@@ -96,18 +120,13 @@ void im_keep_workspace(im_kernel* kernel, void* workspace) {{
 }}
 
 im_status im_make(const void*, const void*, const void* info, void** out) {{
-  Dl_info about;
   char path[PATH_MAX];
-  if (dladdr((const void*)&{0}_run, &about) == 0 || strlen(about.dli_fname) + 64 + sizeof("{0}") > sizeof(path))
-    return im_failed("{0}: can't tell where its library is");
-  strcpy(path, about.dli_fname);
-  char* const slash = strrchr(path, '/');
-  char* const file = slash == NULL ? path : slash + 1;
+  if (!im_weights_path(path)) return im_failed("{0}: can't tell where its library is");
   (void)info;
 {8}  im_kernel* kernel = (im_kernel*)calloc(1, sizeof(im_kernel));
-  if (kernel == NULL || (kernel->module = {0}_create(path)) == NULL) {{
+  if (kernel == NULL || (kernel->module = {0}_create_at(path, (long)begin)) == NULL) {{
     free(kernel);
-    return im_failed("{0}: {9} is not beside its library, or is another model's");
+    return im_failed("{0}: its weights are not beside its library, or are another model's");
   }}
   *out = kernel;
   return NULL;
@@ -234,6 +253,7 @@ struct im_operator {{
   im_status (*compute)(void*, void*);
   void* later[7];
 }};
+static_assert(sizeof(im_operator) == {1} * sizeof(void*), "as the registration copies it");
 const im_operator im_the_operator = {{
     IM_API,
     NULL,
@@ -258,7 +278,7 @@ const im_operator im_the_operator = {{
 }}  // namespace
 )text";
 
-// {0}: what is added to the domain, as calls.
+// {0}: what is added to the domain, as calls; {1}: the domain; {2}: what is looked at before.
 constexpr char kRegistration[] = R"text(
 struct im_api_base {{
   const void* (*table)(uint32_t);
@@ -267,17 +287,38 @@ struct im_api_base {{
 extern "C" __attribute__((visibility("default"), weak)) void* RegisterCustomOps(void* options, const im_api_base* base) {{
   im_api = (const void* const*)base->table(IM_API);
   if (im_api == NULL) return NULL;  // an older runtime, which then says that it doesn't know the operator
-  void* domain = NULL;
+{2}  void* domain = NULL;
   if (im_status s = im_call(im_CreateCustomOpDomain, (const char*)"{1}", &domain)) return s;
 {0}  return im_call(im_AddCustomOpDomain, options, domain);
 }}
 )text";
 
+// Whether the weights are those that were written with the library: {0}: the file; {1}: its size; {2}: what
+// it begins with.
+constexpr char kWeightsCheck[] = R"text(  char path[PATH_MAX], begin[sizeof("{2}") - 1];
+  if (!im_weights_path(path)) return im_failed("{0}: can't tell where its library is");
+  const int file = open(path, O_RDONLY);
+  struct stat about;
+  const bool is_it = file >= 0 && fstat(file, &about) == 0 && about.st_size == {1} &&
+                     read(file, begin, sizeof(begin)) == (long)sizeof(begin) && memcmp(begin, "{2}", sizeof(begin)) == 0;
+  if (file >= 0) close(file);
+  if (!is_it) return im_failed("{0}: its weights are not beside its library, or are another model's");
+)text";
+
+// An operator of another file under a name of its own: {0}: a number; {1}: of the file; {2}: the name; {3}:
+// words that an operator has.
+constexpr char kNamed[] = R"text(  static const void* operator_{0}[{3}];
+  memcpy(operator_{0}, {1}_operator(im_api), sizeof(operator_{0}));
+  const char* (*const name_{0})(const void*) = [](const void*) -> const char* {{ return "{2}"; }};
+  memcpy(&operator_{0}[2], &name_{0}, sizeof(name_{0}));
+)text";
+constexpr int kOperatorWords = 26;
+
 std::string added(const std::string& what) {
   return fmt::format("  if (im_status s = im_call(im_CustomOpDomain_Add, domain, {})) return s;\n", what);
 }
-std::string registration(const std::string& added) {
-  return fmt::format(kRegistration, added, kOrtOperatorDomain);
+std::string registration(const std::string& added, const std::string& check = "") {
+  return fmt::format(kRegistration, added, kOrtOperatorDomain, check);
 }
 
 std::string list(const std::vector<std::string>& words) {
@@ -292,10 +333,10 @@ std::string calls(bool of_ranks = false) {
   return fmt::format(kCalls, list(places));
 }
 
-// `file`: code that says its name; `file_words`: the same for people.
+// `base`: what the weights' file is named after; `begin`: code that says where in it they are.
 std::string kernel_text(const std::string& name, const std::vector<OrtPort>& inputs,
-                        const std::vector<OrtPort>& outputs, const std::string& file,
-                        const std::string& file_words, const std::vector<OrtSize>& open = {}) {
+                        const std::vector<OrtPort>& outputs, const std::string& base, const char* begin,
+                        const std::vector<OrtSize>& open = {}) {
   std::vector<std::string> input_types, output_types, sizes, by_sample, shapes, ranks, shape_only;
   for (const OrtPort& port : inputs) {
     const ElementType type = port.is_shape_only ? ElementType::Int64 : port.type;
@@ -322,10 +363,10 @@ std::string kernel_text(const std::string& name, const std::vector<OrtPort>& inp
                                  std::ranges::any_of(inputs, &OrtPort::by_sample) ? "(size_t)batch, " : "")
                    : fmt::format(kComputeSizes, name, list(size_inputs), list(size_axes), open.size(),
                                  list(shape_only));
-  return calls(!open.empty()) +
+  return calls(!open.empty()) + fmt::format(kWeightsPath, base) +
          fmt::format(kText, name, list(input_types), list(output_types), list(sizes), list(shapes),
-                     list(ranks), inputs.size(), outputs.size(), file, file_words, list(by_sample)) +
-         compute + fmt::format(kOperator, name);
+                     list(ranks), inputs.size(), outputs.size(), begin, list(by_sample)) +
+         compute + fmt::format(kOperator, name, kOperatorWords);
 }
 
 // Of one of several operators in a library: what its registration finds.
@@ -412,16 +453,14 @@ constexpr char kBegin[] = "#if !defined(IM_PART) && !defined(__wasm__)\n", kEnd[
 
 std::string ort_operator_text(const std::string& name, const std::vector<OrtPort>& inputs,
                               const std::vector<OrtPort>& outputs, const std::vector<OrtSize>& sizes) {
-  return std::string(kTitle) + kBegin +
-         kernel_text(name, inputs, outputs, fmt::format(kOwnWeights, name), name + ".weights", sizes) +
+  return std::string(kTitle) + kBegin + kernel_text(name, inputs, outputs, name, kOwnWeights, sizes) +
          registration(added("&im_the_operator")) + kEnd;
 }
 
 std::string ort_region_text(const std::string& name, const std::string& base,
                             const std::vector<OrtPort>& inputs, const std::vector<OrtPort>& outputs,
                             const std::vector<OrtSize>& sizes) {
-  return std::string(kTitle) + kBegin +
-         kernel_text(name, inputs, outputs, fmt::format(kNumberedWeights, base), base + "_N.weights", sizes) +
+  return std::string(kTitle) + kBegin + kernel_text(name, inputs, outputs, base, kPartOfWeights, sizes) +
          fmt::format(kFound, name) + kEnd;
 }
 
@@ -448,16 +487,22 @@ std::string ort_choice_text(const std::string& name, const OrtChoice& choice) {
                      list(ranks), choice.shapes.size(), rows(places), places.size(), rows(bounds),
                      choice.sizes.size(),
                      std::ranges::count_if(choice.sizes, std::not_fn(&OrtChoice::Size::is_fixed))) +
-         fmt::format(kOperator, name) + fmt::format(kFound, name) + kEnd;
+         fmt::format(kOperator, name, kOperatorWords) + fmt::format(kFound, name) + kEnd;
 }
 
-std::string ort_registration_text(const std::vector<std::string>& names) {
+std::string ort_registration_text(const std::vector<OrtNamedOperator>& operators, const std::string& base,
+                                  const OrtWeights& weights) {
   std::string declared, all;
-  for (const std::string& name : names) {
-    declared += fmt::format("extern \"C\" const void* {}_operator(const void* const* api);\n", name);
-    all += added(name + "_operator(im_api)");
+  std::set<std::string> known;
+  for (const OrtNamedOperator& op : operators) {
+    if (known.insert(op.code).second)
+      declared += fmt::format("extern \"C\" const void* {}_operator(const void* const* api);\n", op.code);
+    all += fmt::format(kNamed, all.size(), op.code, op.name, kOperatorWords) +
+           added(fmt::format("(const void*)operator_{}", all.size()));
   }
-  return calls() + declared + registration(all);
+  const std::string check =
+      weights.bytes > 0 ? fmt::format(kWeightsCheck, base, weights.bytes, weights.begin) : "";
+  return calls() + fmt::format(kWeightsPath, base) + declared + registration(all, check);
 }
 
 }  // namespace isomer

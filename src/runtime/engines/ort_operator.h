@@ -1,6 +1,7 @@
 // A compiled model as an operator of ONNX Runtime: what has to be added to its C++ for that.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -25,13 +26,13 @@ struct OrtSize {
 
 // C++ that follows a module's code and exports RegisterCustomOps. Includes nothing of ONNX Runtime and links
 // nothing: what it calls comes in the table that the runtime hands over. Weights are found beside the
-// library.
+// library, under its name with another ending: LIBRARY.weights for LIBRARY.so, else NAME.weights.
 // `sizes`: of a module that is given some; open extents of ports are -1.
 std::string ort_operator_text(const std::string& name, const std::vector<OrtPort>& inputs,
                               const std::vector<OrtPort>& outputs, const std::vector<OrtSize>& sizes = {});
 
-// The same for one of several operators in a library, each in a file of its own: `name` is the operator's,
-// and its weights are BASE_N.weights beside the library, where N is what its node says as `weights`.
+// The same for one of several operators in a library, each in a file of its own: `name` is that of its code.
+// The weights of all are in one file beside the library, and its node says as `weights` where its own begin.
 std::string ort_region_text(const std::string& name, const std::string& base,
                             const std::vector<OrtPort>& inputs, const std::vector<OrtPort>& outputs,
                             const std::vector<OrtSize>& sizes = {});
@@ -50,7 +51,17 @@ struct OrtChoice {
   std::vector<Size> sizes = {};
 };
 std::string ort_choice_text(const std::string& name, const OrtChoice& choice);
-// The file beside theirs that exports RegisterCustomOps.
-std::string ort_registration_text(const std::vector<std::string>& names);
+// An operator as the runtime knows it, and whose code it has: several may have the same.
+struct OrtNamedOperator {
+  std::string name, code;
+};
+// The file of the weights of all operators: how large it is, and what it begins with.
+struct OrtWeights {
+  std::uint64_t bytes = 0;  // 0: there is no such file
+  std::string begin = {};
+};
+// The file beside theirs that exports RegisterCustomOps, which refuses weights of another library.
+std::string ort_registration_text(const std::vector<OrtNamedOperator>& operators, const std::string& base,
+                                  const OrtWeights& weights);
 
 }  // namespace isomer

@@ -253,6 +253,12 @@ double AgainstRuntime::error_of(const Model& model, const RuntimeOptions& runtim
 
 Interval AgainstRuntime::ratio(const Model& as_operator, const std::filesystem::path& library,
                                double seconds) const {
+  const PairMeasurement all = measured(as_operator, library, seconds);
+  return {all.ratio.estimate, all.ratio.low, all.ratio.high};
+}
+
+PairMeasurement AgainstRuntime::measured(const Model& as_operator, const std::filesystem::path& library,
+                                         double seconds) const {
   const StoppableLimit limit(options_.stop);
   const RuntimeOptions both = with(library);
   const RuntimeRequest request = request_of(both);
@@ -272,9 +278,7 @@ Interval AgainstRuntime::ratio(const Model& as_operator, const std::filesystem::
       line += fmt::format(", {:.3f} [{:.3f}, {:.3f}]", now.ratio->estimate, now.ratio->low, now.ratio->high);
     options_.progress(line);
   };
-  const PairMeasurement measured =
-      limit.take(judge->measure_pair(theirs.source(), ours.source(), feeds, how, progress));
-  return {measured.ratio.estimate, measured.ratio.low, measured.ratio.high};
+  return limit.take(judge->measure_pair(theirs.source(), ours.source(), feeds, how, progress));
 }
 
 }  // namespace isomer::api

@@ -10,6 +10,7 @@
 #include "compiler/loops/nest.h"
 #include "isomer/isomer.h"
 #include "model/graph/interpret.h"
+#include "runtime/judge/judge.h"
 
 namespace isomer::api {
 
@@ -47,6 +48,8 @@ class AgainstRuntime {
   std::optional<Compiled::Errors> errors(const Model& as_operator, const std::filesystem::path& library);
   // By the rule of the judge, until it is surely more or less than min_gain, for so long at most.
   Interval ratio(const Model& as_operator, const std::filesystem::path& library, double seconds) const;
+  PairMeasurement measured(const Model& as_operator, const std::filesystem::path& library,
+                           double seconds) const;
 
  private:
   bool has_feeds() const { return options_.feeds || !options_.feeds_file.empty(); }

@@ -121,15 +121,8 @@ const Candidate& OperatorSearch::write(const OutputFolder& folder) {
     best_.compiler = none.compiler;
     best_.library_bytes = none.library_bytes;
   }
-  std::error_code failure;
   folder.take(best_.library.parent_path(), options_.name);
   save(*best_.model, folder.path() / "model.onnx");
-  for (const char* own : {"graph.onnx", "graph.onnx.data", "graph.onnx.cert"})
-    fs::remove(folder.path() / own, failure);
-  const Graph& graph = graphs_[best_graph_];
-  if (best_graph_ == 0) return best_;
-  save(graph.model, folder.path() / "graph.onnx");
-  save_certificate(graph.certificate, folder.path() / "graph.onnx.cert");
   return best_;
 }
 

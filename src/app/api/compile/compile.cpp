@@ -41,7 +41,7 @@ void try_intrinsics(const CompileOptions& options) {
       trying.feeds_file.clear();
       trying.name = "trial";
       trying.seconds = 1;
-      trying.tune_seconds = trying.optimize_seconds = 0;
+      trying.tune_seconds = 0;
       const TemporaryFolder folder(
           options.scratch.empty() ? std::filesystem::temp_directory_path() : options.scratch,
           "isomer-intrinsic");
@@ -73,15 +73,10 @@ void check_options(const CompileOptions& options) {
   if (options.as_operator && !runs_here(options.target))
     refuse(fmt::format("an operator is measured before it is written, and {} does not run here",
                        options.target));
-  if (!options.equal.empty() && (!options.as_operator || !options.schedules.empty()))
-    refuse("equal models are of use to operators of a runtime that are chosen here");
   (void)take(tune_search(options.tune_search));
-  if (options.tune_seconds < 0 || options.optimize_seconds < 0)
-    refuse("a search takes some seconds, or none");
+  if (options.tune_seconds < 0) refuse("a search takes some seconds, or none");
   if (!(options.budget > 0)) refuse("a budget is some seconds");
   if (!(options.min_gain >= 1)) refuse("min_gain must be 1 or more");
-  if (options.optimize_seconds > 0 && (!options.as_operator || !options.schedules.empty()))
-    refuse("equal models are looked for where operators of a runtime are chosen here");
 }
 
 // Where sizes are open that must be known, those of given inputs are meant; for operators, which leave all
@@ -161,7 +156,7 @@ std::vector<std::string> compile_targets() { return isomer::compile_targets(); }
 Compiled compile(const Model& given, const std::filesystem::path& folder, const CompileOptions& options) {
   return guarded([&] {
     check_options(options);
-    const BudgetStop budget(options.stop, options.budget + options.tune_seconds + options.optimize_seconds);
+    const BudgetStop budget(options.stop, options.budget + options.tune_seconds);
     CompileOptions within = options;
     const std::optional<Model> sized = partly_sized(given, within);
     const Model& model = sized ? *sized : given;
@@ -174,7 +169,7 @@ Compiled compile(const Model& given, const std::filesystem::path& folder, const 
     try {
       try_intrinsics(within);
       take_sizes_of_feeds(model, within);
-      if (within.as_operator) check_not_overwritten(model, within, folder);
+      if (within.as_operator) check_not_overwritten(model, folder);
       const OutputFolder out(folder);
       if (decides_by_size(model, within)) return compile_for_sizes(model, within, out);
       return within.as_operator ? compile_as_operators(model, within, budget, out)

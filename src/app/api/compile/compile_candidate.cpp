@@ -94,6 +94,7 @@ CandidateMaker::CandidateMaker(const Model& model, const fs::path& folder, const
               .sizes = options.sizes,
               .schedules = options.schedules,
               .threads = options.threads,
+              .objects = options.objects,
               .limit = limit_.limit()};
   if (options.seconds == 0) not_compared_ = "not asked for";
   else if (!runs_here(options.target)) not_compared_ = options.target + " does not run here";
@@ -208,7 +209,10 @@ Candidate CandidateMaker::covered(const CoverMaker& maker, const Cover& cover, c
                   .library = built.library.library,
                   .library_bytes = built.library.library_bytes,
                   .cover = cover};
-    for (const CompiledRegions::Region& region : built.library.regions) out.plans.push_back(region.plan);
+    for (std::size_t k = 0; k < built.programs.size(); ++k) {
+      out.plans.push_back(built.library.regions[k].plan);
+      out.bodies.push_back(function_of(built.programs[k], built.library.regions[k].op));
+    }
     return out;
   };
   // The region that is the farthest from what is allowed.

@@ -12,6 +12,7 @@
 #include "app/api/report_json.h"
 #include "app/api/stoppable_limit.h"
 #include "compiler/cover/compile_cover.h"
+#include "compiler/cover/operator_functions.h"
 #include "compiler/emit/compile_module.h"
 #include "compiler/loops/nest.h"
 
@@ -28,8 +29,9 @@ struct Candidate {
   std::string sums = {};
   std::optional<Compiled::Errors> errors = {};
   std::optional<Interval> ratio = {};
-  std::string note = {};            // what a user should know of its outputs
-  std::optional<Cover> cover = {};  // of which regions it is; nullopt: of the whole model
+  std::string note = {};                   // what a user should know of its outputs
+  std::optional<Cover> cover = {};         // of which regions it is; nullopt: of the whole model
+  std::vector<LocalFunction> bodies = {};  // what its operators compute, for a runtime without the library
 
   double speed() const { return ratio ? ratio->estimate : 1; }
 };

@@ -27,6 +27,7 @@ constexpr double kWorthParts = 1.01;
 constexpr double kWorthMix = 1.005;
 constexpr double kProofSeconds = 120;
 constexpr int kMostCovers = 2;
+constexpr double kLeastShareOfCovers = 0.5;
 // Regions of several segments that are timed for one cover.
 constexpr int kMostRuns = 6;
 // What parts take in all is less than what they take together: a cover that promises less than this is not
@@ -45,26 +46,27 @@ Digest digest_of(const Model& model) { return canonical_hashes(graph_of(model), 
 
 }  // namespace
 
-void check_not_overwritten(const Model& model, const CompileOptions& options, const fs::path& folder) {
-  std::vector<fs::path> given = options.equal;
-  given.push_back(model.state().file);
+void check_not_overwritten(const Model& model, const fs::path& folder) {
+  const fs::path& file = model.state().file;
   std::error_code failure;
-  for (const fs::path& file : given)
-    for (const char* own : {"model.onnx", "graph.onnx"})
-      if (!file.empty() && fs::equivalent(file, folder / own, failure))
-        throw Error(ErrorKind::BadInput,
-                    fmt::format("{} would be overwritten: write into another folder", file.string()));
+  if (!file.empty() && fs::equivalent(file, folder / "model.onnx", failure))
+    throw Error(ErrorKind::BadInput,
+                fmt::format("{} would be overwritten: write into another folder", file.string()));
 }
 
 OperatorSearch::OperatorSearch(const Model& model, CandidateMaker& maker, CompileTuning& tuning,
                                const CompileOptions& options, const BudgetStop& budget,
-                               const OutputFolder& folder)
+                               const OutputFolder& folder, std::vector<EqualModel> equal, bool wants_bodies,
+                               bool skips_given)
     : model_(model),
       maker_(maker),
       tuning_(tuning),
       options_(options),
       budget_(budget),
       folder_(folder),
+      equal_(std::move(equal)),
+      wants_bodies_(wants_bodies),
+      skips_given_(skips_given),
       limit_(options.stop) {}
 
 void OperatorSearch::show(const std::string& now) const {
@@ -121,63 +123,13 @@ void OperatorSearch::cut(Graph& graph, const std::vector<Border>& borders) {
   if (made.ok()) graph.cover.emplace(std::move(*made));
 }
 
-// Nothing of them is believed: each is proved equal, by its certificate or without.
 void OperatorSearch::add_equal() {
   known_.insert(digest_of(model_));
-  for (const fs::path& file : options_.equal) {
-    std::error_code failure;
-    const fs::path certificate = file.string() + ".cert";
-    const std::string why = add_equal(load(file), file.filename().string(),
-                                      fs::exists(certificate, failure) ? load_certificate(certificate) : "");
-    if (!why.empty())
-      throw Error(ErrorKind::BadInput,
-                  fmt::format("{} is not proved equal to the model: {}", file.string(), why));
+  for (const EqualModel& other : equal_) {
+    if (!known_.insert(digest_of(other.model)).second) continue;
+    graphs_.push_back({.model = other.model, .name = other.name, .certificate = other.certificate});
+    cut(graphs_.back(), graphs_[0].cover ? borders_of(graphs_[0].cover->cut()) : std::vector<Border>{});
   }
-  if (options_.optimize_seconds > 0) look_for_equal();
-}
-
-// Why it is not proved; "": it is, or is there already.
-std::string OperatorSearch::add_equal(const Model& other, const std::string& name,
-                                      const std::string& certificate) {
-  if (known_.contains(digest_of(other))) return "";
-  show("proving " + name);
-  const Proof proof = prove_equal(
-      model_, other, {.seconds = kProofSeconds, .certificate = certificate, .stop = options_.stop});
-  if (proof.verdict != Verdict::Proved) return proof.why;
-  known_.insert(digest_of(other));
-  graphs_.push_back({.model = other, .name = name, .certificate = proof.certificate});
-  cut(graphs_.back(), graphs_[0].cover ? borders_of(graphs_[0].cover->cut()) : std::vector<Border>{});
-  return "";
-}
-
-// What the runtime is faster with; and what has less to compute, whoever does that, without what helps the
-// runtime's kernels alone: they are slow where ours are not.
-void OperatorSearch::look_for_equal() {
-  struct Way {
-    const char* name;
-    isomer::api::Judge judge;
-    std::vector<std::string> without;
-  };
-  const std::vector<Way> kWays{{"optimize", isomer::api::Judge::Runtime, {}},
-                               {"optimize for kernels", isomer::api::Judge::Cost, {"fastpath", "bilinear"}}};
-  for (const Way& way : kWays)
-    trying([&] {
-      OptimizeOptions like{.seconds = options_.optimize_seconds / static_cast<double>(kWays.size()),
-                           .judge = way.judge,
-                           .without = way.without,
-                           .feeds = options_.feeds,
-                           .feeds_file = options_.feeds_file,
-                           .sizes = options_.sizes,
-                           .runtime = options_.runtime,
-                           .scratch = options_.scratch,
-                           .progress = options_.progress,
-                           .stop = options_.stop};
-      if (options_.max_error_growth > 0) like.max_error_growth = options_.max_error_growth;
-      like.runtime.threads = options_.threads;
-      const Optimized found = optimize(model_, like);
-      if (found.result != Optimized::Result::Unchanged)
-        (void)add_equal(found.model, way.name, found.certificate);
-    });
 }
 
 void OperatorSearch::measure_all() {
@@ -190,7 +142,7 @@ void OperatorSearch::measure_all() {
   const BenchOptions like{
       .feeds = options_.feeds, .feeds_file = options_.feeds_file, .values = options_.values, .seed = 1};
   const NamedTensors feeds = feeds_of(like, {model_}, options_.sizes).tensors;
-  trying([&] { consider_whole(0); });
+  if (is_tried(0)) trying([&] { consider_whole(0); });
   for (std::size_t k = 1; k < graphs_.size(); ++k) {
     trying([&] { consider({.model = graphs_[k].model}, k, kWorthParts); });
     trying([&] { consider_whole(k); });
@@ -199,7 +151,10 @@ void OperatorSearch::measure_all() {
   timer_.emplace(*judge_, RegionTimer::Options{.compile = compile,
                                                .runtime = take(runtime_options(request)),
                                                .seconds = checked_seconds(options_.seconds) / kTimedPart});
-  for (std::size_t k = 0; k < graphs_.size(); ++k) trying([&] { consider_covers(k, feeds); });
+  // Regions take much longer than the whole: what there is, is kept where that leaves no time for its end.
+  if (wants_bodies_ && !best_.plans.empty() && budget_.share_left() < kLeastShareOfCovers) return;
+  for (std::size_t k = 0; k < graphs_.size(); ++k)
+    if (is_tried(k)) trying([&] { consider_covers(k, feeds); });
   trying([&] { consider_mix(feeds); });
   trying([&] { consider_tuned(); });
 }
@@ -278,7 +233,13 @@ bool OperatorSearch::consider(Candidate made, std::size_t number, double worth) 
 void OperatorSearch::consider_whole(std::size_t number) {
   const Graph& graph = graphs_[number];
   if (graph.is_open()) return;
-  wholes_[number] = maker_.whole(graph_of(graph.model), next_folder());
+  if (!wants_bodies_) {
+    wholes_[number] = maker_.whole(graph_of(graph.model), next_folder());
+  } else {
+    if (!graph.cover || graph.cover->cut().segments.empty()) return;
+    const Cover all{.ours = std::vector<bool>(graph.cover->cut().segments.size(), true)};
+    wholes_[number] = maker_.covered(*graph.cover, all, next_folder(), nullptr);
+  }
   maker_.measure(*wholes_[number]);
   consider(*wholes_[number], number, 1);
 }
@@ -320,6 +281,7 @@ void OperatorSearch::consider_mix(const NamedTensors& feeds) {
   std::vector<const CoverMaker*> covers;
   double least = HUGE_VAL;
   for (const Graph& graph : graphs_) {
+    if (skips_given_ && &graph == &graphs_.front()) continue;
     if (!graph.cover || graph.is_open() || graph.cover->cut().segments.empty()) return;
     covers.push_back(&*graph.cover);
     least = std::min(least, graph.cover->best().ns);

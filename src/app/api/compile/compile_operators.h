@@ -17,14 +17,30 @@
 
 namespace isomer::api {
 
+// A model that is equal to the one that operators are looked for.
+struct EqualModel {
+  Model model;
+  std::string name;
+  std::string certificate;  // that it is
+};
+// What a search for operators came to.
+struct FoundOperators {
+  std::optional<Candidate> made = {};  // nullopt: there is nothing surely faster
+  std::string reason = {};             // why
+  // What it computes without its library: equal to the model by this certificate; "": it is the model.
+  Model base;
+  std::string certificate = {};
+  Compiled told = {};
+};
+
 // What is written must not be what is read: throws ErrorKind::BadInput.
-void check_not_overwritten(const Model& model, const CompileOptions& options,
-                           const std::filesystem::path& folder);
+void check_not_overwritten(const Model& model, const std::filesystem::path& folder);
 
 class OperatorSearch {
  public:
   OperatorSearch(const Model& model, CandidateMaker& maker, CompileTuning& tuning,
-                 const CompileOptions& options, const BudgetStop& budget, const OutputFolder& folder);
+                 const CompileOptions& options, const BudgetStop& budget, const OutputFolder& folder,
+                 std::vector<EqualModel> equal = {}, bool wants_bodies = false, bool skips_given = false);
 
   // The best, in a folder for files that don't stay.
   void find();
@@ -33,6 +49,9 @@ class OperatorSearch {
   // cut.
   std::vector<RegionProgram> programs() const;
   const CutModel& cut() const { return graphs_[best_graph_].cover->cut(); }
+  // The one of the equal models that the best is made of, and the certificate; "": the given one.
+  const Model& graph() const { return graphs_[best_graph_].model; }
+  const std::string& certificate() const { return graphs_[best_graph_].certificate; }
   // Something that was made of the best takes its place; or nothing does, and why.
   void take_best(Candidate made);
   void keep_given(const std::string& why);
@@ -57,11 +76,10 @@ class OperatorSearch {
     bool is_open() const { return cover && cover->cut().closed > 0; }
   };
   void add_equal();
-  std::string add_equal(const Model& other, const std::string& name, const std::string& certificate);
-  void look_for_equal();
   void cut(Graph& graph, const std::vector<Border>& borders);
   void search();
   void measure_all();
+  bool is_tried(std::size_t number) const { return number > 0 || !skips_given_ || graphs_.size() == 1; }
   void confirm_best();
   std::string why_unchanged() const;
   void consider_whole(std::size_t number);
@@ -82,6 +100,9 @@ class OperatorSearch {
   const CompileOptions& options_;
   const BudgetStop& budget_;
   const OutputFolder& folder_;
+  std::vector<EqualModel> equal_;
+  bool wants_bodies_;  // each operator must be a function of the model, too
+  bool skips_given_;   // there is an equal model that is better for operators in any case
   StoppableLimit limit_;
   std::size_t folders_ = 0;
   std::deque<Graph> graphs_;  // the given one first

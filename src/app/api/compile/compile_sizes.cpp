@@ -23,15 +23,20 @@ namespace isomer::api {
 namespace {
 
 namespace fs = std::filesystem;
+// Of the time, for the searches at each size, where objects that were compiled are not compiled again.
+constexpr double kShareOfSizes = 0.6;
+
 // The search at one size.
 struct Sized {
-  Sized(const Model& model, CompileOptions given, double seconds, const fs::path& path)
+  Sized(const Model& model, CompileOptions given, double seconds, const fs::path& path,
+        const SizedExtras& extras)
       : options(std::move(given)),
-        budget(options.stop, seconds),
+        budget(options.stop, seconds, extras.wants_bodies),
         folder(path),
         maker((options.stop = budget.token(), model), folder.scratch(), options),
         tuning(maker, options),
-        search(model, maker, tuning, options, budget, folder) {}
+        search(model, maker, tuning, options, budget, folder, extras.equal, extras.wants_bodies,
+               extras.skips_given) {}
 
   CompileOptions options;
   BudgetStop budget;
@@ -53,14 +58,19 @@ struct Judged {
 
 class SizedOperators {
  public:
-  SizedOperators(const Model& model, const CompileOptions& options, const OutputFolder& folder)
-      : model_(model), options_(options), folder_(folder) {}
+  SizedOperators(const Model& model, const CompileOptions& options, const OutputFolder& folder,
+                 SizedExtras extras = {})
+      : model_(model), options_(options), folder_(folder), extras_(std::move(extras)) {}
 
   Compiled run();
+  FoundOperators find();
 
  private:
   void find_at_each_size();
-  void join();
+  void join(bool with_open);
+  void join_in_time();
+  Sized& find_all();
+  Compiled told(const Candidate& made, const Sized& shown) const;
   void try_open(SizedLibrary& library);
   void try_sizes(const SizedLibrary& library, const Candidate& joined);
   Candidate with_model(const SizedLibrary& library, const std::vector<bool>& taken, bool with_open) const;
@@ -73,6 +83,7 @@ class SizedOperators {
   const Model& model_;
   const CompileOptions& options_;
   const OutputFolder& folder_;
+  SizedExtras extras_;
   Stopwatch watch_;
   std::vector<std::unique_ptr<Sized>> all_;
   std::vector<Sized*> taken_;                            // those with operators
@@ -86,7 +97,7 @@ class SizedOperators {
 
 void SizedOperators::find_at_each_size() {
   const auto sets = size_sets(options_.sizes);
-  const double total = options_.budget + options_.tune_seconds + options_.optimize_seconds;
+  const double total = options_.budget + options_.tune_seconds;
   for (std::size_t k = 0; k < sets.size(); ++k) {
     CompileOptions options = options_;
     options.sizes = sets[k];
@@ -95,9 +106,12 @@ void SizedOperators::find_at_each_size() {
       if (options_.progress) options_.progress(where + std::string(now));
     };
     // A share is left for compiling all of them into one library, and for measuring that.
-    const double seconds = (total - watch_.ms() / 1000) / static_cast<double>(sets.size() - k + 1);
+    const auto left = static_cast<double>(sets.size() - k);
+    const double spent = watch_.ms() / 1000,
+                 seconds = extras_.wants_bodies ? std::max(1.0, kShareOfSizes * total - spent) / left
+                                                : (total - spent) / (left + 1);
     all_.push_back(std::make_unique<Sized>(model_, std::move(options), seconds,
-                                           folder_.scratch() / fmt::format("size{}", k)));
+                                           folder_.scratch() / fmt::format("size{}", k), extras_));
     all_.back()->search.find();
     if (all_.back()->search.has_operators()) taken_.push_back(all_.back().get());
   }
@@ -218,7 +232,7 @@ void SizedOperators::try_sizes(const SizedLibrary& library, const Candidate& joi
   taken_ = std::move(fast);
 }
 
-void SizedOperators::join() {
+void SizedOperators::join(bool with_open) {
   std::vector<SizedLibrary::Source> sources;
   CompileRequest request = taken_[0]->maker.request();
   for (const Sized* sized : taken_) {
@@ -229,12 +243,16 @@ void SizedOperators::join() {
   }
   const StoppableLimit limit(options_.stop);  // of all sizes: the time of the first is over
   request.limit = limit.limit();
-  request.folder = folder_.scratch() / "all";
+  request.folder = folder_.scratch() / (with_open ? "all" : "sizes");
   request.exactness = exactness_;
   if (options_.progress) options_.progress("compiling the operators of all sizes");
-  SizedLibrary library(model_, folder_.scratch(), options_.scratch);
-  library.compile(std::move(sources), request);
-  try_open(library);
+  const fs::path models = folder_.scratch() / (with_open ? "models" : "models of sizes");
+  fs::create_directories(models);
+  SizedLibrary library(taken_[0]->search.graph(), extras_.otherwise.value_or(model_), models,
+                       options_.scratch);
+  library.compile(std::move(sources), request, with_open);
+  if (with_open) try_open(library);
+  if (with_open && !is_open_ && extras_.wants_bodies) return;  // what was joined without them is kept
   try_sizes(library, with_model(library, std::vector<bool>(taken_.size(), true), is_open_));
 }
 
@@ -265,22 +283,65 @@ ReportJson SizedOperators::open_json() const {
   return {{"is_taken", is_open_}, {"reason", why_not_open_}, {"sizes", sizes}, {"measured", measured}};
 }
 
-Compiled SizedOperators::run() {
+// First what is compiled already, which is kept where there is no time for operators of every size.
+void SizedOperators::join_in_time() {
+  join(false);
+  if (taken_.empty()) return;
+  const std::vector<Sized*> taken = taken_;
+  std::vector<Candidate> joined;
+  for (const Sized* sized : taken) joined.push_back(sized->joined);
+  const auto restore = [&](const std::string& why) {
+    taken_ = taken;
+    for (std::size_t k = 0; k < taken.size(); ++k) {
+      taken[k]->joined = joined[k];
+      taken[k]->is_by_open = false;
+    }
+    is_open_ = false;
+    if (why_not_open_.empty()) why_not_open_ = why;
+  };
+  try {
+    join(true);
+    if (!is_open_) restore("");
+  } catch (const Error& e) {
+    if (e.kind() == ErrorKind::Internal && !options_.stop.stop_requested()) throw;
+    restore(options_.stop.stop_requested() ? "the time ran out while they were made" : e.what());
+  }
+}
+
+// The slowest of those that are taken speaks for all.
+Sized& SizedOperators::find_all() {
   find_at_each_size();
-  if (!taken_.empty()) join();
-  // The slowest of them speaks for all.
+  if (!taken_.empty() && extras_.wants_bodies) join_in_time();
+  else if (!taken_.empty()) join(true);
   Sized* shown = all_[0].get();
   for (Sized* sized : taken_)
     if (!shown->search.has_operators() || sized->joined.speed() < shown->joined.speed()) shown = sized;
-  if (!taken_.empty()) shown->search.take_best(shown->joined);
-  const Candidate& written = shown->search.write(folder_);
-  return compiled_of(written, {.maker = shown->maker,
-                               .tuning = shown->tuning,
-                               .search = &shown->search,
-                               .folder = folder_.path(),
-                               .ms = watch_.ms(),
-                               .sizes = sizes_json(),
-                               .every_size = open_json()});
+  return *shown;
+}
+
+Compiled SizedOperators::told(const Candidate& made, const Sized& shown) const {
+  return compiled_of(made, {.maker = shown.maker,
+                            .tuning = shown.tuning,
+                            .search = &shown.search,
+                            .folder = folder_.path(),
+                            .ms = watch_.ms(),
+                            .sizes = sizes_json(),
+                            .every_size = open_json()});
+}
+
+Compiled SizedOperators::run() {
+  Sized& shown = find_all();
+  if (!taken_.empty()) shown.search.take_best(shown.joined);
+  return told(shown.search.write(folder_), shown);
+}
+
+FoundOperators SizedOperators::find() {
+  Sized& shown = find_all();
+  FoundOperators out{.reason = shown.search.reason(), .base = extras_.otherwise.value_or(model_)};
+  out.certificate = extras_.certificate;
+  if (!taken_.empty()) out.made = shown.joined;
+  out.told = told(taken_.empty() ? shown.search.best() : shown.joined, shown);
+  return out;
 }
 
 }  // namespace
@@ -293,8 +354,6 @@ bool decides_by_size(const Model& model, const CompileOptions& options) {
     if (options.fixed_sizes) refuse("--fixed-sizes is for one size: --shape gives several");
     if (!options.schedules.empty()) refuse("schedules are of one size: --shape gives several");
     if (options.feeds || !options.feeds_file.empty()) refuse("feeds have one size: --shape gives several");
-    if (!options.equal.empty() || options.optimize_seconds > 0)
-      refuse("equal models are offered at one size: --shape gives several");
   }
   if (!options.as_operator || options.fixed_sizes || !options.schedules.empty()) return false;
   const isomer::Graph& graph = model.state().model.graph;
@@ -309,6 +368,11 @@ bool decides_by_size(const Model& model, const CompileOptions& options) {
 
 Compiled compile_for_sizes(const Model& model, const CompileOptions& options, const OutputFolder& folder) {
   return SizedOperators(model, options, folder).run();
+}
+
+FoundOperators find_for_sizes(const Model& model, const CompileOptions& options, const OutputFolder& folder,
+                              SizedExtras extras) {
+  return SizedOperators(model, options, folder, std::move(extras)).find();
 }
 
 }  // namespace isomer::api

@@ -2,6 +2,11 @@
 // the operators made for it, any other call the model's own nodes. Internal to compile.cpp.
 #pragma once
 
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "app/api/compile/compile_operators.h"
 #include "app/api/compile/output_folder.h"
 #include "isomer/isomer.h"
 
@@ -12,5 +17,17 @@ namespace isomer::api {
 bool decides_by_size(const Model& model, const CompileOptions& options);
 
 Compiled compile_for_sizes(const Model& model, const CompileOptions& options, const OutputFolder& folder);
+
+struct SizedExtras {
+  std::vector<EqualModel> equal = {};  // whose regions are offered, too
+  // What runs where no case is ours, and the certificate that it is equal; nullopt: the model itself.
+  std::optional<Model> otherwise = {};
+  std::string certificate = {};
+  bool skips_given = false;   // one of these is better for operators than the model in any case
+  bool wants_bodies = false;  // operators are functions of the model, too; a user's stop keeps the best
+};
+// The same without writing anything.
+FoundOperators find_for_sizes(const Model& model, const CompileOptions& options, const OutputFolder& folder,
+                              SizedExtras extras);
 
 }  // namespace isomer::api

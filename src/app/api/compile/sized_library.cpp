@@ -57,8 +57,8 @@ std::optional<OpenShapes> open_shapes(const isomer::Graph& graph, const std::vec
   return out;
 }
 
-SizedLibrary::SizedLibrary(const Model& model, fs::path scratch, fs::path runnable)
-    : model_(model), scratch_(std::move(scratch)), runnable_(std::move(runnable)) {}
+SizedLibrary::SizedLibrary(const Model& model, const Model& otherwise, fs::path scratch, fs::path runnable)
+    : model_(model), otherwise_(otherwise), scratch_(std::move(scratch)), runnable_(std::move(runnable)) {}
 
 // Whether all regions of the first source can be lowered with these sizes known and all others open.
 bool SizedLibrary::try_open_regions(const std::map<std::string, std::int64_t>& fixed) {
@@ -114,14 +114,13 @@ void SizedLibrary::find_open_regions() {
   why_not_open_ = why;
 }
 
-void SizedLibrary::compile(std::vector<Source> sources, const CompileRequest& request) {
+void SizedLibrary::compile(std::vector<Source> sources, const CompileRequest& request, bool with_open) {
   sources_ = std::move(sources);
-  choice_ = request.name + "_choice";
   const isomer::Graph& graph = model_.state().model.graph;
   const OpenShapes open = *open_shapes(graph, sources_[0].sizes);
   for (const Value& v : graph.inputs())
     if (open.contains(graph.name_of(v))) inputs_.push_back(graph.name_of(v));
-  find_open_regions();
+  if (with_open) find_open_regions();
   std::vector<RegionSource> regions;
   for (const Source& source : sources_)
     for (const RegionProgram& p : source.programs) regions.push_back({.program = &p.graph});
@@ -129,12 +128,13 @@ void SizedLibrary::compile(std::vector<Source> sources, const CompileRequest& re
     regions.push_back({.program = &p.graph, .sizes = open_->model.graph.name_of(open_->sizes)});
   CompiledRegions library =
       take(compile_regions(regions, request, [&](const CompiledRegions& made) { return choice(made); }));
-  write_cases(library);
+  choice_ = library.choice;
   compiled_ = {.functions = library.functions,
                .compiler = library.compiler,
                .compiler_seconds = library.compiler_seconds,
                .library = library.library,
                .library_bytes = library.library_bytes};
+  write_cases(library);
   for (CompiledRegions::Region& region : library.regions)
     if (region.failure.empty()) compiled_.plans.push_back(std::move(region.plan));
 }
@@ -175,21 +175,28 @@ std::optional<OrtChoice> SizedLibrary::choice(const CompiledRegions& library) {
 
 void SizedLibrary::write_cases(const CompiledRegions& library) {
   std::size_t number = 0;
+  std::vector<LocalFunction>& bodies = compiled_.bodies;
   const auto write = [&](const CutModel& cut, const std::vector<RegionProgram>& programs) {
     std::vector<OperatorPlace> places;
     for (const RegionProgram& p : programs) {
       const CompiledRegions::Region& region = library.regions[number++];
-      if (region.failure.empty()) places.push_back({&p, region.op, region.weights});
+      if (!region.failure.empty()) continue;
+      places.push_back({&p, region.op, region.weights});
+      bodies.push_back(stand_in_of(p, region.op));
     }
     files_.push_back(scratch_ / fmt::format("size{}.onnx", files_.size()));
     take(write_model(take(with_operators(cut, places)), files_.back()));
   };
   for (const Source& source : sources_) write(*source.cut, source.programs);
   if (open_) write(*open_, open_programs_);
+  std::optional<std::size_t> sizes;
+  if (open_) sizes = std::ranges::count_if(sizes_, [](const Size& size) { return size.least != size.most; });
+  bodies.push_back(no_case_of(library.choice, inputs_.size(), files_.size(), sizes,
+                              otherwise_.state().model.graph.opsets));
 }
 
 Model SizedLibrary::choose(const std::vector<bool>& taken, bool with_open) const {
-  const RunnableFile otherwise(model_.state(), runnable_);
+  const RunnableFile otherwise(otherwise_.state(), runnable_);
   SizeChoice choice{.domain = kOrtOperatorDomain, .op = choice_, .inputs = inputs_, .has_sizes = has_open()};
   for (std::size_t k = 0; k < sources_.size(); ++k)
     choice.cases.push_back(taken[k] ? std::optional(files_[k]) : std::nullopt);

@@ -33,10 +33,13 @@ class SizedLibrary {
     std::int64_t least = 0, most = 0, step = 1;
   };
 
-  SizedLibrary(const Model& model, std::filesystem::path scratch, std::filesystem::path runnable);
+  // `otherwise`: equal to the model; it runs where no case is one of ours.
+  SizedLibrary(const Model& model, const Model& otherwise, std::filesystem::path scratch,
+               std::filesystem::path runnable);
 
-  // Operators of all sources; and of the first one's regions for every size, as far as they can be.
-  void compile(std::vector<Source> sources, const CompileRequest& request);
+  // Operators of all sources; and, `with_open`, of the first one's regions for every size, as far as they can
+  // be.
+  void compile(std::vector<Source> sources, const CompileRequest& request, bool with_open = true);
   const Candidate& compiled() const { return compiled_; }  // without a model
   bool has_open() const { return open_.has_value(); }
   const std::string& why_not_open() const { return why_not_open_; }
@@ -52,7 +55,7 @@ class SizedLibrary {
   std::optional<OrtChoice> choice(const CompiledRegions& library);
   void write_cases(const CompiledRegions& library);
 
-  const Model& model_;
+  Model model_, otherwise_;
   std::filesystem::path scratch_, runnable_;
   std::vector<Source> sources_;
   std::optional<CutModel> open_;

@@ -1,0 +1,293 @@
+#include "app/api/compile/optimize_kernels.h"
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <set>
+
+#include "app/api/compile/budget_stop.h"
+#include "app/api/compile/compile_operators.h"
+#include "app/api/compile/compile_sizes.h"
+#include "app/api/compile/compiled_report.h"
+#include "app/api/errors.h"
+#include "app/api/model_state.h"
+#include "app/api/stopwatch.h"
+#include "app/inputs/size_sets.h"
+#include "app/optimize/guard.h"
+#include "io/onnx/local_functions.h"
+#include "kernel/certify/certificate.h"
+#include "kernel/certify/check_files.h"
+#include "kernel/certify/digest.h"
+#include "runtime/engines/ort_operator.h"
+
+namespace isomer::api {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Of the time for kernels: a search for graphs that have less to compute, whoever computes it; and the end,
+// in which the whole is proved, written and measured once more.
+constexpr double kShareOfGraphs = 0.1, kMostOfGraphs = 20, kShareOfEnd = 0.15;
+// Of the same, for one comparison with the runtime; what is surely faster or slower takes less.
+// Three are promised; what is proved is mostly the same, node by node.
+constexpr double kSecondsAfterInterrupt = 1.5;
+constexpr double kShareOfComparison = 1.0 / 25, kLeastComparison = 0.5, kMostComparison = 5;
+
+class KernelRun {
+ public:
+  explicit KernelRun(const KernelSearch& search) : search_(search), out_(search.folder) {}
+
+  FoundKernels run() {
+    const double at_end = kShareOfEnd * search_.seconds;
+    fill_options();
+    FoundOperators operators{.base = search_.model};
+    {
+      const BudgetStop budget(search_.options.stop, search_.seconds - at_end, true);
+      options_.stop = budget.token();
+      options_.budget = search_.seconds - at_end;
+      add_graphs();
+      try {
+        operators = operators_found(budget);
+      } catch (const Error& e) {
+        if (e.kind() != ErrorKind::Stopped && !budget.token().stop_requested()) throw;
+        return refused(search_.options.stop.stop_requested() ? "Ctrl-C came before kernels were measured"
+                                                             : "the time ran out while kernels were made");
+      }
+    }
+    found_.json = ReportJson::parse(operators.told.json);
+    found_.json.erase("folder");
+    if (!operators.made) return refused(operators.reason);
+    const BudgetStop budget(search_.options.stop, search_.seconds - watch_.ms() / 1000, true);
+    options_.stop = budget.token();
+    const StoppableLimit limit(options_.stop);
+    assemble(operators);
+    if (const std::string why = why_not_proved(operators); !why.empty())
+      return refused("the model with kernels is not proved equal: " + why);
+    try {
+      measure(operators);
+    } catch (const Error& e) {
+      if (e.kind() != ErrorKind::Stopped || !search_.options.stop.stop_requested()) throw;
+      take_unconfirmed(operators);
+    }
+    return std::move(found_);
+  }
+
+  FoundKernels refused(const std::string& why) {
+    unmeasured(why);
+    return std::move(found_);
+  }
+
+ private:
+  void fill_options() {
+    const OptimizeOptions& given = search_.options;
+    options_.name = "isomer";
+    options_.compiler = search_.compiler;
+    options_.objects =
+        given.cache.empty() ? search_.folder / "objects" : given.cache.parent_path() / "objects";
+    options_.sizes = search_.sizes;
+    options_.values = given.values;
+    options_.as_operator = true;
+    options_.threads = std::max(1, given.runtime.threads);
+    options_.seconds = std::clamp(kShareOfComparison * search_.seconds, kLeastComparison, kMostComparison);
+    options_.min_gain = given.min_gain;
+    options_.feeds = given.feeds;
+    options_.feeds_file = given.feeds_file;
+    options_.max_error_growth = given.max_error_growth;
+    options_.runtime = given.runtime;
+    options_.scratch = given.scratch;
+    options_.progress = [&given](std::string_view now) {
+      if (given.progress) given.progress(fmt::format("kernels: {}", now));
+    };
+  }
+
+  // Graphs that are offered: what was found for the runtime; and what has less to compute, whoever does that,
+  // without what helps the runtime's kernels alone: they are slow where ours are not.
+  void add_graphs() {
+    if (search_.found) extras_.equal.push_back({*search_.found, "optimize", search_.certificate});
+    extras_.otherwise = search_.found;
+    extras_.certificate = search_.certificate;
+    extras_.wants_bodies = true;
+    if (search_.found && !search_.is_for_runtime) {
+      extras_.skips_given = true;
+      return;
+    }
+    OptimizeOptions like = search_.options;
+    like.seconds = std::min(kMostOfGraphs, kShareOfGraphs * search_.seconds);
+    like.judge = isomer::api::Judge::Cost;
+    like.without.insert(like.without.end(), {"fastpath", "bilinear"});
+    like.only.clear();
+    like.sizes = search_.sizes;
+    like.may_leave_thread = false;
+    like.plans.clear();
+    like.on_best = {};
+    like.stop = options_.stop;
+    try {
+      Optimized less = optimize(search_.model, like);
+      if (less.result != Optimized::Result::Unchanged)
+        extras_.equal.insert(extras_.equal.begin(), {less.model, "optimize for kernels", less.certificate});
+      extras_.skips_given = less.result != Optimized::Result::Unchanged;
+    } catch (const Error& e) {
+      if (e.kind() == ErrorKind::Internal) throw;
+    }
+  }
+
+  FoundOperators operators_found(const BudgetStop& budget) {
+    if (decides_by_size(search_.model, options_))
+      return find_for_sizes(search_.model, options_, out_, extras_);
+    CandidateMaker maker(search_.model, out_.scratch(), options_);
+    CompileTuning tuning(maker, options_);
+    OperatorSearch search(search_.model, maker, tuning, options_, budget, out_, extras_.equal, true,
+                          extras_.skips_given);
+    search.find();
+    FoundOperators out{
+        .reason = search.reason(), .base = search.graph(), .certificate = search.certificate()};
+    if (search.has_operators()) out.made = search.best();
+    out.told = compiled_of(
+        search.best(),
+        {.maker = maker, .tuning = tuning, .search = &search, .folder = search_.folder, .ms = watch_.ms()});
+    return out;
+  }
+
+  // The files as they will be called.
+  void assemble(const FoundOperators& operators) {
+    const Candidate& made = *operators.made;
+    const std::string stem = search_.out.stem().string();
+    found_.model = search_.folder / search_.out.filename();
+    save(*made.model, found_.model);
+    take(add_functions(found_.model, made.bodies));
+    found_.library = search_.folder / (stem + ".kernels.so");
+    fs::copy_file(made.library, found_.library, fs::copy_options::overwrite_existing);
+    for (const auto& entry : fs::directory_iterator(made.library.parent_path()))
+      if (entry.path().extension() == ".weights") {
+        found_.weights = search_.folder / (stem + ".kernels.weights");
+        fs::rename(entry.path(), found_.weights);
+      }
+    found_.errors = made.errors;
+  }
+
+  // The same nodes, once functions are written out: only what a kernel, or a branch, gives has a name of its
+  // own then. A checker sees that at once, where a prover would look for pairs of values.
+  bool is_plainly_equal(const FoundOperators& operators, const Model& made) {
+    const isomer::Graph &from = search_.model.state().model.graph, &to = made.state().model.graph;
+    Certificate whole;
+    if (!operators.certificate.empty()) whole = take(parse_certificate(operators.certificate));
+    if (whole.pairing) return false;
+    constexpr std::uint64_t kWork = 1 << 14;  // an Identity takes a few
+    whole.pairing.emplace();
+    std::set<std::string> known;
+    const auto add = [&](const std::string& name) {
+      if (known.insert(name).second)
+        whole.pairing->equations.push_back({.a = name, .b = name, .work = kWork});
+    };
+    for (const NodeId id : to.order())
+      if (const Node& node = to.node(id); node.domain == kOrtOperatorDomain && search_.sizes.empty())
+        for (const std::string& name : node.outputs) add(name);
+    if (!search_.sizes.empty())
+      for (const Value& output : to.outputs()) add(to.name_of(output));
+    std::string text = to_text(with_digests(std::move(whole), from, to));
+    if (!check_models(from, to, text).report.accepted) return false;
+    found_.certificate = std::move(text);
+    return true;
+  }
+
+  // The steps that lead to the graph that has the kernels, then value by value.
+  std::string why_not_proved(const FoundOperators& operators) {
+    const bool is_interrupted = search_.options.stop.stop_requested();
+    const double seconds = is_interrupted ? kSecondsAfterInterrupt : left();
+    const std::stop_token stop = is_interrupted ? std::stop_token() : options_.stop;
+    const Model made = load(found_.model);
+    if (is_plainly_equal(operators, made)) return "";
+    const isomer::Graph &from = search_.model.state().model.graph, &to = made.state().model.graph;
+    const Proof proof = prove_equal(operators.base, made, {.seconds = seconds, .stop = stop});
+    if (proof.verdict == Verdict::Proved) {
+      Certificate whole = take(parse_certificate(proof.certificate));
+      if (!operators.certificate.empty()) {
+        Certificate steps = take(parse_certificate(operators.certificate));
+        if (!steps.pairing) {
+          std::ranges::move(whole.steps, std::back_inserter(steps.steps));
+          steps.pairing = std::move(whole.pairing);
+          whole = std::move(steps);
+        }
+      }
+      found_.certificate = to_text(with_digests(std::move(whole), from, to));
+      if (check_models(from, to, found_.certificate).report.accepted) return "";
+    }
+    const Proof other = prove_equal(search_.model, made, {.seconds = seconds, .stop = stop});
+    if (other.verdict != Verdict::Proved) return proof.verdict != Verdict::Proved ? proof.why : other.why;
+    found_.certificate = other.certificate;
+    return "";
+  }
+  void unmeasured(const std::string& why) {
+    found_.is_taken = false;
+    found_.reason = why;
+  }
+  double left() const { return std::max(0.1, search_.seconds - watch_.ms() / 1000); }
+
+  // As it is written, beside the model that was given and beside what the graph search found: at each size.
+  void measure(const FoundOperators& operators) {
+    if (search_.options.stop.stop_requested()) return take_unconfirmed(operators);
+    const Model made = load(found_.model);
+    const auto sets = size_sets(search_.sizes);
+    const double comparisons = static_cast<double>(sets.size()) * (search_.found ? 2 : 1);
+    const double seconds = std::min(options_.seconds * 2, left() / (comparisons + 1));
+    for (const auto& set : sets) {
+      CompileOptions at = options_;
+      at.sizes = set;
+      AgainstRuntime before(search_.model, at, out_.scratch());
+      const PairMeasurement all = before.measured(made, found_.library, seconds);
+      if (!found_.time || all.ratio.estimate < found_.time->ratio.estimate) found_.time = all;
+      if (all.ratio.low <= options_.min_gain) return unmeasured(why_not_faster(all.ratio, options_.min_gain));
+      if (!search_.found) continue;
+      at.min_gain = 1;
+      AgainstRuntime graph(*search_.found, at, out_.scratch());
+      const PairMeasurement more = graph.measured(made, found_.library, seconds);
+      found_.json["beside_graph"] = {
+          {"ratio", more.ratio.estimate}, {"low", more.ratio.low}, {"high", more.ratio.high}};
+      if (more.ratio.low <= 1)
+        return unmeasured("what the graph search found is not surely slower without them");
+    }
+    found_.is_taken = true;
+    found_.ratio = Interval{found_.time->ratio.estimate, found_.time->ratio.low, found_.time->ratio.high};
+  }
+
+  // After Ctrl-C: what was measured until then decides.
+  void take_unconfirmed(const FoundOperators& operators) {
+    const std::optional<Interval>& ratio = operators.made->ratio;
+    found_.is_taken = ratio && ratio->low > std::max(options_.min_gain, search_.ratio);
+    if (found_.is_taken) found_.ratio = ratio;
+    else unmeasured("Ctrl-C came before the gain of kernels was sure");
+  }
+
+  const KernelSearch& search_;
+  Stopwatch watch_;
+  OutputFolder out_;
+  CompileOptions options_;
+  SizedExtras extras_;
+  FoundKernels found_;
+};
+
+}  // namespace
+
+FoundKernels find_kernels(const KernelSearch& search) {
+  KernelRun run(search);
+  try {
+    return run.run();
+  } catch (const Error& e) {
+    return run.refused(e.kind() == ErrorKind::Stopped ? "it was stopped before kernels were measured"
+                                                      : e.what());
+  } catch (const fs::filesystem_error& e) {
+    return run.refused(e.what());
+  }
+}
+
+void check_kernel_options(const OptimizeFiles& files, const OptimizeOptions& options) {
+  const auto refuse = [](const std::string& why) { throw Error(ErrorKind::BadInput, "--kernels: " + why); };
+  if (options.judge != Judge::Runtime)
+    refuse("kernels are taken by measuring, and --judge cost measures nothing");
+  if (options.runtime.name != "ort")
+    refuse(fmt::format("kernels are operators of ONNX Runtime, and --runtime is {}", options.runtime.name));
+  if (files.sizes_from == 0) refuse("kernels are not made for sizes of 0");
+}
+
+}  // namespace isomer::api

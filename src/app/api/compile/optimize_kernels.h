@@ -1,0 +1,50 @@
+// What `optimize --kernels` adds to what `optimize` found: kernels for regions of the model, or of one that
+// is equal to it, if the whole is surely faster so. The model has them as operators, and as functions of its
+// own, so that it runs and is proved equal without their library, too.
+#pragma once
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+
+#include "app/api/report_json.h"
+#include "isomer/isomer.h"
+#include "runtime/judge/judge.h"
+
+namespace isomer::api {
+
+// What is written must be the graph's result by then; files lie in the folder that was given.
+struct FoundKernels {
+  bool is_taken = false;
+  std::string reason = {};                          // why not
+  std::filesystem::path model, library, weights{};  // "": it has none
+  std::string certificate = {};                     // that the model is equal
+  std::optional<Interval> ratio = {};               // to the model that was given, where it gains least
+  std::optional<PairMeasurement> time = {};         // the same; nullopt: Ctrl-C came before
+  std::optional<Compiled::Errors> errors = {};
+  ReportJson json;
+};
+
+struct KernelSearch {
+  const Model& model;
+  // What the graph search found, with its certificate; nullopt: nothing.
+  std::optional<Model> found = {};
+  std::string certificate = {};
+  double ratio = 1;  // of it, as it was measured
+  // Whether it has what helps the runtime's kernels alone, and may be in the way of ours.
+  bool is_for_runtime = false;
+  std::vector<std::string> sizes = {};  // of all inputs that the model leaves open; sets of them, as --shape
+  const OptimizeOptions& options;
+  std::string compiler = {};
+  std::filesystem::path folder;  // for files; what is taken stays in it
+  std::filesystem::path out;     // what the model will be called
+  double seconds = 0;            // for all of it
+};
+// Never throws for what a model, a runtime or a compiler does: that is a reason.
+FoundKernels find_kernels(const KernelSearch& search);
+
+// Why kernels are not made for such options; throws ErrorKind::BadInput.
+void check_kernel_options(const OptimizeFiles& files, const OptimizeOptions& options);
+
+}  // namespace isomer::api

@@ -1,0 +1,22 @@
+// What operators of ours compute, as functions of the model that has them, so that a runtime without their
+// library runs it, too, and a checker knows what they are.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "compiler/cover/region_program.h"
+#include "io/onnx/local_functions.h"
+
+namespace isomer {
+
+// The region, written out.
+LocalFunction function_of(const RegionProgram& region, const std::string& op);
+// Something of the same types and ranks, for a branch that is never taken without the library.
+LocalFunction stand_in_of(const RegionProgram& region, const std::string& op);
+// Of the operator that looks at inputs and says which case a call is: none of them; then sizes of no
+// meaning, if it has any (`sizes` of them; nullopt: it puts out none).
+LocalFunction no_case_of(const std::string& op, std::size_t inputs, std::size_t cases,
+                         std::optional<std::size_t> sizes, const Opsets& opsets);
+
+}  // namespace isomer

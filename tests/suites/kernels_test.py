@@ -1,0 +1,288 @@
+"""`isomer optimize --kernels`: a model with a library beside it, which isomer.InferenceSession finds, and which it also runs without."""
+import json
+import pathlib
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+import warnings
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import helper, numpy_helper
+
+import _paths  # noqa: F401
+import modules
+import programs
+
+isomer = programs.program("isomer")
+TOLERANCE = 1e-5  # of the largest value: sums are added up in another order
+BUDGET = 20
+SLACK = 6  # seconds: as in promises_test.py
+
+
+def normal(*shape, seed=5):
+    return np.random.default_rng([seed, *shape]).standard_normal(shape).astype(np.float32)
+
+
+def chain(rows=64, seed=5, blocks=6):
+    """Products with many small steps behind them: the runtime runs through the rows once for each step, ours once for all."""
+    body, value, constants = "", "x", {}
+    for k in range(blocks):
+        constants |= {f"w{k}": normal(24, 24, seed=seed + k) / 5, f"c{k}": normal(24, seed=seed + k), f"d{k}": normal(24, seed=seed + k + 100)}
+        body += f"p{k} = MatMul ({value}, w{k}) b{k} = Add (p{k}, c{k}) t{k} = Relu (b{k}) s{k} = Mul (t{k}, d{k}) n{k} = Neg (b{k}) m{k} = Max (s{k}, n{k}) "
+        body += f"a{k} = Abs (m{k}) q{k} = Sub (a{k}, c{k}) r{k} = Add (q{k}, {value}) "
+        value = f"r{k}"
+    body += f"y = Relu ({value})"
+    graph = helper.make_graph(
+        list(onnx.parser.parse_graph(f"g () => () {{ {body} }}").node), "g", [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, [rows, 24])],
+        [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, [rows, 24])], [numpy_helper.from_array(a, n) for n, a in constants.items()])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+
+
+class Kernels(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        if not modules.has_compiler():
+            raise unittest.SkipTest("there is no C++ compiler")
+        folder = tempfile.TemporaryDirectory(prefix="isomer_kernels_")
+        cls.addClassCleanup(folder.cleanup)
+        cls.path = pathlib.Path(folder.name)
+
+    def optimize(self, model, name, *options, code=0):
+        folder = self.path / name
+        folder.mkdir(exist_ok=True)
+        onnx.save(model, folder / "model.onnx")
+        start = time.monotonic()
+        ran = subprocess.run([isomer, "optimize", str(folder / "model.onnx"), "-o", str(folder / "fast.onnx"), "--kernels", "--json", "--budget", f"{BUDGET}s",
+                              *options], capture_output=True, text=True, check=False, timeout=300)
+        self.assertEqual(ran.returncode, code, ran.stdout + ran.stderr)
+        answer = json.loads(ran.stdout) if ran.stdout.startswith("{") else {}
+        answer["wall"] = time.monotonic() - start
+        return folder, answer
+
+    def check(self, folder):
+        ran = programs.run([isomer, "check", str(folder / "model.onnx"), str(folder / "fast.onnx"), str(folder / "fast.onnx.cert")], 120)
+        self.assertEqual(ran.code, 0, ran)
+
+    def session(self, folder):
+        """With the reason why kernels are not used; None: they are."""
+        from isomer import _session
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 1
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always")
+            made = _session.InferenceSession(str(folder / "fast.onnx"), options, providers=["CPUExecutionProvider"])
+        self.assertLessEqual(len(told), 1)
+        for warning in told:
+            self.assertIs(warning.category, _session.KernelWarning)
+        return made, str(told[0].message) if told else None
+
+    def compare(self, folder, session, *sizes):
+        right = modules.session(folder / "model.onnx")
+        for size in sizes:
+            feeds = {"x": normal(size, 24)}
+            for expected, got in zip(right.run(None, feeds), session.run(None, feeds), strict=True):
+                self.assertLessEqual(modules.distance(expected, got), TOLERANCE)
+
+
+class OneSize(Kernels):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        cls.made, cls.answer = cls.optimize(cls(), chain(), "one")
+
+    def copy(self, name):
+        return pathlib.Path(shutil.copytree(self.made, self.path / name))
+
+    def test_the_answer(self):
+        self.assertEqual(self.answer["result"], "improved", self.answer["reason"])
+        kernels = self.answer["kernels"]
+        self.assertTrue(kernels["is_taken"], kernels["reason"])
+        self.assertGreater(self.answer["low"], 1.02)
+        self.assertEqual({p.name for p in self.made.iterdir()},
+                         {"model.onnx", "fast.onnx", "fast.onnx.cert", "fast.kernels.so", "fast.kernels.weights"})
+        self.assertEqual(kernels["library_bytes"], (self.made / "fast.kernels.so").stat().st_size)
+        self.assertEqual(kernels["weight_bytes"], (self.made / "fast.kernels.weights").stat().st_size)
+
+    def test_the_budget_is_kept(self):
+        self.assertLessEqual(self.answer["wall"], 1.1 * BUDGET + 2 + SLACK)
+
+    def test_it_is_proved(self):
+        self.check(self.made)
+        onnx.checker.check_model(str(self.made / "fast.onnx"))
+
+    def test_with_the_library(self):
+        session, why = self.session(self.made)
+        self.assertIsNone(why)
+        self.compare(self.made, session, 64)
+
+    def test_options_may_be_used_again(self):
+        from isomer import _session
+
+        options = onnxruntime.SessionOptions()
+        for _ in range(2):
+            self.compare(self.made, _session.InferenceSession(self.made / "fast.onnx", options), 64)
+
+    def test_by_the_runtime_alone(self):
+        self.compare(self.made, modules.session(self.made / "fast.onnx"), 64)
+        self.compare(self.made, modules.session(self.made / "fast.onnx", self.made / "fast.kernels.so"), 64)
+
+    def test_exceptions_are_the_runtimes(self):
+        session, _ = self.session(self.made)
+        self.assertIsInstance(session, onnxruntime.InferenceSession)
+        for make in (onnxruntime.InferenceSession, type(session)):
+            with self.assertRaises(onnxruntime.capi.onnxruntime_pybind11_state.NoSuchFile):
+                make(str(self.made / "none.onnx"))
+
+    def test_without_the_library(self):
+        def gone(path):
+            path.unlink()
+
+        def cut(path):
+            path.write_bytes(path.read_bytes()[:5000])
+
+        def changed(path):
+            data = bytearray(path.read_bytes())
+            data[len(data) // 2 if path.suffix == ".so" else 20] ^= 1
+            path.write_bytes(data)
+
+        for file in ("fast.kernels.so", "fast.kernels.weights"):
+            for change in (gone, cut, changed):
+                folder = self.copy(f"{file}-{change.__name__}")
+                change(folder / file)
+                session, why = self.session(folder)
+                self.assertIn(file, why)
+                self.compare(folder, session, 64)
+
+    def test_for_another_processor(self):
+        folder = self.copy("processor")
+        data = (folder / "fast.onnx").read_bytes()
+        self.assertIn(b"kernels_processor", data)
+        model = onnx.load(folder / "fast.onnx")
+        next(e for e in model.metadata_props if e.key == "pkg.isomer.kernels_processor").value += " avx9000"
+        onnx.save(model, folder / "fast.onnx")
+        session, why = self.session(folder)
+        self.assertIn("avx9000", why)
+        self.compare(folder, session, 64)
+
+    def test_another_models_library(self):
+        other, answer = self.optimize(chain(seed=90), "other")
+        self.assertTrue(answer["kernels"]["is_taken"], answer["kernels"]["reason"])
+        folder = self.copy("foreign")
+        for file in ("fast.kernels.so", "fast.kernels.weights"):
+            shutil.copy(other / file, folder / file)
+        session, why = self.session(folder)
+        self.assertIn("not what was written", why)
+        self.compare(folder, session, 64)
+        # Registered by hand: its operators have other names, so the model's own functions run.
+        self.compare(folder, modules.session(folder / "fast.onnx", folder / "fast.kernels.so"), 64)
+        # The library with another's weights.
+        shutil.copy(self.made / "fast.kernels.so", folder / "fast.kernels.so")
+        with self.assertRaisesRegex(Exception, "another model's"):
+            modules.session(folder / "fast.onnx", folder / "fast.kernels.so")
+
+    def test_as_bytes(self):
+        from isomer import _session
+
+        with self.assertWarnsRegex(_session.KernelWarning, "bytes"):
+            session = _session.InferenceSession((self.made / "fast.onnx").read_bytes())
+        self.compare(self.made, session, 64)
+
+
+class OpenSizes(Kernels):
+    def test_every_size(self):
+        folder, answer = self.optimize(chain("rows"), "open", "--shape", "rows=64")
+        kernels = answer["kernels"]
+        self.assertTrue(kernels["is_taken"], kernels["reason"])
+        self.check(folder)
+        session, why = self.session(folder)
+        self.assertIsNone(why)
+        for run in (session, modules.session(folder / "fast.onnx")):
+            self.compare(folder, run, 64, 1, 7, 100)
+
+    def test_two_sizes(self):
+        folder, answer = self.optimize(chain("rows"), "two", "--shape", "rows=32", "--shape", "rows=64")
+        if answer["kernels"]["is_taken"]:
+            self.assertEqual([s["sizes"] for s in answer["kernels"]["sizes"]], [["rows=32"], ["rows=64"]])
+        self.check(folder)
+        session, _ = self.session(folder)
+        self.compare(folder, session, 32, 64, 5)
+
+
+class Unchanged(Kernels):
+    def test_nothing_is_gained(self):
+        folder = self.path / "same"
+        folder.mkdir()
+        stale = [folder / "fast.kernels.so", folder / "fast.kernels.weights"]
+        for file in stale:
+            file.write_bytes(b"of an earlier run")
+        folder, answer = self.optimize(chain(blocks=2), "same", "--min-gain", "99")
+        self.assertEqual(answer["result"], "unchanged")
+        self.assertFalse(answer["kernels"]["is_taken"])
+        self.assertNotEqual(answer["kernels"]["reason"], "")
+        self.assertEqual((folder / "fast.onnx").read_bytes(), (folder / "model.onnx").read_bytes())
+        self.assertEqual([f for f in stale if f.exists()], [])
+        _, why = self.session(folder)
+        self.assertIsNone(why)
+
+    def test_what_was_there_stays_until_the_end(self):
+        folder = self.path / "kept"
+        folder.mkdir()
+        files = {name: f"of an earlier run: {name}".encode() for name in ("fast.onnx", "fast.onnx.cert", "fast.kernels.so", "fast.kernels.weights")}
+        for name, text in files.items():
+            (folder / name).write_bytes(text)
+        onnx.save(chain(), folder / "model.onnx")
+        command = [isomer, "optimize", str(folder / "model.onnx"), "-o", str(folder / "fast.onnx"), "--kernels", "--quiet", "--budget", "60s"]
+        process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        time.sleep(8)
+        self.assertIsNone(process.poll())
+        self.assertEqual({name: (folder / name).read_bytes() for name in files}, files)
+        process.send_signal(signal.SIGINT)
+        start = time.monotonic()
+        self.assertEqual(process.wait(60), 0)
+        self.assertLessEqual(time.monotonic() - start, 3 + SLACK)
+        self.assertNotEqual((folder / "fast.onnx").read_bytes(), files["fast.onnx"])
+        self.check(folder)
+        session, why = self.session(folder)
+        self.assertIsNone(why)
+        self.compare(folder, session, 64)
+        self.assertEqual([p.name for p in folder.iterdir() if p.name.startswith(".isomer")], [])
+
+    def test_killed(self):
+        folder = self.path / "killed"
+        folder.mkdir()
+        onnx.save(chain(), folder / "model.onnx")
+        process = subprocess.Popen([isomer, "optimize", str(folder / "model.onnx"), "-o", str(folder / "fast.onnx"), "--kernels", "--quiet"],
+                                   stderr=subprocess.DEVNULL)
+        time.sleep(6)
+        process.send_signal(signal.SIGINT)
+        process.send_signal(signal.SIGINT)
+        process.kill()
+        process.wait()
+        self.assertEqual([p.name for p in folder.glob("fast*")], [])
+
+    def test_no_compiler(self):
+        folder, answer = self.optimize(chain(blocks=2), "none", "--compiler", "/nonexistent/c++")
+        self.assertFalse(answer["kernels"]["is_taken"])
+        self.assertIn("c++", answer["kernels"]["reason"])
+        self.compare(folder, self.session(folder)[0], 64)
+
+    def test_refused(self):
+        for options, words in ((("--judge", "cost"), "measure"), (("--runtime", "openvino"), "ONNX Runtime"), (("--sizes-from", "0"), "size")):
+            folder = self.path / "refused"
+            folder.mkdir(exist_ok=True)
+            onnx.save(chain(blocks=1), folder / "model.onnx")
+            ran = subprocess.run([isomer, "optimize", str(folder / "model.onnx"), "-o", str(folder / "fast.onnx"), "--kernels", *options],
+                                 capture_output=True, text=True, check=False)
+            self.assertEqual(ran.returncode, 2)
+            self.assertIn(words, ran.stderr)
+            self.assertFalse((folder / "fast.onnx").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()
