@@ -154,7 +154,6 @@ void bind_options(nb::module_& m) {
       .def_rw("fixed_sizes", &L::fixed_sizes)
       .def_rw("threads", &L::threads)
       .def_rw("feeds_file", &L::feeds_file)
-      .def_rw("equal", &L::equal)
       .def_rw("seconds", &L::seconds)
       .def_rw("sums", &L::sums)
       .def_rw("max_error_growth", &L::max_error_growth)

@@ -529,7 +529,6 @@ def compile(
     fixed_sizes: bool = False,
     threads: int = 1,
     feeds: Feeds | None = None,
-    equal: Sequence[PathLike] = (),
     seconds: float = 5,
     sums: Literal["", "fast", "short", "F(2,3)", "direct"] = "",
     max_error_growth: float = 2,
@@ -540,8 +539,7 @@ def compile(
     `name`: what its files and symbols begin with. `target`: the processor, this one or a level. `sizes`: of inputs, where the model leaves them
     open. `compiler`: a C++ compiler; without it `$CXX`, or clang++ or g++ of `$PATH`. `schedules`: how loops run, as text. `as_operator`: also
     model.onnx, in which the regions that are faster so are operators of ONNX Runtime. It runs at every size, and is faster at `sizes`;
-    `fixed_sizes`: it is for these alone. `equal`: files of models that are equal to this one, as `optimize` writes them, whose regions are
-    offered, too. `threads`: of a run, where `load` says nothing else. `seconds`: of comparing it
+    `fixed_sizes`: it is for these alone. `threads`: of a run, where `load` says nothing else. `seconds`: of comparing it
     with that runtime, which has as many threads; 0: it is not compared. `feeds`: inputs to compare with, arrays by name or an npz file; without
     them they are made up, filled as `values` says. `sums`: how products are added up; without it the first way whose rounding error is at most
     `max_error_growth` times the runtime's (0: it is not measured).
@@ -560,7 +558,6 @@ def compile(
     options.seconds, options.runtime = seconds, runtime_options(runtime)
     options.sums, options.max_error_growth, options.threads = sums, max_error_growth, threads
     arrays = set_feeds(options, feeds)
-    options.equal = [path_of(e, "`equal`") for e in equal]
     place = path_of(folder, "`folder`")
     with as_files(model) as (file,):
         text, nests = _core.compile(_core.load(file, []), place, options, arrays)

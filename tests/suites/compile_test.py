@@ -788,11 +788,11 @@ class Sizes(Compiles):
     def test_an_operator_runs_at_its_size_alone(self):
         self.compiled("--shape", "width=20")
         graph = onnx.load(self.out / "model.onnx").graph
-        self.assertEqual([n.op_type for n in graph.node], ["net_choice", "If"])
+        self.assertRegex(" ".join(n.op_type for n in graph.node), r"^net_\w+_choice If$")
         given = self.branches(graph)
         self.assertEqual([n.op_type[:4] + n.op_type[-2:] for n in given["then_branch"].node], ["net__0"])
         every = self.branches(given["else_branch"])
-        self.assertIn("net_1", [n.op_type for n in every["then_branch"].node])
+        self.assertTrue(any(n.op_type.endswith("_1") for n in every["then_branch"].node))
         self.assertIn("Conv", [n.op_type for n in every["else_branch"].node])
 
     def test_operators_for_every_size(self):

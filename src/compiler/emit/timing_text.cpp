@@ -47,7 +47,7 @@ extern "C" {{
 struct {0}_module {{
   int none;
 }};
-{0}_module* {0}_create(const char*) {{ return ({0}_module*)calloc(1, sizeof({0}_module)); }}
+{0}_module* {0}_create_at(const char*, long) {{ return ({0}_module*)calloc(1, sizeof({0}_module)); }}
 void {0}_destroy({0}_module* module) {{ free(module); }}
 size_t {0}_workspace_size(const {0}_module*) {{ return 64; }}
 __attribute__((visibility("default"))) int {0}_run(const {0}_module*, const void* const* in, void* const* out, void*) {{
