@@ -9,6 +9,7 @@
 #include "cli/cache_option.h"
 #include "cli/command.h"
 #include "cli/feeds_option.h"
+#include "cli/files_option.h"
 #include "cli/interrupt.h"
 #include "cli/live.h"
 #include "cli/operators_option.h"
@@ -79,12 +80,7 @@ void add_optimize(CLI::App& app, Chosen& chosen) {
   auto request = std::make_shared<Request>();
   CLI::App* command =
       app.add_subcommand("optimize", "Make a model faster and prove that it computes the same");
-  command->add_option("IN", request->files.in, "An ONNX file")->type_name("")->required();
-  command->add_option("-o,--output", request->files.out, "Where the result goes")
-      ->type_name("OUT")
-      ->required();
-  command->add_option("--certificate", request->files.certificate, "Where the proof goes (default: OUT.cert)")
-      ->type_name("FILE");
+  add_file_options(*command, request->files);
   command
       ->add_option("--report", request->files.report,
                    "Write a page about it, HTML in one file, after the budget (default: no)")

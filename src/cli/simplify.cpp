@@ -4,6 +4,7 @@
 
 #include "cli/budget.h"
 #include "cli/command.h"
+#include "cli/files_option.h"
 #include "cli/interrupt.h"
 #include "cli/live.h"
 #include "cli/operators_option.h"
@@ -45,12 +46,7 @@ void add_simplify(CLI::App& app, Chosen& chosen) {
   auto request = std::make_shared<Request>();
   CLI::App* command =
       app.add_subcommand("simplify", "Make the same model with fewer nodes and prove that it is the same");
-  command->add_option("IN", request->files.in, "An ONNX file")->type_name("")->required();
-  command->add_option("-o,--output", request->files.out, "Where the result goes")
-      ->type_name("OUT")
-      ->required();
-  command->add_option("--certificate", request->files.certificate, "Where the proof goes (default: OUT.cert)")
-      ->type_name("FILE");
+  add_file_options(*command, request->files);
   command->add_option("--budget", request->budget, "Time for the whole run: 30s, 5m, 1h")
       ->type_name("TIME")
       ->capture_default_str();
