@@ -12,7 +12,6 @@
 #include "model/eval/program.h"
 #include "model/graph/flatten.h"
 #include "model/graph/graph_index.h"
-#include "model/graph/rebuild.h"
 
 namespace isomer {
 namespace {
@@ -199,15 +198,7 @@ Graph with_fixed_inputs(const Graph& graph, const Inference& inference,
     const auto at = fixed.find(std::string(name));
     return at == fixed.end() ? Dim::symbol(name) : Dim(at->second);
   };
-  std::map<std::string, Dims> shapes;
-  for (const Value& input : graph.inputs())
-    if (const auto& shape = inference.of(input).shape) shapes.emplace(graph.name_of(input), *shape);
-  return with_changed_nodes(graph, [&](Node& node) {
-    const auto shape = node.kind == NodeKind::Input ? shapes.find(node.outputs[0]) : shapes.end();
-    if (shape == shapes.end()) return;
-    node.declared.shape.emplace();
-    for (const Dim& extent : shape->second) node.declared.shape->push_back(extent.substitute(known));
-  });
+  return lower::with_substituted_inputs(graph, inference, known);
 }
 
 }  // namespace

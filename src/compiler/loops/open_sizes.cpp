@@ -238,6 +238,18 @@ Dim as_given(const Dim& dim, const Sizes& sizes) {
   });
 }
 
+Graph with_substituted_inputs(const Graph& graph, const Inference& inference, const Dim::Substitution& by) {
+  std::map<std::string, Dims> shapes;
+  for (const Value& input : graph.inputs())
+    if (const auto& shape = inference.of(input).shape) shapes.emplace(graph.name_of(input), *shape);
+  return with_changed_nodes(graph, [&](Node& node) {
+    const auto shape = node.kind == NodeKind::Input ? shapes.find(node.outputs[0]) : shapes.end();
+    if (shape == shapes.end()) return;
+    node.declared.shape.emplace();
+    for (const Dim& extent : shape->second) node.declared.shape->push_back(extent.substitute(by));
+  });
+}
+
 Graph with_steps(const Graph& graph, const Inference& inference, const Sizes& sizes) {
   if (sizes.batch.empty() && std::ranges::all_of(sizes.open, [](const OpenSize& s) { return s.step == 1; }))
     return graph;
@@ -246,15 +258,7 @@ Graph with_steps(const Graph& graph, const Inference& inference, const Sizes& si
     const auto at = std::ranges::find(sizes.open, name, &OpenSize::name);
     return Dim(at == sizes.open.end() ? 1 : at->step) * Dim::symbol(name);
   };
-  std::map<std::string, Dims> shapes;
-  for (const Value& input : graph.inputs())
-    if (const auto& shape = inference.of(input).shape) shapes.emplace(graph.name_of(input), *shape);
-  return with_changed_nodes(graph, [&](Node& node) {
-    const auto shape = node.kind == NodeKind::Input ? shapes.find(node.outputs[0]) : shapes.end();
-    if (shape == shapes.end()) return;
-    node.declared.shape.emplace();
-    for (const Dim& extent : shape->second) node.declared.shape->push_back(extent.substitute(by_steps));
-  });
+  return with_substituted_inputs(graph, inference, by_steps);
 }
 
 InferOptions within_sizes(InferOptions options) {

@@ -22,6 +22,9 @@ InferOptions within_sizes(InferOptions options);
 // Those that `options` leave open. Error: one can't be given when the model runs, and why.
 Result<Sizes> open_sizes(const Graph& graph, const InferOptions& options);
 
+// The same graph with other sizes in the shapes of its inputs.
+Graph with_substituted_inputs(const Graph& graph, const Inference& inference, const Dim::Substitution& by);
+
 // The same number, and the same expression, simplified with what is known of the sizes: their bounds.
 Dim within(const Dim& dim, const Sizes& sizes);
 Expr within(const Expr& expr, const Sizes& sizes);

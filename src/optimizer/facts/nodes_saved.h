@@ -8,7 +8,8 @@
 
 namespace isomer {
 
-// Nodes that nobody reads any more, without those that take their place; what folds to a constant is no node.
+// Nodes whose outputs have no reader any more, without those that take their place; what folds to a constant
+// is no node.
 std::int64_t nodes_saved(const Site& site, const Proposal& proposal);
 
 }  // namespace isomer

@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of the time for kernels: a search for graphs that have less to compute, whoever computes it; and the end,
+// Of the time for kernels: a search for graphs that have less to compute with any kernels; and the end,
 // in which the whole is proved, written and measured once more.
 constexpr double kShareOfGraphs = 0.1, kMostOfGraphs = 20, kShareOfEnd = 0.15;
 // Of the same, for one comparison with the runtime; what is surely faster or slower takes less.
