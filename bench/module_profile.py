@@ -50,7 +50,7 @@ int main(int, char** words) {
 
 def with_clocks(source, name):
     """The source with a clock around every call of its run, and what is called, in order."""
-    titles = dict((function, title) for title, function in re.findall(rf"^// (.*)\nstatic __attribute__\(\(noinline\)\) \w+ ({name}_\d+)\(", source, re.M))
+    titles = dict((function, title) for title, function in re.findall(rf"^// (.*)\n#if IM_IN_SHARE.*\nIM_FUNCTION \w+ ({name}_\d+)\(", source, re.M))
     head = re.escape("const void* const* inputs, void* const* outputs, char* workspace, const char* weights, im_team* team) {\n  (void)")
     begin = re.search(rf"static int {name}_all\((?:const int64_t\* sizes, )?{head}", source).start()
     end = source.index("\n}\n", begin)

@@ -64,11 +64,33 @@ std::vector<std::string> spelled_for(const std::string& compiler, std::vector<st
   return flags;
 }
 
+// A file of kernels, without .cpp, and how many functions it has.
+struct CodeFile {
+  std::string name;
+  std::size_t functions = 1;
+};
 // What is compiled: for a target of several kinds of processors, `code` once for each; `plain` once.
 struct Sources {
-  std::vector<std::string> code, plain = {};  // files without .cpp
+  std::vector<CodeFile> code;
+  std::vector<std::string> plain = {};  // files without .cpp
   bool wants_archive = true;
 };
+
+// Compilers that run side by side.
+std::size_t compilers_at_once() {
+  constexpr unsigned kMost = 4;
+  return std::clamp(std::thread::hardware_concurrency(), 1U, kMost);
+}
+
+// Into how many shares a file is divided (kernels/threads.h). A share costs 0.2 s for what all have in
+// common, a function 0.05 s.
+std::size_t share_count(const CodeFile& file) {
+  constexpr std::size_t kLeastFunctions = 8;
+  return std::clamp<std::size_t>(file.functions / kLeastFunctions, 1, compilers_at_once());
+}
+
+// Code that belongs to the first share alone.
+std::string in_first_share(const std::string& code) { return "#if IM_SHARE == 0\n" + code + "#endif\n"; }
 
 // Makes objects, then the archive and the library that is loaded.
 class Builder {
@@ -96,13 +118,16 @@ class Builder {
 
   Status build_all(const Sources& sources) {
     std::vector<Task> tasks;
-    for (const std::string& source : sources.code) {
+    for (const CodeFile& file : sources.code) {
       for (const auto& [part, flags] : target_.parts) {
-        tasks.push_back({source, "_" + part, flags});
-        tasks.back().more.push_back(fmt::format("-DIM_PART={}_{}", source, part));
+        tasks.push_back({file.name, "_" + part, flags});
+        tasks.back().more.push_back(fmt::format("-DIM_PART={}_{}", file.name, part));
       }
-      tasks.push_back({source, "", {}});
-      if (!target_.parts.empty()) tasks.back().more.emplace_back("-DIM_DISPATCH");
+      if (target_.parts.empty()) {
+        add_shares(file, tasks);
+      } else {
+        tasks.push_back({file.name, "", {"-DIM_DISPATCH"}});
+      }
     }
     for (const std::string& source : sources.plain) tasks.push_back({source, "", {}});
     for (const Task& task : tasks) objects_.push_back(object_of(task));
@@ -118,13 +143,20 @@ class Builder {
     return link();
   }
 
+  static void add_shares(const CodeFile& file, std::vector<Task>& tasks) {
+    const std::size_t count = share_count(file);
+    for (std::size_t k = 0; k < count; ++k) {
+      tasks.push_back({file.name, k == 0 ? "" : fmt::format("_share{}", k), {}});
+      if (count > 1)
+        tasks.back().more = {fmt::format("-DIM_SHARES={}", count), fmt::format("-DIM_SHARE={}", k)};
+    }
+  }
+
   std::string object_of(const Task& task) const { return in_folder(task.source + task.part + ".o"); }
 
   // Several at a time, each a process of its own.
   Status compile_all(const std::vector<Task>& tasks) const {
-    constexpr std::size_t kMostAtOnce = 4;
-    const std::size_t at_once =
-        std::min({kMostAtOnce, tasks.size(), std::size_t{std::max(1U, std::thread::hardware_concurrency())}});
+    const std::size_t at_once = std::min(tasks.size(), compilers_at_once());
     std::atomic<std::size_t> next = 0;
     std::atomic<bool> has_failed = false;
     std::vector<Status> ended(tasks.size(), Done{});
@@ -394,7 +426,7 @@ Result<fs::path> compile_timing(const std::string& code, const Extents& extents,
                                {{.type = ElementType::Double, .extents = extents}});
   ISOMER_TRY_DO(wire::write_text(request.folder / (request.name + ".cpp"), text));
   ISOMER_TRY_DO(Builder(*tools.target, request, tools.compiler)
-                    .build({.code = {request.name}, .wants_archive = false}));
+                    .build({.code = {{request.name}}, .wants_archive = false}));
   return request.folder / library_name(*tools.target, request.name);
 }
 
@@ -485,9 +517,9 @@ Result<CompiledModule> compile_module(const Graph& graph, const CompileRequest& 
   ISOMER_TRY(const OpenParts open, open_parts(graph, sizes));
   ISOMER_TRY(out.texts, lower::module_of(graph, sizes, request.name, request.schedules, request.exactness,
                                          request.threads, open.batch, request.tuned, open.sizes));
-  out.texts.code +=
+  out.texts.code += in_first_share(
       ort_operator_text(request.name, ort_ports(out.texts.plan, out.texts.plan.inputs),
-                        ort_ports(out.texts.plan, out.texts.plan.outputs), ort_sizes(out.texts.plan));
+                        ort_ports(out.texts.plan, out.texts.plan.outputs), ort_sizes(out.texts.plan)));
   ISOMER_TRY_DO(make_folder(request.folder));
   const auto in = [&](const std::string& file) { return request.folder / file; };
   std::error_code failure;
@@ -497,7 +529,7 @@ Result<CompiledModule> compile_module(const Graph& graph, const CompileRequest& 
   ISOMER_TRY_DO(wire::write_text(in(request.name + ".hpp"), out.texts.wrapper));
   ISOMER_TRY_DO(write_weights(in(request.name + ".weights"), out.texts.plan));
   Builder builder(*tools.target, request, out.compiler);
-  ISOMER_TRY_DO(builder.build({.code = {request.name}}));
+  ISOMER_TRY_DO(builder.build({.code = {{request.name, out.texts.functions}}}));
   out.compiler_seconds = builder.seconds();
   out.library = in(library_name(*tools.target, request.name));
   out.library_bytes = fs::file_size(out.library, failure);
@@ -521,13 +553,13 @@ class RegionWriter {
       return Done{};
     }
     const std::string code = replaced(texts->code, fmt::format("#include \"{}.h\"\n", any_), texts->header) +
-                             operator_text(*texts, source.sizes);
+                             in_first_share(operator_text(*texts, source.sizes));
     const auto [file, is_new] =
         known_.try_emplace(without_titles(code), fmt::format("{}_{}", request_.name, out_.regions.size()));
     if (is_new) {
       ISOMER_TRY_DO(
           wire::write_text(request_.folder / (file->second + ".cpp"), replaced(code, any_, file->second)));
-      files_.push_back(file->second);
+      files_.push_back({file->second, texts->functions});
       out_.functions += texts->functions;
     }
     ISOMER_TRY(const WeightFile::Part part, weights_.add(texts->plan));
@@ -557,7 +589,7 @@ class RegionWriter {
     return wire::write_text(request_.folder / (request_.name + "_operators.cpp"),
                             ort_registration_text(operators, request_.name, weights));
   }
-  const std::vector<std::string>& files() const { return files_; }
+  const std::vector<CodeFile>& files() const { return files_; }
 
  private:
   Result<lower::ModuleTexts> texts_of(const RegionSource& source) const {
@@ -581,7 +613,8 @@ class RegionWriter {
   Blake2b identity_;
   const std::string any_ = request_.name + "_region";  // until it has a number
   std::map<std::string, std::string> known_;           // files by their code
-  std::vector<std::string> files_, codes_;             // each once; of each region that has one
+  std::vector<CodeFile> files_;                        // each once
+  std::vector<std::string> codes_;                     // of each region that has one
 };
 
 }  // namespace

@@ -128,9 +128,11 @@ class Emitter {
       n += std::max<std::size_t>(1, length);
     }
     out_.code += fmt::format(
-        "static int {}_all({}const void* const* inputs, void* const* outputs, char* workspace, const char* "
+        "#if IM_SHARE == 0\nstatic int {}_all({}const void* const* inputs, void* const* outputs, char* "
+        "workspace, const char* "
         "weights, im_team* team) {{\n"
-        "  (void)inputs, (void)outputs, (void)workspace, (void)weights, (void)team;\n{}{}  return 0;\n}}\n",
+        "  (void)inputs, (void)outputs, (void)workspace, (void)weights, (void)team;\n{}{}  return "
+        "0;\n}}\n#endif\n",
         prefix_, plan_.sizes.is_empty() ? "" : "const int64_t* sizes, ", places(), calls_);
     return std::move(out_);
   }
@@ -281,12 +283,14 @@ class Emitter {
     const std::string text = fmt::format("({}) {{\n{}}}\n", parameters, function.body);
     auto [known, is_new] = functions_.try_emplace(result + text, "");
     if (is_new) {
-      known->second = fmt::format("{}_{}", prefix_, out_.functions++);
+      const std::size_t number = out_.functions++;
+      known->second = fmt::format("{}_{}", prefix_, number);
       // A name must not become code: no line ends in it, nor a backslash that would join the next line.
       std::string title = nest.name;
       std::ranges::replace_if(title, [](char c) { return c < ' ' || c > '~' || c == '\\' || c == '?'; }, '.');
-      out_.code += fmt::format("// {}\nstatic __attribute__((noinline)) {} {}{}\n", title, result,
-                               known->second, text);
+      const std::string head = fmt::format("IM_FUNCTION {} {}", result, known->second);
+      out_.code += fmt::format("// {}\n#if IM_IN_SHARE({})\n{}{}#else\n{}({});\n#endif\n\n", title, number,
+                               head, text, head, parameters);
     }
     std::string call = fmt::format("{}({})", known->second, arguments);
     if (is_shared(nest))

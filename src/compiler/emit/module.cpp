@@ -119,13 +119,14 @@ constexpr char kWrapperRunSizes[] =
 // A library for several kinds of processors has the code once for each (IM_PART is its name there), and the
 // ends once.
 constexpr char kPart[] = R"(
+#endif  // of IM_DISPATCH
+#if IM_SHARE == 0
 #if defined(IM_PART)
 extern "C" __attribute__((visibility("hidden"))) int IM_PART({1}const void* const* inputs, void* const* outputs, char* workspace,
                                                              const char* weights, im_team* team) {{
   return {0}_all({2}inputs, outputs, workspace, weights, team);
 }}
 #endif
-#endif  // of IM_DISPATCH
 #if !defined(IM_PART)
 #if defined(IM_DISPATCH)
 #include <stdint.h>
@@ -293,6 +294,7 @@ constexpr char kRunEach[] = R"(  const int64_t in_bytes[] = {{{1}}}, out_bytes[]
 constexpr char kEnd[] = R"(
 }}
 #endif  // of IM_PART
+#endif  // of IM_SHARE
 )";
 
 // How many bytes of each input or output belong to one sample.

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 
 #include "compiler/schedule/legality_parts.h"
@@ -20,6 +21,11 @@ Wrong wrong_write(const Plan& plan, const Nest& nest, const SetSpace& space) {
   return std::nullopt;
 }
 
+// Whether an index is one of these axes, which is as long as this: no set has to be asked.
+bool is_axis_of(const Index& at, const std::vector<Axis>& axes, const Dim& extent) {
+  return std::ranges::any_of(axes, [&](const Axis& a) { return a.extent == extent && at == Index(a); });
+}
+
 // What is read without asking stays inside of the memory: the tensor and the zeros around it.
 Wrong wrong_read(const Plan& plan, const Nest& nest, const SetSpace& space, const ExprNode& e,
                  const std::vector<Axis>& around) {
@@ -31,10 +37,14 @@ Wrong wrong_read(const Plan& plan, const Nest& nest, const SetSpace& space, cons
   std::vector<Axis> axes = nest.axes;
   axes.insert(axes.end(), around.begin(), around.end());
   for (std::size_t d = 0; d < e.at.size(); ++d) {
-    if (!stays_inside(source, d, e.at[d])) continue;  // the code asks
+    if (!stays_inside(source, d, e.at[d]) || is_axis_of(e.at[d], axes, source.extents[d]))
+      continue;  // the code asks, or there is nothing to ask
     const std::int64_t low = source.low.empty() ? 0 : source.low[d],
                        high = source.high.empty() ? 0 : source.high[d];
-    const Relation to = access(space, axes, {e.at[d] + Index(low)}, {});
+    // Axes that it does not depend on could only take positions away.
+    std::vector<Axis> over;
+    std::ranges::copy_if(axes, std::back_inserter(over), [&](const Axis& a) { return e.at[d].mentions(a); });
+    const Relation to = access(space, over, {e.at[d] + Index(low)}, {});
     if (!to.range().is_subset_of(box(space, {source.extents[d] + Dim(low + high)})))
       return fmt::format("it reads outside of {}", source.name);
   }

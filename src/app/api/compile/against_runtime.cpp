@@ -24,8 +24,8 @@ constexpr double kMostOperations = 3e11;
 // seconds, there are more.
 constexpr std::uint64_t kDraws = 4;
 constexpr double kMostOfMore = 5e9;
-// Of float64, all draws together.
-constexpr double kExactSeconds = 30;
+// Of float64, all draws together: seconds at most, and a share of the budget.
+constexpr double kExactSeconds = 30, kShareOfExact = 0.1;
 // Of the largest value: what rounding does to a model that makes it large, and what weights of eight bits'
 // precision do to a deep one, is less; what a fault does is more.
 constexpr double kMostByRounding = 0.01, kMostInBfloat16 = 0.2;
@@ -203,9 +203,10 @@ void AgainstRuntime::need_usual_sensitivity(const std::string& difference) {
 void AgainstRuntime::compute_rights() {
   if (options_.progress) options_.progress("comparing with float64");
   rights_.emplace();
+  const double most = std::min(kExactSeconds, kShareOfExact * options_.budget);
   const Stopwatch watch;
   for (std::uint64_t seed = 1; seed <= (has_feeds() ? 1 : kDraws); ++seed)
-    if (auto drawn = right(seed, kExactSeconds - watch.ms() / 1000)) rights_->push_back(std::move(*drawn));
+    if (auto drawn = right(seed, most - watch.ms() / 1000)) rights_->push_back(std::move(*drawn));
     else break;  // what takes too long once does so again
 }
 

@@ -5,6 +5,19 @@
 #include <stdlib.h>
 #include <string.h>
 
+// A file is compiled in IM_SHARES shares, by as many compilers side by side. Share IM_SHARE has the functions
+// whose number it is modulo IM_SHARES; the first share has everything else, too. By default there is one.
+#if !defined(IM_SHARES)
+#define IM_SHARES 1
+#define IM_SHARE 0
+#endif
+#define IM_IN_SHARE(number) ((number) % IM_SHARES == IM_SHARE)
+#if IM_SHARES == 1
+#define IM_FUNCTION static __attribute__((noinline))
+#else
+#define IM_FUNCTION __attribute__((visibility("hidden"), noinline))
+#endif
+
 #if defined(__wasm__)
 
 struct im_team;
