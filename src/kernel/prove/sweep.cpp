@@ -93,6 +93,15 @@ std::optional<Graph> of_zeros(const Graph& program, bool only_zeros) {
   return out;
 }
 
+// As flattening leaves them where a body's outputs have the names that they had outside. A model that
+// declares another type for the output is not believed.
+bool is_identity(const Graph& graph, const Inference& info, NodeId id) {
+  const Node& node = graph.node(id);
+  return node.op == "Identity" && node.domain.empty() && node.inputs.size() == 1 &&
+         node.outputs.size() == 1 && node.inputs[0].exists() &&
+         info.of(node.inputs[0]).type == info.of({id, 0}).type;
+}
+
 }  // namespace
 
 Sweep::Sweep(const Graph& a, const Inference& a_info, const Graph& b, const Inference& b_info,
@@ -223,9 +232,9 @@ bool Sweep::is_same(const Entry& x, const Entry& y) const {
          same_formula(*left.graph, *left.info, x.node, *right.graph, *right.info, y.node);
 }
 
-std::vector<int> Sweep::operator_classes(Side side, NodeId id) {
+std::vector<int> Sweep::operator_classes(Side side, NodeId id, const std::vector<int>& told) {
   const Node& node = model(side).graph->node(id);
-  Entry entry{.side = side, .node = id, .inputs = {}, .outputs = {}};
+  Entry entry{.side = side, .node = id, .inputs = {}, .outputs = told};
   Hasher hasher;
   hasher.add(node.op).add(node.domain);
   for (const auto* values : {&node.inputs, &node.captures})
@@ -239,10 +248,11 @@ std::vector<int> Sweep::operator_classes(Side side, NodeId id) {
     known_entry.is_taken = true;
     return known_entry.outputs;
   }
-  for (std::uint32_t k = 0; k < node.outputs.size(); ++k) {
-    entry.outputs.push_back(fresh(side, {id, k}));
-    classes_.back().is_total = side == Side::A && !partial_.contains(id);
-  }
+  if (told.empty())
+    for (std::uint32_t k = 0; k < node.outputs.size(); ++k) {
+      entry.outputs.push_back(fresh(side, {id, k}));
+      classes_.back().is_total = side == Side::A && !partial_.contains(id);
+    }
   bucket.push_back(entry);
   return entry.outputs;
 }
@@ -263,6 +273,8 @@ void Sweep::add(Side side, NodeId id) {
     out = {by_name(fmt::format("input {} {}", type_text(m.info->of({id, 0})), node.outputs[0]))};
   } else if (node.kind == NodeKind::Initializer) {
     out = {constant_class(side, {id, 0}, node.tensor)};
+  } else if (is_identity(*m.graph, *m.info, id)) {
+    out = {class_of(side, node.inputs[0])};
   } else {
     std::vector<std::optional<int>> told(node.outputs.size());
     bool all = true;
@@ -273,10 +285,13 @@ void Sweep::add(Side side, NodeId id) {
         told[k] = by_name(fmt::format("integers {} {}", type_text(m.info->of(v)), text(*dims)));
       all = all && told[k];
     }
-    if (!all || purity(*m.graph, node) != Purity::Function) out = operator_classes(side, id);
+    const bool is_told = all && purity(*m.graph, node) == Purity::Function;
+    if (!is_told) out = operator_classes(side, id);
     out.resize(node.outputs.size(), -1);
     for (std::size_t k = 0; k < told.size(); ++k)
       if (told[k]) out[k] = *told[k];
+    // What B computes in the same way may be known of A alone.
+    if (is_told && side == Side::A) operator_classes(side, id, out);
   }
   for (std::uint32_t k = 0; k < out.size(); ++k) note(side, root(out[k]), {id, k});
   m.classes.emplace(id, std::move(out));

@@ -131,7 +131,8 @@ class Sweep {
   void note_added(Side side, Value value, const std::set<int>& open, const ProofSource& ask,
                   const ProveOptions& options);
   bool leans(Side side, Value constant) const;
-  std::vector<int> operator_classes(Side side, NodeId id);
+  // Of what is computed in the same way as before; `told`: the classes otherwise, empty: new ones.
+  std::vector<int> operator_classes(Side side, NodeId id, const std::vector<int>& told = {});
   bool may_fail_in_b(NodeId id) const;
   bool is_accounted_for(NodeId id) const;
 

@@ -108,6 +108,29 @@ TEST(Sweep, OpaqueNodesThatDeclareOtherTypesAreNotTheSame) {
   EXPECT_FALSE(Both(model("float"), model("int64")).same("u", "u"));
 }
 
+// Functions that are written out end in nodes that only give a value the name that it has outside.
+TEST(Sweep, AnIdentityIsItsInput) {
+  const Both both(
+      program("float[N] x", "float[N] y", "s = Sin(x)\ny = Exp(s)"),
+      program("float[N] x", "float[N] z", "i = Identity(x)\na = Sin(i)\nb = Identity(a)\nz = Exp(b)"));
+  EXPECT_TRUE(both.same("x", "i"));
+  EXPECT_TRUE(both.same("s", "b"));
+  EXPECT_TRUE(both.same("y", "z"));
+  EXPECT_FALSE(both.same("s", "i"));
+}
+
+// Whether the second model's Reshape runs is not known, and so nothing of what it makes; that it is what the
+// first one's makes is.
+TEST(Sweep, WhatIsKnownOfTheFirstModelIsKnownOfTheSameNodesInTheSecond) {
+  const std::string nodes =
+      "u = NonZero(x)\nr = Reshape(u, shape)\ns = Shape(r)\nt = Slice(s, zero, one)\ny = Expand(w, t)";
+  const std::string numbers = "int64[2] shape = {4, -1}, int64[1] zero = {0}, int64[1] one = {1}";
+  const Graph model = program("float[N] x, float[M] w", "float[K] y", nodes, numbers);
+  const Both both(model, model);
+  EXPECT_TRUE(both.same("t", "t"));
+  EXPECT_TRUE(both.same("y", "y"));
+}
+
 TEST(Sweep, AProvedPairIsWhereTheNextOneBegins) {
   // y = f(u) and f(v): sin is a name, u = v is algebra.
   Both both(
