@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <utility>
 
 #include "base/blake2b.h"
 #include "base/printable.h"
@@ -41,6 +45,15 @@ std::string words_of(const CheckReport& report) {
   return out;
 }
 
+// The model's own functions that its nodes call, by domain and name.
+std::set<std::pair<std::string, std::string>> called_functions(const Graph& graph) {
+  std::set<std::pair<std::string, std::string>> out;
+  for (const NodeId id : graph.order())
+    if (const Node& node = graph.node(id); !node.bodies.empty() && node.bodies.front().attribute.empty())
+      out.emplace(node.domain, node.op);
+  return out;
+}
+
 // The key of the second witness. It follows from the certificate's text, which names both models by digests:
 // the same files get the same answer on every machine.
 std::uint64_t witness_key(std::string_view certificate) {
@@ -57,6 +70,7 @@ CheckedFiles checked(const Graph& in, const Graph& out, std::string_view text,
   }
   checked.report = check_certificate(in, out, *certificate, witness_key(text));
   checked.notes = certificate->notes.size();
+  checked.has_new_functions = !std::ranges::includes(called_functions(in), called_functions(out));
   return checked;
 }
 
@@ -65,6 +79,10 @@ CheckedFiles checked(const Graph& in, const Graph& out, std::string_view text,
 std::string CheckedFiles::text() const {
   std::string out = words_of(report);
   if (!report.accepted) return out;
+  if (has_new_functions)
+    out +=
+        "the proof is about the functions that OUT defines, not about kernels that a runtime loads in their "
+        "place\n";
   for (const std::string& op : report.assumed)
     out += "assuming that it is as its user states it:\n" + printable_lines(op) + "\n";
   return out;
@@ -88,6 +106,7 @@ std::string CheckedFiles::json(double ms) const {
                   {"outputs_by_position", renamed},
                   {"sizes_from", report.sizes_from},
                   {"assumed", report.assumed},
+                  {"has_new_functions", has_new_functions},
                   {"ms", ms}};
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

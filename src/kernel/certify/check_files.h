@@ -13,7 +13,8 @@ namespace isomer {
 
 struct CheckedFiles {
   CheckReport report;
-  std::size_t notes = 0;  // records for people, which the checker skips
+  std::size_t notes = 0;           // records for people, which the checker skips
+  bool has_new_functions = false;  // OUT calls functions of its own that IN does not call
 
   std::string text() const;           // for people: the answer in one line, then what it rests on
   std::string json(double ms) const;  // {verdict, but_for_rounding, step, reason, steps, ..., ms}
