@@ -198,6 +198,9 @@ std::string kernels_text(const Json& report) {
 
 // What to do with it, last.
 std::string next_step(const Json& report, const OptimizeWords& words) {
+  const bool is_measured_on_ort = string_of(report["runtime"], "name") == "ort";
+  if (report["kernels"].is_null() && is_measured_on_ort && !words.is_simplified)
+    return "  with --kernels, optimize also makes kernels for this model, a library beside the result\n";
   if (!has_kernels(report)) return "";
   return fmt::format(
       "  load it in Python: isomer.InferenceSession(\"{}\"); without the library it runs as the graph "

@@ -109,15 +109,29 @@ Certificate certificate_of(const Draft& draft, const OptimizeReport& report, con
   return with_digests(std::move(out), in, draft.graph);
 }
 
+std::uintmax_t bytes_on_disk(const OptimizeRequest& request, const Model& model) {
+  std::error_code no_size;
+  return fs::file_size(request.in, no_size) + external_bytes(model);
+}
+
 }  // namespace
+
+Optimized unsearched(const OptimizeRequest& request, const Model& model) {
+  OptimizeReport report;
+  report.bytes_in = report.bytes_out = bytes_on_disk(request, model);
+  report.nodes_in = report.nodes_out = model.graph.operator_count();
+  report.sizes_from = model.graph.sizes_from;
+  std::string certificate = to_text(certificate_of({.graph = model.graph}, report, model.graph));
+  const std::uintmax_t most_bytes = allowed_bytes(request, report.bytes_in);
+  return {model, std::move(certificate), std::move(report), most_bytes};
+}
 
 Result<Optimized> optimize(OptimizeRequest request, const Model& model) {
   if (!request.search.limit) request.search.limit = std::make_shared<TimeLimit>(request.seconds);
   const TimeLimit& limit = *request.search.limit;
   wire::remove_stale_outputs(request.scratch.parent_path());
   OptimizeReport report;
-  std::error_code no_size;
-  report.bytes_in = fs::file_size(request.in, no_size) + external_bytes(model);
+  report.bytes_in = bytes_on_disk(request, model);
   request.search.out = request.scratch;
   const std::uintmax_t most_bytes = allowed_bytes(request, report.bytes_in);
   request.search.more_bytes = most_bytes - std::min(report.bytes_in, most_bytes);

@@ -95,5 +95,7 @@ struct Optimized {
 
 // The model is the one that was read from request.in. Error: the request or a file is at fault.
 Result<Optimized> optimize(OptimizeRequest request, const Model& model);
+// The same answer where nothing is searched for: the model as it is.
+Optimized unsearched(const OptimizeRequest& request, const Model& model);
 
 }  // namespace isomer

@@ -34,7 +34,10 @@ void OperatorSearch::keep_given(const std::string& why) {
   reason_ = why;
 }
 
-void OperatorSearch::take_best(Candidate made) { best_ = std::move(made); }
+void OperatorSearch::take_best(Candidate made) {
+  best_ = std::move(made);
+  has_operators_ = !best_.plans.empty();
+}
 
 // Only what is surely faster is written: by the rule of `optimize`.
 void OperatorSearch::confirm_best() {

@@ -168,10 +168,11 @@ Compiled compile(const Model& given, const std::filesystem::path& folder, const 
     };
     try {
       try_intrinsics(within);
+      const bool is_size_guessed = within.sizes.empty() && !within.feeds && within.feeds_file.empty();
       take_sizes_of_feeds(model, within);
       if (within.as_operator) check_not_overwritten(model, folder);
       const OutputFolder out(folder);
-      if (decides_by_size(model, within)) return compile_for_sizes(model, within, out);
+      if (decides_by_size(model, within)) return compile_for_sizes(model, within, out, is_size_guessed);
       return within.as_operator ? compile_as_operators(model, within, budget, out)
                                 : compile_as_module(model, within, budget, out);
     } catch (const Error& e) {

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <array>
+#include <span>
 
 #include "app/api/errors.h"
 #include "app/api/model_state.h"
@@ -15,13 +16,9 @@ namespace {
 using lower::Exactness;
 namespace fs = std::filesystem;
 
-struct Way {
-  Exactness exactness;
-  const char* word;
-};
-constexpr std::array kWays{Way{Exactness::Fast, "fast"}, Way{Exactness::ShortSums, "short"},
-                           Way{Exactness::SmallTiles, "F(2,3)"}, Way{Exactness::Direct, "direct"},
-                           Way{Exactness::Bfloat16, kBfloat16}};
+constexpr std::array kWays{Sums{Exactness::Fast, "fast"}, Sums{Exactness::ShortSums, "short"},
+                           Sums{Exactness::SmallTiles, "F(2,3)"}, Sums{Exactness::Direct, "direct"},
+                           Sums{Exactness::Bfloat16, kBfloat16}};
 
 bool has_winograd(const std::vector<lower::Plan>& plans) {
   return std::ranges::any_of(plans, [](const lower::Plan& plan) {
@@ -35,9 +32,11 @@ Model to_public(isomer::Model model) {
   return Model(std::make_shared<Model::State>(Model::State{.model = std::move(model)}));
 }
 
+std::span<const Sums> exact_sums() { return std::span(kWays).first(kWays.size() - 1); }
+
 std::vector<std::string> sums_of_products() {
   std::vector<std::string> words;
-  for (const Way& way : kWays)
+  for (const Sums& way : kWays)
     if (way.exactness != Exactness::Bfloat16) words.emplace_back(way.word);
   return words;
 }
@@ -161,7 +160,7 @@ Candidate CandidateMaker::exact_enough(
     const std::function<std::optional<Compiled::Errors>()>& errors_of_parts) {
   Candidate made;
   bool is_made = false;
-  for (const Way& way : kWays) {
+  for (const Sums& way : kWays) {
     if (options_.sums.empty() ? way.exactness == Exactness::Bfloat16 : options_.sums != way.word) continue;
     // What was not exact enough once won't be in parts.
     if (way.exactness < request_.exactness) continue;

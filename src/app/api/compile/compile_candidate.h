@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -40,6 +41,14 @@ Model to_public(isomer::Model model);
 
 ReportJson to_json(const Interval& interval);
 ReportJson to_json(const Candidate& made, const CompileRequest& request);
+
+// How sums of products are added up, and what --sums calls it.
+struct Sums {
+  lower::Exactness exactness = lower::Exactness::Fast;
+  const char* word = "";
+};
+// Those that are as exact as a runtime's may be, the fastest first.
+std::span<const Sums> exact_sums();
 
 class CandidateMaker {
  public:

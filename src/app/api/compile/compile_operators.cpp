@@ -56,26 +56,24 @@ void check_not_overwritten(const Model& model, const fs::path& folder) {
 
 OperatorSearch::OperatorSearch(const Model& model, CandidateMaker& maker, CompileTuning& tuning,
                                const CompileOptions& options, const BudgetStop& budget,
-                               const OutputFolder& folder, std::vector<EqualModel> equal, bool wants_bodies,
-                               bool skips_given)
+                               const OutputFolder& folder, OperatorExtras extras)
     : model_(model),
       maker_(maker),
       tuning_(tuning),
       options_(options),
       budget_(budget),
       folder_(folder),
-      equal_(std::move(equal)),
-      wants_bodies_(wants_bodies),
-      skips_given_(skips_given),
-      limit_(options.stop) {}
+      extras_(std::move(extras)),
+      limit_(options.stop) {
+  graphs_.push_back({.model = model_, .name = ""});
+  best_.model = model_;
+}
 
 void OperatorSearch::show(const std::string& now) const {
   if (options_.progress) options_.progress(now);
 }
 
 void OperatorSearch::find() {
-  graphs_.push_back({.model = model_, .name = ""});
-  best_.model = model_;
   cut(graphs_[0], {});
   if (graphs_[0].cover && graphs_[0].is_open() && graphs_[0].cover->cut().segments.empty())
     objection_ = "nothing of it is worth an operator: its nodes have no formula, or compute too little";
@@ -89,6 +87,12 @@ void OperatorSearch::find() {
   }
   timer_.reset();
   has_operators_ = !best_.plans.empty();
+}
+
+bool OperatorSearch::is_whole() const {
+  const Graph& graph = graphs_[best_graph_];
+  return has_operators_ && graph.cover && !graph.is_open() &&
+         (!best_.cover || std::ranges::all_of(best_.cover->ours, std::identity{}));
 }
 
 std::vector<RegionProgram> OperatorSearch::programs() const {
@@ -125,7 +129,7 @@ void OperatorSearch::cut(Graph& graph, const std::vector<Border>& borders) {
 
 void OperatorSearch::add_equal() {
   known_.insert(digest_of(model_));
-  for (const EqualModel& other : equal_) {
+  for (const EqualModel& other : extras_.equal) {
     if (!known_.insert(digest_of(other.model)).second) continue;
     graphs_.push_back({.model = other.model, .name = other.name, .certificate = other.certificate});
     cut(graphs_.back(), graphs_[0].cover ? borders_of(graphs_[0].cover->cut()) : std::vector<Border>{});
@@ -147,12 +151,16 @@ void OperatorSearch::measure_all() {
     trying([&] { consider({.model = graphs_[k].model}, k, kWorthParts); });
     trying([&] { consider_whole(k); });
   }
-  CompileRequest compile = maker_.request();
+  const CompileRequest compile = maker_.request();
   timer_.emplace(*judge_, RegionTimer::Options{.compile = compile,
                                                .runtime = take(runtime_options(request)),
                                                .seconds = checked_seconds(options_.seconds) / kTimedPart});
-  // Regions take much longer than the whole: what there is, is kept where that leaves no time for its end.
-  if (wants_bodies_ && !best_.plans.empty() && budget_.share_left() < kLeastShareOfCovers) return;
+  // Timing regions takes much longer than the whole: skip it where it would leave no time for the end, or
+  // where the whole is so much faster that few regions could be faster on the runtime.
+  const bool is_enough = best_.ratio && best_.ratio->low >= kEnoughGain;
+  const bool is_late = budget_.share_left() < kLeastShareOfCovers;
+  if (extras_.wants_bodies && !best_.plans.empty() && (is_enough || is_late)) return;
+  if (extras_.is_quick) return;
   for (std::size_t k = 0; k < graphs_.size(); ++k)
     if (is_tried(k)) trying([&] { consider_covers(k, feeds); });
   trying([&] { consider_mix(feeds); });
@@ -233,7 +241,7 @@ bool OperatorSearch::consider(Candidate made, std::size_t number, double worth) 
 void OperatorSearch::consider_whole(std::size_t number) {
   const Graph& graph = graphs_[number];
   if (graph.is_open()) return;
-  if (!wants_bodies_) {
+  if (!extras_.wants_bodies) {
     wholes_[number] = maker_.whole(graph_of(graph.model), next_folder());
   } else {
     if (!graph.cover || graph.cover->cut().segments.empty()) return;
@@ -281,7 +289,7 @@ void OperatorSearch::consider_mix(const NamedTensors& feeds) {
   std::vector<const CoverMaker*> covers;
   double least = HUGE_VAL;
   for (const Graph& graph : graphs_) {
-    if (skips_given_ && &graph == &graphs_.front()) continue;
+    if (extras_.skips_given && &graph == &graphs_.front()) continue;
     if (!graph.cover || graph.is_open() || graph.cover->cut().segments.empty()) return;
     covers.push_back(&*graph.cover);
     least = std::min(least, graph.cover->best().ns);

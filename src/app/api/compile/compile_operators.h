@@ -31,16 +31,28 @@ struct FoundOperators {
   Model base;
   std::string certificate = {};
   Compiled told = {};
+  bool is_whole = false;  // all nodes run on kernels
 };
+
+// A search for kernels ends when all of a model runs on kernels, surely this many times as fast.
+inline constexpr double kEnoughGain = 1.3;
 
 // What is written must not be what is read: throws ErrorKind::BadInput.
 void check_not_overwritten(const Model& model, const std::filesystem::path& folder);
+
+// What a search for operators has besides the model.
+struct OperatorExtras {
+  std::vector<EqualModel> equal = {};
+  bool wants_bodies = false;  // each operator must be a function of the model, too
+  bool skips_given = false;   // there is an equal model that is better for operators in any case
+  bool is_quick = false;      // models as a whole alone: no region is timed
+};
 
 class OperatorSearch {
  public:
   OperatorSearch(const Model& model, CandidateMaker& maker, CompileTuning& tuning,
                  const CompileOptions& options, const BudgetStop& budget, const OutputFolder& folder,
-                 std::vector<EqualModel> equal = {}, bool wants_bodies = false, bool skips_given = false);
+                 OperatorExtras extras = {});
 
   // The best, in a folder for files that don't stay.
   void find();
@@ -52,6 +64,8 @@ class OperatorSearch {
   // The one of the equal models that the best is made of, and the certificate; "": the given one.
   const Model& graph() const { return graphs_[best_graph_].model; }
   const std::string& certificate() const { return graphs_[best_graph_].certificate; }
+  // Whether all nodes of it run on operators.
+  bool is_whole() const;
   // Something that was made of the best takes its place; or nothing does, and why.
   void take_best(Candidate made);
   void keep_given(const std::string& why);
@@ -79,7 +93,9 @@ class OperatorSearch {
   void cut(Graph& graph, const std::vector<Border>& borders);
   void search();
   void measure_all();
-  bool is_tried(std::size_t number) const { return number > 0 || !skips_given_ || graphs_.size() == 1; }
+  bool is_tried(std::size_t number) const {
+    return number > 0 || !extras_.skips_given || graphs_.size() == 1;
+  }
   void confirm_best();
   std::string why_unchanged() const;
   void consider_whole(std::size_t number);
@@ -100,9 +116,7 @@ class OperatorSearch {
   const CompileOptions& options_;
   const BudgetStop& budget_;
   const OutputFolder& folder_;
-  std::vector<EqualModel> equal_;
-  bool wants_bodies_;  // each operator must be a function of the model, too
-  bool skips_given_;   // there is an equal model that is better for operators in any case
+  OperatorExtras extras_;
   StoppableLimit limit_;
   std::size_t folders_ = 0;
   std::deque<Graph> graphs_;  // the given one first

@@ -25,6 +25,10 @@ namespace {
 namespace fs = std::filesystem;
 // Of the time, for the searches at each size, where objects that were compiled are not compiled again.
 constexpr double kShareOfSizes = 0.6;
+// Of the time for a comparison: at a size that is not given, where operators only must not be slower.
+constexpr double kShareOfOtherSize = 0.3;
+// What operators for one size must gain beside those for every size.
+constexpr double kWorthItsOwn = 1.03;
 
 // The search at one size.
 struct Sized {
@@ -35,8 +39,10 @@ struct Sized {
         folder(path),
         maker((options.stop = budget.token(), model), folder.scratch(), options),
         tuning(maker, options),
-        search(model, maker, tuning, options, budget, folder, extras.equal, extras.wants_bodies,
-               extras.skips_given) {}
+        search(
+            model, maker, tuning, options, budget, folder,
+            {.equal = extras.equal, .wants_bodies = extras.wants_bodies, .skips_given = extras.skips_given}) {
+  }
 
   CompileOptions options;
   BudgetStop budget;
@@ -64,12 +70,19 @@ class SizedOperators {
 
   Compiled run();
   FoundOperators find();
+  // Operators of all that can be compiled: one compilation, and no search.
+  FoundOperators find_whole();
 
  private:
+  void add_size(std::size_t number, std::size_t count, double seconds);
   void find_at_each_size();
+  std::vector<CutModel> cut_at_each_size() const;
+  bool try_all_of(const std::vector<CutModel>& cuts, const Sums& sums);
   void join(bool with_open);
   void join_in_time();
+  void drop_guessed();
   Sized& find_all();
+  Sized& slowest() const;
   Compiled told(const Candidate& made, const Sized& shown) const;
   void try_open(SizedLibrary& library);
   void try_sizes(const SizedLibrary& library, const Candidate& joined);
@@ -90,28 +103,33 @@ class SizedOperators {
   lower::Exactness exactness_ = lower::Exactness::Fast;  // the most exact that one of them needs
   // Operators for every size: whether they are taken, why not, and what was measured where.
   bool is_open_ = false;
+  bool is_quick_ = false;  // candidates come without errors that were measured before
   std::string why_not_open_;
   std::vector<SizedLibrary::Size> open_sizes_;
   std::vector<std::pair<std::vector<std::string>, Judged>> measured_open_;
 };
 
+void SizedOperators::add_size(std::size_t number, std::size_t count, double seconds) {
+  CompileOptions options = options_;
+  options.sizes = size_sets(options_.sizes)[number];
+  const std::string where = count > 1 ? fmt::format("{}: ", fmt::join(options.sizes, " ")) : "";
+  options.progress = [this, where](std::string_view now) {
+    if (options_.progress) options_.progress(where + std::string(now));
+  };
+  all_.push_back(std::make_unique<Sized>(model_, std::move(options), seconds,
+                                         folder_.scratch() / fmt::format("size{}", number), extras_));
+}
+
 void SizedOperators::find_at_each_size() {
-  const auto sets = size_sets(options_.sizes);
+  const std::size_t count = size_sets(options_.sizes).size();
   const double total = options_.budget + options_.tune_seconds;
-  for (std::size_t k = 0; k < sets.size(); ++k) {
-    CompileOptions options = options_;
-    options.sizes = sets[k];
-    const std::string where = sets.size() > 1 ? fmt::format("{}: ", fmt::join(sets[k], " ")) : "";
-    options.progress = [this, where](std::string_view now) {
-      if (options_.progress) options_.progress(where + std::string(now));
-    };
+  for (std::size_t k = 0; k < count; ++k) {
     // A share is left for compiling all of them into one library, and for measuring that.
-    const auto left = static_cast<double>(sets.size() - k);
+    const auto left = static_cast<double>(count - k);
     const double spent = watch_.ms() / 1000,
                  seconds = extras_.wants_bodies ? std::max(1.0, kShareOfSizes * total - spent) / left
                                                 : (total - spent) / (left + 1);
-    all_.push_back(std::make_unique<Sized>(model_, std::move(options), seconds,
-                                           folder_.scratch() / fmt::format("size{}", k), extras_));
+    add_size(k, count, seconds);
     all_.back()->search.find();
     if (all_.back()->search.has_operators()) taken_.push_back(all_.back().get());
   }
@@ -136,6 +154,7 @@ Judged SizedOperators::judge(Candidate joined, Sized& at, const std::vector<std:
   }
   CompileOptions options = options_;
   options.sizes = sizes;
+  if (sizes != at.options.sizes) options.seconds *= kShareOfOtherSize;
   if (!has_new_errors) options.max_error_growth = 0;
   CandidateMaker maker(model_, folder_.scratch(), options);
   try {
@@ -205,14 +224,14 @@ void SizedOperators::try_open(SizedLibrary& library) {
 
 // Operators for given sizes: faster there than the model, and than operators for every size.
 void SizedOperators::try_sizes(const SizedLibrary& library, const Candidate& joined) {
-  constexpr double kWorthItsOwn = 1.03;
   std::vector<Sized*> fast;
   std::vector<bool> is_fast;
   for (std::size_t k = 0; k < taken_.size(); ++k) {
     Sized& sized = *taken_[k];
     // The same kernels have the errors that were measured.
-    const bool has_new_errors = sized.maker.request().exactness != exactness_;
-    Judged found = judge(joined, sized, sized.options.sizes, has_new_errors);
+    const bool has_new_errors = is_quick_ || sized.maker.request().exactness != exactness_;
+    Judged found = library.has_given() ? judge(joined, sized, sized.options.sizes, has_new_errors)
+                                       : measured_open_[k].second;
     const bool is_worth = !is_open_ || !found.ratio ||
                           found.ratio->estimate > kWorthItsOwn * measured_open_[k].second.ratio->estimate;
     sized.joined = joined;
@@ -250,7 +269,8 @@ void SizedOperators::join(bool with_open) {
   fs::create_directories(models);
   SizedLibrary library(taken_[0]->search.graph(), extras_.otherwise.value_or(model_), models,
                        options_.scratch);
-  library.compile(std::move(sources), request, with_open);
+  library.compile(std::move(sources), request,
+                  with_open ? SizedLibrary::Wanted::Both : SizedLibrary::Wanted::Given);
   if (with_open) try_open(library);
   if (with_open && !is_open_ && extras_.wants_bodies) return;  // what was joined without them is kept
   try_sizes(library, with_model(library, std::vector<bool>(taken_.size(), true), is_open_));
@@ -308,15 +328,103 @@ void SizedOperators::join_in_time() {
   }
 }
 
-// The slowest of those that are taken speaks for all.
+// Operators for a size at which no call may come cost every call a comparison of sizes.
+void SizedOperators::drop_guessed() {
+  if (!extras_.is_size_guessed || is_open_ || options_.seconds == 0) return;
+  for (Sized* sized : taken_)
+    sized->search.keep_given(fmt::format(
+        "kernels are faster at {}, a size that was guessed, and can't be made for every size ({}); "
+        "say with --shape at which size the model runs",
+        fmt::join(sized->options.sizes, " "), why_not_open_));
+  taken_.clear();
+}
+
 Sized& SizedOperators::find_all() {
   find_at_each_size();
   if (!taken_.empty() && extras_.wants_bodies) join_in_time();
   else if (!taken_.empty()) join(true);
+  drop_guessed();
+  return slowest();
+}
+
+// It speaks for all that are taken.
+Sized& SizedOperators::slowest() const {
   Sized* shown = all_[0].get();
   for (Sized* sized : taken_)
     if (!shown->search.has_operators() || sized->joined.speed() < shown->joined.speed()) shown = sized;
   return *shown;
+}
+
+// Of each given size.
+std::vector<CutModel> SizedOperators::cut_at_each_size() const {
+  const isomer::Model& base = extras_.graph_for_kernels(model_).state().model;
+  std::vector<CutModel> out;
+  for (const auto& sized : all_)
+    out.push_back(take(cut_model(base, take(parse_sizes(sized->options.sizes, base.graph)))));
+  return out;
+}
+
+// False: sums have to be more exact.
+bool SizedOperators::try_all_of(const std::vector<CutModel>& cuts, const Sums& sums) {
+  CompileRequest request = all_[0]->maker.request();
+  const StoppableLimit limit(options_.stop);
+  request.limit = limit.limit();
+  request.exactness = exactness_ = sums.exactness;
+  request.folder = folder_.scratch() / fmt::format("every size, {}", sums.word);
+  const fs::path models = folder_.scratch() / fmt::format("models, {}", sums.word);
+  fs::create_directories(models);
+  if (options_.progress) options_.progress("compiling kernels for the whole model");
+  std::vector<SizedLibrary::Source> sources;
+  for (std::size_t k = 0; k < cuts.size(); ++k) {
+    const Cover all{.ours = std::vector<bool>(cuts[k].segments.size(), true)};
+    sources.push_back({all_[k]->options.sizes, &cuts[k], take(CoverMaker(cuts[k]).programs(all))});
+  }
+  SizedLibrary library(extras_.graph_for_kernels(model_), extras_.otherwise.value_or(model_), models,
+                       options_.scratch);
+  // Kernels for a guessed size are not taken.
+  const bool with_given = !extras_.is_size_guessed;
+  library.compile(std::move(sources), request,
+                  with_given ? SizedLibrary::Wanted::Both : SizedLibrary::Wanted::Every);
+  measured_open_.clear();
+  taken_.clear();
+  for (const auto& sized : all_) taken_.push_back(sized.get());
+  try_open(library);
+  if (is_open_ || with_given)
+    try_sizes(library, with_model(library, std::vector<bool>(with_given ? all_.size() : 0, true), is_open_));
+  const auto is_inexact = [](const std::optional<Compiled::Errors>& errors) {
+    return errors && !errors->kept;
+  };
+  if (taken_.empty())
+    return std::ranges::none_of(measured_open_, [&](const auto& m) { return is_inexact(m.second.errors); }) &&
+           std::ranges::none_of(all_, [&](const auto& sized) { return is_inexact(sized->joined.errors); });
+  for (Sized* sized : taken_) {
+    sized->joined.sums = sums.word;
+    sized->search.take_best(sized->joined);
+  }
+  return true;
+}
+
+FoundOperators SizedOperators::find_whole() {
+  is_quick_ = true;
+  const std::size_t count = size_sets(options_.sizes).size();
+  for (std::size_t k = 0; k < count; ++k) add_size(k, count, options_.budget);
+  FoundOperators out{.base = extras_.otherwise.value_or(model_), .certificate = extras_.certificate};
+  const std::vector<CutModel> cuts = cut_at_each_size();
+  if (std::ranges::any_of(cuts, [](const CutModel& cut) { return cut.segments.empty(); }))
+    why_not_open_ = "no region of it can be an operator";
+  else
+    for (const Sums& sums : exact_sums())
+      if (try_all_of(cuts, sums)) break;
+  drop_guessed();
+  Sized& shown = slowest();
+  out.reason = taken_.empty() && !shown.search.reason().empty() ? shown.search.reason() : why_not_open_;
+  if (!taken_.empty()) {
+    out.made = shown.joined;
+    out.is_whole = taken_.size() == all_.size() &&
+                   std::ranges::all_of(cuts, [](const CutModel& cut) { return cut.closed == 0; });
+  }
+  out.told = told(taken_.empty() ? shown.search.best() : shown.joined, shown);
+  return out;
 }
 
 Compiled SizedOperators::told(const Candidate& made, const Sized& shown) const {
@@ -366,13 +474,19 @@ bool decides_by_size(const Model& model, const CompileOptions& options) {
   return true;
 }
 
-Compiled compile_for_sizes(const Model& model, const CompileOptions& options, const OutputFolder& folder) {
-  return SizedOperators(model, options, folder).run();
+Compiled compile_for_sizes(const Model& model, const CompileOptions& options, const OutputFolder& folder,
+                           bool is_size_guessed) {
+  return SizedOperators(model, options, folder, {.is_size_guessed = is_size_guessed}).run();
 }
 
 FoundOperators find_for_sizes(const Model& model, const CompileOptions& options, const OutputFolder& folder,
                               SizedExtras extras) {
   return SizedOperators(model, options, folder, std::move(extras)).find();
+}
+
+FoundOperators find_whole_for_sizes(const Model& model, const CompileOptions& options,
+                                    const OutputFolder& folder, SizedExtras extras) {
+  return SizedOperators(model, options, folder, std::move(extras)).find_whole();
 }
 
 }  // namespace isomer::api

@@ -16,7 +16,9 @@ namespace isomer::api {
 // something else than operators.
 bool decides_by_size(const Model& model, const CompileOptions& options);
 
-Compiled compile_for_sizes(const Model& model, const CompileOptions& options, const OutputFolder& folder);
+// `is_size_guessed`: see SizedExtras.
+Compiled compile_for_sizes(const Model& model, const CompileOptions& options, const OutputFolder& folder,
+                           bool is_size_guessed);
 
 struct SizedExtras {
   std::vector<EqualModel> equal = {};  // whose regions are offered, too
@@ -25,9 +27,19 @@ struct SizedExtras {
   std::string certificate = {};
   bool skips_given = false;   // one of these is better for operators than the model in any case
   bool wants_bodies = false;  // operators are functions of the model, too; a user's stop keeps the best
+  // No user gave the size at which the model is measured: only operators for every size are taken.
+  bool is_size_guessed = false;
+
+  // What kernels are made of.
+  const Model& graph_for_kernels(const Model& model) const {
+    return skips_given && !equal.empty() ? equal.front().model : model;
+  }
 };
 // The same without writing anything.
 FoundOperators find_for_sizes(const Model& model, const CompileOptions& options, const OutputFolder& folder,
                               SizedExtras extras);
+// Operators for every size and for the given ones, of all that can be compiled: one compilation, no search.
+FoundOperators find_whole_for_sizes(const Model& model, const CompileOptions& options,
+                                    const OutputFolder& folder, SizedExtras extras);
 
 }  // namespace isomer::api

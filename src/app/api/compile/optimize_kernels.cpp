@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <set>
 
 #include "app/api/compile/budget_stop.h"
 #include "app/api/compile/compile_operators.h"
@@ -55,6 +54,7 @@ class KernelRun {
                                                              : "the time ran out while kernels were made");
       }
     }
+    found_.is_whole = operators.is_whole;
     found_.json = ReportJson::parse(operators.told.json);
     found_.json.erase("folder");
     if (!operators.made) return refused(operators.reason);
@@ -108,13 +108,15 @@ class KernelRun {
     extras_.otherwise = search_.found;
     extras_.certificate = search_.certificate;
     extras_.wants_bodies = true;
+    const OptimizeOptions& given = search_.options;
+    extras_.is_size_guessed = given.sizes.empty() && !given.feeds && given.feeds_file.empty();
     if (search_.found && !search_.is_for_runtime) {
       extras_.skips_given = true;
       return;
     }
     OptimizeOptions like = search_.options;
     like.seconds = std::min(kMostOfGraphs, kShareOfGraphs * search_.seconds);
-    like.judge = isomer::api::Judge::Cost;
+    like.judge = search_.is_quick ? isomer::api::Judge::Nodes : isomer::api::Judge::Cost;
     like.without.insert(like.without.end(), {"fastpath", "bilinear"});
     like.only.clear();
     like.sizes = search_.sizes;
@@ -134,14 +136,20 @@ class KernelRun {
 
   FoundOperators operators_found(const BudgetStop& budget) {
     if (decides_by_size(search_.model, options_))
-      return find_for_sizes(search_.model, options_, out_, extras_);
+      return search_.is_quick ? find_whole_for_sizes(search_.model, options_, out_, extras_)
+                              : find_for_sizes(search_.model, options_, out_, extras_);
     CandidateMaker maker(search_.model, out_.scratch(), options_);
     CompileTuning tuning(maker, options_);
-    OperatorSearch search(search_.model, maker, tuning, options_, budget, out_, extras_.equal, true,
-                          extras_.skips_given);
+    OperatorSearch search(search_.model, maker, tuning, options_, budget, out_,
+                          {.equal = extras_.equal,
+                           .wants_bodies = true,
+                           .skips_given = extras_.skips_given,
+                           .is_quick = search_.is_quick});
     search.find();
-    FoundOperators out{
-        .reason = search.reason(), .base = search.graph(), .certificate = search.certificate()};
+    FoundOperators out{.reason = search.reason(),
+                       .base = search.graph(),
+                       .certificate = search.certificate(),
+                       .is_whole = search.is_whole()};
     if (search.has_operators()) out.made = search.best();
     out.told = compiled_of(
         search.best(),
@@ -166,25 +174,14 @@ class KernelRun {
     found_.errors = made.errors;
   }
 
-  // The same nodes, once functions are written out: only what a kernel, or a branch, gives has a name of its
-  // own then. A checker sees that at once, where a prover would look for pairs of values.
+  // The same nodes, once functions are written out. A checker sees that at once, where a prover would look
+  // for pairs of values.
   bool is_plainly_equal(const FoundOperators& operators, const Model& made) {
     const isomer::Graph &from = search_.model.state().model.graph, &to = made.state().model.graph;
     Certificate whole;
     if (!operators.certificate.empty()) whole = take(parse_certificate(operators.certificate));
     if (whole.pairing) return false;
-    constexpr std::uint64_t kWork = 1 << 14;  // an Identity takes a few
     whole.pairing.emplace();
-    std::set<std::string> known;
-    const auto add = [&](const std::string& name) {
-      if (known.insert(name).second)
-        whole.pairing->equations.push_back({.a = name, .b = name, .work = kWork});
-    };
-    for (const NodeId id : to.order())
-      if (const Node& node = to.node(id); node.domain == kOrtOperatorDomain && search_.sizes.empty())
-        for (const std::string& name : node.outputs) add(name);
-    if (!search_.sizes.empty())
-      for (const Value& output : to.outputs()) add(to.name_of(output));
     std::string text = to_text(with_digests(std::move(whole), from, to));
     if (!check_models(from, to, text).report.accepted) return false;
     found_.certificate = std::move(text);
@@ -197,6 +194,7 @@ class KernelRun {
     const double seconds = is_interrupted ? kSecondsAfterInterrupt : left();
     const std::stop_token stop = is_interrupted ? std::stop_token() : options_.stop;
     const Model made = load(found_.model);
+    options_.progress("proving that the model with kernels is equal");
     if (is_plainly_equal(operators, made)) return "";
     const isomer::Graph &from = search_.model.state().model.graph, &to = made.state().model.graph;
     const Proof proof = prove_equal(operators.base, made, {.seconds = seconds, .stop = stop});

@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "app/api/compile/compile_operators.h"
 #include "app/api/report_json.h"
 #include "isomer/isomer.h"
 #include "runtime/judge/judge.h"
@@ -24,6 +25,10 @@ struct FoundKernels {
   std::optional<PairMeasurement> time = {};         // the same; nullopt: Ctrl-C came before
   std::optional<Compiled::Errors> errors = {};
   ReportJson json;
+  bool is_whole = false;  // all of the model runs on kernels
+
+  // Whether a longer search is worth little.
+  bool is_enough() const { return is_taken && is_whole && ratio->low >= kEnoughGain; }
 };
 
 struct KernelSearch {
@@ -40,6 +45,8 @@ struct KernelSearch {
   std::filesystem::path folder;  // for files; what is taken stays in it
   std::filesystem::path out;     // what the model will be called
   double seconds = 0;            // for all of it
+  // Only kernels for all that can be compiled at once, at every size: no region is timed.
+  bool is_quick = false;
 };
 // Never throws for what a model, a runtime or a compiler does: that is a reason.
 FoundKernels find_kernels(const KernelSearch& search);

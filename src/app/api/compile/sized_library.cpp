@@ -114,16 +114,18 @@ void SizedLibrary::find_open_regions() {
   why_not_open_ = why;
 }
 
-void SizedLibrary::compile(std::vector<Source> sources, const CompileRequest& request, bool with_open) {
+void SizedLibrary::compile(std::vector<Source> sources, const CompileRequest& request, Wanted wanted) {
   sources_ = std::move(sources);
+  wanted_ = wanted;
   const isomer::Graph& graph = model_.state().model.graph;
   const OpenShapes open = *open_shapes(graph, sources_[0].sizes);
   for (const Value& v : graph.inputs())
     if (open.contains(graph.name_of(v))) inputs_.push_back(graph.name_of(v));
-  if (with_open) find_open_regions();
+  if (wanted != Wanted::Given) find_open_regions();
   std::vector<RegionSource> regions;
-  for (const Source& source : sources_)
-    for (const RegionProgram& p : source.programs) regions.push_back({.program = &p.graph});
+  if (has_given())
+    for (const Source& source : sources_)
+      for (const RegionProgram& p : source.programs) regions.push_back({.program = &p.graph});
   for (const RegionProgram& p : open_programs_)
     regions.push_back({.program = &p.graph, .sizes = open_->model.graph.name_of(open_->sizes)});
   CompiledRegions library =
@@ -147,6 +149,7 @@ std::optional<OrtChoice> SizedLibrary::choice(const CompiledRegions& library) {
     if (std::ranges::find(inputs_, graph.name_of(v)) != inputs_.end())
       out.inputs.push_back(inference.of(v).type);
   for (const Source& source : sources_) {
+    if (!has_given()) break;
     const OpenShapes shapes = *open_shapes(graph, source.sizes);
     out.shapes.emplace_back();
     for (const std::string& input : inputs_) out.shapes.back().push_back(shapes.at(input));
@@ -187,7 +190,8 @@ void SizedLibrary::write_cases(const CompiledRegions& library) {
     files_.push_back(scratch_ / fmt::format("size{}.onnx", files_.size()));
     take(write_model(take(with_operators(cut, places)), files_.back()));
   };
-  for (const Source& source : sources_) write(*source.cut, source.programs);
+  if (has_given())
+    for (const Source& source : sources_) write(*source.cut, source.programs);
   if (open_) write(*open_, open_programs_);
   std::optional<std::size_t> sizes;
   if (open_) sizes = std::ranges::count_if(sizes_, [](const Size& size) { return size.least != size.most; });
@@ -198,7 +202,7 @@ void SizedLibrary::write_cases(const CompiledRegions& library) {
 Model SizedLibrary::choose(const std::vector<bool>& taken, bool with_open) const {
   const RunnableFile otherwise(otherwise_.state(), runnable_);
   SizeChoice choice{.domain = kOrtOperatorDomain, .op = choice_, .inputs = inputs_, .has_sizes = has_open()};
-  for (std::size_t k = 0; k < sources_.size(); ++k)
+  for (std::size_t k = 0; has_given() && k < sources_.size(); ++k)
     choice.cases.push_back(taken[k] ? std::optional(files_[k]) : std::nullopt);
   if (has_open()) choice.cases.push_back(with_open ? std::optional(files_.back()) : std::nullopt);
   const fs::path file = scratch_ / "joined.onnx";

@@ -2,6 +2,7 @@
 // choose among them. Internal to compile_sizes.cpp.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -37,15 +38,18 @@ class SizedLibrary {
   SizedLibrary(const Model& model, const Model& otherwise, std::filesystem::path scratch,
                std::filesystem::path runnable);
 
-  // Operators of all sources; and, `with_open`, of the first one's regions for every size, as far as they can
-  // be.
-  void compile(std::vector<Source> sources, const CompileRequest& request, bool with_open = true);
+  // Which operators are compiled: those of each source, for its sizes; those of the first source's regions,
+  // for every size, as far as they can be; or both.
+  enum class Wanted : std::uint8_t { Given, Every, Both };
+  void compile(std::vector<Source> sources, const CompileRequest& request, Wanted wanted);
   const Candidate& compiled() const { return compiled_; }  // without a model
   bool has_open() const { return open_.has_value(); }
+  bool has_given() const { return wanted_ != Wanted::Every; }
   const std::string& why_not_open() const { return why_not_open_; }
   const std::vector<Size>& open_sizes() const { return sizes_; }
   const std::vector<std::string>& inputs() const { return inputs_; }  // whose shapes decide
-  // The model that takes some of the sources, and else the operators for every size if `with_open`.
+  // The model that takes some of the sources, and else the operators for every size if `with_open`. `taken`:
+  // a bool for each source that was compiled.
   Model choose(const std::vector<bool>& taken, bool with_open) const;
 
  private:
@@ -56,6 +60,7 @@ class SizedLibrary {
   void write_cases(const CompiledRegions& library);
 
   Model model_, otherwise_;
+  Wanted wanted_ = Wanted::Both;
   std::filesystem::path scratch_, runnable_;
   std::vector<Source> sources_;
   std::optional<CutModel> open_;

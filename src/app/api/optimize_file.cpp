@@ -1,0 +1,228 @@
+// `optimize` on files: the search for a graph, kernels, and what is written.
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <algorithm>
+#include <array>
+#include <fstream>
+#include <memory>
+#include <sstream>
+
+#include "app/api/compile/compile_operators.h"
+#include "app/api/compile/optimize_kernels.h"
+#include "app/api/errors.h"
+#include "app/api/optimize_run.h"
+#include "app/inputs/size_sets.h"
+#include "app/optimize/write_optimized.h"
+#include "base/temporary_folder.h"
+#include "io/onnx/write_file.h"
+
+namespace isomer::api {
+namespace {
+
+// With kernels: of the time, until the first kernels are measured, and until the search for a graph ends.
+constexpr double kShareOfFirst = 0.45, kShareOfGraph = 0.6;
+// Of what is left then, for kernels; the rest is for writing and all that was not foreseen.
+constexpr double kShareOfKernels = 0.93;
+
+// What code that was compiled for this machine may use; "": not known.
+std::string processor_features() {
+  std::ifstream info("/proc/cpuinfo");
+  std::string line, out;
+  while (std::getline(info, line) && !line.starts_with("flags")) line.clear();
+  std::istringstream words(line.substr(std::min(line.size(), line.find(':') + 1)));
+  constexpr std::array<std::string_view, 9> kUsed{"sse4", "ssse3", "popcnt", "avx",  "fma",
+                                                  "f16c", "bmi",   "amx",    "movbe"};
+  for (std::string word; words >> word;)
+    if (std::ranges::any_of(kUsed, [&](std::string_view used) { return word.starts_with(used); }))
+      out += (out.empty() ? "" : " ") + word;
+  return out;
+}
+
+// Looks for kernels, and for a faster graph where kernels do not run all of the model, or gain little.
+class JointSearch {
+ public:
+  JointSearch(const OptimizeFiles& files, const OptimizeOptions& options, OptimizeRun& run,
+              const Model& model, const std::filesystem::path& scratch)
+      : files_(files),
+        options_(options),
+        run_(run),
+        model_(model),
+        scratch_(scratch),
+        folder_(std::filesystem::absolute(files.out).parent_path(), kPrefix) {}
+
+  static constexpr std::string_view kPrefix = ".isomer-kernels";
+
+  // What was found, and the kernels that are a part of it.
+  std::pair<isomer::Optimized, FoundKernels> find() {
+    FoundKernels first = find_first();
+    if (first.is_enough()) {
+      isomer::Optimized whole = run_.keep(model_.state(), files_.in);
+      take(first, whole);
+      return {std::move(whole), std::move(first)};
+    }
+    isomer::Optimized graph = run_.find(model_.state(), files_.in, scratch_);
+    FoundKernels second = find_beside(graph);
+    const double graph_ratio = graph.report.ratio ? graph.report.ratio->estimate : 1;
+    const bool is_first_best = first.is_taken && first.ratio->low > graph_ratio &&
+                               (!second.is_taken || first.ratio->estimate > second.ratio->estimate);
+    FoundKernels& best = is_first_best ? first : second;
+    take(best, graph);
+    return {std::move(graph), std::move(best)};
+  }
+
+ private:
+  double left() const { return options_.seconds - run_.spent(); }
+
+  KernelSearch search(const char* folder, double seconds) const {
+    const std::filesystem::path place = std::filesystem::path(folder_.path()) / folder;
+    std::filesystem::create_directories(place);
+    return {.model = model_,
+            .sizes = run_.sizes(model_),
+            .options = options_,
+            .compiler = files_.compiler,
+            .folder = place,
+            .out = files_.out,
+            .seconds = seconds};
+  }
+
+  // Kernels for all that can be compiled, without timing parts of it.
+  FoundKernels find_first() const {
+    KernelSearch wanted = search("first", kShareOfFirst * options_.seconds - run_.spent());
+    wanted.is_quick = true;
+    return find_kernels(wanted);
+  }
+
+  FoundKernels find_beside(const isomer::Optimized& graph) const {
+    KernelSearch wanted = search("second", kShareOfKernels * left());
+    if (graph.report.result == OptimizeReport::Result::Improved) {
+      wanted.found = run_.to_public(model_, graph).model;
+      wanted.certificate = graph.certificate;
+      wanted.is_for_runtime = std::ranges::any_of(graph.report.steps, [](const auto& step) {
+        return step.kind == "fastpath" || step.kind == "bilinear";
+      });
+      if (graph.report.ratio) wanted.ratio = graph.report.ratio->estimate;
+    }
+    if (!options_.stop.stop_requested()) return find_kernels(wanted);
+    FoundKernels none;
+    none.reason = "Ctrl-C came before kernels were made";
+    return none;
+  }
+
+  // Makes them a part of what was found.
+  static void take(FoundKernels& kernels, isomer::Optimized& found) {
+    kernels.json["is_taken"] = kernels.is_taken;
+    kernels.json["reason"] = kernels.reason;
+    if (!kernels.is_taken) return;
+    OptimizeReport& report = found.report;
+    report.result = OptimizeReport::Result::Improved;
+    report.reason.clear();
+    report.ratio = isomer::Interval{kernels.ratio->estimate, kernels.ratio->low, kernels.ratio->high};
+    report.sizes.clear();
+    report.before.reset();
+    report.after.reset();
+    if (kernels.time) {
+      report.before = RunCost{kernels.time->a_wall_ns, {}};
+      report.after = RunCost{kernels.time->b_wall_ns, {}};
+    }
+    report.error_before.reset();
+    report.error_after.reset();
+    if (kernels.errors) {
+      report.error_before = kernels.errors->runtime;
+      report.error_after = kernels.errors->module;
+    }
+    found.certificate = kernels.certificate;
+  }
+
+  const OptimizeFiles& files_;
+  const OptimizeOptions& options_;
+  OptimizeRun& run_;
+  const Model& model_;
+  const std::filesystem::path& scratch_;
+  const TemporaryFolder folder_;
+};
+
+// What was found, with the places of its files.
+ReportJson tell_places(const FoundKernels& kernels, const OptimizedFiles& places) {
+  const bool has_weights = kernels.is_taken && !kernels.weights.empty();
+  ReportJson told = kernels.json;
+  told["library"] = kernels.is_taken ? places.library().string() : "";
+  told["weights"] = has_weights ? places.weights().string() : "";
+  told["weight_bytes"] = has_weights ? std::filesystem::file_size(kernels.weights) : std::uintmax_t{0};
+  return told;
+}
+
+void check_report_place(const std::filesystem::path& report, const OptimizedFiles& places) {
+  if (report.empty()) return;
+  take(wire::check_target(report, {}));
+  for (const std::filesystem::path& other : {places.in, places.out, places.certificate})
+    if (std::filesystem::weakly_canonical(report) == std::filesystem::weakly_canonical(other))
+      throw Error(ErrorKind::BadInput, fmt::format("{} can't be the report, too", other.string()));
+}
+
+// The page about a run whose model and certificate are written.
+void write_report(const OptimizeFiles& files, const OptimizeOptions& options, const OptimizedFiles& places,
+                  const Model& model, const Optimized& found) {
+  const ReportOptions wanted{
+      .optimized = found.json,
+      .certificate_file = places.certificate,
+      .measure = options.judge == Judge::Runtime,
+      .feeds = options.feeds,
+      .feeds_file = options.feeds_file,
+      .sizes = files.fix_sizes ? std::vector<std::string>{} : size_sets(options.sizes)[0],
+      .values = options.values,
+      .seed = options.seed,
+      .runtime = options.runtime,
+      .scratch = options.scratch.empty() ? files.out.parent_path() : options.scratch,
+      .progress = options.progress,
+      .stop = options.stop};
+  save_text(report(model, load(files.out), found.certificate, wanted).html, files.report);
+}
+
+}  // namespace
+
+Optimized optimize_file(const OptimizeFiles& files, const OptimizeOptions& options) {
+  return guarded([&] {
+    if (files.kernels) check_kernel_options(files, options);
+    OptimizeRun run(options, files.kernels ? kShareOfGraph : 1);
+    OptimizedFiles places{.in = files.in, .out = files.out, .certificate = files.certificate};
+    if (places.certificate.empty()) places.certificate = files.out.string() + ".cert";
+    places.writes_unchanged = files.fix_sizes;
+    places.version = version();
+    places.wants_kernels = files.kernels;
+    if (files.fix_sizes && size_sets(options.sizes).size() > 1)
+      throw Error(ErrorKind::BadInput, "a model is fixed to one size, and --shape says several");
+    const Model model = files.fix_sizes
+                            ? run.prepare_fixed(files)
+                            : load(files.in, {.sizes_from = files.sizes_from, .operators = files.operators});
+    if (!files.fix_sizes) run.prepare(model, options.sizes);
+    take(check_places(places));
+    check_report_place(files.report, places);
+    const std::filesystem::path scratch = options.scratch.empty() ? files.out : scratch_name(options.scratch);
+    isomer::Optimized found;
+    std::optional<JointSearch> joint;  // its files are there until they are written
+    if (files.kernels) {
+      TemporaryFolder::remove_stale(std::filesystem::absolute(files.out).parent_path(), JointSearch::kPrefix);
+      joint.emplace(files, options, run, model, scratch);
+      auto [best, kernels] = joint->find();
+      found = std::move(best);
+      run.set_kernels(tell_places(kernels, places));
+      if (kernels.is_taken)
+        places.kernels = KernelFiles{kernels.model, kernels.library, kernels.weights, processor_features()};
+    } else {
+      found = run.find(model.state(), files.in, scratch);
+    }
+    OptimizeReport& report = found.report;
+    const bool is_wanted = report.result == OptimizeReport::Result::Improved || !files.require_gain;
+    if (is_wanted) take(write_optimized(places, found));
+    else report.bytes_out = report.bytes_in;
+    if (report.is_abandoned) wire::remove_own_outputs(files.out.parent_path());
+    report.seconds = run.spent();
+    Optimized out = run.to_public(model, std::move(found));
+    if (places.kernels) out.model = load(files.out);
+    if (is_wanted && !files.report.empty()) write_report(files, options, places, model, out);
+    return out;
+  });
+}
+
+}  // namespace isomer::api
