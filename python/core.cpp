@@ -52,7 +52,10 @@ void bind_options(nb::module_& m) {
       .def_rw("memory_gib", &R::memory_gib)
       .def_rw("call_seconds", &R::call_seconds);
 
-  nb::enum_<api::Judge>(m, "Judge").value("runtime", api::Judge::Runtime).value("cost", api::Judge::Cost);
+  nb::enum_<api::Judge>(m, "Judge")
+      .value("runtime", api::Judge::Runtime)
+      .value("cost", api::Judge::Cost)
+      .value("nodes", api::Judge::Nodes);
   using O = api::OptimizeOptions;
   nb::class_<O>(m, "OptimizeOptions")
       .def(nb::init<>())

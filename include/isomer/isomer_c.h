@@ -110,7 +110,12 @@ ISOMER_API isomer_status isomer_run(const isomer_model* model, const isomer_tens
 
 /* ---- a faster model */
 
-typedef enum isomer_judge { ISOMER_JUDGE_RUNTIME = 0, ISOMER_JUDGE_COST = 1 } isomer_judge;
+/* NODES: as COST, and only what leaves fewer nodes. */
+typedef enum isomer_judge {
+  ISOMER_JUDGE_RUNTIME = 0,
+  ISOMER_JUDGE_COST = 1,
+  ISOMER_JUDGE_NODES = 2
+} isomer_judge;
 
 typedef struct isomer_optimize_options {
   size_t struct_size;

@@ -18,7 +18,24 @@ from typing import TYPE_CHECKING, Any
 from . import rules
 from ._core import version as __version__
 from ._errors import BadInput, Error, InternalError, NotModelled, OutOfMemory, RuntimeFailed
-from ._functions import bench, check, compare, compile, default_cache, explain, explore, gate, inspect, optimize, proposers, prove, report, run, runtimes
+from ._functions import (
+    bench,
+    check,
+    compare,
+    compile,
+    default_cache,
+    explain,
+    explore,
+    gate,
+    inspect,
+    optimize,
+    proposers,
+    prove,
+    report,
+    run,
+    runtimes,
+    simplify,
+)
 from ._inputs import Runtime
 from ._module import Module, load
 from ._results import (
@@ -47,6 +64,7 @@ __all__ = [
     "InternalError", "Interval", "KernelWarning", "ModelSpeed", "Module", "NotModelled", "Optimized", "OutOfMemory", "PairSpeed", "Port", "Proof",
     "Report", "Runtime", "RuntimeFailed", "__version__", "bench", "check", "compare", "compile", "default_cache", "explain", "explore", "gate",
     "inspect", "load", "optimize", "proposers", "prove", "report", "rules", "run", "runtimes",
+    "simplify",
 ]  # fmt: skip
 
 

@@ -75,7 +75,7 @@ class OptimizeOptions(TypedDict, total=False):
     kernels: bool
     compiler: str
     seconds: float
-    judge: Literal["runtime", "cost"]
+    judge: Literal["runtime", "cost", "nodes"]
     min_gain: float
     max_error_growth: float
     max_size_growth: float | None
@@ -109,7 +109,7 @@ def optimize(
     kernels: bool = False,
     compiler: str = "",
     seconds: float = 300,
-    judge: Literal["runtime", "cost"] = "runtime",
+    judge: Literal["runtime", "cost", "nodes"] = "runtime",
     min_gain: float = 1.02,
     max_error_growth: float = 2,
     max_size_growth: float | None = None,
@@ -137,8 +137,9 @@ def optimize(
 
     `kernels`: also make kernels, a library beside `out` that `isomer.InferenceSession(out)` finds, where that is faster still; it needs a C++
     `compiler` ("": $CXX, clang++ or g++). A ModelProto then needs `out`, too.
-    `seconds`: for all of it. `judge`: "runtime" measures; "cost" is an analytic cost, which measures nothing. `min_gain`: a result must surely be more
-    than this many times as fast. `max_error_growth`, `max_size_growth`: of rounding error and of the file's size, against the original's.
+    `seconds`: for all of it. `judge`: "runtime" measures; "cost" is an analytic cost, which measures nothing; "nodes" is that cost, and takes
+    only what leaves fewer nodes. `min_gain`: a result must surely be more than this many times as fast. `max_error_growth`, `max_size_growth`: of rounding
+    error and of the file's size, against the original's.
     `simplify`: where nothing is faster, keep what is simpler and not slower. `fix_sizes`: make a model for one size only, that of `sizes` or of the
     defaults. `sizes_from`: sizes that inputs leave open are at least this in what is proved.
     `strategy`: "greedy", "backtrack:ALPHA" or "saturate". `without`, `only`: of `proposers()`, those that are not asked; those that
@@ -156,8 +157,8 @@ def optimize(
     <Optimized: improved, 3 nodes -> 1>
     """
     options = _core.OptimizeOptions()
-    if judge not in ("runtime", "cost"):
-        raise ValueError(f"judge is runtime or cost, not {judge!r}")
+    if judge not in ("runtime", "cost", "nodes"):
+        raise ValueError(f"judge is runtime, cost or nodes, not {judge!r}")
     options.judge = getattr(_core.Judge, judge)
     plain = {"seconds": seconds, "min_gain": min_gain, "max_error_growth": max_error_growth, "max_size_growth": max_size_growth, "simplify": simplify,
              "strategy": strategy, "without": list(without), "only": list(only),
@@ -190,6 +191,47 @@ def optimize(
         is_same = report["result"] == "unchanged" and not fix_sizes
         result: Any = model if is_in_memory and is_same else _load(written) if is_in_memory else written
     return Optimized(report["result"], report["reason"], result, found, interval_of(report, "ratio"), report["nodes_in"], report["nodes_out"], report)
+
+
+@overload
+def simplify(
+    model: onnx.ModelProto,
+    out: PathLike | None = None,
+    *,
+    certificate: PathLike | None = None,
+    seconds: float = 60,
+    sizes_from: Literal[0, 1] = 1,
+    progress: Progress | None = None,
+) -> Optimized[onnx.ModelProto]: ...
+@overload
+def simplify(
+    model: PathLike,
+    out: PathLike,
+    *,
+    certificate: PathLike | None = None,
+    seconds: float = 60,
+    sizes_from: Literal[0, 1] = 1,
+    progress: Progress | None = None,
+) -> Optimized[Path]: ...
+def simplify(
+    model: PathLike | onnx.ModelProto,
+    out: PathLike | None = None,
+    *,
+    certificate: PathLike | None = None,
+    seconds: float = 60,
+    sizes_from: Literal[0, 1] = 1,
+    progress: Progress | None = None,
+) -> Optimized[Any]:
+    """The same model with fewer nodes, proved equal; no runtime is needed and nothing is measured. Files are as in `optimize`.
+
+    >>> import isomer, onnx
+    >>> model = onnx.parser.parse_model('''
+    ...   <ir_version: 8, opset_import: ["" : 17]>
+    ...   twice (float[batch, 3] x) => (float[batch, 3] y) { a = Identity(x) b = Identity(a) y = Relu(b) }''')
+    >>> isomer.simplify(model)
+    <Optimized: improved, 3 nodes -> 1>
+    """
+    return optimize(model, out, certificate=certificate, seconds=seconds, sizes_from=sizes_from, progress=progress, judge="nodes")
 
 
 def _load(path: Path) -> onnx.ModelProto:

@@ -283,6 +283,25 @@ TEST_F(ApiTest, InCOptionsOfOtherVersionsAreCompletedOrRefused) {
   isomer_model_free(model);
 }
 
+TEST_F(ApiTest, InCAModelIsSimplified) {
+  isomer_model* model = nullptr;
+  ASSERT_EQ(isomer_load(twice_.c_str(), nullptr, 0, &model), ISOMER_OK);
+  isomer_optimize_options options;
+  isomer_optimize_options_init(&options);
+  options.judge = ISOMER_JUDGE_NODES;
+  isomer_model* simple = nullptr;
+  char *certificate = nullptr, *json = nullptr;
+  ASSERT_EQ(isomer_optimize(model, &options, &simple, &certificate, &json), ISOMER_OK) << isomer_last_error();
+  EXPECT_THAT(json, ::testing::HasSubstr(R"("nodes_out": 1,)"));
+  int is_accepted = 0;
+  EXPECT_EQ(isomer_check(model, simple, certificate, &is_accepted, nullptr), ISOMER_OK);
+  EXPECT_EQ(is_accepted, 1);
+  isomer_string_free(certificate);
+  isomer_string_free(json);
+  isomer_model_free(simple);
+  isomer_model_free(model);
+}
+
 TEST_F(ApiTest, InCAModelIsCompiled) {
   isomer_model* model = nullptr;
   ASSERT_EQ(isomer_load(relu_.c_str(), nullptr, 0, &model), ISOMER_OK);

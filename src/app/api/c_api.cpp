@@ -165,14 +165,22 @@ void take_shared(To& to, const From& from) {
   to.progress = progress_of(from.progress, from.user);
 }
 
+api::Judge judge_of(isomer_judge judge) {
+  switch (judge) {
+    case ISOMER_JUDGE_RUNTIME: return api::Judge::Runtime;
+    case ISOMER_JUDGE_COST: return api::Judge::Cost;
+    case ISOMER_JUDGE_NODES: return api::Judge::Nodes;
+  }
+  refuse("there is no such judge");
+}
+
 api::OptimizeOptions optimize_options_of(const isomer_optimize_options* options) {
   const auto all = complete(options, isomer_optimize_options_init);
-  if (all.judge != ISOMER_JUDGE_RUNTIME && all.judge != ISOMER_JUDGE_COST) refuse("there is no such judge");
   api::OptimizeOptions out;
   take_shared(out, all);
   out.seconds = all.seconds;
   out.cache = text_of(all.cache);
-  out.judge = all.judge == ISOMER_JUDGE_COST ? api::Judge::Cost : api::Judge::Runtime;
+  out.judge = judge_of(all.judge);
   out.min_gain = all.min_gain;
   out.max_error_growth = all.max_error_growth;
   if (all.max_size_growth != 0) out.max_size_growth = all.max_size_growth;
