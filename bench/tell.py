@@ -3,17 +3,19 @@
 
   bench/tell.py           writes them
   bench/tell.py --check   exit 1 if one of them is not what would be written
-No figure of these is typed. Needs no package: it reads lines of JSON.
+No figure of these is typed. It runs in the Python of tools/setup.
 """
 import argparse
 import json
 import math
+import os
 import pathlib
 import re
 import statistics
 import sys
 
 import tell_comparison
+import tell_kernels
 import tell_packages
 import tell_reliability
 import tell_simplify
@@ -28,6 +30,7 @@ RESULTS, PAGES = ROOT / "bench" / "results", ROOT / "docs" / "results"
 BEGIN, END = "<!-- results: written by bench/tell.py -->", "<!-- /results -->"
 GENERATED = "<!-- Written by bench/tell.py from bench/results; not edited by hand. -->"
 REACHED, BEATEN, SLOWER = 0.9, 1.05, 0.95
+LARGE = 1.3  # a gain that is found on a busy machine, too
 
 
 def read(name):
@@ -119,6 +122,24 @@ def zoo_page():
         head, rows = found
         yield from (*zoo_section("One thread, ONNX Runtime", rows), provenance(head), "")
         yield from zoo_table(rows)
+    yield from busy_section()
+
+
+def busy_section():
+    if (found := read("busy")) is None:
+        return
+    head, rows = found
+    large = [r for r in rows if r["idle"] >= LARGE]
+    yield from ("## On a busy machine", "",
+                f"The same while {rows[0]['processes']} other processes multiply matrices on {head['cores']} cores. When they have ended, the gain is measured "
+                f"again by `isomer bench`. **Of {len(large)} models that gain {LARGE} or more on an idle machine, "
+                f"{sum(r['result'] == 'improved' for r in large)} are improved**, of the other {len(rows) - len(large)}, "
+                f"{sum(r['result'] == 'improved' for r in rows) - sum(r['result'] == 'improved' for r in large)}.", "", provenance(head), "",
+                "| model | gain on an idle machine | gain when chosen, busy | measured again, idle | s | why unchanged |", "|---|--:|---|---|--:|---|")
+    for r in rows:
+        chosen = (interval(r), interval(r["again"]), "") if r["result"] == "improved" else ("", "", r["reason"].replace("|", "/"))
+        yield f"| {r['model']} | {r['idle']:.2f} | {chosen[0]} | {chosen[1]} | {r['seconds']:.0f} | {chosen[2]} |"
+    yield ""
 
 
 DEPLOYED = {"fp16": "float16", "qdq": "int8, QuantizeLinear and DequantizeLinear", "qdq_pc": "the same, a scale for each channel",
@@ -749,31 +770,43 @@ def headline():
     if zoo := read("zoo"):
         s = zoo_summary(zoo[1])
         proofs = f"{s['rejected']} certificates rejected" if s["rejected"] else "every result proved equal"
-        parts.append(f"**{s['models']} models: {s['faster']} faster, {s['slower'] or 'none'} slower, {proofs}.** The {s['faster']} are "
-                     f"{s['mean_of_faster']:.2f} times as fast (geometric mean; all {s['models']}: {s['mean']:.2f}), the best {s['best']:.1f} times. "
-                     f"Measured {zoo[0]['date']}, by {zoo[0]['build']}.")
+        parts.append((f"{s['models']} models of the zoo, `optimize`",
+                      f"**{s['faster']} faster, {s['slower'] or 'none'} slower**, {proofs}; the {s['faster']} are "
+                      f"{s['mean_of_faster']:.2f}× as fast in the geometric mean, the best {s['best']:.1f}×, all {s['models']} {s['mean']:.2f}×", "zoo.md"))
+    if trained := read("trained_speed"):
+        parts.append(tell_trained.headline(trained))
+    if simplified := read("simplify"):
+        parts.append(tell_simplify.headline(simplified))
     if expert := read("expert"):
         s = expert_summary(wanted(expert[1]))
-        parts.append(f"Of {s['experiments']} rewrites by experts that gain 1.2 or more, it finds {s['reached']} by itself (at least {REACHED} of their gain; "
-                     f"{s['beaten']} are beaten by 5 %). "
-                     "Not counted, as numerically unsafe: pairwise distance as a matrix product, Mish by a sigmoid, Winograd's F(4,3).")
+        parts.append((f"{s['experiments']} rewrites by experts that gain 1.2 or more",
+                      f"{s['reached']} found automatically, with at least {REACHED} of their gain; "
+                      f"{s['beaten']} beaten by 5 % (not counted, as numerically unsafe: pairwise distance as a matrix product, Mish by a sigmoid, "
+                      "Winograd's F(4,3))", "expert.md"))
     if pairs := read("pairs"):
         proved = sum(r["verdict"] == "proved" for r in pairs[1])
-        parts.append(f"`isomer prove` proves {proved} of {len(pairs[1])} pairs of such models.")
-    parts.append(f"{operator_count()} operators have a formula ([which](docs/reference/operators.md)).")
+        parts.append((f"{len(pairs[1])} pairs of equal models, `prove`", f"{proved} proved", "proofs.md"))
+    parts.append((f"{operator_count()} operators", "have an exact formula", "../reference/operators.md"))
     return parts
+
+
+def headline_table(folder):
+    """Links are relative to the page's folder: "" for docs/results, "docs/results/" for the README."""
+    yield from ("| what | result |", "|---|---|")
+    for what, result, page in headline():
+        yield f"| [{what}]({os.path.normpath(folder + page)}) | {result} |"
 
 
 def first_page():
     yield from ("# Results", "", GENERATED, "")
-    for part in headline():
-        yield f"- {part.replace('](docs/', '](../')}"
+    yield from headline_table("")
     yield from ("", "| page | what |", "|---|---|",
                 "| [zoo.md](zoo.md) | whole models through `isomer optimize` |",
                 "| [deployed.md](deployed.md) | models as people deploy them: float16, int8, int4 |",
                 "| [trained.md](trained.md) | trained models out of packages: every command, speed, pairs in the wild |",
                 "| [packages.md](packages.md) | what a user of each package gains, with commands to repeat it |",
                 "| [sizes.md](sizes.md) | models with open sizes: compiled once, run at many sizes |",
+                "| [kernels.md](kernels.md) | `isomer optimize --kernels`: gain, and how long it takes the first and the second time |",
                 "| [simplify.md](simplify.md) | `isomer simplify` beside onnxsim and OnnxSlim: nodes and seconds |",
                 "| [comparison.md](comparison.md) | the same models through other tools |",
                 "| [expert.md](expert.md) | pieces of models that experts rewrote by hand |",
@@ -792,7 +825,8 @@ def first_page():
 def readme():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     before, rest = text.split(BEGIN, 1)
-    return before + BEGIN + "\n" + "\n".join(f"- {p}" for p in headline()) + "\n" + END + rest.split(END, 1)[1]
+    lines = [*tell_kernels.example(read("kernel_time")), *tell_packages.short_table(read("trained_speed")), "", *headline_table("docs/results/")]
+    return before + BEGIN + "\n" + "\n".join(lines) + "\n" + END + rest.split(END, 1)[1]
 
 
 def main():
@@ -808,6 +842,7 @@ def main():
              PAGES / "trained.md": tell_trained.page(read("trained_right"), read("trained_speed"), read("trained_prove"), provenance, GENERATED),
              PAGES / "packages.md": tell_packages.page(read("trained_speed"), provenance, GENERATED),
              PAGES / "sizes.md": tell_sizes.page(read("compile_sizes"), read("fixed_and_open"), read("open_sizes"), provenance, GENERATED),
+             PAGES / "kernels.md": tell_kernels.page(read("kernel_time"), provenance, GENERATED),
              PAGES / "simplify.md": tell_simplify.page(read("simplify"), provenance, GENERATED),
              PAGES / "tuning.md": tell_tuning.page(read("tuning"), provenance, GENERATED)}
     texts = {path: "\n".join(lines).rstrip("\n") + "\n" for path, lines in pages.items()} | {ROOT / "README.md": readme()}

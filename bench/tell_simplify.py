@@ -13,6 +13,13 @@ def seconds(row, tool):
     return f"{row[tool]['seconds']:.1f}" if tool in row else "-"
 
 
+def headline(told):
+    rows = [row for row in told[1] if "nodes" in row["isomer"]]
+    close = sum(map(simplify.is_close, rows))
+    return (f"{len(rows)} models of the zoo, `simplify`", f"{close} with the fewest nodes of three simplifiers, or at most {simplify.CLOSE - 1:.0%} more; "
+            f"median {statistics.median(row['isomer']['seconds'] for row in rows):.1f} s", "simplify.md")
+
+
 def page(told, provenance, generated):
     lines = ["# `isomer simplify` beside other simplifiers", "", generated, ""]
     if told is None:

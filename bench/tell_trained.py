@@ -93,6 +93,14 @@ def speed_summary(rows):
             yield f"| {title} | {len(numbers)} | {mean(numbers):.3f} | {statistics.median(numbers):.3f} | {max(numbers):.2f} | {slower} |"
 
 
+def headline(found):
+    rows = [row for row in latest(found, "model")[1] if "ways" in row]
+    both, openvino = ([ratio(row, way) for row in rows if ratio(row, way)] for way in ("both", "openvino"))
+    slower = sum(row["ways"].get("both", {}).get("high", 1) < 0.98 for row in rows)
+    return (f"{len(rows)} trained models out of packages", f"{mean(both):.2f}× with kernels in the geometric mean, {slower or 'none'} slower; OpenVINO "
+            f"{mean(openvino):.2f}× on {len(openvino)} of them", "trained.md")
+
+
 def what_would_help(operators):
     weight = collections.Counter()
     for name, share in operators:
