@@ -316,7 +316,7 @@ class Words(Promises):
                     self.assertRegex(entry, r"\(default:|\(required\)", command)
 
     def test_the_names_of_proposers_are_listed(self):
-        table = (programs.ROOT / "README.md").read_text().split("<!-- proposers -->")[1].split("<!-- /proposers -->")[0]
+        table = (programs.ROOT / "docs/reference/proposers.md").read_text().split("<!-- proposers -->")[1].split("<!-- /proposers -->")[0]
         names = re.findall(r"^\| `(\w+)`", table, re.M)
         self.assertGreater(len(names), 5)
         self.assertIn(", ".join(names), " ".join(self.isomer("optimize", "--help").stdout.split()))

@@ -22,17 +22,17 @@ TEST(Proposers, SayAllThatPeopleReadOfThem) {
   EXPECT_EQ(proposer_named("no such name"), nullptr);
 }
 
-TEST(Proposers, AreTheTableOfTheReadme) {
+TEST(Proposers, AreTheTableOfTheReference) {
   constexpr std::string_view kBegin = "<!-- proposers -->\n", kEnd = "<!-- /proposers -->";
   std::string table = "| proposer | what it does |\n|---|---|\n";
   for (const Proposer* p : proposers()) table += fmt::format("| `{}` | {} |\n", p->name, p->finds);
   std::stringstream text;
-  text << std::ifstream(ISOMER_SOURCE_DIR "/README.md").rdbuf();
-  const std::string readme = text.str();
-  const auto begin = readme.find(kBegin), end = readme.find(kEnd);
+  text << std::ifstream(ISOMER_SOURCE_DIR "/docs/reference/proposers.md").rdbuf();
+  const std::string page = text.str();
+  const auto begin = page.find(kBegin), end = page.find(kEnd);
   ASSERT_TRUE(begin != std::string::npos && end != std::string::npos);
-  EXPECT_EQ(readme.substr(begin + kBegin.size(), end - begin - kBegin.size()), table)
-      << "copy this into README.md:\n"
+  EXPECT_EQ(page.substr(begin + kBegin.size(), end - begin - kBegin.size()), table)
+      << "copy this into docs/reference/proposers.md:\n"
       << table;
 }
 

@@ -1,6 +1,6 @@
 // Proposer: one idea for a faster program, declared once, in the file that has it. The list of them
 // (list.h), `--only` and `--without`, the words for their steps (change.h), the page of `isomer report` and
-// the README's table follow from the declaration.
+// docs/reference/proposers.md follow from the declaration.
 #pragma once
 
 #include <string_view>
