@@ -1,10 +1,9 @@
 #include "base/blake2b.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <string_view>
 
 namespace isomer {
 namespace {
@@ -97,7 +96,8 @@ std::string Blake2b::hex() const {
   std::string out;
   std::array<unsigned char, kDigestBytes> bytes;
   std::memcpy(bytes.data(), end.state_.data(), bytes.size());
-  for (const unsigned char b : bytes) out += fmt::format("{:02x}", b);
+  constexpr std::string_view kDigits = "0123456789abcdef";
+  for (const unsigned char b : bytes) (out += kDigits[b >> 4]) += kDigits[b & 0xF];
   return out;
 }
 

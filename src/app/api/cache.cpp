@@ -1,7 +1,7 @@
-#include <cstdlib>
 #include <system_error>
 
 #include "app/api/errors.h"
+#include "base/cache_place.h"
 #include "runtime/judge/timing_cache.h"
 
 namespace isomer::api {
@@ -9,12 +9,7 @@ namespace isomer::api {
 namespace fs = std::filesystem;
 
 fs::path default_cache() {
-  return guarded([]() -> fs::path {
-    const char* named = std::getenv("ISOMER_CACHE");
-    const std::string place = named ? named : "";
-    if (place == "none") return "";
-    return place.empty() ? TimingCache::default_path() : place;
-  });
+  return guarded([] { return cache_place(); });
 }
 
 fs::path default_tuning() {

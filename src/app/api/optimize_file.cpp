@@ -3,10 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
-#include <array>
-#include <fstream>
 #include <memory>
-#include <sstream>
 
 #include "app/api/compile/compile_operators.h"
 #include "app/api/compile/optimize_kernels.h"
@@ -14,6 +11,7 @@
 #include "app/api/optimize_run.h"
 #include "app/inputs/size_sets.h"
 #include "app/optimize/write_optimized.h"
+#include "base/processor.h"
 #include "base/temporary_folder.h"
 #include "io/onnx/write_file.h"
 
@@ -24,20 +22,6 @@ namespace {
 constexpr double kShareOfFirst = 0.45, kShareOfGraph = 0.6;
 // Of what is left then, for kernels; the rest is for writing and all that was not foreseen.
 constexpr double kShareOfKernels = 0.93;
-
-// What code that was compiled for this machine may use; "": not known.
-std::string processor_features() {
-  std::ifstream info("/proc/cpuinfo");
-  std::string line, out;
-  while (std::getline(info, line) && !line.starts_with("flags")) line.clear();
-  std::istringstream words(line.substr(std::min(line.size(), line.find(':') + 1)));
-  constexpr std::array<std::string_view, 9> kUsed{"sse4", "ssse3", "popcnt", "avx",  "fma",
-                                                  "f16c", "bmi",   "amx",    "movbe"};
-  for (std::string word; words >> word;)
-    if (std::ranges::any_of(kUsed, [&](std::string_view used) { return word.starts_with(used); }))
-      out += (out.empty() ? "" : " ") + word;
-  return out;
-}
 
 // Looks for kernels, and for a faster graph where kernels do not run all of the model, or gain little.
 class JointSearch {

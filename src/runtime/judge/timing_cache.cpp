@@ -117,13 +117,6 @@ std::unique_ptr<TimingCache> TimingCache::open(const std::string& path) {
   return cache;
 }
 
-std::string TimingCache::default_path() {
-  const char* cache = std::getenv("XDG_CACHE_HOME");
-  if (cache && *cache) return (fs::path(cache) / "isomer/timings.sqlite").string();
-  const char* home = std::getenv("HOME");
-  return home && *home ? (fs::path(home) / ".cache/isomer/timings.sqlite").string() : "";
-}
-
 bool TimingCache::connect() {
   for (const bool is_last : {false, true}) {
     database_ = std::make_unique<Database>();

@@ -37,8 +37,6 @@ class TimingCache {
  public:
   // Makes the file and its folder where they are missing.
   static std::unique_ptr<TimingCache> open(const std::string& path);
-  // $XDG_CACHE_HOME/isomer/timings.sqlite, or below ~/.cache; "" if there is no home.
-  static std::string default_path();
   ~TimingCache();
   TimingCache(const TimingCache&) = delete;
   TimingCache& operator=(const TimingCache&) = delete;
