@@ -38,6 +38,10 @@ set_target_properties(isomer_shared PROPERTIES
 set(package "${CMAKE_INSTALL_LIBDIR}/cmake/isomer")
 install(TARGETS isomer isomer-check isomer-worker RUNTIME)
 install(TARGETS isomer_shared EXPORT isomerTargets LIBRARY)
+if(TARGET isomer_provider)
+  add_dependencies(isomer_shared isomer_provider)  # who builds what is installed names the one
+  install(TARGETS isomer_provider LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+endif()
 install(FILES ${headers} DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/isomer")
 install(FILES rules/generated.rules DESTINATION "${CMAKE_INSTALL_DATADIR}/isomer")
 install(EXPORT isomerTargets NAMESPACE isomer:: DESTINATION "${package}")

@@ -13,6 +13,7 @@ True
 A model is a path, or an `onnx.ModelProto`; what comes back is of the same kind. docs/python.md is the reference.
 """
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
 from . import rules
@@ -57,21 +58,26 @@ from ._results import (
 )
 
 if TYPE_CHECKING:
+    from ._provider import Prepared, get_ep_name, get_library_path, prepare, register
     from ._session import InferenceSession, KernelWarning
 
 __all__ = [
     "BadInput", "Bench", "Checked", "Comparison", "Compiled", "Error", "Explanation", "Exploration", "Gate", "InferenceSession", "Inspection",
-    "InternalError", "Interval", "KernelWarning", "ModelSpeed", "Module", "NotModelled", "Optimized", "OutOfMemory", "PairSpeed", "Port", "Proof",
-    "Report", "Runtime", "RuntimeFailed", "__version__", "bench", "check", "compare", "compile", "default_cache", "explain", "explore", "gate",
-    "inspect", "load", "optimize", "proposers", "prove", "report", "rules", "run", "runtimes",
-    "simplify",
+    "InternalError", "Interval", "KernelWarning", "ModelSpeed", "Module", "NotModelled", "Optimized", "OutOfMemory", "PairSpeed", "Port", "Prepared",
+    "Proof", "Report", "Runtime", "RuntimeFailed", "__version__", "bench", "check", "compare", "compile", "default_cache", "explain", "explore",
+    "gate", "get_ep_name", "get_library_path", "inspect", "load", "optimize", "prepare", "proposers", "prove", "register", "report", "rules", "run",
+    "runtimes", "simplify",
 ]  # fmt: skip
+
+
+_LATE = {name: module for module, names in {
+    "_provider": ("Prepared", "get_ep_name", "get_library_path", "prepare", "register"),
+    "_session": ("InferenceSession", "KernelWarning"),
+}.items() for name in names}  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
     """What needs onnxruntime, which is imported when it is used first."""
-    if name in ("InferenceSession", "KernelWarning"):
-        from . import _session
-
-        return getattr(_session, name)
+    if name in _LATE:
+        return getattr(importlib.import_module(f".{_LATE[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,0 +1,24 @@
+// What identifies a model: a digest of the graph that the runtime shows, wherever it was loaded from. It is
+// made of what the graph computes: names of inputs and outputs, operators, attributes, the bytes of all
+// weights. Names inside of the graph, the order of its nodes and its metadata have no part in it.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "provider/ort.h"
+
+namespace isomer::provider {
+
+struct Fingerprint {
+  std::string digest;
+  std::set<std::string> used_inputs;  // those of the graph's that a node reads
+  std::set<std::string> outputs;      // those of the graph's that a node computes
+  bool has_unknown_operators =
+      false;  // of other domains than the runtime's own: maybe functions of the model
+};
+
+// Throws if the graph has something that the API does not show.
+Fingerprint fingerprint_of(const Ort& ort, const OrtGraph* graph);
+
+}  // namespace isomer::provider

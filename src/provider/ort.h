@@ -1,0 +1,71 @@
+// ONNX Runtime's C API, as the provider calls it: what fails throws, and no exception leaves the provider.
+#pragma once
+
+#include <onnxruntime_plugin/onnxruntime_c_api.h>
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace isomer::provider {
+
+constexpr char kName[] = "IsomerExecutionProvider";
+
+struct Ort {
+  const OrtApi& api;
+  const OrtEpApi& ep;
+  std::string version;  // of the runtime
+
+  // Throws what the status says, and frees it.
+  void check(OrtStatus* status) const {
+    if (!status) return;
+    const std::string why = api.GetErrorMessage(status);
+    api.ReleaseStatus(status);
+    throw std::runtime_error(why);
+  }
+
+  // For functions that the runtime calls: an exception becomes a status.
+  template <class Work>
+  OrtStatus* guard(Work&& work) const noexcept try {
+    work();
+    return nullptr;
+  } catch (const std::exception& e) {
+    return api.CreateStatus(ORT_EP_FAIL, e.what());
+  }
+
+  // The value that a function of the API writes to its last argument.
+  template <class Value, class... Given, class... Args>
+  Value ask(OrtStatus*(ORT_API_CALL* function)(Given...) noexcept, Args... args) const {
+    Value value{};
+    check(function(args..., &value));
+    return value;
+  }
+
+  // The elements of a list: its length is one function, its elements are another.
+  template <class Element, class Count, class Elements, class Of>
+  std::vector<const Element*> list(Count count, Elements elements, const Of* of) const {
+    std::vector<const Element*> out(ask<std::size_t>(count, of));
+    if (!out.empty()) check(elements(of, out.data(), out.size()));
+    return out;
+  }
+
+  // Something that the API makes and somebody must release.
+  template <class T>
+  std::unique_ptr<T, void(ORT_API_CALL*)(T*)> own(T* made, void(ORT_API_CALL* release)(T*)) const {
+    return {made, release};
+  }
+};
+
+template <class T>
+using Owned = std::unique_ptr<T, void(ORT_API_CALL*)(T*)>;
+
+// Why a model is left to the runtime's own providers. Something to warn of, unless it was to be expected.
+class Reason : public std::runtime_error {
+ public:
+  explicit Reason(const std::string& why, bool expected = false)
+      : std::runtime_error(why), is_expected(expected) {}
+  bool is_expected;
+};
+
+}  // namespace isomer::provider

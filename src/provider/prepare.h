@@ -1,0 +1,48 @@
+// Makes entries of the cache: the program `isomer` works in a process of its own, in a folder beside the
+// entry's place, and what it has finished becomes the entry when it is asked for next. A lock, which the
+// process holds, says that it is at work; whatever dies, no half entry is left.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+#include "provider/entry.h"
+
+namespace isomer::provider {
+
+// Anew: also if there is an entry.
+enum class Prepare { Never, OnFirstLoad, InBackground, Anew };
+
+struct PrepareOptions {
+  Prepare when = Prepare::Never;
+  std::string budget = "5m";
+  std::string arguments = {};  // more of `isomer optimize`, with blanks between them
+};
+
+// Throws a Reason if there is no such word.
+Prepare prepare_of(const std::string& word);
+
+class Preparation {
+ public:
+  Preparation(const EntryCache& cache, std::string fingerprint, std::filesystem::path runtime_library)
+      : cache_(cache),
+        fingerprint_(std::move(fingerprint)),
+        place_(cache.place(fingerprint_)),
+        runtime_library_(std::move(runtime_library)) {}
+
+  // Makes an entry of what an earlier preparation has finished, if there is such a thing.
+  bool take_finished() const;
+  // Prepares the model in this file. Throws a Reason: it failed, or goes on in the background.
+  void start(const std::filesystem::path& model, const PrepareOptions& options) const;
+
+ private:
+  std::filesystem::path work() const { return place_.string() + ".work"; }
+  void take_finished_locked() const;
+  void launch(const std::filesystem::path& model, const PrepareOptions& options, int lock) const;
+
+  const EntryCache& cache_;
+  std::string fingerprint_;
+  std::filesystem::path place_, runtime_library_;
+};
+
+}  // namespace isomer::provider
