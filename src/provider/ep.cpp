@@ -104,6 +104,7 @@ void Ep::claim(const OrtGraph* graph, OrtEpGraphSupportInfo* info) {
     for (const OrtNode* node : nodes) {
       const char* taken_by = ort_.ask<const char*>(api.Node_GetEpName, node);
       if (taken_by && std::string(taken_by) == kName) return;
+      if (taken_by && *taken_by && reason_) return;  // that is why
       if (taken_by && *taken_by) throw Reason(std::string(taken_by) + " runs a part of it");
     }
     const Fingerprint found = fingerprint_of(ort_, graph);

@@ -12,6 +12,13 @@ namespace isomer::provider {
 
 constexpr char kName[] = "IsomerExecutionProvider";
 
+// What the runtime said is wrong.
+class OrtError : public std::runtime_error {
+ public:
+  OrtError(OrtErrorCode kind, const std::string& why) : std::runtime_error(why), code(kind) {}
+  OrtErrorCode code;
+};
+
 struct Ort {
   const OrtApi& api;
   const OrtEpApi& ep;
@@ -20,16 +27,19 @@ struct Ort {
   // Throws what the status says, and frees it.
   void check(OrtStatus* status) const {
     if (!status) return;
-    const std::string why = api.GetErrorMessage(status);
+    const OrtError error(api.GetErrorCode(status), api.GetErrorMessage(status));
     api.ReleaseStatus(status);
-    throw std::runtime_error(why);
+    throw error;
   }
 
-  // For functions that the runtime calls: an exception becomes a status.
+  // For functions that the runtime calls: an exception becomes a status. What an operator of the model
+  // refuses stays the error that it is without the provider.
   template <class Work>
   OrtStatus* guard(Work&& work) const noexcept try {
     work();
     return nullptr;
+  } catch (const OrtError& e) {
+    return api.CreateStatus(e.code, e.what());
   } catch (const std::exception& e) {
     return api.CreateStatus(ORT_EP_FAIL, e.what());
   }

@@ -128,12 +128,20 @@ void Preparation::take_finished_locked() const {
   if (!has_entry) throw Reason("it can't be prepared: " + said);
 }
 
+bool Preparation::has_entry() const try {
+  cache_.find(fingerprint_);
+  return true;
+} catch (const Reason& reason) {
+  return reason.is_expected;
+}
+
 void Preparation::start(const fs::path& model, const PrepareOptions& options) const {
   const bool waits = options.when != Prepare::InBackground;
   fs::create_directories(place_.parent_path());
   const Lock lock(place_.string() + ".lock", waits);
   if (!lock.is_held()) throw Reason("it is being prepared in the background", true);
-  if (fs::exists(work() / kStatus)) return take_finished_locked();  // another process was faster
+  if (fs::exists(work() / kStatus)) return take_finished_locked();
+  if (options.when == Prepare::OnFirstLoad && has_entry()) return;  // another process was faster
   fs::remove_all(work());
   fs::create_directories(work() / kFiles);
   std::ofstream(work() / kSource) << state_of(fs::absolute(model));

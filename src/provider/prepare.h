@@ -37,6 +37,7 @@ class Preparation {
 
  private:
   std::filesystem::path work() const { return place_.string() + ".work"; }
+  bool has_entry() const;
   void take_finished_locked() const;
   void launch(const std::filesystem::path& model, const PrepareOptions& options, int lock) const;
 
