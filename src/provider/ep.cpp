@@ -176,16 +176,17 @@ OrtNodeComputeInfo* Ep::compile(const OrtNode* fused) {
 void Ep::tell_reason() {
   if (!reason_ || is_told_) return;
   is_told_ = true;
+  if (report(reason_->what())) return;
+  const auto level = reason_->is_expected ? ORT_LOGGING_LEVEL_INFO : ORT_LOGGING_LEVEL_WARNING;
   const std::string text = std::string(kName) + " leaves this model to other providers: " + reason_->what();
-  report(reason_->what());
-  ort_.check(ort_.api.Logger_LogMessage(
-      logger_, reason_->is_expected ? ORT_LOGGING_LEVEL_INFO : ORT_LOGGING_LEVEL_WARNING, text.c_str(),
-      "isomer", 0, "claim"));
+  ort_.check(ort_.api.Logger_LogMessage(logger_, level, text.c_str(), "isomer", 0, "claim"));
 }
 
-// For programs: what was logged, in a file that they name.
-void Ep::report(const std::string& text) const {
-  if (const std::string file = own_option("report"); !file.empty()) std::ofstream(file) << text;
+// To a file that a program names, instead of the log; false: it names none.
+bool Ep::report(const std::string& text) const {
+  const std::string file = own_option("report");
+  if (!file.empty()) std::ofstream(file) << text;
+  return !file.empty();
 }
 
 std::string Ep::option(const std::string& key) const {

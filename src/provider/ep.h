@@ -35,7 +35,7 @@ class Ep : public OrtEp {
                 const std::filesystem::path& model) const;
   OrtNodeComputeInfo* compile(const OrtNode* fused);
   void tell_reason();
-  void report(const std::string& text) const;
+  bool report(const std::string& text) const;
   std::string option(const std::string& key) const;
   std::string own_option(const std::string& key) const { return option("ep.isomerexecutionprovider." + key); }
 

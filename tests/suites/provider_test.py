@@ -16,12 +16,12 @@ import onnxruntime
 from onnx import helper, numpy_helper
 
 import _paths  # noqa: F401
-import kernels_test
+import kernel_models
 import modules
 import programs
 import provider
 
-X = kernels_test.normal(4, 3)
+X = kernel_models.normal(4, 3)
 HEAD = '<ir_version: 8, opset_import: ["" : 17, "my" : 1]>'
 PLAIN = HEAD + "g (float[N, 3] x) => (float[N, 3] y) <float[3, 3] w = {1, 2, 3, 4, 5, 6, 7, 8, 9}> { a = MatMul (x, w) y = Relu (a) }"
 OTHER = PLAIN.replace("9}", "8}")  # a weight
@@ -252,13 +252,13 @@ class Models(Provider):
         self.check_used(self.prepare(loop), loop, {"x": X[0], "n": np.array(5)})
 
     def test_external_data(self):
-        w = kernels_test.normal(30, 30)
+        w = kernel_models.normal(30, 30)
         graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "g", [helper.make_tensor_value_info("x", 1, ["N", 30])],
                                   [helper.make_tensor_value_info("y", 1, ["N", 30])], [numpy_helper.from_array(w, "w")])
         inside = self.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
         outside, data = self.path / "outside.onnx", self.path / "weights"
         onnx.save(onnx.load(inside), outside, save_as_external_data=True, location=data.name, size_threshold=0)
-        feeds = {"x": kernels_test.normal(2, 30)}
+        feeds = {"x": kernel_models.normal(2, 30)}
         self.check_used(self.prepare(inside), inside, feeds)
         self.check_used(self.load(outside), outside, feeds)
         changed = bytearray(data.read_bytes())
@@ -283,7 +283,7 @@ class Models(Provider):
         model = self.save(PLAIN)
         loaded = self.prepare(model)
         for rows in (1, 0, 7, 100):
-            self.check_used(loaded, model, {"x": kernels_test.normal(rows, 3)})
+            self.check_used(loaded, model, {"x": kernel_models.normal(rows, 3)})
         # A size that the model declares wrongly, which ONNX Runtime takes with a warning.
         wrong = self.save(HEAD + "g (float[N, 3] x, int64[1] s) => (float[2, 3] y) { y = Reshape (x, s) }", "wrong.onnx")
         self.check_used(self.prepare(wrong), wrong, {"x": X, "s": np.array([-1])})
@@ -408,11 +408,11 @@ assert provider.Loaded({str(model)!r}, sys.argv[1], {{"prepare": "on_first_load"
 
     def test_killed_while_an_entry_is_written(self):
         """By kill -9, at moments all over its writing: afterwards there is an entry or none, and never another answer."""
-        w = kernels_test.normal(1000, 5000)
+        w = kernel_models.normal(1000, 5000)
         graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "g", [helper.make_tensor_value_info("x", 1, ["N", 1000])],
                                   [helper.make_tensor_value_info("y", 1, ["N", 5000])], [numpy_helper.from_array(w, "w")])
         model = self.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8))
-        feeds = {"x": kernels_test.normal(1, 1000)}
+        feeds = {"x": kernel_models.normal(1, 1000)}
         program = f"""
 import sys
 sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r})
@@ -444,7 +444,7 @@ class Real(Provider):
         if not modules.has_compiler():
             self.skipTest("there is no C++ compiler")
         os.environ["ISOMER"] = ISOMER
-        model = self.save(kernels_test.chain("rows"))
+        model = self.save(kernel_models.chain("rows"))
         first = self.prepare(model, budget="20s", arguments="--shape rows=64 --threads 1")
         self.assertEqual(first.reason, "")
         self.assertTrue(list(self.entry().glob("*.so")))
@@ -453,14 +453,14 @@ class Real(Provider):
         for loaded in (first, self.load(model, session_options=options), self.load(model.read_bytes())):
             self.assertTrue(loaded.is_claimed)
             for rows in (64, 1, 100):
-                feeds = {"x": kernels_test.normal(rows, 24)}
+                feeds = {"x": kernel_models.normal(rows, 24)}
                 for expected, got in zip(without(model, feeds), loaded.run(feeds), strict=True):
-                    self.assertLessEqual(modules.distance(expected, got), kernels_test.TOLERANCE)
+                    self.assertLessEqual(modules.distance(expected, got), kernel_models.TOLERANCE)
         library = next(self.entry().glob("*.so"))
         data = library.read_bytes()
         library.unlink()  # sessions run what is mapped
         library.write_bytes(data[:-1])
-        self.check_left(self.load(model), "damaged", model, {"x": kernels_test.normal(64, 24)})
+        self.check_left(self.load(model), "damaged", model, {"x": kernel_models.normal(64, 24)})
 
 
 if __name__ == "__main__":
