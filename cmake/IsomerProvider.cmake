@@ -10,7 +10,7 @@ if(NOT EXISTS "${ISOMER_DEPS}/include/onnxruntime_plugin/onnxruntime_ep_c_api.h"
 endif()
 
 file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/provider/*.cpp")
-foreach(name blake2b cache_place own_file processor)
+foreach(name blake2b cache_place entry_cache own_file processor)
   list(APPEND sources "${CMAKE_SOURCE_DIR}/src/base/${name}.cpp")
 endforeach()
 add_library(isomer_provider MODULE ${sources})

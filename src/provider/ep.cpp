@@ -119,8 +119,8 @@ void Ep::claim(const OrtGraph* graph, OrtEpGraphSupportInfo* info) {
     ort_.check(ort_.ep.EpGraphSupportInfo_AddNodesToFuse(info, nodes.data(), nodes.size(), &fusion));
     reason_.reset();
     report("used");
-  } catch (const Reason& reason) {
-    reason_ = reason;
+  } catch (const NoEntry& none) {
+    reason_.emplace(none.what(), none.is_expected);
   } catch (const std::exception& e) {
     reason_.emplace(e.what());
   }
@@ -144,8 +144,8 @@ Entry Ep::find_entry(const std::string& fingerprint, const fs::path& model) cons
   if (when == Prepare::Anew) return prepare(preparation, cache, fingerprint, model);
   try {
     return cache.find(fingerprint);
-  } catch (const Reason& reason) {
-    if (reason.is_expected) throw;
+  } catch (const NoEntry& none) {
+    if (none.is_expected) throw;
     if (preparation.take_finished()) return cache.find(fingerprint);
     if (when == Prepare::Never) throw;
   }

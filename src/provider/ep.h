@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "provider/entry.h"
+#include "base/entry_cache.h"
 #include "provider/inner_session.h"
 #include "provider/ort.h"
 #include "provider/prepare.h"

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "base/entry_cache.h"
+
 namespace isomer::provider {
 
 constexpr char kName[] = "IsomerExecutionProvider";
@@ -70,12 +72,10 @@ struct Ort {
 template <class T>
 using Owned = std::unique_ptr<T, void(ORT_API_CALL*)(T*)>;
 
-// Why a model is left to the runtime's own providers. Something to warn of, unless it was to be expected.
-class Reason : public std::runtime_error {
+// Why a model is left to the runtime's own providers.
+class Reason : public NoEntry {
  public:
-  explicit Reason(const std::string& why, bool expected = false)
-      : std::runtime_error(why), is_expected(expected) {}
-  bool is_expected;
+  using NoEntry::NoEntry;
 };
 
 }  // namespace isomer::provider

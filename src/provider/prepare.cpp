@@ -131,8 +131,8 @@ void Preparation::take_finished_locked() const {
 bool Preparation::has_entry() const try {
   cache_.find(fingerprint_);
   return true;
-} catch (const Reason& reason) {
-  return reason.is_expected;
+} catch (const NoEntry& none) {
+  return none.is_expected;
 }
 
 void Preparation::start(const fs::path& model, const PrepareOptions& options) const {

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string>
 
-#include "provider/entry.h"
+#include "base/entry_cache.h"
 
 namespace isomer::provider {
 

@@ -1,4 +1,4 @@
-#include "provider/entry.h"
+#include "base/entry_cache.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -11,9 +11,8 @@
 #include <vector>
 
 #include "base/blake2b.h"
-#include "provider/ort.h"
 
-namespace isomer::provider {
+namespace isomer {
 namespace {
 
 namespace fs = std::filesystem;
@@ -40,10 +39,10 @@ void check_is_own(const fs::path& path) {
   struct stat status = {};
   const bool is_there =
       ::lstat(path.c_str(), &status) == 0 && (S_ISREG(status.st_mode) || S_ISDIR(status.st_mode));
-  if (!is_there) throw Reason(path.string() + " is missing");
+  if (!is_there) throw NoEntry(path.string() + " is missing");
   const bool is_own = status.st_uid == ::geteuid() || status.st_uid == 0;
   if (!is_own || (status.st_mode & (S_IWGRP | S_IWOTH)) != 0)
-    throw Reason(path.string() + " belongs to another user, or others may write to it");
+    throw NoEntry(path.string() + " belongs to another user, or others may write to it");
 }
 
 // Lines after the first, which is their digest.
@@ -53,26 +52,26 @@ std::istringstream read_manifest(const fs::path& file) {
   std::string digest;
   std::getline(in, digest);
   const std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (digest != digest_of(text)) throw Reason(file.string() + " is damaged");
+  if (digest != digest_of(text)) throw NoEntry(file.string() + " is damaged");
   return std::istringstream(text);
 }
 
 void sync(const fs::path& path) {
   const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) throw Reason(path.string() + " can't be read");
+  if (file < 0) throw NoEntry(path.string() + " can't be read");
   ::fsync(file);
   ::close(file);
 }
 
-std::uintmax_t bytes_of(const fs::path& folder) {
+}  // namespace
+
+std::uintmax_t bytes_in(const fs::path& folder) {
   std::error_code failure;
   std::uintmax_t out = 0;
   for (const auto& file : fs::recursive_directory_iterator(folder, failure))
     if (file.is_regular_file(failure)) out += file.file_size(failure);
   return out;
 }
-
-}  // namespace
 
 EntryCache::EntryCache(fs::path folder, Machine machine)
     : folder_(std::move(folder)), machine_(std::move(machine)) {}
@@ -85,16 +84,16 @@ fs::path EntryCache::place(const std::string& fingerprint) const {
 Entry EntryCache::find(const std::string& fingerprint) const {
   const fs::path at = place(fingerprint);
   std::error_code failure;
-  if (!fs::exists(at.parent_path(), failure)) throw Reason("nothing is prepared for it");
+  if (!fs::exists(at.parent_path(), failure)) throw NoEntry("nothing is prepared for it");
   if (!fs::exists(at, failure))
-    throw Reason("what is prepared for it is for another machine, or another version of ONNX Runtime");
+    throw NoEntry("what is prepared for it is for another machine, or another version of ONNX Runtime");
   check_is_own(at);
   std::istringstream manifest = read_manifest(at / kManifest);
   const auto expect = [&](const std::string& line) {
     std::string found;
     std::getline(manifest, found);
     if (found != line)
-      throw Reason(at.string() + " is no entry for this: it says '" + found + "', not '" + line + "'");
+      throw NoEntry(at.string() + " is no entry for this: it says '" + found + "', not '" + line + "'");
   };
   expect(kFormat);
   expect("model " + fingerprint);
@@ -103,40 +102,42 @@ Entry EntryCache::find(const std::string& fingerprint) const {
   Entry out;
   for (std::string line; std::getline(manifest, line);) {
     if (line.starts_with("none "))
-      throw Reason("it was prepared, and nothing faster was found: " + line.substr(5), true);
+      throw NoEntry("it was prepared, and nothing faster was found: " + line.substr(5), true);
     std::istringstream words(line);
     std::string digest, name;
     words >> digest >> name;
     const fs::path file = at / name;
     check_is_own(file);
-    if (digest_of(file) != digest) throw Reason(file.string() + " is damaged");
+    if (digest_of(file) != digest) throw NoEntry(file.string() + " is damaged");
     if (file.extension() == ".onnx") out.model = file;
     if (file.extension() == ".so") out.library = file;
   }
-  if (out.model.empty()) throw Reason(at.string() + " has no model");
+  if (out.model.empty()) throw NoEntry(at.string() + " has no model");
   fs::last_write_time(at, fs::file_time_type::clock::now(), failure);
   return out;
 }
 
 void EntryCache::add(const std::string& fingerprint, const fs::path& files,
                      const std::string& why_none) const {
-  std::string text = std::string(kFormat) + "\nmodel " + fingerprint + "\nruntime " + machine_.runtime +
-                     "\nprocessor " + machine_.processor + "\n";
-  if (!why_none.empty()) text += "none " + why_none + "\n";
+  std::ostringstream lines;
+  lines << kFormat << "\nmodel " << fingerprint << "\nruntime " << machine_.runtime << "\nprocessor "
+        << machine_.processor << '\n';
+  if (!why_none.empty()) lines << "none " << why_none << '\n';
   const auto close_to_others = [](const fs::path& path) {
     fs::permissions(path, fs::perms::group_write | fs::perms::others_write, fs::perm_options::remove);
   };
   close_to_others(files);
   for (const auto& file : fs::directory_iterator(files)) {
     close_to_others(file);
-    text += digest_of(file.path()) + " " + file.path().filename().string() + "\n";
+    lines << digest_of(file.path()) << ' ' << file.path().filename().string() << '\n';
     sync(file);
   }
+  const std::string text = lines.str();
   std::ofstream manifest(files / kManifest, std::ios::binary);
   manifest << digest_of(text) << '\n' << text;
   manifest.close();
   close_to_others(files / kManifest);
-  if (!manifest) throw Reason((files / kManifest).string() + " can't be written");
+  if (!manifest) throw NoEntry((files / kManifest).string() + " can't be written");
   sync(files / kManifest);
   // One step makes it an entry: until then, and if this process dies, there is none.
   const fs::path at = place(fingerprint);
@@ -157,7 +158,7 @@ void EntryCache::shrink(const fs::path& keep) const {
   for (const auto& model : fs::directory_iterator(folder_, failure))
     for (const auto& entry : fs::directory_iterator(model, failure))
       if (entry.is_directory(failure)) {
-        all.push_back({entry.last_write_time(failure), bytes_of(entry), entry});
+        all.push_back({entry.last_write_time(failure), bytes_in(entry), entry});
         bytes += all.back().bytes;
       }
   std::ranges::sort(all, {}, &Kept::used);
@@ -169,4 +170,4 @@ void EntryCache::shrink(const fs::path& keep) const {
   }
 }
 
-}  // namespace isomer::provider
+}  // namespace isomer

@@ -1,0 +1,55 @@
+// Models that `optimize --kernels` made of others, for this machine and this runtime, in a folder. An entry
+// is a folder with a manifest, which has a digest of each file and of itself.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <stdexcept>
+#include <string>
+
+namespace isomer {
+
+// Why there is none that can be taken. Something to warn of, unless it was to be expected.
+class NoEntry : public std::runtime_error {
+ public:
+  explicit NoEntry(const std::string& why, bool expected = false)
+      : std::runtime_error(why), is_expected(expected) {}
+  bool is_expected;
+};
+
+struct Entry {
+  std::filesystem::path model;
+  std::filesystem::path library{};  // of its kernels; "": it has none
+};
+
+// Of all files in a folder.
+std::uintmax_t bytes_in(const std::filesystem::path& folder);
+
+class EntryCache {
+ public:
+  // What entries are made for.
+  struct Machine {
+    std::string runtime;    // the version of ONNX Runtime
+    std::string processor;  // what it offers to compiled code
+  };
+  EntryCache(std::filesystem::path folder, Machine machine);
+
+  // Throws NoEntry: there is none, it is damaged, or it was found that nothing is faster.
+  Entry find(const std::string& fingerprint) const;
+
+  // Where such an entry is, or will be; what is being made for it has the same name and an ending.
+  std::filesystem::path place(const std::string& fingerprint) const;
+
+  // Makes an entry of a folder with its files. `why_none`: why it has no model. What was used least goes,
+  // where all entries take too much room.
+  void add(const std::string& fingerprint, const std::filesystem::path& files,
+           const std::string& why_none = "") const;
+
+ private:
+  void shrink(const std::filesystem::path& keep) const;
+
+  std::filesystem::path folder_;
+  Machine machine_;
+};
+
+}  // namespace isomer
