@@ -366,6 +366,7 @@ ISOMER_API std::filesystem::path default_cache();
 
 struct CacheState {
   std::uint64_t entries = 0, bytes = 0;
+  std::uint64_t kernel_bytes = 0;  // of what `optimize --kernels` made, in the folder CACHE.kernels
 };
 ISOMER_API CacheState cache_state(const std::filesystem::path& cache);
 ISOMER_API void clear_cache(const std::filesystem::path& cache);

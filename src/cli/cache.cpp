@@ -1,4 +1,4 @@
-// isomer cache: where measurements are kept, how many, and how to be rid of them.
+// isomer cache: where measurements and kernels are kept, how many, and how to be rid of them.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -24,7 +24,7 @@ Result<Reply> show(const CacheCommand& request) {
   if (place.empty())
     return Reply{.exit = Exit::Done,
                  .text = "there is no cache\n",
-                 .json = {{"place", Json()}, {"entries", 0}, {"bytes", 0}}};
+                 .json = {{"place", Json()}, {"entries", 0}, {"bytes", 0}, {"kernel_bytes", 0}}};
   if (request.clear) api::clear_cache(place);
   const api::CacheState state = api::cache_state(place);
   Table table = Table::without_head(2);
@@ -32,9 +32,13 @@ Result<Reply> show(const CacheCommand& request) {
   table.add({"comparisons", grouped(state.entries)});
   table.add(
       {"size", fmt::format("{} of at most {:g} MiB", bytes_text(state.bytes), request.cache.mebibytes)});
+  table.add({"kernels", bytes_text(state.kernel_bytes)});
   return Reply{.exit = Exit::Done,
                .text = table.text(),
-               .json = {{"place", place.string()}, {"entries", state.entries}, {"bytes", state.bytes}}};
+               .json = {{"place", place.string()},
+                        {"entries", state.entries},
+                        {"bytes", state.bytes},
+                        {"kernel_bytes", state.kernel_bytes}}};
 }
 
 }  // namespace

@@ -173,7 +173,8 @@ std::string kernels_text(const Json& report) {
   if (!has_kernels(report)) return paragraph("no kernels: " + printable(string_of(kernels, "reason")), 2, 4);
   const auto operators = kernels["operators"].get<std::uint64_t>();
   std::string text =
-      fmt::format("{} kernel{} in {} ({})", operators, operators == 1 ? "" : "s",
+      fmt::format("{} kernel{}{} in {} ({})", operators, operators == 1 ? "" : "s",
+                  kernels["is_kept"].get<bool>() ? " of an earlier run, proved and measured again," : "",
                   printable(string_of(kernels, "library")), megabytes(kernels["library_bytes"]));
   if (const std::string weights = string_of(kernels, "weights"); !weights.empty())
     text += fmt::format(", weights in {} ({})", printable(weights), megabytes(kernels["weight_bytes"]));

@@ -88,6 +88,27 @@ class OneSize(Kernels):
         self.assertEqual(kernels["library_bytes"], (self.made / "fast.kernels.so").stat().st_size)
         self.assertEqual(kernels["weight_bytes"], (self.made / "fast.kernels.weights").stat().st_size)
 
+    def test_the_second_time(self):
+        """Kernels of an earlier run are taken if they are whole, and if the command is the same."""
+        cache = ("--cache", str(self.path / "kept.sqlite"))
+        first = self.optimize(chain(), "first", *cache)[1]["kernels"]
+        self.assertFalse(first["is_kept"])
+        folder, answer = self.optimize(chain(), "second", *cache)
+        self.assertTrue(answer["kernels"]["is_kept"])
+        self.assertGreater(answer["low"], 1.02)
+        self.check(folder)
+        session, why = self.session(folder)
+        self.assertIsNone(why)
+        self.compare(folder, session, 64)
+        state = json.loads(subprocess.check_output([isomer, "cache", "--json", *cache]))
+        self.assertGreater(state["kernel_bytes"], first["library_bytes"])
+        self.assertFalse(self.optimize(chain(), "other", *cache, "--min-gain", "1.03")[1]["kernels"]["is_kept"])
+        for library in (self.path / "kept.sqlite.kernels").rglob("*.so"):
+            library.write_bytes(library.read_bytes()[:-1])
+        self.assertFalse(self.optimize(chain(), "damaged", *cache)[1]["kernels"]["is_kept"])
+        subprocess.run([isomer, "cache", "--clear", *cache], check=True, capture_output=True)
+        self.assertFalse((self.path / "kept.sqlite.kernels").exists())
+
     def test_the_budget_is_kept(self):
         self.assertLessEqual(self.answer["wall"], 1.1 * BUDGET + 2 + SLACK)
 

@@ -1,7 +1,9 @@
 #include <system_error>
 
+#include "app/api/compile/kept_kernels.h"
 #include "app/api/errors.h"
 #include "base/cache_place.h"
+#include "base/entry_cache.h"
 #include "runtime/judge/timing_cache.h"
 
 namespace isomer::api {
@@ -26,6 +28,7 @@ CacheState cache_state(const fs::path& cache) {
   return guarded([&] {
     std::error_code failure;
     CacheState out;
+    if (!cache.empty()) out.kernel_bytes = bytes_in(kernels_beside(cache));
     if (cache.empty() || !fs::exists(cache, failure)) return out;
     const auto opened = TimingCache::open(cache.string());
     out.entries = opened->size();
@@ -39,6 +42,7 @@ void clear_cache(const fs::path& cache) {
     std::error_code failure;
     if (cache.empty()) return;
     for (const char* ending : {"", "-wal", "-shm", ".lock"}) fs::remove(cache.string() + ending, failure);
+    fs::remove_all(kernels_beside(cache), failure);
   });
 }
 

@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "app/api/compile/compile_operators.h"
+#include "app/api/compile/kept_kernels.h"
 #include "app/api/compile/optimize_kernels.h"
 #include "app/api/errors.h"
 #include "app/api/optimize_run.h"
@@ -33,18 +34,23 @@ class JointSearch {
         run_(run),
         model_(model),
         scratch_(scratch),
+        kept_(files, options, model),
         folder_(std::filesystem::absolute(files.out).parent_path(), kPrefix) {}
 
   static constexpr std::string_view kPrefix = ".isomer-kernels";
 
   // What was found, and the kernels that are a part of it.
   std::pair<isomer::Optimized, FoundKernels> find() {
+    if (FoundKernels kept = find_kept(); kept.is_taken) return alone(std::move(kept));
+    auto found = search_all();
+    kept_.keep(found.second);
+    return found;
+  }
+
+ private:
+  std::pair<isomer::Optimized, FoundKernels> search_all() {
     FoundKernels first = find_first();
-    if (first.is_enough()) {
-      isomer::Optimized whole = run_.keep(model_.state(), files_.in);
-      take(first, whole);
-      return {std::move(whole), std::move(first)};
-    }
+    if (first.is_enough()) return alone(std::move(first));
     isomer::Optimized graph = run_.find(model_.state(), files_.in, scratch_);
     FoundKernels second = find_beside(graph);
     const double graph_ratio = graph.report.ratio ? graph.report.ratio->estimate : 1;
@@ -55,7 +61,13 @@ class JointSearch {
     return {std::move(graph), std::move(best)};
   }
 
- private:
+  // Without what a search for a graph would find.
+  std::pair<isomer::Optimized, FoundKernels> alone(FoundKernels kernels) {
+    isomer::Optimized whole = run_.keep(model_.state(), files_.in);
+    take(kernels, whole);
+    return {std::move(whole), std::move(kernels)};
+  }
+
   double left() const { return options_.seconds - run_.spent(); }
 
   KernelSearch search(const char* folder, double seconds) const {
@@ -68,6 +80,13 @@ class JointSearch {
             .folder = place,
             .out = files_.out,
             .seconds = seconds};
+  }
+
+  // What the same command found before.
+  FoundKernels find_kept() const {
+    const KernelSearch wanted = search("kept", kShareOfFirst * options_.seconds - run_.spent());
+    std::optional<FoundKernels> kept = kept_.find(wanted.folder, wanted.out);
+    return kept ? confirm_kernels(wanted, std::move(*kept)) : FoundKernels();
   }
 
   // Kernels for all that can be compiled, without timing parts of it.
@@ -97,6 +116,7 @@ class JointSearch {
   static void take(FoundKernels& kernels, isomer::Optimized& found) {
     kernels.json["is_taken"] = kernels.is_taken;
     kernels.json["reason"] = kernels.reason;
+    kernels.json["is_kept"] = kernels.is_kept;
     if (!kernels.is_taken) return;
     OptimizeReport& report = found.report;
     report.result = OptimizeReport::Result::Improved;
@@ -123,6 +143,7 @@ class JointSearch {
   OptimizeRun& run_;
   const Model& model_;
   const std::filesystem::path& scratch_;
+  const KeptKernels kept_;
   const TemporaryFolder folder_;
 };
 

@@ -31,6 +31,8 @@ constexpr double kShareOfGraphs = 0.1, kMostOfGraphs = 20, kShareOfEnd = 0.15;
 // Of the same, for one comparison with the runtime; what is surely faster or slower takes less.
 // Three are promised; what is proved is mostly the same, node by node.
 constexpr double kSecondsAfterInterrupt = 1.5;
+// To measure kernels of an earlier run again, at one size.
+constexpr double kSecondsOfKept = 4;
 constexpr double kShareOfComparison = 1.0 / 25, kLeastComparison = 0.5, kMostComparison = 5;
 
 class KernelRun {
@@ -64,12 +66,23 @@ class KernelRun {
     assemble(operators);
     if (const std::string why = why_not_proved(operators); !why.empty())
       return refused("the model with kernels is not proved equal: " + why);
-    try {
-      measure(operators);
-    } catch (const Error& e) {
-      if (e.kind() != ErrorKind::Stopped || !search_.options.stop.stop_requested()) throw;
-      take_unconfirmed(operators);
-    }
+    measure(operators.made->ratio);
+    return std::move(found_);
+  }
+
+  FoundKernels confirm(FoundKernels kept) {
+    found_ = std::move(kept);
+    fill_options();
+    options_.seconds = std::min(options_.seconds, kSecondsOfKept / 2);
+    const BudgetStop budget(search_.options.stop, search_.seconds, true);
+    options_.stop = budget.token();
+    const StoppableLimit limit(options_.stop);
+    const Model made = load(found_.model);
+    const isomer::Graph &from = search_.model.state().model.graph, &to = made.state().model.graph;
+    if (!check_models(from, to, found_.certificate).report.accepted)
+      return refused("the kernels that were kept are not proved equal");
+    found_.is_kept = true;
+    measure(std::exchange(found_.ratio, {}));
     return std::move(found_);
   }
 
@@ -222,9 +235,19 @@ class KernelRun {
   }
   double left() const { return std::max(0.1, search_.seconds - watch_.ms() / 1000); }
 
-  // As it is written, beside the model that was given and beside what the graph search found: at each size.
-  void measure(const FoundOperators& operators) {
-    if (search_.options.stop.stop_requested()) return take_unconfirmed(operators);
+  // `before`: what was measured until now.
+  void measure(const std::optional<Interval>& before) {
+    try {
+      if (search_.options.stop.stop_requested()) take_unconfirmed(before);
+      else measure_at_each_size();
+    } catch (const Error& e) {
+      if (e.kind() != ErrorKind::Stopped || !search_.options.stop.stop_requested()) throw;
+      take_unconfirmed(before);
+    }
+  }
+
+  // As it is written, beside the model that was given and beside what the graph search found.
+  void measure_at_each_size() {
     const Model made = load(found_.model);
     const auto sets = size_sets(search_.sizes);
     const double comparisons = static_cast<double>(sets.size()) * (search_.found ? 2 : 1);
@@ -250,8 +273,7 @@ class KernelRun {
   }
 
   // After Ctrl-C: what was measured until then decides.
-  void take_unconfirmed(const FoundOperators& operators) {
-    const std::optional<Interval>& ratio = operators.made->ratio;
+  void take_unconfirmed(const std::optional<Interval>& ratio) {
     found_.is_taken = ratio && ratio->low > std::max(options_.min_gain, search_.ratio);
     if (found_.is_taken) found_.ratio = ratio;
     else unmeasured("Ctrl-C came before the gain of kernels was sure");
@@ -267,16 +289,29 @@ class KernelRun {
 
 }  // namespace
 
-FoundKernels find_kernels(const KernelSearch& search) {
+namespace {
+
+template <class Work>
+FoundKernels found_by(const KernelSearch& search, const Work& work) {
   KernelRun run(search);
   try {
-    return run.run();
+    return work(run);
   } catch (const Error& e) {
     return run.refused(e.kind() == ErrorKind::Stopped ? "it was stopped before kernels were measured"
                                                       : e.what());
   } catch (const fs::filesystem_error& e) {
     return run.refused(e.what());
   }
+}
+
+}  // namespace
+
+FoundKernels find_kernels(const KernelSearch& search) {
+  return found_by(search, [](KernelRun& run) { return run.run(); });
+}
+
+FoundKernels confirm_kernels(const KernelSearch& search, FoundKernels kept) {
+  return found_by(search, [&](KernelRun& run) { return run.confirm(std::move(kept)); });
 }
 
 void check_kernel_options(const OptimizeFiles& files, const OptimizeOptions& options) {

@@ -26,6 +26,7 @@ struct FoundKernels {
   std::optional<Compiled::Errors> errors = {};
   ReportJson json;
   bool is_whole = false;  // all of the model runs on kernels
+  bool is_kept = false;   // they are of an earlier run
 
   // Whether a longer search is worth little.
   bool is_enough() const { return is_taken && is_whole && ratio->low >= kEnoughGain; }
@@ -50,6 +51,8 @@ struct KernelSearch {
 };
 // Never throws for what a model, a runtime or a compiler does: that is a reason.
 FoundKernels find_kernels(const KernelSearch& search);
+// The same of kernels that are there: they are proved and measured again.
+FoundKernels confirm_kernels(const KernelSearch& search, FoundKernels kept);
 
 // Why kernels are not made for such options; throws ErrorKind::BadInput.
 void check_kernel_options(const OptimizeFiles& files, const OptimizeOptions& options);
