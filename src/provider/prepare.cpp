@@ -52,11 +52,15 @@ std::string text_of(const fs::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-std::string last_line_of(const fs::path& file) {
+// What a program said last: lines that begin with a blank continue the one before.
+std::string last_words_of(const fs::path& file) {
   std::ifstream in(file);
   std::string last;
-  for (std::string line; std::getline(in, line);)
-    if (!line.empty()) last = line;
+  for (std::string line; std::getline(in, line);) {
+    const std::size_t begin = line.find_first_not_of(' ');
+    if (begin == std::string::npos) continue;
+    last = begin == 0 ? line : last + " " + line.substr(begin);
+  }
   return last;
 }
 
@@ -118,7 +122,7 @@ bool Preparation::take_finished() const {
 // Either way the work is done with.
 void Preparation::take_finished_locked() const {
   const int status = std::atoi(text_of(work() / kStatus).c_str());
-  const std::string said = last_line_of(work() / kLog);
+  const std::string said = last_words_of(work() / kLog);
   const std::string source = text_of(work() / kSource);
   const bool is_same = source == state_of(source.substr(0, source.find('\n')));
   const bool has_entry = is_same && (status == 0 || status == kNoGain);

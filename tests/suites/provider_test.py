@@ -347,7 +347,7 @@ class Prepare(Provider):
         self.assertEqual(len(self.starts()), 1)
 
     def test_nothing_is_faster(self):
-        os.environ |= {"FAKE_CODE": "4", "FAKE_SAYS": "no gain: as fast as it was"}
+        os.environ |= {"FAKE_CODE": "4", "FAKE_SAYS": "a warning\nno gain: as fast\n    as it was"}
         model = self.save(PLAIN)
         for _ in range(2):
             self.check_left(self.prepare(model), "no gain: as fast as it was", model, {"x": X})
