@@ -99,7 +99,6 @@ void Ep::claim(const OrtGraph* graph, OrtEpGraphSupportInfo* info) {
   if (!option(kOwnSession).empty() || ort_.ask<const OrtNode*>(api.Graph_GetParentNode, graph)) return;
   const auto nodes = ort_.list<OrtNode>(api.Graph_GetNumNodes, api.Graph_GetNodes, graph);
   if (nodes.empty()) return;
-  bool has_unknown_operators = false;
   try {
     for (const OrtNode* node : nodes) {
       const char* taken_by = ort_.ask<const char*>(api.Node_GetEpName, node);
@@ -109,8 +108,6 @@ void Ep::claim(const OrtGraph* graph, OrtEpGraphSupportInfo* info) {
     }
     const Fingerprint found = fingerprint_of(ort_, graph);
     if (!own_option("probe").empty()) return probe_.tell(found.digest);
-    has_unknown_operators = found.has_unknown_operators;
-    if (has_unknown_operators) throw Reason("it has operators that are not ONNX Runtime's own");
     if (option("session.disable_aot_function_inlining") == "1")
       throw Reason("its functions are not written out");
     open(found, ort_.ask<const ORTCHAR_T*>(api.Graph_GetModelPath, graph));
@@ -119,13 +116,16 @@ void Ep::claim(const OrtGraph* graph, OrtEpGraphSupportInfo* info) {
     ort_.check(ort_.ep.EpGraphSupportInfo_AddNodesToFuse(info, nodes.data(), nodes.size(), &fusion));
     reason_.reset();
     report("used");
+    return;
+  } catch (const UnknownOperator& function) {
+    reason_ = function;
+    return;  // it may be written out when this is called again; if not, it is told at the first run
   } catch (const NoEntry& none) {
     reason_.emplace(none.what(), none.is_expected);
   } catch (const std::exception& e) {
     reason_.emplace(e.what());
   }
-  // Functions may be written out when this is called again; if not, it is told at the first run.
-  if (reason_ && !has_unknown_operators) tell_reason();
+  tell_reason();
 }
 
 void Ep::open(const Fingerprint& graph, const fs::path& model) {
@@ -174,8 +174,7 @@ OrtNodeComputeInfo* Ep::compile(const OrtNode* fused) {
 }
 
 void Ep::tell_reason() {
-  if (!reason_ || is_told_) return;
-  is_told_ = true;
+  if (!reason_ || is_told_.exchange(true)) return;  // runs may begin at the same time
   if (report(reason_->what())) return;
   const auto level = reason_->is_expected ? ORT_LOGGING_LEVEL_INFO : ORT_LOGGING_LEVEL_WARNING;
   const std::string text = std::string(kName) + " leaves this model to other providers: " + reason_->what();

@@ -2,6 +2,7 @@
 // nothing.
 #pragma once
 
+#include <atomic>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -44,7 +45,7 @@ class Ep : public OrtEp {
   const OrtLogger* logger_;
   Owned<OrtSessionOptions> options_;
   std::optional<Reason> reason_;  // why nothing is claimed, until it is told
-  bool is_told_ = false;
+  std::atomic<bool> is_told_ = false;
   std::string opened_;  // the fingerprint of the model that the session below is for
   std::shared_ptr<InnerSession> inner_;
 };

@@ -25,7 +25,7 @@ class Parts {
   Blake2b digest_;
 };
 
-// Domains whose operators are the runtime's own. The body of a function of the model is shown by no API.
+// Domains whose operators are the runtime's own.
 bool is_known_domain(std::string_view domain) {
   return domain.empty() || domain == "ai.onnx" || domain == "ai.onnx.ml" || domain == "com.microsoft";
 }
@@ -163,7 +163,8 @@ class GraphDigest {
   void add_node(const OrtNode* node, const Scope& scope, Values& values, std::set<std::string>& made) {
     const std::string operation = ort_.ask<const char*>(api_.Node_GetOperatorType, node);
     const std::string domain = ort_.ask<const char*>(api_.Node_GetDomain, node);
-    if (!is_known_domain(domain)) out_.has_unknown_operators = true;
+    if (!is_known_domain(domain))
+      throw UnknownOperator(domain + "." + operation + " is not ONNX Runtime's own operator");
     Parts parts("node");
     parts.add(operation).add(domain).add(ort_.ask<int>(api_.Node_GetSinceVersion, node));
     std::map<std::string, const OrtOpAttr*> attributes;

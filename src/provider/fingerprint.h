@@ -14,11 +14,16 @@ struct Fingerprint {
   std::string digest;
   std::set<std::string> used_inputs;  // those of the graph's that a node reads
   std::set<std::string> outputs;      // those of the graph's that a node computes
-  bool has_unknown_operators =
-      false;  // of other domains than the runtime's own: maybe functions of the model
 };
 
-// Throws if the graph has something that the API does not show.
+// An operator of another domain than the runtime's own: maybe a function of the model, whose body no API
+// shows.
+class UnknownOperator : public Reason {
+ public:
+  using Reason::Reason;
+};
+
+// Throws a Reason if the graph has something that the API does not show.
 Fingerprint fingerprint_of(const Ort& ort, const OrtGraph* graph);
 
 }  // namespace isomer::provider
