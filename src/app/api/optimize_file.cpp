@@ -15,6 +15,7 @@
 #include "base/processor.h"
 #include "base/temporary_folder.h"
 #include "io/onnx/write_file.h"
+#include "optimizer/propose/proposer.h"
 
 namespace isomer::api {
 namespace {
@@ -49,7 +50,8 @@ class JointSearch {
 
  private:
   std::pair<isomer::Optimized, FoundKernels> search_all() {
-    FoundKernels first = find_first();
+    FoundKernels first;
+    if (!has_slow_weights()) first = find_first();
     if (first.is_enough()) return alone(std::move(first));
     isomer::Optimized graph = run_.find(model_.state(), files_.in, scratch_);
     FoundKernels second = find_beside(graph);
@@ -80,6 +82,12 @@ class JointSearch {
             .folder = place,
             .out = files_.out,
             .seconds = seconds};
+  }
+
+  // Denormal weights slow down kernels, too, and may cost more than kernels gain: a graph without them first.
+  bool has_slow_weights() const {
+    const isomer::Graph& graph = model_.state().model.graph;
+    return !kDenormals(graph, isomer::api::take(infer(graph))).list.empty();
   }
 
   // What the same command found before.
