@@ -469,6 +469,7 @@ struct CompareOptions {
   std::vector<std::string> values = {};   // of made-up feeds: "sr=16000" fills an input with that number
   std::optional<double> tolerance = {};   // of the largest value; nullopt: what is usual for its type
   std::uint64_t seed = 1;                 // of made-up feeds
+  bool outputs_only = false;              // the first value where the models part is not looked for
   RuntimeOptions runtime = {};            // of Engine::Runtime
   std::filesystem::path scratch = {};     // as in OptimizeOptions
   Progress progress = {};

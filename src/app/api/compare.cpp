@@ -33,6 +33,7 @@ Comparison compare(const Model& a, const Model& b, const CompareOptions& options
                            .b = {second.model, file_b.source(), judge.get(), runtime},
                            .feeds = feeds.tensors,
                            .tolerance = options.tolerance,
+                           .outputs_only = options.outputs_only,
                            .scratch = scratch_name(options.scratch)};
     if (options.progress) request.progress = [&](const std::string& now) { options.progress(now); };
     const ComparedModels found = limit.take(compare_models(request));

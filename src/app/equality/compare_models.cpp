@@ -97,7 +97,7 @@ Result<ComparedModels> compare_models(const CompareRequest& request) {
   ISOMER_TRY(const NamedTensors of_b, outputs_of(request.b, request.feeds));
   ComparedModels out;
   ISOMER_TRY(out.outputs, compare_outputs(request, of_a, of_b));
-  if (!out.differ()) return out;
+  if (request.outputs_only || !out.differ()) return out;
   request.progress("looking for the first value where they part");
   ISOMER_TRY(out.first_parting, first_parting(request));
   return out;

@@ -40,6 +40,7 @@ struct CompareRequest {
   ComparedModel a, b;
   const NamedTensors& feeds;
   std::optional<double> tolerance = {};  // relative to the largest value; nullopt: what is usual for the type
+  bool outputs_only = false;             // the first value that is apart is not looked for
   std::filesystem::path scratch;         // models that are run are written as neighbours of this name
   std::function<void(const std::string&)> progress = [](const std::string&) {};
 };

@@ -120,6 +120,7 @@ Comparison AgainstRuntime::compared_with(const Model& other, const std::filesyst
                               .feeds_file = options_.feeds_file,
                               .sizes = sizes,
                               .values = options_.values,
+                              .outputs_only = true,
                               .runtime = with(library),
                               .scratch = options_.scratch,
                               .progress = options_.progress,

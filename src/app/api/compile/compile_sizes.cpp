@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include <algorithm>
+#include <map>
 #include <memory>
 #include <utility>
 
@@ -62,6 +63,14 @@ struct Judged {
   std::string note = {};
 };
 
+struct Compared {
+  Compared(const Model& model, CompileOptions given, const fs::path& scratch)
+      : options(std::move(given)), maker(model, scratch, options) {}
+
+  CompileOptions options;
+  CandidateMaker maker;
+};
+
 class SizedOperators {
  public:
   SizedOperators(const Model& model, const CompileOptions& options, const OutputFolder& folder,
@@ -74,6 +83,8 @@ class SizedOperators {
   FoundOperators find_whole();
 
  private:
+  // Compares at one size, for all that is tried there: float64 outputs of the model are computed once.
+  CandidateMaker& maker_at(const Sized& like, const std::vector<std::string>& sizes, bool has_new_errors);
   void add_size(std::size_t number, std::size_t count, double seconds);
   void find_at_each_size();
   std::vector<CutModel> cut_at_each_size() const;
@@ -99,6 +110,7 @@ class SizedOperators {
   SizedExtras extras_;
   Stopwatch watch_;
   std::vector<std::unique_ptr<Sized>> all_;
+  std::map<std::pair<std::vector<std::string>, bool>, std::unique_ptr<Compared>> compared_;  // by maker_at
   std::vector<Sized*> taken_;                            // those with operators
   lower::Exactness exactness_ = lower::Exactness::Fast;  // the most exact that one of them needs
   // Operators for every size: whether they are taken, why not, and what was measured where.
@@ -143,6 +155,18 @@ Candidate SizedOperators::with_model(const SizedLibrary& library, const std::vec
   return out;
 }
 
+CandidateMaker& SizedOperators::maker_at(const Sized& like, const std::vector<std::string>& sizes,
+                                         bool has_new_errors) {
+  std::unique_ptr<Compared>& kept = compared_[{sizes, has_new_errors}];
+  if (kept) return kept->maker;
+  CompileOptions options = options_;
+  options.sizes = sizes;
+  if (sizes != like.options.sizes) options.seconds *= kShareOfOtherSize;
+  if (!has_new_errors) options.max_error_growth = 0;
+  kept = std::make_unique<Compared>(model_, std::move(options), folder_.scratch());
+  return kept->maker;
+}
+
 // Measured as it will run.
 Judged SizedOperators::judge(Candidate joined, Sized& at, const std::vector<std::string>& sizes,
                              bool has_new_errors) {
@@ -152,11 +176,7 @@ Judged SizedOperators::judge(Candidate joined, Sized& at, const std::vector<std:
     if (why) out.why_refused = "the runtime does not load what was compiled: " + *why;
     return out;
   }
-  CompileOptions options = options_;
-  options.sizes = sizes;
-  if (sizes != at.options.sizes) options.seconds *= kShareOfOtherSize;
-  if (!has_new_errors) options.max_error_growth = 0;
-  CandidateMaker maker(model_, folder_.scratch(), options);
+  CandidateMaker& maker = maker_at(at, sizes, has_new_errors);
   try {
     if (!maker.is_exact_enough(joined)) {
       out.why_refused = "the rounding error is more than --max-error-growth allows";
@@ -178,12 +198,12 @@ Judged SizedOperators::judge(Candidate joined, Sized& at, const std::vector<std:
   return out;
 }
 
-// Half and twice of what is given, but for the batch; no smaller or larger than operators take.
+// Half and one and a half of what is given, but for the batch; no smaller or larger than operators take.
 std::vector<std::vector<std::string>> SizedOperators::other_sizes(const SizedLibrary& library) const {
   std::vector<std::vector<std::string>> out;
   const isomer::Graph& graph = model_.state().model.graph;
   const OpenShapes given = *open_shapes(graph, taken_[0]->options.sizes);
-  for (const auto& [times, by] : {std::pair{1, 2}, std::pair{2, 1}}) {
+  for (const auto& [times, by] : {std::pair{1, 2}, std::pair{3, 2}}) {
     OpenShapes shapes = given;
     for (const SizedLibrary::Size& size : library.open_sizes()) {
       for (const OrtSize& at : size.at) {
