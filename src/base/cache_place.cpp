@@ -21,4 +21,12 @@ std::filesystem::path cache_place() {
   return home.empty() ? home : home / ".cache/isomer/timings.sqlite";
 }
 
+std::filesystem::path prepared_beside(const std::filesystem::path& cache) {
+  return cache.parent_path() / "prepared";
+}
+
+std::filesystem::path optimized_beside(const std::filesystem::path& cache) {
+  return cache.parent_path() / "optimized";
+}
+
 }  // namespace isomer

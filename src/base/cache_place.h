@@ -10,4 +10,9 @@ namespace isomer {
 // "": there is none, or $ISOMER_CACHE is "none".
 std::filesystem::path cache_place();
 
+// Entries beside such a file: what the execution provider runs, by what the runtime shows it of a model; and
+// what `optimize --kernels` made, by the digest of the model's file, until the provider takes it.
+std::filesystem::path prepared_beside(const std::filesystem::path& cache);
+std::filesystem::path optimized_beside(const std::filesystem::path& cache);
+
 }  // namespace isomer

@@ -18,21 +18,9 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uintmax_t kMostBytes = std::uintmax_t{4} << 30;
-constexpr char kManifest[] = "manifest";
 constexpr char kFormat[] = "isomer prepared 1";
 
 std::string digest_of(const std::string& text) { return Blake2b().add(text.data(), text.size()).hex(); }
-
-std::string digest_of(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::array<char, 1 << 16> part;
-  Blake2b digest;
-  while (in) {
-    in.read(part.data(), part.size());
-    digest.add(part.data(), static_cast<std::size_t>(in.gcount()));
-  }
-  return digest.hex();
-}
 
 // A library of the entry is loaded into this process: nobody else may have put it there.
 void check_is_own(const fs::path& path) {
@@ -64,6 +52,17 @@ void sync(const fs::path& path) {
 }
 
 }  // namespace
+
+std::string digest_of_file(const fs::path& file) {
+  std::ifstream in(file, std::ios::binary);
+  std::array<char, 1 << 16> part;
+  Blake2b digest;
+  while (in) {
+    in.read(part.data(), part.size());
+    digest.add(part.data(), static_cast<std::size_t>(in.gcount()));
+  }
+  return digest.hex();
+}
 
 std::uintmax_t bytes_in(const fs::path& folder) {
   std::error_code failure;
@@ -108,7 +107,7 @@ Entry EntryCache::find(const std::string& fingerprint) const {
     words >> digest >> name;
     const fs::path file = at / name;
     check_is_own(file);
-    if (digest_of(file) != digest) throw NoEntry(file.string() + " is damaged");
+    if (digest_of_file(file) != digest) throw NoEntry(file.string() + " is damaged");
     if (file.extension() == ".onnx") out.model = file;
     if (file.extension() == ".so") out.library = file;
   }
@@ -129,7 +128,7 @@ void EntryCache::add(const std::string& fingerprint, const fs::path& files,
   close_to_others(files);
   for (const auto& file : fs::directory_iterator(files)) {
     close_to_others(file);
-    lines << digest_of(file.path()) << ' ' << file.path().filename().string() << '\n';
+    lines << digest_of_file(file.path()) << ' ' << file.path().filename().string() << '\n';
     sync(file);
   }
   const std::string text = lines.str();

@@ -22,6 +22,7 @@ struct Entry {
   std::filesystem::path library{};  // of its kernels; "": it has none
 };
 
+std::string digest_of_file(const std::filesystem::path& file);
 // Of all files in a folder.
 std::uintmax_t bytes_in(const std::filesystem::path& folder);
 
@@ -32,6 +33,7 @@ class EntryCache {
     std::string runtime;    // the version of ONNX Runtime
     std::string processor;  // what it offers to compiled code
   };
+  static constexpr char kManifest[] = "manifest";  // the file of an entry that tells of the others
   EntryCache(std::filesystem::path folder, Machine machine);
 
   // Throws NoEntry: there is none, it is damaged, or it was found that nothing is faster.

@@ -48,10 +48,10 @@ fs::path runtime_library(const OrtApi& api) {
   return "";
 }
 
-EntryCache cache_of(const Ort& ort) {
-  const fs::path place = cache_place();
+fs::path cache_file() {
+  fs::path place = cache_place();
   if (place.empty()) throw Reason("there is no cache: $ISOMER_CACHE is \"none\", or there is no home");
-  return {place.parent_path() / "prepared", {ort.version, processor_features()}};
+  return place;
 }
 
 std::vector<std::string> names_of(const Ort& ort, const std::vector<const OrtValueInfo*>& values) {
@@ -138,32 +138,45 @@ void Ep::open(const Fingerprint& graph, const fs::path& model) {
 }
 
 Entry Ep::find_entry(const std::string& fingerprint, const fs::path& model) const {
-  const EntryCache cache = cache_of(ort_);
+  const EntryCache cache(prepared_beside(cache_file()), machine());
   const Preparation preparation(cache, fingerprint, runtime_library(ort_.api));
-  const Prepare when = prepare_of(own_option("prepare"));
-  if (when == Prepare::Anew) return prepare(preparation, cache, fingerprint, model);
-  try {
-    return cache.find(fingerprint);
-  } catch (const NoEntry& none) {
-    if (none.is_expected) throw;
-    if (preparation.take_finished()) return cache.find(fingerprint);
-    if (when == Prepare::Never) throw;
-  }
-  return prepare(preparation, cache, fingerprint, model);
-}
-
-Entry Ep::prepare(const Preparation& preparation, const EntryCache& cache, const std::string& fingerprint,
-                  const fs::path& model) const {
-  if (model.empty()) throw Reason("a model that is given as bytes is prepared by isomer.prepare");
-  bool is_the_file = false;
-  for (const GraphOptimizationLevel level : {ORT_ENABLE_ALL, ORT_DISABLE_ALL})
-    is_the_file = is_the_file || probe_.fingerprint_of_file(model, level) == fingerprint;
-  if (!is_the_file)
-    throw Reason("it can't be prepared: options of the session make another model of its file");
   PrepareOptions options{.when = prepare_of(own_option("prepare")), .arguments = own_option("arguments")};
   if (const std::string budget = own_option("budget"); !budget.empty()) options.budget = budget;
+  try {
+    if (options.when != Prepare::Anew) return cache.find(fingerprint);
+  } catch (const NoEntry& none) {
+    if (preparation.take_finished() || take_optimized(preparation, fingerprint, model))
+      return cache.find(fingerprint);
+    if (none.is_expected || options.when == Prepare::Never) throw;
+  }
+  if (model.empty()) throw Reason("a model that is given as bytes is prepared by isomer.prepare");
+  if (!is_file_of(fingerprint, model))
+    throw Reason("it can't be prepared: options of the session make another model of its file");
   preparation.start(model, options);
   return cache.find(fingerprint);
+}
+
+// What `optimize --kernels` made of the model's file.
+bool Ep::take_optimized(const Preparation& preparation, const std::string& fingerprint,
+                        const fs::path& model) const try {
+  const fs::path folder = optimized_beside(cache_file());
+  if (model.empty() || !fs::exists(folder)) return false;
+  const Entry made = EntryCache(folder, machine()).find(digest_of_file(model));
+  if (!is_file_of(fingerprint, model)) return false;
+  preparation.take(made);
+  return true;
+} catch (const NoEntry&) {
+  return false;
+}
+
+// Whether the file has this model, whatever the options of the session do to it.
+bool Ep::is_file_of(const std::string& fingerprint, const fs::path& model) const {
+  return probe_.fingerprint_of_file(model, ORT_ENABLE_ALL) == fingerprint ||
+         probe_.fingerprint_of_file(model, ORT_DISABLE_ALL) == fingerprint;
+}
+
+EntryCache::Machine Ep::machine() const {
+  return {.runtime = ort_.version, .processor = processor_features()};
 }
 
 OrtNodeComputeInfo* Ep::compile(const OrtNode* fused) {

@@ -32,8 +32,10 @@ class Ep : public OrtEp {
   void claim(const OrtGraph* graph, OrtEpGraphSupportInfo* info);
   void open(const Fingerprint& graph, const std::filesystem::path& model);
   Entry find_entry(const std::string& fingerprint, const std::filesystem::path& model) const;
-  Entry prepare(const Preparation& preparation, const EntryCache& cache, const std::string& fingerprint,
-                const std::filesystem::path& model) const;
+  bool take_optimized(const Preparation& preparation, const std::string& fingerprint,
+                      const std::filesystem::path& model) const;
+  bool is_file_of(const std::string& fingerprint, const std::filesystem::path& model) const;
+  EntryCache::Machine machine() const;
   OrtNodeComputeInfo* compile(const OrtNode* fused);
   void tell_reason();
   bool report(const std::string& text) const;

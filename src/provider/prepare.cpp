@@ -132,6 +132,18 @@ void Preparation::take_finished_locked() const {
   if (!has_entry) throw Reason("it can't be prepared: " + said);
 }
 
+void Preparation::take(const Entry& other) const {
+  fs::create_directories(place_.parent_path());
+  const Lock lock(place_.string() + ".lock", true);
+  fs::remove_all(work());
+  fs::create_directories(work() / kFiles);
+  for (const auto& file : fs::directory_iterator(other.model.parent_path()))
+    if (file.path().filename() != EntryCache::kManifest)
+      fs::create_hard_link(file, work() / kFiles / file.path().filename());
+  cache_.add(fingerprint_, work() / kFiles);
+  fs::remove_all(work());
+}
+
 bool Preparation::has_entry() const try {
   cache_.find(fingerprint_);
   return true;

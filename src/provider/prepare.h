@@ -32,6 +32,8 @@ class Preparation {
 
   // Makes an entry of what an earlier preparation has finished, if there is such a thing.
   bool take_finished() const;
+  // Makes an entry of the files of another one.
+  void take(const Entry& other) const;
   // Prepares the model in this file. Throws a Reason: it failed, or goes on in the background.
   void start(const std::filesystem::path& model, const PrepareOptions& options) const;
 

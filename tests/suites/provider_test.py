@@ -50,6 +50,7 @@ class Provider(unittest.TestCase):
         self.entries = provider.use_cache(self.path)
 
     def save(self, text, name="model.onnx"):
+        (self.path / name).parent.mkdir(exist_ok=True)
         onnx.save(onnx.parser.parse_model(text) if isinstance(text, str) else text, self.path / name)
         return self.path / name
 
@@ -214,6 +215,53 @@ for _ in range(3): session.run(None, {{"x": [[1.0, 2.0, 3.0]]}})
         self.prepare(model)
         self.rewrite(lambda text: text.replace(f"\nruntime {onnxruntime.__version__}", "\nruntime 1.24.0"))
         self.check_left(self.load(model), "runtime 1.24.0", model, {"x": X})
+
+
+class Optimized(Provider):
+    """What `optimize --kernels` left of a model's file, without a session."""
+
+    def leave(self, model, fast, change=lambda text: text):
+        """As the command does: an entry by the digest of the file."""
+        self.prepare(self.save(OTHER, "any.onnx"))
+        digest = hashlib.blake2b(model.read_bytes(), digest_size=32).hexdigest()
+        entry = self.entry()
+        shutil.copy(fast, entry / "fast.onnx")
+        data = hashlib.blake2b(fast.read_bytes(), digest_size=32).hexdigest()
+        lines = [f"model {digest}" if line.startswith("model ") else f"{data} fast.onnx" if line.endswith(" fast.onnx") else line
+                 for line in (entry / "manifest").read_text().splitlines()[1:]]
+        self.rewrite(lambda text: change("\n".join(lines) + "\n"))
+        place = self.entries.parent / "optimized" / digest
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir(parents=True)
+        entry.rename(place / entry.name)
+        shutil.rmtree(self.entries)
+        return place / entry.name
+
+    def test_taken(self):
+        model, fast = self.save(PLAIN), self.save(PLAIN, "fast.onnx")
+        left = self.leave(model, fast)
+        self.check_left(self.load(model.read_bytes()), "nothing is prepared", model, {"x": X})
+        self.check_used(self.load(model), model, {"x": X})
+        shutil.rmtree(left)
+        for given in (model, model.read_bytes()):
+            self.check_used(self.load(given), model, {"x": X})
+        self.assertEqual(len(self.starts()), 1)
+
+    def test_not_taken(self):
+        model, fast = self.save(PLAIN), self.save(PLAIN, "fast.onnx")
+        for change in (lambda text: text.replace("processor ", "processor avx9000 "), lambda text: text.replace("runtime ", "runtime 9"), lambda text: ""):
+            self.leave(model, fast, change)
+            self.check_left(self.load(model), "nothing is prepared", model, {"x": X})
+        left = self.leave(model, fast)
+        shutil.copy(model, left / "fast.onnx")
+        (left / "fast.onnx").write_bytes(model.read_bytes()[:-1])
+        self.check_left(self.load(model), "nothing is prepared", model, {"x": X})
+        # The session has another model than its file.
+        self.leave(model, fast)
+        options = onnxruntime.SessionOptions()
+        options.add_free_dimension_override_by_name("N", 4)
+        self.check_left(self.load(model, session_options=options), "nothing is prepared", model, {"x": X})
+        self.check_used(self.load(model), model, {"x": X})
 
 
 class Models(Provider):
@@ -448,6 +496,7 @@ class Real(Provider):
         first = self.prepare(model, budget="20s", arguments="--shape rows=64 --threads 1")
         self.assertEqual(first.reason, "")
         self.assertTrue(list(self.entry().glob("*.so")))
+        self.assertFalse((self.entries.parent / "optimized").exists())
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         for loaded in (first, self.load(model, session_options=options), self.load(model.read_bytes())):
@@ -456,6 +505,17 @@ class Real(Provider):
                 feeds = {"x": kernel_models.normal(rows, 24)}
                 for expected, got in zip(without(model, feeds), loaded.run(feeds), strict=True):
                     self.assertLessEqual(modules.distance(expected, got), kernel_models.TOLERANCE)
+        # Where no session has prepared it, and what optimize wrote is found.
+        shutil.rmtree(self.entries)
+        data = self.save(onnx.load(model), "copy/model.onnx")
+        command = [ISOMER, "optimize", str(model), "-o", str(self.path / "faster.onnx"), "--kernels", "--budget", "20s", "--shape", "rows=64"]
+        for expected in (False, True):
+            loaded = self.load(data)
+            self.assertEqual(loaded.is_claimed, expected, loaded.reason)
+            if not expected:
+                subprocess.run(command, check=True, capture_output=True)
+        self.assertTrue(self.load(model.read_bytes()).is_claimed)
+        shutil.rmtree(self.entries.parent / "optimized")
         library = next(self.entry().glob("*.so"))
         data = library.read_bytes()
         library.unlink()  # sessions run what is mapped

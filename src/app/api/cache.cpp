@@ -42,7 +42,8 @@ void clear_cache(const fs::path& cache) {
     std::error_code failure;
     if (cache.empty()) return;
     for (const char* ending : {"", "-wal", "-shm", ".lock"}) fs::remove(cache.string() + ending, failure);
-    fs::remove_all(kernels_beside(cache), failure);
+    for (const fs::path& folder : {kernels_beside(cache), optimized_beside(cache), prepared_beside(cache)})
+      fs::remove_all(folder, failure);
   });
 }
 

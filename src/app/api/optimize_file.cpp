@@ -238,6 +238,8 @@ Optimized optimize_file(const OptimizeFiles& files, const OptimizeOptions& optio
     const bool is_wanted = report.result == OptimizeReport::Result::Improved || !files.require_gain;
     if (is_wanted) take(write_optimized(places, found));
     else report.bytes_out = report.bytes_in;
+    if (places.kernels && !options.cache.empty() && !files.fix_sizes && files.operators.empty())
+      keep_for_provider(options.cache, places, report.runtime_version);
     if (report.is_abandoned) wire::remove_own_outputs(files.out.parent_path());
     report.seconds = run.spent();
     Optimized out = run.to_public(model, std::move(found));

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -13,7 +14,9 @@
 
 #include "app/api/compile/compile_candidate.h"
 #include "app/api/model_state.h"
+#include "app/optimize/guard.h"
 #include "base/blake2b.h"
+#include "base/cache_place.h"
 #include "base/processor.h"
 #include "base/temporary_folder.h"
 #include "kernel/certify/digest.h"
@@ -74,6 +77,22 @@ void read_json(const ReportJson& json, FoundKernels& found) {
     found.errors = Compiled::Errors{.module = json["errors"][0], .runtime = json["errors"][1]};
 }
 
+// Of what `fill` puts into a folder; of nothing, if the disk is full or may not be written.
+void add_entry(const EntryCache& cache, const std::string& key,
+               const std::function<void(const fs::path&)>& fill) {
+  try {
+    const fs::path place = cache.place(key).parent_path();
+    fs::create_directories(place);
+    TemporaryFolder::remove_stale(place, kNew);
+    const TemporaryFolder made(place, kNew);
+    const fs::path files = fs::path(made.path()) / "files";
+    fs::create_directory(files);
+    fill(files);
+    cache.add(key, files);
+  } catch (const std::exception&) {  // as if there were no cache
+  }
+}
+
 }  // namespace
 
 fs::path kernels_beside(const fs::path& cache) { return cache.string() + ".kernels"; }
@@ -111,21 +130,28 @@ std::optional<FoundKernels> KeptKernels::find(const fs::path& folder, const fs::
 
 void KeptKernels::keep(const FoundKernels& found) const {
   if (!cache_ || !found.is_taken || !found.time || fs::exists(found.model.string() + ".data")) return;
-  try {
-    const fs::path place = cache_->place(key_).parent_path();
-    fs::create_directories(place);
-    TemporaryFolder::remove_stale(place, kNew);
-    const TemporaryFolder made(place, kNew);
-    const fs::path files = fs::path(made.path()) / "files";
-    fs::create_directory(files);
+  add_entry(*cache_, key_, [&](const fs::path& files) {
     fs::copy_file(found.model, files / kModel);
     fs::copy_file(found.library, files / kLibrary);
     if (!found.weights.empty()) fs::copy_file(found.weights, files / kWeights);
     write(files / kCertificate, found.certificate);
     write(files / kFound, json_of(found).dump());
-    cache_->add(key_, files);
-  } catch (const std::exception&) {  // the disk is full, or the folder may not be written: nothing is kept
-  }
+  });
+}
+
+void keep_for_provider(const fs::path& cache, const OptimizedFiles& files,
+                       const std::string& runtime_version) {
+  if (bytes_of(files.in) != fs::file_size(files.in) || bytes_of(files.out) != fs::file_size(files.out))
+    return;
+  const std::string own = fs::absolute(prepared_beside(cache)).string() + "/";
+  if (fs::absolute(files.out).string().starts_with(own)) return;  // the provider asked for it, and takes it
+  const EntryCache entries(optimized_beside(cache),
+                           {.runtime = runtime_version, .processor = files.kernels->processor});
+  add_entry(entries, digest_of_file(files.in), [&](const fs::path& made) {
+    fs::copy_file(files.out, made / kModel);
+    fs::copy_file(files.library(), made / kLibrary);
+    if (!files.kernels->weights.empty()) fs::copy_file(files.weights(), made / kWeights);
+  });
 }
 
 }  // namespace isomer::api
