@@ -17,7 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uintmax_t kMostBytes = std::uintmax_t{4} << 30;
 constexpr char kFormat[] = "isomer prepared 1";
 
 std::string digest_of(const std::string& text) { return Blake2b().add(text.data(), text.size()).hex(); }
@@ -72,8 +71,8 @@ std::uintmax_t bytes_in(const fs::path& folder) {
   return out;
 }
 
-EntryCache::EntryCache(fs::path folder, Machine machine)
-    : folder_(std::move(folder)), machine_(std::move(machine)) {}
+EntryCache::EntryCache(fs::path folder, Machine machine, std::uintmax_t most_bytes)
+    : folder_(std::move(folder)), machine_(std::move(machine)), most_bytes_(most_bytes) {}
 
 fs::path EntryCache::place(const std::string& fingerprint) const {
   constexpr std::size_t kDigits = 16;
@@ -162,7 +161,7 @@ void EntryCache::shrink(const fs::path& keep) const {
       }
   std::ranges::sort(all, {}, &Kept::used);
   for (const Kept& kept : all) {
-    if (bytes <= kMostBytes) break;
+    if (bytes <= most_bytes_) break;
     if (kept.folder == keep) continue;
     fs::remove_all(kept.folder, failure);
     bytes -= kept.bytes;

@@ -34,7 +34,8 @@ class EntryCache {
     std::string processor;  // what it offers to compiled code
   };
   static constexpr char kManifest[] = "manifest";  // the file of an entry that tells of the others
-  EntryCache(std::filesystem::path folder, Machine machine);
+  static constexpr std::uintmax_t kMostBytes = std::uintmax_t{4} << 30;
+  EntryCache(std::filesystem::path folder, Machine machine, std::uintmax_t most_bytes = kMostBytes);
 
   // Throws NoEntry: there is none, it is damaged, or it was found that nothing is faster.
   Entry find(const std::string& fingerprint) const;
@@ -52,6 +53,7 @@ class EntryCache {
 
   std::filesystem::path folder_;
   Machine machine_;
+  std::uintmax_t most_bytes_;
 };
 
 }  // namespace isomer
