@@ -21,12 +21,16 @@ std::filesystem::path cache_place() {
   return home.empty() ? home : home / ".cache/isomer/timings.sqlite";
 }
 
+std::filesystem::path kernels_beside(const std::filesystem::path& cache) {
+  return cache.string() + ".kernels";
+}
+
 std::filesystem::path prepared_beside(const std::filesystem::path& cache) {
-  return cache.parent_path() / "prepared";
+  return cache.string() + ".prepared";
 }
 
 std::filesystem::path optimized_beside(const std::filesystem::path& cache) {
-  return cache.parent_path() / "optimized";
+  return cache.string() + ".optimized";
 }
 
 }  // namespace isomer

@@ -10,8 +10,10 @@ namespace isomer {
 // "": there is none, or $ISOMER_CACHE is "none".
 std::filesystem::path cache_place();
 
-// Entries beside such a file: what the execution provider runs, by what the runtime shows it of a model; and
-// what `optimize --kernels` made, by the digest of the model's file, until the provider takes it.
+// Entries beside such a file: kernels that `optimize --kernels` takes again; what the execution provider
+// runs, by what the runtime shows it of a model; and what `optimize --kernels` made, by the digest of the
+// model's file, until the provider takes it.
+std::filesystem::path kernels_beside(const std::filesystem::path& cache);
 std::filesystem::path prepared_beside(const std::filesystem::path& cache);
 std::filesystem::path optimized_beside(const std::filesystem::path& cache);
 

@@ -41,7 +41,7 @@ def use_cache(folder):
     program.write_text(PROGRAM)
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     os.environ |= {"ISOMER_CACHE": str(folder / "cache" / "timings.sqlite"), "ISOMER": str(program), "FAKE_STARTS": str(folder / "starts")}
-    return folder / "cache" / "prepared"
+    return folder / "cache" / "timings.sqlite.prepared"
 
 
 class Loaded:

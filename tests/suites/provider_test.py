@@ -230,7 +230,7 @@ class Optimized(Provider):
         lines = [f"model {digest}" if line.startswith("model ") else f"{data} fast.onnx" if line.endswith(" fast.onnx") else line
                  for line in (entry / "manifest").read_text().splitlines()[1:]]
         self.rewrite(lambda text: change("\n".join(lines) + "\n"))
-        place = self.entries.parent / "optimized" / digest
+        place = self.entries.parent / "timings.sqlite.optimized" / digest
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir(parents=True)
         entry.rename(place / entry.name)
@@ -496,7 +496,7 @@ class Real(Provider):
         first = self.prepare(model, budget="20s", arguments="--shape rows=64 --threads 1")
         self.assertEqual(first.reason, "")
         self.assertTrue(list(self.entry().glob("*.so")))
-        self.assertFalse((self.entries.parent / "optimized").exists())
+        self.assertFalse((self.entries.parent / "timings.sqlite.optimized").exists())
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         for loaded in (first, self.load(model, session_options=options), self.load(model.read_bytes())):
@@ -515,7 +515,7 @@ class Real(Provider):
             if not expected:
                 subprocess.run(command, check=True, capture_output=True)
         self.assertTrue(self.load(model.read_bytes()).is_claimed)
-        shutil.rmtree(self.entries.parent / "optimized")
+        shutil.rmtree(self.entries.parent / "timings.sqlite.optimized")
         library = next(self.entry().glob("*.so"))
         data = library.read_bytes()
         library.unlink()  # sessions run what is mapped

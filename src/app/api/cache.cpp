@@ -1,6 +1,5 @@
 #include <system_error>
 
-#include "app/api/compile/kept_kernels.h"
 #include "app/api/errors.h"
 #include "base/cache_place.h"
 #include "base/entry_cache.h"

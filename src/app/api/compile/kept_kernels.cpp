@@ -95,8 +95,6 @@ void add_entry(const EntryCache& cache, const std::string& key,
 
 }  // namespace
 
-fs::path kernels_beside(const fs::path& cache) { return cache.string() + ".kernels"; }
-
 KeptKernels::KeptKernels(const OptimizeFiles& files, const OptimizeOptions& options, const Model& model) {
   if (options.cache.empty() || has_other_files(files, options)) return;
   const auto judge = isomer::Judge::start(worker_options(request_of(options.runtime), options.runtime.name));

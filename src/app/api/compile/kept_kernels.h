@@ -14,9 +14,6 @@
 
 namespace isomer::api {
 
-// The folder of such kernels.
-std::filesystem::path kernels_beside(const std::filesystem::path& cache);
-
 // Copies of a model with kernels that is written, for the execution provider: it finds them by the model's
 // file. Not of models whose weights are in other files: the digest is of one.
 void keep_for_provider(const std::filesystem::path& cache, const OptimizedFiles& files,
