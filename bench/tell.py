@@ -122,7 +122,22 @@ def zoo_page():
         head, rows = found
         yield from (*zoo_section("One thread, ONNX Runtime", rows), provenance(head), "")
         yield from zoo_table(rows)
+    yield from kernels_section()
     yield from busy_section()
+
+
+def kernels_section():
+    if (found := read("zoo_kernels")) is None:
+        return
+    head, rows = found
+    alone = {row["model"]: gain(row) for row in read("zoo")[1]}
+    yield from (*zoo_section("With kernels, one thread, ONNX Runtime", rows), "The same by `isomer optimize --kernels`, and *graph*: without kernels, by the "
+                "table above.", "", provenance(head), "", "| model | gain when chosen | measured again | graph | kernels | s |", "|---|---|---|--:|---|--:|")
+    for row in sorted(rows, key=gain, reverse=True):
+        chosen = (interval(row), interval(row.get("again"))) if row["result"] == "improved" else ("-", "-")
+        why = "yes" if row.get("kernels") else (row.get("why_no_kernels") or row["reason"]).replace("|", "/")
+        yield f"| {row['model']} | {chosen[0]} | {chosen[1]} | {alone.get(row['model'], 1):.2f} | {why} | {row['seconds']:.0f} |"
+    yield ""
 
 
 def busy_section():

@@ -3,10 +3,10 @@
 """The zoo through `isomer optimize`: faster or the same bytes, accepted by the checker, never slower.
 
   bench/zoo_optimize.py [--models NAME,...] [--limit N] [--budget 60s] [--results FILE.jsonl] [--filled DIR] [--tools PYTHON]
-                        [--runtime ort|openvino] [--threads N]
+                        [--runtime ort|openvino] [--threads N] [--kernels]
 The 77 plain models, small ones first. Each is optimized, checked, and, if it was changed, measured again by `isomer bench`,
 independently. Slower means slower beyond 1.02 in both runs. What inputs, outputs, opsets and metadata say must be as it was.
---models two-threads and --models openvino are the models for those: twelve and ten, of all kinds.
+--models two-threads and --models openvino are the models for those: twelve and ten, of all kinds. --kernels: `isomer optimize --kernels`.
 --results keeps what is done, so that a run may be interrupted; --filled keeps the models' weights. --tools: a Python that has onnxsim,
 onnxslim and onnxoptimizer; their results are measured beside ours. The table is Markdown. Fails if anything is rejected, slower or changed
 in its interface.
@@ -36,11 +36,14 @@ FOR_OPENVINO = ["resnet18", "mobileone_s0", "repvgg_a0", "efficientnet_b0", "nas
                 "bert_base_sdpa_4l", "wav2vec2_base_4l", "lstm_unrolled"]
 
 
+KERNELS = "isomer"  # the domain of kernels
+
+
 def interface(path):
     """All that a caller sees of a model."""
     model = onnx.load(path, load_external_data=False)
     return ([v.SerializeToString() for v in model.graph.input], [v.SerializeToString() for v in model.graph.output],
-            sorted((o.domain, o.version) for o in model.opset_import), model.ir_version,
+            sorted((o.domain, o.version) for o in model.opset_import if o.domain != KERNELS), model.ir_version,
             sorted(programs.own_metadata(model).items()))
 
 
@@ -53,8 +56,12 @@ def optimize(model, folder, options):
     judge = ("--runtime", options.runtime, "--threads", str(options.threads))
     feeds = model.with_suffix(".npz")  # that a model brings with it
     judge += ("--feeds", str(feeds)) if feeds.exists() else ()
-    row = optimizing.optimize(model, out, "--budget", options.budget, *judge)
+    row = optimizing.optimize(model, out, "--budget", options.budget, *judge, *(["--kernels"] if options.kernels else []))
+    kernels = row.get("kernels") or {}
     row = {key: row[key] for key in KEPT if key in row}
+    if options.kernels:
+        row |= {"kernels": kernels.get("is_taken", False), "why_no_kernels": kernels.get("reason", "")}
+        judge += ("--custom-op-library", kernels["library"]) if row["kernels"] else ()
     if row["result"] == "failed":
         return row
     row["same_interface"] = interface(model) == interface(out)
@@ -130,6 +137,7 @@ def add_options(parser):
     parser.add_argument("--tools")
     parser.add_argument("--runtime", choices=("ort", "openvino"), default="ort")
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--kernels", action="store_true")
     parser.add_argument("--seconds", type=float, default=math.inf, help="start no model after so long")
 
 
