@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 #include <vector>
 
 #include "base/own_file.h"
@@ -61,6 +62,8 @@ std::string last_words_of(const fs::path& file) {
     if (begin == std::string::npos) continue;
     last = begin == 0 ? line : last + " " + line.substr(begin);
   }
+  for (const std::string_view known : {"isomer: ", "no gain: "})
+    if (last.starts_with(known)) last.erase(0, known.size());
   return last;
 }
 
@@ -88,7 +91,7 @@ std::vector<std::string> command_of(const fs::path& model, const fs::path& work,
                                     const PrepareOptions& options) {
   // The shell outlives this process, if it has to, and writes down how the program ended.
   const bool waits = options.when != Prepare::InBackground;
-  const std::string script = R"(cd "$1" && shift && ( "$@" >log 2>&1 </dev/null; echo $? >status ))";
+  const std::string script = R"(cd "$1" && shift && ( "$@" 2>log >/dev/null </dev/null; echo $? >status ))";
   std::vector<std::string> out{"/bin/sh", "-c", script + (waits ? "" : " &"), "sh", work.string(), "env"};
   if (!library.empty()) out.push_back("ISOMER_ORT_LIBRARY=" + library.string());
   for (const std::string& word :
