@@ -38,7 +38,7 @@ def make(model, out, *options):
     answer = json.loads(done.stdout)
     kernels = answer.get("kernels") or {}
     check = programs.run([isomer, "check", str(model), str(out), f"{out}.cert", "--json"], timeout=900)
-    return {"seconds": done.seconds, "check_seconds": check.seconds, "accepted": check.code == 0, "compiler_seconds": kernels.get("compiler_seconds"),
+    return {"seconds": done.seconds, "check_seconds": check.seconds, "accepted": check.code == 0, "compiler_ms": kernels.get("compiler_ms"),
             "before_ms": ms_of(answer["before"]), "after_ms": ms_of(answer["after"]), "kernels": kernels.get("is_taken", False),
             "why_no_kernels": kernels.get("reason", "")} | {
                 key: answer.get(key) for key in ("result", "reason", "ratio", "low", "high", "bytes_out")}

@@ -32,7 +32,7 @@ def page(told, provenance, generated):
               "|---|---|--:|--:|--:|---|--:|--:|"]
     for row in rows:
         first, second = row["first"], row["second"]
-        compiler = f"{first['compiler_seconds']:.1f}" if first.get("compiler_seconds") is not None else "-"
+        compiler = f"{first['compiler_ms'] / 1000:.1f}" if first.get("compiler_ms") is not None else "-"
         lines.append(f"| {row['model']} | {cell(first)} | {first['seconds']:.1f} | {row['wanted']} | {compiler} | {cell(second)} | {second['seconds']:.1f} | "
                      f"{WANTED_AGAIN} |")
     return lines
