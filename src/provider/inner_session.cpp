@@ -90,7 +90,7 @@ void InnerSession::check_ports(const Fingerprint& graph) const {
   }
 }
 
-void InnerSession::bind(std::vector<std::string> inputs, std::vector<std::string> outputs) {
+void InnerSession::bind(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs) {
   for (const std::vector<std::string>* known : {&required_, &optional_})
     for (const std::string& name : *known)
       if (const auto at = std::ranges::find(inputs, name); at != inputs.end()) {

@@ -25,7 +25,7 @@ class InnerSession {
   void check_ports(const Fingerprint& graph) const;
 
   // The inputs and outputs of the node in whose place it runs, in their order.
-  void bind(std::vector<std::string> inputs, std::vector<std::string> outputs);
+  void bind(const std::vector<std::string>& inputs, const std::vector<std::string>& outputs);
   void run(OrtKernelContext* context) const;
 
  private:

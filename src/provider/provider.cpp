@@ -27,7 +27,9 @@ class Factory : public OrtEpFactory, private Probe {
                   std::size_t, const OrtSessionOptions* options, const OrtLogger* logger,
                   OrtEp** out) noexcept {
       auto* factory = static_cast<Factory*>(self);
-      return factory->ort_.guard([&] { *out = new Ep(factory->ort_, *factory, options, logger); });
+      return factory->ort_.guard([&] {
+        *out = std::make_unique<Ep>(factory->ort_, static_cast<Probe&>(*factory), options, logger).release();
+      });
     };
     ReleaseEp = [](OrtEpFactory*, OrtEp* ep) noexcept { delete static_cast<Ep*>(ep); };
     CreateAllocator = [](OrtEpFactory*, const OrtMemoryInfo*, const OrtKeyValuePairs*,
@@ -89,6 +91,7 @@ class Factory : public OrtEpFactory, private Probe {
 
 extern "C" {
 
+// NOLINTBEGIN(readability-identifier-naming): the runtime looks for these names.
 [[gnu::visibility("default")]] OrtStatus* CreateEpFactories(const char*, const OrtApiBase* base,
                                                             const OrtLogger*, OrtEpFactory** factories,
                                                             std::size_t most, std::size_t* count) {
@@ -107,5 +110,7 @@ extern "C" {
   delete static_cast<isomer::provider::Factory*>(factory);
   return nullptr;
 }
+
+// NOLINTEND(readability-identifier-naming)
 
 }  // extern "C"
