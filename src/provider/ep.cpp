@@ -37,7 +37,7 @@ struct Node : OrtNodeComputeInfo {
 fs::path runtime_library(const OrtApi& api) {
   Dl_info info = {};
   if (::dladdr(reinterpret_cast<const void*>(api.CreateSession), &info) == 0 || !info.dli_fname) return "";
-  const fs::path file = fs::absolute(info.dli_fname);
+  fs::path file = fs::absolute(info.dli_fname);
   const auto is_it = [](const fs::path& path) {
     return path.filename().string().starts_with("libonnxruntime.so");
   };

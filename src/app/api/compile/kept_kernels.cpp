@@ -89,7 +89,8 @@ void add_entry(const EntryCache& cache, const std::string& key,
     fs::create_directory(files);
     fill(files);
     cache.add(key, files);
-  } catch (const std::exception&) {  // as if there were no cache
+  } catch (const std::exception&) {
+    return;  // as if there were no cache
   }
 }
 
