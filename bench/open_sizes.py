@@ -195,6 +195,8 @@ def compile_model(model, out, given, values, *options):
     command = ["isomer", "compile", model, "-o", out, "--name", "model", "--quiet", "--budget", given.budget, *words, *options]
     record, answer = trained_runs.run(command, COMPILE_SECONDS, out.parent)
     kept = {key: record[key] for key in ("command", "exit", "seconds") if key in record} | {"message": record.get("message", "")}
+    if given.filled and "command" in kept:
+        kept["command"] = kept["command"].replace(f"{given.filled}/", "filled/")
     return kept | {key: answer.get(key) for key in ("open_sizes", "every_size", "reason")}
 
 
