@@ -21,7 +21,7 @@ constexpr char kFormat[] = "isomer prepared 1";
 
 std::string digest_of(const std::string& text) { return Blake2b().add(text.data(), text.size()).hex(); }
 
-// A library of the entry is loaded into this process: nobody else may have put it there.
+// A library of the entry is loaded into this process: no other user may have written it.
 void check_is_own(const fs::path& path) {
   struct stat status = {};
   const bool is_there =

@@ -119,7 +119,7 @@ void Ep::claim(const OrtGraph* graph, OrtEpGraphSupportInfo* info) {
     return;
   } catch (const UnknownOperator& function) {
     reason_ = function;
-    return;  // it may be written out when this is called again; if not, it is told at the first run
+    return;  // it may be written out when this is called again; if not, the first run warns
   } catch (const NoEntry& none) {
     reason_.emplace(none.what(), none.is_expected);
   } catch (const std::exception& e) {

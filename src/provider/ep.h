@@ -46,7 +46,7 @@ class Ep : public OrtEp {
   Probe& probe_;
   const OrtLogger* logger_;
   Owned<OrtSessionOptions> options_;
-  std::optional<Reason> reason_;  // why nothing is claimed, until it is told
+  std::optional<Reason> reason_;  // why nothing is claimed, until a warning says so
   std::atomic<bool> is_told_ = false;
   std::string opened_;  // the fingerprint of the model that the session below is for
   std::shared_ptr<InnerSession> inner_;

@@ -29,7 +29,7 @@ InnerSession::InnerSession(const Ort& ort, const OrtSessionOptions* like, const 
                            const std::filesystem::path& library)
     : ort_(ort), session_(nullptr, ort.api.ReleaseSession) {
   const OrtApi& api = ort.api;
-  // The environment is one for the process, whoever asks for it.
+  // A process has one environment.
   const auto environment =
       ort.own(ort.ask<OrtEnv*>(api.CreateEnv, ORT_LOGGING_LEVEL_WARNING, "isomer"), api.ReleaseEnv);
   const auto options = options_like(ort, like, library);

@@ -62,7 +62,7 @@ struct Ort {
     return out;
   }
 
-  // Something that the API makes and somebody must release.
+  // Something that the API makes, with the function that releases it.
   template <class T>
   std::unique_ptr<T, void(ORT_API_CALL*)(T*)> own(T* made, void(ORT_API_CALL* release)(T*)) const {
     return {made, release};

@@ -1,5 +1,5 @@
 // Kernels that `optimize --kernels` found before, beside the cache of measurements: for the same model,
-// options, machine and runtime. Whoever takes them proves and measures them again. Internal to
+// options, machine and runtime. They are proved and measured again before they are taken. Internal to
 // optimize_file.cpp.
 #pragma once
 

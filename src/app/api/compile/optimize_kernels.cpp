@@ -18,7 +18,6 @@
 #include "kernel/certify/certificate.h"
 #include "kernel/certify/check_files.h"
 #include "kernel/certify/digest.h"
-#include "runtime/engines/ort_operator.h"
 
 namespace isomer::api {
 namespace {
