@@ -146,6 +146,15 @@ class Agrees(Compiles):
             pooled((1, 3, 128, 128), (96, 3, 7, 7), "strides = [2, 2], pads = [3, 3, 3, 3]", "kernel_shape = [3, 3], strides = [2, 2], pads = [1, 1, 1, 1]"),
         )
 
+    def test_rows_that_go_strip_by_strip(self):
+        # What lies between the nests of a softmax is larger than the caches; 2,100 rows are no multiple of what a strip has.
+        def attention(heads, rows, depth):
+            return Case("t = Transpose<perm = [0, 2, 1]>(k) s = MatMul(q, t) p = Softmax(s) y = MatMul(p, v)",
+                        {"q": normal(heads, rows, depth), "k": normal(heads, rows, depth), "v": normal(heads, rows, 16)}, "y")
+
+        for threads in ("1", "2"):
+            self.agree(attention(1, 2100, 8), attention(3, 1024, 16), options=("--threads", threads))
+
     def test_every_way_to_add_up(self):
         def weights(*shape):
             return normal(*shape) / np.float32(np.sqrt(np.prod(shape[1:])))

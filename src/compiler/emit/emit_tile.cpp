@@ -270,7 +270,7 @@ class TileWriter {
       say_width();
       width = "width";
     }
-    out_.open(fmt::format("for (int64_t n = 0; n < {}; ++n)", width));
+    out_.open_elements(tile_.columns, width);
     out_.define_axis(tile_.columns, fmt::format("{}*panel + n", tile_.width));
     out_.bind(out_.nest().reduction, fmt::format("({})[{}*m + n]", sums(), tile_.width));
     out_.store_value();

@@ -44,9 +44,8 @@ class WinogradWriter {
                          out_.text(image.extents[w_.row_axis]), out_.text(image.extents[w_.column_axis]),
                          w_.channels, w_.top, w_.left_edge, out_.text(w_.tiles_across())));
     out_.say(fmt::format("float* v = (float*){0};\n{1}float* m = v + {2};", scratch, out_.indent(),
-                         w_.points() * plane()));
+                         w_.points() * w_.input_plane()));
   }
-  std::int64_t plane() const { return w_.tiles * w_.row_length(); }
 
   void open_block() {
     if (w_.shared == Tile::Shared::Rows) {
@@ -67,11 +66,11 @@ class WinogradWriter {
 
   void say_products() {
     out_.say(fmt::format("im_winograd_input<{}>(image, {}, first, tiles, v, {}, {});", w_.size,
-                         out_.pointer(w_.zeros), w_.row_length(), plane()));
-    out_.say(fmt::format("im_winograd_products<{}, {}>(v, {}, {}, {}, {}, {}, {}, {}, tiles, {}, m);",
-                         w_.size, w_.width, w_.row_length(), plane(), out_.pointer(w_.weights), w_.panels,
-                         by_panels_ ? "x_from" : "0", by_panels_ ? "x_to" : fmt::format("{}", w_.panels),
-                         w_.channels, w_.tiles));
+                         out_.pointer(w_.zeros), w_.row_length(), w_.input_plane()));
+    out_.say(fmt::format(
+        "im_winograd_products<{}, {}>(v, {}, {}, {}, {}, {}, {}, {}, tiles, {}, m, {});", w_.size, w_.width,
+        w_.row_length(), w_.input_plane(), out_.pointer(w_.weights), w_.panels, by_panels_ ? "x_from" : "0",
+        by_panels_ ? "x_to" : fmt::format("{}", w_.panels), w_.channels, w_.tiles, w_.product_plane()));
   }
 
   void finish_tiles() {
@@ -90,14 +89,14 @@ class WinogradWriter {
     out_.open(fmt::format("for (int64_t c = {}; c < {}; c += 16)", first_output, end_output));
     out_.say(fmt::format("float tile[{}];", 16 * w_.size * w_.size));
     out_.say(fmt::format("im_winograd_output<{3}>(m + (c / {0} * {1} + i) * {0} + c % {0}, {2}, tile);",
-                         w_.width, w_.tiles, w_.panels * w_.tiles * w_.width, w_.size));
+                         w_.width, w_.tiles, w_.product_plane(), w_.size));
     out_.open(
         fmt::format("for (int64_t k = 0; k < {} && row + k < {}; ++k)", w_.size, out_.text(w_.row.extent)));
     out_.define_axis(w_.row, "row + k");
     out_.open(fmt::format("for (int64_t j = 0; j < {} && column + j < {}; ++j)", w_.size,
                           out_.text(w_.column.extent)));
     out_.define_axis(w_.column, "column + j");
-    out_.open("for (int64_t n = 0; n < 16; ++n)");
+    out_.open_elements(w_.output, "16");
     out_.define_axis(w_.output, "c + n");
     out_.bind(out_.nest().reduction, fmt::format("tile[{}*k + 16*j + n]", 16 * w_.size));
     out_.store_value();

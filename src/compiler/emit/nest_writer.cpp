@@ -67,6 +67,11 @@ void NestWriter::open_loop(const Loop& loop) {
   open_loop(loop.axis, "0", text(loop.axis.extent), loop.kind == Loop::Kind::Unrolled ? "IM_UNROLL" : "");
 }
 
+void NestWriter::open_elements(const Axis& axis, const std::string& count) {
+  const bool is_next = stride(address(nest_.target, nest_.at), axis) == 1;
+  open((is_next ? "IM_VECTOR\n" + indent() : "") + fmt::format("for (int64_t n = 0; n < {}; ++n)", count));
+}
+
 std::size_t NestWriter::open_axis(const Axis& axis) {
   if (axis.extent.is(1)) {
     define_axis(axis, "0");

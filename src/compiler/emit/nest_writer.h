@@ -39,6 +39,8 @@ class NestWriter {
   void open_loop(const Axis& axis, const std::string& from, const std::string& to,
                  const std::string& pragma = {});
   void open_loop(const Loop& loop);
+  // A loop n over elements of the target along an axis: by vectors where they lie next to each other.
+  void open_elements(const Axis& axis, const std::string& count);
   // A loop over all of an axis, unless it has one element; the number of blocks that were opened.
   std::size_t open_axis(const Axis& axis);
   void define_axis(const Axis& axis, const std::string& value);

@@ -88,11 +88,21 @@ std::vector<int> order_of(const Storage& storage, const Sizes& sizes) {
   return order;
 }
 
+std::size_t innermost_axis(const Storage& storage, const std::vector<int>& order) {
+  const auto at =
+      std::find_if(order.rbegin(), order.rend(), [&](int axis) { return !nth(storage.extents, axis).is(1); });
+  return static_cast<std::size_t>(at == order.rend() ? order.back() : *at);
+}
+
 void lay_out(Storage& storage, const std::vector<int>& order) {
   Dims all = storage.extents;
   for (std::size_t d = 0; d < storage.low.size(); ++d)
     all[d] = all[d] + Dim(storage.low[d] + storage.high[d]);
   if (storage.ring > 0) all[storage.ring_axis] = storage.ring;
+  if (storage.gap > 0) {
+    Dim& row = all[innermost_axis(storage, order)];
+    row = row + Dim(storage.gap);
+  }
   storage.strides = strides_in_order(all, order);
   storage.size = product(all);
 }

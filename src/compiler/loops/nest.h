@@ -54,6 +54,7 @@ struct Storage {
   Dims extents = {};
   Dims strides = {};            // in elements
   Extents low = {}, high = {};  // zeros before and behind each axis; none: there are none
+  std::int64_t gap = 0;         // elements of memory behind each row of the innermost axis, never used
   // A ring buffer: the number of rows that are kept along ring_axis, zeros included; row r is in slot r mod
   // ring. 0: all rows are kept.
   std::int64_t ring = 0;
@@ -80,7 +81,9 @@ Index address_of(const Storage& storage, const std::vector<Index>& at);
 Dim stride(const Index& address, const Axis& axis);
 // The axes, outermost first, as strides have them at usual sizes.
 std::vector<int> order_of(const Storage& storage, const Sizes& sizes);
-// Lays the tensor out in this order, with the zeros around it.
+// Of such an order, the innermost axis of more than one element; the last one if there is none.
+std::size_t innermost_axis(const Storage& storage, const std::vector<int>& order);
+// Lays the tensor out in this order, with the zeros around it and the gap behind its rows.
 void lay_out(Storage& storage, const std::vector<int>& order);
 // Strides of a row-major box, and of one whose axes are laid out in another order, outermost first.
 Dims row_major(const Dims& extents);
@@ -136,9 +139,14 @@ struct Winograd {
   // Tiles of one image, and of one row of it.
   Dim tiles_across() const { return Dim::floor(column.extent + Dim(size - 1), size); }
   Dim all_tiles() const { return Dim::floor(row.extent + Dim(size - 1), size) * tiles_across(); }
-  // Numbers of the scratch memory: transformed inputs, a row of which has a gap behind it, and products.
+  // Numbers of the scratch memory: transformed inputs, a row of which has a gap behind it, and products. Each
+  // point has a plane of both; planes are an odd number of cache lines apart, because transforms go from
+  // plane to plane.
   std::int64_t row_length() const { return channels + 16; }
-  std::int64_t scratch_size() const { return points() * tiles * (row_length() + panels * width); }
+  std::int64_t input_plane() const { return odd_lines(tiles * row_length()); }
+  std::int64_t product_plane() const { return odd_lines(tiles * panels * width); }
+  std::int64_t scratch_size() const { return points() * (input_plane() + product_plane()); }
+  static std::int64_t odd_lines(std::int64_t numbers) { return numbers + (numbers / 16 % 2 == 0 ? 16 : 0); }
 };
 
 // Nests that follow each other and have the same number of a group run strip by strip, in turns: strip k

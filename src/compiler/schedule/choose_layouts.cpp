@@ -220,11 +220,38 @@ void choose_borders(Plan& plan) {
   }
 }
 
+// Addresses that are a multiple of so many bytes apart share one set of the first cache, which has 8 or 12
+// places: fewer than the rows that a tile of a product reads.
+constexpr std::int64_t kBytesOfSets = 4096, kGap = 16;
+
+// Rows that are summed over by products get a gap where they would lie such a distance apart.
+void choose_gaps(Plan& plan) {
+  for (const Nest& nest : plan.nests) {
+    const ExprRef sum = main_reduction(nest.value);
+    if (!sum || sum->reduction != Reduction::Sum || sum->args[0]->fn != Fn::Mul) continue;
+    std::vector<Axis> reduced;
+    for_each_read(*sum->args[0], reduced, [&](const ExprNode& e, const std::vector<Axis>&) {
+      Storage& s = plan.buffer(e.tensor.number);
+      if (s.kind != Storage::Kind::Local || s.type != ElementType::Float || s.extents.size() < 2) return;
+      const std::vector<int> order = order_of(s, plan.sizes);
+      const std::size_t inner = innermost_axis(s, order);
+      const auto length = s.extents[inner].value();
+      const std::int64_t zeros = s.low.empty() ? 0 : s.low[inner] + s.high[inner];
+      const bool is_summed =
+          std::ranges::any_of(sum->axes, [&](const Axis& a) { return e.at[inner].mentions(a); });
+      if (!length || (*length + zeros) * stored_bytes(s.type) % kBytesOfSets != 0 || !is_summed) return;
+      s.gap = kGap;
+      lay_out(s, order);
+    });
+  }
+}
+
 }  // namespace
 
 void choose_layouts(Plan& plan, AxisNumbers& numbers) {
   Layouts(plan, numbers).run();
   choose_borders(plan);
+  choose_gaps(plan);
 }
 
 }  // namespace isomer::lower

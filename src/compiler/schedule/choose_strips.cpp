@@ -8,6 +8,7 @@
 #include "base/nth.h"
 #include "compiler/schedule/layout.h"
 #include "compiler/schedule/legality.h"
+#include "compiler/schedule/row_strips.h"
 #include "model/expr/reads.h"
 
 namespace isomer::lower {
@@ -39,12 +40,17 @@ class Strips {
     for (std::size_t n = 0; n < plan_.nests.size();) {
       std::size_t length = 1;
       std::vector<Window> windows;
+      if (plan_.nests[n].strip) {  // as a schedule says
+        ++n;
+        continue;
+      }
       if (const auto lines = own_.find(plan_.nests[n].name); lines != own_.end()) {
         ISOMER_TRY(length, apply_request(n, lines->second));
         n += length;
         continue;
       }
-      while (n + length < plan_.nests.size() && !own_.contains(plan_.nests[n + length].name)) {
+      while (n + length < plan_.nests.size() && !own_.contains(plan_.nests[n + length].name) &&
+             !plan_.nests[n + length].strip) {
         const auto window = link(n + length - 1, n + length, length == 1);
         if (!window) break;
         windows.push_back(*window);
@@ -324,7 +330,10 @@ Status choose_strips(Plan& plan, const StripLimits& limits, const Schedules& own
     ISOMER_TRY(const auto request, strip_request(lines));
     if (request && !plan.sizes.is_empty()) return Error{fmt::format("{}: compute_at: {}", nest, kNeedsSizes)};
   }
-  return Strips(plan, limits, own).run();
+  choose_requested_row_strips(plan, limits, own);
+  ISOMER_TRY_DO(Strips(plan, limits, own).run());
+  choose_row_strips(plan, limits, own);
+  return Done{};
 }
 
 }  // namespace isomer::lower

@@ -32,10 +32,13 @@ enum class Exactness : std::uint8_t {
 void choose_layouts(Plan& plan, AxisNumbers& numbers);
 
 // Chains of nests whose tensors are too large for the cache, and of which each reads a few rows of the one
-// before, go strip by strip; their tensors are rings of rows.
+// before, go strip by strip; their tensors are rings of rows. So do nests that read the same row of what
+// several of them have written, as those of a softmax do.
 struct StripLimits {
   std::int64_t worth = std::int64_t{1} << 20;    // bytes of a chain's tensors, below which it stays as it is
   std::int64_t rings = std::int64_t{512} << 10;  // bytes of its rings, which should stay in the second cache
+  // The same of nests that read the same row: short rows cost more than a second cache does.
+  std::int64_t worth_by_rows = std::int64_t{8} << 20;
 };
 // Nests that a schedule names go so if it says so. Error: they can't.
 Status choose_strips(Plan& plan, const StripLimits& limits = {}, const Schedules& own = {});

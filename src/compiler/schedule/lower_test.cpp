@@ -72,6 +72,20 @@ TEST(Lower, ASumThatIsReadTwiceAtOnePlaceIsComputedOnce) {
             2);
 }
 
+// Such a distance apart, the rows that a tile reads would share one set of the first cache.
+TEST(Lower, RowsOf4096BytesThatAProductSumsOverGetAGap) {
+  const auto stride_of_rows = [](int depth) {
+    const std::string k = std::to_string(depth);
+    const Lowered a = scheduled("(float[20, " + k + "] x, float[" + k +
+                                ", 32] w) => (float[20, 32] y) { e = Exp(x) y = MatMul(e, w) }");
+    EXPECT_EQ(illegal(a.plan), std::nullopt);
+    const auto e = std::ranges::find(a.plan.buffers, "e", &Storage::name);
+    return e == a.plan.buffers.end() ? Dim(0) : e->strides[0];
+  };
+  EXPECT_EQ(stride_of_rows(1024), Dim(1040));
+  EXPECT_EQ(stride_of_rows(1000), Dim(1000));
+}
+
 // Over each channel by itself, in the order of the caller: as slow as a vector of one.
 TEST(Lower, AWindowOverEachChannelOfAnInputReadsACopyWithChannelsLast) {
   const std::string depthwise =

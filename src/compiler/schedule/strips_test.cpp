@@ -89,6 +89,45 @@ TEST(Strips, TooMuchForTheCacheIsCutOrStaysWhole) {
   EXPECT_EQ(rings(planned(block("1"), {.worth = 0, .rings = 100})), 0u);
 }
 
+// Each nest of it reads the row that others have written, and all but the last of them write into rings.
+const std::string kSoftmax =
+    "(float[2, 3, 24, 40] x) => (float[2, 3, 24, 40] y) { e = Exp(x) s = Softmax(e) y = Sub(s, e) }";
+constexpr StripLimits kByRows{.rings = std::int64_t{1} << 14, .worth_by_rows = 1 << 13};
+
+TEST(Strips, ASoftmaxGoesRowByRow) {
+  const Plan plan = planned(kSoftmax, kByRows);
+  EXPECT_EQ(illegal(plan), std::nullopt);
+  EXPECT_GE(rings(plan), 2u);
+  EXPECT_TRUE(std::ranges::any_of(plan.buffers, [](const Storage& s) { return s.ring > 1; }));
+  EXPECT_TRUE(std::ranges::all_of(plan.nests, [](const Nest& nest) { return nest.strip.has_value(); }));
+  const Plan whole = planned(kSoftmax, {});
+  EXPECT_EQ(rings(whole), 0u);
+  EXPECT_LT(plan.workspace, whole.workspace);
+  // The lines that say so make it again.
+  const std::string last = plan.nests.back().name;
+  const Plan again = planned(kSoftmax, {}, "nest " + plan.nests[0].name + "\ncompute_at " + last + " 2\n");
+  EXPECT_EQ(illegal(again), std::nullopt);
+  EXPECT_EQ(rings(again), rings(plan));
+  // A ring of fewer rows than a strip has.
+  Plan faulty = plan;
+  for (Storage& s : faulty.buffers)
+    if (s.ring > 1) --s.ring;
+  EXPECT_NE(illegal(faulty), std::nullopt);
+}
+
+// A product wants many rows at once, and a sum over rows has none.
+TEST(Strips, ProductsAndSumsOverRowsStayWhole) {
+  for (const char* body :
+       {"(float[24, 40] x, float[40, 40] w) => (float[24, 40] y) { e = Exp(x) m = MatMul(e, w) y = Sub(m, e) "
+        "}",
+        "(float[24, 40] x) => (float[24, 40] y) { e = Exp(x) a = Constant<value_ints = [0, 1]>() "
+        "m = ReduceSum(e, a) y = Sub(e, m) }"}) {
+    const Plan plan = planned(body, kByRows);
+    EXPECT_EQ(illegal(plan), std::nullopt);
+    EXPECT_EQ(rings(plan), 0u);
+  }
+}
+
 TEST(Strips, PlantedFaultsAreFound) {
   const Plan good = planned(block("1"));
   ASSERT_EQ(illegal(good), std::nullopt);

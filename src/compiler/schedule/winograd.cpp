@@ -18,8 +18,9 @@ std::vector<std::array<double, 3>> transform_of(std::int64_t size) {
 // Smaller images have too few tiles for the weights that have to be brought, four times as many; fewer
 // channels are no vector.
 constexpr std::int64_t kShortest = 12, kFewestChannels = 16;
-constexpr std::int64_t kBlockBytes = 1'200'000;  // of transformed inputs and products
-constexpr std::int64_t kFewestTiles = 42;        // that weights are brought for: three registers' height
+constexpr std::int64_t kBlockBytes =
+    600'000;  // of transformed inputs and products: the second cache may have 1 MB
+constexpr std::int64_t kFewestTiles = 42;  // that weights are brought for: three registers' height
 
 // The axis of the nest that a window of three steps moves along by one, and where its first position begins.
 struct Window {

@@ -12,20 +12,23 @@ Definition define_gru(const Call& call) {
   FormulaBuilder& f = r.builder();
   const bool product_first = call.flag("linear_before_reset", false);
   return r.finish([&](const Recurrent::Step& step) {
-    const auto gate = [&](Gate which) {
-      const auto before = r.gate(step, which);
-      const auto at = r.state_axes();
-      return f.stage(at, apply(Fn::Sigmoid, {before(at[0], at[1])}));
-    };
     const auto& h = step.states[0];
-    const auto z = gate(kZ), reset = gate(kR);
+    const auto sigmoid = [&](const Recurrent::Gates& gates, Gate gate) {
+      const auto at = r.state_axes();
+      Expr value = gates(gate, at);
+      if (product_first) value = r.of_input(step, gate, at) + value;
+      return f.stage(at, apply(Fn::Sigmoid, {value}));
+    };
+    // The candidates' product is of h, too, where it comes first.
+    const auto gates = product_first ? r.of_state(step, h, kZ, 3) : r.gates(step, kZ, 2);
+    const auto z = sigmoid(gates, kZ), reset = sigmoid(gates, kR);
     const auto p = r.state_axes(), q = r.state_axes(), at = r.state_axes();
     Expr kept;
     if (product_first) {
-      kept = reset(q[0], q[1]) * r.of_state(step, h, kN, q);
+      kept = reset(q[0], q[1]) * gates(kN, q);
     } else {
       const auto rest = f.stage(p, reset(p[0], p[1]) * h(p[0], p[1]));
-      kept = r.of_state(step, rest, kN, q);
+      kept = r.of_state(step, rest, kN, 1)(kN, q);
     }
     const auto n = f.stage(q, apply(Fn::Tanh, {r.of_input(step, kN, q) + kept}));
     const Expr update = z(at[0], at[1]);

@@ -14,20 +14,20 @@ Definition define_lstm(const Call& call) {
   if (call.has(kPeepholes) && call.shape(kPeepholes) != Dims{r.directions(), Dim(3) * r.hidden()})
     return opaque("peepholes of another shape");
   return r.finish([&](const Recurrent::Step& step) {
-    const auto seen = [&](Gate gate, const Recurrent::Tensor& z, const Expr& c, const std::vector<Axis>& at) {
-      Expr value = z(at[0], at[1]);
+    const auto gates = r.gates(step, kI, 4);
+    const auto seen = [&](Gate gate, const Expr& c, const std::vector<Axis>& at) {
+      Expr value = gates(gate, at);
       if (!call.has(kPeepholes)) return value;
       const Index column = Index(Dim(static_cast<int>(gate)) * r.hidden()) + Index(at[1]);
       return value + f.input(kPeepholes)(step.direction, column) * c;
     };
-    const auto i = r.gate(step, kI), o = r.gate(step, kO), forget = r.gate(step, kF), g = r.gate(step, kG);
     const auto p = r.state_axes(), q = r.state_axes();
     const Expr before = step.states[1](p[0], p[1]);
     const auto c =
-        f.stage(p, apply(Fn::Sigmoid, {seen(kF, forget, before, p)}) * before +
-                       apply(Fn::Sigmoid, {seen(kI, i, before, p)}) * apply(Fn::Tanh, {g(p[0], p[1])}));
+        f.stage(p, apply(Fn::Sigmoid, {seen(kF, before, p)}) * before +
+                       apply(Fn::Sigmoid, {seen(kI, before, p)}) * apply(Fn::Tanh, {gates(kG, p)}));
     const Expr now = c(q[0], q[1]);
-    const auto h = f.stage(q, apply(Fn::Sigmoid, {seen(kO, o, now, q)}) * apply(Fn::Tanh, {now}));
+    const auto h = f.stage(q, apply(Fn::Sigmoid, {seen(kO, now, q)}) * apply(Fn::Tanh, {now}));
     return std::vector{h, c};
   });
 }

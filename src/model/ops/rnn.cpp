@@ -9,9 +9,9 @@ extern const Operator kRNN{
     .define = [](const Call& call) -> Definition {
       Recurrent r(call, 1, 1, {"Tanh"});
       return r.finish([&](const Recurrent::Step& step) {
-        const auto z = r.gate(step, 0);
+        const auto z = r.gates(step, 0, 1);
         const auto at = r.state_axes();
-        return std::vector{r.builder().stage(at, apply(Fn::Tanh, {z(at[0], at[1])}))};
+        return std::vector{r.builder().stage(at, apply(Fn::Tanh, {z(0, at)}))};
       });
     },
     .since = 7,

@@ -81,11 +81,12 @@ static __attribute__((noinline)) void im_winograd_input(const im_image& image, c
     }
   }
 }
-// m[e][panel][tile][lane] = Σ_c v[e][tile][c] · u[e][panel][c][lane], of panels from, to.
+// m[e][panel][tile][lane] = Σ_c v[e][tile][c] · u[e][panel][c][lane], of panels from, to; planes of m are
+// m_plane apart.
 template <int M, int WIDTH>
 static void im_winograd_products(const float* v, int64_t ld, int64_t plane, const float* u, int64_t panels,
                                  int64_t from, int64_t to, int64_t channels, int64_t tiles, int64_t most,
-                                 float* m) {
+                                 float* m, int64_t m_plane) {
   const int64_t height = im_tile_height<WIDTH>(tiles);
   for (int64_t e = 0; e < (M + 2) * (M + 2); ++e)
     for (int64_t p = from; p < to; ++p)
@@ -93,7 +94,7 @@ static void im_winograd_products(const float* v, int64_t ld, int64_t plane, cons
         const int64_t rows = first + height < tiles ? height : tiles - first;
         const im_left left = {v + e * plane + first * ld, ld, 0, 0, 1, 1, 1, channels};
         im_tiles<WIDTH>::run(rows, left, u + (e * panels + p) * channels * WIDTH,
-                             m + ((e * panels + p) * most + first) * WIDTH);
+                             m + e * m_plane + (p * most + first) * WIDTH);
       }
 }
 // y[M][M][16] of one tile and sixteen channels; planes of m are `plane` apart.

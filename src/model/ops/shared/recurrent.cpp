@@ -75,29 +75,35 @@ Recurrent::Recurrent(const Call& call, int gates, int states,
   for (auto& at : told_) at.resize(static_cast<std::size_t>(steps_));
 }
 
-Expr Recurrent::bias(int direction, int gate, bool of_state, const Axis& j) const {
-  if (!call_.has(kB)) return {};
-  return f_.input(kB)(direction, row(gate + (of_state ? gates_ : 0), j));
-}
-
-Expr Recurrent::of_input(const Step& step, int gate, const std::vector<Axis>& at) {
+void Recurrent::multiply_inputs(int direction) {
+  const auto at = f_.axes({steps_, batch_, Dim(gates_) * hidden_});
   const Axis k = f_.axis(extent(call_, kX, 2));
-  const Expr y =
-      sum({k}, f_.input(kX)(step.time, at[0], k) * f_.input(kW)(step.direction, row(gate, at[1]), k));
-  const Expr b = bias(step.direction, gate, false, at[1]);
-  return b ? y + b : y;
+  Expr y = sum({k}, f_.input(kX)(at[0], at[1], k) * f_.input(kW)(direction, at[2], k));
+  if (call_.has(kB)) y = y + f_.input(kB)(direction, at[2]);
+  inputs_.push_back(f_.stage(at, y));
 }
 
-Expr Recurrent::of_state(const Step& step, const Tensor& h, int gate, const std::vector<Axis>& at) {
+Expr Recurrent::of_input(const Step& step, int gate, const std::vector<Axis>& at) const {
+  return inputs_[static_cast<std::size_t>(step.direction)](step.time, at[0], row(gate, at[1]));
+}
+
+Recurrent::Gates Recurrent::multiply_state(const Step& step, const Tensor& h, int first, int count,
+                                           bool with_input) {
+  const auto at = f_.axes({batch_, Dim(count) * hidden_});
   const Axis k = f_.axis(hidden_);
-  const Expr y = sum({k}, h(at[0], k) * f_.input(kR)(step.direction, row(gate, at[1]), k));
-  const Expr b = bias(step.direction, gate, true, at[1]);
-  return b ? y + b : y;
+  const Index of_all = row(first, at[1]);
+  Expr y = sum({k}, h(at[0], k) * f_.input(kR)(step.direction, of_all, k));
+  if (call_.has(kB)) y = y + f_.input(kB)(step.direction, row(gates_, of_all));
+  if (with_input) y = inputs_[static_cast<std::size_t>(step.direction)](step.time, at[0], of_all) + y;
+  return {f_.stage(at, y), first, hidden_};
 }
 
-Recurrent::Tensor Recurrent::gate(const Step& step, int gate) {
-  const auto at = state_axes();
-  return f_.stage(at, of_input(step, gate, at) + of_state(step, step.states[0], gate, at));
+Recurrent::Gates Recurrent::gates(const Step& step, int first, int count) {
+  return multiply_state(step, step.states[0], first, count, true);
+}
+
+Recurrent::Gates Recurrent::of_state(const Step& step, const Tensor& h, int first, int count) {
+  return multiply_state(step, h, first, count, false);
 }
 
 std::vector<Recurrent::Tensor> Recurrent::initial(int direction) {

@@ -1,10 +1,11 @@
 // What RNN, GRU and LSTM share: a sequence X [steps, batch, input], weights W [directions, gates · hidden,
 // input] and R [directions, gates · hidden, hidden], biases B [directions, 2 · gates · hidden], and states
-// [batch, hidden] that go from step to step. Each step is stages of its own, so that their number has to be
-// known, and small.
+// [batch, hidden] that go from step to step. The product with W is one stage for all steps; each step is
+// stages of its own, so that their number has to be known, and small.
 #pragma once
 
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "model/ops/shared/define.h"
@@ -28,11 +29,12 @@ class Recurrent {
   int directions() const { return directions_; }
   const Dim& hidden() const { return hidden_; }
   std::vector<Axis> state_axes() { return f_.axes({batch_, hidden_}); }
-  // x W' + bias and h R' + bias of one gate, at a position of state_axes.
-  Expr of_input(const Step& step, int gate, const std::vector<Axis>& at);
-  Expr of_state(const Step& step, const Tensor& h, int gate, const std::vector<Axis>& at);
-  // Both, as a stage.
-  Tensor gate(const Step& step, int gate);
+  // x W' + bias of one gate, at a position of state_axes.
+  Expr of_input(const Step& step, int gate, const std::vector<Axis>& at) const;
+  // h R' + bias of gates that follow each other, with x W' + bias or without.
+  class Gates;
+  Gates gates(const Step& step, int first, int count);
+  Gates of_state(const Step& step, const Tensor& h, int first, int count);
   FormulaBuilder& builder() { return f_; }
 
   // All steps; `after` gives the states behind a step. The outputs are the first state at all times, and each
@@ -40,6 +42,7 @@ class Recurrent {
   template <class After>
   Formula finish(const After& after) {
     for (int d = 0; d < directions_; ++d) {
+      multiply_inputs(d);
       Step step{.direction = d, .time = 0, .states = initial(d)};
       for (std::int64_t s = 0; s < steps_; ++s) {
         step.time = is_reversed(d) ? steps_ - 1 - s : s;
@@ -51,12 +54,13 @@ class Recurrent {
   }
 
  private:
-  Expr bias(int direction, int gate, bool of_state, const Axis& j) const;
+  void multiply_inputs(int direction);
+  Gates multiply_state(const Step& step, const Tensor& h, int first, int count, bool with_input);
   bool is_reversed(int direction) const { return is_reversed_ || direction == 1; }
   std::vector<Tensor> initial(int direction);
   void note(const Step& step);
   Formula with_outputs();
-  Index row(int gate, const Axis& j) const { return Index(Dim(gate) * hidden_) + Index(j); }
+  Index row(int gate, const Index& j) const { return Index(Dim(gate) * hidden_) + j; }
 
   const Call& call_;
   int gates_, states_, directions_ = 1;
@@ -64,8 +68,25 @@ class Recurrent {
   std::int64_t steps_ = 0;
   Dim batch_, hidden_;
   FormulaBuilder f_;
+  std::vector<Tensor> inputs_;             // by direction: x W' + bias [steps, batch, gates · hidden]
   std::vector<std::vector<Tensor>> told_;  // by direction and time: the first state
   std::vector<std::vector<Tensor>> last_;  // by direction: all states
+};
+
+// Gates side by side in one stage [batch, count · hidden].
+class Recurrent::Gates {
+ public:
+  Gates(Tensor all, int first, Dim hidden)
+      : all_(std::move(all)), first_(first), hidden_(std::move(hidden)) {}
+  // Of one gate, at a position of state_axes.
+  Expr operator()(int gate, const std::vector<Axis>& at) const {
+    return all_(at[0], Index(Dim(gate - first_) * hidden_) + Index(at[1]));
+  }
+
+ private:
+  Tensor all_;
+  int first_;
+  Dim hidden_;
 };
 
 }  // namespace isomer::ops
