@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::int64_t kFewestProducts = 128;  // per output row: below, a tile is not worth its packing
 constexpr std::int64_t kFewestOfWeights = 64;  // those are packed already
+// Of fewer columns a panel is mostly zeros; where sums are long, that is still faster than sums one by one.
+constexpr std::int64_t kFewestColumns = 8, kFewestInGroup = 3, kLongSum = 32;
 
 // Tries to make one nest a tiled product. Works on a copy; the plan gets new buffers.
 class Tiler {
@@ -87,9 +89,12 @@ class Tiler {
     for (const Axis& a : product_.sum().axes) depth *= usual(a);
     for (const Axis& a : rows_) height *= usual(a);
     const bool packs = product_.storage_of(right()).kind != Storage::Kind::Weight;
-    if (usual(column_) < 8 || depth * usual(column_) < (packs ? kFewestProducts : kFewestOfWeights))
-      return false;
-    return !packs || height >= 4;
+    if (usual(column_) < kFewestColumns) {
+      const bool has_groups = std::ranges::any_of(
+          batch_, [&](const Axis& a) { return usual(a) > 1 && mentions(left(), a) && mentions(right(), a); });
+      return !packs && depth >= kLongSum && (!has_groups || usual(column_) >= kFewestInGroup);
+    }
+    return depth * usual(column_) >= (packs ? kFewestProducts : kFewestOfWeights) && (!packs || height >= 4);
   }
 
   // Reads outside of the left tensor are reads of a larger one with zeros around it. False: how far outside
