@@ -13,6 +13,7 @@ import pathlib
 import re
 import statistics
 import sys
+import textwrap
 
 import tell_comparison
 import tell_kernels
@@ -786,18 +787,18 @@ def headline():
         s = zoo_summary(zoo[1])
         proofs = f"{s['rejected']} certificates rejected" if s["rejected"] else "every result proved equal"
         parts.append((f"{s['models']} models of the zoo, `optimize`",
-                      f"**{s['faster']} faster, {s['slower'] or 'none'} slower**, {proofs}; the {s['faster']} are "
-                      f"{s['mean_of_faster']:.2f}× as fast in the geometric mean, the best {s['best']:.1f}×, all {s['models']} {s['mean']:.2f}×", "zoo.md"))
+                      f"**{s['faster']} faster, {s['slower'] or 'none'} slower**, {proofs}; geometric mean {s['mean_of_faster']:.2f}× on the "
+                      f"{s['faster']}, {s['mean']:.2f}× on all {s['models']}; best {s['best']:.1f}×", "zoo.md"))
     if trained := read("trained_speed"):
         parts.append(tell_trained.headline(trained))
     if simplified := read("simplify"):
         parts.append(tell_simplify.headline(simplified))
     if expert := read("expert"):
         s = expert_summary(wanted(expert[1]))
-        parts.append((f"{s['experiments']} rewrites by experts that gain 1.2 or more",
+        parts.append((f"{s['experiments']} rewrites by experts that are at least 1.2× faster",
                       f"{s['reached']} found automatically, with at least {REACHED} of their gain; "
-                      f"{s['beaten']} beaten by 5 % (not counted, as numerically unsafe: pairwise distance as a matrix product, Mish by a sigmoid, "
-                      "Winograd's F(4,3))", "expert.md"))
+                      f"{s['beaten']} beaten by 5 % (numerically unsafe rewrites are not counted: pairwise distance as a matrix product, Mish by a "
+                      "sigmoid, Winograd's F(4,3))", "expert.md"))
     if pairs := read("pairs"):
         proved = sum(r["verdict"] == "proved" for r in pairs[1])
         parts.append((f"{len(pairs[1])} pairs of equal models, `prove`", f"{proved} proved", "proofs.md"))
@@ -837,11 +838,34 @@ def first_page():
                 "", "How to measure again: [bench/results](../../bench/results/README.md) says what is kept; each script says how it is run.")
 
 
+def fold(lines):
+    """Paragraphs and points in lines of at most 120 characters (tools/prose); tables, headings and code as they are."""
+    block, is_code = [], False
+    for line in [*"\n".join(lines).split("\n"), None]:
+        is_prose = line and not is_code and not line.startswith(("|", "#", "<", "```"))
+        if block and (not is_prose or line.startswith("- ")):
+            yield from fold_block(block)
+            block = []
+        if is_prose:
+            block.append(line)
+        elif line is not None:
+            is_code ^= line.startswith("```")
+            yield line
+
+
+def fold_block(block):
+    if max(map(len, block)) <= 120:
+        return block
+    code_as_one_word = re.sub(r"`[^`]*`", lambda match: match.group().replace(" ", "\0"), " ".join(line.strip() for line in block))
+    folded = textwrap.wrap(code_as_one_word, 120, subsequent_indent="  " * block[0].startswith("- "), break_long_words=False, break_on_hyphens=False)
+    return [line.replace("\0", " ") for line in folded]
+
+
 def readme():
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     before, rest = text.split(BEGIN, 1)
     lines = [*tell_kernels.example(read("kernel_time")), *tell_packages.short_table(read("trained_speed")), "", *headline_table("docs/results/")]
-    return before + BEGIN + "\n" + "\n".join(lines) + "\n" + END + rest.split(END, 1)[1]
+    return before + BEGIN + "\n" + "\n".join(fold(lines)) + "\n" + END + rest.split(END, 1)[1]
 
 
 def main():
@@ -860,7 +884,8 @@ def main():
              PAGES / "kernels.md": tell_kernels.page(read("kernel_time"), provenance, GENERATED),
              PAGES / "simplify.md": tell_simplify.page(read("simplify"), provenance, GENERATED),
              PAGES / "tuning.md": tell_tuning.page(read("tuning"), provenance, GENERATED)}
-    texts = {path: "\n".join(lines).rstrip("\n") + "\n" for path, lines in pages.items()} | {ROOT / "README.md": readme()}
+    texts = {path: "\n".join(lines if path.suffix == ".svg" else fold(lines)).rstrip("\n") + "\n" for path, lines in pages.items()}
+    texts[ROOT / "README.md"] = readme()
     stale = [path for path, text in texts.items() if not path.exists() or path.read_text(encoding="utf-8") != text]
     for path in stale:
         if options.check:

@@ -97,7 +97,7 @@ def short_table(speed, most=6):
     if speed is None:
         return
     found = gaining_packages(speed)[:most]
-    yield from ("| package, its models one after the other | ONNX Runtime | Isomer | faster |", "|---|--:|--:|--:|")
+    yield from ("| package (sum over its models) | ONNX Runtime | Isomer | faster |", "|---|--:|--:|--:|")
     for package, mine in found:
         rows = [row for _, row in mine]
         before, after = sum(row["ways"]["raw"]["ms"] for row in rows), sum(map(after_ms, rows))

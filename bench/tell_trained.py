@@ -97,7 +97,7 @@ def headline(found):
     rows = [row for row in latest(found, "model")[1] if "ways" in row]
     both, openvino = ([ratio(row, way) for row in rows if ratio(row, way)] for way in ("both", "openvino"))
     slower = sum(row["ways"].get("both", {}).get("high", 1) < 0.98 for row in rows)
-    return (f"{len(rows)} trained models out of packages", f"{mean(both):.2f}× with kernels in the geometric mean, {slower or 'none'} slower; OpenVINO "
+    return (f"{len(rows)} trained models out of packages", f"geometric mean {mean(both):.2f}× with kernels, {slower or 'none'} slower; OpenVINO "
             f"{mean(openvino):.2f}× on {len(openvino)} of them", "trained.md")
 
 
