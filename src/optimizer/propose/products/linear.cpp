@@ -702,7 +702,7 @@ constinit const Proposer kLinear{
     .finds =
         "Computes a sum of products by the cheapest products: chains in another order, repeated "
         "values once (grouped-query attention, pairs of objects, pooled context), products "
-        "distributed over concatenations and sums where that pays.",
+        "distributed over concatenations and sums where that is cheaper.",
     .propose = propose_linear,
     .remark = "cheaper products",
 };
