@@ -42,7 +42,7 @@ Graph optimized() {
 
 Certificate honest() { return {.steps = {merge_scalings(), FoldStep{{"k"}}}, .notes = {}}; }
 
-// With the digests of the two models, as whoever forges one would have them.
+// With the digests of the two models, as a forger would have them.
 CheckReport checked(const Graph& in, const Graph& out, const Certificate& certificate) {
   return check_certificate(in, out, with_digests(certificate, in, out), 7);
 }

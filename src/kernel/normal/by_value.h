@@ -7,7 +7,7 @@
 namespace isomer {
 
 struct ByValue {
-  std::int64_t elements = 1;  // at most so many
+  std::int64_t elements = 1;  // upper limit
   bool tables = false;        // also larger ones of few numbers: the matrices of a transform
 
   bool takes(const Tensor& constant) const {

@@ -1,4 +1,4 @@
-// From terms to weighted sets: the part of NormalForms in which sums over bound axes are settled.
+// From terms to weighted sets: the part of NormalForms that decides sums over bound axes.
 #include <algorithm>
 
 #include "base/check.h"

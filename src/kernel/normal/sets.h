@@ -72,7 +72,7 @@ class Points {
   Points operator|(const Points& other) const;
   Points operator-(const Points& other) const;
   Points coalesced() const;
-  // Of pairs (a, b), the a: the last dimensions are forgotten.
+  // The a of pairs (a, b): the last dimensions are projected out.
   Points first(int count) const;
   std::string text() const;
 

@@ -128,7 +128,7 @@ TEST(LookUps, ThatArePaddedDoNotPassThere) {
                       pads + "f = Add(x, b) g = Gather(f, i) y = Pad(g, p)"));
 }
 
-// Of all rows, not only of those that are taken.
+// For all rows, not only for the selected ones.
 TEST(LookUps, PartialFunctionsDoNotMoveInside) {
   for (const char* f : {"$1 = LayerNormalization<epsilon=0.0>($0, b)", "$1 = Log($0)", "$1 = Sqrt($0)",
                         "$1 = Div(b, $0)", "$1 = Reciprocal($0)", "e1 = Log($0) $1 = Relu(e1)"}) {

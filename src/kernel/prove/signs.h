@@ -40,7 +40,7 @@ enum class Emptiness : std::uint8_t { Counts, Ignored };
 // The signs of all values of a graph.
 class ValueSigns {
  public:
-  // Asked of every operator in order; the formula is nullptr where it has none.
+  // Called for every operator in order; the formula is nullptr if it has none.
   using Visit = std::function<void(NodeId, const Formula*, const std::vector<InputSign>&)>;
   ValueSigns(const Graph& graph, const Inference& inference, Emptiness emptiness, const Visit& visit = {});
   std::vector<InputSign> inputs_of(const Node& node) const;

@@ -71,7 +71,7 @@ class Workpiece {
     Graph graph;
     Inference inference;
     ValuesByName names;
-    // Made when the first claim asks for it: the model's sizes, and the nodes whose values may be undefined.
+    // Computed when the first claim needs it: the model's sizes, and the nodes whose values may be undefined.
     struct Judged {
       ModelSizes sizes;
       std::set<NodeId> partial;

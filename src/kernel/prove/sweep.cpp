@@ -93,8 +93,8 @@ std::optional<Graph> of_zeros(const Graph& program, bool only_zeros) {
   return out;
 }
 
-// As flattening leaves them where a body's outputs have the names that they had outside. A model that
-// declares another type for the output is not believed.
+// Flattening leaves such nodes if a body's outputs have the names that they have outside. A declaration of
+// another type for the output is not trusted.
 bool is_identity(const Graph& graph, const Inference& info, NodeId id) {
   const Node& node = graph.node(id);
   return node.op == "Identity" && node.domain.empty() && node.inputs.size() == 1 &&
