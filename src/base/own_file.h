@@ -5,7 +5,7 @@
 
 namespace isomer {
 
-// Its file; "" where nobody knows.
+// The file of the running program; "" if unknown.
 std::filesystem::path own_file();
 
 }  // namespace isomer

@@ -5,7 +5,7 @@
 
 namespace isomer {
 
-// Its vector instructions and the like, in the words of /proc/cpuinfo; "": not known.
+// Its vector instructions and other features, as /proc/cpuinfo names them; "": unknown.
 std::string processor_features();
 
 }  // namespace isomer

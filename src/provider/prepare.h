@@ -1,6 +1,6 @@
-// Makes entries of the cache: the program `isomer` works in a process of its own, in a folder beside the
-// entry's place, and what it has finished becomes the entry when it is asked for next. A lock, which the
-// process holds, says that it is at work; whatever dies, no half entry is left.
+// Makes entries of the cache. The program `isomer` works in a separate process, in a folder beside the
+// entry's place; its finished work becomes the entry at the next lookup. A lock, which the process holds,
+// marks work in progress; if a process dies, no partial entry is left.
 #pragma once
 
 #include <filesystem>

@@ -93,7 +93,7 @@ struct Panel {
   bool is_zero() const { return used_count == 0; }
   bool is_sparse() const { return used_count <= kMostUsed; }
 
-  // If nobody asks whether it is finite, it is not.
+  // Without `asks_finite`, assume it is not finite.
   template <int kWidth, class T>
   void look(const T* values, std::int64_t depth, bool asks_finite) {
     find_used<kWidth>(values, depth);

@@ -67,7 +67,7 @@ FieldPair field_unary(Fn fn, const FieldPair& a, std::uint64_t key) {
   if (!has_lane(a)) return a;
   switch (fn) {
     case Fn::Neg: return -a;
-    // Without a residue mod p nothing tells 3 exp(x) from -3 exp(x): no lane is left.
+    // Without a residue mod p, 3 exp(x) and -3 exp(x) are indistinguishable: no lane is left.
     case Fn::Abs: return !a.has_p ? without_lanes() : a.is_positive() ? a : -a;
     case Fn::Relu: return !a.has_p ? without_lanes() : a.is_positive() ? a : FieldPair{};
     case Fn::Sign:

@@ -300,8 +300,7 @@ Bounds bounds_of(const Dim& dim) {
 
 }  // namespace
 
-// Of a form with more terms, one quotient is replaced first, and no other one is tried: the work doubles with
-// each.
+// In a form with more terms, only one quotient is replaced first, because the work doubles with each.
 constexpr std::size_t kMostTermsToReorder = 4;
 
 std::optional<bool> Dim::at_least(const Dim& other) const {

@@ -11,7 +11,7 @@
 
 namespace isomer {
 
-// Transform matrices, biases, shapes and the like: a page is read in a microsecond.
+// Transform matrices, biases, shapes and similar small constants: a page is read in a microsecond.
 constexpr std::size_t kSmallTensorBytes = 4096;
 
 bool is_small(const Tensor& tensor);

@@ -9,7 +9,7 @@
 
 namespace isomer {
 
-// Of one value: from the first place that it crosses to the last.
+// The range in which one value crosses, from first to last place.
 struct Crossing {
   Value value;
   std::size_t first = 0, last = 0;

@@ -88,7 +88,7 @@ struct Node {
   // Names; an unused optional output has the empty one. Input and Initializer: one output.
   std::vector<std::string> outputs;
   Attributes attributes;
-  std::string extras;  // serialised fields that nobody here interprets (doc string, metadata, ...)
+  std::string extras;  // serialised fields that no code here interprets (doc string, metadata, ...)
   // Input; Initializer, if it is overridable: what the graph input of its name declares.
   DeclaredType declared;
   Tensor tensor;  // Initializer

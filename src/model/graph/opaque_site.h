@@ -43,7 +43,7 @@ struct OpaqueLine {
 std::optional<Dims> shape_as(const OpaqueSite& site, std::string_view op,
                              const std::vector<std::size_t>& inputs);
 
-// Of ONNX Runtime's own domain, com.microsoft.
+// Lines for ONNX Runtime's own domain, com.microsoft.
 std::optional<OpaqueLine> runtimes_line(std::string_view op);
 
 }  // namespace isomer

@@ -19,7 +19,7 @@ class Recurrent {
   struct Step {
     int direction = 0;
     std::int64_t time = 0;
-    std::vector<Tensor> states;  // the first is what the outputs tell
+    std::vector<Tensor> states;  // the first is the one that the outputs contain
   };
 
   // Throws OpaqueCall, IllegalCall. `activations` are those that the operator has by default.
