@@ -1,6 +1,5 @@
 // Result<T>: a value, or a fault of the world (a bad file, a bad attribute, a rejected request) with a
-// message for the user, who can fix it. Result<T, E>: or another kind of failure, with a function
-// `message_of`.
+// message that lets the user fix it. Result<T, E>: or another kind of failure, with a function `message_of`.
 //
 // Not for our own bugs (ISOMER_CHECK) and not for outcomes that are answers (Opaque, Verdict).
 #pragma once

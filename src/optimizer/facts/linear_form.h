@@ -25,7 +25,7 @@ struct LinearTerm {
   double scale = 1;
   std::vector<Axis> summed = {};
   std::vector<LinearFactor> factors = {};
-  Domain domain = {};  // where the term is not zero; empty once the form is settled
+  Domain domain = {};  // where the term is not zero; empty once the form is final
 };
 
 struct LinearForm {

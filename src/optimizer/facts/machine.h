@@ -1,6 +1,6 @@
-// Machine: what is known of the runtime and the processor that will run a model. Plain figures: whoever has a
-// runtime asks it before prices are computed (optimizer/search/observed_machine.h); by itself it is an
-// estimate.
+// Machine: known properties of the runtime and the processor that will run a model. It has only figures: code
+// with a runtime measures it before prices are computed (optimizer/search/observed_machine.h); the default is
+// an estimate.
 #pragma once
 
 #include <map>

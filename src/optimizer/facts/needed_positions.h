@@ -18,11 +18,10 @@ class NeededPositions {
  public:
   explicit NeededPositions(const Site& site);
 
-  // What is computed of a value when nothing is computed that nobody needs. All of it: no axes, or whole
-  // ones.
+  // The positions of a value that must be computed. All of it: no axes, or whole ones.
   const Needs& of(Value v) const;
   bool is_cut(Value v) const { return isomer::is_cut(of(v)); }
-  // Of nodes that make or read a value that is cut.
+  // For nodes that make or read a cut value.
   const NodeCut* cut(NodeId id) const;
   const Choices& selections() const { return selections_; }
 

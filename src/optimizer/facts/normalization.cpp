@@ -41,7 +41,7 @@ bool is_view(const Site& site, NodeId id) {
 // What the region makes of numbers that look random.
 class Sample {
  public:
-  // Of few positions along the kept axes, if the region goes with that.
+  // A sample with few positions along the kept axes, if the region allows it.
   static std::optional<Sample> of(const Site& site, Value input, Value output,
                                   const std::vector<std::size_t>& kept) {
     const auto program = region_of(site.graph, site.inference, {input}, {output});

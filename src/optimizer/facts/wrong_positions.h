@@ -26,8 +26,8 @@ struct WrongPositions {
   std::vector<Margin> margins = {};
 };
 
-// Complete programs: declared inputs, constants with their values. Error: why it can't be told, or that the
-// positions are no margins.
+// Complete programs: declared inputs, constants with their values. Error: why the positions are unknown, or
+// that they are no margins.
 Result<WrongPositions> wrong_positions(const Graph& right, const Graph& mutant);
 
 }  // namespace isomer

@@ -20,8 +20,8 @@ struct PlanPlace {
   std::set<std::string> replaced;            // values of the model that the region computes
 };
 
-// What a node is when nobody looks around: its call and what is known of the types of its outputs. A plan is
-// filed under the anchor of the node that makes the first output of its region. 16 digits.
+// A node without its surroundings: its call and the known types of its outputs. A plan is filed under the
+// anchor of the node that makes the first output of its region. 16 digits.
 std::string anchor_of(const Graph& graph, const Inference& inference, NodeId node);
 
 // Operators that depend on constants only, Constant nodes among them.

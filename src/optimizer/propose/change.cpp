@@ -78,7 +78,8 @@ bool has(const std::vector<CountedOperator>& list, const CountedOperator& o) {
                              [&](const CountedOperator& p) { return p.op == o.op && p.count == o.count; });
 }
 
-// Of a long list: without what is there before and after, as often, unless nothing else is there on one side.
+// Removes from a long list the operators that are on both sides, with their counts, unless one side would
+// become empty.
 void drop_common(std::vector<CountedOperator>& before, std::vector<CountedOperator>& after) {
   if (std::max(before.size(), after.size()) <= kMostOperators) return;
   std::vector<CountedOperator> less, fewer;

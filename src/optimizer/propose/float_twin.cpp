@@ -89,8 +89,8 @@ std::optional<Tensor> cast_constant(const Graph& graph, const Node& node) {
   return widens ? stored : std::nullopt;
 }
 
-// Values of 16 bits that nothing computes with here: they lie between casts, inputs, outputs and nodes
-// without a formula. They stay, so that nobody looks through such a cast.
+// Values of 16 bits that no node here computes with: they lie between casts, inputs, outputs and nodes
+// without a formula. They stay, so that no proposer ignores such a cast.
 std::set<std::string> border_values(const Graph& graph, const Inference& inference) {
   const GraphIndex index(graph);
   const auto is_border = [&](NodeId id) {

@@ -18,7 +18,7 @@ constexpr double kRegionOperations = 1e9;  // in float64, to know a region's err
 constexpr double kOperationsPerSecond = 6e9;
 // Steps that were each faster alone may measure this much together: less than 1 by noise only.
 constexpr double kWorstOfGood = 0.985;
-// Of the time that is left, for the whole model; with less than the least, the guard had better have it.
+// The share of the remaining time for the whole model; if that is below the least, the guard gets it.
 constexpr double kShareOfModel = 0.25, kLeastModelSeconds = 2, kMostModelSeconds = 20;
 
 // Measure one representative of each kind first; see where unmeasured groups inherit its verdict.
@@ -105,7 +105,7 @@ Assembly::Ranked Assembly::ranked() const {
     if (better > 0 && worse == 0) faster.emplace_back(0, g);
     return better + worse > 0 && (better == 0 || worse == 0);
   });
-  // Where there was no time to ask about any, the analytic cost does; what is slower the guard will see.
+  // If there was no time to measure any, the analytic cost decides; the guard rejects a slower result.
   if (context_.is_over() && is_all_unknown)
     std::erase_if(out.unknown, [&](const StepGroup* g) {
       const bool is_liked = g->gain > 0 && !g->steps[0].proposal.rounds_otherwise;
@@ -126,7 +126,7 @@ Draft Assembly::assemble(const Draft& best, StepMaker& maker, const Ranked& rank
   };
   std::vector<const StepGroup*> taken;
   Draft now = best;
-  std::unique_ptr<ScratchModel> written;  // `now`, once someone asks
+  std::unique_ptr<ScratchModel> written;  // `now`, written at first use
   std::vector<Batch> open{{ranked.unknown, false}, {ranked.faster, true}};
   std::deque<StepGroup> parts;
   while (!open.empty()) {

@@ -1,4 +1,4 @@
-// Moves: what every strategy does with a graph: ask the proposers, prove, simplify.
+// Moves: the operations of every strategy on a graph: run the proposers, prove, simplify.
 #pragma once
 
 #include <set>

@@ -87,8 +87,8 @@ std::optional<RegionMap> at_real_sizes(RegionMap map, const Dims& x, const Dims&
   return map;
 }
 
-// Whether somewhere in the region windows look at what windows made: then borders may be otherwise than those
-// of one window. Elsewhere the prover alone is asked.
+// Whether a window in the region reads the output of another window: then borders may differ from those of
+// one window. Elsewhere the prover alone decides.
 bool has_inner_borders(const RegionRunner& runner) {
   const Graph& program = runner.program();
   std::map<Value, int> depth;
@@ -192,7 +192,7 @@ bool mixes(const RegionRunner& runner) {
   return false;
 }
 
-// Of a constant that is added to each image of the output.
+// The number of elements of a constant that is added to each image of the output.
 std::int64_t map_elements(const RegionForm& form, const Machine& machine) {
   double out = 1;
   for (const FormDigit& d : form.output)

@@ -195,7 +195,7 @@ class Writer {
           o.of_set[set & (set - 1)] | o.of_operand[static_cast<std::size_t>(std::countr_zero(set))];
     return o;
   }
-  // Of the labels of a set those that someone else needs.
+  // The labels of a set that other nodes need.
   static Set kept_by(const Order& o, Set set) {
     return o.of_set[set] & (o.out | o.of_set[(o.of_set.size() - 1) & ~set]);
   }
@@ -521,7 +521,7 @@ class LinearProposer {
     std::optional<Proposal> proposal = {};
     int expansions = 0;
   };
-  // The best way to compute this value; or the one after so many expansions.
+  // The best way to compute this value; or the one after this number of expansions.
   Way best(Value y, std::optional<int> expansions) {
     Way out;
     const auto own = form_of(y.node);

@@ -1,6 +1,6 @@
-// fastpath: forms that ONNX Runtime runs faster than others of the same value, whatever the analytic cost
-// says. Each is a bet for the judge to decide; why it may pay stands beside each, a guess from timings of
-// hand-made variants. Which convolutions are in the blocked layout is not guessed: the machine was asked.
+// fastpath: forms that ONNX Runtime runs faster than others of the same value, whatever the analytic cost is.
+// Each is a bet that the judge decides; the reason stands beside each, a guess from timings of hand-made
+// variants. Which convolutions are in the blocked layout is measured, not guessed.
 #include "optimizer/propose/runtime_forms/fastpath.h"
 
 #include <fmt/format.h>

@@ -14,7 +14,7 @@ namespace isomer {
 namespace {
 
 constexpr std::size_t kMostNodes = 48;  // a GELU by tanh has nine operators, each with a Q, a DQ and a number
-// Of a SiLU or a HardSwish, two operators, the runtime makes integer kernels that are faster than a look-up.
+// For a SiLU or a HardSwish, two operators, the runtime has integer kernels that are faster than a look-up.
 constexpr std::size_t kLeastWorking = 3;
 
 struct Region {
@@ -25,7 +25,7 @@ struct Region {
 
 bool has_8_bits(ElementType type) { return type == ElementType::Uint8 || type == ElementType::Int8; }
 
-// Of elements at one place, as far as shapes tell; the proof looks closer.
+// Whether it reads elements at one place, as far as shapes show; the proof checks it.
 bool may_be_pointwise(const Site& site, NodeId id, Value y) {
   const Node& node = site.node(id);
   if (node.kind != NodeKind::Operator || node.outputs.size() != 1 || !node.captures.empty()) return false;

@@ -63,7 +63,7 @@ struct Line {
   float slope = 0, shift = 0;
 };
 
-// Of a function from 0 to 1, the line between.
+// The line between, for a function that rises from 0 to 1.
 std::optional<Line> rise(const Sampled& f) {
   if (f.end(-1) != 0.0 || f.end(1) != 1.0) return std::nullopt;
   std::optional<std::size_t> first, last;

@@ -212,7 +212,7 @@ class Orders {
     return true;
   }
 
-  // Of a view's input the axes that are these of its output, or that nothing is known of.
+  // The axes of a view's input that correspond to these of its output, or that are unknown.
   std::vector<std::vector<int>> axes_before(NodeId view, std::size_t input,
                                             std::vector<std::vector<int>> axes) const {
     const InputRoles roles = axis_roles(*site_.formula(view), 0)[input];

@@ -26,7 +26,7 @@ constexpr double kMostFoldedVisits = 4e9;           // a few seconds, of all con
 constexpr std::int64_t kMostFoldedBytes = 1 << 20;  // that a folded constant may add
 constexpr std::int64_t kMostWidened = 1 << 12;      // elements of 16 bits that become 32: biases, not weights
 
-// Both ends of a tensor: who looks alike is compared in full by the prover.
+// Both ends of a tensor: candidates are compared in full by the prover.
 void add_sample(Hasher& hasher, const Tensor& tensor) {
   if (is_small(tensor)) return add_content(hasher, tensor);
   constexpr std::size_t kEnd = 256;

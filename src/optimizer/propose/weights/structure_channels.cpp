@@ -143,7 +143,7 @@ class Channels {
     return out;
   }
 
-  // The same for all channels where these are not told apart.
+  // The same for all channels if these are not distinguished.
   ByChannel ranges_of_constant(Value v) const {
     const auto numbers = known_constant(site_.graph, v)->doubles();
     if (!numbers || numbers->empty()) return ByChannel(all());

@@ -15,7 +15,7 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-// Of wrong positions, more than that is no correction but the program itself.
+// The largest share of wrong positions; with more, the correction would be the program itself.
 constexpr double kMostShare = 0.5;
 
 // Positions from `begin` to before `end`; negative ones are counted from the end of the axis.
