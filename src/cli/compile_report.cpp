@@ -22,7 +22,7 @@ std::string paragraph(std::string_view text, std::size_t indent = 2) {
 
 std::string megabytes(const Json& bytes) { return fmt::format("{:.3g} MB", bytes.get<double>() / 1e6); }
 
-// Asked for by --precision: not equal to the model.
+// --precision is set: not equal to the model.
 bool is_rounded(const Json& report) { return report["sums"] == "bf16"; }
 
 std::string counted(std::uint64_t operators) {
@@ -109,7 +109,7 @@ std::string speed_at(const Json& measured) {
 
 // "batch 1 or more, sequence 1 to 512"
 std::string bounds_of(const Json& sizes) {
-  constexpr std::int64_t kAny = std::int64_t{1} << 24;  // more is not asked for
+  constexpr std::int64_t kAny = std::int64_t{1} << 24;  // the limit of an open size
   std::string words;
   for (const Json& s : sizes) {
     const auto least = s["least"].get<std::int64_t>(), most = s["most"].get<std::int64_t>(),
@@ -121,7 +121,7 @@ std::string bounds_of(const Json& sizes) {
   return words;
 }
 
-// Of a model that has operators for some sizes: what was measured at each.
+// For a model with operators for some sizes: the measurements at each.
 std::string sizes_of(const Json& sizes, const Json& every) {
   if (sizes.empty()) return "";
   std::string text;

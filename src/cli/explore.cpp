@@ -1,4 +1,4 @@
-// isomer explore: which of the runtime's own passes and settings pay for a model; a model that loads faster.
+// isomer explore: the runtime's passes and settings that help a model; a model that loads faster.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

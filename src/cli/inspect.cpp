@@ -36,7 +36,7 @@ std::string type_text(const Json& value) {
   return (type == "undefined" ? "?" : type) + (value["shape"].is_null() ? "[?]" : shape_text(value["shape"]));
 }
 
-// Of an operator, or of a node.
+// The full name of an operator, or of a node's operator.
 std::string full_name(const Json& of) {
   const auto op = of["op"].get<std::string>(), domain = of["domain"].get<std::string>();
   return domain.empty() ? op : domain + "." + op;

@@ -14,7 +14,8 @@ namespace isomer::cli {
 namespace {
 
 constexpr std::chrono::milliseconds kPause{100};  // ten times a second is all that eyes follow
-// Plain lines: none before, at most one in so many seconds where something changed, one in so many otherwise.
+// Plain lines, in seconds: none before the first; then one per interval if something changed, and one per
+// longer interval otherwise.
 constexpr double kFirstLine = 3, kBetweenLines = 5, kBetweenEqualLines = 60;
 
 double now_seconds() {

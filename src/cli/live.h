@@ -39,7 +39,7 @@ class Live {
   // From any thread.
   void show(std::string_view now);
   bool say(std::string_view line);  // at once, to stay; false: --quiet
-  void show_best(double ratio);     // so many times faster is the best so far
+  void show_best(double ratio);     // the speedup of the best so far
   void set_kept(std::string what);  // what Ctrl-C leaves, where nothing is the best so far
   void log(std::string_view text);
 

@@ -28,7 +28,7 @@ std::string paragraph(std::string_view text, std::size_t first, std::size_t rest
 }
 
 std::string interval_text(const Interval& ns) {
-  // Of two rounds on a busy machine: no reader is helped by "1.4 ms to 18 s".
+  // After two rounds on a busy machine an interval such as "1.4 ms to 18 s" does not help.
   if (!std::isfinite(ns.high) || ns.high > kWidest * ns.low) return "about " + latency_text(ns.estimate);
   return fmt::format("{} [{}, {}]", latency_text(ns.estimate), latency_text(std::max(0.0, ns.low)),
                      latency_text(ns.high));

@@ -1,4 +1,4 @@
-// isomer propose: runs tests of proposers that files tell.
+// isomer propose: runs tests of proposers from files.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

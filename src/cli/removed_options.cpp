@@ -23,7 +23,7 @@ constexpr auto kRemoved = std::to_array<RemovedOption>({
      "it saved no time with a runtime; leave it out, plans of --plans are measured here"},
 });
 
-// Of "--option value" and "--option=value"; `next` is the argument after it.
+// Whether an option is used, as "--option value" or "--option=value"; `next` is the argument after it.
 bool uses(const RemovedOption& removed, std::string_view argument, std::string_view next) {
   const std::size_t equals = argument.find('=');
   if (argument.substr(0, equals) != removed.option) return false;

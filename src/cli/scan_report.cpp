@@ -92,7 +92,7 @@ std::map<std::string, std::string> names_of(const Json& report) {
   return out;
 }
 
-// Both ends of a name tell more than its middle: the package and the file.
+// Both ends of a name matter more than its middle: the package and the file.
 std::string cut_in_middle(const std::string& text, std::size_t most) {
   constexpr std::string_view kGap = "...";
   const std::string whole = printable(text);

@@ -9,7 +9,7 @@
 namespace isomer::cli {
 
 struct ScanWords {
-  double seconds_per_model = 5;  // of an estimate; 0: none was asked for
+  double seconds_per_model = 5;  // for an estimate; 0: none requested
   std::size_t columns = 80;
 };
 std::string scan_text(const Json& report, const ScanWords& words);

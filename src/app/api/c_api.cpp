@@ -27,7 +27,7 @@ namespace {
 
 constexpr const char* kNoMemory = "not enough memory";
 
-// Of one thread; `text` is what isomer_last_error gives.
+// Per thread; `text` is the result of isomer_last_error.
 struct LastError {
   std::string message;
   const char* text = "";

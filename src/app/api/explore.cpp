@@ -68,7 +68,7 @@ std::string_view noun(Objective objective, bool counts_energy) {
   ISOMER_UNREACHABLE("an objective");
 }
 
-// What all objectives share: the model as the runtime gets it, and what was asked.
+// Shared by all objectives: the model as the runtime gets it, and the request.
 struct Exploration {
   Exploration(const Model& model, const ExploreOptions& options)
       : state(model.state()),

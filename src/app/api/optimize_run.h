@@ -34,7 +34,7 @@ class OptimizeRun {
 
   double spent() const { return limit_.spent(); }
   void set_kernels(const ReportJson& json);
-  // Of all inputs that the model leaves open: as they were given, else those of the inputs.
+  // The sizes of all inputs that the model leaves open: as given, else those of the inputs.
   std::vector<std::string> sizes(const Model& model) const;
   Optimized to_public(const Model& given, isomer::Optimized found) const;
 

@@ -128,8 +128,8 @@ bool is_proved_by(const EqualityRequest& request, Draft& draft, ProveAnswer& ans
   return true;
 }
 
-// Whoever folded weights or rewrote a region may have done what the search does. Its steps are proved one by
-// one; that all of it together is a proof, the checker says.
+// Another tool may have folded weights or rewritten a region as the search does. Its steps are proved one by
+// one; the checker decides whether they prove the whole.
 void prove_by_steps(const EqualityRequest& request, ProveAnswer& answer) {
   std::vector<Draft> drafts = searched(request);
   int looks = 0;

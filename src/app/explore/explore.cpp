@@ -23,7 +23,7 @@ constexpr double kWorthAdding = 1.003;     // by which a set must beat the set w
 constexpr std::size_t kMostInCompany = 8;  // passes that are combined
 constexpr std::size_t kExhaustive = 5;     // of which all subsets are tried: 26 beside the single ones
 constexpr std::size_t kControls = 8;       // passes of a negative control: about as many as models have
-constexpr std::size_t kPeaks = 3;  // pairs of processes whose peaks are compared; twice as many to settle
+constexpr std::size_t kPeaks = 3;  // pairs of processes whose peaks are compared; twice that to confirm
 constexpr double kEnergyLegSeconds = 0.2;  // the counter is brought up to date every millisecond
 constexpr std::array kObjectives = {"latency", "load-time", "memory", "size", "energy"};
 constexpr std::array kModes = {"fast", "mixed", "full"};
@@ -201,7 +201,8 @@ class Explorer {
     return measured.ratio;
   }
 
-  // Of one run, as the processor counts it: the whole package, so both sides by turns, A B B A.
+  // The energy of one run, as the processor counts it: for the whole package, so both sides alternate, A B B
+  // A.
   Outcome<Interval> energy_ratio(const RuntimeOptions& options, Judge& a, Judge& b, bool is_last) {
     const double seconds = request_.measure.seconds * (is_last ? kSettling : 1);
     std::array<Worker*, 2> workers{};

@@ -13,7 +13,7 @@
 namespace isomer {
 namespace {
 
-// Of one search. A model that runs at none of these inputs needs something that names do not say.
+// Limits of one search. A model that runs at none of these inputs needs information that names do not have.
 constexpr int kMostInferences = 600, kMostRuns = 64;
 constexpr double kMostSeconds = 60;
 constexpr std::int64_t kMostElements = std::int64_t{1} << 26;  // of an input: 256 MiB of floats

@@ -13,7 +13,7 @@
 
 namespace isomer {
 
-// What the runtime makes of inputs. Unknown: it can't be asked, or the answer would be the same for all.
+// The runtime's answer to inputs. Unknown: it can't run, or the answer would be the same for all.
 struct Tried {
   enum class Kind : std::uint8_t { Runs, Refused, Unknown } kind = Kind::Unknown;
   std::string why = {};

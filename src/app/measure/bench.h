@@ -51,7 +51,7 @@ struct BenchRequest {
   std::function<void(const std::string&)> progress = [](const std::string&) {};
 };
 
-// Error: the runtime can't be asked. What it says of a model is in the answer.
+// Error: the runtime can't run. Failures of a model are in the answer.
 Outcome<BenchRun> bench(const BenchRequest& request);
 
 // Nothing was measured, and only because the runtime said no: the request is at fault. A model that kills the

@@ -27,7 +27,7 @@ OnProgress progress_of(const GateRequest& request) {
 Outcome<PairMeasurement> measure(const GateRequest& request) {
   MeasureOptions options = request.measure;
   options.beyond = request.min_ratio;
-  options.precision = 0;  // what is asked is the ratio, not whether there is a difference
+  options.precision = 0;  // the question is the ratio, not whether there is a difference
   ISOMER_TRY(const SharedFeeds feeds, SharedFeeds::make(request.feeds));
   const ComparedModel &a = request.base, &b = request.candidate;
   const OnProgress progress = progress_of(request);

@@ -7,9 +7,10 @@
 namespace isomer {
 namespace {
 
-constexpr double kGrowth = 1.1;                     // where nobody says how much a file may grow,
+constexpr double kGrowth = 1.1;                     // the default limit of a file's growth,
 constexpr std::uintmax_t kFreeGrowth = 16u << 20u;  // or this, for files that are small
-// Of a look's time, for knowing the error in float64; and what the interpreter does in a second at least.
+// The share of a look's time for the error in float64; and the least speed of the interpreter in operations
+// per second.
 constexpr double kShareOfErrors = 0.2, kOperationsPerSecond = 6e9, kMostOperations = 3e10;
 
 std::string megabytes(std::uintmax_t bytes) {
@@ -19,12 +20,12 @@ std::string megabytes(std::uintmax_t bytes) {
 // "2.5 %", of a ratio.
 std::string percent(double ratio) { return fmt::format("{:.1f} %", 100 * (ratio - 1)); }
 
-// Surely not by as much as a gain must be.
+// Whether it is certain, at 95 %, not to be slower by min_gain.
 bool is_no_slower(const Interval& ratio, double min_gain) {
   return ratio.high >= 1 && ratio.low > 1 / min_gain;
 }
 
-// Faster by enough as far as was seen, and not surely.
+// Whether the estimate is fast enough, but the interval is too wide.
 bool could_be_decided(const Interval& ratio, double min_gain) {
   return ratio.estimate > min_gain && ratio.high > min_gain;
 }

@@ -46,8 +46,8 @@ TEST(NoSlower, IsSureOfItOrNot) {
     return made;
   };
   EXPECT_TRUE(Guard::is_no_slower(look(0.99, 1.01), 1.02));
-  EXPECT_FALSE(Guard::is_no_slower(look(0.97, 1.03), 1.02));    // nobody knows
-  EXPECT_FALSE(Guard::is_no_slower(look(0.985, 0.995), 1.02));  // a little slower, surely
+  EXPECT_FALSE(Guard::is_no_slower(look(0.97, 1.03), 1.02));    // unknown
+  EXPECT_FALSE(Guard::is_no_slower(look(0.985, 0.995), 1.02));  // a little slower, with 95 % confidence
   EXPECT_FALSE(Guard::is_no_slower(Look{}, 1.02));
 }
 

@@ -37,7 +37,8 @@ Stamp stamp_of(const Optimized& optimized, const std::string& version) {
   return stamp;
 }
 
-// Of a whole file, and of the ends of one that may be large: what a reader compares before it loads them.
+// Digests of a whole file, and of the ends of one that may be large: a reader compares them before it loads
+// the files.
 constexpr std::uintmax_t kEnd = 1 << 16;
 Result<std::string> digest_of(const fs::path& file, std::uintmax_t most) {
   std::error_code failure;

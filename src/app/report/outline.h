@@ -35,7 +35,7 @@ class RegionUnions {
 // A node of the graph as it is now, or was.
 struct OutlineItem {
   bool is_operator = false;
-  bool is_kept_alive = false;  // it has no output that anybody could read
+  bool is_kept_alive = false;  // it has no output that could be read
   std::vector<Value> inputs;   // of items; captures, too
   std::vector<std::string> outputs;
   std::optional<NodeId> original = {};     // of IN

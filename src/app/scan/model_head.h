@@ -14,7 +14,7 @@ struct ModelHead {
   std::map<std::string, std::string> stamp;     // of Isomer (app/inputs/stamp.h), without the prefix
 };
 
-// Of a file that is no message: as far as it can be read.
+// For a damaged file: as far as it can be read.
 ModelHead read_head(const std::filesystem::path& path);
 
 }  // namespace isomer

@@ -44,7 +44,7 @@ struct CutModel {
   std::set<NodeId> constants;  // nodes that read nothing but each other
   std::vector<Segment> segments;
   std::size_t closed = 0;  // nodes that stay with the runtime, whatever is chosen
-  // Of a model whose sizes are open (open_model.h): an input whose extents are the sizes. No node reads an
+  // For a model with open sizes (open_model.h): an input whose extents are the sizes. No node reads an
   // element of it.
   Value sizes = Value::none();
 };

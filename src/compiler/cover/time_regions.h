@@ -42,7 +42,7 @@ class RegionTimer {
   // A whole model; `ours`: the same as an operator of this library, if it can be one.
   Outcome<RegionTime> time_whole(const CutModel& cut, const NamedTensors& feeds, const Model* ours,
                                  const std::filesystem::path& library);
-  // Of a library's operator against float64; nullopt: that takes too long.
+  // The errors of a library's operator against float64; nullopt: that takes too long.
   Outcome<std::optional<Errors>> errors(const CutModel& cut, const RegionProgram& region,
                                         const CompiledRegions::Region& ours,
                                         const std::filesystem::path& library);

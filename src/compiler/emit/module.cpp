@@ -428,7 +428,7 @@ std::string run_at_sizes(const Plan& plan, const std::string& name) {
                      plan.inputs.size(), plan.outputs.size(), batch - plan.sizes.open.begin());
 }
 
-// What runs a module, and tells what a run needs.
+// The functions that run a module and return the needs of a run.
 std::string run_of(const Plan& plan, const std::string& name) {
   if (!plan.sizes.is_empty())
     return fmt::format(kRunSizes, name, plan.placed.size(), run_at_sizes(plan, name));

@@ -149,7 +149,7 @@ class Reducer {
       return t.atom.kind != Index::AtomKind::Axis && t.atom.inner->mentions(axis);
     });
   }
-  // Whether all addresses of a nest are such; no, if it computes with positions, or asks for them.
+  // Whether all addresses of a nest are such; no, if it computes with positions, or tests them.
   template <class Such>
   bool all_addresses(const Nest& nest, const Such& is_such) const {
     const auto look_at = [&](const ExprNode& e, const auto& self) -> bool {

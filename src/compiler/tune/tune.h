@@ -35,7 +35,7 @@ struct TuneResult {
   lower::TunedLines lines;  // of units that are faster so, measured twice
   std::size_t units = 0, tried = 0, refused = 0, remembered = 0;
   double seconds = 0;
-  double expected = 1;  // of all units together: how many times as fast
+  double expected = 1;  // the speedup of all units together
   struct Point {
     double seconds = 0, expected = 1;
     std::size_t tried = 0;

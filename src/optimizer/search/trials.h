@@ -60,7 +60,7 @@ class Trials {
   // operations.
   Outcome<RegionTrial> region(const Workpiece& piece, const Step& step, ProofCache& proofs, double seconds,
                               double most_operations);
-  // Errors against float64, if that takes at most `most_operations` operations.
+  // Errors against float64, if that takes at most `most` operations.
   Outcome<std::optional<Errors>> errors(const Graph& exact, const ModelSource& a, const ModelSource& b,
                                         const NamedTensors& feeds, double most);
   std::size_t known() const { return known_; }  // measurements that the cache had

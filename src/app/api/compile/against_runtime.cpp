@@ -18,19 +18,19 @@
 namespace isomer::api {
 namespace {
 
-// Of float64: one or two minutes, if nothing ends it. The largest model of the zoo takes a third.
+// Limit for float64: one or two minutes, if nothing else ends it. The largest model of the zoo takes a third.
 constexpr double kMostOperations = 3e11;
 // One input says little of a model whose errors are large here and small there; where more of them take
 // seconds, there are more.
 constexpr std::uint64_t kDraws = 4;
 constexpr double kMostOfMore = 5e9;
-// Of float64, all draws together: seconds at most, and a share of the budget.
+// Limits for float64, all draws together: seconds, and a share of the budget.
 constexpr double kExactSeconds = 30, kShareOfExact = 0.1;
-// Of the largest value: what rounding does to a model that makes it large, and what weights of eight bits'
-// precision do to a deep one, is less; what a fault does is more.
+// Relative to the largest value: larger than the effect of rounding on a model that amplifies it, and of
+// weights with eight bits of precision on a deep one; smaller than the effect of a fault.
 constexpr double kMostByRounding = 0.01, kMostInBfloat16 = 0.2;
-// Models with other last digits that tell how far apart outputs may be; and how much farther ours may be,
-// which are another draw of the same.
+// The number of models with other last digits, which show how far apart outputs may be; and the factor by
+// which ours may differ more, since they are another draw.
 constexpr std::uint64_t kNudges = 3;
 constexpr double kBeyondSensitivity = 2;
 

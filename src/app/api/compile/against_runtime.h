@@ -46,7 +46,7 @@ class AgainstRuntime {
   const std::string& note() const { return note_; }
   // Against float64, for made-up inputs, the worst of some; nullopt: that takes too long.
   std::optional<Compiled::Errors> errors(const Model& as_operator, const std::filesystem::path& library);
-  // By the rule of the judge, until it is surely more or less than min_gain, for so long at most.
+  // By the rule of the judge: until the interval lies above or below min_gain, for at most `seconds`.
   Interval ratio(const Model& as_operator, const std::filesystem::path& library, double seconds) const;
   PairMeasurement measured(const Model& as_operator, const std::filesystem::path& library,
                            double seconds) const;

@@ -1,4 +1,4 @@
-// What the search for operators ends with: the best that is surely faster, or the model as it was.
+// The result of the search for operators: the best that is faster with 95 % confidence, or the original.
 #include <fmt/format.h>
 
 #include <utility>
@@ -39,7 +39,7 @@ void OperatorSearch::take_best(Candidate made) {
   has_operators_ = !best_.plans.empty();
 }
 
-// Only what is surely faster is written: by the rule of `optimize`.
+// Only a result that is faster by the rule of `optimize` is written.
 void OperatorSearch::confirm_best() {
   if (!maker_.can_compare() && !best_.ratio) return keep_given(objection_);
   const auto confirm = [&](Candidate& made) {

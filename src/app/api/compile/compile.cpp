@@ -139,7 +139,7 @@ Compiled compile_as_module(const Model& model, const CompileOptions& options, co
     if (auto tuned = tuning.faster(made, {&graph}, options.sizes, [&] { return maker.whole(graph, aside); }))
       made = std::move(*tuned);
   } catch (const Error& e) {
-    // Its outputs were compared: it is what was asked for, and how fast it is stays open.
+    // Its outputs were compared: the result is complete, only its speed is unknown.
     if (e.kind() != ErrorKind::Stopped || !budget.is_time_over()) throw;
     if (!made.ratio) maker.leave_unmeasured("the time ran out; --budget gives more");
   }

@@ -131,7 +131,8 @@ bool CandidateMaker::is_surely_faster(const Candidate& made) const {
 }
 
 void CandidateMaker::confirm(Candidate& made) {
-  // Of --seconds. Models of half a second a run have six rounds then, and a gain of a fifth is seen.
+  // As a multiple of --seconds. Models of half a second a run then have six rounds, which show a gain of a
+  // fifth.
   constexpr double kLonger = 6;
   const bool is_open = made.ratio && !is_surely_faster(made) && made.ratio->estimate > options_.min_gain;
   if (!is_open) return;

@@ -24,9 +24,10 @@ namespace isomer::api {
 namespace {
 
 namespace fs = std::filesystem;
-// Of the time, for the searches at each size, where objects that were compiled are not compiled again.
+// The share of the time for the searches at each size, which do not compile cached objects again.
 constexpr double kShareOfSizes = 0.6;
-// Of the time for a comparison: at a size that is not given, where operators only must not be slower.
+// The share of the time for a comparison at a size that is not given, where operators only must not be
+// slower.
 constexpr double kShareOfOtherSize = 0.3;
 // What operators for one size must gain beside those for every size.
 constexpr double kWorthItsOwn = 1.03;
@@ -375,7 +376,7 @@ Sized& SizedOperators::slowest() const {
   return *shown;
 }
 
-// Of each given size.
+// One for each given size.
 std::vector<CutModel> SizedOperators::cut_at_each_size() const {
   const isomer::Model& base = extras_.graph_for_kernels(model_).state().model;
   std::vector<CutModel> out;

@@ -24,11 +24,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of the time for kernels: a search for graphs that have less to compute with any kernels; and the end,
-// in which the whole is proved, written and measured once more.
+// Shares of the time for kernels: a search for graphs with less work for any kernels; and the end, which
+// proves, writes and measures the whole once more.
 constexpr double kShareOfGraphs = 0.1, kMostOfGraphs = 20, kShareOfEnd = 0.15;
-// Of the same, for one comparison with the runtime; what is surely faster or slower takes less.
-// Three are promised; what is proved is mostly the same, node by node.
+// Time for one comparison with the runtime; a clear result takes less. Three seconds are promised; most of
+// the proof compares equal nodes.
 constexpr double kSecondsAfterInterrupt = 1.5;
 // To measure kernels of an earlier run again, at one size.
 constexpr double kSecondsOfKept = 4;
@@ -113,8 +113,8 @@ class KernelRun {
     };
   }
 
-  // Graphs that are offered: what was found for the runtime; and what has less to compute, whoever does that,
-  // without what helps the runtime's kernels alone: they are slow where ours are not.
+  // Candidate graphs: the result for the runtime; and the graph with the least work for any kernels, without
+  // rewrites that help only the runtime's kernels and are slow with ours.
   void add_graphs() {
     if (search_.found) extras_.equal.push_back({*search_.found, "optimize", search_.certificate});
     extras_.otherwise = search_.found;
