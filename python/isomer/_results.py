@@ -138,7 +138,7 @@ class Comparison(_Shown):
 
 @dataclasses.dataclass(repr=False)
 class Compiled(_Shown):
-    """What `compile` wrote, for `load`. `nests`: name and text of all loops. `ratio`: how many times as fast as ONNX Runtime, if that was measured."""
+    """The output of `compile`, for `load`. `nests`: name and text of all loops. `ratio`: the speedup over ONNX Runtime, if that was measured."""
 
     folder: Path
     nests: list[tuple[str, str]]
@@ -155,7 +155,7 @@ class Compiled(_Shown):
 
 @dataclasses.dataclass(frozen=True)
 class Port:
-    """An input or an output. `shape`: a number, or the name of a size that is open; None if nobody knows the rank."""
+    """An input or an output. `shape`: a number, or the name of a size that is open; None if the rank is unknown."""
 
     name: str
     type: str
@@ -233,8 +233,9 @@ def _speed(model: ModelSpeed) -> str:
 
 @dataclasses.dataclass(repr=False)
 class Exploration(_Shown):
-    """What `explore` found; true only if something is surely better. `line`: the answer in words. `ratio`: times better; None, if nothing was worth
-    a last comparison. `runtime`: what to use, for `bench` and the others; `python`: the same, to paste. `html`: a page with a picture of all passes."""
+    """The result of `explore`; true only if a candidate is better with 95 % confidence. `line`: the answer as text. `ratio`: the gain; None if no
+    candidate was worth a final comparison. `runtime`: the settings to use, for `bench` and other functions; `python`: the same, to paste. `html`: a
+    page with a picture of all passes."""
 
     is_better: bool
     line: str
@@ -275,7 +276,7 @@ class Gate(_Shown):
 
 @dataclasses.dataclass(repr=False)
 class Report(_Shown):
-    """A page about a result: one file that fetches nothing. `is_measured`: its widths are times; `why`: they are not, though that was asked for."""
+    """A page about a result: one file that loads nothing from a network. `is_measured`: its widths are times; `why`: why they are not, although requested."""
 
     html: str = dataclasses.field(repr=False)
     is_measured: bool
@@ -292,7 +293,7 @@ class Report(_Shown):
 
 @dataclasses.dataclass(repr=False)
 class Explanation(_Shown):
-    """What a certificate says was done. `notes`: each change in words; nothing of it is proved here."""
+    """The steps that a certificate states. `notes`: each change as text; nothing is proved here."""
 
     steps: int
     notes: list[str]

@@ -1,7 +1,7 @@
-// prove: are two whole models equal? A pairing of their values is looked for: what looks equal is found by
-// running both (equate/likeness.h), constants that somebody folded are solved for, and pair after pair is
-// proved, in the order of the second model, up to the outputs. What was found is then given to the checker
-// (kernel/certify/pairing.h): it alone says that the models are equal.
+// prove: are two whole models equal? It searches for a pairing of their values. Running both finds values
+// that look equal (equate/likeness.h); folded constants are solved for; and pair after pair is proved, in the
+// order of the second model, up to the outputs. The pairing then goes to the checker
+// (kernel/certify/pairing.h), which alone decides that the models are equal.
 #pragma once
 
 #include <atomic>

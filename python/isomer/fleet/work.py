@@ -17,7 +17,7 @@ import time
 from . import protocol
 from .places import Clock, place
 
-MOST_EPOCHS = 6  # so often a task is begun; what always takes its machine down is told as failed
+MOST_EPOCHS = 6  # a task is begun at most this often; one that always takes its machine down is reported as failed
 LAST_WORDS = 2000  # characters of what a command wrote to stderr, kept with its result
 
 
@@ -74,7 +74,7 @@ class Process:
             store.write(f"objects/{name}", data)
             files[path.relative_to(self.folder).as_posix()] = name
         words = (self.folder / "stderr").read_text(encoding="utf-8", errors="replace")[-LAST_WORDS:]
-        # The same work has the same result, byte by byte: nothing of the machine is in it.
+        # The same work has the same result, byte by byte: it contains nothing about the machine.
         exit_code = self.process.returncode
         return json.dumps({"exit": exit_code, "files": files, "stderr": words if exit_code else ""}, sort_keys=True).encode()
 

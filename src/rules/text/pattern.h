@@ -28,7 +28,7 @@ struct PatternInput {
 
 struct PatternNode {
   bool is_variable = false;
-  // Of a variable and of `from`'s nodes their number; of `to`'s nodes the same number where the word is one
+  // The number of a variable or of one of `from`'s nodes; for `to`'s nodes the same number if the word is one
   // of `from`, or kLiteral.
   int number = 0;
   std::string op = {};

@@ -10,7 +10,7 @@ namespace isomer {
 
 class LibraryNames {
  public:
-  // nullopt: the file can't be read; then nobody knows.
+  // nullopt: the file can't be read, so its names are unknown.
   static std::optional<LibraryNames> of(const std::string& library);
   ~LibraryNames();
   LibraryNames(LibraryNames&& other) noexcept;

@@ -325,7 +325,7 @@ std::string list(const std::vector<std::string>& words) {
   return words.empty() ? "0" : fmt::format("{}", fmt::join(words, ", "));
 }
 
-// `of_ranks`: also what a shape of any rank is asked by.
+// `of_ranks`: also the calls that read a shape of any rank.
 std::string calls(bool of_ranks = false) {
   std::vector<std::string> places;
   for (const Place& p : kPlaces)
@@ -343,7 +343,7 @@ std::string kernel_text(const std::string& name, const std::vector<OrtPort>& inp
     input_types.push_back(fmt::format("{}", static_cast<int>(type)));
     shape_only.emplace_back(port.is_shape_only ? "true" : "false");
     std::int64_t size = 1;
-    for (const std::int64_t e : port.extents) size *= open.empty() ? e : 0;  // which is asked otherwise
+    for (const std::int64_t e : port.extents) size *= open.empty() ? e : 0;  // which has its own query
     sizes.push_back(fmt::format("{}", size));
     by_sample.push_back(fmt::format("{}", port.by_sample ? port.extents.size() : 0));
   }
@@ -369,7 +369,7 @@ std::string kernel_text(const std::string& name, const std::vector<OrtPort>& inp
          compute + fmt::format(kOperator, name, kOperatorWords);
 }
 
-// Of one of several operators in a library: what its registration finds.
+// For one of several operators in a library: the functions for its registration.
 constexpr char kFound[] =
     R"text(extern "C" __attribute__((visibility("hidden"))) const void* {}_operator(const void* const* api) {{
   im_api = api;

@@ -18,7 +18,7 @@ enum class FailureKind : std::uint8_t {
   OutOfMemory,  // it reached its limit of memory, or the kernel took it for want of memory
   TimedOut,     // it reached its limit of time and was killed
   Garbled,      // it answered what no worker of ours writes
-  Stopped,      // nobody waited for it any longer: says nothing about the model
+  Stopped,      // the caller stopped waiting: no answer about the model
 };
 
 std::string_view name(FailureKind kind);

@@ -14,7 +14,7 @@ class EnergyCounter {
   // nullopt: there is none, or it can't be read.
   static std::optional<EnergyCounter> open(const std::filesystem::path& powercap = "/sys/class/powercap");
 
-  // Of all packages since the first call, by everything that runs on them; nullopt: no longer readable.
+  // The energy of all packages since the first call, including other processes; nullopt: no longer readable.
   std::optional<double> joules();
 
  private:

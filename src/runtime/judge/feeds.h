@@ -20,7 +20,7 @@ using FilledInputs = std::map<std::string, double, std::less<>>;
 
 struct GeneratedFeeds {
   NamedTensors tensors;
-  std::string assumed;  // the sizes that nobody gave, for people: "batch=1, sequence=128"; or ""
+  std::string assumed;  // the sizes that were assumed, for display: "batch=1, sequence=128"; or ""
 };
 
 // Inputs at default sizes. Inputs that have an initializer need no feed.

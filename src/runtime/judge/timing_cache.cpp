@@ -136,7 +136,7 @@ bool TimingCache::connect() {
   return false;
 }
 
-// Under the lock: whoever comes second finds a new file and leaves it.
+// Under the lock: a second process finds a new file and leaves it.
 void TimingCache::set_aside(const char* why) {
   const std::string aside = fmt::format("{}.set-aside-{}-{}", path_, std::time(nullptr), ::getpid());
   std::error_code failure;

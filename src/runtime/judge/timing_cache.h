@@ -52,7 +52,7 @@ class TimingCache {
 
   const std::string& path() const { return path_; }
   std::uint64_t bytes() const;  // on the disk
-  // Takes the oldest away until no more than so many bytes are used.
+  // Removes the oldest entries until at most `bytes` are used.
   void shrink_to(std::uint64_t bytes);
 
   const std::string& trouble() const { return trouble_; }  // what went wrong, for the log; or ""
