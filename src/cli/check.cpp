@@ -134,22 +134,21 @@ Result<Reply> explain(const ExplainRequest& request) {
 
 void add_check(CLI::App& app, Chosen& chosen) {
   auto request = std::make_shared<CheckRequest>();
-  CLI::App* command = app.add_subcommand("check", "Check a certificate: is OUT proved equal to IN?");
+  CLI::App* command = app.add_subcommand("check", "Check a certificate: prove again that OUT equals IN");
   command->add_option("IN", request->in, "The original model")->type_name("")->required();
   command->add_option("OUT", request->out, "The optimized model")->type_name("")->required();
   command->add_option("CERT", request->certificate, "The certificate")->type_name("")->required();
   command
-      ->add_option(
-          "--shape", request->shapes,
-          "At this size, if the certificate was made with --shape or --fix-shape; may be given several "
-          "times (default: as they are)")
+      ->add_option("--shape", request->shapes,
+                   "The size, if the certificate was made with --shape or --fix-shape; may be given several "
+                   "times (default: as they are)")
       ->type_name("NAME=SHAPE")
       ->expected(1)
       ->take_all();
   command
       ->add_option("--value", request->values,
-                   "With this input fixed, if the certificate was made with --value; may be given several "
-                   "times (default: none)")
+                   "A fixed input, if the certificate was made with --value; may be given several times "
+                   "(default: none)")
       ->type_name("NAME=NUMBER")
       ->expected(1)
       ->take_all();
@@ -158,10 +157,11 @@ void add_check(CLI::App& app, Chosen& chosen) {
   command->callback([&chosen, request] { chosen.run = [request] { return check(*request); }; });
 
   auto wanted = std::make_shared<ExplainRequest>();
-  CLI::App* told = app.add_subcommand("explain", "What a certificate says was done");
+  CLI::App* told = app.add_subcommand("explain", "List the steps of a certificate");
   told->add_option("CERT", wanted->certificate, "The certificate")->type_name("")->required();
-  told->add_flag("-v,--verbose", wanted->verbose, "Every step by itself");
-  told->add_flag("--steps", wanted->steps, "What the checker is told: every step with its program as text");
+  told->add_flag("-v,--verbose", wanted->verbose, "List equal steps separately");
+  told->add_flag("--steps", wanted->steps,
+                 "List the steps as the checker reads them, with each program as text");
   told->add_flag("--json", chosen.json, "Answer in JSON");
   told->callback([&chosen, wanted] { chosen.run = [wanted] { return explain(*wanted); }; });
 }

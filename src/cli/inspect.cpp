@@ -141,8 +141,8 @@ Result<Reply> inspect(const InspectRequest& request) {
 
 void add_inspect(CLI::App& app, Chosen& chosen) {
   auto request = std::make_shared<InspectRequest>();
-  CLI::App* command =
-      app.add_subcommand("inspect", "Operators, shapes, FLOPs, bytes, which nodes are opaque and why");
+  CLI::App* command = app.add_subcommand(
+      "inspect", "Show operators, shapes, FLOPs, bytes, and opaque nodes with their reasons");
   command->add_option("MODEL", request->model, "An ONNX file")->required();
   add_shape_option(*command, request->shapes);
   add_operators_option(*command, request->operators);

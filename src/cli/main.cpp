@@ -87,15 +87,15 @@ int run(const Chosen& chosen) {
 }
 
 int start(int argc, char** argv) {
-  CLI::App app("Isomer makes ONNX models faster and proves that they compute the same.", "isomer");
+  CLI::App app("Isomer makes ONNX models faster and proves that they still compute the same function.",
+               "isomer");
   app.set_version_flag("--version", "isomer " ISOMER_VERSION);
   app.require_subcommand(1);
   app.failure_message(CLI::FailureMessage::simple);
   app.formatter(help_formatter());
   app.footer(
-      "Exit: 0 done; 1 refuted, rejected, different or slower; 2 bad usage or input;\n"
-      "3 undecided or not modelled; 4 no gain, where --require-gain asks for one.\n"
-      "'isomer COMMAND --help' describes a command.");
+      "Exit: 0 done; 1 refuted, rejected, different or slower; 2 bad usage or input;\n3 undecided or not "
+      "modelled; 4 no gain, with --require-gain.\n'isomer COMMAND --help' describes a command.");
   Chosen chosen;
   add_bench(app, chosen);
   add_optimize(app, chosen);

@@ -117,9 +117,9 @@ void add_plans(CLI::App& app, Chosen& chosen) {
   add("verify",
       "Read every file of a store and prove every plan again; exit 1 if one is not what it should be", verify)
       ->add_flag("--files-only", request->files_only, "Prove nothing");
-  add("gc", "Take away what is invalid or of no use", clean)
+  add("gc", "Remove invalid and useless files", clean)
       ->add_option("--max-size", request->mebibytes,
-                   "In MiB: what was written first goes until the store is no larger (default: no limit)")
+                   "Limit of the size in MiB: the oldest files are removed first (default: no limit)")
       ->check(CLI::PositiveNumber)
       ->type_name("MIB");
   add("push", "Copy a store to another place, what is missing there",

@@ -80,11 +80,10 @@ Result<Reply> run(const Request& request) {
 void add_scan(CLI::App& app, Chosen& chosen) {
   auto request = std::make_shared<Request>();
   CLI::App* command = app.add_subcommand(
-      "scan", "Find the ONNX models on a disk: what they are, copies, and what optimize would gain");
+      "scan", "Find the ONNX models on a disk, describe them, and estimate the gain of optimize");
   command
-      ->add_option(
-          "DIR", request->folders,
-          "Folders to look into, or models (default: site-packages of the active Python environment)")
+      ->add_option("DIR", request->folders,
+                   "Folders to search, or models (default: site-packages of the active Python environment)")
       ->type_name("");
   command
       ->add_option("--budget", request->budget,

@@ -21,7 +21,7 @@ void add_shape_option(CLI::App& command, std::vector<std::string>& shapes, const
 void add_sizes_from_option(CLI::App& command, int& sizes_from) {
   command
       .add_option("--sizes-from", sizes_from,
-                  "Sizes that inputs leave open are at least this, in all that is proved (docs/equality.md)")
+                  "The least size of open dimensions in proofs (docs/equality.md)")
       ->check(CLI::IsMember({0, 1}))
       ->type_name("0|1")
       ->capture_default_str();
@@ -30,8 +30,8 @@ void add_sizes_from_option(CLI::App& command, int& sizes_from) {
 void add_value_option(CLI::App& command, std::vector<std::string>& values) {
   command
       .add_option("--value", values,
-                  "Fill a made-up input with a number (sr=16000); may be given several times (default: what "
-                  "names and the model's own comparisons suggest, else random)")
+                  "Fill a generated input with a number (sr=16000); may be given several times (default: "
+                  "from names and the model's own comparisons, else random)")
       ->type_name("NAME=NUMBER")
       ->expected(1)
       ->take_all();
