@@ -458,10 +458,10 @@ def explore(
     """Finds by trials which of ONNX Runtime's passes and settings help a model (docs/explore.md).
 
     `objective`: the quantity to improve; "load-time" makes a model that loads faster, written to `output`, `this_machine`: one for processors like
-    this one only; `prove_seconds`: for proving it equal. `mode`: "fast" combines all that help alone with 95 % confidence, "mixed" adds
-    passes greedily while that helps, "full" tries all subsets of the few that help most. `seconds`: of one trial, at most. `min_gain`: the least gain. `control`: measure passes that
-    change nothing. `records`: a file with which a run that was stopped goes on. `feeds`: arrays by name or an npz file; without them they are made up,
-    at `sizes`, filled as `values` says ({"sr": 16000}).
+    this one only; `prove_seconds`: for proving it equal. `mode`: "fast" combines all that help alone with 95 % confidence, "mixed" adds passes
+    greedily while that helps, "full" tries all subsets of the few that help most. `seconds`: of one trial, at most. `min_gain`: the least gain.
+    `control`: measure passes that change nothing. `records`: a file with which a run that was stopped goes on. `feeds`: arrays by name or an npz
+    file; without them they are made up, at `sizes`, filled as `values` says ({"sr": 16000}).
 
     >>> import isomer, onnx
     >>> model = onnx.parser.parse_model('<ir_version: 8, opset_import: ["" : 17]> g (float[64] x) => (float[64] y) { a = Identity(x) y = Tanh(a) }')

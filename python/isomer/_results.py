@@ -74,7 +74,7 @@ class Optimized(_Shown, Generic[Model]):
     report: dict[str, Any] = _report()
 
     def _line(self) -> str:
-        speed = f", {self.ratio} times as fast" if self.ratio and self.result != "unchanged" else ""
+        speed = f", {self.ratio}× faster" if self.ratio and self.result != "unchanged" else ""
         why = f", because {self.reason}" if self.reason else ""
         return f"{self.result}{speed}, {self.nodes_in} nodes -> {self.nodes_out}{why}"
 
@@ -127,7 +127,7 @@ class Comparison(_Shown):
     report: dict[str, Any] = _report()
 
     def __bool__(self) -> bool:
-        raise TypeError("a comparison is neither true nor false: ask for .differ")
+        raise TypeError("a comparison is neither true nor false: use .differ")
 
     def _line(self) -> str:
         return "they differ" if self.differ else "no difference beyond the tolerance"
@@ -146,7 +146,7 @@ class Compiled(_Shown):
     report: dict[str, Any] = _report()
 
     def _line(self) -> str:
-        speed = f", {self.ratio} times as fast as the runtime" if self.ratio else ""
+        speed = f", {self.ratio}× faster than the runtime" if self.ratio else ""
         return f"{self.folder}, {self.report['nests']} nests, for {self.report['target']}{speed}"
 
     def _rows(self) -> Rows:

@@ -39,10 +39,10 @@ std::string plain_verdict(const Json& pair) {
   if (const std::string failure = failure_of(pair); !failure.empty()) return "not compared: " + failure;
   const double ratio = number_of(pair["ratio"]);
   if (pair["verdict"] == "faster")
-    return ratio >= 1.995 ? fmt::format("{:.1f} times as fast", ratio)
+    return ratio >= 1.995 ? fmt::format("{:.1f}× faster", ratio)
                           : fmt::format("faster, by {:.1f} %", 100 * (ratio - 1));
   if (pair["verdict"] == "slower")
-    return ratio <= 1 / 1.995 ? fmt::format("{:.1f} times as slow", 1 / ratio)
+    return ratio <= 1 / 1.995 ? fmt::format("{:.1f}× slower", 1 / ratio)
                               : fmt::format("slower, by {:.1f} %", 100 * (1 / ratio - 1));
   return "no difference seen";
 }

@@ -65,7 +65,7 @@ std::vector<Explained> grouped_notes(const api::Explanation& explanation) {
 
 std::string step_text(const std::string& count, const std::string& words, double ratio) {
   std::string what = printable(words);
-  if (ratio > 0) what += fmt::format(", {:.2f} times as fast in its place", ratio);
+  if (ratio > 0) what += fmt::format(", {:.2f}× measured alone", ratio);
   const std::size_t indent = 2 + width(count);
   return "  " + count + wrapped(what, columns_of(STDOUT_FILENO), indent, indent) + '\n';
 }
@@ -73,7 +73,7 @@ std::string step_text(const std::string& count, const std::string& words, double
 std::string head(const api::Explanation& explanation) {
   std::string text;
   for (const Note& n : explanation.notes)
-    if (n.kind == "measured") text += fmt::format("{} was measured {:.2f} times as fast\n", n.what, n.ratio);
+    if (n.kind == "measured") text += fmt::format("{}: measured speedup {:.2f}×\n", n.what, n.ratio);
   const std::string where = explanation.sizes_from > 0 ? " for all sizes of at least 1" : "";
   if (explanation.pairs)
     return text +

@@ -34,12 +34,11 @@ std::string interval_text(const Interval& ns) {
                      latency_text(ns.high));
 }
 
-// "1.25 times faster [1.23, 1.27]" or "0.99 times [0.98, 1.01]"
+// "1.253× [1.234, 1.271]"
 std::string gain_text(const Interval& ratio) {
   if (ratio.high > kWidest * ratio.low)
-    return fmt::format("{:.2f} times as fast, at least {:.3f}, by few measurements", ratio.estimate,
-                       ratio.low);
-  return fmt::format("{:.3f} times as fast [{:.3f}, {:.3f}]", ratio.estimate, ratio.low, ratio.high);
+    return fmt::format("{:.2f}×, at least {:.3f}×, by few measurements", ratio.estimate, ratio.low);
+  return fmt::format("{:.3f}× [{:.3f}, {:.3f}]", ratio.estimate, ratio.low, ratio.high);
 }
 
 bool is_changed(const Json& report) { return report["result"] != "unchanged"; }
@@ -56,7 +55,7 @@ std::string headline(const Json& report, const OptimizeWords& words) {
                      Colour::Green);
     if (report["ratio"].is_null())
       return painted(out + ": rewritten and proved equal, not measured", Colour::Green);
-    return painted(fmt::format("{}: {:.2f} times as fast, proved equal{}", out, number_of(report["ratio"]),
+    return painted(fmt::format("{}: {:.2f}× faster, proved equal{}", out, number_of(report["ratio"]),
                                report["flushed"] > 0 ? " but for denormal weights" : ""),
                    Colour::Green);
   }
@@ -115,7 +114,7 @@ struct Line {
   double ratio = 0;
 };
 
-// "  43 × parallel branches merged into one convolution (215 fewer nodes), 1.90 times as fast in its place"
+// "  43 × parallel branches merged into one convolution (215 fewer nodes), 1.90× measured alone"
 std::string lines_text(const std::vector<Line>& lines, bool all) {
   std::string text;
   std::size_t shown = 0;
@@ -128,7 +127,7 @@ std::string lines_text(const std::vector<Line>& lines, bool all) {
     if (l.fewer > 0)
       what += fmt::format(", {} fewer node{}", grouped(static_cast<std::uint64_t>(l.fewer)),
                           l.fewer == 1 ? "" : "s");
-    if (l.ratio > 0) what += fmt::format(", {:.2f} times as fast in its place", l.ratio);
+    if (l.ratio > 0) what += fmt::format(", {:.2f}× measured alone", l.ratio);
     text += fmt::format("  {:>4} × {}\n", l.places, wrapped(printable(what), columns(), 9, 9));
   }
   return text;
@@ -181,11 +180,11 @@ std::string kernels_text(const Json& report) {
   text = paragraph(text, 2, 4);
   for (const Json& at : kernels["sizes"]) {
     std::string sizes = fmt::format("{}", fmt::join(at["sizes"].get<std::vector<std::string>>(), " "));
-    text += paragraph(fmt::format("at {}: {}", printable(sizes),
-                                  at["speed"].is_null()
-                                      ? printable(string_of(at, "reason"))
-                                      : fmt::format("{:.2f} times as fast", number_of(at["speed"]["ratio"]))),
-                      4, 6);
+    text += paragraph(
+        fmt::format("at {}: {}", printable(sizes),
+                    at["speed"].is_null() ? printable(string_of(at, "reason"))
+                                          : fmt::format("{:.2f}× faster", number_of(at["speed"]["ratio"]))),
+        4, 6);
   }
   const Json& every = kernels["every_size"];
   if (!every.is_null())
@@ -265,11 +264,10 @@ std::string optimize_text(const Json& report, const OptimizeWords& words) {
   }
   text += kernels_text(report);
   for (const Json& a : report["advice"])
-    text +=
-        paragraph(fmt::format("advice: with {}={} the original is {:.2f} times as fast [{:.2f}, {:.2f}]: {}",
-                              string_of(a, "option"), string_of(a, "value"), number_of(a["ratio"]),
-                              number_of(a["low"]), number_of(a["high"]), printable(string_of(a, "why"))),
-                  2, 10);
+    text += paragraph(fmt::format("advice: with {}={} the original is {:.2f}× faster [{:.2f}, {:.2f}]: {}",
+                                  string_of(a, "option"), string_of(a, "value"), number_of(a["ratio"]),
+                                  number_of(a["low"]), number_of(a["high"]), printable(string_of(a, "why"))),
+                      2, 10);
   if (report["stopped_by"] == "interrupt" && is_changed(report)) text += "  stopped by Ctrl-C\n";
   else if (report["stopped_by"] == "budget" && report["result"] == "improved")
     text += "  the time ran out; a longer --budget may find more\n";

@@ -123,11 +123,10 @@ std::string prove_text(const Json& report, bool is_verbose, bool is_said) {
   const bool is_by_certificate = report["by_certificate"].get<bool>();
   if (is_by_certificate) text += "  by the certificate beside the second model, checked again\n";
   if (is_proved && !rounding_text(report).empty())
-    text +=
-        line(fmt::format("rounded constants differ by {:.1g} of their value at most; --exact-constants asks "
-                         "for the same digits",
-                         number_of(report["worst_relative"])),
-             2, 4);
+    text += line(fmt::format("rounded constants differ by at most {:.1g} of their value; --exact-constants "
+                             "requires the same digits",
+                             number_of(report["worst_relative"])),
+                 2, 4);
   if (const int wider = report["widened"].get<int>(); is_proved && wider > 0)
     text +=
         line(fmt::format("{} values of 16-bit floats are computed in float32, rounded less", wider), 2, 4);

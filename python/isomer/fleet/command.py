@@ -343,9 +343,9 @@ def sign_plans(arguments):
     """`isomer plans sign DIR --key KEY` and `isomer plans signers DIR --signed-by FILE`; its exit code."""
     out = argparse.ArgumentParser(prog="isomer plans")
     commands = out.add_subparsers(dest="command", required=True)
-    signing = commands.add_parser("sign", help="Sign each entry of a store: who measured")
+    signing = commands.add_parser("sign", help="Sign each entry of a store, with its measurement")
     signing.add_argument("--key", required=True, help="an SSH key; a public one if an agent has the private")
-    signers = commands.add_parser("signers", help="Who signed the entries of a store")
+    signers = commands.add_parser("signers", help="List the signers of a store's entries")
     signers.add_argument("--signed-by", required=True, metavar="FILE", help="ssh-keygen's file of allowed signers")
     for command in (signing, signers):
         command.add_argument("store")

@@ -137,5 +137,5 @@ def probe(isomer, model, seconds, runtime):
     out["fingerprint"] += f"; {answer['runtime']} {answer['version']}"
     pair = answer["pairs"][0]
     if not pair["low"] <= 1 <= pair["high"]:
-        out["trouble"] = f"a model against itself is {pair['ratio']:.3f} times as fast there [{pair['low']:.3f}, {pair['high']:.3f}]"
+        out["trouble"] = f"a model compared with itself has the ratio {pair['ratio']:.3f} there [{pair['low']:.3f}, {pair['high']:.3f}]"
     return out

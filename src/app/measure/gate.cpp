@@ -50,12 +50,13 @@ Words speed_words(const GateRun& run) {
   const std::string ratio = ratio_text(speed.measured.ratio);
   switch (speed.answer) {
     case GateAnswer::Passes:
-      return {fmt::format("{} times as fast, at least {} is asked for", ratio, run.min_ratio)};
-    case GateAnswer::Fails: return {fmt::format("slower: {} times as fast, below {}", ratio, run.min_ratio)};
+      return {fmt::format("{} times BASE's speed, at least {} is required", ratio, run.min_ratio)};
+    case GateAnswer::Fails:
+      return {fmt::format("slower: {} times BASE's speed, below {}", ratio, run.min_ratio)};
     case GateAnswer::Unsure: break;
   }
   return {
-      fmt::format("not sure whether it is slower: {} times as fast, {} is asked for; more --seconds or a "
+      fmt::format("not sure whether it is slower: {} times BASE's speed, {} is required; more --seconds or a "
                   "quieter machine could decide",
                   ratio, run.min_ratio)};
 }

@@ -161,8 +161,8 @@ Status Attempt::search_and_look() {
   if (found_nothing)
     publish([&](Reached& r) {
       r.reason = report_.refused.empty()
-                     ? "nothing to improve was found"
-                     : "nothing of what was found could be taken: " + report_.refused.front();
+                     ? "no faster rewrite was found"
+                     : "none of the rewrites that were found could be used: " + report_.refused.front();
     });
   if (!trials_) return Done{};  // on_draft has seen them all
   const std::vector<Draft> all = history;

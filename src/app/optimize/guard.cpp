@@ -31,7 +31,7 @@ bool could_be_decided(const Interval& ratio, double min_gain) {
 }
 
 std::string why_slower(const Interval& ratio) {
-  return fmt::format("what was found {} slower, {:.3f} times as fast (95 % interval {:.3f} to {:.3f})",
+  return fmt::format("the best candidate {} slower: {:.3f}× (95 % interval {:.3f} to {:.3f})",
                      ratio.high < 1 ? "is" : "may be", ratio.estimate, ratio.low, ratio.high);
 }
 
@@ -51,18 +51,19 @@ std::uintmax_t allowed_bytes(const OptimizeRequest& request, std::uintmax_t byte
 }
 
 std::string why_not_faster(const Interval& ratio, double min_gain) {
-  const std::string interval = fmt::format("95 % interval {} to {}", percent(ratio.low), percent(ratio.high));
+  const std::string interval =
+      fmt::format("95 % interval of {} to {}", percent(ratio.low), percent(ratio.high));
   if (ratio.high <= 1)
-    return fmt::format("what was found is slower, by {} ({})", percent(1 / ratio.estimate), interval);
+    return fmt::format("the best candidate is slower, by {} ({})", percent(1 / ratio.estimate), interval);
   // A tenth below what was seen, so that the same measurement would pass.
   const std::string taken =
-      ratio.low > 1.0005 ? fmt::format("; --min-gain {:.3f} would take it", 1 + (ratio.low - 1) * 0.9) : "";
-  if (ratio.estimate <= 1) return fmt::format("what was found is not faster ({})", interval);
+      ratio.low > 1.0005 ? fmt::format("; --min-gain {:.3f} would accept it", 1 + (ratio.low - 1) * 0.9) : "";
+  if (ratio.estimate <= 1) return fmt::format("the best candidate is not faster ({})", interval);
   if (ratio.high <= min_gain)
-    return fmt::format("what was found is {} faster, less than the {} that a change must gain ({}){}",
+    return fmt::format("the best candidate is {} faster, less than the {} that a change must gain ({}){}",
                        percent(ratio.estimate), percent(min_gain), interval, taken);
-  return fmt::format("what was found is {} faster, but not surely by more than {} ({}){}{}",
-                     percent(ratio.estimate), percent(min_gain), interval, taken,
+  return fmt::format("the best candidate measured {} faster, but its {} does not exceed {}{}{}",
+                     percent(ratio.estimate), interval, percent(min_gain), taken,
                      could_be_decided(ratio, min_gain) ? "; a longer --budget could decide" : "");
 }
 

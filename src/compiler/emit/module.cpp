@@ -33,8 +33,8 @@ typedef struct {0}_module {0}_module;
 
 /* Maps the weights; NULL: the file is not there, or is not this model's. A run has {2}. */
 {0}_module* {0}_create(const char* weights_file);
-/* The same where a run has so many threads, the caller's included. Results are the same bits with any number.
-   Threads are started here and end with the module; of runs at the same time, one has them. */
+/* The same with this number of threads in a run, the caller's included. Every number gives the same bits.
+   Threads are started here and end with the module; of concurrent runs, one has them. */
 {0}_module* {0}_create_with_threads(const char* weights_file, int threads);
 void {0}_destroy({0}_module* module);
 {5}/* Inputs and outputs in the order of interface.json, in the caller's memory; `workspace` at a multiple of 64.{4}

@@ -40,7 +40,7 @@ TEST(SizesFromOne, AreBelievedOfInputsWhereTheUserSaysSo) {
   EXPECT_EQ(said.report.sizes_from, 1);
   // The certificate does not cover size 0.
   EXPECT_EQ(check_models(at_least(0, in), out, text).report.reason,
-            "the certificate holds for sizes of at least 1 only, and size 0 is asked about, too");
+            "the certificate holds only for sizes of at least 1, but size 0 is required, too");
   // The same steps as a statement about all sizes are not proved, however IN is read.
   const std::string about_all = to_text(with_digests(made, in, out));
   EXPECT_EQ(about_all.find("sizes_from"), std::string::npos);

@@ -134,7 +134,7 @@ void NormalForms::settle_bound(Polynomial& out, Summand s, int position, std::ve
     if (bound[i].is_concrete() && bound[i].concrete() <= options_.budget.unrolled &&
         (!smallest || bound[i].concrete() < bound[*smallest].concrete()))
       smallest = i;
-  if (!smallest) throw Undecided("a sum whose summands no factor tells apart");
+  if (!smallest) throw Undecided("a sum whose summands no factor distinguishes");
   const std::int64_t extent = bound[*smallest].concrete();
   bound.erase(bound.begin() + static_cast<std::ptrdiff_t>(*smallest));
   for (std::int64_t v = 0; v < extent; ++v) {

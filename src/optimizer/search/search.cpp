@@ -75,7 +75,7 @@ std::optional<std::string> why_not_first(SearchContext& context, const Workpiece
                        trial->errors->before);
   step.ratio = trial->time->ratio.estimate;
   context.report.regions.push_back({step.change, step.proposal.what, 1, trial->time->ratio});
-  if (step.ratio < kLeastFirst) return fmt::format("it is slower, {:.2f} times as fast", step.ratio);
+  if (step.ratio < kLeastFirst) return fmt::format("it is slower: {:.2f}×", step.ratio);
   return std::nullopt;
 }
 

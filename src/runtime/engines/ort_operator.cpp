@@ -121,7 +121,7 @@ void im_keep_workspace(im_kernel* kernel, void* workspace) {{
 
 im_status im_make(const void*, const void*, const void* info, void** out) {{
   char path[PATH_MAX];
-  if (!im_weights_path(path)) return im_failed("{0}: can't tell where its library is");
+  if (!im_weights_path(path)) return im_failed("{0}: can't find the path of its library");
   (void)info;
 {8}  im_kernel* kernel = (im_kernel*)calloc(1, sizeof(im_kernel));
   if (kernel == NULL || (kernel->module = {0}_create_at(path, (long)begin)) == NULL) {{
@@ -296,7 +296,7 @@ extern "C" __attribute__((visibility("default"), weak)) void* RegisterCustomOps(
 // Whether the weights are those that were written with the library: {0}: the file; {1}: its size; {2}: what
 // it begins with.
 constexpr char kWeightsCheck[] = R"text(  char path[PATH_MAX], begin[sizeof("{2}") - 1];
-  if (!im_weights_path(path)) return im_failed("{0}: can't tell where its library is");
+  if (!im_weights_path(path)) return im_failed("{0}: can't find the path of its library");
   const int file = open(path, O_RDONLY);
   struct stat about;
   const bool is_it = file >= 0 && fstat(file, &about) == 0 && about.st_size == {1} &&

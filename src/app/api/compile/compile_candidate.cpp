@@ -95,7 +95,7 @@ CandidateMaker::CandidateMaker(const Model& model, const fs::path& folder, const
               .threads = options.threads,
               .objects = options.objects,
               .limit = limit_.limit()};
-  if (options.seconds == 0) not_compared_ = "not asked for";
+  if (options.seconds == 0) not_compared_ = "--seconds is 0";
   else if (!runs_here(options.target)) not_compared_ = options.target + " does not run here";
   else against_.emplace(model, options, folder);
 }

@@ -76,7 +76,7 @@ void OperatorSearch::show(const std::string& now) const {
 void OperatorSearch::find() {
   cut(graphs_[0], {});
   if (graphs_[0].cover && graphs_[0].is_open() && graphs_[0].cover->cut().segments.empty())
-    objection_ = "nothing of it is worth an operator: its nodes have no formula, or compute too little";
+    objection_ = "no region is worth an operator: its nodes have no formula, or compute too little";
   if (options_.seconds == 0) {
     add_equal();
     wholes_.resize(graphs_.size());

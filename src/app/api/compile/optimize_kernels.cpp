@@ -265,7 +265,7 @@ class KernelRun {
       found_.json["beside_graph"] = {
           {"ratio", more.ratio.estimate}, {"low", more.ratio.low}, {"high", more.ratio.high}};
       if (more.ratio.low <= 1)
-        return unmeasured("what the graph search found is not surely slower without them");
+        return unmeasured("they do not make the result of the graph search faster with 95 % confidence");
     }
     found_.is_taken = true;
     found_.ratio = Interval{found_.time->ratio.estimate, found_.time->ratio.low, found_.time->ratio.high};
