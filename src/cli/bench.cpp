@@ -57,7 +57,7 @@ Result<Reply> bench(const BenchCommand& request) {
   ISOMER_TRY(const auto runtimes, runtime_options(request.runtime));
   const bool is_profiled = !request.node_data.empty() || !request.trace.empty();
   if (is_profiled && (models.size() > 1 || runtimes.size() > 1))
-    return Error{"--node-data and --trace are of one model on one runtime"};
+    return Error{"--node-data and --trace need exactly one model and one runtime"};
   for (const std::filesystem::path& path : {request.node_data, request.trace})
     if (!path.empty() &&
         std::filesystem::weakly_canonical(path) == std::filesystem::weakly_canonical(request.models.front()))

@@ -83,7 +83,7 @@ std::string model_table(const Json& run) {
       if (pair["number_of_b"] != i) continue;
       std::string line = fmt::format("{}: {}", names[i], plain_verdict(pair));
       if (failure_of(pair).empty())
-        line += fmt::format("; {} of {} over this one's: {}, 95 % interval",
+        line += fmt::format("; {} of {} divided by this one's: {}, 95 % interval",
                             pair["clock"] == "cpu" ? "CPU time" : "latency", names[0],
                             ratio_text(interval_of(pair, "ratio")));
       add_line(line);
@@ -139,8 +139,8 @@ std::string run_text(const Json& run) {
   };
   add("inputs: " + printable(run["inputs"].get<std::string>()));
   if (run["network"] == "open")
-    add("note: this kernel forbids both seccomp and network namespaces: the runtime's process could use the "
-        "network");
+    add("note: this kernel forbids both seccomp and network namespaces, so the runtime's process could use "
+        "the network");
   if (const std::string note = run["note"].get<std::string>(); !note.empty()) add("note: " + printable(note));
   text += '\n' + model_table(run);
   const auto names = short_names(run["models"]);

@@ -76,15 +76,14 @@ std::string head(const api::Explanation& explanation) {
     if (n.kind == "measured") text += fmt::format("{}: measured speedup {:.2f}×\n", n.what, n.ratio);
   const std::string where = explanation.sizes_from > 0 ? " for all sizes of at least 1" : "";
   if (explanation.pairs)
-    return text +
-           fmt::format(
-               "two models that were proved equal{} by {}{} pairs of values, which isomer check proves "
-               "again\n",
-               where, explanation.steps > 0 ? fmt::format("{} steps, then ", grouped(explanation.steps)) : "",
-               grouped(*explanation.pairs));
+    return text + fmt::format(
+                      "two models, proved equal{} by {}{} pairs of values; isomer check proves them again\n",
+                      where,
+                      explanation.steps > 0 ? fmt::format("{} steps, then ", grouped(explanation.steps)) : "",
+                      grouped(*explanation.pairs));
   if (explanation.steps == 0) return text + "nothing was changed\n";
   return text +
-         fmt::format("{} steps, which isomer check proves again{}\n", grouped(explanation.steps), where);
+         fmt::format("{} steps; isomer check proves them again{}\n", grouped(explanation.steps), where);
 }
 
 std::string to_text(const api::Explanation& explanation, bool is_verbose) {

@@ -77,7 +77,7 @@ std::string to_text(const Json& report) {
                                                   : painted("no difference beyond rounding", Colour::Green)) +
                     '\n' + table.text(columns_of(STDOUT_FILENO)) + firsts;
   if (const Json& parting = report["first_parting"]; !parting.is_null())
-    out += line(fmt::format("the first value where they part is {}, at {}",
+    out += line(fmt::format("the first value that differs is {}, at {}",
                             printable(parting["a"].get<std::string>()), place_text(parting)));
   return out + line(fmt::format("engine {}, inputs {}", report["engine"].get<std::string>(),
                                 printable(report["inputs"].get<std::string>())));

@@ -50,7 +50,7 @@ Result<Reply> compile(const CompileCommand& request) {
   const Interrupt interrupt;
   ISOMER_TRY(const auto live,
              Live::start(request.live, options.budget + options.tune_seconds, interrupt.flag()));
-  live->set_kept("nothing is written");
+  live->set_kept("no file is written");
   options.stop = interrupt.token();
   options.progress = [&live](std::string_view now) { live->show(now); };
   const api::Compiled compiled =
@@ -178,8 +178,8 @@ void add_compile(CLI::App& app, Chosen& chosen) {
   add_feeds_option(*command, request->options.feeds_file, "Inputs to compare and to measure with",
                    "generated ones");
   add_shape_option(*command, request->options.sizes,
-                   "; with --as custom-op a name that comes again begins another size; without it, an "
-                   "extent may be ?, which leaves it open: x=?x3x48x?");
+                   "; with --as custom-op a repeated name begins another size; without it, an extent may be "
+                   "?, which leaves it open: x=?x3x48x?");
   command->add_flag(
       "--fixed-sizes", request->options.fixed_sizes,
       "With --as custom-op: write a model for the given size alone. Without it, model.onnx runs at "

@@ -44,13 +44,13 @@ std::string speed_of(const Json& report) {
                high = speed["high"].get<double>();
   const std::string_view verdict = low > 1    ? "faster than ONNX Runtime"
                                    : high < 1 ? "SLOWER than ONNX Runtime"
-                                              : "no difference seen to ONNX Runtime";
+                                              : "no difference to ONNX Runtime seen";
   const int threads = report["threads"].get<int>();
   return fmt::format("{}: {:.2f}x (95 % interval {:.2f} to {:.2f}), on {}; {}", verdict, ratio, low, high,
                      threads == 1 ? "one thread" : fmt::format("{} threads each", threads),
                      is_rounded(report)                  ? "NOT EQUAL: products are of bfloat16"
                      : string_of(report, "note").empty() ? "outputs agree"
-                                                         : "for outputs see the note");
+                                                         : "see the note for outputs");
 }
 
 // How far it is from float64, and what was done about it; "": not measured.
@@ -88,10 +88,10 @@ std::string regions_of(const Json& regions) {
 std::string tuning_of(const Json& tuning) {
   if (tuning.is_null()) return "";
   const std::string what = fmt::format(
-      "{} schedules of {} units timed in {:.0f} s, {} remembered", grouped(count_of(tuning, "tried")),
+      "{} schedules of {} units timed in {:.0f} s, {} from records", grouped(count_of(tuning, "tried")),
       count_of(tuning, "units"), tuning["seconds"].get<double>(), grouped(count_of(tuning, "remembered")));
   if (tuning["is_taken"].get<bool>())
-    return paragraph(fmt::format("tuned: {:.3f}x as fast as untuned; {} units have other schedules ({})",
+    return paragraph(fmt::format("tuned: {:.3f}x faster than untuned; {} units have new schedules ({})",
                                  tuning["ratio"].get<double>(), tuning["taken"].size(), what));
   return paragraph(fmt::format("not tuned: {} ({})", printable(string_of(tuning, "why")), what));
 }
@@ -166,7 +166,7 @@ std::string compile_text(const Json& report, const CompileWords& words) {
                             printable(words.in.string())),
                 Colour::Yellow) +
         '\n' + paragraph("why: " + printable(reason), 5);
-  text += fmt::format("{}: {} nests in {} functions; {} are tiled products, {} go by Winograd\n",
+  text += fmt::format("{}: {} nests in {} functions; {} are tiled products, {} use Winograd\n",
                       printable(words.folder.string()), grouped(count_of(report, "nests")),
                       grouped(count_of(report, "functions")), grouped(count_of(report, "tiled")),
                       grouped(count_of(report, "winograd")));

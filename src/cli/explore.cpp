@@ -88,8 +88,8 @@ Result<Reply> explore(const ExploreCommand& request) {
   const api::Model model = api::load(request.model);
   const Interrupt interrupt;
   ISOMER_TRY(const auto live, Live::start(request.live, {}, interrupt.flag()));
-  live->set_kept(options.records.empty() ? "nothing is kept without --records"
-                                         : "the records are kept: the same command goes on");
+  live->set_kept(options.records.empty() ? "without --records the answers so far are not kept"
+                                         : "the answers so far are kept: the same command continues");
   options.stop = interrupt.token();
   options.progress = [&live](std::string_view now) { live->show(now); };
   const api::ExploreReport report = api::explore(model, options);

@@ -36,14 +36,14 @@ Result<api::OptimizeOptions> options_of(const Request& request) {
   api::OptimizeOptions options = request.options;
   ISOMER_TRY(options.seconds, seconds_of(request.budget));
   if (request.files.out == "-")
-    return Error{"-o -: a model is written to a file, since its proof goes beside it"};
+    return Error{"-o -: give a file, because the certificate is written beside it"};
   options.judge = request.judge == "cost"  ? api::Judge::Cost
                   : request.judge == "any" ? api::Judge::Any
                                            : api::Judge::Runtime;
   if (request.keep_denormals) options.without.emplace_back("denormals");
   if (request.max_size_growth > 0) options.max_size_growth = request.max_size_growth;
   if (request.runtime.names.size() > 1)
-    return Error{"--runtime: a model is made for one runtime; run isomer optimize once for each"};
+    return Error{"--runtime: give one runtime; run isomer optimize once for each"};
   ISOMER_TRY(const auto runtimes, runtime_options(request.runtime));
   options.runtime = runtimes.at(0);
   options.cache = cache_place(request.cache);

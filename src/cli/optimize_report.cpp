@@ -62,8 +62,9 @@ std::string headline(const Json& report, const OptimizeWords& words) {
   if (is_changed(report))
     return painted(fmt::format("{}: simplified and proved equal, not faster", out), Colour::Green);
   if (string_of(report, "certificate").empty())
-    return painted("unchanged: nothing was written", Colour::Yellow);
-  if (!report["fixed"].empty()) return painted(out + ": fixed to one size, else unchanged", Colour::Yellow);
+    return painted("unchanged: no file was written", Colour::Yellow);
+  if (!report["fixed"].empty())
+    return painted(out + ": fixed to one size, otherwise unchanged", Colour::Yellow);
   return painted(fmt::format("{}: unchanged, a copy of {}", out, printable(words.in.string())),
                  Colour::Yellow);
 }
@@ -190,7 +191,7 @@ std::string kernels_text(const Json& report) {
   if (!every.is_null())
     text +=
         paragraph(every["is_taken"].get<bool>()
-                      ? "kernels run at every size that they take, else the model's own nodes"
+                      ? "kernels run at every size that they support; the model's own nodes run at others"
                       : "at all other sizes: the model's own nodes: " + printable(string_of(every, "reason")),
                   4, 6);
   return text;
@@ -200,7 +201,7 @@ std::string kernels_text(const Json& report) {
 std::string next_step(const Json& report, const OptimizeWords& words) {
   const bool is_measured_on_ort = string_of(report["runtime"], "name") == "ort";
   if (report["kernels"].is_null() && is_measured_on_ort && !words.is_simplified)
-    return "  with --kernels, optimize also makes kernels for this model, a library beside the result\n";
+    return "  next, try --kernels: it also compiles kernels for this model\n";
   if (!has_kernels(report)) return "";
   return fmt::format(
       "  load it in Python: isomer.InferenceSession(\"{}\"); without the library it runs as the graph "
@@ -213,8 +214,7 @@ std::string cache_text(const Json& report) {
   const Json &cache = report["cache"], &search = report["search"];
   if (const std::string trouble = string_of(cache, "trouble"); !trouble.empty()) return "cache: " + trouble;
   return fmt::format(
-      "from earlier runs: {} comparisons, how to prove {} changes, that {} can't be proved; cache: "
-      "{}, {} (--cache, --cache-size)",
+      "cache: {} comparisons, {} proof hints and {} known failures reused; {}, {} (--cache, --cache-size)",
       search["known_measurements"].get<std::int64_t>(), search["known_proofs"].get<std::int64_t>(),
       search["known_refusals"].get<std::int64_t>(), string_of(cache, "place"),
       bytes_text(cache["bytes"].get<std::uint64_t>()));
@@ -229,14 +229,13 @@ std::string details(const Json& report) {
   };
   list("each step", report["changes_in_words"]);
   list("not proved, or not accepted", report["not_taken"]);
-  list("looked at and left alone", report["left_alone"]);
+  list("examined without a proposal", report["left_alone"]);
   const auto count = [&](const char* field) { return report["search"][field].get<std::int64_t>(); };
-  text +=
-      paragraph(fmt::format("the search looked at {} graphs and {} kinds of change; {} proofs were tried, "
-                            "{} more were equal to one of them; {:.1f} s in all",
-                            count("states"), count("regions"), count("proofs"), count("cache_hits"),
-                            number_of(report["seconds"])),
-                2, 2);
+  text += paragraph(fmt::format("the search visited {} graphs and {} kinds of change; {} proofs, {} more "
+                                "from the proof cache; {:.1f} s in all",
+                                count("states"), count("regions"), count("proofs"), count("cache_hits"),
+                                number_of(report["seconds"])),
+                    2, 2);
   if (!report["cache"].is_null()) text += paragraph(cache_text(report), 2, 2);
   return text;
 }
@@ -258,9 +257,9 @@ std::string optimize_text(const Json& report, const OptimizeWords& words) {
   }
   if (is_changed(report)) {
     if (const auto done = done_lines(report); !done.empty())
-      text += "  what was done\n" + lines_text(done, words.is_verbose);
+      text += "  changes\n" + lines_text(done, words.is_verbose);
   } else if (const auto tried = tried_lines(report); !tried.empty()) {
-    text += "  what was tried\n" + lines_text(tried, words.is_verbose);
+    text += "  candidates\n" + lines_text(tried, words.is_verbose);
   }
   text += kernels_text(report);
   for (const Json& a : report["advice"])
@@ -270,15 +269,13 @@ std::string optimize_text(const Json& report, const OptimizeWords& words) {
                       2, 10);
   if (report["stopped_by"] == "interrupt" && is_changed(report)) text += "  stopped by Ctrl-C\n";
   else if (report["stopped_by"] == "budget" && report["result"] == "improved")
-    text += "  the time ran out; a longer --budget may find more\n";
+    text += "  the budget ended the search; a longer --budget may find more\n";
   if (report["search"]["saturation"]["greedy"] > 0)
     text += paragraph(
-        "chosen greedily, what is read twice paid twice: there is no HiGHS (libhighs.so.1) here, "
-        "or it did not answer",
-        2, 4);
+        "the choice was greedy, not exact: HiGHS (libhighs.so.1) is not installed, or did not answer", 2, 4);
   if (!report["fixed"].empty())
-    text += paragraph(fmt::format("for one size only: isomer check {} {} {} --shape {}", words.in.string(),
-                                  words.out.string(), certificate,
+    text += paragraph(fmt::format("for one size only; check it with: isomer check {} {} {} --shape {}",
+                                  words.in.string(), words.out.string(), certificate,
                                   fmt::join(report["fixed"].get<std::vector<std::string>>(), " --shape ")),
                       2, 4);
   if (!certificate.empty() && is_changed(report))
@@ -287,18 +284,16 @@ std::string optimize_text(const Json& report, const OptimizeWords& words) {
                       2, 4);
   for (const Json& at : report["at_zero"])
     text += paragraph(
-        fmt::format("at {}; --sizes-from 0 refuses such results", printable(at.get<std::string>())), 2, 4);
+        fmt::format("at {}; --sizes-from 0 rejects such results", printable(at.get<std::string>())), 2, 4);
   if (const auto flushed = report["flushed"].get<std::uint64_t>(); flushed > 0)
-    text += paragraph(
-        fmt::format(
-            "it rests on this: {} weights below 2^-126 are zero; a sum of products with them changes by "
-            "{:.0e} of its largest input at most; --keep-denormals leaves them as they are",
-            grouped(flushed), number_of(report["flushed_bound"])),
-        2, 4);
+    text +=
+        paragraph(fmt::format("assumption: {} weights below 2^-126 are zero; a sum of products with them "
+                              "changes by at most {:.0e} of its largest input; --keep-denormals keeps them",
+                              grouped(flushed), number_of(report["flushed_bound"])),
+                  2, 4);
   if (is_changed(report))
     for (const Json& assumed : report["assumed"])
-      text += "  assuming that it is as its user states it:\n" + printable_lines(assumed.get<std::string>()) +
-              "\n";
+      text += "  assuming the user's definition:\n" + printable_lines(assumed.get<std::string>()) + "\n";
   if (words.is_verbose) text += details(report);
   text += next_step(report, words);
   return text;

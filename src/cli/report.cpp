@@ -31,11 +31,11 @@ struct ReportRequest {
 Result<Reply> report(const ReportRequest& request) {
   for (const fs::path& other : {request.in, request.out, request.certificate})
     if (fs::weakly_canonical(request.page) == fs::weakly_canonical(other))
-      return Error{fmt::format("-o {}: it would overwrite what the page is about", request.page.string())};
+      return Error{fmt::format("-o {}: it would overwrite one of the inputs", request.page.string())};
   const Interrupt interrupt;
   api::ReportOptions options = request.options;
   ISOMER_TRY(const auto runtimes, runtime_options(request.runtime));
-  if (runtimes.size() > 1) return Error{"--runtime: a page has the times of one runtime"};
+  if (runtimes.size() > 1) return Error{"--runtime: give one runtime; a page has the times of one"};
   options.runtime = runtimes.at(0);
   options.measure = request.widths == "time";
   options.certificate_file = request.certificate;
@@ -50,7 +50,8 @@ Result<Reply> report(const ReportRequest& request) {
   api::save_text(made.html, request.page);
   std::string text = fmt::format("{}: {}\n", printable(request.page.string()), bytes_text(made.html.size()));
   if (!made.why.empty())
-    text += fmt::format("  widths are analytic costs, no times were measured: {}\n", printable(made.why));
+    text +=
+        fmt::format("  widths are analytic costs, because no times were measured: {}\n", printable(made.why));
   Json json = Json::parse(made.json);
   json["report"] = request.page.string();
   return Reply{Exit::Done, std::move(text), std::move(json)};

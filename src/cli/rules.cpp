@@ -35,8 +35,7 @@ std::string required_text(const Json& rule) {
 std::string remark(const Json& rule) {
   if (rule["verdict"] == "proved") return "for all sizes";
   if (rule["verdict"] == "conditional") return "requires " + required_text(rule);
-  if (rule["verdict"] == "refuted")
-    return "false, and no simple precondition (see docs/rules.md) makes it true";
+  if (rule["verdict"] == "refuted") return "false, and no simple precondition (docs/rules.md) makes it true";
   return shortened(string_of(rule, "why"), kLongestReason);
 }
 
@@ -171,7 +170,7 @@ Result<Reply> generate(GenerateRequest request) {
     return Error{fmt::format("--shard {}: not I/N with 1 <= I <= N", request.shard)};
   const Interrupt interrupt;
   ISOMER_TRY(auto live, Live::start(request.live, {}, interrupt.flag()));
-  live->set_kept("the rules that are proved are written");
+  live->set_kept("the proved rules are written");
   request.options.stop = interrupt.token();
   request.options.progress = [&live](std::string_view now) { live->show(now); };
   const Json report = Json::parse(api::generate_rules(request.out, request.options).json);
@@ -224,7 +223,7 @@ struct MergeRequest {
 Result<Reply> merge(MergeRequest request) {
   const Interrupt interrupt;
   ISOMER_TRY(auto live, Live::start(request.live, {}, interrupt.flag()));
-  live->set_kept("the rules that are proved are written");
+  live->set_kept("the proved rules are written");
   request.options.stop = interrupt.token();
   request.options.progress = [&live](std::string_view now) { live->show(now); };
   const Json report = Json::parse(api::merge_rules(request.shards, request.out, request.options).json);
@@ -277,7 +276,7 @@ Result<Reply> derive(const std::filesystem::path& path, const std::filesystem::p
   return Reply{.exit = derived == all ? Exit::Done : Exit::Undecided,
                .text = table.text() + fmt::format("\n{} of {} rules follow\n", derived, all),
                .json = report,
-               .complaint = derived == all ? "" : fmt::format("{} rules are not derived", all - derived)};
+               .complaint = derived == all ? "" : fmt::format("{} rules do not follow", all - derived)};
 }
 
 struct FileRequest {
@@ -297,7 +296,7 @@ void add_readers(CLI::App& rules, Chosen& chosen) {
   add("list", "Describe each rule of a file")->callback([&chosen, request] {
     chosen.run = [request] { return list(request->file); };
   });
-  CLI::App* shown = add("show", "One rule of a file in full");
+  CLI::App* shown = add("show", "Print one rule of a file");
   shown->add_option("NAME", request->name, "The rule")->required();
   shown->callback(
       [&chosen, request] { chosen.run = [request] { return show(request->file, request->name); }; });

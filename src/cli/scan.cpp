@@ -49,9 +49,8 @@ Result<std::vector<fs::path>> default_folders() {
     if (const char* prefix = std::getenv(variable); prefix && *prefix)
       if (auto found = site_packages_of(prefix); !found.empty()) return found;
   return Error{
-      "no Python environment is active (VIRTUAL_ENV, CONDA_PREFIX); say where to look: isomer scan DIR, such "
-      "as a "
-      "folder site-packages or node_modules, or a cache"};
+      "no Python environment is active (VIRTUAL_ENV, CONDA_PREFIX); give a folder: isomer scan DIR, for "
+      "example site-packages, node_modules or a cache"};
 }
 
 Result<Reply> run(const Request& request) {

@@ -188,15 +188,14 @@ std::string legend(const Json& report, const ScanWords& words) {
   std::string out;
   const auto add = [&](const std::string& text) { out += wrapped(text, words.columns, 0) + '\n'; };
   if (words.seconds_per_model > 0)
-    add(fmt::format(
-        "estimate: how many times cheaper the model becomes by an analytic cost, after a search of at "
-        "most {} for each. It is not a measurement: isomer optimize measures, and keeps only what is "
-        "faster.",
-        duration_text(words.seconds_per_model)));
+    add(
+        fmt::format("estimate: the gain by an analytic cost, after a search of at most {} for each model. It "
+                    "is not a measurement: isomer optimize measures, and keeps only faster results.",
+                    duration_text(words.seconds_per_model)));
   const auto any = [&](const auto& is_meant) { return std::ranges::any_of(report["models"], is_meant); };
   if (any(has_denormals))
-    add("denormal weights: numbers below 2^-126, which processors compute with slowly. The estimate does not "
-        "know of them; isomer optimize writes them as zero where that is faster.");
+    add("denormal weights: numbers below 2^-126, with which processors compute slowly. The estimate ignores "
+        "them; isomer optimize writes them as zero where that is faster.");
   if (any([](const Json& m) { return !m["inspection"].is_null() && !m["inspection"]["opaque"].empty(); }))
     add("opaque nodes: Isomer has no formula for them and leaves them as they are; isomer inspect MODEL says "
         "why.");
@@ -241,7 +240,7 @@ std::string next_step(const Json& report, const ScanWords& words) {
 
 std::string scan_text(const Json& report, const ScanWords& words) {
   std::string out = wrapped(answer(report, words), words.columns, 0) + '\n';
-  if (report["interrupted"].get<bool>()) out += "Interrupted: this is what was found until then.\n";
+  if (report["interrupted"].get<bool>()) out += "Interrupted: these are the models found so far.\n";
   if (!report["models"].empty()) out += '\n' + table(report, words) + '\n' + legend(report, words);
   out += skipped_text(report, words);
   return out + next_step(report, words);

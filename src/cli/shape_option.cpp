@@ -6,13 +6,12 @@ namespace isomer::cli {
 
 void add_shape_option(CLI::App& command, std::vector<std::string>& shapes, const std::string& more) {
   command
-      .add_option(
-          "--shape", shapes,
-          "Extents of an input (x=1x3x224x224) or of a dimension that inputs name (batch=8); may be "
-          "given several times" +
-              more +
-              " (default: what the model says, else 1 for a first axis and 128 for others, or the first "
-              "usual sizes that the model runs at)")
+      .add_option("--shape", shapes,
+                  "Extents of an input (x=1x3x224x224) or of a dimension that inputs name (batch=8); may be "
+                  "given several times" +
+                      more +
+                      " (default: the declared size, else 1 for a first axis and 128 for others, or the "
+                      "first usual sizes at which the model runs)")
       ->type_name("NAME=SHAPE")
       ->expected(1)
       ->take_all();

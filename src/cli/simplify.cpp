@@ -27,7 +27,7 @@ Result<Reply> run(const Request& request) {
   api::OptimizeOptions options{.judge = api::Judge::Nodes, .may_leave_thread = true};
   ISOMER_TRY(options.seconds, seconds_of(request.budget));
   if (request.files.out == "-")
-    return Error{"-o -: a model is written to a file, since its proof goes beside it"};
+    return Error{"-o -: give a file, because the certificate is written beside it"};
   ISOMER_TRY(const auto live, Live::start(request.live, options.seconds, interrupt.flag()));
   options.stop = interrupt.token();
   options.progress = [&live](std::string_view now) { live->show(now); };

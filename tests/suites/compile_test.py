@@ -1218,7 +1218,7 @@ class Refuses(Compiles):
             running.send_signal(signal.SIGINT)
             _, words = running.communicate(timeout=30)
         self.assertEqual(running.returncode, 130, words)
-        self.assertIn("it was stopped: nothing was written", words)
+        self.assertIn("it was stopped: no file was written", words)
         self.assertFalse((self.path / "compiled").exists())
 
     def test_a_node_without_a_formula(self):

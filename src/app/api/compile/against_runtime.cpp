@@ -142,7 +142,7 @@ Comparison AgainstRuntime::compared_with(const Model& other, const std::filesyst
 
 double AgainstRuntime::sensitivity() {
   if (sensitivity_) return *sensitivity_;
-  if (options_.progress) options_.progress("looking at how far other last digits move the outputs");
+  if (options_.progress) options_.progress("measuring the effect of last digits on the outputs");
   double worst = 0;
   for (std::uint64_t seed = 1; seed <= kNudges; ++seed)
     for (const auto& o : compared_with(with_nudged_constants(model_, seed), {}).outputs)
@@ -179,16 +179,15 @@ void AgainstRuntime::explain_difference(const Model& as_operator, const std::fil
   if (farthest_ <= kBeyondSensitivity * sensitivity()) {
     note_ = fmt::format(
         "{}, because values next to a step (of a quantizer, a comparison, a rounding) fall on its other "
-        "side; "
-        "ONNX Runtime itself moves by up to {:.2g} where the last digits of constants are other ones",
+        "side; ONNX Runtime itself changes by up to {:.2g} if the last digits of constants change",
         much, sensitivity());
     return;
   }
   // Its kernels are approximations, too: a sigmoid that is nearly 0 is far from right, of its own size.
   const auto exact = errors(as_operator, library);
   if (!exact || !exact->kept) refuse(where);
-  note_ = fmt::format("{}; of float64 ONNX Runtime's differ by {:.2g}, the kernels' by {:.2g}", much,
-                      exact->runtime, exact->module);
+  note_ = fmt::format("{}; compared with float64, ONNX Runtime's differ by {:.2g}, the kernels' by {:.2g}",
+                      much, exact->runtime, exact->module);
 }
 
 void AgainstRuntime::refuse(const std::string& difference) {

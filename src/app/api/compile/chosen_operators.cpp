@@ -65,7 +65,7 @@ std::string OperatorSearch::why_unchanged() const {
   if (seen == nullptr || !seen->ratio)
     return !objection_.empty()         ? objection_
            : timer_ && timer_->timed() ? "no region is faster as an operator"
-                                       : "no region of it can be an operator";
+                                       : "no region can be an operator";
   if (seen->errors && !seen->errors->kept && maker_.is_surely_faster(*seen))
     return fmt::format(
         "the rounding error would be {:.1e} instead of {:.1e}, more than --max-error-growth {:g} "
@@ -86,7 +86,7 @@ void OperatorSearch::take_unmeasured() {
     best_ = maker_.covered(*graphs_[0].cover, graphs_[0].cover->all(), next_folder(), nullptr);
   if (best_.plans.empty()) return keep_given(objection_);
   if (const auto why = why_not_loaded(best_))
-    keep_given("the runtime does not load what was compiled: " + *why);
+    keep_given("the runtime does not load the compiled model: " + *why);
 }
 
 std::optional<std::string> OperatorSearch::why_not_loaded(const Candidate& made) const {

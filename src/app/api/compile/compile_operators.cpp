@@ -114,7 +114,7 @@ void OperatorSearch::search() {
   } catch (const Error& e) {
     if (e.kind() != ErrorKind::Stopped || !budget_.is_time_over()) throw;
     has_run_out_ = true;
-    objection_ = "the time ran out before an operator was measured; --budget gives more";
+    objection_ = "the time ran out before an operator was measured; try a longer --budget";
   }
   wholes_.resize(graphs_.size());
 }

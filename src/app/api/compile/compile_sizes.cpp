@@ -174,7 +174,7 @@ Judged SizedOperators::judge(Candidate joined, Sized& at, const std::vector<std:
   Judged out;
   if (options_.seconds == 0) {
     const auto why = at.search.why_not_loaded(joined);
-    if (why) out.why_refused = "the runtime does not load what was compiled: " + *why;
+    if (why) out.why_refused = "the runtime does not load the compiled model: " + *why;
     return out;
   }
   CandidateMaker& maker = maker_at(at, sizes, has_new_errors);
@@ -353,10 +353,10 @@ void SizedOperators::join_in_time() {
 void SizedOperators::drop_guessed() {
   if (!extras_.is_size_guessed || is_open_ || options_.seconds == 0) return;
   for (Sized* sized : taken_)
-    sized->search.keep_given(fmt::format(
-        "kernels are faster at {}, a size that was guessed, and can't be made for every size ({}); "
-        "say with --shape at which size the model runs",
-        fmt::join(sized->options.sizes, " "), why_not_open_));
+    sized->search.keep_given(
+        fmt::format("kernels are faster at {}, a size that was guessed, and can't be made for every size "
+                    "({}); give the size with --shape",
+                    fmt::join(sized->options.sizes, " "), why_not_open_));
   taken_.clear();
 }
 
@@ -432,7 +432,7 @@ FoundOperators SizedOperators::find_whole() {
   FoundOperators out{.base = extras_.otherwise.value_or(model_), .certificate = extras_.certificate};
   const std::vector<CutModel> cuts = cut_at_each_size();
   if (std::ranges::any_of(cuts, [](const CutModel& cut) { return cut.segments.empty(); }))
-    why_not_open_ = "no region of it can be an operator";
+    why_not_open_ = "no region can be an operator";
   else
     for (const Sums& sums : exact_sums())
       if (try_all_of(cuts, sums)) break;
@@ -479,9 +479,9 @@ bool decides_by_size(const Model& model, const CompileOptions& options) {
   const auto refuse = [](const char* why) { throw Error(ErrorKind::BadInput, why); };
   const auto sets = size_sets(options.sizes);
   if (sets.size() > 1) {
-    if (!options.as_operator) refuse("a module is of one size: several need --as custom-op");
+    if (!options.as_operator) refuse("a module has one size; several sizes need --as custom-op");
     if (options.fixed_sizes) refuse("--fixed-sizes is for one size: --shape gives several");
-    if (!options.schedules.empty()) refuse("schedules are of one size: --shape gives several");
+    if (!options.schedules.empty()) refuse("schedules are for one size: --shape gives several");
     if (options.feeds || !options.feeds_file.empty()) refuse("feeds have one size: --shape gives several");
   }
   if (!options.as_operator || options.fixed_sizes || !options.schedules.empty()) return false;
@@ -489,7 +489,7 @@ bool decides_by_size(const Model& model, const CompileOptions& options) {
   for (const auto& set : sets) {
     const auto shapes = open_shapes(graph, set);
     if (shapes && !shapes->empty()) continue;
-    if (sets.size() > 1) refuse("of several sizes, each must say all that the model leaves open");
+    if (sets.size() > 1) refuse("with several sizes, each must give all open sizes of the model");
     return false;
   }
   return true;

@@ -79,7 +79,7 @@ class KernelRun {
     const Model made = load(found_.model);
     const isomer::Graph &from = search_.model.state().model.graph, &to = made.state().model.graph;
     if (!check_models(from, to, found_.certificate).report.accepted)
-      return refused("the kernels that were kept are not proved equal");
+      return refused("the kernels of an earlier run are not proved equal");
     found_.is_kept = true;
     measure(std::exchange(found_.ratio, {}));
     return std::move(found_);
@@ -275,7 +275,7 @@ class KernelRun {
   void take_unconfirmed(const std::optional<Interval>& ratio) {
     found_.is_taken = ratio && ratio->low > std::max(options_.min_gain, search_.ratio);
     if (found_.is_taken) found_.ratio = ratio;
-    else unmeasured("Ctrl-C came before the gain of kernels was sure");
+    else unmeasured("Ctrl-C came before the gain of kernels was confirmed");
   }
 
   const KernelSearch& search_;
@@ -316,9 +316,9 @@ FoundKernels confirm_kernels(const KernelSearch& search, FoundKernels kept) {
 void check_kernel_options(const OptimizeFiles& files, const OptimizeOptions& options) {
   const auto refuse = [](const std::string& why) { throw Error(ErrorKind::BadInput, "--kernels: " + why); };
   if (options.judge != Judge::Runtime)
-    refuse("kernels are taken by measuring, and --judge cost measures nothing");
+    refuse("kernels are chosen by measuring, and --judge cost measures nothing");
   if (options.runtime.name != "ort")
-    refuse(fmt::format("kernels are operators of ONNX Runtime, and --runtime is {}", options.runtime.name));
+    refuse(fmt::format("kernels are operators of ONNX Runtime, but --runtime is {}", options.runtime.name));
   if (files.sizes_from == 0) refuse("kernels are not made for sizes of 0");
 }
 
