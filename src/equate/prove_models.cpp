@@ -402,7 +402,7 @@ bool Prover::try_pair(Value a, Value b, int rounds, std::uint64_t set_operations
       // A constant that is not understood yet is equal to nothing here; in another pair it may be solved for.
       why_ = fmt::format(
           "constant {} of the second model has no exact formula over the first model's constants (it may be "
-          "rounded otherwise)",
+          "rounded differently)",
           unknown);
       open = widened(*regions, open);
       if (open.empty()) return false;
@@ -622,7 +622,7 @@ ModelsVerdict judged(ModelsVerdict found, const Graph& first, const Graph& secon
 ModelsVerdict prove_models(const Graph& first, const Graph& second, const ProveModelsOptions& options) {
   ModelsVerdict found = find_pairing(first, second, options);
   if (found.answer == Answer::Proved) {
-    options.progress("checking what was found");
+    options.progress("checking the pairing");
     found = judged(std::move(found), first, second);
   }
   const bool has_time = options.stop == nullptr || !*options.stop;
@@ -633,7 +633,7 @@ ModelsVerdict prove_models(const Graph& first, const Graph& second, const ProveM
   if (!pairing) return found;
   other.pairing = std::move(*pairing);
   for (auto& output : other.outputs) std::swap(output.a, output.b);
-  options.progress("checking what was found");
+  options.progress("checking the pairing");
   other = judged(std::move(other), first, second);
   return other.answer == Answer::Proved ? other : found;
 }

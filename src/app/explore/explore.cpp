@@ -224,14 +224,15 @@ class Explorer {
         ISOMER_TRY(const WarmUp runs,
                    workers.at(side)->warm(0, 1, static_cast<std::int64_t>(kEnergyLegSeconds * 1e9)));
         const auto after = energy_->joules();
-        if (!before || !after) return Failure{FailureKind::Unavailable, "the counter of energy is gone"};
+        if (!before || !after)
+          return Failure{FailureKind::Unavailable, "the energy counter is no longer readable"};
         joules.at(side) += (*after - *before) / static_cast<double>(std::max<std::int64_t>(1, runs.runs));
       }
       if (joules[0] > 0 && joules[1] > 0) ratios.push_back({joules[0] / joules[1]});
       else if (spent > 2 * seconds) break;
     }
     for (Worker* worker : workers) ISOMER_TRY_DO(worker->unload(0));
-    if (ratios.empty()) return Failure{FailureKind::Unavailable, "the counter of energy stands still"};
+    if (ratios.empty()) return Failure{FailureKind::Unavailable, "the energy counter does not change"};
     return median_interval(ratios, 0.95, request_.measure.seed);
   }
 
@@ -295,7 +296,7 @@ class Explorer {
   // Once more, in processes that nothing was measured in.
   Outcome<Done> settle() {
     if (run_.best.empty()) return Done{};
-    request_.progress("the best set once more: " + key_of(run_.best));
+    request_.progress("final comparison of the best set: " + key_of(run_.best));
     ISOMER_TRY(const auto a, Judge::start(request_.worker));
     ISOMER_TRY(const auto b, Judge::start(request_.worker));
     ExploreTrial trial{.passes = run_.best, .bytes = best_bytes_};

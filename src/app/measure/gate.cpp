@@ -69,7 +69,7 @@ Words equality_words(const GateEquality& equality) {
       out += fmt::format(" but for rounding of {} constant{}", count, count == 1 ? "" : "s");
     if (equality.flushed > 0)
       out += fmt::format(", but for {} denormal numbers of constants, which are zero", equality.flushed);
-    if (equality.by_position) out += ", with outputs of other names compared by position";
+    if (equality.by_position) out += ", with outputs of different names compared by position";
     return {equality.outputs_differ ? out + ", and both runtimes compute the same" : out};
   }
   return {equality.answer == GateAnswer::Fails ? "not equal: " : "not sure whether it is equal: ",

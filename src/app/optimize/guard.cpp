@@ -123,7 +123,7 @@ Result<Look> Guard::look_at(const Draft& draft, double seconds) {
   look.bytes = bytes_of(candidate.path());
   if (const auto most = allowed_bytes(request_, bytes_in_); look.bytes > most)
     return reject(Look::Kind::TooLarge,
-                  fmt::format("it would grow from {} to {}, and may have {}", megabytes(bytes_in_),
+                  fmt::format("it would grow from {} to {}; the limit is {}", megabytes(bytes_in_),
                               megabytes(look.bytes), megabytes(most)));
   if (trials_ == nullptr) return look;
   const auto before = ModelSource::file(request_.in.string()), after = candidate.source();

@@ -88,7 +88,7 @@ std::string why_unchanged(const Reached& reached, StoppedBy stopped_by) {
   if (reached.search.is_out_of_steps) return reached.reason + "; --steps ran out";
   const bool has_none = reached.reason.empty() || (stopped_by == StoppedBy::Budget && !reached.last);
   const std::string why =
-      has_none ? "time ran out before anything faster was found and measured" : reached.reason;
+      has_none ? "time ran out before a faster candidate was found and measured" : reached.reason;
   if (stopped_by != StoppedBy::Budget) return why;
   if (has_none || reached.is_out_of_time) return why + "; try a longer --budget";
   // Then it says so itself.

@@ -43,7 +43,7 @@ void Assembly::measure(const StepMaker& maker, std::vector<StepGroup>& groups) {
   std::vector<const Step*> samples;
   samples.reserve(groups.size());
   for (const StepGroup& g : groups) samples.push_back(&g.steps[0]);
-  context_.options.progress("observing what flows through the model");
+  context_.options.progress("observing the values of the model");
   const bool is_observed = context_.trials->observe(context_.model, maker.piece(), samples).ok();
   const double least_left = context_.options.seconds_left() * (1 - kShareOfRegions);
   one_of_each_first(groups);

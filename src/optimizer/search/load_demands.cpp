@@ -149,7 +149,7 @@ bool LoadDemands::is_known(const std::string& name) const {
 std::optional<std::string> LoadDemands::constants_objection(const Proposal& proposal) const {
   const Graph& after = proposal.claim.after;
   for (const std::string& name : proposal.claim.outputs)
-    if (bound_.contains(name)) return fmt::format("ONNX Runtime may die if {} becomes a constant", name);
+    if (bound_.contains(name)) return fmt::format("ONNX Runtime may crash if {} becomes a constant", name);
   const auto is_constant = [&](Value v) {
     const std::string& name = after.name_of(v);
     if (std::ranges::find(proposal.folds, name) != proposal.folds.end()) return true;
@@ -161,8 +161,8 @@ std::optional<std::string> LoadDemands::constants_objection(const Proposal& prop
   for (const NodeId id : after.order())
     for (const Value& v : bound_by(after.node(id), is_constant))
       if (!is_constant(v))
-        return fmt::format("ONNX Runtime may die of {}, as {} may be no constant", label(after.node(id)),
-                           after.name_of(v));
+        return fmt::format("ONNX Runtime may crash at {}, because {} may not be a constant",
+                           label(after.node(id)), after.name_of(v));
   return std::nullopt;
 }
 

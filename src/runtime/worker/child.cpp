@@ -156,7 +156,8 @@ Failure describe_end(int status, const std::string& last_words) {
     failure.what = "killed by " + name_of_signal(signal);
     if (signal == SIGXCPU) failure = {FailureKind::TimedOut, "reached its limit of CPU time"};
     // No code of ours killed it, so the kernel did.
-    if (signal == SIGKILL) failure = {FailureKind::OutOfMemory, "killed by the kernel, for want of memory"};
+    if (signal == SIGKILL)
+      failure = {FailureKind::OutOfMemory, "killed by the kernel, because memory ran out"};
   } else {
     failure.what = fmt::format("ended itself with status {}", WEXITSTATUS(status));
   }

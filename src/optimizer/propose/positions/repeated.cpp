@@ -248,7 +248,7 @@ Proposals propose_repeated(const Graph& graph, const Inference& inference, const
 
 constinit const Proposer kRepeated{
     .name = "repeated",
-    .title = "what is the same everywhere, once",
+    .title = "values that are constant along an axis, once",
     .law = "x[i] = x[0] for all i   ⟹   f(x)[i] = f(x[0])",
     .finds =
         "Computes a value that is the same along an axis (expanded, tiled, broadcast, "

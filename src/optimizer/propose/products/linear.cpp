@@ -697,7 +697,7 @@ Proposals propose_linear(const Graph& graph, const Inference& inference, const P
 
 constinit const Proposer kLinear{
     .name = "linear",
-    .title = "sums of products, cheaply",
+    .title = "sums of products at lower cost",
     .law = "(AB)x = A(Bx),   Σᵢ Aᵢxᵢ = [A₁ … Aₙ][x₁; …; xₙ]",
     .finds =
         "Computes a sum of products by the cheapest products: chains in another order, repeated "

@@ -201,7 +201,7 @@ Proposals propose_fastpath(const Graph& graph, const Inference& inference, const
 
 constinit const Proposer kFastpath{
     .name = "fastpath",
-    .title = "the same, as the runtime likes it",
+    .title = "a form with a faster kernel",
     .law = "f(x) = σ⁻¹ f′(σ x)",
     .finds =
         "Rewrites nodes to forms that ONNX Runtime has faster kernels for: one dimension as two, "

@@ -341,7 +341,7 @@ Proposals propose_order(const Graph& graph, const Inference& inference, const Pr
 
 constinit const Proposer kOrder{
     .name = "order",
-    .title = "functions that keep the order",
+    .title = "monotone functions",
     .law = "max f(x) = f(max x)   for f that rises",
     .finds =
         "Uses functions that keep the order of numbers, and known ranges: activations after the "

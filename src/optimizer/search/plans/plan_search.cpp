@@ -80,7 +80,7 @@ class Planned {
   Result<Draft> run() {
     ISOMER_TRY(const Workpiece piece, Workpiece::of(draft_.graph));
     const SearchOptions::Plans& plans = context_.options.plans;
-    context_.options.progress("asking the store of plans");
+    context_.options.progress("reading the store of plans");
     std::vector<Candidate> all = candidates(*plans.store, plans.target, piece);
     SearchReport::Plans& report = context_.report.plans;
     report.found = all.size();

@@ -320,7 +320,7 @@ Proposals propose_partial(const Graph& graph, const Inference& inference, const 
 
 constinit const Proposer kPartial{
     .name = "partial",
-    .title = "right but for a border",
+    .title = "right except at a border",
     .law = "f(x) = g(x) outside of B   ⟹   f(x) = g(x) outside of B, f(x)[B] on B",
     .finds =
         "Uses a computation that is right except at a border, and computes the border as before: "
