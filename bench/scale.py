@@ -42,7 +42,7 @@ def collect(path):
             print(f"{name}: {ran.stderr.strip()}")
             continue
         answer = json.loads(ran.stdout)
-        # A model's own repetitions are counted, their order is not told.
+        # A model's own repetitions are counted, their order is not kept.
         records.add({"model": name, "operators": answer["operators"], "region_places": len(answer["regions"]),
                      "anchors": sorted(set(answer["anchors"])), "regions": sorted(set(answer["regions"]))})
         print(f"{name:32}{answer['operators']:6}{len(set(answer['anchors'])):6}{len(answer['regions']):6}{len(set(answer['regions'])):6}", flush=True)

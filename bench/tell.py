@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what is told of results from bench/results: the pages of docs/results, the picture, and the headline of the README.
+"""Writes the documents' figures from bench/results: the pages of docs/results, the picture, and the headline of the README.
 
   bench/tell.py           writes them
   bench/tell.py --check   exit 1 if one of them is not what would be written

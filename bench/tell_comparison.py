@@ -2,7 +2,7 @@
 import math
 import statistics
 
-SURE = 1.02  # what is told as faster or slower is so by more than this at the near end of its interval
+SURE = 1.02  # a result counts as faster or slower by more than this at the near end of its interval
 NAMES = {"isomer": "isomer", "onnxsim": "onnxsim", "onnxslim": "OnnxSlim", "onnxoptimizer": "onnxoptimizer",
          "ort_extended": "ONNX Runtime, saved (extended)", "ort_all": "ONNX Runtime, saved (all)", "openvino": "OpenVINO, as runtime"}
 SAME = {"ratio": 1.0, "low": 1.0, "high": 1.0}  # a model that came back as it was

@@ -2,7 +2,7 @@
 
 The models are the contract suite's calls of every operator. The constant is an input of the call, a factor or a term before one, or what cancels in front of
 one. `prove` accepts such constants (`constants_restated`), but not where they decide something: if it says equal, both models have the same inferred shapes,
-the same shapes on ONNX Runtime, B is finite wherever A is, and no value jumps. Where the runtime tells them apart a forged certificate that pairs the
+the same shapes on ONNX Runtime, B is finite wherever A is, and no value jumps. Where the runtime distinguishes them a forged certificate that pairs the
 constants must be rejected, too.
 """
 import copy

@@ -9,7 +9,7 @@ Outputs are compared within each case's own tolerance, types and shapes exactly;
 But "nearer" is a float output that misses the tolerance and is right: ONNX's own evaluator, with every float of the model a
 float64, is the referee, and where ours is off from the expected output, its error is no larger than the expected output's own,
 which is rounding only.
-Of wrong floats of 16 bits the reason says if they are within two units in the last place. Refused are models of an opset before 7,
+For wrong 16-bit floats the reason says if they are within two units in the last place. Refused are models of an opset before 7,
 which the reader doesn't take. Without --check any wrong case is exit 1.
 """
 import argparse

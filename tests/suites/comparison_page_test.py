@@ -1,4 +1,4 @@
-"""The page about other tools tells losses, failures and false proofs as it tells wins."""
+"""The page about other tools lists losses, failures and false proofs as it lists wins."""
 import unittest
 
 import _paths  # noqa: F401

@@ -133,7 +133,7 @@ class Regions(unittest.TestCase):
         self.assert_unchanged(self.compiled(model), "worth")
 
     def test_what_is_not_surely_faster_is_not_taken(self):
-        # Whatever was measured: a gain that is asked for, and that nothing has.
+        # Independent of the measurement: a required gain that no region has.
         body, value, constants = blocks(3, 32)
         answer = self.compiled(model_of(body + f"y = Identity ({value})", {"x": [64, 32]}, {"y": "float"}, constants), "--seconds", "0.5", "--min-gain", "99")
         self.assert_unchanged(answer, "faster")

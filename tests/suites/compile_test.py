@@ -24,7 +24,7 @@ import modules
 import programs
 
 isomer = programs.program("isomer")
-# Of the largest value: sums are added up in another order, and exp, tanh and erf are other polynomials than the runtime's.
+# Relative to the largest value: sums are added in another order, and exp, tanh and erf are other polynomials than the runtime's.
 TOLERANCE = {np.dtype(np.float32): 1e-5, np.dtype(np.float64): 1e-12, np.dtype(np.float16): 2e-3}
 draw = np.random.default_rng(3)
 
@@ -417,7 +417,7 @@ class Compares(Compiles):
         kept = self.compiled("--seconds", "0.01")
         self.assertTrue(kept["errors"]["kept"], kept)
         self.assertLessEqual(kept["errors"]["module"], max(2 * kept["errors"]["runtime"], 1e-6))
-        never = self.compiled("--seconds", "0.01", "--max-error-growth", "0.001")  # then the last way is taken, and that is told
+        never = self.compiled("--seconds", "0.01", "--max-error-growth", "0.001")  # then the last way is used, and the output says so
         self.assertEqual((never["sums"], never["errors"]["kept"], never["winograd"]), ("direct", False, 0))
         chosen = self.compiled("--seconds", "0.01", "--max-error-growth", "0.001", "--sums", "fast")
         self.assertEqual((chosen["sums"], chosen["errors"]["kept"]), ("fast", False))
@@ -802,7 +802,7 @@ class Sizes(Compiles):
         self.check_at(1, 2, 3, 17, 20, 33, 64, 130)
 
     def test_a_size_that_works_as_one_number_alone(self):
-        # Of open height and width; the sum with a constant is right at one height.
+        # With open height and width; the sum with a constant is right at one height.
         weights = {"w": normal(16, 3, 3, 3) / 5, "edge": normal(20, 1)}
         self.model = model_of([Case("a = Conv <pads = [1, 1, 1, 1]> (x, w) b = Add (a, edge) y = Relu (b)", {"x": normal(1, 3, 20, 20)}, "y", weights)])
         for axis, name in ((2, "height"), (3, "width")):
@@ -836,7 +836,7 @@ class Sizes(Compiles):
 
 
 class Batches(Compiles):
-    """Models whose batch is of any size, which a run is told."""
+    """Models with a batch of any size, which each run gets."""
 
     def setUp(self):
         super().setUp()

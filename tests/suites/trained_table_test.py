@@ -140,7 +140,7 @@ class Answers(unittest.TestCase):
 
 
 class Fetching(unittest.TestCase):
-    """An archive with one model, in a folder of its own; the client must not be asked."""
+    """An archive with one model, in a folder of its own; the client must not be called."""
 
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
