@@ -1,4 +1,4 @@
-// What this code was linked into: the program, or libisomer.so.
+// The file that this code is linked into: the program, or libisomer.so.
 #pragma once
 
 #include <filesystem>

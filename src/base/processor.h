@@ -1,4 +1,4 @@
-// What this processor offers to code that is compiled for it.
+// The features of this processor for code that is compiled for it.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// isomer check: does a certificate prove that OUT equals IN? isomer explain: what does it say?
+// isomer check: does a certificate prove that OUT equals IN? isomer explain: the steps of a certificate.
 #include <fmt/format.h>
 #include <unistd.h>
 

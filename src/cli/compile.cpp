@@ -1,4 +1,4 @@
-// isomer compile: a model as a library that needs nothing.
+// isomer compile: compiles a model to a library that needs no runtime.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// What `isomer compile` says to people.
+// The result of `isomer compile` as text.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// isomer plans: what a store of plans holds, whether it is in order, and how to copy it.
+// isomer plans: lists, checks and copies a store of plans.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// isomer report: what a certificate did, as a page: HTML in one file.
+// isomer report: the steps of a certificate as one HTML file.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>

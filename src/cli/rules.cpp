@@ -1,4 +1,4 @@
-// isomer rules: decides every rule of a file, for all sizes; generates rules; lists them; says which follow
+// isomer rules: decides every rule of a file, for all sizes; generates and lists rules; finds which follow
 // from others.
 #include <fmt/format.h>
 #include <fmt/ranges.h>

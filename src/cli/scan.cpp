@@ -1,4 +1,5 @@
-// isomer scan: which ONNX models are on this disk, what they are, and which of them optimize could improve.
+// isomer scan: finds the ONNX models on a disk, describes them, and estimates which of them optimize could
+// improve.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>

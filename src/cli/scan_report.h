@@ -1,4 +1,4 @@
-// What `isomer scan` found, as people read it: the answer, a table, what to do next.
+// The result of `isomer scan` as text: the answer, a table, the next steps.
 #pragma once
 
 #include <cstddef>

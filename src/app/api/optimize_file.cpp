@@ -1,4 +1,4 @@
-// `optimize` on files: the search for a graph, kernels, and what is written.
+// `optimize` on files: the search for a graph, kernels, and the output files.
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
 

@@ -1,5 +1,5 @@
-// A run of `optimize`: its options as the search wants them, inputs that run, what is remembered, and the
-// time. Internal to optimize.cpp and optimize_file.cpp.
+// A run of `optimize`: its options for the search, inputs that run, the cache, and the time. Internal to
+// optimize.cpp and optimize_file.cpp.
 #pragma once
 
 #include <filesystem>

@@ -1,4 +1,4 @@
-// What `optimize` came to, as files: the model, and its certificate beside it.
+// Writes the result of `optimize`: the model, and its certificate beside it.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// What the page of a report is made of, as JSON: page/ is its only reader. Nodes are numbers, in the order
-// of their graph.
+// The data of a report's page, as JSON: page/ is its only reader. Nodes are numbers, in the order of their
+// graph.
 #pragma once
 
 #include <string>

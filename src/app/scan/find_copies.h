@@ -1,5 +1,5 @@
-// Which of the models on a disk are the same one. Only files of one size are compared, and only models of one
-// shape are read again, so that most bytes are never looked at.
+// Finds equal models on a disk. Only files of one size are compared, and only models of one shape are read
+// again, so most bytes are never read.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What a model's file says of itself outside of its graph: read at once, however large the graph is.
+// The parts of a model's file outside of its graph, read quickly, however large the graph is.
 #pragma once
 
 #include <cstdint>

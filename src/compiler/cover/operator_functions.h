@@ -1,5 +1,5 @@
-// What operators of ours compute, as functions of the model that has them, so that a runtime without their
-// library runs it, too, and a checker knows what they are.
+// Our operators as local functions of the model that uses them, so that a runtime without their library also
+// runs it, and a checker has their definitions.
 #pragma once
 
 #include <optional>

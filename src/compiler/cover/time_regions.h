@@ -1,5 +1,5 @@
-// Regions of a model, beside a runtime: what flows into them, how long they take as an operator of ours and
-// as the runtime's own, and how far each is from float64.
+// Regions of a model, compared with a runtime: their inputs, their time as our operator and on the runtime,
+// and the error of each against float64.
 #pragma once
 
 #include <filesystem>

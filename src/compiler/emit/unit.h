@@ -1,7 +1,7 @@
-// Unit: nests of a plan whose schedule is a matter of its own: one sum of products, or a chain of nests that
-// may go strip by strip. Nests and buffers have numbers in place of names (n0, n1, ...; x0, x1, ...), so that
-// equal units of other layers and other models are the same text; what was found to be fast for one holds for
-// all of them.
+// Unit: nests of a plan with an independent schedule: one sum of products, or a chain of nests that may go
+// strip by strip. Nests and buffers have numbers in place of names (n0, n1, ...; x0, x1, ...), so that equal
+// units of other layers and other models have the same text, and a fast schedule of one holds for all of
+// them.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Where tensors lie in memory, and which nests go tile by tile.
+// The layout of tensors in memory, and the nests that run tile by tile.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Where buffers are: what lives at the same time lies apart.
+// Checks memory: buffers that live at the same time do not overlap.
 #include <fmt/format.h>
 
 #include <algorithm>

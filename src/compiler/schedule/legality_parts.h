@@ -1,4 +1,4 @@
-// What the parts of legality.h share. Internal to them.
+// Shared parts of legality.h. Internal to them.
 #pragma once
 
 #include <cstdint>

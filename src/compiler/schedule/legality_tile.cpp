@@ -1,4 +1,5 @@
-// Tiles of products: every axis has its place, and what is packed is what the product reads.
+// Checks tiles of products: every axis has its place, and the packed factor is the one that the product
+// reads.
 #include <algorithm>
 
 #include "compiler/loops/compose.h"

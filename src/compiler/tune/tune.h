@@ -1,6 +1,5 @@
-// Schedules of a model's units, searched for by measuring: which tiles, strips, packing, Winograd's or none.
-// What is found to be faster is measured again, beside what is chosen without; whether it makes the model
-// faster is for the caller to measure.
+// Searches for schedules of a model's units by measuring: tiles, strips, packing, Winograd or none. A faster
+// schedule is measured again beside the default one; the caller measures whether the model is faster.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// What two models must have in common before any of their values are compared: inputs by name, with their
-// defaults; outputs by name, too, or, where the models name them differently, by position.
+// The requirements on two models before any of their values are compared: the same inputs by name, with their
+// defaults; the same outputs by name or, if the models name them differently, by position.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// Which constants take part in a proof by value: small ones, and one number throughout. The others are
+// Which constants take part in a proof by value: small ones, and those with one number throughout. Others are
 // symbols: equal to themselves, whatever their numbers are.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What anyone may claim of a graph: a proposer, a certificate. step.h says which claims are taken.
+// Claims about a graph, from a proposer or a certificate. step.h decides which claims are accepted.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What the prover answers: are two programs equal for all inputs?
+// The prover's answer: are two programs equal for all inputs?
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// Packed panels of a contraction's operands, and what of them is zero.
+// Packed panels of a contraction's operands, with their zero parts.
 //
-// Internal to Contraction. The constants of a linear region are computed as what it does to impulses:
+// Internal to Contraction. The constants of a linear region are computed from its response to impulses:
 // operands of which nearly all elements are zero. Depths at which a whole panel is zero are left out of the
 // product, in the same order and by the same kernel as all others, where that changes no bit.
 #pragma once

@@ -1,5 +1,5 @@
-// What the prover may use of scalar functions, each law with its condition. Nothing else about functions is
-// known to it: a function without a law is a name.
+// The laws of scalar functions that the prover may use, each with its condition. The prover knows nothing
+// else about functions: a function without a law is a name.
 #pragma once
 
 #include <optional>

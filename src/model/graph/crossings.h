@@ -1,4 +1,4 @@
-// What crosses the places of an order of nodes: values that are made before a place and read there or later.
+// The values that cross a place in an order of nodes: made before it and read there or later.
 #pragma once
 
 #include <map>

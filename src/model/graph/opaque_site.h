@@ -1,4 +1,4 @@
-// What the lines of opaque_outputs.h look at, and how they answer.
+// The inputs and answers of the lines of opaque_outputs.h.
 #pragma once
 
 #include <string_view>

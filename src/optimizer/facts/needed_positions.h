@@ -1,9 +1,8 @@
-// The fact: which positions of every value its readers need, all of them together, and what nodes can compute
-// of that alone. Derived once for a graph, against its order: what readers need of a node says what the node
-// needs.
+// The positions of every value that its readers need, all of them together, and what nodes can compute of
+// these alone. Derived once for a graph, against its order: the positions that readers need of a node
+// determine those that the node needs.
 //
-// Not here: whether computing less is worth the slices that it takes
-// (optimizer/propose/positions/needed.cpp).
+// Whether computing less is worth the slices is decided elsewhere (optimizer/propose/positions/needed.cpp).
 #pragma once
 
 #include <map>

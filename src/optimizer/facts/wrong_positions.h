@@ -1,7 +1,7 @@
-// Where two programs of one output each may differ: the set that the prover's algebra leaves open
-// (NormalForms::unproved_positions), and margins of the output's axes that hold all of it.
+// The positions at which two programs of one output each may differ: the set that the prover's algebra leaves
+// open (NormalForms::unproved_positions), and margins of the output's axes that contain all of it.
 //
-// Not here: what to do about it (optimizer/propose/positions/partial/partial.cpp). Nothing here is trusted.
+// Corrections are made elsewhere (optimizer/propose/positions/partial/partial.cpp). Nothing here is trusted.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
-// Where in a model the region of a plan is. Found backwards from one of its outputs, since the inputs of a
-// node have an order and its readers have none; and then by its key, which sees types, signs and which
-// constants are the same.
+// Where in a model the region of a plan is. Matched backwards from one of its outputs, since the inputs of a
+// node have an order and its readers have none; and then by its key, which includes types, signs and the
+// equality of constants.
 #pragma once
 
 #include <map>

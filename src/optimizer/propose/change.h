@@ -1,5 +1,5 @@
-// Change: what a step does, as values: which operators became which, at which place, by which proposer. The
-// words for it are made here and nowhere else, and nothing takes them apart again.
+// Change: the effect of a step, as values: which operators became which, at which place, by which proposer.
+// Its text is made only here, and no code parses it.
 #pragma once
 
 #include <string>

@@ -1,6 +1,6 @@
-// Assembly: which of the proved steps are taken; the runtime decides by measuring. Each group of equals is
-// measured once, alone in its context (cheap, sharp); the good ones together in the whole model; if that is
-// slower, each half by itself.
+// Assembly: chooses which of the proved steps to apply; the runtime decides by measuring. Each group of equal
+// steps is measured once, alone in its context (cheap and precise); the good ones together in the whole
+// model; if that is slower, each half by itself.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// What all parts of one search share.
+// Shared by all parts of one search.
 #pragma once
 
 #include "io/onnx/model.h"

@@ -1,5 +1,5 @@
-// Trials: what the runtime says of a change: the whole model, or one region of it with its neighbours, fed
-// with what really flows there.
+// Trials: the runtime's measurement of a change: of the whole model, or of one region with its neighbours, on
+// the real values there.
 #pragma once
 
 #include <filesystem>

@@ -1,5 +1,5 @@
-// Which names a runtime's library knows, found in its bytes: of settings and of optimizers, which ONNX
-// Runtime ignores without a word where it does not know them.
+// The names that a runtime's library knows, read from its bytes: of settings and of optimizers, which ONNX
+// Runtime ignores silently if it does not know them.
 #pragma once
 
 #include <optional>

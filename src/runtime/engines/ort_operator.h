@@ -1,4 +1,4 @@
-// A compiled model as an operator of ONNX Runtime: what has to be added to its C++ for that.
+// A compiled model as an operator of ONNX Runtime: the additional C++ for that.
 #pragma once
 
 #include <cstdint>

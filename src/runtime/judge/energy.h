@@ -1,5 +1,4 @@
-// EnergyCounter: what the processor says of the energy that it has used (RAPL, as Linux shows it), where it
-// does and where one may read it.
+// EnergyCounter: the processor's energy counter (RAPL, as Linux shows it), if it exists and may be read.
 #pragma once
 
 #include <cstdint>

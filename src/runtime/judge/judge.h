@@ -1,8 +1,8 @@
-// Judge: a runtime that answers questions about models: what do you compute, do you load it, which is faster,
-// what did you make of it. Keeps a warm worker and replaces it when a model killed it.
+// Judge: a runtime that answers questions about models: what are your outputs, do you load it, which is
+// faster, which graph did you make of it. It keeps a warm worker and replaces it when a model killed it.
 //
 // Start reading here, then measure.h (how two models are compared), worker.h and child.h (the process),
-// runtime.h (what an engine implements). One thread at a time; many judges may live side by side.
+// runtime.h (the interface of an engine). One thread at a time; many judges may exist at once.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What a worker process takes away from itself before it loads a runtime: memory, CPU time, file sizes, the
+// The rights that a worker process gives up before it loads a runtime: memory, CPU time, file sizes, the
 // network, other programs and processes, files to write. A model is untrusted bytes and a runtime is a large
 // program that parses them.
 //

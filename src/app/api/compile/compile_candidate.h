@@ -1,5 +1,5 @@
-// What `compile` may write: a model as a module, or regions of it as operators of a runtime; each made in the
-// first way that is exact enough, and measured beside the runtime. Internal to compile.cpp.
+// A candidate of `compile`: the model as a module, or regions of it as operators of a runtime. Each is made
+// with the first sums that are accurate enough, and measured against the runtime. Internal to compile.cpp.
 #pragma once
 
 #include <filesystem>

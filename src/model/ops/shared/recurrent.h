@@ -1,6 +1,6 @@
-// What RNN, GRU and LSTM share: a sequence X [steps, batch, input], weights W [directions, gates · hidden,
+// Shared by RNN, GRU and LSTM: a sequence X [steps, batch, input], weights W [directions, gates · hidden,
 // input] and R [directions, gates · hidden, hidden], biases B [directions, 2 · gates · hidden], and states
-// [batch, hidden] that go from step to step. Each step is stages of its own, so that their number has to be
+// [batch, hidden] that go from step to step. Each step has its own stages, so that their number has to be
 // known, and small.
 #pragma once
 

@@ -1,4 +1,4 @@
-// Where a pattern of a rule is found in a graph: what its variables and words stand for there.
+// Matches of a rule's pattern in a graph: the values of its variables and words there.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// The weights of a form (optimizer/facts/region_form.h): what a linear region makes of impulses and of zeros.
+// The weights of a form (optimizer/facts/region_form.h): a linear region's response to impulses and to zeros.
 #pragma once
 
 #include <optional>

@@ -1,11 +1,11 @@
-// linear: what is a sum of products, by the cheapest products.
+// linear: computes a sum of products by the cheapest products.
 //
-// A value is written as its linear form (optimizer/facts/linear_form.h), a factor after the other is replaced
-// by what it is made of, and each of these forms is written back: for every term the cheapest order of its
-// products (all orders are tried), each product over the indices that its operands really have, so that what
-// is repeated is computed once; then the terms are added, small ones first. Chains of products, products with
-// concatenations and with repeated operands, sums of products, and what broadcasting can do by itself fall
-// out of that; no operator is named but those that are written.
+// A value is written as its linear form (optimizer/facts/linear_form.h); one factor after the other is
+// replaced by its definition, and each of these forms is written back. For every term it chooses the cheapest
+// order of its products (all orders are tried), each product over the indices that its operands really have,
+// so that repeated parts are computed once; then the terms are added, small ones first. This covers chains of
+// products, products with concatenations and with repeated operands, sums of products, and work that
+// broadcasting can do. No operator is named except those that are written.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// What a quantised model computes between two of its values of 8 bits, element by element, looked up in a
-// table of 256: a GELU that is quantised between all of its operators takes five and more passes
-// over floats. The runtime's GatherElements takes half of the time of such a GELU, and a third of Gather's.
+// An element-wise function between two 8-bit values of a quantised model, as a look-up in a table of 256. A
+// GELU that is quantised between all of its operators takes five and more passes over floats. The runtime's
+// GatherElements takes half of the time of such a GELU, and a third of Gather's.
 #include <fmt/format.h>
 
 #include <ranges>

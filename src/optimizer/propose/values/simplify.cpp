@@ -1,6 +1,6 @@
-// simplify: what no exporter needed to write. Values that are known (constants, arithmetic of shapes), nodes
-// that change nothing, nodes that compute what another one does. No list of operators: what is known comes
-// from inference, what changes nothing from the formula.
+// simplify: removes needless nodes: known values (constants, arithmetic of shapes), nodes that change
+// nothing, duplicates. It has no list of operators: inference gives the known values, and the formula shows
+// what changes nothing.
 #include <fmt/format.h>
 
 #include <algorithm>

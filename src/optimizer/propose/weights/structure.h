@@ -1,5 +1,5 @@
-// Parts of the proposer `structure`, which have files of their own: each looks at one sum of products with a
-// constant whose bytes show something.
+// Parts of the proposer `structure` in separate files: each examines one sum of products with a constant
+// whose bytes have structure.
 #pragma once
 
 #include "optimizer/facts/constant_structure.h"

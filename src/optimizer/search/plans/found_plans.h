@@ -1,5 +1,5 @@
-// From what a search did to a model to plans for others: steps that have to do with each other, as steps of
-// the region that they change.
+// From the steps of a search to plans for other models: related steps, as steps of the region that they
+// change.
 #pragma once
 
 #include <string>

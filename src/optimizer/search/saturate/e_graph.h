@@ -1,8 +1,8 @@
-// EGraph: many equal programs in one. A class stands for a value and holds every node that was found to
-// compute it; a node reads classes, so that what was found for one program holds in all others (Nelson and
-// Oppen; Willsey et al., egg, 2021).
+// EGraph: many equal programs in one. A class stands for a value and holds every node that is known to
+// compute it; a node reads classes, so that a result for one program holds in all others (Nelson and Oppen;
+// Willsey et al., egg, 2021).
 //
-// Nothing here is trusted: whatever is taken out of it is proved again as steps (chosen_program.h).
+// Nothing here is trusted: an extracted program is proved again as steps (chosen_program.h).
 #pragma once
 
 #include <cstdint>
