@@ -49,7 +49,7 @@ outputs = certify(a, b, input_ranges=ranges or None, total_timeout_ms=int(sys.ar
 print(json.dumps(list(outputs.values())))"""
 ROUNDS = 9  # the second smallest and the second largest of 9 are the ends of an interval of 96 % for the median
 LARGEST_MB_OF_FAULTS = prove_mutants.LARGEST_MB
-FAILED_CHARACTERS = 200  # of what a tool said at last
+FAILED_CHARACTERS = 200  # of a tool's last output
 
 
 def last_words(outcome):

@@ -45,7 +45,7 @@ def session(path):
 
 def measured_in_turns(paths, feeds, seconds):
     """CPU seconds of every run, by name; all models take turns in an order of chance, so that none profits from the one before it: a model that always
-    follows the original finds its caches full of what that one expanded."""
+    follows the original finds its caches full of that one's data."""
     sessions = {name: session(path) for name, path in paths.items()}
     outputs = {name: s.run(None, feeds) for name, s in sessions.items()}
     times = {name: [] for name in sessions}

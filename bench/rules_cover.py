@@ -40,7 +40,7 @@ NEEDED = {"structure": "Structure.SeesHolesAsDilation"}
 
 
 def programs_of_tests(folder, which="*"):
-    """{name: model} of what the proposers' tests are about, without copies."""
+    """{name: model} of the proposers' tests, without copies."""
     ran = subprocess.run([programs.program("isomer_optimizer_propose_test"), f"--gtest_filter={which}"], capture_output=True, text=True, check=False,
                          env=os.environ | {"ISOMER_KEEP_PROGRAMS": str(folder)})
     if ran.returncode != 0:

@@ -33,7 +33,7 @@ def digest(data):
 
 
 def certificate_digests(path):
-    """Digests of what is proved, and of the text about it. A note's ratio was measured and is in neither."""
+    """Digests of the proved steps, and of their text. A note's ratio was measured and is in neither."""
     proved, words = [], []
     for line in path.read_text(encoding="utf-8").splitlines():
         record = json.loads(line)

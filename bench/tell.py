@@ -213,7 +213,7 @@ def decoders_part():
 
 
 def picture():
-    """Every model of the zoo as a bar, on a logarithmic axis, with the interval of what was measured again."""
+    """Every model of the zoo as a bar, on a logarithmic axis, with the interval of the second measurement."""
     found = read("zoo")
     if found is None:
         return
@@ -496,7 +496,7 @@ FOUND = 1.02  # as bench/rules_worth.py has it
 
 
 def worth_section():
-    """What proposers find alone of what experts found."""
+    """The rewrites of experts that single proposers find."""
     for name, how, judge in WORTH:
         if (found := read(name)) is None:
             continue

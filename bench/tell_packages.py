@@ -55,7 +55,7 @@ def size_words(row):
 
 
 def commands(package, file, row):
-    """What makes the fastest result, as anyone can repeat it."""
+    """The commands that make the fastest result."""
     best, path = tell_trained.best_way(row), f".deps/trained/{package.name}/{file}"
     sizes = " ".join([*row["options"], *(["--feeds", f"feeds/{row['feeds']}"] if row["needs_feeds"] else [])])
     optimize = f"isomer optimize {path} -o fast.onnx --budget 60s {sizes}".rstrip()

@@ -128,8 +128,8 @@ def speed_row(row):
 def speed_section(found, provenance):
     yield from ("## Speed", "",
                 "One thread, real inputs at the usual size; ONNX Runtime with all of its optimizations on the model as it is = 1.00, higher is faster. All "
-                "ways run by turns in one process; ratios are of CPU time, the median over turns. *both*: `compile --as custom-op` of what `optimize` wrote. "
-                "A way that finds no gain has the ratio of its input. OpenVINO runs in float32 at this size (-: not converted).", "")
+                "ways run by turns in one process; ratios are of CPU time, the median over turns. *both*: `compile --as custom-op` of the output of "
+                "`optimize`. A way that finds no gain has the ratio of its input. OpenVINO runs in float32 at this size (-: not converted).", "")
     if found is None:
         yield from ("There are no results yet.", "")
         return

@@ -51,7 +51,7 @@ def keeps_error(before, after, apart, own):
 
 
 def judge_result(model, out, record, answer, folder):
-    """(class, why) of what `optimize` wrote: checked twice, compared, run on its task. The record gets what was seen."""
+    """(class, why) of the output of `optimize`: checked twice, compared, run on its task. The record gets what was seen."""
     for name, checker in (("check", ("isomer", "check")), ("checker", ("isomer-check",))):
         checked, verdict = trained_runs.run([*checker, model.path, out, f"{out}.cert"], CHECK_SECONDS, folder)
         record[name] = {"verdict": verdict.get("verdict"), "seconds": checked["seconds"]}

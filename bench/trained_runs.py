@@ -1,6 +1,6 @@
 """Commands of Isomer on trained models: one run as a record, whether a refusal is clear, and whether a result keeps the task's answer.
 
-Shared by bench/trained_right.py, bench/trained_prove.py and bench/trained_speed.py. Folders are left out of what is recorded, so that records are the same
+Shared by bench/trained_right.py, bench/trained_prove.py and bench/trained_speed.py. Folders are left out of the records, so that records are the same
 on every machine.
 """
 import json

@@ -6,7 +6,7 @@
 ONNX Runtime with all of its optimizations on the model as it is = 1.00. Beside it:
   graph     what `isomer optimize` writes
   kernels   `isomer compile --as custom-op` of the model
-  both      `isomer compile --as custom-op` of what `optimize` wrote
+  both      `isomer compile --as custom-op` of the output of `optimize`
   openvino  the model on OpenVINO in float32 at this size, where it is installed and takes the model
 Each is made within a time limit, and run on its task (bench/trained_answers.py). Then all of them run by turns in one process; ratios of CPU
 time are taken per turn, and recorded is their median with a 95 % interval. Also recorded: load times, sizes, seconds taken, what was done, why nothing was,

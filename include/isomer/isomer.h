@@ -364,7 +364,7 @@ ISOMER_API std::filesystem::path default_cache();
 
 struct CacheState {
   std::uint64_t entries = 0, bytes = 0;
-  std::uint64_t kernel_bytes = 0;  // of what `optimize --kernels` made, in the folder CACHE.kernels
+  std::uint64_t kernel_bytes = 0;  // of `optimize --kernels`, in the folder CACHE.kernels
 };
 ISOMER_API CacheState cache_state(const std::filesystem::path& cache);
 ISOMER_API void clear_cache(const std::filesystem::path& cache);
@@ -406,7 +406,7 @@ struct ProveOptions {
 
 struct Proof {
   Verdict verdict = Verdict::Undecided;
-  std::string why = {};          // of what is not proved
+  std::string why = {};          // the reason if it is not proved
   int rounded_constants = 0;     // if it is proved: constants of b that are a's but for rounding
   std::uint64_t flushed = 0;     // if it is proved: denormal numbers of a's constants that are zero in b
   bool by_position = false;      // outputs were matched by position
@@ -619,7 +619,7 @@ ISOMER_API std::vector<std::string> compile_targets();
 ISOMER_API std::vector<std::string> tune_searches();
 // The folder of this user's records: beside the cache of measurements; "" where that is none.
 ISOMER_API std::filesystem::path default_tuning();
-ISOMER_API std::filesystem::path default_objects();  // the same of what was compiled
+ISOMER_API std::filesystem::path default_objects();  // the same for compiled objects
 // Each rounds less than the one before, and takes longer: docs/reference/json.md.
 ISOMER_API std::vector<std::string> sums_of_products();
 // Writes libNAME.so, libNAME.a, NAME.h, NAME.hpp, NAME.weights, NAME.cpp and interface.json into the folder,
@@ -757,7 +757,7 @@ struct ExploreReport {
   std::string python = {}, cpp = {};   // the same, to paste
   std::string configuration = {};      // the same, for `--runtime-config-file`
   std::string line = {};               // the answer in words
-  std::string html = {};               // a page about it, with a picture of what each pass does
+  std::string html = {};               // the result as a page, with a picture of each pass's effect
   std::string json = {};               // what `isomer explore --json` prints
 };
 ISOMER_API ExploreReport explore(const Model& model, const ExploreOptions& options = {});

@@ -84,7 +84,7 @@ class Optimized(_Shown, Generic[Model]):
 
 @dataclasses.dataclass(repr=False)
 class Proof(_Shown):
-    """What `prove` found; true only if it is proved. `why`: of what is not. `certificate`: of a proof, for `check`.
+    """The result of `prove`; true only if it is proved. `why`: the reason if it is not. `certificate`: of a proof, for `check`.
     `counterexample`: inputs on which the models differ, if they are refuted and some were found."""
 
     verdict: Literal["proved", "refuted", "undecided"]

@@ -18,7 +18,7 @@ namespace isomer::cli {
 namespace {
 
 constexpr double kWidest = 4;          // high to low, of an interval that is worth showing
-constexpr std::size_t kMostLines = 8;  // of what was done or tried; -v has all
+constexpr std::size_t kMostLines = 8;  // of changes or candidates; -v has all
 
 std::size_t columns() { return columns_of(STDOUT_FILENO); }
 

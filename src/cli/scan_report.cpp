@@ -21,7 +21,7 @@ constexpr double kWorthTrying = 1.05;
 // Denormal weights: fewer of all weights than this are a few among thousands of products.
 constexpr double kManyDenormals = 0.005;
 constexpr std::size_t kMostNames = 3;     // of operators, in one cell
-constexpr std::size_t kWidestName = 40;   // of what files say, in one cell
+constexpr std::size_t kWidestName = 40;   // for texts from files, in one cell
 constexpr std::size_t kMostSkipped = 20;  // lines; --json has all of them
 
 std::string text_at(const Json& of, const char* field) { return of[field].get<std::string>(); }
@@ -220,7 +220,7 @@ std::string skipped_text(const Json& report, const ScanWords& words) {
 
 std::string command_of(const Json& model) { return "  " + printable(text_at(model, "command")) + '\n'; }
 
-// Commands for the most promising models: by the estimate, and because of what no estimate knows.
+// Commands for the most promising models: by the estimate, and by facts that the estimate ignores.
 std::string next_step(const Json& report, const ScanWords& words) {
   const auto models = ranked(report);
   if (models.empty()) return "";

@@ -33,7 +33,7 @@ struct ModelsVerdict {
     std::string why;
   };
   Answer answer = Answer::Undecided;
-  std::string why;  // of what is not proved
+  std::string why;  // the reason if it is not proved
   std::vector<Output> outputs;
   std::optional<Refuted> example;
   std::string first_difference;                                            // where the models part, by node

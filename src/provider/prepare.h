@@ -30,7 +30,7 @@ class Preparation {
         place_(cache.place(fingerprint_)),
         runtime_library_(std::move(runtime_library)) {}
 
-  // Makes an entry of what an earlier preparation has finished, if there is such a thing.
+  // Makes an entry from the result of an earlier preparation, if there is one.
   bool take_finished() const;
   // Makes an entry of the files of another one.
   void take(const Entry& other) const;

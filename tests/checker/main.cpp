@@ -1,7 +1,7 @@
 // isomer-checker-mutants [--edits N] [--seed S] [--no-runtime] [--list FIELD]: edits of certificates and of
 // the models that they are about, with all digests put right afterwards. The checker may accept one only if
-// the reference interpreter in float64 and ONNX Runtime agree that OUT still equals IN. Half of the edits are
-// of what means something.
+// the reference interpreter in float64 and ONNX Runtime agree that OUT still equals IN. Half of the edits
+// change a field with a meaning.
 //
 // Prints accepted and rejected by field, with the most frequent reasons. Exit code 1: something wrong was
 // accepted, or the checker threw. `--list FIELD` edits that field alone and prints which edits were accepted,

@@ -8,7 +8,7 @@ A case is a pair that is proved or not, a model that is optimized, checked and p
 false if the command says proved and ONNX Runtime shows, on an input on which the first model runs and computes finite values only, that the second
 fails or differs beyond rounding (attack/oracle.py). --count draws this number of each family, chosen by --seed. --record keeps the answers, and a
 second run goes on where the first was stopped, by --minutes for example. --summary writes a line for each family.
---keep saves the models of what is false or crashed. --short: some of each, for ctest.
+--keep saves the models of false answers and crashes. --short: some of each, for ctest.
 Prints a table; exit 1 if anything is false or crashed.
 """
 import argparse

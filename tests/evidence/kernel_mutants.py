@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Mutation score of the kernel: is there a test that notices, if one place of what isomer-check links is wrong?
+"""Mutation score of the kernel: is there a test that fails if one place of the code that isomer-check links is wrong?
 
   tests/evidence/kernel_mutants.py --keep FOLDER [--mutants 300] [--seed 1] [--runs 20] [--only K] [--list] [--jobs 2]
 

@@ -13,7 +13,7 @@ import time
 import records
 
 START = time.monotonic()
-SHOWN = 5  # of what went wrong
+SHOWN = 5  # of the failures
 
 
 def add_option(parser):

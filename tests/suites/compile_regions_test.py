@@ -74,7 +74,7 @@ class Regions(unittest.TestCase):
 
     def test_a_node_without_a_formula_in_the_middle(self):
         first, value, constants = blocks(2, 64)
-        # Sorted, which puts the size of what follows beyond what is known; its neighbours are compiled.
+        # Sorted, which puts the size of the following values beyond inference; its neighbours are compiled.
         body = first + f"u, ui, uj, uc = Unique <sorted = 1> ({value}) n = ReduceMax <keepdims = 0> (u) "
         second, end, more = blocks(2, 64, value, "s")
         model = model_of(body + second + f"y = Add ({end}, n)", {"x": [48, 64]}, {"y": "float", "n": "float"}, constants | more)

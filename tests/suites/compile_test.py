@@ -609,7 +609,7 @@ class Threads(Compiles):
                  {"w": weights(64, 32, 3, 3), "v": weights(64, 64, 3, 3)}),
             # panels of Winograd's weights
             Case("a = Exp (x) y = Conv <pads = [1, 1, 1, 1]> (a, w)", {"x": normal(2, 256, 14, 13)}, "y", {"w": weights(272, 256, 3, 3)}),
-            # strips: rows that are few, two windows one after the other, zeros behind the last row, a sum of what went round
+            # strips: rows that are few, two windows one after the other, zeros behind the last row, a sum over a ring buffer
             Case("d = Conv(x, a) f = Clip(d) g = Conv<group = 96, pads = [1, 1, 1, 1]>(f, b) y = Conv(g, c)",
                  {"x": normal(1, 16, 3, 480)}, "y", {"a": weights(96, 16, 1, 1), "b": weights(96, 1, 3, 3), "c": weights(24, 96, 1, 1)}),
             Case("d = Conv(x, a) f = Relu(d) g = Conv<group = 96, pads = [1, 1, 1, 1]>(f, b) h = Conv(g, c) i = Conv(h, a) j = Relu(i) "

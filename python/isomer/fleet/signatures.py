@@ -1,7 +1,7 @@
 """Signatures of measurements: detached signatures of a store's entries, made and checked by OpenSSH (`ssh-keygen -Y`). Proofs need none: they are repeated.
 
   v1/signatures/ENTRY/DIGEST    a signature of the entry of this name, in OpenSSH's armor; named by its digest, like all files of a store
-A key is anyone's SSH key. The allowed signers are a file of lines `NAME KEYTYPE KEY`, as ssh-keygen(1) has it under "allowed signers".
+A key is an SSH key. The allowed signers are a file of lines `NAME KEYTYPE KEY`, as ssh-keygen(1) has it under "allowed signers".
 """
 import pathlib
 import subprocess

@@ -18,7 +18,7 @@ from . import protocol
 from .places import Clock, place
 
 MOST_EPOCHS = 6  # a task is begun at most this often; one that always takes its machine down is reported as failed
-LAST_WORDS = 2000  # characters of what a command wrote to stderr, kept with its result
+LAST_WORDS = 2000  # characters of a command's stderr, kept with its result
 
 
 def die_with_parent():
@@ -115,7 +115,7 @@ def result_of(record, store):
 
 
 def processor():
-    """The processor's name and a digest of what it can do."""
+    """The processor's name and a digest of its features."""
     text = pathlib.Path("/proc/cpuinfo").read_text(encoding="utf-8", errors="replace")
     lines = dict(line.split(":", 1) for line in text.split("\n\n")[0].splitlines() if ":" in line)
     fields = {name.strip(): value.strip() for name, value in lines.items()}

@@ -129,7 +129,7 @@ class JointSearch {
     return none;
   }
 
-  // Makes them a part of what was found.
+  // Makes them a part of the result.
   static void take(FoundKernels& kernels, isomer::Optimized& found) {
     kernels.json["is_taken"] = kernels.is_taken;
     kernels.json["reason"] = kernels.reason;

@@ -21,7 +21,7 @@ namespace isomer {
 namespace {
 
 constexpr double kLeastSearch = 1;      // seconds that are left, or there is no use in it
-constexpr double kShareOfSearch = 0.3;  // of what is left
+constexpr double kShareOfSearch = 0.3;  // of the remaining time
 constexpr int kMostDrafts = 3;
 
 std::vector<ModelsVerdict::Output> outputs_of(const Graph& a, const Graph& b, Answer answer) {

@@ -1,6 +1,6 @@
-// Names of what a runtime can leave out or do otherwise: its own optimizers, its levels, and settings that
-// change speed. A registry of names only: trials find whether one affects a model (explore.h), because ONNX
-// Runtime ignores names that it does not know.
+// The names of a runtime's switches: its own optimizers, its levels, and settings that change speed. A
+// registry of names only: trials find whether one affects a model (explore.h), because ONNX Runtime ignores
+// names that it does not know.
 #pragma once
 
 #include <cstdint>

@@ -34,7 +34,7 @@ std::string misfit(const Tensor& tensor, const DeclaredType& declared) {
   return "";
 }
 
-// Puts numbers in the place of what was given, or beside it.
+// Replaces given inputs by numbers, or adds to them.
 Status fill(NamedTensors& feeds, const FilledInputs& values, const Graph& graph) {
   for (const Value input : graph.inputs()) {
     const auto value = values.find(graph.name_of(input));

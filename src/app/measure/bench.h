@@ -14,7 +14,7 @@ namespace isomer {
 
 struct BenchModel {
   std::string path;                                 // or whatever its user calls it
-  std::string digest;                               // of what it computes, weights and all; for the cache
+  std::string digest;                               // of the whole model, weights included; for the cache
   std::map<std::string, std::uint64_t> file_nodes;  // by operator, as the file has them
   ModelSource source = {};
   std::optional<Failure> failure = {};  // set: not measured

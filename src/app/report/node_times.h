@@ -35,7 +35,7 @@ NodeTimes shared_out(const Graph& graph, const std::vector<KernelKind>& kernels)
 // For each operator, 0 if unknown.
 std::vector<double> analytic_costs(const Graph& graph);
 
-// The graph with a mark in the name of each operator, and of what it makes, that shows which one it is.
+// The graph with a mark in the name of each operator and of its outputs that identifies it.
 Graph with_marks(const Graph& graph);
 // The numbers of the operators whose marks are in a name.
 std::vector<std::size_t> marks_in(std::string_view name);

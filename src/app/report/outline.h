@@ -57,7 +57,7 @@ class Outline {
   const std::vector<OutlineItem>& items() const { return items_; }
   const std::vector<std::size_t>& claims() const { return claims_; }  // the region that each one made
   RegionUnions unions;
-  std::optional<std::size_t> folded;  // region of what was computed beforehand and belongs to no replacement
+  std::optional<std::size_t> folded;  // region of a folded value that belongs to no replacement
 
  private:
   NodeId add(OutlineItem item);

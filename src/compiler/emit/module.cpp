@@ -226,7 +226,7 @@ __attribute__((visibility("default"))) int {0}_run(const {0}_module* module, con
 }}
 )";
 
-// Samples one by one, each thread its own; of what is left, threads divide the loops.
+// Samples one by one, each thread its own; threads divide the loops of the remaining samples.
 constexpr char kRunBatch[] = R"(
 static int {0}_samples(const {0}_module* module, int64_t first, int64_t end, const void* const* inputs, void* const* outputs,
                        char* workspace, im_team* team) {{

@@ -25,7 +25,7 @@ struct Unit {
   AxisNumbers numbers;
   std::vector<std::size_t> nests;  // of the plan that it is of
   std::string given;               // lines that it has already; others are compared with it so
-  std::string key;                 // of what it computes, on what memory, and how it is chosen to: 32 digits
+  std::string key;                 // of its function, its memory and its default choices: 32 digits
 };
 
 // All of a plan that is laid out, in order; those that have no choice are left out.

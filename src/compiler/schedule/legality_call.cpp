@@ -63,7 +63,7 @@ class CallChecker {
                    : Wrong("it does not sum what its intrinsic does");
       case ExprNode::Kind::Read: return factor(theirs, e);
       case ExprNode::Kind::Apply: break;
-      default: return "an intrinsic sums products and functions of what it reads, and nothing else";
+      default: return "an intrinsic may only sum products and functions of its inputs";
     }
     if (theirs.fn != e.fn || theirs.args.size() != e.args.size())
       return "it does not sum what its intrinsic does";

@@ -7,9 +7,9 @@
 namespace isomer::lower {
 namespace {
 
-// Loops of a reduction that is no tile. Where all that it reads lies next to each other along the target's
-// innermost axis, sums of sixteen elements each, or of what is left of them, are kept for a few positions of
-// the next axis; else that axis goes inside of the reduced ones as it is; else reduced axes are innermost.
+// Loops of a reduction that is no tile. If its inputs are contiguous along the target's innermost axis, sums
+// of sixteen elements each, or of the remaining ones, are kept for a few positions of the next axis; else
+// that axis goes inside the reduced ones; else reduced axes are innermost.
 class Reducer {
  public:
   explicit Reducer(Packing& packing)

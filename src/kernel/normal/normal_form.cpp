@@ -500,7 +500,7 @@ Sum NormalForms::call_without_order(Fn fn, ElementType type, const std::vector<S
         if (!source(f.source).sign.positive()) continue;
         rest = without(std::move(rest), f);
         pulled[0].factors.push_back(f);
-        // A tensor that is positive is drawn so, as squares; of what is computed no field knows it.
+        // A positive tensor is drawn as squares; for a computed value the field cannot ensure it.
         used_order_ = used_order_ || !is_drawn(f.source);
       }
       // Relus are handled with the laws of ordered numbers (normal_form_order.cpp).

@@ -141,7 +141,7 @@ TEST(LookUps, PartialFunctionsDoNotMoveInside) {
                    "q = Gather(f, i) d = Sub(f, f) s = ReduceSum<keepdims=0>(d, first) y = Add(q, s)"))
         << f;
   }
-  // A total function of what may be undefined.
+  // A total function of a value that may be undefined.
   EXPECT_FALSE(proves("l = Log(x) g = Gather(l, i) y = Relu(g)",
                       "l = Log(x) r = Relu(l) g = Gather(r, i) d = Sub(l, l) s = ReduceSum<keepdims=0>(d, "
                       "first) y = Add(g, s)"));

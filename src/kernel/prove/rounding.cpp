@@ -15,7 +15,7 @@ namespace {
 // No rounding is worse than this, in units of the largest element: a third of a float's digits.
 constexpr double kMostUnits = 4096;
 
-// Directions in which the symbols are changed. Each is a lower bound of what their digits can do; that all of
+// Directions in which the symbols are changed. Each gives a lower bound of the digits' effect; that all of
 // eight miss three quarters of it is rare.
 constexpr std::uint64_t kTrials = 8;
 // A change by which derivatives are taken: that of 64 roundings in float32.

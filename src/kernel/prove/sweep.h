@@ -154,7 +154,7 @@ class Sweep {
   std::set<int> followed_in_a_;
   std::map<int, Folded> folded_;
   std::set<int> settled_;  // constants whose present numbers or symbols a proof has used: they must stay
-  std::set<int> seen_;     // classes of what proofs have looked at in B
+  std::set<int> seen_;     // classes in B that proofs have expanded
   // Constants that a proof determines, by the node that reads them and as which of its inputs.
   std::set<std::tuple<Side, NodeId, std::size_t>> determined_;
 };

@@ -165,7 +165,7 @@ TEST(Sweep, WhatIsUndefinedBehindACutStaysSo) {
 }
 
 TEST(Sweep, WhatIsNotReadMayBeUndefined) {
-  // The logarithm of what is cut off matters to neither; of what is multiplied by zero it does.
+  // The logarithm of a part that is cut off affects neither; that of a part multiplied by zero does.
   const std::string in = "float[6] z", out = "float[6] l, float[2] y", l = "l = Log(z)\n",
                     to = "s = Constant<value_ints=[1]>()\ne = Constant<value_ints=[3]>()\n",
                     zeros = "p = Constant<value_ints=[0,0]>()\nq = Pad(l, p)\n";

@@ -36,7 +36,7 @@ FieldPair power(const FieldPair& a, std::int64_t exponent) {
   return out;
 }
 
-// Nothing is known any more of a value without a lane, and so of what is made of it.
+// A value without a lane is unknown, and so is everything that is computed from it.
 bool has_lane(const FieldPair& a) { return a.has_p || a.has_q; }
 
 bool is_same(const FieldPair& a, const FieldPair& b) {

@@ -263,8 +263,8 @@ Dim Dim::min(const Dim& a, const Dim& b) { return extremum(false, a, b); }
 
 namespace {
 
-// Whether something is >= 0, and whether it is <= 0, for all symbols >= 0: both in one walk, since forms are
-// nested. (A quotient that is rounded up is minus one that is rounded down, of what is <= 0.)
+// Whether a form is >= 0, and whether it is <= 0, for all symbols >= 0: both in one walk, since forms are
+// nested. (A quotient that is rounded up is minus the rounded-down quotient of a form that is <= 0.)
 struct Bounds {
   bool up = false, down = false;
   Bounds times(const Bounds& b) const {

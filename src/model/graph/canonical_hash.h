@@ -1,4 +1,4 @@
-// The canonical hash: a digest of what a value computes, independent of names.
+// The canonical hash: a digest of a value's computation, independent of names.
 //
 // A Merkle hash from the inputs down: an input is its position and declared type; an initializer its type,
 // extents and elements; an operator its name, its opset's version, attributes, inputs and outputs. A node

@@ -9,7 +9,7 @@ namespace {
 // Bodies of bodies are inferred down to here: each level may take several rounds. Real models have up to 4.
 constexpr int kDeepest = 5;
 
-// A node and what is known of what it reads.
+// A node and the known facts about its inputs.
 struct Site {
   const Graph& graph;
   const Inference& inference;

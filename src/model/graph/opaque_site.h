@@ -9,7 +9,7 @@
 
 namespace isomer {
 
-// A node and what is known of what it reads.
+// A node and the known facts about its inputs.
 struct OpaqueSite {
   const Graph& graph;
   const Inference& inference;

@@ -21,7 +21,7 @@ struct LinearRegion {
   bool affine = false;  // constants are added somewhere
 };
 
-// Sums of what it reads.
+// Whether it sums its inputs.
 bool adds(const Node& node);
 
 // Values that depend on constants only, and may be folded.

@@ -17,9 +17,9 @@ namespace isomer {
 // a name. Over several axes together, it leaves the extents below, and they are the first of the value.
 struct Choice {
   enum class Kind : std::uint8_t { Slice, Gather, GatherNd } kind = Kind::Slice;
-  Dims extents = {};         // of what is left of each axis
+  Dims extents = {};         // of the remaining part of each axis
   Value indices = {};        // Gather: of one axis, or of several as one; GatherNd: tuples
-  std::int64_t column = -1;  // Gather: of tuples, the place of what is meant
+  std::int64_t column = -1;  // Gather: of tuples, the place of the index
   std::int64_t batch = 0;    // GatherNd: the number of axes that stay; each has its own tuples
   std::int64_t start = 0, end = 0, step = 1;  // Slice
   std::string key = {};                       // equal for those that choose alike
@@ -74,14 +74,14 @@ class PartialNodes {
   std::optional<std::set<NodeId>> nodes_;
 };
 
-// `needed` per output: what anyone reads of it. What is computed is that or more.
+// `needed` per output: the positions that are read. The node computes these or more.
 NodeCut cut_of(const Site& site, Choices& selections, PartialNodes& partial, NodeId id,
                const std::vector<std::optional<Needs>>& needed);
 
-// The extents of what is needed.
+// The extents of the needed part.
 Dims extents_of(const Dims& shape, const Needs& needs, const Choices& selections);
 
-// The integers of a constant, or of what is known before the model runs.
+// The integers of a constant, or of a value that is known before the model runs.
 std::optional<std::vector<std::int64_t>> known_integers(const Site& site, Value v);
 
 }  // namespace isomer

@@ -229,7 +229,7 @@ std::vector<Normalizations::Region> Normalizations::regions(Value output) const 
 std::optional<Normalization> Normalizations::ending_in(Value output) const {
   const auto formula = has_reductions_ ? site_.formula(output.node) : std::nullopt;
   if (!formula || !is_arithmetic(*formula)) return std::nullopt;
-  // The largest of those that are one: a softmax of differences is one of what was subtracted from.
+  // The largest of the regions that are one: a softmax of differences is a softmax of the minuend.
   std::optional<Normalization> out;
   for (const Region& region : regions(output)) {
     auto larger = normalization(region, output);

@@ -1,5 +1,4 @@
-// Proposal: a rewrite that someone thinks of. Nothing here is trusted: a wrong one costs time, never
-// correctness.
+// Proposal: a suggested rewrite. Nothing here is trusted: a wrong one costs time, never correctness.
 #pragma once
 
 #include <optional>

@@ -86,7 +86,7 @@ struct Position {
 // are not known.
 std::optional<Position> position_of(const Site& site, Value v);
 
-// A claim's program with the types of what it reads, and the model's constants.
+// A claim's program with the types of its inputs, and the model's constants.
 Graph with_constants(const Site& site, const Graph& program);
 
 // A proposal that replaces one value by what the builder made of it; nullopt where its gain is not known. Its

@@ -21,8 +21,8 @@ struct Margin {
 struct WrongPositions {
   std::string set;  // as isl writes it, with named sizes
   bool is_empty = false;
-  // Each inside of what the ones before it leave over: rows at the border, then columns of the other rows.
-  // What all of them leave over is right.
+  // Each inside the rest of the ones before it: rows at the border, then columns of the other rows. The rest
+  // of all of them is right.
   std::vector<Margin> margins = {};
 };
 

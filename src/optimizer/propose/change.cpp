@@ -109,7 +109,7 @@ std::string listed(const std::vector<CountedOperator>& list) {
   return fmt::format("{} and {}", fmt::join(words.begin(), words.end() - 1, ", "), words.back());
 }
 
-// The same of what was made: "one 3×3 convolution".
+// The same for the new nodes: "one 3×3 convolution".
 std::string made(const std::vector<CountedOperator>& list) {
   if (list.empty()) return "nothing";
   if (list.size() > 1 || list[0].count > 1) return listed(list);

@@ -155,7 +155,7 @@ std::optional<ElementType> FloatTwin::width_of(const std::vector<std::string>& n
   return found.size() == 1 ? std::optional(*found.begin()) : std::nullopt;
 }
 
-// The program with the casts of what it takes for constants.
+// The program with casts of the values that it uses as constants.
 Graph FloatTwin::with_casts(const Graph& program, const std::string& output) const {
   const auto is_cast = [&](const Value& v) { return casts_.contains(program.name_of(v)); };
   if (std::ranges::none_of(program.inputs(), is_cast)) return program;

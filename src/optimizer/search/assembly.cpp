@@ -13,8 +13,8 @@ namespace {
 constexpr double kShareOfRegions = 0.5;  // of the time that is left, for regions by themselves
 constexpr double kRegionSeconds = 1;
 constexpr double kRegionOperations = 1e9;  // in float64, to know a region's error
-// The same where the error decides, for each second that is left: a quarter of what the interpreter did in
-// one (2.4e10, a dense convolution of 256 channels at 56x56).
+// The same if the error decides, for each remaining second: a quarter of the interpreter's speed (2.4e10, a
+// dense convolution of 256 channels at 56x56).
 constexpr double kOperationsPerSecond = 6e9;
 // Steps that were each faster alone may measure this much together: less than 1 by noise only.
 constexpr double kWorstOfGood = 0.985;

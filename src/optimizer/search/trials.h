@@ -33,7 +33,7 @@ class Trials {
     std::vector<NamedTensors> more_feeds = {};  // of other sizes, at which whole models are measured, too
     std::filesystem::path out;                  // scratch files are its neighbours
     std::uint64_t seed = 1;
-    std::shared_ptr<TimingCache> cache = {};  // of what is only ranked; null: none
+    std::shared_ptr<TimingCache> cache = {};  // for rankings only; null: none
   };
   Trials(std::unique_ptr<Judge> judge, Options options)
       : judge_(std::move(judge)), options_(std::move(options)) {}

@@ -448,7 +448,7 @@ class Enumeration::Level {
     (is_last() ? fresh_digests_ : s_.by_digest).emplace(job.digest, id);
     classes().emplace(job.term, Class{id, true});
     for (const Place& p : job.same) classes().emplace(p.term, Class{id, true});
-    // Nothing is made of what is one number everywhere, such as x - x.
+    // A value that is one number everywhere, such as x - x, gets no further terms.
     if (!is_last() && !is_uniform(job.data)) made_[shape].push_back(id);
     ++counts_.values;
   }

@@ -215,7 +215,7 @@ std::vector<std::size_t> KeptRules::new_ones(GenerateStage& stage, const Propose
   std::vector<std::size_t> out;
   if (options.stop.stop_requested()) return out;
   for (std::size_t i = 0; i < proposed.count; ++i) {
-    // One step: an instance of a kept rule as a whole, or inside of what both sides do alike.
+    // One step: an instance of a kept rule as a whole, or inside a common context of both sides.
     stage.after_common += steps[i] > 1 ? 1 : 0;
     if (steps[i] == kNever) out.push_back(i);
   }
@@ -247,7 +247,7 @@ void KeptRules::ask(Asked& asked, Memories& memories, const KeepOptions& options
   else asked.why = decide_candidate(asked.text, options.prove);
 }
 
-// All words of it are those of what was proposed.
+// All its words are those of the proposed rule.
 void KeptRules::read(Asked& asked) const {
   const auto rules = parse_rules("rule proposed\n" + asked.text);
   ISOMER_CHECK(rules.ok());

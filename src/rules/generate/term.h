@@ -76,7 +76,7 @@ struct Equation {
 // that commutes gives one for either order of its operands. None for what can't be said in terms.
 std::vector<Equation> equations_of(Words& words, const Rule& rule, std::size_t number);
 
-// Every output of every instance of a rule as two terms; nullopt: of what can't be said in terms.
+// Every output of every instance of a rule as two terms; nullopt: it can't be written as terms.
 using Sides = std::pair<std::optional<Side>, std::optional<Side>>;
 std::vector<Sides> sides_of(Words& words, const Rule& rule);
 

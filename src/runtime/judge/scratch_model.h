@@ -19,7 +19,7 @@ class ScratchModel {
   ~ScratchModel();
   std::filesystem::path path() const;
   ModelSource source() const { return ModelSource::file(path().string()); }
-  std::string digest() const;  // of what it computes, weights and all
+  std::string digest() const;  // of the whole model, weights included
 
  private:
   ScratchModel(wire::OutputFile lease, Graph graph) : lease_(std::move(lease)), graph_(std::move(graph)) {}

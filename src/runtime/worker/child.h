@@ -29,7 +29,7 @@ class Child {
   bool is_alive() const;
   void kill();                     // it and all of its group
   int wait();                      // its status, as waitpid says it
-  std::string last_words() const;  // the end of what it wrote to stderr
+  std::string last_words() const;  // the end of its stderr
 
  private:
   Child() = default;

@@ -215,7 +215,7 @@ std::optional<Compiled::Errors> AgainstRuntime::errors(const Model& as_operator,
   if (!rights_) compute_rights();
   const auto errors_of = [&](double least) {
     std::optional<Compiled::Errors> worst;
-    double most = -1;  // of what is allowed
+    double most = -1;  // as a share of the limit
     for (const Right& right : *rights_) {
       const isomer::Errors errors{std::max(right.runtime_error, least),
                                   error_of(as_operator, with(library), right)};

@@ -76,7 +76,7 @@ class AgainstRuntime {
   const CompileOptions& options_;
   RuntimeOptions runtime_;
   std::filesystem::path scratch_;
-  std::vector<std::string> sizes_;                  // of what is measured
+  std::vector<std::string> sizes_;                  // of the measured model
   std::vector<std::vector<std::string>> compared_;  // at which outputs are compared
   std::optional<std::vector<Right>> rights_;        // computed once
   std::optional<double> sensitivity_;               // the same

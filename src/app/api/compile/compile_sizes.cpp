@@ -199,7 +199,7 @@ Judged SizedOperators::judge(Candidate joined, Sized& at, const std::vector<std:
   return out;
 }
 
-// Half and one and a half of what is given, but for the batch; no smaller or larger than operators take.
+// Half and one and a half of the given sizes, except for the batch; within the limits of the operators.
 std::vector<std::vector<std::string>> SizedOperators::other_sizes(const SizedLibrary& library) const {
   std::vector<std::vector<std::string>> out;
   const isomer::Graph& graph = model_.state().model.graph;

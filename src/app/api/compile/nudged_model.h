@@ -9,7 +9,7 @@
 
 namespace isomer::api {
 
-// Whether a node jumps: a small change of what it reads can be a large one of what it computes.
+// Whether a node jumps: a small change of its inputs can be a large change of its outputs.
 bool has_jumps(const Graph& graph);
 
 // Its float32 constants, each a few units in the last place larger or smaller; whole numbers stay, since

@@ -40,8 +40,8 @@ static inline int im_for(im_team*, int64_t count, int64_t, const F& f) {
 // Looks for work that a thread has before it sleeps: about a tenth of a millisecond, longer than most loops
 // that are not divided.
 enum { IM_SPINS = 2000 };
-// Parts for each thread. With one, all wait for whom the system lets wait; but more read more of what they
-// share: with two, mobilenet_v2 took a tenth longer on two threads.
+// Parts for each thread. With one part all threads wait for a thread that the system delays; but with more
+// parts, more data is read twice: with two, mobilenet_v2 took a tenth longer on two threads.
 #if !defined(IM_PARTS)
 #define IM_PARTS 1
 #endif

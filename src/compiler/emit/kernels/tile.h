@@ -149,7 +149,7 @@ static __attribute__((noinline)) void im_stripe_rows(const im_left& l, const flo
   }
 }
 
-// The end of what is FIRST columns further.
+// The end of an element FIRST columns further.
 template <int FIRST, class END>
 struct im_shifted {
   const END& end;

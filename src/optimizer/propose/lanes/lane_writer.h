@@ -27,7 +27,7 @@ struct LaneOperand {
   Dims shape;  // in one lane
   bool has_lanes = false;
   Value shared = Value::none();      // the same in all lanes
-  std::optional<Tensor> known = {};  // small, of what is shared
+  std::optional<Tensor> known = {};  // small, of a shared value
   std::vector<Value> separate = {};  // not stacked yet
   bool is_constant = false;          // stacking and turning is done beforehand
   struct Form {

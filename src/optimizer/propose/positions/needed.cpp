@@ -237,7 +237,7 @@ class RegionWriter {
            std::ranges::none_of(attribute(node, "pads", Integers{}), [](std::int64_t n) { return n != 0; });
   }
 
-  // A vector of extents with those of what is needed.
+  // A vector of extents with those of the needed part.
   bool give_shape(NodeId id, const Needs& made, Value& extents) {
     const Dims now = shape({id, 0}, made);
     if (const auto numbers = concrete(now)) {

@@ -673,7 +673,7 @@ Proposals propose_linear(const Graph& graph, const Inference& inference, const P
   Proposals out;
   const Site site(graph, inference, *options.machine);
   LinearProposer proposer(site);
-  // Less than a node's price is less than anyone could measure.
+  // A gain below a node's price is not measurable.
   const double least = options.any_price ? 0 : site.machine.prices.node;
   const auto add = [&](std::optional<Proposal> found) {
     if (found && found->gain > least) out.list.push_back(std::move(*found));

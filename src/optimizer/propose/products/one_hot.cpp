@@ -13,7 +13,7 @@
 namespace isomer {
 namespace {
 
-constexpr int kMostDepth = 8;  // of what makes an index
+constexpr int kMostDepth = 8;  // of the nodes that make an index
 
 struct Hot {
   Value index;

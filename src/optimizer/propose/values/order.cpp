@@ -121,7 +121,7 @@ class Orders {
     if (count > 0) propose_before(way, choices);
   }
 
-  // A clip of what lies inside; what is added is zero, what is multiplied with is one.
+  // A clip of a value inside its range; an added zero, a factor of one.
   void drop(NodeId id) {
     const Node& node = site_.node(id);
     const auto formula = site_.formula(id);

@@ -74,7 +74,7 @@ class Simplifier {
     }
   }
 
-  // Constants that operators compute from constants, where someone else reads them.
+  // Constants that operators compute from constants, if other nodes read them.
   void fold_constants() {
     double spent = 0;
     for (const NodeId id : graph_.order()) {

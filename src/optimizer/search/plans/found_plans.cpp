@@ -35,7 +35,8 @@ class Together {
   std::map<std::string, std::string> parent_;
 };
 
-// A walk through the steps of a draft, by names: what is computed of what, and which names belong together.
+// A walk through the steps of a draft, by names: which value is computed from which, and which names belong
+// together.
 class Trace {
  public:
   Trace(const Workpiece& piece, const Draft& draft) {

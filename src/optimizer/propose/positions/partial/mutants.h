@@ -18,7 +18,7 @@ struct Mutant {
   bool is_arithmetic = false;  // it multiplies other numbers, not the same ones laid out otherwise
 };
 
-// All mutants of what ends in this node, or only those of a kind that was seen to gain
+// All mutants of the computation that ends in this node, or only those of a kind that was seen to gain
 // (tests/evidence/partial_examples.py).
 enum class Mutations : std::uint8_t { All, Likely };
 std::vector<Mutant> mutants_of(const Site& site, NodeId id, Mutations mutations = Mutations::All);

@@ -233,7 +233,7 @@ std::vector<NodeId> functions_after(const Site& site, Value end) {
   return out;
 }
 
-// With these functions of what its convolution computes. Where the mutant is right does not change.
+// With these functions after its convolution. The positions at which the mutant is right do not change.
 Mutant with_functions(const Site& site, const Mutant& mutant, const std::vector<NodeId>& functions) {
   if (functions.empty()) return mutant;
   Mutant out = mutant;
